@@ -1,0 +1,45 @@
+// The border between Damo and its compiler plugin (libdamo_clang): plain C, so that LLVM's types and
+// symbols stay inside. Opened by the first compile on the CPU; a kernel found in the cache never opens it.
+#pragma once
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum damo_clang_language {
+  DAMO_CLANG_LOOPS = 0,  // generated plain C++ on the prelude: each kernel is already a KernelEntry
+  DAMO_CLANG_CUDA_C = 1  // a user's CUDA C: __global__ functions become KernelEntry functions
+};
+
+struct damo_clang_request {
+  const char* source;        // text, not terminated by its length alone: see source_bytes
+  size_t source_bytes;
+  const char* file_name;     // used in diagnostics
+  int language;              // damo_clang_language
+  const char* const* kernels;  // CUDA C: names of the kernels wanted; null terminated; null = every __global__ function
+  const char* const* flags;  // extra Clang flags (-D, -I, -std=), null terminated; may be null
+  const char* cpu;           // LLVM CPU name, e.g. "znver4"; null = this host
+  const char* features;      // LLVM feature string; null = this host's
+};
+
+struct damo_clang_result {
+  int ok;
+  char* object;        // ELF relocatable object, position independent; when ok
+  size_t object_bytes;
+  char* log;           // warnings, or the errors with the user's own line and column; may be empty
+};
+
+// Compiles request into result. Thread-safe. The result is released with damo_clang_release.
+typedef void (*damo_clang_compile_fn)(const struct damo_clang_request*, struct damo_clang_result*);
+typedef void (*damo_clang_release_fn)(struct damo_clang_result*);
+// "clang 19.1.7 znver4 +avx2,...": part of every cache key; also valid before any compile.
+typedef const char* (*damo_clang_version_fn)(void);
+
+void damo_clang_compile(const struct damo_clang_request*, struct damo_clang_result*);
+void damo_clang_release(struct damo_clang_result*);
+const char* damo_clang_version(void);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,20 @@
+// The calling convention of every kernel compiled for the CPU, generated or CUDA C: the loader finds a
+// function of this type under the kernel's name, the launcher calls it once for each share of the grid.
+#pragma once
+#include <cstdint>
+
+namespace damo::cpu_backend {
+
+/// What a kernel may ask about its launch. Written by the launcher, read by compiled code: keep the layout.
+struct LaunchFrame {
+  std::uint32_t grid[3];
+  std::uint32_t block[3];
+  std::uint32_t shared_bytes;  ///< dynamic shared memory asked for
+  std::uint32_t reserved;
+  void* shared;                ///< this worker's shared memory, static part first; null if none
+};
+
+/// Runs blocks [first, last) of the grid, linear in x fastest. arguments[i] points at the i-th argument's value.
+using KernelEntry = void (*)(void* const* arguments, const LaunchFrame* frame, std::int64_t first, std::int64_t last);
+
+}  // namespace damo::cpu_backend
