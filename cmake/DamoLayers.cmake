@@ -1,17 +1,26 @@
-# damo_layer(NAME SOURCES dir LINKS targets...): one static library a layer.
+# damo_policy(target): the one set of warnings, for everything that this project compiles.
+function(damo_policy target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wno-missing-field-initializers
+    $<$<BOOL:${DAMO_WERROR}>:-Werror>)
+endfunction()
+
+# damo_layer(NAME SOURCES dir... LINKS targets... HEADERS targets...): one static library a layer.
+# LINKS: a damo_ layer is passed on to the layer's users, another library is not, but must be found again by
+# who links the installed layer (damoConfig does that). HEADERS: needed to compile the layer, never afterwards.
 # src/runtime/cpu and src/runtime/cuda are left to DamoBackends, which knows what their toolchains need.
 function(damo_layer name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;HEADERS" ${ARGN})
   set(sources)
   foreach(dir ${ARG_SOURCES})
-    if(IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${dir})
-      file(GLOB_RECURSE found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${dir}/*.cpp)
-    else()
-      file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${dir}.cpp)
-    endif()
-    list(APPEND sources ${found})
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${dir}/*.cpp)
+    file(GLOB file CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${dir}.cpp)
+    list(APPEND sources ${found} ${file})
   endforeach()
   list(FILTER sources EXCLUDE REGEX "/src/runtime/(cpu|cuda)/")
+  if(NOT sources)  # a library needs a source, and a new layer has none yet
+    set(sources ${CMAKE_CURRENT_BINARY_DIR}/empty/${name}.cpp)
+    file(CONFIGURE OUTPUT ${sources} CONTENT "namespace damo {}\n")
+  endif()
   add_library(damo_${name} STATIC ${sources})
   add_library(damo::${name} ALIAS damo_${name})
   set_target_properties(damo_${name} PROPERTIES EXPORT_NAME ${name})
@@ -19,7 +28,7 @@ function(damo_layer name)
     PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
     PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
   target_compile_features(damo_${name} PUBLIC cxx_std_20)
-  target_compile_options(damo_${name} PRIVATE -Wall -Wextra -Wpedantic -Wno-missing-field-initializers)
+  damo_policy(damo_${name})
   target_link_libraries(damo_${name} PUBLIC Threads::Threads)
   foreach(link ${ARG_LINKS})
     if(link MATCHES "^damo_")
@@ -27,5 +36,8 @@ function(damo_layer name)
     else()
       target_link_libraries(damo_${name} PRIVATE ${link})
     endif()
+  endforeach()
+  foreach(link ${ARG_HEADERS})
+    target_link_libraries(damo_${name} PRIVATE $<BUILD_INTERFACE:${link}>)
   endforeach()
 endfunction()

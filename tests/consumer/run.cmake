@@ -1,0 +1,18 @@
+# Installs the build tree BUILD into an empty prefix under WORK, then configures, builds and runs app/ against it.
+file(REMOVE_RECURSE ${WORK})
+function(step what)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  message("${text}")
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "consumer: ${what} failed (${code})")
+  endif()
+endfunction()
+set(flags)
+if(SANITIZE)
+  set(flags -DCMAKE_CXX_FLAGS=-fsanitize=${SANITIZE})
+endif()
+step("install" ${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
+step("configure" ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/app -B ${WORK}/build -G ${GENERATOR}
+  -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=${TYPE} -DCMAKE_PREFIX_PATH=${WORK}/prefix ${flags})
+step("build" ${CMAKE_COMMAND} --build ${WORK}/build)
+step("run" ${WORK}/build/app)

@@ -1,0 +1,1 @@
+// The precompiled GoogleTest header belongs to this file.
