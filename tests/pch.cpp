@@ -1,1 +1,2 @@
-// The precompiled GoogleTest header belongs to this file.
+// The precompiled GoogleTest header belongs to this program, which does nothing.
+int main() {}
