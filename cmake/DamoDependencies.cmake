@@ -27,7 +27,16 @@ if(NOT DAMO_CPU STREQUAL "OFF")
     # 19.1 and not 19: LLVM calls two versions compatible only when major and minor are the same.
     find_package(LLVM 19.1 QUIET CONFIG PATHS /usr/lib/llvm-19/lib/cmake/llvm)
     if(LLVM_FOUND)
-      find_package(Clang 19.1 QUIET CONFIG PATHS ${LLVM_INSTALL_PREFIX}/lib/cmake/clang)
+      # Headers and the one shared library, found without Clang's own package file: distributions ship that file with
+      # the compiler and have it insist on programs that are not used here.
+      find_path(CLANG_INCLUDE_DIRS clang/Basic/Version.h HINTS ${LLVM_INCLUDE_DIRS} NO_DEFAULT_PATH)
+      find_library(DAMO_CLANG_LIBRARY NAMES clang-cpp libclang-cpp.so.${LLVM_VERSION_MAJOR}.${LLVM_VERSION_MINOR}
+        HINTS ${LLVM_LIBRARY_DIRS} NO_DEFAULT_PATH)
+      if(CLANG_INCLUDE_DIRS AND DAMO_CLANG_LIBRARY)
+        set(Clang_FOUND ON)
+        add_library(clang-cpp SHARED IMPORTED)
+        set_target_properties(clang-cpp PROPERTIES IMPORTED_LOCATION ${DAMO_CLANG_LIBRARY})
+      endif()
     endif()
     unset(CMAKE_MESSAGE_LOG_LEVEL)
     if(NOT TBB_FOUND)

@@ -93,7 +93,6 @@ configure() {
     exit 1
   fi
   sed -n '/^-- Damo /,/^-- $/p' "$log" | sed 's/^-- /    /'
-  grep -A3 'CMake Warning' "$log" || true
 }
 
 # build PRESET [--target T...]: Ninja's own progress where someone watches; in a log, one line in twenty.
