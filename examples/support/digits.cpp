@@ -23,7 +23,8 @@ Digits load_digits(const std::string& file) {
     for (char comma = ','; comma == ',' && numbers >> value && read < Digits::kPixels; ++read, numbers >> comma)
       digits.images.push_back(static_cast<float>(value) / 16.0f);
     if (read != Digits::kPixels || !numbers || value < 0 || value > 9)
-      throw std::runtime_error("digits: " + path + ":" + std::to_string(digits.count() + 1) + ": not 64 pixels and a digit");
+      throw std::runtime_error("digits: " + path + ":" + std::to_string(digits.count() + 1) +
+                               ": not 64 pixels and a digit");
     digits.labels.push_back(value);
   }
   return digits;

@@ -42,7 +42,8 @@ void write_png(const std::string& file, const Image& image) {
   png.height = static_cast<png_uint_32>(image.height);
   png.width = static_cast<png_uint_32>(image.width);
   if (image.pixels.size() != PNG_IMAGE_SIZE(png))
-    throw std::runtime_error("png: " + file + ": " + std::to_string(image.pixels.size()) + " bytes do not fill the picture");
+    throw std::runtime_error("png: " + file + ": " + std::to_string(image.pixels.size()) +
+                             " bytes do not fill the picture");
   if (!png_image_write_to_file(&png, file.c_str(), 0, image.pixels.data(), 0, nullptr)) fail(png, "write", file);
 }
 
@@ -54,9 +55,8 @@ std::vector<float> to_floats(const Image& image) {
 
 Image from_floats(const std::vector<float>& values, int height, int width, int channels) {
   Image image{height, width, channels, std::vector<std::uint8_t>(values.size())};
-  std::transform(values.begin(), values.end(), image.pixels.begin(), [](float v) {
-    return static_cast<std::uint8_t>(std::clamp(v, 0.0f, 1.0f) * 255.0f + 0.5f);
-  });
+  std::transform(values.begin(), values.end(), image.pixels.begin(),
+                 [](float v) { return static_cast<std::uint8_t>(std::clamp(v, 0.0f, 1.0f) * 255.0f + 0.5f); });
   return image;
 }
 

@@ -29,7 +29,8 @@ TEST(Digits, SayWhichLineIsMalformed) {
       load_digits(file);
       FAIL() << "accepted: " << bad;
     } catch (const std::runtime_error& error) {
-      EXPECT_NE(std::string(error.what()).find("bad_digits.csv:1: not 64 pixels and a digit"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("bad_digits.csv:1: not 64 pixels and a digit"), std::string::npos)
+          << error.what();
     }
   }
   EXPECT_THROW(load_digits("/nowhere/digits.csv"), std::runtime_error);
