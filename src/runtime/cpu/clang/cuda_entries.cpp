@@ -7,6 +7,7 @@
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Lex/Pragma.h>
 #include <clang/Lex/Preprocessor.h>
+#include <clang/Sema/Sema.h>
 
 #include "diagnostics.hpp"
 
@@ -62,7 +63,7 @@ class CudaEntries::Consumer : public clang::ASTConsumer, public clang::Recursive
     return true;
   }
   bool VisitAsmStmt(clang::AsmStmt* statement) {
-    refuse(statement->getBeginLoc(), "inline assembly (PTX)");
+    refuse(statement->getAsmLoc(), "inline assembly (PTX)");
     return true;
   }
   bool TraverseFunctionDecl(clang::FunctionDecl* function) {
@@ -94,8 +95,8 @@ class CudaEntries::Pragma : public clang::PragmaHandler {
   CudaEntries& owner_;
 };
 
-CudaEntries::CudaEntries(std::vector<std::string> wanted, std::vector<KernelInfo>& found, std::string file)
-    : wanted_(std::move(wanted)), found_(found), file_(std::move(file)) {}
+CudaEntries::CudaEntries(std::vector<std::string> wanted, std::vector<KernelInfo>& found)
+    : wanted_(std::move(wanted)), found_(found) {}
 
 // The empty declaration makes the parser finish the user's last function before it meets the pragma.
 const char* CudaEntries::trailer() { return "\n# 1 \"<damo-entry>\"\n;\n#pragma damo_entries\n"; }
@@ -129,11 +130,11 @@ std::vector<std::string> CudaEntries::choose(clang::Preprocessor& preprocessor) 
   for (const std::string& name : wanted_) {
     if (is_known(name)) continue;
     report(preprocessor.getDiagnostics(), clang::SourceLocation(),
-           file_ + ": no __global__ function named '" + name + "'" + (known.empty() ? "" : "; there is " + known));
+           "no __global__ function named '" + name + "'" + (known.empty() ? "" : "; there is " + known));
     return {};
   }
   if (names.empty()) {
-    report(preprocessor.getDiagnostics(), clang::SourceLocation(), file_ + ": no __global__ function to compile");
+    report(preprocessor.getDiagnostics(), clang::SourceLocation(), "no __global__ function to compile");
   }
   return names;
 }
@@ -153,7 +154,8 @@ void CudaEntries::make_callable() {
 }
 
 void CudaEntries::enter(clang::Preprocessor& preprocessor) {
-  if (preprocessor.getDiagnostics().hasErrorOccurred()) return;
+  // A text that ends inside a function or a namespace: the parser is about to say so.
+  if (preprocessor.getDiagnostics().hasErrorOccurred() || !compiler_->getSema().CurContext->isTranslationUnit()) return;
   const std::vector<std::string> names = choose(preprocessor);
   make_callable();
   std::string text;

@@ -23,7 +23,7 @@ namespace damo::clang_plugin {
 class CudaEntries {
  public:
   /// wanted empty: every __global__ function that is no template. found is filled while the compiler runs.
-  CudaEntries(std::vector<std::string> wanted, std::vector<KernelInfo>& found, std::string file);
+  CudaEntries(std::vector<std::string> wanted, std::vector<KernelInfo>& found);
 
   /// Goes after the user's text.
   static const char* trailer();
@@ -46,7 +46,6 @@ class CudaEntries {
 
   std::vector<std::string> wanted_;
   std::vector<KernelInfo>& found_;
-  std::string file_;
   std::vector<Kernel> kernels_;
   clang::CompilerInstance* compiler_ = nullptr;
 };

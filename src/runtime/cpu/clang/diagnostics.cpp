@@ -6,7 +6,8 @@
 
 namespace damo::clang_plugin {
 
-UserDiagnostics::UserDiagnostics(clang::DiagnosticOptions* options) : stream_(text_), printer_(stream_, options) {}
+UserDiagnostics::UserDiagnostics(clang::DiagnosticOptions* options, std::string file)
+    : file_(std::move(file)), stream_(text_), printer_(stream_, options) {}
 
 void UserDiagnostics::BeginSourceFile(const clang::LangOptions& language, const clang::Preprocessor* preprocessor) {
   printer_.BeginSourceFile(language, preprocessor);
@@ -34,7 +35,7 @@ bool UserDiagnostics::is_users(const clang::Diagnostic& info) const {
 void UserDiagnostics::print_without_place(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) {
   llvm::SmallString<256> message;
   info.FormatDiagnostic(message);
-  stream_ << (level == clang::DiagnosticsEngine::Fatal ? "fatal error: " : "error: ") << message << '\n';
+  stream_ << file_ << ": " << (level == clang::DiagnosticsEngine::Fatal ? "fatal error: " : "error: ") << message << '\n';
 }
 
 }  // namespace damo::clang_plugin

@@ -14,7 +14,8 @@ inline constexpr const char* kEntryFile = "<damo-entry>";
 
 class UserDiagnostics : public clang::DiagnosticConsumer {
  public:
-  explicit UserDiagnostics(clang::DiagnosticOptions* options);
+  /// file: named by errors that have no place in the user's text.
+  UserDiagnostics(clang::DiagnosticOptions* options, std::string file);
   void BeginSourceFile(const clang::LangOptions& language, const clang::Preprocessor* preprocessor) override;
   void EndSourceFile() override;
   void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) override;
@@ -26,6 +27,7 @@ class UserDiagnostics : public clang::DiagnosticConsumer {
   bool is_users(const clang::Diagnostic& info) const;
   void print_without_place(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info);
 
+  std::string file_;
   std::string text_;
   llvm::raw_string_ostream stream_;
   clang::TextDiagnosticPrinter printer_;

@@ -86,6 +86,11 @@ FileSystem file_system(const Settings& settings, const llvm::SmallVectorImpl<cha
     const std::string path = prelude_path(file->name);
     memory->addFileNoOwn(path, 1, llvm::MemoryBufferRef(file->text, path));
   }
+  // Headers that CUDA C programs ask for by habit: what they hold is in the prelude already.
+  for (const char* name : {"cuda_runtime.h", "cuda.h", "cuda_fp16.h", "cuda_bf16.h", "vector_types.h", "math_constants.h", "math.h",
+                           "stdint.h", "stddef.h", "float.h", "limits.h", "cmath", "cstdint", "cstddef", "cfloat", "climits"}) {
+    if (settings.cuda) memory->addFileNoOwn(prelude_path(name), 1, llvm::MemoryBufferRef("\n", name));
+  }
   memory->addFile(prelude_path("umbrella.h"), 1, llvm::MemoryBuffer::getMemBufferCopy(umbrella_header(settings.cuda)));
   if (precompiled) {
     const llvm::StringRef bytes(precompiled->data(), precompiled->size());
@@ -99,8 +104,8 @@ FileSystem file_system(const Settings& settings, const llvm::SmallVectorImpl<cha
 }
 
 /// A compiler instance with its files and its diagnostics in our hands. False: the flags make no sense (see the log).
-bool prepare(clang::CompilerInstance& compiler, const Settings& settings, std::vector<std::string> arguments,
-             UserDiagnostics& diagnostics, FileSystem files) {
+bool prepare(clang::CompilerInstance& compiler, const std::vector<std::string>& arguments, UserDiagnostics& diagnostics,
+             FileSystem files) {
   std::vector<const char*> pointers;
   for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
   compiler.createDiagnostics(&diagnostics, /*ShouldOwnClient=*/false);
@@ -113,7 +118,6 @@ bool prepare(clang::CompilerInstance& compiler, const Settings& settings, std::v
   compiler.getFrontendOpts().DisableFree = false;
   // Positions of the prelude in memory are not worth a check, and its time stamps have no meaning.
   compiler.getPreprocessorOpts().DisablePCHOrModuleValidation = clang::DisableValidationForModuleKind::PCH;
-  (void)settings;
   return true;
 }
 
@@ -142,12 +146,12 @@ using Precompiled = std::shared_ptr<const clang::PCHBuffer>;
 Precompiled precompile(Settings settings, std::string& log) {
   settings.flags.clear();
   llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions);
-  UserDiagnostics diagnostics(options.get());
+  UserDiagnostics diagnostics(options.get(), "prelude");
   clang::CompilerInstance compiler;
   auto arguments = compiler_arguments(settings);
   arguments.push_back(prelude_path("umbrella.h"));
   auto buffer = std::make_shared<clang::PCHBuffer>();
-  if (prepare(compiler, settings, arguments, diagnostics, file_system(settings, nullptr))) {
+  if (prepare(compiler, arguments, diagnostics, file_system(settings, nullptr))) {
     compiler.getFrontendOpts().ProgramAction = clang::frontend::GeneratePCH;
     const clang::InputKind header = input_kind(settings).withHeaderUnit(clang::InputKind::HeaderUnit_None);
     compiler.getFrontendOpts().Inputs = {clang::FrontendInputFile(prelude_path("umbrella.h"), header)};
@@ -237,9 +241,9 @@ FrontendResult run_frontend(const damo_clang_request& request, const Target& tar
     if (!prelude) return result;
   }
   llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions);
-  UserDiagnostics diagnostics(options.get());
-  clang::CompilerInstance compiler;
   const std::string name = request.file_name ? request.file_name : "<source>";
+  UserDiagnostics diagnostics(options.get(), name);
+  clang::CompilerInstance compiler;
   std::string text(request.source, request.source_bytes);
   if (settings.cuda) text += CudaEntries::trailer();
   auto arguments = compiler_arguments(settings);
@@ -247,10 +251,10 @@ FrontendResult run_frontend(const damo_clang_request& request, const Target& tar
   arguments.push_back(prelude_path(prelude ? "umbrella.pch" : "umbrella.h"));
   arguments.push_back(name[0] == '-' ? "<source>" : name);
   FileSystem files = file_system(settings, prelude ? &prelude->Data : nullptr);
-  if (prepare(compiler, settings, arguments, diagnostics, files)) {
+  if (prepare(compiler, arguments, diagnostics, files)) {
     compiler.getFrontendOpts().Inputs = {
         clang::FrontendInputFile(llvm::MemoryBufferRef(text, name), input_kind(settings))};
-    CudaEntries entries(list_of(request.kernels), result.kernels, name);
+    CudaEntries entries(list_of(request.kernels), result.kernels);
     GenerateAction action(context, settings.cuda ? &entries : nullptr);
     if (compiler.ExecuteAction(action) && !compiler.getDiagnostics().hasErrorOccurred()) {
       result.module = action.take_module();

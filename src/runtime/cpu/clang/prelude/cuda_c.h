@@ -135,26 +135,31 @@ using Parameter = typename ParameterOf<I, F>::type;
 extern "C" __device__ void __damo_indices(damo::cuda::Indices*);
 extern "C" __device__ void __damo_thread_loop(void);
 
-// The body of an entry: CALL once for each thread of the blocks [first, last). Without barriers the threads of a block
-// are independent, so the innermost loop is over x and vectorises.
-#define __DAMO_RUN_BLOCKS(CALL)                                                                                \
-  damo::cuda::Indices at;                                                                                    \
-  __damo_indices(&at);                                                                                       \
-  const unsigned nx = frame->block[0], ny = frame->block[1], nz = frame->block[2];                           \
-  const unsigned gx = frame->grid[0], gy = frame->grid[1];                                                   \
-  at.block_size[0] = nx, at.block_size[1] = ny, at.block_size[2] = nz;                                       \
-  at.grid_size[0] = gx, at.grid_size[1] = gy, at.grid_size[2] = frame->grid[2];                              \
-  for (long block = first; block < last; ++block) {                                                          \
-    at.block[0] = unsigned(block % gx);                                                                      \
-    at.block[1] = unsigned(block / gx % gy);                                                                 \
-    at.block[2] = unsigned(block / gx / gy);                                                                 \
-    for (unsigned z = 0; z < nz; ++z)                                                                        \
-      for (unsigned y = 0; y < ny; ++y)                                                                      \
-        for (unsigned x = 0; x < nx; ++x) {                                                                  \
-          __damo_thread_loop();                                                                              \
-          at.thread[0] = x, at.thread[1] = y, at.thread[2] = z;                                              \
-          CALL;                                                                                              \
-        }                                                                                                    \
+// The body of an entry: the call once for each thread of the blocks [first, last). Without barriers the threads of a
+// block are independent, so the innermost loop is over x and vectorises. Blocks are counted, not divided: a division
+// costs as much as 64 threads of a small kernel. Variadic because a kernel's name may hold commas.
+#define __DAMO_RUN_BLOCKS(...)                                                                                \
+  damo::cuda::Indices at;                                                                                     \
+  __damo_indices(&at);                                                                                        \
+  const unsigned nx = frame->block[0], ny = frame->block[1], nz = frame->block[2];                            \
+  const unsigned gx = frame->grid[0], gy = frame->grid[1];                                                    \
+  at.block_size[0] = nx, at.block_size[1] = ny, at.block_size[2] = nz;                                        \
+  at.grid_size[0] = gx, at.grid_size[1] = gy, at.grid_size[2] = frame->grid[2];                               \
+  at.block[0] = unsigned(first % gx);                                                                         \
+  at.block[1] = unsigned(first / gx % gy);                                                                    \
+  at.block[2] = unsigned(first / gx / gy);                                                                    \
+  for (long block = first; block < last; ++block) {                                                           \
+    for (unsigned z = 0; z < nz; ++z)                                                                         \
+      for (unsigned y = 0; y < ny; ++y)                                                                       \
+        for (unsigned x = 0; x < nx; ++x) {                                                                   \
+          __damo_thread_loop();                                                                               \
+          at.thread[0] = x, at.thread[1] = y, at.thread[2] = z;                                               \
+          __VA_ARGS__;                                                                                        \
+        }                                                                                                     \
+    if (++at.block[0] == gx) {                                                                                \
+      at.block[0] = 0;                                                                                        \
+      if (++at.block[1] == gy) at.block[1] = 0, ++at.block[2];                                                \
+    }                                                                                                         \
   }
 
 // ---- not yet on the CPU: a clear error at the user's line ---------------------------------------------------------

@@ -1,0 +1,302 @@
+// CUDA C compiled for the CPU: styles of kernels that must run, constructs that must be refused by name.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "runtime/cpu/compile_support.hpp"
+
+namespace damo::cpu_backend::testing {
+namespace {
+
+std::vector<float> counting(int n) {
+  std::vector<float> values(n);
+  for (int i = 0; i < n; ++i) values[i] = float(i);
+  return values;
+}
+
+TEST(CudaC, RunsAGuardedOneDimensionalKernel) {
+  const auto object = load(compile_cuda(R"(
+extern "C" __global__ void scale(const float* x, float* y, float factor, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = factor * x[i];
+})"));
+  const auto x = counting(1000);
+  std::vector<float> y(1024, -1.0f);
+  launch(object->kernel("scale"), {4}, {256}, x.data(), y.data(), 3.0f, 1000);
+  for (int i = 0; i < 1024; ++i) ASSERT_EQ(y[i], i < 1000 ? 3.0f * float(i) : -1.0f) << i;
+}
+
+TEST(CudaC, ReturnsEarlyAndReadsAPlainCxxKernelByName) {
+  const auto object = load(compile_cuda(R"(
+__global__ void relu(const float* x, float* y, unsigned n) {
+  unsigned i = threadIdx.x + blockDim.x * blockIdx.x;
+  if (i >= n) return;
+  float v = x[i];
+  if (v < 5.0f) { y[i] = 0.0f; return; }
+  y[i] = v;
+})"));
+  const auto x = counting(100);
+  std::vector<float> y(128, -1.0f);
+  launch(object->kernel("relu"), {2}, {64}, x.data(), y.data(), 100u);
+  for (int i = 0; i < 128; ++i) ASSERT_EQ(y[i], i >= 100 ? -1.0f : i < 5 ? 0.0f : float(i)) << i;
+}
+
+TEST(CudaC, IndexesInTwoAndThreeDimensions) {
+  const auto object = load(compile_cuda(R"(
+__global__ void transpose(const float* in, float* out, int rows, int columns) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x < columns && y < rows) out[x * rows + y] = in[y * columns + x];
+}
+__global__ void number(int* out) {
+  dim3 b = blockIdx, n = gridDim;
+  int block = (b.z * n.y + b.y) * n.x + b.x;
+  int thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+  out[block * (blockDim.x * blockDim.y * blockDim.z) + thread] = block * 1000 + thread;
+})"));
+  const auto in = counting(30 * 50);
+  std::vector<float> out(30 * 50, -1.0f);
+  launch(object->kernel("transpose"), {4, 4}, {16, 8}, in.data(), out.data(), 30, 50);
+  for (int y = 0; y < 30; ++y) {
+    for (int x = 0; x < 50; ++x) ASSERT_EQ(out[x * 30 + y], in[y * 50 + x]);
+  }
+  std::vector<int> numbers(24 * 24, -1);
+  launch(object->kernel("number"), {2, 3, 4}, {4, 3, 2}, numbers.data());
+  for (int i = 0; i < 24 * 24; ++i) ASSERT_EQ(numbers[i], i / 24 * 1000 + i % 24);
+}
+
+TEST(CudaC, TakesStructsByValue) {
+  struct Small { float a; int b; };
+  struct Large { double weights[5]; float* y; int n; };
+  const auto object = load(compile_cuda(R"(
+struct Small { float a; int b; };
+struct Large { double weights[5]; float* y; int n; };
+__global__ void combine(Small s, Large l, float4 v) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < l.n) l.y[i] = s.a * i + s.b + l.weights[i % 5] + v.w;
+})"));
+  std::vector<float> y(100, -1.0f);
+  const Small s{2.0f, 1};
+  const Large l{{10, 20, 30, 40, 50}, y.data(), 100};
+  struct alignas(16) { float x, y, z, w; } v{0, 0, 0, 0.5f};
+  launch(object->kernel("combine"), {4}, {32}, s, l, v);
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(y[i], 2.0f * float(i) + 1.5f + float(10 * (i % 5 + 1)));
+}
+
+TEST(CudaC, ReadsFloat4AndCallsDeviceFunctions) {
+  const auto object = load(compile_cuda(R"(
+__device__ float dot(float4 a, float4 b);
+template <class T, int N> __device__ T power(T x) { T r = 1; for (int i = 0; i < N; ++i) r *= x; return r; }
+__global__ void norm(const float4* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = sqrtf(dot(x[i], x[i])) + power<float, 3>(float(i));
+}
+__device__ __noinline__ float dot(float4 a, float4 b) { return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w; }
+)"));
+  struct alignas(16) Four { float x, y, z, w; };
+  std::vector<Four> x(50);
+  for (int i = 0; i < 50; ++i) x[i] = {float(i), float(i), float(i), float(i)};
+  std::vector<float> y(50);
+  launch(object->kernel("norm"), {2}, {32}, x.data(), y.data(), 50);
+  for (int i = 0; i < 50; ++i) ASSERT_EQ(y[i], 2.0f * float(i) + float(i * i * i));
+}
+
+TEST(CudaC, CompilesTemplateKernelsByName) {
+  const auto output = compile_cuda(R"(
+namespace ops {
+template <class T, int Factor> __global__ void scale(const T* x, T* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] * T(Factor);
+}
+})", {"ops::scale<float, 3>", "ops::scale<int, 4>"});
+  const auto object = load(output);
+  EXPECT_EQ(output.signatures, "ops::scale<float, 3>: const float *, float *, int\t8,8,4\n"
+                               "ops::scale<int, 4>: const int *, int *, int\t8,8,4\n");
+  EXPECT_EQ(object->signatures(), output.signatures);
+  const auto x = counting(10);
+  std::vector<float> y(10);
+  launch(object->kernel("ops::scale<float, 3>"), {1}, {16}, x.data(), y.data(), 10);
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(y[i], 3.0f * float(i));
+}
+
+TEST(CudaC, KeepsConstantAndDeviceVariablesAtTheirNames) {
+  const auto object = load(compile_cuda(R"(
+__constant__ float table[4] = {1, 2, 3, 4};
+__constant__ float weights[4];
+__device__ int calls = 5;
+static __constant__ int offsets[2] = {7, 9};
+__global__ void look(float* y) {
+  int i = threadIdx.x;
+  y[i] = table[i & 3] * 10 + weights[i & 3] + offsets[i & 1] + calls;
+})"));
+  auto* weights = static_cast<float*>(object->find("weights"));
+  ASSERT_NE(weights, nullptr);
+  ASSERT_EQ(object->size_of("weights"), 16u);
+  for (int i = 0; i < 4; ++i) weights[i] = 100.0f * float(i);
+  std::vector<float> y(8);
+  launch(object->kernel("look"), {1}, {8}, y.data());
+  for (int i = 0; i < 8; ++i) ASSERT_EQ(y[i], float((i & 3) + 1) * 10 + 100.0f * float(i & 3) + (i & 1 ? 9.0f : 7.0f) + 5.0f);
+}
+
+TEST(CudaC, KeepsLocalArraysOfThreadsApart) {
+  const auto object = load(compile_cuda(R"(
+__global__ void reverse(const float* x, float* y, int shift) {
+  float mine[8];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0; k < 8; ++k) mine[(k + shift) % 8] = x[i * 8 + k];
+  float* p = mine;
+  if (shift > 100) p = y;
+  for (int k = 0; k < 8; ++k) y[i * 8 + k] = p[7 - k];
+})"));
+  const auto x = counting(512);
+  std::vector<float> y(512);
+  launch(object->kernel("reverse"), {2}, {32}, x.data(), y.data(), 3);
+  for (int i = 0; i < 64; ++i) {
+    for (int k = 0; k < 8; ++k) ASSERT_EQ(y[i * 8 + k], x[i * 8 + (7 - k + 5) % 8]) << i << ' ' << k;
+  }
+}
+
+TEST(CudaC, RunsGridStrideLoopsAndAtomics) {
+  const auto object = load(compile_cuda(R"(
+__global__ void total(const float* x, float* sum, int* count, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    atomicAdd(sum, x[i]);
+    atomicAdd(count, 1);
+    atomicMax(count + 1, i);
+  }
+})"));
+  const std::vector<float> x(1000, 0.5f);
+  float sum = 0;
+  int count[2] = {0, 0};
+  int* counts = count;
+  launch(object->kernel("total"), {3}, {32}, x.data(), &sum, counts, 1000);
+  EXPECT_EQ(sum, 500.0f);
+  EXPECT_EQ(count[0], 1000);
+  EXPECT_EQ(count[1], 999);
+}
+
+TEST(CudaC, KnowsTheMathAndTheHeadersOfCuda) {
+  const auto object = load(compile_cuda(R"(
+#include <cuda_runtime.h>
+#include <cuda_fp16.h>
+#include <math.h>
+__global__ void functions(const float* x, float* y, __half* h, __nv_bfloat16* b) {
+  int i = threadIdx.x;
+  float v = x[i] * 0.1f;
+  y[i] = expf(v) + logf(1.0f + v) + tanhf(v) + powf(v, 2.0f) + erff(v) + sinf(v) + fmaf(v, v, 1.0f) + max(v, 0.5f)
+       + min(i, 3) + fabsf(-v) + rsqrtf(1.0f + v) + (float)exp((double)v) + floorf(v) + __expf(v) + fmodf(v, 0.3f);
+  h[i] = __float2half(v);
+  b[i] = __float2bfloat16(__half2float(h[i]));
+})"));
+  const auto x = counting(40);
+  std::vector<float> y(40);
+  std::vector<std::uint16_t> h(40), b(40);
+  launch(object->kernel("functions"), {1}, {40}, x.data(), y.data(), h.data(), b.data());
+  for (int i = 0; i < 40; ++i) {
+    const double v = double(x[i] * 0.1f);
+    const double wanted = std::exp(v) * 3 + std::log(1 + v) + std::tanh(v) + v * v + std::erf(v) + std::sin(v) + v * v + 1 + std::max(v, 0.5) +
+                          std::min(i, 3) + v + 1 / std::sqrt(1 + v) + std::floor(x[i] * 0.1f) + double(std::fmod(x[i] * 0.1f, 0.3f));
+    ASSERT_NEAR(y[i], wanted, 1e-5 * (1 + wanted)) << i;
+  }
+  EXPECT_EQ(h[10], 0x3c00);
+  EXPECT_EQ(b[10], 0x3f80);
+}
+
+TEST(CudaC, TakesMacrosFromTheFlags) {
+  const auto object = load(compile_cuda("__global__ void fill(int* y) { y[threadIdx.x] = VALUE; }", {}, {"-DVALUE=42"}));
+  std::vector<int> y(16);
+  launch(object->kernel("fill"), {1}, {16}, y.data());
+  EXPECT_EQ(y, std::vector<int>(16, 42));
+}
+
+TEST(CudaC, IgnoresHostFunctionsOfTheText) {
+  const auto object = load(compile_cuda(R"(
+__global__ void fill(int* y) { y[threadIdx.x] = 1; }
+int host_side(int x) { return x + 1; }
+)"));
+  EXPECT_EQ(object->functions(), std::vector<std::string>{"fill"});
+}
+
+struct Refused {
+  const char* text;
+  const char* message;
+};
+
+TEST(CudaC, NamesWhatIsWrongAtTheUsersLine) {
+  const Refused cases[] = {
+      {"__global__ void k(float* y) {\n  y[threadIdx.x] = scal * 2;\n}", "user.cu:2:20: error: use of undeclared identifier 'scal'"},
+      {"__global__ void k() { threadIdx.x = 1; }", "user.cu:1:33: error: no setter defined for property 'x'"},
+      {"int h(int x) { return x; }\n__global__ void k(int* y) { *y = h(1); }", "user.cu:1:5: note: candidate function not viable: call to __host__ function from __global__ function"},
+      {"__global__ void k(int* y) { *y = 1; ", "user.cu: error: expected '}'\nuser.cu:1:27: note: to match this '{'"},
+      {"__global__ void k(float* y) { y[0] = expf(1, 2, 3); }", "user.cu:1:38: error: no matching function for call to 'expf'"},
+      {"__global__ int k() { return 1; }", "user.cu:1:12: error: kernel function type 'int ()' must have void return type"},
+      {"__device__ void f() {}", "user.cu: error: no __global__ function to compile"},
+      {"#include \"missing.h\"\n__global__ void k() {}", "user.cu:1:10: fatal error: 'missing.h' file not found"},
+      {"__device__ float f(float);\n__global__ void k(float* y) { *y = f(1); }", "error: function 'f(float)' is called but has no definition"},
+  };
+  for (const Refused& refused : cases) {
+    const CompileOutput output = compile_cuda(refused.text);
+    EXPECT_FALSE(output.ok) << refused.text;
+    EXPECT_NE(output.log.find(refused.message), std::string::npos) << refused.text << "\n" << output.log;
+    EXPECT_EQ(output.log.find("damo"), std::string::npos) << output.log;
+  }
+}
+
+TEST(CudaC, NamesConstructsThatAreNotSupportedYet) {
+  const Refused cases[] = {
+      {"__global__ void k() {\n  __syncthreads();\n}", "user.cu:2:3: error: '__syncthreads' is unavailable: not supported on the CPU yet"},
+      {"__global__ void k() {\n  __shared__ float s[32];\n}", "user.cu:2:20: error: __shared__ memory is not supported on the CPU yet"},
+      {"extern __shared__ float s[];\n__global__ void k() {}", "user.cu:1:25: error: __shared__ memory is not supported on the CPU yet"},
+      {"__global__ void k(float* y) { y[0] = __shfl_down_sync(~0u, y[0], 1); }", "'__shfl_down_sync<float>' is unavailable: not supported on the CPU yet"},
+      {"__global__ void k(int* y) { asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(*y)); }", "user.cu:1:29: error: inline assembly (PTX) is not supported on the CPU yet"},
+      {"__global__ void k() { printf(\"%d\", 1); }", "user.cu:1:23: error: 'printf' is unavailable: not supported on the CPU yet"},
+      {"template <class T> __device__ void f() { __shared__ T s; }\n__global__ void k() { f<int>(); }", "error: __shared__ memory is not supported on the CPU yet"},
+      {"__device__ int f(int n) { return n ? f(n - 1) + threadIdx.x : 0; }\n__global__ void k(int* y) { *y = f(3); }", "error: 'f(int)' reads its thread or block index but can't be inlined"},
+  };
+  for (const Refused& refused : cases) {
+    const CompileOutput output = compile_cuda(refused.text);
+    EXPECT_FALSE(output.ok) << refused.text;
+    EXPECT_NE(output.log.find(refused.message), std::string::npos) << refused.text << "\n" << output.log;
+  }
+}
+
+TEST(CudaC, NamesTheKernelsThereAreWhenOneIsUnknown) {
+  const CompileOutput output = compile_cuda("__global__ void one() {}\n__global__ void two() {}", {"three"});
+  EXPECT_FALSE(output.ok);
+  EXPECT_NE(output.log.find("user.cu: error: no __global__ function named 'three'; there is one, two"), std::string::npos) << output.log;
+}
+
+TEST(CudaC, VectorisesAGuardedKernel) {
+  const auto loop = load(compile_loops(R"(
+using namespace damo;
+extern "C" void doubling(void* const* a, const LaunchFrame*, i64 first, i64 last) {
+  const f32* __restrict x = *(const f32* const*)a[0]; f32* __restrict y = *(f32* const*)a[1];
+  for (i64 i = first; i < last; ++i) y[i] = x[i] * 2.0f;
+})"));
+  const auto output = compile_cuda(R"(
+__global__ void doubling(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] * 2.0f;
+})");
+  const auto kernel = load(output);
+  std::vector<float> x(1 << 14, 1.0f), y(1 << 14);
+  const float* in = x.data();
+  float* out = y.data();
+  const void* arguments[] = {&in, &out};
+  const LaunchFrame frame{};
+  const double plain = least_milliseconds(20, [&] {
+    for (int i = 0; i < 100; ++i) loop->kernel("doubling")(const_cast<void* const*>(arguments), &frame, 0, 1 << 14);
+  });
+  for (const std::uint32_t block : {64u, 256u, 1024u}) {
+    const double time = least_milliseconds(20, [&] {
+      for (int i = 0; i < 100; ++i) launch(kernel->kernel("doubling"), {(1u << 14) / block}, {block}, in, out, 1 << 14);
+    });
+    std::printf("[ figure ] doubling, 64 KiB in cache, block %u: %.0f GB/s (plain loop %.0f GB/s)\n", block, 131072 * 100 / time / 1e6, 131072 * 100 / plain / 1e6);
+    if (block >= 256) EXPECT_LT(time, 3 * plain);
+  }
+  const double compiling = least_milliseconds(7, [&] { compile_cuda("__global__ void doubling(const float* x, float* y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = x[i] * 2.0f;\n}"); });
+  std::printf("[ figure ] compile of a CUDA C kernel: %.1f ms\n", compiling);
+}
+
+}  // namespace
+}  // namespace damo::cpu_backend::testing
