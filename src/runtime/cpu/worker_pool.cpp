@@ -1,6 +1,6 @@
 #include "runtime/cpu/worker_pool.hpp"
 
-#include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>
@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,11 @@ struct Region {
 }  // namespace
 
 struct WorkerPool::Arena {
-  explicit Arena(int threads) : arena(threads) {}
+  explicit Arena(int threads) : arena(threads) {
+    // oneTBB keeps to the hardware's number unless told otherwise.
+    if (threads > tbb::info::default_concurrency()) limit.emplace(tbb::global_control::max_allowed_parallelism, threads);
+  }
+  std::optional<tbb::global_control> limit;
   tbb::task_arena arena;
 };
 

@@ -209,6 +209,13 @@ TEST(CudaC, TakesMacrosFromTheFlags) {
   EXPECT_EQ(y, std::vector<int>(16, 42));
 }
 
+TEST(CudaC, TakesFlagsThatThePrecompiledPreludeCannotFollow) {
+  const auto object = load(compile_cuda("__global__ void fill(long* y) { y[threadIdx.x] = __cplusplus; }", {}, {"-std=c++17"}));
+  std::vector<long> y(4);
+  launch(object->kernel("fill"), {1}, {4}, y.data());
+  EXPECT_EQ(y, std::vector<long>(4, 201703L));
+}
+
 TEST(CudaC, IgnoresHostFunctionsOfTheText) {
   const auto object = load(compile_cuda(R"(
 __global__ void fill(int* y) { y[threadIdx.x] = 1; }
@@ -231,6 +238,7 @@ TEST(CudaC, NamesWhatIsWrongAtTheUsersLine) {
       {"__global__ void k(float* y) { y[0] = expf(1, 2, 3); }", "user.cu:1:38: error: no matching function for call to 'expf'"},
       {"__global__ int k() { return 1; }", "user.cu:1:12: error: kernel function type 'int ()' must have void return type"},
       {"__device__ void f() {}", "user.cu: error: no __global__ function to compile"},
+      {"__global__ void k(int* y) {}\n__global__ void k(float* y) {}", "user.cu: error: two __global__ functions are named 'k'"},
       {"#include \"missing.h\"\n__global__ void k() {}", "user.cu:1:10: fatal error: 'missing.h' file not found"},
       {"__device__ float f(float);\n__global__ void k(float* y) { *y = f(1); }", "error: function 'f(float)' is called but has no definition"},
   };

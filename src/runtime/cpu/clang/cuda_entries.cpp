@@ -9,6 +9,8 @@
 #include <clang/Lex/Preprocessor.h>
 #include <clang/Sema/Sema.h>
 
+#include <algorithm>
+
 #include "diagnostics.hpp"
 
 namespace damo::clang_plugin {
@@ -120,6 +122,12 @@ std::vector<std::string> CudaEntries::choose(clang::Preprocessor& preprocessor) 
   for (const Kernel& kernel : kernels_) {
     known += (known.empty() ? "" : ", ") + kernel.name + (kernel.is_template ? "<...>" : "");
     if (wanted_.empty() && !kernel.is_template && kernel.function->isThisDeclarationADefinition()) names.push_back(kernel.name);
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (std::find(names.begin(), names.begin() + i, names[i]) == names.begin() + i) continue;
+    report(preprocessor.getDiagnostics(), clang::SourceLocation(),
+           "two __global__ functions are named '" + names[i] + "': a kernel is found by its name, so names must differ");
+    return {};
   }
   const auto is_known = [&](const std::string& name) {
     for (const Kernel& kernel : kernels_) {
