@@ -118,6 +118,7 @@ CompileOutput compile(const CompileRequest& request) {
   raw.language = request.language == SourceLanguage::kCudaC ? DAMO_CLANG_CUDA_C : DAMO_CLANG_LOOPS;
   raw.kernels = request.kernels.empty() ? nullptr : kernels.data();
   raw.flags = flags.data();
+  raw.cpu = request.cpu.empty() ? nullptr : request.cpu.c_str();
   damo_clang_result result{};
   compiler.compile(&raw, &result);
   CompileOutput output;

@@ -22,6 +22,7 @@ struct CompileRequest {
   SourceLanguage language = SourceLanguage::kLoops;
   std::vector<std::string> kernels;   ///< CUDA C: "scale", "scale<float>"; empty: every one that is no template
   std::vector<std::string> flags;     ///< Clang's: -D, -I (cheap); any other gives up the precompiled prelude
+  std::string cpu;                    ///< LLVM's name ("x86-64-v3") for code that another CPU is to run; empty: this host
 };
 
 struct CompileOutput {
@@ -31,7 +32,7 @@ struct CompileOutput {
   std::string signatures;         ///< CUDA C: see plugin.h
 };
 
-/// Compiles for this host. Throws if there is no plugin; what is wrong with the source is in the output's log.
+/// Throws if there is no plugin; what is wrong with the source is in the output's log.
 CompileOutput compile(const CompileRequest& request);
 
 /// Opens the plugin now. What is wrong, and what to install, if it can't be opened; nothing if it can.

@@ -50,7 +50,7 @@ std::string describe() {
   const std::uint32_t words[] = {one.eax & kModel, one.ecx, one.edx, seven.ebx, seven.ecx, seven.edx & ~kHybrid,
                                  seven_one.eax, extended.ecx, extended.edx, save.eax,
                                  static_cast<std::uint32_t>(enabled_state(one))};
-  for (const std::uint32_t word : words) text += " " + hexadecimal(word);
+  for (const std::uint32_t word : words) text.append(1, ' ').append(hexadecimal(word));
   return text;
 }
 

@@ -216,6 +216,56 @@ TEST(CudaC, TakesFlagsThatThePrecompiledPreludeCannotFollow) {
   EXPECT_EQ(y, std::vector<long>(4, 201703L));
 }
 
+TEST(CudaC, GivesTheSameBytesForTheSameText) {
+  const char* text = "__device__ static int f(int x) { return x * 3; }\n__global__ void k(int* y) { y[threadIdx.x] = f(threadIdx.x); }";
+  const CompileOutput first = compile_cuda(text), second = compile_cuda(text);
+  ASSERT_TRUE(first.ok);
+  EXPECT_EQ(first.object, second.object);
+}
+
+TEST(CudaC, RefusesGridsPastTheIndexRange) {
+  EXPECT_TRUE(fits_index_range({{1u << 20, 1, 1}, {1024, 1, 1}, 0, 0, nullptr}));
+  EXPECT_FALSE(fits_index_range({{1, 1u << 21, 1}, {1, 1024, 1}, 0, 0, nullptr}));
+}
+
+TEST(CudaC, AgreesWithAPlainLoopOnOddGridsAndAliases) {
+  // In place, shifted by one against the direction of the loop, masked tails: what a wrong vectorisation would break.
+  const auto object = load(compile_cuda(R"(
+__global__ void in_place(float* x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] = x[i] > 10.0f ? x[i] * 0.5f : x[i] + 1.0f;
+}
+__global__ void gather(const float* x, const int* at, float* y, int n) {
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n && at[i] >= 0) y[at[i]] += x[i];
+}
+__global__ void scan_rows(const float* x, float* y, int rows, int columns) {
+  int r = blockIdx.x * blockDim.x + threadIdx.x;
+  if (r >= rows) return;
+  float sum = 0;
+  for (int c = 0; c < columns; ++c) { sum += x[r * columns + c]; y[r * columns + c] = sum; }
+})"));
+  for (const std::uint32_t block : {1u, 3u, 32u, 100u, 256u}) {
+    constexpr int n = 1000;
+    auto x = counting(n);
+    launch(object->kernel("in_place"), {(n + block - 1) / block}, {block}, x.data(), n);
+    for (int i = 0; i < n; ++i) ASSERT_EQ(x[i], i > 10 ? float(i) * 0.5f : float(i) + 1.0f);
+    std::vector<int> at(n);
+    for (int i = 0; i < n; ++i) at[i] = i % 5 ? (i * 7) % n : -1;
+    std::vector<float> y(n, 1.0f);
+    launch(object->kernel("gather"), {(n + block - 1) / block}, {block}, x.data(), at.data(), y.data(), n);
+    for (int i = 0; i < n; ++i) {
+      if (at[i] >= 0) ASSERT_EQ(y[at[i]], 1.0f + x[i]);
+    }
+    std::vector<float> sums(n);
+    launch(object->kernel("scan_rows"), {(40 + block - 1) / block}, {block}, x.data(), sums.data(), 40, 25);
+    for (int r = 0; r < 40; ++r) {
+      float sum = 0;
+      for (int c = 0; c < 25; ++c) ASSERT_EQ(sums[r * 25 + c], sum += x[r * 25 + c]);
+    }
+  }
+}
+
 TEST(CudaC, IgnoresHostFunctionsOfTheText) {
   const auto object = load(compile_cuda(R"(
 __global__ void fill(int* y) { y[threadIdx.x] = 1; }
