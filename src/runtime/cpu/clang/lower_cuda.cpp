@@ -1,6 +1,5 @@
 #include "lower_cuda.hpp"
 
-#include <llvm/ADT/StringMap.h>
 #include <llvm/Analysis/CaptureTracking.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
@@ -11,36 +10,19 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Operator.h>
-#include <llvm/IR/PatternMatch.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/SROA.h>
-#include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 #include <algorithm>
 
+#include "grid_stride.hpp"
+#include "markers.hpp"
+
 namespace damo::clang_plugin {
 namespace {
-
-constexpr const char* kMarkers[] = {"__damo_thread", "__damo_block", "__damo_block_size", "__damo_grid_size"};
-
-/// The member of damo::cuda::Indices that a marker reads: 0-11; -1 for any other function.
-int marker_slot(const llvm::Function* function) {
-  if (!function) return -1;
-  for (int group = 0; group < 4; ++group) {
-    for (int axis = 0; axis < 3; ++axis) {
-      if (function->getName() == std::string(kMarkers[group]) + "_" + "xyz"[axis]) return group * 3 + axis;
-    }
-  }
-  return -1;
-}
-
-int marker_slot(const llvm::Value* value) {
-  const auto* call = llvm::dyn_cast<llvm::CallInst>(value);
-  return call ? marker_slot(call->getCalledFunction()) : -1;
-}
 
 void inline_everything(llvm::Module& module, const std::vector<KernelInfo>& kernels) {
   const auto is_entry = [&](const llvm::Function& function) {
@@ -79,26 +61,12 @@ void inline_everything(llvm::Module& module, const std::vector<KernelInfo>& kern
 /// blockIdx * blockDim + threadIdx never wraps: the launcher refuses grids of 2^31 threads along an axis. Saying so
 /// makes the index an affine function of the loop variable, and loads and stores contiguous instead of gathered.
 void mark_global_indices(llvm::Function& function) {
-  using namespace llvm::PatternMatch;
-  const auto is_slot = [](llvm::Value* value, int group) { return marker_slot(value) / 3 == group && marker_slot(value) >= 0; };
-  const auto flag = [](llvm::Instruction& instruction) {
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    const bool bounded = global_index_axis(&instruction) >= 0 || block_product_axis(&instruction, kBlock) >= 0 ||
+                         block_product_axis(&instruction, kGridSize) >= 0;
+    if (!bounded) continue;
     instruction.setHasNoSignedWrap(true);
     instruction.setHasNoUnsignedWrap(true);
-  };
-  const auto product_of = [&](llvm::Value* value) {
-    auto* product = llvm::dyn_cast<llvm::BinaryOperator>(value);
-    if (!product || product->getOpcode() != llvm::Instruction::Mul) return false;
-    llvm::Value *left = product->getOperand(0), *right = product->getOperand(1);
-    if (is_slot(left, 2)) std::swap(left, right);
-    if (!is_slot(right, 2) || !(is_slot(left, 1) || is_slot(left, 3))) return false;
-    if (marker_slot(left) % 3 != marker_slot(right) % 3) return false;
-    flag(*product);
-    return true;
-  };
-  for (llvm::Instruction& instruction : llvm::instructions(function)) {
-    if (product_of(&instruction) || instruction.getOpcode() != llvm::Instruction::Add) continue;
-    llvm::Value *left = instruction.getOperand(0), *right = instruction.getOperand(1);
-    if ((product_of(left) && is_slot(right, 0)) || (product_of(right) && is_slot(left, 0))) flag(instruction);
   }
 }
 
@@ -252,6 +220,7 @@ bool lower_cuda(llvm::Module& module, const std::vector<KernelInfo>& kernels, co
   for (const KernelInfo& kernel : kernels) {
     llvm::Function& entry = *module.getFunction(kernel.entry);
     mark_global_indices(entry);
+    interchange_grid_stride(entry);
     lower_markers(entry);
     declare_threads_independent(entry);
     name_entry(module, kernel);
