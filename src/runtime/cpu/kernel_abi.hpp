@@ -14,6 +14,15 @@ struct LaunchFrame {
   void* shared;                ///< this worker's shared memory, static part first; null if none
 };
 
+/// CUDA C is compiled under the assumption that blockIdx * blockDim + threadIdx stays below 2^31 along each axis, which
+/// is what lets its loads and stores be contiguous. The launcher refuses a grid of which this is false.
+inline bool fits_index_range(const LaunchFrame& frame) {
+  for (int axis = 0; axis < 3; ++axis) {
+    if (std::uint64_t{frame.grid[axis]} * frame.block[axis] >= std::uint64_t{1} << 31) return false;
+  }
+  return true;
+}
+
 /// Runs blocks [first, last) of the grid, linear in x fastest. arguments[i] points at the i-th argument's value.
 using KernelEntry = void (*)(void* const* arguments, const LaunchFrame* frame, std::int64_t first, std::int64_t last);
 

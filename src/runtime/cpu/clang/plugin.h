@@ -17,10 +17,12 @@ struct damo_clang_request {
   size_t source_bytes;
   const char* file_name;     // used in diagnostics
   int language;              // damo_clang_language
-  const char* const* kernels;  // CUDA C: names of the kernels wanted; null terminated; null = every __global__ function
+  // CUDA C: names of the kernels wanted, null terminated; null = every __global__ function that is no template.
+  // A name is an expression at the end of the text: "scale", "ns::scale", "scale<float, 4>".
+  const char* const* kernels;
   const char* const* flags;  // extra Clang flags (-D, -I, -std=), null terminated; may be null
   const char* cpu;           // LLVM CPU name, e.g. "znver4"; null = this host
-  const char* features;      // LLVM feature string; null = this host's
+  const char* features;      // LLVM feature string, e.g. "+avx2,+fma"; null = this host's
 };
 
 struct damo_clang_result {
@@ -28,12 +30,15 @@ struct damo_clang_result {
   char* object;        // ELF relocatable object, position independent; when ok
   size_t object_bytes;
   char* log;           // warnings, or the errors with the user's own line and column; may be empty
+  // CUDA C: one line a kernel, "name: const float *, float *, int<TAB>8,8,4": the parameter types, canonical, then
+  // their sizes in bytes. The same text is in the object under the symbol damo_signatures. May be empty.
+  char* signatures;
 };
 
 // Compiles request into result. Thread-safe. The result is released with damo_clang_release.
 typedef void (*damo_clang_compile_fn)(const struct damo_clang_request*, struct damo_clang_result*);
 typedef void (*damo_clang_release_fn)(struct damo_clang_result*);
-// "clang 19.1.7 znver4 +avx2,...": part of every cache key; also valid before any compile.
+// "clang 19.1.7 prelude 0123456789abcdef": part of every cache key; also valid before any compile.
 typedef const char* (*damo_clang_version_fn)(void);
 
 void damo_clang_compile(const struct damo_clang_request*, struct damo_clang_result*);

@@ -1,0 +1,70 @@
+#include "codegen.hpp"
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Target/TargetOptions.h>
+
+#include <memory>
+
+namespace damo::clang_plugin {
+namespace {
+
+std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target, std::string& error) {
+  const llvm::Target* entry = llvm::TargetRegistry::lookupTarget(kTriple, error);
+  if (!entry) return nullptr;
+  llvm::TargetOptions options;
+  // Standard: fuse what the IR's contract flags allow, so that contract(off) in the polynomials holds.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  options.NoTrappingFPMath = true;
+  options.FunctionSections = false;
+  return std::unique_ptr<llvm::TargetMachine>(
+      entry->createTargetMachine(kTriple, target.cpu, target.feature_string(), options, llvm::Reloc::PIC_,
+                                 llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
+}
+
+void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = true;
+  tuning.SLPVectorization = true;
+  tuning.LoopInterleaving = true;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine, tuning);
+  // No vector library: one function that its table lacks would make the whole loop scalar.
+  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(llvm::TargetLibraryInfoImpl(machine.getTargetTriple())); });
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+}
+
+}  // namespace
+
+bool generate_object(llvm::Module& module, const Target& target, std::string& object, std::string& error) {
+  const auto machine = make_machine(target, error);
+  if (!machine) return false;
+  module.setDataLayout(machine->createDataLayout());
+  optimize(module, *machine);
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
+    error = "the code generator cannot write an object file";
+    return false;
+  }
+  passes.run(module);
+  object.assign(bytes.begin(), bytes.end());
+  return true;
+}
+
+}  // namespace damo::clang_plugin

@@ -1,0 +1,17 @@
+// LLVM module -> optimised machine code, as the bytes of an ELF relocatable object.
+#pragma once
+#include <string>
+
+#include "target.hpp"
+
+namespace llvm {
+class Module;
+class TargetMachine;
+}  // namespace llvm
+
+namespace damo::clang_plugin {
+
+/// Runs the O3 pipeline and the code generator. Gives false and an error text where code generation can't go on.
+bool generate_object(llvm::Module& module, const Target& target, std::string& object, std::string& error);
+
+}  // namespace damo::clang_plugin

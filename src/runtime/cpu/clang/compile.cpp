@@ -1,0 +1,57 @@
+#include "compile.hpp"
+
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include "codegen.hpp"
+#include "frontend.hpp"
+#include "lower_cuda.hpp"
+#include "plugin.h"
+#include "target.hpp"
+
+namespace damo::clang_plugin {
+namespace {
+
+/// Keeps the back end's errors (inline assembly, stack size), drops its remarks.
+struct BackendDiagnostics : llvm::DiagnosticHandler {
+  explicit BackendDiagnostics(std::string& errors) : errors(errors) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    if (info.getSeverity() == llvm::DS_Error) {
+      llvm::raw_string_ostream stream(errors);
+      llvm::DiagnosticPrinterRawOStream printer(stream);
+      info.print(printer);
+      stream << '\n';
+    }
+    return true;
+  }
+  std::string& errors;
+};
+
+}  // namespace
+
+Output compile(const damo_clang_request& request) {
+  initialize_llvm();
+  Output output;
+  const Target target = resolve_target(request.cpu, request.features);
+  llvm::LLVMContext context;
+  std::string errors;
+  context.setDiagnosticHandler(std::make_unique<BackendDiagnostics>(errors));
+  FrontendResult front = run_frontend(request, target, context);
+  output.log = std::move(front.log);
+  if (!front.module) return output;
+  if (request.language == DAMO_CLANG_CUDA_C) {
+    output.signatures = front.signatures();
+    if (!lower_cuda(*front.module, front.kernels, output.signatures, errors)) {
+      output.log += errors;
+      return output;
+    }
+  }
+  output.ok = generate_object(*front.module, target, output.object, errors) && errors.empty();
+  output.log += errors;
+  return output;
+}
+
+}  // namespace damo::clang_plugin

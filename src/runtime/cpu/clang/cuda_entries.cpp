@@ -1,0 +1,213 @@
+#include "cuda_entries.hpp"
+
+#include <clang/AST/ASTConsumer.h>
+#include <clang/AST/ASTContext.h>
+#include <clang/AST/RecursiveASTVisitor.h>
+#include <clang/Basic/SourceManager.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Lex/Pragma.h>
+#include <clang/Lex/Preprocessor.h>
+#include <clang/Sema/Sema.h>
+
+#include <algorithm>
+
+#include "diagnostics.hpp"
+
+namespace damo::clang_plugin {
+namespace {
+
+constexpr const char* kEntryPrefix = "__damo_entry_";
+
+void report(clang::DiagnosticsEngine& diagnostics, clang::SourceLocation place, const std::string& message) {
+  const unsigned id = diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, "%0");
+  diagnostics.Report(place, id) << message;
+}
+
+/// One entry: the loops over blocks and threads are the macro's (cuda_c.h), the call is spelled out.
+std::string entry_text(size_t index, const std::string& kernel, size_t parameters) {
+  const std::string number = std::to_string(index);
+  std::string declarations, arguments;
+  for (size_t i = 0; i < parameters; ++i) {
+    const std::string n = std::to_string(i);
+    const std::string type = "damo::cuda::Parameter<" + n + ", decltype(" + kernel + ")>";
+    declarations += type + " p" + n + " = *static_cast<" + type + "*>(arguments[" + n + "]); ";
+    arguments += (i ? ", p" : "p") + n;
+  }
+  return "extern \"C\" __attribute__((device)) void " + std::string(kEntryPrefix) + number +
+         "(void* const* arguments, const damo::LaunchFrame* frame, long first, long last) { " + declarations +
+         "__DAMO_RUN_BLOCKS(" + kernel + "(" + arguments + ")) }\n";
+}
+
+std::string base_name(const std::string& expression) { return expression.substr(0, expression.find('<')); }
+
+}  // namespace
+
+/// Sees the user's declarations as the parser finishes them, before code is generated for them.
+class CudaEntries::Consumer : public clang::ASTConsumer, public clang::RecursiveASTVisitor<CudaEntries::Consumer> {
+ public:
+  explicit Consumer(CudaEntries& owner) : owner_(owner), diagnostics_(owner.compiler_->getDiagnostics()) {}
+
+  bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
+    for (clang::Decl* declaration : group) TraverseDecl(declaration);
+    return true;
+  }
+
+  bool VisitFunctionDecl(clang::FunctionDecl* function) {
+    if (function->getIdentifier() && function->getName().starts_with(kEntryPrefix)) {
+      if (function->hasBody()) owner_.read_entry(function);
+    } else if (function->hasAttr<clang::CUDAGlobalAttr>()) {
+      owner_.add_kernel(function, function->getDescribedFunctionTemplate() != nullptr);
+    }
+    return true;
+  }
+  bool VisitVarDecl(clang::VarDecl* variable) {
+    if (variable->hasAttr<clang::CUDASharedAttr>()) refuse(variable->getLocation(), "__shared__ memory");
+    return true;
+  }
+  bool VisitAsmStmt(clang::AsmStmt* statement) {
+    refuse(statement->getAsmLoc(), "inline assembly (PTX)");
+    return true;
+  }
+  bool TraverseFunctionDecl(clang::FunctionDecl* function) {
+    // Host functions of the text are checked by Clang but never run here.
+    const bool device = function->hasAttr<clang::CUDAGlobalAttr>() || function->hasAttr<clang::CUDADeviceAttr>();
+    return device ? RecursiveASTVisitor::TraverseFunctionDecl(function) : true;
+  }
+
+ private:
+  void refuse(clang::SourceLocation place, const char* construct) {
+    report(diagnostics_, place, std::string(construct) + " is not supported on the CPU yet");
+  }
+  CudaEntries& owner_;
+  clang::DiagnosticsEngine& diagnostics_;
+};
+
+class CudaEntries::Pragma : public clang::PragmaHandler {
+ public:
+  explicit Pragma(CudaEntries& owner) : PragmaHandler("damo_entries"), owner_(owner) {}
+  void HandlePragma(clang::Preprocessor& preprocessor, clang::PragmaIntroducer, clang::Token&) override {
+    // The rest of the line first: what is entered now must not be read as part of the directive.
+    clang::Token token;
+    do preprocessor.LexUnexpandedToken(token);
+    while (token.isNot(clang::tok::eod));
+    owner_.enter(preprocessor);
+  }
+
+ private:
+  CudaEntries& owner_;
+};
+
+CudaEntries::CudaEntries(std::vector<std::string> wanted, std::vector<KernelInfo>& found)
+    : wanted_(std::move(wanted)), found_(found) {}
+
+// The empty declaration makes the parser finish the user's last function before it meets the pragma.
+const char* CudaEntries::trailer() { return "\n# 1 \"<damo-entry>\"\n;\n#pragma damo_entries\n"; }
+
+std::unique_ptr<clang::ASTConsumer> CudaEntries::make_consumer(clang::CompilerInstance& compiler) {
+  compiler_ = &compiler;
+  compiler.getPreprocessor().AddPragmaHandler(new Pragma(*this));
+  return std::make_unique<Consumer>(*this);
+}
+
+void CudaEntries::add_kernel(clang::FunctionDecl* function, bool is_template) {
+  for (Kernel& kernel : kernels_) {
+    if (kernel.function->getCanonicalDecl() == function->getCanonicalDecl()) return;
+  }
+  kernels_.push_back({function, function->getQualifiedNameAsString(), is_template});
+}
+
+std::vector<std::string> CudaEntries::choose(clang::Preprocessor& preprocessor) {
+  std::vector<std::string> names = wanted_;
+  std::string known;
+  for (const Kernel& kernel : kernels_) {
+    known += (known.empty() ? "" : ", ") + kernel.name + (kernel.is_template ? "<...>" : "");
+    if (wanted_.empty() && !kernel.is_template && kernel.function->isThisDeclarationADefinition()) names.push_back(kernel.name);
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (std::find(names.begin(), names.begin() + i, names[i]) == names.begin() + i) continue;
+    report(preprocessor.getDiagnostics(), clang::SourceLocation(),
+           "two __global__ functions are named '" + names[i] + "': a kernel is found by its name, so names must differ");
+    return {};
+  }
+  const auto is_known = [&](const std::string& name) {
+    for (const Kernel& kernel : kernels_) {
+      if (kernel.name == base_name(name)) return true;
+    }
+    return false;
+  };
+  for (const std::string& name : wanted_) {
+    if (is_known(name)) continue;
+    report(preprocessor.getDiagnostics(), clang::SourceLocation(),
+           "no __global__ function named '" + name + "'" + (known.empty() ? "" : "; there is " + known));
+    return {};
+  }
+  if (names.empty()) {
+    report(preprocessor.getDiagnostics(), clang::SourceLocation(), "no __global__ function to compile");
+  }
+  return names;
+}
+
+/// A kernel becomes an ordinary device function, which the entry may call. All of the user's text has been checked
+/// by now, under CUDA's rules.
+void CudaEntries::make_callable() {
+  clang::ASTContext& context = compiler_->getASTContext();
+  for (Kernel& kernel : kernels_) {
+    for (clang::FunctionDecl* declaration : kernel.function->redecls()) {
+      declaration->dropAttr<clang::CUDAGlobalAttr>();
+      if (!declaration->hasAttr<clang::CUDADeviceAttr>()) {
+        declaration->addAttr(clang::CUDADeviceAttr::CreateImplicit(context));
+      }
+    }
+  }
+}
+
+void CudaEntries::enter(clang::Preprocessor& preprocessor) {
+  // A text that ends inside a function or a namespace: the parser is about to say so.
+  if (preprocessor.getDiagnostics().hasErrorOccurred() || !compiler_->getSema().CurContext->isTranslationUnit()) return;
+  const std::vector<std::string> names = choose(preprocessor);
+  make_callable();
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    size_t parameters = 0;
+    for (const Kernel& kernel : kernels_) {
+      if (kernel.name == base_name(names[i])) parameters = kernel.function->getNumParams();
+    }
+    text += entry_text(i, names[i], parameters);
+    found_.push_back({names[i], kEntryPrefix + std::to_string(i), {}, {}});
+  }
+  clang::SourceManager& sources = preprocessor.getSourceManager();
+  const clang::FileID file = sources.createFileID(llvm::MemoryBuffer::getMemBufferCopy(text, kEntryFile));
+  preprocessor.EnterSourceFile(file, nullptr, clang::SourceLocation());
+}
+
+/// The parameter types as the entry's call resolved them: a template's arguments are in place.
+void CudaEntries::read_entry(const clang::FunctionDecl* entry) {
+  struct FindCall : clang::RecursiveASTVisitor<FindCall> {
+    const std::vector<Kernel>& kernels;
+    const clang::FunctionDecl* kernel = nullptr;
+    explicit FindCall(const std::vector<Kernel>& kernels) : kernels(kernels) {}
+    bool VisitCallExpr(clang::CallExpr* call) {
+      const clang::FunctionDecl* callee = call->getDirectCallee();
+      if (!callee) return true;
+      const clang::FunctionDecl* pattern = callee->getTemplateInstantiationPattern();
+      for (const Kernel& known : kernels) {
+        const clang::FunctionDecl* canonical = known.function->getCanonicalDecl();
+        if (callee->getCanonicalDecl() == canonical || (pattern && pattern->getCanonicalDecl() == canonical)) kernel = callee;
+      }
+      return !kernel;
+    }
+  } finder(kernels_);
+  finder.TraverseStmt(entry->getBody());
+  if (!finder.kernel) return;
+  clang::ASTContext& context = compiler_->getASTContext();
+  for (KernelInfo& info : found_) {
+    if (entry->getName() != info.entry) continue;
+    for (const clang::ParmVarDecl* parameter : finder.kernel->parameters()) {
+      const clang::QualType type = parameter->getType().getCanonicalType().getUnqualifiedType();
+      info.parameter_types.push_back(type.getAsString(context.getPrintingPolicy()));
+      info.parameter_bytes.push_back(static_cast<unsigned>(context.getTypeSizeInChars(type).getQuantity()));
+    }
+  }
+}
+
+}  // namespace damo::clang_plugin

@@ -1,0 +1,53 @@
+// CUDA C on the CPU, the part that needs the syntax tree: finds the __global__ functions, names what is not supported
+// at the user's line, and appends for each kernel the function that runs it over blocks and threads.
+// How: trailer() ends the text with a pragma. When the parser reaches it every kernel is known, and the entries are
+// parsed as one more file, so that names, templates and by-value structs are Clang's business and not ours.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels.hpp"
+
+namespace clang {
+class ASTConsumer;
+class CompilerInstance;
+class FunctionDecl;
+class PragmaHandler;
+class Preprocessor;
+class Token;
+}  // namespace clang
+
+namespace damo::clang_plugin {
+
+class CudaEntries {
+ public:
+  /// wanted empty: every __global__ function that is no template. found is filled while the compiler runs.
+  CudaEntries(std::vector<std::string> wanted, std::vector<KernelInfo>& found);
+
+  /// Goes after the user's text.
+  static const char* trailer();
+
+  std::unique_ptr<clang::ASTConsumer> make_consumer(clang::CompilerInstance& compiler);
+
+ private:
+  class Consumer;
+  class Pragma;
+  struct Kernel {
+    clang::FunctionDecl* function;
+    std::string name;
+    bool is_template;
+  };
+  void add_kernel(clang::FunctionDecl* function, bool is_template);
+  void enter(clang::Preprocessor& preprocessor);
+  std::vector<std::string> choose(clang::Preprocessor& preprocessor);
+  void make_callable();
+  void read_entry(const clang::FunctionDecl* entry);
+
+  std::vector<std::string> wanted_;
+  std::vector<KernelInfo>& found_;
+  std::vector<Kernel> kernels_;
+  clang::CompilerInstance* compiler_ = nullptr;
+};
+
+}  // namespace damo::clang_plugin

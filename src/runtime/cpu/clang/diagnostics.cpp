@@ -1,0 +1,41 @@
+#include "diagnostics.hpp"
+
+#include <clang/Basic/SourceManager.h>
+
+#include "prelude.hpp"
+
+namespace damo::clang_plugin {
+
+UserDiagnostics::UserDiagnostics(clang::DiagnosticOptions* options, std::string file)
+    : file_(std::move(file)), stream_(text_), printer_(stream_, options) {}
+
+void UserDiagnostics::BeginSourceFile(const clang::LangOptions& language, const clang::Preprocessor* preprocessor) {
+  printer_.BeginSourceFile(language, preprocessor);
+}
+
+void UserDiagnostics::EndSourceFile() { printer_.EndSourceFile(); }
+
+void UserDiagnostics::HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) {
+  DiagnosticConsumer::HandleDiagnostic(level, info);  // counts
+  if (is_users(info)) {
+    printer_.HandleDiagnostic(level, info);
+  } else if (level >= clang::DiagnosticsEngine::Error) {
+    print_without_place(level, info);
+  }
+}
+
+bool UserDiagnostics::is_users(const clang::Diagnostic& info) const {
+  if (!info.hasSourceManager() || info.getLocation().isInvalid()) return false;
+  const clang::PresumedLoc place = info.getSourceManager().getPresumedLoc(info.getLocation());
+  if (place.isInvalid()) return false;
+  const llvm::StringRef file = place.getFilename();
+  return !file.starts_with(kPreludeDirectory) && file != kEntryFile;
+}
+
+void UserDiagnostics::print_without_place(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) {
+  llvm::SmallString<256> message;
+  info.FormatDiagnostic(message);
+  stream_ << file_ << ": " << (level == clang::DiagnosticsEngine::Fatal ? "fatal error: " : "error: ") << message << '\n';
+}
+
+}  // namespace damo::clang_plugin

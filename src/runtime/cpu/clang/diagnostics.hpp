@@ -1,0 +1,36 @@
+// Clang's diagnostics as the user should read them: the user's file, line and column, nothing of the prelude.
+#pragma once
+#include <clang/Basic/Diagnostic.h>
+#include <clang/Basic/DiagnosticOptions.h>
+#include <clang/Frontend/TextDiagnosticPrinter.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <string>
+
+namespace damo::clang_plugin {
+
+/// Names of places the user never wrote.
+inline constexpr const char* kEntryFile = "<damo-entry>";
+
+class UserDiagnostics : public clang::DiagnosticConsumer {
+ public:
+  /// file: named by errors that have no place in the user's text.
+  UserDiagnostics(clang::DiagnosticOptions* options, std::string file);
+  void BeginSourceFile(const clang::LangOptions& language, const clang::Preprocessor* preprocessor) override;
+  void EndSourceFile() override;
+  void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) override;
+
+  /// Everything printed so far.
+  std::string text() const { return text_; }
+
+ private:
+  bool is_users(const clang::Diagnostic& info) const;
+  void print_without_place(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info);
+
+  std::string file_;
+  std::string text_;
+  llvm::raw_string_ostream stream_;
+  clang::TextDiagnosticPrinter printer_;
+};
+
+}  // namespace damo::clang_plugin

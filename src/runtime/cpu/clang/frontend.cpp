@@ -1,0 +1,267 @@
+#include "frontend.hpp"
+
+#include <clang/AST/ASTConsumer.h>
+#include <clang/AST/ASTContext.h>
+#include <clang/Basic/Diagnostic.h>
+#include <clang/CodeGen/ModuleBuilder.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/FrontendAction.h>
+#include <clang/Frontend/MultiplexConsumer.h>
+#include <clang/Lex/Preprocessor.h>
+#include <clang/Lex/PreprocessorOptions.h>
+#include <clang/Serialization/ASTWriter.h>
+#include <clang/Serialization/InMemoryModuleCache.h>
+#include <clang/Serialization/PCHContainerOperations.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/VirtualFileSystem.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "cuda_entries.hpp"
+#include "diagnostics.hpp"
+#include "plugin.h"
+#include "prelude.hpp"
+
+namespace damo::clang_plugin {
+namespace {
+
+using FileSystem = llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem>;
+
+std::string prelude_path(const std::string& name) { return kPreludeDirectory + name; }
+
+/// Everything that decides the meaning of the prelude: equal settings share a precompiled one.
+struct Settings {
+  bool cuda = false;
+  Target target;
+  std::vector<std::string> flags;  ///< the user's
+
+  /// A flag other than a macro or a search path can change the language, which a precompiled prelude can't follow.
+  bool fits_precompiled() const {
+    for (size_t i = 0; i < flags.size(); ++i) {
+      const std::string& flag = flags[i];
+      const bool harmless = flag.rfind("-D", 0) == 0 || flag.rfind("-U", 0) == 0 || flag.rfind("-I", 0) == 0 || flag[0] != '-';
+      if (!harmless) return false;
+    }
+    return true;
+  }
+  std::string key() const { return (cuda ? "cuda " : "loops ") + target.cpu + " " + target.feature_string(); }
+};
+
+std::vector<std::string> compiler_arguments(const Settings& settings) {
+  std::vector<std::string> arguments = {
+      "-triple", kTriple, "-target-cpu", settings.target.cpu, "-O3", "-std=c++20",
+      "-mrelocation-model", "pic", "-pic-level", "2", "-fno-rtti", "-fvisibility=hidden", "-fno-threadsafe-statics",
+      "-nostdsysteminc", "-nobuiltininc", "-nostdinc++", "-fgnuc-version=4.2.1", "-ferror-limit", "20",
+      "-fmessage-length=0",
+      // Fused multiply-add wherever no pragma says otherwise; nothing else is given up: signed zeros, NaN and order stay.
+      "-ffp-contract=fast-honor-pragmas",
+      "-Wno-unused-value", "-Wno-unknown-pragmas", "-Wno-invalid-constexpr"};
+  for (const std::string& feature : settings.target.features) {
+    arguments.push_back("-target-feature");
+    arguments.push_back(feature);
+  }
+  if (settings.target.has("avx512f")) arguments.push_back("-mprefer-vector-width=512");
+  if (settings.cuda) {
+    for (const char* flag : {"-x", "cuda", "-fcuda-is-device", "-ffake-address-space-map", "-fdeclspec", "-aux-triple",
+                             kTriple, "-Wno-undefined-internal", "-Wno-undefined-inline"}) {
+      arguments.push_back(flag);
+    }
+    arguments.push_back("-internal-isystem");
+    arguments.push_back(kPreludeDirectory);
+  } else {
+    arguments.push_back("-x");
+    arguments.push_back("c++");
+  }
+  arguments.insert(arguments.end(), settings.flags.begin(), settings.flags.end());
+  return arguments;
+}
+
+FileSystem file_system(const Settings& settings, const llvm::SmallVectorImpl<char>* precompiled) {
+  auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
+  for (const PreludeFile* file = prelude_files; file->name; ++file) {
+    const std::string path = prelude_path(file->name);
+    memory->addFileNoOwn(path, 1, llvm::MemoryBufferRef(file->text, path));
+  }
+  // Headers that CUDA C programs ask for by habit: what they hold is in the prelude already.
+  for (const char* name : {"cuda_runtime.h", "cuda.h", "cuda_fp16.h", "cuda_bf16.h", "vector_types.h", "math_constants.h", "math.h",
+                           "stdint.h", "stddef.h", "float.h", "limits.h", "cmath", "cstdint", "cstddef", "cfloat", "climits"}) {
+    if (settings.cuda) memory->addFileNoOwn(prelude_path(name), 1, llvm::MemoryBufferRef("\n", name));
+  }
+  memory->addFile(prelude_path("umbrella.h"), 1, llvm::MemoryBuffer::getMemBufferCopy(umbrella_header(settings.cuda)));
+  if (precompiled) {
+    const llvm::StringRef bytes(precompiled->data(), precompiled->size());
+    memory->addFileNoOwn(prelude_path("umbrella.pch"), 1, llvm::MemoryBufferRef(bytes, "umbrella.pch"));
+  }
+  // Generated text includes nothing; only a user's CUDA C may look at the disk.
+  if (!settings.cuda) return memory;
+  auto overlay = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(llvm::vfs::createPhysicalFileSystem());
+  overlay->pushOverlay(memory);
+  return overlay;
+}
+
+/// A compiler instance with its files and its diagnostics in our hands. False: the flags make no sense (see the log).
+bool prepare(clang::CompilerInstance& compiler, const std::vector<std::string>& arguments, UserDiagnostics& diagnostics,
+             FileSystem files) {
+  std::vector<const char*> pointers;
+  for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+  compiler.createDiagnostics(&diagnostics, /*ShouldOwnClient=*/false);
+  auto invocation = std::make_shared<clang::CompilerInvocation>();
+  if (!clang::CompilerInvocation::CreateFromArgs(*invocation, pointers, compiler.getDiagnostics())) return false;
+  compiler.setInvocation(std::move(invocation));
+  compiler.createDiagnostics(&diagnostics, /*ShouldOwnClient=*/false);  // now with the warning flags
+  compiler.setVerboseOutputStream(llvm::nulls());
+  compiler.createFileManager(files);
+  compiler.getFrontendOpts().DisableFree = false;
+  // Positions of the prelude in memory are not worth a check, and its time stamps have no meaning.
+  compiler.getPreprocessorOpts().DisablePCHOrModuleValidation = clang::DisableValidationForModuleKind::PCH;
+  return true;
+}
+
+clang::InputKind input_kind(const Settings& settings) {
+  return clang::InputKind(settings.cuda ? clang::Language::CUDA : clang::Language::CXX);
+}
+
+class PrecompileAction : public clang::ASTFrontendAction {
+ public:
+  explicit PrecompileAction(std::shared_ptr<clang::PCHBuffer> buffer) : buffer_(std::move(buffer)) {}
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef) override {
+    return std::make_unique<clang::PCHGenerator>(compiler.getPreprocessor(), compiler.getModuleCache(),
+                                                 prelude_path("umbrella.pch"), "", buffer_,
+                                                 llvm::ArrayRef<std::shared_ptr<clang::ModuleFileExtension>>(),
+                                                 /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false);
+  }
+  clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
+  bool hasASTFileSupport() const override { return false; }
+
+ private:
+  std::shared_ptr<clang::PCHBuffer> buffer_;
+};
+
+using Precompiled = std::shared_ptr<const clang::PCHBuffer>;
+
+Precompiled precompile(Settings settings, std::string& log) {
+  settings.flags.clear();
+  llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions);
+  UserDiagnostics diagnostics(options.get(), "prelude");
+  clang::CompilerInstance compiler;
+  auto arguments = compiler_arguments(settings);
+  arguments.push_back(prelude_path("umbrella.h"));
+  auto buffer = std::make_shared<clang::PCHBuffer>();
+  if (prepare(compiler, arguments, diagnostics, file_system(settings, nullptr))) {
+    compiler.getFrontendOpts().ProgramAction = clang::frontend::GeneratePCH;
+    const clang::InputKind header = input_kind(settings).withHeaderUnit(clang::InputKind::HeaderUnit_None);
+    compiler.getFrontendOpts().Inputs = {clang::FrontendInputFile(prelude_path("umbrella.h"), header)};
+    PrecompileAction action(buffer);
+    if (compiler.ExecuteAction(action) && buffer->IsComplete) return buffer;
+  }
+  log = "the CPU prelude does not compile:\n" + diagnostics.text();
+  return nullptr;
+}
+
+/// One precompiled prelude a language and target, made by the first compile that wants it, kept for the process.
+Precompiled precompiled_prelude(const Settings& settings, std::string& log) {
+  struct Slot {
+    std::mutex making;
+    Precompiled prelude;
+  };
+  static std::mutex lock;
+  static std::map<std::string, std::shared_ptr<Slot>> slots;
+  std::shared_ptr<Slot> slot;
+  {
+    const std::lock_guard guard(lock);
+    std::shared_ptr<Slot>& known = slots[settings.key()];
+    if (!known) known = std::make_shared<Slot>();
+    slot = known;
+  }
+  const std::lock_guard guard(slot->making);
+  if (!slot->prelude) slot->prelude = precompile(settings, log);
+  return slot->prelude;
+}
+
+class GenerateAction : public clang::ASTFrontendAction {
+ public:
+  GenerateAction(llvm::LLVMContext& context, CudaEntries* entries) : context_(context), entries_(entries) {}
+
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef file) override {
+    auto* generator = clang::CreateLLVMCodeGen(compiler.getDiagnostics(), file, &compiler.getVirtualFileSystem(),
+                                               compiler.getHeaderSearchOpts(), compiler.getPreprocessorOpts(),
+                                               compiler.getCodeGenOpts(), context_);
+    generator_ = generator;
+    std::vector<std::unique_ptr<clang::ASTConsumer>> consumers;
+    if (entries_) consumers.push_back(entries_->make_consumer(compiler));
+    consumers.emplace_back(generator);
+    return std::make_unique<clang::MultiplexConsumer>(std::move(consumers));
+  }
+  void EndSourceFileAction() override { module_.reset(generator_->ReleaseModule()); }
+  std::unique_ptr<llvm::Module> take_module() { return std::move(module_); }
+
+ private:
+  llvm::LLVMContext& context_;
+  CudaEntries* entries_;
+  clang::CodeGenerator* generator_ = nullptr;
+  std::unique_ptr<llvm::Module> module_;
+};
+
+std::vector<std::string> list_of(const char* const* texts) {
+  std::vector<std::string> list;
+  for (; texts && *texts; ++texts) list.emplace_back(*texts);
+  return list;
+}
+
+}  // namespace
+
+FrontendResult::FrontendResult() = default;
+FrontendResult::FrontendResult(FrontendResult&&) noexcept = default;
+FrontendResult::~FrontendResult() = default;
+
+std::string FrontendResult::signatures() const {
+  std::string text;
+  for (const KernelInfo& kernel : kernels) {
+    std::string sizes;
+    text += kernel.name + ": ";
+    for (size_t i = 0; i < kernel.parameter_types.size(); ++i) {
+      text += (i ? ", " : "") + kernel.parameter_types[i];
+      sizes += (i ? "," : "") + std::to_string(kernel.parameter_bytes[i]);
+    }
+    text += "\t" + sizes + "\n";
+  }
+  return text;
+}
+
+FrontendResult run_frontend(const damo_clang_request& request, const Target& target, llvm::LLVMContext& context) {
+  FrontendResult result;
+  const Settings settings{request.language == DAMO_CLANG_CUDA_C, target, list_of(request.flags)};
+  Precompiled prelude;
+  if (settings.fits_precompiled()) {
+    prelude = precompiled_prelude(settings, result.log);
+    if (!prelude) return result;
+  }
+  llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions);
+  const std::string name = request.file_name ? request.file_name : "<source>";
+  UserDiagnostics diagnostics(options.get(), name);
+  clang::CompilerInstance compiler;
+  std::string text(request.source, request.source_bytes);
+  if (settings.cuda) text += CudaEntries::trailer();
+  auto arguments = compiler_arguments(settings);
+  arguments.push_back(prelude ? "-include-pch" : "-include");
+  arguments.push_back(prelude_path(prelude ? "umbrella.pch" : "umbrella.h"));
+  arguments.push_back(name[0] == '-' ? "<source>" : name);
+  FileSystem files = file_system(settings, prelude ? &prelude->Data : nullptr);
+  if (prepare(compiler, arguments, diagnostics, files)) {
+    compiler.getFrontendOpts().Inputs = {
+        clang::FrontendInputFile(llvm::MemoryBufferRef(text, name), input_kind(settings))};
+    CudaEntries entries(list_of(request.kernels), result.kernels);
+    GenerateAction action(context, settings.cuda ? &entries : nullptr);
+    if (compiler.ExecuteAction(action) && !compiler.getDiagnostics().hasErrorOccurred()) {
+      result.module = action.take_module();
+    }
+  }
+  result.log = diagnostics.text();
+  return result;
+}
+
+}  // namespace damo::clang_plugin

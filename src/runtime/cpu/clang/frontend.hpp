@@ -1,0 +1,31 @@
+// Source text -> LLVM module, by Clang in this process, with the prelude precompiled once per language and target.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels.hpp"
+#include "target.hpp"
+
+struct damo_clang_request;
+namespace llvm {
+class LLVMContext;
+class Module;
+}  // namespace llvm
+
+namespace damo::clang_plugin {
+
+struct FrontendResult {
+  std::unique_ptr<llvm::Module> module;  ///< null after an error
+  std::string log;
+  std::vector<KernelInfo> kernels;  ///< CUDA C
+
+  FrontendResult();
+  FrontendResult(FrontendResult&&) noexcept;
+  ~FrontendResult();
+  std::string signatures() const;
+};
+
+FrontendResult run_frontend(const damo_clang_request& request, const Target& target, llvm::LLVMContext& context);
+
+}  // namespace damo::clang_plugin

@@ -1,0 +1,18 @@
+// for (i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) { ... }
+// Run thread by thread, such a loop jumps through memory by the whole grid at each step. Threads are independent, so
+// the loops may change places: one step of all threads of the block, then the next step. That is contiguous and
+// vectorises.
+#pragma once
+
+namespace llvm {
+class Function;
+}
+
+namespace damo::clang_plugin {
+
+/// Changes places where it is plainly right; leaves entry alone where the kernel does anything else outside its loop,
+/// carries a value from step to step, or leaves the loop early. Runs after inlining, before markers are lowered.
+/// Gives whether it changed anything.
+bool interchange_grid_stride(llvm::Function& entry);
+
+}  // namespace damo::clang_plugin

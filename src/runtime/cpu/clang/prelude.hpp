@@ -1,0 +1,21 @@
+// The prelude's files as text in the plugin: core.h, math_*.h and, for CUDA C, cuda_*.h. See embed_prelude.cmake.
+#pragma once
+#include <string>
+
+namespace damo::clang_plugin {
+
+struct PreludeFile {
+  const char* name;
+  const char* text;
+};
+
+/// Ends with a null name.
+extern const PreludeFile prelude_files[];
+
+/// Where the compiler sees those files; diagnostics from here are not the user's.
+inline constexpr const char* kPreludeDirectory = "/damo-prelude/";
+
+/// The one header that a compile of this language includes.
+std::string umbrella_header(bool cuda);
+
+}  // namespace damo::clang_plugin

@@ -1,0 +1,58 @@
+// Embedded text, first in every translation unit for the CPU: no include, no system header.
+// Names live in namespace damo; generated code says "using namespace damo", CUDA C sees none of them unasked.
+#pragma once
+
+namespace damo {
+
+using i8 = signed char;
+using i16 = short;
+using i32 = int;
+using i64 = long;
+using u8 = unsigned char;
+using u16 = unsigned short;
+using u32 = unsigned int;
+using u64 = unsigned long;
+using f32 = float;
+using f64 = double;
+
+// The mirror of damo::cpu_backend::LaunchFrame (kernel_abi.hpp): same members, same order.
+struct LaunchFrame {
+  u32 grid[3];
+  u32 block[3];
+  u32 shared_bytes;
+  u32 reserved;
+  void* shared;
+};
+static_assert(sizeof(LaunchFrame) == 40);
+
+// IEEE binary16. Arithmetic is float's, rounded to nearest even when stored (Clang promotes where the CPU has no
+// half arithmetic, and F16C or AVX-512 converts whole vectors).
+using half = _Float16;
+using f16 = half;
+
+// bfloat16: storage of 16 bits, every operation in float. The conversion is integer arithmetic, because the AVX-512
+// instruction flushes denormals, and because this form vectorises on every CPU.
+struct bfloat16 {
+  u16 bits;
+
+  bfloat16() = default;
+  constexpr bfloat16(float value) : bits(round(__builtin_bit_cast(u32, value))) {}
+  constexpr operator float() const { return __builtin_bit_cast(float, u32(bits) << 16); }
+
+  constexpr bfloat16& operator+=(float other) { return *this = float(*this) + other; }
+  constexpr bfloat16& operator-=(float other) { return *this = float(*this) - other; }
+  constexpr bfloat16& operator*=(float other) { return *this = float(*this) * other; }
+  constexpr bfloat16& operator/=(float other) { return *this = float(*this) / other; }
+
+ private:
+  // To nearest, ties to even; a NaN stays a NaN and becomes quiet.
+  static constexpr u16 round(u32 word) {
+    const u32 rounded = (word + 0x7fffu + ((word >> 16) & 1u)) >> 16;
+    const u32 quiet = (word >> 16) | 0x40u;
+    return u16((word & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
+  }
+};
+using bf16 = bfloat16;
+static_assert(sizeof(bfloat16) == 2);
+
+}  // namespace damo

@@ -1,0 +1,63 @@
+// Makes an ELF relocatable object for x86-64 runnable in this process: what the compiler plugin gives, or the disk
+// cache. Needs neither LLVM nor a linker.
+//
+// In: the bytes of one object. Out: functions and variables by name, until the LoadedObject dies.
+// Memory: one mapping in three parts, code (read, execute), constants (read), data (read, write); never two of write
+// and execute. Undefined symbols are looked for in a fixed table (memcpy, fmodf, ...), never in the process.
+// Every field is checked against the file: a truncated or damaged object is an error text, not a crash. The contents of
+// the code are not checked; a cache has to keep a checksum of its own.
+// Never: threads, thread-local variables, constructors. See tests/runtime/cpu/elf_loader_test.cpp.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/cpu/kernel_abi.hpp"
+
+namespace damo::cpu_backend {
+
+class LoadedObject {
+ public:
+  /// Throws where the object can't be loaded. name is used in the error's text.
+  LoadedObject(std::span<const std::byte> object, const std::string& name);
+  LoadedObject(const LoadedObject&) = delete;
+  LoadedObject& operator=(const LoadedObject&) = delete;
+  ~LoadedObject();
+
+  /// The address of a global function or variable; null if there is none.
+  void* find(std::string_view symbol) const;
+
+  /// find() as a kernel. Throws, naming what there is.
+  KernelEntry kernel(std::string_view symbol) const;
+
+  /// Size in bytes of a global symbol, 0 if there is none: for __constant__ and __device__ variables.
+  std::size_t size_of(std::string_view symbol) const;
+
+  /// Names of the global functions, sorted.
+  std::vector<std::string> functions() const;
+
+  /// The plugin's list of kernels and parameter types (see plugin.h); empty if the object has none.
+  std::string_view signatures() const;
+
+ private:
+  struct Symbol {
+    void* address;
+    std::size_t bytes;
+    bool is_function;
+  };
+  friend class ObjectReader;
+
+  std::string name_;
+  void* mapping_ = nullptr;
+  std::size_t mapped_bytes_ = 0;
+  std::unordered_map<std::string, Symbol> symbols_;
+};
+
+/// The address that compiled code gets for an external name, null if it may not call it.
+void* runtime_symbol(std::string_view name);
+
+}  // namespace damo::cpu_backend

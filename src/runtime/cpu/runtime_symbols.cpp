@@ -1,0 +1,55 @@
+// The fixed table of what compiled code may call: what a code generator calls by itself, and the scalar C library
+// functions that the prelude does not have in vector form.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "runtime/cpu/elf_loader.hpp"
+
+namespace damo::cpu_backend {
+namespace {
+
+using Entry = std::pair<std::string_view, void*>;
+
+#define DAMO_UNARY(name)                                                         \
+  Entry{#name, reinterpret_cast<void*>(static_cast<double (*)(double)>(::name))},   \
+  Entry{#name "f", reinterpret_cast<void*>(static_cast<float (*)(float)>(::name##f))}
+#define DAMO_BINARY(name)                                                                \
+  Entry{#name, reinterpret_cast<void*>(static_cast<double (*)(double, double)>(::name))},   \
+  Entry{#name "f", reinterpret_cast<void*>(static_cast<float (*)(float, float)>(::name##f))}
+
+const Entry kTable[] = {
+    {"memcpy", reinterpret_cast<void*>(static_cast<void* (*)(void*, const void*, size_t)>(std::memcpy))},
+    {"memmove", reinterpret_cast<void*>(static_cast<void* (*)(void*, const void*, size_t)>(std::memmove))},
+    {"memset", reinterpret_cast<void*>(static_cast<void* (*)(void*, int, size_t)>(std::memset))},
+    {"memcmp", reinterpret_cast<void*>(static_cast<int (*)(const void*, const void*, size_t)>(std::memcmp))},
+    {"bcmp", reinterpret_cast<void*>(static_cast<int (*)(const void*, const void*, size_t)>(std::memcmp))},
+    DAMO_UNARY(exp), DAMO_UNARY(exp2), DAMO_UNARY(expm1), DAMO_UNARY(log), DAMO_UNARY(log2), DAMO_UNARY(log10),
+    DAMO_UNARY(log1p), DAMO_UNARY(sqrt), DAMO_UNARY(cbrt), DAMO_UNARY(sin), DAMO_UNARY(cos), DAMO_UNARY(tan),
+    DAMO_UNARY(asin), DAMO_UNARY(acos), DAMO_UNARY(atan), DAMO_UNARY(sinh), DAMO_UNARY(cosh), DAMO_UNARY(tanh),
+    DAMO_UNARY(asinh), DAMO_UNARY(acosh), DAMO_UNARY(atanh), DAMO_UNARY(erf), DAMO_UNARY(erfc), DAMO_UNARY(tgamma),
+    DAMO_UNARY(lgamma), DAMO_UNARY(floor), DAMO_UNARY(ceil), DAMO_UNARY(trunc), DAMO_UNARY(round), DAMO_UNARY(rint),
+    DAMO_UNARY(nearbyint), DAMO_UNARY(fabs),
+    DAMO_BINARY(pow), DAMO_BINARY(atan2), DAMO_BINARY(fmod), DAMO_BINARY(hypot), DAMO_BINARY(fmin), DAMO_BINARY(fmax),
+    DAMO_BINARY(copysign), DAMO_BINARY(fdim), DAMO_BINARY(remainder), DAMO_BINARY(nextafter),
+    {"fma", reinterpret_cast<void*>(static_cast<double (*)(double, double, double)>(::fma))},
+    {"fmaf", reinterpret_cast<void*>(static_cast<float (*)(float, float, float)>(::fmaf))},
+    {"ldexp", reinterpret_cast<void*>(static_cast<double (*)(double, int)>(::ldexp))},
+    {"ldexpf", reinterpret_cast<void*>(static_cast<float (*)(float, int)>(::ldexpf))},
+    {"sincos", reinterpret_cast<void*>(static_cast<void (*)(double, double*, double*)>(::sincos))},
+    {"sincosf", reinterpret_cast<void*>(static_cast<void (*)(float, float*, float*)>(::sincosf))},
+};
+
+#undef DAMO_UNARY
+#undef DAMO_BINARY
+
+}  // namespace
+
+void* runtime_symbol(std::string_view name) {
+  const auto* entry = std::find_if(std::begin(kTable), std::end(kTable), [&](const Entry& e) { return e.first == name; });
+  return entry == std::end(kTable) ? nullptr : entry->second;
+}
+
+}  // namespace damo::cpu_backend

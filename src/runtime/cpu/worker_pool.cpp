@@ -1,0 +1,89 @@
+#include "runtime/cpu/worker_pool.hpp"
+
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+#include <tbb/partitioner.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/cpu/fail.hpp"
+
+namespace damo::cpu_backend {
+namespace {
+
+int chosen_threads(int threads) {
+  if (threads > 0) return threads;
+  const char* text = std::getenv("DAMO_NUM_THREADS");
+  if (!text || !*text) return tbb::info::default_concurrency();
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  if (*end != '\0' || value < 1 || value > 4096) {
+    fail("DAMO_NUM_THREADS is '" + std::string(text) + "'; wanted a number from 1 to 4096");
+  }
+  return static_cast<int>(value);
+}
+
+/// This thread's shared memory. It grows and stays: kernels of one program ask for the same sizes again.
+void* shared_memory(std::size_t bytes) {
+  constexpr std::size_t kAlignment = 64;
+  thread_local std::vector<std::byte> memory;
+  if (bytes == 0) return nullptr;
+  if (memory.size() < bytes + kAlignment) memory.resize(bytes + kAlignment);
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
+  return reinterpret_cast<void*>((begin + kAlignment - 1) / kAlignment * kAlignment);
+}
+
+struct Region {
+  KernelEntry kernel;
+  void* const* arguments;
+  const LaunchFrame& frame;
+  std::size_t shared_bytes;
+
+  void run(std::int64_t first, std::int64_t last) const {
+    LaunchFrame own = frame;
+    own.shared = shared_memory(shared_bytes);
+    kernel(arguments, &own, first, last);
+  }
+};
+
+}  // namespace
+
+struct WorkerPool::Arena {
+  explicit Arena(int threads) : arena(threads) {
+    // oneTBB keeps to the hardware's number unless told otherwise.
+    if (threads > tbb::info::default_concurrency()) limit.emplace(tbb::global_control::max_allowed_parallelism, threads);
+  }
+  std::optional<tbb::global_control> limit;
+  tbb::task_arena arena;
+};
+
+WorkerPool::WorkerPool(int threads) : threads_(chosen_threads(threads)), arena_(std::make_unique<Arena>(threads_)) {}
+WorkerPool::~WorkerPool() = default;
+
+void WorkerPool::run(KernelEntry kernel, void* const* arguments, const LaunchFrame& frame, std::int64_t blocks,
+                     std::int64_t blocks_per_share, std::size_t shared_bytes) const {
+  if (blocks <= 0) return;
+  const Region region{kernel, arguments, frame, shared_bytes};
+  const std::int64_t worthwhile = blocks / std::max<std::int64_t>(blocks_per_share, 1);
+  const std::int64_t shares = std::min<std::int64_t>(threads_, worthwhile);
+  if (shares < 2) return region.run(0, blocks);
+  // One task a share, dealt out once: the shares are equal, so balancing would only cost.
+  arena_->arena.execute([&] {
+    tbb::parallel_for(
+        std::int64_t{0}, shares, std::int64_t{1},
+        [&](std::int64_t share) {
+          const std::int64_t each = blocks / shares, rest = blocks % shares;
+          const std::int64_t first = share * each + std::min(share, rest);
+          region.run(first, first + each + (share < rest));
+        },
+        tbb::static_partitioner());
+  });
+}
+
+}  // namespace damo::cpu_backend

@@ -1,0 +1,54 @@
+// What the tests of the CPU back end share: compile, load, run over a grid.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/cpu/clang_plugin.hpp"
+#include "runtime/cpu/elf_loader.hpp"
+#include "runtime/cpu/kernel_abi.hpp"
+
+namespace damo::cpu_backend::testing {
+
+inline CompileOutput compile_loops(const std::string& text) {
+  return compile({.source = text, .file_name = "generated.cpp", .language = SourceLanguage::kLoops});
+}
+
+inline CompileOutput compile_cuda(const std::string& text, std::vector<std::string> kernels = {}, std::vector<std::string> flags = {}) {
+  return compile({.source = text, .file_name = "user.cu", .language = SourceLanguage::kCudaC, .kernels = std::move(kernels), .flags = std::move(flags)});
+}
+
+inline std::unique_ptr<LoadedObject> load(const CompileOutput& output) {
+  EXPECT_TRUE(output.ok) << output.log;
+  return std::make_unique<LoadedObject>(output.object, "test");
+}
+
+struct Extent {
+  std::uint32_t x = 1, y = 1, z = 1;
+};
+
+/// Runs every block of the grid on the calling thread; each argument is passed by the address of its value.
+template <class... Arguments>
+void launch(KernelEntry kernel, Extent grid, Extent block, const Arguments&... arguments) {
+  const void* pointers[] = {static_cast<const void*>(&arguments)..., nullptr};
+  LaunchFrame frame{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, 0, 0, nullptr};
+  kernel(const_cast<void* const*>(pointers), &frame, 0, std::int64_t{grid.x} * grid.y * grid.z);
+}
+
+/// Milliseconds that a call of work takes: the least of several.
+template <class Work>
+double least_milliseconds(int times, Work work) {
+  double least = 1e30;
+  for (int i = 0; i < times; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    least = std::min(least, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+  }
+  return least;
+}
+
+}  // namespace damo::cpu_backend::testing

@@ -1,0 +1,421 @@
+// CUDA C compiled for the CPU: styles of kernels that must run, constructs that must be refused by name.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "runtime/cpu/compile_support.hpp"
+
+namespace damo::cpu_backend::testing {
+namespace {
+
+std::vector<float> counting(int n) {
+  std::vector<float> values(n);
+  for (int i = 0; i < n; ++i) values[i] = float(i);
+  return values;
+}
+
+TEST(CudaC, RunsAGuardedOneDimensionalKernel) {
+  const auto object = load(compile_cuda(R"(
+extern "C" __global__ void scale(const float* x, float* y, float factor, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = factor * x[i];
+})"));
+  const auto x = counting(1000);
+  std::vector<float> y(1024, -1.0f);
+  launch(object->kernel("scale"), {4}, {256}, x.data(), y.data(), 3.0f, 1000);
+  for (int i = 0; i < 1024; ++i) ASSERT_EQ(y[i], i < 1000 ? 3.0f * float(i) : -1.0f) << i;
+}
+
+TEST(CudaC, ReturnsEarlyAndReadsAPlainCxxKernelByName) {
+  const auto object = load(compile_cuda(R"(
+__global__ void relu(const float* x, float* y, unsigned n) {
+  unsigned i = threadIdx.x + blockDim.x * blockIdx.x;
+  if (i >= n) return;
+  float v = x[i];
+  if (v < 5.0f) { y[i] = 0.0f; return; }
+  y[i] = v;
+})"));
+  const auto x = counting(100);
+  std::vector<float> y(128, -1.0f);
+  launch(object->kernel("relu"), {2}, {64}, x.data(), y.data(), 100u);
+  for (int i = 0; i < 128; ++i) ASSERT_EQ(y[i], i >= 100 ? -1.0f : i < 5 ? 0.0f : float(i)) << i;
+}
+
+TEST(CudaC, IndexesInTwoAndThreeDimensions) {
+  const auto object = load(compile_cuda(R"(
+__global__ void transpose(const float* in, float* out, int rows, int columns) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x < columns && y < rows) out[x * rows + y] = in[y * columns + x];
+}
+__global__ void number(int* out) {
+  dim3 b = blockIdx, n = gridDim;
+  int block = (b.z * n.y + b.y) * n.x + b.x;
+  int thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+  out[block * (blockDim.x * blockDim.y * blockDim.z) + thread] = block * 1000 + thread;
+})"));
+  const auto in = counting(30 * 50);
+  std::vector<float> out(30 * 50, -1.0f);
+  launch(object->kernel("transpose"), {4, 4}, {16, 8}, in.data(), out.data(), 30, 50);
+  for (int y = 0; y < 30; ++y) {
+    for (int x = 0; x < 50; ++x) ASSERT_EQ(out[x * 30 + y], in[y * 50 + x]);
+  }
+  std::vector<int> numbers(24 * 24, -1);
+  launch(object->kernel("number"), {2, 3, 4}, {4, 3, 2}, numbers.data());
+  for (int i = 0; i < 24 * 24; ++i) ASSERT_EQ(numbers[i], i / 24 * 1000 + i % 24);
+}
+
+TEST(CudaC, TakesStructsByValue) {
+  struct Small { float a; int b; };
+  struct Large { double weights[5]; float* y; int n; };
+  const auto object = load(compile_cuda(R"(
+struct Small { float a; int b; };
+struct Large { double weights[5]; float* y; int n; };
+__global__ void combine(Small s, Large l, float4 v) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < l.n) l.y[i] = s.a * i + s.b + l.weights[i % 5] + v.w;
+})"));
+  std::vector<float> y(100, -1.0f);
+  const Small s{2.0f, 1};
+  const Large l{{10, 20, 30, 40, 50}, y.data(), 100};
+  struct alignas(16) { float x, y, z, w; } v{0, 0, 0, 0.5f};
+  launch(object->kernel("combine"), {4}, {32}, s, l, v);
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(y[i], 2.0f * float(i) + 1.5f + float(10 * (i % 5 + 1)));
+}
+
+TEST(CudaC, ReadsFloat4AndCallsDeviceFunctions) {
+  const auto object = load(compile_cuda(R"(
+__device__ float dot(float4 a, float4 b);
+template <class T, int N> __device__ T power(T x) { T r = 1; for (int i = 0; i < N; ++i) r *= x; return r; }
+__global__ void norm(const float4* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = sqrtf(dot(x[i], x[i])) + power<float, 3>(float(i));
+}
+__device__ __noinline__ float dot(float4 a, float4 b) { return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w; }
+)"));
+  struct alignas(16) Four { float x, y, z, w; };
+  std::vector<Four> x(50);
+  for (int i = 0; i < 50; ++i) x[i] = {float(i), float(i), float(i), float(i)};
+  std::vector<float> y(50);
+  launch(object->kernel("norm"), {2}, {32}, x.data(), y.data(), 50);
+  for (int i = 0; i < 50; ++i) ASSERT_EQ(y[i], 2.0f * float(i) + float(i * i * i));
+}
+
+TEST(CudaC, CompilesTemplateKernelsByName) {
+  const auto output = compile_cuda(R"(
+namespace ops {
+template <class T, int Factor> __global__ void scale(const T* x, T* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] * T(Factor);
+}
+})", {"ops::scale<float, 3>", "ops::scale<int, 4>"});
+  const auto object = load(output);
+  EXPECT_EQ(output.signatures, "ops::scale<float, 3>: const float *, float *, int\t8,8,4\n"
+                               "ops::scale<int, 4>: const int *, int *, int\t8,8,4\n");
+  EXPECT_EQ(object->signatures(), output.signatures);
+  const auto x = counting(10);
+  std::vector<float> y(10);
+  launch(object->kernel("ops::scale<float, 3>"), {1}, {16}, x.data(), y.data(), 10);
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(y[i], 3.0f * float(i));
+}
+
+TEST(CudaC, KeepsConstantAndDeviceVariablesAtTheirNames) {
+  const auto object = load(compile_cuda(R"(
+__constant__ float table[4] = {1, 2, 3, 4};
+__constant__ float weights[4];
+__device__ int calls = 5;
+static __constant__ int offsets[2] = {7, 9};
+__global__ void look(float* y) {
+  int i = threadIdx.x;
+  y[i] = table[i & 3] * 10 + weights[i & 3] + offsets[i & 1] + calls;
+})"));
+  auto* weights = static_cast<float*>(object->find("weights"));
+  ASSERT_NE(weights, nullptr);
+  ASSERT_EQ(object->size_of("weights"), 16u);
+  for (int i = 0; i < 4; ++i) weights[i] = 100.0f * float(i);
+  std::vector<float> y(8);
+  launch(object->kernel("look"), {1}, {8}, y.data());
+  for (int i = 0; i < 8; ++i) ASSERT_EQ(y[i], float((i & 3) + 1) * 10 + 100.0f * float(i & 3) + (i & 1 ? 9.0f : 7.0f) + 5.0f);
+}
+
+TEST(CudaC, KeepsLocalArraysOfThreadsApart) {
+  const auto object = load(compile_cuda(R"(
+__global__ void reverse(const float* x, float* y, int shift) {
+  float mine[8];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0; k < 8; ++k) mine[(k + shift) % 8] = x[i * 8 + k];
+  float* p = mine;
+  if (shift > 100) p = y;
+  for (int k = 0; k < 8; ++k) y[i * 8 + k] = p[7 - k];
+})"));
+  const auto x = counting(512);
+  std::vector<float> y(512);
+  launch(object->kernel("reverse"), {2}, {32}, x.data(), y.data(), 3);
+  for (int i = 0; i < 64; ++i) {
+    for (int k = 0; k < 8; ++k) ASSERT_EQ(y[i * 8 + k], x[i * 8 + (7 - k + 5) % 8]) << i << ' ' << k;
+  }
+}
+
+TEST(CudaC, RunsGridStrideLoopsAndAtomics) {
+  const auto object = load(compile_cuda(R"(
+__global__ void total(const float* x, float* sum, int* count, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    atomicAdd(sum, x[i]);
+    atomicAdd(count, 1);
+    atomicMax(count + 1, i);
+  }
+})"));
+  const std::vector<float> x(1000, 0.5f);
+  float sum = 0;
+  int count[2] = {0, 0};
+  int* counts = count;
+  launch(object->kernel("total"), {3}, {32}, x.data(), &sum, counts, 1000);
+  EXPECT_EQ(sum, 500.0f);
+  EXPECT_EQ(count[0], 1000);
+  EXPECT_EQ(count[1], 999);
+}
+
+TEST(CudaC, RunsGridStrideLoopsContiguously) {
+  const auto object = load(compile_cuda(R"(
+__global__ void scale(const float* x, float* y, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] += 2.0f * x[i];
+}
+__global__ void wide(const float* x, float* y, size_t n) {
+  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) y[i] += 2.0f * x[i];
+}
+__global__ void while_style(const float* x, float* y, unsigned n) {
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned step = gridDim.x * blockDim.x;
+  while (i < n) { if (x[i] > 0.0f) y[i] += 2.0f * x[i]; i += step; }
+}
+__global__ void carried(const float* x, float* y, int n) {  // a value goes from step to step
+  float last = 0.0f;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) { y[i] += x[i] + (x[i] - last) + last; last = x[i]; }
+}
+__global__ void leaves(const float* x, float* y, int n) {  // leaves early, never here
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) { if (x[i] < 0.0f) return; y[i] += 2.0f * x[i]; }
+})"));
+  const auto x = counting(10007);
+  for (const char* name : {"scale", "wide", "while_style", "carried", "leaves"}) {
+    for (const Extent block : {Extent{1}, Extent{32}, Extent{256}, Extent{100}}) {
+      for (const Extent grid : {Extent{1}, Extent{3}, Extent{200}}) {
+        for (const std::size_t n : {std::size_t{0}, std::size_t{5}, std::size_t{10007}}) {
+          std::vector<float> y(10007, 1.0f);
+          launch(object->kernel(name), grid, block, x.data(), y.data(), n);  // n is read as 4 or 8 bytes
+          for (std::size_t i = 0; i < y.size(); ++i) ASSERT_EQ(y[i], i < n ? 1.0f + 2.0f * x[i] : 1.0f) << name << ' ' << i;
+        }
+      }
+    }
+  }
+  std::vector<float> y(10007);
+  for (const char* name : {"scale", "wide", "while_style", "carried"}) {
+    const double time = least_milliseconds(20, [&] { launch(object->kernel(name), {16}, {256}, x.data(), y.data(), std::size_t{10007}); });
+    std::printf("[ figure ] grid-stride loop '%s', <<<16, 256>>>: %.2f ns an element\n", name, time * 1e6 / 10007);
+  }
+}
+
+TEST(CudaC, GridStrideLoopsStopAtTheEndOfTheirIndexType) {
+  const auto object = load(compile_cuda(R"(
+__global__ void as_int(int* visits, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(visits + (i >> 30), 1);
+}
+__global__ void as_unsigned(int* visits, unsigned n) {
+  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(visits + (i >> 30), 1);
+})"));
+  // 2^30 threads, or nearly: two steps reach the end of an int, four the end of an unsigned. Two of the blocks run.
+  const std::uint32_t blocks = 1u << 20;
+  const LaunchFrame frame{{blocks, 1, 1}, {1023, 1, 1}, 0, 0, nullptr};
+  const auto visits_of = [&](const char* name, std::uint32_t n) {
+    std::vector<int> visits(4, 0);
+    int* counts = visits.data();
+    const void* arguments[] = {&counts, &n};
+    object->kernel(name)(const_cast<void* const*>(arguments), &frame, blocks - 2, blocks);
+    return visits;
+  };
+  EXPECT_EQ(visits_of("as_int", 0x7fffffffu), (std::vector<int>{2046, 2046, 0, 0}));
+  EXPECT_EQ(visits_of("as_unsigned", 0xffffffffu), (std::vector<int>{2046, 2046, 2046, 2046}));
+}
+
+TEST(CudaC, KnowsTheMathAndTheHeadersOfCuda) {
+  const auto object = load(compile_cuda(R"(
+#include <cuda_runtime.h>
+#include <cuda_fp16.h>
+#include <math.h>
+__global__ void functions(const float* x, float* y, __half* h, __nv_bfloat16* b) {
+  int i = threadIdx.x;
+  float v = x[i] * 0.1f;
+  y[i] = expf(v) + logf(1.0f + v) + tanhf(v) + powf(v, 2.0f) + erff(v) + sinf(v) + fmaf(v, v, 1.0f) + max(v, 0.5f)
+       + min(i, 3) + fabsf(-v) + rsqrtf(1.0f + v) + (float)exp((double)v) + floorf(v) + __expf(v) + fmodf(v, 0.3f);
+  h[i] = __float2half(v);
+  b[i] = __float2bfloat16(__half2float(h[i]));
+})"));
+  const auto x = counting(40);
+  std::vector<float> y(40);
+  std::vector<std::uint16_t> h(40), b(40);
+  launch(object->kernel("functions"), {1}, {40}, x.data(), y.data(), h.data(), b.data());
+  for (int i = 0; i < 40; ++i) {
+    const double v = double(x[i] * 0.1f);
+    const double wanted = std::exp(v) * 3 + std::log(1 + v) + std::tanh(v) + v * v + std::erf(v) + std::sin(v) + v * v + 1 + std::max(v, 0.5) +
+                          std::min(i, 3) + v + 1 / std::sqrt(1 + v) + std::floor(x[i] * 0.1f) + double(std::fmod(x[i] * 0.1f, 0.3f));
+    ASSERT_NEAR(y[i], wanted, 1e-5 * (1 + wanted)) << i;
+  }
+  EXPECT_EQ(h[10], 0x3c00);
+  EXPECT_EQ(b[10], 0x3f80);
+}
+
+TEST(CudaC, TakesMacrosFromTheFlags) {
+  const auto object = load(compile_cuda("__global__ void fill(int* y) { y[threadIdx.x] = VALUE; }", {}, {"-DVALUE=42"}));
+  std::vector<int> y(16);
+  launch(object->kernel("fill"), {1}, {16}, y.data());
+  EXPECT_EQ(y, std::vector<int>(16, 42));
+}
+
+TEST(CudaC, TakesFlagsThatThePrecompiledPreludeCannotFollow) {
+  const auto object = load(compile_cuda("__global__ void fill(long* y) { y[threadIdx.x] = __cplusplus; }", {}, {"-std=c++17"}));
+  std::vector<long> y(4);
+  launch(object->kernel("fill"), {1}, {4}, y.data());
+  EXPECT_EQ(y, std::vector<long>(4, 201703L));
+}
+
+TEST(CudaC, GivesTheSameBytesForTheSameText) {
+  const char* text = "__device__ static int f(int x) { return x * 3; }\n__global__ void k(int* y) { y[threadIdx.x] = f(threadIdx.x); }";
+  const CompileOutput first = compile_cuda(text), second = compile_cuda(text);
+  ASSERT_TRUE(first.ok);
+  EXPECT_EQ(first.object, second.object);
+}
+
+TEST(CudaC, RefusesGridsPastTheIndexRange) {
+  EXPECT_TRUE(fits_index_range({{1u << 20, 1, 1}, {1024, 1, 1}, 0, 0, nullptr}));
+  EXPECT_FALSE(fits_index_range({{1, 1u << 21, 1}, {1, 1024, 1}, 0, 0, nullptr}));
+}
+
+TEST(CudaC, AgreesWithAPlainLoopOnOddGridsAndAliases) {
+  // In place, shifted by one against the direction of the loop, masked tails: what a wrong vectorisation would break.
+  const auto object = load(compile_cuda(R"(
+__global__ void in_place(float* x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] = x[i] > 10.0f ? x[i] * 0.5f : x[i] + 1.0f;
+}
+__global__ void gather(const float* x, const int* at, float* y, int n) {
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n && at[i] >= 0) y[at[i]] += x[i];
+}
+__global__ void scan_rows(const float* x, float* y, int rows, int columns) {
+  int r = blockIdx.x * blockDim.x + threadIdx.x;
+  if (r >= rows) return;
+  float sum = 0;
+  for (int c = 0; c < columns; ++c) { sum += x[r * columns + c]; y[r * columns + c] = sum; }
+})"));
+  for (const std::uint32_t block : {1u, 3u, 32u, 100u, 256u}) {
+    constexpr int n = 1000;
+    auto x = counting(n);
+    launch(object->kernel("in_place"), {(n + block - 1) / block}, {block}, x.data(), n);
+    for (int i = 0; i < n; ++i) ASSERT_EQ(x[i], i > 10 ? float(i) * 0.5f : float(i) + 1.0f);
+    std::vector<int> at(n);
+    for (int i = 0; i < n; ++i) at[i] = i % 5 ? (i * 7) % n : -1;
+    std::vector<float> y(n, 1.0f);
+    launch(object->kernel("gather"), {(n + block - 1) / block}, {block}, x.data(), at.data(), y.data(), n);
+    for (int i = 0; i < n; ++i) {
+      if (at[i] >= 0) ASSERT_EQ(y[at[i]], 1.0f + x[i]);
+    }
+    std::vector<float> sums(n);
+    launch(object->kernel("scan_rows"), {(40 + block - 1) / block}, {block}, x.data(), sums.data(), 40, 25);
+    for (int r = 0; r < 40; ++r) {
+      float sum = 0;
+      for (int c = 0; c < 25; ++c) ASSERT_EQ(sums[r * 25 + c], sum += x[r * 25 + c]);
+    }
+  }
+}
+
+TEST(CudaC, IgnoresHostFunctionsOfTheText) {
+  const auto object = load(compile_cuda(R"(
+__global__ void fill(int* y) { y[threadIdx.x] = 1; }
+int host_side(int x) { return x + 1; }
+)"));
+  EXPECT_EQ(object->functions(), std::vector<std::string>{"fill"});
+}
+
+struct Refused {
+  const char* text;
+  const char* message;
+};
+
+TEST(CudaC, NamesWhatIsWrongAtTheUsersLine) {
+  const Refused cases[] = {
+      {"__global__ void k(float* y) {\n  y[threadIdx.x] = scal * 2;\n}", "user.cu:2:20: error: use of undeclared identifier 'scal'"},
+      {"__global__ void k() { threadIdx.x = 1; }", "user.cu:1:33: error: no setter defined for property 'x'"},
+      {"int h(int x) { return x; }\n__global__ void k(int* y) { *y = h(1); }", "user.cu:1:5: note: candidate function not viable: call to __host__ function from __global__ function"},
+      {"__global__ void k(int* y) { *y = 1; ", "user.cu: error: expected '}'\nuser.cu:1:27: note: to match this '{'"},
+      {"__global__ void k(float* y) { y[0] = expf(1, 2, 3); }", "user.cu:1:38: error: no matching function for call to 'expf'"},
+      {"__global__ int k() { return 1; }", "user.cu:1:12: error: kernel function type 'int ()' must have void return type"},
+      {"__device__ void f() {}", "user.cu: error: no __global__ function to compile"},
+      {"__global__ void k(int* y) {}\n__global__ void k(float* y) {}", "user.cu: error: two __global__ functions are named 'k'"},
+      {"#include \"missing.h\"\n__global__ void k() {}", "user.cu:1:10: fatal error: 'missing.h' file not found"},
+      {"__device__ float f(float);\n__global__ void k(float* y) { *y = f(1); }", "error: function 'f(float)' is called but has no definition"},
+  };
+  for (const Refused& refused : cases) {
+    const CompileOutput output = compile_cuda(refused.text);
+    EXPECT_FALSE(output.ok) << refused.text;
+    EXPECT_NE(output.log.find(refused.message), std::string::npos) << refused.text << "\n" << output.log;
+    EXPECT_EQ(output.log.find("damo"), std::string::npos) << output.log;
+  }
+}
+
+TEST(CudaC, NamesConstructsThatAreNotSupportedYet) {
+  const Refused cases[] = {
+      {"__global__ void k() {\n  __syncthreads();\n}", "user.cu:2:3: error: '__syncthreads' is unavailable: not supported on the CPU yet"},
+      {"__global__ void k() {\n  __shared__ float s[32];\n}", "user.cu:2:20: error: __shared__ memory is not supported on the CPU yet"},
+      {"extern __shared__ float s[];\n__global__ void k() {}", "user.cu:1:25: error: __shared__ memory is not supported on the CPU yet"},
+      {"__global__ void k(float* y) { y[0] = __shfl_down_sync(~0u, y[0], 1); }", "'__shfl_down_sync<float>' is unavailable: not supported on the CPU yet"},
+      {"__global__ void k(int* y) { asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(*y)); }", "user.cu:1:29: error: inline assembly (PTX) is not supported on the CPU yet"},
+      {"__global__ void k() { printf(\"%d\", 1); }", "user.cu:1:23: error: 'printf' is unavailable: not supported on the CPU yet"},
+      {"template <class T> __device__ void f() { __shared__ T s; }\n__global__ void k() { f<int>(); }", "error: __shared__ memory is not supported on the CPU yet"},
+      {"__device__ int f(int n) { return n ? f(n - 1) + threadIdx.x : 0; }\n__global__ void k(int* y) { *y = f(3); }", "error: 'f(int)' reads its thread or block index but can't be inlined"},
+  };
+  for (const Refused& refused : cases) {
+    const CompileOutput output = compile_cuda(refused.text);
+    EXPECT_FALSE(output.ok) << refused.text;
+    EXPECT_NE(output.log.find(refused.message), std::string::npos) << refused.text << "\n" << output.log;
+  }
+}
+
+TEST(CudaC, NamesTheKernelsThereAreWhenOneIsUnknown) {
+  const CompileOutput output = compile_cuda("__global__ void one() {}\n__global__ void two() {}", {"three"});
+  EXPECT_FALSE(output.ok);
+  EXPECT_NE(output.log.find("user.cu: error: no __global__ function named 'three'; there is one, two"), std::string::npos) << output.log;
+}
+
+TEST(CudaC, VectorisesAGuardedKernel) {
+  const auto loop = load(compile_loops(R"(
+using namespace damo;
+extern "C" void doubling(void* const* a, const LaunchFrame*, i64 first, i64 last) {
+  const f32* __restrict x = *(const f32* const*)a[0]; f32* __restrict y = *(f32* const*)a[1];
+  for (i64 i = first; i < last; ++i) y[i] = x[i] * 2.0f;
+})"));
+  const auto output = compile_cuda(R"(
+__global__ void doubling(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] * 2.0f;
+})");
+  const auto kernel = load(output);
+  std::vector<float> x(1 << 14, 1.0f), y(1 << 14);
+  const float* in = x.data();
+  float* out = y.data();
+  const void* arguments[] = {&in, &out};
+  const LaunchFrame frame{};
+  const double plain = least_milliseconds(20, [&] {
+    for (int i = 0; i < 100; ++i) loop->kernel("doubling")(const_cast<void* const*>(arguments), &frame, 0, 1 << 14);
+  });
+  for (const std::uint32_t block : {64u, 256u, 1024u}) {
+    const double time = least_milliseconds(20, [&] {
+      for (int i = 0; i < 100; ++i) launch(kernel->kernel("doubling"), {(1u << 14) / block}, {block}, in, out, 1 << 14);
+    });
+    std::printf("[ figure ] doubling, 64 KiB in cache, block %u: %.0f GB/s (plain loop %.0f GB/s)\n", block, 131072 * 100 / time / 1e6, 131072 * 100 / plain / 1e6);
+    if (block >= 256) EXPECT_LT(time, 3 * plain);
+  }
+  const double compiling = least_milliseconds(7, [&] { compile_cuda("__global__ void doubling(const float* x, float* y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = x[i] * 2.0f;\n}"); });
+  std::printf("[ figure ] compile of a CUDA C kernel: %.1f ms\n", compiling);
+}
+
+}  // namespace
+}  // namespace damo::cpu_backend::testing
