@@ -103,4 +103,74 @@ DAMO_MATH float tan(float x) {
   return x == 0.0f ? x : math::flip_if(y, t.quarter & 1u);
 }
 
+namespace math {
+
+inline constexpr float kHalfPi = 0x1.921fb6p+0f, kHalfPiLow = -0x1.777a5cp-25f;
+
+// asin s - s for s in [0, 1/2], z = s^2.
+DAMO_MATH float asin_tail(float s, float z) {
+  DAMO_EXACT
+  return s * z * horner(z, 0x1.5555c8p-3f, 0x1.3301ccp-4f, 0x1.7480ep-5f, 0x1.8c0cacp-6f, 0x1.598634p-5f);
+}
+
+// atan q for q in [0, 1].
+DAMO_MATH float atan_reduced(float q) {
+  DAMO_EXACT
+  const float u = q * q, u2 = u * u;
+  const float a = madd(u, 0x1.9978f4p-3f, -0x1.5554dcp-2f), b = madd(u, 0x1.b4e11cp-4f, -0x1.230adap-3f);
+  const float c = madd(u, 0x1.61fdd8p-5f, -0x1.3556a6p-4f), d = madd(u, 0x1.7ed2dap-9f, -0x1.0c2c4p-6f);
+  return madd(q * u, madd(u2 * u2, madd(u2, d, c), madd(u2, b, a)), q);
+}
+
+}  // namespace math
+
+// Above 1/2: asin a = pi/2 - 2 asin sqrt((1 - a) / 2).
+DAMO_MATH float asin(float x) {
+  DAMO_EXACT
+  const float a = math::magnitude(x);
+  const bool high = a > 0.5f;
+  const float z = high ? 0.5f - 0.5f * a : a * a;
+  const float s = high ? __builtin_sqrtf(z) : a;
+  const float tail = math::asin_tail(s, z);
+  // The large parts first, what their difference rounds off joins the small ones.
+  const float head = math::kHalfPi - (s + s), lost = (math::kHalfPi - head) - (s + s);
+  const float far = head - (tail + tail - (math::kHalfPiLow + lost));
+  return math::with_sign(high ? far : s + tail, x);
+}
+
+DAMO_MATH float acos(float x) {
+  DAMO_EXACT
+  const float a = math::magnitude(x);
+  const bool high = a > 0.5f, negative = x < 0.0f;
+  const float z = high ? 0.5f - 0.5f * a : a * a;
+  const float s = high ? __builtin_sqrtf(z) : a;
+  const float p = s + math::asin_tail(s, z);
+  const float near = math::kHalfPi - ((negative ? -p : p) - math::kHalfPiLow);
+  const float far = negative ? 2.0f * math::kHalfPi - (p + p - 2.0f * math::kHalfPiLow) : p + p;
+  return high ? far : near;
+}
+
+DAMO_MATH float atan(float x) {
+  DAMO_EXACT
+  const float a = math::magnitude(x);
+  const bool high = a > 1.0f;
+  const float r = math::atan_reduced((high ? 1.0f : a) / (high ? a : 1.0f));
+  return math::with_sign(high ? math::kHalfPi - (r - math::kHalfPiLow) : r, x);
+}
+
+DAMO_MATH float atan2(float y, float x) {
+  DAMO_EXACT
+  const float ax = math::magnitude(x), ay = math::magnitude(y);
+  const bool steep = ay > ax, left = math::bits(x) >> 31;
+  const float top = steep ? ax : ay, bottom = steep ? ay : ax;
+  float q = top / bottom;
+  q = top == 0.0f ? 0.0f : q;
+  q = top == __builtin_inff() ? 1.0f : q;
+  const float r = math::atan_reduced(q);
+  const float turns = steep ? 1.0f : (left ? 2.0f : 0.0f);  // quarter turns
+  const float inner = math::madd(turns, math::kHalfPiLow, steep != left ? -r : r);
+  const float angle = math::madd(turns, math::kHalfPi, inner);
+  return x != x || y != y ? x + y : math::with_sign(angle, y);
+}
+
 }  // namespace damo

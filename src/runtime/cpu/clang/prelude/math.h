@@ -1,0 +1,10 @@
+// The scalar functions of generated kernels and of CUDA C on the CPU: everything C's math.h has that an op row
+// calls, under C's names, in namespace damo, overloaded for float and double. float16 and bfloat16 are computed
+// in float by the caller. Includes nothing but its own parts.
+#pragma once
+#include "math_double.h"
+#include "math_float.h"
+#include "math_float_trig.h"
+#include "math_float_wide.h"
+#include "math_rounding.h"
+#include "math_special.h"
