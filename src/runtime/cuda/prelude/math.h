@@ -112,11 +112,13 @@ DAMO_MATH float tanh(float x) {
 DAMO_MATH double tanh(double x) { return ::tanh(x); }
 
 // 1 / (1 + e^-x) with e = e^-|x| and w = e / (1 + e): 1 - w, or w written as e - e w, which keeps the roundings of
-// w out of a small result. Denormal results are right.
+// w out of a small result: its error is that of e and half an ulp more. Denormal results are right.
 DAMO_MATH float sigmoid(float x) {
   const float e = ::exp(-fabsf(x));
-  const float w = e * math::fast_reciprocal(1.0f + e);
-  return x < 0.0f ? fmaf(-e, w, e) : 1.0f - w;
+  const float d = 1.0f + e;
+  float r = math::fast_reciprocal(d);
+  r = fmaf(r, fmaf(-d, r, 1.0f), r);
+  return x < 0.0f ? fmaf(-e, e * r, e) : fmaf(-e, r, 1.0f);
 }
 DAMO_MATH double sigmoid(double x) {
   const double e = ::exp(-::fabs(x));

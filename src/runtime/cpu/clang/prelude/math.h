@@ -3,6 +3,8 @@
 // in float by the caller. Includes nothing but its own parts.
 #pragma once
 #include "math_double.h"
+#include "math_double_power.h"
+#include "math_double_trig.h"
 #include "math_float.h"
 #include "math_float_trig.h"
 #include "math_float_wide.h"

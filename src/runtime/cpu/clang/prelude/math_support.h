@@ -88,6 +88,46 @@ DAMO_MATH T at_least(T x, T limit) {
   return x < limit ? limit : x;
 }
 
+// A value as an unevaluated sum, hi holding all but the last digits.
+template <class T>
+struct Pair {
+  T hi, lo;
+};
+
+// a + b without error, for any order of size.
+template <class T>
+DAMO_MATH Pair<T> two_sum(T a, T b) {
+  DAMO_EXACT
+  const T s = a + b, t = s - a;
+  return {s, (a - (s - t)) + (b - t)};
+}
+// The same for |a| >= |b| or a = 0.
+template <class T>
+DAMO_MATH Pair<T> fast_two_sum(T a, T b) {
+  DAMO_EXACT
+  const T s = a + b;
+  return {s, b - (s - a)};
+}
+// a * b without error, away from overflow and denormals.
+DAMO_MATH Pair<double> two_product(double a, double b) {
+  DAMO_EXACT
+  const double p = a * b;
+#if DAMO_HAS_FMA
+  return {p, __builtin_fma(a, b, -p)};
+#else
+  const double ca = 134217729.0 * a, cb = 134217729.0 * b;  // 2^27 + 1: halves of 26 bits
+  const double ah = ca - (ca - a), al = a - ah, bh = cb - (cb - b), bl = b - bh;
+  return {p, ((ah * bh - p) + ah * bl + al * bh) + al * bl};
+#endif
+}
+
+// a / b to about 100 bits, by the remainder of the first quotient.
+DAMO_MATH Pair<double> divide(Pair<double> a, Pair<double> b) {
+  DAMO_EXACT
+  const double q = a.hi / b.hi;
+  const Pair<double> p = two_product(q, b.hi);
+  return {q, (((a.hi - p.hi) - p.lo) + (a.lo - q * b.lo)) / b.hi};
+}
 // x + 1.5 * 2^23 rounds x to an integer and leaves it in the low bits of the sum (2^52 for double).
 inline constexpr float kRounder = 12582912.0f;
 inline constexpr double kRounderDouble = 6755399441055744.0;
