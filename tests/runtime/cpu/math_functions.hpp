@@ -1,26 +1,22 @@
-// The prelude's functions as loops over arrays. Each build (with and without FMA, by this or that compiler)
-// registers its own set, so that one test measures them all.
+// The CPU prelude's functions as loops over arrays. math_functions.cpp is compiled twice, with and without FMA, so
+// that one test measures both. Plain pointers only: nothing of the standard library may be compiled for AVX2 here.
 #pragma once
-#include <cstddef>
-#include <vector>
 
 namespace damo::math_test {
 
-struct FloatLoop {
+template <class T>
+struct Loop {
   const char* name;
-  void (*run)(const float* x, const float* y, float* out, std::size_t n);  ///< unary functions ignore y
-};
-struct DoubleLoop {
-  const char* name;
-  void (*run)(const double* x, const double* y, double* out, std::size_t n);
-};
-struct Build {
-  const char* name;
-  std::vector<FloatLoop> floats;
-  std::vector<DoubleLoop> doubles;
+  void (*run)(const T* x, const T* y, T* out, long n);  ///< functions of one argument ignore y
 };
 
-Build build_with_fma();     ///< empty where the tests were not built for this CPU
+struct Build {
+  const char* name;
+  const Loop<float>* floats;    ///< ends with a null name
+  const Loop<double>* doubles;  ///< the same functions in the same order
+};
+
+Build build_with_fma();
 Build build_without_fma();
 
 }  // namespace damo::math_test

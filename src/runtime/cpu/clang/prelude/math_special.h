@@ -1,4 +1,4 @@
-// Error function and gamma function, float and double. See math_support.h for the rules.
+// Error function, float and double; gamma function by the C library. See math_support.h for the rules.
 #pragma once
 #include "math_double_power.h"
 #include "math_float.h"
@@ -83,5 +83,11 @@ DAMO_MATH double erfc(double x) {
   const double negative = a >= 0.5 ? 2.0 - far : 1.0 + near;
   return x != x ? x : (x < 0.0 ? negative : positive);
 }
+
+// By the C library: calls, so a loop over them does not vectorise.
+DAMO_MATH float tgamma(float x) { return float(__builtin_tgamma(x)); }
+DAMO_MATH double tgamma(double x) { return __builtin_tgamma(x); }
+DAMO_MATH float lgamma(float x) { return float(__builtin_lgamma(x)); }
+DAMO_MATH double lgamma(double x) { return __builtin_lgamma(x); }
 
 }  // namespace damo
