@@ -5,7 +5,11 @@
 // width. Error bounds: the table in tests/runtime/cpu/math_ulp_test.cpp, which measures them.
 #pragma once
 
+#if defined(__CUDA__)  // CUDA C on the CPU is compiled in Clang's device mode
+#define DAMO_MATH static inline __attribute__((always_inline, host, device))
+#else
 #define DAMO_MATH static inline __attribute__((always_inline))
+#endif
 
 // First line of a body whose roundings matter: a kernel may be compiled with reassociation (sums vectorise by it)
 // and that freedom must not reach an error-compensated expression. Fused steps are written out with madd().
