@@ -43,7 +43,7 @@ struct Bound {
 // clang-format off
 const Bound kBounds[] = {
     {"exp", false, 2, 1, 2.2, 1},        {"exp2", false, 1, 1, 1.5, 1.5},    {"expm1", false, 2, 2, 2, 2},
-    {"log", false, 1, 1, 1, 1},        {"log2", false, 1, 1, 1.5, 1},      {"log10", false, 1, 1, 1.5, 1},
+    {"log", false, 1, 1, 1, 1},        {"log2", false, 1.1, 1, 1.5, 1},      {"log10", false, 1.1, 1, 1.5, 1},
     {"log1p", false, 1.5, 1.5, 1.5, 1.5}, {"sqrt", false, 0.5, 0.5, 0.5, 0.5}, {"rsqrt", false, 1.5, 1.5, 1.5, 1.5},
     {"cbrt", false, 0.51, 0.55, 0.51, 0.55}, {"sin", false, 0.6, 1, 0.6, 1}, {"cos", false, 0.6, 1, 0.6, 1},
     {"tan", false, 0.6, 1, 0.6, 1},    {"asin", false, 1.5, 1.5, 1.5, 1.5}, {"acos", false, 1.5, 1.5, 1.5, 1.5},
