@@ -1,0 +1,212 @@
+// Exponentials, logarithms and what follows from them, float. See math_support.h for the rules.
+#pragma once
+#include "math_support.h"
+
+namespace damo {
+namespace math {
+
+// e^r - 1 for |r| <= ln(2)/2: r + r^2 q(r).
+DAMO_MATH float expm1_reduced(float r) {
+  DAMO_EXACT
+  const float r2 = r * r;
+  const float low = madd(r, 0x1.5554bp-3f, 0x1p-1f);
+  const float high = madd(r2, 0x1.6d98e2p-10f, madd(r, 0x1.122828p-7f, 0x1.555488p-5f));
+  return madd(r2, madd(r2, high, low), r);
+}
+
+// e^r, one degree more: half an ulp and a little.
+DAMO_MATH float exp_fine(float r) {
+  DAMO_EXACT
+  const float r2 = r * r;
+  const float low = madd(r, 0x1.fffffcp-2f, 1.0f);
+  const float high = madd(r2, madd(r, 0x1.6a25dp-10f, 0x1.1239e4p-7f), madd(r, 0x1.5558fp-5f, 0x1.555492p-3f));
+  return madd(r, madd(r2, high, low), 1.0f);
+}
+
+// x = n ln(2) + r. The high part of ln(2) has 16 bits, so its product with n is exact with or without FMA.
+struct ExpSplit {
+  float n, r;
+  u32 sum;  // low bits: n + bias
+};
+DAMO_MATH ExpSplit exp_split(float x, float bias) {
+  DAMO_EXACT
+  const float sum = madd(x, 0x1.715476p+0f, kRounder + bias);
+  const float n = sum - (kRounder + bias);
+  const float r = madd(n, -0x1.7f7d1cp-20f, madd(n, -0x1.62e4p-1f, x));
+  return {n, r, bits(sum)};
+}
+
+// p * 2^n for n in [-250, 254], where sum holds n + 254 in its low bits. Two factors, since 2^n itself may be
+// out of range while p * 2^n is a denormal or just below the largest float.
+DAMO_MATH float scale_twice(float p, u32 sum) {
+  DAMO_EXACT
+  const u32 half = sum >> 1;
+  return p * as_float(half << 23) * as_float((sum - half) << 23);
+}
+
+DAMO_MATH float exp_limited(float x) { return at_least(at_most(x, 89.0f), -105.0f); }
+
+}  // namespace math
+
+DAMO_MATH float exp(float x) {
+  DAMO_EXACT
+  const math::ExpSplit s = math::exp_split(math::exp_limited(x), 254.0f);
+  // The shortest polynomial that stays within 2 ulp. The first of the two factors (scale_twice) goes in before the
+  // last step, which makes the chain of dependent operations one shorter.
+  const float r2 = s.r * s.r;
+  const float low = math::madd(s.r, 0x1.fffd9ap-2f, 0x1.ffffecp-1f);
+  const float high = math::madd(r2, 0x1.0eb744p-7f, math::madd(s.r, 0x1.5746cp-5f, 0x1.555d8ep-3f));
+  const math::u32 half = s.sum >> 1;
+  const float scale = math::as_float(half << 23);
+  return math::madd(scale * s.r, math::madd(r2, high, low), scale) * math::as_float((s.sum - half) << 23);
+}
+
+DAMO_MATH float exp2(float x) {
+  DAMO_EXACT
+  const float y = math::at_least(math::at_most(x, 129.0f), -152.0f);
+  const float sum = y + (math::kRounder + 254.0f);
+  const float r = y - (sum - (math::kRounder + 254.0f));
+  const float p = math::horner(r, 0x1.62e43p-1f, 0x1.ebfbdcp-3f, 0x1.c6aee8p-5f, 0x1.3b2d4ep-7f, 0x1.5f3e8p-10f, 0x1.41fb94p-13f);
+  return math::scale_twice(math::madd(r, p, 1.0f), math::bits(sum));
+}
+
+DAMO_MATH float expm1(float x) {
+  DAMO_EXACT
+  // Half the result, so that n = 128 stays in range.
+  const float y = math::at_least(math::at_most(x, 89.0f), -20.0f);
+  const math::ExpSplit s = math::exp_split(y, 126.0f);
+  const float scale = math::as_float(s.sum << 23);  // 2^(n-1)
+  const float half = math::madd(scale, math::expm1_reduced(s.r), scale - 0.5f);
+  return math::with_sign(half + half, x);
+}
+
+namespace math {
+
+// tanh r for |r| <= ln(2)/4.
+DAMO_MATH float tanh_reduced(float r) {
+  DAMO_EXACT
+  const float r2 = r * r;
+  return madd(r2 * r, horner(r2, -0x1.55554ap-2f, 0x1.1105cap-3f, -0x1.afefcap-5f), r);
+}
+
+}  // namespace math
+
+// With |x| = n ln(2)/2 + r, s = 2^n and t = tanh r: tanh |x| = ((s - 1) + (s + 1) t) / ((s + 1) + (s - 1) t).
+// At n = 0 it is t itself, so 0 needs no polynomial of its own. From n = 3 on, as 1 - 2 (1 - t) / (...), where
+// the roundings of the quotient no longer reach the last bit of the result. Both sides carry a factor that moves
+// their leading digits off 1.0, where a rounding weighs most: 2.5 ulp without it, 2.0 with it.
+DAMO_MATH float tanh(float x) {
+  DAMO_EXACT
+  constexpr float kFactor = 1.316f;
+  const float a = math::at_most(math::magnitude(x), 9.02f);
+  const float sum = math::madd(a, 0x1.715476p+1f, math::kRounder + 127.0f);
+  const float n = sum - (math::kRounder + 127.0f);
+  const float t = math::tanh_reduced(math::madd(n, -0x1.62e43p-2f, a));  // n <= 26: one part of ln(2)/2 is enough
+  const float s = math::as_float(math::bits(sum) << 23);
+  const float less = math::madd(s, kFactor, -kFactor), more = math::madd(s, kFactor, kFactor);
+  const bool far = n > 2.0f;
+  const float top = far ? math::madd(t, 2.0f * kFactor, -2.0f * kFactor) : math::madd(more, t, less);
+  const float q = top / math::madd(less, t, more);
+  return math::with_sign(far ? 1.0f + q : q, x);
+}
+
+// 1 / (1 + e^-x), relative error bounded on both sides. e = e^-|x|, w = e / (1 + e): 1 - w, or w = e - e w,
+// which keeps the rounding of 1 + e out of a small result.
+DAMO_MATH float sigmoid(float x) {
+  DAMO_EXACT
+  const math::ExpSplit s = math::exp_split(-math::at_most(math::magnitude(x), 105.0f), 254.0f);
+  const float e = math::scale_twice(math::exp_fine(s.r), s.sum);
+  const float w = e / (1.0f + e);
+  return x < 0.0f ? math::madd(-e, w, e) : 1.0f - w;
+}
+
+namespace math {
+
+// log(1 + f) = f + tail(f) for f in [sqrt(1/2) - 1, sqrt(2) - 1].
+DAMO_MATH float log_tail(float f) {
+  DAMO_EXACT
+  const float f2 = f * f, f4 = f2 * f2;
+  const float a = madd(f, -0x1.000228p-2f, 0x1.555554p-2f);
+  const float b = madd(f, -0x1.547226p-3f, 0x1.99a016p-3f);
+  const float c = madd(f, -0x1.0d8584p-3f, 0x1.22d90ep-3f);
+  const float d = madd(f, -0x1.38c448p-4f, 0x1.05625ep-3f);
+  const float q = madd(f4, madd(f2, d, c), madd(f2, b, a));
+  return madd(f2 * f, q, -0.5f * f2);
+}
+
+// Positive finite x = 2^e (1 + f); denormals too.
+struct LogSplit {
+  float e, f;
+};
+DAMO_MATH LogSplit log_split(float x) {
+  DAMO_EXACT
+  const bool small = x < 0x1p-126f;
+  const u32 ix = bits(small ? x * 0x1p25f : x) - 0x3f3504f3u;
+  const float e = float(i32(ix) >> 23) - (small ? 25.0f : 0.0f);
+  return {e, as_float((ix & 0x007fffffu) + 0x3f3504f3u) - 1.0f};
+}
+
+// The ends of a logarithm's domain: +inf and NaN pass, 0 gives -inf, negative gives NaN.
+template <class T>
+DAMO_MATH T log_ends(T x, T value) {
+  value = x < infinity(x) ? value : x;
+  const T bad = x == T(0) ? -infinity(x) : quiet_nan(x);
+  return x <= T(0) ? bad : value;
+}
+
+}  // namespace math
+
+DAMO_MATH float log(float x) {
+  DAMO_EXACT
+  const math::LogSplit s = math::log_split(x);
+  const float tail = math::madd(s.e, 0x1.7f7d1cp-20f, math::log_tail(s.f));
+  return math::log_ends(x, math::madd(s.e, 0x1.62e4p-1f, s.f + tail));
+}
+
+DAMO_MATH float log2(float x) {
+  DAMO_EXACT
+  const math::LogSplit s = math::log_split(x);
+  // f * log2(e) in two parts: f's rounded product would cost half an ulp more. 0x1.714p+0 has 12 bits.
+  const float high = math::as_float(math::bits(s.f) & 0xfffff000u);
+  const float low = s.f - high;
+  const float tail = math::log_tail(s.f);
+  const float small = math::madd(tail + low, 0x1.715476p+0f, high * 0x1.47652cp-12f);
+  return math::log_ends(x, s.e + (high * 0x1.714p+0f + small));
+}
+
+DAMO_MATH float log10(float x) {
+  DAMO_EXACT
+  const math::LogSplit s = math::log_split(x);
+  const float high = math::as_float(math::bits(s.f) & 0xfffff000u);
+  const float low = s.f - high;
+  const float tail = math::log_tail(s.f);
+  const float small = math::madd(tail + low, 0x1.bcb7b2p-2f, high * -0x1.09d5b2p-15f);
+  const float fine = math::madd(s.e, 0x1.3509f8p-18f, small);
+  return math::log_ends(x, s.e * 0x1.344p-2f + (math::madd(high, 0x1.bccp-2f, fine)));
+}
+
+// log(1 + x) = e ln(2) + log(1 + f), 1 + f = (1 + x) 2^-e with f computed without rounding 1 + x.
+DAMO_MATH float log1p(float x) {
+  DAMO_EXACT
+  const math::u32 ix = math::bits(1.0f + x) - 0x3f3504f3u;
+  const math::i32 k = math::i32(ix) >> 23;
+  const float e = float(k);
+  const float scale = math::as_float(math::u32(130 - k) << 23);  // 2^(3-e): 2^-e may be a denormal
+  const float f = math::madd(x * 0.125f, scale, scale * 0.125f - 1.0f);
+  const float tail = math::madd(e, 0x1.7f7d1cp-20f, math::log_tail(f));
+  float y = math::madd(e, 0x1.62e4p-1f, f + tail);
+  y = x < math::infinity(x) ? y : x;
+  y = x > -1.0f ? y : (x == -1.0f ? -math::infinity(x) : (x != x ? x : math::quiet_nan(x)));
+  return math::magnitude(x) < 0x1p-25f ? x : y;
+}
+
+// log(1 + e^x) = max(x, 0) + log1p(e^-|x|).
+DAMO_MATH float softplus(float x) {
+  DAMO_EXACT
+  const float a = math::at_most(math::magnitude(x), 105.0f);
+  const math::ExpSplit s = math::exp_split(-a, 254.0f);
+  const float e = math::scale_twice(math::exp_fine(s.r), s.sum);
+  return (x < 0.0f ? 0.0f : x) + log1p(e);
+}
+
+}  // namespace damo

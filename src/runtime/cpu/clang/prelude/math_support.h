@@ -1,0 +1,139 @@
+// What the math headers of the prelude share: bit casts, selects, the floating point contract of a body.
+// Goes before generated kernels, so it includes nothing. Written for Clang; g++ 12 takes it too (the tests).
+//
+// Every function here and in math_*.h is free of branches and of calls, so that a loop over it vectorises at any
+// width. Error bounds: the table in tests/runtime/cpu/math_ulp_test.cpp, which measures them.
+#pragma once
+
+#if defined(__CUDA__)  // CUDA C on the CPU is compiled in Clang's device mode
+#define DAMO_MATH static inline __attribute__((always_inline, host, device))
+#else
+#define DAMO_MATH static inline __attribute__((always_inline))
+#endif
+
+// First line of a body whose roundings matter: a kernel may be compiled with reassociation (sums vectorise by it)
+// and that freedom must not reach an error-compensated expression. Fused steps are written out with madd().
+#if defined(__clang__)
+#define DAMO_EXACT _Pragma("clang fp reassociate(off) contract(off) reciprocal(off)")
+#else
+#define DAMO_EXACT
+#endif
+
+#if defined(__FMA__) || defined(__AVX512F__) || defined(__ARM_FEATURE_FMA)
+#define DAMO_HAS_FMA 1
+#else
+#define DAMO_HAS_FMA 0
+#endif
+
+namespace damo::math {
+
+using u32 = unsigned int;
+using i32 = int;
+using u64 = unsigned long long;
+using i64 = long long;
+
+DAMO_MATH u32 bits(float x) { return __builtin_bit_cast(u32, x); }
+DAMO_MATH u64 bits(double x) { return __builtin_bit_cast(u64, x); }
+DAMO_MATH float as_float(u32 x) { return __builtin_bit_cast(float, x); }
+DAMO_MATH double as_double(u64 x) { return __builtin_bit_cast(double, x); }
+
+DAMO_MATH float magnitude(float x) { return as_float(bits(x) & 0x7fffffffu); }
+DAMO_MATH double magnitude(double x) { return as_double(bits(x) & 0x7fffffffffffffffull); }
+
+// Value of x with the sign of s, by bits: survives -fno-signed-zeros.
+DAMO_MATH float with_sign(float x, float s) { return as_float((bits(x) & 0x7fffffffu) | (bits(s) & 0x80000000u)); }
+DAMO_MATH double with_sign(double x, double s) {
+  return as_double((bits(x) & 0x7fffffffffffffffull) | (bits(s) & 0x8000000000000000ull));
+}
+// x negated where s is negative.
+DAMO_MATH float flip_sign(float x, float s) { return as_float(bits(x) ^ (bits(s) & 0x80000000u)); }
+DAMO_MATH double flip_sign(double x, double s) { return as_double(bits(x) ^ (bits(s) & 0x8000000000000000ull)); }
+
+DAMO_MATH float infinity(float) { return __builtin_inff(); }
+DAMO_MATH double infinity(double) { return __builtin_inf(); }
+DAMO_MATH float quiet_nan(float) { return __builtin_nanf(""); }
+DAMO_MATH double quiet_nan(double) { return __builtin_nan(""); }
+
+// a * b + c, with one rounding where the target has it. Only for steps that are right either way.
+DAMO_MATH float madd(float a, float b, float c) {
+#if DAMO_HAS_FMA
+  return __builtin_fmaf(a, b, c);
+#else
+  DAMO_EXACT
+  return a * b + c;
+#endif
+}
+DAMO_MATH double madd(double a, double b, double c) {
+#if DAMO_HAS_FMA
+  return __builtin_fma(a, b, c);
+#else
+  DAMO_EXACT
+  return a * b + c;
+#endif
+}
+
+// c[0] + c[1] x + ...: the highest coefficient comes last; Horner's rule.
+template <class T>
+DAMO_MATH T horner(T, T c0) {
+  return c0;
+}
+template <class T, class... Rest>
+DAMO_MATH T horner(T x, T c0, Rest... rest) {
+  return madd(horner(x, rest...), x, c0);
+}
+
+// Limits keep a NaN: the comparison is false for it.
+template <class T>
+DAMO_MATH T at_most(T x, T limit) {
+  return x > limit ? limit : x;
+}
+template <class T>
+DAMO_MATH T at_least(T x, T limit) {
+  return x < limit ? limit : x;
+}
+
+// A value as an unevaluated sum, hi holding all but the last digits.
+template <class T>
+struct Pair {
+  T hi, lo;
+};
+
+// a + b without error, for any order of size.
+template <class T>
+DAMO_MATH Pair<T> two_sum(T a, T b) {
+  DAMO_EXACT
+  const T s = a + b, t = s - a;
+  return {s, (a - (s - t)) + (b - t)};
+}
+// The same for |a| >= |b| or a = 0.
+template <class T>
+DAMO_MATH Pair<T> fast_two_sum(T a, T b) {
+  DAMO_EXACT
+  const T s = a + b;
+  return {s, b - (s - a)};
+}
+// a * b without error, away from overflow and denormals.
+DAMO_MATH Pair<double> two_product(double a, double b) {
+  DAMO_EXACT
+  const double p = a * b;
+#if DAMO_HAS_FMA
+  return {p, __builtin_fma(a, b, -p)};
+#else
+  const double ca = 134217729.0 * a, cb = 134217729.0 * b;  // 2^27 + 1: halves of 26 bits
+  const double ah = ca - (ca - a), al = a - ah, bh = cb - (cb - b), bl = b - bh;
+  return {p, ((ah * bh - p) + ah * bl + al * bh) + al * bl};
+#endif
+}
+
+// a / b to about 100 bits, by the remainder of the first quotient.
+DAMO_MATH Pair<double> divide(Pair<double> a, Pair<double> b) {
+  DAMO_EXACT
+  const double q = a.hi / b.hi;
+  const Pair<double> p = two_product(q, b.hi);
+  return {q, (((a.hi - p.hi) - p.lo) + (a.lo - q * b.lo)) / b.hi};
+}
+// x + 1.5 * 2^23 rounds x to an integer and leaves it in the low bits of the sum (2^52 for double).
+inline constexpr float kRounder = 12582912.0f;
+inline constexpr double kRounderDouble = 6755399441055744.0;
+
+}  // namespace damo::math

@@ -1,0 +1,132 @@
+// The scalar functions of generated CUDA kernels: CUDA's own, under C's names in namespace damo, but for those
+// where a shorter sequence stays within 2 ulp. For NVRTC (-minimal -default-device), so it includes nothing.
+// Error bounds: exhaustive on a GPU, tests/runtime/cuda/math_sweep_test.cpp.
+#pragma once
+
+#define DAMO_MATH __device__ __forceinline__
+
+namespace damo {
+
+using ::exp;
+using ::exp2;
+using ::expm1;
+using ::log;
+using ::log10;
+using ::log1p;
+using ::log2;
+using ::pow;
+using ::cbrt;
+using ::hypot;
+using ::rsqrt;
+using ::sqrt;
+using ::acos;
+using ::asin;
+using ::atan;
+using ::atan2;
+using ::cos;
+using ::sin;
+using ::tan;
+using ::acosh;
+using ::asinh;
+using ::atanh;
+using ::cosh;
+using ::sinh;
+using ::erf;
+using ::erfc;
+using ::lgamma;
+using ::tgamma;
+using ::ceil;
+using ::copysign;
+using ::fabs;
+using ::floor;
+using ::fma;
+using ::fmax;
+using ::fmin;
+using ::fmod;
+using ::isfinite;
+using ::isinf;
+using ::isnan;
+using ::nearbyint;
+using ::rint;
+using ::round;
+using ::signbit;
+using ::trunc;
+
+namespace math {
+
+// The special function unit: 2^x and 1/x, at most 2 and 1 ulp from the truth; denormals count as 0.
+DAMO_MATH float fast_exp2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+DAMO_MATH float fast_reciprocal(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+// |x| where x < limit in magnitude: near(x) = x + x u; else far with the sign of x. Written out so that the last
+// step of the near side is one predicated instruction instead of an FFMA and a select.
+DAMO_MATH float near_or_far(float x, float u, float far, float limit) {
+  float y = copysignf(far, x);
+  asm("{ .reg .pred near; setp.ltu.f32 near, %1, %3; @near fma.rn.f32 %0, %2, %4, %2; }"
+      : "+f"(y)
+      : "f"(fabsf(x)), "f"(x), "f"(limit), "f"(u));
+  return y;
+}
+
+}  // namespace math
+
+// Near 0: x + x^3 P(x^2). Far: 1 - 2 / (e^(2|x|) + 1), where e^(2|x|) = inf gives 1. 13 instructions, two of them
+// on the special function unit. CUDA's tanh has the same two sides and 15.
+// Other forms, to be measured: DAMO_TANH_LONG meets further out, where the far side is more exact (14, two), and
+// DAMO_TANH_ONE_SPECIAL takes (1 - e) / (1 + e), e = e^(-2|x|), as a polynomial (16, one).
+DAMO_MATH float tanh(float x) {
+  const float x2 = x * x;
+#if defined(DAMO_TANH_LONG) || defined(DAMO_TANH_ONE_SPECIAL)
+  constexpr float kLimit = 0.8f;
+  float p = fmaf(x2, -0x1.21122cp-8f, 0x1.3a6bdap-6f);
+  p = fmaf(x2, p, -0x1.b39ed2p-5f);
+  p = fmaf(x2, p, 0x1.10d9aap-3f);
+  p = fmaf(x2, p, -0x1.55541cp-2f);
+#else
+  constexpr float kLimit = 0.6f;
+  float p = fmaf(x2, 0x1.ff98a8p-7f, -0x1.abb834p-5f);
+  p = fmaf(x2, p, 0x1.10a714p-3f);
+  p = fmaf(x2, p, -0x1.555368p-2f);
+#endif
+#ifdef DAMO_TANH_ONE_SPECIAL
+  const float e = math::fast_exp2(fabsf(x) * -0x1.715476p+1f);
+  float far = fmaf(e, -0x1.24a77ap+0f, 0x1.d47244p+0f);
+  far = fmaf(e, far, -0x1.fbce8ep+0f);
+  far = fmaf(e, far, 0x1.ffd17ap+0f);
+  far = fmaf(e, far, -0x1.ffff54p+0f);
+  far = fmaf(e, far, 1.0f);
+#else
+  const float e = math::fast_exp2(fabsf(x) * 0x1.715476p+1f);
+  const float far = fmaf(-2.0f, math::fast_reciprocal(e + 1.0f), 1.0f);
+#endif
+  return math::near_or_far(x, x2 * p, far, kLimit);
+}
+DAMO_MATH double tanh(double x) { return ::tanh(x); }
+
+// 1 / (1 + e^-x) with e = e^-|x| and w = e / (1 + e): 1 - w, or w written as e - e w, which keeps the roundings of
+// w out of a small result: its error is that of e and half an ulp more. Denormal results are right.
+DAMO_MATH float sigmoid(float x) {
+  const float e = ::exp(-fabsf(x));
+  const float d = 1.0f + e;
+  float r = math::fast_reciprocal(d);
+  r = fmaf(r, fmaf(-d, r, 1.0f), r);
+  return x < 0.0f ? fmaf(-e, e * r, e) : fmaf(-e, r, 1.0f);
+}
+DAMO_MATH double sigmoid(double x) {
+  const double e = ::exp(-::fabs(x));
+  return (x < 0.0 ? e : 1.0) / (1.0 + e);
+}
+
+// log(1 + e^x) = max(x, 0) + log1p(e^-|x|); a NaN passes through the exponential.
+DAMO_MATH float softplus(float x) { return fmaxf(x, 0.0f) + ::log1p(::exp(-fabsf(x))); }
+DAMO_MATH double softplus(double x) { return ::fmax(x, 0.0) + ::log1p(::exp(-::fabs(x))); }
+
+}  // namespace damo
