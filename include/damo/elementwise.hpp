@@ -1,0 +1,83 @@
+// Elementwise: an op that computes each element from the elements of its inputs at the same place, given as one row:
+//
+//   inline const Elementwise swish{{.name = "swish", .doc = "x sigmoid(x)", .code = "x0 / (T(1) + exp(-x0))"}};
+//   Variable y = swish(x);
+//
+// A user's row fuses, broadcasts and runs on every device like a built-in one; Damo is not rebuilt. The code is one C++
+// expression on x0, x1, ... of type T: float for float16, bfloat16 and float32, double for float64, the promoted
+// integer type for integers. It may call everything of C's math.h, overloaded for float and double, and the functions
+// of docs/kernel-functions.md. Write T(0.5): a bare 0.5 is a double and makes the whole expression one.
+// The built-in rows are in ops/rows.inc, their functions in ops/math.hpp. See tests/ops/elementwise_test.cpp.
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <damo/op.hpp>
+
+namespace damo {
+
+/// How the inputs' promoted dtype (result_type, dtype.hpp) becomes the dtype of T and of the result.
+enum class ResultRule : std::uint8_t {
+  kSame,      ///< the promoted dtype
+  kFloating,  ///< floating_of(promoted): exp of int32 is float64
+  kDivision,  ///< promoted if floating, else float64: true_div of int8 is float64
+  kBool       ///< computed in the promoted dtype, result bool
+};
+
+/// Which promoted dtypes a row takes; TypeError for others.
+enum class Domain : std::uint8_t {
+  kAll,              ///< bool too
+  kNumbers,          ///< no bool
+  kFloats,           ///< floating after the result rule
+  kIntegersAndBool   ///< and_, or_, xor_, invert
+};
+
+struct ElementwiseRow {
+  std::string_view name;
+  std::string_view doc;           ///< one line
+  std::string_view code;          ///< for floating T; for all if the next two are empty
+  std::string_view integer_code;  ///< for integer T
+  std::string_view bool_code;     ///< for T = bool
+  ResultRule result = ResultRule::kSame;
+  Domain domain = Domain::kAll;
+  bool condition_first = false;   ///< x0 is bool and takes no part in the promotion (where)
+  int cost = 1;                   ///< about how many instructions an element; fusion sums it to limit a kernel
+  double ulp = 0.5;               ///< error bound of float32 and float64 results, for the tests
+  double low = -4, high = 4;      ///< inputs that the tests draw from; both sides of every special value are added
+  int line = __builtin_LINE();    ///< of the row, for compile errors
+  const char* file = __builtin_FILE();
+};
+
+/// Inputs that a row's code names: one more than the greatest n of xn.
+int arity(const ElementwiseRow& row);
+
+class Elementwise {
+ public:
+  /// Registers the row: `damo ops` lists it, the tests of the table cover it. Throws GraphError for a name that another
+  /// row has, or code that names no x0.
+  explicit Elementwise(const ElementwiseRow& row);
+
+  template <class... Rest>
+  Variable operator()(const Operand& first, const Rest&... rest) const {
+    return apply({first, Operand(rest)...});
+  }
+  const ElementwiseRow& row() const { return *row_; }
+
+ private:
+  Variable apply(std::initializer_list<Operand> inputs) const;
+  const ElementwiseRow* row_;
+};
+
+/// Applies a row: promotion, broadcasting. What every function of ops/math.hpp does.
+Variable apply_elementwise(const ElementwiseRow& row, std::initializer_list<Operand> inputs);
+
+/// Every registered row: the built-in ones in order of ops/rows.inc, then users' in order of registration.
+std::vector<const ElementwiseRow*> elementwise_rows();
+/// Null if there is none.
+const ElementwiseRow* find_elementwise(std::string_view name);
+
+}  // namespace damo

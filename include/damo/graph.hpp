@@ -1,0 +1,109 @@
+// FunctionGraph: a snapshot of a graph with dense ids, for rewriting. Values, nodes and uses are numbered; the user's
+// Variables are never touched. A pass takes a FunctionGraph and gives one back (rewrite.hpp).
+// It models Boost.Graph's VertexListGraph and BidirectionalGraph: include <damo/boost_graph.hpp> and run any of its
+// algorithms. Every walk is iterative: a chain of 1,000,000 nodes is fine. See tests/graph/function_graph_test.cpp.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <damo/op.hpp>
+
+namespace damo {
+
+enum class NodeId : std::int32_t { kNone = -1 };
+enum class ValueId : std::int32_t { kNone = -1 };
+
+/// Where a value is read: input `position` of `node`; node kNone: output `position` of the graph.
+struct Use {
+  NodeId node = NodeId::kNone;
+  int position = 0;
+};
+
+class FunctionGraph {
+ public:
+  FunctionGraph() = default;
+  /// Copies what outputs need. Throws GraphError for an input given twice, an input that is computed or constant, an
+  /// input of the graph that is not in inputs, an empty output, or, unless allow_unused, an input no output needs.
+  FunctionGraph(std::span<const Variable> inputs, std::span<const Variable> outputs, bool allow_unused = false);
+
+  std::span<const ValueId> inputs() const { return inputs_; }
+  std::span<const ValueId> outputs() const { return outputs_; }
+
+  /// Nodes that were not removed, in order of number; not sorted topologically.
+  std::vector<NodeId> nodes() const;
+  int node_count() const { return alive_; }
+  /// One more than the greatest number of a node or value ever given, for arrays indexed by them.
+  int node_limit() const { return static_cast<int>(nodes_.size()); }
+  int value_limit() const { return static_cast<int>(values_.size()); }
+  bool is_alive(NodeId node) const { return at(node).alive; }
+
+  const Op& op(NodeId node) const { return *at(node).op; }
+  const OpPtr& op_ptr(NodeId node) const { return at(node).op; }
+  std::span<const ValueId> inputs(NodeId node) const { return at(node).inputs; }
+  std::span<const ValueId> outputs(NodeId node) const { return at(node).outputs; }
+  SourceLine where(NodeId node) const { return at(node).where; }
+
+  const TensorType& type(ValueId value) const { return at(value).type; }
+  /// kNone for an input or a constant.
+  NodeId owner(ValueId value) const { return at(value).owner; }
+  int owner_index(ValueId value) const { return at(value).owner_index; }
+  const ConstantPtr& constant(ValueId value) const { return at(value).constant; }
+  const std::string& name(ValueId value) const { return at(value).name; }
+  std::span<const Use> uses(ValueId value) const { return at(value).uses; }
+  bool is_output(ValueId value) const;
+
+  /// Adds op applied to inputs; types come from op.make_node. Gives the new node.
+  NodeId add(const OpPtr& op, std::span<const ValueId> inputs, SourceLine where = {});
+  /// The same with known types: for rewrites that build an op over a group of nodes.
+  NodeId add(const OpPtr& op, std::span<const ValueId> inputs, std::span<const TensorType> types, SourceLine where);
+  ValueId add_constant(ConstantPtr value);
+  /// Every use of old reads replacement. Throws TypeError if the types differ. Does not look for cycles: verify() does.
+  void replace(ValueId old, ValueId replacement);
+  void set_input(NodeId node, int position, ValueId value);
+  /// Removes nodes that no output needs; gives their number.
+  int prune();
+
+  /// Inputs before users, by Boost.Graph's topological_sort. Throws GraphError naming the nodes of a cycle.
+  std::vector<NodeId> toposort() const;
+  /// Throws GraphError for a cycle, InternalError for uses that disagree with inputs.
+  void verify() const;
+
+  /// The node as an Apply over Variables that carry only types: what Op's methods are given.
+  Apply apply(NodeId node) const;
+  /// "add", or "tanh at model.cpp:12".
+  std::string describe(NodeId node) const;
+
+ private:
+  struct Node {
+    OpPtr op;
+    std::vector<ValueId> inputs, outputs;
+    SourceLine where;
+    bool alive = true;
+  };
+  struct Value {
+    TensorType type;
+    NodeId owner = NodeId::kNone;
+    int owner_index = 0;
+    ConstantPtr constant;
+    std::string name;
+    std::vector<Use> uses;
+  };
+  const Node& at(NodeId node) const { return nodes_[static_cast<std::size_t>(node)]; }
+  Node& at(NodeId node) { return nodes_[static_cast<std::size_t>(node)]; }
+  const Value& at(ValueId value) const { return values_[static_cast<std::size_t>(value)]; }
+  Value& at(ValueId value) { return values_[static_cast<std::size_t>(value)]; }
+  ValueId new_value(TensorType type);
+  void drop_use(ValueId value, Use use);
+  void check_inputs(std::span<const Variable> inputs) const;
+  void copy(std::span<const Variable> inputs, std::span<const Variable> outputs);
+  void check_unused(std::span<const Variable> inputs) const;
+
+  std::vector<Node> nodes_;
+  std::vector<Value> values_;
+  std::vector<ValueId> inputs_, outputs_;
+  int alive_ = 0;
+};
+
+}  // namespace damo

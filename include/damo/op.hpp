@@ -1,0 +1,128 @@
+// Op: an operation that a graph can hold. A user's own op derives from it; make_op makes one:
+//
+//   struct DoubleOp final : Op {
+//     std::string name() const override { return "double"; }
+//     Apply make_node(Inputs in) const override { return {*this, {in.at(0)}, {in.at(0).type()}}; }
+//     Shapes infer_shape(const Apply&, std::span<const Shape> in) const override { return {{in[0]}}; }
+//     Thunk make_thunk(const Apply& node, ThunkContext& context) const override;   // thunk.hpp
+//   };
+//   inline const auto double_op = make_op<DoubleOp>();
+//   Variable y = double_op(x);
+//
+// Ops are immutable and shared between threads. Two ops are equal when their types and props are; equal ops on the same
+// inputs are merged, so everything that changes the result belongs into props(). See examples/ for the three ways.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <damo/error.hpp>
+#include <damo/variable.hpp>
+
+namespace damo {
+
+class ThunkContext;  // thunk.hpp
+/// One node's work, called once a call of the Function; holds references to storage cells.
+using Thunk = std::function<void()>;
+
+/// An op's parameters, in order: equality, hash, printing and merging derive from them.
+using PropValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>>;
+using Props = std::vector<std::pair<std::string, PropValue>>;
+std::string to_string(const Props& props);  ///< "axis=1, keepdims=true"
+
+/// What make_node receives.
+class Inputs {
+ public:
+  explicit Inputs(std::span<const Variable> variables) : variables_(variables) {}
+  int size() const { return static_cast<int>(variables_.size()); }
+  /// Throws GraphError if there are too few.
+  const Variable& at(int i) const;
+  /// Throws GraphError unless there are exactly n.
+  void require_count(int n) const;
+  auto begin() const { return variables_.begin(); }
+  auto end() const { return variables_.end(); }
+
+ private:
+  std::span<const Variable> variables_;
+};
+
+/// Output shapes; nullopt: known only once the thunk has run, which then sizes its own cells (Cell::resize).
+using Shapes = std::optional<std::vector<Shape>>;
+
+class Op : public std::enable_shared_from_this<Op> {
+ public:
+  virtual ~Op() = default;
+  virtual std::string name() const = 0;
+  virtual Props props() const { return {}; }
+
+  /// Checks arity, dtype and rank, and infers the output types; the only place where types are inferred.
+  virtual Apply make_node(Inputs inputs) const = 0;
+  /// No data, no device. Default: the output types' extents if all are known, else nullopt.
+  virtual Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const;
+  /// Called once for each Function and thread that uses it. Kernels asked for here are compiled together. Default: GraphError.
+  virtual Thunk make_thunk(const Apply& node, ThunkContext& context) const;
+
+  /// The input that output i is a view of, -1 if none. A view has no thunk: view_layout says how it looks at its input.
+  virtual int view_of(int) const { return -1; }
+  struct Layout {
+    Shape shape;
+    Strides strides;
+    std::int64_t offset = 0;  ///< in elements, added to the input's
+  };
+  virtual Layout view_layout(const Apply& node, const Layout& input) const;
+
+  /// Same type and equal props. A subclass that overrides it overrides hash() too.
+  virtual bool equals(const Op& other) const;
+  virtual std::size_t hash() const;
+
+  /// Builds a node: make_node, with the user's line put on the node and on any error.
+  Apply apply(std::span<const Variable> inputs, SourceLine where) const;
+
+ protected:
+  Op() = default;
+  Op(const Op&) = default;
+  Op& operator=(const Op&) = delete;
+};
+
+/// A shared Op that is called like a function.
+template <class T>
+class OpHandle {
+ public:
+  explicit OpHandle(std::shared_ptr<const T> op) : op_(std::move(op)) {}
+  const T& operator*() const { return *op_; }
+  const T* operator->() const { return op_.get(); }
+  operator OpPtr() const { return op_; }
+
+  /// The only output of the node, or its first.
+  template <class... Rest>
+  Variable operator()(const Operand& first, const Rest&... rest) const {
+    return node({first, Operand(rest)...}).output(0);
+  }
+  std::vector<Variable> outputs(std::initializer_list<Operand> inputs) const { return node(inputs).outputs(); }
+
+ private:
+  Apply node(std::initializer_list<Operand> inputs) const {
+    std::vector<Variable> variables;
+    for (const Operand& input : inputs) variables.push_back(input.as(result_type(std::vector{input.promotable()})));
+    return op_->apply(variables, inputs.begin()->where());
+  }
+  std::shared_ptr<const T> op_;
+};
+
+template <class T, class... Arguments>
+OpHandle<T> make_op(Arguments&&... arguments) {
+  return OpHandle<T>(std::make_shared<const T>(std::forward<Arguments>(arguments)...));
+}
+
+/// Checks for make_node: each throws TypeError or ShapeError naming the Variable and what to do.
+void require_dtype(const Variable& variable, DType dtype);
+void require_rank(const Variable& variable, int rank);
+
+}  // namespace damo

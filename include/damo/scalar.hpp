@@ -1,0 +1,45 @@
+// Scalar: one value of any dtype, as a constant holds it.
+#pragma once
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include <damo/dtype.hpp>
+
+namespace damo {
+
+class Scalar {
+ public:
+  Scalar() = default;
+  template <class T>
+    requires(std::is_arithmetic_v<T> || std::same_as<T, Half> || std::same_as<T, BFloat16>)
+  Scalar(T value) : dtype_(dtype_of<T>()) {
+    if constexpr (std::is_same_v<T, bool> || std::is_integral_v<T>) bits_ = static_cast<std::uint64_t>(value);
+    else number_ = static_cast<double>(value);
+  }
+
+  DType dtype() const { return dtype_; }
+  double as_double() const {
+    if (is_floating(dtype_)) return number_;
+    return is_signed(dtype_) ? static_cast<double>(static_cast<std::int64_t>(bits_)) : static_cast<double>(bits_);
+  }
+  std::int64_t as_int() const {
+    return is_floating(dtype_) ? static_cast<std::int64_t>(number_) : static_cast<std::int64_t>(bits_);
+  }
+  /// The value rounded or wrapped to dtype, as a C++ cast does.
+  Scalar cast(DType dtype) const;
+  /// Writes itemsize(dtype()) bytes.
+  void store(void* to) const;
+  static Scalar load(DType dtype, const void* from);
+
+ private:
+  DType dtype_ = float32;
+  std::uint64_t bits_ = 0;  // integers and bool, sign-extended
+  double number_ = 0.0;     // floating dtypes
+};
+
+/// Shortest text that reads back as the same value: "1.5", "-3", "true", "inf".
+std::string to_string(const Scalar& value);
+
+}  // namespace damo

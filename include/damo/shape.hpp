@@ -1,0 +1,73 @@
+// Shape: the extents of an array, outermost first, at most kMaxRank of them, stored inline. Strides are counted in
+// elements. In a TensorType an extent may be kUnknown. Broadcasting is NumPy's: shapes are aligned at the last axis,
+// and an extent of 1 stretches. See tests/graph/base/shape_test.cpp.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+namespace damo {
+
+inline constexpr int kMaxRank = 16;
+inline constexpr std::int64_t kUnknown = -1;
+
+class Shape {
+ public:
+  Shape() = default;
+  Shape(std::initializer_list<std::int64_t> extents);
+  /// Throws ShapeError above kMaxRank.
+  explicit Shape(std::span<const std::int64_t> extents);
+  /// rank axes of the same extent.
+  static Shape filled(int rank, std::int64_t extent);
+
+  int rank() const { return rank_; }
+  bool empty() const { return rank_ == 0; }
+  /// axis counts from the end when negative; not checked.
+  std::int64_t operator[](int axis) const { return extents_[static_cast<std::size_t>(axis < 0 ? axis + rank_ : axis)]; }
+  std::int64_t& operator[](int axis) { return extents_[static_cast<std::size_t>(axis < 0 ? axis + rank_ : axis)]; }
+  const std::int64_t* begin() const { return extents_.data(); }
+  const std::int64_t* end() const { return extents_.data() + rank_; }
+  std::int64_t* begin() { return extents_.data(); }
+  std::int64_t* end() { return extents_.data() + rank_; }
+
+  /// Throws ShapeError above kMaxRank.
+  void push_back(std::int64_t extent);
+  void insert(int axis, std::int64_t extent);
+  void erase(int axis);
+
+  /// Product of the extents, 1 for rank 0. Every extent must be known. Throws ShapeError past 2^63.
+  std::int64_t size() const;
+  bool is_known() const;
+
+  friend bool operator==(const Shape& a, const Shape& b) {
+    if (a.rank_ != b.rank_) return false;
+    for (int i = 0; i < a.rank_; ++i) {
+      if (a[i] != b[i]) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::int8_t rank_ = 0;
+  std::array<std::int64_t, kMaxRank> extents_;  // only the first rank_ have values
+};
+
+/// Elements between neighbours along each axis.
+using Strides = Shape;
+
+/// "(3, 4)", "(5,)", "()"; an unknown extent prints as "?".
+std::string to_string(const Shape& shape);
+
+/// C order: the last axis varies fastest.
+Strides contiguous_strides(const Shape& shape);
+/// Axes of extent 1 and arrays without elements fit any stride.
+bool is_contiguous(const Shape& shape, const Strides& strides);
+
+/// The common shape; a known extent beats kUnknown, 1 yields to anything. Throws ShapeError naming the axis.
+Shape broadcast_shapes(std::span<const Shape> shapes);
+/// axis in [-rank, rank) as [0, rank). Throws ShapeError.
+int normalize_axis(int axis, int rank);
+
+}  // namespace damo

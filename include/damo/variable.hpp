@@ -1,0 +1,153 @@
+// Variable and Apply: the graph as the user builds it. Both are handles to shared, immutable data: copying is cheap, a
+// graph lives as long as any Variable of it, and two threads may build on the same Variables. Releasing the last handle
+// of a long chain does not recurse. Compiling never changes a graph: function() takes a snapshot (graph.hpp).
+// See tests/graph/variable_test.cpp.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <damo/error.hpp>
+#include <damo/scalar.hpp>
+#include <damo/type.hpp>
+
+namespace damo {
+
+class Op;
+class Apply;
+using OpPtr = std::shared_ptr<const Op>;
+struct ApplyData;  // src/graph/apply_data.hpp
+
+/// The value of a Constant: C-contiguous host bytes.
+struct ConstantData {
+  TensorType type;  ///< every extent known
+  std::vector<std::byte> bytes;
+
+  bool is_scalar() const { return type.dims.empty(); }
+  /// Of a rank-0 constant.
+  Scalar scalar() const { return Scalar::load(type.dtype, bytes.data()); }
+};
+using ConstantPtr = std::shared_ptr<const ConstantData>;
+
+/// One result of an Apply node, or an input, or a constant.
+class Variable {
+ public:
+  Variable() = default;  ///< empty; only assignment and explicit bool are allowed
+  Variable(const Variable& other);
+  Variable(Variable&& other) noexcept : data_(other.data_), index_(other.index_) { other.data_ = nullptr; }
+  Variable& operator=(Variable other) noexcept;
+  ~Variable();
+
+  explicit operator bool() const { return data_ != nullptr; }
+  const TensorType& type() const;
+  DType dtype() const { return type().dtype; }
+  int rank() const { return type().rank(); }
+  const Shape& dims() const { return type().dims; }
+
+  /// The node that computes it; check has_owner() first.
+  Apply owner() const;
+  int index() const { return index_; }
+  bool has_owner() const;
+  /// A free input: neither computed nor constant.
+  bool is_input() const;
+  bool is_constant() const { return constant() != nullptr; }
+  /// Null if it is no constant.
+  const ConstantPtr& constant() const;
+
+  const std::string& name() const;
+  /// A label for prints and errors; no part of the graph's meaning. Not while another thread reads it.
+  const Variable& set_name(std::string name) const;
+  SourceLine where() const;
+
+  /// The same Variable, not the same value.
+  bool is_same(const Variable& other) const { return data_ == other.data_ && index_ == other.index_; }
+  /// For hash maps: unique among the living Variables.
+  std::size_t id() const { return reinterpret_cast<std::size_t>(data_) + static_cast<std::size_t>(index_); }
+
+ private:
+  friend class Apply;
+  friend struct ApplyData;
+  friend Variable input(TensorType, std::string, SourceLine);
+  friend Variable constant(ConstantData, std::string, SourceLine);
+  Variable(ApplyData* data, int index);  // takes a share
+
+  ApplyData* data_ = nullptr;
+  int index_ = 0;
+};
+
+/// An op applied to inputs: what Op::make_node returns.
+class Apply {
+ public:
+  /// op must have been made by make_op (op.hpp); throws GraphError otherwise, or for an empty input.
+  Apply(const Op& op, std::vector<Variable> inputs, std::vector<TensorType> outputs);
+
+  const Op& op() const;
+  const OpPtr& op_ptr() const;
+  std::span<const Variable> inputs() const;
+  const Variable& input(int i) const { return inputs()[static_cast<std::size_t>(i)]; }
+  int output_count() const;
+  Variable output(int i = 0) const;
+  std::vector<Variable> outputs() const;
+  SourceLine where() const;
+  void set_where(SourceLine where) const;
+
+ private:
+  friend class Variable;
+  explicit Apply(Variable any) : any_(std::move(any)) {}
+  Variable any_;  // some output: keeps the data alive
+};
+
+/// A Variable or a C++ number, together with the line it was written on: what ops take, so that an error names the
+/// user's line. A number is weak (see dtype.hpp).
+class Operand {
+ public:
+  Operand(Variable variable, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+      : variable_(std::move(variable)), where_{file, line} {}
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  Operand(T number, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+      : number_(weak(number)), where_{file, line} {}
+
+  bool is_number() const { return !variable_; }
+  const Variable& variable() const { return variable_; }
+  const Scalar& number() const { return number_; }
+  SourceLine where() const { return where_; }
+  /// As an operand of a promotion.
+  Promotable promotable() const;
+  /// The Variable; a number becomes a constant of dtype.
+  Variable as(DType dtype) const;
+
+ private:
+  template <class T>
+  static Scalar weak(T number) {
+    if constexpr (std::is_same_v<T, bool>) return number;
+    else if constexpr (std::is_floating_point_v<T>) return static_cast<double>(number);
+    else if constexpr (std::is_same_v<T, std::uint64_t>) return number;
+    else return static_cast<std::int64_t>(number);
+  }
+  Variable variable_;
+  Scalar number_;
+  SourceLine where_;
+};
+
+/// A free input of a graph.
+Variable input(TensorType type, std::string name = {},
+               SourceLine where = {__builtin_FILE(), __builtin_LINE()});
+/// Free inputs of unknown extents, float32 unless told.
+Variable scalar(std::string name = {}, DType dtype = float32, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
+Variable vector(std::string name = {}, DType dtype = float32, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
+Variable matrix(std::string name = {}, DType dtype = float32, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
+Variable tensor3(std::string name = {}, DType dtype = float32, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
+Variable tensor4(std::string name = {}, DType dtype = float32, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
+
+/// A value fixed in the graph. ShapeError if the bytes do not fill the type.
+Variable constant(ConstantData value, std::string name = {},
+                  SourceLine where = {__builtin_FILE(), __builtin_LINE()});
+Variable constant(Scalar value, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
+
+/// "x float32 (?, ?)", for errors; an unnamed Variable is called by its op.
+std::string describe(const Variable& variable);
+
+}  // namespace damo
