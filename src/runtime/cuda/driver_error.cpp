@@ -44,8 +44,8 @@ std::string remedy_for(CUresult result) {
              "nvidia-smi and, on machines with NVSwitch, at nvidia-fabricmanager";
     case CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE:
       return "this GPU does not take a forward compatibility package: install the newer driver itself";
-    case CUDA_ERROR_INSUFFICIENT_DRIVER:
-      return "install a newer NVIDIA driver";
+    case CUDA_ERROR_STUB_LIBRARY:
+      return "the libcuda.so.1 found is the toolkit's stub: take its stubs directory out of LD_LIBRARY_PATH";
     case CUDA_ERROR_NOT_INITIALIZED:
       return "CUDA does not survive fork(): in a child process, exec a program before using the GPU";
     case CUDA_ERROR_OUT_OF_MEMORY:
