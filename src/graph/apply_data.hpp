@@ -1,0 +1,28 @@
+// What Variable and Apply share: one node, or one input or constant (a node without op). Counted intrusively; the last
+// release walks down iteratively.
+#pragma once
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include <damo/op.hpp>
+#include <damo/variable.hpp>
+
+namespace damo {
+
+struct ApplyData {
+  std::atomic<std::int64_t> shares = 0;
+  OpPtr op;  // null: an input or a constant
+  std::vector<Variable> inputs;
+  std::vector<TensorType> types;  // of the outputs
+  std::vector<std::string> names;  // of the outputs; empty until one is named
+  ConstantPtr constant;
+  SourceLine where;
+
+  static ApplyData* of(const Variable& variable) { return variable.data_; }
+  static Variable output(ApplyData* data, int index) { return Variable(data, index); }
+  /// Drops one share; deletes what nobody holds any more, without recursion.
+  static void release(ApplyData* data) noexcept;
+};
+
+}  // namespace damo

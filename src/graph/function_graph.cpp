@@ -1,0 +1,264 @@
+#include <damo/graph.hpp>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "graph/apply_data.hpp"
+
+namespace damo {
+namespace {
+
+bool same_use(const Use& a, const Use& b) { return a.node == b.node && a.position == b.position; }
+
+/// "input 1 (y float32 (?,))"
+std::string which(std::size_t i, const Variable& variable, const char* role) {
+  return std::string(role) + " " + std::to_string(i) + " (" + damo::describe(variable) + ")";
+}
+
+[[noreturn]] void bad_graph(std::string message, const Variable& variable, std::string remedy) {
+  ErrorParts parts{"function: " + std::move(message), {}, {}, std::move(remedy)};
+  if (variable.where()) parts.where = "built at " + to_string(variable.where());
+  throw GraphError(std::move(parts));
+}
+
+/// Every node that outputs need, inputs before users, without recursion.
+std::vector<ApplyData*> needed_nodes(std::span<const Variable> outputs, const std::unordered_set<ApplyData*>& given) {
+  struct Visit {
+    ApplyData* node;
+    std::size_t next = 0;
+  };
+  std::vector<ApplyData*> order;
+  std::unordered_set<ApplyData*> seen;
+  std::vector<Visit> stack;
+  for (const Variable& output : outputs) {
+    if (seen.insert(ApplyData::of(output)).second) stack.push_back({ApplyData::of(output)});
+    while (!stack.empty()) {
+      Visit& top = stack.back();
+      if (given.contains(top.node) || top.next == top.node->inputs.size()) {
+        order.push_back(top.node);
+        stack.pop_back();
+      } else if (ApplyData* below = ApplyData::of(top.node->inputs[top.next++]); seen.insert(below).second) {
+        stack.push_back({below});
+      }
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
+FunctionGraph::FunctionGraph(std::span<const Variable> inputs, std::span<const Variable> outputs, bool allow_unused) {
+  check_inputs(inputs);
+  copy(inputs, outputs);
+  if (!allow_unused) check_unused(inputs);
+}
+
+void FunctionGraph::check_inputs(std::span<const Variable> inputs) const {
+  std::unordered_set<std::size_t> seen;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Variable& input = inputs[i];
+    if (!input) throw GraphError("function: input " + std::to_string(i) + " is an empty Variable");
+    if (input.is_constant()) bad_graph(which(i, input, "input") + " is a constant", input, "leave it out: its value is in the graph");
+    if (input.has_owner()) {
+      bad_graph(which(i, input, "input") + " is computed by " + input.owner().op().name(), input, "inputs are made by input(), matrix(), ...");
+    }
+    if (!seen.insert(input.id()).second) bad_graph(which(i, input, "input") + " is given twice", input, "name each input once");
+  }
+}
+
+void FunctionGraph::copy(std::span<const Variable> inputs, std::span<const Variable> outputs) {
+  std::unordered_map<ApplyData*, ValueId> first_value;  // a node's values are numbered consecutively
+  std::unordered_set<ApplyData*> given;
+  for (const Variable& input : inputs) {
+    const ValueId value = new_value(input.type());
+    at(value).name = input.name();
+    first_value[ApplyData::of(input)] = value;
+    given.insert(ApplyData::of(input));
+    inputs_.push_back(value);
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i]) throw GraphError("function: output " + std::to_string(i) + " is an empty Variable");
+  }
+  for (ApplyData* data : needed_nodes(outputs, given)) {
+    if (given.contains(data)) continue;
+    if (!data->op && !data->constant) {
+      const Variable unknown = ApplyData::output(data, 0);
+      bad_graph(damo::describe(unknown) + " is needed by the outputs and is not among the inputs", unknown, "add it to the inputs");
+    }
+    const auto number = static_cast<NodeId>(nodes_.size());
+    for (std::size_t i = 0; i < data->types.size(); ++i) {
+      const ValueId value = new_value(data->types[i]);
+      if (i == 0) first_value[data] = value;
+      Value& record = at(value);
+      record.constant = data->constant;
+      if (!data->names.empty()) record.name = data->names[i];
+      if (data->op) record.owner = number, record.owner_index = static_cast<int>(i);
+    }
+    if (!data->op) continue;
+    Node node{data->op, {}, {}, data->where};
+    const auto first = static_cast<int>(first_value[data]);
+    for (int i = 0; i < static_cast<int>(data->types.size()); ++i) node.outputs.push_back(static_cast<ValueId>(first + i));
+    for (const Variable& input : data->inputs) {
+      const auto value = static_cast<ValueId>(static_cast<int>(first_value[ApplyData::of(input)]) + input.index());
+      at(value).uses.push_back({number, static_cast<int>(node.inputs.size())});
+      node.inputs.push_back(value);
+    }
+    nodes_.push_back(std::move(node));
+    ++alive_;
+  }
+  for (const Variable& output : outputs) {
+    const auto value = static_cast<ValueId>(static_cast<int>(first_value[ApplyData::of(output)]) + output.index());
+    at(value).uses.push_back({NodeId::kNone, static_cast<int>(outputs_.size())});
+    outputs_.push_back(value);
+  }
+}
+
+void FunctionGraph::check_unused(std::span<const Variable> inputs) const {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!uses(inputs_[i]).empty()) continue;
+    bad_graph(which(i, inputs[i], "input") + " is used by no output", inputs[i],
+              "leave it out, or set Options::allow_unused_inputs");
+  }
+}
+
+ValueId FunctionGraph::new_value(TensorType type) {
+  values_.push_back({std::move(type)});
+  return static_cast<ValueId>(values_.size() - 1);
+}
+
+std::vector<NodeId> FunctionGraph::nodes() const {
+  std::vector<NodeId> ids;
+  ids.reserve(static_cast<std::size_t>(alive_));
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].alive) ids.push_back(static_cast<NodeId>(i));
+  }
+  return ids;
+}
+
+bool FunctionGraph::is_output(ValueId value) const {
+  return std::any_of(uses(value).begin(), uses(value).end(), [](const Use& use) { return use.node == NodeId::kNone; });
+}
+
+NodeId FunctionGraph::add(const OpPtr& op, std::span<const ValueId> inputs, SourceLine where) {
+  std::vector<Variable> placeholders;
+  for (ValueId value : inputs) placeholders.push_back(constant(value) ? damo::constant(*constant(value)) : input(type(value), name(value)));
+  const Apply node = op->apply(placeholders, where);
+  if (node.op_ptr() != op || node.inputs().size() != inputs.size()) {
+    throw GraphError("op " + op->name() + " changes its inputs in make_node; add the ops that it wants yourself");
+  }
+  std::vector<TensorType> types;
+  for (const Variable& output : node.outputs()) types.push_back(output.type());
+  return add(op, inputs, types, where);
+}
+
+NodeId FunctionGraph::add(const OpPtr& op, std::span<const ValueId> inputs, std::span<const TensorType> types, SourceLine where) {
+  const auto number = static_cast<NodeId>(nodes_.size());
+  Node node{op, {inputs.begin(), inputs.end()}, {}, where};
+  for (std::size_t i = 0; i < inputs.size(); ++i) at(inputs[i]).uses.push_back({number, static_cast<int>(i)});
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const ValueId value = new_value(types[i]);
+    at(value).owner = number;
+    at(value).owner_index = static_cast<int>(i);
+    node.outputs.push_back(value);
+  }
+  nodes_.push_back(std::move(node));
+  ++alive_;
+  return number;
+}
+
+ValueId FunctionGraph::add_constant(ConstantPtr value) {
+  const ValueId id = new_value(value->type);
+  at(id).constant = std::move(value);
+  return id;
+}
+
+void FunctionGraph::replace(ValueId old, ValueId replacement) {
+  if (old == replacement) return;
+  const TensorType &from = type(old), &to = type(replacement);
+  if (from.dtype != to.dtype || from.rank() != to.rank()) {
+    throw TypeError("rewrite: a " + to_string(from) + " cannot be replaced by a " + to_string(to));
+  }
+  std::vector<Use> uses = std::exchange(at(old).uses, {});
+  for (const Use& use : uses) {
+    (use.node == NodeId::kNone ? outputs_ : at(use.node).inputs)[static_cast<std::size_t>(use.position)] = replacement;
+  }
+  auto& gained = at(replacement).uses;
+  gained.insert(gained.end(), uses.begin(), uses.end());
+  if (at(replacement).name.empty()) at(replacement).name = at(old).name;
+}
+
+void FunctionGraph::drop_use(ValueId value, Use use) {
+  std::erase_if(at(value).uses, [&](const Use& other) { return same_use(other, use); });
+}
+
+void FunctionGraph::set_input(NodeId node, int position, ValueId value) {
+  ValueId& slot = at(node).inputs[static_cast<std::size_t>(position)];
+  drop_use(slot, {node, position});
+  slot = value;
+  at(value).uses.push_back({node, position});
+}
+
+int FunctionGraph::prune() {
+  std::vector<char> needed(nodes_.size(), 0);
+  std::vector<NodeId> pending;
+  const auto need = [&](ValueId value) {
+    const NodeId node = owner(value);
+    if (node == NodeId::kNone || std::exchange(needed[static_cast<std::size_t>(node)], 1)) return;
+    pending.push_back(node);
+  };
+  for (ValueId output : outputs_) need(output);
+  while (!pending.empty()) {
+    const NodeId node = pending.back();
+    pending.pop_back();
+    for (ValueId input : inputs(node)) need(input);
+  }
+  int removed = 0;
+  std::unordered_set<ValueId> touched;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (!nodes_[i].alive || needed[i]) continue;
+    nodes_[i].alive = false;
+    touched.insert(nodes_[i].inputs.begin(), nodes_[i].inputs.end());
+    ++removed;
+  }
+  for (ValueId value : touched) {
+    std::erase_if(at(value).uses, [&](const Use& use) { return use.node != NodeId::kNone && !at(use.node).alive; });
+  }
+  alive_ -= removed;
+  return removed;
+}
+
+Apply FunctionGraph::apply(NodeId node) const {
+  std::vector<Variable> placeholders;
+  for (ValueId value : inputs(node)) {
+    placeholders.push_back(constant(value) ? damo::constant(*constant(value), name(value)) : input(type(value), name(value)));
+  }
+  std::vector<TensorType> types;
+  for (ValueId value : outputs(node)) types.push_back(type(value));
+  Apply apply(op(node), std::move(placeholders), std::move(types));
+  apply.set_where(where(node));
+  return apply;
+}
+
+std::string FunctionGraph::describe(NodeId node) const {
+  const std::string line = to_string(where(node));
+  return op(node).name() + (line.empty() ? "" : " at " + line);
+}
+
+void FunctionGraph::verify() const {
+  toposort();
+  std::size_t readings = outputs_.size(), uses = 0;
+  for (const Node& node : nodes_) readings += node.alive ? node.inputs.size() : 0;
+  for (const Value& value : values_) {
+    for (const Use& use : value.uses) {
+      const auto& slots = use.node == NodeId::kNone ? outputs_ : at(use.node).inputs;
+      const bool right = static_cast<std::size_t>(use.position) < slots.size() && &at(slots[static_cast<std::size_t>(use.position)]) == &value;
+      if (!right) throw InternalError("a value's uses disagree with its readers");
+      ++uses;
+    }
+  }
+  if (uses != readings) throw InternalError("values miss some of their uses");
+}
+
+}  // namespace damo

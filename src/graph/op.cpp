@@ -1,0 +1,96 @@
+#include <damo/op.hpp>
+
+#include <typeindex>
+#include <typeinfo>
+
+namespace damo {
+namespace {
+
+struct PropPrinter {
+  std::string operator()(bool value) const { return value ? "true" : "false"; }
+  std::string operator()(std::int64_t value) const { return std::to_string(value); }
+  std::string operator()(double value) const { return to_string(Scalar(value)); }
+  std::string operator()(const std::string& value) const { return value; }
+  std::string operator()(const std::vector<std::int64_t>& values) const {
+    std::string text = "[";
+    for (std::size_t i = 0; i < values.size(); ++i) text += (i > 0 ? ", " : "") + std::to_string(values[i]);
+    return text + "]";
+  }
+};
+
+std::size_t mix(std::size_t hash, std::size_t more) { return hash * 1099511628211u ^ (more + (hash >> 29)); }
+
+}  // namespace
+
+std::string to_string(const Props& props) {
+  std::string text;
+  for (const auto& [key, value] : props) text += (text.empty() ? "" : ", ") + key + "=" + std::visit(PropPrinter{}, value);
+  return text;
+}
+
+const Variable& Inputs::at(int i) const {
+  if (i < 0 || i >= size()) {
+    throw GraphError("input " + std::to_string(i) + " is missing: " + std::to_string(size()) + " were given");
+  }
+  return variables_[static_cast<std::size_t>(i)];
+}
+
+void Inputs::require_count(int n) const {
+  if (size() != n) throw GraphError("takes " + std::to_string(n) + " inputs, " + std::to_string(size()) + " were given");
+}
+
+Shapes Op::infer_shape(const Apply& node, std::span<const Shape>) const {
+  std::vector<Shape> shapes;
+  for (int i = 0; i < node.output_count(); ++i) {
+    shapes.push_back(node.output(i).dims());
+    if (!shapes.back().is_known()) return std::nullopt;
+  }
+  return shapes;
+}
+
+Thunk Op::make_thunk(const Apply&, ThunkContext&) const {
+  throw GraphError("op " + name() + " cannot run", "override Op::make_thunk");
+}
+
+Op::Layout Op::view_layout(const Apply&, const Layout&) const {
+  throw InternalError("op " + name() + " says that it is a view and has no view_layout");
+}
+
+bool Op::equals(const Op& other) const {
+  return this == &other || (typeid(*this) == typeid(other) && props() == other.props());
+}
+
+std::size_t Op::hash() const {
+  std::size_t hash = std::type_index(typeid(*this)).hash_code();
+  for (const auto& [key, value] : props()) {
+    hash = mix(mix(hash, std::hash<std::string>()(key)), std::hash<std::string>()(std::visit(PropPrinter{}, value)));
+  }
+  return hash;
+}
+
+Apply Op::apply(std::span<const Variable> inputs, SourceLine where) const {
+  try {
+    Apply node = make_node(Inputs(inputs));
+    node.set_where(where);
+    return node;
+  } catch (Error& error) {
+    std::vector<std::string> operands;
+    for (const Variable& input : inputs) operands.push_back(describe(input));
+    error.add_operands(std::move(operands));
+    if (where) error.add_where(name() + " built at " + to_string(where));
+    throw;
+  }
+}
+
+void require_dtype(const Variable& variable, DType dtype) {
+  if (variable.dtype() == dtype) return;
+  throw TypeError(describe(variable) + " must be " + std::string(name(dtype)),
+                  "cast(x, " + std::string(name(dtype)) + ") converts it");
+}
+
+void require_rank(const Variable& variable, int rank) {
+  if (variable.rank() == rank) return;
+  throw ShapeError(describe(variable) + " must have " + std::to_string(rank) + " axes, it has " + std::to_string(variable.rank()));
+}
+
+}  // namespace damo
