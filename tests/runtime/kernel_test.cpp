@@ -57,7 +57,7 @@ TEST_F(KernelTest, PassesTheAddressOfEachArgument) {
   kernel({4, 8, 1}).launch({.grid = {3}, .block = {64}, .shared_bytes = 16}, 2.5f, std::int64_t{-7}, true);
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(backend_.last_config.grid[0], 3);
-  EXPECT_EQ(backend_.last_config.block[0], 64);
+  EXPECT_EQ(backend_.last_config.block, (Dim3{64, 1, 1}));
   EXPECT_EQ(backend_.last_config.shared_bytes, 16u);
 }
 
