@@ -1,4 +1,4 @@
-// Scalar: one value of any dtype, as a constant holds it.
+// Scalar: one value of any dtype, as a constant holds it. See tests/graph/base/scalar_test.cpp.
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -27,8 +27,12 @@ class Scalar {
   std::int64_t as_int() const {
     return is_floating(dtype_) ? static_cast<std::int64_t>(number_) : static_cast<std::int64_t>(bits_);
   }
-  /// The value rounded or wrapped to dtype, as a C++ cast does.
+  /// The value rounded or wrapped to dtype, as a C++ cast does. Where C++ leaves it open: a floating value beyond
+  /// 64 bits becomes the nearest integer of 64 bits, then wraps; NaN becomes 0.
   Scalar cast(DType dtype) const;
+  /// False for an integer that dtype cannot hold (300 in int8) and for a floating value in an integer dtype: a weak
+  /// number that does not fit is a TypeError, as in NumPy 2.
+  bool fits(DType dtype) const;
   /// Writes itemsize(dtype()) bytes.
   void store(void* to) const;
   static Scalar load(DType dtype, const void* from);

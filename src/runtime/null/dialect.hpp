@@ -1,9 +1,9 @@
-// The text of generated kernels for the device that runs none.
+// The text that the null device "compiles": the steps alone, enough for tests to look at.
 #pragma once
+#include "runtime/kernel/dialect.hpp"
 
 namespace damo {
 
-class Dialect;  // runtime/kernel/dialect.hpp
 const Dialect& null_dialect();
 
 }  // namespace damo

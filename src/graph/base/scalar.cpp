@@ -1,0 +1,120 @@
+#include <damo/scalar.hpp>
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+namespace damo {
+namespace {
+
+/// value as a float whose last bit says if anything was cut off, so that rounding it once more to 16 bits gives what
+/// rounding value itself would.
+float rounded_to_odd(double value) {
+  float near = static_cast<float>(value);
+  if (std::isnan(value) || static_cast<double>(near) == value) return near;
+  auto bits = std::bit_cast<std::uint32_t>(near);
+  if (std::fabs(static_cast<double>(near)) > std::fabs(value)) --bits;  // towards zero
+  return std::bit_cast<float>(bits | 1u);
+}
+
+/// Towards zero; a negative value wraps in unsigned dtypes, what exceeds 64 bits is limited to them, NaN gives 0.
+std::uint64_t integer_of(double value) {
+  if (std::isnan(value)) return 0;
+  if (value >= 0x1p64) return ~std::uint64_t{0};
+  if (value >= 0x1p63) return static_cast<std::uint64_t>(value);
+  if (value < -0x1p63) return std::uint64_t{1} << 63;
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+}
+
+template <class T>
+std::string shortest(T value) {
+  char text[32];
+  return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
+}
+
+/// The fewest digits that read back as the same 16 bits.
+template <class T>
+std::string shortest_half(T value) {
+  const float wide = value;
+  for (int digits = 1; digits < 9; ++digits) {
+    char text[32];
+    char* const end = std::to_chars(text, text + sizeof text, wide, std::chars_format::general, digits).ptr;
+    double read = 0;
+    std::from_chars(text, end, read);
+    if (T(rounded_to_odd(read)).bits == value.bits) return std::string(text, end);
+  }
+  return shortest(wide);
+}
+
+}  // namespace
+
+Scalar Scalar::cast(DType dtype) const {
+  return visit(dtype, [this](auto zero) -> Scalar {
+    using T = decltype(zero);
+    const bool floating = is_floating(dtype_);
+    if constexpr (std::is_same_v<T, bool>)
+      return floating ? number_ != 0.0 : bits_ != 0;
+    else if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(floating ? integer_of(number_) : bits_);
+    else if constexpr (sizeof(T) == 2)
+      return T(floating ? rounded_to_odd(number_) : static_cast<float>(as_double()));
+    else if (floating)
+      return static_cast<T>(number_);
+    else
+      return is_signed(dtype_) ? static_cast<T>(static_cast<std::int64_t>(bits_)) : static_cast<T>(bits_);
+  });
+}
+
+bool Scalar::fits(DType dtype) const {
+  if (is_floating(dtype) || is_floating(dtype_)) return is_floating(dtype);
+  const Scalar there = cast(dtype);
+  const bool negative = is_signed(dtype_) && as_int() < 0;
+  return there.bits_ == bits_ && (!negative || is_signed(dtype)) &&
+         (negative || !is_signed(dtype) || there.as_int() >= 0);
+}
+
+void Scalar::store(void* to) const {
+  visit(dtype_, [this, to](auto zero) {
+    using T = decltype(zero);
+    T value;
+    if constexpr (std::is_same_v<T, bool>)
+      value = bits_ != 0;
+    else if constexpr (std::is_integral_v<T>)
+      value = static_cast<T>(bits_);
+    else if constexpr (sizeof(T) == 2)
+      value = T(static_cast<float>(number_));
+    else
+      value = static_cast<T>(number_);
+    std::memcpy(to, &value, sizeof value);
+  });
+}
+
+Scalar Scalar::load(DType dtype, const void* from) {
+  return visit(dtype, [from](auto zero) -> Scalar {
+    if constexpr (std::is_same_v<decltype(zero), bool>) return *static_cast<const unsigned char*>(from) != 0;
+    std::memcpy(&zero, from, sizeof zero);
+    return zero;
+  });
+}
+
+std::string to_string(const Scalar& value) {
+  if (is_floating(value.dtype()) && std::isnan(value.as_double())) return "nan";
+  switch (value.dtype()) {
+    case bool_:
+      return value.as_int() ? "true" : "false";
+    case uint64:
+      return shortest(static_cast<std::uint64_t>(value.as_int()));
+    case float16:
+      return shortest_half(Half(static_cast<float>(value.as_double())));
+    case bfloat16:
+      return shortest_half(BFloat16(static_cast<float>(value.as_double())));
+    case float32:
+      return shortest(static_cast<float>(value.as_double()));
+    case float64:
+      return shortest(value.as_double());
+    default:
+      return shortest(value.as_int());
+  }
+}
+
+}  // namespace damo
