@@ -1,0 +1,45 @@
+#include "runtime/cpu/dialect.hpp"
+
+#include <algorithm>
+
+#include "runtime/cpu/emitter.hpp"
+
+namespace damo {
+namespace {
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+class CpuDialect final : public Dialect {
+ public:
+  std::string_view name() const override { return "cpu"; }
+
+  Layout adapt(Layout layout) const override {
+    layout.wide = true;  // 64-bit indices cost nothing in a loop over pointers
+    return layout;
+  }
+
+  std::string emit(const KernelSpec& spec, const Layout& layout) const override {
+    for (const Override& by_hand : spec.overrides) {
+      if (by_hand.dialect == name()) return by_hand.text(layout);
+    }
+    return CpuEmitter(spec, layout).emit();
+  }
+
+  LaunchConfig launch(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) const override {
+    if (layout.tile_axis < 0) return {{divide_up(geometry.count, cpu_chunk(spec))}, {1}};
+    const std::int64_t inner = geometry.extents[-1], other = geometry.extents[layout.tile_axis];
+    const std::int64_t outer = geometry.count / std::max<std::int64_t>(inner * other, 1);
+    return {{divide_up(inner, kCpuTile) * divide_up(other, kCpuTile) * outer}, {1}};
+  }
+
+  int vector_width(const KernelSpec& spec) const override { return cpu_vector(spec); }
+};
+
+}  // namespace
+
+const Dialect& cpu_dialect() {
+  static const CpuDialect dialect;
+  return dialect;
+}
+
+}  // namespace damo

@@ -1,0 +1,185 @@
+#include "runtime/cpu/emitter.hpp"
+
+#include <algorithm>
+
+#include "runtime/kernel/argument_block.hpp"
+#include "runtime/kernel/body.hpp"
+#include "runtime/kernel/dialect.hpp"
+
+namespace damo {
+namespace {
+
+constexpr int kHeavyCost = 60;     // instructions an element from which a block has fewer elements
+constexpr int kLightChunk = 16384, kHeavyChunk = 4096;
+
+std::string number(int value) { return std::to_string(value); }
+
+constexpr const char* kHead = R"(using namespace damo;
+#define DAMO_FUNCTION static inline __attribute__((always_inline))
+)";
+
+constexpr const char* kVectorise = "#pragma clang loop vectorize(enable) interleave_count(2)";
+
+}  // namespace
+
+int cpu_chunk(const KernelSpec& spec) { return spec.cost() >= kHeavyCost ? kHeavyChunk : kLightChunk; }
+
+int cpu_vector(const KernelSpec& spec) {
+  int narrowest = 8;
+  for (int i = 0; i < spec.parameter_count(); ++i) narrowest = std::min(narrowest, static_cast<int>(itemsize(spec.parameter_dtype(i))));
+  return 64 / narrowest;
+}
+
+std::string CpuEmitter::stored(int i) const { return storage_type(spec_.parameter_dtype(i)); }
+std::string CpuEmitter::loaded(int i) const { return value_type(spec_.parameter_dtype(i)); }
+
+std::string CpuEmitter::emit() {
+  text_ = kHead + argument_struct(spec_, layout_) + step_functions(spec_);
+  line("extern \"C\" void " + entry_name(spec_) + "(void* const* arguments, const LaunchFrame*, i64 first, i64 last) {");
+  line("  const Arguments& a = *static_cast<const Arguments*>(arguments[0]);");
+  emit_scalars();
+  if (layout_.tile_axis >= 0) emit_tiles();
+  else if (layout_.is_flat()) emit_range();
+  else emit_rows();
+  line("}");
+  return std::move(text_);
+}
+
+void CpuEmitter::emit_scalars() {
+  for (int i = 0; i < spec_.input_count(); ++i) {
+    const std::string n = number(i);
+    if (is_scalar_input(i)) line("  const " + loaded(i) + " x" + n + " = a.n > 0 ? " + loaded(i) + "(a.p" + n + "[0]) : " + loaded(i) + "(0);");
+  }
+}
+
+/// Of pointers r0, r1, ... that stand at the start of the run.
+std::string CpuEmitter::element(int i) const {
+  const std::string r = "r" + number(i);
+  switch (access(i)) {
+    case Access::kScalar:
+    case Access::kRepeat: return r + "[0]";
+    case Access::kStrided: return r + "[k * a.s" + number(i) + "[" + number(layout_.rank - 1) + "]]";
+    case Access::kTransposed: return r + "[k * " + number(kCpuTile + 1) + "]";
+    default: return r + "[k]";
+  }
+}
+
+void CpuEmitter::emit_inner_loop(const std::string& indent, const std::string& count) {
+  line(kVectorise);
+  line(indent + "for (i64 k = 0; k < " + count + "; ++k) {");
+  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line(indent + "  " + stored(i) + " y" + number(i) + ";");
+  line(indent + "  " + body_call(spec_, [&](int i) {
+         if (is_scalar_input(i) || is_hoisted(i)) return "x" + number(i);
+         return spec_.is_output(i) ? "y" + number(i) : loaded(i) + "(" + element(i) + ")";
+       }));
+  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line(indent + "  " + element(i) + " = y" + number(i) + ";");
+  line(indent + "}");
+}
+
+void CpuEmitter::emit_range() {
+  const std::string chunk = number(cpu_chunk(spec_));
+  line("  const i64 begin = first * " + chunk + ", stop = last * " + chunk + ", end = stop < a.n ? stop : a.n;");
+  for (int i = 0; i < spec_.parameter_count(); ++i) {
+    if (is_scalar_input(i)) continue;
+    line("  " + array(i) + " r" + number(i) + " = a.p" + number(i) + (access(i) == Access::kDense ? " + begin;" : ";"));
+  }
+  emit_inner_loop("  ", "end - begin");
+}
+
+/// Where a row starts in a strided array, c0 ... c(rank-2) being its coordinates and c the first element's in the row.
+std::string CpuEmitter::row_offset(int i) const {
+  const std::string s = "a.s" + number(i), last = number(layout_.rank - 1);
+  std::string sum = access(i) == Access::kRow ? "c" : access(i) == Access::kRepeat ? "0" : "c * " + s + "[" + last + "]";
+  for (int axis = 0; axis + 1 < layout_.rank; ++axis) sum += " + c" + number(axis) + " * " + s + "[" + number(axis) + "]";
+  return sum;
+}
+
+void CpuEmitter::emit_rows() {
+  const std::string chunk = number(cpu_chunk(spec_)), last = "a.extent[" + number(layout_.rank - 1) + "]";
+  line("  const i64 begin = first * " + chunk + ", stop = last * " + chunk + ", end = stop < a.n ? stop : a.n;");
+  line("  if (begin >= end) return;");
+  line("  i64 rest = begin / " + last + ", c = begin % " + last + ";");
+  for (int axis = layout_.rank - 2; axis >= 0; --axis) {
+    const std::string n = number(axis);
+    line("  i64 c" + n + " = rest % a.extent[" + n + "]; rest /= a.extent[" + n + "];");
+  }
+  line("  for (i64 at = begin; at < end;) {");
+  line("    const i64 left = end - at, run = " + last + " - c < left ? " + last + " - c : left;");
+  for (int i = 0; i < spec_.parameter_count(); ++i) {
+    const std::string n = number(i);
+    if (is_scalar_input(i)) continue;
+    const std::string where = access(i) == Access::kDense ? "at" : access(i) == Access::kScalar ? "0" : row_offset(i);
+    line("    " + array(i) + " r" + n + " = a.p" + n + " + (" + where + ");");
+    if (is_hoisted(i)) line("    const " + loaded(i) + " x" + n + " = " + loaded(i) + "(r" + n + "[0]);");
+  }
+  emit_inner_loop("    ", "run");
+  line("    at += run;");
+  line("    c = 0;");
+  std::string carry = "    ";
+  for (int axis = layout_.rank - 2; axis >= 0; --axis) {
+    const std::string n = number(axis);
+    carry += axis > 0 ? "if (++c" + n + " == a.extent[" + n + "]) { c" + n + " = 0; " : "++c0;";
+  }
+  line(carry + std::string(static_cast<std::size_t>(std::max(layout_.rank - 2, 0)), '}'));
+  line("  }");
+}
+
+/// Block number -> first coordinates of the tile, and in r0, r1, ... each array's address there.
+void CpuEmitter::emit_tile_position() {
+  const std::string edge = number(kCpuTile);
+  line("    i64 rest = block;");
+  line("    const i64 j0 = rest % inner_tiles * " + edge + "; rest /= inner_tiles;");
+  line("    const i64 t0 = rest % other_tiles * " + edge + "; rest /= other_tiles;");
+  for (int axis = layout_.rank - 2; axis >= 0; --axis) {
+    const std::string n = number(axis);
+    if (axis == layout_.tile_axis) line("    const i64 c" + n + " = t0;");
+    else line("    const i64 c" + n + " = rest % a.extent[" + n + "]; rest /= a.extent[" + n + "];");
+  }
+  line("    const i64 columns = inner - j0 < " + edge + " ? inner - j0 : " + edge + ", rows = other - t0 < " + edge + " ? other - t0 : " + edge + ";");
+}
+
+void CpuEmitter::emit_tiles() {
+  const std::string edge = number(kCpuTile), pitch = number(kCpuTile + 1), last = number(layout_.rank - 1);
+  line("  const i64 inner = a.extent[" + last + "], other = a.extent[" + number(layout_.tile_axis) + "];");
+  line("  const i64 inner_tiles = (inner + " + number(kCpuTile - 1) + ") / " + edge + ", other_tiles = (other + " + number(kCpuTile - 1) + ") / " + edge + ";");
+  for (int i = 0; i < spec_.input_count(); ++i) {
+    if (access(i) == Access::kTransposed) line("  alignas(64) " + stored(i) + " tile" + number(i) + "[" + edge + " * " + pitch + "];");
+  }
+  line("  for (i64 block = first; block < last; ++block) {");
+  emit_tile_position();
+  // Dense arrays have no strides in the block: theirs follow from the extents.
+  const auto stride = [&](int i, int axis) {
+    if (has_strides(access(i))) return "a.s" + number(i) + "[" + number(axis) + "]";
+    std::string product = "1";
+    for (int inner = axis + 1; inner < layout_.rank; ++inner) product += " * a.extent[" + number(inner) + "]";
+    return product;
+  };
+  const auto address = [&](int i) {
+    std::string sum = "a.p" + number(i) + " + j0 * " + stride(i, layout_.rank - 1);
+    for (int axis = 0; axis + 1 < layout_.rank; ++axis) sum += " + c" + number(axis) + " * " + stride(i, axis);
+    return sum;
+  };
+  for (int i = 0; i < spec_.input_count(); ++i) {
+    if (access(i) != Access::kTransposed) continue;
+    const std::string n = number(i);
+    line("    const " + stored(i) + "* from" + n + " = " + address(i) + ";");
+    line("    for (i64 j = 0; j < columns; ++j) {");
+    line(kVectorise);
+    line("      for (i64 t = 0; t < rows; ++t) tile" + n + "[j * " + pitch + " + t] = from" + n + "[j * " + stride(i, layout_.rank - 1) + " + t];");
+    line("    }");
+  }
+  line("    for (i64 t = 0; t < rows; ++t) {");
+  for (int i = 0; i < spec_.parameter_count(); ++i) {
+    const std::string n = number(i);
+    if (is_scalar_input(i)) continue;
+    const bool tiled = access(i) == Access::kTransposed;
+    const std::string where = tiled ? "tile" + n + " + t" : access(i) == Access::kScalar ? "a.p" + n : address(i) + " + t * " + stride(i, layout_.tile_axis);
+    line("      " + array(i) + " r" + n + " = " + where + ";");
+    if (is_hoisted(i)) line("      const " + loaded(i) + " x" + n + " = " + loaded(i) + "(r" + n + "[0]);");
+  }
+  emit_inner_loop("      ", "columns");
+  line("    }");
+  line("  }");
+}
+
+}  // namespace damo

@@ -1,0 +1,44 @@
+// The text of one generated kernel for the CPU; see dialect.hpp.
+#pragma once
+#include <string>
+
+#include "runtime/kernel/layout.hpp"
+#include "runtime/kernel/spec.hpp"
+
+namespace damo {
+
+/// Elements of one block: enough work that handing it to a thread does not show.
+int cpu_chunk(const KernelSpec& spec);
+/// Elements that fill a cache line in every array: what streaming stores work on.
+int cpu_vector(const KernelSpec& spec);
+inline constexpr int kCpuTile = 64;
+
+class CpuEmitter {
+ public:
+  CpuEmitter(const KernelSpec& spec, const Layout& layout) : spec_(spec), layout_(layout) {}
+  std::string emit();
+
+ private:
+  void emit_scalars();
+  void emit_range();
+  void emit_rows();
+  void emit_tiles();
+  void emit_tile_position();
+  void emit_inner_loop(const std::string& indent, const std::string& count);
+  std::string row_offset(int parameter) const;
+
+  Access access(int parameter) const { return layout_.access[static_cast<std::size_t>(parameter)]; }
+  bool is_scalar_input(int i) const { return access(i) == Access::kScalar && !spec_.is_output(i); }
+  bool is_hoisted(int i) const { return access(i) == Access::kRepeat && !spec_.is_output(i); }
+  std::string stored(int i) const;
+  std::string loaded(int i) const;
+  std::string array(int i) const { return std::string(spec_.is_output(i) ? "" : "const ") + stored(i) + "* __restrict"; }
+  std::string element(int i) const;
+  void line(const std::string& text) { text_ += text + "\n"; }
+
+  const KernelSpec& spec_;
+  const Layout& layout_;
+  std::string text_;
+};
+
+}  // namespace damo

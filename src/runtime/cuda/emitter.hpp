@@ -1,0 +1,41 @@
+// The text of one generated CUDA kernel; see dialect.hpp for the schedules.
+#pragma once
+#include <string>
+
+#include "runtime/cuda/schedule.hpp"
+#include "runtime/kernel/layout.hpp"
+#include "runtime/kernel/spec.hpp"
+
+namespace damo {
+
+class CudaEmitter {
+ public:
+  CudaEmitter(const KernelSpec& spec, const Layout& layout);
+  std::string emit();
+
+ private:
+  void emit_scalars(const std::string& indent);
+  void emit_block_schedule();     // flat and coordinates
+  void emit_vector_path();
+  void emit_element_path();
+  void emit_coordinates(const std::string& indent, const std::string& position);
+  void emit_tile_schedule();
+  void emit_tile_position();
+  std::string offset(int parameter, bool with_last) const;
+  std::string vector_load(int parameter) const;
+  std::string vector_store(int parameter) const;
+
+  Access access(int parameter) const { return layout_.access[static_cast<std::size_t>(parameter)]; }
+  bool is_scalar_input(int i) const { return access(i) == Access::kScalar && !spec_.is_output(i); }
+  std::string pointer(int i) const { return "a.p" + std::to_string(i); }
+  std::string stored(int i) const;
+  std::string loaded(int i) const;
+  void line(const std::string& text) { text_ += text + "\n"; }
+
+  const KernelSpec& spec_;
+  const Layout& layout_;
+  CudaSchedule schedule_;
+  std::string text_;
+};
+
+}  // namespace damo

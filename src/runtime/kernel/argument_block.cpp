@@ -1,0 +1,99 @@
+#include "runtime/kernel/argument_block.hpp"
+
+#include <bit>
+#include <cstring>
+
+#include "runtime/kernel/body.hpp"
+
+namespace damo {
+namespace {
+
+struct Magic {
+  std::uint32_t multiplier, shift;
+};
+
+/// n / d == (umulhi(n, multiplier) + n) >> shift for n < 2^31 (Granlund and Montgomery 1994, round-up form).
+Magic magic_of(std::uint32_t d) {
+  const std::uint32_t shift = d <= 1 ? 0 : static_cast<std::uint32_t>(32 - std::countl_zero(d - 1));
+  const std::uint64_t multiplier = ((std::uint64_t{1} << 32) * ((std::uint64_t{1} << shift) - d)) / std::max(d, 1u) + 1;
+  return {static_cast<std::uint32_t>(multiplier), shift};
+}
+
+class Writer {
+ public:
+  explicit Writer(bool wide) : wide_(wide) {}
+  void index(std::int64_t value) {
+    if (wide_) put(value);
+    else put(static_cast<std::int32_t>(value));
+  }
+  template <class T>
+  void put(T value) {
+    align(sizeof(T));
+    const auto* from = reinterpret_cast<const std::byte*>(&value);
+    bytes.insert(bytes.end(), from, from + sizeof(T));
+  }
+  void align(std::size_t to) {
+    while (bytes.size() % to != 0) bytes.push_back({});
+  }
+  std::vector<std::byte> bytes;
+
+ private:
+  bool wide_;
+};
+
+std::string array_field(const std::string& type, const std::string& name, int rank) {
+  return "  " + type + " " + name + "[" + std::to_string(rank) + "];\n";
+}
+
+}  // namespace
+
+std::string argument_struct(const KernelSpec& spec, const Layout& layout) {
+  const std::string index = layout.wide ? "i64" : "u32", stride = layout.wide ? "i64" : "i32";
+  std::string text = "struct Arguments {\n";
+  for (int i = 0; i < spec.parameter_count(); ++i) {
+    text += std::string("  ") + (spec.is_output(i) ? "" : "const ") + storage_type(spec.parameter_dtype(i)) + "* p" + std::to_string(i) + ";\n";
+  }
+  text += "  " + index + " n;\n";
+  if (!layout.is_flat()) {
+    text += array_field(index, "extent", layout.rank);
+    if (!layout.wide) text += array_field("u32", "magic", layout.rank) + array_field("u32", "shift", layout.rank);
+    for (int i = 0; i < spec.parameter_count(); ++i) {
+      if (has_strides(layout.access[static_cast<std::size_t>(i)])) text += array_field(stride, "s" + std::to_string(i), layout.rank);
+    }
+  }
+  return text + "  u32 fast;\n};\n";
+}
+
+ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int vector_width) {
+  Writer writer(layout.wide);
+  const int count = spec.parameter_count();
+  for (int i = 0; i < count; ++i) writer.put(std::uint64_t{0});
+  writer.index(geometry.count);
+  if (!layout.is_flat()) {
+    for (std::int64_t extent : geometry.extents) writer.index(extent);
+    if (!layout.wide) {
+      for (std::int64_t extent : geometry.extents) writer.put(magic_of(static_cast<std::uint32_t>(extent)).multiplier);
+      for (std::int64_t extent : geometry.extents) writer.put(magic_of(static_cast<std::uint32_t>(extent)).shift);
+    }
+    for (int i = 0; i < count; ++i) {
+      if (!has_strides(layout.access[static_cast<std::size_t>(i)])) continue;
+      for (std::int64_t stride : geometry.strides[static_cast<std::size_t>(i)]) writer.index(stride);
+    }
+    can_be_fast_ = geometry.extents[-1] % vector_width == 0;
+  }
+  for (int i = 0; i < count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const Access access = layout.access[at];
+    const bool moves_vectors = access == Access::kDense || access == Access::kRow;
+    alignment_.push_back(moves_vectors ? static_cast<std::size_t>(vector_width) * itemsize(spec.parameter_dtype(i)) - 1 : 0);
+    if (access != Access::kRow) continue;
+    for (int axis = 0; axis + 1 < geometry.extents.rank(); ++axis) can_be_fast_ &= geometry.strides[at][axis] % vector_width == 0;
+  }
+  writer.align(4);
+  flag_at_ = writer.bytes.size();
+  writer.put(std::uint32_t{0});
+  writer.align(8);
+  bytes_ = std::move(writer.bytes);
+}
+
+}  // namespace damo

@@ -1,0 +1,48 @@
+// ArgumentBlock: the one struct that a generated kernel takes by value, as text for the kernel and as bytes for a launch.
+//   pointers of all arrays; n; and unless the layout is flat: extents, magic numbers of division (32-bit indices only),
+//   strides of the arrays that are neither dense nor scalar; last the flag `fast`: every array meets the alignment that
+//   vector accesses need.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/kernel/layout.hpp"
+#include "runtime/kernel/spec.hpp"
+
+namespace damo {
+
+/// Whether the strides of an array of this class are part of the block.
+inline bool has_strides(Access access) { return access != Access::kDense && access != Access::kScalar; }
+
+/// The declaration of struct Arguments.
+std::string argument_struct(const KernelSpec& spec, const Layout& layout);
+
+class ArgumentBlock {
+ public:
+  ArgumentBlock() = default;
+  /// geometry of the layout's rank. vector_width: see Dialect.
+  ArgumentBlock(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int vector_width);
+
+  void set_pointer(int parameter, const void* address) {
+    pointers()[parameter] = reinterpret_cast<std::uintptr_t>(address);
+  }
+  /// After the pointers are set: recomputes the flag.
+  void set_fast() {
+    std::uintptr_t misaligned = 0;
+    for (std::size_t i = 0; i < alignment_.size(); ++i) misaligned |= pointers()[i] & alignment_[i];
+    *reinterpret_cast<std::uint32_t*>(bytes_.data() + flag_at_) = can_be_fast_ && misaligned == 0;
+  }
+  void* data() { return bytes_.data(); }
+  std::size_t size() const { return bytes_.size(); }
+
+ private:
+  std::uintptr_t* pointers() { return reinterpret_cast<std::uintptr_t*>(bytes_.data()); }
+  std::vector<std::byte> bytes_;
+  std::vector<std::uintptr_t> alignment_;  // a mask for each array
+  std::size_t flag_at_ = 0;
+  bool can_be_fast_ = true;
+};
+
+}  // namespace damo

@@ -1,0 +1,143 @@
+#include "runtime/kernel/layout.hpp"
+
+#include <algorithm>
+
+namespace damo {
+namespace {
+
+constexpr std::int64_t kNarrowLimit = std::int64_t{1} << 31;
+constexpr std::int64_t kSmallestTile = 16;  // an axis shorter than this gains nothing from a tile
+
+Strides broadcast_strides(const Shape& space, ArrayLayout array) {
+  Strides strides = Shape::filled(space.rank(), 0);
+  const int missing = space.rank() - array.shape->rank();
+  for (int i = 0; i < array.shape->rank(); ++i) {
+    if ((*array.shape)[i] != 1) strides[missing + i] = (*array.strides)[i];
+  }
+  return strides;
+}
+
+bool can_merge(const std::vector<Strides>& strides, int outer, int inner, std::int64_t inner_extent) {
+  return std::all_of(strides.begin(), strides.end(), [&](const Strides& s) { return s[outer] == s[inner] * inner_extent; });
+}
+
+Access access_of(const Shape& extents, const Strides& strides) {
+  const bool scalar = std::all_of(strides.begin(), strides.end(), [](std::int64_t s) { return s == 0; });
+  if (is_contiguous(extents, strides)) return Access::kDense;  // one element too: index 0 is all there is
+  if (scalar) return Access::kScalar;
+  if (strides[-1] == 1) return Access::kRow;
+  return strides[-1] == 0 ? Access::kRepeat : Access::kStrided;
+}
+
+/// The axis along which a strided array is contiguous, if a tile pays; -1 otherwise.
+int tile_axis_of(const Shape& extents, const Strides& strides) {
+  if (extents[-1] < kSmallestTile) return -1;
+  for (int axis = extents.rank() - 2; axis >= 0; --axis) {
+    if (strides[axis] == 1 && extents[axis] >= kSmallestTile) return axis;
+  }
+  return -1;
+}
+
+bool reaches_limit(const Geometry& geometry) {
+  if (geometry.count >= kNarrowLimit) return true;
+  for (const Strides& strides : geometry.strides) {
+    std::int64_t reach = 0;
+    for (int i = 0; i < strides.rank(); ++i) reach += std::abs(strides[i]) * std::max<std::int64_t>(geometry.extents[i] - 1, 0);
+    if (reach >= kNarrowLimit) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Layout::is_flat() const {
+  return std::all_of(access.begin(), access.end(), [](Access a) { return a == Access::kDense || a == Access::kScalar; });
+}
+
+std::string to_string(const Layout& layout) {
+  static constexpr const char* names[] = {"scalar", "dense", "row", "repeat", "strided", "transposed"};
+  std::string text = "r" + std::to_string(layout.rank) + (layout.wide ? " wide" : "");
+  if (layout.tile_axis >= 0) text += " tile" + std::to_string(layout.tile_axis);
+  for (Access access : layout.access) text += std::string(" ") + names[static_cast<int>(access)];
+  return text;
+}
+
+Geometry::Geometry(const Shape& space, std::span<const ArrayLayout> arrays) : count(space.size()) {
+  std::vector<Strides> full;
+  for (const ArrayLayout& array : arrays) full.push_back(broadcast_strides(space, array));
+  strides.resize(arrays.size());
+  const auto append = [&](int axis) {
+    extents.push_back(space[axis]);
+    for (std::size_t i = 0; i < full.size(); ++i) strides[i].push_back(full[i][axis]);
+  };
+  int last = -1;  // the axis appended last, which the next one may merge with
+  for (int axis = 0; axis < space.rank(); ++axis) {
+    if (space[axis] == 1) continue;
+    if (last >= 0 && can_merge(full, last, axis, space[axis])) {
+      extents[-1] *= space[axis];
+      for (std::size_t i = 0; i < full.size(); ++i) strides[i][-1] = full[i][axis];
+    } else {
+      append(axis);
+    }
+    last = axis;
+  }
+  if (extents.empty()) {
+    extents.push_back(1);
+    for (Strides& s : strides) s.push_back(0);
+  }
+}
+
+Layout classify(const Geometry& geometry, int first_output) {
+  Layout layout;
+  layout.rank = geometry.extents.rank();
+  layout.wide = reaches_limit(geometry);
+  for (std::size_t i = 0; i < geometry.strides.size(); ++i) {
+    Access access = access_of(geometry.extents, geometry.strides[i]);
+    if (access == Access::kStrided && static_cast<int>(i) < first_output) {
+      const int axis = tile_axis_of(geometry.extents, geometry.strides[i]);
+      if (axis >= 0 && (layout.tile_axis < 0 || layout.tile_axis == axis)) {
+        layout.tile_axis = axis;
+        access = Access::kTransposed;
+      }
+    }
+    layout.access.push_back(access);
+  }
+  return layout;
+}
+
+namespace {
+
+constexpr std::int64_t kSmallCount = 1 << 16;  // below it a compile costs more than thousands of slower calls
+
+bool serves(Access code, Access data, bool small) {
+  if (code == data) return true;
+  switch (code) {
+    case Access::kRow: return data == Access::kDense;
+    case Access::kRepeat: return data == Access::kScalar;
+    case Access::kStrided: return small;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+bool serves(const Layout& code, const Layout& data, std::int64_t count) {
+  if (code == data) return true;
+  if (code.tile_axis >= 0 || data.tile_axis >= 0) return false;
+  if (code.rank < data.rank || (data.wide && !code.wide) || code.access.size() != data.access.size()) return false;
+  if (count <= 1) return true;  // element 0 of everything
+  for (std::size_t i = 0; i < data.access.size(); ++i) {
+    if (!serves(code.access[i], data.access[i], count < kSmallCount)) return false;
+  }
+  return true;
+}
+
+Geometry with_rank(Geometry geometry, int rank) {
+  while (geometry.extents.rank() < rank) {
+    geometry.extents.insert(0, 1);
+    for (Strides& strides : geometry.strides) strides.insert(0, 0);
+  }
+  return geometry;
+}
+
+}  // namespace damo
