@@ -32,7 +32,7 @@ constexpr const char* kAxes[] = {"x", "y", "z"};
 }
 
 /// extents: of a grid or of a block, what tells which.
-void check_extents(const LoadedKernel& kernel, const char* what, const std::array<std::int64_t, 3>& extents,
+void check_extents(const LoadedKernel& kernel, const char* what, const Dim3& extents,
                    const std::int64_t (&limits)[3]) {
   for (int axis = 0; axis < 3; ++axis) {
     const std::string text = std::string(what) + " of " + std::to_string(extents[axis]) + " along " + kAxes[axis] + ": ";
@@ -44,7 +44,7 @@ void check_extents(const LoadedKernel& kernel, const char* what, const std::arra
   }
 }
 
-bool within(const std::array<std::int64_t, 3>& extents, const std::int64_t (&limits)[3]) {
+bool within(const Dim3& extents, const std::int64_t (&limits)[3]) {
   return extents[0] >= 1 && extents[1] >= 1 && extents[2] >= 1 && extents[0] <= limits[0] && extents[1] <= limits[1] &&
          extents[2] <= limits[2];
 }
@@ -70,7 +70,7 @@ void check_launch(const LoadedKernel& kernel, const LaunchConfig& config) {
     check_extents(kernel, "block", config.block, limits.max_block);
     check_extents(kernel, "grid", config.grid, limits.max_grid);
   }
-  const std::int64_t threads = config.block[0] * config.block[1] * config.block[2];
+  const std::int64_t threads = config.block.count();
   const std::int64_t of_kernel = kernel.max_threads_per_block > 0 ? kernel.max_threads_per_block : limits.max_threads_per_block;
   if (threads > std::min<std::int64_t>(limits.max_threads_per_block, of_kernel)) {
     check_threads(kernel, threads, limits.max_threads_per_block);
