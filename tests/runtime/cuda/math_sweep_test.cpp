@@ -44,7 +44,8 @@ TEST(CudaMath, CompilesInEveryFormWithNvrtc) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
   for (const Form& form : kForms) {
     const NvrtcCompiler compiler(90);
-    EXPECT_NO_THROW(compiler.compile({kSweepKernels, SourceKind::kGenerated, "math_sweep.cu", {}, form.flags})) << form.name;
+    EXPECT_NO_THROW(compiler.compile({kSweepKernels, SourceKind::kGenerated, "math_sweep.cu", {}, form.flags}))
+        << form.name;
   }
 }
 

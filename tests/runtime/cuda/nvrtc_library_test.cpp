@@ -103,7 +103,8 @@ TEST_F(NvrtcInANewProcess, SaysWhatToInstallWhereThereIsNone) {
     }
     std::exit(0);
   };
-  EXPECT_EXIT(child(), testing::ExitedWithCode(3), "DAMO_NVRTC_PATH is /nonexistent/toolkit(.|\n)*install the CUDA toolkit");
+  EXPECT_EXIT(child(), testing::ExitedWithCode(3),
+              "DAMO_NVRTC_PATH is /nonexistent/toolkit(.|\n)*install the CUDA toolkit");
 }
 
 }  // namespace
