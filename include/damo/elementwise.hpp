@@ -39,8 +39,8 @@ enum class Domain : std::uint8_t {
 struct ElementwiseRow {
   std::string_view name;
   std::string_view doc;           ///< one line
-  std::string_view code;          ///< for floating T; for all if the next two are empty
-  std::string_view integer_code;  ///< for integer T
+  std::string_view code;          ///< for floating T, and for whatever the next two leave out
+  std::string_view integer_code;  ///< for integer T, and bool if the next is empty
   std::string_view bool_code;     ///< for T = bool
   ResultRule result = ResultRule::kSame;
   Domain domain = Domain::kAll;

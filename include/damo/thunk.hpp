@@ -4,6 +4,7 @@
 // the Array in the cell changes from call to call, so a thunk keeps Cell&, never an Array.
 // See tests/runtime/exec/thunk_test.cpp and examples/.
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -19,12 +20,16 @@ class Cell {
  public:
   const Array& array() const { return array_; }
   operator const Array&() const { return array_; }
-  DType dtype() const { return array_.dtype(); }
-  const Shape& shape() const { return array_.shape(); }
-  const Strides& strides() const { return array_.strides(); }
+  DType dtype() const { return dtype_; }
+  /// In make_thunk, before any value is there: what the executor expects, or extents that stand for unknown ones.
+  const Shape& shape() const { return shape_; }
+  const Strides& strides() const { return strides_; }
   std::int64_t size() const { return array_.size(); }
   template <class T>
   T* data() const { return static_cast<T*>(array_.data()); }
+
+  /// Grows by one whenever dtype, shape or strides change: what a thunk worked out from them is good while it stands.
+  std::uint32_t version() const { return version_; }
 
   /// For a thunk that sizes its own output: keeps the buffer if shape is the same and no caller holds it.
   void resize(const Shape& shape);
@@ -32,11 +37,15 @@ class Cell {
  private:
   friend class CellAccess;  // src/runtime/exec/cell_access.hpp
   Array array_;
+  Shape shape_;
+  Strides strides_;
   DType dtype_ = float32;
-  Device* device_ = nullptr;
+  std::uint32_t version_ = 0;
+  Device device_{static_cast<Backend*>(nullptr)};
 };
 
 struct KernelSpec;    // src/runtime/kernel/spec.hpp
+struct Layout;        // src/runtime/kernel/layout.hpp
 class SpecKernel;     // src/runtime/kernel/spec_kernel.hpp
 
 class ThunkContext {
@@ -54,8 +63,9 @@ class ThunkContext {
   /// A source that does not compile throws CompileError from function().
   virtual Kernel compile(std::string_view source, std::string_view name, std::vector<std::string> flags = {}) = 0;
 
-  /// A kernel that Damo generates; internal to elementwise ops.
+  /// A kernel that Damo generates, for generated ops: want() names a layout to compile together with the others.
   virtual SpecKernel& kernel(const KernelSpec& spec) = 0;
+  virtual void want(SpecKernel& kernel, const Layout& layout) = 0;
 };
 
 }  // namespace damo

@@ -2,12 +2,15 @@
 // It moves bytes and runs code; it knows nothing of arrays, ops or graphs. Everything here is thread-safe.
 // Implementations: null/, cpu/, cuda/.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <damo/device.hpp>
@@ -57,6 +60,8 @@ class LoadedKernel {
   const std::string& name() const { return name_; }
   /// Sizes in bytes of the parameters in order; empty if unknown.
   const std::vector<std::size_t>& parameter_bytes() const { return parameter_bytes_; }
+  /// What Backend::launch gets: this, unless it stands for a kernel yet to be compiled (PendingKernel).
+  virtual const LoadedKernel& resolved() const { return *this; }
   int registers = 0;            ///< a thread; 0 on a CPU
   int local_bytes = 0;          ///< spills and arrays, a thread
   std::size_t static_shared_bytes = 0;
@@ -90,6 +95,8 @@ class Backend {
   const std::string& name() const { return name_; }
   DeviceKind kind() const { return kind_; }
   virtual DeviceProperties properties() const = 0;
+  /// properties() as they were at the first call: for what does not change, the limits of a launch. Cheap.
+  const DeviceProperties& limits() const;
 
   // Memory. allocate gives null if there is none left and throws DeviceError for anything else; addresses are 256-aligned
   // (CPU: 64). release waits for no stream: MemoryPool sees to that.
@@ -129,11 +136,15 @@ class Backend {
   MemoryPool& pool() { return *pool_; }
   KernelCache& cache() { return *cache_; }
 
+  std::atomic<double> copy_bytes_per_second = 0;  ///< as Device::measure_copy found it; 0: not yet
+
  private:
   std::string name_;
   DeviceKind kind_;
   std::unique_ptr<MemoryPool> pool_;
   std::unique_ptr<KernelCache> cache_;
+  mutable std::once_flag limits_known_;
+  mutable DeviceProperties limits_;
 };
 
 /// Throws DeviceError naming the limit that config breaks.

@@ -1,10 +1,13 @@
-// The one place where the CPU back end raises an error.
+// The one place where the pieces of the CPU back end raise an error.
 #pragma once
-#include <stdexcept>
 #include <string>
+
+#include <damo/error.hpp>
 
 namespace damo::cpu_backend {
 
-[[noreturn]] inline void fail(const std::string& message) { throw std::runtime_error(message); }
+[[noreturn]] inline void fail(const std::string& message, const std::string& remedy = {}) {
+  throw DeviceError(message, remedy);
+}
 
 }  // namespace damo::cpu_backend

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/cpu/fail.hpp"
+#include <damo/error.hpp>
 
 namespace damo::cpu_backend {
 namespace {
@@ -24,7 +24,7 @@ int chosen_threads(int threads) {
   char* end = nullptr;
   const long value = std::strtol(text, &end, 10);
   if (*end != '\0' || value < 1 || value > 4096) {
-    fail("DAMO_NUM_THREADS is '" + std::string(text) + "'; wanted a number from 1 to 4096");
+    throw OptionError("DAMO_NUM_THREADS is '" + std::string(text) + "', which is no number of threads", "give a number from 1 to 4096");
   }
   return static_cast<int>(value);
 }

@@ -205,7 +205,7 @@ void CudaEmitter::emit_tile_position() {
   }
   for (int i = 0; i < spec_.parameter_count(); ++i) {
     if (access(i) != Access::kDense) continue;
-    line("  const offset t" + number(i) + " = " + suffix[static_cast<std::size_t>(layout_.tile_axis)] + ";");
+    line("  const offset d" + number(i) + " = " + suffix[static_cast<std::size_t>(layout_.tile_axis)] + ";");
   }
 }
 
@@ -234,7 +234,7 @@ void CudaEmitter::emit_tile_schedule() {
   const auto element = [&](int i) {
     const std::string n = number(i);
     if (access(i) == Access::kScalar) return pointer(i) + "[0]";
-    if (access(i) == Access::kDense) return pointer(i) + "[o" + n + " + offset(t) * t" + n + " + offset(j)]";
+    if (access(i) == Access::kDense) return pointer(i) + "[o" + n + " + offset(t) * d" + n + " + offset(j)]";
     return pointer(i) + "[o" + n + " + offset(t) * a.s" + n + tile_axis + " + offset(j) * a.s" + n + last + "]";
   };
   loop("lane", across);

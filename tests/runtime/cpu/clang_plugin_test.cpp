@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include <damo/error.hpp>
+
 #include "runtime/cpu/compile_support.hpp"
 
 namespace damo::cpu_backend::testing {
@@ -50,7 +52,7 @@ TEST(ClangPlugin, SaysWhatToInstallWhenItIsMissing) {
     setenv("DAMO_PLUGIN_DIR", "/nowhere", 1);
     try {
       compile_loops(kDoubling);
-    } catch (const std::runtime_error& error) {
+    } catch (const damo::Error& error) {
       std::fputs(error.what(), stderr);
       std::exit(3);
     }

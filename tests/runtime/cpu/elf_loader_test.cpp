@@ -10,6 +10,8 @@
 #include <fstream>
 #include <random>
 
+#include <damo/error.hpp>
+
 #include "runtime/cpu/compile_support.hpp"
 
 namespace damo::cpu_backend::testing {
@@ -70,7 +72,7 @@ bool loads(const std::vector<std::byte>& bytes, std::string* message = nullptr) 
   try {
     const LoadedObject object(bytes, "bytes");
     return true;
-  } catch (const std::runtime_error& error) {
+  } catch (const damo::Error& error) {
     if (message) *message = error.what();
     return false;
   }
@@ -123,7 +125,7 @@ TEST(ElfLoader, NamesTheKernelsThereAre) {
   try {
     object.kernel("nothing");
     FAIL();
-  } catch (const std::runtime_error& error) {
+  } catch (const damo::Error& error) {
     EXPECT_STREQ(error.what(), "object 'rich' has no kernel 'nothing'; it has: copy, rich");
   }
 }

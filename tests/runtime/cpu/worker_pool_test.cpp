@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include <damo/error.hpp>
+
 namespace damo::cpu_backend {
 namespace {
 
@@ -95,8 +97,8 @@ TEST(WorkerPool, TakesItsSizeFromTheEnvironment) {
   try {
     WorkerPool pool;
     FAIL();
-  } catch (const std::runtime_error& error) {
-    EXPECT_STREQ(error.what(), "DAMO_NUM_THREADS is 'many'; wanted a number from 1 to 4096");
+  } catch (const damo::Error& error) {
+    EXPECT_STREQ(error.what(), "DAMO_NUM_THREADS is 'many', which is no number of threads\n  give a number from 1 to 4096");
   }
   unsetenv("DAMO_NUM_THREADS");
   EXPECT_GE(WorkerPool().threads(), 1);

@@ -11,6 +11,7 @@ std::string umbrella_header(bool cuda) {
   for (const PreludeFile* file = prelude_files; file->name; ++file) {
     if (std::strncmp(file->name, "math_", 5) == 0) text += std::string("#include \"") + file->name + "\"\n";
   }
+  text += "#include \"elementwise.h\"\n";
   if (cuda) text += "#pragma clang force_cuda_host_device end\n#include \"cuda_c.h\"\n";
   return text;
 }

@@ -1,4 +1,5 @@
-// The prelude's files as text in the plugin: core.h, math_*.h and, for CUDA C, cuda_*.h. See embed_prelude.cmake.
+// The prelude's files as text in the plugin: core.h, math_*.h, elementwise.h and, for CUDA C,
+// cuda_*.h. See embed_prelude.cmake.
 #pragma once
 #include <string>
 

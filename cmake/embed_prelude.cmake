@@ -1,6 +1,7 @@
-# cmake -DFILES=a.h;b.h -DOUTPUT=prelude.cpp -DDIGEST=prelude_digest.hpp -DSALT=files -P embed_prelude.cmake
-# Writes the prelude's files as C++ strings, and a digest of them and of SALT (the sources of the plugin whose change
-# changes code), which goes into every cache key.
+# cmake -DFILES=a.h;b.h -DOUTPUT=prelude.cpp -DDIGEST=prelude_digest.hpp -DSALT=files
+#       -DHEADER=prelude.hpp -DNAMESPACE=damo::clang_plugin -DMACRO=DAMO_PRELUDE_DIGEST -P embed_prelude.cmake
+# Writes a prelude's files as C++ strings, prelude_files[] as HEADER declares it in NAMESPACE, and as MACRO a digest of
+# them and of SALT (the sources whose change changes code), which goes into every cache key.
 set(table "")
 set(digest "")
 foreach(file ${FILES})
@@ -22,11 +23,11 @@ string(SHA256 digest "${digest}")
 string(SUBSTRING "${digest}" 0 16 digest)
 file(WRITE ${OUTPUT}
 "// Made by embed_prelude.cmake.
-#include \"prelude.hpp\"
-namespace damo::clang_plugin {
+#include \"${HEADER}\"
+namespace ${NAMESPACE} {
 const PreludeFile prelude_files[] = {
 ${table}  {nullptr, nullptr}};
 }
 ")
-file(WRITE ${DIGEST}.new "// Made by embed_prelude.cmake.\n#define DAMO_PRELUDE_DIGEST \"${digest}\"\n")
+file(WRITE ${DIGEST}.new "// Made by embed_prelude.cmake.\n#define ${MACRO} \"${digest}\"\n")
 execute_process(COMMAND ${CMAKE_COMMAND} -E copy_if_different ${DIGEST}.new ${DIGEST})

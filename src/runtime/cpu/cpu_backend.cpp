@@ -1,0 +1,113 @@
+#include "runtime/cpu/cpu_backend.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include <damo/error.hpp>
+
+#include "runtime/cpu/cpu_compiler.hpp"
+#include "runtime/cpu/cpu_module.hpp"
+#include "runtime/cpu/dialect.hpp"
+#include "runtime/memory_pool.hpp"
+
+namespace damo {
+namespace {
+
+using cpu_backend::LaunchFrame;
+
+/// CUDA C threads worth a task of its own: fewer take less time than handing the task over does.
+constexpr std::int64_t kThreadsPerTask = 2048;
+constexpr std::size_t kCopyBlock = 256 << 10;
+constexpr std::size_t kSharedCopy = 4 << 20;  // the caches hold less; below it one thread is as fast
+
+std::string model_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("model name")) continue;
+    const std::size_t colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "x86-64";
+}
+
+const char* architecture() {
+  if (__builtin_cpu_supports("avx512f")) return "x86-64 avx512";
+  if (__builtin_cpu_supports("avx2")) return "x86-64 avx2";
+  if (__builtin_cpu_supports("avx")) return "x86-64 avx";
+  return "x86-64 sse2";
+}
+
+struct Copy {
+  std::byte* to;
+  const std::byte* from;
+  std::size_t bytes;
+};
+
+/// In a kernel's form, for the worker pool.
+void copy_blocks(void* const* arguments, const LaunchFrame*, std::int64_t first, std::int64_t last) {
+  const Copy& copy = *static_cast<const Copy*>(arguments[0]);
+  const std::size_t begin = static_cast<std::size_t>(first) * kCopyBlock;
+  const std::size_t end = std::min(static_cast<std::size_t>(last) * kCopyBlock, copy.bytes);
+  std::memcpy(copy.to + begin, copy.from + begin, end - begin);
+}
+
+[[noreturn]] void refuse_grid(const LoadedKernel& kernel, const LaunchConfig& config) {
+  const auto threads = [&](int axis) { return std::to_string(config.grid[axis] * config.block[axis]); };
+  throw DeviceError("launch of '" + kernel.name() + "': " + threads(0) + " x " + threads(1) + " x " + threads(2) +
+                        " threads: on the CPU an axis has fewer than 2147483648",
+                    "let each thread take several elements, with a grid-stride loop");
+}
+
+}  // namespace
+
+CpuBackend::CpuBackend(int threads) : SynchronousBackend("cpu", DeviceKind::kCpu), workers_(threads) {}
+CpuBackend::~CpuBackend() { pool().free_cache(); }
+
+DeviceProperties CpuBackend::properties() const {
+  DeviceProperties properties = host_properties();
+  properties.description = model_name();
+  properties.architecture = architecture();
+  properties.multiprocessors = workers_.threads();
+  return properties;
+}
+
+void CpuBackend::copy(void* to, const void* from, std::size_t bytes, CopyKind kind, void* stream) {
+  auto* const target = static_cast<std::byte*>(to);
+  const auto* const source = static_cast<const std::byte*>(from);
+  const bool overlap = target < source + bytes && source < target + bytes;
+  if (bytes < kSharedCopy || overlap) return SynchronousBackend::copy(to, from, bytes, kind, stream);
+  Copy copy{target, source, bytes};
+  void* const arguments[] = {&copy};
+  workers_.run(copy_blocks, arguments, LaunchFrame{}, static_cast<std::int64_t>((bytes + kCopyBlock - 1) / kCopyBlock));
+}
+
+const Compiler& CpuBackend::compiler() {
+  static const CpuCompiler compiler;
+  return compiler;
+}
+
+const Dialect& CpuBackend::dialect() { return cpu_dialect(); }
+
+std::shared_ptr<const LoadedModule> CpuBackend::load(std::span<const std::byte> bytes, const std::string& name) {
+  return std::make_shared<CpuModule>(*this, bytes, name);
+}
+
+void CpuBackend::launch(const LoadedKernel& loaded, const LaunchConfig& config, void* const* arguments, void*) {
+  const auto& kernel = static_cast<const CpuKernel&>(loaded);
+  LaunchFrame frame{};
+  for (int axis = 0; axis < 3; ++axis) {
+    frame.grid[axis] = static_cast<std::uint32_t>(config.grid[axis]);
+    frame.block[axis] = static_cast<std::uint32_t>(config.block[axis]);
+  }
+  frame.shared_bytes = static_cast<std::uint32_t>(config.shared_bytes);
+  if (!cpu_backend::fits_index_range(frame)) refuse_grid(kernel, config);
+  const std::int64_t blocks_per_task = kernel.is_cuda_c ? std::max<std::int64_t>(kThreadsPerTask / config.block.count(), 1) : 1;
+  workers_.run(kernel.entry, arguments, frame, config.grid.count(), blocks_per_task,
+               kernel.static_shared_bytes + config.shared_bytes);
+}
+
+std::unique_ptr<Backend> make_cpu_backend() { return std::make_unique<CpuBackend>(); }
+
+}  // namespace damo

@@ -1,0 +1,38 @@
+// CpuModule, CpuKernel: a loaded object and its entry points.
+#pragma once
+#include "runtime/backend.hpp"
+#include "runtime/cpu/elf_loader.hpp"
+
+namespace damo {
+
+class CpuModule;
+
+class CpuKernel final : public LoadedKernel {
+ public:
+  CpuKernel(std::shared_ptr<const CpuModule> module, cpu_backend::KernelEntry entry, const std::string& name);
+
+  cpu_backend::KernelEntry entry;
+  bool is_cuda_c = false;  ///< else generated: its parameter sizes are not known, its blocks are worth a task each
+
+ private:
+  std::shared_ptr<const CpuModule> module_;  // the code lives as long as its kernels
+};
+
+class CpuModule final : public LoadedModule, public std::enable_shared_from_this<CpuModule> {
+ public:
+  CpuModule(Backend& backend, std::span<const std::byte> object, const std::string& name);
+
+  std::shared_ptr<const LoadedKernel> kernel(const std::string& name) const override;
+  std::pair<void*, std::size_t> global(const std::string& name) const override;
+  Backend& backend() const { return backend_; }
+  const cpu_backend::LoadedObject& object() const { return object_; }
+
+ private:
+  Backend& backend_;
+  cpu_backend::LoadedObject object_;
+};
+
+/// The sizes in the line "name: types<TAB>8,8,4" of the plugin's list; nothing if the kernel has no line.
+std::optional<std::vector<std::size_t>> parameter_sizes(std::string_view signatures, std::string_view kernel);
+
+}  // namespace damo

@@ -1,0 +1,117 @@
+// CudaBackend's memory: allocation, copies, fills.
+#include <algorithm>
+#include <cstring>
+
+#include <damo/error.hpp>
+
+#include "runtime/cuda/backend.hpp"
+
+namespace damo::cuda_backend {
+namespace {
+
+CUdeviceptr address(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
+
+/// Null for want of memory, which is the pool's to judge: it may free what it keeps and ask again.
+bool has_memory(CUresult result, const char* call, std::size_t bytes) {
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) return false;
+  if (result != CUDA_SUCCESS) fail(result, call, std::to_string(bytes) + " bytes");
+  return true;
+}
+
+}  // namespace
+
+void* CudaBackend::allocate(std::size_t bytes) {
+  bind();
+  CUdeviceptr memory = 0;
+  const CUresult result = driver_.mem_alloc(&memory, std::max<std::size_t>(bytes, 1));
+  return has_memory(result, "cuMemAlloc", bytes) ? reinterpret_cast<void*>(memory) : nullptr;
+}
+
+// An error here is an earlier kernel's, or the end of the process: the next call that may throw reports it.
+void CudaBackend::release(void* memory) noexcept {
+  if (memory && bind_quietly()) driver_.mem_free(address(memory));
+}
+
+void* CudaBackend::allocate_pinned(std::size_t bytes) {
+  bind();
+  void* memory = nullptr;
+  const CUresult result = driver_.mem_host_alloc(&memory, std::max<std::size_t>(bytes, 1), CU_MEMHOSTALLOC_PORTABLE);
+  return has_memory(result, "cuMemHostAlloc", bytes) ? memory : nullptr;
+}
+
+void CudaBackend::release_pinned(void* memory) noexcept {
+  if (memory && bind_quietly()) driver_.mem_free_host(memory);
+}
+
+// Host memory that is not pinned: the driver itself returns only when it has read or written it.
+void CudaBackend::copy(void* to, const void* from, std::size_t bytes, CopyKind kind, void* stream) {
+  if (bytes == 0) return;
+  bind();
+  switch (kind) {
+    case CopyKind::kHostToDevice:
+      return check(driver_.memcpy_htod_async(address(to), from, bytes, stream_of(stream)), "cuMemcpyHtoDAsync");
+    case CopyKind::kDeviceToHost:
+      return check(driver_.memcpy_dtoh_async(to, address(from), bytes, stream_of(stream)), "cuMemcpyDtoHAsync");
+    case CopyKind::kDeviceToDevice:
+      return check(driver_.memcpy_dtod_async(address(to), address(from), bytes, stream_of(stream)), "cuMemcpyDtoDAsync");
+  }
+}
+
+void CudaBackend::fill(void* to, const void* element, std::size_t element_bytes, std::size_t count, void* stream) {
+  if (count == 0) return;
+  bind();
+  std::uint32_t words[2] = {0, 0};
+  std::memcpy(words, element, element_bytes);
+  const CUstream on = stream_of(stream);
+  switch (element_bytes) {
+    case 1:
+      return check(driver_.memset_d8_async(address(to), static_cast<unsigned char>(words[0]), count, on), "cuMemsetD8Async");
+    case 2:
+      return check(driver_.memset_d16_async(address(to), static_cast<unsigned short>(words[0]), count, on), "cuMemsetD16Async");
+    case 4:
+      return check(driver_.memset_d32_async(address(to), words[0], count, on), "cuMemsetD32Async");
+    case 8:
+      if (words[0] != words[1]) return fill_words(address(to), words, count, on);
+      return check(driver_.memset_d32_async(address(to), words[0], 2 * count, on), "cuMemsetD32Async");
+    default:
+      throw InternalError("fill of elements of " + std::to_string(element_bytes) + " bytes");
+  }
+}
+
+// The driver sets at most 4 bytes: the low and the high words of a first piece as a column each, then the piece is
+// copied to twice its length until all is full. Half a memset's speed, without a kernel to compile.
+void CudaBackend::fill_words(CUdeviceptr to, const std::uint32_t* words, std::size_t count, CUstream stream) {
+  std::size_t filled = std::min<std::size_t>(count, 4096);
+  for (const std::size_t half : {0, 1}) {
+    check(driver_.memset_d2d32_async(to + 4 * half, 8, words[half], 1, filled, stream), "cuMemsetD2D32Async");
+  }
+  while (filled < count) {
+    const std::size_t next = std::min(filled, count - filled);
+    check(driver_.memcpy_dtod_async(to + 8 * filled, to, 8 * next, stream), "cuMemcpyDtoDAsync");
+    filled += next;
+  }
+}
+
+void CudaBackend::copy_peer(void* to, Backend& other, const void* from, std::size_t bytes, void* stream) {
+  if (other.kind() != DeviceKind::kCuda) throw InternalError("copy_peer from " + other.name() + " to " + name());
+  if (bytes == 0) return;
+  auto& source = static_cast<CudaBackend&>(other);
+  source.bind();  // so that it has a context
+  bind();
+  enable_peer_access(source);
+  check(driver_.memcpy_peer_async(address(to), context_, address(from), source.context_, bytes, stream_of(stream)),
+        "cuMemcpyPeerAsync");
+}
+
+/// Without it the driver copies through the host. Two GPUs that can't see each other stay with that.
+void CudaBackend::enable_peer_access(CudaBackend& other) {
+  const std::lock_guard lock(peers_mutex_);
+  if (!peers_.insert(other.device_).second) return;
+  int can = 0;
+  check(driver_.device_can_access_peer(&can, device_, other.device_), "cuDeviceCanAccessPeer");
+  if (!can) return;
+  const CUresult result = driver_.ctx_enable_peer_access(other.context_, 0);
+  if (result != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) check(result, "cuCtxEnablePeerAccess");
+}
+
+}  // namespace damo::cuda_backend

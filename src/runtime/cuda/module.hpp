@@ -1,0 +1,59 @@
+// CudaModule and CudaKernel: compiled code in one GPU's context. Kernels are looked up once and keep their module
+// loaded. See tests/runtime/cuda/module_test.cpp.
+#pragma once
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "runtime/backend.hpp"
+#include "runtime/cuda/driver.hpp"
+
+namespace damo::cuda_backend {
+
+class CudaBackend;
+
+class CudaModule : public LoadedModule, public std::enable_shared_from_this<CudaModule> {
+ public:
+  /// The backend's context must be current. Throws DeviceError with the driver's own log.
+  CudaModule(CudaBackend& backend, std::span<const std::byte> bytes, std::string name);
+  ~CudaModule() override;
+
+  std::shared_ptr<const LoadedKernel> kernel(const std::string& name) const override;
+  std::pair<void*, std::size_t> global(const std::string& name) const override;
+
+ private:
+  [[noreturn]] void fail_without(const std::string& name) const;
+  std::vector<std::string> kernel_names() const;
+
+  CudaBackend& backend_;
+  const Driver& driver_;
+  std::string name_;
+  std::map<std::string, std::string> lowered_names_;
+  CUmodule module_ = nullptr;
+};
+
+class CudaKernel : public LoadedKernel {
+ public:
+  CudaKernel(CudaBackend& owner, std::shared_ptr<const CudaModule> module, CUfunction function, std::string name);
+
+  CUfunction function() const { return function_; }
+  /// Lets a launch ask for this much dynamic shared memory: beyond 48 KB a block a kernel must be told.
+  void grant_shared(std::size_t bytes) const {
+    if (bytes > granted_shared_bytes_.load(std::memory_order_relaxed)) [[unlikely]] raise_grant(bytes);
+  }
+
+ private:
+  void raise_grant(std::size_t bytes) const;
+  int attribute(CUfunction_attribute attribute) const;
+
+  const Driver& driver_;
+  std::shared_ptr<const CudaModule> module_;
+  CUfunction function_;
+  mutable std::mutex grant_mutex_;
+  mutable std::atomic<std::size_t> granted_shared_bytes_{0};
+};
+
+}  // namespace damo::cuda_backend

@@ -1,0 +1,162 @@
+#include "runtime/cuda/nvrtc.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include <damo/error.hpp>
+
+#include "runtime/cuda/code_container.hpp"
+#include "runtime/cuda/nvrtc_library.hpp"
+#include "runtime/cuda/prelude.hpp"
+
+namespace damo::cuda_backend {
+namespace {
+
+constexpr const char* kMinimal = "-minimal";
+
+/// One nvrtcProgram, for the length of a compile.
+class Program {
+ public:
+  Program(const NvrtcLibrary& library, const std::string& source, const std::string& name) : library_(library) {
+    check(library.create_program(&program_, source.c_str(), name.c_str(), 0, nullptr, nullptr), "nvrtcCreateProgram");
+  }
+  ~Program() { library_.destroy_program(&program_); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  void add_name(const std::string& name) {
+    check(library_.add_name_expression(program_, name.c_str()), "nvrtcAddNameExpression");
+  }
+  nvrtcResult compile(const std::vector<std::string>& options) {
+    std::vector<const char*> pointers;
+    for (const std::string& option : options) pointers.push_back(option.c_str());
+    return library_.compile_program(program_, static_cast<int>(pointers.size()), pointers.data());
+  }
+  std::string log() const {
+    std::size_t size = 0;
+    check(library_.get_program_log_size(program_, &size), "nvrtcGetProgramLogSize");
+    std::string text(size, '\0');
+    check(library_.get_program_log(program_, text.data()), "nvrtcGetProgramLog");
+    while (!text.empty() && (text.back() == '\0' || text.back() == '\n')) text.pop_back();
+    return text;
+  }
+  /// The cubin, or the PTX where the options named a virtual architecture.
+  std::vector<std::byte> code() const {
+    std::size_t size = 0;
+    const bool cubin = library_.get_cubin_size(program_, &size) == NVRTC_SUCCESS && size > 0;
+    if (!cubin) check(library_.get_ptx_size(program_, &size), "nvrtcGetPTXSize");
+    std::vector<std::byte> bytes(size);
+    auto* to = reinterpret_cast<char*>(bytes.data());
+    if (cubin) check(library_.get_cubin(program_, to), "nvrtcGetCUBIN");
+    else check(library_.get_ptx(program_, to), "nvrtcGetPTX");
+    return bytes;
+  }
+  std::string lowered_name(const std::string& name) const {
+    const char* lowered = nullptr;
+    check(library_.get_lowered_name(program_, name.c_str(), &lowered), "nvrtcGetLoweredName");
+    return lowered;
+  }
+
+ private:
+  void check(nvrtcResult result, const char* call) const {
+    if (result == NVRTC_SUCCESS) return;
+    throw DeviceError(std::string(call) + " failed: " + library_.get_error_string(result));
+  }
+  const NvrtcLibrary& library_;
+  nvrtcProgram program_ = nullptr;
+};
+
+/// "sm_90" if NVRTC knows it, else the newest virtual architecture before it: "compute_90".
+std::string target(const NvrtcLibrary& library, int architecture) {
+  const auto& known = library.architectures;
+  const auto next = std::upper_bound(known.begin(), known.end(), architecture);
+  if (next == known.begin()) {
+    throw DeviceError("NVRTC " + std::to_string(library.major) + "." + std::to_string(library.minor) +
+                          " compiles no more for sm_" + std::to_string(architecture) + ", an older GPU",
+                      "install an older CUDA toolkit beside it and name its lib64 directory with DAMO_NVRTC_PATH");
+  }
+  const int best = *std::prev(next);
+  return (best == architecture ? "sm_" : "compute_") + std::to_string(best);
+}
+
+/// Where the toolkit that NVRTC belongs to keeps its headers; empty if it has none.
+std::string include_directory(const NvrtcLibrary& library) {
+  std::error_code ignored;
+  const auto file = std::filesystem::canonical(library.path, ignored);
+  for (const auto& base : {file.parent_path().parent_path(), std::filesystem::path(library.path).parent_path().parent_path()}) {
+    if (std::filesystem::exists(base / "include" / "cuda_fp16.h", ignored)) return (base / "include").string();
+  }
+  return {};
+}
+
+bool names_architecture(const std::string& flag) {
+  return flag.starts_with("-arch") || flag.starts_with("--gpu-architecture");
+}
+
+/// The prelude, then the request's text under its own name and line numbers.
+std::string full_source(const CompileRequest& request) {
+  const std::string& prelude = request.kind == SourceKind::kGenerated ? generated_prelude() : cuda_c_prelude();
+  std::string text;
+  text.reserve(prelude.size() + request.file_name.size() + request.source.size() + 16);
+  text.append(prelude).append("#line 1 \"").append(request.file_name).append("\"\n").append(request.source);
+  return text;
+}
+
+[[noreturn]] void fail(const CompileRequest& request, const NvrtcLibrary& library, nvrtcResult result, std::string log) {
+  std::string message = request.file_name + " does not compile (NVRTC " + std::to_string(library.major) + "." +
+                        std::to_string(library.minor) + ")";
+  if (result != NVRTC_ERROR_COMPILATION) message += std::string(": ") + library.get_error_string(result);
+  throw CompileError(std::move(message), std::move(log), request.source);
+}
+
+}  // namespace
+
+NvrtcCompiler::NvrtcCompiler(int architecture)
+    : architecture_(architecture),
+      stamp_("nvrtc " + nvrtc_file_stamp(find_nvrtc()) + " sm_" + std::to_string(architecture) + " " + prelude_digest()) {}
+
+std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) const {
+  std::vector<std::string> options = {"-std=c++17", "-fmad=true"};
+  if (request.kind == SourceKind::kGenerated) {
+    options.emplace_back("-default-device");
+    if (minimal_) options.emplace_back(kMinimal);
+  } else {
+    options.emplace_back("-lineinfo");
+    if (request.source.find("#include") != std::string::npos) {
+      if (const std::string directory = include_directory(nvrtc()); !directory.empty()) options.push_back("-I" + directory);
+    }
+  }
+  // The user's come last: -std and -fmad given twice count as the last.
+  options.insert(options.end(), request.flags.begin(), request.flags.end());
+  if (std::none_of(request.flags.begin(), request.flags.end(), names_architecture)) {
+    options.push_back("--gpu-architecture=" + target(nvrtc(), architecture_));
+  }
+  return options;
+}
+
+CompiledCode NvrtcCompiler::compile(const CompileRequest& request) const {
+  const NvrtcLibrary& library = nvrtc();
+  Program program(library, full_source(request), request.file_name);
+  const bool names = request.kind == SourceKind::kCudaC;
+  if (names) {
+    for (const std::string& name : request.kernels) program.add_name(name);
+  }
+  const bool minimal = minimal_;
+  const nvrtcResult result = program.compile(options(request));
+  if (result == NVRTC_ERROR_INVALID_OPTION && minimal && program.log().find("minimal") != std::string::npos) {
+    minimal_ = false;  // an NVRTC older than the option
+    return compile(request);
+  }
+  if (result != NVRTC_SUCCESS) fail(request, library, result, program.log());
+  CodeContainer container;
+  container.code = program.code();
+  for (const std::string& name : names ? request.kernels : std::vector<std::string>()) {
+    if (std::string lowered = program.lowered_name(name); lowered != name) container.lowered_names[name] = std::move(lowered);
+  }
+  return {pack(container), program.log()};
+}
+
+int NvrtcCompiler::threads() const { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+
+}  // namespace damo::cuda_backend

@@ -1,0 +1,58 @@
+#include "runtime/cuda/prelude.hpp"
+
+#include <string_view>
+
+#include "cuda_prelude_digest.hpp"
+
+namespace damo::cuda_backend {
+namespace {
+
+/// Without comment lines and "#pragma once", which warns outside of a header: fewer bytes to read at each compile.
+void append_code(std::string& to, std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end);
+    const std::size_t begin = line.find_first_not_of(" \t\n");
+    if (begin == std::string_view::npos) continue;
+    const std::string_view code = line.substr(begin);
+    if (!code.starts_with("//") && !code.starts_with("#pragma once")) to += code;
+  }
+}
+
+void append_file(std::string& to, std::string_view name) {
+  for (const PreludeFile* file = prelude_files; file->name; ++file) {
+    if (name == file->name) append_code(to, file->text);
+  }
+}
+
+std::string compose_generated() {
+  std::string text;
+  append_file(text, "core.h");
+  append_file(text, "math.h");
+  for (const PreludeFile* file = prelude_files; file->name; ++file) {
+    const std::string_view name = file->name;
+    if (name != "core.h" && name != "math.h" && name != "cuda_c.h") append_code(text, file->text);
+  }
+  return text;
+}
+
+}  // namespace
+
+const std::string& generated_prelude() {
+  static const std::string text = compose_generated();
+  return text;
+}
+
+const std::string& cuda_c_prelude() {
+  static const std::string text = [] {
+    std::string code;
+    append_file(code, "cuda_c.h");
+    return code;
+  }();
+  return text;
+}
+
+const char* prelude_digest() { return DAMO_CUDA_PRELUDE_DIGEST; }
+
+}  // namespace damo::cuda_backend

@@ -1,0 +1,11 @@
+#include "runtime/exec/cell_access.hpp"
+
+namespace damo {
+
+void Cell::resize(const Shape& shape) {
+  if (array_ && array_.shape() == shape && array_.is_unique()) return;
+  array_ = Array::empty(shape, dtype_, device_);
+  CellAccess::set_layout(*this, shape, array_.strides());
+}
+
+}  // namespace damo

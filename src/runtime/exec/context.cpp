@@ -1,0 +1,234 @@
+#include "runtime/exec/context.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/exec/cell_access.hpp"
+#include "runtime/exec/memory_plan.hpp"
+#include "runtime/exec/node_context.hpp"
+#include "runtime/kernel/cache.hpp"
+
+namespace damo {
+namespace {
+
+constexpr std::int64_t kExpectedExtent = 1024;  // stands for an unknown one when layouts are predicted
+
+/// Rethrows with the node's place in the function.
+template <class Work>
+auto blame(const Program& program, int node, Work&& work) {
+  try {
+    return work();
+  } catch (Error& error) {
+    error.add_where(program.describe(node));
+    throw;
+  }
+}
+
+}  // namespace
+
+Context::Context(Program& program, ProfileRecorder* recorder)
+    : program_(program), recorder_(recorder), stream_(program.device().backend().default_stream()), cells_(program.cells().size()) {
+  for (std::size_t i = 0; i < cells_.size(); ++i) {
+    CellAccess::prepare(cells_[i], program.cells()[i].type.dtype, program.device());
+    const int number = static_cast<int>(i);
+    if (program.cells()[i].role == CellRole::kOutput) owned_outputs_.push_back(number);
+    if (const Array& value = program.constant(number)) {
+      CellAccess::set_layout(cells_[i], value.shape(), value.strides());
+      CellAccess::set_array(cells_[i], value);
+    }
+  }
+  predict();
+  make_thunks();
+}
+
+Context::~Context() = default;
+
+/// Layouts as if every unknown extent were the same large one: what make_thunk compiles for ahead of the first call.
+void Context::predict() {
+  for (int input : program_.inputs()) {
+    Shape shape = program_.cells()[static_cast<std::size_t>(input)].type.dims;
+    std::replace(shape.begin(), shape.end(), kUnknown, kExpectedExtent);
+    CellAccess::set_layout(cell(input), shape, contiguous_strides(shape));
+  }
+  try {
+    for (std::size_t i = 0; i < program_.nodes().size(); ++i) {
+      if (!bind_node(static_cast<int>(i))) return;
+    }
+  } catch (const ShapeError&) {  // unknown extents that must differ: those nodes compile at their first call
+  }
+}
+
+void Context::make_thunks() {
+  PendingKernels pending(program_.device().backend());
+  thunks_.resize(program_.nodes().size());
+  for (std::size_t i = 0; i < thunks_.size(); ++i) {
+    const ProgramNode& node = program_.nodes()[i];
+    if (node.is_view) continue;
+    const int number = static_cast<int>(i);
+    NodeContext context(program_, number, cells_, pending);
+    blame(program_, number, [&] { thunks_[i] = node.apply.op().make_thunk(node.apply, context); });
+  }
+  pending.compile(program_);
+}
+
+std::vector<Array> Context::call(std::span<const Array> inputs) {
+  if (!take_inputs(inputs) || !bound_) bind();
+  if (sized_by_data_) run_sized_by_data();
+  else run();
+  std::vector<Array> outputs = results();
+  drop_inputs();
+  return outputs;
+}
+
+/// False if some layout is new.
+bool Context::take_inputs(std::span<const Array> inputs) {
+  bool same = true;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Cell& target = cell(program_.inputs()[i]);
+    same &= !CellAccess::set_layout(target, inputs[i].shape(), inputs[i].strides());
+    CellAccess::set_array(target, inputs[i]);
+  }
+  return same;
+}
+
+void Context::drop_inputs() {
+  for (int input : program_.inputs()) CellAccess::clear(cell(input));
+}
+
+void Context::bind() {
+  bound_ = sized_by_data_ = false;
+  for (int output : owned_outputs_) CellAccess::clear(cell(output));
+  for (std::size_t i = 0; i < program_.nodes().size() && !sized_by_data_; ++i) {
+    const int number = static_cast<int>(i);
+    sized_by_data_ = !blame(program_, number, [&] { return bind_node(number); });
+  }
+  if (!sized_by_data_) plan_memory();
+  bound_ = true;
+}
+
+/// Gives the node's outputs their layouts; false if only its thunk can.
+bool Context::bind_node(int number) {
+  const ProgramNode& node = program_.nodes()[static_cast<std::size_t>(number)];
+  if (node.is_view) {
+    bind_view(node);
+    return true;
+  }
+  std::vector<Shape> inputs;
+  for (int input : node.inputs) inputs.push_back(cell(input).shape());
+  const Shapes outputs = node.apply.op().infer_shape(node.apply, inputs);
+  if (!outputs) return false;
+  if (outputs->size() != node.outputs.size()) throw GraphError("infer_shape gave " + std::to_string(outputs->size()) + " shapes for " + std::to_string(node.outputs.size()) + " outputs");
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    CellAccess::set_layout(cell(node.outputs[i]), (*outputs)[i], contiguous_strides((*outputs)[i]));
+  }
+  return true;
+}
+
+void Context::bind_view(const ProgramNode& node) {
+  const Cell& base = cell(node.inputs[static_cast<std::size_t>(node.apply.op().view_of(0))]);
+  const Op::Layout layout = node.apply.op().view_layout(node.apply, {base.shape(), base.strides(), 0});
+  CellAccess::set_layout(cell(node.outputs[0]), layout.shape, layout.strides);
+}
+
+void Context::plan_memory() {
+  std::vector<Lifetime> lives;
+  std::vector<int> numbers;
+  for (std::size_t i = 0; i < cells_.size(); ++i) {
+    const ProgramCell& plan = program_.cells()[i];
+    if (plan.role != CellRole::kTemporary || plan.producer < 0) continue;
+    const auto bytes = static_cast<std::size_t>(cells_[i].shape().size()) * itemsize(plan.type.dtype);
+    lives.push_back({bytes, plan.producer, std::max(plan.producer, plan.last_use)});
+    numbers.push_back(static_cast<int>(i));
+  }
+  const MemoryPlan plan(lives);
+  if (plan.bytes > arena_bytes() || plan.bytes < arena_bytes() / 4) {
+    for (int number : numbers) CellAccess::clear(cell(number));
+    arena_ = Array();  // before the new one is asked for
+    arena_ = Array::empty(Shape{static_cast<std::int64_t>(plan.bytes)}, uint8, program_.device());
+  }
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    Cell& target = cell(numbers[i]);
+    const DType dtype = target.dtype();
+    const auto offset = static_cast<std::int64_t>(plan.offsets[i] / itemsize(dtype));
+    CellAccess::set_array(target, arena_.view(dtype, target.shape(), target.strides(), offset));
+  }
+}
+
+/// Last call's buffer if nobody else holds it, else a new one.
+void Context::set_output(int number) {
+  Cell& target = cell(number);
+  Array& array = CellAccess::array(target);
+  if (array && array.is_unique()) return;
+  blame(program_, program_.cells()[static_cast<std::size_t>(number)].producer, [&] { array = Array::empty(target.shape(), target.dtype(), program_.device()); });
+}
+
+void Context::look_through(const ProgramNode& node) {
+  const Cell& base = cell(node.inputs[static_cast<std::size_t>(node.apply.op().view_of(0))]);
+  const Op::Layout layout = node.apply.op().view_layout(node.apply, {base.shape(), base.strides(), 0});
+  Cell& target = cell(node.outputs[0]);
+  CellAccess::set_layout(target, layout.shape, layout.strides);
+  CellAccess::set_array(target, base.array().view(target.dtype(), layout.shape, layout.strides, layout.offset));
+}
+
+void Context::run() {
+  for (int output : owned_outputs_) set_output(output);
+  for (std::size_t i = 0; i < thunks_.size(); ++i) run_node(static_cast<int>(i));
+}
+
+void Context::run_node(int number) {
+  const auto at = static_cast<std::size_t>(number);
+  if (!thunks_[at]) {
+    look_through(program_.nodes()[at]);
+    return;
+  }
+  try {
+    if (recorder_) recorder_->begin(number);
+    thunks_[at]();
+    if (recorder_) recorder_->end(number, cells_, program_);
+  } catch (Error& error) {
+    error.add_where(program_.describe(number));
+    throw;
+  }
+}
+
+/// Shapes are known only as the nodes run: infers and allocates each node's outputs just before it.
+void Context::run_sized_by_data() {
+  for (std::size_t i = 0; i < thunks_.size(); ++i) {
+    const int number = static_cast<int>(i);
+    const ProgramNode& node = program_.nodes()[i];
+    const bool known = blame(program_, number, [&] { return bind_node(number); });
+    if (known && !node.is_view) {
+      for (int output : node.outputs) {
+        Cell& target = cell(output);
+        Array& array = CellAccess::array(target);
+        if (!array || array.shape() != target.shape() || !array.is_unique()) {
+          array = Array();
+          blame(program_, number, [&] { array = Array::empty(target.shape(), target.dtype(), program_.device()); });
+        }
+      }
+    }
+    run_node(number);
+    for (int output : node.outputs) {
+      const Array& array = cell(output).array();
+      if (!array) throw GraphError(program_.describe(number) + " left an output without value", "call Cell::resize in the thunk, or override infer_shape");
+      CellAccess::set_layout(cell(output), array.shape(), array.strides());
+    }
+  }
+}
+
+/// Outputs that would share elements with the caller's inputs or with a constant are copied.
+std::vector<Array> Context::results() {
+  std::vector<Array> outputs;
+  outputs.reserve(program_.outputs().size());
+  for (int output : program_.outputs()) {
+    int root = output;
+    while (program_.cells()[static_cast<std::size_t>(root)].role == CellRole::kView) root = program_.cells()[static_cast<std::size_t>(root)].base;
+    const CellRole role = program_.cells()[static_cast<std::size_t>(root)].role;
+    const Array& value = cell(output).array();
+    outputs.push_back(role == CellRole::kOutput ? value : value.copy());
+    if (root != output) CellAccess::clear(cell(output));  // a view that stays would count as a holder
+  }
+  return outputs;
+}
+
+}  // namespace damo

@@ -1,0 +1,58 @@
+// Context: one running copy of a Program: cells, thunks, buffers. Only one thread uses it at a time; the Executor keeps
+// as many as there were calls at once.
+//
+// A call with shapes and strides as last time compares them, patches pointers and runs the thunks: it infers nothing,
+// hashes nothing and allocates only for outputs that the caller still holds from before. Any other call first binds:
+// shapes are inferred node by node, buffers sized, temporaries placed in one arena.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <damo/thunk.hpp>
+#include "runtime/exec/profile.hpp"
+#include "runtime/exec/program.hpp"
+
+namespace damo {
+
+class Context {
+ public:
+  /// Calls every make_thunk and compiles what they asked for, together.
+  Context(Program& program, ProfileRecorder* recorder);
+  ~Context();
+
+  std::vector<Array> call(std::span<const Array> inputs);
+
+  std::size_t arena_bytes() const { return arena_ ? arena_.nbytes() : 0; }
+
+ private:
+  void predict();
+  void make_thunks();
+  bool take_inputs(std::span<const Array> inputs);
+  void bind();
+  bool bind_node(int node);
+  void bind_view(const ProgramNode& node);
+  void plan_memory();
+  void set_output(int cell);
+  void look_through(const ProgramNode& node);
+  void run();
+  void run_sized_by_data();
+  void run_node(int node);
+  std::vector<Array> results();
+  void drop_inputs();
+
+  Cell& cell(int i) { return cells_[static_cast<std::size_t>(i)]; }
+
+  Program& program_;
+  ProfileRecorder* recorder_;  // null: no profile
+  void* stream_;
+  std::vector<Cell> cells_;
+  std::vector<Thunk> thunks_;       // by node; empty for views
+  std::vector<int> owned_outputs_;  // cells of role kOutput
+  Array arena_;
+  bool bound_ = false;
+  bool sized_by_data_ = false;      // some op sizes its own cells: every call infers as it goes
+};
+
+}  // namespace damo

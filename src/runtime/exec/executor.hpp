@@ -1,0 +1,39 @@
+// Executor: runs a Program for any number of threads. Each call takes a free Context, or makes one if all are busy. A
+// Context in which a call failed is thrown away, so that the next call starts clean.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "runtime/exec/context.hpp"
+
+namespace damo {
+
+class Executor {
+ public:
+  Executor(const FunctionGraph& graph, Device device, bool profile);
+  ~Executor();
+
+  /// Checks number, dtype, shape and device of the inputs, then runs. Thread-safe.
+  std::vector<Array> call(std::span<const Array> inputs);
+  const Program& program() const { return program_; }
+  Profile profile() const;
+  /// Frees temporaries and kept outputs of contexts that are not running.
+  void free_memory();
+
+ private:
+  void check(std::span<const Array> inputs) const;
+  void check(std::size_t i, const Array& input) const;
+  std::unique_ptr<Context> acquire();
+  void release(std::unique_ptr<Context> context);
+
+  Program program_;
+  std::unique_ptr<ProfileRecorder> recorder_;
+  std::atomic<Context*> hot_ = nullptr;  // the context last used: one exchange instead of a lock
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Context>> idle_;
+};
+
+}  // namespace damo

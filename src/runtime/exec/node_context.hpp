@@ -1,0 +1,55 @@
+// NodeContext: the ThunkContext of one node. PendingKernels: what all nodes of a Function asked for, compiled together.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <damo/thunk.hpp>
+#include "runtime/backend.hpp"
+#include "runtime/exec/program.hpp"
+#include "runtime/pending_kernel.hpp"
+
+namespace damo {
+
+class PendingKernels {
+ public:
+  explicit PendingKernels(Backend& backend) : backend_(backend) {}
+  std::shared_ptr<const LoadedKernel> add(int node, CompileRequest request);
+  void add(int node, SpecKernel& kernel, const Layout& layout);
+  /// Throws the first CompileError, with the node that asked.
+  void compile(const Program& program);
+
+ private:
+  struct Item {
+    int node;
+    CompileRequest request;
+    std::shared_ptr<PendingKernel> by_name;  // of a user's source
+    SpecKernel* generated = nullptr;
+    Layout layout;
+  };
+  void finish(const Item& item, const std::shared_ptr<const LoadedModule>& module);
+  Backend& backend_;
+  std::vector<Item> items_;
+};
+
+class NodeContext final : public ThunkContext {
+ public:
+  NodeContext(Program& program, int node, std::vector<Cell>& cells, PendingKernels& pending)
+      : program_(program), node_(node), cells_(cells), pending_(pending) {}
+
+  Cell& storage(const Variable& variable) override;
+  Device device() const override { return program_.device(); }
+  Stream stream() const override { return Stream::default_of(program_.device()); }
+  Kernel compile(std::string_view source, std::string_view name, std::vector<std::string> flags) override;
+  SpecKernel& kernel(const KernelSpec& spec) override { return program_.kernel(node_, requests_++, spec); }
+  void want(SpecKernel& kernel, const Layout& layout) override { pending_.add(node_, kernel, layout); }
+
+ private:
+  Program& program_;
+  int node_;
+  int requests_ = 0;
+  std::vector<Cell>& cells_;
+  PendingKernels& pending_;
+};
+
+}  // namespace damo

@@ -1,0 +1,61 @@
+#include "runtime/exec/profile.hpp"
+
+#include <algorithm>
+
+#include "runtime/exec/program.hpp"
+
+namespace damo {
+
+ProfileRecorder::ProfileRecorder(const Program& program)
+    : stream_(Stream::default_of(program.device())), start_(program.device()), stop_(program.device()), rows_(program.nodes().size()) {}
+
+void ProfileRecorder::begin(int) { start_.record(stream_); }
+
+void ProfileRecorder::end(int node, const std::vector<Cell>& cells, const Program& program) {
+  stop_.record(stream_);
+  stop_.synchronize();
+  const ProgramNode& plan = program.nodes()[static_cast<std::size_t>(node)];
+  std::vector<int> touched = plan.inputs;
+  std::sort(touched.begin(), touched.end());
+  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+  touched.insert(touched.end(), plan.outputs.begin(), plan.outputs.end());
+  std::uint64_t bytes = 0;
+  for (int cell : touched) bytes += distinct_bytes(cells[static_cast<std::size_t>(cell)]);
+  const std::lock_guard lock(mutex_);
+  Row& row = rows_[static_cast<std::size_t>(node)];
+  ++row.calls;
+  row.milliseconds += stop_.milliseconds_since(start_);
+  row.bytes += bytes;
+}
+
+void ProfileRecorder::called(double milliseconds) {
+  const std::lock_guard lock(mutex_);
+  ++calls_;
+  total_milliseconds_ += milliseconds;
+}
+
+Profile ProfileRecorder::profile(const Program& program) const {
+  const std::lock_guard lock(mutex_);
+  Profile profile;
+  profile.device = program.device().name();
+  profile.calls = calls_;
+  profile.milliseconds = total_milliseconds_;
+  profile.copy_bytes_per_second = program.device().measure_copy();
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const ProgramNode& node = program.nodes()[i];
+    if (node.is_view) continue;
+    profile.rows.push_back({node.apply.op().name(), to_string(node.apply.where()), rows_[i].calls, rows_[i].milliseconds, rows_[i].bytes});
+  }
+  return profile;
+}
+
+std::uint64_t distinct_bytes(const Cell& cell) {
+  std::uint64_t elements = 1;
+  for (int axis = 0; axis < cell.shape().rank(); ++axis) {
+    if (cell.strides()[axis] != 0) elements *= static_cast<std::uint64_t>(cell.shape()[axis]);
+    else if (cell.shape()[axis] == 0) elements = 0;
+  }
+  return elements * itemsize(cell.dtype());
+}
+
+}  // namespace damo

@@ -1,0 +1,42 @@
+// ProfileRecorder: what each node of a Function cost, from device events. Recording waits for the device after each
+// node, so a profiled call is slower than a plain one; the times themselves are the device's.
+#pragma once
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include <damo/device.hpp>
+#include <damo/profile.hpp>
+#include <damo/thunk.hpp>
+
+namespace damo {
+
+class Program;
+
+class ProfileRecorder {
+ public:
+  ProfileRecorder(const Program& program);
+
+  void begin(int node);
+  void end(int node, const std::vector<Cell>& cells, const Program& program);
+  void called(double milliseconds);
+  Profile profile(const Program& program) const;
+
+ private:
+  struct Row {
+    std::uint64_t calls = 0;
+    double milliseconds = 0;
+    std::uint64_t bytes = 0;
+  };
+  Stream stream_;
+  Event start_, stop_;
+  mutable std::mutex mutex_;
+  std::vector<Row> rows_;
+  std::uint64_t calls_ = 0;
+  double total_milliseconds_ = 0;
+};
+
+/// Bytes that reading or writing every element of the cell once moves: repeated elements count once.
+std::uint64_t distinct_bytes(const Cell& cell);
+
+}  // namespace damo

@@ -1,0 +1,100 @@
+#include "runtime/exec/program.hpp"
+
+#include <algorithm>
+
+namespace damo {
+
+Program::Program(const FunctionGraph& graph, Device device) : device_(device) {
+  add_cells(graph);
+  add_nodes(graph);
+  find_roles();
+  kernels_.resize(nodes_.size());
+}
+
+void Program::add_cells(const FunctionGraph& graph) {
+  cell_of_.assign(static_cast<std::size_t>(graph.value_limit()), -1);
+  const auto add = [&](ValueId value) {
+    int& cell = cell_of_[static_cast<std::size_t>(value)];
+    if (cell >= 0) return cell;
+    cell = static_cast<int>(cells_.size());
+    cells_.push_back({graph.type(value), graph.name(value)});
+    constants_.emplace_back();
+    if (const ConstantPtr& constant = graph.constant(value)) {
+      cells_.back().role = CellRole::kConstant;
+      constants_.back() = Array::from_bytes(constant->bytes.data(), static_cast<std::size_t>(constant->type.dims.size()),
+                                            constant->type.dtype, constant->type.dims, device_);
+    }
+    return cell;
+  };
+  for (ValueId value : graph.inputs()) {
+    inputs_.push_back(add(value));
+    cells_.back().role = CellRole::kInput;
+  }
+  for (NodeId node : graph.nodes()) {
+    for (ValueId value : graph.inputs(node)) add(value);
+    for (ValueId value : graph.outputs(node)) add(value);
+  }
+  for (ValueId value : graph.outputs()) outputs_.push_back(add(value));
+}
+
+void Program::add_nodes(const FunctionGraph& graph) {
+  for (NodeId id : graph.toposort()) {
+    ProgramNode node{id, graph.apply(id), {}, {}};
+    const int number = static_cast<int>(nodes_.size());
+    for (ValueId value : graph.inputs(id)) node.inputs.push_back(cell_of_[static_cast<std::size_t>(value)]);
+    for (ValueId value : graph.outputs(id)) {
+      node.outputs.push_back(cell_of_[static_cast<std::size_t>(value)]);
+      cells_[static_cast<std::size_t>(node.outputs.back())].producer = number;
+    }
+    const int viewed = graph.op(id).view_of(0);
+    node.is_view = viewed >= 0;
+    if (node.is_view) {
+      ProgramCell& cell = cells_[static_cast<std::size_t>(node.outputs[0])];
+      cell.role = CellRole::kView;
+      cell.base = node.inputs[static_cast<std::size_t>(viewed)];
+    }
+    nodes_.push_back(std::move(node));
+  }
+}
+
+void Program::find_roles() {
+  const auto root = [&](int cell) {
+    while (cells_[static_cast<std::size_t>(cell)].role == CellRole::kView) cell = cells_[static_cast<std::size_t>(cell)].base;
+    return cell;
+  };
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    for (int cell : nodes_[i].inputs) {
+      int& last = cells_[static_cast<std::size_t>(root(cell))].last_use;
+      last = std::max(last, static_cast<int>(i));
+    }
+  }
+  for (int output : outputs_) {
+    ProgramCell& cell = cells_[static_cast<std::size_t>(root(output))];
+    if (cell.role == CellRole::kTemporary) cell.role = CellRole::kOutput;
+  }
+}
+
+std::string Program::describe(int number) const {
+  const ProgramNode& node = nodes_[static_cast<std::size_t>(number)];
+  const std::string line = to_string(node.apply.where());
+  return "node " + std::to_string(number + 1) + " of " + std::to_string(nodes_.size()) + ", " + node.apply.op().name() +
+         (line.empty() ? "" : " built at " + line);
+}
+
+SpecKernel& Program::kernel(int node, int request, const KernelSpec& spec) {
+  const std::lock_guard lock(mutex_);
+  auto& kernels = kernels_[static_cast<std::size_t>(node)];
+  while (static_cast<int>(kernels.size()) <= request) {
+    kernels.push_back(std::make_unique<SpecKernel>(spec, device_.backend()));
+  }
+  return *kernels[static_cast<std::size_t>(request)];
+}
+
+std::vector<const SpecKernel*> Program::kernels(int node) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<const SpecKernel*> all;
+  for (const auto& kernel : kernels_[static_cast<std::size_t>(node)]) all.push_back(kernel.get());
+  return all;
+}
+
+}  // namespace damo

@@ -1,0 +1,73 @@
+// Program: a rewritten FunctionGraph as the executor runs it: nodes in topological order, one cell a value, what each
+// cell is for and when its last reader has run. Immutable but for the kernels compiled so far; shared by all contexts.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <damo/array.hpp>
+#include <damo/graph.hpp>
+#include "runtime/kernel/spec_kernel.hpp"
+
+namespace damo {
+
+enum class CellRole : std::uint8_t {
+  kInput,
+  kConstant,
+  kOutput,     ///< leaves the function, itself or through a view: has a buffer of its own
+  kTemporary,  ///< lives in the arena from its producer to its last reader
+  kView        ///< has no memory: looks into another cell
+};
+
+struct ProgramCell {
+  TensorType type;
+  std::string name;
+  CellRole role = CellRole::kTemporary;
+  int producer = -1;   ///< node, -1 for inputs and constants
+  int last_use = -1;   ///< the last node that reads it, through views too
+  int base = -1;       ///< of a view: the cell it looks into
+};
+
+struct ProgramNode {
+  NodeId id;
+  Apply apply;
+  std::vector<int> inputs, outputs;  ///< cells
+  bool is_view = false;
+};
+
+class Program {
+ public:
+  Program(const FunctionGraph& graph, Device device);
+
+  Device device() const { return device_; }
+  const std::vector<ProgramNode>& nodes() const { return nodes_; }
+  const std::vector<ProgramCell>& cells() const { return cells_; }
+  const std::vector<int>& inputs() const { return inputs_; }
+  const std::vector<int>& outputs() const { return outputs_; }
+  /// Values of constant cells, on the device; empty for others.
+  const Array& constant(int cell) const { return constants_[static_cast<std::size_t>(cell)]; }
+  /// "node 7 of 19, tanh built at model.cpp:12".
+  std::string describe(int node) const;
+
+  /// The request-th kernel that the node asks for: the same object for every context.
+  SpecKernel& kernel(int node, int request, const KernelSpec& spec);
+  std::vector<const SpecKernel*> kernels(int node) const;
+
+ private:
+  void add_cells(const FunctionGraph& graph);
+  void add_nodes(const FunctionGraph& graph);
+  void find_roles();
+
+  Device device_;
+  std::vector<ProgramNode> nodes_;
+  std::vector<ProgramCell> cells_;
+  std::vector<Array> constants_;
+  std::vector<int> inputs_, outputs_;
+  std::vector<int> cell_of_;  // by ValueId
+  mutable std::mutex mutex_;
+  std::vector<std::vector<std::unique_ptr<SpecKernel>>> kernels_;
+};
+
+}  // namespace damo

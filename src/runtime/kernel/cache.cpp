@@ -1,0 +1,233 @@
+#include "runtime/kernel/cache.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <damo/log.hpp>
+#include <damo/version.hpp>
+
+#include "runtime/kernel/sha256.hpp"
+#include "runtime/kernel/source_dump.hpp"
+
+namespace damo {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+std::size_t hash_of(const CompileRequest& request) {
+  const std::hash<std::string_view> hash;
+  std::size_t value = hash(request.source) + static_cast<std::size_t>(request.kind);
+  for (const auto* texts : {&request.kernels, &request.flags}) {
+    for (const std::string& text : *texts) value = value * 0x9e3779b97f4a7c15u + hash(text);
+  }
+  return value;
+}
+
+/// In all that the code depends on: not the file's name.
+bool equal(const CompileRequest& a, const CompileRequest& b) {
+  return a.kind == b.kind && a.source == b.source && a.kernels == b.kernels && a.flags == b.flags;
+}
+
+std::string name_of(const CompileRequest& request) {
+  return request.kernels.empty() ? request.file_name : request.kernels.front();
+}
+
+}  // namespace
+
+/// All but request and key is guarded by the cache's mutex.
+struct KernelCache::Entry {
+  CompileRequest request;
+  std::size_t hash = 0;
+  std::string key;
+  bool is_done = false;
+  Module module;
+  std::exception_ptr error;
+};
+
+KernelCache::KernelCache(Backend& backend) : backend_(backend) {}
+KernelCache::~KernelCache() = default;
+
+KernelCache::Module KernelCache::get(const CompileRequest& request) {
+  return std::move(get(std::span(&request, 1)).front());
+}
+
+std::vector<KernelCache::Module> KernelCache::get(std::span<const CompileRequest> requests) {
+  std::vector<EntryPointer> entries(requests.size()), misses;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    bool inserted = false;
+    entries[i] = find_or_insert(requests[i], inserted);
+    if (inserted) misses.push_back(entries[i]);
+  }
+  std::erase_if(misses, [&](const EntryPointer& entry) { return load_from_disk(*entry); });
+  compile_all(misses);
+  std::vector<Module> modules(requests.size());
+  for (const EntryPointer& entry : entries) wait(*entry);
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i]->error) std::rethrow_exception(entries[i]->error);
+    modules[i] = entries[i]->module;
+  }
+  return modules;
+}
+
+KernelCache::EntryPointer KernelCache::find_or_insert(const CompileRequest& request, bool& inserted) {
+  const std::size_t hash = hash_of(request);
+  const std::lock_guard lock(mutex_);
+  const auto [first, last] = entries_.equal_range(hash);
+  for (auto at = first; at != last; ++at) {
+    if (!equal(at->second->request, request)) continue;
+    ++statistics_.memory_hits;
+    return at->second;
+  }
+  auto entry = std::make_shared<Entry>();
+  entry->request = request;
+  entry->hash = hash;
+  entries_.emplace(hash, entry);
+  inserted = true;
+  return entry;
+}
+
+void KernelCache::forget(const Entry& entry) {
+  const auto [first, last] = entries_.equal_range(entry.hash);
+  const auto found = std::find_if(first, last, [&](const auto& pair) { return pair.second.get() == &entry; });
+  if (found != last) entries_.erase(found);
+}
+
+void KernelCache::finish(Entry& entry, Module module, std::exception_ptr error) {
+  {
+    const std::lock_guard lock(mutex_);
+    entry.module = std::move(module);
+    entry.error = std::move(error);
+    entry.is_done = true;
+    if (entry.error) forget(entry);
+  }
+  finished_.notify_all();
+}
+
+void KernelCache::wait(const Entry& entry) {
+  std::unique_lock lock(mutex_);
+  finished_.wait(lock, [&] { return entry.is_done; });
+}
+
+KernelCache::Module KernelCache::load(std::span<const std::byte> bytes, const std::string& name) {
+  const auto begin = Clock::now();
+  Module module = backend_.load(bytes, name);
+  const std::lock_guard lock(mutex_);
+  statistics_.load_milliseconds += milliseconds_since(begin);
+  return module;
+}
+
+/// True if the entry is finished, by a hit or by an error that no compile would mend.
+bool KernelCache::load_from_disk(Entry& entry) {
+  try {
+    entry.key = key(entry.request);
+    dump_source(entry.request, entry.key, backend_.kind());
+    const auto begin = Clock::now();
+    const auto bytes = disk().load(entry.key);
+    if (!bytes) return false;
+    const double reading = milliseconds_since(begin);
+    Module module;
+    try {
+      module = load(*bytes, name_of(entry.request));
+    } catch (const Error& error) {
+      // Whole, yet not loadable: written by a build that stamps alike. Compiling again mends it.
+      log(LogLevel::kDebug, "kernel cache: " + entry.key + " cannot be loaded and is deleted: " + error.what());
+      disk().remove(entry.key);
+      return false;
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      ++statistics_.disk_hits;
+      statistics_.load_milliseconds += reading;
+    }
+    finish(entry, std::move(module), nullptr);
+  } catch (...) {
+    finish(entry, nullptr, std::current_exception());
+  }
+  return true;
+}
+
+void KernelCache::compile(Entry& entry) {
+  try {
+    const auto begin = Clock::now();
+    const CompiledCode code = backend_.compiler().compile(entry.request);
+    const double spent = milliseconds_since(begin);
+    {
+      const std::lock_guard lock(mutex_);
+      ++statistics_.compiles;
+      statistics_.compile_milliseconds += spent;
+    }
+    const std::string name = name_of(entry.request);
+    char figure[32];
+    std::snprintf(figure, sizeof figure, "%.1f ms", spent);
+    log(LogLevel::kDebug, backend_.name() + ": compiled '" + name + "' in " + figure + ", key " + entry.key);
+    if (!code.log.empty()) log(LogLevel::kWarning, "compiling '" + name + "': " + code.log);
+    Module module = load(code.bytes, name);
+    disk().store(entry.key, code.bytes);  // after load: what cannot be loaded is not kept
+    finish(entry, std::move(module), nullptr);
+  } catch (...) {
+    finish(entry, nullptr, std::current_exception());
+  }
+}
+
+void KernelCache::compile_all(std::span<const EntryPointer> misses) {
+  if (misses.empty()) return;
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i; (i = next++) < misses.size();) compile(*misses[i]);
+  };
+  const std::size_t useful = static_cast<std::size_t>(std::max(backend_.compiler().threads(), 1));
+  std::vector<std::jthread> helpers;
+  try {
+    while (helpers.size() + 1 < std::min(useful, misses.size())) helpers.emplace_back(work);
+  } catch (const std::system_error&) {
+    // No more threads: those that there are, and this one, do it all.
+  }
+  work();
+}
+
+DiskCache& KernelCache::disk() {
+  std::call_once(disk_opened_, [this] {
+    disk_ = std::make_unique<DiskCache>(cache_directory_of_environment(), cache_limit_of_environment());
+  });
+  return *disk_;
+}
+
+std::string KernelCache::key(const CompileRequest& request) {
+  Sha256 digest;
+  digest.update_field("damo " DAMO_VERSION).update_field(backend_.compiler().stamp());
+  digest.update_field(request.kind == SourceKind::kCudaC ? "CUDA C" : "generated").update_field(request.source);
+  for (const auto* texts : {&request.kernels, &request.flags}) {
+    digest.update_field(std::to_string(texts->size()));
+    for (const std::string& text : *texts) digest.update_field(text);
+  }
+  return digest.hex();
+}
+
+CacheStatistics KernelCache::statistics() const {
+  const std::lock_guard lock(mutex_);
+  return statistics_;
+}
+
+std::string cache_directory() {
+  return cache_limit_of_environment() == 0 ? std::string() : cache_directory_of_environment();
+}
+
+std::vector<CacheEntry> cache_entries() {
+  return DiskCache(cache_directory_of_environment(), cache_limit_of_environment()).entries();
+}
+
+void clear_cache() { DiskCache(cache_directory_of_environment(), cache_limit_of_environment()).clear(); }
+
+CacheStatistics cache_statistics(Device device) { return device.backend().cache().statistics(); }
+
+}  // namespace damo

@@ -1,0 +1,68 @@
+// KernelCache: source in, loaded code out. One a device. Three levels: kernels that this process has loaded, the disk
+// cache, the compiler. Each distinct request is compiled once, also when several threads ask for it at the same time:
+// the later ones wait. A request that fails is forgotten, so that the next one tries again.
+//
+// A hit in memory costs one hash of the source and one comparison; SHA-256 is for the disk.
+// Thread-safe. See tests/runtime/kernel/cache_test.cpp.
+#pragma once
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <damo/cache.hpp>
+
+#include "runtime/backend.hpp"
+#include "runtime/kernel/disk_cache.hpp"
+
+namespace damo {
+
+class KernelCache {
+ public:
+  using Module = std::shared_ptr<const LoadedModule>;
+
+  /// Neither the disk nor the compiler is touched before the first get().
+  explicit KernelCache(Backend& backend);
+  KernelCache(const KernelCache&) = delete;
+  KernelCache& operator=(const KernelCache&) = delete;
+  ~KernelCache();
+
+  /// Throws CompileError, DeviceError, or OptionError for an unsafe cache directory.
+  Module get(const CompileRequest& request);
+  /// As get() for each, in order; misses are compiled on up to compiler().threads() threads. All of them are finished
+  /// before the error of the first that failed is thrown.
+  std::vector<Module> get(std::span<const CompileRequest> requests);
+
+  CacheStatistics statistics() const;
+  /// Hexadecimal SHA-256 over everything that the compiled bytes depend on.
+  std::string key(const CompileRequest& request);
+
+ private:
+  struct Entry;
+  using EntryPointer = std::shared_ptr<Entry>;
+
+  EntryPointer find_or_insert(const CompileRequest& request, bool& inserted);
+  void forget(const Entry& entry);
+  void finish(Entry& entry, Module module, std::exception_ptr error);
+  void wait(const Entry& entry);
+  bool load_from_disk(Entry& entry);
+  void compile(Entry& entry);
+  void compile_all(std::span<const EntryPointer> misses);
+  Module load(std::span<const std::byte> bytes, const std::string& name);
+  DiskCache& disk();
+
+  Backend& backend_;
+  mutable std::mutex mutex_;
+  std::condition_variable finished_;
+  std::unordered_multimap<std::size_t, EntryPointer> entries_;  // by hash of the request
+  CacheStatistics statistics_;
+  std::once_flag disk_opened_;
+  std::unique_ptr<DiskCache> disk_;
+};
+
+}  // namespace damo

@@ -1,0 +1,85 @@
+#include "runtime/kernel/spec_kernel.hpp"
+
+#include <utility>
+
+#include <damo/log.hpp>
+#include "runtime/kernel/cache.hpp"
+#include "runtime/kernel/dialect.hpp"
+
+namespace damo {
+
+SpecKernel::SpecKernel(KernelSpec spec, Backend& backend) : spec_(std::move(spec)), backend_(backend) {}
+
+Layout SpecKernel::layout_of(const Geometry& geometry) const {
+  return backend_.dialect().adapt(classify(geometry, spec_.input_count()));
+}
+
+std::string SpecKernel::source(const Layout& layout) const { return backend_.dialect().emit(spec_, layout); }
+
+CompileRequest SpecKernel::request(const Layout& layout) const {
+  CompileRequest request;
+  request.source = source(layout);
+  request.file_name = "generated";
+  request.kernels = {entry_name(spec_)};
+  return request;
+}
+
+void SpecKernel::add(const Layout& layout, std::shared_ptr<const LoadedModule> module) {
+  auto variant = std::make_unique<Variant>(Variant{layout, module->kernel(entry_name(spec_))});
+  const std::lock_guard lock(mutex_);
+  variants_.push_back(std::move(variant));
+}
+
+bool SpecKernel::has(const Layout& layout) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& variant : variants_) {
+    if (variant->layout == layout) return true;
+  }
+  return false;
+}
+
+const SpecKernel::Variant* SpecKernel::find(const Layout& layout, std::int64_t count) const {
+  const std::lock_guard lock(mutex_);
+  const Variant* serving = nullptr;
+  for (const auto& variant : variants_) {
+    if (variant->layout == layout) return variant.get();
+    if (!serving && serves(variant->layout, layout, count)) serving = variant.get();
+  }
+  return serving;
+}
+
+const SpecKernel::Variant& SpecKernel::variant(const Layout& layout, std::int64_t count) {
+  if (const Variant* found = find(layout, count)) return *found;
+  log(LogLevel::kDebug, "compiling " + entry_name(spec_) + " for a new layout: " + to_string(layout));
+  add(layout, backend_.cache().get(request(layout)));
+  return *find(layout, count);
+}
+
+std::vector<const SpecKernel::Variant*> SpecKernel::variants() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<const Variant*> all;
+  for (const auto& variant : variants_) all.push_back(variant.get());
+  return all;
+}
+
+void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays) {
+  code_ = nullptr;
+  Geometry geometry(space, arrays);
+  if (geometry.count == 0) return;
+  const SpecKernel::Variant& variant = kernel_->variant(kernel_->layout_of(geometry), geometry.count);
+  geometry = with_rank(std::move(geometry), variant.layout.rank);
+  const Dialect& dialect = kernel_->backend().dialect();
+  block_ = ArgumentBlock(kernel_->spec(), variant.layout, geometry, dialect.vector_width(kernel_->spec()));
+  config_ = dialect.launch(kernel_->spec(), variant.layout, geometry);
+  check_launch(*variant.kernel, config_);
+  code_ = variant.kernel.get();
+}
+
+void BoundKernel::launch(void* stream) {
+  if (!code_) return;
+  block_.set_fast();
+  void* arguments[] = {block_.data()};
+  kernel_->backend().launch(*code_, config_, arguments, stream);
+}
+
+}  // namespace damo

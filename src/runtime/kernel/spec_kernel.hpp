@@ -1,0 +1,70 @@
+// SpecKernel: a KernelSpec on one device, with the code compiled for it so far, one module a Layout. BoundKernel: a
+// SpecKernel with the shapes and strides of one call worked out; running it patches pointers and launches.
+//
+// Binding new shapes compiles nothing as long as some compiled layout serves them. A layout that none serves is compiled
+// at that moment, with a debug log line.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "runtime/backend.hpp"
+#include "runtime/kernel/argument_block.hpp"
+#include "runtime/kernel/layout.hpp"
+#include "runtime/kernel/spec.hpp"
+
+namespace damo {
+
+class SpecKernel {
+ public:
+  SpecKernel(KernelSpec spec, Backend& backend);
+
+  const KernelSpec& spec() const { return spec_; }
+  Backend& backend() const { return backend_; }
+
+  /// The layout of these arrays as this device tells layouts apart.
+  Layout layout_of(const Geometry& geometry) const;
+  /// What compiles the layout.
+  CompileRequest request(const Layout& layout) const;
+  void add(const Layout& layout, std::shared_ptr<const LoadedModule> module);
+  bool has(const Layout& layout) const;
+
+  struct Variant {
+    Layout layout;
+    std::shared_ptr<const LoadedKernel> kernel;
+  };
+  /// Compiled code that serves the layout for count elements, compiling if there is none.
+  const Variant& variant(const Layout& layout, std::int64_t count);
+  /// Every variant, for explain().
+  std::vector<const Variant*> variants() const;
+  std::string source(const Layout& layout) const;
+
+ private:
+  const Variant* find(const Layout& layout, std::int64_t count) const;
+
+  KernelSpec spec_;
+  Backend& backend_;
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<Variant>> variants_;  // few; never removed
+};
+
+class BoundKernel {
+ public:
+  explicit BoundKernel(SpecKernel& kernel) : kernel_(&kernel) {}
+
+  /// arrays: inputs, then outputs.
+  void bind(const Shape& space, std::span<const ArrayLayout> arrays);
+  void set_pointer(int parameter, const void* address) { block_.set_pointer(parameter, address); }
+  void launch(void* stream);
+
+ private:
+  SpecKernel* kernel_;
+  const LoadedKernel* code_ = nullptr;  // null: nothing to do
+  LaunchConfig config_;
+  ArgumentBlock block_;
+};
+
+}  // namespace damo
