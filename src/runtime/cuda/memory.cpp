@@ -1,5 +1,6 @@
 // CudaBackend's memory: allocation, copies, fills.
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include <damo/error.hpp>

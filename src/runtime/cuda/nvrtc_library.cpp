@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <type_traits>
 #include <damo/error.hpp>
 
 #include "runtime/cuda/cuda_backend.hpp"
