@@ -15,7 +15,6 @@
 
 #include "runtime/cpu/cpu_module.hpp"
 #include "runtime/kernel/cache.hpp"
-#include "support/missing_dialects.hpp"
 #include "support/scratch_directory.hpp"
 
 namespace damo {
@@ -144,7 +143,7 @@ TEST_F(CpuBackendTest, TellsItsProperties) {
   EXPECT_THAT(properties.architecture, HasSubstr("x86-64 "));
   EXPECT_EQ(properties.multiprocessors, 3);
   std::ifstream info("/proc/cpuinfo");
-  const std::string text(std::istreambuf_iterator<char>(info), {});
+  const std::string text((std::istreambuf_iterator<char>(info)), {});
   EXPECT_THAT(text, HasSubstr(properties.description));
   EXPECT_EQ(properties.architecture == "x86-64 avx512", text.find(" avx512f ") != std::string::npos);
 }
