@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS damo damo_function damo_ops damo_runtime damo_graph EXPORT damoTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY include/damo DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY include/damo DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp" PATTERN "*.inc")
 if(TARGET damo_clang)
   set_target_properties(damo_clang PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)  # LLVM may live in a prefix of its own
   install(TARGETS damo_clang LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/damo)

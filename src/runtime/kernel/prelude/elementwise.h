@@ -61,11 +61,11 @@ DAMO_MATH T sign(T x) {
 // The greater of the two, NaN if either is: NumPy's maximum, not C's fmax.
 template <class T>
 DAMO_MATH T maximum(T x, T y) {
-  return (x > y) | (x != x) ? x : y;
+  return ((x > y) | (x != x)) ? x : y;
 }
 template <class T>
 DAMO_MATH T minimum(T x, T y) {
-  return (x < y) | (x != x) ? x : y;
+  return ((x < y) | (x != x)) ? x : y;
 }
 
 namespace math {
@@ -87,9 +87,9 @@ DAMO_MATH T integer_floor_div(T x, T y) {
 template <class T>
 DAMO_MATH T integer_floor_mod(T x, T y) {
   if constexpr (is_signed<T>) {
-    const T divisor = (y == T(0)) | (y == T(-1)) ? T(1) : y;  // the rest of a division by 1 is 0, as wanted
+    const T divisor = ((y == T(0)) | (y == T(-1))) ? T(1) : y;  // the rest of a division by 1 is 0, as wanted
     const T rest = T(x % divisor);
-    return (rest != T(0)) & ((rest ^ divisor) < T(0)) ? T(rest + divisor) : rest;
+    return ((rest != T(0)) & ((rest ^ divisor) < T(0))) ? T(rest + divisor) : rest;
   } else {
     const T rest = T(x % (y == T(0) ? T(1) : y));
     return y == T(0) ? T(0) : rest;
@@ -116,7 +116,7 @@ DAMO_MATH T floor_div(T x, T y) {
   if constexpr (math::is_floating<T>) {
     const T rest = fmod(x, y), plain = x / y;
     const T whole = (x - rest) / y;  // an integer but for rounding
-    const T moved = (rest != T(0)) & ((rest < T(0)) != (y < T(0))) ? whole - T(1) : whole;
+    const T moved = ((rest != T(0)) & ((rest < T(0)) != (y < T(0)))) ? whole - T(1) : whole;
     const T floored = floor(moved);
     const T near = moved - floored > T(0.5) ? floored + T(1) : floored;
     return y == T(0) ? plain : moved == T(0) ? copysign(T(0), plain) : near;
@@ -131,13 +131,13 @@ DAMO_MATH T int_pow(T x, T y) {
   using Word = math::WordOf<T>;
   Word result = 1, base = Word(x), power = Word(y);
   for (unsigned bit = 0; bit < 8 * sizeof(T); ++bit) {
-    result *= power & 1u ? base : Word(1);
+    result *= (power & 1u) ? base : Word(1);
     base *= base;
     power >>= 1;
   }
   if constexpr (math::is_signed<T>) {
-    const T unit = y & T(1) ? x : T(1);
-    const T cut = (x == T(1)) | (x == T(-1)) ? unit : T(0);
+    const T unit = (y & T(1)) ? x : T(1);
+    const T cut = ((x == T(1)) | (x == T(-1))) ? unit : T(0);
     return y < T(0) ? cut : T(result);
   } else {
     return T(result);

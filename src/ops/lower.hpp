@@ -1,0 +1,18 @@
+// lower: elementwise nodes -> KernelSpec. Names no target.
+#pragma once
+#include <damo/graph.hpp>
+#include "ops/elementwise_op.hpp"
+#include "runtime/kernel/spec.hpp"
+
+namespace damo {
+
+/// Of one node: its inputs are array parameters, scalar constants literals.
+KernelSpec lower(const ElementwiseOp& op, const Apply& node);
+
+/// Of a graph of ElementwiseOps: its inputs are the kernel's, its outputs the stores; scalar constants become literals.
+KernelSpec lower(const FunctionGraph& graph);
+
+/// For each parameter of the spec that lower made of this node, which of the node's inputs it is.
+std::vector<int> array_inputs(const Apply& node);
+
+}  // namespace damo
