@@ -67,14 +67,16 @@ std::vector<KernelCache::Module> KernelCache::get(std::span<const CompileRequest
     entries[i] = find_or_insert(requests[i], inserted);
     if (inserted) misses.push_back(entries[i]);
   }
+  const std::vector<EntryPointer> own = misses;
   std::erase_if(misses, [&](const EntryPointer& entry) { return load_from_disk(*entry); });
   compile_all(misses);
   std::vector<Module> modules(requests.size());
-  for (const EntryPointer& entry : entries) wait(*entry);
-  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < entries.size(); ++i) modules[i] = wait(*entries[i]);
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i]->error) std::rethrow_exception(entries[i]->error);
-    modules[i] = entries[i]->module;
+    if (modules[i]) continue;
+    if (std::find(own.begin(), own.end(), entries[i]) != own.end()) std::rethrow_exception(entries[i]->error);
+    // Another thread's request failed. Its error is that thread's to add to: this one gets its own by trying again.
+    modules[i] = get(requests[i]);
   }
   return modules;
 }
@@ -113,9 +115,10 @@ void KernelCache::finish(Entry& entry, Module module, std::exception_ptr error) 
   finished_.notify_all();
 }
 
-void KernelCache::wait(const Entry& entry) {
+KernelCache::Module KernelCache::wait(const Entry& entry) {
   std::unique_lock lock(mutex_);
   finished_.wait(lock, [&] { return entry.is_done; });
+  return entry.module;
 }
 
 KernelCache::Module KernelCache::load(std::span<const std::byte> bytes, const std::string& name) {

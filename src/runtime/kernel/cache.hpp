@@ -49,7 +49,8 @@ class KernelCache {
   EntryPointer find_or_insert(const CompileRequest& request, bool& inserted);
   void forget(const Entry& entry);
   void finish(Entry& entry, Module module, std::exception_ptr error);
-  void wait(const Entry& entry);
+  /// Null if it failed.
+  Module wait(const Entry& entry);
   bool load_from_disk(Entry& entry);
   void compile(Entry& entry);
   void compile_all(std::span<const EntryPointer> misses);

@@ -118,11 +118,12 @@ TEST_F(KernelCacheTest, GivesTheErrorToEveryThreadThatWaits) {
   {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 4; ++i) {
-      threads.emplace_back([&] {
+      threads.emplace_back([&, i] {
         try {
           backend_.cache().get({.source = "wrong"});
-        } catch (const CompileError&) {
-          ++caught;
+        } catch (CompileError& error) {
+          error.add_where("thread " + std::to_string(i));  // each has an error of its own
+          caught += error.parts().where == "thread " + std::to_string(i);
         }
       });
     }
