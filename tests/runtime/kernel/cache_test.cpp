@@ -208,7 +208,9 @@ TEST_F(KernelCacheTest, TakesLittleTimeForAHit) {
   for (int i = 0; i < kTimes; ++i) backend_.cache().get(request);
   const double each = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count() / kTimes;
   std::printf("[ figure ] a hit in memory, source of 4 KB: %.2f us\n", each);
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
   EXPECT_LT(each, 20.0);  // about 1 us; loose for debug builds and busy machines
+#endif
 }
 
 }  // namespace
