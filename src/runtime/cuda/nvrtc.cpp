@@ -94,12 +94,13 @@ bool names_architecture(const std::string& flag) {
   return flag.starts_with("-arch") || flag.starts_with("--gpu-architecture");
 }
 
-/// The prelude, then the request's text under its own name and line numbers.
+/// The prelude, then the request's text under its own name and line numbers. Generated text stands inside namespace
+/// damo: there damo::tanh hides CUDA's ::tanh, which "using namespace damo" would make ambiguous.
 std::string full_source(const CompileRequest& request) {
-  const std::string& prelude = request.kind == SourceKind::kGenerated ? generated_prelude() : cuda_c_prelude();
-  std::string text;
-  text.reserve(prelude.size() + request.file_name.size() + request.source.size() + 16);
-  text.append(prelude).append("#line 1 \"").append(request.file_name).append("\"\n").append(request.source);
+  const bool generated = request.kind == SourceKind::kGenerated;
+  std::string text = generated ? generated_prelude() + "namespace damo {\n" : cuda_c_prelude();
+  text.append("#line 1 \"").append(request.file_name).append("\"\n").append(request.source);
+  if (generated) text += "\n}\n";
   return text;
 }
 
