@@ -43,7 +43,7 @@ TEST(CudaDialect, PrintsWhatNvrtcCompiles) {
   const NvrtcCompiler compiler(90);
   for (const DType dtype : {bool_, int8, uint64, float16, bfloat16, float32, float64}) {
     for (const Layout& layout : kLayouts) {
-      const std::string text = cuda_dialect().emit(product(dtype), cuda_dialect().adapt(layout));
+      const std::string text = cuda_dialect().emit(product(dtype), cuda_dialect().adapt(product(dtype), layout));
       try {
         EXPECT_EQ(compiler.compile({text, SourceKind::kGenerated, "product.cu"}).log, "") << text;
       } catch (const CompileError& error) {
