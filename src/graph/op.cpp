@@ -1,5 +1,7 @@
 #include <damo/op.hpp>
 
+#include <algorithm>
+#include <bit>
 #include <typeindex>
 #include <typeinfo>
 
@@ -17,6 +19,15 @@ struct PropPrinter {
     return text + "]";
   }
 };
+
+/// Numbers by their bits: 0.0 and -0.0 are different parameters, and a NaN is the same as itself.
+bool is_same(const Props& a, const Props& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& left, const auto& right) {
+    const double *x = std::get_if<double>(&left.second), *y = std::get_if<double>(&right.second);
+    if (!x || !y) return left == right;
+    return left.first == right.first && std::bit_cast<std::uint64_t>(*x) == std::bit_cast<std::uint64_t>(*y);
+  });
+}
 
 std::size_t mix(std::size_t hash, std::size_t more) { return hash * 1099511628211u ^ (more + (hash >> 29)); }
 
@@ -57,7 +68,7 @@ Op::Layout Op::view_layout(const Apply&, const Layout&) const {
 }
 
 bool Op::equals(const Op& other) const {
-  return this == &other || (typeid(*this) == typeid(other) && props() == other.props());
+  return this == &other || (typeid(*this) == typeid(other) && is_same(props(), other.props()));
 }
 
 std::size_t Op::hash() const {
