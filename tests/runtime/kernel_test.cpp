@@ -7,7 +7,6 @@
 
 #include "runtime/pending_kernel.hpp"
 #include "support/counting_backend.hpp"
-#include "support/missing_dialects.hpp"
 
 namespace damo {
 namespace {

@@ -15,7 +15,6 @@
 
 #include "runtime/cpu/cpu_module.hpp"
 #include "runtime/kernel/cache.hpp"
-#include "support/missing_dialects.hpp"
 #include "support/scratch_directory.hpp"
 
 namespace damo {

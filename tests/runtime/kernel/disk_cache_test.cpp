@@ -13,7 +13,6 @@
 #include <damo/error.hpp>
 #include <damo/log.hpp>
 
-#include "support/missing_dialects.hpp"
 #include "support/scratch_directory.hpp"
 
 namespace damo {
