@@ -15,6 +15,7 @@
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/options.hpp>
+#include <damo/print.hpp>
 #include <damo/profile.hpp>
 #include <damo/rewrite.hpp>
 #include <damo/shape.hpp>
