@@ -20,6 +20,8 @@ struct PropPrinter {
   }
 };
 
+std::string were_given(int count) { return std::to_string(count) + (count == 1 ? " was given" : " were given"); }
+
 /// Numbers by their bits: 0.0 and -0.0 are different parameters, and a NaN is the same as itself.
 bool is_same(const Props& a, const Props& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& left, const auto& right) {
@@ -41,13 +43,13 @@ std::string to_string(const Props& props) {
 
 const Variable& Inputs::at(int i) const {
   if (i < 0 || i >= size()) {
-    throw GraphError("input " + std::to_string(i) + " is missing: " + std::to_string(size()) + " were given");
+    throw GraphError("input " + std::to_string(i) + " is missing: " + were_given(size()));
   }
   return variables_[static_cast<std::size_t>(i)];
 }
 
 void Inputs::require_count(int n) const {
-  if (size() != n) throw GraphError("takes " + std::to_string(n) + " inputs, " + std::to_string(size()) + " were given");
+  if (size() != n) throw GraphError("takes " + std::to_string(n) + (n == 1 ? " input, " : " inputs, ") + were_given(size()));
 }
 
 Shapes Op::infer_shape(const Apply& node, std::span<const Shape>) const {
@@ -101,7 +103,7 @@ void require_dtype(const Variable& variable, DType dtype) {
 
 void require_rank(const Variable& variable, int rank) {
   if (variable.rank() == rank) return;
-  throw ShapeError(describe(variable) + " must have " + std::to_string(rank) + " axes, it has " + std::to_string(variable.rank()));
+  throw ShapeError(describe(variable) + " must have " + std::to_string(rank) + (rank == 1 ? " axis" : " axes") + ", it has " + std::to_string(variable.rank()));
 }
 
 }  // namespace damo
