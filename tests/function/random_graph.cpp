@@ -40,6 +40,7 @@ Element less(Element a, Element b) {
   return truth(a.value < b.value);
 }
 Element cast_element(DType from, DType to, Element x) {
+  if (!std::isfinite(x.error)) return x;
   if (to == bool_) return is_floating(from) && std::fabs(x.value) <= x.error ? Element{0, x.error > 0 ? kUnknownError : 0} : truth(x.value != 0);
   if (is_floating(to) || !is_floating(from)) return x;
   const bool open = std::trunc(x.value - x.error) != std::trunc(x.value + x.error) || std::fabs(x.value) > 100 || (x.value < 0 && !is_signed(to));
