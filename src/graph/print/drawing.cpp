@@ -103,7 +103,7 @@ int DrawingBuilder::add_item(ItemKind kind, std::vector<DrawingText> text, std::
 
 int DrawingBuilder::add_leaf(ItemKind kind, const std::string& text, std::string tooltip) {
   const std::string shown = shortened(text, kTextLimit);
-  return add_item(kind, {{shown}}, std::move(tooltip), static_cast<double>(shown.size()) * kCharacterWidth + 22, kBoxHeight);
+  return add_item(kind, {{shown}}, std::move(tooltip), static_cast<double>(count_characters(shown)) * kCharacterWidth + 22, kBoxHeight);
 }
 
 /// Inputs that a drawn node reads; all of an inner graph's, as ports.
@@ -221,7 +221,7 @@ void DrawingBuilder::add_op(NodeId node) {
     text.push_back({")"});
   }
   double width = 18, labels = 0;
-  for (const DrawingText& piece : text) width += static_cast<double>(piece.text.size()) * kCharacterWidth;
+  for (const DrawingText& piece : text) width += static_cast<double>(count_characters(piece.text)) * kCharacterWidth;
   for (ValueId output : outputs) labels = std::max(labels, label_width(output) + 8);
   const double step = is_inner_ ? 12 : labels;
   if (!is_inner_ || outputs.size() > 1) width = std::max(width, step * static_cast<double>(outputs.size()));

@@ -42,6 +42,10 @@ std::string shortened(std::string text, std::size_t limit) {
   return text.substr(0, end) + "…";
 }
 
+std::size_t count_characters(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
 std::string escape_xml(std::string_view text) {
   std::string escaped;
   for (const char c : text) {

@@ -32,6 +32,7 @@ class LayeredLayout {
   void place(std::size_t row, int sides);
   LayoutSize set_rows(double layer_gap);
   void set_paths();
+  bool is_bend(int node) const { return static_cast<std::size_t>(node) >= boxes_.size(); }
   LayoutBox& box(int node) { return nodes_[static_cast<std::size_t>(node)]; }
 
   std::vector<LayoutBox>& boxes_;
@@ -171,8 +172,9 @@ void LayeredLayout::place(std::size_t row, int sides) {
     const auto look = [&](const std::vector<int>& links, bool up) {
       for (int link : links) {
         const Link& l = links_[static_cast<std::size_t>(link)];
-        wanted += up ? box(l.upper).x + l.upper_offset - l.lower_offset : box(l.lower).x + l.lower_offset - l.upper_offset;
-        weight += 1;
+        const double pull = is_bend(l.upper) && is_bend(l.lower) ? 8 : is_bend(l.upper) || is_bend(l.lower) ? 2 : 1;
+        wanted += pull * (up ? box(l.upper).x + l.upper_offset - l.lower_offset : box(l.lower).x + l.lower_offset - l.upper_offset);
+        weight += pull;
       }
     };
     if (sides & 1) look(up_[static_cast<std::size_t>(node)], true);
@@ -214,14 +216,17 @@ LayoutSize LayeredLayout::set_rows(double layer_gap) {
 }
 
 void LayeredLayout::set_paths() {
+  std::vector<bool> is_drawn(nodes_.size(), false);
   for (std::size_t i = 0; i < edges_.size(); ++i) {
     LayoutEdge& edge = edges_[i];
     const LayoutBox &from = box(edge.from), &to = box(edge.to);
     edge.path = {{from.x + edge.from_offset, from.y + from.height}};
     for (int bend : bends_[i]) {
       const auto layer = static_cast<std::size_t>(box(bend).layer);
-      edge.path.push_back({box(bend).x, row_top_[layer]});
-      edge.path.push_back({box(bend).x, row_top_[layer] + row_height_[layer]});
+      const LayoutPoint above{box(bend).x, row_top_[layer]}, below{box(bend).x, above.y + row_height_[layer]};
+      if (is_drawn[static_cast<std::size_t>(bend)]) edge.path = {below};
+      else edge.path.insert(edge.path.end(), {above, below});
+      is_drawn[static_cast<std::size_t>(bend)] = true;
     }
     edge.path.push_back({to.x + edge.to_offset, to.y});
   }
@@ -231,11 +236,11 @@ LayoutSize LayeredLayout::run(double layer_gap) {
   order_rows();
   for (std::size_t row = 0; row < rows_.size(); ++row) place(row, 1);
   for (int sweep = 0; sweep < kPlaceSweeps; ++sweep) {
-    const int sides = sweep + 6 < kPlaceSweeps ? (sweep % 2 == 0 ? 2 : 1) : 3;
-    if (sweep % 2 == 0) {
-      for (std::size_t row = rows_.size(); row-- > 0;) place(row, sides);
+    const bool up = sweep % 2 == 0, both = sweep < kPlaceSweeps / 2;  // one side at the end: chains come out straight
+    if (up) {
+      for (std::size_t row = rows_.size(); row-- > 0;) place(row, both ? 3 : 2);
     } else {
-      for (std::size_t row = 0; row < rows_.size(); ++row) place(row, sides);
+      for (std::size_t row = 0; row < rows_.size(); ++row) place(row, both ? 3 : 1);
     }
   }
   const LayoutSize size = set_rows(layer_gap);
