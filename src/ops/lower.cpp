@@ -20,6 +20,20 @@ std::string name_of(const std::vector<Step>& steps) {
   return name;
 }
 
+/// For each node whether the value needs it. Nodes are numbered inputs first.
+std::vector<bool> needed_by(const FunctionGraph& graph, ValueId value) {
+  std::vector<bool> needed(static_cast<std::size_t>(graph.node_limit()), false);
+  const auto need = [&](ValueId input) {
+    if (graph.owner(input) != NodeId::kNone) needed[static_cast<std::size_t>(graph.owner(input))] = true;
+  };
+  need(value);
+  for (std::size_t i = needed.size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    for (ValueId input : graph.inputs(static_cast<NodeId>(i))) need(input);
+  }
+  return needed;
+}
+
 }  // namespace
 
 std::vector<int> array_inputs(const Apply& node) {
@@ -80,6 +94,36 @@ KernelSpec lower(const FunctionGraph& graph) {
   }
   spec.name = name_of(spec.stages[0].steps);
   return spec;
+}
+
+OutputSpec lower_output(const FunctionGraph& graph, int output) {
+  const ValueId value = graph.outputs()[static_cast<std::size_t>(output)];
+  const std::vector<bool> needed = needed_by(graph, value);
+  OutputSpec part;
+  FunctionGraph alone;
+  std::unordered_map<ValueId, ValueId> copy;
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+    const ValueId input = graph.inputs()[i];
+    const auto uses = graph.uses(input);
+    const bool is_read = std::any_of(uses.begin(), uses.end(), [&](const Use& use) { return use.node != NodeId::kNone && needed[static_cast<std::size_t>(use.node)]; });
+    if (!is_read) continue;
+    part.inputs.push_back(static_cast<int>(i));
+    copy.emplace(input, alone.add_input(graph.type(input)));
+  }
+  for (NodeId node : graph.nodes()) {
+    if (!needed[static_cast<std::size_t>(node)]) continue;
+    std::vector<ValueId> inputs;
+    for (ValueId input : graph.inputs(node)) {
+      if (!copy.contains(input)) copy.emplace(input, alone.add_constant(graph.constant(input)));
+      inputs.push_back(copy.at(input));
+    }
+    const ValueId result = graph.outputs(node)[0];
+    const TensorType types[] = {graph.type(result)};
+    copy.emplace(result, alone.outputs(alone.add(graph.op_ptr(node), inputs, types, graph.where(node)))[0]);
+  }
+  alone.add_output(copy.at(value));
+  part.spec = lower(alone);
+  return part;
 }
 
 }  // namespace damo

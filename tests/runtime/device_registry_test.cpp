@@ -46,7 +46,8 @@ TEST(DeviceRegistry, MakesADeviceOnceForAllThreads) {
 TEST(DeviceRegistry, NamesTheDevicesThereAreForAnUnknownName) {
   for (const char* name : {"gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:0x", "CPU", ""}) {
     const std::string message = message_of(name);
-    EXPECT_THAT(message, HasSubstr("no device '" + std::string(name) + "': the name is not known; there are: ")) << name;
+    EXPECT_THAT(message, HasSubstr("no device '" + std::string(name) + "': the name is not known; there are: "))
+        << name;
     EXPECT_THAT(message, HasSubstr("null\n  names are cpu, cuda, cuda:1 and null"));
   }
 }
@@ -78,7 +79,8 @@ TEST(DeviceRegistry, TakesTheDefaultFromTheEnvironment) {
   EXPECT_EQ(in_child([] {
               const Environment chosen("DAMO_DEVICE", "null");
               return Device().name() == "null" ? 0 : 1;
-            }), 0);
+            }),
+            0);
 }
 
 TEST(DeviceRegistry, SaysWhereAWrongDefaultComesFrom) {
@@ -88,10 +90,13 @@ TEST(DeviceRegistry, SaysWhereAWrongDefaultComesFrom) {
                 Device device;
               } catch (const DeviceError& error) {
                 return std::string(error.what()).find("no device 'tpu'") == 0 &&
-                               error.parts().where == "DAMO_DEVICE is 'tpu'" ? 0 : 2;
+                               error.parts().where == "DAMO_DEVICE is 'tpu'"
+                           ? 0
+                           : 2;
               }
               return 1;
-            }), 0);
+            }),
+            0);
 }
 
 TEST(DeviceRegistry, UsesTheCpuWithOneLineWhereThereIsNoGpuOnCpu) {
@@ -104,7 +109,8 @@ TEST(DeviceRegistry, UsesTheCpuWithOneLineWhereThereIsNoGpuOnCpu) {
               if (Device().name() != "cpu" || Device().name() != "cpu") return 1;
               if (lines.size() != 1) return 2;
               return lines[0].starts_with("no GPU: ") && lines[0].ends_with("; using the CPU") ? 0 : 3;
-            }), 0);
+            }),
+            0);
 }
 
 }  // namespace

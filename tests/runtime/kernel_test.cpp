@@ -7,7 +7,6 @@
 
 #include "runtime/pending_kernel.hpp"
 #include "support/counting_backend.hpp"
-#include "support/missing_dialects.hpp"
 
 namespace damo {
 namespace {
@@ -82,14 +81,20 @@ TEST_F(KernelTest, LaunchesBlocksOf512ForACount) {
 }
 
 TEST_F(KernelTest, RefusesAWrongNumberOfArguments) {
-  EXPECT_EQ(message_of([&] { kernel({8, 4}).launch({}, 1); }),
-            "launch of 'scale': 1 arguments are given, the kernel has 2 parameters\n  give one argument a parameter, in order");
+  EXPECT_EQ(message_of([&] {
+              kernel({8, 4}).launch({}, 1);
+            }),
+            "launch of 'scale': 1 arguments are given, the kernel has 2 parameters\n  give one argument a parameter, "
+            "in order");
 }
 
 TEST_F(KernelTest, NamesTheArgumentOfTheWrongSize) {
-  EXPECT_EQ(message_of([&] { kernel({4, 4}).launch({}, 1.0f, 2.0); }),
-            "launch of 'scale': argument 2 of 2 has 8 bytes, the kernel's parameter has 4\n"
-            "  pass a value of the parameter's own type: std::int32_t for int, float for float, an Array for a pointer");
+  EXPECT_EQ(
+      message_of([&] {
+        kernel({4, 4}).launch({}, 1.0f, 2.0);
+      }),
+      "launch of 'scale': argument 2 of 2 has 8 bytes, the kernel's parameter has 4\n"
+      "  pass a value of the parameter's own type: std::int32_t for int, float for float, an Array for a pointer");
   EXPECT_THROW(kernel({4, 4}).launch({}, 1.0f, 2.0), TypeError);
 }
 
@@ -102,13 +107,16 @@ TEST_F(KernelTest, NamesTheLimitThatALaunchBreaks) {
   EXPECT_EQ(launch_message({.grid = {1, 65536}}),
             "launch of 'scale': grid of 65536 along y: counting allows 65535\n"
             "  let each thread take several elements, with a grid-stride loop");
-  EXPECT_EQ(launch_message({.grid = {0}}),
-            "launch of 'scale': grid of 0 along x: an extent is at least 1\n  launch nothing where there is nothing to do");
+  EXPECT_EQ(
+      launch_message({.grid = {0}}),
+      "launch of 'scale': grid of 0 along x: an extent is at least 1\n  launch nothing where there is nothing to do");
   EXPECT_THAT(launch_message({.block = {4, -1}}), ::testing::HasSubstr("block of -1 along y"));
   EXPECT_THAT(launch_message({.grid = {std::int64_t{1} << 32}}), ::testing::HasSubstr("grid of 4294967296 along x"));
-  EXPECT_EQ(launch_message({.shared_bytes = 50000}),
-            "launch of 'scale': shared memory of 50000 bytes and 0 in the kernel's text: counting allows 49152 a block");
-  EXPECT_EQ(launch_message({.grid = {2147483647, 65535, 65535}, .block = {32, 32}, .shared_bytes = 49152}), "nothing thrown");
+  EXPECT_EQ(
+      launch_message({.shared_bytes = 50000}),
+      "launch of 'scale': shared memory of 50000 bytes and 0 in the kernel's text: counting allows 49152 a block");
+  EXPECT_EQ(launch_message({.grid = {2147483647, 65535, 65535}, .block = {32, 32}, .shared_bytes = 49152}),
+            "nothing thrown");
 }
 
 TEST_F(KernelTest, NamesTheKernelsOwnLimitOfThreads) {

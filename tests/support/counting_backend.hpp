@@ -26,7 +26,8 @@ class CountingCompiler final : public Compiler {
   CompiledCode compile(const CompileRequest& request) const override {
     ++compiles;
     const int now = ++running;
-    for (int most = most_running; most < now && !most_running.compare_exchange_weak(most, now);) {}
+    for (int most = most_running; most < now && !most_running.compare_exchange_weak(most, now);) {
+    }
     std::this_thread::sleep_for(delay);
     --running;
     if (request.source.find("wrong") != std::string::npos) {
@@ -41,7 +42,8 @@ class CountingCompiler final : public Compiler {
 /// What it was loaded from, for the test to read.
 class TextModule final : public LoadedModule {
  public:
-  explicit TextModule(std::span<const std::byte> bytes) : text(reinterpret_cast<const char*>(bytes.data()), bytes.size()) {}
+  explicit TextModule(std::span<const std::byte> bytes)
+      : text(reinterpret_cast<const char*>(bytes.data()), bytes.size()) {}
   std::shared_ptr<const LoadedKernel> kernel(const std::string&) const override { return nullptr; }
   std::pair<void*, std::size_t> global(const std::string&) const override { return {nullptr, 0}; }
   const std::string text;

@@ -103,7 +103,8 @@ void CpuBackend::launch(const LoadedKernel& loaded, const LaunchConfig& config, 
   }
   frame.shared_bytes = static_cast<std::uint32_t>(config.shared_bytes);
   if (!cpu_backend::fits_index_range(frame)) refuse_grid(kernel, config);
-  const std::int64_t blocks_per_task = kernel.is_cuda_c ? std::max<std::int64_t>(kThreadsPerTask / config.block.count(), 1) : 1;
+  const std::int64_t blocks_per_task =
+      kernel.is_cuda_c ? std::max<std::int64_t>(kThreadsPerTask / config.block.count(), 1) : 1;
   workers_.run(kernel.entry, arguments, frame, config.grid.count(), blocks_per_task,
                kernel.static_shared_bytes + config.shared_bytes);
 }

@@ -32,6 +32,7 @@ Context::Context(Program& program, ProfileRecorder* recorder)
     CellAccess::prepare(cells_[i], program.cells()[i].type.dtype, program.device());
     const int number = static_cast<int>(i);
     if (program.cells()[i].role == CellRole::kOutput) owned_outputs_.push_back(number);
+    if (program.cells()[i].role == CellRole::kView) views_.push_back(number);
     if (const Array& value = program.constant(number)) {
       CellAccess::set_layout(cells_[i], value.shape(), value.strides());
       CellAccess::set_array(cells_[i], value);
@@ -50,11 +51,18 @@ void Context::predict() {
     std::replace(shape.begin(), shape.end(), kUnknown, kExpectedExtent);
     CellAccess::set_layout(cell(input), shape, contiguous_strides(shape));
   }
+  for (std::size_t i = 0; i < program_.nodes().size(); ++i) predict_node(static_cast<int>(i));
+}
+
+void Context::predict_node(int number) {
   try {
-    for (std::size_t i = 0; i < program_.nodes().size(); ++i) {
-      if (!bind_node(static_cast<int>(i))) return;
-    }
-  } catch (const ShapeError&) {  // unknown extents that must differ: those nodes compile at their first call
+    if (bind_node(number)) return;
+  } catch (const ShapeError&) {  // unknown extents that must differ: such a node compiles at its first call
+  }
+  for (int output : program_.nodes()[static_cast<std::size_t>(number)].outputs) {
+    Shape shape = program_.cells()[static_cast<std::size_t>(output)].type.dims;
+    std::replace(shape.begin(), shape.end(), kUnknown, kExpectedExtent);
+    CellAccess::set_layout(cell(output), shape, contiguous_strides(shape));
   }
 }
 
@@ -76,6 +84,7 @@ std::vector<Array> Context::call(std::span<const Array> inputs) {
   if (sized_by_data_) run_sized_by_data();
   else run();
   std::vector<Array> outputs = results();
+  drop_views();
   drop_inputs();
   return outputs;
 }
@@ -89,6 +98,11 @@ bool Context::take_inputs(std::span<const Array> inputs) {
     CellAccess::set_array(target, inputs[i]);
   }
   return same;
+}
+
+/// A view that stays would hold the caller's input, or count as a holder of an output.
+void Context::drop_views() {
+  for (int view : views_) CellAccess::clear(cell(view));
 }
 
 void Context::drop_inputs() {
@@ -141,10 +155,13 @@ void Context::plan_memory() {
     numbers.push_back(static_cast<int>(i));
   }
   const MemoryPlan plan(lives);
-  if (plan.bytes > arena_bytes() || plan.bytes < arena_bytes() / 4) {
+  if (!arena_ || plan.bytes > arena_bytes() || plan.bytes < arena_bytes() / 4) {
     for (int number : numbers) CellAccess::clear(cell(number));
     arena_ = Array();  // before the new one is asked for
-    arena_ = Array::empty(Shape{static_cast<std::int64_t>(plan.bytes)}, uint8, program_.device());
+    const auto largest = std::max_element(lives.begin(), lives.end(), [](const Lifetime& a, const Lifetime& b) { return a.bytes < b.bytes; });
+    const auto allocate = [&] { arena_ = Array::empty(Shape{static_cast<std::int64_t>(plan.bytes)}, uint8, program_.device()); };
+    if (largest == lives.end()) allocate();
+    else blame(program_, largest->first, allocate);
   }
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     Cell& target = cell(numbers[i]);
@@ -226,7 +243,6 @@ std::vector<Array> Context::results() {
     const CellRole role = program_.cells()[static_cast<std::size_t>(root)].role;
     const Array& value = cell(output).array();
     outputs.push_back(role == CellRole::kOutput ? value : value.copy());
-    if (root != output) CellAccess::clear(cell(output));  // a view that stays would count as a holder
   }
   return outputs;
 }

@@ -15,7 +15,6 @@
 
 #include "runtime/cpu/cpu_module.hpp"
 #include "runtime/kernel/cache.hpp"
-#include "support/missing_dialects.hpp"
 #include "support/scratch_directory.hpp"
 
 namespace damo {
@@ -32,7 +31,8 @@ extern "C" void doubling(void* const* arguments, const LaunchFrame* frame, i64 f
   const f32* __restrict x = *(const f32* const*)arguments[0];
   f32* __restrict y = *(f32* const*)arguments[1];
   const i64 n = *(const i64*)arguments[2];
-  for (i64 i = first * 1000; i < last * 1000 && i < n; ++i) y[i] = x[i] * )" + factor + ";\n}\n";
+  for (i64 i = first * 1000; i < last * 1000 && i < n; ++i) y[i] = x[i] * )" +
+         factor + ";\n}\n";
 }
 
 const std::string kCudaSource = R"(extern "C" __global__ void scale(const float* x, float* y, float factor, int n) {
@@ -88,11 +88,13 @@ TEST_F(CpuBackendTest, RunsACudaKernelOverAllThreads) {
 
 TEST_F(CpuBackendTest, KnowsTheParametersOfACudaKernel) {
   const std::vector<float> x(4);
-  EXPECT_EQ(message_of<TypeError>([&] { cuda("scale").launch({}, x.data(), x.data(), 3.0, 4); }),
-            "launch of 'scale': argument 3 of 4 has 8 bytes, the kernel's parameter has 4\n"
-            "  pass a value of the parameter's own type: std::int32_t for int, float for float, an Array for a pointer");
+  EXPECT_EQ(
+      message_of<TypeError>([&] { cuda("scale").launch({}, x.data(), x.data(), 3.0, 4); }),
+      "launch of 'scale': argument 3 of 4 has 8 bytes, the kernel's parameter has 4\n"
+      "  pass a value of the parameter's own type: std::int32_t for int, float for float, an Array for a pointer");
   EXPECT_EQ(message_of<TypeError>([&] { cuda("scale").launch({}, x.data(), x.data()); }),
-            "launch of 'scale': 2 arguments are given, the kernel has 4 parameters\n  give one argument a parameter, in order");
+            "launch of 'scale': 2 arguments are given, the kernel has 4 parameters\n  give one argument a parameter, "
+            "in order");
   cuda("nothing").launch({});
 }
 
@@ -121,8 +123,10 @@ TEST_F(CpuBackendTest, AKernelOutlivesItsModuleAndCache) {
 }
 
 TEST_F(CpuBackendTest, NamesTheUsersLineOfAnError) {
-  const CompileRequest wrong{.source = "__global__ void k(float* y) {\n  y[0] = nowhere;\n}\n", .kind = SourceKind::kCudaC,
-                             .file_name = "user.cu", .kernels = {"k"}};
+  const CompileRequest wrong{.source = "__global__ void k(float* y) {\n  y[0] = nowhere;\n}\n",
+                             .kind = SourceKind::kCudaC,
+                             .file_name = "user.cu",
+                             .kernels = {"k"}};
   const std::string message = message_of<CompileError>([&] { backend_.cache().get(wrong); });
   EXPECT_THAT(message, HasSubstr("kernel 'k' does not compile for the CPU\n"));
   EXPECT_THAT(message, HasSubstr("user.cu:2:10: error: use of undeclared identifier 'nowhere'"));
@@ -131,10 +135,13 @@ TEST_F(CpuBackendTest, NamesTheUsersLineOfAnError) {
 
 TEST_F(CpuBackendTest, RefusesMoreThreadsThanAnIndexHolds) {
   const std::vector<float> x(4);
-  EXPECT_EQ(message_of<DeviceError>([&] { cuda("scale").launch({.grid = {4194304}, .block = {512}}, x.data(), x.data(), 1.0f, 4); }),
+  EXPECT_EQ(message_of<DeviceError>(
+                [&] { cuda("scale").launch({.grid = {4194304}, .block = {512}}, x.data(), x.data(), 1.0f, 4); }),
             "launch of 'scale': 2147483648 x 1 x 1 threads: on the CPU an axis has fewer than 2147483648\n"
             "  let each thread take several elements, with a grid-stride loop");
-  EXPECT_EQ(message_of<DeviceError>([&] { cuda("nothing").launch({.block = {64, 32}}); }),
+  EXPECT_EQ(message_of<DeviceError>([&] {
+              cuda("nothing").launch({.block = {64, 32}});
+            }),
             "launch of 'nothing': block of 2048 threads: cpu allows 1024");
 }
 
@@ -144,7 +151,7 @@ TEST_F(CpuBackendTest, TellsItsProperties) {
   EXPECT_THAT(properties.architecture, HasSubstr("x86-64 "));
   EXPECT_EQ(properties.multiprocessors, 3);
   std::ifstream info("/proc/cpuinfo");
-  const std::string text(std::istreambuf_iterator<char>(info), {});
+  const std::string text((std::istreambuf_iterator<char>(info)), {});
   EXPECT_THAT(text, HasSubstr(properties.description));
   EXPECT_EQ(properties.architecture == "x86-64 avx512", text.find(" avx512f ") != std::string::npos);
 }
@@ -180,20 +187,24 @@ TEST(ParameterSizes, AreReadFromTheLineOfTheKernel) {
 // The second process: this program again, with the first one's cache directory.
 TEST_F(CpuBackendTest, ASecondProcessOpensNoCompiler) {
   std::vector<CompileRequest> requests;
-  for (int i = 0; i < 20; ++i) requests.push_back({.source = loop_source(std::to_string(i) + ".0f"), .kernels = {"doubling"}});
+  for (int i = 0; i < 20; ++i)
+    requests.push_back({.source = loop_source(std::to_string(i) + ".0f"), .kernels = {"doubling"}});
   requests.push_back({.source = kCudaSource, .kind = SourceKind::kCudaC});
   backend_.cache().get(requests);
   EXPECT_EQ(backend_.cache().statistics().compiles, 21u);
   EXPECT_EQ(damo::testing::in_child([] {
-              execl("/proc/self/exe", "warm", "--gtest_filter=CpuBackendWarm.*", "--gtest_also_run_disabled_tests", nullptr);
+              execl("/proc/self/exe", "warm", "--gtest_filter=CpuBackendWarm.*", "--gtest_also_run_disabled_tests",
+                    nullptr);
               return 127;
-            }), 0);
+            }),
+            0);
 }
 
 TEST(CpuBackendWarm, DISABLED_LoadsWhatAnEarlierProcessCompiled) {
   CpuBackend backend;
   std::vector<CompileRequest> requests;
-  for (int i = 0; i < 20; ++i) requests.push_back({.source = loop_source(std::to_string(i) + ".0f"), .kernels = {"doubling"}});
+  for (int i = 0; i < 20; ++i)
+    requests.push_back({.source = loop_source(std::to_string(i) + ".0f"), .kernels = {"doubling"}});
   const auto begin = std::chrono::steady_clock::now();
   const auto modules = backend.cache().get(requests);
   const double time = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
@@ -220,7 +231,8 @@ TEST_F(CpuBackendTest, PrintsTheCostOfALaunch) {
   constexpr int kTimes = 100000;
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < kTimes; ++i) scale.launch({}, &x, &y, 2.0f, 1);
-  const double each = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count() / kTimes;
+  const double each =
+      std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count() / kTimes;
   std::printf("[ figure ] a launch of one thread: %.0f ns\n", each);
   EXPECT_LT(each, 5000);
 }

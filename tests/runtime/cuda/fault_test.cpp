@@ -15,7 +15,7 @@ class CudaFaultOnCuda : public OnCudaTest {
  protected:
   // Before the parent makes a context: the child starts the program anew and comes here too.
   void SetUp() override {
-    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
     OnCudaTest::SetUp();
   }
   /// Runs the kernel on an address that nothing is at; exits with 3 after printing the error.

@@ -31,27 +31,33 @@ extern "C" __global__ void narrow_bfloat16(const float* from, bfloat16* to) { na
 class HalfConversionOnCuda : public OnCudaTest {
  protected:
   template <class To, class From>
-  std::vector<To> convert(const std::string& kernel_name, const std::vector<From>& values) {
-    const auto kernel = load(kConversions, {}, SourceKind::kGenerated)->kernel(kernel_name);
+  std::vector<To> convert(const LoadedKernel& kernel, const std::vector<From>& values) {
     From* from = upload(values);
     auto* to = static_cast<To*>(backend_->allocate(values.size() * sizeof(To)));
     void* arguments[] = {&from, &to};
-    backend_->launch(*kernel, {.grid = {static_cast<std::int64_t>(values.size() / 256)}, .block = {256}}, arguments, nullptr);
+    backend_->launch(kernel, {.grid = {static_cast<std::int64_t>(values.size() / 256)}, .block = {256}}, arguments,
+                     nullptr);
     auto result = download(to, values.size());
     backend_->release(from);
     backend_->release(to);
     return result;
   }
 
+  std::shared_ptr<const LoadedKernel> kernel_named(const std::string& name) {
+    return load(kConversions, {}, SourceKind::kGenerated)->kernel(name);
+  }
+
   template <class Half16>
   void widen_all(const std::string& kernel_name) {
     std::vector<Half16> values(65536);
     for (std::uint32_t bits = 0; bits < 65536; ++bits) values[bits].bits = static_cast<std::uint16_t>(bits);
-    const auto got = convert<float>(kernel_name, values);
+    const auto got = convert<float>(*kernel_named(kernel_name), values);
     for (std::uint32_t bits = 0; bits < 65536; ++bits) {
       const float want = values[bits];
-      if (std::isnan(want)) EXPECT_TRUE(std::isnan(got[bits])) << bits;
-      else EXPECT_EQ(std::bit_cast<std::uint32_t>(got[bits]), std::bit_cast<std::uint32_t>(want)) << bits;
+      if (std::isnan(want))
+        EXPECT_TRUE(std::isnan(got[bits])) << bits;
+      else
+        EXPECT_EQ(std::bit_cast<std::uint32_t>(got[bits]), std::bit_cast<std::uint32_t>(want)) << bits;
     }
   }
 
@@ -59,10 +65,11 @@ class HalfConversionOnCuda : public OnCudaTest {
   template <class Half16>
   void narrow_all(const std::string& kernel_name) {
     std::vector<float> values(std::size_t{1} << 28);
+    const auto kernel = kernel_named(kernel_name);
     std::size_t wrong = 0;
     for (std::uint32_t piece = 0; piece < 16 && wrong == 0; ++piece) {
       for (std::uint32_t i = 0; i < values.size(); ++i) values[i] = std::bit_cast<float>((piece << 28) + i);
-      const auto got = convert<std::uint16_t>(kernel_name, values);
+      const auto got = convert<std::uint16_t>(*kernel, values);
       for (std::size_t i = 0; i < values.size(); ++i) {
         const Half16 want(values[i]);
         if (got[i] == want.bits) continue;

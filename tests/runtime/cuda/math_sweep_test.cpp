@@ -44,14 +44,15 @@ TEST(CudaMath, CompilesInEveryFormWithNvrtc) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
   for (const Form& form : kForms) {
     const NvrtcCompiler compiler(90);
-    EXPECT_NO_THROW(compiler.compile({kSweepKernels, SourceKind::kGenerated, "math_sweep.cu", {}, form.flags})) << form.name;
+    EXPECT_NO_THROW(compiler.compile({kSweepKernels, SourceKind::kGenerated, "math_sweep.cu", {}, form.flags}))
+        << form.name;
   }
 }
 
 TEST_F(CudaMathOnCuda, StaysWithinTwoUlpOverAllFloats) {
   // Bounds in ulp. sigmoid and softplus rest on CUDA's exp, whose own error they pass on.
   const std::map<std::string, double> bounds = {{"cuda_tanh", 2}, {"cuda_exp", 2},  {"tanh", 2},
-                                                {"exp", 2},       {"sigmoid", 2.5}, {"softplus", 2.5}};
+                                                {"exp", 2},       {"sigmoid", 3},   {"softplus", 3}};
   for (const Form& form : kForms) {
     const auto module = load_form(form);
     for (const auto& [name, bound] : bounds) {

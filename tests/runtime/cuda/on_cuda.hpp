@@ -27,7 +27,8 @@ class OnCudaTest : public testing::Test {
 
   std::shared_ptr<const LoadedModule> load(const std::string& source, std::vector<std::string> kernels = {},
                                            SourceKind kind = SourceKind::kCudaC, std::vector<std::string> flags = {}) {
-    const CompiledCode code = backend_->compiler().compile({source, kind, "test.cu", std::move(kernels), std::move(flags)});
+    const CompiledCode code =
+        backend_->compiler().compile({source, kind, "test.cu", std::move(kernels), std::move(flags)});
     return backend_->load(code.bytes, "test.cu");
   }
 

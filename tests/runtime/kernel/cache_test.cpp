@@ -96,8 +96,10 @@ TEST_F(KernelCacheTest, CompilesTheMissesOfOneCallOnSeveralThreads) {
 }
 
 TEST_F(KernelCacheTest, ThrowsTheFirstErrorWhenAllAreDone) {
-  const std::vector<CompileRequest> requests = {{.source = "a"}, {.source = "wrong 1", .file_name = "one.cu"},
-                                                {.source = "b"}, {.source = "wrong 2", .file_name = "two.cu"}};
+  const std::vector<CompileRequest> requests = {{.source = "a"},
+                                                {.source = "wrong 1", .file_name = "one.cu"},
+                                                {.source = "b"},
+                                                {.source = "wrong 2", .file_name = "two.cu"}};
   try {
     backend_.cache().get(requests);
     FAIL();
@@ -118,11 +120,12 @@ TEST_F(KernelCacheTest, GivesTheErrorToEveryThreadThatWaits) {
   {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 4; ++i) {
-      threads.emplace_back([&] {
+      threads.emplace_back([&, i] {
         try {
           backend_.cache().get({.source = "wrong"});
-        } catch (const CompileError&) {
-          ++caught;
+        } catch (CompileError& error) {
+          error.add_where("thread " + std::to_string(i));  // each has an error of its own
+          caught += error.parts().where == "thread " + std::to_string(i);
         }
       });
     }
@@ -186,7 +189,8 @@ TEST_F(KernelCacheTest, ClearsTheDiskAndKeepsWhatIsLoaded) {
 
 TEST_F(KernelCacheTest, WritesSourcesWhereAsked) {
   const Environment dump("DAMO_DUMP", scratch_ / "dump");
-  const CompileRequest loops{.source = "loop", .kernels = {"k"}}, cuda{.source = "cuda", .kind = SourceKind::kCudaC, .flags = {"-DN=1"}};
+  const CompileRequest loops{.source = "loop", .kernels = {"k"}},
+      cuda{.source = "cuda", .kind = SourceKind::kCudaC, .flags = {"-DN=1"}};
   backend_.cache().get(loops);
   backend_.cache().get(cuda);
   const auto contents = [&](const std::string& name) {
@@ -205,9 +209,12 @@ TEST_F(KernelCacheTest, TakesLittleTimeForAHit) {
   constexpr int kTimes = 20000;
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < kTimes; ++i) backend_.cache().get(request);
-  const double each = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count() / kTimes;
+  const double each =
+      std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count() / kTimes;
   std::printf("[ figure ] a hit in memory, source of 4 KB: %.2f us\n", each);
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
   EXPECT_LT(each, 20.0);  // about 1 us; loose for debug builds and busy machines
+#endif
 }
 
 }  // namespace

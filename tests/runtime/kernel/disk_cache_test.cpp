@@ -13,7 +13,6 @@
 #include <damo/error.hpp>
 #include <damo/log.hpp>
 
-#include "support/missing_dialects.hpp"
 #include "support/scratch_directory.hpp"
 
 namespace damo {
@@ -43,7 +42,9 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-void write_file(const std::string& path, const std::string& contents) { std::ofstream(path, std::ios::binary) << contents; }
+void write_file(const std::string& path, const std::string& contents) {
+  std::ofstream(path, std::ios::binary) << contents;
+}
 
 void set_age(const std::string& path, int seconds) {
   timespec times[2];
@@ -171,8 +172,10 @@ TEST(DiskCache, RefusesADirectoryThatOthersCanWriteTo) {
   for (const unsigned rights : {0770u, 0702u, 0777u}) {
     chmod(scratch.path().c_str(), rights);
     EXPECT_EQ(refusal_of(scratch.path()),
-              "the kernel cache '" + scratch.path() + "' is not safe, and its files are executed: users other than its owner can "
-              "write to it\n  run: chmod go-w " + scratch.path() + ", or set DAMO_CACHE_DIR to a directory of your own");
+              "the kernel cache '" + scratch.path() +
+                  "' is not safe, and its files are executed: users other than its owner can "
+                  "write to it\n  run: chmod go-w " +
+                  scratch.path() + ", or set DAMO_CACHE_DIR to a directory of your own");
   }
   chmod(scratch.path().c_str(), 0755);
   EXPECT_EQ(refusal_of(scratch.path()), "not refused") << "to read is no danger";
@@ -199,8 +202,10 @@ TEST(DiskCache, WarnsOnceAndGoesOnWhereThereCanBeNoDirectory) {
               if (log.lines.size() != 1) return 2;
               return log.lines[0] == "kernel cache: cannot make '" + (scratch / "file/cache") +
                                          "' (Not a directory); kernels will be compiled again by the next process"
-                         ? 0 : 3;
-            }), 0);
+                         ? 0
+                         : 3;
+            }),
+            0);
 }
 
 TEST(DiskCache, WarnsOnceAndGoesOnWhereTheDiskIsFull) {
@@ -217,7 +222,8 @@ TEST(DiskCache, WarnsOnceAndGoesOnWhereTheDiskIsFull) {
               if (cache.load(key_of(1)) || files_in(scratch.path()) != 0) return 3;
               cache.store(key_of(4), payload_of(4, 1000));  // there is room for a small one
               return cache.load(key_of(4)) == payload_of(4, 1000) ? 0 : 4;
-            }), 0);
+            }),
+            0);
 }
 
 TEST(DiskCache, WarnsOnceAndReadsWhereItMayNotWrite) {
@@ -236,7 +242,8 @@ TEST(DiskCache, WarnsOnceAndReadsWhereItMayNotWrite) {
               for (int i = 2; i < 5; ++i) cache.store(key_of(i), payload_of(i, 10));
               if (log.lines.size() != 1) return 2;
               return cache.load(key_of(1)) == payload_of(1, 10) ? 0 : 3;
-            }), 0);
+            }),
+            0);
   chmod(scratch.path().c_str(), 0700);
 }
 
@@ -354,8 +361,8 @@ TEST(CacheSettings, TakeTheDirectoryFromTheEnvironment) {
 }
 
 TEST(CacheSettings, ReadTheLimitWithItsUnit) {
-  const std::pair<const char*, std::size_t> cases[] = {{"", 1u << 30}, {"0", 0}, {"12345", 12345}, {"3K", 3072},
-                                                       {"200M", 200u << 20}, {"2G", std::size_t{2} << 30}};
+  const std::pair<const char*, std::size_t> cases[] = {
+      {"", 1u << 30}, {"0", 0}, {"12345", 12345}, {"3K", 3072}, {"200M", 200u << 20}, {"2G", std::size_t{2} << 30}};
   for (const auto& [text, bytes] : cases) {
     const Environment limit("DAMO_CACHE_LIMIT", text);
     EXPECT_EQ(cache_limit_of_environment(), bytes) << text;
@@ -366,8 +373,9 @@ TEST(CacheSettings, ReadTheLimitWithItsUnit) {
       cache_limit_of_environment();
       FAIL() << text;
     } catch (const OptionError& error) {
-      EXPECT_EQ(error.what(), "DAMO_CACHE_LIMIT is '" + std::string(text) + "', which is no number of bytes\n  "
-                              "give bytes, or a number with K, M or G: DAMO_CACHE_LIMIT=200M");
+      EXPECT_EQ(error.what(), "DAMO_CACHE_LIMIT is '" + std::string(text) +
+                                  "', which is no number of bytes\n  "
+                                  "give bytes, or a number with K, M or G: DAMO_CACHE_LIMIT=200M");
     }
   }
 }

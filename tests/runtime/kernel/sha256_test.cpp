@@ -21,7 +21,8 @@ TEST(Sha256, DoesNotDependOnHowTheMessageIsCut) {
   for (std::size_t length = 0; length <= 130; ++length) {  // both sides of where the padding needs a block of its own
     const std::string message = text.substr(0, length);
     for (std::size_t cut = 0; cut <= length; cut += 7) {
-      EXPECT_EQ(Sha256().update(message.substr(0, cut)).update(message.substr(cut)).hex(), sha256(message)) << length << ' ' << cut;
+      EXPECT_EQ(Sha256().update(message.substr(0, cut)).update(message.substr(cut)).hex(), sha256(message))
+          << length << ' ' << cut;
     }
   }
 }

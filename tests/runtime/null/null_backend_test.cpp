@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "runtime/kernel/cache.hpp"
-#include "support/missing_dialects.hpp"
 #include "support/scratch_directory.hpp"
 
 namespace damo {
