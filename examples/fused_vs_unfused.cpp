@@ -3,8 +3,8 @@
 //
 //   fused_vs_unfused [directory] [photographs]      default: . 64 (of 512 x 512 pixels, 64 MiB)
 //
-// Prints two tables and writes fusion.html and fusion.json (photographs), digits.json (digits). Exits with 1 if fused and
-// unfused values are further apart than stated below.
+// Prints two tables and writes fusion.html and fusion.json (photographs), digits.json (digits). Exits with 1 if fused
+// and unfused values are further apart than stated below.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -68,15 +68,17 @@ Comparison compare_photographs(int count) {
 
   const Variable photo = tensor3("photo"), blur = tensor3("blur");
   const Variable exposure = input({float32, {kUnknown, 1, 1}}, "exposure"), shade = matrix("shade");
-  const Variable detail = 2.5 * (photo - blur);                        // unsharp masking ...
-  const Variable sharp = photo + detail / (1.0 + abs(detail));         // ... that spares strong edges
+  const Variable detail = 2.5 * (photo - blur);                 // unsharp masking ...
+  const Variable sharp = photo + detail / (1.0 + abs(detail));  // ... that spares strong edges
   const Variable light = maximum(sharp, 0.0) * exposure * shade;
-  const Variable toned = light * (2.51 * light + 0.03) / (light * (2.43 * light + 0.59) + 0.14);  // Narkowicz 2016, ACES
+  const Variable toned =
+      light * (2.51 * light + 0.03) / (light * (2.43 * light + 0.59) + 0.14);  // Narkowicz 2016, ACES
   const Variable result = minimum(sqrt(toned), 1.0);
   result.set_name("toned");
 
   return compare({photo, blur, exposure, shade}, {result},
-                 {Array::from(repeated(pixels, count), {n, h, w}), Array::from(repeated(blurred(pixels, image.height, image.width), count), {n, h, w}),
+                 {Array::from(repeated(pixels, count), {n, h, w}),
+                  Array::from(repeated(blurred(pixels, image.height, image.width), count), {n, h, w}),
                   Array::from(exposures, {n, 1, 1}), Array::from(vignette(image.height, image.width), {h, w})},
                  {.name = "tone mapping of " + std::to_string(count) + " photographs"});
 }
@@ -116,7 +118,8 @@ int main(int argc, char** argv) try {
   std::cout << "\nwrote " << (directory / "fusion.html").string() << ", fusion.json, digits.json\n";
 
   const bool equal = photographs.is_within(kUlps, kRelative) && digits.is_within(kUlps, kRelative);
-  if (!equal) std::cerr << "the values differ by more than " << kUlps << " ulp and " << kRelative << " of the greatest value\n";
+  if (!equal)
+    std::cerr << "the values differ by more than " << kUlps << " ulp and " << kRelative << " of the greatest value\n";
   return equal ? 0 : 1;
 } catch (const std::exception& error) {
   std::cerr << error.what() << "\n";

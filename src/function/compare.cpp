@@ -49,7 +49,8 @@ void measure_time(const Function& function, std::span<const Array> values, doubl
 }
 
 /// From a build of its own: recording events around each node would slow the measured calls.
-std::uint64_t measure_bytes(std::span<const Variable> inputs, std::span<const Variable> outputs, std::span<const Array> values, Options options) {
+std::uint64_t measure_bytes(std::span<const Variable> inputs, std::span<const Variable> outputs,
+                            std::span<const Array> values, Options options) {
   options.profile = true;
   const Function function = damo::function(inputs, outputs, options);
   function.call(values);
@@ -58,8 +59,8 @@ std::uint64_t measure_bytes(std::span<const Variable> inputs, std::span<const Va
   return bytes;
 }
 
-Results measure(std::span<const Variable> inputs, std::span<const Variable> outputs, std::span<const Array> values, const Options& options,
-                double seconds, ComparisonSide& side) {
+Results measure(std::span<const Variable> inputs, std::span<const Variable> outputs, std::span<const Array> values,
+                const Options& options, double seconds, ComparisonSide& side) {
   const Device device = options.device ? *options.device : Device();
   const CacheStatistics before = cache_statistics(device);
   const Function function = damo::function(inputs, outputs, options);
@@ -91,8 +92,8 @@ Results measure(std::span<const Variable> inputs, std::span<const Variable> outp
 
 }  // namespace
 
-Comparison compare(std::span<const Variable> inputs, std::span<const Variable> outputs, std::span<const Array> values, const Options& options,
-                   double seconds) {
+Comparison compare(std::span<const Variable> inputs, std::span<const Variable> outputs, std::span<const Array> values,
+                   const Options& options, double seconds) {
   Options settings = options;
   settings.profile = false;
   const Device device = options.device ? *options.device : Device();
@@ -114,7 +115,9 @@ Comparison compare(std::span<const Variable> inputs, std::span<const Variable> o
   return comparison;
 }
 
-double Comparison::speedup() const { return fused.milliseconds > 0 && unfused.milliseconds > 0 ? unfused.milliseconds / fused.milliseconds : 1; }
+double Comparison::speedup() const {
+  return fused.milliseconds > 0 && unfused.milliseconds > 0 ? unfused.milliseconds / fused.milliseconds : 1;
+}
 
 bool Comparison::is_within(double ulps, double relative) const {
   return std::all_of(outputs.begin(), outputs.end(), [&](const OutputDifference& output) {

@@ -39,7 +39,8 @@ constexpr double kBarLeft = 170, kBarRoom = 420;
 /// Two bars for each measure, each pair on a scale of its own.
 class Chart {
  public:
-  void add(const std::string& label, double unfused, double fused, const std::string& unfused_text, const std::string& fused_text) {
+  void add(const std::string& label, double unfused, double fused, const std::string& unfused_text,
+           const std::string& fused_text) {
     body_ += "<text x=\"0\" y=\"" + std::to_string(top_ + 22) + "\">" + escape_xml(label) + "</text>\n";
     const double most = std::max({unfused, fused, 1e-300});
     add_bar("unfused", unfused / most, unfused_text);
@@ -48,17 +49,18 @@ class Chart {
   }
   std::string svg() const {
     const std::string height = std::to_string(top_);
-    return "<svg class=\"chart\" xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"820\" height=\"" + height + "\" viewBox=\"0 0 820 " + height +
-           "\">\n<title>Unfused and fused side by side</title>\n" + body_ + "</svg>\n";
+    return "<svg class=\"chart\" xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"820\" height=\"" + height +
+           "\" viewBox=\"0 0 820 " + height + "\">\n<title>Unfused and fused side by side</title>\n" + body_ +
+           "</svg>\n";
   }
 
  private:
   void add_bar(const std::string& side, double part, const std::string& text) {
     const int width = std::max(1, static_cast<int>(part * kBarRoom));
-    body_ += "<rect class=\"" + side + "\" x=\"" + std::to_string(static_cast<int>(kBarLeft)) + "\" y=\"" + std::to_string(top_) + "\" width=\"" +
-             std::to_string(width) + "\" height=\"16\" rx=\"2\"/>";
-    body_ += "<text x=\"" + std::to_string(static_cast<int>(kBarLeft) + width + 8) + "\" y=\"" + std::to_string(top_ + 13) + "\">" +
-             escape_xml(text + " " + side) + "</text>\n";
+    body_ += "<rect class=\"" + side + "\" x=\"" + std::to_string(static_cast<int>(kBarLeft)) + "\" y=\"" +
+             std::to_string(top_) + "\" width=\"" + std::to_string(width) + "\" height=\"16\" rx=\"2\"/>";
+    body_ += "<text x=\"" + std::to_string(static_cast<int>(kBarLeft) + width + 8) + "\" y=\"" +
+             std::to_string(top_ + 13) + "\">" + escape_xml(text + " " + side) + "</text>\n";
     top_ += 19;
   }
   std::string body_;
@@ -70,7 +72,8 @@ std::string chart(const Comparison& comparison) {
   const std::vector<ComparisonRow> rows = rows_of(comparison);
   Chart chart;
   const auto add = [&](const char* label, const char* row_label, double unfused, double fused) {
-    const auto row = std::find_if(rows.begin(), rows.end(), [&](const ComparisonRow& r) { return r.label == row_label; });
+    const auto row =
+        std::find_if(rows.begin(), rows.end(), [&](const ComparisonRow& r) { return r.label == row_label; });
     chart.add(label, unfused, fused, row->unfused, row->fused);
   };
   add("time of a call", "time of a call (median)", a.milliseconds, b.milliseconds);
@@ -81,10 +84,13 @@ std::string chart(const Comparison& comparison) {
 }
 
 std::string table(const Comparison& comparison) {
-  std::string text = "<div class=\"scroll\"><table>\n<thead><tr><th></th><th>unfused</th><th>fused</th><th>ratio</th></tr></thead>\n<tbody>\n";
+  std::string text =
+      "<div "
+      "class=\"scroll\"><table>\n<thead><tr><th></th><th>unfused</th><th>fused</th><th>ratio</th></tr></"
+      "thead>\n<tbody>\n";
   for (const ComparisonRow& row : rows_of(comparison)) {
-    text += "<tr><td>" + escape_xml(row.label) + "</td><td>" + escape_xml(row.unfused) + "</td><td>" + escape_xml(row.fused) + "</td><td>" +
-            escape_xml(row.ratio) + "</td></tr>\n";
+    text += "<tr><td>" + escape_xml(row.label) + "</td><td>" + escape_xml(row.unfused) + "</td><td>" +
+            escape_xml(row.fused) + "</td><td>" + escape_xml(row.ratio) + "</td></tr>\n";
   }
   return text + "</tbody></table></div>\n";
 }
@@ -92,7 +98,8 @@ std::string table(const Comparison& comparison) {
 std::string differences(const Comparison& comparison) {
   std::string text = "<ul>\n";
   for (const OutputDifference& output : comparison.outputs) {
-    text += "<li><b>" + escape_xml(output.name) + "</b> " + escape_xml(output.type) + ": " + escape_xml(text_of(output)) + "</li>\n";
+    text += "<li><b>" + escape_xml(output.name) + "</b> " + escape_xml(output.type) + ": " +
+            escape_xml(text_of(output)) + "</li>\n";
   }
   return text + "</ul>\n";
 }
@@ -105,14 +112,19 @@ std::string figure(const std::string& caption, const FunctionGraph& graph) {
 
 std::string Comparison::html() const {
   const std::string title = escape_xml(title_of(*this));
-  std::string page = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<title>" + title + "</title>\n" + kHead + "</head>\n<body>\n";
+  std::string page =
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<title>" + title + "</title>\n" + kHead + "</head>\n<body>\n";
   page += "<h1>" + title + "</h1>\n<p class=\"verdict\">" + escape_xml(verdict_of(*this)) + "</p>\n";
   page += "<div class=\"scroll\">" + chart(*this) + "</div>\n<h2>Measured</h2>\n" + table(*this);
-  page += "<p class=\"soft\">Bytes moved: the least that the kernels must read and write. The copy is the device's own, both directions counted; "
-          "a small array that stays in a cache can pass it.</p>\n";
+  page +=
+      "<p class=\"soft\">Bytes moved: the least that the kernels must read and write. The copy is the device's own, "
+      "both directions counted; "
+      "a small array that stays in a cache can pass it.</p>\n";
   page += "<h2>Values of both sides</h2>\n" + differences(*this);
-  page += "<h2>The graph</h2>\n<div class=\"graphs\">\n" + figure("fused: " + std::to_string(fused.kernels) + " kernels a call", fused.graph) +
-          figure("unfused: " + std::to_string(unfused.kernels) + " kernels a call", unfused.graph) + "</div>\n</body>\n</html>\n";
+  page += "<h2>The graph</h2>\n<div class=\"graphs\">\n" +
+          figure("fused, kernels a call: " + std::to_string(fused.kernels), fused.graph) +
+          figure("unfused, kernels a call: " + std::to_string(unfused.kernels), unfused.graph) +
+          "</div>\n</body>\n</html>\n";
   return page;
 }
 

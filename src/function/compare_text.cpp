@@ -9,7 +9,9 @@ namespace damo {
 namespace {
 
 std::string left(std::string text, std::size_t width) { return text.append(width - std::min(width, text.size()), ' '); }
-std::string right(const std::string& text, std::size_t width) { return std::string(width - std::min(width, text.size()), ' ') + text; }
+std::string right(const std::string& text, std::size_t width) {
+  return std::string(width - std::min(width, text.size()), ' ') + text;
+}
 
 void write_file(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
@@ -28,14 +30,17 @@ std::string Comparison::text() const {
     a = std::max(a, row.unfused.size());
     b = std::max(b, row.fused.size());
   }
-  const auto line = [&](const std::string& what, const std::string& unfused_text, const std::string& fused_text, const std::string& ratio) {
-    std::string text = "  " + left(what, label) + "  " + right(unfused_text, a) + "  " + right(fused_text, b) + "  " + right(ratio, 7);
+  const auto line = [&](const std::string& what, const std::string& unfused_text, const std::string& fused_text,
+                        const std::string& ratio) {
+    std::string text =
+        "  " + left(what, label) + "  " + right(unfused_text, a) + "  " + right(fused_text, b) + "  " + right(ratio, 7);
     text.erase(text.find_last_not_of(' ') + 1);
     return text + "\n";
   };
   std::string text = title_of(*this) + "\nfused is " + verdict_of(*this) + "\n" + line("", "unfused", "fused", "ratio");
   for (const ComparisonRow& row : rows) text += line(row.label, row.unfused, row.fused, row.ratio);
-  for (const OutputDifference& output : outputs) text += "  " + output.name + " " + output.type + ": " + text_of(output) + "\n";
+  for (const OutputDifference& output : outputs)
+    text += "  " + output.name + " " + output.type + ": " + text_of(output) + "\n";
   return text;
 }
 

@@ -17,12 +17,16 @@ std::string milliseconds(double value) {
   return text;
 }
 
-std::string plural(std::size_t count, const std::string& what) { return std::to_string(count) + " " + what + (count == 1 ? "" : "s"); }
+std::string plural(std::size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
 
 std::string kernel_text(const SpecKernel::Variant& variant) {
   std::string text = variant.kernel->name() + " for " + to_string(variant.layout);
-  if (variant.kernel->registers > 0) text += ", " + plural(static_cast<std::size_t>(variant.kernel->registers), "register");
-  if (variant.kernel->local_bytes > 0) text += ", " + std::to_string(variant.kernel->local_bytes) + " bytes of local memory (spills)";
+  if (variant.kernel->registers > 0)
+    text += ", " + plural(static_cast<std::size_t>(variant.kernel->registers), "register");
+  if (variant.kernel->local_bytes > 0)
+    text += ", " + std::to_string(variant.kernel->local_bytes) + " bytes of local memory (spills)";
   return text;
 }
 
@@ -34,23 +38,29 @@ std::string head_of(const FunctionGraph& graph, NodeId node) {
 }
 
 /// One node, indented under its number.
-std::string node_text(const FunctionGraph& graph, NodeId node, const Options& options, const std::vector<const SpecKernel*>& kernels) {
+std::string node_text(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers, const Options& options,
+                      const std::vector<const SpecKernel*>& kernels) {
   std::string text = head_of(graph, node) + "\n";
-  for (const std::string& formula : formulas_of(graph, node, kFormulas)) text += "       " + formula + "\n";
+  for (const std::string& formula : formulas_of(graph, node, numbers, kFormulas)) text += "       " + formula + "\n";
   for (const SpecKernel* kernel : kernels) {
     for (const SpecKernel::Variant* variant : kernel->variants()) text += "     kernel " + kernel_text(*variant) + "\n";
   }
   if (!kernels.empty()) text += "     moves " + traffic_of(graph, node) + "\n";
   if (graph.op(node).view_of(0) >= 0) text += "     a view: no kernel, no memory\n";
-  for (const std::string& border : borders_of(graph, node, options)) text += "     ends here: " + border + "\n";
+  for (const std::string& border : borders_of(graph, node, numbers, options))
+    text += "     ends here: " + border + "\n";
   return text;
 }
 
 std::string report_text(const BuildReport& report) {
-  std::string text = "built in " + milliseconds(report.graph_milliseconds) + " (graph) and " + milliseconds(report.compile_milliseconds) + " (kernels)\n";
+  std::string text = "built in " + milliseconds(report.graph_milliseconds) + " (graph) and " +
+                     milliseconds(report.compile_milliseconds) + " (kernels)\n";
   for (const PassReport& pass : report.passes) {
     text += "  " + pass.name + ": ";
-    text += pass.ran ? std::to_string(pass.nodes_before) + " -> " + plural(static_cast<std::size_t>(pass.nodes_after), "node") + " in " + milliseconds(pass.milliseconds) : "switched off";
+    text += pass.ran ? std::to_string(pass.nodes_before) + " -> " +
+                           plural(static_cast<std::size_t>(pass.nodes_after), "node") + " in " +
+                           milliseconds(pass.milliseconds)
+                     : "switched off";
     text += "\n";
   }
   return text;
@@ -63,15 +73,19 @@ std::string Function::explain() const {
   const Program& program = data_->executor->program();
   std::unordered_map<NodeId, int> place;
   for (std::size_t i = 0; i < program.nodes().size(); ++i) place.emplace(program.nodes()[i].id, static_cast<int>(i));
-  std::string text = "function" + (name().empty() ? "" : " " + name()) + " on " + device().name() + ": " + plural(graph.inputs().size(), "input") + ", " +
-                     plural(static_cast<std::size_t>(graph.node_count()), "node") + ", " + plural(graph.outputs().size(), "output") + "\n";
+  std::string text = "function" + (name().empty() ? "" : " " + name()) + " on " + device().name() + ": " +
+                     plural(graph.inputs().size(), "input") + ", " +
+                     plural(static_cast<std::size_t>(graph.node_count()), "node") + ", " +
+                     plural(graph.outputs().size(), "output") + "\n";
   std::size_t number = 0;
   const std::vector<NodeId> order = graph.toposort();
+  NodeNumbers numbers;
+  for (NodeId node : order) numbers.emplace(node, numbers.size() + 1);
   for (NodeId node : order) {
     if (number == kNodes) break;
     const auto found = place.find(node);
     const auto kernels = found == place.end() ? std::vector<const SpecKernel*>() : program.kernels(found->second);
-    text += "  " + std::to_string(++number) + "  " + node_text(graph, node, data_->options, kernels);
+    text += "  " + std::to_string(++number) + "  " + node_text(graph, node, numbers, data_->options, kernels);
   }
   if (number < order.size()) text += "  ... " + plural(order.size() - number, "more node") + "\n";
   return text + report_text(data_->report);

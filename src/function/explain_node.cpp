@@ -15,7 +15,8 @@ constexpr std::size_t kFormulaLength = 160, kLinesListed = 12, kBordersListed = 
 
 /// "(x + y)" for the four operations of arithmetic, else "tanh(x)".
 std::string applied(const Op& op, const std::vector<std::string>& operands) {
-  static const std::map<std::string, std::string> symbols = {{"add", " + "}, {"sub", " - "}, {"mul", " * "}, {"true_div", " / "}};
+  static const std::map<std::string, std::string> symbols = {
+      {"add", " + "}, {"sub", " - "}, {"mul", " * "}, {"true_div", " / "}};
   const auto symbol = symbols.find(op.name());
   if (symbol != symbols.end() && operands.size() == 2) return "(" + operands[0] + symbol->second + operands[1] + ")";
   std::string text = op_label(op) + "(";
@@ -53,21 +54,39 @@ std::string reason_between(const FunctionGraph& graph, NodeId producer, NodeId c
   const Shape &from = graph.type(graph.outputs(producer)[0]).dims, &to = graph.type(graph.outputs(consumer)[0]).dims;
   if (!(from == to)) return "its shape " + to_string(to) + " is not " + to_string(from);
   const int cost = cost_of(graph, producer) + cost_of(graph, consumer);
-  if (cost > options.fusion.cost) return "together beyond the limit of cost (" + std::to_string(cost) + " > " + std::to_string(options.fusion.cost) + ")";
+  if (cost > options.fusion.cost)
+    return "together beyond the limit of cost (" + std::to_string(cost) + " > " + std::to_string(options.fusion.cost) +
+           ")";
   std::set<ValueId> inputs(graph.inputs(producer).begin(), graph.inputs(producer).end());
   inputs.insert(graph.inputs(consumer).begin(), graph.inputs(consumer).end());
   if (static_cast<int>(inputs.size()) > options.fusion.inputs) return "together beyond the limit of inputs";
-  if (static_cast<int>(graph.outputs(producer).size() + graph.outputs(consumer).size()) > options.fusion.outputs) return "together beyond the limit of outputs";
+  if (static_cast<int>(graph.outputs(producer).size() + graph.outputs(consumer).size()) > options.fusion.outputs)
+    return "together beyond the limit of outputs";
   return "one kernel would make a cycle through other nodes, or pass a limit";
+}
+
+/// A value's name, else by the number of its node: "x", "v3", "v3.1".
+std::string label_of(const FunctionGraph& graph, ValueId value, const NodeNumbers& numbers) {
+  const NodeId owner = graph.owner(value);
+  if (owner == NodeId::kNone || !graph.name(value).empty()) return leaf_label(graph, value);
+  const std::string text = "v" + std::to_string(numbers.at(owner));
+  return graph.outputs(owner).size() == 1 ? text : text + "." + std::to_string(graph.owner_index(value));
+}
+
+std::string neighbour(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers) {
+  return std::to_string(numbers.at(node)) + " " + graph.op(node).name();
 }
 
 }  // namespace
 
-std::vector<std::string> formulas_of(const FunctionGraph& graph, NodeId node, std::size_t limit) {
+std::vector<std::string> formulas_of(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers,
+                                     std::size_t limit) {
   const FunctionGraph* inner = graph.op(node).inner_graph();
   if (!inner) return {};
   std::vector<std::string> formulas;
   std::unordered_map<ValueId, std::string> text;
+  for (std::size_t i = 0; i < inner->inputs().size(); ++i)
+    text[inner->inputs()[i]] = label_of(graph, graph.inputs(node)[i], numbers);
   const auto term = [&](ValueId value) { return text.contains(value) ? text[value] : leaf_label(*inner, value); };
   for (NodeId member : inner->toposort()) {
     std::vector<std::string> operands;
@@ -81,10 +100,10 @@ std::vector<std::string> formulas_of(const FunctionGraph& graph, NodeId node, st
       text[value] = std::move(formula);
       continue;
     }
-    const std::string& given = place == outputs.end() ? inner->name(value) : graph.name(graph.outputs(node)[static_cast<std::size_t>(place - outputs.begin())]);
-    const std::string label = !given.empty() ? given
-                              : place == outputs.end() ? "t" + std::to_string(formulas.size())
-                                                       : "output " + std::to_string(place - outputs.begin());
+    const std::string label =
+        place == outputs.end()
+            ? "t" + std::to_string(formulas.size() + 1)
+            : label_of(graph, graph.outputs(node)[static_cast<std::size_t>(place - outputs.begin())], numbers);
     formulas.push_back(label + " = " + without_parentheses(std::move(formula)));
     text[value] = label;
   }
@@ -127,16 +146,20 @@ std::string traffic_of(const FunctionGraph& graph, NodeId node) {
     const TensorType& type = graph.type(input);
     bool repeats = type.rank() < space.rank();
     for (int axis = 0; axis < type.rank() && !repeats; ++axis) repeats = type.dims[axis] == 1 && space[axis] != 1;
-    if (repeats) ++broadcast;
-    else bytes += itemsize(type.dtype);
+    if (repeats)
+      ++broadcast;
+    else
+      bytes += itemsize(type.dtype);
   }
   for (ValueId output : graph.outputs(node)) bytes += itemsize(graph.type(output).dtype);
   std::string text = std::to_string(bytes) + " bytes an element";
-  if (broadcast > 0) text += " and " + std::to_string(broadcast) + (broadcast == 1 ? " broadcast input" : " broadcast inputs");
+  if (broadcast > 0)
+    text += " and " + std::to_string(broadcast) + (broadcast == 1 ? " broadcast input" : " broadcast inputs");
   return text;
 }
 
-std::vector<std::string> borders_of(const FunctionGraph& graph, NodeId node, const Options& options) {
+std::vector<std::string> borders_of(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers,
+                                    const Options& options) {
   if (!is_elementwise(graph, node)) return {};
   std::vector<std::string> reasons;
   std::set<std::string> seen;
@@ -145,13 +168,15 @@ std::vector<std::string> borders_of(const FunctionGraph& graph, NodeId node, con
   };
   for (ValueId input : graph.inputs(node)) {
     const NodeId owner = graph.owner(input);
-    if (owner != NodeId::kNone && !is_elementwise(graph, owner)) add("reads " + graph.describe(owner) + ": not elementwise");
+    if (owner != NodeId::kNone && !is_elementwise(graph, owner))
+      add("reads " + neighbour(graph, owner, numbers) + ": not elementwise");
   }
   for (ValueId output : graph.outputs(node)) {
     for (const Use& use : graph.uses(output)) {
       if (use.node == NodeId::kNone) continue;
-      const std::string reader = "feeds " + graph.describe(use.node) + ": ";
-      add(reader + (is_elementwise(graph, use.node) ? reason_between(graph, node, use.node, options) : "not elementwise"));
+      const std::string reader = "feeds " + neighbour(graph, use.node, numbers) + ": ";
+      add(reader +
+          (is_elementwise(graph, use.node) ? reason_between(graph, node, use.node, options) : "not elementwise"));
     }
     if (reasons.size() > 2 * kBordersListed) break;
   }

@@ -17,11 +17,13 @@ using ::testing::Not;
 
 /// Inputs of one type -> `outputs` values of that type.
 struct PlainOp : Op {
-  PlainOp(std::string name, int outputs = 1, Props props = {}) : name_(std::move(name)), outputs_(outputs), props_(std::move(props)) {}
+  PlainOp(std::string name, int outputs = 1, Props props = {})
+      : name_(std::move(name)), outputs_(outputs), props_(std::move(props)) {}
   std::string name() const override { return name_; }
   Props props() const override { return props_; }
   Apply make_node(Inputs in) const override {
-    return {*this, {in.begin(), in.end()}, std::vector<TensorType>(static_cast<std::size_t>(outputs_), in.at(0).type())};
+    return {
+        *this, {in.begin(), in.end()}, std::vector<TensorType>(static_cast<std::size_t>(outputs_), in.at(0).type())};
   }
   std::string name_;
   int outputs_;
@@ -107,7 +109,8 @@ TEST(Debugprint, EndsAtTheLimitOfLinesAndSaysHowManyNodesAreLeft) {
   Variable x = vector("x");
   for (int i = 0; i < 10; ++i) x = tanh_op(x);
   EXPECT_EQ(debugprint(x, {.lines = 2}), "tanh [id A] float32 (?,)\n └─ tanh [id B] float32 (?,)\n... 8 more nodes\n");
-  EXPECT_EQ(debugprint(x, {.depth = 1}), "tanh [id A] float32 (?,)\n └─ tanh [id B] float32 (?,) ...\n... 8 more nodes\n");
+  EXPECT_EQ(debugprint(x, {.depth = 1}),
+            "tanh [id A] float32 (?,)\n └─ tanh [id B] float32 (?,) ...\n... 8 more nodes\n");
 }
 
 TEST(Debugprint, TakesAChainOfAMillionNodes) {
@@ -152,7 +155,10 @@ TEST(Svg, DrawsNodesTypesAndTooltips) {
   EXPECT_THAT(svg, HasSubstr(">tanh</text>"));
   EXPECT_THAT(svg, HasSubstr("<tspan class=\"literal\">1.5</tspan>"));
   EXPECT_THAT(svg, HasSubstr("float32 (?,)</text>"));
-  EXPECT_THAT(svg, ContainsRegex("<title>tanh&#10;reads float32 .*&#10;gives float32 .*&#10;built at [^<]*print_test.cpp:[0-9]+</title>"));
+  EXPECT_THAT(
+      svg,
+      ContainsRegex(
+          "<title>tanh&#10;reads float32 .*&#10;gives float32 .*&#10;built at [^<]*print_test.cpp:[0-9]+</title>"));
   EXPECT_THAT(svg, Not(HasSubstr("Abridged")));
   EXPECT_EQ(count(svg, "<g>"), count(svg, "</g>"));
   EXPECT_EQ(count(svg, "<text"), count(svg, "</text>"));

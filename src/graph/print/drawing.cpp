@@ -44,7 +44,9 @@ class DrawingBuilder {
   void label(ValueId value, Source source);
   Source source(ValueId value);
   std::string node_tooltip(NodeId node) const;
-  double label_width(ValueId value) const { return static_cast<double>(to_string(graph_.type(value)).size()) * kSmallCharacterWidth; }
+  double label_width(ValueId value) const {
+    return static_cast<double>(to_string(graph_.type(value)).size()) * kSmallCharacterWidth;
+  }
 
   const FunctionGraph& graph_;
   const bool is_inner_;
@@ -57,7 +59,8 @@ class DrawingBuilder {
   std::string usual_type_;  // of an inner graph: not repeated on its edges
 };
 
-DrawingBuilder::DrawingBuilder(const FunctionGraph& graph, int limit, bool is_inner) : graph_(graph), is_inner_(is_inner) {
+DrawingBuilder::DrawingBuilder(const FunctionGraph& graph, int limit, bool is_inner)
+    : graph_(graph), is_inner_(is_inner) {
   choose(limit);
   if (is_inner_) {
     std::map<std::string, int> count;
@@ -76,7 +79,8 @@ DrawingBuilder::DrawingBuilder(const FunctionGraph& graph, int limit, bool is_in
   if (!is_inner_) return;
   const std::size_t inputs = graph.inputs().size(), first_output = drawing_.boxes.size() - graph.outputs().size();
   for (std::size_t i = 0; i < inputs; ++i) drawing_.input_ports.push_back(drawing_.boxes[i].x);
-  for (std::size_t i = first_output; i < drawing_.boxes.size(); ++i) drawing_.output_ports.push_back(drawing_.boxes[i].x);
+  for (std::size_t i = first_output; i < drawing_.boxes.size(); ++i)
+    drawing_.output_ports.push_back(drawing_.boxes[i].x);
 }
 
 /// Which nodes are drawn, and how many of each fused op's.
@@ -95,7 +99,8 @@ void DrawingBuilder::choose(int limit) {
   for (int i = head; i < size - tail; ++i) hidden_[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = true;
 }
 
-int DrawingBuilder::add_item(ItemKind kind, std::vector<DrawingText> text, std::string tooltip, double width, double height) {
+int DrawingBuilder::add_item(ItemKind kind, std::vector<DrawingText> text, std::string tooltip, double width,
+                             double height) {
   drawing_.items.push_back({kind, std::move(text), std::move(tooltip), nullptr});
   drawing_.boxes.push_back({width, height});
   return static_cast<int>(drawing_.items.size()) - 1;
@@ -103,13 +108,16 @@ int DrawingBuilder::add_item(ItemKind kind, std::vector<DrawingText> text, std::
 
 int DrawingBuilder::add_leaf(ItemKind kind, const std::string& text, std::string tooltip) {
   const std::string shown = shortened(text, kTextLimit);
-  return add_item(kind, {{shown}}, std::move(tooltip), static_cast<double>(count_characters(shown)) * kCharacterWidth + 22, kBoxHeight);
+  return add_item(kind, {{shown}}, std::move(tooltip),
+                  static_cast<double>(count_characters(shown)) * kCharacterWidth + 22, kBoxHeight);
 }
 
 /// Inputs that a drawn node reads; all of an inner graph's, as ports.
 void DrawingBuilder::add_inputs() {
   for (ValueId value : graph_.inputs()) {
-    const auto is_drawn = [&](const Use& use) { return use.node == NodeId::kNone || !hidden_[static_cast<std::size_t>(use.node)]; };
+    const auto is_drawn = [&](const Use& use) {
+      return use.node == NodeId::kNone || !hidden_[static_cast<std::size_t>(use.node)];
+    };
     const std::string tooltip = leaf_label(graph_, value) + ": input, " + to_string(graph_.type(value));
     const auto uses = graph_.uses(value);
     if (is_inner_) {
@@ -124,9 +132,12 @@ void DrawingBuilder::add_inputs() {
 }
 
 void DrawingBuilder::add_hidden() {
-  const std::string text = "… " + std::to_string(hidden_count_) + (hidden_count_ == 1 ? " node" : " nodes") + " not drawn …";
+  const std::string text =
+      "… " + std::to_string(hidden_count_) + (hidden_count_ == 1 ? " node" : " nodes") + " not drawn …";
   hidden_item_ = add_leaf(ItemKind::kHidden, text, "nodes between the first and the last in topological order");
-  const auto is_hidden = [&](const Use& use) { return use.node != NodeId::kNone && hidden_[static_cast<std::size_t>(use.node)]; };
+  const auto is_hidden = [&](const Use& use) {
+    return use.node != NodeId::kNone && hidden_[static_cast<std::size_t>(use.node)];
+  };
   for (NodeId node : first_) {
     for (ValueId value : graph_.outputs(node)) {
       if (std::any_of(graph_.uses(value).begin(), graph_.uses(value).end(), is_hidden)) connect(value, hidden_item_, 0);
@@ -163,7 +174,8 @@ std::string DrawingBuilder::node_tooltip(NodeId node) const {
   std::string text = op_label(graph_.op(node)) + "\n";
   for (ValueId input : graph_.inputs(node)) text += "reads " + to_string(graph_.type(input)) + "\n";
   for (ValueId output : graph_.outputs(node)) {
-    text += "gives " + to_string(graph_.type(output)) + (graph_.name(output).empty() ? "" : " '" + graph_.name(output) + "'") + "\n";
+    text += "gives " + to_string(graph_.type(output)) +
+            (graph_.name(output).empty() ? "" : " '" + graph_.name(output) + "'") + "\n";
   }
   if (graph_.where(node)) text += "built at " + to_string(graph_.where(node)) + "\n";
   text.pop_back();
@@ -172,8 +184,10 @@ std::string DrawingBuilder::node_tooltip(NodeId node) const {
 
 void DrawingBuilder::add_node(NodeId node) {
   const FunctionGraph* inner = graph_.op(node).inner_graph();
-  if (inner && (inside_limit_ >= kLeastInside || inner->node_count() <= inside_limit_)) add_group(node, *inner);
-  else add_op(node);
+  if (inner && (inside_limit_ >= kLeastInside || inner->node_count() <= inside_limit_))
+    add_group(node, *inner);
+  else
+    add_op(node);
 }
 
 void DrawingBuilder::add_group(NodeId node, const FunctionGraph& inner) {
@@ -242,7 +256,8 @@ void DrawingBuilder::add_outputs() {
   for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
     const ValueId value = graph_.outputs()[i];
     const NodeId owner = graph_.owner(value);
-    const std::string name = graph_.name(value).empty() || owner == NodeId::kNone ? "output " + std::to_string(i) : graph_.name(value);
+    const std::string name =
+        graph_.name(value).empty() || owner == NodeId::kNone ? "output " + std::to_string(i) : graph_.name(value);
     const std::string tooltip = name + ": output " + std::to_string(i) + ", " + to_string(graph_.type(value));
     if (is_inner_) {  // as wide as its label outside, so that those have room
       connect(value, add_item(ItemKind::kPort, {}, tooltip, label_width(value) + 6, kPortSize), 0);
@@ -288,6 +303,8 @@ void DrawingBuilder::set_layers() {
 
 }  // namespace
 
-Drawing draw(const FunctionGraph& graph, int node_limit) { return DrawingBuilder(graph, std::max(node_limit, 2), false).take(); }
+Drawing draw(const FunctionGraph& graph, int node_limit) {
+  return DrawingBuilder(graph, std::max(node_limit, 2), false).take();
+}
 
 }  // namespace damo

@@ -14,10 +14,10 @@ enum class ItemKind : std::uint8_t {
   kInput,
   kConstant,
   kOp,
-  kGroup,   ///< a fused op with its inside drawn
+  kGroup,  ///< a fused op with its inside drawn
   kOutput,
-  kPort,    ///< an input or output of an inner graph
-  kHidden   ///< stands for the nodes that are not drawn
+  kPort,   ///< an input or output of an inner graph
+  kHidden  ///< stands for the nodes that are not drawn
 };
 
 struct DrawingText {

@@ -50,13 +50,26 @@ std::string escape_xml(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
     switch (c) {
-      case '&': escaped += "&amp;"; break;
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '"': escaped += "&quot;"; break;
-      case '\'': escaped += "&#39;"; break;
-      case '\n': escaped += "&#10;"; break;
-      default: escaped += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\'':
+        escaped += "&#39;";
+        break;
+      case '\n':
+        escaped += "&#10;";
+        break;
+      default:
+        escaped += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
     }
   }
   return escaped;
@@ -66,8 +79,10 @@ std::string quote_dot(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') quoted += '\\';
-    if (c == '\n') quoted += "\\n";
-    else quoted += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    if (c == '\n')
+      quoted += "\\n";
+    else
+      quoted += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
   }
   return quoted + "\"";
 }
@@ -79,8 +94,10 @@ FunctionGraph snapshot(std::span<const Variable> outputs) {
   const auto visit = [&](const Variable& variable) {
     ApplyData* const data = ApplyData::of(variable);
     if (!data || !seen.insert(data).second) return;
-    if (variable.is_input()) inputs.push_back(variable);
-    else stack.push_back(data);
+    if (variable.is_input())
+      inputs.push_back(variable);
+    else
+      stack.push_back(data);
   };
   for (const Variable& output : outputs) {
     visit(output);

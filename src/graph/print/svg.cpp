@@ -57,12 +57,18 @@ std::string number(double value) {
 
 const char* class_of(ItemKind kind) {
   switch (kind) {
-    case ItemKind::kInput: return "input";
-    case ItemKind::kConstant: return "constant";
-    case ItemKind::kGroup: return "group";
-    case ItemKind::kOutput: return "output";
-    case ItemKind::kHidden: return "hidden";
-    default: return "op";
+    case ItemKind::kInput:
+      return "input";
+    case ItemKind::kConstant:
+      return "constant";
+    case ItemKind::kGroup:
+      return "group";
+    case ItemKind::kOutput:
+      return "output";
+    case ItemKind::kHidden:
+      return "hidden";
+    default:
+      return "op";
   }
 }
 
@@ -83,14 +89,16 @@ class SvgWriter {
 };
 
 void SvgWriter::add_rect(const char* css, double x, double y, double width, double height, double radius) {
-  text_ += std::string("<rect class=\"") + css + "\" x=\"" + number(x) + "\" y=\"" + number(y) + "\" width=\"" + number(width) +
-           "\" height=\"" + number(height) + "\" rx=\"" + number(radius) + "\"/>";
+  text_ += std::string("<rect class=\"") + css + "\" x=\"" + number(x) + "\" y=\"" + number(y) + "\" width=\"" +
+           number(width) + "\" height=\"" + number(height) + "\" rx=\"" + number(radius) + "\"/>";
 }
 
 void SvgWriter::add_text(const char* css, double x, double y, const std::vector<DrawingText>& pieces) {
-  text_ += "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\"" + (*css ? std::string(" class=\"") + css + "\"" : "") + ">";
+  text_ += "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\"" +
+           (*css ? std::string(" class=\"") + css + "\"" : "") + ">";
   for (const DrawingText& piece : pieces) {
-    text_ += piece.is_literal ? "<tspan class=\"literal\">" + escape_xml(piece.text) + "</tspan>" : escape_xml(piece.text);
+    text_ +=
+        piece.is_literal ? "<tspan class=\"literal\">" + escape_xml(piece.text) + "</tspan>" : escape_xml(piece.text);
   }
   text_ += "</text>";
 }
@@ -104,7 +112,8 @@ void SvgWriter::add_centred(double x, double y, const std::vector<DrawingText>& 
 }
 
 void SvgWriter::add_line(double x, double from, double to) {
-  text_ += "<path class=\"edge\" d=\"M" + number(x) + " " + number(from) + " L" + number(x) + " " + number(to) + "\"/>\n";
+  text_ +=
+      "<path class=\"edge\" d=\"M" + number(x) + " " + number(from) + " L" + number(x) + " " + number(to) + "\"/>\n";
 }
 
 void SvgWriter::add_edge(const LayoutEdge& edge, double left, double top) {
@@ -112,11 +121,14 @@ void SvgWriter::add_edge(const LayoutEdge& edge, double left, double top) {
   text_ += "<path class=\"edge\" d=\"M" + at(edge.path[0]);
   for (std::size_t i = 1; i < edge.path.size(); ++i) {
     const LayoutPoint &a = edge.path[i - 1], &b = edge.path[i];
-    if (a.x == b.x) text_ += " L" + at(b);
-    else text_ += " C" + at({a.x, (a.y + b.y) / 2}) + " " + at({b.x, (a.y + b.y) / 2}) + " " + at(b);
+    if (a.x == b.x)
+      text_ += " L" + at(b);
+    else
+      text_ += " C" + at({a.x, (a.y + b.y) / 2}) + " " + at({b.x, (a.y + b.y) / 2}) + " " + at(b);
   }
   const LayoutPoint end = edge.path.back();
-  text_ += "\"/><path class=\"arrow\" d=\"M" + at(end) + " L" + at({end.x - 2.5, end.y - 6}) + " L" + at({end.x + 2.5, end.y - 6}) + "z\"/>\n";
+  text_ += "\"/><path class=\"arrow\" d=\"M" + at(end) + " L" + at({end.x - 2.5, end.y - 6}) + " L" +
+           at({end.x + 2.5, end.y - 6}) + "z\"/>\n";
 }
 
 void SvgWriter::add_item(const Drawing::Item& item, const LayoutBox& box, double left, double top) {
@@ -126,8 +138,12 @@ void SvgWriter::add_item(const Drawing::Item& item, const LayoutBox& box, double
     text_ += "<circle cx=\"" + number(box.x + left) + "\" cy=\"" + number(y + box.height / 2) + "\" r=\"3\"/></g>\n";
     return;
   }
-  const bool round = item.kind == ItemKind::kInput || item.kind == ItemKind::kConstant || item.kind == ItemKind::kOutput;
-  add_rect(class_of(item.kind), x, y, box.width, box.height, round ? box.height / 2 : item.kind == ItemKind::kGroup ? 8 : 3);
+  const bool round =
+      item.kind == ItemKind::kInput || item.kind == ItemKind::kConstant || item.kind == ItemKind::kOutput;
+  add_rect(class_of(item.kind), x, y, box.width, box.height,
+           round                           ? box.height / 2
+           : item.kind == ItemKind::kGroup ? 8
+                                           : 3);
   if (!item.inside) add_centred(box.x + left, y + box.height / 2 + 4, item.text);
   text_ += "</g>\n";
   if (!item.inside) return;
@@ -166,13 +182,15 @@ void SvgWriter::add_legend(double top) {
 std::string SvgWriter::write(const Drawing& drawing) {
   std::string note;
   if (drawing.drawn_nodes < drawing.all_nodes) {
-    note = "Abridged: " + std::to_string(drawing.drawn_nodes) + " of " + std::to_string(drawing.all_nodes) + " nodes are drawn.";
+    note = "Abridged: " + std::to_string(drawing.drawn_nodes) + " of " + std::to_string(drawing.all_nodes) +
+           " nodes are drawn.";
   }
   const double top = note.empty() ? kMargin : kMargin + 20;
-  const double width = std::max({drawing.size.width, 360.0, static_cast<double>(note.size()) * kCharacterWidth}) + 2 * kMargin;
+  const double width =
+      std::max({drawing.size.width, 360.0, static_cast<double>(note.size()) * kCharacterWidth}) + 2 * kMargin;
   const double height = drawing.size.height + top + kMargin + kLegendHeight;
-  text_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"damo-graph\" width=\"" + number(width) + "\" height=\"" + number(height) +
-          "\" viewBox=\"0 0 " + number(width) + " " + number(height) + "\" role=\"img\">\n" + kStyle;
+  text_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"damo-graph\" width=\"" + number(width) + "\" height=\"" +
+          number(height) + "\" viewBox=\"0 0 " + number(width) + " " + number(height) + "\" role=\"img\">\n" + kStyle;
   text_ += "<rect class=\"page\" width=\"" + number(width) + "\" height=\"" + number(height) + "\"/>\n";
   if (!note.empty()) add_text("left", kMargin, kMargin + 8, {{note}}), text_ += "\n";
   add_drawing(drawing, (width - drawing.size.width) / 2, top);

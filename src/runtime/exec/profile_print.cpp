@@ -41,11 +41,14 @@ std::string to_string(const Profile& profile) {
   for (const auto& cells : table) {
     for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], cells[i].size());
   }
-  std::string text = "profile on " + profile.device + ": " + std::to_string(profile.calls) + (profile.calls == 1 ? " call, " : " calls, ") +
-                     format("%.3f ms on the host; the device's copy: ", profile.milliseconds) + format("%.1f GB/s\n", profile.copy_bytes_per_second * 1e-9);
+  std::string text = "profile on " + profile.device + ": " + std::to_string(profile.calls) +
+                     (profile.calls == 1 ? " call, " : " calls, ") +
+                     format("%.3f ms on the host; the device's copy: ", profile.milliseconds) +
+                     format("%.1f GB/s\n", profile.copy_bytes_per_second * 1e-9);
   for (const auto& cells : table) {
     std::string line;
-    for (std::size_t i = 0; i < cells.size(); ++i) line += "  " + padded(cells[i], widths[i], i > 0 && i + 1 < cells.size());
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      line += "  " + padded(cells[i], widths[i], i > 0 && i + 1 < cells.size());
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }
