@@ -39,7 +39,6 @@ class DrawingBuilder {
   void add_group(NodeId node, const FunctionGraph& inner);
   void add_op(NodeId node);
   void add_outputs();
-  void set_layers();
   void connect(ValueId value, int item, double offset);
   void label(ValueId value, Source source);
   Source source(ValueId value);
@@ -74,7 +73,7 @@ DrawingBuilder::DrawingBuilder(const FunctionGraph& graph, int limit, bool is_in
   if (hidden_count_ > 0) add_hidden();
   for (NodeId node : last_) add_node(node);
   add_outputs();
-  set_layers();
+  set_layers(drawing_, is_inner_ ? graph.outputs().size() : 0);
   drawing_.size = lay_out(drawing_.boxes, drawing_.edges, is_inner_ ? 22 : 40);
   if (!is_inner_) return;
   const std::size_t inputs = graph.inputs().size(), first_output = drawing_.boxes.size() - graph.outputs().size();
@@ -219,6 +218,8 @@ void DrawingBuilder::add_group(NodeId node, const FunctionGraph& inner) {
 }
 
 void DrawingBuilder::add_op(NodeId node) {
+  const ItemKind kind =
+      graph_.op(node).inner_graph() ? ItemKind::kGroup : ItemKind::kOp;  // not opened: too much to show
   const auto inputs = graph_.inputs(node), outputs = graph_.outputs(node);
   std::vector<DrawingText> text = {{shortened(op_label(graph_.op(node)), kTextLimit)}};
   std::vector<ValueId> arrays;
@@ -239,7 +240,7 @@ void DrawingBuilder::add_op(NodeId node) {
   for (ValueId output : outputs) labels = std::max(labels, label_width(output) + 8);
   const double step = is_inner_ ? 12 : labels;
   if (!is_inner_ || outputs.size() > 1) width = std::max(width, step * static_cast<double>(outputs.size()));
-  const int item = add_item(ItemKind::kOp, std::move(text), node_tooltip(node), width, kBoxHeight);
+  const int item = add_item(kind, std::move(text), node_tooltip(node), width, kBoxHeight);
   const double spread = std::min(16.0, (width - 10) / static_cast<double>(std::max<std::size_t>(arrays.size(), 1)));
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     connect(arrays[i], item, (static_cast<double>(i) - (static_cast<double>(arrays.size()) - 1) / 2) * spread);
@@ -263,40 +264,6 @@ void DrawingBuilder::add_outputs() {
       connect(value, add_item(ItemKind::kPort, {}, tooltip, label_width(value) + 6, kPortSize), 0);
     } else if (owner == NodeId::kNone || !hidden_[static_cast<std::size_t>(owner)]) {
       connect(value, add_leaf(ItemKind::kOutput, name, tooltip), 0);
-    }
-  }
-}
-
-/// Longest paths from above; then inputs and constants move down to just above their first reader. Items stand in
-/// topological order, but for constants, which have no inputs.
-void DrawingBuilder::set_layers() {
-  std::vector<LayoutBox>& boxes = drawing_.boxes;
-  const auto layer = [&](int item) -> int& { return boxes[static_cast<std::size_t>(item)].layer; };
-  std::vector<std::vector<int>> readers(boxes.size());
-  std::vector<int> inputs(boxes.size(), 0), ready;
-  for (const LayoutEdge& edge : drawing_.edges) {
-    readers[static_cast<std::size_t>(edge.from)].push_back(edge.to);
-    ++inputs[static_cast<std::size_t>(edge.to)];
-  }
-  for (std::size_t i = 0; i < boxes.size(); ++i) {
-    if (inputs[i] == 0) ready.push_back(static_cast<int>(i));
-  }
-  int deepest = 0;
-  for (std::size_t next = 0; next < ready.size(); ++next) {
-    for (int reader : readers[static_cast<std::size_t>(ready[next])]) {
-      deepest = std::max(deepest, layer(reader) = std::max(layer(reader), layer(ready[next]) + 1));
-      if (--inputs[static_cast<std::size_t>(reader)] == 0) ready.push_back(reader);
-    }
-  }
-  const std::size_t first_output = boxes.size() - (is_inner_ ? graph_.outputs().size() : 0);
-  for (std::size_t i = 0; i < boxes.size(); ++i) {
-    const ItemKind kind = drawing_.items[i].kind;
-    if (is_inner_ && kind == ItemKind::kPort) {
-      boxes[i].layer = i >= first_output ? deepest : 0;
-    } else if ((kind == ItemKind::kInput || kind == ItemKind::kConstant) && !readers[i].empty()) {
-      int first = deepest;
-      for (int reader : readers[i]) first = std::min(first, layer(reader));
-      boxes[i].layer = first - 1;
     }
   }
 }
