@@ -59,6 +59,9 @@ class FunctionGraph {
   /// The same with known types: for rewrites that build an op over a group of nodes.
   NodeId add(const OpPtr& op, std::span<const ValueId> inputs, std::span<const TensorType> types, SourceLine where);
   ValueId add_constant(ConstantPtr value);
+  /// For building a graph from nothing, as a fused op's inner graph is.
+  ValueId add_input(TensorType type, std::string name = {});
+  void add_output(ValueId value);
   /// Every use of old reads replacement. Throws TypeError if the types differ. Does not look for cycles: verify() does.
   void replace(ValueId old, ValueId replacement);
   void set_input(NodeId node, int position, ValueId value);

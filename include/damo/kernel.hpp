@@ -16,10 +16,20 @@ namespace damo {
 
 class LoadedKernel;  // src/runtime/backend.hpp
 
+/// Extents along three axes; those left out are 1: {512} is {512, 1, 1}.
+struct Dim3 {
+  std::int64_t x = 1, y = 1, z = 1;
+
+  constexpr std::int64_t operator[](int axis) const { return axis == 0 ? x : axis == 1 ? y : z; }
+  constexpr std::int64_t& operator[](int axis) { return axis == 0 ? x : axis == 1 ? y : z; }
+  constexpr std::int64_t count() const { return x * y * z; }
+  friend constexpr bool operator==(const Dim3&, const Dim3&) = default;
+};
+
 /// CUDA's terms: a grid of blocks of threads.
 struct LaunchConfig {
-  std::array<std::int64_t, 3> grid = {1, 1, 1};
-  std::array<std::int64_t, 3> block = {1, 1, 1};
+  Dim3 grid;
+  Dim3 block;
   std::size_t shared_bytes = 0;
 };
 
@@ -52,8 +62,8 @@ class Kernel {
   /// fit the kernel's parameters.
   template <class... Arguments>
   void launch(const LaunchConfig& config, const Arguments&... arguments) const {
-    const KernelArgument values[] = {KernelArgument(arguments)...};
-    launch_with(config, values, sizeof...(Arguments));
+    const std::array<KernelArgument, sizeof...(Arguments)> values = {KernelArgument(arguments)...};
+    launch_with(config, values.data(), values.size());
   }
   /// One thread for each of count elements, blocks of 512; nothing for count 0.
   template <class... Arguments>

@@ -28,7 +28,8 @@
 
 namespace damo {
 
-class ThunkContext;  // thunk.hpp
+class FunctionGraph;  // graph.hpp
+class ThunkContext;   // thunk.hpp
 /// One node's work, called once a call of the Function; holds references to storage cells.
 using Thunk = std::function<void()>;
 
@@ -77,6 +78,12 @@ class Op : public std::enable_shared_from_this<Op> {
     std::int64_t offset = 0;  ///< in elements, added to the input's
   };
   virtual Layout view_layout(const Apply& node, const Layout& input) const;
+
+  /// The input that output i may be, unchanged, when that input is contiguous; -1 if none. The thunk then does not run.
+  virtual int passes_through(int) const { return -1; }
+
+  /// The graph that a fused op stands for; null for other ops. Prints draw it as a box.
+  virtual const FunctionGraph* inner_graph() const { return nullptr; }
 
   /// Same type and equal props. A subclass that overrides it overrides hash() too.
   virtual bool equals(const Op& other) const;

@@ -100,11 +100,13 @@ class Apply {
 };
 
 /// A Variable or a C++ number, together with the line it was written on: what ops take, so that an error names the
-/// user's line. A number is weak (see dtype.hpp).
+/// user's line. A number is weak (see dtype.hpp). GraphError for an empty Variable.
 class Operand {
  public:
   Operand(Variable variable, const char* file = __builtin_FILE(), int line = __builtin_LINE())
-      : variable_(std::move(variable)), where_{file, line} {}
+      : variable_(std::move(variable)), where_{file, line} {
+    if (!variable_) refuse_empty();
+  }
   template <class T>
     requires std::is_arithmetic_v<T>
   Operand(T number, const char* file = __builtin_FILE(), int line = __builtin_LINE())
@@ -127,6 +129,8 @@ class Operand {
     else if constexpr (std::is_same_v<T, std::uint64_t>) return number;
     else return static_cast<std::int64_t>(number);
   }
+  [[noreturn]] void refuse_empty() const;
+
   Variable variable_;
   Scalar number_;
   SourceLine where_;

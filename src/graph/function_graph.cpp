@@ -174,6 +174,18 @@ ValueId FunctionGraph::add_constant(ConstantPtr value) {
   return id;
 }
 
+ValueId FunctionGraph::add_input(TensorType type, std::string name) {
+  const ValueId id = new_value(std::move(type));
+  at(id).name = std::move(name);
+  inputs_.push_back(id);
+  return id;
+}
+
+void FunctionGraph::add_output(ValueId value) {
+  at(value).uses.push_back({NodeId::kNone, static_cast<int>(outputs_.size())});
+  outputs_.push_back(value);
+}
+
 void FunctionGraph::replace(ValueId old, ValueId replacement) {
   if (old == replacement) return;
   const TensorType &from = type(old), &to = type(replacement);

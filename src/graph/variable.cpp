@@ -106,6 +106,12 @@ std::vector<Variable> Apply::outputs() const {
   return all;
 }
 
+void Operand::refuse_empty() const {
+  ErrorParts parts{"an empty Variable was given to an op", {}, {}, "assign it before it is used"};
+  if (where_) parts.where = "at " + to_string(where_);
+  throw GraphError(std::move(parts));
+}
+
 Promotable Operand::promotable() const {
   if (is_number()) return {number_.dtype(), true};
   return {variable_.dtype(), false};
@@ -113,7 +119,6 @@ Promotable Operand::promotable() const {
 
 Variable Operand::as(DType dtype) const {
   if (is_number()) return constant(number_.cast(dtype), where_);
-  if (!variable_) throw GraphError("an empty Variable was given to an op");
   return variable_;
 }
 

@@ -33,10 +33,10 @@ std::size_t range_bytes(const Array& array) {
 void store(const Array& to, const void* elements) {
   Backend& backend = to.device().backend();
   const Strides packed = contiguous_strides(to.shape());
-  if (is_host(backend)) {
-    copy_strided(itemsize(to.dtype()), to.shape(), to.data(), to.strides(), elements, packed);
-  } else if (to.is_contiguous()) {
+  if (to.is_contiguous()) {
     backend.copy(to.data(), elements, to.nbytes(), CopyKind::kHostToDevice, nullptr);
+  } else if (is_host(backend)) {
+    copy_strided(itemsize(to.dtype()), to.shape(), to.data(), to.strides(), elements, packed);
   } else {  // its range comes here, because what lies between its elements must stay, and goes back
     const std::size_t bytes = range_bytes(to);
     std::byte* first = first_byte(to);
@@ -48,12 +48,16 @@ void store(const Array& to, const void* elements) {
   }
 }
 
-// Both on one GPU.
-void copy_on_device(const Array& to, const Array& from) {
+// Both on one device, or both in host memory.
+void copy_within(const Array& to, const Array& from) {
   Backend& backend = to.device().backend();
   const bool same_layout = to.strides() == from.strides() && is_dense(to.shape(), to.strides());
   if (same_layout || (to.is_contiguous() && from.is_contiguous())) {
     backend.copy(first_byte(to), first_byte(from), to.nbytes(), CopyKind::kDeviceToDevice, nullptr);
+    return;
+  }
+  if (is_host(backend)) {
+    copy_strided(itemsize(to.dtype()), to.shape(), to.data(), to.strides(), from.data(), from.strides());
     return;
   }
   log(LogLevel::kDebug, "copy of a strided " + describe(from) + " goes through the host");
@@ -102,8 +106,7 @@ void Array::copy_from(const Array& other) const {
   const bool same_memory = &there == &here || (is_host(there) && is_host(here));
   if (!same_memory) return copy_between_devices(*this, other);
   if (overlap(*this, other)) return copy_from(other.copy());
-  if (!is_host(there)) return copy_on_device(*this, other);
-  copy_strided(itemsize(dtype_), shape_, data_, strides_, other.data_, other.strides_);
+  copy_within(*this, other);
 }
 
 Array Array::copy() const {
@@ -126,10 +129,10 @@ void Array::to_host(void* elements) const {
   if (size_ == 0) return;
   Backend& backend = buffer_->backend();
   const Strides packed = contiguous_strides(shape_);
-  if (is_host(backend)) {
-    copy_strided(itemsize(dtype_), shape_, elements, packed, data_, strides_);
-  } else if (is_contiguous()) {
+  if (is_contiguous()) {
     backend.copy(elements, data_, nbytes(), CopyKind::kDeviceToHost, nullptr);
+  } else if (is_host(backend)) {
+    copy_strided(itemsize(dtype_), shape_, elements, packed, data_, strides_);
   } else {  // one copy of the whole range, as a copy an element would cost microseconds each
     const std::size_t bytes = range_bytes(*this);
     const std::byte* first = first_byte(*this);

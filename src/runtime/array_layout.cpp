@@ -27,7 +27,7 @@ Axes merged_axes(const Shape& shape, const Strides& to, const Strides& from) {
   }
   const auto magnitude = [](std::int64_t stride) { return stride < 0 ? -stride : stride; };
   std::sort(axes.axis.begin(), axes.axis.begin() + axes.count,
-                   [&](const Axis& a, const Axis& b) { return magnitude(a.to) > magnitude(b.to); });
+            [&](const Axis& a, const Axis& b) { return magnitude(a.to) > magnitude(b.to); });
   int kept = 0;
   for (int i = 0; i < axes.count; ++i) {
     const Axis& inner = axes.axis[i];

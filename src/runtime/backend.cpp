@@ -32,11 +32,12 @@ constexpr const char* kAxes[] = {"x", "y", "z"};
 }
 
 /// extents: of a grid or of a block, what tells which.
-void check_extents(const LoadedKernel& kernel, const char* what, const std::array<std::int64_t, 3>& extents,
-                   const std::int64_t (&limits)[3]) {
+void check_extents(const LoadedKernel& kernel, const char* what, const Dim3& extents, const std::int64_t (&limits)[3]) {
   for (int axis = 0; axis < 3; ++axis) {
-    const std::string text = std::string(what) + " of " + std::to_string(extents[axis]) + " along " + kAxes[axis] + ": ";
-    if (extents[axis] < 1) refuse(kernel, text + "an extent is at least 1", "launch nothing where there is nothing to do");
+    const std::string text =
+        std::string(what) + " of " + std::to_string(extents[axis]) + " along " + kAxes[axis] + ": ";
+    if (extents[axis] < 1)
+      refuse(kernel, text + "an extent is at least 1", "launch nothing where there is nothing to do");
     if (extents[axis] > limits[axis]) {
       refuse(kernel, text + kernel.backend->name() + " allows " + std::to_string(limits[axis]),
              "let each thread take several elements, with a grid-stride loop");
@@ -44,7 +45,7 @@ void check_extents(const LoadedKernel& kernel, const char* what, const std::arra
   }
 }
 
-bool within(const std::array<std::int64_t, 3>& extents, const std::int64_t (&limits)[3]) {
+bool within(const Dim3& extents, const std::int64_t (&limits)[3]) {
   return extents[0] >= 1 && extents[1] >= 1 && extents[2] >= 1 && extents[0] <= limits[0] && extents[1] <= limits[1] &&
          extents[2] <= limits[2];
 }
@@ -53,8 +54,10 @@ void check_threads(const LoadedKernel& kernel, std::int64_t threads, std::int64_
   const std::string text = "block of " + std::to_string(threads) + " threads: ";
   if (threads > of_device) refuse(kernel, text + kernel.backend->name() + " allows " + std::to_string(of_device));
   if (kernel.max_threads_per_block > 0 && threads > kernel.max_threads_per_block) {
-    refuse(kernel, text + "this kernel allows " + std::to_string(kernel.max_threads_per_block) + " on " + kernel.backend->name(),
-           "it needs " + std::to_string(kernel.registers) + " registers a thread; __launch_bounds__ would lower that");
+    refuse(
+        kernel,
+        text + "this kernel allows " + std::to_string(kernel.max_threads_per_block) + " on " + kernel.backend->name(),
+        "it needs " + std::to_string(kernel.registers) + " registers a thread; __launch_bounds__ would lower that");
   }
 }
 
@@ -70,8 +73,9 @@ void check_launch(const LoadedKernel& kernel, const LaunchConfig& config) {
     check_extents(kernel, "block", config.block, limits.max_block);
     check_extents(kernel, "grid", config.grid, limits.max_grid);
   }
-  const std::int64_t threads = config.block[0] * config.block[1] * config.block[2];
-  const std::int64_t of_kernel = kernel.max_threads_per_block > 0 ? kernel.max_threads_per_block : limits.max_threads_per_block;
+  const std::int64_t threads = config.block.count();
+  const std::int64_t of_kernel =
+      kernel.max_threads_per_block > 0 ? kernel.max_threads_per_block : limits.max_threads_per_block;
   if (threads > std::min<std::int64_t>(limits.max_threads_per_block, of_kernel)) {
     check_threads(kernel, threads, limits.max_threads_per_block);
   }

@@ -62,8 +62,8 @@ class LoadedKernel {
   const std::vector<std::size_t>& parameter_bytes() const { return parameter_bytes_; }
   /// What Backend::launch gets: this, unless it stands for a kernel yet to be compiled (PendingKernel).
   virtual const LoadedKernel& resolved() const { return *this; }
-  int registers = 0;            ///< a thread; 0 on a CPU
-  int local_bytes = 0;          ///< spills and arrays, a thread
+  int registers = 0;    ///< a thread; 0 on a CPU
+  int local_bytes = 0;  ///< spills and arrays, a thread
   std::size_t static_shared_bytes = 0;
   int max_threads_per_block = 0;
   Backend* backend = nullptr;
@@ -98,8 +98,8 @@ class Backend {
   /// properties() as they were at the first call: for what does not change, the limits of a launch. Cheap.
   const DeviceProperties& limits() const;
 
-  // Memory. allocate gives null if there is none left and throws DeviceError for anything else; addresses are 256-aligned
-  // (CPU: 64). release waits for no stream: MemoryPool sees to that.
+  // Memory. allocate gives null if there is none left and throws DeviceError for anything else; addresses are
+  // 256-aligned (CPU: 64). release waits for no stream: MemoryPool sees to that.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
   virtual void* allocate_pinned(std::size_t bytes) = 0;

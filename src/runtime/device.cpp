@@ -103,8 +103,9 @@ Event::Event(Device device) : data_(std::make_shared<Data>(&device.backend())) {
 
 void Event::record(const Stream& stream) const {
   if (stream.device() != Device(data_->backend)) {
-    throw DeviceError("an event of " + data_->backend->name() + " cannot be recorded on a stream of " + stream.device().name(),
-                      "make the event for the stream's device: Event(stream.device())");
+    throw DeviceError(
+        "an event of " + data_->backend->name() + " cannot be recorded on a stream of " + stream.device().name(),
+        "make the event for the stream's device: Event(stream.device())");
   }
   data_->backend->record(data_->handle, stream.handle());
 }
@@ -115,8 +116,9 @@ void* Event::handle() const { return data_->handle; }
 
 double Event::milliseconds_since(const Event& earlier) const {
   if (data_->backend != earlier.data_->backend) {
-    throw DeviceError("events of " + earlier.data_->backend->name() + " and " + data_->backend->name() + " cannot be compared",
-                      "each device has its own clock");
+    throw DeviceError(
+        "events of " + earlier.data_->backend->name() + " and " + data_->backend->name() + " cannot be compared",
+        "each device has its own clock");
   }
   return data_->backend->milliseconds(earlier.data_->handle, data_->handle);
 }

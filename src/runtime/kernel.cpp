@@ -15,15 +15,18 @@ void check_arguments(const LoadedKernel& kernel, const KernelArgument* arguments
   const std::vector<std::size_t>& wanted = kernel.parameter_bytes();
   if (wanted.empty()) return;  // the compiler does not tell
   if (count != wanted.size()) {
-    refuse_arguments(kernel, std::to_string(count) + " arguments are given, the kernel has " +
-                                 std::to_string(wanted.size()) + " parameters", "give one argument a parameter, in order");
+    refuse_arguments(
+        kernel,
+        std::to_string(count) + " arguments are given, the kernel has " + std::to_string(wanted.size()) + " parameters",
+        "give one argument a parameter, in order");
   }
   for (std::size_t i = 0; i < count; ++i) {
     if (arguments[i].bytes() == wanted[i]) continue;
-    refuse_arguments(kernel, "argument " + std::to_string(i + 1) + " of " + std::to_string(count) + " has " +
-                                 std::to_string(arguments[i].bytes()) + " bytes, the kernel's parameter has " +
-                                 std::to_string(wanted[i]),
-                     "pass a value of the parameter's own type: std::int32_t for int, float for float, an Array for a pointer");
+    refuse_arguments(
+        kernel,
+        "argument " + std::to_string(i + 1) + " of " + std::to_string(count) + " has " +
+            std::to_string(arguments[i].bytes()) + " bytes, the kernel's parameter has " + std::to_string(wanted[i]),
+        "pass a value of the parameter's own type: std::int32_t for int, float for float, an Array for a pointer");
   }
 }
 

@@ -95,10 +95,12 @@ void* MemoryPool::allocate_anew(SizeClass size, std::size_t asked, std::string_v
     }
     if (outgrown) free_cache();
     if (void* memory = backend_.allocate(size.bytes)) return memory;
-    log(LogLevel::kInfo, backend_.name() + ": out of memory, " + bytes_text(statistics().cached_bytes) +
-                             " of cached memory given back to find " + bytes_text(size.bytes));
-    free_cache();
-    if (void* memory = backend_.allocate(size.bytes)) return memory;
+    if (const std::size_t cached = statistics().cached_bytes; cached > 0) {
+      log(LogLevel::kInfo, backend_.name() + ": out of memory, " + bytes_text(cached) +
+                               " of cached memory given back to find " + bytes_text(size.bytes));
+      free_cache();
+      if (void* memory = backend_.allocate(size.bytes)) return memory;
+    }
   } catch (...) {
     give_up();
     throw;

@@ -103,10 +103,10 @@ void CpuBackend::launch(const LoadedKernel& loaded, const LaunchConfig& config, 
   }
   frame.shared_bytes = static_cast<std::uint32_t>(config.shared_bytes);
   if (!cpu_backend::fits_index_range(frame)) refuse_grid(kernel, config);
-  const std::int64_t blocks = config.grid[0] * config.grid[1] * config.grid[2];
-  const std::int64_t threads = config.block[0] * config.block[1] * config.block[2];
-  const std::int64_t blocks_per_task = kernel.is_cuda_c ? std::max<std::int64_t>(kThreadsPerTask / threads, 1) : 1;
-  workers_.run(kernel.entry, arguments, frame, blocks, blocks_per_task, kernel.static_shared_bytes + config.shared_bytes);
+  const std::int64_t blocks_per_task =
+      kernel.is_cuda_c ? std::max<std::int64_t>(kThreadsPerTask / config.block.count(), 1) : 1;
+  workers_.run(kernel.entry, arguments, frame, config.grid.count(), blocks_per_task,
+               kernel.static_shared_bytes + config.shared_bytes);
 }
 
 std::unique_ptr<Backend> make_cpu_backend() { return std::make_unique<CpuBackend>(); }

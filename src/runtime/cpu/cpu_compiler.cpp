@@ -22,7 +22,8 @@ CompiledCode CpuCompiler::compile(const CompileRequest& request) const {
        .kernels = is_cuda_c ? request.kernels : std::vector<std::string>(),
        .flags = request.flags});
   if (!output.ok) {
-    const std::string what = request.kernels.empty() ? "'" + request.file_name + "'" : "kernel '" + request.kernels.front() + "'";
+    const std::string what =
+        request.kernels.empty() ? "'" + request.file_name + "'" : "kernel '" + request.kernels.front() + "'";
     throw CompileError(what + " does not compile for the CPU", output.log, request.source);
   }
   return {.bytes = std::move(output.object), .log = std::move(output.log)};

@@ -13,7 +13,7 @@ class CpuDialect final : public Dialect {
  public:
   std::string_view name() const override { return "cpu"; }
 
-  Layout adapt(Layout layout) const override {
+  Layout adapt(const KernelSpec&, Layout layout) const override {
     layout.wide = true;  // 64-bit indices cost nothing in a loop over pointers
     return layout;
   }

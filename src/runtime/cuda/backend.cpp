@@ -99,7 +99,8 @@ void CudaBackend::launch(const LoadedKernel& kernel, const LaunchConfig& config,
       cuda_kernel.function(), extent(config.grid[0]), extent(config.grid[1]), extent(config.grid[2]),
       extent(config.block[0]), extent(config.block[1]), extent(config.block[2]),
       static_cast<unsigned>(config.shared_bytes), stream_of(stream), const_cast<void**>(arguments), nullptr);
-  if (result != CUDA_SUCCESS) [[unlikely]] fail(result, "cuLaunchKernel", "kernel " + kernel.name());
+  if (result != CUDA_SUCCESS) [[unlikely]]
+    fail(result, "cuLaunchKernel", "kernel " + kernel.name());
 }
 
 }  // namespace damo::cuda_backend

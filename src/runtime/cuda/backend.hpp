@@ -55,7 +55,8 @@ class CudaBackend : public Backend {
   void bind() const {
     CUcontext current = nullptr;
     const CUresult result = driver_.ctx_get_current(&current);
-    if (result != CUDA_SUCCESS || !current || current != context_.load(std::memory_order_acquire)) [[unlikely]] bind_slowly();
+    if (result != CUDA_SUCCESS || !current || current != context_.load(std::memory_order_acquire)) [[unlikely]]
+      bind_slowly();
   }
   /// For what must not throw: whether it worked. Makes no context.
   bool bind_quietly() const noexcept;

@@ -26,7 +26,8 @@ class Reader {
   explicit Reader(std::span<const std::byte> bytes) : rest_(bytes) {}
 
   std::span<const std::byte> take(std::size_t count) {
-    if (count > rest_.size()) throw DeviceError("compiled CUDA code is damaged: it is cut short", "clear the kernel cache");
+    if (count > rest_.size())
+      throw DeviceError("compiled CUDA code is damaged: it is cut short", "clear the kernel cache");
     const auto taken = rest_.first(count);
     rest_ = rest_.subspan(count);
     return taken;

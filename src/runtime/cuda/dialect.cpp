@@ -1,5 +1,7 @@
 #include "runtime/cuda/dialect.hpp"
 
+#include <algorithm>
+
 #include "runtime/cuda/emitter.hpp"
 #include "runtime/cuda/schedule.hpp"
 
@@ -11,6 +13,14 @@ std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b;
 class CudaDialect final : public Dialect {
  public:
   std::string_view name() const override { return "cuda"; }
+
+  /// Arrays whose tiles do not fit shared memory are read where they lie.
+  Layout adapt(const KernelSpec& spec, Layout layout) const override {
+    if (layout.tile_axis < 0 || cuda_tile(spec, layout).fits) return layout;
+    layout.tile_axis = -1;
+    std::replace(layout.access.begin(), layout.access.end(), Access::kTransposed, Access::kStrided);
+    return layout;
+  }
 
   std::string emit(const KernelSpec& spec, const Layout& layout) const override {
     for (const Override& by_hand : spec.overrides) {
@@ -24,7 +34,8 @@ class CudaDialect final : public Dialect {
     if (layout.tile_axis < 0) return {{divide_up(geometry.count, schedule.elements_per_block())}, {schedule.block}};
     const std::int64_t inner = geometry.extents[-1], other = geometry.extents[layout.tile_axis];
     const std::int64_t outer = geometry.count / std::max<std::int64_t>(inner * other, 1);
-    return {{divide_up(inner, kTile) * divide_up(other, kTile) * outer}, {kTile * kTileRows}};
+    const CudaTile tile = cuda_tile(spec, layout);
+    return {{divide_up(inner, tile.inner) * divide_up(other, tile.other) * outer}, {tile.threads}};
   }
 
   int vector_width(const KernelSpec& spec) const override { return cuda_schedule(spec).vector; }

@@ -45,8 +45,8 @@ std::string not_initialised(const Driver& driver, CUresult result) {
 const char* look_up_all(void* library, Driver& driver) {
   const char* lacking = nullptr;
 #define DAMO_NAME(symbol) #symbol
-#define DAMO_REQUIRED(member, symbol)                     \
-  look_up(library, DAMO_NAME(symbol), driver.member);     \
+#define DAMO_REQUIRED(member, symbol)                 \
+  look_up(library, DAMO_NAME(symbol), driver.member); \
   if (!driver.member && !lacking) lacking = DAMO_NAME(symbol);
 #define DAMO_OPTIONAL(member, symbol) look_up(library, DAMO_NAME(symbol), driver.member);
   DAMO_DRIVER_FUNCTIONS(DAMO_REQUIRED)
@@ -92,7 +92,8 @@ Driver open_driver(const char* library_name, std::string* problem) {
 
 const Driver& driver() {
   const Opened& result = opened();
-  if (!result.problem.empty()) [[unlikely]] throw DeviceError(result.problem);
+  if (!result.problem.empty()) [[unlikely]]
+    throw DeviceError(result.problem);
   return result.driver;
 }
 

@@ -12,57 +12,57 @@
 namespace damo::cuda_backend {
 
 // member, symbol. A symbol that cuda.h maps to a newer version (cuMemAlloc -> cuMemAlloc_v2) is looked up as that.
-#define DAMO_DRIVER_FUNCTIONS(X)                            \
-  X(get_error_name, cuGetErrorName)                         \
-  X(get_error_string, cuGetErrorString)                     \
-  X(driver_get_version, cuDriverGetVersion)                 \
-  X(device_get_count, cuDeviceGetCount)                     \
-  X(device_get, cuDeviceGet)                                \
-  X(device_get_name, cuDeviceGetName)                       \
-  X(device_get_attribute, cuDeviceGetAttribute)             \
-  X(device_total_mem, cuDeviceTotalMem)                     \
-  X(device_can_access_peer, cuDeviceCanAccessPeer)          \
-  X(primary_ctx_retain, cuDevicePrimaryCtxRetain)           \
-  X(ctx_get_current, cuCtxGetCurrent)                       \
-  X(ctx_set_current, cuCtxSetCurrent)                       \
-  X(ctx_synchronize, cuCtxSynchronize)                      \
-  X(ctx_enable_peer_access, cuCtxEnablePeerAccess)          \
-  X(mem_get_info, cuMemGetInfo)                             \
-  X(mem_alloc, cuMemAlloc)                                  \
-  X(mem_free, cuMemFree)                                    \
-  X(mem_host_alloc, cuMemHostAlloc)                         \
-  X(mem_free_host, cuMemFreeHost)                           \
-  X(memcpy_htod_async, cuMemcpyHtoDAsync)                   \
-  X(memcpy_dtoh_async, cuMemcpyDtoHAsync)                   \
-  X(memcpy_dtod_async, cuMemcpyDtoDAsync)                   \
-  X(memcpy_peer_async, cuMemcpyPeerAsync)                   \
-  X(memset_d8_async, cuMemsetD8Async)                       \
-  X(memset_d16_async, cuMemsetD16Async)                     \
-  X(memset_d32_async, cuMemsetD32Async)                     \
-  X(memset_d2d32_async, cuMemsetD2D32Async)                 \
-  X(stream_create, cuStreamCreate)                          \
-  X(stream_destroy, cuStreamDestroy)                        \
-  X(stream_synchronize, cuStreamSynchronize)                \
-  X(stream_wait_event, cuStreamWaitEvent)                   \
-  X(event_create, cuEventCreate)                            \
-  X(event_destroy, cuEventDestroy)                          \
-  X(event_record, cuEventRecord)                            \
-  X(event_query, cuEventQuery)                              \
-  X(event_synchronize, cuEventSynchronize)                  \
-  X(module_load_data_ex, cuModuleLoadDataEx)                \
-  X(module_unload, cuModuleUnload)                          \
-  X(module_get_function, cuModuleGetFunction)               \
-  X(module_get_global, cuModuleGetGlobal)                   \
-  X(func_get_attribute, cuFuncGetAttribute)                 \
-  X(func_set_attribute, cuFuncSetAttribute)                 \
+#define DAMO_DRIVER_FUNCTIONS(X)                   \
+  X(get_error_name, cuGetErrorName)                \
+  X(get_error_string, cuGetErrorString)            \
+  X(driver_get_version, cuDriverGetVersion)        \
+  X(device_get_count, cuDeviceGetCount)            \
+  X(device_get, cuDeviceGet)                       \
+  X(device_get_name, cuDeviceGetName)              \
+  X(device_get_attribute, cuDeviceGetAttribute)    \
+  X(device_total_mem, cuDeviceTotalMem)            \
+  X(device_can_access_peer, cuDeviceCanAccessPeer) \
+  X(primary_ctx_retain, cuDevicePrimaryCtxRetain)  \
+  X(ctx_get_current, cuCtxGetCurrent)              \
+  X(ctx_set_current, cuCtxSetCurrent)              \
+  X(ctx_synchronize, cuCtxSynchronize)             \
+  X(ctx_enable_peer_access, cuCtxEnablePeerAccess) \
+  X(mem_get_info, cuMemGetInfo)                    \
+  X(mem_alloc, cuMemAlloc)                         \
+  X(mem_free, cuMemFree)                           \
+  X(mem_host_alloc, cuMemHostAlloc)                \
+  X(mem_free_host, cuMemFreeHost)                  \
+  X(memcpy_htod_async, cuMemcpyHtoDAsync)          \
+  X(memcpy_dtoh_async, cuMemcpyDtoHAsync)          \
+  X(memcpy_dtod_async, cuMemcpyDtoDAsync)          \
+  X(memcpy_peer_async, cuMemcpyPeerAsync)          \
+  X(memset_d8_async, cuMemsetD8Async)              \
+  X(memset_d16_async, cuMemsetD16Async)            \
+  X(memset_d32_async, cuMemsetD32Async)            \
+  X(memset_d2d32_async, cuMemsetD2D32Async)        \
+  X(stream_create, cuStreamCreate)                 \
+  X(stream_destroy, cuStreamDestroy)               \
+  X(stream_synchronize, cuStreamSynchronize)       \
+  X(stream_wait_event, cuStreamWaitEvent)          \
+  X(event_create, cuEventCreate)                   \
+  X(event_destroy, cuEventDestroy)                 \
+  X(event_record, cuEventRecord)                   \
+  X(event_query, cuEventQuery)                     \
+  X(event_synchronize, cuEventSynchronize)         \
+  X(module_load_data_ex, cuModuleLoadDataEx)       \
+  X(module_unload, cuModuleUnload)                 \
+  X(module_get_function, cuModuleGetFunction)      \
+  X(module_get_global, cuModuleGetGlobal)          \
+  X(func_get_attribute, cuFuncGetAttribute)        \
+  X(func_set_attribute, cuFuncSetAttribute)        \
   X(launch_kernel, cuLaunchKernel)
 
 // Null in a driver older than the one that brought them (the comment: CUDA version).
-#define DAMO_OPTIONAL_DRIVER_FUNCTIONS(X)                                                  \
-  X(func_get_param_info, cuFuncGetParamInfo)                 /* 12.4 */                    \
-  X(func_get_name, cuFuncGetName)                            /* 12.3 */                    \
-  X(module_get_function_count, cuModuleGetFunctionCount)     /* 12.4 */                    \
-  X(module_enumerate_functions, cuModuleEnumerateFunctions)  /* 12.4 */
+#define DAMO_OPTIONAL_DRIVER_FUNCTIONS(X)                              \
+  X(func_get_param_info, cuFuncGetParamInfo)                /* 12.4 */ \
+  X(func_get_name, cuFuncGetName)                           /* 12.3 */ \
+  X(module_get_function_count, cuModuleGetFunctionCount)    /* 12.4 */ \
+  X(module_enumerate_functions, cuModuleEnumerateFunctions) /* 12.4 */
 
 struct Driver {
 #define DAMO_MEMBER(member, symbol) decltype(&symbol) member = nullptr;
@@ -95,7 +95,8 @@ bool is_sticky(CUresult result);
 [[noreturn]] void fail(CUresult result, const char* call, std::string_view detail = {});
 
 inline void check(CUresult result, const char* call) {
-  if (result != CUDA_SUCCESS) [[unlikely]] fail(result, call);
+  if (result != CUDA_SUCCESS) [[unlikely]]
+    fail(result, call);
 }
 
 }  // namespace damo::cuda_backend

@@ -7,23 +7,23 @@
 namespace damo {
 namespace {
 
-constexpr int kUnrolledCost = 64;  // the guarded path repeats the body only where it is short
-
 std::string number(int value) { return std::to_string(value); }
 
-/// Vec<T, N> moves as one access; divide() is exact below 2^31 with ArgumentBlock's magic numbers.
+/// Vec<T, N> moves as one access.
 constexpr const char* kHead = R"(#define DAMO_FUNCTION static __device__ __forceinline__
 using namespace damo;
 template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
 template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
 template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& v) { *reinterpret_cast<Vec<T, N>*>(p) = v; }
-DAMO_FUNCTION u32 divide(u32 n, u32 magic, u32 shift) { return (__umulhi(n, magic) + n) >> shift; }
 )";
+
+/// Exact below 2^31 with ArgumentBlock's magic numbers.
+constexpr const char* kDivide = "DAMO_FUNCTION u32 divide(u32 n, u32 magic, u32 shift) { return (__umulhi(n, magic) + n) >> shift; }\n";
 
 }  // namespace
 
 CudaEmitter::CudaEmitter(const KernelSpec& spec, const Layout& layout)
-    : spec_(spec), layout_(layout), schedule_(cuda_schedule(spec)) {}
+    : spec_(spec), layout_(layout), schedule_(cuda_schedule(spec)), tile_(cuda_tile(spec, layout)) {}
 
 std::string CudaEmitter::stored(int i) const { return storage_type(spec_.parameter_dtype(i)); }
 std::string CudaEmitter::loaded(int i) const { return value_type(spec_.parameter_dtype(i)); }
@@ -31,10 +31,12 @@ std::string CudaEmitter::loaded(int i) const { return value_type(spec_.parameter
 std::string CudaEmitter::emit() {
   const bool tiled = layout_.tile_axis >= 0;
   text_ = kHead;
+  if (!tiled && !layout_.is_flat() && !layout_.wide) text_ += kDivide;
   text_ += std::string("typedef ") + (layout_.wide ? "i64" : "u32") + " index;\n";
   text_ += std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " offset;\n";
+  if (tiled) line("DAMO_FUNCTION index at_most(index a, index b) { return a < b ? a : b; }");
   text_ += argument_struct(spec_, layout_) + step_functions(spec_);
-  line("extern \"C\" __global__ void __launch_bounds__(" + number(tiled ? kTile * kTileRows : schedule_.block) + ") " +
+  line("extern \"C\" __global__ void __launch_bounds__(" + number(tiled ? tile_.threads : schedule_.block) + ") " +
        entry_name(spec_) + "(const __grid_constant__ Arguments a) {");
   emit_scalars("  ");
   if (tiled) emit_tile_schedule();
@@ -50,16 +52,78 @@ void CudaEmitter::emit_scalars(const std::string& indent) {
   }
 }
 
+/// Loads, body, stores. A thread whose vectors are whole and aligned moves them whole; one at the end of the array, or of
+/// arrays that do not allow it, moves element by element. The body stands in the text once for both.
 void CudaEmitter::emit_block_schedule() {
-  const std::string elements = number(schedule_.elements_per_block());
-  line("  const index begin = index(blockIdx.x) * " + elements + ";");
-  if (schedule_.vector > 1 || schedule_.unroll > 1) {
-    line("  if (a.fast && begin + " + elements + " <= a.n) {");
-    emit_vector_path();
-    line("    return;");
-    line("  }");
+  const std::string unroll = number(schedule_.unroll), n = number(schedule_.vector);
+  for (int i = 0; i < spec_.parameter_count(); ++i) {
+    if (is_scalar_input(i)) continue;
+    line("  Vec<" + stored(i) + ", " + n + "> " + (spec_.is_output(i) ? "y" : "x") + number(i) + "[" + unroll + "];");
   }
-  emit_element_path();
+  const auto each_vector = [&](auto&& emit) {
+    line("#pragma unroll");
+    line("  for (u32 u = 0; u < " + unroll + "; ++u) {");
+    line("    const index at = ((index(blockIdx.x) * " + unroll + " + u) * " + number(schedule_.block) + " + threadIdx.x) * " + n + ";");
+    emit();
+    line("  }");
+  };
+  each_vector([&] { emit_loads(); });
+  each_vector([&] {
+    line("#pragma unroll");
+    line("    for (int k = 0; k < " + n + "; ++k) " + body_call(spec_, [&](int i) {
+           if (is_scalar_input(i)) return "x" + number(i);
+           if (spec_.is_output(i)) return "y" + number(i) + "[u].e[k]";
+           return loaded(i) + "(x" + number(i) + "[u].e[k])";
+         }));
+    emit_stores();
+  });
+}
+
+void CudaEmitter::emit_loads() {
+  const std::string n = number(schedule_.vector);
+  line("    if (a.fast && at + " + n + " <= a.n) {");
+  emit_coordinates("      ", "at");
+  for (int i = 0; i < spec_.input_count(); ++i) {
+    if (!is_scalar_input(i)) line("      " + vector_load(i));
+  }
+  line("    } else {");
+  line("#pragma unroll");
+  line("      for (int k = 0; k < " + n + "; ++k) {");
+  line("        const index one = at + k < a.n ? at + k : 0;");
+  emit_coordinates("        ", "one");
+  for (int i = 0; i < spec_.input_count(); ++i) {
+    if (is_scalar_input(i)) continue;
+    line("        x" + number(i) + "[u].e[k] = " + element(i) + ";");
+  }
+  line("      }");
+  line("    }");
+}
+
+void CudaEmitter::emit_stores() {
+  const std::string n = number(schedule_.vector);
+  bool strided = false;
+  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) strided |= has_strides(access(i));
+  line("    if (a.fast && at + " + n + " <= a.n) {");
+  if (strided) emit_coordinates("      ", "at");
+  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line("      " + vector_store(i));
+  line("    } else {");
+  line("#pragma unroll");
+  line("      for (int k = 0; k < " + n + "; ++k) {");
+  line("        const index one = at + k;");
+  line("        if (one >= a.n) break;");
+  if (strided) emit_coordinates("        ", "one");
+  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line("        " + element(i) + " = y" + number(i) + "[u].e[k];");
+  line("      }");
+  line("    }");
+}
+
+/// Element `one` of an array, its coordinates being c0, c1, ...
+std::string CudaEmitter::element(int i) const {
+  switch (access(i)) {
+    case Access::kDense: return pointer(i) + "[one]";
+    case Access::kScalar: return pointer(i) + "[0]";
+    default: return pointer(i) + "[" + offset(i, true) + "]";
+  }
 }
 
 /// The offset of element (c0, c1, ...) in a strided array; without the last axis: of its row.
@@ -95,7 +159,7 @@ std::string CudaEmitter::vector_load(int i) const {
   switch (access(i)) {
     case Access::kDense: return x + " = load<" + n + ">(" + pointer(i) + " + at);";
     case Access::kRow: return x + " = load<" + n + ">(" + pointer(i) + " + (" + offset(i, true) + "));";
-    case Access::kRepeat: return x + ".e[0] = " + pointer(i) + "[" + offset(i, true) + "];";
+    case Access::kRepeat: return "{ const " + stored(i) + " once = " + pointer(i) + "[" + offset(i, true) + "]; for (int k = 0; k < " + n + "; ++k) " + x + ".e[k] = once; }";
     default:
       return "for (int k = 0; k < " + n + "; ++k) " + x + ".e[k] = " + pointer(i) + "[" + offset(i, true) + " + k * a.s" + number(i) + "[" +
              number(layout_.rank - 1) + "]];";
@@ -103,7 +167,7 @@ std::string CudaEmitter::vector_load(int i) const {
 }
 
 std::string CudaEmitter::vector_store(int i) const {
-  const std::string n = number(schedule_.vector), y = "y" + number(i);
+  const std::string n = number(schedule_.vector), y = "y" + number(i) + "[u]";
   switch (access(i)) {
     case Access::kDense: return "store<" + n + ">(" + pointer(i) + " + at, " + y + ");";
     case Access::kRow: return "store<" + n + ">(" + pointer(i) + " + (" + offset(i, true) + "), " + y + ");";
@@ -115,76 +179,19 @@ std::string CudaEmitter::vector_store(int i) const {
   }
 }
 
-void CudaEmitter::emit_vector_path() {
-  const std::string n = number(schedule_.vector), unroll = number(schedule_.unroll);
-  const std::string position = "    const index at = begin + (u * " + number(schedule_.block) + " + threadIdx.x) * " + n + ";";
-  for (int i = 0; i < spec_.input_count(); ++i) {
-    if (is_scalar_input(i)) continue;
-    const std::string width = access(i) == Access::kRepeat ? "1" : n;
-    line("    Vec<" + stored(i) + ", " + width + "> x" + number(i) + "[" + unroll + "];");
-  }
-  line("#pragma unroll");
-  line("    for (u32 u = 0; u < " + unroll + "; ++u) {");
-  line("  " + position);
-  emit_coordinates("      ", "at");
-  for (int i = 0; i < spec_.input_count(); ++i) {
-    if (!is_scalar_input(i)) line("      " + vector_load(i));
-  }
-  line("    }");
-  line("#pragma unroll");
-  line("    for (u32 u = 0; u < " + unroll + "; ++u) {");
-  line("  " + position);
-  bool strided_output = false;
-  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) {
-    line("      Vec<" + stored(i) + ", " + n + "> y" + number(i) + ";");
-    strided_output |= has_strides(access(i));
-  }
-  line("#pragma unroll");
-  line("      for (int k = 0; k < " + n + "; ++k) " + body_call(spec_, [&](int i) {
-         if (is_scalar_input(i)) return "x" + number(i);
-         if (spec_.is_output(i)) return "y" + number(i) + ".e[k]";
-         return loaded(i) + "(x" + number(i) + "[u].e[" + (access(i) == Access::kRepeat ? "0" : "k") + "])";
-       }));
-  if (strided_output) emit_coordinates("      ", "at");
-  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line("      " + vector_store(i));
-  line("    }");
-}
-
-/// The last block, misaligned arrays, rows that no vector divides: neighbouring threads take neighbouring elements.
-void CudaEmitter::emit_element_path() {
-  const int per_thread = schedule_.vector * schedule_.unroll;
-  line(spec_.cost() > kUnrolledCost ? "#pragma unroll 1" : "#pragma unroll 4");
-  line("  for (int k = 0; k < " + number(per_thread) + "; ++k) {");
-  line("    const index at = begin + k * " + number(schedule_.block) + " + threadIdx.x;");
-  line("    if (at >= a.n) return;");
-  emit_coordinates("    ", "at");
-  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line("    " + stored(i) + " y" + number(i) + ";");
-  const auto element = [&](int i) {
-    switch (access(i)) {
-      case Access::kDense: return pointer(i) + "[at]";
-      case Access::kScalar: return pointer(i) + "[0]";
-      default: return pointer(i) + "[" + offset(i, true) + "]";
-    }
-  };
-  line("    " + body_call(spec_, [&](int i) {
-         if (is_scalar_input(i)) return "x" + number(i);
-         return spec_.is_output(i) ? "y" + number(i) : loaded(i) + "(" + element(i) + ")";
-       }));
-  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line("    " + element(i) + " = y" + number(i) + ";");
-  line("  }");
-}
-
 /// Block number -> first coordinates of the tile and each array's offset there.
 void CudaEmitter::emit_tile_position() {
-  const std::string inner = "a.extent[" + number(layout_.rank - 1) + "]", other = "a.extent[" + number(layout_.tile_axis) + "]";
-  const std::string edge = number(kTile);
-  line("  const index inner = " + inner + ", other = " + other + ";");
-  line("  const index inner_tiles = (inner + " + number(kTile - 1) + ") / " + edge + ", other_tiles = (other + " + number(kTile - 1) + ") / " + edge + ";");
+  const auto tiles = [](const std::string& extent, int edge) { return "(" + extent + " + " + number(edge - 1) + ") / " + number(edge); };
+  line("  const index inner = a.extent[" + number(layout_.rank - 1) + "], other = a.extent[" + number(layout_.tile_axis) + "];");
+  line("  const index inner_tiles = " + tiles("inner", tile_.inner) + ", other_tiles = " + tiles("other", tile_.other) + ";");
   line("  index rest = blockIdx.x;");
-  line("  const index j0 = rest % inner_tiles * " + edge + ";");
-  line("  rest /= inner_tiles;");
-  line("  const index t0 = rest % other_tiles * " + edge + ";");
-  line("  rest /= other_tiles;");
+  const auto take = [&](const char* name, const char* count, int edge) {
+    line(std::string("  const index ") + name + " = rest % " + count + " * " + number(edge) + ";");
+    line(std::string("  rest /= ") + count + ";");
+  };
+  if (tile_.other_first) take("t0", "other_tiles", tile_.other);
+  take("j0", "inner_tiles", tile_.inner);
+  if (!tile_.other_first) take("t0", "other_tiles", tile_.other);
   for (int i = 0; i < spec_.parameter_count(); ++i) {
     if (access(i) != Access::kScalar) line("  offset o" + number(i) + " = 0;");
   }
@@ -210,25 +217,27 @@ void CudaEmitter::emit_tile_position() {
 }
 
 void CudaEmitter::emit_tile_schedule() {
-  const std::string edge = number(kTile), rows = number(kTile / kTileRows), step = number(kTileRows);
   const std::string last = "[" + number(layout_.rank - 1) + "]", tile_axis = "[" + number(layout_.tile_axis) + "]";
+  const std::string inner = number(tile_.inner), other = number(tile_.other);
+  const std::string rows = number(tile_.inner * tile_.other / tile_.threads);  // elements of one thread
   emit_tile_position();
   for (int i = 0; i < spec_.input_count(); ++i) {
-    if (access(i) == Access::kTransposed) line("  __shared__ " + stored(i) + " tile" + number(i) + "[" + edge + "][" + number(kTile + 1) + "];");
+    if (access(i) == Access::kTransposed) line("  __shared__ " + stored(i) + " tile" + number(i) + "[" + inner + "][" + number(tile_.other + 1) + "];");
     else if (!is_scalar_input(i)) line("  " + stored(i) + " x" + number(i) + "[" + rows + "];");
   }
-  line("  const u32 lane = threadIdx.x % " + edge + ", row = threadIdx.x / " + edge + ";");
-  const auto loop = [&](const std::string& j, const std::string& t) {
+  // Reads beyond the edge repeat the last element: no branch stands between them, so that all are in flight at once.
+  const auto loop = [&](const std::string& j, const std::string& t, bool reads) {
     line("#pragma unroll");
     line("  for (u32 r = 0; r < " + rows + "; ++r) {");
-    line("    const index j = j0 + " + j + ", t = t0 + " + t + ";");
-    line("    if (j >= inner || t >= other) continue;");
+    line("    const u32 k = threadIdx.x + r * " + number(tile_.threads) + ";");
+    if (reads) line("    const index j = at_most(j0 + " + j + ", inner - 1), t = at_most(t0 + " + t + ", other - 1);");
+    else line("    const index j = j0 + " + j + ", t = t0 + " + t + ";");
+    if (!reads) line("    if (j >= inner || t >= other) continue;");
   };
-  const std::string across = "row + r * " + step;
-  loop(across, "lane");
+  loop("k / " + other, "k % " + other, true);
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (access(i) != Access::kTransposed) continue;
-    line("    tile" + number(i) + "[" + across + "][lane] = " + pointer(i) + "[o" + number(i) + " + offset(t) + offset(j) * a.s" + number(i) + last + "];");
+    line("    tile" + number(i) + "[k / " + other + "][k % " + other + "] = " + pointer(i) + "[o" + number(i) + " + offset(t) + offset(j) * a.s" + number(i) + last + "];");
   }
   line("  }");
   const auto element = [&](int i) {
@@ -237,18 +246,18 @@ void CudaEmitter::emit_tile_schedule() {
     if (access(i) == Access::kDense) return pointer(i) + "[o" + n + " + offset(t) * d" + n + " + offset(j)]";
     return pointer(i) + "[o" + n + " + offset(t) * a.s" + n + tile_axis + " + offset(j) * a.s" + n + last + "]";
   };
-  loop("lane", across);
+  loop("k % " + inner, "k / " + inner, true);
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (access(i) != Access::kTransposed && !is_scalar_input(i)) line("    x" + number(i) + "[r] = " + element(i) + ";");
   }
   line("  }");
   line("  __syncthreads();");
-  loop("lane", across);
+  loop("k % " + inner, "k / " + inner, false);
   for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line("    " + stored(i) + " y" + number(i) + ";");
   line("    " + body_call(spec_, [&](int i) {
          if (is_scalar_input(i)) return "x" + number(i);
          if (spec_.is_output(i)) return "y" + number(i);
-         const std::string text = access(i) == Access::kTransposed ? "tile" + number(i) + "[lane][" + across + "]" : "x" + number(i) + "[r]";
+         const std::string text = access(i) == Access::kTransposed ? "tile" + number(i) + "[k % " + inner + "][k / " + inner + "]" : "x" + number(i) + "[r]";
          return loaded(i) + "(" + text + ")";
        }));
   for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line("    " + element(i) + " = y" + number(i) + ";");

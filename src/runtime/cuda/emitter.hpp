@@ -16,12 +16,13 @@ class CudaEmitter {
  private:
   void emit_scalars(const std::string& indent);
   void emit_block_schedule();     // flat and coordinates
-  void emit_vector_path();
-  void emit_element_path();
+  void emit_loads();
+  void emit_stores();
   void emit_coordinates(const std::string& indent, const std::string& position);
   void emit_tile_schedule();
   void emit_tile_position();
   std::string offset(int parameter, bool with_last) const;
+  std::string element(int parameter) const;
   std::string vector_load(int parameter) const;
   std::string vector_store(int parameter) const;
 
@@ -35,6 +36,7 @@ class CudaEmitter {
   const KernelSpec& spec_;
   const Layout& layout_;
   CudaSchedule schedule_;
+  CudaTile tile_;
   std::string text_;
 };
 

@@ -1,5 +1,6 @@
 // CudaBackend's memory: allocation, copies, fills.
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include <damo/error.hpp>
@@ -53,7 +54,8 @@ void CudaBackend::copy(void* to, const void* from, std::size_t bytes, CopyKind k
     case CopyKind::kDeviceToHost:
       return check(driver_.memcpy_dtoh_async(to, address(from), bytes, stream_of(stream)), "cuMemcpyDtoHAsync");
     case CopyKind::kDeviceToDevice:
-      return check(driver_.memcpy_dtod_async(address(to), address(from), bytes, stream_of(stream)), "cuMemcpyDtoDAsync");
+      return check(driver_.memcpy_dtod_async(address(to), address(from), bytes, stream_of(stream)),
+                   "cuMemcpyDtoDAsync");
   }
 }
 
@@ -65,9 +67,11 @@ void CudaBackend::fill(void* to, const void* element, std::size_t element_bytes,
   const CUstream on = stream_of(stream);
   switch (element_bytes) {
     case 1:
-      return check(driver_.memset_d8_async(address(to), static_cast<unsigned char>(words[0]), count, on), "cuMemsetD8Async");
+      return check(driver_.memset_d8_async(address(to), static_cast<unsigned char>(words[0]), count, on),
+                   "cuMemsetD8Async");
     case 2:
-      return check(driver_.memset_d16_async(address(to), static_cast<unsigned short>(words[0]), count, on), "cuMemsetD16Async");
+      return check(driver_.memset_d16_async(address(to), static_cast<unsigned short>(words[0]), count, on),
+                   "cuMemsetD16Async");
     case 4:
       return check(driver_.memset_d32_async(address(to), words[0], count, on), "cuMemsetD32Async");
     case 8:

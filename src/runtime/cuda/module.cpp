@@ -18,7 +18,8 @@ CUmodule load_code(const Driver& driver, const std::vector<std::byte>& code, con
   void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
   CUmodule module = nullptr;
   const CUresult result = driver.module_load_data_ex(&module, code.data(), 2, options, values);
-  if (result != CUDA_SUCCESS) fail(result, "cuModuleLoadDataEx", "module " + name + (*log ? ": " + std::string(log) : ""));
+  if (result != CUDA_SUCCESS)
+    fail(result, "cuModuleLoadDataEx", "module " + name + (*log ? ": " + std::string(log) : ""));
   return module;
 }
 
@@ -67,7 +68,8 @@ std::vector<std::string> CudaModule::kernel_names() const {
   for (CUfunction function : functions) {
     const char* symbol = nullptr;
     if (driver_.func_get_name(&symbol, function) != CUDA_SUCCESS || !symbol) continue;
-    const auto user = std::find_if(lowered_names_.begin(), lowered_names_.end(), [&](const auto& pair) { return pair.second == symbol; });
+    const auto user = std::find_if(lowered_names_.begin(), lowered_names_.end(),
+                                   [&](const auto& pair) { return pair.second == symbol; });
     names.push_back(user == lowered_names_.end() ? symbol : user->first);
   }
   std::sort(names.begin(), names.end());
@@ -81,7 +83,8 @@ void CudaModule::fail_without(const std::string& name) const {
   throw DeviceError(std::move(message), "declare it extern \"C\" __global__, or name it when the source is compiled");
 }
 
-CudaKernel::CudaKernel(CudaBackend& owner, std::shared_ptr<const CudaModule> module, CUfunction function, std::string name)
+CudaKernel::CudaKernel(CudaBackend& owner, std::shared_ptr<const CudaModule> module, CUfunction function,
+                       std::string name)
     : driver_(owner.driver()), module_(std::move(module)), function_(function) {
   name_ = std::move(name);
   backend = &owner;
@@ -109,7 +112,8 @@ void CudaKernel::raise_grant(std::size_t bytes) const {
   const CUresult result =
       driver_.func_set_attribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
   if (result != CUDA_SUCCESS) {
-    fail(result, "cuFuncSetAttribute", "kernel " + name_ + " asks for " + std::to_string(bytes) + " bytes of dynamic shared memory");
+    fail(result, "cuFuncSetAttribute",
+         "kernel " + name_ + " asks for " + std::to_string(bytes) + " bytes of dynamic shared memory");
   }
   granted_shared_bytes_ = bytes;
 }

@@ -42,7 +42,8 @@ class CudaKernel : public LoadedKernel {
   CUfunction function() const { return function_; }
   /// Lets a launch ask for this much dynamic shared memory: beyond 48 KB a block a kernel must be told.
   void grant_shared(std::size_t bytes) const {
-    if (bytes > granted_shared_bytes_.load(std::memory_order_relaxed)) [[unlikely]] raise_grant(bytes);
+    if (bytes > granted_shared_bytes_.load(std::memory_order_relaxed)) [[unlikely]]
+      raise_grant(bytes);
   }
 
  private:

@@ -48,8 +48,10 @@ class Program {
     if (!cubin) check(library_.get_ptx_size(program_, &size), "nvrtcGetPTXSize");
     std::vector<std::byte> bytes(size);
     auto* to = reinterpret_cast<char*>(bytes.data());
-    if (cubin) check(library_.get_cubin(program_, to), "nvrtcGetCUBIN");
-    else check(library_.get_ptx(program_, to), "nvrtcGetPTX");
+    if (cubin)
+      check(library_.get_cubin(program_, to), "nvrtcGetCUBIN");
+    else
+      check(library_.get_ptx(program_, to), "nvrtcGetPTX");
     return bytes;
   }
   std::string lowered_name(const std::string& name) const {
@@ -84,7 +86,8 @@ std::string target(const NvrtcLibrary& library, int architecture) {
 std::string include_directory(const NvrtcLibrary& library) {
   std::error_code ignored;
   const auto file = std::filesystem::canonical(library.path, ignored);
-  for (const auto& base : {file.parent_path().parent_path(), std::filesystem::path(library.path).parent_path().parent_path()}) {
+  for (const auto& base :
+       {file.parent_path().parent_path(), std::filesystem::path(library.path).parent_path().parent_path()}) {
     if (std::filesystem::exists(base / "include" / "cuda_fp16.h", ignored)) return (base / "include").string();
   }
   return {};
@@ -94,16 +97,18 @@ bool names_architecture(const std::string& flag) {
   return flag.starts_with("-arch") || flag.starts_with("--gpu-architecture");
 }
 
-/// The prelude, then the request's text under its own name and line numbers.
+/// The prelude, then the request's text under its own name and line numbers. Generated text stands inside namespace
+/// damo: there damo::tanh hides CUDA's ::tanh, which "using namespace damo" would make ambiguous.
 std::string full_source(const CompileRequest& request) {
-  const std::string& prelude = request.kind == SourceKind::kGenerated ? generated_prelude() : cuda_c_prelude();
-  std::string text;
-  text.reserve(prelude.size() + request.file_name.size() + request.source.size() + 16);
-  text.append(prelude).append("#line 1 \"").append(request.file_name).append("\"\n").append(request.source);
+  const bool generated = request.kind == SourceKind::kGenerated;
+  std::string text = generated ? generated_prelude() + "namespace damo {\n" : cuda_c_prelude();
+  text.append("#line 1 \"").append(request.file_name).append("\"\n").append(request.source);
+  if (generated) text += "\n}\n";
   return text;
 }
 
-[[noreturn]] void fail(const CompileRequest& request, const NvrtcLibrary& library, nvrtcResult result, std::string log) {
+[[noreturn]] void fail(const CompileRequest& request, const NvrtcLibrary& library, nvrtcResult result,
+                       std::string log) {
   std::string message = request.file_name + " does not compile (NVRTC " + std::to_string(library.major) + "." +
                         std::to_string(library.minor) + ")";
   if (result != NVRTC_ERROR_COMPILATION) message += std::string(": ") + library.get_error_string(result);
@@ -114,17 +119,20 @@ std::string full_source(const CompileRequest& request) {
 
 NvrtcCompiler::NvrtcCompiler(int architecture)
     : architecture_(architecture),
-      stamp_("nvrtc " + nvrtc_file_stamp(find_nvrtc()) + " sm_" + std::to_string(architecture) + " " + prelude_digest()) {}
+      stamp_("nvrtc " + nvrtc_file_stamp(find_nvrtc()) + " sm_" + std::to_string(architecture) + " " +
+             prelude_digest()) {}
 
 std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) const {
   std::vector<std::string> options = {"-std=c++17", "-fmad=true"};
   if (request.kind == SourceKind::kGenerated) {
     options.emplace_back("-default-device");
+    options.emplace_back("-diag-suppress=177");  // "declared but never referenced": a kernel uses part of its head
     if (minimal_) options.emplace_back(kMinimal);
   } else {
     options.emplace_back("-lineinfo");
     if (request.source.find("#include") != std::string::npos) {
-      if (const std::string directory = include_directory(nvrtc()); !directory.empty()) options.push_back("-I" + directory);
+      if (const std::string directory = include_directory(nvrtc()); !directory.empty())
+        options.push_back("-I" + directory);
     }
   }
   // The user's come last: -std and -fmad given twice count as the last.
@@ -152,7 +160,8 @@ CompiledCode NvrtcCompiler::compile(const CompileRequest& request) const {
   CodeContainer container;
   container.code = program.code();
   for (const std::string& name : names ? request.kernels : std::vector<std::string>()) {
-    if (std::string lowered = program.lowered_name(name); lowered != name) container.lowered_names[name] = std::move(lowered);
+    if (std::string lowered = program.lowered_name(name); lowered != name)
+      container.lowered_names[name] = std::move(lowered);
   }
   return {pack(container), program.log()};
 }

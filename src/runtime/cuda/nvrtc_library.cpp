@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <type_traits>
 #include <damo/error.hpp>
 
 #include "runtime/cuda/cuda_backend.hpp"
@@ -20,7 +21,8 @@ struct Opened {
 
 std::string not_found() {
   const char* chosen = std::getenv("DAMO_NVRTC_PATH");
-  if (chosen && *chosen) return "no CUDA compiler: DAMO_NVRTC_PATH is " + std::string(chosen) + ", which holds no libnvrtc.so";
+  if (chosen && *chosen)
+    return "no CUDA compiler: DAMO_NVRTC_PATH is " + std::string(chosen) + ", which holds no libnvrtc.so";
   return "no CUDA compiler: libnvrtc.so is in none of CUDA_HOME, CUDA_PATH, LD_LIBRARY_PATH, /usr/local/cuda and the "
          "system's library directories";
 }
@@ -70,7 +72,8 @@ Opened open() {
   void* handle = dlopen(library.path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char* reason = dlerror();
-    result.problem = "no CUDA compiler: " + library.path + " cannot be opened" + (reason ? std::string(": ") + reason : "");
+    result.problem =
+        "no CUDA compiler: " + library.path + " cannot be opened" + (reason ? std::string(": ") + reason : "");
     return result;
   }
   if (!look_up_all(handle, library)) {

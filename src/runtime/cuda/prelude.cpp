@@ -1,5 +1,6 @@
 #include "runtime/cuda/prelude.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 #include "cuda_prelude_digest.hpp"

@@ -9,6 +9,8 @@ namespace {
 
 constexpr int kVectorBytes = 16;     // the widest access of a thread
 constexpr int kBytesInFlight = 32;   // of reads a thread: 48 KB a multiprocessor keep an H200's memory busy
+constexpr std::size_t kSharedBytes = 48 * 1024;       // that a kernel may declare
+constexpr std::size_t kLargeTileBytes = 20 * 1024;    // beyond it too few blocks share a multiprocessor
 constexpr int kHeavyCost = 150;      // instructions an element from which arithmetic, not memory, is the limit
 
 /// DAMO_CUDA_SCHEDULE=block,vector,unroll replaces the choice: for measuring.
@@ -33,9 +35,25 @@ CudaSchedule cuda_schedule(const KernelSpec& spec) {
   if (spec.cost() >= kHeavyCost) {
     schedule.vector = std::min(schedule.vector, 2);
     schedule.unroll = 1;
+    schedule.block = 512;
   }
   from_environment(schedule);
   return schedule;
+}
+
+CudaTile cuda_tile(const KernelSpec& spec, const Layout& layout) {
+  std::size_t bytes = 0;  // of one element of every transposed array
+  for (int i = 0; i < spec.input_count(); ++i) {
+    if (layout.access[static_cast<std::size_t>(i)] == Access::kTransposed) bytes += itemsize(spec.parameter_dtype(i));
+  }
+  CudaTile tile;
+  const auto shared = [&] { return bytes * static_cast<std::size_t>(tile.inner) * static_cast<std::size_t>(tile.other + 1); };
+  if (shared() > kLargeTileBytes) tile = {32, 32, 256};
+  tile.fits = shared() <= kSharedBytes;
+  int first = 0;
+  const char* text = std::getenv("DAMO_CUDA_TILE");
+  if (text && std::sscanf(text, "%d,%d,%d,%d", &tile.inner, &tile.other, &tile.threads, &first) == 4) tile.other_first = first;
+  return tile;
 }
 
 }  // namespace damo

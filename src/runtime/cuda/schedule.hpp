@@ -1,11 +1,12 @@
 // How a generated CUDA kernel divides its work, from the spec alone.
 #pragma once
+#include "runtime/kernel/layout.hpp"
 #include "runtime/kernel/spec.hpp"
 
 namespace damo {
 
 struct CudaSchedule {
-  int block = 256;   ///< threads
+  int block = 128;   ///< threads
   int vector = 4;    ///< elements of one access
   int unroll = 1;    ///< vectors of one thread
 
@@ -14,7 +15,14 @@ struct CudaSchedule {
 
 CudaSchedule cuda_schedule(const KernelSpec& spec);
 
-inline constexpr int kTile = 32;      ///< edge of a tile in shared memory
-inline constexpr int kTileRows = 8;   ///< rows that a block of 256 threads handles at once
+/// The tile that turns transposed arrays around: `inner` elements along the last axis by `other` along the transposed one.
+struct CudaTile {
+  int inner = 64, other = 64;
+  int threads = 512;
+  bool fits = true;          ///< into the shared memory that every block may have
+  bool other_first = false;  ///< neighbouring blocks lie along the transposed axis
+};
+
+CudaTile cuda_tile(const KernelSpec& spec, const Layout& layout);
 
 }  // namespace damo

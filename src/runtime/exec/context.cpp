@@ -27,11 +27,12 @@ auto blame(const Program& program, int node, Work&& work) {
 }  // namespace
 
 Context::Context(Program& program, ProfileRecorder* recorder)
-    : program_(program), recorder_(recorder), stream_(program.device().backend().default_stream()), cells_(program.cells().size()) {
+    : program_(program), recorder_(recorder), stream_(program.device().backend().default_stream()), cells_(program.cells().size()), passing_(program.nodes().size(), 0) {
   for (std::size_t i = 0; i < cells_.size(); ++i) {
     CellAccess::prepare(cells_[i], program.cells()[i].type.dtype, program.device());
     const int number = static_cast<int>(i);
     if (program.cells()[i].role == CellRole::kOutput) owned_outputs_.push_back(number);
+    if (program.cells()[i].role == CellRole::kView) views_.push_back(number);
     if (const Array& value = program.constant(number)) {
       CellAccess::set_layout(cells_[i], value.shape(), value.strides());
       CellAccess::set_array(cells_[i], value);
@@ -50,11 +51,18 @@ void Context::predict() {
     std::replace(shape.begin(), shape.end(), kUnknown, kExpectedExtent);
     CellAccess::set_layout(cell(input), shape, contiguous_strides(shape));
   }
+  for (std::size_t i = 0; i < program_.nodes().size(); ++i) predict_node(static_cast<int>(i));
+}
+
+void Context::predict_node(int number) {
   try {
-    for (std::size_t i = 0; i < program_.nodes().size(); ++i) {
-      if (!bind_node(static_cast<int>(i))) return;
-    }
-  } catch (const ShapeError&) {  // unknown extents that must differ: those nodes compile at their first call
+    if (bind_node(number)) return;
+  } catch (const ShapeError&) {  // unknown extents that must differ: such a node compiles at its first call
+  }
+  for (int output : program_.nodes()[static_cast<std::size_t>(number)].outputs) {
+    Shape shape = program_.cells()[static_cast<std::size_t>(output)].type.dims;
+    std::replace(shape.begin(), shape.end(), kUnknown, kExpectedExtent);
+    CellAccess::set_layout(cell(output), shape, contiguous_strides(shape));
   }
 }
 
@@ -76,6 +84,7 @@ std::vector<Array> Context::call(std::span<const Array> inputs) {
   if (sized_by_data_) run_sized_by_data();
   else run();
   std::vector<Array> outputs = results();
+  drop_views();
   drop_inputs();
   return outputs;
 }
@@ -89,6 +98,14 @@ bool Context::take_inputs(std::span<const Array> inputs) {
     CellAccess::set_array(target, inputs[i]);
   }
   return same;
+}
+
+/// A view that stays would hold the caller's input, or count as a holder of an output.
+void Context::drop_views() {
+  for (int view : views_) CellAccess::clear(cell(view));
+  for (std::size_t i = 0; i < passing_.size(); ++i) {
+    if (passing_[i]) CellAccess::clear(cell(program_.nodes()[i].outputs[0]));
+  }
 }
 
 void Context::drop_inputs() {
@@ -113,6 +130,10 @@ bool Context::bind_node(int number) {
     bind_view(node);
     return true;
   }
+  if (node.passes >= 0) {
+    const Cell& input = cell(node.inputs[static_cast<std::size_t>(node.passes)]);
+    passing_[static_cast<std::size_t>(number)] = is_contiguous(input.shape(), input.strides());
+  }
   std::vector<Shape> inputs;
   for (int input : node.inputs) inputs.push_back(cell(input).shape());
   const Shapes outputs = node.apply.op().infer_shape(node.apply, inputs);
@@ -135,16 +156,19 @@ void Context::plan_memory() {
   std::vector<int> numbers;
   for (std::size_t i = 0; i < cells_.size(); ++i) {
     const ProgramCell& plan = program_.cells()[i];
-    if (plan.role != CellRole::kTemporary || plan.producer < 0) continue;
+    if (plan.role != CellRole::kTemporary || plan.producer < 0 || passing_[static_cast<std::size_t>(plan.producer)]) continue;
     const auto bytes = static_cast<std::size_t>(cells_[i].shape().size()) * itemsize(plan.type.dtype);
     lives.push_back({bytes, plan.producer, std::max(plan.producer, plan.last_use)});
     numbers.push_back(static_cast<int>(i));
   }
   const MemoryPlan plan(lives);
-  if (plan.bytes > arena_bytes() || plan.bytes < arena_bytes() / 4) {
+  if (!arena_ || plan.bytes > arena_bytes() || plan.bytes < arena_bytes() / 4) {
     for (int number : numbers) CellAccess::clear(cell(number));
     arena_ = Array();  // before the new one is asked for
-    arena_ = Array::empty(Shape{static_cast<std::int64_t>(plan.bytes)}, uint8, program_.device());
+    const auto largest = std::max_element(lives.begin(), lives.end(), [](const Lifetime& a, const Lifetime& b) { return a.bytes < b.bytes; });
+    const auto allocate = [&] { arena_ = Array::empty(Shape{static_cast<std::int64_t>(plan.bytes)}, uint8, program_.device()); };
+    if (largest == lives.end()) allocate();
+    else blame(program_, largest->first, allocate);
   }
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     Cell& target = cell(numbers[i]);
@@ -181,6 +205,11 @@ void Context::run_node(int number) {
     look_through(program_.nodes()[at]);
     return;
   }
+  if (passing_[at]) {
+    const ProgramNode& node = program_.nodes()[at];
+    CellAccess::set_array(cell(node.outputs[0]), cell(node.inputs[static_cast<std::size_t>(node.passes)]).array());
+    return;
+  }
   try {
     if (recorder_) recorder_->begin(number);
     thunks_[at]();
@@ -197,7 +226,7 @@ void Context::run_sized_by_data() {
     const int number = static_cast<int>(i);
     const ProgramNode& node = program_.nodes()[i];
     const bool known = blame(program_, number, [&] { return bind_node(number); });
-    if (known && !node.is_view) {
+    if (known && !node.is_view && !passing_[i]) {
       for (int output : node.outputs) {
         Cell& target = cell(output);
         Array& array = CellAccess::array(target);
@@ -226,7 +255,6 @@ std::vector<Array> Context::results() {
     const CellRole role = program_.cells()[static_cast<std::size_t>(root)].role;
     const Array& value = cell(output).array();
     outputs.push_back(role == CellRole::kOutput ? value : value.copy());
-    if (root != output) CellAccess::clear(cell(output));  // a view that stays would count as a holder
   }
   return outputs;
 }

@@ -28,6 +28,7 @@ class Context {
 
  private:
   void predict();
+  void predict_node(int node);
   void make_thunks();
   bool take_inputs(std::span<const Array> inputs);
   void bind();
@@ -40,6 +41,7 @@ class Context {
   void run_sized_by_data();
   void run_node(int node);
   std::vector<Array> results();
+  void drop_views();
   void drop_inputs();
 
   Cell& cell(int i) { return cells_[static_cast<std::size_t>(i)]; }
@@ -49,7 +51,9 @@ class Context {
   void* stream_;
   std::vector<Cell> cells_;
   std::vector<Thunk> thunks_;       // by node; empty for views
+  std::vector<char> passing_;       // by node: the output is the input itself in this binding
   std::vector<int> owned_outputs_;  // cells of role kOutput
+  std::vector<int> views_;          // cells of role kView
   Array arena_;
   bool bound_ = false;
   bool sized_by_data_ = false;      // some op sizes its own cells: every call infers as it goes

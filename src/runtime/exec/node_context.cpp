@@ -4,15 +4,8 @@
 
 namespace damo {
 
-const LoadedKernel& PendingKernel::resolved() const {
-  if (!kernel_) {
-    throw GraphError("kernel " + name_ + " was launched before it was compiled", "launch it in the thunk, not in make_thunk");
-  }
-  return *kernel_;
-}
-
 std::shared_ptr<const LoadedKernel> PendingKernels::add(int node, CompileRequest request) {
-  auto kernel = std::make_shared<PendingKernel>(request.kernels.front());
+  auto kernel = std::make_shared<PendingKernel>(request.kernels.front(), backend_);
   items_.push_back({node, std::move(request), kernel});
   return kernel;
 }

@@ -7,19 +7,9 @@
 #include <damo/thunk.hpp>
 #include "runtime/backend.hpp"
 #include "runtime/exec/program.hpp"
+#include "runtime/pending_kernel.hpp"
 
 namespace damo {
-
-/// Stands for a kernel until it is compiled.
-class PendingKernel final : public LoadedKernel {
- public:
-  explicit PendingKernel(std::string name) { name_ = std::move(name); }
-  const LoadedKernel& resolved() const override;
-  void resolve(std::shared_ptr<const LoadedKernel> kernel) { kernel_ = std::move(kernel); }
-
- private:
-  std::shared_ptr<const LoadedKernel> kernel_;
-};
 
 class PendingKernels {
  public:

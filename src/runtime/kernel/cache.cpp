@@ -43,7 +43,7 @@ std::string name_of(const CompileRequest& request) {
 
 }  // namespace
 
-/// All but request and key is guarded by the cache's mutex.
+/// is_done and module are guarded by the cache's mutex; the rest is the business of the call that made the entry.
 struct KernelCache::Entry {
   CompileRequest request;
   std::size_t hash = 0;
@@ -67,16 +67,27 @@ std::vector<KernelCache::Module> KernelCache::get(std::span<const CompileRequest
     entries[i] = find_or_insert(requests[i], inserted);
     if (inserted) misses.push_back(entries[i]);
   }
+  const std::vector<EntryPointer> own = misses;
   std::erase_if(misses, [&](const EntryPointer& entry) { return load_from_disk(*entry); });
   compile_all(misses);
   std::vector<Module> modules(requests.size());
-  for (const EntryPointer& entry : entries) wait(*entry);
-  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < entries.size(); ++i) modules[i] = wait(*entries[i]);
+  if (std::exception_ptr error = take_first_error(own)) std::rethrow_exception(std::move(error));
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i]->error) std::rethrow_exception(entries[i]->error);
-    modules[i] = entries[i]->module;
+    // Another thread's request failed. Its error is that thread's to add to: this one gets its own by trying again.
+    if (!modules[i]) modules[i] = get(requests[i]);
   }
   return modules;
+}
+
+/// Leaves none in the entries, which other threads may hold the longest.
+std::exception_ptr KernelCache::take_first_error(std::span<const EntryPointer> own) {
+  std::exception_ptr first;
+  for (const EntryPointer& entry : own) {
+    std::exception_ptr error = std::exchange(entry->error, nullptr);
+    if (!first) first = std::move(error);
+  }
+  return first;
 }
 
 KernelCache::EntryPointer KernelCache::find_or_insert(const CompileRequest& request, bool& inserted) {
@@ -113,9 +124,10 @@ void KernelCache::finish(Entry& entry, Module module, std::exception_ptr error) 
   finished_.notify_all();
 }
 
-void KernelCache::wait(const Entry& entry) {
+KernelCache::Module KernelCache::wait(const Entry& entry) {
   std::unique_lock lock(mutex_);
   finished_.wait(lock, [&] { return entry.is_done; });
+  return entry.module;
 }
 
 KernelCache::Module KernelCache::load(std::span<const std::byte> bytes, const std::string& name) {
@@ -196,9 +208,8 @@ void KernelCache::compile_all(std::span<const EntryPointer> misses) {
 }
 
 DiskCache& KernelCache::disk() {
-  std::call_once(disk_opened_, [this] {
-    disk_ = std::make_unique<DiskCache>(cache_directory_of_environment(), cache_limit_of_environment());
-  });
+  const std::lock_guard lock(disk_mutex_);
+  if (!disk_) disk_ = std::make_unique<DiskCache>(cache_directory_of_environment(), cache_limit_of_environment());
   return *disk_;
 }
 

@@ -47,9 +47,11 @@ class KernelCache {
   using EntryPointer = std::shared_ptr<Entry>;
 
   EntryPointer find_or_insert(const CompileRequest& request, bool& inserted);
+  static std::exception_ptr take_first_error(std::span<const EntryPointer> own);
   void forget(const Entry& entry);
   void finish(Entry& entry, Module module, std::exception_ptr error);
-  void wait(const Entry& entry);
+  /// Null if it failed.
+  Module wait(const Entry& entry);
   bool load_from_disk(Entry& entry);
   void compile(Entry& entry);
   void compile_all(std::span<const EntryPointer> misses);
@@ -61,7 +63,7 @@ class KernelCache {
   std::condition_variable finished_;
   std::unordered_multimap<std::size_t, EntryPointer> entries_;  // by hash of the request
   CacheStatistics statistics_;
-  std::once_flag disk_opened_;
+  std::mutex disk_mutex_;
   std::unique_ptr<DiskCache> disk_;
 };
 

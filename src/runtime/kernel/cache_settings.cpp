@@ -22,10 +22,14 @@ std::optional<std::size_t> bytes_of(std::string_view text) {
   if (error != std::errc()) return std::nullopt;
   const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
   int shift = 0;
-  if (unit == "K") shift = 10;
-  else if (unit == "M") shift = 20;
-  else if (unit == "G") shift = 30;
-  else if (!unit.empty()) return std::nullopt;
+  if (unit == "K")
+    shift = 10;
+  else if (unit == "M")
+    shift = 20;
+  else if (unit == "G")
+    shift = 30;
+  else if (!unit.empty())
+    return std::nullopt;
   if (value > std::numeric_limits<std::size_t>::max() >> shift) return std::nullopt;
   return value << shift;
 }

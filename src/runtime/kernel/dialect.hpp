@@ -15,7 +15,7 @@ class Dialect {
   virtual ~Dialect() = default;
   virtual std::string_view name() const = 0;
   /// The layout with what this target does not tell apart made equal.
-  virtual Layout adapt(Layout layout) const { return layout; }
+  virtual Layout adapt(const KernelSpec&, Layout layout) const { return layout; }
   /// One extern "C" kernel named entry_name(spec), taking one struct (ArgumentBlock) by value.
   virtual std::string emit(const KernelSpec& spec, const Layout& layout) const = 0;
   virtual LaunchConfig launch(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) const = 0;

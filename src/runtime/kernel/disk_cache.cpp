@@ -21,7 +21,7 @@ namespace damo {
 namespace {
 
 constexpr std::size_t kKeyDigits = 64;
-constexpr time_t kTouchAfter = 60;       // seconds: a process that loads often writes no inode each time
+constexpr time_t kTouchAfter = 60;        // seconds: a process that loads often writes no inode each time
 constexpr time_t kAbandonedAfter = 3600;  // a temporary file that old belongs to a process that died
 
 /// Once a process: a full disk would otherwise be reported for every kernel.
@@ -53,12 +53,13 @@ void refuse_unsafe(const std::string& directory, const struct stat& status) {
   const std::string head = "the kernel cache '" + directory + "' is not safe, and its files are executed: ";
   const std::string other = "or set DAMO_CACHE_DIR to a directory of your own";
   if (status.st_uid != geteuid() && status.st_uid != 0) {
-    throw OptionError(head + "user " + std::to_string(status.st_uid) + " owns it, this process is user " +
-                          std::to_string(geteuid()),
-                      "run as its owner, " + other);
+    throw OptionError(
+        head + "user " + std::to_string(status.st_uid) + " owns it, this process is user " + std::to_string(geteuid()),
+        "run as its owner, " + other);
   }
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    throw OptionError(head + "users other than its owner can write to it", "run: chmod go-w " + directory + ", " + other);
+    throw OptionError(head + "users other than its owner can write to it",
+                      "run: chmod go-w " + directory + ", " + other);
   }
 }
 
@@ -197,7 +198,8 @@ std::vector<CacheEntry> DiskCache::entries() const {
 
 void DiskCache::clear() {
   if (!is_usable()) return;
-  for (const File& file : list(directory_descriptor_, [](std::string_view name) { return is_key(name) || is_temporary(name); })) {
+  for (const File& file :
+       list(directory_descriptor_, [](std::string_view name) { return is_key(name) || is_temporary(name); })) {
     unlinkat(directory_descriptor_, file.name.c_str(), 0);
   }
 }

@@ -11,7 +11,7 @@ namespace damo {
 SpecKernel::SpecKernel(KernelSpec spec, Backend& backend) : spec_(std::move(spec)), backend_(backend) {}
 
 Layout SpecKernel::layout_of(const Geometry& geometry) const {
-  return backend_.dialect().adapt(classify(geometry, spec_.input_count()));
+  return backend_.dialect().adapt(spec_, classify(geometry, spec_.input_count()));
 }
 
 std::string SpecKernel::source(const Layout& layout) const { return backend_.dialect().emit(spec_, layout); }

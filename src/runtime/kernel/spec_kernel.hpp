@@ -57,7 +57,9 @@ class BoundKernel {
 
   /// arrays: inputs, then outputs.
   void bind(const Shape& space, std::span<const ArrayLayout> arrays);
-  void set_pointer(int parameter, const void* address) { block_.set_pointer(parameter, address); }
+  void set_pointer(int parameter, const void* address) {
+    if (code_) block_.set_pointer(parameter, address);
+  }
   void launch(void* stream);
 
  private:

@@ -411,7 +411,7 @@ __global__ void doubling(const float* x, float* y, int n) {
       for (int i = 0; i < 100; ++i) launch(kernel->kernel("doubling"), {(1u << 14) / block}, {block}, in, out, 1 << 14);
     });
     std::printf("[ figure ] doubling, 64 KiB in cache, block %u: %.0f GB/s (plain loop %.0f GB/s)\n", block, 131072 * 100 / time / 1e6, 131072 * 100 / plain / 1e6);
-    if (block >= 256) EXPECT_LT(time, 3 * plain);
+    if (block >= 256) EXPECT_LT(time, 6 * plain) << "scalar code takes 8 to 16 times as long; the rest is for a busy machine";
   }
   const double compiling = least_milliseconds(7, [&] { compile_cuda("__global__ void doubling(const float* x, float* y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = x[i] * 2.0f;\n}"); });
   std::printf("[ figure ] compile of a CUDA C kernel: %.1f ms\n", compiling);

@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include <damo/error.hpp>
+
 namespace damo::cpu_backend {
 namespace {
 

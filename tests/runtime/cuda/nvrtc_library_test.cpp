@@ -78,7 +78,7 @@ bool nvrtc_is_mapped() {
 // In processes of their own, since a library stays open once it is.
 class NvrtcInANewProcess : public testing::Test {
  protected:
-  void SetUp() override { testing::FLAGS_gtest_death_test_style = "threadsafe"; }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
 TEST_F(NvrtcInANewProcess, IsNotOpenedForTheStamp) {
@@ -103,7 +103,8 @@ TEST_F(NvrtcInANewProcess, SaysWhatToInstallWhereThereIsNone) {
     }
     std::exit(0);
   };
-  EXPECT_EXIT(child(), testing::ExitedWithCode(3), "DAMO_NVRTC_PATH is /nonexistent/toolkit(.|\n)*install the CUDA toolkit");
+  EXPECT_EXIT(child(), testing::ExitedWithCode(3),
+              "DAMO_NVRTC_PATH is /nonexistent/toolkit(.|\n)*install the CUDA toolkit");
 }
 
 }  // namespace

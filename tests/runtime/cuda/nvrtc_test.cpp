@@ -60,7 +60,8 @@ TEST_F(NvrtcCompilerTest, MakesACubinOfGeneratedText) {
 extern "C" __global__ void k(const half* a, bfloat16* b, const f64* c, i64 n) {
   const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) b[i] = sigmoid(tanh(float(a[i]))) + float(softplus(c[i]));
-})", SourceKind::kGenerated);
+})",
+                            SourceKind::kGenerated);
   EXPECT_THAT(text_of(code.bytes), StartsWith("\177ELF"));
   EXPECT_EQ(code.log, "");
 }
@@ -84,13 +85,15 @@ TEST_F(NvrtcCompilerTest, StoresACubinBareWhereNamesAreTheUsersOwn) {
 }
 
 TEST_F(NvrtcCompilerTest, NamesTheUsersFileAndLine) {
-  const std::string log = log_of("extern \"C\" __global__ void f(float* x) {\n  x[0] = 1;\n  x[1] = y;\n}\n", SourceKind::kCudaC);
+  const std::string log =
+      log_of("extern \"C\" __global__ void f(float* x) {\n  x[0] = 1;\n  x[1] = y;\n}\n", SourceKind::kCudaC);
   EXPECT_THAT(log, HasSubstr("scale.cu(3)"));
   EXPECT_THAT(log, HasSubstr("\"y\" is undefined"));
 }
 
 TEST_F(NvrtcCompilerTest, CountsTheLinesOfGeneratedTextWithoutThePrelude) {
-  EXPECT_THAT(log_of("\nextern \"C\" __global__ void f() { g(); }\n", SourceKind::kGenerated), HasSubstr("scale.cu(2)"));
+  EXPECT_THAT(log_of("\nextern \"C\" __global__ void f() { g(); }\n", SourceKind::kGenerated),
+              HasSubstr("scale.cu(2)"));
 }
 
 TEST_F(NvrtcCompilerTest, NamesAKernelThatIsNotThere) {
@@ -113,16 +116,23 @@ TEST_F(NvrtcCompilerTest, KnowsWhatNvccDeclaresWithoutAnInclude) {
   EXPECT_EQ(log_of(R"(__global__ void f(float* x, int32_t n, uint64_t m, uint u) {
   x[0] = INFINITY + FLT_MAX + n + m + INT_MAX + u;
   x[1] = M_PI * fminf(NAN, CUDART_INF_F);
-})", SourceKind::kCudaC), "");
+})",
+                   SourceKind::kCudaC),
+            "");
 }
 
 TEST_F(NvrtcCompilerTest, LetsAProgramDeclareTheSameForItself) {
-  EXPECT_EQ(log_of("typedef unsigned int uint32_t;\n#define M_PI 3.14159265358979323846\n#ifndef INT_MAX\n#error none\n#endif\n"
-                   "__global__ void f(uint32_t* x) { x[0] = M_PI; }", SourceKind::kCudaC), "");
+  EXPECT_EQ(
+      log_of(
+          "typedef unsigned int uint32_t;\n#define M_PI 3.14159265358979323846\n#ifndef INT_MAX\n#error none\n#endif\n"
+          "__global__ void f(uint32_t* x) { x[0] = M_PI; }",
+          SourceKind::kCudaC),
+      "");
 }
 
 TEST_F(NvrtcCompilerTest, FindsTheToolkitsHeadersForCudaC) {
-  const std::string log = log_of("#include <cuda_fp16.h>\n__global__ void f(__half* x) { x[0] = __float2half(2.f); }", SourceKind::kCudaC);
+  const std::string log =
+      log_of("#include <cuda_fp16.h>\n__global__ void f(__half* x) { x[0] = __float2half(2.f); }", SourceKind::kCudaC);
   if (log.find("cannot open source file") != std::string::npos) GTEST_SKIP() << "needs CUDA's headers beside NVRTC";
   EXPECT_EQ(log, "");
 }

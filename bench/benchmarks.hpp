@@ -1,0 +1,37 @@
+// What main() registers; one function a file. Names are NAME/DEVICE, where DEVICE is cuda, cpu or null.
+#pragma once
+#include <benchmark/benchmark.h>
+
+#include <string>
+#include <vector>
+
+#include <damo/device.hpp>
+#include "timing.hpp"
+
+namespace damo::bench {
+
+/// A device under the name that the benchmarks carry.
+struct Target {
+  std::string name;
+  Device device;
+};
+
+/// What benchmarks run on: the first GPU, if there is one, and the CPU.
+std::vector<Target> targets();
+
+/// Times a call in wall time that the benchmark measures itself, once.
+template <class Run>
+void add(const std::string& name, Run run) {
+  benchmark::RegisterBenchmark(name.c_str(), std::move(run))->UseManualTime()->Iterations(1)->Unit(benchmark::kMicrosecond);
+}
+void report(benchmark::State& state, const Timing& timing);
+
+void add_workloads(const std::vector<Target>& targets, Effort effort);   // NAME/DEVICE, NAME/DEVICE/unfused
+void add_launches(const std::vector<Target>& targets, Effort effort);    // launch/DEVICE, launch_driver/cuda
+void add_processes(const std::vector<Target>& targets);                  // process_start, first_call_fused20/DEVICE, ...
+void add_graph_work();                                                   // graph_work_N/null
+
+/// A child process of add_processes: does what role says and prints "name value" lines. Gives the exit code.
+int run_child(const std::string& role, const std::string& device, const std::string& file);
+
+}  // namespace damo::bench

@@ -1,0 +1,81 @@
+// The roles of damo-bench's child processes; see process_benchmarks.cpp.
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "benchmarks.hpp"
+#include "runtime/backend.hpp"
+#include "workload.hpp"
+
+namespace damo::bench {
+namespace {
+
+Options on(Device device) {
+  Options options;
+  options.device = device;
+  return options;
+}
+
+void first_call(std::ostream& out, const std::string& name, const std::string& file) {
+  const auto start = Clock::now();
+  const Device device(name);
+  const auto opened = Clock::now();
+  const Variable x = vector("x"), y = vector("y");
+  const Function f = function({x, y}, {twenty_ops(x, y)}, on(device));
+  const auto built = Clock::now();
+  const Array a = Array::full({1024}, 0.5, float32, device);
+  const auto called = Clock::now();
+  f(a, a);
+  device.synchronize();
+  const double call = seconds_since(called);
+  out << "device_ms " << std::chrono::duration<double, std::milli>(opened - start).count() << "\nfunction_ms "
+      << std::chrono::duration<double, std::milli>(built - opened).count() << "\ncall_ms " << call * 1e3 << "\nfirst_call_ms "
+      << (std::chrono::duration<double>(built - opened).count() + call) * 1e3 << "\nkernels " << f.kernels().size() << "\n";
+  std::ofstream(file + ".source") << f.kernels().at(0).name << "\n" << f.kernels().at(0).source;
+}
+
+/// The compiler alone, in a process that has not used it, on what first_call compiled.
+void compile(std::ostream& out, const std::string& name, const std::string& file) {
+  std::ifstream in(file + ".source");
+  CompileRequest request;
+  request.file_name = "generated";
+  request.kernels.resize(1);
+  std::getline(in, request.kernels[0]);
+  request.source.assign(std::istreambuf_iterator<char>(in), {});
+  const Compiler& compiler = Device(name).backend().compiler();
+  for (const char* figure : {"compiler_ms", "compiler_again_ms"}) {
+    const auto start = Clock::now();
+    compiler.compile(request);
+    out << figure << " " << seconds_since(start) * 1e3 << "\n";
+  }
+}
+
+void twenty_kernels(std::ostream& out, const std::string& name) {
+  const auto start = Clock::now();
+  const Device device(name);
+  const Variable x = vector("x"), y = vector("y");
+  std::vector<Function> functions;
+  for (int i = 0; i < 20; ++i) functions.push_back(function({x, y}, {tanh(x * (i + 0.5)) + exp(y)}, on(device)));
+  const double built = seconds_since(start);
+  const CacheStatistics statistics = cache_statistics(device);
+  out << "inside_ms " << built * 1e3 << "\ncompiles " << statistics.compiles << "\ndisk_hits " << statistics.disk_hits << "\n";
+}
+
+}  // namespace
+
+int run_child(const std::string& role, const std::string& device, const std::string& file) {
+  if (role == "end") return 0;
+  try {
+    std::ofstream out(file);
+    if (role == "first_call") first_call(out, device, file);
+    else if (role == "compile") compile(out, device, file);
+    else if (role == "twenty_kernels") twenty_kernels(out, device);
+    else return 2;
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << "damo-bench, as child in the role " << role << ": " << error.what() << "\n";
+    return 1;
+  }
+}
+
+}  // namespace damo::bench

@@ -1,0 +1,114 @@
+// damo-bench: Damo's own workloads, timed by Google Benchmark's program. Beside its flags:
+//   --quick        shorter repeats
+//   --commit=TEXT  goes into the JSON's context
+// Kernels are compiled in a cache directory of this run, so every compile that is timed is a cold one.
+#include <stdlib.h>
+
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <thread>
+
+#include "benchmarks.hpp"
+
+#include <damo/version.hpp>
+#if DAMO_HAS_CPU
+#include "runtime/cpu/clang_plugin.hpp"
+#endif
+#if DAMO_HAS_CUDA
+#include "runtime/cuda/cuda_backend.hpp"
+#endif
+
+namespace damo::bench {
+
+std::vector<Target> targets() {
+  std::vector<Target> all;
+  for (Device device : devices()) {
+    if (device.kind() == DeviceKind::kCuda && all.empty()) all.push_back({"cuda", device});
+    if (device.kind() == DeviceKind::kCpu) all.push_back({"cpu", device});
+  }
+  return all;
+}
+
+void report(benchmark::State& state, const Timing& timing) {
+  for ([[maybe_unused]] auto _ : state) state.SetIterationTime(timing.median);
+  state.counters["least_us"] = timing.least * 1e6;
+  state.counters["greatest_us"] = timing.greatest * 1e6;
+  state.counters["host_us"] = timing.host * 1e6;
+  state.counters["calls"] = static_cast<double>(timing.calls);
+}
+
+namespace {
+
+void add_context(const std::vector<Target>& targets, const std::string& commit) {
+  if (!commit.empty()) benchmark::AddCustomContext("commit", commit);
+  benchmark::AddCustomContext("damo", DAMO_VERSION);
+  for (const Target& target : targets) {
+    const DeviceProperties properties = target.device.properties();
+    benchmark::AddCustomContext("device_" + target.name, properties.description + ", " + properties.architecture);
+    benchmark::AddCustomContext(target.name + (target.name == "cpu" ? "_threads" : "_multiprocessors"), std::to_string(properties.multiprocessors));
+  }
+#if DAMO_HAS_CPU
+  benchmark::AddCustomContext("clang", cpu_backend::cache_stamp());
+#endif
+#if DAMO_HAS_CUDA
+  benchmark::AddCustomContext("cuda_driver", driver_version());
+  benchmark::AddCustomContext("nvrtc", nvrtc_version());
+#endif
+}
+
+/// Takes --name or --name=value out of the arguments; empty if it is not there.
+std::string take_flag(int& count, char** arguments, const std::string& name) {
+  for (int i = 1; i < count; ++i) {
+    const std::string text = arguments[i];
+    if (text != "--" + name && !text.starts_with("--" + name + "=")) continue;
+    std::copy(arguments + i + 1, arguments + count, arguments + i);
+    --count;
+    return text.size() > name.size() + 3 ? text.substr(name.size() + 3) : "yes";
+  }
+  return {};
+}
+
+/// A new directory for kernels, gone when the program ends.
+class CacheDirectory {
+ public:
+  CacheDirectory() {
+    std::string name = (std::filesystem::temp_directory_path() / "damo-bench-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary directory: " + name);
+    path_ = name;
+    setenv("DAMO_CACHE_DIR", path_.c_str(), 1);
+  }
+  ~CacheDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+int run(int count, char** arguments) {
+  const bool quick = !take_flag(count, arguments, "quick").empty();
+  const std::string commit = take_flag(count, arguments, "commit");
+  const CacheDirectory cache;
+  benchmark::Initialize(&count, arguments);
+  if (benchmark::ReportUnrecognizedArguments(count, arguments)) return 1;
+  const std::vector<Target> all = targets();
+  add_context(all, commit);
+  const Effort effort = quick ? Effort{0.05, 5} : Effort{};
+  add_workloads(all, effort);
+  add_launches(all, effort);
+  add_processes(all);
+  add_graph_work();
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
+
+}  // namespace
+}  // namespace damo::bench
+
+int main(int count, char** arguments) {
+  if (count == 5 && std::strcmp(arguments[1], "--child") == 0) return damo::bench::run_child(arguments[2], arguments[3], arguments[4]);
+  return damo::bench::run(count, arguments);
+}

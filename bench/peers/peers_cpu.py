@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""The workloads of damo-bench on other libraries' CPU back ends: NumPy, jax.jit, torch.compile, torch eager. What is not installed is left out.
+
+    bench/peers/peers_cpu.py --threads 2 --out peers.json [--only double,outer] [--quick] [--budget SECONDS]
+"""
+import argparse
+import datetime
+import os
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+parser.add_argument("--only", help="workloads, separated by commas")
+parser.add_argument("--engines", default="numpy,jax_jit,torch_compile,torch_eager")
+parser.add_argument("--out", help="JSON file")
+parser.add_argument("--quick", action="store_true", help="shorter repeats")
+parser.add_argument("--budget", type=float, default=0, help="seconds after which nothing new is started")
+options = parser.parse_args()
+
+# Before the libraries are loaded: they read these once.
+os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = str(options.threads)
+os.environ["JAX_PLATFORMS"], os.environ["CUDA_VISIBLE_DEVICES"] = "cpu", ""
+if options.threads == 1:
+    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
+
+import numpy  # noqa: E402
+
+import formulas  # noqa: E402
+import measure  # noqa: E402
+
+engines = options.engines.split(",")
+jax = torch = None
+if "jax_jit" in engines:
+    try:
+        import jax
+    except ImportError:
+        pass
+if "torch_compile" in engines or "torch_eager" in engines:
+    try:
+        import torch
+        torch.set_num_threads(options.threads)
+    except ImportError:
+        pass
+
+
+def nothing():
+    pass
+
+
+def run(table, work, copy=False):
+    generator = numpy.random.default_rng(0)
+    arrays = [generator.random(shape, dtype=numpy.float32) for shape in work.shapes]
+    name, size, formula = work.name, work.bytes, work.formula
+    if "numpy" in engines:
+        table.measure(name, "numpy", lambda: (lambda: arrays[0].copy()) if copy else (lambda: formula(numpy, *arrays)), nothing, size)
+    if jax and "jax_jit" in engines:
+        on_jax = [jax.numpy.asarray(a) for a in arrays]
+        compiled = jax.jit((lambda x: x + 0) if copy else (lambda *a: formula(jax.numpy, *a)))
+        table.measure(name, "jax_jit", lambda: (lambda: jax.block_until_ready(compiled(*on_jax))), nothing, size)
+    if not torch:
+        return
+    on_torch = [torch.from_numpy(a) for a in arrays]
+    eager = (lambda x: x.clone()) if copy else (lambda *a: formula(torch, *a))
+    if "torch_compile" in engines:
+        def make():
+            torch._dynamo.reset()
+            compiled = torch.compile(eager, dynamic=False)
+            return lambda: compiled(*on_torch)
+        table.measure(name, "torch_compile", make, nothing, size)
+    if "torch_eager" in engines:
+        table.measure(name, "torch_eager", lambda: (lambda: eager(*on_torch)), nothing, size)
+
+
+context = dict(threads=options.threads, date=datetime.datetime.now().astimezone().isoformat(timespec="seconds"), numpy=numpy.__version__,
+               jax=jax and jax.__version__, torch=torch and torch.__version__)
+table = measure.Table(0.05 if options.quick else 0.3, 5 if options.quick else 7, options.budget, **context)
+only = options.only and options.only.split(",")
+elements = formulas.CPU["elements"]
+if not only or "copy" in only:
+    run(table, formulas.Workload("copy", [(elements,)], None, 8 * elements), copy=True)
+for work in formulas.workloads(formulas.CPU):
+    if not only or work.name in only:
+        run(table, work)
+table.save(options.out)

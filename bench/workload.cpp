@@ -1,0 +1,92 @@
+#include "workload.hpp"
+
+#include <cstdint>
+
+namespace damo::bench {
+namespace {
+
+using Variables = std::span<const Variable>;
+using Graph = std::function<std::vector<Variable>(Variables)>;
+
+struct Sizes {
+  std::int64_t elements, rows, columns, chain;
+};
+
+std::vector<Variable> chain20(Variables v) {
+  Variable z = v[0];
+  const Variable& y = v[1];
+  for (int i = 0; i < 20; ++i) z = i % 2 == 1 ? exp(-z * z) + tanh(y * (0.1 * i)) : z * y + 0.01 * i;
+  return {z};
+}
+
+std::vector<Variable> bias_gelu_residual(Variables v) {
+  const Variable u = v[0] + v[1];
+  return {0.5 * u * (1.0 + tanh(0.7978845608028654 * (u + 0.044715 * u * u * u))) + v[2]};
+}
+
+std::vector<Variable> adam(Variables v) {
+  const Variable m = 0.9 * v[1] + 0.1 * v[3], second = 0.999 * v[2] + 0.001 * v[3] * v[3];
+  return {v[0] - 1e-3 * m / (sqrt(second) + 1e-8), m, second};
+}
+
+Graph long_chain(int length) {
+  return [length](Variables v) -> std::vector<Variable> {
+    Variable z = v[0];
+    for (int i = 0; i < length; ++i) z = tanh(z * 1.0001 + 0.001 * (i % 7));
+    return {z};
+  };
+}
+
+}  // namespace
+
+Function Workload::build(Device device, bool fuse) const {
+  std::vector<Variable> inputs;
+  for (const Shape& shape : shapes) {
+    // An extent of 1 broadcasts, which the graph must know; the others it need not.
+    Shape dims = shape;
+    for (std::int64_t& extent : dims) extent = extent == 1 ? 1 : kUnknown;
+    inputs.push_back(input({float32, dims}));
+  }
+  Options options;
+  options.fuse = fuse;
+  options.device = device;
+  options.name = name;
+  return function(inputs, graph(inputs), options);
+}
+
+std::vector<Workload> workloads(DeviceKind kind) {
+  const Sizes sizes = kind == DeviceKind::kCuda ? Sizes{1 << 27, 16384, 8192, 1 << 20} : Sizes{1 << 24, 4096, 4096, 1 << 16};
+  const std::int64_t n = sizes.elements, r = sizes.rows, c = sizes.columns;
+  const auto times = [](int arrays, std::int64_t elements) { return 4.0 * arrays * static_cast<double>(elements); };
+  return {
+      {"copy", {{n}}, {}, times(2, n)},
+      {"double", {{n}}, [](Variables v) -> std::vector<Variable> { return {v[0] * 2.0}; }, times(2, n)},
+      {"axpby_tanh", {{n}, {n}}, [](Variables v) -> std::vector<Variable> { return {tanh(1.5 * v[0] + 0.5 * v[1]) * v[0]}; }, times(3, n)},
+      {"chain20", {{n}, {n}}, chain20, times(3, n)},
+      {"bias_gelu_residual", {{r, c}, {c}, {r, c}}, bias_gelu_residual, times(3, r * c)},
+      {"multi_output", {{n}, {n}}, [](Variables v) -> std::vector<Variable> { return {v[0] + v[1], v[0] - v[1], v[0] * v[1]}; }, times(5, n)},
+      {"transpose_tanh", {{r, c}, {c, r}}, [](Variables v) -> std::vector<Variable> { return {tanh(transpose(v[0])) + v[1]}; }, times(3, r * c)},
+      {"outer", {{r, 1}, {1, c}, {r, c}}, [](Variables v) -> std::vector<Variable> { return {v[0] * v[1] + v[2]}; }, times(2, r * c)},
+      {"adam", {{n / 2}, {n / 2}, {n / 2}, {n / 2}}, adam, times(7, n / 2)},
+      {"tiny_double", {{256}}, [](Variables v) -> std::vector<Variable> { return {v[0] * 2.0}; }, times(2, 256)},
+      {"compile_chain100", {{sizes.chain}}, long_chain(100), times(2, sizes.chain), true},
+      {"compile_chain1000", {{sizes.chain}}, long_chain(1000), times(2, sizes.chain), true},
+  };
+}
+
+Array random_array(const Shape& shape, Device device, unsigned seed) {
+  std::vector<float> values(static_cast<std::size_t>(shape.size()));
+  std::uint32_t state = seed * 2654435761u + 1;
+  for (float& value : values) {
+    state = state * 1664525u + 1013904223u;
+    value = static_cast<float>(state >> 8) * 0x1p-24f;
+  }
+  return Array::from(values, shape, device);
+}
+
+Variable twenty_ops(Variable z, const Variable& y) {
+  for (int i = 0; i < 5; ++i) z = exp(-z * z) + y;
+  return z;
+}
+
+}  // namespace damo::bench

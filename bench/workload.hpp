@@ -1,0 +1,32 @@
+// The workloads of damo-bench: name, inputs, graph, and the least bytes that a call must move. bench/peers/ has the same
+// ones for other libraries under the same names; change both together.
+#pragma once
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <damo/damo.hpp>
+
+namespace damo::bench {
+
+struct Workload {
+  std::string name;
+  std::vector<Shape> shapes;  ///< of the float32 inputs
+  std::function<std::vector<Variable>(std::span<const Variable>)> graph;  ///< empty: a plain copy of the input
+  double bytes = 0;           ///< read and written at least
+  bool compiles = false;      ///< what it is about is the time to compile
+
+  Function build(Device device, bool fuse) const;
+};
+
+/// Larger for a GPU, whose memory is faster.
+std::vector<Workload> workloads(DeviceKind kind);
+
+/// Uniform in [0, 1), the same at each run.
+Array random_array(const Shape& shape, Device device, unsigned seed);
+
+/// z = exp(-z z) + y, five times: twenty ops.
+Variable twenty_ops(Variable z, const Variable& y);
+
+}  // namespace damo::bench

@@ -1,0 +1,25 @@
+// Everything a user of graphs needs. boost_graph.hpp and dlpack.hpp are included by those who use them.
+#pragma once
+#include <damo/array.hpp>
+#include <damo/cache.hpp>
+#include <damo/device.hpp>
+#include <damo/dtype.hpp>
+#include <damo/elementwise.hpp>
+#include <damo/error.hpp>
+#include <damo/function.hpp>
+#include <damo/graph.hpp>
+#include <damo/kernel.hpp>
+#include <damo/log.hpp>
+#include <damo/op.hpp>
+#include <damo/ops/cast.hpp>
+#include <damo/ops/math.hpp>
+#include <damo/ops/shape.hpp>
+#include <damo/options.hpp>
+#include <damo/print.hpp>
+#include <damo/profile.hpp>
+#include <damo/rewrite.hpp>
+#include <damo/shape.hpp>
+#include <damo/thunk.hpp>
+#include <damo/type.hpp>
+#include <damo/variable.hpp>
+#include <damo/version.hpp>

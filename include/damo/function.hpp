@@ -1,0 +1,110 @@
+// function(): inputs and outputs of a graph -> a Function that is called with Arrays.
+//
+//   auto x = matrix("x"), y = matrix("y");
+//   Function f = function({x, y}, {tanh(1.5 * x + 0.5 * y) * x, x - y});
+//   auto [z, d] = f.call<2>(a, b);
+//   Array only = function({x}, {2 * x})(a);
+//
+// function() takes a snapshot, rewrites it, fuses, plans, and compiles all kernels together. A call runs them on the
+// function's device, in order of its default stream; reading a result waits for it. New shapes compile nothing.
+// Several threads may call one Function at once. A result that the caller holds is never overwritten; a result that was
+// dropped may be reused by the next call. Copies share everything. See tests/function/function_test.cpp.
+#pragma once
+#include <array>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <damo/array.hpp>
+#include <damo/graph.hpp>
+#include <damo/options.hpp>
+#include <damo/profile.hpp>
+
+namespace damo {
+
+class Executor;
+
+/// The results of a call: a vector that is an Array where there is one result.
+class Results : public std::vector<Array> {
+ public:
+  using std::vector<Array>::vector;
+  Results(std::vector<Array> arrays) : std::vector<Array>(std::move(arrays)) {}
+  operator Array() const& { return only(); }
+  operator Array() && { return only(); }
+
+ private:
+  const Array& only() const;
+};
+
+/// One kernel of a Function, for explain().
+struct KernelInfo {
+  std::string name;
+  std::string layout;      ///< access classes it was compiled for
+  std::string source;      ///< as compiled
+  int registers = 0;       ///< a thread; 0 on a CPU
+  int local_bytes = 0;     ///< spills and arrays, a thread
+};
+
+/// What building a Function took.
+struct BuildReport {
+  double graph_milliseconds = 0;    ///< snapshot, rewrites, fusion, plan
+  double compile_milliseconds = 0;  ///< make_thunk and all kernels
+  std::vector<PassReport> passes;
+};
+
+class Function {
+ public:
+  /// Throws TypeError, ShapeError or DeviceError for inputs that do not fit, naming input and remedy.
+  Results call(std::span<const Array> inputs) const;
+  template <class... Arrays>
+  Results operator()(const Arrays&... inputs) const {
+    const Array arrays[] = {Array(inputs)...};
+    return call(std::span<const Array>(arrays, sizeof...(inputs)));
+  }
+  Results operator()() const { return call(std::span<const Array>()); }
+  /// The first n results, for structured bindings. Throws GraphError if there are fewer.
+  template <std::size_t n, class... Arrays>
+  std::array<Array, n> call(const Arrays&... inputs) const {
+    Results results = (*this)(inputs...);
+    require_results(results.size(), n);
+    return take<n>(results, std::make_index_sequence<n>());
+  }
+
+  const std::string& name() const;
+  Device device() const;
+  /// The graph as it runs: after rewrites and fusion.
+  const FunctionGraph& graph() const;
+  const BuildReport& build_report() const;
+  std::vector<KernelInfo> kernels() const;
+  /// Requires Options::profile.
+  Profile profile() const;
+  /// Text: nodes in order, what each fused, its kernel's layout, registers and spills, what the passes took.
+  std::string explain() const;
+  /// Gives back temporaries and kept results of calls that are over.
+  void free_memory() const;
+
+ private:
+  friend Function function(std::span<const Variable>, std::span<const Variable>, const Options&, SourceLine);
+  struct Data;
+  explicit Function(std::shared_ptr<Data> data) : data_(std::move(data)) {}
+  static void require_results(std::size_t have, std::size_t wanted);
+  template <std::size_t n, std::size_t... i>
+  static std::array<Array, n> take(Results& results, std::index_sequence<i...>) {
+    return {std::move(results[i])...};
+  }
+  std::shared_ptr<Data> data_;
+};
+
+/// Throws GraphError for an input that is missing, given twice, computed, constant or (unless allowed) unused; CompileError
+/// for a kernel that does not compile. Cost: linear in the graph, then the compiles; none for kernels in the cache.
+Function function(std::span<const Variable> inputs, std::span<const Variable> outputs, const Options& options = {},
+                  SourceLine where = {__builtin_FILE(), __builtin_LINE()});
+inline Function function(std::initializer_list<Variable> inputs, std::initializer_list<Variable> outputs, const Options& options = {},
+                         SourceLine where = {__builtin_FILE(), __builtin_LINE()}) {
+  return function(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()), options, where);
+}
+
+}  // namespace damo

@@ -1,0 +1,31 @@
+// Options of function(). Defaults are what a user wants; each field says what else it can be.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <damo/device.hpp>
+#include <damo/rewrite.hpp>
+
+namespace damo {
+
+/// Where fuse_elementwise ends a group and starts the next. Larger kernels save memory traffic, compile longer and need
+/// more registers.
+struct FusionLimits {
+  int inputs = 40;      ///< array parameters that a kernel reads
+  int outputs = 24;     ///< array parameters that it writes
+  int cost = 1200;      ///< sum of the rows' costs: instructions an element
+  int live_values = 64; ///< values that must be held at once: registers
+};
+
+struct Options {
+  bool fuse = true;                    ///< false: one kernel an op
+  std::optional<Device> device = {};   ///< default: Device()
+  std::string name = {};               ///< for prints, errors and profiles
+  bool allow_unused_inputs = false;    ///< an input that no output needs is an error otherwise
+  bool profile = false;                ///< record events around every node; calls then wait for the device
+  std::vector<Pass> passes = {};       ///< the user's rewrites, run after merging duplicates and before fusion
+  FusionLimits fusion = {};
+};
+
+}  // namespace damo

@@ -1,0 +1,94 @@
+// The table of contents: snapshot -> passes -> fusion -> plan -> Function, one line a step.
+#include <damo/function.hpp>
+
+#include <chrono>
+
+#include "ops/rewrites/fusion.hpp"
+#include "runtime/exec/executor.hpp"
+
+namespace damo {
+
+struct Function::Data {
+  Options options;
+  SourceLine where;
+  FunctionGraph graph;
+  BuildReport report;
+  std::unique_ptr<Executor> executor;
+};
+
+namespace {
+
+std::vector<Pass> passes_of(const Options& options) {
+  std::vector<Pass> passes = {{"merge_duplicates", merge_duplicates}};
+  passes.insert(passes.end(), options.passes.begin(), options.passes.end());
+  if (options.fuse) {
+    passes.push_back({"fuse_elementwise", [limits = options.fusion](FunctionGraph graph) { return fuse_elementwise(std::move(graph), limits); }});
+  }
+  return passes;
+}
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::string in_function(const Function& function, SourceLine where) {
+  return "in function " + (function.name().empty() ? "" : function.name() + " ") + "built at " + to_string(where);
+}
+
+}  // namespace
+
+Function function(std::span<const Variable> inputs, std::span<const Variable> outputs, const Options& options, SourceLine where) {
+  const auto start = std::chrono::steady_clock::now();
+  const Device device = options.device ? *options.device : Device();
+  auto data = std::make_shared<Function::Data>();
+  data->options = options;
+  data->where = where;
+  data->graph = FunctionGraph(inputs, outputs, options.allow_unused_inputs);
+  data->graph = run_passes(std::move(data->graph), passes_of(options), &data->report.passes);
+  data->report.graph_milliseconds = milliseconds_since(start);
+  const auto compiling = std::chrono::steady_clock::now();
+  data->executor = std::make_unique<Executor>(data->graph, device, options.profile);
+  data->report.compile_milliseconds = milliseconds_since(compiling);
+  return Function(std::move(data));
+}
+
+Results Function::call(std::span<const Array> inputs) const {
+  try {
+    return data_->executor->call(inputs);
+  } catch (Error& error) {
+    error.add_where(in_function(*this, data_->where));
+    throw;
+  }
+}
+
+const Array& Results::only() const {
+  if (size() == 1) return front();
+  throw GraphError("the function has " + std::to_string(size()) + " results, not one", "take them with call<n>() or by index");
+}
+
+void Function::require_results(std::size_t have, std::size_t wanted) {
+  if (have >= wanted) return;
+  throw GraphError("call<" + std::to_string(wanted) + ">: the function has " + std::to_string(have) + " results");
+}
+
+const std::string& Function::name() const { return data_->options.name; }
+Device Function::device() const { return data_->executor->program().device(); }
+const FunctionGraph& Function::graph() const { return data_->graph; }
+const BuildReport& Function::build_report() const { return data_->report; }
+Profile Function::profile() const { return data_->executor->profile(); }
+void Function::free_memory() const { data_->executor->free_memory(); }
+
+std::vector<KernelInfo> Function::kernels() const {
+  std::vector<KernelInfo> all;
+  const Program& program = data_->executor->program();
+  for (std::size_t node = 0; node < program.nodes().size(); ++node) {
+    for (const SpecKernel* kernel : program.kernels(static_cast<int>(node))) {
+      for (const SpecKernel::Variant* variant : kernel->variants()) {
+        all.push_back({variant->kernel->name(), to_string(variant->layout), kernel->source(variant->layout), variant->kernel->registers, variant->kernel->local_bytes});
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace damo

@@ -1,0 +1,92 @@
+#include "graph/print/label.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "graph/apply_data.hpp"
+
+namespace damo {
+
+std::string op_label(const Op& op) {
+  if (const FunctionGraph* inner = op.inner_graph()) {
+    return op.name() + "{" + std::to_string(inner->node_count()) + (inner->node_count() == 1 ? " op}" : " ops}");
+  }
+  const std::string props = to_string(op.props());
+  return op.name() + (props.empty() ? "" : "{" + props + "}");
+}
+
+bool is_literal(const FunctionGraph& graph, ValueId value) {
+  return graph.constant(value) && graph.constant(value)->is_scalar();
+}
+
+std::string leaf_label(const FunctionGraph& graph, ValueId value) {
+  if (!graph.name(value).empty()) return graph.name(value);
+  if (is_literal(graph, value)) return to_string(graph.constant(value)->scalar());
+  if (graph.constant(value)) return "constant";
+  const auto inputs = graph.inputs();
+  const auto place = std::find(inputs.begin(), inputs.end(), value);
+  return place == inputs.end() ? "input" : "input " + std::to_string(place - inputs.begin());
+}
+
+std::string letters(std::size_t number) {
+  std::string text;
+  for (++number; number > 0; number = (number - 1) / 26) text += static_cast<char>('A' + (number - 1) % 26);
+  std::reverse(text.begin(), text.end());
+  return text;
+}
+
+std::string shortened(std::string text, std::size_t limit) {
+  if (text.size() <= limit) return text;
+  std::size_t end = limit - std::min<std::size_t>(limit, 1);
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "…";
+}
+
+std::string escape_xml(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&': escaped += "&amp;"; break;
+      case '<': escaped += "&lt;"; break;
+      case '>': escaped += "&gt;"; break;
+      case '"': escaped += "&quot;"; break;
+      case '\'': escaped += "&#39;"; break;
+      case '\n': escaped += "&#10;"; break;
+      default: escaped += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    }
+  }
+  return escaped;
+}
+
+std::string quote_dot(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    if (c == '\n') quoted += "\\n";
+    else quoted += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return quoted + "\"";
+}
+
+FunctionGraph snapshot(std::span<const Variable> outputs) {
+  std::vector<Variable> inputs;
+  std::unordered_set<ApplyData*> seen;
+  std::vector<ApplyData*> stack;
+  const auto visit = [&](const Variable& variable) {
+    ApplyData* const data = ApplyData::of(variable);
+    if (!data || !seen.insert(data).second) return;
+    if (variable.is_input()) inputs.push_back(variable);
+    else stack.push_back(data);
+  };
+  for (const Variable& output : outputs) {
+    visit(output);
+    while (!stack.empty()) {
+      ApplyData* const data = stack.back();
+      stack.pop_back();
+      for (const Variable& input : data->inputs) visit(input);
+    }
+  }
+  return {inputs, outputs};
+}
+
+}  // namespace damo

@@ -1,0 +1,29 @@
+// What prints and pictures call things, and how each format escapes it.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include <damo/graph.hpp>
+
+namespace damo {
+
+/// "sum{axis=1}", "fused{3 ops}".
+std::string op_label(const Op& op);
+/// Of an input or a constant: its name, its value, or "input 2" or "constant".
+std::string leaf_label(const FunctionGraph& graph, ValueId value);
+/// A scalar constant: shown beside the op that reads it.
+bool is_literal(const FunctionGraph& graph, ValueId value);
+/// 0 -> "A", 25 -> "Z", 26 -> "AA".
+std::string letters(std::size_t number);
+/// At most this many characters; a longer text loses its end. Does not cut inside a UTF-8 character.
+std::string shortened(std::string text, std::size_t limit);
+
+/// For element text and attribute values; control characters, which XML cannot hold, become spaces.
+std::string escape_xml(std::string_view text);
+/// With the quotes.
+std::string quote_dot(std::string_view text);
+
+/// The graph of some outputs, its free inputs found by itself.
+FunctionGraph snapshot(std::span<const Variable> outputs);
+
+}  // namespace damo

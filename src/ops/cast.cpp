@@ -1,0 +1,19 @@
+#include <damo/ops/cast.hpp>
+
+#include "ops/elementwise_op.hpp"
+
+namespace damo {
+namespace {
+
+constexpr ElementwiseRow kCast{.name = "cast", .doc = "the elements in another dtype", .code = "x0", .file = "damo/ops/cast.hpp"};
+
+}  // namespace
+
+Variable cast(const Operand& x, DType dtype) {
+  const Variable input = x.as(x.promotable().dtype);
+  if (input.dtype() == dtype) return input;
+  const Variable inputs[] = {input};
+  return std::make_shared<const ElementwiseOp>(kCast, dtype)->apply(inputs, x.where()).output();
+}
+
+}  // namespace damo

@@ -1,0 +1,103 @@
+#include "ops/elementwise_op.hpp"
+
+#include <algorithm>
+
+#include <damo/graph.hpp>
+#include "ops/elementwise_thunk.hpp"
+#include "ops/lower.hpp"
+#include "ops/rows.hpp"
+
+namespace damo {
+namespace {
+
+std::string takes_what(Domain domain) {
+  switch (domain) {
+    case Domain::kNumbers: return "takes numbers";
+    case Domain::kFloats: return "takes floating dtypes";
+    case Domain::kIntegersAndBool: return "takes integers and bool";
+    default: return "takes every dtype";
+  }
+}
+
+std::string remedy(Domain domain) {
+  if (domain == Domain::kIntegersAndBool) return "compare first, or cast(x, int32)";
+  return domain == Domain::kNumbers ? "cast(x, int32), or use and_, or_, xor_, invert for bools" : "cast(x, float32)";
+}
+
+std::vector<DType> dtypes_of(std::span<const Variable> variables) {
+  std::vector<DType> dtypes;
+  for (const Variable& variable : variables) dtypes.push_back(variable.dtype());
+  return dtypes;
+}
+
+}  // namespace
+
+Props ElementwiseOp::props() const {
+  if (cast_to_) return {{"dtype", std::string(damo::name(*cast_to_))}};
+  return {};
+}
+
+bool ElementwiseOp::equals(const Op& other) const {
+  const auto* that = dynamic_cast<const ElementwiseOp*>(&other);
+  return that && &that->row_ == &row_ && that->cast_to_ == cast_to_;
+}
+
+std::size_t ElementwiseOp::hash() const {
+  return std::hash<const void*>()(&row_) * 31 + (cast_to_ ? static_cast<std::size_t>(*cast_to_) + 1 : 0);
+}
+
+DType ElementwiseOp::promoted(std::span<const DType> inputs) const {
+  std::vector<Promotable> operands;
+  for (std::size_t i = row_.condition_first ? 1 : 0; i < inputs.size(); ++i) operands.push_back({inputs[i]});
+  return result_type(operands);
+}
+
+Step ElementwiseOp::step(std::span<const DType> inputs, std::vector<int> values) const {
+  const DType common = promoted(inputs);
+  Step step;
+  step.name = row_.name;
+  step.compute = cast_to_ ? *cast_to_ : computed_in(row_, common);
+  step.result = cast_to_ ? *cast_to_ : result_of(row_, common);
+  step.code = cast_to_ ? "x0" : std::string(code_for(row_, step.compute));
+  step.condition_first = row_.condition_first;
+  step.rounds = cast_to_.has_value();
+  step.inputs = std::move(values);
+  if (!is_builtin(row_)) step.row = {row_.file, row_.line};
+  step.cost = row_.cost;
+  return step;
+}
+
+Apply ElementwiseOp::make_node(Inputs inputs) const {
+  inputs.require_count(cast_to_ ? 1 : arity(row_));
+  const std::vector<Variable> variables(inputs.begin(), inputs.end());
+  if (row_.condition_first && variables[0].dtype() != bool_) {
+    throw TypeError(name() + ": the condition must be bool, it is " + std::string(damo::name(variables[0].dtype())), "compare it: neq(x, 0)");
+  }
+  const std::vector<DType> dtypes = dtypes_of(variables);
+  const DType common = promoted(dtypes);
+  if (!cast_to_ && !takes(row_, common)) {
+    throw TypeError(name() + " " + takes_what(row_.domain) + ", not " + std::string(damo::name(common)), remedy(row_.domain));
+  }
+  std::vector<Shape> shapes;
+  for (const Variable& variable : variables) shapes.push_back(variable.dims());
+  try {
+    const Shape dims = broadcast_shapes(shapes);
+    return {*this, variables, {{step(dtypes, {}).result, dims}}};
+  } catch (const ShapeError& error) {
+    throw ShapeError(name() + ": " + error.parts().message, "reshape or transpose one of them");
+  }
+}
+
+Shapes ElementwiseOp::infer_shape(const Apply&, std::span<const Shape> inputs) const {
+  try {
+    return {{broadcast_shapes(inputs)}};
+  } catch (const ShapeError& error) {
+    throw ShapeError(name() + ": " + error.parts().message, "reshape or transpose one of them");
+  }
+}
+
+Thunk ElementwiseOp::make_thunk(const Apply& node, ThunkContext& context) const {
+  return elementwise_thunk(lower(*this, node), node, context);
+}
+
+}  // namespace damo

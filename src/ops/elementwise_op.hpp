@@ -1,0 +1,39 @@
+// ElementwiseOp: the Op of one row. The cast op is one too, with the dtype it casts to.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <damo/elementwise.hpp>
+#include <damo/op.hpp>
+#include "runtime/kernel/spec.hpp"
+
+namespace damo {
+
+class ElementwiseOp final : public Op {
+ public:
+  /// row must outlive the op. cast_to: what cast gives.
+  explicit ElementwiseOp(const ElementwiseRow& row, std::optional<DType> cast_to = {}) : row_(row), cast_to_(cast_to) {}
+
+  std::string name() const override { return std::string(row_.name); }
+  Props props() const override;
+  Apply make_node(Inputs inputs) const override;
+  Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
+  bool equals(const Op& other) const override;
+  std::size_t hash() const override;
+
+  const ElementwiseRow& row() const { return row_; }
+  /// The step that computes it from inputs of these dtypes; values: the numbers of its inputs.
+  Step step(std::span<const DType> inputs, std::vector<int> values) const;
+
+ private:
+  DType promoted(std::span<const DType> inputs) const;
+  const ElementwiseRow& row_;
+  std::optional<DType> cast_to_;
+};
+
+/// The shared op of a registered row.
+OpPtr elementwise_op(const ElementwiseRow& row);
+
+}  // namespace damo

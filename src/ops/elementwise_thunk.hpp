@@ -1,0 +1,11 @@
+// The thunk of a generated elementwise kernel, of one op or a fused group.
+#pragma once
+#include <damo/op.hpp>
+#include "runtime/kernel/spec.hpp"
+
+namespace damo {
+
+/// spec: made by lower for this node. Works out shapes and strides when they change; otherwise passes pointers and launches.
+Thunk elementwise_thunk(KernelSpec spec, const Apply& node, ThunkContext& context);
+
+}  // namespace damo

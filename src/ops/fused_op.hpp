@@ -1,0 +1,30 @@
+// FusedOp: several elementwise nodes as one kernel. It keeps them as an inner graph, from which its shapes, its kernel,
+// its errors and its picture come. Made by fuse_elementwise; users see it in prints.
+#pragma once
+#include <memory>
+#include <string>
+
+#include <damo/graph.hpp>
+#include <damo/op.hpp>
+
+namespace damo {
+
+class FusedOp final : public Op {
+ public:
+  /// inner: only ElementwiseOps, numbered inputs first.
+  explicit FusedOp(FunctionGraph inner);
+
+  std::string name() const override { return "fused"; }
+  Props props() const override;
+  const FunctionGraph* inner_graph() const override { return &inner_; }
+  Apply make_node(Inputs inputs) const override;
+  Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
+  bool equals(const Op& other) const override { return this == &other; }
+  std::size_t hash() const override { return std::hash<const void*>()(this); }
+
+ private:
+  FunctionGraph inner_;
+};
+
+}  // namespace damo

@@ -1,0 +1,19 @@
+// fuse_elementwise: groups elementwise nodes into FusedOps. Every group is convex, so the graph stays acyclic:
+//
+//   1. Each node gets a level. An edge keeps the level if both ends may share a kernel and raises it otherwise. So a
+//      path that leaves a group and comes back would have to end on a higher level than it began.
+//   2. Nodes of one level that an edge joins, or that read the same value over the same iteration space, form a group.
+//   3. A node whose readers are all on one higher level moves up to them, which saves writing and reading its value.
+//   4. A group beyond the limits is cut into runs of its topological order, where the fewest values cross.
+//
+// Linear in the graph. Shapes that broadcast share a kernel only if the smaller side is cheap to compute again. The
+// pass wrapper verifies the result with Boost.Graph; tests/ops/rewrites/fusion_test.cpp checks convexity by reachability.
+#pragma once
+#include <damo/graph.hpp>
+#include <damo/options.hpp>
+
+namespace damo {
+
+FunctionGraph fuse_elementwise(FunctionGraph graph, const FusionLimits& limits);
+
+}  // namespace damo

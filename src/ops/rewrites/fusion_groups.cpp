@@ -1,0 +1,145 @@
+#include "ops/rewrites/fusion_groups.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "ops/elementwise_op.hpp"
+
+namespace damo {
+namespace {
+
+constexpr int kCheapToRepeat = 8;  // instructions that a kernel may do again for every element of a broadcast
+
+/// The iteration space of an elementwise node, as far as it is known.
+const Shape& space_of(const FunctionGraph& graph, NodeId node) { return graph.type(graph.outputs(node)[0]).dims; }
+
+}  // namespace
+
+FusionGroups::FusionGroups(const FunctionGraph& graph)
+    : graph_(graph), order_(graph.toposort()), nodes_(static_cast<std::size_t>(graph.node_limit())) {
+  for (NodeId node : order_) {
+    Node& record = at(node);
+    record.op = dynamic_cast<const ElementwiseOp*>(&graph.op(node));
+    record.parent = static_cast<int>(node);
+    record.cost = record.op ? record.op->row().cost : 0;
+    record.space = &space_of(graph, node);
+  }
+  set_levels();
+  raise_producers();
+  join_edges();
+  join_siblings();
+  collect();
+}
+
+int FusionGroups::find(int node) {
+  while (nodes_[static_cast<std::size_t>(node)].parent != node) {
+    int& parent = nodes_[static_cast<std::size_t>(node)].parent;
+    parent = nodes_[static_cast<std::size_t>(parent)].parent;
+    node = parent;
+  }
+  return node;
+}
+
+void FusionGroups::unite(NodeId a, NodeId b) {
+  int root = find(static_cast<int>(a)), other = find(static_cast<int>(b));
+  if (root == other) return;
+  Node &into = nodes_[static_cast<std::size_t>(root)], &from = nodes_[static_cast<std::size_t>(other)];
+  from.parent = root;
+  into.cost += from.cost;
+  into.has_other_space |= from.has_other_space || !(*into.space == *from.space);
+  if (from.space->rank() > into.space->rank()) into.space = from.space;
+}
+
+/// A single reader, and so few instructions that doing them for each element of the reader costs less than memory.
+bool FusionGroups::is_cheap_to_repeat(NodeId producer) {
+  int cost = 0;
+  for (NodeId node = producer; at(node).op;) {
+    const auto uses = graph_.uses(graph_.outputs(node)[0]);
+    cost += at(node).op->row().cost;
+    if (uses.size() != 1 || cost > kCheapToRepeat) return false;
+    NodeId next = NodeId::kNone;
+    for (ValueId input : graph_.inputs(node)) {
+      const NodeId owner = graph_.owner(input);
+      if (owner == NodeId::kNone || !at(owner).op) continue;
+      if (next != NodeId::kNone) return false;  // a tree of producers: leave it a kernel of its own
+      next = owner;
+    }
+    if (next == NodeId::kNone) return true;
+    node = next;
+  }
+  return true;
+}
+
+bool FusionGroups::may_share(NodeId producer, NodeId consumer) {
+  if (!at(producer).op || !at(consumer).op) return false;
+  return space_of(graph_, producer) == space_of(graph_, consumer) || is_cheap_to_repeat(producer);
+}
+
+void FusionGroups::set_levels() {
+  for (NodeId node : order_) {
+    int level = 0;
+    for (ValueId input : graph_.inputs(node)) {
+      const NodeId owner = graph_.owner(input);
+      if (owner == NodeId::kNone) continue;
+      level = std::max(level, at(owner).level + (may_share(owner, node) ? 0 : 1));
+    }
+    at(node).level = level;
+  }
+}
+
+void FusionGroups::raise_producers() {
+  for (auto node = order_.rbegin(); node != order_.rend(); ++node) {
+    if (!at(*node).op) continue;
+    const auto uses = graph_.uses(graph_.outputs(*node)[0]);
+    if (uses.empty()) continue;
+    const auto joins = [&](const Use& use) {
+      return use.node != NodeId::kNone && at(use.node).level == at(uses[0].node).level && may_share(*node, use.node);
+    };
+    if (uses[0].node != NodeId::kNone && std::all_of(uses.begin(), uses.end(), joins)) at(*node).level = at(uses[0].node).level;
+  }
+}
+
+void FusionGroups::join_edges() {
+  for (NodeId node : order_) {
+    if (!at(node).op) continue;
+    for (ValueId input : graph_.inputs(node)) {
+      const NodeId owner = graph_.owner(input);
+      if (owner == NodeId::kNone || at(owner).level != at(node).level) continue;
+      if (may_share(owner, node)) unite(node, owner);
+    }
+  }
+}
+
+/// Nodes of one level and one iteration space that read the same array.
+void FusionGroups::join_siblings() {
+  std::unordered_map<int, NodeId> first;  // by level, for one value at a time
+  for (int i = 0; i < graph_.value_limit(); ++i) {
+    const auto value = static_cast<ValueId>(i);
+    const auto uses = graph_.uses(value);
+    if (uses.size() < 2 || (graph_.constant(value) && graph_.constant(value)->is_scalar())) continue;
+    first.clear();
+    for (const Use& use : uses) {
+      if (use.node == NodeId::kNone || !at(use.node).op) continue;
+      const auto [found, is_first] = first.try_emplace(at(use.node).level, use.node);
+      if (is_first) continue;
+      const Node& a = nodes_[static_cast<std::size_t>(find(static_cast<int>(found->second)))];
+      const Node& b = nodes_[static_cast<std::size_t>(find(static_cast<int>(use.node)))];
+      if (!a.has_other_space && !b.has_other_space && *a.space == *b.space) unite(found->second, use.node);
+    }
+  }
+}
+
+void FusionGroups::collect() {
+  std::vector<int> number(nodes_.size(), -1);
+  for (NodeId node : order_) {
+    if (!at(node).op) continue;
+    int& group = number[static_cast<std::size_t>(find(static_cast<int>(node)))];
+    if (group < 0) {
+      group = static_cast<int>(groups_.size());
+      groups_.emplace_back();
+    }
+    groups_[static_cast<std::size_t>(group)].push_back(node);
+  }
+}
+
+}  // namespace damo

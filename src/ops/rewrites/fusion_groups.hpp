@@ -1,0 +1,43 @@
+// FusionGroups: which elementwise nodes may share a kernel; see fusion.hpp for the rules.
+#pragma once
+#include <vector>
+
+#include <damo/graph.hpp>
+
+namespace damo {
+
+class ElementwiseOp;
+
+class FusionGroups {
+ public:
+  explicit FusionGroups(const FunctionGraph& graph);
+  /// Elementwise nodes by group, each in topological order.
+  const std::vector<std::vector<NodeId>>& groups() const { return groups_; }
+
+ private:
+  struct Node {
+    const ElementwiseOp* op = nullptr;  // null: not elementwise
+    int level = 0;
+    int parent = -1;                    // union-find
+    int cost = 0;                       // of the whole group, at its root
+    bool has_other_space = false;       // at a root: some member has another iteration space than the group's
+    const Shape* space = nullptr;       // at a root: the widest
+  };
+  Node& at(NodeId node) { return nodes_[static_cast<std::size_t>(node)]; }
+  int find(int node);
+  void unite(NodeId a, NodeId b);
+  bool may_share(NodeId producer, NodeId consumer);
+  bool is_cheap_to_repeat(NodeId producer);
+  void set_levels();
+  void raise_producers();
+  void join_edges();
+  void join_siblings();
+  void collect();
+
+  const FunctionGraph& graph_;
+  std::vector<NodeId> order_;
+  std::vector<Node> nodes_;
+  std::vector<std::vector<NodeId>> groups_;
+};
+
+}  // namespace damo

@@ -1,0 +1,57 @@
+// What the CUDA dialect prints is what NVRTC takes: every kind of dtype, every schedule.
+#include <gtest/gtest.h>
+
+#include <damo/error.hpp>
+
+#include "runtime/cuda/cuda_backend.hpp"
+#include "runtime/cuda/dialect.hpp"
+#include "runtime/cuda/nvrtc.hpp"
+
+namespace damo::cuda_backend {
+namespace {
+
+/// y0 = wrap_mul(x0, x1) of integers, tanh(x0) * x1 of floats: prelude and CUDA's own names meet.
+KernelSpec product(DType dtype) {
+  const DType compute = is_half(dtype) ? float32 : dtype;
+  const char* code = dtype == bool_ ? "x0 && x1" : is_floating(dtype) ? "tanh(x0) * x1" : "wrap_mul(x0, x1)";
+  KernelSpec spec;
+  spec.name = "product";
+  spec.inputs = {dtype, dtype};
+  spec.outputs = {dtype};
+  Step step;
+  step.name = "product";
+  step.code = code;
+  step.compute = compute;
+  step.result = dtype;
+  step.inputs = {0, 1};
+  spec.stages = {Stage{{step}}};
+  spec.stores = {2};
+  return spec;
+}
+
+const Layout kLayouts[] = {
+    {.rank = 1, .access = {Access::kDense, Access::kDense, Access::kDense}},
+    {.rank = 1, .access = {Access::kDense, Access::kScalar, Access::kDense}},
+    {.rank = 2, .access = {Access::kRow, Access::kRepeat, Access::kDense}},
+    {.rank = 3, .access = {Access::kStrided, Access::kRow, Access::kStrided}},
+    {.rank = 3, .wide = true, .access = {Access::kStrided, Access::kRow, Access::kDense}},
+    {.rank = 2, .tile_axis = 0, .access = {Access::kTransposed, Access::kDense, Access::kDense}},
+};
+
+TEST(CudaDialect, PrintsWhatNvrtcCompiles) {
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  const NvrtcCompiler compiler(90);
+  for (const DType dtype : {bool_, int8, uint64, float16, bfloat16, float32, float64}) {
+    for (const Layout& layout : kLayouts) {
+      const std::string text = cuda_dialect().emit(product(dtype), cuda_dialect().adapt(product(dtype), layout));
+      try {
+        EXPECT_EQ(compiler.compile({text, SourceKind::kGenerated, "product.cu"}).log, "") << text;
+      } catch (const CompileError& error) {
+        ADD_FAILURE() << name(dtype) << " " << to_string(layout) << "\n" << error.what();
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace damo::cuda_backend
