@@ -1,32 +1,14 @@
 #include "runtime/cpu/dialect.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <string>
 
 #include "runtime/cpu/emitter.hpp"
+#include "runtime/cpu/host_cache.hpp"
 
 namespace damo {
 namespace {
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-/// Bytes of the largest cache, as the kernel describes it: sysconf() says ten times too much on some processors. A
-/// common size where nothing is described.
-std::size_t read_last_level_cache() {
-  std::size_t largest = 0;
-  for (int index = 0; index < 8; ++index) {
-    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size");
-    std::size_t kibibytes = 0;
-    if (file >> kibibytes) largest = std::max(largest, kibibytes << 10);
-  }
-  return largest > 0 ? largest : std::size_t{32} << 20;
-}
-
-std::size_t last_level_cache() {
-  static const std::size_t bytes = read_last_level_cache();
-  return bytes;
-}
 
 class CpuDialect final : public Dialect {
  public:
@@ -52,7 +34,7 @@ class CpuDialect final : public Dialect {
   }
 
   int vector_width(const KernelSpec& spec) const override { return cpu_vector(spec); }
-  bool streams(std::size_t bytes) const override { return bytes >= last_level_cache(); }
+  bool streams(std::size_t bytes) const override { return bytes >= cpu_backend::last_level_cache(); }
 };
 
 }  // namespace
