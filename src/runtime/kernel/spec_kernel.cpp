@@ -93,6 +93,7 @@ void BoundKernel::launch(void* stream) {
   if (!code_) return;
   block_.set_fast();
   void* arguments[] = {block_.data()};
+  kernel_->backend().launches.fetch_add(1, std::memory_order_relaxed);
   kernel_->backend().launch(*code_, config_, arguments, stream);
 }
 
