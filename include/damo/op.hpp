@@ -79,6 +79,9 @@ class Op : public std::enable_shared_from_this<Op> {
   };
   virtual Layout view_layout(const Apply& node, const Layout& input) const;
 
+  /// The input that output i may be, unchanged, when that input is contiguous; -1 if none. The thunk then does not run.
+  virtual int passes_through(int) const { return -1; }
+
   /// The graph that a fused op stands for; null for other ops. Prints draw it as a box.
   virtual const FunctionGraph* inner_graph() const { return nullptr; }
 

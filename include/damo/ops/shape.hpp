@@ -1,4 +1,4 @@
-// Ops that look at the same elements in another order: views, no kernel and no copy. Elementwise ops read them where
+// Ops that look at the same elements in another order: views, no kernel and no copy (but contiguous). Elementwise ops read them where
 // they lie. See tests/ops/shape_test.cpp.
 #pragma once
 #include <span>
@@ -22,5 +22,8 @@ inline Variable dimshuffle(const Operand& x, std::initializer_list<int> pattern)
 Variable transpose(const Operand& x);
 /// A new axis of extent 1 at axis in [-rank-1, rank].
 Variable expand_dims(const Operand& x, int axis);
+
+/// x in C order: x itself where its value is contiguous, else a copy. For ops whose kernels index without strides.
+Variable contiguous(const Operand& x);
 
 }  // namespace damo

@@ -27,7 +27,7 @@ auto blame(const Program& program, int node, Work&& work) {
 }  // namespace
 
 Context::Context(Program& program, ProfileRecorder* recorder)
-    : program_(program), recorder_(recorder), stream_(program.device().backend().default_stream()), cells_(program.cells().size()) {
+    : program_(program), recorder_(recorder), stream_(program.device().backend().default_stream()), cells_(program.cells().size()), passing_(program.nodes().size(), 0) {
   for (std::size_t i = 0; i < cells_.size(); ++i) {
     CellAccess::prepare(cells_[i], program.cells()[i].type.dtype, program.device());
     const int number = static_cast<int>(i);
@@ -103,6 +103,9 @@ bool Context::take_inputs(std::span<const Array> inputs) {
 /// A view that stays would hold the caller's input, or count as a holder of an output.
 void Context::drop_views() {
   for (int view : views_) CellAccess::clear(cell(view));
+  for (std::size_t i = 0; i < passing_.size(); ++i) {
+    if (passing_[i]) CellAccess::clear(cell(program_.nodes()[i].outputs[0]));
+  }
 }
 
 void Context::drop_inputs() {
@@ -127,6 +130,10 @@ bool Context::bind_node(int number) {
     bind_view(node);
     return true;
   }
+  if (node.passes >= 0) {
+    const Cell& input = cell(node.inputs[static_cast<std::size_t>(node.passes)]);
+    passing_[static_cast<std::size_t>(number)] = is_contiguous(input.shape(), input.strides());
+  }
   std::vector<Shape> inputs;
   for (int input : node.inputs) inputs.push_back(cell(input).shape());
   const Shapes outputs = node.apply.op().infer_shape(node.apply, inputs);
@@ -149,7 +156,7 @@ void Context::plan_memory() {
   std::vector<int> numbers;
   for (std::size_t i = 0; i < cells_.size(); ++i) {
     const ProgramCell& plan = program_.cells()[i];
-    if (plan.role != CellRole::kTemporary || plan.producer < 0) continue;
+    if (plan.role != CellRole::kTemporary || plan.producer < 0 || passing_[static_cast<std::size_t>(plan.producer)]) continue;
     const auto bytes = static_cast<std::size_t>(cells_[i].shape().size()) * itemsize(plan.type.dtype);
     lives.push_back({bytes, plan.producer, std::max(plan.producer, plan.last_use)});
     numbers.push_back(static_cast<int>(i));
@@ -198,6 +205,11 @@ void Context::run_node(int number) {
     look_through(program_.nodes()[at]);
     return;
   }
+  if (passing_[at]) {
+    const ProgramNode& node = program_.nodes()[at];
+    CellAccess::set_array(cell(node.outputs[0]), cell(node.inputs[static_cast<std::size_t>(node.passes)]).array());
+    return;
+  }
   try {
     if (recorder_) recorder_->begin(number);
     thunks_[at]();
@@ -214,7 +226,7 @@ void Context::run_sized_by_data() {
     const int number = static_cast<int>(i);
     const ProgramNode& node = program_.nodes()[i];
     const bool known = blame(program_, number, [&] { return bind_node(number); });
-    if (known && !node.is_view) {
+    if (known && !node.is_view && !passing_[i]) {
       for (int output : node.outputs) {
         Cell& target = cell(output);
         Array& array = CellAccess::array(target);

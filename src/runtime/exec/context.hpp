@@ -51,6 +51,7 @@ class Context {
   void* stream_;
   std::vector<Cell> cells_;
   std::vector<Thunk> thunks_;       // by node; empty for views
+  std::vector<char> passing_;       // by node: the output is the input itself in this binding
   std::vector<int> owned_outputs_;  // cells of role kOutput
   std::vector<int> views_;          // cells of role kView
   Array arena_;

@@ -72,6 +72,14 @@ void Program::find_roles() {
     ProgramCell& cell = cells_[static_cast<std::size_t>(root(output))];
     if (cell.role == CellRole::kTemporary) cell.role = CellRole::kOutput;
   }
+  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+    const int passed = node->apply.op().passes_through(0);
+    const ProgramCell& output = cells_[static_cast<std::size_t>(node->outputs[0])];
+    if (passed < 0 || output.role != CellRole::kTemporary) continue;  // what leaves the function has its own buffer
+    node->passes = passed;
+    int& last = cells_[static_cast<std::size_t>(root(node->inputs[static_cast<std::size_t>(passed)]))].last_use;
+    last = std::max(last, output.last_use);
+  }
 }
 
 std::string Program::describe(int number) const {

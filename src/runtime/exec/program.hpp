@@ -35,6 +35,7 @@ struct ProgramNode {
   Apply apply;
   std::vector<int> inputs, outputs;  ///< cells
   bool is_view = false;
+  int passes = -1;  ///< the input that stands for the output where it is contiguous, see Op::passes_through
 };
 
 class Program {
