@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include <damo/ops/shape.hpp>
+
 namespace damo {
 namespace {
 
@@ -160,6 +162,8 @@ Apply RawKernelOp::make_node(Inputs inputs) const {
                       "cast(x, " + wanted + ") converts it");
     }
     shapes.push_back(variables[i].dims());
+    if (!inputs_[i].is_strided)
+      variables[i] = contiguous({variables[i], variables[i].where().file, variables[i].where().line});
   }
   std::vector<TensorType> types;
   std::vector<Shape> dims = type_dims(shapes);

@@ -31,8 +31,18 @@ class RawKernelThunk {
     return false;
   }
 
+  void check_order() const {
+    for (std::size_t i = 0; i < op_->inputs().size(); ++i) {
+      if (!op_->inputs()[i].is_strided && !is_contiguous(cells_[i]->shape(), cells_[i]->strides())) {
+        throw GraphError(op_->name() + ": " + op_->inputs()[i].declaration + " is not in C order",
+                         "a pass took its contiguous node away: keep it, or declare the input strided");
+      }
+    }
+  }
+
   /// What follows from shapes and strides: computed when one of them changes.
   void bind() {
+    check_order();
     const std::size_t inputs = op_->inputs().size();
     std::vector<Shape> shapes;
     for (const Cell* cell : cells_) shapes.push_back(cell->shape());

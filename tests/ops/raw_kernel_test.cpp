@@ -15,14 +15,20 @@ using ::testing::HasSubstr;
 constexpr const char* kDouble = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < size) o0[i] = i0[i] * 2;";
 
 RawKernelDefinition doubler() {
-  return {.name = "doubler", .inputs = {"const float* i0"}, .outputs = {"float* o0"}, .scalars = {"int size"}, .body = kDouble};
+  return {.name = "doubler",
+          .inputs = {"const float* i0"},
+          .outputs = {"float* o0"},
+          .scalars = {"int size"},
+          .body = kDouble};
 }
 
 TEST(RawParameter, ReadsCDeclarations) {
   const std::pair<const char*, DType> cases[] = {
-      {"const float* x", float32}, {"const double * __restrict__ x", float64}, {"float const* x", float32},
-      {"const unsigned char* x", uint8}, {"const long long* x", int64}, {"const int32_t *x", int32},
-      {"const half* x", float16}, {"const __nv_bfloat16* x", bfloat16}, {"const bool* x", bool_}};
+      {"const float* x", float32},   {"const double * __restrict__ x", float64},
+      {"float const* x", float32},   {"const unsigned char* x", uint8},
+      {"const long long* x", int64}, {"const int32_t *x", int32},
+      {"const half* x", float16},    {"const __nv_bfloat16* x", bfloat16},
+      {"const bool* x", bool_}};
   for (const auto& [text, dtype] : cases) {
     const RawParameter parameter = parse_parameter(text);
     EXPECT_EQ(parameter.dtype, dtype) << text;
@@ -89,7 +95,9 @@ TEST(RawKernel, InfersTypesFromItsRule) {
 }
 
 TEST(RawKernel, OfEqualTextAndRulesIsAnEqualOp) {
-  const auto op = [](RawKernelDefinition definition) { return std::make_shared<const RawKernelOp>(std::move(definition)); };
+  const auto op = [](RawKernelDefinition definition) {
+    return std::make_shared<const RawKernelOp>(std::move(definition));
+  };
   const auto first = op(doubler());
   EXPECT_TRUE(first->equals(*op(doubler())));
   EXPECT_EQ(first->hash(), op(doubler())->hash());
