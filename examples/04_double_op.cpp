@@ -11,8 +11,8 @@ class DoubleOp final : public Op {
   // Called when a graph is built: the place to check dtypes and ranks, and the only one where types are inferred.
   Apply make_node(Inputs in) const override {
     in.require_count(1);
-    const Variable x = contiguous(in.at(0));  // the kernel below counts elements: no copy if x is contiguous already
-    require_dtype(x, float32);
+    require_dtype(in.at(0), float32);
+    const Variable x = contiguous(in.at(0));  // the kernel counts elements; no copy if x is contiguous already
     return {*this, {x}, {x.type()}};
   }
   // Called when shapes change. No data, no device.

@@ -9,11 +9,11 @@ class ProductOp final : public Op {
 
   Apply make_node(Inputs in) const override {
     in.require_count(2);
-    const Variable x = contiguous(in.at(0)), y = contiguous(in.at(1));
-    for (const Variable& variable : {x, y}) {
-      require_dtype(variable, float32);
-      require_rank(variable, 2);
+    for (const Variable& operand : in) {
+      require_dtype(operand, float32);
+      require_rank(operand, 2);
     }
+    const Variable x = contiguous(in.at(0)), y = contiguous(in.at(1));
     return {*this, {x, y}, {{float32, {x.dims()[0], x.dims()[1]}}}};
   }
 
@@ -46,7 +46,7 @@ int main() {
   std::vector<float> a(3 * 50), b(3 * 50);
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i), b[i] = 0.5f - static_cast<float>(i % 7);
   const Array z = f(Array::from(a, {3, 50}), Array::from(b, {3, 50}));
-  std::cout << z << "\n";
+  std::cout << describe(z) << "\n";
 
   bool right = z.shape() == Shape{3, 50};
   for (std::size_t i = 0; i < a.size(); ++i) right &= z.to_vector<float>()[i] == a[i] * b[i];

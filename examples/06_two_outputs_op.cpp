@@ -9,9 +9,8 @@ class SumAndDifference final : public Op {
 
   Apply make_node(Inputs in) const override {
     in.require_count(2);
+    for (const Variable& operand : in) require_dtype(operand, float32);
     const Variable x = contiguous(in.at(0)), y = contiguous(in.at(1));
-    require_dtype(x, float32);
-    require_dtype(y, float32);
     return {*this, {x, y}, {x.type(), x.type()}};  // one type for each output
   }
   Shapes infer_shape(const Apply&, std::span<const Shape> in) const override {

@@ -1,5 +1,6 @@
 // A rewrite of one's own, with Boost.Graph on Damo's graph. The pass turns exp(log(x)) into x. It runs after duplicates
 // were merged and before fusion; the user's own Variables are never changed.
+#include <algorithm>
 #include <boost/graph/breadth_first_search.hpp>
 #include <boost/graph/topological_sort.hpp>
 #include <damo/boost_graph.hpp>
@@ -22,7 +23,7 @@ FunctionGraph drop_exp_of_log(FunctionGraph graph) {
 
 /// How many readings lie between a node and the farthest node that depends on it: any algorithm of Boost's will do.
 int depth_below(const FunctionGraph& graph, NodeId node) {
-  std::vector<int> distances(boost::num_vertices(graph), 0);
+  std::vector<int> distances(num_vertices(graph), 0);
   const auto map = boost::make_iterator_property_map(distances.begin(), get(boost::vertex_index, graph));
   boost::breadth_first_search(
       graph, node, boost::visitor(boost::make_bfs_visitor(boost::record_distances(map, boost::on_tree_edge()))));

@@ -11,7 +11,7 @@ int main() {
   const Array stretched = a.slice({{0, 1}}).broadcast_to({4, 3});
   bool right = true;
   for (const Array& view : {transposed, column, reversed, stretched}) {
-    std::cout << describe(view) << ", strides " << to_string(view.strides()) << ":\n" << view << "\n";
+    std::cout << describe(view) << "\n" << view << "\n";
     right &= view.shares_buffer_with(a);
   }
   right &= column.to_vector<float>() == std::vector<float>{1, 4};

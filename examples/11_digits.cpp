@@ -1,6 +1,8 @@
 // A small pipeline on real data: 1,797 handwritten digits of 8 x 8 pixels (examples/data). Each image is compared with
-// the mean image of each digit; the nearest one is its label. The distance of one image to one mean, pixel by pixel, is
-// an elementwise graph that broadcasts (images, 1, 64) against (1, 10, 64): one kernel, and no array of copies is made.
+// the mean image of each digit; the nearest one is its label. Comparing is an elementwise graph that broadcasts
+// (images, 1, 64) against (1, 10, 64); its result is summed over pixels by a kernel of ours. explain() shows that the
+// root is taken in kernels of its own, once for each pixel of the inputs, rather than once for each of the ten
+// comparisons.
 #include <algorithm>
 #include <damo/damo.hpp>
 #include <iostream>
