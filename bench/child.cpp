@@ -16,9 +16,17 @@ Options on(Device device) {
   return options;
 }
 
+/// The device with its context made: memory was allocated and written.
+Device ready(const std::string& name) {
+  const Device device(name);
+  Array::full({1024}, 0.5, float32, device);
+  device.synchronize();
+  return device;
+}
+
 void first_call(std::ostream& out, const std::string& name, const std::string& file) {
   const auto start = Clock::now();
-  const Device device(name);
+  const Device device = ready(name);
   const auto opened = Clock::now();
   const Variable x = vector("x"), y = vector("y");
   const Function f = function({x, y}, {twenty_ops(x, y)}, on(device));
@@ -51,8 +59,10 @@ void compile(std::ostream& out, const std::string& name, const std::string& file
 }
 
 void twenty_kernels(std::ostream& out, const std::string& name) {
+  const auto opening = Clock::now();
+  const Device device = ready(name);
+  out << "device_ms " << seconds_since(opening) * 1e3 << "\n";
   const auto start = Clock::now();
-  const Device device(name);
   const Variable x = vector("x"), y = vector("y");
   std::vector<Function> functions;
   for (int i = 0; i < 20; ++i) functions.push_back(function({x, y}, {tanh(x * (i + 0.5)) + exp(y)}, on(device)));

@@ -1,4 +1,4 @@
-// FunctionGraph as a model of Boost.Graph's VertexListGraph and BidirectionalGraph. A vertex is a NodeId, an edge runs
+// FunctionGraph as a model of Boost.Graph's VertexListGraph, BidirectionalGraph and AdjacencyGraph. A vertex is a NodeId, an edge runs
 // from the node that computes a value to one that reads it, once for each reading. Vertex indices are node numbers:
 // use node_limit() for the size of property maps. The one public header that needs Boost.
 //
@@ -9,6 +9,7 @@
 #include <iterator>
 #include <utility>
 
+#include <boost/graph/adjacency_iterator.hpp>
 #include <boost/graph/graph_traits.hpp>
 #include <boost/graph/properties.hpp>
 #include <boost/iterator/iterator_facade.hpp>
@@ -117,6 +118,12 @@ inline std::pair<OutEdgeIterator, OutEdgeIterator> out_edges(NodeId node, const 
 inline std::pair<InEdgeIterator, InEdgeIterator> in_edges(NodeId node, const FunctionGraph& graph) {
   return {{graph, node, 0}, {graph, node, graph.inputs(node).size()}};
 }
+/// The readers of a node's outputs, once for each reading.
+using AdjacencyIterator = boost::adjacency_iterator_generator<FunctionGraph, NodeId, OutEdgeIterator>::type;
+inline std::pair<AdjacencyIterator, AdjacencyIterator> adjacent_vertices(NodeId node, const FunctionGraph& graph) {
+  const auto [first, last] = out_edges(node, graph);
+  return {{first, &graph}, {last, &graph}};
+}
 inline std::size_t out_degree(NodeId node, const FunctionGraph& graph) {
   const auto [first, last] = out_edges(node, graph);
   return static_cast<std::size_t>(std::distance(first, last));
@@ -131,7 +138,7 @@ inline std::size_t degree(NodeId node, const FunctionGraph& graph) { return in_d
 
 template <>
 struct boost::graph_traits<damo::FunctionGraph> {
-  struct traversal_category : bidirectional_graph_tag, vertex_list_graph_tag {};
+  struct traversal_category : bidirectional_graph_tag, adjacency_graph_tag, vertex_list_graph_tag {};
   using vertex_descriptor = damo::NodeId;
   using edge_descriptor = damo::GraphEdge;
   using directed_category = bidirectional_tag;
@@ -139,6 +146,7 @@ struct boost::graph_traits<damo::FunctionGraph> {
   using vertex_iterator = damo::VertexIterator;
   using out_edge_iterator = damo::OutEdgeIterator;
   using in_edge_iterator = damo::InEdgeIterator;
+  using adjacency_iterator = damo::AdjacencyIterator;
   using vertices_size_type = std::size_t;
   using edges_size_type = std::size_t;
   using degree_size_type = std::size_t;

@@ -64,6 +64,7 @@ class FunctionGraph {
   void add_output(ValueId value);
   /// Every use of old reads replacement. Throws TypeError if the types differ. Does not look for cycles: verify() does.
   void replace(ValueId old, ValueId replacement);
+  /// One reading reads value instead. Throws TypeError if the types differ.
   void set_input(NodeId node, int position, ValueId value);
   /// Removes nodes that no output needs; gives their number.
   int prune();

@@ -23,6 +23,11 @@ std::string which(std::size_t i, const Variable& variable, const char* role) {
   throw GraphError(std::move(parts));
 }
 
+void check_replacement(const TensorType& from, const TensorType& to) {
+  if (from.dtype == to.dtype && from.rank() == to.rank()) return;
+  throw TypeError("rewrite: a " + to_string(from) + " cannot be replaced by a " + to_string(to));
+}
+
 /// Every node that outputs need, inputs before users, without recursion.
 std::vector<ApplyData*> needed_nodes(std::span<const Variable> outputs, const std::unordered_set<ApplyData*>& given) {
   struct Visit {
@@ -188,10 +193,7 @@ void FunctionGraph::add_output(ValueId value) {
 
 void FunctionGraph::replace(ValueId old, ValueId replacement) {
   if (old == replacement) return;
-  const TensorType &from = type(old), &to = type(replacement);
-  if (from.dtype != to.dtype || from.rank() != to.rank()) {
-    throw TypeError("rewrite: a " + to_string(from) + " cannot be replaced by a " + to_string(to));
-  }
+  check_replacement(type(old), type(replacement));
   std::vector<Use> uses = std::exchange(at(old).uses, {});
   for (const Use& use : uses) {
     (use.node == NodeId::kNone ? outputs_ : at(use.node).inputs)[static_cast<std::size_t>(use.position)] = replacement;
@@ -207,6 +209,7 @@ void FunctionGraph::drop_use(ValueId value, Use use) {
 
 void FunctionGraph::set_input(NodeId node, int position, ValueId value) {
   ValueId& slot = at(node).inputs[static_cast<std::size_t>(position)];
+  check_replacement(type(slot), type(value));
   drop_use(slot, {node, position});
   slot = value;
   at(value).uses.push_back({node, position});

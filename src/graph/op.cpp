@@ -1,5 +1,7 @@
 #include <damo/op.hpp>
 
+#include <algorithm>
+#include <bit>
 #include <typeindex>
 #include <typeinfo>
 
@@ -18,6 +20,17 @@ struct PropPrinter {
   }
 };
 
+std::string were_given(int count) { return std::to_string(count) + (count == 1 ? " was given" : " were given"); }
+
+/// Numbers by their bits: 0.0 and -0.0 are different parameters, and a NaN is the same as itself.
+bool is_same(const Props& a, const Props& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& left, const auto& right) {
+    const double *x = std::get_if<double>(&left.second), *y = std::get_if<double>(&right.second);
+    if (!x || !y) return left == right;
+    return left.first == right.first && std::bit_cast<std::uint64_t>(*x) == std::bit_cast<std::uint64_t>(*y);
+  });
+}
+
 std::size_t mix(std::size_t hash, std::size_t more) { return hash * 1099511628211u ^ (more + (hash >> 29)); }
 
 }  // namespace
@@ -30,13 +43,13 @@ std::string to_string(const Props& props) {
 
 const Variable& Inputs::at(int i) const {
   if (i < 0 || i >= size()) {
-    throw GraphError("input " + std::to_string(i) + " is missing: " + std::to_string(size()) + " were given");
+    throw GraphError("input " + std::to_string(i) + " is missing: " + were_given(size()));
   }
   return variables_[static_cast<std::size_t>(i)];
 }
 
 void Inputs::require_count(int n) const {
-  if (size() != n) throw GraphError("takes " + std::to_string(n) + " inputs, " + std::to_string(size()) + " were given");
+  if (size() != n) throw GraphError("takes " + std::to_string(n) + (n == 1 ? " input, " : " inputs, ") + were_given(size()));
 }
 
 Shapes Op::infer_shape(const Apply& node, std::span<const Shape>) const {
@@ -57,7 +70,7 @@ Op::Layout Op::view_layout(const Apply&, const Layout&) const {
 }
 
 bool Op::equals(const Op& other) const {
-  return this == &other || (typeid(*this) == typeid(other) && props() == other.props());
+  return this == &other || (typeid(*this) == typeid(other) && is_same(props(), other.props()));
 }
 
 std::size_t Op::hash() const {
@@ -90,7 +103,7 @@ void require_dtype(const Variable& variable, DType dtype) {
 
 void require_rank(const Variable& variable, int rank) {
   if (variable.rank() == rank) return;
-  throw ShapeError(describe(variable) + " must have " + std::to_string(rank) + " axes, it has " + std::to_string(variable.rank()));
+  throw ShapeError(describe(variable) + " must have " + std::to_string(rank) + (rank == 1 ? " axis" : " axes") + ", it has " + std::to_string(variable.rank()));
 }
 
 }  // namespace damo

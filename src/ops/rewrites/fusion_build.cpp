@@ -15,18 +15,19 @@ bool is_literal(const FunctionGraph& graph, ValueId value) { return graph.consta
 /// How the members stand in one list: where each value is made and last read within it.
 class Crossings {
  public:
-  Crossings(const FunctionGraph& graph, const std::vector<NodeId>& members) : after_(members.size(), 0), leaves_(members.size(), false) {
-    std::unordered_map<NodeId, int> place;
-    for (std::size_t i = 0; i < members.size(); ++i) place.emplace(members[i], static_cast<int>(i));
+  Crossings(const FunctionGraph& graph, const std::vector<NodeId>& members) : after_(members.size(), 0), closing_(members.size()), leaves_(members.size(), false) {
+    std::unordered_map<NodeId, std::size_t> place;
+    for (std::size_t i = 0; i < members.size(); ++i) place.emplace(members[i], i);
     std::vector<int> change(members.size() + 1, 0);
     for (std::size_t i = 0; i < members.size(); ++i) {
-      int last = static_cast<int>(i);
+      std::size_t last = i;
       for (const Use& use : graph.uses(graph.outputs(members[i])[0])) {
         if (const auto found = place.find(use.node); found != place.end()) last = std::max(last, found->second);
         else leaves_[i] = true;
       }
       ++change[i];
-      --change[static_cast<std::size_t>(last)];
+      --change[last];
+      closing_[last].push_back(i);
     }
     int live = 0;
     for (std::size_t i = 0; i < members.size(); ++i) after_[i] = live += change[i];
@@ -35,16 +36,55 @@ class Crossings {
   int after(std::size_t i) const { return after_[i]; }
   /// Whether the i-th value is read outside the list: an output of whatever kernel makes it.
   bool leaves(std::size_t i) const { return leaves_[i]; }
+  /// The values whose last reader in the list is the i-th member; its own if none reads it.
+  const std::vector<std::size_t>& closing(std::size_t i) const { return closing_[i]; }
 
  private:
   std::vector<int> after_;
+  std::vector<std::vector<std::size_t>> closing_;
   std::vector<bool> leaves_;
 };
+
+/// The arrays that a kernel of the members from `begin` on would write if it ended at each of them.
+class Written {
+ public:
+  Written(const Crossings& crossings, std::size_t begin) : crossings_(crossings), begin_(begin) {}
+  /// i: begin, begin + 1, ... in turn.
+  void add(std::size_t i) {
+    ++(crossings_.leaves(i) ? leaving_ : crossing_);
+    for (std::size_t closed : crossings_.closing(i)) {
+      if (closed >= begin_ && !crossings_.leaves(closed)) --crossing_;
+    }
+    if_ended_at_.push_back(leaving_ + crossing_);
+  }
+  /// In any case, however far the kernel goes on.
+  int leaving() const { return leaving_; }
+  int if_ended_at(std::size_t i) const { return if_ended_at_[i - begin_]; }
+
+ private:
+  const Crossings& crossings_;
+  std::size_t begin_;
+  int leaving_ = 0, crossing_ = 0;
+  std::vector<int> if_ended_at_;
+};
+
+/// Of the ends up to `end`, the one in the second half where the fewest values cross; an end that writes more than
+/// the limit counts only if there is no other.
+std::size_t best_cut(std::size_t begin, std::size_t end, const Crossings& crossings, const Written& written, int outputs) {
+  const auto fits = [&](std::size_t cut) { return written.if_ended_at(cut - 1) <= outputs; };
+  std::size_t best = end;
+  while (best > begin + 1 && !fits(best)) --best;
+  for (std::size_t cut = best; cut > begin + (end - begin) / 2; --cut) {
+    if (fits(cut) && crossings.after(cut - 1) < crossings.after(best - 1)) best = cut;
+  }
+  return best;
+}
 
 /// The end of the run that starts at `begin`: as far as the limits allow, then back to where the fewest values cross.
 std::size_t end_of_run(const FunctionGraph& graph, const std::vector<NodeId>& members, std::size_t begin, const Crossings& crossings, const FusionLimits& limits) {
   std::unordered_set<ValueId> read, made;
-  int cost = 0, outputs = 0;
+  Written written(crossings, begin);
+  int cost = 0;
   std::size_t end = begin;
   for (; end < members.size(); ++end) {
     const auto& op = static_cast<const ElementwiseOp&>(graph.op(members[end]));
@@ -52,19 +92,13 @@ std::size_t end_of_run(const FunctionGraph& graph, const std::vector<NodeId>& me
     for (ValueId input : graph.inputs(members[end])) {
       if (!is_literal(graph, input) && !made.contains(input)) read.insert(input);
     }
-    const ValueId value = graph.outputs(members[end])[0];
-    made.insert(value);
-    outputs += crossings.leaves(end) ? 1 : 0;
-    const bool fits = cost <= limits.cost && static_cast<int>(read.size()) <= limits.inputs && outputs <= limits.outputs &&
+    made.insert(graph.outputs(members[end])[0]);
+    written.add(end);
+    const bool fits = cost <= limits.cost && static_cast<int>(read.size()) <= limits.inputs && written.leaving() <= limits.outputs &&
                       crossings.after(end) <= limits.live_values;
     if (!fits && end > begin) break;
   }
-  if (end == members.size()) return end;
-  std::size_t best = end;
-  for (std::size_t cut = end; cut > begin + (end - begin) / 2; --cut) {
-    if (crossings.after(cut - 1) < crossings.after(best - 1)) best = cut;
-  }
-  return best;
+  return end == members.size() ? end : best_cut(begin, end, crossings, written, limits.outputs);
 }
 
 /// Builds the inner graph of a FusedOp while noting what it reads and writes outside.

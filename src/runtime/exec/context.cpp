@@ -56,7 +56,7 @@ void Context::predict() {
 
 void Context::predict_node(int number) {
   try {
-    if (bind_node(number)) return;
+    if (blame(program_, number, [&] { return bind_node(number); })) return;
   } catch (const ShapeError&) {  // unknown extents that must differ: such a node compiles at its first call
   }
   for (int output : program_.nodes()[static_cast<std::size_t>(number)].outputs) {

@@ -1,8 +1,15 @@
 #include "runtime/exec/executor.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 namespace damo {
+namespace {
+
+std::string count_text(std::size_t count, const std::string& noun) { return std::to_string(count) + " " + noun + (count == 1 ? "" : "s"); }
+std::string were_given(std::size_t count) { return std::to_string(count) + (count == 1 ? " was given" : " were given"); }
+
+}  // namespace
 
 Executor::Executor(const FunctionGraph& graph, Device device, bool profile)
     : program_(graph, device), recorder_(profile ? std::make_unique<ProfileRecorder>(program_) : nullptr) {
@@ -37,21 +44,39 @@ void Executor::release(std::unique_ptr<Context> context) {
 std::vector<Array> Executor::call(std::span<const Array> inputs) {
   check(inputs);
   std::unique_ptr<Context> context = acquire();
-  if (!recorder_) {
-    std::vector<Array> outputs = context->call(inputs);
-    release(std::move(context));
-    return outputs;
+  const auto start = recorder_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+  std::vector<Array> outputs;
+  try {
+    outputs = context->call(inputs);
+  } catch (Error& error) {
+    error.add_operands(describe_inputs(inputs));
+    throw;
   }
-  const auto start = std::chrono::steady_clock::now();
-  std::vector<Array> outputs = context->call(inputs);
-  recorder_->called(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  if (recorder_) recorder_->called(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   release(std::move(context));
   return outputs;
 }
 
+/// "x float32 (3, 4)", at most as many as one can read.
+std::vector<std::string> Executor::describe_inputs(std::span<const Array> inputs) const {
+  constexpr std::size_t kMost = 12;
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < std::min(inputs.size(), kMost); ++i) {
+    const std::string& name = program_.cells()[static_cast<std::size_t>(program_.inputs()[i])].name;
+    texts.push_back((name.empty() ? "input " + std::to_string(i) : name) + " " + to_string(TensorType{inputs[i].dtype(), inputs[i].shape()}));
+  }
+  if (inputs.size() > kMost) texts.push_back(std::to_string(inputs.size() - kMost) + " more");
+  return texts;
+}
+
 void Executor::check(std::span<const Array> inputs) const {
   if (inputs.size() != program_.inputs().size()) {
-    throw GraphError("the function takes " + std::to_string(program_.inputs().size()) + " inputs, " + std::to_string(inputs.size()) + " were given");
+    std::string wanted;
+    for (int input : program_.inputs()) {
+      const ProgramCell& cell = program_.cells()[static_cast<std::size_t>(input)];
+      wanted += (wanted.empty() ? ": " : ", ") + (cell.name.empty() ? "" : cell.name + " ") + to_string(cell.type);
+    }
+    throw GraphError("the function takes " + count_text(program_.inputs().size(), "input") + ", " + were_given(inputs.size()) + wanted);
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const TensorType& type = program_.cells()[static_cast<std::size_t>(program_.inputs()[i])].type;

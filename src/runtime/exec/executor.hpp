@@ -26,6 +26,7 @@ class Executor {
  private:
   void check(std::span<const Array> inputs) const;
   void check(std::size_t i, const Array& input) const;
+  std::vector<std::string> describe_inputs(std::span<const Array> inputs) const;
   std::unique_ptr<Context> acquire();
   void release(std::unique_ptr<Context> context);
 

@@ -7,7 +7,9 @@
 namespace damo::clang_plugin {
 
 UserDiagnostics::UserDiagnostics(clang::DiagnosticOptions* options, std::string file)
-    : file_(std::move(file)), stream_(text_), printer_(stream_, options) {}
+    : file_(std::move(file)), stream_(text_), printer_(stream_, options) {
+  options->ShowPresumedLoc = true;  // as #line says: a row's code is the user's line, not the generated one
+}
 
 void UserDiagnostics::BeginSourceFile(const clang::LangOptions& language, const clang::Preprocessor* preprocessor) {
   printer_.BeginSourceFile(language, preprocessor);

@@ -1,0 +1,113 @@
+// Kernels that do not compile: the user's own line, the compiler's words, the numbered source.
+#include <damo/damo.hpp>
+
+#include <gmock/gmock.h>
+
+#include "support/devices.hpp"
+#include "support/test_ops.hpp"
+
+namespace damo {
+namespace {
+
+using damo::testing::error_of;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+/// A CUDA C kernel of the test's.
+class SourceOp final : public Op {
+ public:
+  SourceOp(std::string source, std::string kernel) : source_(std::move(source)), kernel_(std::move(kernel)) {}
+  std::string name() const override { return "from_source"; }
+  Props props() const override { return {{"source", source_}}; }
+  Apply make_node(Inputs in) const override { return {*this, {in.at(0)}, {in.at(0).type()}}; }
+  Shapes infer_shape(const Apply&, std::span<const Shape> in) const override { return {{in[0]}}; }
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
+    const Kernel kernel = context.compile(source_, kernel_);
+    Cell &x = context.storage(node.input(0)), &y = context.storage(node.output());
+    return [=, &x, &y] { kernel.launch_1d(x.size(), x.array(), y.array(), static_cast<int>(x.size())); };
+  }
+
+ private:
+  std::string source_, kernel_;
+};
+
+class CompileErrorOnEachDevice : public damo::testing::OnEachDevice {
+ protected:
+  std::string error(const Variable& y) const {
+    return error_of([&] { function({x_}, {y}, {.device = device()}); });
+  }
+  const Variable x_ = vector("x");
+};
+
+TEST_P(CompileErrorOnEachDevice, NamesLineAndColumnOfCudaC) {
+  const auto op = make_op<SourceOp>("extern \"C\" __global__ void twice(const float* x, float* y, int n) {\n"
+                                    "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                                    "  if (i < n) y[i] = twise * x[i];\n"
+                                    "}\n", "twice");
+  const std::string text = error(op(x_));
+  EXPECT_THAT(text, AllOf(HasSubstr("twice.cu"), HasSubstr("twise"), HasSubstr("   3 |   if (i < n) y[i] = twise * x[i];")));
+  const bool cuda = device().kind() == DeviceKind::kCuda;
+  EXPECT_THAT(text, HasSubstr(cuda ? "twice.cu(3)" : "twice.cu:3:21"));
+  EXPECT_THAT(text, AllOf(HasSubstr("from_source built at "), HasSubstr("errors/compile_test.cpp:")));
+}
+
+TEST_P(CompileErrorOnEachDevice, NamesAKernelThatTheSourceDoesNotHave) {
+  const auto op = make_op<SourceOp>("extern \"C\" __global__ void twice(const float* x, float* y, int n) {}\n", "thrice");
+  EXPECT_THAT(error(op(x_)), AllOf(HasSubstr("thrice"), HasSubstr("from_source built at ")));
+}
+
+TEST_P(CompileErrorOnEachDevice, NamesTheLineOfAUsersRow) {
+  static const Elementwise broken{{.name = "broken_row", .doc = "calls what is not there", .code = "missing_function(x0)"}};
+  const int line = broken.row().line;
+  const std::string text = error(broken(x_) + 1.0);
+  EXPECT_THAT(text, HasSubstr("missing_function"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("compile_test\\.cpp[:(]" + std::to_string(line)));
+  EXPECT_THROW(function({x_}, {broken(x_)}, {.device = device()}), CompileError);
+}
+
+TEST_P(CompileErrorOnEachDevice, LeavesTheDeviceWorking) {
+  const auto op = make_op<SourceOp>("this is no program", "none");
+  EXPECT_THAT(error(op(x_)), HasSubstr("this is no program"));
+  EXPECT_THAT(Array(function({x_}, {x_ + 1.0}, {.device = device()})(array({1}))).to_vector<float>(), ::testing::ElementsAre(2));
+}
+
+TEST_P(CompileErrorOnEachDevice, FindsALaunchBeyondTheLimits) {
+  class WideOp final : public Op {
+   public:
+    std::string name() const override { return "wide"; }
+    Apply make_node(Inputs in) const override { return {*this, {in.at(0)}, {in.at(0).type()}}; }
+    Shapes infer_shape(const Apply&, std::span<const Shape> in) const override { return {{in[0]}}; }
+    Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
+      const Kernel kernel = context.compile("extern \"C\" __global__ void k(float* y) { y[0] = 1.0f; }", "k");
+      Cell& y = context.storage(node.output());
+      return [=, &y] { kernel.launch({.block = {y.shape()[0]}}, y.array()); };
+    }
+  };
+  const auto op = make_op<WideOp>();
+  const Function f = function({x_}, {op(x_)}, {.device = device()});
+  const Array large = range({5000});
+  const std::string text = error_of([&] { f(large); });
+  EXPECT_THAT(text, AllOf(HasSubstr("launch of 'k': block of 5000"), HasSubstr("node 1 of 1, wide built at "), HasSubstr("x float32 (5000,)")));
+  EXPECT_THROW(f(large), DeviceError);
+  EXPECT_EQ(large.to_vector<float>()[4999], 4999);
+  EXPECT_EQ(Array(f(array({3, 3}))).to_vector<float>()[0], 1);
+}
+
+TEST(RowErrors, NameWhatIsWrongWithARow) {
+  EXPECT_THAT(error_of([] { Elementwise({.name = "exp", .doc = "taken", .code = "x0"}); }), StartsWith("row 'exp': another row has this name"));
+  EXPECT_THAT(error_of([] { Elementwise({.name = "nothing", .doc = "no input", .code = "T(1)"}); }), StartsWith("row 'nothing': its code names no input"));
+  EXPECT_THAT(error_of([] { Elementwise({.name = "", .doc = "", .code = "x0"}); }), HasSubstr("a row needs a name"));
+  EXPECT_EQ(find_elementwise("nothing"), nullptr);
+}
+
+TEST(RowErrors, NameTheInputsThatARowTakes) {
+  static const Elementwise pair{{.name = "pair_row", .doc = "x - y", .code = "x0 - x1"}};
+  const Variable x = vector("x");
+  EXPECT_THAT(error_of([&] { pair(x); }), AllOf(HasSubstr("takes 2 inputs, 1 was given"), HasSubstr("pair_row built at ")));
+}
+
+DAMO_ON_EACH_DEVICE(CompileErrorOnEachDevice);
+
+}  // namespace
+}  // namespace damo

@@ -1,0 +1,193 @@
+#include <damo/graph.hpp>
+
+#include <gmock/gmock.h>
+
+#include "support/devices.hpp"
+#include "support/test_ops.hpp"
+
+namespace damo {
+namespace {
+
+using damo::testing::error_of;
+using damo::testing::OpaqueOp;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using Variables = std::vector<Variable>;
+
+FunctionGraph graph_of(const Variables& inputs, const Variables& outputs, bool allow_unused = false) {
+  return FunctionGraph(inputs, outputs, allow_unused);
+}
+
+class FunctionGraphTest : public ::testing::Test {
+ protected:
+  std::string error(const Variables& inputs, const Variables& outputs) {
+    return error_of([&] { graph_of(inputs, outputs); });
+  }
+  const OpHandle<OpaqueOp> f_ = make_op<OpaqueOp>("f"), g_ = make_op<OpaqueOp>("g"), two_ = make_op<OpaqueOp>("two", 2);
+  const Variable x_ = vector("x"), y_ = vector("y");
+};
+
+TEST_F(FunctionGraphTest, CopiesWhatTheOutputsNeed) {
+  const Variable a = f_(x_, y_), b = g_(a);
+  f_(b);  // not needed
+  const FunctionGraph graph = graph_of({x_, y_}, {b, a});
+  EXPECT_EQ(graph.node_count(), 2);
+  EXPECT_THAT(graph.inputs(), SizeIs(2));
+  EXPECT_THAT(graph.outputs(), SizeIs(2));
+  const NodeId first = graph.owner(graph.outputs()[1]), last = graph.owner(graph.outputs()[0]);
+  EXPECT_EQ(graph.op(first).name(), "f");
+  EXPECT_EQ(graph.op(last).name(), "g");
+  EXPECT_THAT(graph.inputs(first), ElementsAre(graph.inputs()[0], graph.inputs()[1]));
+  EXPECT_THAT(graph.uses(graph.outputs()[1]), SizeIs(2)) << "read by g and by the caller";
+  EXPECT_TRUE(graph.is_output(graph.outputs()[1]));
+  EXPECT_EQ(graph.name(graph.inputs()[1]), "y");
+  graph.verify();
+}
+
+TEST_F(FunctionGraphTest, SaysThatAnInputIsGivenTwice) {
+  EXPECT_THAT(error({x_, y_, x_}, {f_(x_, y_)}), HasSubstr("function: input 2 (x float32 (?,)) is given twice\n  built at "));
+  EXPECT_THAT(error({x_, x_}, {f_(x_)}), HasSubstr("name each input once"));
+}
+
+TEST_F(FunctionGraphTest, SaysThatAnInputIsComputed) {
+  EXPECT_THAT(error({f_(x_)}, {x_}), HasSubstr("input 0 (f float32 (?,)) is computed by f"));
+}
+
+TEST_F(FunctionGraphTest, SaysThatAnInputIsAConstant) {
+  EXPECT_THAT(error({constant(2.0)}, {x_}), HasSubstr("input 0 (2 float64 ()) is a constant"));
+}
+
+TEST_F(FunctionGraphTest, SaysThatAnInputIsMissing) {
+  const std::string text = error({x_}, {f_(x_, y_)});
+  EXPECT_THAT(text, HasSubstr("y float32 (?,) is needed by the outputs and is not among the inputs"));
+  EXPECT_THAT(text, HasSubstr("function_graph_test.cpp:"));
+  EXPECT_THAT(text, HasSubstr("add it to the inputs"));
+}
+
+TEST_F(FunctionGraphTest, SaysThatAnInputIsUnused) {
+  EXPECT_THAT(error({x_, y_}, {f_(x_)}), HasSubstr("input 1 (y float32 (?,)) is used by no output"));
+  EXPECT_THAT(error({x_, y_}, {f_(x_)}), HasSubstr("allow_unused_inputs"));
+  EXPECT_EQ(graph_of({x_, y_}, {f_(x_)}, true).node_count(), 1);
+}
+
+TEST_F(FunctionGraphTest, SaysThatAVariableIsEmpty) {
+  EXPECT_EQ(error({x_, {}}, {f_(x_)}), "function: input 1 is an empty Variable");
+  EXPECT_EQ(error({x_}, {f_(x_), {}}), "function: output 1 is an empty Variable");
+}
+
+TEST_F(FunctionGraphTest, TakesInputsAndConstantsAsOutputs) {
+  const FunctionGraph graph = graph_of({x_}, {x_, constant(1.0f), x_});
+  EXPECT_EQ(graph.node_count(), 0);
+  EXPECT_THAT(graph.uses(graph.inputs()[0]), SizeIs(2));
+  EXPECT_TRUE(graph.constant(graph.outputs()[1]));
+  graph.verify();
+}
+
+TEST_F(FunctionGraphTest, ReplacesEveryUse) {
+  const Variable a = f_(x_), b = g_(x_);
+  FunctionGraph graph = graph_of({x_}, {two_(a, a), a, b});
+  const ValueId old = graph.outputs()[1], replacement = graph.outputs()[2];
+  graph.replace(old, replacement);
+  EXPECT_THAT(graph.uses(old), SizeIs(0));
+  EXPECT_THAT(graph.uses(replacement), SizeIs(4));
+  EXPECT_EQ(graph.outputs()[1], replacement);
+  graph.verify();
+  EXPECT_EQ(graph.prune(), 1);
+  EXPECT_EQ(graph.node_count(), 2);
+  EXPECT_FALSE(graph.is_alive(graph.owner(old)));
+  EXPECT_THAT(graph.nodes(), SizeIs(2));
+  graph.verify();
+}
+
+TEST_F(FunctionGraphTest, RefusesAReplacementOfAnotherType) {
+  const Variable i = vector("i", int32);
+  FunctionGraph graph = graph_of({x_, i}, {f_(x_), g_(i)});
+  EXPECT_EQ(error_of([&] { graph.replace(graph.outputs()[0], graph.outputs()[1]); }),
+            "rewrite: a float32 (?,) cannot be replaced by a int32 (?,)");
+  EXPECT_THROW(graph.set_input(graph.owner(graph.outputs()[0]), 0, graph.inputs()[1]), TypeError);
+}
+
+TEST_F(FunctionGraphTest, AddsNodesWithTypesFromTheOp) {
+  FunctionGraph graph = graph_of({x_}, {f_(x_)});
+  const ValueId inputs[] = {graph.outputs()[0]};
+  const NodeId node = graph.add(two_, inputs, {"user.cpp", 3});
+  EXPECT_EQ(graph.type(graph.outputs(node)[1]), x_.type());
+  EXPECT_EQ(graph.owner_index(graph.outputs(node)[1]), 1);
+  EXPECT_EQ(graph.describe(node), "two at user.cpp:3");
+  graph.add_output(graph.outputs(node)[1]);
+  graph.verify();
+  EXPECT_EQ(graph.prune(), 0);
+}
+
+TEST_F(FunctionGraphTest, MovesAnInput) {
+  FunctionGraph graph = graph_of({x_, y_}, {f_(x_, x_), g_(y_)});
+  const NodeId node = graph.owner(graph.outputs()[0]);
+  graph.set_input(node, 1, graph.inputs()[1]);
+  EXPECT_THAT(graph.inputs(node), ElementsAre(graph.inputs()[0], graph.inputs()[1]));
+  EXPECT_THAT(graph.uses(graph.inputs()[1]), SizeIs(2));
+  graph.verify();
+}
+
+TEST_F(FunctionGraphTest, NamesTheNodesOfACycle) {
+  const Variable a = f_(x_), b = g_(a), c = make_op<OpaqueOp>("outside")(b);
+  FunctionGraph graph = graph_of({x_}, {c});
+  const NodeId f = graph.toposort().front(), g = graph.toposort()[1];
+  graph.set_input(f, 0, graph.outputs(g)[0]);
+  const std::string text = error_of([&] { graph.verify(); });
+  EXPECT_THAT(text, HasSubstr("the graph has a cycle through f at "));
+  EXPECT_THAT(text, HasSubstr(", g at "));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("outside")));
+}
+
+TEST_F(FunctionGraphTest, NamesANodeThatReadsItself) {
+  FunctionGraph graph = graph_of({x_}, {f_(x_)});
+  const NodeId f = graph.owner(graph.outputs()[0]);
+  graph.set_input(f, 0, graph.outputs()[0]);
+  EXPECT_THAT(error_of([&] { graph.toposort(); }), HasSubstr("cycle through f at "));
+}
+
+TEST_F(FunctionGraphTest, SortsInputsBeforeUsers) {
+  Variable y = x_;
+  for (int i = 0; i < 50; ++i) y = i % 3 ? f_(y, x_) : g_(y, y);
+  const FunctionGraph graph = graph_of({x_}, {y});
+  std::vector<bool> done(static_cast<std::size_t>(graph.node_limit()), false);
+  for (NodeId node : graph.toposort()) {
+    for (ValueId input : graph.inputs(node)) {
+      const NodeId owner = graph.owner(input);
+      EXPECT_TRUE(owner == NodeId::kNone || done[static_cast<std::size_t>(owner)]);
+    }
+    done[static_cast<std::size_t>(node)] = true;
+  }
+}
+
+TEST_F(FunctionGraphTest, GivesANodeAsAnApplyOfTypesOnly) {
+  const Variable y = f_(x_, constant(3.0f));
+  const FunctionGraph graph = graph_of({x_}, {y});
+  const Apply apply = graph.apply(graph.owner(graph.outputs()[0]));
+  EXPECT_FALSE(apply.input(0).is_same(x_));
+  EXPECT_EQ(apply.input(0).name(), "x");
+  EXPECT_EQ(apply.input(1).constant()->scalar().as_double(), 3);
+  EXPECT_EQ(apply.where().line, y.where().line);
+}
+
+TEST_F(FunctionGraphTest, LeavesTheUsersGraphAlone) {
+  const Variable y = f_(x_);
+  FunctionGraph graph = graph_of({x_}, {y});
+  graph.replace(graph.outputs()[0], graph.inputs()[0]);
+  graph.prune();
+  EXPECT_EQ(graph.node_count(), 0);
+  EXPECT_TRUE(y.owner().input(0).is_same(x_));
+}
+
+TEST_F(FunctionGraphTest, SortsAndPrunesAMillionNodes) {
+  Variable y = x_;
+  for (int i = 0; i < 1'000'000; ++i) y = f_(y);
+  FunctionGraph graph = graph_of({x_}, {y});
+  EXPECT_THAT(graph.toposort(), SizeIs(1'000'000));
+  graph.replace(graph.outputs()[0], graph.inputs()[0]);
+  EXPECT_EQ(graph.prune(), 1'000'000);
+}
+
+}  // namespace
+}  // namespace damo

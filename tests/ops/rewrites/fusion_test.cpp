@@ -1,0 +1,234 @@
+#include "ops/rewrites/fusion.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include <gmock/gmock.h>
+
+#include <damo/ops/cast.hpp>
+#include <damo/ops/shape.hpp>
+#include "ops/elementwise_op.hpp"
+#include "ops/rewrites/fusion_groups.hpp"
+#include "support/graphs.hpp"
+#include "support/scratch_directory.hpp"
+
+namespace damo {
+namespace {
+
+using damo::testing::is_convex;
+using damo::testing::nodes_text;
+using damo::testing::OpaqueOp;
+using damo::testing::Reachability;
+using Variables = std::vector<Variable>;
+
+FunctionGraph fused(const Variables& inputs, const Variables& outputs, const FusionLimits& limits = {}) {
+  FunctionGraph graph = fuse_elementwise(merge_duplicates(FunctionGraph(inputs, outputs)), limits);
+  graph.verify();
+  return graph;
+}
+
+class Fusion : public ::testing::Test {
+ protected:
+  std::string text(const Variables& inputs, const Variables& outputs, const FusionLimits& limits = {}) const {
+    return nodes_text(fused(inputs, outputs, limits));
+  }
+  Variable custom(const Variable& a) const { return opaque_(a); }
+  const OpHandle<OpaqueOp> opaque_ = make_op<OpaqueOp>("custom");
+  const Variable x_ = matrix("x"), y_ = matrix("y"), z_ = matrix("z");
+};
+
+TEST_F(Fusion, MakesAChainOneKernel) {
+  EXPECT_EQ(text({x_, y_}, {tanh(x_ * 2.0 + y_) * x_}), "fused(add mul mul tanh)");
+}
+
+TEST_F(Fusion, LeavesASingleOpAlone) { EXPECT_EQ(text({x_}, {exp(x_)}), "exp"); }
+
+TEST_F(Fusion, WritesValuesThatAreReadOutsideToo) {
+  const Variable a = exp(x_), b = a + 1.0;
+  const FunctionGraph graph = fused({x_}, {b, a});
+  EXPECT_EQ(nodes_text(graph), "fused(add exp)");
+  EXPECT_EQ(graph.outputs(graph.nodes()[0]).size(), 2u);
+  EXPECT_EQ(graph.owner_index(graph.outputs()[0]), 1) << "the order of the function's outputs stays";
+}
+
+TEST_F(Fusion, JoinsSeveralOutputsOfTheSameInputs) {
+  EXPECT_EQ(text({x_, y_}, {tanh(1.5 * x_ + 0.5 * y_) * x_, x_ - y_}), "fused(add mul mul mul sub tanh)");
+}
+
+TEST_F(Fusion, JoinsSiblingsThatReadOneArray) { EXPECT_EQ(text({x_, y_, z_}, {x_ * y_, x_ * z_}), "fused(mul mul)"); }
+
+TEST_F(Fusion, KeepsStrangersApart) { EXPECT_EQ(fused({x_, y_}, {exp(x_), tanh(y_)}).node_count(), 2); }
+
+TEST_F(Fusion, SharesNoKernelForALiteralAlone) { EXPECT_EQ(text({x_, y_}, {x_ * 2.0, y_ * 2.0}), "mul mul"); }
+
+TEST_F(Fusion, StopsAtACustomOp) {
+  EXPECT_EQ(text({x_}, {exp(custom(exp(x_) + 1.0)) * 2.0}), "fused(add exp) custom fused(exp mul)");
+}
+
+TEST_F(Fusion, KeepsADiamondThroughACustomOpAcyclic) {
+  // a -> custom -> c and a -> c: one kernel of a and c would depend on itself.
+  const Variable a = exp(x_), c = a + custom(a);
+  EXPECT_EQ(text({x_}, {c}), "exp custom add");
+}
+
+TEST_F(Fusion, KeepsALongDetourAcyclic) {
+  const Variable a = exp(x_), b = custom(custom(a)), c = a * 2.0, d = c + b;
+  const FunctionGraph graph = fused({x_}, {d});
+  EXPECT_EQ(graph.node_count(), 4);
+  EXPECT_EQ(nodes_text(graph).find("fused(add exp"), std::string::npos);
+}
+
+TEST_F(Fusion, MovesAProducerToItsOnlyReader) {
+  // neg could run beside exp; in the kernel that reads it, its value is never written.
+  const Variable late = custom(exp(x_)) * neg(x_);
+  EXPECT_EQ(text({x_}, {late}), "exp custom fused(mul neg)");
+}
+
+TEST_F(Fusion, FusesThroughBroadcasts) {
+  const Variable row = vector("row");
+  EXPECT_EQ(text({x_, row}, {x_ * row + row}), "fused(add mul)");
+  EXPECT_EQ(text({x_, row}, {x_ + row * 2.0}), "fused(add mul)") << "doing row * 2 again costs less than writing it";
+}
+
+TEST_F(Fusion, ComputesAnExpensiveRowOnce) {
+  const Variable row = vector("row");
+  EXPECT_EQ(text({x_, row}, {x_ + tanh(row)}), "tanh add");
+}
+
+TEST_F(Fusion, WritesARowThatIsAnOutputByItself) {
+  const Variable row = vector("row"), twice = row * 2.0;
+  EXPECT_EQ(text({x_, row}, {x_ + twice, twice}), "mul add");
+}
+
+TEST_F(Fusion, FusesCastsAndChoices) {
+  EXPECT_EQ(text({x_, y_}, {where(lt(x_, y_), cast(x_, float16), cast(y_, float16))}), "fused(cast cast lt where)");
+}
+
+TEST_F(Fusion, ReadsThroughViews) {
+  EXPECT_EQ(text({x_, y_}, {transpose(x_) * 2.0 + y_}), "dimshuffle fused(add mul)");
+}
+
+TEST_F(Fusion, IsSwitchedOffByName) {
+  const damo::testing::Environment off("DAMO_DISABLE", "fuse_elementwise");
+  const Pass passes[] = {{"fuse_elementwise", [](FunctionGraph graph) { return fuse_elementwise(std::move(graph), {}); }}};
+  const Variable inputs[] = {x_}, outputs[] = {exp(x_) + 1.0};
+  EXPECT_EQ(nodes_text(run_passes(FunctionGraph(inputs, outputs), passes)), "exp add");
+}
+
+TEST_F(Fusion, IsDeterministic) {
+  const auto once = [&] { return text({x_, y_, z_}, {exp(x_ * y_) + z_, x_ - z_, tanh(custom(y_ * z_)) + x_}); };
+  EXPECT_EQ(once(), once());
+}
+
+/// The most of what limits bound, over all fused nodes.
+struct Extremes {
+  std::size_t inputs = 0, outputs = 0;
+  int cost = 0;
+  explicit Extremes(const FunctionGraph& graph) {
+    for (NodeId node : graph.nodes()) {
+      const FunctionGraph* inner = graph.op(node).inner_graph();
+      if (!inner) continue;
+      inputs = std::max(inputs, graph.inputs(node).size());
+      outputs = std::max(outputs, graph.outputs(node).size());
+      int sum = 0;
+      for (NodeId member : inner->nodes()) sum += static_cast<const ElementwiseOp&>(inner->op(member)).row().cost;
+      cost = std::max(cost, sum);
+    }
+  }
+};
+
+TEST_F(Fusion, LimitsInputs) {
+  Variables inputs;
+  Variable sum = x_;
+  for (int i = 0; i < 100; ++i) inputs.push_back(matrix("a" + std::to_string(i))), sum = sum + inputs.back();
+  inputs.push_back(x_);
+  const FunctionGraph graph = fused(inputs, {sum}, {.inputs = 12});
+  EXPECT_LE(Extremes(graph).inputs, 12u);
+  EXPECT_LE(graph.node_count(), 16);
+}
+
+TEST_F(Fusion, LimitsOutputs) {
+  Variables outputs;
+  Variable value = x_;
+  for (int i = 0; i < 60; ++i) outputs.push_back(value = value * 0.5 + x_);
+  const FunctionGraph graph = fused({x_}, outputs, {.outputs = 8});
+  EXPECT_LE(Extremes(graph).outputs, 8u);
+  EXPECT_LE(graph.node_count(), 12);
+}
+
+TEST_F(Fusion, LimitsOutputsThatOnlyTheNextKernelReads) {
+  // 40 values, all made before any is read: whatever the cut, many cross it.
+  Variables values;
+  for (int i = 0; i < 40; ++i) values.push_back(x_ * static_cast<double>(i + 2));
+  Variable sum = y_;
+  for (const Variable& value : values) sum = sum * value;
+  const FunctionGraph graph = fused({x_, y_}, {sum}, {.outputs = 6, .cost = 20});
+  EXPECT_LE(Extremes(graph).outputs, 6u);
+}
+
+TEST_F(Fusion, LimitsCost) {
+  Variable value = x_;
+  for (int i = 0; i < 40; ++i) value = tanh(value);
+  const FunctionGraph graph = fused({x_}, {value}, {.cost = 100});
+  EXPECT_LE(Extremes(graph).cost, 100);
+  EXPECT_LE(graph.node_count(), 8);
+}
+
+TEST_F(Fusion, TakesAnOpThatExceedsALimitAlone) {
+  EXPECT_EQ(fused({x_}, {tanh(exp(x_))}, {.cost = 5}).node_count(), 2);
+  EXPECT_EQ(fused({x_, y_}, {x_ + y_}, {.inputs = 1}).node_count(), 1);
+}
+
+/// A random graph of elementwise, custom and view ops on a few shapes.
+FunctionGraph random_graph(std::mt19937& random, int nodes) {
+  const auto pick = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  const Variables inputs = {matrix("x"), matrix("y"), vector("v"), scalar("s")};
+  const auto opaque = make_op<OpaqueOp>("custom"), two = make_op<OpaqueOp>("two", 2);
+  Variables values = inputs;
+  for (int i = 0; i < nodes; ++i) {
+    const auto near = [&] { return values[values.size() - 1 - pick(std::min<std::size_t>(values.size(), 12))]; };
+    const Variable a = near(), b = near();
+    switch (pick(8)) {
+      case 0: values.push_back(opaque(a, b)); break;
+      case 1: for (const Variable& output : two.outputs({a, b})) values.push_back(output); break;
+      case 2: values.push_back(transpose(a)); break;
+      case 3: values.push_back(tanh(a)); break;
+      case 4: values.push_back(a * 2.0); break;
+      default: values.push_back(a + b);
+    }
+  }
+  Variables outputs = {values.back()};
+  for (int i = 0; i < 3; ++i) outputs.push_back(values[pick(values.size())]);
+  return merge_duplicates(FunctionGraph(inputs, outputs, true));
+}
+
+TEST(FusionGroups, AreConvexInRandomGraphs) {
+  int large = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    std::mt19937 random(seed);
+    FunctionGraph graph = random_graph(random, 60);
+    const Reachability paths(graph);
+    const FusionGroups groups(graph);
+    for (const std::vector<NodeId>& group : groups.groups()) {
+      large += group.size() > 3;
+      EXPECT_TRUE(is_convex(graph, paths, group)) << "seed " << seed;
+    }
+    const int before = graph.node_count();
+    const FunctionGraph after = fuse_elementwise(std::move(graph), {.inputs = 6, .outputs = 3, .cost = 60, .live_values = 5});
+    EXPECT_NO_THROW(after.verify()) << "seed " << seed;
+    EXPECT_LE(after.node_count(), before);
+  }
+  EXPECT_GT(large, 60) << "the graphs should give it something to do";
+}
+
+TEST(FusionGroups, TakeLinearTime) {
+  const Variable x = matrix("x");
+  Variable value = x;
+  for (int i = 0; i < 20'000; ++i) value = value + 1.0;
+  const FunctionGraph graph = fused({x}, {value});
+  EXPECT_GE(graph.node_count(), 20'000 / 1200);
+  EXPECT_LE(graph.node_count(), 100);
+}
+
+}  // namespace
+}  // namespace damo
