@@ -1,14 +1,16 @@
 // What the texts quote is what the examples are.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 #include <string>
 
 namespace {
 
 std::string text_of(const std::string& file) {
-  std::ifstream in(std::string(DAMO_SOURCE_DIR) + "/" + file);
+  std::ifstream in(DAMO_SOURCE_DIR "/" + file);
   std::ostringstream text;
   text << in.rdbuf();
   return text.str();
@@ -24,11 +26,17 @@ TEST(Readme, QuotesTheFirstExampleWordForWord) {
 
 TEST(UserGuide, HasARowForEachEnvironmentVariable) {
   const std::string guide = text_of("docs/user_guide.md");
-  for (const char* name : {"DAMO_DEVICE", "DAMO_LOG", "DAMO_CACHE_DIR", "DAMO_CACHE_LIMIT", "DAMO_DUMP", "DAMO_DISABLE",
-                           "DAMO_NUM_THREADS", "DAMO_NVRTC_PATH", "DAMO_PLUGIN_DIR", "DAMO_POISON",
-                           "DAMO_CUDA_SCHEDULE", "DAMO_CUDA_TILE"}) {
-    EXPECT_NE(guide.find("| `" + std::string(name) + "` |"), std::string::npos) << name;
+  const std::regex literal("\"(DAMO_[A-Z_]+)\"");
+  int found = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(DAMO_SOURCE_DIR "/src")) {
+    if (entry.path().extension() != ".cpp") continue;
+    const std::string text = text_of(std::filesystem::relative(entry.path(), DAMO_SOURCE_DIR).string());
+    for (std::sregex_iterator match(text.begin(), text.end(), literal), end; match != end; ++match, ++found) {
+      EXPECT_NE(guide.find("| `" + (*match)[1].str() + "` |"), std::string::npos)
+          << (*match)[1] << " in " << entry.path();
+    }
   }
+  EXPECT_GE(found, 12);
 }
 
 }  // namespace
