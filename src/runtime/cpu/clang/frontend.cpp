@@ -241,7 +241,6 @@ FrontendResult run_frontend(const damo_clang_request& request, const Target& tar
     if (!prelude) return result;
   }
   llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions);
-  options->ShowPresumedLoc = 1;  // "#line 12 "model.cpp"": messages name the user's file
   const std::string name = request.file_name ? request.file_name : "<source>";
   UserDiagnostics diagnostics(options.get(), name);
   clang::CompilerInstance compiler;
