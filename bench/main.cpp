@@ -35,6 +35,7 @@ void report(benchmark::State& state, const Timing& timing) {
   state.counters["least_us"] = timing.least * 1e6;
   state.counters["greatest_us"] = timing.greatest * 1e6;
   state.counters["host_us"] = timing.host * 1e6;
+  state.counters["processor_us"] = timing.processor * 1e6;
   state.counters["calls"] = static_cast<double>(timing.calls);
 }
 

@@ -8,6 +8,7 @@ set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(Boost 1.74 REQUIRED)
+find_package(nlohmann_json 3.9 REQUIRED)
 
 set(DAMO_CUDA_WHY "")
 if(NOT DAMO_CUDA STREQUAL "OFF")
@@ -72,7 +73,6 @@ endforeach()
 
 # CLI11 is headers alone; a copy of them in .deps/include serves machines whose distribution lacks it.
 find_path(CLI11_INCLUDE_DIR CLI/CLI.hpp HINTS ${PROJECT_SOURCE_DIR}/.deps/include)
-find_package(nlohmann_json 3.9 QUIET)
 if(DAMO_BUILD_TESTS)
   find_package(GTest 1.12 QUIET)
 endif()

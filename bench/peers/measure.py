@@ -39,16 +39,18 @@ class Table:
         wait()
         one = max(time.perf_counter() - start, 1e-7)
         calls = max(3, min(100000, int(self.seconds / one)))
-        times = []
+        times, busy = [], []
         for _ in range(self.repeats):
+            processor = time.process_time()
             start = time.perf_counter()
             for _ in range(calls):
                 call()
             wait()
             times.append((time.perf_counter() - start) / calls)
+            busy.append((time.process_time() - processor) / calls)
         middle = statistics.median(times)
         return dict(us=round(middle * 1e6, 3), least_us=round(min(times) * 1e6, 3), greatest_us=round(max(times) * 1e6, 3),
-                    gb_per_s=round(size / middle / 1e9, 2), first_result_s=round(first, 4))
+                    processor_us=round(statistics.median(busy) * 1e6, 3), gb_per_s=round(size / middle / 1e9, 2), first_result_s=round(first, 4))
 
     def save(self, path):
         if path:

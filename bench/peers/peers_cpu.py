@@ -6,6 +6,7 @@
 import argparse
 import datetime
 import os
+import sys
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
@@ -14,7 +15,13 @@ parser.add_argument("--engines", default="numpy,jax_jit,torch_compile,torch_eage
 parser.add_argument("--out", help="JSON file")
 parser.add_argument("--quick", action="store_true", help="shorter repeats")
 parser.add_argument("--budget", type=float, default=0, help="seconds after which nothing new is started")
+parser.add_argument("--keep-memory", action="store_true",
+                    help="have malloc keep freed memory, so that results cost no page faults, which is not how these libraries come")
 options = parser.parse_args()
+
+TUNABLES = "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184:glibc.malloc.top_pad=268435456:glibc.malloc.hugetlb=1"
+if options.keep_memory and os.environ.get("GLIBC_TUNABLES") != TUNABLES:
+    os.execve(sys.executable, [sys.executable] + sys.argv, dict(os.environ, GLIBC_TUNABLES=TUNABLES))
 
 # Before the libraries are loaded: they read these once.
 os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = str(options.threads)

@@ -2,6 +2,7 @@
 #pragma once
 #include <damo/array.hpp>
 #include <damo/cache.hpp>
+#include <damo/compare.hpp>
 #include <damo/device.hpp>
 #include <damo/dtype.hpp>
 #include <damo/elementwise.hpp>

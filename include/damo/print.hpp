@@ -50,15 +50,17 @@ inline std::string to_dot(std::initializer_list<Variable> outputs) {
 }
 inline std::string to_dot(const Variable& output) { return to_dot(std::span(&output, 1)); }
 
-/// A drawing by Damo itself: layers from inputs to outputs, fused ops as boxes with their ops inside, dtype and shape on
-/// edges, a tooltip on each node (op, types, the line that built it). Scalar constants stand inside the ops that read
-/// them. It suits light and dark pages. Of a graph with more than node_limit nodes only the first and last are drawn,
-/// and the drawing says so.
+/// A drawing by Damo itself: layers from inputs to outputs, fused ops as boxes with their ops inside, dtype and shape
+/// on edges, a tooltip on each node (op, types, the line that built it). Scalar constants stand inside the ops that
+/// read them. It suits light and dark pages. Of a graph with more than node_limit nodes only the first and last are
+/// drawn, and the drawing says so.
 std::string to_svg(const FunctionGraph& graph, int node_limit = 300);
 std::string to_svg(std::span<const Variable> outputs, int node_limit = 300);
 inline std::string to_svg(std::initializer_list<Variable> outputs, int node_limit = 300) {
   return to_svg(std::span(outputs.begin(), outputs.size()), node_limit);
 }
-inline std::string to_svg(const Variable& output, int node_limit = 300) { return to_svg(std::span(&output, 1), node_limit); }
+inline std::string to_svg(const Variable& output, int node_limit = 300) {
+  return to_svg(std::span(&output, 1), node_limit);
+}
 
 }  // namespace damo

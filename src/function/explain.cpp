@@ -1,10 +1,15 @@
-// Function::explain().
+// Function::explain(): the page. What it says of a node comes from explain_node.
 #include <cstdio>
+#include <unordered_map>
 
-#include <damo/function.hpp>
+#include "function/explain_node.hpp"
+#include "function/function_data.hpp"
+#include "graph/print/label.hpp"
 
 namespace damo {
 namespace {
+
+constexpr std::size_t kNodes = 60, kFormulas = 8;  // more make nobody wiser
 
 std::string milliseconds(double value) {
   char text[32];
@@ -12,11 +17,51 @@ std::string milliseconds(double value) {
   return text;
 }
 
-std::string members(const FunctionGraph& inner) {
-  std::string text;
-  for (NodeId node : inner.nodes()) {
-    text += (text.empty() ? "" : ", ") + inner.op(node).name();
-    if (text.size() > 100) return text + ", ...";
+std::string plural(std::size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::string kernel_text(const SpecKernel::Variant& variant) {
+  std::string text = variant.kernel->name() + " for " + to_string(variant.layout);
+  if (variant.kernel->registers > 0)
+    text += ", " + plural(static_cast<std::size_t>(variant.kernel->registers), "register");
+  if (variant.kernel->local_bytes > 0)
+    text += ", " + std::to_string(variant.kernel->local_bytes) + " bytes of local memory (spills)";
+  return text;
+}
+
+std::string head_of(const FunctionGraph& graph, NodeId node) {
+  std::string text = op_label(graph.op(node)) + " ->";
+  for (ValueId output : graph.outputs(node)) text += (text.ends_with(">") ? " " : ", ") + to_string(graph.type(output));
+  const std::string lines = lines_of(graph, node);
+  return text + (lines.empty() ? "" : "  at " + lines);
+}
+
+/// One node, indented under its number.
+std::string node_text(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers, const Options& options,
+                      const std::vector<const SpecKernel*>& kernels) {
+  std::string text = head_of(graph, node) + "\n";
+  for (const std::string& formula : formulas_of(graph, node, numbers, kFormulas)) text += "       " + formula + "\n";
+  for (const SpecKernel* kernel : kernels) {
+    for (const SpecKernel::Variant* variant : kernel->variants()) text += "     kernel " + kernel_text(*variant) + "\n";
+  }
+  if (!kernels.empty()) text += "     moves " + traffic_of(graph, node) + "\n";
+  if (graph.op(node).view_of(0) >= 0) text += "     a view: no kernel, no memory\n";
+  for (const std::string& border : borders_of(graph, node, numbers, options))
+    text += "     ends here: " + border + "\n";
+  return text;
+}
+
+std::string report_text(const BuildReport& report) {
+  std::string text = "built in " + milliseconds(report.graph_milliseconds) + " (graph) and " +
+                     milliseconds(report.compile_milliseconds) + " (kernels)\n";
+  for (const PassReport& pass : report.passes) {
+    text += "  " + pass.name + ": ";
+    text += pass.ran ? std::to_string(pass.nodes_before) + " -> " +
+                           plural(static_cast<std::size_t>(pass.nodes_after), "node") + " in " +
+                           milliseconds(pass.milliseconds)
+                     : "switched off";
+    text += "\n";
   }
   return text;
 }
@@ -24,23 +69,26 @@ std::string members(const FunctionGraph& inner) {
 }  // namespace
 
 std::string Function::explain() const {
-  const FunctionGraph& graph = this->graph();
-  std::string text = "function" + (name().empty() ? "" : " " + name()) + " on " + device().name() + ": " + std::to_string(graph.node_count()) + " nodes\n";
-  int number = 0;
-  for (NodeId node : graph.toposort()) {
-    text += "  " + std::to_string(++number) + "  " + graph.describe(node) + ", " + std::to_string(graph.inputs(node).size()) + " inputs, " + std::to_string(graph.outputs(node).size()) + " outputs\n";
-    if (const FunctionGraph* inner = graph.op(node).inner_graph()) text += "     " + std::to_string(inner->node_count()) + " ops in one kernel: " + members(*inner) + "\n";
+  const FunctionGraph& graph = data_->graph;
+  const Program& program = data_->executor->program();
+  std::unordered_map<NodeId, int> place;
+  for (std::size_t i = 0; i < program.nodes().size(); ++i) place.emplace(program.nodes()[i].id, static_cast<int>(i));
+  std::string text = "function" + (name().empty() ? "" : " " + name()) + " on " + device().name() + ": " +
+                     plural(graph.inputs().size(), "input") + ", " +
+                     plural(static_cast<std::size_t>(graph.node_count()), "node") + ", " +
+                     plural(graph.outputs().size(), "output") + "\n";
+  std::size_t number = 0;
+  const std::vector<NodeId> order = graph.toposort();
+  NodeNumbers numbers;
+  for (NodeId node : order) numbers.emplace(node, numbers.size() + 1);
+  for (NodeId node : order) {
+    if (number == kNodes) break;
+    const auto found = place.find(node);
+    const auto kernels = found == place.end() ? std::vector<const SpecKernel*>() : program.kernels(found->second);
+    text += "  " + std::to_string(++number) + "  " + node_text(graph, node, numbers, data_->options, kernels);
   }
-  for (const KernelInfo& kernel : kernels()) {
-    text += "  kernel " + kernel.name + " (" + kernel.layout + ")";
-    if (kernel.registers > 0) text += ": " + std::to_string(kernel.registers) + " registers, " + std::to_string(kernel.local_bytes) + " bytes of local memory";
-    text += "\n";
-  }
-  text += "  graph " + milliseconds(build_report().graph_milliseconds) + ", kernels " + milliseconds(build_report().compile_milliseconds) + "\n";
-  for (const PassReport& pass : build_report().passes) {
-    text += "  pass " + pass.name + ": " + (pass.ran ? milliseconds(pass.milliseconds) + ", " + std::to_string(pass.nodes_before) + " -> " + std::to_string(pass.nodes_after) + " nodes" : "switched off") + "\n";
-  }
-  return text;
+  if (number < order.size()) text += "  ... " + plural(order.size() - number, "more node") + "\n";
+  return text + report_text(data_->report);
 }
 
 }  // namespace damo

@@ -3,18 +3,10 @@
 
 #include <chrono>
 
+#include "function/function_data.hpp"
 #include "ops/rewrites/fusion.hpp"
-#include "runtime/exec/executor.hpp"
 
 namespace damo {
-
-struct Function::Data {
-  Options options;
-  SourceLine where;
-  FunctionGraph graph;
-  BuildReport report;
-  std::unique_ptr<Executor> executor;
-};
 
 namespace {
 

@@ -86,7 +86,11 @@ void FunctionGraph::copy(std::span<const Variable> inputs, std::span<const Varia
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i]) throw GraphError("function: output " + std::to_string(i) + " is an empty Variable");
   }
-  for (ApplyData* data : needed_nodes(outputs, given)) {
+  const std::vector<ApplyData*> needed = needed_nodes(outputs, given);
+  first_value.reserve(needed.size() + inputs.size());
+  nodes_.reserve(needed.size());
+  values_.reserve(needed.size() + inputs.size());
+  for (ApplyData* data : needed) {
     if (given.contains(data)) continue;
     if (!data->op && !data->constant) {
       const Variable unknown = ApplyData::output(data, 0);

@@ -136,6 +136,7 @@ class Backend {
   MemoryPool& pool() { return *pool_; }
   KernelCache& cache() { return *cache_; }
 
+  std::atomic<std::uint64_t> launches = 0;  ///< by kernels since the process began; what compare() counts
   std::atomic<double> copy_bytes_per_second = 0;  ///< as Device::measure_copy found it; 0: not yet
 
  private:

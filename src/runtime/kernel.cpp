@@ -51,6 +51,7 @@ void Kernel::launch_with(const LaunchConfig& config, const KernelArgument* argum
     pointers = many.data();
   }
   for (std::size_t i = 0; i < count; ++i) pointers[i] = arguments[i].value();
+  kernel.backend->launches.fetch_add(1, std::memory_order_relaxed);
   kernel.backend->launch(kernel, config, pointers, stream_ ? stream_->handle() : nullptr);
 }
 

@@ -2,9 +2,24 @@
 #define DAMO_FUNCTION static __device__ __forceinline__
 using namespace damo;
 template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
-template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
-template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& v) { *reinterpret_cast<Vec<T, N>*>(p) = v; }
-DAMO_FUNCTION u32 divide(u32 n, u32 magic, u32 shift) { return (__umulhi(n, magic) + n) >> shift; }
+template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) {
+  if constexpr (sizeof(T) * N != 16) return *reinterpret_cast<const Vec<T, N>*>(p);
+  u32 word[4];
+  asm("ld.global.nc.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];"
+      : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3]) : "l"(p));
+  Vec<T, N> vector;
+  memcpy(&vector, word, 16);
+  return vector;
+}
+template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& vector) {
+  if constexpr (sizeof(T) * N == 16) {
+    u32 word[4];
+    memcpy(word, &vector, 16);
+    asm volatile("st.global.cs.v4.b32 [%0], {%1, %2, %3, %4};" :: "l"(p), "r"(word[0]), "r"(word[1]), "r"(word[2]), "r"(word[3]));
+  } else {
+    *reinterpret_cast<Vec<T, N>*>(p) = vector;
+  }
+}
 typedef u32 index;
 typedef i32 offset;
 struct Arguments {
@@ -35,39 +50,45 @@ DAMO_FUNCTION void body(bool v0, float v1, i8 v2, float& y0, half& y1) {
   y0 = float(v4);
   y1 = half(v5);
 }
-extern "C" __global__ void __launch_bounds__(256) damo_cast_where_cast(const __grid_constant__ Arguments a) {
-  const index begin = index(blockIdx.x) * 2048;
-  if (a.fast && begin + 2048 <= a.n) {
-    Vec<bool, 4> x0[2];
-    Vec<half, 4> x1[2];
-    Vec<i8, 4> x2[2];
+extern "C" __global__ void __launch_bounds__(128) damo_cast_where_cast(const __grid_constant__ Arguments a) {
+  Vec<bool, 4> x0[2];
+  Vec<half, 4> x1[2];
+  Vec<i8, 4> x2[2];
+  Vec<float, 4> y3[2];
+  Vec<half, 4> y4[2];
 #pragma unroll
-    for (u32 u = 0; u < 2; ++u) {
-      const index at = begin + (u * 256 + threadIdx.x) * 4;
+  for (u32 u = 0; u < 2; ++u) {
+    const index at = ((index(blockIdx.x) * 2 + u) * 128 + threadIdx.x) * 4;
+    if (a.fast && at + 4 <= a.n) {
       x0[u] = load<4>(a.p0 + at);
       x1[u] = load<4>(a.p1 + at);
       x2[u] = load<4>(a.p2 + at);
-    }
+    } else {
 #pragma unroll
-    for (u32 u = 0; u < 2; ++u) {
-      const index at = begin + (u * 256 + threadIdx.x) * 4;
-      Vec<float, 4> y3;
-      Vec<half, 4> y4;
-#pragma unroll
-      for (int k = 0; k < 4; ++k) body(bool(x0[u].e[k]), float(x1[u].e[k]), i8(x2[u].e[k]), y3.e[k], y4.e[k]);
-      store<4>(a.p3 + at, y3);
-      store<4>(a.p4 + at, y4);
+      for (int k = 0; k < 4; ++k) {
+        const index one = at + k < a.n ? at + k : 0;
+        x0[u].e[k] = a.p0[one];
+        x1[u].e[k] = a.p1[one];
+        x2[u].e[k] = a.p2[one];
+      }
     }
-    return;
   }
-#pragma unroll 4
-  for (int k = 0; k < 8; ++k) {
-    const index at = begin + k * 256 + threadIdx.x;
-    if (at >= a.n) return;
-    float y3;
-    half y4;
-    body(bool(a.p0[at]), float(a.p1[at]), i8(a.p2[at]), y3, y4);
-    a.p3[at] = y3;
-    a.p4[at] = y4;
+#pragma unroll
+  for (u32 u = 0; u < 2; ++u) {
+    const index at = ((index(blockIdx.x) * 2 + u) * 128 + threadIdx.x) * 4;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) body(bool(x0[u].e[k]), float(x1[u].e[k]), i8(x2[u].e[k]), y3[u].e[k], y4[u].e[k]);
+    if (a.fast && at + 4 <= a.n) {
+      store<4>(a.p3 + at, y3[u]);
+      store<4>(a.p4 + at, y4[u]);
+    } else {
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        const index one = at + k;
+        if (one >= a.n) break;
+        a.p3[one] = y3[u].e[k];
+        a.p4[one] = y4[u].e[k];
+      }
+    }
   }
 }

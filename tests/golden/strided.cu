@@ -2,8 +2,24 @@
 #define DAMO_FUNCTION static __device__ __forceinline__
 using namespace damo;
 template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
-template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
-template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& v) { *reinterpret_cast<Vec<T, N>*>(p) = v; }
+template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) {
+  if constexpr (sizeof(T) * N != 16) return *reinterpret_cast<const Vec<T, N>*>(p);
+  u32 word[4];
+  asm("ld.global.nc.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];"
+      : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3]) : "l"(p));
+  Vec<T, N> vector;
+  memcpy(&vector, word, 16);
+  return vector;
+}
+template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& vector) {
+  if constexpr (sizeof(T) * N == 16) {
+    u32 word[4];
+    memcpy(word, &vector, 16);
+    asm volatile("st.global.cs.v4.b32 [%0], {%1, %2, %3, %4};" :: "l"(p), "r"(word[0]), "r"(word[1]), "r"(word[2]), "r"(word[3]));
+  } else {
+    *reinterpret_cast<Vec<T, N>*>(p) = vector;
+  }
+}
 DAMO_FUNCTION u32 divide(u32 n, u32 magic, u32 shift) { return (__umulhi(n, magic) + n) >> shift; }
 typedef u32 index;
 typedef i32 offset;
@@ -44,43 +60,48 @@ DAMO_FUNCTION void body(float v0, float v1, float& y0, float& y1) {
   y0 = float(v6);
   y1 = float(v7);
 }
-extern "C" __global__ void __launch_bounds__(256) damo_mul_add_tanh_mul_sub(const __grid_constant__ Arguments a) {
-  const index begin = index(blockIdx.x) * 1024;
-  if (a.fast && begin + 1024 <= a.n) {
-    Vec<float, 4> x0[1];
-    Vec<float, 4> x1[1];
+extern "C" __global__ void __launch_bounds__(128) damo_mul_add_tanh_mul_sub(const __grid_constant__ Arguments a) {
+  Vec<float, 4> x0[1];
+  Vec<float, 4> x1[1];
+  Vec<float, 4> y2[1];
+  Vec<float, 4> y3[1];
 #pragma unroll
-    for (u32 u = 0; u < 1; ++u) {
-      const index at = begin + (u * 256 + threadIdx.x) * 4;
+  for (u32 u = 0; u < 1; ++u) {
+    const index at = ((index(blockIdx.x) * 1 + u) * 128 + threadIdx.x) * 4;
+    if (a.fast && at + 4 <= a.n) {
       const index q1 = divide(at, a.magic[1], a.shift[1]);
       const index c1 = at - q1 * a.extent[1];
       const index c0 = q1;
       x0[u] = load<4>(a.p0 + at);
       for (int k = 0; k < 4; ++k) x1[u].e[k] = a.p1[offset(c0) * a.s1[0] + offset(c1) * a.s1[1] + k * a.s1[1]];
-    }
+    } else {
 #pragma unroll
-    for (u32 u = 0; u < 1; ++u) {
-      const index at = begin + (u * 256 + threadIdx.x) * 4;
-      Vec<float, 4> y2;
-      Vec<float, 4> y3;
-#pragma unroll
-      for (int k = 0; k < 4; ++k) body(float(x0[u].e[k]), float(x1[u].e[k]), y2.e[k], y3.e[k]);
-      store<4>(a.p2 + at, y2);
-      store<4>(a.p3 + at, y3);
+      for (int k = 0; k < 4; ++k) {
+        const index one = at + k < a.n ? at + k : 0;
+        const index q1 = divide(one, a.magic[1], a.shift[1]);
+        const index c1 = one - q1 * a.extent[1];
+        const index c0 = q1;
+        x0[u].e[k] = a.p0[one];
+        x1[u].e[k] = a.p1[offset(c0) * a.s1[0] + offset(c1) * a.s1[1]];
+      }
     }
-    return;
   }
-#pragma unroll 4
-  for (int k = 0; k < 4; ++k) {
-    const index at = begin + k * 256 + threadIdx.x;
-    if (at >= a.n) return;
-    const index q1 = divide(at, a.magic[1], a.shift[1]);
-    const index c1 = at - q1 * a.extent[1];
-    const index c0 = q1;
-    float y2;
-    float y3;
-    body(float(a.p0[at]), float(a.p1[offset(c0) * a.s1[0] + offset(c1) * a.s1[1]]), y2, y3);
-    a.p2[at] = y2;
-    a.p3[at] = y3;
+#pragma unroll
+  for (u32 u = 0; u < 1; ++u) {
+    const index at = ((index(blockIdx.x) * 1 + u) * 128 + threadIdx.x) * 4;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) body(float(x0[u].e[k]), float(x1[u].e[k]), y2[u].e[k], y3[u].e[k]);
+    if (a.fast && at + 4 <= a.n) {
+      store<4>(a.p2 + at, y2[u]);
+      store<4>(a.p3 + at, y3[u]);
+    } else {
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        const index one = at + k;
+        if (one >= a.n) break;
+        a.p2[one] = y2[u].e[k];
+        a.p3[one] = y3[u].e[k];
+      }
+    }
   }
 }

@@ -27,7 +27,8 @@ class TreePrinter {
   };
   void print_tree(const FunctionGraph& graph, ValueId output);
   /// One line; true if the node's inputs are to follow.
-  bool print_line(const FunctionGraph& graph, ValueId value, const std::string& prefix, const char* branch, std::size_t depth);
+  bool print_line(const FunctionGraph& graph, ValueId value, const std::string& prefix, const char* branch,
+                  std::size_t depth);
   std::string label(const FunctionGraph& graph, ValueId value);
   std::string tail(const FunctionGraph& graph, ValueId value) const;
   const std::string& id_of(const FunctionGraph& graph, ValueId value);
@@ -43,7 +44,8 @@ class TreePrinter {
 
 const std::string& TreePrinter::id_of(const FunctionGraph& graph, ValueId value) {
   const NodeId owner = graph.owner(value);
-  std::string& id = owner == NodeId::kNone ? leaf_ids_[static_cast<std::size_t>(value)] : node_ids_[static_cast<std::size_t>(owner)];
+  std::string& id =
+      owner == NodeId::kNone ? leaf_ids_[static_cast<std::size_t>(value)] : node_ids_[static_cast<std::size_t>(owner)];
   if (id.empty()) {
     id = letters(next_id_++);
     const FunctionGraph* inner = owner == NodeId::kNone ? nullptr : graph.op(owner).inner_graph();
@@ -70,7 +72,8 @@ std::string TreePrinter::tail(const FunctionGraph& graph, ValueId value) const {
   return text;
 }
 
-bool TreePrinter::print_line(const FunctionGraph& graph, ValueId value, const std::string& prefix, const char* branch, std::size_t depth) {
+bool TreePrinter::print_line(const FunctionGraph& graph, ValueId value, const std::string& prefix, const char* branch,
+                             std::size_t depth) {
   const NodeId owner = graph.owner(value);
   text_ += prefix + branch + label(graph, value) + tail(graph, value);
   ++lines_;

@@ -69,13 +69,15 @@ void DotBuilder::add_node(const FunctionGraph& graph, NodeId node, Sources& sour
 
 void DotBuilder::add_group(const FunctionGraph& graph, NodeId node, const FunctionGraph& inner, Sources& sources) {
   Sources inside;
-  for (std::size_t i = 0; i < inner.inputs().size(); ++i) inside[inner.inputs()[i]] = source(graph, graph.inputs(node)[i], sources);
+  for (std::size_t i = 0; i < inner.inputs().size(); ++i)
+    inside[inner.inputs()[i]] = source(graph, graph.inputs(node)[i], sources);
   const std::size_t first = boost::num_vertices(picture);
   for (NodeId member : inner.toposort()) add_node(inner, member, inside);
   Cluster cluster{op_label(graph.op(node)), {}};
   for (std::size_t vertex = first; vertex < boost::num_vertices(picture); ++vertex) cluster.vertices.push_back(vertex);
   clusters.push_back(std::move(cluster));
-  for (std::size_t i = 0; i < inner.outputs().size(); ++i) sources[graph.outputs(node)[i]] = source(inner, inner.outputs()[i], inside);
+  for (std::size_t i = 0; i < inner.outputs().size(); ++i)
+    sources[graph.outputs(node)[i]] = source(inner, inner.outputs()[i], inside);
 }
 
 DotBuilder::DotBuilder(const FunctionGraph& graph) {
@@ -83,8 +85,10 @@ DotBuilder::DotBuilder(const FunctionGraph& graph) {
   for (ValueId input : graph.inputs()) source(graph, input, sources);
   for (NodeId node : graph.toposort()) {
     const FunctionGraph* inner = graph.op(node).inner_graph();
-    if (inner) add_group(graph, node, *inner, sources);
-    else add_node(graph, node, sources);
+    if (inner)
+      add_group(graph, node, *inner, sources);
+    else
+      add_node(graph, node, sources);
   }
   for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
     const ValueId value = graph.outputs()[i];
@@ -110,13 +114,15 @@ std::string to_dot(const FunctionGraph& graph) {
   const DotBuilder dot(graph);
   const auto write_vertex = [&](std::ostream& out, std::size_t vertex) {
     const Vertex& record = dot.picture[vertex];
-    out << "[label=" << quote_dot(record.label) << ", tooltip=" << quote_dot(record.tooltip) << ", " << record.style << "]";
+    out << "[label=" << quote_dot(record.label) << ", tooltip=" << quote_dot(record.tooltip) << ", " << record.style
+        << "]";
   };
   const auto write_edge = [&](std::ostream& out, const auto& edge) {
     out << "[label=" << quote_dot(dot.picture[edge].label) << "]";
   };
   std::ostringstream out;
-  boost::write_graphviz(out, dot.picture, write_vertex, write_edge, [&](std::ostream& o) { write_clusters(o, dot.clusters); });
+  boost::write_graphviz(out, dot.picture, write_vertex, write_edge,
+                        [&](std::ostream& o) { write_clusters(o, dot.clusters); });
   return std::move(out).str();
 }
 

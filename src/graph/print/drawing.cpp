@@ -39,12 +39,13 @@ class DrawingBuilder {
   void add_group(NodeId node, const FunctionGraph& inner);
   void add_op(NodeId node);
   void add_outputs();
-  void set_layers();
   void connect(ValueId value, int item, double offset);
   void label(ValueId value, Source source);
   Source source(ValueId value);
   std::string node_tooltip(NodeId node) const;
-  double label_width(ValueId value) const { return static_cast<double>(to_string(graph_.type(value)).size()) * kSmallCharacterWidth; }
+  double label_width(ValueId value) const {
+    return static_cast<double>(to_string(graph_.type(value)).size()) * kSmallCharacterWidth;
+  }
 
   const FunctionGraph& graph_;
   const bool is_inner_;
@@ -57,7 +58,8 @@ class DrawingBuilder {
   std::string usual_type_;  // of an inner graph: not repeated on its edges
 };
 
-DrawingBuilder::DrawingBuilder(const FunctionGraph& graph, int limit, bool is_inner) : graph_(graph), is_inner_(is_inner) {
+DrawingBuilder::DrawingBuilder(const FunctionGraph& graph, int limit, bool is_inner)
+    : graph_(graph), is_inner_(is_inner) {
   choose(limit);
   if (is_inner_) {
     std::map<std::string, int> count;
@@ -71,12 +73,13 @@ DrawingBuilder::DrawingBuilder(const FunctionGraph& graph, int limit, bool is_in
   if (hidden_count_ > 0) add_hidden();
   for (NodeId node : last_) add_node(node);
   add_outputs();
-  set_layers();
+  set_layers(drawing_, is_inner_ ? graph.outputs().size() : 0);
   drawing_.size = lay_out(drawing_.boxes, drawing_.edges, is_inner_ ? 22 : 40);
   if (!is_inner_) return;
   const std::size_t inputs = graph.inputs().size(), first_output = drawing_.boxes.size() - graph.outputs().size();
   for (std::size_t i = 0; i < inputs; ++i) drawing_.input_ports.push_back(drawing_.boxes[i].x);
-  for (std::size_t i = first_output; i < drawing_.boxes.size(); ++i) drawing_.output_ports.push_back(drawing_.boxes[i].x);
+  for (std::size_t i = first_output; i < drawing_.boxes.size(); ++i)
+    drawing_.output_ports.push_back(drawing_.boxes[i].x);
 }
 
 /// Which nodes are drawn, and how many of each fused op's.
@@ -95,7 +98,8 @@ void DrawingBuilder::choose(int limit) {
   for (int i = head; i < size - tail; ++i) hidden_[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = true;
 }
 
-int DrawingBuilder::add_item(ItemKind kind, std::vector<DrawingText> text, std::string tooltip, double width, double height) {
+int DrawingBuilder::add_item(ItemKind kind, std::vector<DrawingText> text, std::string tooltip, double width,
+                             double height) {
   drawing_.items.push_back({kind, std::move(text), std::move(tooltip), nullptr});
   drawing_.boxes.push_back({width, height});
   return static_cast<int>(drawing_.items.size()) - 1;
@@ -103,13 +107,16 @@ int DrawingBuilder::add_item(ItemKind kind, std::vector<DrawingText> text, std::
 
 int DrawingBuilder::add_leaf(ItemKind kind, const std::string& text, std::string tooltip) {
   const std::string shown = shortened(text, kTextLimit);
-  return add_item(kind, {{shown}}, std::move(tooltip), static_cast<double>(shown.size()) * kCharacterWidth + 22, kBoxHeight);
+  return add_item(kind, {{shown}}, std::move(tooltip),
+                  static_cast<double>(count_characters(shown)) * kCharacterWidth + 22, kBoxHeight);
 }
 
 /// Inputs that a drawn node reads; all of an inner graph's, as ports.
 void DrawingBuilder::add_inputs() {
   for (ValueId value : graph_.inputs()) {
-    const auto is_drawn = [&](const Use& use) { return use.node == NodeId::kNone || !hidden_[static_cast<std::size_t>(use.node)]; };
+    const auto is_drawn = [&](const Use& use) {
+      return use.node == NodeId::kNone || !hidden_[static_cast<std::size_t>(use.node)];
+    };
     const std::string tooltip = leaf_label(graph_, value) + ": input, " + to_string(graph_.type(value));
     const auto uses = graph_.uses(value);
     if (is_inner_) {
@@ -124,9 +131,12 @@ void DrawingBuilder::add_inputs() {
 }
 
 void DrawingBuilder::add_hidden() {
-  const std::string text = "… " + std::to_string(hidden_count_) + (hidden_count_ == 1 ? " node" : " nodes") + " not drawn …";
+  const std::string text =
+      "… " + std::to_string(hidden_count_) + (hidden_count_ == 1 ? " node" : " nodes") + " not drawn …";
   hidden_item_ = add_leaf(ItemKind::kHidden, text, "nodes between the first and the last in topological order");
-  const auto is_hidden = [&](const Use& use) { return use.node != NodeId::kNone && hidden_[static_cast<std::size_t>(use.node)]; };
+  const auto is_hidden = [&](const Use& use) {
+    return use.node != NodeId::kNone && hidden_[static_cast<std::size_t>(use.node)];
+  };
   for (NodeId node : first_) {
     for (ValueId value : graph_.outputs(node)) {
       if (std::any_of(graph_.uses(value).begin(), graph_.uses(value).end(), is_hidden)) connect(value, hidden_item_, 0);
@@ -163,7 +173,8 @@ std::string DrawingBuilder::node_tooltip(NodeId node) const {
   std::string text = op_label(graph_.op(node)) + "\n";
   for (ValueId input : graph_.inputs(node)) text += "reads " + to_string(graph_.type(input)) + "\n";
   for (ValueId output : graph_.outputs(node)) {
-    text += "gives " + to_string(graph_.type(output)) + (graph_.name(output).empty() ? "" : " '" + graph_.name(output) + "'") + "\n";
+    text += "gives " + to_string(graph_.type(output)) +
+            (graph_.name(output).empty() ? "" : " '" + graph_.name(output) + "'") + "\n";
   }
   if (graph_.where(node)) text += "built at " + to_string(graph_.where(node)) + "\n";
   text.pop_back();
@@ -172,8 +183,10 @@ std::string DrawingBuilder::node_tooltip(NodeId node) const {
 
 void DrawingBuilder::add_node(NodeId node) {
   const FunctionGraph* inner = graph_.op(node).inner_graph();
-  if (inner && (inside_limit_ >= kLeastInside || inner->node_count() <= inside_limit_)) add_group(node, *inner);
-  else add_op(node);
+  if (inner && (inside_limit_ >= kLeastInside || inner->node_count() <= inside_limit_))
+    add_group(node, *inner);
+  else
+    add_op(node);
 }
 
 void DrawingBuilder::add_group(NodeId node, const FunctionGraph& inner) {
@@ -205,6 +218,8 @@ void DrawingBuilder::add_group(NodeId node, const FunctionGraph& inner) {
 }
 
 void DrawingBuilder::add_op(NodeId node) {
+  const ItemKind kind =
+      graph_.op(node).inner_graph() ? ItemKind::kGroup : ItemKind::kOp;  // not opened: too much to show
   const auto inputs = graph_.inputs(node), outputs = graph_.outputs(node);
   std::vector<DrawingText> text = {{shortened(op_label(graph_.op(node)), kTextLimit)}};
   std::vector<ValueId> arrays;
@@ -221,11 +236,11 @@ void DrawingBuilder::add_op(NodeId node) {
     text.push_back({")"});
   }
   double width = 18, labels = 0;
-  for (const DrawingText& piece : text) width += static_cast<double>(piece.text.size()) * kCharacterWidth;
+  for (const DrawingText& piece : text) width += static_cast<double>(count_characters(piece.text)) * kCharacterWidth;
   for (ValueId output : outputs) labels = std::max(labels, label_width(output) + 8);
   const double step = is_inner_ ? 12 : labels;
   if (!is_inner_ || outputs.size() > 1) width = std::max(width, step * static_cast<double>(outputs.size()));
-  const int item = add_item(ItemKind::kOp, std::move(text), node_tooltip(node), width, kBoxHeight);
+  const int item = add_item(kind, std::move(text), node_tooltip(node), width, kBoxHeight);
   const double spread = std::min(16.0, (width - 10) / static_cast<double>(std::max<std::size_t>(arrays.size(), 1)));
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     connect(arrays[i], item, (static_cast<double>(i) - (static_cast<double>(arrays.size()) - 1) / 2) * spread);
@@ -242,7 +257,8 @@ void DrawingBuilder::add_outputs() {
   for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
     const ValueId value = graph_.outputs()[i];
     const NodeId owner = graph_.owner(value);
-    const std::string name = graph_.name(value).empty() || owner == NodeId::kNone ? "output " + std::to_string(i) : graph_.name(value);
+    const std::string name =
+        graph_.name(value).empty() || owner == NodeId::kNone ? "output " + std::to_string(i) : graph_.name(value);
     const std::string tooltip = name + ": output " + std::to_string(i) + ", " + to_string(graph_.type(value));
     if (is_inner_) {  // as wide as its label outside, so that those have room
       connect(value, add_item(ItemKind::kPort, {}, tooltip, label_width(value) + 6, kPortSize), 0);
@@ -252,42 +268,10 @@ void DrawingBuilder::add_outputs() {
   }
 }
 
-/// Longest paths from above; then inputs and constants move down to just above their first reader. Items stand in
-/// topological order, but for constants, which have no inputs.
-void DrawingBuilder::set_layers() {
-  std::vector<LayoutBox>& boxes = drawing_.boxes;
-  const auto layer = [&](int item) -> int& { return boxes[static_cast<std::size_t>(item)].layer; };
-  std::vector<std::vector<int>> readers(boxes.size());
-  std::vector<int> inputs(boxes.size(), 0), ready;
-  for (const LayoutEdge& edge : drawing_.edges) {
-    readers[static_cast<std::size_t>(edge.from)].push_back(edge.to);
-    ++inputs[static_cast<std::size_t>(edge.to)];
-  }
-  for (std::size_t i = 0; i < boxes.size(); ++i) {
-    if (inputs[i] == 0) ready.push_back(static_cast<int>(i));
-  }
-  int deepest = 0;
-  for (std::size_t next = 0; next < ready.size(); ++next) {
-    for (int reader : readers[static_cast<std::size_t>(ready[next])]) {
-      deepest = std::max(deepest, layer(reader) = std::max(layer(reader), layer(ready[next]) + 1));
-      if (--inputs[static_cast<std::size_t>(reader)] == 0) ready.push_back(reader);
-    }
-  }
-  const std::size_t first_output = boxes.size() - (is_inner_ ? graph_.outputs().size() : 0);
-  for (std::size_t i = 0; i < boxes.size(); ++i) {
-    const ItemKind kind = drawing_.items[i].kind;
-    if (is_inner_ && kind == ItemKind::kPort) {
-      boxes[i].layer = i >= first_output ? deepest : 0;
-    } else if ((kind == ItemKind::kInput || kind == ItemKind::kConstant) && !readers[i].empty()) {
-      int first = deepest;
-      for (int reader : readers[i]) first = std::min(first, layer(reader));
-      boxes[i].layer = first - 1;
-    }
-  }
-}
-
 }  // namespace
 
-Drawing draw(const FunctionGraph& graph, int node_limit) { return DrawingBuilder(graph, std::max(node_limit, 2), false).take(); }
+Drawing draw(const FunctionGraph& graph, int node_limit) {
+  return DrawingBuilder(graph, std::max(node_limit, 2), false).take();
+}
 
 }  // namespace damo

@@ -14,10 +14,10 @@ enum class ItemKind : std::uint8_t {
   kInput,
   kConstant,
   kOp,
-  kGroup,   ///< a fused op with its inside drawn
+  kGroup,  ///< a fused op with its inside drawn
   kOutput,
-  kPort,    ///< an input or output of an inner graph
-  kHidden   ///< stands for the nodes that are not drawn
+  kPort,   ///< an input or output of an inner graph
+  kHidden  ///< stands for the nodes that are not drawn
 };
 
 struct DrawingText {
@@ -49,6 +49,10 @@ struct Drawing {
 
 inline constexpr double kCharacterWidth = 6.7, kSmallCharacterWidth = 5.5;  // of the fonts that svg.cpp names
 inline constexpr double kGroupPadding = 12, kGroupTitle = 20;
+
+/// The row of each box: one more than the lowest of those it reads; then inputs and constants move down to just above
+/// their first reader. Ports stand on the first row, the last output_ports items on the last.
+void set_layers(Drawing& drawing, std::size_t output_ports);
 
 /// The first and last nodes in topological order if there are more than node_limit, counted with those of fused ops.
 Drawing draw(const FunctionGraph& graph, int node_limit);

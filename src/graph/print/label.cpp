@@ -42,17 +42,34 @@ std::string shortened(std::string text, std::size_t limit) {
   return text.substr(0, end) + "…";
 }
 
+std::size_t count_characters(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
 std::string escape_xml(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
     switch (c) {
-      case '&': escaped += "&amp;"; break;
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '"': escaped += "&quot;"; break;
-      case '\'': escaped += "&#39;"; break;
-      case '\n': escaped += "&#10;"; break;
-      default: escaped += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\'':
+        escaped += "&#39;";
+        break;
+      case '\n':
+        escaped += "&#10;";
+        break;
+      default:
+        escaped += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
     }
   }
   return escaped;
@@ -62,8 +79,10 @@ std::string quote_dot(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') quoted += '\\';
-    if (c == '\n') quoted += "\\n";
-    else quoted += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    if (c == '\n')
+      quoted += "\\n";
+    else
+      quoted += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
   }
   return quoted + "\"";
 }
@@ -75,8 +94,10 @@ FunctionGraph snapshot(std::span<const Variable> outputs) {
   const auto visit = [&](const Variable& variable) {
     ApplyData* const data = ApplyData::of(variable);
     if (!data || !seen.insert(data).second) return;
-    if (variable.is_input()) inputs.push_back(variable);
-    else stack.push_back(data);
+    if (variable.is_input())
+      inputs.push_back(variable);
+    else
+      stack.push_back(data);
   };
   for (const Variable& output : outputs) {
     visit(output);

@@ -18,6 +18,9 @@ std::string letters(std::size_t number);
 /// At most this many characters; a longer text loses its end. Does not cut inside a UTF-8 character.
 std::string shortened(std::string text, std::size_t limit);
 
+/// Characters of a UTF-8 text.
+std::size_t count_characters(std::string_view text);
+
 /// For element text and attribute values; control characters, which XML cannot hold, become spaces.
 std::string escape_xml(std::string_view text);
 /// With the quotes.

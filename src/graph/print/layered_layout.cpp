@@ -8,8 +8,8 @@
 namespace damo {
 namespace {
 
-constexpr double kGap = 18;         // between neighbours of a row
-constexpr double kBendWidth = 6;    // the place of a passing edge
+constexpr double kGap = 18;       // between neighbours of a row
+constexpr double kBendWidth = 6;  // the place of a passing edge
 constexpr int kOrderSweeps = 16;
 constexpr int kPlaceSweeps = 24;
 
@@ -32,16 +32,17 @@ class LayeredLayout {
   void place(std::size_t row, int sides);
   LayoutSize set_rows(double layer_gap);
   void set_paths();
+  bool is_bend(int node) const { return static_cast<std::size_t>(node) >= boxes_.size(); }
   LayoutBox& box(int node) { return nodes_[static_cast<std::size_t>(node)]; }
 
   std::vector<LayoutBox>& boxes_;
   std::vector<LayoutEdge>& edges_;
-  std::vector<LayoutBox> nodes_;           // boxes, then bends
+  std::vector<LayoutBox> nodes_;  // boxes, then bends
   std::vector<Link> links_;
   std::vector<std::vector<int>> up_, down_;  // links of a node
   std::vector<std::vector<int>> rows_;
-  std::vector<int> position_;              // in its row
-  std::vector<std::vector<int>> bends_;    // of an edge
+  std::vector<int> position_;            // in its row
+  std::vector<std::vector<int>> bends_;  // of an edge
   std::map<std::pair<int, double>, std::vector<int>> shared_;
   std::vector<double> row_top_, row_height_;
 };
@@ -85,7 +86,8 @@ void LayeredLayout::add_edge(std::size_t number) {
 }
 
 void LayeredLayout::number_row(std::size_t row) {
-  for (std::size_t i = 0; i < rows_[row].size(); ++i) position_[static_cast<std::size_t>(rows_[row][i])] = static_cast<int>(i);
+  for (std::size_t i = 0; i < rows_[row].size(); ++i)
+    position_[static_cast<std::size_t>(rows_[row][i])] = static_cast<int>(i);
 }
 
 void LayeredLayout::sort_row(std::size_t row, bool by_upper) {
@@ -99,7 +101,8 @@ void LayeredLayout::sort_row(std::size_t row, bool by_upper) {
       const double offset = by_upper ? l.upper_offset : l.lower_offset;  // decides between edges to the same box
       sum += position_[static_cast<std::size_t>(other)] + 0.9 * offset / (box(other).width + 1);
     }
-    keyed.emplace_back(links.empty() ? position_[static_cast<std::size_t>(node)] : sum / static_cast<double>(links.size()), node);
+    keyed.emplace_back(
+        links.empty() ? position_[static_cast<std::size_t>(node)] : sum / static_cast<double>(links.size()), node);
   }
   std::stable_sort(keyed.begin(), keyed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (std::size_t i = 0; i < keyed.size(); ++i) rows_[row][i] = keyed[i].second;
@@ -125,7 +128,8 @@ std::size_t LayeredLayout::crossings() const {
     std::sort(lower.begin(), lower.end());
     std::vector<std::size_t> tree(lower.size() + 1, 0);
     for (std::size_t seen = 0; seen < ends.size(); ++seen) {
-      const auto rank = static_cast<std::size_t>(std::upper_bound(lower.begin(), lower.end(), ends[seen].second) - lower.begin());
+      const auto rank =
+          static_cast<std::size_t>(std::upper_bound(lower.begin(), lower.end(), ends[seen].second) - lower.begin());
       std::size_t before = 0;
       for (std::size_t i = rank; i > 0; i &= i - 1) before += tree[i];
       count += seen - before;
@@ -171,18 +175,22 @@ void LayeredLayout::place(std::size_t row, int sides) {
     const auto look = [&](const std::vector<int>& links, bool up) {
       for (int link : links) {
         const Link& l = links_[static_cast<std::size_t>(link)];
-        wanted += up ? box(l.upper).x + l.upper_offset - l.lower_offset : box(l.lower).x + l.lower_offset - l.upper_offset;
-        weight += 1;
+        const double pull = is_bend(l.upper) && is_bend(l.lower) ? 8 : is_bend(l.upper) || is_bend(l.lower) ? 2 : 1;
+        wanted += pull * (up ? box(l.upper).x + l.upper_offset - l.lower_offset
+                             : box(l.lower).x + l.lower_offset - l.upper_offset);
+        weight += pull;
       }
     };
     if (sides & 1) look(up_[static_cast<std::size_t>(node)], true);
     if (sides & 2) look(down_[static_cast<std::size_t>(node)], false);
     if (weight == 0) wanted = box(node).x * (weight = 0.01);
     blocks.push_back({wanted - at * weight, weight, 1});
-    while (blocks.size() > 1 && blocks[blocks.size() - 2].sum * blocks.back().weight >= blocks.back().sum * blocks[blocks.size() - 2].weight) {
+    while (blocks.size() > 1 && blocks[blocks.size() - 2].sum * blocks.back().weight >=
+                                    blocks.back().sum * blocks[blocks.size() - 2].weight) {
       const Block last = blocks.back();
       blocks.pop_back();
-      blocks.back() = {blocks.back().sum + last.sum, blocks.back().weight + last.weight, blocks.back().size + last.size};
+      blocks.back() = {blocks.back().sum + last.sum, blocks.back().weight + last.weight,
+                       blocks.back().size + last.size};
     }
   }
   std::size_t i = 0;
@@ -214,14 +222,19 @@ LayoutSize LayeredLayout::set_rows(double layer_gap) {
 }
 
 void LayeredLayout::set_paths() {
+  std::vector<bool> is_drawn(nodes_.size(), false);
   for (std::size_t i = 0; i < edges_.size(); ++i) {
     LayoutEdge& edge = edges_[i];
     const LayoutBox &from = box(edge.from), &to = box(edge.to);
     edge.path = {{from.x + edge.from_offset, from.y + from.height}};
     for (int bend : bends_[i]) {
       const auto layer = static_cast<std::size_t>(box(bend).layer);
-      edge.path.push_back({box(bend).x, row_top_[layer]});
-      edge.path.push_back({box(bend).x, row_top_[layer] + row_height_[layer]});
+      const LayoutPoint above{box(bend).x, row_top_[layer]}, below{box(bend).x, above.y + row_height_[layer]};
+      if (is_drawn[static_cast<std::size_t>(bend)])
+        edge.path = {below};
+      else
+        edge.path.insert(edge.path.end(), {above, below});
+      is_drawn[static_cast<std::size_t>(bend)] = true;
     }
     edge.path.push_back({to.x + edge.to_offset, to.y});
   }
@@ -231,11 +244,11 @@ LayoutSize LayeredLayout::run(double layer_gap) {
   order_rows();
   for (std::size_t row = 0; row < rows_.size(); ++row) place(row, 1);
   for (int sweep = 0; sweep < kPlaceSweeps; ++sweep) {
-    const int sides = sweep + 6 < kPlaceSweeps ? (sweep % 2 == 0 ? 2 : 1) : 3;
-    if (sweep % 2 == 0) {
-      for (std::size_t row = rows_.size(); row-- > 0;) place(row, sides);
+    const bool up = sweep % 2 == 0, both = sweep < kPlaceSweeps / 2;  // one side at the end: chains come out straight
+    if (up) {
+      for (std::size_t row = rows_.size(); row-- > 0;) place(row, both ? 3 : 2);
     } else {
-      for (std::size_t row = 0; row < rows_.size(); ++row) place(row, sides);
+      for (std::size_t row = 0; row < rows_.size(); ++row) place(row, both ? 3 : 1);
     }
   }
   const LayoutSize size = set_rows(layer_gap);

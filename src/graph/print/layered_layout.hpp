@@ -17,9 +17,10 @@ struct LayoutPoint {
 };
 
 struct LayoutEdge {
-  int from = 0, to = 0;                  ///< boxes; to is on a later layer
-  double from_offset = 0, to_offset = 0; ///< from the centre of the box
-  std::vector<LayoutPoint> path = {};    ///< result: from the bottom of one box to the top of the other
+  int from = 0, to = 0;                   ///< boxes; to is on a later layer
+  double from_offset = 0, to_offset = 0;  ///< from the centre of the box
+  std::vector<LayoutPoint> path =
+      {};  ///< result: from the bottom of one box, or where it parts from others, to the other's top
 };
 
 struct LayoutSize {

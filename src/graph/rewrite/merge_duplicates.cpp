@@ -47,6 +47,7 @@ bool is_same(const FunctionGraph& graph, NodeId a, NodeId b) {
 FunctionGraph merge_duplicates(FunctionGraph graph) {
   merge_constants(graph);
   std::unordered_multimap<std::size_t, NodeId> seen;
+  seen.reserve(static_cast<std::size_t>(graph.node_count()));
   for (NodeId node : graph.toposort()) {
     const std::size_t hash = hash_of(graph, node);
     NodeId same = NodeId::kNone;

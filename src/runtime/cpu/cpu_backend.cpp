@@ -1,5 +1,7 @@
 #include "runtime/cpu/cpu_backend.hpp"
 
+#include <emmintrin.h>
+
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -10,6 +12,7 @@
 #include "runtime/cpu/cpu_compiler.hpp"
 #include "runtime/cpu/cpu_module.hpp"
 #include "runtime/cpu/dialect.hpp"
+#include "runtime/cpu/host_cache.hpp"
 #include "runtime/memory_pool.hpp"
 
 namespace damo {
@@ -43,14 +46,30 @@ struct Copy {
   std::byte* to;
   const std::byte* from;
   std::size_t bytes;
+  bool streams;
 };
+
+/// Past the caches, for what they cannot hold: memcpy does so by itself only where it knows their size.
+void stream_copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+  const std::size_t head = std::min(-reinterpret_cast<std::uintptr_t>(to) % 64, bytes);
+  std::memcpy(to, from, head);
+  std::size_t at = head;
+  for (; at + 64 <= bytes; at += 64) {
+    for (std::size_t part = at; part < at + 64; part += 16) {
+      _mm_stream_si128(reinterpret_cast<__m128i*>(to + part), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + part)));
+    }
+  }
+  std::memcpy(to + at, from + at, bytes - at);
+  _mm_sfence();  // such stores may be seen late by another core
+}
 
 /// In a kernel's form, for the worker pool.
 void copy_blocks(void* const* arguments, const LaunchFrame*, std::int64_t first, std::int64_t last) {
   const Copy& copy = *static_cast<const Copy*>(arguments[0]);
   const std::size_t begin = static_cast<std::size_t>(first) * kCopyBlock;
   const std::size_t end = std::min(static_cast<std::size_t>(last) * kCopyBlock, copy.bytes);
-  std::memcpy(copy.to + begin, copy.from + begin, end - begin);
+  if (copy.streams) stream_copy(copy.to + begin, copy.from + begin, end - begin);
+  else std::memcpy(copy.to + begin, copy.from + begin, end - begin);
 }
 
 [[noreturn]] void refuse_grid(const LoadedKernel& kernel, const LaunchConfig& config) {
@@ -78,7 +97,7 @@ void CpuBackend::copy(void* to, const void* from, std::size_t bytes, CopyKind ki
   const auto* const source = static_cast<const std::byte*>(from);
   const bool overlap = target < source + bytes && source < target + bytes;
   if (bytes < kSharedCopy || overlap) return SynchronousBackend::copy(to, from, bytes, kind, stream);
-  Copy copy{target, source, bytes};
+  Copy copy{target, source, bytes, 2 * bytes >= cpu_backend::last_level_cache()};
   void* const arguments[] = {&copy};
   workers_.run(copy_blocks, arguments, LaunchFrame{}, static_cast<std::int64_t>((bytes + kCopyBlock - 1) / kCopyBlock));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/cpu/emitter.hpp"
+#include "runtime/cpu/host_cache.hpp"
 
 namespace damo {
 namespace {
@@ -33,6 +34,7 @@ class CpuDialect final : public Dialect {
   }
 
   int vector_width(const KernelSpec& spec) const override { return cpu_vector(spec); }
+  bool streams(std::size_t bytes) const override { return bytes >= cpu_backend::last_level_cache(); }
 };
 
 }  // namespace

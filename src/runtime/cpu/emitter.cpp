@@ -41,6 +41,7 @@ std::string CpuEmitter::emit() {
   if (layout_.tile_axis >= 0) emit_tiles();
   else if (layout_.is_flat()) emit_range();
   else emit_rows();
+  if (streams()) line("  if (a.fast & 2) stream_fence();");
   line("}");
   return std::move(text_);
 }
@@ -52,27 +53,59 @@ void CpuEmitter::emit_scalars() {
   }
 }
 
+/// Whether its outputs may be stored past the caches, a cache line at a time. A kernel that computes long does not wait
+/// for memory, and a second copy of it would take long to compile.
+bool CpuEmitter::streams() const {
+  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) {
+    if (access(i) != Access::kDense && access(i) != Access::kRow) return false;
+  }
+  return spec_.cost() < kHeavyCost;
+}
+
 /// Of pointers r0, r1, ... that stand at the start of the run.
-std::string CpuEmitter::element(int i) const {
+std::string CpuEmitter::element(int i, const std::string& index) const {
   const std::string r = "r" + number(i);
   switch (access(i)) {
     case Access::kScalar:
     case Access::kRepeat: return r + "[0]";
-    case Access::kStrided: return r + "[k * a.s" + number(i) + "[" + number(layout_.rank - 1) + "]]";
-    case Access::kTransposed: return r + "[k * " + number(kCpuTile + 1) + "]";
-    default: return r + "[k]";
+    case Access::kStrided: return r + "[(" + index + ") * a.s" + number(i) + "[" + number(layout_.rank - 1) + "]]";
+    default: return r + "[" + index + "]";
   }
 }
 
-void CpuEmitter::emit_inner_loop(const std::string& indent, const std::string& count) {
-  line(kVectorise);
-  line(indent + "for (i64 k = 0; k < " + count + "; ++k) {");
-  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line(indent + "  " + stored(i) + " y" + number(i) + ";");
-  line(indent + "  " + body_call(spec_, [&](int i) {
+/// The body of a loop over k; target: where an output's element goes.
+void CpuEmitter::emit_elements(const std::string& indent, const std::string& index, const std::function<std::string(int)>& target) {
+  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line(indent + stored(i) + " y" + number(i) + ";");
+  line(indent + body_call(spec_, [&](int i) {
          if (is_scalar_input(i) || is_hoisted(i)) return "x" + number(i);
-         return spec_.is_output(i) ? "y" + number(i) : loaded(i) + "(" + element(i) + ")";
+         return spec_.is_output(i) ? "y" + number(i) : loaded(i) + "(" + element(i, index) + ")";
        }));
-  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line(indent + "  " + element(i) + " = y" + number(i) + ";");
+  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line(indent + target(i) + " = y" + number(i) + ";");
+}
+
+/// Leaves in `done` how many elements were stored past the caches: as many whole strips as there are, or none.
+void CpuEmitter::emit_strips(const std::string& indent, const std::string& count) {
+  const std::string strip = number(kCpuTile);
+  line(indent + "if (a.fast & 2) for (; done + " + strip + " <= " + count + "; done += " + strip + ") {");
+  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) {
+    line(indent + "  alignas(64) " + stored(i) + " strip" + number(i) + "[" + strip + "];");
+  }
+  line(kVectorise);
+  line(indent + "  for (i64 k = 0; k < " + strip + "; ++k) {");
+  emit_elements(indent + "    ", "done + k", [](int i) { return "strip" + number(i) + "[k]"; });
+  line(indent + "  }");
+  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) {
+    line(indent + "  stream_strip(r" + number(i) + " + done, strip" + number(i) + ");");
+  }
+  line(indent + "}");
+}
+
+void CpuEmitter::emit_inner_loop(const std::string& indent, const std::string& count) {
+  line(indent + "i64 done = 0;");
+  if (streams()) emit_strips(indent, count);
+  line(kVectorise);
+  line(indent + "for (i64 k = done; k < " + count + "; ++k) {");
+  emit_elements(indent + "  ", "k", [&](int i) { return element(i, "k"); });
   line(indent + "}");
 }
 
@@ -128,8 +161,9 @@ void CpuEmitter::emit_rows() {
 void CpuEmitter::emit_tile_position() {
   const std::string edge = number(kCpuTile);
   line("    i64 rest = block;");
-  line("    const i64 j0 = rest % inner_tiles * " + edge + "; rest /= inner_tiles;");
+  // Along the transposed arrays' rows first: what is read then lies in few pages.
   line("    const i64 t0 = rest % other_tiles * " + edge + "; rest /= other_tiles;");
+  line("    const i64 j0 = rest % inner_tiles * " + edge + "; rest /= inner_tiles;");
   for (int axis = layout_.rank - 2; axis >= 0; --axis) {
     const std::string n = number(axis);
     if (axis == layout_.tile_axis) line("    const i64 c" + n + " = t0;");
@@ -138,42 +172,39 @@ void CpuEmitter::emit_tile_position() {
   line("    const i64 columns = inner - j0 < " + edge + " ? inner - j0 : " + edge + ", rows = other - t0 < " + edge + " ? other - t0 : " + edge + ";");
 }
 
+/// Dense arrays have no strides in the block: theirs follow from the extents.
+std::string CpuEmitter::tile_stride(int i, int axis) const {
+  if (has_strides(access(i))) return "a.s" + number(i) + "[" + number(axis) + "]";
+  std::string product = "1";
+  for (int inner = axis + 1; inner < layout_.rank; ++inner) product += " * a.extent[" + number(inner) + "]";
+  return product;
+}
+
+std::string CpuEmitter::tile_address(int i) const {
+  std::string sum = "a.p" + number(i) + " + j0 * " + tile_stride(i, layout_.rank - 1);
+  for (int axis = 0; axis + 1 < layout_.rank; ++axis) sum += " + c" + number(axis) + " * " + tile_stride(i, axis);
+  return sum;
+}
+
 void CpuEmitter::emit_tiles() {
-  const std::string edge = number(kCpuTile), pitch = number(kCpuTile + 1), last = number(layout_.rank - 1);
+  const std::string edge = number(kCpuTile), rest = number(kCpuTile - 1), last = number(layout_.rank - 1);
   line("  const i64 inner = a.extent[" + last + "], other = a.extent[" + number(layout_.tile_axis) + "];");
-  line("  const i64 inner_tiles = (inner + " + number(kCpuTile - 1) + ") / " + edge + ", other_tiles = (other + " + number(kCpuTile - 1) + ") / " + edge + ";");
+  line("  const i64 inner_tiles = (inner + " + rest + ") / " + edge + ", other_tiles = (other + " + rest + ") / " + edge + ";");
   for (int i = 0; i < spec_.input_count(); ++i) {
-    if (access(i) == Access::kTransposed) line("  alignas(64) " + stored(i) + " tile" + number(i) + "[" + edge + " * " + pitch + "];");
+    if (access(i) == Access::kTransposed) line("  alignas(64) " + stored(i) + " tile" + number(i) + "[" + edge + " * " + edge + "];");
   }
   line("  for (i64 block = first; block < last; ++block) {");
   emit_tile_position();
-  // Dense arrays have no strides in the block: theirs follow from the extents.
-  const auto stride = [&](int i, int axis) {
-    if (has_strides(access(i))) return "a.s" + number(i) + "[" + number(axis) + "]";
-    std::string product = "1";
-    for (int inner = axis + 1; inner < layout_.rank; ++inner) product += " * a.extent[" + number(inner) + "]";
-    return product;
-  };
-  const auto address = [&](int i) {
-    std::string sum = "a.p" + number(i) + " + j0 * " + stride(i, layout_.rank - 1);
-    for (int axis = 0; axis + 1 < layout_.rank; ++axis) sum += " + c" + number(axis) + " * " + stride(i, axis);
-    return sum;
-  };
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (access(i) != Access::kTransposed) continue;
-    const std::string n = number(i);
-    line("    const " + stored(i) + "* from" + n + " = " + address(i) + ";");
-    line("    for (i64 j = 0; j < columns; ++j) {");
-    line(kVectorise);
-    line("      for (i64 t = 0; t < rows; ++t) tile" + n + "[j * " + pitch + " + t] = from" + n + "[j * " + stride(i, layout_.rank - 1) + " + t];");
-    line("    }");
+    line("    turn_tile(tile" + number(i) + ", " + tile_address(i) + ", " + tile_stride(i, layout_.rank - 1) + ", rows, columns);");
   }
   line("    for (i64 t = 0; t < rows; ++t) {");
   for (int i = 0; i < spec_.parameter_count(); ++i) {
     const std::string n = number(i);
     if (is_scalar_input(i)) continue;
     const bool tiled = access(i) == Access::kTransposed;
-    const std::string where = tiled ? "tile" + n + " + t" : access(i) == Access::kScalar ? "a.p" + n : address(i) + " + t * " + stride(i, layout_.tile_axis);
+    const std::string where = tiled ? "tile" + n + " + t * " + edge : access(i) == Access::kScalar ? "a.p" + n : tile_address(i) + " + t * " + tile_stride(i, layout_.tile_axis);
     line("      " + array(i) + " r" + n + " = " + where + ";");
     if (is_hoisted(i)) line("      const " + loaded(i) + " x" + n + " = " + loaded(i) + "(r" + n + "[0]);");
   }

@@ -1,5 +1,6 @@
 // The text of one generated kernel for the CPU; see dialect.hpp.
 #pragma once
+#include <functional>
 #include <string>
 
 #include "runtime/kernel/layout.hpp"
@@ -11,7 +12,7 @@ namespace damo {
 int cpu_chunk(const KernelSpec& spec);
 /// Elements that fill a cache line in every array: what streaming stores work on.
 int cpu_vector(const KernelSpec& spec);
-inline constexpr int kCpuTile = 64;
+inline constexpr int kCpuTile = 64;  // kStrip of the prelude
 
 class CpuEmitter {
  public:
@@ -25,6 +26,10 @@ class CpuEmitter {
   void emit_tiles();
   void emit_tile_position();
   void emit_inner_loop(const std::string& indent, const std::string& count);
+  void emit_strips(const std::string& indent, const std::string& count);
+  void emit_elements(const std::string& indent, const std::string& index, const std::function<std::string(int)>& target);
+  std::string tile_stride(int parameter, int axis) const;
+  std::string tile_address(int parameter) const;
   std::string row_offset(int parameter) const;
 
   Access access(int parameter) const { return layout_.access[static_cast<std::size_t>(parameter)]; }
@@ -33,7 +38,8 @@ class CpuEmitter {
   std::string stored(int i) const;
   std::string loaded(int i) const;
   std::string array(int i) const { return std::string(spec_.is_output(i) ? "" : "const ") + stored(i) + "* __restrict"; }
-  std::string element(int i) const;
+  std::string element(int i, const std::string& index) const;
+  bool streams() const;
   void line(const std::string& text) { text_ += text + "\n"; }
 
   const KernelSpec& spec_;

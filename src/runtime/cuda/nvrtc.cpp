@@ -135,6 +135,7 @@ std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) c
         options.push_back("-I" + directory);
     }
   }
+  if (nvrtc().major >= 13) options.emplace_back("-no-cache");  // Damo has a cache of its own, with checksums and a limit
   // The user's come last: -std and -fmad given twice count as the last.
   options.insert(options.end(), request.flags.begin(), request.flags.end());
   if (std::none_of(request.flags.begin(), request.flags.end(), names_architecture)) {

@@ -1,7 +1,7 @@
 // ArgumentBlock: the one struct that a generated kernel takes by value, as text for the kernel and as bytes for a launch.
 //   pointers of all arrays; n; and unless the layout is flat: extents, magic numbers of division (32-bit indices only),
-//   strides of the arrays that are neither dense nor scalar; last the flag `fast`: every array meets the alignment that
-//   vector accesses need.
+//   strides of the arrays that are neither dense nor scalar; last the flags `fast`: 1 if every array meets the
+//   alignment that vector accesses need, and then 2 if the arrays are too large for the caches (Dialect::streams).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -32,8 +32,9 @@ class ArgumentBlock {
   void set_fast() {
     std::uintptr_t misaligned = 0;
     for (std::size_t i = 0; i < alignment_.size(); ++i) misaligned |= pointers()[i] & alignment_[i];
-    *reinterpret_cast<std::uint32_t*>(bytes_.data() + flag_at_) = can_be_fast_ && misaligned == 0;
+    *reinterpret_cast<std::uint32_t*>(bytes_.data() + flag_at_) = can_be_fast_ && misaligned == 0 ? flags_ : 0u;
   }
+  void set_streams(bool streams) { flags_ = streams ? 3 : 1; }
   void* data() { return bytes_.data(); }
   std::size_t size() const { return bytes_.size(); }
 
@@ -42,6 +43,7 @@ class ArgumentBlock {
   std::vector<std::byte> bytes_;
   std::vector<std::uintptr_t> alignment_;  // a mask for each array
   std::size_t flag_at_ = 0;
+  std::uint32_t flags_ = 1;
   bool can_be_fast_ = true;
 };
 

@@ -21,6 +21,8 @@ class Dialect {
   virtual LaunchConfig launch(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) const = 0;
   /// Elements that one vector access moves; arrays must be aligned to that many for the fast path.
   virtual int vector_width(const KernelSpec& spec) const = 0;
+  /// Whether arrays of so many bytes together are better stored past the caches.
+  virtual bool streams(std::size_t) const { return false; }
 };
 
 /// "damo_mul_add_tanh".

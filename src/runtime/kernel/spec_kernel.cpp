@@ -62,6 +62,19 @@ std::vector<const SpecKernel::Variant*> SpecKernel::variants() const {
   return all;
 }
 
+/// Bytes of all arrays, repeated elements once.
+static std::size_t bytes_of(const KernelSpec& spec, const Geometry& geometry) {
+  std::size_t sum = 0;
+  for (int i = 0; i < spec.parameter_count(); ++i) {
+    std::size_t bytes = itemsize(spec.parameter_dtype(i));
+    for (int axis = 0; axis < geometry.extents.rank(); ++axis) {
+      if (geometry.strides[static_cast<std::size_t>(i)][axis] != 0) bytes *= static_cast<std::size_t>(geometry.extents[axis]);
+    }
+    sum += bytes;
+  }
+  return sum;
+}
+
 void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays) {
   code_ = nullptr;
   Geometry geometry(space, arrays);
@@ -70,6 +83,7 @@ void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays) 
   geometry = with_rank(std::move(geometry), variant.layout.rank);
   const Dialect& dialect = kernel_->backend().dialect();
   block_ = ArgumentBlock(kernel_->spec(), variant.layout, geometry, dialect.vector_width(kernel_->spec()));
+  block_.set_streams(dialect.streams(bytes_of(kernel_->spec(), geometry)));
   config_ = dialect.launch(kernel_->spec(), variant.layout, geometry);
   check_launch(*variant.kernel, config_);
   code_ = variant.kernel.get();
@@ -79,6 +93,7 @@ void BoundKernel::launch(void* stream) {
   if (!code_) return;
   block_.set_fast();
   void* arguments[] = {block_.data()};
+  kernel_->backend().launches.fetch_add(1, std::memory_order_relaxed);
   kernel_->backend().launch(*code_, config_, arguments, stream);
 }
 

@@ -105,7 +105,7 @@ std::string read(const std::string& path) {
 }
 
 void compare(const Dialect& dialect, const Case& golden, const std::string& extension) {
-  const Layout layout = dialect.adapt(golden.layout);
+  const Layout layout = dialect.adapt(golden.spec, golden.layout);
   const std::string text = "// " + to_string(layout) + "\n" + dialect.emit(golden.spec, layout);
   const std::string path = DAMO_SOURCE_DIR "/tests/golden/" + golden.name + extension;
   if (const char* update = std::getenv("DAMO_UPDATE_GOLDEN"); update && std::string_view(update) == "1") std::ofstream(path) << text;
@@ -114,7 +114,7 @@ void compare(const Dialect& dialect, const Case& golden, const std::string& exte
 
 CompileRequest request_of(const Dialect& dialect, const Case& golden) {
   CompileRequest request;
-  request.source = dialect.emit(golden.spec, dialect.adapt(golden.layout));
+  request.source = dialect.emit(golden.spec, dialect.adapt(golden.spec, golden.layout));
   request.file_name = golden.name;
   request.kernels = {entry_name(golden.spec)};
   return request;

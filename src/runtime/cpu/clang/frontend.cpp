@@ -162,11 +162,14 @@ Precompiled precompile(Settings settings, std::string& log) {
   return nullptr;
 }
 
-/// One precompiled prelude a language and target, made by the first compile that wants it, kept for the process.
+/// One precompiled prelude a language and target, made by the second compile that wants it, kept for the process. The
+/// first gets none and parses the text: a process with one kernel is done before a precompiled prelude would pay. Null
+/// with a log: the prelude does not compile.
 Precompiled precompiled_prelude(const Settings& settings, std::string& log) {
   struct Slot {
     std::mutex making;
     Precompiled prelude;
+    bool was_wanted = false;
   };
   static std::mutex lock;
   static std::map<std::string, std::shared_ptr<Slot>> slots;
@@ -178,6 +181,7 @@ Precompiled precompiled_prelude(const Settings& settings, std::string& log) {
     slot = known;
   }
   const std::lock_guard guard(slot->making);
+  if (!std::exchange(slot->was_wanted, true)) return nullptr;
   if (!slot->prelude) slot->prelude = precompile(settings, log);
   return slot->prelude;
 }
@@ -238,7 +242,7 @@ FrontendResult run_frontend(const damo_clang_request& request, const Target& tar
   Precompiled prelude;
   if (settings.fits_precompiled()) {
     prelude = precompiled_prelude(settings, result.log);
-    if (!prelude) return result;
+    if (!prelude && !result.log.empty()) return result;
   }
   llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions);
   const std::string name = request.file_name ? request.file_name : "<source>";

@@ -12,6 +12,7 @@ std::string umbrella_header(bool cuda) {
     if (std::strncmp(file->name, "math_", 5) == 0) text += std::string("#include \"") + file->name + "\"\n";
   }
   text += "#include \"elementwise.h\"\n";
+  text += cuda ? "" : "#include \"strips.h\"\n";
   if (cuda) text += "#pragma clang force_cuda_host_device end\n#include \"cuda_c.h\"\n";
   return text;
 }

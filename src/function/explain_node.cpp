@@ -1,0 +1,190 @@
+#include "function/explain_node.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "graph/print/label.hpp"
+#include "ops/elementwise_op.hpp"
+
+namespace damo {
+namespace {
+
+constexpr std::size_t kFormulaLength = 160, kLinesListed = 12, kBordersListed = 4;
+
+/// "(x + y)" for the four operations of arithmetic, else "tanh(x)".
+std::string applied(const Op& op, const std::vector<std::string>& operands) {
+  static const std::map<std::string, std::string> symbols = {
+      {"add", " + "}, {"sub", " - "}, {"mul", " * "}, {"true_div", " / "}};
+  const auto symbol = symbols.find(op.name());
+  if (symbol != symbols.end() && operands.size() == 2) return "(" + operands[0] + symbol->second + operands[1] + ")";
+  std::string text = op_label(op) + "(";
+  for (std::size_t i = 0; i < operands.size(); ++i) text += (i > 0 ? ", " : "") + operands[i];
+  return text + ")";
+}
+
+std::string without_parentheses(std::string text) {
+  if (!text.starts_with("(")) return text;
+  int depth = 0;
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    if (depth == 0) return text;  // the first one closes before the end
+  }
+  return text.substr(1, text.size() - 2);
+}
+
+bool is_elementwise(const FunctionGraph& graph, NodeId node) {
+  return graph.op(node).inner_graph() || dynamic_cast<const ElementwiseOp*>(&graph.op(node));
+}
+
+int cost_of(const FunctionGraph& graph, NodeId node) {
+  if (const FunctionGraph* inner = graph.op(node).inner_graph()) {
+    int cost = 0;
+    for (NodeId member : inner->nodes()) cost += cost_of(*inner, member);
+    return cost;
+  }
+  const auto* op = dynamic_cast<const ElementwiseOp*>(&graph.op(node));
+  return op ? op->row().cost : 0;
+}
+
+/// Why two elementwise neighbours have a kernel each.
+std::string reason_between(const FunctionGraph& graph, NodeId producer, NodeId consumer, const Options& options) {
+  if (!options.fuse) return "fusion is off";
+  const Shape &from = graph.type(graph.outputs(producer)[0]).dims, &to = graph.type(graph.outputs(consumer)[0]).dims;
+  if (!(from == to)) return "its shape " + to_string(to) + " is not " + to_string(from);
+  const int cost = cost_of(graph, producer) + cost_of(graph, consumer);
+  if (cost > options.fusion.cost)
+    return "together beyond the limit of cost (" + std::to_string(cost) + " > " + std::to_string(options.fusion.cost) +
+           ")";
+  std::set<ValueId> inputs(graph.inputs(producer).begin(), graph.inputs(producer).end());
+  inputs.insert(graph.inputs(consumer).begin(), graph.inputs(consumer).end());
+  if (static_cast<int>(inputs.size()) > options.fusion.inputs) return "together beyond the limit of inputs";
+  if (static_cast<int>(graph.outputs(producer).size() + graph.outputs(consumer).size()) > options.fusion.outputs)
+    return "together beyond the limit of outputs";
+  return "one kernel would make a cycle through other nodes, or pass a limit";
+}
+
+/// A value's name, else by the number of its node: "x", "v3", "v3.1".
+std::string label_of(const FunctionGraph& graph, ValueId value, const NodeNumbers& numbers) {
+  const NodeId owner = graph.owner(value);
+  if (owner == NodeId::kNone || !graph.name(value).empty()) return leaf_label(graph, value);
+  const std::string text = "v" + std::to_string(numbers.at(owner));
+  return graph.outputs(owner).size() == 1 ? text : text + "." + std::to_string(graph.owner_index(value));
+}
+
+std::string neighbour(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers) {
+  return std::to_string(numbers.at(node)) + " " + graph.op(node).name();
+}
+
+}  // namespace
+
+std::vector<std::string> formulas_of(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers,
+                                     std::size_t limit) {
+  const FunctionGraph* inner = graph.op(node).inner_graph();
+  if (!inner) return {};
+  std::vector<std::string> formulas;
+  std::unordered_map<ValueId, std::string> text;
+  for (std::size_t i = 0; i < inner->inputs().size(); ++i)
+    text[inner->inputs()[i]] = label_of(graph, graph.inputs(node)[i], numbers);
+  const auto term = [&](ValueId value) { return text.contains(value) ? text[value] : leaf_label(*inner, value); };
+  for (NodeId member : inner->toposort()) {
+    std::vector<std::string> operands;
+    for (ValueId input : inner->inputs(member)) operands.push_back(term(input));
+    const ValueId value = inner->outputs(member)[0];
+    std::string formula = applied(inner->op(member), operands);
+    if (formula.size() > kFormulaLength) formula = shortened(std::move(formula), kFormulaLength);
+    const auto outputs = inner->outputs();
+    const auto place = std::find(outputs.begin(), outputs.end(), value);
+    if (place == outputs.end() && inner->uses(value).size() < 2) {
+      text[value] = std::move(formula);
+      continue;
+    }
+    const std::string label =
+        place == outputs.end()
+            ? "t" + std::to_string(formulas.size() + 1)
+            : label_of(graph, graph.outputs(node)[static_cast<std::size_t>(place - outputs.begin())], numbers);
+    formulas.push_back(label + " = " + without_parentheses(std::move(formula)));
+    text[value] = label;
+  }
+  if (formulas.size() > limit) {
+    const std::size_t more = formulas.size() - limit;
+    formulas.resize(limit);
+    formulas.push_back("... " + std::to_string(more) + " more");
+  }
+  return formulas;
+}
+
+std::string lines_of(const FunctionGraph& graph, NodeId node) {
+  std::map<std::string, std::set<int>> lines;
+  const auto add = [&](SourceLine line) {
+    if (line) lines[line.file].insert(line.line);
+  };
+  if (const FunctionGraph* inner = graph.op(node).inner_graph()) {
+    for (NodeId member : inner->nodes()) add(inner->where(member));
+  } else {
+    add(graph.where(node));
+  }
+  std::string text;
+  std::size_t listed = 0;
+  for (const auto& [file, numbers] : lines) {
+    text += (text.empty() ? "" : "; ") + file + ":";
+    for (int number : numbers) {
+      if (++listed > kLinesListed) return text + " ...";
+      text += (text.ends_with(":") ? "" : ", ") + std::to_string(number);
+    }
+  }
+  return text;
+}
+
+std::string traffic_of(const FunctionGraph& graph, NodeId node) {
+  const Shape& space = graph.type(graph.outputs(node)[0]).dims;
+  std::size_t bytes = 0, broadcast = 0;
+  std::set<ValueId> seen;
+  for (ValueId input : graph.inputs(node)) {
+    if (is_literal(graph, input) || !seen.insert(input).second) continue;
+    const TensorType& type = graph.type(input);
+    bool repeats = type.rank() < space.rank();
+    for (int axis = 0; axis < type.rank() && !repeats; ++axis) repeats = type.dims[axis] == 1 && space[axis] != 1;
+    if (repeats)
+      ++broadcast;
+    else
+      bytes += itemsize(type.dtype);
+  }
+  for (ValueId output : graph.outputs(node)) bytes += itemsize(graph.type(output).dtype);
+  std::string text = std::to_string(bytes) + " bytes an element";
+  if (broadcast > 0)
+    text += " and " + std::to_string(broadcast) + (broadcast == 1 ? " broadcast input" : " broadcast inputs");
+  return text;
+}
+
+std::vector<std::string> borders_of(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers,
+                                    const Options& options) {
+  if (!is_elementwise(graph, node)) return {};
+  std::vector<std::string> reasons;
+  std::set<std::string> seen;
+  const auto add = [&](std::string reason) {
+    if (seen.insert(reason).second) reasons.push_back(std::move(reason));
+  };
+  for (ValueId input : graph.inputs(node)) {
+    const NodeId owner = graph.owner(input);
+    if (owner != NodeId::kNone && !is_elementwise(graph, owner))
+      add("reads " + neighbour(graph, owner, numbers) + ": not elementwise");
+  }
+  for (ValueId output : graph.outputs(node)) {
+    for (const Use& use : graph.uses(output)) {
+      if (use.node == NodeId::kNone) continue;
+      const std::string reader = "feeds " + neighbour(graph, use.node, numbers) + ": ";
+      add(reader +
+          (is_elementwise(graph, use.node) ? reason_between(graph, node, use.node, options) : "not elementwise"));
+    }
+    if (reasons.size() > 2 * kBordersListed) break;
+  }
+  if (reasons.size() > kBordersListed) {
+    reasons.resize(kBordersListed);
+    reasons.push_back("...");
+  }
+  return reasons;
+}
+
+}  // namespace damo

@@ -1,0 +1,31 @@
+// What explain() says of one node of a Function's graph.
+#pragma once
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <damo/graph.hpp>
+#include <damo/options.hpp>
+
+namespace damo {
+
+/// The page's numbers of nodes, from 1.
+using NodeNumbers = std::unordered_map<NodeId, std::size_t>;
+
+/// A fused op's formulas, one for each output and each value that is used twice: "z = tanh(t1) * v2". v2: what node 2
+/// computes, v2.1: its second output. At most `limit`, then "... 12 more". Empty for other ops.
+std::vector<std::string> formulas_of(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers,
+                                     std::size_t limit);
+
+/// Where the node's ops were written: "model.cpp:12, 14, 15".
+std::string lines_of(const FunctionGraph& graph, NodeId node);
+
+/// "12 bytes an element", and how many inputs are broadcast, as far as types tell.
+std::string traffic_of(const FunctionGraph& graph, NodeId node);
+
+/// Why the node's neighbours are no part of its kernel: "feeds 2 dimshuffle: not elementwise". Empty for ops that never
+/// fuse.
+std::vector<std::string> borders_of(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers,
+                                    const Options& options);
+
+}  // namespace damo

@@ -1,0 +1,60 @@
+// Profile as a table.
+#include <algorithm>
+#include <cstdio>
+#include <ostream>
+
+#include <damo/profile.hpp>
+#include "runtime/memory_pool.hpp"
+
+namespace damo {
+namespace {
+
+std::string format(const char* pattern, double value) {
+  char text[48];
+  std::snprintf(text, sizeof text, pattern, value);
+  return text;
+}
+
+std::string padded(std::string text, std::size_t width, bool right) {
+  const std::string space(width - std::min(width, text.size()), ' ');
+  return right ? space + text : text + space;
+}
+
+std::vector<std::string> cells_of(const ProfileRow& row, const Profile& profile) {
+  const double calls = row.calls > 0 ? static_cast<double>(row.calls) : 1, rate = row.bytes_per_second();
+  const bool known = rate > 0 && profile.copy_bytes_per_second > 0;
+  return {row.op,
+          std::to_string(row.calls),
+          format("%.1f", row.milliseconds * 1e3 / calls),
+          bytes_text(static_cast<std::size_t>(static_cast<double>(row.bytes) / calls)),
+          rate > 0 ? format("%.1f", rate * 1e-9) : "-",
+          known ? format("%.0f %%", 100 * rate / profile.copy_bytes_per_second) : "-",
+          row.where};
+}
+
+}  // namespace
+
+std::string to_string(const Profile& profile) {
+  std::vector<std::vector<std::string>> table = {{"op", "calls", "us/call", "bytes", "GB/s", "of copy", "line"}};
+  for (const ProfileRow& row : profile.rows) table.push_back(cells_of(row, profile));
+  std::vector<std::size_t> widths(table[0].size(), 0);
+  for (const auto& cells : table) {
+    for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], cells[i].size());
+  }
+  std::string text = "profile on " + profile.device + ": " + std::to_string(profile.calls) +
+                     (profile.calls == 1 ? " call, " : " calls, ") +
+                     format("%.3f ms on the host; the device's copy: ", profile.milliseconds) +
+                     format("%.1f GB/s\n", profile.copy_bytes_per_second * 1e-9);
+  for (const auto& cells : table) {
+    std::string line;
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      line += "  " + padded(cells[i], widths[i], i > 0 && i + 1 < cells.size());
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::ostream& operator<<(std::ostream& out, const Profile& profile) { return out << to_string(profile); }
+
+}  // namespace damo

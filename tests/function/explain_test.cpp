@@ -1,0 +1,50 @@
+#include <damo/function.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <damo/ops/math.hpp>
+#include <damo/ops/shape.hpp>
+
+namespace damo {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Explain, ShowsFormulasTrafficAndWhatEndsAGroup) {
+  const Variable x = matrix("x"), y = matrix("y"), b = vector("b");
+  const int line = __LINE__ + 1;
+  const Variable z = exp(1.5 * x + y) * x + b, t = tanh(transpose(z)) - 2.0;
+  z.set_name("z");
+  const Function f = function({x, y, b}, {z, t, x - y}, {.device = Device("null"), .name = "demo"});
+  const std::string text = f.explain();
+  EXPECT_THAT(text, HasSubstr("function demo on null: 3 inputs, 3 nodes, 3 outputs\n"));
+  EXPECT_THAT(text, HasSubstr("fused{6 ops} -> float32 (?, ?), float32 (?, ?)  at "));
+  EXPECT_THAT(text, HasSubstr("explain_test.cpp:" + std::to_string(line) + ", " + std::to_string(line + 2) + "\n"));
+  EXPECT_THAT(text, HasSubstr("       z = (exp(((1.5 * x) + y)) * x) + b\n"));
+  EXPECT_THAT(text, HasSubstr("       v1.0 = x - y\n"));
+  EXPECT_THAT(text, HasSubstr("moves 16 bytes an element and 1 broadcast input\n"));
+  EXPECT_THAT(text, HasSubstr("ends here: feeds 2 dimshuffle: not elementwise\n"));
+  EXPECT_THAT(text, HasSubstr("a view: no kernel, no memory\n"));
+  EXPECT_THAT(text, HasSubstr("       v3 = tanh(v2) - 2\n"));
+  EXPECT_THAT(text, HasSubstr("fuse_elementwise: 9 -> 3 nodes in "));
+}
+
+TEST(Explain, NamesTheLimitThatEndsAGroup) {
+  const Variable x = vector("x");
+  const Function f = function({x}, {exp(exp(x))}, {.device = Device("null"), .fusion = {.cost = 20}});
+  EXPECT_THAT(f.explain(), HasSubstr("ends here: feeds 2 exp: together beyond the limit of cost (24 > 20)\n"));
+  const Function g = function({x}, {exp(exp(x))}, {.fuse = false, .device = Device("null")});
+  EXPECT_THAT(g.explain(), HasSubstr("ends here: feeds 2 exp: fusion is off\n"));
+}
+
+TEST(Explain, StaysShortForALargeGraph) {
+  const Variable x = vector("x");
+  Variable y = x;
+  for (int i = 0; i < 500; ++i) y = tanh(y);
+  const Function f = function({x}, {y}, {.fuse = false, .device = Device("null")});
+  EXPECT_THAT(f.explain(), HasSubstr("  ... 440 more nodes\n"));
+}
+
+}  // namespace
+}  // namespace damo

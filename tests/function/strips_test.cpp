@@ -1,0 +1,89 @@
+// Kernels that stream their outputs and those that turn tiles give what a plain loop over the elements gives.
+#include <damo/damo.hpp>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#if DAMO_HAS_CPU
+namespace damo {
+namespace {
+
+Options on_cpu() {
+  Options options;
+  options.device = cpu();
+  return options;
+}
+
+std::vector<double> counting(std::int64_t count, int modulus) {
+  std::vector<double> values(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>((i * 7919) % static_cast<std::size_t>(modulus));
+  return values;
+}
+
+template <class T>
+std::vector<T> as(const std::vector<double>& values) {
+  std::vector<T> converted;
+  for (double value : values) converted.push_back(T(static_cast<float>(value)));
+  return converted;
+}
+
+/// transpose(x) + y for every element type's size and shapes around the edges of squares and tiles.
+template <class T>
+void transposes(std::int64_t rows, std::int64_t columns) {
+  const std::vector<double> a = counting(rows * columns, 50), b = counting(rows * columns, 31);
+  const Variable x = matrix("x", dtype_of<T>()), y = matrix("y", dtype_of<T>());
+  const Function f = function({x, y}, {transpose(x) + y}, on_cpu());
+  const Array z = f(Array::from(as<T>(a), {rows, columns}, cpu()), Array::from(as<T>(b), {columns, rows}, cpu()));
+  const std::vector<double> values = z.to_doubles();
+  for (std::int64_t i = 0; i < columns; ++i) {
+    for (std::int64_t j = 0; j < rows; ++j) {
+      const auto at = static_cast<std::size_t>(i * rows + j);
+      ASSERT_EQ(values[at], a[static_cast<std::size_t>(j * columns + i)] + b[at]) << rows << " by " << columns << ", element " << i << ", " << j;
+    }
+  }
+}
+
+template <class T>
+class TilesOnCpu : public testing::Test {};
+using ElementTypes = testing::Types<std::int8_t, Half, BFloat16, float, double, std::int64_t>;
+TYPED_TEST_SUITE(TilesOnCpu, ElementTypes);
+
+TYPED_TEST(TilesOnCpu, TurnsInputsOfEveryItemSizeAndAnyExtents) {
+  for (auto [rows, columns] : {std::pair(16, 16), {17, 33}, {64, 64}, {65, 63}, {130, 80}, {1, 90}, {200, 16}}) {
+    transposes<TypeParam>(rows, columns);
+  }
+}
+
+TEST(StripsOnCpu, StreamOutputsThatNoCacheHolds) {
+  const std::int64_t count = (std::int64_t{24} << 20) + 37;  // 96 MiB an array and a tail
+  const Variable x = vector("x");
+  const Function f = function({x}, {x + 1.0, lt(x, 0.5)}, on_cpu());
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 1000) * 0.001f;
+  const auto [sum, less] = f.call<2>(Array::from(values, cpu()));
+  const auto* sums = static_cast<const float*>(sum.data());
+  const auto* bits = static_cast<const unsigned char*>(less.data());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    ASSERT_EQ(sums[i], values[i] + 1.0f) << i;
+    ASSERT_EQ(bits[i], values[i] < 0.5f) << i;
+  }
+}
+
+TEST(StripsOnCpu, StreamRowsWithARepeatedColumnAndOddStarts) {
+  const std::int64_t rows = 3001, columns = 16 * 209;  // rows that are no multiple of a strip
+  const Variable x = matrix("x"), y = input({float32, {kUnknown, 1}}, "y");
+  const Function f = function({x, y}, {x + y}, on_cpu());
+  const Array a = Array::full({rows, columns}, 2.0, float32, cpu());
+  std::vector<float> column(static_cast<std::size_t>(rows));
+  for (std::size_t i = 0; i < column.size(); ++i) column[i] = static_cast<float>(i);
+  const Array z = f(a, Array::from(column, {rows, 1}, cpu()));
+  const auto* values = static_cast<const float*>(z.data());
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) ASSERT_EQ(values[i * columns + j], static_cast<float>(i) + 2.0f) << i << ", " << j;
+  }
+}
+
+}  // namespace
+}  // namespace damo
+#endif

@@ -1,0 +1,105 @@
+// The damo command, run as a process.
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/scratch_directory.hpp"
+
+namespace damo {
+namespace {
+
+using testing::Environment;
+using testing::ScratchDirectory;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+struct Result {
+  int code = -1;
+  std::string output;  // standard output
+};
+
+Result run(const std::string& arguments) {
+  Result result;
+  std::FILE* pipe = popen((std::string(DAMO_COMMAND) + " " + arguments + " 2>/dev/null").c_str(), "r");
+  if (!pipe) return result;
+  char buffer[4096];
+  for (std::size_t count; (count = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) result.output.append(buffer, count);
+  const int status = pclose(pipe);
+  result.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return result;
+}
+
+TEST(DamoCommand, ExplainsItselfWithoutArguments) {
+  const Result result = run("");
+  EXPECT_EQ(result.code, 0);
+  for (const char* word : {"devices", "doctor", "ops", "cache", "DAMO_DEVICE"}) EXPECT_THAT(result.output, HasSubstr(word));
+}
+
+TEST(DamoCommand, RefusesAnUnknownCommand) { EXPECT_NE(run("dance").code, 0); }
+
+TEST(DamoCommand, OpsTableOfTheManualIsTheOneItPrints) {
+  std::ifstream file(DAMO_SOURCE_DIR "/docs/ops.md");
+  const std::string manual(std::istreambuf_iterator<char>(file), {});
+  const Result result = run("ops --markdown");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.output, manual) << "run: damo ops --markdown > docs/ops.md";
+}
+
+TEST(DamoCommand, OpsGivesNameInputsAndDoc) {
+  EXPECT_THAT(run("ops").output, HasSubstr("hypot"));
+  EXPECT_THAT(run("ops --json").output, HasSubstr("\"name\": \"hypot\""));
+  EXPECT_NE(run("ops --json --markdown").code, 0);
+}
+
+TEST(DamoCommand, CacheOfANewDirectoryIsEmpty) {
+  const ScratchDirectory directory;
+  const Environment cache("DAMO_CACHE_DIR", directory / "cache");
+  EXPECT_THAT(run("cache list").output, HasSubstr("0 kernels"));
+  EXPECT_THAT(run("cache list --json").output, HasSubstr("\"entries\": []"));
+  EXPECT_NE(run("cache").code, 0);
+}
+
+TEST(DamoCommand, DoctorSaysWhyTheDefaultDeviceCannotWork) {
+  const Environment device("DAMO_DEVICE", "abacus");
+  const Result result = run("doctor");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.output, HasSubstr("abacus"));
+  EXPECT_THAT(run("doctor --json").output, HasSubstr("\"works\": false"));
+}
+
+TEST(DamoCommand, DoctorNamesTheCommandThatMendsTheCacheDirectory) {
+  const ScratchDirectory directory;
+  const std::string path = directory / "open";
+  ASSERT_EQ(mkdir(path.c_str(), 0700), 0);
+  ASSERT_EQ(chmod(path.c_str(), 0777), 0);
+  const Environment cache("DAMO_CACHE_DIR", path);
+  EXPECT_THAT(run("doctor").output, HasSubstr("chmod go-w"));
+}
+
+#if DAMO_HAS_CPU
+TEST(DamoCommand, DoctorRunsAKernelOnCpuAndKeepsItInTheCache) {
+  const ScratchDirectory directory;
+  const Environment cache("DAMO_CACHE_DIR", directory / "cache");
+  const Environment device("DAMO_DEVICE", "cpu");
+  const Result result = run("doctor");
+  EXPECT_EQ(result.code, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("cpu compiled and ran a kernel"));
+  EXPECT_THAT(run("cache list").output, Not(HasSubstr(" 0 kernels")));
+  EXPECT_THAT(run("cache clear").output, HasSubstr("1 kernels deleted"));
+  EXPECT_THAT(run("cache list").output, HasSubstr("0 kernels"));
+}
+
+TEST(DamoCommand, DevicesListsTheCpuOnCpu) {
+  const Environment device("DAMO_DEVICE", "cpu");
+  EXPECT_THAT(run("devices").output, HasSubstr("(default)"));
+  EXPECT_THAT(run("devices --json").output, HasSubstr("\"name\": \"cpu\""));
+}
+#endif
+
+}  // namespace
+}  // namespace damo

@@ -1,0 +1,142 @@
+// damo doctor: one line a part, and for what is missing the command that mends it.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <damo/damo.hpp>
+
+#include "commands.hpp"
+#if DAMO_HAS_CPU
+#include "runtime/cpu/clang_plugin.hpp"
+#endif
+#if DAMO_HAS_CUDA
+#include "runtime/cuda/cuda_backend.hpp"
+#endif
+
+namespace damo::tool {
+namespace {
+
+enum class State { kGood, kMissing, kBroken };
+
+struct Finding {
+  std::string part;
+  State state = State::kGood;
+  std::string text;
+  std::string remedy = {};
+};
+
+const char* word(State state) { return state == State::kGood ? "ok" : state == State::kMissing ? "missing" : "broken"; }
+
+/// What an Error says, in two pieces.
+Finding from_error(const std::string& part, State state, const Error& error) {
+  return {part, state, error.parts().message, error.parts().remedy};
+}
+
+std::vector<Finding> look_at_cuda() {
+#if DAMO_HAS_CUDA
+  std::vector<Finding> findings;
+  const auto problem = cuda_problem();
+  if (problem) {
+    findings.push_back({"CUDA driver", State::kMissing, *problem, "for a GPU: install NVIDIA's driver; without one everything runs on the CPU"});
+  } else {
+    findings.push_back({"CUDA driver", State::kGood, driver_version() + ", " + std::to_string(cuda_device_count()) + " GPUs"});
+  }
+  const auto compiler = nvrtc_problem();
+  const State without = problem ? State::kMissing : State::kBroken;  // with a GPU NVRTC is needed
+  if (compiler) findings.push_back({"NVRTC", without, *compiler, "install NVIDIA's package cuda-nvrtc, or set DAMO_NVRTC_PATH to libnvrtc.so"});
+  else findings.push_back({"NVRTC", State::kGood, nvrtc_version()});
+  return findings;
+#else
+  return {{"CUDA", State::kMissing, "this build has no CUDA back end: " DAMO_CUDA_WHY, "install the toolkit, then: cmake --preset cuda && cmake --build --preset cuda"}};
+#endif
+}
+
+std::vector<Finding> look_at_cpu() {
+#if DAMO_HAS_CPU
+  std::vector<Finding> findings;
+  if (const auto problem = cpu_backend::plugin_problem()) {
+    findings.push_back({"CPU compiler", State::kBroken, *problem, "apt-get install libclang-cpp19 libllvm19"});
+  } else {
+    findings.push_back({"CPU compiler", State::kGood, cpu_backend::cache_stamp()});
+  }
+  try {
+    const DeviceProperties properties = Device("cpu").properties();
+    const char* chosen = std::getenv("DAMO_NUM_THREADS");
+    findings.push_back({"CPU threads", State::kGood, std::to_string(properties.multiprocessors) + " by oneTBB" + (chosen ? ", as DAMO_NUM_THREADS says" : "") +
+                                                         "; " + properties.description + ", " + properties.architecture});
+  } catch (const Error& error) {
+    findings.push_back(from_error("CPU threads", State::kBroken, error));
+  }
+  return findings;
+#else
+  return {{"CPU", State::kMissing, "this build has no CPU back end: " DAMO_CPU_WHY, "apt-get install libclang-19-dev llvm-19-dev libtbb-dev, then build again"}};
+#endif
+}
+
+Finding look_at_cache() {
+  try {
+    const std::string directory = cache_directory();
+    if (directory.empty()) return {"kernel cache", State::kMissing, "off: kernels are compiled anew in every process", "set DAMO_CACHE_DIR to a directory of yours"};
+    std::error_code ignored;
+    if (!std::filesystem::exists(directory, ignored)) return {"kernel cache", State::kGood, directory + ", not made yet"};
+    if (access(directory.c_str(), W_OK) != 0) {
+      return {"kernel cache", State::kBroken, directory + " cannot be written to", "chmod u+rwx " + directory + ", or set DAMO_CACHE_DIR to another directory"};
+    }
+    std::size_t bytes = 0;
+    const std::vector<CacheEntry> entries = cache_entries();
+    for (const CacheEntry& entry : entries) bytes += entry.bytes;
+    return {"kernel cache", State::kGood, directory + ", " + std::to_string(entries.size()) + " kernels, " + size_text(bytes)};
+  } catch (const Error& error) {
+    return from_error("kernel cache", State::kBroken, error);
+  }
+}
+
+/// A kernel of its own, compiled and run: all other lines may be good and this one not.
+Finding try_default_device() {
+  try {
+    const Device device;
+    const Variable x = vector("x");
+    const Function f = function({x}, {tanh(x) + 1.0});
+    const double value = Array(f(Array::zeros({4}, float32, device))).to_doubles().at(3);
+    if (value != 1.0) return {"default device", State::kBroken, device.name() + " computed tanh(0) + 1 as " + std::to_string(value), "report this"};
+    return {"default device", State::kGood, device.name() + " compiled and ran a kernel"};
+  } catch (const Error& error) {
+    return from_error("default device", State::kBroken, error);
+  } catch (const std::exception& error) {
+    return {"default device", State::kBroken, error.what()};
+  }
+}
+
+void print(const std::vector<Finding>& findings) {
+  for (const Finding& finding : findings) {
+    std::printf("%-8s %-15s %s\n", word(finding.state), finding.part.c_str(), finding.text.c_str());
+    if (finding.state != State::kGood && !finding.remedy.empty()) std::printf("%24s -> %s\n", "", finding.remedy.c_str());
+  }
+}
+
+}  // namespace
+
+int run_doctor(bool json) {
+  set_log_level(LogLevel::kError);  // what the log would say stands in the findings
+  std::vector<Finding> findings = look_at_cuda();
+  for (Finding& finding : look_at_cpu()) findings.push_back(std::move(finding));
+  findings.push_back(look_at_cache());
+  findings.push_back(try_default_device());
+  const bool works = findings.back().state == State::kGood;
+  if (!json) {
+    print(findings);
+    return works ? 0 : 1;
+  }
+  nlohmann::json rows = nlohmann::json::array();
+  for (const Finding& finding : findings) rows.push_back({{"part", finding.part}, {"state", word(finding.state)}, {"text", finding.text}, {"remedy", finding.remedy}});
+  std::cout << nlohmann::json{{"works", works}, {"findings", rows}}.dump(2) << "\n";
+  return works ? 0 : 1;
+}
+
+}  // namespace damo::tool
