@@ -30,6 +30,11 @@ std::string line_directive(const SourceText& text) {
   return "#line " + std::to_string(text.where.line) + " \"" + file + "\"\n";
 }
 
+bool is_identifier(const std::string& name) {
+  return !name.empty() && !std::isdigit(static_cast<unsigned char>(name.front())) &&
+         std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+}
+
 }  // namespace
 
 RawKernelOp::RawKernelOp(RawKernelDefinition definition) : definition_(std::move(definition)) {
@@ -38,8 +43,13 @@ RawKernelOp::RawKernelOp(RawKernelDefinition definition) : definition_(std::move
   if (definition_.body.text.empty() == definition_.source.text.empty()) {
     throw GraphError("RawKernel " + definition_.name + " must have either .body or .source");
   }
+  if (definition_.source.text.empty() && !is_identifier(definition_.kernel)) {
+    throw GraphError("RawKernel " + definition_.kernel + ": a kernel cannot be called so",
+                     "use letters, digits and _, or give another name to .kernel");
+  }
   try {
     read_declarations();
+    check_names();
   } catch (GraphError& error) {
     error.add_where("in RawKernel " + definition_.name);
     throw;
@@ -77,6 +87,16 @@ void RawKernelOp::read_declarations() {
                        "give .values, or call it size, n, x_size, x_dim0 or x_stride0, where x is an input or output");
     }
   }
+}
+
+void RawKernelOp::check_names() const {
+  std::vector<std::string> names;
+  for (const RawParameter& input : inputs_) names.push_back(input.name);
+  for (const RawParameter& output : outputs_) names.push_back(output.name);
+  for (const RawScalar& scalar : scalars_) names.push_back(scalar.parameter.name);
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice != names.end()) throw GraphError("two parameters are called " + *twice, "give each a name of its own");
 }
 
 RawScalar RawKernelOp::read_scalar(const std::string& declaration) const {
@@ -142,7 +162,16 @@ std::vector<Shape> RawKernelOp::type_dims(std::span<const Shape> inputs) const {
   if (known || definition_.shapes.takes_unknown()) return checked_shapes(inputs);
   std::vector<Shape> expected(inputs.begin(), inputs.end());
   for (Shape& shape : expected) std::replace(shape.begin(), shape.end(), kUnknown, kExpectedExtent);
-  std::vector<Shape> shapes = checked_shapes(expected);
+  std::vector<Shape> shapes;
+  try {
+    shapes = checked_shapes(expected);
+  } catch (const ShapeError& error) {
+    if (!error.parts().remedy.empty()) throw;
+    throw ShapeError(
+        name() + ": " + error.parts().message,
+        "the shape rule was asked with " + std::to_string(kExpectedExtent) +
+            " for each unknown extent, to learn the ranks: declare the inputs' extents, or accept that number");
+  }
   for (Shape& shape : shapes) shape = Shape::filled(shape.rank(), kUnknown);
   return shapes;
 }

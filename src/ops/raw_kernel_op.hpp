@@ -38,6 +38,7 @@ class RawKernelOp final : public Op {
  private:
   void read_declarations();
   RawScalar read_scalar(const std::string& declaration) const;
+  void check_names() const;
   void write_source();
   std::vector<Shape> checked_shapes(std::span<const Shape> inputs) const;
   std::vector<Shape> type_dims(std::span<const Shape> inputs) const;

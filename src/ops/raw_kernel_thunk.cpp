@@ -62,6 +62,9 @@ class RawKernelThunk {
         arguments_.push_back(KernelArgument(checked(scalar).cast(scalar.parameter.dtype)));
       }
     }
+    if (used != values.size())
+      throw GraphError(op_->name() + ": .values gave " + std::to_string(values.size()) + " values for " +
+                       std::to_string(used) + " scalars");
     for (std::size_t i = 0; i < cells_.size(); ++i) versions_[i] = cells_[i]->version();
   }
 

@@ -121,6 +121,31 @@ TEST_P(RawKernelOnEachDevice, RefusesAnExtentThatItsScalarCannotHold) {
   EXPECT_THAT(error_of([&] { f(range({200})); }), HasSubstr("\"signed char n\" cannot hold 200"));
 }
 
+TEST_P(RawKernelOnEachDevice, RefusesValuesAndShapesThatDoNotFit) {
+  const auto definition = [](std::size_t values, bool turns) {
+    return RawKernelDefinition{
+        .name = "fill",
+        .inputs = {"const float* x"},
+        .outputs = {"float* y"},
+        .scalars = {"float a", "float b"},
+        .body = "y[0] = a + b;",
+        .shapes =
+            [turns](std::span<const Shape> in) {
+              return std::vector<Shape>{turns && in[0][0] < 9 ? Shape{1, 1} : Shape{1}};
+            },
+        .values = [values](const KernelShapes&) { return std::vector<Scalar>(values, Scalar(1.0)); }};
+  };
+  const auto x = vector("x");
+  const auto error = [&](std::size_t values, bool turns) {
+    const RawKernel fill{definition(values, turns)};
+    return error_of([&] { function({x}, {fill(x)}, options())(array({1, 2})); });
+  };
+  EXPECT_EQ(error(2, false), "nothing thrown");
+  EXPECT_THAT(error(1, false), HasSubstr(".values gave no value for float b"));
+  EXPECT_THAT(error(3, false), HasSubstr(".values gave 3 values for 2 scalars"));
+  EXPECT_THAT(error(2, true), HasSubstr("infer_shape gave (1, 1) for an output that make_node declared float32 (?,)"));
+}
+
 TEST(RawKernelOnCpu, MergesEqualKernelsOfEqualInputs) {
   const RawKernel again{{.name = "doubler",
                          .inputs = {"const float* i0"},

@@ -62,6 +62,8 @@ TEST(RawKernel, RefusesDefinitionsThatMakeNoSense) {
   EXPECT_THAT(error([](auto& d) { d.outputs = {"strided float* x"}; }), HasSubstr("C order"));
   EXPECT_THAT(error([](auto& d) { d.scalars = {"int many"}; }), HasSubstr("no value for the scalar \"int many\""));
   EXPECT_THAT(error([](auto& d) { d.scalars = {"int many"}; }), HasSubstr("in RawKernel doubler"));
+  EXPECT_THAT(error([](auto& d) { d.name = "two words"; }), HasSubstr("cannot be called so"));
+  EXPECT_THAT(error([](auto& d) { d.outputs = {"float* i0"}; }), HasSubstr("two parameters are called i0"));
 }
 
 TEST(RawKernel, ChecksDtypesAtTheLineOfTheCall) {
@@ -92,6 +94,19 @@ TEST(RawKernel, InfersTypesFromItsRule) {
   EXPECT_EQ(RawKernel{pair}(input({float32, {3, 1}}), input({float32, {4}})).dims(), (Shape{3, 4}));
   pair.shapes = same_as(1);
   EXPECT_EQ(RawKernel{pair}(input({float32, {3, 1}}), input({float32, {4}})).dims(), (Shape{4}));
+}
+
+TEST(RawKernel, SaysThatItsShapeRuleWasAskedWithAStandIn) {
+  RawKernelDefinition three = doubler();
+  three.shapes = [](std::span<const Shape> in) {
+    if (in[0][0] != 3) throw ShapeError("takes 3 elements");
+    return std::vector<Shape>{{3}};
+  };
+  const RawKernel kernel{three};
+  EXPECT_EQ(kernel(input({float32, {3}})).dims(), (Shape{3}));
+  const std::string text = error_of([&] { kernel(vector("x")); });
+  EXPECT_THAT(text, HasSubstr("takes 3 elements"));
+  EXPECT_THAT(text, HasSubstr("asked with 1024 for each unknown extent"));
 }
 
 TEST(RawKernel, OfEqualTextAndRulesIsAnEqualOp) {
