@@ -18,6 +18,7 @@
 #include <damo/options.hpp>
 #include <damo/print.hpp>
 #include <damo/profile.hpp>
+#include <damo/raw_kernel.hpp>
 #include <damo/rewrite.hpp>
 #include <damo/shape.hpp>
 #include <damo/thunk.hpp>

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,8 @@ class KernelArgument {
   KernelArgument(const T& value) : bytes_(sizeof(T)) {
     *reinterpret_cast<T*>(value_) = value;
   }
+  /// A value of the Scalar's dtype.
+  KernelArgument(const Scalar& value) : bytes_(itemsize(value.dtype())) { value.store(value_); }
   void* value() const { return const_cast<std::byte*>(value_); }
   std::size_t bytes() const { return bytes_; }
 
@@ -64,6 +67,10 @@ class Kernel {
   void launch(const LaunchConfig& config, const Arguments&... arguments) const {
     const std::array<KernelArgument, sizeof...(Arguments)> values = {KernelArgument(arguments)...};
     launch_with(config, values.data(), values.size());
+  }
+  /// The same with as many arguments as are known only at run time.
+  void launch_arguments(const LaunchConfig& config, std::span<const KernelArgument> arguments) const {
+    launch_with(config, arguments.data(), arguments.size());
   }
   /// One thread for each of count elements, blocks of 512; nothing for count 0.
   template <class... Arguments>

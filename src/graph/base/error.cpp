@@ -1,6 +1,7 @@
 #include <damo/error.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace damo {
@@ -41,6 +42,13 @@ void Error::compose() {
 
 namespace {
 
+/// The number that "#line 12 ..." gives to the line after it, 0 for any other line.
+int line_directive(std::string_view line) {
+  constexpr std::string_view kWord = "#line ";
+  return line.starts_with(kWord) ? std::atoi(std::string(line.substr(kWord.size())).c_str()) : 0;
+}
+
+/// Numbered as in the compiler's messages.
 std::string numbered(const std::string& source) {
   std::string text;
   int number = 0;
@@ -48,6 +56,7 @@ std::string numbered(const std::string& source) {
     const std::size_t end = std::min(source.find('\n', at), source.size());
     const std::string digits = std::to_string(++number);
     text += std::string(digits.size() < 4 ? 4 - digits.size() : 0, ' ') + digits + " | " + source.substr(at, end - at) + "\n";
+    if (const int next = line_directive(std::string_view(source).substr(at, end - at))) number = next - 1;
     at = end + 1;
   }
   return text;

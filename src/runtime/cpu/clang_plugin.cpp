@@ -39,7 +39,8 @@ std::string executable_directory() {
   return length > 0 ? directory_of(std::string(path, static_cast<std::size_t>(length))) : std::string();
 }
 
-/// DAMO_PLUGIN_DIR alone if it is set: what was asked for is not replaced in silence.
+/// DAMO_PLUGIN_DIR alone if it is set: what was asked for is not replaced in silence. "": where the loader looks, which
+/// is the RUNPATH that find_package(damo) gives to programs.
 std::vector<std::string> search_directories() {
   if (const char* chosen = std::getenv("DAMO_PLUGIN_DIR"); chosen && *chosen) return {chosen};
   std::vector<std::string> directories;
@@ -49,6 +50,7 @@ std::vector<std::string> search_directories() {
     directories.push_back(base + "/damo");
     directories.push_back(base + "/../lib/damo");
   }
+  directories.emplace_back();
   directories.push_back(DAMO_PLUGIN_BUILD_DIR);
   directories.push_back(DAMO_PLUGIN_INSTALL_DIR);
   return directories;
@@ -64,8 +66,8 @@ Plugin open_plugin() {
   Plugin plugin;
   std::string tried;
   for (const std::string& directory : search_directories()) {
-    const std::string path = directory + "/" + kPluginFile;
-    if (access(path.c_str(), R_OK) != 0) {
+    const std::string path = directory.empty() ? kPluginFile : directory + "/" + kPluginFile;
+    if (!directory.empty() && access(path.c_str(), R_OK) != 0) {
       tried += "  " + path + ": not there\n";
       continue;
     }

@@ -74,7 +74,10 @@ void Context::make_thunks() {
     if (node.is_view) continue;
     const int number = static_cast<int>(i);
     NodeContext context(program_, number, cells_, pending);
-    blame(program_, number, [&] { thunks_[i] = node.apply.op().make_thunk(node.apply, context); });
+    blame(program_, number, [&] {
+      thunks_[i] = node.apply.op().make_thunk(node.apply, context);
+      if (!thunks_[i]) throw GraphError("make_thunk gave an empty Thunk", "return a function to call, or override view_of for a view");
+    });
   }
   pending.compile(program_);
 }
@@ -140,6 +143,10 @@ bool Context::bind_node(int number) {
   if (!outputs) return false;
   if (outputs->size() != node.outputs.size()) throw GraphError("infer_shape gave " + std::to_string(outputs->size()) + " shapes for " + std::to_string(node.outputs.size()) + " outputs");
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const TensorType& type = program_.cells()[static_cast<std::size_t>(node.outputs[i])].type;
+    if (!type.accepts(type.dtype, (*outputs)[i])) {
+      throw ShapeError("infer_shape gave " + to_string((*outputs)[i]) + " for an output that make_node declared " + to_string(type));
+    }
     CellAccess::set_layout(cell(node.outputs[i]), (*outputs)[i], contiguous_strides((*outputs)[i]));
   }
   return true;

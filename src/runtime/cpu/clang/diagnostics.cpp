@@ -19,7 +19,9 @@ void UserDiagnostics::EndSourceFile() { printer_.EndSourceFile(); }
 
 void UserDiagnostics::HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) {
   DiagnosticConsumer::HandleDiagnostic(level, info);  // counts
-  if (is_users(info)) {
+  // A note belongs to the message before it, and is shown where that is.
+  if (level != clang::DiagnosticsEngine::Note) shown_ = is_users(info);
+  if (shown_ && is_users(info)) {
     printer_.HandleDiagnostic(level, info);
   } else if (level >= clang::DiagnosticsEngine::Error) {
     print_without_place(level, info);

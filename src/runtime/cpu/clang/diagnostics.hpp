@@ -27,6 +27,7 @@ class UserDiagnostics : public clang::DiagnosticConsumer {
   bool is_users(const clang::Diagnostic& info) const;
   void print_without_place(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info);
 
+  bool shown_ = false;
   std::string file_;
   std::string text_;
   llvm::raw_string_ostream stream_;

@@ -13,6 +13,7 @@
 #define __grid_constant__
 #define __align__(n) __attribute__((aligned(n)))
 #define __CUDACC__ 12
+#undef __CUDA_ARCH__
 #define __CUDA_ARCH__ 800
 #define __DAMO_CPU__ 1
 

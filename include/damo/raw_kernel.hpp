@@ -1,0 +1,149 @@
+// RawKernel: an op that is one CUDA C kernel with a rule for its shapes and one for its launch. No class is written:
+//
+//   inline const RawKernel doubler{{.name = "doubler",
+//                                   .inputs = {"const float* i0"}, .outputs = {"float* o0"}, .scalars = {"int size"},
+//                                   .body = R"(
+//     int i = blockIdx.x * blockDim.x + threadIdx.x;
+//     if (i < size) o0[i] = i0[i] * 2;)"}};
+//   Variable y = doubler(x);
+//
+// The same source runs on a GPU and on the CPU. Inputs and outputs are C declarations, from which dtype and name
+// follow; they and the scalars are the kernel's parameters, in this order. An operand of another dtype is a TypeError
+// at the line of the call; a C++ number becomes an array of one element. Inputs arrive in C order: others are copied,
+// unless the declaration begins with the word strided ("strided const float* x"). Outputs are in C order always.
+//
+// A scalar gets its value at each launch from its name, x being an input or an output:
+//   size, n      elements of the first output
+//   x_size       elements of x
+//   x_dim1       extent of x along axis 1
+//   x_stride1    elements between neighbours of x along axis 1: for strided inputs
+// Other scalars take theirs, in order, from .values. Extents and strides must fit the scalar's dtype, else ShapeError.
+//
+// Kernels of equal text, declarations and rules are equal ops: on the same inputs they merge. A rule that is a lambda
+// is equal to its own copies only. Compile errors name the line of the user's file in which the text stands. A kernel
+// does not fuse with its neighbours; an Elementwise row does. See tests/ops/raw_kernel_test.cpp and
+// examples/03_cuda_kernel_op.
+#pragma once
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <damo/kernel.hpp>
+#include <damo/op.hpp>
+
+namespace damo {
+
+/// Text of a kernel and the line of the user's file on which it begins.
+struct SourceText {
+  SourceText() = default;
+  SourceText(const char* text, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+      : text(text), where{file, line} {}
+  SourceText(std::string text, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+      : text(std::move(text)), where{file, line} {}
+
+  std::string text;
+  SourceLine where;
+};
+
+/// What a launch rule and .values are given.
+struct KernelShapes {
+  std::span<const Shape> inputs, outputs;
+};
+
+/// Every output has the first input's shape.
+inline constexpr struct SameAsInput {
+} same_as_input;
+/// Every output has the shape to which the inputs broadcast. The kernel finds its own way through the inputs.
+inline constexpr struct BroadcastOfInputs {
+} broadcast_of_inputs;
+
+/// Input shapes -> output shapes: same_as_input, same_as(1), broadcast_of_inputs or a lambda. A lambda is called with
+/// real shapes, and, to learn the outputs' ranks while the graph is built, with 1024 for every unknown extent. It may
+/// throw ShapeError.
+class ShapeRule {
+ public:
+  using Function = std::function<std::vector<Shape>(std::span<const Shape>)>;
+  template <class F>
+  requires std::is_invocable_r_v<std::vector<Shape>, F, std::span<const Shape>> ShapeRule(F rule)
+      : rule_(std::make_shared<const Function>(std::move(rule))) {}
+  ShapeRule(SameAsInput);
+  ShapeRule(BroadcastOfInputs);
+  /// A rule with a name: equal to those of the same name, and also given shapes with unknown extents.
+  ShapeRule(std::string name, Function rule)
+      : name_(std::move(name)), rule_(std::make_shared<const Function>(std::move(rule))) {}
+
+  std::vector<Shape> operator()(std::span<const Shape> inputs) const { return (*rule_)(inputs); }
+  bool takes_unknown() const { return !name_.empty(); }
+  friend bool operator==(const ShapeRule& a, const ShapeRule& b) {
+    return a.name_.empty() ? a.rule_ == b.rule_ : a.name_ == b.name_;
+  }
+
+ private:
+  std::string name_;
+  std::shared_ptr<const Function> rule_;
+};
+
+/// Every output has the shape of the input of that number.
+ShapeRule same_as(int input);
+
+/// Shapes -> grid, block, shared memory. A grid with no block launches nothing.
+class LaunchRule {
+ public:
+  using Function = std::function<LaunchConfig(const KernelShapes&)>;
+  template <class F>
+  requires std::is_invocable_r_v<LaunchConfig, F, const KernelShapes&> LaunchRule(F rule)
+      : rule_(std::make_shared<const Function>(std::move(rule))) {}
+  LaunchRule(std::string name, Function rule)
+      : name_(std::move(name)), rule_(std::make_shared<const Function>(std::move(rule))) {}
+
+  LaunchConfig operator()(const KernelShapes& shapes) const { return (*rule_)(shapes); }
+  friend bool operator==(const LaunchRule& a, const LaunchRule& b) {
+    return a.name_.empty() ? a.rule_ == b.rule_ : a.name_ == b.name_;
+  }
+
+ private:
+  std::string name_;
+  std::shared_ptr<const Function> rule_;
+};
+
+/// One thread for each element of the first output, in blocks of so many: ceil(size / block) blocks.
+LaunchRule one_thread_each(int block = 512);
+
+struct RawKernelDefinition {
+  std::string name;
+  std::vector<std::string> inputs;   ///< "const float* x", "strided const double* y"
+  std::vector<std::string> outputs;  ///< "float* z"
+  std::vector<std::string> scalars;  ///< "int size", "long long x_stride0", "float factor"
+  SourceText body;                   ///< what stands between the kernel's braces
+  SourceText source;                 ///< instead of body: whole CUDA C, with helpers, whose kernel is called .kernel
+  std::string kernel;                ///< default: name. A template's instance is "scale<float>"
+  std::vector<std::string> flags;    ///< "-DTILE=16"
+  ShapeRule shapes = same_as_input;
+  LaunchRule launch = one_thread_each(512);
+  std::function<std::vector<Scalar>(const KernelShapes&)> values;  ///< of the scalars whose names say nothing
+};
+
+class RawKernel {
+ public:
+  /// Throws GraphError for a definition that does not make sense, naming the declaration.
+  explicit RawKernel(RawKernelDefinition definition);
+
+  /// The node's first output.
+  template <class... Rest>
+  Variable operator()(const Operand& first, const Rest&... rest) const {
+    return node({first, Operand(rest)...}).output(0);
+  }
+  std::vector<Variable> outputs(std::initializer_list<Operand> inputs) const { return node(inputs).outputs(); }
+  /// The source as it is compiled.
+  const std::string& source() const;
+
+ private:
+  Apply node(std::initializer_list<Operand> inputs) const;
+  std::shared_ptr<const class RawKernelOp> op_;
+};
+
+}  // namespace damo

@@ -1,0 +1,24 @@
+// RawParameter: a C declaration of a kernel's parameter, read: "strided const float* x" -> float32, pointer, "x".
+#pragma once
+#include <string>
+#include <string_view>
+
+#include <damo/dtype.hpp>
+
+namespace damo {
+
+struct RawParameter {
+  std::string name;
+  std::string declaration;  ///< as C reads it: without the word strided
+  DType dtype = float32;
+  bool is_pointer = false;
+  bool is_const = false;
+  bool is_strided = false;
+
+  friend bool operator==(const RawParameter&, const RawParameter&) = default;
+};
+
+/// Throws GraphError, naming the declaration and the types there are, for what it cannot read.
+RawParameter parse_parameter(std::string_view declaration);
+
+}  // namespace damo
