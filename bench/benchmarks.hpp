@@ -22,14 +22,17 @@ std::vector<Target> targets();
 /// Times a call in wall time that the benchmark measures itself, once.
 template <class Run>
 void add(const std::string& name, Run run) {
-  benchmark::RegisterBenchmark(name.c_str(), std::move(run))->UseManualTime()->Iterations(1)->Unit(benchmark::kMicrosecond);
+  benchmark::RegisterBenchmark(name.c_str(), std::move(run))
+      ->UseManualTime()
+      ->Iterations(1)
+      ->Unit(benchmark::kMicrosecond);
 }
 void report(benchmark::State& state, const Timing& timing);
 
-void add_workloads(const std::vector<Target>& targets, Effort effort);   // NAME/DEVICE, NAME/DEVICE/unfused
-void add_launches(const std::vector<Target>& targets, Effort effort);    // launch/DEVICE, launch_driver/cuda
-void add_processes(const std::vector<Target>& targets);                  // process_start, first_call_fused20/DEVICE, ...
-void add_graph_work();                                                   // graph_work_N/null
+void add_workloads(const std::vector<Target>& targets, Effort effort);  // NAME/DEVICE, NAME/DEVICE/unfused
+void add_launches(const std::vector<Target>& targets, Effort effort);   // launch/DEVICE, launch_driver/cuda
+void add_processes(const std::vector<Target>& targets);                 // process_start, first_call_fused20/DEVICE, ...
+void add_graph_work();                                                  // graph_work_N/null
 
 /// A child process of add_processes: does what role says and prints "name value" lines. Gives the exit code.
 int run_child(const std::string& role, const std::string& device, const std::string& file);

@@ -37,8 +37,9 @@ void first_call(std::ostream& out, const std::string& name, const std::string& f
   device.synchronize();
   const double call = seconds_since(called);
   out << "device_ms " << std::chrono::duration<double, std::milli>(opened - start).count() << "\nfunction_ms "
-      << std::chrono::duration<double, std::milli>(built - opened).count() << "\ncall_ms " << call * 1e3 << "\nfirst_call_ms "
-      << (std::chrono::duration<double>(built - opened).count() + call) * 1e3 << "\nkernels " << f.kernels().size() << "\n";
+      << std::chrono::duration<double, std::milli>(built - opened).count() << "\ncall_ms " << call * 1e3
+      << "\nfirst_call_ms " << (std::chrono::duration<double>(built - opened).count() + call) * 1e3 << "\nkernels "
+      << f.kernels().size() << "\n";
   std::ofstream(file + ".source") << f.kernels().at(0).name << "\n" << f.kernels().at(0).source;
 }
 
@@ -68,7 +69,8 @@ void twenty_kernels(std::ostream& out, const std::string& name) {
   for (int i = 0; i < 20; ++i) functions.push_back(function({x, y}, {tanh(x * (i + 0.5)) + exp(y)}, on(device)));
   const double built = seconds_since(start);
   const CacheStatistics statistics = cache_statistics(device);
-  out << "inside_ms " << built * 1e3 << "\ncompiles " << statistics.compiles << "\ndisk_hits " << statistics.disk_hits << "\n";
+  out << "inside_ms " << built * 1e3 << "\ncompiles " << statistics.compiles << "\ndisk_hits " << statistics.disk_hits
+      << "\n";
 }
 
 }  // namespace
@@ -77,10 +79,14 @@ int run_child(const std::string& role, const std::string& device, const std::str
   if (role == "end") return 0;
   try {
     std::ofstream out(file);
-    if (role == "first_call") first_call(out, device, file);
-    else if (role == "compile") compile(out, device, file);
-    else if (role == "twenty_kernels") twenty_kernels(out, device);
-    else return 2;
+    if (role == "first_call")
+      first_call(out, device, file);
+    else if (role == "compile")
+      compile(out, device, file);
+    else if (role == "twenty_kernels")
+      twenty_kernels(out, device);
+    else
+      return 2;
     return 0;
   } catch (const std::exception& error) {
     std::cerr << "damo-bench, as child in the role " << role << ": " << error.what() << "\n";

@@ -31,7 +31,8 @@ void run(benchmark::State& state, const Target& target, Effort effort) {
     void* const arguments[] = {const_cast<void**>(&address)};
     const LaunchConfig config{{1}, {256}};
     void* const stream = backend.default_stream();
-    report(state, time_calls([&] { backend.launch(*kernel, config, arguments, stream); }, [&] { target.device.synchronize(); }, effort));
+    report(state, time_calls([&] { backend.launch(*kernel, config, arguments, stream); },
+                             [&] { target.device.synchronize(); }, effort));
   } catch (const std::exception& error) {
     state.SkipWithError(error.what());
   }
@@ -48,8 +49,12 @@ void run_driver(benchmark::State& state, const Target& target, Effort effort) {
     void* address = array.data();
     void* arguments[] = {&address};
     const auto stream = static_cast<CUstream>(backend.default_stream());
-    const auto launch = [&] { cuda_backend::check(driver.launch_kernel(function, 1, 1, 1, 256, 1, 1, 0, stream, arguments, nullptr), "cuLaunchKernel"); };
-    report(state, time_calls(launch, [&] { target.device.synchronize(); }, effort));
+    const auto launch = [&] {
+      cuda_backend::check(driver.launch_kernel(function, 1, 1, 1, 256, 1, 1, 0, stream, arguments, nullptr),
+                          "cuLaunchKernel");
+    };
+    report(state, time_calls(
+                      launch, [&] { target.device.synchronize(); }, effort));
   } catch (const std::exception& error) {
     state.SkipWithError(error.what());
   }
@@ -62,7 +67,8 @@ void add_launches(const std::vector<Target>& targets, Effort effort) {
   for (const Target& target : targets) {
     add("launch/" + target.name, [=](benchmark::State& state) { run(state, target, effort); });
 #if DAMO_HAS_CUDA
-    if (target.name == "cuda") add("launch_driver/cuda", [=](benchmark::State& state) { run_driver(state, target, effort); });
+    if (target.name == "cuda")
+      add("launch_driver/cuda", [=](benchmark::State& state) { run_driver(state, target, effort); });
 #endif
   }
 }

@@ -47,7 +47,8 @@ void add_context(const std::vector<Target>& targets, const std::string& commit) 
   for (const Target& target : targets) {
     const DeviceProperties properties = target.device.properties();
     benchmark::AddCustomContext("device_" + target.name, properties.description + ", " + properties.architecture);
-    benchmark::AddCustomContext(target.name + (target.name == "cpu" ? "_threads" : "_multiprocessors"), std::to_string(properties.multiprocessors));
+    benchmark::AddCustomContext(target.name + (target.name == "cpu" ? "_threads" : "_multiprocessors"),
+                                std::to_string(properties.multiprocessors));
   }
 #if DAMO_HAS_CPU
   benchmark::AddCustomContext("clang", cpu_backend::cache_stamp());
@@ -110,6 +111,7 @@ int run(int count, char** arguments) {
 }  // namespace damo::bench
 
 int main(int count, char** arguments) {
-  if (count == 5 && std::strcmp(arguments[1], "--child") == 0) return damo::bench::run_child(arguments[2], arguments[3], arguments[4]);
+  if (count == 5 && std::strcmp(arguments[1], "--child") == 0)
+    return damo::bench::run_child(arguments[2], arguments[3], arguments[4]);
   return damo::bench::run(count, arguments);
 }

@@ -31,7 +31,8 @@ Figures run_process(std::vector<std::string> command, const std::string& file) {
   arguments.push_back(nullptr);
   const auto start = Clock::now();
   pid_t child = 0;
-  if (posix_spawn(&child, arguments[0], nullptr, nullptr, arguments.data(), environ) != 0) throw std::runtime_error("cannot start " + command[0]);
+  if (posix_spawn(&child, arguments[0], nullptr, nullptr, arguments.data(), environ) != 0)
+    throw std::runtime_error("cannot start " + command[0]);
   int status = 0;
   waitpid(child, &status, 0);
   Figures figures = {{"wall_ms", seconds_since(start) * 1e3}};
@@ -45,12 +46,14 @@ Figures run_process(std::vector<std::string> command, const std::string& file) {
 std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
 /// The median of each figure over `times` children in the same role.
-Figures medians(int times, const std::string& role, const std::string& device, const std::string& directory, bool cold) {
+Figures medians(int times, const std::string& role, const std::string& device, const std::string& directory,
+                bool cold) {
   std::map<std::string, std::vector<double>> all;
   const std::string file = directory + "/figures";
   for (int i = 0; i < times; ++i) {
     if (cold) std::filesystem::remove_all(directory + "/cache");
-    for (const auto& [name, value] : run_process({own_path(), "--child", role, device, file}, file)) all[name].push_back(value);
+    for (const auto& [name, value] : run_process({own_path(), "--child", role, device, file}, file))
+      all[name].push_back(value);
   }
   Figures figures;
   for (const auto& [name, values] : all) figures[name] = median(values);

@@ -17,8 +17,8 @@ struct Effort {
 /// Seconds a call.
 struct Timing {
   double median = 0, least = 0, greatest = 0;
-  double host = 0;  ///< that the calling thread was busy, median
-  double processor = 0;  ///< of all threads of this process, median: other programs on the machine show less in it
+  double host = 0;         ///< that the calling thread was busy, median
+  double processor = 0;    ///< of all threads of this process, median: other programs on the machine show less in it
   std::int64_t calls = 0;  ///< of one repeat
 };
 
@@ -29,7 +29,9 @@ inline double processor_seconds() {
 }
 
 using Clock = std::chrono::steady_clock;
-inline double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 inline double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());

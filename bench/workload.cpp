@@ -55,18 +55,33 @@ Function Workload::build(Device device, bool fuse) const {
 }
 
 std::vector<Workload> workloads(DeviceKind kind) {
-  const Sizes sizes = kind == DeviceKind::kCuda ? Sizes{1 << 27, 16384, 8192, 1 << 20} : Sizes{1 << 24, 4096, 4096, 1 << 16};
+  const Sizes sizes =
+      kind == DeviceKind::kCuda ? Sizes{1 << 27, 16384, 8192, 1 << 20} : Sizes{1 << 24, 4096, 4096, 1 << 16};
   const std::int64_t n = sizes.elements, r = sizes.rows, c = sizes.columns;
   const auto times = [](int arrays, std::int64_t elements) { return 4.0 * arrays * static_cast<double>(elements); };
   return {
       {"copy", {{n}}, {}, times(2, n)},
       {"double", {{n}}, [](Variables v) -> std::vector<Variable> { return {v[0] * 2.0}; }, times(2, n)},
-      {"axpby_tanh", {{n}, {n}}, [](Variables v) -> std::vector<Variable> { return {tanh(1.5 * v[0] + 0.5 * v[1]) * v[0]}; }, times(3, n)},
+      {"axpby_tanh",
+       {{n}, {n}},
+       [](Variables v) -> std::vector<Variable> { return {tanh(1.5 * v[0] + 0.5 * v[1]) * v[0]}; },
+       times(3, n)},
       {"chain20", {{n}, {n}}, chain20, times(3, n)},
       {"bias_gelu_residual", {{r, c}, {c}, {r, c}}, bias_gelu_residual, times(3, r * c)},
-      {"multi_output", {{n}, {n}}, [](Variables v) -> std::vector<Variable> { return {v[0] + v[1], v[0] - v[1], v[0] * v[1]}; }, times(5, n)},
-      {"transpose_tanh", {{r, c}, {c, r}}, [](Variables v) -> std::vector<Variable> { return {tanh(transpose(v[0])) + v[1]}; }, times(3, r * c)},
-      {"outer", {{r, 1}, {1, c}, {r, c}}, [](Variables v) -> std::vector<Variable> { return {v[0] * v[1] + v[2]}; }, times(2, r * c)},
+      {"multi_output",
+       {{n}, {n}},
+       [](Variables v) -> std::vector<Variable> {
+         return {v[0] + v[1], v[0] - v[1], v[0] * v[1]};
+       },
+       times(5, n)},
+      {"transpose_tanh",
+       {{r, c}, {c, r}},
+       [](Variables v) -> std::vector<Variable> { return {tanh(transpose(v[0])) + v[1]}; },
+       times(3, r * c)},
+      {"outer",
+       {{r, 1}, {1, c}, {r, c}},
+       [](Variables v) -> std::vector<Variable> { return {v[0] * v[1] + v[2]}; },
+       times(2, r * c)},
       {"adam", {{n / 2}, {n / 2}, {n / 2}, {n / 2}}, adam, times(7, n / 2)},
       {"tiny_double", {{256}}, [](Variables v) -> std::vector<Variable> { return {v[0] * 2.0}; }, times(2, 256)},
       {"compile_chain100", {{sizes.chain}}, long_chain(100), times(2, sizes.chain), true},

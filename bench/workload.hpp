@@ -1,5 +1,5 @@
-// The workloads of damo-bench: name, inputs, graph, and the least bytes that a call must move. bench/peers/ has the same
-// ones for other libraries under the same names; change both together.
+// The workloads of damo-bench: name, inputs, graph, and the least bytes that a call must move. bench/peers/ has the
+// same ones for other libraries under the same names; change both together.
 #pragma once
 #include <functional>
 #include <span>
@@ -12,10 +12,10 @@ namespace damo::bench {
 
 struct Workload {
   std::string name;
-  std::vector<Shape> shapes;  ///< of the float32 inputs
+  std::vector<Shape> shapes;                                              ///< of the float32 inputs
   std::function<std::vector<Variable>(std::span<const Variable>)> graph;  ///< empty: a plain copy of the input
-  double bytes = 0;           ///< read and written at least
-  bool compiles = false;      ///< what it is about is the time to compile
+  double bytes = 0;                                                       ///< read and written at least
+  bool compiles = false;                                                  ///< what it is about is the time to compile
 
   Function build(Device device, bool fuse) const;
 };

@@ -8,7 +8,8 @@ namespace {
 
 std::vector<Array> inputs_of(const Workload& workload, Device device) {
   std::vector<Array> inputs;
-  for (const Shape& shape : workload.shapes) inputs.push_back(random_array(shape, device, static_cast<unsigned>(inputs.size())));
+  for (const Shape& shape : workload.shapes)
+    inputs.push_back(random_array(shape, device, static_cast<unsigned>(inputs.size())));
   return inputs;
 }
 

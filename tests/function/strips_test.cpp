@@ -1,6 +1,6 @@
 // Kernels that stream their outputs and those that turn tiles give what a plain loop over the elements gives.
-#include <damo/damo.hpp>
 #include <gtest/gtest.h>
+#include <damo/damo.hpp>
 
 #include <cmath>
 #include <vector>
@@ -17,7 +17,8 @@ Options on_cpu() {
 
 std::vector<double> counting(std::int64_t count, int modulus) {
   std::vector<double> values(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>((i * 7919) % static_cast<std::size_t>(modulus));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<double>((i * 7919) % static_cast<std::size_t>(modulus));
   return values;
 }
 
@@ -39,7 +40,8 @@ void transposes(std::int64_t rows, std::int64_t columns) {
   for (std::int64_t i = 0; i < columns; ++i) {
     for (std::int64_t j = 0; j < rows; ++j) {
       const auto at = static_cast<std::size_t>(i * rows + j);
-      ASSERT_EQ(values[at], a[static_cast<std::size_t>(j * columns + i)] + b[at]) << rows << " by " << columns << ", element " << i << ", " << j;
+      ASSERT_EQ(values[at], a[static_cast<std::size_t>(j * columns + i)] + b[at])
+          << rows << " by " << columns << ", element " << i << ", " << j;
     }
   }
 }
@@ -80,7 +82,8 @@ TEST(StripsOnCpu, StreamRowsWithARepeatedColumnAndOddStarts) {
   const Array z = f(a, Array::from(column, {rows, 1}, cpu()));
   const auto* values = static_cast<const float*>(z.data());
   for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < columns; ++j) ASSERT_EQ(values[i * columns + j], static_cast<float>(i) + 2.0f) << i << ", " << j;
+    for (std::int64_t j = 0; j < columns; ++j)
+      ASSERT_EQ(values[i * columns + j], static_cast<float>(i) + 2.0f) << i << ", " << j;
   }
 }
 

@@ -14,9 +14,9 @@ namespace damo {
 namespace {
 
 using testing::Environment;
-using testing::ScratchDirectory;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using testing::ScratchDirectory;
 using ::testing::StartsWith;
 
 struct Result {
@@ -31,7 +31,8 @@ Result run(const std::string& arguments) {
   std::FILE* pipe = popen(command.str().c_str(), "r");
   if (!pipe) return result;
   char buffer[4096];
-  for (std::size_t count; (count = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) result.output.append(buffer, count);
+  for (std::size_t count; (count = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;)
+    result.output.append(buffer, count);
   const int status = pclose(pipe);
   result.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return result;
@@ -40,7 +41,8 @@ Result run(const std::string& arguments) {
 TEST(DamoCommand, ExplainsItselfWithoutArguments) {
   const Result result = run("");
   EXPECT_EQ(result.code, 0);
-  for (const char* word : {"devices", "doctor", "ops", "cache", "DAMO_DEVICE"}) EXPECT_THAT(result.output, HasSubstr(word));
+  for (const char* word : {"devices", "doctor", "ops", "cache", "DAMO_DEVICE"})
+    EXPECT_THAT(result.output, HasSubstr(word));
 }
 
 TEST(DamoCommand, RefusesAnUnknownCommand) { EXPECT_NE(run("dance").code, 0); }

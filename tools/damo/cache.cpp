@@ -37,8 +37,10 @@ int list_cache(bool json) {
     rows.push_back({{"name", entry.name}, {"bytes", entry.bytes}, {"last_used", time_text(entry.last_used)}});
     if (!json) std::cout << entry.name << "  " << time_text(entry.last_used) << "  " << size_text(entry.bytes) << "\n";
   }
-  if (json) std::cout << nlohmann::json{{"directory", directory}, {"bytes", bytes}, {"entries", rows}}.dump(2) << "\n";
-  else std::cout << directory << ": " << entries.size() << " kernels, " << size_text(bytes) << "\n";
+  if (json)
+    std::cout << nlohmann::json{{"directory", directory}, {"bytes", bytes}, {"entries", rows}}.dump(2) << "\n";
+  else
+    std::cout << directory << ": " << entries.size() << " kernels, " << size_text(bytes) << "\n";
   return 0;
 }
 

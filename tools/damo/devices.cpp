@@ -34,8 +34,9 @@ int list_devices(bool json) {
                     {"multiprocessors", properties.multiprocessors},
                     {"default", device == Device()}});
     if (json) continue;
-    std::printf("%-8s %s, %s, %d %s, %s of %s free%s\n", device.name().c_str(), properties.description.c_str(), properties.architecture.c_str(),
-                properties.multiprocessors, device.is_host() ? "threads" : "multiprocessors", size_text(properties.free_memory_bytes).c_str(),
+    std::printf("%-8s %s, %s, %d %s, %s of %s free%s\n", device.name().c_str(), properties.description.c_str(),
+                properties.architecture.c_str(), properties.multiprocessors,
+                device.is_host() ? "threads" : "multiprocessors", size_text(properties.free_memory_bytes).c_str(),
                 size_text(properties.memory_bytes).c_str(), device == Device() ? "  (default)" : "");
   }
   if (json) std::cout << rows.dump(2) << "\n";

@@ -43,17 +43,23 @@ std::vector<Finding> look_at_cuda() {
   std::vector<Finding> findings;
   const auto problem = cuda_problem();
   if (problem) {
-    findings.push_back({"CUDA driver", State::kMissing, *problem, "for a GPU: install NVIDIA's driver; without one everything runs on the CPU"});
+    findings.push_back({"CUDA driver", State::kMissing, *problem,
+                        "for a GPU: install NVIDIA's driver; without one everything runs on the CPU"});
   } else {
-    findings.push_back({"CUDA driver", State::kGood, driver_version() + ", " + std::to_string(cuda_device_count()) + " GPUs"});
+    findings.push_back(
+        {"CUDA driver", State::kGood, driver_version() + ", " + std::to_string(cuda_device_count()) + " GPUs"});
   }
   const auto compiler = nvrtc_problem();
   const State without = problem ? State::kMissing : State::kBroken;  // with a GPU NVRTC is needed
-  if (compiler) findings.push_back({"NVRTC", without, *compiler, "install NVIDIA's package cuda-nvrtc, or set DAMO_NVRTC_PATH to libnvrtc.so"});
-  else findings.push_back({"NVRTC", State::kGood, nvrtc_version()});
+  if (compiler)
+    findings.push_back(
+        {"NVRTC", without, *compiler, "install NVIDIA's package cuda-nvrtc, or set DAMO_NVRTC_PATH to libnvrtc.so"});
+  else
+    findings.push_back({"NVRTC", State::kGood, nvrtc_version()});
   return findings;
 #else
-  return {{"CUDA", State::kMissing, "this build has no CUDA back end: " DAMO_CUDA_WHY, "install the toolkit, then: cmake --preset cuda && cmake --build --preset cuda"}};
+  return {{"CUDA", State::kMissing, "this build has no CUDA back end: " DAMO_CUDA_WHY,
+           "install the toolkit, then: cmake --preset cuda && cmake --build --preset cuda"}};
 #endif
 }
 
@@ -68,30 +74,38 @@ std::vector<Finding> look_at_cpu() {
   try {
     const DeviceProperties properties = Device("cpu").properties();
     const char* chosen = std::getenv("DAMO_NUM_THREADS");
-    findings.push_back({"CPU threads", State::kGood, std::to_string(properties.multiprocessors) + " by oneTBB" + (chosen ? ", as DAMO_NUM_THREADS says" : "") +
-                                                         "; " + properties.description + ", " + properties.architecture});
+    findings.push_back({"CPU threads", State::kGood,
+                        std::to_string(properties.multiprocessors) + " by oneTBB" +
+                            (chosen ? ", as DAMO_NUM_THREADS says" : "") + "; " + properties.description + ", " +
+                            properties.architecture});
   } catch (const Error& error) {
     findings.push_back(from_error("CPU threads", State::kBroken, error));
   }
   return findings;
 #else
-  return {{"CPU", State::kMissing, "this build has no CPU back end: " DAMO_CPU_WHY, "apt-get install libclang-19-dev llvm-19-dev libtbb-dev, then build again"}};
+  return {{"CPU", State::kMissing, "this build has no CPU back end: " DAMO_CPU_WHY,
+           "apt-get install libclang-19-dev llvm-19-dev libtbb-dev, then build again"}};
 #endif
 }
 
 Finding look_at_cache() {
   try {
     const std::string directory = cache_directory();
-    if (directory.empty()) return {"kernel cache", State::kMissing, "off: kernels are compiled anew in every process", "set DAMO_CACHE_DIR to a directory of yours"};
+    if (directory.empty())
+      return {"kernel cache", State::kMissing, "off: kernels are compiled anew in every process",
+              "set DAMO_CACHE_DIR to a directory of yours"};
     std::error_code ignored;
-    if (!std::filesystem::exists(directory, ignored)) return {"kernel cache", State::kGood, directory + ", not made yet"};
+    if (!std::filesystem::exists(directory, ignored))
+      return {"kernel cache", State::kGood, directory + ", not made yet"};
     if (access(directory.c_str(), W_OK) != 0) {
-      return {"kernel cache", State::kBroken, directory + " cannot be written to", "chmod u+rwx " + directory + ", or set DAMO_CACHE_DIR to another directory"};
+      return {"kernel cache", State::kBroken, directory + " cannot be written to",
+              "chmod u+rwx " + directory + ", or set DAMO_CACHE_DIR to another directory"};
     }
     std::size_t bytes = 0;
     const std::vector<CacheEntry> entries = cache_entries();
     for (const CacheEntry& entry : entries) bytes += entry.bytes;
-    return {"kernel cache", State::kGood, directory + ", " + std::to_string(entries.size()) + " kernels, " + size_text(bytes)};
+    return {"kernel cache", State::kGood,
+            directory + ", " + std::to_string(entries.size()) + " kernels, " + size_text(bytes)};
   } catch (const Error& error) {
     return from_error("kernel cache", State::kBroken, error);
   }
@@ -104,7 +118,9 @@ Finding try_default_device() {
     const Variable x = vector("x");
     const Function f = function({x}, {tanh(x) + 1.0});
     const double value = Array(f(Array::zeros({4}, float32, device))).to_doubles().at(3);
-    if (value != 1.0) return {"default device", State::kBroken, device.name() + " computed tanh(0) + 1 as " + std::to_string(value), "report this"};
+    if (value != 1.0)
+      return {"default device", State::kBroken, device.name() + " computed tanh(0) + 1 as " + std::to_string(value),
+              "report this"};
     return {"default device", State::kGood, device.name() + " compiled and ran a kernel"};
   } catch (const Error& error) {
     return from_error("default device", State::kBroken, error);
@@ -116,7 +132,8 @@ Finding try_default_device() {
 void print(const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
     std::printf("%-8s %-15s %s\n", word(finding.state), finding.part.c_str(), finding.text.c_str());
-    if (finding.state != State::kGood && !finding.remedy.empty()) std::printf("%24s -> %s\n", "", finding.remedy.c_str());
+    if (finding.state != State::kGood && !finding.remedy.empty())
+      std::printf("%24s -> %s\n", "", finding.remedy.c_str());
   }
 }
 
@@ -134,7 +151,9 @@ int run_doctor(bool json) {
     return works ? 0 : 1;
   }
   nlohmann::json rows = nlohmann::json::array();
-  for (const Finding& finding : findings) rows.push_back({{"part", finding.part}, {"state", word(finding.state)}, {"text", finding.text}, {"remedy", finding.remedy}});
+  for (const Finding& finding : findings)
+    rows.push_back(
+        {{"part", finding.part}, {"state", word(finding.state)}, {"text", finding.text}, {"remedy", finding.remedy}});
   std::cout << nlohmann::json{{"works", works}, {"findings", rows}}.dump(2) << "\n";
   return works ? 0 : 1;
 }

@@ -16,7 +16,8 @@ Environment: DAMO_DEVICE chooses the default device, DAMO_NUM_THREADS the CPU's 
 DAMO_CACHE_LIMIT the kernel cache, DAMO_LOG=debug shows compiles, DAMO_DUMP=DIRECTORY keeps the source of each kernel.)";
 
 int run(int count, char** arguments) {
-  CLI::App app("Damo " DAMO_VERSION ": symbolic tensor graphs whose ops compile their own kernels at run time.", "damo");
+  CLI::App app("Damo " DAMO_VERSION ": symbolic tensor graphs whose ops compile their own kernels at run time.",
+               "damo");
   app.footer(kAfter);
   app.set_version_flag("--version", DAMO_VERSION);
   app.require_subcommand(0, 1);
@@ -27,21 +28,26 @@ int run(int count, char** arguments) {
   devices->add_flag("--json", json, "as JSON");
   devices->callback([&] { code = list_devices(json); });
 
-  CLI::App* const doctor = app.add_subcommand("doctor", "what works, what is missing and how to get it; exit code 1 if nothing can run");
+  CLI::App* const doctor =
+      app.add_subcommand("doctor", "what works, what is missing and how to get it; exit code 1 if nothing can run");
   doctor->add_flag("--json", json, "as JSON");
   doctor->callback([&] { code = run_doctor(json); });
 
   CLI::App* const ops = app.add_subcommand("ops", "the elementwise ops: inputs, dtypes, formula");
   CLI::Option* const as_markdown = ops->add_flag("--markdown", markdown, "as docs/ops.md has it");
   ops->add_flag("--json", json, "as JSON")->excludes(as_markdown);
-  ops->callback([&] { code = list_ops(markdown ? OpsFormat::kMarkdown : json ? OpsFormat::kJson : OpsFormat::kTable); });
+  ops->callback([&] {
+    code = list_ops(markdown ? OpsFormat::kMarkdown : json ? OpsFormat::kJson : OpsFormat::kTable);
+  });
 
   CLI::App* const cache = app.add_subcommand("cache", "the kernels that earlier programs compiled");
   cache->require_subcommand(1);
   CLI::App* const list = cache->add_subcommand("list", "where it is and what it holds");
   list->add_flag("--json", json, "as JSON");
   list->callback([&] { code = list_cache(json); });
-  cache->add_subcommand("clear", "delete every entry; they are compiled again when they are needed")->callback([&] { code = clear_cache_files(); });
+  cache->add_subcommand("clear", "delete every entry; they are compiled again when they are needed")->callback([&] {
+    code = clear_cache_files();
+  });
 
   CLI11_PARSE(app, count, arguments);
   if (app.get_subcommands().empty()) std::cout << app.help();

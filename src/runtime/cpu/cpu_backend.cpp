@@ -56,7 +56,8 @@ void stream_copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   std::size_t at = head;
   for (; at + 64 <= bytes; at += 64) {
     for (std::size_t part = at; part < at + 64; part += 16) {
-      _mm_stream_si128(reinterpret_cast<__m128i*>(to + part), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + part)));
+      _mm_stream_si128(reinterpret_cast<__m128i*>(to + part),
+                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + part)));
     }
   }
   std::memcpy(to + at, from + at, bytes - at);
@@ -68,8 +69,10 @@ void copy_blocks(void* const* arguments, const LaunchFrame*, std::int64_t first,
   const Copy& copy = *static_cast<const Copy*>(arguments[0]);
   const std::size_t begin = static_cast<std::size_t>(first) * kCopyBlock;
   const std::size_t end = std::min(static_cast<std::size_t>(last) * kCopyBlock, copy.bytes);
-  if (copy.streams) stream_copy(copy.to + begin, copy.from + begin, end - begin);
-  else std::memcpy(copy.to + begin, copy.from + begin, end - begin);
+  if (copy.streams)
+    stream_copy(copy.to + begin, copy.from + begin, end - begin);
+  else
+    std::memcpy(copy.to + begin, copy.from + begin, end - begin);
 }
 
 [[noreturn]] void refuse_grid(const LoadedKernel& kernel, const LaunchConfig& config) {

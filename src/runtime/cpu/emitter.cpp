@@ -9,7 +9,7 @@
 namespace damo {
 namespace {
 
-constexpr int kHeavyCost = 60;     // instructions an element from which a block has fewer elements
+constexpr int kHeavyCost = 60;  // instructions an element from which a block has fewer elements
 constexpr int kLightChunk = 16384, kHeavyChunk = 4096;
 
 std::string number(int value) { return std::to_string(value); }
@@ -18,8 +18,8 @@ constexpr const char* kHead = R"(using namespace damo;
 #define DAMO_FUNCTION static inline __attribute__((always_inline))
 )";
 
-/// Four vectors at a time hide the latency of a chain of exponentials; a light loop waits for memory, and in a very long
-/// one the compiler takes half as long again.
+/// Four vectors at a time hide the latency of a chain of exponentials; a light loop waits for memory, and in a very
+/// long one the compiler takes half as long again.
 std::string vectorise(const KernelSpec& spec) {
   const bool is_chain = spec.cost() >= 150 && spec.cost() <= 600;
   return std::string("#pragma clang loop vectorize(enable) interleave_count(") + (is_chain ? "4)" : "2)");
@@ -31,7 +31,8 @@ int cpu_chunk(const KernelSpec& spec) { return spec.cost() >= kHeavyCost ? kHeav
 
 int cpu_vector(const KernelSpec& spec) {
   int narrowest = 8;
-  for (int i = 0; i < spec.parameter_count(); ++i) narrowest = std::min(narrowest, static_cast<int>(itemsize(spec.parameter_dtype(i))));
+  for (int i = 0; i < spec.parameter_count(); ++i)
+    narrowest = std::min(narrowest, static_cast<int>(itemsize(spec.parameter_dtype(i))));
   return 64 / narrowest;
 }
 
@@ -40,12 +41,16 @@ std::string CpuEmitter::loaded(int i) const { return value_type(spec_.parameter_
 
 std::string CpuEmitter::emit() {
   text_ = kHead + argument_struct(spec_, layout_) + step_functions(spec_);
-  line("extern \"C\" void " + entry_name(spec_) + "(void* const* arguments, const LaunchFrame*, i64 first, i64 last) {");
+  line("extern \"C\" void " + entry_name(spec_) +
+       "(void* const* arguments, const LaunchFrame*, i64 first, i64 last) {");
   line("  const Arguments& a = *static_cast<const Arguments*>(arguments[0]);");
   emit_scalars();
-  if (layout_.tile_axis >= 0) emit_tiles();
-  else if (layout_.is_flat()) emit_range();
-  else emit_rows();
+  if (layout_.tile_axis >= 0)
+    emit_tiles();
+  else if (layout_.is_flat())
+    emit_range();
+  else
+    emit_rows();
   if (streams()) line("  if (a.fast & 2) stream_fence();");
   line("}");
   return std::move(text_);
@@ -54,7 +59,9 @@ std::string CpuEmitter::emit() {
 void CpuEmitter::emit_scalars() {
   for (int i = 0; i < spec_.input_count(); ++i) {
     const std::string n = number(i);
-    if (is_scalar_input(i)) line("  const " + loaded(i) + " x" + n + " = a.n > 0 ? " + loaded(i) + "(a.p" + n + "[0]) : " + loaded(i) + "(0);");
+    if (is_scalar_input(i))
+      line("  const " + loaded(i) + " x" + n + " = a.n > 0 ? " + loaded(i) + "(a.p" + n + "[0]) : " + loaded(i) +
+           "(0);");
   }
 }
 
@@ -72,20 +79,25 @@ std::string CpuEmitter::element(int i, const std::string& index) const {
   const std::string r = "r" + number(i);
   switch (access(i)) {
     case Access::kScalar:
-    case Access::kRepeat: return r + "[0]";
-    case Access::kStrided: return r + "[(" + index + ") * a.s" + number(i) + "[" + number(layout_.rank - 1) + "]]";
-    default: return r + "[" + index + "]";
+    case Access::kRepeat:
+      return r + "[0]";
+    case Access::kStrided:
+      return r + "[(" + index + ") * a.s" + number(i) + "[" + number(layout_.rank - 1) + "]]";
+    default:
+      return r + "[" + index + "]";
   }
 }
 
 /// The body of a loop over k; target: where an output's element goes.
-void CpuEmitter::emit_elements(const std::string& indent, const std::string& index, const std::function<std::string(int)>& target) {
+void CpuEmitter::emit_elements(const std::string& indent, const std::string& index,
+                               const std::function<std::string(int)>& target) {
   for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line(indent + stored(i) + " y" + number(i) + ";");
   line(indent + body_call(spec_, [&](int i) {
          if (is_scalar_input(i) || is_hoisted(i)) return "x" + number(i);
          return spec_.is_output(i) ? "y" + number(i) : loaded(i) + "(" + element(i, index) + ")";
        }));
-  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line(indent + target(i) + " = y" + number(i) + ";");
+  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i)
+    line(indent + target(i) + " = y" + number(i) + ";");
 }
 
 /// Leaves in `done` how many elements were stored past the caches: as many whole strips as there are, or none.
@@ -127,8 +139,11 @@ void CpuEmitter::emit_range() {
 /// Where a row starts in a strided array, c0 ... c(rank-2) being its coordinates and c the first element's in the row.
 std::string CpuEmitter::row_offset(int i) const {
   const std::string s = "a.s" + number(i), last = number(layout_.rank - 1);
-  std::string sum = access(i) == Access::kRow ? "c" : access(i) == Access::kRepeat ? "0" : "c * " + s + "[" + last + "]";
-  for (int axis = 0; axis + 1 < layout_.rank; ++axis) sum += " + c" + number(axis) + " * " + s + "[" + number(axis) + "]";
+  std::string sum = access(i) == Access::kRow      ? "c"
+                    : access(i) == Access::kRepeat ? "0"
+                                                   : "c * " + s + "[" + last + "]";
+  for (int axis = 0; axis + 1 < layout_.rank; ++axis)
+    sum += " + c" + number(axis) + " * " + s + "[" + number(axis) + "]";
   return sum;
 }
 
@@ -171,10 +186,13 @@ void CpuEmitter::emit_tile_position() {
   line("    const i64 j0 = rest % inner_tiles * " + edge + "; rest /= inner_tiles;");
   for (int axis = layout_.rank - 2; axis >= 0; --axis) {
     const std::string n = number(axis);
-    if (axis == layout_.tile_axis) line("    const i64 c" + n + " = t0;");
-    else line("    const i64 c" + n + " = rest % a.extent[" + n + "]; rest /= a.extent[" + n + "];");
+    if (axis == layout_.tile_axis)
+      line("    const i64 c" + n + " = t0;");
+    else
+      line("    const i64 c" + n + " = rest % a.extent[" + n + "]; rest /= a.extent[" + n + "];");
   }
-  line("    const i64 columns = inner - j0 < " + edge + " ? inner - j0 : " + edge + ", rows = other - t0 < " + edge + " ? other - t0 : " + edge + ";");
+  line("    const i64 columns = inner - j0 < " + edge + " ? inner - j0 : " + edge + ", rows = other - t0 < " + edge +
+       " ? other - t0 : " + edge + ";");
 }
 
 /// Dense arrays have no strides in the block: theirs follow from the extents.
@@ -194,22 +212,28 @@ std::string CpuEmitter::tile_address(int i) const {
 void CpuEmitter::emit_tiles() {
   const std::string edge = number(kCpuTile), rest = number(kCpuTile - 1), last = number(layout_.rank - 1);
   line("  const i64 inner = a.extent[" + last + "], other = a.extent[" + number(layout_.tile_axis) + "];");
-  line("  const i64 inner_tiles = (inner + " + rest + ") / " + edge + ", other_tiles = (other + " + rest + ") / " + edge + ";");
+  line("  const i64 inner_tiles = (inner + " + rest + ") / " + edge + ", other_tiles = (other + " + rest + ") / " +
+       edge + ";");
   for (int i = 0; i < spec_.input_count(); ++i) {
-    if (access(i) == Access::kTransposed) line("  alignas(64) " + stored(i) + " tile" + number(i) + "[" + edge + " * " + edge + "];");
+    if (access(i) == Access::kTransposed)
+      line("  alignas(64) " + stored(i) + " tile" + number(i) + "[" + edge + " * " + edge + "];");
   }
   line("  for (i64 block = first; block < last; ++block) {");
   emit_tile_position();
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (access(i) != Access::kTransposed) continue;
-    line("    turn_tile(tile" + number(i) + ", " + tile_address(i) + ", " + tile_stride(i, layout_.rank - 1) + ", rows, columns);");
+    line("    turn_tile(tile" + number(i) + ", " + tile_address(i) + ", " + tile_stride(i, layout_.rank - 1) +
+         ", rows, columns);");
   }
   line("    for (i64 t = 0; t < rows; ++t) {");
   for (int i = 0; i < spec_.parameter_count(); ++i) {
     const std::string n = number(i);
     if (is_scalar_input(i)) continue;
     const bool tiled = access(i) == Access::kTransposed;
-    const std::string where = tiled ? "tile" + n + " + t * " + edge : access(i) == Access::kScalar ? "a.p" + n : tile_address(i) + " + t * " + tile_stride(i, layout_.tile_axis);
+    const std::string where = tiled ? "tile" + n + " + t * " + edge
+                              : access(i) == Access::kScalar
+                                  ? "a.p" + n
+                                  : tile_address(i) + " + t * " + tile_stride(i, layout_.tile_axis);
     line("      " + array(i) + " r" + n + " = " + where + ";");
     if (is_hoisted(i)) line("      const " + loaded(i) + " x" + n + " = " + loaded(i) + "(r" + n + "[0]);");
   }

@@ -27,7 +27,8 @@ class CpuEmitter {
   void emit_tile_position();
   void emit_inner_loop(const std::string& indent, const std::string& count);
   void emit_strips(const std::string& indent, const std::string& count);
-  void emit_elements(const std::string& indent, const std::string& index, const std::function<std::string(int)>& target);
+  void emit_elements(const std::string& indent, const std::string& index,
+                     const std::function<std::string(int)>& target);
   std::string tile_stride(int parameter, int axis) const;
   std::string tile_address(int parameter) const;
   std::string row_offset(int parameter) const;
@@ -37,7 +38,9 @@ class CpuEmitter {
   bool is_hoisted(int i) const { return access(i) == Access::kRepeat && !spec_.is_output(i); }
   std::string stored(int i) const;
   std::string loaded(int i) const;
-  std::string array(int i) const { return std::string(spec_.is_output(i) ? "" : "const ") + stored(i) + "* __restrict"; }
+  std::string array(int i) const {
+    return std::string(spec_.is_output(i) ? "" : "const ") + stored(i) + "* __restrict";
+  }
   std::string element(int i, const std::string& index) const;
   bool streams() const;
   void line(const std::string& text) { text_ += text + "\n"; }
