@@ -42,14 +42,30 @@ void check_row(const ElementwiseRow& row) {
   if (row.condition_first && arity(row) < 2) throw GraphError(label + ": condition_first needs another input beside x0");
 }
 
+bool is_too_large(const Operand& operand, DType dtype) {
+  return operand.is_number() && is_integer(operand.number().dtype()) && !is_floating(dtype) && !operand.number().fits(dtype);
+}
+
 /// A weak integer that its dtype cannot hold would wrap in silence.
-void check_fits(const Operand& number, DType dtype, std::string_view op) {
-  if (!number.is_number() || !is_integer(number.number().dtype()) || is_floating(dtype)) return;
-  const Scalar value = number.number();
-  if (value.cast(dtype).as_double() == value.as_double()) return;
-  ErrorParts parts{std::string(op) + ": " + to_string(value) + " does not fit " + std::string(name(dtype)), {}, {}, "cast the other input to a wider dtype"};
+[[noreturn]] void does_not_fit(const Operand& number, DType dtype, std::string_view op) {
+  ErrorParts parts{std::string(op) + ": " + to_string(number.number()) + " does not fit " + std::string(name(dtype)), {}, {}, "cast the other input to a wider dtype"};
   if (number.where()) parts.where = std::string(op) + " built at " + to_string(number.where());
   throw TypeError(std::move(parts));
+}
+
+/// The dtype that numbers beside the inputs become. As in NumPy, a comparison with a number out of range widens; what is
+/// computed in floating point takes any number; anything else refuses it.
+DType common_dtype(const ElementwiseRow& row, std::span<const Operand> inputs) {
+  std::vector<Promotable> promotables;
+  for (const Operand& input : inputs) promotables.push_back(input.promotable());
+  if (promotables.empty()) return bool_;
+  const DType common = result_type(promotables);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!is_too_large(inputs[i], computed_in(row, common))) continue;
+    if (row.result != ResultRule::kBool) does_not_fit(inputs[i], common, row.name);
+    promotables[i].weak = false;
+  }
+  return result_type(promotables);
 }
 
 }  // namespace
@@ -77,15 +93,12 @@ OpPtr elementwise_op(const ElementwiseRow& row) {
 }
 
 Variable apply_elementwise(const ElementwiseRow& row, std::initializer_list<Operand> inputs) {
-  std::vector<Promotable> promotables;
-  for (auto input = inputs.begin() + (row.condition_first ? 1 : 0); input < inputs.end(); ++input) promotables.push_back(input->promotable());
-  const DType common = promotables.empty() ? bool_ : result_type(promotables);
+  const DType common = common_dtype(row, std::span(inputs.begin(), inputs.size()).subspan(row.condition_first ? 1 : 0));
   std::vector<Variable> variables;
   SourceLine where;
   for (const Operand& input : inputs) {
     const bool condition = row.condition_first && variables.empty();
-    if (!condition) check_fits(input, common, row.name);
-    variables.push_back(input.as(condition ? bool_ : common));
+    variables.push_back(input.as(condition ? bool_ : is_too_large(input, common) ? computed_in(row, common) : common));
     if (!where || (input.where() && !input.is_number())) where = input.where();
   }
   return elementwise_op(row)->apply(variables, where).output();

@@ -37,12 +37,28 @@ extern "C" void damo_cast_where_cast(void* const* arguments, const LaunchFrame*,
   const i8* __restrict r2 = a.p2 + begin;
   float* __restrict r3 = a.p3 + begin;
   half* __restrict r4 = a.p4 + begin;
+  i64 done = 0;
+  if (a.fast & 2) for (; done + 64 <= end - begin; done += 64) {
+    alignas(64) float strip3[64];
+    alignas(64) half strip4[64];
 #pragma clang loop vectorize(enable) interleave_count(2)
-  for (i64 k = 0; k < end - begin; ++k) {
+    for (i64 k = 0; k < 64; ++k) {
+      float y3;
+      half y4;
+      body(bool(r0[done + k]), float(r1[done + k]), i8(r2[done + k]), y3, y4);
+      strip3[k] = y3;
+      strip4[k] = y4;
+    }
+    stream_strip(r3 + done, strip3);
+    stream_strip(r4 + done, strip4);
+  }
+#pragma clang loop vectorize(enable) interleave_count(2)
+  for (i64 k = done; k < end - begin; ++k) {
     float y3;
     half y4;
     body(bool(r0[k]), float(r1[k]), i8(r2[k]), y3, y4);
     r3[k] = y3;
     r4[k] = y4;
   }
+  if (a.fast & 2) stream_fence();
 }

@@ -49,8 +49,23 @@ extern "C" void damo_mul_add_tanh_mul_sub(void* const* arguments, const LaunchFr
     const float x1 = float(r1[0]);
     float* __restrict r2 = a.p2 + (at);
     float* __restrict r3 = a.p3 + (at);
+    i64 done = 0;
+    if (a.fast & 2) for (; done + 64 <= run; done += 64) {
+      alignas(64) float strip2[64];
+      alignas(64) float strip3[64];
 #pragma clang loop vectorize(enable) interleave_count(2)
-    for (i64 k = 0; k < run; ++k) {
+      for (i64 k = 0; k < 64; ++k) {
+        float y2;
+        float y3;
+        body(float(r0[done + k]), x1, y2, y3);
+        strip2[k] = y2;
+        strip3[k] = y3;
+      }
+      stream_strip(r2 + done, strip2);
+      stream_strip(r3 + done, strip3);
+    }
+#pragma clang loop vectorize(enable) interleave_count(2)
+    for (i64 k = done; k < run; ++k) {
       float y2;
       float y3;
       body(float(r0[k]), x1, y2, y3);
@@ -61,4 +76,5 @@ extern "C" void damo_mul_add_tanh_mul_sub(void* const* arguments, const LaunchFr
     c = 0;
     ++c0;
   }
+  if (a.fast & 2) stream_fence();
 }

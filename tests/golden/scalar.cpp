@@ -41,12 +41,28 @@ extern "C" void damo_mul_add_tanh_mul_sub(void* const* arguments, const LaunchFr
   const float* __restrict r0 = a.p0 + begin;
   float* __restrict r2 = a.p2 + begin;
   float* __restrict r3 = a.p3 + begin;
+  i64 done = 0;
+  if (a.fast & 2) for (; done + 64 <= end - begin; done += 64) {
+    alignas(64) float strip2[64];
+    alignas(64) float strip3[64];
 #pragma clang loop vectorize(enable) interleave_count(2)
-  for (i64 k = 0; k < end - begin; ++k) {
+    for (i64 k = 0; k < 64; ++k) {
+      float y2;
+      float y3;
+      body(float(r0[done + k]), x1, y2, y3);
+      strip2[k] = y2;
+      strip3[k] = y3;
+    }
+    stream_strip(r2 + done, strip2);
+    stream_strip(r3 + done, strip3);
+  }
+#pragma clang loop vectorize(enable) interleave_count(2)
+  for (i64 k = done; k < end - begin; ++k) {
     float y2;
     float y3;
     body(float(r0[k]), x1, y2, y3);
     r2[k] = y2;
     r3[k] = y3;
   }
+  if (a.fast & 2) stream_fence();
 }

@@ -40,31 +40,43 @@ extern "C" void damo_mul_add_tanh_mul_sub(void* const* arguments, const LaunchFr
   const Arguments& a = *static_cast<const Arguments*>(arguments[0]);
   const i64 inner = a.extent[1], other = a.extent[0];
   const i64 inner_tiles = (inner + 63) / 64, other_tiles = (other + 63) / 64;
-  alignas(64) float tile1[64 * 65];
+  alignas(64) float tile1[64 * 64];
   for (i64 block = first; block < last; ++block) {
     i64 rest = block;
-    const i64 j0 = rest % inner_tiles * 64; rest /= inner_tiles;
     const i64 t0 = rest % other_tiles * 64; rest /= other_tiles;
+    const i64 j0 = rest % inner_tiles * 64; rest /= inner_tiles;
     const i64 c0 = t0;
     const i64 columns = inner - j0 < 64 ? inner - j0 : 64, rows = other - t0 < 64 ? other - t0 : 64;
-    const float* from1 = a.p1 + j0 * a.s1[1] + c0 * a.s1[0];
-    for (i64 j = 0; j < columns; ++j) {
-#pragma clang loop vectorize(enable) interleave_count(2)
-      for (i64 t = 0; t < rows; ++t) tile1[j * 65 + t] = from1[j * a.s1[1] + t];
-    }
+    turn_tile(tile1, a.p1 + j0 * a.s1[1] + c0 * a.s1[0], a.s1[1], rows, columns);
     for (i64 t = 0; t < rows; ++t) {
       const float* __restrict r0 = a.p0 + j0 * 1 + c0 * 1 * a.extent[1] + t * 1 * a.extent[1];
-      const float* __restrict r1 = tile1 + t;
+      const float* __restrict r1 = tile1 + t * 64;
       float* __restrict r2 = a.p2 + j0 * 1 + c0 * 1 * a.extent[1] + t * 1 * a.extent[1];
       float* __restrict r3 = a.p3 + j0 * 1 + c0 * 1 * a.extent[1] + t * 1 * a.extent[1];
+      i64 done = 0;
+      if (a.fast & 2) for (; done + 64 <= columns; done += 64) {
+        alignas(64) float strip2[64];
+        alignas(64) float strip3[64];
 #pragma clang loop vectorize(enable) interleave_count(2)
-      for (i64 k = 0; k < columns; ++k) {
+        for (i64 k = 0; k < 64; ++k) {
+          float y2;
+          float y3;
+          body(float(r0[done + k]), float(r1[done + k]), y2, y3);
+          strip2[k] = y2;
+          strip3[k] = y3;
+        }
+        stream_strip(r2 + done, strip2);
+        stream_strip(r3 + done, strip3);
+      }
+#pragma clang loop vectorize(enable) interleave_count(2)
+      for (i64 k = done; k < columns; ++k) {
         float y2;
         float y3;
-        body(float(r0[k]), float(r1[k * 65]), y2, y3);
+        body(float(r0[k]), float(r1[k]), y2, y3);
         r2[k] = y2;
         r3[k] = y3;
       }
     }
   }
+  if (a.fast & 2) stream_fence();
 }

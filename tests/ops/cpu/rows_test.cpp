@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "row_reference.hpp"
+#include "support/row_reference.hpp"
 #include "runtime/cpu/compile_support.hpp"
 #include "support/row_source.hpp"
 

@@ -28,6 +28,7 @@ struct Case {
   KernelSpec spec;
   Layout layout;
 };
+void PrintTo(const Case& golden, std::ostream* out) { *out << golden.name; }
 
 Step step(std::string name, std::string code, std::vector<int> inputs, DType dtype = float32, int cost = 1) {
   Step made;

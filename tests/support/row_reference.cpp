@@ -1,4 +1,4 @@
-#include "row_reference.hpp"
+#include "support/row_reference.hpp"
 
 #include <algorithm>
 #include <cmath>
