@@ -20,7 +20,7 @@ void UserDiagnostics::EndSourceFile() { printer_.EndSourceFile(); }
 void UserDiagnostics::HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) {
   DiagnosticConsumer::HandleDiagnostic(level, info);  // counts
   // A note belongs to the message before it, and is shown where that is.
-  if (level != clang::DiagnosticsEngine::Note) shown_ = is_users(info);
+  if (level != clang::DiagnosticsEngine::Note) shown_ = is_users(info) || level >= clang::DiagnosticsEngine::Error;
   if (shown_ && is_users(info)) {
     printer_.HandleDiagnostic(level, info);
   } else if (level >= clang::DiagnosticsEngine::Error) {
