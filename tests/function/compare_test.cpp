@@ -35,6 +35,7 @@ Comparison compare_three_ops(const Shape& shape) {
 }
 
 TEST(Compare, CountsKernelsNodesAndBytesOnCpu) {
+  if (!DAMO_HAS_CPU) GTEST_SKIP() << "needs the CPU back end";
   const Comparison result = compare_three_ops({100, 100});
   EXPECT_EQ(result.unfused.kernels, 3u);
   EXPECT_EQ(result.fused.kernels, 1u);
@@ -55,6 +56,7 @@ TEST(Compare, CountsKernelsNodesAndBytesOnCpu) {
 }
 
 TEST(Compare, FindsTheValuesOfBothSidesCloseOnCpu) {
+  if (!DAMO_HAS_CPU) GTEST_SKIP() << "needs the CPU back end";
   const Comparison result = compare_three_ops({7, 3});
   ASSERT_EQ(result.outputs.size(), 1u);
   EXPECT_EQ(result.outputs[0].name, "z");
@@ -64,6 +66,7 @@ TEST(Compare, FindsTheValuesOfBothSidesCloseOnCpu) {
 }
 
 TEST(Compare, TakesArraysWithoutElementsOnCpu) {
+  if (!DAMO_HAS_CPU) GTEST_SKIP() << "needs the CPU back end";
   const Comparison result = compare_three_ops({0, 5});
   EXPECT_EQ(result.fused.kernels, 0u);
   EXPECT_EQ(result.unfused.bytes, 0u);
@@ -73,6 +76,7 @@ TEST(Compare, TakesArraysWithoutElementsOnCpu) {
 }
 
 TEST(Compare, WritesJsonThatHasEveryMeasureOnCpu) {
+  if (!DAMO_HAS_CPU) GTEST_SKIP() << "needs the CPU back end";
   const testing::ScratchDirectory scratch;
   const Comparison result = compare_three_ops({10, 10});
   result.write_json(scratch / "fusion.json");
@@ -93,6 +97,7 @@ TEST(Compare, WritesJsonThatHasEveryMeasureOnCpu) {
 }
 
 TEST(Compare, WritesOnePageWithTheChartAndBothGraphsOnCpu) {
+  if (!DAMO_HAS_CPU) GTEST_SKIP() << "needs the CPU back end";
   const std::string html = compare_three_ops({10, 10}).html();
   EXPECT_EQ(count(html, "<svg "), 3u);
   EXPECT_EQ(count(html, "class=\"damo-graph\""), 2u);
@@ -107,6 +112,7 @@ TEST(Compare, WritesOnePageWithTheChartAndBothGraphsOnCpu) {
 }
 
 TEST(Compare, PrintsATableAndGoesOnOnCpu) {
+  if (!DAMO_HAS_CPU) GTEST_SKIP() << "needs the CPU back end";
   std::ostringstream out;
   const testing::ScratchDirectory scratch;
   const Comparison result = compare_three_ops({10, 10});
@@ -120,6 +126,7 @@ TEST(Compare, PrintsATableAndGoesOnOnCpu) {
 Array floats(const std::vector<float>& values) { return Array::from(values, cpu()); }
 
 TEST(DifferenceOf, CountsUlpsAcrossZero) {
+  if (!DAMO_HAS_CPU) GTEST_SKIP() << "needs the CPU back end";
   const float least = std::numeric_limits<float>::denorm_min();
   EXPECT_EQ(difference_of(floats({least}), floats({-least})).ulps, 2);
   EXPECT_EQ(difference_of(floats({0.0f}), floats({-0.0f})).ulps, 0);
@@ -131,6 +138,7 @@ TEST(DifferenceOf, CountsUlpsAcrossZero) {
 }
 
 TEST(DifferenceOf, TakesHalvesIntegersAndBools) {
+  if (!DAMO_HAS_CPU) GTEST_SKIP() << "needs the CPU back end";
   const Array one = Array::ones({2}, float16, cpu()), two = Array::full({2}, 2, float16, cpu());
   EXPECT_EQ(difference_of(one, two).ulps, 1024);
   const Array low = Array::full({1}, std::numeric_limits<std::int64_t>::min(), int64, cpu());
@@ -140,6 +148,7 @@ TEST(DifferenceOf, TakesHalvesIntegersAndBools) {
 }
 
 TEST(DifferenceOf, CountsNanOnOneSideOnly) {
+  if (!DAMO_HAS_CPU) GTEST_SKIP() << "needs the CPU back end";
   const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
   const OutputDifference difference = difference_of(floats({nan, nan, 1, inf}), floats({nan, 1, nan, inf}));
   EXPECT_EQ(difference.nan_mismatches, 2u);
