@@ -1,8 +1,10 @@
 # damo_policy(target): the one set of warnings, for everything that this project compiles. GCC 12 with -O3 sees copies of
-# 2^63 bytes in additions of strings (GCC's bug 105651, mended in 13).
+# 2^63 bytes in additions of strings (GCC's bug 105651, mended in 13), and 12 and 13 see copies past the end of vectors
+# and strings that they have just shown to be empty.
 function(damo_policy target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wno-missing-field-initializers
     $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
+    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,14>>:-Wno-array-bounds;-Wno-stringop-overflow>
     $<$<BOOL:${DAMO_WERROR}>:-Werror>)
 endfunction()
 

@@ -172,7 +172,7 @@ TEST_F(CudaBackendOnCuda, TakesItsContextBackFromAnotherLibrary) {
 }
 
 TEST_F(CudaBackendOnCuda, CopiesBetweenTwoGpus) {
-  if (cuda_device_count() < 2) GTEST_SKIP() << "needs a GPU: two of them";
+  if (cuda_device_count() < 2) GTEST_SKIP() << "needs two GPUs";
   Backend& second = shared(1);
   std::vector<int> values(100000);
   std::iota(values.begin(), values.end(), 3);
