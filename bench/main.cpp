@@ -4,9 +4,11 @@
 // Kernels are compiled in a cache directory of this run, so every compile that is timed is a cold one.
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <string_view>
 #include <thread>
 
 #include "benchmarks.hpp"
@@ -71,6 +73,25 @@ std::string take_flag(int& count, char** arguments, const std::string& name) {
   return {};
 }
 
+/// Names results NAME/DEVICE; that all have one manually timed iteration is no news.
+template <class Reporter>
+class PlainNames final : public Reporter {
+ public:
+  using Reporter::Reporter;
+  void ReportRuns(const std::vector<benchmark::BenchmarkReporter::Run>& runs) override {
+    auto plain = runs;
+    for (auto& run : plain) {
+      run.run_name.iterations.clear();
+      run.run_name.time_type.clear();
+    }
+    Reporter::ReportRuns(plain);
+  }
+};
+
+bool writes_file(int count, char** arguments) {
+  return std::any_of(arguments, arguments + count, [](const char* text) { return std::string_view(text).starts_with("--benchmark_out="); });
+}
+
 /// A new directory for kernels, gone when the program ends.
 class CacheDirectory {
  public:
@@ -93,6 +114,7 @@ int run(int count, char** arguments) {
   const bool quick = !take_flag(count, arguments, "quick").empty();
   const std::string commit = take_flag(count, arguments, "commit");
   const CacheDirectory cache;
+  const bool to_file = writes_file(count, arguments);
   benchmark::Initialize(&count, arguments);
   if (benchmark::ReportUnrecognizedArguments(count, arguments)) return 1;
   const std::vector<Target> all = targets();
@@ -102,7 +124,9 @@ int run(int count, char** arguments) {
   add_launches(all, effort);
   add_processes(all);
   add_graph_work();
-  benchmark::RunSpecifiedBenchmarks();
+  PlainNames<benchmark::ConsoleReporter> display(benchmark::ConsoleReporter::OO_None);
+  PlainNames<benchmark::JSONReporter> file;
+  benchmark::RunSpecifiedBenchmarks(&display, to_file ? &file : nullptr);
   benchmark::Shutdown();
   return 0;
 }
