@@ -80,7 +80,8 @@ std::vector<std::string> compiler_arguments(const Settings& settings) {
   return arguments;
 }
 
-FileSystem file_system(const Settings& settings, const llvm::SmallVectorImpl<char>* precompiled) {
+/// source: see umbrella_header.
+FileSystem file_system(const Settings& settings, const std::string* source, const llvm::SmallVectorImpl<char>* precompiled) {
   auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
   for (const PreludeFile* file = prelude_files; file->name; ++file) {
     const std::string path = prelude_path(file->name);
@@ -91,7 +92,7 @@ FileSystem file_system(const Settings& settings, const llvm::SmallVectorImpl<cha
                            "stdint.h", "stddef.h", "float.h", "limits.h", "cmath", "cstdint", "cstddef", "cfloat", "climits"}) {
     if (settings.cuda) memory->addFileNoOwn(prelude_path(name), 1, llvm::MemoryBufferRef("\n", name));
   }
-  memory->addFile(prelude_path("umbrella.h"), 1, llvm::MemoryBuffer::getMemBufferCopy(umbrella_header(settings.cuda)));
+  memory->addFile(prelude_path("umbrella.h"), 1, llvm::MemoryBuffer::getMemBufferCopy(umbrella_header(settings.cuda, source)));
   if (precompiled) {
     const llvm::StringRef bytes(precompiled->data(), precompiled->size());
     memory->addFileNoOwn(prelude_path("umbrella.pch"), 1, llvm::MemoryBufferRef(bytes, "umbrella.pch"));
@@ -151,7 +152,7 @@ Precompiled precompile(Settings settings, std::string& log) {
   auto arguments = compiler_arguments(settings);
   arguments.push_back(prelude_path("umbrella.h"));
   auto buffer = std::make_shared<clang::PCHBuffer>();
-  if (prepare(compiler, arguments, diagnostics, file_system(settings, nullptr))) {
+  if (prepare(compiler, arguments, diagnostics, file_system(settings, nullptr, nullptr))) {
     compiler.getFrontendOpts().ProgramAction = clang::frontend::GeneratePCH;
     const clang::InputKind header = input_kind(settings).withHeaderUnit(clang::InputKind::HeaderUnit_None);
     compiler.getFrontendOpts().Inputs = {clang::FrontendInputFile(prelude_path("umbrella.h"), header)};
@@ -254,7 +255,7 @@ FrontendResult run_frontend(const damo_clang_request& request, const Target& tar
   arguments.push_back(prelude ? "-include-pch" : "-include");
   arguments.push_back(prelude_path(prelude ? "umbrella.pch" : "umbrella.h"));
   arguments.push_back(name[0] == '-' ? "<source>" : name);
-  FileSystem files = file_system(settings, prelude ? &prelude->Data : nullptr);
+  FileSystem files = file_system(settings, prelude ? nullptr : &text, prelude ? &prelude->Data : nullptr);
   if (prepare(compiler, arguments, diagnostics, files)) {
     compiler.getFrontendOpts().Inputs = {
         clang::FrontendInputFile(llvm::MemoryBufferRef(text, name), input_kind(settings))};
