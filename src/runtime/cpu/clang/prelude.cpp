@@ -1,5 +1,6 @@
 #include "prelude.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <cstring>
 #include <initializer_list>
@@ -44,17 +45,27 @@ bool uses(const std::set<std::string_view>& names, const char* file) {
 }
 
 /// Files that are read together or not at all: a function is there for float and for double, or for neither, so that
-/// what a call means never depends on which were left out.
+/// what a call means never depends on which were left out. A math file in no family is always read.
 constexpr std::initializer_list<const char*> kFamilies[] = {
     {"math_float_trig.h", "math_double_trig.h"}, {"math_float_wide.h", "math_double_power.h", "math_special.h"}};
 
-std::string math_includes(const std::string* source) {
-  std::string text = "#include \"math_support.h\"\n#include \"math_float.h\"\n#include \"math_double.h\"\n#include \"math_rounding.h\"\n";
-  const std::set<std::string_view> names = source ? names_in(*source) : std::set<std::string_view>();
+/// The files of families of which the source names no function.
+std::set<std::string_view> unwanted(const std::string& source) {
+  const std::set<std::string_view> names = names_in(source);
+  std::set<std::string_view> files;
   for (const auto& family : kFamilies) {
-    bool wanted = source == nullptr;
-    for (const char* file : family) wanted = wanted || uses(names, file);
-    for (const char* file : family) text += wanted ? std::string("#include \"") + file + "\"\n" : "";
+    const bool wanted = std::any_of(family.begin(), family.end(), [&](const char* file) { return uses(names, file); });
+    if (!wanted) files.insert(family.begin(), family.end());
+  }
+  return files;
+}
+
+std::string math_includes(const std::string* source) {
+  const std::set<std::string_view> left_out = source ? unwanted(*source) : std::set<std::string_view>();
+  std::string text;
+  for (const PreludeFile* file = prelude_files; file->name; ++file) {
+    const bool is_math = std::strncmp(file->name, "math_", 5) == 0;
+    if (is_math && !left_out.contains(file->name)) text += std::string("#include \"") + file->name + "\"\n";
   }
   return text;
 }
