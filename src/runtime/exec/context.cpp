@@ -152,10 +152,12 @@ bool Context::bind_node(int number) {
   return true;
 }
 
-void Context::bind_view(const ProgramNode& node) {
-  const Cell& base = cell(node.inputs[static_cast<std::size_t>(node.apply.op().view_of(0))]);
-  const Op::Layout layout = node.apply.op().view_layout(node.apply, {base.shape(), base.strides(), 0});
+Op::Layout Context::bind_view(const ProgramNode& node) {
+  const Op& op = node.apply.op();
+  const Cell& base = cell(node.inputs[static_cast<std::size_t>(op.view_of(0))]);
+  const Op::Layout layout = op.view_layout(node.apply, {base.shape(), base.strides(), 0});
   CellAccess::set_layout(cell(node.outputs[0]), layout.shape, layout.strides);
+  return layout;
 }
 
 void Context::plan_memory() {
@@ -194,10 +196,9 @@ void Context::set_output(int number) {
 }
 
 void Context::look_through(const ProgramNode& node) {
+  const Op::Layout layout = bind_view(node);
   const Cell& base = cell(node.inputs[static_cast<std::size_t>(node.apply.op().view_of(0))]);
-  const Op::Layout layout = node.apply.op().view_layout(node.apply, {base.shape(), base.strides(), 0});
   Cell& target = cell(node.outputs[0]);
-  CellAccess::set_layout(target, layout.shape, layout.strides);
   CellAccess::set_array(target, base.array().view(target.dtype(), layout.shape, layout.strides, layout.offset));
 }
 
@@ -217,14 +218,11 @@ void Context::run_node(int number) {
     CellAccess::set_array(cell(node.outputs[0]), cell(node.inputs[static_cast<std::size_t>(node.passes)]).array());
     return;
   }
-  try {
+  blame(program_, number, [&] {
     if (recorder_) recorder_->begin(number);
     thunks_[at]();
     if (recorder_) recorder_->end(number, cells_, program_);
-  } catch (Error& error) {
-    error.add_where(program_.describe(number));
-    throw;
-  }
+  });
 }
 
 /// Shapes are known only as the nodes run: infers and allocates each node's outputs just before it.
@@ -257,9 +255,7 @@ std::vector<Array> Context::results() {
   std::vector<Array> outputs;
   outputs.reserve(program_.outputs().size());
   for (int output : program_.outputs()) {
-    int root = output;
-    while (program_.cells()[static_cast<std::size_t>(root)].role == CellRole::kView) root = program_.cells()[static_cast<std::size_t>(root)].base;
-    const CellRole role = program_.cells()[static_cast<std::size_t>(root)].role;
+    const CellRole role = program_.cells()[static_cast<std::size_t>(program_.root(output))].role;
     const Array& value = cell(output).array();
     outputs.push_back(role == CellRole::kOutput ? value : value.copy());
   }

@@ -33,7 +33,7 @@ class Context {
   bool take_inputs(std::span<const Array> inputs);
   void bind();
   bool bind_node(int node);
-  void bind_view(const ProgramNode& node);
+  Op::Layout bind_view(const ProgramNode& node);
   void plan_memory();
   void set_output(int cell);
   void look_through(const ProgramNode& node);

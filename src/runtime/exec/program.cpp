@@ -57,11 +57,12 @@ void Program::add_nodes(const FunctionGraph& graph) {
   }
 }
 
+int Program::root(int cell) const {
+  while (cells_[static_cast<std::size_t>(cell)].role == CellRole::kView) cell = cells_[static_cast<std::size_t>(cell)].base;
+  return cell;
+}
+
 void Program::find_roles() {
-  const auto root = [&](int cell) {
-    while (cells_[static_cast<std::size_t>(cell)].role == CellRole::kView) cell = cells_[static_cast<std::size_t>(cell)].base;
-    return cell;
-  };
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     for (int cell : nodes_[i].inputs) {
       int& last = cells_[static_cast<std::size_t>(root(cell))].last_use;

@@ -47,6 +47,8 @@ class Program {
   const std::vector<ProgramCell>& cells() const { return cells_; }
   const std::vector<int>& inputs() const { return inputs_; }
   const std::vector<int>& outputs() const { return outputs_; }
+  /// The cell that has the memory which this one looks into, through views of views; itself if it is no view.
+  int root(int cell) const;
   /// Values of constant cells, on the device; empty for others.
   const Array& constant(int cell) const { return constants_[static_cast<std::size_t>(cell)]; }
   /// "node 7 of 19, tanh built at model.cpp:12".
