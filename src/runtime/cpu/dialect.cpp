@@ -20,9 +20,6 @@ class CpuDialect final : public Dialect {
   }
 
   std::string emit(const KernelSpec& spec, const Layout& layout) const override {
-    for (const Override& by_hand : spec.overrides) {
-      if (by_hand.dialect == name()) return by_hand.text(layout);
-    }
     return CpuEmitter(spec, layout).emit();
   }
 

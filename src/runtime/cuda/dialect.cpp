@@ -23,9 +23,6 @@ class CudaDialect final : public Dialect {
   }
 
   std::string emit(const KernelSpec& spec, const Layout& layout) const override {
-    for (const Override& by_hand : spec.overrides) {
-      if (by_hand.dialect == name()) return by_hand.text(layout);
-    }
     return CudaEmitter(spec, layout).emit();
   }
 

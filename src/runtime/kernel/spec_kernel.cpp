@@ -14,7 +14,13 @@ Layout SpecKernel::layout_of(const Geometry& geometry) const {
   return backend_.dialect().adapt(spec_, classify(geometry, spec_.input_count()));
 }
 
-std::string SpecKernel::source(const Layout& layout) const { return backend_.dialect().emit(spec_, layout); }
+std::string SpecKernel::source(const Layout& layout) const {
+  const Dialect& dialect = backend_.dialect();
+  for (const Override& by_hand : spec_.overrides) {
+    if (by_hand.dialect == dialect.name()) return by_hand.text(layout);
+  }
+  return dialect.emit(spec_, layout);
+}
 
 CompileRequest SpecKernel::request(const Layout& layout) const {
   CompileRequest request;
