@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+
+#include <damo/error.hpp>
 
 namespace damo {
 namespace {
@@ -13,10 +16,31 @@ constexpr std::size_t kSharedBytes = 48 * 1024;       // that a kernel may decla
 constexpr std::size_t kLargeTileBytes = 20 * 1024;    // beyond it too few blocks share a multiprocessor
 constexpr int kHeavyCost = 150;      // instructions an element from which arithmetic, not memory, is the limit
 
+bool is_block(int threads) { return threads >= 32 && threads <= 1024 && threads % 32 == 0; }
+bool is_power_of_two(int value) { return value > 0 && (value & (value - 1)) == 0; }
+
+[[noreturn]] void refuse(const char* variable, const char* text, const char* wanted) {
+  throw OptionError(std::string(variable) + "=" + text + " is no schedule of a kernel", wanted);
+}
+
 /// DAMO_CUDA_SCHEDULE=block,vector,unroll replaces the choice: for measuring.
-bool from_environment(CudaSchedule& schedule) {
+void measured(CudaSchedule& schedule) {
   const char* text = std::getenv("DAMO_CUDA_SCHEDULE");
-  return text && std::sscanf(text, "%d,%d,%d", &schedule.block, &schedule.vector, &schedule.unroll) == 3;
+  if (!text) return;
+  const int count = std::sscanf(text, "%d,%d,%d", &schedule.block, &schedule.vector, &schedule.unroll);
+  if (count == 3 && is_block(schedule.block) && is_power_of_two(schedule.vector) && schedule.vector <= 16 && schedule.unroll >= 1 && schedule.unroll <= 16) return;
+  refuse("DAMO_CUDA_SCHEDULE", text, "block,vector,unroll: a multiple of 32 up to 1024, a power of 2 up to 16, 1 to 16");
+}
+
+/// DAMO_CUDA_TILE=inner,other,threads,other_first likewise. Threads that do not divide the tile would leave elements out.
+void measured(CudaTile& tile) {
+  const char* text = std::getenv("DAMO_CUDA_TILE");
+  if (!text) return;
+  int first = 0;
+  const int count = std::sscanf(text, "%d,%d,%d,%d", &tile.inner, &tile.other, &tile.threads, &first);
+  tile.other_first = first != 0;
+  if (count == 4 && is_block(tile.threads) && tile.inner > 0 && tile.other > 0 && tile.inner * tile.other % tile.threads == 0) return;
+  refuse("DAMO_CUDA_TILE", text, "inner,other,threads,0 or 1: threads a multiple of 32 up to 1024 that divides inner times other");
 }
 
 }  // namespace
@@ -39,7 +63,7 @@ CudaSchedule cuda_schedule(const KernelSpec& spec) {
     schedule.unroll = 1;
     schedule.block = 512;
   }
-  from_environment(schedule);
+  measured(schedule);
   return schedule;
 }
 
@@ -51,10 +75,8 @@ CudaTile cuda_tile(const KernelSpec& spec, const Layout& layout) {
   CudaTile tile;
   const auto shared = [&] { return bytes * static_cast<std::size_t>(tile.inner) * static_cast<std::size_t>(tile.other + 1); };
   if (shared() > kLargeTileBytes) tile = {32, 32, 256};
+  measured(tile);
   tile.fits = shared() <= kSharedBytes;
-  int first = 0;
-  const char* text = std::getenv("DAMO_CUDA_TILE");
-  if (text && std::sscanf(text, "%d,%d,%d,%d", &tile.inner, &tile.other, &tile.threads, &first) == 4) tile.other_first = first;
   return tile;
 }
 

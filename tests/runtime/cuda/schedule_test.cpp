@@ -1,0 +1,81 @@
+#include "runtime/cuda/schedule.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include <damo/error.hpp>
+
+namespace damo {
+namespace {
+
+/// An environment variable for one test.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Variable() { unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+KernelSpec spec_of(std::vector<DType> inputs, std::vector<DType> outputs) {
+  KernelSpec spec;
+  spec.inputs = std::move(inputs);
+  spec.outputs = std::move(outputs);
+  return spec;
+}
+
+Layout transposed(std::size_t arrays) {
+  return {.rank = 2, .tile_axis = 0, .access = std::vector<Access>(arrays, Access::kTransposed)};
+}
+
+template <class Work>
+std::string error_of(Work work) {
+  try {
+    work();
+  } catch (const OptionError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(CudaSchedule, MovesSixteenBytesOfTheWidestArray) {
+  EXPECT_EQ(cuda_schedule(spec_of({float32, float32}, {float32})).vector, 4);
+  EXPECT_EQ(cuda_schedule(spec_of({int8}, {float64})).vector, 2);
+  EXPECT_EQ(cuda_schedule(spec_of({int8, int8}, {int8})).vector, 16);
+}
+
+TEST(CudaSchedule, KeepsThirtyTwoBytesOfReadsInFlight) {
+  EXPECT_EQ(cuda_schedule(spec_of({float32}, {float32})).unroll, 2);
+  EXPECT_EQ(cuda_schedule(spec_of({float32, float32}, {float32})).unroll, 1);
+}
+
+TEST(CudaSchedule, HalvesTheVectorWhereThreeOutputsOutweighTheInputs) {
+  EXPECT_EQ(cuda_schedule(spec_of({float32, float32}, {float32, float32, float32})).vector, 2);
+  EXPECT_EQ(cuda_schedule(spec_of({float32, float32, float32, float32}, {float32, float32, float32})).vector, 4);
+}
+
+TEST(CudaSchedule, RefusesASettingThatNoKernelCanHave) {
+  const KernelSpec spec = spec_of({float32}, {float32});
+  for (const char* text : {"100,4,1", "128,3,1", "128,4,0", "128,4", "2048,4,1"}) {
+    const Variable set("DAMO_CUDA_SCHEDULE", text);
+    EXPECT_THAT(error_of([&] { cuda_schedule(spec); }), testing::HasSubstr(std::string("DAMO_CUDA_SCHEDULE=") + text + " is no schedule"));
+  }
+}
+
+TEST(CudaTile, ShrinksAndThenGivesUpWhenTilesDoNotFit) {
+  EXPECT_EQ(cuda_tile(spec_of({float32}, {float32}), transposed(1)).inner, 64);
+  EXPECT_EQ(cuda_tile(spec_of({float64}, {float64}), transposed(1)).inner, 32);
+  const CudaTile many = cuda_tile(spec_of(std::vector<DType>(6, float64), {float64}), transposed(6));
+  EXPECT_FALSE(many.fits);
+}
+
+TEST(CudaTile, RefusesThreadsThatWouldLeaveElementsOut) {
+  const Variable set("DAMO_CUDA_TILE", "48,32,1024,0");
+  EXPECT_THAT(error_of([&] { cuda_tile(spec_of({float32}, {float32}), transposed(1)); }), testing::HasSubstr("threads a multiple of 32 up to 1024 that divides inner times other"));
+}
+
+}  // namespace
+}  // namespace damo
