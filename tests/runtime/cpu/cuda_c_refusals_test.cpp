@@ -1,0 +1,65 @@
+// CUDA C that the CPU back end must refuse, with the user's line and the name of what is wrong.
+#include <gtest/gtest.h>
+
+#include "runtime/cpu/compile_support.hpp"
+
+namespace damo::cpu_backend::testing {
+namespace {
+
+struct Refused {
+  const char* text;
+  const char* message;
+};
+
+TEST(CudaCRefusals, RefusesGridsPastTheIndexRange) {
+  EXPECT_TRUE(fits_index_range({{1u << 20, 1, 1}, {1024, 1, 1}, 0, 0, nullptr}));
+  EXPECT_FALSE(fits_index_range({{1, 1u << 21, 1}, {1, 1024, 1}, 0, 0, nullptr}));
+}
+
+TEST(CudaCRefusals, NamesWhatIsWrongAtTheUsersLine) {
+  const Refused cases[] = {
+      {"__global__ void k(float* y) {\n  y[threadIdx.x] = scal * 2;\n}", "user.cu:2:20: error: use of undeclared identifier 'scal'"},
+      {"__global__ void k() { threadIdx.x = 1; }", "user.cu:1:33: error: no setter defined for property 'x'"},
+      {"int h(int x) { return x; }\n__global__ void k(int* y) { *y = h(1); }", "user.cu:1:5: note: candidate function not viable: call to __host__ function from __global__ function"},
+      {"__global__ void k(int* y) { *y = 1; ", "user.cu: error: expected '}'\nuser.cu:1:27: note: to match this '{'"},
+      {"__global__ void k(float* y) { y[0] = expf(1, 2, 3); }", "user.cu:1:38: error: no matching function for call to 'expf'"},
+      {"__global__ int k() { return 1; }", "user.cu:1:12: error: kernel function type 'int ()' must have void return type"},
+      {"__device__ void f() {}", "user.cu: error: no __global__ function to compile"},
+      {"__global__ void k(int* y) {}\n__global__ void k(float* y) {}", "user.cu: error: two __global__ functions are named 'k'"},
+      {"#include \"missing.h\"\n__global__ void k() {}", "user.cu:1:10: fatal error: 'missing.h' file not found"},
+      {"__device__ float f(float);\n__global__ void k(float* y) { *y = f(1); }", "error: function 'f(float)' is called but has no definition"},
+  };
+  for (const Refused& refused : cases) {
+    const CompileOutput output = compile_cuda(refused.text);
+    EXPECT_FALSE(output.ok) << refused.text;
+    EXPECT_NE(output.log.find(refused.message), std::string::npos) << refused.text << "\n" << output.log;
+    EXPECT_EQ(output.log.find("damo"), std::string::npos) << output.log;
+  }
+}
+
+TEST(CudaCRefusals, NamesConstructsThatAreNotSupportedYet) {
+  const Refused cases[] = {
+      {"__global__ void k() {\n  __syncthreads();\n}", "user.cu:2:3: error: '__syncthreads' is unavailable: not supported on the CPU yet"},
+      {"__global__ void k() {\n  __shared__ float s[32];\n}", "user.cu:2:20: error: __shared__ memory is not supported on the CPU yet"},
+      {"extern __shared__ float s[];\n__global__ void k() {}", "user.cu:1:25: error: __shared__ memory is not supported on the CPU yet"},
+      {"__global__ void k(float* y) { y[0] = __shfl_down_sync(~0u, y[0], 1); }", "'__shfl_down_sync<float>' is unavailable: not supported on the CPU yet"},
+      {"__global__ void k(int* y) { asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(*y)); }", "user.cu:1:29: error: inline assembly (PTX) is not supported on the CPU yet"},
+      {"__global__ void k() { printf(\"%d\", 1); }", "user.cu:1:23: error: 'printf' is unavailable: not supported on the CPU yet"},
+      {"template <class T> __device__ void f() { __shared__ T s; }\n__global__ void k() { f<int>(); }", "error: __shared__ memory is not supported on the CPU yet"},
+      {"__device__ int f(int n) { return n ? f(n - 1) + threadIdx.x : 0; }\n__global__ void k(int* y) { *y = f(3); }", "error: 'f(int)' reads its thread or block index but can't be inlined"},
+  };
+  for (const Refused& refused : cases) {
+    const CompileOutput output = compile_cuda(refused.text);
+    EXPECT_FALSE(output.ok) << refused.text;
+    EXPECT_NE(output.log.find(refused.message), std::string::npos) << refused.text << "\n" << output.log;
+  }
+}
+
+TEST(CudaCRefusals, NamesTheKernelsThereAreWhenOneIsUnknown) {
+  const CompileOutput output = compile_cuda("__global__ void one() {}\n__global__ void two() {}", {"three"});
+  EXPECT_FALSE(output.ok);
+  EXPECT_NE(output.log.find("user.cu: error: no __global__ function named 'three'; there is one, two"), std::string::npos) << output.log;
+}
+
+}  // namespace
+}  // namespace damo::cpu_backend::testing
