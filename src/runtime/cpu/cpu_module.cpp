@@ -5,23 +5,37 @@
 
 namespace damo {
 
-std::optional<std::vector<std::size_t>> parameter_sizes(std::string_view signatures, std::string_view kernel) {
+namespace {
+
+/// "8,8,4" -> its numbers.
+std::optional<std::vector<std::size_t>> numbers(std::string_view text) {
+  std::vector<std::size_t> found;
+  const char* const end = text.data() + text.size();
+  for (const char* at = text.data(); at < end;) {
+    std::size_t number = 0;
+    const auto [stop, error] = std::from_chars(at, end, number);
+    if (error != std::errc()) return std::nullopt;
+    found.push_back(number);
+    at = stop + 1;  // past the comma
+  }
+  return found;
+}
+
+}  // namespace
+
+std::optional<KernelSignature> signature_of(std::string_view signatures, std::string_view kernel) {
   while (!signatures.empty()) {
     const std::string_view line = signatures.substr(0, signatures.find('\n'));
     signatures.remove_prefix(std::min(line.size() + 1, signatures.size()));
     if (!line.starts_with(kernel) || !line.substr(kernel.size()).starts_with(": ")) continue;
-    const std::size_t tab = line.rfind('\t');
-    if (tab == std::string_view::npos) return std::nullopt;
-    std::vector<std::size_t> sizes;
-    const char* const end = line.data() + line.size();
-    for (const char* at = line.data() + tab + 1; at < end;) {
-      std::size_t size = 0;
-      const auto [stop, error] = std::from_chars(at, end, size);
-      if (error != std::errc()) return std::nullopt;
-      sizes.push_back(size);
-      at = stop + 1;  // past the comma
-    }
-    return sizes;
+    const std::size_t second = line.rfind('\t');
+    if (second == std::string_view::npos || second == 0) return std::nullopt;
+    const std::size_t first = line.rfind('\t', second - 1);
+    if (first == std::string_view::npos) return std::nullopt;
+    auto sizes = numbers(line.substr(first + 1, second - first - 1));
+    const auto shared = numbers(line.substr(second + 1));
+    if (!sizes || !shared || shared->size() != 1) return std::nullopt;
+    return KernelSignature{std::move(*sizes), shared->front()};
   }
   return std::nullopt;
 }
@@ -31,9 +45,10 @@ CpuKernel::CpuKernel(std::shared_ptr<const CpuModule> module, cpu_backend::Kerne
   name_ = name;
   backend = &module_->backend();
   max_threads_per_block = backend->limits().max_threads_per_block;
-  if (auto sizes = parameter_sizes(module_->object().signatures(), name)) {
+  if (auto signature = signature_of(module_->object().signatures(), name)) {
     is_cuda_c = true;
-    parameter_bytes_ = std::move(*sizes);
+    parameter_bytes_ = std::move(signature->parameter_bytes);
+    static_shared_bytes = signature->shared_bytes;
   }
 }
 

@@ -32,7 +32,12 @@ class CpuModule final : public LoadedModule, public std::enable_shared_from_this
   cpu_backend::LoadedObject object_;
 };
 
-/// The sizes in the line "name: types<TAB>8,8,4" of the plugin's list; nothing if the kernel has no line.
-std::optional<std::vector<std::size_t>> parameter_sizes(std::string_view signatures, std::string_view kernel);
+struct KernelSignature {
+  std::vector<std::size_t> parameter_bytes;
+  std::size_t shared_bytes = 0;  ///< static
+};
+
+/// The line "name: types<TAB>8,8,4<TAB>1024" of the plugin's list; nothing if the kernel has no line.
+std::optional<KernelSignature> signature_of(std::string_view signatures, std::string_view kernel);
 
 }  // namespace damo

@@ -2,11 +2,15 @@
 // functions that the prelude does not have in vector form.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
+#include "runtime/cpu/cooperative.hpp"
 #include "runtime/cpu/elf_loader.hpp"
+#include "runtime/cpu/kernel_calls.hpp"
 
 namespace damo::cpu_backend {
 namespace {
@@ -39,6 +43,20 @@ const Entry kTable[] = {
     {"ldexp", reinterpret_cast<void*>(static_cast<double (*)(double, int)>(::ldexp))},
     {"ldexpf", reinterpret_cast<void*>(static_cast<float (*)(float, int)>(::ldexpf))},
     {"sincos", reinterpret_cast<void*>(static_cast<void (*)(double, double*, double*)>(::sincos))},
+    {"damo_run_coroutines", reinterpret_cast<void*>(damo_run_coroutines)},
+    {"damo_run_fibers", reinterpret_cast<void*>(damo_run_fibers)},
+    {"damo_coroutine_memory", reinterpret_cast<void*>(damo_coroutine_memory)},
+    {"damo_wait_on_fiber", reinterpret_cast<void*>(damo_wait_on_fiber)},
+    {"damo_current_thread", reinterpret_cast<void*>(damo_current_thread)},
+    {"damo_enter_thread", reinterpret_cast<void*>(damo_enter_thread)},
+    {"damo_kernel_clock", reinterpret_cast<void*>(damo_kernel_clock)},
+    {"damo_kernel_trap", reinterpret_cast<void*>(damo_kernel_trap)},
+    {"damo_kernel_assert", reinterpret_cast<void*>(damo_kernel_assert)},
+    {"printf", reinterpret_cast<void*>(static_cast<int (*)(const char*, ...)>(std::printf))},
+    {"puts", reinterpret_cast<void*>(static_cast<int (*)(const char*)>(std::puts))},
+    {"putchar", reinterpret_cast<void*>(static_cast<int (*)(int)>(std::putchar))},
+    {"malloc", reinterpret_cast<void*>(static_cast<void* (*)(size_t)>(std::malloc))},
+    {"free", reinterpret_cast<void*>(static_cast<void (*)(void*)>(std::free))},
     {"sincosf", reinterpret_cast<void*>(static_cast<void (*)(float, float*, float*)>(::sincosf))},
 };
 

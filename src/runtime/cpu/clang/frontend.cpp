@@ -223,20 +223,6 @@ FrontendResult::FrontendResult() = default;
 FrontendResult::FrontendResult(FrontendResult&&) noexcept = default;
 FrontendResult::~FrontendResult() = default;
 
-std::string FrontendResult::signatures() const {
-  std::string text;
-  for (const KernelInfo& kernel : kernels) {
-    std::string sizes;
-    text += kernel.name + ": ";
-    for (size_t i = 0; i < kernel.parameter_types.size(); ++i) {
-      text += (i ? ", " : "") + kernel.parameter_types[i];
-      sizes += (i ? "," : "") + std::to_string(kernel.parameter_bytes[i]);
-    }
-    text += "\t" + sizes + "\n";
-  }
-  return text;
-}
-
 FrontendResult run_frontend(const damo_clang_request& request, const Target& target, llvm::LLVMContext& context) {
   FrontendResult result;
   const Settings settings{request.language == DAMO_CLANG_CUDA_C, target, list_of(request.flags)};

@@ -122,6 +122,18 @@ struct Indices {
   unsigned thread[3], block[3], block_size[3], grid_size[3];
 };
 
+// The mirror of damo::cpu_backend::ThreadState (thread_state.hpp): same members, same order.
+struct ThreadState {
+  Indices at;
+  const LaunchFrame* frame;
+  int kind;
+  unsigned mask;
+  unsigned long value;
+  int operand;
+  unsigned reserved;
+};
+static_assert(sizeof(ThreadState) == 80);
+
 template <int I, class F>
 struct ParameterOf;
 template <int I, class R, class... P>
@@ -133,68 +145,43 @@ using Parameter = typename ParameterOf<I, F>::type;
 
 }  // namespace damo::cuda
 
-extern "C" __device__ void __damo_indices(damo::cuda::Indices*);
+extern "C" __device__ void __damo_indices(damo::cuda::ThreadState*);
 extern "C" __device__ void __damo_thread_loop(void);
 
-// The body of an entry: the call once for each thread of the blocks [first, last). Without barriers the threads of a
-// block are independent, so the innermost loop is over x and vectorises. Blocks are counted, not divided: a division
+// The body of an entry: a statement for each of the blocks [first, last). Blocks are counted, not divided: a division
 // costs as much as 64 threads of a small kernel. Variadic because a kernel's name may hold commas.
-#define __DAMO_RUN_BLOCKS(...)                                                                                \
-  damo::cuda::Indices at;                                                                                     \
-  __damo_indices(&at);                                                                                        \
-  const unsigned nx = frame->block[0], ny = frame->block[1], nz = frame->block[2];                            \
-  const unsigned gx = frame->grid[0], gy = frame->grid[1];                                                    \
-  at.block_size[0] = nx, at.block_size[1] = ny, at.block_size[2] = nz;                                        \
-  at.grid_size[0] = gx, at.grid_size[1] = gy, at.grid_size[2] = frame->grid[2];                               \
-  at.block[0] = unsigned(first % gx);                                                                         \
-  at.block[1] = unsigned(first / gx % gy);                                                                    \
-  at.block[2] = unsigned(first / gx / gy);                                                                    \
-  for (long block = first; block < last; ++block) {                                                           \
-    for (unsigned z = 0; z < nz; ++z)                                                                         \
-      for (unsigned y = 0; y < ny; ++y)                                                                       \
-        for (unsigned x = 0; x < nx; ++x) {                                                                   \
-          __damo_thread_loop();                                                                               \
-          at.thread[0] = x, at.thread[1] = y, at.thread[2] = z;                                               \
-          __VA_ARGS__;                                                                                        \
-        }                                                                                                     \
-    if (++at.block[0] == gx) {                                                                                \
-      at.block[0] = 0;                                                                                        \
-      if (++at.block[1] == gy) at.block[1] = 0, ++at.block[2];                                                \
-    }                                                                                                         \
+#define __DAMO_RUN_BLOCKS(...)                                                                               \
+  damo::cuda::ThreadState state;                                                                            \
+  __damo_indices(&state);                                                                                   \
+  damo::cuda::Indices& at = state.at;                                                                       \
+  const unsigned nx = frame->block[0], ny = frame->block[1], nz = frame->block[2];                          \
+  const unsigned gx = frame->grid[0], gy = frame->grid[1];                                                  \
+  state.frame = frame;                                                                                      \
+  at.block_size[0] = nx, at.block_size[1] = ny, at.block_size[2] = nz;                                      \
+  at.grid_size[0] = gx, at.grid_size[1] = gy, at.grid_size[2] = frame->grid[2];                             \
+  at.block[0] = unsigned(first % gx);                                                                       \
+  at.block[1] = unsigned(first / gx % gy);                                                                  \
+  at.block[2] = unsigned(first / gx / gy);                                                                  \
+  for (long block = first; block < last; ++block) {                                                         \
+    __VA_ARGS__                                                                                             \
+    if (++at.block[0] == gx) {                                                                              \
+      at.block[0] = 0;                                                                                      \
+      if (++at.block[1] == gy) at.block[1] = 0, ++at.block[2];                                              \
+    }                                                                                                       \
   }
 
-// ---- not yet on the CPU: a clear error at the user's line ---------------------------------------------------------
-#define __DAMO_NOT_YET __device__ __attribute__((unavailable("not supported on the CPU yet")))
-extern "C" {
-__DAMO_NOT_YET void __syncthreads();
-__DAMO_NOT_YET int __syncthreads_count(int);
-__DAMO_NOT_YET int __syncthreads_and(int);
-__DAMO_NOT_YET int __syncthreads_or(int);
-__DAMO_NOT_YET void __syncwarp(unsigned = 0xffffffffu);
-__DAMO_NOT_YET unsigned __activemask();
-__DAMO_NOT_YET unsigned __ballot_sync(unsigned, int);
-__DAMO_NOT_YET int __any_sync(unsigned, int);
-__DAMO_NOT_YET int __all_sync(unsigned, int);
-__DAMO_NOT_YET int printf(const char*, ...);
-__DAMO_NOT_YET void* malloc(size_t);
-__DAMO_NOT_YET void free(void*);
-__DAMO_NOT_YET long clock();
-__DAMO_NOT_YET long long clock64();
-__DAMO_NOT_YET void __trap();
-}
-template <class T> __DAMO_NOT_YET T __shfl_sync(unsigned, T, int, int = 32);
-template <class T> __DAMO_NOT_YET T __shfl_up_sync(unsigned, T, unsigned, int = 32);
-template <class T> __DAMO_NOT_YET T __shfl_down_sync(unsigned, T, unsigned, int = 32);
-template <class T> __DAMO_NOT_YET T __shfl_xor_sync(unsigned, T, int, int = 32);
-template <class T> __DAMO_NOT_YET unsigned __match_any_sync(unsigned, T);
-template <class T> __DAMO_NOT_YET T __reduce_add_sync(unsigned, T);
-template <class T> __DAMO_NOT_YET T tex1Dfetch(unsigned long long, int);
-template <class T> __DAMO_NOT_YET T tex1D(unsigned long long, float);
-template <class T> __DAMO_NOT_YET T tex2D(unsigned long long, float, float);
-template <class T> __DAMO_NOT_YET T tex3D(unsigned long long, float, float, float);
-#define assert(condition) __damo_assert(condition)
-__DAMO_NOT_YET void __damo_assert(bool);
-#undef __DAMO_NOT_YET
+// The call once for each thread of a block. Without barriers the threads of a block are independent, so the innermost
+// loop is over x and vectorises.
+#define __DAMO_RUN_THREADS(...)                                                                              \
+  for (unsigned z = 0; z < nz; ++z)                                                                         \
+    for (unsigned y = 0; y < ny; ++y)                                                                       \
+      for (unsigned x = 0; x < nx; ++x) {                                                                   \
+        __damo_thread_loop();                                                                               \
+        at.thread[0] = x, at.thread[1] = y, at.thread[2] = z;                                               \
+        __VA_ARGS__;                                                                                        \
+      }
+
+#include "cuda_sync.h"
 
 // ---- math ---------------------------------------------------------------------------------------------------------
 // damo's own functions where math_*.h has them; the C library's for the rest (scalar, so a loop with one is slow).
