@@ -1,5 +1,5 @@
 // What nvcc declares without an include and NVRTC does not: the same CUDA C then compiles on a GPU and on the CPU,
-// whose own list is src/runtime/cpu/clang/prelude/cuda_c.h. Macros and aliases only: they cost nothing to compile.
+// whose own list is src/runtime/cpu/clang/prelude/cuda_c.h. Macros, aliases and templates only: they cost nothing to compile.
 // A program's own "typedef unsigned int uint32_t;" may stand beside these.
 using int8_t = signed char;
 using int16_t = short;
@@ -37,3 +37,24 @@ using ulong = unsigned long;
 #define M_E 2.7182818284590452354
 #define M_SQRT2 1.41421356237309504880
 #define M_SQRT1_2 0.70710678118654752440
+
+// The name in the code of an instance over a kernel's type tells its parameters (name_guesses.cpp asks).
+template <class> __device__ char damo_signature;
+
+namespace damo {
+// An array with its shape and strides, in elements (<damo/strided.hpp>).
+template <class T, int rank>
+struct Strided {
+  T* data;
+  long shape[rank];
+  long strides[rank];
+  template <class... Index>
+  __host__ __device__ T& operator()(Index... index) const {
+    static_assert(sizeof...(Index) == rank, "one index for each axis");
+    const long at[] = {static_cast<long>(index)...};
+    long offset = 0;
+    for (int axis = 0; axis < rank; ++axis) offset += at[axis] * strides[axis];
+    return data[offset];
+  }
+};
+}  // namespace damo
