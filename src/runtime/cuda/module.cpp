@@ -1,6 +1,8 @@
 #include "runtime/cuda/module.hpp"
 
 #include <algorithm>
+#include <set>
+
 #include <damo/error.hpp>
 
 #include "runtime/cuda/backend.hpp"
@@ -23,21 +25,34 @@ CUmodule load_code(const Driver& driver, const std::vector<std::byte>& code, con
   return module;
 }
 
+/// One copy of each name, never freed.
+const std::string* lasting(const std::string& name) {
+  static std::mutex mutex;
+  static std::set<std::string>& names = *new std::set<std::string>;
+  const std::lock_guard lock(mutex);
+  return &*names.insert(name).first;
+}
+
 }  // namespace
 
 CudaModule::CudaModule(CudaBackend& backend, std::span<const std::byte> bytes, std::string name)
-    : backend_(backend), driver_(backend.driver()), name_(std::move(name)) {
+    : backend_(backend), driver_(backend.driver()), name_(std::move(name)), generation_(backend.generation()) {
   CodeContainer container = unpack(bytes);
   lowered_names_ = std::move(container.lowered_names);
   module_ = load_code(driver_, container.code, name_);
 }
 
 CudaModule::~CudaModule() {
-  if (backend_.bind_quietly()) driver_.module_unload(module_);
+  if (generation_ == backend_.generation() && backend_.bind_quietly()) driver_.module_unload(module_);
+}
+
+void CudaModule::require_alive() const {
+  if (generation_ != backend_.generation()) refuse_lost(backend_, "module " + name_);
+  backend_.bind();
 }
 
 std::shared_ptr<const LoadedKernel> CudaModule::kernel(const std::string& name) const {
-  backend_.bind();
+  require_alive();
   const auto lowered = lowered_names_.find(name);
   const std::string& symbol = lowered == lowered_names_.end() ? name : lowered->second;
   CUfunction function = nullptr;
@@ -48,7 +63,7 @@ std::shared_ptr<const LoadedKernel> CudaModule::kernel(const std::string& name) 
 }
 
 std::pair<void*, std::size_t> CudaModule::global(const std::string& name) const {
-  backend_.bind();
+  require_alive();
   CUdeviceptr address = 0;
   std::size_t bytes = 0;
   const CUresult result = driver_.module_get_global(&address, &bytes, module_, name.c_str());
@@ -85,7 +100,11 @@ void CudaModule::fail_without(const std::string& name) const {
 
 CudaKernel::CudaKernel(CudaBackend& owner, std::shared_ptr<const CudaModule> module, CUfunction function,
                        std::string name)
-    : driver_(owner.driver()), module_(std::move(module)), function_(function) {
+    : driver_(owner.driver()),
+      module_(std::move(module)),
+      function_(function),
+      generation_(owner.generation()),
+      lasting_name_(lasting(name)) {
   name_ = std::move(name);
   backend = &owner;
   registers = attribute(CU_FUNC_ATTRIBUTE_NUM_REGS);

@@ -25,6 +25,7 @@ class CudaModule : public LoadedModule, public std::enable_shared_from_this<Cuda
   std::pair<void*, std::size_t> global(const std::string& name) const override;
 
  private:
+  void require_alive() const;
   [[noreturn]] void fail_without(const std::string& name) const;
   std::vector<std::string> kernel_names() const;
 
@@ -33,6 +34,7 @@ class CudaModule : public LoadedModule, public std::enable_shared_from_this<Cuda
   std::string name_;
   std::map<std::string, std::string> lowered_names_;
   CUmodule module_ = nullptr;
+  std::uint32_t generation_;  // of the context it is loaded in
 };
 
 class CudaKernel : public LoadedKernel {
@@ -40,6 +42,9 @@ class CudaKernel : public LoadedKernel {
   CudaKernel(CudaBackend& owner, std::shared_ptr<const CudaModule> module, CUfunction function, std::string name);
 
   CUfunction function() const { return function_; }
+  std::uint32_t generation() const { return generation_; }
+  /// Lives as long as the process: for error texts after the kernel is gone.
+  const std::string* lasting_name() const { return lasting_name_; }
   /// Lets a launch ask for this much dynamic shared memory: beyond 48 KB a block a kernel must be told.
   void grant_shared(std::size_t bytes) const {
     if (bytes > granted_shared_bytes_.load(std::memory_order_relaxed)) [[unlikely]]
@@ -53,6 +58,8 @@ class CudaKernel : public LoadedKernel {
   const Driver& driver_;
   std::shared_ptr<const CudaModule> module_;
   CUfunction function_;
+  std::uint32_t generation_;
+  const std::string* lasting_name_;
   mutable std::mutex grant_mutex_;
   mutable std::atomic<std::size_t> granted_shared_bytes_{0};
 };
