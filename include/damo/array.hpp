@@ -113,6 +113,7 @@ class Array {
 
  private:
   friend class Cell;
+  friend class DevicePointer;
   Array(Buffer* buffer, DType dtype, const Shape& shape, const Strides& strides, void* data);
   void require_dtype(DType dtype) const;
 

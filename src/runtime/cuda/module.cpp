@@ -26,7 +26,7 @@ CUmodule load_code(const Driver& driver, const std::vector<std::byte>& code, con
 }  // namespace
 
 CudaModule::CudaModule(CudaBackend& backend, std::span<const std::byte> bytes, std::string name)
-    : backend_(backend), driver_(backend.driver()), name_(std::move(name)) {
+    : backend_(backend), driver_(backend.driver()), name_(std::move(name)), generation_(backend.generation()) {
   CodeContainer container = unpack(bytes);
   names_ = std::move(container.names);
   module_ = load_code(driver_, container.code, name_);
@@ -34,11 +34,16 @@ CudaModule::CudaModule(CudaBackend& backend, std::span<const std::byte> bytes, s
 }
 
 CudaModule::~CudaModule() {
-  if (backend_.bind_quietly()) driver_.module_unload(module_);
+  if (generation_ == backend_.generation() && backend_.bind_quietly()) driver_.module_unload(module_);
+}
+
+void CudaModule::require_alive() const {
+  if (generation_ != backend_.generation()) refuse_lost(backend_, "module " + name_);
+  backend_.bind();
 }
 
 std::shared_ptr<const LoadedKernel> CudaModule::kernel(const std::string& name) const {
-  backend_.bind();
+  require_alive();
   const auto known = names_.find(name);
   const CodeName* const found = known == names_.end() ? nullptr : &known->second;
   CUfunction function = nullptr;
@@ -49,7 +54,7 @@ std::shared_ptr<const LoadedKernel> CudaModule::kernel(const std::string& name) 
 }
 
 std::pair<void*, std::size_t> CudaModule::global(const std::string& name) const {
-  backend_.bind();
+  require_alive();
   CUdeviceptr address = 0;
   std::size_t bytes = 0;
   const auto known = names_.find(name);

@@ -27,6 +27,7 @@ class CudaModule : public LoadedModule, public std::enable_shared_from_this<Cuda
   std::vector<std::string> kernel_names() const override;
 
  private:
+  void require_alive() const;
   [[noreturn]] void fail_without(const std::string& name) const;
   /// Reads the names of code that came without them, where the driver is new enough to tell.
   void read_names();
@@ -36,6 +37,7 @@ class CudaModule : public LoadedModule, public std::enable_shared_from_this<Cuda
   std::string name_;
   std::map<std::string, CodeName> names_;
   CUmodule module_ = nullptr;
+  std::uint32_t generation_;  // of the context it is loaded in
 };
 
 class CudaKernel : public LoadedKernel {
@@ -47,6 +49,9 @@ class CudaKernel : public LoadedKernel {
   CUfunction function() const { return function_; }
   Occupancy occupancy(int threads, std::size_t shared_bytes) const override;
   int suggested_threads(std::size_t shared_bytes) const override;
+  std::uint32_t generation() const { return generation_; }
+  /// Lives as long as the process: for error texts after the kernel is gone.
+  const std::string* lasting_name() const { return lasting_name_; }
   /// Lets a launch ask for this much dynamic shared memory: beyond 48 KB a block a kernel must be told.
   void grant_shared(std::size_t bytes) const {
     if (bytes > granted_shared_bytes_.load(std::memory_order_relaxed)) [[unlikely]]
@@ -63,6 +68,8 @@ class CudaKernel : public LoadedKernel {
   const Driver& driver_;
   std::shared_ptr<const CudaModule> module_;
   CUfunction function_;
+  std::uint32_t generation_;
+  const std::string* lasting_name_;
   mutable std::mutex grant_mutex_;
   mutable std::atomic<std::size_t> granted_shared_bytes_{0};
 };

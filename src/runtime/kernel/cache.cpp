@@ -109,7 +109,13 @@ KernelCache::EntryPointer KernelCache::find_or_insert(const CompileRequest& requ
   return entry;
 }
 
-void KernelCache::forget(const Entry& entry) {
+void KernelCache::forget() {
+  std::unordered_multimap<std::size_t, EntryPointer> dropped;  // outlives the lock: its modules are unloaded then
+  const std::lock_guard lock(mutex_);
+  dropped.swap(entries_);
+}
+
+void KernelCache::erase(const Entry& entry) {
   const auto [first, last] = entries_.equal_range(entry.hash);
   const auto found = std::find_if(first, last, [&](const auto& pair) { return pair.second.get() == &entry; });
   if (found != last) entries_.erase(found);
@@ -121,7 +127,7 @@ void KernelCache::finish(Entry& entry, Module module, std::exception_ptr error) 
     entry.module = std::move(module);
     entry.error = std::move(error);
     entry.is_done = true;
-    if (entry.error) forget(entry);
+    if (entry.error) erase(entry);
   }
   finished_.notify_all();
 }

@@ -43,6 +43,8 @@ class KernelCache {
   /// The code and the warnings, not loaded. anew: compiled in any case, in place of what is on the disk.
   CompiledCode code(const CompileRequest& request, bool anew = false);
 
+  /// Drops every module that is loaded: the device was reset. The next get() finds them on the disk.
+  void forget();
   CacheStatistics statistics() const;
   /// Hexadecimal SHA-256 over everything that the compiled bytes depend on.
   std::string key(const CompileRequest& request);
@@ -53,7 +55,7 @@ class KernelCache {
 
   EntryPointer find_or_insert(const CompileRequest& request, bool& inserted);
   static std::exception_ptr take_first_error(std::span<const EntryPointer> own);
-  void forget(const Entry& entry);
+  void erase(const Entry& entry);
   void finish(Entry& entry, Module module, std::exception_ptr error);
   /// Null if it failed.
   Module wait(const Entry& entry);
