@@ -5,6 +5,7 @@
 #include <damo/error.hpp>
 
 #include "runtime/cpu/clang_plugin.hpp"
+#include "runtime/kernel/own_types.hpp"
 
 namespace damo {
 
@@ -15,12 +16,16 @@ const std::string& CpuCompiler::stamp() const {
 
 CompiledCode CpuCompiler::compile(const CompileRequest& request) const {
   const bool is_cuda_c = request.kind == SourceKind::kCudaC;
+  std::vector<std::string> flags = request.flags;
+  if (is_cuda_c) {
+    for (const std::string& name : own_types(request.source)) flags.push_back("-D" + own_type_macro(name));
+  }
   cpu_backend::CompileOutput output = cpu_backend::compile(
       {.source = request.source,
        .file_name = request.file_name,
        .language = is_cuda_c ? cpu_backend::SourceLanguage::kCudaC : cpu_backend::SourceLanguage::kLoops,
        .kernels = is_cuda_c ? request.kernels : std::vector<std::string>(),
-       .flags = request.flags});
+       .flags = std::move(flags)});
   if (!output.ok) {
     const std::string what =
         request.kernels.empty() ? "'" + request.file_name + "'" : "kernel '" + request.kernels.front() + "'";
