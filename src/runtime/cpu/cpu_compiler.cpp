@@ -5,6 +5,7 @@
 #include <damo/error.hpp>
 
 #include "runtime/cpu/clang_plugin.hpp"
+#include "runtime/kernel/own_types.hpp"
 
 namespace damo {
 
@@ -36,12 +37,16 @@ CompiledCode CpuCompiler::compile(const CompileRequest& request) const {
   const bool is_cuda_c = request.kind == SourceKind::kCudaC;
   const bool is_fast = is_cuda_c && request.options.fast_math;
   const std::string fast_source = is_fast ? fast_math_pragma(request.file_name) + request.source : std::string();
+  std::vector<std::string> flags = flags_of(request);
+  if (is_cuda_c) {
+    for (const std::string& name : own_types(request.source)) flags.push_back("-D" + own_type_macro(name));
+  }
   cpu_backend::CompileOutput output = cpu_backend::compile(
       {.source = is_fast ? fast_source : request.source,
        .file_name = request.file_name,
        .language = is_cuda_c ? cpu_backend::SourceLanguage::kCudaC : cpu_backend::SourceLanguage::kLoops,
        .kernels = is_cuda_c ? request.kernels : std::vector<std::string>(),
-       .flags = flags_of(request)});
+       .flags = std::move(flags)});
   if (!output.ok) {
     const bool is_file = request.kernels.empty() || request.kernels.front() == kAllKernels;
     const std::string what = is_file ? "'" + request.file_name + "'" : "kernel '" + request.kernels.front() + "'";

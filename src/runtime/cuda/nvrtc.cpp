@@ -11,6 +11,7 @@
 #include "runtime/cuda/nvrtc_library.hpp"
 #include "runtime/cuda/nvrtc_program.hpp"
 #include "runtime/cuda/prelude.hpp"
+#include "runtime/kernel/own_types.hpp"
 
 namespace damo::cuda_backend {
 namespace {
@@ -49,7 +50,13 @@ bool names_architecture(const std::string& flag) {
 /// damo: there damo::tanh hides CUDA's ::tanh, which "using namespace damo" would make ambiguous.
 std::string full_source(const CompileRequest& request) {
   const bool generated = request.kind == SourceKind::kGenerated;
-  std::string text = generated ? generated_prelude() + "namespace damo {\n" : cuda_c_prelude();
+  std::string text;
+  if (generated) {
+    text = generated_prelude() + "namespace damo {\n";
+  } else {
+    for (const std::string& name : own_types(request.source)) text += "#define " + own_type_macro(name) + "\n";
+    text += cuda_c_prelude();
+  }
   text.append("#line 1 \"").append(request.file_name).append("\"\n").append(request.source);
   if (generated) text += "\n}\n";
   return text;

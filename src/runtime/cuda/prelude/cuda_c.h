@@ -4,17 +4,27 @@
 using int8_t = signed char;
 using int16_t = short;
 using int32_t = int;
+#ifndef __DAMO_OWN_int64_t
 using int64_t = long;
+#endif
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;
 using uint32_t = unsigned int;
+#ifndef __DAMO_OWN_uint64_t
 using uint64_t = unsigned long;
+#endif
+#ifndef __DAMO_OWN_intptr_t
 using intptr_t = long;
+#endif
+#ifndef __DAMO_OWN_uintptr_t
 using uintptr_t = unsigned long;
+#endif
 using uchar = unsigned char;
 using ushort = unsigned short;
 using uint = unsigned int;
+#ifndef __DAMO_OWN_ulong
 using ulong = unsigned long;
+#endif
 #define INFINITY __int_as_float(0x7f800000)
 #define NAN __int_as_float(0x7fffffff)
 #define HUGE_VAL __longlong_as_double(0x7ff0000000000000LL)
