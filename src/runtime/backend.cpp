@@ -23,6 +23,11 @@ const DeviceProperties& Backend::limits() const {
   return limits_;
 }
 
+Companion& Backend::companion(std::unique_ptr<Companion> (*make)(Backend&)) {
+  std::call_once(companion_made_, [&] { companion_ = make(*this); });
+  return *companion_;
+}
+
 namespace {
 
 constexpr const char* kAxes[] = {"x", "y", "z"};

@@ -83,6 +83,12 @@ class LoadedModule {
   virtual std::pair<void*, std::size_t> global(const std::string& name) const = 0;
 };
 
+/// What a later layer keeps with a device for as long as the device lives: the kernels of arithmetic on arrays.
+class Companion {
+ public:
+  virtual ~Companion() = default;
+};
+
 enum class CopyKind : std::uint8_t { kHostToDevice, kDeviceToHost, kDeviceToDevice };
 
 class Backend {
@@ -136,6 +142,9 @@ class Backend {
   MemoryPool& pool() { return *pool_; }
   KernelCache& cache() { return *cache_; }
 
+  /// Made by the first call; one a device. Cheap.
+  Companion& companion(std::unique_ptr<Companion> (*make)(Backend&));
+
   std::atomic<std::uint64_t> launches = 0;  ///< by kernels since the process began; what compare() counts
   std::atomic<double> copy_bytes_per_second = 0;  ///< as Device::measure_copy found it; 0: not yet
 
@@ -144,6 +153,8 @@ class Backend {
   DeviceKind kind_;
   std::unique_ptr<MemoryPool> pool_;
   std::unique_ptr<KernelCache> cache_;
+  std::once_flag companion_made_;
+  std::unique_ptr<Companion> companion_;
   mutable std::once_flag limits_known_;
   mutable DeviceProperties limits_;
 };
