@@ -102,6 +102,23 @@ const DeviceProperties& Backend::limits() const {
   return limits_;
 }
 
+std::vector<std::byte> Backend::link(std::span<const CodePart>, const CompileOptions&) {
+  throw DeviceError("machine code cannot be linked for " + name_, "link on a GPU, or give the sources");
+}
+
+std::string CompileOptions::text() const {
+  std::string text;
+  for (const auto& [name, value] : defines) text += "-D" + name + "=" + value + "\n";
+  for (const std::string& directory : include_directories) text += "-I" + directory + "\n";
+  text += "-std=" + standard + "\n";
+  if (fast_math) text += "fast math\n";
+  if (!line_info) text += "no line info\n";
+  if (max_registers > 0) text += "registers " + std::to_string(max_registers) + "\n";
+  if (check) text += "check\n";
+  if (relocatable) text += "relocatable\n";
+  return text + includes;
+}
+
 namespace {
 
 constexpr const char* kAxes[] = {"x", "y", "z"};

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,13 +31,35 @@ enum class SourceKind : std::uint8_t {
   kCudaC       ///< a user's
 };
 
+/// How a user's CUDA C is compiled: ModuleOptions in a form that each compiler turns into its own flags. Those that do
+/// not concern a compiler are ignored by it.
+struct CompileOptions {
+  std::vector<std::pair<std::string, std::string>> defines;
+  std::vector<std::string> include_directories;
+  std::string standard;      ///< "c++17"; empty: the compiler's usual
+  bool fast_math = false;
+  bool line_info = true;
+  int max_registers = 0;     ///< 0: any number
+  bool check = false;        ///< CPU: bounds of memory are checked as the kernel runs
+  bool relocatable = false;  ///< GPU: code to be linked (Backend::link)
+  std::string includes;      ///< digest of what the source includes from those directories: part of the cache key
+
+  /// For hashes and cache keys: equal options have equal texts.
+  std::string text() const;
+  friend bool operator==(const CompileOptions&, const CompileOptions&) = default;
+};
+
+/// Among a request's kernels: every __global__ function of the source that is no template.
+inline constexpr const char* kAllKernels = "*";
+
 /// One source to compile. Equal requests give equal code.
 struct CompileRequest {
   std::string source;
   SourceKind kind = SourceKind::kGenerated;
   std::string file_name = "kernel.cu";  ///< as diagnostics should name it; no part of the cache key
-  std::vector<std::string> kernels;     ///< names that load() will be asked for
-  std::vector<std::string> flags;
+  std::vector<std::string> kernels;     ///< names that load() will be asked for; kAllKernels
+  std::vector<std::string> flags;       ///< the compiler's own
+  CompileOptions options = {};
 };
 
 struct CompiledCode {
@@ -61,19 +84,28 @@ class LoadedKernel : public std::enable_shared_from_this<LoadedKernel> {
  public:
   virtual ~LoadedKernel() = default;
   const std::string& name() const { return name_; }
-  /// Sizes in bytes of the parameters in order; empty if unknown.
-  const std::vector<std::size_t>& parameter_bytes() const { return parameter_bytes_; }
+  /// In order; nothing if they are unknown.
+  const std::optional<std::vector<ParameterType>>& parameters() const { return parameters_; }
   /// What Backend::launch gets: this, unless it stands for a kernel yet to be compiled (PendingKernel).
   virtual const LoadedKernel& resolved() const { return *this; }
+  /// Of blocks of so many threads, with so much dynamic shared memory a block.
+  virtual Occupancy occupancy(int, std::size_t) const { return {1, 1.0}; }
+  /// Threads of a block that fill the device best.
+  virtual int suggested_threads(std::size_t) const {
+    return max_threads_per_block > 0 && max_threads_per_block < 256 ? max_threads_per_block : 256;
+  }
   int registers = 0;    ///< a thread; 0 on a CPU
   int local_bytes = 0;  ///< spills and arrays, a thread
   std::size_t static_shared_bytes = 0;
+  std::size_t constant_bytes = 0;
   int max_threads_per_block = 0;
+  int ptx_version = 0, binary_version = 0;  ///< 90 for compute_90, sm_90; 0: unknown
   Backend* backend = nullptr;
+  mutable std::atomic<int> block_1d = 0;  ///< Kernel::launch_1d's, once it is known
 
  protected:
   std::string name_;
-  std::vector<std::size_t> parameter_bytes_;
+  std::optional<std::vector<ParameterType>> parameters_;
 };
 
 /// Code on a device; kernels share its ownership.
@@ -84,6 +116,16 @@ class LoadedModule {
   virtual std::shared_ptr<const LoadedKernel> kernel(const std::string& name) const = 0;
   /// Address and bytes of a __device__ or __constant__ variable; {null, 0} if there is none.
   virtual std::pair<void*, std::size_t> global(const std::string& name) const = 0;
+  /// Those that kernel() knows, sorted; may be empty where nobody tells.
+  virtual std::vector<std::string> kernel_names() const { return {}; }
+};
+
+/// One part of what Backend::link makes one module of.
+struct CodePart {
+  enum class Kind : std::uint8_t { kCompiled, kPtx, kCubin, kFatbin, kObject, kLibrary };
+  Kind kind;  ///< kCompiled: what the compiler gave for a request with options.relocatable
+  std::string name;
+  std::span<const std::byte> bytes;
 };
 
 enum class CopyKind : std::uint8_t { kHostToDevice, kDeviceToHost, kDeviceToDevice };
@@ -196,8 +238,10 @@ class Backend {
   // Code.
   virtual const Compiler& compiler() = 0;
   virtual const Dialect& dialect() = 0;
-  /// bytes as the compiler gave them. Throws DeviceError.
+  /// bytes as the compiler gave them; on a GPU also PTX with its final NUL, a cubin or a fatbin. Throws DeviceError.
   virtual std::shared_ptr<const LoadedModule> load(std::span<const std::byte> bytes, const std::string& name) = 0;
+  /// Bytes for load(). Throws DeviceError, also where the device has no linker.
+  virtual std::vector<std::byte> link(std::span<const CodePart> parts, const CompileOptions& options);
   /// arguments[i] points at the i-th argument's value. The caller has checked limits (check_launch). The hot path.
   virtual void launch(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments, void* stream) = 0;
 

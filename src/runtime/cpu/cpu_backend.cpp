@@ -13,6 +13,7 @@
 #include "runtime/cpu/cpu_module.hpp"
 #include "runtime/cpu/dialect.hpp"
 #include "runtime/cpu/host_cache.hpp"
+#include "runtime/cpu/launch_report.hpp"
 #include "runtime/memory_pool.hpp"
 
 namespace damo {
@@ -75,6 +76,9 @@ void copy_blocks(void* const* arguments, const LaunchFrame*, std::int64_t first,
     std::memcpy(copy.to + begin, copy.from + begin, end - begin);
 }
 
+/// Memory that the launch asks for follows the static part, 64-aligned.
+std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
 [[noreturn]] void refuse_grid(const LoadedKernel& kernel, const LaunchConfig& config) {
   const auto threads = [&](int axis) { return std::to_string(config.grid[axis] * config.block[axis]); };
   throw DeviceError("launch of '" + kernel.name() + "': " + threads(0) + " x " + threads(1) + " x " + threads(2) +
@@ -127,10 +131,13 @@ void CpuBackend::launch(const LoadedKernel& loaded, const LaunchConfig& config, 
   }
   frame.shared_bytes = static_cast<std::uint32_t>(config.shared_bytes);
   if (!cpu_backend::fits_index_range(frame)) refuse_grid(kernel, config);
-  const std::int64_t blocks_per_task =
-      kernel.is_cuda_c ? std::max<std::int64_t>(kThreadsPerTask / config.block.count(), 1) : 1;
+  if (!kernel.is_cuda_c) return workers_.run(kernel.entry, arguments, frame, config.grid.count());
+  cpu_backend::LaunchReport report;
+  frame.report = &report;
+  const std::int64_t blocks_per_task = std::max<std::int64_t>(kThreadsPerTask / config.block.count(), 1);
   workers_.run(kernel.entry, arguments, frame, config.grid.count(), blocks_per_task,
-               kernel.static_shared_bytes + config.shared_bytes);
+               aligned(kernel.static_shared_bytes) + config.shared_bytes);
+  if (report.failed()) throw DeviceError("kernel '" + kernel.name() + "': " + report.what(), report.remedy());
 }
 
 std::unique_ptr<Backend> make_cpu_backend() { return std::make_unique<CpuBackend>(); }

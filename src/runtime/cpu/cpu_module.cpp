@@ -1,27 +1,50 @@
 #include "runtime/cpu/cpu_module.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
+#include "runtime/kernel/variable_symbol.hpp"
+
 namespace damo {
 
-std::optional<std::vector<std::size_t>> parameter_sizes(std::string_view signatures, std::string_view kernel) {
+namespace {
+
+/// "8,8,4" -> its numbers.
+std::optional<std::vector<std::size_t>> numbers(std::string_view text) {
+  std::vector<std::size_t> found;
+  const char* const end = text.data() + text.size();
+  for (const char* at = text.data(); at < end;) {
+    std::size_t number = 0;
+    const auto [stop, error] = std::from_chars(at, end, number);
+    if (error != std::errc()) return std::nullopt;
+    found.push_back(number);
+    at = stop + 1;  // past the comma
+  }
+  return found;
+}
+
+}  // namespace
+
+std::optional<KernelSignature> signature_of(std::string_view signatures, std::string_view kernel) {
   while (!signatures.empty()) {
     const std::string_view line = signatures.substr(0, signatures.find('\n'));
     signatures.remove_prefix(std::min(line.size() + 1, signatures.size()));
     if (!line.starts_with(kernel) || !line.substr(kernel.size()).starts_with(": ")) continue;
-    const std::size_t tab = line.rfind('\t');
-    if (tab == std::string_view::npos) return std::nullopt;
-    std::vector<std::size_t> sizes;
-    const char* const end = line.data() + line.size();
-    for (const char* at = line.data() + tab + 1; at < end;) {
-      std::size_t size = 0;
-      const auto [stop, error] = std::from_chars(at, end, size);
-      if (error != std::errc()) return std::nullopt;
-      sizes.push_back(size);
-      at = stop + 1;  // past the comma
+    const std::size_t second = line.rfind('\t');
+    if (second == std::string_view::npos || second == 0) return std::nullopt;
+    const std::size_t first = line.rfind('\t', second - 1);
+    if (first == std::string_view::npos) return std::nullopt;
+    auto sizes = numbers(line.substr(first + 1, second - first - 1));
+    const auto shared = numbers(line.substr(second + 1));
+    if (!sizes || !shared || shared->size() != 1) return std::nullopt;
+    const std::vector<std::string> types = split_parameters(line.substr(kernel.size() + 2, first - kernel.size() - 2));
+    if (types.size() != sizes->size()) return std::nullopt;
+    KernelSignature signature{{}, shared->front()};
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      signature.parameters.push_back(ParameterType::parse(types[i], (*sizes)[i]));
     }
-    return sizes;
+    return signature;
   }
   return std::nullopt;
 }
@@ -31,9 +54,10 @@ CpuKernel::CpuKernel(std::shared_ptr<const CpuModule> module, cpu_backend::Kerne
   name_ = name;
   backend = &module_->backend();
   max_threads_per_block = backend->limits().max_threads_per_block;
-  if (auto sizes = parameter_sizes(module_->object().signatures(), name)) {
+  if (auto signature = signature_of(module_->object().signatures(), name)) {
     is_cuda_c = true;
-    parameter_bytes_ = std::move(*sizes);
+    parameters_ = std::move(signature->parameters);
+    static_shared_bytes = signature->shared_bytes;
   }
 }
 
@@ -45,8 +69,21 @@ std::shared_ptr<const LoadedKernel> CpuModule::kernel(const std::string& name) c
 }
 
 std::pair<void*, std::size_t> CpuModule::global(const std::string& name) const {
-  const std::size_t bytes = object_.size_of(name);
-  return bytes > 0 ? std::pair(object_.find(name), bytes) : std::pair<void*, std::size_t>(nullptr, 0);
+  const std::string symbol = variable_symbol(name);
+  const std::size_t bytes = object_.size_of(symbol);
+  return bytes > 0 ? std::pair(object_.find(symbol), bytes) : std::pair<void*, std::size_t>(nullptr, 0);
+}
+
+std::vector<std::string> CpuModule::kernel_names() const {
+  std::vector<std::string> names;
+  for (std::string_view lines = object_.signatures(); !lines.empty();) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+    // "space::name: types": the colon of a name has another beside it.
+    if (const std::size_t end = line.find(": "); end != std::string_view::npos) names.emplace_back(line.substr(0, end));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 }  // namespace damo

@@ -24,6 +24,8 @@ class CpuModule final : public LoadedModule, public std::enable_shared_from_this
 
   std::shared_ptr<const LoadedKernel> kernel(const std::string& name) const override;
   std::pair<void*, std::size_t> global(const std::string& name) const override;
+  /// Of CUDA C.
+  std::vector<std::string> kernel_names() const override;
   Backend& backend() const { return backend_; }
   const cpu_backend::LoadedObject& object() const { return object_; }
 
@@ -32,7 +34,12 @@ class CpuModule final : public LoadedModule, public std::enable_shared_from_this
   cpu_backend::LoadedObject object_;
 };
 
-/// The sizes in the line "name: types<TAB>8,8,4" of the plugin's list; nothing if the kernel has no line.
-std::optional<std::vector<std::size_t>> parameter_sizes(std::string_view signatures, std::string_view kernel);
+struct KernelSignature {
+  std::vector<ParameterType> parameters;
+  std::size_t shared_bytes = 0;  ///< static
+};
+
+/// The line "name: types<TAB>8,8,4<TAB>1024" of the plugin's list; nothing if the kernel has no line.
+std::optional<KernelSignature> signature_of(std::string_view signatures, std::string_view kernel);
 
 }  // namespace damo

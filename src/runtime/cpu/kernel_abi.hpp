@@ -12,6 +12,7 @@ struct LaunchFrame {
   std::uint32_t shared_bytes;  ///< dynamic shared memory asked for
   std::uint32_t reserved;
   void* shared;                ///< this worker's shared memory, static part first; null if none
+  void* report;                ///< the launch's LaunchReport: what went wrong in it; null in generated kernels
 };
 
 /// CUDA C is compiled under the assumption that blockIdx * blockDim + threadIdx stays below 2^31 along each axis, which

@@ -14,6 +14,8 @@
 
 #include <damo/error.hpp>
 
+#include "runtime/cpu/kernel_guard.hpp"
+
 namespace damo::cpu_backend {
 namespace {
 
@@ -48,7 +50,8 @@ struct Region {
   void run(std::int64_t first, std::int64_t last) const {
     LaunchFrame own = frame;
     own.shared = shared_memory(shared_bytes);
-    kernel(arguments, &own, first, last);
+    if (!frame.report) return kernel(arguments, &own, first, last);
+    KernelGuard::call(*static_cast<LaunchReport*>(frame.report), [&] { kernel(arguments, &own, first, last); });
   }
 };
 

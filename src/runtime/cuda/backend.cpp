@@ -69,6 +69,10 @@ DeviceProperties CudaBackend::properties() const {
   return properties;
 }
 
+int CudaBackend::threads_per_multiprocessor() const {
+  return attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+}
+
 const Compiler& CudaBackend::compiler() { return compiler_; }
 const Dialect& CudaBackend::dialect() { return cuda_dialect(); }
 

@@ -80,9 +80,13 @@ class CudaBackend : public Backend {
   const Compiler& compiler() override;
   const Dialect& dialect() override;
   std::shared_ptr<const LoadedModule> load(std::span<const std::byte> bytes, const std::string& name) override;
+  /// linker.cpp.
+  std::vector<std::byte> link(std::span<const CodePart> parts, const CompileOptions& options) override;
   void launch(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments, void* stream) override;
 
   const Driver& driver() const { return driver_; }
+  /// That a multiprocessor can hold at once.
+  int threads_per_multiprocessor() const;
   /// Makes the device's context the calling thread's. Another library may have bound its own since the last call, so
   /// every call looks.
   void bind() const {

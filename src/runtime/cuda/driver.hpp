@@ -76,12 +76,18 @@ namespace damo::cuda_backend {
   X(event_record, cuEventRecord)                                \
   X(event_query, cuEventQuery)                                  \
   X(event_synchronize, cuEventSynchronize)                      \
-  X(module_load_data_ex, cuModuleLoadDataEx)                    \
-  X(module_unload, cuModuleUnload)                              \
-  X(module_get_function, cuModuleGetFunction)                   \
-  X(module_get_global, cuModuleGetGlobal)                       \
-  X(func_get_attribute, cuFuncGetAttribute)                     \
-  X(func_set_attribute, cuFuncSetAttribute)                     \
+  X(module_load_data_ex, cuModuleLoadDataEx)       \
+  X(module_unload, cuModuleUnload)                 \
+  X(module_get_function, cuModuleGetFunction)      \
+  X(module_get_global, cuModuleGetGlobal)          \
+  X(func_get_attribute, cuFuncGetAttribute)        \
+  X(func_set_attribute, cuFuncSetAttribute)        \
+  X(occupancy_max_active_blocks, cuOccupancyMaxActiveBlocksPerMultiprocessor)     \
+  X(occupancy_max_potential_block_size, cuOccupancyMaxPotentialBlockSize)         \
+  X(link_create, cuLinkCreate)                     \
+  X(link_add_data, cuLinkAddData)                  \
+  X(link_complete, cuLinkComplete)                 \
+  X(link_destroy, cuLinkDestroy)                   \
   X(launch_kernel, cuLaunchKernel)
 
 // Null in a driver older than the one that brought them (the comment: CUDA version).

@@ -37,6 +37,11 @@ class KernelCache {
   /// As get() for each, in order; misses are compiled on up to compiler().threads() threads. All of them are finished
   /// before the error of the first that failed is thrown.
   std::vector<Module> get(std::span<const CompileRequest> requests);
+  /// The request's code, loaded for the caller alone: its variables are no other's. From the disk or the compiler. log, if
+  /// it is not null, gets the compiler's warnings, also where the code came from the disk.
+  Module load_own(const CompileRequest& request, std::string* log = nullptr);
+  /// The code and the warnings, not loaded. anew: compiled in any case, in place of what is on the disk.
+  CompiledCode code(const CompileRequest& request, bool anew = false);
 
   /// Drops every module that is loaded: the device was reset. The next get() finds them on the disk.
   void forget();
@@ -56,6 +61,7 @@ class KernelCache {
   Module wait(const Entry& entry);
   bool load_from_disk(Entry& entry);
   void compile(Entry& entry);
+  CompiledCode compile(const CompileRequest& request, const std::string& key);
   void compile_all(std::span<const EntryPointer> misses);
   Module load(std::span<const std::byte> bytes, const std::string& name);
   DiskCache& disk();

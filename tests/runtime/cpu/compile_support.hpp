@@ -5,12 +5,14 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "runtime/cpu/clang_plugin.hpp"
 #include "runtime/cpu/elf_loader.hpp"
 #include "runtime/cpu/kernel_abi.hpp"
+#include "runtime/cpu/kernel_guard.hpp"
 
 namespace damo::cpu_backend::testing {
 
@@ -31,12 +33,18 @@ struct Extent {
   std::uint32_t x = 1, y = 1, z = 1;
 };
 
-/// Runs every block of the grid on the calling thread; each argument is passed by the address of its value.
+/// Runs every block of the grid on the calling thread; each argument is passed by the address of its value. Throws what
+/// the kernel reports. There are 48 KiB of shared memory.
 template <class... Arguments>
 void launch(KernelEntry kernel, Extent grid, Extent block, const Arguments&... arguments) {
   const void* pointers[] = {static_cast<const void*>(&arguments)..., nullptr};
-  LaunchFrame frame{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, 0, 0, nullptr};
-  kernel(const_cast<void* const*>(pointers), &frame, 0, std::int64_t{grid.x} * grid.y * grid.z);
+  alignas(64) static thread_local std::byte shared[48 << 10];
+  LaunchReport report;
+  LaunchFrame frame{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, 0, 0, shared, &report};
+  KernelGuard::call(report, [&] {
+    kernel(const_cast<void* const*>(pointers), &frame, 0, std::int64_t{grid.x} * grid.y * grid.z);
+  });
+  if (report.failed()) throw std::runtime_error(report.what());
 }
 
 /// Milliseconds that a call of work takes: the least of several.

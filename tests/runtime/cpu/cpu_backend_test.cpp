@@ -174,14 +174,17 @@ TEST_F(CpuBackendTest, CopiesLargeAndOverlappingMemory) {
   EXPECT_TRUE(std::equal(from.begin(), from.end(), to.begin() + 1));
 }
 
-TEST(ParameterSizes, AreReadFromTheLineOfTheKernel) {
-  const std::string text = "scale<float, 3>: const float *, float *, int\t8,8,4\nscale: float\t4\nnone: \t\n";
-  EXPECT_EQ(parameter_sizes(text, "scale<float, 3>"), (std::vector<std::size_t>{8, 8, 4}));
-  EXPECT_EQ(parameter_sizes(text, "scale"), (std::vector<std::size_t>{4}));
-  EXPECT_EQ(parameter_sizes(text, "none"), (std::vector<std::size_t>{}));
-  EXPECT_EQ(parameter_sizes(text, "other"), std::nullopt);
-  EXPECT_EQ(parameter_sizes("", "other"), std::nullopt);
-  EXPECT_EQ(parameter_sizes("k: int\tx", "k"), std::nullopt);
+TEST(CpuBackend, ReadsSignaturesOfKernelsWhoseNamesHoldCommas) {
+  const std::string text =
+      "scale<float, 3>: float *, const float *, int\t8,8,4\t0\nscale: int\t4\t1024\nnone: \t\t64\nother: float *\nbad: int\tx\t0\n";
+  EXPECT_EQ(signature_of(text, "scale<float, 3>")->parameter_bytes, (std::vector<std::size_t>{8, 8, 4}));
+  EXPECT_EQ(signature_of(text, "scale")->parameter_bytes, (std::vector<std::size_t>{4}));
+  EXPECT_EQ(signature_of(text, "scale")->shared_bytes, 1024u);
+  EXPECT_TRUE(signature_of(text, "none")->parameter_bytes.empty());
+  EXPECT_EQ(signature_of(text, "none")->shared_bytes, 64u);
+  EXPECT_FALSE(signature_of(text, "other"));
+  EXPECT_FALSE(signature_of(text, "bad"));
+  EXPECT_FALSE(signature_of("", "other"));
 }
 
 // The second process: this program again, with the first one's cache directory.

@@ -37,16 +37,10 @@ TEST(CudaCRefusals, NamesWhatIsWrongAtTheUsersLine) {
   }
 }
 
-TEST(CudaCRefusals, NamesConstructsThatAreNotSupportedYet) {
+TEST(CudaCRefusals, NamesConstructsThatTheCpuCannotRun) {
   const Refused cases[] = {
-      {"__global__ void k() {\n  __syncthreads();\n}", "user.cu:2:3: error: '__syncthreads' is unavailable: not supported on the CPU yet"},
-      {"__global__ void k() {\n  __shared__ float s[32];\n}", "user.cu:2:20: error: __shared__ memory is not supported on the CPU yet"},
-      {"extern __shared__ float s[];\n__global__ void k() {}", "user.cu:1:25: error: __shared__ memory is not supported on the CPU yet"},
-      {"__global__ void k(float* y) { y[0] = __shfl_down_sync(~0u, y[0], 1); }", "'__shfl_down_sync<float>' is unavailable: not supported on the CPU yet"},
-      {"__global__ void k(int* y) { asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(*y)); }", "user.cu:1:29: error: inline assembly (PTX) is not supported on the CPU yet"},
-      {"__global__ void k() { printf(\"%d\", 1); }", "user.cu:1:23: error: 'printf' is unavailable: not supported on the CPU yet"},
-      {"template <class T> __device__ void f() { __shared__ T s; }\n__global__ void k() { f<int>(); }", "error: __shared__ memory is not supported on the CPU yet"},
-      {"__device__ int f(int n) { return n ? f(n - 1) + threadIdx.x : 0; }\n__global__ void k(int* y) { *y = f(3); }", "error: 'f(int)' reads its thread or block index but can't be inlined"},
+      {"__global__ void k(int* y) { asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(*y)); }", "user.cu:1:29: error: inline assembly (PTX) is not supported on the CPU"},
+      {"__global__ void k(float* y, unsigned long long t) {\n  *y = tex2D<float>(t, 0, 0);\n}", "user.cu:2:8: error: 'tex2D<float>' is unavailable: texture memory is not supported on the CPU"},
   };
   for (const Refused& refused : cases) {
     const CompileOutput output = compile_cuda(refused.text);

@@ -43,11 +43,11 @@ Output compile(const damo_clang_request& request) {
   output.log = std::move(front.log);
   if (!front.module) return output;
   if (request.language == DAMO_CLANG_CUDA_C) {
-    output.signatures = front.signatures();
-    if (!lower_cuda(*front.module, front.kernels, output.signatures, errors)) {
+    if (!lower_cuda(*front.module, front.kernels, errors)) {
       output.log += errors;
       return output;
     }
+    output.signatures = signatures(front.kernels);
   }
   output.ok = generate_object(*front.module, target, output.object, errors) && errors.empty();
   output.log += errors;

@@ -10,6 +10,7 @@
 #include <clang/Sema/Sema.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "diagnostics.hpp"
 
@@ -17,15 +18,17 @@ namespace damo::clang_plugin {
 namespace {
 
 constexpr const char* kEntryPrefix = "__damo_entry_";
+constexpr const char* kThreadPrefix = "__damo_thread_";
+constexpr const char* kBlocksPrefix = "__damo_blocks_";
 
 void report(clang::DiagnosticsEngine& diagnostics, clang::SourceLocation place, const std::string& message) {
   const unsigned id = diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, "%0");
   diagnostics.Report(place, id) << message;
 }
 
-/// One entry: the loops over blocks and threads are the macro's (cuda_c.h), the call is spelled out.
+/// Three functions a kernel, of which lowering keeps those that its form needs: one thread; the threads of blocks in
+/// loops; and blocks of a function that stands for all threads of a block. Loops are the macros' (cuda_c.h).
 std::string entry_text(size_t index, const std::string& kernel, size_t parameters) {
-  const std::string number = std::to_string(index);
   std::string declarations, arguments;
   for (size_t i = 0; i < parameters; ++i) {
     const std::string n = std::to_string(i);
@@ -33,9 +36,13 @@ std::string entry_text(size_t index, const std::string& kernel, size_t parameter
     declarations += type + " p" + n + " = *static_cast<" + type + "*>(arguments[" + n + "]); ";
     arguments += (i ? ", p" : "p") + n;
   }
-  return "extern \"C\" __attribute__((device)) void " + std::string(kEntryPrefix) + number +
-         "(void* const* arguments, const damo::LaunchFrame* frame, long first, long last) { " + declarations +
-         "__DAMO_RUN_BLOCKS(" + kernel + "(" + arguments + ")) }\n";
+  const std::string number = std::to_string(index), head = "extern \"C\" __attribute__((device)) void ";
+  const std::string call = kernel + "(" + arguments + ")";
+  const std::string blocks = "(void* const* arguments, const damo::LaunchFrame* frame, long first, long last) { ";
+  const std::string thread = kThreadPrefix + number;
+  return head + thread + "(void* const* arguments, damo::cuda::ThreadState* state) { " + declarations + call + "; }\n" +
+         head + kEntryPrefix + number + blocks + declarations + "__DAMO_RUN_BLOCKS(__DAMO_RUN_THREADS(" + call + ")) }\n" +
+         head + kBlocksPrefix + number + blocks + "__DAMO_RUN_BLOCKS(" + thread + "(arguments, &state);) }\n";
 }
 
 std::string base_name(const std::string& expression) { return expression.substr(0, expression.find('<')); }
@@ -53,15 +60,11 @@ class CudaEntries::Consumer : public clang::ASTConsumer, public clang::Recursive
   }
 
   bool VisitFunctionDecl(clang::FunctionDecl* function) {
-    if (function->getIdentifier() && function->getName().starts_with(kEntryPrefix)) {
+    if (function->getIdentifier() && function->getName().starts_with(kThreadPrefix)) {
       if (function->hasBody()) owner_.read_entry(function);
     } else if (function->hasAttr<clang::CUDAGlobalAttr>()) {
       owner_.add_kernel(function, function->getDescribedFunctionTemplate() != nullptr);
     }
-    return true;
-  }
-  bool VisitVarDecl(clang::VarDecl* variable) {
-    if (variable->hasAttr<clang::CUDASharedAttr>()) refuse(variable->getLocation(), "__shared__ memory");
     return true;
   }
   bool VisitAsmStmt(clang::AsmStmt* statement) {
@@ -76,7 +79,7 @@ class CudaEntries::Consumer : public clang::ASTConsumer, public clang::Recursive
 
  private:
   void refuse(clang::SourceLocation place, const char* construct) {
-    report(diagnostics_, place, std::string(construct) + " is not supported on the CPU yet");
+    report(diagnostics_, place, std::string(construct) + " is not supported on the CPU");
   }
   CudaEntries& owner_;
   clang::DiagnosticsEngine& diagnostics_;
@@ -113,15 +116,21 @@ void CudaEntries::add_kernel(clang::FunctionDecl* function, bool is_template) {
   for (Kernel& kernel : kernels_) {
     if (kernel.function->getCanonicalDecl() == function->getCanonicalDecl()) return;
   }
-  kernels_.push_back({function, function->getQualifiedNameAsString(), is_template});
+  std::string name = function->getQualifiedNameAsString();
+  constexpr std::string_view kUnnamed = "(anonymous namespace)::";  // found without it, as C++ does
+  for (size_t at = 0; (at = name.find(kUnnamed, at)) != std::string::npos;) name.erase(at, kUnnamed.size());
+  kernels_.push_back({function, std::move(name), is_template});
 }
 
 std::vector<std::string> CudaEntries::choose(clang::Preprocessor& preprocessor) {
+  // "*" among the names: those that are no templates, beside the others.
+  const bool all = std::erase(wanted_, "*") > 0 || wanted_.empty();
   std::vector<std::string> names = wanted_;
   std::string known;
   for (const Kernel& kernel : kernels_) {
     known += (known.empty() ? "" : ", ") + kernel.name + (kernel.is_template ? "<...>" : "");
-    if (wanted_.empty() && !kernel.is_template && kernel.function->isThisDeclarationADefinition()) names.push_back(kernel.name);
+    const bool is_choice = all && !kernel.is_template && kernel.function->isThisDeclarationADefinition();
+    if (is_choice && std::find(wanted_.begin(), wanted_.end(), kernel.name) == wanted_.end()) names.push_back(kernel.name);
   }
   for (size_t i = 0; i < names.size(); ++i) {
     if (std::find(names.begin(), names.begin() + i, names[i]) == names.begin() + i) continue;
@@ -173,7 +182,11 @@ void CudaEntries::enter(clang::Preprocessor& preprocessor) {
       if (kernel.name == base_name(names[i])) parameters = kernel.function->getNumParams();
     }
     text += entry_text(i, names[i], parameters);
-    found_.push_back({names[i], kEntryPrefix + std::to_string(i), {}, {}});
+    const std::string number = std::to_string(i);
+    found_.push_back({.name = names[i],
+                      .entry = kEntryPrefix + number,
+                      .thread = kThreadPrefix + number,
+                      .blocks = kBlocksPrefix + number});
   }
   clang::SourceManager& sources = preprocessor.getSourceManager();
   const clang::FileID file = sources.createFileID(llvm::MemoryBuffer::getMemBufferCopy(text, kEntryFile));
@@ -201,7 +214,7 @@ void CudaEntries::read_entry(const clang::FunctionDecl* entry) {
   if (!finder.kernel) return;
   clang::ASTContext& context = compiler_->getASTContext();
   for (KernelInfo& info : found_) {
-    if (entry->getName() != info.entry) continue;
+    if (entry->getName() != info.thread) continue;
     for (const clang::ParmVarDecl* parameter : finder.kernel->parameters()) {
       const clang::QualType type = parameter->getType().getCanonicalType().getUnqualifiedType();
       info.parameter_types.push_back(type.getAsString(context.getPrintingPolicy()));

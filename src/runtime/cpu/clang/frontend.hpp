@@ -23,7 +23,6 @@ struct FrontendResult {
   FrontendResult();
   FrontendResult(FrontendResult&&) noexcept;
   ~FrontendResult();
-  std::string signatures() const;
 };
 
 FrontendResult run_frontend(const damo_clang_request& request, const Target& target, llvm::LLVMContext& context);

@@ -1,4 +1,4 @@
-// What the front end tells the lowering about each CUDA C kernel.
+// What the front end and the lowering tell each other, and the loader, about each CUDA C kernel.
 #pragma once
 #include <string>
 #include <vector>
@@ -6,10 +6,16 @@
 namespace damo::clang_plugin {
 
 struct KernelInfo {
-  std::string name;                         ///< as asked for: "scale", "scale<float>"
-  std::string entry;                        ///< the symbol that runs it over blocks, before lowering renames it
-  std::vector<std::string> parameter_types;
-  std::vector<unsigned> parameter_bytes;
+  std::string name;    ///< as asked for: "scale", "scale<float>"
+  std::string entry;   ///< symbol: runs blocks of independent threads, in loops; of the KernelEntry type
+  std::string thread;  ///< symbol: runs one thread
+  std::string blocks;  ///< symbol: calls .thread once a block; of the KernelEntry type
+  std::vector<std::string> parameter_types = {};
+  std::vector<unsigned> parameter_bytes = {};
+  unsigned long shared_bytes = 0;  ///< static __shared__ memory; known after lowering
 };
+
+/// One line a kernel: "name: float *, int<TAB>8,4<TAB>1024": parameter types, their sizes, bytes of static shared memory.
+std::string signatures(const std::vector<KernelInfo>& kernels);
 
 }  // namespace damo::clang_plugin

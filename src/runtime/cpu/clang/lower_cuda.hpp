@@ -12,8 +12,8 @@ class Module;
 
 namespace damo::clang_plugin {
 
-/// Leaves in module one function a kernel, of the KernelEntry type under the kernel's name, and the text of signatures
-/// as damo_signatures. False with an error text where a kernel has a shape that can't run.
-bool lower_cuda(llvm::Module& module, const std::vector<KernelInfo>& kernels, const std::string& signatures, std::string& error);
+/// Leaves in module one function a kernel, of the KernelEntry type under the kernel's name, and the text of signatures()
+/// as damo_signatures; completes kernels. False with an error text where a kernel has a shape that can't run.
+bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, std::string& error);
 
 }  // namespace damo::clang_plugin

@@ -18,7 +18,8 @@ struct damo_clang_request {
   const char* file_name;     // used in diagnostics
   int language;              // damo_clang_language
   // CUDA C: names of the kernels wanted, null terminated; null = every __global__ function that is no template.
-  // A name is an expression at the end of the text: "scale", "ns::scale", "scale<float, 4>".
+  // A name is an expression at the end of the text: "scale", "ns::scale", "scale<float, 4>". "*" among them stands for
+  // every function that is no template.
   const char* const* kernels;
   const char* const* flags;  // extra Clang flags (-D, -I, -std=), null terminated; may be null
   const char* cpu;           // LLVM CPU name, e.g. "znver4"; null = this host
@@ -30,8 +31,8 @@ struct damo_clang_result {
   char* object;        // ELF relocatable object, position independent; when ok
   size_t object_bytes;
   char* log;           // warnings, or the errors with the user's own line and column; may be empty
-  // CUDA C: one line a kernel, "name: const float *, float *, int<TAB>8,8,4": the parameter types, canonical, then
-  // their sizes in bytes. The same text is in the object under the symbol damo_signatures. May be empty.
+  // CUDA C: one line a kernel, "name: const float *, float *, int<TAB>8,8,4<TAB>1024": the parameter types, canonical,
+  // their sizes in bytes, and the bytes of static shared memory. The same text is in the object under the symbol damo_signatures. May be empty.
   char* signatures;
 };
 

@@ -22,8 +22,9 @@ struct LaunchFrame {
   u32 shared_bytes;
   u32 reserved;
   void* shared;
+  void* report;
 };
-static_assert(sizeof(LaunchFrame) == 40);
+static_assert(sizeof(LaunchFrame) == 48);
 
 // IEEE binary16. Arithmetic is float's, rounded to nearest even when stored (Clang promotes where the CPU has no
 // half arithmetic, and F16C or AVX-512 converts whole vectors).

@@ -1,0 +1,159 @@
+#include "address_spaces.hpp"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Operator.h>
+#include <llvm/IR/ReplaceConstant.h>
+#include <llvm/Support/Alignment.h>
+
+#include <map>
+#include <set>
+
+#include "thread_function.hpp"
+
+namespace damo::clang_plugin {
+namespace {
+
+constexpr unsigned kSharedSpace = 9;  // of Clang's fake address space map
+constexpr unsigned kDynamicAlignment = 64;
+
+using Globals = std::vector<llvm::GlobalVariable*>;
+
+Globals shared_variables(llvm::Module& module) {
+  Globals found;
+  for (llvm::GlobalVariable& global : module.globals()) {
+    if (global.getAddressSpace() == kSharedSpace) found.push_back(&global);
+  }
+  return found;
+}
+
+/// Offsets of static variables, in the order in which they were declared.
+class Layout {
+ public:
+  void add(llvm::GlobalVariable& global, const llvm::DataLayout& data) {
+    if (global.isDeclaration() || offsets_.count(&global)) return;
+    bytes_ = llvm::alignTo(bytes_, global.getAlign().value_or(data.getABITypeAlign(global.getValueType())).value());
+    offsets_[&global] = bytes_;
+    bytes_ += data.getTypeAllocSize(global.getValueType());
+  }
+  /// extern __shared__: all begin behind the static ones.
+  unsigned long offset(llvm::GlobalVariable& global) const {
+    const auto found = offsets_.find(&global);
+    return found == offsets_.end() ? llvm::alignTo(bytes_, kDynamicAlignment) : found->second;
+  }
+  unsigned long bytes() const { return bytes_; }
+
+ private:
+  std::map<llvm::GlobalVariable*, unsigned long> offsets_;
+  unsigned long bytes_ = 0;
+};
+
+llvm::Function* home_of(llvm::User* user) {
+  auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
+  return instruction ? instruction->getFunction() : nullptr;
+}
+
+bool uses(llvm::GlobalVariable& global, const llvm::Function& function) {
+  for (llvm::User* user : global.users()) {
+    if (home_of(user) == &function) return true;
+  }
+  return false;
+}
+
+void replace_in(llvm::Function& function, const Globals& globals, const Layout& layout) {
+  llvm::Value* base = nullptr;
+  for (llvm::GlobalVariable* global : globals) {
+    for (llvm::User* user : llvm::make_early_inc_range(global->users())) {
+      if (home_of(user) != &function) continue;
+      auto* cast = llvm::dyn_cast<llvm::AddrSpaceCastInst>(user);
+      if (!cast) continue;  // reported by the caller, which finds the use left
+      if (!base) base = shared_memory_of(function);
+      llvm::IRBuilder<> builder(cast);
+      llvm::Value* place = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), base, layout.offset(*global), global->getName());
+      cast->replaceAllUsesWith(place);
+      cast->eraseFromParent();
+    }
+  }
+}
+
+}  // namespace
+
+/// __device__ and __constant__ variables live in numbered address spaces; on the CPU they are ordinary globals that
+/// keep their names, so that the host can find them.
+bool flatten_device_variables(llvm::Module& module, std::string& error) {
+  std::vector<llvm::GlobalVariable*> spaced;
+  for (llvm::GlobalVariable& global : module.globals()) {
+    if (global.getAddressSpace() != 0 && global.getAddressSpace() != kSharedSpace) spaced.push_back(&global);
+  }
+  for (llvm::GlobalVariable* old : spaced) {
+    auto* flat = new llvm::GlobalVariable(module, old->getValueType(), old->isConstant() && !old->isExternallyInitialized(),
+                                          old->getLinkage(), nullptr, "", old, old->getThreadLocalMode(), 0,
+                                          old->isExternallyInitialized());
+    flat->copyAttributesFrom(old);
+    flat->setDSOLocal(true);
+    if (old->hasInitializer()) {
+      flat->setInitializer(old->getInitializer());
+      old->setInitializer(nullptr);
+    }
+    flat->takeName(old);
+    for (llvm::User* user : llvm::make_early_inc_range(old->users())) {
+      auto* cast = llvm::dyn_cast<llvm::AddrSpaceCastOperator>(user);
+      if (!cast || cast->getDestAddressSpace() != 0) {
+        error += "internal: the address of '" + flat->getName().str() + "' is used in a way the CPU back end does not know\n";
+        return false;
+      }
+      cast->replaceAllUsesWith(flat);
+    }
+    old->removeDeadConstantUsers();
+    if (!old->use_empty()) {
+      error += "internal: uses of '" + flat->getName().str() + "' are left in a device address space\n";
+      return false;
+    }
+    old->eraseFromParent();
+  }
+  return true;
+}
+
+bool place_shared_variables(llvm::Module& module, std::vector<KernelInfo>& kernels, std::string& error) {
+  const Globals globals = shared_variables(module);
+  std::set<llvm::Function*> of_kernels;
+  for (const KernelInfo& kernel : kernels) {
+    for (const std::string& name : {kernel.entry, kernel.thread}) of_kernels.insert(module.getFunction(name));
+  }
+  llvm::convertUsersOfConstantsToInstructions(llvm::SmallVector<llvm::Constant*>(globals.begin(), globals.end()));
+  // A function that could not be inlined serves several kernels: what it uses lies at the same place in all of them.
+  Layout common;
+  for (llvm::GlobalVariable* global : globals) {
+    for (llvm::User* user : global->users()) {
+      llvm::Function* const home = home_of(user);
+      if (home && !of_kernels.count(home)) common.add(*global, module.getDataLayout());
+    }
+  }
+  for (KernelInfo& kernel : kernels) {
+    Layout layout = common;
+    for (const std::string& name : {kernel.entry, kernel.thread}) {
+      llvm::Function* const function = module.getFunction(name);
+      if (!function) continue;
+      for (llvm::GlobalVariable* global : globals) {
+        if (uses(*global, *function)) layout.add(*global, module.getDataLayout());
+      }
+      replace_in(*function, globals, layout);
+    }
+    kernel.shared_bytes = layout.bytes();
+  }
+  for (llvm::Function& function : module) {
+    if (!function.isDeclaration() && !of_kernels.count(&function)) replace_in(function, globals, common);
+  }
+  for (llvm::GlobalVariable* global : globals) {
+    global->removeDeadConstantUsers();
+    if (!global->use_empty()) {
+      error += "internal: the address of shared variable '" + global->getName().str() + "' is used in a way the CPU back end does not know\n";
+      return false;
+    }
+    global->eraseFromParent();
+  }
+  return true;
+}
+
+}  // namespace damo::clang_plugin

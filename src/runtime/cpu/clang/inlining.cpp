@@ -1,0 +1,83 @@
+#include "inlining.hpp"
+
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+
+#include <set>
+#include <vector>
+
+namespace damo::clang_plugin {
+namespace {
+
+void prepare_for_inlining(llvm::Function& function) {
+  function.setLinkage(llvm::GlobalValue::InternalLinkage);
+  function.setComdat(nullptr);
+  function.setDSOLocal(true);
+  function.removeFnAttr(llvm::Attribute::NoInline);
+  function.removeFnAttr(llvm::Attribute::OptimizeNone);
+  function.addFnAttr(llvm::Attribute::AlwaysInline);
+}
+
+void inline_marked(llvm::Module& module) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  // Nothing here may move a marker out of its loop: they look constant until they are lowered.
+  llvm::FunctionPassManager scalar;
+  scalar.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  scalar.addPass(llvm::EarlyCSEPass());
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/true));
+  passes.addPass(llvm::GlobalDCEPass());
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(scalar)));
+  passes.run(module, modules);
+}
+
+}  // namespace
+
+void inline_into(llvm::Module& module, const std::set<std::string>& entries) {
+  for (llvm::Function& function : module) {
+    if (!function.isDeclaration() && !entries.count(function.getName().str())) prepare_for_inlining(function);
+  }
+  inline_marked(module);
+}
+
+bool reaches_wait(llvm::Function& function) {
+  std::set<llvm::Function*> seen = {&function};
+  std::vector<llvm::Function*> open = {&function};
+  const auto visit = [&](llvm::Function* next) {
+    if (next && seen.insert(next).second) open.push_back(next);
+  };
+  while (!open.empty()) {
+    llvm::Function* const at = open.back();
+    open.pop_back();
+    if (at->getName() == "__damo_wait") return true;
+    bool calls_pointers = false;
+    for (llvm::Instruction& instruction : llvm::instructions(*at)) {
+      auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+      if (!call || call->isInlineAsm()) continue;
+      visit(call->getCalledFunction());
+      calls_pointers |= call->getCalledFunction() == nullptr;
+    }
+    if (!calls_pointers) continue;
+    for (llvm::Function& target : *at->getParent()) {
+      if (!target.isDeclaration() && target.hasAddressTaken()) visit(&target);
+    }
+  }
+  return false;
+}
+
+}  // namespace damo::clang_plugin

@@ -1,0 +1,120 @@
+#include "thread_function.hpp"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+
+#include <vector>
+
+#include "markers.hpp"
+
+namespace damo::clang_plugin {
+namespace {
+
+constexpr const char* kTie = "__damo_indices";
+constexpr const char* kCurrentThread = "damo_current_thread";
+constexpr const char* kEnterThread = "damo_enter_thread";
+
+llvm::CallInst* tie_of(llvm::Function& function) {
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    if (call && call->getCalledFunction() && call->getCalledFunction()->getName() == kTie) return call;
+  }
+  return nullptr;
+}
+
+bool is_thread_function(const llvm::Function& function) { return function.getName().starts_with("__damo_thread_"); }
+
+llvm::Instruction* first_place(llvm::Function& function) { return &*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca(); }
+
+/// Asked of the runtime once, at the beginning.
+llvm::Value* current_thread(llvm::Function& function) {
+  for (llvm::Instruction& instruction : function.getEntryBlock()) {
+    auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    if (call && call->getCalledFunction() && call->getCalledFunction()->getName() == kCurrentThread) return call;
+  }
+  llvm::IRBuilder<> builder(first_place(function));
+  return builder.CreateCall(function.getParent()->getOrInsertFunction(kCurrentThread, builder.getPtrTy()));
+}
+
+llvm::Value* thread_state_of(llvm::Function& function) {
+  if (llvm::CallInst* tie = tie_of(function)) return tie->getArgOperand(0);
+  return is_thread_function(function) ? function.getArg(1) : current_thread(function);
+}
+
+}  // namespace
+
+/// blockIdx * blockDim + threadIdx never wraps: the launcher refuses grids of 2^31 threads along an axis. Saying so
+/// makes the index an affine function of the loop variable, and loads and stores contiguous instead of gathered.
+void mark_global_indices(llvm::Function& function) {
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    const bool bounded = global_index_axis(&instruction) >= 0 || block_product_axis(&instruction, kBlock) >= 0 ||
+                         block_product_axis(&instruction, kGridSize) >= 0;
+    if (!bounded) continue;
+    instruction.setHasNoSignedWrap(true);
+    instruction.setHasNoUnsignedWrap(true);
+  }
+}
+
+void lower_markers(llvm::Function& function) {
+  std::vector<llvm::CallInst*> markers;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    if (marker_slot(&instruction) >= 0) markers.push_back(llvm::cast<llvm::CallInst>(&instruction));
+  }
+  if (markers.empty()) return;
+  llvm::Value* const state = thread_state_of(function);
+  for (llvm::CallInst* call : markers) {
+    llvm::IRBuilder<> builder(call);
+    llvm::Value* place = builder.CreateConstInBoundsGEP1_32(builder.getInt32Ty(), state, marker_slot(call));
+    call->replaceAllUsesWith(builder.CreateLoad(builder.getInt32Ty(), place));
+    call->eraseFromParent();
+  }
+}
+
+void lower_tie(llvm::Function& entry) {
+  llvm::CallInst* const tie = tie_of(entry);
+  if (!tie) return;
+  llvm::Module& module = *entry.getParent();
+  const llvm::Function* asked = module.getFunction(kCurrentThread);
+  if (asked && !asked->use_empty()) {
+    llvm::IRBuilder<> builder(tie);
+    builder.CreateCall(module.getOrInsertFunction(kEnterThread, builder.getVoidTy(), builder.getPtrTy()), {tie->getArgOperand(0)});
+  }
+  tie->eraseFromParent();
+}
+
+llvm::Value* shared_memory_of(llvm::Function& function) {
+  llvm::Value* frame = nullptr;
+  llvm::Value* const state = tie_of(function) ? nullptr : thread_state_of(function);
+  // Behind the call that gave the state, if there is one.
+  auto* asked = llvm::dyn_cast_or_null<llvm::Instruction>(state);
+  llvm::IRBuilder<> builder(asked ? asked->getNextNode() : first_place(function));
+  if (state)
+    frame = builder.CreateLoad(builder.getPtrTy(), builder.CreateConstInBoundsGEP1_32(builder.getInt8Ty(), state, kFrameOffset));
+  else
+    frame = function.getArg(1);
+  llvm::LoadInst* shared = builder.CreateLoad(builder.getPtrTy(), builder.CreateConstInBoundsGEP1_32(builder.getInt8Ty(), frame, kSharedOffset));
+  llvm::MDNode* alignment = llvm::MDNode::get(function.getContext(), llvm::ConstantAsMetadata::get(builder.getInt64(64)));
+  shared->setMetadata(llvm::LLVMContext::MD_align, alignment);
+  return shared;
+}
+
+bool is_wait(const llvm::Value* value) {
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(value);
+  return call && call->getCalledFunction() && call->getCalledFunction()->getName() == "__damo_wait";
+}
+
+void call_runner(llvm::Module& module, const KernelInfo& kernel, const char* runner, llvm::Function& thread) {
+  llvm::Type* const pointer = llvm::PointerType::get(module.getContext(), 0);
+  llvm::Type* const wide = llvm::Type::getInt64Ty(module.getContext());
+  llvm::Type* const none = llvm::Type::getVoidTy(module.getContext());
+  auto* entry = llvm::Function::Create(llvm::FunctionType::get(none, {pointer, pointer, wide, wide}, false),
+                                       llvm::GlobalValue::ExternalLinkage, kernel.entry, module);
+  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(module.getContext(), "", entry));
+  builder.CreateCall(module.getOrInsertFunction(runner, none, pointer, pointer, pointer, wide, wide),
+                     {&thread, entry->getArg(0), entry->getArg(1), entry->getArg(2), entry->getArg(3)});
+  builder.CreateRetVoid();
+}
+
+}  // namespace damo::clang_plugin

@@ -1,0 +1,40 @@
+// The function that runs one thread, "void thread(arguments, ThreadState*)", and what its code asks of the ThreadState:
+// the block's and the thread's indices, and shared memory. Functions that could not be inlined ask the runtime for the
+// ThreadState of the thread that calls them.
+#pragma once
+
+#include "kernels.hpp"
+
+namespace llvm {
+class CallInst;
+class Function;
+class Module;
+class Value;
+}  // namespace llvm
+
+namespace damo::clang_plugin {
+
+/// Byte offsets in damo::cpu_backend::ThreadState (thread_state.hpp) and LaunchFrame (kernel_abi.hpp).
+enum ThreadStateOffset { kFrameOffset = 48, kKindOffset = 56, kMaskOffset = 60, kValueOffset = 64, kOperandOffset = 72 };
+constexpr int kSharedOffset = 32;
+constexpr int kExited = -1;  ///< ThreadState::kind of a thread that has returned
+
+/// Index arithmetic that can't wrap is marked so: see the .cpp.
+void mark_global_indices(llvm::Function& function);
+
+/// Marker reads become loads from the function's ThreadState.
+void lower_markers(llvm::Function& function);
+
+/// Ties an entry's ThreadState to the running thread where a function outside asks for it, and removes the tie marker.
+void lower_tie(llvm::Function& entry);
+
+/// Shared memory's address, loaded at the function's beginning.
+llvm::Value* shared_memory_of(llvm::Function& function);
+
+/// Makes kernel.entry: a call of the runtime's function runner, which runs thread for every thread of the blocks.
+void call_runner(llvm::Module& module, const KernelInfo& kernel, const char* runner, llvm::Function& thread);
+
+/// True if value calls __damo_wait.
+bool is_wait(const llvm::Value* value);
+
+}  // namespace damo::clang_plugin

@@ -1,0 +1,187 @@
+#include "runtime/cpu/cooperative.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "runtime/cpu/coroutine_threads.hpp"
+#include "runtime/cpu/fiber_threads.hpp"
+#include "runtime/cpu/launch_report.hpp"
+#include "runtime/cpu/warp.hpp"
+
+namespace damo::cpu_backend {
+namespace {
+
+thread_local ThreadState* current_thread = nullptr;
+
+bool is_block_barrier(Wait kind) { return kind >= Wait::kBarrier && kind <= Wait::kBarrierOr; }
+
+/// One block at a time. Threads: CoroutineThreads or FiberThreads.
+template <class Threads>
+class Block {
+ public:
+  Block(Threads& threads, std::vector<ThreadState>& states, const LaunchFrame& frame) : threads_(threads), states_(states), frame_(frame) {
+    states_.resize(std::size_t{frame.block[0]} * frame.block[1] * frame.block[2]);
+    std::size_t at = 0;
+    for (std::uint32_t z = 0; z < frame.block[2]; ++z) {
+      for (std::uint32_t y = 0; y < frame.block[1]; ++y) {
+        for (std::uint32_t x = 0; x < frame.block[0]; ++x) {
+          ThreadState& state = states_[at++];
+          state = ThreadState{{x, y, z}, {}, {}, {}, &frame, Wait::kNothing, 0, 0, 0, 0};
+          for (int axis = 0; axis < 3; ++axis) {
+            state.block_size[axis] = frame.block[axis];
+            state.grid_size[axis] = frame.grid[axis];
+          }
+        }
+      }
+    }
+  }
+
+  /// False: its threads can't go on, as report() says.
+  bool run(std::int64_t block) {
+    const std::uint32_t place[3] = {static_cast<std::uint32_t>(block % frame_.grid[0]),
+                                    static_cast<std::uint32_t>(block / frame_.grid[0] % frame_.grid[1]),
+                                    static_cast<std::uint32_t>(block / frame_.grid[0] / frame_.grid[1])};
+    for (ThreadState& state : states_) std::copy(place, place + 3, state.block);
+    threads_.begin(states_.size());
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+      current_thread = &states_[i];
+      states_[i].kind = Wait::kNothing;
+      threads_.start(i, states_[i]);
+    }
+    for (;;) {
+      bool any = false;
+      for (std::size_t i = 0; i < states_.size(); i += kWarpSize) any |= run_warp(i);
+      any |= finish_barriers();
+      if (any) continue;
+      const bool done = std::all_of(states_.begin(), states_.end(), [](const ThreadState& s) { return s.kind == Wait::kExited; });
+      if (!done) report();
+      return done;
+    }
+  }
+
+ private:
+  /// Runs the warp's threads until all of them wait for the block or have exited. True if any ran.
+  bool run_warp(std::size_t first) {
+    const std::span<ThreadState> lanes = std::span(states_).subspan(first, std::min<std::size_t>(kWarpSize, states_.size() - first));
+    bool any = false;
+    for (;;) {
+      bool in_warp = false;
+      for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+        if (lanes[lane].kind == Wait::kNothing) {
+          current_thread = &lanes[lane];
+          threads_.resume(first + lane);
+          any = true;
+        }
+        in_warp |= is_warp_operation(lanes[lane].kind);
+      }
+      if (!in_warp || !finish_warp_operations(lanes)) return any;
+      any = true;
+    }
+  }
+
+  /// __syncthreads and its forms: all threads that have not exited. Then the barriers with numbers.
+  bool finish_barriers() {
+    std::size_t waiting = 0, live = 0, named = 0, count = 0, set = 0;
+    for (const ThreadState& state : states_) {
+      live += state.kind != Wait::kExited;
+      named += state.kind == Wait::kNamedBarrier;
+      if (!is_block_barrier(state.kind)) continue;
+      ++waiting;
+      if (state.kind == Wait::kBarrier) continue;
+      ++count;
+      set += state.value != 0;
+    }
+    if (waiting > 0 && waiting == live) {
+      for (ThreadState& state : states_) {
+        if (state.kind == Wait::kExited) continue;
+        state.value = state.kind == Wait::kBarrierCount ? set : state.kind == Wait::kBarrierAnd ? set == count : set > 0;
+        state.kind = Wait::kNothing;
+      }
+      return true;
+    }
+    return named > 0 && finish_named_barriers(live);
+  }
+
+  bool finish_named_barriers(std::size_t live) {
+    bool any = false;
+    for (std::int32_t number = 0; number < 16; ++number) {
+      const auto stands_here = [&](const ThreadState& s) { return s.kind == Wait::kNamedBarrier && s.operand == number; };
+      const auto first = std::find_if(states_.begin(), states_.end(), stands_here);
+      if (first == states_.end()) continue;
+      const std::size_t wanted = first->value ? first->value : live;
+      if (static_cast<std::size_t>(std::count_if(first, states_.end(), stands_here)) < wanted) continue;
+      for (ThreadState& state : states_) {
+        if (stands_here(state)) state.kind = Wait::kNothing;
+      }
+      any = true;
+    }
+    return any;
+  }
+
+  static const char* name_of(Wait kind) {
+    if (is_block_barrier(kind)) return "at __syncthreads()";
+    if (kind == Wait::kNamedBarrier) return "at a named barrier";
+    if (kind == Wait::kShuffle) return "in a shuffle (__shfl_*_sync)";
+    if (kind == Wait::kWarp) return "at __syncwarp()";
+    return "in a vote, match or reduction of its warp";
+  }
+
+  void report() const {
+    if (!frame_.report) return;
+    std::string text;
+    const ThreadState* shown = nullptr;
+    for (const ThreadState& state : states_) {
+      if (state.kind == Wait::kExited || (shown && shown->kind == state.kind && shown->mask == state.mask)) continue;
+      const auto place = [](const std::uint32_t (&v)[3]) {
+        return "(" + std::to_string(v[0]) + ", " + std::to_string(v[1]) + ", " + std::to_string(v[2]) + ")";
+      };
+      if (!shown) text = "block " + place(state.block) + ": its threads wait for each other for ever: ";
+      text += (shown ? "; thread " : "thread ") + place(state.thread) + " waits " + name_of(state.kind);
+      if (shown) break;
+      shown = &state;
+    }
+    static_cast<LaunchReport*>(frame_.report)->fail(text, "every thread of the block, or every lane of the mask, must reach the same call");
+  }
+
+  Threads& threads_;
+  std::vector<ThreadState>& states_;
+  const LaunchFrame& frame_;
+};
+
+template <class Threads>
+void run_blocks(Threads threads, const LaunchFrame& frame, std::int64_t first, std::int64_t last) {
+  thread_local std::vector<ThreadState> states;
+  Block<Threads> block(threads, states, frame);
+  for (std::int64_t i = first; i < last; ++i) {
+    if (!block.run(i)) break;
+  }
+  current_thread = nullptr;
+}
+
+}  // namespace
+}  // namespace damo::cpu_backend
+
+using namespace damo::cpu_backend;
+
+void damo_run_coroutines(CoroutineStart start, void* const* arguments, const LaunchFrame* frame, std::int64_t first, std::int64_t last) {
+  run_blocks(CoroutineThreads(start, arguments), *frame, first, last);
+}
+
+void damo_run_fibers(ThreadFunction thread, void* const* arguments, const LaunchFrame* frame, std::int64_t first, std::int64_t last) {
+  run_blocks(FiberThreads(thread, arguments), *frame, first, last);
+}
+
+void* damo_coroutine_memory(std::size_t bytes) { return CoroutineThreads::memory(bytes); }
+
+std::uint64_t damo_wait_on_fiber(std::int32_t kind, std::uint32_t mask, std::uint64_t value, std::int32_t operand) {
+  ThreadState* const state = current_thread;
+  state->kind = static_cast<Wait>(kind);
+  state->mask = mask;
+  state->value = value;
+  state->operand = operand;
+  FiberThreads::wait();
+  return state->value;
+}
+
+ThreadState* damo_current_thread() { return current_thread; }
+void damo_enter_thread(ThreadState* state) { current_thread = state; }

@@ -1,0 +1,24 @@
+// The threads of a block as fibers of Boost.Context, with a stack of 64 KiB each.
+#pragma once
+#include <cstddef>
+
+#include "runtime/cpu/cooperative.hpp"
+
+namespace damo::cpu_backend {
+
+class FiberThreads {
+ public:
+  FiberThreads(ThreadFunction function, void* const* arguments) : function_(function), arguments_(arguments) {}
+
+  void begin(std::size_t count);
+  void start(std::size_t thread, ThreadState& state);
+  void resume(std::size_t thread);
+  /// Called by the running fiber: back to the scheduler.
+  static void wait();
+
+ private:
+  ThreadFunction function_;
+  void* const* arguments_;
+};
+
+}  // namespace damo::cpu_backend

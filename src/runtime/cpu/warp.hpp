@@ -1,0 +1,20 @@
+// Operations of a warp: 32 consecutive threads of a block, called lanes, that exchange values.
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "runtime/cpu/thread_state.hpp"
+
+namespace damo::cpu_backend {
+
+constexpr int kWarpSize = 32;
+
+inline bool is_warp_operation(Wait kind) {
+  return (kind >= Wait::kWarp && kind <= Wait::kActiveMask) || kind == Wait::kReduceXor;
+}
+
+/// Finishes every operation for which all of its lanes have arrived: gives them their results and makes them runnable.
+/// A lane that has exited takes part in nothing. lanes: one warp's, up to 32. True if any was finished.
+bool finish_warp_operations(std::span<ThreadState> lanes);
+
+}  // namespace damo::cpu_backend
