@@ -8,6 +8,7 @@
 #include <damo/elementwise.hpp>
 #include <damo/error.hpp>
 #include <damo/function.hpp>
+#include <damo/gradient.hpp>
 #include <damo/graph.hpp>
 #include <damo/kernel.hpp>
 #include <damo/log.hpp>

@@ -12,7 +12,7 @@ set(public_base     error dtype shape log half scalar version)
 set(public_graph    type variable op graph rewrite print boost_graph)
 set(public_runtime  kernel device array cuda_c stream event memory dlpack module compiler cache)
 set(public_exec     thunk storage profile)
-set(public_ops      elementwise raw_kernel options)
+set(public_ops      elementwise raw_kernel gradient options)
 set(public_function function compare damo)
 
 # What a part may include, besides itself.
