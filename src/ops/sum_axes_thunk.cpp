@@ -88,8 +88,8 @@ class SumAxesThunk {
   void operator()() {
     if (x_.version() != version_) bind();
     for (Stage& stage : stages_) {
-      if (&stage == &stages_.front()) stage.arguments[0] = KernelArgument(x_.array());
-      if (&stage == &stages_.back()) stage.arguments[1] = KernelArgument(y_.array());
+      if (&stage == &stages_.front()) stage.arguments[0] = KernelArgument::address_of(x_.array());
+      if (&stage == &stages_.back()) stage.arguments[1] = KernelArgument::address_of(y_.array());
       stage.kernel.launch_arguments(stage.config, stage.arguments);
     }
   }

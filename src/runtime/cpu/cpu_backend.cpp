@@ -100,6 +100,7 @@ DeviceProperties CpuBackend::properties() const {
 }
 
 void CpuBackend::copy(void* to, const void* from, std::size_t bytes, CopyKind kind, void* stream) {
+  if (is_noted(stream, [=, this] { copy(to, from, bytes, kind, nullptr); })) return;
   auto* const target = static_cast<std::byte*>(to);
   const auto* const source = static_cast<const std::byte*>(from);
   const bool overlap = target < source + bytes && source < target + bytes;
@@ -120,7 +121,8 @@ std::shared_ptr<const LoadedModule> CpuBackend::load(std::span<const std::byte> 
   return std::make_shared<CpuModule>(*this, bytes, name);
 }
 
-void CpuBackend::launch(const LoadedKernel& loaded, const LaunchConfig& config, void* const* arguments, void*) {
+void CpuBackend::launch(const LoadedKernel& loaded, const LaunchConfig& config, void* const* arguments, void* stream) {
+  if (is_launch_noted(stream, loaded, config, arguments)) return;
   const auto& kernel = static_cast<const CpuKernel&>(loaded);
   LaunchFrame frame{};
   for (int axis = 0; axis < 3; ++axis) {

@@ -1,0 +1,2 @@
+#pragma once
+#error cooperative groups are not supported on the CPU yet
