@@ -6,6 +6,7 @@
 #include <damo/error.hpp>
 
 #include "runtime/kernel/cache.hpp"
+#include "runtime/kernel_time_limit.hpp"
 #include "runtime/memory_pool.hpp"
 
 namespace damo {
@@ -14,7 +15,10 @@ Backend::Backend(std::string name, DeviceKind kind)
     : name_(std::move(name)),
       kind_(kind),
       pool_(std::make_unique<MemoryPool>(*this)),
-      cache_(std::make_unique<KernelCache>(*this)) {}
+      cache_(std::make_unique<KernelCache>(*this)) {
+  kernel_time_limit = kernel_time_limit_of_environment();
+  tell_kernel_time_limit(*this, kernel_time_limit);
+}
 
 Backend::~Backend() = default;
 

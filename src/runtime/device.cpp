@@ -1,11 +1,14 @@
 #include <damo/device.hpp>
 
+#include <cmath>
+#include <string>
 #include <utility>
 
 #include <damo/error.hpp>
 
 #include "runtime/backend.hpp"
 #include "runtime/device_registry.hpp"
+#include "runtime/kernel_time_limit.hpp"
 #include "runtime/memory_pool.hpp"
 
 namespace damo {
@@ -26,6 +29,13 @@ MemoryStatistics Device::memory() const { return backend_->pool().statistics(); 
 void Device::reset_peak() const { backend_->pool().reset_peak(); }
 void Device::free_cache() const { backend_->pool().free_cache(); }
 void Device::set_memory_limit(std::size_t bytes) const { backend_->pool().set_limit(bytes); }
+void Device::set_kernel_time_limit(double seconds) const {
+  if (!std::isfinite(seconds) || seconds < 0) {
+    throw OptionError("a kernel's time limit of " + std::to_string(seconds) + " seconds makes no sense", "give a number of seconds; 0: no limit");
+  }
+  backend_->kernel_time_limit = seconds;
+  tell_kernel_time_limit(*backend_, seconds);
+}
 void Device::synchronize() const { backend_->synchronize(); }
 
 double Device::measure_copy() const {

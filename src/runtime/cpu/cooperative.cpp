@@ -13,6 +13,10 @@ namespace {
 
 thread_local ThreadState* current_thread = nullptr;
 
+std::string place_text(const std::uint32_t (&v)[3]) {
+  return "(" + std::to_string(v[0]) + ", " + std::to_string(v[1]) + ", " + std::to_string(v[2]) + ")";
+}
+
 bool is_block_barrier(Wait kind) { return kind >= Wait::kBarrier && kind <= Wait::kBarrierOr; }
 
 /// One block at a time. Threads: CoroutineThreads or FiberThreads.
@@ -132,11 +136,8 @@ class Block {
     const ThreadState* shown = nullptr;
     for (const ThreadState& state : states_) {
       if (state.kind == Wait::kExited || (shown && shown->kind == state.kind && shown->mask == state.mask)) continue;
-      const auto place = [](const std::uint32_t (&v)[3]) {
-        return "(" + std::to_string(v[0]) + ", " + std::to_string(v[1]) + ", " + std::to_string(v[2]) + ")";
-      };
-      if (!shown) text = "block " + place(state.block) + ": its threads wait for each other for ever: ";
-      text += (shown ? "; thread " : "thread ") + place(state.thread) + " waits " + name_of(state.kind);
+      if (!shown) text = "block " + place_text(state.block) + ": its threads wait for each other for ever: ";
+      text += (shown ? "; thread " : "thread ") + place_text(state.thread) + " waits " + name_of(state.kind);
       if (shown) break;
       shown = &state;
     }
@@ -159,6 +160,12 @@ void run_blocks(Threads threads, const LaunchFrame& frame, std::int64_t first, s
 }
 
 }  // namespace
+
+std::string running_thread_text() {
+  if (!current_thread) return {};
+  return ", block " + place_text(current_thread->block) + ", thread " + place_text(current_thread->thread);
+}
+
 }  // namespace damo::cpu_backend
 
 using namespace damo::cpu_backend;
