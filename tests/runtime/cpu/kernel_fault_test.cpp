@@ -128,7 +128,7 @@ TEST_F(KernelFault, ConcernsTheLaunchThatFaultsAlone) {
 }
 
 TEST_F(KernelFault, HasNoLineWhereLineTablesAreOff) {
-  const auto kernel = compiled("__global__ void k(float* y) {\n  *y = 1.0f;\n}", "k", {"-damo-no-line-tables"});
+  const auto kernel = compiled("__global__ void k(float* y) {\n  *y = 1.0f;\n}", "k", {"--damo-no-line-tables"});
   const std::string error = error_of(*kernel, {{1}, {1}}, static_cast<float*>(nullptr));
   EXPECT_THAT(error, HasSubstr("kernel 'k': write to address 0x0, next to a null pointer"));
   EXPECT_THAT(error, Not(HasSubstr("user.cu")));
@@ -140,12 +140,12 @@ TEST_F(KernelFault, NamesTheUsersLineForCodeOfTheLibrary) {
 }
 
 TEST_F(KernelFault, FindsTheLineInCodeFromTheDiskCache) {
-  const std::string source = "__global__ void k(float* y) {\n\n  *y = 1.0f;\n}";
+  const std::string source = "__global__ void k(float* y) {\n\n  y[threadIdx.x] = 1.0f;\n}";
   compiled(source);
   CpuBackend again;
   const auto kernel = again.cache().get({.source = source, .kind = SourceKind::kCudaC, .file_name = "user.cu"})->kernel("k");
   EXPECT_EQ(again.cache().statistics().disk_hits, 1u);
-  EXPECT_THAT(error_of(*kernel, {{1}, {1}}, static_cast<float*>(nullptr)), HasSubstr("at user.cu:3:6"));
+  EXPECT_THAT(error_of(*kernel, {{1}, {1}}, static_cast<float*>(nullptr)), HasSubstr("at user.cu:3:18"));
 }
 
 volatile std::sig_atomic_t seen = 0;

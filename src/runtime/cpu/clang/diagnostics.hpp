@@ -28,6 +28,8 @@ class UserDiagnostics : public clang::DiagnosticConsumer {
 
  private:
   bool is_users(const clang::Diagnostic& info) const;
+  clang::SourceLocation users_include(const clang::Diagnostic& info) const;
+  void print_at(clang::SourceLocation place, clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info);
   void print_without_place(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info);
 
   bool shown_ = false;

@@ -16,8 +16,8 @@ class Module;
 namespace damo::clang_plugin {
 
 /// Flags of CUDA C that are Damo's own; the others are Clang's.
-inline constexpr const char* kNoLineTables = "-damo-no-line-tables";
-inline constexpr const char* kCheckMemory = "-damo-check";
+inline constexpr const char* kNoLineTables = "--damo-no-line-tables";
+inline constexpr const char* kCheckMemory = "--damo-check";
 
 struct FrontendResult {
   std::unique_ptr<llvm::Module> module;  ///< null after an error
