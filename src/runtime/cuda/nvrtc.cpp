@@ -9,6 +9,7 @@
 #include "runtime/cuda/code_container.hpp"
 #include "runtime/cuda/nvrtc_library.hpp"
 #include "runtime/cuda/prelude.hpp"
+#include "runtime/cuda/standard_headers.hpp"
 #include "runtime/kernel/own_types.hpp"
 
 namespace damo::cuda_backend {
@@ -19,8 +20,11 @@ constexpr const char* kMinimal = "-minimal";
 /// One nvrtcProgram, for the length of a compile.
 class Program {
  public:
-  Program(const NvrtcLibrary& library, const std::string& source, const std::string& name) : library_(library) {
-    check(library.create_program(&program_, source.c_str(), name.c_str(), 0, nullptr, nullptr), "nvrtcCreateProgram");
+  Program(const NvrtcLibrary& library, const std::string& source, const std::string& name, const HeaderSet& headers)
+      : library_(library) {
+    check(library.create_program(&program_, source.c_str(), name.c_str(), static_cast<int>(headers.names.size()),
+                                 headers.texts.data(), headers.names.data()),
+          "nvrtcCreateProgram");
   }
   ~Program() { library_.destroy_program(&program_); }
   Program(const Program&) = delete;
@@ -108,6 +112,7 @@ std::string full_source(const CompileRequest& request) {
   } else {
     for (const std::string& name : own_types(request.source)) text += "#define " + own_type_macro(name) + "\n";
     text += cuda_c_prelude();
+    if (needs_std(request.source)) text += kIncludeStd;
   }
   text.append("#line 1 \"").append(request.file_name).append("\"\n").append(request.source);
   if (generated) text += "\n}\n";
@@ -137,9 +142,12 @@ std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) c
     if (minimal_) options.emplace_back(kMinimal);
   } else {
     options.emplace_back("-lineinfo");
+    options.emplace_back("-diag-suppress=47");  // NVIDIA's headers define limits that the prelude has, in other words
     if (request.source.find("#include") != std::string::npos) {
-      if (const std::string directory = include_directory(nvrtc()); !directory.empty())
+      if (const std::string directory = include_directory(nvrtc()); !directory.empty()) {
         options.push_back("-I" + directory);
+        options.push_back("-I" + directory + "/cccl");  // <cuda/std/...>, since CUDA 13
+      }
     }
   }
   if (nvrtc().major >= 13) options.emplace_back("-no-cache");  // Damo has a cache of its own, with checksums and a limit
@@ -153,8 +161,9 @@ std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) c
 
 CompiledCode NvrtcCompiler::compile(const CompileRequest& request) const {
   const NvrtcLibrary& library = nvrtc();
-  Program program(library, full_source(request), request.file_name);
   const bool names = request.kind == SourceKind::kCudaC;
+  Program program(library, full_source(request), request.file_name,
+                  names ? standard_headers(include_directory(library).empty()) : HeaderSet());
   if (names) {
     for (const std::string& name : request.kernels) program.add_name(name);
   }
