@@ -5,6 +5,7 @@
 #pragma once
 #include <cstdint>
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -70,7 +71,10 @@ class Array {
   int rank() const { return shape_.rank(); }
   std::int64_t size() const { return size_; }
   std::size_t nbytes() const { return static_cast<std::size_t>(size_) * itemsize(dtype_); }
+  /// Throws TypeError for an empty Array, DeviceError if the device was reset since the Array was made.
   Device device() const;
+  /// The device was reset: the elements are gone.
+  bool is_lost() const;
   /// Address of the first element, on the device.
   void* data() const { return data_; }
   bool is_contiguous() const { return damo::is_contiguous(shape_, strides_); }
@@ -97,10 +101,16 @@ class Array {
   /// All elements in C order. Throws TypeError if T is not the dtype's host type.
   template <class T>
   std::vector<T> to_vector() const {
-    std::vector<T> values(static_cast<std::size_t>(size_));
     require_dtype(dtype_of<T>());
-    to_host(values.data());
-    return values;
+    if constexpr (std::is_same_v<T, bool>) {  // whose vector has no elements to point at
+      const auto values = std::make_unique<bool[]>(static_cast<std::size_t>(size_));
+      to_host(values.get());
+      return std::vector<bool>(values.get(), values.get() + size_);
+    } else {
+      std::vector<T> values(static_cast<std::size_t>(size_));
+      to_host(values.data());
+      return values;
+    }
   }
   std::vector<double> to_doubles() const;  ///< any dtype
   void to_host(void* elements) const;      ///< nbytes() in C order
@@ -113,6 +123,7 @@ class Array {
 
  private:
   friend class Cell;
+  friend class DevicePointer;
   Array(Buffer* buffer, DType dtype, const Shape& shape, const Strides& strides, void* data);
   void require_dtype(DType dtype) const;
 

@@ -100,6 +100,7 @@ DeviceProperties CpuBackend::properties() const {
 }
 
 void CpuBackend::copy(void* to, const void* from, std::size_t bytes, CopyKind kind, void* stream) {
+  if (is_noted(stream, [=, this] { copy(to, from, bytes, kind, nullptr); })) return;
   auto* const target = static_cast<std::byte*>(to);
   const auto* const source = static_cast<const std::byte*>(from);
   const bool overlap = target < source + bytes && source < target + bytes;
@@ -120,7 +121,8 @@ std::shared_ptr<const LoadedModule> CpuBackend::load(std::span<const std::byte> 
   return std::make_shared<CpuModule>(*this, bytes, name);
 }
 
-void CpuBackend::launch(const LoadedKernel& loaded, const LaunchConfig& config, void* const* arguments, void*) {
+void CpuBackend::launch(const LoadedKernel& loaded, const LaunchConfig& config, void* const* arguments, void* stream) {
+  if (is_launch_noted(stream, loaded, config, arguments)) return;
   const auto& kernel = static_cast<const CpuKernel&>(loaded);
   LaunchFrame frame{};
   for (int axis = 0; axis < 3; ++axis) {
@@ -132,7 +134,9 @@ void CpuBackend::launch(const LoadedKernel& loaded, const LaunchConfig& config, 
   if (!kernel.is_cuda_c) return workers_.run(kernel.entry, arguments, frame, config.grid.count());
   cpu_backend::LaunchReport report;
   frame.report = &report;
-  const std::int64_t blocks_per_task = std::max<std::int64_t>(kThreadsPerTask / config.block.count(), 1);
+  // A block of one thread is how a kernel asks for large pieces of work.
+  const std::int64_t threads = config.block.count();
+  const std::int64_t blocks_per_task = threads == 1 ? 1 : std::max<std::int64_t>(kThreadsPerTask / threads, 1);
   workers_.run(kernel.entry, arguments, frame, config.grid.count(), blocks_per_task,
                aligned(kernel.static_shared_bytes) + config.shared_bytes);
   if (report.failed()) throw DeviceError("kernel '" + kernel.name() + "': " + report.what(), report.remedy());

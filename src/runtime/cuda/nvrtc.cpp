@@ -7,7 +7,9 @@
 #include <damo/error.hpp>
 
 #include "runtime/cuda/code_container.hpp"
+#include "runtime/cuda/name_guesses.hpp"
 #include "runtime/cuda/nvrtc_library.hpp"
+#include "runtime/cuda/nvrtc_program.hpp"
 #include "runtime/cuda/prelude.hpp"
 #include "runtime/cuda/standard_headers.hpp"
 #include "runtime/kernel/own_types.hpp"
@@ -17,6 +19,7 @@ namespace {
 
 constexpr const char* kMinimal = "-minimal";
 
+<<<<<<< HEAD
 /// One nvrtcProgram, for the length of a compile.
 class Program {
  public:
@@ -74,6 +77,8 @@ class Program {
   nvrtcProgram program_ = nullptr;
 };
 
+=======
+>>>>>>> main
 /// "sm_90" if NVRTC knows it, else the newest virtual architecture before it: "compute_90".
 std::string target(const NvrtcLibrary& library, int architecture) {
   const auto& known = library.architectures;
@@ -127,6 +132,13 @@ std::string full_source(const CompileRequest& request) {
   throw CompileError(std::move(message), std::move(log), request.source);
 }
 
+/// NVRTC takes texts that end at the first NUL: the rest would be left out in silence.
+[[noreturn]] void refuse_nul(const CompileRequest& request) {
+  const auto line = std::count(request.source.begin(), request.source.begin() + static_cast<std::ptrdiff_t>(request.source.find('\0')), '\n') + 1;
+  throw CompileError(request.file_name + " does not compile",
+                     request.file_name + "(" + std::to_string(line) + "): error: a byte of value 0 in the source", request.source);
+}
+
 }  // namespace
 
 NvrtcCompiler::NvrtcCompiler(int architecture)
@@ -134,15 +146,33 @@ NvrtcCompiler::NvrtcCompiler(int architecture)
       stamp_("nvrtc " + nvrtc_file_stamp(find_nvrtc()) + " sm_" + std::to_string(architecture) + " " +
              prelude_digest()) {}
 
+namespace {
+
+void add_options(const CompileOptions& wanted, std::vector<std::string>& options) {
+  if (wanted.line_info) options.emplace_back("-lineinfo");
+  if (wanted.relocatable) options.emplace_back("-rdc=true");
+  if (wanted.max_registers > 0) options.push_back("-maxrregcount=" + std::to_string(wanted.max_registers));
+  for (const auto& [name, value] : wanted.defines) options.push_back("-D" + name + "=" + value);
+  for (const std::string& directory : wanted.include_directories) options.push_back("-I" + directory);
+}
+
+}  // namespace
+
 std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) const {
-  std::vector<std::string> options = {"-std=c++17", "-fmad=true"};
+  const CompileOptions& wanted = request.options;
+  std::vector<std::string> options = {"-std=" + (wanted.standard.empty() ? std::string("c++17") : wanted.standard)};
+  options.emplace_back(wanted.fast_math ? "-use_fast_math" : "-fmad=true");
   if (request.kind == SourceKind::kGenerated) {
     options.emplace_back("-default-device");
     options.emplace_back("-diag-suppress=177");  // "declared but never referenced": a kernel uses part of its head
     if (minimal_) options.emplace_back(kMinimal);
   } else {
+<<<<<<< HEAD
     options.emplace_back("-lineinfo");
     options.emplace_back("-diag-suppress=47");  // NVIDIA's headers define limits that the prelude has, in other words
+=======
+    add_options(wanted, options);
+>>>>>>> main
     if (request.source.find("#include") != std::string::npos) {
       if (const std::string directory = include_directory(nvrtc()); !directory.empty()) {
         options.push_back("-I" + directory);
@@ -160,27 +190,42 @@ std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) c
 }
 
 CompiledCode NvrtcCompiler::compile(const CompileRequest& request) const {
+<<<<<<< HEAD
   const NvrtcLibrary& library = nvrtc();
   const bool names = request.kind == SourceKind::kCudaC;
   Program program(library, full_source(request), request.file_name,
                   names ? standard_headers(include_directory(library).empty()) : HeaderSet());
   if (names) {
     for (const std::string& name : request.kernels) program.add_name(name);
+=======
+  if (request.source.find('\0') != std::string::npos) refuse_nul(request);
+  NameGuesses guesses(request);
+  for (;;) {
+    if (std::optional<CompiledCode> code = try_compile(request, guesses)) return std::move(*code);
+>>>>>>> main
   }
+}
+
+/// Nothing if it is worth another try: what stood in the way has been changed.
+std::optional<CompiledCode> NvrtcCompiler::try_compile(const CompileRequest& request, NameGuesses& guesses) const {
+  const NvrtcLibrary& library = nvrtc();
+  NvrtcProgram program(library, full_source(request), request.file_name);
+  for (const std::string& expression : guesses.expressions()) program.add_name(expression);
   const bool minimal = minimal_;
   const nvrtcResult result = program.compile(options(request));
   if (result == NVRTC_ERROR_INVALID_OPTION && minimal && program.log().find("minimal") != std::string::npos) {
     minimal_ = false;  // an NVRTC older than the option
-    return compile(request);
+    return std::nullopt;
   }
-  if (result != NVRTC_SUCCESS) fail(request, library, result, program.log());
+  if (result != NVRTC_SUCCESS) {
+    std::string log = program.log();
+    if (guesses.drop_blamed(log)) return std::nullopt;
+    fail(request, library, result, std::move(log));
+  }
   CodeContainer container;
   container.code = program.code();
-  for (const std::string& name : names ? request.kernels : std::vector<std::string>()) {
-    if (std::string lowered = program.lowered_name(name); lowered != name)
-      container.lowered_names[name] = std::move(lowered);
-  }
-  return {pack(container), program.log()};
+  container.names = guesses.answers([&](const std::string& expression) { return program.lowered_name(expression); });
+  return CompiledCode{pack(container), program.log()};
 }
 
 int NvrtcCompiler::threads() const { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }

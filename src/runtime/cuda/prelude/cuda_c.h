@@ -1,6 +1,6 @@
 // What nvcc declares without an include and NVRTC does not: the same CUDA C then compiles on a GPU and on the CPU,
-// whose own list is src/runtime/cpu/clang/prelude/cuda_c.h. Macros, aliases and a few one-line functions: they cost next to nothing to
-// compile. cuda_constants.h goes behind.
+// whose own list is src/runtime/cpu/clang/prelude/cuda_c.h. Macros, aliases, templates and a few one-line functions: they
+// cost next to nothing to compile. cuda_constants.h goes behind.
 // A program's own "typedef unsigned int uint32_t;" may stand beside these.
 using int8_t = signed char;
 using int16_t = short;
@@ -45,3 +45,24 @@ __DAMO_OF_INT(floor) __DAMO_OF_INT(ceil) __DAMO_OF_INT(round) __DAMO_OF_INT(fabs
 __device__ inline double pow(int x, int y) { return pow(double(x), double(y)); }
 __device__ inline int ffs(int x) { return __ffs(x); }
 __device__ inline int ffsll(long long x) { return __ffsll(x); }
+
+// The name in the code of an instance over a kernel's type tells its parameters (name_guesses.cpp asks).
+template <class> __device__ char damo_signature;
+
+namespace damo {
+// An array with its shape and strides, in elements (<damo/strided.hpp>).
+template <class T, int rank>
+struct Strided {
+  T* data;
+  long shape[rank];
+  long strides[rank];
+  template <class... Index>
+  __host__ __device__ T& operator()(Index... index) const {
+    static_assert(sizeof...(Index) == rank, "one index for each axis");
+    const long at[] = {static_cast<long>(index)...};
+    long offset = 0;
+    for (int axis = 0; axis < rank; ++axis) offset += at[axis] * strides[axis];
+    return data[offset];
+  }
+};
+}  // namespace damo
