@@ -11,6 +11,7 @@
 #include "runtime/cuda/nvrtc_library.hpp"
 #include "runtime/cuda/nvrtc_program.hpp"
 #include "runtime/cuda/prelude.hpp"
+#include "runtime/cuda/standard_headers.hpp"
 #include "runtime/kernel/own_types.hpp"
 
 namespace damo::cuda_backend {
@@ -18,6 +19,66 @@ namespace {
 
 constexpr const char* kMinimal = "-minimal";
 
+<<<<<<< HEAD
+/// One nvrtcProgram, for the length of a compile.
+class Program {
+ public:
+  Program(const NvrtcLibrary& library, const std::string& source, const std::string& name, const HeaderSet& headers)
+      : library_(library) {
+    check(library.create_program(&program_, source.c_str(), name.c_str(), static_cast<int>(headers.names.size()),
+                                 headers.texts.data(), headers.names.data()),
+          "nvrtcCreateProgram");
+  }
+  ~Program() { library_.destroy_program(&program_); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  void add_name(const std::string& name) {
+    check(library_.add_name_expression(program_, name.c_str()), "nvrtcAddNameExpression");
+  }
+  nvrtcResult compile(const std::vector<std::string>& options) {
+    std::vector<const char*> pointers;
+    for (const std::string& option : options) pointers.push_back(option.c_str());
+    return library_.compile_program(program_, static_cast<int>(pointers.size()), pointers.data());
+  }
+  std::string log() const {
+    std::size_t size = 0;
+    check(library_.get_program_log_size(program_, &size), "nvrtcGetProgramLogSize");
+    std::string text(size, '\0');
+    check(library_.get_program_log(program_, text.data()), "nvrtcGetProgramLog");
+    while (!text.empty() && (text.back() == '\0' || text.back() == '\n')) text.pop_back();
+    return text;
+  }
+  /// The cubin, or the PTX where the options named a virtual architecture.
+  std::vector<std::byte> code() const {
+    std::size_t size = 0;
+    const bool cubin = library_.get_cubin_size(program_, &size) == NVRTC_SUCCESS && size > 0;
+    if (!cubin) check(library_.get_ptx_size(program_, &size), "nvrtcGetPTXSize");
+    std::vector<std::byte> bytes(size);
+    auto* to = reinterpret_cast<char*>(bytes.data());
+    if (cubin)
+      check(library_.get_cubin(program_, to), "nvrtcGetCUBIN");
+    else
+      check(library_.get_ptx(program_, to), "nvrtcGetPTX");
+    return bytes;
+  }
+  std::string lowered_name(const std::string& name) const {
+    const char* lowered = nullptr;
+    check(library_.get_lowered_name(program_, name.c_str(), &lowered), "nvrtcGetLoweredName");
+    return lowered;
+  }
+
+ private:
+  void check(nvrtcResult result, const char* call) const {
+    if (result == NVRTC_SUCCESS) return;
+    throw DeviceError(std::string(call) + " failed: " + library_.get_error_string(result));
+  }
+  const NvrtcLibrary& library_;
+  nvrtcProgram program_ = nullptr;
+};
+
+=======
+>>>>>>> main
 /// "sm_90" if NVRTC knows it, else the newest virtual architecture before it: "compute_90".
 std::string target(const NvrtcLibrary& library, int architecture) {
   const auto& known = library.architectures;
@@ -56,6 +117,7 @@ std::string full_source(const CompileRequest& request) {
   } else {
     for (const std::string& name : own_types(request.source)) text += "#define " + own_type_macro(name) + "\n";
     text += cuda_c_prelude();
+    if (needs_std(request.source)) text += kIncludeStd;
   }
   text.append("#line 1 \"").append(request.file_name).append("\"\n").append(request.source);
   if (generated) text += "\n}\n";
@@ -105,10 +167,17 @@ std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) c
     options.emplace_back("-diag-suppress=177");  // "declared but never referenced": a kernel uses part of its head
     if (minimal_) options.emplace_back(kMinimal);
   } else {
+<<<<<<< HEAD
+    options.emplace_back("-lineinfo");
+    options.emplace_back("-diag-suppress=47");  // NVIDIA's headers define limits that the prelude has, in other words
+=======
     add_options(wanted, options);
+>>>>>>> main
     if (request.source.find("#include") != std::string::npos) {
-      if (const std::string directory = include_directory(nvrtc()); !directory.empty())
+      if (const std::string directory = include_directory(nvrtc()); !directory.empty()) {
         options.push_back("-I" + directory);
+        options.push_back("-I" + directory + "/cccl");  // <cuda/std/...>, since CUDA 13
+      }
     }
   }
   if (nvrtc().major >= 13) options.emplace_back("-no-cache");  // Damo has a cache of its own, with checksums and a limit
@@ -121,10 +190,19 @@ std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) c
 }
 
 CompiledCode NvrtcCompiler::compile(const CompileRequest& request) const {
+<<<<<<< HEAD
+  const NvrtcLibrary& library = nvrtc();
+  const bool names = request.kind == SourceKind::kCudaC;
+  Program program(library, full_source(request), request.file_name,
+                  names ? standard_headers(include_directory(library).empty()) : HeaderSet());
+  if (names) {
+    for (const std::string& name : request.kernels) program.add_name(name);
+=======
   if (request.source.find('\0') != std::string::npos) refuse_nul(request);
   NameGuesses guesses(request);
   for (;;) {
     if (std::optional<CompiledCode> code = try_compile(request, guesses)) return std::move(*code);
+>>>>>>> main
   }
 }
 
