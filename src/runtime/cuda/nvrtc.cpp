@@ -19,66 +19,6 @@ namespace {
 
 constexpr const char* kMinimal = "-minimal";
 
-<<<<<<< HEAD
-/// One nvrtcProgram, for the length of a compile.
-class Program {
- public:
-  Program(const NvrtcLibrary& library, const std::string& source, const std::string& name, const HeaderSet& headers)
-      : library_(library) {
-    check(library.create_program(&program_, source.c_str(), name.c_str(), static_cast<int>(headers.names.size()),
-                                 headers.texts.data(), headers.names.data()),
-          "nvrtcCreateProgram");
-  }
-  ~Program() { library_.destroy_program(&program_); }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-
-  void add_name(const std::string& name) {
-    check(library_.add_name_expression(program_, name.c_str()), "nvrtcAddNameExpression");
-  }
-  nvrtcResult compile(const std::vector<std::string>& options) {
-    std::vector<const char*> pointers;
-    for (const std::string& option : options) pointers.push_back(option.c_str());
-    return library_.compile_program(program_, static_cast<int>(pointers.size()), pointers.data());
-  }
-  std::string log() const {
-    std::size_t size = 0;
-    check(library_.get_program_log_size(program_, &size), "nvrtcGetProgramLogSize");
-    std::string text(size, '\0');
-    check(library_.get_program_log(program_, text.data()), "nvrtcGetProgramLog");
-    while (!text.empty() && (text.back() == '\0' || text.back() == '\n')) text.pop_back();
-    return text;
-  }
-  /// The cubin, or the PTX where the options named a virtual architecture.
-  std::vector<std::byte> code() const {
-    std::size_t size = 0;
-    const bool cubin = library_.get_cubin_size(program_, &size) == NVRTC_SUCCESS && size > 0;
-    if (!cubin) check(library_.get_ptx_size(program_, &size), "nvrtcGetPTXSize");
-    std::vector<std::byte> bytes(size);
-    auto* to = reinterpret_cast<char*>(bytes.data());
-    if (cubin)
-      check(library_.get_cubin(program_, to), "nvrtcGetCUBIN");
-    else
-      check(library_.get_ptx(program_, to), "nvrtcGetPTX");
-    return bytes;
-  }
-  std::string lowered_name(const std::string& name) const {
-    const char* lowered = nullptr;
-    check(library_.get_lowered_name(program_, name.c_str(), &lowered), "nvrtcGetLoweredName");
-    return lowered;
-  }
-
- private:
-  void check(nvrtcResult result, const char* call) const {
-    if (result == NVRTC_SUCCESS) return;
-    throw DeviceError(std::string(call) + " failed: " + library_.get_error_string(result));
-  }
-  const NvrtcLibrary& library_;
-  nvrtcProgram program_ = nullptr;
-};
-
-=======
->>>>>>> main
 /// "sm_90" if NVRTC knows it, else the newest virtual architecture before it: "compute_90".
 std::string target(const NvrtcLibrary& library, int architecture) {
   const auto& known = library.architectures;
@@ -167,12 +107,8 @@ std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) c
     options.emplace_back("-diag-suppress=177");  // "declared but never referenced": a kernel uses part of its head
     if (minimal_) options.emplace_back(kMinimal);
   } else {
-<<<<<<< HEAD
-    options.emplace_back("-lineinfo");
     options.emplace_back("-diag-suppress=47");  // NVIDIA's headers define limits that the prelude has, in other words
-=======
     add_options(wanted, options);
->>>>>>> main
     if (request.source.find("#include") != std::string::npos) {
       if (const std::string directory = include_directory(nvrtc()); !directory.empty()) {
         options.push_back("-I" + directory);
@@ -190,26 +126,19 @@ std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) c
 }
 
 CompiledCode NvrtcCompiler::compile(const CompileRequest& request) const {
-<<<<<<< HEAD
-  const NvrtcLibrary& library = nvrtc();
-  const bool names = request.kind == SourceKind::kCudaC;
-  Program program(library, full_source(request), request.file_name,
-                  names ? standard_headers(include_directory(library).empty()) : HeaderSet());
-  if (names) {
-    for (const std::string& name : request.kernels) program.add_name(name);
-=======
   if (request.source.find('\0') != std::string::npos) refuse_nul(request);
   NameGuesses guesses(request);
   for (;;) {
     if (std::optional<CompiledCode> code = try_compile(request, guesses)) return std::move(*code);
->>>>>>> main
   }
 }
 
 /// Nothing if it is worth another try: what stood in the way has been changed.
 std::optional<CompiledCode> NvrtcCompiler::try_compile(const CompileRequest& request, NameGuesses& guesses) const {
   const NvrtcLibrary& library = nvrtc();
-  NvrtcProgram program(library, full_source(request), request.file_name);
+  const bool is_cuda_c = request.kind == SourceKind::kCudaC;
+  NvrtcProgram program(library, full_source(request), request.file_name,
+                       is_cuda_c ? standard_headers(include_directory(library).empty()) : HeaderSet());
   for (const std::string& expression : guesses.expressions()) program.add_name(expression);
   const bool minimal = minimal_;
   const nvrtcResult result = program.compile(options(request));
