@@ -224,6 +224,7 @@ class DeviceMemory : public DevicePointer {
   std::size_t pitch_ = 0;
 };
 
+/// A launch passes the address. Throws DeviceError if the memory was freed.
 template <std::derived_from<DevicePointer> Pointer>
 KernelArgument to_kernel_argument(const Pointer& pointer) {
   return pointer.argument();

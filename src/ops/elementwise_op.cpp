@@ -32,6 +32,16 @@ std::vector<DType> dtypes_of(std::span<const Variable> variables) {
 
 }  // namespace
 
+void check_takes(const ElementwiseRow& row, DType common) {
+  if (takes(row, common)) return;
+  throw TypeError(std::string(row.name) + " " + takes_what(row.domain) + ", not " + std::string(damo::name(common)), remedy(row.domain));
+}
+
+void check_condition(const ElementwiseRow& row, DType condition) {
+  if (!row.condition_first || condition == bool_) return;
+  throw TypeError(std::string(row.name) + ": the condition must be bool, it is " + std::string(damo::name(condition)), "compare it: neq(x, 0)");
+}
+
 Props ElementwiseOp::props() const {
   if (cast_to_) return {{"dtype", std::string(damo::name(*cast_to_))}};
   return {};
@@ -39,7 +49,7 @@ Props ElementwiseOp::props() const {
 
 bool ElementwiseOp::equals(const Op& other) const {
   const auto* that = dynamic_cast<const ElementwiseOp*>(&other);
-  return that && &that->row_ == &row_ && that->cast_to_ == cast_to_;
+  return that && &that->row_ == &row_ && that->cast_to_ == cast_to_ && that->shape_of_ == shape_of_;
 }
 
 std::size_t ElementwiseOp::hash() const {
@@ -70,31 +80,39 @@ Step ElementwiseOp::step(std::span<const DType> inputs, std::vector<int> values)
 Apply ElementwiseOp::make_node(Inputs inputs) const {
   inputs.require_count(cast_to_ ? 1 : arity(row_));
   const std::vector<Variable> variables(inputs.begin(), inputs.end());
-  if (row_.condition_first && variables[0].dtype() != bool_) {
-    throw TypeError(name() + ": the condition must be bool, it is " + std::string(damo::name(variables[0].dtype())), "compare it: neq(x, 0)");
-  }
+  check_condition(row_, variables[0].dtype());
   const std::vector<DType> dtypes = dtypes_of(variables);
   const DType common = promoted(dtypes);
-  if (!cast_to_ && !takes(row_, common)) {
-    throw TypeError(name() + " " + takes_what(row_.domain) + ", not " + std::string(damo::name(common)), remedy(row_.domain));
-  }
+  if (!cast_to_) check_takes(row_, common);
   std::vector<Shape> shapes;
   for (const Variable& variable : variables) shapes.push_back(variable.dims());
-  try {
-    const Shape dims = broadcast_shapes(shapes);
-    return {*this, variables, {{step(dtypes, {}).result, dims}}};
-  } catch (const ShapeError& error) {
-    throw ShapeError(name() + ": " + error.parts().message, "reshape or transpose one of them");
-  }
+  return {*this, variables, {{step(dtypes, {}).result, output_shape(shapes)}}};
 }
 
-Shapes ElementwiseOp::infer_shape(const Apply&, std::span<const Shape> inputs) const {
+Shape ElementwiseOp::output_shape(std::span<const Shape> inputs) const {
+  Shape common;
   try {
-    return {{broadcast_shapes(inputs)}};
+    common = broadcast_shapes(inputs);
   } catch (const ShapeError& error) {
     throw ShapeError(name() + ": " + error.parts().message, "reshape or transpose one of them");
   }
+  if (shape_of_ == ShapeOf::kLastInput) {
+    const Shape& shape = inputs.back();
+    bool stretches = common.rank() != shape.rank();
+    for (int axis = 0; axis < shape.rank() && !stretches; ++axis) {
+      if (common[axis] == kUnknown) common[axis] = shape[axis];
+      stretches = shape[axis] != kUnknown && shape[axis] != common[axis];
+    }
+    if (stretches) {
+      throw ShapeError("a gradient of shape " + to_string(common) + " for values of shape " + to_string(shape),
+                       "an axis of extent 1 was stretched at the call and the gradient is a sum over it: declare the "
+                       "input with that extent, as input({float32, {1, kUnknown}}) does");
+    }
+  }
+  return common;
 }
+
+Shapes ElementwiseOp::infer_shape(const Apply&, std::span<const Shape> inputs) const { return {{output_shape(inputs)}}; }
 
 Thunk ElementwiseOp::make_thunk(const Apply& node, ThunkContext& context) const {
   return elementwise_thunk(lower(*this, node), node, context);

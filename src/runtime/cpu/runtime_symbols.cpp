@@ -8,10 +8,12 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/cpu/block_regions.hpp"
 #include "runtime/cpu/cooperative.hpp"
 #include "runtime/cpu/directed_rounding.hpp"
 #include "runtime/cpu/elf_loader.hpp"
 #include "runtime/cpu/kernel_calls.hpp"
+#include "runtime/cpu/random_skip.hpp"
 #include "runtime/cpu/special_functions.hpp"
 
 // What the compiler calls for 128-bit integers, and for half from double where the CPU has no instruction: libgcc's. Only
@@ -60,6 +62,9 @@ const Entry kTable[] = {
     {"damo_run_coroutines", reinterpret_cast<void*>(damo_run_coroutines)},
     {"damo_run_fibers", reinterpret_cast<void*>(damo_run_fibers)},
     {"damo_coroutine_memory", reinterpret_cast<void*>(damo_coroutine_memory)},
+    {"damo_block_memory", reinterpret_cast<void*>(damo_block_memory)},
+    {"damo_warp_operation", reinterpret_cast<void*>(damo_warp_operation)},
+    {"damo_next_region", reinterpret_cast<void*>(damo_next_region)},
     {"damo_wait_on_fiber", reinterpret_cast<void*>(damo_wait_on_fiber)},
     {"damo_current_thread", reinterpret_cast<void*>(damo_current_thread)},
     {"damo_enter_thread", reinterpret_cast<void*>(damo_enter_thread)},
@@ -93,6 +98,7 @@ const Entry kTable[] = {
     {"scalblnf", reinterpret_cast<void*>(static_cast<float (*)(float, long)>(::scalblnf))},
     {"ilogb", reinterpret_cast<void*>(static_cast<int (*)(double)>(::ilogb))},
     {"ilogbf", reinterpret_cast<void*>(static_cast<int (*)(float)>(::ilogbf))},
+    {"__damo_xorwow_skip", reinterpret_cast<void*>(xorwow_skip)},
     {"__damo_erfinv", reinterpret_cast<void*>(erfinv)},
     {"__damo_erfcinv", reinterpret_cast<void*>(erfcinv)},
     {"__damo_cyl_bessel_i0", reinterpret_cast<void*>(cyl_bessel_i0)},
