@@ -30,7 +30,8 @@ class ScaleOp final : public Op {
     return [=, &x, &y, factor = static_cast<float>(factor_)] {
       const Shape& shape = x.shape();
       const Strides& strides = x.strides();  // in elements; negative for a slice that runs backwards
-      kernel.launch_1d(x.size(), x, y, factor, static_cast<int>(shape[0]), static_cast<int>(shape[1]),
+      // The address alone: a launch refuses a strided Array for a pointer, as a pointer knows no strides.
+      kernel.launch_1d(x.size(), x.data<float>(), y, factor, static_cast<int>(shape[0]), static_cast<int>(shape[1]),
                        static_cast<long long>(strides[0]), static_cast<long long>(strides[1]));
     };
   }

@@ -3,13 +3,14 @@
 #include <damo/array.hpp>
 #include <damo/cache.hpp>
 #include <damo/compare.hpp>
+#include <damo/cuda_c.hpp>
 #include <damo/device.hpp>
 #include <damo/dtype.hpp>
 #include <damo/elementwise.hpp>
 #include <damo/error.hpp>
 #include <damo/function.hpp>
+#include <damo/gradient.hpp>
 #include <damo/graph.hpp>
-#include <damo/kernel.hpp>
 #include <damo/log.hpp>
 #include <damo/op.hpp>
 #include <damo/ops/cast.hpp>

@@ -1,7 +1,15 @@
-// Device, Stream, Event: where arrays live and kernels run. "cpu", "cuda:0", "cuda:1", ... and "null", which runs
-// nothing (for tests). A device is initialised at its first use. Work on one stream runs in order; on the CPU every
-// stream runs in the calling thread. Handles are cheap to copy and safe to use from several threads.
-// See tests/runtime/device_test.cpp.
+// Device: where arrays live and kernels run. "cpu", "cuda:0", "cuda:1", ... and "null", which runs nothing (for tests).
+// A device is initialised at its first use. Handles are cheap to copy and safe to use from several threads. Streams,
+// events and host memory for copies have headers of their own, which this one brings along.
+//
+// A kernel that faults on a GPU (an illegal address, a trap) loses the device's context: every later call on the device
+// fails and says so. With DAMO_SYNC=1 in the environment each launch waits for its kernel, and the fault is thrown by
+// the launch that caused it. reset() makes the context anew:
+//
+//   try { kernel.launch(...); device.synchronize(); }
+//   catch (const DeviceError& error) { std::cerr << error.what(); device.reset(); }   // then make arrays and modules anew
+//
+// See tests/runtime/device_test.cpp and tests/runtime/reset_test.cpp.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -52,14 +60,28 @@ class Device {
   DeviceProperties properties() const;
 
   MemoryStatistics memory() const;
+  /// Of the host memory that PinnedMemory holds and keeps for this device; its limit is none.
+  MemoryStatistics pinned_memory() const;
   void reset_peak() const;
-  /// Gives cached memory back to the system.
+  /// Gives cached memory, the device's and pinned, back to the system. Waits for the device.
   void free_cache() const;
   /// Allocations beyond it fail with OutOfMemoryError; 0: none.
   void set_memory_limit(std::size_t bytes) const;
 
-  /// Waits for all work on all streams. A fault of an earlier kernel is thrown here as DeviceError.
+  /// A CUDA C kernel that takes longer on the CPU is stopped and its launch throws DeviceError, with the line where the
+  /// kernel stood; what it wrote until then stays. 0: no limit. At first what DAMO_KERNEL_TIME_LIMIT says. The seconds of
+  /// one launch count, not its threads'. A kernel on a GPU can't be stopped: there this logs one line.
+  void set_kernel_time_limit(double seconds) const;
+
+  /// Waits for all work on all streams. A fault of an earlier kernel is thrown here as DeviceError, and so is what a
+  /// callback threw.
   void synchronize() const;
+  /// Makes a GPU's context anew, after a fault or to give everything back. Every Array, DeviceMemory, PinnedMemory,
+  /// Stream, Event, module, kernel and compiled function of the device is lost: destroying it is harmless, using it
+  /// throws DeviceError. Kernels come back from the disk cache. Other libraries of the process that use the GPU lose
+  /// what they have too. No other thread may use the device meanwhile. Does nothing on the CPU, which loses nothing.
+  /// Throws DeviceError if the driver does not give the device back: then only a new process can use it.
+  void reset() const;
   /// Copies 256 MiB once and remembers bytes per second; takes a few ms.
   double measure_copy() const;
 
@@ -75,58 +97,9 @@ Device cuda(int index = 0);
 /// Every usable device, GPUs first. Never throws: a driver that fails is reported by `damo doctor`.
 std::vector<Device> devices();
 
-class Event;
-
-class Stream {
- public:
-  /// A new stream of the device.
-  explicit Stream(Device device);
-  /// The stream that everything uses unless told otherwise.
-  static Stream default_of(Device device);
-
-  Device device() const;
-  void synchronize() const;
-  /// Later work waits for the event.
-  void wait(const Event& event) const;
-  /// CUstream on a GPU, null on the CPU.
-  void* handle() const;
-
- private:
-  struct Data;
-  explicit Stream(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
-  std::shared_ptr<const Data> data_;
-};
-
-/// A point in a stream's work.
-class Event {
- public:
-  explicit Event(Device device);
-  void record(const Stream& stream) const;
-  void synchronize() const;
-  bool is_done() const;
-  /// Milliseconds from earlier to this; waits for neither. Throws DeviceError unless both were recorded and are done.
-  double milliseconds_since(const Event& earlier) const;
-  void* handle() const;
-
- private:
-  struct Data;
-  std::shared_ptr<const Data> data_;
-};
-
-/// Host memory that a GPU copies to and from without staging. Plain memory where there is no GPU.
-class PinnedMemory {
- public:
-  explicit PinnedMemory(std::size_t bytes, Device device = Device());
-  PinnedMemory(PinnedMemory&& other) noexcept;
-  PinnedMemory& operator=(PinnedMemory&& other) noexcept;
-  ~PinnedMemory();
-  void* data() const { return data_; }
-  std::size_t size() const { return bytes_; }
-
- private:
-  Backend* backend_ = nullptr;
-  void* data_ = nullptr;
-  std::size_t bytes_ = 0;
-};
-
 }  // namespace damo
+
+// What goes with a device; they include this header themselves.
+#include <damo/event.hpp>
+#include <damo/host_memory.hpp>
+#include <damo/stream.hpp>

@@ -1,56 +1,53 @@
-// Kernel: compiled device code, ready to launch. From ThunkContext::compile (thunk.hpp). Cheap to copy; loaded as long
-// as a copy lives. A launch's arguments are checked against the kernel's own parameter sizes where the compiler tells
-// them (the CPU's and CUDA's do).
+// Kernel: compiled device code, ready to launch. From Module::kernel (module.hpp) or ThunkContext::compile (thunk.hpp).
+// Cheap to copy; loaded as long as a copy lives.
+//
+//   kernel({.grid = {32}, .block = {256}}, x, y, 2.0f, n);      // or kernel.launch(...), the same
+//   kernel.launch_1d(n, x, y, 2.0f, n);                         // one thread for each of n elements
+//   auto prepared = kernel.prepare<Array, Array, float, int>(); // types fixed once: no checks later
+//
+// Each argument is checked against the type that the kernel declares (see kernel_argument.hpp for what may be passed): a
+// wrong number, dtype, device or layout is an error before anything runs. Of code that came without types (a ready
+// cubin) the sizes are checked.
+// See tests/runtime/kernel_test.cpp.
 #pragma once
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <damo/array.hpp>
 #include <damo/device.hpp>
+#include <damo/host_argument.hpp>
+#include <damo/kernel_argument.hpp>
+#include <damo/launch_config.hpp>
+#include <damo/parameter_type.hpp>
 
 namespace damo {
 
 class LoadedKernel;  // src/runtime/backend.hpp
+template <class... Arguments>
+class PreparedKernel;  // prepared_kernel.hpp
 
-/// Extents along three axes; those left out are 1: {512} is {512, 1, 1}.
-struct Dim3 {
-  std::int64_t x = 1, y = 1, z = 1;
-
-  constexpr std::int64_t operator[](int axis) const { return axis == 0 ? x : axis == 1 ? y : z; }
-  constexpr std::int64_t& operator[](int axis) { return axis == 0 ? x : axis == 1 ? y : z; }
-  constexpr std::int64_t count() const { return x * y * z; }
-  friend constexpr bool operator==(const Dim3&, const Dim3&) = default;
+/// What the compiler made of a kernel. On the CPU registers, local and constant bytes are 0: nobody counts them there.
+struct KernelAttributes {
+  int registers = 0;                ///< a thread
+  std::size_t shared_bytes = 0;     ///< a block, declared in the kernel's text; dynamic ones come on top
+  std::size_t local_bytes = 0;      ///< a thread: spills and arrays
+  std::size_t constant_bytes = 0;   ///< of the module, the user's
+  int max_threads_per_block = 0;
+  int ptx_version = 0;              ///< 90 for PTX of compute_90; 0: unknown
+  int binary_version = 0;           ///< 90 for code of sm_90; 0: unknown
 };
 
-/// CUDA's terms: a grid of blocks of threads.
-struct LaunchConfig {
-  Dim3 grid;
-  Dim3 block;
-  std::size_t shared_bytes = 0;
-};
-
-/// One argument: an Array passes the address of its first element, a number its bytes.
-class KernelArgument {
- public:
-  KernelArgument(const Array& array) : bytes_(sizeof(void*)) { *reinterpret_cast<void**>(value_) = array.data(); }
-  template <class T>
-    requires(std::is_trivially_copyable_v<T> && sizeof(T) <= 64 && !std::is_array_v<T>)
-  KernelArgument(const T& value) : bytes_(sizeof(T)) {
-    *reinterpret_cast<T*>(value_) = value;
-  }
-  /// A value of the Scalar's dtype.
-  KernelArgument(const Scalar& value) : bytes_(itemsize(value.dtype())) { value.store(value_); }
-  void* value() const { return const_cast<std::byte*>(value_); }
-  std::size_t bytes() const { return bytes_; }
-
- private:
-  alignas(16) std::byte value_[64];
-  std::size_t bytes_;
+/// How many threads of a kernel the device holds at once.
+struct Occupancy {
+  int blocks_per_multiprocessor = 0;  ///< 0: such a block does not fit
+  double fraction = 0;                ///< threads so held by the most that a multiprocessor can hold
 };
 
 class Kernel {
@@ -60,29 +57,57 @@ class Kernel {
 
   explicit operator bool() const { return loaded_ != nullptr; }
   const std::string& name() const;
+  /// Throws DeviceError for an empty Kernel.
+  Device device() const;
 
-  /// Throws DeviceError for a launch beyond the device's limits, naming the limit; TypeError for arguments that do not
-  /// fit the kernel's parameters.
+  /// Throws DeviceError for a launch beyond the device's limits, naming the limit, and for memory of another device;
+  /// TypeError for arguments that do not fit the kernel's parameters. Returns when the work is queued; with an Out or
+  /// InOut when it is done.
   template <class... Arguments>
-  void launch(const LaunchConfig& config, const Arguments&... arguments) const {
+  void operator()(const LaunchConfig& config, const Arguments&... arguments) const {
     const std::array<KernelArgument, sizeof...(Arguments)> values = {KernelArgument(arguments)...};
     launch_with(config, values.data(), values.size());
+  }
+  template <class... Arguments>
+  void launch(const LaunchConfig& config, const Arguments&... arguments) const {
+    (*this)(config, arguments...);
   }
   /// The same with as many arguments as are known only at run time.
   void launch_arguments(const LaunchConfig& config, std::span<const KernelArgument> arguments) const {
     launch_with(config, arguments.data(), arguments.size());
   }
-  /// One thread for each of count elements, blocks of 512; nothing for count 0.
+  /// One thread for each of count elements, in blocks of at most 256 as suggested_block() has them; nothing for count 0.
+  /// The kernel looks itself whether its thread is one of the count. Throws DeviceError past the device's largest grid.
   template <class... Arguments>
   void launch_1d(std::int64_t count, const Arguments&... arguments) const {
     if (count == 0) return;
-    launch({.grid = {(count + 511) / 512}, .block = {512}}, arguments...);
+    (*this)(config_1d(count), arguments...);
   }
 
+  /// The kernel for arguments of these types: checked here, once, against the parameters. Arrays are checked to be passed
+  /// to a pointer; their dtype, layout and device are the caller's care.
+  template <class... Arguments>
+  PreparedKernel<Arguments...> prepare() const;
+
+  KernelAttributes attributes() const;
+  /// As the kernel declares them; empty if nobody knows.
+  std::vector<ParameterType> parameters() const;
+  /// Of blocks of so many threads. On the CPU a core runs one block at a time, whatever its size.
+  Occupancy occupancy(int block, std::size_t shared_bytes = 0) const;
+  /// Threads of a block that fill the device best; on the CPU 256, or the kernel's own limit.
+  int suggested_block(std::size_t shared_bytes = 0) const;
+
  private:
+  template <class... Arguments>
+  friend class PreparedKernel;
   void launch_with(const LaunchConfig& config, const KernelArgument* arguments, std::size_t count) const;
+  LaunchConfig config_1d(std::int64_t count) const;
+  const LoadedKernel& loaded() const;
+
   std::shared_ptr<const LoadedKernel> loaded_;
   std::optional<Stream> stream_;
 };
 
 }  // namespace damo
+
+#include <damo/prepared_kernel.hpp>

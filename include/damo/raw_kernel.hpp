@@ -34,20 +34,9 @@
 
 #include <damo/kernel.hpp>
 #include <damo/op.hpp>
+#include <damo/source_text.hpp>
 
 namespace damo {
-
-/// Text of a kernel and the line of the user's file on which it begins.
-struct SourceText {
-  SourceText() = default;
-  SourceText(const char* text, const char* file = __builtin_FILE(), int line = __builtin_LINE())
-      : text(text), where{file, line} {}
-  SourceText(std::string text, const char* file = __builtin_FILE(), int line = __builtin_LINE())
-      : text(std::move(text)), where{file, line} {}
-
-  std::string text;
-  SourceLine where;
-};
 
 /// What a launch rule and .values are given.
 struct KernelShapes {

@@ -19,7 +19,8 @@ class RawKernelThunk {
   void operator()() {
     if (is_new()) bind();
     if (config_.grid.count() == 0) return;
-    for (std::size_t i = 0; i < cells_.size(); ++i) arguments_[i] = KernelArgument(cells_[i]->array());
+    // The address alone: strides are this op's own business (check_order).
+    for (std::size_t i = 0; i < cells_.size(); ++i) arguments_[i] = KernelArgument::address_of(cells_[i]->array());
     kernel_.launch_arguments(config_, arguments_);
   }
 

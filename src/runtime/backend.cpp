@@ -6,7 +6,9 @@
 #include <damo/error.hpp>
 
 #include "runtime/kernel/cache.hpp"
+#include "runtime/kernel_time_limit.hpp"
 #include "runtime/memory_pool.hpp"
+#include "runtime/pinned_pool.hpp"
 
 namespace damo {
 
@@ -14,13 +16,111 @@ Backend::Backend(std::string name, DeviceKind kind)
     : name_(std::move(name)),
       kind_(kind),
       pool_(std::make_unique<MemoryPool>(*this)),
-      cache_(std::make_unique<KernelCache>(*this)) {}
+      pinned_pool_(std::make_unique<PinnedPool>(*this)),
+      cache_(std::make_unique<KernelCache>(*this)) {
+  kernel_time_limit = kernel_time_limit_of_environment();
+  tell_kernel_time_limit(*this, kernel_time_limit);
+}
 
 Backend::~Backend() = default;
+
+void Backend::copy_rows(const RowsCopy& rows, CopyKind kind, void* stream) {
+  for (std::size_t row = 0; row < rows.rows; ++row) {
+    copy(static_cast<std::byte*>(rows.to) + row * rows.to_pitch,
+         static_cast<const std::byte*>(rows.from) + row * rows.from_pitch, rows.row_bytes, kind, stream);
+  }
+}
+
+void Backend::fill_rows(const RowsFill& rows, void* stream) {
+  for (std::size_t row = 0; row < rows.rows; ++row) {
+    fill(static_cast<std::byte*>(rows.to) + row * rows.pitch, rows.element, rows.element_bytes, rows.columns, stream);
+  }
+}
+
+std::pair<std::string, std::size_t> Backend::share(void*) {
+  throw DeviceError(name_ + " cannot share memory with other processes");
+}
+
+void* Backend::open_shared(const std::string&, std::size_t) {
+  throw DeviceError(name_ + " cannot open memory of other processes");
+}
+
+void Backend::add_callback(void*, std::function<void()> function) { function(); }
+
+void Backend::begin_capture(void*) { throw DeviceError(name_ + " cannot capture a stream"); }
+
+std::unique_ptr<CapturedWork> Backend::end_capture(void*) {
+  throw InternalError("end of a capture that never began on " + name_);
+}
+
+void Backend::begin_generation() {
+  generation_.fetch_add(1, std::memory_order_acq_rel);
+  pool_->forget();
+  pinned_pool_->forget();
+  cache_->forget();
+  const std::lock_guard lock(reports_mutex_);
+  reports_.clear();
+  has_reports_ = false;
+}
+
+void Backend::report_callback(void* stream, std::exception_ptr error) noexcept {
+  try {
+    const std::lock_guard lock(reports_mutex_);
+    reports_.emplace_back(stream, std::move(error));
+    has_reports_ = true;
+  } catch (...) {  // no host memory for the list: the next allocation says so
+  }
+}
+
+void Backend::throw_reported(void* stream, bool all) {
+  if (!has_reports_.load(std::memory_order_acquire)) return;
+  std::exception_ptr error;
+  {
+    const std::lock_guard lock(reports_mutex_);
+    const auto found = std::find_if(reports_.begin(), reports_.end(),
+                                    [&](const auto& report) { return all || report.first == stream; });
+    if (found == reports_.end()) return;
+    error = std::move(found->second);
+    if (all) reports_.clear();
+    else std::erase_if(reports_, [&](const auto& report) { return report.first == stream; });
+    has_reports_ = !reports_.empty();
+  }
+  std::string text = "something that is no std::exception";
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& thrown) {
+    text = thrown.what();
+    std::throw_with_nested(DeviceError("a callback on a stream of " + name_ + " threw: " + text));
+  } catch (...) {
+    std::throw_with_nested(DeviceError("a callback on a stream of " + name_ + " threw " + text));
+  }
+}
+
+void refuse_lost(const Backend& backend, const std::string& what) {
+  throw DeviceError(what + " of " + backend.name() + " was made before the device was reset and is lost",
+                    "make arrays, streams, modules and functions anew after Device::reset");
+}
 
 const DeviceProperties& Backend::limits() const {
   std::call_once(limits_known_, [this] { limits_ = properties(); });
   return limits_;
+}
+
+std::vector<std::byte> Backend::link(std::span<const CodePart>, const CompileOptions&) {
+  throw DeviceError("machine code cannot be linked for " + name_, "link on a GPU, or give the sources");
+}
+
+std::string CompileOptions::text() const {
+  std::string text;
+  for (const auto& [name, value] : defines) text += "-D" + name + "=" + value + "\n";
+  for (const std::string& directory : include_directories) text += "-I" + directory + "\n";
+  text += "-std=" + standard + "\n";
+  if (fast_math) text += "fast math\n";
+  if (!line_info) text += "no line info\n";
+  if (max_registers > 0) text += "registers " + std::to_string(max_registers) + "\n";
+  if (check) text += "check\n";
+  if (relocatable) text += "relocatable\n";
+  return text + includes;
 }
 
 Companion& Backend::companion(std::unique_ptr<Companion> (*make)(Backend&)) {

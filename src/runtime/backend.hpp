@@ -5,8 +5,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +22,7 @@
 namespace damo {
 
 class MemoryPool;   // memory_pool.hpp
+class PinnedPool;   // pinned_pool.hpp
 class KernelCache;  // kernel/cache.hpp
 class Dialect;      // kernel/dialect.hpp
 
@@ -27,13 +31,35 @@ enum class SourceKind : std::uint8_t {
   kCudaC       ///< a user's
 };
 
+/// How a user's CUDA C is compiled: ModuleOptions in a form that each compiler turns into its own flags. Those that do
+/// not concern a compiler are ignored by it.
+struct CompileOptions {
+  std::vector<std::pair<std::string, std::string>> defines;
+  std::vector<std::string> include_directories;
+  std::string standard;      ///< "c++17"; empty: the compiler's usual
+  bool fast_math = false;
+  bool line_info = true;
+  int max_registers = 0;     ///< 0: any number
+  bool check = false;        ///< CPU: bounds of memory are checked as the kernel runs
+  bool relocatable = false;  ///< GPU: code to be linked (Backend::link)
+  std::string includes;      ///< digest of what the source includes from those directories: part of the cache key
+
+  /// For hashes and cache keys: equal options have equal texts.
+  std::string text() const;
+  friend bool operator==(const CompileOptions&, const CompileOptions&) = default;
+};
+
+/// Among a request's kernels: every __global__ function of the source that is no template.
+inline constexpr const char* kAllKernels = "*";
+
 /// One source to compile. Equal requests give equal code.
 struct CompileRequest {
   std::string source;
   SourceKind kind = SourceKind::kGenerated;
   std::string file_name = "kernel.cu";  ///< as diagnostics should name it; no part of the cache key
-  std::vector<std::string> kernels;     ///< names that load() will be asked for
-  std::vector<std::string> flags;
+  std::vector<std::string> kernels;     ///< names that load() will be asked for; kAllKernels
+  std::vector<std::string> flags;       ///< the compiler's own
+  CompileOptions options = {};
 };
 
 struct CompiledCode {
@@ -53,24 +79,33 @@ class Compiler {
   virtual int threads() const = 0;
 };
 
-/// One entry point of loaded code.
-class LoadedKernel {
+/// One entry point of loaded code. A captured graph shares the ownership of the kernels in it.
+class LoadedKernel : public std::enable_shared_from_this<LoadedKernel> {
  public:
   virtual ~LoadedKernel() = default;
   const std::string& name() const { return name_; }
-  /// Sizes in bytes of the parameters in order; empty if unknown.
-  const std::vector<std::size_t>& parameter_bytes() const { return parameter_bytes_; }
+  /// In order; nothing if they are unknown.
+  const std::optional<std::vector<ParameterType>>& parameters() const { return parameters_; }
   /// What Backend::launch gets: this, unless it stands for a kernel yet to be compiled (PendingKernel).
   virtual const LoadedKernel& resolved() const { return *this; }
+  /// Of blocks of so many threads, with so much dynamic shared memory a block.
+  virtual Occupancy occupancy(int, std::size_t) const { return {1, 1.0}; }
+  /// Threads of a block that fill the device best.
+  virtual int suggested_threads(std::size_t) const {
+    return max_threads_per_block > 0 && max_threads_per_block < 256 ? max_threads_per_block : 256;
+  }
   int registers = 0;    ///< a thread; 0 on a CPU
   int local_bytes = 0;  ///< spills and arrays, a thread
   std::size_t static_shared_bytes = 0;
+  std::size_t constant_bytes = 0;
   int max_threads_per_block = 0;
+  int ptx_version = 0, binary_version = 0;  ///< 90 for compute_90, sm_90; 0: unknown
   Backend* backend = nullptr;
+  mutable std::atomic<int> block_1d = 0;  ///< Kernel::launch_1d's, once it is known
 
  protected:
   std::string name_;
-  std::vector<std::size_t> parameter_bytes_;
+  std::optional<std::vector<ParameterType>> parameters_;
 };
 
 /// Code on a device; kernels share its ownership.
@@ -81,6 +116,16 @@ class LoadedModule {
   virtual std::shared_ptr<const LoadedKernel> kernel(const std::string& name) const = 0;
   /// Address and bytes of a __device__ or __constant__ variable; {null, 0} if there is none.
   virtual std::pair<void*, std::size_t> global(const std::string& name) const = 0;
+  /// Those that kernel() knows, sorted; may be empty where nobody tells.
+  virtual std::vector<std::string> kernel_names() const { return {}; }
+};
+
+/// One part of what Backend::link makes one module of.
+struct CodePart {
+  enum class Kind : std::uint8_t { kCompiled, kPtx, kCubin, kFatbin, kObject, kLibrary };
+  Kind kind;  ///< kCompiled: what the compiler gave for a request with options.relocatable
+  std::string name;
+  std::span<const std::byte> bytes;
 };
 
 /// What a later layer keeps with a device for as long as the device lives: the kernels of arithmetic on arrays.
@@ -90,6 +135,30 @@ class Companion {
 };
 
 enum class CopyKind : std::uint8_t { kHostToDevice, kDeviceToHost, kDeviceToDevice };
+
+/// rows times row_bytes, each side's rows a pitch apart.
+struct RowsCopy {
+  void* to;
+  std::size_t to_pitch;
+  const void* from;
+  std::size_t from_pitch, row_bytes, rows;
+};
+
+/// Elements of 1, 2, 4 or 8 bytes, in rows a pitch apart.
+struct RowsFill {
+  void* to;
+  std::size_t pitch;
+  const void* element;
+  std::size_t element_bytes, columns, rows;
+};
+
+/// What end_capture gives: it can be run again and again. What it uses is held by its owner (CaptureHolds).
+class CapturedWork {
+ public:
+  virtual ~CapturedWork() = default;
+  virtual void launch(void* stream) = 0;
+  virtual std::size_t node_count() const = 0;
+};
 
 class Backend {
  public:
@@ -108,56 +177,120 @@ class Backend {
   // 256-aligned (CPU: 64). release waits for no stream: MemoryPool sees to that.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
-  virtual void* allocate_pinned(std::size_t bytes) = 0;
+  /// Host memory. Null if there is none left.
+  virtual void* allocate_pinned(std::size_t bytes, PinnedOptions options = {}) = 0;
   virtual void release_pinned(void* memory) noexcept = 0;
+  /// Whether the driver copies it without staging, and so after the call has returned.
+  virtual bool is_pinned(const void*) { return false; }
+  virtual void register_host(void*, std::size_t, PinnedOptions) {}
+  virtual void unregister_host(void*) noexcept {}
+  /// The device's address of mapped host memory.
+  virtual void* device_address(void* host) { return host; }
+  virtual void* allocate_managed(std::size_t bytes) { return allocate(bytes); }
+  virtual void prefetch(void*, std::size_t, bool /*to_host*/, void* /*stream*/) {}
+  virtual void advise(void*, std::size_t, MemoryAdvice) {}
   /// In stream order. Host memory that is not pinned: returns when the host side has been read or written.
   virtual void copy(void* to, const void* from, std::size_t bytes, CopyKind kind, void* stream) = 0;
   /// Repeats an element of 1, 2, 4 or 8 bytes.
   virtual void fill(void* to, const void* element, std::size_t element_bytes, std::size_t count, void* stream) = 0;
+  /// Here: row by row.
+  virtual void copy_rows(const RowsCopy& copy, CopyKind kind, void* stream);
+  virtual void fill_rows(const RowsFill& fill, void* stream);
   /// Between two devices of the same kind; other is not this.
   virtual void copy_peer(void* to, Backend& other, const void* from, std::size_t bytes, void* stream) = 0;
 
+  // Memory for other processes. The text means something to open_shared of the same kind of device in another process.
+  /// Memory that share() takes; null if there is none left.
+  virtual void* allocate_shareable(std::size_t bytes) { return allocate(bytes); }
+  virtual void release_shareable(void* memory) noexcept { release(memory); }
+  /// Of the block that memory lies in, and memory's bytes from its beginning on. Throws DeviceError.
+  virtual std::pair<std::string, std::size_t> share(void* memory);
+  /// bytes: that the block must have. Throws DeviceError if it is gone.
+  virtual void* open_shared(const std::string& text, std::size_t bytes);
+  virtual void close_shared(void* /*memory*/) noexcept {}
+
   // Streams and events: opaque handles. Null is a valid stream: the default one.
-  virtual void* create_stream() = 0;
+  virtual void* create_stream(StreamOptions options = {}) = 0;
   virtual void destroy_stream(void* stream) noexcept = 0;
   virtual void* default_stream() = 0;
+  virtual StreamPriorities stream_priorities() { return {}; }
   virtual void synchronize(void* stream) = 0;
   virtual void synchronize() = 0;
-  virtual void* create_event() = 0;
+  virtual bool is_stream_done(void*) { return true; }
+  /// Later work of the default stream waits for what other streams have now: before memory is given up.
+  virtual void join_streams() noexcept {}
+  /// Later work of other streams waits for what the default stream has now: when memory is handed out again.
+  virtual void fork_streams() {}
+  virtual void* create_event(EventOptions options = {}) = 0;
   virtual void destroy_event(void* event) noexcept = 0;
   virtual void record(void* event, void* stream) = 0;
   virtual void wait(void* stream, void* event) = 0;
   virtual void synchronize_event(void* event) = 0;
   virtual bool is_done(void* event) = 0;
   virtual double milliseconds(void* from, void* to) = 0;
+  /// In stream order; the function throws nothing. Here: at once.
+  virtual void add_callback(void* stream, std::function<void()> function);
+
+  // Captures: CaptureScope (capture.hpp) calls these and knows which thread captures.
+  virtual void begin_capture(void* stream);
+  virtual std::unique_ptr<CapturedWork> end_capture(void* stream);
+  virtual void abandon_capture(void* /*stream*/) noexcept {}
+
+  /// Makes the device anew: see Device::reset. Here: nothing is lost.
+  virtual void reset() {}
+  /// Grows by one with each reset that loses what there was. What is made of the device remembers it.
+  std::uint32_t generation() const { return generation_.load(std::memory_order_acquire); }
 
   // Code.
   virtual const Compiler& compiler() = 0;
   virtual const Dialect& dialect() = 0;
-  /// bytes as the compiler gave them. Throws DeviceError.
+  /// bytes as the compiler gave them; on a GPU also PTX with its final NUL, a cubin or a fatbin. Throws DeviceError.
   virtual std::shared_ptr<const LoadedModule> load(std::span<const std::byte> bytes, const std::string& name) = 0;
+  /// Bytes for load(). Throws DeviceError, also where the device has no linker.
+  virtual std::vector<std::byte> link(std::span<const CodePart> parts, const CompileOptions& options);
   /// arguments[i] points at the i-th argument's value. The caller has checked limits (check_launch). The hot path.
   virtual void launch(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments, void* stream) = 0;
 
   MemoryPool& pool() { return *pool_; }
+  PinnedPool& pinned_pool() { return *pinned_pool_; }
   KernelCache& cache() { return *cache_; }
 
   /// Made by the first call; one a device. Cheap.
   Companion& companion(std::unique_ptr<Companion> (*make)(Backend&));
 
   std::atomic<std::uint64_t> launches = 0;  ///< by kernels since the process began; what compare() counts
+  /// Seconds after which a CUDA C kernel is stopped; 0: none. DAMO_KERNEL_TIME_LIMIT at first. A GPU can't do it.
+  std::atomic<double> kernel_time_limit = 0;
   std::atomic<double> copy_bytes_per_second = 0;  ///< as Device::measure_copy found it; 0: not yet
+  std::atomic<int> captures = 0;                  ///< in progress, of all threads; what makes launches look closer
+
+  /// What a callback on the stream threw, for the next wait.
+  void report_callback(void* stream, std::exception_ptr error) noexcept;
+  /// Throws what was reported of the stream; of any, all being true. Forgets it.
+  void throw_reported(void* stream, bool all);
+
+ protected:
+  /// Drops what the pools and the kernel cache hold of the device that was: a reset's middle.
+  void begin_generation();
 
  private:
   std::string name_;
   DeviceKind kind_;
   std::unique_ptr<MemoryPool> pool_;
+  std::unique_ptr<PinnedPool> pinned_pool_;
   std::unique_ptr<KernelCache> cache_;
+  std::atomic<std::uint32_t> generation_ = 0;
+  std::atomic<bool> has_reports_ = false;
+  std::mutex reports_mutex_;
+  std::vector<std::pair<void*, std::exception_ptr>> reports_;  // by stream
   std::once_flag companion_made_;
   std::unique_ptr<Companion> companion_;
   mutable std::once_flag limits_known_;
   mutable DeviceProperties limits_;
 };
+
+/// Throws DeviceError, saying that what ("an Array") was made before the device was reset.
+[[noreturn]] void refuse_lost(const Backend& backend, const std::string& what);
 
 /// Throws DeviceError naming the limit that config breaks.
 void check_launch(const LoadedKernel& kernel, const LaunchConfig& config);

@@ -4,6 +4,8 @@
 #pragma once
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string_view>
 
 namespace damo {
@@ -36,14 +38,16 @@ class Buffer {
   std::size_t bytes() const { return bytes_; }
   /// From the pool, not another's.
   bool is_pooled() const { return pooled_; }
+  /// The device was reset since: the memory is gone.
+  bool is_lost() const;
 
  private:
-  Buffer(Backend& backend, void* data, std::size_t bytes, bool pooled, OnRelease on_release, void* context)
-      : pooled_(pooled), backend_(backend), data_(data), bytes_(bytes), on_release_(on_release), context_(context) {}
+  Buffer(Backend& backend, void* data, std::size_t bytes, bool pooled, OnRelease on_release, void* context);
   ~Buffer() = default;
   void destroy() noexcept;
 
   std::atomic<int> owners_ = 1;
+  std::uint32_t generation_;
   bool pooled_;
   Backend& backend_;
   void* data_;
@@ -51,5 +55,8 @@ class Buffer {
   OnRelease on_release_;
   void* context_;
 };
+
+/// One more owner of the buffer, for what holds anything alive.
+std::shared_ptr<const void> share_of(Buffer* buffer);
 
 }  // namespace damo

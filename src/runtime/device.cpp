@@ -1,12 +1,16 @@
 #include <damo/device.hpp>
 
+#include <cmath>
+#include <string>
 #include <utility>
 
 #include <damo/error.hpp>
 
 #include "runtime/backend.hpp"
 #include "runtime/device_registry.hpp"
+#include "runtime/kernel_time_limit.hpp"
 #include "runtime/memory_pool.hpp"
+#include "runtime/pinned_pool.hpp"
 
 namespace damo {
 
@@ -23,10 +27,26 @@ DeviceProperties Device::properties() const {
 }
 
 MemoryStatistics Device::memory() const { return backend_->pool().statistics(); }
+MemoryStatistics Device::pinned_memory() const { return backend_->pinned_pool().statistics(); }
 void Device::reset_peak() const { backend_->pool().reset_peak(); }
-void Device::free_cache() const { backend_->pool().free_cache(); }
+void Device::free_cache() const {
+  backend_->pool().free_cache();
+  backend_->pinned_pool().free_cache();
+}
 void Device::set_memory_limit(std::size_t bytes) const { backend_->pool().set_limit(bytes); }
-void Device::synchronize() const { backend_->synchronize(); }
+void Device::set_kernel_time_limit(double seconds) const {
+  if (!std::isfinite(seconds) || seconds < 0) {
+    throw OptionError("a kernel's time limit of " + std::to_string(seconds) + " seconds makes no sense", "give a number of seconds; 0: no limit");
+  }
+  backend_->kernel_time_limit = seconds;
+  tell_kernel_time_limit(*backend_, seconds);
+}
+void Device::reset() const { backend_->reset(); }
+
+void Device::synchronize() const {
+  backend_->synchronize();
+  backend_->throw_reported(nullptr, true);
+}
 
 double Device::measure_copy() const {
   constexpr std::size_t kBytes = std::size_t{256} << 20;
@@ -64,85 +84,6 @@ std::vector<Device> devices() {
   std::vector<Device> all;
   for (Backend* backend : usable_backends()) all.emplace_back(backend);
   return all;
-}
-
-struct Stream::Data {
-  Backend* backend;
-  void* handle;
-  bool is_owned;
-
-  Data(Backend* backend, void* handle, bool is_owned) : backend(backend), handle(handle), is_owned(is_owned) {}
-  Data(const Data&) = delete;
-  ~Data() {
-    if (is_owned) backend->destroy_stream(handle);
-  }
-};
-
-Stream::Stream(Device device)
-    : data_(std::make_shared<Data>(&device.backend(), device.backend().create_stream(), true)) {}
-
-Stream Stream::default_of(Device device) {
-  return Stream(std::make_shared<Data>(&device.backend(), device.backend().default_stream(), false));
-}
-
-Device Stream::device() const { return Device(data_->backend); }
-void Stream::synchronize() const { data_->backend->synchronize(data_->handle); }
-void Stream::wait(const Event& event) const { data_->backend->wait(data_->handle, event.handle()); }
-void* Stream::handle() const { return data_->handle; }
-
-struct Event::Data {
-  Backend* backend;
-  void* handle;
-
-  explicit Data(Backend* backend) : backend(backend), handle(backend->create_event()) {}
-  Data(const Data&) = delete;
-  ~Data() { backend->destroy_event(handle); }
-};
-
-Event::Event(Device device) : data_(std::make_shared<Data>(&device.backend())) {}
-
-void Event::record(const Stream& stream) const {
-  if (stream.device() != Device(data_->backend)) {
-    throw DeviceError(
-        "an event of " + data_->backend->name() + " cannot be recorded on a stream of " + stream.device().name(),
-        "make the event for the stream's device: Event(stream.device())");
-  }
-  data_->backend->record(data_->handle, stream.handle());
-}
-
-void Event::synchronize() const { data_->backend->synchronize_event(data_->handle); }
-bool Event::is_done() const { return data_->backend->is_done(data_->handle); }
-void* Event::handle() const { return data_->handle; }
-
-double Event::milliseconds_since(const Event& earlier) const {
-  if (data_->backend != earlier.data_->backend) {
-    throw DeviceError(
-        "events of " + earlier.data_->backend->name() + " and " + data_->backend->name() + " cannot be compared",
-        "each device has its own clock");
-  }
-  return data_->backend->milliseconds(earlier.data_->handle, data_->handle);
-}
-
-PinnedMemory::PinnedMemory(std::size_t bytes, Device device)
-    : backend_(&device.backend()), data_(bytes > 0 ? backend_->allocate_pinned(bytes) : nullptr), bytes_(bytes) {
-  if (!data_ && bytes > 0) {
-    throw OutOfMemoryError("no " + std::to_string(bytes) + " bytes of host memory for " + backend_->name(),
-                           "pinned memory stays in RAM: ask for less, or free what the process holds");
-  }
-}
-
-PinnedMemory::PinnedMemory(PinnedMemory&& other) noexcept
-    : backend_(other.backend_), data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-
-PinnedMemory& PinnedMemory::operator=(PinnedMemory&& other) noexcept {
-  std::swap(backend_, other.backend_);
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
-PinnedMemory::~PinnedMemory() {
-  if (data_) backend_->release_pinned(data_);
 }
 
 }  // namespace damo

@@ -10,6 +10,7 @@
 #include <damo/log.hpp>
 
 #include "runtime/backend.hpp"
+#include "runtime/capture.hpp"
 
 namespace damo {
 namespace {
@@ -55,8 +56,12 @@ void* MemoryPool::allocate(std::size_t bytes, std::string_view wanted_by) {
     }
   }
   if (beyond_limit) fail(bytes, wanted_by, true);
-  if (memory == nullptr) memory = allocate_anew(size, bytes, wanted_by);
-  if (poison) {
+  if (memory != nullptr) {
+    backend_.fork_streams();
+  } else {
+    memory = allocate_anew(size, bytes, wanted_by);
+  }
+  if (poison && current_capture(backend_) == nullptr) {  // on the default stream, which a capture excludes
     const unsigned char byte = 0xFF;
     backend_.fill(memory, &byte, 1, size.bytes, nullptr);
   }
@@ -93,9 +98,9 @@ void* MemoryPool::allocate_anew(SizeClass size, std::size_t asked, std::string_v
       const std::size_t limit = statistics_.limit_bytes, cached = statistics_.cached_bytes;
       outgrown = (limit != 0 && statistics_.in_use_bytes + cached > limit) || cached > 2 * most_in_use_ + kSmallCache;
     }
-    if (outgrown) free_cache();
+    if (outgrown && backend_.captures == 0) free_cache();  // which waits for the device, and a capture forbids that
     if (void* memory = backend_.allocate(size.bytes)) return memory;
-    if (const std::size_t cached = statistics().cached_bytes; cached > 0) {
+    if (const std::size_t cached = statistics().cached_bytes; cached > 0 && backend_.captures == 0) {
       log(LogLevel::kInfo, backend_.name() + ": out of memory, " + bytes_text(cached) +
                                " of cached memory given back to find " + bytes_text(size.bytes));
       free_cache();
@@ -111,7 +116,11 @@ void* MemoryPool::allocate_anew(SizeClass size, std::size_t asked, std::string_v
 
 void MemoryPool::release(void* memory, std::size_t bytes) noexcept {
   if (memory == nullptr) return;
+  if (CaptureScope* capture = current_capture(backend_)) {
+    if (capture->holds().hold_block(memory, bytes)) return;
+  }
   const SizeClass size = size_class(bytes);
+  backend_.join_streams();
   try {
     const std::lock_guard lock(mutex_);
     statistics_.in_use_bytes -= size.bytes;
@@ -156,6 +165,13 @@ void MemoryPool::free_cache() {
     throw;
   }
   release_all();
+}
+
+void MemoryPool::forget() {
+  const std::lock_guard lock(mutex_);
+  for (std::vector<void*>& blocks : free_) blocks.clear();
+  statistics_.in_use_bytes = statistics_.cached_bytes = statistics_.peak_bytes = 0;
+  most_in_use_ = 0;
 }
 
 void MemoryPool::set_limit(std::size_t bytes) {

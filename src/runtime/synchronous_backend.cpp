@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -16,15 +14,6 @@ namespace damo {
 namespace {
 
 constexpr std::size_t kAlignment = 64, kHugePage = std::size_t{2} << 20;
-
-/// Nanoseconds of the steady clock; 0: not recorded. Atomic, because two threads may share an event.
-using Stamp = std::atomic<std::int64_t>;
-
-std::int64_t recorded(void* event) {
-  const std::int64_t stamp = *static_cast<Stamp*>(event);
-  if (stamp == 0) throw DeviceError("an event was never recorded", "call record() on both events first");
-  return stamp;
-}
 
 std::size_t system_bytes(int pages) {
   const long count = sysconf(pages), bytes = sysconf(_SC_PAGESIZE);
@@ -47,11 +36,16 @@ void* SynchronousBackend::allocate(std::size_t bytes) {
 
 void SynchronousBackend::release(void* memory) noexcept { std::free(memory); }
 
-void SynchronousBackend::copy(void* to, const void* from, std::size_t bytes, CopyKind, void*) {
+void SynchronousBackend::copy(void* to, const void* from, std::size_t bytes, CopyKind kind, void* stream) {
+  if (is_noted(stream, [=, this] { copy(to, from, bytes, kind, nullptr); })) return;
   if (bytes > 0) std::memmove(to, from, bytes);
 }
 
-void SynchronousBackend::fill(void* to, const void* element, std::size_t element_bytes, std::size_t count, void*) {
+void SynchronousBackend::fill(void* to, const void* element, std::size_t element_bytes, std::size_t count,
+                              void* stream) {
+  std::uint64_t kept = 0;
+  if (element_bytes <= sizeof kept) std::memcpy(&kept, element, element_bytes);
+  if (is_noted(stream, [=, this] { fill(to, &kept, element_bytes, count, nullptr); })) return;
   const auto repeat = [&]<class T>(T value) {
     std::memcpy(&value, element, sizeof value);
     auto* bytes = static_cast<std::byte*>(to);
@@ -79,19 +73,13 @@ void SynchronousBackend::copy_peer(void* to, Backend&, const void* from, std::si
   copy(to, from, bytes, CopyKind::kDeviceToDevice, stream);
 }
 
-void* SynchronousBackend::create_stream() { return nullptr; }  // Device documents it: null on the CPU
-void SynchronousBackend::destroy_stream(void*) noexcept {}
-
-void* SynchronousBackend::create_event() { return new Stamp(0); }
-void SynchronousBackend::destroy_event(void* event) noexcept { delete static_cast<Stamp*>(event); }
-
-void SynchronousBackend::record(void* event, void*) {
-  *static_cast<Stamp*>(event) = std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double SynchronousBackend::milliseconds(void* from, void* to) {
-  const std::int64_t begin = recorded(from);
-  return static_cast<double>(recorded(to) - begin) * 1e-6;
+std::pair<std::string, std::size_t> SynchronousBackend::share(void* memory) {
+  auto found = shared_.find(memory);
+  if (found.first.empty()) {
+    throw DeviceError("ipc_handle: this memory of " + name() + " is this process's own",
+                      "make it with DeviceMemory::shareable(device, bytes)");
+  }
+  return found;
 }
 
 DeviceProperties SynchronousBackend::host_properties() const {

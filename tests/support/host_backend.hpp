@@ -53,7 +53,7 @@ class HostBackend final : public Backend {
     ++releases;
     std::free(memory);
   }
-  void* allocate_pinned(std::size_t bytes) override { return std::malloc(bytes); }
+  void* allocate_pinned(std::size_t bytes, PinnedOptions) override { return std::malloc(bytes); }
   void release_pinned(void* memory) noexcept override { std::free(memory); }
   void copy(void* to, const void* from, std::size_t bytes, CopyKind, void*) override {
     ++copies;
@@ -70,12 +70,12 @@ class HostBackend final : public Backend {
     std::memcpy(to, from, bytes);
   }
 
-  void* create_stream() override { return this; }
+  void* create_stream(StreamOptions) override { return this; }
   void destroy_stream(void*) noexcept override {}
   void* default_stream() override { return nullptr; }
   void synchronize(void*) override { ++synchronisations; }
   void synchronize() override { ++synchronisations; }
-  void* create_event() override { return this; }
+  void* create_event(EventOptions) override { return this; }
   void destroy_event(void*) noexcept override {}
   void record(void*, void*) override {}
   void wait(void*, void*) override {}

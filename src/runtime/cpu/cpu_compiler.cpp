@@ -5,6 +5,7 @@
 #include <damo/error.hpp>
 
 #include "runtime/cpu/clang_plugin.hpp"
+#include "runtime/kernel/own_types.hpp"
 
 namespace damo {
 
@@ -13,17 +14,44 @@ const std::string& CpuCompiler::stamp() const {
   return stamp;
 }
 
+namespace {
+
+/// Before a user's text: the rest of the line after it is the text's first. Sums in any order, so that loops over them
+/// vectorise; a pragma, not a flag, so that the prelude's functions stay as exact as they are.
+std::string fast_math_pragma(const std::string& file_name) {
+  return "#pragma clang fp reassociate(on) reciprocal(on)\n#line 1 \"" + file_name + "\"\n";
+}
+
+std::vector<std::string> flags_of(const CompileRequest& request) {
+  std::vector<std::string> flags;
+  for (const auto& [name, value] : request.options.defines) flags.push_back("-D" + name + "=" + value);
+  for (const std::string& directory : request.options.include_directories) flags.push_back("-I" + directory);
+  if (!request.options.standard.empty()) flags.push_back("-std=" + request.options.standard);
+  if (!request.options.line_info) flags.push_back("--damo-no-line-tables");
+  if (request.options.check) flags.push_back("--damo-check");
+  flags.insert(flags.end(), request.flags.begin(), request.flags.end());
+  return flags;
+}
+
+}  // namespace
+
 CompiledCode CpuCompiler::compile(const CompileRequest& request) const {
   const bool is_cuda_c = request.kind == SourceKind::kCudaC;
+  const bool is_fast = is_cuda_c && request.options.fast_math;
+  const std::string fast_source = is_fast ? fast_math_pragma(request.file_name) + request.source : std::string();
+  std::vector<std::string> flags = flags_of(request);
+  if (is_cuda_c) {
+    for (const std::string& name : own_types(request.source)) flags.push_back("-D" + own_type_macro(name));
+  }
   cpu_backend::CompileOutput output = cpu_backend::compile(
-      {.source = request.source,
+      {.source = is_fast ? fast_source : request.source,
        .file_name = request.file_name,
        .language = is_cuda_c ? cpu_backend::SourceLanguage::kCudaC : cpu_backend::SourceLanguage::kLoops,
        .kernels = is_cuda_c ? request.kernels : std::vector<std::string>(),
-       .flags = request.flags});
+       .flags = std::move(flags)});
   if (!output.ok) {
-    const std::string what =
-        request.kernels.empty() ? "'" + request.file_name + "'" : "kernel '" + request.kernels.front() + "'";
+    const bool is_file = request.kernels.empty() || request.kernels.front() == kAllKernels;
+    const std::string what = is_file ? "'" + request.file_name + "'" : "kernel '" + request.kernels.front() + "'";
     throw CompileError(what + " does not compile for the CPU", output.log, request.source);
   }
   return {.bytes = std::move(output.object), .log = std::move(output.log)};

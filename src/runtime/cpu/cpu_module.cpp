@@ -1,7 +1,10 @@
 #include "runtime/cpu/cpu_module.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
+
+#include "runtime/kernel/variable_symbol.hpp"
 
 namespace damo {
 
@@ -35,7 +38,13 @@ std::optional<KernelSignature> signature_of(std::string_view signatures, std::st
     auto sizes = numbers(line.substr(first + 1, second - first - 1));
     const auto shared = numbers(line.substr(second + 1));
     if (!sizes || !shared || shared->size() != 1) return std::nullopt;
-    return KernelSignature{std::move(*sizes), shared->front()};
+    const std::vector<std::string> types = split_parameters(line.substr(kernel.size() + 2, first - kernel.size() - 2));
+    if (types.size() != sizes->size()) return std::nullopt;
+    KernelSignature signature{{}, shared->front()};
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      signature.parameters.push_back(ParameterType::parse(types[i], (*sizes)[i]));
+    }
+    return signature;
   }
   return std::nullopt;
 }
@@ -47,10 +56,12 @@ CpuKernel::CpuKernel(std::shared_ptr<const CpuModule> module, cpu_backend::Kerne
   max_threads_per_block = backend->limits().max_threads_per_block;
   if (auto signature = signature_of(module_->object().signatures(), name)) {
     is_cuda_c = true;
-    parameter_bytes_ = std::move(signature->parameter_bytes);
+    parameters_ = std::move(signature->parameters);
     static_shared_bytes = signature->shared_bytes;
   }
 }
+
+const cpu_backend::LoadedObject& CpuKernel::object() const { return module_->object(); }
 
 CpuModule::CpuModule(Backend& backend, std::span<const std::byte> object, const std::string& name)
     : backend_(backend), object_(object, name) {}
@@ -60,8 +71,21 @@ std::shared_ptr<const LoadedKernel> CpuModule::kernel(const std::string& name) c
 }
 
 std::pair<void*, std::size_t> CpuModule::global(const std::string& name) const {
-  const std::size_t bytes = object_.size_of(name);
-  return bytes > 0 ? std::pair(object_.find(name), bytes) : std::pair<void*, std::size_t>(nullptr, 0);
+  const std::string symbol = variable_symbol(name);
+  const std::size_t bytes = object_.size_of(symbol);
+  return bytes > 0 ? std::pair(object_.find(symbol), bytes) : std::pair<void*, std::size_t>(nullptr, 0);
+}
+
+std::vector<std::string> CpuModule::kernel_names() const {
+  std::vector<std::string> names;
+  for (std::string_view lines = object_.signatures(); !lines.empty();) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+    // "space::name: types": the colon of a name has another beside it.
+    if (const std::size_t end = line.find(": "); end != std::string_view::npos) names.emplace_back(line.substr(0, end));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 }  // namespace damo

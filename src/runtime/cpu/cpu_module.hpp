@@ -12,6 +12,7 @@ class CpuKernel final : public LoadedKernel {
   CpuKernel(std::shared_ptr<const CpuModule> module, cpu_backend::KernelEntry entry, const std::string& name);
 
   cpu_backend::KernelEntry entry;
+  const cpu_backend::LoadedObject& object() const;
   bool is_cuda_c = false;  ///< else generated: its parameter sizes are not known, its blocks are worth a task each
 
  private:
@@ -24,6 +25,8 @@ class CpuModule final : public LoadedModule, public std::enable_shared_from_this
 
   std::shared_ptr<const LoadedKernel> kernel(const std::string& name) const override;
   std::pair<void*, std::size_t> global(const std::string& name) const override;
+  /// Of CUDA C.
+  std::vector<std::string> kernel_names() const override;
   Backend& backend() const { return backend_; }
   const cpu_backend::LoadedObject& object() const { return object_; }
 
@@ -33,7 +36,7 @@ class CpuModule final : public LoadedModule, public std::enable_shared_from_this
 };
 
 struct KernelSignature {
-  std::vector<std::size_t> parameter_bytes;
+  std::vector<ParameterType> parameters;
   std::size_t shared_bytes = 0;  ///< static
 };
 

@@ -8,9 +8,25 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/cpu/block_regions.hpp"
 #include "runtime/cpu/cooperative.hpp"
+#include "runtime/cpu/directed_rounding.hpp"
 #include "runtime/cpu/elf_loader.hpp"
 #include "runtime/cpu/kernel_calls.hpp"
+#include "runtime/cpu/random_skip.hpp"
+#include "runtime/cpu/special_functions.hpp"
+
+// What the compiler calls for 128-bit integers, and for half from double where the CPU has no instruction: libgcc's. Only
+// their addresses are taken here.
+extern "C" {
+void __divti3();
+void __modti3();
+void __udivti3();
+void __umodti3();
+void __truncdfhf2();
+void __truncsfhf2();
+void __extendhfsf2();
+}
 
 namespace damo::cpu_backend {
 namespace {
@@ -46,6 +62,9 @@ const Entry kTable[] = {
     {"damo_run_coroutines", reinterpret_cast<void*>(damo_run_coroutines)},
     {"damo_run_fibers", reinterpret_cast<void*>(damo_run_fibers)},
     {"damo_coroutine_memory", reinterpret_cast<void*>(damo_coroutine_memory)},
+    {"damo_block_memory", reinterpret_cast<void*>(damo_block_memory)},
+    {"damo_warp_operation", reinterpret_cast<void*>(damo_warp_operation)},
+    {"damo_next_region", reinterpret_cast<void*>(damo_next_region)},
     {"damo_wait_on_fiber", reinterpret_cast<void*>(damo_wait_on_fiber)},
     {"damo_current_thread", reinterpret_cast<void*>(damo_current_thread)},
     {"damo_enter_thread", reinterpret_cast<void*>(damo_enter_thread)},
@@ -57,6 +76,40 @@ const Entry kTable[] = {
     {"putchar", reinterpret_cast<void*>(static_cast<int (*)(int)>(std::putchar))},
     {"malloc", reinterpret_cast<void*>(static_cast<void* (*)(size_t)>(std::malloc))},
     {"free", reinterpret_cast<void*>(static_cast<void (*)(void*)>(std::free))},
+    {"__divti3", reinterpret_cast<void*>(__divti3)},
+    {"__modti3", reinterpret_cast<void*>(__modti3)},
+    {"__udivti3", reinterpret_cast<void*>(__udivti3)},
+    {"__umodti3", reinterpret_cast<void*>(__umodti3)},
+    {"__truncdfhf2", reinterpret_cast<void*>(__truncdfhf2)},
+    {"__truncsfhf2", reinterpret_cast<void*>(__truncsfhf2)},
+    {"__extendhfsf2", reinterpret_cast<void*>(__extendhfsf2)},
+    DAMO_UNARY(j0), DAMO_UNARY(j1), DAMO_UNARY(y0), DAMO_UNARY(y1), DAMO_UNARY(logb), DAMO_UNARY(exp10),
+    {"jn", reinterpret_cast<void*>(static_cast<double (*)(int, double)>(::jn))},
+    {"jnf", reinterpret_cast<void*>(static_cast<float (*)(int, float)>(::jnf))},
+    {"yn", reinterpret_cast<void*>(static_cast<double (*)(int, double)>(::yn))},
+    {"ynf", reinterpret_cast<void*>(static_cast<float (*)(int, float)>(::ynf))},
+    {"remquo", reinterpret_cast<void*>(static_cast<double (*)(double, double, int*)>(::remquo))},
+    {"remquof", reinterpret_cast<void*>(static_cast<float (*)(float, float, int*)>(::remquof))},
+    {"frexp", reinterpret_cast<void*>(static_cast<double (*)(double, int*)>(::frexp))},
+    {"frexpf", reinterpret_cast<void*>(static_cast<float (*)(float, int*)>(::frexpf))},
+    {"scalbn", reinterpret_cast<void*>(static_cast<double (*)(double, int)>(::scalbn))},
+    {"scalbnf", reinterpret_cast<void*>(static_cast<float (*)(float, int)>(::scalbnf))},
+    {"scalbln", reinterpret_cast<void*>(static_cast<double (*)(double, long)>(::scalbln))},
+    {"scalblnf", reinterpret_cast<void*>(static_cast<float (*)(float, long)>(::scalblnf))},
+    {"ilogb", reinterpret_cast<void*>(static_cast<int (*)(double)>(::ilogb))},
+    {"ilogbf", reinterpret_cast<void*>(static_cast<int (*)(float)>(::ilogbf))},
+    {"__damo_xorwow_skip", reinterpret_cast<void*>(xorwow_skip)},
+    {"__damo_erfinv", reinterpret_cast<void*>(erfinv)},
+    {"__damo_erfcinv", reinterpret_cast<void*>(erfcinv)},
+    {"__damo_cyl_bessel_i0", reinterpret_cast<void*>(cyl_bessel_i0)},
+    {"__damo_cyl_bessel_i1", reinterpret_cast<void*>(cyl_bessel_i1)},
+    {"__damo_rounded_float", reinterpret_cast<void*>(rounded_float)},
+    {"__damo_rounded_double", reinterpret_cast<void*>(rounded_double)},
+    {"__damo_narrow", reinterpret_cast<void*>(narrow)},
+    {"__damo_signed_to_float", reinterpret_cast<void*>(signed_to_float)},
+    {"__damo_unsigned_to_float", reinterpret_cast<void*>(unsigned_to_float)},
+    {"__damo_signed_to_double", reinterpret_cast<void*>(signed_to_double)},
+    {"__damo_unsigned_to_double", reinterpret_cast<void*>(unsigned_to_double)},
     {"sincosf", reinterpret_cast<void*>(static_cast<void (*)(float, float*, float*)>(::sincosf))},
 };
 

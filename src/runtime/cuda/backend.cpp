@@ -1,6 +1,7 @@
-// Context, properties and code; memory.cpp and stream.cpp hold the rest.
+// Properties and code.
 #include "runtime/cuda/backend.hpp"
 
+#include <cstdlib>
 #include <fstream>
 
 #include <damo/error.hpp>
@@ -15,7 +16,7 @@ namespace {
 CUdevice device_at(int index) {
   CUdevice device = 0;
   const CUresult result = driver().device_get(&device, index);
-  if (result != CUDA_SUCCESS) fail(result, "cuDeviceGet", "there is no cuda:" + std::to_string(index));
+  if (result != CUDA_SUCCESS) cuda_backend::fail(result, "cuDeviceGet", "there is no cuda:" + std::to_string(index));
   return device;
 }
 
@@ -30,6 +31,11 @@ int architecture_of(CUdevice device) {
          attribute_of(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 }
 
+bool is_sync_asked_for() {
+  const char* value = std::getenv("DAMO_SYNC");
+  return value != nullptr && std::string_view(value) != "" && std::string_view(value) != "0";
+}
+
 }  // namespace
 
 CudaBackend::CudaBackend(int index)
@@ -37,29 +43,10 @@ CudaBackend::CudaBackend(int index)
       driver_(cuda_backend::driver()),
       device_(device_at(index)),
       architecture_(architecture_of(device_)),
+      waits_for_launches_(is_sync_asked_for()),
       compiler_(architecture_) {}
 
 int CudaBackend::attribute(CUdevice_attribute attribute) const { return attribute_of(device_, attribute); }
-
-void CudaBackend::bind_slowly() const {
-  std::call_once(once_, [this] {
-    CUcontext context = nullptr;
-    check(driver_.primary_ctx_retain(&context, device_), "cuDevicePrimaryCtxRetain");
-    check(driver_.ctx_set_current(context), "cuCtxSetCurrent");
-    CUstream stream = nullptr;
-    check(driver_.stream_create(&stream, CU_STREAM_DEFAULT), "cuStreamCreate");
-    default_stream_ = stream;
-    context_.store(context, std::memory_order_release);
-  });
-  check(driver_.ctx_set_current(context_), "cuCtxSetCurrent");
-}
-
-bool CudaBackend::bind_quietly() const noexcept {
-  CUcontext context = context_.load(std::memory_order_acquire), current = nullptr;
-  if (!context) return false;
-  if (driver_.ctx_get_current(&current) == CUDA_SUCCESS && current == context) return true;
-  return driver_.ctx_set_current(context) == CUDA_SUCCESS;
-}
 
 DeviceProperties CudaBackend::properties() const {
   bind();
@@ -82,25 +69,16 @@ DeviceProperties CudaBackend::properties() const {
   return properties;
 }
 
+int CudaBackend::threads_per_multiprocessor() const {
+  return attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+}
+
 const Compiler& CudaBackend::compiler() { return compiler_; }
 const Dialect& CudaBackend::dialect() { return cuda_dialect(); }
 
 std::shared_ptr<const LoadedModule> CudaBackend::load(std::span<const std::byte> bytes, const std::string& name) {
   bind();
   return std::make_shared<const CudaModule>(*this, bytes, name);
-}
-
-void CudaBackend::launch(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments, void* stream) {
-  const auto& cuda_kernel = static_cast<const CudaKernel&>(kernel);
-  bind();
-  cuda_kernel.grant_shared(config.shared_bytes);
-  const auto extent = [](std::int64_t value) { return static_cast<unsigned>(value); };
-  const CUresult result = driver_.launch_kernel(
-      cuda_kernel.function(), extent(config.grid[0]), extent(config.grid[1]), extent(config.grid[2]),
-      extent(config.block[0]), extent(config.block[1]), extent(config.block[2]),
-      static_cast<unsigned>(config.shared_bytes), stream_of(stream), const_cast<void**>(arguments), nullptr);
-  if (result != CUDA_SUCCESS) [[unlikely]]
-    fail(result, "cuLaunchKernel", "kernel " + kernel.name());
 }
 
 }  // namespace damo::cuda_backend

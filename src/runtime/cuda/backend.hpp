@@ -1,20 +1,29 @@
 // CudaBackend: one GPU through the CUDA driver. It works in the GPU's primary context, so that its memory and streams
 // are those of the CUDA runtime and of libraries built on it. The context is made at the first use of the device and
-// bound to each thread that calls; a thread that has it bound pays one look (about 6 ns).
+// bound to each thread that calls; a thread that has it bound pays one look (about 6 ns). reset() makes it anew: what
+// was made in the old one knows its generation and leaves the driver alone.
 //
 // Streams are "blocking" ones: they wait for work on CUDA's legacy default stream and it waits for them, so code of
-// other libraries that knows nothing of Damo's streams is still ordered with Damo's. See tests/runtime/cuda/.
+// other libraries that knows nothing of Damo's streams is still ordered with Damo's.
+//
+// context.cpp makes, binds and resets the context; memory.cpp, host_memory.cpp, stream.cpp, capture.cpp, launch.cpp hold
+// what their names say; backend.cpp the rest. See tests/runtime/cuda/.
 #pragma once
+#include <array>
 #include <atomic>
 #include <mutex>
 #include <optional>
 #include <set>
 
 #include "runtime/backend.hpp"
+#include "runtime/capture.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "runtime/cuda/nvrtc.hpp"
 
 namespace damo::cuda_backend {
+
+class CudaKernel;
+struct Callback;  // stream.cpp
 
 class CudaBackend : public Backend {
  public:
@@ -25,31 +34,59 @@ class CudaBackend : public Backend {
 
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
-  void* allocate_pinned(std::size_t bytes) override;
+  void* allocate_pinned(std::size_t bytes, PinnedOptions options = {}) override;
   void release_pinned(void* memory) noexcept override;
+  bool is_pinned(const void* memory) override;
+  void register_host(void* memory, std::size_t bytes, PinnedOptions options) override;
+  void unregister_host(void* memory) noexcept override;
+  void* device_address(void* host) override;
+  void* allocate_managed(std::size_t bytes) override;
+  void prefetch(void* memory, std::size_t bytes, bool to_host, void* stream) override;
+  void advise(void* memory, std::size_t bytes, MemoryAdvice advice) override;
   void copy(void* to, const void* from, std::size_t bytes, CopyKind kind, void* stream) override;
   void fill(void* to, const void* element, std::size_t element_bytes, std::size_t count, void* stream) override;
+  void copy_rows(const RowsCopy& copy, CopyKind kind, void* stream) override;
+  void fill_rows(const RowsFill& fill, void* stream) override;
   void copy_peer(void* to, Backend& other, const void* from, std::size_t bytes, void* stream) override;
+  std::pair<std::string, std::size_t> share(void* memory) override;
+  void* open_shared(const std::string& text, std::size_t bytes) override;
+  void close_shared(void* memory) noexcept override;
 
-  void* create_stream() override;
+  void* create_stream(StreamOptions options = {}) override;
   void destroy_stream(void* stream) noexcept override;
   void* default_stream() override;
   void synchronize(void* stream) override;
   void synchronize() override;
-  void* create_event() override;
+  StreamPriorities stream_priorities() override;
+  bool is_stream_done(void* stream) override;
+  void join_streams() noexcept override;
+  void fork_streams() override;
+  void* create_event(EventOptions options = {}) override;
   void destroy_event(void* event) noexcept override;
   void record(void* event, void* stream) override;
   void wait(void* stream, void* event) override;
   void synchronize_event(void* event) override;
   bool is_done(void* event) override;
   double milliseconds(void* from, void* to) override;
+  void add_callback(void* stream, std::function<void()> function) override;
+  void begin_capture(void* stream) override;
+  std::unique_ptr<CapturedWork> end_capture(void* stream) override;
+  void abandon_capture(void* stream) noexcept override;
+
+  void launch_graph(CUgraphExec graph, void* stream);
+
+  void reset() override;
 
   const Compiler& compiler() override;
   const Dialect& dialect() override;
   std::shared_ptr<const LoadedModule> load(std::span<const std::byte> bytes, const std::string& name) override;
+  /// linker.cpp.
+  std::vector<std::byte> link(std::span<const CodePart> parts, const CompileOptions& options) override;
   void launch(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments, void* stream) override;
 
   const Driver& driver() const { return driver_; }
+  /// That a multiprocessor can hold at once.
+  int threads_per_multiprocessor() const;
   /// Makes the device's context the calling thread's. Another library may have bound its own since the last call, so
   /// every call looks.
   void bind() const {
@@ -61,21 +98,55 @@ class CudaBackend : public Backend {
   /// For what must not throw: whether it worked. Makes no context.
   bool bind_quietly() const noexcept;
 
+  /// As the free functions; a kernel's fault comes with the names of the last kernels launched.
+  [[noreturn]] void fail(CUresult result, const char* call, std::string_view detail = {}) const;
+  void check(CUresult result, const char* call) const {
+    if (result != CUDA_SUCCESS) [[unlikely]]
+      fail(result, call);
+  }
+
  private:
   void bind_slowly() const;
+  void make_context() const;
+  void confirm_context();
   int attribute(CUdevice_attribute attribute) const;
-  CUstream stream_of(void* stream) const { return static_cast<CUstream>(stream ? stream : default_stream_); }
+  /// Of a stream that work is given to: the default one is refused in a thread that captures.
+  CUstream stream_of(void* stream) const {
+    if (!stream || stream == default_stream_) {
+      check_default_stream(*this);
+      return static_cast<CUstream>(default_stream_);
+    }
+    return static_cast<CUstream>(stream);
+  }
+  bool is_capturing(CUstream stream) const noexcept;
+  bool make_order_event() noexcept;
+  void collect_callbacks() noexcept;
+  void remember(const CudaKernel& kernel) const;
+  std::string recent_kernels() const;
+  [[noreturn]] void fail_launch(CUresult result, const LoadedKernel& kernel, const LaunchConfig& config) const;
+  void wait_for_launch(const LoadedKernel& kernel, const LaunchConfig& config, CUstream stream) const;
   void fill_words(CUdeviceptr to, const std::uint32_t* words, std::size_t count, CUstream stream);
   void enable_peer_access(CudaBackend& other);
 
   const Driver& driver_;
   CUdevice device_ = 0;
   int architecture_ = 0;
-  // Made together at the first use; never given back: the process's other libraries share the context, and at its end
-  // the driver may be gone before this object is.
-  mutable std::once_flag once_;
+  const bool waits_for_launches_;  // DAMO_SYNC=1
+  // Made together at the first use and by reset(); never given back: the process's other libraries share the context,
+  // and at its end the driver may be gone before this object is.
+  mutable std::mutex context_mutex_;
   mutable std::atomic<CUcontext> context_{nullptr};
   mutable void* default_stream_ = nullptr;
+  // Streams besides the default one, and an event to order them with it.
+  std::mutex streams_mutex_;
+  std::set<CUstream> streams_;
+  std::atomic<int> stream_count_ = 0;
+  CUevent order_event_ = nullptr;
+  std::atomic<Callback*> finished_callbacks_{nullptr};
+  // Names of the kernels launched last, a ring. Two threads may overwrite each other's: the error text then lacks one.
+  static constexpr unsigned kRecent = 4;
+  mutable std::array<std::atomic<const std::string*>, kRecent> recent_{};
+  mutable std::atomic<unsigned> recent_count_{0};
   std::mutex peers_mutex_;
   std::set<int> peers_;  // devices whose memory this one may read, as far as that can be had
   NvrtcCompiler compiler_;

@@ -8,7 +8,7 @@
 namespace damo::cuda_backend {
 namespace {
 
-constexpr char kMagic[8] = {'D', 'a', 'm', 'o', 'C', 'u', 'd', '1'};
+constexpr char kMagic[8] = {'D', 'a', 'm', 'o', 'C', 'u', 'd', '2'};
 
 void put(std::vector<std::byte>& bytes, const void* from, std::size_t count) {
   const auto* begin = static_cast<const std::byte*>(from);
@@ -50,14 +50,16 @@ class Reader {
 }  // namespace
 
 std::vector<std::byte> pack(const CodeContainer& container) {
-  if (container.lowered_names.empty()) return container.code;
+  if (container.names.empty()) return container.code;
   std::vector<std::byte> bytes;
   put(bytes, kMagic, sizeof kMagic);
-  const auto count = static_cast<std::uint32_t>(container.lowered_names.size());
+  const auto count = static_cast<std::uint32_t>(container.names.size());
   put(bytes, &count, sizeof count);
-  for (const auto& [name, lowered] : container.lowered_names) {
+  for (const auto& [name, known] : container.names) {
     put_text(bytes, name);
-    put_text(bytes, lowered);
+    put_text(bytes, known.lowered);
+    put_text(bytes, !known.is_kernel ? "variable" : known.parameters ? "typed" : "kernel");
+    put_text(bytes, known.parameters.value_or(""));
   }
   put(bytes, container.code.data(), container.code.size());
   return bytes;
@@ -69,8 +71,12 @@ CodeContainer unpack(std::span<const std::byte> bytes) {
   if (bytes.size() >= sizeof kMagic && std::memcmp(bytes.data(), kMagic, sizeof kMagic) == 0) {
     reader.take(sizeof kMagic);
     for (std::uint32_t left = reader.number(); left > 0; --left) {
-      std::string name = reader.text();
-      container.lowered_names[std::move(name)] = reader.text();
+      CodeName& known = container.names[reader.text()];
+      known.lowered = reader.text();
+      const std::string kind = reader.text();
+      std::string parameters = reader.text();
+      known.is_kernel = kind != "variable";
+      if (kind == "typed") known.parameters = std::move(parameters);
     }
   }
   // A copy, so that the code is aligned as the driver likes it wherever it stood before.

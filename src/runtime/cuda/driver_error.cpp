@@ -23,14 +23,55 @@ bool is_sticky(CUresult result) {
   }
 }
 
+std::string remedy_for_fault(const std::string& device) {
+  return "the CUDA context is lost and every later call on " + device + " fails until Device(\"" + device +
+         "\").reset() makes it anew. Run the program under compute-sanitizer, which names the kernel's line";
+}
+
+namespace {
+
+/// Null for other errors.
+const char* remedy_for_capture(CUresult result) {
+  switch (result) {
+    case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
+      return "a stream is being captured: wait for streams and for the device, read results and use the legacy default "
+             "stream before the capture or after it";
+    case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
+      return "an earlier call in the capture was not allowed there and spoiled it: look at that one's error";
+    case CUDA_ERROR_STREAM_CAPTURE_MERGE:
+      return "two captures cannot be joined: capture one stream after the other";
+    case CUDA_ERROR_STREAM_CAPTURE_UNMATCHED:
+    case CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD:
+      return "end a capture on the stream, and in the thread, where it began";
+    case CUDA_ERROR_STREAM_CAPTURE_UNJOINED:
+      return "a stream that joined the capture by an event has work that the captured stream does not wait for: record "
+             "an event on it and let the captured stream wait for that before the end";
+    case CUDA_ERROR_STREAM_CAPTURE_ISOLATION:
+      return "the captured stream waits for an event of work that is not captured: record the event inside the "
+             "capture, or wait for it before";
+    case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
+      return "work on CUDA's legacy default stream waits for the captured one: give it another stream, or capture a "
+             "Stream made with {.non_blocking = true}";
+    case CUDA_ERROR_CAPTURED_EVENT:
+      return "an event recorded in a capture orders work inside the graph; to wait or to measure, record one outside "
+             "the capture";
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
 std::string remedy_for(CUresult result) {
   if (result == CUDA_ERROR_ECC_UNCORRECTABLE) {
     return "the GPU's memory is at fault and this process's CUDA context is lost; look at nvidia-smi -q -d ECC";
   }
   if (is_sticky(result)) {
     return "a kernel launched earlier faulted: this process's CUDA context is lost and every later call on the GPU "
-           "fails. Run the program under compute-sanitizer, which names the kernel and its line";
+           "fails until Device::reset() makes it anew. With DAMO_SYNC=1 in the environment the launch that faults "
+           "throws; compute-sanitizer names the kernel's line";
   }
+  if (const char* remedy = remedy_for_capture(result)) return remedy;
   switch (result) {
     case CUDA_ERROR_NO_DEVICE:
       return "no GPU is visible: look at nvidia-smi and CUDA_VISIBLE_DEVICES, or use Device(\"cpu\")";
@@ -52,6 +93,10 @@ std::string remedy_for(CUresult result) {
       return "free arrays, or see with nvidia-smi who else uses the GPU's memory";
     case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
       return "launch fewer threads a block or ask for less shared memory";
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+      return "another library has reset the GPU: Device::reset() makes Damo's context anew";
+    case CUDA_ERROR_NOT_PERMITTED:
+      return "a callback on a stream may not use the GPU: let it wake a thread that does";
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
     case CUDA_ERROR_INVALID_IMAGE:
     case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:

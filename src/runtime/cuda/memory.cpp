@@ -1,4 +1,4 @@
-// CudaBackend's memory: allocation, copies, fills.
+// CudaBackend's device memory: allocation, copies, fills. host_memory.cpp has the rest.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -31,17 +31,6 @@ void* CudaBackend::allocate(std::size_t bytes) {
 // An error here is an earlier kernel's, or the end of the process: the next call that may throw reports it.
 void CudaBackend::release(void* memory) noexcept {
   if (memory && bind_quietly()) driver_.mem_free(address(memory));
-}
-
-void* CudaBackend::allocate_pinned(std::size_t bytes) {
-  bind();
-  void* memory = nullptr;
-  const CUresult result = driver_.mem_host_alloc(&memory, std::max<std::size_t>(bytes, 1), CU_MEMHOSTALLOC_PORTABLE);
-  return has_memory(result, "cuMemHostAlloc", bytes) ? memory : nullptr;
-}
-
-void CudaBackend::release_pinned(void* memory) noexcept {
-  if (memory && bind_quietly()) driver_.mem_free_host(memory);
 }
 
 // Host memory that is not pinned: the driver itself returns only when it has read or written it.
@@ -94,6 +83,47 @@ void CudaBackend::fill_words(CUdeviceptr to, const std::uint32_t* words, std::si
     check(driver_.memcpy_dtod_async(to + 8 * filled, to, 8 * next, stream), "cuMemcpyDtoDAsync");
     filled += next;
   }
+}
+
+void CudaBackend::copy_rows(const RowsCopy& rows, CopyKind kind, void* stream) {
+  if (rows.rows == 0 || rows.row_bytes == 0) return;
+  bind();
+  const bool from_host = kind == CopyKind::kHostToDevice, to_host = kind == CopyKind::kDeviceToHost;
+  CUDA_MEMCPY2D copy{};
+  copy.srcMemoryType = from_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+  copy.srcHost = from_host ? rows.from : nullptr;
+  copy.srcDevice = from_host ? 0 : address(rows.from);
+  copy.srcPitch = rows.from_pitch;
+  copy.dstMemoryType = to_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+  copy.dstHost = to_host ? rows.to : nullptr;
+  copy.dstDevice = to_host ? 0 : address(rows.to);
+  copy.dstPitch = rows.to_pitch;
+  copy.WidthInBytes = rows.row_bytes;
+  copy.Height = rows.rows;
+  const CUresult result = driver_.memcpy_2d_async(&copy, stream_of(stream));
+  // Within a device the driver may refuse a pitch that is not its own, and it refuses those of 2 GiB everywhere.
+  if (result == CUDA_ERROR_INVALID_VALUE) return Backend::copy_rows(rows, kind, stream);
+  check(result, "cuMemcpy2DAsync");
+}
+
+void CudaBackend::fill_rows(const RowsFill& rows, void* stream) {
+  if (rows.rows == 0 || rows.columns == 0) return;
+  bind();
+  std::uint32_t words[2] = {0, 0};
+  std::memcpy(words, rows.element, std::min<std::size_t>(rows.element_bytes, sizeof words));
+  const CUdeviceptr to = address(rows.to);
+  CUresult result = CUDA_ERROR_INVALID_VALUE;
+  if (rows.element_bytes == 1) {
+    result = driver_.memset_d2d8_async(to, rows.pitch, static_cast<unsigned char>(words[0]), rows.columns, rows.rows,
+                                       stream_of(stream));
+  } else if (rows.element_bytes == 2) {
+    result = driver_.memset_d2d16_async(to, rows.pitch, static_cast<unsigned short>(words[0]), rows.columns, rows.rows,
+                                        stream_of(stream));
+  } else if (rows.element_bytes == 4) {
+    result = driver_.memset_d2d32_async(to, rows.pitch, words[0], rows.columns, rows.rows, stream_of(stream));
+  }
+  if (result == CUDA_ERROR_INVALID_VALUE) return Backend::fill_rows(rows, stream);  // 8 bytes, a pitch beyond its own
+  check(result, "cuMemset2DAsync");
 }
 
 void CudaBackend::copy_peer(void* to, Backend& other, const void* from, std::size_t bytes, void* stream) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "runtime/backend.hpp"
+#include "runtime/cuda/code_container.hpp"
 #include "runtime/cuda/driver.hpp"
 
 namespace damo::cuda_backend {
@@ -23,23 +24,34 @@ class CudaModule : public LoadedModule, public std::enable_shared_from_this<Cuda
 
   std::shared_ptr<const LoadedKernel> kernel(const std::string& name) const override;
   std::pair<void*, std::size_t> global(const std::string& name) const override;
+  std::vector<std::string> kernel_names() const override;
 
  private:
+  void require_alive() const;
   [[noreturn]] void fail_without(const std::string& name) const;
-  std::vector<std::string> kernel_names() const;
+  /// Reads the names of code that came without them, where the driver is new enough to tell.
+  void read_names();
 
   CudaBackend& backend_;
   const Driver& driver_;
   std::string name_;
-  std::map<std::string, std::string> lowered_names_;
+  std::map<std::string, CodeName> names_;
   CUmodule module_ = nullptr;
+  std::uint32_t generation_;  // of the context it is loaded in
 };
 
 class CudaKernel : public LoadedKernel {
  public:
-  CudaKernel(CudaBackend& owner, std::shared_ptr<const CudaModule> module, CUfunction function, std::string name);
+  /// known: what the compiler told of it; may be null.
+  CudaKernel(CudaBackend& owner, std::shared_ptr<const CudaModule> module, CUfunction function, std::string name,
+             const CodeName* known);
 
   CUfunction function() const { return function_; }
+  Occupancy occupancy(int threads, std::size_t shared_bytes) const override;
+  int suggested_threads(std::size_t shared_bytes) const override;
+  std::uint32_t generation() const { return generation_; }
+  /// Lives as long as the process: for error texts after the kernel is gone.
+  const std::string* lasting_name() const { return lasting_name_; }
   /// Lets a launch ask for this much dynamic shared memory: beyond 48 KB a block a kernel must be told.
   void grant_shared(std::size_t bytes) const {
     if (bytes > granted_shared_bytes_.load(std::memory_order_relaxed)) [[unlikely]]
@@ -48,11 +60,16 @@ class CudaKernel : public LoadedKernel {
 
  private:
   void raise_grant(std::size_t bytes) const;
+  void read_attributes();
+  void read_parameters(const CodeName* known);
   int attribute(CUfunction_attribute attribute) const;
 
+  const CudaBackend& owner_;
   const Driver& driver_;
   std::shared_ptr<const CudaModule> module_;
   CUfunction function_;
+  std::uint32_t generation_;
+  const std::string* lasting_name_;
   mutable std::mutex grant_mutex_;
   mutable std::atomic<std::size_t> granted_shared_bytes_{0};
 };

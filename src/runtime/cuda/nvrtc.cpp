@@ -7,67 +7,17 @@
 #include <damo/error.hpp>
 
 #include "runtime/cuda/code_container.hpp"
+#include "runtime/cuda/name_guesses.hpp"
 #include "runtime/cuda/nvrtc_library.hpp"
+#include "runtime/cuda/nvrtc_program.hpp"
 #include "runtime/cuda/prelude.hpp"
+#include "runtime/cuda/standard_headers.hpp"
+#include "runtime/kernel/own_types.hpp"
 
 namespace damo::cuda_backend {
 namespace {
 
 constexpr const char* kMinimal = "-minimal";
-
-/// One nvrtcProgram, for the length of a compile.
-class Program {
- public:
-  Program(const NvrtcLibrary& library, const std::string& source, const std::string& name) : library_(library) {
-    check(library.create_program(&program_, source.c_str(), name.c_str(), 0, nullptr, nullptr), "nvrtcCreateProgram");
-  }
-  ~Program() { library_.destroy_program(&program_); }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-
-  void add_name(const std::string& name) {
-    check(library_.add_name_expression(program_, name.c_str()), "nvrtcAddNameExpression");
-  }
-  nvrtcResult compile(const std::vector<std::string>& options) {
-    std::vector<const char*> pointers;
-    for (const std::string& option : options) pointers.push_back(option.c_str());
-    return library_.compile_program(program_, static_cast<int>(pointers.size()), pointers.data());
-  }
-  std::string log() const {
-    std::size_t size = 0;
-    check(library_.get_program_log_size(program_, &size), "nvrtcGetProgramLogSize");
-    std::string text(size, '\0');
-    check(library_.get_program_log(program_, text.data()), "nvrtcGetProgramLog");
-    while (!text.empty() && (text.back() == '\0' || text.back() == '\n')) text.pop_back();
-    return text;
-  }
-  /// The cubin, or the PTX where the options named a virtual architecture.
-  std::vector<std::byte> code() const {
-    std::size_t size = 0;
-    const bool cubin = library_.get_cubin_size(program_, &size) == NVRTC_SUCCESS && size > 0;
-    if (!cubin) check(library_.get_ptx_size(program_, &size), "nvrtcGetPTXSize");
-    std::vector<std::byte> bytes(size);
-    auto* to = reinterpret_cast<char*>(bytes.data());
-    if (cubin)
-      check(library_.get_cubin(program_, to), "nvrtcGetCUBIN");
-    else
-      check(library_.get_ptx(program_, to), "nvrtcGetPTX");
-    return bytes;
-  }
-  std::string lowered_name(const std::string& name) const {
-    const char* lowered = nullptr;
-    check(library_.get_lowered_name(program_, name.c_str(), &lowered), "nvrtcGetLoweredName");
-    return lowered;
-  }
-
- private:
-  void check(nvrtcResult result, const char* call) const {
-    if (result == NVRTC_SUCCESS) return;
-    throw DeviceError(std::string(call) + " failed: " + library_.get_error_string(result));
-  }
-  const NvrtcLibrary& library_;
-  nvrtcProgram program_ = nullptr;
-};
 
 /// "sm_90" if NVRTC knows it, else the newest virtual architecture before it: "compute_90".
 std::string target(const NvrtcLibrary& library, int architecture) {
@@ -101,7 +51,14 @@ bool names_architecture(const std::string& flag) {
 /// damo: there damo::tanh hides CUDA's ::tanh, which "using namespace damo" would make ambiguous.
 std::string full_source(const CompileRequest& request) {
   const bool generated = request.kind == SourceKind::kGenerated;
-  std::string text = generated ? generated_prelude() + "namespace damo {\n" : cuda_c_prelude();
+  std::string text;
+  if (generated) {
+    text = generated_prelude() + "namespace damo {\n";
+  } else {
+    for (const std::string& name : own_types(request.source)) text += "#define " + own_type_macro(name) + "\n";
+    text += cuda_c_prelude();
+    if (needs_std(request.source)) text += kIncludeStd;
+  }
   text.append("#line 1 \"").append(request.file_name).append("\"\n").append(request.source);
   if (generated) text += "\n}\n";
   return text;
@@ -115,6 +72,13 @@ std::string full_source(const CompileRequest& request) {
   throw CompileError(std::move(message), std::move(log), request.source);
 }
 
+/// NVRTC takes texts that end at the first NUL: the rest would be left out in silence.
+[[noreturn]] void refuse_nul(const CompileRequest& request) {
+  const auto line = std::count(request.source.begin(), request.source.begin() + static_cast<std::ptrdiff_t>(request.source.find('\0')), '\n') + 1;
+  throw CompileError(request.file_name + " does not compile",
+                     request.file_name + "(" + std::to_string(line) + "): error: a byte of value 0 in the source", request.source);
+}
+
 }  // namespace
 
 NvrtcCompiler::NvrtcCompiler(int architecture)
@@ -122,17 +86,34 @@ NvrtcCompiler::NvrtcCompiler(int architecture)
       stamp_("nvrtc " + nvrtc_file_stamp(find_nvrtc()) + " sm_" + std::to_string(architecture) + " " +
              prelude_digest()) {}
 
+namespace {
+
+void add_options(const CompileOptions& wanted, std::vector<std::string>& options) {
+  if (wanted.line_info) options.emplace_back("-lineinfo");
+  if (wanted.relocatable) options.emplace_back("-rdc=true");
+  if (wanted.max_registers > 0) options.push_back("-maxrregcount=" + std::to_string(wanted.max_registers));
+  for (const auto& [name, value] : wanted.defines) options.push_back("-D" + name + "=" + value);
+  for (const std::string& directory : wanted.include_directories) options.push_back("-I" + directory);
+}
+
+}  // namespace
+
 std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) const {
-  std::vector<std::string> options = {"-std=c++17", "-fmad=true"};
+  const CompileOptions& wanted = request.options;
+  std::vector<std::string> options = {"-std=" + (wanted.standard.empty() ? std::string("c++17") : wanted.standard)};
+  options.emplace_back(wanted.fast_math ? "-use_fast_math" : "-fmad=true");
   if (request.kind == SourceKind::kGenerated) {
     options.emplace_back("-default-device");
     options.emplace_back("-diag-suppress=177");  // "declared but never referenced": a kernel uses part of its head
     if (minimal_) options.emplace_back(kMinimal);
   } else {
-    options.emplace_back("-lineinfo");
+    options.emplace_back("-diag-suppress=47");  // NVIDIA's headers define limits that the prelude has, in other words
+    add_options(wanted, options);
     if (request.source.find("#include") != std::string::npos) {
-      if (const std::string directory = include_directory(nvrtc()); !directory.empty())
+      if (const std::string directory = include_directory(nvrtc()); !directory.empty()) {
         options.push_back("-I" + directory);
+        options.push_back("-I" + directory + "/cccl");  // <cuda/std/...>, since CUDA 13
+      }
     }
   }
   if (nvrtc().major >= 13) options.emplace_back("-no-cache");  // Damo has a cache of its own, with checksums and a limit
@@ -145,26 +126,35 @@ std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) c
 }
 
 CompiledCode NvrtcCompiler::compile(const CompileRequest& request) const {
-  const NvrtcLibrary& library = nvrtc();
-  Program program(library, full_source(request), request.file_name);
-  const bool names = request.kind == SourceKind::kCudaC;
-  if (names) {
-    for (const std::string& name : request.kernels) program.add_name(name);
+  if (request.source.find('\0') != std::string::npos) refuse_nul(request);
+  NameGuesses guesses(request);
+  for (;;) {
+    if (std::optional<CompiledCode> code = try_compile(request, guesses)) return std::move(*code);
   }
+}
+
+/// Nothing if it is worth another try: what stood in the way has been changed.
+std::optional<CompiledCode> NvrtcCompiler::try_compile(const CompileRequest& request, NameGuesses& guesses) const {
+  const NvrtcLibrary& library = nvrtc();
+  const bool is_cuda_c = request.kind == SourceKind::kCudaC;
+  NvrtcProgram program(library, full_source(request), request.file_name,
+                       is_cuda_c ? standard_headers(include_directory(library).empty()) : HeaderSet());
+  for (const std::string& expression : guesses.expressions()) program.add_name(expression);
   const bool minimal = minimal_;
   const nvrtcResult result = program.compile(options(request));
   if (result == NVRTC_ERROR_INVALID_OPTION && minimal && program.log().find("minimal") != std::string::npos) {
     minimal_ = false;  // an NVRTC older than the option
-    return compile(request);
+    return std::nullopt;
   }
-  if (result != NVRTC_SUCCESS) fail(request, library, result, program.log());
+  if (result != NVRTC_SUCCESS) {
+    std::string log = program.log();
+    if (guesses.drop_blamed(log)) return std::nullopt;
+    fail(request, library, result, std::move(log));
+  }
   CodeContainer container;
   container.code = program.code();
-  for (const std::string& name : names ? request.kernels : std::vector<std::string>()) {
-    if (std::string lowered = program.lowered_name(name); lowered != name)
-      container.lowered_names[name] = std::move(lowered);
-  }
-  return {pack(container), program.log()};
+  container.names = guesses.answers([&](const std::string& expression) { return program.lowered_name(expression); });
+  return CompiledCode{pack(container), program.log()};
 }
 
 int NvrtcCompiler::threads() const { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }

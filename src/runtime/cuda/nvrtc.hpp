@@ -5,12 +5,15 @@
 // Touches no GPU. Thread-safe. See tests/runtime/cuda/nvrtc_test.cpp.
 #pragma once
 #include <atomic>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/backend.hpp"
 
 namespace damo::cuda_backend {
+
+class NameGuesses;  // name_guesses.hpp
 
 class NvrtcCompiler : public Compiler {
  public:
@@ -25,6 +28,7 @@ class NvrtcCompiler : public Compiler {
 
  private:
   std::vector<std::string> options(const CompileRequest& request) const;
+  std::optional<CompiledCode> try_compile(const CompileRequest& request, NameGuesses& guesses) const;
 
   int architecture_;
   std::string stamp_;

@@ -1,24 +1,104 @@
 // CudaBackend's streams and events.
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
+
 #include <damo/error.hpp>
 
 #include "runtime/cuda/backend.hpp"
 
 namespace damo::cuda_backend {
+
+/// A function that a stream calls. The driver's thread may make no CUDA call, and destroying what the function holds may
+/// be one: so it is only put on a list there, and destroyed by the next thread that waits or adds one.
+struct Callback {
+  std::function<void()> function;
+  std::atomic<Callback*>* finished;
+  Callback* next = nullptr;
+};
+
 namespace {
+
+void CUDA_CB run_once(void* data) {
+  auto* const callback = static_cast<Callback*>(data);
+  callback->function();
+  callback->next = callback->finished->load(std::memory_order_relaxed);
+  while (!callback->finished->compare_exchange_weak(callback->next, callback, std::memory_order_release)) {
+  }
+}
+
+/// A graph's: it runs at each replay, and the graph holds it.
+void CUDA_CB run_again(void* data) { (*static_cast<const std::function<void()>*>(data))(); }
 
 CUevent event_of(void* event) { return static_cast<CUevent>(event); }
 
 }  // namespace
 
-void* CudaBackend::create_stream() {
+void* CudaBackend::create_stream(StreamOptions options) {
   bind();
+  const StreamPriorities range = stream_priorities();
+  const int priority = std::clamp(options.priority, range.greatest, range.least);
   CUstream stream = nullptr;
-  check(driver_.stream_create(&stream, CU_STREAM_DEFAULT), "cuStreamCreate");
+  check(driver_.stream_create_with_priority(&stream, options.non_blocking ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT,
+                                            priority),
+        "cuStreamCreateWithPriority");
+  const std::lock_guard lock(streams_mutex_);
+  streams_.insert(stream);
+  stream_count_ = static_cast<int>(streams_.size());
+  // Memory that the default stream still works on may be handed to the new one's users.
+  if (make_order_event() &&
+      driver_.event_record(order_event_, static_cast<CUstream>(default_stream_)) == CUDA_SUCCESS) {
+    driver_.stream_wait_event(stream, order_event_, 0);
+  }
   return stream;
 }
 
+/// Work that is under way goes on; the default stream waits for it, as what it uses may be given up next.
 void CudaBackend::destroy_stream(void* stream) noexcept {
-  if (stream && stream != default_stream_ && bind_quietly()) driver_.stream_destroy(static_cast<CUstream>(stream));
+  if (!stream || stream == default_stream_ || !bind_quietly()) return;
+  join_streams();
+  {
+    const std::lock_guard lock(streams_mutex_);
+    streams_.erase(static_cast<CUstream>(stream));
+    stream_count_ = static_cast<int>(streams_.size());
+  }
+  driver_.stream_destroy(static_cast<CUstream>(stream));
+}
+
+StreamPriorities CudaBackend::stream_priorities() {
+  bind();
+  StreamPriorities range;
+  check(driver_.ctx_get_stream_priority_range(&range.least, &range.greatest), "cuCtxGetStreamPriorityRange");
+  return range;
+}
+
+/// The caller holds streams_mutex_ and has bound the context.
+bool CudaBackend::make_order_event() noexcept {
+  return order_event_ != nullptr || driver_.event_create(&order_event_, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS;
+}
+
+// Errors of both are an earlier kernel's: the next call that may throw reports them.
+void CudaBackend::join_streams() noexcept {
+  if (stream_count_.load(std::memory_order_relaxed) == 0 || !bind_quietly()) return;
+  const std::lock_guard lock(streams_mutex_);
+  if (!make_order_event()) return;
+  for (CUstream stream : streams_) {
+    if (captures != 0 && is_capturing(stream)) continue;  // its work has not been given to the device
+    if (driver_.event_record(order_event_, stream) == CUDA_SUCCESS) {
+      driver_.stream_wait_event(static_cast<CUstream>(default_stream_), order_event_, 0);
+    }
+  }
+}
+
+void CudaBackend::fork_streams() {
+  if (stream_count_.load(std::memory_order_relaxed) == 0 || !bind_quietly()) return;
+  const std::lock_guard lock(streams_mutex_);
+  if (!make_order_event()) return;
+  if (driver_.event_record(order_event_, static_cast<CUstream>(default_stream_)) != CUDA_SUCCESS) return;
+  for (CUstream stream : streams_) {
+    if (captures == 0 || !is_capturing(stream)) driver_.stream_wait_event(stream, order_event_, 0);
+  }
 }
 
 void* CudaBackend::default_stream() {
@@ -28,18 +108,31 @@ void* CudaBackend::default_stream() {
 
 void CudaBackend::synchronize(void* stream) {
   bind();
-  check(driver_.stream_synchronize(stream_of(stream)), "cuStreamSynchronize");
+  const auto on = static_cast<CUstream>(stream ? stream : default_stream_);
+  check(driver_.stream_synchronize(on), "cuStreamSynchronize");
+  collect_callbacks();
+}
+
+bool CudaBackend::is_stream_done(void* stream) {
+  bind();
+  const CUresult result = driver_.stream_query(static_cast<CUstream>(stream ? stream : default_stream_));
+  if (result == CUDA_ERROR_NOT_READY) return false;
+  check(result, "cuStreamQuery");
+  return true;
 }
 
 void CudaBackend::synchronize() {
   bind();
   check(driver_.ctx_synchronize(), "cuCtxSynchronize");
+  collect_callbacks();
 }
 
-void* CudaBackend::create_event() {
+void* CudaBackend::create_event(EventOptions options) {
   bind();
   CUevent event = nullptr;
-  check(driver_.event_create(&event, CU_EVENT_DEFAULT), "cuEventCreate");
+  const unsigned flags = (options.timing ? 0u : unsigned{CU_EVENT_DISABLE_TIMING}) |
+                         (options.blocking ? unsigned{CU_EVENT_BLOCKING_SYNC} : 0u);
+  check(driver_.event_create(&event, flags), "cuEventCreate");
   return event;
 }
 
@@ -83,6 +176,25 @@ double CudaBackend::milliseconds(void* from, void* to) {
   }
   check(result, "cuEventElapsedTime");
   return static_cast<double>(milliseconds);
+}
+
+void CudaBackend::collect_callbacks() noexcept {
+  Callback* callback = finished_callbacks_.exchange(nullptr, std::memory_order_acquire);
+  while (callback) delete std::exchange(callback, callback->next);
+}
+
+void CudaBackend::add_callback(void* stream, std::function<void()> function) {
+  bind();
+  collect_callbacks();
+  const CUstream on = stream_of(stream);
+  if (CaptureScope* capture = current_capture(*this); capture && is_capturing(on)) {
+    auto held = std::make_shared<std::function<void()>>(std::move(function));
+    check(driver_.launch_host_func(on, run_again, held.get()), "cuLaunchHostFunc");
+    return capture->holds().hold(std::move(held));
+  }
+  auto callback = std::make_unique<Callback>(Callback{std::move(function), &finished_callbacks_});
+  check(driver_.launch_host_func(on, run_once, callback.get()), "cuLaunchHostFunc");
+  callback.release();
 }
 
 }  // namespace damo::cuda_backend

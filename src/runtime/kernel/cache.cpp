@@ -29,16 +29,18 @@ std::size_t hash_of(const CompileRequest& request) {
   for (const auto* texts : {&request.kernels, &request.flags}) {
     for (const std::string& text : *texts) value = value * 0x9e3779b97f4a7c15u + hash(text);
   }
+  if (request.kind == SourceKind::kCudaC) value += hash(request.options.text());
   return value;
 }
 
 /// In all that the code depends on: not the file's name.
 bool equal(const CompileRequest& a, const CompileRequest& b) {
-  return a.kind == b.kind && a.source == b.source && a.kernels == b.kernels && a.flags == b.flags;
+  return a.kind == b.kind && a.source == b.source && a.kernels == b.kernels && a.flags == b.flags && a.options == b.options;
 }
 
 std::string name_of(const CompileRequest& request) {
-  return request.kernels.empty() ? request.file_name : request.kernels.front();
+  const bool one = !request.kernels.empty() && request.kernels.front() != kAllKernels;
+  return one ? request.kernels.front() : request.file_name;
 }
 
 }  // namespace
@@ -107,7 +109,13 @@ KernelCache::EntryPointer KernelCache::find_or_insert(const CompileRequest& requ
   return entry;
 }
 
-void KernelCache::forget(const Entry& entry) {
+void KernelCache::forget() {
+  std::unordered_multimap<std::size_t, EntryPointer> dropped;  // outlives the lock: its modules are unloaded then
+  const std::lock_guard lock(mutex_);
+  dropped.swap(entries_);
+}
+
+void KernelCache::erase(const Entry& entry) {
   const auto [first, last] = entries_.equal_range(entry.hash);
   const auto found = std::find_if(first, last, [&](const auto& pair) { return pair.second.get() == &entry; });
   if (found != last) entries_.erase(found);
@@ -119,7 +127,7 @@ void KernelCache::finish(Entry& entry, Module module, std::exception_ptr error) 
     entry.module = std::move(module);
     entry.error = std::move(error);
     entry.is_done = true;
-    if (entry.error) forget(entry);
+    if (entry.error) erase(entry);
   }
   finished_.notify_all();
 }
@@ -170,25 +178,67 @@ bool KernelCache::load_from_disk(Entry& entry) {
 
 void KernelCache::compile(Entry& entry) {
   try {
-    const auto begin = Clock::now();
-    const CompiledCode code = backend_.compiler().compile(entry.request);
-    const double spent = milliseconds_since(begin);
-    {
-      const std::lock_guard lock(mutex_);
-      ++statistics_.compiles;
-      statistics_.compile_milliseconds += spent;
-    }
-    const std::string name = name_of(entry.request);
-    char figure[32];
-    std::snprintf(figure, sizeof figure, "%.1f ms", spent);
-    log(LogLevel::kDebug, backend_.name() + ": compiled '" + name + "' in " + figure + ", key " + entry.key);
-    if (!code.log.empty()) log(LogLevel::kWarning, "compiling '" + name + "': " + code.log);
-    Module module = load(code.bytes, name);
+    const CompiledCode code = compile(entry.request, entry.key);
+    Module module = load(code.bytes, name_of(entry.request));
     disk().store(entry.key, code.bytes);  // after load: what cannot be loaded is not kept
     finish(entry, std::move(module), nullptr);
   } catch (...) {
     finish(entry, nullptr, std::current_exception());
   }
+}
+
+CompiledCode KernelCache::compile(const CompileRequest& request, const std::string& key) {
+  const auto begin = Clock::now();
+  CompiledCode code = backend_.compiler().compile(request);
+  const double spent = milliseconds_since(begin);
+  {
+    const std::lock_guard lock(mutex_);
+    ++statistics_.compiles;
+    statistics_.compile_milliseconds += spent;
+  }
+  char figure[32];
+  std::snprintf(figure, sizeof figure, "%.1f ms", spent);
+  log(LogLevel::kDebug, backend_.name() + ": compiled '" + name_of(request) + "' in " + figure + ", key " + key);
+  if (!code.log.empty()) log(LogLevel::kWarning, "compiling '" + name_of(request) + "': " + code.log);
+  return code;
+}
+
+/// On disk such an entry is the log, a NUL, the code: under a key of its own.
+CompiledCode KernelCache::code(const CompileRequest& request, bool anew) {
+  const std::string key = Sha256().update_field("with log").update_field(this->key(request)).hex();
+  dump_source(request, key, backend_.kind());
+  const auto begin = Clock::now();
+  if (const auto bytes = anew ? std::nullopt : disk().load(key)) {
+    const auto end = std::find(bytes->begin(), bytes->end(), std::byte{0});
+    if (end != bytes->end()) {
+      const std::lock_guard lock(mutex_);
+      ++statistics_.disk_hits;
+      statistics_.load_milliseconds += milliseconds_since(begin);
+      return {.bytes = {end + 1, bytes->end()},
+              .log = std::string(reinterpret_cast<const char*>(bytes->data()), static_cast<std::size_t>(end - bytes->begin()))};
+    }
+  }
+  CompiledCode code = compile(request, key);
+  std::erase(code.log, '\0');
+  const auto log_bytes = std::as_bytes(std::span(code.log.c_str(), code.log.size() + 1));
+  std::vector<std::byte> payload(log_bytes.begin(), log_bytes.end());
+  payload.insert(payload.end(), code.bytes.begin(), code.bytes.end());
+  disk().store(key, payload);
+  return code;
+}
+
+KernelCache::Module KernelCache::load_own(const CompileRequest& request, std::string* log) {
+  CompiledCode code = this->code(request);
+  Module module;
+  try {
+    module = load(code.bytes, name_of(request));
+  } catch (const Error& error) {
+    damo::log(LogLevel::kDebug, "'" + name_of(request) + "' cannot be loaded and is compiled again: " + error.what());
+    code = this->code(request, /*anew=*/true);
+    module = load(code.bytes, name_of(request));
+  }
+  if (log) *log = std::move(code.log);
+  return module;
 }
 
 void KernelCache::compile_all(std::span<const EntryPointer> misses) {
@@ -221,6 +271,7 @@ std::string KernelCache::key(const CompileRequest& request) {
     digest.update_field(std::to_string(texts->size()));
     for (const std::string& text : *texts) digest.update_field(text);
   }
+  if (request.kind == SourceKind::kCudaC) digest.update_field(request.options.text());
   return digest.hex();
 }
 

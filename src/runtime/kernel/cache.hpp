@@ -37,7 +37,14 @@ class KernelCache {
   /// As get() for each, in order; misses are compiled on up to compiler().threads() threads. All of them are finished
   /// before the error of the first that failed is thrown.
   std::vector<Module> get(std::span<const CompileRequest> requests);
+  /// The request's code, loaded for the caller alone: its variables are no other's. From the disk or the compiler. log, if
+  /// it is not null, gets the compiler's warnings, also where the code came from the disk.
+  Module load_own(const CompileRequest& request, std::string* log = nullptr);
+  /// The code and the warnings, not loaded. anew: compiled in any case, in place of what is on the disk.
+  CompiledCode code(const CompileRequest& request, bool anew = false);
 
+  /// Drops every module that is loaded: the device was reset. The next get() finds them on the disk.
+  void forget();
   CacheStatistics statistics() const;
   /// Hexadecimal SHA-256 over everything that the compiled bytes depend on.
   std::string key(const CompileRequest& request);
@@ -48,12 +55,13 @@ class KernelCache {
 
   EntryPointer find_or_insert(const CompileRequest& request, bool& inserted);
   static std::exception_ptr take_first_error(std::span<const EntryPointer> own);
-  void forget(const Entry& entry);
+  void erase(const Entry& entry);
   void finish(Entry& entry, Module module, std::exception_ptr error);
   /// Null if it failed.
   Module wait(const Entry& entry);
   bool load_from_disk(Entry& entry);
   void compile(Entry& entry);
+  CompiledCode compile(const CompileRequest& request, const std::string& key);
   void compile_all(std::span<const EntryPointer> misses);
   Module load(std::span<const std::byte> bytes, const std::string& name);
   DiskCache& disk();

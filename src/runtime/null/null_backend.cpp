@@ -65,7 +65,9 @@ std::shared_ptr<const LoadedModule> NullBackend::load(std::span<const std::byte>
   return std::make_shared<NullModule>(*this);
 }
 
-void NullBackend::launch(const LoadedKernel&, const LaunchConfig&, void* const*, void*) { ++launches_; }
+void NullBackend::launch(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments, void* stream) {
+  if (!is_launch_noted(stream, kernel, config, arguments)) ++launches_;
+}
 
 std::unique_ptr<Backend> make_null_backend() { return std::make_unique<NullBackend>(); }
 

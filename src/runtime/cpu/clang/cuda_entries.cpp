@@ -10,6 +10,7 @@
 #include <clang/Sema/Sema.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "diagnostics.hpp"
 
@@ -115,15 +116,21 @@ void CudaEntries::add_kernel(clang::FunctionDecl* function, bool is_template) {
   for (Kernel& kernel : kernels_) {
     if (kernel.function->getCanonicalDecl() == function->getCanonicalDecl()) return;
   }
-  kernels_.push_back({function, function->getQualifiedNameAsString(), is_template});
+  std::string name = function->getQualifiedNameAsString();
+  constexpr std::string_view kUnnamed = "(anonymous namespace)::";  // found without it, as C++ does
+  for (size_t at = 0; (at = name.find(kUnnamed, at)) != std::string::npos;) name.erase(at, kUnnamed.size());
+  kernels_.push_back({function, std::move(name), is_template});
 }
 
 std::vector<std::string> CudaEntries::choose(clang::Preprocessor& preprocessor) {
+  // "*" among the names: those that are no templates, beside the others.
+  const bool all = std::erase(wanted_, "*") > 0 || wanted_.empty();
   std::vector<std::string> names = wanted_;
   std::string known;
   for (const Kernel& kernel : kernels_) {
     known += (known.empty() ? "" : ", ") + kernel.name + (kernel.is_template ? "<...>" : "");
-    if (wanted_.empty() && !kernel.is_template && kernel.function->isThisDeclarationADefinition()) names.push_back(kernel.name);
+    const bool is_choice = all && !kernel.is_template && kernel.function->isThisDeclarationADefinition();
+    if (is_choice && std::find(wanted_.begin(), wanted_.end(), kernel.name) == wanted_.end()) names.push_back(kernel.name);
   }
   for (size_t i = 0; i < names.size(); ++i) {
     if (std::find(names.begin(), names.begin() + i, names[i]) == names.begin() + i) continue;

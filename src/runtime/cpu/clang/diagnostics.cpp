@@ -1,10 +1,13 @@
 #include "diagnostics.hpp"
 
 #include <clang/Basic/SourceManager.h>
+#include <clang/Lex/LexDiagnostic.h>
 
 #include "prelude.hpp"
 
 namespace damo::clang_plugin {
+
+bool is_user_file(llvm::StringRef name) { return !name.starts_with(kPreludeDirectory) && name != kEntryFile; }
 
 UserDiagnostics::UserDiagnostics(clang::DiagnosticOptions* options, std::string file)
     : file_(std::move(file)), stream_(text_), printer_(stream_, options) {
@@ -21,7 +24,9 @@ void UserDiagnostics::HandleDiagnostic(clang::DiagnosticsEngine::Level level, co
   DiagnosticConsumer::HandleDiagnostic(level, info);  // counts
   // A note belongs to the message before it, and is shown where that is.
   if (level != clang::DiagnosticsEngine::Note) shown_ = is_users(info) || level >= clang::DiagnosticsEngine::Error;
-  if (shown_ && is_users(info)) {
+  if (const clang::SourceLocation include = users_include(info); shown_ && include.isValid()) {
+    print_at(include, level, info);
+  } else if (shown_ && is_users(info)) {
     printer_.HandleDiagnostic(level, info);
   } else if (level >= clang::DiagnosticsEngine::Error) {
     print_without_place(level, info);
@@ -32,8 +37,27 @@ bool UserDiagnostics::is_users(const clang::Diagnostic& info) const {
   if (!info.hasSourceManager() || info.getLocation().isInvalid()) return false;
   const clang::PresumedLoc place = info.getSourceManager().getPresumedLoc(info.getLocation());
   if (place.isInvalid()) return false;
-  const llvm::StringRef file = place.getFilename();
-  return !file.starts_with(kPreludeDirectory) && file != kEntryFile;
+  return is_user_file(place.getFilename());
+}
+
+/// Where the user includes the header of the prelude that an #error speaks from; invalid for all else.
+clang::SourceLocation UserDiagnostics::users_include(const clang::Diagnostic& info) const {
+  if (info.getID() != clang::diag::err_pp_hash_error) return {};
+  const clang::SourceManager& sources = info.getSourceManager();
+  clang::SourceLocation place = info.getLocation();
+  while (place.isValid() && sources.getPresumedLoc(place).isValid() &&
+         llvm::StringRef(sources.getPresumedLoc(place).getFilename()).starts_with(kPreludeDirectory)) {
+    place = sources.getIncludeLoc(sources.getFileID(place));
+  }
+  return place == info.getLocation() ? clang::SourceLocation() : place;
+}
+
+void UserDiagnostics::print_at(clang::SourceLocation place, clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) {
+  const clang::PresumedLoc presumed = info.getSourceManager().getPresumedLoc(place);
+  if (presumed.isInvalid()) return print_without_place(level, info);
+  llvm::SmallString<256> message;
+  info.FormatDiagnostic(message);
+  stream_ << presumed.getFilename() << ':' << presumed.getLine() << ':' << presumed.getColumn() << ": error: " << message << '\n';
 }
 
 void UserDiagnostics::print_without_place(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) {

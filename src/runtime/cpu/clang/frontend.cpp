@@ -38,11 +38,13 @@ struct Settings {
   bool cuda = false;
   Target target;
   std::vector<std::string> flags;  ///< the user's
+  bool line_tables = false;        ///< for the lines of faults
 
   /// A flag other than a macro or a search path can change the language, which a precompiled prelude can't follow.
   bool fits_precompiled() const {
     for (size_t i = 0; i < flags.size(); ++i) {
       const std::string& flag = flags[i];
+      if (flag.rfind("-D__DAMO_OWN_", 0) == 0) return false;  // a type of the prelude is to be left out
       const bool harmless = flag.rfind("-D", 0) == 0 || flag.rfind("-U", 0) == 0 || flag.rfind("-I", 0) == 0 || flag[0] != '-';
       if (!harmless) return false;
     }
@@ -67,7 +69,12 @@ std::vector<std::string> compiler_arguments(const Settings& settings) {
   if (settings.target.has("avx512f")) arguments.push_back("-mprefer-vector-width=512");
   if (settings.cuda) {
     for (const char* flag : {"-x", "cuda", "-fcuda-is-device", "-ffake-address-space-map", "-fdeclspec", "-aux-triple",
-                             kTriple, "-Wno-undefined-internal", "-Wno-undefined-inline"}) {
+                             kTriple, "-Wno-undefined-internal", "-Wno-undefined-inline",
+                             // As on a GPU: a conversion out of range gives the nearest integer, memory may be read as
+                             // another type, each operation on halves rounds.
+                             "-fno-strict-float-cast-overflow", "-relaxed-aliasing", "-ffloat16-excess-precision=none",
+                             // A loop that never ends stays one, and an access through null faults: both are reported.
+                             "-fno-finite-loops", "-fno-delete-null-pointer-checks", "-fexperimental-max-bitint-width=128"}) {
       arguments.push_back(flag);
     }
     arguments.push_back("-internal-isystem");
@@ -76,23 +83,35 @@ std::vector<std::string> compiler_arguments(const Settings& settings) {
     arguments.push_back("-x");
     arguments.push_back("c++");
   }
+  if (settings.line_tables) {
+    for (const char* flag : {"-debug-info-kind=line-tables-only", "-dwarf-version=5", "-fdebug-compilation-dir=."}) {
+      arguments.push_back(flag);
+    }
+  }
   arguments.insert(arguments.end(), settings.flags.begin(), settings.flags.end());
   return arguments;
 }
 
-/// source: see umbrella_header.
-FileSystem file_system(const Settings& settings, const std::string* source, const llvm::SmallVectorImpl<char>* precompiled) {
+void add_provided_headers(llvm::vfs::InMemoryFileSystem& memory) {
+  for (const auto& [name, text] : provided_headers()) {
+    const std::string path = prelude_path(name);
+    if (!memory.exists(path)) memory.addFile(path, 1, llvm::MemoryBuffer::getMemBufferCopy(text, path));
+  }
+}
+
+/// words: all that the compiled text may name; null while a prelude is precompiled.
+FileSystem file_system(const Settings& settings, const std::string* words, const llvm::SmallVectorImpl<char>* precompiled) {
   auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
   for (const PreludeFile* file = prelude_files; file->name; ++file) {
     const std::string path = prelude_path(file->name);
     memory->addFileNoOwn(path, 1, llvm::MemoryBufferRef(file->text, path));
   }
-  // Headers that CUDA C programs ask for by habit: what they hold is in the prelude already.
-  for (const char* name : {"cuda_runtime.h", "cuda.h", "cuda_fp16.h", "cuda_bf16.h", "vector_types.h", "math_constants.h", "math.h",
-                           "stdint.h", "stddef.h", "float.h", "limits.h", "cmath", "cstdint", "cstddef", "cfloat", "climits"}) {
-    if (settings.cuda) memory->addFileNoOwn(prelude_path(name), 1, llvm::MemoryBufferRef("\n", name));
+  if (settings.cuda) add_provided_headers(*memory);
+  const std::string umbrella = umbrella_header(settings.cuda, precompiled ? nullptr : words);
+  memory->addFile(prelude_path("umbrella.h"), 1, llvm::MemoryBuffer::getMemBufferCopy(umbrella));
+  if (settings.cuda && words) {
+    memory->addFile(prelude_path("extra.h"), 1, llvm::MemoryBuffer::getMemBufferCopy(extra_header(*words)));
   }
-  memory->addFile(prelude_path("umbrella.h"), 1, llvm::MemoryBuffer::getMemBufferCopy(umbrella_header(settings.cuda, source)));
   if (precompiled) {
     const llvm::StringRef bytes(precompiled->data(), precompiled->size());
     memory->addFileNoOwn(prelude_path("umbrella.pch"), 1, llvm::MemoryBufferRef(bytes, "umbrella.pch"));
@@ -217,6 +236,14 @@ std::vector<std::string> list_of(const char* const* texts) {
   return list;
 }
 
+/// The source, the values of macros and the kernels asked for: what a part of the prelude may be needed for.
+std::string words_of(const damo_clang_request& request, const Settings& settings) {
+  std::string words(request.source, request.source_bytes);
+  for (const std::string& flag : settings.flags) words += " " + flag;
+  for (const std::string& kernel : list_of(request.kernels)) words += " " + kernel;
+  return words;
+}
+
 }  // namespace
 
 FrontendResult::FrontendResult() = default;
@@ -225,7 +252,10 @@ FrontendResult::~FrontendResult() = default;
 
 FrontendResult run_frontend(const damo_clang_request& request, const Target& target, llvm::LLVMContext& context) {
   FrontendResult result;
-  const Settings settings{request.language == DAMO_CLANG_CUDA_C, target, list_of(request.flags)};
+  const bool is_cuda = request.language == DAMO_CLANG_CUDA_C;
+  Settings settings{is_cuda, target, list_of(request.flags), is_cuda};
+  if (std::erase(settings.flags, kNoLineTables) > 0) settings.line_tables = false;
+  if (std::erase(settings.flags, kCheckMemory) > 0) result.check = settings.line_tables = is_cuda;
   Precompiled prelude;
   if (settings.fits_precompiled()) {
     prelude = precompiled_prelude(settings, result.log);
@@ -240,8 +270,10 @@ FrontendResult run_frontend(const damo_clang_request& request, const Target& tar
   auto arguments = compiler_arguments(settings);
   arguments.push_back(prelude ? "-include-pch" : "-include");
   arguments.push_back(prelude_path(prelude ? "umbrella.pch" : "umbrella.h"));
+  if (settings.cuda) arguments.insert(arguments.end(), {"-include", prelude_path("extra.h")});
   arguments.push_back(name[0] == '-' ? "<source>" : name);
-  FileSystem files = file_system(settings, prelude ? nullptr : &text, prelude ? &prelude->Data : nullptr);
+  const std::string words = words_of(request, settings);
+  FileSystem files = file_system(settings, &words, prelude ? &prelude->Data : nullptr);
   if (prepare(compiler, arguments, diagnostics, files)) {
     compiler.getFrontendOpts().Inputs = {
         clang::FrontendInputFile(llvm::MemoryBufferRef(text, name), input_kind(settings))};

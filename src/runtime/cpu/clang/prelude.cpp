@@ -1,84 +1,114 @@
 #include "prelude.hpp"
 
 #include <algorithm>
-#include <cctype>
-#include <cstring>
 #include <initializer_list>
-#include <set>
-#include <string_view>
+
+#include "prelude_parts.hpp"
 
 namespace damo::clang_plugin {
 namespace {
 
-bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+std::string include(std::string_view name) { return "#include \"" + std::string(name) + "\"\n"; }
 
-std::set<std::string_view> names_in(std::string_view text) {
-  std::set<std::string_view> names;
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = at;
-    while (end < text.size() && in_name(text[end])) ++end;
-    if (end > at) names.insert(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return names;
-}
-
-std::string_view text_of(const char* name) {
-  for (const PreludeFile* file = prelude_files; file->name; ++file) {
-    if (std::strcmp(file->name, name) == 0) return file->text;
-  }
-  return {};
-}
-
-/// Whether the source names a function that the file defines ("DAMO_MATH type name(").
-bool uses(const std::set<std::string_view>& names, const char* file) {
-  constexpr std::string_view kMark = "DAMO_MATH ";
-  const std::string_view text = text_of(file);
-  for (std::size_t at = 0; (at = text.find(kMark, at)) != std::string_view::npos; at += kMark.size()) {
-    const std::size_t end = text.find('(', at);
-    if (end == std::string_view::npos) break;
-    std::size_t begin = end;
-    while (begin > at && in_name(text[begin - 1])) --begin;
-    if (names.contains(text.substr(begin, end - begin))) return true;
-  }
-  return false;
-}
-
-/// Files that are read together or not at all: a function is there for float and for double, or for neither, so that
-/// what a call means never depends on which were left out. A math file in no family is always read.
-constexpr std::initializer_list<const char*> kFamilies[] = {
-    {"math_float_trig.h", "math_double_trig.h"}, {"math_float_wide.h", "math_double_power.h", "math_special.h"}};
-
-/// The files of families of which the source names no function.
-std::set<std::string_view> unwanted(const std::string& source) {
-  const std::set<std::string_view> names = names_in(source);
-  std::set<std::string_view> files;
-  for (const auto& family : kFamilies) {
-    const bool wanted = std::any_of(family.begin(), family.end(), [&](const char* file) { return uses(names, file); });
-    if (!wanted) files.insert(family.begin(), family.end());
-  }
-  return files;
-}
-
-std::string math_includes(const std::string* source) {
-  const std::set<std::string_view> left_out = source ? unwanted(*source) : std::set<std::string_view>();
+/// The math files but those of families of which the source names no function.
+std::string math_includes(const std::string* source, bool cuda) {
+  const std::vector<std::string_view> left_out = source ? unwanted_math(*source, cuda) : std::vector<std::string_view>();
   std::string text;
   for (const PreludeFile* file = prelude_files; file->name; ++file) {
-    const bool is_math = std::strncmp(file->name, "math_", 5) == 0;
-    if (is_math && !left_out.contains(file->name)) text += std::string("#include \"") + file->name + "\"\n";
+    const std::string_view name = file->name;
+    const bool wanted = name.starts_with("math_") && std::find(left_out.begin(), left_out.end(), name) == left_out.end();
+    if (wanted) text += include(name);
   }
   return text;
 }
+
+std::string loops_header(const std::string* source) {
+  return include("core.h") + math_includes(source, false) + include("elementwise.h") + include("strips.h");
+}
+
+/// core.h, math_*.h and elementwise.h are written as plain C++: in CUDA C the pragma makes them device functions.
+std::string cuda_header(const std::string* source) {
+  std::string text = "#pragma clang force_cuda_host_device begin\n" + include("core.h");
+  const bool functions = !source || wants(*source, "cuda_math.h");
+  if (functions) text += math_includes(source, true);
+  if (!source || wants(*source, "elementwise.h")) text += include("elementwise.h");
+  text += "#pragma clang force_cuda_host_device end\n" + include("cuda_c.h");
+  for (const char* part : kBaseParts) {
+    if (!source || wants(*source, part)) text += include(part);
+  }
+  return text;
+}
+
+struct Provided {
+  const char* part;  ///< of the prelude; empty: everything is declared already
+  std::initializer_list<const char*> names;
+};
+
+const Provided kProvided[] = {
+    {"", {"cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "cuda_device_runtime_api.h", "device_launch_parameters.h",
+          "device_functions.h", "device_types.h", "builtin_types.h", "vector_types.h", "vector_functions.h", "driver_types.h",
+          "host_defines.h", "math_functions.h", "math_constants.h", "sm_20_atomic_functions.h", "sm_60_atomic_functions.h",
+          "device_atomic_functions.h", "crt/host_defines.h", "nvrtc.h", "cuda_texture_types.h", "texture_types.h"}},
+    {"", {"math.h", "stdint.h", "inttypes.h", "stddef.h", "float.h", "limits.h", "stdio.h", "stdlib.h", "string.h", "assert.h",
+          "stdbool.h", "time.h", "sys/types.h", "sys/time.h", "memory.h"}},
+    {"cuda_std.h", {"cmath", "cstdint", "cstddef", "cfloat", "climits", "cstdio", "cstdlib", "cstring", "cassert", "ctime",
+                    "type_traits", "limits", "utility", "algorithm", "numeric", "array", "tuple", "functional",
+                    "initializer_list", "concepts", "bit", "numbers", "cuda/std/cmath", "cuda/std/cstdint",
+                    "cuda/std/cstddef", "cuda/std/cfloat", "cuda/std/climits", "cuda/std/cassert", "cuda/std/type_traits",
+                    "cuda/std/limits", "cuda/std/utility", "cuda/std/array", "cuda/std/tuple", "cuda/std/functional",
+                    "cuda/std/bit", "cuda/std/concepts", "cuda/std/numbers", "cuda/std/algorithm", "cuda/std/numeric",
+                    "cuda/std/initializer_list"}},
+    {"cuda_half.h", {"cuda_fp16.h", "cuda_fp16.hpp", "cuda_bf16.h", "cuda_bf16.hpp"}},
+    {"cuda_groups.h", {"cooperative_groups.h"}},
+    {"cuda_groups_reduce.h", {"cooperative_groups/reduce.h", "cooperative_groups/scan.h"}},
+    {"cuda_groups_copy.h", {"cooperative_groups/memcpy_async.h"}},
+    {"cuda_atomic.h", {"atomic", "cuda/atomic", "cuda/std/atomic"}},
+    {"cuda_pipeline.h", {"cuda_pipeline.h", "cuda_pipeline_primitives.h", "cuda_awbarrier.h", "cuda_awbarrier_primitives.h",
+                         "cuda/pipeline", "cuda/barrier", "cuda/std/barrier"}},
+    {"cuda_random.h", {"curand_kernel.h", "curand.h", "curand_philox4x32_x.h", "curand_uniform.h", "curand_normal.h"}},
+};
+
+struct Refused {
+  const char* what;
+  std::initializer_list<const char*> names;
+};
+
+const Refused kRefused[] = {
+    {"wmma, the matrix units' interface,", {"mma.h", "crt/mma.h"}},
+    {"8-bit and smaller floating point", {"cuda_fp8.h", "cuda_fp6.h", "cuda_fp4.h"}},
+    {"CUB", {"cub/cub.cuh", "cub/block/block_reduce.cuh", "cub/block/block_scan.cuh", "cub/block/block_load.cuh",
+             "cub/block/block_store.cuh", "cub/block/block_radix_sort.cuh", "cub/warp/warp_reduce.cuh",
+             "cub/warp/warp_scan.cuh", "cub/device/device_reduce.cuh"}},
+    {"Thrust", {"thrust/device_vector.h", "thrust/host_vector.h", "thrust/sort.h", "thrust/reduce.h", "thrust/transform.h",
+                "thrust/scan.h", "thrust/complex.h", "thrust/copy.h"}},
+    {"texture and surface memory", {"texture_fetch_functions.h", "texture_indirect_functions.h", "surface_functions.h",
+                                    "surface_indirect_functions.h", "cuda_surface_types.h"}},
+    {"inline PTX", {"cuda/ptx"}},
+};
 
 }  // namespace
 
-std::string umbrella_header(bool cuda, const std::string* source) {
-  // core and math are written as plain C++: in CUDA C the pragma makes them device functions.
-  std::string text = cuda ? "#pragma clang force_cuda_host_device begin\n" : "";
-  text += "#include \"core.h\"\n" + math_includes(cuda ? nullptr : source) + "#include \"elementwise.h\"\n";
-  text += cuda ? "" : "#include \"strips.h\"\n";
-  if (cuda) text += "#pragma clang force_cuda_host_device end\n#include \"cuda_c.h\"\n";
+std::string umbrella_header(bool cuda, const std::string* source) { return cuda ? cuda_header(source) : loops_header(source); }
+
+std::string extra_header(const std::string& source) {
+  std::string text;
+  for (const char* part : kExtraParts) {
+    if (wants(source, part)) text += include(part);
+  }
   return text;
+}
+
+std::vector<std::pair<std::string, std::string>> provided_headers() {
+  std::vector<std::pair<std::string, std::string>> headers;
+  for (const Provided& provided : kProvided) {
+    // By its whole path: "cuda_pipeline.h" is the name of a user's header and of a part.
+    const std::string text = *provided.part ? include(std::string(kPreludeDirectory) + provided.part) : "\n";
+    for (const char* name : provided.names) headers.emplace_back(name, text);
+  }
+  for (const Refused& refused : kRefused) {
+    for (const char* name : refused.names) headers.emplace_back(name, std::string("#error ") + refused.what + " is not supported on the CPU\n");
+  }
+  return headers;
 }
 
 }  // namespace damo::clang_plugin

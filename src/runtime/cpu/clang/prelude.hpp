@@ -1,7 +1,10 @@
-// The prelude's files as text in the plugin: core.h, math_*.h, elementwise.h and, for CUDA C,
-// cuda_*.h. See embed_prelude.cmake.
+// The prelude's files as text in the plugin: core.h, math_*.h, elementwise.h and, for CUDA C, cuda_*.h. See
+// embed_prelude.cmake. Parsing is a large part of the time of a process' first compile, so a source gets the parts that
+// it may use; which those are is read off its words (prelude_parts.cpp).
 #pragma once
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace damo::clang_plugin {
 
@@ -16,8 +19,15 @@ extern const PreludeFile prelude_files[];
 /// Where the compiler sees those files; diagnostics from here are not the user's.
 inline constexpr const char* kPreludeDirectory = "/damo-prelude/";
 
-/// The one header that a compile of this language includes. source: what is compiled, null for all sources: families of
-/// functions that it does not name are left out, which makes the first compile of a process a fifth faster.
+/// The one header that a compile of this language includes. source: what is compiled, with the user's flags; null for
+/// all sources, which is what a precompiled prelude holds.
 std::string umbrella_header(bool cuda, const std::string* source);
+
+/// What a CUDA C source needs on top of that: parts that few sources name, never precompiled.
+std::string extra_header(const std::string& source);
+
+/// Headers that CUDA C programs include, each with its text: an own part of the prelude, nothing where all is declared
+/// already, or an error that says what is not supported.
+std::vector<std::pair<std::string, std::string>> provided_headers();
 
 }  // namespace damo::clang_plugin

@@ -115,11 +115,3 @@ __device__ inline void __brkpt() { damo_kernel_trap(); }
 #define assert(condition) \
   ((condition) ? (void)0 : damo_kernel_assert(#condition, __FILE__, __PRETTY_FUNCTION__, (unsigned)__LINE__))
 #endif
-
-// ---- not on the CPU: a clear error at the user's line -------------------------------------------------------------
-#define __DAMO_UNSUPPORTED(what) __device__ __attribute__((unavailable(what " is not supported on the CPU")))
-template <class T> __DAMO_UNSUPPORTED("texture memory") T tex1Dfetch(unsigned long long, int);
-template <class T> __DAMO_UNSUPPORTED("texture memory") T tex1D(unsigned long long, float);
-template <class T> __DAMO_UNSUPPORTED("texture memory") T tex2D(unsigned long long, float, float);
-template <class T> __DAMO_UNSUPPORTED("texture memory") T tex3D(unsigned long long, float, float, float);
-#undef __DAMO_UNSUPPORTED

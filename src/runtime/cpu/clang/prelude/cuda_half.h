@@ -1,0 +1,218 @@
+// __half, __half2, __nv_bfloat16, __nv_bfloat162 and the functions of cuda_fp16.h and cuda_bf16.h. Each operation is
+// float's (fma: double's) rounded once to 16 bits, which is what a rounding of the exact result would give. Read when a
+// source includes one of those headers or names the types.
+#pragma once
+#include "cuda_math.h"
+#include "cuda_intrinsics.h"
+#pragma clang force_cuda_host_device begin
+
+using __half = damo::half;
+using half = damo::half;
+using __nv_half = damo::half;
+using nv_half = damo::half;
+using __nv_bfloat16 = damo::bfloat16;
+using nv_bfloat16 = damo::bfloat16;
+using bfloat16 = damo::bfloat16;
+
+struct __half_raw {
+  unsigned short x;
+  __half_raw() = default;
+  constexpr __half_raw(__half h) : x(__builtin_bit_cast(unsigned short, h)) {}
+  constexpr operator __half() const { return __builtin_bit_cast(__half, x); }
+};
+struct __nv_bfloat16_raw {
+  unsigned short x;
+  __nv_bfloat16_raw() = default;
+  constexpr __nv_bfloat16_raw(__nv_bfloat16 h) : x(h.bits) {}
+  constexpr operator __nv_bfloat16() const { return __builtin_bit_cast(__nv_bfloat16, x); }
+};
+
+// Both parts default to 0 only when a value is asked for: arrays in shared memory have no constructor to run.
+struct __attribute__((aligned(4))) __half2 {
+  __half x, y;
+  __half2() = default;
+  constexpr __half2(__half x, __half y) : x(x), y(y) {}
+};
+struct __attribute__((aligned(4))) __nv_bfloat162 {
+  __nv_bfloat16 x, y;
+  __nv_bfloat162() = default;
+  constexpr __nv_bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) : x(x), y(y) {}
+};
+using half2 = __half2;
+using __nv_half2 = __half2;
+using nv_bfloat162 = __nv_bfloat162;
+inline __half2 make_half2(__half x, __half y) { return {x, y}; }
+inline __nv_bfloat162 make_bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) { return {x, y}; }
+
+namespace damo::cuda {
+
+template <class H>
+inline constexpr bool is_half = false;
+template <>
+inline constexpr bool is_half<__half> = true;
+template <>
+inline constexpr bool is_half<__nv_bfloat16> = true;
+
+template <class H>
+inline unsigned short half_bits(H h) { return __builtin_bit_cast(unsigned short, h); }
+template <class H>
+inline H half_from(unsigned short bits) { return __builtin_bit_cast(H, bits); }
+template <class H>
+inline bool half_isnan(H h) { return ::isnan(float(h)); }
+
+// x as a float whose last bit says whether anything was lost: a second rounding of it is the only one.
+inline float narrow_to_odd(double x) {
+  const float nearest = float(x);
+  if (double(nearest) == x || x != x) return nearest;
+  unsigned bits = __builtin_bit_cast(unsigned, nearest);
+  if (::fabs(double(nearest)) > ::fabs(x)) --bits;
+  return __builtin_bit_cast(float, bits | 1u);
+}
+template <class H>
+inline H half_of(float x) { return H(x); }
+template <class H>
+inline H half_of(double x) { return H(narrow_to_odd(x)); }
+// A 64-bit integer as a double that keeps what a rounding to 16 bits has to know.
+template <class I>
+inline double wide_of(I x) {
+  constexpr I kExact = I(1) << 53;
+  if (x < kExact && (!(I(-1) < I(1)) || x > -kExact)) return double(x);
+  return double(I(x >> 11) | I((x & 0x7ff) != 0)) * 2048.0;
+}
+// mode: 'z' towards zero, 'u' up, 'd' down.
+template <class H>
+inline H half_directed(double x, char mode) {
+  const H nearest = half_of<H>(x);
+  const double back = double(float(nearest));
+  const unsigned short bits = half_bits(nearest);
+  const bool negative = bits & 0x8000;
+  if (mode == 'z') return ::fabs(back) > ::fabs(x) ? half_from<H>(bits - 1) : nearest;
+  if (mode == 'u' && back < x) return half_from<H>(negative ? (bits == 0x8000 ? 1 : bits - 1) : bits + 1);
+  if (mode == 'd' && back > x) return half_from<H>(negative ? bits + 1 : (bits == 0 ? 0x8001 : bits - 1));
+  return nearest;
+}
+// a * b is exact in double; the sum's lost part is folded into the last bit.
+template <class H>
+inline H half_fma(H a, H b, H c) {
+#pragma clang fp contract(off) reassociate(off)
+  const double product = double(float(a)) * double(float(b)), addend = double(float(c));
+  const double sum = product + addend;
+  const double back = sum - product;
+  const double lost = (product - (sum - back)) + (addend - back);
+  if (!(lost != 0.0) || !::isfinite(sum)) return half_of<H>(sum);
+  unsigned long bits = __builtin_bit_cast(unsigned long, sum);
+  if (!(bits & 1)) bits += (lost > 0) == (sum > 0) ? 1 : -1;
+  return half_of<H>(__builtin_bit_cast(double, bits));
+}
+template <class H>
+inline H half_saturate(H x) { return half_isnan(x) ? H(0.0f) : x < H(0.0f) ? H(0.0f) : x > H(1.0f) ? H(1.0f) : x; }
+template <class H>
+inline H half_relu(H x) { return half_isnan(x) ? half_from<H>(0x7fff) : x < H(0.0f) ? H(0.0f) : x; }
+template <class H>
+inline H half_least(H a, H b) { return half_isnan(a) ? b : half_isnan(b) ? a : float(b) < float(a) ? b : a; }
+template <class H>
+inline H half_greatest(H a, H b) { return half_isnan(a) ? b : half_isnan(b) ? a : float(a) < float(b) ? b : a; }
+template <class T>
+inline T clamp_to(float x, float low, float high) { return x != x ? T(0) : T(x < low ? low : x > high ? high : x); }
+
+}  // namespace damo::cuda
+
+// bfloat16's own arithmetic, one rounding an operation; with a float or a double it stays theirs. half's is built in.
+namespace damo {
+#define __DAMO_OPERATOR(op)                                                                            \
+  template <class A, class = typename cuda::If<__is_same(A, bfloat16), A>::type>                                                   \
+  inline bfloat16 operator op(A a, A b) { return bfloat16(float(a) op float(b)); }
+__DAMO_OPERATOR(+) __DAMO_OPERATOR(-) __DAMO_OPERATOR(*) __DAMO_OPERATOR(/)
+#undef __DAMO_OPERATOR
+template <class A, class = typename cuda::If<__is_same(A, bfloat16), A>::type>
+inline bfloat16 operator-(A a) { return __builtin_bit_cast(bfloat16, (unsigned short)(a.bits ^ 0x8000)); }
+inline bfloat16& operator++(bfloat16& a) { return a = bfloat16(float(a) + 1.0f); }
+inline bfloat16& operator--(bfloat16& a) { return a = bfloat16(float(a) - 1.0f); }
+inline bfloat16 operator++(bfloat16& a, int) { const bfloat16 old = a; ++a; return old; }
+inline bfloat16 operator--(bfloat16& a, int) { const bfloat16 old = a; --a; return old; }
+}  // namespace damo
+
+// ---- scalars: H is the type, N its name in function names ----------------------------------------------------------
+#define __DAMO_ARITHMETIC(H, name, op)                                                   \
+  inline H __h##name(H a, H b) { return H(float(a) op float(b)); }                       \
+  inline H __h##name##_rn(H a, H b) { return H(float(a) op float(b)); }                  \
+  inline H __h##name##_sat(H a, H b) { return damo::cuda::half_saturate(H(float(a) op float(b))); }
+#define __DAMO_COMPARISON(H, name, op)                                                   \
+  inline bool __h##name(H a, H b) { return float(a) op float(b); }                       \
+  inline bool __h##name##u(H a, H b) { return damo::cuda::half_isnan(a) || damo::cuda::half_isnan(b) || float(a) op float(b); }
+#define __DAMO_FUNCTION(H, name, call) inline H h##name(H x) { return H(call(float(x))); }
+#define __DAMO_FROM_INTEGER(H, N, I, from)                                                                   \
+  inline H __##from##2##N##_rn(I x) { return damo::cuda::half_of<H>(damo::cuda::wide_of((long long)x)); }    \
+  inline H __##from##2##N##_rz(I x) { return damo::cuda::half_directed<H>(damo::cuda::wide_of((long long)x), 'z'); } \
+  inline H __##from##2##N##_ru(I x) { return damo::cuda::half_directed<H>(damo::cuda::wide_of((long long)x), 'u'); } \
+  inline H __##from##2##N##_rd(I x) { return damo::cuda::half_directed<H>(damo::cuda::wide_of((long long)x), 'd'); }
+#define __DAMO_TO_INTEGER(H, N, I, to, suffix, round) inline I __##N##2##to##_##suffix(H x) { return (I)round(float(x)); }
+#define __DAMO_TO_INTEGERS(H, N, I, to)                                                                      \
+  __DAMO_TO_INTEGER(H, N, I, to, rn, rintf) __DAMO_TO_INTEGER(H, N, I, to, rz, truncf)                       \
+  __DAMO_TO_INTEGER(H, N, I, to, ru, ceilf) __DAMO_TO_INTEGER(H, N, I, to, rd, floorf)
+#define __DAMO_TO_SHORT(H, N, suffix, round)                                                                             \
+  inline short __##N##2short_##suffix(H x) { return damo::cuda::clamp_to<short>(round(float(x)), -32768.0f, 32767.0f); } \
+  inline unsigned short __##N##2ushort_##suffix(H x) { return damo::cuda::clamp_to<unsigned short>(round(float(x)), 0.0f, 65535.0f); }
+
+#define __DAMO_HALF(H, N)                                                                                    \
+  inline H __float2##N(float x) { return H(x); }                                                             \
+  inline H __float2##N##_rn(float x) { return H(x); }                                                        \
+  inline H __float2##N##_rz(float x) { return damo::cuda::half_directed<H>(x, 'z'); }                        \
+  inline H __float2##N##_ru(float x) { return damo::cuda::half_directed<H>(x, 'u'); }                        \
+  inline H __float2##N##_rd(float x) { return damo::cuda::half_directed<H>(x, 'd'); }                        \
+  inline H __double2##N(double x) { return damo::cuda::half_of<H>(x); }                                      \
+  inline float __##N##2float(H x) { return float(x); }                                                       \
+  inline short __##N##_as_short(H x) { return short(damo::cuda::half_bits(x)); }                             \
+  inline unsigned short __##N##_as_ushort(H x) { return damo::cuda::half_bits(x); }                          \
+  inline H __short_as_##N(short x) { return damo::cuda::half_from<H>((unsigned short)x); }                   \
+  inline H __ushort_as_##N(unsigned short x) { return damo::cuda::half_from<H>(x); }                         \
+  __DAMO_FROM_INTEGER(H, N, int, int) __DAMO_FROM_INTEGER(H, N, unsigned, uint)                              \
+  __DAMO_FROM_INTEGER(H, N, short, short) __DAMO_FROM_INTEGER(H, N, unsigned short, ushort)                  \
+  __DAMO_FROM_INTEGER(H, N, long long, ll)                                                                   \
+  inline H __ull2##N##_rn(unsigned long long x) { return damo::cuda::half_of<H>(damo::cuda::wide_of(x)); }   \
+  inline H __ull2##N##_rz(unsigned long long x) { return damo::cuda::half_directed<H>(damo::cuda::wide_of(x), 'z'); } \
+  inline H __ull2##N##_ru(unsigned long long x) { return damo::cuda::half_directed<H>(damo::cuda::wide_of(x), 'u'); } \
+  inline H __ull2##N##_rd(unsigned long long x) { return damo::cuda::half_directed<H>(damo::cuda::wide_of(x), 'd'); } \
+  __DAMO_TO_INTEGERS(H, N, int, int) __DAMO_TO_INTEGERS(H, N, unsigned, uint)                                \
+  __DAMO_TO_INTEGERS(H, N, long long, ll) __DAMO_TO_INTEGERS(H, N, unsigned long long, ull)                  \
+  __DAMO_TO_SHORT(H, N, rn, rintf) __DAMO_TO_SHORT(H, N, rz, truncf)                                         \
+  __DAMO_TO_SHORT(H, N, ru, ceilf) __DAMO_TO_SHORT(H, N, rd, floorf)                                         \
+  inline signed char __##N##2char_rz(H x) { return damo::cuda::clamp_to<signed char>(float(x), -128.0f, 127.0f); }   \
+  inline unsigned char __##N##2uchar_rz(H x) { return damo::cuda::clamp_to<unsigned char>(float(x), 0.0f, 255.0f); } \
+  __DAMO_ARITHMETIC(H, add, +) __DAMO_ARITHMETIC(H, sub, -) __DAMO_ARITHMETIC(H, mul, *)                     \
+  inline H __hdiv(H a, H b) { return H(float(a) / float(b)); }                                               \
+  inline H __hfma(H a, H b, H c) { return damo::cuda::half_fma(a, b, c); }                                   \
+  inline H __hfma_sat(H a, H b, H c) { return damo::cuda::half_saturate(__hfma(a, b, c)); }                  \
+  inline H __hfma_relu(H a, H b, H c) { return damo::cuda::half_relu(__hfma(a, b, c)); }                     \
+  inline H __hneg(H x) { return damo::cuda::half_from<H>(damo::cuda::half_bits(x) ^ 0x8000); }               \
+  inline H __habs(H x) { return damo::cuda::half_from<H>(damo::cuda::half_bits(x) & 0x7fff); }               \
+  __DAMO_COMPARISON(H, eq, ==) __DAMO_COMPARISON(H, lt, <) __DAMO_COMPARISON(H, le, <=)                      \
+  __DAMO_COMPARISON(H, gt, >) __DAMO_COMPARISON(H, ge, >=)                                                   \
+  inline bool __hne(H a, H b) { return float(a) < float(b) || float(a) > float(b); }                         \
+  inline bool __hneu(H a, H b) { return float(a) != float(b); }                                              \
+  inline bool __hisnan(H x) { return damo::cuda::half_isnan(x); }                                            \
+  inline int __hisinf(H x) { return isinf(float(x)) ? (float(x) < 0 ? -1 : 1) : 0; }                         \
+  inline H __hmin(H a, H b) { return damo::cuda::half_least(a, b); }                                         \
+  inline H __hmax(H a, H b) { return damo::cuda::half_greatest(a, b); }                                      \
+  inline H __hmin_nan(H a, H b) { return __hisnan(a) || __hisnan(b) ? __ushort_as_##N(0x7fff) : __hmin(a, b); } \
+  inline H __hmax_nan(H a, H b) { return __hisnan(a) || __hisnan(b) ? __ushort_as_##N(0x7fff) : __hmax(a, b); } \
+  __DAMO_FUNCTION(H, exp, expf) __DAMO_FUNCTION(H, exp2, exp2f) __DAMO_FUNCTION(H, exp10, exp10f)            \
+  __DAMO_FUNCTION(H, log, logf) __DAMO_FUNCTION(H, log2, log2f) __DAMO_FUNCTION(H, log10, log10f)            \
+  __DAMO_FUNCTION(H, sin, sinf) __DAMO_FUNCTION(H, cos, cosf) __DAMO_FUNCTION(H, tanh, tanhf)                \
+  __DAMO_FUNCTION(H, tanh_approx, tanhf) __DAMO_FUNCTION(H, sqrt, sqrtf) __DAMO_FUNCTION(H, rsqrt, rsqrtf)   \
+  __DAMO_FUNCTION(H, rcp, 1.0f /) __DAMO_FUNCTION(H, floor, floorf) __DAMO_FUNCTION(H, ceil, ceilf)          \
+  __DAMO_FUNCTION(H, rint, rintf) __DAMO_FUNCTION(H, trunc, truncf)
+__DAMO_HALF(__half, half)
+__DAMO_HALF(__nv_bfloat16, bfloat16)
+inline __half __float2half(double x) { return damo::cuda::half_of<__half>(x); }
+inline __nv_bfloat16 __float2bfloat16(double x) { return damo::cuda::half_of<__nv_bfloat16>(x); }
+#undef __DAMO_HALF
+#undef __DAMO_ARITHMETIC
+#undef __DAMO_COMPARISON
+#undef __DAMO_FUNCTION
+#undef __DAMO_FROM_INTEGER
+#undef __DAMO_TO_INTEGER
+#undef __DAMO_TO_INTEGERS
+#undef __DAMO_TO_SHORT
+#pragma clang force_cuda_host_device end
+#include "cuda_half2.h"

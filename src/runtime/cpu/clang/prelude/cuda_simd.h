@@ -1,0 +1,126 @@
+// A 32-bit word taken as four bytes or two halves: __vadd4 and its family, the dot products of bytes, and the three-way
+// and clamped minimum and maximum. Read when a source names one of them.
+#pragma once
+#include "cuda_math.h"
+#pragma clang force_cuda_host_device begin
+
+namespace damo::cuda {
+
+// Each lane of the words a and b (and c) through f, in 64 bits.
+template <class Lane, class F>
+inline unsigned lanes(unsigned a, unsigned b, F f) {
+  constexpr int kBits = 8 * sizeof(Lane);
+  constexpr unsigned kMask = sizeof(Lane) == 1 ? 0xffu : 0xffffu;
+  unsigned result = 0;
+  for (int at = 0; at < 32; at += kBits) result |= (unsigned(f(long(Lane(a >> at)), long(Lane(b >> at)))) & kMask) << at;
+  return result;
+}
+template <class Lane>
+inline long clamped(long x) {
+  constexpr long kLow = Lane(-1) < Lane(1) ? -(1l << (8 * sizeof(Lane) - 1)) : 0;
+  constexpr long kHigh = kLow + (1l << 8 * sizeof(Lane)) - 1;
+  return x < kLow ? kLow : x > kHigh ? kHigh : x;
+}
+template <class Lane>
+inline long sum_of_lanes(unsigned word) {
+  long sum = 0;
+  for (int at = 0; at < 32; at += int(8 * sizeof(Lane))) sum += Lane(word >> at);
+  return sum;
+}
+
+}  // namespace damo::cuda
+
+#define __DAMO_LANES(name, Lane, expression)                                                              \
+  inline unsigned name(unsigned x, unsigned y) {                                                          \
+    return damo::cuda::lanes<Lane>(x, y, [](long a, long b) -> long { (void)b; return expression; });     \
+  }
+#define __DAMO_LANES_UNARY(name, Lane, expression)                                                        \
+  inline unsigned name(unsigned x) {                                                                      \
+    return damo::cuda::lanes<Lane>(x, 0, [](long a, long) -> long { return expression; });                \
+  }
+#define __DAMO_COMPARE(name, size, S, U, op)                                          \
+  __DAMO_LANES(__vcmp##name##s##size, S, a op b ? -1 : 0)                             \
+  __DAMO_LANES(__vcmp##name##u##size, U, a op b ? -1 : 0)                             \
+  __DAMO_LANES(__vset##name##s##size, S, a op b ? 1 : 0)                              \
+  __DAMO_LANES(__vset##name##u##size, U, a op b ? 1 : 0)
+#define __DAMO_WORD(size, S, U)                                                       \
+  __DAMO_LANES(__vadd##size, U, a + b)                                                \
+  __DAMO_LANES(__vsub##size, U, a - b)                                                \
+  __DAMO_LANES(__vaddss##size, S, damo::cuda::clamped<S>(a + b))                      \
+  __DAMO_LANES(__vaddus##size, U, damo::cuda::clamped<U>(a + b))                      \
+  __DAMO_LANES(__vsubss##size, S, damo::cuda::clamped<S>(a - b))                      \
+  __DAMO_LANES(__vsubus##size, U, damo::cuda::clamped<U>(a - b))                      \
+  __DAMO_LANES(__vavgs##size, S, (a + b + (a + b >= 0)) >> 1)                         \
+  __DAMO_LANES(__vavgu##size, U, (a + b + 1) >> 1)                                    \
+  __DAMO_LANES(__vhaddu##size, U, (a + b) >> 1)                                       \
+  __DAMO_LANES(__vmins##size, S, b < a ? b : a)                                       \
+  __DAMO_LANES(__vminu##size, U, b < a ? b : a)                                       \
+  __DAMO_LANES(__vmaxs##size, S, a < b ? b : a)                                       \
+  __DAMO_LANES(__vmaxu##size, U, a < b ? b : a)                                       \
+  __DAMO_LANES(__vabsdiffs##size, S, a < b ? b - a : a - b)                           \
+  __DAMO_LANES(__vabsdiffu##size, U, a < b ? b - a : a - b)                           \
+  __DAMO_LANES_UNARY(__vabs##size, S, a < 0 ? -a : a)                                 \
+  __DAMO_LANES_UNARY(__vabsss##size, S, damo::cuda::clamped<S>(a < 0 ? -a : a))       \
+  __DAMO_LANES_UNARY(__vneg##size, S, -a)                                             \
+  __DAMO_LANES_UNARY(__vnegss##size, S, damo::cuda::clamped<S>(-a))                   \
+  __DAMO_LANES(__vcmpeq##size, U, a == b ? -1 : 0)                                    \
+  __DAMO_LANES(__vcmpne##size, U, a != b ? -1 : 0)                                    \
+  __DAMO_LANES(__vseteq##size, U, a == b ? 1 : 0)                                     \
+  __DAMO_LANES(__vsetne##size, U, a != b ? 1 : 0)                                     \
+  __DAMO_COMPARE(lt, size, S, U, <) __DAMO_COMPARE(le, size, S, U, <=)                \
+  __DAMO_COMPARE(gt, size, S, U, >) __DAMO_COMPARE(ge, size, S, U, >=)                \
+  inline unsigned __vsads##size(unsigned x, unsigned y) { return unsigned(damo::cuda::sum_of_lanes<U>(__vabsdiffs##size(x, y))); } \
+  inline unsigned __vsadu##size(unsigned x, unsigned y) { return unsigned(damo::cuda::sum_of_lanes<U>(__vabsdiffu##size(x, y))); }
+__DAMO_WORD(4, signed char, unsigned char)
+__DAMO_WORD(2, short, unsigned short)
+#undef __DAMO_WORD
+#undef __DAMO_COMPARE
+#undef __DAMO_LANES_UNARY
+#undef __DAMO_LANES
+
+// ---- dot products of bytes ----------------------------------------------------------------------------------------
+namespace damo::cuda {
+template <class A, class B, class R>
+inline R dot_bytes(unsigned a, unsigned b, R sum) {
+  for (int at = 0; at < 32; at += 8) sum = R(unsigned(sum) + unsigned(int(A(a >> at)) * int(B(b >> at))));
+  return sum;
+}
+template <class A, class B, class R>
+inline R dot_halves(unsigned a, unsigned b, R sum) {
+  for (int i = 0; i < 2; ++i) sum = R(unsigned(sum) + unsigned(int(A(a >> 16 * i)) * int(B(b >> 8 * i))));
+  return sum;
+}
+template <class V>
+inline unsigned word(V v) { return __builtin_bit_cast(unsigned, v); }
+}  // namespace damo::cuda
+inline int __dp4a(int a, int b, int c) { return damo::cuda::dot_bytes<signed char, signed char>(a, b, c); }
+inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) { return damo::cuda::dot_bytes<unsigned char, unsigned char>(a, b, c); }
+inline int __dp4a(char4 a, char4 b, int c) { return __dp4a(int(damo::cuda::word(a)), int(damo::cuda::word(b)), c); }
+inline unsigned __dp4a(uchar4 a, uchar4 b, unsigned c) { return __dp4a(damo::cuda::word(a), damo::cuda::word(b), c); }
+#define __DAMO_DP2A(name, shift)                                                                                      \
+  inline int name(int a, int b, int c) { return damo::cuda::dot_halves<short, signed char>(a, unsigned(b) >> shift, c); } \
+  inline unsigned name(unsigned a, unsigned b, unsigned c) {                                                          \
+    return damo::cuda::dot_halves<unsigned short, unsigned char>(a, b >> shift, c);                                   \
+  }                                                                                                                   \
+  inline int name(short2 a, char4 b, int c) { return name(int(damo::cuda::word(a)), int(damo::cuda::word(b)), c); }   \
+  inline unsigned name(ushort2 a, uchar4 b, unsigned c) { return name(damo::cuda::word(a), damo::cuda::word(b), c); }
+__DAMO_DP2A(__dp2a_lo, 0)
+__DAMO_DP2A(__dp2a_hi, 16)
+#undef __DAMO_DP2A
+
+// ---- dynamic programming: minimum and maximum of three, of a sum, with and without a floor of zero -----------------
+#define __DAMO_THREE(T, suffix)                                                                          \
+  inline T __vimax3_##suffix(T a, T b, T c) { return max(max(a, b), c); }                                \
+  inline T __vimin3_##suffix(T a, T b, T c) { return min(min(a, b), c); }                                \
+  inline T __viaddmax_##suffix(T a, T b, T c) { return max(T(unsigned(a) + unsigned(b)), c); }           \
+  inline T __viaddmin_##suffix(T a, T b, T c) { return min(T(unsigned(a) + unsigned(b)), c); }
+__DAMO_THREE(int, s32)
+__DAMO_THREE(unsigned, u32)
+#undef __DAMO_THREE
+inline int __vimax_s32_relu(int a, int b) { return max(max(a, b), 0); }
+inline int __vimin_s32_relu(int a, int b) { return max(min(a, b), 0); }
+inline int __vimax3_s32_relu(int a, int b, int c) { return max(__vimax3_s32(a, b, c), 0); }
+inline int __vimin3_s32_relu(int a, int b, int c) { return max(__vimin3_s32(a, b, c), 0); }
+inline int __viaddmax_s32_relu(int a, int b, int c) { return max(__viaddmax_s32(a, b, c), 0); }
+inline int __viaddmin_s32_relu(int a, int b, int c) { return max(__viaddmin_s32(a, b, c), 0); }
+#pragma clang force_cuda_host_device end

@@ -1,0 +1,46 @@
+// CUDA's vector types: float4 and its family with CUDA's alignments (a vector of 3 has that of its elements and no
+// padding), their make_ functions, dim3.
+#pragma once
+
+#define __DAMO_VECTOR(T, name, a2, a4)                                                              \
+  struct name##1 { T x; };                                                                          \
+  struct __attribute__((aligned(a2))) name##2 { T x, y; };                                          \
+  struct name##3 { T x, y, z; };                                                                    \
+  struct __attribute__((aligned(a4))) name##4 { T x, y, z, w; };                                    \
+  __host__ __device__ constexpr name##1 make_##name##1(T x) { return {x}; }                         \
+  __host__ __device__ constexpr name##2 make_##name##2(T x, T y) { return {x, y}; }                 \
+  __host__ __device__ constexpr name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; }         \
+  __host__ __device__ constexpr name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
+__DAMO_VECTOR(signed char, char, 2, 4)
+__DAMO_VECTOR(unsigned char, uchar, 2, 4)
+__DAMO_VECTOR(short, short, 4, 8)
+__DAMO_VECTOR(unsigned short, ushort, 4, 8)
+__DAMO_VECTOR(int, int, 8, 16)
+__DAMO_VECTOR(unsigned int, uint, 8, 16)
+__DAMO_VECTOR(long, long, 16, 16)
+__DAMO_VECTOR(unsigned long, ulong, 16, 16)
+__DAMO_VECTOR(long long, longlong, 16, 16)
+__DAMO_VECTOR(unsigned long long, ulonglong, 16, 16)
+__DAMO_VECTOR(float, float, 8, 16)
+__DAMO_VECTOR(double, double, 16, 16)
+#undef __DAMO_VECTOR
+
+// CUDA 13's names of the 32-byte vectors say their alignment.
+#define __DAMO_WIDE_VECTOR(T, name)                                                                           \
+  using name##4_16a = name##4;                                                                                \
+  struct __attribute__((aligned(32))) name##4_32a { T x, y, z, w; };                                          \
+  __host__ __device__ constexpr name##4_16a make_##name##4_16a(T x, T y, T z, T w) { return {x, y, z, w}; }   \
+  __host__ __device__ constexpr name##4_32a make_##name##4_32a(T x, T y, T z, T w) { return {x, y, z, w}; }
+__DAMO_WIDE_VECTOR(long, long)
+__DAMO_WIDE_VECTOR(unsigned long, ulong)
+__DAMO_WIDE_VECTOR(long long, longlong)
+__DAMO_WIDE_VECTOR(unsigned long long, ulonglong)
+__DAMO_WIDE_VECTOR(double, double)
+#undef __DAMO_WIDE_VECTOR
+
+struct dim3 {
+  unsigned x, y, z;
+  __host__ __device__ constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+  __host__ __device__ constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+  __host__ __device__ constexpr operator uint3() const { return uint3{x, y, z}; }
+};

@@ -1,0 +1,34 @@
+// CudaTokens: CUDA C as a sequence of words and signs, without comments, literals' contents and preprocessor lines.
+#pragma once
+#include <cstddef>
+#include <string_view>
+
+namespace damo {
+
+class CudaTokens {
+ public:
+  explicit CudaTokens(std::string_view source) : source_(source) {}
+
+  /// An identifier or number, "::", one other character, or a quote that stands for a literal; empty at the end.
+  std::string_view next();
+  /// next(), which stays the next.
+  std::string_view peek();
+  /// Skips past the sign that closes open, "(" "{" "[" or "<", which has just been read.
+  void skip_balanced(char open);
+
+ private:
+  void skip_blank();
+  void skip_directive();
+  void skip_literal(char quote);
+  void skip_raw_literal();
+  char at(std::size_t offset) const { return at_ + offset < source_.size() ? source_[at_ + offset] : '\0'; }
+
+  std::string_view source_;
+  std::size_t at_ = 0;
+  bool line_begins_ = true;
+};
+
+/// Whether a token is an identifier.
+bool is_word(std::string_view token);
+
+}  // namespace damo

@@ -1,0 +1,68 @@
+#include <damo/stream.hpp>
+
+#include <utility>
+
+#include <damo/error.hpp>
+#include <damo/event.hpp>
+
+#include "runtime/backend.hpp"
+
+namespace damo {
+
+struct Stream::Data {
+  Backend* backend;
+  void* handle;
+  bool is_owned;
+  std::uint32_t generation;
+
+  Data(Backend* backend, void* handle, bool is_owned)
+      : backend(backend), handle(handle), is_owned(is_owned), generation(backend->generation()) {}
+  Data(const Data&) = delete;
+  Data& operator=(const Data&) = delete;
+  ~Data() {
+    if (is_owned && generation == backend->generation()) backend->destroy_stream(handle);
+  }
+};
+
+Stream::Stream(Device device, StreamOptions options)
+    : data_(std::make_shared<Data>(&device.backend(), device.backend().create_stream(options), true)) {}
+
+Stream Stream::default_of(Device device) {
+  return Stream(std::make_shared<Data>(&device.backend(), device.backend().default_stream(), false));
+}
+
+StreamPriorities Stream::priorities(Device device) { return device.backend().stream_priorities(); }
+
+Device Stream::device() const { return Device(data_->backend); }
+bool Stream::is_default() const { return !data_->is_owned; }
+
+void* Stream::handle() const {
+  if (data_->generation != data_->backend->generation()) [[unlikely]] refuse_lost(*data_->backend, "a stream");
+  return data_->handle;
+}
+
+void Stream::synchronize() const {
+  data_->backend->synchronize(handle());
+  data_->backend->throw_reported(data_->handle, false);
+}
+
+bool Stream::is_done() const { return data_->backend->is_stream_done(handle()); }
+
+void Stream::wait(const Event& event) const { data_->backend->wait(handle(), event.handle()); }
+
+void Stream::add_callback(std::function<void()> function) const {
+  if (!function) throw TypeError("add_callback: the function is empty");
+  data_->backend->add_callback(handle(), [backend = data_->backend, stream = data_->handle, function = std::move(function)] {
+    try {
+      function();
+    } catch (...) {
+      backend->report_callback(stream, std::current_exception());
+    }
+  });
+}
+
+bool operator==(const Stream& a, const Stream& b) {
+  return a.data_ == b.data_ || (a.is_default() && b.is_default() && a.device() == b.device());
+}
+
+}  // namespace damo

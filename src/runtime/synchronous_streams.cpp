@@ -1,0 +1,92 @@
+// SynchronousBackend's streams, events and captures.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <damo/error.hpp>
+
+#include "runtime/synchronous_backend.hpp"
+
+namespace damo {
+namespace {
+
+HostStream* stream_of(void* stream) { return static_cast<HostStream*>(stream); }
+HostEvent* event_of(void* event) { return static_cast<HostEvent*>(event); }
+
+[[noreturn]] void refuse_wait(const char* what) {
+  throw DeviceError(std::string(what) + " while a stream is captured: its work has not been given to the device",
+                    "wait after the capture, when the graph was launched");
+}
+
+}  // namespace
+
+void* SynchronousBackend::create_stream(StreamOptions) { return new HostStream; }
+void SynchronousBackend::destroy_stream(void* stream) noexcept { delete stream_of(stream); }
+
+void SynchronousBackend::synchronize(void* stream) {
+  if (stream != nullptr && stream_of(stream)->is_captured()) refuse_wait("waiting for a stream");
+}
+
+void SynchronousBackend::synchronize() {
+  if (current_capture(*this) != nullptr) refuse_wait("waiting for the device");
+}
+
+bool SynchronousBackend::is_stream_done(void* stream) {
+  synchronize(stream);
+  return true;
+}
+
+void* SynchronousBackend::create_event(EventOptions) { return new HostEvent; }
+void SynchronousBackend::destroy_event(void* event) noexcept { delete event_of(event); }
+void SynchronousBackend::record(void* event, void* stream) {
+  if (stream == nullptr) check_default_stream(*this);
+  event_of(event)->record(stream_of(stream));
+}
+void SynchronousBackend::wait(void* stream, void* event) { event_of(event)->wait(stream_of(stream)); }
+void SynchronousBackend::synchronize_event(void* event) { event_of(event)->require_outside(); }
+bool SynchronousBackend::is_done(void* event) {
+  event_of(event)->require_outside();
+  return true;
+}
+
+double SynchronousBackend::milliseconds(void* from, void* to) {
+  const std::int64_t begin = event_of(from)->stamp();
+  return static_cast<double>(event_of(to)->stamp() - begin) * 1e-6;
+}
+
+void SynchronousBackend::add_callback(void* stream, std::function<void()> function) {
+  if (!is_noted(stream, function)) function();
+}
+
+void SynchronousBackend::begin_capture(void* stream) { stream_of(stream)->begin(); }
+std::unique_ptr<CapturedWork> SynchronousBackend::end_capture(void* stream) { return stream_of(stream)->end(); }
+void SynchronousBackend::abandon_capture(void* stream) noexcept { stream_of(stream)->abandon(); }
+
+bool SynchronousBackend::note_launch(void* stream, const LoadedKernel& kernel, const LaunchConfig& config,
+                                     void* const* arguments) {
+  if (stream == nullptr) {
+    check_default_stream(*this);
+    return false;
+  }
+  if (!stream_of(stream)->is_captured()) return false;
+  struct alignas(16) Slot {
+    std::byte bytes[16];
+  };
+  std::vector<Slot> values;
+  std::vector<std::size_t> places;
+  const auto& parameters = kernel.parameters();
+  for (std::size_t i = 0; parameters && i < parameters->size(); ++i) {
+    const std::size_t bytes = (*parameters)[i].bytes;
+    places.push_back(values.size());
+    values.resize(values.size() + std::max<std::size_t>((bytes + sizeof(Slot) - 1) / sizeof(Slot), 1));
+    std::memcpy(&values[places.back()], arguments[i], bytes);
+  }
+  hold_kernel(kernel);
+  return stream_of(stream)->note([this, &kernel, config, values, places]() mutable {
+    std::vector<void*> pointers;
+    for (std::size_t place : places) pointers.push_back(&values[place]);
+    launch(kernel, config, pointers.data(), nullptr);
+  });
+}
+
+}  // namespace damo
