@@ -17,6 +17,7 @@
 // or written when the call returns. The memory itself may be dropped at any time.
 // See tests/runtime/memory_test.cpp.
 #pragma once
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -28,6 +29,7 @@
 
 #include <damo/array.hpp>
 #include <damo/device.hpp>
+#include <damo/kernel_argument.hpp>
 
 namespace damo {
 
@@ -216,6 +218,12 @@ class DeviceMemory : public DevicePointer {
   static std::size_t product(std::size_t count, std::size_t bytes);
   std::size_t pitch_ = 0;
 };
+
+/// A launch passes the address. Throws DeviceError if the memory was freed.
+template <std::derived_from<DevicePointer> Pointer>
+KernelArgument to_kernel_argument(const Pointer& pointer) {
+  return KernelArgument::address_on(pointer.device(), pointer.data());
+}
 
 /// One side of copy_2d: rows that begin pitch bytes apart, in memory of a device or of the host.
 class Rows {
