@@ -5,6 +5,7 @@
 #pragma once
 #include <cstdint>
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -97,10 +98,16 @@ class Array {
   /// All elements in C order. Throws TypeError if T is not the dtype's host type.
   template <class T>
   std::vector<T> to_vector() const {
-    std::vector<T> values(static_cast<std::size_t>(size_));
     require_dtype(dtype_of<T>());
-    to_host(values.data());
-    return values;
+    if constexpr (std::is_same_v<T, bool>) {  // whose vector has no elements to point at
+      const auto values = std::make_unique<bool[]>(static_cast<std::size_t>(size_));
+      to_host(values.get());
+      return std::vector<bool>(values.get(), values.get() + size_);
+    } else {
+      std::vector<T> values(static_cast<std::size_t>(size_));
+      to_host(values.data());
+      return values;
+    }
   }
   std::vector<double> to_doubles() const;  ///< any dtype
   void to_host(void* elements) const;      ///< nbytes() in C order

@@ -9,11 +9,13 @@ constexpr ElementwiseRow kCast{.name = "cast", .doc = "the elements in another d
 
 }  // namespace
 
+std::shared_ptr<const ElementwiseOp> cast_op(DType dtype) { return std::make_shared<const ElementwiseOp>(kCast, dtype); }
+
 Variable cast(const Operand& x, DType dtype) {
   const Variable input = x.as(x.promotable().dtype);
   if (input.dtype() == dtype) return input;
   const Variable inputs[] = {input};
-  return std::make_shared<const ElementwiseOp>(kCast, dtype)->apply(inputs, x.where()).output();
+  return cast_op(dtype)->apply(inputs, x.where()).output();
 }
 
 }  // namespace damo

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "ops/elementwise_op.hpp"
+#include "ops/promotion.hpp"
 #include "ops/rows.hpp"
 
 namespace damo {
@@ -40,32 +41,6 @@ void check_row(const ElementwiseRow& row) {
   if (row.name.empty()) throw GraphError("a row needs a name");
   if (arity(row) == 0) throw GraphError(label + ": its code names no input", "write x0, x1, ... for the inputs");
   if (row.condition_first && arity(row) < 2) throw GraphError(label + ": condition_first needs another input beside x0");
-}
-
-bool is_too_large(const Operand& operand, DType dtype) {
-  return operand.is_number() && is_integer(operand.number().dtype()) && !is_floating(dtype) && !operand.number().fits(dtype);
-}
-
-/// A weak integer that its dtype cannot hold would wrap in silence.
-[[noreturn]] void does_not_fit(const Operand& number, DType dtype, std::string_view op) {
-  ErrorParts parts{std::string(op) + ": " + to_string(number.number()) + " does not fit " + std::string(name(dtype)), {}, {}, "cast the other input to a wider dtype"};
-  if (number.where()) parts.where = std::string(op) + " built at " + to_string(number.where());
-  throw TypeError(std::move(parts));
-}
-
-/// The dtype that numbers beside the inputs become. As in NumPy, a comparison with a number out of range widens; what is
-/// computed in floating point takes any number; anything else refuses it.
-DType common_dtype(const ElementwiseRow& row, std::span<const Operand> inputs) {
-  std::vector<Promotable> promotables;
-  for (const Operand& input : inputs) promotables.push_back(input.promotable());
-  if (promotables.empty()) return bool_;
-  const DType common = result_type(promotables);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!is_too_large(inputs[i], computed_in(row, common))) continue;
-    if (row.result != ResultRule::kBool) does_not_fit(inputs[i], common, row.name);
-    promotables[i].weak = false;
-  }
-  return result_type(promotables);
 }
 
 }  // namespace

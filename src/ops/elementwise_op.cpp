@@ -32,6 +32,16 @@ std::vector<DType> dtypes_of(std::span<const Variable> variables) {
 
 }  // namespace
 
+void check_takes(const ElementwiseRow& row, DType common) {
+  if (takes(row, common)) return;
+  throw TypeError(std::string(row.name) + " " + takes_what(row.domain) + ", not " + std::string(damo::name(common)), remedy(row.domain));
+}
+
+void check_condition(const ElementwiseRow& row, DType condition) {
+  if (!row.condition_first || condition == bool_) return;
+  throw TypeError(std::string(row.name) + ": the condition must be bool, it is " + std::string(damo::name(condition)), "compare it: neq(x, 0)");
+}
+
 Props ElementwiseOp::props() const {
   if (cast_to_) return {{"dtype", std::string(damo::name(*cast_to_))}};
   return {};
@@ -70,14 +80,10 @@ Step ElementwiseOp::step(std::span<const DType> inputs, std::vector<int> values)
 Apply ElementwiseOp::make_node(Inputs inputs) const {
   inputs.require_count(cast_to_ ? 1 : arity(row_));
   const std::vector<Variable> variables(inputs.begin(), inputs.end());
-  if (row_.condition_first && variables[0].dtype() != bool_) {
-    throw TypeError(name() + ": the condition must be bool, it is " + std::string(damo::name(variables[0].dtype())), "compare it: neq(x, 0)");
-  }
+  check_condition(row_, variables[0].dtype());
   const std::vector<DType> dtypes = dtypes_of(variables);
   const DType common = promoted(dtypes);
-  if (!cast_to_ && !takes(row_, common)) {
-    throw TypeError(name() + " " + takes_what(row_.domain) + ", not " + std::string(damo::name(common)), remedy(row_.domain));
-  }
+  if (!cast_to_) check_takes(row_, common);
   std::vector<Shape> shapes;
   for (const Variable& variable : variables) shapes.push_back(variable.dims());
   try {

@@ -33,6 +33,13 @@ class ElementwiseOp final : public Op {
   std::optional<DType> cast_to_;
 };
 
+/// Throw TypeError unless the row takes inputs that promote to common, and this dtype as its condition.
+void check_takes(const ElementwiseRow& row, DType common);
+void check_condition(const ElementwiseRow& row, DType condition);
+
+/// The op of cast (ops/cast.hpp).
+std::shared_ptr<const ElementwiseOp> cast_op(DType dtype);
+
 /// The shared op of a registered row.
 OpPtr elementwise_op(const ElementwiseRow& row);
 

@@ -119,6 +119,11 @@ std::string CompileOptions::text() const {
   return text + includes;
 }
 
+Companion& Backend::companion(std::unique_ptr<Companion> (*make)(Backend&)) {
+  std::call_once(companion_made_, [&] { companion_ = make(*this); });
+  return *companion_;
+}
+
 namespace {
 
 constexpr const char* kAxes[] = {"x", "y", "z"};

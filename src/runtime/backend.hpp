@@ -128,6 +128,12 @@ struct CodePart {
   std::span<const std::byte> bytes;
 };
 
+/// What a later layer keeps with a device for as long as the device lives: the kernels of arithmetic on arrays.
+class Companion {
+ public:
+  virtual ~Companion() = default;
+};
+
 enum class CopyKind : std::uint8_t { kHostToDevice, kDeviceToHost, kDeviceToDevice };
 
 /// rows times row_bytes, each side's rows a pitch apart.
@@ -249,6 +255,9 @@ class Backend {
   PinnedPool& pinned_pool() { return *pinned_pool_; }
   KernelCache& cache() { return *cache_; }
 
+  /// Made by the first call; one a device. Cheap.
+  Companion& companion(std::unique_ptr<Companion> (*make)(Backend&));
+
   std::atomic<std::uint64_t> launches = 0;  ///< by kernels since the process began; what compare() counts
   std::atomic<double> copy_bytes_per_second = 0;  ///< as Device::measure_copy found it; 0: not yet
   std::atomic<int> captures = 0;                  ///< in progress, of all threads; what makes launches look closer
@@ -272,6 +281,8 @@ class Backend {
   std::atomic<bool> has_reports_ = false;
   std::mutex reports_mutex_;
   std::vector<std::pair<void*, std::exception_ptr>> reports_;  // by stream
+  std::once_flag companion_made_;
+  std::unique_ptr<Companion> companion_;
   mutable std::once_flag limits_known_;
   mutable DeviceProperties limits_;
 };

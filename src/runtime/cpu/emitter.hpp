@@ -34,7 +34,7 @@ class CpuEmitter {
   std::string row_offset(int parameter) const;
 
   Access access(int parameter) const { return layout_.access[static_cast<std::size_t>(parameter)]; }
-  bool is_scalar_input(int i) const { return access(i) == Access::kScalar && !spec_.is_output(i); }
+  bool is_scalar_input(int i) const { return is_scalar(access(i)) && !spec_.is_output(i); }
   bool is_hoisted(int i) const { return access(i) == Access::kRepeat && !spec_.is_output(i); }
   std::string stored(int i) const;
   std::string loaded(int i) const;

@@ -210,7 +210,7 @@ void CudaEmitter::emit_tile_position() {
   take("j0", "inner_tiles", tile_.inner);
   if (!tile_.other_first) take("t0", "other_tiles", tile_.other);
   for (int i = 0; i < spec_.parameter_count(); ++i) {
-    if (access(i) != Access::kScalar) line("  offset o" + number(i) + " = 0;");
+    if (!is_scalar(access(i))) line("  offset o" + number(i) + " = 0;");
   }
   // Dense arrays have no strides in the block: theirs follow from the extents.
   std::vector<std::string> suffix(static_cast<std::size_t>(layout_.rank), "1");
@@ -221,7 +221,7 @@ void CudaEmitter::emit_tile_position() {
     if (axis == layout_.tile_axis) continue;
     line("  { const index c = rest % a.extent[" + number(axis) + "]; rest /= a.extent[" + number(axis) + "];");
     for (int i = 0; i < spec_.parameter_count(); ++i) {
-      if (access(i) == Access::kScalar) continue;
+      if (is_scalar(access(i))) continue;
       const std::string stride = has_strides(access(i)) ? "a.s" + number(i) + "[" + number(axis) + "]" : suffix[static_cast<std::size_t>(axis)];
       line("    o" + number(i) + " += offset(c) * " + stride + ";");
     }

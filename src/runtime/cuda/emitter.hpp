@@ -27,7 +27,7 @@ class CudaEmitter {
   std::string vector_store(int parameter) const;
 
   Access access(int parameter) const { return layout_.access[static_cast<std::size_t>(parameter)]; }
-  bool is_scalar_input(int i) const { return access(i) == Access::kScalar && !spec_.is_output(i); }
+  bool is_scalar_input(int i) const { return is_scalar(access(i)) && !spec_.is_output(i); }
   std::string pointer(int i) const { return "a.p" + std::to_string(i); }
   std::string stored(int i) const;
   std::string loaded(int i) const;

@@ -51,7 +51,12 @@ std::string argument_struct(const KernelSpec& spec, const Layout& layout) {
   const std::string index = layout.wide ? "i64" : "u32", stride = layout.wide ? "i64" : "i32";
   std::string text = "struct Arguments {\n";
   for (int i = 0; i < spec.parameter_count(); ++i) {
-    text += std::string("  ") + (spec.is_output(i) ? "" : "const ") + storage_type(spec.parameter_dtype(i)) + "* p" + std::to_string(i) + ";\n";
+    const std::string type = storage_type(spec.parameter_dtype(i)), name = "p" + std::to_string(i);
+    if (layout.access[static_cast<std::size_t>(i)] == Access::kValue) {  // read as p0[0], as a pointer would be
+      text += "  " + type + " " + name + "[" + std::to_string(8 / itemsize(spec.parameter_dtype(i))) + "];\n";
+      continue;
+    }
+    text += std::string("  ") + (spec.is_output(i) ? "" : "const ") + type + "* " + name + ";\n";
   }
   text += "  " + index + " n;\n";
   if (!layout.is_flat()) {

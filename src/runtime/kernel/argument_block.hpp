@@ -1,5 +1,5 @@
 // ArgumentBlock: the one struct that a generated kernel takes by value, as text for the kernel and as bytes for a launch.
-//   pointers of all arrays; n; and unless the layout is flat: extents, magic numbers of division (32-bit indices only),
+//   pointers of all arrays, or in a pointer's place the element of one that is passed by value; n; and unless the layout is flat: extents, magic numbers of division (32-bit indices only),
 //   strides of the arrays that are neither dense nor scalar; last the flags `fast`: 1 if every array meets the
 //   alignment that vector accesses need, and then 2 if the arrays are too large for the caches (Dialect::streams).
 #pragma once
@@ -14,7 +14,7 @@
 namespace damo {
 
 /// Whether the strides of an array of this class are part of the block.
-inline bool has_strides(Access access) { return access != Access::kDense && access != Access::kScalar; }
+inline bool has_strides(Access access) { return access != Access::kDense && !is_scalar(access); }
 
 /// The declaration of struct Arguments.
 std::string argument_struct(const KernelSpec& spec, const Layout& layout);
@@ -28,6 +28,8 @@ class ArgumentBlock {
   void set_pointer(int parameter, const void* address) {
     pointers()[parameter] = reinterpret_cast<std::uintptr_t>(address);
   }
+  /// The element of a parameter whose access is kValue, in the bits' first bytes.
+  void set_value(int parameter, std::uint64_t bits) { pointers()[parameter] = bits; }
   /// After the pointers are set: recomputes the flag.
   void set_fast() {
     std::uintptr_t misaligned = 0;

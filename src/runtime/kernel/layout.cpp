@@ -51,11 +51,11 @@ bool reaches_limit(const Geometry& geometry) {
 }  // namespace
 
 bool Layout::is_flat() const {
-  return std::all_of(access.begin(), access.end(), [](Access a) { return a == Access::kDense || a == Access::kScalar; });
+  return std::all_of(access.begin(), access.end(), [](Access a) { return a == Access::kDense || is_scalar(a); });
 }
 
 std::string to_string(const Layout& layout) {
-  static constexpr const char* names[] = {"scalar", "dense", "row", "repeat", "strided", "transposed"};
+  static constexpr const char* names[] = {"scalar", "value", "dense", "row", "repeat", "strided", "transposed"};
   std::string text = "r" + std::to_string(layout.rank) + (layout.wide ? " wide" : "");
   if (layout.tile_axis >= 0) text += " tile" + std::to_string(layout.tile_axis);
   for (Access access : layout.access) text += std::string(" ") + names[static_cast<int>(access)];

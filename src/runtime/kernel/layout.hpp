@@ -16,6 +16,7 @@ namespace damo {
 /// How one array is read or written along the iteration space, row-major.
 enum class Access : std::uint8_t {
   kScalar,      ///< one element for all
+  kValue,       ///< likewise, and the element itself stands in the launch's arguments
   kDense,       ///< element i of the iteration is element i of the array
   kRow,         ///< contiguous along the last axis, any stride along the others
   kRepeat,      ///< the same element along the last axis
@@ -23,13 +24,15 @@ enum class Access : std::uint8_t {
   kTransposed   ///< contiguous along Layout::tile_axis, which is not the last: goes through a tile
 };
 
+constexpr bool is_scalar(Access access) { return access == Access::kScalar || access == Access::kValue; }
+
 struct Layout {
   int rank = 1;
   bool wide = false;   ///< 64-bit indices: some offset reaches 2^31
   int tile_axis = -1;  ///< of kTransposed arrays; -1: none
   std::vector<Access> access;  ///< inputs, then outputs
 
-  /// All dense or scalar: no coordinate is ever computed.
+  /// All dense, scalars or values: no coordinate is ever computed.
   bool is_flat() const;
   friend bool operator==(const Layout&, const Layout&) = default;
 };

@@ -5,6 +5,7 @@
 // one element (later: one row) goes through between two reductions; elementwise kernels have one stage and no reduced
 // axes. An override replaces the printed text for one dialect, for kernels tuned by hand.
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -53,6 +54,7 @@ struct KernelSpec {
   std::vector<Stage> stages = {{}};
   std::vector<int> stores;         ///< the value that each output array receives
   std::vector<DType> outputs;
+  std::uint64_t values = 0;        ///< bit i: input i is one element, passed by value with each launch
   std::vector<int> reduced_axes;   ///< of the iteration space; empty for elementwise kernels
   std::vector<Override> overrides;
 
@@ -61,6 +63,7 @@ struct KernelSpec {
   DType parameter_dtype(int i) const {
     return i < input_count() ? inputs[static_cast<std::size_t>(i)] : outputs[static_cast<std::size_t>(i - input_count())];
   }
+  bool is_value(int parameter) const { return parameter < input_count() && (values >> parameter & 1u) != 0; }
   bool is_output(int parameter) const { return parameter >= input_count(); }
   int cost() const {
     int sum = 0;

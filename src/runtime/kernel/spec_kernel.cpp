@@ -11,7 +11,11 @@ namespace damo {
 SpecKernel::SpecKernel(KernelSpec spec, Backend& backend) : spec_(std::move(spec)), backend_(backend) {}
 
 Layout SpecKernel::layout_of(const Geometry& geometry) const {
-  return backend_.dialect().adapt(spec_, classify(geometry, spec_.input_count()));
+  Layout layout = classify(geometry, spec_.input_count());
+  for (int i = 0; i < spec_.input_count(); ++i) {
+    if (spec_.is_value(i)) layout.access[static_cast<std::size_t>(i)] = Access::kValue;
+  }
+  return backend_.dialect().adapt(spec_, std::move(layout));
 }
 
 std::string SpecKernel::source(const Layout& layout) const {

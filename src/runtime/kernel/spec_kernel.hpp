@@ -60,6 +60,10 @@ class BoundKernel {
   void set_pointer(int parameter, const void* address) {
     if (code_) block_.set_pointer(parameter, address);
   }
+  /// The element of an input that the spec passes by value, in the bits' first bytes.
+  void set_value(int parameter, std::uint64_t bits) {
+    if (code_) block_.set_value(parameter, bits);
+  }
   void launch(void* stream);
 
  private:

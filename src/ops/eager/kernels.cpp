@@ -1,0 +1,129 @@
+#include "ops/eager/kernels.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ops/elementwise_op.hpp"
+
+namespace damo {
+namespace {
+
+KernelSpec spec_of(const ElementwiseRow& row, std::span<const EagerInput> inputs, DType out, bool cast) {
+  KernelSpec spec;
+  std::vector<int> values;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    spec.inputs.push_back(inputs[i].dtype());
+    if (!inputs[i].array) spec.values |= std::uint64_t{1} << i;
+    values.push_back(static_cast<int>(i));
+  }
+  const OpPtr op = cast ? OpPtr(cast_op(out)) : elementwise_op(row);
+  Step step = static_cast<const ElementwiseOp&>(*op).step(spec.inputs, std::move(values));
+  spec.name = step.name;
+  spec.stages = {{{std::move(step)}}};
+  spec.stores = {spec.input_count()};
+  spec.outputs = {out};
+  return spec;
+}
+
+std::uint64_t bits_of(const Scalar& value) {
+  std::uint64_t bits = 0;
+  value.store(&bits);
+  return bits;
+}
+
+}  // namespace
+
+bool EagerKernel::Binding::fits(std::span<const EagerInput> inputs, const Array& out) const {
+  if (!(shapes.back() == out.shape()) || !(strides.back() == out.strides())) return false;
+  std::size_t at = 0;
+  for (const EagerInput& input : inputs) {
+    if (!input.array) continue;
+    if (!(shapes[at] == input.array->shape()) || !(strides[at] == input.array->strides())) return false;
+    ++at;
+  }
+  return true;
+}
+
+std::unique_ptr<EagerKernel::Binding> EagerKernel::take(std::span<const EagerInput> inputs, const Array& out) {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = idle_.size(); i-- > 0;) {
+    if (!idle_[i]->fits(inputs, out)) continue;
+    std::unique_ptr<Binding> found = std::move(idle_[i]);
+    idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(i));
+    return found;
+  }
+  return nullptr;
+}
+
+std::unique_ptr<EagerKernel::Binding> EagerKernel::bind(std::span<const EagerInput> inputs, const Array& out) {
+  static const Shape kOne{}, kNoStrides{};
+  auto binding = std::make_unique<Binding>(kernel_);
+  std::vector<ArrayLayout> layouts;
+  for (const EagerInput& input : inputs) {
+    layouts.push_back(input.array ? ArrayLayout{&input.array->shape(), &input.array->strides()} : ArrayLayout{&kOne, &kNoStrides});
+    if (!input.array) continue;
+    binding->shapes.push_back(input.array->shape());
+    binding->strides.push_back(input.array->strides());
+  }
+  layouts.push_back({&out.shape(), &out.strides()});
+  binding->shapes.push_back(out.shape());
+  binding->strides.push_back(out.strides());
+  binding->bound.bind(out.shape(), layouts);
+  return binding;
+}
+
+void EagerKernel::keep(std::unique_ptr<Binding> binding) {
+  std::unique_ptr<Binding> oldest;  // freed when the lock is gone
+  const std::lock_guard lock(mutex_);
+  if (idle_.size() == kBindings) {
+    oldest = std::move(idle_.front());
+    idle_.erase(idle_.begin());
+  }
+  idle_.push_back(std::move(binding));
+}
+
+void EagerKernel::run(std::span<const EagerInput> inputs, const Array& out) {
+  if (out.size() == 0) return;
+  std::unique_ptr<Binding> binding = take(inputs, out);
+  if (!binding) binding = bind(inputs, out);
+  int parameter = 0;
+  for (const EagerInput& input : inputs) {
+    if (input.array) binding->bound.set_pointer(parameter++, input.array->data());
+    else binding->bound.set_value(parameter++, bits_of(input.number));
+  }
+  binding->bound.set_pointer(parameter, out.data());
+  binding->bound.launch(nullptr);
+  keep(std::move(binding));
+}
+
+EagerKernels& EagerKernels::of(Backend& backend) {
+  return static_cast<EagerKernels&>(backend.companion([](Backend& device) -> std::unique_ptr<Companion> { return std::make_unique<EagerKernels>(device); }));
+}
+
+std::shared_ptr<EagerKernel> EagerKernels::kernel(const ElementwiseRow& row, std::span<const EagerInput> inputs, DType out, bool cast) {
+  if (inputs.size() > kMostInputs) {
+    throw GraphError(std::string(row.name) + " has " + std::to_string(inputs.size()) + " inputs; arithmetic on arrays takes " + std::to_string(kMostInputs), "use it in a graph");
+  }
+  Key key{&row, {static_cast<std::uint64_t>(out) | (cast ? 16u : 0u), 0}};
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::uint64_t code = static_cast<std::uint64_t>(inputs[i].dtype()) | (inputs[i].array ? 0u : 16u);
+    if (i < 11) key.dtypes[0] |= code << (5 * i + 5);
+    else key.dtypes[1] |= code << (5 * (i - 11));
+  }
+  {
+    const std::shared_lock lock(mutex_);
+    const auto found = kernels_.find(key);
+    if (found != kernels_.end()) return found->second;
+  }
+  auto made = std::make_shared<EagerKernel>(spec_of(row, inputs, out, cast), backend_);
+  const std::unique_lock lock(mutex_);
+  if (kernels_.size() >= kLimit) kernels_.clear();
+  return kernels_.try_emplace(key, std::move(made)).first->second;
+}
+
+std::size_t EagerKernels::size() const {
+  const std::shared_lock lock(mutex_);
+  return kernels_.size();
+}
+
+}  // namespace damo

@@ -1,0 +1,85 @@
+// EagerKernels: one device's kernels of arithmetic on arrays, kept from call to call. A kernel is found by its row and
+// dtypes; it keeps the last few layouts that it was bound to, so that a call with shapes seen before hashes a few words,
+// compares shapes, patches pointers and launches.
+//
+// It belongs to the Backend (Backend::companion), so it is no process-wide state of its own. Bounded: at kLimit kernels
+// all are dropped, which costs little, as their code stays in the device's KernelCache. Thread-safe; the kernel runs
+// outside of any lock.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include <damo/array.hpp>
+#include <damo/elementwise.hpp>
+
+#include "runtime/backend.hpp"
+#include "runtime/kernel/spec_kernel.hpp"
+
+namespace damo {
+
+/// One input as the kernel takes it: an array, or a number already of its dtype.
+struct EagerInput {
+  const Array* array = nullptr;
+  Scalar number;
+  DType dtype() const { return array ? array->dtype() : number.dtype(); }
+};
+
+class EagerKernel {
+ public:
+  EagerKernel(KernelSpec spec, Backend& backend) : kernel_(std::move(spec), backend) {}
+  /// inputs broadcast to out's shape.
+  void run(std::span<const EagerInput> inputs, const Array& out);
+
+ private:
+  struct Binding {
+    explicit Binding(SpecKernel& kernel) : bound(kernel) {}
+    BoundKernel bound;
+    std::vector<Shape> shapes;  // of the arrays among the inputs, then of out
+    std::vector<Strides> strides;
+    bool fits(std::span<const EagerInput> inputs, const Array& out) const;
+  };
+  std::unique_ptr<Binding> take(std::span<const EagerInput> inputs, const Array& out);
+  std::unique_ptr<Binding> bind(std::span<const EagerInput> inputs, const Array& out);
+  void keep(std::unique_ptr<Binding> binding);
+
+  static constexpr std::size_t kBindings = 8;
+  SpecKernel kernel_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Binding>> idle_;  // last used last
+};
+
+class EagerKernels final : public Companion {
+ public:
+  explicit EagerKernels(Backend& backend) : backend_(backend) {}
+  static EagerKernels& of(Backend& backend);
+
+  /// out.dtype() need not be the row's: elements are converted as they are stored. cast: row is that of cast.
+  std::shared_ptr<EagerKernel> kernel(const ElementwiseRow& row, std::span<const EagerInput> inputs, DType out, bool cast);
+  std::size_t size() const;
+
+  static constexpr std::size_t kLimit = 4096;
+  static constexpr std::size_t kMostInputs = 24;
+
+ private:
+  struct Key {
+    const ElementwiseRow* row;
+    std::array<std::uint64_t, 2> dtypes;  // five bits an input
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const {
+      return ((reinterpret_cast<std::uintptr_t>(key.row) ^ key.dtypes[1]) * 0x9e3779b97f4a7c15u) ^ (key.dtypes[0] * 0xc2b2ae3d27d4eb4fu);
+    }
+  };
+  Backend& backend_;
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<Key, std::shared_ptr<EagerKernel>, Hash> kernels_;
+};
+
+}  // namespace damo

@@ -1,0 +1,40 @@
+#include "ops/eager/overlap.hpp"
+
+#include "ops/eager/kernels.hpp"
+#include "ops/elementwise_op.hpp"
+
+namespace damo {
+
+bool would_overwrite(const Array& out, const Array& input) {
+  if (out.size() == 0 || input.size() == 0) return false;
+  const auto [out_first, out_last] = out.address_range();
+  const auto [first, last] = input.address_range();
+  if (out_last <= first || last <= out_first) return false;
+  const bool same = out.data() == input.data() && out.shape() == input.shape() && out.strides() == input.strides() &&
+                    out.dtype() == input.dtype();
+  return !same;
+}
+
+void check_writable(std::string_view name, const Array& out) {
+  for (int axis = 0; axis < out.rank(); ++axis) {
+    if (out.strides()[axis] != 0 || out.shape()[axis] <= 1) continue;
+    throw ShapeError(std::string(name) + ": axis " + std::to_string(axis) + " of the result is broadcast: its " +
+                         std::to_string(out.shape()[axis]) + " elements are one",
+                     "copy() it first");
+  }
+}
+
+void copy_into(const Array& to, const Array& from) {
+  const EagerInput inputs[] = {{&from, {}}};
+  static const std::shared_ptr<const ElementwiseOp> cast = cast_op(float32);
+  EagerKernels::of(to.device().backend()).kernel(cast->row(), inputs, to.dtype(), true)->run(inputs, to);
+}
+
+Array packed_copy(const Array& array, DType dtype) {
+  Array out = Array::empty(array.shape(), dtype, array.device());
+  if (dtype == array.dtype() && array.is_contiguous()) out.copy_from(array);
+  else copy_into(out, array);
+  return out;
+}
+
+}  // namespace damo

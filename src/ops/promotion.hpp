@@ -1,0 +1,44 @@
+// How a row's operands come to one dtype, whatever they are: a Variable or an Array, and numbers beside them.
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include <damo/error.hpp>
+
+#include "ops/rows.hpp"
+
+namespace damo {
+
+/// A weak integer that its dtype cannot hold would wrap in silence.
+template <class Operand>
+bool is_too_large(const Operand& operand, DType dtype) {
+  return operand.is_number() && is_integer(operand.number().dtype()) && !is_floating(dtype) &&
+         !operand.number().fits(dtype);
+}
+
+/// The dtype that numbers beside the inputs become. As in NumPy, a comparison with a number out of range widens; what is
+/// computed in floating point takes any number; anything else refuses it with a TypeError.
+template <class Operand>
+DType common_dtype(const ElementwiseRow& row, std::span<const Operand> inputs) {
+  std::vector<Promotable> promotables;
+  for (const Operand& input : inputs) promotables.push_back(input.promotable());
+  if (promotables.empty()) return bool_;
+  const DType common = result_type(promotables);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!is_too_large(inputs[i], computed_in(row, common))) continue;
+    if (row.result != ResultRule::kBool) {
+      ErrorParts parts{std::string(row.name) + ": " + to_string(inputs[i].number()) + " does not fit " +
+                           std::string(name(common)),
+                       {},
+                       {},
+                       "cast the other input to a wider dtype"};
+      if (inputs[i].where()) parts.where = std::string(row.name) + " built at " + to_string(inputs[i].where());
+      throw TypeError(std::move(parts));
+    }
+    promotables[i].weak = false;
+  }
+  return result_type(promotables);
+}
+
+}  // namespace damo
