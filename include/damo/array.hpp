@@ -71,7 +71,10 @@ class Array {
   int rank() const { return shape_.rank(); }
   std::int64_t size() const { return size_; }
   std::size_t nbytes() const { return static_cast<std::size_t>(size_) * itemsize(dtype_); }
+  /// Throws TypeError for an empty Array, DeviceError if the device was reset since the Array was made.
   Device device() const;
+  /// The device was reset: the elements are gone.
+  bool is_lost() const;
   /// Address of the first element, on the device.
   void* data() const { return data_; }
   bool is_contiguous() const { return damo::is_contiguous(shape_, strides_); }

@@ -12,6 +12,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <span>
 
 #include <damo/device.hpp>
@@ -60,9 +61,12 @@ class RegisteredMemory {
  public:
   /// Throws DeviceError if a part of it is pinned already.
   RegisteredMemory(void* data, std::size_t bytes, Device device = Device(), PinnedOptions options = {});
-  template <class T>
-  explicit RegisteredMemory(std::span<T> elements, Device device = Device(), PinnedOptions options = {})
-      : RegisteredMemory(elements.data(), elements.size_bytes(), device, options) {}
+  /// A vector, array or span.
+  template <class Range>
+    requires(std::ranges::contiguous_range<Range&> && std::ranges::sized_range<Range&>)
+  explicit RegisteredMemory(Range& range, Device device = Device(), PinnedOptions options = {})
+      : RegisteredMemory(std::ranges::data(range), std::ranges::size(range) * sizeof(*std::ranges::data(range)), device,
+                         options) {}
   RegisteredMemory(const RegisteredMemory&) = delete;
   RegisteredMemory& operator=(const RegisteredMemory&) = delete;
   /// Waits for the device, which may still read it.

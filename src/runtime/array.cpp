@@ -108,7 +108,10 @@ Array Array::from_bytes(const void* elements, std::size_t count, DType dtype, co
                      ", which has " + std::to_string(shape.size()) + " elements");
   }
   Array array = empty(shape, dtype, device);
-  if (bytes != 0) device.backend().copy(array.data_, elements, bytes, CopyKind::kHostToDevice, nullptr);
+  if (bytes == 0) return array;
+  Backend& backend = device.backend();
+  backend.copy(array.data_, elements, bytes, CopyKind::kHostToDevice, nullptr);
+  if (!is_host(backend) && backend.is_pinned(elements)) backend.synchronize(nullptr);  // read later, else
   return array;
 }
 
@@ -132,8 +135,11 @@ Array Array::borrow(void* elements, DType dtype, const Shape& shape, const Strid
 
 Device Array::device() const {
   if (buffer_ == nullptr) throw TypeError("an empty Array is on no device", "check the Array with if (array)");
+  if (buffer_->is_lost()) [[unlikely]] refuse_lost(buffer_->backend(), "an Array");
   return Device(&buffer_->backend());
 }
+
+bool Array::is_lost() const { return buffer_ != nullptr && buffer_->is_lost(); }
 
 bool Array::is_unique() const { return buffer_ != nullptr && buffer_->is_unique(); }
 
@@ -152,6 +158,7 @@ void Array::require_dtype(DType dtype) const {
 
 std::string describe(const Array& array) {
   if (!array) return "empty Array";
+  if (array.is_lost()) return "lost Array";
   return std::string(name(array.dtype())) + " " + to_string(array.shape()) + " on " + array.device().backend().name();
 }
 

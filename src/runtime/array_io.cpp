@@ -35,6 +35,7 @@ void store(const Array& to, const void* elements) {
   const Strides packed = contiguous_strides(to.shape());
   if (to.is_contiguous()) {
     backend.copy(to.data(), elements, to.nbytes(), CopyKind::kHostToDevice, nullptr);
+    if (!is_host(backend) && backend.is_pinned(elements)) backend.synchronize(nullptr);
   } else if (is_host(backend)) {
     copy_strided(itemsize(to.dtype()), to.shape(), to.data(), to.strides(), elements, packed);
   } else {  // its range comes here, because what lies between its elements must stay, and goes back
@@ -71,7 +72,9 @@ void copy_between_devices(const Array& to, const Array& from) {
   if (is_host(here) && from.is_contiguous()) return store(to, from.data());
   if (is_host(there) && to.is_contiguous()) return from.to_host(to.data());
   if (here.kind() == there.kind() && to.is_contiguous() && from.is_contiguous()) {
+    here.synchronize(nullptr);  // the two devices' streams know nothing of each other
     there.copy_peer(to.data(), here, from.data(), to.nbytes(), nullptr);
+    there.synchronize(nullptr);
     return;
   }
   const Bytes elements = host_bytes(from.nbytes());
@@ -127,10 +130,11 @@ Array Array::to(Device device) const {
 
 void Array::to_host(void* elements) const {
   if (size_ == 0) return;
-  Backend& backend = buffer_->backend();
+  Backend& backend = device().backend();
   const Strides packed = contiguous_strides(shape_);
   if (is_contiguous()) {
     backend.copy(elements, data_, nbytes(), CopyKind::kDeviceToHost, nullptr);
+    if (!is_host(backend)) backend.synchronize(nullptr);  // into pinned memory a copy returns before it is done
   } else if (is_host(backend)) {
     copy_strided(itemsize(dtype_), shape_, elements, packed, data_, strides_);
   } else {  // one copy of the whole range, as a copy an element would cost microseconds each

@@ -76,7 +76,7 @@ struct Lent {
 
   static void destroy(DLManagedTensor* tensor) {
     Lent* lent = static_cast<Lent*>(tensor->manager_ctx);
-    if (lent->array.is_unique()) wait_for(lent->array.device().backend());
+    if (lent->array.is_unique() && !lent->array.is_lost()) wait_for(lent->array.device().backend());
     delete lent;
   }
 };
@@ -109,7 +109,7 @@ Shape shape_of(const DLTensor& tensor) {
 
 DLManagedTensor* Array::to_dlpack() const {
   if (buffer_ == nullptr) throw TypeError("to_dlpack: an empty Array has no elements to share");
-  Backend& backend = buffer_->backend();
+  Backend& backend = device().backend();
   if (!is_host(backend)) backend.synchronize();
   Lent* lent = new Lent{{}, *this, shape_, strides_};
   DLTensor& tensor = lent->tensor.dl_tensor;

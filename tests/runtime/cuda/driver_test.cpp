@@ -57,6 +57,24 @@ TEST(CudaDriver, SaysThatAFaultLosesTheContextAndWhichToolFindsTheKernel) {
   }
 }
 
+TEST(CudaDriver, SaysHowAFaultIsFoundAndMended) {
+  const std::string remedy = remedy_for(CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_THAT(remedy, HasSubstr("DAMO_SYNC=1"));
+  EXPECT_THAT(remedy, HasSubstr("Device::reset()"));
+  EXPECT_THAT(remedy_for_fault("cuda:1"), HasSubstr("Device(\"cuda:1\").reset()"));
+  EXPECT_THAT(remedy_for(CUDA_ERROR_CONTEXT_IS_DESTROYED), HasSubstr("Device::reset()"));
+}
+
+TEST(CudaDriver, SaysWhatACaptureForbids) {
+  EXPECT_THAT(remedy_for(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED), HasSubstr("a stream is being captured"));
+  EXPECT_THAT(remedy_for(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED), HasSubstr("an earlier call in the capture"));
+  EXPECT_THAT(remedy_for(CUDA_ERROR_STREAM_CAPTURE_UNJOINED), HasSubstr("has work that the captured stream does not wait for"));
+  EXPECT_THAT(remedy_for(CUDA_ERROR_STREAM_CAPTURE_ISOLATION), HasSubstr("waits for an event of work that is not captured"));
+  EXPECT_THAT(remedy_for(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT), HasSubstr("legacy default stream"));
+  EXPECT_THAT(remedy_for(CUDA_ERROR_CAPTURED_EVENT), HasSubstr("recorded in a capture"));
+  EXPECT_THAT(remedy_for(CUDA_ERROR_NOT_PERMITTED), HasSubstr("callback"));
+}
+
 TEST(CudaDriver, TellsFaultsFromErrorsThatPass) {
   EXPECT_TRUE(is_sticky(CUDA_ERROR_MISALIGNED_ADDRESS));
   EXPECT_TRUE(is_sticky(CUDA_ERROR_ASSERT));
