@@ -12,6 +12,7 @@
 #include "runtime/cpu/directed_rounding.hpp"
 #include "runtime/cpu/elf_loader.hpp"
 #include "runtime/cpu/kernel_calls.hpp"
+#include "runtime/cpu/random_skip.hpp"
 #include "runtime/cpu/special_functions.hpp"
 
 // What the compiler calls for 128-bit integers, and for half from double where the CPU has no instruction: libgcc's. Only
@@ -93,6 +94,7 @@ const Entry kTable[] = {
     {"scalblnf", reinterpret_cast<void*>(static_cast<float (*)(float, long)>(::scalblnf))},
     {"ilogb", reinterpret_cast<void*>(static_cast<int (*)(double)>(::ilogb))},
     {"ilogbf", reinterpret_cast<void*>(static_cast<int (*)(float)>(::ilogbf))},
+    {"__damo_xorwow_skip", reinterpret_cast<void*>(xorwow_skip)},
     {"__damo_erfinv", reinterpret_cast<void*>(erfinv)},
     {"__damo_erfcinv", reinterpret_cast<void*>(erfcinv)},
     {"__damo_cyl_bessel_i0", reinterpret_cast<void*>(cyl_bessel_i0)},

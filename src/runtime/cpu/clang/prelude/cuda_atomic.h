@@ -1,2 +1,119 @@
+// <cuda/atomic> and <atomic>: atomic and atomic_ref over integers, floating point and pointers. The scope is a promise to
+// a GPU's caches and has no meaning here; the order has its usual one.
 #pragma once
-#error cooperative groups are not supported on the CPU yet
+#include "cuda_atomics.h"
+#include "cuda_std.h"
+
+namespace damo::cuda {
+
+template <class T>
+class AtomicReference {
+ public:
+  using value_type = T;
+  __device__ inline explicit AtomicReference(T* p) : p_(p) {}
+  __device__ inline T load(int order = __ATOMIC_SEQ_CST) const { T v; __atomic_load(p_, &v, order); return v; }
+  __device__ inline void store(T v, int order = __ATOMIC_SEQ_CST) const { __atomic_store(p_, &v, order); }
+  __device__ inline T exchange(T v, int order = __ATOMIC_SEQ_CST) const { T old; __atomic_exchange(p_, &v, &old, order); return old; }
+  __device__ inline bool compare_exchange_strong(T& expected, T v, int = 0, int = 0) const {
+    return __atomic_compare_exchange(p_, &expected, &v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  }
+  __device__ inline bool compare_exchange_weak(T& expected, T v, int = 0, int = 0) const { return compare_exchange_strong(expected, v); }
+  __device__ inline T fetch_add(T v, int = 0) const { return __atomic_fetch_add(p_, v, __ATOMIC_SEQ_CST); }
+  __device__ inline T fetch_sub(T v, int = 0) const { return __atomic_fetch_sub(p_, v, __ATOMIC_SEQ_CST); }
+  __device__ inline T fetch_min(T v, int = 0) const { return __atomic_fetch_min(p_, v, __ATOMIC_SEQ_CST); }
+  __device__ inline T fetch_max(T v, int = 0) const { return __atomic_fetch_max(p_, v, __ATOMIC_SEQ_CST); }
+  __device__ inline T fetch_and(T v, int = 0) const { return __atomic_fetch_and(p_, v, __ATOMIC_SEQ_CST); }
+  __device__ inline T fetch_or(T v, int = 0) const { return __atomic_fetch_or(p_, v, __ATOMIC_SEQ_CST); }
+  __device__ inline T fetch_xor(T v, int = 0) const { return __atomic_fetch_xor(p_, v, __ATOMIC_SEQ_CST); }
+  __device__ inline operator T() const { return load(); }
+  __device__ inline T operator=(T v) const { store(v); return v; }
+  __device__ inline T operator++() const { return fetch_add(1) + 1; }
+  __device__ inline T operator--() const { return fetch_sub(1) - 1; }
+  __device__ inline T operator++(int) const { return fetch_add(1); }
+  __device__ inline T operator--(int) const { return fetch_sub(1); }
+  __device__ inline T operator+=(T v) const { return fetch_add(v) + v; }
+  __device__ inline T operator-=(T v) const { return fetch_sub(v) - v; }
+  __device__ inline T operator&=(T v) const { return fetch_and(v) & v; }
+  __device__ inline T operator|=(T v) const { return fetch_or(v) | v; }
+  __device__ inline T operator^=(T v) const { return fetch_xor(v) ^ v; }
+  __device__ inline bool is_lock_free() const { return true; }
+
+ private:
+  T* p_;
+};
+
+// The object itself: the same, on its own value.
+template <class T>
+class Atomic {
+ public:
+  using value_type = T;
+  Atomic() = default;
+  __device__ inline Atomic(T v) : value_(v) {}
+  Atomic(const Atomic&) = delete;
+  __device__ inline AtomicReference<T> ref() const { return AtomicReference<T>(const_cast<T*>(&value_)); }
+  __device__ inline T load(int order = __ATOMIC_SEQ_CST) const { return ref().load(order); }
+  __device__ inline void store(T v, int order = __ATOMIC_SEQ_CST) { ref().store(v, order); }
+  __device__ inline T exchange(T v, int order = __ATOMIC_SEQ_CST) { return ref().exchange(v, order); }
+  __device__ inline bool compare_exchange_strong(T& e, T v, int = 0, int = 0) { return ref().compare_exchange_strong(e, v); }
+  __device__ inline bool compare_exchange_weak(T& e, T v, int = 0, int = 0) { return ref().compare_exchange_strong(e, v); }
+  __device__ inline T fetch_add(T v, int = 0) { return ref().fetch_add(v); }
+  __device__ inline T fetch_sub(T v, int = 0) { return ref().fetch_sub(v); }
+  __device__ inline T fetch_min(T v, int = 0) { return ref().fetch_min(v); }
+  __device__ inline T fetch_max(T v, int = 0) { return ref().fetch_max(v); }
+  __device__ inline T fetch_and(T v, int = 0) { return ref().fetch_and(v); }
+  __device__ inline T fetch_or(T v, int = 0) { return ref().fetch_or(v); }
+  __device__ inline T fetch_xor(T v, int = 0) { return ref().fetch_xor(v); }
+  __device__ inline operator T() const { return load(); }
+  __device__ inline T operator=(T v) { store(v); return v; }
+  __device__ inline T operator++() { return ++ref(); }
+  __device__ inline T operator--() { return --ref(); }
+  __device__ inline T operator++(int) { return ref()++; }
+  __device__ inline T operator--(int) { return ref()--; }
+  __device__ inline T operator+=(T v) { return ref() += v; }
+  __device__ inline T operator-=(T v) { return ref() -= v; }
+
+ private:
+  T value_;
+};
+
+}  // namespace damo::cuda
+
+namespace std {
+enum memory_order : int {
+  memory_order_relaxed = __ATOMIC_RELAXED, memory_order_consume = __ATOMIC_CONSUME, memory_order_acquire = __ATOMIC_ACQUIRE,
+  memory_order_release = __ATOMIC_RELEASE, memory_order_acq_rel = __ATOMIC_ACQ_REL, memory_order_seq_cst = __ATOMIC_SEQ_CST
+};
+template <class T>
+struct atomic : damo::cuda::Atomic<T> {
+  using damo::cuda::Atomic<T>::Atomic;
+  using damo::cuda::Atomic<T>::operator=;
+};
+template <class T>
+struct atomic_ref : damo::cuda::AtomicReference<T> {
+  __device__ inline explicit atomic_ref(T& object) : damo::cuda::AtomicReference<T>(&object) {}
+  using damo::cuda::AtomicReference<T>::operator=;
+};
+__device__ inline void atomic_thread_fence(memory_order) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+}  // namespace std
+
+namespace cuda {
+enum thread_scope { thread_scope_system, thread_scope_device, thread_scope_block, thread_scope_thread };
+using ::std::memory_order;
+using ::std::memory_order_relaxed;
+using ::std::memory_order_consume;
+using ::std::memory_order_acquire;
+using ::std::memory_order_release;
+using ::std::memory_order_acq_rel;
+using ::std::memory_order_seq_cst;
+template <class T, thread_scope Scope = thread_scope_system>
+struct atomic : ::std::atomic<T> {
+  using ::std::atomic<T>::atomic;
+  using ::std::atomic<T>::operator=;
+};
+template <class T, thread_scope Scope = thread_scope_system>
+struct atomic_ref : ::std::atomic_ref<T> {
+  using ::std::atomic_ref<T>::atomic_ref;
+  using ::std::atomic_ref<T>::operator=;
+};
+__device__ inline void atomic_thread_fence(memory_order, thread_scope = thread_scope_system) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+}  // namespace cuda

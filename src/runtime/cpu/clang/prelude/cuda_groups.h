@@ -1,2 +1,180 @@
+// <cooperative_groups.h> on the CPU: the block, tiles of up to 32 threads, coalesced threads, and a grid without sync().
+// Everything that waits is cuda_sync.h's.
 #pragma once
-#error cooperative groups are not supported on the CPU yet
+#include "cuda_math.h"
+#include "cuda_intrinsics.h"
+
+namespace cooperative_groups {
+
+#define __DAMO_GROUP __device__ inline
+
+namespace details {
+__DAMO_GROUP unsigned lane() { return unsigned(damo::cuda::lane()); }
+__DAMO_GROUP unsigned lanes_below() { return (1u << lane()) - 1u; }
+}  // namespace details
+
+class thread_block {
+ public:
+  __DAMO_GROUP static void sync() { __syncthreads(); }
+  struct arrival_token {};
+  __DAMO_GROUP static arrival_token barrier_arrive() { return {}; }
+  __DAMO_GROUP static void barrier_wait(arrival_token = {}) { __syncthreads(); }
+  __DAMO_GROUP static unsigned thread_rank() { return damo::cuda::thread_in_block(); }
+  __DAMO_GROUP static unsigned size() { return blockDim.x * blockDim.y * blockDim.z; }
+  __DAMO_GROUP static unsigned num_threads() { return size(); }
+  __DAMO_GROUP static dim3 group_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
+  __DAMO_GROUP static dim3 thread_index() { return dim3(threadIdx.x, threadIdx.y, threadIdx.z); }
+  __DAMO_GROUP static dim3 group_dim() { return dim3(blockDim.x, blockDim.y, blockDim.z); }
+  __DAMO_GROUP static dim3 dim_threads() { return group_dim(); }
+};
+__DAMO_GROUP thread_block this_thread_block() { return {}; }
+
+class coalesced_group {
+ public:
+  __DAMO_GROUP explicit coalesced_group(unsigned mask) : mask_(mask) {}
+  __DAMO_GROUP void sync() const { __syncwarp(mask_); }
+  __DAMO_GROUP unsigned size() const { return unsigned(__popc(mask_)); }
+  __DAMO_GROUP unsigned num_threads() const { return size(); }
+  __DAMO_GROUP unsigned thread_rank() const { return unsigned(__popc(mask_ & details::lanes_below())); }
+  __DAMO_GROUP unsigned meta_group_rank() const { return rank_; }
+  __DAMO_GROUP unsigned meta_group_size() const { return groups_; }
+  __DAMO_GROUP int any(int p) const { return __any_sync(mask_, p); }
+  __DAMO_GROUP int all(int p) const { return __all_sync(mask_, p); }
+  __DAMO_GROUP unsigned ballot(int p) const { return packed(__ballot_sync(mask_, p)); }
+  template <class T> __DAMO_GROUP unsigned match_any(T v) const { return packed(__match_any_sync(mask_, v)); }
+  template <class T> __DAMO_GROUP unsigned match_all(T v, int& same) const { return packed(__match_all_sync(mask_, v, &same)); }
+  template <class T> __DAMO_GROUP T shfl(T v, unsigned rank) const {
+    return damo::cuda::exchange(mask_, v, lane_of(rank % size()));
+  }
+  template <class T> __DAMO_GROUP T shfl_up(T v, unsigned delta) const {
+    const unsigned rank = thread_rank();
+    return damo::cuda::exchange(mask_, v, lane_of(rank < delta ? rank : rank - delta));
+  }
+  template <class T> __DAMO_GROUP T shfl_down(T v, unsigned delta) const {
+    const unsigned rank = thread_rank();
+    return damo::cuda::exchange(mask_, v, lane_of(rank + delta < size() ? rank + delta : rank));
+  }
+  __DAMO_GROUP unsigned mask() const { return mask_; }
+  __DAMO_GROUP coalesced_group(unsigned mask, unsigned rank, unsigned groups) : mask_(mask), rank_(rank), groups_(groups) {}
+
+ private:
+  __DAMO_GROUP int lane_of(unsigned rank) const { return int(__fns(mask_, 0, int(rank) + 1)); }
+  // Bits of lanes, as bits of ranks.
+  __DAMO_GROUP unsigned packed(unsigned lanes) const {
+    unsigned result = 0, rank = 0;
+    for (int lane = 0; lane < 32; ++lane) {
+      if (mask_ >> lane & 1) result |= (lanes >> lane & 1) << rank++;
+    }
+    return result;
+  }
+  unsigned mask_, rank_ = 0, groups_ = 1;
+};
+__DAMO_GROUP coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
+
+template <unsigned Size, class Parent = void>
+class thread_block_tile {
+  static_assert(Size <= 32 && (Size & (Size - 1)) == 0, "on the CPU a tile has 1, 2, 4, 8, 16 or 32 threads");
+
+ public:
+  __DAMO_GROUP void sync() const { __syncwarp(mask()); }
+  __DAMO_GROUP static constexpr unsigned size() { return Size; }
+  __DAMO_GROUP static constexpr unsigned num_threads() { return Size; }
+  __DAMO_GROUP static unsigned thread_rank() { return details::lane() & (Size - 1); }
+  __DAMO_GROUP static unsigned meta_group_rank() { return thread_block::thread_rank() / Size; }
+  __DAMO_GROUP static unsigned meta_group_size() { return (thread_block::size() + Size - 1) / Size; }
+  __DAMO_GROUP int any(int p) const { return __any_sync(mask(), p); }
+  __DAMO_GROUP int all(int p) const { return __all_sync(mask(), p); }
+  __DAMO_GROUP unsigned ballot(int p) const { return __ballot_sync(mask(), p) >> first(); }
+  template <class T> __DAMO_GROUP unsigned match_any(T v) const { return __match_any_sync(mask(), v) >> first(); }
+  template <class T> __DAMO_GROUP unsigned match_all(T v, int& same) const { return __match_all_sync(mask(), v, &same) >> first(); }
+  template <class T> __DAMO_GROUP T shfl(T v, int rank) const { return __shfl_sync(mask(), v, rank, Size); }
+  template <class T> __DAMO_GROUP T shfl_up(T v, unsigned delta) const { return __shfl_up_sync(mask(), v, delta, Size); }
+  template <class T> __DAMO_GROUP T shfl_down(T v, unsigned delta) const { return __shfl_down_sync(mask(), v, delta, Size); }
+  template <class T> __DAMO_GROUP T shfl_xor(T v, int lanes) const { return __shfl_xor_sync(mask(), v, lanes, Size); }
+  // Of this tile, in the lanes of the warp; a block's last warp may be short.
+  __DAMO_GROUP static unsigned mask() {
+    const unsigned left = thread_block::size() - (thread_block::thread_rank() & ~31u);
+    const unsigned present = left >= 32 ? ~0u : (1u << left) - 1u;
+    return (Size == 32 ? ~0u : ((1u << (Size & 31)) - 1u) << first()) & present;
+  }
+
+ private:
+  __DAMO_GROUP static unsigned first() { return details::lane() & ~(Size - 1); }
+};
+template <unsigned Size, class Group>
+__DAMO_GROUP thread_block_tile<Size, Group> tiled_partition(const Group&) { return {}; }
+
+// Any of the above, its kind known at run time only.
+class thread_group {
+ public:
+  __DAMO_GROUP thread_group(const thread_block&) : kind_(kBlock) {}
+  __DAMO_GROUP thread_group(const coalesced_group& group) : kind_(kLanes), mask_(group.mask()) {}
+  template <unsigned Size, class Parent>
+  __DAMO_GROUP thread_group(const thread_block_tile<Size, Parent>& tile) : kind_(kLanes), mask_(tile.mask()) {}
+  __DAMO_GROUP static thread_group one() { return thread_group(coalesced_group(1u << details::lane())); }
+  __DAMO_GROUP void sync() const { kind_ == kBlock ? __syncthreads() : __syncwarp(mask_); }
+  __DAMO_GROUP unsigned size() const { return kind_ == kBlock ? thread_block::size() : unsigned(__popc(mask_)); }
+  __DAMO_GROUP unsigned num_threads() const { return size(); }
+  __DAMO_GROUP unsigned thread_rank() const {
+    return kind_ == kBlock ? thread_block::thread_rank() : unsigned(__popc(mask_ & details::lanes_below()));
+  }
+
+ private:
+  enum Kind { kBlock, kLanes };
+  Kind kind_;
+  unsigned mask_ = 0;
+};
+__DAMO_GROUP thread_group this_thread() { return thread_group::one(); }
+template <class Group>
+__DAMO_GROUP thread_group tiled_partition(const Group& group, unsigned size) {
+  const unsigned first = details::lane() / size * size;
+  const unsigned lanes = size >= 32 ? ~0u : ((1u << size) - 1u) << first;
+  (void)group;
+  return thread_group(coalesced_group(lanes));
+}
+template <class Group>
+__DAMO_GROUP coalesced_group binary_partition(const Group& group, bool p) {
+  const unsigned all = group.mask(), set = __ballot_sync(all, p);
+  return coalesced_group(p ? set : all & ~set, p ? 0 : 1, 2);
+}
+template <class Group, class T>
+__DAMO_GROUP coalesced_group labeled_partition(const Group& group, T label) {
+  return coalesced_group(__match_any_sync(group.mask(), label));
+}
+
+class grid_group {
+ public:
+  __attribute__((unavailable("synchronising a whole grid is not supported on the CPU"))) __DAMO_GROUP void sync() const {}
+  __DAMO_GROUP static bool is_valid() { return false; }
+  __DAMO_GROUP static dim3 grid_dim() { return dim3(gridDim.x, gridDim.y, gridDim.z); }
+  __DAMO_GROUP static dim3 dim_blocks() { return grid_dim(); }
+  __DAMO_GROUP static dim3 block_index() { return thread_block::group_index(); }
+  __DAMO_GROUP static unsigned long long num_blocks() { return (unsigned long long)gridDim.x * gridDim.y * gridDim.z; }
+  __DAMO_GROUP static unsigned long long block_rank() {
+    return blockIdx.x + (unsigned long long)gridDim.x * (blockIdx.y + (unsigned long long)gridDim.y * blockIdx.z);
+  }
+  __DAMO_GROUP static unsigned long long thread_rank() { return block_rank() * thread_block::size() + thread_block::thread_rank(); }
+  __DAMO_GROUP static unsigned long long size() { return num_blocks() * thread_block::size(); }
+  __DAMO_GROUP static unsigned long long num_threads() { return size(); }
+};
+__DAMO_GROUP grid_group this_grid() { return {}; }
+class cluster_group {};
+__attribute__((unavailable("a thread block cluster is not supported on the CPU"))) __DAMO_GROUP cluster_group this_cluster() { return {}; }
+
+template <class Group> __DAMO_GROUP void sync(const Group& group) { group.sync(); }
+template <class Group> __DAMO_GROUP unsigned thread_rank(const Group& group) { return unsigned(group.thread_rank()); }
+template <class Group> __DAMO_GROUP unsigned group_size(const Group& group) { return unsigned(group.size()); }
+
+template <class Group, class F, class... A>
+__DAMO_GROUP void invoke_one(const Group& group, F&& f, A&&... arguments) {
+  if (group.thread_rank() == 0) f(static_cast<A&&>(arguments)...);
+}
+template <class Group, class F, class... A>
+__DAMO_GROUP auto invoke_one_broadcast(const Group& group, F&& f, A&&... arguments) {
+  decltype(f(static_cast<A&&>(arguments)...)) result{};
+  if (group.thread_rank() == 0) result = f(static_cast<A&&>(arguments)...);
+  return group.shfl(result, 0);
+}
+#undef __DAMO_GROUP
+
+}  // namespace cooperative_groups

@@ -1,2 +1,181 @@
+// <curand_kernel.h>: XORWOW (Marsaglia 2003, seeded and skipped ahead as cuRAND documents) and Philox 4x32-10 (Salmon et
+// al. 2011): the same words as on a GPU. Uniform numbers are equal too, normal ones to a few ulp.
 #pragma once
-#error cooperative groups are not supported on the CPU yet
+#include "cuda_math.h"
+#include "cuda_intrinsics.h"
+#include "cuda_special.h"
+
+extern "C" __device__ __attribute__((nothrow, host)) void __damo_xorwow_skip(unsigned* words, unsigned long long count, int log2_step);
+
+#pragma clang force_cuda_host_device begin
+struct curandStateXORWOW {
+  unsigned d, v[5];
+  int has_normal, has_normal_double;
+  float normal;
+  double normal_double;
+};
+struct curandStatePhilox4_32_10 {
+  uint4 ctr, output;
+  uint2 key;
+  unsigned STATE;
+  int has_normal, has_normal_double;
+  float normal;
+  double normal_double;
+};
+using curandState = curandStateXORWOW;
+using curandState_t = curandStateXORWOW;
+using curandStateXORWOW_t = curandStateXORWOW;
+using curandStatePhilox4_32_10_t = curandStatePhilox4_32_10;
+
+// ---- XORWOW -------------------------------------------------------------------------------------------------------
+inline void skipahead(unsigned long long count, curandStateXORWOW* s) {
+  if (count) __damo_xorwow_skip(s->v, count, 0);
+  s->d += 362437u * unsigned(count);
+}
+inline void skipahead_sequence(unsigned long long count, curandStateXORWOW* s) {
+  if (count) __damo_xorwow_skip(s->v, count, 67);
+}
+inline void curand_init(unsigned long long seed, unsigned long long sequence, unsigned long long offset, curandStateXORWOW* s) {
+  const unsigned a = 1099087573u * (unsigned(seed) ^ 0xaad26b49u), b = 2591861531u * (unsigned(seed >> 32) ^ 0xf7dcefddu);
+  s->d = 6615241u + b + a;
+  s->v[0] = 123456789u + a, s->v[1] = 362436069u ^ a, s->v[2] = 521288629u + b, s->v[3] = 88675123u ^ b, s->v[4] = 5783321u + a;
+  s->has_normal = s->has_normal_double = 0, s->normal = 0, s->normal_double = 0;
+  skipahead_sequence(sequence, s);
+  skipahead(offset, s);
+}
+inline unsigned curand(curandStateXORWOW* s) {
+  const unsigned t = s->v[0] ^ (s->v[0] >> 2);
+  s->v[0] = s->v[1], s->v[1] = s->v[2], s->v[2] = s->v[3], s->v[3] = s->v[4];
+  s->v[4] = (s->v[4] ^ (s->v[4] << 4)) ^ (t ^ (t << 1));
+  s->d += 362437u;
+  return s->v[4] + s->d;
+}
+
+// ---- Philox -------------------------------------------------------------------------------------------------------
+inline uint4 curand_Philox4x32_10(uint4 c, uint2 k) {
+  for (int round = 0; round < 10; ++round) {
+    const unsigned high0 = __umulhi(0xd2511f53u, c.x), low0 = 0xd2511f53u * c.x;
+    const unsigned high1 = __umulhi(0xcd9e8d57u, c.z), low1 = 0xcd9e8d57u * c.z;
+    c = uint4{high1 ^ c.y ^ k.x, low1, high0 ^ c.w ^ k.y, low0};
+    k.x += 0x9e3779b9u, k.y += 0xbb67ae85u;
+  }
+  return c;
+}
+namespace damo::cuda {
+// Adds to the counter's words from the given one on.
+inline void philox_count(curandStatePhilox4_32_10* s, unsigned long long count, bool high) {
+  unsigned* words = &s->ctr.x;
+  unsigned __int128 sum = (unsigned __int128)words[0] | (unsigned __int128)words[1] << 32 | (unsigned __int128)words[2] << 64 |
+                          (unsigned __int128)words[3] << 96;
+  sum += (unsigned __int128)count << (high ? 64 : 0);
+  for (int i = 0; i < 4; ++i) words[i] = unsigned(sum >> 32 * i);
+}
+}  // namespace damo::cuda
+inline void skipahead(unsigned long long count, curandStatePhilox4_32_10* s) {
+  s->STATE += unsigned(count & 3);
+  count /= 4;
+  if (s->STATE > 3) ++count, s->STATE -= 4;
+  damo::cuda::philox_count(s, count, false);
+  s->output = curand_Philox4x32_10(s->ctr, s->key);
+}
+inline void skipahead_sequence(unsigned long long count, curandStatePhilox4_32_10* s) {
+  damo::cuda::philox_count(s, count, true);
+  s->output = curand_Philox4x32_10(s->ctr, s->key);
+}
+inline void curand_init(unsigned long long seed, unsigned long long sequence, unsigned long long offset, curandStatePhilox4_32_10* s) {
+  s->ctr = uint4{0, 0, 0, 0};
+  s->key = uint2{unsigned(seed), unsigned(seed >> 32)};
+  s->STATE = 0;
+  s->has_normal = s->has_normal_double = 0, s->normal = 0, s->normal_double = 0;
+  skipahead_sequence(sequence, s);
+  skipahead(offset, s);
+}
+inline unsigned curand(curandStatePhilox4_32_10* s) {
+  const unsigned word = (&s->output.x)[s->STATE++];
+  if (s->STATE == 4) {
+    damo::cuda::philox_count(s, 1, false);
+    s->output = curand_Philox4x32_10(s->ctr, s->key);
+    s->STATE = 0;
+  }
+  return word;
+}
+inline uint4 curand4(curandStatePhilox4_32_10* s) {
+  uint4 words;
+  words.x = curand(s), words.y = curand(s), words.z = curand(s), words.w = curand(s);
+  return words;
+}
+
+// ---- distributions ------------------------------------------------------------------------------------------------
+namespace damo::cuda {
+inline float uniform(unsigned x) { return fmaf(float(x), 2.3283064365386963e-10f, 1.1641532182693481e-10f); }
+inline double uniform(unsigned x, unsigned y) {
+  const unsigned long long z = (unsigned long long)x ^ ((unsigned long long)y << 21);
+  return fma(double(z), 1.1102230246251565e-16, 5.5511151231257827e-17);
+}
+inline float2 normals(unsigned x, unsigned y) {
+  const float angle = fmaf(float(y), 1.4629180792671596e-09f, 7.3145903963357981e-10f);
+  const float radius = sqrtf(-2.0f * logf(uniform(x)));
+  return float2{radius * sinf(angle), radius * cosf(angle)};
+}
+inline double2 normals(unsigned x0, unsigned x1, unsigned y0, unsigned y1) {
+  const double turn = 2.0 * uniform(y0, y1);
+  const double radius = sqrt(-2.0 * log(uniform(x0, x1)));
+  return double2{radius * sinpi(turn), radius * cospi(turn)};
+}
+}  // namespace damo::cuda
+template <class State>
+inline float curand_uniform(State* s) { return damo::cuda::uniform(curand(s)); }
+template <class State>
+inline double curand_uniform_double(State* s) {
+  const unsigned x = curand(s), y = curand(s);
+  return damo::cuda::uniform(x, y);
+}
+template <class State>
+inline float2 curand_normal2(State* s) {
+  const unsigned x = curand(s), y = curand(s);
+  return damo::cuda::normals(x, y);
+}
+template <class State>
+inline float curand_normal(State* s) {
+  if (s->has_normal) return s->has_normal = 0, s->normal;
+  const float2 pair = curand_normal2(s);
+  s->has_normal = 1, s->normal = pair.y;
+  return pair.x;
+}
+template <class State>
+inline double2 curand_normal2_double(State* s) {
+  const unsigned a = curand(s), b = curand(s), c = curand(s), d = curand(s);
+  return damo::cuda::normals(a, b, c, d);
+}
+template <class State>
+inline double curand_normal_double(State* s) {
+  if (s->has_normal_double) return s->has_normal_double = 0, s->normal_double;
+  const double2 pair = curand_normal2_double(s);
+  s->has_normal_double = 1, s->normal_double = pair.y;
+  return pair.x;
+}
+template <class State>
+inline float curand_log_normal(State* s, float mean, float deviation) { return expf(mean + deviation * curand_normal(s)); }
+template <class State>
+inline double curand_log_normal_double(State* s, double mean, double deviation) { return exp(mean + deviation * curand_normal_double(s)); }
+inline float4 curand_uniform4(curandStatePhilox4_32_10* s) {
+  const uint4 w = curand4(s);
+  return float4{damo::cuda::uniform(w.x), damo::cuda::uniform(w.y), damo::cuda::uniform(w.z), damo::cuda::uniform(w.w)};
+}
+inline float4 curand_normal4(curandStatePhilox4_32_10* s) {
+  const uint4 w = curand4(s);
+  const float2 a = damo::cuda::normals(w.x, w.y), b = damo::cuda::normals(w.z, w.w);
+  return float4{a.x, a.y, b.x, b.y};
+}
+inline double2 curand_uniform2_double(curandStatePhilox4_32_10* s) {
+  const uint4 w = curand4(s);
+  return double2{damo::cuda::uniform(w.x, w.y), damo::cuda::uniform(w.z, w.w)};
+}
+#define __DAMO_UNSUPPORTED(name, what)                                                                \
+  struct name {};                                                                                     \
+  __attribute__((unavailable(what " is not supported on the CPU"))) inline void curand_init(unsigned long long, unsigned, unsigned long long, name*) {}
+__DAMO_UNSUPPORTED(curandStateMRG32k3a, "cuRAND's MRG32k3a")
+#undef __DAMO_UNSUPPORTED
+template <class State>
+__attribute__((unavailable("cuRAND's Poisson distribution is not supported on the CPU"))) inline unsigned curand_poisson(State*, double) { return 0; }
+#pragma clang force_cuda_host_device end
