@@ -9,6 +9,7 @@
 #include <damo/elementwise.hpp>
 #include <damo/error.hpp>
 #include <damo/function.hpp>
+#include <damo/gradient.hpp>
 #include <damo/graph.hpp>
 #include <damo/log.hpp>
 #include <damo/op.hpp>

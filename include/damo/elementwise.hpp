@@ -7,13 +7,16 @@
 // expression on x0, x1, ... of type T: float for float16, bfloat16 and float32, double for float64, the promoted
 // integer type for integers. It may call everything of C's math.h, overloaded for float and double, and the functions
 // of docs/kernel-functions.md. Write T(0.5): a bare 0.5 is a double and makes the whole expression one.
+// With a .gradient rule, grad() goes through it (gradient.hpp).
 // The built-in rows are in ops/rows.inc, their functions in ops/math.hpp. See tests/ops/elementwise_test.cpp.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <damo/op.hpp>
@@ -36,6 +39,34 @@ enum class Domain : std::uint8_t {
   kIntegersAndBool   ///< and_, or_, xor_, invert
 };
 
+/// A row's gradient rule: the output's gradient, the inputs and the output -> the inputs' gradients.
+///
+///   .gradient = [](auto& g, auto& in, auto& out) { return std::vector{g * in[1], g * in[0]}; }
+///
+/// Any lambda without captures, or function, that gives what Gradients takes: a Variable for one input, a vector for
+/// several. The inputs come in the dtype of the output, a condition_first's condition as bool; the rule need not care
+/// about broadcasting: gradients of the output's shape are summed to the input's.
+class RowGradient {
+ public:
+  using Function = Gradients (*)(const Variable& gradient, std::span<const Variable> inputs, const Variable& output);
+  constexpr RowGradient() = default;
+  constexpr RowGradient(Function function) : function_(function) {}
+  template <class F>
+    requires(std::is_empty_v<F> && std::is_default_constructible_v<F>)
+  constexpr RowGradient(F)
+      : function_([](const Variable& gradient, std::span<const Variable> inputs, const Variable& output) {
+          return Gradients(F{}(gradient, inputs, output));
+        }) {}
+
+  constexpr explicit operator bool() const { return function_ != nullptr; }
+  Gradients operator()(const Variable& gradient, std::span<const Variable> inputs, const Variable& output) const {
+    return function_(gradient, inputs, output);
+  }
+
+ private:
+  Function function_ = nullptr;
+};
+
 struct ElementwiseRow {
   std::string_view name;
   std::string_view doc;           ///< one line
@@ -48,6 +79,7 @@ struct ElementwiseRow {
   int cost = 1;                   ///< about how many instructions an element; fusion sums it to limit a kernel
   double ulp = 0.5;               ///< error bound of float32 and float64 results, for the tests
   double low = -4, high = 4;      ///< inputs that the tests draw from; both sides of every special value are added
+  RowGradient gradient = {};      ///< none: asking for it is an error. The built-in rows': src/ops/row_gradients.cpp
   int line = __builtin_LINE();    ///< of the row, for compile errors
   const char* file = __builtin_FILE();
 };

@@ -54,6 +54,37 @@ class Inputs {
   std::span<const Variable> variables_;
 };
 
+/// What Op::gradient gives for one input: a Variable of the input's dtype and shape; disconnected, when the outputs do not
+/// depend on its values (an index, a shape, a condition); or not defined, with the reason, which is an error for those
+/// who ask for it.
+class Gradient {
+ public:
+  Gradient(Variable value) : value_(std::move(value)) {}
+  static Gradient disconnected() { return Gradient(Variable()); }
+  static Gradient not_defined(std::string reason) {
+    Gradient gradient{Variable()};
+    gradient.reason_ = std::move(reason);
+    return gradient;
+  }
+  bool is_defined() const { return reason_.empty(); }
+  bool is_disconnected() const { return is_defined() && !value_; }
+  const Variable& value() const { return value_; }
+  const std::string& reason() const { return reason_; }
+
+ private:
+  Variable value_;
+  std::string reason_;
+};
+
+/// One Gradient for each input. A rule for one input may return a Variable, for several a vector of them.
+class Gradients : public std::vector<Gradient> {
+ public:
+  using std::vector<Gradient>::vector;
+  Gradients(Variable only) { push_back(std::move(only)); }
+  Gradients(const std::vector<Variable>& values) : std::vector<Gradient>(values.begin(), values.end()) {}
+  Gradients(std::vector<Gradient> values) : std::vector<Gradient>(std::move(values)) {}
+};
+
 /// Output shapes; nullopt: known only once the thunk has run, which then sizes its own cells (Cell::resize).
 using Shapes = std::optional<std::vector<Shape>>;
 
@@ -81,6 +112,17 @@ class Op : public std::enable_shared_from_this<Op> {
 
   /// The input that output i may be, unchanged, when that input is contiguous; -1 if none. The thunk then does not run.
   virtual int passes_through(int) const { return -1; }
+
+  /// The input in whose memory output i is written, -1 if none. When the thunk runs the output's cell holds the input's
+  /// values, and the input's cell may be the same memory: do not read it. The input has the output's dtype and shape. The
+  /// executor shares the memory where nobody else needs the old values, and copies them first where somebody does, so
+  /// the op still is a function of its inputs: what it is given never changes under its other readers.
+  virtual int overwrites(int) const { return -1; }
+
+  /// The gradients of the inputs, from those of the outputs (gradient.hpp). output_gradients: one for each output, of its
+  /// dtype and shape, zeros where nothing depends on it, empty for outputs of integers and bools, which have none. Builds
+  /// Variables and computes nothing. Default: not defined, for every input.
+  virtual Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const;
 
   /// The graph that a fused op stands for; null for other ops. Prints draw it as a box.
   virtual const FunctionGraph* inner_graph() const { return nullptr; }

@@ -69,6 +69,10 @@ Op::Layout Op::view_layout(const Apply&, const Layout&) const {
   throw InternalError("op " + name() + " says that it is a view and has no view_layout");
 }
 
+Gradients Op::gradient(const Apply& node, std::span<const Variable>) const {
+  return Gradients(node.inputs().size(), Gradient::not_defined("op " + name() + " has no gradient"));
+}
+
 bool Op::equals(const Op& other) const {
   return this == &other || (typeid(*this) == typeid(other) && is_same(props(), other.props()));
 }

@@ -16,6 +16,9 @@ class ContiguousOp final : public Op {
   }
   Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{inputs[0]}}; }
   int passes_through(int) const override { return 0; }
+  Gradients gradient(const Apply&, std::span<const Variable> output_gradients) const override {
+    return output_gradients[0];
+  }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
     const auto& copy = static_cast<const ElementwiseOp&>(*elementwise_op(*find_elementwise("identity")));
     return elementwise_thunk(lower(copy, node), node, context);

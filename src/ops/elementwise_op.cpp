@@ -49,7 +49,7 @@ Props ElementwiseOp::props() const {
 
 bool ElementwiseOp::equals(const Op& other) const {
   const auto* that = dynamic_cast<const ElementwiseOp*>(&other);
-  return that && &that->row_ == &row_ && that->cast_to_ == cast_to_;
+  return that && &that->row_ == &row_ && that->cast_to_ == cast_to_ && that->shape_of_ == shape_of_;
 }
 
 std::size_t ElementwiseOp::hash() const {
@@ -86,21 +86,33 @@ Apply ElementwiseOp::make_node(Inputs inputs) const {
   if (!cast_to_) check_takes(row_, common);
   std::vector<Shape> shapes;
   for (const Variable& variable : variables) shapes.push_back(variable.dims());
-  try {
-    const Shape dims = broadcast_shapes(shapes);
-    return {*this, variables, {{step(dtypes, {}).result, dims}}};
-  } catch (const ShapeError& error) {
-    throw ShapeError(name() + ": " + error.parts().message, "reshape or transpose one of them");
-  }
+  return {*this, variables, {{step(dtypes, {}).result, output_shape(shapes)}}};
 }
 
-Shapes ElementwiseOp::infer_shape(const Apply&, std::span<const Shape> inputs) const {
+Shape ElementwiseOp::output_shape(std::span<const Shape> inputs) const {
+  Shape common;
   try {
-    return {{broadcast_shapes(inputs)}};
+    common = broadcast_shapes(inputs);
   } catch (const ShapeError& error) {
     throw ShapeError(name() + ": " + error.parts().message, "reshape or transpose one of them");
   }
+  if (shape_of_ == ShapeOf::kLastInput) {
+    const Shape& shape = inputs.back();
+    bool stretches = common.rank() != shape.rank();
+    for (int axis = 0; axis < shape.rank() && !stretches; ++axis) {
+      if (common[axis] == kUnknown) common[axis] = shape[axis];
+      stretches = shape[axis] != kUnknown && shape[axis] != common[axis];
+    }
+    if (stretches) {
+      throw ShapeError("a gradient of shape " + to_string(common) + " for values of shape " + to_string(shape),
+                       "an axis of extent 1 was stretched at the call and the gradient is a sum over it: declare the "
+                       "input with that extent, as input({float32, {1, kUnknown}}) does");
+    }
+  }
+  return common;
 }
+
+Shapes ElementwiseOp::infer_shape(const Apply&, std::span<const Shape> inputs) const { return {{output_shape(inputs)}}; }
 
 Thunk ElementwiseOp::make_thunk(const Apply& node, ThunkContext& context) const {
   return elementwise_thunk(lower(*this, node), node, context);

@@ -1,5 +1,6 @@
 #include "ops/fused_op.hpp"
 
+#include "ops/elementwise_op.hpp"
 #include "ops/elementwise_thunk.hpp"
 #include "ops/lower.hpp"
 
@@ -25,9 +26,10 @@ Shapes FusedOp::infer_shape(const Apply&, std::span<const Shape> inputs) const {
     operands.clear();
     for (ValueId input : inner_.inputs(node)) operands.push_back(shapes[static_cast<std::size_t>(input)]);
     try {
-      shapes[static_cast<std::size_t>(inner_.outputs(node)[0])] = broadcast_shapes(operands);
+      const auto& op = static_cast<const ElementwiseOp&>(inner_.op(node));
+      shapes[static_cast<std::size_t>(inner_.outputs(node)[0])] = op.output_shape(operands);
     } catch (const ShapeError& error) {
-      ErrorParts parts{inner_.op(node).name() + ": " + error.parts().message, {}, {}, "reshape or transpose one of them"};
+      ErrorParts parts = error.parts();
       if (inner_.where(node)) parts.where = inner_.op(node).name() + " built at " + to_string(inner_.where(node)) + ", fused with " + std::to_string(inner_.node_count() - 1) + " others";
       throw ShapeError(std::move(parts));
     }

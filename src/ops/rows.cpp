@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <cctype>
 
+#include "ops/row_gradients.hpp"
+
 namespace damo {
 namespace {
 
 using enum ResultRule;
 using enum Domain;
 
-#define DAMO_ROW1(row, ...) {.name = #row, __VA_ARGS__, .line = __LINE__, .file = "damo/ops/rows.inc"},
+#define DAMO_ROW1(row, ...) \
+  {.name = #row, __VA_ARGS__, .gradient = row_gradients::row, .line = __LINE__, .file = "damo/ops/rows.inc"},
 #define DAMO_ROW2 DAMO_ROW1
 #define DAMO_ROW3 DAMO_ROW1
 constexpr ElementwiseRow kRows[] = {

@@ -26,6 +26,14 @@ class DimShuffleOp final : public Op {
   Layout view_layout(const Apply&, const Layout& input) const override {
     return {shuffled(input.shape, 1), shuffled(input.strides, 0), input.offset};
   }
+  /// The axes back in their places; those that were left out come again with extent 1.
+  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
+    std::vector<int> back(static_cast<std::size_t>(node.input(0).rank()), kNewAxis);
+    for (std::size_t i = 0; i < pattern_.size(); ++i) {
+      if (pattern_[i] != kNewAxis) back[static_cast<std::size_t>(pattern_[i])] = static_cast<int>(i);
+    }
+    return dimshuffle(Operand(output_gradients[0], node.where().file, node.where().line), back);
+  }
 
  private:
   Shape shuffled(const Shape& from, std::int64_t for_new) const {

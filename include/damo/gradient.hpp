@@ -1,0 +1,70 @@
+// Gradients of graphs, built as graphs:
+//
+//   Variable dx = grad(cost, x);                        // cost: 0-d
+//   std::vector<Variable> d = grad(cost, {x, w, b});
+//   Variable dx = lop(y, g, x);                         // g: the gradient of something by y, in y's shape
+//   std::vector<Variable> d = lop({y, z}, {gy, gz}, {x, w});
+//
+// lop is the product of a vector with the Jacobian (Theano's Lop): the gradient of sum(y * gy) + sum(z * gz). grad(cost,
+// x) is lop(cost, 1, x). Both walk the graph from the outputs to what is asked for, ask each op between for its gradient
+// (Op::gradient) and add what arrives at one Variable. They compute nothing: the result goes into function() with the
+// rest of the graph, is merged and fused with it, and can be differentiated again.
+//
+// A gradient has the dtype and shape of its Variable. Integers and bools have none and pass none on. A Variable that was
+// broadcast gets a sum over the axes that stretched; an axis of unknown extent that stretches at a call is a ShapeError
+// there: declare its extent as 1. Rows have theirs in src/ops/row_gradients.cpp; a row, a RawKernel or an Op of your own
+// says its own (elementwise.hpp, raw_kernel.hpp, op.hpp).
+//
+// GraphError: an op between has no gradient (names op, line and remedy); a Variable that the outputs do not depend on,
+// unless Disconnected::kZero is given. Cost: linear in the nodes between; a chain of 1,000,000 is fine. See
+// tests/ops/gradient_test.cpp.
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include <damo/op.hpp>
+
+namespace damo {
+
+/// What the gradient by a Variable is on which the outputs do not depend.
+enum class Disconnected : std::uint8_t {
+  kRaise,  ///< a GraphError: most often such a Variable was given by mistake
+  kZero    ///< zeros
+};
+
+/// The gradients of each input from those of the outputs. output_gradients: one for each output, of its dtype, and of a
+/// shape that broadcasts to its shape.
+std::vector<Variable> lop(std::span<const Variable> outputs, std::span<const Variable> output_gradients,
+                          std::span<const Variable> inputs, Disconnected disconnected = Disconnected::kRaise,
+                          SourceLine where = {__builtin_FILE(), __builtin_LINE()});
+inline std::vector<Variable> lop(std::initializer_list<Variable> outputs,
+                                 std::initializer_list<Variable> output_gradients,
+                                 std::initializer_list<Variable> inputs,
+                                 Disconnected disconnected = Disconnected::kRaise,
+                                 SourceLine where = {__builtin_FILE(), __builtin_LINE()}) {
+  const auto span = [](std::initializer_list<Variable> list) { return std::span(list.begin(), list.size()); };
+  return lop(span(outputs), span(output_gradients), span(inputs), disconnected, where);
+}
+inline Variable lop(const Variable& output, const Variable& output_gradient, const Variable& input,
+                    Disconnected disconnected = Disconnected::kRaise,
+                    SourceLine where = {__builtin_FILE(), __builtin_LINE()}) {
+  return lop(std::span(&output, 1), std::span(&output_gradient, 1), std::span(&input, 1), disconnected, where).front();
+}
+
+/// The gradients of a floating 0-d cost. Throws ShapeError for another rank, TypeError for another dtype.
+std::vector<Variable> grad(const Variable& cost, std::span<const Variable> inputs,
+                           Disconnected disconnected = Disconnected::kRaise,
+                           SourceLine where = {__builtin_FILE(), __builtin_LINE()});
+inline std::vector<Variable> grad(const Variable& cost, std::initializer_list<Variable> inputs,
+                                  Disconnected disconnected = Disconnected::kRaise,
+                                  SourceLine where = {__builtin_FILE(), __builtin_LINE()}) {
+  return grad(cost, std::span(inputs.begin(), inputs.size()), disconnected, where);
+}
+inline Variable grad(const Variable& cost, const Variable& input, Disconnected disconnected = Disconnected::kRaise,
+                     SourceLine where = {__builtin_FILE(), __builtin_LINE()}) {
+  return grad(cost, std::span(&input, 1), disconnected, where).front();
+}
+
+}  // namespace damo

@@ -1,0 +1,262 @@
+// The walk behind grad() and lop(): nodes in topological order by a stack of its own, gradients in the reverse order.
+#include <damo/gradient.hpp>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <damo/ops/math.hpp>
+#include "ops/elementwise_op.hpp"
+#include "ops/match_shape.hpp"
+
+namespace damo {
+namespace {
+
+Operand operand(const Variable& variable, SourceLine where) { return {variable, where.file, where.line}; }
+
+std::string built_at(const Apply& node) {
+  const std::string line = to_string(node.where());
+  return node.op().name() + (line.empty() ? "" : " built at " + line);
+}
+
+/// Nodes that the outputs need, inputs before users.
+std::vector<Apply> nodes_of(std::span<const Variable> outputs) {
+  struct Visit {
+    Apply node;
+    std::size_t next = 0;
+  };
+  std::vector<Apply> order;
+  std::unordered_set<std::size_t> seen;
+  std::vector<Visit> stack;
+  const auto visit = [&](const Variable& variable) {
+    if (!variable.has_owner()) return;
+    Apply node = variable.owner();
+    if (seen.insert(node.output(0).id()).second) stack.push_back({std::move(node)});
+  };
+  for (const Variable& output : outputs) {
+    visit(output);
+    while (!stack.empty()) {
+      Visit& top = stack.back();
+      if (top.next < top.node.inputs().size()) {
+        visit(top.node.inputs()[top.next++]);
+        continue;
+      }
+      order.push_back(std::move(top.node));
+      stack.pop_back();
+    }
+  }
+  return order;
+}
+
+class BackwardWalk {
+ public:
+  BackwardWalk(std::span<const Variable> outputs, std::span<const Variable> inputs, SourceLine where)
+      : order_(nodes_of(outputs)), where_(where) {
+    for (const Apply& node : order_) {
+      for (const Variable& variable : node.inputs()) reached_.insert(variable.id());
+      for (const Variable& variable : node.outputs()) reached_.insert(variable.id());
+    }
+    for (const Variable& output : outputs) reached_.insert(output.id());
+    for (const Variable& input : inputs) wanted_.insert(input.id());
+    for (const Apply& node : order_) {
+      const bool depends = std::any_of(node.inputs().begin(), node.inputs().end(), [&](const Variable& v) { return wants(v); });
+      if (!depends) continue;
+      for (const Variable& output : node.outputs()) wanted_.insert(output.id());
+    }
+  }
+
+  /// A gradient of the outputs' by one of them.
+  void seed(const Variable& output, const Variable& gradient) { arrive(output, gradient, false); }
+
+  void run() {
+    for (auto node = order_.rbegin(); node != order_.rend(); ++node) pass(*node);
+  }
+
+  /// Empty if nothing arrived.
+  Variable gradient_of(const Variable& variable) {
+    const auto found = slots_.find(variable.id());
+    return found == slots_.end() ? Variable() : exact(variable, found->second);
+  }
+  bool is_reached(const Variable& variable) const { return reached_.contains(variable.id()); }
+
+ private:
+  struct Slot {
+    Variable gradient;
+    bool exact = false;  ///< it has the Variable's shape for certain
+  };
+
+  bool wants(const Variable& variable) const {
+    return is_floating(variable.dtype()) && wanted_.contains(variable.id());
+  }
+
+  void arrive(const Variable& variable, Variable gradient, bool is_exact) {
+    is_exact |= variable.dims().is_known() && variable.dims() == gradient.dims();
+    const auto [slot, is_first] = slots_.try_emplace(variable.id(), Slot{gradient, is_exact});
+    if (is_first) return;
+    slot->second.gradient = add(operand(slot->second.gradient, where_), operand(gradient, where_));
+    slot->second.exact &= is_exact;
+  }
+
+  Variable exact(const Variable& variable, Slot& slot) {
+    if (!slot.exact) slot.gradient = match_shape(slot.gradient, variable, variable.has_owner() ? variable.where() : where_);
+    slot.exact = true;
+    return slot.gradient;
+  }
+
+  /// One for each output of the node; empty if none has any.
+  std::vector<Variable> output_gradients(const Apply& node, bool is_elementwise) {
+    std::vector<Variable> gradients;
+    bool some = false;
+    for (const Variable& output : node.outputs()) {
+      const auto found = slots_.find(output.id());
+      some |= found != slots_.end();
+      if (found == slots_.end()) gradients.emplace_back();
+      else gradients.push_back(is_elementwise ? found->second.gradient : exact(output, found->second));
+    }
+    if (!some) return {};
+    for (int i = 0; i < node.output_count(); ++i) {
+      Variable& gradient = gradients[static_cast<std::size_t>(i)];
+      if (!gradient && is_floating(node.output(i).dtype())) gradient = second(operand(node.output(i), node.where()), 0.0);
+    }
+    return gradients;
+  }
+
+  void pass(const Apply& node) {
+    if (std::none_of(node.inputs().begin(), node.inputs().end(), [&](const Variable& v) { return wants(v); })) return;
+    const bool is_elementwise = dynamic_cast<const ElementwiseOp*>(&node.op());
+    const std::vector<Variable> arrived = output_gradients(node, is_elementwise);
+    if (arrived.empty()) return;
+    // A sum over an axis that stretches at a call is right whatever the shape above is, so elementwise ops may pass on
+    // what is not exact: it is looked at where it leaves them.
+    const auto found = slots_.find(node.output(0).id());
+    const bool keeps = is_elementwise && found != slots_.end() && found->second.exact && has_one_array(node);
+    const Gradients gradients = gradients_of(node, arrived);
+    for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+      const Variable& input = node.inputs()[i];
+      if (!wants(input)) continue;
+      if (!gradients[i].is_defined()) refuse(node, static_cast<int>(i), gradients[i].reason());
+      if (gradients[i].is_disconnected()) continue;
+      check(node, static_cast<int>(i), gradients[i].value());
+      Variable value = gradients[i].value();
+      if (value.rank() < input.rank()) value = match_shape(value, input, node.where());
+      arrive(input, std::move(value), keeps);
+    }
+  }
+
+  /// All other inputs are numbers: nothing stretches its array.
+  static bool has_one_array(const Apply& node) {
+    return std::count_if(node.inputs().begin(), node.inputs().end(), [](const Variable& v) { return v.rank() > 0; }) == 1;
+  }
+
+  static Gradients gradients_of(const Apply& node, const std::vector<Variable>& arrived) {
+    try {
+      Gradients gradients = node.op().gradient(node, arrived);
+      if (gradients.size() == node.inputs().size()) return gradients;
+      throw GraphError(node.op().name() + ": its gradient gave " + std::to_string(gradients.size()) +
+                           " gradients for " + std::to_string(node.inputs().size()) + " inputs",
+                       "give one for each input, or Gradient::disconnected()");
+    } catch (Error& error) {
+      error.add_where("in the gradient of " + built_at(node));
+      throw;
+    }
+  }
+
+  [[noreturn]] static void refuse(const Apply& node, int input, const std::string& reason) {
+    ErrorParts parts{"the gradient by input " + std::to_string(input) + " of " + node.op().name() +
+                         " is not defined: " + reason,
+                     {describe(node.input(input))},
+                     built_at(node),
+                     "give a row or a RawKernel a .gradient, override Op::gradient, or leave out what lies behind it"};
+    throw GraphError(std::move(parts));
+  }
+
+  static void check(const Apply& node, int input, const Variable& gradient) {
+    const Variable& of = node.input(input);
+    if (gradient.dtype() == of.dtype() && gradient.rank() <= of.rank()) return;
+    ErrorParts parts{node.op().name() + ": the gradient by input " + std::to_string(input) + " is " +
+                         to_string(gradient.type()) + ", the input " + to_string(of.type()),
+                     {},
+                     "in the gradient of " + built_at(node),
+                     "a gradient has its input's dtype and shape: cast it, or sum what is too much"};
+    if (gradient.dtype() != of.dtype()) throw TypeError(std::move(parts));
+    throw ShapeError(std::move(parts));
+  }
+
+  std::vector<Apply> order_;
+  SourceLine where_;
+  std::unordered_set<std::size_t> reached_;  // Variables of the graph
+  std::unordered_set<std::size_t> wanted_;   // what is asked for, and what depends on it
+  std::unordered_map<std::size_t, Slot> slots_;
+};
+
+void check_seeds(std::span<const Variable> outputs, std::span<const Variable> gradients) {
+  if (outputs.size() != gradients.size()) {
+    throw GraphError("lop: " + std::to_string(gradients.size()) + " gradients for " + std::to_string(outputs.size()) + " outputs",
+                     "give one for each output");
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::string label = "lop: output " + std::to_string(i);
+    if (!outputs[i] || !gradients[i]) throw GraphError(label + " or its gradient is an empty Variable");
+    if (!is_floating(outputs[i].dtype())) {
+      throw TypeError(label + ", " + describe(outputs[i]) + ", has no gradient: only floating values have", "cast it before");
+    }
+    if (gradients[i].dtype() != outputs[i].dtype() || gradients[i].rank() > outputs[i].rank()) {
+      throw TypeError(label + " is " + to_string(outputs[i].type()) + ", its gradient " + to_string(gradients[i].type()),
+                      "a gradient has its output's dtype and shape");
+    }
+  }
+}
+
+void check_inputs(std::span<const Variable> inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i]) throw GraphError("the gradient by an empty Variable was asked for");
+    if (is_floating(inputs[i].dtype())) continue;
+    throw TypeError(describe(inputs[i]) + " has no gradient: only floating values have", "cast the input before it is used");
+  }
+}
+
+}  // namespace
+
+std::vector<Variable> lop(std::span<const Variable> outputs, std::span<const Variable> output_gradients,
+                          std::span<const Variable> inputs, Disconnected disconnected, SourceLine where) {
+  try {
+    check_seeds(outputs, output_gradients);
+    check_inputs(inputs);
+    BackwardWalk walk(outputs, inputs, where);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const Variable& gradient = output_gradients[i];
+      walk.seed(outputs[i], gradient.rank() < outputs[i].rank() ? match_shape(gradient, outputs[i], where) : gradient);
+    }
+    walk.run();
+    std::vector<Variable> results;
+    for (const Variable& input : inputs) {
+      results.push_back(walk.gradient_of(input));
+      if (results.back()) continue;
+      if (disconnected == Disconnected::kRaise) {
+        throw GraphError(describe(input) + (walk.is_reached(input) ? " is read only by ops that pass no gradient on"
+                                                                   : " is not part of the graph of the outputs"),
+                         "leave it out, or give Disconnected::kZero for zeros");
+      }
+      results.back() = second(operand(input, where), 0.0);
+    }
+    return results;
+  } catch (Error& error) {
+    if (where) error.add_where("in the gradient asked for at " + to_string(where));
+    throw;
+  }
+}
+
+std::vector<Variable> grad(const Variable& cost, std::span<const Variable> inputs, Disconnected disconnected, SourceLine where) {
+  if (!cost) throw GraphError("grad: the cost is an empty Variable");
+  if (cost.rank() != 0) {
+    ErrorParts parts{"grad: the cost must be 0-d, it is " + describe(cost), {}, {},
+                     "sum it, or give the gradient of each element: lop(cost, gradients, x)"};
+    if (where) parts.where = "in the gradient asked for at " + to_string(where);
+    throw ShapeError(std::move(parts));
+  }
+  if (!is_floating(cost.dtype())) throw TypeError("grad: " + describe(cost) + " has no gradient", "cast it to a floating dtype before");
+  const Variable one = constant(Scalar(1.0).cast(cost.dtype()), where);
+  return lop(std::span(&cost, 1), std::span(&one, 1), inputs, disconnected, where);
+}
+
+}  // namespace damo
