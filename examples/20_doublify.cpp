@@ -1,6 +1,7 @@
-// CUDA C from C++, the first program: 4 x 4 random numbers are doubled in place by 16 threads, in three shapes: copies
-// by hand, a host array that goes there and back, a prepared call. The kernel is compiled when the Module is made, for
-// the GPU or for the CPU.
+// CUDA C from C++, the first program: 4 x 4 random numbers are doubled in place by 16 threads, in four shapes: copies
+// by hand, a host array that goes there and back, a prepared call, arithmetic on an array. The kernel is compiled when
+// the Module is made, for the GPU or for the CPU.
+#include <damo/array_math.hpp>
 #include <damo/cuda_c.hpp>
 #include <iostream>
 #include <random>
@@ -43,8 +44,12 @@ int main() {
   const Array array = Array::from(a, {4, 4}, device);
   prepared({.grid = {1, 1}, .block = {4, 4}}, array);
 
+  // 4. No kernel of ours: the same one is made for 2 * array, once.
+  const std::vector<float> by_arithmetic = (2 * Array::from(a, {4, 4}, device)).to_vector<float>();
+
   std::cout << "a:\n" << Array::from(a, {4, 4}, device) << "\ndoubled on " << device.name() << ":\n" << array << "\n";
-  const bool right = is_doubled(copied, a) && is_doubled(in_place, a) && is_doubled(array.to_vector<float>(), a);
+  const bool right = is_doubled(copied, a) && is_doubled(in_place, a) && is_doubled(array.to_vector<float>(), a) &&
+                     is_doubled(by_arithmetic, a);
   std::cout << (right ? "right\n" : "WRONG\n");
   return right ? 0 : 1;
 }

@@ -1,6 +1,7 @@
 // Host memory as arguments: In is copied to the device, Out back from it, and nothing else is to be done. First 400
 // products with one block of 400 threads, then those of two 20 x 10 matrices with a block of two dimensions.
 #include <array>
+#include <cmath>
 #include <damo/cuda_c.hpp>
 #include <iostream>
 #include <random>

@@ -1,6 +1,7 @@
 // Variables of a module: coefficients in constant memory, written by the host; a counter in device memory that threads
 // add to, read by the host.
 #include <array>
+#include <cmath>
 #include <damo/cuda_c.hpp>
 #include <iostream>
 #include <vector>

@@ -41,7 +41,7 @@ int main() {
     const bool in_cardioid = q * (q + x - 0.25) < 0.25 * y * y - 1e-9,
                in_disc = (x + 1) * (x + 1) + y * y < 0.0625 - 1e-9;
     if (in_cardioid || in_disc) right &= steps[at] == limit;
-    if (x * x + y * y > 4) right &= steps[at] == 1;
+    if (x * x + y * y > 4 + 1e-9) right &= steps[at] == 1;
     inside += steps[at] == limit;
     grey[at] = steps[at] == limit ? 0.0f : std::sqrt(static_cast<float>(steps[at]) / 64.0f);
   }

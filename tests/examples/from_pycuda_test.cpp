@@ -1,9 +1,10 @@
-// docs/from_pycuda.md puts Damo's calls beside PyCUDA's. Each of them stands in this file as well, so that it compiles, and
-// runs on each device but for what needs a second process or a file.
+// docs/from_pycuda.md puts Damo's calls beside PyCUDA's. Each of them stands in this file as well, so that it compiles,
+// and runs on each device but for what needs a second process or a file.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
+#include <damo/array_math.hpp>
 #include <damo/damo.hpp>
 #include <damo/dlpack.hpp>
 #include <fstream>
@@ -36,9 +37,10 @@ TEST_P(FromPycuda, ModulesAreCompiled) {
   EXPECT_EQ(module.global("coefficients").to_vector<float>(), std::vector<float>(values.begin(), values.end()));
   EXPECT_EQ((module.global("coefficients").get<std::array<float, 4>>()), values);
 
-  const ModuleOptions all[] = {ModuleOptions{.defines = {{"TILE", "16"}}}, ModuleOptions{.fast_math = true},
-                               ModuleOptions{.standard = "c++17"},         ModuleOptions{.max_registers = 32},
-                               ModuleOptions{.line_info = true},           ModuleOptions{.include_directories = {"include"}}};
+  const ModuleOptions all[] = {
+      ModuleOptions{.defines = {{"TILE", "16"}}}, ModuleOptions{.fast_math = true},
+      ModuleOptions{.standard = "c++17"},         ModuleOptions{.max_registers = 32},
+      ModuleOptions{.line_info = true},           ModuleOptions{.include_directories = {"include"}}};
   for (const ModuleOptions& options : all) EXPECT_TRUE(Module(device, source, options).kernel("scale"));
   {
     Module module(device, "template <class T> __global__ void scale(T* x) { x[threadIdx.x] *= 2; }",
@@ -123,7 +125,8 @@ TEST_P(FromPycuda, MemoryIsAllocatedAndCopied) {
 
   const DeviceMemory shareable = DeviceMemory::shareable(device, 4096);
   const std::string text = shareable.ipc_handle().text();
-  if (device.is_host()) EXPECT_EQ(DeviceMemory::open(device, IpcHandle::parse(text)).size(), 4096u);  // a GPU: elsewhere
+  if (device.is_host())
+    EXPECT_EQ(DeviceMemory::open(device, IpcHandle::parse(text)).size(), 4096u);  // a GPU: elsewhere
 
   const Array array = Array::ones({2}, float32, device);
   EXPECT_EQ(Array::from_dlpack(array.to_dlpack()).to_vector<float>(), array.to_vector<float>());
@@ -192,7 +195,8 @@ TEST_P(FromPycuda, StreamsAndEventsOrderAndTime) {
 
 TEST_P(FromPycuda, DevicesTellWhatTheyAre) {
   Device device = this->device();
-  if (device.kind() == DeviceKind::kCuda && devices()[1].kind() == DeviceKind::kCuda) EXPECT_EQ(cuda(1), Device("cuda:1"));
+  if (device.kind() == DeviceKind::kCuda && devices()[1].kind() == DeviceKind::kCuda)
+    EXPECT_EQ(cuda(1), Device("cuda:1"));
   EXPECT_FALSE(device.properties().description.empty());
   EXPECT_FALSE(device.properties().architecture.empty());
   EXPECT_GT(device.properties().memory_bytes, 0u);
@@ -224,6 +228,36 @@ TEST_P(FromPycuda, ArraysAreMadeAndSliced) {
   EXPECT_EQ(array.transpose().to_vector<float>()[1], 32);
   EXPECT_NE(array.copy().data(), array.data());
   EXPECT_EQ(array.to(device).data(), array.data());
+}
+
+const Elementwise square{{.name = "from_pycuda_square", .doc = "x^2", .code = "x0 * x0"}};
+
+TEST_P(FromPycuda, ArraysAreComputedWith) {
+  Device device = this->device();
+  const Array array = Array::from<float>({1, 2, 3, 4}, {2, 2}, device),
+              other_array = Array::full({2, 2}, 2.0f, float32, device);
+  const auto is = [](const Array& a, const std::vector<double>& values) { EXPECT_EQ(a.to_doubles(), values); };
+  is(2 * array + other_array, {4, 6, 8, 10});
+  is(2 * array + 3 * other_array, {8, 10, 12, 14});
+  is(pow(array, 2), {1, 4, 9, 16});
+  is(abs(array), {1, 2, 3, 4});
+  is(eq(array, other_array), {0, 1, 0, 0});
+  is(array < other_array, {1, 0, 0, 0});
+  is(maximum(array, other_array), {2, 2, 3, 4});
+  is(minimum(array, 0), {0, 0, 0, 0});
+  is(where(array > 0, array, other_array), {1, 2, 3, 4});
+  is(and_(neq(array, 0), neq(other_array, 0)), {1, 1, 1, 1});
+  is(invert(array > 0), {0, 0, 0, 0});
+  is(mod(array, other_array), {1, 0, 1, 0});
+  EXPECT_EQ(astype(array, float64).dtype(), float64);
+  EXPECT_NEAR(exp(array).to_doubles()[0], 2.718281828, 1e-6);
+  assign(other_array, exp(array));
+  EXPECT_NEAR(other_array.to_doubles()[3], 54.59815, 1e-4);
+  array += other_array;
+  assign(array, 5);
+  array.slice({{0, 2}}) *= 0.5;
+  is(array, {2.5, 2.5, 2.5, 2.5});
+  is(apply_elementwise(square.row(), {array}), {6.25, 6.25, 6.25, 6.25});
 }
 
 DAMO_ON_EACH_DEVICE(FromPycuda);

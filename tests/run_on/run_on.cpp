@@ -1,5 +1,6 @@
-// run_on DEVICE PROGRAM [ARGUMENTS]: the tests' way to run a page on one device. Sets DAMO_DEVICE and becomes the program;
-// where the device is not there, says what is missing, as GoogleTest does, and exits with 77, which ctest counts as skipped.
+// run_on DEVICE PROGRAM [ARGUMENTS]: the tests' way to run a page on one device. Sets DAMO_DEVICE and becomes the
+// program; where the device is not there, says what is missing, as GoogleTest does, and exits with 77, which ctest
+// counts as skipped.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -17,7 +18,8 @@ int main(int count, char** arguments) {
   try {
     damo::Device{device};
   } catch (const damo::DeviceError& error) {
-    std::cout << arguments[2] << ": Skipped\n" << (device == "cpu" ? "needs the CPU back end: " : "needs a GPU: ") << error.what() << "\n";
+    std::cout << arguments[2] << ": Skipped\n"
+              << (device == "cpu" ? "needs the CPU back end: " : "needs a GPU: ") << error.what() << "\n";
     return 77;
   }
   setenv("DAMO_DEVICE", arguments[1], 1);
