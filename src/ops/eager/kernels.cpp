@@ -121,6 +121,17 @@ std::shared_ptr<EagerKernel> EagerKernels::kernel(const ElementwiseRow& row, std
   return kernels_.try_emplace(key, std::move(made)).first->second;
 }
 
+std::shared_ptr<Reduction> EagerKernels::reduction(std::uint32_t number, const std::function<ReductionDefinition()>& define) {
+  {
+    const std::shared_lock lock(mutex_);
+    const auto found = reductions_.find(number);
+    if (found != reductions_.end()) return found->second;
+  }
+  auto made = std::make_shared<Reduction>(define());
+  const std::unique_lock lock(mutex_);
+  return reductions_.try_emplace(number, std::move(made)).first->second;
+}
+
 std::size_t EagerKernels::size() const {
   const std::shared_lock lock(mutex_);
   return kernels_.size();

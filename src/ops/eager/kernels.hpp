@@ -8,6 +8,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -18,6 +19,7 @@
 #include <damo/array.hpp>
 #include <damo/elementwise.hpp>
 
+#include "ops/eager/reduction.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/kernel/spec_kernel.hpp"
 
@@ -62,6 +64,8 @@ class EagerKernels final : public Companion {
   /// out.dtype() need not be the row's: elements are converted as they are stored. cast: row is that of cast.
   std::shared_ptr<EagerKernel> kernel(const ElementwiseRow& row, std::span<const EagerInput> inputs, DType out, bool cast);
   std::size_t size() const;
+  /// The reduction of that number, which says all about it; made at its first use.
+  std::shared_ptr<Reduction> reduction(std::uint32_t number, const std::function<ReductionDefinition()>& define);
 
   static constexpr std::size_t kLimit = 4096;
   static constexpr std::size_t kMostInputs = 24;
@@ -80,6 +84,7 @@ class EagerKernels final : public Companion {
   Backend& backend_;
   mutable std::shared_mutex mutex_;
   std::unordered_map<Key, std::shared_ptr<EagerKernel>, Hash> kernels_;
+  std::unordered_map<std::uint32_t, std::shared_ptr<Reduction>> reductions_;  // few: one an op and dtype
 };
 
 }  // namespace damo

@@ -134,7 +134,9 @@ void CpuBackend::launch(const LoadedKernel& loaded, const LaunchConfig& config, 
   if (!kernel.is_cuda_c) return workers_.run(kernel.entry, arguments, frame, config.grid.count());
   cpu_backend::LaunchReport report;
   frame.report = &report;
-  const std::int64_t blocks_per_task = std::max<std::int64_t>(kThreadsPerTask / config.block.count(), 1);
+  // A block of one thread is how a kernel asks for large pieces of work.
+  const std::int64_t threads = config.block.count();
+  const std::int64_t blocks_per_task = threads == 1 ? 1 : std::max<std::int64_t>(kThreadsPerTask / threads, 1);
   workers_.run(kernel.entry, arguments, frame, config.grid.count(), blocks_per_task,
                aligned(kernel.static_shared_bytes) + config.shared_bytes);
   if (report.failed()) throw DeviceError("kernel '" + kernel.name() + "': " + report.what(), report.remedy());

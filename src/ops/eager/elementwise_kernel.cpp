@@ -1,0 +1,169 @@
+#include <damo/elementwise_kernel.hpp>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "ops/eager/axis_groups.hpp"
+#include "ops/eager/elementwise_text.hpp"
+#include "ops/eager/overlap.hpp"
+#include "ops/eager/reduction_text.hpp"
+#include "ops/eager/snippet.hpp"
+#include "runtime/kernel/cache.hpp"
+
+namespace damo {
+namespace {
+
+constexpr int kBlock = kSnippetBlock;
+constexpr std::int64_t kMostThreads = std::int64_t{1} << 30;  // of a launch whose positions need 64 bits
+constexpr std::int64_t kNarrowLimit = std::int64_t{1} << 31;
+constexpr std::size_t kMostKernels = 512;  // of one ElementwiseKernel; then all are dropped, their code stays cached
+
+}  // namespace
+
+struct ElementwiseKernel::Data {
+  ElementwiseSnippet snippet;
+  std::vector<bool> plain;  ///< array by array: used other than as x[i]
+  std::vector<std::string> flags;
+
+  std::mutex mutex;
+  std::map<std::pair<Backend*, std::string>, std::shared_ptr<const LoadedKernel>> kernels;
+
+  bool is_output(std::size_t array) const {
+    for (const RawParameter& parameter : snippet.parameters) {
+      if (parameter.is_pointer && array-- == 0) return !parameter.is_const;
+    }
+    return false;
+  }
+  std::shared_ptr<const LoadedKernel> kernel(Backend& backend, const SnippetLayout& layout);
+  void launch(Backend& backend, std::span<const Array> arrays, std::span<const std::uint64_t> scalars, const Shape& space);
+  void run(SnippetArguments& arguments);
+};
+
+ElementwiseKernel::ElementwiseKernel(const std::string& parameters, SourceText operation, ElementwiseKernelOptions options)
+    : data_(std::make_shared<Data>()) {
+  Data& data = *data_;
+  data.snippet.name = std::move(options.name);
+  if (!is_identifier(data.snippet.name)) throw GraphError("ElementwiseKernel " + data.snippet.name + ": a kernel cannot be called so", "use letters, digits and _");
+  try {
+    data.snippet.parameters = parse_parameters(parameters);
+  } catch (GraphError& error) {
+    error.add_where("in ElementwiseKernel " + data.snippet.name);
+    throw;
+  }
+  data.snippet.operation = std::move(operation);
+  data.snippet.preamble = std::move(options.preamble);
+  data.flags = std::move(options.flags);
+  bool writes = false;
+  for (const RawParameter& parameter : data.snippet.parameters) {
+    if (!parameter.is_pointer) continue;
+    data.plain.push_back(!only_at_i(data.snippet.operation.text, parameter.name));
+    writes |= !parameter.is_const;
+  }
+  if (!writes) throw GraphError("ElementwiseKernel " + data.snippet.name + ": no parameter is an output", "write \"float* z\", without const");
+}
+
+std::shared_ptr<const LoadedKernel> ElementwiseKernel::Data::kernel(Backend& backend, const SnippetLayout& layout) {
+  std::string key{static_cast<char>(layout.rank), layout.wide ? 'w' : 'n'};
+  for (bool dense : layout.dense) key += dense ? 'd' : 's';
+  const std::pair<Backend*, std::string> place(&backend, std::move(key));
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto found = kernels.find(place); found != kernels.end()) return found->second;
+  }
+  CompileRequest request;
+  request.source = elementwise_text(snippet, layout);
+  request.kind = SourceKind::kCudaC;
+  request.file_name = "generated";
+  request.kernels = {snippet.name};
+  request.flags = flags;
+  std::shared_ptr<const LoadedKernel> made = backend.cache().get(request)->kernel(snippet.name);
+  const std::lock_guard lock(mutex);
+  if (kernels.size() >= kMostKernels) kernels.clear();
+  return kernels.try_emplace(place, std::move(made)).first->second;
+}
+
+void ElementwiseKernel::Data::launch(Backend& backend, std::span<const Array> arrays, std::span<const std::uint64_t> scalars, const Shape& space) {
+  SnippetLayout layout;
+  bool all_dense = true;
+  for (const Array& array : arrays) {
+    layout.dense.push_back(array.shape() == space && array.is_contiguous());
+    all_dense &= layout.dense.back();
+  }
+  std::vector<Array> strided;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (!layout.dense[i]) strided.push_back(arrays[i]);
+  }
+  const AxisGroups groups(space, strided, 0, !all_dense);
+  layout.rank = all_dense ? 0 : groups.kept.rank();
+  const std::int64_t size = space.size();
+  layout.wide = size >= kNarrowLimit - kBlock;
+  ReductionArguments block;
+  std::size_t array = 0, scalar = 0;
+  for (const RawParameter& parameter : snippet.parameters) {
+    if (parameter.is_pointer) block.put_address(arrays[array++].data());
+    else block.put(scalars[scalar++]);
+  }
+  block.put(static_cast<std::uint64_t>(size));
+  if (layout.rank > 0) {
+    block.put(groups.kept.extents);
+    for (std::size_t i = 0; i < strided.size(); ++i) block.put(groups.kept.strides[i]);
+  }
+  const std::shared_ptr<const LoadedKernel> code = kernel(backend, layout);
+  const LaunchConfig config{{(std::min(size, layout.wide ? kMostThreads : size) + kBlock - 1) / kBlock}, {kBlock}};
+  check_launch(*code, config);
+  void* pointers[] = {block.data()};
+  backend.launches.fetch_add(1, std::memory_order_relaxed);
+  backend.launch(*code, config, pointers, nullptr);
+}
+
+/// Copies what must be in C order, or must not be overwritten; launches; copies outputs back.
+void ElementwiseKernel::Data::run(SnippetArguments& arguments) {
+  std::vector<Array>& arrays = arguments.arrays;
+  const Shape space = common_shape(snippet.name, arrays);
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (!is_output(i)) continue;
+    if (!(arrays[i].shape() == space)) {
+      throw ShapeError(snippet.name + ": an output of shape " + to_string(arrays[i].shape()) + " beside arrays that broadcast to " + to_string(space),
+                       "give it that shape");
+    }
+    check_writable(snippet.name, arrays[i]);
+  }
+  if (space.size() == 0) return;
+  const std::vector<Array> given = arrays;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    bool copies = plain[i] && !(arrays[i].shape() == space && arrays[i].is_contiguous());
+    for (std::size_t j = 0; j < arrays.size() && !is_output(i) && !copies; ++j) copies = is_output(j) && would_overwrite(given[j], given[i]);
+    if (copies) arrays[i] = packed_copy(plain[i] ? given[i].broadcast_to(space) : given[i]);
+  }
+  launch(*arguments.backend, arrays, arguments.scalars, space);
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (is_output(i) && arrays[i].data() != given[i].data()) copy_into(given[i], arrays[i]);
+  }
+}
+
+void ElementwiseKernel::run(std::initializer_list<ArrayOperand> given) const {
+  SnippetArguments arguments(data_->snippet.name, data_->snippet.parameters, std::span(given.begin(), given.size()));
+  data_->run(arguments);
+}
+
+std::vector<Array> ElementwiseKernel::run_into_new(std::initializer_list<ArrayOperand> given) const {
+  std::vector<RawParameter> inputs;
+  for (const RawParameter& parameter : data_->snippet.parameters) {
+    if (!parameter.is_pointer || parameter.is_const) inputs.push_back(parameter);
+  }
+  SnippetArguments arguments(data_->snippet.name, inputs, std::span(given.begin(), given.size()));
+  const Shape space = common_shape(data_->snippet.name, arguments.arrays);
+  std::vector<Array> all, results;
+  std::size_t next = 0;
+  for (const RawParameter& parameter : data_->snippet.parameters) {
+    if (!parameter.is_pointer) continue;
+    all.push_back(parameter.is_const ? arguments.arrays[next++] : Array::empty(space, parameter.dtype, Device(arguments.backend)));
+    if (!parameter.is_const) results.push_back(all.back());
+  }
+  arguments.arrays = std::move(all);
+  data_->run(arguments);
+  return results;
+}
+
+}  // namespace damo
