@@ -74,9 +74,9 @@ bool SynchronousBackend::note_launch(void* stream, const LoadedKernel& kernel, c
   };
   std::vector<Slot> values;
   std::vector<std::size_t> places;
-  const std::vector<ParameterType> parameters = kernel.parameters().value_or(std::vector<ParameterType>());
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const std::size_t bytes = parameters[i].bytes;
+  const auto& parameters = kernel.parameters();
+  for (std::size_t i = 0; parameters && i < parameters->size(); ++i) {
+    const std::size_t bytes = (*parameters)[i].bytes;
     places.push_back(values.size());
     values.resize(values.size() + std::max<std::size_t>((bytes + sizeof(Slot) - 1) / sizeof(Slot), 1));
     std::memcpy(&values[places.back()], arguments[i], bytes);

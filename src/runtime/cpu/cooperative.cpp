@@ -1,8 +1,8 @@
 #include "runtime/cpu/cooperative.hpp"
 
 #include <algorithm>
-#include <string>
 
+#include "runtime/cpu/block_barriers.hpp"
 #include "runtime/cpu/coroutine_threads.hpp"
 #include "runtime/cpu/fiber_threads.hpp"
 #include "runtime/cpu/launch_report.hpp"
@@ -12,8 +12,6 @@ namespace damo::cpu_backend {
 namespace {
 
 thread_local ThreadState* current_thread = nullptr;
-
-bool is_block_barrier(Wait kind) { return kind >= Wait::kBarrier && kind <= Wait::kBarrierOr; }
 
 /// One block at a time. Threads: CoroutineThreads or FiberThreads.
 template <class Threads>
@@ -51,7 +49,7 @@ class Block {
     for (;;) {
       bool any = false;
       for (std::size_t i = 0; i < states_.size(); i += kWarpSize) any |= run_warp(i);
-      any |= finish_barriers();
+      any |= finish_barriers(states_);
       if (any) continue;
       const bool done = std::all_of(states_.begin(), states_.end(), [](const ThreadState& s) { return s.kind == Wait::kExited; });
       if (!done) report();
@@ -79,68 +77,8 @@ class Block {
     }
   }
 
-  /// __syncthreads and its forms: all threads that have not exited. Then the barriers with numbers.
-  bool finish_barriers() {
-    std::size_t waiting = 0, live = 0, named = 0, count = 0, set = 0;
-    for (const ThreadState& state : states_) {
-      live += state.kind != Wait::kExited;
-      named += state.kind == Wait::kNamedBarrier;
-      if (!is_block_barrier(state.kind)) continue;
-      ++waiting;
-      if (state.kind == Wait::kBarrier) continue;
-      ++count;
-      set += state.value != 0;
-    }
-    if (waiting > 0 && waiting == live) {
-      for (ThreadState& state : states_) {
-        if (state.kind == Wait::kExited) continue;
-        state.value = state.kind == Wait::kBarrierCount ? set : state.kind == Wait::kBarrierAnd ? set == count : set > 0;
-        state.kind = Wait::kNothing;
-      }
-      return true;
-    }
-    return named > 0 && finish_named_barriers(live);
-  }
-
-  bool finish_named_barriers(std::size_t live) {
-    bool any = false;
-    for (std::int32_t number = 0; number < 16; ++number) {
-      const auto stands_here = [&](const ThreadState& s) { return s.kind == Wait::kNamedBarrier && s.operand == number; };
-      const auto first = std::find_if(states_.begin(), states_.end(), stands_here);
-      if (first == states_.end()) continue;
-      const std::size_t wanted = first->value ? first->value : live;
-      if (static_cast<std::size_t>(std::count_if(first, states_.end(), stands_here)) < wanted) continue;
-      for (ThreadState& state : states_) {
-        if (stands_here(state)) state.kind = Wait::kNothing;
-      }
-      any = true;
-    }
-    return any;
-  }
-
-  static const char* name_of(Wait kind) {
-    if (is_block_barrier(kind)) return "at __syncthreads()";
-    if (kind == Wait::kNamedBarrier) return "at a named barrier";
-    if (kind == Wait::kShuffle) return "in a shuffle (__shfl_*_sync)";
-    if (kind == Wait::kWarp) return "at __syncwarp()";
-    return "in a vote, match or reduction of its warp";
-  }
-
   void report() const {
-    if (!frame_.report) return;
-    std::string text;
-    const ThreadState* shown = nullptr;
-    for (const ThreadState& state : states_) {
-      if (state.kind == Wait::kExited || (shown && shown->kind == state.kind && shown->mask == state.mask)) continue;
-      const auto place = [](const std::uint32_t (&v)[3]) {
-        return "(" + std::to_string(v[0]) + ", " + std::to_string(v[1]) + ", " + std::to_string(v[2]) + ")";
-      };
-      if (!shown) text = "block " + place(state.block) + ": its threads wait for each other for ever: ";
-      text += (shown ? "; thread " : "thread ") + place(state.thread) + " waits " + name_of(state.kind);
-      if (shown) break;
-      shown = &state;
-    }
-    static_cast<LaunchReport*>(frame_.report)->fail(text, "every thread of the block, or every lane of the mask, must reach the same call");
+    if (frame_.report) report_stuck(states_, *static_cast<LaunchReport*>(frame_.report));
   }
 
   Threads& threads_;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/cpu/block_regions.hpp"
 #include "runtime/cpu/cooperative.hpp"
 #include "runtime/cpu/directed_rounding.hpp"
 #include "runtime/cpu/elf_loader.hpp"
@@ -61,6 +62,9 @@ const Entry kTable[] = {
     {"damo_run_coroutines", reinterpret_cast<void*>(damo_run_coroutines)},
     {"damo_run_fibers", reinterpret_cast<void*>(damo_run_fibers)},
     {"damo_coroutine_memory", reinterpret_cast<void*>(damo_coroutine_memory)},
+    {"damo_block_memory", reinterpret_cast<void*>(damo_block_memory)},
+    {"damo_warp_operation", reinterpret_cast<void*>(damo_warp_operation)},
+    {"damo_next_region", reinterpret_cast<void*>(damo_next_region)},
     {"damo_wait_on_fiber", reinterpret_cast<void*>(damo_wait_on_fiber)},
     {"damo_current_thread", reinterpret_cast<void*>(damo_current_thread)},
     {"damo_enter_thread", reinterpret_cast<void*>(damo_enter_thread)},

@@ -25,53 +25,60 @@ std::uint32_t combine(Wait kind, std::uint32_t a, std::uint32_t b) {
   }
 }
 
-void shuffle(std::span<ThreadState> lanes, std::uint32_t group) {
-  std::uint64_t values[kWarpSize] = {};
-  for_each_lane(group, [&](std::size_t lane) { values[lane] = lanes[lane].value; });
-  for_each_lane(group, [&](std::size_t lane) {
-    const auto source = static_cast<std::uint32_t>(lanes[lane].operand) % kWarpSize;
+void shuffle(std::uint64_t* values, const std::int32_t* operands, std::uint32_t lanes) {
+  std::uint64_t brought[kWarpSize] = {};
+  for_each_lane(lanes, [&](std::size_t lane) { brought[lane] = values[lane]; });
+  for_each_lane(lanes, [&](std::size_t lane) {
+    const auto source = static_cast<std::uint32_t>(operands[lane]) % kWarpSize;
     // CUDA leaves a read of a lane that takes no part undefined; the own value is what hardware tends to give.
-    if (group >> source & 1u) lanes[lane].value = values[source];
+    if (lanes >> source & 1u) values[lane] = brought[source];
   });
 }
 
-void give(std::span<ThreadState> lanes, std::uint32_t group, std::uint64_t value) {
-  for_each_lane(group, [&](std::size_t lane) { lanes[lane].value = value; });
+void give(std::uint64_t* values, std::uint32_t lanes, std::uint64_t value) {
+  for_each_lane(lanes, [&](std::size_t lane) { values[lane] = value; });
 }
 
-void match(std::span<ThreadState> lanes, std::uint32_t group, bool all) {
+void match(std::uint64_t* values, std::uint32_t lanes, bool all) {
   std::uint64_t masks[kWarpSize] = {};
-  for_each_lane(group, [&](std::size_t lane) {
-    for_each_lane(group, [&](std::size_t other) {
-      if (lanes[other].value == lanes[lane].value) masks[lane] |= std::uint64_t{1} << other;
+  for_each_lane(lanes, [&](std::size_t lane) {
+    for_each_lane(lanes, [&](std::size_t other) {
+      if (values[other] == values[lane]) masks[lane] |= std::uint64_t{1} << other;
     });
   });
-  for_each_lane(group, [&](std::size_t lane) { lanes[lane].value = all && masks[lane] != group ? 0 : masks[lane]; });
+  for_each_lane(lanes, [&](std::size_t lane) { values[lane] = all && masks[lane] != lanes ? 0 : masks[lane]; });
 }
 
-void finish(Wait kind, std::span<ThreadState> lanes, std::uint32_t group) {
-  switch (kind) {
-    case Wait::kWarp: break;
-    case Wait::kShuffle: shuffle(lanes, group); break;
-    case Wait::kMatchAny: match(lanes, group, false); break;
-    case Wait::kMatchAll: match(lanes, group, true); break;
-    case Wait::kActiveMask: give(lanes, group, group); break;
-    case Wait::kBallot: {
-      std::uint32_t set = 0;
-      for_each_lane(group, [&](std::size_t lane) { set |= (lanes[lane].value != 0 ? 1u : 0u) << lane; });
-      give(lanes, group, set);
-      break;
-    }
-    default: {
-      auto total = static_cast<std::uint32_t>(lanes[static_cast<std::size_t>(std::countr_zero(group))].value);
-      for_each_lane(group & (group - 1), [&](std::size_t lane) { total = combine(kind, total, static_cast<std::uint32_t>(lanes[lane].value)); });
-      give(lanes, group, total);
-    }
-  }
-  for_each_lane(group, [&](std::size_t lane) { lanes[lane].kind = Wait::kNothing; });
+std::uint32_t ballot(const std::uint64_t* values, std::uint32_t lanes) {
+  std::uint32_t set = 0;
+  for_each_lane(lanes, [&](std::size_t lane) { set |= (values[lane] != 0 ? 1u : 0u) << lane; });
+  return set;
+}
+
+void finish(Wait kind, std::span<ThreadState> states, std::uint32_t group) {
+  std::uint64_t values[kWarpSize] = {};
+  std::int32_t operands[kWarpSize] = {};
+  for_each_lane(group, [&](std::size_t lane) { values[lane] = states[lane].value, operands[lane] = states[lane].operand; });
+  operate_on_warp(kind, values, operands, group);
+  for_each_lane(group, [&](std::size_t lane) { states[lane].value = values[lane], states[lane].kind = Wait::kNothing; });
 }
 
 }  // namespace
+
+void operate_on_warp(Wait kind, std::uint64_t* values, const std::int32_t* operands, std::uint32_t lanes) {
+  switch (kind) {
+    case Wait::kWarp: return;
+    case Wait::kShuffle: return shuffle(values, operands, lanes);
+    case Wait::kMatchAny: return match(values, lanes, false);
+    case Wait::kMatchAll: return match(values, lanes, true);
+    case Wait::kActiveMask: return give(values, lanes, lanes);
+    case Wait::kBallot: return give(values, lanes, ballot(values, lanes));
+    default: break;
+  }
+  auto total = static_cast<std::uint32_t>(values[std::countr_zero(lanes)]);
+  for_each_lane(lanes & (lanes - 1), [&](std::size_t lane) { total = combine(kind, total, static_cast<std::uint32_t>(values[lane])); });
+  give(values, lanes, total);
+}
 
 bool finish_warp_operations(std::span<ThreadState> lanes) {
   std::uint32_t present = 0, arrived = 0;

@@ -6,6 +6,9 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <cstring>
+#include <vector>
+
 #include "codegen.hpp"
 #include "frontend.hpp"
 #include "lower_cuda.hpp"
@@ -30,10 +33,21 @@ struct BackendDiagnostics : llvm::DiagnosticHandler {
   std::string& errors;
 };
 
+/// Takes the plugin's own flag out of flags. True if it was there.
+bool take_coroutines(std::vector<const char*>& flags) {
+  return std::erase_if(flags, [](const char* flag) { return flag && std::strcmp(flag, "--damo-coroutines") == 0; }) > 0;
+}
+
 }  // namespace
 
-Output compile(const damo_clang_request& request) {
+Output compile(const damo_clang_request& asked) {
   initialize_llvm();
+  damo_clang_request request = asked;
+  std::vector<const char*> flags;
+  for (const char* const* flag = asked.flags; flag && *flag; ++flag) flags.push_back(*flag);
+  const bool split = !take_coroutines(flags);
+  flags.push_back(nullptr);
+  request.flags = flags.data();
   Output output;
   const Target target = resolve_target(request.cpu, request.features);
   llvm::LLVMContext context;
@@ -43,7 +57,7 @@ Output compile(const damo_clang_request& request) {
   output.log = std::move(front.log);
   if (!front.module) return output;
   if (request.language == DAMO_CLANG_CUDA_C) {
-    if (!lower_cuda(*front.module, front.kernels, errors)) {
+    if (!lower_cuda(*front.module, front.kernels, split, errors)) {
       output.log += errors;
       return output;
     }

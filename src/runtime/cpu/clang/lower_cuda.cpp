@@ -9,6 +9,7 @@
 #include "address_spaces.hpp"
 #include "coroutine.hpp"
 #include "fibers.hpp"
+#include "fission.hpp"
 #include "grid_stride.hpp"
 #include "inlining.hpp"
 #include "parallel_threads.hpp"
@@ -67,8 +68,8 @@ void add_signatures(llvm::Module& module, const std::string& signatures) {
 
 }  // namespace
 
-bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, std::string& error) {
-  std::set<std::string> entries, waiting;
+bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, bool split, std::string& error) {
+  std::set<std::string> entries, waiting, whole;
   for (const KernelInfo& kernel : kernels) {
     if (!module.getFunction(kernel.thread)) {
       error += "internal: no entry was made for kernel '" + kernel.name + "'\n";
@@ -84,12 +85,21 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, std::str
     if (function.isDeclaration()) continue;
     mark_global_indices(function);
     interchange_grid_stride(function);
-    lower_markers(function);
   }
   const bool needs_fibers = waits_elsewhere(module);
+  for (const KernelInfo& kernel : kernels) {
+    if (split && !needs_fibers && waiting.count(kernel.name) && split_at_barriers(module, kernel)) whole.insert(kernel.name);
+  }
+  for (llvm::Function& function : module) {
+    if (!function.isDeclaration()) lower_markers(function);
+  }
   if (needs_fibers) call_for_waits(module);
   for (const KernelInfo& kernel : kernels) {
-    if (waiting.count(kernel.name)) {
+    if (whole.count(kernel.name)) {
+      llvm::Function& blocks = *module.getFunction(kernel.blocks);
+      lower_tie(blocks);
+      blocks.setName(kernel.entry);
+    } else if (waiting.count(kernel.name)) {
       module.getFunction(kernel.blocks)->eraseFromParent();
       needs_fibers ? make_fibers(module, kernel) : make_coroutine(module, kernel);
     } else {

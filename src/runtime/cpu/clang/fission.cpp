@@ -1,0 +1,92 @@
+#include "fission.hpp"
+
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/Local.h>
+
+#include <algorithm>
+
+#include "fission/local_arrays.hpp"
+#include "fission/parallel_regions.hpp"
+#include "fission/region_exits.hpp"
+#include "fission/region_values.hpp"
+#include "fission/regions.hpp"
+#include "fission/thread_loop.hpp"
+#include "fission/thread_program.hpp"
+#include "fission/uniformity.hpp"
+#include "thread_function.hpp"
+
+namespace damo::clang_plugin {
+namespace {
+
+/// Values that no memory can hold, control flow that goes to addresses: not in ordinary kernels.
+bool can_split(llvm::Function& function) {
+  return std::none_of(llvm::inst_begin(function), llvm::inst_end(function), [](const llvm::Instruction& instruction) {
+    const bool strange_end = instruction.isTerminator() && !llvm::isa<llvm::BranchInst>(instruction) && !llvm::isa<llvm::SwitchInst>(instruction) &&
+                             !llvm::isa<llvm::ReturnInst>(instruction) && !llvm::isa<llvm::UnreachableInst>(instruction);
+    const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+    return strange_end || instruction.getType()->isTokenTy() || (variable && !variable->isStaticAlloca());
+  });
+}
+
+/// What a region does is the block's own, and is done once, if no thread differs in it.
+bool needs_threads(const ThreadProgram& program, const Region& region, const ThreadLoop& loop, const Uniformity& uniformity, const RegionValues& values) {
+  if (region.is_partial || region.disperses || region.loses || loop.top->size() > 1) return true;
+  for (const llvm::BasicBlock* block : region.blocks) {
+    for (const llvm::Instruction& instruction : *block) {
+      if (llvm::isa<llvm::PHINode>(instruction) && block == region.leader) continue;
+      if (is_wait(&instruction) && program.wait_at(block)->only_orders()) continue;
+      if (uniformity.differs(&instruction) || instruction.mayHaveSideEffects() || llvm::isa<llvm::UnreachableInst>(instruction)) return true;
+    }
+  }
+  return std::any_of(region.exits.begin(), region.exits.end(), [&](const Exit& exit) {
+    return (exit.to && exit.to->is_partial) || !values.stores_on(region, exit, false).empty();
+  });
+}
+
+/// For functions that could not be inlined and ask where they are.
+void tell_thread(llvm::Function& function, const ThreadLoop& loop) {
+  llvm::IRBuilder<> builder(&*loop.top->getFirstInsertionPt());
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    builder.CreateStore(loop.index[axis], builder.CreateConstInBoundsGEP1_32(builder.getInt32Ty(), function.getArg(1), axis));
+  }
+}
+
+}  // namespace
+
+bool split_at_barriers(llvm::Module& module, const KernelInfo& kernel) {
+  llvm::Function& thread = *module.getFunction(kernel.thread);
+  if (!can_split(thread)) return false;
+  ThreadProgram program(thread);
+  const Uniformity uniformity(program);
+  Regions regions(program, uniformity);
+  ThreadMemory memory(program);
+  std::map<Region*, ThreadLoop> loops;
+  for (const auto& region : regions.all) {
+    const ThreadLoop& loop = loops[region.get()] = make_thread_loop(program, memory, *region);
+    regions.adopt(loop.begin, *region);
+    regions.adopt(loop.top, *region);
+  }
+  RegionExits exits(program, regions, memory, loops);
+  exits.place_results();
+  RegionValues values(program, uniformity, regions, memory, loops);
+  values.connect();
+  for (auto& [region, loop] : loops) loop.is_needed = needs_threads(program, *region, loop, uniformity, values);
+  exits.connect(values);
+  values.erase_phis();
+  split_local_arrays(program, regions, memory, loops);
+  memory.finish();
+  const bool is_asked = module.getFunction("damo_current_thread") != nullptr;
+  for (const auto& region : regions.all) {
+    const ThreadLoop& loop = loops.at(region.get());
+    if (!loop.is_needed) continue;
+    if (is_asked) tell_thread(thread, loop);
+    declare_threads_independent(*region, loop);
+  }
+  llvm::removeUnreachableBlocks(thread);
+  thread.setLinkage(llvm::GlobalValue::InternalLinkage);
+  thread.addFnAttr(llvm::Attribute::AlwaysInline);
+  return true;
+}
+
+}  // namespace damo::clang_plugin

@@ -1,0 +1,87 @@
+#include "flow_graph.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace damo::clang_plugin {
+namespace {
+
+using Edges = std::vector<std::vector<int>>;
+
+Edges reversed(const Edges& next) {
+  Edges back(next.size());
+  for (std::size_t node = 0; node < next.size(); ++node) {
+    for (int to : next[node]) back[to].push_back(static_cast<int>(node));
+  }
+  return back;
+}
+
+/// Nodes from which root is left last come last; those that edges do not reach are left out.
+std::vector<int> post_order(const Edges& edges, int root) {
+  std::vector<int> order;
+  std::vector<char> seen(edges.size());
+  std::vector<std::pair<int, std::size_t>> open = {{root, 0}};
+  seen[root] = 1;
+  while (!open.empty()) {
+    auto& [node, at] = open.back();
+    if (at == edges[node].size()) {
+      order.push_back(node);
+      open.pop_back();
+      continue;
+    }
+    const int to = edges[node][at++];
+    if (!std::exchange(seen[to], 1)) open.emplace_back(to, 0);
+  }
+  return order;
+}
+
+}  // namespace
+
+// Cooper, Harvey and Kennedy's iteration, on the reversed graph.
+std::vector<int> meeting_nodes(const FlowGraph& graph) {
+  const int end = graph.end();
+  std::vector<int> order = post_order(reversed(graph.next), end), place(graph.next.size(), -1);
+  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<int>(i);
+  std::reverse(order.begin(), order.end());
+  std::vector<int> meeting(graph.next.size(), -1);
+  meeting[end] = end;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int node : order) {
+      if (node == end) continue;
+      int found = -1;
+      for (int to : graph.next[node]) {
+        if (meeting[to] < 0) continue;
+        int other = to;
+        while (found >= 0 && found != other) {
+          int& later = place[found] < place[other] ? found : other;
+          later = meeting[later];
+        }
+        found = other;
+      }
+      changed |= std::exchange(meeting[node], found) != found;
+    }
+  }
+  for (int& node : meeting) node = node < 0 ? end : node;
+  return meeting;
+}
+
+std::vector<int> nodes_between(const FlowGraph& graph, const std::vector<int>& meeting, int node) {
+  std::vector<int> found;
+  std::vector<char> seen(graph.next.size());
+  seen[meeting[node]] = 1;
+  std::vector<int> open = {node};
+  while (!open.empty()) {
+    const int at = open.back();
+    open.pop_back();
+    for (int to : graph.next[at]) {
+      if (std::exchange(seen[to], 1)) continue;
+      if (to != graph.end()) found.push_back(to);
+      open.push_back(to);
+    }
+  }
+  return found;
+}
+
+}  // namespace damo::clang_plugin

@@ -1,0 +1,218 @@
+#include "region_exits.hpp"
+
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+
+#include "../thread_function.hpp"
+
+namespace damo::clang_plugin {
+namespace {
+
+// As runtime/cpu/block_regions.hpp has them.
+constexpr unsigned kWaiting = 0x40000000, kReturned = 0x7fffffff;
+constexpr unsigned kStateBytes = 80;
+
+bool stays_in_lanes(const Wait& wait) { return wait.is_warp_operation() && wait.kind != 4; }
+
+}  // namespace
+
+RegionExits::RegionExits(ThreadProgram& program, Regions& regions, ThreadMemory& memory, std::map<Region*, ThreadLoop>& loops)
+    : program_(program), regions_(regions), memory_(memory), loops_(loops) {
+  bool any_slow = false, any_lanes = false;
+  for (const Wait& wait : program.waits) {
+    const bool slow = regions.of(wait.call->getParent())->disperses;
+    any_slow |= slow;
+    any_lanes |= !slow && stays_in_lanes(wait);
+  }
+  if (regions.loses_threads) next_ = memory.array(4);
+  if (any_slow) states_ = memory.array(kStateBytes);
+  if (any_lanes) values_ = memory.array(8), operands_ = memory.array(4);
+}
+
+llvm::Value* RegionExits::element(llvm::IRBuilder<>& builder, llvm::Value* array, llvm::Type* type, const ThreadLoop& loop) const {
+  return builder.CreateInBoundsGEP(type, array, loop.thread);
+}
+
+llvm::Value* RegionExits::thread_state(llvm::IRBuilder<>& builder, const ThreadLoop& loop, int offset) const {
+  llvm::Value* place = builder.CreateMul(loop.thread, builder.getInt64(kStateBytes), "", true, true);
+  place = builder.CreateAdd(place, builder.getInt64(static_cast<unsigned long>(offset)), "", true, true);
+  return builder.CreateInBoundsGEP(builder.getInt8Ty(), states_, place);
+}
+
+void RegionExits::place_results() {
+  for (const Wait& wait : program_.waits) place_result(wait);
+}
+
+void RegionExits::place_result(const Wait& wait) {
+  const bool slow = regions_.of(wait.call->getParent())->disperses;
+  llvm::Type* const wide = llvm::Type::getInt64Ty(wait.call->getContext());
+  if (wait.counts() && !slow) counts_[&wait] = {memory_.variable(wide), memory_.variable(wide), memory_.variable(wide)};
+  if (!wait.result) return;
+  const ThreadLoop& loop = loops_.at(regions_.of(wait.after));
+  llvm::IRBuilder<> builder(loop.top->getTerminator());
+  if (slow) {
+    wait.result->setOperand(0, thread_state(builder, loop, kValueOffset));
+  } else if (wait.counts()) {
+    wait.result->setOperand(0, counts_.at(&wait).result);
+    wait.result->moveBefore(loop.begin->getTerminator());
+  } else if (stays_in_lanes(wait)) {
+    wait.result->setOperand(0, element(builder, values_, wide, loop));
+  } else {
+    wait.result->replaceAllUsesWith(llvm::ConstantInt::get(wide, 0));
+    wait.result->eraseFromParent();
+  }
+}
+
+void RegionExits::connect(const RegionValues& values) {
+  llvm::LLVMContext& context = program_.function.getContext();
+  if (regions_.disperses) dispatch_ = llvm::BasicBlock::Create(context, "dispatch", &program_.function);
+  for (const auto& region : regions_.all) connect_region(*region, values);
+  for (const auto& region : regions_.all) {
+    if (next_ && loops_.at(region.get()).is_needed) admit(*region);
+  }
+  for (const Wait& wait : program_.waits) wait.call->eraseFromParent();
+  llvm::IRBuilder<> builder(program_.prologue->getTerminator());
+  if (next_) builder.CreateMemSet(next_, builder.getInt8(0), builder.CreateMul(memory_.count, builder.getInt64(4)), llvm::Align(64));
+  program_.prologue->getTerminator()->setSuccessor(0, loops_.at(regions_.entry).begin);
+  if (dispatch_) dispatch();
+}
+
+void RegionExits::connect_region(Region& region, const RegionValues& values) {
+  const ThreadLoop& loop = loops_.at(&region);
+  llvm::IRBuilder<> builder(program_.function.getContext());
+  if (!loop.is_needed) {
+    loop.begin->getTerminator()->setSuccessor(0, region.leader);
+    for (const Exit& exit : region.exits) {
+      exit.from->getTerminator()->setSuccessor(exit.successor, exit.to ? make_arc(region, exit, values) : program_.finish);
+    }
+    return;
+  }
+  std::vector<Arc> arcs;
+  bool returns = false;
+  for (const Exit& exit : region.exits) {
+    returns |= !exit.to;
+    if (exit.to && !region.disperses) arcs.push_back({make_arc(region, exit, values), &exit});
+  }
+  llvm::Value* chosen = nullptr;
+  if (arcs.size() + returns > 1) {
+    chosen = memory_.variable(builder.getInt32Ty());
+    builder.SetInsertPoint(loop.begin->getTerminator());
+    builder.CreateStore(builder.getInt32(0), chosen);
+  }
+  unsigned number = 0;
+  for (const Exit& exit : region.exits) {
+    if (exit.to && !region.disperses) ++number;
+    leave_loop(region, exit, number, chosen, values);
+  }
+  builder.SetInsertPoint(loop.end);
+  if (region.disperses) {
+    builder.CreateBr(dispatch_);
+  } else if (!chosen) {
+    builder.CreateBr(arcs.empty() ? program_.finish : arcs[0].block);
+  } else {
+    llvm::SwitchInst* choice = builder.CreateSwitch(builder.CreateLoad(builder.getInt32Ty(), chosen), program_.finish);
+    for (size_t i = 0; i < arcs.size(); ++i) choice->addCase(builder.getInt32(static_cast<unsigned>(i + 1)), arcs[i].block);
+  }
+}
+
+/// The thread's part of leaving.
+void RegionExits::leave_loop(Region& region, const Exit& exit, unsigned arc, llvm::Value* chosen, const RegionValues& values) {
+  const ThreadLoop& loop = loops_.at(&region);
+  auto* leave = llvm::BasicBlock::Create(program_.function.getContext(), "leave", &program_.function, loop.latch);
+  regions_.adopt(leave, region);
+  region.blocks.push_back(leave);
+  llvm::IRBuilder<> builder(leave);
+  for (const PhiStore& store : values.stores_on(region, exit, false)) values.store(builder, loop, store.phi, store.value);
+  unsigned next = exit.to ? static_cast<unsigned>(exit.to->number) : kReturned;
+  if (exit.wait) note_wait(builder, loop, region, *exit.wait);
+  if (exit.wait && region.disperses) next |= kWaiting;
+  const bool notes = region.disperses || (!exit.to && region.loses) || (exit.to && exit.to->is_partial);
+  if (notes) builder.CreateStore(builder.getInt32(next), element(builder, next_, builder.getInt32Ty(), loop));
+  if (chosen && exit.to) builder.CreateStore(builder.getInt32(arc), chosen);
+  builder.CreateBr(loop.latch);
+  exit.from->getTerminator()->setSuccessor(exit.successor, leave);
+}
+
+void RegionExits::note_wait(llvm::IRBuilder<>& builder, const ThreadLoop& loop, const Region& region, const Wait& wait) {
+  if (region.disperses) {
+    const int offsets[] = {kKindOffset, kMaskOffset, kValueOffset, kOperandOffset};
+    for (unsigned i = 0; i < 4; ++i) builder.CreateStore(wait.call->getArgOperand(i), thread_state(builder, loop, offsets[i]));
+  } else if (wait.counts()) {
+    const auto add = [&](llvm::Value* sum, llvm::Value* term) {
+      builder.CreateStore(builder.CreateAdd(builder.CreateLoad(builder.getInt64Ty(), sum), term), sum);
+    };
+    const Count& count = counts_.at(&wait);
+    add(count.set, builder.CreateZExt(builder.CreateIsNotNull(wait.call->getArgOperand(2)), builder.getInt64Ty()));
+    add(count.present, builder.getInt64(1));
+  } else if (stays_in_lanes(wait)) {
+    builder.CreateStore(wait.call->getArgOperand(2), element(builder, values_, builder.getInt64Ty(), loop));
+    if (wait.kind == 5) builder.CreateStore(wait.call->getArgOperand(3), element(builder, operands_, builder.getInt32Ty(), loop));
+  }
+}
+
+/// The block's part of leaving.
+llvm::BasicBlock* RegionExits::make_arc(Region& region, const Exit& exit, const RegionValues& values) {
+  const ThreadLoop& loop = loops_.at(&region);
+  auto* arc = llvm::BasicBlock::Create(program_.function.getContext(), "next", &program_.function);
+  llvm::IRBuilder<> builder(arc);
+  if (exit.wait) {
+    if (exit.wait->counts()) {
+      llvm::IRBuilder<> before(loop.begin->getTerminator());
+      before.CreateStore(builder.getInt64(0), counts_.at(exit.wait).set);
+      before.CreateStore(builder.getInt64(0), counts_.at(exit.wait).present);
+    }
+    end_wait(builder, *exit.wait);
+  }
+  for (const PhiStore& store : values.stores_on(region, exit, true)) values.store(builder, loop, store.phi, store.value);
+  builder.CreateBr(loops_.at(exit.to).begin);
+  return arc;
+}
+
+void RegionExits::end_wait(llvm::IRBuilder<>& builder, const Wait& wait) {
+  if (wait.counts()) {
+    const Count& count = counts_.at(&wait);
+    llvm::Value* set = builder.CreateLoad(builder.getInt64Ty(), count.set);
+    llvm::Value* present = builder.CreateLoad(builder.getInt64Ty(), count.present);
+    llvm::Value* result = set;
+    if (wait.kind == 2) result = builder.CreateZExt(builder.CreateICmpEQ(set, present), builder.getInt64Ty());
+    if (wait.kind == 3) result = builder.CreateZExt(builder.CreateIsNotNull(set), builder.getInt64Ty());
+    builder.CreateStore(result, count.result);
+  } else if (stays_in_lanes(wait)) {
+    llvm::Module& module = *program_.function.getParent();
+    llvm::Type* const pointer = builder.getPtrTy();
+    const auto operation = module.getOrInsertFunction("damo_warp_operation", builder.getVoidTy(), builder.getInt32Ty(), pointer, pointer, pointer, builder.getInt64Ty());
+    llvm::Value* next = next_ ? next_ : llvm::ConstantPointerNull::get(builder.getPtrTy());
+    builder.CreateCall(operation, {builder.getInt32(static_cast<unsigned>(wait.kind)), values_, operands_, next, memory_.count});
+  }
+}
+
+/// Threads that are elsewhere, or have returned, take no part.
+void RegionExits::admit(Region& region) {
+  const ThreadLoop& loop = loops_.at(&region);
+  llvm::Instruction* const go = loop.choose->getTerminator();
+  llvm::IRBuilder<> builder(go);
+  llvm::Value* next = builder.CreateLoad(builder.getInt32Ty(), element(builder, next_, builder.getInt32Ty(), loop));
+  llvm::Value* takes_part = region.is_partial ? builder.CreateICmpEQ(next, builder.getInt32(static_cast<unsigned>(region.number)))
+                                              : builder.CreateICmpNE(next, builder.getInt32(kReturned));
+  builder.CreateCondBr(takes_part, loop.top, loop.latch);
+  go->eraseFromParent();
+}
+
+void RegionExits::dispatch() {
+  llvm::IRBuilder<> builder(dispatch_);
+  llvm::Type *pointer = builder.getPtrTy(), *number = builder.getInt32Ty();
+  const auto choose = program_.function.getParent()->getOrInsertFunction("damo_next_region", number, pointer, pointer, pointer, builder.getInt64Ty(), number);
+  llvm::Value* states = states_ ? states_ : llvm::ConstantPointerNull::get(builder.getPtrTy());
+  llvm::Value* next = builder.CreateCall(choose, {program_.function.getArg(1), next_, states, memory_.count, builder.getInt32(static_cast<unsigned>(regions_.first_whole))});
+  std::set<Region*> targets;
+  for (const auto& region : regions_.all) {
+    for (const Exit& exit : region->exits) {
+      if (exit.to && region->disperses) targets.insert(exit.to);
+    }
+  }
+  llvm::SwitchInst* choice = builder.CreateSwitch(next, program_.finish);
+  for (Region* target : targets) choice->addCase(builder.getInt32(static_cast<unsigned>(target->number)), loops_.at(target).begin);
+}
+
+}  // namespace damo::clang_plugin

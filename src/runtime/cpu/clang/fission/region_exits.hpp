@@ -1,0 +1,49 @@
+// What follows a region. Where all threads take one way, the block goes there; where they part, each notes its next
+// region and the runtime's damo_next_region says which comes first. Waits are done on the way.
+#pragma once
+#include "region_values.hpp"
+#include "regions.hpp"
+#include "thread_loop.hpp"
+
+namespace damo::clang_plugin {
+
+class RegionExits {
+ public:
+  RegionExits(ThreadProgram& program, Regions& regions, ThreadMemory& memory, std::map<Region*, ThreadLoop>& loops);
+
+  /// Gives each wait's result the address where it will be found. Before values are connected.
+  void place_results();
+  /// Ties the loops together, and to the function's beginning and end. After values are connected.
+  void connect(const RegionValues& values);
+
+ private:
+  struct Arc {
+    llvm::BasicBlock* block;
+    const Exit* exit;
+  };
+  llvm::Value* thread_state(llvm::IRBuilder<>& builder, const ThreadLoop& loop, int offset) const;
+  llvm::Value* element(llvm::IRBuilder<>& builder, llvm::Value* array, llvm::Type* type, const ThreadLoop& loop) const;
+  void place_result(const Wait& wait);
+  void connect_region(Region& region, const RegionValues& values);
+  void leave_loop(Region& region, const Exit& exit, unsigned arc, llvm::Value* chosen, const RegionValues& values);
+  void note_wait(llvm::IRBuilder<>& builder, const ThreadLoop& loop, const Region& region, const Wait& wait);
+  llvm::BasicBlock* make_arc(Region& region, const Exit& exit, const RegionValues& values);
+  void end_wait(llvm::IRBuilder<>& builder, const Wait& wait);
+  void admit(Region& region);
+  void dispatch();
+
+  ThreadProgram& program_;
+  Regions& regions_;
+  ThreadMemory& memory_;
+  std::map<Region*, ThreadLoop>& loops_;
+  llvm::Value* next_ = nullptr;      ///< of each thread: the number of its next region, kReturned once it has returned
+  llvm::Value* states_ = nullptr;    ///< of each thread: a ThreadState, for waits that the runtime ends
+  llvm::Value *values_ = nullptr, *operands_ = nullptr;  ///< of each thread: what it brings to a warp operation
+  llvm::BasicBlock* dispatch_ = nullptr;
+  struct Count {
+    llvm::AllocaInst *set, *present, *result;
+  };
+  std::map<const Wait*, Count> counts_;
+};
+
+}  // namespace damo::clang_plugin

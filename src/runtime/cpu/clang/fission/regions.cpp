@@ -1,0 +1,178 @@
+#include "regions.hpp"
+
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/Dominators.h>
+
+#include <algorithm>
+
+#include "flow_graph.hpp"
+
+namespace damo::clang_plugin {
+
+Regions::Regions(ThreadProgram& program, const Uniformity& uniformity) : program_(program), uniformity_(uniformity) {
+  choose_leaders();
+  grow();
+  find_exits();
+  for (const auto& region : all) find_dispersal(*region);
+  mark_partial();
+  for (const auto& region : all) {
+    loses_threads |= region->loses || region->disperses;
+    disperses |= region->disperses;
+  }
+  number();
+}
+
+Region* Regions::of(const llvm::BasicBlock* block) const {
+  const auto found = region_of_.find(block);
+  return found == region_of_.end() ? nullptr : found->second;
+}
+
+void Regions::choose_leaders() {
+  std::set<const llvm::BasicBlock*> waiting;
+  leaders_.insert(program_.begin);
+  for (const Wait& wait : program_.waits) {
+    waiting.insert(wait.call->getParent());
+    leaders_.insert(wait.after);
+  }
+  llvm::DominatorTree dominators(program_.function);
+  llvm::LoopInfo loops(dominators);
+  for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
+    if (std::none_of(loop->block_begin(), loop->block_end(), [&](llvm::BasicBlock* block) { return waiting.count(block); })) continue;
+    leaders_.insert(loop->getHeader());
+    llvm::SmallVector<llvm::BasicBlock*> exits;
+    loop->getExitBlocks(exits);
+    leaders_.insert(exits.begin(), exits.end());
+  }
+  // A branch that all threads take alike and that decides about waits is the block's own.
+  for (llvm::BasicBlock* block : program_.order) {
+    if (block->getTerminator()->getNumSuccessors() < 2 || program_.is_tail(block) || uniformity_.parts(block)) continue;
+    const std::vector<llvm::BasicBlock*>& between = program_.decided_by(block);
+    bool decides = std::any_of(between.begin(), between.end(), [&](llvm::BasicBlock* at) { return waiting.count(at); });
+    for (llvm::BasicBlock* to : llvm::successors(block)) decides |= program_.is_tail(to);
+    if (decides) leaders_.insert(llvm::succ_begin(block), llvm::succ_end(block));
+  }
+  leaders_.erase(program_.finish);
+}
+
+/// A block belongs to the region that all ways to it come from; if they come from several it begins its own.
+void Regions::grow() {
+  std::map<const llvm::BasicBlock*, llvm::BasicBlock*> leader_of;
+  for (bool changed = true; changed;) {
+    changed = false;
+    leader_of.clear();
+    for (llvm::BasicBlock* block : program_.order) {
+      llvm::BasicBlock*& leader = leader_of[block];
+      if (leaders_.count(block)) leader = block;
+      if (leader) continue;
+      for (llvm::BasicBlock* previous : llvm::predecessors(block)) {
+        const auto known = leader_of.find(previous);
+        if (known != leader_of.end() && known->second) leader = known->second;
+      }
+    }
+    for (llvm::BasicBlock* block : program_.order) {
+      if (leaders_.count(block)) continue;
+      for (llvm::BasicBlock* previous : llvm::predecessors(block)) {
+        if (leader_of.at(previous) != leader_of.at(block) && leaders_.insert(block).second) changed = true;
+      }
+    }
+  }
+  std::map<llvm::BasicBlock*, Region*> by_leader;
+  for (llvm::BasicBlock* block : program_.order) {
+    Region*& region = by_leader[leader_of.at(block)];
+    if (!region) {
+      all.push_back(std::make_unique<Region>());
+      region = all.back().get();
+      region->leader = block;
+      region->is_tail = program_.is_tail(block);
+    }
+    region->blocks.push_back(block);
+    region_of_[block] = region;
+  }
+  entry = region_of_.at(program_.begin);
+}
+
+void Regions::find_exits() {
+  for (const auto& region : all) {
+    for (llvm::BasicBlock* block : region->blocks) {
+      llvm::Instruction* end = block->getTerminator();
+      for (unsigned i = 0; i < end->getNumSuccessors(); ++i) {
+        llvm::BasicBlock* to = end->getSuccessor(i);
+        if (to != program_.finish && !leaders_.count(to)) continue;
+        region->exits.push_back({block, i, of(to), program_.wait_at(block)});
+      }
+    }
+  }
+}
+
+/// Do all threads leave region on one way, and is what each waits for known and the same?
+void Regions::find_dispersal(Region& region) {
+  std::set<Region*> onward, tails;
+  for (const Exit& exit : region.exits) {
+    if (exit.to) (exit.to->is_tail && !exit.wait ? tails : onward).insert(exit.to);
+    if (exit.wait && !exit.wait->is_barrier() && !(exit.wait->is_warp_operation() && exit.wait->of_all_lanes)) region.disperses = true;
+  }
+  if (region.is_tail) {
+    const bool returns = std::any_of(region.exits.begin(), region.exits.end(), [](const Exit& exit) { return !exit.to; });
+    if (tails.size() + returns > 1) region.disperses = true;
+    return;
+  }
+  for (llvm::BasicBlock* block : region.blocks) {
+    if (program_.is_tail(block) || !uniformity_.parts(block)) continue;
+    for (llvm::BasicBlock* to : llvm::successors(block)) region.loses |= program_.is_tail(to);
+    for (llvm::BasicBlock* at : program_.decided_by(block)) region.disperses |= of(at) != &region;
+  }
+  if (region.loses && !tails.empty()) region.disperses = true;
+}
+
+/// Where threads have gone different ways, regions are run by some of them, until the ways meet again.
+void Regions::mark_partial() {
+  FlowGraph graph;
+  graph.next.resize(all.size() + 1);
+  std::map<const Region*, int> place;
+  for (size_t i = 0; i < all.size(); ++i) place[all[i].get()] = static_cast<int>(i);
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i]->is_tail) continue;
+    for (const Exit& exit : all[i]->exits) {
+      if (exit.to && !exit.to->is_tail) graph.next[i].push_back(place.at(exit.to));
+    }
+    if (graph.next[i].empty()) graph.next[i].push_back(graph.end());
+  }
+  const std::vector<int> meeting = meeting_nodes(graph);
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!all[i]->disperses || all[i]->is_tail) continue;
+    for (int between : nodes_between(graph, meeting, static_cast<int>(i))) all[between]->is_partial = true;
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const auto& region : all) {
+      region->disperses |= region->is_partial;
+      if (!region->disperses) continue;
+      for (const Exit& exit : region->exits) {
+        if (exit.to && exit.to->is_tail && !exit.to->is_partial) changed = exit.to->is_partial = true;
+      }
+    }
+  }
+}
+
+void Regions::number() {
+  const auto partial_end = std::stable_partition(all.begin(), all.end(), [](const auto& region) { return region->is_partial; });
+  first_whole = static_cast<int>(partial_end - all.begin());
+  for (size_t i = 0; i < all.size(); ++i) all[i]->number = static_cast<int>(i);
+}
+
+bool Regions::repeats(const Region& region) const {
+  std::set<const Region*> seen;
+  std::vector<const Region*> open = {&region};
+  while (!open.empty()) {
+    const Region* at = open.back();
+    open.pop_back();
+    for (const Exit& exit : at->exits) {
+      if (exit.to == &region) return true;
+      if (exit.to && seen.insert(exit.to).second) open.push_back(exit.to);
+    }
+  }
+  return false;
+}
+
+}  // namespace damo::clang_plugin

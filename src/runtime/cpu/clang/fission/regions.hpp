@@ -1,0 +1,67 @@
+// A thread program cut into regions: parts without a wait that are entered at one place, so that each can be run for all
+// threads of a block before the next one begins. Cuts are at waits, at loops that hold waits, where the block as a whole
+// decides what comes next, and where ways from different regions meet.
+#pragma once
+#include <llvm/IR/Instructions.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "thread_program.hpp"
+#include "uniformity.hpp"
+
+namespace damo::clang_plugin {
+
+struct Region;
+
+/// A way out of a region.
+struct Exit {
+  llvm::BasicBlock* from;
+  unsigned successor;  ///< of from's terminator
+  Region* to;          ///< null: the thread returns
+  const Wait* wait;    ///< at the end of .from
+};
+
+struct Region {
+  int number = 0;  ///< the region's name at run time
+  llvm::BasicBlock* leader = nullptr;
+  std::vector<llvm::BasicBlock*> blocks;  ///< leader first, in reverse post-order
+  std::vector<Exit> exits;
+  bool is_tail = false;     ///< no wait follows
+  bool is_partial = false;  ///< some threads run it, those whose next region it is; else all that have not returned
+  bool disperses = false;   ///< its threads may go on to different regions: each notes its own
+  bool loses = false;       ///< some of its threads may return while others go on
+};
+
+class Regions {
+ public:
+  Regions(ThreadProgram& program, const Uniformity& uniformity);
+
+  std::vector<std::unique_ptr<Region>> all;  ///< in the order of their numbers: partial ones first
+  Region* entry = nullptr;
+  Region* of(const llvm::BasicBlock* block) const;  ///< null: prologue and finish
+  /// Blocks made later, around the region's own.
+  void adopt(const llvm::BasicBlock* block, Region& region) { region_of_[block] = &region; }
+  bool loses_threads = false;                       ///< somewhere
+  bool disperses = false;                           ///< somewhere
+  int first_whole = 0;                              ///< number of the first region that is not partial
+  /// True if, once it has run, region may run again in the same block.
+  bool repeats(const Region& region) const;
+
+ private:
+  void choose_leaders();
+  void grow();
+  void find_exits();
+  void find_dispersal(Region& region);
+  void mark_partial();
+  void number();
+
+  ThreadProgram& program_;
+  const Uniformity& uniformity_;
+  std::set<llvm::BasicBlock*> leaders_;
+  std::map<const llvm::BasicBlock*, Region*> region_of_;
+};
+
+}  // namespace damo::clang_plugin

@@ -1,0 +1,204 @@
+#include "thread_program.hpp"
+
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Transforms/Utils/Local.h>
+#include <llvm/Transforms/Utils/LoopSimplify.h>
+
+#include "../markers.hpp"
+#include "../thread_function.hpp"
+
+namespace damo::clang_plugin {
+namespace {
+
+/// Loops get an entering block and exits of their own, so that a region begins before a loop and not at its header.
+void simplify_loops(llvm::Function& function) {
+  llvm::DominatorTree dominators(function);
+  llvm::LoopInfo loops(dominators);
+  const llvm::SmallVector<llvm::Loop*> outer(loops.begin(), loops.end());
+  for (llvm::Loop* loop : outer) llvm::simplifyLoop(loop, &dominators, &loops, nullptr, nullptr, nullptr, false);
+}
+
+int constant_kind(const llvm::CallInst& call) {
+  const auto* kind = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(0));
+  return kind ? static_cast<int>(kind->getSExtValue()) : -1;
+}
+
+/// True if writer is all that ever writes into variable, and its address goes nowhere.
+bool is_only_writer(const llvm::AllocaInst& variable, const llvm::Instruction& writer) {
+  std::vector<const llvm::Value*> open = {&variable};
+  while (!open.empty()) {
+    const llvm::Value* at = open.back();
+    open.pop_back();
+    for (const llvm::User* user : at->users()) {
+      const auto* instruction = llvm::cast<llvm::Instruction>(user);
+      if (instruction == &writer || llvm::isa<llvm::LoadInst>(instruction) || instruction->isLifetimeStartOrEnd()) continue;
+      const auto* copy = llvm::dyn_cast<llvm::MemTransferInst>(instruction);
+      if (copy && copy->getRawSource() == at && copy->getRawDest() != at) continue;
+      if (!llvm::isa<llvm::GetElementPtrInst>(instruction) && !llvm::isa<llvm::CastInst>(instruction)) return false;
+      open.push_back(instruction);
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+ThreadProgram::ThreadProgram(llvm::Function& function) : function(function) {
+  llvm::removeUnreachableBlocks(function);
+  unite_returns();
+  add_prologue();
+  hoist_into_prologue();
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    const auto* variable = instruction.isLifetimeStartOrEnd() ? llvm::dyn_cast<llvm::AllocaInst>(instruction.getOperand(1)) : nullptr;
+    if (variable && fixed.count(variable)) instruction.eraseFromParent();
+  }
+  simplify_loops(function);
+  split_waits();
+  llvm::ReversePostOrderTraversal<llvm::Function*> traversal(&function);
+  for (llvm::BasicBlock* block : traversal) {
+    if (block != prologue && block != finish) order.push_back(block);
+  }
+  find_tails();
+  find_meetings();
+}
+
+void ThreadProgram::unite_returns() {
+  finish = llvm::BasicBlock::Create(function.getContext(), "finish", &function);
+  llvm::ReturnInst::Create(function.getContext(), finish);
+  for (llvm::BasicBlock& block : function) {
+    if (&block == finish || !llvm::isa<llvm::ReturnInst>(block.getTerminator())) continue;
+    block.getTerminator()->eraseFromParent();
+    llvm::BranchInst::Create(finish, &block);
+  }
+}
+
+void ThreadProgram::add_prologue() {
+  begin = &function.getEntryBlock();
+  prologue = llvm::BasicBlock::Create(function.getContext(), "prologue", &function, begin);
+  llvm::BranchInst* const go = llvm::BranchInst::Create(begin, prologue);
+  std::map<int, llvm::CallInst*> markers;  // one read of each index that all threads share
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    if (llvm::isa<llvm::AllocaInst>(instruction)) instruction.moveBefore(go);
+    const int slot = marker_slot(&instruction);
+    if (slot < 3) continue;
+    auto [known, is_new] = markers.try_emplace(slot, llvm::cast<llvm::CallInst>(&instruction));
+    if (is_new) {
+      instruction.moveBefore(go);
+    } else {
+      instruction.replaceAllUsesWith(known->second);
+      instruction.eraseFromParent();
+    }
+  }
+}
+
+/// What the first block computes of arguments alone, before anything is written.
+void ThreadProgram::hoist_into_prologue() {
+  bool wrote = false;
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(*begin)) {
+    if (instruction.isTerminator()) break;
+    const auto is_available = [&](const llvm::Value* value) {
+      const auto* operand = llvm::dyn_cast<llvm::Instruction>(value);
+      return !operand || (operand->getParent() == prologue && (!llvm::isa<llvm::AllocaInst>(operand) || fixed.count(llvm::cast<llvm::AllocaInst>(operand))));
+    };
+    const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+    const bool all_available = std::all_of(instruction.op_begin(), instruction.op_end(), is_available);
+    const bool pure = load ? load->isSimple() && !wrote : !instruction.mayReadOrWriteMemory() && llvm::isSafeToSpeculativelyExecute(&instruction);
+    if (all_available && pure && !llvm::isa<llvm::CallInst>(instruction)) {
+      instruction.moveBefore(prologue->getTerminator());
+    } else if (instruction.mayWriteToMemory() && !instruction.isLifetimeStartOrEnd() && (wrote || !hoist_argument(instruction))) {
+      const llvm::Value* written = llvm::getLoadStorePointerOperand(&instruction);
+      if (const auto* memory = llvm::dyn_cast<llvm::AnyMemIntrinsic>(&instruction)) written = memory->getRawDest();
+      wrote |= !written || !llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(written));
+    }
+  }
+}
+
+/// A structure that came by value: copied once from the arguments, then only read.
+bool ThreadProgram::hoist_argument(llvm::Instruction& instruction) {
+  auto* copy = llvm::dyn_cast<llvm::MemTransferInst>(&instruction);
+  if (!copy || copy->isVolatile() || !llvm::isa<llvm::ConstantInt>(copy->getLength())) return false;
+  auto* variable = llvm::dyn_cast<llvm::AllocaInst>(copy->getRawDest());
+  const auto* source = llvm::dyn_cast<llvm::Instruction>(copy->getRawSource());
+  if (!variable || (source && source->getParent() != prologue) || !is_only_writer(*variable, instruction)) return false;
+  const auto* from = llvm::dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(copy->getRawSource()));
+  if (from && !fixed.count(from)) return false;
+  fixed.insert(variable);
+  instruction.moveBefore(prologue->getTerminator());
+  return true;
+}
+
+void ThreadProgram::split_waits() {
+  std::vector<llvm::CallInst*> calls;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    if (is_wait(&instruction)) calls.push_back(llvm::cast<llvm::CallInst>(&instruction));
+  }
+  for (llvm::CallInst* call : calls) {
+    const auto* mask = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(1));
+    Wait wait{call, call->getParent()->splitBasicBlock(call->getNextNode(), "resumed"), nullptr, constant_kind(*call), mask && mask->isMinusOne()};
+    if (!call->use_empty()) {
+      llvm::IRBuilder<> builder(&*wait.after->getFirstInsertionPt());
+      wait.result = builder.CreateLoad(call->getType(), llvm::PoisonValue::get(builder.getPtrTy()));
+      call->replaceAllUsesWith(wait.result);
+    }
+    waits.push_back(wait);
+  }
+}
+
+const Wait* ThreadProgram::wait_at(const llvm::BasicBlock* block) const {
+  for (const Wait& wait : waits) {
+    if (wait.call->getParent() == block) return &wait;
+  }
+  return nullptr;
+}
+
+void ThreadProgram::find_tails() {
+  std::set<const llvm::BasicBlock*> before;
+  std::vector<const llvm::BasicBlock*> open;
+  for (const Wait& wait : waits) open.push_back(wait.call->getParent());
+  while (!open.empty()) {
+    const llvm::BasicBlock* at = open.back();
+    open.pop_back();
+    if (!before.insert(at).second) continue;
+    for (const llvm::BasicBlock* previous : llvm::predecessors(at)) open.push_back(previous);
+  }
+  for (llvm::BasicBlock* block : order) {
+    if (!before.count(block)) tail_.insert(block);
+  }
+  tail_.insert(finish);
+}
+
+/// A thread that has no wait before it any more takes no part in where the others meet.
+void ThreadProgram::find_meetings() {
+  for (size_t i = 0; i < order.size(); ++i) number_[order[i]] = static_cast<int>(i);
+  graph_.next.resize(order.size() + 1);
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (is_tail(order[i])) continue;
+    for (llvm::BasicBlock* to : llvm::successors(order[i])) {
+      if (!is_tail(to)) graph_.next[i].push_back(number_.at(to));
+    }
+    if (graph_.next[i].empty()) graph_.next[i].push_back(graph_.end());
+  }
+  meeting_ = meeting_nodes(graph_);
+}
+
+const std::vector<llvm::BasicBlock*>& ThreadProgram::decided_by(llvm::BasicBlock* block) {
+  const auto [known, is_new] = decided_.try_emplace(block);
+  if (is_new && !is_tail(block)) {
+    for (int node : nodes_between(graph_, meeting_, number_.at(block))) known->second.push_back(order[node]);
+  }
+  return known->second;
+}
+
+llvm::BasicBlock* ThreadProgram::meeting_of(llvm::BasicBlock* block) {
+  const int node = is_tail(block) ? graph_.end() : meeting_[number_.at(block)];
+  return node == graph_.end() ? nullptr : order[node];
+}
+
+}  // namespace damo::clang_plugin

@@ -1,0 +1,62 @@
+// A kernel's thread function in the shape that fission works on: what all threads of all blocks compute alike stands in
+// a prologue, each wait is the last thing that its block does, and there is one way to return.
+#pragma once
+#include <llvm/IR/Instructions.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "flow_graph.hpp"
+
+namespace damo::clang_plugin {
+
+struct Wait {
+  llvm::CallInst* call;
+  llvm::BasicBlock* after;  ///< where the thread goes on
+  llvm::LoadInst* result;   ///< first in .after, of an address that is still to be given; null if nobody asks
+  int kind;                 ///< runtime::cpu Wait, -1 if not known here
+  bool of_all_lanes;        ///< the mask is ~0
+  bool is_barrier() const { return kind >= 0 && kind <= 3; }
+  bool only_orders() const { return kind == 0 || kind == 4; }  ///< gives nothing
+  bool counts() const { return kind >= 1 && kind <= 3; }
+  bool is_warp_operation() const { return (kind >= 4 && kind <= 16) || kind == 18; }
+};
+
+class ThreadProgram {
+ public:
+  /// Changes function into that shape.
+  explicit ThreadProgram(llvm::Function& function);
+
+  llvm::Function& function;
+  llvm::BasicBlock *prologue = nullptr, *begin = nullptr, *finish = nullptr;
+  std::vector<Wait> waits;
+  std::set<const llvm::AllocaInst*> fixed;  ///< local variables that are written in the prologue alone: arguments
+  std::vector<llvm::BasicBlock*> order;     ///< reachable blocks but prologue and finish, in reverse post-order
+
+  /// True once no way from block, itself included, leads to a wait.
+  bool is_tail(const llvm::BasicBlock* block) const { return tail_.count(block) != 0; }
+  /// Blocks that the branch at the end of block decides about: those before its ways meet. A thread that goes to a tail
+  /// is gone. Empty for tail blocks.
+  const std::vector<llvm::BasicBlock*>& decided_by(llvm::BasicBlock* block);
+  llvm::BasicBlock* meeting_of(llvm::BasicBlock* block);  ///< null: at the end
+  const Wait* wait_at(const llvm::BasicBlock* block) const;
+
+ private:
+  void unite_returns();
+  void add_prologue();
+  void hoist_into_prologue();
+  bool hoist_argument(llvm::Instruction& instruction);
+  void split_waits();
+  void find_tails();
+  void find_meetings();
+
+  std::set<const llvm::BasicBlock*> tail_;
+  std::map<const llvm::BasicBlock*, int> number_;
+  FlowGraph graph_;
+  std::vector<int> meeting_;
+  std::map<const llvm::BasicBlock*, std::vector<llvm::BasicBlock*>> decided_;
+};
+
+}  // namespace damo::clang_plugin

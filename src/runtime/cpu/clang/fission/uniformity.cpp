@@ -1,0 +1,88 @@
+#include "uniformity.hpp"
+
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include "../markers.hpp"
+#include "../thread_function.hpp"
+
+namespace damo::clang_plugin {
+
+Uniformity::Uniformity(ThreadProgram& program) : program_(program) {
+  for (const Wait& wait : program.waits) {
+    if (wait.counts() && wait.result) same_results_.insert(wait.result);
+  }
+  for (llvm::Instruction& instruction : *program.prologue) {
+    const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+    if (variable && !program.fixed.count(variable)) mark(variable);
+  }
+  for (llvm::BasicBlock* block : program.order) {
+    for (llvm::Instruction& instruction : *block) {
+      if (begins_differing(instruction)) mark(&instruction);
+    }
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (llvm::BasicBlock* block : program.order) changed |= spread(block);
+  }
+}
+
+bool Uniformity::begins_differing(const llvm::Instruction& instruction) const {
+  if (same_results_.count(&instruction)) return false;
+  const int slot = marker_slot(&instruction);
+  if (slot >= 0) return slot < 3;
+  if (llvm::isa<llvm::AllocaInst>(instruction)) return true;
+  // Blocks of the tail are not followed: threads may come to them at different times.
+  if (llvm::isa<llvm::PHINode>(instruction)) return program_.is_tail(instruction.getParent());
+  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
+    const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(load->getPointerOperand(), 0));
+    return !load->isSimple() || llvm::isa<llvm::PoisonValue>(load->getPointerOperand()) || (variable && !program_.fixed.count(variable));
+  }
+  return instruction.mayReadOrWriteMemory();
+}
+
+bool Uniformity::parts(const llvm::BasicBlock* block) const {
+  const llvm::Instruction* end = block->getTerminator();
+  if (end->getNumSuccessors() < 2) return false;
+  if (const auto* branch = llvm::dyn_cast<llvm::BranchInst>(end)) return differs(branch->getCondition());
+  if (const auto* choice = llvm::dyn_cast<llvm::SwitchInst>(end)) return differs(choice->getCondition());
+  return true;
+}
+
+bool Uniformity::spread(llvm::BasicBlock* block) {
+  bool changed = false;
+  for (llvm::Instruction& instruction : *block) {
+    if (differs(&instruction) || same_results_.count(&instruction)) continue;
+    for (const llvm::Value* operand : instruction.operands()) {
+      if (!differs(operand)) continue;
+      changed |= mark(&instruction);
+      break;
+    }
+  }
+  if (parts(block) && parted_.insert(block).second) changed |= spread_from_branch(block);
+  return changed;
+}
+
+/// Where ways meet again, which way a thread came decides; of a loop that threads leave at different steps, what it
+/// computed last.
+bool Uniformity::spread_from_branch(llvm::BasicBlock* block) {
+  bool changed = false;
+  const std::vector<llvm::BasicBlock*>& between = program_.decided_by(block);
+  const auto mark_choices = [&](llvm::BasicBlock* at) {
+    for (llvm::PHINode& phi : at->phis()) changed |= mark(&phi);
+  };
+  for (llvm::BasicBlock* at : between) mark_choices(at);
+  if (llvm::BasicBlock* meeting = program_.meeting_of(block); meeting && !between.empty()) mark_choices(meeting);
+  const std::set<const llvm::BasicBlock*> inside(between.begin(), between.end());
+  if (!inside.count(block)) return changed;
+  for (llvm::BasicBlock* at : between) {
+    for (llvm::Instruction& instruction : *at) {
+      for (const llvm::User* user : instruction.users()) {
+        if (!inside.count(llvm::cast<llvm::Instruction>(user)->getParent())) changed |= mark(&instruction);
+      }
+    }
+  }
+  return changed;
+}
+
+}  // namespace damo::clang_plugin
