@@ -2,6 +2,7 @@
 // centre to the mean of its images. One kernel assigns and adds up with atomics, one divides; the host only looks
 // whether anything still changes.
 #include <algorithm>
+#include <damo/array_math.hpp>
 #include <damo/cuda_c.hpp>
 #include <iostream>
 #include <vector>
@@ -12,7 +13,7 @@ using namespace damo;
 constexpr int clusters = 10, pixels = examples::Digits::kPixels;
 
 constexpr const char* source = R"(
-  __global__ void assign(const float* images, const float* centres, int* labels, float* sums, int* counts, int* changes, int n) {
+  __global__ void label_images(const float* images, const float* centres, int* labels, float* sums, int* counts, int* changes, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     const float* image = images + i * PIXELS;
@@ -50,7 +51,7 @@ int main() {
   const Device device;
   const Module module(device, source,
                       {.defines = {{"PIXELS", std::to_string(pixels)}, {"CLUSTERS", std::to_string(clusters)}}});
-  const Kernel assign = module.kernel("assign"), move_centres = module.kernel("move_centres");
+  const Kernel label_images = module.kernel("label_images"), move_centres = module.kernel("move_centres");
   const examples::Digits digits = examples::load_digits();
   const int n = digits.count();
 
@@ -61,9 +62,9 @@ int main() {
               counts = Array::zeros({clusters}, int32, device);
   int rounds = 0, changed = n;
   for (; changed > 0 && rounds < 100; ++rounds) {
-    assign.launch_1d(n, images, centres, labels, sums, counts, changes, n);
+    label_images.launch_1d(n, images, centres, labels, sums, counts, changes, n);
     changed = changes.to_vector<int>()[0];
-    changes.copy_from(Array::zeros({1}, int32, device));
+    assign(changes, 0);
     if (changed > 0) move_centres({.grid = {clusters}, .block = {pixels}}, centres, sums, counts);
   }
 

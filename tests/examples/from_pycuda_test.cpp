@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <damo/array_math.hpp>
+#include <damo/array_reduce.hpp>
 #include <damo/damo.hpp>
 #include <damo/dlpack.hpp>
+#include <damo/elementwise_kernel.hpp>
+#include <damo/reduction_kernel.hpp>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -258,6 +261,38 @@ TEST_P(FromPycuda, ArraysAreComputedWith) {
   array.slice({{0, 2}}) *= 0.5;
   is(array, {2.5, 2.5, 2.5, 2.5});
   is(apply_elementwise(square.row(), {array}), {6.25, 6.25, 6.25, 6.25});
+}
+
+TEST_P(FromPycuda, ArraysAreReduced) {
+  Device device = this->device();
+  const Array array = Array::from<float>({1, 2, 3, 4}, {2, 2}, device),
+              other_array = Array::full({2, 2}, 2.0f, float32, device);
+  const auto is = [](const Array& a, const std::vector<double>& values) { EXPECT_EQ(a.to_doubles(), values); };
+  is(sum(array), {10});
+  is(sum(array, 0), {4, 6});
+  is(max(array), {4});
+  is(min(array, {0, 1}), {1});
+  is(argmax(array), {3});
+  is(mean(array), {2.5});
+  is(any(array), {1});
+  is(all(array), {1});
+  is(dot(array, other_array), {20});
+  const Array subset = array > 2;
+  is(sum(where(subset, array, 0)), {7});
+
+  const ElementwiseKernel scale("float a, const float* x, float* z", "z[i] = a * x[i]");
+  scale(5, array, other_array);
+  is(other_array, {5, 10, 15, 20});
+  is(scale.results(5, array).front(), {5, 10, 15, 20});
+  const ReductionKernel inner({.dtype_out = float32,
+                               .neutral = "0",
+                               .reduce = "a + b",
+                               .map = "x[i] * y[i]",
+                               .arguments = "const float* x, const float* y"});
+  is(inner(array, other_array), {150});
+  EXPECT_EQ(inner(array, other_array).item().as_double(), 150);
+  is(inner.along(0, false, array, other_array), {50, 100});
+  EXPECT_FALSE((&ReductionKernelDefinition::accumulator) == nullptr);
 }
 
 DAMO_ON_EACH_DEVICE(FromPycuda);
