@@ -30,12 +30,20 @@ struct ProgramCell {
   int base = -1;       ///< of a view: the cell it looks into
 };
 
+/// An output that begins as one of its node's inputs (Op::overwrites): in the input's memory, or as a copy of it.
+struct ProgramOverwrite {
+  int output = 0, input = 0;  ///< positions
+  bool in_place = false;
+  std::string reason;  ///< of a copy: "it is an input of the function"
+};
+
 struct ProgramNode {
   NodeId id;
   Apply apply;
   std::vector<int> inputs, outputs;  ///< cells
   bool is_view = false;
   int passes = -1;  ///< the input that stands for the output where it is contiguous, see Op::passes_through
+  std::vector<ProgramOverwrite> overwrites;
 };
 
 class Program {

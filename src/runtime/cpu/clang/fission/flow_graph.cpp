@@ -38,6 +38,16 @@ std::vector<int> post_order(const Edges& edges, int root) {
 
 }  // namespace
 
+void FlowGraph::close() {
+  for (;;) {
+    std::vector<char> ends(next.size());
+    for (int node : post_order(reversed(next), end())) ends[node] = 1;
+    const auto last = std::find(ends.rbegin(), ends.rend(), 0);
+    if (last == ends.rend()) return;
+    next[static_cast<std::size_t>(ends.rend() - last) - 1].push_back(end());
+  }
+}
+
 // Cooper, Harvey and Kennedy's iteration, on the reversed graph.
 std::vector<int> meeting_nodes(const FlowGraph& graph) {
   const int end = graph.end();

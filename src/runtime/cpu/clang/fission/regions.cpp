@@ -105,12 +105,12 @@ void Regions::find_exits() {
   }
 }
 
-/// Do all threads leave region on one way, and is what each waits for known and the same?
+/// Do all threads leave region on one way, and is it known what they wait for?
 void Regions::find_dispersal(Region& region) {
   std::set<Region*> onward, tails;
   for (const Exit& exit : region.exits) {
     if (exit.to) (exit.to->is_tail && !exit.wait ? tails : onward).insert(exit.to);
-    if (exit.wait && !exit.wait->is_barrier() && !(exit.wait->is_warp_operation() && exit.wait->of_all_lanes)) region.disperses = true;
+    if (exit.wait && !exit.wait->is_barrier() && !exit.wait->is_warp_operation()) region.disperses = true;
   }
   if (region.is_tail) {
     const bool returns = std::any_of(region.exits.begin(), region.exits.end(), [](const Exit& exit) { return !exit.to; });
@@ -138,6 +138,7 @@ void Regions::mark_partial() {
     }
     if (graph.next[i].empty()) graph.next[i].push_back(graph.end());
   }
+  graph.close();
   const std::vector<int> meeting = meeting_nodes(graph);
   for (size_t i = 0; i < all.size(); ++i) {
     if (!all[i]->disperses || all[i]->is_tail) continue;

@@ -140,8 +140,7 @@ void ThreadProgram::split_waits() {
     if (is_wait(&instruction)) calls.push_back(llvm::cast<llvm::CallInst>(&instruction));
   }
   for (llvm::CallInst* call : calls) {
-    const auto* mask = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(1));
-    Wait wait{call, call->getParent()->splitBasicBlock(call->getNextNode(), "resumed"), nullptr, constant_kind(*call), mask && mask->isMinusOne()};
+    Wait wait{call, call->getParent()->splitBasicBlock(call->getNextNode(), "resumed"), nullptr, constant_kind(*call)};
     if (!call->use_empty()) {
       llvm::IRBuilder<> builder(&*wait.after->getFirstInsertionPt());
       wait.result = builder.CreateLoad(call->getType(), llvm::PoisonValue::get(builder.getPtrTy()));
@@ -185,6 +184,7 @@ void ThreadProgram::find_meetings() {
     }
     if (graph_.next[i].empty()) graph_.next[i].push_back(graph_.end());
   }
+  graph_.close();
   meeting_ = meeting_nodes(graph_);
 }
 
