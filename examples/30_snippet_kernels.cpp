@@ -1,10 +1,12 @@
 // Kernels of one line of CUDA C, around which Damo writes the rest. An ElementwiseKernel runs its line for every
 // element, with as many outputs as you like; a ReductionKernel maps each element to a value and joins the values, of
-// the whole array or along axes. Arrays may be sliced and transposed, and they broadcast.
+// the whole array or along axes; a scan kernel keeps every value on the way. Arrays may be sliced and transposed, and they
+// broadcast.
 #include <cmath>
 #include <damo/damo.hpp>
 #include <damo/elementwise_kernel.hpp>
 #include <damo/reduction_kernel.hpp>
+#include <damo/scan_kernel.hpp>
 #include <iostream>
 #include <numeric>
 #include <vector>
@@ -21,6 +23,7 @@ const ReductionKernel inner({.dtype_out = float32,
                              .arguments = "const float* x, const float* y"});
 const ReductionKernel largest(
     {.dtype_out = float32, .neutral = "-INFINITY", .reduce = "fmaxf(a, b)", .arguments = "const float* x"});
+const InclusiveScanKernel highest_so_far(int32, "a > b ? a : b");
 
 int main() {
   std::vector<float> values(20);
@@ -47,6 +50,7 @@ int main() {
   right &= inner(x, x).to_vector<float>()[0] == 2470;  // 19 * 20 * 39 / 6
   right &= largest.along(0, false, x).to_vector<float>() == std::vector<float>{15, 16, 17, 18, 19};
   right &= largest.along(1, false, x.transpose()).to_vector<float>() == std::vector<float>{15, 16, 17, 18, 19};
+  right &= highest_so_far(Array::from<int>({2, 1, 5, 4, 9, 0})).to_vector<int>() == std::vector<int>{2, 2, 5, 5, 9, 9};
   std::cout << (right ? "right\n" : "WRONG\n");
   return right ? 0 : 1;
 }

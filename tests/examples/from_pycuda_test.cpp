@@ -10,6 +10,7 @@
 #include <damo/dlpack.hpp>
 #include <damo/elementwise_kernel.hpp>
 #include <damo/reduction_kernel.hpp>
+#include <damo/scan_kernel.hpp>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -158,7 +159,7 @@ TEST_P(FromPycuda, HostMemoryAndOwnTypesAreArguments) {
   EXPECT_EQ(mapped.as<float>()[0], 2);
   EXPECT_TRUE(PinnedOptions{.write_combined = true}.write_combined);
   std::vector<float> values(1024);
-  RegisteredMemory registered(std::span(values), device);
+  RegisteredMemory registered(values, device);
   ManagedMemory managed(4096, device);
   managed.advise(MemoryAdvice::kReadMostly);
   managed.prefetch(stream);
@@ -293,6 +294,12 @@ TEST_P(FromPycuda, ArraysAreReduced) {
   EXPECT_EQ(inner(array, other_array).item().as_double(), 150);
   is(inner.along(0, false, array, other_array), {50, 100});
   EXPECT_FALSE((&ReductionKernelDefinition::accumulator) == nullptr);
+
+  const InclusiveScanKernel running_sum(float32, "a + b");
+  const ExclusiveScanKernel sum_before(float32, "a + b", "0");
+  is(running_sum(array), {1, 3, 3, 7});
+  is(sum_before(array, 0), {0, 0, 1, 2});
+  is(cumsum(array), {1, 3, 6, 10});
 }
 
 DAMO_ON_EACH_DEVICE(FromPycuda);
