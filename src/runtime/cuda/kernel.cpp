@@ -1,5 +1,7 @@
 // CudaKernel: what the driver tells of a kernel.
 #include <algorithm>
+#include <mutex>
+#include <set>
 
 #include <damo/error.hpp>
 
