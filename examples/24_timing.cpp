@@ -15,7 +15,7 @@ int main() {
     })");
   const Kernel saxpy = module.kernel("saxpy");
 
-  const int n = 1 << 22, repeats = 20;
+  const int n = 1 << 20, repeats = 20;
   const Array x = Array::ones({n}, float32, device), y = Array::zeros({n}, float32, device);
   const auto run = [&] { saxpy({.grid = {1024}, .block = {256}}, 0.5f, x, y, n); };
   run();  // the first call finds memory cold

@@ -1,7 +1,7 @@
 // Kernels of one line of CUDA C, around which Damo writes the rest. An ElementwiseKernel runs its line for every
 // element, with as many outputs as you like; a ReductionKernel maps each element to a value and joins the values, of
-// the whole array or along axes; a scan kernel keeps every value on the way. Arrays may be sliced and transposed, and they
-// broadcast.
+// the whole array or along axes; a scan kernel keeps every value on the way. Arrays may be sliced and transposed, and
+// they broadcast.
 #include <cmath>
 #include <damo/damo.hpp>
 #include <damo/elementwise_kernel.hpp>
