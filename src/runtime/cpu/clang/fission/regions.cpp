@@ -120,7 +120,9 @@ void Regions::find_dispersal(Region& region) {
   for (llvm::BasicBlock* block : region.blocks) {
     if (program_.is_tail(block) || !uniformity_.parts(block)) continue;
     for (llvm::BasicBlock* to : llvm::successors(block)) region.loses |= program_.is_tail(to);
-    for (llvm::BasicBlock* at : program_.decided_by(block)) region.disperses |= of(at) != &region;
+    const std::vector<llvm::BasicBlock*>& between = program_.decided_by(block);
+    for (llvm::BasicBlock* at : between) region.disperses |= of(at) != &region;
+    if (!between.empty() && !program_.meeting_of(block) && region.exits.size() > 1) region.disperses = true;
   }
   if (region.loses && !tails.empty()) region.disperses = true;
 }
@@ -132,7 +134,6 @@ void Regions::mark_partial() {
   std::map<const Region*, int> place;
   for (size_t i = 0; i < all.size(); ++i) place[all[i].get()] = static_cast<int>(i);
   for (size_t i = 0; i < all.size(); ++i) {
-    if (all[i]->is_tail) continue;
     for (const Exit& exit : all[i]->exits) {
       if (exit.to && !exit.to->is_tail) graph.next[i].push_back(place.at(exit.to));
     }
