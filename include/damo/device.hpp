@@ -68,6 +68,11 @@ class Device {
   /// Allocations beyond it fail with OutOfMemoryError; 0: none.
   void set_memory_limit(std::size_t bytes) const;
 
+  /// A CUDA C kernel that takes longer on the CPU is stopped and its launch throws DeviceError, with the line where the
+  /// kernel stood; what it wrote until then stays. 0: no limit. At first what DAMO_KERNEL_TIME_LIMIT says. The seconds of
+  /// one launch count, not its threads'. A kernel on a GPU can't be stopped: there this logs one line.
+  void set_kernel_time_limit(double seconds) const;
+
   /// Waits for all work on all streams. A fault of an earlier kernel is thrown here as DeviceError, and so is what a
   /// callback threw.
   void synchronize() const;

@@ -6,6 +6,7 @@
 #include <damo/error.hpp>
 
 #include "runtime/kernel/cache.hpp"
+#include "runtime/kernel_time_limit.hpp"
 #include "runtime/memory_pool.hpp"
 #include "runtime/pinned_pool.hpp"
 
@@ -16,7 +17,10 @@ Backend::Backend(std::string name, DeviceKind kind)
       kind_(kind),
       pool_(std::make_unique<MemoryPool>(*this)),
       pinned_pool_(std::make_unique<PinnedPool>(*this)),
-      cache_(std::make_unique<KernelCache>(*this)) {}
+      cache_(std::make_unique<KernelCache>(*this)) {
+  kernel_time_limit = kernel_time_limit_of_environment();
+  tell_kernel_time_limit(*this, kernel_time_limit);
+}
 
 Backend::~Backend() = default;
 

@@ -259,6 +259,8 @@ class Backend {
   Companion& companion(std::unique_ptr<Companion> (*make)(Backend&));
 
   std::atomic<std::uint64_t> launches = 0;  ///< by kernels since the process began; what compare() counts
+  /// Seconds after which a CUDA C kernel is stopped; 0: none. DAMO_KERNEL_TIME_LIMIT at first. A GPU can't do it.
+  std::atomic<double> kernel_time_limit = 0;
   std::atomic<double> copy_bytes_per_second = 0;  ///< as Device::measure_copy found it; 0: not yet
   std::atomic<int> captures = 0;                  ///< in progress, of all threads; what makes launches look closer
 

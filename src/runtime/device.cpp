@@ -1,7 +1,14 @@
 #include <damo/device.hpp>
 
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include <damo/error.hpp>
+
 #include "runtime/backend.hpp"
 #include "runtime/device_registry.hpp"
+#include "runtime/kernel_time_limit.hpp"
 #include "runtime/memory_pool.hpp"
 #include "runtime/pinned_pool.hpp"
 
@@ -27,6 +34,13 @@ void Device::free_cache() const {
   backend_->pinned_pool().free_cache();
 }
 void Device::set_memory_limit(std::size_t bytes) const { backend_->pool().set_limit(bytes); }
+void Device::set_kernel_time_limit(double seconds) const {
+  if (!std::isfinite(seconds) || seconds < 0) {
+    throw OptionError("a kernel's time limit of " + std::to_string(seconds) + " seconds makes no sense", "give a number of seconds; 0: no limit");
+  }
+  backend_->kernel_time_limit = seconds;
+  tell_kernel_time_limit(*backend_, seconds);
+}
 void Device::reset() const { backend_->reset(); }
 
 void Device::synchronize() const {

@@ -8,6 +8,7 @@
 
 #include "prelude_digest.hpp"
 #include "runtime/cpu/clang/plugin.h"
+#include "runtime/cpu/compiler_guard.hpp"
 #include "runtime/cpu/fail.hpp"
 
 namespace damo::cpu_backend {
@@ -18,6 +19,7 @@ constexpr const char* kPluginFile = "libdamo_clang.so";
 struct Plugin {
   damo_clang_compile_fn compile = nullptr;
   damo_clang_release_fn release = nullptr;
+  damo_clang_locate_fn locate = nullptr;
   std::string problem;
 };
 
@@ -85,7 +87,8 @@ Plugin open_plugin() {
     }
     plugin.compile = reinterpret_cast<damo_clang_compile_fn>(dlsym(library, "damo_clang_compile"));
     plugin.release = reinterpret_cast<damo_clang_release_fn>(dlsym(library, "damo_clang_release"));
-    if (plugin.compile && plugin.release) return plugin;
+    plugin.locate = reinterpret_cast<damo_clang_locate_fn>(dlsym(library, "damo_clang_locate"));
+    if (plugin.compile && plugin.release && plugin.locate) return plugin;
     tried += "  " + path + ": lacks its functions\n";
   }
   plugin.compile = nullptr;
@@ -122,8 +125,11 @@ CompileOutput compile(const CompileRequest& request) {
   raw.flags = flags.data();
   raw.cpu = request.cpu.empty() ? nullptr : request.cpu.c_str();
   damo_clang_result result{};
-  compiler.compile(&raw, &result);
   CompileOutput output;
+  if (std::string problem = run_compiler([&] { compiler.compile(&raw, &result); }); !problem.empty()) {
+    output.log = request.file_name + ": error: " + problem + "\n";
+    return output;
+  }
   output.ok = result.ok != 0;
   const auto* bytes = reinterpret_cast<const std::byte*>(result.object);
   output.object.assign(bytes, bytes + result.object_bytes);
@@ -131,6 +137,12 @@ CompileOutput compile(const CompileRequest& request) {
   output.signatures = result.signatures;
   compiler.release(&result);
   return output;
+}
+
+std::string source_place(std::span<const std::byte> object, std::size_t section, std::uint64_t offset) {
+  char place[1024] = "";
+  if (plugin().compile) plugin().locate(reinterpret_cast<const char*>(object.data()), object.size(), section, offset, place, sizeof place);
+  return place;
 }
 
 std::optional<std::string> plugin_problem() {

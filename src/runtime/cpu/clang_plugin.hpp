@@ -4,7 +4,9 @@
 // Thread-safe. See tests/runtime/cpu/clang_plugin_test.cpp.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +39,10 @@ CompileOutput compile(const CompileRequest& request);
 
 /// Opens the plugin now. What is wrong, and what to install, if it can't be opened; nothing if it can.
 std::optional<std::string> plugin_problem();
+
+/// "user.cu:3:7" or "near user.cu:3:7": where in the user's text the code at an offset of a section of an object comes from, by the object's
+/// line tables. Empty if that is not known, also for want of a plugin.
+std::string source_place(std::span<const std::byte> object, std::size_t section, std::uint64_t offset);
 
 /// "clang 19.1.7 prelude 0123456789abcdef", known at build time.
 std::string cache_stamp();

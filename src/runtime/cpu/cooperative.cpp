@@ -13,6 +13,10 @@ namespace {
 
 thread_local ThreadState* current_thread = nullptr;
 
+std::string place_text(const std::uint32_t (&v)[3]) {
+  return "(" + std::to_string(v[0]) + ", " + std::to_string(v[1]) + ", " + std::to_string(v[2]) + ")";
+}
+
 /// One block at a time. Threads: CoroutineThreads or FiberThreads.
 template <class Threads>
 class Block {
@@ -97,6 +101,12 @@ void run_blocks(Threads threads, const LaunchFrame& frame, std::int64_t first, s
 }
 
 }  // namespace
+
+std::string running_thread_text() {
+  if (!current_thread) return {};
+  return ", block " + place_text(current_thread->block) + ", thread " + place_text(current_thread->thread);
+}
+
 }  // namespace damo::cpu_backend
 
 using namespace damo::cpu_backend;

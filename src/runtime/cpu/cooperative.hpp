@@ -7,10 +7,15 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "runtime/cpu/thread_state.hpp"
 
 namespace damo::cpu_backend {
+
+/// ", block (0, 0, 0), thread (3, 0, 0)" of the thread that runs on the calling one; "" if that is not known, as in the
+/// loops that threads without waits become.
+std::string running_thread_text();
 
 /// Runs a thread to its first wait. Gives the handle with which it is resumed: its first word is a function of it.
 using CoroutineStart = void* (*)(void* const* arguments, ThreadState* state);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <string>
 
 #include <damo/error.hpp>
@@ -13,6 +14,7 @@
 #include "runtime/cpu/cpu_module.hpp"
 #include "runtime/cpu/dialect.hpp"
 #include "runtime/cpu/host_cache.hpp"
+#include "runtime/cpu/kernel_watchdog.hpp"
 #include "runtime/cpu/launch_report.hpp"
 #include "runtime/memory_pool.hpp"
 
@@ -132,8 +134,10 @@ void CpuBackend::launch(const LoadedKernel& loaded, const LaunchConfig& config, 
   frame.shared_bytes = static_cast<std::uint32_t>(config.shared_bytes);
   if (!cpu_backend::fits_index_range(frame)) refuse_grid(kernel, config);
   if (!kernel.is_cuda_c) return workers_.run(kernel.entry, arguments, frame, config.grid.count());
-  cpu_backend::LaunchReport report;
+  cpu_backend::LaunchReport report(&kernel.object());
   frame.report = &report;
+  std::optional<cpu_backend::LaunchDeadline> deadline;
+  if (const double seconds = kernel_time_limit.load(std::memory_order_relaxed); seconds > 0) report.deadline = &deadline.emplace(seconds);
   // A block of one thread is how a kernel asks for large pieces of work.
   const std::int64_t threads = config.block.count();
   const std::int64_t blocks_per_task = threads == 1 ? 1 : std::max<std::int64_t>(kThreadsPerTask / threads, 1);

@@ -27,6 +27,8 @@ std::vector<std::string> flags_of(const CompileRequest& request) {
   for (const auto& [name, value] : request.options.defines) flags.push_back("-D" + name + "=" + value);
   for (const std::string& directory : request.options.include_directories) flags.push_back("-I" + directory);
   if (!request.options.standard.empty()) flags.push_back("-std=" + request.options.standard);
+  if (!request.options.line_info) flags.push_back("--damo-no-line-tables");
+  if (request.options.check) flags.push_back("--damo-check");
   flags.insert(flags.end(), request.flags.begin(), request.flags.end());
   return flags;
 }

@@ -61,6 +61,8 @@ CpuKernel::CpuKernel(std::shared_ptr<const CpuModule> module, cpu_backend::Kerne
   }
 }
 
+const cpu_backend::LoadedObject& CpuKernel::object() const { return module_->object(); }
+
 CpuModule::CpuModule(Backend& backend, std::span<const std::byte> object, const std::string& name)
     : backend_(backend), object_(object, name) {}
 

@@ -12,6 +12,7 @@ class CpuKernel final : public LoadedKernel {
   CpuKernel(std::shared_ptr<const CpuModule> module, cpu_backend::KernelEntry entry, const std::string& name);
 
   cpu_backend::KernelEntry entry;
+  const cpu_backend::LoadedObject& object() const;
   bool is_cuda_c = false;  ///< else generated: its parameter sizes are not known, its blocks are worth a task each
 
  private:

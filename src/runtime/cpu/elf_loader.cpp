@@ -44,6 +44,7 @@ class ObjectReader {
     }
     protect();
     publish();
+    keep_for_lines();
   }
 
  private:
@@ -286,6 +287,26 @@ class ObjectReader {
     }
   }
 
+  bool has_line_table() const {
+    constexpr std::string_view kName = ".debug_line";
+    if (header_.e_shstrndx >= sections_.size()) return false;
+    const Elf64_Shdr& names = sections_[header_.e_shstrndx];
+    return std::any_of(sections_.begin(), sections_.end(), [&](const Elf64_Shdr& section) {
+      if (names.sh_type != SHT_STRTAB || section.sh_name >= names.sh_size || names.sh_size - section.sh_name <= kName.size()) return false;
+      return std::memcmp(bytes_.data() + names.sh_offset + section.sh_name, kName.data(), kName.size() + 1) == 0;
+    });
+  }
+
+  void keep_for_lines() {
+    const auto base = reinterpret_cast<std::uintptr_t>(base_);
+    object_.code_ = {base + part_begin_[kCode], base + part_begin_[kCode + 1]};
+    for (std::size_t i = 0; i < sections_.size(); ++i) {
+      if (places_[i] == kNowhere || part_of(sections_[i]) != kCode) continue;
+      object_.code_sections_.push_back({i, base + places_[i], base + places_[i] + sections_[i].sh_size});
+    }
+    if (has_line_table()) object_.image_.assign(bytes_.begin(), bytes_.end());
+  }
+
   static constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
 
   std::span<const std::byte> bytes_;
@@ -312,6 +333,13 @@ LoadedObject::LoadedObject(std::span<const std::byte> object, const std::string&
 
 LoadedObject::~LoadedObject() {
   if (mapping_) munmap(mapping_, mapped_bytes_);
+}
+
+std::optional<LoadedObject::Place> LoadedObject::place_of(std::uintptr_t address) const {
+  for (const CodeSection& section : code_sections_) {
+    if (address >= section.begin && address < section.end) return Place{section.number, address - section.begin};
+  }
+  return std::nullopt;
 }
 
 void* LoadedObject::find(std::string_view symbol) const {

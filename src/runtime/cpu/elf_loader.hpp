@@ -6,14 +6,18 @@
 // and execute. Undefined symbols are looked for in a fixed table (memcpy, fmodf, ...), never in the process.
 // Every field is checked against the file: a truncated or damaged object is an error text, not a crash. The contents of
 // the code are not checked; a cache has to keep a checksum of its own.
+// Debug sections are not loaded; an object that has line tables is kept as it came, for source_place.hpp.
 // Never: threads, thread-local variables, constructors. See tests/runtime/cpu/elf_loader_test.cpp.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "runtime/cpu/kernel_abi.hpp"
@@ -40,6 +44,18 @@ class LoadedObject {
   /// Names of the global functions, sorted.
   std::vector<std::string> functions() const;
 
+  // For the lines of faults.
+  struct Place {
+    std::size_t section;   ///< its number in the object
+    std::uint64_t offset;  ///< in it
+  };
+  /// First address of the code, and the first behind it.
+  std::pair<std::uintptr_t, std::uintptr_t> code() const { return code_; }
+  /// Where in the object an address of the code comes from.
+  std::optional<Place> place_of(std::uintptr_t address) const;
+  /// The object's bytes, kept if it has line tables; else empty.
+  std::span<const std::byte> image() const { return image_; }
+
   /// The plugin's list of kernels and parameter types (see plugin.h); empty if the object has none.
   std::string_view signatures() const;
 
@@ -51,7 +67,15 @@ class LoadedObject {
   };
   friend class ObjectReader;
 
+  struct CodeSection {
+    std::size_t number;
+    std::uintptr_t begin, end;
+  };
+
   std::string name_;
+  std::pair<std::uintptr_t, std::uintptr_t> code_ = {0, 0};
+  std::vector<CodeSection> code_sections_;
+  std::vector<std::byte> image_;
   void* mapping_ = nullptr;
   std::size_t mapped_bytes_ = 0;
   std::unordered_map<std::string, Symbol> symbols_;

@@ -1,20 +1,49 @@
 #include "runtime/cpu/fiber_threads.hpp"
 
-#include <boost/context/fiber.hpp>
-#include <boost/context/pooled_fixedsize_stack.hpp>
+#include <sys/mman.h>
 
-#include <utility>
+#include <boost/context/detail/fcontext.hpp>
 #include <vector>
+
+#include "runtime/cpu/fail.hpp"
 
 namespace damo::cpu_backend {
 namespace {
 
-using Fiber = boost::context::fiber;
-constexpr std::size_t kStackBytes = 64 << 10;
+// The bare switch and not boost::context::fiber: that one unwinds the stack of a fiber that is given up, and compiled
+// code can't be unwound.
+using boost::context::detail::fcontext_t;
+using boost::context::detail::jump_fcontext;
+using boost::context::detail::make_fcontext;
+using boost::context::detail::transfer_t;
+
+constexpr std::size_t kStackBytes = 64 << 10, kGuardBytes = 4 << 10;
+
+/// A worker's stacks, kept from block to block. Below each lies a page that can't be touched, while the system gives
+/// such pages: a process has some 65000 at most, and beyond that an overflow goes unseen.
+class Stacks {
+ public:
+  ~Stacks() {
+    for (void* stack : all_) munmap(stack, kGuardBytes + kStackBytes);
+  }
+  void* top(std::size_t index) {
+    while (all_.size() <= index) {
+      void* const memory = mmap(nullptr, kGuardBytes + kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (memory == MAP_FAILED) fail("no memory for the stacks of a block's threads", "use smaller blocks");
+      mprotect(memory, kGuardBytes, PROT_NONE);
+      all_.push_back(memory);
+    }
+    return static_cast<char*>(all_[index]) + kGuardBytes + kStackBytes;
+  }
+
+ private:
+  std::vector<void*> all_;
+};
 
 struct Fibers {
-  std::vector<Fiber> of_threads;
-  Fiber* running = nullptr;  // where a fiber goes back to lies in here while it runs
+  Stacks stacks;
+  std::vector<fcontext_t> of_threads;
+  fcontext_t scheduler = nullptr;  // where the running fiber goes back to
 };
 
 Fibers& fibers() {
@@ -22,43 +51,39 @@ Fibers& fibers() {
   return fibers;
 }
 
-boost::context::pooled_fixedsize_stack& stacks() {
-  thread_local boost::context::pooled_fixedsize_stack stacks(kStackBytes);
-  return stacks;
-}
+struct Start {
+  ThreadFunction function;
+  void* const* arguments;
+  ThreadState* state;
+};
 
-/// Until it waits or returns.
-void run(Fiber& fiber) {
-  Fibers& all = fibers();
-  all.running = &fiber;
-  Fiber rest = std::move(fiber).resume();
-  fiber = std::move(rest);
+void begin_thread(transfer_t from) {
+  fibers().scheduler = from.fctx;
+  const Start start = *static_cast<const Start*>(from.data);
+  start.function(start.arguments, start.state);
+  start.state->kind = Wait::kExited;
+  jump_fcontext(fibers().scheduler, nullptr);
 }
 
 }  // namespace
 
-void FiberThreads::begin(std::size_t count) {
-  fibers().of_threads.clear();
-  fibers().of_threads.resize(count);
-}
+void FiberThreads::begin(std::size_t count) { fibers().of_threads.assign(count, nullptr); }
 
 void FiberThreads::start(std::size_t thread, ThreadState& state) {
-  Fiber& fiber = fibers().of_threads[thread];
-  fiber = Fiber(std::allocator_arg, stacks(), [this, &state](Fiber&& scheduler) {
-    *fibers().running = std::move(scheduler);
-    function_(arguments_, &state);
-    state.kind = Wait::kExited;
-    return std::move(*fibers().running);
-  });
-  run(fiber);
+  Fibers& all = fibers();
+  Start start{function_, arguments_, &state};
+  const fcontext_t fiber = make_fcontext(all.stacks.top(thread), kStackBytes, begin_thread);
+  all.of_threads[thread] = jump_fcontext(fiber, &start).fctx;
 }
 
-void FiberThreads::resume(std::size_t thread) { run(fibers().of_threads[thread]); }
+void FiberThreads::resume(std::size_t thread) {
+  Fibers& all = fibers();
+  all.of_threads[thread] = jump_fcontext(all.of_threads[thread], nullptr).fctx;
+}
 
 void FiberThreads::wait() {
-  Fiber scheduler = std::move(*fibers().running);
-  Fiber back = std::move(scheduler).resume();
-  *fibers().running = std::move(back);
+  const fcontext_t scheduler = fibers().scheduler;
+  fibers().scheduler = jump_fcontext(scheduler, nullptr).fctx;
 }
 
 }  // namespace damo::cpu_backend

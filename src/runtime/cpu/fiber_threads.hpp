@@ -1,4 +1,5 @@
-// The threads of a block as fibers of Boost.Context, with a stack of 64 KiB each.
+// The threads of a block as fibers of Boost.Context, with a stack of 64 KiB each. Fibers that
+// have not returned can be given up at any time: nothing is unwound.
 #pragma once
 #include <cstddef>
 

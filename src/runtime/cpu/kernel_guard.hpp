@@ -1,34 +1,38 @@
 // Lets a worker leave a kernel that can't go on: compiled code has no destructors to run and no frames to unwind, so a
-// jump back to where it was called is all it takes.
+// jump back to where it was called is all it takes. A kernel is left by itself (assert, __trap, a failed check), by the
+// processor (a fault) or by the clock (a time limit); the launch's report says why, with the user's line.
+// See tests/runtime/cpu/kernel_fault_test.cpp and kernel_time_limit_test.cpp.
 #pragma once
-#include <csetjmp>
 #include <string>
 
+#include "runtime/cpu/fault_catcher.hpp"
 #include "runtime/cpu/launch_report.hpp"
 
 namespace damo::cpu_backend {
 
 class KernelGuard {
  public:
-  /// Calls run(); comes back also when leave() was called in it. Such calls don't nest.
+  /// Calls run(); comes back also when the kernel is left. Calls may nest: leave() ends the innermost.
   template <class F>
   static void call(LaunchReport& report, const F& run) {
     KernelGuard guard(report);
-    if (sigsetjmp(guard.back_, 0) == 0) run();
+    if (!guard.catcher_.call(run)) guard.tell();
   }
 
   /// Reports a failure of the kernel that this thread runs, and leaves it.
   [[noreturn]] static void leave(std::string what, std::string remedy);
+  /// Of the kernel that this thread runs; null outside of one.
+  static LaunchReport* report();
 
  private:
-  explicit KernelGuard(LaunchReport& report) : report_(report), outer_(current_) { current_ = this; }
-  ~KernelGuard() { current_ = outer_; }
+  explicit KernelGuard(LaunchReport& report);
+  ~KernelGuard();
   KernelGuard(const KernelGuard&) = delete;
+  void tell();
 
-  static thread_local KernelGuard* current_;
   LaunchReport& report_;
   KernelGuard* outer_;
-  sigjmp_buf back_;
+  FaultCatcher catcher_;
 };
 
 }  // namespace damo::cpu_backend

@@ -6,8 +6,15 @@
 
 namespace damo::cpu_backend {
 
+class LoadedObject;
+class LaunchDeadline;  // kernel_watchdog.hpp
+class LaunchCheck;     // launch_check.hpp
+
 class LaunchReport {
  public:
+  LaunchReport() = default;
+  explicit LaunchReport(const LoadedObject* object) : object(object) {}
+
   /// The first failure of a launch is kept. remedy may be empty.
   void fail(std::string what, std::string remedy) {
     const std::lock_guard lock(mutex_);
@@ -19,6 +26,10 @@ class LaunchReport {
   bool failed() const { return failed_; }
   const std::string& what() const { return what_; }
   const std::string& remedy() const { return remedy_; }
+
+  const LoadedObject* object = nullptr;  ///< whose code runs: for the lines of faults; may be null
+  LaunchDeadline* deadline = nullptr;    ///< of a launch with a time limit
+  LaunchCheck* check = nullptr;          ///< of a checked kernel
 
  private:
   std::atomic<bool> failed_ = false;

@@ -48,6 +48,8 @@ struct Region {
   std::size_t shared_bytes;
 
   void run(std::int64_t first, std::int64_t last) const {
+    const auto* report = static_cast<const LaunchReport*>(frame.report);
+    if (report && report->failed()) return;  // the launch is lost already
     LaunchFrame own = frame;
     own.shared = shared_memory(shared_bytes);
     if (!frame.report) return kernel(arguments, &own, first, last);

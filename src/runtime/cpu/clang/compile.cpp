@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "codegen.hpp"
+#include "debug_language.hpp"
 #include "frontend.hpp"
 #include "lower_cuda.hpp"
 #include "plugin.h"
 #include "target.hpp"
+#include "unsupported_types.hpp"
 
 namespace damo::clang_plugin {
 namespace {
@@ -56,7 +58,12 @@ Output compile(const damo_clang_request& asked) {
   FrontendResult front = run_frontend(request, target, context);
   output.log = std::move(front.log);
   if (!front.module) return output;
+  if (!check_types(*front.module, errors)) {
+    output.log += errors;
+    return output;
+  }
   if (request.language == DAMO_CLANG_CUDA_C) {
+    call_language_c(*front.module);
     if (!lower_cuda(*front.module, front.kernels, split, errors)) {
       output.log += errors;
       return output;

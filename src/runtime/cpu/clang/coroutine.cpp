@@ -24,6 +24,7 @@ llvm::Function* with_handle(llvm::Module& module, llvm::Function& thread) {
   llvm::Type* const pointer = llvm::PointerType::get(module.getContext(), 0);
   auto* start = llvm::Function::Create(llvm::FunctionType::get(pointer, {pointer, pointer}, false), llvm::GlobalValue::InternalLinkage, "", module);
   start->copyAttributesFrom(&thread);
+  start->copyMetadata(&thread, 0);  // its lines
   start->removeRetAttrs(llvm::AttributeFuncs::typeIncompatible(pointer));
   start->takeName(&thread);
   start->splice(start->begin(), &thread);

@@ -7,6 +7,8 @@
 
 namespace damo::clang_plugin {
 
+bool is_user_file(llvm::StringRef name) { return !name.starts_with(kPreludeDirectory) && name != kEntryFile; }
+
 UserDiagnostics::UserDiagnostics(clang::DiagnosticOptions* options, std::string file)
     : file_(std::move(file)), stream_(text_), printer_(stream_, options) {
   options->ShowPresumedLoc = true;  // as #line says: a row's code is the user's line, not the generated one
@@ -35,8 +37,7 @@ bool UserDiagnostics::is_users(const clang::Diagnostic& info) const {
   if (!info.hasSourceManager() || info.getLocation().isInvalid()) return false;
   const clang::PresumedLoc place = info.getSourceManager().getPresumedLoc(info.getLocation());
   if (place.isInvalid()) return false;
-  const llvm::StringRef file = place.getFilename();
-  return !file.starts_with(kPreludeDirectory) && file != kEntryFile;
+  return is_user_file(place.getFilename());
 }
 
 /// Where the user includes the header of the prelude that an #error speaks from; invalid for all else.

@@ -12,6 +12,9 @@ namespace damo::clang_plugin {
 /// Names of places the user never wrote.
 inline constexpr const char* kEntryFile = "<damo-entry>";
 
+/// Of the user's text, or of a file that it includes.
+bool is_user_file(llvm::StringRef name);
+
 class UserDiagnostics : public clang::DiagnosticConsumer {
  public:
   /// file: named by errors that have no place in the user's text.

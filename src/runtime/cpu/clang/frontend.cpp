@@ -38,6 +38,7 @@ struct Settings {
   bool cuda = false;
   Target target;
   std::vector<std::string> flags;  ///< the user's
+  bool line_tables = false;        ///< for the lines of faults
 
   /// A flag other than a macro or a search path can change the language, which a precompiled prelude can't follow.
   bool fits_precompiled() const {
@@ -71,7 +72,9 @@ std::vector<std::string> compiler_arguments(const Settings& settings) {
                              kTriple, "-Wno-undefined-internal", "-Wno-undefined-inline",
                              // As on a GPU: a conversion out of range gives the nearest integer, memory may be read as
                              // another type, each operation on halves rounds.
-                             "-fno-strict-float-cast-overflow", "-relaxed-aliasing", "-ffloat16-excess-precision=none"}) {
+                             "-fno-strict-float-cast-overflow", "-relaxed-aliasing", "-ffloat16-excess-precision=none",
+                             // A loop that never ends stays one, and an access through null faults: both are reported.
+                             "-fno-finite-loops", "-fno-delete-null-pointer-checks", "-fexperimental-max-bitint-width=128"}) {
       arguments.push_back(flag);
     }
     arguments.push_back("-internal-isystem");
@@ -79,6 +82,11 @@ std::vector<std::string> compiler_arguments(const Settings& settings) {
   } else {
     arguments.push_back("-x");
     arguments.push_back("c++");
+  }
+  if (settings.line_tables) {
+    for (const char* flag : {"-debug-info-kind=line-tables-only", "-dwarf-version=5", "-fdebug-compilation-dir=."}) {
+      arguments.push_back(flag);
+    }
   }
   arguments.insert(arguments.end(), settings.flags.begin(), settings.flags.end());
   return arguments;
@@ -244,7 +252,10 @@ FrontendResult::~FrontendResult() = default;
 
 FrontendResult run_frontend(const damo_clang_request& request, const Target& target, llvm::LLVMContext& context) {
   FrontendResult result;
-  const Settings settings{request.language == DAMO_CLANG_CUDA_C, target, list_of(request.flags)};
+  const bool is_cuda = request.language == DAMO_CLANG_CUDA_C;
+  Settings settings{is_cuda, target, list_of(request.flags), is_cuda};
+  if (std::erase(settings.flags, kNoLineTables) > 0) settings.line_tables = false;
+  if (std::erase(settings.flags, kCheckMemory) > 0) result.check = settings.line_tables = is_cuda;
   Precompiled prelude;
   if (settings.fits_precompiled()) {
     prelude = precompiled_prelude(settings, result.log);

@@ -15,10 +15,15 @@ class Module;
 
 namespace damo::clang_plugin {
 
+/// Flags of CUDA C that are Damo's own; the others are Clang's.
+inline constexpr const char* kNoLineTables = "--damo-no-line-tables";
+inline constexpr const char* kCheckMemory = "--damo-check";
+
 struct FrontendResult {
   std::unique_ptr<llvm::Module> module;  ///< null after an error
   std::string log;
   std::vector<KernelInfo> kernels;  ///< CUDA C
+  bool check = false;               ///< the flags ask for check_memory()
 
   FrontendResult();
   FrontendResult(FrontendResult&&) noexcept;

@@ -1,10 +1,12 @@
 #include "plugin.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
 #include "compile.hpp"
+#include "locate.hpp"
 #include "prelude_digest.hpp"
 
 #define DAMO_EXPORT __attribute__((visibility("default")))
@@ -35,6 +37,12 @@ DAMO_EXPORT void damo_clang_release(damo_clang_result* result) {
   std::free(result->log);
   std::free(result->signatures);
   *result = damo_clang_result{};
+}
+
+DAMO_EXPORT void damo_clang_locate(const char* object, size_t object_bytes, size_t section, unsigned long long offset, char* place,
+                                   size_t place_bytes) {
+  const std::string text = damo::clang_plugin::locate({object, object_bytes}, section, offset);
+  std::snprintf(place, place_bytes, "%s", text.c_str());
 }
 
 DAMO_EXPORT const char* damo_clang_version(void) { return "clang " DAMO_LLVM_VERSION " prelude " DAMO_PRELUDE_DIGEST; }

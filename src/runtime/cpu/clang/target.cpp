@@ -1,10 +1,12 @@
 #include "target.hpp"
 
 #include <llvm/ADT/StringMap.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <mutex>
 
 namespace damo::clang_plugin {
@@ -60,6 +62,8 @@ void initialize_llvm() {
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
     LLVMInitializeX86AsmParser();
+    // What it can't go on from it ends by abort(), which the runtime catches; else by exit() in some cases.
+    llvm::install_fatal_error_handler([](void*, const char*, bool) { std::abort(); });
   });
 }
 

@@ -1,0 +1,14 @@
+// From a place in an object's code to the user's line, by the object's line tables.
+#pragma once
+#include <llvm/ADT/StringRef.h>
+
+#include <cstdint>
+#include <string>
+
+namespace damo::clang_plugin {
+
+/// "user.cu:3:7"; of a call that was inlined, the innermost place that is not the prelude's. "near user.cu:3:7" where the
+/// optimiser made one instruction of several lines' and only a neighbour has a line. Empty if nothing is known.
+std::string locate(llvm::StringRef object, size_t section, uint64_t offset);
+
+}  // namespace damo::clang_plugin
