@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "runtime/cpu/compile_support.hpp"
@@ -328,6 +329,51 @@ __global__ void fill(int* y) { y[threadIdx.x] = 1; }
 int host_side(int x) { return x + 1; }
 )"));
   EXPECT_EQ(object->functions(), std::vector<std::string>{"fill"});
+}
+
+TEST(CudaC, EndsRowsOfThreadsWhereAGuardSays) {
+  const auto object = load(compile_cuda(R"(
+__global__ void below(int* y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = 1; }
+__global__ void up_to(int* y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (n < i) return; y[i] = 1; }
+__global__ void wide(int* y, long n) { long i = (long)blockIdx.x * blockDim.x + threadIdx.x; if (!(i >= n)) y[i] = 1; }
+__global__ void natural(int* y, unsigned n) { unsigned i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return; y[i] = 1; }
+__global__ void of_block(int* y, int n) { if ((int)threadIdx.x < n) y[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
+__global__ void otherwise(int* y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = 1; else y[i] = 2; }
+__global__ void counted(int* y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; atomicAdd(&y[i], 2); if (i < n) y[i] += 1; }
+__global__ void rows(int* y, int n, int m) { int i = blockIdx.x * blockDim.x + threadIdx.x, j = threadIdx.y; if (i < n && j < m) y[j * 12 + i] = 1; }
+__global__ void within(int* y, int n) { for (int i = threadIdx.x; i < n; i += blockDim.x) if (i < 12) y[i] += 1; }
+)"));
+  const auto run = [&](const char* name, auto... bounds) {
+    std::vector<int> y(64);
+    launch(object->kernel(name), {3}, {4}, y.data(), bounds...);
+    return y;
+  };
+  for (const int n : {-2147483647 - 1, -1, 0, 1, 4, 7, 11, 12, 2147483647}) {
+    std::vector<int> below(64), up_to(64), of_block(64), otherwise(64), counted(64), within(64);
+    for (int i = 0; i < 12; ++i) {
+      below[i] = i < n;
+      up_to[i] = i <= n;
+      of_block[i] = i % 4 < n;
+      otherwise[i] = i < n ? 1 : 2;
+      counted[i] = 2 + (i < n);
+      within[i] = i < n ? 3 : 0;  // once a block
+    }
+    EXPECT_EQ(run("below", n), below) << n;
+    EXPECT_EQ(run("up_to", n), up_to) << n;
+    EXPECT_EQ(run("wide", static_cast<long>(n)), below) << n;
+    EXPECT_EQ(run("of_block", n), of_block) << n;
+    EXPECT_EQ(run("otherwise", n), otherwise) << n;
+    EXPECT_EQ(run("counted", n), counted) << n;
+    if (n >= 0) EXPECT_EQ(run("natural", static_cast<unsigned>(n)), below) << n;
+    if (n < 2147483647) EXPECT_EQ(run("within", n), within) << n;
+    std::vector<int> y(64), expected(64);
+    launch(object->kernel("rows"), {3}, {4, 3}, y.data(), n, 2);
+    for (int i = 0; i < 24; ++i) expected[i] = i % 12 < n;
+    EXPECT_EQ(y, expected) << n;
+  }
+  EXPECT_EQ(run("natural", 0xffffffffu)[11], 1);
+  EXPECT_EQ(run("wide", std::numeric_limits<long>::max())[11], 1);
+  EXPECT_EQ(run("wide", std::numeric_limits<long>::min())[0], 0);
 }
 
 TEST(CudaC, VectorisesAGuardedKernel) {

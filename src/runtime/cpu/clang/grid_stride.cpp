@@ -7,6 +7,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 
+#include "guarded_threads.hpp"
 #include "markers.hpp"
 
 namespace damo::clang_plugin {
@@ -20,6 +21,7 @@ struct Found {
   llvm::BranchInst* test = nullptr;   ///< i < n
   llvm::Value* bound = nullptr;       ///< n, where it is known before the threads run; else null
   bool includes_bound = false;        ///< i <= n
+  bool of_block = false;              ///< i begins at threadIdx.x and goes by blockDim.x
   bool is_signed = false;             ///< of that comparison
   llvm::BasicBlock* leave = nullptr;  ///< where the test goes when it fails
   llvm::Value* indices = nullptr;     ///< the entry's Indices
@@ -56,8 +58,9 @@ bool read_steps(Found& found) {
   if (!next || next->getOpcode() != llvm::Instruction::Add) return false;
   const llvm::Value* step = next->getOperand(0) == found.index ? next->getOperand(1) : next->getOperand(0);
   if (step == found.index || (next->getOperand(0) != found.index && next->getOperand(1) != found.index)) return false;
-  if (block_product_axis(without_extension(step), kGridSize) != 0) return false;
-  if (global_index_axis(without_extension(found.begin)) != 0) return false;
+  const llvm::Value *begin = without_extension(found.begin), *distance = without_extension(step);
+  found.of_block = marker_slot(begin) == kThread * 3 && marker_slot(distance) == kBlockSize * 3;
+  if (!found.of_block && (global_index_axis(begin) != 0 || block_product_axis(distance, kGridSize) != 0)) return false;
   for (llvm::BasicBlock* block : loop.blocks()) {
     for (llvm::Instruction& instruction : *block) {
       for (llvm::User* user : instruction.users()) {
@@ -115,26 +118,14 @@ void read_bound(Found& found, const llvm::DominatorTree& dominators) {
   if (found.includes_bound || llvm::ICmpInst::isLT(relation)) found.bound = other;
 }
 
-/// What the index at which a thread begins is compared with once all have gone this distance: n - gone. A negative one
-/// is as good as -1, one beyond what an index can be as good as the greatest.
-llvm::Value* rest(llvm::IRBuilder<>& builder, const Found& found, llvm::Value* gone) {
-  const auto limit = [&](llvm::Intrinsic::ID id, llvm::Value* value, long bound) {
-    return builder.CreateBinaryIntrinsic(id, value, builder.getInt64(static_cast<unsigned long>(bound)));
-  };
-  llvm::Value* bound = found.is_signed ? builder.CreateSExt(found.bound, builder.getInt64Ty()) : builder.CreateZExt(found.bound, builder.getInt64Ty());
-  if (!found.is_signed) bound = limit(llvm::Intrinsic::umin, bound, 1L << 62);
-  bound = builder.CreateSub(limit(llvm::Intrinsic::smax, bound, -1), gone, "", false, true);
-  return limit(llvm::Intrinsic::smin, limit(llvm::Intrinsic::smax, bound, -1), 0x7fffffff);
-}
-
 llvm::Value* is_before(llvm::IRBuilder<>& builder, const Found& found, llvm::Value* begin, llvm::Value* rest) {
-  return builder.CreateICmp(found.includes_bound ? llvm::CmpInst::ICMP_SLE : llvm::CmpInst::ICMP_SLT, begin, builder.CreateTrunc(rest, begin->getType()));
+  return builder.CreateICmp(found.includes_bound ? llvm::CmpInst::ICMP_SLE : llvm::CmpInst::ICMP_SLT, begin, rest);
 }
 
 /// The loop over steps, around the loop over threads.
 struct Rounds {
   llvm::PHINode* gone;           ///< the distance that all threads have gone, 64 bit
-  llvm::Value* rest = nullptr;   ///< see rest(); null if n is not known
+  llvm::Value* rest = nullptr;   ///< what a thread's first i is compared with in this round; null if n is not known
   llvm::Value* more = nullptr;   ///< then: a variable that says whether any thread did its step
 };
 
@@ -154,16 +145,18 @@ Rounds wrap_threads(const Found& found) {
   if (found.bound) {
     // Thread 0 has the least i: if it has no step to do, nobody has. A round in which every lane is masked out is not
     // only useless: where it passes the end of a page it takes a hundred times as long as another one.
-    rounds.rest = rest(builder, found, rounds.gone);
-    llvm::Value* first = builder.CreateMul(size_on_x(builder, found.indices, kBlock), size_on_x(builder, found.indices, kBlockSize), "", true, true);
-    builder.CreateCondBr(is_before(builder, found, first, rounds.rest), header, after);
+    rounds.rest = builder.CreateTrunc(distance_to(builder, found.bound, found.is_signed, rounds.gone), without_extension(found.begin)->getType());
+    llvm::Value* first = builder.getInt64(0);
+    if (!found.of_block) first = builder.CreateMul(size_on_x(builder, found.indices, kBlock), size_on_x(builder, found.indices, kBlockSize), "", true, true);
+    builder.CreateCondBr(is_before(builder, found, builder.CreateTrunc(first, rounds.rest->getType()), rounds.rest), header, after);
   } else {
     rounds.more = llvm::IRBuilder<>(&*entry->getEntryBlock().getFirstInsertionPt()).CreateAlloca(builder.getInt32Ty());
     builder.CreateStore(builder.getInt32(0), rounds.more);
     builder.CreateBr(header);
   }
   builder.SetInsertPoint(decide);
-  llvm::Value* span = builder.CreateMul(size_on_x(builder, found.indices, kGridSize), size_on_x(builder, found.indices, kBlockSize), "", true, true);
+  llvm::Value* span = size_on_x(builder, found.indices, kBlockSize);
+  if (!found.of_block) span = builder.CreateMul(size_on_x(builder, found.indices, kGridSize), span, "", true, true);
   llvm::Value* next = builder.CreateAdd(rounds.gone, span, "", true, true);
   if (found.bound) {
     builder.CreateBr(again);

@@ -1,5 +1,6 @@
 // for (i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) { ... }
-// Run thread by thread, such a loop jumps through memory by the whole grid at each step. Threads are independent, so
+// for (i = threadIdx.x; i < n; i += blockDim.x) { ... }
+// Run thread by thread, such a loop jumps through memory by the whole grid or block at each step. Threads are independent, so
 // the loops may change places: one step of all threads of the block, then the next step. That is contiguous and
 // vectorises.
 #pragma once

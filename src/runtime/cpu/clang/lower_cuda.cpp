@@ -11,6 +11,7 @@
 #include "fibers.hpp"
 #include "fission.hpp"
 #include "grid_stride.hpp"
+#include "guarded_threads.hpp"
 #include "inlining.hpp"
 #include "parallel_threads.hpp"
 #include "thread_function.hpp"
@@ -85,6 +86,7 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, bool spl
     if (function.isDeclaration()) continue;
     mark_global_indices(function);
     interchange_grid_stride(function);
+    bound_threads(function);
     if (!is_thread_function(function)) lower_markers(function);
   }
   const bool needs_fibers = waits_elsewhere(module);
