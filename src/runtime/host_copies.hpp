@@ -9,6 +9,7 @@
 #include <damo/host_argument.hpp>
 
 #include "runtime/backend.hpp"
+#include "runtime/host_ranges.hpp"
 
 namespace damo {
 
@@ -41,6 +42,7 @@ class HostCopies {
   bool finished_ = false;
   std::vector<void*> addresses_, values_;
   std::vector<Copy> copies_;
+  std::vector<HostRange> ranges_;  // passed as they are to a checked kernel
 };
 
 }  // namespace damo
