@@ -31,6 +31,7 @@ void report(benchmark::State& state, const Timing& timing);
 
 void add_workloads(const std::vector<Target>& targets, Effort effort);  // NAME/DEVICE, NAME/DEVICE/unfused
 void add_launches(const std::vector<Target>& targets, Effort effort);   // launch/DEVICE, launch_driver/cuda
+void add_calls(const std::vector<Target>& targets, Effort effort);      // prepared_call/DEVICE, checked_call/DEVICE, ...
 void add_processes(const std::vector<Target>& targets);                 // process_start, first_call_fused20/DEVICE, ...
 void add_graph_work();                                                  // graph_work_N/null
 

@@ -122,6 +122,7 @@ int run(int count, char** arguments) {
   const Effort effort = quick ? Effort{0.05, 5} : Effort{};
   add_workloads(all, effort);
   add_launches(all, effort);
+  add_calls(all, effort);
   add_processes(all);
   add_graph_work();
   PlainNames<benchmark::ConsoleReporter> display(benchmark::ConsoleReporter::OO_None);

@@ -11,9 +11,9 @@ if(DAMO_HAS_CUDA)
 
   # The prelude of NVRTC's kernels, as text in the library.
   file(GLOB prelude_files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/runtime/cuda/prelude/*.h
-    ${CMAKE_CURRENT_SOURCE_DIR}/src/runtime/kernel/prelude/*.h)
+    ${CMAKE_CURRENT_SOURCE_DIR}/src/runtime/kernel/prelude/*.h ${CMAKE_CURRENT_SOURCE_DIR}/src/runtime/kernel/cuda_c/*.h)
   file(GLOB salt CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/runtime/cuda/nvrtc.cpp
-    ${CMAKE_CURRENT_SOURCE_DIR}/src/runtime/cuda/prelude.cpp)
+    ${CMAKE_CURRENT_SOURCE_DIR}/src/runtime/cuda/standard_headers.cpp ${CMAKE_CURRENT_SOURCE_DIR}/src/runtime/cuda/prelude.cpp)
   set(made ${CMAKE_CURRENT_BINARY_DIR}/cuda_prelude)
   file(MAKE_DIRECTORY ${made})
   set(script ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed_prelude.cmake)

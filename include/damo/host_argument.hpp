@@ -89,6 +89,19 @@ class HostArgument {
   const Backend* device_ = nullptr;
 };
 
+class In : public HostArgument {
+ public:
+  template <class X>
+    requires(!std::is_base_of_v<HostArgument, X>)
+  explicit In(const X& x) : HostArgument(Direction::kIn) {
+    take_any(x);
+  }
+  template <class X>
+  In(const X& x, std::size_t count) : HostArgument(Direction::kIn) {
+    take_first(x, count);
+  }
+};
+
 /// What Out and InOut share: the memory can be written and outlives the call.
 class WrittenArgument : public HostArgument {
  protected:

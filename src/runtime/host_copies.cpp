@@ -20,7 +20,7 @@ bool overlap(const HostArgument& a, const HostArgument& b) {
 }  // namespace
 
 HostCopies::HostCopies(const LoadedKernel& kernel, const KernelArgument* arguments, std::size_t count, void* stream)
-    : backend_(*kernel.backend), stream_(stream), own_stream_(stream && stream != backend_.default_stream()) {
+    : backend_(*kernel.backend), stream_(stream) {
   addresses_.resize(count);
   values_.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -29,24 +29,9 @@ HostCopies::HostCopies(const LoadedKernel& kernel, const KernelArgument* argumen
     addresses_[i] = place(kernel, arguments, count, i);
     values_[i] = &addresses_[i];
   }
-  if (copies_.empty()) return;
-  if (own_stream_) {  // the default stream may still use what the pool gave
-    void* const event = backend_.create_event();
-    backend_.record(event, backend_.default_stream());
-    backend_.wait(stream_, event);
-    backend_.destroy_event(event);
-  }
   for (const Copy& copy : copies_) {
     if (copy.host->direction() == Direction::kOut) continue;
     backend_.copy(copy.memory.data(), copy.host->data(), copy.host->bytes(), CopyKind::kHostToDevice, stream_);
-  }
-}
-
-HostCopies::~HostCopies() {
-  if (finished_ || copies_.empty() || !own_stream_) return;
-  try {
-    backend_.synchronize(stream_);
-  } catch (const Error&) {  // the launch's own error is on its way
   }
 }
 
@@ -87,15 +72,14 @@ void* HostCopies::place(const LoadedKernel& kernel, const KernelArgument* argume
 }
 
 void HostCopies::finish() {
-  if (copies_.empty()) return;
   bool comes_back = false;
   for (const Copy& copy : copies_) {
     if (copy.host->direction() == Direction::kIn) continue;
     backend_.copy(copy.host->data(), copy.memory.data(), copy.host->bytes(), CopyKind::kDeviceToHost, stream_);
     comes_back = true;
   }
-  if (comes_back || own_stream_) backend_.synchronize(stream_ ? stream_ : backend_.default_stream());
-  finished_ = true;
+  // Without: the pool sees to it that the copies are not used for other work before this stream's is done.
+  if (comes_back) backend_.synchronize(stream_ ? stream_ : backend_.default_stream());
 }
 
 }  // namespace damo

@@ -20,8 +20,6 @@ class HostCopies {
   HostCopies(const LoadedKernel& kernel, const KernelArgument* arguments, std::size_t count, void* stream);
   HostCopies(const HostCopies&) = delete;
   HostCopies& operator=(const HostCopies&) = delete;
-  /// Waits for the stream where it may still use the copies and finish() was not reached.
-  ~HostCopies();
 
   /// The argument's bytes for the launch: for host memory those of the address to pass.
   void* value(std::size_t index) const { return values_[index]; }
@@ -38,8 +36,6 @@ class HostCopies {
 
   Backend& backend_;
   void* stream_;
-  bool own_stream_;  // not the device's default stream, in whose order the pool's memory is used again
-  bool finished_ = false;
   std::vector<void*> addresses_, values_;
   std::vector<Copy> copies_;
   std::vector<HostRange> ranges_;  // passed as they are to a checked kernel

@@ -40,14 +40,24 @@ bool drop_back(std::string_view& text, std::string_view word) {
   return true;
 }
 
-/// Takes const and volatile off, on either side: whether const was there.
-bool drop_qualifiers(std::string_view& text) {
+/// Takes const, volatile and restrict off the end: whether const was there.
+bool drop_qualifiers_behind(std::string_view& text) {
   bool is_const = false;
   for (bool again = true; again;) {
-    again = false;
-    if (drop_front(text, "const") || drop_back(text, "const")) is_const = again = true;
-    if (drop_front(text, "volatile") || drop_back(text, "volatile")) again = true;
-    if (drop_back(text, "__restrict") || drop_back(text, "__restrict__")) again = true;
+    const bool found = drop_back(text, "const");
+    is_const |= found;
+    again = found || drop_back(text, "volatile") || drop_back(text, "__restrict") || drop_back(text, "__restrict__");
+  }
+  return is_const;
+}
+
+/// The same on either side. Not for a pointer, in front of which the pointee's stand.
+bool drop_qualifiers(std::string_view& text) {
+  bool is_const = drop_qualifiers_behind(text);
+  for (bool again = true; again;) {
+    const bool found = drop_front(text, "const");
+    is_const |= found;
+    again = found || drop_front(text, "volatile");
   }
   return is_const;
 }
@@ -110,7 +120,7 @@ ParameterType ParameterType::parse(std::string_view text, std::size_t bytes) {
   ParameterType type = of_bytes(bytes);
   type.text = std::string(trimmed(text));
   std::string_view rest = type.text;
-  drop_qualifiers(rest);
+  drop_qualifiers_behind(rest);
   if (rest.ends_with('*')) {
     rest = trimmed(rest.substr(0, rest.size() - 1));
     type.kind = Kind::kPointer;
@@ -119,6 +129,7 @@ ParameterType ParameterType::parse(std::string_view text, std::size_t bytes) {
     type.bytes = sizeof(void*);
     return type;
   }
+  drop_qualifiers(rest);
   if (read_strided(rest, type)) return type;
   for (const auto& [name, dtype] : kNumbers) {
     if (name != rest) continue;

@@ -94,7 +94,7 @@ TEST_P(Corpus, AgreesWithItsReference) {
 class CorpusNvrtc : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(CorpusNvrtc, Compiles) {
-  if (const auto problem = cuda_backend::nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
   const Case c = read_case(GetParam());
   try {
     cuda_backend::NvrtcCompiler(90).compile(request_of(c));

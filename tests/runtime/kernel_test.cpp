@@ -17,7 +17,8 @@ class FakeKernel final : public LoadedKernel {
  public:
   FakeKernel(Backend& owner, std::vector<std::size_t> parameters) {
     name_ = "scale";
-    parameter_bytes_ = std::move(parameters);
+    if (!parameters.empty()) parameters_.emplace();
+    for (std::size_t bytes : parameters) parameters_->push_back(ParameterType::of_bytes(bytes));
     backend = &owner;
   }
 };
@@ -71,10 +72,10 @@ TEST_F(KernelTest, PassesManyArguments) {
   many(1, 2, 3, 4);
 }
 
-TEST_F(KernelTest, LaunchesBlocksOf512ForACount) {
+TEST_F(KernelTest, LaunchesBlocksOf256ForACount) {
   kernel().launch_1d(1025);
-  EXPECT_EQ(backend_.last_config.grid[0], 3);
-  EXPECT_EQ(backend_.last_config.block[0], 512);
+  EXPECT_EQ(backend_.last_config.grid[0], 5);
+  EXPECT_EQ(backend_.last_config.block[0], 256);
   backend_.last_config.grid[0] = 77;
   kernel().launch_1d(0);
   EXPECT_EQ(backend_.last_config.grid[0], 77) << "a count of 0 launches nothing";
@@ -84,7 +85,7 @@ TEST_F(KernelTest, RefusesAWrongNumberOfArguments) {
   EXPECT_EQ(message_of([&] {
               kernel({8, 4}).launch({}, 1);
             }),
-            "launch of 'scale': 1 arguments are given, the kernel has 2 parameters\n  give one argument a parameter, "
+            "launch of 'scale': 1 argument is given, the kernel has 2 parameters\n  give one argument a parameter, "
             "in order");
 }
 
@@ -132,7 +133,7 @@ TEST_F(KernelTest, NamesTheKernelsOwnLimitOfThreads) {
 TEST_F(KernelTest, OfNothingSaysWhereToGetOne) {
   EXPECT_FALSE(Kernel());
   EXPECT_EQ(Kernel().name(), "(no kernel)");
-  EXPECT_EQ(message_of([] { Kernel().launch({}); }), "launch of an empty Kernel\n  get one from ThunkContext::compile");
+  EXPECT_EQ(message_of([] { Kernel().launch({}); }), "launch of an empty Kernel\n  get one from Module::kernel or ThunkContext::compile");
 }
 
 TEST_F(KernelTest, ThatIsPendingLaunchesOnceItIsCompiled) {

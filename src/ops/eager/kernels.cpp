@@ -121,15 +121,29 @@ std::shared_ptr<EagerKernel> EagerKernels::kernel(const ElementwiseRow& row, std
   return kernels_.try_emplace(key, std::move(made)).first->second;
 }
 
-std::shared_ptr<Reduction> EagerKernels::reduction(std::uint32_t number, const std::function<ReductionDefinition()>& define) {
+namespace {
+
+/// The one of that number, made if there is none.
+template <class Made, class Define>
+std::shared_ptr<Made> found_or_made(std::shared_mutex& mutex, std::unordered_map<std::uint32_t, std::shared_ptr<Made>>& all, std::uint32_t number, Define& define) {
   {
-    const std::shared_lock lock(mutex_);
-    const auto found = reductions_.find(number);
-    if (found != reductions_.end()) return found->second;
+    const std::shared_lock lock(mutex);
+    const auto found = all.find(number);
+    if (found != all.end()) return found->second;
   }
-  auto made = std::make_shared<Reduction>(define());
-  const std::unique_lock lock(mutex_);
-  return reductions_.try_emplace(number, std::move(made)).first->second;
+  auto made = std::make_shared<Made>(define());
+  const std::unique_lock lock(mutex);
+  return all.try_emplace(number, std::move(made)).first->second;
+}
+
+}  // namespace
+
+std::shared_ptr<Reduction> EagerKernels::reduction(std::uint32_t number, const std::function<ReductionDefinition()>& define) {
+  return found_or_made(mutex_, reductions_, number, define);
+}
+
+std::shared_ptr<Scan> EagerKernels::scan(std::uint32_t number, const std::function<ScanDefinition()>& define) {
+  return found_or_made(mutex_, scans_, number, define);
 }
 
 std::size_t EagerKernels::size() const {

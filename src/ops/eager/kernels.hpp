@@ -20,6 +20,7 @@
 #include <damo/elementwise.hpp>
 
 #include "ops/eager/reduction.hpp"
+#include "ops/eager/scan.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/kernel/spec_kernel.hpp"
 
@@ -66,6 +67,7 @@ class EagerKernels final : public Companion {
   std::size_t size() const;
   /// The reduction of that number, which says all about it; made at its first use.
   std::shared_ptr<Reduction> reduction(std::uint32_t number, const std::function<ReductionDefinition()>& define);
+  std::shared_ptr<Scan> scan(std::uint32_t number, const std::function<ScanDefinition()>& define);
 
   static constexpr std::size_t kLimit = 4096;
   static constexpr std::size_t kMostInputs = 24;
@@ -84,6 +86,7 @@ class EagerKernels final : public Companion {
   Backend& backend_;
   mutable std::shared_mutex mutex_;
   std::unordered_map<Key, std::shared_ptr<EagerKernel>, Hash> kernels_;
+  std::unordered_map<std::uint32_t, std::shared_ptr<Scan>> scans_;
   std::unordered_map<std::uint32_t, std::shared_ptr<Reduction>> reductions_;  // few: one an op and dtype
 };
 

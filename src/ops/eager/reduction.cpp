@@ -66,7 +66,7 @@ Reduction::Plan Reduction::plan(Backend& backend, const AxisGroups& groups) cons
   plan.outputs = groups.kept.size;
   plan.length = groups.reduced.size;
   const std::int64_t length = std::max<std::int64_t>(plan.length, 1);  // of none, main stores post(neutral)
-  layout.gpu = backend.kind() == DeviceKind::kCuda;
+  layout.gpu = gpu_text_ || backend.kind() == DeviceKind::kCuda;
   layout.form = is_columns(groups) ? ReductionForm::kColumns : ReductionForm::kRows;
   layout.kept_rank = groups.kept.rank();
   layout.reduced_rank = groups.reduced.rank();

@@ -20,6 +20,8 @@ class Reduction {
   explicit Reduction(ReductionDefinition definition);
 
   const ReductionDefinition& definition() const { return definition_; }
+  /// The GPU's text on any device, for tests: the CPU runs its barriers too, slowly. For kCudaC only.
+  void use_gpu_text() { gpu_text_ = true; }
   /// arrays broadcast to space; scalars in order of the definition's. out: C order, a place for each combination of the
   /// axes that reduced_axes (bit a: axis a) leaves out.
   void run(Backend& backend, std::span<const Array> arrays, std::span<const std::uint64_t> scalars, const Shape& space,
@@ -39,6 +41,7 @@ class Reduction {
   ReductionDefinition definition_;
   std::vector<bool> plain_;  // array by array
   bool with_index_ = false;
+  bool gpu_text_ = false;
   std::mutex mutex_;
   std::map<std::pair<Backend*, std::string>, Kernels> kernels_;
 };

@@ -53,9 +53,9 @@ class ReductionPrinter {
     line("typedef " + d_.accumulator + " damo_value;");
     line("typedef " + stored(d_.result) + " damo_result;");
     line("static_assert(sizeof(damo_value) <= " + std::to_string(kMostAccumulatorBytes) + ", \"the accumulator is too large\");");
-    line("template <class T> struct damo_element { T* at; DAMO_MEMBER T& operator[](damo_long) const { return *at; } };");
+    line("template <class T> struct damo_element { T* at; damo_member T& operator[](damo_long) const { return *at; } };");
     const std::string member = host ? "__attribute__((always_inline))" : "__device__ __forceinline__";
-    text_.replace(text_.rfind("DAMO_MEMBER"), 11, member);
+    text_.replace(text_.rfind("damo_member"), 11, member);
   }
 
   /// Eight bytes a member; reduction.cpp fills it in this order.

@@ -56,8 +56,8 @@ struct ReductionLayout {
 
 /// main and finish of that layout, as one source; finish only if main does not finish.
 std::string reduction_text(const ReductionDefinition& definition, const ReductionLayout& layout);
-inline std::string main_kernel(const ReductionDefinition& definition) { return "damo_" + definition.name; }
-inline std::string finish_kernel(const ReductionDefinition& definition) { return "damo_" + definition.name + "_finish"; }
+inline std::string main_kernel(const ReductionDefinition& definition) { return "damo_reduction_" + definition.name; }
+inline std::string finish_kernel(const ReductionDefinition& definition) { return main_kernel(definition) + "_finish"; }
 
 /// The kernels' argument, in the order in which the text declares it: each member has eight bytes.
 class ReductionArguments {

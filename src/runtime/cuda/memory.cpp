@@ -91,10 +91,12 @@ void CudaBackend::copy_rows(const RowsCopy& rows, CopyKind kind, void* stream) {
   const bool from_host = kind == CopyKind::kHostToDevice, to_host = kind == CopyKind::kDeviceToHost;
   CUDA_MEMCPY2D copy{};
   copy.srcMemoryType = from_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
-  (from_host ? copy.srcHost : reinterpret_cast<const void*&>(copy.srcDevice)) = rows.from;
+  copy.srcHost = from_host ? rows.from : nullptr;
+  copy.srcDevice = from_host ? 0 : address(rows.from);
   copy.srcPitch = rows.from_pitch;
   copy.dstMemoryType = to_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
-  (to_host ? copy.dstHost : reinterpret_cast<void*&>(copy.dstDevice)) = rows.to;
+  copy.dstHost = to_host ? rows.to : nullptr;
+  copy.dstDevice = to_host ? 0 : address(rows.to);
   copy.dstPitch = rows.to_pitch;
   copy.WidthInBytes = rows.row_bytes;
   copy.Height = rows.rows;

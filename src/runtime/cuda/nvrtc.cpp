@@ -11,6 +11,7 @@
 #include "runtime/cuda/nvrtc_library.hpp"
 #include "runtime/cuda/nvrtc_program.hpp"
 #include "runtime/cuda/prelude.hpp"
+#include "runtime/cuda/standard_headers.hpp"
 #include "runtime/kernel/own_types.hpp"
 
 namespace damo::cuda_backend {
@@ -56,6 +57,7 @@ std::string full_source(const CompileRequest& request) {
   } else {
     for (const std::string& name : own_types(request.source)) text += "#define " + own_type_macro(name) + "\n";
     text += cuda_c_prelude();
+    if (needs_std(request.source)) text += kIncludeStd;
   }
   text.append("#line 1 \"").append(request.file_name).append("\"\n").append(request.source);
   if (generated) text += "\n}\n";
@@ -105,10 +107,13 @@ std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) c
     options.emplace_back("-diag-suppress=177");  // "declared but never referenced": a kernel uses part of its head
     if (minimal_) options.emplace_back(kMinimal);
   } else {
+    options.emplace_back("-diag-suppress=47");  // NVIDIA's headers define limits that the prelude has, in other words
     add_options(wanted, options);
     if (request.source.find("#include") != std::string::npos) {
-      if (const std::string directory = include_directory(nvrtc()); !directory.empty())
+      if (const std::string directory = include_directory(nvrtc()); !directory.empty()) {
         options.push_back("-I" + directory);
+        options.push_back("-I" + directory + "/cccl");  // <cuda/std/...>, since CUDA 13
+      }
     }
   }
   if (nvrtc().major >= 13) options.emplace_back("-no-cache");  // Damo has a cache of its own, with checksums and a limit
@@ -131,7 +136,9 @@ CompiledCode NvrtcCompiler::compile(const CompileRequest& request) const {
 /// Nothing if it is worth another try: what stood in the way has been changed.
 std::optional<CompiledCode> NvrtcCompiler::try_compile(const CompileRequest& request, NameGuesses& guesses) const {
   const NvrtcLibrary& library = nvrtc();
-  NvrtcProgram program(library, full_source(request), request.file_name);
+  const bool is_cuda_c = request.kind == SourceKind::kCudaC;
+  NvrtcProgram program(library, full_source(request), request.file_name,
+                       is_cuda_c ? standard_headers(include_directory(library).empty()) : HeaderSet());
   for (const std::string& expression : guesses.expressions()) program.add_name(expression);
   const bool minimal = minimal_;
   const nvrtcResult result = program.compile(options(request));

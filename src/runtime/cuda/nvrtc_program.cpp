@@ -4,9 +4,12 @@
 
 namespace damo::cuda_backend {
 
-NvrtcProgram::NvrtcProgram(const NvrtcLibrary& library, const std::string& source, const std::string& name)
+NvrtcProgram::NvrtcProgram(const NvrtcLibrary& library, const std::string& source, const std::string& name,
+                           const HeaderSet& headers)
     : library_(library) {
-  check(library.create_program(&program_, source.c_str(), name.c_str(), 0, nullptr, nullptr), "nvrtcCreateProgram");
+  check(library.create_program(&program_, source.c_str(), name.c_str(), static_cast<int>(headers.names.size()),
+                               headers.texts.data(), headers.names.data()),
+        "nvrtcCreateProgram");
 }
 
 NvrtcProgram::~NvrtcProgram() { library_.destroy_program(&program_); }

@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "runtime/cuda/nvrtc_library.hpp"
+#include "runtime/cuda/standard_headers.hpp"
 
 namespace damo::cuda_backend {
 
 class NvrtcProgram {
  public:
-  NvrtcProgram(const NvrtcLibrary& library, const std::string& source, const std::string& name);
+  NvrtcProgram(const NvrtcLibrary& library, const std::string& source, const std::string& name, const HeaderSet& headers);
   ~NvrtcProgram();
   NvrtcProgram(const NvrtcProgram&) = delete;
   NvrtcProgram& operator=(const NvrtcProgram&) = delete;

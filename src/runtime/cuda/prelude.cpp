@@ -33,7 +33,7 @@ std::string compose_generated() {
   append_file(text, "math.h");
   for (const PreludeFile* file = prelude_files; file->name; ++file) {
     const std::string_view name = file->name;
-    if (name != "core.h" && name != "math.h" && name != "cuda_c.h") append_code(text, file->text);
+    if (name != "core.h" && name != "math.h" && !name.starts_with("cuda_")) append_code(text, file->text);
   }
   return text;
 }
@@ -49,6 +49,7 @@ const std::string& cuda_c_prelude() {
   static const std::string text = [] {
     std::string code;
     append_file(code, "cuda_c.h");
+    append_file(code, "cuda_constants.h");
     return code;
   }();
   return text;

@@ -5,7 +5,7 @@
 namespace damo {
 namespace {
 
-constexpr std::string_view kNames[] = {"int64_t", "uint64_t", "intptr_t", "uintptr_t", "ulong"};
+constexpr std::string_view kNames[] = {"int64_t", "uint64_t", "intptr_t", "uintptr_t", "intmax_t", "uintmax_t"};
 
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
@@ -17,7 +17,7 @@ std::string_view statement_around(std::string_view source, std::size_t at) {
 }
 
 bool defines(std::string_view statement, std::string_view name) {
-  if (statement.find("long long") == std::string_view::npos) return false;
+  if (statement.find("long") == std::string_view::npos || statement.find("long long") != std::string_view::npos) return false;
   const std::size_t word = statement.find_first_not_of(" \t");
   if (statement.substr(word).starts_with("using")) return statement.find('=') != std::string_view::npos;
   std::string_view tail = statement;

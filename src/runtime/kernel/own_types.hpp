@@ -1,5 +1,5 @@
-// A program's own "typedef unsigned long long uint64_t;": legal where the prelude declares no such name, and at odds with
-// a prelude that makes it unsigned long. The preludes leave out what such a definition names.
+// A program's own "typedef unsigned long uint64_t;": legal where the prelude declares no such name, and at odds with the
+// preludes, which make it unsigned long long, as NVIDIA's headers for NVRTC do. They leave out what such a line names.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace damo {
 
-/// Names of 64-bit types among the prelude's that the source defines as long long, by typedef or using.
+/// Names of 64-bit types among the prelude's that the source defines as long, by typedef or using.
 std::vector<std::string> own_types(std::string_view source);
 
 /// The macro that makes a prelude leave the name out.

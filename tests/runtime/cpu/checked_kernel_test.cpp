@@ -79,7 +79,7 @@ TEST_F(CheckedKernel, KnowsHostMemoryThatIsLent) {
   EXPECT_EQ(out[7], 2.0f);
   EXPECT_THAT(error_of(source, {{1}, {1}}, borrowed, Out(out), 8), HasSubstr("read of 4 bytes out of bounds at user.cu:2:10"));
   std::vector<float> in(9);
-  EXPECT_THAT(error_of(source, {{1}, {1}}, damo::In(in), Out(out), 8), HasSubstr("write of 4 bytes out of bounds at user.cu:2:8"));
+  EXPECT_THAT(error_of(source, {{1}, {1}}, In(in), Out(out), 8), HasSubstr("write of 4 bytes out of bounds at user.cu:2:8"));
 }
 
 TEST_F(CheckedKernel, KeepsSharedArraysApart) {

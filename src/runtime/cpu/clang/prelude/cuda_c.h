@@ -39,22 +39,26 @@ using int8_t = damo::i8;
 using int16_t = damo::i16;
 using int32_t = damo::i32;
 #ifndef __DAMO_OWN_int64_t
-using int64_t = damo::i64;
+using int64_t = long long;
 #endif
 using uint8_t = damo::u8;
 using uint16_t = damo::u16;
 using uint32_t = damo::u32;
 #ifndef __DAMO_OWN_uint64_t
-using uint64_t = damo::u64;
+using uint64_t = unsigned long long;
 #endif
 #ifndef __DAMO_OWN_uintptr_t
-using uintptr_t = damo::u64;
+using uintptr_t = unsigned long long;
 #endif
 #ifndef __DAMO_OWN_intptr_t
-using intptr_t = damo::i64;
+using intptr_t = long long;
 #endif
-using intmax_t = damo::i64;
-using uintmax_t = damo::u64;
+#ifndef __DAMO_OWN_intmax_t
+using intmax_t = long long;
+#endif
+#ifndef __DAMO_OWN_uintmax_t
+using uintmax_t = unsigned long long;
+#endif
 using ssize_t = damo::i64;
 using clock_t = long;
 using nullptr_t = decltype(nullptr);
@@ -63,10 +67,14 @@ using nullptr_t = decltype(nullptr);
 using uchar = unsigned char;
 using ushort = unsigned short;
 using uint = unsigned int;
-#ifndef __DAMO_OWN_ulong
 using ulong = unsigned long;
-#endif
 
+#define INFINITY __builtin_inff()
+#define NAN __builtin_nanf("")
+#define HUGE_VAL __builtin_huge_val()
+#define HUGE_VALF __builtin_huge_valf()
+#define CUDART_NAN_F __builtin_bit_cast(float, 0x7fffffff)
+#define CUDART_NAN __builtin_bit_cast(double, 0xfff8000000000000ull)
 #include "cuda_constants.h"
 #include "cuda_vector.h"
 

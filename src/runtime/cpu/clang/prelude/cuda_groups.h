@@ -76,6 +76,9 @@ class thread_block_tile {
   static_assert(Size <= 32 && (Size & (Size - 1)) == 0, "on the CPU a tile has 1, 2, 4, 8, 16 or 32 threads");
 
  public:
+  thread_block_tile() = default;
+  template <class Other>
+  __DAMO_GROUP thread_block_tile(const thread_block_tile<Size, Other>&) {}
   __DAMO_GROUP void sync() const { __syncwarp(mask()); }
   __DAMO_GROUP static constexpr unsigned size() { return Size; }
   __DAMO_GROUP static constexpr unsigned num_threads() { return Size; }

@@ -1,27 +1,28 @@
-// Constants that programs take from float.h, limits.h, stdint.h, math.h and CUDA's math_constants.h. Macros only.
+// Constants that programs take from float.h, limits.h, stdint.h, math.h and CUDA's math_constants.h. Macros only, the same
+// on every back end; infinities and NaNs are the back end's own: see its cuda_c.h.
 #pragma once
 
 #define FLT_RADIX 2
-#define FLT_DIG __FLT_DIG__
-#define FLT_MANT_DIG __FLT_MANT_DIG__
-#define FLT_MAX __FLT_MAX__
-#define FLT_MIN __FLT_MIN__
-#define FLT_EPSILON __FLT_EPSILON__
-#define FLT_TRUE_MIN __FLT_DENORM_MIN__
-#define FLT_MIN_EXP __FLT_MIN_EXP__
-#define FLT_MAX_EXP __FLT_MAX_EXP__
-#define FLT_MIN_10_EXP __FLT_MIN_10_EXP__
-#define FLT_MAX_10_EXP __FLT_MAX_10_EXP__
-#define DBL_DIG __DBL_DIG__
-#define DBL_MANT_DIG __DBL_MANT_DIG__
-#define DBL_MAX __DBL_MAX__
-#define DBL_MIN __DBL_MIN__
-#define DBL_EPSILON __DBL_EPSILON__
-#define DBL_TRUE_MIN __DBL_DENORM_MIN__
-#define DBL_MIN_EXP __DBL_MIN_EXP__
-#define DBL_MAX_EXP __DBL_MAX_EXP__
-#define DBL_MIN_10_EXP __DBL_MIN_10_EXP__
-#define DBL_MAX_10_EXP __DBL_MAX_10_EXP__
+#define FLT_DIG 6
+#define FLT_MANT_DIG 24
+#define FLT_MAX 3.402823466e+38f
+#define FLT_MIN 1.175494351e-38f
+#define FLT_EPSILON 1.192092896e-07f
+#define FLT_TRUE_MIN 1.401298464e-45f
+#define FLT_MIN_EXP (-125)
+#define FLT_MAX_EXP 128
+#define FLT_MIN_10_EXP (-37)
+#define FLT_MAX_10_EXP 38
+#define DBL_DIG 15
+#define DBL_MANT_DIG 53
+#define DBL_MAX 1.7976931348623158e+308
+#define DBL_MIN 2.2250738585072014e-308
+#define DBL_EPSILON 2.2204460492503131e-16
+#define DBL_TRUE_MIN 4.9406564584124654e-324
+#define DBL_MIN_EXP (-1021)
+#define DBL_MAX_EXP 1024
+#define DBL_MIN_10_EXP (-307)
+#define DBL_MAX_10_EXP 308
 
 #define CHAR_BIT 8
 #define SCHAR_MIN (-128)
@@ -32,15 +33,15 @@
 #define SHRT_MIN (-32768)
 #define SHRT_MAX 32767
 #define USHRT_MAX 65535
-#define INT_MAX __INT_MAX__
-#define INT_MIN (-__INT_MAX__ - 1)
-#define UINT_MAX (__INT_MAX__ * 2U + 1U)
-#define LONG_MAX __LONG_MAX__
-#define LONG_MIN (-__LONG_MAX__ - 1L)
-#define ULONG_MAX (__LONG_MAX__ * 2UL + 1UL)
-#define LLONG_MAX __LONG_LONG_MAX__
-#define LLONG_MIN (-__LONG_LONG_MAX__ - 1LL)
-#define ULLONG_MAX (__LONG_LONG_MAX__ * 2ULL + 1ULL)
+#define INT_MAX 2147483647
+#define INT_MIN (-2147483647 - 1)
+#define UINT_MAX (4294967295U)
+#define LONG_MAX 9223372036854775807L
+#define LONG_MIN (-9223372036854775807L - 1L)
+#define ULONG_MAX (18446744073709551615UL)
+#define LLONG_MAX 9223372036854775807LL
+#define LLONG_MIN (-9223372036854775807LL - 1LL)
+#define ULLONG_MAX (18446744073709551615ULL)
 #define INT8_MIN (-128)
 #define INT8_MAX 127
 #define UINT8_MAX 255
@@ -50,21 +51,17 @@
 #define INT32_MIN INT_MIN
 #define INT32_MAX INT_MAX
 #define UINT32_MAX UINT_MAX
-#define INT64_MIN LONG_MIN
-#define INT64_MAX LONG_MAX
-#define UINT64_MAX ULONG_MAX
+#define INT64_MIN LLONG_MIN
+#define INT64_MAX LLONG_MAX
+#define UINT64_MAX ULLONG_MAX
 #define INTPTR_MAX LONG_MAX
 #define UINTPTR_MAX ULONG_MAX
 #define PTRDIFF_MAX LONG_MAX
 #define SIZE_MAX ULONG_MAX
-#define INT64_C(x) x##L
-#define UINT64_C(x) x##UL
+#define INT64_C(x) x##LL
+#define UINT64_C(x) x##ULL
 #define UINT32_C(x) x##U
 
-#define INFINITY __builtin_inff()
-#define NAN __builtin_nanf("")
-#define HUGE_VAL __builtin_huge_val()
-#define HUGE_VALF __builtin_huge_valf()
 #define M_E 2.7182818284590452354
 #define M_LOG2E 1.4426950408889634074
 #define M_LOG10E 0.43429448190325182765
@@ -79,10 +76,9 @@
 #define M_SQRT2 1.41421356237309504880
 #define M_SQRT1_2 0.70710678118654752440
 
-#define CUDART_INF_F __builtin_inff()
-#define CUDART_NAN_F __builtin_bit_cast(float, 0x7fffffff)
+#define CUDART_INF_F INFINITY
 #define CUDART_MIN_DENORM_F 1.401298464e-45f
-#define CUDART_MAX_NORMAL_F __FLT_MAX__
+#define CUDART_MAX_NORMAL_F 3.402823466e+38f
 #define CUDART_NEG_ZERO_F (-0.0f)
 #define CUDART_ZERO_F 0.0f
 #define CUDART_ONE_F 1.0f
@@ -110,10 +106,9 @@
 #define CUDART_TWO_TO_31_F 2147483648.0f
 #define CUDART_TWO_TO_32_F 4294967296.0f
 
-#define CUDART_INF __builtin_inf()
-#define CUDART_NAN __builtin_bit_cast(double, 0xfff8000000000000ull)
+#define CUDART_INF HUGE_VAL
 #define CUDART_MIN_DENORM 4.9406564584124654e-324
-#define CUDART_MAX_NORMAL __DBL_MAX__
+#define CUDART_MAX_NORMAL 1.7976931348623158e+308
 #define CUDART_NEG_ZERO (-0.0)
 #define CUDART_ZERO 0.0
 #define CUDART_ONE 1.0

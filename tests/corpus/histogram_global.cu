@@ -1,0 +1,12 @@
+//: array uint8 data[4000] = integers(0, 256)
+//: array uint32 bins[256]
+//: launch histo_kernel<<<4, 256>>>(data, 4000l, bins)
+//: check bins
+__global__ void histo_kernel( unsigned char *buffer, long size, unsigned int *histo ) {
+    int i = threadIdx.x + blockIdx.x * blockDim.x;
+    int stride = blockDim.x * gridDim.x;
+    while (i < size) {
+        atomicAdd( &histo[buffer[i]], 1 );
+        i += stride;
+    }
+}

@@ -1,0 +1,122 @@
+// The GPU's texts of reductions and scans, run by the CPU, whose compiler knows shared memory and barriers: their logic
+// is tested where there is no GPU.
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include <damo/array_math.hpp>
+#include "ops/eager/reduction.hpp"
+#include "ops/eager/reduced_shape.hpp"
+#include "ops/eager/reference.hpp"
+#include "ops/eager/scan.hpp"
+#include "ops/eager/snippet.hpp"
+#include "support/devices.hpp"
+
+namespace damo {
+namespace {
+
+using Values = std::vector<double>;
+
+class GpuTextOnCpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      device_ = cpu();
+    } catch (const DeviceError& error) {
+      GTEST_SKIP() << "needs the CPU back end: " << error.what();
+    }
+  }
+  Array integers(const Shape& shape) const { return astype(Array::from(testing::noise(shape.size()), shape, *device_) * 2, int32); }
+
+  /// A sum that counts positions too, so that r and i must be right.
+  void expect_sums(const Array& x, std::uint32_t mask, bool with_places) {
+    ReductionDefinition definition;
+    definition.name = "sums";
+    definition.parameters = parse_parameters("const int* x");
+    definition.accumulator = "long long";
+    definition.accumulator_bytes = 8;
+    definition.neutral = {"0", nullptr, 0};
+    definition.reduce = {"a + b", nullptr, 0};
+    definition.map = {with_places ? "x[i] * 7LL + r" : "x[i] * 7LL", nullptr, 0};
+    definition.post = {"a + n", nullptr, 0};
+    definition.result = int64;
+    Reduction reduction(std::move(definition));
+    reduction.use_gpu_text();
+    const Array arrays[] = {x};
+    const Array out = Array::empty(reduced_shape(x.shape(), mask, false), int64, *device_);
+    reduction.run(device_->backend(), arrays, {}, x.shape(), mask, out);
+    const Values found = out.to_doubles();
+    const auto groups = testing::groups_of(x, mask);
+    ASSERT_EQ(found.size(), groups.size());
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      const double n = static_cast<double>(groups[i].size()), places = with_places ? n * (n - 1) / 2 : 0;
+      ASSERT_EQ(found[i], 7 * std::accumulate(groups[i].begin(), groups[i].end(), 0.0) + places + n) << describe(x) << " mask " << mask << " output " << i;
+    }
+  }
+
+  void expect_scan(const Array& x, int axis, bool exclusive) {
+    ScanDefinition definition;
+    definition.name = "running";
+    definition.dtype = int32;
+    definition.accumulator = "int";
+    definition.reduce = {"a + b", nullptr, 0};
+    definition.neutral = {"7", nullptr, 0};
+    definition.exclusive = exclusive;
+    Scan scan(std::move(definition));
+    scan.use_gpu_text();
+    const Array y = Array::empty(x.shape(), int32, *device_);
+    scan.run(x, y, axis);
+    std::vector<int> order;
+    for (int i = 0; i < x.rank(); ++i) {
+      if (i != axis) order.push_back(i);
+    }
+    order.push_back(axis);
+    const Values in = x.permute(order).to_doubles(), found = y.permute(order).to_doubles();
+    const std::size_t length = static_cast<std::size_t>(x.shape()[axis]);
+    double running = 0;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      if (i % length == 0) running = 0;
+      const double before = i % length == 0 ? 7 : running;
+      running += in[i];
+      ASSERT_EQ(found[i], exclusive ? before : running) << describe(x) << " axis " << axis << " element " << i;
+    }
+  }
+  std::optional<Device> device_;
+};
+
+TEST_F(GpuTextOnCpu, ReducesWholeArraysAndRows) {
+  for (std::int64_t size : {1, 5, 97, 4096, 4097, 100003}) expect_sums(integers({size}), 1, size % 2 == 0);
+  expect_sums(integers({5, 10000}), 2, true);
+  expect_sums(integers({600, 7}), 2, false);
+  expect_sums(integers({3000, 100}), 2, true);
+  expect_sums(integers({12, 10, 14}), 5, true);
+  expect_sums(integers({12, 10, 14}).transpose(), 7, false);
+}
+
+TEST_F(GpuTextOnCpu, ReducesColumns) {
+  expect_sums(integers({700, 45}), 1, true);
+  expect_sums(integers({9000, 3}), 1, false);
+  expect_sums(integers({10, 300}), 1, true);
+  expect_sums(integers({6, 40, 50}), 3, true);
+  expect_sums(integers({6, 40, 50}), 2, true);
+}
+
+TEST_F(GpuTextOnCpu, ScansRows) {
+  for (std::int64_t size : {1, 8, 9, 2048, 2049, 30001}) {
+    expect_scan(integers({size}), 0, false);
+    expect_scan(integers({size}), 0, true);
+  }
+  expect_scan(integers({7, 300}), 1, true);
+  expect_scan(integers({5000, 3}), 0, false);
+}
+
+TEST_F(GpuTextOnCpu, ScansColumns) {
+  for (bool exclusive : {false, true}) {
+    expect_scan(integers({10, 40}), 0, exclusive);
+    expect_scan(integers({1000, 70}), 0, exclusive);
+    expect_scan(integers({6, 200, 35}), 1, exclusive);
+  }
+}
+
+}  // namespace
+}  // namespace damo
