@@ -5,6 +5,8 @@
 
 #include <damo/ops/shape.hpp>
 
+#include "ops/line_directive.hpp"
+
 namespace damo {
 namespace {
 
@@ -17,17 +19,6 @@ bool read_axis(const std::string& text, const std::string& word, int& axis) {
   if (!std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return std::isdigit(c); })) return false;
   axis = std::stoi(digits);
   return axis < kMaxRank;
-}
-
-/// So that the compiler's messages name the user's file. A text that begins with a line break begins one line later.
-std::string line_directive(const SourceText& text) {
-  if (!text.where) return {};
-  std::string file;
-  for (const char* c = text.where.file; *c; ++c) {
-    if (*c == '\\' || *c == '"') file += '\\';
-    file += *c;
-  }
-  return "#line " + std::to_string(text.where.line) + " \"" + file + "\"\n";
 }
 
 bool is_identifier(const std::string& name) {
