@@ -1,7 +1,7 @@
-// Two more lines in a RawKernel. .gradient: what grad() and lop() find behind the kernel, here another kernel. .overwrites:
-// a parameter that the kernel changes, here a histogram that it adds to.
-#include <damo/damo.hpp>
+// Two more lines in a RawKernel. .gradient: what grad() and lop() find behind the kernel, here another kernel.
+// .overwrites: a parameter that the kernel changes, here a histogram that it adds to.
 #include <cmath>
+#include <damo/damo.hpp>
 #include <iostream>
 using namespace damo;
 
@@ -28,7 +28,10 @@ inline const RawKernel softsquare{{
       int i = blockIdx.x * blockDim.x + threadIdx.x;
       if (i < size) y[i] = w[i] * x[i] * x[i] / (1.0f + fabsf(x[i]));
     )",
-    .gradient = [](auto g, auto in, auto /*out*/) { return softsquare_backward.outputs({g[0], in[0], in[1]}); },
+    .gradient =
+        [](auto g, auto in, auto /*out*/) {
+          return softsquare_backward.outputs({g[0], in[0], in[1]});
+        },
 }};
 
 // counts goes in and comes out: one parameter of the kernel
@@ -43,7 +46,8 @@ inline const RawKernel histogram{{
       int bin = min(max(int(x[i] * counts_size), 0), counts_size - 1);
       atomicAdd(&counts[bin], 1);
     )",
-    .launch = [](const KernelShapes& s) { return LaunchConfig{.grid = {(s.inputs[1].size() + 255) / 256}, .block = {256}}; },
+    .launch =
+        [](const KernelShapes& s) { return LaunchConfig{.grid = {(s.inputs[1].size() + 255) / 256}, .block = {256}}; },
     .overwrites = {"counts"},
 }};
 
@@ -64,7 +68,8 @@ int main() {
   const Function count = function({counts, values}, {histogram(histogram(counts, values), values * 0.5)});
   const Array before = Array::full({4}, 10, int32);
   const Array after = count(before, Array::from(std::vector<float>{0.1f, 0.3f, 0.6f, 0.9f, 0.95f}));
-  right &= after.to_vector<int>() == std::vector<int>{13, 14, 11, 12} && before.to_vector<int>() == std::vector<int>(4, 10);
+  right &=
+      after.to_vector<int>() == std::vector<int>{13, 14, 11, 12} && before.to_vector<int>() == std::vector<int>(4, 10);
   std::cout << "counts " << after << "\n" << count.explain();
   std::cout << (right ? "right\n" : "WRONG\n");
   return right ? 0 : 1;

@@ -19,8 +19,8 @@
 //   x_stride1    elements between neighbours of x along axis 1: for strided inputs
 // Other scalars take theirs, in order, from .values. Extents and strides must fit the scalar's dtype, else ShapeError.
 //
-// .gradient says what grad() and lop() (gradient.hpp) find behind the kernel: from the outputs' gradients, the inputs and
-// the outputs, all Variables, it builds the inputs' gradients, out of ops or of another RawKernel:
+// .gradient says what grad() and lop() (gradient.hpp) find behind the kernel: from the outputs' gradients, the inputs
+// and the outputs, all Variables, it builds the inputs' gradients, out of ops or of another RawKernel:
 //
 //   .gradient = [](auto g, auto in, auto out) { return g[0] * 2.0; }                           // one input: a Variable
 //   .gradient = [](auto g, auto in, auto out) { return std::vector{g[0] * in[1], g[0] * in[0]}; }  // several
@@ -36,9 +36,9 @@
 // does the memory is shared; Function::explain() says which. The output has the input's shape, whatever .shapes says.
 //
 // Kernels of equal text, declarations and rules are equal ops: on the same inputs they merge. A rule that is a lambda
-// is equal to its own copies only; .gradient takes no part in it. Compile errors name the line of the user's file in which the text stands. A kernel
-// does not fuse with its neighbours; an Elementwise row does. See tests/ops/raw_kernel_test.cpp,
-// examples/03_cuda_kernel_op and examples/12_gradient_and_overwrites.
+// is equal to its own copies only; .gradient takes no part in it. Compile errors name the line of the user's file in
+// which the text stands. A kernel does not fuse with its neighbours; an Elementwise row does. See
+// tests/ops/raw_kernel_test.cpp, examples/03_cuda_kernel_op and examples/12_gradient_and_overwrites.
 #pragma once
 #include <concepts>
 #include <functional>

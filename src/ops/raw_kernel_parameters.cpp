@@ -18,7 +18,8 @@ bool read_axis(const std::string& text, const std::string& word, int& axis) {
 
 /// The number of the parameter of that name; -1: none.
 int find(const std::vector<RawParameter>& parameters, const std::string& name) {
-  const auto found = std::find_if(parameters.begin(), parameters.end(), [&](const RawParameter& p) { return p.name == name; });
+  const auto found =
+      std::find_if(parameters.begin(), parameters.end(), [&](const RawParameter& p) { return p.name == name; });
   return found == parameters.end() ? -1 : static_cast<int>(found - parameters.begin());
 }
 
@@ -34,12 +35,13 @@ void RawKernelOp::read_inputs() {
                        "name it in .scalars, or write const float* x");
     const bool is_overwritten = std::find(overwritten.begin(), overwritten.end(), input.name) != overwritten.end();
     if (is_overwritten && (input.is_const || input.is_strided))
-      throw GraphError("the input \"" + declaration + "\" is overwritten and declared " +
-                           (input.is_const ? "const" : "strided"),
-                       "leave the word out: the kernel writes it, in C order");
+      throw GraphError(
+          "the input \"" + declaration + "\" is overwritten and declared " + (input.is_const ? "const" : "strided"),
+          "leave the word out: the kernel writes it, in C order");
     if (!is_overwritten && !input.is_const)
-      throw GraphError("the input \"" + declaration + "\" can be written",
-                       "write const: other nodes read the same elements; or name it among the outputs and in .overwrites");
+      throw GraphError(
+          "the input \"" + declaration + "\" can be written",
+          "write const: other nodes read the same elements; or name it among the outputs and in .overwrites");
   }
 }
 
@@ -64,12 +66,13 @@ void RawKernelOp::read_overwrites() {
                        "{\"total\"}");
     }
     if (inputs_[static_cast<std::size_t>(input)].dtype != outputs_[static_cast<std::size_t>(output)].dtype) {
-      throw GraphError(".overwrites names \"" + name + "\", whose declarations differ: " +
-                           inputs_[static_cast<std::size_t>(input)].declaration + " and " +
-                           outputs_[static_cast<std::size_t>(output)].declaration,
+      throw GraphError(".overwrites names \"" + name +
+                           "\", whose declarations differ: " + inputs_[static_cast<std::size_t>(input)].declaration +
+                           " and " + outputs_[static_cast<std::size_t>(output)].declaration,
                        "it is one parameter: declare it alike");
     }
-    if (overwrites_[static_cast<std::size_t>(output)] >= 0) throw GraphError(".overwrites names \"" + name + "\" twice");
+    if (overwrites_[static_cast<std::size_t>(output)] >= 0)
+      throw GraphError(".overwrites names \"" + name + "\" twice");
     overwrites_[static_cast<std::size_t>(output)] = input;
   }
 }
@@ -89,8 +92,10 @@ std::vector<int> RawKernelOp::parameter_cells() const {
   for (std::size_t i = 0; i < inputs_.size(); ++i) cells.push_back(static_cast<int>(i));
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const int cell = static_cast<int>(inputs_.size() + i);
-    if (overwrites_[i] < 0) cells.push_back(cell);
-    else cells[static_cast<std::size_t>(overwrites_[i])] = cell;
+    if (overwrites_[i] < 0)
+      cells.push_back(cell);
+    else
+      cells[static_cast<std::size_t>(overwrites_[i])] = cell;
   }
   return cells;
 }

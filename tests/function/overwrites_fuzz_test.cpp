@@ -16,12 +16,13 @@ namespace {
 using damo::testing::CallbackOp;
 using Values = std::vector<double>;  // of a square matrix, C order
 
-const RawKernel mean_into{{.name = "mean_into",
-                           .inputs = {"double* total", "const double* x"},
-                           .outputs = {"double* total"},
-                           .scalars = {"int size"},
-                           .body = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < size) total[i] = 0.5 * (total[i] + x[i]);",
-                           .overwrites = {"total"}}};
+const RawKernel mean_into{
+    {.name = "mean_into",
+     .inputs = {"double* total", "const double* x"},
+     .outputs = {"double* total"},
+     .scalars = {"int size"},
+     .body = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < size) total[i] = 0.5 * (total[i] + x[i]);",
+     .overwrites = {"total"}}};
 const RawKernel both_into{{.name = "both_into",
                            .inputs = {"double* a", "double* b"},
                            .outputs = {"double* a", "double* b"},
@@ -33,6 +34,15 @@ const RawKernel both_into{{.name = "both_into",
     a[i] = 0.5 * (x - y);
     b[i] = 0.25 * x + 0.5 * y;)",
                            .overwrites = {"b", "a"}}};
+/// Reads elements of x that other threads have written by then, if x and total were one memory.
+const RawKernel mirror_into{
+    {.name = "mirror_into",
+     .inputs = {"double* total", "const double* x"},
+     .outputs = {"double* total"},
+     .scalars = {"int size"},
+     .body =
+         "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < size) total[i] = 0.5 * (total[i] + x[size - 1 - i]);",
+     .overwrites = {"total"}}};
 const RawKernel negated{{.name = "negated",
                          .inputs = {"const double* x"},
                          .outputs = {"double* y"},
@@ -54,7 +64,8 @@ Values transposed(const Values& a) {
 /// A graph, and for each Variable how its values follow from others'.
 class OverwritingGraph {
  public:
-  OverwritingGraph(unsigned seed, const OpHandle<CallbackOp>& sized_by_data) : random_(seed), sized_by_data_(sized_by_data) {
+  OverwritingGraph(unsigned seed, const OpHandle<CallbackOp>& sized_by_data)
+      : random_(seed), sized_by_data_(sized_by_data) {
     for (int i = 0; i < 2; ++i) {
       inputs.push_back(matrix("i" + std::to_string(i), float64));
       add(inputs.back(), "input", [i](const std::vector<Values>& all) { return all[static_cast<std::size_t>(i)]; });
@@ -87,7 +98,8 @@ class OverwritingGraph {
     variables_.push_back(variable);
     rules_.push_back(std::move(rule));
   }
-  void add_binary(const Variable& y, const std::string& what, std::size_t a, std::size_t b, double (*rule)(double, double)) {
+  void add_binary(const Variable& y, const std::string& what, std::size_t a, std::size_t b,
+                  double (*rule)(double, double)) {
     add(y, what + " " + std::to_string(a) + " " + std::to_string(b),
         [=](const std::vector<Values>& all) { return each(all[a], all[b], rule); });
   }
@@ -95,9 +107,10 @@ class OverwritingGraph {
     add(y, what + " " + std::to_string(a), [=](const std::vector<Values>& all) { return rule(all[a]); });
   }
   void add_node() {
-    const std::size_t a = variables_.size() - 1 - pick(std::min<std::size_t>(variables_.size(), 5)), b = pick(variables_.size());
+    const std::size_t a = variables_.size() - 1 - pick(std::min<std::size_t>(variables_.size(), 5)),
+                      b = pick(4) == 0 ? a : pick(variables_.size());
     const Variable x = variables_[a], y = variables_[b];
-    switch (pick(11)) {
+    switch (pick(13)) {
       case 0:
         return add_binary((x + y) * 0.5, "half sum", a, b, [](double p, double q) { return (p + q) * 0.5; });
       case 1:
@@ -105,12 +118,21 @@ class OverwritingGraph {
       case 2:
         return add_unary(contiguous(transpose(x)), "contiguous transpose", a, transposed);
       case 3:
-        return add_unary(negated(x), "negated", a, [](const Values& v) { return each(v, v, [](double p, double) { return -p; }); });
-      case 4: case 5: {
+        return add_unary(negated(x), "negated", a,
+                         [](const Values& v) { return each(v, v, [](double p, double) { return -p; }); });
+      case 4:
+      case 5: {
         const auto results = both_into.outputs({x, y});
         add_binary(results[0], "both.0", a, b, [](double p, double q) { return 0.5 * (p - q); });
         return add_binary(results[1], "both.1", a, b, [](double p, double q) { return 0.25 * p + 0.5 * q; });
       }
+      case 7:
+      case 8:
+        return add(mirror_into(x, y), "mirror into " + std::to_string(a) + " " + std::to_string(b),
+                   [=](const std::vector<Values>& all) {
+                     const Values mirrored(all[b].rbegin(), all[b].rend());
+                     return each(all[a], mirrored, [](double p, double q) { return 0.5 * (p + q); });
+                   });
       case 6:
         if (pick(4) > 0) return;
         return add_unary(sized_by_data_(x), "sized by data", a, [](const Values& v) { return v; });
@@ -140,21 +162,26 @@ class OverwritesFuzzOnEachDevice : public damo::testing::OnEachDevice {
 };
 
 TEST_P(OverwritesFuzzOnEachDevice, GivesWhatCopyingOpsWouldGive) {
-  const auto copy = make_op<CallbackOp>("sized_copy", [](Cell& x, Cell& y) {
-    y.resize(x.shape());
-    y.array().copy_from(x.array());
-  }, true);
+  const auto copy = make_op<CallbackOp>(
+      "sized_copy",
+      [](Cell& x, Cell& y) {
+        y.resize(x.shape());
+        y.array().copy_from(x.array());
+      },
+      true);
   int in_place = 0, copied = 0;
   for (unsigned seed = 0; seed < 160 && !HasFatalFailure(); ++seed) {
     OverwritingGraph graph(seed, copy);
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + graph.text);
-    const Function f = function(graph.inputs, graph.output_variables(), {.fuse = seed % 4 == 0, .device = device(), .allow_unused_inputs = true});
+    const Function f = function(graph.inputs, graph.output_variables(),
+                                {.fuse = seed % 4 == 0, .device = device(), .allow_unused_inputs = true});
     std::vector<std::pair<Results, std::vector<Values>>> held;
     for (const std::size_t n : {3, 3, 5, 1, 3}) {
       const Values first = random_values(n, seed + 1), second = random_values(n, seed + 2);
       const Shape shape{static_cast<std::int64_t>(n), static_cast<std::int64_t>(n)};
       const Array a = Array::from(first, shape, device());
-      const Array b = seed % 3 == 0 ? Array::from(transposed(second), shape, device()).transpose() : Array::from(second, shape, device());
+      const Array b = seed % 3 == 0 ? Array::from(transposed(second), shape, device()).transpose()
+                                    : Array::from(second, shape, device());
       held.emplace_back(f(a, b), graph.interpret(first, second));
       expect_near(a.to_vector<double>(), first, "the caller's first array");
       expect_near(b.to_vector<double>(), second, "the caller's second array");

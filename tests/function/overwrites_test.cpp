@@ -16,12 +16,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const RawKernel add_into{{.name = "add_into",
-                          .inputs = {"float* total", "const float* x"},
-                          .outputs = {"float* total"},
-                          .scalars = {"int total_size"},
-                          .body = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < total_size) total[i] += x[i];",
-                          .overwrites = {"total"}}};
+const RawKernel add_into{
+    {.name = "add_into",
+     .inputs = {"float* total", "const float* x"},
+     .outputs = {"float* total"},
+     .scalars = {"int total_size"},
+     .body = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < total_size) total[i] += x[i];",
+     .overwrites = {"total"}}};
 const RawKernel swap_sum{{.name = "swap_sum",
                           .inputs = {"float* a", "float* b"},
                           .outputs = {"float* b", "float* sum", "float* a"},

@@ -151,16 +151,18 @@ TEST_P(RawKernelOnEachDevice, RefusesValuesAndShapesThatDoNotFit) {
 
 /// A sum of squares by a tree in shared memory, one block; its gradient is a kernel too.
 RawKernel sum_of_squares() {
-  const RawKernel backward{{.name = "sum_of_squares_backward",
-                            .inputs = {"const float* x", "const float* g"},
-                            .outputs = {"float* dx"},
-                            .scalars = {"int size"},
-                            .body = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < size) dx[i] = 2 * x[i] * g[0];"}};
-  return RawKernel{{.name = "sum_of_squares",
-                    .inputs = {"const float* x"},
-                    .outputs = {"float* y"},
-                    .scalars = {"int x_size"},
-                    .body = R"(
+  const RawKernel backward{
+      {.name = "sum_of_squares_backward",
+       .inputs = {"const float* x", "const float* g"},
+       .outputs = {"float* dx"},
+       .scalars = {"int size"},
+       .body = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < size) dx[i] = 2 * x[i] * g[0];"}};
+  return RawKernel{
+      {.name = "sum_of_squares",
+       .inputs = {"const float* x"},
+       .outputs = {"float* y"},
+       .scalars = {"int x_size"},
+       .body = R"(
     extern __shared__ float sums[];
     float sum = 0;
     for (int i = threadIdx.x; i < x_size; i += blockDim.x) sum += x[i] * x[i];
@@ -170,10 +172,10 @@ RawKernel sum_of_squares() {
       if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
     }
     if (threadIdx.x == 0) y[0] = SCALE * sums[0];)",
-                    .flags = {"-DSCALE=1.0f"},
-                    .shapes = [](std::span<const Shape>) { return std::vector<Shape>{{}}; },
-                    .launch = [](const KernelShapes&) { return LaunchConfig{.block = {128}, .shared_bytes = 128 * sizeof(float)}; },
-                    .gradient = [backward](auto g, auto in, auto) { return backward(in[0], g[0]); }}};
+       .flags = {"-DSCALE=1.0f"},
+       .shapes = [](std::span<const Shape>) { return std::vector<Shape>{{}}; },
+       .launch = [](const KernelShapes&) { return LaunchConfig{.block = {128}, .shared_bytes = 128 * sizeof(float)}; },
+       .gradient = [backward](auto g, auto in, auto) { return backward(in[0], g[0]); }}};
 }
 
 TEST_P(RawKernelOnEachDevice, SharesMemoryByItsLaunchRuleAndHasItsGradient) {
@@ -198,7 +200,8 @@ TEST_P(RawKernelOnEachDevice, IsProfiledAndDrawnLikeABuiltInOp) {
   const Function f = function({x}, {y}, {.device = device(), .name = "f", .profile = true});
   for (int i = 0; i < 3; ++i) f(Array::ones({1000}, float32, device()));
   const Profile profile = f.profile();
-  const auto row = std::find_if(profile.rows.begin(), profile.rows.end(), [](const ProfileRow& r) { return r.op == "doubler"; });
+  const auto row =
+      std::find_if(profile.rows.begin(), profile.rows.end(), [](const ProfileRow& r) { return r.op == "doubler"; });
   ASSERT_NE(row, profile.rows.end());
   EXPECT_EQ(row->calls, 3u);
   EXPECT_EQ(row->bytes, 3u * 8000);

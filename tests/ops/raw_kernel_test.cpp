@@ -103,16 +103,31 @@ TEST(RawKernel, RefusesToOverwriteWhatIsNotDeclaredForIt) {
     return error_of([&] { RawKernel{definition}; });
   };
   EXPECT_EQ(error([](auto&) {}), "nothing thrown");
-  EXPECT_THAT(error([](auto& d) { d.overwrites = {"sum"}; d.inputs[0] = "const float* total"; }), HasSubstr(".overwrites names \"sum\", which is no input"));
-  EXPECT_THAT(error([](auto& d) { d.overwrites = {"x"}; d.inputs = {"const float* total", "float* x"}; d.outputs = {"float* y"}; }),
+  EXPECT_THAT(error([](auto& d) {
+                d.overwrites = {"sum"};
+                d.inputs[0] = "const float* total";
+              }),
+              HasSubstr(".overwrites names \"sum\", which is no input"));
+  EXPECT_THAT(error([](auto& d) {
+                d.overwrites = {"x"};
+                d.inputs = {"const float* total", "float* x"};
+                d.outputs = {"float* y"};
+              }),
               HasSubstr(".overwrites names \"x\", which is no output"));
-  EXPECT_THAT(error([](auto& d) { d.inputs[0] = "const float* total"; }), HasSubstr("\"const float* total\" is overwritten and declared const"));
-  EXPECT_THAT(error([](auto& d) { d.inputs[0] = "strided float* total"; }), HasSubstr("is overwritten and declared strided"));
-  EXPECT_THAT(error([](auto& d) { d.outputs[0] = "double* total"; }), HasSubstr("declarations differ: float * total and double * total"));
+  EXPECT_THAT(error([](auto& d) { d.inputs[0] = "const float* total"; }),
+              HasSubstr("\"const float* total\" is overwritten and declared const"));
+  EXPECT_THAT(error([](auto& d) { d.inputs[0] = "strided float* total"; }),
+              HasSubstr("is overwritten and declared strided"));
+  EXPECT_THAT(error([](auto& d) { d.outputs[0] = "double* total"; }),
+              HasSubstr("declarations differ: float * total and double * total"));
   EXPECT_THAT(error([](auto& d) { d.overwrites = {"total", "total"}; }), HasSubstr("\"total\" twice"));
   EXPECT_THAT(error([](auto& d) { d.overwrites.clear(); }), HasSubstr("can be written"));
   EXPECT_THAT(error([](auto& d) { d.overwrites.clear(); }), HasSubstr("in .overwrites"));
-  EXPECT_THAT(error([](auto& d) { d.overwrites.clear(); d.inputs[0] = "const float* total"; }), HasSubstr("two parameters are called total"));
+  EXPECT_THAT(error([](auto& d) {
+                d.overwrites.clear();
+                d.inputs[0] = "const float* total";
+              }),
+              HasSubstr("two parameters are called total"));
 }
 
 TEST(RawKernel, HasTheGradientOfItsDefinition) {
@@ -128,7 +143,8 @@ TEST(RawKernel, HasTheGradientOfItsDefinition) {
   EXPECT_EQ(lop(kernel(x), x, x).type(), x.type());
   EXPECT_TRUE(RawKernelOp(definition).equals(RawKernelOp(doubler()))) << "a gradient changes no value";
   definition.gradient = [](auto g, auto, auto) { return std::vector<Gradient>{g[0], g[0]}; };
-  EXPECT_THAT(error_of([&] { lop(RawKernel{definition}(x), x, x); }), HasSubstr("doubler: its gradient gave 2 gradients for 1 inputs"));
+  EXPECT_THAT(error_of([&] { lop(RawKernel{definition}(x), x, x); }),
+              HasSubstr("doubler: its gradient gave 2 gradients for 1 inputs"));
 }
 
 TEST(RawKernel, ChecksDtypesAtTheLineOfTheCall) {

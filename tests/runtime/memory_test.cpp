@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <damo/dlpack.hpp>
 #include <damo/error.hpp>
 #include <damo/host_memory.hpp>
 #include <damo/stream.hpp>
@@ -307,6 +308,18 @@ TEST_F(DeviceMemoryError, AnArrayMustFitAndBeAligned) {
 TEST_F(DeviceMemoryError, PointersIntoDifferentMemoryHaveNoDistance) {
   EXPECT_THAT(error_of([&] { (void)(memory_ - DeviceMemory(device_, 1)); }),
               HasSubstr("difference of pointers into different memory"));
+}
+
+TEST(DeviceMemory, IsLentThroughDlpackAsAnArray) {
+  damo::testing::HostBackend backend;
+  auto memory = DeviceMemory::of<float>(Device(&backend), 6);
+  memory.fill(2.0f);
+  DLManagedTensor* const tensor = memory.array(float32, {2, 2}, 8).to_dlpack();
+  memory.free();
+  EXPECT_EQ(static_cast<float*>(tensor->dl_tensor.data)[3], 2.0f);
+  EXPECT_EQ(backend.pool().statistics().in_use_bytes, 512u) << "the tensor holds it";
+  tensor->deleter(tensor);
+  EXPECT_EQ(backend.pool().statistics().in_use_bytes, 0u);
 }
 
 TEST(DeviceMemory, MayBeDestroyedInAnyOrder) {

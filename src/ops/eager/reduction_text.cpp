@@ -6,8 +6,8 @@
 namespace damo {
 namespace {
 
-constexpr int kBlock = 256;   // threads of a block on a GPU
-constexpr int kUnroll = 8;    // loads of a thread under way: 8 of 4 bytes by 2048 threads are 64 KB a multiprocessor
+constexpr int kBlock = 256;      // threads of a block on a GPU
+constexpr int kUnroll = 8;       // loads of a thread under way: 8 of 4 bytes by 2048 threads are 64 KB a multiprocessor
 constexpr int kUnrollLarge = 4;  // of accumulators that take several registers
 
 std::string number(int value) { return std::to_string(value); }
@@ -27,9 +27,12 @@ class ReductionPrinter {
     head();
     arguments();
     functions();
-    if (l_.gpu) gpu_main();
-    else if (l_.form == ReductionForm::kRows) cpu_rows();
-    else cpu_columns();
+    if (l_.gpu)
+      gpu_main();
+    else if (l_.form == ReductionForm::kRows)
+      cpu_rows();
+    else
+      cpu_columns();
     if (!l_.finishes) l_.gpu ? gpu_finish() : cpu_finish();
     return std::move(text_);
   }
@@ -46,16 +49,20 @@ class ReductionPrinter {
     if (!generated()) text_ += includes_for(dtypes);
     if (generated() && !l_.gpu) line("using namespace damo;");
     const bool host = generated() && !l_.gpu;
-    line(host ? "#define DAMO_FUNCTION static inline __attribute__((always_inline))" : "#define DAMO_FUNCTION static __device__ __forceinline__");
+    line(host ? "#define DAMO_FUNCTION static inline __attribute__((always_inline))"
+              : "#define DAMO_FUNCTION static __device__ __forceinline__");
     if (!d_.preamble.text.empty()) text_ += line_directive(d_.preamble) + d_.preamble.text + "\n" + kGeneratedLine;
     line("typedef long long damo_long;");
     line(std::string("typedef ") + (l_.wide ? "unsigned long long" : "unsigned int") + " damo_position;");
     line("typedef " + d_.accumulator + " damo_value;");
     line("typedef " + stored(d_.result) + " damo_result;");
-    line("static_assert(sizeof(damo_value) <= " + std::to_string(kMostAccumulatorBytes) + ", \"the accumulator is too large\");");
-    line("template <class T> struct damo_element { T* at; DAMO_MEMBER T& operator[](damo_long) const { return *at; } };");
+    line("static_assert(sizeof(damo_value) <= " + std::to_string(kMostAccumulatorBytes) +
+         ", \"the accumulator is too large\");");
+    line(
+        "template <class T> struct damo_element { T* at; damo_member T& operator[](damo_long) const { return *at; } "
+        "};");
     const std::string member = host ? "__attribute__((always_inline))" : "__device__ __forceinline__";
-    text_.replace(text_.rfind("DAMO_MEMBER"), 11, member);
+    text_.replace(text_.rfind("damo_member"), 11, member);
   }
 
   /// Eight bytes a member; reduction.cpp fills it in this order.
@@ -63,7 +70,8 @@ class ReductionPrinter {
     line("struct damo_arguments {");
     for (const RawParameter& parameter : d_.parameters) {
       const std::string type = generated() ? storage_type(parameter.dtype) : c_type(parameter.dtype);
-      line(parameter.is_pointer ? "  const " + type + "* p_" + parameter.name + ";" : "  alignas(8) " + type + " p_" + parameter.name + ";");
+      line(parameter.is_pointer ? "  const " + type + "* p_" + parameter.name + ";"
+                                : "  alignas(8) " + type + " p_" + parameter.name + ";");
     }
     line("  damo_result* out;\n  damo_value* partial;");
     line("  damo_long outputs, length, chunk, chunks, tile;");
@@ -103,9 +111,12 @@ class ReductionPrinter {
     std::size_t array = 0;
     for (const RawParameter& parameter : d_.parameters) {
       const std::string type = generated() ? storage_type(parameter.dtype) : c_type(parameter.dtype);
-      if (!parameter.is_pointer) parameters += type + " " + parameter.name + ", ";
-      else if (plain(array++)) parameters += "const " + type + "* " + parameter.name + ", ";
-      else parameters += "damo_element<const " + type + "> " + parameter.name + ", ";
+      if (!parameter.is_pointer)
+        parameters += type + " " + parameter.name + ", ";
+      else if (plain(array++))
+        parameters += "const " + type + "* " + parameter.name + ", ";
+      else
+        parameters += "damo_element<const " + type + "> " + parameter.name + ", ";
     }
     function("damo_value damo_map(" + parameters + "damo_long i, damo_long " + place_ + ")", "damo_value", d_.map);
   }
@@ -120,7 +131,8 @@ class ReductionPrinter {
         call += "a.p_" + parameter.name + ", ";
       } else {
         const std::string type = generated() ? storage_type(parameter.dtype) : c_type(parameter.dtype);
-        call += "damo_element<const " + type + ">{a.p_" + parameter.name + " + (o_" + parameter.name + extra(array, parameter.name) + ")}, ";
+        call += "damo_element<const " + type + ">{a.p_" + parameter.name + " + (o_" + parameter.name +
+                extra(array, parameter.name) + ")}, ";
       }
       if (parameter.is_pointer) ++array;
     }
@@ -134,8 +146,11 @@ class ReductionPrinter {
     line(indent + "{ damo_position rest = damo_position(" + output + ");");
     for (int axis = axes - 1; axis >= 0; --axis) {
       const std::string at = "[" + number(axis) + "]", c = axis > 0 ? "rest % damo_position(a.kept" + at + ")" : "rest";
-      line(indent + "  const damo_long c" + number(axis) + " = " + c + ";" + (axis > 0 ? " rest /= damo_position(a.kept" + at + ");" : ""));
-      each_offset([&](std::size_t, const std::string& name) { line(indent + "  o_" + name + " += c" + number(axis) + " * a.k_" + name + at + ";"); });
+      line(indent + "  const damo_long c" + number(axis) + " = " + c + ";" +
+           (axis > 0 ? " rest /= damo_position(a.kept" + at + ");" : ""));
+      each_offset([&](std::size_t, const std::string& name) {
+        line(indent + "  o_" + name + " += c" + number(axis) + " * a.k_" + name + at + ";");
+      });
     }
     line(indent + "}");
   }
@@ -146,9 +161,13 @@ class ReductionPrinter {
     if (first_unused == 0) return;
     line(indent + "{ damo_position rest = damo_position(" + place + ");");
     for (int axis = first_unused - 1; axis >= 0; --axis) {
-      const std::string at = "[" + number(axis) + "]", c = axis > 0 ? "rest % damo_position(a.reduced" + at + ")" : "rest";
-      line(indent + "  const damo_long c" + number(axis) + " = " + c + ";" + (axis > 0 ? " rest /= damo_position(a.reduced" + at + ");" : ""));
-      each_offset([&](std::size_t, const std::string& name) { line(indent + "  d_" + name + " += c" + number(axis) + " * a.r_" + name + at + ";"); });
+      const std::string at = "[" + number(axis) + "]",
+                        c = axis > 0 ? "rest % damo_position(a.reduced" + at + ")" : "rest";
+      line(indent + "  const damo_long c" + number(axis) + " = " + c + ";" +
+           (axis > 0 ? " rest /= damo_position(a.reduced" + at + ");" : ""));
+      each_offset([&](std::size_t, const std::string& name) {
+        line(indent + "  d_" + name + " += c" + number(axis) + " * a.r_" + name + at + ";");
+      });
     }
     line(indent + "}");
   }
@@ -164,13 +183,15 @@ class ReductionPrinter {
   }
 
   void gpu_head(const std::string& name) {
-    line("extern \"C\" __global__ void __launch_bounds__(" + number(kBlock) + ") " + name + "(const damo_arguments a) {");
+    line("extern \"C\" __global__ void __launch_bounds__(" + number(kBlock) + ") " + name +
+         "(const damo_arguments a) {");
     const std::string lanes = number(l_.lanes), outputs = number(kBlock / l_.lanes);
     line("  __shared__ __align__(16) char damo_memory[" + number(kBlock) + " * sizeof(damo_value)];");
     line("  damo_value* const shared = reinterpret_cast<damo_value*>(damo_memory);");
     line("  const int t = threadIdx.x;");
     const bool rows = l_.form == ReductionForm::kRows;
-    line("  const int lane = t " + std::string(rows ? "% " + lanes : "/ " + outputs) + ", slot = t " + (rows ? "/ " + lanes : "% " + outputs) + ";");
+    line("  const int lane = t " + std::string(rows ? "% " + lanes : "/ " + outputs) + ", slot = t " +
+         (rows ? "/ " + lanes : "% " + outputs) + ";");
     line("  const damo_long output = (damo_long)blockIdx.x * " + outputs + " + slot;");
   }
 
@@ -181,7 +202,8 @@ class ReductionPrinter {
       line("  shared[t] = value;\n  __syncthreads();");
       line("#pragma unroll");
       line("  for (int half = " + number(l_.lanes / 2) + "; half > 0; half /= 2) {");
-      line("    if (lane < half) shared[t] = value = damo_reduce(value, shared[t + half * " + number(rows ? 1 : kBlock / l_.lanes) + "]);");
+      line("    if (lane < half) shared[t] = value = damo_reduce(value, shared[t + half * " +
+           number(rows ? 1 : kBlock / l_.lanes) + "]);");
       line("    __syncthreads();\n  }");
     }
     line("  if (lane == 0 && output < a.outputs) " + store);
@@ -209,28 +231,34 @@ class ReductionPrinter {
     line("#pragma unroll\n    for (int half = " + number(unroll_ / 2) + "; half > 0; half /= 2)");
     line("#pragma unroll\n      for (int u = 0; u < half; ++u) many[u] = damo_reduce(many[u], many[u + half]);");
     line("    value = many[0];\n  }");
-    gpu_tail(l_.finishes ? "a.out[output] = damo_post(value, a.length);" : "a.partial[" + partial("chunk") + "] = value;");
+    gpu_tail(l_.finishes ? "a.out[output] = damo_post(value, a.length);"
+                         : "a.partial[" + partial("chunk") + "] = value;");
   }
 
   void gpu_element(const std::string& indent, const std::string& into) {
     if (l_.reduced_rank <= 1) {
-      line(indent + into + " = damo_reduce(" + into + ", " + map_call([&](std::size_t a, const std::string& name) { return reduced_step(a, name, "place"); }, "place") + ");");
+      line(indent + into + " = damo_reduce(" + into + ", " +
+           map_call([&](std::size_t a, const std::string& name) { return reduced_step(a, name, "place"); }, "place") +
+           ");");
       return;
     }
     reduced_offsets(indent, "place", l_.reduced_rank);
-    line(indent + into + " = damo_reduce(" + into + ", " + map_call([](std::size_t, const std::string& name) { return " + d_" + name; }, "place") + ");");
+    line(indent + into + " = damo_reduce(" + into + ", " +
+         map_call([](std::size_t, const std::string& name) { return " + d_" + name; }, "place") + ");");
   }
 
   /// Neighbouring threads of finish read neighbours.
   std::string partial(const std::string& chunk) const {
-    return l_.gpu && l_.form == ReductionForm::kColumns ? chunk + " * a.outputs + output" : "output * a.chunks + " + chunk;
+    return l_.gpu && l_.form == ReductionForm::kColumns ? chunk + " * a.outputs + output"
+                                                        : "output * a.chunks + " + chunk;
   }
 
   void gpu_finish() {
     gpu_head(finish_kernel(d_));
     line("  damo_value value = damo_neutral();");
     line("  if (output < a.outputs) {");
-    line("    for (damo_long k = lane; k < a.chunks; k += " + number(l_.lanes) + ") value = damo_reduce(value, a.partial[" + partial("k") + "]);");
+    line("    for (damo_long k = lane; k < a.chunks; k += " + number(l_.lanes) +
+         ") value = damo_reduce(value, a.partial[" + partial("k") + "]);");
     line("  }");
     gpu_tail("a.out[output] = damo_post(value, a.length);");
   }
@@ -263,14 +291,17 @@ class ReductionPrinter {
     line("  for (damo_long output = from; output < to; ++output) {");
     kept_offsets("    ", "output", l_.kept_rank);
     line("    damo_value value = damo_neutral();");
-    if (l_.lanes > 1) line("    damo_value many[" + lanes + "];\n    for (int k = 0; k < " + lanes + "; ++k) many[k] = damo_neutral();");
+    if (l_.lanes > 1)
+      line("    damo_value many[" + lanes + "];\n    for (int k = 0; k < " + lanes +
+           "; ++k) many[k] = damo_neutral();");
     cpu_segments();
     if (l_.lanes > 1) {
       line("    for (int half = " + number(l_.lanes / 2) + "; half > 0; half /= 2)");
       line("      for (int k = 0; k < half; ++k) many[k] = damo_reduce(many[k], many[k + half]);");
       line("    value = damo_reduce(many[0], value);");
     }
-    line(l_.finishes ? "    a.out[output] = damo_post(value, a.length);" : "    a.partial[" + partial("chunk") + "] = value;");
+    line(l_.finishes ? "    a.out[output] = damo_post(value, a.length);"
+                     : "    a.partial[" + partial("chunk") + "] = value;");
     line("  }\n}");
     cpu_head(main_kernel(d_), "damo_rows");
   }
@@ -280,13 +311,18 @@ class ReductionPrinter {
     const std::string lanes = number(l_.lanes), last = number(l_.reduced_rank - 1);
     const bool several = l_.reduced_rank > 1;
     const auto step = [&](const std::string& place) {
-      return [this, place, several](std::size_t a, const std::string& name) { return (several ? " + d_" + name : std::string()) + reduced_step(a, name, place); };
+      return [this, place, several](std::size_t a, const std::string& name) {
+        return (several ? " + d_" + name : std::string()) + reduced_step(a, name, place);
+      };
     };
     line("    for (damo_long r = begin; r < end;) {");
     if (several) {
-      line("      const damo_long c = r % a.reduced[" + last + "], left = a.reduced[" + last + "] - c, stop = end - r < left ? end - r : left;");
+      line("      const damo_long c = r % a.reduced[" + last + "], left = a.reduced[" + last +
+           "] - c, stop = end - r < left ? end - r : left;");
       reduced_offsets("      ", "r / a.reduced[" + last + "]", l_.reduced_rank - 1);
-      each_offset([&](std::size_t a, const std::string& name) { line("      d_" + name + " += 0" + reduced_step(a, name, "c") + ";"); });
+      each_offset([&](std::size_t a, const std::string& name) {
+        line("      d_" + name + " += 0" + reduced_step(a, name, "c") + ";");
+      });
     } else {
       line("      const damo_long c = 0, stop = end - r, first = r; (void)c;");
     }
@@ -295,7 +331,8 @@ class ReductionPrinter {
     if (l_.lanes > 1) {
       line("      for (; j + " + lanes + " <= stop; j += " + lanes + ") {");
       line(kLoop);
-      line("        for (int k = 0; k < " + lanes + "; ++k) many[k] = damo_reduce(many[k], " + map_call(step(base + "j + k"), "r + j + k") + ");");
+      line("        for (int k = 0; k < " + lanes + "; ++k) many[k] = damo_reduce(many[k], " +
+           map_call(step(base + "j + k"), "r + j + k") + ");");
       line("      }");
     }
     line("      for (; j < stop; ++j) value = damo_reduce(value, " + map_call(step(base + "j"), "r + j") + ");");
@@ -309,17 +346,22 @@ class ReductionPrinter {
     line("  const damo_long chunk = task % a.chunks, tile = task / a.chunks;");
     line("  const damo_long tiles = (" + columns + " + " + number(l_.lanes - 1) + ") / " + lanes + ";");
     line("  const damo_long row = tile / tiles, column = tile % tiles * " + lanes + ";");
-    line("  const damo_long left = " + columns + " - column, count = left < " + lanes + " ? left : " + lanes + ", first = row * " + columns + " + column;");
+    line("  const damo_long left = " + columns + " - column, count = left < " + lanes + " ? left : " + lanes +
+         ", first = row * " + columns + " + column;");
     cpu_range();
     kept_offsets("  ", "row", l_.kept_rank - 1);
     line("  damo_value many[" + lanes + "];\n  for (damo_long k = 0; k < count; ++k) many[k] = damo_neutral();");
     line("  for (damo_long r = begin; r < end; ++r) {");
     reduced_offsets("    ", "r", l_.reduced_rank);
     line("    for (damo_long k = 0; k < count; ++k) many[k] = damo_reduce(many[k], " +
-         map_call([&](std::size_t a, const std::string& name) { return " + d_" + name + column_step(a, name, "column + k"); }, "r") + ");");
+         map_call([&](std::size_t a,
+                      const std::string& name) { return " + d_" + name + column_step(a, name, "column + k"); },
+                  "r") +
+         ");");
     line("  }");
     line("  for (damo_long k = 0; k < count; ++k) {\n    const damo_long output = first + k;");
-    line(l_.finishes ? "    a.out[output] = damo_post(many[k], a.length);" : "    a.partial[" + partial("chunk") + "] = many[k];");
+    line(l_.finishes ? "    a.out[output] = damo_post(many[k], a.length);"
+                     : "    a.partial[" + partial("chunk") + "] = many[k];");
     line("  }\n}");
     cpu_head(main_kernel(d_), "damo_columns");
   }

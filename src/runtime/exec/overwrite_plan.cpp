@@ -8,7 +8,12 @@ namespace {
 class OverwritePlanner {
  public:
   OverwritePlanner(std::vector<ProgramNode>& nodes, const std::vector<ProgramCell>& cells)
-      : nodes_(nodes), cells_(cells), memory_(cells.size()), is_view_(cells.size(), false), last_(cells.size()), leaves_(cells.size()) {
+      : nodes_(nodes),
+        cells_(cells),
+        memory_(cells.size()),
+        is_view_(cells.size(), false),
+        last_(cells.size()),
+        leaves_(cells.size()) {
     for (std::size_t i = 0; i < cells.size(); ++i) {
       memory_[i] = static_cast<int>(i);
       last_[i] = cells[i].last_use;
@@ -19,8 +24,10 @@ class OverwritePlanner {
   void plan() {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       ProgramNode& node = nodes_[i];
-      if (node.is_view) follow(node.outputs[0], cells_[at(node.outputs[0])].base, true);
-      else if (node.passes >= 0) follow(node.outputs[0], node.inputs[at(node.passes)], false);
+      if (node.is_view)
+        follow(node.outputs[0], cells_[at(node.outputs[0])].base, true);
+      else if (node.passes >= 0)
+        follow(node.outputs[0], node.inputs[at(node.passes)], false);
       for (std::size_t output = 0; output < node.outputs.size(); ++output) {
         const int input = node.apply.op().overwrites(static_cast<int>(output));
         if (input >= 0) add(static_cast<int>(i), {static_cast<int>(output), input, false, {}});
@@ -69,7 +76,8 @@ class OverwritePlanner {
         return "input " + std::to_string(i) + " has the same values";
     }
     for (const ProgramOverwrite& other : node.overwrites) {
-      if (other.in_place && other.input == overwrite.input) return "output " + std::to_string(other.output) + " has its place";
+      if (other.in_place && other.input == overwrite.input)
+        return "output " + std::to_string(other.output) + " has its place";
     }
     // A result has a buffer of its own, in which the whole temporary would have to lie from the start.
     const bool leaves = cells_[at(node.outputs[at(overwrite.output)])].role == CellRole::kOutput;
@@ -78,10 +86,10 @@ class OverwritePlanner {
 
   std::vector<ProgramNode>& nodes_;
   const std::vector<ProgramCell>& cells_;
-  std::vector<int> memory_;     // by cell: the cell whose memory it has, or may have
-  std::vector<bool> is_view_;   // by cell: it looks at that memory through a view
-  std::vector<int> last_;       // by such a cell: the last node that reads its memory
-  std::vector<bool> leaves_;    // by such a cell: the memory is a result of the function
+  std::vector<int> memory_;    // by cell: the cell whose memory it has, or may have
+  std::vector<bool> is_view_;  // by cell: it looks at that memory through a view
+  std::vector<int> last_;      // by such a cell: the last node that reads its memory
+  std::vector<bool> leaves_;   // by such a cell: the memory is a result of the function
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace damo {
 
-Program::Program(const FunctionGraph& graph, Device device) : device_(device) {
+Program::Program(const FunctionGraph& graph, Device device, bool check) : device_(device), check_(check) {
   add_cells(graph);
   add_nodes(graph);
   find_roles();

@@ -48,9 +48,11 @@ struct ProgramNode {
 
 class Program {
  public:
-  Program(const FunctionGraph& graph, Device device);
+  /// check: compile the ops' CUDA C with checked accesses.
+  Program(const FunctionGraph& graph, Device device, bool check);
 
   Device device() const { return device_; }
+  bool checks() const { return check_; }
   const std::vector<ProgramNode>& nodes() const { return nodes_; }
   const std::vector<ProgramCell>& cells() const { return cells_; }
   const std::vector<int>& inputs() const { return inputs_; }
@@ -72,6 +74,7 @@ class Program {
   void find_roles();
 
   Device device_;
+  bool check_;
   std::vector<ProgramNode> nodes_;
   std::vector<ProgramCell> cells_;
   std::vector<Array> constants_;

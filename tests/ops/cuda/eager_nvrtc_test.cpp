@@ -76,7 +76,8 @@ TEST(EagerNvrtc, CompilesScansOfEveryLayout) {
         definition.exclusive = exclusive;
         definition.dtype = exclusive ? float64 : float16;
         definition.accumulator = exclusive ? "double" : "float";
-        const ScanLayout layout{.gpu = true, .form = form, .kept_rank = 2, .wide = exclusive, .chunked = true, .unit = !exclusive};
+        const ScanLayout layout{
+            .gpu = true, .form = form, .kept_rank = 2, .wide = exclusive, .chunked = true, .unit = !exclusive};
         const std::string name = scan_kernel(definition);
         EXPECT_EQ(log_of(scan_text(definition, layout), kind, {name, name + "_totals", name + "_carries"}), "");
       }
@@ -86,10 +87,14 @@ TEST(EagerNvrtc, CompilesScansOfEveryLayout) {
 
 TEST(EagerNvrtc, CompilesElementwiseSnippets) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
-  const ElementwiseSnippet snippet{"axpy", parse_parameters("float a, const float* x, const __nv_bfloat16* y, float* z"),
-                                   text("z[i] = a * x[i] + (float)y[i]"), text("__device__ float helper(float v) { return v; }")};
-  EXPECT_EQ(log_of(elementwise_text(snippet, {.rank = 0, .dense = {true, true, true}}), SourceKind::kCudaC, {"axpy"}), "");
-  EXPECT_EQ(log_of(elementwise_text(snippet, {.rank = 3, .wide = true, .dense = {false, true, false}}), SourceKind::kCudaC, {"axpy"}), "");
+  const ElementwiseSnippet snippet{
+      "axpy", parse_parameters("float a, const float* x, const __nv_bfloat16* y, float* z"),
+      text("z[i] = a * x[i] + (float)y[i]"), text("__device__ float helper(float v) { return v; }")};
+  EXPECT_EQ(log_of(elementwise_text(snippet, {.rank = 0, .dense = {true, true, true}}), SourceKind::kCudaC, {"axpy"}),
+            "");
+  EXPECT_EQ(log_of(elementwise_text(snippet, {.rank = 3, .wide = true, .dense = {false, true, false}}),
+                   SourceKind::kCudaC, {"axpy"}),
+            "");
 }
 
 }  // namespace

@@ -20,7 +20,9 @@ class OverwritingOp final : public Op {
   int overwrites(int) const override { return 0; }
 };
 
-FunctionGraph graph_of(const std::vector<Variable>& inputs, const std::vector<Variable>& outputs) { return {inputs, outputs}; }
+FunctionGraph graph_of(const std::vector<Variable>& inputs, const std::vector<Variable>& outputs) {
+  return {inputs, outputs};
+}
 
 std::vector<std::string> names_in_order(const FunctionGraph& graph) {
   std::vector<std::string> names;
@@ -40,7 +42,8 @@ TEST(ExecutionOrder, IsTheToposortWhereNothingOverwrites) {
 
 TEST(ExecutionOrder, PutsReadersBeforeWhatOverwrites) {
   const Variable x = vector("x"), y = source(x), later = overwrite(y);
-  for (const auto& outputs : {std::vector{later, reader(y)}, std::vector{reader(y), later}, std::vector{reader(later), reader(y, x)}}) {
+  for (const auto& outputs :
+       {std::vector{later, reader(y)}, std::vector{reader(y), later}, std::vector{reader(later), reader(y, x)}}) {
     const auto names = names_in_order(graph_of({x}, outputs));
     const auto place = std::find(names.begin(), names.end(), "overwriting");
     EXPECT_EQ(std::count(names.begin(), place, "reader"), 1);

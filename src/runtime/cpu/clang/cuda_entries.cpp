@@ -217,6 +217,7 @@ void CudaEntries::read_entry(const clang::FunctionDecl* entry) {
     if (entry->getName() != info.thread) continue;
     for (const clang::ParmVarDecl* parameter : finder.kernel->parameters()) {
       const clang::QualType type = parameter->getType().getCanonicalType().getUnqualifiedType();
+      info.parameter_names.push_back(parameter->getNameAsString());
       info.parameter_types.push_back(type.getAsString(context.getPrintingPolicy()));
       info.parameter_bytes.push_back(static_cast<unsigned>(context.getTypeSizeInChars(type).getQuantity()));
     }

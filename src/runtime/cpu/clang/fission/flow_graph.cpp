@@ -41,10 +41,16 @@ std::vector<int> post_order(const Edges& edges, int root) {
 void FlowGraph::close() {
   for (;;) {
     std::vector<char> ends(next.size());
-    for (int node : post_order(reversed(next), end())) ends[node] = 1;
-    const auto last = std::find(ends.rbegin(), ends.rend(), 0);
-    if (last == ends.rend()) return;
-    next[static_cast<std::size_t>(ends.rend() - last) - 1].push_back(end());
+    const Edges back = reversed(next);
+    for (int node : post_order(back, end())) ends[node] = 1;
+    if (std::find(ends.begin(), ends.end(), 0) == ends.end()) return;
+    std::vector<int> latches;
+    for (int head = 0; latches.empty(); ++head) {
+      for (int from : back[head]) {
+        if (from >= head && !ends[head]) latches.push_back(from);
+      }
+    }
+    for (int latch : latches) next[latch].push_back(end());
   }
 }
 

@@ -7,8 +7,8 @@ namespace damo::clang_plugin {
 struct FlowGraph {
   std::vector<std::vector<int>> next;  ///< successors of each node; the last node is the end, which has none
   int end() const { return static_cast<int>(next.size()) - 1; }
-  /// Gives ways that go round for ever an end, behind the last of their nodes. Nodes are numbered in reverse post-order, so
-  /// this is where the next round begins.
+  /// Gives ways that go round for ever an end, where the outermost loop begins its next round. Nodes are numbered in
+  /// reverse post-order.
   void close();
 };
 

@@ -178,7 +178,6 @@ void ThreadProgram::find_meetings() {
   for (size_t i = 0; i < order.size(); ++i) number_[order[i]] = static_cast<int>(i);
   graph_.next.resize(order.size() + 1);
   for (size_t i = 0; i < order.size(); ++i) {
-    if (is_tail(order[i])) continue;
     for (llvm::BasicBlock* to : llvm::successors(order[i])) {
       if (!is_tail(to)) graph_.next[i].push_back(number_.at(to));
     }
@@ -190,7 +189,11 @@ void ThreadProgram::find_meetings() {
 
 const std::vector<llvm::BasicBlock*>& ThreadProgram::decided_by(llvm::BasicBlock* block) {
   const auto [known, is_new] = decided_.try_emplace(block);
-  if (is_new && !is_tail(block)) {
+  std::set<const llvm::BasicBlock*> ways;
+  for (const llvm::BasicBlock* to : llvm::successors(block)) {
+    if (!is_tail(to)) ways.insert(to);
+  }
+  if (is_new && !is_tail(block) && ways.size() > 1) {
     for (int node : nodes_between(graph_, meeting_, number_.at(block))) known->second.push_back(order[node]);
   }
   return known->second;
