@@ -5,15 +5,15 @@
 //   Variable dx = lop(y, g, x);                         // g: the gradient of something by y, in y's shape
 //   std::vector<Variable> d = lop({y, z}, {gy, gz}, {x, w});
 //
-// lop is the product of a vector with the Jacobian (Theano's Lop): the gradient of sum(y * gy) + sum(z * gz). grad(cost,
-// x) is lop(cost, 1, x). Both walk the graph from the outputs to what is asked for, ask each op between for its gradient
-// (Op::gradient) and add what arrives at one Variable. They compute nothing: the result goes into function() with the
-// rest of the graph, is merged and fused with it, and can be differentiated again.
+// lop is the product of a vector with the Jacobian (Theano's Lop): the gradient of sum(y * gy) + sum(z * gz).
+// grad(cost, x) is lop(cost, 1, x). Both walk the graph from the outputs to what is asked for, ask each op between for
+// its gradient (Op::gradient) and add what arrives at one Variable. They compute nothing: the result goes into
+// function() with the rest of the graph, is merged and fused with it, and can be differentiated again.
 //
-// A gradient has the dtype and shape of its Variable. Integers and bools have none and pass none on. A Variable that was
-// broadcast gets a sum over the axes that stretched; an axis of unknown extent that stretches at a call is a ShapeError
-// there: declare its extent as 1. Rows have theirs in src/ops/row_gradients.cpp; a row, a RawKernel or an Op of your own
-// says its own (elementwise.hpp, raw_kernel.hpp, op.hpp).
+// A gradient has the dtype and shape of its Variable. Integers and bools have none and pass none on. A Variable that
+// was broadcast gets a sum over the axes that stretched; an axis of unknown extent that stretches at a call is a
+// ShapeError there: declare its extent as 1. Rows have theirs in src/ops/row_gradients.cpp; a row, a RawKernel or an Op
+// of your own says its own (elementwise.hpp, raw_kernel.hpp, op.hpp).
 //
 // GraphError: an op between has no gradient (names op, line and remedy); a Variable that the outputs do not depend on,
 // unless Disconnected::kZero is given. Cost: linear in the nodes between; a chain of 1,000,000 is fine. See

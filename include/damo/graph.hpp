@@ -71,7 +71,8 @@ class FunctionGraph {
 
   /// Inputs before users, by Boost.Graph's topological_sort. Throws GraphError naming the nodes of a cycle.
   std::vector<NodeId> toposort() const;
-  /// Throws GraphError for a cycle, InternalError for uses that disagree with inputs.
+  /// Throws GraphError for a cycle, TypeError for an output that overwrites an input of another type, InternalError for
+  /// uses that disagree with inputs.
   void verify() const;
 
   /// The node as an Apply over Variables that carry only types: what Op's methods are given.
@@ -102,6 +103,7 @@ class FunctionGraph {
   void drop_use(ValueId value, Use use);
   void check_inputs(std::span<const Variable> inputs) const;
   void copy(std::span<const Variable> inputs, std::span<const Variable> outputs);
+  void verify_overwrites(NodeId node) const;
   void check_unused(std::span<const Variable> inputs) const;
 
   std::vector<Node> nodes_;

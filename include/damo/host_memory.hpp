@@ -20,6 +20,7 @@
 namespace damo {
 
 class Stream;
+class KernelArgument;
 
 struct PinnedOptions {
   bool mapped = false;          ///< kernels may use it in place: device_data()
@@ -63,8 +64,8 @@ class RegisteredMemory {
   RegisteredMemory(void* data, std::size_t bytes, Device device = Device(), PinnedOptions options = {});
   /// A vector, array or span.
   template <class Range>
-    requires(std::ranges::contiguous_range<Range&> && std::ranges::sized_range<Range&>)
-  explicit RegisteredMemory(Range& range, Device device = Device(), PinnedOptions options = {})
+  requires(std::ranges::contiguous_range<Range&>&& std::ranges::sized_range<Range&>) explicit RegisteredMemory(
+      Range& range, Device device = Device(), PinnedOptions options = {})
       : RegisteredMemory(std::ranges::data(range), std::ranges::size(range) * sizeof(*std::ranges::data(range)), device,
                          options) {}
   RegisteredMemory(const RegisteredMemory&) = delete;
@@ -87,9 +88,9 @@ class RegisteredMemory {
 };
 
 enum class MemoryAdvice : std::uint8_t {
-  kReadMostly,       ///< each side may keep a copy
-  kPreferDevice,     ///< stays on the device, the host reaches over
-  kPreferHost,       ///< stays in host memory, the device reaches over
+  kReadMostly,    ///< each side may keep a copy
+  kPreferDevice,  ///< stays on the device, the host reaches over
+  kPreferHost,    ///< stays in host memory, the device reaches over
 };
 
 /// One address for host and device; the driver moves pages to whoever touches them. The host waits for the device
@@ -124,5 +125,10 @@ class ManagedMemory {
   std::size_t bytes_ = 0;
   std::uint32_t generation_ = 0;
 };
+
+// As arguments of kernels: their addresses on the device. Pinned and registered memory must be mapped.
+KernelArgument to_kernel_argument(const PinnedMemory& memory);
+KernelArgument to_kernel_argument(const RegisteredMemory& memory);
+KernelArgument to_kernel_argument(const ManagedMemory& memory);
 
 }  // namespace damo

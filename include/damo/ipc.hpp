@@ -8,8 +8,8 @@
 // has the handle can reach all of the block that the memory lies in. On the CPU it must be DeviceMemory::shareable.
 // A GPU's handle cannot be opened in the process that made it. See tests/runtime/ipc_test.cpp.
 #pragma once
-#include <cstdint>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -30,7 +30,7 @@ class IpcHandle {
   friend class DeviceMemory;
   IpcHandle() = default;
 
-  std::string allocation_;          // what the back end gave for the block
+  std::string allocation_;  // what the back end gave for the block
   DeviceKind kind_ = DeviceKind::kNull;
   std::size_t offset_ = 0, bytes_ = 0;  // of the memory in the block
 };

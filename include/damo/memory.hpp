@@ -38,9 +38,10 @@ class IpcHandle;  // ipc.hpp
 /// Contiguous host elements that can be copied as bytes: vector, array, span.
 template <class R>
 concept HostRange = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
-                    std::is_trivially_copyable_v<std::ranges::range_value_t<R>>;
+    std::is_trivially_copyable_v<std::ranges::range_value_t<R>>;
 template <class R>
-concept WritableHostRange = HostRange<R> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+concept WritableHostRange =
+    HostRange<R> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
 template <HostRange R>
 std::size_t host_bytes(const R& range) {
@@ -145,6 +146,9 @@ class DevicePointer {
   /// For another process; see ipc.hpp.
   IpcHandle ipc_handle() const;
 
+  /// As a kernel's argument: bytes on the device, for a pointer of any type.
+  KernelArgument argument() const;
+
  protected:
   struct State;
   DevicePointer(std::shared_ptr<State> state, std::size_t offset, std::size_t bytes)
@@ -161,7 +165,8 @@ class DevicePointer {
   template <class T>
   static constexpr std::size_t checked_element() {
     static_assert(std::is_trivially_copyable_v<T>, "fill takes a plain value");
-    static_assert(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8, "fill takes 1, 2, 4 or 8 bytes");
+    static_assert(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8,
+                  "fill takes 1, 2, 4 or 8 bytes");
     return sizeof(T);
   }
   std::ptrdiff_t distance_from(const DevicePointer& other) const;
@@ -222,7 +227,7 @@ class DeviceMemory : public DevicePointer {
 /// A launch passes the address. Throws DeviceError if the memory was freed.
 template <std::derived_from<DevicePointer> Pointer>
 KernelArgument to_kernel_argument(const Pointer& pointer) {
-  return KernelArgument::address_on(pointer.device(), pointer.data());
+  return pointer.argument();
 }
 
 /// One side of copy_2d: rows that begin pitch bytes apart, in memory of a device or of the host.
@@ -231,9 +236,10 @@ class Rows {
   Rows(const DeviceMemory& memory);  ///< of DeviceMemory::pitched
   Rows(DevicePointer memory, std::size_t pitch) : device_(std::move(memory)), bytes_(device_.size()), pitch_(pitch) {}
   template <HostRange R>
-    requires(!std::is_base_of_v<DevicePointer, std::remove_cvref_t<R>>)
-  Rows(R&& host, std::size_t pitch)
-      : host_(const_cast<void*>(static_cast<const void*>(std::ranges::data(host)))), bytes_(host_bytes(host)), pitch_(pitch) {
+  requires(!std::is_base_of_v<DevicePointer, std::remove_cvref_t<R>>) Rows(R&& host, std::size_t pitch)
+      : host_(const_cast<void*>(static_cast<const void*>(std::ranges::data(host)))),
+        bytes_(host_bytes(host)),
+        pitch_(pitch) {
     is_writable_ = WritableHostRange<R>;
   }
 

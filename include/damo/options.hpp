@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <damo/device.hpp>
+#include <damo/module_options.hpp>
 #include <damo/rewrite.hpp>
 
 namespace damo {
@@ -26,6 +27,8 @@ struct Options {
   bool profile = false;                ///< record events around every node; calls then wait for the device
   std::vector<Pass> passes = {};       ///< the user's rewrites, run after merging duplicates and before fusion
   FusionLimits fusion = {};
+  /// As ModuleOptions::check, for the CUDA C of RawKernels and of Ops: on the CPU accesses out of bounds are found.
+  bool check = ModuleOptions::default_check();
 };
 
 }  // namespace damo

@@ -19,10 +19,26 @@
 //   x_stride1    elements between neighbours of x along axis 1: for strided inputs
 // Other scalars take theirs, in order, from .values. Extents and strides must fit the scalar's dtype, else ShapeError.
 //
+// .gradient says what grad() and lop() (gradient.hpp) find behind the kernel: from the outputs' gradients, the inputs
+// and the outputs, all Variables, it builds the inputs' gradients, out of ops or of another RawKernel:
+//
+//   .gradient = [](auto g, auto in, auto out) { return g[0] * 2.0; }                           // one input: a Variable
+//   .gradient = [](auto g, auto in, auto out) { return std::vector{g[0] * in[1], g[0] * in[0]}; }  // several
+//
+// A parameter that the kernel changes, as a sum that it adds to, stands among the inputs and the outputs without const,
+// and in .overwrites: one parameter of the kernel, at the input's place, which begins with the input's values.
+//
+//   RawKernel histogram{{.name = "histogram", .inputs = {"int* counts", "const unsigned char* x"},
+//                        .outputs = {"int* counts"}, .overwrites = {"counts"}, ...}};
+//   Variable more = histogram(counts, x);       // counts is still what it was
+//
+// The op still is a function of its inputs: where anybody else needs the old values they are copied first, where nobody
+// does the memory is shared; Function::explain() says which. The output has the input's shape, whatever .shapes says.
+//
 // Kernels of equal text, declarations and rules are equal ops: on the same inputs they merge. A rule that is a lambda
-// is equal to its own copies only. Compile errors name the line of the user's file in which the text stands. A kernel
-// does not fuse with its neighbours; an Elementwise row does. See tests/ops/raw_kernel_test.cpp and
-// examples/03_cuda_kernel_op.
+// is equal to its own copies only; .gradient takes no part in it. Compile errors name the line of the user's file in
+// which the text stands. A kernel does not fuse with its neighbours; an Elementwise row does. See
+// tests/ops/raw_kernel_test.cpp, examples/03_cuda_kernel_op and examples/12_gradient_and_overwrites.
 #pragma once
 #include <concepts>
 #include <functional>
@@ -102,6 +118,11 @@ class LaunchRule {
 /// One thread for each element of the first output, in blocks of so many: ceil(size / block) blocks.
 LaunchRule one_thread_each(int block = 512);
 
+/// Gradients of the outputs (one each, zeros where nothing depends on it, empty for integers), inputs, outputs -> one
+/// Gradient for each input: a Variable of its dtype and shape, Gradient::disconnected() or Gradient::not_defined(why).
+using KernelGradient = std::function<Gradients(std::span<const Variable> gradients, std::span<const Variable> inputs,
+                                               std::span<const Variable> outputs)>;
+
 struct RawKernelDefinition {
   std::string name;
   std::vector<std::string> inputs;   ///< "const float* x", "strided const double* y"
@@ -114,6 +135,8 @@ struct RawKernelDefinition {
   ShapeRule shapes = same_as_input;
   LaunchRule launch = one_thread_each(512);
   std::function<std::vector<Scalar>(const KernelShapes&)> values;  ///< of the scalars whose names say nothing
+  std::vector<std::string> overwrites;  ///< "total": the output of that name begins as the input of that name, in place
+  KernelGradient gradient;              ///< none: asking for it is an error
 };
 
 class RawKernel {

@@ -1,6 +1,6 @@
 // Function::explain(): the page. What it says of a node comes from explain_node.
+#include <algorithm>
 #include <cstdio>
-#include <unordered_map>
 
 #include "function/explain_node.hpp"
 #include "function/function_data.hpp"
@@ -39,13 +39,15 @@ std::string head_of(const FunctionGraph& graph, NodeId node) {
 
 /// One node, indented under its number.
 std::string node_text(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers, const Options& options,
-                      const std::vector<const SpecKernel*>& kernels) {
+                      const std::vector<const SpecKernel*>& kernels,
+                      const std::vector<ProgramOverwrite>& overwrites) {
   std::string text = head_of(graph, node) + "\n";
   for (const std::string& formula : formulas_of(graph, node, numbers, kFormulas)) text += "       " + formula + "\n";
   for (const SpecKernel* kernel : kernels) {
     for (const SpecKernel::Variant* variant : kernel->variants()) text += "     kernel " + kernel_text(*variant) + "\n";
   }
   if (!kernels.empty()) text += "     moves " + traffic_of(graph, node) + "\n";
+  for (const std::string& line : overwrites_of(graph, node, numbers, overwrites)) text += "     " + line + "\n";
   if (graph.op(node).view_of(0) >= 0) text += "     a view: no kernel, no memory\n";
   for (const std::string& border : borders_of(graph, node, numbers, options))
     text += "     ends here: " + border + "\n";
@@ -71,21 +73,19 @@ std::string report_text(const BuildReport& report) {
 std::string Function::explain() const {
   const FunctionGraph& graph = data_->graph;
   const Program& program = data_->executor->program();
-  std::unordered_map<NodeId, int> place;
-  for (std::size_t i = 0; i < program.nodes().size(); ++i) place.emplace(program.nodes()[i].id, static_cast<int>(i));
   std::string text = "function" + (name().empty() ? "" : " " + name()) + " on " + device().name() + ": " +
                      plural(graph.inputs().size(), "input") + ", " +
                      plural(static_cast<std::size_t>(graph.node_count()), "node") + ", " +
                      plural(graph.outputs().size(), "output") + "\n";
   std::size_t number = 0;
-  const std::vector<NodeId> order = graph.toposort();
+  std::vector<NodeId> order;
+  for (const ProgramNode& node : program.nodes()) order.push_back(node.id);
   NodeNumbers numbers;
   for (NodeId node : order) numbers.emplace(node, numbers.size() + 1);
-  for (NodeId node : order) {
-    if (number == kNodes) break;
-    const auto found = place.find(node);
-    const auto kernels = found == place.end() ? std::vector<const SpecKernel*>() : program.kernels(found->second);
-    text += "  " + std::to_string(++number) + "  " + node_text(graph, node, numbers, data_->options, kernels);
+  for (; number < std::min(order.size(), kNodes); ++number) {
+    text += "  " + std::to_string(number + 1) + "  " +
+            node_text(graph, order[number], numbers, data_->options, program.kernels(static_cast<int>(number)),
+                      program.nodes()[number].overwrites);
   }
   if (number < order.size()) text += "  ... " + plural(order.size() - number, "more node") + "\n";
   return text + report_text(data_->report);

@@ -158,6 +158,20 @@ std::string traffic_of(const FunctionGraph& graph, NodeId node) {
   return text;
 }
 
+std::vector<std::string> overwrites_of(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers,
+                                       const std::vector<ProgramOverwrite>& overwrites) {
+  std::vector<std::string> lines;
+  for (const ProgramOverwrite& overwrite : overwrites) {
+    ValueId input = graph.inputs(node)[static_cast<std::size_t>(overwrite.input)];
+    for (NodeId owner = graph.owner(input); owner != NodeId::kNone && graph.op(owner).passes_through(0) >= 0; owner = graph.owner(input))
+      input = graph.inputs(owner)[static_cast<std::size_t>(graph.op(owner).passes_through(0))];
+    const std::string label = label_of(graph, input, numbers);
+    lines.push_back(overwrite.in_place ? "overwrites " + label + " in place"
+                                       : "copies " + label + " first: " + overwrite.reason);
+  }
+  return lines;
+}
+
 std::vector<std::string> borders_of(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers,
                                     const Options& options) {
   if (!is_elementwise(graph, node)) return {};

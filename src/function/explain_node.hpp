@@ -6,6 +6,7 @@
 
 #include <damo/graph.hpp>
 #include <damo/options.hpp>
+#include "runtime/exec/program.hpp"
 
 namespace damo {
 
@@ -22,6 +23,10 @@ std::string lines_of(const FunctionGraph& graph, NodeId node);
 
 /// "12 bytes an element", and how many inputs are broadcast, as far as types tell.
 std::string traffic_of(const FunctionGraph& graph, NodeId node);
+
+/// "overwrites total in place", or "copies total first: it is an input of the function", for each such output.
+std::vector<std::string> overwrites_of(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers,
+                                       const std::vector<ProgramOverwrite>& overwrites);
 
 /// Why the node's neighbours are no part of its kernel: "feeds 2 dimshuffle: not elementwise". Empty for ops that never
 /// fuse.

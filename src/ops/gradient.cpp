@@ -59,7 +59,8 @@ class BackwardWalk {
     for (const Variable& output : outputs) reached_.insert(output.id());
     for (const Variable& input : inputs) wanted_.insert(input.id());
     for (const Apply& node : order_) {
-      const bool depends = std::any_of(node.inputs().begin(), node.inputs().end(), [&](const Variable& v) { return wants(v); });
+      const bool depends =
+          std::any_of(node.inputs().begin(), node.inputs().end(), [&](const Variable& v) { return wants(v); });
       if (!depends) continue;
       for (const Variable& output : node.outputs()) wanted_.insert(output.id());
     }
@@ -98,7 +99,8 @@ class BackwardWalk {
   }
 
   Variable exact(const Variable& variable, Slot& slot) {
-    if (!slot.exact) slot.gradient = match_shape(slot.gradient, variable, variable.has_owner() ? variable.where() : where_);
+    if (!slot.exact)
+      slot.gradient = match_shape(slot.gradient, variable, variable.has_owner() ? variable.where() : where_);
     slot.exact = true;
     return slot.gradient;
   }
@@ -110,13 +112,16 @@ class BackwardWalk {
     for (const Variable& output : node.outputs()) {
       const auto found = slots_.find(output.id());
       some |= found != slots_.end();
-      if (found == slots_.end()) gradients.emplace_back();
-      else gradients.push_back(is_elementwise ? found->second.gradient : exact(output, found->second));
+      if (found == slots_.end())
+        gradients.emplace_back();
+      else
+        gradients.push_back(is_elementwise ? found->second.gradient : exact(output, found->second));
     }
     if (!some) return {};
     for (int i = 0; i < node.output_count(); ++i) {
       Variable& gradient = gradients[static_cast<std::size_t>(i)];
-      if (!gradient && is_floating(node.output(i).dtype())) gradient = second(operand(node.output(i), node.where()), 0.0);
+      if (!gradient && is_floating(node.output(i).dtype()))
+        gradient = second(operand(node.output(i), node.where()), 0.0);
     }
     return gradients;
   }
@@ -145,7 +150,8 @@ class BackwardWalk {
 
   /// All other inputs are numbers: nothing stretches its array.
   static bool has_one_array(const Apply& node) {
-    return std::count_if(node.inputs().begin(), node.inputs().end(), [](const Variable& v) { return v.rank() > 0; }) == 1;
+    return std::count_if(node.inputs().begin(), node.inputs().end(), [](const Variable& v) { return v.rank() > 0; }) ==
+           1;
   }
 
   static Gradients gradients_of(const Apply& node, const std::vector<Variable>& arrived) {
@@ -162,11 +168,11 @@ class BackwardWalk {
   }
 
   [[noreturn]] static void refuse(const Apply& node, int input, const std::string& reason) {
-    ErrorParts parts{"the gradient by input " + std::to_string(input) + " of " + node.op().name() +
-                         " is not defined: " + reason,
-                     {describe(node.input(input))},
-                     built_at(node),
-                     "give a row or a RawKernel a .gradient, override Op::gradient, or leave out what lies behind it"};
+    ErrorParts parts{
+        "the gradient by input " + std::to_string(input) + " of " + node.op().name() + " is not defined: " + reason,
+        {describe(node.input(input))},
+        built_at(node),
+        "give a row or a RawKernel a .gradient, override Op::gradient, or leave out what lies behind it"};
     throw GraphError(std::move(parts));
   }
 
@@ -191,18 +197,21 @@ class BackwardWalk {
 
 void check_seeds(std::span<const Variable> outputs, std::span<const Variable> gradients) {
   if (outputs.size() != gradients.size()) {
-    throw GraphError("lop: " + std::to_string(gradients.size()) + " gradients for " + std::to_string(outputs.size()) + " outputs",
-                     "give one for each output");
+    throw GraphError(
+        "lop: " + std::to_string(gradients.size()) + " gradients for " + std::to_string(outputs.size()) + " outputs",
+        "give one for each output");
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::string label = "lop: output " + std::to_string(i);
     if (!outputs[i] || !gradients[i]) throw GraphError(label + " or its gradient is an empty Variable");
     if (!is_floating(outputs[i].dtype())) {
-      throw TypeError(label + ", " + describe(outputs[i]) + ", has no gradient: only floating values have", "cast it before");
+      throw TypeError(label + ", " + describe(outputs[i]) + ", has no gradient: only floating values have",
+                      "cast it before");
     }
     if (gradients[i].dtype() != outputs[i].dtype() || gradients[i].rank() > outputs[i].rank()) {
-      throw TypeError(label + " is " + to_string(outputs[i].type()) + ", its gradient " + to_string(gradients[i].type()),
-                      "a gradient has its output's dtype and shape");
+      throw TypeError(
+          label + " is " + to_string(outputs[i].type()) + ", its gradient " + to_string(gradients[i].type()),
+          "a gradient has its output's dtype and shape");
     }
   }
 }
@@ -211,7 +220,8 @@ void check_inputs(std::span<const Variable> inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i]) throw GraphError("the gradient by an empty Variable was asked for");
     if (is_floating(inputs[i].dtype())) continue;
-    throw TypeError(describe(inputs[i]) + " has no gradient: only floating values have", "cast the input before it is used");
+    throw TypeError(describe(inputs[i]) + " has no gradient: only floating values have",
+                    "cast the input before it is used");
   }
 }
 
@@ -246,15 +256,19 @@ std::vector<Variable> lop(std::span<const Variable> outputs, std::span<const Var
   }
 }
 
-std::vector<Variable> grad(const Variable& cost, std::span<const Variable> inputs, Disconnected disconnected, SourceLine where) {
+std::vector<Variable> grad(const Variable& cost, std::span<const Variable> inputs, Disconnected disconnected,
+                           SourceLine where) {
   if (!cost) throw GraphError("grad: the cost is an empty Variable");
   if (cost.rank() != 0) {
-    ErrorParts parts{"grad: the cost must be 0-d, it is " + describe(cost), {}, {},
+    ErrorParts parts{"grad: the cost must be 0-d, it is " + describe(cost),
+                     {},
+                     {},
                      "sum it, or give the gradient of each element: lop(cost, gradients, x)"};
     if (where) parts.where = "in the gradient asked for at " + to_string(where);
     throw ShapeError(std::move(parts));
   }
-  if (!is_floating(cost.dtype())) throw TypeError("grad: " + describe(cost) + " has no gradient", "cast it to a floating dtype before");
+  if (!is_floating(cost.dtype()))
+    throw TypeError("grad: " + describe(cost) + " has no gradient", "cast it to a floating dtype before");
   const Variable one = constant(Scalar(1.0).cast(cost.dtype()), where);
   return lop(std::span(&cost, 1), std::span(&one, 1), inputs, disconnected, where);
 }

@@ -9,9 +9,10 @@ constexpr ElementwiseRow kMatchShape{.name = "match_shape",
                                      .doc = "x in the shape of y, which does not stretch",
                                      .code = "((void)x1, x0)",
                                      .cost = 0,
-                                     .gradient = [](auto& g, auto&, auto&) {
-                                       return Gradients{Gradient(g), Gradient::disconnected()};
-                                     },
+                                     .gradient =
+                                         [](auto& g, auto&, auto&) {
+                                           return Gradients{Gradient(g), Gradient::disconnected()};
+                                         },
                                      .file = "damo/gradient.hpp"};
 
 }  // namespace

@@ -25,6 +25,8 @@ class RawKernelOp final : public Op {
   Apply make_node(Inputs inputs) const override;
   Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
+  int overwrites(int output) const override { return overwrites_[static_cast<std::size_t>(output)]; }
+  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override;
   /// By text, declarations and rules: props cannot hold the rules.
   bool equals(const Op& other) const override;
   std::size_t hash() const override;
@@ -34,9 +36,14 @@ class RawKernelOp final : public Op {
   const std::vector<RawParameter>& inputs() const { return inputs_; }
   const std::vector<RawParameter>& outputs() const { return outputs_; }
   const std::vector<RawScalar>& scalars() const { return scalars_; }
+  /// The cell, inputs before outputs, of each of the kernel's array parameters: an overwritten input's is the output's.
+  std::vector<int> parameter_cells() const;
 
  private:
-  void read_declarations();
+  void read_inputs();
+  void read_outputs();
+  void read_scalars();
+  void read_overwrites();
   RawScalar read_scalar(const std::string& declaration) const;
   void check_names() const;
   void write_source();
@@ -46,6 +53,7 @@ class RawKernelOp final : public Op {
   RawKernelDefinition definition_;
   std::vector<RawParameter> inputs_, outputs_;
   std::vector<RawScalar> scalars_;
+  std::vector<int> overwrites_;  // by output: the input, or -1
   std::string source_;
 };
 

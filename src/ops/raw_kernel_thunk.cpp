@@ -14,13 +14,15 @@ class RawKernelThunk {
     for (const Variable& input : node.inputs()) cells_.push_back(&context.storage(input));
     for (const Variable& output : node.outputs()) cells_.push_back(&context.storage(output));
     versions_.assign(cells_.size(), ~0u);
+    for (int cell : op_->parameter_cells()) parameters_.push_back(cells_[static_cast<std::size_t>(cell)]);
   }
 
   void operator()() {
     if (is_new()) bind();
     if (config_.grid.count() == 0) return;
     // The address alone: strides are this op's own business (check_order).
-    for (std::size_t i = 0; i < cells_.size(); ++i) arguments_[i] = KernelArgument::address_of(cells_[i]->array());
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      arguments_[i] = KernelArgument::address_of(parameters_[i]->array());
     kernel_.launch_arguments(config_, arguments_);
   }
 
@@ -50,7 +52,7 @@ class RawKernelThunk {
     const std::span<const Shape> all(shapes);
     const KernelShapes given{all.subspan(0, inputs), all.subspan(inputs)};
     config_ = op_->definition().launch(given);
-    arguments_.assign(cells_.size(), KernelArgument(0));
+    arguments_.assign(parameters_.size(), KernelArgument(0));
     const std::vector<Scalar> values =
         op_->definition().values ? op_->definition().values(given) : std::vector<Scalar>();
     std::size_t used = 0;
@@ -88,7 +90,8 @@ class RawKernelThunk {
 
   std::shared_ptr<const RawKernelOp> op_;
   Kernel kernel_;
-  std::vector<Cell*> cells_;  // inputs, then outputs
+  std::vector<Cell*> cells_;       // inputs, then outputs
+  std::vector<Cell*> parameters_;  // the kernel's array parameters, in order
   std::vector<std::uint32_t> versions_;
   std::vector<KernelArgument> arguments_;
   LaunchConfig config_;

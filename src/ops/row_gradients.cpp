@@ -21,6 +21,7 @@ Gradient none() { return Gradient::disconnected(); }
     return {__VA_ARGS__};                                                                                   \
   }
 
+// clang-format off: it takes g * y for a declaration
 // Arithmetic.
 DAMO_RULE(add, g, g)
 DAMO_RULE(sub, g, -g)
@@ -114,6 +115,7 @@ DAMO_RULE(selu, where(gt(x, 0.0), 1.0507009873554805 * g, 1.7580993408473768 * g
 DAMO_RULE(hard_sigmoid, where(gt(x, -3.0) & lt(x, 3.0), g / 6.0, 0.0))
 DAMO_RULE(softsign, g / sqr(1.0 + abs(x)))
 
+// clang-format on
 #undef DAMO_RULE
 
 }  // namespace damo::row_gradients

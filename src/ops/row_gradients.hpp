@@ -1,4 +1,5 @@
-// The gradient rules of the built-in rows: one function for each line of damo/ops/rows.inc. A row without one does not link.
+// The gradient rules of the built-in rows: one function for each line of damo/ops/rows.inc. A row without one does not
+// link.
 #pragma once
 #include <span>
 

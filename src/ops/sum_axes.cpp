@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include <damo/op.hpp>
-#include "ops/sum_axes_thunk.hpp"
 #include "ops/match_shape.hpp"
+#include "ops/sum_axes_thunk.hpp"
 
 namespace damo {
 namespace {

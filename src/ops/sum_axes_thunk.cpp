@@ -1,6 +1,8 @@
 #include "ops/sum_axes_thunk.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <utility>
 
 #include <damo/thunk.hpp>
 
@@ -25,8 +27,10 @@ std::string walk(const std::string& letter, int axes) {
   return text + "    at += rest * " + letter + "s0;\n";
 }
 
-/// Thread (output, chunk) adds every chunks-th element of its output. k: axes that stay, r: axes that are summed.
-std::string source_of(DType dtype, int kept, int reduced) {
+}  // namespace
+
+// Thread (output, chunk) adds every chunks-th element of its output. k: axes that stay, r: axes that are summed.
+std::string sum_axes_source(DType dtype, int kept, int reduced) {
   std::string parameters;
   for (const auto& [letter, axes] : {std::pair("k", kept), std::pair("r", reduced)}) {
     for (int axis = 0; axis < axes; ++axis) {
@@ -34,7 +38,9 @@ std::string source_of(DType dtype, int kept, int reduced) {
       parameters += std::string(", long long ") + letter + n + ", long long " + letter + "s" + n;
     }
   }
-  const std::string head = dtype == float16 ? "#include <cuda_fp16.h>" : dtype == bfloat16 ? "#include <cuda_bf16.h>" : "";
+  const std::string head = dtype == float16    ? "#include <cuda_fp16.h>"
+                           : dtype == bfloat16 ? "#include <cuda_bf16.h>"
+                                               : "";
   return head + R"(
 template <class T> struct Sum { typedef float Type; };
 template <> struct Sum<double> { typedef double Type; };
@@ -61,6 +67,12 @@ __global__ void sum_axes(const From* x, To* y, long long outputs, long long coun
 })";
 }
 
+std::string sum_axes_kernel(DType from, DType to) {
+  return "sum_axes<" + std::string(c_name(from)) + ", " + c_name(to) + ">";
+}
+
+namespace {
+
 struct Axes {
   std::vector<std::int64_t> extents, strides;
   std::int64_t count() const {
@@ -78,11 +90,11 @@ class SumAxesThunk {
     partial_ = dtype == float64 ? float64 : float32;
     reduced_ = std::max<int>(1, static_cast<int>(axes_.size()));
     kept_ = std::max<int>(1, node.input(0).rank() - static_cast<int>(axes_.size()));
-    const std::string source = source_of(dtype, kept_, reduced_), own = c_name(dtype), partial = c_name(partial_);
-    first_ = middle_ = last_ = context.compile(source, "sum_axes<" + own + ", " + partial + ">");
+    const std::string source = sum_axes_source(dtype, kept_, reduced_);
+    first_ = middle_ = last_ = context.compile(source, sum_axes_kernel(dtype, partial_));
     if (dtype == partial_) return;
-    middle_ = context.compile(source, "sum_axes<" + partial + ", " + partial + ">");
-    last_ = context.compile(source, "sum_axes<" + partial + ", " + own + ">");
+    middle_ = context.compile(source, sum_axes_kernel(partial_, partial_));
+    last_ = context.compile(source, sum_axes_kernel(partial_, dtype));
   }
 
   void operator()() {
@@ -117,7 +129,8 @@ class SumAxesThunk {
     bool is_first = true;
     for (;;) {
       const std::int64_t count = reduced.count();
-      const std::int64_t chunks = outputs >= kManyOutputs ? 1 : std::max<std::int64_t>(1, (count + kElements - 1) / kElements);
+      const std::int64_t chunks =
+          outputs >= kManyOutputs ? 1 : std::max<std::int64_t>(1, (count + kElements - 1) / kElements);
       const bool is_last = chunks == 1 && (!is_first || y_.dtype() == partial_);
       add_stage(is_first ? first_ : is_last ? last_ : middle_, kept, reduced, outputs, chunks, chunk_first, is_last);
       if (is_last) return;
@@ -166,7 +179,7 @@ class SumAxesThunk {
   std::vector<std::int64_t> axes_;
   Cell &x_, &y_;
   DType partial_;
-  int kept_ = 1, reduced_ = 1;  // axes in the kernels' parameters
+  int kept_ = 1, reduced_ = 1;    // axes in the kernels' parameters
   Kernel first_, middle_, last_;  // from elements to sums, from sums to sums, from sums to the result
   std::vector<Stage> stages_;
   std::uint32_t version_ = ~0u;

@@ -1,5 +1,6 @@
 #include "runtime/capture.hpp"
 
+#include <string>
 #include <utility>
 
 #include <damo/error.hpp>
@@ -52,7 +53,8 @@ CaptureScope::CaptureScope(Backend& backend, void* stream)
                       "make a stream for it: Stream stream(device); and give launches and copies that stream");
   }
   if (capture_of_thread != nullptr) {
-    throw DeviceError("a capture begins inside another one", "capture one stream at a time in a thread; a second stream "
+    throw DeviceError("a capture begins inside another one",
+                      "capture one stream at a time in a thread; a second stream "
                       "joins the capture when it waits for an event of the first");
   }
   backend.begin_capture(stream);
@@ -83,9 +85,15 @@ CaptureScope* current_capture_of_thread(const Backend& backend) {
 }
 
 void refuse_default_stream(const Backend& backend) {
-  throw DeviceError("work on the default stream of " + backend.name() + " during a capture: it would run at once and be no part of "
-                    "the graph",
+  throw DeviceError("work on the default stream of " + backend.name() +
+                        " during a capture: it would run at once and be no part of "
+                        "the graph",
                     "give it the stream that is captured; make arrays, and read results, outside the capture");
+}
+
+void refuse_wait_in_capture(const char* what) {
+  throw DeviceError(std::string(what) + " while a stream is captured: its work has not been given to the device",
+                    "wait after the capture, when the graph was launched");
 }
 
 void hold_kernel(const LoadedKernel& kernel) {

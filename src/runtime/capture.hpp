@@ -72,8 +72,12 @@ inline CaptureScope* current_capture(const Backend& backend) {
 /// Throws DeviceError if the thread captures: work on the default stream would run at once, outside the graph.
 [[noreturn]] void refuse_default_stream(const Backend& backend);
 inline void check_default_stream(const Backend& backend) {
-  if (current_capture(backend) != nullptr) [[unlikely]] refuse_default_stream(backend);
+  if (current_capture(backend) != nullptr) [[unlikely]]
+    refuse_default_stream(backend);
 }
+
+/// Throws DeviceError. what: "waiting for a stream".
+[[noreturn]] void refuse_wait_in_capture(const char* what);
 
 /// Keeps a kernel alive as long as the graph that the calling thread captures.
 void hold_kernel(const LoadedKernel& kernel);

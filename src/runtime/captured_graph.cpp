@@ -28,9 +28,9 @@ void CapturedGraph::launch(const Stream& stream) const {
   const Data& graph = data();
   if (graph.generation != graph.backend.generation()) refuse_lost(graph.backend, "a captured graph");
   if (&stream.device().backend() != &graph.backend) {
-    throw DeviceError("a graph captured on " + graph.backend.name() + " cannot be launched on a stream of " +
-                          stream.device().name(),
-                      "use a stream of " + graph.backend.name());
+    throw DeviceError(
+        "a graph captured on " + graph.backend.name() + " cannot be launched on a stream of " + stream.device().name(),
+        "use a stream of " + graph.backend.name());
   }
   graph.work->launch(stream.handle());
 }

@@ -27,7 +27,8 @@ Event::Event(Device device, EventOptions options) : data_(std::make_shared<Data>
 Device Event::device() const { return Device(data_->backend); }
 
 void* Event::handle() const {
-  if (data_->generation != data_->backend->generation()) [[unlikely]] refuse_lost(*data_->backend, "an event");
+  if (data_->generation != data_->backend->generation()) [[unlikely]]
+    refuse_lost(*data_->backend, "an event");
   return data_->handle;
 }
 

@@ -101,8 +101,9 @@ void HostEvent::wait(HostStream* stream) const {
 
 void HostEvent::require_outside() const {
   if (!capture_) return;
-  throw DeviceError("the event was recorded in a capture",
-                    "such an event orders work inside the graph; to wait or to measure, record one outside the capture");
+  throw DeviceError(
+      "the event was recorded in a capture",
+      "such an event orders work inside the graph; to wait or to measure, record one outside the capture");
 }
 
 std::int64_t HostEvent::stamp() const {

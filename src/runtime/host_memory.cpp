@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <damo/error.hpp>
+#include <damo/kernel_argument.hpp>
 #include <damo/stream.hpp>
 
 #include "runtime/backend.hpp"
@@ -128,5 +129,15 @@ void ManagedMemory::prefetch_to_host(const Stream& stream) const {
   backend_->prefetch(data(), bytes_, true, stream.handle());
 }
 void ManagedMemory::advise(MemoryAdvice advice) const { backend_->advise(data(), bytes_, advice); }
+
+KernelArgument to_kernel_argument(const PinnedMemory& memory) {
+  return KernelArgument::address_on(memory.device(), memory.device_data());
+}
+KernelArgument to_kernel_argument(const RegisteredMemory& memory) {
+  return KernelArgument::address_on(memory.device(), memory.device_data());
+}
+KernelArgument to_kernel_argument(const ManagedMemory& memory) {
+  return KernelArgument::address_on(memory.device(), memory.data());
+}
 
 }  // namespace damo

@@ -31,8 +31,10 @@ struct Block {
       block->backend.synchronize();  // the device may still use it
     } catch (...) {
     }
-    if (block->is_opened) block->backend.close_shared(block->base);
-    else block->backend.release_shareable(block->base);
+    if (block->is_opened)
+      block->backend.close_shared(block->base);
+    else
+      block->backend.release_shareable(block->base);
   }
 };
 
@@ -113,13 +115,15 @@ DeviceMemory DeviceMemory::shareable(Device device, std::size_t bytes) {
 DeviceMemory DeviceMemory::open(Device device, const IpcHandle& handle) {
   Backend& backend = device.backend();
   if ((handle.kind_ == DeviceKind::kCuda) != (backend.kind() == DeviceKind::kCuda)) {
-    throw DeviceError("the handle is of memory of " + std::string(handle.kind_ == DeviceKind::kCuda ? "a GPU" : "the host") +
-                          ": " + backend.name() + " cannot open it",
+    throw DeviceError("the handle is of memory of " +
+                          std::string(handle.kind_ == DeviceKind::kCuda ? "a GPU" : "the host") + ": " +
+                          backend.name() + " cannot open it",
                       "open it on a device of the same kind");
   }
   void* const base = backend.open_shared(handle.allocation_, handle.offset_ + handle.bytes_);
   try {
-    return DeviceMemory(std::make_shared<State>(adopt(backend, base, handle.offset_, handle.bytes_, true)), handle.bytes_);
+    return DeviceMemory(std::make_shared<State>(adopt(backend, base, handle.offset_, handle.bytes_, true)),
+                        handle.bytes_);
   } catch (...) {
     backend.close_shared(base);
     throw;

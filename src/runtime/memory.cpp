@@ -58,7 +58,8 @@ DevicePointer::State& DevicePointer::state(const char* what) const {
                           state_->backend.name() + " was freed at " + to_string(state_->freed_at),
                       "free it after its last use, or leave that to its destructor");
   }
-  if (state_->buffer->is_lost()) refuse_lost(state_->backend, "this DeviceMemory of " + std::to_string(state_->bytes) + " bytes");
+  if (state_->buffer->is_lost())
+    refuse_lost(state_->backend, "this DeviceMemory of " + std::to_string(state_->bytes) + " bytes");
   return *state_;
 }
 
@@ -66,6 +67,11 @@ void* DevicePointer::data() const {
   if (state_ == nullptr) return nullptr;
   auto* const base = static_cast<std::byte*>(state("data").buffer->data());
   return base == nullptr ? nullptr : base + offset_;
+}
+
+KernelArgument DevicePointer::argument() const {
+  auto* const base = static_cast<std::byte*>(state("launch").buffer->data());
+  return KernelArgument::address_on(Device(&state_->backend), base == nullptr ? nullptr : base + offset_);
 }
 
 Device DevicePointer::device() const {
@@ -98,7 +104,8 @@ std::ptrdiff_t DevicePointer::distance_from(const DevicePointer& other) const {
 Array DevicePointer::array(DType dtype, const Shape& shape, std::size_t offset_bytes) const {
   State& memory = state("array");
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (shape[axis] < 0) throw ShapeError("array: the extent of axis " + std::to_string(axis) + " is " + std::to_string(shape[axis]));
+    if (shape[axis] < 0)
+      throw ShapeError("array: the extent of axis " + std::to_string(axis) + " is " + std::to_string(shape[axis]));
   }
   const auto count = static_cast<std::size_t>(shape.size());
   if (offset_bytes > bytes_ || count > (bytes_ - offset_bytes) / itemsize(dtype)) {

@@ -14,7 +14,8 @@ namespace {
 
 std::string count_of(std::size_t bytes) { return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes"); }
 
-[[noreturn]] void refuse_past_end(const std::string& what, std::size_t wanted, const char* side, std::size_t available) {
+[[noreturn]] void refuse_past_end(const std::string& what, std::size_t wanted, const char* side,
+                                  std::size_t available) {
   throw ShapeError(what + ": " + count_of(wanted) + " go past the end: the " + side + " has " + count_of(available),
                    "copy fewer bytes, or make the memory larger");
 }
@@ -133,13 +134,17 @@ void DevicePointer::fill_rows(const void* element, std::size_t element_bytes, st
 }
 
 Rows::Rows(const DeviceMemory& memory) : device_(memory), bytes_(memory.size()), pitch_(memory.pitch()) {
-  if (pitch_ == 0) throw TypeError("this DeviceMemory has no pitch", "make it with DeviceMemory::pitched, or give Rows(memory, pitch)");
+  if (pitch_ == 0)
+    throw TypeError("this DeviceMemory has no pitch",
+                    "make it with DeviceMemory::pitched, or give Rows(memory, pitch)");
 }
 
 void Rows::require(std::size_t row_bytes, std::size_t rows, const char* side) const {
-  const std::string what = std::string(side) + " of " + std::to_string(rows) + " rows of " + std::to_string(row_bytes) + " bytes";
+  const std::string what =
+      std::string(side) + " of " + std::to_string(rows) + " rows of " + std::to_string(row_bytes) + " bytes";
   if (rows > 1 && pitch_ < row_bytes) {
-    throw ShapeError(what + ": the rows begin " + std::to_string(pitch_) + " bytes apart", "a pitch is at least a row's bytes");
+    throw ShapeError(what + ": the rows begin " + std::to_string(pitch_) + " bytes apart",
+                     "a pitch is at least a row's bytes");
   }
   const std::size_t room = bytes_ < row_bytes ? 0 : rows <= 1 ? 1 : (bytes_ - row_bytes) / pitch_ + 1;
   if (rows > room) {
@@ -166,7 +171,8 @@ void copy_rows_between(Backend& here, Backend& there, const RowsCopy& rows) {
 }  // namespace
 
 void copy_2d(const Rows& to, const Rows& from, std::size_t row_bytes, std::size_t rows, const Stream* stream) {
-  if (to.host_ && from.host_) throw TypeError("copy_2d: both sides are host memory", "one side is a DeviceMemory or an Array");
+  if (to.host_ && from.host_)
+    throw TypeError("copy_2d: both sides are host memory", "one side is a DeviceMemory or an Array");
   if (!to.is_writable_) throw TypeError("copy_2d: the destination's elements are const");
   if (rows == 0 || row_bytes == 0) return;
   to.require(row_bytes, rows, "copy_2d, destination");

@@ -1,6 +1,6 @@
 // PinnedPool: one device's host memory for copies. Pinning pages costs microseconds each, so blocks that are given up
-// are kept, by size (powers of two, 4 KiB at least) and options. A block given up may still be read by a copy under way:
-// an event is recorded then, behind the work of all streams, and the block is handed out again when that is done.
+// are kept, by size (powers of two, 4 KiB at least) and options. A block given up may still be read by a copy under
+// way: an event is recorded then, behind the work of all streams, and the block is handed out again when that is done.
 // Thread-safe. See tests/runtime/pinned_pool_test.cpp.
 #pragma once
 #include <cstddef>

@@ -46,7 +46,8 @@ Names& names() {
 std::string new_name() {
   std::random_device random;
   char text[64];
-  std::snprintf(text, sizeof text, "%s%d-%08x%08x%08x", kPrefix, static_cast<int>(getpid()), random(), random(), random());
+  std::snprintf(text, sizeof text, "%s%d-%08x%08x%08x", kPrefix, static_cast<int>(getpid()), random(), random(),
+                random());
   return text;
 }
 
@@ -92,7 +93,8 @@ std::pair<std::string, std::size_t> SharedMemory::find(const void* memory) const
   auto after = own_.upper_bound(memory);
   if (after == own_.begin()) return {};
   const auto& [base, block] = *--after;
-  const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(memory) - static_cast<const std::byte*>(base));
+  const auto offset =
+      static_cast<std::size_t>(static_cast<const std::byte*>(memory) - static_cast<const std::byte*>(base));
   return offset <= block.bytes ? std::pair(block.name, offset) : std::pair(std::string(), std::size_t{0});
 }
 

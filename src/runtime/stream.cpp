@@ -37,7 +37,8 @@ Device Stream::device() const { return Device(data_->backend); }
 bool Stream::is_default() const { return !data_->is_owned; }
 
 void* Stream::handle() const {
-  if (data_->generation != data_->backend->generation()) [[unlikely]] refuse_lost(*data_->backend, "a stream");
+  if (data_->generation != data_->backend->generation()) [[unlikely]]
+    refuse_lost(*data_->backend, "a stream");
   return data_->handle;
 }
 
@@ -52,13 +53,14 @@ void Stream::wait(const Event& event) const { data_->backend->wait(handle(), eve
 
 void Stream::add_callback(std::function<void()> function) const {
   if (!function) throw TypeError("add_callback: the function is empty");
-  data_->backend->add_callback(handle(), [backend = data_->backend, stream = data_->handle, function = std::move(function)] {
-    try {
-      function();
-    } catch (...) {
-      backend->report_callback(stream, std::current_exception());
-    }
-  });
+  data_->backend->add_callback(handle(),
+                               [backend = data_->backend, stream = data_->handle, function = std::move(function)] {
+                                 try {
+                                   function();
+                                 } catch (...) {
+                                   backend->report_callback(stream, std::current_exception());
+                                 }
+                               });
 }
 
 bool operator==(const Stream& a, const Stream& b) {

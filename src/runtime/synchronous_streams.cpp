@@ -13,22 +13,17 @@ namespace {
 HostStream* stream_of(void* stream) { return static_cast<HostStream*>(stream); }
 HostEvent* event_of(void* event) { return static_cast<HostEvent*>(event); }
 
-[[noreturn]] void refuse_wait(const char* what) {
-  throw DeviceError(std::string(what) + " while a stream is captured: its work has not been given to the device",
-                    "wait after the capture, when the graph was launched");
-}
-
 }  // namespace
 
 void* SynchronousBackend::create_stream(StreamOptions) { return new HostStream; }
 void SynchronousBackend::destroy_stream(void* stream) noexcept { delete stream_of(stream); }
 
 void SynchronousBackend::synchronize(void* stream) {
-  if (stream != nullptr && stream_of(stream)->is_captured()) refuse_wait("waiting for a stream");
+  if (stream != nullptr && stream_of(stream)->is_captured()) refuse_wait_in_capture("waiting for a stream");
 }
 
 void SynchronousBackend::synchronize() {
-  if (current_capture(*this) != nullptr) refuse_wait("waiting for the device");
+  if (current_capture(*this) != nullptr) refuse_wait_in_capture("waiting for the device");
 }
 
 bool SynchronousBackend::is_stream_done(void* stream) {
@@ -74,9 +69,12 @@ bool SynchronousBackend::note_launch(void* stream, const LoadedKernel& kernel, c
   };
   std::vector<Slot> values;
   std::vector<std::size_t> places;
-  const auto& parameters = kernel.parameters();
-  for (std::size_t i = 0; parameters && i < parameters->size(); ++i) {
-    const std::size_t bytes = (*parameters)[i].bytes;
+  if (!kernel.parameters() && kind() == DeviceKind::kCpu) {  // the null device reads no arguments
+    throw DeviceError("capture: nobody knows the parameters of kernel '" + kernel.name() + "', to keep their values",
+                      "capture kernels of a Module; Damo's own run on the default stream");
+  }
+  for (std::size_t i = 0; kernel.parameters() && i < kernel.parameters()->size(); ++i) {
+    const std::size_t bytes = (*kernel.parameters())[i].bytes;
     places.push_back(values.size());
     values.resize(values.size() + std::max<std::size_t>((bytes + sizeof(Slot) - 1) / sizeof(Slot), 1));
     std::memcpy(&values[places.back()], arguments[i], bytes);

@@ -19,15 +19,17 @@ Value value_of(T value) {
   return result;
 }
 
-Value number(const std::string& text) {
+/// Calls use with the number in the type that its spelling has in C.
+template <class Use>
+auto with_number(const std::string& text, Use use) {
   const bool hexadecimal = text.starts_with("0x");
   const bool floating = !hexadecimal && text.find_first_of(".e") != std::string::npos;
-  if (floating) return text.back() == 'f' ? value_of(std::stof(text)) : value_of(std::stod(text));
+  if (floating) return text.back() == 'f' ? use(std::stof(text)) : use(std::stod(text));
   const std::string suffix = text.substr(std::min(text.size(), text.find_first_not_of("-0123456789abcdefABCDEFx")));
-  if (suffix == "l" || suffix == "ll") return value_of(static_cast<std::int64_t>(std::stoll(text, nullptr, 0)));
-  if (suffix == "ul" || suffix == "ull") return value_of(static_cast<std::uint64_t>(std::stoull(text, nullptr, 0)));
-  if (suffix == "u") return value_of(static_cast<std::uint32_t>(std::stoul(text, nullptr, 0)));
-  if (suffix.empty()) return value_of(static_cast<std::int32_t>(std::stol(text, nullptr, 0)));
+  if (suffix == "l" || suffix == "ll") return use(static_cast<std::int64_t>(std::stoll(text, nullptr, 0)));
+  if (suffix == "ul" || suffix == "ull") return use(static_cast<std::uint64_t>(std::stoull(text, nullptr, 0)));
+  if (suffix == "u") return use(static_cast<std::uint32_t>(std::stoul(text, nullptr, 0)));
+  if (suffix.empty()) return use(static_cast<std::int32_t>(std::stol(text, nullptr, 0)));
   throw std::runtime_error("'" + text + "' is neither an array nor a number");
 }
 
@@ -57,7 +59,8 @@ Value read(const std::string& text, const DeviceArrays& arrays) {
   if (text == "null") return value_of(static_cast<void*>(nullptr));
   const std::string name = text.substr(0, text.find_first_of(" +"));
   const auto array = arrays.find(name);
-  return array == arrays.end() ? number(text) : address(text, array->second);
+  if (array != arrays.end()) return address(text, array->second);
+  return with_number(text, [](auto value) { return value_of(value); });
 }
 
 template <std::size_t Bytes>
@@ -72,11 +75,22 @@ KernelArgument argument_of(const Value& value) {
   }
 }
 
+KernelArgument pointer(const Value& value) {
+  void* address;
+  std::memcpy(&address, value.bytes.data(), sizeof address);
+  return KernelArgument(address);
+}
+
 }  // namespace
 
 std::vector<KernelArgument> kernel_arguments(const std::vector<std::string>& texts, const DeviceArrays& arrays) {
   std::vector<KernelArgument> arguments;
-  for (const std::string& text : texts) arguments.push_back(argument_of<1>(read(text, arrays)));
+  for (const std::string& text : texts) {
+    const bool number = !text.starts_with("{") && !arrays.contains(text.substr(0, text.find_first_of(" +"))) && text != "null";
+    if (number) arguments.push_back(with_number(text, [](auto value) { return KernelArgument(value); }));
+    else if (text.starts_with("{")) arguments.push_back(argument_of<1>(read(text, arrays)));
+    else arguments.push_back(pointer(read(text, arrays)));
+  }
   return arguments;
 }
 

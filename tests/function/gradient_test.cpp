@@ -67,19 +67,22 @@ TEST_P(GradientOnEachDevice, OfEachRowIsItsCentralDifference) {
     for (int i = 0; i < 3; ++i) {
       const Range range = range_of(*row, i);
       std::vector<double>& values = points.emplace_back();
-      for (std::size_t k = 0; k < kPoints; ++k) values.push_back(std::uniform_real_distribution(range.low, range.high)(random));
+      for (std::size_t k = 0; k < kPoints; ++k)
+        values.push_back(std::uniform_real_distribution(range.low, range.high)(random));
     }
   }
   std::vector<double> weights;
   std::vector<std::uint8_t> chosen;
-  for (std::size_t k = 0; k < kPoints; ++k) weights.push_back(std::uniform_real_distribution(0.5, 2.0)(random)), chosen.push_back(k % 3 == 1);
+  for (std::size_t k = 0; k < kPoints; ++k)
+    weights.push_back(std::uniform_real_distribution(0.5, 2.0)(random)), chosen.push_back(k % 3 == 1);
   const std::unique_ptr<bool[]> conditions(new bool[kPoints]);
   std::copy(chosen.begin(), chosen.end(), conditions.get());
   const auto call = [&](int moved, double by) {  // input `moved` of every row
     std::vector<Array> arrays;
     for (std::size_t i = 0; i < points.size(); ++i) {
       std::vector<double> values = points[i];
-      if (static_cast<int>(i % 3) == moved) for (double& value : values) value += by;
+      if (static_cast<int>(i % 3) == moved)
+        for (double& value : values) value += by;
       arrays.push_back(Array::from(values, device()));
     }
     arrays.push_back(Array::from(weights, device()));
@@ -102,8 +105,9 @@ TEST_P(GradientOnEachDevice, OfEachRowIsItsCentralDifference) {
         ++seen;
         const double want = weights[k] * (right + left) / 2;
         if (std::fabs(gradient[k] - want) < 1e-6 * (1 + std::fabs(want)) || ++wrong > 3) continue;
-        ADD_FAILURE() << rows[r]->name << " by input " << moved << " at (" << points[3 * r][k] << ", " << points[3 * r + 1][k]
-                      << ", " << points[3 * r + 2][k] << ") is " << gradient[k] << ", not " << want;
+        ADD_FAILURE() << rows[r]->name << " by input " << moved << " at (" << points[3 * r][k] << ", "
+                      << points[3 * r + 1][k] << ", " << points[3 * r + 2][k] << ") is " << gradient[k] << ", not "
+                      << want;
       }
       EXPECT_GT(seen, 80) << rows[r]->name << " by input " << moved << ": too few points are smooth";
     }
@@ -115,8 +119,10 @@ TEST_P(GradientOnEachDevice, AtEdgesIsFinite) {
   const std::vector<Variable> ones = {second(x, 1.0)};
   const auto of_pow = lop({pow(x, y)}, {ones[0]}, {x, y});
   const auto of_hypot = lop({hypot(x, y)}, {ones[0]}, {x, y});
-  const Function f = function({x, y}, {of_pow[0], of_pow[1], of_hypot[0], lop(relu(x), ones[0], x), lop(maximum(x, x), ones[0], x)}, options());
-  const Results results = f(Array::from(std::vector<double>{0, 0, 0}, device()), Array::from(std::vector<double>{0, 2, 1}, device()));
+  const Function f = function(
+      {x, y}, {of_pow[0], of_pow[1], of_hypot[0], lop(relu(x), ones[0], x), lop(maximum(x, x), ones[0], x)}, options());
+  const Results results =
+      f(Array::from(std::vector<double>{0, 0, 0}, device()), Array::from(std::vector<double>{0, 2, 1}, device()));
   EXPECT_THAT(results[0].to_vector<double>(), ElementsAre(0, 0, 1));
   EXPECT_THAT(results[1].to_vector<double>(), Each(0));
   EXPECT_THAT(results[2].to_vector<double>(), ElementsAre(0, 0, 0));
@@ -129,7 +135,8 @@ TEST_P(GradientOnEachDevice, SumsOverAxesThatWereBroadcast) {
   const auto column = input({float32, {kUnknown, 1}}, "column"), number = scalar("number");
   const auto gradients = lop({(x + bias) * column + number}, {g}, {bias, column, number});
   const Function f = function({x, bias, column, number, g}, {gradients[0], gradients[1], gradients[2]}, options());
-  const auto results = f.call<3>(range({2, 3}), array({1, 2, 3}), array({10, 20}, {2, 1}), array({5}, {}), range({2, 3}, 1));
+  const auto results =
+      f.call<3>(range({2, 3}), array({1, 2, 3}), array({10, 20}, {2, 1}), array({5}, {}), range({2, 3}, 1));
   EXPECT_THAT(results[0].to_vector<float>(), ElementsAre(90, 120, 150));  // sum over rows of g column
   EXPECT_THAT(results[1].to_vector<float>(), ElementsAre(1 * 1 + 2 * 3 + 3 * 5, 4 * 4 + 5 * 6 + 6 * 8));
   EXPECT_EQ(results[1].shape(), (Shape{2, 1}));
@@ -143,25 +150,31 @@ TEST_P(GradientOnEachDevice, SumsAreRightForEveryDtypeShapeAndLayout) {
     const auto last = input({dtype, {kUnknown}}, "last");
     const auto gradients = lop({x + last}, {g}, {x, last});
     const Function f = function({x, last, g}, {gradients[0], gradients[1]}, options());
-    for (const Shape& shape : {Shape{3, 5, 7}, Shape{1, 1, 1}, Shape{40, 3, 50}, Shape{700, 2, 3}, Shape{2, 1, 1500}, Shape{0, 2, 3}, Shape{3, 0, 2}, Shape{2, 2, 0}}) {
+    for (const Shape& shape : {Shape{3, 5, 7}, Shape{1, 1, 1}, Shape{40, 3, 50}, Shape{700, 2, 3}, Shape{2, 1, 1500},
+                               Shape{0, 2, 3}, Shape{3, 0, 2}, Shape{2, 2, 0}}) {
       std::vector<double> values;
-      for (std::int64_t i = 0; i < shape.size(); ++i) values.push_back(static_cast<double>((i * 7 + i / 5) % 9) / 8 - 0.5);
+      for (std::int64_t i = 0; i < shape.size(); ++i)
+        values.push_back(static_cast<double>((i * 7 + i / 5) % 9) / 8 - 0.5);
       Array g64 = Array::from(values, shape, device());
       const auto wide = input({float64, {kUnknown, kUnknown, kUnknown}});
       const Array given = function({wide}, {cast(wide, dtype)}, options())(g64);
       for (const Array& lying : {given, given.slice({whole, back, whole}), given.transpose().copy().transpose()}) {
         const auto v = lying.to_doubles();
-        std::vector<double> of_x(static_cast<std::size_t>(shape[1]), 0.0), of_last(static_cast<std::size_t>(shape[2]), 0.0);
+        std::vector<double> of_x(static_cast<std::size_t>(shape[1]), 0.0),
+            of_last(static_cast<std::size_t>(shape[2]), 0.0);
         for (std::int64_t i = 0; i < shape.size(); ++i) {
           of_x[static_cast<std::size_t>(i / shape[2] % shape[1])] += v[static_cast<std::size_t>(i)];
           of_last[static_cast<std::size_t>(i % shape[2])] += v[static_cast<std::size_t>(i)];
         }
-        const auto results = f.call<2>(Array::zeros({1, shape[1], 1}, dtype, device()), Array::zeros({shape[2]}, dtype, device()), lying);
+        const auto results = f.call<2>(Array::zeros({1, shape[1], 1}, dtype, device()),
+                                       Array::zeros({shape[2]}, dtype, device()), lying);
         const double allowed = dtype == bfloat16 ? 4e-3 : dtype == float16 ? 5e-4 : 1e-5;
-        for (const auto& [got, want] : {std::pair(results[0].to_doubles(), of_x), std::pair(results[1].to_doubles(), of_last)}) {
+        for (const auto& [got, want] :
+             {std::pair(results[0].to_doubles(), of_x), std::pair(results[1].to_doubles(), of_last)}) {
           ASSERT_EQ(got.size(), want.size());
           for (std::size_t i = 0; i < got.size(); ++i) {
-            EXPECT_NEAR(got[i], want[i], allowed * (1 + std::fabs(want[i]))) << name(dtype) << " " << to_string(shape) << " " << i;
+            EXPECT_NEAR(got[i], want[i], allowed * (1 + std::fabs(want[i])))
+                << name(dtype) << " " << to_string(shape) << " " << i;
           }
         }
       }

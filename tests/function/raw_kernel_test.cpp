@@ -1,6 +1,9 @@
 // RawKernels inside Functions: they run on each device, in several shapes and layouts.
 #include <damo/damo.hpp>
 
+#include <algorithm>
+#include <cmath>
+
 #include <gmock/gmock.h>
 
 #include "support/devices.hpp"
@@ -144,6 +147,70 @@ TEST_P(RawKernelOnEachDevice, RefusesValuesAndShapesThatDoNotFit) {
   EXPECT_THAT(error(1, false), HasSubstr(".values gave no value for float b"));
   EXPECT_THAT(error(3, false), HasSubstr(".values gave 3 values for 2 scalars"));
   EXPECT_THAT(error(2, true), HasSubstr("infer_shape gave (1, 1) for an output that make_node declared float32 (?,)"));
+}
+
+/// A sum of squares by a tree in shared memory, one block; its gradient is a kernel too.
+RawKernel sum_of_squares() {
+  const RawKernel backward{
+      {.name = "sum_of_squares_backward",
+       .inputs = {"const float* x", "const float* g"},
+       .outputs = {"float* dx"},
+       .scalars = {"int size"},
+       .body = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < size) dx[i] = 2 * x[i] * g[0];"}};
+  return RawKernel{
+      {.name = "sum_of_squares",
+       .inputs = {"const float* x"},
+       .outputs = {"float* y"},
+       .scalars = {"int x_size"},
+       .body = R"(
+    extern __shared__ float sums[];
+    float sum = 0;
+    for (int i = threadIdx.x; i < x_size; i += blockDim.x) sum += x[i] * x[i];
+    sums[threadIdx.x] = sum;
+    for (int half = blockDim.x / 2; half > 0; half /= 2) {
+      __syncthreads();
+      if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+    }
+    if (threadIdx.x == 0) y[0] = SCALE * sums[0];)",
+       .flags = {"-DSCALE=1.0f"},
+       .shapes = [](std::span<const Shape>) { return std::vector<Shape>{{}}; },
+       .launch = [](const KernelShapes&) { return LaunchConfig{.block = {128}, .shared_bytes = 128 * sizeof(float)}; },
+       .gradient = [backward](auto g, auto in, auto) { return backward(in[0], g[0]); }}};
+}
+
+TEST_P(RawKernelOnEachDevice, SharesMemoryByItsLaunchRuleAndHasItsGradient) {
+  const auto x = matrix("x");
+  const RawKernel square_sum = sum_of_squares();
+  const Variable cost = square_sum(tanh(x)) * 0.5 + square_sum(x);
+  const Function f = function({x}, {cost, grad(cost, x)}, options());
+  const auto results = f.call<2>(range({3, 100}, -150).transpose().copy());
+  const auto at = results[1].to_vector<float>();
+  double want = 0;
+  for (int i = 0; i < 300; ++i) {
+    const double v = -150 + (i % 3 * 100 + i / 3), t = std::tanh(v);
+    want += 0.5 * t * t + v * v;
+    EXPECT_NEAR(at[static_cast<std::size_t>(i)], t * (1 - t * t) + 2 * v, 1e-3) << i;
+  }
+  EXPECT_NEAR(results[0].item().as_double() / want, 1, 1e-5);
+}
+
+TEST_P(RawKernelOnEachDevice, IsProfiledAndDrawnLikeABuiltInOp) {
+  const auto x = vector("x");
+  const Variable y = doubler(x);
+  const Function f = function({x}, {y}, {.device = device(), .name = "f", .profile = true});
+  for (int i = 0; i < 3; ++i) f(Array::ones({1000}, float32, device()));
+  const Profile profile = f.profile();
+  const auto row =
+      std::find_if(profile.rows.begin(), profile.rows.end(), [](const ProfileRow& r) { return r.op == "doubler"; });
+  ASSERT_NE(row, profile.rows.end());
+  EXPECT_EQ(row->calls, 3u);
+  EXPECT_EQ(row->bytes, 3u * 8000);
+  EXPECT_GT(row->milliseconds, 0);
+  EXPECT_THAT(row->where, HasSubstr("raw_kernel_test.cpp:"));
+  EXPECT_THAT(f.explain(), HasSubstr("doubler -> float32 (?,)  at "));
+  EXPECT_THAT(debugprint(f.graph()), HasSubstr("doubler [id A] float32 (?,)"));
+  EXPECT_THAT(to_dot(y), HasSubstr("doubler"));
+  EXPECT_THAT(to_svg(y), HasSubstr("doubler"));
 }
 
 TEST(RawKernelOnCpu, MergesEqualKernelsOfEqualInputs) {

@@ -19,7 +19,8 @@ using damo::testing::OpaqueOp;
 using ::testing::HasSubstr;
 
 std::string nodes(std::initializer_list<Variable> inputs, std::initializer_list<Variable> outputs) {
-  return damo::testing::nodes_text(FunctionGraph(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()), true));
+  return damo::testing::nodes_text(
+      FunctionGraph(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()), true));
 }
 Variable known(std::string name, Shape dims = {3, 4}) { return input({float32, dims}, std::move(name)); }
 
@@ -55,7 +56,8 @@ TEST(Gradient, NodesOfABuiltInRuleStandAtTheUsersLine) {
 TEST(Gradient, ReadsTheShapeOnlyWhereTypesLeaveItOpen) {
   const Variable x = matrix("x"), y = matrix("y"), g = matrix("g");
   EXPECT_THAT(nodes({x, y, g}, {lop(x * y, g, x)}), HasSubstr("match_shape"));
-  EXPECT_EQ(nodes({x, g}, {lop(2.0 * exp(x), g, x)}).find("match_shape"), nodes({x, g}, {lop(2.0 * exp(x), g, x)}).rfind("match_shape"))
+  EXPECT_EQ(nodes({x, g}, {lop(2.0 * exp(x), g, x)}).find("match_shape"),
+            nodes({x, g}, {lop(2.0 * exp(x), g, x)}).rfind("match_shape"))
       << "g is looked at once, unary ops keep its shape";
 }
 
@@ -67,10 +69,12 @@ TEST(Gradient, GoesThroughChainsThatWouldOverflowAStack) {
 
 TEST(Gradient, IsZeroOrAnErrorWhereNothingDependsOnTheVariable) {
   const Variable x = vector("x"), y = vector("y");
-  EXPECT_THAT(error_of([&] { lop(x * 2.0, x, y); }), HasSubstr("y float32 (?,) is not part of the graph of the outputs"));
+  EXPECT_THAT(error_of([&] { lop(x * 2.0, x, y); }),
+              HasSubstr("y float32 (?,) is not part of the graph of the outputs"));
   EXPECT_THAT(error_of([&] { lop(x * 2.0, x, y); }), HasSubstr("Disconnected::kZero"));
   EXPECT_THAT(error_of([&] { lop(x * 2.0, x, y); }), HasSubstr("gradient_test.cpp:" + std::to_string(__LINE__)));
-  EXPECT_THAT(error_of([&] { lop(where(lt(y, 0.0), x, 1.0), x, y); }), HasSubstr("read only by ops that pass no gradient on"));
+  EXPECT_THAT(error_of([&] { lop(where(lt(y, 0.0), x, 1.0), x, y); }),
+              HasSubstr("read only by ops that pass no gradient on"));
   EXPECT_EQ(lop(x * 2.0, x, y, Disconnected::kZero).type(), y.type());
 }
 
@@ -94,7 +98,8 @@ TEST(Gradient, RefusesWhatHasNone) {
   EXPECT_THAT(error_of([&] { grad(scalar("k", int32), x); }), HasSubstr("k int32 () has no gradient"));
   EXPECT_THAT(error_of([&] { lop(x * 2.0, x, n); }), HasSubstr("n int32 (?,) has no gradient"));
   EXPECT_THAT(error_of([&] { lop(n, n, x); }), HasSubstr("lop: output 0, n int32 (?,), has no gradient"));
-  EXPECT_THAT(error_of([&] { lop(x, matrix("g"), x); }), HasSubstr("lop: output 0 is float32 (?,), its gradient float32 (?, ?)"));
+  EXPECT_THAT(error_of([&] { lop(x, matrix("g"), x); }),
+              HasSubstr("lop: output 0 is float32 (?,), its gradient float32 (?, ?)"));
   EXPECT_THAT(error_of([&] { lop({x}, {x, x}, {x}); }), HasSubstr("2 gradients for 1 outputs"));
   EXPECT_THAT(error_of([&] { lop(x, Variable(), x); }), HasSubstr("empty Variable"));
 }
@@ -105,7 +110,9 @@ class WithGradientOp final : public Op {
   using Rule = std::function<Gradients(const Apply&, std::span<const Variable>)>;
   explicit WithGradientOp(Rule rule) : rule_(std::move(rule)) {}
   std::string name() const override { return "with_gradient"; }
-  Apply make_node(Inputs in) const override { return {*this, {in.begin(), in.end()}, {in.at(0).type(), in.at(0).type()}}; }
+  Apply make_node(Inputs in) const override {
+    return {*this, {in.begin(), in.end()}, {in.at(0).type(), in.at(0).type()}};
+  }
   Gradients gradient(const Apply& node, std::span<const Variable> g) const override { return rule_(node, g); }
 
  private:
@@ -119,13 +126,22 @@ TEST(Gradient, OfAUsersOpIsCheckedAgainstItsInput) {
     return error_of([&] { lop(op(x, y), x, x); });
   };
   EXPECT_EQ(error([](const Apply&, auto g) { return Gradients{g[0], Gradient::disconnected()}; }), "nothing thrown");
-  EXPECT_THAT(error([](const Apply&, auto g) { return Gradients{cast(g[0], float64), g[0]}; }),
+  EXPECT_THAT(error([](const Apply&, auto g) {
+                return Gradients{cast(g[0], float64), g[0]};
+              }),
               HasSubstr("with_gradient: the gradient by input 0 is float64 (?,), the input float32 (?,)"));
-  EXPECT_THAT(error([](const Apply&, auto g) { return Gradients{expand_dims(g[0], 0), g[0]}; }), HasSubstr("float32 (1, ?)"));
+  EXPECT_THAT(error([](const Apply&, auto g) {
+                return Gradients{expand_dims(g[0], 0), g[0]};
+              }),
+              HasSubstr("float32 (1, ?)"));
   EXPECT_THAT(error([](const Apply&, auto g) { return Gradients{g[0]}; }), HasSubstr("1 gradients for 2 inputs"));
-  EXPECT_THAT(error([](const Apply& node, auto g) { return Gradients{g[0] + cast(node.input(1), bool_) * matrix("m"), g[0]}; }),
+  EXPECT_THAT(error([](const Apply& node, auto g) {
+                return Gradients{g[0] + cast(node.input(1), bool_) * matrix("m"), g[0]};
+              }),
               HasSubstr("in the gradient of with_gradient built at"));
-  EXPECT_THAT(error([](const Apply&, auto g) { return Gradients{Gradient::not_defined("it was forgotten"), g[0]}; }),
+  EXPECT_THAT(error([](const Apply&, auto g) {
+                return Gradients{Gradient::not_defined("it was forgotten"), g[0]};
+              }),
               HasSubstr("is not defined: it was forgotten"));
 }
 

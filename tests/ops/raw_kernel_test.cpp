@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <damo/gradient.hpp>
+#include <damo/ops/math.hpp>
 #include "ops/raw_kernel_op.hpp"
 #include "support/devices.hpp"
 
@@ -64,6 +66,85 @@ TEST(RawKernel, RefusesDefinitionsThatMakeNoSense) {
   EXPECT_THAT(error([](auto& d) { d.scalars = {"int many"}; }), HasSubstr("in RawKernel doubler"));
   EXPECT_THAT(error([](auto& d) { d.name = "two words"; }), HasSubstr("cannot be called so"));
   EXPECT_THAT(error([](auto& d) { d.outputs = {"float* i0"}; }), HasSubstr("two parameters are called i0"));
+}
+
+RawKernelDefinition adder() {
+  return {.name = "adder",
+          .inputs = {"float* total", "const float* x"},
+          .outputs = {"float* total"},
+          .scalars = {"int total_size"},
+          .body = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < total_size) total[i] += x[i];",
+          .overwrites = {"total"}};
+}
+
+TEST(RawKernel, HasOneParameterForWhatItOverwrites) {
+  const RawKernelOp op(adder());
+  EXPECT_EQ(op.overwrites(0), 0);
+  EXPECT_THAT(op.source(), HasSubstr("adder(float * total, const float * x, int total_size)"));
+  EXPECT_EQ(op.parameter_cells(), (std::vector<int>{2, 1}));
+  RawKernelDefinition last = adder();
+  last.inputs = {"const float* x", "float* total"};
+  last.outputs = {"int* count", "float* total"};
+  const RawKernelOp other(last);
+  EXPECT_EQ(other.overwrites(0), -1);
+  EXPECT_EQ(other.overwrites(1), 1);
+  EXPECT_EQ(other.parameter_cells(), (std::vector<int>{0, 3, 2}));
+  const RawKernel kernel{last};
+  const auto outputs = kernel.outputs({matrix("x"), input({float32, {7}}, "total")});
+  EXPECT_EQ(outputs[1].dims(), (Shape{7})) << "its input's shape, though .shapes says the first input's";
+  EXPECT_FALSE(RawKernelOp(last).equals(op));
+  EXPECT_TRUE(RawKernelOp(adder()).equals(op));
+}
+
+TEST(RawKernel, RefusesToOverwriteWhatIsNotDeclaredForIt) {
+  const auto error = [](auto change) {
+    RawKernelDefinition definition = adder();
+    change(definition);
+    return error_of([&] { RawKernel{definition}; });
+  };
+  EXPECT_EQ(error([](auto&) {}), "nothing thrown");
+  EXPECT_THAT(error([](auto& d) {
+                d.overwrites = {"sum"};
+                d.inputs[0] = "const float* total";
+              }),
+              HasSubstr(".overwrites names \"sum\", which is no input"));
+  EXPECT_THAT(error([](auto& d) {
+                d.overwrites = {"x"};
+                d.inputs = {"const float* total", "float* x"};
+                d.outputs = {"float* y"};
+              }),
+              HasSubstr(".overwrites names \"x\", which is no output"));
+  EXPECT_THAT(error([](auto& d) { d.inputs[0] = "const float* total"; }),
+              HasSubstr("\"const float* total\" is overwritten and declared const"));
+  EXPECT_THAT(error([](auto& d) { d.inputs[0] = "strided float* total"; }),
+              HasSubstr("is overwritten and declared strided"));
+  EXPECT_THAT(error([](auto& d) { d.outputs[0] = "double* total"; }),
+              HasSubstr("declarations differ: float * total and double * total"));
+  EXPECT_THAT(error([](auto& d) { d.overwrites = {"total", "total"}; }), HasSubstr("\"total\" twice"));
+  EXPECT_THAT(error([](auto& d) { d.overwrites.clear(); }), HasSubstr("can be written"));
+  EXPECT_THAT(error([](auto& d) { d.overwrites.clear(); }), HasSubstr("in .overwrites"));
+  EXPECT_THAT(error([](auto& d) {
+                d.overwrites.clear();
+                d.inputs[0] = "const float* total";
+              }),
+              HasSubstr("two parameters are called total"));
+}
+
+TEST(RawKernel, HasTheGradientOfItsDefinition) {
+  const Variable x = vector("x");
+  const RawKernel without{doubler()};
+  EXPECT_THAT(error_of([&] { lop(without(x), x, x); }), HasSubstr("the RawKernel doubler has no .gradient"));
+  RawKernelDefinition definition = doubler();
+  definition.gradient = [](auto g, auto in, auto out) {
+    EXPECT_EQ(in.size() + out.size() + g.size(), 3u);
+    return g[0] * 2.0;
+  };
+  const RawKernel kernel{definition};
+  EXPECT_EQ(lop(kernel(x), x, x).type(), x.type());
+  EXPECT_TRUE(RawKernelOp(definition).equals(RawKernelOp(doubler()))) << "a gradient changes no value";
+  definition.gradient = [](auto g, auto, auto) { return std::vector<Gradient>{g[0], g[0]}; };
+  EXPECT_THAT(error_of([&] { lop(RawKernel{definition}(x), x, x); }),
+              HasSubstr("doubler: its gradient gave 2 gradients for 1 inputs"));
 }
 
 TEST(RawKernel, ChecksDtypesAtTheLineOfTheCall) {

@@ -29,7 +29,8 @@ class CapturedGraphOnEachDevice : public damo::testing::OnEachDevice {
   void scale(const DevicePointer& memory, float factor, const Stream& stream) {
     if (!kernel_) kernel_ = damo::testing::cuda_c_kernel(device(), "scale", damo::testing::kScale);
     const int count = static_cast<int>(memory.size() / sizeof(float));
-    damo::testing::launch(*kernel_, {.grid = {(count + 255) / 256}, .block = {256}}, stream.handle(), memory.data(), count, factor);
+    damo::testing::launch(*kernel_, {.grid = {(count + 255) / 256}, .block = {256}}, stream.handle(), memory.data(),
+                          count, factor);
   }
   std::shared_ptr<const LoadedKernel> kernel_;
 };
@@ -119,7 +120,8 @@ TEST_P(CapturedGraphOnEachDevice, KeepsWhatItIsToldTo) {
 TEST_P(CapturedGraphOnEachDevice, TakesASecondStreamInByAnEvent) {
   const Stream stream(device()), second(device());
   const Event fork(device(), {.timing = false}), join(device(), {.timing = false});
-  const DeviceMemory a = DeviceMemory::from(device(), std::vector<float>(10, 1)), b = DeviceMemory::from(device(), std::vector<float>(10, 1));
+  const DeviceMemory a = DeviceMemory::from(device(), std::vector<float>(10, 1)),
+                     b = DeviceMemory::from(device(), std::vector<float>(10, 1));
   const auto work = [&](bool joins) {
     return capture(stream, [&] {
       scale(a, 2, stream);
@@ -156,7 +158,12 @@ TEST_P(CapturedGraphOnEachDevice, CallsItsCallbacksAtEachReplay) {
 TEST_P(CapturedGraphOnEachDevice, EndsWithWhatTheWorkThrows) {
   const Stream stream(device());
   const DeviceMemory memory = DeviceMemory::from(device(), std::vector<float>(10, 1));
-  EXPECT_THROW(capture(stream, [&] { scale(memory, 2, stream); throw std::runtime_error("changed my mind"); }), std::runtime_error);
+  EXPECT_THROW(capture(stream,
+                       [&] {
+                         scale(memory, 2, stream);
+                         throw std::runtime_error("changed my mind");
+                       }),
+               std::runtime_error);
   scale(memory, 3, stream);  // runs at once again
   stream.synchronize();
   EXPECT_THAT(memory.to_vector<float>(), Each(3.0f));
@@ -169,8 +176,10 @@ TEST_P(CapturedGraphOnEachDevice, RefusesTheDefaultStream) {
   const DeviceMemory memory(device(), 40);
   EXPECT_THAT(error_of([&] { capture(stream, [&] { memory.fill(1.0f); }); }),
               HasSubstr("work on the default stream of " + device().name() + " during a capture"));
-  EXPECT_THAT(error_of([&] { capture(stream, [&] { scale(memory, 2, Stream::default_of(device())); }); }), HasSubstr("work on the default stream"));
-  EXPECT_THAT(error_of([&] { capture(stream, [&] { (void)memory.to_vector<float>(); }); }), HasSubstr("work on the default stream"));
+  EXPECT_THAT(error_of([&] { capture(stream, [&] { scale(memory, 2, Stream::default_of(device())); }); }),
+              HasSubstr("work on the default stream"));
+  EXPECT_THAT(error_of([&] { capture(stream, [&] { (void)memory.to_vector<float>(); }); }),
+              HasSubstr("work on the default stream"));
 }
 
 TEST_P(CapturedGraphOnEachDevice, RefusesWaitsInACapture) {
@@ -193,22 +202,26 @@ TEST_P(CapturedGraphOnEachDevice, RefusesAnEventOfWorkThatIsNotCaptured) {
   const Stream stream(device()), other(device());
   const Event event(device());
   event.record(other);
-  EXPECT_THAT(error_of([&] { capture(stream, [&] { stream.wait(event); }); }), HasSubstr("waits for an event of work that is not captured"));
+  EXPECT_THAT(error_of([&] { capture(stream, [&] { stream.wait(event); }); }),
+              HasSubstr("waits for an event of work that is not captured"));
 }
 
 TEST_P(CapturedGraphOnEachDevice, RefusesACaptureInACapture) {
   const Stream stream(device()), second(device());
-  EXPECT_THAT(error_of([&] { capture(stream, [&] { capture(second, [] {}); }); }), HasSubstr("a capture begins inside another one"));
+  EXPECT_THAT(error_of([&] { capture(stream, [&] { capture(second, [] {}); }); }),
+              HasSubstr("a capture begins inside another one"));
 }
 
 DAMO_ON_EACH_DEVICE(CapturedGraphOnEachDevice);
 
 TEST(CapturedGraph, BelongsToADevice) {
-  EXPECT_THAT(error_of([] { CapturedGraph().launch(Stream(Device("null"))); }), HasSubstr("this CapturedGraph is empty"));
+  EXPECT_THAT(error_of([] { CapturedGraph().launch(Stream(Device("null"))); }),
+              HasSubstr("this CapturedGraph is empty"));
   const Stream stream{Device("null")};
   const CapturedGraph graph = capture(stream, [] {});
   damo::testing::CountingBackend other;
-  EXPECT_THAT(error_of([&] { graph.launch(Stream(Device(&other))); }), HasSubstr("captured on null cannot be launched on a stream of counting"));
+  EXPECT_THAT(error_of([&] { graph.launch(Stream(Device(&other))); }),
+              HasSubstr("captured on null cannot be launched on a stream of counting"));
 }
 
 TEST(CapturedGraph, IsANodeOfAnother) {

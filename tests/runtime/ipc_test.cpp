@@ -97,12 +97,14 @@ TEST(IpcOnCuda, SharesMemoryOfThePool) {
   }
   const Array array = Array::from(std::vector<std::int32_t>{1, 2, 3}, *gpu);
   gpu->synchronize();
-  EXPECT_EQ(run_child("NegatesWhatItIsGiven", gpu->name(), DevicePointer(array.slice({{1, 3}})).ipc_handle().text()), 0);
+  EXPECT_EQ(run_child("NegatesWhatItIsGiven", gpu->name(), DevicePointer(array.slice({{1, 3}})).ipc_handle().text()),
+            0);
   EXPECT_THAT(array.to_vector<std::int32_t>(), ElementsAre(1, -2, -3));
 }
 
 TEST(Ipc, PlainHostMemoryIsTheProcessesOwn) {
-  EXPECT_THAT(error_of([] { DeviceMemory(Device("null"), 16).ipc_handle(); }), HasSubstr("make it with DeviceMemory::shareable(device, bytes)"));
+  EXPECT_THAT(error_of([] { DeviceMemory(Device("null"), 16).ipc_handle(); }),
+              HasSubstr("make it with DeviceMemory::shareable(device, bytes)"));
   EXPECT_THAT(error_of([] { DeviceMemory::shareable(Device("null"), 0); }), HasSubstr("0 bytes"));
 }
 
@@ -125,11 +127,16 @@ TEST(Ipc, ALyingHandleIsRefused) {
   const DeviceMemory memory = DeviceMemory::shareable(device, 100);
   std::string text = memory.ipc_handle().text();
   text.replace(text.find(":100:"), 5, ":5000:");
-  EXPECT_THAT(error_of([&] { DeviceMemory::open(device, IpcHandle::parse(text)); }), HasSubstr("it has 100 bytes, the handle speaks of 5000"));
-  EXPECT_THAT(error_of([&] { DeviceMemory::open(device, IpcHandle::parse("damo-ipc-1:host:0:10:/etc/passwd")); }), HasSubstr("names no shared memory of Damo's"));
-  EXPECT_THAT(error_of([&] { DeviceMemory::open(device, IpcHandle::parse("damo-ipc-1:host:0:10:/damo-/../x")); }), HasSubstr("names no shared memory of Damo's"));
-  EXPECT_THAT(error_of([&] { DeviceMemory::open(device, IpcHandle::parse("damo-ipc-1:cuda:0:10:00")); }), HasSubstr("null cannot open it"));
-  for (const char* wrong : {"", "x", "damo-ipc-1:host:0:10:", "damo-ipc-1:host:-1:10:/damo-1", "damo-ipc-1:host:0:99999999999999999999:/damo-1", "damo-ipc-2:host:0:10:/damo-1"}) {
+  EXPECT_THAT(error_of([&] { DeviceMemory::open(device, IpcHandle::parse(text)); }),
+              HasSubstr("it has 100 bytes, the handle speaks of 5000"));
+  EXPECT_THAT(error_of([&] { DeviceMemory::open(device, IpcHandle::parse("damo-ipc-1:host:0:10:/etc/passwd")); }),
+              HasSubstr("names no shared memory of Damo's"));
+  EXPECT_THAT(error_of([&] { DeviceMemory::open(device, IpcHandle::parse("damo-ipc-1:host:0:10:/damo-/../x")); }),
+              HasSubstr("names no shared memory of Damo's"));
+  EXPECT_THAT(error_of([&] { DeviceMemory::open(device, IpcHandle::parse("damo-ipc-1:cuda:0:10:00")); }),
+              HasSubstr("null cannot open it"));
+  for (const char* wrong : {"", "x", "damo-ipc-1:host:0:10:", "damo-ipc-1:host:-1:10:/damo-1",
+                            "damo-ipc-1:host:0:99999999999999999999:/damo-1", "damo-ipc-2:host:0:10:/damo-1"}) {
     EXPECT_THAT(error_of([&] { IpcHandle::parse(wrong); }), HasSubstr("is no IpcHandle")) << wrong;
   }
 }

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <damo/dlpack.hpp>
 #include <damo/error.hpp>
 #include <damo/host_memory.hpp>
 #include <damo/stream.hpp>
@@ -77,7 +78,8 @@ TEST_P(DeviceMemoryOnEachDevice, AnArrayKeepsItsElementsPastAFree) {
 }
 
 TEST_P(DeviceMemoryOnEachDevice, CopiesWithinTheDeviceAtOffsets) {
-  const DeviceMemory from = DeviceMemory::from(device(), counting(8)), to = DeviceMemory::from(device(), counting(8, 100));
+  const DeviceMemory from = DeviceMemory::from(device(), counting(8)),
+                     to = DeviceMemory::from(device(), counting(8, 100));
   (to + 2 * sizeof(int)).copy_from(from + 5 * sizeof(int), 3 * sizeof(int));
   EXPECT_THAT(to.to_vector<int>(), ElementsAre(100, 101, 5, 6, 7, 105, 106, 107));
 }
@@ -138,7 +140,8 @@ TEST_P(DeviceMemoryOnEachDevice, SharesTheElementsOfAnArray) {
   EXPECT_EQ(row.size(), 3 * sizeof(float));
   row.fill(0.0f);
   EXPECT_THAT(matrix.to_vector<float>(), ElementsAre(0, 1, 2, 0, 0, 0));
-  EXPECT_THAT(damo::testing::error_of<Error>([&] { DevicePointer(matrix.transpose()); }), HasSubstr("is not in C order"));
+  EXPECT_THAT(damo::testing::error_of<Error>([&] { DevicePointer(matrix.transpose()); }),
+              HasSubstr("is not in C order"));
 }
 
 TEST_P(DeviceMemoryOnEachDevice, PassesThePointerToTheSecondStructAlone) {
@@ -154,8 +157,8 @@ extern "C" __global__ void double_each(Operation* operations) {
 })");
   const DeviceMemory first = DeviceMemory::from(device(), std::vector<float>{1, 2, 3});
   const DeviceMemory second = DeviceMemory::from(device(), std::vector<float>{0, 4});
-  const DeviceMemory both = DeviceMemory::from(
-      device(), std::vector<Operation>{{3, first.as<float>()}, {2, second.as<float>()}});
+  const DeviceMemory both =
+      DeviceMemory::from(device(), std::vector<Operation>{{3, first.as<float>()}, {2, second.as<float>()}});
   damo::testing::launch(*kernel, {.grid = {2}, .block = {32}}, nullptr, both.data());
   EXPECT_THAT(first.to_vector<float>(), ElementsAre(2, 4, 6));
   EXPECT_THAT(second.to_vector<float>(), ElementsAre(0, 8));
@@ -164,6 +167,31 @@ extern "C" __global__ void double_each(Operation* operations) {
   damo::testing::launch(*kernel, {.grid = {1}, .block = {32}}, nullptr, alone.data());
   EXPECT_THAT(first.to_vector<float>(), ElementsAre(2, 4, 6));
   EXPECT_THAT(second.to_vector<float>(), ElementsAre(0, 16));
+}
+
+TEST_P(DeviceMemoryOnEachDevice, IsAKernelsArgument) {
+  const Kernel kernel(damo::testing::cuda_c_kernel(device(), "scale", damo::testing::kScale),
+                      Stream::default_of(device()));
+  DeviceMemory memory = DeviceMemory::from(device(), std::vector<float>{1, 2, 3});
+  kernel({.block = {32}}, memory, 3, 2.0f);
+  kernel({.block = {32}}, memory + sizeof(float), 2, 2.0f);
+  EXPECT_THAT(memory.to_vector<float>(), ElementsAre(2, 8, 12));
+  const PinnedMemory mapped(8, device(), {.mapped = true});
+  mapped.as<float>()[0] = 5;
+  kernel({.block = {32}}, mapped, 1, 2.0f);
+  const ManagedMemory managed(8, device());
+  managed.as<float>()[0] = 6;
+  kernel({.block = {32}}, managed, 1, 2.0f);
+  device().synchronize();
+  EXPECT_EQ(mapped.as<float>()[0], 10.0f);
+  EXPECT_EQ(managed.as<float>()[0], 12.0f);
+  memory.free("program.cpp", 12);
+  EXPECT_THAT(
+      damo::testing::error_of<Error>([&] { kernel({.block = {32}}, memory, 3, 2.0f); }),
+      HasSubstr("launch: this DeviceMemory of 12 bytes on " + device().name() + " was freed at program.cpp:12"));
+  EXPECT_THAT(
+      damo::testing::error_of<Error>([&] { kernel({.block = {32}}, DeviceMemory(Device("null"), 12), 3, 2.0f); }),
+      HasSubstr("null"));
 }
 
 DAMO_ON_EACH_DEVICE(DeviceMemoryOnEachDevice);
@@ -186,8 +214,10 @@ TEST_F(DeviceMemoryError, ACopyPastTheEndNamesBothSizes) {
             "copy_from_host: 101 bytes go past the end: the device memory has 100 bytes\n"
             "  copy fewer bytes, or make the memory larger");
   std::vector<char> out(60);
-  EXPECT_THAT(error_of([&] { (memory_ + 50).copy_to_host(out); }), HasSubstr("copy_to_host: 60 bytes go past the end: the device memory has 50 bytes"));
-  EXPECT_THAT(error_of([&] { memory_.copy_from(DeviceMemory(device_, 10), 11); }), HasSubstr("copy_from, source: 11 bytes go past the end: the device memory has 10 bytes"));
+  EXPECT_THAT(error_of([&] { (memory_ + 50).copy_to_host(out); }),
+              HasSubstr("copy_to_host: 60 bytes go past the end: the device memory has 50 bytes"));
+  EXPECT_THAT(error_of([&] { memory_.copy_from(DeviceMemory(device_, 10), 11); }),
+              HasSubstr("copy_from, source: 11 bytes go past the end: the device memory has 10 bytes"));
   EXPECT_THAT(error_of([&] { (memory_ + 95).copy_from(memory_, 11); }), HasSubstr("copy_from, destination: 11 bytes"));
   EXPECT_THAT(error_of([&] { memory_.fill(1.0, 13); }), HasSubstr("fill of 13 elements: 104 bytes go past the end"));
   EXPECT_THAT(error_of([&] { memory_ + 101; }), HasSubstr("offset: 101 bytes go past the end"));
@@ -195,21 +225,27 @@ TEST_F(DeviceMemoryError, ACopyPastTheEndNamesBothSizes) {
 
 TEST_F(DeviceMemoryError, AHostRangeThatIsTooSmallNamesBothSizes) {
   std::vector<char> host(60);
-  EXPECT_THAT(error_of([&] { memory_.copy_to_host(host, 100); }), HasSubstr("copy_to_host: 100 bytes go past the end: the host range has 60 bytes"));
+  EXPECT_THAT(error_of([&] { memory_.copy_to_host(host, 100); }),
+              HasSubstr("copy_to_host: 100 bytes go past the end: the host range has 60 bytes"));
   EXPECT_THAT(error_of([&] { memory_.copy_from_host(host, 61); }), HasSubstr("the host range has 60 bytes"));
 }
 
 TEST_F(DeviceMemoryError, RowsThatDoNotFitAreRefused) {
   std::vector<char> host(64);
   EXPECT_THAT(error_of([&] { copy_2d(Rows(memory_, 30), Rows(host, 16), 16, 4); }),
-            HasSubstr("copy_2d, destination of 4 rows of 16 bytes goes past the end: at 30 bytes a row the memory of 100 bytes has room for 3"));
-  EXPECT_THAT(error_of([&] { copy_2d(Rows(memory_, 16), Rows(host, 16), 16, 5); }), HasSubstr("copy_2d, source of 5 rows"));
-  EXPECT_THAT(error_of([&] { copy_2d(Rows(memory_, 10), Rows(host, 16), 16, 2); }), HasSubstr("a pitch is at least a row's bytes"));
-  EXPECT_THAT(error_of([&] { copy_2d(Rows(host, 16), Rows(host, 16), 16, 2); }), HasSubstr("both sides are host memory"));
+              HasSubstr("copy_2d, destination of 4 rows of 16 bytes goes past the end: at 30 bytes a row the memory of "
+                        "100 bytes has room for 3"));
+  EXPECT_THAT(error_of([&] { copy_2d(Rows(memory_, 16), Rows(host, 16), 16, 5); }),
+              HasSubstr("copy_2d, source of 5 rows"));
+  EXPECT_THAT(error_of([&] { copy_2d(Rows(memory_, 10), Rows(host, 16), 16, 2); }),
+              HasSubstr("a pitch is at least a row's bytes"));
+  EXPECT_THAT(error_of([&] { copy_2d(Rows(host, 16), Rows(host, 16), 16, 2); }),
+              HasSubstr("both sides are host memory"));
   EXPECT_THAT(error_of([&] { copy_2d(memory_, Rows(host, 16), 16, 2); }), HasSubstr("has no pitch"));
   EXPECT_THAT(error_of([&] { memory_.fill_2d(1.0f, 6, 1, 3); }), HasSubstr("no multiple of the element's 4"));
   EXPECT_THAT(error_of([&] { memory_.fill_2d(1.0f, 32, 8, 4); }), HasSubstr("has room for 3"));
-  EXPECT_THAT(error_of([&] { memory_.fill_2d(1.0f, 32, SIZE_MAX / 2, 4); }), HasSubstr("a pitch is at least a row's bytes"));
+  EXPECT_THAT(error_of([&] { memory_.fill_2d(1.0f, 32, SIZE_MAX / 2, 4); }),
+              HasSubstr("a pitch is at least a row's bytes"));
 }
 
 TEST_F(DeviceMemoryError, ASecondFreeNamesTheFirst) {
@@ -243,8 +279,10 @@ TEST_F(DeviceMemoryError, EmptyMemoryIsOnNoDevice) {
 
 TEST_F(DeviceMemoryError, NegativeAndHugeSizesAreRefused) {
   const std::ptrdiff_t minus_one = -1;
-  EXPECT_THAT(error_of([&] { DeviceMemory(device_, static_cast<std::size_t>(minus_one)); }), HasSubstr("or -1 if a negative number was meant"));
-  EXPECT_THAT(error_of([&] { DeviceMemory::of<double>(device_, static_cast<std::size_t>(minus_one)); }), HasSubstr("-1 elements if a negative number was meant"));
+  EXPECT_THAT(error_of([&] { DeviceMemory(device_, static_cast<std::size_t>(minus_one)); }),
+              HasSubstr("or -1 if a negative number was meant"));
+  EXPECT_THAT(error_of([&] { DeviceMemory::of<double>(device_, static_cast<std::size_t>(minus_one)); }),
+              HasSubstr("-1 elements if a negative number was meant"));
   EXPECT_THAT(error_of([&] { DeviceMemory::of<double>(device_, SIZE_MAX / 8); }), HasSubstr("more than 2^62"));
   EXPECT_THROW(DeviceMemory(device_, std::size_t{1} << 60), OutOfMemoryError);
   EXPECT_THAT(error_of([&] { DeviceMemory::pitched(device_, 100, SIZE_MAX / 64); }), HasSubstr("more than 2^62"));
@@ -253,19 +291,35 @@ TEST_F(DeviceMemoryError, NegativeAndHugeSizesAreRefused) {
 TEST_F(DeviceMemoryError, AStreamOfAnotherDeviceIsRefused) {
   damo::testing::HostBackend other("other");
   std::vector<char> host(10);
-  EXPECT_THAT(error_of([&] { memory_.copy_from_host(host, Stream(Device(&other))); }), HasSubstr("copy_from_host: the memory is on null, the stream on other"));
+  EXPECT_THAT(error_of([&] { memory_.copy_from_host(host, Stream(Device(&other))); }),
+              HasSubstr("copy_from_host: the memory is on null, the stream on other"));
 }
 
 TEST_F(DeviceMemoryError, AnArrayMustFitAndBeAligned) {
-  EXPECT_THAT(error_of([&] { memory_.array(float32, {26}); }), HasSubstr("float32 (26,) from byte 0 on goes past the end: the memory has 100 bytes"));
+  EXPECT_THAT(error_of([&] { memory_.array(float32, {26}); }),
+              HasSubstr("float32 (26,) from byte 0 on goes past the end: the memory has 100 bytes"));
   EXPECT_THAT(error_of([&] { memory_.array(float32, {1}, 101); }), HasSubstr("goes past the end"));
-  EXPECT_THAT(error_of([&] { memory_.array(float32, {1}, 2); }), HasSubstr("byte 2 of the memory is no place for float32"));
+  EXPECT_THAT(error_of([&] { memory_.array(float32, {1}, 2); }),
+              HasSubstr("byte 2 of the memory is no place for float32"));
   EXPECT_THAT(error_of([&] { memory_.array(float32, {-1}); }), HasSubstr("the extent of axis 0 is -1"));
   EXPECT_EQ(memory_.array(float32, {5, 5}).size(), 25);
 }
 
 TEST_F(DeviceMemoryError, PointersIntoDifferentMemoryHaveNoDistance) {
-  EXPECT_THAT(error_of([&] { (void)(memory_ - DeviceMemory(device_, 1)); }), HasSubstr("difference of pointers into different memory"));
+  EXPECT_THAT(error_of([&] { (void)(memory_ - DeviceMemory(device_, 1)); }),
+              HasSubstr("difference of pointers into different memory"));
+}
+
+TEST(DeviceMemory, IsLentThroughDlpackAsAnArray) {
+  damo::testing::HostBackend backend;
+  auto memory = DeviceMemory::of<float>(Device(&backend), 6);
+  memory.fill(2.0f);
+  DLManagedTensor* const tensor = memory.array(float32, {2, 2}, 8).to_dlpack();
+  memory.free();
+  EXPECT_EQ(static_cast<float*>(tensor->dl_tensor.data)[3], 2.0f);
+  EXPECT_EQ(backend.pool().statistics().in_use_bytes, 512u) << "the tensor holds it";
+  tensor->deleter(tensor);
+  EXPECT_EQ(backend.pool().statistics().in_use_bytes, 0u);
 }
 
 TEST(DeviceMemory, MayBeDestroyedInAnyOrder) {

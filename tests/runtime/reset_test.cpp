@@ -59,7 +59,8 @@ TEST_F(Reset, WhatWasMadeBeforeIsRefusedByName) {
   const CapturedGraph graph = capture(stream, [] {});
   device_.reset();
   const Stream fresh(device_);
-  EXPECT_EQ(error_of([&] { array.device(); }), "an Array " + lost + "\n  make arrays, streams, modules and functions anew after Device::reset");
+  EXPECT_EQ(error_of([&] { array.device(); }),
+            "an Array " + lost + "\n  make arrays, streams, modules and functions anew after Device::reset");
   EXPECT_THAT(error_of([&] { array.to_vector<float>(); }), HasSubstr("an Array " + lost));
   EXPECT_THAT(error_of([&] { Array::zeros({4}, float32, device_).copy_from(array); }), HasSubstr("an Array " + lost));
   EXPECT_THAT(error_of([&] { array.to_dlpack(); }), HasSubstr("an Array " + lost));

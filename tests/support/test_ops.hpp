@@ -59,7 +59,7 @@ extern "C" __global__ void add_one(const float* x, float* y, int n, int columns,
       const bool two = x.shape().rank() == 2;
       const std::int64_t columns = two ? x.shape()[1] : x.size();
       const std::int64_t row = two ? x.strides()[0] : 0, column = x.shape().rank() > 0 ? x.strides()[-1] : 1;
-      kernel.launch_1d(x.size(), x.array(), y.array(), static_cast<int>(x.size()), static_cast<int>(columns),
+      kernel.launch_1d(x.size(), x.data<float>(), y.array(), static_cast<int>(x.size()), static_cast<int>(columns),
                        static_cast<long long>(row), static_cast<long long>(column));
     };
   }

@@ -68,6 +68,8 @@ std::string TreePrinter::tail(const FunctionGraph& graph, ValueId value) const {
   const NodeId owner = graph.owner(value);
   if (owner == NodeId::kNone) return text;
   if (!graph.name(value).empty()) text += " '" + graph.name(value) + "'";
+  const std::string overwrites = overwrites_label(graph, owner);
+  if (!overwrites.empty()) text += " " + overwrites;
   if (options_.source_lines && graph.where(owner)) text += " (" + to_string(graph.where(owner)) + ")";
   return text;
 }

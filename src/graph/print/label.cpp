@@ -15,6 +15,17 @@ std::string op_label(const Op& op) {
   return op.name() + (props.empty() ? "" : "{" + props + "}");
 }
 
+std::string overwrites_label(const FunctionGraph& graph, NodeId node) {
+  std::vector<int> inputs;
+  for (std::size_t i = 0; i < graph.outputs(node).size(); ++i) {
+    const int input = graph.op(node).overwrites(static_cast<int>(i));
+    if (input >= 0) inputs.push_back(input);
+  }
+  std::string text;
+  for (int input : inputs) text += (text.empty() ? inputs.size() == 1 ? "overwrites input " : "overwrites inputs " : ", ") + std::to_string(input);
+  return text;
+}
+
 bool is_literal(const FunctionGraph& graph, ValueId value) {
   return graph.constant(value) && graph.constant(value)->is_scalar();
 }

@@ -9,6 +9,8 @@ namespace damo {
 
 /// "sum{axis=1}", "fused{3 ops}".
 std::string op_label(const Op& op);
+/// "overwrites input 0", "overwrites inputs 0, 2"; empty for most.
+std::string overwrites_label(const FunctionGraph& graph, NodeId node);
 /// Of an input or a constant: its name, its value, or "input 2" or "constant".
 std::string leaf_label(const FunctionGraph& graph, ValueId value);
 /// A scalar constant: shown beside the op that reads it.

@@ -17,11 +17,9 @@ void ReductionWriter::head() {
   line("typedef " + stored(d_.result) + " damo_result;");
   line("static_assert(sizeof(damo_value) <= " + std::to_string(kMostAccumulatorBytes) +
        ", \"the accumulator is too large\");");
-  line(
-      "template <class T> struct damo_element { T* at; DAMO_MEMBER T& operator[](damo_long) const { return *at; } "
-      "};");
   const std::string member = host ? "__attribute__((always_inline))" : "__device__ __forceinline__";
-  text_.replace(text_.rfind("DAMO_MEMBER"), 11, member);
+  line("template <class T> struct damo_element { T* at; " + member +
+       " T& operator[](damo_long) const { return *at; } };");
 }
 
 /// Eight bytes a member; reduction.cpp fills it in this order.

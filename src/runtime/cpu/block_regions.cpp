@@ -1,6 +1,7 @@
 #include "runtime/cpu/block_regions.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <span>
 
@@ -74,14 +75,22 @@ void* damo_block_memory(std::size_t bytes) {
   return reinterpret_cast<void*>((begin + kAlignment - 1) / kAlignment * kAlignment);
 }
 
-void damo_warp_operation(std::int32_t kind, std::uint64_t* values, const std::int32_t* operands, const std::int32_t* next, std::int64_t threads) {
+void damo_warp_operation(std::int32_t kind, std::uint64_t* values, const std::int32_t* operands, const std::uint32_t* masks, const std::int32_t* next,
+                         std::int64_t threads) {
   for (std::int64_t first = 0; first < threads; first += kWarpSize) {
     const auto lanes = static_cast<std::uint32_t>(std::min<std::int64_t>(kWarpSize, threads - first));
     std::uint32_t present = lanes == kWarpSize ? ~0u : (1u << lanes) - 1u;
     for (std::uint32_t lane = 0; next && lane < lanes; ++lane) {
       if (next[first + lane] == kReturned) present &= ~(1u << lane);
     }
-    if (present != 0) operate_on_warp(static_cast<Wait>(kind), values + first, operands + first, present);
+    while (present != 0) {
+      std::uint32_t group = present;
+      for (std::uint32_t lane = 0; masks && lane < lanes; ++lane) {
+        if (masks[first + lane] != masks[first + std::countr_zero(present)]) group &= ~(1u << lane);
+      }
+      operate_on_warp(static_cast<Wait>(kind), values + first, operands + first, group);
+      present &= ~group;
+    }
   }
 }
 

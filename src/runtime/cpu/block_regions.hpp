@@ -19,8 +19,10 @@ extern "C" {
 void* damo_block_memory(std::size_t bytes);
 
 /// One operation of every warp, in which all threads that have not returned take part: values[i] is what thread i brings,
-/// then what it gets. operands: the lanes that shuffles read. next: null where no thread has returned.
-void damo_warp_operation(std::int32_t kind, std::uint64_t* values, const std::int32_t* operands, const std::int32_t* next, std::int64_t threads);
+/// then what it gets. operands: the lanes that shuffles read. masks: null for whole warps, else lanes with equal masks go
+/// together. next: null where no thread has returned.
+void damo_warp_operation(std::int32_t kind, std::uint64_t* values, const std::int32_t* operands, const std::uint32_t* masks, const std::int32_t* next,
+                         std::int64_t threads);
 
 /// The region to run now: the lowest number, but one from first_whole on only when all threads that have not returned have
 /// come to it. Threads that wait are released when nothing else is left. -1: the block is done, or stuck (block.frame's

@@ -44,6 +44,11 @@ void KernelGuard::leave(std::string what, std::string remedy) {
   guard->catcher_.leave();
 }
 
+void KernelGuard::leave() {
+  if (!current_guard) std::abort();
+  current_guard->catcher_.leave();
+}
+
 /// Out of the handler, where memory may be allocated. What was said before is kept.
 void KernelGuard::tell() {
   const Fault& fault = catcher_.fault();

@@ -61,8 +61,7 @@ bool CudaBackend::is_pinned(const void* memory) {
 
 void CudaBackend::register_host(void* memory, std::size_t bytes, PinnedOptions options) {
   bind();
-  const unsigned flags =
-      CU_MEMHOSTREGISTER_PORTABLE | (options.mapped ? unsigned{CU_MEMHOSTREGISTER_DEVICEMAP} : 0u);
+  const unsigned flags = CU_MEMHOSTREGISTER_PORTABLE | (options.mapped ? unsigned{CU_MEMHOSTREGISTER_DEVICEMAP} : 0u);
   const CUresult result = driver_.mem_host_register(memory, bytes, flags);
   if (result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED) {
     throw DeviceError("RegisteredMemory: a part of these " + std::to_string(bytes) + " bytes is pinned already",

@@ -1,5 +1,7 @@
 // CudaKernel: what the driver tells of a kernel.
 #include <algorithm>
+#include <mutex>
+#include <set>
 
 #include <damo/error.hpp>
 
@@ -11,11 +13,24 @@ namespace {
 
 constexpr std::size_t kSharedWithoutGrant = 48 * 1024;  // of static and dynamic together, on every GPU
 
+/// One copy of each name, never freed.
+const std::string* lasting(const std::string& name) {
+  static std::mutex mutex;
+  static std::set<std::string>& names = *new std::set<std::string>;
+  const std::lock_guard lock(mutex);
+  return &*names.insert(name).first;
+}
+
 }  // namespace
 
 CudaKernel::CudaKernel(CudaBackend& owner, std::shared_ptr<const CudaModule> module, CUfunction function,
                        std::string name, const CodeName* known)
-    : owner_(owner), driver_(owner.driver()), module_(std::move(module)), function_(function) {
+    : owner_(owner),
+      driver_(owner.driver()),
+      module_(std::move(module)),
+      function_(function),
+      generation_(owner.generation()),
+      lasting_name_(lasting(name)) {
   name_ = std::move(name);
   backend = &owner;
   read_attributes();

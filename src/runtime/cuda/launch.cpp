@@ -14,7 +14,8 @@ std::string extents(const Dim3& dim) {
 }
 
 std::string describe_launch(const LoadedKernel& kernel, const LaunchConfig& config) {
-  std::string text = "kernel '" + kernel.name() + "', grid " + extents(config.grid) + ", block " + extents(config.block);
+  std::string text =
+      "kernel '" + kernel.name() + "', grid " + extents(config.grid) + ", block " + extents(config.block);
   if (config.shared_bytes > 0) text += ", " + std::to_string(config.shared_bytes) + " bytes of dynamic shared memory";
   return text;
 }
@@ -29,7 +30,8 @@ std::string remedy_for_launch(CUresult result, const LoadedKernel& kernel) {
       return "the stream and the kernel must be of the same device";
     case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
       return "the kernel needs " + std::to_string(kernel.registers) +
-             " registers a thread: launch fewer threads a block, write __launch_bounds__, or ask for less shared memory";
+             " registers a thread: launch fewer threads a block, write __launch_bounds__, or ask for less shared "
+             "memory";
     default:
       return remedy_for(result);
   }

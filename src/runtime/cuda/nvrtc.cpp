@@ -7,6 +7,7 @@
 #include <damo/error.hpp>
 
 #include "runtime/cuda/code_container.hpp"
+#include "runtime/cuda/lambda_annotations.hpp"
 #include "runtime/cuda/name_guesses.hpp"
 #include "runtime/cuda/nvrtc_library.hpp"
 #include "runtime/cuda/nvrtc_program.hpp"
@@ -59,7 +60,8 @@ std::string full_source(const CompileRequest& request) {
     text += cuda_c_prelude();
     if (needs_std(request.source)) text += kIncludeStd;
   }
-  text.append("#line 1 \"").append(request.file_name).append("\"\n").append(request.source);
+  text.append("#line 1 \"").append(request.file_name).append("\"\n");
+  text += generated ? request.source : without_lambda_annotations(request.source);
   if (generated) text += "\n}\n";
   return text;
 }
@@ -70,6 +72,16 @@ std::string full_source(const CompileRequest& request) {
                         std::to_string(library.minor) + ")";
   if (result != NVRTC_ERROR_COMPILATION) message += std::string(": ") + library.get_error_string(result);
   throw CompileError(std::move(message), std::move(log), request.source);
+}
+
+/// "[=] __device__ (int x) { ... }": allowed by an option that not every NVRTC has.
+bool annotates_lambda(const std::string& source) {
+  for (std::size_t at = 0; (at = source.find(']', at)) != std::string::npos; ++at) {
+    const std::size_t next = source.find_first_not_of(" \t\n", at + 1);
+    if (next == std::string::npos) return false;
+    if (source.compare(next, 10, "__device__") == 0 || source.compare(next, 8, "__host__") == 0) return true;
+  }
+  return false;
 }
 
 /// NVRTC takes texts that end at the first NUL: the rest would be left out in silence.
@@ -108,6 +120,9 @@ std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) c
     if (minimal_) options.emplace_back(kMinimal);
   } else {
     options.emplace_back("-diag-suppress=47");  // NVIDIA's headers define limits that the prelude has, in other words
+    options.emplace_back("-default-device");  // functions and lambdas without a mark: nothing here runs on a host
+    if (annotates_lambda(request.source)) options.emplace_back("-extended-lambda");
+    options.emplace_back("-default-device");  // helper functions need no annotation, as on the CPU
     add_options(wanted, options);
     if (request.source.find("#include") != std::string::npos) {
       if (const std::string directory = include_directory(nvrtc()); !directory.empty()) {

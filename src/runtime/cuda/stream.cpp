@@ -10,8 +10,8 @@
 
 namespace damo::cuda_backend {
 
-/// A function that a stream calls. The driver's thread may make no CUDA call, and destroying what the function holds may
-/// be one: so it is only put on a list there, and destroyed by the next thread that waits or adds one.
+/// A function that a stream calls. The driver's thread may make no CUDA call, and destroying what the function holds
+/// may be one: so it is only put on a list there, and destroyed by the next thread that waits or adds one.
 struct Callback {
   std::function<void()> function;
   std::atomic<Callback*>* finished;
@@ -109,13 +109,16 @@ void* CudaBackend::default_stream() {
 void CudaBackend::synchronize(void* stream) {
   bind();
   const auto on = static_cast<CUstream>(stream ? stream : default_stream_);
+  if (captures != 0 && is_capturing(on)) refuse_wait_in_capture("waiting for a stream");
   check(driver_.stream_synchronize(on), "cuStreamSynchronize");
   collect_callbacks();
 }
 
 bool CudaBackend::is_stream_done(void* stream) {
   bind();
-  const CUresult result = driver_.stream_query(static_cast<CUstream>(stream ? stream : default_stream_));
+  const auto on = static_cast<CUstream>(stream ? stream : default_stream_);
+  if (captures != 0 && is_capturing(on)) refuse_wait_in_capture("waiting for a stream");
+  const CUresult result = driver_.stream_query(on);
   if (result == CUDA_ERROR_NOT_READY) return false;
   check(result, "cuStreamQuery");
   return true;
@@ -123,6 +126,7 @@ bool CudaBackend::is_stream_done(void* stream) {
 
 void CudaBackend::synchronize() {
   bind();
+  if (current_capture(*this)) refuse_wait_in_capture("waiting for the device");  // the driver would spoil the capture
   check(driver_.ctx_synchronize(), "cuCtxSynchronize");
   collect_callbacks();
 }
@@ -152,7 +156,10 @@ void CudaBackend::wait(void* stream, void* event) {
 
 void CudaBackend::synchronize_event(void* event) {
   bind();
-  check(driver_.event_synchronize(event_of(event)), "cuEventSynchronize");
+  const CUresult result = driver_.event_synchronize(event_of(event));
+  // What driver 580 says of an event whose last record was in a capture that has ended.
+  if (result == CUDA_ERROR_INVALID_VALUE) fail(CUDA_ERROR_CAPTURED_EVENT, "cuEventSynchronize", "the event was recorded in a capture");
+  check(result, "cuEventSynchronize");
 }
 
 bool CudaBackend::is_done(void* event) {

@@ -4,12 +4,18 @@
 #include <utility>
 
 #include "runtime/exec/cell_access.hpp"
-#include "runtime/exec/memory_plan.hpp"
 #include "runtime/exec/node_context.hpp"
 #include "runtime/kernel/cache.hpp"
 
 namespace damo {
 namespace {
+
+/// Whether the cell gets its memory from what the node overwrites.
+bool is_in_place(const ProgramNode& node, int cell) {
+  return std::any_of(node.overwrites.begin(), node.overwrites.end(), [&](const ProgramOverwrite& overwrite) {
+    return overwrite.in_place && node.outputs[static_cast<std::size_t>(overwrite.output)] == cell;
+  });
+}
 
 constexpr std::int64_t kExpectedExtent = 1024;  // stands for an unknown one when layouts are predicted
 
@@ -36,6 +42,12 @@ Context::Context(Program& program, ProfileRecorder* recorder)
     if (const Array& value = program.constant(number)) {
       CellAccess::set_layout(cells_[i], value.shape(), value.strides());
       CellAccess::set_array(cells_[i], value);
+    }
+  }
+  for (const ProgramNode& node : program.nodes()) {
+    for (const ProgramOverwrite& overwrite : node.overwrites) {
+      const int output = node.outputs[static_cast<std::size_t>(overwrite.output)];
+      if (overwrite.in_place && program.cells()[static_cast<std::size_t>(output)].role != CellRole::kOutput) overwriting_.push_back(output);
     }
   }
   predict();
@@ -109,6 +121,8 @@ void Context::drop_views() {
   for (std::size_t i = 0; i < passing_.size(); ++i) {
     if (passing_[i]) CellAccess::clear(cell(program_.nodes()[i].outputs[0]));
   }
+  for (int overwriting : overwriting_) CellAccess::clear(cell(overwriting));
+  for (const auto& [temporary, output] : in_outputs_) CellAccess::clear(cell(temporary));
 }
 
 void Context::drop_inputs() {
@@ -140,7 +154,8 @@ bool Context::bind_node(int number) {
   std::vector<Shape> inputs;
   for (int input : node.inputs) inputs.push_back(cell(input).shape());
   const Shapes outputs = node.apply.op().infer_shape(node.apply, inputs);
-  if (!outputs) return false;
+  if (!outputs && node.overwrites.empty()) return false;
+  if (!outputs) throw GraphError(node.apply.op().name() + " overwrites an input and does not know its shapes before it runs", "override Op::infer_shape");
   if (outputs->size() != node.outputs.size()) throw GraphError("infer_shape gave " + std::to_string(outputs->size()) + " shapes for " + std::to_string(node.outputs.size()) + " outputs");
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     const TensorType& type = program_.cells()[static_cast<std::size_t>(node.outputs[i])].type;
@@ -149,7 +164,18 @@ bool Context::bind_node(int number) {
     }
     CellAccess::set_layout(cell(node.outputs[i]), (*outputs)[i], contiguous_strides((*outputs)[i]));
   }
+  check_overwrites(node);
   return true;
+}
+
+void Context::check_overwrites(const ProgramNode& node) const {
+  for (const ProgramOverwrite& overwrite : node.overwrites) {
+    const Cell &output = cell(node.outputs[static_cast<std::size_t>(overwrite.output)]), &input = cell(node.inputs[static_cast<std::size_t>(overwrite.input)]);
+    if (output.dtype() == input.dtype() && output.shape() == input.shape()) continue;
+    throw ShapeError(node.apply.op().name() + ": output " + std::to_string(overwrite.output) + ", " + to_string(TensorType{output.dtype(), output.shape()}) +
+                     ", overwrites input " + std::to_string(overwrite.input) + ", " + to_string(TensorType{input.dtype(), input.shape()}),
+                     "an output that overwrites has its input's dtype and shape");
+  }
 }
 
 Op::Layout Context::bind_view(const ProgramNode& node) {
@@ -160,16 +186,48 @@ Op::Layout Context::bind_view(const ProgramNode& node) {
   return layout;
 }
 
+/// For each cell the one whose memory it has in this binding, itself if it has its own.
+std::vector<int> Context::memory_of_cells() const {
+  std::vector<int> memory(cells_.size());
+  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<int>(i);
+  const auto follow = [&](int cell, int other) { memory[static_cast<std::size_t>(cell)] = memory[static_cast<std::size_t>(other)]; };
+  for (std::size_t i = 0; i < program_.nodes().size(); ++i) {
+    const ProgramNode& node = program_.nodes()[i];
+    if (node.is_view) follow(node.outputs[0], program_.cells()[static_cast<std::size_t>(node.outputs[0])].base);
+    if (passing_[i]) follow(node.outputs[0], node.inputs[static_cast<std::size_t>(node.passes)]);
+    for (const ProgramOverwrite& overwrite : node.overwrites) {
+      if (overwrite.in_place) follow(node.outputs[static_cast<std::size_t>(overwrite.output)], node.inputs[static_cast<std::size_t>(overwrite.input)]);
+    }
+  }
+  return memory;
+}
+
 void Context::plan_memory() {
+  const std::vector<int> memory = memory_of_cells();
+  std::vector<int> last(cells_.size(), -1), home(cells_.size(), -1);
+  for (std::size_t i = 0; i < cells_.size(); ++i) {
+    const auto at = static_cast<std::size_t>(memory[i]);
+    last[at] = std::max(last[at], program_.cells()[i].last_use);
+    if (at != i && program_.cells()[i].role == CellRole::kOutput) home[at] = static_cast<int>(i);
+  }
   std::vector<Lifetime> lives;
   std::vector<int> numbers;
+  in_outputs_.clear();
   for (std::size_t i = 0; i < cells_.size(); ++i) {
     const ProgramCell& plan = program_.cells()[i];
-    if (plan.role != CellRole::kTemporary || plan.producer < 0 || passing_[static_cast<std::size_t>(plan.producer)]) continue;
+    if (plan.role != CellRole::kTemporary || plan.producer < 0 || memory[i] != static_cast<int>(i)) continue;
+    if (home[i] >= 0) {
+      in_outputs_.emplace_back(static_cast<int>(i), home[i]);
+      continue;
+    }
     const auto bytes = static_cast<std::size_t>(cells_[i].shape().size()) * itemsize(plan.type.dtype);
-    lives.push_back({bytes, plan.producer, std::max(plan.producer, plan.last_use)});
+    lives.push_back({bytes, plan.producer, std::max(plan.producer, last[i])});
     numbers.push_back(static_cast<int>(i));
   }
+  place_in_arena(numbers, lives);
+}
+
+void Context::place_in_arena(const std::vector<int>& numbers, const std::vector<Lifetime>& lives) {
   const MemoryPlan plan(lives);
   if (!arena_ || plan.bytes > arena_bytes() || plan.bytes < arena_bytes() / 4) {
     for (int number : numbers) CellAccess::clear(cell(number));
@@ -204,6 +262,7 @@ void Context::look_through(const ProgramNode& node) {
 
 void Context::run() {
   for (int output : owned_outputs_) set_output(output);
+  for (const auto& [temporary, output] : in_outputs_) CellAccess::set_array(cell(temporary), cell(output).array());
   for (std::size_t i = 0; i < thunks_.size(); ++i) run_node(static_cast<int>(i));
 }
 
@@ -220,9 +279,19 @@ void Context::run_node(int number) {
   }
   blame(program_, number, [&] {
     if (recorder_) recorder_->begin(number);
+    begin_outputs(program_.nodes()[at]);
     thunks_[at]();
     if (recorder_) recorder_->end(number, cells_, program_);
   });
+}
+
+/// Gives the outputs that overwrite their first values.
+void Context::begin_outputs(const ProgramNode& node) {
+  for (const ProgramOverwrite& overwrite : node.overwrites) {
+    Cell &output = cell(node.outputs[static_cast<std::size_t>(overwrite.output)]), &input = cell(node.inputs[static_cast<std::size_t>(overwrite.input)]);
+    if (overwrite.in_place) CellAccess::set_array(output, input.array());
+    else output.array().copy_from(input.array());
+  }
 }
 
 /// Shapes are known only as the nodes run: infers and allocates each node's outputs just before it.
@@ -233,6 +302,7 @@ void Context::run_sized_by_data() {
     const bool known = blame(program_, number, [&] { return bind_node(number); });
     if (known && !node.is_view && !passing_[i]) {
       for (int output : node.outputs) {
+        if (is_in_place(node, output)) continue;
         Cell& target = cell(output);
         Array& array = CellAccess::array(target);
         if (!array || array.shape() != target.shape() || !array.is_unique()) {

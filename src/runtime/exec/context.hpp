@@ -8,9 +8,11 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <damo/thunk.hpp>
+#include "runtime/exec/memory_plan.hpp"
 #include "runtime/exec/profile.hpp"
 #include "runtime/exec/program.hpp"
 
@@ -36,6 +38,10 @@ class Context {
   Op::Layout bind_view(const ProgramNode& node);
   void plan_memory();
   void set_output(int cell);
+  void check_overwrites(const ProgramNode& node) const;
+  std::vector<int> memory_of_cells() const;
+  void place_in_arena(const std::vector<int>& cells, const std::vector<Lifetime>& lives);
+  void begin_outputs(const ProgramNode& node);
   void look_through(const ProgramNode& node);
   void run();
   void run_sized_by_data();
@@ -45,6 +51,7 @@ class Context {
   void drop_inputs();
 
   Cell& cell(int i) { return cells_[static_cast<std::size_t>(i)]; }
+  const Cell& cell(int i) const { return cells_[static_cast<std::size_t>(i)]; }
 
   Program& program_;
   ProfileRecorder* recorder_;  // null: no profile
@@ -54,6 +61,8 @@ class Context {
   std::vector<char> passing_;       // by node: the output is the input itself in this binding
   std::vector<int> owned_outputs_;  // cells of role kOutput
   std::vector<int> views_;          // cells of role kView
+  std::vector<int> overwriting_;    // cells, no outputs, that have the memory of what their node overwrites
+  std::vector<std::pair<int, int>> in_outputs_;  // temporaries that lie in an output's buffer, which overwrites them
   Array arena_;
   bool bound_ = false;
   bool sized_by_data_ = false;      // some op sizes its own cells: every call infers as it goes

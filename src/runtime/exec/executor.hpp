@@ -7,13 +7,14 @@
 #include <span>
 #include <vector>
 
+#include <damo/module_options.hpp>
 #include "runtime/exec/context.hpp"
 
 namespace damo {
 
 class Executor {
  public:
-  Executor(const FunctionGraph& graph, Device device, bool profile);
+  Executor(const FunctionGraph& graph, Device device, bool profile, bool check = ModuleOptions::default_check());
   ~Executor();
 
   /// Checks number, dtype, shape and device of the inputs, then runs. Thread-safe.

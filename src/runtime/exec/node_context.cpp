@@ -56,6 +56,7 @@ Kernel NodeContext::compile(std::string_view source, std::string_view name, std:
   request.file_name = std::string(name) + ".cu";
   request.kernels = {std::string(name)};
   request.flags = std::move(flags);
+  request.options.check = program_.checks();
   return Kernel(pending_.add(node_, std::move(request)), stream());
 }
 

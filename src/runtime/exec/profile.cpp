@@ -21,6 +21,10 @@ void ProfileRecorder::end(int node, const std::vector<Cell>& cells, const Progra
   touched.insert(touched.end(), plan.outputs.begin(), plan.outputs.end());
   std::uint64_t bytes = 0;
   for (int cell : touched) bytes += distinct_bytes(cells[static_cast<std::size_t>(cell)]);
+  for (const ProgramOverwrite& overwrite : plan.overwrites) {  // a copy reads the old values and writes them
+    const int output = plan.outputs[static_cast<std::size_t>(overwrite.output)];
+    if (!overwrite.in_place) bytes += 2 * distinct_bytes(cells[static_cast<std::size_t>(output)]);
+  }
   const std::lock_guard lock(mutex_);
   Row& row = rows_[static_cast<std::size_t>(node)];
   ++row.calls;

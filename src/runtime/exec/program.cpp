@@ -2,12 +2,16 @@
 
 #include <algorithm>
 
+#include "runtime/exec/execution_order.hpp"
+#include "runtime/exec/overwrite_plan.hpp"
+
 namespace damo {
 
-Program::Program(const FunctionGraph& graph, Device device) : device_(device) {
+Program::Program(const FunctionGraph& graph, Device device, bool check) : device_(device), check_(check) {
   add_cells(graph);
   add_nodes(graph);
   find_roles();
+  plan_overwrites(nodes_, cells_);
   kernels_.resize(nodes_.size());
 }
 
@@ -38,8 +42,8 @@ void Program::add_cells(const FunctionGraph& graph) {
 }
 
 void Program::add_nodes(const FunctionGraph& graph) {
-  for (NodeId id : graph.toposort()) {
-    ProgramNode node{id, graph.apply(id), {}, {}};
+  for (NodeId id : execution_order(graph)) {
+    ProgramNode node{.id = id, .apply = graph.apply(id), .inputs = {}, .outputs = {}, .overwrites = {}};
     const int number = static_cast<int>(nodes_.size());
     for (ValueId value : graph.inputs(id)) node.inputs.push_back(cell_of_[static_cast<std::size_t>(value)]);
     for (ValueId value : graph.outputs(id)) {

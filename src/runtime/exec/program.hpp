@@ -30,19 +30,29 @@ struct ProgramCell {
   int base = -1;       ///< of a view: the cell it looks into
 };
 
+/// An output that begins as one of its node's inputs (Op::overwrites): in the input's memory, or as a copy of it.
+struct ProgramOverwrite {
+  int output = 0, input = 0;  ///< positions
+  bool in_place = false;
+  std::string reason;  ///< of a copy: "it is an input of the function"
+};
+
 struct ProgramNode {
   NodeId id;
   Apply apply;
   std::vector<int> inputs, outputs;  ///< cells
   bool is_view = false;
   int passes = -1;  ///< the input that stands for the output where it is contiguous, see Op::passes_through
+  std::vector<ProgramOverwrite> overwrites;
 };
 
 class Program {
  public:
-  Program(const FunctionGraph& graph, Device device);
+  /// check: compile the ops' CUDA C with checked accesses.
+  Program(const FunctionGraph& graph, Device device, bool check);
 
   Device device() const { return device_; }
+  bool checks() const { return check_; }
   const std::vector<ProgramNode>& nodes() const { return nodes_; }
   const std::vector<ProgramCell>& cells() const { return cells_; }
   const std::vector<int>& inputs() const { return inputs_; }
@@ -64,6 +74,7 @@ class Program {
   void find_roles();
 
   Device device_;
+  bool check_;
   std::vector<ProgramNode> nodes_;
   std::vector<ProgramCell> cells_;
   std::vector<Array> constants_;

@@ -52,6 +52,16 @@ TEST_F(KernelCacheTest, CompilesNothingThatAnEarlierProcessCompiled) {
   EXPECT_EQ(next.cache().statistics().disk_hits, 1u);
 }
 
+TEST_F(KernelCacheTest, LoadsFromTheDiskWhatItWasToldToForget) {
+  const auto lost = backend_.cache().get({.source = "a"});
+  backend_.cache().forget();
+  const auto anew = backend_.cache().get({.source = "a"});
+  EXPECT_NE(anew, lost);
+  EXPECT_EQ(text_of(anew), "code of a");
+  EXPECT_EQ(backend_.counting.compiles, 1);
+  EXPECT_EQ(backend_.loads, 2);
+}
+
 TEST_F(KernelCacheTest, TellsRequestsApartByAllThatChangesTheCode) {
   const CompileRequest requests[] = {
       {.source = "a"},

@@ -104,7 +104,9 @@ CudaEntries::CudaEntries(std::vector<std::string> wanted, std::vector<KernelInfo
     : wanted_(std::move(wanted)), found_(found) {}
 
 // The empty declaration makes the parser finish the user's last function before it meets the pragma.
-const char* CudaEntries::trailer() { return "\n# 1 \"<damo-entry>\"\n;\n#pragma damo_entries\n"; }
+const char* CudaEntries::trailer() { 
+  return "\n# 1 \"<damo-entry>\"\n;\n#pragma clang force_cuda_host_device end\n#pragma damo_entries\n";
+}
 
 std::unique_ptr<clang::ASTConsumer> CudaEntries::make_consumer(clang::CompilerInstance& compiler) {
   compiler_ = &compiler;
@@ -217,6 +219,7 @@ void CudaEntries::read_entry(const clang::FunctionDecl* entry) {
     if (entry->getName() != info.thread) continue;
     for (const clang::ParmVarDecl* parameter : finder.kernel->parameters()) {
       const clang::QualType type = parameter->getType().getCanonicalType().getUnqualifiedType();
+      info.parameter_names.push_back(parameter->getNameAsString());
       info.parameter_types.push_back(type.getAsString(context.getPrintingPolicy()));
       info.parameter_bytes.push_back(static_cast<unsigned>(context.getTypeSizeInChars(type).getQuantity()));
     }

@@ -38,6 +38,22 @@ std::vector<int> post_order(const Edges& edges, int root) {
 
 }  // namespace
 
+void FlowGraph::close() {
+  for (;;) {
+    std::vector<char> ends(next.size());
+    const Edges back = reversed(next);
+    for (int node : post_order(back, end())) ends[node] = 1;
+    if (std::find(ends.begin(), ends.end(), 0) == ends.end()) return;
+    std::vector<int> latches;
+    for (int head = 0; latches.empty(); ++head) {
+      for (int from : back[head]) {
+        if (from >= head && !ends[head]) latches.push_back(from);
+      }
+    }
+    for (int latch : latches) next[latch].push_back(end());
+  }
+}
+
 // Cooper, Harvey and Kennedy's iteration, on the reversed graph.
 std::vector<int> meeting_nodes(const FlowGraph& graph) {
   const int end = graph.end();

@@ -7,6 +7,9 @@ namespace damo::clang_plugin {
 struct FlowGraph {
   std::vector<std::vector<int>> next;  ///< successors of each node; the last node is the end, which has none
   int end() const { return static_cast<int>(next.size()) - 1; }
+  /// Gives ways that go round for ever an end, where the outermost loop begins its next round. Nodes are numbered in
+  /// reverse post-order.
+  void close();
 };
 
 /// Of each node the first one that all ways from it to the end go through: its immediate post-dominator. The end for

@@ -26,15 +26,28 @@ bool lies_outside(const llvm::Value* object) {
   return llvm::isa<llvm::LoadInst>(object) || llvm::isa<llvm::Argument>(object) || llvm::isa<llvm::GlobalVariable>(object) || llvm::isa<llvm::CallInst>(object);
 }
 
+llvm::Metadata* property(llvm::LLVMContext& context, const char* name, int value = -1) {
+  llvm::SmallVector<llvm::Metadata*, 2> parts = {llvm::MDString::get(context, name)};
+  if (value >= 0) parts.push_back(llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), static_cast<unsigned>(value))));
+  return llvm::MDNode::get(context, parts);
+}
+
+void describe(llvm::BasicBlock& latch, llvm::SmallVector<llvm::Metadata*, 4> properties) {
+  properties.insert(properties.begin(), nullptr);
+  llvm::MDNode* const id = llvm::MDNode::getDistinct(latch.getContext(), properties);
+  id->replaceOperandWith(0, id);
+  latch.getTerminator()->setMetadata(llvm::LLVMContext::MD_loop, id);
+}
+
 }  // namespace
 
 void declare_threads_independent(const Region& region, const ThreadLoop& loop) {
   llvm::LLVMContext& context = region.leader->getContext();
-  const auto name = [&](const char* text) { return llvm::MDString::get(context, text); };
   std::vector<llvm::BasicBlock*> blocks = region.blocks;
   blocks.push_back(loop.choose);
   blocks.push_back(loop.top);
-  llvm::SmallVector<llvm::Metadata*, 4> properties = {nullptr, llvm::MDNode::get(context, name("llvm.loop.unroll.runtime.disable"))};
+  llvm::Metadata* const once = property(context, "llvm.loop.unroll.disable");
+  llvm::SmallVector<llvm::Metadata*, 4> properties = {once, property(context, "llvm.loop.interleave.count", 1)};
   if (is_independent(blocks)) {
     llvm::MDNode* const group = llvm::MDNode::getDistinct(context, {});
     for (llvm::BasicBlock* block : blocks) {
@@ -43,11 +56,10 @@ void declare_threads_independent(const Region& region, const ThreadLoop& loop) {
         if (address && lies_outside(llvm::getUnderlyingObject(address, 0))) instruction.setMetadata(llvm::LLVMContext::MD_access_group, group);
       }
     }
-    properties.push_back(llvm::MDNode::get(context, {name("llvm.loop.parallel_accesses"), group}));
+    properties.push_back(llvm::MDNode::get(context, {llvm::MDString::get(context, "llvm.loop.parallel_accesses"), group}));
   }
-  llvm::MDNode* const id = llvm::MDNode::getDistinct(context, properties);
-  id->replaceOperandWith(0, id);
-  loop.latch->getTerminator()->setMetadata(llvm::LLVMContext::MD_loop, id);
+  describe(*loop.latch, properties);
+  for (llvm::BasicBlock* outer : loop.outer_latches) describe(*outer, {once});
 }
 
 }  // namespace damo::clang_plugin

@@ -15,6 +15,12 @@ constexpr unsigned kStateBytes = 80;
 
 bool stays_in_lanes(const Wait& wait) { return wait.is_warp_operation() && wait.kind != 4; }
 
+/// All threads of the warp take part: it says so, or it asks which do.
+bool has_full_mask(const Wait& wait) {
+  const auto* mask = llvm::dyn_cast<llvm::ConstantInt>(wait.call->getArgOperand(1));
+  return wait.kind == 16 || (mask && mask->isMinusOne());
+}
+
 }  // namespace
 
 RegionExits::RegionExits(ThreadProgram& program, Regions& regions, ThreadMemory& memory, std::map<Region*, ThreadLoop>& loops)
@@ -27,7 +33,7 @@ RegionExits::RegionExits(ThreadProgram& program, Regions& regions, ThreadMemory&
   }
   if (regions.loses_threads) next_ = memory.array(4);
   if (any_slow) states_ = memory.array(kStateBytes);
-  if (any_lanes) values_ = memory.array(8), operands_ = memory.array(4);
+  if (any_lanes) values_ = memory.array(8), operands_ = memory.array(4), masks_ = memory.array(4);
 }
 
 llvm::Value* RegionExits::element(llvm::IRBuilder<>& builder, llvm::Value* array, llvm::Type* type, const ThreadLoop& loop) const {
@@ -147,6 +153,7 @@ void RegionExits::note_wait(llvm::IRBuilder<>& builder, const ThreadLoop& loop, 
     add(count.present, builder.getInt64(1));
   } else if (stays_in_lanes(wait)) {
     builder.CreateStore(wait.call->getArgOperand(2), element(builder, values_, builder.getInt64Ty(), loop));
+    if (!has_full_mask(wait)) builder.CreateStore(wait.call->getArgOperand(1), element(builder, masks_, builder.getInt32Ty(), loop));
     if (wait.kind == 5) builder.CreateStore(wait.call->getArgOperand(3), element(builder, operands_, builder.getInt32Ty(), loop));
   }
 }
@@ -179,11 +186,12 @@ void RegionExits::end_wait(llvm::IRBuilder<>& builder, const Wait& wait) {
     if (wait.kind == 3) result = builder.CreateZExt(builder.CreateIsNotNull(set), builder.getInt64Ty());
     builder.CreateStore(result, count.result);
   } else if (stays_in_lanes(wait)) {
-    llvm::Module& module = *program_.function.getParent();
-    llvm::Type* const pointer = builder.getPtrTy();
-    const auto operation = module.getOrInsertFunction("damo_warp_operation", builder.getVoidTy(), builder.getInt32Ty(), pointer, pointer, pointer, builder.getInt64Ty());
-    llvm::Value* next = next_ ? next_ : llvm::ConstantPointerNull::get(builder.getPtrTy());
-    builder.CreateCall(operation, {builder.getInt32(static_cast<unsigned>(wait.kind)), values_, operands_, next, memory_.count});
+    llvm::Type *const pointer = builder.getPtrTy(), *const number = builder.getInt32Ty();
+    const auto operation = program_.function.getParent()->getOrInsertFunction("damo_warp_operation", builder.getVoidTy(), number, pointer, pointer, pointer,
+                                                                              pointer, builder.getInt64Ty());
+    llvm::Value* const null = llvm::ConstantPointerNull::get(builder.getPtrTy());
+    llvm::Value* const masks = has_full_mask(wait) ? null : masks_;
+    builder.CreateCall(operation, {builder.getInt32(static_cast<unsigned>(wait.kind)), values_, operands_, masks, next_ ? next_ : null, memory_.count});
   }
 }
 

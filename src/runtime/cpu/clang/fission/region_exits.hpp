@@ -38,7 +38,7 @@ class RegionExits {
   std::map<Region*, ThreadLoop>& loops_;
   llvm::Value* next_ = nullptr;      ///< of each thread: the number of its next region, kReturned once it has returned
   llvm::Value* states_ = nullptr;    ///< of each thread: a ThreadState, for waits that the runtime ends
-  llvm::Value *values_ = nullptr, *operands_ = nullptr;  ///< of each thread: what it brings to a warp operation
+  llvm::Value *values_ = nullptr, *operands_ = nullptr, *masks_ = nullptr;  ///< of each thread: what it brings to a warp operation
   llvm::BasicBlock* dispatch_ = nullptr;
   struct Count {
     llvm::AllocaInst *set, *present, *result;

@@ -2,6 +2,7 @@
 
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/Local.h>
 
 #include <algorithm>
 
@@ -30,7 +31,7 @@ bool is_cheap(const llvm::Instruction& instruction) {
 
 RegionValues::RegionValues(ThreadProgram& program, const Uniformity& uniformity, Regions& regions, ThreadMemory& memory,
                            std::map<Region*, ThreadLoop>& loops)
-    : program_(program), uniformity_(uniformity), regions_(regions), memory_(memory), loops_(loops) {}
+    : program_(program), uniformity_(uniformity), regions_(regions), memory_(memory), loops_(loops), dominators_(program.function) {}
 
 /// Everything is found from the values as they were; only then is anything replaced.
 void RegionValues::connect() {
@@ -48,6 +49,10 @@ void RegionValues::connect() {
     if (phi && is_leader_phi(*phi)) connect_phi(*phi);
   }
   for (const auto& [use, value] : replacements) use->set(value);
+  for (const auto& [instruction, slot] : slots_) {
+    auto* phi = llvm::dyn_cast<llvm::PHINode>(instruction);
+    if (phi && is_leader_phi(*phi) && !slot.is_single) share_place(*phi);
+  }
   for (const auto& region : regions_.all) {
     if (!region->is_partial) hoist(*region);
   }
@@ -155,6 +160,44 @@ void RegionValues::connect_phi(llvm::PHINode& phi) {
       }
     }
   }
+}
+
+/// A value that becomes phi's next one, in a later region, is stored there at once: then nothing is copied on the way.
+void RegionValues::share_place(llvm::PHINode& phi) {
+  for (auto& [way, stores] : exit_stores_) {
+    for (size_t i = 0; i < stores.size(); ++i) {
+      if (stores[i].phi != &phi) continue;
+      auto* value = llvm::dyn_cast<llvm::Instruction>(phi.getIncomingValueForBlock(way.first));
+      if (!value || value == &phi || is_leader_phi(*value)) continue;
+      const auto found = slots_.find(value);
+      const auto loaded = known_.find({regions_.of(way.first), value});
+      if (found == slots_.end() || found->second.is_single || loaded == known_.end() || loaded->second != stores[i].value || !is_over(phi, *value)) continue;
+      const Slot shared = slots_.find(&phi)->second;
+      found->second.place->replaceAllUsesWith(shared.place);
+      found->second = shared;
+      stores.erase(stores.begin() + static_cast<long>(i));
+      llvm::RecursivelyDeleteTriviallyDeadInstructions(loaded->second);
+      return;
+    }
+  }
+}
+
+/// True if, from value on, nobody asks for phi until it has its next value.
+bool RegionValues::is_over(const llvm::PHINode& phi, const llvm::Instruction& value) const {
+  if (!dominators_.dominates(phi.getParent(), value.getParent())) return false;
+  const Region* const home = regions_.of(phi.getParent());
+  std::set<const Region*> seen = {home};
+  std::vector<const Region*> open = {regions_.of(value.getParent())};
+  while (!open.empty()) {
+    const Region* at = open.back();
+    open.pop_back();
+    for (const Exit& exit : at->exits) {
+      if (!exit.to || !seen.insert(exit.to).second) continue;
+      if (known_.count({exit.to, const_cast<llvm::PHINode*>(&phi)})) return false;
+      open.push_back(exit.to);
+    }
+  }
+  return true;
 }
 
 bool RegionValues::is_known_before_threads(const Region& region, const llvm::Value* value) const {

@@ -2,6 +2,7 @@
 // what follows cheaply from a thread's index is computed again; the rest goes through an array of one element a thread.
 #pragma once
 #include <llvm/ADT/MapVector.h>
+#include <llvm/IR/Dominators.h>
 
 #include <map>
 #include <vector>
@@ -45,6 +46,8 @@ class RegionValues {
   void hoist(Region& region);
   void store_definition(llvm::Instruction& instruction);
   void connect_phi(llvm::PHINode& phi);
+  void share_place(llvm::PHINode& phi);
+  bool is_over(const llvm::PHINode& phi, const llvm::Instruction& value) const;
 
   ThreadProgram& program_;
   const Uniformity& uniformity_;
@@ -53,6 +56,7 @@ class RegionValues {
   std::map<Region*, ThreadLoop>& loops_;
   std::map<std::pair<Region*, llvm::Value*>, llvm::Value*> known_;
   llvm::MapVector<llvm::Instruction*, Slot> slots_;
+  llvm::DominatorTree dominators_;  ///< of the function as it was
   std::map<std::pair<const llvm::BasicBlock*, unsigned>, std::vector<PhiStore>> exit_stores_;
 };
 

@@ -105,12 +105,12 @@ void Regions::find_exits() {
   }
 }
 
-/// Do all threads leave region on one way, and is what each waits for known and the same?
+/// Do all threads leave region on one way, and is it known what they wait for?
 void Regions::find_dispersal(Region& region) {
   std::set<Region*> onward, tails;
   for (const Exit& exit : region.exits) {
     if (exit.to) (exit.to->is_tail && !exit.wait ? tails : onward).insert(exit.to);
-    if (exit.wait && !exit.wait->is_barrier() && !(exit.wait->is_warp_operation() && exit.wait->of_all_lanes)) region.disperses = true;
+    if (exit.wait && !exit.wait->is_barrier() && !exit.wait->is_warp_operation()) region.disperses = true;
   }
   if (region.is_tail) {
     const bool returns = std::any_of(region.exits.begin(), region.exits.end(), [](const Exit& exit) { return !exit.to; });
@@ -120,9 +120,15 @@ void Regions::find_dispersal(Region& region) {
   for (llvm::BasicBlock* block : region.blocks) {
     if (program_.is_tail(block) || !uniformity_.parts(block)) continue;
     for (llvm::BasicBlock* to : llvm::successors(block)) region.loses |= program_.is_tail(to);
-    for (llvm::BasicBlock* at : program_.decided_by(block)) region.disperses |= of(at) != &region;
+    const std::vector<llvm::BasicBlock*>& between = program_.decided_by(block);
+    for (llvm::BasicBlock* at : between) region.disperses |= of(at) != &region;
+    if (!between.empty() && !program_.meeting_of(block) && region.exits.size() > 1) region.disperses = true;
   }
   if (region.loses && !tails.empty()) region.disperses = true;
+}
+
+bool Regions::waits_for_block(const Region& region) {
+  return std::any_of(region.exits.begin(), region.exits.end(), [](const Exit& exit) { return exit.wait && !exit.wait->is_warp_operation(); });
 }
 
 /// Where threads have gone different ways, regions are run by some of them, until the ways meet again.
@@ -132,16 +138,23 @@ void Regions::mark_partial() {
   std::map<const Region*, int> place;
   for (size_t i = 0; i < all.size(); ++i) place[all[i].get()] = static_cast<int>(i);
   for (size_t i = 0; i < all.size(); ++i) {
-    if (all[i]->is_tail) continue;
     for (const Exit& exit : all[i]->exits) {
       if (exit.to && !exit.to->is_tail) graph.next[i].push_back(place.at(exit.to));
     }
     if (graph.next[i].empty()) graph.next[i].push_back(graph.end());
   }
+  graph.close();
   const std::vector<int> meeting = meeting_nodes(graph);
+  const std::vector<int> never(graph.next.size(), graph.end());
   for (size_t i = 0; i < all.size(); ++i) {
     if (!all[i]->disperses || all[i]->is_tail) continue;
-    for (int between : nodes_between(graph, meeting, static_cast<int>(i))) all[between]->is_partial = true;
+    const int from = static_cast<int>(i);
+    std::vector<int> apart = nodes_between(graph, meeting, from);
+    // Threads that wait for the whole block while others are elsewhere: where these are, they too may have to go on.
+    bool waits = waits_for_block(*all[i]);
+    for (int region : apart) waits |= waits_for_block(*all[region]);
+    if (waits) apart = nodes_between(graph, never, from);
+    for (int region : apart) all[region]->is_partial = true;
   }
   for (bool changed = true; changed;) {
     changed = false;

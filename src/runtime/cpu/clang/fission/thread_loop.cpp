@@ -73,6 +73,7 @@ ThreadLoop make_thread_loop(ThreadProgram& program, const ThreadMemory& memory, 
   loop.latch = llvm::BasicBlock::Create(context, "next.x", &program.function);
   llvm::BasicBlock* latches[3] = {loop.latch, llvm::BasicBlock::Create(context, "next.y", &program.function),
                                   llvm::BasicBlock::Create(context, "next.z", &program.function)};
+  for (int axis = 1; axis < 3; ++axis) loop.outer_latches[axis - 1] = latches[axis];
   loop.end = llvm::BasicBlock::Create(context, "region.end", &program.function);
   for (int axis = 0; axis < 3; ++axis) {
     builder.SetInsertPoint(latches[axis]);

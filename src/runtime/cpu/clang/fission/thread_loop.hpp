@@ -11,7 +11,8 @@ struct ThreadLoop {
   llvm::BasicBlock* begin = nullptr;  ///< once a block, before its threads
   llvm::BasicBlock* choose = nullptr; ///< once a thread: does it take part?
   llvm::BasicBlock* top = nullptr;    ///< once a thread that does
-  llvm::BasicBlock* latch = nullptr;
+  llvm::BasicBlock* latch = nullptr;             ///< of x
+  llvm::BasicBlock* outer_latches[2] = {};       ///< of y and z
   llvm::BasicBlock* end = nullptr;    ///< once a block, after its threads
   llvm::Value* index[3] = {};         ///< threadIdx
   llvm::Value* thread = nullptr;      ///< its number in the block, 64 bit

@@ -140,8 +140,7 @@ void ThreadProgram::split_waits() {
     if (is_wait(&instruction)) calls.push_back(llvm::cast<llvm::CallInst>(&instruction));
   }
   for (llvm::CallInst* call : calls) {
-    const auto* mask = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(1));
-    Wait wait{call, call->getParent()->splitBasicBlock(call->getNextNode(), "resumed"), nullptr, constant_kind(*call), mask && mask->isMinusOne()};
+    Wait wait{call, call->getParent()->splitBasicBlock(call->getNextNode(), "resumed"), nullptr, constant_kind(*call)};
     if (!call->use_empty()) {
       llvm::IRBuilder<> builder(&*wait.after->getFirstInsertionPt());
       wait.result = builder.CreateLoad(call->getType(), llvm::PoisonValue::get(builder.getPtrTy()));
@@ -179,18 +178,22 @@ void ThreadProgram::find_meetings() {
   for (size_t i = 0; i < order.size(); ++i) number_[order[i]] = static_cast<int>(i);
   graph_.next.resize(order.size() + 1);
   for (size_t i = 0; i < order.size(); ++i) {
-    if (is_tail(order[i])) continue;
     for (llvm::BasicBlock* to : llvm::successors(order[i])) {
       if (!is_tail(to)) graph_.next[i].push_back(number_.at(to));
     }
     if (graph_.next[i].empty()) graph_.next[i].push_back(graph_.end());
   }
+  graph_.close();
   meeting_ = meeting_nodes(graph_);
 }
 
 const std::vector<llvm::BasicBlock*>& ThreadProgram::decided_by(llvm::BasicBlock* block) {
   const auto [known, is_new] = decided_.try_emplace(block);
-  if (is_new && !is_tail(block)) {
+  std::set<const llvm::BasicBlock*> ways;
+  for (const llvm::BasicBlock* to : llvm::successors(block)) {
+    if (!is_tail(to)) ways.insert(to);
+  }
+  if (is_new && !is_tail(block) && ways.size() > 1) {
     for (int node : nodes_between(graph_, meeting_, number_.at(block))) known->second.push_back(order[node]);
   }
   return known->second;

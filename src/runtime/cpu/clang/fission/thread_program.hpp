@@ -17,7 +17,6 @@ struct Wait {
   llvm::BasicBlock* after;  ///< where the thread goes on
   llvm::LoadInst* result;   ///< first in .after, of an address that is still to be given; null if nobody asks
   int kind;                 ///< runtime::cpu Wait, -1 if not known here
-  bool of_all_lanes;        ///< the mask is ~0
   bool is_barrier() const { return kind >= 0 && kind <= 3; }
   bool only_orders() const { return kind == 0 || kind == 4; }  ///< gives nothing
   bool counts() const { return kind >= 1 && kind <= 3; }

@@ -49,9 +49,13 @@ __device__ inline int lane_xor(int mask, int width) {
 template <class T>
 __device__ inline T exchange(unsigned mask, T value, int source) {
   static_assert(sizeof(T) <= 32, "a shuffle moves up to 32 bytes");
+  // No loop over words: its end would not be known to be the same for all threads.
   unsigned long words[(sizeof(T) + 7) / 8] = {};
   __builtin_memcpy(words, &value, sizeof(T));
-  for (unsigned long& word : words) word = __damo_wait(5, mask, word, source);
+  words[0] = __damo_wait(5, mask, words[0], source);
+  if constexpr (sizeof(T) > 8) words[1] = __damo_wait(5, mask, words[1], source);
+  if constexpr (sizeof(T) > 16) words[2] = __damo_wait(5, mask, words[2], source);
+  if constexpr (sizeof(T) > 24) words[3] = __damo_wait(5, mask, words[3], source);
   __builtin_memcpy(&value, words, sizeof(T));
   return value;
 }

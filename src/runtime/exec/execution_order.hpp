@@ -1,0 +1,14 @@
+// The order in which a graph's nodes run.
+#pragma once
+#include <vector>
+
+#include <damo/graph.hpp>
+
+namespace damo {
+
+/// A topological order in which a node that overwrites a value (Op::overwrites) waits, where it can, for the value's
+/// other readers: then the value need not be copied. Graphs without such nodes keep FunctionGraph::toposort(). Costs
+/// the readers of each overwritten value beside the sort.
+std::vector<NodeId> execution_order(const FunctionGraph& graph);
+
+}  // namespace damo
