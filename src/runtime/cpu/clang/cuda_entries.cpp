@@ -117,7 +117,9 @@ CudaEntries::CudaEntries(std::vector<std::string> wanted, std::vector<KernelInfo
     : wanted_(std::move(wanted)), found_(found) {}
 
 // The empty declaration makes the parser finish the user's last function before it meets the pragma.
-const char* CudaEntries::trailer() { return "\n# 1 \"<damo-entry>\"\n;\n#pragma damo_entries\n"; }
+const char* CudaEntries::trailer() { 
+  return "\n# 1 \"<damo-entry>\"\n;\n#pragma clang force_cuda_host_device end\n#pragma damo_entries\n";
+}
 
 std::unique_ptr<clang::ASTConsumer> CudaEntries::make_consumer(clang::CompilerInstance& compiler) {
   compiler_ = &compiler;
