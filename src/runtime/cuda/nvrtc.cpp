@@ -74,16 +74,6 @@ std::string full_source(const CompileRequest& request) {
   throw CompileError(std::move(message), std::move(log), request.source);
 }
 
-/// "[=] __device__ (int x) { ... }": allowed by an option that not every NVRTC has.
-bool annotates_lambda(const std::string& source) {
-  for (std::size_t at = 0; (at = source.find(']', at)) != std::string::npos; ++at) {
-    const std::size_t next = source.find_first_not_of(" \t\n", at + 1);
-    if (next == std::string::npos) return false;
-    if (source.compare(next, 10, "__device__") == 0 || source.compare(next, 8, "__host__") == 0) return true;
-  }
-  return false;
-}
-
 /// NVRTC takes texts that end at the first NUL: the rest would be left out in silence.
 [[noreturn]] void refuse_nul(const CompileRequest& request) {
   const auto line = std::count(request.source.begin(), request.source.begin() + static_cast<std::ptrdiff_t>(request.source.find('\0')), '\n') + 1;
@@ -120,8 +110,6 @@ std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) c
     if (minimal_) options.emplace_back(kMinimal);
   } else {
     options.emplace_back("-diag-suppress=47");  // NVIDIA's headers define limits that the prelude has, in other words
-    options.emplace_back("-default-device");  // functions and lambdas without a mark: nothing here runs on a host
-    if (annotates_lambda(request.source)) options.emplace_back("-extended-lambda");
     options.emplace_back("-default-device");  // helper functions need no annotation, as on the CPU
     add_options(wanted, options);
     if (request.source.find("#include") != std::string::npos) {

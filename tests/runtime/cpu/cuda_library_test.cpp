@@ -256,6 +256,21 @@ TEST(CudaLibrary, RefusesWhatOnlyAGpuHas) {
   }
 }
 
+TEST(CudaLibrary, LetsAKernelHaveTheNameOfAFunction) {
+  const auto object = load(compile_cuda(R"(
+struct Pair { float a, b; };
+__global__ void max(const float* x, float* y, Pair p) { y[threadIdx.x] = max(x[threadIdx.x], p.a) + p.b; }
+__global__ void norm(float* y) { y[threadIdx.x] = 7; }
+)"));
+  const std::vector<float> x = {1, 2, 3, 4};
+  std::vector<float> y(4);
+  struct { float a, b; } p{2.5F, 10};
+  launch(object->kernel("max"), {1}, {4}, x.data(), y.data(), p);
+  EXPECT_EQ(y, (std::vector<float>{12.5F, 12.5F, 13, 14}));
+  launch(object->kernel("norm"), {1}, {4}, y.data());
+  EXPECT_EQ(y, std::vector<float>(4, 7));
+}
+
 TEST(CudaLibrary, LetsAProgramNameItsOwnTypes) {
   EXPECT_TRUE(compile_cuda("typedef unsigned int uint32_t;\ntypedef unsigned long long uint64_t;\ntypedef unsigned char uchar;\n"
                            "__global__ void k(uint64_t* y) { *y = sizeof(uint32_t); }").ok);
