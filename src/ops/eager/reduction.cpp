@@ -37,9 +37,9 @@ int gpu_lanes(ReductionForm form, std::int64_t length, std::int64_t outputs, std
 }
 
 int cpu_lanes(ReductionForm form, std::int64_t length, std::size_t accumulator_bytes) {
-  if (accumulator_bytes == 0 || accumulator_bytes > 8)
-    return form == ReductionForm::kColumns ? 64 : 1;  // a struct does not vectorise
-  if (form == ReductionForm::kColumns) return 512;
+  const bool is_number = accumulator_bytes > 0 && accumulator_bytes <= 8;  // a struct does not vectorise
+  if (form == ReductionForm::kColumns) return is_number ? 2048 : 256;
+  if (!is_number) return length < 32 ? 1 : 4;
   return length < 32 ? 1 : length < 512 ? 16 : 64;
 }
 

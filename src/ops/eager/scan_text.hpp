@@ -43,7 +43,7 @@ struct ScanLayout {
 inline constexpr int kScanBlock = 256;
 inline constexpr int kScanItems = 8;  ///< elements of a thread in a tile
 inline constexpr int kScanTile = kScanBlock * kScanItems;
-inline constexpr int kScanColumns = 512;  ///< lines that the CPU takes at once
+inline constexpr int kScanColumns = 2048;  ///< lines that the CPU takes at once
 
 /// The first kernel's name; the others' end in _totals and _carries.
 inline std::string scan_kernel(const ScanDefinition& definition) { return "damo_scan_" + definition.name; }

@@ -8,6 +8,7 @@
 #include <damo/cache.hpp>
 #include <damo/elementwise_kernel.hpp>
 #include "ops/eager/reference.hpp"
+#include "support/compiler_line.hpp"
 #include "support/devices.hpp"
 
 namespace damo {
@@ -122,7 +123,7 @@ TEST_P(EagerElementwiseKernel, SaysWhatIsWrong) {
   const int line = __LINE__ + 1;
   const ElementwiseKernel broken("float* z", "z[i] = wrong");
   EXPECT_THAT(error_of([&] { broken(x); }),
-              ::testing::HasSubstr("elementwise_kernel_test.cpp:" + std::to_string(line)));
+              damo::testing::names_line("elementwise_kernel_test.cpp", line));
 }
 
 DAMO_ON_EACH_DEVICE(EagerElementwiseKernel);

@@ -219,6 +219,12 @@ TEST(EagerKernels, AreBoundedAndFoundAgain) {
   EXPECT_EQ(kernels.size(), 2u);
 }
 
+TEST(EagerMathOnNull, GivesShapesAndDTypesAndRunsNothing) {
+  const Array x = Array::zeros({2, 3}, float32, Device("null"));
+  const Array y = 2.0 * x.transpose() + x.slice({{0, 1}}).reshape({3, 1});
+  EXPECT_EQ(describe(y), "float32 (3, 2) on null");
+}
+
 DAMO_ON_EACH_DEVICE(EagerMath);
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <damo/array_math.hpp>
 #include <damo/reduction_kernel.hpp>
 #include "ops/eager/reference.hpp"
+#include "support/compiler_line.hpp"
 #include "support/devices.hpp"
 
 namespace damo {
@@ -138,7 +139,7 @@ TEST_P(EagerReductionKernel, SaysWhatIsWrong) {
               ::testing::HasSubstr("it has no rule to join two values"));
   const int line = __LINE__ + 1;
   const ReductionKernel broken({.neutral = "0", .reduce = "a + nothing", .arguments = "const float* x"});
-  EXPECT_THAT(error_of([&] { broken(x); }), ::testing::HasSubstr("reduction_kernel_test.cpp:" + std::to_string(line)));
+  EXPECT_THAT(error_of([&] { broken(x); }), damo::testing::names_line("reduction_kernel_test.cpp", line));
 }
 
 DAMO_ON_EACH_DEVICE(EagerReductionKernel);

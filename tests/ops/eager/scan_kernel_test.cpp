@@ -7,6 +7,7 @@
 #include <damo/array_math.hpp>
 #include <damo/scan_kernel.hpp>
 #include "ops/eager/reference.hpp"
+#include "support/compiler_line.hpp"
 #include "support/devices.hpp"
 
 namespace damo {
@@ -129,7 +130,7 @@ TEST_P(EagerScan, SaysWhatIsWrong) {
   const int line = __LINE__ + 1;
   const InclusiveScanKernel broken(int32, "a + c");
   const std::string error = error_of([&] { broken(x); });
-  EXPECT_THAT(error, ::testing::HasSubstr("scan_kernel_test.cpp:" + std::to_string(line)));
+  EXPECT_THAT(error, damo::testing::names_line("scan_kernel_test.cpp", line));
 }
 
 DAMO_ON_EACH_DEVICE(EagerScan);
