@@ -84,13 +84,25 @@ class CudaEntries::Consumer : public clang::ASTConsumer, public clang::Recursive
     refuse(statement->getAsmLoc(), "inline assembly (PTX)");
     return true;
   }
+  bool VisitCallExpr(clang::CallExpr* call) {
+    const clang::FunctionDecl* callee = call->getDirectCallee();
+    if (callee && is_host_only(*callee)) {
+      report(diagnostics_, call->getExprLoc(), "'" + callee->getNameAsString() + "' is a __host__ function: device code cannot call it");
+    }
+    return true;
+  }
   bool TraverseFunctionDecl(clang::FunctionDecl* function) {
     // Host functions of the text are checked by Clang but never run here.
-    const bool device = function->hasAttr<clang::CUDAGlobalAttr>() || function->hasAttr<clang::CUDADeviceAttr>();
-    return device ? RecursiveASTVisitor::TraverseFunctionDecl(function) : true;
+    return is_host_only(*function) ? true : RecursiveASTVisitor::TraverseFunctionDecl(function);
   }
 
  private:
+  /// Marked __host__ and nothing else. What has no mark at all may run anywhere, and Clang marks it both, implicitly.
+  static bool is_host_only(const clang::FunctionDecl& function) {
+    const auto* host = function.getAttr<clang::CUDAHostAttr>();
+    const auto* device = function.getAttr<clang::CUDADeviceAttr>();
+    return !function.hasAttr<clang::CUDAGlobalAttr>() && host && !host->isImplicit() && (!device || device->isImplicit());
+  }
   void refuse(clang::SourceLocation place, const char* construct) {
     report(diagnostics_, place, std::string(construct) + " is not supported on the CPU");
   }
