@@ -32,6 +32,7 @@ void report(benchmark::State& state, const Timing& timing);
 void add_workloads(const std::vector<Target>& targets, Effort effort);  // NAME/DEVICE, NAME/DEVICE/unfused
 void add_launches(const std::vector<Target>& targets, Effort effort);   // launch/DEVICE, launch_driver/cuda
 void add_calls(const std::vector<Target>& targets, Effort effort);      // prepared_call/DEVICE, checked_call/DEVICE, ...
+void add_eager(const std::vector<Target>& targets, Effort effort);      // eager_NAME/DEVICE
 void add_processes(const std::vector<Target>& targets);                 // process_start, first_call_fused20/DEVICE, ...
 void add_graph_work();                                                  // graph_work_N/null
 

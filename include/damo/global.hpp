@@ -9,6 +9,8 @@
 #include <memory>
 #include <ranges>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <damo/device.hpp>

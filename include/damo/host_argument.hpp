@@ -16,6 +16,7 @@
 #include <memory>
 #include <ranges>
 #include <type_traits>
+#include <utility>
 
 #include <damo/kernel_argument.hpp>
 

@@ -8,6 +8,7 @@
 // Another type joins by a function "KernelArgument to_kernel_argument(const Type&)" beside it, found by its name.
 // See tests/runtime/kernel_argument_test.cpp.
 #pragma once
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -38,7 +38,7 @@ class HostCopies {
   void* stream_;
   std::vector<void*> addresses_, values_;
   std::vector<Copy> copies_;
-  std::vector<HostRange> ranges_;  // passed as they are to a checked kernel
+  std::vector<KnownHostRange> ranges_;  // passed as they are to a checked kernel
 };
 
 }  // namespace damo

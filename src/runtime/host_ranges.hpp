@@ -19,12 +19,12 @@ void remove_host_range(const void* memory, std::size_t bytes) noexcept;
 std::vector<MemoryRange> host_ranges();
 
 /// A range for as long as this object lives.
-class HostRange {
+class KnownHostRange {
  public:
-  HostRange(const void* memory, std::size_t bytes) : memory_(memory), bytes_(bytes) { add_host_range(memory, bytes); }
-  HostRange(HostRange&& other) noexcept : memory_(other.memory_), bytes_(other.bytes_) { other.memory_ = nullptr; }
-  HostRange& operator=(HostRange&&) = delete;
-  ~HostRange() {
+  KnownHostRange(const void* memory, std::size_t bytes) : memory_(memory), bytes_(bytes) { add_host_range(memory, bytes); }
+  KnownHostRange(KnownHostRange&& other) noexcept : memory_(other.memory_), bytes_(other.bytes_) { other.memory_ = nullptr; }
+  KnownHostRange& operator=(KnownHostRange&&) = delete;
+  ~KnownHostRange() {
     if (memory_) remove_host_range(memory_, bytes_);
   }
 

@@ -86,7 +86,7 @@ std::string joined_sources(const std::vector<LinkInput>& inputs) {
   std::string text;
   for (const LinkInput& input : inputs) {
     if (!is_source(input)) continue;
-    text += "#line 1 \"" + input.name() + "\"\n" + input.contents();
+    text += "#line 1 \"" + name_for_messages(input.name()) + "\"\n" + input.contents();
     if (text.back() != '\n') text += '\n';
   }
   return text;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <string_view>
 
 #include <damo/error.hpp>
 
@@ -49,12 +50,19 @@ bool ModuleOptions::default_check() {
   return value && std::string_view(value) == "1";
 }
 
+std::string name_for_messages(std::string name) {
+  for (char& c : name) {
+    if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ') c = '_';
+  }
+  return name.empty() ? "kernel.cu" : name;
+}
+
 CompileRequest module_request(const std::string& source, const ModuleOptions& options) {
   check(options);
   CompileRequest request;
   request.source = source;
   request.kind = SourceKind::kCudaC;
-  request.file_name = options.file_name;
+  request.file_name = name_for_messages(options.file_name);
   request.kernels = {kAllKernels};
   for (const std::string& name : options.kernels) {
     if (std::find(request.kernels.begin(), request.kernels.end(), name) == request.kernels.end())

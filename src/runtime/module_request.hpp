@@ -13,6 +13,9 @@ namespace damo {
 /// Throws OptionError for options that mean nothing.
 CompileRequest module_request(const std::string& source, const ModuleOptions& options);
 
+/// A name as a #line directive can hold it: without quotes, backslashes and line breaks.
+std::string name_for_messages(std::string name);
+
 std::vector<std::string> input_names(const std::vector<LinkInput>& inputs);
 /// The sources among the inputs, each under its own name and line numbers.
 std::string joined_sources(const std::vector<LinkInput>& inputs);

@@ -11,8 +11,8 @@ constexpr std::pair<std::string_view, DType> kNumbers[] = {
     {"float", float32}, {"double", float64}, {"bool", bool_}, {"__nv_bool", bool_}, {"char", int8}, {"signed char", int8},
     {"unsigned char", uint8}, {"short", int16}, {"unsigned short", uint16}, {"int", int32}, {"unsigned int", uint32},
     {"unsigned", uint32}, {"long", int64}, {"unsigned long", uint64}, {"long long", int64}, {"unsigned long long", uint64},
-    {"damo::half", float16}, {"half", float16}, {"__half", float16}, {"damo::bfloat16", bfloat16},
-    {"__nv_bfloat16", bfloat16}};
+    {"damo::half", float16}, {"half", float16}, {"__half", float16}, {"_Float16", float16},
+    {"damo::bfloat16", bfloat16}, {"__nv_bfloat16", bfloat16}, {"__bf16", bfloat16}};
 
 /// CUDA's vector types, without the number of lanes.
 constexpr std::pair<std::string_view, DType> kVectors[] = {

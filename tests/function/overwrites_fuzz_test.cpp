@@ -127,12 +127,14 @@ class OverwritingGraph {
         return add_binary(results[1], "both.1", a, b, [](double p, double q) { return 0.25 * p + 0.5 * q; });
       }
       case 7:
-      case 8:
-        return add(mirror_into(x, y), "mirror into " + std::to_string(a) + " " + std::to_string(b),
+      case 8: {
+        const std::size_t from = pick(2) == 0 ? a : b;
+        return add(mirror_into(x, variables_[from]), "mirror into " + std::to_string(a) + " " + std::to_string(from),
                    [=](const std::vector<Values>& all) {
-                     const Values mirrored(all[b].rbegin(), all[b].rend());
+                     const Values mirrored(all[from].rbegin(), all[from].rend());
                      return each(all[a], mirrored, [](double p, double q) { return 0.5 * (p + q); });
                    });
+      }
       case 6:
         if (pick(4) > 0) return;
         return add_unary(sized_by_data_(x), "sized by data", a, [](const Values& v) { return v; });
@@ -169,7 +171,7 @@ TEST_P(OverwritesFuzzOnEachDevice, GivesWhatCopyingOpsWouldGive) {
         y.array().copy_from(x.array());
       },
       true);
-  int in_place = 0, copied = 0;
+  int in_place = 0, copied = 0, twice = 0;
   for (unsigned seed = 0; seed < 160 && !HasFatalFailure(); ++seed) {
     OverwritingGraph graph(seed, copy);
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + graph.text);
@@ -195,9 +197,11 @@ TEST_P(OverwritesFuzzOnEachDevice, GivesWhatCopyingOpsWouldGive) {
     const std::string page = f.explain();
     in_place += page.find("in place") != std::string::npos;
     copied += page.find(" first: ") != std::string::npos;
+    twice += page.find("has the same values") != std::string::npos;
   }
   EXPECT_GT(in_place, 40);
   EXPECT_GT(copied, 40);
+  EXPECT_GT(twice, 4);
 }
 
 DAMO_ON_EACH_DEVICE(OverwritesFuzzOnEachDevice);

@@ -83,6 +83,11 @@ TEST_P(ModuleOnEachDevice, ReportsAnErrorAtTheUsersLineWithTheNumberedSource) {
   }
 }
 
+TEST_P(ModuleOnEachDevice, TakesAnyNameForItsMessages) {
+  const ModuleOptions options{.fast_math = true, .file_name = "a \"b\"\\\n c.cu"};
+  EXPECT_THAT(error_of([&] { Module(device(), "\n__global__ void k() { nowhere(); }", options); }), HasSubstr("a _b___ c.cu"));
+}
+
 TEST_P(ModuleOnEachDevice, KeepsWarningsAlsoOfCodeFromTheDisk) {
   const char* source = "__global__ void k(float* x) {\n\n  x[0] = 1 / 0;\n}\n";
   EXPECT_THAT(Module(device(), source).log(), HasSubstr("kernel.cu"));

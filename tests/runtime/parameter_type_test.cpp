@@ -28,6 +28,7 @@ TEST(ParameterType, ReadsNumbers) {
   EXPECT_EQ(ParameterType::parse("long").element.dtype, int64);
   EXPECT_EQ(ParameterType::parse("bool").element.dtype, bool_);
   EXPECT_EQ(ParameterType::parse("__half").element.dtype, float16);
+  EXPECT_EQ(ParameterType::parse("const _Float16 *").element.dtype, float16);
   EXPECT_EQ(ParameterType::parse("damo::bfloat16").element.dtype, bfloat16);
   EXPECT_EQ(ParameterType::parse("double").bytes, 8u);
   EXPECT_EQ(ParameterType::parse("double").kind, Kind::kNumber);

@@ -239,7 +239,9 @@ std::vector<std::string> list_of(const char* const* texts) {
 /// The source, the values of macros and the kernels asked for: what a part of the prelude may be needed for.
 std::string words_of(const damo_clang_request& request, const Settings& settings) {
   std::string words(request.source, request.source_bytes);
-  for (const std::string& flag : settings.flags) words += " " + flag;
+  for (const std::string& flag : settings.flags) {
+    if (flag.rfind("-D", 0) == 0) words += " " + flag;
+  }
   for (const std::string& kernel : list_of(request.kernels)) words += " " + kernel;
   return words;
 }

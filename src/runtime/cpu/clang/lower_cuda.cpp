@@ -89,13 +89,14 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
     if (function.isDeclaration()) continue;
     mark_global_indices(function);
     if (!how.check) interchange_grid_stride(function);
+    if (!is_thread_function(function)) lower_markers(function);
   }
   const bool needs_fibers = waits_elsewhere(module);
   for (const KernelInfo& kernel : kernels) {
     if (how.split && !how.check && !needs_fibers && waiting.count(kernel.name) && split_at_barriers(module, kernel)) whole.insert(kernel.name);
   }
   for (llvm::Function& function : module) {
-    if (!function.isDeclaration()) lower_markers(function);
+    if (!function.isDeclaration() && is_thread_function(function)) lower_markers(function);
   }
   if (needs_fibers) call_for_waits(module);
   for (const KernelInfo& kernel : kernels) {

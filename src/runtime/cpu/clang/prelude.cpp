@@ -95,7 +95,8 @@ std::string extra_header(const std::string& source) {
   for (const char* part : kExtraParts) {
     if (wants(source, part)) text += include(part);
   }
-  return text;
+  // The user's functions need no annotation to be called by a kernel, as under NVRTC; trailer() ends it.
+  return text + "#pragma clang force_cuda_host_device begin\n";
 }
 
 std::vector<std::pair<std::string, std::string>> provided_headers() {

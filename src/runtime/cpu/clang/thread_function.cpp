@@ -24,8 +24,6 @@ llvm::CallInst* tie_of(llvm::Function& function) {
   return nullptr;
 }
 
-bool is_thread_function(const llvm::Function& function) { return function.getName().starts_with("__damo_thread_"); }
-
 llvm::Instruction* first_place(llvm::Function& function) { return &*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca(); }
 
 /// Asked of the runtime once, at the beginning.
@@ -44,6 +42,8 @@ llvm::Value* thread_state_of(llvm::Function& function) {
 }
 
 }  // namespace
+
+bool is_thread_function(const llvm::Function& function) { return function.getName().starts_with("__damo_thread_"); }
 
 /// blockIdx * blockDim + threadIdx never wraps: the launcher refuses grids of 2^31 threads along an axis. Saying so
 /// makes the index an affine function of the loop variable, and loads and stores contiguous instead of gathered.

@@ -19,6 +19,9 @@ enum ThreadStateOffset { kFrameOffset = 48, kKindOffset = 56, kMaskOffset = 60, 
 constexpr int kSharedOffset = 32;
 constexpr int kExited = -1;  ///< ThreadState::kind of a thread that has returned
 
+/// True of the functions that run one thread, before they get their kernels' names.
+bool is_thread_function(const llvm::Function& function);
+
 /// Index arithmetic that can't wrap is marked so: see the .cpp.
 void mark_global_indices(llvm::Function& function);
 

@@ -127,6 +127,10 @@ void Regions::find_dispersal(Region& region) {
   if (region.loses && !tails.empty()) region.disperses = true;
 }
 
+bool Regions::waits_for_block(const Region& region) {
+  return std::any_of(region.exits.begin(), region.exits.end(), [](const Exit& exit) { return exit.wait && !exit.wait->is_warp_operation(); });
+}
+
 /// Where threads have gone different ways, regions are run by some of them, until the ways meet again.
 void Regions::mark_partial() {
   FlowGraph graph;
@@ -141,9 +145,16 @@ void Regions::mark_partial() {
   }
   graph.close();
   const std::vector<int> meeting = meeting_nodes(graph);
+  const std::vector<int> never(graph.next.size(), graph.end());
   for (size_t i = 0; i < all.size(); ++i) {
     if (!all[i]->disperses || all[i]->is_tail) continue;
-    for (int between : nodes_between(graph, meeting, static_cast<int>(i))) all[between]->is_partial = true;
+    const int from = static_cast<int>(i);
+    std::vector<int> apart = nodes_between(graph, meeting, from);
+    // Threads that wait for the whole block while others are elsewhere: where these are, they too may have to go on.
+    bool waits = waits_for_block(*all[i]);
+    for (int region : apart) waits |= waits_for_block(*all[region]);
+    if (waits) apart = nodes_between(graph, never, from);
+    for (int region : apart) all[region]->is_partial = true;
   }
   for (bool changed = true; changed;) {
     changed = false;

@@ -56,6 +56,7 @@ class Regions {
   void find_exits();
   void find_dispersal(Region& region);
   void mark_partial();
+  static bool waits_for_block(const Region& region);
   void number();
 
   ThreadProgram& program_;
