@@ -54,7 +54,7 @@ void LaunchCheck::name_arguments(const Launch& launch) {
     std::uintptr_t address = 0;
     std::memcpy(&address, launch.arguments[i], sizeof address);  // a Strided begins with its pointer
     for (Named& known : known_) {
-      if (distance(known.range, address) > 0 || address == known.range.end()) continue;
+      if (distance(known.range, address) > 0 || address == known.range.end() || known.name.starts_with("argument")) continue;
       const std::string name = i < launch.table.parameters.size() ? " (" + launch.table.parameters[i] + ")" : std::string();
       known.name = "argument " + std::to_string(i + 1) + name + ", " + contents(type, known.range.bytes);
     }
