@@ -124,6 +124,7 @@ int run(int count, char** arguments) {
   add_launches(all, effort);
   add_calls(all, effort);
   add_eager(all, effort);
+  add_cuda_c(all, effort);
   add_processes(all);
   add_graph_work();
   PlainNames<benchmark::ConsoleReporter> display(benchmark::ConsoleReporter::OO_None);

@@ -2,6 +2,9 @@
 
 #include <sched.h>
 
+#include <cstdlib>
+#include <string_view>
+
 #include <damo/error.hpp>
 
 #include "runtime/cpu/clang_plugin.hpp"
@@ -9,12 +12,17 @@
 
 namespace damo {
 
-const std::string& CpuCompiler::stamp() const {
-  static const std::string stamp = cpu_backend::cache_stamp() + " for " + cpu_backend::host_isa();
-  return stamp;
-}
-
 namespace {
+
+/// What becomes of kernels whose threads wait, for measuring and for comparing: DAMO_CPU_FORM.
+bool wants_coroutines() {
+  const char* const text = std::getenv("DAMO_CPU_FORM");
+  const std::string_view form = text ? text : "";
+  if (!form.empty() && form != "loops" && form != "coroutines") {
+    throw OptionError("DAMO_CPU_FORM is '" + std::string(form) + "', which is no form of kernels", "say loops or coroutines");
+  }
+  return form == "coroutines";
+}
 
 /// Before a user's text: the rest of the line after it is the text's first. Sums in any order, so that loops over them
 /// vectorise; a pragma, not a flag, so that the prelude's functions stay as exact as they are.
@@ -35,12 +43,18 @@ std::vector<std::string> flags_of(const CompileRequest& request) {
 
 }  // namespace
 
+const std::string& CpuCompiler::stamp() const {
+  static const std::string stamp = cpu_backend::cache_stamp() + " for " + cpu_backend::host_isa(), of_coroutines = stamp + " coroutines";
+  return wants_coroutines() ? of_coroutines : stamp;
+}
+
 CompiledCode CpuCompiler::compile(const CompileRequest& request) const {
   const bool is_cuda_c = request.kind == SourceKind::kCudaC;
   const bool is_fast = is_cuda_c && request.options.fast_math;
   const std::string fast_source = is_fast ? fast_math_pragma(request.file_name) + request.source : std::string();
   std::vector<std::string> flags = flags_of(request);
   if (is_cuda_c) {
+    if (wants_coroutines()) flags.push_back("--damo-coroutines");
     for (const std::string& name : own_types(request.source)) flags.push_back("-D" + own_type_macro(name));
   }
   cpu_backend::CompileOutput output = cpu_backend::compile(

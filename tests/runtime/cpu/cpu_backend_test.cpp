@@ -163,6 +163,24 @@ TEST_F(CpuBackendTest, TakesItsThreadsFromTheEnvironment) {
   EXPECT_EQ(CpuBackend().properties().multiprocessors, 5);
 }
 
+TEST_F(CpuBackendTest, TakesTheFormOfKernelsThatWaitFromTheEnvironment) {
+  const CompileRequest request{.source = "__global__ void k(int* y) { __syncthreads(); *y = 1; }", .kind = SourceKind::kCudaC, .file_name = "user.cu"};
+  const auto runs_coroutines = [&] {
+    const std::vector<std::byte> bytes = backend_.compiler().compile(request).bytes;
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return text.find("damo_run_coroutines") != text.npos;
+  };
+  const std::string stamp = backend_.compiler().stamp();
+  EXPECT_FALSE(runs_coroutines());
+  {
+    const Environment coroutines("DAMO_CPU_FORM", "coroutines");
+    EXPECT_TRUE(runs_coroutines());
+    EXPECT_NE(backend_.compiler().stamp(), stamp);
+  }
+  const Environment unknown("DAMO_CPU_FORM", "threads");
+  EXPECT_EQ(message_of<OptionError>([&] { runs_coroutines(); }), "DAMO_CPU_FORM is 'threads', which is no form of kernels\n  say loops or coroutines");
+}
+
 TEST_F(CpuBackendTest, CopiesLargeAndOverlappingMemory) {
   std::vector<std::uint32_t> from(3 << 20), to(from.size() + 1, 7);
   std::iota(from.begin(), from.end(), 0u);

@@ -18,6 +18,8 @@ struct Found {
   llvm::PHINode* index = nullptr;     ///< its i
   llvm::Value* begin = nullptr;       ///< i of the first step
   llvm::BranchInst* test = nullptr;   ///< i < n
+  llvm::Value* bound = nullptr;       ///< n, where it is known before the threads run; else null
+  bool includes_bound = false;        ///< i <= n
   bool is_signed = false;             ///< of that comparison
   llvm::BasicBlock* leave = nullptr;  ///< where the test goes when it fails
   llvm::Value* indices = nullptr;     ///< the entry's Indices
@@ -100,8 +102,43 @@ llvm::Value* size_on_x(llvm::IRBuilder<>& builder, llvm::Value* indices, MarkerG
   return builder.CreateZExt(builder.CreateLoad(type, place), builder.getInt64Ty());
 }
 
-/// The loop over steps, around the loop over threads. Gives the distance that all threads have gone, 64 bit wide.
-llvm::PHINode* wrap_threads(const Found& found, llvm::Value* more) {
+/// Reads i < n or i <= n of the test, n being there before the threads run. Leaves bound null where it is another one.
+void read_bound(Found& found, const llvm::DominatorTree& dominators) {
+  const auto* comparison = llvm::cast<llvm::ICmpInst>(found.test->getCondition());
+  const bool index_first = without_extension(comparison->getOperand(0)) == found.index;
+  llvm::Value* other = comparison->getOperand(index_first ? 1 : 0);
+  const auto* instruction = llvm::dyn_cast<llvm::Instruction>(other);
+  if (instruction && !dominators.dominates(instruction->getParent(), found.threads->getLoopPredecessor())) return;
+  auto relation = index_first ? comparison->getPredicate() : comparison->getSwappedPredicate();
+  if (!found.steps->contains(found.test->getSuccessor(0))) relation = llvm::CmpInst::getInversePredicate(relation);
+  found.includes_bound = llvm::ICmpInst::isLE(relation);
+  if (found.includes_bound || llvm::ICmpInst::isLT(relation)) found.bound = other;
+}
+
+/// What the index at which a thread begins is compared with once all have gone this distance: n - gone. A negative one
+/// is as good as -1, one beyond what an index can be as good as the greatest.
+llvm::Value* rest(llvm::IRBuilder<>& builder, const Found& found, llvm::Value* gone) {
+  const auto limit = [&](llvm::Intrinsic::ID id, llvm::Value* value, long bound) {
+    return builder.CreateBinaryIntrinsic(id, value, builder.getInt64(static_cast<unsigned long>(bound)));
+  };
+  llvm::Value* bound = found.is_signed ? builder.CreateSExt(found.bound, builder.getInt64Ty()) : builder.CreateZExt(found.bound, builder.getInt64Ty());
+  if (!found.is_signed) bound = limit(llvm::Intrinsic::umin, bound, 1L << 62);
+  bound = builder.CreateSub(limit(llvm::Intrinsic::smax, bound, -1), gone, "", false, true);
+  return limit(llvm::Intrinsic::smin, limit(llvm::Intrinsic::smax, bound, -1), 0x7fffffff);
+}
+
+llvm::Value* is_before(llvm::IRBuilder<>& builder, const Found& found, llvm::Value* begin, llvm::Value* rest) {
+  return builder.CreateICmp(found.includes_bound ? llvm::CmpInst::ICMP_SLE : llvm::CmpInst::ICMP_SLT, begin, builder.CreateTrunc(rest, begin->getType()));
+}
+
+/// The loop over steps, around the loop over threads.
+struct Rounds {
+  llvm::PHINode* gone;           ///< the distance that all threads have gone, 64 bit
+  llvm::Value* rest = nullptr;   ///< see rest(); null if n is not known
+  llvm::Value* more = nullptr;   ///< then: a variable that says whether any thread did its step
+};
+
+Rounds wrap_threads(const Found& found) {
   llvm::BasicBlock *header = found.threads->getHeader(), *before = found.threads->getLoopPredecessor();
   llvm::BasicBlock* after = found.threads->getExitBlock();
   llvm::Function* entry = header->getParent();
@@ -113,39 +150,58 @@ llvm::PHINode* wrap_threads(const Found& found, llvm::Value* more) {
   after->replacePhiUsesWith(found.threads->getExitingBlock(), decide);
 
   llvm::IRBuilder<> builder(again);
-  llvm::PHINode* gone = builder.CreatePHI(builder.getInt64Ty(), 2);
-  builder.CreateStore(builder.getInt32(0), more);
-  builder.CreateBr(header);
+  Rounds rounds{builder.CreatePHI(builder.getInt64Ty(), 2)};
+  if (found.bound) {
+    // Thread 0 has the least i: if it has no step to do, nobody has. A round in which every lane is masked out is not
+    // only useless: where it passes the end of a page it takes a hundred times as long as another one.
+    rounds.rest = rest(builder, found, rounds.gone);
+    llvm::Value* first = builder.CreateMul(size_on_x(builder, found.indices, kBlock), size_on_x(builder, found.indices, kBlockSize), "", true, true);
+    builder.CreateCondBr(is_before(builder, found, first, rounds.rest), header, after);
+  } else {
+    rounds.more = llvm::IRBuilder<>(&*entry->getEntryBlock().getFirstInsertionPt()).CreateAlloca(builder.getInt32Ty());
+    builder.CreateStore(builder.getInt32(0), rounds.more);
+    builder.CreateBr(header);
+  }
   builder.SetInsertPoint(decide);
   llvm::Value* span = builder.CreateMul(size_on_x(builder, found.indices, kGridSize), size_on_x(builder, found.indices, kBlockSize), "", true, true);
-  llvm::Value* next = builder.CreateAdd(gone, span, "", true, true);
-  builder.CreateCondBr(builder.CreateIsNotNull(builder.CreateLoad(builder.getInt32Ty(), more)), again, after);
-  gone->addIncoming(builder.getInt64(0), before);
-  gone->addIncoming(next, decide);
-  return gone;
+  llvm::Value* next = builder.CreateAdd(rounds.gone, span, "", true, true);
+  if (found.bound) {
+    builder.CreateBr(again);
+  } else {
+    builder.CreateCondBr(builder.CreateIsNotNull(builder.CreateLoad(builder.getInt32Ty(), rounds.more)), again, after);
+  }
+  rounds.gone->addIncoming(builder.getInt64(0), before);
+  rounds.gone->addIncoming(next, decide);
+  return rounds;
+}
+
+/// The test of a thread that begins at found.begin: asked at each step, and noted if n was not known.
+llvm::Value* step_condition(const Found& found, const Rounds& rounds, bool wide) {
+  llvm::IRBuilder<> builder(found.test);
+  if (found.bound) return is_before(builder, found, const_cast<llvm::Value*>(without_extension(found.begin)), rounds.rest);
+  llvm::Value* condition = found.test->getCondition();
+  if (!found.steps->contains(found.test->getSuccessor(0))) condition = builder.CreateNot(condition);
+  if (!wide) {
+    // A thread that has passed the end of a 32-bit i has finished; others may still have steps to do.
+    llvm::Value* room = builder.CreateSub(builder.getInt64(found.is_signed ? 0x7fffffff : 0xffffffff), rounds.gone, "", false, true);
+    llvm::Value* inside = builder.CreateICmpSLE(builder.CreateZExt(found.begin, builder.getInt64Ty()), room);
+    condition = builder.CreateLogicalAnd(inside, condition);
+  }
+  llvm::Value* noted = builder.CreateOr(builder.CreateLoad(builder.getInt32Ty(), rounds.more), builder.CreateZExt(condition, builder.getInt32Ty()));
+  builder.CreateStore(noted, rounds.more);
+  return condition;
 }
 
 /// The kernel's loop becomes one step: i is begin + gone, the end of the body leaves.
-void run_one_step(const Found& found, llvm::PHINode* gone, llvm::Value* more) {
+void run_one_step(const Found& found, const Rounds& rounds) {
   llvm::BasicBlock* header = found.index->getParent();
   llvm::BasicBlock* latch = found.steps->getLoopLatch();
   const bool wide = found.index->getType()->isIntegerTy(64);
   llvm::IRBuilder<> builder(&*header->getFirstInsertionPt());
-  llvm::Value* distance = builder.CreateTrunc(gone, found.index->getType());
+  llvm::Value* distance = builder.CreateTrunc(rounds.gone, found.index->getType());
   llvm::Value* index = builder.CreateAdd(found.begin, distance, "", /*HasNUW=*/true, /*HasNSW=*/wide || found.is_signed);
-  // A thread that has passed the end of a 32-bit i has finished; others may still have steps to do.
-  builder.SetInsertPoint(found.test);
-  llvm::Value* condition = found.test->getCondition();
-  const bool stays_on_true = found.steps->contains(found.test->getSuccessor(0));
-  if (!stays_on_true) condition = builder.CreateNot(condition);
-  if (!wide) {
-    llvm::Value* room = builder.CreateSub(builder.getInt64(found.is_signed ? 0x7fffffff : 0xffffffff), gone, "", false, true);
-    llvm::Value* inside = builder.CreateICmpSLE(builder.CreateZExt(found.begin, builder.getInt64Ty()), room);
-    condition = builder.CreateLogicalAnd(inside, condition);
-  }
-  llvm::Value* noted = builder.CreateOr(builder.CreateLoad(builder.getInt32Ty(), more), builder.CreateZExt(condition, builder.getInt32Ty()));
-  builder.CreateStore(noted, more);
-  if (!stays_on_true) found.test->swapSuccessors();
+  llvm::Value* condition = step_condition(found, rounds, wide);
+  if (!found.steps->contains(found.test->getSuccessor(0))) found.test->swapSuccessors();
   found.test->setCondition(condition);
   latch->getTerminator()->replaceSuccessorWith(header, found.leave);
   latch->getTerminator()->setMetadata(llvm::LLVMContext::MD_loop, nullptr);
@@ -167,9 +223,8 @@ bool interchange_grid_stride(llvm::Function& entry) {
   if (!found.threads->getExitingBlock() || !found.threads->getExitBlock()) return false;
   found.steps = found.threads->getSubLoops().front();
   if (!read_steps(found) || !outside_is_pure(found) || !no_local_memory(entry, found)) return false;
-  llvm::IRBuilder<> builder(&*entry.getEntryBlock().getFirstInsertionPt());
-  llvm::Value* more = builder.CreateAlloca(builder.getInt32Ty());
-  run_one_step(found, wrap_threads(found, more), more);
+  if (!llvm::isa<llvm::PHINode>(found.threads->getExitBlock()->front())) read_bound(found, dominators);
+  run_one_step(found, wrap_threads(found));
   return true;
 }
 

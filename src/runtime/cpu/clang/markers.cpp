@@ -11,8 +11,14 @@ namespace {
 
 constexpr const char* kNames[] = {"__damo_thread", "__damo_block", "__damo_block_size", "__damo_grid_size"};
 
+/// (size_t)blockIdx.x reads the same index: its value is never negative.
+const llvm::Value* without_extension(const llvm::Value* value) {
+  const auto* cast = llvm::dyn_cast<llvm::ZExtInst>(value);
+  return cast ? cast->getOperand(0) : value;
+}
+
 int axis_in_group(const llvm::Value* value, MarkerGroup group) {
-  const int slot = marker_slot(value);
+  const int slot = marker_slot(without_extension(value));
   return slot >= 0 && slot / 3 == group ? slot % 3 : -1;
 }
 
@@ -34,7 +40,7 @@ int marker_slot(const llvm::Value* value) {
 }
 
 int block_product_axis(const llvm::Value* value, MarkerGroup left) {
-  const auto* product = llvm::dyn_cast<llvm::BinaryOperator>(value);
+  const auto* product = llvm::dyn_cast<llvm::BinaryOperator>(without_extension(value));
   if (!product || product->getOpcode() != llvm::Instruction::Mul) return -1;
   const llvm::Value *a = product->getOperand(0), *b = product->getOperand(1);
   if (axis_in_group(a, kBlockSize) >= 0) std::swap(a, b);

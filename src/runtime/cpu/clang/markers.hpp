@@ -15,7 +15,7 @@ enum MarkerGroup { kThread, kBlock, kBlockSize, kGridSize };
 int marker_slot(const llvm::Function* function);
 int marker_slot(const llvm::Value* value);
 
-/// The axis on which value is blockIdx * blockDim + threadIdx, as a 32-bit value; -1 if it is not.
+/// The axis on which value is blockIdx * blockDim + threadIdx, in 32 or 64 bits; -1 if it is not.
 int global_index_axis(const llvm::Value* value);
 
 /// The axis on which value is left * blockDim, left being kBlock or kGridSize; -1 if it is not.

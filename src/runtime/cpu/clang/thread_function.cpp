@@ -4,6 +4,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/Operator.h>
 
 #include <vector>
 
@@ -51,7 +52,7 @@ void mark_global_indices(llvm::Function& function) {
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     const bool bounded = global_index_axis(&instruction) >= 0 || block_product_axis(&instruction, kBlock) >= 0 ||
                          block_product_axis(&instruction, kGridSize) >= 0;
-    if (!bounded) continue;
+    if (!bounded || !llvm::isa<llvm::OverflowingBinaryOperator>(instruction)) continue;
     instruction.setHasNoSignedWrap(true);
     instruction.setHasNoUnsignedWrap(true);
   }

@@ -1,0 +1,170 @@
+// CUDA C as people write it: block_reduction, warp_reduction (us_per_block: of one core), tiled_matmul (gflops: of one core
+// on the CPU), doubling and doubling_grid_stride (of 64 Ki floats, which stay in a core's cache) with doubling_by_hand/cpu,
+// the same in plain C++; compile_doubling and compile_softmax, from the text to a kernel.
+#include <damo/module.hpp>
+
+#include "benchmarks.hpp"
+#include "handwritten_loop.hpp"
+#include "runtime/backend.hpp"
+
+namespace damo::bench {
+namespace {
+
+constexpr const char* kDoubling = R"(
+__global__ void doubling(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] * 2.0f;
+})";
+
+constexpr const char* kGridStride = R"(
+__global__ void doubling_grid_stride(const float* x, float* y, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] = x[i] * 2.0f;
+})";
+
+constexpr const char* kBlockReduction = R"(
+__global__ void block_reduction(const float* x, float* y, int) {
+  __shared__ float part[256];
+  int t = threadIdx.x;
+  part[t] = x[blockIdx.x * 256 + t];
+  __syncthreads();
+  for (int step = 128; step > 0; step /= 2) {
+    if (t < step) part[t] += part[t + step];
+    __syncthreads();
+  }
+  if (t == 0) y[blockIdx.x] = part[0];
+})";
+
+constexpr const char* kWarpReduction = R"(
+__device__ float sum_of_warp(float v) {
+  for (int offset = 16; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffff, v, offset);
+  return v;
+}
+__global__ void warp_reduction(const float* x, float* y, int) {
+  __shared__ float part[8];
+  int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  float v = sum_of_warp(x[blockIdx.x * 256 + threadIdx.x]);
+  if (lane == 0) part[warp] = v;
+  __syncthreads();
+  if (warp == 0) {
+    v = sum_of_warp(lane < 8 ? part[lane] : 0.0f);
+    if (lane == 0) y[blockIdx.x] = v;
+  }
+})";
+
+constexpr const char* kMatmul = R"(
+#define TILE 16
+__global__ void tiled_matmul(const float* a, const float* b, float* c, int n) {
+  __shared__ float as[TILE][TILE], bs[TILE][TILE];
+  int row = blockIdx.y * TILE + threadIdx.y, column = blockIdx.x * TILE + threadIdx.x;
+  float sum = 0;
+  for (int m = 0; m < n / TILE; ++m) {
+    as[threadIdx.y][threadIdx.x] = a[row * n + m * TILE + threadIdx.x];
+    bs[threadIdx.y][threadIdx.x] = b[(m * TILE + threadIdx.y) * n + column];
+    __syncthreads();
+    for (int k = 0; k < TILE; ++k) sum += as[threadIdx.y][k] * bs[k][threadIdx.x];
+    __syncthreads();
+  }
+  c[row * n + column] = sum;
+})";
+
+constexpr const char* kSoftmax = R"(
+__global__ void softmax(const float* x, float* y, int columns) {
+  __shared__ float part[256];
+  int t = threadIdx.x;
+  const float* in = x + blockIdx.x * columns;
+  float* out = y + blockIdx.x * columns;
+  float most = -INFINITY, sum = 0;
+  for (int i = t; i < columns; i += blockDim.x) most = fmaxf(most, in[i]);
+  part[t] = most;
+  __syncthreads();
+  for (int s = blockDim.x / 2; s > 0; s /= 2) {
+    if (t < s) part[t] = fmaxf(part[t], part[t + s]);
+    __syncthreads();
+  }
+  most = part[0];
+  __syncthreads();
+  for (int i = t; i < columns; i += blockDim.x) sum += out[i] = expf(in[i] - most);
+  part[t] = sum;
+  __syncthreads();
+  for (int s = blockDim.x / 2; s > 0; s /= 2) {
+    if (t < s) part[t] += part[t + s];
+    __syncthreads();
+  }
+  for (int i = t; i < columns; i += blockDim.x) out[i] /= part[0];
+})";
+
+struct Row {
+  const char *name, *source;
+  LaunchConfig config;
+};
+const Row kRows[] = {{"doubling", kDoubling, {{256}, {256}}},
+                     {"doubling_grid_stride", kGridStride, {{256}, {256}}},
+                     {"block_reduction", kBlockReduction, {{256}, {256}}},
+                     {"warp_reduction", kWarpReduction, {{256}, {256}}}};
+constexpr int kElements = 256 * 256;
+
+template <class Run>
+void guarded(benchmark::State& state, Run&& run) {
+  try {
+    run();
+  } catch (const std::exception& error) {
+    state.SkipWithError(error.what());
+  }
+}
+
+void run_row(benchmark::State& state, const Target& target, const Row& row, Effort effort) {
+  guarded(state, [&] {
+    const auto call = Module(target.device, row.source).kernel(row.name).prepare<Array, Array, int>();
+    const Array x = Array::zeros({kElements}, float32, target.device), y = Array::zeros({kElements}, float32, target.device);
+    const Timing timing = time_calls([&] { call(row.config, x, y, kElements); }, [&] { target.device.synchronize(); }, effort);
+    report(state, timing);
+    state.counters["us_per_block"] = (target.name == "cpu" ? timing.processor : timing.median) * 1e6 / row.config.grid.x;
+  });
+}
+
+void run_matmul(benchmark::State& state, const Target& target, Effort effort) {
+  guarded(state, [&] {
+    constexpr int n = 512;
+    const auto call = Module(target.device, kMatmul).kernel("tiled_matmul").prepare<Array, Array, Array, int>();
+    const Array a = Array::zeros({n, n}, float32, target.device), b = Array::zeros({n, n}, float32, target.device);
+    const Array c = Array::zeros({n, n}, float32, target.device);
+    const LaunchConfig config{{n / 16, n / 16}, {16, 16}};
+    const Timing timing = time_calls([&] { call(config, a, b, c, n); }, [&] { target.device.synchronize(); }, effort);
+    report(state, timing);
+    state.counters["gflops"] = 2e-9 * n * n * n / (target.name == "cpu" ? timing.processor : timing.median);
+  });
+}
+
+void run_by_hand(benchmark::State& state, const Target& target, Effort effort) {
+  const Array x = Array::zeros({kElements}, float32, target.device), y = Array::zeros({kElements}, float32, target.device);
+  const auto* from = static_cast<const float*>(x.data());
+  auto* to = static_cast<float*>(y.data());
+  const Timing timing = time_calls([&] { double_by_hand(from, to, kElements); }, [] {}, effort);
+  report(state, timing);
+  state.counters["us_per_block"] = timing.processor * 1e6 / 256;
+}
+
+/// The compiler alone, after a first compile that makes it ready.
+void run_compile(benchmark::State& state, const Target& target, const char* source, Effort effort) {
+  guarded(state, [&] {
+    const Compiler& compiler = target.device.backend().compiler();
+    const CompileRequest request{.source = source, .kind = SourceKind::kCudaC, .file_name = "user.cu"};
+    compiler.compile(request);
+    compiler.compile(request);
+    report(state, time_calls([&] { compiler.compile(request); }, [] {}, effort));
+  });
+}
+
+}  // namespace
+
+void add_cuda_c(const std::vector<Target>& targets, Effort effort) {
+  for (const Target& target : targets) {
+    for (const Row& row : kRows) add(std::string(row.name) + "/" + target.name, [=](benchmark::State& state) { run_row(state, target, row, effort); });
+    add("tiled_matmul/" + target.name, [=](benchmark::State& state) { run_matmul(state, target, effort); });
+    if (target.name == "cpu") add("doubling_by_hand/cpu", [=](benchmark::State& state) { run_by_hand(state, target, effort); });
+    add("compile_doubling/" + target.name, [=](benchmark::State& state) { run_compile(state, target, kDoubling, effort); });
+    add("compile_softmax/" + target.name, [=](benchmark::State& state) { run_compile(state, target, kSoftmax, effort); });
+  }
+}
+
+}  // namespace damo::bench
