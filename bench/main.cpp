@@ -123,6 +123,7 @@ int run(int count, char** arguments) {
   add_workloads(all, effort);
   add_launches(all, effort);
   add_calls(all, effort);
+  add_eager(all, effort);
   add_cuda_c(all, effort);
   add_processes(all);
   add_graph_work();

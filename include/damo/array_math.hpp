@@ -1,11 +1,13 @@
-// Arithmetic on Arrays, at once: every elementwise op of ops/rows.inc as a function and, where C++ has one, an operator.
+// Arithmetic on Arrays, at once: every elementwise op of ops/rows.inc as a function and, where C++ has one, an
+// operator.
 //
 //   std::vector<float> doubled = (2 * a).to_vector<float>();
 //   a += exp(-b) * c;                          // in place, through views too: a.slice({{0, 3}}) *= 0.5
 //
 // An operand is an Array or a C++ number, at least one an Array. Arrays are promoted and broadcast as the same ops of a
-// graph do (ops/math.hpp), and may have any strides; all must be on one device, else DeviceError. Results are new arrays in C
-// order on that device. TypeError for a dtype that the row does not take, ShapeError for shapes that do not broadcast.
+// graph do (ops/math.hpp), and may have any strides; all must be on one device, else DeviceError. Results are new
+// arrays in C order on that device. TypeError for a dtype that the row does not take, ShapeError for shapes that do not
+// broadcast.
 //
 //   + - * / %      add sub mul true_div mod; / of integers is in float64, int_div floors
 //   -x  ~x         neg invert

@@ -10,7 +10,7 @@ namespace damo {
 
 class Axes {
  public:
-  Axes() = default;                     ///< all
+  Axes() = default;  ///< all
   Axes(int axis) : axes_{axis}, all_(false) {}
   Axes(std::initializer_list<int> axes) : axes_(axes), all_(false) {}
   Axes(std::vector<int> axes) : axes_(std::move(axes)), all_(false) {}

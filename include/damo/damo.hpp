@@ -1,12 +1,17 @@
 // Everything a user of graphs needs. boost_graph.hpp and dlpack.hpp are included by those who use them.
 #pragma once
 #include <damo/array.hpp>
+#include <damo/array_create.hpp>
+#include <damo/array_math.hpp>
+#include <damo/array_reduce.hpp>
+#include <damo/array_shape.hpp>
 #include <damo/cache.hpp>
 #include <damo/compare.hpp>
 #include <damo/cuda_c.hpp>
 #include <damo/device.hpp>
 #include <damo/dtype.hpp>
 #include <damo/elementwise.hpp>
+#include <damo/elementwise_kernel.hpp>
 #include <damo/error.hpp>
 #include <damo/function.hpp>
 #include <damo/gradient.hpp>
@@ -20,7 +25,9 @@
 #include <damo/print.hpp>
 #include <damo/profile.hpp>
 #include <damo/raw_kernel.hpp>
+#include <damo/reduction_kernel.hpp>
 #include <damo/rewrite.hpp>
+#include <damo/scan_kernel.hpp>
 #include <damo/shape.hpp>
 #include <damo/thunk.hpp>
 #include <damo/type.hpp>

@@ -1,19 +1,19 @@
 // ElementwiseKernel: a kernel of one line of CUDA C that is run for each element, on a GPU and on the CPU:
 //
-//   const ElementwiseKernel axpby("float a, const float* x, float b, const float* y, float* z", "z[i] = a * x[i] + b * y[i]");
-//   axpby(5, x, 6, y, z);                            // into z
-//   Array z = axpby.results(5, x, 6, y).front();     // into new arrays
+//   const ElementwiseKernel axpby("float a, const float* x, float b, const float* y, float* z", "z[i] = a * x[i] + b *
+//   y[i]"); axpby(5, x, 6, y, z);                            // into z Array z = axpby.results(5, x, 6, y).front(); //
+//   into new arrays
 //
-// Pointers are Arrays, const ones inputs, the others outputs, of which there may be several; the rest are numbers. In the
-// operation i is the element's number and n how many there are: the elements of the shape to which all Arrays broadcast.
-// Outputs must have that shape. Arrays may have any strides: where the operation uses x only as x[i], it reads and
-// writes them where they lie; a use such as x[i + 1] or f(x, i) sees x's elements in C order, for which x is copied
-// unless it is so already (and copied back if it is an output). An input that shares memory with an output, and not place
-// for place, is copied first.
+// Pointers are Arrays, const ones inputs, the others outputs, of which there may be several; the rest are numbers. In
+// the operation i is the element's number and n how many there are: the elements of the shape to which all Arrays
+// broadcast. Outputs must have that shape. Arrays may have any strides: where the operation uses x only as x[i], it
+// reads and writes them where they lie; a use such as x[i + 1] or f(x, i) sees x's elements in C order, for which x is
+// copied unless it is so already (and copied back if it is an output). An input that shares memory with an output, and
+// not place for place, is copied first.
 //
 // Argument dtypes must be the declared ones: TypeError otherwise. A source that does not compile throws CompileError at
-// the first call, with the line of the user's file. Compiled once for each device and kind of layout, whatever the shapes
-// and numbers. Cheap to copy, thread-safe. See tests/ops/eager/elementwise_kernel_test.cpp.
+// the first call, with the line of the user's file. Compiled once for each device and kind of layout, whatever the
+// shapes and numbers. Cheap to copy, thread-safe. See tests/ops/eager/elementwise_kernel_test.cpp.
 #pragma once
 #include <initializer_list>
 #include <memory>
@@ -22,7 +22,7 @@
 
 #include <damo/array.hpp>
 #include <damo/array_operand.hpp>
-#include <damo/raw_kernel.hpp>
+#include <damo/source_text.hpp>
 
 namespace damo {
 

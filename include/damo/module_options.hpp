@@ -14,7 +14,7 @@ struct ModuleOptions {
   /// GPU: --use_fast_math (approximate division, square root and functions, denormals to zero). CPU: division by
   /// reciprocals and sums in any order, which lets loops over sums vectorise; NaN and infinity keep their meaning.
   bool fast_math = false;
-  bool line_info = true;                 ///< GPU: profilers and compute-sanitizer see source lines. CPU: no effect
+  bool line_info = true;                 ///< GPU: profilers and compute-sanitizer see source lines. CPU: a fault names its line
   int max_registers = 0;                 ///< a thread; 0: as the compiler likes. CPU: no effect
   std::vector<std::string> kernels;      ///< instances of templates: {"scale<float, 4>"}. Others need no naming
   std::vector<std::string> flags;        ///< as they are for the compiler at hand: NVRTC's options, or those of clang -cc1

@@ -7,16 +7,16 @@
 //
 // map gives the value of element i; it may use all arguments (Arrays of any strides, broadcast to a common shape, and
 // numbers), i, the element's number in that shape, and r, its place among the elements that are reduced together.
-// reduce joins two values a and b; it must be associative and commutative, and neutral must not change a value. post, if
-// there is one, makes the result of the last value a and n, the number of elements: "sqrt(a / n)". Arrays are read where
-// they lie as x[i]; other uses of x see a copy in C order.
+// reduce joins two values a and b; it must be associative and commutative, and neutral must not change a value. post,
+// if there is one, makes the result of the last value a and n, the number of elements: "sqrt(a / n)". Arrays are read
+// where they lie as x[i]; other uses of x see a copy in C order.
 //
 // Values are kept in the dtype_out, float16 and bfloat16 in float, or in a type of the caller's that preamble defines:
 //
 //   const ReductionKernel spread({.dtype_out = float32, .neutral = "Range{1e30f, -1e30f}",
-//                                 .reduce = "Range{min(a.low, b.low), max(a.high, b.high)}", .map = "Range{x[i], x[i]}",
-//                                 .arguments = "const float* x", .preamble = "struct Range { float low, high; };",
-//                                 .post = "a.high - a.low", .accumulator = "Range"});
+//                                 .reduce = "Range{min(a.low, b.low), max(a.high, b.high)}", .map = "Range{x[i],
+//                                 x[i]}", .arguments = "const float* x", .preamble = "struct Range { float low, high;
+//                                 };", .post = "a.high - a.low", .accumulator = "Range"});
 //
 // Results are the same at every call. Elements are read once. Errors are those of ElementwiseKernel, and ShapeError for
 // wrong axes; of no elements the result is that of neutral. See tests/ops/eager/reduction_kernel_test.cpp.
@@ -29,16 +29,16 @@
 #include <damo/array.hpp>
 #include <damo/array_operand.hpp>
 #include <damo/axes.hpp>
-#include <damo/raw_kernel.hpp>
+#include <damo/source_text.hpp>
 
 namespace damo {
 
 struct ReductionKernelDefinition {
   DType dtype_out = float32;
-  SourceText neutral;              ///< "0"
-  SourceText reduce;               ///< "a + b"
-  SourceText map;                  ///< "x[i] * y[i]"; default: the only array's x[i]
-  std::string arguments;           ///< "const float* x, const float* y"
+  SourceText neutral;     ///< "0"
+  SourceText reduce;      ///< "a + b"
+  SourceText map;         ///< "x[i] * y[i]"; default: the only array's x[i]
+  std::string arguments;  ///< "const float* x, const float* y"
   std::string name = "reduction";
   SourceText preamble;             ///< CUDA C before the kernels
   SourceText post;                 ///< "sqrt(a)"; default: a

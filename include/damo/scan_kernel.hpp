@@ -1,4 +1,5 @@
-// InclusiveScanKernel, ExclusiveScanKernel: running values along an axis, joined by a C snippet, on a GPU and on the CPU:
+// InclusiveScanKernel, ExclusiveScanKernel: running values along an axis, joined by a C snippet, on a GPU and on the
+// CPU:
 //
 //   const InclusiveScanKernel running_sum(int32, "a + b");
 //   running_sum(x)                       // 1 2 3 -> 1 3 6
@@ -6,18 +7,18 @@
 //   before(x, 0)                         // 1 2 3 -> 0 1 3; along axis 0
 //   running_sum.into(x, x);              // in place
 //
-// a is the value of what comes earlier, b of what follows; the operation must be associative and need not be commutative.
-// Values are kept in the dtype, float16 and bfloat16 in float. Arrays may have any strides. A long line takes three
-// kernels, which read it twice and write it once. Results are the same at every call. TypeError for another dtype, ShapeError
-// for an axis that does not exist, CompileError with the user's line at the first call.
-// cumsum and cumprod are ready made. See tests/ops/eager/scan_kernel_test.cpp.
+// a is the value of what comes earlier, b of what follows; the operation must be associative and need not be
+// commutative. Values are kept in the dtype, float16 and bfloat16 in float. Arrays may have any strides. A long line
+// takes three kernels, which read it twice and write it once. Results are the same at every call. TypeError for another
+// dtype, ShapeError for an axis that does not exist, CompileError with the user's line at the first call. cumsum and
+// cumprod are ready made. See tests/ops/eager/scan_kernel_test.cpp.
 #pragma once
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <damo/array.hpp>
-#include <damo/raw_kernel.hpp>
+#include <damo/source_text.hpp>
 
 namespace damo {
 

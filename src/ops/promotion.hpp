@@ -17,8 +17,8 @@ bool is_too_large(const Operand& operand, DType dtype) {
          !operand.number().fits(dtype);
 }
 
-/// The dtype that numbers beside the inputs become. As in NumPy, a comparison with a number out of range widens; what is
-/// computed in floating point takes any number; anything else refuses it with a TypeError.
+/// The dtype that numbers beside the inputs become. As in NumPy, a comparison with a number out of range widens; what
+/// is computed in floating point takes any number; anything else refuses it with a TypeError.
 template <class Operand>
 DType common_dtype(const ElementwiseRow& row, std::span<const Operand> inputs) {
   std::vector<Promotable> promotables;
@@ -28,11 +28,11 @@ DType common_dtype(const ElementwiseRow& row, std::span<const Operand> inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!is_too_large(inputs[i], computed_in(row, common))) continue;
     if (row.result != ResultRule::kBool) {
-      ErrorParts parts{std::string(row.name) + ": " + to_string(inputs[i].number()) + " does not fit " +
-                           std::string(name(common)),
-                       {},
-                       {},
-                       "cast the other input to a wider dtype"};
+      ErrorParts parts{
+          std::string(row.name) + ": " + to_string(inputs[i].number()) + " does not fit " + std::string(name(common)),
+          {},
+          {},
+          "cast the other input to a wider dtype"};
       if (inputs[i].where()) parts.where = std::string(row.name) + " built at " + to_string(inputs[i].where());
       throw TypeError(std::move(parts));
     }

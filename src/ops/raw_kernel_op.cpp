@@ -5,21 +5,12 @@
 
 #include <damo/ops/shape.hpp>
 
+#include "ops/line_directive.hpp"
+
 namespace damo {
 namespace {
 
 constexpr std::int64_t kExpectedExtent = 1024;  // stands for an unknown one, as in the executor's predictions
-
-/// So that the compiler's messages name the user's file. A text that begins with a line break begins one line later.
-std::string line_directive(const SourceText& text) {
-  if (!text.where) return {};
-  std::string file;
-  for (const char* c = text.where.file; *c; ++c) {
-    if (*c == '\\' || *c == '"') file += '\\';
-    file += *c;
-  }
-  return "#line " + std::to_string(text.where.line) + " \"" + file + "\"\n";
-}
 
 bool is_identifier(const std::string& name) {
   return !name.empty() && !std::isdigit(static_cast<unsigned char>(name.front())) &&

@@ -56,7 +56,7 @@ inline constexpr const char* kAllKernels = "*";
 struct CompileRequest {
   std::string source;
   SourceKind kind = SourceKind::kGenerated;
-  std::string file_name = "kernel.cu";  ///< as diagnostics should name it; no part of the cache key
+  std::string file_name = "kernel.cu";  ///< as diagnostics should name it; in CUDA C part of the cache key
   std::vector<std::string> kernels;     ///< names that load() will be asked for; kAllKernels
   std::vector<std::string> flags;       ///< the compiler's own
   CompileOptions options = {};
@@ -100,6 +100,7 @@ class LoadedKernel : public std::enable_shared_from_this<LoadedKernel> {
   std::size_t constant_bytes = 0;
   int max_threads_per_block = 0;
   int ptx_version = 0, binary_version = 0;  ///< 90 for compute_90, sm_90; 0: unknown
+  bool is_checked = false;  ///< its accesses to memory are checked as it runs
   Backend* backend = nullptr;
   mutable std::atomic<int> block_1d = 0;  ///< Kernel::launch_1d's, once it is known
 
@@ -261,6 +262,7 @@ class Backend {
   std::atomic<std::uint64_t> launches = 0;  ///< by kernels since the process began; what compare() counts
   /// Seconds after which a CUDA C kernel is stopped; 0: none. DAMO_KERNEL_TIME_LIMIT at first. A GPU can't do it.
   std::atomic<double> kernel_time_limit = 0;
+  bool notes_use = false;  ///< allocate() gives HostBlocks, whose use the pool notes
   std::atomic<double> copy_bytes_per_second = 0;  ///< as Device::measure_copy found it; 0: not yet
   std::atomic<int> captures = 0;                  ///< in progress, of all threads; what makes launches look closer
 

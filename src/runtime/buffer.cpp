@@ -1,6 +1,7 @@
 #include "runtime/buffer.hpp"
 
 #include "runtime/backend.hpp"
+#include "runtime/host_ranges.hpp"
 #include "runtime/memory_pool.hpp"
 
 namespace damo {
@@ -27,11 +28,14 @@ Buffer* Buffer::allocate(Backend& backend, std::size_t bytes, std::string_view w
 }
 
 Buffer* Buffer::adopt(Backend& backend, void* data, std::size_t bytes, OnRelease on_release, void* context) {
-  return new Buffer(backend, data, bytes, false, on_release, context);
+  auto* const buffer = new Buffer(backend, data, bytes, false, on_release, context);
+  if (backend.kind() != DeviceKind::kCuda) add_host_range(data, bytes);
+  return buffer;
 }
 
 void Buffer::destroy() noexcept {
   if (pooled_ && !is_lost()) backend_.pool().release(data_, bytes_);
+  if (!pooled_ && backend_.kind() != DeviceKind::kCuda) remove_host_range(data_, bytes_);
   if (on_release_ != nullptr) on_release_(context_);
   delete this;
 }

@@ -63,7 +63,10 @@ void* HostCopies::place(const LoadedKernel& kernel, const KernelArgument* argume
                           ", the kernel is on " + backend_.name(),
                       "In, Out and InOut take host memory; copy the Array first: array.to(kernel.device())");
   }
-  if (!must_copy(kernel, arguments, count, index)) return host.data();
+  if (!must_copy(kernel, arguments, count, index)) {
+    if (kernel.is_checked) ranges_.emplace_back(host.data(), host.bytes());
+    return host.data();
+  }
   copies_.push_back({&host, Array::empty({static_cast<std::int64_t>(host.bytes())}, uint8, Device(&backend_))});
   return copies_.back().memory.data();
 }

@@ -9,6 +9,7 @@
 #include <damo/host_argument.hpp>
 
 #include "runtime/backend.hpp"
+#include "runtime/host_ranges.hpp"
 
 namespace damo {
 
@@ -37,6 +38,7 @@ class HostCopies {
   void* stream_;
   std::vector<void*> addresses_, values_;
   std::vector<Copy> copies_;
+  std::vector<KnownHostRange> ranges_;  // passed as they are to a checked kernel
 };
 
 }  // namespace damo

@@ -11,6 +11,7 @@
 
 #include "runtime/backend.hpp"
 #include "runtime/capture.hpp"
+#include "runtime/host_blocks.hpp"
 
 namespace damo {
 namespace {
@@ -61,6 +62,7 @@ void* MemoryPool::allocate(std::size_t bytes, std::string_view wanted_by) {
   } else {
     memory = allocate_anew(size, bytes, wanted_by);
   }
+  if (backend_.notes_use) HostBlocks::note_use(memory, size.bytes, bytes);
   if (poison && current_capture(backend_) == nullptr) {  // on the default stream, which a capture excludes
     const unsigned char byte = 0xFF;
     backend_.fill(memory, &byte, 1, size.bytes, nullptr);
@@ -120,6 +122,7 @@ void MemoryPool::release(void* memory, std::size_t bytes) noexcept {
     if (capture->holds().hold_block(memory, bytes)) return;
   }
   const SizeClass size = size_class(bytes);
+  if (backend_.notes_use) HostBlocks::note_use(memory, size.bytes, 0);
   backend_.join_streams();
   try {
     const std::lock_guard lock(mutex_);

@@ -25,16 +25,21 @@ std::size_t system_bytes(int pages) {
 void* SynchronousBackend::allocate(std::size_t bytes) {
   const bool is_huge = bytes >= 2 * kHugePage;
   const std::size_t alignment = is_huge ? kHugePage : kAlignment;
-  if (bytes > std::numeric_limits<std::size_t>::max() - alignment) return nullptr;
-  const std::size_t rounded = std::max((bytes + alignment - 1) / alignment * alignment, alignment);
-  void* const memory = std::aligned_alloc(alignment, rounded);
+  if (bytes > std::numeric_limits<std::size_t>::max() - alignment - HostBlocks::kTrailer) return nullptr;
+  const std::size_t rounded = std::max((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
+  void* memory = nullptr;
+  if (posix_memalign(&memory, alignment, rounded + HostBlocks::kTrailer) != 0) return nullptr;
   // The first write of a page costs a fault: with huge pages one in 512 is left, and filling new memory takes a fifth
   // of the time or less. Advice only, the system may refuse it.
-  if (memory && is_huge) madvise(memory, rounded, MADV_HUGEPAGE);
+  if (is_huge) madvise(memory, rounded, MADV_HUGEPAGE);
+  blocks_.add(memory, rounded);
   return memory;
 }
 
-void SynchronousBackend::release(void* memory) noexcept { std::free(memory); }
+void SynchronousBackend::release(void* memory) noexcept {
+  if (memory) blocks_.remove(memory);
+  std::free(memory);
+}
 
 void SynchronousBackend::copy(void* to, const void* from, std::size_t bytes, CopyKind kind, void* stream) {
   if (is_noted(stream, [=, this] { copy(to, from, bytes, kind, nullptr); })) return;

@@ -5,6 +5,7 @@
 #pragma once
 #include "runtime/backend.hpp"
 #include "runtime/capture.hpp"
+#include "runtime/host_blocks.hpp"
 #include "runtime/host_capture.hpp"
 #include "runtime/shared_memory.hpp"
 
@@ -12,7 +13,7 @@ namespace damo {
 
 class SynchronousBackend : public Backend {
  public:
-  SynchronousBackend(std::string name, DeviceKind kind) : Backend(std::move(name), kind) {}
+  SynchronousBackend(std::string name, DeviceKind kind) : Backend(std::move(name), kind) { notes_use = true; }
 
   /// 64-aligned, which a vector register needs; large blocks are aligned to, and marked for, huge pages.
   void* allocate(std::size_t bytes) override;
@@ -63,10 +64,13 @@ class SynchronousBackend : public Backend {
     if (stream == nullptr && captures.load(std::memory_order_relaxed) == 0) return false;
     return note_launch(stream, kernel, config, arguments);
   }
+  /// What of allocate()'s blocks is in use, by arrays and others.
+  std::vector<MemoryRange> used_memory() const { return blocks_.used(); }
   /// The host's part of properties(): memory, limits of a launch.
   DeviceProperties host_properties() const;
 
  private:
+  HostBlocks blocks_;
   bool note_launch(void* stream, const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments);
   SharedMemory shared_;
 };

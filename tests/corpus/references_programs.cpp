@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <cstdlib>
 #include <numeric>
 #include <set>
@@ -83,6 +84,13 @@ const Reference kJulia("complex_class", [](Arrays& a) {
       if (r * r + m * m > 1000) break;
     }
     of(a, "out")[i] = step == 200 ? 255 : 0;
+  }
+});
+const Reference kComplex("complex_header", [](Arrays& a) {
+  for (int i = 0; i < 256; ++i) {
+    std::complex<double> z(1 + i % 16 * 0.05, 0.2 + i / 16 * 0.04);
+    for (int step = 0; step < 3; ++step) z -= (z * z * z - 1.0) / (3.0 * z * z);
+    of(a, "out")[2 * i] = std::abs(z), of(a, "out")[2 * i + 1] = -z.imag();
   }
 });
 const Reference kPolicies("functor_policies", [](Arrays& a) {

@@ -213,6 +213,20 @@ TEST_P(RawKernelOnEachDevice, IsProfiledAndDrawnLikeABuiltInOp) {
   EXPECT_THAT(to_svg(y), HasSubstr("doubler"));
 }
 
+TEST(RawKernelOnCpu, FindsAccessesOutOfBoundsWhenAsked) {
+  if (!DAMO_HAS_CPU) GTEST_SKIP() << "needs the CPU back end";
+  const RawKernel beyond{{.name = "beyond",
+                          .inputs = {"const float* x"},
+                          .outputs = {"float* y"},
+                          .scalars = {"int size"},
+                          .body = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < size) y[i] = x[i + 1];"}};
+  const auto x = vector("x");
+  const Function f = function({x}, {beyond(x)}, {.device = cpu(), .check = true});
+  const std::string text = error_of([&] { f(Array::ones({1000}, float32, cpu())); });
+  EXPECT_THAT(text, HasSubstr("kernel 'beyond': read of 4 bytes out of bounds"));
+  EXPECT_THAT(text, HasSubstr("raw_kernel_test.cpp:"));
+}
+
 TEST(RawKernelOnCpu, MergesEqualKernelsOfEqualInputs) {
   if (!DAMO_HAS_CPU) GTEST_SKIP() << "needs the CPU back end";
   const RawKernel again{{.name = "doubler",

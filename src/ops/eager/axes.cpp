@@ -12,7 +12,8 @@ std::uint32_t Axes::mask(int rank, std::string_view name) const {
   for (int axis : axes_) {
     const int real = axis < 0 ? axis + rank : axis;
     if (real < 0 || real >= rank) {
-      throw ShapeError(std::string(name) + ": there is no axis " + std::to_string(axis) + " in an array of " + std::to_string(rank) + " axes");
+      throw ShapeError(std::string(name) + ": there is no axis " + std::to_string(axis) + " in an array of " +
+                       std::to_string(rank) + " axes");
     }
     const std::uint32_t bit = std::uint32_t{1} << real;
     if (mask & bit) throw ShapeError(std::string(name) + ": axis " + std::to_string(real) + " is named twice");

@@ -19,11 +19,15 @@ AxisGroup merge(const std::vector<Axis>& axes, std::size_t count) {
     if (axis.extent == 1) continue;
     bool merges = !group.extents.empty();
     for (std::size_t i = 0; i < count && merges; ++i) merges = group.strides[i].back() == axis.strides[i] * axis.extent;
-    if (merges) group.extents.back() *= axis.extent;
-    else group.extents.push_back(axis.extent);
+    if (merges)
+      group.extents.back() *= axis.extent;
+    else
+      group.extents.push_back(axis.extent);
     for (std::size_t i = 0; i < count; ++i) {
-      if (merges) group.strides[i].back() = axis.strides[i];
-      else group.strides[i].push_back(axis.strides[i]);
+      if (merges)
+        group.strides[i].back() = axis.strides[i];
+      else
+        group.strides[i].push_back(axis.strides[i]);
     }
   }
   return group;
@@ -45,7 +49,8 @@ AxisGroups::AxisGroups(const Shape& space, std::span<const Array> arrays, std::u
   }
   if (!with_index) {
     if (!arrays.empty()) {
-      std::stable_sort(groups[1].begin(), groups[1].end(), [](const Axis& a, const Axis& b) { return std::abs(a.strides[0]) > std::abs(b.strides[0]); });
+      std::stable_sort(groups[1].begin(), groups[1].end(),
+                       [](const Axis& a, const Axis& b) { return std::abs(a.strides[0]) > std::abs(b.strides[0]); });
     }
     for (auto& group : groups) {
       for (Axis& axis : group) axis.strides.back() = 0;

@@ -1,6 +1,6 @@
-// AxisGroups: a space of axes, some reduced (or scanned) and the others kept, and where the elements of several arrays lie
-// in it. Neighbouring axes of a group become one where every array allows it. Beside the arrays there is the index: the
-// number of an element in C order.
+// AxisGroups: a space of axes, some reduced (or scanned) and the others kept, and where the elements of several arrays
+// lie in it. Neighbouring axes of a group become one where every array allows it. Beside the arrays there is the index:
+// the number of an element in C order.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -20,8 +20,9 @@ Device device_of(std::string_view name, Operands inputs) {
     if (input.is_number()) continue;
     if (!first) first = &input.array();
     if (input.array().device() == first->device()) continue;
-    throw DeviceError(std::string(name) + ": operands lie on " + first->device().name() + " and " + input.array().device().name(),
-                      "move one of them: x.to(device)");
+    throw DeviceError(
+        std::string(name) + ": operands lie on " + first->device().name() + " and " + input.array().device().name(),
+        "move one of them: x.to(device)");
   }
   if (!first) throw TypeError(std::string(name) + ": no operand is an Array", "use C++'s own arithmetic for numbers");
   return first->device();
@@ -33,8 +34,10 @@ Shape space_of(std::string_view name, Operands inputs) {
   bool same = true;
   for (const ArrayOperand& input : inputs) {
     if (input.is_number()) continue;
-    if (!one) one = &input.array().shape();
-    else same &= input.array().shape() == *one;
+    if (!one)
+      one = &input.array().shape();
+    else
+      same &= input.array().shape() == *one;
   }
   if (same) return *one;
   std::vector<Shape> shapes;
@@ -60,7 +63,8 @@ struct Plan {
 
   Plan(const ElementwiseRow& row, Operands operands) : device(device_of(row.name, operands)) {
     if (static_cast<int>(operands.size()) != arity(row)) {
-      throw GraphError(std::string(row.name) + " takes " + std::to_string(arity(row)) + " inputs, " + std::to_string(operands.size()) + " were given");
+      throw GraphError(std::string(row.name) + " takes " + std::to_string(arity(row)) + " inputs, " +
+                       std::to_string(operands.size()) + " were given");
     }
     const DType common = common_dtype(row, operands.subspan(row.condition_first ? 1 : 0));
     check_takes(row, common);
@@ -87,8 +91,9 @@ bool narrows(DType from, DType to) {
 void check_target(std::string_view name, const Array& out, const Shape& space, DType result) {
   if (!out) throw TypeError(std::string(name) + ": the result is to go into an empty Array");
   if (narrows(result, out.dtype())) {
-    throw TypeError(std::string(name) + ": a result of " + std::string(damo::name(result)) + " does not fit into " + describe(out),
-                    "write a new array: x = x + y, or astype the right side first");
+    throw TypeError(
+        std::string(name) + ": a result of " + std::string(damo::name(result)) + " does not fit into " + describe(out),
+        "write a new array: x = x + y, or astype the right side first");
   }
   const Shape shapes[] = {out.shape(), space};
   Shape both = out.shape();
@@ -98,14 +103,18 @@ void check_target(std::string_view name, const Array& out, const Shape& space, D
     both.push_back(0);
   }
   if (!(both == out.shape())) {
-    throw ShapeError(std::string(name) + ": a result of shape " + to_string(space) + " does not fit into " + describe(out), "slice or reshape one of them");
+    throw ShapeError(
+        std::string(name) + ": a result of shape " + to_string(space) + " does not fit into " + describe(out),
+        "slice or reshape one of them");
   }
   check_writable(name, out);
 }
 
 }  // namespace
 
-void ArrayOperand::refuse_empty() { throw TypeError("an operand is an empty Array", "check the Array with if (array)"); }
+void ArrayOperand::refuse_empty() {
+  throw TypeError("an operand is an empty Array", "check the Array with if (array)");
+}
 
 Array apply_elementwise(const ElementwiseRow& row, std::initializer_list<ArrayOperand> inputs) {
   const Operands operands(inputs.begin(), inputs.size());
@@ -119,7 +128,9 @@ void apply_elementwise(const ElementwiseRow& row, std::initializer_list<ArrayOpe
   const Operands operands(inputs.begin(), inputs.size());
   Plan plan(row, operands);
   if (out && !(out.device() == plan.device)) {
-    throw DeviceError(std::string(row.name) + ": operands lie on " + plan.device.name() + ", the result is to go to " + out.device().name(), "move one of them: x.to(device)");
+    throw DeviceError(std::string(row.name) + ": operands lie on " + plan.device.name() + ", the result is to go to " +
+                          out.device().name(),
+                      "move one of them: x.to(device)");
   }
   check_target(row.name, out, space_of(row.name, operands), plan.result);
   std::vector<Array> copies;

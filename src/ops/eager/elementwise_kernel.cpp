@@ -36,15 +36,19 @@ struct ElementwiseKernel::Data {
     return false;
   }
   std::shared_ptr<const LoadedKernel> kernel(Backend& backend, const SnippetLayout& layout);
-  void launch(Backend& backend, std::span<const Array> arrays, std::span<const std::uint64_t> scalars, const Shape& space);
+  void launch(Backend& backend, std::span<const Array> arrays, std::span<const std::uint64_t> scalars,
+              const Shape& space);
   void run(SnippetArguments& arguments);
 };
 
-ElementwiseKernel::ElementwiseKernel(const std::string& parameters, SourceText operation, ElementwiseKernelOptions options)
+ElementwiseKernel::ElementwiseKernel(const std::string& parameters, SourceText operation,
+                                     ElementwiseKernelOptions options)
     : data_(std::make_shared<Data>()) {
   Data& data = *data_;
   data.snippet.name = std::move(options.name);
-  if (!is_identifier(data.snippet.name)) throw GraphError("ElementwiseKernel " + data.snippet.name + ": a kernel cannot be called so", "use letters, digits and _");
+  if (!is_identifier(data.snippet.name))
+    throw GraphError("ElementwiseKernel " + data.snippet.name + ": a kernel cannot be called so",
+                     "use letters, digits and _");
   try {
     data.snippet.parameters = parse_parameters(parameters);
   } catch (GraphError& error) {
@@ -60,7 +64,9 @@ ElementwiseKernel::ElementwiseKernel(const std::string& parameters, SourceText o
     data.plain.push_back(!only_at_i(data.snippet.operation.text, parameter.name));
     writes |= !parameter.is_const;
   }
-  if (!writes) throw GraphError("ElementwiseKernel " + data.snippet.name + ": no parameter is an output", "write \"float* z\", without const");
+  if (!writes)
+    throw GraphError("ElementwiseKernel " + data.snippet.name + ": no parameter is an output",
+                     "write \"float* z\", without const");
 }
 
 std::shared_ptr<const LoadedKernel> ElementwiseKernel::Data::kernel(Backend& backend, const SnippetLayout& layout) {
@@ -83,7 +89,8 @@ std::shared_ptr<const LoadedKernel> ElementwiseKernel::Data::kernel(Backend& bac
   return kernels.try_emplace(place, std::move(made)).first->second;
 }
 
-void ElementwiseKernel::Data::launch(Backend& backend, std::span<const Array> arrays, std::span<const std::uint64_t> scalars, const Shape& space) {
+void ElementwiseKernel::Data::launch(Backend& backend, std::span<const Array> arrays,
+                                     std::span<const std::uint64_t> scalars, const Shape& space) {
   SnippetLayout layout;
   bool all_dense = true;
   for (const Array& array : arrays) {
@@ -101,8 +108,10 @@ void ElementwiseKernel::Data::launch(Backend& backend, std::span<const Array> ar
   ReductionArguments block;
   std::size_t array = 0, scalar = 0;
   for (const RawParameter& parameter : snippet.parameters) {
-    if (parameter.is_pointer) block.put_address(arrays[array++].data());
-    else block.put(scalars[scalar++]);
+    if (parameter.is_pointer)
+      block.put_address(arrays[array++].data());
+    else
+      block.put(scalars[scalar++]);
   }
   block.put(static_cast<std::uint64_t>(size));
   if (layout.rank > 0) {
@@ -124,7 +133,8 @@ void ElementwiseKernel::Data::run(SnippetArguments& arguments) {
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     if (!is_output(i)) continue;
     if (!(arrays[i].shape() == space)) {
-      throw ShapeError(snippet.name + ": an output of shape " + to_string(arrays[i].shape()) + " beside arrays that broadcast to " + to_string(space),
+      throw ShapeError(snippet.name + ": an output of shape " + to_string(arrays[i].shape()) +
+                           " beside arrays that broadcast to " + to_string(space),
                        "give it that shape");
     }
     check_writable(snippet.name, arrays[i]);
@@ -133,7 +143,8 @@ void ElementwiseKernel::Data::run(SnippetArguments& arguments) {
   const std::vector<Array> given = arrays;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     bool copies = plain[i] && !(arrays[i].shape() == space && arrays[i].is_contiguous());
-    for (std::size_t j = 0; j < arrays.size() && !is_output(i) && !copies; ++j) copies = is_output(j) && would_overwrite(given[j], given[i]);
+    for (std::size_t j = 0; j < arrays.size() && !is_output(i) && !copies; ++j)
+      copies = is_output(j) && would_overwrite(given[j], given[i]);
     if (copies) arrays[i] = packed_copy(plain[i] ? given[i].broadcast_to(space) : given[i]);
   }
   launch(*arguments.backend, arrays, arguments.scalars, space);
@@ -158,7 +169,8 @@ std::vector<Array> ElementwiseKernel::run_into_new(std::initializer_list<ArrayOp
   std::size_t next = 0;
   for (const RawParameter& parameter : data_->snippet.parameters) {
     if (!parameter.is_pointer) continue;
-    all.push_back(parameter.is_const ? arguments.arrays[next++] : Array::empty(space, parameter.dtype, Device(arguments.backend)));
+    all.push_back(parameter.is_const ? arguments.arrays[next++]
+                                     : Array::empty(space, parameter.dtype, Device(arguments.backend)));
     if (!parameter.is_const) results.push_back(all.back());
   }
   arguments.arrays = std::move(all);

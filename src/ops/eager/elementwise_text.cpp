@@ -14,10 +14,13 @@ class ElementwisePrinter {
     for (const RawParameter& parameter : s_.parameters) dtypes.push_back(parameter.dtype);
     text_ = includes_for(dtypes);
     if (!s_.preamble.text.empty()) text_ += line_directive(s_.preamble) + s_.preamble.text + "\n" + kGeneratedLine;
-    line("template <class T> struct damo_element { T* at; __device__ __forceinline__ T& operator[](long long) const { return *at; } };");
+    line(
+        "template <class T> struct damo_element { T* at; __device__ __forceinline__ T& operator[](long long) const { "
+        "return *at; } };");
     line(std::string("typedef ") + (l_.wide ? "unsigned long long" : "unsigned int") + " damo_position;");
     arguments();
-    line("extern \"C\" __global__ void __launch_bounds__(" + std::to_string(kSnippetBlock) + ") " + s_.name + "(const damo_arguments damo_a) {");
+    line("extern \"C\" __global__ void __launch_bounds__(" + std::to_string(kSnippetBlock) + ") " + s_.name +
+         "(const damo_arguments damo_a) {");
     positions();
     coordinates();
     parameters();
@@ -44,7 +47,8 @@ class ElementwisePrinter {
     const std::string rank = "[" + std::to_string(l_.rank) + "];";
     line("struct damo_arguments {");
     each([&](const RawParameter& parameter, const std::string& type, bool) {
-      line(parameter.is_pointer ? "  " + type + "* p_" + parameter.name + ";" : "  alignas(8) " + type + " p_" + parameter.name + ";");
+      line(parameter.is_pointer ? "  " + type + "* p_" + parameter.name + ";"
+                                : "  alignas(8) " + type + " p_" + parameter.name + ";");
     });
     line("  long long n;");
     if (l_.rank > 0) line("  long long extent" + rank);
@@ -57,7 +61,9 @@ class ElementwisePrinter {
   void positions() {
     if (l_.wide) {
       line("  const long long n = damo_a.n;");
-      line("  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x) {");
+      line(
+          "  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * "
+          "blockDim.x) {");
     } else {
       line("  const int n = (int)damo_a.n;");
       line("  const int i = blockIdx.x * blockDim.x + threadIdx.x;");
@@ -71,7 +77,8 @@ class ElementwisePrinter {
     for (int axis = l_.rank - 1; axis >= 0; --axis) {
       const std::string n = std::to_string(axis), extent = "damo_position(damo_a.extent[" + n + "])";
       if (axis > 0) line("    const damo_position damo_q" + n + " = " + rest + " / " + extent + ";");
-      line("    const long long damo_c" + n + " = " + rest + (axis > 0 ? " - damo_q" + n + " * " + extent : std::string()) + ";");
+      line("    const long long damo_c" + n + " = " + rest +
+           (axis > 0 ? " - damo_q" + n + " * " + extent : std::string()) + ";");
       rest = "damo_q" + n;
     }
   }
@@ -80,16 +87,20 @@ class ElementwisePrinter {
     each([&](const RawParameter& parameter, const std::string& type, bool strided) {
       const std::string value = "damo_a.p_" + parameter.name;
       std::string text;
-      if (!parameter.is_pointer) text = "const " + type + " " + parameter.name + " = " + value;
-      else if (!strided) text = type + "* " + parameter.name + " = " + value;
-      else text = "const damo_element<" + type + "> " + parameter.name + "{" + value + offset(parameter.name) + "}";
+      if (!parameter.is_pointer)
+        text = "const " + type + " " + parameter.name + " = " + value;
+      else if (!strided)
+        text = type + "* " + parameter.name + " = " + value;
+      else
+        text = "const damo_element<" + type + "> " + parameter.name + "{" + value + offset(parameter.name) + "}";
       line("    " + text + "; (void)" + parameter.name + ";");
     });
   }
 
   std::string offset(const std::string& name) const {
     std::string sum;
-    for (int axis = 0; axis < l_.rank; ++axis) sum += " + damo_c" + std::to_string(axis) + " * damo_a.s_" + name + "[" + std::to_string(axis) + "]";
+    for (int axis = 0; axis < l_.rank; ++axis)
+      sum += " + damo_c" + std::to_string(axis) + " * damo_a.s_" + name + "[" + std::to_string(axis) + "]";
     return sum;
   }
 
@@ -100,6 +111,8 @@ class ElementwisePrinter {
 
 }  // namespace
 
-std::string elementwise_text(const ElementwiseSnippet& snippet, const SnippetLayout& layout) { return ElementwisePrinter(snippet, layout).print(); }
+std::string elementwise_text(const ElementwiseSnippet& snippet, const SnippetLayout& layout) {
+  return ElementwisePrinter(snippet, layout).print();
+}
 
 }  // namespace damo

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include <damo/raw_kernel.hpp>
+#include <damo/source_text.hpp>
 
 #include "ops/raw_parameter.hpp"
 

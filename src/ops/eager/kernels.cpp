@@ -60,7 +60,8 @@ std::unique_ptr<EagerKernel::Binding> EagerKernel::bind(std::span<const EagerInp
   auto binding = std::make_unique<Binding>(kernel_);
   std::vector<ArrayLayout> layouts;
   for (const EagerInput& input : inputs) {
-    layouts.push_back(input.array ? ArrayLayout{&input.array->shape(), &input.array->strides()} : ArrayLayout{&kOne, &kNoStrides});
+    layouts.push_back(input.array ? ArrayLayout{&input.array->shape(), &input.array->strides()}
+                                  : ArrayLayout{&kOne, &kNoStrides});
     if (!input.array) continue;
     binding->shapes.push_back(input.array->shape());
     binding->strides.push_back(input.array->strides());
@@ -88,8 +89,10 @@ void EagerKernel::run(std::span<const EagerInput> inputs, const Array& out) {
   if (!binding) binding = bind(inputs, out);
   int parameter = 0;
   for (const EagerInput& input : inputs) {
-    if (input.array) binding->bound.set_pointer(parameter++, input.array->data());
-    else binding->bound.set_value(parameter++, bits_of(input.number));
+    if (input.array)
+      binding->bound.set_pointer(parameter++, input.array->data());
+    else
+      binding->bound.set_value(parameter++, bits_of(input.number));
   }
   binding->bound.set_pointer(parameter, out.data());
   binding->bound.launch(nullptr);
@@ -97,18 +100,24 @@ void EagerKernel::run(std::span<const EagerInput> inputs, const Array& out) {
 }
 
 EagerKernels& EagerKernels::of(Backend& backend) {
-  return static_cast<EagerKernels&>(backend.companion([](Backend& device) -> std::unique_ptr<Companion> { return std::make_unique<EagerKernels>(device); }));
+  return static_cast<EagerKernels&>(backend.companion(
+      [](Backend& device) -> std::unique_ptr<Companion> { return std::make_unique<EagerKernels>(device); }));
 }
 
-std::shared_ptr<EagerKernel> EagerKernels::kernel(const ElementwiseRow& row, std::span<const EagerInput> inputs, DType out, bool cast) {
+std::shared_ptr<EagerKernel> EagerKernels::kernel(const ElementwiseRow& row, std::span<const EagerInput> inputs,
+                                                  DType out, bool cast) {
   if (inputs.size() > kMostInputs) {
-    throw GraphError(std::string(row.name) + " has " + std::to_string(inputs.size()) + " inputs; arithmetic on arrays takes " + std::to_string(kMostInputs), "use it in a graph");
+    throw GraphError(std::string(row.name) + " has " + std::to_string(inputs.size()) +
+                         " inputs; arithmetic on arrays takes " + std::to_string(kMostInputs),
+                     "use it in a graph");
   }
   Key key{&row, {static_cast<std::uint64_t>(out) | (cast ? 16u : 0u), 0}};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::uint64_t code = static_cast<std::uint64_t>(inputs[i].dtype()) | (inputs[i].array ? 0u : 16u);
-    if (i < 11) key.dtypes[0] |= code << (5 * i + 5);
-    else key.dtypes[1] |= code << (5 * (i - 11));
+    if (i < 11)
+      key.dtypes[0] |= code << (5 * i + 5);
+    else
+      key.dtypes[1] |= code << (5 * (i - 11));
   }
   {
     const std::shared_lock lock(mutex_);
@@ -125,7 +134,9 @@ namespace {
 
 /// The one of that number, made if there is none.
 template <class Made, class Define>
-std::shared_ptr<Made> found_or_made(std::shared_mutex& mutex, std::unordered_map<std::uint32_t, std::shared_ptr<Made>>& all, std::uint32_t number, Define& define) {
+std::shared_ptr<Made> found_or_made(std::shared_mutex& mutex,
+                                    std::unordered_map<std::uint32_t, std::shared_ptr<Made>>& all, std::uint32_t number,
+                                    Define& define) {
   {
     const std::shared_lock lock(mutex);
     const auto found = all.find(number);
@@ -138,12 +149,18 @@ std::shared_ptr<Made> found_or_made(std::shared_mutex& mutex, std::unordered_map
 
 }  // namespace
 
-std::shared_ptr<Reduction> EagerKernels::reduction(std::uint32_t number, const std::function<ReductionDefinition()>& define) {
+std::shared_ptr<Reduction> EagerKernels::reduction(std::uint32_t number,
+                                                   const std::function<ReductionDefinition()>& define) {
   return found_or_made(mutex_, reductions_, number, define);
 }
 
 std::shared_ptr<Scan> EagerKernels::scan(std::uint32_t number, const std::function<ScanDefinition()>& define) {
   return found_or_made(mutex_, scans_, number, define);
+}
+
+std::shared_ptr<const ElementwiseKernel> EagerKernels::snippet(std::uint32_t number,
+                                                               const std::function<ElementwiseKernel()>& make) {
+  return found_or_made(mutex_, snippets_, number, make);
 }
 
 std::size_t EagerKernels::size() const {

@@ -1,6 +1,6 @@
 // EagerKernels: one device's kernels of arithmetic on arrays, kept from call to call. A kernel is found by its row and
-// dtypes; it keeps the last few layouts that it was bound to, so that a call with shapes seen before hashes a few words,
-// compares shapes, patches pointers and launches.
+// dtypes; it keeps the last few layouts that it was bound to, so that a call with shapes seen before hashes a few
+// words, compares shapes, patches pointers and launches.
 //
 // It belongs to the Backend (Backend::companion), so it is no process-wide state of its own. Bounded: at kLimit kernels
 // all are dropped, which costs little, as their code stays in the device's KernelCache. Thread-safe; the kernel runs
@@ -18,6 +18,7 @@
 
 #include <damo/array.hpp>
 #include <damo/elementwise.hpp>
+#include <damo/elementwise_kernel.hpp>
 
 #include "ops/eager/reduction.hpp"
 #include "ops/eager/scan.hpp"
@@ -63,11 +64,14 @@ class EagerKernels final : public Companion {
   static EagerKernels& of(Backend& backend);
 
   /// out.dtype() need not be the row's: elements are converted as they are stored. cast: row is that of cast.
-  std::shared_ptr<EagerKernel> kernel(const ElementwiseRow& row, std::span<const EagerInput> inputs, DType out, bool cast);
+  std::shared_ptr<EagerKernel> kernel(const ElementwiseRow& row, std::span<const EagerInput> inputs, DType out,
+                                      bool cast);
   std::size_t size() const;
   /// The reduction of that number, which says all about it; made at its first use.
   std::shared_ptr<Reduction> reduction(std::uint32_t number, const std::function<ReductionDefinition()>& define);
   std::shared_ptr<Scan> scan(std::uint32_t number, const std::function<ScanDefinition()>& define);
+  std::shared_ptr<const ElementwiseKernel> snippet(std::uint32_t number,
+                                                   const std::function<ElementwiseKernel()>& make);
 
   static constexpr std::size_t kLimit = 4096;
   static constexpr std::size_t kMostInputs = 24;
@@ -80,12 +84,14 @@ class EagerKernels final : public Companion {
   };
   struct Hash {
     std::size_t operator()(const Key& key) const {
-      return ((reinterpret_cast<std::uintptr_t>(key.row) ^ key.dtypes[1]) * 0x9e3779b97f4a7c15u) ^ (key.dtypes[0] * 0xc2b2ae3d27d4eb4fu);
+      return ((reinterpret_cast<std::uintptr_t>(key.row) ^ key.dtypes[1]) * 0x9e3779b97f4a7c15u) ^
+             (key.dtypes[0] * 0xc2b2ae3d27d4eb4fu);
     }
   };
   Backend& backend_;
   mutable std::shared_mutex mutex_;
   std::unordered_map<Key, std::shared_ptr<EagerKernel>, Hash> kernels_;
+  std::unordered_map<std::uint32_t, std::shared_ptr<const ElementwiseKernel>> snippets_;
   std::unordered_map<std::uint32_t, std::shared_ptr<Scan>> scans_;
   std::unordered_map<std::uint32_t, std::shared_ptr<Reduction>> reductions_;  // few: one an op and dtype
 };

@@ -25,9 +25,9 @@ const ElementwiseRow& row_at(Place place) { return builtin_rows()[static_cast<st
   Array row(const ArrayOperand& x) { return apply_elementwise(row_at(Place::row), {x}); }
 #define DAMO_ROW2(row, ...) \
   Array row(const ArrayOperand& x, const ArrayOperand& y) { return apply_elementwise(row_at(Place::row), {x, y}); }
-#define DAMO_ROW3(row, ...)                                                         \
+#define DAMO_ROW3(row, ...)                                                        \
   Array row(const ArrayOperand& x, const ArrayOperand& y, const ArrayOperand& z) { \
-    return apply_elementwise(row_at(Place::row), {x, y, z});                        \
+    return apply_elementwise(row_at(Place::row), {x, y, z});                       \
   }
 #include <damo/ops/rows.inc>
 #undef DAMO_ROW1

@@ -32,8 +32,10 @@ void copy_into(const Array& to, const Array& from) {
 
 Array packed_copy(const Array& array, DType dtype) {
   Array out = Array::empty(array.shape(), dtype, array.device());
-  if (dtype == array.dtype() && array.is_contiguous()) out.copy_from(array);
-  else copy_into(out, array);
+  if (dtype == array.dtype() && array.is_contiguous())
+    out.copy_from(array);
+  else
+    copy_into(out, array);
   return out;
 }
 

@@ -14,7 +14,8 @@ namespace {
 
 enum class Reduce : std::uint32_t { kSum, kProd, kMean, kVar, kNorm, kMax, kMin, kArgmax, kArgmin, kAny, kAll, kDot };
 
-constexpr const char* kNames[] = {"sum", "prod", "mean", "var", "norm", "max", "min", "argmax", "argmin", "any", "all", "dot"};
+constexpr const char* kNames[] = {"sum", "prod",   "mean",   "var", "norm", "max",
+                                  "min", "argmax", "argmin", "any", "all",  "dot"};
 std::string name_of(Reduce reduce) { return kNames[static_cast<int>(reduce)]; }
 
 // A value and where it was found; -1: nowhere yet. NaN is beyond everything, the first of equals wins.
@@ -30,7 +31,8 @@ DAMO_FUNCTION Best better(Best a, Best b) {
 )";
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
   return text;
 }
 
@@ -50,8 +52,11 @@ DType sum_dtype(DType dtype) {
 Scalar least(DType dtype, bool greatest) {
   return visit(dtype, [&](auto zero) -> Scalar {
     using T = decltype(zero);
-    if constexpr (std::is_integral_v<T>) return greatest ? std::numeric_limits<T>::max() : std::numeric_limits<T>::min();
-    else return Scalar(greatest ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity()).cast(is_half(dtype) ? float32 : dtype);
+    if constexpr (std::is_integral_v<T>)
+      return greatest ? std::numeric_limits<T>::max() : std::numeric_limits<T>::min();
+    else
+      return Scalar(greatest ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity())
+          .cast(is_half(dtype) ? float32 : dtype);
   });
 }
 
@@ -61,22 +66,35 @@ struct Parts {
 };
 
 Parts parts_of(Reduce reduce, DType x, DType result) {
-  const DType sums = reduce == Reduce::kMean || reduce == Reduce::kVar || reduce == Reduce::kNorm ? (is_half(result) ? float32 : result) : sum_dtype(x);
-  const std::string add = is_floating(sums) ? "a + b" : "wrap_add(a, b)", mul = is_floating(sums) ? "a * b" : "wrap_mul(a, b)";
+  const DType sums = reduce == Reduce::kMean || reduce == Reduce::kVar || reduce == Reduce::kNorm
+                         ? (is_half(result) ? float32 : result)
+                         : sum_dtype(x);
+  const std::string add = is_floating(sums) ? "a + b" : "wrap_add(a, b)",
+                    mul = is_floating(sums) ? "a * b" : "wrap_mul(a, b)";
   const std::string value = "damo_value(x[i])";
   switch (reduce) {
-    case Reduce::kSum: return {sums, "0", add, value, "a"};
-    case Reduce::kProd: return {sums, "1", mul, value, "a"};
-    case Reduce::kMean: return {sums, "0", "a + b", value, "a / damo_value(n)"};
-    case Reduce::kVar: return {sums, "0", "a + b", "(damo_value(x[i]) - damo_value(m[i])) * (damo_value(x[i]) - damo_value(m[i]))", "a"};
-    case Reduce::kNorm: return {sums, "0", "a + b", value + " * " + value, "sqrt(a)"};
-    case Reduce::kMax: return {x, literal(least(x, false)), "maximum(a, b)", value, "a"};
-    case Reduce::kMin: return {x, literal(least(x, true)), "minimum(a, b)", value, "a"};
-    case Reduce::kAny: return {bool_, "false", "a | b", "x[i] != 0", "a"};
-    case Reduce::kAll: return {bool_, "true", "a & b", "x[i] != 0", "a"};
+    case Reduce::kSum:
+      return {sums, "0", add, value, "a"};
+    case Reduce::kProd:
+      return {sums, "1", mul, value, "a"};
+    case Reduce::kMean:
+      return {sums, "0", "a + b", value, "a / damo_value(n)"};
+    case Reduce::kVar:
+      return {sums, "0", "a + b", "(damo_value(x[i]) - damo_value(m[i])) * (damo_value(x[i]) - damo_value(m[i]))", "a"};
+    case Reduce::kNorm:
+      return {sums, "0", "a + b", value + " * " + value, "sqrt(a)"};
+    case Reduce::kMax:
+      return {x, literal(least(x, false)), "maximum(a, b)", value, "a"};
+    case Reduce::kMin:
+      return {x, literal(least(x, true)), "minimum(a, b)", value, "a"};
+    case Reduce::kAny:
+      return {bool_, "false", "a | b", "x[i] != 0", "a"};
+    case Reduce::kAll:
+      return {bool_, "true", "a & b", "x[i] != 0", "a"};
     default: {
       const bool floating = is_floating(sums);
-      return {sums, "0", add, floating ? "damo_value(x[i]) * damo_value(y[i])" : "wrap_mul(damo_value(x[i]), damo_value(y[i]))", "a"};
+      return {sums, "0", add,
+              floating ? "damo_value(x[i]) * damo_value(y[i])" : "wrap_mul(damo_value(x[i]), damo_value(y[i]))", "a"};
     }
   }
 }
@@ -118,7 +136,8 @@ void require(Reduce reduce, const Array& x) {
 Array run(Reduce reduce, const Array& x, const Array& second, const Axes& axes, bool keepdims, DType result) {
   require(reduce, x);
   const std::uint32_t mask = axes.mask(x.rank(), name_of(reduce));
-  const bool chooses = reduce == Reduce::kMax || reduce == Reduce::kMin || reduce == Reduce::kArgmax || reduce == Reduce::kArgmin;
+  const bool chooses =
+      reduce == Reduce::kMax || reduce == Reduce::kMin || reduce == Reduce::kArgmax || reduce == Reduce::kArgmin;
   const Shape shape = reduced_shape(x.shape(), mask, keepdims);
   if (chooses && shape.size() > 0 && x.size() == 0) {
     throw ShapeError(name_of(reduce) + ": there is no element to choose in an array of shape " + to_string(x.shape()));
@@ -128,24 +147,35 @@ Array run(Reduce reduce, const Array& x, const Array& second, const Axes& axes, 
   const std::uint32_t number = static_cast<std::uint32_t>(reduce) << 12 | static_cast<std::uint32_t>(x.dtype()) << 8 |
                                static_cast<std::uint32_t>(other) << 4 | static_cast<std::uint32_t>(result);
   Backend& backend = x.device().backend();
-  const auto reduction = EagerKernels::of(backend).reduction(number, [&] { return define(reduce, x.dtype(), other, result); });
+  const auto reduction =
+      EagerKernels::of(backend).reduction(number, [&] { return define(reduce, x.dtype(), other, result); });
   std::vector<Array> arrays = {x};
   if (second) arrays.push_back(second);
   reduction->run(backend, arrays, {}, x.shape(), mask, out);
   return out;
 }
 
-Array run(Reduce reduce, const Array& x, const Axes& axes, bool keepdims, DType result) { return run(reduce, x, {}, axes, keepdims, result); }
+Array run(Reduce reduce, const Array& x, const Axes& axes, bool keepdims, DType result) {
+  return run(reduce, x, {}, axes, keepdims, result);
+}
 
 DType dtype_of_sum(const Array& x) { return is_floating(x.dtype()) ? x.dtype() : sum_dtype(x.dtype()); }
 DType dtype_of_mean(const Array& x) { return is_floating(x.dtype()) ? x.dtype() : float64; }
 
 }  // namespace
 
-Array sum(const Array& x, const Axes& axes, bool keepdims) { return run(Reduce::kSum, x, axes, keepdims, dtype_of_sum(x)); }
-Array prod(const Array& x, const Axes& axes, bool keepdims) { return run(Reduce::kProd, x, axes, keepdims, dtype_of_sum(x)); }
-Array mean(const Array& x, const Axes& axes, bool keepdims) { return run(Reduce::kMean, x, axes, keepdims, dtype_of_mean(x)); }
-Array norm(const Array& x, const Axes& axes, bool keepdims) { return run(Reduce::kNorm, x, axes, keepdims, dtype_of_mean(x)); }
+Array sum(const Array& x, const Axes& axes, bool keepdims) {
+  return run(Reduce::kSum, x, axes, keepdims, dtype_of_sum(x));
+}
+Array prod(const Array& x, const Axes& axes, bool keepdims) {
+  return run(Reduce::kProd, x, axes, keepdims, dtype_of_sum(x));
+}
+Array mean(const Array& x, const Axes& axes, bool keepdims) {
+  return run(Reduce::kMean, x, axes, keepdims, dtype_of_mean(x));
+}
+Array norm(const Array& x, const Axes& axes, bool keepdims) {
+  return run(Reduce::kNorm, x, axes, keepdims, dtype_of_mean(x));
+}
 Array max(const Array& x, const Axes& axes, bool keepdims) { return run(Reduce::kMax, x, axes, keepdims, x.dtype()); }
 Array min(const Array& x, const Axes& axes, bool keepdims) { return run(Reduce::kMin, x, axes, keepdims, x.dtype()); }
 Array any(const Array& x, const Axes& axes, bool keepdims) { return run(Reduce::kAny, x, axes, keepdims, bool_); }
@@ -172,11 +202,15 @@ Array dot(const Array& x, const Array& y) {
   require(Reduce::kDot, x);
   require(Reduce::kDot, y);
   if (!(x.shape() == y.shape())) {
-    throw ShapeError("dot: shapes differ: " + to_string(x.shape()) + " and " + to_string(y.shape()), "reshape one of them");
+    throw ShapeError("dot: shapes differ: " + to_string(x.shape()) + " and " + to_string(y.shape()),
+                     "reshape one of them");
   }
-  if (!(x.device() == y.device())) throw DeviceError("dot: operands lie on " + x.device().name() + " and " + y.device().name(), "move one of them: x.to(device)");
+  if (!(x.device() == y.device()))
+    throw DeviceError("dot: operands lie on " + x.device().name() + " and " + y.device().name(),
+                      "move one of them: x.to(device)");
   const DType dtype = promote(x.dtype(), y.dtype());
-  if (dtype == bool_) throw TypeError("dot takes numbers, not bool", "any(x & y) tells whether both are true somewhere");
+  if (dtype == bool_)
+    throw TypeError("dot takes numbers, not bool", "any(x & y) tells whether both are true somewhere");
   if (x.dtype() != dtype) return dot(astype(x, dtype), y);
   if (y.dtype() != dtype) return dot(x, astype(y, dtype));
   return run(Reduce::kDot, x, y, {}, false, dtype);

@@ -10,8 +10,10 @@ namespace damo {
 inline Shape reduced_shape(const Shape& shape, std::uint32_t axes, bool keepdims) {
   Shape left;
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (!(axes >> axis & 1u)) left.push_back(shape[axis]);
-    else if (keepdims) left.push_back(1);
+    if (!(axes >> axis & 1u))
+      left.push_back(shape[axis]);
+    else if (keepdims)
+      left.push_back(1);
   }
   return left;
 }

@@ -37,8 +37,9 @@ int gpu_lanes(ReductionForm form, std::int64_t length, std::int64_t outputs, std
 }
 
 int cpu_lanes(ReductionForm form, std::int64_t length, std::size_t accumulator_bytes) {
-  if (accumulator_bytes == 0 || accumulator_bytes > 8) return form == ReductionForm::kColumns ? 64 : 1;  // a struct does not vectorise
-  if (form == ReductionForm::kColumns) return 512;
+  const bool is_number = accumulator_bytes > 0 && accumulator_bytes <= 8;  // a struct does not vectorise
+  if (form == ReductionForm::kColumns) return is_number ? 2048 : 256;
+  if (!is_number) return length < 32 ? 1 : 4;
   return length < 32 ? 1 : length < 512 ? 16 : 64;
 }
 
@@ -57,7 +58,8 @@ Reduction::Reduction(ReductionDefinition definition) : definition_(std::move(def
   }
   const auto is_r = [](const RawParameter& parameter) { return parameter.name == "r"; };
   const bool r_is_place = std::none_of(definition_.parameters.begin(), definition_.parameters.end(), is_r);
-  with_index_ = names(rest, "i") || (r_is_place && names(rest, "r")) || std::find(plain_.begin(), plain_.end(), true) != plain_.end();
+  with_index_ = names(rest, "i") || (r_is_place && names(rest, "r")) ||
+                std::find(plain_.begin(), plain_.end(), true) != plain_.end();
 }
 
 Reduction::Plan Reduction::plan(Backend& backend, const AxisGroups& groups) const {
@@ -79,7 +81,8 @@ Reduction::Plan Reduction::plan(Backend& backend, const AxisGroups& groups) cons
   const bool columns = layout.form == ReductionForm::kColumns;
   plan.tile = 1;
   if (layout.gpu) {
-    const std::int64_t wanted = std::int64_t{32} * std::max(backend.limits().multiprocessors, 1);  // blocks that share the work evenly
+    const std::int64_t wanted =
+        std::int64_t{32} * std::max(backend.limits().multiprocessors, 1);  // blocks that share the work evenly
     layout.lanes = gpu_lanes(layout.form, length, plan.outputs, wanted);
     const std::int64_t blocks = divide_up(plan.outputs, kGpuBlock / layout.lanes);
     const std::int64_t smallest = std::max<std::int64_t>(kGpuSmallestChunk * layout.lanes / kGpuBlock, 1);
@@ -92,7 +95,9 @@ Reduction::Plan Reduction::plan(Backend& backend, const AxisGroups& groups) cons
   } else {
     layout.lanes = cpu_lanes(layout.form, length, definition_.accumulator_bytes);
     const std::int64_t width = columns ? std::min<std::int64_t>(layout.lanes, groups.kept.extents.back()) : 1;
-    const std::int64_t tiles = columns ? plan.outputs / groups.kept.extents.back() * divide_up(groups.kept.extents.back(), layout.lanes) : plan.outputs;
+    const std::int64_t tiles =
+        columns ? plan.outputs / groups.kept.extents.back() * divide_up(groups.kept.extents.back(), layout.lanes)
+                : plan.outputs;
     // A reduction of few outputs is cut into chunks, so that there is work for every thread; their number must not
     // follow the number of threads, or sums would.
     plan.chunk = tiles >= 64 ? length : std::max<std::int64_t>(kCpuTask / width, 64);
@@ -106,8 +111,9 @@ Reduction::Plan Reduction::plan(Backend& backend, const AxisGroups& groups) cons
 }
 
 Reduction::Kernels Reduction::kernels(Backend& backend, const ReductionLayout& layout) {
-  std::string key{static_cast<char>(layout.form), static_cast<char>(layout.kept_rank), static_cast<char>(layout.reduced_rank),
-                  static_cast<char>(layout.wide), static_cast<char>(layout.finishes)};
+  std::string key{static_cast<char>(layout.form), static_cast<char>(layout.kept_rank),
+                  static_cast<char>(layout.reduced_rank), static_cast<char>(layout.wide),
+                  static_cast<char>(layout.finishes)};
   key += std::to_string(layout.lanes);
   for (bool unit : layout.unit) key += unit ? 'u' : 's';
   const std::pair<Backend*, std::string> place(&backend, std::move(key));
@@ -123,23 +129,28 @@ Reduction::Kernels Reduction::kernels(Backend& backend, const ReductionLayout& l
   if (!layout.finishes) request.kernels.push_back(finish_kernel(definition_));
   request.flags = definition_.flags;
   const std::shared_ptr<const LoadedModule> module = backend.cache().get(request);
-  Kernels made{module->kernel(request.kernels.front()), layout.finishes ? nullptr : module->kernel(request.kernels.back())};
+  Kernels made{module->kernel(request.kernels.front()),
+               layout.finishes ? nullptr : module->kernel(request.kernels.back())};
   const std::lock_guard lock(mutex_);
   if (kernels_.size() >= kMostKernels) kernels_.clear();
   return kernels_.try_emplace(place, std::move(made)).first->second;
 }
 
-ReductionArguments Reduction::arguments(const Plan& plan, const AxisGroups& groups, std::span<const Array> arrays, std::span<const std::uint64_t> scalars,
-                                        const Array& out, const Array& partial) const {
+ReductionArguments Reduction::arguments(const Plan& plan, const AxisGroups& groups, std::span<const Array> arrays,
+                                        std::span<const std::uint64_t> scalars, const Array& out,
+                                        const Array& partial) const {
   ReductionArguments block;
   std::size_t array = 0, scalar = 0;
   for (const RawParameter& parameter : definition_.parameters) {
-    if (parameter.is_pointer) block.put_address(arrays[array++].data());
-    else block.put(scalars[scalar++]);
+    if (parameter.is_pointer)
+      block.put_address(arrays[array++].data());
+    else
+      block.put(scalars[scalar++]);
   }
   block.put_address(out.data());
   block.put_address(partial ? partial.data() : nullptr);
-  for (std::int64_t value : {plan.outputs, plan.length, plan.chunk, plan.chunks, plan.tile}) block.put(static_cast<std::uint64_t>(value));
+  for (std::int64_t value : {plan.outputs, plan.length, plan.chunk, plan.chunks, plan.tile})
+    block.put(static_cast<std::uint64_t>(value));
   block.put(groups.kept.extents);
   block.put(groups.reduced.extents);
   for (std::size_t a = 0; a <= plain_.size(); ++a) {
@@ -151,8 +162,8 @@ ReductionArguments Reduction::arguments(const Plan& plan, const AxisGroups& grou
   return block;
 }
 
-void Reduction::run(Backend& backend, std::span<const Array> arrays, std::span<const std::uint64_t> scalars, const Shape& space,
-                    std::uint32_t reduced_axes, const Array& out) {
+void Reduction::run(Backend& backend, std::span<const Array> arrays, std::span<const std::uint64_t> scalars,
+                    const Shape& space, std::uint32_t reduced_axes, const Array& out) {
   if (out.size() == 0) return;
   std::vector<Array> inputs;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
@@ -164,7 +175,8 @@ void Reduction::run(Backend& backend, std::span<const Array> arrays, std::span<c
   const Kernels kernels = this->kernels(backend, plan.layout);
   const std::size_t bytes = definition_.accumulator_bytes ? definition_.accumulator_bytes : kMostAccumulatorBytes;
   Array partial;
-  if (kernels.finish) partial = Array::empty({plan.outputs * plan.chunks * static_cast<std::int64_t>(bytes)}, uint8, Device(&backend));
+  if (kernels.finish)
+    partial = Array::empty({plan.outputs * plan.chunks * static_cast<std::int64_t>(bytes)}, uint8, Device(&backend));
   ReductionArguments block = arguments(plan, groups, inputs, scalars, out, partial);
   void* pointers[] = {block.data()};
   const auto launch = [&](const LoadedKernel& kernel, const LaunchConfig& config) {

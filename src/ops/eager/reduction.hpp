@@ -34,8 +34,8 @@ class Reduction {
   };
   Plan plan(Backend& backend, const AxisGroups& groups) const;
   Kernels kernels(Backend& backend, const ReductionLayout& layout);
-  ReductionArguments arguments(const Plan& plan, const AxisGroups& groups, std::span<const Array> arrays, std::span<const std::uint64_t> scalars,
-                               const Array& out, const Array& partial) const;
+  ReductionArguments arguments(const Plan& plan, const AxisGroups& groups, std::span<const Array> arrays,
+                               std::span<const std::uint64_t> scalars, const Array& out, const Array& partial) const;
 
   static constexpr std::size_t kMostKernels = 512;  // of one Reduction; then all are dropped, their code stays cached
   ReductionDefinition definition_;

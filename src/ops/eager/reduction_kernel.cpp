@@ -7,7 +7,9 @@
 namespace damo {
 namespace {
 
-[[noreturn]] void refuse(const std::string& name, const std::string& what, const std::string& remedy) { throw GraphError("ReductionKernel " + name + ": " + what, remedy); }
+[[noreturn]] void refuse(const std::string& name, const std::string& what, const std::string& remedy) {
+  throw GraphError("ReductionKernel " + name + ": " + what, remedy);
+}
 
 ReductionDefinition read(ReductionKernelDefinition given) {
   if (!is_identifier(given.name)) refuse(given.name, "a kernel cannot be called so", "use letters, digits and _");
@@ -26,7 +28,9 @@ ReductionDefinition read(ReductionKernelDefinition given) {
     if (!parameter.is_pointer) continue;
     only = &parameter;
     ++arrays;
-    if (!parameter.is_const) refuse(given.name, "the argument \"" + parameter.declaration + "\" can be written", "write const: a reduction's result is a new Array");
+    if (!parameter.is_const)
+      refuse(given.name, "the argument \"" + parameter.declaration + "\" can be written",
+             "write const: a reduction's result is a new Array");
   }
   if (arrays == 0) refuse(given.name, "no argument is an array", ".arguments = \"const float* x\"");
   if (given.map.text.empty()) {
@@ -35,8 +39,10 @@ ReductionDefinition read(ReductionKernelDefinition given) {
   }
   definition.name = std::move(given.name);
   definition.preamble = std::move(given.preamble);
-  definition.accumulator_bytes = given.accumulator.empty() ? (is_half(given.dtype_out) ? 4 : itemsize(given.dtype_out)) : 0;
-  definition.accumulator = given.accumulator.empty() ? (is_half(given.dtype_out) ? "float" : c_type(given.dtype_out)) : std::move(given.accumulator);
+  definition.accumulator_bytes =
+      given.accumulator.empty() ? (is_half(given.dtype_out) ? 4 : itemsize(given.dtype_out)) : 0;
+  definition.accumulator = given.accumulator.empty() ? (is_half(given.dtype_out) ? "float" : c_type(given.dtype_out))
+                                                     : std::move(given.accumulator);
   definition.neutral = std::move(given.neutral);
   definition.reduce = std::move(given.reduce);
   definition.map = std::move(given.map);
@@ -53,7 +59,8 @@ struct ReductionKernel::Data {
   Reduction reduction;
 };
 
-ReductionKernel::ReductionKernel(ReductionKernelDefinition definition) : data_(std::make_shared<Data>(read(std::move(definition)))) {}
+ReductionKernel::ReductionKernel(ReductionKernelDefinition definition)
+    : data_(std::make_shared<Data>(read(std::move(definition)))) {}
 
 Array ReductionKernel::run(const Axes& axes, bool keepdims, std::initializer_list<ArrayOperand> given) const {
   const ReductionDefinition& definition = data_->reduction.definition();

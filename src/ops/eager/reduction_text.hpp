@@ -1,8 +1,8 @@
 // The text of a reduction's kernels, for a GPU and for the CPU.
 //
 // On both, the elements of an output are cut into chunks. `main` reduces each chunk; if there is one, it stores the
-// result, else its value, and `finish` reduces the values of the chunks. The cut follows from shapes and device alone, so
-// results are the same at every call.
+// result, else its value, and `finish` reduces the values of the chunks. The cut follows from shapes and device alone,
+// so results are the same at every call.
 //
 //   GPU   a block has 256 threads: `lanes` of them share an output's chunk, neighbours in memory to neighbours in the
 //         block: along the reduced axes (kRows), or along the kept ones (kColumns). Each keeps several partial values,
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include <damo/raw_kernel.hpp>
+#include <damo/source_text.hpp>
 
 #include "ops/raw_parameter.hpp"
 #include "runtime/backend.hpp"
@@ -23,16 +23,16 @@ namespace damo {
 
 /// What is computed. Expressions see every parameter by its name; arrays as x[i].
 struct ReductionDefinition {
-  std::string name;                       ///< an identifier
-  SourceKind kind = SourceKind::kCudaC;   ///< kGenerated: types and functions of the prelude of generated kernels
-  SourceText preamble;                    ///< helpers and types, before everything else
-  std::vector<RawParameter> parameters;   ///< const arrays and scalars
-  std::string accumulator;                ///< its C type; trivially copyable, at most kMostAccumulatorBytes
-  std::size_t accumulator_bytes = 0;      ///< 0: not known
-  SourceText neutral;                     ///< reduce(neutral, a) is a
-  SourceText reduce;                      ///< of a and b; associative and commutative
-  SourceText map;                         ///< of x[i], ...; i: the element's number in C order, r: its place in the reduction
-  SourceText post;                        ///< of a and n, the number reduced; empty: a
+  std::string name;                      ///< an identifier
+  SourceKind kind = SourceKind::kCudaC;  ///< kGenerated: types and functions of the prelude of generated kernels
+  SourceText preamble;                   ///< helpers and types, before everything else
+  std::vector<RawParameter> parameters;  ///< const arrays and scalars
+  std::string accumulator;               ///< its C type; trivially copyable, at most kMostAccumulatorBytes
+  std::size_t accumulator_bytes = 0;     ///< 0: not known
+  SourceText neutral;                    ///< reduce(neutral, a) is a
+  SourceText reduce;                     ///< of a and b; associative and commutative
+  SourceText map;   ///< of x[i], ...; i: the element's number in C order, r: its place in the reduction
+  SourceText post;  ///< of a and n, the number reduced; empty: a
   DType result = float32;
   std::vector<std::string> flags;
 };
@@ -47,11 +47,11 @@ struct ReductionLayout {
   ReductionForm form = ReductionForm::kRows;
   int lanes = 256;
   int kept_rank = 0, reduced_rank = 0;
-  bool wide = false;         ///< positions need 64 bits
+  bool wide = false;  ///< positions need 64 bits
   bool with_index = false;
-  bool finishes = false;     ///< one chunk: main stores results
-  std::vector<bool> plain;   ///< array by array: a pointer to elements in C order, which i finds
-  std::vector<bool> unit;    ///< the stride along the form's inner axis is 1; last: the index's
+  bool finishes = false;    ///< one chunk: main stores results
+  std::vector<bool> plain;  ///< array by array: a pointer to elements in C order, which i finds
+  std::vector<bool> unit;   ///< the stride along the form's inner axis is 1; last: the index's
 };
 
 /// main and finish of that layout, as one source; finish only if main does not finish.

@@ -10,7 +10,7 @@ namespace damo {
 namespace {
 
 constexpr std::int64_t kNarrowLimit = std::int64_t{1} << 31;
-constexpr std::int64_t kFewLines = 32;        // fewer do not fill a warp: rows then, also with large strides
+constexpr std::int64_t kFewLines = 32;  // fewer do not fill a warp: rows then, also with large strides
 constexpr std::int64_t kCpuChunk = 65536;
 constexpr std::int64_t kGpuSmallestColumn = 64;  // elements of a chunk of a column
 constexpr std::size_t kMostKernels = 512;
@@ -25,7 +25,8 @@ struct Plan {
 
 bool is_columns(const AxisGroups& groups) {
   if (groups.kept.rank() == 0 || groups.kept.extents.back() < kFewLines) return false;
-  return groups.kept.inner_stride(0) != 0 && std::abs(groups.kept.inner_stride(0)) < std::abs(groups.reduced.inner_stride(0));
+  return groups.kept.inner_stride(0) != 0 &&
+         std::abs(groups.kept.inner_stride(0)) < std::abs(groups.reduced.inner_stride(0));
 }
 
 void plan_gpu(Plan& plan, int multiprocessors) {
@@ -33,10 +34,12 @@ void plan_gpu(Plan& plan, int multiprocessors) {
   std::int64_t chunks;
   if (plan.layout.form == ReductionForm::kRows) {
     // One tile takes the totals of a line: at most kScanTile chunks.
-    chunks = std::clamp<std::int64_t>(divide_up(16 * processors, plan.lines), 1, std::min<std::int64_t>(divide_up(plan.length, 2 * kScanTile), kScanTile));
+    chunks = std::clamp<std::int64_t>(divide_up(16 * processors, plan.lines), 1,
+                                      std::min<std::int64_t>(divide_up(plan.length, 2 * kScanTile), kScanTile));
     plan.chunk = divide_up(divide_up(plan.length, chunks), kScanTile) * kScanTile;
   } else {
-    chunks = std::clamp<std::int64_t>(divide_up(2048 * processors, plan.lines), 1, std::min<std::int64_t>(divide_up(plan.length, kGpuSmallestColumn), 64));
+    chunks = std::clamp<std::int64_t>(divide_up(2048 * processors, plan.lines), 1,
+                                      std::min<std::int64_t>(divide_up(plan.length, kGpuSmallestColumn), 64));
     plan.chunk = divide_up(plan.length, chunks);
   }
   plan.chunks = divide_up(plan.length, plan.chunk);
@@ -50,7 +53,8 @@ void plan_cpu(Plan& plan, const AxisGroups& groups) {
   const std::int64_t row = columns ? groups.kept.extents.back() : 1;
   const std::int64_t tiles = columns ? plan.lines / row * divide_up(row, kScanColumns) : plan.lines;
   // Not by the number of threads, or float results would follow it.
-  const std::int64_t chunk = columns ? std::max<std::int64_t>(kCpuChunk / std::min<std::int64_t>(row, kScanColumns), 64) : kCpuChunk;
+  const std::int64_t chunk =
+      columns ? std::max<std::int64_t>(kCpuChunk / std::min<std::int64_t>(row, kScanColumns), 64) : kCpuChunk;
   plan.chunk = tiles >= 64 ? plan.length : chunk;
   plan.chunks = divide_up(plan.length, plan.chunk);
   plan.scan = {{tiles * plan.chunks}, {1}};
@@ -67,8 +71,10 @@ Plan plan_of(Backend& backend, const AxisGroups& groups, bool gpu_text) {
   plan.layout.wide = plan.lines >= kNarrowLimit;
   const AxisGroup& inner = plan.layout.form == ReductionForm::kColumns ? groups.kept : groups.reduced;
   plan.layout.unit = inner.inner_stride(0) == 1 && inner.inner_stride(1) == 1;
-  if (plan.layout.gpu) plan_gpu(plan, backend.limits().multiprocessors);
-  else plan_cpu(plan, groups);
+  if (plan.layout.gpu)
+    plan_gpu(plan, backend.limits().multiprocessors);
+  else
+    plan_cpu(plan, groups);
   plan.layout.chunked = plan.chunks > 1;
   return plan;
 }
@@ -76,8 +82,10 @@ Plan plan_of(Backend& backend, const AxisGroups& groups, bool gpu_text) {
 }  // namespace
 
 Scan::Kernels Scan::kernels(Backend& backend, const ScanLayout& layout) {
-  const std::pair<Backend*, std::string> place(&backend, std::string{static_cast<char>(layout.form), static_cast<char>(layout.kept_rank),
-                                                                     static_cast<char>(layout.wide), static_cast<char>(layout.chunked), static_cast<char>(layout.unit)});
+  const std::pair<Backend*, std::string> place(
+      &backend,
+      std::string{static_cast<char>(layout.form), static_cast<char>(layout.kept_rank), static_cast<char>(layout.wide),
+                  static_cast<char>(layout.chunked), static_cast<char>(layout.unit)});
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = kernels_.find(place); found != kernels_.end()) return found->second;
@@ -111,7 +119,8 @@ void Scan::run(const Array& x, const Array& y, int axis) {
   block.put_address(x.data());
   block.put_address(y.data());
   block.put_address(partial ? partial.data() : nullptr);
-  for (std::int64_t value : {plan.lines, plan.length, plan.chunk, plan.chunks, groups.reduced.inner_stride(0), groups.reduced.inner_stride(1)}) {
+  for (std::int64_t value : {plan.lines, plan.length, plan.chunk, plan.chunks, groups.reduced.inner_stride(0),
+                             groups.reduced.inner_stride(1)}) {
     block.put(static_cast<std::uint64_t>(value));
   }
   block.put(groups.kept.extents);

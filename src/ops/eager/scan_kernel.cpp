@@ -15,9 +15,11 @@ struct ScanKernel::Data {
   Scan scan;
 };
 
-ScanKernel::ScanKernel(DType dtype, SourceText operation, SourceText neutral, bool exclusive, ScanKernelOptions options) {
+ScanKernel::ScanKernel(DType dtype, SourceText operation, SourceText neutral, bool exclusive,
+                       ScanKernelOptions options) {
   const std::string label = "ScanKernel " + options.name;
-  if (!is_identifier(options.name)) throw GraphError(label + ": a kernel cannot be called so", "use letters, digits and _");
+  if (!is_identifier(options.name))
+    throw GraphError(label + ": a kernel cannot be called so", "use letters, digits and _");
   if (operation.text.empty()) throw GraphError(label + ": it has no operation", "\"a + b\"");
   if (exclusive && neutral.text.empty()) throw GraphError(label + ": it has no neutral value", "\"0\"");
   ScanDefinition definition;
@@ -45,13 +47,19 @@ void ScanKernel::into(const Array& x, const Array& y, int axis) const {
   if (!x || !y) throw TypeError(name + ": an Array is empty", "check the Array with if (array)");
   for (const Array* array : {&x, &y}) {
     if (array->dtype() == definition.dtype) continue;
-    throw TypeError(name + " works on " + std::string(damo::name(definition.dtype)) + ", it is given " + describe(*array),
-                    "astype(x, " + std::string(damo::name(definition.dtype)) + ") converts it");
+    throw TypeError(
+        name + " works on " + std::string(damo::name(definition.dtype)) + ", it is given " + describe(*array),
+        "astype(x, " + std::string(damo::name(definition.dtype)) + ") converts it");
   }
-  if (!(x.shape() == y.shape())) throw ShapeError(name + ": shapes differ: " + to_string(x.shape()) + " into " + to_string(y.shape()), "give the result the shape of the input");
-  if (!(x.device() == y.device())) throw DeviceError(name + ": " + describe(x) + " into " + describe(y), "move one of them: x.to(device)");
+  if (!(x.shape() == y.shape()))
+    throw ShapeError(name + ": shapes differ: " + to_string(x.shape()) + " into " + to_string(y.shape()),
+                     "give the result the shape of the input");
+  if (!(x.device() == y.device()))
+    throw DeviceError(name + ": " + describe(x) + " into " + describe(y), "move one of them: x.to(device)");
   if (x.rank() == 0) throw ShapeError(name + ": an array of rank 0 has no axis", "reshape it to (1,)");
-  if (axis < -x.rank() || axis >= x.rank()) throw ShapeError(name + ": there is no axis " + std::to_string(axis) + " in an array of " + std::to_string(x.rank()) + " axes");
+  if (axis < -x.rank() || axis >= x.rank())
+    throw ShapeError(name + ": there is no axis " + std::to_string(axis) + " in an array of " +
+                     std::to_string(x.rank()) + " axes");
   check_writable(name, y);
   data_->scan.run(would_overwrite(y, x) ? packed_copy(x) : x, y, axis < 0 ? axis + x.rank() : axis);
 }
@@ -61,8 +69,12 @@ namespace {
 Array cumulate(bool product, const Array& given, int axis) {
   const std::string name = product ? "cumprod" : "cumsum";
   if (!given) throw TypeError(name + ": the Array is empty", "check the Array with if (array)");
-  if (axis < -given.rank() || axis >= given.rank()) throw ShapeError(name + ": there is no axis " + std::to_string(axis) + " in an array of " + std::to_string(given.rank()) + " axes");
-  const DType from = given.dtype(), dtype = is_floating(from) ? from : from == bool_ || is_signed(from) ? int64 : uint64;
+  if (axis < -given.rank() || axis >= given.rank())
+    throw ShapeError(name + ": there is no axis " + std::to_string(axis) + " in an array of " +
+                     std::to_string(given.rank()) + " axes");
+  const DType from = given.dtype(), dtype = is_floating(from)                  ? from
+                                            : from == bool_ || is_signed(from) ? int64
+                                                                               : uint64;
   const Array x = from == dtype ? given : astype(given, dtype);
   Backend& backend = x.device().backend();
   const auto scan = EagerKernels::of(backend).scan(static_cast<std::uint32_t>(dtype) << 1 | (product ? 1u : 0u), [&] {

@@ -1,12 +1,14 @@
-// The text of a scan's kernels, for a GPU and for the CPU. The axis that is scanned is cut into chunks; if there are several,
+// The text of a scan's kernels, for a GPU and for the CPU. The axis that is scanned is cut into chunks; if there are
+// several,
 //   totals   joins the elements of each chunk,
 //   carries  scans the totals of each line: what goes before each chunk,
 // and then, always,
 //   scan     goes through the chunks with what goes before them.
-// So a long line is read twice and written once. Order is kept everywhere: the operation need not be commutative, and no
-// neutral value is needed but for the first element of an exclusive scan.
+// So a long line is read twice and written once. Order is kept everywhere: the operation need not be commutative, and
+// no neutral value is needed but for the first element of an exclusive scan.
 //
-//   GPU   kRows: a block goes through a chunk in tiles, which its threads load and store as neighbours and scan in shared
+//   GPU   kRows: a block goes through a chunk in tiles, which its threads load and store as neighbours and scan in
+//   shared
 //         memory. kColumns: a thread goes along a chunk, its neighbours along the next lines.
 //   CPU   a block is one thread: one chunk of a line, or of kScanColumns neighbouring lines at once, which vectorises.
 #pragma once
@@ -21,10 +23,10 @@ struct ScanDefinition {
   std::string name;
   SourceKind kind = SourceKind::kCudaC;
   SourceText preamble;
-  DType dtype = float32;     ///< of input and output
-  std::string accumulator;   ///< C type of a and b, at most eight bytes
-  SourceText reduce;         ///< of a and b, the earlier one a; associative
-  SourceText neutral;        ///< the first element of an exclusive scan
+  DType dtype = float32;    ///< of input and output
+  std::string accumulator;  ///< C type of a and b, at most eight bytes
+  SourceText reduce;        ///< of a and b, the earlier one a; associative
+  SourceText neutral;       ///< the first element of an exclusive scan
   bool exclusive = false;
   std::vector<std::string> flags;
 };
@@ -39,9 +41,9 @@ struct ScanLayout {
 };
 
 inline constexpr int kScanBlock = 256;
-inline constexpr int kScanItems = 8;      ///< elements of a thread in a tile
+inline constexpr int kScanItems = 8;  ///< elements of a thread in a tile
 inline constexpr int kScanTile = kScanBlock * kScanItems;
-inline constexpr int kScanColumns = 512;  ///< lines that the CPU takes at once
+inline constexpr int kScanColumns = 2048;  ///< lines that the CPU takes at once
 
 /// The first kernel's name; the others' end in _totals and _carries.
 inline std::string scan_kernel(const ScanDefinition& definition) { return "damo_scan_" + definition.name; }

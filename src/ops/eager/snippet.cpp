@@ -11,12 +11,14 @@ namespace {
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 
-/// Calls visit(begin, end) for each place where the identifier stands. Members of that name (p.x, p->x) are no use of it.
+/// Calls visit(begin, end) for each place where the identifier stands. Members of that name (p.x, p->x) are no use of
+/// it.
 template <class Visit>
 void each_use(std::string_view text, std::string_view identifier, Visit visit) {
   for (std::size_t at = 0; (at = text.find(identifier, at)) != std::string_view::npos;) {
     const std::size_t end = at + identifier.size();
-    const bool begins = at == 0 || (!in_name(text[at - 1]) && text[at - 1] != '.' && !(at > 1 && text.substr(at - 2, 2) == "->"));
+    const bool begins =
+        at == 0 || (!in_name(text[at - 1]) && text[at - 1] != '.' && !(at > 1 && text.substr(at - 2, 2) == "->"));
     const bool ends = end == text.size() || !in_name(text[end]);
     if (begins && ends) visit(at, end);
     at = end;
@@ -69,26 +71,18 @@ std::vector<RawParameter> parse_parameters(std::string_view list) {
     }
     for (const char* taken : {"i", "n"}) {
       if (parameters.back().name == taken) {
-        throw GraphError("a parameter is called " + parameters.back().name + ", which has a meaning in every snippet", "give it another name");
+        throw GraphError("a parameter is called " + parameters.back().name + ", which has a meaning in every snippet",
+                         "give it another name");
       }
     }
   }
   return parameters;
 }
 
-std::string line_directive(const SourceText& text) {
-  if (!text.where) return {};
-  std::string file;
-  for (const char* c = text.where.file; *c; ++c) {
-    if (*c == '\\' || *c == '"') file += '\\';
-    file += *c;
-  }
-  return "#line " + std::to_string(text.where.line) + " \"" + file + "\"\n";
-}
-
 std::string c_type(DType dtype) {
-  static constexpr const char* names[] = {"bool", "signed char", "short", "int", "long long", "unsigned char", "unsigned short",
-                                          "unsigned int", "unsigned long long", "__half", "__nv_bfloat16", "float", "double"};
+  static constexpr const char* names[] = {
+      "bool",         "signed char",        "short",  "int",           "long long", "unsigned char", "unsigned short",
+      "unsigned int", "unsigned long long", "__half", "__nv_bfloat16", "float",     "double"};
   return names[static_cast<int>(dtype)];
 }
 
@@ -107,7 +101,8 @@ bool names(std::string_view text, std::string_view identifier) {
 
 bool only_at_i(std::string_view text, std::string_view array) {
   bool only = true;
-  each_use(text, array, [&](std::size_t, std::size_t end) { only &= end_of_subscript(text, end) != std::string_view::npos; });
+  each_use(text, array,
+           [&](std::size_t, std::size_t end) { only &= end_of_subscript(text, end) != std::string_view::npos; });
   return only;
 }
 
@@ -118,25 +113,33 @@ std::string without_elements(std::string_view text, std::span<const RawParameter
     const std::string now = left;
     each_use(now, parameter.name, [&](std::size_t begin, std::size_t end) {
       const std::size_t stop = end_of_subscript(now, end);
-      if (stop != std::string_view::npos) std::fill(left.begin() + static_cast<std::ptrdiff_t>(begin), left.begin() + static_cast<std::ptrdiff_t>(stop), ' ');
+      if (stop != std::string_view::npos)
+        std::fill(left.begin() + static_cast<std::ptrdiff_t>(begin), left.begin() + static_cast<std::ptrdiff_t>(stop),
+                  ' ');
     });
   }
   return left;
 }
 
 bool is_identifier(std::string_view name) {
-  return !name.empty() && !std::isdigit(static_cast<unsigned char>(name.front())) && std::all_of(name.begin(), name.end(), in_name);
+  return !name.empty() && !std::isdigit(static_cast<unsigned char>(name.front())) &&
+         std::all_of(name.begin(), name.end(), in_name);
 }
 
-SnippetArguments::SnippetArguments(const std::string& kernel, std::span<const RawParameter> parameters, std::span<const ArrayOperand> given) {
+SnippetArguments::SnippetArguments(const std::string& kernel, std::span<const RawParameter> parameters,
+                                   std::span<const ArrayOperand> given) {
   if (given.size() != parameters.size()) {
-    refuse(kernel, std::to_string(given.size()) + " arguments are given, it has " + std::to_string(parameters.size()) + " parameters",
+    refuse(kernel,
+           std::to_string(given.size()) + " arguments are given, it has " + std::to_string(parameters.size()) +
+               " parameters",
            "give one for each, in order");
   }
   for (std::size_t i = 0; i < given.size(); ++i) {
     const RawParameter& parameter = parameters[i];
     if (parameter.is_pointer == given[i].is_number()) {
-      refuse(kernel, "the parameter \"" + parameter.declaration + "\" wants " + (parameter.is_pointer ? "an Array, it is given a number" : "a number, it is given an Array"),
+      refuse(kernel,
+             "the parameter \"" + parameter.declaration + "\" wants " +
+                 (parameter.is_pointer ? "an Array, it is given a number" : "a number, it is given an Array"),
              parameter.is_pointer ? "Array::full makes an Array of a number" : "item() reads an Array of one element");
     }
     if (!parameter.is_pointer) {
@@ -145,12 +148,15 @@ SnippetArguments::SnippetArguments(const std::string& kernel, std::span<const Ra
     }
     const Array& array = given[i].array();
     if (array.dtype() != parameter.dtype) {
-      refuse(kernel, "the parameter \"" + parameter.declaration + "\" wants elements of " + std::string(name(parameter.dtype)) + ", it is given " + describe(array),
+      refuse(kernel,
+             "the parameter \"" + parameter.declaration + "\" wants elements of " + std::string(name(parameter.dtype)) +
+                 ", it is given " + describe(array),
              "astype(x, " + std::string(name(parameter.dtype)) + ") converts it");
     }
     Backend& there = array.device().backend();
     if (backend && backend != &there) {
-      throw DeviceError(kernel + ": arrays lie on " + backend->name() + " and " + there.name(), "move one of them: x.to(device)");
+      throw DeviceError(kernel + ": arrays lie on " + backend->name() + " and " + there.name(),
+                        "move one of them: x.to(device)");
     }
     backend = &there;
     arrays.push_back(array);

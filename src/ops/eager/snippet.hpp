@@ -11,8 +11,9 @@
 #include <vector>
 
 #include <damo/array_operand.hpp>
-#include <damo/raw_kernel.hpp>
+#include <damo/source_text.hpp>
 
+#include "ops/line_directive.hpp"
 #include "ops/raw_parameter.hpp"
 
 namespace damo {
@@ -20,8 +21,6 @@ namespace damo {
 /// "float a, const float* x" -> its parameters. Throws GraphError as parse_parameter does, or for two of one name.
 std::vector<RawParameter> parse_parameters(std::string_view list);
 
-/// #line for the compiler's messages; empty where the line is not known.
-std::string line_directive(const SourceText& text);
 /// Back to lines that are not the user's.
 inline constexpr const char* kGeneratedLine = "#line 1 \"generated\"\n";
 
@@ -45,7 +44,8 @@ struct SnippetArguments {
   std::vector<std::uint64_t> scalars;  ///< in order of the others: the value in the first bytes
   Backend* backend = nullptr;
 
-  SnippetArguments(const std::string& kernel, std::span<const RawParameter> parameters, std::span<const ArrayOperand> given);
+  SnippetArguments(const std::string& kernel, std::span<const RawParameter> parameters,
+                   std::span<const ArrayOperand> given);
 };
 
 /// To which all broadcast. Throws ShapeError.

@@ -1,44 +1,90 @@
 #include "runtime/cpu/compiler_guard.hpp"
 
+#include <link.h>
 #include <pthread.h>
 
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include <damo/error.hpp>
+
 #include "runtime/cpu/fault_catcher.hpp"
+#include "runtime/cpu/kernel_watchdog.hpp"
 
 namespace damo::cpu_backend {
 namespace {
 
 constexpr std::size_t kStack = std::size_t{64} << 20;  // address space: pages come as they are used
 
-struct Run {
-  const std::function<void()>& work;
-  std::string problem = {};
+/// 0: none.
+double time_limit() {
+  const char* const text = std::getenv("DAMO_COMPILE_TIME_LIMIT");
+  if (!text || !*text) return 0;
+  char* end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  if (*end == '\0' && std::isfinite(seconds) && seconds >= 0) return seconds;
+  throw OptionError("DAMO_COMPILE_TIME_LIMIT is '" + std::string(text) + "', which is no number of seconds", "give a number such as 60; 0: no limit");
+}
+
+struct Library {
+  std::string_view name;
+  CodeRange code;
 };
 
-void* run(void* context) {
-  auto& run = *static_cast<Run*>(context);
-  FaultCatcher catcher(0, 0);
-  if (catcher.call(run.work)) return nullptr;
-  const Fault& fault = catcher.fault();
-  const char* const how = fault.overflows_stack() ? "it is nested too deeply"
-                          : fault.signal == SIGABRT ? "it gave up"
-                                                    : "it faulted";
-  run.problem = std::string("the compiler can't compile this text: ") + how;
-  return nullptr;
+int note_code(dl_phdr_info* info, std::size_t, void* context) {
+  auto& library = *static_cast<Library*>(context);
+  const std::string_view path = info->dlpi_name ? info->dlpi_name : "";
+  if (path.find(library.name) == std::string_view::npos) return 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = info->dlpi_phdr[i];
+    if (part.p_type == PT_LOAD && (part.p_flags & PF_X)) library.code = {info->dlpi_addr + part.p_vaddr, info->dlpi_addr + part.p_vaddr + part.p_memsz};
+  }
+  return 1;
 }
+
+/// Code in which a compile may be left: it holds no lock of the C library's.
+CodeRange code_of(std::string_view name) {
+  Library library{name, {}};
+  dl_iterate_phdr(note_code, &library);
+  return library.code;
+}
+
+struct Run {
+  const std::function<void()>& work;
+  double limit;
+  std::string problem = {};
+
+  void operator()() {
+    FaultCatcher catcher = limit > 0 ? FaultCatcher(code_of("libclang-cpp"), code_of("libLLVM")) : FaultCatcher(CodeRange{});
+    std::optional<LaunchDeadline> deadline;
+    if (limit > 0) deadline.emplace(limit).enter(catcher);
+    const bool returned = catcher.call(work);
+    if (deadline) deadline->leave(catcher);
+    if (returned) return;
+    const Fault& fault = catcher.fault();
+    problem = "the compiler can't compile this text: ";
+    if (catcher.was_stopped()) problem += "it was stopped after " + deadline->limit_text() + " (DAMO_COMPILE_TIME_LIMIT)";
+    else if (fault.overflows_stack()) problem += "it is nested too deeply";
+    else problem += fault.signal == SIGABRT ? "it gave up" : "it faulted";
+  }
+};
 
 }  // namespace
 
 std::string run_compiler(const std::function<void()>& work) {
-  Run context{work};
+  Run run{work, time_limit()};
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kStack);
   pthread_t thread;
-  const bool is_started = pthread_create(&thread, &attributes, run, &context) == 0;
+  const auto start = [](void* context) -> void* { return (*static_cast<Run*>(context))(), nullptr; };
+  const bool is_started = pthread_create(&thread, &attributes, start, &run) == 0;
   pthread_attr_destroy(&attributes);
   if (is_started) pthread_join(thread, nullptr);
-  else run(&context);  // no memory for such a stack: this thread's has to do
-  return context.problem;
+  else run();  // no memory for such a stack: this thread's has to do
+  return run.problem;
 }
 
 }  // namespace damo::cpu_backend

@@ -6,7 +6,8 @@
 
 namespace damo::cpu_backend {
 
-/// What is wrong, if work faulted or aborted; "" if it returned. What it held then stays held.
+/// What is wrong, if work faulted, aborted or took longer than DAMO_COMPILE_TIME_LIMIT seconds (default: no limit); "" if
+/// it returned. The memory that it held then is lost.
 std::string run_compiler(const std::function<void()>& work);
 
 }  // namespace damo::cpu_backend

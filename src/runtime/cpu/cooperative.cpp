@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/cpu/block_barriers.hpp"
+#include "runtime/cpu/check_calls.hpp"
 #include "runtime/cpu/coroutine_threads.hpp"
 #include "runtime/cpu/fiber_threads.hpp"
 #include "runtime/cpu/launch_report.hpp"
@@ -44,6 +45,7 @@ class Block {
                                     static_cast<std::uint32_t>(block / frame_.grid[0] % frame_.grid[1]),
                                     static_cast<std::uint32_t>(block / frame_.grid[0] / frame_.grid[1])};
     for (ThreadState& state : states_) std::copy(place, place + 3, state.block);
+    begin_checked_block(frame_);
     threads_.begin(states_.size());
     for (std::size_t i = 0; i < states_.size(); ++i) {
       current_thread = &states_[i];
@@ -90,6 +92,18 @@ class Block {
   const LaunchFrame& frame_;
 };
 
+/// Threads that never wait, one after the other: of checked kernels, where each must be known by its number.
+struct SerialThreads {
+  ThreadFunction function;
+  void* const* arguments;
+  void begin(std::size_t) {}
+  void start(std::size_t, ThreadState& state) {
+    function(arguments, &state);
+    state.kind = Wait::kExited;
+  }
+  void resume(std::size_t) {}
+};
+
 template <class Threads>
 void run_blocks(Threads threads, const LaunchFrame& frame, std::int64_t first, std::int64_t last) {
   thread_local std::vector<ThreadState> states;
@@ -113,6 +127,10 @@ using namespace damo::cpu_backend;
 
 void damo_run_coroutines(CoroutineStart start, void* const* arguments, const LaunchFrame* frame, std::int64_t first, std::int64_t last) {
   run_blocks(CoroutineThreads(start, arguments), *frame, first, last);
+}
+
+void damo_run_threads(ThreadFunction thread, void* const* arguments, const LaunchFrame* frame, std::int64_t first, std::int64_t last) {
+  run_blocks(SerialThreads{thread, arguments}, *frame, first, last);
 }
 
 void damo_run_fibers(ThreadFunction thread, void* const* arguments, const LaunchFrame* frame, std::int64_t first, std::int64_t last) {

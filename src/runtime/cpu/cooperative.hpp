@@ -26,6 +26,8 @@ using ThreadFunction = void (*)(void* const* arguments, ThreadState* state);
 extern "C" {
 void damo_run_coroutines(damo::cpu_backend::CoroutineStart start, void* const* arguments, const damo::cpu_backend::LaunchFrame* frame,
                          std::int64_t first, std::int64_t last);
+void damo_run_threads(damo::cpu_backend::ThreadFunction thread, void* const* arguments, const damo::cpu_backend::LaunchFrame* frame,
+                      std::int64_t first, std::int64_t last);
 void damo_run_fibers(damo::cpu_backend::ThreadFunction thread, void* const* arguments, const damo::cpu_backend::LaunchFrame* frame,
                      std::int64_t first, std::int64_t last);
 /// 64-aligned; lives until the block ends.

@@ -14,6 +14,7 @@
 #include "runtime/cpu/cpu_module.hpp"
 #include "runtime/cpu/dialect.hpp"
 #include "runtime/cpu/host_cache.hpp"
+#include "runtime/cpu/launch_check.hpp"
 #include "runtime/cpu/kernel_watchdog.hpp"
 #include "runtime/cpu/launch_report.hpp"
 #include "runtime/memory_pool.hpp"
@@ -123,6 +124,14 @@ std::shared_ptr<const LoadedModule> CpuBackend::load(std::span<const std::byte> 
   return std::make_shared<CpuModule>(*this, bytes, name);
 }
 
+cpu_backend::LaunchCheck CpuBackend::check_of(const CpuKernel& kernel, const LaunchConfig& config, void* const* arguments) const {
+  const auto [data, bytes] = kernel.object().data();
+  return {{kernel.checks, *kernel.parameters(), arguments, kernel.static_shared_bytes, config.shared_bytes},
+          used_memory(),
+          host_ranges(),
+          MemoryRange{data, bytes}};
+}
+
 void CpuBackend::launch(const LoadedKernel& loaded, const LaunchConfig& config, void* const* arguments, void* stream) {
   if (is_launch_noted(stream, loaded, config, arguments)) return;
   const auto& kernel = static_cast<const CpuKernel&>(loaded);
@@ -138,6 +147,8 @@ void CpuBackend::launch(const LoadedKernel& loaded, const LaunchConfig& config, 
   frame.report = &report;
   std::optional<cpu_backend::LaunchDeadline> deadline;
   if (const double seconds = kernel_time_limit.load(std::memory_order_relaxed); seconds > 0) report.deadline = &deadline.emplace(seconds);
+  std::optional<cpu_backend::LaunchCheck> check;
+  if (kernel.is_checked) report.check = &check.emplace(check_of(kernel, config, arguments));
   // A block of one thread is how a kernel asks for large pieces of work.
   const std::int64_t threads = config.block.count();
   const std::int64_t blocks_per_task = threads == 1 ? 1 : std::max<std::int64_t>(kThreadsPerTask / threads, 1);

@@ -10,6 +10,11 @@
 
 namespace damo {
 
+class CpuKernel;
+namespace cpu_backend {
+class LaunchCheck;
+}
+
 class CpuBackend final : public SynchronousBackend {
  public:
   /// threads 0: as above. Throws OptionError for a DAMO_NUM_THREADS that is no number of threads.
@@ -25,6 +30,8 @@ class CpuBackend final : public SynchronousBackend {
   void launch(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments, void* stream) override;
 
  private:
+  cpu_backend::LaunchCheck check_of(const CpuKernel& kernel, const LaunchConfig& config, void* const* arguments) const;
+
   cpu_backend::WorkerPool workers_;
 };
 

@@ -58,6 +58,10 @@ CpuKernel::CpuKernel(std::shared_ptr<const CpuModule> module, cpu_backend::Kerne
     is_cuda_c = true;
     parameters_ = std::move(signature->parameters);
     static_shared_bytes = signature->shared_bytes;
+    if (auto table = cpu_backend::check_table_of(module_->object().check_table(), name)) {
+      is_checked = true;
+      checks = std::move(*table);
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // CpuModule, CpuKernel: a loaded object and its entry points.
 #pragma once
 #include "runtime/backend.hpp"
+#include "runtime/cpu/check_table.hpp"
 #include "runtime/cpu/elf_loader.hpp"
 
 namespace damo {
@@ -13,6 +14,7 @@ class CpuKernel final : public LoadedKernel {
 
   cpu_backend::KernelEntry entry;
   const cpu_backend::LoadedObject& object() const;
+  cpu_backend::CheckTable checks;  ///< of a checked kernel
   bool is_cuda_c = false;  ///< else generated: its parameter sizes are not known, its blocks are worth a task each
 
  private:

@@ -300,6 +300,7 @@ class ObjectReader {
   void keep_for_lines() {
     const auto base = reinterpret_cast<std::uintptr_t>(base_);
     object_.code_ = {base + part_begin_[kCode], base + part_begin_[kCode + 1]};
+    object_.data_ = {base + part_begin_[kConstants], part_begin_[kParts] - part_begin_[kConstants]};
     for (std::size_t i = 0; i < sections_.size(); ++i) {
       if (places_[i] == kNowhere || part_of(sections_[i]) != kCode) continue;
       object_.code_sections_.push_back({i, base + places_[i], base + places_[i] + sections_[i].sh_size});
@@ -369,8 +370,11 @@ std::vector<std::string> LoadedObject::functions() const {
   return names;
 }
 
-std::string_view LoadedObject::signatures() const {
-  const auto found = symbols_.find("damo_signatures");
+std::string_view LoadedObject::signatures() const { return text_of("damo_signatures"); }
+std::string_view LoadedObject::check_table() const { return text_of("damo_check_table"); }
+
+std::string_view LoadedObject::text_of(std::string_view symbol) const {
+  const auto found = symbols_.find(std::string(symbol));
   if (found == symbols_.end() || found->second.is_function || found->second.bytes == 0) return {};
   return {static_cast<const char*>(found->second.address), strnlen(static_cast<const char*>(found->second.address), found->second.bytes)};
 }

@@ -44,6 +44,11 @@ class LoadedObject {
   /// Names of the global functions, sorted.
   std::vector<std::string> functions() const;
 
+  /// As check_table.hpp describes it; empty if the code is not checked.
+  std::string_view check_table() const;
+  /// Address and bytes of the constants and variables, all of them together.
+  std::pair<std::uintptr_t, std::size_t> data() const { return data_; }
+
   // For the lines of faults.
   struct Place {
     std::size_t section;   ///< its number in the object
@@ -73,7 +78,10 @@ class LoadedObject {
   };
 
   std::string name_;
+  std::string_view text_of(std::string_view symbol) const;
+
   std::pair<std::uintptr_t, std::uintptr_t> code_ = {0, 0};
+  std::pair<std::uintptr_t, std::size_t> data_ = {0, 0};
   std::vector<CodeSection> code_sections_;
   std::vector<std::byte> image_;
   void* mapping_ = nullptr;

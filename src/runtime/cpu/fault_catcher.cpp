@@ -77,7 +77,9 @@ struct FaultHandlers {
   static void stop(int, siginfo_t*, void* context) {
     FaultCatcher* const catcher = current_catcher;
     const auto place = static_cast<std::uintptr_t>(gregister(context, REG_RIP));
-    if (!catcher || !catcher->is_armed_ || !catcher->wants_stop_ || !catcher->covers(place)) return;
+    if (!catcher) return;
+    catcher->is_asked_ = false;
+    if (!catcher->is_armed_ || !catcher->wants_stop_ || !catcher->covers(place)) return;
     catcher->is_armed_ = false;
     catcher->was_stopped_ = true;
     catcher->fault_.place = place;
@@ -86,22 +88,21 @@ struct FaultHandlers {
 
   static void install() {
     struct sigaction action{};
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;  // blocks nothing: there is no mask to restore after a jump
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;  // blocks nothing: there is no mask to restore after the jump
     action.sa_sigaction = fault;
     for (const int signal : kSignals) sigaction(signal, &action, &before[signal]);
     for (int signal = SIGRTMAX - 1; signal > SIGRTMIN; --signal) {
       struct sigaction old{};
       if (sigaction(signal, nullptr, &old) != 0 || (old.sa_flags & SA_SIGINFO) || old.sa_handler != SIG_DFL) continue;
       action.sa_sigaction = stop;
-      action.sa_flags |= SA_RESTART;
+      action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;  // blocked while it is handled: one must not interrupt another
       if (sigaction(signal, &action, nullptr) == 0) chosen_stop_signal = signal;
       return;
     }
   }
 };
 
-FaultCatcher::FaultCatcher(std::uintptr_t code_begin, std::uintptr_t code_end)
-    : code_begin_(code_begin), code_end_(code_end), outer_(current_catcher) {
+FaultCatcher::FaultCatcher(CodeRange code, CodeRange more) : code_(code), more_(more), outer_(current_catcher) {
   static std::once_flag once;
   std::call_once(once, FaultHandlers::install);
   static thread_local const HandlerStack stack;
@@ -112,6 +113,13 @@ FaultCatcher::FaultCatcher(std::uintptr_t code_begin, std::uintptr_t code_end)
 FaultCatcher::~FaultCatcher() { current_catcher = outer_; }
 FaultCatcher* FaultCatcher::current() { return current_catcher; }
 int FaultCatcher::stop_signal() { return chosen_stop_signal; }
+
+void FaultCatcher::allow_stops() {
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, chosen_stop_signal);
+  pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
+}
 
 void FaultCatcher::leave() {
   is_armed_ = false;

@@ -8,6 +8,7 @@
 // Never: unwinding. Frames between the call and the fault are dropped as they are, with the locks and memory they hold.
 // That is right for compiled kernels, which hold nothing. See tests/runtime/cpu/fault_catcher_test.cpp.
 #pragma once
+#include <atomic>
 #include <csetjmp>
 #include <csignal>
 #include <cstddef>
@@ -33,10 +34,16 @@ struct Fault {
   }
 };
 
+/// [begin, end).
+struct CodeRange {
+  std::uintptr_t begin = 0, end = 0;
+  bool has(std::uintptr_t place) const { return place >= begin && place < end; }
+};
+
 class FaultCatcher {
  public:
-  /// [begin, end): the code whose callers and stops are of interest; may be empty.
-  FaultCatcher(std::uintptr_t code_begin, std::uintptr_t code_end);
+  /// The code whose callers and stops are of interest; may be empty.
+  explicit FaultCatcher(CodeRange code, CodeRange more = {});
   FaultCatcher(const FaultCatcher&) = delete;
   FaultCatcher& operator=(const FaultCatcher&) = delete;
   ~FaultCatcher();
@@ -44,7 +51,10 @@ class FaultCatcher {
   /// Calls run(). False: it faulted, was stopped or called leave().
   template <class F>
   bool call(const F& run) {
-    if (sigsetjmp(back_, 0) != 0) return false;  // no mask to restore: the handlers block nothing
+    if (sigsetjmp(back_, 0) != 0) {  // without the mask, which costs a system call
+      if (was_stopped_) allow_stops();
+      return false;
+    }
     is_armed_ = true;
     run();
     is_armed_ = false;
@@ -58,23 +68,29 @@ class FaultCatcher {
   const Fault& fault() const { return fault_; }
 
   // A stop from outside: another thread sets wants_stop and sends stop_signal() to this one. Code that is inside
-  // [begin, end) is left at once; anywhere else nothing happens, as a lock may be held there, and the sender repeats.
-  void ask_to_stop() { wants_stop_ = true; }
+  // the ranges is left at once; anywhere else nothing happens, as a lock may be held there, and the sender repeats.
+  /// False: the thread has not looked at the last signal yet, so there is no need for another.
+  bool ask_to_stop() {
+    wants_stop_ = true;
+    return !is_asked_.exchange(true);
+  }
   bool was_stopped() const { return was_stopped_; }
   /// Of the real-time signals one that nobody handles.
   static int stop_signal();
+  /// This thread takes stop signals.
+  static void allow_stops();
 
  private:
   friend struct FaultHandlers;
-  bool covers(std::uintptr_t place) const { return place >= code_begin_ && place < code_end_; }
+  bool covers(std::uintptr_t place) const { return code_.has(place) || more_.has(place); }
   void note(int signal, const siginfo_t& info, const void* context);
   void find_caller();
 
-  std::uintptr_t code_begin_, code_end_;
+  CodeRange code_, more_;
   FaultCatcher* outer_;
   Fault fault_;
   volatile bool is_armed_ = false, was_stopped_ = false;
-  volatile std::sig_atomic_t wants_stop_ = 0;
+  std::atomic<bool> wants_stop_ = false, is_asked_ = false;
   sigjmp_buf back_;
 };
 

@@ -1,5 +1,6 @@
 // What a CUDA C kernel calls of the host while it runs on the CPU: its clock, and the ends of a kernel that gives up.
 #pragma once
+#include <cstddef>
 
 extern "C" {
 /// Nanoseconds of the machine's steady clock.
@@ -8,4 +9,9 @@ long long damo_kernel_clock();
 [[noreturn]] void damo_kernel_trap();
 /// A condition of assert() was false. Ends the launch, not the process.
 [[noreturn]] void damo_kernel_assert(const char* condition, const char* file, const char* function, unsigned line);
+/// printf(), malloc() and free() of a kernel. A format or pointer that faults, or a free() of what malloc() did not give,
+/// ends the launch and leaves no lock of the C library held.
+int damo_kernel_printf(const char* format, ...);
+void* damo_kernel_malloc(std::size_t bytes);
+void damo_kernel_free(void* memory);
 }

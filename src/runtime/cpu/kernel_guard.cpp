@@ -14,14 +14,14 @@ namespace {
 
 thread_local KernelGuard* current_guard = nullptr;
 
-std::pair<std::uintptr_t, std::uintptr_t> code_of(const LoadedObject* object) {
-  return object ? object->code() : std::pair<std::uintptr_t, std::uintptr_t>(0, 0);
+CodeRange code_of(const LoadedObject* object) {
+  return object ? CodeRange{object->code().first, object->code().second} : CodeRange{};
 }
 
 }  // namespace
 
 KernelGuard::KernelGuard(LaunchReport& report)
-    : report_(report), outer_(current_guard), catcher_(code_of(report.object).first, code_of(report.object).second) {
+    : report_(report), outer_(current_guard), catcher_(code_of(report.object)) {
   current_guard = this;
   damo_enter_thread(nullptr);
   if (report_.deadline) report_.deadline->enter(catcher_);
@@ -42,6 +42,11 @@ void KernelGuard::leave(std::string what, std::string remedy) {
     guard->report_.fail(taken_what, taken_remedy);
   }
   guard->catcher_.leave();
+}
+
+void KernelGuard::leave() {
+  if (!current_guard) std::abort();
+  current_guard->catcher_.leave();
 }
 
 /// Out of the handler, where memory may be allocated. What was said before is kept.

@@ -21,6 +21,8 @@ class KernelGuard {
 
   /// Reports a failure of the kernel that this thread runs, and leaves it.
   [[noreturn]] static void leave(std::string what, std::string remedy);
+  /// Leaves it: what was wrong is in the report.
+  [[noreturn]] static void leave();
   /// Of the kernel that this thread runs; null outside of one.
   static LaunchReport* report();
 

@@ -31,10 +31,7 @@ class Watchdog {
   }
 
   void enter(LaunchDeadline& launch, FaultCatcher& catcher) {
-    sigset_t stop;
-    sigemptyset(&stop);
-    sigaddset(&stop, FaultCatcher::stop_signal());
-    pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
+    FaultCatcher::allow_stops();
     const std::lock_guard lock(mutex_);
     launch.workers_.emplace_back(pthread_self(), &catcher);
   }
@@ -64,8 +61,7 @@ class Watchdog {
   /// A worker in the list is alive, as it takes itself off.
   static void stop(LaunchDeadline& launch) {
     for (auto& [thread, catcher] : launch.workers_) {
-      catcher->ask_to_stop();
-      pthread_kill(thread, FaultCatcher::stop_signal());
+      if (catcher->ask_to_stop()) pthread_kill(thread, FaultCatcher::stop_signal());
     }
   }
 

@@ -1,4 +1,4 @@
-// Stops kernels that take longer than a limit. A thread that is started by the first launch with a limit waits for the
+// Stops kernels, and compiles, that take longer than a limit. A thread that is started by the first launch with a limit waits for the
 // earliest deadline, then asks the workers of that launch to stop, again and again until they have: a worker leaves only
 // from compiled code (fault_catcher.hpp). A launch without a limit has nothing to do with all this.
 // See tests/runtime/cpu/kernel_time_limit_test.cpp.

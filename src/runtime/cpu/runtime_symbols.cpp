@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/cpu/block_regions.hpp"
+#include "runtime/cpu/check_calls.hpp"
 #include "runtime/cpu/cooperative.hpp"
 #include "runtime/cpu/directed_rounding.hpp"
 #include "runtime/cpu/elf_loader.hpp"
@@ -71,11 +72,15 @@ const Entry kTable[] = {
     {"damo_kernel_clock", reinterpret_cast<void*>(damo_kernel_clock)},
     {"damo_kernel_trap", reinterpret_cast<void*>(damo_kernel_trap)},
     {"damo_kernel_assert", reinterpret_cast<void*>(damo_kernel_assert)},
-    {"printf", reinterpret_cast<void*>(static_cast<int (*)(const char*, ...)>(std::printf))},
+    {"damo_run_threads", reinterpret_cast<void*>(damo_run_threads)},
+    {"damo_check_object", reinterpret_cast<void*>(damo_check_object)},
+    {"damo_check_memory", reinterpret_cast<void*>(damo_check_memory)},
+    {"damo_check_local", reinterpret_cast<void*>(damo_check_local)},
+    {"printf", reinterpret_cast<void*>(damo_kernel_printf)},
     {"puts", reinterpret_cast<void*>(static_cast<int (*)(const char*)>(std::puts))},
     {"putchar", reinterpret_cast<void*>(static_cast<int (*)(int)>(std::putchar))},
-    {"malloc", reinterpret_cast<void*>(static_cast<void* (*)(size_t)>(std::malloc))},
-    {"free", reinterpret_cast<void*>(static_cast<void (*)(void*)>(std::free))},
+    {"malloc", reinterpret_cast<void*>(damo_kernel_malloc)},
+    {"free", reinterpret_cast<void*>(damo_kernel_free)},
     {"__divti3", reinterpret_cast<void*>(__divti3)},
     {"__modti3", reinterpret_cast<void*>(__modti3)},
     {"__udivti3", reinterpret_cast<void*>(__udivti3)},

@@ -24,8 +24,9 @@ bool is_sticky(CUresult result) {
 }
 
 std::string remedy_for_fault(const std::string& device) {
-  return "the CUDA context is lost and every later call on " + device + " fails until Device(\"" + device +
-         "\").reset() makes it anew. Run the program under compute-sanitizer, which names the kernel's line";
+  return "the CUDA context is lost and must be made anew: every later call on " + device + " fails until Device(\"" + device +
+         "\").reset() does so, or, where the driver refuses, a new process starts. Run the program under "
+         "compute-sanitizer, which names the kernel's line";
 }
 
 namespace {
@@ -67,9 +68,9 @@ std::string remedy_for(CUresult result) {
     return "the GPU's memory is at fault and this process's CUDA context is lost; look at nvidia-smi -q -d ECC";
   }
   if (is_sticky(result)) {
-    return "a kernel launched earlier faulted: this process's CUDA context is lost and every later call on the GPU "
-           "fails until Device::reset() makes it anew. With DAMO_SYNC=1 in the environment the launch that faults "
-           "throws; compute-sanitizer names the kernel's line";
+    return "a kernel launched earlier faulted: this process's CUDA context is lost and must be made anew; every later call "
+           "on the GPU fails until Device::reset() does so, or, where the driver refuses, a new process starts. With "
+           "DAMO_SYNC=1 in the environment the launch that faults throws; compute-sanitizer names the kernel's line";
   }
   if (const char* remedy = remedy_for_capture(result)) return remedy;
   switch (result) {

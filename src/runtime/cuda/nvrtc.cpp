@@ -7,6 +7,7 @@
 #include <damo/error.hpp>
 
 #include "runtime/cuda/code_container.hpp"
+#include "runtime/cuda/lambda_annotations.hpp"
 #include "runtime/cuda/name_guesses.hpp"
 #include "runtime/cuda/nvrtc_library.hpp"
 #include "runtime/cuda/nvrtc_program.hpp"
@@ -59,7 +60,8 @@ std::string full_source(const CompileRequest& request) {
     text += cuda_c_prelude();
     if (needs_std(request.source)) text += kIncludeStd;
   }
-  text.append("#line 1 \"").append(request.file_name).append("\"\n").append(request.source);
+  text.append("#line 1 \"").append(request.file_name).append("\"\n");
+  text += generated ? request.source : without_lambda_annotations(request.source);
   if (generated) text += "\n}\n";
   return text;
 }
@@ -108,6 +110,7 @@ std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) c
     if (minimal_) options.emplace_back(kMinimal);
   } else {
     options.emplace_back("-diag-suppress=47");  // NVIDIA's headers define limits that the prelude has, in other words
+    options.emplace_back("-default-device");  // helper functions need no annotation, as on the CPU
     add_options(wanted, options);
     if (request.source.find("#include") != std::string::npos) {
       if (const std::string directory = include_directory(nvrtc()); !directory.empty()) {

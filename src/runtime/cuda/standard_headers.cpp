@@ -12,7 +12,10 @@ constexpr const char* kEmpty[] = {"stdio.h",  "stdlib.h", "string.h", "math.h", 
                                   "float.h",  "limits.h", "assert.h", "stdbool.h", "time.h",     "sys/time.h", "sys/types.h",
                                   "memory.h", "cstdio",   "cstdlib",  "cstring",  "cassert",     "ctime",      "cfloat",
                                   "climits",  "device_launch_parameters.h",
-                                  "math_constants.h"};
+                                  "math_constants.h", "cuda_profiler_api.h", "omp.h",
+                                  // Of the host code that was once around the kernels.
+                                  "iostream", "iomanip", "fstream", "sstream", "string", "vector", "map", "set", "memory",
+                                  "chrono", "random", "thread", "stdexcept", "iterator"};
 constexpr const char* kStd[] = {"cmath", "cstdint", "cstddef", "type_traits", "limits", "utility", "algorithm", "numeric", "array",
                                 "tuple", "functional", "initializer_list", "concepts", "bit", "numbers"};
 constexpr const char* kCuda[] = {"cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "device_functions.h", "vector_types.h",

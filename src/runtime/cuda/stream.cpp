@@ -156,7 +156,10 @@ void CudaBackend::wait(void* stream, void* event) {
 
 void CudaBackend::synchronize_event(void* event) {
   bind();
-  check(driver_.event_synchronize(event_of(event)), "cuEventSynchronize");
+  const CUresult result = driver_.event_synchronize(event_of(event));
+  // What driver 580 says of an event whose last record was in a capture that has ended.
+  if (result == CUDA_ERROR_INVALID_VALUE) fail(CUDA_ERROR_CAPTURED_EVENT, "cuEventSynchronize", "the event was recorded in a capture");
+  check(result, "cuEventSynchronize");
 }
 
 bool CudaBackend::is_done(void* event) {

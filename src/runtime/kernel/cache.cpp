@@ -33,8 +33,9 @@ std::size_t hash_of(const CompileRequest& request) {
   return value;
 }
 
-/// In all that the code depends on: not the file's name.
+/// In all that the code depends on. The file's name is in CUDA C's line tables and assertions.
 bool equal(const CompileRequest& a, const CompileRequest& b) {
+  if (a.kind == SourceKind::kCudaC && a.file_name != b.file_name) return false;
   return a.kind == b.kind && a.source == b.source && a.kernels == b.kernels && a.flags == b.flags && a.options == b.options;
 }
 
@@ -271,7 +272,7 @@ std::string KernelCache::key(const CompileRequest& request) {
     digest.update_field(std::to_string(texts->size()));
     for (const std::string& text : *texts) digest.update_field(text);
   }
-  if (request.kind == SourceKind::kCudaC) digest.update_field(request.options.text());
+  if (request.kind == SourceKind::kCudaC) digest.update_field(request.options.text()).update_field(request.file_name);
   return digest.hex();
 }
 

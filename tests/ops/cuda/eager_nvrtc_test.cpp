@@ -6,6 +6,7 @@
 #include "ops/eager/scan_text.hpp"
 #include "ops/eager/snippet.hpp"
 #include "runtime/cuda/cuda_backend.hpp"
+#include "runtime/cuda/dialect.hpp"
 #include "runtime/cuda/nvrtc.hpp"
 
 namespace damo {
@@ -76,7 +77,8 @@ TEST(EagerNvrtc, CompilesScansOfEveryLayout) {
         definition.exclusive = exclusive;
         definition.dtype = exclusive ? float64 : float16;
         definition.accumulator = exclusive ? "double" : "float";
-        const ScanLayout layout{.gpu = true, .form = form, .kept_rank = 2, .wide = exclusive, .chunked = true, .unit = !exclusive};
+        const ScanLayout layout{
+            .gpu = true, .form = form, .kept_rank = 2, .wide = exclusive, .chunked = true, .unit = !exclusive};
         const std::string name = scan_kernel(definition);
         EXPECT_EQ(log_of(scan_text(definition, layout), kind, {name, name + "_totals", name + "_carries"}), "");
       }
@@ -86,10 +88,32 @@ TEST(EagerNvrtc, CompilesScansOfEveryLayout) {
 
 TEST(EagerNvrtc, CompilesElementwiseSnippets) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
-  const ElementwiseSnippet snippet{"axpy", parse_parameters("float a, const float* x, const __nv_bfloat16* y, float* z"),
-                                   text("z[i] = a * x[i] + (float)y[i]"), text("__device__ float helper(float v) { return v; }")};
-  EXPECT_EQ(log_of(elementwise_text(snippet, {.rank = 0, .dense = {true, true, true}}), SourceKind::kCudaC, {"axpy"}), "");
-  EXPECT_EQ(log_of(elementwise_text(snippet, {.rank = 3, .wide = true, .dense = {false, true, false}}), SourceKind::kCudaC, {"axpy"}), "");
+  const ElementwiseSnippet snippet{
+      "axpy", parse_parameters("float a, const float* x, const __nv_bfloat16* y, float* z"),
+      text("z[i] = a * x[i] + (float)y[i]"), text("__device__ float helper(float v) { return v; }")};
+  EXPECT_EQ(log_of(elementwise_text(snippet, {.rank = 0, .dense = {true, true, true}}), SourceKind::kCudaC, {"axpy"}),
+            "");
+  EXPECT_EQ(log_of(elementwise_text(snippet, {.rank = 3, .wide = true, .dense = {false, true, false}}),
+                   SourceKind::kCudaC, {"axpy"}),
+            "");
+}
+
+TEST(EagerNvrtc, CompilesRowsWithNumbersByValue) {
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  KernelSpec spec;
+  spec.name = "scaled";
+  spec.inputs = {float16, float32, bool_};
+  spec.values = 0b101;
+  spec.stages = {{{{.name = "scaled", .code = "x2 ? x0 * x1 : x1", .inputs = {0, 1, 2}}}}};
+  spec.stores = {3};
+  spec.outputs = {float32};
+  for (const Access access : {Access::kDense, Access::kStrided, Access::kTransposed}) {
+    Layout layout;
+    layout.rank = access == Access::kDense ? 1 : 2;
+    layout.tile_axis = access == Access::kTransposed ? 0 : -1;
+    layout.access = {Access::kValue, access, Access::kValue, Access::kDense};
+    EXPECT_EQ(log_of(cuda_dialect().emit(spec, layout), SourceKind::kGenerated, {entry_name(spec)}), "");
+  }
 }
 
 }  // namespace

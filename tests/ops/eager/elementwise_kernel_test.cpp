@@ -8,6 +8,7 @@
 #include <damo/cache.hpp>
 #include <damo/elementwise_kernel.hpp>
 #include "ops/eager/reference.hpp"
+#include "support/compiler_line.hpp"
 #include "support/devices.hpp"
 
 namespace damo {
@@ -19,7 +20,8 @@ using Values = std::vector<double>;
 class EagerElementwiseKernel : public testing::OnEachDevice {};
 
 const ElementwiseKernel& axpby() {
-  static const ElementwiseKernel kernel("float a, const float* x, float b, const float* y, float* z", "z[i] = a*x[i] + b*y[i]", {.name = "axpby"});
+  static const ElementwiseKernel kernel("float a, const float* x, float b, const float* y, float* z",
+                                        "z[i] = a*x[i] + b*y[i]", {.name = "axpby"});
   return kernel;
 }
 
@@ -32,7 +34,8 @@ TEST_P(EagerElementwiseKernel, CombinesTwoArraysLinearly) {
 }
 
 TEST_P(EagerElementwiseKernel, WorksOnStridedAndBroadcastArrays) {
-  const Array x = range({7, 9}), y = range({9, 7}).transpose(), row = range({9}), z = Array::zeros({7, 9}, float32, device());
+  const Array x = range({7, 9}), y = range({9, 7}).transpose(), row = range({9}),
+              z = Array::zeros({7, 9}, float32, device());
   axpby()(2, x, 3, y, z);
   EXPECT_EQ(z.to_doubles(), (2 * x + 3 * y).to_doubles());
   axpby()(2, x, 3, row, z);
@@ -49,7 +52,8 @@ TEST_P(EagerElementwiseKernel, WorksOnStridedAndBroadcastArrays) {
 }
 
 TEST_P(EagerElementwiseKernel, WritesSeveralOutputs) {
-  const ElementwiseKernel kernel("const float* x, float* square, int* sign", "square[i] = x[i] * x[i]; sign[i] = x[i] < 0 ? -1 : 1");
+  const ElementwiseKernel kernel("const float* x, float* square, int* sign",
+                                 "square[i] = x[i] * x[i]; sign[i] = x[i] < 0 ? -1 : 1");
   const auto results = kernel.results(array({-3, 2}));
   ASSERT_EQ(results.size(), 2u);
   EXPECT_EQ(results[0].to_doubles(), (Values{9, 4}));
@@ -68,8 +72,11 @@ TEST_P(EagerElementwiseKernel, KnowsIAndNAndReadsNeighbours) {
 }
 
 TEST_P(EagerElementwiseKernel, HasAPreambleFlagsAndEveryDType) {
-  const ElementwiseKernel kernel("const double* x, unsigned char* y, const half* h, bool* b", "y[i] = cut(x[i]); b[i] = (float)h[i] > LIMIT",
-                                 {.name = "mixed", .preamble = "__device__ unsigned char cut(double x) { return x < 0 ? 0 : x > 255 ? 255 : (unsigned char)x; }", .flags = {"-DLIMIT=1.5f"}});
+  const ElementwiseKernel kernel(
+      "const double* x, unsigned char* y, const half* h, bool* b", "y[i] = cut(x[i]); b[i] = (float)h[i] > LIMIT",
+      {.name = "mixed",
+       .preamble = "__device__ unsigned char cut(double x) { return x < 0 ? 0 : x > 255 ? 255 : (unsigned char)x; }",
+       .flags = {"-DLIMIT=1.5f"}});
   const auto results = kernel.results(astype(array({-4, 17.9f, 1000}), float64), astype(array({1, 2, 3}), float16));
   EXPECT_EQ(results[0].to_doubles(), (Values{0, 17, 255}));
   EXPECT_EQ(results[1].to_vector<bool>(), (std::vector<bool>{false, true, true}));
@@ -90,25 +97,33 @@ TEST_P(EagerElementwiseKernel, CompilesOnceForAllShapesAndNumbers) {
   const CacheStatistics before = cache_statistics(device());
   for (int size = 1; size < 20; ++size) EXPECT_EQ(kernel.results(size, range({size})).front().to_doubles()[0], size);
   const CacheStatistics after = cache_statistics(device());
-  EXPECT_EQ(after.compiles + after.disk_hits + after.memory_hits, before.compiles + before.disk_hits + before.memory_hits);
+  EXPECT_EQ(after.compiles + after.disk_hits + after.memory_hits,
+            before.compiles + before.disk_hits + before.memory_hits);
 }
 
 TEST_P(EagerElementwiseKernel, SaysWhatIsWrong) {
   const Array x = range({4});
-  EXPECT_THAT(error_of([&] { axpby()(1, x, 2, x); }), ::testing::HasSubstr("axpby: 4 arguments are given, it has 5 parameters"));
+  EXPECT_THAT(error_of([&] { axpby()(1, x, 2, x); }),
+              ::testing::HasSubstr("axpby: 4 arguments are given, it has 5 parameters"));
   EXPECT_THAT(error_of([&] { axpby()(x, x, 2, x, x); }), ::testing::HasSubstr("wants a number, it is given an Array"));
-  EXPECT_THAT(error_of([&] { axpby()(1, astype(x, float64), 2, x, x); }), ::testing::HasSubstr("\"const float * x\" wants elements of float32, it is given float64 (4,)"));
-  EXPECT_THAT(error_of([&] { axpby()(1, x, 2, x, range({1})); }), ::testing::HasSubstr("axpby: an output of shape (1,) beside arrays that broadcast to (4,)"));
+  EXPECT_THAT(error_of([&] { axpby()(1, astype(x, float64), 2, x, x); }),
+              ::testing::HasSubstr("\"const float * x\" wants elements of float32, it is given float64 (4,)"));
+  EXPECT_THAT(error_of([&] { axpby()(1, x, 2, x, range({1})); }),
+              ::testing::HasSubstr("axpby: an output of shape (1,) beside arrays that broadcast to (4,)"));
   EXPECT_THAT(error_of([&] { axpby()(1, x, 2, range({3}), x); }), ::testing::HasSubstr("axpby: cannot broadcast"));
   const ElementwiseKernel counts("int k, float* z", "z[i] = k");
   EXPECT_THAT(error_of([&] { counts(1.5, x); }), ::testing::HasSubstr("the parameter \"int k\" cannot hold 1.5"));
   EXPECT_THAT(error_of([&] { counts(std::int64_t{1} << 40, x); }), ::testing::HasSubstr("cannot hold 1099511627776"));
-  EXPECT_THAT(error_of([] { ElementwiseKernel("const float* x", "x[i]"); }), ::testing::HasSubstr("no parameter is an output"));
-  EXPECT_THAT(error_of([] { ElementwiseKernel("flaot* x", "x[i] = 0"); }), ::testing::HasSubstr("cannot read the declaration \"flaot* x\""));
-  EXPECT_THAT(error_of([] { ElementwiseKernel("float* x, int x", "x[i] = 0"); }), ::testing::HasSubstr("two parameters are called x"));
+  EXPECT_THAT(error_of([] { ElementwiseKernel("const float* x", "x[i]"); }),
+              ::testing::HasSubstr("no parameter is an output"));
+  EXPECT_THAT(error_of([] { ElementwiseKernel("flaot* x", "x[i] = 0"); }),
+              ::testing::HasSubstr("cannot read the declaration \"flaot* x\""));
+  EXPECT_THAT(error_of([] { ElementwiseKernel("float* x, int x", "x[i] = 0"); }),
+              ::testing::HasSubstr("two parameters are called x"));
   const int line = __LINE__ + 1;
   const ElementwiseKernel broken("float* z", "z[i] = wrong");
-  EXPECT_THAT(error_of([&] { broken(x); }), ::testing::HasSubstr("elementwise_kernel_test.cpp:" + std::to_string(line)));
+  EXPECT_THAT(error_of([&] { broken(x); }),
+              damo::testing::names_line("elementwise_kernel_test.cpp", line));
 }
 
 DAMO_ON_EACH_DEVICE(EagerElementwiseKernel);

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <damo/array_math.hpp>
-#include "ops/eager/reduction.hpp"
 #include "ops/eager/reduced_shape.hpp"
+#include "ops/eager/reduction.hpp"
 #include "ops/eager/reference.hpp"
 #include "ops/eager/scan.hpp"
 #include "ops/eager/snippet.hpp"
@@ -26,7 +26,9 @@ class GpuTextOnCpu : public ::testing::Test {
       GTEST_SKIP() << "needs the CPU back end: " << error.what();
     }
   }
-  Array integers(const Shape& shape) const { return astype(Array::from(testing::noise(shape.size()), shape, *device_) * 2, int32); }
+  Array integers(const Shape& shape) const {
+    return astype(Array::from(testing::noise(shape.size()), shape, *device_) * 2, int32);
+  }
 
   /// A sum that counts positions too, so that r and i must be right.
   void expect_sums(const Array& x, std::uint32_t mask, bool with_places) {
@@ -50,7 +52,8 @@ class GpuTextOnCpu : public ::testing::Test {
     ASSERT_EQ(found.size(), groups.size());
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const double n = static_cast<double>(groups[i].size()), places = with_places ? n * (n - 1) / 2 : 0;
-      ASSERT_EQ(found[i], 7 * std::accumulate(groups[i].begin(), groups[i].end(), 0.0) + places + n) << describe(x) << " mask " << mask << " output " << i;
+      ASSERT_EQ(found[i], 7 * std::accumulate(groups[i].begin(), groups[i].end(), 0.0) + places + n)
+          << describe(x) << " mask " << mask << " output " << i;
     }
   }
 

@@ -135,16 +135,22 @@ TEST_P(EagerMath, EveryRowGivesWhatItsReferenceGives) {
     if (!takes(row, float32) || reference == nullptr || reference->floating == nullptr) continue;
     const Array a = array(x), b = array(y), c = array(z), condition = array(x) > 0.3;
     Array result;
-    if (row.condition_first) result = apply_elementwise(row, {condition, b, c});
-    else if (arity(row) == 1) result = apply_elementwise(row, {a});
-    else if (arity(row) == 2) result = apply_elementwise(row, {a, b});
-    else result = apply_elementwise(row, {a, b, c});
+    if (row.condition_first)
+      result = apply_elementwise(row, {condition, b, c});
+    else if (arity(row) == 1)
+      result = apply_elementwise(row, {a});
+    else if (arity(row) == 2)
+      result = apply_elementwise(row, {a, b});
+    else
+      result = apply_elementwise(row, {a, b, c});
     const Values values = result.to_doubles();
     for (std::size_t i = 0; i < x.size(); ++i) {
       const long double first = row.condition_first ? (x[i] > 0.3f ? 1 : 0) : x[i];
       const double expected = static_cast<double>(reference->floating(first, y[i], z[i]));
-      if (std::isnan(expected)) EXPECT_TRUE(std::isnan(values[i])) << row.name;
-      else EXPECT_NEAR(values[i], expected, 1e-5 * std::abs(expected) + 1e-6) << row.name;
+      if (std::isnan(expected))
+        EXPECT_TRUE(std::isnan(values[i])) << row.name;
+      else
+        EXPECT_NEAR(values[i], expected, 1e-5 * std::abs(expected) + 1e-6) << row.name;
     }
   }
 }
@@ -160,16 +166,25 @@ TEST_P(EagerMath, ConvertsDTypes) {
 
 TEST_P(EagerMath, SaysWhatIsWrong) {
   const Array a = range({3, 4}), i = Array::from(std::vector<std::int32_t>{1, 2}, device());
-  EXPECT_THAT(error_of([&] { (void)(a + range({5})); }), ::testing::HasSubstr("add: cannot broadcast (3, 4) with (5,)"));
+  EXPECT_THAT(error_of([&] { (void)(a + range({5})); }),
+              ::testing::HasSubstr("add: cannot broadcast (3, 4) with (5,)"));
   EXPECT_THAT(error_of([&] { (void)sub(a > 1, a > 2); }), ::testing::HasSubstr("sub takes numbers, not bool"));
   EXPECT_THAT(error_of([&] { (void)(i & 1.5); }), ::testing::HasSubstr("and_ takes integers and bool, not float64"));
-  EXPECT_THAT(error_of([&] { i += 0.5; }), ::testing::HasSubstr("add: a result of float64 does not fit into int32 (2,)"));
+  EXPECT_THAT(error_of([&] { i += 0.5; }),
+              ::testing::HasSubstr("add: a result of float64 does not fit into int32 (2,)"));
   EXPECT_THAT(error_of([&] { i.slice({{0, 1}}) += i; }), ::testing::HasSubstr("a result of shape (2,) does not fit"));
-  EXPECT_THAT(error_of([&] { a.slice({{0, 1}}).broadcast_to({3, 4}) += 1; }), ::testing::HasSubstr("add: axis 0 of the result is broadcast"));
+  EXPECT_THAT(error_of([&] {
+                a.slice({{0, 1}}).broadcast_to({3, 4}) += 1;
+              }),
+              ::testing::HasSubstr("add: axis 0 of the result is broadcast"));
   EXPECT_THAT(error_of([&] { (void)(bytes({1}) + 300); }), ::testing::HasSubstr("add: 300 does not fit int8"));
-  EXPECT_THAT(error_of([&] { (void)where(a, a, a); }), ::testing::HasSubstr("where: the condition must be bool, it is float32"));
+  EXPECT_THAT(error_of([&] { (void)where(a, a, a); }),
+              ::testing::HasSubstr("where: the condition must be bool, it is float32"));
   EXPECT_THAT(error_of([&] { (void)(a + Array()); }), ::testing::HasSubstr("an operand is an empty Array"));
-  EXPECT_THAT(error_of([&] { (void)(a + Array::zeros({3, 4}, float32, Device("null"))); }), ::testing::HasSubstr("add: operands lie on"));
+  EXPECT_THAT(error_of([&] {
+                (void)(a + Array::zeros({3, 4}, float32, Device("null")));
+              }),
+              ::testing::HasSubstr("add: operands lie on"));
   EXPECT_THAT(error_of([&] { (void)add(1, 2); }), ::testing::HasSubstr("add: no operand is an Array"));
 }
 
@@ -202,6 +217,12 @@ TEST(EagerKernels, AreBoundedAndFoundAgain) {
   EXPECT_EQ(kernels.kernel(row, input, float32, false), kernels.kernel(row, input, float32, false));
   EXPECT_NE(kernels.kernel(row, input, float32, false), kernels.kernel(row, input, float64, false));
   EXPECT_EQ(kernels.size(), 2u);
+}
+
+TEST(EagerMathOnNull, GivesShapesAndDTypesAndRunsNothing) {
+  const Array x = Array::zeros({2, 3}, float32, Device("null"));
+  const Array y = 2.0 * x.transpose() + x.slice({{0, 1}}).reshape({3, 1});
+  EXPECT_EQ(describe(y), "float32 (3, 2) on null");
 }
 
 DAMO_ON_EACH_DEVICE(EagerMath);

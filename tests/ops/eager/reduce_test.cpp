@@ -29,7 +29,8 @@ class EagerReduce : public testing::OnEachDevice {
   void expect_all(const Array& x, const Axes& axes, double tolerance = 1e-5) {
     const std::uint32_t mask = axes.mask(x.rank(), "test");
     const auto groups = groups_of(x, mask);
-    const Values sums = sum(x, axes).to_doubles(), greatest = max(x, axes).to_doubles(), least = min(x, axes, true).to_doubles();
+    const Values sums = sum(x, axes).to_doubles(), greatest = max(x, axes).to_doubles(),
+                 least = min(x, axes, true).to_doubles();
     ASSERT_EQ(sums.size(), groups.size()) << describe(x);
     for (std::size_t i = 0; i < groups.size(); ++i) {
       double expected = 0, scale = 1e-30;
@@ -50,15 +51,16 @@ TEST_P(EagerReduce, SumsAllElements) {
 
 TEST_P(EagerReduce, WorksAlongAnyAxes) {
   const Array x = random({7, 13, 19});
-  for (const Axes& axes : {Axes(0), Axes(1), Axes(-1), Axes{0, 1}, Axes{1, 2}, Axes{0, 2}, Axes{0, 1, 2}}) expect_all(x, axes);
+  for (const Axes& axes : {Axes(0), Axes(1), Axes(-1), Axes{0, 1}, Axes{1, 2}, Axes{0, 2}, Axes{0, 1, 2}})
+    expect_all(x, axes);
   EXPECT_EQ(sum(x, 1).shape(), (Shape{7, 19}));
   EXPECT_EQ(sum(x, {0, -1}, true).shape(), (Shape{1, 13, 1}));
   EXPECT_EQ(sum(x, std::vector<int>{}).to_doubles(), x.to_doubles());
 }
 
 TEST_P(EagerReduce, WorksOnEveryShapeOfMatrix) {
-  for (const Shape& shape : {Shape{1, 5000}, Shape{5000, 1}, Shape{3, 40000}, Shape{40000, 3}, Shape{700, 900}, Shape{2, 2}, Shape{5000, 17},
-                            Shape{100, 5000}, Shape{5000, 40}}) {
+  for (const Shape& shape : {Shape{1, 5000}, Shape{5000, 1}, Shape{3, 40000}, Shape{40000, 3}, Shape{700, 900},
+                             Shape{2, 2}, Shape{5000, 17}, Shape{100, 5000}, Shape{5000, 40}}) {
     const Array x = random(shape);
     expect_all(x, 0);
     expect_all(x, 1);
@@ -151,14 +153,16 @@ TEST_P(EagerReduce, ReducesNothing) {
   EXPECT_EQ(any(none).to_vector<bool>(), std::vector<bool>{false});
   EXPECT_EQ(all(none).to_vector<bool>(), std::vector<bool>{true});
   EXPECT_TRUE(std::isnan(mean(none).to_doubles()[0]));
-  EXPECT_THAT(error_of([&] { max(none); }), ::testing::HasSubstr("max: there is no element to choose in an array of shape (0, 3)"));
+  EXPECT_THAT(error_of([&] { max(none); }),
+              ::testing::HasSubstr("max: there is no element to choose in an array of shape (0, 3)"));
   EXPECT_EQ(max(none, 1).shape(), (Shape{0}));
 }
 
 TEST_P(EagerReduce, GivesVarianceAndNorm) {
   const Array x = random({50, 300});
   const auto groups = groups_of(x, 1u << 1);
-  const Values variances = var(x, 1).to_doubles(), deviations = stddev(x, 1, false, 1).to_doubles(), norms = norm(x, 1).to_doubles();
+  const Values variances = var(x, 1).to_doubles(), deviations = stddev(x, 1, false, 1).to_doubles(),
+               norms = norm(x, 1).to_doubles();
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const double n = 300, center = std::accumulate(groups[i].begin(), groups[i].end(), 0.0) / n;
     double squares = 0, length = 0;
@@ -175,7 +179,10 @@ TEST_P(EagerReduce, GivesInnerProducts) {
   const Values a = x.to_doubles(), b = y.to_doubles();
   EXPECT_NEAR(dot(x, y).to_doubles()[0], std::inner_product(a.begin(), a.end(), b.begin(), 0.0), 1e-2);
   EXPECT_EQ(dot(astype(x, int32), x).dtype(), float64);
-  EXPECT_THAT(error_of([&] { dot(x, x.slice({{0, 5}})); }), ::testing::HasSubstr("dot: shapes differ: (1000,) and (5,)"));
+  EXPECT_THAT(error_of([&] {
+                dot(x, x.slice({{0, 5}}));
+              }),
+              ::testing::HasSubstr("dot: shapes differ: (1000,) and (5,)"));
 }
 
 TEST_P(EagerReduce, NamesWrongAxes) {

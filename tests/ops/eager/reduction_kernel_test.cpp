@@ -8,6 +8,7 @@
 #include <damo/array_math.hpp>
 #include <damo/reduction_kernel.hpp>
 #include "ops/eager/reference.hpp"
+#include "support/compiler_line.hpp"
 #include "support/devices.hpp"
 
 namespace damo {
@@ -23,7 +24,12 @@ class EagerReductionKernel : public testing::OnEachDevice {
 };
 
 ReductionKernel inner_product() {
-  return ReductionKernel({.dtype_out = float32, .neutral = "0", .reduce = "a+b", .map = "x[i]*y[i]", .arguments = "const float* x, const float* y", .name = "inner"});
+  return ReductionKernel({.dtype_out = float32,
+                          .neutral = "0",
+                          .reduce = "a+b",
+                          .map = "x[i]*y[i]",
+                          .arguments = "const float* x, const float* y",
+                          .name = "inner"});
 }
 
 TEST_P(EagerReductionKernel, MapsAndReducesSeveralArrays) {
@@ -41,7 +47,8 @@ TEST_P(EagerReductionKernel, WorksAlongAxesOfStridedArrays) {
   const Array x = random({30, 70}), y = random({70, 30}).transpose(), row = random({70});
   for (int axis : {0, 1}) {
     const auto products = groups_of(x * y, 1u << axis), rows = groups_of(x * row, 1u << axis);
-    const Values found = inner.along(axis, false, x, y).to_doubles(), found_rows = inner.along(axis, true, x, row).to_doubles();
+    const Values found = inner.along(axis, false, x, y).to_doubles(),
+                 found_rows = inner.along(axis, true, x, row).to_doubles();
     for (std::size_t i = 0; i < products.size(); ++i) {
       EXPECT_NEAR(found[i], std::accumulate(products[i].begin(), products[i].end(), 0.0), 1e-2);
       EXPECT_NEAR(found_rows[i], std::accumulate(rows[i].begin(), rows[i].end(), 0.0), 1e-2);
@@ -51,10 +58,19 @@ TEST_P(EagerReductionKernel, WorksAlongAxesOfStridedArrays) {
 }
 
 TEST_P(EagerReductionKernel, TakesNumbersPostAndPlaces) {
-  const ReductionKernel norm({.dtype_out = float64, .neutral = "0", .reduce = "a + b", .map = "pow((double)fabsf(x[i]), p)", .arguments = "const float* x, double p",
-                              .name = "norm", .post = "pow(a / n, 0.5)"});
+  const ReductionKernel norm({.dtype_out = float64,
+                              .neutral = "0",
+                              .reduce = "a + b",
+                              .map = "pow((double)fabsf(x[i]), p)",
+                              .arguments = "const float* x, double p",
+                              .name = "norm",
+                              .post = "pow(a / n, 0.5)"});
   EXPECT_NEAR(norm(array({1, -2, 3}), 2).item().as_double(), std::sqrt(14.0 / 3), 1e-9);
-  const ReductionKernel places({.dtype_out = int64, .neutral = "0", .reduce = "a + b", .map = "x[i] > 0 ? 1000 * i + r : 0", .arguments = "const float* x"});
+  const ReductionKernel places({.dtype_out = int64,
+                                .neutral = "0",
+                                .reduce = "a + b",
+                                .map = "x[i] > 0 ? 1000 * i + r : 0",
+                                .arguments = "const float* x"});
   const Array x = array({-1, 1, -1, -1, -1, 1}).reshape({2, 3});
   EXPECT_EQ(places(x).to_doubles(), Values{1001 + 5005});
   EXPECT_EQ(places.along(0, false, x).to_doubles(), (Values{0, 1000, 5001}));
@@ -62,15 +78,25 @@ TEST_P(EagerReductionKernel, TakesNumbersPostAndPlaces) {
 }
 
 TEST_P(EagerReductionKernel, ReadsNeighboursInCOrder) {
-  const ReductionKernel steps({.dtype_out = float32, .neutral = "0", .reduce = "a + b", .map = "i > 0 ? fabsf(x[i] - x[i - 1]) : 0.0f", .arguments = "const float* x"});
+  const ReductionKernel steps({.dtype_out = float32,
+                               .neutral = "0",
+                               .reduce = "a + b",
+                               .map = "i > 0 ? fabsf(x[i] - x[i - 1]) : 0.0f",
+                               .arguments = "const float* x"});
   EXPECT_EQ(steps(array({1, 4, 2, 9})).to_doubles(), Values{12});
   EXPECT_EQ(steps(array({9, 2, 4, 1}).slice({{std::nullopt, std::nullopt, -1}})).to_doubles(), Values{12});
 }
 
 TEST_P(EagerReductionKernel, KeepsAStructOfTheUsers) {
-  const ReductionKernel spread({.dtype_out = float32, .neutral = "Range{1e30f, -1e30f}", .reduce = "Range{fminf(a.low, b.low), fmaxf(a.high, b.high)}",
-                                .map = "Range{x[i], x[i]}", .arguments = "const float* x", .name = "spread",
-                                .preamble = "struct Range { float low, high; };", .post = "a.high - a.low", .accumulator = "Range"});
+  const ReductionKernel spread({.dtype_out = float32,
+                                .neutral = "Range{1e30f, -1e30f}",
+                                .reduce = "Range{fminf(a.low, b.low), fmaxf(a.high, b.high)}",
+                                .map = "Range{x[i], x[i]}",
+                                .arguments = "const float* x",
+                                .name = "spread",
+                                .preamble = "struct Range { float low, high; };",
+                                .post = "a.high - a.low",
+                                .accumulator = "Range"});
   const Array x = random({300, 501});
   EXPECT_EQ(spread(x).to_doubles(), Values{15.5});
   const auto groups = groups_of(x, 1);
@@ -82,7 +108,12 @@ TEST_P(EagerReductionKernel, KeepsAStructOfTheUsers) {
 }
 
 TEST_P(EagerReductionKernel, AccumulatesHalvesInFloat) {
-  const ReductionKernel sum({.dtype_out = float16, .neutral = "0", .reduce = "a + b", .map = "(float)x[i]", .arguments = "const half* x", .name = "half_sum"});
+  const ReductionKernel sum({.dtype_out = float16,
+                             .neutral = "0",
+                             .reduce = "a + b",
+                             .map = "(float)x[i]",
+                             .arguments = "const half* x",
+                             .name = "half_sum"});
   EXPECT_EQ(sum(Array::ones({4096}, float16, device())).to_doubles(), Values{4096});
 }
 
@@ -96,15 +127,19 @@ TEST_P(EagerReductionKernel, SaysWhatIsWrong) {
   const ReductionKernel inner = inner_product();
   const Array x = range({4});
   EXPECT_THAT(error_of([&] { inner(x); }), ::testing::HasSubstr("inner: 1 arguments are given, it has 2 parameters"));
-  EXPECT_THAT(error_of([&] { inner(x, 2); }), ::testing::HasSubstr("the parameter \"const float * y\" wants an Array, it is given a number"));
-  EXPECT_THAT(error_of([&] { inner(x, astype(x, float64)); }), ::testing::HasSubstr("wants elements of float32, it is given float64 (4,)"));
+  EXPECT_THAT(error_of([&] { inner(x, 2); }),
+              ::testing::HasSubstr("the parameter \"const float * y\" wants an Array, it is given a number"));
+  EXPECT_THAT(error_of([&] { inner(x, astype(x, float64)); }),
+              ::testing::HasSubstr("wants elements of float32, it is given float64 (4,)"));
   EXPECT_THAT(error_of([&] { inner(x, range({3})); }), ::testing::HasSubstr("inner: cannot broadcast (4,) with (3,)"));
   EXPECT_THAT(error_of([&] { inner.along(1, false, x, x); }), ::testing::HasSubstr("inner: there is no axis 1"));
-  EXPECT_THAT(error_of([] { ReductionKernel({.neutral = "0", .reduce = "a+b", .arguments = "float* x"}); }), ::testing::HasSubstr("\"float * x\" can be written"));
-  EXPECT_THAT(error_of([] { ReductionKernel({.neutral = "0", .arguments = "const float* x"}); }), ::testing::HasSubstr("it has no rule to join two values"));
+  EXPECT_THAT(error_of([] { ReductionKernel({.neutral = "0", .reduce = "a+b", .arguments = "float* x"}); }),
+              ::testing::HasSubstr("\"float * x\" can be written"));
+  EXPECT_THAT(error_of([] { ReductionKernel({.neutral = "0", .arguments = "const float* x"}); }),
+              ::testing::HasSubstr("it has no rule to join two values"));
   const int line = __LINE__ + 1;
   const ReductionKernel broken({.neutral = "0", .reduce = "a + nothing", .arguments = "const float* x"});
-  EXPECT_THAT(error_of([&] { broken(x); }), ::testing::HasSubstr("reduction_kernel_test.cpp:" + std::to_string(line)));
+  EXPECT_THAT(error_of([&] { broken(x); }), damo::testing::names_line("reduction_kernel_test.cpp", line));
 }
 
 DAMO_ON_EACH_DEVICE(EagerReductionKernel);

@@ -7,6 +7,7 @@
 #include <damo/array_math.hpp>
 #include <damo/scan_kernel.hpp>
 #include "ops/eager/reference.hpp"
+#include "support/compiler_line.hpp"
 #include "support/devices.hpp"
 
 namespace damo {
@@ -17,7 +18,9 @@ using Values = std::vector<double>;
 
 class EagerScan : public testing::OnEachDevice {
  protected:
-  Array integers(const Shape& shape) const { return astype(Array::from(testing::noise(shape.size()), shape, device()) * 2, int32); }
+  Array integers(const Shape& shape) const {
+    return astype(Array::from(testing::noise(shape.size()), shape, device()) * 2, int32);
+  }
 
   /// Inclusive and exclusive sums of integers, which are exact.
   void expect_sums(const Array& x, int axis) {
@@ -29,7 +32,8 @@ class EagerScan : public testing::OnEachDevice {
       if (i != real) order.push_back(i);
     }
     order.push_back(real);
-    const Values in = x.permute(order).to_doubles(), with = inclusive(x, axis).permute(order).to_doubles(), before = exclusive(x, axis).permute(order).to_doubles();
+    const Values in = x.permute(order).to_doubles(), with = inclusive(x, axis).permute(order).to_doubles(),
+                 before = exclusive(x, axis).permute(order).to_doubles();
     const std::size_t length = static_cast<std::size_t>(x.shape()[real]);
     for (std::size_t i = 0; i < in.size(); ++i) {
       const bool first = i % length == 0;
@@ -40,7 +44,8 @@ class EagerScan : public testing::OnEachDevice {
 };
 
 TEST_P(EagerScan, SumsLinesOfAnyLength) {
-  for (std::int64_t size : {1, 2, 7, 8, 9, 255, 2047, 2048, 2049, 65537, (1 << 20) + 1}) expect_sums(integers({size}), 0);
+  for (std::int64_t size : {1, 2, 7, 8, 9, 255, 2047, 2048, 2049, 65537, (1 << 20) + 1})
+    expect_sums(integers({size}), 0);
 }
 
 TEST_P(EagerScan, WorksAlongAnyAxis) {
@@ -64,7 +69,8 @@ TEST_P(EagerScan, ReadsAnyStrides) {
 
 TEST_P(EagerScan, KeepsTheOrderOfItsOperands) {
   // Composition of x -> p x + q modulo 251: associative, not commutative. p in the upper bits.
-  const InclusiveScanKernel compose(int32, R"(((a >> 8) * (b >> 8) % 251) << 8 | ((a & 255) * (b >> 8) + (b & 255)) % 251)", {.name = "compose"});
+  const InclusiveScanKernel compose(
+      int32, R"(((a >> 8) * (b >> 8) % 251) << 8 | ((a & 255) * (b >> 8) + (b & 255)) % 251)", {.name = "compose"});
   const std::int64_t size = 100003;
   std::vector<std::int32_t> maps(static_cast<std::size_t>(size)), expected;
   std::uint32_t seed = 5;
@@ -110,14 +116,21 @@ TEST_P(EagerScan, SaysWhatIsWrong) {
   const InclusiveScanKernel sum(int32, "a + b", {.name = "running"});
   const Array x = integers({2, 3});
   EXPECT_THAT(error_of([&] { sum(x, 2); }), ::testing::HasSubstr("running: there is no axis 2 in an array of 2 axes"));
-  EXPECT_THAT(error_of([&] { sum(range({3})); }), ::testing::HasSubstr("running works on int32, it is given float32 (3,)"));
-  EXPECT_THAT(error_of([&] { sum.into(x, integers({3, 2})); }), ::testing::HasSubstr("running: shapes differ: (2, 3) into (3, 2)"));
-  EXPECT_THAT(error_of([&] { sum(Array::scalar(1, device())); }), ::testing::AnyOf(::testing::HasSubstr("an array of rank 0 has no axis"), ::testing::HasSubstr("works on int32")));
-  EXPECT_THAT(error_of([] { ExclusiveScanKernel(int32, "a + b", ""); }), ::testing::HasSubstr("it has no neutral value"));
+  EXPECT_THAT(error_of([&] { sum(range({3})); }),
+              ::testing::HasSubstr("running works on int32, it is given float32 (3,)"));
+  EXPECT_THAT(error_of([&] {
+                sum.into(x, integers({3, 2}));
+              }),
+              ::testing::HasSubstr("running: shapes differ: (2, 3) into (3, 2)"));
+  EXPECT_THAT(
+      error_of([&] { sum(Array::scalar(1, device())); }),
+      ::testing::AnyOf(::testing::HasSubstr("an array of rank 0 has no axis"), ::testing::HasSubstr("works on int32")));
+  EXPECT_THAT(error_of([] { ExclusiveScanKernel(int32, "a + b", ""); }),
+              ::testing::HasSubstr("it has no neutral value"));
   const int line = __LINE__ + 1;
   const InclusiveScanKernel broken(int32, "a + c");
   const std::string error = error_of([&] { broken(x); });
-  EXPECT_THAT(error, ::testing::HasSubstr("scan_kernel_test.cpp:" + std::to_string(line)));
+  EXPECT_THAT(error, damo::testing::names_line("scan_kernel_test.cpp", line));
 }
 
 DAMO_ON_EACH_DEVICE(EagerScan);

@@ -20,7 +20,7 @@ TEST(CudaCRefusals, NamesWhatIsWrongAtTheUsersLine) {
   const Refused cases[] = {
       {"__global__ void k(float* y) {\n  y[threadIdx.x] = scal * 2;\n}", "user.cu:2:20: error: use of undeclared identifier 'scal'"},
       {"__global__ void k() { threadIdx.x = 1; }", "user.cu:1:33: error: no setter defined for property 'x'"},
-      {"int h(int x) { return x; }\n__global__ void k(int* y) { *y = h(1); }", "user.cu:1:5: note: candidate function not viable: call to __host__ function from __global__ function"},
+      {"__host__ int h(int x) { return x; }\n__global__ void k(int* y) { *y = h(1); }", "user.cu:2:34: error: 'h' is a __host__ function: device code cannot call it"},
       {"__global__ void k(int* y) { *y = 1; ", "user.cu: error: expected '}'\nuser.cu:1:27: note: to match this '{'"},
       {"__global__ void k(float* y) { y[0] = expf(1, 2, 3); }", "user.cu:1:38: error: no matching function for call to 'expf'"},
       {"__global__ int k() { return 1; }", "user.cu:1:12: error: kernel function type 'int ()' must have void return type"},

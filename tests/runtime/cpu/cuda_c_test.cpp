@@ -102,6 +102,19 @@ __device__ __noinline__ float dot(float4 a, float4 b) { return a.x * b.x + a.y *
   for (int i = 0; i < 50; ++i) ASSERT_EQ(y[i], 2.0f * float(i) + float(i * i * i));
 }
 
+TEST(CudaC, CallsHelpersThatHaveNoAnnotation) {
+  const auto object = load(compile_cuda(R"(
+int twice(int x) { return 2 * x; }
+constexpr int three() { return 3; }
+__global__ void k(int* y) {
+  const auto shifted = [=] __device__ (int v) { return twice(v) + three(); };
+  y[threadIdx.x] = shifted(threadIdx.x);
+})"));
+  std::vector<int> y(4);
+  launch(object->kernel("k"), {1}, {4}, y.data());
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(y[i], 2 * i + 3);
+}
+
 TEST(CudaC, CompilesTemplateKernelsByName) {
   const auto output = compile_cuda(R"(
 namespace ops {

@@ -74,7 +74,8 @@ TEST_F(KernelFault, NamesACallOfNoFunction) {
 TEST_F(KernelFault, NamesTheThreadOfACoroutine) {
   const auto kernel = compiled(
       "__global__ void k(int** y) {\n  __shared__ int s[64];\n  s[threadIdx.x] = __shfl_sync(~0u, 5, 3);\n  __syncthreads();\n"
-      "  if (threadIdx.x == 37)\n    *y[1] = s[3];\n  __syncwarp();\n  *y[0] = 1;\n}");
+      "  if (threadIdx.x == 37)\n    *y[1] = s[3];\n  __syncwarp();\n  *y[0] = 1;\n}",
+      "k", {"--damo-coroutines"});
   int target = 0;
   int* places[2] = {&target, nullptr};
   EXPECT_THAT(error_of(*kernel, {{2}, {64}}, &places[0]),

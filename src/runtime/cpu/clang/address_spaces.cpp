@@ -31,11 +31,14 @@ Globals shared_variables(llvm::Module& module) {
 /// Offsets of static variables, in the order in which they were declared.
 class Layout {
  public:
+  explicit Layout(unsigned gap) : gap_(gap) {}
   void add(llvm::GlobalVariable& global, const llvm::DataLayout& data) {
     if (global.isDeclaration() || offsets_.count(&global)) return;
     bytes_ = llvm::alignTo(bytes_, global.getAlign().value_or(data.getABITypeAlign(global.getValueType())).value());
+    const unsigned long size = data.getTypeAllocSize(global.getValueType());
     offsets_[&global] = bytes_;
-    bytes_ += data.getTypeAllocSize(global.getValueType());
+    variables_.push_back({global.getName().str(), bytes_, size});
+    bytes_ += size + gap_;
   }
   /// extern __shared__: all begin behind the static ones.
   unsigned long offset(llvm::GlobalVariable& global) const {
@@ -43,9 +46,12 @@ class Layout {
     return found == offsets_.end() ? llvm::alignTo(bytes_, kDynamicAlignment) : found->second;
   }
   unsigned long bytes() const { return bytes_; }
+  const std::vector<SharedVariable>& variables() const { return variables_; }
 
  private:
   std::map<llvm::GlobalVariable*, unsigned long> offsets_;
+  std::vector<SharedVariable> variables_;
+  unsigned gap_;
   unsigned long bytes_ = 0;
 };
 
@@ -115,7 +121,7 @@ bool flatten_device_variables(llvm::Module& module, std::string& error) {
   return true;
 }
 
-bool place_shared_variables(llvm::Module& module, std::vector<KernelInfo>& kernels, std::string& error) {
+bool place_shared_variables(llvm::Module& module, std::vector<KernelInfo>& kernels, unsigned gap, std::string& error) {
   const Globals globals = shared_variables(module);
   std::set<llvm::Function*> of_kernels;
   for (const KernelInfo& kernel : kernels) {
@@ -123,7 +129,7 @@ bool place_shared_variables(llvm::Module& module, std::vector<KernelInfo>& kerne
   }
   llvm::convertUsersOfConstantsToInstructions(llvm::SmallVector<llvm::Constant*>(globals.begin(), globals.end()));
   // A function that could not be inlined serves several kernels: what it uses lies at the same place in all of them.
-  Layout common;
+  Layout common(gap);
   for (llvm::GlobalVariable* global : globals) {
     for (llvm::User* user : global->users()) {
       llvm::Function* const home = home_of(user);
@@ -141,6 +147,7 @@ bool place_shared_variables(llvm::Module& module, std::vector<KernelInfo>& kerne
       replace_in(*function, globals, layout);
     }
     kernel.shared_bytes = layout.bytes();
+    kernel.shared_variables = layout.variables();
   }
   for (llvm::Function& function : module) {
     if (!function.isDeclaration() && !of_kernels.count(&function)) replace_in(function, globals, common);

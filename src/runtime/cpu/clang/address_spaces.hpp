@@ -17,7 +17,8 @@ bool flatten_device_variables(llvm::Module& module, std::string& error);
 
 /// Gives every __shared__ variable its offset, and every kernel its bytes of them. Memory asked for at the launch
 /// (extern __shared__) follows, 64-aligned. After inlining, before markers are lowered: thread functions take their
-/// ThreadState as the second argument, entries their LaunchFrame.
-bool place_shared_variables(llvm::Module& module, std::vector<KernelInfo>& kernels, std::string& error);
+/// ThreadState as the second argument, entries their LaunchFrame. gap: bytes left between them, and behind the last, where
+/// a checked kernel's wild index shall be found out.
+bool place_shared_variables(llvm::Module& module, std::vector<KernelInfo>& kernels, unsigned gap, std::string& error);
 
 }  // namespace damo::clang_plugin

@@ -64,7 +64,7 @@ Output compile(const damo_clang_request& asked) {
   }
   if (request.language == DAMO_CLANG_CUDA_C) {
     call_language_c(*front.module);
-    if (!lower_cuda(*front.module, front.kernels, split, errors)) {
+    if (!lower_cuda(*front.module, front.kernels, {.split = split, .check = front.check}, errors)) {
       output.log += errors;
       return output;
     }

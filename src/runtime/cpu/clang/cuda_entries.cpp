@@ -26,13 +26,26 @@ void report(clang::DiagnosticsEngine& diagnostics, clang::SourceLocation place, 
   diagnostics.Report(place, id) << message;
 }
 
+/// The type of a kernel's parameter, in words that the entry can say. A function's name says it all, unless the prelude
+/// has functions of that name too ("norm", "max"): then the type is spelled out, and the call picks the kernel by it.
+std::string parameter_type(const std::string& kernel, const clang::FunctionDecl& function, unsigned index) {
+  const auto found = function.getDeclContext()->getRedeclContext()->lookup(function.getDeclName());
+  const bool overloaded = std::next(found.begin()) != found.end();
+  if (!overloaded || function.getDescribedFunctionTemplate()) {
+    return "damo::cuda::Parameter<" + std::to_string(index) + ", decltype(" + kernel + ")>";
+  }
+  clang::PrintingPolicy policy = function.getASTContext().getPrintingPolicy();
+  policy.FullyQualifiedName = true;
+  policy.PrintCanonicalTypes = true;
+  return "damo::cuda::same<" + function.getParamDecl(index)->getType().getCanonicalType().getUnqualifiedType().getAsString(policy) + ">";
+}
+
 /// Three functions a kernel, of which lowering keeps those that its form needs: one thread; the threads of blocks in
 /// loops; and blocks of a function that stands for all threads of a block. Loops are the macros' (cuda_c.h).
-std::string entry_text(size_t index, const std::string& kernel, size_t parameters) {
+std::string entry_text(size_t index, const std::string& kernel, const clang::FunctionDecl& function) {
   std::string declarations, arguments;
-  for (size_t i = 0; i < parameters; ++i) {
-    const std::string n = std::to_string(i);
-    const std::string type = "damo::cuda::Parameter<" + n + ", decltype(" + kernel + ")>";
+  for (unsigned i = 0; i < function.getNumParams(); ++i) {
+    const std::string n = std::to_string(i), type = parameter_type(kernel, function, i);
     declarations += type + " p" + n + " = *static_cast<" + type + "*>(arguments[" + n + "]); ";
     arguments += (i ? ", p" : "p") + n;
   }
@@ -71,13 +84,25 @@ class CudaEntries::Consumer : public clang::ASTConsumer, public clang::Recursive
     refuse(statement->getAsmLoc(), "inline assembly (PTX)");
     return true;
   }
+  bool VisitCallExpr(clang::CallExpr* call) {
+    const clang::FunctionDecl* callee = call->getDirectCallee();
+    if (callee && is_host_only(*callee)) {
+      report(diagnostics_, call->getExprLoc(), "'" + callee->getNameAsString() + "' is a __host__ function: device code cannot call it");
+    }
+    return true;
+  }
   bool TraverseFunctionDecl(clang::FunctionDecl* function) {
     // Host functions of the text are checked by Clang but never run here.
-    const bool device = function->hasAttr<clang::CUDAGlobalAttr>() || function->hasAttr<clang::CUDADeviceAttr>();
-    return device ? RecursiveASTVisitor::TraverseFunctionDecl(function) : true;
+    return is_host_only(*function) ? true : RecursiveASTVisitor::TraverseFunctionDecl(function);
   }
 
  private:
+  /// Marked __host__ and nothing else. What has no mark at all may run anywhere, and Clang marks it both, implicitly.
+  static bool is_host_only(const clang::FunctionDecl& function) {
+    const auto* host = function.getAttr<clang::CUDAHostAttr>();
+    const auto* device = function.getAttr<clang::CUDADeviceAttr>();
+    return !function.hasAttr<clang::CUDAGlobalAttr>() && host && !host->isImplicit() && (!device || device->isImplicit());
+  }
   void refuse(clang::SourceLocation place, const char* construct) {
     report(diagnostics_, place, std::string(construct) + " is not supported on the CPU");
   }
@@ -104,7 +129,9 @@ CudaEntries::CudaEntries(std::vector<std::string> wanted, std::vector<KernelInfo
     : wanted_(std::move(wanted)), found_(found) {}
 
 // The empty declaration makes the parser finish the user's last function before it meets the pragma.
-const char* CudaEntries::trailer() { return "\n# 1 \"<damo-entry>\"\n;\n#pragma damo_entries\n"; }
+const char* CudaEntries::trailer() { 
+  return "\n# 1 \"<damo-entry>\"\n;\n#pragma clang force_cuda_host_device end\n#pragma damo_entries\n";
+}
 
 std::unique_ptr<clang::ASTConsumer> CudaEntries::make_consumer(clang::CompilerInstance& compiler) {
   compiler_ = &compiler;
@@ -177,11 +204,11 @@ void CudaEntries::enter(clang::Preprocessor& preprocessor) {
   make_callable();
   std::string text;
   for (size_t i = 0; i < names.size(); ++i) {
-    size_t parameters = 0;
+    const clang::FunctionDecl* function = nullptr;
     for (const Kernel& kernel : kernels_) {
-      if (kernel.name == base_name(names[i])) parameters = kernel.function->getNumParams();
+      if (kernel.name == base_name(names[i])) function = kernel.function;
     }
-    text += entry_text(i, names[i], parameters);
+    text += entry_text(i, names[i], *function);
     const std::string number = std::to_string(i);
     found_.push_back({.name = names[i],
                       .entry = kEntryPrefix + number,
@@ -217,6 +244,7 @@ void CudaEntries::read_entry(const clang::FunctionDecl* entry) {
     if (entry->getName() != info.thread) continue;
     for (const clang::ParmVarDecl* parameter : finder.kernel->parameters()) {
       const clang::QualType type = parameter->getType().getCanonicalType().getUnqualifiedType();
+      info.parameter_names.push_back(parameter->getNameAsString());
       info.parameter_types.push_back(type.getAsString(context.getPrintingPolicy()));
       info.parameter_bytes.push_back(static_cast<unsigned>(context.getTypeSizeInChars(type).getQuantity()));
     }

@@ -1,6 +1,7 @@
 #include "diagnostics.hpp"
 
 #include <clang/Basic/SourceManager.h>
+#include <clang/Basic/SourceManagerInternals.h>
 #include <clang/Lex/LexDiagnostic.h>
 
 #include "prelude.hpp"
@@ -10,7 +11,7 @@ namespace damo::clang_plugin {
 bool is_user_file(llvm::StringRef name) { return !name.starts_with(kPreludeDirectory) && name != kEntryFile; }
 
 UserDiagnostics::UserDiagnostics(clang::DiagnosticOptions* options, std::string file)
-    : file_(std::move(file)), stream_(text_), printer_(stream_, options) {
+    : options_(options), file_(std::move(file)), stream_(text_), printer_(stream_, options) {
   options->ShowPresumedLoc = true;  // as #line says: a row's code is the user's line, not the generated one
 }
 
@@ -27,9 +28,22 @@ void UserDiagnostics::HandleDiagnostic(clang::DiagnosticsEngine::Level level, co
   if (const clang::SourceLocation include = users_include(info); shown_ && include.isValid()) {
     print_at(include, level, info);
   } else if (shown_ && is_users(info)) {
+    choose_margin(info);
     printer_.HandleDiagnostic(level, info);
   } else if (level >= clang::DiagnosticsEngine::Error) {
     print_without_place(level, info);
+  }
+}
+
+/// Clang leaves room for the digits of a file's lines, and prints four thousand million blanks where #line has told of a
+/// line with more digits.
+void UserDiagnostics::choose_margin(const clang::Diagnostic& info) {
+  clang::SourceManager& sources = info.getSourceManager();
+  if (!sources.hasLineTable()) return;
+  for (const auto& [file, entries] : sources.getLineTable()) {
+    for (const clang::LineEntry& entry : entries) {
+      if (entry.LineNo >= 10000) options_->ShowLineNumbers = 0;
+    }
   }
 }
 

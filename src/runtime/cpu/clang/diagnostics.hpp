@@ -32,6 +32,9 @@ class UserDiagnostics : public clang::DiagnosticConsumer {
   void print_at(clang::SourceLocation place, clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info);
   void print_without_place(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info);
 
+  void choose_margin(const clang::Diagnostic& info);
+
+  clang::DiagnosticOptions* options_;
   bool shown_ = false;
   std::string file_;
   std::string text_;

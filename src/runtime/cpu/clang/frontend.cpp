@@ -183,27 +183,27 @@ Precompiled precompile(Settings settings, std::string& log) {
 }
 
 /// One precompiled prelude a language and target, made by the second compile that wants it, kept for the process. The
-/// first gets none and parses the text: a process with one kernel is done before a precompiled prelude would pay. Null
+/// first, and others while it is made, get none and parse the text: a process with one kernel is done before a precompiled prelude would pay. Null
 /// with a log: the prelude does not compile.
 Precompiled precompiled_prelude(const Settings& settings, std::string& log) {
   struct Slot {
-    std::mutex making;
     Precompiled prelude;
-    bool was_wanted = false;
+    bool was_wanted = false, is_being_made = false;
   };
   static std::mutex lock;
-  static std::map<std::string, std::shared_ptr<Slot>> slots;
-  std::shared_ptr<Slot> slot;
+  static std::map<std::string, Slot> slots;
   {
     const std::lock_guard guard(lock);
-    std::shared_ptr<Slot>& known = slots[settings.key()];
-    if (!known) known = std::make_shared<Slot>();
-    slot = known;
+    Slot& slot = slots[settings.key()];
+    if (slot.prelude || !std::exchange(slot.was_wanted, true) || std::exchange(slot.is_being_made, true)) return slot.prelude;
   }
-  const std::lock_guard guard(slot->making);
-  if (!std::exchange(slot->was_wanted, true)) return nullptr;
-  if (!slot->prelude) slot->prelude = precompile(settings, log);
-  return slot->prelude;
+  // Without the lock, which a compile that is stopped in here would keep for ever.
+  Precompiled made = precompile(settings, log);
+  const std::lock_guard guard(lock);
+  Slot& slot = slots[settings.key()];
+  slot.prelude = made;
+  slot.is_being_made = false;
+  return made;
 }
 
 class GenerateAction : public clang::ASTFrontendAction {
@@ -239,7 +239,9 @@ std::vector<std::string> list_of(const char* const* texts) {
 /// The source, the values of macros and the kernels asked for: what a part of the prelude may be needed for.
 std::string words_of(const damo_clang_request& request, const Settings& settings) {
   std::string words(request.source, request.source_bytes);
-  for (const std::string& flag : settings.flags) words += " " + flag;
+  for (const std::string& flag : settings.flags) {
+    if (flag.rfind("-D", 0) == 0) words += " " + flag;
+  }
   for (const std::string& kernel : list_of(request.kernels)) words += " " + kernel;
   return words;
 }

@@ -5,6 +5,12 @@
 
 namespace damo::clang_plugin {
 
+/// Static __shared__ memory of a kernel.
+struct SharedVariable {
+  std::string symbol;
+  unsigned long offset, bytes;
+};
+
 struct KernelInfo {
   std::string name;    ///< as asked for: "scale", "scale<float>"
   std::string entry;   ///< symbol: runs blocks of independent threads, in loops; of the KernelEntry type
@@ -12,6 +18,8 @@ struct KernelInfo {
   std::string blocks;  ///< symbol: calls .thread once a block; of the KernelEntry type
   std::vector<std::string> parameter_types = {};
   std::vector<unsigned> parameter_bytes = {};
+  std::vector<std::string> parameter_names = {};
+  std::vector<SharedVariable> shared_variables = {};  ///< known after lowering, by their offsets
   unsigned long shared_bytes = 0;  ///< static __shared__ memory; known after lowering
 };
 

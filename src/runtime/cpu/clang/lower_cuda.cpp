@@ -7,6 +7,7 @@
 #include <set>
 
 #include "address_spaces.hpp"
+#include "check_memory.hpp"
 #include "coroutine.hpp"
 #include "fibers.hpp"
 #include "fission.hpp"
@@ -19,11 +20,13 @@
 namespace damo::clang_plugin {
 namespace {
 
+constexpr unsigned kCheckedGap = 64;
+
 /// Deletes the forms that the kernel does not need, before they are inlined into. True if its threads wait.
-bool choose_form(llvm::Module& module, const KernelInfo& kernel) {
+bool choose_form(llvm::Module& module, const KernelInfo& kernel, bool check) {
   llvm::Function* const thread = module.getFunction(kernel.thread);
   const bool waits = reaches_wait(*thread);
-  if (waits) {
+  if (waits || check) {
     module.getFunction(kernel.entry)->eraseFromParent();
   } else {
     module.getFunction(kernel.blocks)->eraseFromParent();
@@ -69,29 +72,32 @@ void add_signatures(llvm::Module& module, const std::string& signatures) {
 
 }  // namespace
 
-bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, bool split, std::string& error) {
+bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lowering& how, std::string& error) {
   std::set<std::string> entries, waiting, whole;
   for (const KernelInfo& kernel : kernels) {
     if (!module.getFunction(kernel.thread)) {
       error += "internal: no entry was made for kernel '" + kernel.name + "'\n";
       return false;
     }
-    if (choose_form(module, kernel)) waiting.insert(kernel.name);
+    if (choose_form(module, kernel, how.check)) waiting.insert(kernel.name);
     entries.insert({kernel.entry, kernel.thread, kernel.blocks});
   }
   inline_into(module, entries);
   if (!check_definitions(module, error) || !flatten_device_variables(module, error)) return false;
-  if (!place_shared_variables(module, kernels, error)) return false;
+  if (how.check) check_memory(module);
+  if (!place_shared_variables(module, kernels, how.check ? kCheckedGap : 0, error)) return false;
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     mark_global_indices(function);
-    interchange_grid_stride(function);
-    bound_threads(function);
+    if (!how.check) {
+      interchange_grid_stride(function);
+      bound_threads(function);
+    }
     if (!is_thread_function(function)) lower_markers(function);
   }
   const bool needs_fibers = waits_elsewhere(module);
   for (const KernelInfo& kernel : kernels) {
-    if (split && !needs_fibers && waiting.count(kernel.name) && split_at_barriers(module, kernel)) whole.insert(kernel.name);
+    if (how.split && !how.check && !needs_fibers && waiting.count(kernel.name) && split_at_barriers(module, kernel)) whole.insert(kernel.name);
   }
   for (llvm::Function& function : module) {
     if (!function.isDeclaration() && is_thread_function(function)) lower_markers(function);
@@ -105,6 +111,9 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, bool spl
     } else if (waiting.count(kernel.name)) {
       module.getFunction(kernel.blocks)->eraseFromParent();
       needs_fibers ? make_fibers(module, kernel) : make_coroutine(module, kernel);
+    } else if (how.check) {
+      module.getFunction(kernel.blocks)->eraseFromParent();
+      call_runner(module, kernel, "damo_run_threads", *module.getFunction(kernel.thread));
     } else {
       llvm::Function& entry = *module.getFunction(kernel.entry);
       lower_tie(entry);
@@ -113,6 +122,7 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, bool spl
     name_entry(module, kernel);
   }
   add_signatures(module, signatures(kernels));
+  if (how.check) add_check_table(module, kernels);
   return true;
 }
 

@@ -12,8 +12,13 @@ class Module;
 
 namespace damo::clang_plugin {
 
+struct Lowering {
+  bool split = true;   ///< threads that wait become loops where that can be, else coroutines
+  bool check = false;  ///< accesses to memory are checked (check_memory.hpp); each thread is run by itself
+};
+
 /// Leaves in module one function a kernel, of the KernelEntry type under the kernel's name, and the text of signatures()
-/// as damo_signatures; completes kernels. split: threads that wait become loops where that can be, else coroutines. False with an error text where a kernel has a shape that can't run.
-bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, bool split, std::string& error);
+/// as damo_signatures; completes kernels. False with an error text where a kernel has a shape that can't run.
+bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lowering& how, std::string& error);
 
 }  // namespace damo::clang_plugin

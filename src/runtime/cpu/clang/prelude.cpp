@@ -50,15 +50,19 @@ const Provided kProvided[] = {
           "host_defines.h", "math_functions.h", "math_constants.h", "sm_20_atomic_functions.h", "sm_60_atomic_functions.h",
           "device_atomic_functions.h", "crt/host_defines.h", "nvrtc.h", "cuda_texture_types.h", "texture_types.h"}},
     {"", {"math.h", "stdint.h", "inttypes.h", "stddef.h", "float.h", "limits.h", "stdio.h", "stdlib.h", "string.h", "assert.h",
-          "stdbool.h", "time.h", "sys/types.h", "sys/time.h", "memory.h"}},
+          "stdbool.h", "time.h", "sys/types.h", "sys/time.h", "memory.h", "cuda_profiler_api.h", "omp.h"}},
     {"cuda_std.h", {"cmath", "cstdint", "cstddef", "cfloat", "climits", "cstdio", "cstdlib", "cstring", "cassert", "ctime",
                     "type_traits", "limits", "utility", "algorithm", "numeric", "array", "tuple", "functional",
-                    "initializer_list", "concepts", "bit", "numbers", "cuda/std/cmath", "cuda/std/cstdint",
+                    "initializer_list", "concepts", "bit", "numbers",
+                    // Of the host code that was once around the kernels: there, but with nothing for a kernel.
+                    "iostream", "iomanip", "fstream", "sstream", "string", "vector", "map", "set", "memory", "chrono", "random",
+                    "thread", "stdexcept", "iterator", "cuda/std/cmath", "cuda/std/cstdint",
                     "cuda/std/cstddef", "cuda/std/cfloat", "cuda/std/climits", "cuda/std/cassert", "cuda/std/type_traits",
                     "cuda/std/limits", "cuda/std/utility", "cuda/std/array", "cuda/std/tuple", "cuda/std/functional",
                     "cuda/std/bit", "cuda/std/concepts", "cuda/std/numbers", "cuda/std/algorithm", "cuda/std/numeric",
                     "cuda/std/initializer_list"}},
     {"cuda_half.h", {"cuda_fp16.h", "cuda_fp16.hpp", "cuda_bf16.h", "cuda_bf16.hpp"}},
+    {"cuda_complex.h", {"cuComplex.h"}},
     {"cuda_groups.h", {"cooperative_groups.h"}},
     {"cuda_groups_reduce.h", {"cooperative_groups/reduce.h", "cooperative_groups/scan.h"}},
     {"cuda_groups_copy.h", {"cooperative_groups/memcpy_async.h"}},
@@ -95,7 +99,8 @@ std::string extra_header(const std::string& source) {
   for (const char* part : kExtraParts) {
     if (wants(source, part)) text += include(part);
   }
-  return text;
+  // The user's functions need no annotation to be called by a kernel, as under NVRTC; trailer() ends it.
+  return text + "#pragma clang force_cuda_host_device begin\n";
 }
 
 std::vector<std::pair<std::string, std::string>> provided_headers() {

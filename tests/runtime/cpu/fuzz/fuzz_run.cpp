@@ -7,6 +7,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <thread>
 
@@ -38,7 +39,11 @@ void try_source(std::uint64_t number, Progress& progress) {
   ++progress.compiled;
 }
 
+/// A template or a pile of "<" that would take hours is given up as a user would have it given up.
+constexpr const char* kCompileLimit = "3";
+
 [[noreturn]] void work(std::uint64_t end, Progress& progress) {
+  setenv("DAMO_COMPILE_TIME_LIMIT", kCompileLimit, 1);
   for (std::uint64_t number = progress.next; number < end; progress.next = ++number) try_source(number, progress);
   std::_Exit(0);
 }

@@ -142,6 +142,13 @@ struct ThreadState {
 };
 static_assert(sizeof(ThreadState) == 80);
 
+template <class T>
+struct Same {
+  using type = T;
+};
+template <class T>
+using same = typename Same<T>::type;  // not deduced from
+
 template <int I, class F>
 struct ParameterOf;
 template <int I, class R, class... P>

@@ -63,10 +63,9 @@ inline bool half_isnan(H h) { return ::isnan(float(h)); }
 // x as a float whose last bit says whether anything was lost: a second rounding of it is the only one.
 inline float narrow_to_odd(double x) {
   const float nearest = float(x);
-  if (double(nearest) == x || x != x) return nearest;
-  unsigned bits = __builtin_bit_cast(unsigned, nearest);
-  if (::fabs(double(nearest)) > ::fabs(x)) --bits;
-  return __builtin_bit_cast(float, bits | 1u);
+  const double back = double(nearest);
+  const unsigned bits = __builtin_bit_cast(unsigned, nearest) - unsigned(::fabs(back) > ::fabs(x));
+  return __builtin_bit_cast(float, bits | unsigned(back != x));
 }
 template <class H>
 inline H half_of(float x) { return H(x); }
@@ -91,18 +90,19 @@ inline H half_directed(double x, char mode) {
   if (mode == 'd' && back > x) return half_from<H>(negative ? bits + 1 : (bits == 0 ? 0x8001 : bits - 1));
   return nearest;
 }
-// a * b is exact in double; the sum's lost part is folded into the last bit.
-template <class H>
-inline H half_fma(H a, H b, H c) {
+// a * b is exact in double. So is, for binary16, the sum wherever a rounding could depend on it; bfloat16's exponents lie
+// farther apart: there the sum's lost part is folded into its last bit.
+inline __half half_fma(__half a, __half b, __half c) { return half_of<__half>(double(float(a)) * double(float(b)) + double(float(c))); }
+inline __nv_bfloat16 half_fma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c) {
 #pragma clang fp contract(off) reassociate(off)
   const double product = double(float(a)) * double(float(b)), addend = double(float(c));
   const double sum = product + addend;
   const double back = sum - product;
   const double lost = (product - (sum - back)) + (addend - back);
-  if (!(lost != 0.0) || !::isfinite(sum)) return half_of<H>(sum);
-  unsigned long bits = __builtin_bit_cast(unsigned long, sum);
-  if (!(bits & 1)) bits += (lost > 0) == (sum > 0) ? 1 : -1;
-  return half_of<H>(__builtin_bit_cast(double, bits));
+  const unsigned long bits = __builtin_bit_cast(unsigned long, sum);
+  const bool to_odd = (lost < 0.0 || lost > 0.0) && !(bits & 1);  // NaN: nothing was lost, the sum is infinite
+  const unsigned long step = to_odd ? ((lost > 0) == (sum > 0) ? 1ul : -1ul) : 0ul;
+  return half_of<__nv_bfloat16>(__builtin_bit_cast(double, bits + step));
 }
 template <class H>
 inline H half_saturate(H x) { return half_isnan(x) ? H(0.0f) : x < H(0.0f) ? H(0.0f) : x > H(1.0f) ? H(1.0f) : x; }

@@ -131,14 +131,6 @@ inline double __ull2double_rn(unsigned long long x) { return double(x); }
 inline float __double2float_rn(double x) { return float(x); }
 
 // ---- memory -------------------------------------------------------------------------------------------------------
-namespace damo::cuda {
-template <class T>
-struct Same {
-  using type = T;
-};
-template <class T>
-using same = typename Same<T>::type;  // not deduced from
-}  // namespace damo::cuda
 #define __DAMO_LOAD(name) template <class T> inline T name(const T* p) { return *p; }
 __DAMO_LOAD(__ldg) __DAMO_LOAD(__ldcg) __DAMO_LOAD(__ldca) __DAMO_LOAD(__ldcs) __DAMO_LOAD(__ldlu) __DAMO_LOAD(__ldcv)
 #undef __DAMO_LOAD

@@ -1,0 +1,28 @@
+// New Arrays beside Array::zeros, ones, full, from: ranges, and arrays like others. See
+// tests/ops/eager/create_test.cpp.
+#pragma once
+#include <optional>
+
+#include <damo/array.hpp>
+
+namespace damo {
+
+/// start, start + step, ... below stop (above it for a negative step): ceil((stop - start) / step) elements, computed
+/// as start + i step in float64, or in int64 if all three and the dtype are integers. OptionError for a step of 0.
+Array arange(Scalar start, Scalar stop, Scalar step = 1, DType dtype = float32, Device device = Device());
+inline Array arange(Scalar stop, DType dtype = float32, Device device = Device()) {
+  return arange(0, stop, 1, dtype, device);
+}
+/// count numbers from start to stop, evenly spaced, both ends included. ShapeError for a negative count.
+Array linspace(double start, double stop, std::int64_t count = 50, DType dtype = float32, Device device = Device());
+/// Ones where column = row + diagonal, else zeros; columns: as many as rows unless told.
+Array eye(std::int64_t rows, std::optional<std::int64_t> columns = {}, int diagonal = 0, DType dtype = float32,
+          Device device = Device());
+
+/// Of x's shape, dtype (unless told) and device, in C order.
+Array empty_like(const Array& x, std::optional<DType> dtype = {});
+Array full_like(const Array& x, Scalar value, std::optional<DType> dtype = {});
+Array zeros_like(const Array& x, std::optional<DType> dtype = {});
+Array ones_like(const Array& x, std::optional<DType> dtype = {});
+
+}  // namespace damo

@@ -1,0 +1,86 @@
+// Made of the public ElementwiseKernel: one for each dtype, kept in the device's EagerKernels.
+#include "ops/eager/index_kernels.hpp"
+
+#include <damo/elementwise_kernel.hpp>
+
+#include "ops/eager/kernels.hpp"
+#include "ops/eager/snippet.hpp"
+
+namespace damo {
+namespace {
+
+SourceText text(std::string code) { return SourceText(std::move(code), nullptr, 0); }
+
+enum class Index : std::uint32_t { kRange, kIntegerRange, kGather, kScatter };
+
+template <class Make>
+std::shared_ptr<const ElementwiseKernel> kernel(const Array& array, Index index, DType a, DType b, Make make) {
+  const std::uint32_t number =
+      static_cast<std::uint32_t>(index) << 8 | static_cast<std::uint32_t>(a) << 4 | static_cast<std::uint32_t>(b);
+  return EagerKernels::of(array.device().backend()).snippet(number, make);
+}
+
+std::shared_ptr<const ElementwiseKernel> range_kernel(const Array& out, Index index, const char* number) {
+  const DType dtype = out.dtype();
+  return kernel(out, index, dtype, dtype, [&] {
+    const std::string type = c_type(dtype), value = is_half(dtype) ? "(float)(start + i * step)" : "(start + i * step)";
+    return ElementwiseKernel(std::string(number) + " start, " + number + " step, " + type + "* z",
+                             text("z[i] = (" + type + ")" + value), {.name = "fill_range"});
+  });
+}
+
+// Bytes are moved as they are: the dtype of elements does not matter, their size does.
+std::string word(DType dtype) {
+  static constexpr const char* names[] = {"unsigned char", "unsigned short", "", "unsigned int"};
+  return itemsize(dtype) == 8 ? "unsigned long long" : names[itemsize(dtype) - 1];
+}
+DType word_dtype(DType dtype) {
+  return itemsize(dtype) == 1 ? uint8 : itemsize(dtype) == 2 ? uint16 : itemsize(dtype) == 4 ? uint32 : uint64;
+}
+Array as_words(const Array& x) { return x.view(word_dtype(x.dtype()), x.shape(), x.strides(), 0); }
+
+}  // namespace
+
+void fill_range(const Array& out, double start, double step) {
+  (*range_kernel(out, Index::kRange, "double"))(start, step, out);
+}
+void fill_range(const Array& out, std::int64_t start, std::int64_t step) {
+  (*range_kernel(out, Index::kIntegerRange, "long long"))(start, step, out);
+}
+
+void gather(const Array& x, const Array& positions, const Array& out, std::int64_t extent, std::int64_t inner) {
+  const auto found = kernel(x, Index::kGather, word_dtype(x.dtype()), positions.dtype(), [&] {
+    const std::string type = word(x.dtype()), index = c_type(positions.dtype());
+    // x and positions are not of z's shape: they come as addresses.
+    return ElementwiseKernel(
+        "unsigned long long x_at, unsigned long long p_at, long long extent, long long count, long long inner, " +
+            type + "* z",
+        text(
+            "const " + type + "* x = (const " + type + "*)x_at; const " + index + "* p = (const " + index +
+            "*)p_at;"
+            "const long long k = i % inner, j = i / inner % count, o = i / inner / count;"
+            "long long at = (long long)p[j]; if (at < 0) at += extent; at = at < 0 ? 0 : at < extent ? at : extent - 1;"
+            "z[i] = x[(o * extent + at) * inner + k]"),
+        {.name = "gather"});
+  });
+  const auto address = [](const Array& array) {
+    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(array.data()));
+  };
+  (*found)(address(x), address(positions), extent, positions.size(), inner, as_words(out));
+}
+
+void scatter(const Array& x, const Array& positions, const Array& values, std::int64_t extent) {
+  const auto found = kernel(x, Index::kScatter, word_dtype(x.dtype()), positions.dtype(), [&] {
+    const std::string type = word(x.dtype()), index = c_type(positions.dtype());
+    return ElementwiseKernel("unsigned long long x_at, const " + index + "* p, const " + type +
+                                 "* v, long long extent, unsigned char* written",
+                             text("long long at = (long long)p[i]; if (at < 0) at += extent;"
+                                  "const bool inside = at >= 0 && at < extent; if (inside) ((" +
+                                  type + "*)x_at)[at] = v[i]; written[i] = inside"),
+                             {.name = "scatter"});
+  });
+  found->results(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(x.data())), positions, as_words(values),
+                 extent);
+}
+
+}  // namespace damo

@@ -1,0 +1,67 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <damo/array_math.hpp>
+#include <damo/array_shape.hpp>
+#include "support/devices.hpp"
+
+namespace damo {
+namespace {
+
+using testing::error_of;
+using Values = std::vector<double>;
+
+class EagerShape : public testing::OnEachDevice {
+ protected:
+  Array positions(const std::vector<std::int32_t>& values) const { return Array::from(values, device()); }
+};
+
+TEST_P(EagerShape, GivesViews) {
+  const Array x = range({2, 1, 3});
+  EXPECT_EQ(squeeze(x).shape(), (Shape{2, 3}));
+  EXPECT_TRUE(squeeze(x, 1).shares_buffer_with(x));
+  EXPECT_EQ(expand_dims(x, -1).shape(), (Shape{2, 1, 3, 1}));
+  EXPECT_EQ(flip(x, -1).to_doubles(), (Values{2, 1, 0, 5, 4, 3}));
+  EXPECT_EQ(flip(x).to_doubles(), (Values{5, 4, 3, 2, 1, 0}));
+  EXPECT_EQ(swap_axes(x, 0, 2).shape(), (Shape{3, 1, 2}));
+  EXPECT_EQ(ravel(squeeze(x).transpose()).to_doubles(), (Values{0, 3, 1, 4, 2, 5}));
+  EXPECT_THAT(error_of([&] { squeeze(x, 0); }),
+              ::testing::HasSubstr("squeeze: axis 0 of (2, 1, 3) has another extent than 1"));
+}
+
+TEST_P(EagerShape, JoinsArrays) {
+  const Array x = range({2, 2}), y = range({1, 2}, 10);
+  EXPECT_EQ(concatenate({x, y}).to_doubles(), (Values{0, 1, 2, 3, 10, 11}));
+  EXPECT_EQ(concatenate({x, x.transpose()}, -1).to_doubles(), (Values{0, 1, 0, 2, 2, 3, 1, 3}));
+  EXPECT_EQ(concatenate({astype(x, int32), y}).dtype(), float64);
+  EXPECT_EQ(stack({x, x + 4}).shape(), (Shape{2, 2, 2}));
+  EXPECT_EQ(stack({x, x + 4}, 2).to_doubles(), (Values{0, 4, 1, 5, 2, 6, 3, 7}));
+  EXPECT_THAT(error_of([&] {
+                concatenate({x, range({3})});
+              }),
+              ::testing::HasSubstr("concatenate: (3,) does not fit to (2, 2) along axis 0"));
+  EXPECT_THAT(error_of([&] { stack({x, y}); }), ::testing::HasSubstr("stack: shapes differ"));
+}
+
+TEST_P(EagerShape, TakesAndPuts) {
+  const Array x = range({3, 4});
+  EXPECT_EQ(take(x, positions({0, -1, 5, 99})).to_doubles(), (Values{0, 11, 5, 11}));
+  EXPECT_EQ(take(x, positions({2, 0}), 0).to_doubles(), (Values{8, 9, 10, 11, 0, 1, 2, 3}));
+  EXPECT_EQ(take(x.transpose(), positions({1}), 1).to_doubles(), (Values{4, 5, 6, 7}));
+  EXPECT_EQ(take(x, positions({1, 1, 3, 0}).reshape({2, 2}), 1).shape(), (Shape{3, 2, 2}));
+  EXPECT_EQ(take(astype(x, float16), positions({3})).to_doubles(), Values{3});
+  const Array y = Array::zeros({2, 3}, float32, device());
+  put(y, positions({0, -1, 77}), array({5, 6, 7}));
+  EXPECT_EQ(y.to_doubles(), (Values{5, 0, 0, 0, 0, 6}));
+  put(y.transpose(), positions({1}), Array::scalar(9, device()));
+  EXPECT_EQ(y.to_doubles(), (Values{5, 0, 0, 9, 0, 6}));
+  EXPECT_THAT(error_of([&] { take(x, x); }),
+              ::testing::HasSubstr("take: positions are integers, these are float32 (3, 4)"));
+  EXPECT_THAT(error_of([&] { take(range({0}), positions({0})); }),
+              ::testing::HasSubstr("there is nothing to take from"));
+}
+
+DAMO_ON_EACH_DEVICE(EagerShape);
+
+}  // namespace
+}  // namespace damo
