@@ -7,6 +7,7 @@
 #include <set>
 
 #include "address_spaces.hpp"
+#include "block_rows.hpp"
 #include "check_memory.hpp"
 #include "coroutine.hpp"
 #include "fibers.hpp"
@@ -86,6 +87,10 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
   if (!check_definitions(module, error) || !flatten_device_variables(module, error)) return false;
   if (how.check) check_memory(module);
   if (!place_shared_variables(module, kernels, how.check ? kCheckedGap : 0, error)) return false;
+  for (const KernelInfo& kernel : kernels) {
+    if (llvm::Function* entry = module.getFunction(kernel.entry)) join_blocks(*entry);
+  }
+  keep_blocks_apart(module);
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     mark_global_indices(function);
