@@ -14,7 +14,7 @@
 namespace damo::clang_plugin {
 namespace {
 
-constexpr const char* kQuestion = "__damo_joins_blocks";
+constexpr const char* kQuestion = "__damo_row_threads";
 
 /// True if every use of value, or of it as 64 bits, passes the test.
 template <class Test>
@@ -35,7 +35,9 @@ bool is_unordered(const llvm::Instruction& instruction) {
   return callee->getName().starts_with("__damo_") || !call->mayHaveSideEffects();
 }
 
-bool can_join(llvm::Function& entry) {
+}  // namespace
+
+bool can_join_blocks(llvm::Function& entry) {
   return llvm::all_of(llvm::instructions(entry), [](const llvm::Instruction& instruction) {
     const int slot = marker_slot(&instruction);
     if (slot == kThread * 3) return is_used_only(instruction, is_global_x);
@@ -44,24 +46,16 @@ bool can_join(llvm::Function& entry) {
   });
 }
 
-void answer(llvm::Function& function, bool joins) {
+void limit_rows(llvm::Function& function, unsigned threads) {
   std::vector<llvm::CallInst*> questions;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
     if (call && call->getCalledFunction() && call->getCalledFunction()->getName() == kQuestion) questions.push_back(call);
   }
   for (llvm::CallInst* question : questions) {
-    question->replaceAllUsesWith(llvm::ConstantInt::getBool(question->getType(), joins));
+    question->replaceAllUsesWith(llvm::ConstantInt::get(question->getType(), threads));
     question->eraseFromParent();
   }
-}
-
-}  // namespace
-
-void join_blocks(llvm::Function& entry) { answer(entry, can_join(entry)); }
-
-void keep_blocks_apart(llvm::Module& module) {
-  for (llvm::Function& function : module) answer(function, false);
 }
 
 }  // namespace damo::clang_plugin

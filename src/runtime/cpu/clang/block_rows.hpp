@@ -5,16 +5,16 @@
 
 namespace llvm {
 class Function;
-class Module;
-}  // namespace llvm
+}
 
 namespace damo::clang_plugin {
 
-/// Answers the entry's marker __damo_joins_blocks: true where threads are independent, whatever their order is, and none
-/// asks for its place in the block. After inlining, before markers are lowered.
-void join_blocks(llvm::Function& entry);
+/// True where threads are independent, whatever their order is, and none asks for its place in the block. After inlining,
+/// before anything is moved.
+bool can_join_blocks(llvm::Function& entry);
 
-/// Answers what is left of that marker: no.
-void keep_blocks_apart(llvm::Module& module);
+/// Answers the markers __damo_row_threads: rows of joined blocks have this many threads at most, or those of one block. None:
+/// blocks are not joined.
+void limit_rows(llvm::Function& function, unsigned threads);
 
 }  // namespace damo::clang_plugin

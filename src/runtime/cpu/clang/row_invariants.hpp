@@ -15,24 +15,29 @@ std::vector<llvm::CallInst*> thread_loop_markers(llvm::Function& entry);
 class RowInvariants {
  public:
   /// loop: over threadIdx.x, with a predecessor.
-  RowInvariants(const llvm::Loop& loop, const llvm::DominatorTree& dominators) : loop_(loop), dominators_(dominators) {}
+  RowInvariants(const llvm::Loop& loop, const llvm::DominatorTree& dominators);
 
-  /// True of what no thread of the row differs in: arithmetic on what is known before, on sizes, on block indices and on
-  /// threadIdx.y and z.
-  bool is_invariant(const llvm::Value* value) const { return depth_of(value, true, 0); }
+  /// From now on value counts as the same for all; it is copied as copy, once that is known.
+  void assume(llvm::Value* value, llvm::Value* copy = nullptr) { copies_[value] = copy; }
+  void forget(llvm::Value* value) { copies_.erase(value); }
 
-  /// value, computed where builder stands, in front of the loop; null if it can't be: it has to do with threads, or is no
-  /// plain arithmetic. What could wrap there does so quietly.
+  /// True of what no thread of the row differs in: arithmetic on what is known before or assumed, on sizes, on block indices
+  /// and on threadIdx.y and z.
+  bool is_invariant(const llvm::Value* value) const { return is_same(value, 0); }
+
+  /// value, computed where builder stands, in front of the loop; null if it is not invariant. What could wrap there does so quietly.
   llvm::Value* in_front(llvm::Value* value, llvm::IRBuilderBase& builder);
 
  private:
-  bool depth_of(const llvm::Value* value, bool allow_thread_yz, int depth) const;
+  bool is_same(const llvm::Value* value, int depth) const;
   bool is_known_before(const llvm::Value* value) const;
   llvm::Value* copy(llvm::Value* value, llvm::IRBuilderBase& builder);
 
   const llvm::Loop& loop_;
+  const llvm::BasicBlock* before_;
   const llvm::DominatorTree& dominators_;
-  std::map<llvm::Value*, llvm::Value*> copies_;
+  llvm::Value* noted_[3] = {};  ///< threadIdx.y and z
+  std::map<const llvm::Value*, llvm::Value*> copies_;  ///< null: not made yet
 };
 
 }  // namespace damo::clang_plugin

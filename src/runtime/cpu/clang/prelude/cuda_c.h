@@ -162,7 +162,7 @@ using Parameter = typename ParameterOf<I, F>::type;
 
 extern "C" __device__ void __damo_indices(damo::cuda::ThreadState*);
 extern "C" __device__ void __damo_thread_loop(void);
-extern "C" __device__ __attribute__((const)) bool __damo_joins_blocks(void);
+extern "C" __device__ __attribute__((const)) unsigned __damo_row_threads(void);
 
 // The body of an entry: a statement for each of the blocks [first, last), or for as many of them as stand side by side
 // along x if block_rows.cpp joins them. Blocks are counted, not divided: a division costs as much as 64 threads of a small
@@ -180,8 +180,10 @@ extern "C" __device__ __attribute__((const)) bool __damo_joins_blocks(void);
   at.block[1] = unsigned(first / gx % gy);                                                                  \
   at.block[2] = unsigned(first / gx / gy);                                                                  \
   for (long block = first; block < last;) {                                                                 \
-    const unsigned room = gx - at.block[0];                                                                 \
-    const unsigned joined = !__damo_joins_blocks() ? 1 : last - block < room ? last - block : room;         \
+    unsigned joined = __damo_row_threads() / nx;                                                            \
+    if (joined > gx - at.block[0]) joined = gx - at.block[0];                                               \
+    if (joined > last - block) joined = last - block;                                                       \
+    if (joined == 0) joined = 1;                                                                            \
     __VA_ARGS__                                                                                             \
     block += joined;                                                                                        \
     at.block[0] += joined;                                                                                  \
