@@ -1,6 +1,8 @@
 #include "isolated_steps.hpp"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Cloning.h>
@@ -42,6 +44,10 @@ llvm::BranchInst* plain_branch(llvm::BasicBlock* block) {
 }  // namespace
 
 bool is_kept_value(const llvm::Value* object) { return llvm::isa<llvm::AllocaInst>(object) && object->getName().starts_with(kArrayName); }
+
+bool keeps_values(const llvm::Function& entry) {
+  return llvm::any_of(llvm::instructions(entry), [](const llvm::Instruction& instruction) { return is_kept_value(&instruction); });
+}
 
 IsolatedSteps::IsolatedSteps(llvm::Loop& threads, llvm::Loop& steps, std::vector<llvm::PHINode*> own, const llvm::DominatorTree& dominators,
                              const RowInvariants& invariants)

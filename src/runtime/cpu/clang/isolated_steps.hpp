@@ -20,6 +20,7 @@ constexpr unsigned kKeptThreads = 4096;
 
 /// True of loads and stores of such an array, and only there: each thread has its own place.
 bool is_kept_value(const llvm::Value* object);
+bool keeps_values(const llvm::Function& entry);
 
 class IsolatedSteps {
  public:

@@ -69,9 +69,9 @@ void lower_rows(llvm::Function& function, bool check) {
   if (!check && !thread_loop_markers(function).empty()) {
     threads = can_join_blocks(function) ? kUnlimitedRow : 0;
     bound_threads(function);
-    const bool keeps = interchange_shared_steps(function);
-    if (interchange_grid_stride(function) || keeps) bound_threads(function);
-    if (threads > 0 && keeps) threads = kKeptThreads;
+    interchange_shared_steps(function);
+    if (interchange_grid_stride(function)) bound_threads(function);
+    if (threads > 0 && keeps_values(function)) threads = kKeptThreads;
   }
   limit_rows(function, threads);
   if (!is_thread_function(function)) lower_markers(function);

@@ -195,11 +195,9 @@ bool interchange_once(llvm::Function& entry) {
 
 }  // namespace
 
-bool interchange_shared_steps(llvm::Function& entry) {
-  if (has_local_memory(entry)) return false;
-  int made = 0;
-  while (made < kMostInterchanges && interchange_once(entry)) ++made;
-  return made > 0;
+void interchange_shared_steps(llvm::Function& entry) {
+  if (has_local_memory(entry)) return;
+  for (int made = 0; made < kMostInterchanges && interchange_once(entry);) ++made;
 }
 
 }  // namespace damo::clang_plugin

@@ -11,7 +11,6 @@ namespace damo::clang_plugin {
 
 /// Lets such loops change places with the loops over threadIdx.x that they stand in. Leaves alone what would then not read
 /// neighbours, and loops of few steps, which are unrolled. After inlining and bound_threads, before markers are lowered.
-/// Gives whether values are kept in arrays of kKeptThreads.
-bool interchange_shared_steps(llvm::Function& entry);
+void interchange_shared_steps(llvm::Function& entry);
 
 }  // namespace damo::clang_plugin
