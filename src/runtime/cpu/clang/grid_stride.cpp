@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "few_threads.hpp"
 #include "guarded_threads.hpp"
 #include "isolated_steps.hpp"
 #include "markers.hpp"
@@ -225,6 +226,7 @@ bool isolate(Found& found, const llvm::DominatorTree& dominators) {
   if (!RowAddresses(invariants, {found.index}).are_close(*found.steps)) return false;
   IsolatedSteps isolated(*found.threads, *found.steps, found.own, dominators, invariants);
   if (!isolated.is_possible()) return false;
+  keep_for_few_threads(*found.threads);
   found.leave = isolated.cut();
   return true;
 }
@@ -244,7 +246,8 @@ bool interchange_grid_stride(llvm::Function& entry) {
   found.steps = found.threads->getSubLoops().front();
   if (!read_steps(found) || !no_local_memory(entry, found)) return false;
   if (!llvm::isa<llvm::PHINode>(found.threads->getExitBlock()->front())) read_bound(found, dominators);
-  if (!found.own.empty() || !outside_is_pure(found)) {
+  const bool is_simple = found.own.empty() && outside_is_pure(found);
+  if (!is_simple) {
     if (!isolate(found, dominators)) return false;
     dominators.recalculate(entry);
     loops.releaseMemory();
@@ -252,6 +255,7 @@ bool interchange_grid_stride(llvm::Function& entry) {
     found.threads = loops.getLoopFor(marker->getParent());
     found.steps = loops.getLoopFor(found.index->getParent());
   }
+  if (is_simple && found.bound) keep_for_few_threads(*found.threads);
   run_one_step(found, wrap_threads(found));
   return true;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "few_threads.hpp"
 #include "isolated_steps.hpp"
 #include "row_addresses.hpp"
 #include "row_invariants.hpp"
@@ -176,6 +177,7 @@ bool interchange_once(llvm::Function& entry) {
       if (!read_loop(found, dominators, invariants)) continue;
       IsolatedSteps isolated(*threads, *steps, found.own, dominators, invariants);
       if (!isolated.is_possible()) continue;
+      keep_for_few_threads(*threads);
       llvm::BasicBlock* const leave = isolated.cut();
       llvm::BasicBlock* const header = threads->getHeader();
       llvm::BasicBlock* before = nullptr;
