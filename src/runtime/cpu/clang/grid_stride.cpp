@@ -122,17 +122,17 @@ llvm::Value* size_on_x(llvm::IRBuilder<>& builder, llvm::Value* indices, MarkerG
   return builder.CreateZExt(builder.CreateLoad(type, place), builder.getInt64Ty());
 }
 
-/// Reads i < n or i <= n of the test, n being there before the threads run. Leaves bound null where it is another one.
+/// Reads i < n or i <= n of the test, n being the same for all threads of the row. Leaves bound null where it is another one.
 void read_bound(Found& found, const llvm::DominatorTree& dominators) {
   const auto* comparison = llvm::cast<llvm::ICmpInst>(found.test->getCondition());
   const bool index_first = without_extension(comparison->getOperand(0)) == found.index;
   llvm::Value* other = comparison->getOperand(index_first ? 1 : 0);
-  const auto* instruction = llvm::dyn_cast<llvm::Instruction>(other);
-  if (instruction && !dominators.dominates(instruction->getParent(), found.threads->getLoopPredecessor())) return;
   auto relation = index_first ? comparison->getPredicate() : comparison->getSwappedPredicate();
   if (!found.steps->contains(found.test->getSuccessor(0))) relation = llvm::CmpInst::getInversePredicate(relation);
   found.includes_bound = llvm::ICmpInst::isLE(relation);
-  if (found.includes_bound || llvm::ICmpInst::isLT(relation)) found.bound = other;
+  if (!found.includes_bound && !llvm::ICmpInst::isLT(relation)) return;
+  llvm::IRBuilder<> builder(found.threads->getLoopPredecessor()->getTerminator());
+  found.bound = RowInvariants(*found.threads, dominators).in_front(other, builder);
 }
 
 llvm::Value* is_before(llvm::IRBuilder<>& builder, const Found& found, llvm::Value* begin, llvm::Value* rest) {
