@@ -1,4 +1,4 @@
-// What a kernel may write while it reads; and copies by a kernel, which on a GPU need not pass through the host.
+// What a kernel may write while it reads; and copies by a kernel, which cast.
 #pragma once
 #include <string_view>
 

@@ -7,6 +7,9 @@ constexpr int kBlock = 256;      // threads of a block
 constexpr int kUnroll = 8;       // loads of a thread under way: 8 of 4 bytes by 2048 threads are 64 KB a multiprocessor
 constexpr int kUnrollLarge = 4;  // of accumulators that take several registers
 
+// The lanes join as many neutral values as they are; of nothing the result is one, also where it is none ("5" of a sum).
+constexpr const char* kStore = "a.out[output] = damo_post(a.length > 0 ? value : damo_neutral(), a.length);";
+
 class GpuReduction : ReductionWriter {
  public:
   GpuReduction(const ReductionDefinition& definition, const ReductionLayout& layout)
@@ -72,7 +75,7 @@ class GpuReduction : ReductionWriter {
     line("#pragma unroll\n    for (int half = " + number(unroll_ / 2) + "; half > 0; half /= 2)");
     line("#pragma unroll\n      for (int u = 0; u < half; ++u) many[u] = damo_reduce(many[u], many[u + half]);");
     line("    value = many[0];\n  }");
-    end(l_.finishes ? "a.out[output] = damo_post(value, a.length);" : "a.partial[" + partial("chunk") + "] = value;");
+    end(l_.finishes ? kStore : "a.partial[" + partial("chunk") + "] = value;");
   }
 
   void element(const std::string& indent, const std::string& into) {
@@ -94,7 +97,7 @@ class GpuReduction : ReductionWriter {
     line("    for (damo_long k = lane; k < a.chunks; k += " + number(l_.lanes) +
          ") value = damo_reduce(value, a.partial[" + partial("k") + "]);");
     line("  }");
-    end("a.out[output] = damo_post(value, a.length);");
+    end(kStore);
   }
 
   int unroll_;

@@ -30,16 +30,16 @@ class GpuTextOnCpu : public ::testing::Test {
     return astype(Array::from(testing::noise(shape.size()), shape, *device_) * 2, int32);
   }
 
-  /// A sum that counts positions too, so that r and i must be right.
-  void expect_sums(const Array& x, std::uint32_t mask, bool with_places) {
+  /// Sums of the axes of `mask`, from `neutral`, of map(x[i], r), and the number of elements added.
+  Values sums(const Array& x, std::uint32_t mask, const std::string& map, const std::string& neutral) {
     ReductionDefinition definition;
     definition.name = "sums";
     definition.parameters = parse_parameters("const int* x");
     definition.accumulator = "long long";
     definition.accumulator_bytes = 8;
-    definition.neutral = {"0", nullptr, 0};
+    definition.neutral = {neutral, nullptr, 0};
     definition.reduce = {"a + b", nullptr, 0};
-    definition.map = {with_places ? "x[i] * 7LL + r" : "x[i] * 7LL", nullptr, 0};
+    definition.map = {map, nullptr, 0};
     definition.post = {"a + n", nullptr, 0};
     definition.result = int64;
     Reduction reduction(std::move(definition));
@@ -47,7 +47,12 @@ class GpuTextOnCpu : public ::testing::Test {
     const Array arrays[] = {x};
     const Array out = Array::empty(reduced_shape(x.shape(), mask, false), int64, *device_);
     reduction.run(device_->backend(), arrays, {}, x.shape(), mask, out);
-    const Values found = out.to_doubles();
+    return out.to_doubles();
+  }
+
+  /// With places the sum counts positions too, so that r and i must be right.
+  void expect_sums(const Array& x, std::uint32_t mask, bool with_places) {
+    const Values found = sums(x, mask, with_places ? "x[i] * 7LL + r" : "x[i] * 7LL", "0");
     const auto groups = testing::groups_of(x, mask);
     ASSERT_EQ(found.size(), groups.size());
     for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -102,6 +107,12 @@ TEST_F(GpuTextOnCpu, ReducesColumns) {
   expect_sums(integers({10, 300}), 1, true);
   expect_sums(integers({6, 40, 50}), 3, true);
   expect_sums(integers({6, 40, 50}), 2, true);
+}
+
+TEST_F(GpuTextOnCpu, GivesOneNeutralValueOfNothing) {
+  EXPECT_EQ(sums(integers({0, 3}), 3, "x[i]", "5"), Values{5});
+  EXPECT_EQ(sums(integers({0, 3}), 1, "x[i]", "5"), (Values{5, 5, 5}));
+  EXPECT_EQ(sums(integers({40, 0}), 2, "x[i]", "5"), Values(40, 5));
 }
 
 TEST_F(GpuTextOnCpu, ScansRows) {
