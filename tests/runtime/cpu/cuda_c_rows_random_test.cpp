@@ -19,12 +19,15 @@ class RowKernelWriter {
   std::string body() {
     text_.str("");
     names_ = 0;
+    gathers_ = one_in(4);
     text_ << "  const unsigned c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;\n"
           << "  const unsigned row = gridDim.x * blockDim.x, o = r * row + c;\n  unsigned v = 1, u = 2;\n  float f = 0.5f;\n";
     if (one_in(6)) text_ << "  u += threadIdx.x;\n";
     for (int guards = below(4); guards > 0; --guards) text_ << "  if (" << guard() << ") return;\n";
     if (one_in(3)) text_ << "  v = x[c] * 3 + y[o];\n";
-    for (int i = 1 + below(3); i > 0; --i) statement(2, "2");
+    // What is computed alike by neighbours is what the compiler rearranges: most kernels have loops of that kind alone.
+    const int depth = one_in(4) ? 2 : 1;
+    for (int i = 1 + below(3); i > 0; --i) statement(depth, "2", one_in(2));
     text_ << "  y[o] = v + 3 * u + (unsigned)f;\n";
     return text_.str();
   }
@@ -35,22 +38,22 @@ class RowKernelWriter {
 
   std::string guard() {
     const char* choices[] = {"c >= w", "r >= h", "!(c < w && r < h)", "c == 0", "c < 3", "r < 2 || c > w - 2", "c + r > n", "(int)c > (int)w - 2", "x[0] > n"};
-    return choices[below(9)];
+    return choices[below(gathers_ ? 9 : 8)];
   }
   std::string value(const std::string& k) {
     const std::string choices[] = {"x[c]", "x[" + k + " * w + c]", "x[" + k + "]", "x[r + " + k + "]", "v", "u", "c * 5", k, "x[c * 2]", "x[x[c] % 32]"};
-    return choices[below(10)];
+    return choices[below(gathers_ ? 10 : 9)];
   }
-  void statement(int depth, const std::string& k) {
-    const int choice = below(depth > 0 ? 9 : 5);
+  void statement(int depth, const std::string& k, bool is_loop = false) {
+    const int choice = is_loop ? 5 + below(3) : below(depth > 0 ? gathers_ ? 9 : 8 : 5);
     const std::string i = "k" + std::to_string(names_++);
     switch (choice) {
       case 0: text_ << "  v += " << value(k) << ";\n"; break;
       case 1: text_ << "  u = u * 3 + (" << value(k) << " ^ v);\n"; break;
       case 2: text_ << "  if (" << value(k) << " & 1) v ^= " << value(k) << ";\n"; break;
       case 3: text_ << "  { unsigned old = u; u = v; v = old + " << value(k) << "; }\n"; break;
-      case 4: text_ << (one_in(3) ? "  y[o] += v;\n" : "  f = f * 0.5f + (float)(" + value(k) + " & 63u);\n"); break;
-      case 5: loop("for (unsigned " + i + " = 0; " + i + " < " + (one_in(2) ? "h" : "h - r % h") + "; ++" + i + ")", depth, i); break;
+      case 4: text_ << (depth == 0 && one_in(3) ? "  y[o] += v;\n" : "  f = f * 0.5f + (float)(" + value(k) + " & 63u);\n"); break;
+      case 5: loop("for (unsigned " + i + " = 0; " + i + " < " + (one_in(2) ? "h" : "n / 20 + 1") + "; ++" + i + ")", depth, i); break;
       case 6: loop("for (int " + i + " = 36; " + i + " >= 0; " + i + " -= 3)", depth, i); break;
       case 7: loop("for (unsigned " + i + " = c; " + i + " < n; " + i + " += row)", depth, "(x[" + i + "] % 8)"); break;
       default: loop("for (unsigned " + i + " = 0; " + i + " < c % 5; ++" + i + ")", depth, i); break;
@@ -65,6 +68,7 @@ class RowKernelWriter {
   std::mt19937 random_;
   std::ostringstream text_;
   int names_ = 0;
+  bool gathers_ = false;  ///< also places that only the data tell, and loops of unlike lengths
 };
 
 }  // namespace

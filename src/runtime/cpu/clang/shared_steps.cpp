@@ -54,7 +54,10 @@ void read_phis(SharedLoop& found, RowInvariants& invariants) {
 bool has_few_steps(const SharedLoop& found) {
   const auto* test = llvm::dyn_cast<llvm::ICmpInst>(found.test->getCondition());
   const auto* bound = test ? llvm::dyn_cast<llvm::ConstantInt>(test->getOperand(1)) : nullptr;
-  return bound && std::abs(bound->getSExtValue()) <= kFewSteps;
+  const auto* phi = test ? llvm::dyn_cast<llvm::PHINode>(test->getOperand(0)) : nullptr;
+  if (!bound || !phi || phi->getParent() != found.steps->getHeader()) return false;
+  const auto* begin = llvm::dyn_cast<llvm::ConstantInt>(phi->getIncomingValueForBlock(found.steps->getLoopPredecessor()));
+  return begin && std::abs(bound->getSExtValue() - begin->getSExtValue()) <= kFewSteps;
 }
 
 /// True if a thread's place has to do with what is computed in the steps. If not, all threads do the same: made for one.
