@@ -7,6 +7,7 @@
 #include <set>
 
 #include "address_spaces.hpp"
+#include "block_rows.hpp"
 #include "check_memory.hpp"
 #include "coroutine.hpp"
 #include "fibers.hpp"
@@ -14,13 +15,17 @@
 #include "grid_stride.hpp"
 #include "guarded_threads.hpp"
 #include "inlining.hpp"
+#include "isolated_steps.hpp"
 #include "parallel_threads.hpp"
+#include "row_invariants.hpp"
+#include "shared_steps.hpp"
 #include "thread_function.hpp"
 
 namespace damo::clang_plugin {
 namespace {
 
 constexpr unsigned kCheckedGap = 64;
+constexpr unsigned kUnlimitedRow = 0x7fffffff;
 
 /// Deletes the forms that the kernel does not need, before they are inlined into. True if its threads wait.
 bool choose_form(llvm::Module& module, const KernelInfo& kernel, bool check) {
@@ -57,6 +62,21 @@ bool waits_elsewhere(llvm::Module& module) {
   return false;
 }
 
+/// Loops over threads, where function has some, and the indices of all but thread functions.
+void lower_rows(llvm::Function& function, bool check) {
+  mark_global_indices(function);
+  unsigned threads = 0;
+  if (!check && !thread_loop_markers(function).empty()) {
+    threads = can_join_blocks(function) ? kUnlimitedRow : 0;
+    bound_threads(function);
+    interchange_shared_steps(function);
+    if (interchange_grid_stride(function)) bound_threads(function);
+    if (threads > 0 && keeps_values(function)) threads = kKeptThreads;
+  }
+  limit_rows(function, threads);
+  if (!is_thread_function(function)) lower_markers(function);
+}
+
 void name_entry(llvm::Module& module, const KernelInfo& kernel) {
   if (llvm::GlobalValue* taken = module.getNamedValue(kernel.name)) taken->setName(kernel.name + ".body");
   llvm::Function* entry = module.getFunction(kernel.entry);
@@ -87,13 +107,7 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
   if (how.check) check_memory(module);
   if (!place_shared_variables(module, kernels, how.check ? kCheckedGap : 0, error)) return false;
   for (llvm::Function& function : module) {
-    if (function.isDeclaration()) continue;
-    mark_global_indices(function);
-    if (!how.check) {
-      interchange_grid_stride(function);
-      bound_threads(function);
-    }
-    if (!is_thread_function(function)) lower_markers(function);
+    if (!function.isDeclaration()) lower_rows(function, how.check);
   }
   const bool needs_fibers = waits_elsewhere(module);
   for (const KernelInfo& kernel : kernels) {
