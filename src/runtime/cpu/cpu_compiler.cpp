@@ -8,6 +8,7 @@
 #include <damo/error.hpp>
 
 #include "runtime/cpu/clang_plugin.hpp"
+#include "runtime/kernel/host_code.hpp"
 #include "runtime/kernel/own_types.hpp"
 
 namespace damo {
@@ -41,14 +42,7 @@ std::vector<std::string> flags_of(const CompileRequest& request) {
   return flags;
 }
 
-}  // namespace
-
-const std::string& CpuCompiler::stamp() const {
-  static const std::string stamp = cpu_backend::cache_stamp() + " for " + cpu_backend::host_isa(), of_coroutines = stamp + " coroutines";
-  return wants_coroutines() ? of_coroutines : stamp;
-}
-
-CompiledCode CpuCompiler::compile(const CompileRequest& request) const {
+CompiledCode compile_text(const CompileRequest& request) {
   const bool is_cuda_c = request.kind == SourceKind::kCudaC;
   const bool is_fast = is_cuda_c && request.options.fast_math;
   const std::string fast_source = is_fast ? fast_math_pragma(request.file_name) + request.source : std::string();
@@ -70,6 +64,15 @@ CompiledCode CpuCompiler::compile(const CompileRequest& request) const {
   }
   return {.bytes = std::move(output.object), .log = std::move(output.log)};
 }
+
+}  // namespace
+
+const std::string& CpuCompiler::stamp() const {
+  static const std::string stamp = cpu_backend::cache_stamp() + " for " + cpu_backend::host_isa(), of_coroutines = stamp + " coroutines";
+  return wants_coroutines() ? of_coroutines : stamp;
+}
+
+CompiledCode CpuCompiler::compile(const CompileRequest& request) const { return compile_past_host_code(request, compile_text); }
 
 /// The cores that this process may use.
 int CpuCompiler::threads() const {

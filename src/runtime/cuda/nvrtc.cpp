@@ -13,6 +13,7 @@
 #include "runtime/cuda/nvrtc_program.hpp"
 #include "runtime/cuda/prelude.hpp"
 #include "runtime/cuda/standard_headers.hpp"
+#include "runtime/kernel/host_code.hpp"
 #include "runtime/kernel/own_types.hpp"
 
 namespace damo::cuda_backend {
@@ -130,10 +131,12 @@ std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) c
 
 CompiledCode NvrtcCompiler::compile(const CompileRequest& request) const {
   if (request.source.find('\0') != std::string::npos) refuse_nul(request);
-  NameGuesses guesses(request);
-  for (;;) {
-    if (std::optional<CompiledCode> code = try_compile(request, guesses)) return std::move(*code);
-  }
+  return compile_past_host_code(request, [this](const CompileRequest& text) {
+    NameGuesses guesses(text);
+    for (;;) {
+      if (std::optional<CompiledCode> code = try_compile(text, guesses)) return std::move(*code);
+    }
+  });
 }
 
 /// Nothing if it is worth another try: what stood in the way has been changed.
