@@ -197,6 +197,18 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 std::vector<Declaration> declarations(std::string_view source) { return Declarations(source).read(); }
 
+std::string without_kernel_instances(std::string source) {
+  if (source.find("template") == std::string::npos || source.find("__global__") == std::string::npos) return source;
+  for (const Declaration& declaration : declarations(source)) {
+    if (!declaration.is_device) continue;
+    CudaTokens tokens(std::string_view(source).substr(declaration.begin, declaration.end - declaration.begin));
+    std::string_view token = tokens.next();
+    if (token == "extern") token = tokens.next();
+    if (token == "template" && tokens.next() != "<") blank(source, declaration.begin, declaration.end);
+  }
+  return source;
+}
+
 CompiledCode compile_past_host_code(const CompileRequest& request, const std::function<CompiledCode(const CompileRequest&)>& compile) {
   if (request.kind != SourceKind::kCudaC || !may_have_host_code(request.source)) return compile(request);
   std::exception_ptr first;

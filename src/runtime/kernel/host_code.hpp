@@ -23,6 +23,10 @@ struct Declaration {
 /// In the order of the text; what stands in namespaces too.
 std::vector<Declaration> declarations(std::string_view source);
 
+/// Blank where "template __global__ void scale<float>(float*);" stood: Clang takes no such instance of a function that may
+/// run anywhere, and kernels are instantiated by their names.
+std::string without_kernel_instances(std::string source);
+
 /// compile(request), and if that fails as described above. What was passed over is in the code's log. Throws the first
 /// CompileError if kernels need what was passed over, else one of what is wrong with the rest.
 CompiledCode compile_past_host_code(const CompileRequest& request, const std::function<CompiledCode(const CompileRequest&)>& compile);
