@@ -1,6 +1,8 @@
 #include "lockstep.hpp"
 
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
@@ -8,6 +10,7 @@
 #include <llvm/IR/Operator.h>
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "address_spaces.hpp"
@@ -47,6 +50,45 @@ void find_meetings(llvm::BasicBlock& block, Since since, std::vector<llvm::Instr
   }
 }
 
+/// False if the loop's number of turns follows from what was known before it.
+bool may_wait(const llvm::Loop& loop) {
+  llvm::SmallVector<llvm::BasicBlock*> exits;
+  loop.getExitingBlocks(exits);
+  std::vector<const llvm::Value*> open;
+  for (llvm::BasicBlock* exit : exits) open.insert(open.end(), exit->getTerminator()->op_begin(), exit->getTerminator()->op_end());
+  std::set<const llvm::Value*> seen;
+  while (!open.empty()) {
+    const auto* value = llvm::dyn_cast<llvm::Instruction>(open.back());
+    open.pop_back();
+    if (!value || !loop.contains(value) || !seen.insert(value).second) continue;
+    const bool chosen = llvm::isa<llvm::PHINode>(value) && value->getParent() != loop.getHeader();
+    if (chosen || value->mayReadFromMemory()) return true;
+    open.insert(open.end(), value->op_begin(), value->op_end());
+  }
+  return false;
+}
+
+/// Where lanes that have parted within a loop meet again: the end of each turn. Else one that is done with it sooner would
+/// come to its beginning again, and be the one that is behind. True if a loop may be one that waits.
+bool add_turns(llvm::Function& function, std::vector<llvm::Instruction*>& meetings) {
+  llvm::DominatorTree dominators(function);
+  llvm::LoopInfo loops(dominators);
+  std::set<llvm::Instruction*> all(meetings.begin(), meetings.end());
+  bool any_may_wait = false;
+  for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
+    if (std::none_of(meetings.begin(), meetings.end(), [&](llvm::Instruction* meeting) { return loop->contains(meeting); })) continue;
+    any_may_wait |= may_wait(*loop);
+    llvm::SmallVector<llvm::BasicBlock*> latches;
+    loop->getLoopLatches(latches);
+    for (llvm::BasicBlock* latch : latches) all.insert(latch->getTerminator());
+  }
+  meetings.clear();
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    if (all.count(&instruction)) meetings.push_back(&instruction);
+  }
+  return any_may_wait;
+}
+
 }  // namespace
 
 bool may_go_in_step(const llvm::Module& module) {
@@ -58,11 +100,12 @@ bool may_go_in_step(const llvm::Module& module) {
   });
 }
 
-bool keep_in_step(llvm::Function& thread) {
+InStep keep_in_step(llvm::Function& thread) {
   std::vector<llvm::Instruction*> meetings;
   for (llvm::BasicBlock& block : thread) {
     find_meetings(block, block.isEntryBlock() ? Since::kNothing : Since::kUnknown, meetings);
   }
+  const bool may_wait_in_loop = add_turns(thread, meetings);
   llvm::IRBuilder<> builder(thread.getContext());
   llvm::Type *const number = builder.getInt32Ty(), *const wide = builder.getInt64Ty();
   const auto wait = thread.getParent()->getOrInsertFunction("__damo_wait", wide, number, number, wide, number);
@@ -73,7 +116,7 @@ bool keep_in_step(llvm::Function& thread) {
     call->setConvergent();
     call->setDoesNotThrow();
   }
-  return !meetings.empty();
+  return {!meetings.empty(), may_wait_in_loop};
 }
 
 }  // namespace damo::clang_plugin

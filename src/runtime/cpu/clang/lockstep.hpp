@@ -14,8 +14,13 @@ namespace damo::clang_plugin {
 /// False: no function of the module can have such accesses. Before inlining.
 bool may_go_in_step(const llvm::Module& module);
 
+struct InStep {
+  bool waits = false;        ///< there is such an access
+  bool may_spin = false;     ///< a loop may go on until another thread writes: regions of all threads are no form for that
+};
+
 /// Gives thread a wait before each of those accesses that needs one. After inlining, while shared variables
-/// have their address space. True if there is any.
-bool keep_in_step(llvm::Function& thread);
+/// have their address space.
+InStep keep_in_step(llvm::Function& thread);
 
 }  // namespace damo::clang_plugin

@@ -33,12 +33,13 @@ void choose_form(llvm::Module& module, const KernelInfo& kernel, bool thread_by_
   }
 }
 
-/// Adds to waiting the kernels that now wait.
-void keep_threads_in_step(llvm::Module& module, const std::vector<KernelInfo>& kernels, bool check, std::set<std::string>& waiting) {
+/// Adds to waiting the kernels that now wait, to spinning those that do so in a loop.
+void keep_threads_in_step(llvm::Module& module, const std::vector<KernelInfo>& kernels, bool check, std::set<std::string>& waiting, std::set<std::string>& spinning) {
   for (const KernelInfo& kernel : kernels) {
-    const bool waits = keep_in_step(*module.getFunction(kernel.thread));
-    if (!waiting.count(kernel.name) && !check) choose_form(module, kernel, waits);
-    if (waits) waiting.insert(kernel.name);
+    const InStep step = keep_in_step(*module.getFunction(kernel.thread));
+    if (!waiting.count(kernel.name) && !check) choose_form(module, kernel, step.waits);
+    if (step.waits) waiting.insert(kernel.name);
+    if (step.may_spin) spinning.insert(kernel.name);
   }
 }
 
@@ -80,7 +81,7 @@ void add_signatures(llvm::Module& module, const std::string& signatures) {
 }  // namespace
 
 bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lowering& how, std::string& error) {
-  std::set<std::string> entries, waiting, whole;
+  std::set<std::string> entries, waiting, spinning, whole;
   const bool in_step = may_go_in_step(module);
   for (const KernelInfo& kernel : kernels) {
     if (!module.getFunction(kernel.thread)) {
@@ -93,7 +94,7 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
     entries.insert({kernel.entry, kernel.thread, kernel.blocks});
   }
   inline_into(module, entries);
-  if (in_step) keep_threads_in_step(module, kernels, how.check, waiting);
+  if (in_step) keep_threads_in_step(module, kernels, how.check, waiting, spinning);
   if (!check_definitions(module, error) || !flatten_device_variables(module, error)) return false;
   if (how.check) check_memory(module);
   if (!place_shared_variables(module, kernels, how.check ? kCheckedGap : 0, error)) return false;
@@ -108,7 +109,7 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
   }
   const bool needs_fibers = waits_elsewhere(module);
   for (const KernelInfo& kernel : kernels) {
-    if (how.split && !how.check && !needs_fibers && waiting.count(kernel.name) && split_at_barriers(module, kernel)) whole.insert(kernel.name);
+    if (how.split && !how.check && !needs_fibers && waiting.count(kernel.name) && !spinning.count(kernel.name) && split_at_barriers(module, kernel)) whole.insert(kernel.name);
   }
   for (llvm::Function& function : module) {
     if (!function.isDeclaration() && is_thread_function(function)) lower_markers(function);
