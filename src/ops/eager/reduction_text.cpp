@@ -13,6 +13,7 @@ void ReductionWriter::head() {
   if (!d_.preamble.text.empty()) text_ += line_directive(d_.preamble) + d_.preamble.text + "\n" + kGeneratedLine;
   line("typedef long long damo_long;");
   line(std::string("typedef ") + (l_.wide ? "unsigned long long" : "unsigned int") + " damo_position;");
+  line(std::string("typedef ") + (l_.wide ? "long long" : "int") + " damo_index;");
   line("typedef " + d_.accumulator + " damo_value;");
   line("typedef " + stored(d_.result) + " damo_result;");
   line("static_assert(sizeof(damo_value) <= " + std::to_string(kMostAccumulatorBytes) +

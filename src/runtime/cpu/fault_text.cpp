@@ -13,7 +13,7 @@ FaultText memory_text(const Fault& fault) {
   // For an address that no program can have the processor does not say which it was.
   if (fault.code == SI_KERNEL) return {"access to an address that can't be, or that is not aligned for a vector such as float4", kUseCheck};
   const std::string access = fault.is_write ? "write to" : "read of";
-  if (fault.address < 4096) return {access + " address " + hexadecimal(fault.address) + ", next to a null pointer", kUseCheck};
+  if (fault.address < kNullRange) return {access + " address " + hexadecimal(fault.address) + ", next to a null pointer", kUseCheck};
   const bool is_protected = fault.code == SEGV_ACCERR;
   return {access + " address " + hexadecimal(fault.address) + (is_protected ? ", which is protected" : ", where there is no memory"), kUseCheck};
 }

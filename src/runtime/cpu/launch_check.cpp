@@ -4,6 +4,8 @@
 #include <cstring>
 #include <limits>
 
+#include "runtime/cpu/fault_text.hpp"
+
 namespace damo::cpu_backend {
 namespace {
 
@@ -84,7 +86,7 @@ bool LaunchCheck::contains(std::uintptr_t address, std::size_t bytes) const {
 }
 
 std::string LaunchCheck::position(std::uintptr_t address, std::size_t bytes) const {
-  if (address < 4096) return "next to a null pointer";
+  if (address < kNullRange) return "next to a null pointer";
   const Named* nearest = nullptr;
   std::uintptr_t least = kNear;
   for (const Named& known : known_) {

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <damo/array_math.hpp>
+#include <damo/module.hpp>
+#include "ops/eager/elementwise_text.hpp"
 #include "ops/eager/reduced_shape.hpp"
 #include "ops/eager/reduction.hpp"
 #include "ops/eager/reference.hpp"
@@ -30,16 +32,16 @@ class GpuTextOnCpu : public ::testing::Test {
     return astype(Array::from(testing::noise(shape.size()), shape, *device_) * 2, int32);
   }
 
-  /// A sum that counts positions too, so that r and i must be right.
-  void expect_sums(const Array& x, std::uint32_t mask, bool with_places) {
+  /// Sums of the axes of `mask`, from `neutral`, of map(x[i], r), and the number of elements added.
+  Values sums(const Array& x, std::uint32_t mask, const std::string& map, const std::string& neutral) {
     ReductionDefinition definition;
     definition.name = "sums";
     definition.parameters = parse_parameters("const int* x");
     definition.accumulator = "long long";
     definition.accumulator_bytes = 8;
-    definition.neutral = {"0", nullptr, 0};
+    definition.neutral = {neutral, nullptr, 0};
     definition.reduce = {"a + b", nullptr, 0};
-    definition.map = {with_places ? "x[i] * 7LL + r" : "x[i] * 7LL", nullptr, 0};
+    definition.map = {map, nullptr, 0};
     definition.post = {"a + n", nullptr, 0};
     definition.result = int64;
     Reduction reduction(std::move(definition));
@@ -47,7 +49,12 @@ class GpuTextOnCpu : public ::testing::Test {
     const Array arrays[] = {x};
     const Array out = Array::empty(reduced_shape(x.shape(), mask, false), int64, *device_);
     reduction.run(device_->backend(), arrays, {}, x.shape(), mask, out);
-    const Values found = out.to_doubles();
+    return out.to_doubles();
+  }
+
+  /// With places the sum counts positions too, so that r and i must be right.
+  void expect_sums(const Array& x, std::uint32_t mask, bool with_places) {
+    const Values found = sums(x, mask, with_places ? "x[i] * 7LL + r" : "x[i] * 7LL", "0");
     const auto groups = testing::groups_of(x, mask);
     ASSERT_EQ(found.size(), groups.size());
     for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -102,6 +109,34 @@ TEST_F(GpuTextOnCpu, ReducesColumns) {
   expect_sums(integers({10, 300}), 1, true);
   expect_sums(integers({6, 40, 50}), 3, true);
   expect_sums(integers({6, 40, 50}), 2, true);
+}
+
+/// Four neighbours a thread, and the last thread's fewer.
+TEST_F(GpuTextOnCpu, WritesNeighboursOfOneThread) {
+  ElementwiseSnippet snippet{.name = "scaled", .parameters = parse_parameters("float a, const float* x, float* y")};
+  snippet.operation = {"if (x[i] < 0) return; y[i] = a * x[i] + n - i", nullptr, 0};
+  const std::string text = elementwise_text(snippet, {.dense = {true, true}, .width = 4});
+  const Module module(*device_, text);
+  struct Arguments {
+    float a;
+    alignas(8) const void* x;
+    const void* y;
+    alignas(8) long long n;
+  };
+  for (int n : {1, 3, 4, 5, 8, 1023}) {
+    const Array x = Array::from(testing::noise(n), *device_), y = Array::full({n}, 7.0, float32, *device_);
+    const Arguments arguments{2, x.data(), y.data(), n};
+    module.kernel("scaled")({.grid = {1}, .block = {256}}, arguments);
+    const Values in = x.to_doubles(), out = y.to_doubles();
+    for (std::size_t i = 0; i < in.size(); ++i)
+      ASSERT_EQ(out[i], in[i] < 0 ? 7 : 2 * in[i] + n - static_cast<double>(i)) << n << " " << i;
+  }
+}
+
+TEST_F(GpuTextOnCpu, GivesOneNeutralValueOfNothing) {
+  EXPECT_EQ(sums(integers({0, 3}), 3, "x[i]", "5"), Values{5});
+  EXPECT_EQ(sums(integers({0, 3}), 1, "x[i]", "5"), (Values{5, 5, 5}));
+  EXPECT_EQ(sums(integers({40, 0}), 2, "x[i]", "5"), Values(40, 5));
 }
 
 TEST_F(GpuTextOnCpu, ScansRows) {

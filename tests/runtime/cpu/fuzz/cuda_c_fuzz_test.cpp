@@ -29,6 +29,7 @@ TEST(CudaCFuzz, GivesAnObjectOrALogForEverySource) {
   EXPECT_TRUE(mutated.failures.empty()) << listed(mutated);
   EXPECT_GT(mutated.compiled, 10u);
   EXPECT_GT(mutated.refused, 50u);
+  EXPECT_GT(mutated.ran, 5u);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "runtime/cpu/fuzz/fuzz_run.hpp"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <damo/error.hpp>
 
 #include "runtime/cpu/compile_support.hpp"
+#include "runtime/cpu/fuzz/fuzz_launch.hpp"
 #include "runtime/cpu/fuzz/source_mutator.hpp"
 
 namespace damo::cpu_backend::testing {
@@ -24,8 +26,9 @@ struct Progress {
   std::atomic<std::uint64_t> next, compiled, refused, ran;
 };
 
-void try_source(std::uint64_t number, Progress& progress) {
-  const CompileOutput output = compile_cuda(mutated_source(number));
+void try_source(std::uint64_t number, CpuBackend& backend, Progress& progress) {
+  const std::string source = mutated_source(number);
+  const CompileOutput output = compile_cuda(source);
   if (!output.ok) {
     if (output.log.empty()) throw std::logic_error("refused without a word");
     ++progress.refused;
@@ -37,6 +40,7 @@ void try_source(std::uint64_t number, Progress& progress) {
     // A function that is nowhere, or a variable that no loader can place: an error text, as it should be.
   }
   ++progress.compiled;
+  progress.ran += static_cast<std::uint64_t>(launch_kernels(backend, source));
 }
 
 /// A template or a pile of "<" that would take hours is given up as a user would have it given up.
@@ -44,7 +48,13 @@ constexpr const char* kCompileLimit = "3";
 
 [[noreturn]] void work(std::uint64_t end, Progress& progress) {
   setenv("DAMO_COMPILE_TIME_LIMIT", kCompileLimit, 1);
-  for (std::uint64_t number = progress.next; number < end; progress.next = ++number) try_source(number, progress);
+  constexpr rlim_t kMemory = rlim_t{4} << 30;  // a compile that wants more is to give up, not to push others out
+  const rlimit memory{kMemory, kMemory};
+  setrlimit(RLIMIT_AS, &memory);
+  if (!std::freopen("/dev/null", "w", stdout)) std::_Exit(2);  // where kernels print
+  CpuBackend backend(2);
+  backend.kernel_time_limit = 0.2;
+  for (std::uint64_t number = progress.next; number < end; progress.next = ++number) try_source(number, backend, progress);
   std::_Exit(0);
 }
 
