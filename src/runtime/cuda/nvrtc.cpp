@@ -71,6 +71,10 @@ std::string full_source(const CompileRequest& request) {
                        std::string log) {
   std::string message = request.file_name + " does not compile (NVRTC " + std::to_string(library.major) + "." +
                         std::to_string(library.minor) + ")";
+  for (const std::string name : {"texture", "surface"}) {
+    if (log.find("error: " + name + " is not a template") != std::string::npos)
+      log += "\nnote: texture and surface references are not supported, CUDA has none since version 12: pass an array";
+  }
   if (result != NVRTC_ERROR_COMPILATION) message += std::string(": ") + library.get_error_string(result);
   throw CompileError(std::move(message), std::move(log), request.source);
 }

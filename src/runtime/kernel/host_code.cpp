@@ -17,7 +17,9 @@ bool is_mark(std::string_view word) {
   return std::find(std::begin(kMarks), std::end(kMarks), word) != std::end(kMarks);
 }
 
-bool is_type_word(std::string_view word) { return word == "struct" || word == "class" || word == "union" || word == "enum"; }
+bool is_type_word(std::string_view word) {
+  return word == "struct" || word == "class" || word == "union" || word == "enum";
+}
 
 /// Reads one declaration after the other.
 class Declarations {
@@ -66,8 +68,10 @@ class Declarations {
         has_parameters = true;
         declaration.names.emplace_back(last);
       }
-      if (token == "(" || token == "[") tokens_.skip_balanced(token[0]);
-      else if (token == "<" && last == "template") tokens_.skip_balanced('<');
+      if (token == "(" || token == "[")
+        tokens_.skip_balanced(token[0]);
+      else if (token == "<" && last == "template")
+        tokens_.skip_balanced('<');
       else if (token == "{") {
         if (is_type && !last.empty()) declaration.names.emplace_back(last);
         tokens_.skip_balanced('{');
@@ -99,7 +103,8 @@ class Declarations {
 /// Signs of a program around the kernels.
 bool may_have_host_code(const std::string& source) {
   if (source.find("__global__") == std::string::npos || source.find("#line") != std::string::npos) return false;
-  for (const char* sign : {"<<<", "main(", "main (", "cudaStream_t", "cudaError_t", "cudaMalloc", "torch::", "PYBIND11_MODULE", "std::vector", "cublas", "cudnn", "unistd.h", "helper_cuda"}) {
+  for (const char* sign : {"<<<", "main(", "main (", "cudaStream_t", "cudaError_t", "cudaMalloc",
+                           "torch::", "PYBIND11_MODULE", "std::vector", "cublas", "cudnn", "unistd.h", "helper_cuda"}) {
     if (source.find(sign) != std::string::npos) return true;
   }
   return false;
@@ -110,7 +115,8 @@ std::set<std::size_t> error_lines(const std::string& log, const std::string& fil
   std::set<std::size_t> lines;
   std::istringstream text(log);
   for (std::string line; std::getline(text, line);) {
-    const bool names_file = line.size() > file.size() && line.starts_with(file) && (line[file.size()] == ':' || line[file.size()] == '(');
+    const bool names_file =
+        line.size() > file.size() && line.starts_with(file) && (line[file.size()] == ':' || line[file.size()] == '(');
     if (!names_file || line.find("error") == std::string::npos) continue;
     const std::string number = line.substr(file.size() + 1, 9);
     if (std::isdigit(static_cast<unsigned char>(number[0]))) lines.insert(std::stoul(number));
@@ -153,7 +159,9 @@ class HostCode {
       return log.find("'" + name + "'") != std::string::npos || log.find("\"" + name + "\"") != std::string::npos;
     });
   }
-  std::string note(const std::string& file) const { return "note: passed over in " + file + ", as it is not code of the device: " + passed_; }
+  std::string note(const std::string& file) const {
+    return "note: passed over in " + file + ", as it is not code of the device: " + passed_;
+  }
 
   std::string text;
 
@@ -209,7 +217,8 @@ std::string without_kernel_instances(std::string source) {
   return source;
 }
 
-CompiledCode compile_past_host_code(const CompileRequest& request, const std::function<CompiledCode(const CompileRequest&)>& compile) {
+CompiledCode compile_past_host_code(const CompileRequest& request,
+                                    const std::function<CompiledCode(const CompileRequest&)>& compile) {
   if (request.kind != SourceKind::kCudaC || !may_have_host_code(request.source)) return compile(request);
   std::exception_ptr first;
   HostCode host(request.source);

@@ -55,7 +55,8 @@ bool may_wait(const llvm::Loop& loop) {
   llvm::SmallVector<llvm::BasicBlock*> exits;
   loop.getExitingBlocks(exits);
   std::vector<const llvm::Value*> open;
-  for (llvm::BasicBlock* exit : exits) open.insert(open.end(), exit->getTerminator()->op_begin(), exit->getTerminator()->op_end());
+  for (llvm::BasicBlock* exit : exits)
+    open.insert(open.end(), exit->getTerminator()->op_begin(), exit->getTerminator()->op_end());
   std::set<const llvm::Value*> seen;
   while (!open.empty()) {
     const auto* value = llvm::dyn_cast<llvm::Instruction>(open.back());
@@ -68,15 +69,17 @@ bool may_wait(const llvm::Loop& loop) {
   return false;
 }
 
-/// Where lanes that have parted within a loop meet again: the end of each turn. Else one that is done with it sooner would
-/// come to its beginning again, and be the one that is behind. True if a loop may be one that waits.
+/// Where lanes that have parted within a loop meet again: the end of each turn. Else one that is done with it sooner
+/// would come to its beginning again, and be the one that is behind. True if a loop may be one that waits.
 bool add_turns(llvm::Function& function, std::vector<llvm::Instruction*>& meetings) {
   llvm::DominatorTree dominators(function);
   llvm::LoopInfo loops(dominators);
   std::set<llvm::Instruction*> all(meetings.begin(), meetings.end());
   bool any_may_wait = false;
   for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
-    if (std::none_of(meetings.begin(), meetings.end(), [&](llvm::Instruction* meeting) { return loop->contains(meeting); })) continue;
+    if (std::none_of(meetings.begin(), meetings.end(),
+                     [&](llvm::Instruction* meeting) { return loop->contains(meeting); }))
+      continue;
     any_may_wait |= may_wait(*loop);
     llvm::SmallVector<llvm::BasicBlock*> latches;
     loop->getLoopLatches(latches);
@@ -92,12 +95,12 @@ bool add_turns(llvm::Function& function, std::vector<llvm::Instruction*>& meetin
 }  // namespace
 
 bool may_go_in_step(const llvm::Module& module) {
-  const bool has_shared = std::any_of(module.global_begin(), module.global_end(), [](const llvm::GlobalVariable& global) {
-    return global.getAddressSpace() == kSharedSpace;
-  });
+  const bool has_shared =
+      std::any_of(module.global_begin(), module.global_end(),
+                  [](const llvm::GlobalVariable& global) { return global.getAddressSpace() == kSharedSpace; });
   return has_shared && std::any_of(module.begin(), module.end(), [](const llvm::Function& function) {
-    return std::any_of(llvm::inst_begin(function), llvm::inst_end(function), is_volatile);
-  });
+           return std::any_of(llvm::inst_begin(function), llvm::inst_end(function), is_volatile);
+         });
 }
 
 InStep keep_in_step(llvm::Function& thread) {
@@ -112,7 +115,8 @@ InStep keep_in_step(llvm::Function& thread) {
   unsigned place = 0;  // blocks stand in the order of the text: of lanes that have parted, those behind go on first
   for (llvm::Instruction* access : meetings) {
     builder.SetInsertPoint(access);
-    llvm::CallInst* const call = builder.CreateCall(wait, {builder.getInt32(kLockstep), builder.getInt32(++place), builder.getInt64(0), builder.getInt32(0)});
+    llvm::CallInst* const call = builder.CreateCall(
+        wait, {builder.getInt32(kLockstep), builder.getInt32(++place), builder.getInt64(0), builder.getInt32(0)});
     call->setConvergent();
     call->setDoesNotThrow();
   }
