@@ -162,7 +162,9 @@ void check_threads(const LoadedKernel& kernel, std::int64_t threads, std::int64_
     refuse(
         kernel,
         text + "this kernel allows " + std::to_string(kernel.max_threads_per_block) + " on " + kernel.backend->name(),
-        "it needs " + std::to_string(kernel.registers) + " registers a thread; __launch_bounds__ would lower that");
+        kernel.registers > 0 ? "it needs " + std::to_string(kernel.registers) +
+                                   " registers a thread, or its __launch_bounds__ says so"
+                             : "its __launch_bounds__ says so");
   }
 }
 

@@ -126,7 +126,7 @@ TEST_F(KernelTest, NamesTheKernelsOwnLimitOfThreads) {
   loaded_->registers = 200;
   EXPECT_EQ(message_of([&] { limited.launch({.block = {512}}); }),
             "launch of 'scale': block of 512 threads: this kernel allows 256 on counting\n"
-            "  it needs 200 registers a thread; __launch_bounds__ would lower that");
+            "  it needs 200 registers a thread, or its __launch_bounds__ says so");
   EXPECT_EQ(message_of([&] { limited.launch({.block = {256}}); }), "nothing thrown");
 }
 

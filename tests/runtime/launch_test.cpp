@@ -229,6 +229,20 @@ TEST_P(LaunchOnEachDevice, NamesTheLimitThatALaunchBreaks) {
               HasSubstr("shared memory of 1048576 bytes and 0 in the kernel's text: " + name + " allows"));
 }
 
+TEST_P(LaunchOnEachDevice, KeepsWithinTheKernelsLaunchBounds) {
+  const Module module(device(), R"(
+    __global__ void __launch_bounds__(64) few(int* x) { x[threadIdx.x] = 1; }
+    template <int kThreads> __global__ void __launch_bounds__(kThreads, 2) some(int* x) { x[threadIdx.x] = 1; })",
+                      {.kernels = {"some<128>"}});
+  const Array x = Array::zeros({1024}, int32, device());
+  const Kernel few = module.kernel("few"), some = module.kernel("some<128>");
+  EXPECT_EQ(few.attributes().max_threads_per_block, 64);
+  few({.block = {64}}, x);
+  some({.block = {128}}, x);
+  EXPECT_THAT(error_of([&] { few({.block = {65}}, x); }), HasSubstr("launch of 'few': block of 65 threads: this kernel allows 64"));
+  EXPECT_THAT(error_of([&] { some({.block = {256}}, x); }), HasSubstr("block of 256 threads: this kernel allows 128"));
+}
+
 TEST_P(LaunchOnEachDevice, IsThrownAsTypeError) {
   const Array x = range({4});
   EXPECT_THROW(kernel("scale")({}, x, x, 2.0, 4), TypeError);
