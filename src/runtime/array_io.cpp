@@ -9,6 +9,7 @@
 #include "runtime/array_layout.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/buffer.hpp"
+#include "runtime/host_address.hpp"
 
 namespace damo {
 namespace {
@@ -130,6 +131,7 @@ Array Array::to(Device device) const {
 
 void Array::to_host(void* elements) const {
   if (size_ == 0) return;
+  require_host_address(elements, nbytes(), "to_host");
   Backend& backend = device().backend();
   const Strides packed = contiguous_strides(shape_);
   if (is_contiguous()) {
