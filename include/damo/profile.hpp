@@ -1,5 +1,5 @@
 // Profile: what each node of a Function cost on its device, from events. Made by Function::profile() when the function
-// was built with Options{.profile = true}. See tests/runtime/exec/profile_test.cpp.
+// was built with Options{.profile = true}. See tests/runtime/exec/profile_print_test.cpp.
 #pragma once
 #include <cstdint>
 #include <iosfwd>

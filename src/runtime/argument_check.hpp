@@ -1,4 +1,4 @@
-// Whether arguments fit a kernel's parameters. See tests/runtime/argument_check_test.cpp.
+// Whether arguments fit a kernel's parameters. See tests/runtime/launch_test.cpp.
 #pragma once
 #include <cstddef>
 

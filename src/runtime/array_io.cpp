@@ -4,17 +4,20 @@
 #include <vector>
 
 #include <damo/array.hpp>
-#include <damo/log.hpp>
 
 #include "runtime/array_layout.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/buffer.hpp"
 #include "runtime/host_address.hpp"
+#include "runtime/copy_kernel.hpp"
 
 namespace damo {
 namespace {
 
 using Bytes = std::unique_ptr<std::byte[]>;
+
+// Up to here the whole range of a strided array crosses to the host in less time than a first kernel takes to compile.
+constexpr std::size_t kSmallRange = std::size_t{1} << 20;
 
 Bytes host_bytes(std::size_t count) { return std::make_unique_for_overwrite<std::byte[]>(count); }
 
@@ -30,15 +33,24 @@ std::size_t range_bytes(const Array& array) {
   return byte_range(array.shape(), array.strides(), itemsize(array.dtype())).bytes();
 }
 
+void store_contiguous(const Array& to, const void* elements) {
+  Backend& backend = to.device().backend();
+  backend.copy(to.data(), elements, to.nbytes(), CopyKind::kHostToDevice, nullptr);
+  if (!is_host(backend) && backend.is_pinned(elements)) backend.synchronize(nullptr);
+}
+
 // Fills the array, wherever and however it lies, from host elements in C order.
 void store(const Array& to, const void* elements) {
   Backend& backend = to.device().backend();
   const Strides packed = contiguous_strides(to.shape());
   if (to.is_contiguous()) {
-    backend.copy(to.data(), elements, to.nbytes(), CopyKind::kHostToDevice, nullptr);
-    if (!is_host(backend) && backend.is_pinned(elements)) backend.synchronize(nullptr);
+    store_contiguous(to, elements);
   } else if (is_host(backend)) {
     copy_strided(itemsize(to.dtype()), to.shape(), to.data(), to.strides(), elements, packed);
+  } else if (range_bytes(to) > kSmallRange) {
+    const Array arrived = Array::empty(to.shape(), to.dtype(), to.device());
+    store_contiguous(arrived, elements);
+    copy_by_kernel(to, arrived);
   } else {  // its range comes here, because what lies between its elements must stay, and goes back
     const std::size_t bytes = range_bytes(to);
     std::byte* first = first_byte(to);
@@ -62,10 +74,7 @@ void copy_within(const Array& to, const Array& from) {
     copy_strided(itemsize(to.dtype()), to.shape(), to.data(), to.strides(), from.data(), from.strides());
     return;
   }
-  log(LogLevel::kDebug, "copy of a strided " + describe(from) + " goes through the host");
-  const Bytes elements = host_bytes(from.nbytes());
-  from.to_host(elements.get());
-  store(to, elements.get());
+  copy_by_kernel(to, from);
 }
 
 void copy_between_devices(const Array& to, const Array& from) {
@@ -139,6 +148,8 @@ void Array::to_host(void* elements) const {
     if (!is_host(backend)) backend.synchronize(nullptr);  // into pinned memory a copy returns before it is done
   } else if (is_host(backend)) {
     copy_strided(itemsize(dtype_), shape_, elements, packed, data_, strides_);
+  } else if (range_bytes(*this) > kSmallRange) {
+    copy().to_host(elements);
   } else {  // one copy of the whole range, as a copy an element would cost microseconds each
     const std::size_t bytes = range_bytes(*this);
     const std::byte* first = first_byte(*this);

@@ -17,6 +17,7 @@ namespace {
 constexpr int kBlock = kSnippetBlock;
 constexpr std::int64_t kMostThreads = std::int64_t{1} << 30;  // of a launch whose positions need 64 bits
 constexpr std::int64_t kNarrowLimit = std::int64_t{1} << 31;
+constexpr int kMostNeighbours = 8;         // elements a thread
 constexpr std::size_t kMostKernels = 512;  // of one ElementwiseKernel; then all are dropped, their code stays cached
 
 }  // namespace
@@ -35,6 +36,7 @@ struct ElementwiseKernel::Data {
     }
     return false;
   }
+  int width(std::span<const Array> arrays) const;
   std::shared_ptr<const LoadedKernel> kernel(Backend& backend, const SnippetLayout& layout);
   void launch(Backend& backend, std::span<const Array> arrays, std::span<const std::uint64_t> scalars,
               const Shape& space);
@@ -69,8 +71,23 @@ ElementwiseKernel::ElementwiseKernel(const std::string& parameters, SourceText o
                      "write \"float* z\", without const");
 }
 
+/// Elements a thread for which no access is wider than a GPU's widest; see SnippetLayout::width.
+int ElementwiseKernel::Data::width(std::span<const Array> arrays) const {
+  std::size_t widest = 1;
+  for (const Array& array : arrays) widest = std::max(widest, itemsize(array.dtype()));
+  const int width = std::min<int>(kVectorBytes / static_cast<int>(widest), kMostNeighbours);
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const std::size_t bytes = static_cast<std::size_t>(width) * itemsize(arrays[i].dtype());
+    if (reinterpret_cast<std::uintptr_t>(arrays[i].data()) % bytes != 0) return 1;
+    for (std::size_t j = 0; j < arrays.size() && is_output(i); ++j) {
+      if (j != i && share_memory(arrays[i], arrays[j])) return 1;
+    }
+  }
+  return width;
+}
+
 std::shared_ptr<const LoadedKernel> ElementwiseKernel::Data::kernel(Backend& backend, const SnippetLayout& layout) {
-  std::string key{static_cast<char>(layout.rank), layout.wide ? 'w' : 'n'};
+  std::string key{static_cast<char>(layout.rank), static_cast<char>(layout.width), layout.wide ? 'w' : 'n'};
   for (bool dense : layout.dense) key += dense ? 'd' : 's';
   const std::pair<Backend*, std::string> place(&backend, std::move(key));
   {
@@ -104,7 +121,8 @@ void ElementwiseKernel::Data::launch(Backend& backend, std::span<const Array> ar
   const AxisGroups groups(space, strided, 0, !all_dense);
   layout.rank = all_dense ? 0 : groups.kept.rank();
   const std::int64_t size = space.size();
-  layout.wide = size >= kNarrowLimit - kBlock;
+  layout.wide = size >= kNarrowLimit - kBlock * kMostNeighbours;
+  if (all_dense && !layout.wide && backend.kind() == DeviceKind::kCuda) layout.width = width(arrays);
   ReductionArguments block;
   std::size_t array = 0, scalar = 0;
   for (const RawParameter& parameter : snippet.parameters) {
@@ -119,7 +137,8 @@ void ElementwiseKernel::Data::launch(Backend& backend, std::span<const Array> ar
     for (std::size_t i = 0; i < strided.size(); ++i) block.put(groups.kept.strides[i]);
   }
   const std::shared_ptr<const LoadedKernel> code = kernel(backend, layout);
-  const LaunchConfig config{{(std::min(size, layout.wide ? kMostThreads : size) + kBlock - 1) / kBlock}, {kBlock}};
+  const std::int64_t threads = layout.wide ? std::min(size, kMostThreads) : (size + layout.width - 1) / layout.width;
+  const LaunchConfig config{{(threads + kBlock - 1) / kBlock}, {kBlock}};
   check_launch(*code, config);
   void* pointers[] = {block.data()};
   backend.launches.fetch_add(1, std::memory_order_relaxed);

@@ -19,13 +19,14 @@ class ElementwisePrinter {
         "return *at; } };");
     line(std::string("typedef ") + (l_.wide ? "unsigned long long" : "unsigned int") + " damo_position;");
     arguments();
+    body();
     line("extern \"C\" __global__ void __launch_bounds__(" + std::to_string(kSnippetBlock) + ") " + s_.name +
          "(const damo_arguments damo_a) {");
-    positions();
-    coordinates();
-    parameters();
-    text_ += "    {\n" + line_directive(s_.operation) + s_.operation.text + ";\n" + kGeneratedLine;
-    line("    }\n  }\n}");
+    if (l_.width > 1)
+      neighbours();
+    else
+      one();
+    line("}");
     return std::move(text_);
   }
 
@@ -58,7 +59,22 @@ class ElementwisePrinter {
     line("};");
   }
 
-  void positions() {
+  /// The user's text is a function of one element, so that "return" leaves that element alone.
+  void body() {
+    std::string parameters;
+    each([&](const RawParameter& parameter, const std::string& type, bool strided) {
+      parameters += !parameter.is_pointer ? "const " + type + " "
+                    : strided             ? "const damo_element<" + type + "> "
+                                          : type + (l_.width > 1 ? "* __restrict__ " : "* ");
+      parameters += parameter.name + ", ";
+    });
+    const std::string position = l_.wide ? "const long long " : "const int ";
+    line("static __device__ __forceinline__ void damo_body(" + parameters + position + "i, " + position + "n) {");
+    text_ += line_directive(s_.operation) + s_.operation.text + ";\n" + kGeneratedLine;
+    line("}");
+  }
+
+  void one() {
     if (l_.wide) {
       line("  const long long n = damo_a.n;");
       line(
@@ -69,6 +85,38 @@ class ElementwisePrinter {
       line("  const int i = blockIdx.x * blockDim.x + threadIdx.x;");
       line("  if (i < n) {");
     }
+    coordinates();
+    call("    ", "i", [&](const RawParameter& parameter, const std::string& type, bool strided) {
+      const std::string value = "damo_a.p_" + parameter.name;
+      return strided ? "damo_element<" + type + ">{" + value + offset(parameter.name) + "}" : value;
+    });
+    line("  }");
+  }
+
+  void neighbours() {
+    const std::string width = std::to_string(l_.width);
+    line("  const int n = (int)damo_a.n;");
+    line("  const int first = (blockIdx.x * blockDim.x + threadIdx.x) * " + width + ";");
+    const auto aligned = [&](const RawParameter& parameter, const std::string& type, bool) {
+      const std::string value = "damo_a.p_" + parameter.name;
+      if (!parameter.is_pointer) return value;
+      const std::string bytes = std::to_string(l_.width * static_cast<int>(itemsize(parameter.dtype)));
+      return "(" + type + "*)__builtin_assume_aligned(" + value + ", " + bytes + ")";
+    };
+    line("  if (first + " + width + " <= n) {\n#pragma unroll\n    for (int u = 0; u < " + width + "; ++u)");
+    call("      ", "first + u", aligned);
+    line("  } else {\n#pragma unroll 1\n    for (int i = first; i < n; ++i)");
+    call("      ", "i", aligned);
+    line("  }");
+  }
+
+  template <class Value>
+  void call(const std::string& indent, const std::string& position, Value value) {
+    std::string values;
+    each([&](const RawParameter& parameter, const std::string& type, bool strided) {
+      values += value(parameter, type, strided) + ", ";
+    });
+    line(indent + "damo_body(" + values + position + ", n);");
   }
 
   /// damo_c0, damo_c1, ...: of element i.
@@ -81,20 +129,6 @@ class ElementwisePrinter {
            (axis > 0 ? " - damo_q" + n + " * " + extent : std::string()) + ";");
       rest = "damo_q" + n;
     }
-  }
-
-  void parameters() {
-    each([&](const RawParameter& parameter, const std::string& type, bool strided) {
-      const std::string value = "damo_a.p_" + parameter.name;
-      std::string text;
-      if (!parameter.is_pointer)
-        text = "const " + type + " " + parameter.name + " = " + value;
-      else if (!strided)
-        text = type + "* " + parameter.name + " = " + value;
-      else
-        text = "const damo_element<" + type + "> " + parameter.name + "{" + value + offset(parameter.name) + "}";
-      line("    " + text + "; (void)" + parameter.name + ";");
-    });
   }
 
   std::string offset(const std::string& name) const {

@@ -5,11 +5,15 @@
 
 namespace damo {
 
+bool share_memory(const Array& a, const Array& b) {
+  if (a.size() == 0 || b.size() == 0) return false;
+  const auto [a_first, a_last] = a.address_range();
+  const auto [b_first, b_last] = b.address_range();
+  return a_first < b_last && b_first < a_last;
+}
+
 bool would_overwrite(const Array& out, const Array& input) {
-  if (out.size() == 0 || input.size() == 0) return false;
-  const auto [out_first, out_last] = out.address_range();
-  const auto [first, last] = input.address_range();
-  if (out_last <= first || last <= out_first) return false;
+  if (!share_memory(out, input)) return false;
   const bool same = out.data() == input.data() && out.shape() == input.shape() && out.strides() == input.strides() &&
                     out.dtype() == input.dtype();
   return !same;

@@ -1,10 +1,13 @@
-// What a kernel may write while it reads; and copies by a kernel, which on a GPU need not pass through the host.
+// What a kernel may write while it reads; and copies by a kernel, which cast.
 #pragma once
 #include <string_view>
 
 #include <damo/array.hpp>
 
 namespace damo {
+
+/// Whether their ranges of memory, with what lies between their elements, meet.
+bool share_memory(const Array& a, const Array& b);
 
 /// Whether writing out element by element could change elements of input that are still to be read: they share memory,
 /// and not place for place.

@@ -20,7 +20,7 @@ std::string name_of(Reduce reduce) { return kNames[static_cast<int>(reduce)]; }
 
 // A value and where it was found; -1: nowhere yet. NaN is beyond everything, the first of equals wins.
 constexpr const char* kBest = R"(#define BEST_NAN(v) BEST_TEST
-struct Best { BEST_VALUE value; long long at; };
+struct Best { BEST_VALUE value; damo_index at; };
 DAMO_FUNCTION Best better(Best a, Best b) {
   if (a.at < 0 || b.at < 0) return a.at < 0 ? b : a;
   const bool a_nan = BEST_NAN(a.value), b_nan = BEST_NAN(b.value);
@@ -115,7 +115,7 @@ ReductionDefinition define(Reduce reduce, DType x, DType second, DType result) {
     definition.accumulator_bytes = 16;
     definition.neutral = plain("Best{" + value_type(x) + "(0), -1}");
     definition.reduce = plain("better(a, b)");
-    definition.map = plain("Best{" + value_type(x) + "(x[i]), r}");
+    definition.map = plain("Best{" + value_type(x) + "(x[i]), damo_index(r)}");
     definition.post = plain("a.at");
     return definition;
   }

@@ -10,7 +10,7 @@
 namespace damo {
 namespace {
 
-constexpr std::int64_t kNarrowLimit = std::int64_t{1} << 31;
+constexpr std::int64_t kNarrowLimit = (std::int64_t{1} << 31) - 4096;  // room for one step of a block past the end
 constexpr int kGpuBlock = 256;
 constexpr std::int64_t kGpuSmallestChunk = 4096;  // elements of a block of which there are several an output
 constexpr std::int64_t kCpuTask = 16384;          // elements: enough that handing a task to a thread does not show

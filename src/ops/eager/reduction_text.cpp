@@ -10,9 +10,10 @@ void ReductionWriter::head() {
   const bool host = generated() && !l_.gpu;
   line(host ? "#define DAMO_FUNCTION static inline __attribute__((always_inline))"
             : "#define DAMO_FUNCTION static __device__ __forceinline__");
-  if (!d_.preamble.text.empty()) text_ += line_directive(d_.preamble) + d_.preamble.text + "\n" + kGeneratedLine;
   line("typedef long long damo_long;");
   line(std::string("typedef ") + (l_.wide ? "unsigned long long" : "unsigned int") + " damo_position;");
+  line(std::string("typedef ") + (l_.wide ? "long long" : "int") + " damo_index;");
+  if (!d_.preamble.text.empty()) text_ += line_directive(d_.preamble) + d_.preamble.text + "\n" + kGeneratedLine;
   line("typedef " + d_.accumulator + " damo_value;");
   line("typedef " + stored(d_.result) + " damo_result;");
   line("static_assert(sizeof(damo_value) <= " + std::to_string(kMostAccumulatorBytes) +

@@ -75,7 +75,7 @@ class ReductionWriter {
   std::string reduced_step(std::size_t a, const std::string& name, const std::string& place) const {
     if (l_.reduced_rank == 0) return "";
     const bool unit = l_.form == ReductionForm::kRows && l_.unit[a];
-    return " + (" + place + ")" + (unit ? "" : " * a.r_" + name + "[" + number(l_.reduced_rank - 1) + "]");
+    return " + damo_long(" + place + ")" + (unit ? "" : " * a.r_" + name + "[" + number(l_.reduced_rank - 1) + "]");
   }
   std::string column_step(std::size_t a, const std::string& name, const std::string& column) const {
     return " + (" + column + ")" + (l_.unit[a] ? "" : " * a.k_" + name + "[" + number(l_.kept_rank - 1) + "]");

@@ -9,7 +9,7 @@
 namespace damo {
 namespace {
 
-constexpr std::int64_t kNarrowLimit = std::int64_t{1} << 31;
+constexpr std::int64_t kNarrowLimit = (std::int64_t{1} << 31) - 4096;  // room for one step of a block past the end
 constexpr std::int64_t kFewLines = 32;  // fewer do not fill a warp: rows then, also with large strides
 constexpr std::int64_t kCpuChunk = 65536;
 constexpr std::int64_t kGpuSmallestColumn = 64;  // elements of a chunk of a column
@@ -68,7 +68,7 @@ Plan plan_of(Backend& backend, const AxisGroups& groups, bool gpu_text) {
   plan.layout.gpu = gpu_text || backend.kind() == DeviceKind::kCuda;
   plan.layout.form = is_columns(groups) ? ReductionForm::kColumns : ReductionForm::kRows;
   plan.layout.kept_rank = groups.kept.rank();
-  plan.layout.wide = plan.lines >= kNarrowLimit;
+  plan.layout.wide = std::max(plan.lines, plan.length) >= kNarrowLimit;
   const AxisGroup& inner = plan.layout.form == ReductionForm::kColumns ? groups.kept : groups.reduced;
   plan.layout.unit = inner.inner_stride(0) == 1 && inner.inner_stride(1) == 1;
   if (plan.layout.gpu)

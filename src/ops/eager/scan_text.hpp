@@ -40,8 +40,8 @@ struct ScanLayout {
   bool unit = false;  ///< neighbours along the form's inner axis are neighbours in memory, of input and output
 };
 
-inline constexpr int kScanBlock = 256;
-inline constexpr int kScanItems = 8;  ///< elements of a thread in a tile
+inline constexpr int kScanBlock = 128;  ///< threads; of a GPU's block
+inline constexpr int kScanItems = 8;    ///< elements of a thread in a tile
 inline constexpr int kScanTile = kScanBlock * kScanItems;
 inline constexpr int kScanColumns = 2048;  ///< lines that the CPU takes at once
 

@@ -6,7 +6,7 @@
 // Each thread gets a stack for the handlers, so that a stack that overflowed can be left too.
 //
 // Never: unwinding. Frames between the call and the fault are dropped as they are, with the locks and memory they hold.
-// That is right for compiled kernels, which hold nothing. See tests/runtime/cpu/fault_catcher_test.cpp.
+// That is right for compiled kernels, which hold nothing. See tests/runtime/cpu/kernel_fault_test.cpp.
 #pragma once
 #include <atomic>
 #include <csetjmp>

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <damo/array_math.hpp>
+#include <damo/module.hpp>
+#include "ops/eager/elementwise_text.hpp"
 #include "ops/eager/reduced_shape.hpp"
 #include "ops/eager/reduction.hpp"
 #include "ops/eager/reference.hpp"
@@ -107,6 +109,28 @@ TEST_F(GpuTextOnCpu, ReducesColumns) {
   expect_sums(integers({10, 300}), 1, true);
   expect_sums(integers({6, 40, 50}), 3, true);
   expect_sums(integers({6, 40, 50}), 2, true);
+}
+
+/// Four neighbours a thread, and the last thread's fewer.
+TEST_F(GpuTextOnCpu, WritesNeighboursOfOneThread) {
+  ElementwiseSnippet snippet{.name = "scaled", .parameters = parse_parameters("float a, const float* x, float* y")};
+  snippet.operation = {"if (x[i] < 0) return; y[i] = a * x[i] + n - i", nullptr, 0};
+  const std::string text = elementwise_text(snippet, {.dense = {true, true}, .width = 4});
+  const Module module(*device_, text);
+  struct Arguments {
+    float a;
+    alignas(8) const void* x;
+    const void* y;
+    alignas(8) long long n;
+  };
+  for (int n : {1, 3, 4, 5, 8, 1023}) {
+    const Array x = Array::from(testing::noise(n), *device_), y = Array::full({n}, 7.0, float32, *device_);
+    const Arguments arguments{2, x.data(), y.data(), n};
+    module.kernel("scaled")({.grid = {1}, .block = {256}}, arguments);
+    const Values in = x.to_doubles(), out = y.to_doubles();
+    for (std::size_t i = 0; i < in.size(); ++i)
+      ASSERT_EQ(out[i], in[i] < 0 ? 7 : 2 * in[i] + n - static_cast<double>(i)) << n << " " << i;
+  }
 }
 
 TEST_F(GpuTextOnCpu, GivesOneNeutralValueOfNothing) {
