@@ -8,8 +8,8 @@
 #include "runtime/array_layout.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/buffer.hpp"
-#include "runtime/host_address.hpp"
 #include "runtime/copy_kernel.hpp"
+#include "runtime/host_address.hpp"
 
 namespace damo {
 namespace {
