@@ -1,6 +1,7 @@
 // CUDA C as people write it: block_reduction, warp_reduction (us_per_block: of one core), tiled_matmul (gflops: of one core
-// on the CPU), doubling and doubling_grid_stride (of 64 Ki floats, which stay in a core's cache) with doubling_by_hand/cpu,
-// the same in plain C++; compile_doubling and compile_softmax, from the text to a kernel.
+// on the CPU), and of 64 Ki floats, which stay in a core's cache, doubling, doubling_grid_stride, doubling_16x16 and _32x8 (an
+// image, by blocks of that shape), smoothing_16x16 (four neighbours), sums_16x256 (one of each of 4096 threads) and
+// product_16x16 (of 256 x 256, a thread each element), with ..._by_hand/cpu, the same in plain C++; compile_doubling and compile_softmax, from the text to a kernel.
 #include <damo/module.hpp>
 
 #include "benchmarks.hpp"
@@ -19,6 +20,28 @@ __global__ void doubling(const float* x, float* y, int n) {
 constexpr const char* kGridStride = R"(
 __global__ void doubling_grid_stride(const float* x, float* y, int n) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] = x[i] * 2.0f;
+})";
+
+constexpr const char* kImage = R"(
+#define C int c = blockIdx.x * blockDim.x + threadIdx.x
+#define R int r = blockIdx.y * blockDim.y + threadIdx.y
+__global__ void image(const float* x, float* y, int n) { C; R; if (c < n && r < n) y[r * n + c] = x[r * n + c] * 2.0f; }
+__global__ void smoothing(const float* x, float* y, int n) {
+  C; R;
+  if (c > 0 && c < n - 1 && r > 0 && r < n - 1) y[r * n + c] = 0.25f * (x[r * n + c - 1] + x[r * n + c + 1] + x[(r - 1) * n + c] + x[(r + 1) * n + c]);
+}
+__global__ void sums(const float* x, float* y, int n) {
+  C;
+  float s = 0;
+  for (int i = c; i < n * n; i += gridDim.x * blockDim.x) s += x[i];
+  y[c] = s;
+}
+__global__ void product(const float* x, float* y, int n) {
+  C; R;
+  if (c >= n || r >= n) return;
+  float s = 0;
+  for (int k = 0; k < n; ++k) s += x[r * n + k] * x[k * n + c];
+  y[r * n + c] = s;
 })";
 
 constexpr const char* kBlockReduction = R"(
@@ -103,6 +126,27 @@ const Row kRows[] = {{"doubling", kDoubling, {{256}, {256}}},
                      {"warp_reduction", kWarpReduction, {{256}, {256}}}};
 constexpr int kElements = 256 * 256;
 
+struct ImageRow {
+  const char *name, *kernel;
+  LaunchConfig config;
+};
+constexpr int kWidth = 256;  // and height
+const ImageRow kImageRows[] = {{"doubling_16x16", "image", {{16, 16}, {16, 16}}},
+                               {"doubling_32x8", "image", {{8, 32}, {32, 8}}},
+                               {"smoothing_16x16", "smoothing", {{16, 16}, {16, 16}}},
+                               {"sums_16x256", "sums", {{16}, {256}}},
+                               {"product_16x16", "product", {{16, 16}, {16, 16}}}};
+
+struct HandRow {
+  const char* name;
+  void (*run)(const float* x, float* y);
+};
+const HandRow kHandRows[] = {{"doubling_by_hand", [](const float* x, float* y) { double_by_hand(x, y, kElements); }},
+                             {"doubling_image_by_hand", [](const float* x, float* y) { double_image_by_hand(x, y, kWidth, kWidth); }},
+                             {"smoothing_by_hand", [](const float* x, float* y) { smooth_by_hand(x, y, kWidth, kWidth); }},
+                             {"sums_by_hand", [](const float* x, float* y) { sum_by_hand(x, y, kElements, 4096); }},
+                             {"product_by_hand", [](const float* x, float* y) { multiply_by_hand(x, x, y, kWidth); }}};
+
 template <class Run>
 void guarded(benchmark::State& state, Run&& run) {
   try {
@@ -135,11 +179,19 @@ void run_matmul(benchmark::State& state, const Target& target, Effort effort) {
   });
 }
 
-void run_by_hand(benchmark::State& state, const Target& target, Effort effort) {
+void run_image(benchmark::State& state, const Target& target, const ImageRow& row, Effort effort) {
+  guarded(state, [&] {
+    const auto call = Module(target.device, kImage).kernel(row.kernel).prepare<Array, Array, int>();
+    const Array x = Array::zeros({kElements}, float32, target.device), y = Array::zeros({kElements}, float32, target.device);
+    report(state, time_calls([&] { call(row.config, x, y, kWidth); }, [&] { target.device.synchronize(); }, effort));
+  });
+}
+
+void run_by_hand(benchmark::State& state, const Target& target, const HandRow& row, Effort effort) {
   const Array x = Array::zeros({kElements}, float32, target.device), y = Array::zeros({kElements}, float32, target.device);
   const auto* from = static_cast<const float*>(x.data());
   auto* to = static_cast<float*>(y.data());
-  const Timing timing = time_calls([&] { double_by_hand(from, to, kElements); }, [] {}, effort);
+  const Timing timing = time_calls([&] { row.run(from, to); }, [] {}, effort);
   report(state, timing);
   state.counters["us_per_block"] = timing.processor * 1e6 / 256;
 }
@@ -161,7 +213,10 @@ void add_cuda_c(const std::vector<Target>& targets, Effort effort) {
   for (const Target& target : targets) {
     for (const Row& row : kRows) add(std::string(row.name) + "/" + target.name, [=](benchmark::State& state) { run_row(state, target, row, effort); });
     add("tiled_matmul/" + target.name, [=](benchmark::State& state) { run_matmul(state, target, effort); });
-    if (target.name == "cpu") add("doubling_by_hand/cpu", [=](benchmark::State& state) { run_by_hand(state, target, effort); });
+    for (const ImageRow& row : kImageRows) add(std::string(row.name) + "/" + target.name, [=](benchmark::State& state) { run_image(state, target, row, effort); });
+    for (const HandRow& row : kHandRows) {
+      if (target.name == "cpu") add(std::string(row.name) + "/cpu", [=](benchmark::State& state) { run_by_hand(state, target, row, effort); });
+    }
     add("compile_doubling/" + target.name, [=](benchmark::State& state) { run_compile(state, target, kDoubling, effort); });
     add("compile_softmax/" + target.name, [=](benchmark::State& state) { run_compile(state, target, kSoftmax, effort); });
   }

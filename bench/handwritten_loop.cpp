@@ -6,4 +6,36 @@ void double_by_hand(const float* __restrict x, float* __restrict y, std::int64_t
   for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] * 2.0f;
 }
 
+void double_image_by_hand(const float* __restrict x, float* __restrict y, std::int64_t width, std::int64_t height) {
+  for (std::int64_t r = 0; r < height; ++r) {
+    for (std::int64_t c = 0; c < width; ++c) y[r * width + c] = x[r * width + c] * 2.0f;
+  }
+}
+
+void smooth_by_hand(const float* __restrict x, float* __restrict y, std::int64_t width, std::int64_t height) {
+  for (std::int64_t r = 1; r < height - 1; ++r) {
+    for (std::int64_t c = 1; c < width - 1; ++c) {
+      const float* at = x + r * width + c;
+      y[r * width + c] = 0.25f * (at[-1] + at[1] + at[-width] + at[width]);
+    }
+  }
+}
+
+void sum_by_hand(const float* __restrict x, float* __restrict y, std::int64_t n, std::int64_t threads) {
+  for (std::int64_t t = 0; t < threads; ++t) y[t] = 0;
+  for (std::int64_t begin = 0; begin < n; begin += threads) {
+    const std::int64_t count = n - begin < threads ? n - begin : threads;
+    for (std::int64_t t = 0; t < count; ++t) y[t] += x[begin + t];
+  }
+}
+
+void multiply_by_hand(const float* __restrict a, const float* __restrict b, float* __restrict c, std::int64_t n) {
+  for (std::int64_t y = 0; y < n; ++y) {
+    for (std::int64_t x = 0; x < n; ++x) c[y * n + x] = 0;
+    for (std::int64_t k = 0; k < n; ++k) {
+      for (std::int64_t x = 0; x < n; ++x) c[y * n + x] += a[y * n + k] * b[k * n + x];
+    }
+  }
+}
+
 }  // namespace damo::bench

@@ -6,5 +6,12 @@
 namespace damo::bench {
 
 void double_by_hand(const float* x, float* y, std::int64_t n);
+void double_image_by_hand(const float* x, float* y, std::int64_t width, std::int64_t height);
+/// The mean of the four neighbours, inside the edge.
+void smooth_by_hand(const float* x, float* y, std::int64_t width, std::int64_t height);
+/// y[t] = x[t] + x[t + threads] + ..., n elements.
+void sum_by_hand(const float* x, float* y, std::int64_t n, std::int64_t threads);
+/// c = a b, n x n, in the order of loops that vectorises.
+void multiply_by_hand(const float* a, const float* b, float* c, std::int64_t n);
 
 }  // namespace damo::bench

@@ -178,7 +178,7 @@ std::vector<std::string> CudaEntries::choose(clang::Preprocessor& preprocessor) 
     return {};
   }
   if (names.empty()) {
-    report(preprocessor.getDiagnostics(), clang::SourceLocation(), "no __global__ function to compile");
+    report(preprocessor.getDiagnostics(), clang::SourceLocation(), "no __global__ function to compile" + (known.empty() ? "" : " but templates: " + known + "; name the instances that are wanted, such as \"scale<float>\""));
   }
   return names;
 }

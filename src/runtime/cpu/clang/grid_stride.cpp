@@ -7,8 +7,14 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 
+#include <algorithm>
+#include <vector>
+
+#include "few_threads.hpp"
 #include "guarded_threads.hpp"
+#include "isolated_steps.hpp"
 #include "markers.hpp"
+#include "row_addresses.hpp"
 
 namespace damo::clang_plugin {
 namespace {
@@ -17,6 +23,7 @@ struct Found {
   llvm::Loop* threads = nullptr;      ///< over threadIdx.x
   llvm::Loop* steps = nullptr;        ///< the kernel's own loop
   llvm::PHINode* index = nullptr;     ///< its i
+  std::vector<llvm::PHINode*> own;    ///< what else goes from step to step: sums
   llvm::Value* begin = nullptr;       ///< i of the first step
   llvm::BranchInst* test = nullptr;   ///< i < n
   llvm::Value* bound = nullptr;       ///< n, where it is known before the threads run; else null
@@ -40,7 +47,28 @@ const llvm::Value* without_extension(const llvm::Value* value) {
   return cast && (llvm::isa<llvm::ZExtInst>(cast) || llvm::isa<llvm::SExtInst>(cast)) ? cast->getOperand(0) : value;
 }
 
-/// One header phi, one exit, at the test in the header; nothing computed inside is used after.
+/// True if phi begins at the thread's index and goes on by the threads of the grid or block.
+bool read_index(Found& found, llvm::PHINode& phi) {
+  llvm::Value* const begin_value = phi.getIncomingValueForBlock(found.steps->getLoopPredecessor());
+  const auto* next = llvm::dyn_cast<llvm::BinaryOperator>(phi.getIncomingValueForBlock(found.steps->getLoopLatch()));
+  if (!next || next->getOpcode() != llvm::Instruction::Add) return false;
+  const llvm::Value* step = next->getOperand(0) == &phi ? next->getOperand(1) : next->getOperand(0);
+  if (step == &phi || (next->getOperand(0) != &phi && next->getOperand(1) != &phi)) return false;
+  const llvm::Value *begin = without_extension(begin_value), *distance = without_extension(step);
+  const bool of_block = marker_slot(begin) == kThread * 3 && marker_slot(distance) == kBlockSize * 3;
+  if (!of_block && (global_index_axis(begin) != 0 || block_product_axis(distance, kGridSize) != 0)) return false;
+  // How i is compared says where a 32-bit i may not go on: past 2^31 or past 2^32.
+  const auto* comparison = llvm::dyn_cast<llvm::ICmpInst>(found.test->getCondition());
+  if (!comparison || !comparison->isRelational()) return false;
+  if (without_extension(comparison->getOperand(0)) != &phi && comparison->getOperand(1) != &phi) return false;
+  found.index = &phi;
+  found.begin = begin_value;
+  found.of_block = of_block;
+  found.is_signed = comparison->isSigned();
+  return true;
+}
+
+/// One exit, at the test in the header; nothing computed inside is used after, but for what goes from step to step.
 bool read_steps(Found& found) {
   llvm::Loop& loop = *found.steps;
   llvm::BasicBlock *header = loop.getHeader(), *latch = loop.getLoopLatch(), *before = loop.getLoopPredecessor();
@@ -50,30 +78,19 @@ bool read_steps(Found& found) {
   auto* back = llvm::dyn_cast<llvm::BranchInst>(latch->getTerminator());
   if (!found.leave || !found.test || !found.test->isConditional() || !back || back->isConditional()) return false;
   if (llvm::isa<llvm::PHINode>(found.leave->front())) return false;
-  const auto phis = header->phis();
-  if (std::distance(phis.begin(), phis.end()) != 1) return false;
-  found.index = &*phis.begin();
-  found.begin = found.index->getIncomingValueForBlock(before);
-  const auto* next = llvm::dyn_cast<llvm::BinaryOperator>(found.index->getIncomingValueForBlock(latch));
-  if (!next || next->getOpcode() != llvm::Instruction::Add) return false;
-  const llvm::Value* step = next->getOperand(0) == found.index ? next->getOperand(1) : next->getOperand(0);
-  if (step == found.index || (next->getOperand(0) != found.index && next->getOperand(1) != found.index)) return false;
-  const llvm::Value *begin = without_extension(found.begin), *distance = without_extension(step);
-  found.of_block = marker_slot(begin) == kThread * 3 && marker_slot(distance) == kBlockSize * 3;
-  if (!found.of_block && (global_index_axis(begin) != 0 || block_product_axis(distance, kGridSize) != 0)) return false;
+  for (llvm::PHINode& phi : header->phis()) {
+    if (found.index || !read_index(found, phi)) found.own.push_back(&phi);
+  }
+  if (!found.index) return false;
   for (llvm::BasicBlock* block : loop.blocks()) {
     for (llvm::Instruction& instruction : *block) {
+      if (std::find(found.own.begin(), found.own.end(), &instruction) != found.own.end()) continue;
       for (llvm::User* user : instruction.users()) {
         if (!loop.contains(llvm::cast<llvm::Instruction>(user)->getParent())) return false;
       }
     }
   }
-  // How i is compared says where a 32-bit i may not go on: past 2^31 or past 2^32.
-  const auto* comparison = llvm::dyn_cast<llvm::ICmpInst>(found.test->getCondition());
-  if (!comparison || !comparison->isRelational()) return false;
-  found.is_signed = comparison->isSigned();
-  return comparison->getOperand(0) == found.index || comparison->getOperand(1) == found.index ||
-         without_extension(comparison->getOperand(0)) == found.index;
+  return true;
 }
 
 /// What the kernel does outside its loop will be done once a step: it must not be noticed.
@@ -94,7 +111,7 @@ bool outside_is_pure(const Found& found) {
 /// A thread's own variables must not live from step to step: a local array would.
 bool no_local_memory(llvm::Function& entry, const Found& found) {
   for (llvm::Instruction& instruction : llvm::instructions(entry)) {
-    if (llvm::isa<llvm::AllocaInst>(instruction) && &instruction != found.indices) return false;
+    if (llvm::isa<llvm::AllocaInst>(instruction) && &instruction != found.indices && !is_kept_value(&instruction)) return false;
   }
   return true;
 }
@@ -105,17 +122,17 @@ llvm::Value* size_on_x(llvm::IRBuilder<>& builder, llvm::Value* indices, MarkerG
   return builder.CreateZExt(builder.CreateLoad(type, place), builder.getInt64Ty());
 }
 
-/// Reads i < n or i <= n of the test, n being there before the threads run. Leaves bound null where it is another one.
+/// Reads i < n or i <= n of the test, n being the same for all threads of the row. Leaves bound null where it is another one.
 void read_bound(Found& found, const llvm::DominatorTree& dominators) {
   const auto* comparison = llvm::cast<llvm::ICmpInst>(found.test->getCondition());
   const bool index_first = without_extension(comparison->getOperand(0)) == found.index;
   llvm::Value* other = comparison->getOperand(index_first ? 1 : 0);
-  const auto* instruction = llvm::dyn_cast<llvm::Instruction>(other);
-  if (instruction && !dominators.dominates(instruction->getParent(), found.threads->getLoopPredecessor())) return;
   auto relation = index_first ? comparison->getPredicate() : comparison->getSwappedPredicate();
   if (!found.steps->contains(found.test->getSuccessor(0))) relation = llvm::CmpInst::getInversePredicate(relation);
   found.includes_bound = llvm::ICmpInst::isLE(relation);
-  if (found.includes_bound || llvm::ICmpInst::isLT(relation)) found.bound = other;
+  if (!found.includes_bound && !llvm::ICmpInst::isLT(relation)) return;
+  llvm::IRBuilder<> builder(found.threads->getLoopPredecessor()->getTerminator());
+  found.bound = RowInvariants(*found.threads, dominators).in_front(other, builder);
 }
 
 llvm::Value* is_before(llvm::IRBuilder<>& builder, const Found& found, llvm::Value* begin, llvm::Value* rest) {
@@ -202,6 +219,18 @@ void run_one_step(const Found& found, const Rounds& rounds) {
   found.index->eraseFromParent();
 }
 
+/// Cuts the loop out where it carries sums, or something else is done around it. False if it can't be.
+bool isolate(Found& found, const llvm::DominatorTree& dominators) {
+  if (!found.bound || !found.steps->getSubLoops().empty()) return false;
+  const RowInvariants invariants(*found.threads, dominators);
+  if (!RowAddresses(invariants, {found.index}).are_close(*found.steps)) return false;
+  IsolatedSteps isolated(*found.threads, *found.steps, found.own, dominators, invariants);
+  if (!isolated.is_possible()) return false;
+  keep_for_few_threads(*found.threads);
+  found.leave = isolated.cut();
+  return true;
+}
+
 }  // namespace
 
 bool interchange_grid_stride(llvm::Function& entry) {
@@ -215,8 +244,18 @@ bool interchange_grid_stride(llvm::Function& entry) {
   if (!found.threads || found.threads->getSubLoops().size() != 1 || !found.threads->getLoopPredecessor()) return false;
   if (!found.threads->getExitingBlock() || !found.threads->getExitBlock()) return false;
   found.steps = found.threads->getSubLoops().front();
-  if (!read_steps(found) || !outside_is_pure(found) || !no_local_memory(entry, found)) return false;
+  if (!read_steps(found) || !no_local_memory(entry, found)) return false;
   if (!llvm::isa<llvm::PHINode>(found.threads->getExitBlock()->front())) read_bound(found, dominators);
+  const bool is_simple = found.own.empty() && outside_is_pure(found);
+  if (!is_simple) {
+    if (!isolate(found, dominators)) return false;
+    dominators.recalculate(entry);
+    loops.releaseMemory();
+    loops.analyze(dominators);
+    found.threads = loops.getLoopFor(marker->getParent());
+    found.steps = loops.getLoopFor(found.index->getParent());
+  }
+  if (is_simple && found.bound) keep_for_few_threads(*found.threads);
   run_one_step(found, wrap_threads(found));
   return true;
 }

@@ -11,9 +11,9 @@ class Function;
 
 namespace damo::clang_plugin {
 
-/// Changes places where it is plainly right; leaves entry alone where the kernel does anything else outside its loop,
-/// carries a value from step to step, or leaves the loop early. Runs after inlining, before markers are lowered.
-/// Gives whether it changed anything.
+/// Changes places where it is plainly right; leaves entry alone where the kernel leaves the loop early. Sums that it carries
+/// from step to step, and what it does before and after the loop, are cut off first (isolated_steps.hpp), if neighbours read
+/// and write neighbours. Runs after inlining, before markers are lowered. Gives whether it changed anything.
 bool interchange_grid_stride(llvm::Function& entry);
 
 }  // namespace damo::clang_plugin

@@ -14,8 +14,8 @@ namespace damo::clang_plugin {
 /// the greatest 32-bit index where it is more. Such an index passes base + index < bound if it is less than this.
 llvm::Value* distance_to(llvm::IRBuilderBase& builder, llvm::Value* bound, bool is_signed, llvm::Value* base);
 
-/// Ends the loop over threadIdx.x at the guard, if entry's threads do nothing else where it fails. After inlining, before
-/// markers are lowered.
+/// Begins and ends the loops over threadIdx.x where guards say so, if entry's threads do nothing else where they fail:
+/// if (x > 0 && x < width - 1 && y < height). After inlining, before markers are lowered.
 void bound_threads(llvm::Function& entry);
 
 }  // namespace damo::clang_plugin

@@ -162,9 +162,11 @@ using Parameter = typename ParameterOf<I, F>::type;
 
 extern "C" __device__ void __damo_indices(damo::cuda::ThreadState*);
 extern "C" __device__ void __damo_thread_loop(void);
+extern "C" __device__ __attribute__((const)) unsigned __damo_row_threads(void);
 
-// The body of an entry: a statement for each of the blocks [first, last). Blocks are counted, not divided: a division
-// costs as much as 64 threads of a small kernel. Variadic because a kernel's name may hold commas.
+// The body of an entry: a statement for each of the blocks [first, last), or for as many of them as stand side by side
+// along x if block_rows.cpp joins them. Blocks are counted, not divided: a division costs as much as 64 threads of a small
+// kernel. Variadic because a kernel's name may hold commas.
 #define __DAMO_RUN_BLOCKS(...)                                                                               \
   damo::cuda::ThreadState state;                                                                            \
   __damo_indices(&state);                                                                                   \
@@ -177,20 +179,27 @@ extern "C" __device__ void __damo_thread_loop(void);
   at.block[0] = unsigned(first % gx);                                                                       \
   at.block[1] = unsigned(first / gx % gy);                                                                  \
   at.block[2] = unsigned(first / gx / gy);                                                                  \
-  for (long block = first; block < last; ++block) {                                                         \
+  for (long block = first; block < last;) {                                                                 \
+    unsigned joined = __damo_row_threads() / nx;                                                            \
+    if (joined > gx - at.block[0]) joined = gx - at.block[0];                                               \
+    if (joined > last - block) joined = last - block;                                                       \
+    if (joined == 0) joined = 1;                                                                            \
     __VA_ARGS__                                                                                             \
-    if (++at.block[0] == gx) {                                                                              \
+    block += joined;                                                                                        \
+    at.block[0] += joined;                                                                                  \
+    if (at.block[0] == gx) {                                                                                \
       at.block[0] = 0;                                                                                      \
       if (++at.block[1] == gy) at.block[1] = 0, ++at.block[2];                                              \
     }                                                                                                       \
   }
 
-// The call once for each thread of a block. Without barriers the threads of a block are independent, so the innermost
-// loop is over x and vectorises.
+// The call once for each thread of the block, or of the joined ones. Without barriers threads are independent, so the
+// innermost loop is over x and vectorises.
 #define __DAMO_RUN_THREADS(...)                                                                              \
+  const unsigned row = joined * nx;                                                                         \
   for (unsigned z = 0; z < nz; ++z)                                                                         \
     for (unsigned y = 0; y < ny; ++y)                                                                       \
-      for (unsigned x = 0; x < nx; ++x) {                                                                   \
+      for (unsigned x = 0; x < row; ++x) {                                                                  \
         __damo_thread_loop();                                                                               \
         at.thread[0] = x, at.thread[1] = y, at.thread[2] = z;                                               \
         __VA_ARGS__;                                                                                        \

@@ -1,0 +1,57 @@
+// A kernel's loop in a loop over threadIdx.x, cut out so that it stands alone in one:
+//   for (x) { before; for (steps) body; after; }
+// becomes
+//   for (x) { before; keep; }   for (x) { for (steps) body; }   for (x) { after; }
+// What a thread carries from one part or step to the next is kept in an array with a place for each thread of the row.
+// The loop in the middle may then change places with its steps (grid_stride.hpp, shared_steps.hpp).
+#pragma once
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/Instructions.h>
+
+#include <vector>
+
+#include "row_invariants.hpp"
+
+namespace damo::clang_plugin {
+
+/// The most threads of a row in which values are kept: blocks have at most 1024, joined ones stop here.
+constexpr unsigned kKeptThreads = 4096;
+
+/// True of loads and stores of such an array, and only there: each thread has its own place.
+bool is_kept_value(const llvm::Value* object);
+bool keeps_values(const llvm::Function& entry);
+
+class IsolatedSteps {
+ public:
+  /// steps: the one loop in threads, which is over threadIdx.x. own: its phis that each thread has its own value of.
+  IsolatedSteps(llvm::Loop& threads, llvm::Loop& steps, std::vector<llvm::PHINode*> own, const llvm::DominatorTree& dominators, const RowInvariants& invariants);
+
+  /// True if the cut can be made: what stands before the loop can be done again and not be noticed.
+  bool is_possible() const { return is_possible_; }
+
+  /// Makes it. The loop in the middle consists of the old blocks; gives the block that its steps leave to. Loops and
+  /// dominators that were computed before are no longer true.
+  llvm::BasicBlock* cut();
+
+ private:
+  bool has_shape() const;
+  bool can_repeat_what_is_before() const;
+  bool read_uses();
+  bool is_after(const llvm::BasicBlock* block) const { return dominators_.dominates(steps_.getHeader(), block); }
+  bool is_cheap(const llvm::Value* value, int depth = 0) const;
+  llvm::Value* place(llvm::IRBuilder<>& builder, llvm::Value* array) const;
+  void keep_values();
+  void copy_loop(std::vector<llvm::BasicBlock*> blocks);
+
+  llvm::Loop &threads_, &steps_;
+  std::vector<llvm::PHINode*> own_;
+  const llvm::DominatorTree& dominators_;
+  const RowInvariants& invariants_;
+  std::vector<llvm::Instruction*> kept_;  ///< computed before, used in the loop or after it
+  llvm::BasicBlock *enter_ = nullptr, *leave_ = nullptr, *exit_ = nullptr;
+  std::vector<llvm::StoreInst*> stores_;  ///< in enter_
+  bool is_possible_ = false;
+};
+
+}  // namespace damo::clang_plugin
