@@ -33,6 +33,19 @@ bool is_standard(std::string_view text) {
   return false;
 }
 
+/// Whether it may be an expression as "space::scale<float, 4>" is: what is not would give errors of code nobody wrote.
+bool may_be_instance(std::string_view name) {
+  if (name.find_first_of(";{}#\n") != std::string_view::npos) return false;
+  int open = 0;
+  for (const char c : name) {
+    open += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (open < 0) return false;
+  }
+  const std::size_t last = name.find_last_not_of(" \t");
+  const bool has_arguments = name.find('<') != std::string_view::npos;
+  return open == 0 && last != std::string_view::npos && (!has_arguments || name[last] == '>' || name[last] == ')');
+}
+
 void check(const ModuleOptions& options) {
   for (const auto& [name, value] : options.defines) {
     if (!is_macro_name(name))
@@ -49,6 +62,8 @@ void check(const ModuleOptions& options) {
   }
   for (const std::string& name : options.kernels) {
     if (name.empty()) throw OptionError("ModuleOptions::kernels has an empty name", "write \"scale<float>\"");
+    if (!may_be_instance(name))
+      throw OptionError("ModuleOptions::kernels: '" + name + "' names no kernel", "write \"scale<float>\"");
   }
 }
 

@@ -76,6 +76,13 @@ TEST_P(ModuleOnEachDevice, AsksForTheWholeNameWhereSeveralFit) {
   EXPECT_TRUE(module.has_global("w"));
 }
 
+TEST_P(ModuleOnEachDevice, RefusesAnInstanceThatIsNoName) {
+  for (const char* name : {"repeat<float", "repeat<float>); int x = (3", "repeat<float>;", "repeat<(3>", " "}) {
+    EXPECT_THAT(error_of([&] { Module(device(), std::string(kSource), {.kernels = {name}}); }),
+                HasSubstr("ModuleOptions::kernels: '" + std::string(name) + "' names no kernel"));
+  }
+}
+
 TEST_P(ModuleOnEachDevice, RefusesAStandardThatThereIsNot) {
   for (const char* standard : {"c++99", "17", "-std=c++17", "gnu++", "c++ 17"}) {
     const std::string error = error_of([&] { Module(device(), std::string(kSource), {.standard = standard}); });
