@@ -80,6 +80,7 @@ class RegisteredMemory {
   void* device_data() const;
 
  private:
+  bool is_known_to_kernels() const;
   Backend* backend_;
   void* data_;
   std::size_t bytes_;

@@ -10,7 +10,8 @@ using Argument = KernelArgument::Kind;
 using Parameter = ParameterType::Kind;
 
 bool number_fits(const KernelArgument& argument, const ParameterType& parameter) {
-  if (parameter.kind == Parameter::kOther) return true;  // an enum; its size is compared
+  // An enum, whose size is compared. None is a floating number, which for a struct would be garbage.
+  if (parameter.kind == Parameter::kOther) return !is_floating(argument.element().dtype);
   if (parameter.kind != Parameter::kNumber) return false;
   const DType given = argument.element().dtype, wanted = parameter.element.dtype;
   if (given == wanted) return true;
@@ -22,6 +23,12 @@ bool class_fits(const KernelArgument& argument, const ParameterType& parameter) 
   if (parameter.kind == Parameter::kOther) return true;
   if (parameter.kind == Parameter::kPointer) return true;  // a class that is a pointer; its size is compared
   return parameter.kind == Parameter::kNumber && is_half(parameter.element.dtype) && argument.bytes() == 2;
+}
+
+/// Memory that is to get values from a kernel that cannot write it.
+bool is_never_written(const KernelArgument& argument, const ParameterType& parameter) {
+  return argument.host() != nullptr && argument.host()->direction() == KernelArgument::Direction::kOut &&
+         parameter.kind == Parameter::kPointer && parameter.is_const;
 }
 
 bool kinds_fit(const KernelArgument& argument, const ParameterType& parameter) {
@@ -38,6 +45,7 @@ bool kinds_fit(const KernelArgument& argument, const ParameterType& parameter) {
              (parameter.is_const || !argument.is_const());
     case Argument::kArray:
     case Argument::kHost:
+      if (is_never_written(argument, parameter)) return false;
       return parameter.kind == Parameter::kPointer && parameter.element.takes(argument.element());
     case Argument::kStrided:
       return parameter.kind == Parameter::kStrided && parameter.rank == argument.rank() &&
@@ -68,6 +76,8 @@ std::string remedy_for_pointer(const KernelArgument& argument, const ParameterTy
                             argument.kind() == Argument::kHost;
   if (argument.kind() == Argument::kStrided)
     return "declare the parameter as damo::Strided<type, rank>, or pass the Array itself for a pointer";
+  if (is_never_written(argument, parameter))
+    return "the kernel cannot write to it: pass In, or InOut, or declare the parameter without const";
   if (!has_elements) return "pass an Array, a pointer on the device, or host memory in In, Out or InOut";
   if (argument.kind() == Argument::kPointer && argument.is_const() && !parameter.is_const &&
       parameter.element.takes(argument.element()))

@@ -8,6 +8,7 @@
 #include "runtime/array_layout.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/buffer.hpp"
+#include "runtime/host_address.hpp"
 
 namespace damo {
 namespace {
@@ -107,6 +108,7 @@ Array Array::from_bytes(const void* elements, std::size_t count, DType dtype, co
     throw ShapeError("Array::from: " + std::to_string(count) + " values do not fill shape " + to_string(shape) +
                      ", which has " + std::to_string(shape.size()) + " elements");
   }
+  require_host_address(elements, bytes, "Array::from");
   Array array = empty(shape, dtype, device);
   if (bytes == 0) return array;
   Backend& backend = device.backend();
@@ -123,6 +125,7 @@ Array Array::borrow(void* elements, DType dtype, const Shape& shape, const Strid
   bytes_of(shape, dtype);
   Backend& backend = device.backend();
   const ByteRange range = byte_range(shape, strides, itemsize(dtype));
+  require_host_address(elements, range.bytes(), "Array::borrow");
   std::byte* first = static_cast<std::byte*>(elements) + range.first;
   if (is_host(backend)) {
     return Array(Buffer::adopt(backend, first, range.bytes()), dtype, shape, strides, elements);

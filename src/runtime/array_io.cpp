@@ -9,6 +9,7 @@
 #include "runtime/backend.hpp"
 #include "runtime/buffer.hpp"
 #include "runtime/copy_kernel.hpp"
+#include "runtime/host_address.hpp"
 
 namespace damo {
 namespace {
@@ -139,6 +140,7 @@ Array Array::to(Device device) const {
 
 void Array::to_host(void* elements) const {
   if (size_ == 0) return;
+  require_host_address(elements, nbytes(), "to_host");
   Backend& backend = device().backend();
   const Strides packed = contiguous_strides(shape_);
   if (is_contiguous()) {

@@ -133,6 +133,10 @@ Array Array::from_dlpack(DLManagedTensor* managed) {
   std::byte* data = static_cast<std::byte*>(tensor.data);
   if (data != nullptr) data += tensor.byte_offset;
   const ByteRange range = byte_range(shape, strides, itemsize(dtype));
+  if (backend.kind() != DeviceKind::kNull && data == nullptr && range.bytes() != 0) {
+    throw TypeError("from_dlpack: the tensor of shape " + to_string(shape) + " has no data",
+                    "its library must compute or allocate it first");
+  }
   auto taken = std::make_unique<Taken>(Taken{managed, &backend});
   Buffer* buffer = Buffer::adopt(backend, data == nullptr ? nullptr : data + range.first, range.bytes(), Taken::destroy,
                                  taken.get());

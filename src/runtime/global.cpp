@@ -3,6 +3,7 @@
 #include <damo/error.hpp>
 
 #include "runtime/backend.hpp"
+#include "runtime/host_address.hpp"
 
 namespace damo {
 
@@ -29,6 +30,7 @@ void Global::require_multiple(std::size_t bytes) const {
 
 void Global::write(const void* from, std::size_t bytes, std::size_t offset_bytes) const {
   require_room("written", bytes, offset_bytes);
+  require_host_address(from, bytes, "Global::write");
   if (bytes == 0) return;
   Backend& backend = device_.backend();
   void* const stream = backend.default_stream();
@@ -38,6 +40,7 @@ void Global::write(const void* from, std::size_t bytes, std::size_t offset_bytes
 
 void Global::read(void* to, std::size_t bytes, std::size_t offset_bytes) const {
   require_room("read", bytes, offset_bytes);
+  require_host_address(to, bytes, "Global::read");
   if (bytes == 0) return;
   Backend& backend = device_.backend();
   void* const stream = backend.default_stream();

@@ -7,6 +7,7 @@
 #include <damo/stream.hpp>
 
 #include "runtime/backend.hpp"
+#include "runtime/host_ranges.hpp"
 #include "runtime/memory_pool.hpp"
 #include "runtime/pinned_pool.hpp"
 
@@ -72,10 +73,16 @@ void* PinnedMemory::device_data() const { return mapped_address(*backend_, data(
 RegisteredMemory::RegisteredMemory(void* data, std::size_t bytes, Device device, PinnedOptions options)
     : backend_(&device.backend()), data_(data), bytes_(bytes), options_(options), generation_(backend_->generation()) {
   if (data == nullptr && bytes > 0) throw TypeError("RegisteredMemory: the address is null");
-  if (bytes > 0) backend_->register_host(data, bytes, options);
+  if (bytes == 0) return;
+  backend_->register_host(data, bytes, options);
+  if (is_known_to_kernels()) add_host_range(data, bytes);
 }
 
+/// Kernels of the host may be checked, and then know what they may touch.
+bool RegisteredMemory::is_known_to_kernels() const { return options_.mapped && Device(backend_).is_host(); }
+
 RegisteredMemory::~RegisteredMemory() {
+  if (bytes_ > 0 && is_known_to_kernels()) remove_host_range(data_, bytes_);
   if (bytes_ == 0 || generation_ != backend_->generation()) return;
   wait_for(*backend_);
   backend_->unregister_host(data_);

@@ -6,6 +6,7 @@
 
 #include "runtime/argument_check.hpp"
 #include "runtime/backend.hpp"
+#include "runtime/capture.hpp"
 #include "runtime/host_copies.hpp"
 
 namespace damo {
@@ -28,6 +29,13 @@ void* stream_of(const LoadedKernel& kernel, const LaunchConfig& config, const st
 void launch_unchecked(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments, void* stream) {
   kernel.backend->launches.fetch_add(1, std::memory_order_relaxed);
   kernel.backend->launch(kernel, config, arguments, stream);
+}
+
+/// A replay would copy from and to addresses whose owner has been told that the copies are done.
+[[noreturn]] void refuse_host_argument(const LoadedKernel& kernel) {
+  throw DeviceError("launch of '" + kernel.name() + "' while a stream is captured: In, Out and InOut copy at once, and "
+                    "nothing runs before the graph is launched",
+                    "pass an Array or DeviceMemory, and copy before or after, or in the capture with PinnedMemory");
 }
 
 void launch_with_copies(const LoadedKernel& kernel, const LaunchConfig& config, const KernelArgument* arguments,
@@ -74,6 +82,7 @@ void Kernel::launch_with(const LaunchConfig& config, const KernelArgument* argum
     pointers[i] = arguments[i].value();
     has_host |= arguments[i].host() != nullptr;
   }
+  if (has_host && current_capture(*kernel.backend) != nullptr) refuse_host_argument(kernel);
   if (has_host) return launch_with_copies(kernel, config, arguments, count, stream);
   launch_unchecked(kernel, config, pointers, stream);
 }
@@ -113,7 +122,11 @@ Occupancy Kernel::occupancy(int block, std::size_t shared_bytes) const {
     throw DeviceError("occupancy of '" + kernel.name() + "': a block of " + std::to_string(block) + " threads",
                       "a block has at least one thread");
   }
-  return kernel.occupancy(block, shared_bytes);
+  const DeviceProperties& limits = kernel.backend->limits();
+  const int threads = kernel.max_threads_per_block > 0 ? kernel.max_threads_per_block : limits.max_threads_per_block;
+  const bool fits = block <= threads && shared_bytes <= limits.max_shared_bytes &&
+                    kernel.static_shared_bytes <= limits.max_shared_bytes - shared_bytes;
+  return fits ? kernel.occupancy(block, shared_bytes) : Occupancy();
 }
 
 int Kernel::suggested_block(std::size_t shared_bytes) const { return loaded().suggested_threads(shared_bytes); }

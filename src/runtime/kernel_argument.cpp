@@ -93,6 +93,12 @@ void HostArgument::take_array(const Array& array) {
   device_ = &array.device().backend();
 }
 
+void HostArgument::refuse_null(std::size_t count) {
+  throw TypeError("In, Out or InOut of " + std::to_string(count) + (count == 1 ? " element" : " elements") +
+                      " at a null pointer",
+                  "give host memory; for a null pointer as the argument pass nullptr itself");
+}
+
 void HostArgument::require_count(std::size_t has, std::size_t count) {
   if (count <= has) return;
   throw ShapeError("In, Out or InOut of " + std::to_string(count) + " elements: the host range has " +

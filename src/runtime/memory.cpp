@@ -18,11 +18,16 @@ namespace {
 
 constexpr std::size_t kMost = std::size_t{1} << 62;
 
+/// The negative number that a size was, if it was one.
+std::string if_negative(std::size_t number) {
+  const auto number_with_sign = static_cast<std::int64_t>(number);
+  return number_with_sign < 0 ? ", or " + std::to_string(number_with_sign) + " if a negative number was meant" : "";
+}
+
 /// A negative number that became a size, or a product that does not fit, is nobody's wish.
 void check_size(std::size_t bytes) {
   if (bytes <= kMost) return;
-  throw ShapeError("memory of " + std::to_string(bytes) + " bytes: more than 2^62, or " +
-                       std::to_string(static_cast<std::int64_t>(bytes)) + " if a negative number was meant",
+  throw ShapeError("memory of " + std::to_string(bytes) + " bytes: more than 2^62" + if_negative(bytes),
                    "give the number of bytes");
 }
 
@@ -135,8 +140,7 @@ DeviceMemory::DeviceMemory(Device device, std::size_t bytes) {
 std::size_t DeviceMemory::product(std::size_t count, std::size_t bytes) {
   if (count <= kMost / bytes) return count * bytes;
   throw ShapeError("memory of " + std::to_string(count) + " elements of " + std::to_string(bytes) +
-                       " bytes: more than 2^62, or " + std::to_string(static_cast<std::int64_t>(count)) +
-                       " elements if a negative number was meant",
+                       " bytes: more than 2^62 bytes" + if_negative(count),
                    "give the number of elements");
 }
 

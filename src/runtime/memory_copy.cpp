@@ -1,4 +1,5 @@
 // Copies and fills of DevicePointer, each checked against both sides.
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,7 @@
 #include <damo/stream.hpp>
 
 #include "runtime/capture.hpp"
+#include "runtime/host_address.hpp"
 #include "runtime/memory_state.hpp"
 
 namespace damo {
@@ -50,6 +52,7 @@ void DevicePointer::copy_in(const void* host, std::size_t bytes, const Stream* s
   require(bytes, "copy_from_host");
   void* const handle = handle_of(stream, "copy_from_host");
   if (bytes == 0) return;
+  require_host_address(host, bytes, "copy_from_host");
   if (stream != nullptr) hold(backend, state_->buffer);
   backend.copy(data(), host, bytes, CopyKind::kHostToDevice, handle);
   if (stream == nullptr && backend.is_pinned(host)) backend.synchronize(nullptr);  // else it has been read already
@@ -60,6 +63,7 @@ void DevicePointer::copy_out(void* host, std::size_t bytes, const Stream* stream
   require(bytes, "copy_to_host");
   void* const handle = handle_of(stream, "copy_to_host");
   if (bytes == 0) return;
+  require_host_address(host, bytes, "copy_to_host");
   if (stream != nullptr) hold(backend, state_->buffer);
   backend.copy(host, data(), bytes, CopyKind::kDeviceToHost, handle);
   if (stream == nullptr) backend.synchronize(nullptr);
@@ -110,7 +114,9 @@ void DevicePointer::fill_bytes(const void* element, std::size_t element_bytes, s
                                const Stream* stream) const {
   Backend& backend = state("fill").backend;
   if (count > bytes_ / element_bytes) {
-    refuse_past_end("fill of " + std::to_string(count) + " elements", count * element_bytes, "device memory", bytes_);
+    constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
+    const std::size_t wanted = count > kMost / element_bytes ? kMost : count * element_bytes;
+    refuse_past_end("fill of " + std::to_string(count) + " elements", wanted, "device memory", bytes_);
   }
   void* const handle = handle_of(stream, "fill");
   if (count == 0) return;

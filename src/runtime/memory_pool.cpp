@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include <damo/error.hpp>
 #include <damo/log.hpp>
 
+#include "graph/base/environment.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/capture.hpp"
 #include "runtime/host_blocks.hpp"
@@ -22,14 +22,9 @@ constexpr std::size_t kLargest = std::size_t{1} << (kLargestLog2 + 1);  // keeps
 constexpr std::size_t kClasses = kFineClasses + std::size_t{8} * (kLargestLog2 - kFineLimitLog2 + 1);
 constexpr std::size_t kSmallCache = std::size_t{64} << 20;
 
-bool poison_asked_for() {
-  const char* value = std::getenv("DAMO_POISON");
-  return value != nullptr && std::string_view(value) != "" && std::string_view(value) != "0";
-}
-
 }  // namespace
 
-MemoryPool::MemoryPool(Backend& backend) : backend_(backend), free_(kClasses), poison_(poison_asked_for()) {}
+MemoryPool::MemoryPool(Backend& backend) : backend_(backend), free_(kClasses), poison_(is_switched_on("DAMO_POISON")) {}
 
 MemoryPool::SizeClass MemoryPool::size_class(std::size_t bytes) {
   const std::size_t last = bytes - 1;

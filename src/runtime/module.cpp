@@ -1,6 +1,7 @@
 #include <damo/module.hpp>
 
-#include <cstdlib>
+#include <algorithm>
+#include <cctype>
 #include <map>
 #include <mutex>
 
@@ -36,18 +37,39 @@ void warn_of_check(Device device, const ModuleOptions& options) {
                        "compute-sanitizer, or check it on the CPU");
 }
 
+/// Without the blanks that C++ does not need: "scale< float, 3 >" is "scale<float,3>".
+std::string without_blanks(std::string_view name) {
+  const auto is_blank = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  std::string text;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (!is_blank(name[i])) {
+      text += name[i];
+      continue;
+    }
+    const std::size_t next = name.find_first_not_of(" \t\n\v\f\r", i);
+    if (next != std::string_view::npos && !text.empty() && is_word(text.back()) && is_word(name[next])) text += ' ';
+    i = std::min(next, name.size()) - 1;
+  }
+  return text;
+}
+
+/// The name itself if it is known, else those that end in "::name".
+std::vector<std::string> full_names(const std::vector<std::string>& names, std::string_view name) {
+  const std::string wanted = without_blanks(name), ending = "::" + wanted;
+  std::vector<std::string> found;
+  for (const std::string& known : names) {
+    const std::string text = without_blanks(known);
+    if (text == wanted) return {known};
+    if (text.ends_with(ending)) found.push_back(known);
+  }
+  return found;
+}
+
 /// name, or the one name that ends in "::name"; empty if there is none.
 std::string full_name(const std::vector<std::string>& names, std::string_view name) {
-  const std::string ending = "::" + std::string(name);
-  std::string found;
-  int count = 0;
-  for (const std::string& known : names) {
-    if (known == name) return known;
-    if (!known.ends_with(ending)) continue;
-    found = known;
-    ++count;
-  }
-  return count == 1 ? found : std::string();
+  const std::vector<std::string> found = full_names(names, name);
+  return found.size() == 1 ? found.front() : std::string();
 }
 
 std::string list(const std::vector<std::string>& names) {
@@ -58,6 +80,10 @@ std::string list(const std::vector<std::string>& names) {
 
 [[noreturn]] void refuse_kernel(const std::string& module, const std::string& source,
                                 const std::vector<std::string>& names, std::string_view name) {
+  if (const std::vector<std::string> several = full_names(names, name); several.size() > 1) {
+    throw DeviceError("module '" + module + "' has several kernels '" + std::string(name) + "': " + list(several),
+                      "ask for one of these by its whole name");
+  }
   const std::vector<std::string> templates = scan_names(source).templates;
   const std::string base(name.substr(0, name.find('<')));
   std::string remedy = "ask for one of these; a kernel is a __global__ function with a body";
@@ -70,13 +96,31 @@ std::string list(const std::vector<std::string>& names) {
                     std::move(remedy));
 }
 
+[[noreturn]] void refuse_variable(const std::string& module, const std::vector<std::string>& names,
+                                  std::string_view name) {
+  const std::string quoted = "'" + std::string(name) + "'";
+  const std::vector<std::string> found = full_names(names, name);
+  if (found.size() > 1) {
+    throw DeviceError("module '" + module + "' has several variables " + quoted + ": " + list(found),
+                      "ask for one of these by its whole name");
+  }
+  if (found.size() == 1) {
+    throw DeviceError("module '" + module + "' declares the variable " + quoted + ", but its code has none of that name",
+                      "declare it without static and outside of an unnamed namespace: the compiler may leave out what "
+                      "only the text itself can reach");
+  }
+  throw DeviceError("module '" + module + "' has no variable " + quoted +
+                        (names.empty() ? "" : "; it has " + list(names)),
+                    "declare it __device__ or __constant__ at namespace scope");
+}
+
 }  // namespace
 
 Module::Module(Device device, SourceText source, ModuleOptions options) {
   warn_of_check(device, options);
   auto data = std::make_shared<Data>(device, options.file_name, std::move(source.text));
   try {
-    data->loaded = device.backend().cache().load_own(module_request(data->source, options), &data->log);
+    data->loaded = device.backend().cache().load_own(module_request(data->source, options, device.kind()), &data->log);
   } catch (Error& error) {
     if (source.where) error.add_where(where_text(source.where));
     throw;
@@ -131,17 +175,18 @@ Kernel Module::kernel(std::string_view name) const {
   return Kernel(std::move(kernel), stream);
 }
 
-bool Module::has_global(std::string_view name) const { return data_->loaded->global(std::string(name)).second > 0; }
+bool Module::has_global(std::string_view name) const { return find_global(name).second > 0; }
+
+std::pair<void*, std::size_t> Module::find_global(std::string_view name) const {
+  const auto found = data_->loaded->global(std::string(name));
+  if (found.second > 0 || data_->source.empty()) return found;
+  const std::string full = full_name(scan_names(data_->source).variables, name);
+  return full.empty() || full == name ? found : data_->loaded->global(full);
+}
 
 Global Module::global(std::string_view name) const {
-  const auto [address, bytes] = data_->loaded->global(std::string(name));
-  if (bytes == 0) {
-    const std::vector<std::string> names = scan_names(data_->source).variables;
-    throw DeviceError("module '" + data_->name + "' has no variable '" + std::string(name) + "'" +
-                          (names.empty() ? "" : "; it has " + list(names)),
-                      "declare it __device__ or __constant__ at namespace scope; one that no kernel uses and that is "
-                      "static is left out by the compiler");
-  }
+  const auto [address, bytes] = find_global(name);
+  if (bytes == 0) refuse_variable(data_->name, scan_names(data_->source).variables, name);
   return Global(data_->device, data_->loaded, std::string(name), address, bytes);
 }
 

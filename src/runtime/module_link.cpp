@@ -101,7 +101,7 @@ std::shared_ptr<const LoadedModule> load_linked(Device device, const std::vector
     for (const LinkInput& input : inputs) {
       if (!is_source(input)) require_gpu(device, input);
     }
-    return backend.cache().load_own(module_request(source, options), &log);
+    return backend.cache().load_own(module_request(source, options, backend.kind()), &log);
   }
   // An instance of a template is asked of the sources in which the template stands.
   std::vector<CompiledCode> compiled;
@@ -116,7 +116,7 @@ std::shared_ptr<const LoadedModule> load_linked(Device device, const std::vector
     ModuleOptions own = options;
     own.file_name = input.name();
     std::erase_if(own.kernels, [&](const std::string& name) { return !declares_template(input.contents(), name); });
-    CompileRequest request = module_request(input.contents(), own);
+    CompileRequest request = module_request(input.contents(), own, backend.kind());
     request.options.relocatable = true;
     link_options = request.options;
     compiled.push_back(backend.cache().code(request));

@@ -10,8 +10,8 @@
 
 namespace damo {
 
-/// Throws OptionError for options that mean nothing.
-CompileRequest module_request(const std::string& source, const ModuleOptions& options);
+/// Throws OptionError for options that mean nothing, on that kind of device.
+CompileRequest module_request(const std::string& source, const ModuleOptions& options, DeviceKind device);
 
 /// A name as a #line directive can hold it: without quotes, backslashes and line breaks.
 std::string name_for_messages(std::string name);

@@ -30,6 +30,17 @@ std::vector<float> counted(std::int64_t count) {
   return values;
 }
 
+TEST_F(ArrayTest, RefusesANullAddressOfTheHost) {
+  const auto text = [](auto work) { return error_of<TypeError>(work); };
+  EXPECT_THAT(text([&] { Array::borrow(nullptr, float32, {3}, {1}, device); }),
+              HasSubstr("Array::borrow: the host address is null, and 12 bytes are wanted"));
+  EXPECT_THAT(text([&] { Array::from_bytes(nullptr, 2, float64, {2}, device); }),
+              HasSubstr("Array::from: the host address is null, and 16 bytes are wanted"));
+  EXPECT_THAT(text([&] { Array::zeros({2}, float32, device).to_host(nullptr); }),
+              HasSubstr("to_host: the host address is null, and 8 bytes are wanted"));
+  EXPECT_EQ(Array::borrow(nullptr, float32, {0}, {1}, device).size(), 0);
+}
+
 TEST_F(ArrayTest, StartsEmpty) {
   const Array array{};
   EXPECT_FALSE(array);

@@ -9,6 +9,7 @@
 
 #include <damo/error.hpp>
 #include <damo/event.hpp>
+#include <damo/module.hpp>
 #include <damo/stream.hpp>
 
 #include "support/counting_backend.hpp"
@@ -50,6 +51,21 @@ TEST_P(CapturedGraphOnEachDevice, RunsNothingWhileItIsCapturedAndAllAtEachReplay
   graph.launch(Stream::default_of(device()));
   graph.launch(Stream::default_of(device()));
   EXPECT_THAT(memory.to_vector<float>(), Each(216.0f));
+}
+
+TEST_P(CapturedGraphOnEachDevice, TakesNoHostMemoryThatALaunchCopiesAtOnce) {
+  const Module module(device(), "__global__ void f(int* x) { x[0] = 1; }");
+  const Stream stream(device());
+  std::vector<int> x(1);
+  const auto captured = [&](const auto& argument) {
+    return error_of([&] { capture(stream, [&] { module.kernel("f")({.stream = stream}, argument); }); });
+  };
+  const std::string message = "launch of 'f' while a stream is captured: In, Out and InOut copy at once, and nothing runs "
+                              "before the graph is launched";
+  EXPECT_THAT(captured(Out(x)), HasSubstr(message));
+  EXPECT_THAT(captured(In(x)), HasSubstr(message));
+  module.kernel("f")({.stream = stream}, InOut(x));  // the stream is as it was
+  EXPECT_EQ(x[0], 1);
 }
 
 TEST_P(CapturedGraphOnEachDevice, ReadsWhatIsInMemoryAtTheReplay) {

@@ -147,6 +147,16 @@ TEST(DLPack, LeavesATensorToTheCallerIfItCannotTakeIt) {
   EXPECT_EQ(foreign.deleted, 0);
 }
 
+TEST(DLPack, RefusesATensorWithoutData) {
+  Foreign foreign;
+  foreign.tensor.dl_tensor.data = nullptr;
+  EXPECT_THAT(error_of<TypeError>([&] { Array::from_dlpack(&foreign.tensor); }),
+              HasSubstr("from_dlpack: the tensor of shape (2, 3) has no data"));
+  EXPECT_EQ(foreign.deleted, 0);
+  foreign.shape[0] = 0;
+  EXPECT_EQ(Array::from_dlpack(&foreign.tensor).size(), 0);
+}
+
 TEST(DLPack, ThrowsTheTypeOfErrorThatTheHeaderNames) {
   Foreign foreign;
   foreign.tensor.dl_tensor.dtype = {kDLInt, 4, 1};

@@ -45,6 +45,22 @@ TEST_P(HostArgumentOnEachDevice, IsCopiedBeforeAndBackAfter) {
   for (int i = 0; i < 400; ++i) ASSERT_EQ(dest[i], a[i] * b[i]) << i;
 }
 
+TEST_P(HostArgumentOnEachDevice, ThatGetsValuesIsForAParameterThatIsWritten) {
+  std::vector<float> a(4), b(4), dest(4);
+  EXPECT_EQ(error_of([&] { kernel("multiply_them")({.block = {4}}, In(dest), Out(a), In(b)); }),
+            "launch of 'multiply_them': argument 2 of 3 is host memory of float32, the kernel's parameter is "
+            "'const float *'\n"
+            "  the kernel cannot write to it: pass In, or InOut, or declare the parameter without const");
+  EXPECT_NO_THROW(kernel("multiply_them")({.block = {4}}, Out(dest), InOut(a), In(b)));
+}
+
+TEST_P(HostArgumentOnEachDevice, IsNoNullPointerWithACount) {
+  float* const none = nullptr;
+  EXPECT_THAT(error_of([&] { kernel("doublify")({.block = {4}}, InOut(none, 4)); }),
+              HasSubstr("In, Out or InOut of 4 elements at a null pointer"));
+  EXPECT_NO_THROW(InOut(none, 0));
+}
+
 TEST_P(HostArgumentOnEachDevice, IsAnyContiguousMemory) {
   std::array<std::array<float, 4>, 4> matrix{};
   matrix[1][2] = 5;

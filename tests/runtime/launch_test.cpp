@@ -38,6 +38,7 @@ __global__ void bytes(void* x, const unsigned char* y) { static_cast<unsigned ch
 __global__ void lanes(float4* x) { x[0].w = 7; }
 __global__ void null(float* x, int* is_null) { is_null[0] = x == nullptr; }
 __global__ void nothing() {}
+__global__ void shares(float* x) { __shared__ float s; s = 1; x[0] = s; }
 )";
 
 class LaunchOnEachDevice : public damo::testing::OnEachDevice {
@@ -217,6 +218,12 @@ TEST_P(LaunchOnEachDevice, TakesAnArrayWithoutElements) {
   EXPECT_THAT(error_of([&] { kernel("scale").launch_1d(-1, none, none, 2.0f, 0); }), HasSubstr("a count of -1"));
 }
 
+TEST_P(LaunchOnEachDevice, TakesNoFloatingNumberForAStruct) {
+  const Array out = array({0, 0});
+  EXPECT_THAT(error_of([&] { kernel("structs")({}, out, 1.0, Large{}); }),
+              HasSubstr("argument 2 of 3 is a float64, the kernel's parameter is 'Pair'\n  pass a struct"));
+}
+
 TEST_P(LaunchOnEachDevice, NamesTheLimitThatALaunchBreaks) {
   const Kernel nothing = kernel("nothing");
   const std::string name = device().name();
@@ -227,6 +234,8 @@ TEST_P(LaunchOnEachDevice, NamesTheLimitThatALaunchBreaks) {
   EXPECT_THAT(error_of([&] { nothing({.grid = {1, 70000}}); }), HasSubstr("grid of 70000 along y: " + name + " allows 65535"));
   EXPECT_THAT(error_of([&] { nothing({.shared_bytes = 1 << 20}); }),
               HasSubstr("shared memory of 1048576 bytes and 0 in the kernel's text: " + name + " allows"));
+  EXPECT_THAT(error_of([&] { kernel("shares")({.shared_bytes = std::size_t(-4)}, array({0})); }),
+              HasSubstr("shared memory of 18446744073709551612 bytes and 4 in the kernel's text: " + name + " allows"));
 }
 
 TEST_P(LaunchOnEachDevice, KeepsWithinTheKernelsLaunchBounds) {

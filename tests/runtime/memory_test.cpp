@@ -277,12 +277,27 @@ TEST_F(DeviceMemoryError, EmptyMemoryIsOnNoDevice) {
   EXPECT_EQ(memory_.data(), nullptr);
 }
 
+TEST_F(DeviceMemoryError, ANullHostAddressIsRefused) {
+  const DeviceMemory memory(device_, 40);
+  EXPECT_EQ(error_of([&] { memory.copy_from_host(static_cast<const void*>(nullptr), 40); }),
+            "copy_from_host: the host address is null, and 40 bytes are wanted\n  give memory of the host that has them");
+  EXPECT_THAT(error_of([&] { memory.copy_to_host(static_cast<void*>(nullptr), 1); }),
+              HasSubstr("copy_to_host: the host address is null, and 1 byte is wanted"));
+  EXPECT_NO_THROW(memory.copy_from_host(std::vector<int>()));
+}
+
+TEST_F(DeviceMemoryError, ACountWhoseBytesHaveNoNumberIsPastTheEnd) {
+  const DeviceMemory memory(device_, 40);
+  EXPECT_THAT(error_of([&] { memory.fill(1.0f, std::size_t{1} << 62); }),
+              HasSubstr("fill of 4611686018427387904 elements: 18446744073709551615 bytes go past the end"));
+}
+
 TEST_F(DeviceMemoryError, NegativeAndHugeSizesAreRefused) {
   const std::ptrdiff_t minus_one = -1;
   EXPECT_THAT(error_of([&] { DeviceMemory(device_, static_cast<std::size_t>(minus_one)); }),
               HasSubstr("or -1 if a negative number was meant"));
   EXPECT_THAT(error_of([&] { DeviceMemory::of<double>(device_, static_cast<std::size_t>(minus_one)); }),
-              HasSubstr("-1 elements if a negative number was meant"));
+              HasSubstr("more than 2^62 bytes, or -1 if a negative number was meant"));
   EXPECT_THAT(error_of([&] { DeviceMemory::of<double>(device_, SIZE_MAX / 8); }), HasSubstr("more than 2^62"));
   EXPECT_THROW(DeviceMemory(device_, std::size_t{1} << 60), OutOfMemoryError);
   EXPECT_THAT(error_of([&] { DeviceMemory::pitched(device_, 100, SIZE_MAX / 64); }), HasSubstr("more than 2^62"));

@@ -53,6 +53,59 @@ TEST_P(ModuleOnEachDevice, FindsKernelsByTheirPlainNames) {
   EXPECT_EQ(module.kernel("scale").name(), "scale");
 }
 
+TEST_P(ModuleOnEachDevice, FindsInstancesHoweverTheyAreSpaced) {
+  const Module module(device(), "template <class T, int times> __global__ void repeat(T* x) { x[0] *= times; }",
+                      {.kernels = {"repeat<float,3>", "repeat< unsigned  int , 2 >"}});
+  const Array x = array({2});
+  module.kernel("repeat<float, 3>")({}, x);
+  module.kernel("repeat < float,3 >")({}, x);
+  EXPECT_THAT(x.to_vector<float>(), ElementsAre(18));
+  EXPECT_TRUE(module.kernel("repeat<unsigned int, 2>"));
+  EXPECT_THAT(error_of([&] { module.kernel("repeat<unsignedint, 2>"); }), HasSubstr("has no kernel"));
+}
+
+TEST_P(ModuleOnEachDevice, AsksForTheWholeNameWhereSeveralFit) {
+  const Module module(device(), R"(
+    namespace a { __global__ void f(float* x) { x[0] = 1; } __device__ float v = 1; }
+    namespace b { __global__ void f(float* x) { x[0] = 2; } __device__ float v = 2; __device__ int w = 3; })");
+  EXPECT_EQ(error_of([&] { module.kernel("f"); }), "module 'kernel.cu' has several kernels 'f': a::f, b::f\n"
+                                                   "  ask for one of these by its whole name");
+  EXPECT_THAT(error_of([&] { module.global("v"); }), HasSubstr("has several variables 'v': a::v, b::v\n"));
+  EXPECT_EQ(module.global("b::v").get<float>(), 2);
+  EXPECT_EQ(module.global("w").get<int>(), 3) << "no other has the name";
+  EXPECT_TRUE(module.has_global("w"));
+}
+
+TEST_P(ModuleOnEachDevice, RefusesAnInstanceThatIsNoName) {
+  for (const char* name : {"repeat<float", "repeat<float>); int x = (3", "repeat<float>;", "repeat<(3>", " "}) {
+    EXPECT_THAT(error_of([&] { Module(device(), std::string(kSource), {.kernels = {name}}); }),
+                HasSubstr("ModuleOptions::kernels: '" + std::string(name) + "' names no kernel"));
+  }
+}
+
+TEST_P(ModuleOnEachDevice, RefusesAStandardThatThereIsNot) {
+  for (const char* standard : {"c++99", "17", "-std=c++17", "gnu++", "c++ 17"}) {
+    const std::string error = error_of([&] { Module(device(), std::string(kSource), {.standard = standard}); });
+    EXPECT_THAT(error, HasSubstr("ModuleOptions::standard is '" + std::string(standard) + "'\n"));
+    EXPECT_THAT(error, HasSubstr("write \"c++17\" or \"c++20\""));
+  }
+  EXPECT_NO_THROW(Module(device(), std::string(kSource), {.standard = "c++17"}));
+}
+
+TEST_P(ModuleOnEachDevice, NamesTheFieldForAnOptionOfNvrtcsOnTheCpu) {
+  if (!device().is_host()) GTEST_SKIP() << "NVRTC's options are for GPUs";
+  const auto message = [this](const char* flag) {
+    return error_of([&] { Module(this->device(), std::string(kSource), {.flags = {flag}}); });
+  };
+  EXPECT_THAT(message("-use_fast_math"), HasSubstr("ModuleOptions::flags has '-use_fast_math', an option of NVRTC: on "
+                                                   "the CPU flags are clang -cc1's\n"));
+  EXPECT_THAT(message("-use_fast_math"), HasSubstr("say .fast_math = true, which both compilers are told"));
+  EXPECT_THAT(message("--maxrregcount=32"), HasSubstr("say .max_registers"));
+  EXPECT_THAT(message("-arch=sm_90"), HasSubstr("leave it out"));
+  EXPECT_THAT(message("-lineinfo"), HasSubstr("ModuleOptions::line_info"));
+  EXPECT_NO_THROW(Module(device(), std::string(kSource), {.flags = {"-DN=1"}}));
+}
+
 TEST_P(ModuleOnEachDevice, NamesTheKernelsItHas) {
   const Module module(device(), kSource);
   EXPECT_EQ(error_of([&] { module.kernel("shrink"); }),
@@ -231,6 +284,9 @@ TEST_P(ModuleOnEachDevice, TellsAKernelsAttributesAndOccupancy) {
     EXPECT_LT(kernel.occupancy(256, 40000).blocks_per_multiprocessor, occupancy.blocks_per_multiprocessor);
   }
   EXPECT_THAT(error_of([&] { kernel.occupancy(0); }), HasSubstr("a block of 0 threads"));
+  EXPECT_EQ(kernel.occupancy(5000).blocks_per_multiprocessor, 0) << "no such block fits";
+  EXPECT_EQ(kernel.occupancy(256, std::size_t{1} << 30).blocks_per_multiprocessor, 0);
+  EXPECT_EQ(kernel.occupancy(256, std::size_t(-1)).fraction, 0);
 }
 
 TEST_P(ModuleOnEachDevice, RunsOnAStreamOfTheCallers) {
