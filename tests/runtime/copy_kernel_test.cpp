@@ -59,6 +59,35 @@ TEST_P(CopyKernelOnEachDevice, TakesViewsOfEveryKind) {
   expect_copies(bytes_in_order({300, 1}, int64).broadcast_to({300, 70}));
 }
 
+TEST_P(CopyKernelOnEachDevice, CopiesFromAnyLayoutToAnyLayout) {
+  const auto layouts = [this] {
+    const Array base = Array::zeros({6, 8}, int32, device());
+    return std::vector<Array>{base.slice({{0, 3}, {0, 4}}), base.slice({{4, 1, -1}, {0, {}, 2}}),
+                              Array::zeros({3, 4}, int32, device()), Array::zeros({4, 3}, int32, device()).transpose(),
+                              Array::zeros({4, 3}, int32, device()).slice({{{}, {}, -1}}).transpose()};
+  };
+  const std::vector<std::int32_t> values = {100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111};
+  const std::vector<Array> targets = layouts(), sources = layouts();
+  for (const Array& target : targets) {
+    for (const Array& source : sources) {
+      source.copy_from(Array::from(values, {3, 4}, device()));
+      target.copy_from(Array::zeros({3, 4}, int32, device()));
+      target.copy_from(source);
+      EXPECT_EQ(target.to_vector<std::int32_t>(), values) << to_string(source.strides()) << to_string(target.strides());
+    }
+  }
+}
+
+TEST_P(CopyKernelOnEachDevice, CopiesWithinAnArrayAsIfThroughASecondOne) {
+  const Array forward = range({6}), backward = range({6}), square = range({3, 3});
+  forward.slice({{1, {}}}).copy_from(forward.slice({{0, -1}}));
+  EXPECT_EQ(forward.to_vector<float>(), (std::vector<float>{0, 0, 1, 2, 3, 4}));
+  backward.copy_from(backward.slice({{{}, {}, -1}}));
+  EXPECT_EQ(backward.to_vector<float>(), (std::vector<float>{5, 4, 3, 2, 1, 0}));
+  square.copy_from(square.transpose());
+  EXPECT_EQ(square.to_vector<float>(), (std::vector<float>{0, 3, 6, 1, 4, 7, 2, 5, 8}));
+}
+
 /// More than what passes through the host at once.
 TEST_P(CopyKernelOnEachDevice, ServesLargeArrays) {
   const Array x = bytes_in_order({700, 900}, float32);
