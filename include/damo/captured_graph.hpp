@@ -15,7 +15,7 @@
 //
 // What a graph uses must live as long as the graph: it holds its kernels, the DeviceMemory of its copies and fills, and
 // everything given up while it was captured (an Array local to the function). An Array that is given up later is held
-// if keep() was called with it. See tests/runtime/captured_graph_test.cpp.
+// if keep() was called with it. See tests/runtime/stream/captured_graph_test.cpp.
 #pragma once
 #include <cstddef>
 #include <functional>

@@ -9,7 +9,7 @@
 // (pointer, count), (range, count) for its first elements, and contiguous Arrays of the host. What a kernel writes
 // through an In is lost; elements of an Out that it does not write have arbitrary values. The memory must stay until the
 // launch returns; if it is pinned (PinnedMemory), an In may still be read until the stream is synchronised.
-// See tests/runtime/host_argument_test.cpp.
+// See tests/runtime/module/host_argument_test.cpp.
 #pragma once
 #include <array>
 #include <cstddef>

@@ -12,7 +12,7 @@
 // variables of its own, also beside another of equal text; compiled code is shared and kept on disk. A compile error is
 // a CompileError with the compiler's log, lines and columns those of the text, and the numbered text; warnings are in
 // log() and in Damo's log. Cheap to copy; loaded as long as a copy, a Kernel or a Global of it lives. Thread-safe.
-// See tests/runtime/module_test.cpp.
+// See tests/runtime/cuda/module_test.cpp.
 #pragma once
 #include <cstddef>
 #include <memory>

@@ -7,8 +7,8 @@
 
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel_time_limit.hpp"
-#include "runtime/memory_pool.hpp"
-#include "runtime/pinned_pool.hpp"
+#include "runtime/memory/memory_pool.hpp"
+#include "runtime/memory/pinned_pool.hpp"
 
 namespace damo {
 
