@@ -60,7 +60,8 @@ std::pair<void*, std::size_t> CudaModule::global(const std::string& name) const 
   const auto known = names_.find(name);
   const std::string symbol = known == names_.end() ? variable_symbol(name) : known->second.lowered;
   const CUresult result = driver_.module_get_global(&address, &bytes, module_, symbol.c_str());
-  if (result == CUDA_ERROR_NOT_FOUND) return {nullptr, 0};
+  // Of a kernel's name the driver says that the value is invalid.
+  if (result == CUDA_ERROR_NOT_FOUND || result == CUDA_ERROR_INVALID_VALUE) return {nullptr, 0};
   check(result, "cuModuleGetGlobal");
   return {reinterpret_cast<void*>(address), bytes};
 }
