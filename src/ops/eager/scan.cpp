@@ -38,7 +38,8 @@ void plan_gpu(Plan& plan, int multiprocessors) {
                                       std::min<std::int64_t>(divide_up(plan.length, 2 * kScanTile), kScanTile));
     plan.chunk = divide_up(divide_up(plan.length, chunks), kScanTile) * kScanTile;
   } else {
-    chunks = std::clamp<std::int64_t>(divide_up(2048 * processors, plan.lines), 1,
+    // Half of the threads that a GPU holds: more chunks cost more than they hide (33: 460 us, 17: 422 on an H200).
+    chunks = std::clamp<std::int64_t>(divide_up(1024 * processors, plan.lines), 1,
                                       std::min<std::int64_t>(divide_up(plan.length, kGpuSmallestColumn), 64));
     plan.chunk = divide_up(plan.length, chunks);
   }

@@ -180,18 +180,18 @@ class GpuScan : ScanWriter {
     line(std::string("  bool has_before = ") + (continues ? "chunk > 0;" : "false;"));
     line(std::string("  damo_value value = ") +
          (continues ? "has_before ? a.partial[chunk * a.lines + line] : damo_value();" : "damo_value();"));
-    line("  for (damo_index r = damo_index(begin); r < end; r += 8) {");
+    line("  for (damo_long r = begin; r < end; r += 8) {");
     line("    damo_value loaded[8];  // at once: a load that follows a store would wait for it");
     line("#pragma unroll");
-    line("    for (int u = 0; u < 8; ++u) if (r + u < end) loaded[u] = damo_value(x[damo_long(r + u) * a.r_x]);");
+    line("    for (int u = 0; u < 8; ++u) if (r + u < end) loaded[u] = damo_value(x[(r + u) * a.r_x]);");
     line("#pragma unroll");
     line("    for (int u = 0; u < 8; ++u) {");
     line("      if (r + u >= end) break;");
     if (stores && d_.exclusive)
-      line("      y[damo_long(r + u) * a.r_y] = damo_stored(has_before ? value : damo_neutral());");
+      line("      y[(r + u) * a.r_y] = damo_stored(has_before ? value : damo_neutral());");
     line("      value = has_before ? damo_reduce(value, loaded[u]) : loaded[u];");
     line("      has_before = true;");
-    if (stores && !d_.exclusive) line("      y[damo_long(r + u) * a.r_y] = damo_stored(value);");
+    if (stores && !d_.exclusive) line("      y[(r + u) * a.r_y] = damo_stored(value);");
     line("    }");
     line("  }");
     if (!stores) line("  a.partial[chunk * a.lines + line] = value;");

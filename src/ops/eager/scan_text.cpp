@@ -17,7 +17,6 @@ void ScanWriter::head() {
   if (!d_.preamble.text.empty()) text_ += line_directive(d_.preamble) + d_.preamble.text + "\n" + kGeneratedLine;
   line("typedef long long damo_long;");
   line(std::string("typedef ") + (l_.wide ? "unsigned long long" : "unsigned int") + " damo_position;");
-  line(std::string("typedef ") + (l_.wide ? "long long" : "int") + " damo_index;");
   line("typedef " + d_.accumulator + " damo_value;\ntypedef " +
        (generated() ? storage_type(d_.dtype) : c_type(d_.dtype)) + " damo_stored;");
   line("struct damo_arguments {\n  const damo_stored* x;\n  damo_stored* y;\n  damo_value* partial;");
