@@ -64,11 +64,13 @@ class Block {
   }
 
  private:
-  /// Runs the warp's threads until all of them wait for the block or have exited. True if any ran.
+  /// Runs the warp's threads until all of them wait for the block or have exited, or for so long that they may be waiting
+  /// in a loop for what another warp does. True if any ran.
   bool run_warp(std::size_t first) {
+    constexpr int kRounds = 1024;
     const std::span<ThreadState> lanes = std::span(states_).subspan(first, std::min<std::size_t>(kWarpSize, states_.size() - first));
     bool any = false;
-    for (;;) {
+    for (int round = 0;; ++round) {
       bool in_warp = false;
       for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
         if (lanes[lane].kind == Wait::kNothing) {
@@ -79,6 +81,7 @@ class Block {
         in_warp |= is_warp_operation(lanes[lane].kind);
       }
       if (!in_warp || !finish_warp_operations(lanes)) return any;
+      if (round == kRounds) return true;
       any = true;
     }
   }

@@ -8,6 +8,7 @@
 #include <damo/error.hpp>
 
 #include "runtime/cpu/clang_plugin.hpp"
+#include "runtime/kernel/host_code.hpp"
 #include "runtime/kernel/own_types.hpp"
 
 namespace damo {
@@ -41,24 +42,17 @@ std::vector<std::string> flags_of(const CompileRequest& request) {
   return flags;
 }
 
-}  // namespace
-
-const std::string& CpuCompiler::stamp() const {
-  static const std::string stamp = cpu_backend::cache_stamp() + " for " + cpu_backend::host_isa(), of_coroutines = stamp + " coroutines";
-  return wants_coroutines() ? of_coroutines : stamp;
-}
-
-CompiledCode CpuCompiler::compile(const CompileRequest& request) const {
+CompiledCode compile_text(const CompileRequest& request) {
   const bool is_cuda_c = request.kind == SourceKind::kCudaC;
   const bool is_fast = is_cuda_c && request.options.fast_math;
-  const std::string fast_source = is_fast ? fast_math_pragma(request.file_name) + request.source : std::string();
+  const std::string source = (is_fast ? fast_math_pragma(request.file_name) : "") + (is_cuda_c ? without_kernel_instances(request.source) : request.source);
   std::vector<std::string> flags = flags_of(request);
   if (is_cuda_c) {
     if (wants_coroutines()) flags.push_back("--damo-coroutines");
     for (const std::string& name : own_types(request.source)) flags.push_back("-D" + own_type_macro(name));
   }
   cpu_backend::CompileOutput output = cpu_backend::compile(
-      {.source = is_fast ? fast_source : request.source,
+      {.source = source,
        .file_name = request.file_name,
        .language = is_cuda_c ? cpu_backend::SourceLanguage::kCudaC : cpu_backend::SourceLanguage::kLoops,
        .kernels = is_cuda_c ? request.kernels : std::vector<std::string>(),
@@ -70,6 +64,15 @@ CompiledCode CpuCompiler::compile(const CompileRequest& request) const {
   }
   return {.bytes = std::move(output.object), .log = std::move(output.log)};
 }
+
+}  // namespace
+
+const std::string& CpuCompiler::stamp() const {
+  static const std::string stamp = cpu_backend::cache_stamp() + " for " + cpu_backend::host_isa(), of_coroutines = stamp + " coroutines";
+  return wants_coroutines() ? of_coroutines : stamp;
+}
+
+CompiledCode CpuCompiler::compile(const CompileRequest& request) const { return compile_past_host_code(request, compile_text); }
 
 /// The cores that this process may use.
 int CpuCompiler::threads() const {

@@ -30,6 +30,7 @@ enum class Wait : std::int32_t {
   kActiveMask,     ///< result: lanes that stand here
   kNamedBarrier,   ///< operand: its number; value: threads it waits for, 0 for all
   kReduceXor,
+  kLockstep,       ///< mask: the place in the text: lanes go on together from the first where any stands; operand: 0
   kNothing = 64    ///< runnable
 };
 

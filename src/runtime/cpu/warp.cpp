@@ -63,6 +63,25 @@ void finish(Wait kind, std::span<ThreadState> states, std::uint32_t group) {
   for_each_lane(group, [&](std::size_t lane) { states[lane].value = values[lane], states[lane].kind = Wait::kNothing; });
 }
 
+/// Lanes that have parted meet again where their ways do if those that are behind go on first, as hardware has it. Unless
+/// they wait, in a loop, for one of the others: none is passed over for ever.
+bool go_on_in_step(std::span<ThreadState> lanes) {
+  constexpr std::int32_t kPatience = 256;  // times; counted in operand
+  const ThreadState* next = nullptr;
+  for (const ThreadState& lane : lanes) {
+    if (lane.kind != Wait::kLockstep) continue;
+    if (!next || (next->operand < kPatience && (lane.mask < next->mask || lane.operand >= kPatience))) next = &lane;
+  }
+  if (!next) return false;
+  const std::uint32_t place = next->mask;
+  for (ThreadState& lane : lanes) {
+    if (lane.kind != Wait::kLockstep) continue;
+    lane.operand = lane.mask == place ? 0 : lane.operand + 1;
+    if (lane.mask == place) lane.kind = Wait::kNothing;
+  }
+  return true;
+}
+
 }  // namespace
 
 void operate_on_warp(Wait kind, std::uint64_t* values, const std::int32_t* operands, std::uint32_t lanes) {
@@ -84,7 +103,7 @@ bool finish_warp_operations(std::span<ThreadState> lanes) {
   std::uint32_t present = 0, arrived = 0;
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
     present |= (lanes[lane].kind != Wait::kExited ? 1u : 0u) << lane;
-    arrived |= (is_warp_operation(lanes[lane].kind) ? 1u : 0u) << lane;
+    arrived |= (is_warp_operation(lanes[lane].kind) && lanes[lane].kind != Wait::kLockstep ? 1u : 0u) << lane;
   }
   bool any = false;
   while (arrived != 0) {
@@ -101,7 +120,7 @@ bool finish_warp_operations(std::span<ThreadState> lanes) {
     finish(kind, lanes, group);
     any = true;
   }
-  return any;
+  return any || go_on_in_step(lanes);
 }
 
 }  // namespace damo::cpu_backend

@@ -10,7 +10,7 @@ namespace damo::cpu_backend {
 constexpr int kWarpSize = 32;
 
 inline bool is_warp_operation(Wait kind) {
-  return (kind >= Wait::kWarp && kind <= Wait::kActiveMask) || kind == Wait::kReduceXor;
+  return (kind >= Wait::kWarp && kind <= Wait::kActiveMask) || kind == Wait::kReduceXor || kind == Wait::kLockstep;
 }
 
 /// One operation of the lanes whose bits are set: values[i] is what lane i brings, then what it gets. operands: the lanes

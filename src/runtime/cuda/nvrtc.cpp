@@ -13,6 +13,7 @@
 #include "runtime/cuda/nvrtc_program.hpp"
 #include "runtime/cuda/prelude.hpp"
 #include "runtime/cuda/standard_headers.hpp"
+#include "runtime/kernel/host_code.hpp"
 #include "runtime/kernel/own_types.hpp"
 
 namespace damo::cuda_backend {
@@ -70,6 +71,10 @@ std::string full_source(const CompileRequest& request) {
                        std::string log) {
   std::string message = request.file_name + " does not compile (NVRTC " + std::to_string(library.major) + "." +
                         std::to_string(library.minor) + ")";
+  for (const std::string name : {"texture", "surface"}) {
+    if (log.find("error: " + name + " is not a template") != std::string::npos)
+      log += "\nnote: texture and surface references are not supported, CUDA has none since version 12: pass an array";
+  }
   if (result != NVRTC_ERROR_COMPILATION) message += std::string(": ") + library.get_error_string(result);
   throw CompileError(std::move(message), std::move(log), request.source);
 }
@@ -130,10 +135,12 @@ std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) c
 
 CompiledCode NvrtcCompiler::compile(const CompileRequest& request) const {
   if (request.source.find('\0') != std::string::npos) refuse_nul(request);
-  NameGuesses guesses(request);
-  for (;;) {
-    if (std::optional<CompiledCode> code = try_compile(request, guesses)) return std::move(*code);
-  }
+  return compile_past_host_code(request, [this](const CompileRequest& text) {
+    NameGuesses guesses(text);
+    for (;;) {
+      if (std::optional<CompiledCode> code = try_compile(text, guesses)) return std::move(*code);
+    }
+  });
 }
 
 /// Nothing if it is worth another try: what stood in the way has been changed.

@@ -41,6 +41,9 @@ TEST(CudaCRefusals, NamesConstructsThatTheCpuCannotRun) {
   const Refused cases[] = {
       {"__global__ void k(int* y) { asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(*y)); }", "user.cu:1:29: error: inline assembly (PTX) is not supported on the CPU"},
       {"__global__ void k(float* y, unsigned long long t) {\n  *y = tex2D<float>(t, 0, 0);\n}", "user.cu:2:8: error: 'tex2D<float>' is unavailable: texture memory is not supported on the CPU"},
+      {"texture<float, 2, cudaReadModeElementType> image;\n__global__ void k(float* y) {}", "user.cu:1:1: error: 'texture<float, 2>' is unavailable: texture and surface references are not supported"},
+      {"__global__ void child(int* y) {}\n__global__ void k(int* y) {\n  child<<<1, 1>>>(y);\n}", "user.cu:3:3: error: launching a kernel from a kernel (dynamic parallelism) is not supported on the CPU"},
+      {"template <class T> __global__ void scale(T* y) {}", "user.cu: error: no __global__ function to compile but templates: scale<...>; name the instances"},
   };
   for (const Refused& refused : cases) {
     const CompileOutput output = compile_cuda(refused.text);

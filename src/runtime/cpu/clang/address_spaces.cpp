@@ -15,7 +15,6 @@
 namespace damo::clang_plugin {
 namespace {
 
-constexpr unsigned kSharedSpace = 9;  // of Clang's fake address space map
 constexpr unsigned kDynamicAlignment = 64;
 
 using Globals = std::vector<llvm::GlobalVariable*>;

@@ -12,6 +12,8 @@ class Module;
 
 namespace damo::clang_plugin {
 
+constexpr unsigned kSharedSpace = 9;  ///< of __shared__ variables, in Clang's fake address space map
+
 /// They keep their names, so that the host can find them.
 bool flatten_device_variables(llvm::Module& module, std::string& error);
 

@@ -1,5 +1,6 @@
 #include "diagnostics.hpp"
 
+#include <clang/Basic/DiagnosticSema.h>
 #include <clang/Basic/SourceManager.h>
 #include <clang/Basic/SourceManagerInternals.h>
 #include <clang/Lex/LexDiagnostic.h>
@@ -24,9 +25,10 @@ void UserDiagnostics::EndSourceFile() { printer_.EndSourceFile(); }
 void UserDiagnostics::HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) {
   DiagnosticConsumer::HandleDiagnostic(level, info);  // counts
   // A note belongs to the message before it, and is shown where that is.
+  if (is_launch_from_kernel(info)) return print_at(info.getLocation(), level, info, "launching a kernel from a kernel (dynamic parallelism) is not supported on the CPU");
   if (level != clang::DiagnosticsEngine::Note) shown_ = is_users(info) || level >= clang::DiagnosticsEngine::Error;
   if (const clang::SourceLocation include = users_include(info); shown_ && include.isValid()) {
-    print_at(include, level, info);
+    print_at(include, level, info, {});
   } else if (shown_ && is_users(info)) {
     choose_margin(info);
     printer_.HandleDiagnostic(level, info);
@@ -66,11 +68,19 @@ clang::SourceLocation UserDiagnostics::users_include(const clang::Diagnostic& in
   return place == info.getLocation() ? clang::SourceLocation() : place;
 }
 
-void UserDiagnostics::print_at(clang::SourceLocation place, clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) {
+/// "reference to __global__ function 'child' in __global__ function", as Clang has it.
+bool UserDiagnostics::is_launch_from_kernel(const clang::Diagnostic& info) const {
+  if (info.getID() != clang::diag::err_ref_bad_target || !is_users(info)) return false;
+  llvm::SmallString<256> message;
+  info.FormatDiagnostic(message);
+  return message.starts_with("reference to __global__ function") && !message.ends_with("in __host__ function");
+}
+
+void UserDiagnostics::print_at(clang::SourceLocation place, clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info, llvm::StringRef instead) {
   const clang::PresumedLoc presumed = info.getSourceManager().getPresumedLoc(place);
   if (presumed.isInvalid()) return print_without_place(level, info);
   llvm::SmallString<256> message;
-  info.FormatDiagnostic(message);
+  instead.empty() ? info.FormatDiagnostic(message) : message.assign(instead);
   stream_ << presumed.getFilename() << ':' << presumed.getLine() << ':' << presumed.getColumn() << ": error: " << message << '\n';
 }
 

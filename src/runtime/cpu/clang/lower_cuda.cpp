@@ -16,6 +16,7 @@
 #include "guarded_threads.hpp"
 #include "inlining.hpp"
 #include "isolated_steps.hpp"
+#include "lockstep.hpp"
 #include "parallel_threads.hpp"
 #include "row_invariants.hpp"
 #include "shared_steps.hpp"
@@ -28,17 +29,24 @@ namespace {
 constexpr unsigned kCheckedGap = 64;
 constexpr unsigned kUnlimitedRow = 0x7fffffff;
 
-/// Deletes the forms that the kernel does not need, before they are inlined into. True if its threads wait.
-bool choose_form(llvm::Module& module, const KernelInfo& kernel, bool check) {
-  llvm::Function* const thread = module.getFunction(kernel.thread);
-  const bool waits = reaches_wait(*thread);
-  if (waits || check) {
+/// Deletes the forms that the kernel does not need.
+void choose_form(llvm::Module& module, const KernelInfo& kernel, bool thread_by_thread) {
+  if (thread_by_thread) {
     module.getFunction(kernel.entry)->eraseFromParent();
   } else {
     module.getFunction(kernel.blocks)->eraseFromParent();
-    thread->eraseFromParent();
+    module.getFunction(kernel.thread)->eraseFromParent();
   }
-  return waits;
+}
+
+/// Adds to waiting the kernels that now wait, to spinning those that do so in a loop.
+void keep_threads_in_step(llvm::Module& module, const std::vector<KernelInfo>& kernels, bool check, std::set<std::string>& waiting, std::set<std::string>& spinning) {
+  for (const KernelInfo& kernel : kernels) {
+    const InStep step = keep_in_step(*module.getFunction(kernel.thread));
+    if (!waiting.count(kernel.name) && !check) choose_form(module, kernel, step.waits);
+    if (step.waits) waiting.insert(kernel.name);
+    if (step.may_spin) spinning.insert(kernel.name);
+  }
 }
 
 /// What is called must exist.
@@ -95,16 +103,20 @@ void add_signatures(llvm::Module& module, const std::string& signatures) {
 }  // namespace
 
 bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lowering& how, std::string& error) {
-  std::set<std::string> entries, waiting, whole;
+  std::set<std::string> entries, waiting, spinning, whole;
+  const bool in_step = may_go_in_step(module);
   for (const KernelInfo& kernel : kernels) {
     if (!module.getFunction(kernel.thread)) {
       error += "internal: no entry was made for kernel '" + kernel.name + "'\n";
       return false;
     }
-    if (choose_form(module, kernel, how.check)) waiting.insert(kernel.name);
+    const bool waits = reaches_wait(*module.getFunction(kernel.thread));
+    if (waits) waiting.insert(kernel.name);
+    if (waits || how.check || !in_step) choose_form(module, kernel, waits || how.check);
     entries.insert({kernel.entry, kernel.thread, kernel.blocks});
   }
   inline_into(module, entries);
+  if (in_step) keep_threads_in_step(module, kernels, how.check, waiting, spinning);
   if (!check_definitions(module, error) || !flatten_device_variables(module, error)) return false;
   if (how.check) check_memory(module);
   if (!place_shared_variables(module, kernels, how.check ? kCheckedGap : 0, error)) return false;
@@ -113,7 +125,7 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
   }
   const bool needs_fibers = waits_elsewhere(module);
   for (const KernelInfo& kernel : kernels) {
-    if (how.split && !how.check && !needs_fibers && waiting.count(kernel.name) && split_at_barriers(module, kernel)) whole.insert(kernel.name);
+    if (how.split && !how.check && !needs_fibers && waiting.count(kernel.name) && !spinning.count(kernel.name) && split_at_barriers(module, kernel)) whole.insert(kernel.name);
   }
   for (llvm::Function& function : module) {
     if (!function.isDeclaration() && is_thread_function(function)) lower_markers(function);

@@ -127,12 +127,18 @@ bool is_half(std::string_view name) {
          !name.starts_with("__half_warp");
 }
 
+/// "texture<", and no texture of the source's own.
+bool has_reference(const std::string& source, const std::string& name) {
+  return source.find(name + "<") != std::string::npos && source.find("struct " + name) == std::string::npos && source.find("class " + name) == std::string::npos;
+}
+
 }  // namespace
 
 bool wants(const std::string& source, std::string_view part) {
   const Names names = names_in(source);
   if (part == "cuda_half.h") return any(names, is_half);  // user's headers include what they need of these two
   if (part == "cuda_std.h") return names.contains("std");
+  if (part == "cuda_texture_references.h") return has_reference(source, "texture") || has_reference(source, "surface");
   if (is_open(source)) return true;
   if (part == "elementwise.h") return names.contains("damo");
   if (part == "cuda_special.h") return any(names, is_special);

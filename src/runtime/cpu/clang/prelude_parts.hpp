@@ -10,7 +10,7 @@ namespace damo::clang_plugin {
 /// What nvcc declares without an include, in reading order: after cuda_c.h, and in the precompiled prelude.
 inline constexpr const char* kBaseParts[] = {"cuda_math.h", "cuda_intrinsics.h", "cuda_atomics.h", "cuda_unsupported.h"};
 /// Rarer, read where named.
-inline constexpr const char* kExtraParts[] = {"cuda_special.h", "cuda_rounding.h", "cuda_simd.h", "cuda_half.h", "cuda_std.h"};
+inline constexpr const char* kExtraParts[] = {"cuda_special.h", "cuda_rounding.h", "cuda_simd.h", "cuda_half.h", "cuda_std.h", "cuda_texture_references.h"};
 
 bool wants(const std::string& source, std::string_view part);
 

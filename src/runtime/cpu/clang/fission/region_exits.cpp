@@ -13,7 +13,7 @@ namespace {
 constexpr unsigned kWaiting = 0x40000000, kReturned = 0x7fffffff;
 constexpr unsigned kStateBytes = 80;
 
-bool stays_in_lanes(const Wait& wait) { return wait.is_warp_operation() && wait.kind != 4; }
+bool stays_in_lanes(const Wait& wait) { return wait.is_warp_operation() && !wait.only_orders(); }
 
 /// All threads of the warp take part: it says so, or it asks which do.
 bool has_full_mask(const Wait& wait) {

@@ -18,9 +18,9 @@ struct Wait {
   llvm::LoadInst* result;   ///< first in .after, of an address that is still to be given; null if nobody asks
   int kind;                 ///< runtime::cpu Wait, -1 if not known here
   bool is_barrier() const { return kind >= 0 && kind <= 3; }
-  bool only_orders() const { return kind == 0 || kind == 4; }  ///< gives nothing
+  bool only_orders() const { return kind == 0 || kind == 4 || kind == 19; }  ///< gives nothing
   bool counts() const { return kind >= 1 && kind <= 3; }
-  bool is_warp_operation() const { return (kind >= 4 && kind <= 16) || kind == 18; }
+  bool is_warp_operation() const { return (kind >= 4 && kind <= 16) || kind == 18 || kind == 19; }
 };
 
 class ThreadProgram {

@@ -1,0 +1,126 @@
+#include "lockstep.hpp"
+
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Operator.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "address_spaces.hpp"
+#include "thread_function.hpp"
+
+namespace damo::clang_plugin {
+namespace {
+
+constexpr int kLockstep = 19;  // runtime::cpu Wait
+
+bool is_volatile(const llvm::Instruction& instruction) {
+  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return load->isVolatile();
+  const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+  return store && store->isVolatile();
+}
+
+bool is_shared(const llvm::Value* pointer) {
+  llvm::SmallVector<const llvm::Value*> objects;
+  llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
+  return std::any_of(objects.begin(), objects.end(), [](const llvm::Value* object) {
+    const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(object);
+    return global && global->getAddressSpace() == kSharedSpace;
+  });
+}
+
+/// Where the block's accesses so far leave the lanes: nothing done since they met, all have read, or anything.
+enum class Since { kNothing, kRead, kUnknown };
+
+/// Accesses of block that the lanes must meet before.
+void find_meetings(llvm::BasicBlock& block, Since since, std::vector<llvm::Instruction*>& meetings) {
+  for (llvm::Instruction& instruction : block) {
+    if (is_wait(&instruction)) since = Since::kNothing;
+    if (!is_volatile(instruction) || !is_shared(llvm::getLoadStorePointerOperand(&instruction))) continue;
+    const bool reads = llvm::isa<llvm::LoadInst>(instruction);
+    if (since == Since::kUnknown || (since == Since::kRead && !reads)) meetings.push_back(&instruction);
+    since = reads ? Since::kRead : Since::kUnknown;
+  }
+}
+
+/// False if the loop's number of turns follows from what was known before it.
+bool may_wait(const llvm::Loop& loop) {
+  llvm::SmallVector<llvm::BasicBlock*> exits;
+  loop.getExitingBlocks(exits);
+  std::vector<const llvm::Value*> open;
+  for (llvm::BasicBlock* exit : exits)
+    open.insert(open.end(), exit->getTerminator()->op_begin(), exit->getTerminator()->op_end());
+  std::set<const llvm::Value*> seen;
+  while (!open.empty()) {
+    const auto* value = llvm::dyn_cast<llvm::Instruction>(open.back());
+    open.pop_back();
+    if (!value || !loop.contains(value) || !seen.insert(value).second) continue;
+    const bool chosen = llvm::isa<llvm::PHINode>(value) && value->getParent() != loop.getHeader();
+    if (chosen || value->mayReadFromMemory()) return true;
+    open.insert(open.end(), value->op_begin(), value->op_end());
+  }
+  return false;
+}
+
+/// Where lanes that have parted within a loop meet again: the end of each turn. Else one that is done with it sooner
+/// would come to its beginning again, and be the one that is behind. True if a loop may be one that waits.
+bool add_turns(llvm::Function& function, std::vector<llvm::Instruction*>& meetings) {
+  llvm::DominatorTree dominators(function);
+  llvm::LoopInfo loops(dominators);
+  std::set<llvm::Instruction*> all(meetings.begin(), meetings.end());
+  bool any_may_wait = false;
+  for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
+    if (std::none_of(meetings.begin(), meetings.end(),
+                     [&](llvm::Instruction* meeting) { return loop->contains(meeting); }))
+      continue;
+    any_may_wait |= may_wait(*loop);
+    llvm::SmallVector<llvm::BasicBlock*> latches;
+    loop->getLoopLatches(latches);
+    for (llvm::BasicBlock* latch : latches) all.insert(latch->getTerminator());
+  }
+  meetings.clear();
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    if (all.count(&instruction)) meetings.push_back(&instruction);
+  }
+  return any_may_wait;
+}
+
+}  // namespace
+
+bool may_go_in_step(const llvm::Module& module) {
+  const bool has_shared =
+      std::any_of(module.global_begin(), module.global_end(),
+                  [](const llvm::GlobalVariable& global) { return global.getAddressSpace() == kSharedSpace; });
+  return has_shared && std::any_of(module.begin(), module.end(), [](const llvm::Function& function) {
+           return std::any_of(llvm::inst_begin(function), llvm::inst_end(function), is_volatile);
+         });
+}
+
+InStep keep_in_step(llvm::Function& thread) {
+  std::vector<llvm::Instruction*> meetings;
+  for (llvm::BasicBlock& block : thread) {
+    find_meetings(block, block.isEntryBlock() ? Since::kNothing : Since::kUnknown, meetings);
+  }
+  const bool may_wait_in_loop = add_turns(thread, meetings);
+  llvm::IRBuilder<> builder(thread.getContext());
+  llvm::Type *const number = builder.getInt32Ty(), *const wide = builder.getInt64Ty();
+  const auto wait = thread.getParent()->getOrInsertFunction("__damo_wait", wide, number, number, wide, number);
+  unsigned place = 0;  // blocks stand in the order of the text: of lanes that have parted, those behind go on first
+  for (llvm::Instruction* access : meetings) {
+    builder.SetInsertPoint(access);
+    llvm::CallInst* const call = builder.CreateCall(
+        wait, {builder.getInt32(kLockstep), builder.getInt32(++place), builder.getInt64(0), builder.getInt32(0)});
+    call->setConvergent();
+    call->setDoesNotThrow();
+  }
+  return {!meetings.empty(), may_wait_in_loop};
+}
+
+}  // namespace damo::clang_plugin

@@ -1,0 +1,129 @@
+// The program around kernels, passed over.
+#include "runtime/kernel/host_code.hpp"
+
+#include <gtest/gtest.h>
+
+#include <damo/error.hpp>
+
+namespace damo {
+namespace {
+
+using Names = std::vector<std::string>;
+
+CompileRequest request_of(const std::string& source) {
+  CompileRequest request;
+  request.source = source;
+  request.kind = SourceKind::kCudaC;
+  request.file_name = "user.cu";
+  return request;
+}
+
+/// A compiler that finds an error in each line that has one of the words; keeps the last text.
+struct Finder {
+  Names wrong;
+  std::string text;
+  int calls = 0;
+  CompiledCode operator()(const CompileRequest& request) {
+    text = request.source;
+    ++calls;
+    std::string log, line;
+    int number = 0;
+    for (const char c : request.source + "\n") {
+      if (c != '\n') {
+        line += c;
+        continue;
+      }
+      ++number;
+      for (const std::string& word : wrong) {
+        if (line.find(word) != std::string::npos) log += "user.cu:" + std::to_string(number) + ":1: error: '" + word + "' is unknown\n";
+      }
+      line.clear();
+    }
+    if (!log.empty()) throw CompileError("it does not compile", log, request.source);
+    return {};
+  }
+};
+
+TEST(HostCode, FindsDeclarationsAndWhatIsTheDevices) {
+  const std::string source =
+      "\n#include <x.h>\nnamespace a { inline namespace b {\n__device__ int f(int x) { if (x) { return 1; } return 2; }\n} }\n"
+      "extern \"C\" {\nvoid host(int, float);\n}\nstruct Timer { int start; Timer() {} } timer;\n"
+      "template <class T, int n = (1 > 0)> __global__ void k(T* x) {}\nint values[] = {1, 2}, more;\nint main() { k<<<1, 1>>>(0); }";
+  const std::vector<Declaration> found = declarations(source);
+  ASSERT_EQ(found.size(), 6u);
+  const bool device[] = {true, false, false, true, false, false};
+  const Names names[] = {{"f"}, {"host"}, {"Timer", "timer"}, {"k"}, {"more"}, {"main"}};
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(found[i].is_device, device[i]) << i;
+    EXPECT_EQ(found[i].names.back(), names[i].back()) << i;
+  }
+  EXPECT_EQ(source.substr(found[1].begin, 21), "void host(int, float)");
+}
+
+TEST(HostCode, IsPassedOverWithItsLinesKept) {
+  const std::string source = "__global__ void k(int* x) { *x = 1; }\nvoid check(cudaError_t e) {\n  print(e);\n#define N 3\n}\nint main() {\n  k<<<1, 1>>>(0);\n  check(0);\n}\n";
+  Finder compiler{{"cudaError_t", "print", "check"}, "", 0};
+  const CompiledCode code = compile_past_host_code(request_of(source), std::ref(compiler));
+  EXPECT_EQ(std::count(compiler.text.begin(), compiler.text.end(), '\n'), std::count(source.begin(), source.end(), '\n'));
+  EXPECT_EQ(compiler.text.size(), source.size());
+  EXPECT_EQ(compiler.text.substr(0, 37), source.substr(0, 37));
+  EXPECT_EQ(compiler.text.find("main"), std::string::npos);
+  EXPECT_NE(compiler.text.find("#define N 3"), std::string::npos) << "directives stay";
+  EXPECT_EQ(code.log, "note: passed over in user.cu, as it is not code of the device: check (line 2), main (line 8)");
+}
+
+TEST(HostCode, OfATextThatCompilesIsLeftAlone) {
+  Finder compiler;
+  EXPECT_EQ(compile_past_host_code(request_of("__global__ void k() {}\nint main() { k<<<1, 1>>>(); }"), std::ref(compiler)).log, "");
+  EXPECT_EQ(compiler.calls, 1);
+}
+
+std::string error_of(const std::string& source, Finder compiler) {
+  try {
+    compile_past_host_code(request_of(source), std::ref(compiler));
+  } catch (const CompileError& error) {
+    return error.log() + "|" + (error.source() == source ? "" : "other source");
+  }
+  return "nothing thrown";
+}
+
+TEST(HostCode, LeavesTheErrorsOfKernels) {
+  const std::string launch = "int main() { bad(); k<<<1, 1>>>(); }\n";
+  EXPECT_EQ(error_of(launch + "__global__ void k() { wrong(); }", {{"wrong", "bad"}, "", 0}), "user.cu:2:1: error: 'wrong' is unknown\n|");
+}
+
+TEST(HostCode, ThatAKernelNeedsIsReportedFirst) {
+  struct NeedsHelper : Finder {
+    CompiledCode operator()(const CompileRequest& request) {
+      if (request.source.find("helper(int") == std::string::npos) throw CompileError("", "user.cu:2:1: error: 'helper' is unknown\n", request.source);
+      return Finder::operator()(request);
+    }
+  } compiler{{{"wrong"}, "", 0}};
+  const std::string source = "int helper(int x) { return wrong; }\n__global__ void k(int* y) { *y = helper(1); }\nint main() { k<<<1, 1>>>(0); }";
+  try {
+    compile_past_host_code(request_of(source), std::ref(compiler));
+    FAIL() << "it compiled";
+  } catch (const CompileError& error) {
+    EXPECT_EQ(error.log(), "user.cu:1:1: error: 'wrong' is unknown\n");
+  }
+}
+
+TEST(HostCode, IsNoneInATextWithoutASignOfIt) {
+  EXPECT_EQ(error_of("int helper() { return wrong; }\n__global__ void k() {}", {{"wrong"}, "", 0}), "user.cu:1:1: error: 'wrong' is unknown\n|");
+}
+
+TEST(HostCode, InstancesOfKernelsBecomeBlank) {
+  EXPECT_EQ(without_kernel_instances("template <class T> __global__ void k(T*) {}\ntemplate __global__ void k<int>(int*);\nint x;"),
+            "template <class T> __global__ void k(T*) {}\n" + std::string(38, ' ') + "\nint x;");
+  EXPECT_EQ(without_kernel_instances("template int f<int>();\n__global__ void k() {}"), "template int f<int>();\n__global__ void k() {}");
+}
+
+TEST(HostCode, OfAnyBytesEnds) {
+  for (const std::string source : {"", "\n\n", "__global__ main( {{{", "main() { \"", "__global__ <<< template <", "struct __global__ main(", "}}} main( ; __global__"}) {
+    Finder compiler{{"main", "{"}, "", 0};
+    EXPECT_NE(error_of(source, compiler), "other source");
+  }
+}
+
+}  // namespace
+}  // namespace damo
