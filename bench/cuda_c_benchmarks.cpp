@@ -1,7 +1,8 @@
 // CUDA C as people write it: block_reduction, warp_reduction (us_per_block: of one core), tiled_matmul (gflops: of one core
 // on the CPU), and of 64 Ki floats, which stay in a core's cache, doubling, doubling_grid_stride, doubling_16x16 and _32x8 (an
-// image, by blocks of that shape), smoothing_16x16 (four neighbours), sums_16x256 (one of each of 4096 threads) and
-// product_16x16 (of 256 x 256, a thread each element), with ..._by_hand/cpu, the same in plain C++; compile_doubling and compile_softmax, from the text to a kernel.
+// image, by blocks of that shape), doubling_fours (a thread four neighbours), smoothing_16x16 (four neighbours),
+// sums_16x256 (one of each of 4096 threads) and product_16x16 (of 256 x 256, a thread each element), with ..._by_hand/cpu,
+// the same in plain C++; compile_doubling and compile_softmax, from the text to a kernel.
 #include <damo/module.hpp>
 
 #include "benchmarks.hpp"
@@ -29,6 +30,11 @@ __global__ void image(const float* x, float* y, int n) { C; R; if (c < n && r < 
 __global__ void smoothing(const float* x, float* y, int n) {
   C; R;
   if (c > 0 && c < n - 1 && r > 0 && r < n - 1) y[r * n + c] = 0.25f * (x[r * n + c - 1] + x[r * n + c + 1] + x[(r - 1) * n + c] + x[(r + 1) * n + c]);
+}
+__global__ void fours(const float* x, float* y, int n) {
+  C;
+  int i = 4 * c;
+  if (i + 3 < n * n) { y[i] = x[i] * 2.0f; y[i + 1] = x[i + 1] * 2.0f; y[i + 2] = x[i + 2] * 2.0f; y[i + 3] = x[i + 3] * 2.0f; }
 }
 __global__ void sums(const float* x, float* y, int n) {
   C;
@@ -133,6 +139,7 @@ struct ImageRow {
 constexpr int kWidth = 256;  // and height
 const ImageRow kImageRows[] = {{"doubling_16x16", "image", {{16, 16}, {16, 16}}},
                                {"doubling_32x8", "image", {{8, 32}, {32, 8}}},
+                               {"doubling_fours", "fours", {{64}, {256}}},
                                {"smoothing_16x16", "smoothing", {{16, 16}, {16, 16}}},
                                {"sums_16x256", "sums", {{16}, {256}}},
                                {"product_16x16", "product", {{16, 16}, {16, 16}}}};

@@ -50,7 +50,10 @@ class RowKernelWriter {
     switch (choice) {
       case 0: text_ << "  v += " << value(k) << ";\n"; break;
       case 1: text_ << "  u = u * 3 + (" << value(k) << " ^ v);\n"; break;
-      case 2: text_ << "  if (" << value(k) << " & 1) v ^= " << value(k) << ";\n"; break;
+      case 2:
+        if (one_in(3)) text_ << "  if (" << (one_in(2) ? "c * 2 + 1 < w" : "(int)(c * 4 + 70) - (int)" + k + " <= (int)n") << ") v += " << value(k) << ";\n";
+        else text_ << "  if (" << value(k) << " & 1) v ^= " << value(k) << ";\n";
+        break;
       case 3: text_ << "  { unsigned old = u; u = v; v = old + " << value(k) << "; }\n"; break;
       case 4: text_ << (depth == 0 && one_in(3) ? "  y[o] += v;\n" : "  f = f * 0.5f + (float)(" + value(k) + " & 63u);\n"); break;
       case 5: loop("for (unsigned " + i + " = 0; " + i + " < " + (one_in(2) ? "h" : "n / 20 + 1") + "; ++" + i + ")", depth, i); break;

@@ -6,8 +6,10 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/Scalarizer.h>
 
 #include <set>
 #include <vector>
@@ -22,6 +24,12 @@ void prepare_for_inlining(llvm::Function& function) {
   function.removeFnAttr(llvm::Attribute::NoInline);
   function.removeFnAttr(llvm::Attribute::OptimizeNone);
   function.addFnAttr(llvm::Attribute::AlwaysInline);
+}
+
+bool has_vectors(const llvm::Function& function) {
+  return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction& instruction) {
+    return instruction.getType()->isVectorTy() || (llvm::isa<llvm::StoreInst>(instruction) && instruction.getOperand(0)->getType()->isVectorTy());
+  });
 }
 
 void inline_marked(llvm::Module& module) {
@@ -44,6 +52,14 @@ void inline_marked(llvm::Module& module) {
   passes.addPass(llvm::GlobalDCEPass());
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(scalar)));
   passes.run(module, modules);
+  // float4 is returned as two vectors of two: the loop over threads can't make vectors of those.
+  llvm::FunctionPassManager parts;
+  parts.addPass(llvm::ScalarizerPass({.ScalarizeVariableInsertExtract = true, .ScalarizeLoadStore = true, .ScalarizeMinBits = 0}));
+  parts.addPass(llvm::EarlyCSEPass());
+  parts.addPass(llvm::ADCEPass());  // halves of vectors that a thread seems to inherit from the one before
+  for (llvm::Function& function : module) {
+    if (has_vectors(function)) parts.run(function, functions);
+  }
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "row_invariants.hpp"
 #include "shared_steps.hpp"
 #include "thread_function.hpp"
+#include "unguarded_threads.hpp"
 
 namespace damo::clang_plugin {
 namespace {
@@ -79,6 +80,7 @@ void lower_rows(llvm::Function& function, bool check) {
     bound_threads(function);
     interchange_shared_steps(function);
     if (interchange_grid_stride(function)) bound_threads(function);
+    part_unguarded_threads(function);
     if (threads > 0 && keeps_values(function)) threads = kKeptThreads;
   }
   limit_rows(function, threads);

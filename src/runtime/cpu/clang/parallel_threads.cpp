@@ -8,6 +8,7 @@
 #include <llvm/IR/Module.h>
 
 #include "isolated_steps.hpp"
+#include "ordered_accesses.hpp"
 #include "row_invariants.hpp"
 
 namespace damo::clang_plugin {
@@ -53,7 +54,7 @@ void declare_threads_independent(llvm::Function& entry) {
   for (llvm::CallInst* marker : markers) {
     llvm::Loop* const loop = loops.getLoopFor(marker->getParent());
     marker->eraseFromParent();
-    if (loop && independent) declare_independent(*loop);
+    if (loop && independent && !has_ordered_groups(*loop)) declare_independent(*loop);
   }
 }
 
