@@ -1,7 +1,7 @@
 // Array: a value: dtype, shape, strides in elements (any sign, 0 allowed), and a share of a buffer on a device.
 // Copying an Array shares its elements; slicing, transposing and broadcasting give views; copy() makes new elements.
 // Work on the elements is ordered by the device's default stream; to_host() waits for it.
-// See tests/runtime/array_test.cpp.
+// See tests/runtime/array/array_test.cpp.
 #pragma once
 #include <cstdint>
 #include <iosfwd>

@@ -11,11 +11,11 @@
 // A replay repeats the same kernels with the same addresses and scalars; it reads and writes what is in memory then.
 // A second stream that waits for an event of the captured one is captured with it, and must be joined by an event
 // before the end. Not possible in a capture: work on the default stream, waiting for a captured stream or for the
-// device, reading results on the host. Each is a DeviceError.
+// device, reading results on the host, launches with In, Out or InOut. Each is a DeviceError.
 //
 // What a graph uses must live as long as the graph: it holds its kernels, the DeviceMemory of its copies and fills, and
 // everything given up while it was captured (an Array local to the function). An Array that is given up later is held
-// if keep() was called with it. See tests/runtime/captured_graph_test.cpp.
+// if keep() was called with it. See tests/runtime/stream/captured_graph_test.cpp.
 #pragma once
 #include <cstddef>
 #include <functional>

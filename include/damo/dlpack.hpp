@@ -7,7 +7,7 @@
 // caller's.
 // Streams: to_dlpack waits for the device, so that any stream may read at once. Elements given to from_dlpack must be
 // complete, or ordered before the device's default stream. Both deleters wait for the device too.
-// See tests/runtime/dlpack_test.cpp.
+// See tests/runtime/array/dlpack_test.cpp.
 #pragma once
 #ifndef DLPACK_DLPACK_H_
 #include <cstdint>

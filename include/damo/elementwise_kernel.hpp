@@ -1,8 +1,9 @@
 // ElementwiseKernel: a kernel of one line of CUDA C that is run for each element, on a GPU and on the CPU:
 //
-//   const ElementwiseKernel axpby("float a, const float* x, float b, const float* y, float* z", "z[i] = a * x[i] + b *
-//   y[i]"); axpby(5, x, 6, y, z);                            // into z Array z = axpby.results(5, x, 6, y).front(); //
-//   into new arrays
+//   const ElementwiseKernel axpby("float a, const float* x, float b, const float* y, float* z",
+//                                 "z[i] = a * x[i] + b * y[i]");
+//   axpby(5, x, 6, y, z);                             // into z
+//   Array z = axpby.results(5, x, 6, y).front();      // into new arrays
 //
 // Pointers are Arrays, const ones inputs, the others outputs, of which there may be several; the rest are numbers. In
 // the operation i is the element's number and n how many there are: the elements of the shape to which all Arrays

@@ -6,7 +6,7 @@
 //   double milliseconds = end.milliseconds_since(begin);
 //
 // On the CPU an event is the time of its record. An event recorded while its stream is captured (captured_graph.hpp)
-// orders work inside the graph and cannot be waited for or timed. See tests/runtime/stream_test.cpp.
+// orders work inside the graph and cannot be waited for or timed. See tests/runtime/stream/stream_test.cpp.
 #pragma once
 #include <memory>
 

@@ -3,7 +3,7 @@
 //
 //   module.global("coefficients").set(std::array{0.25f, 0.5f, 0.25f});
 //
-// See tests/runtime/global_test.cpp.
+// See tests/runtime/module/global_test.cpp.
 #pragma once
 #include <cstddef>
 #include <memory>

@@ -9,7 +9,7 @@
 // (pointer, count), (range, count) for its first elements, and contiguous Arrays of the host. What a kernel writes
 // through an In is lost; elements of an Out that it does not write have arbitrary values. The memory must stay until the
 // launch returns; if it is pinned (PinnedMemory), an In may still be read until the stream is synchronised.
-// See tests/runtime/host_argument_test.cpp.
+// See tests/runtime/module/host_argument_test.cpp.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -53,6 +53,7 @@ class HostArgument {
   template <class T>
   void take(T* data, std::size_t count) {
     static_assert(std::is_trivially_copyable_v<T>, "only trivially copyable elements can be copied to a device");
+    if (data == nullptr && count > 0) refuse_null(count);
     data_ = const_cast<void*>(static_cast<const void*>(data));
     bytes_ = count * sizeof(T);
     element_ = ElementType::of<typename detail::Innermost<std::remove_cv_t<T>>::type>();
@@ -80,6 +81,7 @@ class HostArgument {
   }
   /// Throws TypeError for an Array that is empty or not contiguous.
   void take_array(const Array& array);
+  [[noreturn]] static void refuse_null(std::size_t count);
   static void require_count(std::size_t has, std::size_t count);
 
  private:

@@ -8,7 +8,7 @@
 //
 // PinnedMemory comes from a pool of the device (Device::pinned_memory(), Device::free_cache()): pinning a page costs
 // microseconds. A block is handed out again only when the device has done what it had to do when the block was given
-// up. See tests/runtime/host_memory_test.cpp.
+// up. See tests/runtime/memory/host_memory_test.cpp.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -80,6 +80,7 @@ class RegisteredMemory {
   void* device_data() const;
 
  private:
+  bool is_known_to_kernels() const;
   Backend* backend_;
   void* data_;
   std::size_t bytes_;

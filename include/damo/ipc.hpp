@@ -6,7 +6,7 @@
 // Both see the same bytes; nothing orders their work but what they agree on. The first process must keep the memory
 // until the other has let go of it. On a GPU any DeviceMemory or Array can be handed out, in whole allocations: whoever
 // has the handle can reach all of the block that the memory lies in. On the CPU it must be DeviceMemory::shareable.
-// A GPU's handle cannot be opened in the process that made it. See tests/runtime/ipc_test.cpp.
+// A GPU's handle cannot be opened in the process that made it. See tests/runtime/memory/ipc_test.cpp.
 #pragma once
 #include <cstddef>
 #include <cstdint>

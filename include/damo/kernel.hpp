@@ -8,7 +8,7 @@
 // Each argument is checked against the type that the kernel declares (see kernel_argument.hpp for what may be passed): a
 // wrong number, dtype, device or layout is an error before anything runs. Of code that came without types (a ready
 // cubin) the sizes are checked.
-// See tests/runtime/kernel_test.cpp.
+// See tests/runtime/module/kernel_test.cpp.
 #pragma once
 #include <array>
 #include <atomic>

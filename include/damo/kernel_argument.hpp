@@ -6,7 +6,7 @@
 //   a pointer T*        an address on the device, as it is: array.data<T>() + 3; nullptr too
 //   In, Out, InOut      host memory, copied to the device and back (host_argument.hpp)
 // Another type joins by a function "KernelArgument to_kernel_argument(const Type&)" beside it, found by its name.
-// See tests/runtime/host_argument_test.cpp.
+// See tests/runtime/module/host_argument_test.cpp.
 #pragma once
 #include <concepts>
 #include <cstddef>

@@ -15,7 +15,7 @@
 // returns, for host memory, and in the order of the device's default stream. With a Stream it is given to that stream:
 // pinned host memory (host_memory.hpp) must stay as it is until the stream has done it; plain host memory has been read
 // or written when the call returns. The memory itself may be dropped at any time.
-// See tests/runtime/memory_test.cpp.
+// See tests/runtime/memory/memory_test.cpp.
 #pragma once
 #include <concepts>
 #include <cstddef>

@@ -8,12 +8,13 @@
 //   module.kernel("multiply_them")({.block = {400}}, Out(dest), In(a), In(b));
 //
 // Kernels are found by the names in the text, with or without extern "C"; one in a namespace as "space::name" or, if no
-// other has it, as "name". Instances of templates are named in ModuleOptions::kernels. Each Module has variables of its
-// own, also beside another of equal text; compiled code is shared and kept on disk. A compile error is a CompileError with
-// the compiler's log, lines and columns those of the text, and the numbered text; warnings are in log() and in Damo's log.
-// Cheap to copy; loaded as long as a copy, a Kernel or a Global of it lives. Thread-safe.
-// See tests/runtime/module_test.cpp.
+// other has it, as "name". Instances of templates are named in ModuleOptions::kernels, with any blanks. Each Module has
+// variables of its own, also beside another of equal text; compiled code is shared and kept on disk. A compile error is
+// a CompileError with the compiler's log, lines and columns those of the text, and the numbered text; warnings are in
+// log() and in Damo's log. Cheap to copy; loaded as long as a copy, a Kernel or a Global of it lives. Thread-safe.
+// See tests/runtime/cuda/module_test.cpp.
 #pragma once
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -70,7 +71,8 @@ class Module {
   Kernel kernel(std::string_view name) const;
   /// Sorted. Of ready machine code: those that the driver tells, from CUDA 12.4 on.
   std::vector<std::string> kernel_names() const;
-  /// A __device__ or __constant__ variable. Throws DeviceError if there is none.
+  /// A __device__ or __constant__ variable, by its name as a kernel's. Throws DeviceError if there is none, and for one
+  /// that is static: the compiler may leave it out.
   Global global(std::string_view name) const;
   bool has_global(std::string_view name) const;
   /// The compiler's warnings; empty if there are none.
@@ -80,6 +82,7 @@ class Module {
 
  private:
   struct Data;
+  std::pair<void*, std::size_t> find_global(std::string_view name) const;
   explicit Module(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
   std::shared_ptr<const Data> data_;
 };

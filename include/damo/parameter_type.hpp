@@ -1,5 +1,5 @@
 // ParameterType: what a kernel declares for one of its parameters, as the compiler told. Both compilers' words for a type
-// are read into the same few kinds, against which a launch checks its arguments. See tests/runtime/parameter_type_test.cpp.
+// are read into the same few kinds, against which a launch checks its arguments. See tests/runtime/module/parameter_type_test.cpp.
 #pragma once
 #include <cstddef>
 #include <cstdint>

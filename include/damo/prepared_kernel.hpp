@@ -7,7 +7,7 @@
 //   launch(x, 2.0f, 1000);
 //
 // An Array's address is passed, whatever its dtype, layout and device: these are the caller's care. The limits of a
-// launch are still looked at. See tests/runtime/prepared_kernel_test.cpp.
+// launch are still looked at. See tests/runtime/module/prepared_kernel_test.cpp.
 #pragma once
 #include <tuple>
 #include <utility>

@@ -14,9 +14,10 @@
 // Values are kept in the dtype_out, float16 and bfloat16 in float, or in a type of the caller's that preamble defines:
 //
 //   const ReductionKernel spread({.dtype_out = float32, .neutral = "Range{1e30f, -1e30f}",
-//                                 .reduce = "Range{min(a.low, b.low), max(a.high, b.high)}", .map = "Range{x[i],
-//                                 x[i]}", .arguments = "const float* x", .preamble = "struct Range { float low, high;
-//                                 };", .post = "a.high - a.low", .accumulator = "Range"});
+//                                 .reduce = "Range{min(a.low, b.low), max(a.high, b.high)}",
+//                                 .map = "Range{x[i], x[i]}", .arguments = "const float* x",
+//                                 .preamble = "struct Range { float low, high; };",
+//                                 .post = "a.high - a.low", .accumulator = "Range"});
 //
 // Results are the same at every call. Elements are read once. Errors are those of ElementwiseKernel, and ShapeError for
 // wrong axes; of no elements the result is that of neutral. See tests/ops/eager/reduction_kernel_test.cpp.

@@ -7,7 +7,7 @@
 //   kernels.add_callback([&] { ++finished; });
 //
 // Memory that is given up while a stream still uses it is safe: what reuses it waits for all streams. A Stream may be
-// destroyed while its work is under way. See tests/runtime/stream_test.cpp.
+// destroyed while its work is under way. See tests/runtime/stream/stream_test.cpp.
 #pragma once
 #include <functional>
 #include <memory>

@@ -9,7 +9,7 @@
 //
 //   module.kernel("twice")({.grid = {1, 1}, .block = {32, 8}}, strided(x.transpose()));
 //
-// The launch checks dtype and rank. See tests/runtime/strided_test.cpp.
+// The launch checks dtype and rank. See tests/runtime/module/strided_test.cpp.
 #pragma once
 #include <cstdint>
 

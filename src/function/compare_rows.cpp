@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "runtime/memory_pool.hpp"
+#include "runtime/memory/memory_pool.hpp"
 
 namespace damo {
 namespace {

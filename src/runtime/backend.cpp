@@ -7,8 +7,8 @@
 
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel_time_limit.hpp"
-#include "runtime/memory_pool.hpp"
-#include "runtime/pinned_pool.hpp"
+#include "runtime/memory/memory_pool.hpp"
+#include "runtime/memory/pinned_pool.hpp"
 
 namespace damo {
 
@@ -162,7 +162,9 @@ void check_threads(const LoadedKernel& kernel, std::int64_t threads, std::int64_
     refuse(
         kernel,
         text + "this kernel allows " + std::to_string(kernel.max_threads_per_block) + " on " + kernel.backend->name(),
-        "it needs " + std::to_string(kernel.registers) + " registers a thread; __launch_bounds__ would lower that");
+        kernel.registers > 0 ? "it needs " + std::to_string(kernel.registers) +
+                                   " registers a thread, or its __launch_bounds__ says so"
+                             : "its __launch_bounds__ says so");
   }
 }
 
@@ -184,7 +186,8 @@ void check_launch(const LoadedKernel& kernel, const LaunchConfig& config) {
   if (threads > std::min<std::int64_t>(limits.max_threads_per_block, of_kernel)) {
     check_threads(kernel, threads, limits.max_threads_per_block);
   }
-  if (kernel.static_shared_bytes + config.shared_bytes > limits.max_shared_bytes) {
+  if (config.shared_bytes > limits.max_shared_bytes ||
+      kernel.static_shared_bytes > limits.max_shared_bytes - config.shared_bytes) {
     refuse(kernel, "shared memory of " + std::to_string(config.shared_bytes) + " bytes and " +
                        std::to_string(kernel.static_shared_bytes) + " in the kernel's text: " + kernel.backend->name() +
                        " allows " + std::to_string(limits.max_shared_bytes) + " a block");

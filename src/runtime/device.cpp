@@ -9,8 +9,8 @@
 #include "runtime/backend.hpp"
 #include "runtime/device_registry.hpp"
 #include "runtime/kernel_time_limit.hpp"
-#include "runtime/memory_pool.hpp"
-#include "runtime/pinned_pool.hpp"
+#include "runtime/memory/memory_pool.hpp"
+#include "runtime/memory/pinned_pool.hpp"
 
 namespace damo {
 

@@ -4,10 +4,10 @@
 // shared memory. Back ends differ in how they compile, load and launch.
 #pragma once
 #include "runtime/backend.hpp"
-#include "runtime/capture.hpp"
-#include "runtime/host_blocks.hpp"
-#include "runtime/host_capture.hpp"
-#include "runtime/shared_memory.hpp"
+#include "runtime/stream/capture.hpp"
+#include "runtime/memory/host_blocks.hpp"
+#include "runtime/stream/host_capture.hpp"
+#include "runtime/memory/shared_memory.hpp"
 
 namespace damo {
 

@@ -223,15 +223,38 @@ TEST_P(FromPycuda, ArraysAreMadeAndSliced) {
   const Array other_array = Array::empty({32, 32}, float32, device);
   other_array.copy_from(array);
   EXPECT_EQ(other_array.to_vector<float>(), values);
-  EXPECT_EQ(Array::empty(array.shape(), array.dtype(), array.device()).size(), 1024);
+  EXPECT_EQ(empty_like(array).size(), 1024);
+  EXPECT_EQ(arange(0, 10, 2, float32, device).to_vector<float>(), (std::vector<float>{0, 2, 4, 6, 8}));
+  EXPECT_EQ(array.shape()[0], 32);
   EXPECT_EQ(array.strides(), (Strides{32, 1}));
   EXPECT_EQ(array.reshape({4, 256}).data(), array.data());
-  EXPECT_EQ(array.reshape({32, 32}).shape(), array.shape());
+  EXPECT_EQ(squeeze(array).shape(), array.shape());
+  EXPECT_EQ(array.permute(std::array{1, 0}).data(), array.data());
+  EXPECT_EQ(flip(array).to_vector<float>()[0], 1023);
+  EXPECT_EQ(concatenate({array, other_array}, 0).shape(), (Shape{64, 32}));
+  EXPECT_EQ(stack({array, other_array}, 0).shape(), (Shape{2, 32, 32}));
   EXPECT_EQ(array.view(int32, {32, 32}, {32, 1}, 0).dtype(), int32);
   EXPECT_EQ(array.slice({{1, 3}, {.step = -1}}).to_vector<float>()[0], 63);
   EXPECT_EQ(array.transpose().to_vector<float>()[1], 32);
   EXPECT_NE(array.copy().data(), array.data());
   EXPECT_EQ(array.to(device).data(), array.data());
+
+  const Array positions = Array::from<int>({3, -1}, {2}, device), new_values = Array::from<float>({7, 8}, {2}, device);
+  EXPECT_EQ(take(array, positions).to_vector<float>(), (std::vector<float>{3, 1023}));
+  EXPECT_EQ(sum(take(array, positions)).item().as_double(), 1026);
+  put(array, positions, new_values);
+  EXPECT_EQ(take(array, positions).to_vector<float>(), (std::vector<float>{7, 8}));
+
+  const Stream stream(device);
+  const DeviceMemory memory(device, 4096);
+  EXPECT_EQ(memory.array(float32, {32, 32}).data(), memory.data());
+  EXPECT_EQ(memory.size(), 4096u);
+  device.synchronize();
+  DevicePointer(array).copy_from_host(values, stream);
+  values.assign(1024, 0.0f);
+  DevicePointer(array).copy_to_host(values, stream);
+  stream.synchronize();
+  EXPECT_EQ(values[1023], 1023);
 }
 
 const Elementwise square{{.name = "from_pycuda_square", .doc = "x^2", .code = "x0 * x0"}};
@@ -244,6 +267,8 @@ TEST_P(FromPycuda, ArraysAreComputedWith) {
   is(2 * array + other_array, {4, 6, 8, 10});
   is(2 * array + 3 * other_array, {8, 10, 12, 14});
   is(pow(array, 2), {1, 4, 9, 16});
+  is(int_div(array, other_array), {0, 1, 1, 2});
+  is(array % other_array, {1, 0, 1, 0});
   is(abs(array), {1, 2, 3, 4});
   is(eq(array, other_array), {0, 1, 0, 0});
   is(array < other_array, {1, 0, 0, 0});
@@ -300,6 +325,16 @@ TEST_P(FromPycuda, ArraysAreReduced) {
   is(running_sum(array), {1, 3, 3, 7});
   is(sum_before(array, 0), {0, 0, 1, 2});
   is(cumsum(array), {1, 3, 6, 10});
+}
+
+TEST_P(FromPycuda, ErrorsHaveKinds) {
+  Device device = this->device();
+  EXPECT_THROW(Module(device, "__global__ void f() { return 1; }"), CompileError);
+  EXPECT_THROW(DeviceMemory(device, std::size_t{1} << 50), OutOfMemoryError);
+  const Kernel kernel = Module(device, source).kernel("scale");
+  const Array x = Array::ones({n}, float32, device);
+  EXPECT_THROW(kernel({.block = {4096}}, x, 2.0f, n), DeviceError);
+  EXPECT_THROW(kernel({.block = {32}}, x, 2.0, n), TypeError);
 }
 
 DAMO_ON_EACH_DEVICE(FromPycuda);

@@ -10,8 +10,8 @@
 #include <damo/memory.hpp>
 #include <damo/stream.hpp>
 
-#include "runtime/memory_pool.hpp"
-#include "runtime/pinned_pool.hpp"
+#include "runtime/memory/memory_pool.hpp"
+#include "runtime/memory/pinned_pool.hpp"
 #include "runtime/synchronous_backend.hpp"
 #include "support/devices.hpp"
 

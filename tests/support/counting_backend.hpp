@@ -9,7 +9,7 @@
 
 #include <damo/error.hpp>
 
-#include "runtime/memory_pool.hpp"
+#include "runtime/memory/memory_pool.hpp"
 #include "runtime/synchronous_backend.hpp"
 
 namespace damo::testing {

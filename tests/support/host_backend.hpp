@@ -12,7 +12,7 @@
 #include <damo/error.hpp>
 
 #include "runtime/backend.hpp"
-#include "runtime/memory_pool.hpp"
+#include "runtime/memory/memory_pool.hpp"
 
 namespace damo::testing {
 

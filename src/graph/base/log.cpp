@@ -4,22 +4,32 @@
 #include <spdlog/spdlog.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
 namespace damo {
 namespace {
 
+/// None for a word that names no level.
+std::optional<LogLevel> level_named(std::string_view word) {
+  if (word == "debug") return LogLevel::kDebug;
+  if (word == "info" || word.empty()) return LogLevel::kInfo;
+  if (word == "warning") return LogLevel::kWarning;
+  if (word == "error") return LogLevel::kError;
+  if (word == "off") return LogLevel::kOff;
+  return std::nullopt;
+}
+
+/// A wrong word is told on standard error, once: whoever logs cannot be thrown at.
 LogLevel level_from_environment() {
-  const char* text = std::getenv("DAMO_LOG");
-  const std::string_view wanted = text ? text : "";
-  if (wanted == "debug") return LogLevel::kDebug;
-  if (wanted == "warning") return LogLevel::kWarning;
-  if (wanted == "error") return LogLevel::kError;
-  if (wanted == "off") return LogLevel::kOff;
-  return LogLevel::kInfo;
+  const char* const text = std::getenv("DAMO_LOG");
+  const std::optional<LogLevel> level = level_named(text ? text : "");
+  if (!level) std::fprintf(stderr, "damo: DAMO_LOG is '%s'; it takes debug, info, warning, error, off\n", text);
+  return level.value_or(LogLevel::kInfo);
 }
 
 /// One of the four pieces of process-wide state.

@@ -9,7 +9,7 @@
 #include "runtime/cpu/fault_text.hpp"
 #include "runtime/cpu/kernel_guard.hpp"
 #include "runtime/cpu/launch_check.hpp"
-#include "runtime/host_ranges.hpp"
+#include "runtime/memory/host_ranges.hpp"
 
 namespace damo::cpu_backend {
 namespace {

@@ -17,7 +17,7 @@
 #include "runtime/cpu/launch_check.hpp"
 #include "runtime/cpu/kernel_watchdog.hpp"
 #include "runtime/cpu/launch_report.hpp"
-#include "runtime/memory_pool.hpp"
+#include "runtime/memory/memory_pool.hpp"
 
 namespace damo {
 namespace {

@@ -36,11 +36,11 @@ std::optional<KernelSignature> signature_of(std::string_view signatures, std::st
     const std::size_t first = line.rfind('\t', second - 1);
     if (first == std::string_view::npos) return std::nullopt;
     auto sizes = numbers(line.substr(first + 1, second - first - 1));
-    const auto shared = numbers(line.substr(second + 1));
-    if (!sizes || !shared || shared->size() != 1) return std::nullopt;
+    const auto limits = numbers(line.substr(second + 1));
+    if (!sizes || !limits || limits->size() != 2) return std::nullopt;
     const std::vector<std::string> types = split_parameters(line.substr(kernel.size() + 2, first - kernel.size() - 2));
     if (types.size() != sizes->size()) return std::nullopt;
-    KernelSignature signature{{}, shared->front()};
+    KernelSignature signature{{}, limits->front(), limits->back()};
     for (std::size_t i = 0; i < types.size(); ++i) {
       signature.parameters.push_back(ParameterType::parse(types[i], (*sizes)[i]));
     }
@@ -58,6 +58,9 @@ CpuKernel::CpuKernel(std::shared_ptr<const CpuModule> module, cpu_backend::Kerne
     is_cuda_c = true;
     parameters_ = std::move(signature->parameters);
     static_shared_bytes = signature->shared_bytes;
+    if (signature->max_threads > 0 && signature->max_threads < static_cast<std::size_t>(max_threads_per_block)) {
+      max_threads_per_block = static_cast<int>(signature->max_threads);
+    }
     if (auto table = cpu_backend::check_table_of(module_->object().check_table(), name)) {
       is_checked = true;
       checks = std::move(*table);

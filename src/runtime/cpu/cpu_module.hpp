@@ -40,9 +40,10 @@ class CpuModule final : public LoadedModule, public std::enable_shared_from_this
 struct KernelSignature {
   std::vector<ParameterType> parameters;
   std::size_t shared_bytes = 0;  ///< static
+  std::size_t max_threads = 0;   ///< of a block, by __launch_bounds__; 0: no such limit
 };
 
-/// The line "name: types<TAB>8,8,4<TAB>1024" of the plugin's list; nothing if the kernel has no line.
+/// The line "name: types<TAB>8,8,4<TAB>1024,256" of the plugin's list; nothing if the kernel has no line.
 std::optional<KernelSignature> signature_of(std::string_view signatures, std::string_view kernel);
 
 }  // namespace damo

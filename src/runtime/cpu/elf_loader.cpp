@@ -193,7 +193,7 @@ class ObjectReader {
     if (addresses_[index] == 0 && is_external(elf_symbols_[index])) {
       const std::string name = name_of(elf_symbols_[index]);
       void* found = runtime_symbol(name);
-      if (!found) fail("object '" + object_.name_ + "' calls '" + name + "', which compiled code may not call or which has no definition");
+      if (!found) fail("object '" + object_.name_ + "' uses '" + name + "', which has no definition, or which compiled code may not call");
       addresses_[index] = reinterpret_cast<std::uint64_t>(found);
     }
     return addresses_[index];
@@ -358,7 +358,7 @@ KernelEntry LoadedObject::kernel(std::string_view symbol) const {
 
 std::size_t LoadedObject::size_of(std::string_view symbol) const {
   const auto found = symbols_.find(std::string(symbol));
-  return found == symbols_.end() ? 0 : found->second.bytes;
+  return found == symbols_.end() || found->second.is_function ? 0 : found->second.bytes;
 }
 
 std::vector<std::string> LoadedObject::functions() const {

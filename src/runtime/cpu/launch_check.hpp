@@ -11,7 +11,7 @@
 #include <damo/parameter_type.hpp>
 
 #include "runtime/cpu/check_table.hpp"
-#include "runtime/host_ranges.hpp"
+#include "runtime/memory/host_ranges.hpp"
 
 namespace damo::cpu_backend {
 

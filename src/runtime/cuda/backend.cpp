@@ -1,11 +1,11 @@
 // Properties and code.
 #include "runtime/cuda/backend.hpp"
 
-#include <cstdlib>
 #include <fstream>
 
 #include <damo/error.hpp>
 
+#include "graph/base/environment.hpp"
 #include "runtime/cuda/cuda_backend.hpp"
 #include "runtime/cuda/dialect.hpp"
 #include "runtime/cuda/module.hpp"
@@ -31,11 +31,6 @@ int architecture_of(CUdevice device) {
          attribute_of(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 }
 
-bool is_sync_asked_for() {
-  const char* value = std::getenv("DAMO_SYNC");
-  return value != nullptr && std::string_view(value) != "" && std::string_view(value) != "0";
-}
-
 }  // namespace
 
 CudaBackend::CudaBackend(int index)
@@ -43,7 +38,7 @@ CudaBackend::CudaBackend(int index)
       driver_(cuda_backend::driver()),
       device_(device_at(index)),
       architecture_(architecture_of(device_)),
-      waits_for_launches_(is_sync_asked_for()),
+      waits_for_launches_(is_switched_on("DAMO_SYNC")),
       compiler_(architecture_) {}
 
 int CudaBackend::attribute(CUdevice_attribute attribute) const { return attribute_of(device_, attribute); }

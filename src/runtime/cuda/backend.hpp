@@ -16,7 +16,7 @@
 #include <set>
 
 #include "runtime/backend.hpp"
-#include "runtime/capture.hpp"
+#include "runtime/stream/capture.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "runtime/cuda/nvrtc.hpp"
 

@@ -7,7 +7,7 @@
 #include <damo/thunk.hpp>
 #include "runtime/backend.hpp"
 #include "runtime/exec/program.hpp"
-#include "runtime/pending_kernel.hpp"
+#include "runtime/module/pending_kernel.hpp"
 
 namespace damo {
 

@@ -4,7 +4,7 @@
 #include <ostream>
 
 #include <damo/profile.hpp>
-#include "runtime/memory_pool.hpp"
+#include "runtime/memory/memory_pool.hpp"
 
 namespace damo {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <damo/error.hpp>
 
-#include "runtime/memory_pool.hpp"
+#include "runtime/memory/memory_pool.hpp"
 #include "runtime/null/dialect.hpp"
 
 namespace damo {

@@ -43,6 +43,17 @@ TEST_F(CheckedKernel, NamesTheArrayThatAWriteLiesBehind) {
   EXPECT_THAT(error_of(source, {{4}, {256}}, floats(1026), 1000), "nothing thrown");
 }
 
+TEST_F(CheckedKernel, KnowsRegisteredMemoryAsLongAsItIs) {
+  const std::string source = "__global__ void k(float* x) { x[threadIdx.x] = 1; }";
+  std::vector<float> values(64);
+  {
+    const RegisteredMemory registered(values, device_, {.mapped = true});
+    EXPECT_EQ(error_of(source, {.block = {64}}, registered), "nothing thrown");
+    EXPECT_THAT(error_of(source, {.block = {65}}, registered), HasSubstr("thread (64, 0, 0)"));
+  }
+  EXPECT_THAT(error_of(source, {.block = {64}}, values.data()), HasSubstr("out of bounds"));
+}
+
 TEST_F(CheckedKernel, KnowsArraysMadeBeforeAndAfterTheModule) {
   const Array before = floats(10);
   const Module checked = module("__global__ void k(const float* x, float* y, int i) {\n  y[0] = x[i];\n}");

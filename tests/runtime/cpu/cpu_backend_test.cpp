@@ -193,7 +193,7 @@ TEST_F(CpuBackendTest, CopiesLargeAndOverlappingMemory) {
 
 TEST(CpuBackend, ReadsSignaturesOfKernelsWhoseNamesHoldCommas) {
   const std::string text =
-      "scale<float, 3>: float *, const float *, int\t8,8,4\t0\nscale: int\t4\t1024\nnone: \t\t64\nother: float *\nbad: int\tx\t0\n";
+      "scale<float, 3>: float *, const float *, int\t8,8,4\t0,0\nscale: int\t4\t1024,256\nnone: \t\t64,0\nother: float *\nbad: int\tx\t0,0\n";
   const auto instance = signature_of(text, "scale<float, 3>");
   ASSERT_TRUE(instance);
   ASSERT_EQ(instance->parameters.size(), 3u);
@@ -201,6 +201,7 @@ TEST(CpuBackend, ReadsSignaturesOfKernelsWhoseNamesHoldCommas) {
   EXPECT_EQ(instance->parameters[2].bytes, 4u);
   ASSERT_EQ(signature_of(text, "scale")->parameters.size(), 1u);
   EXPECT_EQ(signature_of(text, "scale")->shared_bytes, 1024u);
+  EXPECT_EQ(signature_of(text, "scale")->max_threads, 256u);
   EXPECT_TRUE(signature_of(text, "none")->parameters.empty());
   EXPECT_EQ(signature_of(text, "none")->shared_bytes, 64u);
   EXPECT_FALSE(signature_of(text, "other"));

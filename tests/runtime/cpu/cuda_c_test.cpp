@@ -124,8 +124,8 @@ template <class T, int Factor> __global__ void scale(const T* x, T* y, int n) {
 }
 })", {"ops::scale<float, 3>", "ops::scale<int, 4>"});
   const auto object = load(output);
-  EXPECT_EQ(output.signatures, "ops::scale<float, 3>: const float *, float *, int\t8,8,4\t0\n"
-                               "ops::scale<int, 4>: const int *, int *, int\t8,8,4\t0\n");
+  EXPECT_EQ(output.signatures, "ops::scale<float, 3>: const float *, float *, int\t8,8,4\t0,0\n"
+                               "ops::scale<int, 4>: const int *, int *, int\t8,8,4\t0,0\n");
   EXPECT_EQ(object->signatures(), output.signatures);
   const auto x = counting(10);
   std::vector<float> y(10);

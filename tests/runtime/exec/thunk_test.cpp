@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/exec/executor.hpp"
-#include "runtime/memory_pool.hpp"
+#include "runtime/memory/memory_pool.hpp"
 #include "support/devices.hpp"
 #include "support/test_ops.hpp"
 

@@ -275,6 +275,14 @@ void CudaEntries::enter(clang::Preprocessor& preprocessor) {
   preprocessor.EnterSourceFile(file, nullptr, clang::SourceLocation());
 }
 
+/// Threads that the kernel's __launch_bounds__ allows; 0 if there is none.
+static unsigned long launch_bound(const clang::FunctionDecl& kernel, const clang::ASTContext& context) {
+  const auto* bounds = kernel.getAttr<clang::CUDALaunchBoundsAttr>();
+  if (!bounds || bounds->getMaxThreads()->isValueDependent()) return 0;
+  const auto threads = bounds->getMaxThreads()->getIntegerConstantExpr(context);
+  return threads && threads->isStrictlyPositive() ? static_cast<unsigned long>(threads->getLimitedValue()) : 0;
+}
+
 /// The parameter types as the entry's call resolved them: a template's arguments are in place.
 void CudaEntries::read_entry(const clang::FunctionDecl* entry) {
   struct FindCall : clang::RecursiveASTVisitor<FindCall> {
@@ -297,6 +305,7 @@ void CudaEntries::read_entry(const clang::FunctionDecl* entry) {
   clang::ASTContext& context = compiler_->getASTContext();
   for (KernelInfo& info : found_) {
     if (entry->getName() != info.thread) continue;
+    info.max_threads = launch_bound(*finder.kernel, context);
     for (const clang::ParmVarDecl* parameter : finder.kernel->parameters()) {
       const clang::QualType type = parameter->getType().getCanonicalType().getUnqualifiedType();
       info.parameter_names.push_back(parameter->getNameAsString());

@@ -11,7 +11,7 @@ std::string signatures(const std::vector<KernelInfo>& kernels) {
       text += (i ? ", " : "") + kernel.parameter_types[i];
       sizes += (i ? "," : "") + std::to_string(kernel.parameter_bytes[i]);
     }
-    text += "\t" + sizes + "\t" + std::to_string(kernel.shared_bytes) + "\n";
+    text += "\t" + sizes + "\t" + std::to_string(kernel.shared_bytes) + "," + std::to_string(kernel.max_threads) + "\n";
   }
   return text;
 }

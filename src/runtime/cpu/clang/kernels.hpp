@@ -21,9 +21,11 @@ struct KernelInfo {
   std::vector<std::string> parameter_names = {};
   std::vector<SharedVariable> shared_variables = {};  ///< known after lowering, by their offsets
   unsigned long shared_bytes = 0;  ///< static __shared__ memory; known after lowering
+  unsigned long max_threads = 0;   ///< of a block, by __launch_bounds__; 0: as many as the device takes
 };
 
-/// One line a kernel: "name: float *, int<TAB>8,4<TAB>1024": parameter types, their sizes, bytes of static shared memory.
+/// One line a kernel: "name: float *, int<TAB>8,4<TAB>1024,256": parameter types, their sizes; bytes of static shared
+/// memory and max_threads.
 std::string signatures(const std::vector<KernelInfo>& kernels);
 
 }  // namespace damo::clang_plugin

@@ -7,7 +7,7 @@
 #include <damo/error.hpp>
 
 #include "runtime/cpu/compile_support.hpp"
-#include "runtime/memory_pool.hpp"
+#include "runtime/memory/memory_pool.hpp"
 
 namespace damo::cpu_backend::testing {
 namespace {

@@ -1,0 +1,12 @@
+// A copy between arrays of one device that lie in any way, by a generated kernel: at the speed of memory, in the order
+// of the device's default stream, and without a trip through the host. See tests/runtime/array/copy_kernel_test.cpp.
+#pragma once
+#include <damo/array.hpp>
+
+namespace damo {
+
+/// to and from have one device, shape and item size and share no memory; no axis of `to` is broadcast. The first copy
+/// of a layout (not of a shape) compiles, unless the cache has it. A call costs some 10 us beside the kernel.
+void copy_by_kernel(const Array& to, const Array& from);
+
+}  // namespace damo

@@ -1,0 +1,48 @@
+#include "runtime/memory/buffer.hpp"
+
+#include "runtime/backend.hpp"
+#include "runtime/memory/host_ranges.hpp"
+#include "runtime/memory/memory_pool.hpp"
+
+namespace damo {
+
+Buffer::Buffer(Backend& backend, void* data, std::size_t bytes, bool pooled, OnRelease on_release, void* context)
+    : generation_(backend.generation()),
+      pooled_(pooled),
+      backend_(backend),
+      data_(data),
+      bytes_(bytes),
+      on_release_(on_release),
+      context_(context) {}
+
+bool Buffer::is_lost() const { return generation_ != backend_.generation(); }
+
+Buffer* Buffer::allocate(Backend& backend, std::size_t bytes, std::string_view wanted_by) {
+  void* data = backend.pool().allocate(bytes, wanted_by);
+  try {
+    return new Buffer(backend, data, bytes, true, nullptr, nullptr);
+  } catch (...) {
+    backend.pool().release(data, bytes);
+    throw;
+  }
+}
+
+Buffer* Buffer::adopt(Backend& backend, void* data, std::size_t bytes, OnRelease on_release, void* context) {
+  auto* const buffer = new Buffer(backend, data, bytes, false, on_release, context);
+  if (backend.kind() != DeviceKind::kCuda) add_host_range(data, bytes);
+  return buffer;
+}
+
+void Buffer::destroy() noexcept {
+  if (pooled_ && !is_lost()) backend_.pool().release(data_, bytes_);
+  if (!pooled_ && backend_.kind() != DeviceKind::kCuda) remove_host_range(data_, bytes_);
+  if (on_release_ != nullptr) on_release_(context_);
+  delete this;
+}
+
+std::shared_ptr<const void> share_of(Buffer* buffer) {
+  buffer->retain();
+  return std::shared_ptr<const void>(buffer, [buffer](const void*) { buffer->release(); });
+}
+
+}  // namespace damo

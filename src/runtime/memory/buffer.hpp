@@ -1,0 +1,62 @@
+// Buffer: one allocation that arrays share, with its count of owners. Either memory of the device's pool, which gets it
+// back with the last owner, or another's memory, whose owner is told then. Made with one owner. Thread-safe.
+// See tests/runtime/array/array_test.cpp.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace damo {
+
+class Backend;
+
+class Buffer {
+ public:
+  /// Called once when the last owner is gone.
+  using OnRelease = void (*)(void* context) noexcept;
+
+  /// From the device's pool; 0 bytes give a Buffer of null data. Throws OutOfMemoryError.
+  static Buffer* allocate(Backend& backend, std::size_t bytes, std::string_view wanted_by = {});
+  /// Memory of another owner. on_release may be null.
+  static Buffer* adopt(Backend& backend, void* data, std::size_t bytes, OnRelease on_release = nullptr,
+                       void* context = nullptr);
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  void retain() noexcept { owners_.fetch_add(1, std::memory_order_relaxed); }
+  void release() noexcept {
+    if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
+  }
+  /// One owner. With several threads: true stays true, as only the one owner could make another.
+  bool is_unique() const noexcept { return owners_.load(std::memory_order_acquire) == 1; }
+  int owners() const noexcept { return owners_.load(std::memory_order_relaxed); }
+
+  Backend& backend() const { return backend_; }
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  /// From the pool, not another's.
+  bool is_pooled() const { return pooled_; }
+  /// The device was reset since: the memory is gone.
+  bool is_lost() const;
+
+ private:
+  Buffer(Backend& backend, void* data, std::size_t bytes, bool pooled, OnRelease on_release, void* context);
+  ~Buffer() = default;
+  void destroy() noexcept;
+
+  std::atomic<int> owners_ = 1;
+  std::uint32_t generation_;
+  bool pooled_;
+  Backend& backend_;
+  void* data_;
+  std::size_t bytes_;
+  OnRelease on_release_;
+  void* context_;
+};
+
+/// One more owner of the buffer, for what holds anything alive.
+std::shared_ptr<const void> share_of(Buffer* buffer);
+
+}  // namespace damo

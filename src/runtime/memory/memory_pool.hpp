@@ -1,0 +1,76 @@
+// MemoryPool: one device's memory for arrays. Memory that an array gives up is kept and handed to the next request of
+// its size class, so a program that repeats its shapes asks the device for nothing.
+//
+// Streams: released memory may be handed out at once, while the device still works on it. The next user's work comes
+// after that: what other streams had to do when a block was released is waited for by the default stream, and what the
+// default stream has to do when a block is handed out again is waited for by the other streams. That costs a few
+// microseconds a block, and only while there are other streams.
+//
+// Captures: a block that a thread releases while it captures a stream goes to the graph (capture.hpp), which gives it
+// back when it is destroyed.
+//
+// Size classes: steps of 512 bytes up to 1 MiB, then eight to a power of two, so at most an eighth is wasted. A block
+// serves its own class only and is never split: a function asks for the same sizes at each call, and whole blocks can
+// always go back to the device. They go back when the device has no memory left, when a limit is near, and when the
+// cache outgrows twice what was ever in use. Statistics and limit count bytes of size classes.
+// Thread-safe. The backend is called outside the lock. See tests/runtime/memory/memory_pool_test.cpp.
+#pragma once
+#include <cstddef>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <damo/device.hpp>
+
+namespace damo {
+
+class MemoryPool {
+ public:
+  /// DAMO_POISON=1 in the environment turns poison on.
+  explicit MemoryPool(Backend& backend);
+  MemoryPool(const MemoryPool&) = delete;
+  MemoryPool& operator=(const MemoryPool&) = delete;
+  /// Frees nothing: ~Backend runs it, when the device's functions are gone. A back end that is destroyed before the
+  /// process ends calls free_cache() in its own destructor.
+  ~MemoryPool() = default;
+
+  /// Contents are arbitrary; null for 0 bytes. wanted_by names the caller in the error: an op, an array.
+  /// Throws OutOfMemoryError when the device has none left even without the cache, or beyond the limit.
+  void* allocate(std::size_t bytes, std::string_view wanted_by = {});
+  /// bytes as they were asked for.
+  void release(void* memory, std::size_t bytes) noexcept;
+
+  MemoryStatistics statistics() const;
+  void reset_peak();
+  /// The device was reset: its memory is gone. Blocks that are in use are never to be released.
+  void forget();
+  /// Waits for the device, then gives all cached memory back to it. Throws DeviceError if an earlier kernel failed.
+  void free_cache();
+  /// 0: none.
+  void set_limit(std::size_t bytes);
+  /// Fills what allocate() gives with 0xFF bytes (floats: NaN), so that a kernel that reads old contents shows.
+  void set_poison(bool poison);
+
+ private:
+  struct SizeClass {
+    std::size_t index, bytes;
+  };
+  static SizeClass size_class(std::size_t bytes);
+  void* take_cached(SizeClass size);
+  void* allocate_anew(SizeClass size, std::size_t asked, std::string_view wanted_by);
+  void count_in_use(std::size_t bytes);
+  [[noreturn]] void fail(std::size_t asked, std::string_view wanted_by, bool beyond_limit) const;
+
+  Backend& backend_;
+  mutable std::mutex mutex_;
+  std::vector<std::vector<void*>> free_;  // by size class
+  MemoryStatistics statistics_;
+  std::size_t most_in_use_ = 0;  // as peak_bytes, but reset_peak leaves it
+  bool poison_ = false;
+};
+
+/// "512 B", "1.50 MiB".
+std::string bytes_text(std::size_t bytes);
+
+}  // namespace damo

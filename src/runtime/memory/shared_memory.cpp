@@ -1,0 +1,132 @@
+#include "runtime/memory/shared_memory.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <set>
+
+#include <damo/error.hpp>
+
+namespace damo {
+namespace {
+
+constexpr const char* kPrefix = "/damo-";
+
+/// Blocks that the process has not freed when it ends normally are unlinked then: the system would keep them.
+class Names {
+ public:
+  ~Names() {
+    for (const std::string& name : names_) shm_unlink(name.c_str());
+  }
+  void insert(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    names_.insert(name);
+  }
+  void erase(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    names_.erase(name);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> names_;
+};
+
+Names& names() {
+  static Names names;
+  return names;
+}
+
+std::string new_name() {
+  std::random_device random;
+  char text[64];
+  std::snprintf(text, sizeof text, "%s%d-%08x%08x%08x", kPrefix, static_cast<int>(getpid()), random(), random(),
+                random());
+  return text;
+}
+
+void* map(int file, std::size_t bytes) {
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+}  // namespace
+
+void* SharedMemory::allocate(std::size_t bytes) {
+  const std::string name = new_name();
+  const int file = shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+  if (file < 0) {
+    throw DeviceError(std::string("shared memory cannot be made: ") + std::strerror(errno),
+                      "look at the permissions of /dev/shm");
+  }
+  // posix_fallocate takes the pages now: with ftruncate alone a full /dev/shm would kill the process at a write.
+  void* const memory = posix_fallocate(file, 0, static_cast<off_t>(bytes)) == 0 ? map(file, bytes) : nullptr;
+  ::close(file);
+  if (memory == nullptr) {
+    shm_unlink(name.c_str());
+    return nullptr;
+  }
+  names().insert(name);
+  const std::lock_guard lock(mutex_);
+  own_[memory] = {name, bytes};
+  return memory;
+}
+
+void SharedMemory::release(void* memory) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto found = own_.find(memory);
+  if (found == own_.end()) return;
+  munmap(memory, found->second.bytes);
+  shm_unlink(found->second.name.c_str());
+  names().erase(found->second.name);
+  own_.erase(found);
+}
+
+std::pair<std::string, std::size_t> SharedMemory::find(const void* memory) const {
+  const std::lock_guard lock(mutex_);
+  auto after = own_.upper_bound(memory);
+  if (after == own_.begin()) return {};
+  const auto& [base, block] = *--after;
+  const auto offset =
+      static_cast<std::size_t>(static_cast<const std::byte*>(memory) - static_cast<const std::byte*>(base));
+  return offset <= block.bytes ? std::pair(block.name, offset) : std::pair(std::string(), std::size_t{0});
+}
+
+void* SharedMemory::open(const std::string& name, std::size_t bytes) {
+  if (!name.starts_with(kPrefix) || name.find('/', 1) != std::string::npos) {
+    throw OptionError("'" + name + "' names no shared memory of Damo's");
+  }
+  const int file = shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0600);
+  if (file < 0) {
+    throw DeviceError("the memory of another process cannot be opened: " +
+                          (errno == ENOENT ? "it is gone" : std::string(std::strerror(errno))),
+                      "its process must keep it, and live, until the others have let go of it");
+  }
+  struct stat status {};
+  const bool is_large_enough = fstat(file, &status) == 0 && static_cast<std::size_t>(status.st_size) >= bytes;
+  void* const memory = is_large_enough ? map(file, bytes) : nullptr;
+  ::close(file);
+  if (memory == nullptr) {
+    throw DeviceError("the memory of another process cannot be opened: it has " + std::to_string(status.st_size) +
+                      " bytes, the handle speaks of " + std::to_string(bytes));
+  }
+  const std::lock_guard lock(mutex_);
+  opened_[memory] = {name, bytes};
+  return memory;
+}
+
+void SharedMemory::close(void* memory) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto found = opened_.find(memory);
+  if (found == opened_.end()) return;
+  munmap(memory, found->second.bytes);
+  opened_.erase(found);
+}
+
+}  // namespace damo

@@ -1,0 +1,104 @@
+#include "runtime/stream/capture.hpp"
+
+#include <string>
+#include <utility>
+
+#include <damo/error.hpp>
+
+#include "runtime/memory/memory_pool.hpp"
+#include "runtime/memory/pinned_pool.hpp"
+
+namespace damo {
+namespace {
+
+thread_local CaptureScope* capture_of_thread = nullptr;
+
+}  // namespace
+
+CaptureHolds::~CaptureHolds() {
+  if (backend_.generation() != generation_) return;
+  for (const Block& block : blocks_) {
+    if (block.is_pinned) {
+      backend_.pinned_pool().release(block.memory, block.bytes, block.options);
+    } else {
+      backend_.pool().release(block.memory, block.bytes);
+    }
+  }
+}
+
+void CaptureHolds::hold(std::shared_ptr<const void> anything) {
+  const std::lock_guard lock(mutex_);
+  held_.push_back(std::move(anything));
+}
+
+bool CaptureHolds::hold_block(void* memory, std::size_t bytes) noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    blocks_.push_back({memory, bytes, false, {}});
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+void CaptureHolds::hold_pinned(void* memory, std::size_t bytes, PinnedOptions options) {
+  const std::lock_guard lock(mutex_);
+  blocks_.push_back({memory, bytes, true, options});
+}
+
+CaptureScope::CaptureScope(Backend& backend, void* stream)
+    : backend_(backend), stream_(stream), holds_(std::make_unique<CaptureHolds>(backend)) {
+  if (stream == nullptr || stream == backend.default_stream()) {
+    throw DeviceError("the default stream of " + backend.name() + " cannot be captured",
+                      "make a stream for it: Stream stream(device); and give launches and copies that stream");
+  }
+  if (capture_of_thread != nullptr) {
+    throw DeviceError("a capture begins inside another one",
+                      "capture one stream at a time in a thread; a second stream "
+                      "joins the capture when it waits for an event of the first");
+  }
+  backend.begin_capture(stream);
+  capture_of_thread = this;
+  backend.captures.fetch_add(1);
+  is_open_ = true;
+}
+
+void CaptureScope::leave() {
+  is_open_ = false;
+  capture_of_thread = nullptr;
+  backend_.captures.fetch_sub(1);
+}
+
+std::unique_ptr<CapturedWork> CaptureScope::finish() {
+  leave();
+  return backend_.end_capture(stream_);
+}
+
+CaptureScope::~CaptureScope() {
+  if (!is_open_) return;
+  leave();
+  backend_.abandon_capture(stream_);
+}
+
+CaptureScope* current_capture_of_thread(const Backend& backend) {
+  return capture_of_thread != nullptr && &capture_of_thread->backend() == &backend ? capture_of_thread : nullptr;
+}
+
+void refuse_default_stream(const Backend& backend) {
+  throw DeviceError("work on the default stream of " + backend.name() +
+                        " during a capture: it would run at once and be no part of "
+                        "the graph",
+                    "give it the stream that is captured; make arrays, and read results, outside the capture");
+}
+
+void refuse_wait_in_capture(const char* what) {
+  throw DeviceError(std::string(what) + " while a stream is captured: its work has not been given to the device",
+                    "wait after the capture, when the graph was launched");
+}
+
+void hold_kernel(const LoadedKernel& kernel) {
+  if (capture_of_thread == nullptr) return;
+  if (auto shared = kernel.weak_from_this().lock()) capture_of_thread->holds().hold(std::move(shared));
+}
+
+}  // namespace damo

@@ -1,0 +1,53 @@
+#include <damo/captured_graph.hpp>
+
+#include <utility>
+
+#include <damo/error.hpp>
+#include <damo/stream.hpp>
+
+#include "runtime/stream/capture.hpp"
+#include "runtime/memory/memory_state.hpp"
+
+namespace damo {
+
+struct CapturedGraph::Data {
+  Backend& backend;
+  std::uint32_t generation;
+  std::unique_ptr<CaptureHolds> holds;  // outlives the work that uses what it holds
+  std::unique_ptr<CapturedWork> work;
+};
+
+const CapturedGraph::Data& CapturedGraph::data() const {
+  if (data_ == nullptr) throw DeviceError("this CapturedGraph is empty", "get one from capture(stream, work)");
+  return *data_;
+}
+
+Device CapturedGraph::device() const { return Device(&data().backend); }
+
+void CapturedGraph::launch(const Stream& stream) const {
+  const Data& graph = data();
+  if (graph.generation != graph.backend.generation()) refuse_lost(graph.backend, "a captured graph");
+  if (&stream.device().backend() != &graph.backend) {
+    throw DeviceError(
+        "a graph captured on " + graph.backend.name() + " cannot be launched on a stream of " + stream.device().name(),
+        "use a stream of " + graph.backend.name());
+  }
+  graph.work->launch(stream.handle());
+}
+
+std::size_t CapturedGraph::node_count() const { return data().work->node_count(); }
+
+void CapturedGraph::keep(const Array& array) const { keep(std::make_shared<const Array>(array)); }
+void CapturedGraph::keep(const DevicePointer& memory) const { keep(share_of(memory.state("keep").buffer)); }
+void CapturedGraph::keep(std::shared_ptr<const void> anything) const { data().holds->hold(std::move(anything)); }
+
+CapturedGraph capture(const Stream& stream, const std::function<void()>& work) {
+  Backend& backend = stream.device().backend();
+  CaptureScope scope(backend, stream.is_default() ? nullptr : stream.handle());
+  work();
+  auto captured = scope.finish();
+  return CapturedGraph(std::make_shared<CapturedGraph::Data>(
+      CapturedGraph::Data{backend, backend.generation(), scope.take_holds(), std::move(captured)}));
+}
+
+}  // namespace damo
