@@ -30,8 +30,9 @@ void shuffle(std::uint64_t* values, const std::int32_t* operands, std::uint32_t 
   for_each_lane(lanes, [&](std::size_t lane) { brought[lane] = values[lane]; });
   for_each_lane(lanes, [&](std::size_t lane) {
     const auto source = static_cast<std::uint32_t>(operands[lane]) % kWarpSize;
-    // CUDA leaves a read of a lane that takes no part undefined; the own value is what hardware tends to give.
-    if (lanes >> source & 1u) values[lane] = brought[source];
+    // CUDA leaves a read of a lane that takes no part undefined. Hardware gives 0 (seen on an H200), and public sums over
+    // fewer lanes than the shuffles span, the CUDA samples' among them, are right only so.
+    values[lane] = brought[source];
   });
 }
 

@@ -2,12 +2,14 @@
 
 #include <clang/AST/ASTConsumer.h>
 #include <clang/AST/ASTContext.h>
+#include <clang/AST/ASTMutationListener.h>
 #include <clang/AST/RecursiveASTVisitor.h>
 #include <clang/Basic/SourceManager.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Lex/Pragma.h>
 #include <clang/Lex/Preprocessor.h>
 #include <clang/Sema/Sema.h>
+#include <clang/Sema/SemaCUDA.h>
 
 #include <algorithm>
 #include <string_view>
@@ -40,11 +42,33 @@ std::string parameter_type(const std::string& kernel, const clang::FunctionDecl&
   return "damo::cuda::same<" + function.getParamDecl(index)->getType().getCanonicalType().getUnqualifiedType().getAsString(policy) + ">";
 }
 
+/// Arguments of the template that the name gives: "scale<float, 4>" has 2.
+unsigned count_template_arguments(const std::string& kernel) {
+  const size_t open = kernel.find('<');
+  if (open == std::string::npos) return 0;
+  unsigned count = 1;
+  int depth = 0;
+  for (const char c : kernel.substr(open)) {
+    depth += (c == '<' || c == '(' || c == '{') - (c == '>' || c == ')' || c == '}');
+    count += c == ',' && depth == 1 ? 1 : 0;
+  }
+  return count;
+}
+
+/// Parameters of a kernel. A pack at their end has one for each argument that the name gives the template's last one.
+unsigned count_parameters(const std::string& kernel, const clang::FunctionDecl& function) {
+  const unsigned written = function.getNumParams();
+  const clang::FunctionTemplateDecl* pattern = function.getDescribedFunctionTemplate();
+  if (!pattern || written == 0 || !function.getParamDecl(written - 1)->isParameterPack()) return written;
+  const unsigned named = count_template_arguments(kernel), before = pattern->getTemplateParameters()->size() - 1;
+  return written - 1 + (named > before ? named - before : 0);
+}
+
 /// Three functions a kernel, of which lowering keeps those that its form needs: one thread; the threads of blocks in
 /// loops; and blocks of a function that stands for all threads of a block. Loops are the macros' (cuda_c.h).
 std::string entry_text(size_t index, const std::string& kernel, const clang::FunctionDecl& function) {
   std::string declarations, arguments;
-  for (unsigned i = 0; i < function.getNumParams(); ++i) {
+  for (unsigned i = 0, count = count_parameters(kernel, function); i < count; ++i) {
     const std::string n = std::to_string(i), type = parameter_type(kernel, function, i);
     declarations += type + " p" + n + " = *static_cast<" + type + "*>(arguments[" + n + "]); ";
     arguments += (i ? ", p" : "p") + n;
@@ -63,9 +87,16 @@ std::string base_name(const std::string& expression) { return expression.substr(
 }  // namespace
 
 /// Sees the user's declarations as the parser finishes them, before code is generated for them.
-class CudaEntries::Consumer : public clang::ASTConsumer, public clang::RecursiveASTVisitor<CudaEntries::Consumer> {
+class CudaEntries::Consumer : public clang::ASTConsumer,
+                              public clang::ASTMutationListener,
+                              public clang::RecursiveASTVisitor<CudaEntries::Consumer> {
  public:
   explicit Consumer(CudaEntries& owner) : owner_(owner), diagnostics_(owner.compiler_->getDiagnostics()) {}
+
+  clang::ASTMutationListener* GetASTMutationListener() override { return this; }
+  void AddedVisibleDecl(const clang::DeclContext*, const clang::Decl* declaration) override {
+    if (declaration->isFunctionOrFunctionTemplate()) owner_.mark_for_both(true);
+  }
 
   bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
     for (clang::Decl* declaration : group) TraverseDecl(declaration);
@@ -81,7 +112,9 @@ class CudaEntries::Consumer : public clang::ASTConsumer, public clang::Recursive
     return true;
   }
   bool VisitAsmStmt(clang::AsmStmt* statement) {
-    refuse(statement->getAsmLoc(), "inline assembly (PTX)");
+    const auto* written = llvm::dyn_cast<clang::GCCAsmStmt>(statement);
+    const bool is_empty = written && written->getAsmString()->getString().empty();  // only keeps the compiler from moving code
+    if (!is_empty) refuse(statement->getAsmLoc(), "inline assembly (PTX)");
     return true;
   }
   bool VisitCallExpr(clang::CallExpr* call) {
@@ -110,6 +143,17 @@ class CudaEntries::Consumer : public clang::ASTConsumer, public clang::Recursive
   clang::DiagnosticsEngine& diagnostics_;
 };
 
+/// What __global__ and the end of the user's text say (cuda_c.h).
+class CudaEntries::MarksPragma : public clang::PragmaHandler {
+ public:
+  MarksPragma(CudaEntries& owner, bool marks) : PragmaHandler(marks ? "damo_kernel_end" : "damo_kernel"), owner_(owner), marks_(marks) {}
+  void HandlePragma(clang::Preprocessor&, clang::PragmaIntroducer, clang::Token&) override { owner_.mark_for_both(marks_); }
+
+ private:
+  CudaEntries& owner_;
+  bool marks_;
+};
+
 class CudaEntries::Pragma : public clang::PragmaHandler {
  public:
   explicit Pragma(CudaEntries& owner) : PragmaHandler("damo_entries"), owner_(owner) {}
@@ -130,13 +174,24 @@ CudaEntries::CudaEntries(std::vector<std::string> wanted, std::vector<KernelInfo
 
 // The empty declaration makes the parser finish the user's last function before it meets the pragma.
 const char* CudaEntries::trailer() { 
-  return "\n# 1 \"<damo-entry>\"\n;\n#pragma clang force_cuda_host_device end\n#pragma damo_entries\n";
+  return "\n# 1 \"<damo-entry>\"\n;\n#pragma damo_kernel_end\n#pragma clang force_cuda_host_device end\n#pragma damo_entries\n";
 }
 
 std::unique_ptr<clang::ASTConsumer> CudaEntries::make_consumer(clang::CompilerInstance& compiler) {
   compiler_ = &compiler;
   compiler.getPreprocessor().AddPragmaHandler(new Pragma(*this));
+  compiler.getPreprocessor().AddPragmaHandler(new MarksPragma(*this, false));
+  compiler.getPreprocessor().AddPragmaHandler(new MarksPragma(*this, true));
   return std::make_unique<Consumer>(*this);
+}
+
+// A kernel is no function for host and device, though the pragma around the user's text makes all of them so: Clang would
+// take a kernel's two declarations for contradictory.
+void CudaEntries::mark_for_both(bool marks) {
+  if (marks == marks_for_both_) return;
+  marks_for_both_ = marks;
+  if (marks) compiler_->getSema().CUDA().PushForceHostDevice();
+  else if (!compiler_->getSema().CUDA().PopForceHostDevice()) marks_for_both_ = true;  // outside of the user's text
 }
 
 void CudaEntries::add_kernel(clang::FunctionDecl* function, bool is_template) {
@@ -156,7 +211,7 @@ std::vector<std::string> CudaEntries::choose(clang::Preprocessor& preprocessor) 
   std::string known;
   for (const Kernel& kernel : kernels_) {
     known += (known.empty() ? "" : ", ") + kernel.name + (kernel.is_template ? "<...>" : "");
-    const bool is_choice = all && !kernel.is_template && kernel.function->isThisDeclarationADefinition();
+    const bool is_choice = all && !kernel.is_template && kernel.function->isDefined();
     if (is_choice && std::find(wanted_.begin(), wanted_.end(), kernel.name) == wanted_.end()) names.push_back(kernel.name);
   }
   for (size_t i = 0; i < names.size(); ++i) {

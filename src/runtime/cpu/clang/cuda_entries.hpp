@@ -33,6 +33,7 @@ class CudaEntries {
  private:
   class Consumer;
   class Pragma;
+  class MarksPragma;
   struct Kernel {
     clang::FunctionDecl* function;
     std::string name;
@@ -42,11 +43,14 @@ class CudaEntries {
   void enter(clang::Preprocessor& preprocessor);
   std::vector<std::string> choose(clang::Preprocessor& preprocessor);
   void make_callable();
+  /// Whether functions declared from here on are for host and device, unmarked ones above all.
+  void mark_for_both(bool marks);
   void read_entry(const clang::FunctionDecl* entry);
 
   std::vector<std::string> wanted_;
   std::vector<KernelInfo>& found_;
   std::vector<Kernel> kernels_;
+  bool marks_for_both_ = true;
   clang::CompilerInstance* compiler_ = nullptr;
 };
 

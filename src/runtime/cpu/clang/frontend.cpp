@@ -70,6 +70,8 @@ std::vector<std::string> compiler_arguments(const Settings& settings) {
   if (settings.cuda) {
     for (const char* flag : {"-x", "cuda", "-fcuda-is-device", "-ffake-address-space-map", "-fdeclspec", "-aux-triple",
                              kTriple, "-Wno-undefined-internal", "-Wno-undefined-inline",
+                             // int2{threadIdx.x, threadIdx.y} is no error for nvcc.
+                             "-Wno-c++11-narrowing",
                              // As on a GPU: a conversion out of range gives the nearest integer, memory may be read as
                              // another type, each operation on halves rounds.
                              "-fno-strict-float-cast-overflow", "-relaxed-aliasing", "-ffloat16-excess-precision=none",

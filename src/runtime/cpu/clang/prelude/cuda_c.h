@@ -4,7 +4,7 @@
 
 #define __host__ __attribute__((host))
 #define __device__ __attribute__((device))
-#define __global__ __attribute__((global))
+#define __global__ _Pragma("damo_kernel") __attribute__((global))
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
 #define __forceinline__ __inline__ __attribute__((always_inline))

@@ -204,8 +204,6 @@ inline bfloat16 operator--(bfloat16& a, int) { const bfloat16 old = a; --a; retu
   __DAMO_FUNCTION(H, rint, rintf) __DAMO_FUNCTION(H, trunc, truncf)
 __DAMO_HALF(__half, half)
 __DAMO_HALF(__nv_bfloat16, bfloat16)
-inline __half __float2half(double x) { return damo::cuda::half_of<__half>(x); }
-inline __nv_bfloat16 __float2bfloat16(double x) { return damo::cuda::half_of<__nv_bfloat16>(x); }
 #undef __DAMO_HALF
 #undef __DAMO_ARITHMETIC
 #undef __DAMO_COMPARISON
