@@ -17,10 +17,10 @@
 namespace damo::clang_plugin {
 namespace {
 
-constexpr unsigned kMostThreads = 1024;  ///< of a block, as CUDA has it
+constexpr unsigned kMostThreads = 1024;       ///< of a block, as CUDA has it
 constexpr unsigned kMostShift = 10;
 constexpr unsigned kMostInstructions = 4000;  ///< of what is compiled twice
-constexpr unsigned kBlockSizeOffset = 12;  ///< of block[0] in LaunchFrame (kernel_abi.hpp)
+constexpr unsigned kBlockSizeOffset = 12;      ///< of block[0] in LaunchFrame (kernel_abi.hpp)
 
 const llvm::Value* without_extension(const llvm::Value* value) {
   const auto* cast = llvm::dyn_cast<llvm::ZExtInst>(value);
