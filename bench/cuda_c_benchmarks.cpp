@@ -1,6 +1,7 @@
 // CUDA C as people write it: block_reduction, warp_reduction (us_per_block: of one core), tiled_matmul (gflops: of one core
 // on the CPU), and of 64 Ki floats, which stay in a core's cache, doubling, doubling_grid_stride, doubling_16x16 and _32x8 (an
-// image, by blocks of that shape), doubling_fours (a thread four neighbours), smoothing_16x16 (four neighbours),
+// image, by blocks of that shape), doubling_tile_16x16 (by blocks that the text knows to be of that shape), doubling_fours
+// (a thread four neighbours), smoothing_16x16 (four neighbours),
 // sums_16x256 (one of each of 4096 threads) and product_16x16 (of 256 x 256, a thread each element), with ..._by_hand/cpu,
 // the same in plain C++; compile_doubling and compile_softmax, from the text to a kernel.
 #include <damo/module.hpp>
@@ -27,6 +28,10 @@ constexpr const char* kImage = R"(
 #define C int c = blockIdx.x * blockDim.x + threadIdx.x
 #define R int r = blockIdx.y * blockDim.y + threadIdx.y
 __global__ void image(const float* x, float* y, int n) { C; R; if (c < n && r < n) y[r * n + c] = x[r * n + c] * 2.0f; }
+__global__ void tile(const float* x, float* y, int n) {
+  int c = blockIdx.x * 16 + threadIdx.x, r = blockIdx.y * 16 + threadIdx.y;
+  if (c < n && r < n) y[r * n + c] = x[r * n + c] * 2.0f;
+}
 __global__ void smoothing(const float* x, float* y, int n) {
   C; R;
   if (c > 0 && c < n - 1 && r > 0 && r < n - 1) y[r * n + c] = 0.25f * (x[r * n + c - 1] + x[r * n + c + 1] + x[(r - 1) * n + c] + x[(r + 1) * n + c]);
@@ -138,6 +143,7 @@ struct ImageRow {
 };
 constexpr int kWidth = 256;  // and height
 const ImageRow kImageRows[] = {{"doubling_16x16", "image", {{16, 16}, {16, 16}}},
+                               {"doubling_tile_16x16", "tile", {{16, 16}, {16, 16}}},
                                {"doubling_32x8", "image", {{8, 32}, {32, 8}}},
                                {"doubling_fours", "fours", {{64}, {256}}},
                                {"smoothing_16x16", "smoothing", {{16, 16}, {16, 16}}},

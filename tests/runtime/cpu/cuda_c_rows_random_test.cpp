@@ -20,8 +20,10 @@ class RowKernelWriter {
     text_.str("");
     names_ = 0;
     gathers_ = one_in(4);
-    text_ << "  const unsigned c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;\n"
-          << "  const unsigned row = gridDim.x * blockDim.x, o = r * row + c;\n  unsigned v = 1, u = 2;\n  float f = 0.5f;\n";
+    // One size is that of the blocks of one launch.
+    const char* sizes[] = {"blockDim.x", "blockDim.x", "5", "16u"};
+    text_ << "  const unsigned c = blockIdx.x * " << sizes[below(4)] << " + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;\n"
+          << "  const unsigned row = gridDim.x * blockDim.x, o = r * row + (blockIdx.x * blockDim.x + threadIdx.x);\n  unsigned v = 1, u = 2;\n  float f = 0.5f;\n";
     if (one_in(6)) text_ << "  u += threadIdx.x;\n";
     for (int guards = below(4); guards > 0; --guards) text_ << "  if (" << guard() << ") return;\n";
     if (one_in(3)) text_ << "  v = x[c] * 3 + y[o];\n";

@@ -23,6 +23,15 @@ TEST_F(KernelFault, NamesTheLineOfAWriteThroughNull) {
   expect_usable();
 }
 
+TEST_F(KernelFault, NamesTheLineInBlocksOfTheSizeThatTheTextSaysAndInOthers) {
+  const auto kernel = compiled("__global__ void k(float* y, int n) {\n  int i = blockIdx.x * 16 + threadIdx.x;\n  if (i < n)\n    y[i] = 1.0f;\n}");
+  const float* none = nullptr;
+  for (const unsigned threads : {16u, 8u}) {
+    EXPECT_THAT(error_of(*kernel, {{4}, {threads}}, none, 64), HasSubstr("kernel 'k': write to address 0x0, next to a null pointer at user.cu:4:10"));
+  }
+  expect_usable();
+}
+
 TEST_F(KernelFault, KeepsAConstantNullWrite) {
   const auto kernel = compiled("__global__ void k(int* y) {\n  int* p = nullptr;\n  if (*y == 3)\n    *p = 1;\n}");
   int three = 3;

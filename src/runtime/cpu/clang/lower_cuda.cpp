@@ -5,6 +5,7 @@
 #include <llvm/IR/Module.h>
 
 #include <set>
+#include <vector>
 
 #include "address_spaces.hpp"
 #include "block_rows.hpp"
@@ -16,6 +17,7 @@
 #include "guarded_threads.hpp"
 #include "inlining.hpp"
 #include "isolated_steps.hpp"
+#include "known_block_size.hpp"
 #include "lockstep.hpp"
 #include "parallel_threads.hpp"
 #include "row_invariants.hpp"
@@ -104,6 +106,18 @@ bool waits_elsewhere(llvm::Module& module) {
   return false;
 }
 
+/// The functions that run blocks of kernels that wait for nothing: one a kernel, or two.
+std::vector<llvm::Function*> independent_entries(llvm::Module& module, const std::vector<KernelInfo>& kernels, const std::set<std::string>& waiting) {
+  std::vector<llvm::Function*> entries;
+  for (const KernelInfo& kernel : kernels) {
+    if (waiting.count(kernel.name)) continue;
+    llvm::Function* const entry = module.getFunction(kernel.entry);
+    entries.push_back(entry);
+    if (llvm::Function* const known = add_known_block_size(*entry)) entries.push_back(known);
+  }
+  return entries;
+}
+
 /// Loops over threads, where function has some, and the indices of all but thread functions.
 void lower_rows(llvm::Function& function, bool check) {
   mark_global_indices(function);
@@ -155,6 +169,7 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
   if (!check_definitions(module, error) || !flatten_device_variables(module, error)) return false;
   if (how.check) check_memory(module);
   if (!place_shared_variables(module, kernels, how.check ? kCheckedGap : 0, error)) return false;
+  const std::vector<llvm::Function*> independent = how.check ? std::vector<llvm::Function*>{} : independent_entries(module, kernels, waiting);
   for (llvm::Function& function : module) {
     if (!function.isDeclaration()) lower_rows(function, how.check);
   }
@@ -166,6 +181,10 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
     if (!function.isDeclaration() && is_thread_function(function)) lower_markers(function);
   }
   if (needs_fibers) call_for_waits(module);
+  for (llvm::Function* entry : independent) {
+    lower_tie(*entry);
+    declare_threads_independent(*entry);
+  }
   for (const KernelInfo& kernel : kernels) {
     if (whole.count(kernel.name)) {
       llvm::Function& blocks = *module.getFunction(kernel.blocks);
@@ -177,10 +196,6 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
     } else if (how.check) {
       module.getFunction(kernel.blocks)->eraseFromParent();
       call_runner(module, kernel, "damo_run_threads", *module.getFunction(kernel.thread));
-    } else {
-      llvm::Function& entry = *module.getFunction(kernel.entry);
-      lower_tie(entry);
-      declare_threads_independent(entry);
     }
     name_entry(module, kernel);
   }
