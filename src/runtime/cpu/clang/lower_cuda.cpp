@@ -51,6 +51,39 @@ void keep_threads_in_step(llvm::Module& module, const std::vector<KernelInfo>& k
   }
 }
 
+/// __activemask tells of the lanes that stand at the same place: each place that inlining has made gets a number, in
+/// the operand that is the lanes' mask in other calls.
+void number_active_masks(llvm::Module& module) {
+  constexpr std::uint64_t kActiveMask = 16;  // Wait::kActiveMask of runtime/cpu/thread_state.hpp
+  llvm::Function* const wait = module.getFunction("__damo_wait");
+  if (!wait) return;
+  unsigned place = 0;
+  for (llvm::User* user : wait->users()) {
+    auto* const call = llvm::dyn_cast<llvm::CallInst>(user);
+    if (!call || call->getCalledFunction() != wait) continue;
+    const auto* const kind = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0));
+    if (!kind || kind->getZExtValue() != kActiveMask) continue;
+    call->setArgOperand(1, llvm::ConstantInt::get(call->getArgOperand(1)->getType(), ++place));
+  }
+}
+
+/// A class with a virtual destructor refers to `operator delete` in a function that only `delete` calls. Nothing is
+/// made by `new` here, so that one is never called.
+void define_unused_delete(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    if (!function.isDeclaration() || !function.getName().starts_with("_ZdlPv")) continue;
+    const bool in_destructors = llvm::all_of(function.users(), [](const llvm::User* user) {
+      const auto* const instruction = llvm::dyn_cast<llvm::Instruction>(user);
+      return instruction && instruction->getFunction()->getName().ends_with("D0Ev");
+    });
+    if (!in_destructors) continue;
+    llvm::IRBuilder<> builder(llvm::BasicBlock::Create(module.getContext(), "", &function));
+    builder.CreateIntrinsic(llvm::Intrinsic::trap, {}, {});
+    builder.CreateUnreachable();
+    function.setLinkage(llvm::GlobalValue::InternalLinkage);
+  }
+}
+
 /// What is called must exist.
 bool check_definitions(llvm::Module& module, std::string& error) {
   for (llvm::Function& function : module) {
@@ -130,6 +163,8 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
     entries.insert({kernel.entry, kernel.thread, kernel.blocks});
   }
   inline_into(module, entries);
+  number_active_masks(module);
+  define_unused_delete(module);
   if (in_step) keep_threads_in_step(module, kernels, how.check, waiting, spinning);
   if (!check_definitions(module, error) || !flatten_device_variables(module, error)) return false;
   if (how.check) check_memory(module);

@@ -174,6 +174,14 @@ template <class T>
 inline constexpr size_t rank_v = rank<T>::value;
 template <class T>
 struct alignment_of : integral_constant<size_t, alignof(T)> {};
+template <size_t Size, size_t Alignment = (Size >= 16 ? 16 : Size >= 8 ? 8 : Size >= 4 ? 4 : Size >= 2 ? 2 : 1)>
+struct aligned_storage {
+  struct alignas(Alignment) type {
+    unsigned char bytes[Size];
+  };
+};
+template <size_t Size, size_t Alignment = alignof(typename aligned_storage<Size>::type)>
+using aligned_storage_t = typename aligned_storage<Size, Alignment>::type;
 
 template <class T>
 struct decay {
