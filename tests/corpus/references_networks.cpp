@@ -1,4 +1,4 @@
-// Steps of networks and of finance: prices by chance, decoding, attention's gradient, sampling of images.
+// Steps of networks and of finance: prices by chance, decoding, attention's gradient.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -96,83 +96,6 @@ const Reference kFlash("attention_flash_backward", [](Arrays& a) {
       }
     }
   }
-});
-
-/// Of a 16 x 16 plane, by hats about the point.
-double bilinear(const double* plane, double y, double x) {
-  double sum = 0;
-  for (int i = 0; i < 16; ++i) {
-    for (int j = 0; j < 16; ++j)
-      sum += plane[i * 16 + j] * std::max(0.0, 1 - std::abs(y - i)) * std::max(0.0, 1 - std::abs(x - j));
-  }
-  return sum;
-}
-void regions(Arrays& a) {
-  for (int i = 0; i < 108; ++i) {
-    const int px = i % 3, py = i / 3 % 3, channel = i / 9 % 4;
-    const double* roi = &of(a, "rois")[i / 36 * 5];
-    const double* plane = &of(a, "x")[((roi[0] >= 3.5) * 4 + channel) * 256];
-    const double width = std::max(roi[3], 1.0) / 3, height = std::max(roi[4], 1.0) / 3;
-    double sum = 0;
-    for (int s = 0; s < 4; ++s) {
-      const double y = roi[2] + (py + (s / 2 + 0.5) / 2) * height, x = roi[1] + (px + (s % 2 + 0.5) / 2) * width;
-      sum += bilinear(plane, std::clamp(y, 0.0, 15.0), std::clamp(x, 0.0, 15.0));
-    }
-    of(a, "pooled")[i] = sum / 4;
-  }
-}
-void samples(Arrays& a) {
-  const auto fold = [](double g) {
-    const double at = std::abs((g + 1) / 2 * 15);
-    return at > 15 ? 30 - at : at;
-  };
-  for (int i = 0; i < 256; ++i) {
-    for (int c = 0; c < 4; ++c)
-      of(a, "sampled")[c * 256 + i] =
-          bilinear(&of(a, "x")[c * 256], fold(of(a, "grid")[2 * i + 1]), fold(of(a, "grid")[2 * i]));
-  }
-}
-void group_norms(Arrays& a) {
-  const Values& x = of(a, "x");
-  for (int g = 0; g < 4; ++g) {
-    const double mean = std::accumulate(x.begin() + g * 512, x.begin() + g * 512 + 512, 0.0) / 512;
-    double variance = 0;
-    for (int j = 0; j < 512; ++j) variance += (x[g * 512 + j] - mean) * (x[g * 512 + j] - mean) / 512;
-    for (int j = 0; j < 512; ++j)
-      of(a, "normed")[g * 512 + j] =
-          (x[g * 512 + j] - mean) / std::sqrt(variance + 1e-5) * of(a, "gamma")[g * 2 + j / 256];
-  }
-}
-void bilateral(Arrays& a) {
-  const auto at = [&](int y, int x) { return of(a, "x")[std::clamp(y, 0, 31) * 32 + std::clamp(x, 0, 31)]; };
-  for (int i = 0; i < 1024; ++i) {
-    const double here = at(i / 32, i % 32);
-    double sum = 0, weights = 0;
-    for (int dy = -4; dy <= 4; ++dy) {
-      for (int dx = -4; dx <= 4; ++dx) {
-        const double v = at(i / 32 + dy, i % 32 + dx), linear = v - here, squares = v * v - here * here;
-        const double w = std::exp(-(dy * dy + dx * dx) / 8.0 - (2 * linear * linear + squares * squares) / 0.5);
-        sum += w * v;
-        weights += w;
-      }
-    }
-    of(a, "smooth")[i] = sum / weights;
-  }
-}
-const Reference kVision("vision_sampling", [](Arrays& a) {
-  regions(a);
-  samples(a);
-  group_norms(a);
-  bilateral(a);
-  for (int i = 0; i < 32 * 128; ++i) {
-    const auto word = static_cast<std::uint32_t>(of(a, "packed")[i / 8]);
-    of(a, "dot4")[i / 128] +=
-        (static_cast<int>(word >> i % 8 * 4 & 15) - 8) * of(a, "x")[i % 128] * of(a, "scales")[i / 32];
-  }
-  const auto byte = [&](int i) {
-    return static_cast<std::int8_t>(static_cast<std::uint32_t>(of(a, "signed8")[i / 4]) >> i % 4 * 8);
-  };
-  for (int i = 0; i < 16 * 128; ++i) of(a, "dot8")[i / 128] += byte(i) * byte(i % 128);
 });
 
 }  // namespace

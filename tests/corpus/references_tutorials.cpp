@@ -1,118 +1,14 @@
-// Kernels of benchmark suites and tutorials: grids and meshes, ways around barriers, calls that are not known by name.
+// Kernels of courses and tutorials: scans, ways around barriers, calls that are not known by name.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 
 #include "references.hpp"
 
 namespace damo::corpus {
 namespace {
-
-const Reference kSrad("rodinia_srad", [](Arrays& a) {
-  const Values j = of(a, "image");
-  Values& c = of(a, "c");
-  const auto at = [&](int y, int x) { return j[std::clamp(y, 0, 31) * 32 + std::clamp(x, 0, 31)]; };
-  const auto step = [&](int y, int x, int dy, int dx) { return at(y + dy, x + dx) - at(y, x); };
-  for (int y = 0; y < 32; ++y) {
-    for (int x = 0; x < 32; ++x) {
-      double squares = 0, sum = 0;
-      for (const auto& [dy, dx] : {std::pair{-1, 0}, {1, 0}, {0, -1}, {0, 1}}) {
-        squares += step(y, x, dy, dx) * step(y, x, dy, dx) / (at(y, x) * at(y, x));
-        sum += step(y, x, dy, dx) / at(y, x);
-      }
-      const double q = (0.5 * squares - sum * sum / 16) / ((1 + 0.25 * sum) * (1 + 0.25 * sum));
-      c[y * 32 + x] = std::clamp(1 / (1 + (q - 0.4) / (0.4 * 1.4)), 0.0, 1.0);
-    }
-  }
-  for (int y = 0; y < 32; ++y) {
-    for (int x = 0; x < 32; ++x) {
-      const double here = c[y * 32 + x], south = c[std::min(y + 1, 31) * 32 + x],
-                   east = c[y * 32 + std::min(x + 1, 31)];
-      const double sum =
-          here * step(y, x, -1, 0) + south * step(y, x, 1, 0) + here * step(y, x, 0, -1) + east * step(y, x, 0, 1);
-      of(a, "image")[y * 32 + x] = j[y * 32 + x] + 0.25 * 0.5 * sum;
-    }
-  }
-});
-
-/// Cramer-free: Gauss-Jordan with pivoting, unlike the kernels.
-const Reference kGaussian("gaussian_elimination", [](Arrays& a) {
-  Values m = of(a, "a"), b = of(a, "b");
-  for (int i = 0; i < 8; ++i) m[i * 9] += 8;
-  for (int p = 7; p >= 0; --p) {
-    for (int i = 0; i < 8; ++i) {
-      if (i == p) continue;
-      const double f = m[i * 8 + p] / m[p * 9];
-      for (int j = 0; j < 8; ++j) m[i * 8 + j] -= f * m[p * 8 + j];
-      b[i] -= f * b[p];
-    }
-  }
-  for (int i = 0; i < 8; ++i) of(a, "x")[i] = b[i] / m[i * 9];
-});
-
-struct Fluid {
-  double rho, p, energy, speed, sound, momentum[3], velocity[3];
-  explicit Fluid(const Values& v, int i) : rho(v[i]), energy(v[4 * 128 + i]) {
-    double squared = 0;
-    for (int d = 0; d < 3; ++d) {
-      momentum[d] = v[(1 + d) * 128 + i];
-      velocity[d] = momentum[d] / rho;
-      squared += velocity[d] * velocity[d];
-    }
-    speed = std::sqrt(squared);
-    p = 0.4 * (energy - 0.5 * rho * squared);
-    sound = std::sqrt(1.4 * std::abs(p) / rho);
-  }
-  /// Of the five conserved quantities, along x.
-  double flux(int quantity) const {
-    if (quantity == 0) return momentum[0];
-    if (quantity == 4) return velocity[0] * (energy + p);
-    return velocity[0] * momentum[quantity - 1] + (quantity == 1 ? p : 0);
-  }
-  double conserved(int quantity) const { return quantity == 0 ? rho : quantity == 4 ? energy : momentum[quantity - 1]; }
-};
-const Reference kCfd("cfd_euler3d", [](Arrays& a) {
-  const Values& v = of(a, "variables");
-  const Values& normals = of(a, "normals");
-  for (int i = 0; i < 128; ++i) {
-    const Fluid here(v, i);
-    of(a, "steps")[i] = 0.5 / (here.speed + here.sound);
-    double sum[5] = {};
-    for (int j = 0; j < 4; ++j) {
-      const int other = static_cast<int>(of(a, "neighbours")[i + j * 128]);
-      const double n[3] = {normals[i + j * 128], normals[i + (j + 4) * 128], normals[i + (j + 8) * 128]};
-      const double length = std::sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
-      if (other >= 0) {
-        const Fluid there(v, other);
-        const double f = -length * 0.1 * (here.speed + there.speed + here.sound + there.sound);
-        for (int q = 0; q < 5; ++q)
-          sum[q] += f * (here.conserved(q) - there.conserved(q)) + 0.5 * n[0] * (here.flux(q) + there.flux(q));
-      } else if (other == -1) {
-        for (int d = 0; d < 3; ++d) sum[1 + d] += n[d] * here.p;
-      } else {
-        sum[0] += 0.5 * n[0] * (1.2 + here.momentum[0]);
-        sum[4] += 0.5 * n[0] * (0.5 + here.flux(4));
-      }
-    }
-    for (int q = 0; q < 5; ++q) of(a, "fluxes")[q * 128 + i] = sum[q];
-  }
-});
-const Reference kFdtd("fdtd3d", [](Arrays& a) {
-  const Values& in = of(a, "in");
-  for (int z = 4; z < 13; ++z) {
-    for (int y = 4; y < 16; ++y) {
-      for (int x = 4; x < 20; ++x) {
-        const int at = (z * 20 + y) * 24 + x;
-        double sum = of(a, "weights")[0] * in[at];
-        for (int r = 1; r <= 4; ++r) {
-          for (const int step : {1, 24, 480}) sum += of(a, "weights")[r] * (in[at + r * step] + in[at - r * step]);
-        }
-        of(a, "out")[at] = sum;
-      }
-    }
-  }
-});
 
 const Reference kControl("control_flow", [](Arrays& a) {
   const auto in = [&](int i) { return static_cast<int>(of(a, "in")[i]); };
@@ -243,13 +139,13 @@ const Reference kGames("templates_games", [](Arrays& a) {
   of(a, "traits") = {8, 0, 1, 2};
   of(a, "arch") = {1, 1, 1, 0};
 });
-const Reference kProduct("gemm_double_buffered", [](Arrays& a) {
-  for (int i = 0; i < 256; ++i) {
-    for (int j = 0; j < 128; ++j) {
-      double sum = 0;
-      for (int k = 0; k < 128; ++k) sum += of(a, "a")[i * 128 + k] * of(a, "b")[k * 128 + j];
-      of(a, "c")[i * 128 + j] = sum;
-    }
+const Reference kDeclared("declared_kernels", [](Arrays& a) {
+  for (int i = 0; i < 64; ++i) of(a, "out")[i] = 100 * (i / 16) + i % 16;
+  for (int t = 0; t < 32; ++t) {
+    of(a, "out")[64 + t] = 2 * (t + 1);
+    of(a, "out")[96 + t] = t * (t + 1) / 2;
+    of(a, "out")[128 + t] = t % 2 ? t * t : 3 * t;
+    of(a, "x")[t] = t + 1.5;
   }
 });
 

@@ -133,6 +133,23 @@ template <class T, int Factor> __global__ void scale(const T* x, T* y, int n) {
   for (int i = 0; i < 10; ++i) ASSERT_EQ(y[i], 3.0f * float(i));
 }
 
+TEST(CudaC, CompilesTemplatesThatEndInAPack) {
+  const auto output = compile_cuda(R"(
+struct Scaled {
+  float by;
+  __device__ float operator()(float x, float plus, int times) const { return by * x * times + plus; }
+};
+template <class Do, class... More> __global__ void each(float* y, int n, Do act, More... more) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = act(y[i], more...);
+})", {"each<Scaled, float, int>"});
+  const auto object = load(output);
+  EXPECT_EQ(output.signatures, "each<Scaled, float, int>: float *, int, Scaled, float, int\t8,4,4,4,4\t0,0\n");
+  auto y = counting(10);
+  launch(object->kernel("each<Scaled, float, int>"), {1}, {16}, y.data(), 10, 0.5f, 7.0f, 3);
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(y[i], 1.5f * float(i) + 7.0f);
+}
+
 TEST(CudaC, KeepsConstantAndDeviceVariablesAtTheirNames) {
   const auto object = load(compile_cuda(R"(
 __constant__ float table[4] = {1, 2, 3, 4};

@@ -226,6 +226,12 @@ TEST(CudaLibrary, ProvidesTheHeadersThatProgramsInclude) {
   EXPECT_TRUE(output.ok) << output.log;
 }
 
+TEST(CudaLibrary, HasStorageForAType) {
+  const auto values = evaluate({"sizeof(Wide)", "alignof(Wide)", "sizeof(std::aligned_storage<12, 4>::type)"},
+                               "#include <type_traits>\nusing Wide = std::aligned_storage_t<24, 16>;");
+  EXPECT_EQ(values, (std::vector<double>{32, 16, 12}));
+}
+
 TEST(CudaLibrary, RefusesHeadersAtTheUsersLine) {
   for (const char* name : {"mma.h", "cub/cub.cuh", "thrust/sort.h", "cuda_fp8.h"}) {
     const CompileOutput output = compile_cuda(std::string("// text\n#include <") + name + ">\n__global__ void k() {}");

@@ -384,5 +384,14 @@ __global__ void norm(float* y, const float* x, int columns, int rows) {
   }
 }
 
+/// As on an H200.
+TEST(Fission, ReadsZeroFromALaneThatIsNotThere) {
+  const BothForms forms(R"(
+__global__ void k(int* y) { y[threadIdx.x] = __shfl_down_sync(0xffffffff, y[threadIdx.x], 8); })");
+  std::vector<int> y(16), shifted(16);
+  for (int i = 0; i < 16; ++i) y[i] = i + 1, shifted[i] = i < 8 ? i + 9 : 0;
+  EXPECT_EQ(forms.run("k", {1}, {16}, y), shifted);
+}
+
 }  // namespace
 }  // namespace damo::cpu_backend::testing
