@@ -9,6 +9,7 @@
 #include "ops/eager/overlap.hpp"
 #include "ops/eager/reduction_text.hpp"
 #include "ops/eager/snippet.hpp"
+#include "runtime/array/array_layout.hpp"
 #include "runtime/kernel/cache.hpp"
 
 namespace damo {

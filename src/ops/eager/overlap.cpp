@@ -2,15 +2,9 @@
 
 #include "ops/eager/kernels.hpp"
 #include "ops/elementwise_op.hpp"
+#include "runtime/array/array_layout.hpp"
 
 namespace damo {
-
-bool share_memory(const Array& a, const Array& b) {
-  if (a.size() == 0 || b.size() == 0) return false;
-  const auto [a_first, a_last] = a.address_range();
-  const auto [b_first, b_last] = b.address_range();
-  return a_first < b_last && b_first < a_last;
-}
 
 bool would_overwrite(const Array& out, const Array& input) {
   if (!share_memory(out, input)) return false;

@@ -6,9 +6,6 @@
 
 namespace damo {
 
-/// Whether their ranges of memory, with what lies between their elements, meet.
-bool share_memory(const Array& a, const Array& b);
-
 /// Whether writing out element by element could change elements of input that are still to be read: they share memory,
 /// and not place for place.
 bool would_overwrite(const Array& out, const Array& input);

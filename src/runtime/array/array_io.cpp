@@ -21,12 +21,6 @@ constexpr std::size_t kSmallRange = std::size_t{1} << 20;
 
 Bytes host_bytes(std::size_t count) { return std::make_unique_for_overwrite<std::byte[]>(count); }
 
-bool overlap(const Array& a, const Array& b) {
-  const auto [a_first, a_last] = a.address_range();
-  const auto [b_first, b_last] = b.address_range();
-  return a_first < b_last && b_first < a_last;
-}
-
 std::byte* first_byte(const Array& array) { return const_cast<std::byte*>(array.address_range().first); }
 
 std::size_t range_bytes(const Array& array) {
@@ -118,7 +112,7 @@ void Array::copy_from(const Array& other) const {
   Backend &there = device().backend(), &here = other.device().backend();
   const bool same_memory = &there == &here || (is_host(there) && is_host(here));
   if (!same_memory) return copy_between_devices(*this, other);
-  if (overlap(*this, other)) return copy_from(other.copy());
+  if (share_memory(*this, other)) return copy_from(other.copy());
   copy_within(*this, other);
 }
 

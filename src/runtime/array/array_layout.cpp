@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include <damo/array.hpp>
+
 #include "runtime/backend.hpp"
 
 namespace damo {
@@ -146,6 +148,13 @@ void copy_strided(std::size_t item_bytes, const Shape& shape, void* to, const St
     }
     if (axis < 0) return;
   }
+}
+
+bool share_memory(const Array& a, const Array& b) {
+  if (a.size() == 0 || b.size() == 0) return false;
+  const auto [a_first, a_last] = a.address_range();
+  const auto [b_first, b_last] = b.address_range();
+  return a_first < b_last && b_first < a_last;
 }
 
 }  // namespace damo

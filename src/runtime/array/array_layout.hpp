@@ -8,6 +8,7 @@
 
 namespace damo {
 
+class Array;
 class Backend;
 
 /// The back end's memory can be read and written by this process: the CPU's, the null device's.
@@ -19,6 +20,9 @@ struct ByteRange {
   std::size_t bytes() const { return static_cast<std::size_t>(last - first); }
 };
 ByteRange byte_range(const Shape& shape, const Strides& strides, std::size_t item_bytes);
+
+/// Whether their ranges of memory, with what lies between their elements, meet.
+bool share_memory(const Array& a, const Array& b);
 
 /// The elements fill their byte range without a gap, each once, in any order of axes and of either sign.
 bool is_dense(const Shape& shape, const Strides& strides);
