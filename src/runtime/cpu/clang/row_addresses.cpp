@@ -18,6 +18,22 @@ constexpr long kFarthest = 4;  ///< elements: vectors of such places are read wh
 
 }  // namespace
 
+std::optional<long> step_of_result(const llvm::Instruction& operation, long a, long b) {
+  const auto* by = llvm::dyn_cast<llvm::ConstantInt>(operation.getOperand(1));
+  const auto* times = llvm::dyn_cast<llvm::ConstantInt>(operation.getOperand(0));
+  switch (operation.getOpcode()) {
+    case llvm::Instruction::Add: return a + b;
+    case llvm::Instruction::Sub: return a - b;
+    case llvm::Instruction::Mul:
+      if (by && by->getValue().isSignedIntN(16)) return a * by->getSExtValue();
+      if (times && times->getValue().isSignedIntN(16)) return b * times->getSExtValue();
+      return std::nullopt;
+    case llvm::Instruction::Shl:
+      return by && by->getValue().ult(16) ? std::optional(a << by->getZExtValue()) : std::nullopt;
+    default: return std::nullopt;
+  }
+}
+
 std::optional<long> RowAddresses::step_of(const llvm::Value* value, int depth) const {
   if (follows_.count(value)) return 1;
   if (const int slot = marker_slot(value); slot >= 0) return slot == kThread * 3;
@@ -36,20 +52,7 @@ std::optional<long> RowAddresses::step_of_arithmetic(const llvm::Instruction& in
   if (!llvm::isa<llvm::BinaryOperator>(instruction) || !instruction.getType()->isIntegerTy()) return std::nullopt;
   const auto a = step_of(instruction.getOperand(0), depth), b = step_of(instruction.getOperand(1), depth);
   if (!a || !b) return std::nullopt;
-  const auto* by = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(1));
-  const auto* times = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(0));
-  switch (instruction.getOpcode()) {
-    case llvm::Instruction::Add: return *a + *b;
-    case llvm::Instruction::Sub: return *a - *b;
-    case llvm::Instruction::Mul:
-      if (by && by->getValue().isSignedIntN(16)) return *a * by->getSExtValue();
-      if (times && times->getValue().isSignedIntN(16)) return *b * times->getSExtValue();
-      break;
-    case llvm::Instruction::Shl:
-      if (by && by->getValue().ult(16)) return *a << by->getZExtValue();
-      break;
-    default: break;
-  }
+  if (const auto step = step_of_result(instruction, *a, *b)) return step;
   return *a == 0 && *b == 0 ? std::optional(0L) : std::nullopt;
 }
 

@@ -9,6 +9,10 @@
 
 namespace damo::clang_plugin {
 
+/// By how much more a sum, difference, product or shift is in the next thread, where its operands are more by a and b;
+/// nothing where that depends, or for another operation.
+std::optional<long> step_of_result(const llvm::Instruction& operation, long a, long b);
+
 class RowAddresses {
  public:
   /// follows: values that are one more in the next thread, beside the index itself.

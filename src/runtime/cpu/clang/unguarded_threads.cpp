@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "markers.hpp"
+#include "row_addresses.hpp"
 #include "row_invariants.hpp"
 
 namespace damo::clang_plugin {
@@ -70,18 +71,7 @@ class Reader {
   std::optional<long> step_of_arithmetic(const llvm::Instruction& instruction, bool of_counter, int depth) const {
     const auto a = step_of(instruction.getOperand(0), of_counter, depth), b = step_of(instruction.getOperand(1), of_counter, depth);
     if (!a || !b || std::abs(*a) > kLargestStep || std::abs(*b) > kLargestStep) return std::nullopt;
-    const auto* by = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(1));
-    const auto* times = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(0));
-    switch (instruction.getOpcode()) {
-      case llvm::Instruction::Add: return *a + *b;
-      case llvm::Instruction::Sub: return *a - *b;
-      case llvm::Instruction::Mul:
-        if (by && by->getValue().isSignedIntN(16)) return *a * by->getSExtValue();
-        if (times && times->getValue().isSignedIntN(16)) return *b * times->getSExtValue();
-        return std::nullopt;
-      case llvm::Instruction::Shl: return by && by->getValue().ult(12) ? std::optional(*a << by->getZExtValue()) : std::nullopt;
-      default: return std::nullopt;
-    }
+    return step_of_result(instruction, *a, *b);
   }
 
   const RowInvariants& invariants_;
