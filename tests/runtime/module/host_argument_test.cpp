@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/devices.hpp"
+#include "support/module_on_each_device.hpp"
 
 namespace damo {
 namespace {
@@ -26,16 +26,8 @@ __global__ void reverse(const float* __restrict__ x, float* __restrict__ y, int 
 __global__ void halves(float4* x) { x[threadIdx.x].x *= 0.5f; }
 )";
 
-class HostArgumentOnEachDevice : public damo::testing::OnEachDevice {
- protected:
-  void SetUp() override {
-    OnEachDevice::SetUp();
-    if (!IsSkipped()) module_.emplace(device(), kSource);
-  }
-  Kernel kernel(const char* name) const { return module_->kernel(name); }
-
- private:
-  std::optional<Module> module_;
+struct HostArgumentOnEachDevice : damo::testing::ModuleOnEachDevice {
+  HostArgumentOnEachDevice() : ModuleOnEachDevice(kSource) {}
 };
 
 TEST_P(HostArgumentOnEachDevice, IsCopiedBeforeAndBackAfter) {

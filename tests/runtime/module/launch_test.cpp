@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/devices.hpp"
+#include "support/module_on_each_device.hpp"
 
 namespace damo {
 namespace {
@@ -41,16 +41,8 @@ __global__ void nothing() {}
 __global__ void shares(float* x) { __shared__ float s; s = 1; x[0] = s; }
 )";
 
-class LaunchOnEachDevice : public damo::testing::OnEachDevice {
- protected:
-  void SetUp() override {
-    OnEachDevice::SetUp();
-    if (!IsSkipped()) module_.emplace(device(), kSource);
-  }
-  Kernel kernel(const char* name) const { return module_->kernel(name); }
-
- private:
-  std::optional<Module> module_;
+struct LaunchOnEachDevice : damo::testing::ModuleOnEachDevice {
+  LaunchOnEachDevice() : ModuleOnEachDevice(kSource) {}
 };
 
 TEST_P(LaunchOnEachDevice, RunsWithArraysAndNumbers) {

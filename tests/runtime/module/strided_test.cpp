@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/devices.hpp"
+#include "support/module_on_each_device.hpp"
 
 namespace damo {
 namespace {
@@ -23,16 +23,8 @@ __global__ void gather(damo::Strided<const float, 2> x, float* y) {
 __global__ void deep(damo::Strided<float, 5> x, float* y) { y[0] = x(0, 1, 0, 1, 2); }
 )";
 
-class StridedOnEachDevice : public damo::testing::OnEachDevice {
- protected:
-  void SetUp() override {
-    OnEachDevice::SetUp();
-    if (!IsSkipped()) module_.emplace(device(), kSource);
-  }
-  Kernel kernel(const char* name) const { return module_->kernel(name); }
-
- private:
-  std::optional<Module> module_;
+struct StridedOnEachDevice : damo::testing::ModuleOnEachDevice {
+  StridedOnEachDevice() : ModuleOnEachDevice(kSource) {}
 };
 
 TEST_P(StridedOnEachDevice, CarriesShapeAndStridesIntoAKernel) {
