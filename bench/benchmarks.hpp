@@ -2,7 +2,9 @@
 #pragma once
 #include <benchmark/benchmark.h>
 
+#include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <damo/device.hpp>
@@ -19,10 +21,17 @@ struct Target {
 /// What benchmarks run on: the first GPU, if there is one, and the CPU.
 std::vector<Target> targets();
 
-/// Times a call in wall time that the benchmark measures itself, once.
+/// Times a call in wall time that the benchmark measures itself, once. What run throws is the row's error.
 template <class Run>
 void add(const std::string& name, Run run) {
-  benchmark::RegisterBenchmark(name.c_str(), std::move(run))
+  const auto guarded = [run = std::move(run)](benchmark::State& state) {
+    try {
+      run(state);
+    } catch (const std::exception& error) {
+      state.SkipWithError(error.what());
+    }
+  };
+  benchmark::RegisterBenchmark(name.c_str(), guarded)
       ->UseManualTime()
       ->Iterations(1)
       ->Unit(benchmark::kMicrosecond);

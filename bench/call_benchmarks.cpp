@@ -17,53 +17,38 @@ constexpr const char* kSource =
     "__global__ void damo_scale(float* x, float by, int n) { if (blockIdx.x * 256 + threadIdx.x < n) x[0] = by; }";
 const LaunchConfig kConfig{{1}, {256}};
 
-template <class Run>
-void guarded(benchmark::State& state, Run&& run) {
-  try {
-    run();
-  } catch (const std::exception& error) {
-    state.SkipWithError(error.what());
-  }
-}
-
 void run_prepared(benchmark::State& state, const Target& target, Effort effort) {
-  guarded(state, [&] {
-    const auto call = Module(target.device, kSource).kernel("damo_scale").prepare<Array, float, int>();
-    const Array x = Array::zeros({256}, float32, target.device);
-    report(state, time_calls([&] { call(kConfig, x, 2.0f, 0); }, [&] { target.device.synchronize(); }, effort));
-  });
+  const auto call = Module(target.device, kSource).kernel("damo_scale").prepare<Array, float, int>();
+  const Array x = Array::zeros({256}, float32, target.device);
+  report(state, time_calls([&] { call(kConfig, x, 2.0f, 0); }, [&] { target.device.synchronize(); }, effort));
 }
 
 void run_checked(benchmark::State& state, const Target& target, Effort effort) {
-  guarded(state, [&] {
-    const Kernel kernel = Module(target.device, kSource).kernel("damo_scale");
-    const Array x = Array::zeros({256}, float32, target.device);
-    report(state, time_calls([&] { kernel(kConfig, x, 2.0f, 0); }, [&] { target.device.synchronize(); }, effort));
-  });
+  const Kernel kernel = Module(target.device, kSource).kernel("damo_scale");
+  const Array x = Array::zeros({256}, float32, target.device);
+  report(state, time_calls([&] { kernel(kConfig, x, 2.0f, 0); }, [&] { target.device.synchronize(); }, effort));
 }
 
 #if DAMO_HAS_CUDA
 void run_driver(benchmark::State& state, const Target& target, Effort effort) {
-  guarded(state, [&] {
-    Backend& backend = target.device.backend();
-    const CompiledCode code = backend.compiler().compile(
-        {.source = kSource, .kind = SourceKind::kCudaC, .kernels = {"damo_scale"}});
-    const std::shared_ptr<const LoadedKernel> kernel = backend.load(code.bytes, "damo_scale")->kernel("damo_scale");
-    const CUfunction function = static_cast<const cuda_backend::CudaKernel&>(*kernel).function();
-    const auto launch = cuda_backend::driver().launch_kernel;
-    const Array x = Array::zeros({256}, float32, target.device);
-    void* address = x.data();
-    float by = 2;
-    int n = 0;
-    void* arguments[] = {&address, &by, &n};
-    const auto stream = static_cast<CUstream>(backend.default_stream());
-    report(state, time_calls(
-                      [&] {
-                        cuda_backend::check(launch(function, 1, 1, 1, 256, 1, 1, 0, stream, arguments, nullptr),
-                                            "cuLaunchKernel");
-                      },
-                      [&] { target.device.synchronize(); }, effort));
-  });
+  Backend& backend = target.device.backend();
+  const CompiledCode code = backend.compiler().compile(
+      {.source = kSource, .kind = SourceKind::kCudaC, .kernels = {"damo_scale"}});
+  const std::shared_ptr<const LoadedKernel> kernel = backend.load(code.bytes, "damo_scale")->kernel("damo_scale");
+  const CUfunction function = static_cast<const cuda_backend::CudaKernel&>(*kernel).function();
+  const auto launch = cuda_backend::driver().launch_kernel;
+  const Array x = Array::zeros({256}, float32, target.device);
+  void* address = x.data();
+  float by = 2;
+  int n = 0;
+  void* arguments[] = {&address, &by, &n};
+  const auto stream = static_cast<CUstream>(backend.default_stream());
+  report(state, time_calls(
+                    [&] {
+                      cuda_backend::check(launch(function, 1, 1, 1, 256, 1, 1, 0, stream, arguments, nullptr),
+                                          "cuLaunchKernel");
+                    },
+                    [&] { target.device.synchronize(); }, effort));
 }
 #endif
 

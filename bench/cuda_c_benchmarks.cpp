@@ -160,44 +160,29 @@ const HandRow kHandRows[] = {{"doubling_by_hand", [](const float* x, float* y) {
                              {"sums_by_hand", [](const float* x, float* y) { sum_by_hand(x, y, kElements, 4096); }},
                              {"product_by_hand", [](const float* x, float* y) { multiply_by_hand(x, x, y, kWidth); }}};
 
-template <class Run>
-void guarded(benchmark::State& state, Run&& run) {
-  try {
-    run();
-  } catch (const std::exception& error) {
-    state.SkipWithError(error.what());
-  }
-}
-
 void run_row(benchmark::State& state, const Target& target, const Row& row, Effort effort) {
-  guarded(state, [&] {
-    const auto call = Module(target.device, row.source).kernel(row.name).prepare<Array, Array, int>();
-    const Array x = Array::zeros({kElements}, float32, target.device), y = Array::zeros({kElements}, float32, target.device);
-    const Timing timing = time_calls([&] { call(row.config, x, y, kElements); }, [&] { target.device.synchronize(); }, effort);
-    report(state, timing);
-    state.counters["us_per_block"] = (target.name == "cpu" ? timing.processor : timing.median) * 1e6 / row.config.grid.x;
-  });
+  const auto call = Module(target.device, row.source).kernel(row.name).prepare<Array, Array, int>();
+  const Array x = Array::zeros({kElements}, float32, target.device), y = Array::zeros({kElements}, float32, target.device);
+  const Timing timing = time_calls([&] { call(row.config, x, y, kElements); }, [&] { target.device.synchronize(); }, effort);
+  report(state, timing);
+  state.counters["us_per_block"] = (target.name == "cpu" ? timing.processor : timing.median) * 1e6 / row.config.grid.x;
 }
 
 void run_matmul(benchmark::State& state, const Target& target, Effort effort) {
-  guarded(state, [&] {
-    constexpr int n = 512;
-    const auto call = Module(target.device, kMatmul).kernel("tiled_matmul").prepare<Array, Array, Array, int>();
-    const Array a = Array::zeros({n, n}, float32, target.device), b = Array::zeros({n, n}, float32, target.device);
-    const Array c = Array::zeros({n, n}, float32, target.device);
-    const LaunchConfig config{{n / 16, n / 16}, {16, 16}};
-    const Timing timing = time_calls([&] { call(config, a, b, c, n); }, [&] { target.device.synchronize(); }, effort);
-    report(state, timing);
-    state.counters["gflops"] = 2e-9 * n * n * n / (target.name == "cpu" ? timing.processor : timing.median);
-  });
+  constexpr int n = 512;
+  const auto call = Module(target.device, kMatmul).kernel("tiled_matmul").prepare<Array, Array, Array, int>();
+  const Array a = Array::zeros({n, n}, float32, target.device), b = Array::zeros({n, n}, float32, target.device);
+  const Array c = Array::zeros({n, n}, float32, target.device);
+  const LaunchConfig config{{n / 16, n / 16}, {16, 16}};
+  const Timing timing = time_calls([&] { call(config, a, b, c, n); }, [&] { target.device.synchronize(); }, effort);
+  report(state, timing);
+  state.counters["gflops"] = 2e-9 * n * n * n / (target.name == "cpu" ? timing.processor : timing.median);
 }
 
 void run_image(benchmark::State& state, const Target& target, const ImageRow& row, Effort effort) {
-  guarded(state, [&] {
-    const auto call = Module(target.device, kImage).kernel(row.kernel).prepare<Array, Array, int>();
-    const Array x = Array::zeros({kElements}, float32, target.device), y = Array::zeros({kElements}, float32, target.device);
-    report(state, time_calls([&] { call(row.config, x, y, kWidth); }, [&] { target.device.synchronize(); }, effort));
-  });
+  const auto call = Module(target.device, kImage).kernel(row.kernel).prepare<Array, Array, int>();
+  const Array x = Array::zeros({kElements}, float32, target.device), y = Array::zeros({kElements}, float32, target.device);
+  report(state, time_calls([&] { call(row.config, x, y, kWidth); }, [&] { target.device.synchronize(); }, effort));
 }
 
 void run_by_hand(benchmark::State& state, const Target& target, const HandRow& row, Effort effort) {
@@ -211,13 +196,11 @@ void run_by_hand(benchmark::State& state, const Target& target, const HandRow& r
 
 /// The compiler alone, after a first compile that makes it ready.
 void run_compile(benchmark::State& state, const Target& target, const char* source, Effort effort) {
-  guarded(state, [&] {
-    const Compiler& compiler = target.device.backend().compiler();
-    const CompileRequest request{.source = source, .kind = SourceKind::kCudaC, .file_name = "user.cu"};
-    compiler.compile(request);
-    compiler.compile(request);
-    report(state, time_calls([&] { compiler.compile(request); }, [] {}, effort));
-  });
+  const Compiler& compiler = target.device.backend().compiler();
+  const CompileRequest request{.source = source, .kind = SourceKind::kCudaC, .file_name = "user.cu"};
+  compiler.compile(request);
+  compiler.compile(request);
+  report(state, time_calls([&] { compiler.compile(request); }, [] {}, effort));
 }
 
 }  // namespace

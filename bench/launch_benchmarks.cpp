@@ -23,41 +23,33 @@ std::shared_ptr<const LoadedKernel> load_nothing(Backend& backend) {
 }
 
 void run(benchmark::State& state, const Target& target, Effort effort) {
-  try {
-    Backend& backend = target.device.backend();
-    const std::shared_ptr<const LoadedKernel> kernel = load_nothing(backend);
-    const Array array = Array::zeros({256}, float32, target.device);
-    void* const address = array.data();
-    void* const arguments[] = {const_cast<void**>(&address)};
-    const LaunchConfig config{{1}, {256}};
-    void* const stream = backend.default_stream();
-    report(state, time_calls([&] { backend.launch(*kernel, config, arguments, stream); },
-                             [&] { target.device.synchronize(); }, effort));
-  } catch (const std::exception& error) {
-    state.SkipWithError(error.what());
-  }
+  Backend& backend = target.device.backend();
+  const std::shared_ptr<const LoadedKernel> kernel = load_nothing(backend);
+  const Array array = Array::zeros({256}, float32, target.device);
+  void* const address = array.data();
+  void* const arguments[] = {const_cast<void**>(&address)};
+  const LaunchConfig config{{1}, {256}};
+  void* const stream = backend.default_stream();
+  report(state, time_calls([&] { backend.launch(*kernel, config, arguments, stream); },
+                           [&] { target.device.synchronize(); }, effort));
 }
 
 #if DAMO_HAS_CUDA
 void run_driver(benchmark::State& state, const Target& target, Effort effort) {
-  try {
-    Backend& backend = target.device.backend();
-    const std::shared_ptr<const LoadedKernel> kernel = load_nothing(backend);
-    const CUfunction function = static_cast<const cuda_backend::CudaKernel&>(*kernel).function();
-    const cuda_backend::Driver& driver = cuda_backend::driver();
-    const Array array = Array::zeros({256}, float32, target.device);
-    void* address = array.data();
-    void* arguments[] = {&address};
-    const auto stream = static_cast<CUstream>(backend.default_stream());
-    const auto launch = [&] {
-      cuda_backend::check(driver.launch_kernel(function, 1, 1, 1, 256, 1, 1, 0, stream, arguments, nullptr),
-                          "cuLaunchKernel");
-    };
-    report(state, time_calls(
-                      launch, [&] { target.device.synchronize(); }, effort));
-  } catch (const std::exception& error) {
-    state.SkipWithError(error.what());
-  }
+  Backend& backend = target.device.backend();
+  const std::shared_ptr<const LoadedKernel> kernel = load_nothing(backend);
+  const CUfunction function = static_cast<const cuda_backend::CudaKernel&>(*kernel).function();
+  const cuda_backend::Driver& driver = cuda_backend::driver();
+  const Array array = Array::zeros({256}, float32, target.device);
+  void* address = array.data();
+  void* arguments[] = {&address};
+  const auto stream = static_cast<CUstream>(backend.default_stream());
+  const auto launch = [&] {
+    cuda_backend::check(driver.launch_kernel(function, 1, 1, 1, 256, 1, 1, 0, stream, arguments, nullptr),
+                        "cuLaunchKernel");
+  };
+  report(state, time_calls(
+                    launch, [&] { target.device.synchronize(); }, effort));
 }
 #endif
 

@@ -84,42 +84,27 @@ void put(benchmark::State& state, const Figures& figures, const std::string& tim
   for (const auto& [name, value] : figures) state.counters[name] = value;
 }
 
-template <class Work>
-void guarded(benchmark::State& state, Work work) {
-  try {
-    work();
-  } catch (const std::exception& error) {
-    state.SkipWithError(error.what());
-  }
-}
-
 void process_start(benchmark::State& state) {
-  guarded(state, [&] {
-    const Scratch scratch;
-    Figures figures = medians(kStarts, "end", "none", scratch.path, false);
-    std::vector<double> nothing;
-    for (int i = 0; i < kStarts; ++i) nothing.push_back(run_process({"/bin/true"}, "/dev/null").at("wall_ms"));
-    figures["nothing_ms"] = median(nothing);
-    put(state, figures, "wall_ms");
-  });
+  const Scratch scratch;
+  Figures figures = medians(kStarts, "end", "none", scratch.path, false);
+  std::vector<double> nothing;
+  for (int i = 0; i < kStarts; ++i) nothing.push_back(run_process({"/bin/true"}, "/dev/null").at("wall_ms"));
+  figures["nothing_ms"] = median(nothing);
+  put(state, figures, "wall_ms");
 }
 
 void first_call(benchmark::State& state, const std::string& device) {
-  guarded(state, [&] {
-    const Scratch scratch;
-    Figures figures = medians(kColdStarts, "first_call", device, scratch.path, true);
-    figures.merge(medians(kColdStarts, "compile", device, scratch.path, true));  // its wall_ms is not taken: first_call's is there
-    put(state, figures, "first_call_ms");
-  });
+  const Scratch scratch;
+  Figures figures = medians(kColdStarts, "first_call", device, scratch.path, true);
+  figures.merge(medians(kColdStarts, "compile", device, scratch.path, true));  // its wall_ms is not taken: first_call's is there
+  put(state, figures, "first_call_ms");
 }
 
 void warm_cache(benchmark::State& state, const std::string& device) {
-  guarded(state, [&] {
-    const Scratch scratch;
-    medians(1, "twenty_kernels", device, scratch.path, true);
-    put(state, medians(kStarts, "twenty_kernels", device, scratch.path, false), "wall_ms");
-    if (state.counters["compiles"] != 0) state.SkipWithError("kernels of the disk cache were compiled again");
-  });
+  const Scratch scratch;
+  medians(1, "twenty_kernels", device, scratch.path, true);
+  put(state, medians(kStarts, "twenty_kernels", device, scratch.path, false), "wall_ms");
+  if (state.counters["compiles"] != 0) state.SkipWithError("kernels of the disk cache were compiled again");
 }
 
 }  // namespace
