@@ -1,7 +1,7 @@
 // CUDA C as people write it: block_reduction, warp_reduction (us_per_block: of one core), tiled_matmul (gflops: of one core
 // on the CPU), and of 64 Ki floats, which stay in a core's cache, doubling, doubling_grid_stride, doubling_16x16 and _32x8 (an
 // image, by blocks of that shape), doubling_tile_16x16 (by blocks that the text knows to be of that shape), doubling_fours
-// (a thread four neighbours), smoothing_16x16 (four neighbours),
+// (a thread four neighbours), doubling_float4 (likewise, as one), doubling_assert_16x16, smoothing_16x16 (four neighbours),
 // sums_16x256 (one of each of 4096 threads) and product_16x16 (of 256 x 256, a thread each element), with ..._by_hand/cpu,
 // the same in plain C++; compile_doubling and compile_softmax, from the text to a kernel.
 #include <damo/module.hpp>
@@ -40,6 +40,18 @@ __global__ void fours(const float* x, float* y, int n) {
   C;
   int i = 4 * c;
   if (i + 3 < n * n) { y[i] = x[i] * 2.0f; y[i + 1] = x[i + 1] * 2.0f; y[i + 2] = x[i + 2] * 2.0f; y[i + 3] = x[i + 3] * 2.0f; }
+}
+__global__ void wide(const float* x, float* y, int n) {
+  C;
+  int i = 4 * c;
+  if (i + 3 >= n * n) return;
+  float4 v = *(const float4*)(x + i);
+  *(float4*)(y + i) = make_float4(v.x * 2, v.y * 2, v.z * 2, v.w * 2);
+}
+__global__ void asserting(const float* x, float* y, int n) {
+  C; R;
+  assert(n > 0);
+  if (c < n && r < n) y[r * n + c] = x[r * n + c] * 2.0f;
 }
 __global__ void sums(const float* x, float* y, int n) {
   C;
@@ -146,6 +158,8 @@ const ImageRow kImageRows[] = {{"doubling_16x16", "image", {{16, 16}, {16, 16}}}
                                {"doubling_tile_16x16", "tile", {{16, 16}, {16, 16}}},
                                {"doubling_32x8", "image", {{8, 32}, {32, 8}}},
                                {"doubling_fours", "fours", {{64}, {256}}},
+                               {"doubling_float4", "wide", {{64}, {256}}},
+                               {"doubling_assert_16x16", "asserting", {{16, 16}, {16, 16}}},
                                {"smoothing_16x16", "smoothing", {{16, 16}, {16, 16}}},
                                {"sums_16x256", "sums", {{16}, {256}}},
                                {"product_16x16", "product", {{16, 16}, {16, 16}}}};
