@@ -9,33 +9,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "runtime/cpu/compile_support.hpp"
+#include "runtime/cpu/row_launches.hpp"
 
 namespace damo::cpu_backend::testing {
-namespace {
-
-std::vector<float> numbers(int count) {
-  std::vector<float> values(count);
-  for (int i = 0; i < count; ++i) values[i] = static_cast<float>((i * 37) % 101) - 50.0f;
-  return values;
-}
-
-/// As the pool does: the blocks in shares, which begin and end anywhere in a row of them.
-template <class... Arguments>
-void launch_in_shares(KernelEntry kernel, Extent grid, Extent block, std::int64_t share, const Arguments&... arguments) {
-  const void* pointers[] = {static_cast<const void*>(&arguments)..., nullptr};
-  LaunchReport report;
-  const LaunchFrame frame{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, 0, 0, nullptr, &report};
-  const std::int64_t blocks = std::int64_t{grid.x} * grid.y * grid.z;
-  for (std::int64_t first = 0; first < blocks; first += share) {
-    kernel(const_cast<void* const*>(pointers), &frame, first, std::min(first + share, blocks));
-  }
-}
-
-std::uint32_t covering(int extent, std::uint32_t block) { return (static_cast<std::uint32_t>(extent) + block - 1) / block; }
-
-}  // namespace
-
 TEST(CudaCRows, JoinBlocksOfAnyShapeInAnyShares) {
   const auto object = load(compile_cuda(R"(
 __global__ void flat(const float* x, float* y, int w, int h) {
@@ -74,98 +50,6 @@ __global__ void by_block(const float* x, float* y, int w, int h) {  // begins of
         }
       }
     }
-  }
-}
-
-TEST(CudaCRows, JoinBlocksOfTheSizeThatTheTextSays) {
-  // In blocks of another width threads overlap or leave gaps: what each adds is then as plain C++ counts it.
-  const auto object = load(compile_cuda(R"(
-#define TILE 16
-constexpr int kTile = 16;
-#define R int r = blockIdx.y * blockDim.y + threadIdx.y
-__global__ void macro(const float* x, int* y, int w, int h) { int c = blockIdx.x * TILE + threadIdx.x; R; if (c < w && r < h) y[r * w + c] += (int)x[r * w + c] + c; }
-__global__ void constant(const float* x, int* y, int w, int h) { const int c = threadIdx.x + kTile * blockIdx.x; R; if (r >= h || c >= w) return; y[r * w + c] += (int)x[r * w + c] + c; }
-template <int B> __global__ void instance(const float* x, int* y, int w, int h) { int tx = threadIdx.x, bx = blockIdx.x, c = bx * B + tx; R; if (c < w) if (r < h) y[r * w + c] += (int)x[r * w + c] + c; }
-__global__ void shift(const float* x, int* y, int w, int h) { unsigned c = (blockIdx.x << 4) + threadIdx.x; R; if (c < (unsigned)w && r < h) y[r * w + c] += (int)x[r * w + c] + c; }
-__global__ void wide(const float* x, int* y, int w, int h) { size_t c = (size_t)blockIdx.x * TILE + threadIdx.x; R; if (c < (size_t)w && r < h) y[r * w + c] += (int)x[r * w + c] + c; }
-__global__ void begin(const float* x, int* y, int w, int h) { int b = blockIdx.x * TILE, c = b + threadIdx.x; R; if (c < w && r < h) y[r * w + c] += (int)x[r * w + c] + c; }
-__global__ void both(const float* x, int* y, int w, int h) {  // the second sum is the first only where blockDim.x is TILE
-  int c = blockIdx.x * TILE + threadIdx.x, d = blockIdx.x * blockDim.x + threadIdx.x; R;
-  if (c < w && r < h) y[r * w + c] += (int)x[r * w + c] + d;
-}
-__global__ void twice(const float* x, int* y, int w, int h) {  // two sizes: never joined
-  int c = blockIdx.x * TILE + threadIdx.x, d = blockIdx.x * 8 + threadIdx.x; R;
-  if (c < w && r < h) y[r * w + c] += (int)x[r * w + c] + d;
-}
-__global__ void place(const float* x, int* y, int w, int h) {  // asks for its place in the block
-  int c = blockIdx.x * TILE + threadIdx.x; R;
-  if (c < w && r < h) y[r * w + c] += (int)x[r * w + c] + 100 * blockIdx.x + threadIdx.x;
-}
-__global__ void inner(const float* x, int* y, int w, int h) {
-  int c = blockIdx.x * TILE + threadIdx.x; R;
-  if (c > 0 && c < w - 1 && r > 0 && r < h - 1) y[r * w + c] += (int)(x[r * w + c - 1] + x[r * w + c + 1] + x[(r - 1) * w + c] + x[(r + 1) * w + c]);
-}
-__global__ void stride(const float* x, int* y, int w, int h) {
-  int n = w * h;
-  for (int i = blockIdx.x * TILE + threadIdx.x; i < n; i += gridDim.x * TILE) if (threadIdx.y + blockIdx.y == 0) y[i] += (int)x[i];
-}
-__global__ void product(const float* x, int* y, int w, int h) {
-  int c = blockIdx.x * TILE + threadIdx.x; R;
-  if (c >= w || r >= h) return;
-  float s = 0;
-  for (int k = 0; k < h; ++k) s += x[r * w] * x[k * w + c];
-  y[r * w + c] += (int)s;
-})", {"*", "instance<16>"}));
-  for (const std::string name : {"macro", "constant", "instance<16>", "shift", "wide", "begin", "both", "twice", "place", "inner", "stride", "product"}) {
-    for (const Extent block : {Extent{16, 16}, Extent{16, 1}, Extent{16, 3}, Extent{8, 4}, Extent{1, 8}, Extent{15, 2}, Extent{17, 2}, Extent{32, 4}, Extent{48, 1}}) {
-      for (const auto& [w, h] : {std::pair{37, 21}, std::pair{64, 32}, std::pair{1, 40}, std::pair{100, 1}}) {
-        for (const std::int64_t share : {std::int64_t{1}, std::int64_t{3}, std::int64_t{1} << 40}) {
-          const auto x = numbers(w * h);
-          std::vector<int> y(w * h + 1, 1), expected = y;
-          const Extent grid{covering(w, 16) + 1, covering(h, block.y) + 1};
-          launch_in_shares(object->kernel(name), grid, block, std::min<std::int64_t>(share, grid.x * grid.y), x.data(), y.data(), w, h);
-          for (unsigned by = 0; by < grid.y * block.y; ++by) {
-            for (unsigned bx = 0; bx < grid.x; ++bx) {
-              for (unsigned tx = 0; tx < block.x; ++tx) {
-                const int c = static_cast<int>(bx * 16 + tx), r = static_cast<int>(by), i = r * w + c;
-                if (name == "stride") {
-                  for (int k = c; by == 0 && k < w * h; k += static_cast<int>(grid.x * 16)) expected[k] += static_cast<int>(x[k]);
-                  continue;
-                }
-                if (c >= w || r >= h) continue;
-                float s = x[i];
-                if (name == "inner") s = c > 0 && c < w - 1 && r > 0 && r < h - 1 ? x[i - 1] + x[i + 1] + x[i - w] + x[i + w] : 0;
-                if (name == "product") {
-                  s = 0;
-                  for (int k = 0; k < h; ++k) s += x[r * w] * x[k * w + c];
-                }
-                const unsigned more = name == "both"                            ? bx * block.x + tx
-                                      : name == "twice"                         ? bx * 8 + tx
-                                      : name == "place"                         ? 100 * bx + tx
-                                      : name == "inner" || name == "product" ? 0u
-                                                                                : static_cast<unsigned>(c);
-                expected[i] += static_cast<int>(s) + static_cast<int>(more);
-              }
-            }
-          }
-          ASSERT_EQ(y, expected) << name << ", blocks of " << block.x << " x " << block.y << ", " << w << " x " << h << ", shares of " << share;
-        }
-      }
-    }
-  }
-}
-
-TEST(CudaCRows, CountRoundWithSmallerBlocksThanTheTextSays) {
-  // 2^22 + 1 blocks: their indices go past 2^31 and begin again at 2^32.
-  const auto object = load(compile_cuda(R"(
-__global__ void natural(unsigned* y, unsigned n) { unsigned i = blockIdx.x * 1024 + threadIdx.x; if (i < n) y[i] += blockIdx.x + 1; }
-__global__ void with_sign(unsigned* y, unsigned n) { int i = (int)(blockIdx.x * 1024u + threadIdx.x); if (i < (int)n && i >= 0) y[i] += blockIdx.x + 1; }
-__global__ void joinable(unsigned* y, unsigned n) { unsigned i = blockIdx.x * 1024 + threadIdx.x; if (i < n) y[i] += 1; }
-)"));
-  for (const auto& [name, expected] : {std::pair{"natural", (1u << 22) + 2u}, std::pair{"with_sign", (1u << 22) + 2u}, std::pair{"joinable", 2u}}) {
-    std::vector<unsigned> y(4);
-    launch(object->kernel(name), {(1u << 22) + 1}, {2}, y.data(), 3u);
-    EXPECT_EQ(y, (std::vector<unsigned>{expected, expected, 0, 0})) << name;
   }
 }
 
@@ -400,96 +284,6 @@ __global__ void sums(const float* x, float* y, int n, int) {
   const double sums = time_of("sums", {16}, {256}, 1 << 16, 0);
   std::printf("[ figure ] sums of 65536 floats by 4096 threads: %.2f of the time of doubling them\n", sums / line);
   EXPECT_LT(sums, 5 * line) << "scalar code takes 12 times as long";
-}
-
-TEST(CudaCRows, GiveAThreadSeveralElements) {
-  const auto object = load(compile_cuda(R"(
-#define I int i = (blockIdx.x * blockDim.x + threadIdx.x) * 4
-__global__ void four(const float* x, float* y, int n) {
-  I;
-  if (i + 3 < n) { y[i] += x[i]; y[i + 1] += x[i + 1]; y[i + 2] += x[i + 2]; y[i + 3] += x[i + 3]; }
-  else for (; i < n; ++i) y[i] += x[i];
-}
-__global__ void each(const float* x, float* y, int n) { I; for (int k = 0; k < 4; ++k) if (i + k < n) y[i + k] += x[i + k]; }
-__global__ void both(const float* x, float* y, int n) { I; for (int k = 0; k < 4 && i + k <= n - 1; ++k) y[i + k] += x[i + k]; }
-__global__ void back(const float* x, float* y, int n) { I; for (int k = 3; k >= 0; --k) { if (i + k >= n) continue; y[i + k] += x[i + k]; } }
-__global__ void wide(const float* x, float* y, int n) {
-  size_t i = ((size_t)blockIdx.x * blockDim.x + threadIdx.x) * 4;
-  for (int k = 0; k < 4; ++k) if (i + k < (size_t)n) y[i + k] += x[i + k];
-}
-__global__ void vectors(const float* x, float* y, int n) {
-  I;
-  if (i + 3 < n) {
-    float4 v = *(const float4*)(x + i), w = *(float4*)(y + i);
-    *(float4*)(y + i) = make_float4(v.x + w.x, v.y + w.y, v.z + w.z, v.w + w.w);
-  } else for (; i < n; ++i) y[i] += x[i];
-}
-__global__ void apart(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x * 4 + threadIdx.x;
-  for (int k = 0; k < 4; ++k) { int j = i + k * blockDim.x; if (j < n) y[j] += x[j]; }
-})"));
-  for (const char* name : {"four", "each", "both", "back", "wide", "vectors", "apart"}) {
-    for (const std::uint32_t block : {256u, 17u, 1u}) {
-      for (const int n : {0, 1, 3, 4, 7, 64, 333, 1000, 1023, 1024}) {
-        for (const std::int64_t share : {std::int64_t{3}, std::int64_t{1} << 40}) {
-          const auto x = numbers(n + 1);
-          alignas(16) float y[1040];
-          std::fill(std::begin(y), std::end(y), 1.0f);
-          const std::uint32_t grid = covering(n, 4 * block) + 1;
-          launch_in_shares(object->kernel(name), {grid}, {block}, std::min<std::int64_t>(share, grid), x.data(), &y[0], n);
-          for (int i = 0; i < 1040; ++i) ASSERT_EQ(y[i], i < n ? 1.0f + x[i] : 1.0f) << name << ' ' << i << " of " << n << ", block " << block;
-        }
-      }
-    }
-  }
-}
-
-TEST(CudaCRows, KeepTheOrderOfOneThreadsElements) {
-  // x and y are one array: what a thread reads, it wrote just before.
-  const auto object = load(compile_cuda(R"(
-#define I int i = blockIdx.x * blockDim.x + threadIdx.x
-__global__ void guarded(const float* x, float* y, int n) { I; i *= 2; if (i + 1 < n) { y[i + 1] = x[i] + 1; y[i] = x[i + 1] * 2; } }
-__global__ void bounded(const float* x, float* y, int n) { I; if (i < n / 2) { y[2 * i + 1] = x[2 * i] + 1; y[2 * i] = x[2 * i + 1] * 2; } }
-struct Pair { float first, second; };
-__global__ void pairs(const Pair* x, Pair* y, int n) { I; if (i < n / 2) { y[i].second = x[i].first + 1; y[i].first = x[i].second * 2; } }
-__global__ void counted(const float* x, float* y, int n) {
-  I;
-  if (i < n / 2) for (int k = 0; k < 2; ++k) y[2 * i + 1 - k] = x[2 * i + k] * (k + 1) + 1 - k;
-})"));
-  for (const char* name : {"guarded", "bounded", "pairs", "counted"}) {
-    constexpr int n = 1000;
-    auto both = numbers(n);
-    auto expected = both;
-    for (int i = 0; i < n; i += 2) {
-      expected[i + 1] = expected[i] + 1;
-      expected[i] = expected[i + 1] * 2;
-    }
-    launch(object->kernel(name), {8}, {64}, both.data(), both.data(), n);
-    ASSERT_EQ(both, expected) << name;
-  }
-}
-
-TEST(CudaCRows, AskThreadsWhoseIndexGoesRound) {
-  const auto object = load(compile_cuda(R"(
-__global__ void positive(int* y, unsigned n) { unsigned g = blockIdx.x * blockDim.x + threadIdx.x, i = 4 * g + 0xffffff00u; if (i < n) y[g] = i + 1; }
-__global__ void with_sign(int* y, unsigned n) { unsigned g = blockIdx.x * blockDim.x + threadIdx.x; int i = 4 * g + 0x7fffff00u; if (i < (int)n) y[g] = i + 1; }
-__global__ void negative(int* y, unsigned n) { unsigned g = blockIdx.x * blockDim.x + threadIdx.x; int i = 4 * (int)g - 100; if (i < n) y[g] = i + 1; }
-)"));
-  for (const unsigned n : {0u, 100u, 2000000000u, 4294967295u}) {
-    std::vector<int> y(256);
-    const auto run = [&](const char* name, auto index) {
-      std::fill(y.begin(), y.end(), 7);
-      launch(object->kernel(name), {4}, {64}, y.data(), n);
-      for (unsigned g = 0; g < 256; ++g) {
-        const auto i = index(g);
-        const bool passes = std::is_signed_v<decltype(i)> && std::string(name) == "with_sign" ? static_cast<int>(i) < static_cast<int>(n) : static_cast<unsigned>(i) < n;
-        ASSERT_EQ(y[g], passes ? static_cast<int>(static_cast<unsigned>(i) + 1u) : 7) << name << ' ' << g << " of " << n;
-      }
-    };
-    run("positive", [](unsigned g) { return 4 * g + 0xffffff00u; });
-    run("with_sign", [](unsigned g) { return static_cast<int>(4 * g + 0x7fffff00u); });
-    run("negative", [](unsigned g) { return static_cast<int>(4 * g) - 100; });
-  }
 }
 
 }  // namespace damo::cpu_backend::testing

@@ -1,0 +1,100 @@
+// Loops that go by the whole grid or block: each step of all threads, and then the next.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "runtime/cpu/compile_support.hpp"
+
+namespace damo::cpu_backend::testing {
+namespace {
+
+std::vector<float> counting(int n) {
+  std::vector<float> values(n);
+  for (int i = 0; i < n; ++i) values[i] = float(i);
+  return values;
+}
+
+TEST(GridStride, RunsWithAtomics) {
+  const auto object = load(compile_cuda(R"(
+__global__ void total(const float* x, float* sum, int* count, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    atomicAdd(sum, x[i]);
+    atomicAdd(count, 1);
+    atomicMax(count + 1, i);
+  }
+})"));
+  const std::vector<float> x(1000, 0.5f);
+  float sum = 0;
+  int count[2] = {0, 0};
+  int* counts = count;
+  launch(object->kernel("total"), {3}, {32}, x.data(), &sum, counts, 1000);
+  EXPECT_EQ(sum, 500.0f);
+  EXPECT_EQ(count[0], 1000);
+  EXPECT_EQ(count[1], 999);
+}
+
+TEST(GridStride, RunsContiguously) {
+  const auto object = load(compile_cuda(R"(
+__global__ void scale(const float* x, float* y, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] += 2.0f * x[i];
+}
+__global__ void wide(const float* x, float* y, size_t n) {
+  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) y[i] += 2.0f * x[i];
+}
+__global__ void while_style(const float* x, float* y, unsigned n) {
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned step = gridDim.x * blockDim.x;
+  while (i < n) { if (x[i] > 0.0f) y[i] += 2.0f * x[i]; i += step; }
+}
+__global__ void carried(const float* x, float* y, int n) {  // a value goes from step to step
+  float last = 0.0f;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) { y[i] += x[i] + (x[i] - last) + last; last = x[i]; }
+}
+__global__ void leaves(const float* x, float* y, int n) {  // leaves early, never here
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) { if (x[i] < 0.0f) return; y[i] += 2.0f * x[i]; }
+})"));
+  const auto x = counting(10007);
+  for (const char* name : {"scale", "wide", "while_style", "carried", "leaves"}) {
+    for (const Extent block : {Extent{1}, Extent{32}, Extent{256}, Extent{100}}) {
+      for (const Extent grid : {Extent{1}, Extent{3}, Extent{200}}) {
+        for (const std::size_t n : {std::size_t{0}, std::size_t{5}, std::size_t{10007}}) {
+          std::vector<float> y(10007, 1.0f);
+          launch(object->kernel(name), grid, block, x.data(), y.data(), n);  // n is read as 4 or 8 bytes
+          for (std::size_t i = 0; i < y.size(); ++i) ASSERT_EQ(y[i], i < n ? 1.0f + 2.0f * x[i] : 1.0f) << name << ' ' << i;
+        }
+      }
+    }
+  }
+  std::vector<float> y(10007);
+  for (const char* name : {"scale", "wide", "while_style", "carried"}) {
+    const double time = least_milliseconds(20, [&] { launch(object->kernel(name), {16}, {256}, x.data(), y.data(), std::size_t{10007}); });
+    std::printf("[ figure ] grid-stride loop '%s', <<<16, 256>>>: %.2f ns an element\n", name, time * 1e6 / 10007);
+  }
+}
+
+TEST(GridStride, StopsAtTheEndOfItsIndexType) {
+  const auto object = load(compile_cuda(R"(
+__global__ void as_int(int* visits, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(visits + (i >> 30), 1);
+}
+__global__ void as_unsigned(int* visits, unsigned n) {
+  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(visits + (i >> 30), 1);
+})"));
+  // 2^30 threads, or nearly: two steps reach the end of an int, four the end of an unsigned. Two of the blocks run.
+  const std::uint32_t blocks = 1u << 20;
+  const LaunchFrame frame{{blocks, 1, 1}, {1023, 1, 1}, 0, 0, nullptr};
+  const auto visits_of = [&](const char* name, std::uint32_t n) {
+    std::vector<int> visits(4, 0);
+    int* counts = visits.data();
+    const void* arguments[] = {&counts, &n};
+    object->kernel(name)(const_cast<void* const*>(arguments), &frame, blocks - 2, blocks);
+    return visits;
+  };
+  EXPECT_EQ(visits_of("as_int", 0x7fffffffu), (std::vector<int>{2046, 2046, 0, 0}));
+  EXPECT_EQ(visits_of("as_unsigned", 0xffffffffu), (std::vector<int>{2046, 2046, 2046, 2046}));
+}
+
+}  // namespace
+}  // namespace damo::cpu_backend::testing
