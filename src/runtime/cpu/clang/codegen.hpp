@@ -11,7 +11,13 @@ class TargetMachine;
 
 namespace damo::clang_plugin {
 
-/// Runs the O3 pipeline and the code generator. Gives false and an error text where code generation can't go on.
-bool generate_object(llvm::Module& module, const Target& target, std::string& object, std::string& error);
+struct Generated {
+  bool ok = false;
+  std::string object, error;
+  bool is_unsound = false;  ///< has an instruction that LLVM 19 selects wrongly (miscompilations.hpp): compile without AVX-512
+};
+
+/// Runs the O3 pipeline and the code generator. guarded false: without what keeps LLVM's miscompilations out.
+Generated generate_object(llvm::Module& module, const Target& target, bool guarded);
 
 }  // namespace damo::clang_plugin

@@ -35,23 +35,18 @@ struct BackendDiagnostics : llvm::DiagnosticHandler {
   std::string& errors;
 };
 
-/// Takes the plugin's own flag out of flags. True if it was there.
-bool take_coroutines(std::vector<const char*>& flags) {
-  return std::erase_if(flags, [](const char* flag) { return flag && std::strcmp(flag, "--damo-coroutines") == 0; }) > 0;
+/// Takes one of the plugin's own flags out of flags. True if it was there.
+bool take(std::vector<const char*>& flags, const char* own) {
+  return std::erase_if(flags, [&](const char* flag) { return flag && std::strcmp(flag, own) == 0; }) > 0;
 }
 
-}  // namespace
+struct Choice {
+  bool split = true, guarded = true;
+};
 
-Output compile(const damo_clang_request& asked) {
-  initialize_llvm();
-  damo_clang_request request = asked;
-  std::vector<const char*> flags;
-  for (const char* const* flag = asked.flags; flag && *flag; ++flag) flags.push_back(*flag);
-  const bool split = !take_coroutines(flags);
-  flags.push_back(nullptr);
-  request.flags = flags.data();
+/// is_unsound: the object is not to be used, and is not without AVX-512.
+Output compile_for(const damo_clang_request& request, const Target& target, const Choice& choice, bool& is_unsound) {
   Output output;
-  const Target target = resolve_target(request.cpu, request.features);
   llvm::LLVMContext context;
   std::string errors;
   context.setDiagnosticHandler(std::make_unique<BackendDiagnostics>(errors));
@@ -64,15 +59,35 @@ Output compile(const damo_clang_request& asked) {
   }
   if (request.language == DAMO_CLANG_CUDA_C) {
     call_language_c(*front.module);
-    if (!lower_cuda(*front.module, front.kernels, {.split = split, .check = front.check}, errors)) {
+    if (!lower_cuda(*front.module, front.kernels, {.split = choice.split, .check = front.check}, errors)) {
       output.log += errors;
       return output;
     }
     output.signatures = signatures(front.kernels);
   }
-  output.ok = generate_object(*front.module, target, output.object, errors) && errors.empty();
+  Generated generated = generate_object(*front.module, target, choice.guarded);
+  errors += generated.error;
+  is_unsound = generated.is_unsound;
+  output.object = std::move(generated.object);
+  output.ok = generated.ok && errors.empty();
   output.log += errors;
   return output;
+}
+
+}  // namespace
+
+Output compile(const damo_clang_request& asked) {
+  initialize_llvm();
+  damo_clang_request request = asked;
+  std::vector<const char*> flags;
+  for (const char* const* flag = asked.flags; flag && *flag; ++flag) flags.push_back(*flag);
+  const Choice choice{.split = !take(flags, "--damo-coroutines"), .guarded = !take(flags, "--damo-unguarded")};
+  flags.push_back(nullptr);
+  request.flags = flags.data();
+  const Target target = resolve_target(request.cpu, request.features, choice.guarded);
+  bool is_unsound = false;
+  Output output = compile_for(request, target, choice, is_unsound);
+  return is_unsound && output.ok ? compile_for(request, target.without_avx512(), choice, is_unsound) : output;
 }
 
 }  // namespace damo::clang_plugin
