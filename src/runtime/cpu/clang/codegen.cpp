@@ -12,6 +12,8 @@
 
 #include <memory>
 
+#include "parallel_threads.hpp"
+
 namespace damo::clang_plugin {
 namespace {
 
@@ -40,6 +42,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::PassBuilder builder(&machine, tuning);
   // No vector library: one function that its table lacks would make the whole loop scalar.
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(llvm::TargetLibraryInfoImpl(machine.getTargetTriple())); });
+  OrderOfAccesses::add_to(builder);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);

@@ -6,12 +6,18 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/Operator.h>
+
+#include <optional>
 
 #include "markers.hpp"
 #include "row_invariants.hpp"
 
 namespace damo::clang_plugin {
 namespace {
+
+constexpr int kDeepest = 8;
+constexpr long kLargestStep = 1 << 16;
 
 /// Nobody notices if a thread does not do it, as long as that thread does nothing else: it computes, reads, or writes what
 /// is its own.
@@ -44,9 +50,9 @@ const llvm::Value* without_extension(const llvm::Value* value) {
 /// Where threads go on: index relation bound.
 struct Guard {
   llvm::CmpInst::Predicate relation;
-  llvm::Value* bound;
+  llvm::Value *index, *bound;
   bool goes_on_if_true;
-  bool of_block;  ///< the index is threadIdx.x alone
+  bool is_signed() const { return llvm::CmpInst::isSigned(relation); }
 };
 
 bool is_index(const llvm::Value* value) { return marker_slot(value) == kThread * 3 || global_index_axis(value) == 0; }
@@ -63,20 +69,20 @@ bool is_done(llvm::BasicBlock* block, const Row& row) {
   return row.loop->contains(block) && first_branch(block, *row.loop, *row.marker) == row.loop->getLoopLatch();
 }
 
-/// True if branch compares the index: threads that fail, and only they, are done.
-bool read_guard(llvm::BranchInst& branch, const Row& row, Guard& guard) {
+/// True if branch compares something that differs from thread to thread: those that fail, and only they, are done.
+bool read_guard(llvm::BranchInst& branch, const Row& row, const RowInvariants& invariants, Guard& guard) {
   auto* comparison = llvm::dyn_cast<llvm::ICmpInst>(branch.getCondition());
-  if (!comparison) return false;
-  const bool index_first = is_index(without_extension(comparison->getOperand(0)));
-  if (!index_first && !is_index(without_extension(comparison->getOperand(1)))) return false;
-  guard.of_block = marker_slot(without_extension(comparison->getOperand(index_first ? 0 : 1))) >= 0;
+  if (!comparison || !comparison->getOperand(0)->getType()->isIntegerTy()) return false;
+  const bool index_first = invariants.is_invariant(comparison->getOperand(1));
+  guard.index = comparison->getOperand(index_first ? 0 : 1);
   guard.bound = comparison->getOperand(index_first ? 1 : 0);
   guard.goes_on_if_true = is_done(branch.getSuccessor(1), row);
   if (!guard.goes_on_if_true && !is_done(branch.getSuccessor(0), row)) return false;
   guard.relation = index_first ? comparison->getPredicate() : comparison->getSwappedPredicate();
   if (!guard.goes_on_if_true) guard.relation = llvm::CmpInst::getInversePredicate(guard.relation);
   const auto* zero = llvm::dyn_cast<llvm::ConstantInt>(guard.bound);
-  if (guard.relation == llvm::CmpInst::ICMP_NE && zero && zero->isZero()) guard.relation = llvm::CmpInst::ICMP_UGT;  // no index is negative
+  const bool is_plain = is_index(without_extension(guard.index));
+  if (guard.relation == llvm::CmpInst::ICMP_NE && zero && zero->isZero() && is_plain) guard.relation = llvm::CmpInst::ICMP_UGT;  // no index is negative
   return llvm::ICmpInst::isRelational(guard.relation);
 }
 
@@ -84,19 +90,60 @@ llvm::Value* index_at(llvm::IRBuilder<>& builder, llvm::Function& entry, const c
   return builder.CreateZExt(builder.CreateCall(entry.getParent()->getOrInsertFunction(marker, builder.getInt32Ty())), builder.getInt64Ty());
 }
 
-/// Ends the loop where index relation bound fails, or begins it there. False if bound is not known before the loop.
+/// What a value is in the row's threads, in numbers of 64 bits: first + step * threadIdx.x.
+struct Line {
+  llvm::Value* first;
+  long step;
+};
+
+/// Follows arithmetic of 32 bits that can't wrap, taken as signed or not. Where it would, the program's behaviour is undefined
+/// in any thread that gets to the comparison, so the numbers are right for all of these.
+std::optional<Line> read_line(llvm::Value* value, bool is_signed, RowInvariants& invariants, llvm::IRBuilder<>& builder, int depth = 0) {
+  llvm::Type* const wide = builder.getInt64Ty();
+  if (value->getType()->getIntegerBitWidth() > 64 || depth > kDeepest) return std::nullopt;
+  if (llvm::Value* const same = invariants.in_front(value, builder)) return Line{is_signed ? builder.CreateSExt(same, wide) : builder.CreateZExt(same, wide), 0};
+  if (marker_slot(value) == kThread * 3) return Line{builder.getInt64(0), 1};
+  if (global_index_axis(value) == 0) {
+    llvm::Function& entry = *builder.GetInsertBlock()->getParent();
+    return Line{builder.CreateMul(index_at(builder, entry, "__damo_block_x"), index_at(builder, entry, "__damo_block_size_x"), "", true, true), 1};
+  }
+  if (llvm::isa<llvm::ZExtInst>(value) || llvm::isa<llvm::SExtInst>(value)) {
+    llvm::Value* const narrow = llvm::cast<llvm::CastInst>(value)->getOperand(0);
+    // Less than zero, sign-extended and then compared as unsigned, is very great.
+    if (llvm::isa<llvm::SExtInst>(value) && !is_signed && !is_index(narrow)) return std::nullopt;
+    return read_line(narrow, llvm::isa<llvm::SExtInst>(value), invariants, builder, depth + 1);
+  }
+  auto* const operation = llvm::dyn_cast<llvm::OverflowingBinaryOperator>(value);
+  if (!operation || !value->getType()->isIntegerTy(32) || !(is_signed ? operation->hasNoSignedWrap() : operation->hasNoUnsignedWrap())) return std::nullopt;
+  auto a = read_line(operation->getOperand(0), is_signed, invariants, builder, depth + 1), b = read_line(operation->getOperand(1), is_signed, invariants, builder, depth + 1);
+  if (!a || !b) return std::nullopt;
+  if (operation->getOpcode() == llvm::Instruction::Mul && llvm::isa<llvm::ConstantInt>(a->first)) std::swap(a, b);
+  const auto* const by = llvm::dyn_cast<llvm::ConstantInt>(b->first);
+  std::optional<Line> line;
+  switch (operation->getOpcode()) {
+    case llvm::Instruction::Add: line = Line{builder.CreateAdd(a->first, b->first), a->step + b->step}; break;
+    case llvm::Instruction::Sub: line = Line{builder.CreateSub(a->first, b->first), a->step - b->step}; break;
+    case llvm::Instruction::Mul:
+      if (by && b->step == 0 && by->getValue().isSignedIntN(16)) line = Line{builder.CreateMul(a->first, b->first), a->step * by->getSExtValue()};
+      break;
+    case llvm::Instruction::Shl:
+      if (by && b->step == 0 && by->getValue().ult(16)) line = Line{builder.CreateShl(a->first, b->first), a->step << by->getZExtValue()};
+      break;
+    default: break;
+  }
+  return line && line->step > 0 && line->step < kLargestStep ? line : std::nullopt;
+}
+
+/// Ends the loop where index relation bound fails, or begins it there. False if that is not known before the loop.
 bool apply(const Guard& guard, const Row& row, RowInvariants& invariants) {
   llvm::BasicBlock* const before = row.loop->getLoopPredecessor();
   llvm::IRBuilder<> builder(before->getTerminator());
   llvm::Value* const bound = invariants.in_front(guard.bound, builder);
-  if (!bound) return false;
-  llvm::Function& entry = *before->getParent();
-  llvm::Value* base = builder.getInt64(0);
-  if (!guard.of_block) base = builder.CreateMul(index_at(builder, entry, "__damo_block_x"), index_at(builder, entry, "__damo_block_size_x"), "", true, true);
-  llvm::Value* at = distance_to(builder, bound, llvm::CmpInst::isSigned(guard.relation), base);
+  const auto line = bound ? read_line(guard.index, guard.is_signed(), invariants, builder) : std::nullopt;
+  if (!line || line->step == 0) return false;
   const bool ends = llvm::ICmpInst::isLT(guard.relation) || llvm::ICmpInst::isLE(guard.relation);
-  if (llvm::ICmpInst::isLE(guard.relation) || llvm::ICmpInst::isGT(guard.relation)) at = builder.CreateAdd(at, builder.getInt64(1), "", false, true);
-  at = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, at, builder.getInt64(0));
+  const bool counts_equal = llvm::ICmpInst::isLE(guard.relation) || llvm::ICmpInst::isGT(guard.relation);
+  llvm::Value* const at = count_below(builder, bound, guard.is_signed(), counts_equal, line->first, line->step);
   auto* const x = llvm::cast<llvm::PHINode>(row.inside->getOperand(0));
   const auto narrow = [&](llvm::Intrinsic::ID pick, llvm::Value* old) {
     return builder.CreateTrunc(builder.CreateBinaryIntrinsic(pick, at, builder.CreateZExt(old, builder.getInt64Ty())), builder.getInt32Ty());
@@ -109,7 +156,7 @@ bool apply(const Guard& guard, const Row& row, RowInvariants& invariants) {
 /// What branch leads on to after guards that were seen to; null if it is none.
 llvm::BasicBlock* behind_guard(llvm::BranchInst& branch, const Row& row, RowInvariants& invariants) {
   if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(branch.getCondition())) return branch.getSuccessor(known->isZero() ? 1 : 0);
-  if (Guard guard{}; read_guard(branch, row, guard) && apply(guard, row, invariants)) {
+  if (Guard guard{}; read_guard(branch, row, invariants, guard) && apply(guard, row, invariants)) {
     branch.setCondition(llvm::ConstantInt::getBool(branch.getContext(), guard.goes_on_if_true));
     return branch.getSuccessor(guard.goes_on_if_true ? 0 : 1);
   }
@@ -139,14 +186,19 @@ void bound_row(llvm::CallInst& marker, llvm::LoopInfo& loops, const llvm::Domina
 
 }  // namespace
 
-llvm::Value* distance_to(llvm::IRBuilderBase& builder, llvm::Value* bound, bool is_signed, llvm::Value* base) {
+llvm::Value* count_below(llvm::IRBuilderBase& builder, llvm::Value* bound, bool is_signed, bool counts_equal, llvm::Value* first, long step) {
   llvm::Type* const wide = builder.getInt64Ty();
+  constexpr long kFar = 1L << 60;  // no index is as great, and differences do not wrap
   const auto limit = [&](llvm::Intrinsic::ID id, llvm::Value* value, long at) {
     return builder.CreateBinaryIntrinsic(id, value, llvm::ConstantInt::getSigned(wide, at));
   };
-  bound = is_signed ? builder.CreateSExt(bound, wide) : limit(llvm::Intrinsic::umin, builder.CreateZExt(bound, wide), 1L << 62);
-  llvm::Value* const left = builder.CreateSub(limit(llvm::Intrinsic::smax, bound, -1), base, "", false, true);
-  return limit(llvm::Intrinsic::smin, limit(llvm::Intrinsic::smax, left, -1), 0x7fffffff);
+  if (is_signed) bound = limit(llvm::Intrinsic::smin, limit(llvm::Intrinsic::smax, builder.CreateSExt(bound, wide), -kFar), kFar);
+  else bound = limit(llvm::Intrinsic::umin, builder.CreateZExt(bound, wide), kFar);
+  llvm::Value* left = builder.CreateSub(bound, first, "", false, true);
+  if (counts_equal) left = builder.CreateAdd(left, builder.getInt64(1), "", false, true);
+  left = limit(llvm::Intrinsic::smax, left, 0);
+  if (step > 1) left = builder.CreateUDiv(builder.CreateAdd(left, llvm::ConstantInt::get(wide, step - 1), "", true, true), llvm::ConstantInt::get(wide, step));
+  return limit(llvm::Intrinsic::smin, left, 0x7fffffff);
 }
 
 void bound_threads(llvm::Function& entry) {

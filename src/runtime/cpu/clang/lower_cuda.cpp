@@ -17,13 +17,11 @@
 #include "guarded_threads.hpp"
 #include "inlining.hpp"
 #include "isolated_steps.hpp"
-#include "known_block_size.hpp"
 #include "lockstep.hpp"
 #include "parallel_threads.hpp"
 #include "row_invariants.hpp"
 #include "shared_steps.hpp"
 #include "thread_function.hpp"
-#include "unguarded_threads.hpp"
 
 namespace damo::clang_plugin {
 namespace {
@@ -106,18 +104,6 @@ bool waits_elsewhere(llvm::Module& module) {
   return false;
 }
 
-/// The functions that run blocks of kernels that wait for nothing: one a kernel, or two.
-std::vector<llvm::Function*> independent_entries(llvm::Module& module, const std::vector<KernelInfo>& kernels, const std::set<std::string>& waiting) {
-  std::vector<llvm::Function*> entries;
-  for (const KernelInfo& kernel : kernels) {
-    if (waiting.count(kernel.name)) continue;
-    llvm::Function* const entry = module.getFunction(kernel.entry);
-    entries.push_back(entry);
-    if (llvm::Function* const known = add_known_block_size(*entry)) entries.push_back(known);
-  }
-  return entries;
-}
-
 /// Loops over threads, where function has some, and the indices of all but thread functions.
 void lower_rows(llvm::Function& function, bool check) {
   mark_global_indices(function);
@@ -127,7 +113,6 @@ void lower_rows(llvm::Function& function, bool check) {
     bound_threads(function);
     interchange_shared_steps(function);
     if (interchange_grid_stride(function)) bound_threads(function);
-    part_unguarded_threads(function);
     if (threads > 0 && keeps_values(function)) threads = kKeptThreads;
   }
   limit_rows(function, threads);
@@ -169,7 +154,6 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
   if (!check_definitions(module, error) || !flatten_device_variables(module, error)) return false;
   if (how.check) check_memory(module);
   if (!place_shared_variables(module, kernels, how.check ? kCheckedGap : 0, error)) return false;
-  const std::vector<llvm::Function*> independent = how.check ? std::vector<llvm::Function*>{} : independent_entries(module, kernels, waiting);
   for (llvm::Function& function : module) {
     if (!function.isDeclaration()) lower_rows(function, how.check);
   }
@@ -181,10 +165,6 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
     if (!function.isDeclaration() && is_thread_function(function)) lower_markers(function);
   }
   if (needs_fibers) call_for_waits(module);
-  for (llvm::Function* entry : independent) {
-    lower_tie(*entry);
-    declare_threads_independent(*entry);
-  }
   for (const KernelInfo& kernel : kernels) {
     if (whole.count(kernel.name)) {
       llvm::Function& blocks = *module.getFunction(kernel.blocks);
@@ -196,6 +176,9 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
     } else if (how.check) {
       module.getFunction(kernel.blocks)->eraseFromParent();
       call_runner(module, kernel, "damo_run_threads", *module.getFunction(kernel.thread));
+    } else {
+      lower_tie(*module.getFunction(kernel.entry));
+      declare_rows_independent(*module.getFunction(kernel.entry));
     }
     name_entry(module, kernel);
   }
