@@ -17,7 +17,7 @@
 namespace damo::clang_plugin {
 namespace {
 
-std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target, std::string& error) {
+std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target, Effort effort, std::string& error) {
   const llvm::Target* entry = llvm::TargetRegistry::lookupTarget(kTriple, error);
   if (!entry) return nullptr;
   llvm::TargetOptions options;
@@ -27,14 +27,15 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target, std::str
   options.FunctionSections = false;
   return std::unique_ptr<llvm::TargetMachine>(
       entry->createTargetMachine(kTriple, target.cpu, target.feature_string(), options, llvm::Reloc::PIC_,
-                                 llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
+                                 llvm::CodeModel::Small, effort == Effort::kFull ? llvm::CodeGenOptLevel::Aggressive : llvm::CodeGenOptLevel::Less));
 }
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, Effort effort) {
+  const bool full = effort == Effort::kFull;
   llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = true;
-  tuning.SLPVectorization = true;
-  tuning.LoopInterleaving = true;
+  tuning.LoopVectorization = full;
+  tuning.SLPVectorization = full;
+  tuning.LoopInterleaving = full;
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -48,16 +49,16 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+  builder.buildPerModuleDefaultPipeline(full ? llvm::OptimizationLevel::O3 : llvm::OptimizationLevel::O1).run(module, modules);
 }
 
 }  // namespace
 
-bool generate_object(llvm::Module& module, const Target& target, std::string& object, std::string& error) {
-  const auto machine = make_machine(target, error);
+bool generate_object(llvm::Module& module, const Target& target, Effort effort, std::string& object, std::string& error) {
+  const auto machine = make_machine(target, effort, error);
   if (!machine) return false;
   module.setDataLayout(machine->createDataLayout());
-  optimize(module, *machine);
+  optimize(module, *machine, effort);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;

@@ -11,7 +11,10 @@ class TargetMachine;
 
 namespace damo::clang_plugin {
 
-/// Runs the O3 pipeline and the code generator. Gives false and an error text where code generation can't go on.
-bool generate_object(llvm::Module& module, const Target& target, std::string& object, std::string& error);
+/// How hard the optimiser tries: kLittle is its O1 without vectors, kFull its O3.
+enum class Effort { kLittle, kFull };
+
+/// Runs the optimiser's pipeline and the code generator. Gives false and an error text where code generation can't go on.
+bool generate_object(llvm::Module& module, const Target& target, Effort effort, std::string& object, std::string& error);
 
 }  // namespace damo::clang_plugin

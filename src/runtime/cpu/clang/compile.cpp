@@ -6,7 +6,6 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/raw_ostream.h>
 
-#include <cstring>
 #include <vector>
 
 #include "codegen.hpp"
@@ -35,9 +34,15 @@ struct BackendDiagnostics : llvm::DiagnosticHandler {
   std::string& errors;
 };
 
-/// Takes the plugin's own flag out of flags. True if it was there.
-bool take_coroutines(std::vector<const char*>& flags) {
-  return std::erase_if(flags, [](const char* flag) { return flag && std::strcmp(flag, "--damo-coroutines") == 0; }) > 0;
+/// Takes the plugin's own flags out of flags: the form that the last of them asks for.
+Form take_form(std::vector<const char*>& flags) {
+  Form form = Form::kLoops;
+  std::erase_if(flags, [&](const llvm::StringRef flag) {
+    if (flag == "--damo-coroutines") return form = Form::kCoroutines, true;
+    if (flag == "--damo-reference") return form = Form::kReference, true;
+    return false;
+  });
+  return form;
 }
 
 }  // namespace
@@ -47,7 +52,7 @@ Output compile(const damo_clang_request& asked) {
   damo_clang_request request = asked;
   std::vector<const char*> flags;
   for (const char* const* flag = asked.flags; flag && *flag; ++flag) flags.push_back(*flag);
-  const bool split = !take_coroutines(flags);
+  Form form = take_form(flags);
   flags.push_back(nullptr);
   request.flags = flags.data();
   Output output;
@@ -58,19 +63,21 @@ Output compile(const damo_clang_request& asked) {
   FrontendResult front = run_frontend(request, target, context);
   output.log = std::move(front.log);
   if (!front.module) return output;
+  if (front.check) form = Form::kReference;
   if (!check_types(*front.module, errors)) {
     output.log += errors;
     return output;
   }
   if (request.language == DAMO_CLANG_CUDA_C) {
     call_language_c(*front.module);
-    if (!lower_cuda(*front.module, front.kernels, {.split = split, .check = front.check}, errors)) {
+    if (!lower_cuda(*front.module, front.kernels, {.form = form, .check = front.check}, errors)) {
       output.log += errors;
       return output;
     }
     output.signatures = signatures(front.kernels);
   }
-  output.ok = generate_object(*front.module, target, output.object, errors) && errors.empty();
+  const Effort effort = form == Form::kReference ? Effort::kLittle : Effort::kFull;
+  output.ok = generate_object(*front.module, target, effort, output.object, errors) && errors.empty();
   output.log += errors;
   return output;
 }

@@ -6,17 +6,16 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
-#include <llvm/IR/Operator.h>
 
 #include <optional>
 
 #include "markers.hpp"
+#include "row_addresses.hpp"
 #include "row_invariants.hpp"
 
 namespace damo::clang_plugin {
 namespace {
 
-constexpr int kDeepest = 8;
 constexpr long kLargestStep = 1 << 16;
 
 /// Nobody notices if a thread does not do it, as long as that thread does nothing else: it computes, reads, or writes what
@@ -90,74 +89,69 @@ llvm::Value* index_at(llvm::IRBuilder<>& builder, llvm::Function& entry, const c
   return builder.CreateZExt(builder.CreateCall(entry.getParent()->getOrInsertFunction(marker, builder.getInt32Ty())), builder.getInt64Ty());
 }
 
-/// What a value is in the row's threads, in numbers of 64 bits: first + step * threadIdx.x.
+/// What an index is in the row's threads, in numbers of 64 bits: first + step * threadIdx.x.
 struct Line {
   llvm::Value* first;
   long step;
+  llvm::Value* holds;  ///< asked in front of the row: nothing goes past the end of the index's width. Null: never does anything
 };
 
-/// Follows arithmetic of 32 bits that can't wrap, taken as signed or not. Where it would, the program's behaviour is undefined
-/// in any thread that gets to the comparison, so the numbers are right for all of these.
-std::optional<Line> read_line(llvm::Value* value, bool is_signed, RowInvariants& invariants, llvm::IRBuilder<>& builder, int depth = 0) {
-  llvm::Type* const wide = builder.getInt64Ty();
-  if (value->getType()->getIntegerBitWidth() > 64 || depth > kDeepest) return std::nullopt;
-  if (llvm::Value* const same = invariants.in_front(value, builder)) return Line{is_signed ? builder.CreateSExt(same, wide) : builder.CreateZExt(same, wide), 0};
-  if (marker_slot(value) == kThread * 3) return Line{builder.getInt64(0), 1};
-  if (global_index_axis(value) == 0) {
-    llvm::Function& entry = *builder.GetInsertBlock()->getParent();
-    return Line{builder.CreateMul(index_at(builder, entry, "__damo_block_x"), index_at(builder, entry, "__damo_block_size_x"), "", true, true), 1};
+std::optional<Line> read_line(const Guard& guard, const Row& row, const RowInvariants& invariants, llvm::IRBuilder<>& builder) {
+  llvm::Value* const index = const_cast<llvm::Value*>(without_extension(guard.index));
+  llvm::Function& entry = *builder.GetInsertBlock()->getParent();
+  if (marker_slot(index) == kThread * 3) return Line{builder.getInt64(0), 1, nullptr};
+  if (is_index(index)) return Line{builder.CreateMul(index_at(builder, entry, "__damo_block_x"), index_at(builder, entry, "__damo_block_size_x"), "", true, true), 1, nullptr};
+  const bool is_wide = index->getType()->isIntegerTy(64);
+  const auto step = is_wide || index->getType()->isIntegerTy(32) ? RowAddresses(invariants).step_of_number(index) : std::nullopt;
+  if (!step || *step < 1 || *step > kLargestStep) return std::nullopt;
+  RowInvariants at_zero = invariants;
+  for (llvm::BasicBlock* block : row.loop->blocks()) {
+    for (llvm::Instruction& instruction : *block) {
+      if (marker_slot(&instruction) == kThread * 3) at_zero.assume(&instruction, builder.getInt32(0));
+    }
   }
-  if (llvm::isa<llvm::ZExtInst>(value) || llvm::isa<llvm::SExtInst>(value)) {
-    llvm::Value* const narrow = llvm::cast<llvm::CastInst>(value)->getOperand(0);
-    // Less than zero, sign-extended and then compared as unsigned, is very great.
-    if (llvm::isa<llvm::SExtInst>(value) && !is_signed && !is_index(narrow)) return std::nullopt;
-    return read_line(narrow, llvm::isa<llvm::SExtInst>(value), invariants, builder, depth + 1);
-  }
-  auto* const operation = llvm::dyn_cast<llvm::OverflowingBinaryOperator>(value);
-  if (!operation || !value->getType()->isIntegerTy(32) || !(is_signed ? operation->hasNoSignedWrap() : operation->hasNoUnsignedWrap())) return std::nullopt;
-  auto a = read_line(operation->getOperand(0), is_signed, invariants, builder, depth + 1), b = read_line(operation->getOperand(1), is_signed, invariants, builder, depth + 1);
-  if (!a || !b) return std::nullopt;
-  if (operation->getOpcode() == llvm::Instruction::Mul && llvm::isa<llvm::ConstantInt>(a->first)) std::swap(a, b);
-  const auto* const by = llvm::dyn_cast<llvm::ConstantInt>(b->first);
-  std::optional<Line> line;
-  switch (operation->getOpcode()) {
-    case llvm::Instruction::Add: line = Line{builder.CreateAdd(a->first, b->first), a->step + b->step}; break;
-    case llvm::Instruction::Sub: line = Line{builder.CreateSub(a->first, b->first), a->step - b->step}; break;
-    case llvm::Instruction::Mul:
-      if (by && b->step == 0 && by->getValue().isSignedIntN(16)) line = Line{builder.CreateMul(a->first, b->first), a->step * by->getSExtValue()};
-      break;
-    case llvm::Instruction::Shl:
-      if (by && b->step == 0 && by->getValue().ult(16)) line = Line{builder.CreateShl(a->first, b->first), a->step << by->getZExtValue()};
-      break;
-    default: break;
-  }
-  return line && line->step > 0 && line->step < kLargestStep ? line : std::nullopt;
+  const bool is_signed = index == guard.index ? guard.is_signed() : llvm::isa<llvm::SExtInst>(guard.index);
+  llvm::Value* first = at_zero.in_front(index, builder);
+  if (!first) return std::nullopt;
+  first = is_signed ? builder.CreateSExt(first, builder.getInt64Ty()) : builder.CreateZExt(first, builder.getInt64Ty());
+  if (is_wide) return Line{first, *step, builder.CreateICmpULE(first, builder.getInt64(1UL << 60))};
+  llvm::Value* const beyond = builder.CreateAdd(first, builder.CreateMul(builder.CreateZExt(row.inside->getOperand(1), builder.getInt64Ty()), builder.getInt64(*step)));
+  llvm::Value* holds = builder.CreateICmpSLE(beyond, builder.getInt64(is_signed ? 0x7fffffff : 0xffffffff));
+  // Less than zero, sign-extended and then compared as unsigned, is very great.
+  if (is_signed && !guard.is_signed()) holds = builder.CreateAnd(holds, builder.CreateICmpSGE(first, builder.getInt64(0)));
+  return Line{first, *step, holds};
 }
 
-/// Ends the loop where index relation bound fails, or begins it there. False if that is not known before the loop.
-bool apply(const Guard& guard, const Row& row, RowInvariants& invariants) {
+/// Ends the loop where index relation bound fails, or begins it there, and tells branch so. False if that is not known before
+/// the loop. Where it is known only if the index stays in its width, branch asks that first, and LLVM parts the loop by it.
+bool apply(const Guard& guard, const Row& row, RowInvariants& invariants, llvm::BranchInst& branch) {
   llvm::BasicBlock* const before = row.loop->getLoopPredecessor();
   llvm::IRBuilder<> builder(before->getTerminator());
   llvm::Value* const bound = invariants.in_front(guard.bound, builder);
-  const auto line = bound ? read_line(guard.index, guard.is_signed(), invariants, builder) : std::nullopt;
-  if (!line || line->step == 0) return false;
+  const auto line = bound ? read_line(guard, row, invariants, builder) : std::nullopt;
+  if (!line) return false;
   const bool ends = llvm::ICmpInst::isLT(guard.relation) || llvm::ICmpInst::isLE(guard.relation);
   const bool counts_equal = llvm::ICmpInst::isLE(guard.relation) || llvm::ICmpInst::isGT(guard.relation);
   llvm::Value* const at = count_below(builder, bound, guard.is_signed(), counts_equal, line->first, line->step);
   auto* const x = llvm::cast<llvm::PHINode>(row.inside->getOperand(0));
   const auto narrow = [&](llvm::Intrinsic::ID pick, llvm::Value* old) {
-    return builder.CreateTrunc(builder.CreateBinaryIntrinsic(pick, at, builder.CreateZExt(old, builder.getInt64Ty())), builder.getInt32Ty());
+    llvm::Value* const end = builder.CreateTrunc(builder.CreateBinaryIntrinsic(pick, at, builder.CreateZExt(old, builder.getInt64Ty())), builder.getInt32Ty());
+    return line->holds ? builder.CreateSelect(line->holds, end, old) : end;
   };
   if (ends) row.inside->setOperand(1, narrow(llvm::Intrinsic::smin, row.inside->getOperand(1)));
   else x->setIncomingValueForBlock(before, narrow(llvm::Intrinsic::smax, x->getIncomingValueForBlock(before)));
+  llvm::Value* passes = llvm::ConstantInt::getBool(branch.getContext(), guard.goes_on_if_true);
+  builder.SetInsertPoint(&branch);
+  if (line->holds && guard.goes_on_if_true) passes = builder.CreateLogicalOr(line->holds, branch.getCondition());
+  else if (line->holds) passes = builder.CreateLogicalAnd(builder.CreateNot(line->holds), branch.getCondition());
+  branch.setCondition(passes);
   return true;
 }
 
 /// What branch leads on to after guards that were seen to; null if it is none.
 llvm::BasicBlock* behind_guard(llvm::BranchInst& branch, const Row& row, RowInvariants& invariants) {
   if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(branch.getCondition())) return branch.getSuccessor(known->isZero() ? 1 : 0);
-  if (Guard guard{}; read_guard(branch, row, invariants, guard) && apply(guard, row, invariants)) {
-    branch.setCondition(llvm::ConstantInt::getBool(branch.getContext(), guard.goes_on_if_true));
+  if (Guard guard{}; read_guard(branch, row, invariants, guard) && apply(guard, row, invariants, branch)) {
     return branch.getSuccessor(guard.goes_on_if_true ? 0 : 1);
   }
   // if (y < height): all threads of the row go on, or none does.

@@ -1,8 +1,9 @@
 // if (i < n) { ... } or if (4 * i + 3 < n) { ... }, i being blockIdx.x * blockDim.x + threadIdx.x, or threadIdx.x: what most
 // kernels begin with. Asked by every thread, it masks every load and store. Asked once a row of threads, it is where their
 // loop ends.
-// Needs: what is compared grows with threadIdx.x by a constant, in arithmetic that can't wrap; the bound is the same for all
-// threads of the row and computed without memory; nothing anybody could notice is done before, or by those that fail.
+// Needs: what is compared grows with threadIdx.x by a constant, and does not wrap (known of a plain index, asked once a row
+// of others); the bound is the same for all threads of the row and computed without memory; nothing that anybody could notice
+// is done before, or by those that fail.
 #pragma once
 
 namespace llvm {

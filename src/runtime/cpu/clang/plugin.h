@@ -21,8 +21,8 @@ struct damo_clang_request {
   // A name is an expression at the end of the text: "scale", "ns::scale", "scale<float, 4>". "*" among them stands for
   // every function that is no template.
   const char* const* kernels;
-  const char* const* flags;  // extra Clang flags (-D, -I, -std=), null terminated; may be null. One is the plugin's own:
-                             // --damo-coroutines, threads that wait never become loops
+  const char* const* flags;  // extra Clang flags (-D, -I, -std=), null terminated; may be null. The plugin's own:
+                             // --damo-coroutines and --damo-reference, forms of kernels (lower_cuda.hpp)
   const char* cpu;           // LLVM CPU name, e.g. "znver4"; null = this host
   const char* features;      // LLVM feature string, e.g. "+avx2,+fma"; null = this host's
 };
