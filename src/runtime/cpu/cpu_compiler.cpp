@@ -3,7 +3,6 @@
 #include <sched.h>
 
 #include <cstdlib>
-#include <string_view>
 
 #include <damo/error.hpp>
 
@@ -15,14 +14,12 @@ namespace damo {
 
 namespace {
 
-/// What becomes of kernels whose threads wait, for measuring and for comparing: DAMO_CPU_FORM.
-bool wants_coroutines() {
+/// What the threads of CUDA C become, for comparing (clang/lower_cuda.hpp): DAMO_CPU_FORM, "" by default.
+std::string wanted_form() {
   const char* const text = std::getenv("DAMO_CPU_FORM");
-  const std::string_view form = text ? text : "";
-  if (!form.empty() && form != "loops" && form != "coroutines") {
-    throw OptionError("DAMO_CPU_FORM is '" + std::string(form) + "', which is no form of kernels", "say loops or coroutines");
-  }
-  return form == "coroutines";
+  const std::string form = text ? text : "";
+  if (form.empty() || form == "coroutines" || form == "reference") return form;
+  throw OptionError("DAMO_CPU_FORM is '" + form + "', which is no form of kernels", "say coroutines or reference, or leave it unset");
 }
 
 /// Before a user's text: the rest of the line after it is the text's first. Sums in any order, so that loops over them
@@ -48,7 +45,7 @@ CompiledCode compile_text(const CompileRequest& request) {
   const std::string source = (is_fast ? fast_math_pragma(request.file_name) : "") + (is_cuda_c ? without_kernel_instances(request.source) : request.source);
   std::vector<std::string> flags = flags_of(request);
   if (is_cuda_c) {
-    if (wants_coroutines()) flags.push_back("--damo-coroutines");
+    if (const std::string form = wanted_form(); !form.empty()) flags.push_back("--damo-" + form);
     for (const std::string& name : own_types(request.source)) flags.push_back("-D" + own_type_macro(name));
   }
   cpu_backend::CompileOutput output = cpu_backend::compile(
@@ -68,8 +65,10 @@ CompiledCode compile_text(const CompileRequest& request) {
 }  // namespace
 
 const std::string& CpuCompiler::stamp() const {
-  static const std::string stamp = cpu_backend::cache_stamp() + " for " + cpu_backend::host_isa(), of_coroutines = stamp + " coroutines";
-  return wants_coroutines() ? of_coroutines : stamp;
+  static const std::string stamp = cpu_backend::cache_stamp() + " for " + cpu_backend::host_isa(), of_coroutines = stamp + " coroutines",
+                           of_reference = stamp + " reference";
+  const std::string form = wanted_form();
+  return form.empty() ? stamp : form == "reference" ? of_reference : of_coroutines;
 }
 
 CompiledCode CpuCompiler::compile(const CompileRequest& request) const { return compile_past_host_code(request, compile_text); }

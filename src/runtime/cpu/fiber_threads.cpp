@@ -17,7 +17,7 @@ using boost::context::detail::jump_fcontext;
 using boost::context::detail::make_fcontext;
 using boost::context::detail::transfer_t;
 
-constexpr std::size_t kStackBytes = 64 << 10, kGuardBytes = 4 << 10;
+constexpr std::size_t kStackBytes = 512 << 10, kGuardBytes = 4 << 10;
 
 /// A worker's stacks, kept from block to block. Below each lies a page that can't be touched, while the system gives
 /// such pages: a process has some 65000 at most, and beyond that an overflow goes unseen.

@@ -1,5 +1,6 @@
-// The threads of a block as fibers of Boost.Context, with a stack of 64 KiB each. Fibers that
-// have not returned can be given up at any time: nothing is unwound.
+// The threads of a block as fibers of Boost.Context, with a stack of 512 KiB each (address space: pages come as
+// they are used), which is what CUDA gives a thread of local memory at most. Fibers that have not returned can be given
+// up at any time: nothing is unwound.
 #pragma once
 #include <cstddef>
 

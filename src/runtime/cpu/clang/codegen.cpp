@@ -18,10 +18,12 @@
 
 #include "miscompilations.hpp"
 
+#include "parallel_threads.hpp"
+
 namespace damo::clang_plugin {
 namespace {
 
-std::unique_ptr<llvm::LLVMTargetMachine> make_machine(const Target& target, std::string& error) {
+std::unique_ptr<llvm::LLVMTargetMachine> make_machine(const Target& target, Effort effort, std::string& error) {
   const llvm::Target* entry = llvm::TargetRegistry::lookupTarget(kTriple, error);
   if (!entry) return nullptr;
   llvm::TargetOptions options;
@@ -31,14 +33,15 @@ std::unique_ptr<llvm::LLVMTargetMachine> make_machine(const Target& target, std:
   options.FunctionSections = false;
   return std::unique_ptr<llvm::LLVMTargetMachine>(static_cast<llvm::LLVMTargetMachine*>(
       entry->createTargetMachine(kTriple, target.cpu, target.feature_string(), options, llvm::Reloc::PIC_,
-                                 llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive)));
+                                 llvm::CodeModel::Small, effort == Effort::kFull ? llvm::CodeGenOptLevel::Aggressive : llvm::CodeGenOptLevel::Less)));
 }
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine, bool guarded) {
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, Effort effort, bool guarded) {
+  const bool full = effort == Effort::kFull;
   llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = true;
-  tuning.SLPVectorization = true;
-  tuning.LoopInterleaving = true;
+  tuning.LoopVectorization = full;
+  tuning.SLPVectorization = full;
+  tuning.LoopInterleaving = full;
   llvm::PassInstrumentationCallbacks callbacks;
   if (guarded) guard_passes(callbacks, tuning);
   llvm::LoopAnalysisManager loops;
@@ -49,12 +52,13 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, bool guarded) 
   if (guarded) guard_vectorizer(builder);
   // No vector library: one function that its table lacks would make the whole loop scalar.
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(llvm::TargetLibraryInfoImpl(machine.getTargetTriple())); });
+  OrderOfAccesses::add_to(builder);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+  builder.buildPerModuleDefaultPipeline(full ? llvm::OptimizationLevel::O3 : llvm::OptimizationLevel::O1).run(module, modules);
 }
 
 /// What TargetMachine::addPassesToEmitFile does, but for a pass of ours behind instruction selection where one is wanted.
@@ -74,13 +78,13 @@ bool add_code_generator(llvm::LLVMTargetMachine& machine, llvm::legacy::PassMana
 
 }  // namespace
 
-Generated generate_object(llvm::Module& module, const Target& target, bool guarded) {
+Generated generate_object(llvm::Module& module, const Target& target, Effort effort, bool guarded) {
   Generated generated;
-  const auto machine = make_machine(target, generated.error);
+  const auto machine = make_machine(target, effort, generated.error);
   if (!machine) return generated;
   module.setDataLayout(machine->createDataLayout());
   if (guarded) set_target(module, target);
-  optimize(module, *machine, guarded);
+  optimize(module, *machine, effort, guarded);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;

@@ -11,13 +11,16 @@ class TargetMachine;
 
 namespace damo::clang_plugin {
 
+/// How hard the optimiser tries: kLittle is its O1 without vectors, kFull its O3.
+enum class Effort { kLittle, kFull };
+
 struct Generated {
   bool ok = false;
   std::string object, error;
   bool is_unsound = false;  ///< has an instruction that LLVM 19 selects wrongly (miscompilations.hpp): compile without AVX-512
 };
 
-/// Runs the O3 pipeline and the code generator. guarded false: without what keeps LLVM's miscompilations out.
-Generated generate_object(llvm::Module& module, const Target& target, bool guarded);
+/// Runs the optimiser's pipeline and the code generator. guarded false: without what keeps LLVM's miscompilations out.
+Generated generate_object(llvm::Module& module, const Target& target, Effort effort, bool guarded);
 
 }  // namespace damo::clang_plugin

@@ -6,7 +6,6 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/raw_ostream.h>
 
-#include <cstring>
 #include <vector>
 
 #include "codegen.hpp"
@@ -35,17 +34,25 @@ struct BackendDiagnostics : llvm::DiagnosticHandler {
   std::string& errors;
 };
 
-/// Takes one of the plugin's own flags out of flags. True if it was there.
-bool take(std::vector<const char*>& flags, const char* own) {
-  return std::erase_if(flags, [&](const char* flag) { return flag && std::strcmp(flag, own) == 0; }) > 0;
-}
-
 struct Choice {
-  bool split = true, guarded = true;
+  Form form = Form::kLoops;
+  bool guarded = true;
 };
 
+/// Takes the plugin's own flags out of flags: what the last of them asks for.
+Choice take_choice(std::vector<const char*>& flags) {
+  Choice choice;
+  std::erase_if(flags, [&](const llvm::StringRef flag) {
+    if (flag == "--damo-coroutines") return choice.form = Form::kCoroutines, true;
+    if (flag == "--damo-reference") return choice.form = Form::kReference, true;
+    if (flag == "--damo-unguarded") return choice.guarded = false, true;
+    return false;
+  });
+  return choice;
+}
+
 /// is_unsound: the object is not to be used, and is not without AVX-512.
-Output compile_for(const damo_clang_request& request, const Target& target, const Choice& choice, bool& is_unsound) {
+Output compile_for(const damo_clang_request& request, const Target& target, Choice choice, bool& is_unsound) {
   Output output;
   llvm::LLVMContext context;
   std::string errors;
@@ -53,19 +60,21 @@ Output compile_for(const damo_clang_request& request, const Target& target, cons
   FrontendResult front = run_frontend(request, target, context);
   output.log = std::move(front.log);
   if (!front.module) return output;
+  if (front.check) choice.form = Form::kReference;
   if (!check_types(*front.module, errors)) {
     output.log += errors;
     return output;
   }
   if (request.language == DAMO_CLANG_CUDA_C) {
     call_language_c(*front.module);
-    if (!lower_cuda(*front.module, front.kernels, {.split = choice.split, .check = front.check}, errors)) {
+    if (!lower_cuda(*front.module, front.kernels, {.form = choice.form, .check = front.check}, errors)) {
       output.log += errors;
       return output;
     }
     output.signatures = signatures(front.kernels);
   }
-  Generated generated = generate_object(*front.module, target, choice.guarded);
+  const Effort effort = choice.form == Form::kReference ? Effort::kLittle : Effort::kFull;
+  Generated generated = generate_object(*front.module, target, effort, choice.guarded);
   errors += generated.error;
   is_unsound = generated.is_unsound;
   output.object = std::move(generated.object);
@@ -81,7 +90,7 @@ Output compile(const damo_clang_request& asked) {
   damo_clang_request request = asked;
   std::vector<const char*> flags;
   for (const char* const* flag = asked.flags; flag && *flag; ++flag) flags.push_back(*flag);
-  const Choice choice{.split = !take(flags, "--damo-coroutines"), .guarded = !take(flags, "--damo-unguarded")};
+  const Choice choice = take_choice(flags);
   flags.push_back(nullptr);
   request.flags = flags.data();
   const Target target = resolve_target(request.cpu, request.features, choice.guarded);

@@ -1,4 +1,4 @@
-// Threads of several elements each: rows that are split where guards begin to fail, and the order of one thread's accesses.
+// Guards of threads of several elements each, and the order of one thread's accesses.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace damo::cpu_backend::testing {
 
-TEST(UnguardedThreads, GiveAThreadSeveralElements) {
+TEST(GuardedThreads, GiveAThreadSeveralElements) {
   const auto object = load(compile_cuda(R"(
 #define I int i = (blockIdx.x * blockDim.x + threadIdx.x) * 4
 __global__ void four(const float* x, float* y, int n) {
@@ -51,7 +51,7 @@ __global__ void apart(const float* x, float* y, int n) {
   }
 }
 
-TEST(UnguardedThreads, KeepTheOrderOfOneThreadsElements) {
+TEST(GuardedThreads, KeepTheOrderOfOneThreadsElements) {
   // x and y are one array: what a thread reads, it wrote just before.
   const auto object = load(compile_cuda(R"(
 #define I int i = blockIdx.x * blockDim.x + threadIdx.x
@@ -76,7 +76,7 @@ __global__ void counted(const float* x, float* y, int n) {
   }
 }
 
-TEST(UnguardedThreads, AskThreadsWhoseIndexGoesRound) {
+TEST(GuardedThreads, AskThreadsWhoseIndexGoesRound) {
   const auto object = load(compile_cuda(R"(
 __global__ void positive(int* y, unsigned n) { unsigned g = blockIdx.x * blockDim.x + threadIdx.x, i = 4 * g + 0xffffff00u; if (i < n) y[g] = i + 1; }
 __global__ void with_sign(int* y, unsigned n) { unsigned g = blockIdx.x * blockDim.x + threadIdx.x; int i = 4 * g + 0x7fffff00u; if (i < (int)n) y[g] = i + 1; }
