@@ -44,6 +44,9 @@ const TensorType& Variable::type() const {
   return data_->types[static_cast<std::size_t>(index_)];
 }
 
+/// Of its type's place: each output of each node has one of its own, wherever the node lies.
+std::size_t Variable::id() const { return data_ ? reinterpret_cast<std::size_t>(&data_->types[static_cast<std::size_t>(index_)]) : 0; }
+
 Apply Variable::owner() const {
   if (!has_owner()) throw GraphError("this Variable has no owner: it is an input or a constant");
   return Apply(*this);
