@@ -1,5 +1,7 @@
 #include "faults/trial.hpp"
 
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -18,28 +20,17 @@
 namespace damo::faults {
 namespace {
 
-constexpr unsigned kSecondsOfATrial = 60;
+constexpr unsigned kSecondsOfATrial = 10;
 
-char running[256];  // what a crash or a hang names
+/// What the child process tells, in memory that both see.
+struct Report {
+  long points;
+  const char* failed;  // a literal: it stands at the same address in both
+  bool is_done;
+  char problem[4000];
+};
 
-void tell_and_abort(const char* how) {
-  const char* const parts[] = {how, " in ", running, ", failed: ", Injection::failed() ? Injection::failed() : "nothing", "\n"};
-  for (const char* part : parts) {
-    if (::write(STDERR_FILENO, part, std::strlen(part)) < 0) break;
-  }
-}
-
-/// Says which trial it was before the process ends.
-void name_what_ends_the_process() {
-  std::set_terminate([] {
-    tell_and_abort("terminate was called");
-    std::abort();
-  });
-  std::signal(SIGALRM, [](int) {
-    tell_and_abort("it hangs");
-    std::abort();
-  });
-}
+Report* report = nullptr;
 
 std::string text_of(const Wrong& wrong) {
   return std::string("wrong value of ") + wrong.what + ": " + std::to_string(wrong.got) + ", wanted " + std::to_string(wrong.wanted);
@@ -110,21 +101,56 @@ class Trial {
   Extent extent_;
 };
 
+void run_in_child(const ProgramEntry& entry, unsigned kinds, long number, Extent extent) {
+  std::set_terminate([] {
+    report->failed = Injection::failed();
+    _exit(3);
+  });
+  std::signal(SIGALRM, [](int) {
+    report->failed = Injection::failed();
+    _exit(4);
+  });
+  alarm(kSecondsOfATrial);
+  const ProcessState before = ProcessState::now();
+  std::string problem;
+  std::thread([&] { problem = Trial(entry, kinds, number, extent).run(); }).join();
+  const std::string kept = difference(before, ProcessState::now());
+  if (problem.empty() && !kept.empty()) problem = "kept: " + kept;
+  report->points = Injection::points();
+  report->failed = Injection::failed();
+  std::snprintf(report->problem, sizeof report->problem, "%s", problem.c_str());
+  report->is_done = true;
+}
+
+std::string how_it_ended(int status) {
+  if (WIFSIGNALED(status)) return std::string("the process died: ") + strsignal(WTERMSIG(status));
+  return WEXITSTATUS(status) == 3 ? "std::terminate was called" : WEXITSTATUS(status) == 4 ? "it hangs" : "the process ended";
+}
+
 }  // namespace
 
+std::string run_here(const ProgramEntry& entry, unsigned kinds, long number, Extent extent) {
+  std::string problem;
+  std::thread([&] { problem = Trial(entry, kinds, number, extent).run(); }).join();
+  return problem;
+}
+
 TrialResult run_trial(const ProgramEntry& entry, unsigned kinds, long number, Extent extent) {
-  name_what_ends_the_process();
-  std::snprintf(running, sizeof running, "%s, point %ld%s", entry.name.c_str(), number, extent == Extent::kOnce ? "" : " and all after it");
-  TrialResult result;
-  const ProcessState before = ProcessState::now();
-  alarm(kSecondsOfATrial);
-  std::thread([&] { result.problem = Trial(entry, kinds, number, extent).run(); }).join();
-  alarm(0);
-  result.points = Injection::points();
-  result.failed = Injection::failed() != nullptr;
-  const std::string kept = difference(before, ProcessState::now());
-  if (result.problem.empty() && !kept.empty()) result.problem = "kept: " + kept;
-  if (!result.problem.empty()) result.problem = std::string(running) + " (" + (result.failed ? Injection::failed() : "none") + "): " + result.problem;
+  if (!report) report = static_cast<Report*>(mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  *report = Report{};
+  const pid_t child = fork();
+  if (child == 0) {
+    run_in_child(entry, kinds, number, extent);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  TrialResult result{report->points, report->failed != nullptr, report->problem};
+  if (!report->is_done) result.problem = how_it_ended(status);
+  if (!result.problem.empty()) {
+    const char* const until = extent == Extent::kOnce ? "" : " and all after it";
+    result.problem = entry.name + ", point " + std::to_string(number) + until + " (" + (result.failed ? report->failed : "?") + "): " + result.problem;
+  }
   return result;
 }
 
