@@ -17,6 +17,8 @@ class FiberThreads {
   void resume(std::size_t thread);
   /// Called by the running fiber: back to the scheduler.
   static void wait();
+  /// On the thread's own stack: a kernel was left by a jump, and the fiber that ran it, if one did, is not gone back to.
+  static void left();
 
  private:
   ThreadFunction function_;
