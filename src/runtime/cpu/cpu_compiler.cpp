@@ -8,6 +8,7 @@
 #include <damo/error.hpp>
 
 #include "runtime/cpu/clang_plugin.hpp"
+#include "runtime/cpu/isa_level.hpp"
 #include "runtime/kernel/host_code.hpp"
 #include "runtime/kernel/own_types.hpp"
 
@@ -68,8 +69,10 @@ CompiledCode compile_text(const CompileRequest& request) {
 }  // namespace
 
 const std::string& CpuCompiler::stamp() const {
-  static const std::string stamp = cpu_backend::cache_stamp() + " for " + cpu_backend::host_isa(), of_coroutines = stamp + " coroutines";
-  return wants_coroutines() ? of_coroutines : stamp;
+  const std::string level = cpu_backend::isa_level();
+  static thread_local std::string stamp;  // the environment may change between two compiles
+  stamp = cpu_backend::cache_stamp() + " for " + (level.empty() ? cpu_backend::host_isa() : level) + (wants_coroutines() ? " coroutines" : "");
+  return stamp;
 }
 
 CompiledCode CpuCompiler::compile(const CompileRequest& request) const { return compile_past_host_code(request, compile_text); }
