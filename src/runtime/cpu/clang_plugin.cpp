@@ -10,6 +10,7 @@
 #include "runtime/cpu/clang/plugin.h"
 #include "runtime/cpu/compiler_guard.hpp"
 #include "runtime/cpu/fail.hpp"
+#include "runtime/cpu/isa_level.hpp"
 
 namespace damo::cpu_backend {
 namespace {
@@ -123,7 +124,8 @@ CompileOutput compile(const CompileRequest& request) {
   raw.language = request.language == SourceLanguage::kCudaC ? DAMO_CLANG_CUDA_C : DAMO_CLANG_LOOPS;
   raw.kernels = request.kernels.empty() ? nullptr : kernels.data();
   raw.flags = flags.data();
-  raw.cpu = request.cpu.empty() ? nullptr : request.cpu.c_str();
+  const std::string cpu = request.cpu.empty() ? isa_level() : request.cpu;
+  raw.cpu = cpu.empty() ? nullptr : cpu.c_str();
   damo_clang_result result{};
   CompileOutput output;
   if (std::string problem = run_compiler([&] { compiler.compile(&raw, &result); }); !problem.empty()) {

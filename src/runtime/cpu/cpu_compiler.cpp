@@ -7,6 +7,7 @@
 #include <damo/error.hpp>
 
 #include "runtime/cpu/clang_plugin.hpp"
+#include "runtime/cpu/isa_level.hpp"
 #include "runtime/kernel/host_code.hpp"
 #include "runtime/kernel/own_types.hpp"
 
@@ -65,10 +66,10 @@ CompiledCode compile_text(const CompileRequest& request) {
 }  // namespace
 
 const std::string& CpuCompiler::stamp() const {
-  static const std::string stamp = cpu_backend::cache_stamp() + " for " + cpu_backend::host_isa(), of_coroutines = stamp + " coroutines",
-                           of_reference = stamp + " reference";
-  const std::string form = wanted_form();
-  return form.empty() ? stamp : form == "reference" ? of_reference : of_coroutines;
+  const std::string level = cpu_backend::isa_level(), form = wanted_form();
+  static thread_local std::string stamp;  // the environment may change between two compiles
+  stamp = cpu_backend::cache_stamp() + " for " + (level.empty() ? cpu_backend::host_isa() : level) + (form.empty() ? "" : " " + form);
+  return stamp;
 }
 
 CompiledCode CpuCompiler::compile(const CompileRequest& request) const { return compile_past_host_code(request, compile_text); }
