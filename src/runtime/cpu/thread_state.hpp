@@ -41,7 +41,7 @@ struct ThreadState {
   std::uint32_t mask;    ///< lanes that take part in a warp's operation
   std::uint64_t value;   ///< in: what the thread brings; out: what it gets
   std::int32_t operand;
-  std::uint32_t reserved;
+  std::uint32_t place;   ///< of a fiber: the low half of the address that its wait returns to
 };
 static_assert(sizeof(ThreadState) == 80 && offsetof(ThreadState, frame) == 48 && offsetof(ThreadState, value) == 64);
 

@@ -1,6 +1,7 @@
 #include "codegen.hpp"
 
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
@@ -10,6 +11,7 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
 
+#include <functional>
 #include <memory>
 
 namespace damo::clang_plugin {
@@ -28,7 +30,14 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target, Effort e
                                  llvm::CodeModel::Small, effort == Effort::kFull ? llvm::CodeGenOptLevel::Aggressive : llvm::CodeGenOptLevel::Less));
 }
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine, Effort effort) {
+/// The function that a pass is about to look at; null for a module.
+const llvm::Function* function_of(const llvm::Any& unit) {
+  if (const auto* function = llvm::any_cast<const llvm::Function*>(&unit)) return *function;
+  if (const auto* loop = llvm::any_cast<const llvm::Loop*>(&unit)) return (*loop)->getHeader()->getParent();
+  return nullptr;
+}
+
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, Effort effort, const std::function<void(llvm::StringRef)>& note) {
   const bool full = effort == Effort::kFull;
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = full;
@@ -38,7 +47,11 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, Effort effort)
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerBeforeNonSkippedPassCallback([&](llvm::StringRef, const llvm::Any& unit) {
+    if (const llvm::Function* const function = function_of(unit)) note(function->getName());
+  });
+  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   // No vector library: one function that its table lacks would make the whole loop scalar.
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(llvm::TargetLibraryInfoImpl(machine.getTargetTriple())); });
   builder.registerModuleAnalyses(modules);
@@ -51,11 +64,12 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, Effort effort)
 
 }  // namespace
 
-bool generate_object(llvm::Module& module, const Target& target, Effort effort, std::string& object, std::string& error) {
+bool generate_object(llvm::Module& module, const std::vector<KernelInfo>& kernels, const Target& target, Effort effort, const Progress& progress,
+                     std::string& object, std::string& error) {
   const auto machine = make_machine(target, effort, error);
   if (!machine) return false;
   module.setDataLayout(machine->createDataLayout());
-  optimize(module, *machine, effort);
+  optimize(module, *machine, effort, [&](llvm::StringRef function) { progress.at_function(function, kernels); });
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;

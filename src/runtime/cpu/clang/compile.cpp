@@ -47,7 +47,7 @@ Form take_form(std::vector<const char*>& flags) {
 
 }  // namespace
 
-Output compile(const damo_clang_request& asked) {
+Output compile(const damo_clang_request& asked, const Progress& progress) {
   initialize_llvm();
   damo_clang_request request = asked;
   std::vector<const char*> flags;
@@ -70,14 +70,16 @@ Output compile(const damo_clang_request& asked) {
   }
   if (request.language == DAMO_CLANG_CUDA_C) {
     call_language_c(*front.module);
-    if (!lower_cuda(*front.module, front.kernels, {.form = form, .check = front.check}, errors)) {
+    const Lowered lowered = lower_cuda(*front.module, front.kernels, {.form = form, .check = front.check}, progress, errors);
+    if (lowered != Lowered::kYes) {
+      output.is_broken = lowered == Lowered::kBroken;
       output.log += errors;
       return output;
     }
     output.signatures = signatures(front.kernels);
   }
   const Effort effort = form == Form::kReference ? Effort::kLittle : Effort::kFull;
-  output.ok = generate_object(*front.module, target, effort, output.object, errors) && errors.empty();
+  output.ok = generate_object(*front.module, front.kernels, target, effort, progress, output.object, errors) && errors.empty();
   output.log += errors;
   return output;
 }

@@ -3,6 +3,8 @@
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
 
 #include <map>
 #include <set>
@@ -140,9 +142,20 @@ void add_signatures(llvm::Module& module, const std::string& signatures) {
   global->setDSOLocal(true);
 }
 
+/// Behind this the optimiser and the code generator may fault, or worse, at what is no valid function.
+bool is_valid(llvm::Module& module, const std::vector<KernelInfo>& kernels, const Progress& progress, std::string& error) {
+  llvm::raw_string_ostream problem(error);
+  for (const llvm::Function& function : module) {
+    if (function.isDeclaration() || !llvm::verifyFunction(function, &problem)) continue;
+    progress.at_function(function.getName(), kernels);
+    return false;
+  }
+  return !llvm::verifyModule(module, &problem);
+}
+
 }  // namespace
 
-bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lowering& how, std::string& error) {
+Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lowering& how, const Progress& progress, std::string& error) {
   const bool alone = how.form == Form::kReference;
   std::set<std::string> entries;
   std::map<std::string, Habits> habits;
@@ -150,7 +163,7 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
   for (const KernelInfo& kernel : kernels) {
     if (!module.getFunction(kernel.thread)) {
       error += "internal: no entry was made for kernel '" + kernel.name + "'\n";
-      return false;
+      return Lowered::kRefused;
     }
     const bool waits = habits[kernel.name].waits = reaches_wait(*module.getFunction(kernel.thread));
     if (waits || alone || !in_step) choose_form(module, kernel, how.form, waits);
@@ -167,9 +180,9 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
     known.waits |= step.waits;
     known.may_spin |= step.may_spin;
   }
-  if (!check_definitions(module, error) || !flatten_device_variables(module, error)) return false;
+  if (!check_definitions(module, error) || !flatten_device_variables(module, error)) return Lowered::kRefused;
   if (how.check) check_memory(module);
-  if (!place_shared_variables(module, kernels, how.check ? kCheckedGap : 0, error)) return false;
+  if (!place_shared_variables(module, kernels, how.check ? kCheckedGap : 0, error)) return Lowered::kRefused;
   const std::vector<llvm::Function*> independent = independent_entries(module, kernels);
   const bool needs_fibers = alone || waits_elsewhere(module);
   std::set<std::string> whole;
@@ -180,6 +193,7 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
   }
   for (const KernelInfo& kernel : kernels) {
     const Habits& known = habits[kernel.name];
+    progress.at(kernel);
     if (how.form == Form::kLoops && !needs_fibers && known.waits && !known.may_spin && split_at_barriers(module, kernel)) whole.insert(kernel.name);
   }
   for (llvm::Function& function : module) {
@@ -192,6 +206,7 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
   }
   for (const KernelInfo& kernel : kernels) {
     const bool waits = habits[kernel.name].waits;
+    progress.at(kernel);
     if (whole.count(kernel.name)) {
       llvm::Function& blocks = *module.getFunction(kernel.blocks);
       lower_tie(blocks);
@@ -206,7 +221,7 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
   }
   add_signatures(module, signatures(kernels));
   if (how.check) add_check_table(module, kernels);
-  return true;
+  return is_valid(module, kernels, progress, error) ? Lowered::kYes : Lowered::kBroken;
 }
 
 }  // namespace damo::clang_plugin
