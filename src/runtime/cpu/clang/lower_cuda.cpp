@@ -46,7 +46,7 @@ void choose_form(llvm::Module& module, const KernelInfo& kernel, Form form, bool
 /// __activemask tells of the lanes that stand at the same place: each place that inlining has made gets a number, in
 /// the operand that is the lanes' mask in other calls.
 void number_active_masks(llvm::Module& module) {
-  constexpr std::uint64_t kActiveMask = 16;  // Wait::kActiveMask of runtime/cpu/thread_state.hpp
+  constexpr auto kActiveMask = static_cast<std::uint64_t>(WaitKind::kActiveMask);
   llvm::Function* const wait = module.getFunction("__damo_wait");
   if (!wait) return;
   unsigned place = 0;
