@@ -14,6 +14,8 @@
 #include <functional>
 #include <memory>
 
+#include "parallel_threads.hpp"
+
 namespace damo::clang_plugin {
 namespace {
 
@@ -54,6 +56,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, Effort effort,
   llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   // No vector library: one function that its table lacks would make the whole loop scalar.
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(llvm::TargetLibraryInfoImpl(machine.getTargetTriple())); });
+  OrderOfAccesses::add_to(builder);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);

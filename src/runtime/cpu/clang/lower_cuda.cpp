@@ -20,13 +20,11 @@
 #include "guarded_threads.hpp"
 #include "inlining.hpp"
 #include "isolated_steps.hpp"
-#include "known_block_size.hpp"
 #include "lockstep.hpp"
 #include "parallel_threads.hpp"
 #include "row_invariants.hpp"
 #include "shared_steps.hpp"
 #include "thread_function.hpp"
-#include "unguarded_threads.hpp"
 
 namespace damo::clang_plugin {
 namespace {
@@ -50,7 +48,7 @@ void choose_form(llvm::Module& module, const KernelInfo& kernel, Form form, bool
 /// __activemask tells of the lanes that stand at the same place: each place that inlining has made gets a number, in
 /// the operand that is the lanes' mask in other calls.
 void number_active_masks(llvm::Module& module) {
-  constexpr std::uint64_t kActiveMask = 16;  // Wait::kActiveMask of runtime/cpu/thread_state.hpp
+  constexpr auto kActiveMask = static_cast<std::uint64_t>(WaitKind::kActiveMask);
   llvm::Function* const wait = module.getFunction("__damo_wait");
   if (!wait) return;
   unsigned place = 0;
@@ -102,18 +100,6 @@ bool waits_elsewhere(llvm::Module& module) {
   return false;
 }
 
-/// The functions that run blocks of kernels that wait for nothing: one a kernel, or two.
-std::vector<llvm::Function*> independent_entries(llvm::Module& module, const std::vector<KernelInfo>& kernels) {
-  std::vector<llvm::Function*> entries;
-  for (const KernelInfo& kernel : kernels) {
-    llvm::Function* const entry = module.getFunction(kernel.entry);
-    if (!entry) continue;
-    entries.push_back(entry);
-    if (llvm::Function* const known = add_known_block_size(*entry)) entries.push_back(known);
-  }
-  return entries;
-}
-
 /// Loops over threads, where function has some.
 void lower_rows(llvm::Function& function) {
   mark_global_indices(function);
@@ -123,7 +109,6 @@ void lower_rows(llvm::Function& function) {
     bound_threads(function);
     interchange_shared_steps(function);
     if (interchange_grid_stride(function)) bound_threads(function);
-    part_unguarded_threads(function);
     if (threads > 0 && keeps_values(function)) threads = kKeptThreads;
   }
   limit_rows(function, threads);
@@ -145,12 +130,11 @@ void add_signatures(llvm::Module& module, const std::string& signatures) {
 /// Behind this the optimiser and the code generator may fault, or worse, at what is no valid function.
 bool is_valid(llvm::Module& module, const std::vector<KernelInfo>& kernels, const Progress& progress, std::string& error) {
   llvm::raw_string_ostream problem(error);
+  if (!llvm::verifyModule(module, &problem)) return true;
   for (const llvm::Function& function : module) {
-    if (function.isDeclaration() || !llvm::verifyFunction(function, &problem)) continue;
-    progress.at_function(function.getName(), kernels);
-    return false;
+    if (!function.isDeclaration() && llvm::verifyFunction(function)) progress.at_function(function.getName(), kernels);
   }
-  return !llvm::verifyModule(module, &problem);
+  return false;
 }
 
 }  // namespace
@@ -183,7 +167,6 @@ Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const
   if (!check_definitions(module, error) || !flatten_device_variables(module, error)) return Lowered::kRefused;
   if (how.check) check_memory(module);
   if (!place_shared_variables(module, kernels, how.check ? kCheckedGap : 0, error)) return Lowered::kRefused;
-  const std::vector<llvm::Function*> independent = independent_entries(module, kernels);
   const bool needs_fibers = alone || waits_elsewhere(module);
   std::set<std::string> whole;
   for (llvm::Function& function : module) {
@@ -200,10 +183,6 @@ Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const
     if (!function.isDeclaration() && is_thread_function(function)) lower_markers(function);
   }
   if (needs_fibers) call_for_waits(module);
-  for (llvm::Function* entry : independent) {
-    lower_tie(*entry);
-    declare_threads_independent(*entry);
-  }
   for (const KernelInfo& kernel : kernels) {
     const bool waits = habits[kernel.name].waits;
     progress.at(kernel);
@@ -216,6 +195,9 @@ Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const
       if (!waits) call_runner(module, kernel, "damo_run_threads", *module.getFunction(kernel.thread));
       else if (needs_fibers) make_fibers(module, kernel);
       else make_coroutine(module, kernel);
+    } else {
+      lower_tie(*module.getFunction(kernel.entry));
+      declare_rows_independent(*module.getFunction(kernel.entry));
     }
     name_entry(module, kernel);
   }

@@ -1,4 +1,4 @@
-// Kernels whose text says how many threads a block has: joined for blocks of that size, right for all others.
+// Kernels whose text says how many threads a block has, in blocks of that and of other sizes.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace damo::cpu_backend::testing {
 
-TEST(KnownBlockSize, JoinBlocksOfTheSizeThatTheTextSays) {
+TEST(CudaCRowsSizes, MeanWhatTheTextSays) {
   // In blocks of another width threads overlap or leave gaps: what each adds is then as plain C++ counts it.
   const auto object = load(compile_cuda(R"(
 #define TILE 16
@@ -87,7 +87,7 @@ __global__ void product(const float* x, int* y, int w, int h) {
   }
 }
 
-TEST(KnownBlockSize, CountRoundWithSmallerBlocksThanTheTextSays) {
+TEST(CudaCRowsSizes, CountRoundWithSmallerBlocksThanTheTextSays) {
   // 2^22 + 1 blocks: their indices go past 2^31 and begin again at 2^32.
   const auto object = load(compile_cuda(R"(
 __global__ void natural(unsigned* y, unsigned n) { unsigned i = blockIdx.x * 1024 + threadIdx.x; if (i < n) y[i] += blockIdx.x + 1; }
