@@ -35,14 +35,17 @@ KernelGuard::~KernelGuard() {
 
 LaunchReport* KernelGuard::report() { return current_guard ? &current_guard->report_ : nullptr; }
 
+void KernelGuard::note(const std::string& what, const std::string& remedy) {
+  if (!current_guard) std::abort();  // only code that the launcher called may call this
+  current_guard->report_.fail(what, remedy);
+}
+
 void KernelGuard::leave(std::string what, std::string remedy) {
-  KernelGuard* const guard = current_guard;
-  if (!guard) std::abort();  // only code that the launcher called may call this
   {
     const std::string taken_what = std::move(what), taken_remedy = std::move(remedy);  // no destructor runs after the jump
-    guard->report_.fail(taken_what, taken_remedy);
+    note(taken_what, taken_remedy);
   }
-  guard->catcher_.leave();
+  leave();
 }
 
 void KernelGuard::leave() {

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "runtime/cpu/host_kernel.hpp"
 #include "runtime/cpu/row_launches.hpp"
 
 namespace damo::cpu_backend::testing {
@@ -97,6 +98,21 @@ __global__ void negative(int* y, unsigned n) { unsigned g = blockIdx.x * blockDi
     run("with_sign", [](unsigned g) { return static_cast<int>(4 * g + 0x7fffff00u); });
     run("negative", [](unsigned g) { return static_cast<int>(4 * g) - 100; });
   }
+}
+
+TEST(GuardedThreads, EndWhereWhatTheyCompareDoesHoweverItIsWritten) {
+  expect_as_on_host(
+      {DAMO_KERNEL(sign_extended, const int j = 4 * i - 100; if ((unsigned long)j < (unsigned long)(long)n) y[i] += j;),
+       DAMO_KERNEL(zero_extended, const unsigned j = 4u * i + m; if ((long)j < n) y[i] += j;), DAMO_KERNEL(wide, const long j = 4l * i - 7; if (j < n) y[i] += int(j);),
+       DAMO_KERNEL(wide_unsigned, const unsigned long j = 4ul * i - 7; if (j < (unsigned long)(long)n) y[i] += int(j);),
+       DAMO_KERNEL(returns, const int j = 3 * i - m; if (j > n) return; y[i] += j;), DAMO_KERNEL(between, if (2 * i + 1 >= m && 2 * i + 1 < n) y[2 * i + 1] += 1;),
+       DAMO_KERNEL(known_size, const int c = blockIdx.x * 16 + threadIdx.x; if (c < n) atomicAdd(&y[c], 1);),
+       DAMO_KERNEL(goes_round, const unsigned j = 0xfffffff0u + 2u * i; if (j < unsigned(n)) y[i] += 1;),
+       DAMO_KERNEL(goes_round_signed, const int j = int(0x7fffffe0u + 2u * i); if (j < n) y[i] += 1;), DAMO_KERNEL(or_equal, if (4 * i <= n) y[i] += 1;),
+       DAMO_KERNEL(two_of_them, if (2 * i + 1 < n) { if (3 * i < m * 8) y[i] += 1; }), DAMO_KERNEL(falls, if (n - 2 * i > m) y[i] += 1;),
+       DAMO_KERNEL(not_zero, if (2 * i - m != 0) y[i] += 1;), DAMO_KERNEL(shifted, if ((i << 2) + 3 < n) { y[4 * i] += 1; y[4 * i + 3] += 2; }),
+       DAMO_KERNEL(by_parameter, if (i * m < n) y[i] += 1;), DAMO_KERNEL(halved, if (i / 2 < n) y[i] += 1;)},
+      {{{4}, {32}, 50, 5}, {{3}, {7}, 0, 0}, {{2}, {64}, -3, -9}, {{5}, {16}, 100000, 20}, {{1}, {1}, 1, 1}, {{4}, {32}, 2147483647, 3}}, 4096);
 }
 
 }  // namespace damo::cpu_backend::testing

@@ -1,6 +1,7 @@
 // Plain loads from one address, in kernels whose threads are ordered by something else than barriers: locks, tickets, flags.
 // What is read is then not the same in all threads. Expected values follow from how many threads there are.
 #include <numeric>
+#include <thread>
 
 #include "runtime/cpu/host_kernel.hpp"
 
@@ -71,6 +72,23 @@ TEST(Uniformity, TakesNoLoadForTheSameInAllThreadsThatLocksOrder) {
       ASSERT_EQ(x[0], kernel == "shared_counter" ? static_cast<int>(grid.x * block.x * block.y) : kernel == "in_a_loop" ? 3 * threads : threads) << name;
     }
   }
+}
+
+TEST(Uniformity, KeepsWhatALockGuardsBetweenItsAtomics) {
+  // Two blocks at once, without fences: what the lock guards may not stay in a register from one thread to the next.
+  const auto object = load(compile_cuda(R"(
+__device__ int held, counter;
+__global__ void count(int n) {
+  for (int k = 0; k < n; ++k) { while (atomicCAS(&held, 0, 1)); counter = counter + 1; atomicExch(&held, 0); }
+}
+__global__ void read(int* y) { y[0] = counter; })"));
+  {
+    std::jthread other([&] { launch(object->kernel("count"), {1}, {32}, 2000); });
+    launch(object->kernel("count"), {1}, {32}, 2000);
+  }
+  int count = 0, *y = &count;
+  launch(object->kernel("read"), {1}, {1}, y);
+  EXPECT_EQ(count, 2 * 32 * 2000);
 }
 
 TEST(Uniformity, ReadsOnceWhatBarriersOrder) {

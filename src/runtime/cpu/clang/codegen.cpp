@@ -1,6 +1,7 @@
 #include "codegen.hpp"
 
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/CodeGen/MachineModuleInfo.h>
 #include <llvm/CodeGen/Passes.h>
@@ -13,6 +14,7 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -36,7 +38,14 @@ std::unique_ptr<llvm::LLVMTargetMachine> make_machine(const Target& target, Effo
                                  llvm::CodeModel::Small, effort == Effort::kFull ? llvm::CodeGenOptLevel::Aggressive : llvm::CodeGenOptLevel::Less)));
 }
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine, Effort effort, bool guarded) {
+/// The function that a pass is about to look at; null for a module.
+const llvm::Function* function_of(const llvm::Any& unit) {
+  if (const auto* function = llvm::any_cast<const llvm::Function*>(&unit)) return *function;
+  if (const auto* loop = llvm::any_cast<const llvm::Loop*>(&unit)) return (*loop)->getHeader()->getParent();
+  return nullptr;
+}
+
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, Effort effort, bool guarded, const std::function<void(llvm::StringRef)>& note) {
   const bool full = effort == Effort::kFull;
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = full;
@@ -48,6 +57,9 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, Effort effort,
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
+  callbacks.registerBeforeNonSkippedPassCallback([&](llvm::StringRef, const llvm::Any& unit) {
+    if (const llvm::Function* const function = function_of(unit)) note(function->getName());
+  });
   llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   if (guarded) guard_vectorizer(builder);
   // No vector library: one function that its table lacks would make the whole loop scalar.
@@ -78,13 +90,14 @@ bool add_code_generator(llvm::LLVMTargetMachine& machine, llvm::legacy::PassMana
 
 }  // namespace
 
-Generated generate_object(llvm::Module& module, const Target& target, Effort effort, bool guarded) {
+Generated generate_object(llvm::Module& module, const std::vector<KernelInfo>& kernels, const Target& target, Effort effort, bool guarded,
+                          const Progress& progress) {
   Generated generated;
   const auto machine = make_machine(target, effort, generated.error);
   if (!machine) return generated;
   module.setDataLayout(machine->createDataLayout());
   if (guarded) set_target(module, target);
-  optimize(module, *machine, effort, guarded);
+  optimize(module, *machine, effort, guarded, [&](llvm::StringRef function) { progress.at_function(function, kernels); });
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;

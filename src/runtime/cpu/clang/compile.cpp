@@ -52,7 +52,7 @@ Choice take_choice(std::vector<const char*>& flags) {
 }
 
 /// is_unsound: the object is not to be used, and is not without AVX-512.
-Output compile_for(const damo_clang_request& request, const Target& target, Choice choice, bool& is_unsound) {
+Output compile_for(const damo_clang_request& request, const Target& target, Choice choice, const Progress& progress, bool& is_unsound) {
   Output output;
   llvm::LLVMContext context;
   std::string errors;
@@ -67,14 +67,16 @@ Output compile_for(const damo_clang_request& request, const Target& target, Choi
   }
   if (request.language == DAMO_CLANG_CUDA_C) {
     call_language_c(*front.module);
-    if (!lower_cuda(*front.module, front.kernels, {.form = choice.form, .check = front.check}, errors)) {
+    const Lowered lowered = lower_cuda(*front.module, front.kernels, {.form = choice.form, .check = front.check}, progress, errors);
+    if (lowered != Lowered::kYes) {
+      output.is_broken = lowered == Lowered::kBroken;
       output.log += errors;
       return output;
     }
     output.signatures = signatures(front.kernels);
   }
   const Effort effort = choice.form == Form::kReference ? Effort::kLittle : Effort::kFull;
-  Generated generated = generate_object(*front.module, target, effort, choice.guarded);
+  Generated generated = generate_object(*front.module, front.kernels, target, effort, choice.guarded, progress);
   errors += generated.error;
   is_unsound = generated.is_unsound;
   output.object = std::move(generated.object);
@@ -85,7 +87,7 @@ Output compile_for(const damo_clang_request& request, const Target& target, Choi
 
 }  // namespace
 
-Output compile(const damo_clang_request& asked) {
+Output compile(const damo_clang_request& asked, const Progress& progress) {
   initialize_llvm();
   damo_clang_request request = asked;
   std::vector<const char*> flags;
@@ -95,8 +97,8 @@ Output compile(const damo_clang_request& asked) {
   request.flags = flags.data();
   const Target target = resolve_target(request.cpu, request.features, choice.guarded);
   bool is_unsound = false;
-  Output output = compile_for(request, target, choice, is_unsound);
-  return is_unsound && output.ok ? compile_for(request, target.without_avx512(), choice, is_unsound) : output;
+  Output output = compile_for(request, target, choice, progress, is_unsound);
+  return is_unsound && output.ok ? compile_for(request, target.without_avx512(), choice, progress, is_unsound) : output;
 }
 
 }  // namespace damo::clang_plugin

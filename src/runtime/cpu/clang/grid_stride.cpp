@@ -31,7 +31,7 @@ struct Found {
   bool of_block = false;              ///< i begins at threadIdx.x and goes by blockDim.x
   bool is_signed = false;             ///< of that comparison
   llvm::BasicBlock* leave = nullptr;  ///< where the test goes when it fails
-  llvm::Value* indices = nullptr;     ///< the entry's Indices
+  llvm::Value* indices = nullptr;     ///< the entry's ThreadState
 };
 
 const llvm::Value* without_extension(const llvm::Value* value) {

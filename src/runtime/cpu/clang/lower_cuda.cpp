@@ -3,6 +3,8 @@
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
 
 #include <map>
 #include <set>
@@ -46,7 +48,7 @@ void choose_form(llvm::Module& module, const KernelInfo& kernel, Form form, bool
 /// __activemask tells of the lanes that stand at the same place: each place that inlining has made gets a number, in
 /// the operand that is the lanes' mask in other calls.
 void number_active_masks(llvm::Module& module) {
-  constexpr std::uint64_t kActiveMask = 16;  // Wait::kActiveMask of runtime/cpu/thread_state.hpp
+  constexpr auto kActiveMask = static_cast<std::uint64_t>(WaitKind::kActiveMask);
   llvm::Function* const wait = module.getFunction("__damo_wait");
   if (!wait) return;
   unsigned place = 0;
@@ -125,9 +127,19 @@ void add_signatures(llvm::Module& module, const std::string& signatures) {
   global->setDSOLocal(true);
 }
 
+/// Behind this the optimiser and the code generator may fault, or worse, at what is no valid function.
+bool is_valid(llvm::Module& module, const std::vector<KernelInfo>& kernels, const Progress& progress, std::string& error) {
+  llvm::raw_string_ostream problem(error);
+  if (!llvm::verifyModule(module, &problem)) return true;
+  for (const llvm::Function& function : module) {
+    if (!function.isDeclaration() && llvm::verifyFunction(function)) progress.at_function(function.getName(), kernels);
+  }
+  return false;
+}
+
 }  // namespace
 
-bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lowering& how, std::string& error) {
+Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lowering& how, const Progress& progress, std::string& error) {
   const bool alone = how.form == Form::kReference;
   std::set<std::string> entries;
   std::map<std::string, Habits> habits;
@@ -135,7 +147,7 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
   for (const KernelInfo& kernel : kernels) {
     if (!module.getFunction(kernel.thread)) {
       error += "internal: no entry was made for kernel '" + kernel.name + "'\n";
-      return false;
+      return Lowered::kRefused;
     }
     const bool waits = habits[kernel.name].waits = reaches_wait(*module.getFunction(kernel.thread));
     if (waits || alone || !in_step) choose_form(module, kernel, how.form, waits);
@@ -152,9 +164,9 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
     known.waits |= step.waits;
     known.may_spin |= step.may_spin;
   }
-  if (!check_definitions(module, error) || !flatten_device_variables(module, error)) return false;
+  if (!check_definitions(module, error) || !flatten_device_variables(module, error)) return Lowered::kRefused;
   if (how.check) check_memory(module);
-  if (!place_shared_variables(module, kernels, how.check ? kCheckedGap : 0, error)) return false;
+  if (!place_shared_variables(module, kernels, how.check ? kCheckedGap : 0, error)) return Lowered::kRefused;
   const bool needs_fibers = alone || waits_elsewhere(module);
   std::set<std::string> whole;
   for (llvm::Function& function : module) {
@@ -164,6 +176,7 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
   }
   for (const KernelInfo& kernel : kernels) {
     const Habits& known = habits[kernel.name];
+    progress.at(kernel);
     if (how.form == Form::kLoops && !needs_fibers && known.waits && !known.may_spin && split_at_barriers(module, kernel)) whole.insert(kernel.name);
   }
   for (llvm::Function& function : module) {
@@ -172,6 +185,7 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
   if (needs_fibers) call_for_waits(module);
   for (const KernelInfo& kernel : kernels) {
     const bool waits = habits[kernel.name].waits;
+    progress.at(kernel);
     if (whole.count(kernel.name)) {
       llvm::Function& blocks = *module.getFunction(kernel.blocks);
       lower_tie(blocks);
@@ -189,7 +203,7 @@ bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lo
   }
   add_signatures(module, signatures(kernels));
   if (how.check) add_check_table(module, kernels);
-  return true;
+  return is_valid(module, kernels, progress, error) ? Lowered::kYes : Lowered::kBroken;
 }
 
 }  // namespace damo::clang_plugin

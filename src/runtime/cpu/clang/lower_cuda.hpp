@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels.hpp"
+#include "progress.hpp"
 
 namespace llvm {
 class Module;
@@ -25,7 +26,9 @@ struct Lowering {
 };
 
 /// Leaves in module one function a kernel, of the KernelEntry type under the kernel's name, and the text of signatures()
-/// as damo_signatures; completes kernels. False with an error text where a kernel has a shape that can't run.
-bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lowering& how, std::string& error);
+/// as damo_signatures; completes kernels. With an error text: kRefused where a kernel has a shape that can't run in any form;
+/// kBroken where what a pass made is no valid function, for which another form may do.
+enum class Lowered { kYes, kRefused, kBroken };
+Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lowering& how, const Progress& progress, std::string& error);
 
 }  // namespace damo::clang_plugin

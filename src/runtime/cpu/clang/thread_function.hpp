@@ -3,7 +3,10 @@
 // ThreadState of the thread that calls them.
 #pragma once
 
+#include <cstddef>
+
 #include "kernels.hpp"
+#include "runtime/cpu/thread_state.hpp"
 
 namespace llvm {
 class CallInst;
@@ -15,10 +18,18 @@ class Value;
 
 namespace damo::clang_plugin {
 
-/// Byte offsets in damo::cpu_backend::ThreadState (thread_state.hpp) and LaunchFrame (kernel_abi.hpp).
-enum ThreadStateOffset { kFrameOffset = 48, kKindOffset = 56, kMaskOffset = 60, kValueOffset = 64, kOperandOffset = 72 };
-constexpr int kSharedOffset = 32;
-constexpr int kExited = -1;  ///< ThreadState::kind of a thread that has returned
+using cpu_backend::ThreadState;
+using WaitKind = cpu_backend::Wait;
+
+enum ThreadStateOffset {
+  kFrameOffset = offsetof(ThreadState, frame),
+  kKindOffset = offsetof(ThreadState, kind),
+  kMaskOffset = offsetof(ThreadState, mask),
+  kValueOffset = offsetof(ThreadState, value),
+  kOperandOffset = offsetof(ThreadState, operand)
+};
+constexpr unsigned kSharedOffset = offsetof(cpu_backend::LaunchFrame, shared);
+constexpr int kExited = static_cast<int>(WaitKind::kExited);  ///< ThreadState::kind of a thread that has returned
 
 /// True of the functions that run one thread, before they get their kernels' names.
 bool is_thread_function(const llvm::Function& function);

@@ -26,10 +26,11 @@ std::string findings(const Program& program, bool on_gpu) {
     const std::string found = compare_forms(program, kForms);
     if (found.empty()) return {};
     const bool is_value = found.find("form: a[") != found.npos || found.find("form: b[") != found.npos || found.find("form: acc[") != found.npos;
-    return (is_value ? "wrong: " : "refused: ") + found;
+    const char* const kind = is_value ? "wrong: " : found.starts_with("reference") ? "invalid: " : "refused: ";
+    return kind + found;
   }
   Arrays expected(program), given(program);
-  if (std::string problem = run_on_cpu(program, kForms.back(), expected); !problem.empty()) return "refused: reference: " + problem;
+  if (std::string problem = run_on_cpu(program, kForms.back(), expected); !problem.empty()) return "invalid: " + problem;
   if (std::string problem = run_on_gpu(program, given); !problem.empty()) return "refused: GPU: " + problem;
   const std::string difference = expected.difference(given);
   return difference.empty() ? std::string() : "wrong: GPU: " + difference + " (reference, GPU)";
@@ -125,7 +126,7 @@ class Run {
   void finish(Worker& worker, const Verdict& verdict) {
     ++result_.programs;
     result_.wrong += verdict.kind == "wrong";
-    result_.refused += verdict.kind == "refused";
+    result_.refused += verdict.kind == "refused" || verdict.kind == "invalid";
     result_.crashes += verdict.kind == "crash";
     result_.hangs += verdict.kind == "hang";
     if (!verdict.is_good()) {

@@ -5,7 +5,8 @@
 
 namespace damo::random_kernels {
 
-/// What one program came to. kind: "" all well, else "wrong", "refused", "crash", "hang".
+/// What one program came to. kind: "" all well, else "wrong", "refused", "crash", "hang"; "invalid" if the
+/// reference refuses it too: no such program should be written.
 struct Verdict {
   std::string kind, text;
   bool is_good() const { return kind.empty(); }

@@ -517,7 +517,7 @@ class KernelWriter {
         if (work.find('$') != std::string::npos) kids.push_back(value(1));
         return statement("__syncthreads();\nif (t == $ % " + all + ") {\n" + work + "\n}\n__syncthreads();", std::move(kids));
       }
-      case 3: return statement("for (unsigned d = 1; d < " + all + "; d *= 2u) {\nif (t % (2u * d) == 0u && t + d < " + all + ") s[t] += s[t + d];\n__syncthreads();\n}\nv1 += s[0];\n__syncthreads();");
+      case 3: return statement("__syncthreads();\nfor (unsigned d = 1; d < " + all + "; d *= 2u) {\nif (t % (2u * d) == 0u && t + d < " + all + ") s[t] += s[t + d];\n__syncthreads();\n}\nv1 += s[0];\n__syncthreads();");
       case 4: return statement("u0 = unsigned(__syncthreads_count(int($ & 1u))) + $;", {value(2), same(1)});
       case 5: return statement(choice({"u1 = unsigned(__syncthreads_or(int($ & 64u)));", "u1 += unsigned(__syncthreads_and(int($ | 1u)));"}), {value(2)});
       case 6: return statement(choice({"u0 = $;", "u1 += $;", "u0 ^= $;"}), {same(2)});

@@ -1,12 +1,16 @@
 // The tests of this folder, or, from the command line, a campaign: scripts/random-kernels.
 //   --campaign [--first N] [--count N] [--processes N] [--minutes M] [--gpu] [--attempts N] [--failures DIRECTORY]
 //   --show N    the text of a program
+//   --compile FILE FLAG...   what the compiler says
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <string_view>
 
+#include "runtime/cpu/clang_plugin.hpp"
 #include "runtime/cpu/random_kernels/campaign.hpp"
 #include "runtime/cpu/random_kernels/kernel_writer.hpp"
 
@@ -47,6 +51,13 @@ int main(int count, char** words) {
   if (count > 2 && std::string_view(words[1]) == "--show") {
     const Program program = random_program(std::strtoull(words[2], nullptr, 10));
     std::cout << "// " << program.launch_text() << "\n" << program.source("k");
+    return 0;
+  }
+  if (count > 2 && std::string_view(words[1]) == "--compile") {
+    std::ifstream file(words[2]);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto output = damo::cpu_backend::compile({.source = text, .file_name = words[2], .language = damo::cpu_backend::SourceLanguage::kCudaC, .flags = {words + 3, words + count}});
+    std::cout << (output.ok ? "ok\n" : "not ok\n") << output.log;
     return 0;
   }
   ::testing::InitGoogleTest(&count, words);

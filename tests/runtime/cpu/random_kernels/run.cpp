@@ -4,6 +4,7 @@
 
 #include <damo/cuda_c.hpp>
 #include <damo/error.hpp>
+#include <damo/log.hpp>
 #include <damo/module.hpp>
 
 #include "runtime/cpu/clang_plugin.hpp"
@@ -17,8 +18,12 @@ std::string run_on_cpu(const Program& program, const std::string& form, Arrays& 
   std::vector<std::string> flags = {"--damo-no-line-tables"};
   if (!form.empty()) flags.push_back(form);
   const std::string source = program.source("k");
+  std::string gave_way;
+  set_log_sink([&](LogLevel, std::string_view line) { gave_way += line; });
   const CompileOutput compiled = compile({.source = source, .file_name = "k.cu", .language = SourceLanguage::kCudaC, .flags = flags});
+  set_log_sink({});
   if (!compiled.ok) return compiled.log;
+  if (!gave_way.empty()) return "gave way: " + gave_way;
   const LoadedObject object(compiled.object, "k");
   void *a = arrays.a.data(), *b = arrays.b.empty() ? arrays.a.data() + arrays.b_offset : arrays.b.data();
   void *c = arrays.c.data(), *acc = arrays.acc.data(), *bounds = arrays.bounds.data();
