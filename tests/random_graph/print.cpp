@@ -82,7 +82,7 @@ std::string expectations(const GraphSpec& graph, std::size_t call) {
 
 std::string extents_text(const Shape& shape) {
   std::string text = "{";
-  for (int i = 0; i < shape.rank(); ++i) text += (i > 0 ? ", " : "") + (shape[i] == kUnknown ? std::string("kUnknown") : std::to_string(shape[i]));
+  for (int i = 0; i < shape.rank(); ++i) text += (i > 0 ? ", " : "") + std::to_string(shape[i]);
   return text + "}";
 }
 

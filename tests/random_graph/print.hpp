@@ -12,6 +12,6 @@ std::string program_of(const GraphSpec& graph, const std::string& device, const 
 
 /// "Array::from(std::vector<double>{1, 2}, device)", in the dtype; every value exact.
 std::string array_text(const std::vector<Scalar>& values, DType dtype);
-std::string extents_text(const Shape& shape);  ///< "{2, kUnknown}"
+std::string extents_text(const Shape& shape);  ///< "{2, -1}"
 
 }  // namespace damo::testing

@@ -83,6 +83,14 @@ bool is_tame(std::string_view row) {
   return names.contains(row);
 }
 
+/// Periodic rows, whose values at the corners say nothing once the box is as wide as a period.
+bool is_lost_in_periods(std::string_view row, const std::array<Element, 3>& x) {
+  if (row == "sin" || row == "cos" || row == "tan") return x[0].error > 0.1L;
+  if (row != "mod" && row != "int_div") return false;
+  const Wide period = std::fabs(x[1].value), turns = period > 0 ? std::fabs(x[0].value) / period : 0;
+  return x[0].error + turns * x[1].error > 0.1L * period;
+}
+
 const RowReference* row_reference(std::string_view row) {
   static const RowReference kUsers[] = {
       {"fuzz_blend", [](Wide x, Wide y, Wide) -> Wide { return x * 0.25L + y * 0.5L; }, [](Big x, Big y, Big) -> Big { return x ^ y; }},
@@ -132,6 +140,7 @@ Element floating_row(const ElementwiseRow& row, const RowReference& reference, D
   if (!agrees) return kUnknownElement;
   if (result == bool_) return change == 0 ? Element{center != 0 ? 1.0L : 0.0L, 0} : kUnknownElement;
   if (!std::isfinite(center)) return {center, 0};
+  if (change > 0 && is_lost_in_periods(row.name, x)) return kUnknownElement;
   if (!is_tame(row.name) && change > std::fabs(center) * 0x1p-4L) return kUnknownElement;
   const DType arithmetic = is_half(compute) ? float32 : compute;
   const Format format = format_of(arithmetic);

@@ -46,6 +46,7 @@ class EagerKernel {
     BoundKernel bound;
     std::vector<Shape> shapes;  // of the arrays among the inputs, then of out
     std::vector<Strides> strides;
+    bool in_place = false;
     bool fits(std::span<const EagerInput> inputs, const Array& out) const;
   };
   std::unique_ptr<Binding> take(std::span<const EagerInput> inputs, const Array& out);
