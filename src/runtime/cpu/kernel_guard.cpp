@@ -50,6 +50,12 @@ void KernelGuard::leave() {
   current_guard->catcher_.leave();
 }
 
+void KernelGuard::leave_with(std::exception_ptr error) {
+  if (!current_guard) std::terminate();
+  current_guard->thrown_ = std::move(error);
+  current_guard->catcher_.leave();
+}
+
 /// Out of the handler, where memory may be allocated. What was said before is kept.
 void KernelGuard::tell() {
   FiberThreads::left();
@@ -63,6 +69,7 @@ void KernelGuard::tell() {
     report_.fail(text.what + source_place_text(report_.object, place) + running_thread_text(), std::move(text.remedy));
   }
   damo_enter_thread(nullptr);  // what the faulting thread was is gone with its stack
+  if (thrown_) std::rethrow_exception(std::move(thrown_));
 }
 
 }  // namespace damo::cpu_backend

@@ -3,6 +3,7 @@
 // processor (a fault) or by the clock (a time limit); the launch's report says why, with the user's line.
 // See tests/runtime/cpu/kernel_fault_test.cpp and kernel_time_limit_test.cpp.
 #pragma once
+#include <exception>
 #include <string>
 
 #include "runtime/cpu/fault_catcher.hpp"
@@ -12,7 +13,7 @@ namespace damo::cpu_backend {
 
 class KernelGuard {
  public:
-  /// Calls run(); comes back also when the kernel is left. Calls may nest: leave() ends the innermost.
+  /// Calls run(); comes back also when the kernel is left, or throws what leave_with() was given. Calls may nest: leave() ends the innermost.
   template <class F>
   static void call(LaunchReport& report, const F& run) {
     KernelGuard guard(report);
@@ -23,6 +24,8 @@ class KernelGuard {
   [[noreturn]] static void leave(std::string what, std::string remedy);
   /// Leaves it: what was wrong is in the report.
   [[noreturn]] static void leave();
+  /// Leaves it with what a function that it called threw, which can't cross the kernel's frames: call() throws it.
+  [[noreturn]] static void leave_with(std::exception_ptr error);
   /// Of the kernel that this thread runs; null outside of one.
   static LaunchReport* report();
 
@@ -35,6 +38,7 @@ class KernelGuard {
   LaunchReport& report_;
   KernelGuard* outer_;
   FaultCatcher catcher_;
+  std::exception_ptr thrown_;
 };
 
 }  // namespace damo::cpu_backend
