@@ -54,52 +54,17 @@ std::string problem_of(const Work& work, bool may_fail) {
   }
 }
 
-class Trial {
- public:
-  Trial(const ProgramEntry& entry, unsigned kinds, long number, Extent extent) : entry_(entry), kinds_(kinds), number_(number), extent_(extent) {}
-
-  std::string run() {
-    FaultyCpu backend;
-    backend.copy_bytes_per_second = 1e9;  // known: measuring it takes longer than all the rest
-    std::string problem = run(Device(&backend));
-    const auto held = [&](const char* what, std::size_t bytes) {
-      if (problem.empty() && bytes > 0) problem = std::string(what) + " keeps " + std::to_string(bytes) + " bytes in use";
-    };
-    held("the pool", backend.pool().statistics().in_use_bytes);
-    held("the pool of pinned memory", backend.pinned_pool().statistics().in_use_bytes);
-    return problem;
-  }
-
- private:
-  std::string run(Device device) {
-    const std::unique_ptr<Program> program = entry_.make();
-    bool is_built = false;
-    Injection::begin(kinds_, number_, extent_);
-    std::string problem = problem_of(
-        [&] {
-          const Armed points;
-          program->build(device);
-          is_built = true;
-          program->step();
-          program->step();
-        },
-        number_ > 0);
-    Injection::end();
-    if (!problem.empty()) return problem;
-    problem = problem_of(
-        [&] {
-          if (!is_built) program->build(device);
-          program->step();
-        },
-        false);
-    return problem.empty() ? problem : "afterwards: " + problem;
-  }
-
-  const ProgramEntry& entry_;
-  unsigned kinds_;
-  long number_;
-  Extent extent_;
-};
+/// On a CPU of its own.
+std::string run_on_own_cpu(const ProgramEntry& entry, unsigned kinds, long number, Extent extent) {
+  FaultyCpu backend;
+  std::string problem = run_on(entry, Device(&backend), kinds, number, extent);
+  const auto held = [&](const char* what, std::size_t bytes) {
+    if (problem.empty() && bytes > 0) problem = std::string(what) + " keeps " + std::to_string(bytes) + " bytes in use";
+  };
+  held("the pool", backend.pool().statistics().in_use_bytes);
+  held("the pool of pinned memory", backend.pinned_pool().statistics().in_use_bytes);
+  return problem;
+}
 
 void run_in_child(const ProgramEntry& entry, unsigned kinds, long number, Extent extent) {
   std::set_terminate([] {
@@ -113,7 +78,7 @@ void run_in_child(const ProgramEntry& entry, unsigned kinds, long number, Extent
   alarm(kSecondsOfATrial);
   const ProcessState before = ProcessState::now();
   std::string problem;
-  std::thread([&] { problem = Trial(entry, kinds, number, extent).run(); }).join();
+  std::thread([&] { problem = run_on_own_cpu(entry, kinds, number, extent); }).join();
   const std::string kept = difference(before, ProcessState::now());
   if (problem.empty() && !kept.empty()) problem = "kept: " + kept;
   report->points = Injection::points();
@@ -129,9 +94,33 @@ std::string how_it_ended(int status) {
 
 }  // namespace
 
+std::string run_on(const ProgramEntry& entry, Device device, unsigned kinds, long number, Extent extent) {
+  const std::unique_ptr<Program> program = entry.make();
+  bool is_built = false;
+  Injection::begin(kinds, number, extent);
+  std::string problem = problem_of(
+      [&] {
+        const Armed points;
+        program->build(device);
+        is_built = true;
+        program->step();
+        program->step();
+      },
+      number > 0);
+  Injection::end();
+  if (!problem.empty()) return problem;
+  problem = problem_of(
+      [&] {
+        if (!is_built) program->build(device);
+        program->step();
+      },
+      false);
+  return problem.empty() ? problem : "afterwards: " + problem;
+}
+
 std::string run_here(const ProgramEntry& entry, unsigned kinds, long number, Extent extent) {
   std::string problem;
-  std::thread([&] { problem = Trial(entry, kinds, number, extent).run(); }).join();
+  std::thread([&] { problem = run_on_own_cpu(entry, kinds, number, extent); }).join();
   return problem;
 }
 

@@ -13,8 +13,11 @@ struct TrialResult {
   std::string problem;  ///< empty: it ended in the right answer or in one clear error, kept nothing, and went on rightly
 };
 
-/// Builds the program on a CPU of its own and takes two steps, with the fault; then a step, or all of it, without. In a
-/// process of its own, so that no end of it ends the test, and a thread of its own. number 0: without any fault.
+/// Builds the program on the device and takes two steps, with the fault; then a step, or all of it, without. What was wrong
+/// with how that ended; number 0: without any fault.
+std::string run_on(const ProgramEntry& entry, Device device, unsigned kinds, long number, Extent extent);
+
+/// The same on a CPU of its own, in a process of its own, so that no end of it ends the test, and in a thread of its own.
 TrialResult run_trial(const ProgramEntry& entry, unsigned kinds, long number, Extent extent);
 
 /// The same in this process: what is made once in a process is there afterwards, and a debugger sees it. What was wrong;

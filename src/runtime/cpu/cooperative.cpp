@@ -114,13 +114,11 @@ struct SerialThreads {
 template <class Threads>
 void run_blocks(Threads threads, const LaunchFrame& frame, std::int64_t first, std::int64_t last) {
   thread_local std::vector<ThreadState> states;
-  KernelGuard::without_exceptions([&] {
-    Block<Threads> block(threads, states, frame);
-    for (std::int64_t i = first; i < last; ++i) {
-      if (!block.run(i)) break;
-    }
-    current_thread = nullptr;
-  });
+  Block<Threads> block(threads, states, frame);
+  for (std::int64_t i = first; i < last; ++i) {
+    if (!block.run(i)) break;
+  }
+  current_thread = nullptr;
 }
 
 }  // namespace
@@ -146,9 +144,7 @@ void damo_run_fibers(ThreadFunction thread, void* const* arguments, const Launch
   run_blocks(FiberThreads(thread, arguments), *frame, first, last);
 }
 
-void* damo_coroutine_memory(std::size_t bytes) {
-  return KernelGuard::without_exceptions([&] { return CoroutineThreads::memory(bytes); });
-}
+void* damo_coroutine_memory(std::size_t bytes) { return CoroutineThreads::memory(bytes); }
 
 std::uint64_t damo_wait_on_fiber(std::int32_t kind, std::uint32_t mask, std::uint64_t value, std::int32_t operand) {
   ThreadState* const state = current_thread;

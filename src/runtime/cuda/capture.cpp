@@ -62,7 +62,12 @@ std::unique_ptr<CapturedWork> CudaBackend::end_capture(void* stream) {
   check(driver_.graph_get_nodes(owner.graph, nullptr, &nodes), "cuGraphGetNodes");
   CUgraphExec executable = nullptr;
   check(driver_.graph_instantiate(&executable, owner.graph, 0), "cuGraphInstantiate");
-  return std::make_unique<CudaGraph>(*this, executable, nodes);
+  try {
+    return std::make_unique<CudaGraph>(*this, executable, nodes);
+  } catch (...) {
+    driver_.graph_exec_destroy(executable);
+    throw;
+  }
 }
 
 void CudaBackend::abandon_capture(void* stream) noexcept {

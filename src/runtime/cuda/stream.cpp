@@ -44,7 +44,12 @@ void* CudaBackend::create_stream(StreamOptions options) {
                                             priority),
         "cuStreamCreateWithPriority");
   const std::lock_guard lock(streams_mutex_);
-  streams_.insert(stream);
+  try {
+    streams_.insert(stream);
+  } catch (...) {
+    driver_.stream_destroy(stream);
+    throw;
+  }
   stream_count_ = static_cast<int>(streams_.size());
   // Memory that the default stream still works on may be handed to the new one's users.
   if (make_order_event() &&
@@ -196,8 +201,8 @@ void CudaBackend::add_callback(void* stream, std::function<void()> function) {
   const CUstream on = stream_of(stream);
   if (CaptureScope* capture = current_capture(*this); capture && is_capturing(on)) {
     auto held = std::make_shared<std::function<void()>>(std::move(function));
-    check(driver_.launch_host_func(on, run_again, held.get()), "cuLaunchHostFunc");
-    return capture->holds().hold(std::move(held));
+    capture->holds().hold(held);  // first: a node whose function is gone must not be
+    return check(driver_.launch_host_func(on, run_again, held.get()), "cuLaunchHostFunc");
   }
   auto callback = std::make_unique<Callback>(Callback{std::move(function), &finished_callbacks_});
   check(driver_.launch_host_func(on, run_once, callback.get()), "cuLaunchHostFunc");
