@@ -34,6 +34,7 @@ auto blame(const Program& program, int node, Work&& work) {
 
 Context::Context(Program& program, ProfileRecorder* recorder)
     : program_(program), recorder_(recorder), stream_(program.device().backend().default_stream()), cells_(program.cells().size()), passing_(program.nodes().size(), 0) {
+  if (recorder) clock_.emplace(program.device());
   for (std::size_t i = 0; i < cells_.size(); ++i) {
     CellAccess::prepare(cells_[i], program.cells()[i].type.dtype, program.device());
     const int number = static_cast<int>(i);
@@ -249,7 +250,7 @@ void Context::place_in_arena(const std::vector<int>& numbers, const std::vector<
 void Context::set_output(int number) {
   Cell& target = cell(number);
   Array& array = CellAccess::array(target);
-  if (array && array.is_unique()) return;
+  if (array && array.claim()) return;
   blame(program_, program_.cells()[static_cast<std::size_t>(number)].producer, [&] { array = Array::empty(target.shape(), target.dtype(), program_.device()); });
 }
 
@@ -278,10 +279,10 @@ void Context::run_node(int number) {
     return;
   }
   blame(program_, number, [&] {
-    if (recorder_) recorder_->begin(number);
+    if (recorder_) recorder_->begin(*clock_);
     begin_outputs(program_.nodes()[at]);
     thunks_[at]();
-    if (recorder_) recorder_->end(number, cells_, program_);
+    if (recorder_) recorder_->end(*clock_, number, cells_, program_);
   });
 }
 
@@ -305,7 +306,7 @@ void Context::run_sized_by_data() {
         if (is_in_place(node, output)) continue;
         Cell& target = cell(output);
         Array& array = CellAccess::array(target);
-        if (!array || array.shape() != target.shape() || !array.is_unique()) {
+        if (!array || array.shape() != target.shape() || !array.claim()) {
           array = Array();
           blame(program_, number, [&] { array = Array::empty(target.shape(), target.dtype(), program_.device()); });
         }

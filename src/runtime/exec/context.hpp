@@ -6,6 +6,7 @@
 // shapes are inferred node by node, buffers sized, temporaries placed in one arena.
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -55,6 +56,7 @@ class Context {
 
   Program& program_;
   ProfileRecorder* recorder_;  // null: no profile
+  std::optional<ProfileRecorder::Clock> clock_;
   void* stream_;
   std::vector<Cell> cells_;
   std::vector<Thunk> thunks_;       // by node; empty for views
