@@ -5,11 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <random>
-#include <set>
 
 #include <damo/error.hpp>
 
@@ -18,24 +18,31 @@ namespace {
 
 constexpr const char* kPrefix = "/damo-";
 
-/// Blocks that the process has not freed when it ends normally are unlinked then: the system would keep them.
+/// Blocks that the process has not freed when it ends normally are unlinked then: the system would keep them. A child of
+/// fork() has these objects too, and the blocks are its parent's: whoever made a block unlinks it.
 class Names {
  public:
   ~Names() {
-    for (const std::string& name : names_) shm_unlink(name.c_str());
+    for (const auto& [name, maker] : makers_) unlink(name, maker);
   }
   void insert(const std::string& name) {
     const std::lock_guard lock(mutex_);
-    names_.insert(name);
+    makers_[name] = getpid();
   }
-  void erase(const std::string& name) {
+  void unlink(const std::string& name) {
     const std::lock_guard lock(mutex_);
-    names_.erase(name);
+    const auto found = makers_.find(name);
+    if (found == makers_.end()) return;
+    unlink(name, found->second);
+    makers_.erase(found);
   }
 
  private:
+  static void unlink(const std::string& name, pid_t maker) {
+    if (maker == getpid()) shm_unlink(name.c_str());
+  }
   std::mutex mutex_;
-  std::set<std::string> names_;
+  std::map<std::string, pid_t> makers_;
 };
 
 Names& names() {
@@ -49,6 +56,20 @@ std::string new_name() {
   std::snprintf(text, sizeof text, "%s%d-%08x%08x%08x", kPrefix, static_cast<int>(getpid()), random(), random(),
                 random());
   return text;
+}
+
+/// Takes the pages now: with ftruncate alone a full /dev/shm would kill the process at a write. Piece by piece, because a
+/// signal ends the call with nothing done, and a profiler's signals may come faster than all of it can.
+bool take_pages(int file, std::size_t bytes) {
+  constexpr std::size_t kPiece = std::size_t{16} << 20;
+  for (std::size_t at = 0; at < bytes; at += kPiece) {
+    const auto piece = static_cast<off_t>(std::min(kPiece, bytes - at));
+    int error;
+    do error = posix_fallocate(file, static_cast<off_t>(at), piece);
+    while (error == EINTR);
+    if (error != 0) return false;
+  }
+  return true;
 }
 
 void* map(int file, std::size_t bytes) {
@@ -65,8 +86,7 @@ void* SharedMemory::allocate(std::size_t bytes) {
     throw DeviceError(std::string("shared memory cannot be made: ") + std::strerror(errno),
                       "look at the permissions of /dev/shm");
   }
-  // posix_fallocate takes the pages now: with ftruncate alone a full /dev/shm would kill the process at a write.
-  void* const memory = posix_fallocate(file, 0, static_cast<off_t>(bytes)) == 0 ? map(file, bytes) : nullptr;
+  void* const memory = take_pages(file, bytes) ? map(file, bytes) : nullptr;
   ::close(file);
   if (memory == nullptr) {
     shm_unlink(name.c_str());
@@ -83,8 +103,7 @@ void SharedMemory::release(void* memory) noexcept {
   const auto found = own_.find(memory);
   if (found == own_.end()) return;
   munmap(memory, found->second.bytes);
-  shm_unlink(found->second.name.c_str());
-  names().erase(found->second.name);
+  names().unlink(found->second.name);
   own_.erase(found);
 }
 
