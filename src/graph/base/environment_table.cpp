@@ -65,11 +65,11 @@ constexpr EnvironmentVariable kVariables[] = {
     {"DAMO_SYNC", "0, 1", "0", "each launch on a GPU waits for its kernel, so that a fault is thrown by the launch that caused it", is_switch},
     {"DAMO_CHECK", "0, 1", "0", "`ModuleOptions::check` is on unless a program says otherwise: accesses of kernels on the CPU are checked", is_switch},
     {"DAMO_POISON", "0, 1", "0", "new buffers are filled with a pattern, so that a kernel that leaves elements unwritten is found", is_switch},
-    {"DAMO_CPU_FORM", "`loops`, `coroutines`, `reference`", "`loops`",
-     "what CUDA C becomes on the CPU, for comparing: `coroutines`: threads that wait for each other never become loops; "
-     "`reference`: each thread by itself, nothing optimised",
-     [](std::string_view value) { return is_one_of(value, "loops", "coroutines", "reference"); }},
-    {"DAMO_CPU_ISA", "`x86-64-v2`, `x86-64-v3`, `x86-64-v4`, `native`", "`native`", "the instructions that kernels of the CPU may use",
+    {"DAMO_CPU_FORM", "`coroutines`, `reference`", "loops where they can be had",
+     "for comparing CUDA C on the CPU. `coroutines`: threads that wait for each other never become loops. `reference`: each "
+     "thread runs by itself, nothing is made parallel or vectorised; slow, and right by construction",
+     [](std::string_view value) { return is_one_of(value, "coroutines", "reference"); }},
+    {"DAMO_CPU_ISA", "`x86-64-v2`, `x86-64-v3`, `x86-64-v4`, `native`", "`native`", "the instructions that kernels on the CPU may use; those of a level other machines find in a shared cache too",
      [](std::string_view value) { return is_one_of(value, "x86-64-v2", "x86-64-v3", "x86-64-v4", "native"); }},
     {"DAMO_CUDA_SCHEDULE", "`block,vector,unroll`", "chosen for each kernel", "the shape of generated CUDA kernels, for measuring", are_numbers<3>},
     {"DAMO_CUDA_TILE", "`inner,other,threads,other_first`", "chosen for each kernel", "the tiles of generated CUDA kernels that read transposed arrays, for measuring",

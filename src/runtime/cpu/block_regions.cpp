@@ -6,6 +6,7 @@
 #include <span>
 
 #include "runtime/cpu/block_barriers.hpp"
+#include "runtime/cpu/kernel_guard.hpp"
 #include "runtime/cpu/launch_report.hpp"
 #include "runtime/cpu/warp.hpp"
 
@@ -68,7 +69,7 @@ void* damo_block_memory(std::size_t bytes) {
   thread_local std::unique_ptr<std::byte[]> memory;
   thread_local std::size_t capacity = 0;
   if (capacity < bytes) {
-    memory = std::make_unique_for_overwrite<std::byte[]>(bytes + kAlignment);
+    KernelGuard::without_exceptions([&] { memory = std::make_unique_for_overwrite<std::byte[]>(bytes + kAlignment); });
     capacity = bytes;
   }
   const auto begin = reinterpret_cast<std::uintptr_t>(memory.get());
@@ -102,7 +103,7 @@ std::int32_t damo_next_region(const ThreadState* block, std::int32_t* next, Thre
     if (now.lowest == kReturned && !now.any_waits) return -1;
     const std::span of_all(states, states ? all.size() : 0);
     if (states && release(all, of_all)) continue;
-    if (states) report(*block, of_all);
+    if (states) KernelGuard::without_exceptions([&] { report(*block, of_all); });
     return -1;
   }
 }

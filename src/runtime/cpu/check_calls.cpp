@@ -194,21 +194,24 @@ void damo_check_object(const char* place, const char* name, const void* object, 
   if (!check || bytes == 0) return;
   const Access access{place, reinterpret_cast<std::uintptr_t>(address), bytes, bits};
   const std::size_t size = bits & kCheckDynamic ? check->dynamic_shared_bytes() : object_bytes;
-  if (!is_good_in_object(access, *check, name, reinterpret_cast<std::uintptr_t>(object), size)) KernelGuard::leave();
+  const bool is_right = KernelGuard::without_exceptions([&] { return is_good_in_object(access, *check, name, reinterpret_cast<std::uintptr_t>(object), size); });
+  if (!is_right) KernelGuard::leave();
 }
 
 void damo_check_memory(const char* place, const void* address, std::uint64_t bytes, std::uint32_t bits) {
   const LaunchCheck* const check = running_check();
   if (!check || bytes == 0) return;
   const Access access{place, reinterpret_cast<std::uintptr_t>(address), bytes, bits};
-  if (!is_good(access, *check)) KernelGuard::leave();
+  if (!KernelGuard::without_exceptions([&] { return is_good(access, *check); })) KernelGuard::leave();
 }
 
 void damo_check_local(const char* name, const void* array, std::uint64_t bytes, std::uint32_t stays) {
   if (!running_check()) return;
-  std::vector<Local>& locals = block().locals[damo_current_thread()];
-  const auto begin = reinterpret_cast<std::uintptr_t>(array);
-  // Functions further down the stack have returned.
-  if (!stays) std::erase_if(locals, [&](const Local& local) { return !local.stays && local.begin <= begin; });
-  locals.push_back({name, begin, bytes, stays != 0});
+  KernelGuard::without_exceptions([&] {
+    std::vector<Local>& locals = block().locals[damo_current_thread()];
+    const auto begin = reinterpret_cast<std::uintptr_t>(array);
+    // Functions further down the stack have returned.
+    if (!stays) std::erase_if(locals, [&](const Local& local) { return !local.stays && local.begin <= begin; });
+    locals.push_back({name, begin, bytes, stays != 0});
+  });
 }

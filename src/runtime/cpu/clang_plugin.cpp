@@ -9,6 +9,8 @@
 #include "runtime/cpu/clang/plugin.h"
 #include "runtime/cpu/compiler_guard.hpp"
 #include "runtime/cpu/fail.hpp"
+#include "runtime/cpu/form_chain.hpp"
+#include "runtime/cpu/isa_level.hpp"
 #include "runtime/cpu/plugin_search.hpp"
 
 namespace damo::cpu_backend {
@@ -79,11 +81,25 @@ std::vector<const char*> pointers_to(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-CompileOutput compile(const CompileRequest& request) {
-  const Plugin& compiler = plugin();
-  if (!compiler.compile) fail(compiler.problem);
+namespace {
+
+constexpr const char* kFormFlags[] = {"", "--damo-coroutines", "--damo-reference"};
+
+/// The form that flags ask for.
+KernelForm form_of(const std::vector<std::string>& flags) {
+  KernelForm form = KernelForm::kLoops;
+  for (const std::string& flag : flags) {
+    if (flag == kFormFlags[1]) form = KernelForm::kCoroutines;
+    if (flag == kFormFlags[2] || flag == "--damo-check") return KernelForm::kReference;
+  }
+  return form;
+}
+
+FormAttempt compile_once(const Plugin& compiler, const CompileRequest& request, KernelForm form, CompileOutput& output) {
   const auto kernels = pointers_to(request.kernels);
-  const auto flags = pointers_to(request.flags);
+  std::vector<std::string> all_flags = request.flags;
+  if (form != KernelForm::kLoops) all_flags.push_back(kFormFlags[static_cast<int>(form)]);
+  const auto flags = pointers_to(all_flags);
   damo_clang_request raw{};
   raw.source = request.source.data();
   raw.source_bytes = request.source.size();
@@ -91,19 +107,31 @@ CompileOutput compile(const CompileRequest& request) {
   raw.language = request.language == SourceLanguage::kCudaC ? DAMO_CLANG_CUDA_C : DAMO_CLANG_LOOPS;
   raw.kernels = request.kernels.empty() ? nullptr : kernels.data();
   raw.flags = flags.data();
-  raw.cpu = request.cpu.empty() ? nullptr : request.cpu.c_str();
+  const std::string cpu = request.cpu.empty() ? isa_level() : request.cpu;
+  raw.cpu = cpu.empty() ? nullptr : cpu.c_str();
   damo_clang_result result{};
-  CompileOutput output;
-  if (std::string problem = run_compiler([&] { compiler.compile(&raw, &result); }); !problem.empty()) {
-    output.log = request.file_name + ": error: " + problem + "\n";
-    return output;
+  output = {};
+  if (const CompilerRun run = run_compiler([&] { compiler.compile(&raw, &result); }); !run.problem.empty()) {
+    output.log = request.file_name + ": error: the compiler can't compile this text: " + run.problem + "\n";
+    return {.gives_way = !run.is_final && result.at[0] != '\0', .at = result.at, .why = run.problem};
   }
-  output.ok = result.ok != 0;
+  output.ok = result.ok == 1;
   const auto* bytes = reinterpret_cast<const std::byte*>(result.object);
   output.object.assign(bytes, bytes + result.object_bytes);
   output.log = result.log;
   output.signatures = result.signatures;
+  const FormAttempt attempt{.gives_way = result.ok < 0, .at = result.at, .why = "it makes no valid function: " + output.log.substr(0, output.log.find('\n'))};
   compiler.release(&result);
+  return attempt;
+}
+
+}  // namespace
+
+CompileOutput compile(const CompileRequest& request) {
+  const Plugin& compiler = plugin();
+  if (!compiler.compile) fail(compiler.problem);
+  CompileOutput output;
+  compile_in_a_form(form_of(request.flags), [&](KernelForm form) { return compile_once(compiler, request, form, output); });
   return output;
 }
 

@@ -55,7 +55,7 @@ CodeRange code_of(std::string_view name) {
 struct Run {
   const std::function<void()>& work;
   double limit;
-  std::string problem = {};
+  CompilerRun result = {};
 
   void operator()() {
     FaultCatcher catcher = limit > 0 ? FaultCatcher(code_of("libclang-cpp"), code_of("libLLVM")) : FaultCatcher(CodeRange{});
@@ -65,16 +65,16 @@ struct Run {
     if (deadline) deadline->leave(catcher);
     if (returned) return;
     const Fault& fault = catcher.fault();
-    problem = "the compiler can't compile this text: ";
-    if (catcher.was_stopped()) problem += "it was stopped after " + deadline->limit_text() + " (DAMO_COMPILE_TIME_LIMIT)";
-    else if (fault.overflows_stack()) problem += "it is nested too deeply";
-    else problem += fault.signal == SIGABRT ? "it gave up" : "it faulted";
+    result.is_final = catcher.was_stopped() || fault.overflows_stack();
+    if (catcher.was_stopped()) result.problem = "it was stopped after " + deadline->limit_text() + " (DAMO_COMPILE_TIME_LIMIT)";
+    else if (fault.overflows_stack()) result.problem = "it is nested too deeply";
+    else result.problem = fault.signal == SIGABRT ? "it gave up" : "it faulted";
   }
 };
 
 }  // namespace
 
-std::string run_compiler(const std::function<void()>& work) {
+CompilerRun run_compiler(const std::function<void()>& work) {
   Run run{work, time_limit()};
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
@@ -85,7 +85,7 @@ std::string run_compiler(const std::function<void()>& work) {
   pthread_attr_destroy(&attributes);
   if (is_started) pthread_join(thread, nullptr);
   else run();  // no memory for such a stack: this thread's has to do
-  return run.problem;
+  return run.result;
 }
 
 }  // namespace damo::cpu_backend

@@ -48,7 +48,7 @@ void* damo_kernel_malloc(std::size_t bytes) {
   auto* const header = static_cast<HeapHeader*>(std::malloc(sizeof(HeapHeader) + bytes));
   if (!header) return nullptr;
   *header = {kLive, bytes};
-  damo::cpu_backend::note_kernel_memory(header + 1, bytes);
+  KernelGuard::without_exceptions([&] { damo::cpu_backend::note_kernel_memory(header + 1, bytes); });
   return header + 1;
 }
 
@@ -60,7 +60,7 @@ void damo_kernel_free(void* memory) {
                        "free each address that malloc() gave once");
   }
   header->mark = kFreed;
-  damo::cpu_backend::forget_kernel_memory(memory);
+  KernelGuard::without_exceptions([&] { damo::cpu_backend::forget_kernel_memory(memory); });
   std::free(header);
 }
 

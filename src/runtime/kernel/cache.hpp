@@ -57,6 +57,7 @@ class KernelCache {
   std::string key(const CompileRequest& request, const std::string& includes);
   static std::exception_ptr take_first_error(std::span<const EntryPointer> own);
   void erase(const Entry& entry);
+  /// Nothing if the entry is finished already.
   void finish(Entry& entry, Module module, std::exception_ptr error);
   /// Null if it failed.
   Module wait(const Entry& entry);

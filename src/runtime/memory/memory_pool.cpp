@@ -54,13 +54,18 @@ void* MemoryPool::allocate(std::size_t bytes, std::string_view wanted_by) {
   if (beyond_limit) fail(bytes, wanted_by, true);
   const bool is_new = memory == nullptr;
   if (is_new) memory = allocate_anew(size, bytes, wanted_by);
-  if (backend_.notes_use) HostBlocks::note_use(memory, size.bytes, bytes);
-  const bool fills = poison && current_capture(backend_) == nullptr;  // on the default stream, which a capture excludes
-  if (fills) {
-    const unsigned char byte = 0xFF;
-    backend_.fill(memory, &byte, 1, size.bytes, nullptr);
+  try {
+    if (backend_.notes_use) HostBlocks::note_use(memory, size.bytes, bytes);
+    const bool fills = poison && current_capture(backend_) == nullptr;  // on the default stream, which a capture excludes
+    if (fills) {
+      const unsigned char byte = 0xFF;
+      backend_.fill(memory, &byte, 1, size.bytes, nullptr);
+    }
+    if (!is_new || fills) backend_.fork_streams();
+  } catch (...) {
+    release(memory, bytes);
+    throw;
   }
-  if (!is_new || fills) backend_.fork_streams();
   return memory;
 }
 

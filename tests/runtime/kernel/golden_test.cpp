@@ -60,8 +60,9 @@ KernelSpec mixed_spec() {
   spec.name = "cast_where_cast";
   spec.inputs = {bool_, float16, int8};
   Step widen = step("cast", "x0", {2}), choose = step("where", "x0 ? x1 : x2", {0, 1, 3}), narrow = step("cast", "x0", {4}, float16);
-  choose.condition_first = true;
-  narrow.rounds = true;
+  widen.compute = int8;
+  widen.rounds = narrow.rounds = choose.condition_first = true;
+  narrow.compute = float32;
   spec.stages[0].steps = {widen, choose, narrow};
   spec.stores = {4, 5};
   spec.outputs = {float32, float16};
@@ -81,12 +82,19 @@ Layout layout_of(const KernelSpec& spec, const Shape& space, std::vector<Operand
   return classify(Geometry(space, arrays), spec.input_count());
 }
 
+/// An output is an input: no text may promise that they are apart.
+Layout in_place(Layout layout) {
+  layout.in_place = true;
+  return layout;
+}
+
 std::vector<Case> cases() {
   const Shape space{256, 512}, huge{std::int64_t{1} << 20, 1 << 12};
   const Operand dense{space, {512, 1}};
   const KernelSpec usual = usual_spec(), half = usual_spec(float16), mixed = mixed_spec();
   return {
       {"flat", usual, layout_of(usual, space, {})},
+      {"in_place", usual, in_place(layout_of(usual, space, {}))},
       {"flat_float16", half, layout_of(half, space, {})},
       {"scalar", usual, layout_of(usual, space, {dense, {{}, {}}})},
       {"broadcast_row", usual, layout_of(usual, space, {dense, {{512}, {1}}})},

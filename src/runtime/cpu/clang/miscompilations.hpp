@@ -1,0 +1,31 @@
+// What keeps the known miscompilations of LLVM 19 out of every kernel, whatever its text: docs/dependencies.md lists them
+// with their numbers. A bug that a pass has is kept from its input, or the pass isn't run; a bug of instruction selection
+// is looked for in what was selected. Tests: tests/runtime/cpu/miscompilations_test.cpp.
+#pragma once
+
+namespace llvm {
+class Module;
+class PassBuilder;
+class PassInstrumentationCallbacks;
+class PipelineTuningOptions;
+class TargetPassConfig;
+}  // namespace llvm
+
+namespace damo::clang_plugin {
+
+struct Target;
+
+/// Says in each function's attributes what is compiled for. A function's own target attribute, or a flag of the user's,
+/// could name what the module may not use.
+void set_target(llvm::Module& module, const Target& target);
+
+/// Leaves out the passes of which no use is sound, and prepares what InstCombine is given, each time that it runs.
+void guard_passes(llvm::PassInstrumentationCallbacks& callbacks, llvm::PipelineTuningOptions& tuning);
+
+/// Hides from the loop vectoriser addresses whose run-time check it would get wrong.
+void guard_vectorizer(llvm::PassBuilder& builder);
+
+/// Makes the code generator set `found` where it selects a vpternlog that may have another operation's truth table.
+void watch_selection(llvm::TargetPassConfig& config, bool& found);
+
+}  // namespace damo::clang_plugin
