@@ -11,7 +11,7 @@ option(DAMO_BUILD_TESTS "Build the tests (GoogleTest)" ${PROJECT_IS_TOP_LEVEL})
 option(DAMO_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(DAMO_BUILD_TOOLS "Build the damo command (CLI11, nlohmann-json)" ${PROJECT_IS_TOP_LEVEL})
 option(DAMO_BUILD_BENCH "Build damo-bench (Google Benchmark, nlohmann-json)" ${PROJECT_IS_TOP_LEVEL})
-option(DAMO_WERROR "Warnings are errors" OFF)
+option(DAMO_WERROR "Warnings are errors, with the compilers whose false ones are known (GCC 12 and 13)" OFF)
 option(DAMO_TEST_PCH "Precompile GoogleTest's header for the tests" ON)
 set(DAMO_SANITIZE "" CACHE STRING "Sanitizers for the whole build, e.g. address,undefined or thread")
 
@@ -23,6 +23,9 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_BUILD_RPATH ${CMAKE_BINARY_DIR}/lib)  # of the compiler plugin; what is installed has it not
+endif()
 
 # ccache cannot prove that a precompiled header is unchanged unless it is told to trust its inputs.
 find_program(DAMO_CCACHE ccache)

@@ -109,11 +109,6 @@ void EagerKernel::run(std::span<const EagerInput> inputs, const Array& out) {
   keep(std::move(binding));
 }
 
-EagerKernels& EagerKernels::of(Backend& backend) {
-  return static_cast<EagerKernels&>(backend.companion(
-      [](Backend& device) -> std::unique_ptr<Companion> { return std::make_unique<EagerKernels>(device); }));
-}
-
 std::shared_ptr<EagerKernel> EagerKernels::kernel(const ElementwiseRow& row, std::span<const EagerInput> inputs,
                                                   DType out, bool cast) {
   if (inputs.size() > kMostInputs) {

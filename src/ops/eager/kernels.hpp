@@ -62,7 +62,7 @@ class EagerKernel {
 class EagerKernels final : public Companion {
  public:
   explicit EagerKernels(Backend& backend) : backend_(backend) {}
-  static EagerKernels& of(Backend& backend);
+  static std::shared_ptr<EagerKernels> of(Backend& backend) { return backend.companion<EagerKernels>(); }
 
   /// out.dtype() need not be the row's: elements are converted as they are stored. cast: row is that of cast.
   std::shared_ptr<EagerKernel> kernel(const ElementwiseRow& row, std::span<const EagerInput> inputs, DType out,

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <mutex>
 
 #include "prelude_digest.hpp"
@@ -12,6 +11,7 @@
 #include "runtime/cpu/fail.hpp"
 #include "runtime/cpu/form_chain.hpp"
 #include "runtime/cpu/isa_level.hpp"
+#include "runtime/cpu/plugin_search.hpp"
 
 namespace damo::cpu_backend {
 namespace {
@@ -25,41 +25,6 @@ struct Plugin {
   std::string problem;
 };
 
-std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? std::string() : path.substr(0, slash);
-}
-
-/// Of the library or executable that this code is linked into.
-std::string own_directory() {
-  Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(&own_directory), &info) == 0 || !info.dli_fname) return {};
-  return directory_of(info.dli_fname);
-}
-
-std::string executable_directory() {
-  char path[4096];
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-  return length > 0 ? directory_of(std::string(path, static_cast<std::size_t>(length))) : std::string();
-}
-
-/// DAMO_PLUGIN_DIR alone if it is set: what was asked for is not replaced in silence. "": where the loader looks, which
-/// is the RUNPATH that find_package(damo) gives to programs.
-std::vector<std::string> search_directories() {
-  if (const char* chosen = std::getenv("DAMO_PLUGIN_DIR"); chosen && *chosen) return {chosen};
-  std::vector<std::string> directories;
-  for (const std::string& base : {own_directory(), executable_directory()}) {
-    if (base.empty()) continue;
-    directories.push_back(base);
-    directories.push_back(base + "/damo");
-    directories.push_back(base + "/../lib/damo");
-  }
-  directories.emplace_back();
-  directories.push_back(DAMO_PLUGIN_BUILD_DIR);
-  directories.push_back(DAMO_PLUGIN_INSTALL_DIR);
-  return directories;
-}
-
 std::string missing(const std::string& tried) {
   return "the CPU compiler plugin " + std::string(kPluginFile) + " cannot be opened; tried:\n" + tried +
          "It needs Clang and LLVM " DAMO_LLVM_VERSION " (Debian, Ubuntu: libclang-cpp19 libllvm19). "
@@ -69,10 +34,13 @@ std::string missing(const std::string& tried) {
 Plugin open_plugin() {
   Plugin plugin;
   std::string tried;
-  for (const std::string& directory : search_directories()) {
-    const std::string path = directory.empty() ? kPluginFile : directory + "/" + kPluginFile;
-    if (!directory.empty() && access(path.c_str(), R_OK) != 0) {
+  for (const std::string& path : plugin_candidates(kPluginFile)) {
+    if (access(path.c_str(), R_OK) != 0) {
       tried += "  " + path + ": not there\n";
+      continue;
+    }
+    if (const std::string problem = who_else_writes(path); !problem.empty()) {  // before any of its code runs
+      tried += "  " + path + ": " + problem + "\n";
       continue;
     }
     void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);

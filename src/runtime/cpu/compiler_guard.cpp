@@ -10,6 +10,7 @@
 
 #include <damo/error.hpp>
 
+#include "graph/base/environment.hpp"
 #include "runtime/cpu/fault_catcher.hpp"
 #include "runtime/cpu/kernel_watchdog.hpp"
 
@@ -20,12 +21,12 @@ constexpr std::size_t kStack = std::size_t{64} << 20;  // address space: pages c
 
 /// 0: none.
 double time_limit() {
-  const char* const text = std::getenv("DAMO_COMPILE_TIME_LIMIT");
-  if (!text || !*text) return 0;
+  const std::string text = environment("DAMO_COMPILE_TIME_LIMIT");
+  if (text.empty()) return 0;
   char* end = nullptr;
-  const double seconds = std::strtod(text, &end);
+  const double seconds = std::strtod(text.c_str(), &end);
   if (*end == '\0' && std::isfinite(seconds) && seconds >= 0) return seconds;
-  throw OptionError("DAMO_COMPILE_TIME_LIMIT is '" + std::string(text) + "', which is no number of seconds", "give a number such as 60; 0: no limit");
+  throw OptionError("DAMO_COMPILE_TIME_LIMIT is '" + text + "', which is no number of seconds", "give a number such as 60; 0: no limit");
 }
 
 struct Library {

@@ -113,6 +113,8 @@ void CpuBackend::copy(void* to, const void* from, std::size_t bytes, CopyKind ki
   workers_.run(copy_blocks, arguments, LaunchFrame{}, static_cast<std::int64_t>((bytes + kCopyBlock - 1) / kCopyBlock));
 }
 
+void CpuBackend::reset() { cpu_backend::FaultCatcher::install(); }
+
 const Compiler& CpuBackend::compiler() {
   static const CpuCompiler compiler;
   return compiler;
@@ -121,6 +123,7 @@ const Compiler& CpuBackend::compiler() {
 const Dialect& CpuBackend::dialect() { return cpu_dialect(); }
 
 std::shared_ptr<const LoadedModule> CpuBackend::load(std::span<const std::byte> bytes, const std::string& name) {
+  cpu_backend::FaultCatcher::install();
   return std::make_shared<CpuModule>(*this, bytes, name);
 }
 

@@ -6,6 +6,7 @@
 
 #include <damo/error.hpp>
 
+#include "graph/base/environment.hpp"
 #include "runtime/cpu/clang_plugin.hpp"
 #include "runtime/cpu/isa_level.hpp"
 #include "runtime/kernel/host_code.hpp"
@@ -17,8 +18,7 @@ namespace {
 
 /// What the threads of CUDA C become, for comparing (clang/lower_cuda.hpp): DAMO_CPU_FORM, "" by default.
 std::string wanted_form() {
-  const char* const text = std::getenv("DAMO_CPU_FORM");
-  const std::string form = text ? text : "";
+  const std::string form = environment("DAMO_CPU_FORM");
   if (form.empty() || form == "coroutines" || form == "reference") return form;
   throw OptionError("DAMO_CPU_FORM is '" + form + "', which is no form of kernels", "say coroutines or reference, or leave it unset");
 }

@@ -1,9 +1,10 @@
 #include "runtime/cpu/isa_level.hpp"
 
-#include <cstdlib>
 #include <string_view>
 
 #include <damo/error.hpp>
+
+#include "graph/base/environment.hpp"
 
 namespace damo::cpu_backend {
 namespace {
@@ -33,8 +34,7 @@ constexpr Level kLevels[] = {
 }  // namespace
 
 std::string isa_level() {
-  const char* const text = std::getenv("DAMO_CPU_ISA");
-  const std::string level = text ? text : "";
+  const std::string level = environment("DAMO_CPU_ISA");
   if (level.empty() || level == "native") return {};
   for (const Level& known : kLevels) {
     if (level != known.name) continue;

@@ -49,6 +49,7 @@ bool CudaBackend::is_capturing(CUstream stream) const noexcept {
 
 void CudaBackend::begin_capture(void* stream) {
   bind();
+  join_streams(stream_set(stream));  // nobody can wait for its earlier work until the capture is over
   check(driver_.stream_begin_capture(static_cast<CUstream>(stream), CU_STREAM_CAPTURE_MODE_RELAXED),
         "cuStreamBeginCapture");
 }
@@ -80,6 +81,7 @@ void CudaBackend::launch_graph(CUgraphExec graph, void* stream) {
   bind();
   const CUstream on = stream_of(stream);
   check(driver_.graph_launch(graph, on), "cuGraphLaunch");
+  note_work(stream);
   if (!waits_for_launches_ || (captures != 0 && is_capturing(on))) return;
   const CUresult result = driver_.stream_synchronize(on);
   if (result != CUDA_SUCCESS) fail(result, "cuStreamSynchronize", "a captured graph was launched");

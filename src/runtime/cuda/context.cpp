@@ -50,6 +50,7 @@ void CudaBackend::reset() {
     const std::lock_guard streams_lock(streams_mutex_);
     streams_.clear();
     stream_count_ = 0;
+    foreign_streams_ = streams_at_large = 0;
     order_event_ = nullptr;
   }
   {

@@ -69,7 +69,7 @@ bool PinnedPool::is_ready(const Block& block) { return block.event == nullptr ||
 /// Of all work that the device has been given. On the host all is done already.
 void* PinnedPool::event_of_now() {
   if (backend_.kind() != DeviceKind::kCuda) return nullptr;
-  backend_.join_streams();
+  backend_.join_streams(kAllStreams);
   void* const event = backend_.create_event({.timing = false});
   try {
     backend_.record(event, nullptr);

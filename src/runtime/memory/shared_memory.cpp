@@ -5,11 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <random>
-#include <set>
 
 #include <damo/error.hpp>
 
@@ -18,26 +18,32 @@ namespace {
 
 constexpr const char* kPrefix = "/damo-";
 
-/// Blocks that the process has not freed when it ends normally are unlinked then: the system would keep them.
+/// Blocks that the process has not freed when it ends normally are unlinked then: the system would keep them. A child of
+/// fork() has these objects too, and the blocks are its parent's: whoever made a block unlinks it.
 class Names {
  public:
   ~Names() {
-    for (const std::string& name : names_) shm_unlink(name.c_str());
+    for (const auto& [name, maker] : makers_) unlink(name, maker);
   }
   void insert(const std::string& name) {
     const std::lock_guard lock(mutex_);
-    names_.insert(name);
+    makers_[name] = getpid();
   }
   /// Unlinks it too.
   void erase(const std::string& name) noexcept {
     const std::lock_guard lock(mutex_);
-    names_.erase(name);
-    shm_unlink(name.c_str());
+    const auto found = makers_.find(name);
+    if (found == makers_.end()) return;
+    unlink(name, found->second);
+    makers_.erase(found);
   }
 
  private:
+  static void unlink(const std::string& name, pid_t maker) {
+    if (maker == getpid()) shm_unlink(name.c_str());
+  }
   std::mutex mutex_;
-  std::set<std::string> names_;
+  std::map<std::string, pid_t> makers_;
 };
 
 Names& names() {
@@ -51,6 +57,20 @@ std::string new_name() {
   std::snprintf(text, sizeof text, "%s%d-%08x%08x%08x", kPrefix, static_cast<int>(getpid()), random(), random(),
                 random());
   return text;
+}
+
+/// Takes the pages now: with ftruncate alone a full /dev/shm would kill the process at a write. Piece by piece, because a
+/// signal ends the call with nothing done, and a profiler's signals may come faster than all of it can.
+bool take_pages(int file, std::size_t bytes) {
+  constexpr std::size_t kPiece = std::size_t{16} << 20;
+  for (std::size_t at = 0; at < bytes; at += kPiece) {
+    const auto piece = static_cast<off_t>(std::min(kPiece, bytes - at));
+    int error;
+    do error = posix_fallocate(file, static_cast<off_t>(at), piece);
+    while (error == EINTR);
+    if (error != 0) return false;
+  }
+  return true;
 }
 
 /// Closed at its end.
@@ -80,8 +100,7 @@ void* SharedMemory::allocate(std::size_t bytes) {
       throw DeviceError(std::string("shared memory cannot be made: ") + std::strerror(errno),
                         "look at the permissions of /dev/shm");
     }
-    // posix_fallocate takes the pages now: with ftruncate alone a full /dev/shm would kill the process at a write.
-    if (posix_fallocate(file.number, 0, static_cast<off_t>(bytes)) == 0) memory = file.map(bytes);
+    if (take_pages(file.number, bytes)) memory = file.map(bytes);
     if (memory != nullptr) {
       const std::lock_guard lock(mutex_);
       own_.insert_or_assign(memory, Block{name, bytes});
