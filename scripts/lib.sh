@@ -10,7 +10,7 @@ say() { printf '    %s\n' "$*"; }
 
 # Debian 12 and Ubuntu 24.04 have all of these under the same names.
 packages_build="cmake ninja-build g++ libboost-dev libboost-context-dev libspdlog-dev libtbb-dev libclang-19-dev llvm-19-dev libpng-dev nlohmann-json3-dev"
-packages_test="ccache libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev"
+packages_test="ccache libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev python3-numpy"
 packages_bench="libbenchmark-dev"
 
 # A package may be here without apt's knowledge (a newer CMake, say): programs are looked for as programs.

@@ -146,7 +146,7 @@ TEST_P(RawKernelOnEachDevice, RefusesValuesAndShapesThatDoNotFit) {
   EXPECT_EQ(error(2, false), "nothing thrown");
   EXPECT_THAT(error(1, false), HasSubstr(".values gave no value for float b"));
   EXPECT_THAT(error(3, false), HasSubstr(".values gave 3 values for 2 scalars"));
-  EXPECT_THAT(error(2, true), HasSubstr("infer_shape gave (1, 1) for an output that make_node declared float32 (?,)"));
+  EXPECT_THAT(error(2, true), HasSubstr("fill: infer_shape gave output 0 the shape (1, 1), make_node declared float32 (?,)"));
 }
 
 /// A sum of squares by a tree in shared memory, one block; its gradient is a kernel too.

@@ -15,7 +15,7 @@ namespace cpu_backend {
 class LaunchCheck;
 }
 
-class CpuBackend final : public SynchronousBackend {
+class CpuBackend : public SynchronousBackend {
  public:
   /// threads 0: as above. Throws OptionError for a DAMO_NUM_THREADS that is no number of threads.
   explicit CpuBackend(int threads = 0);

@@ -55,7 +55,6 @@ CpuKernel::CpuKernel(std::shared_ptr<const CpuModule> module, cpu_backend::Kerne
   backend = &module_->backend();
   max_threads_per_block = backend->limits().max_threads_per_block;
   if (auto signature = signature_of(module_->object().signatures(), name)) {
-    is_cuda_c = true;
     parameters_ = std::move(signature->parameters);
     static_shared_bytes = signature->shared_bytes;
     if (signature->max_threads > 0 && signature->max_threads < static_cast<std::size_t>(max_threads_per_block)) {

@@ -6,6 +6,7 @@
 #include "runtime/cpu/cooperative.hpp"
 #include "runtime/cpu/elf_loader.hpp"
 #include "runtime/cpu/fault_text.hpp"
+#include "runtime/cpu/fiber_threads.hpp"
 #include "runtime/cpu/kernel_watchdog.hpp"
 #include "runtime/cpu/source_place.hpp"
 
@@ -51,6 +52,7 @@ void KernelGuard::leave() {
 
 /// Out of the handler, where memory may be allocated. What was said before is kept.
 void KernelGuard::tell() {
+  FiberThreads::left();
   const Fault& fault = catcher_.fault();
   const std::uintptr_t place = fault.caller ? fault.caller - 1 : fault.place;  // the call, not what follows it
   if (catcher_.was_stopped()) {

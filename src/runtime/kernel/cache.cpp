@@ -64,15 +64,21 @@ KernelCache::Module KernelCache::get(const CompileRequest& request) {
 }
 
 std::vector<KernelCache::Module> KernelCache::get(std::span<const CompileRequest> requests) {
-  std::vector<EntryPointer> entries(requests.size()), misses;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    bool inserted = false;
-    entries[i] = find_or_insert(requests[i], inserted);
-    if (inserted) misses.push_back(entries[i]);
+  std::vector<EntryPointer> entries(requests.size()), own;
+  own.reserve(requests.size());  // so that no entry is made that is not in it
+  try {
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      bool inserted = false;
+      entries[i] = find_or_insert(requests[i], inserted);
+      if (inserted) own.push_back(entries[i]);
+    }
+    std::vector<EntryPointer> misses = own;
+    std::erase_if(misses, [&](const EntryPointer& entry) { return load_from_disk(*entry); });
+    compile_all(misses);
+  } catch (...) {  // no memory to go on; whoever waits for an entry must not wait for ever
+    for (const EntryPointer& entry : own) finish(*entry, nullptr, std::current_exception());
+    throw;
   }
-  const std::vector<EntryPointer> own = misses;
-  std::erase_if(misses, [&](const EntryPointer& entry) { return load_from_disk(*entry); });
-  compile_all(misses);
   std::vector<Module> modules(requests.size());
   for (std::size_t i = 0; i < entries.size(); ++i) modules[i] = wait(*entries[i]);
   if (std::exception_ptr error = take_first_error(own)) std::rethrow_exception(std::move(error));
@@ -125,6 +131,7 @@ void KernelCache::erase(const Entry& entry) {
 void KernelCache::finish(Entry& entry, Module module, std::exception_ptr error) {
   {
     const std::lock_guard lock(mutex_);
+    if (entry.is_done) return;
     entry.module = std::move(module);
     entry.error = std::move(error);
     entry.is_done = true;
@@ -252,8 +259,8 @@ void KernelCache::compile_all(std::span<const EntryPointer> misses) {
   std::vector<std::jthread> helpers;
   try {
     while (helpers.size() + 1 < std::min(useful, misses.size())) helpers.emplace_back(work);
-  } catch (const std::system_error&) {
-    // No more threads: those that there are, and this one, do it all.
+  } catch (const std::exception&) {
+    // No more threads, or no memory for one: those that there are, and this one, do it all.
   }
   work();
 }

@@ -56,6 +56,7 @@ class KernelCache {
   EntryPointer find_or_insert(const CompileRequest& request, bool& inserted);
   static std::exception_ptr take_first_error(std::span<const EntryPointer> own);
   void erase(const Entry& entry);
+  /// Nothing if the entry is finished already.
   void finish(Entry& entry, Module module, std::exception_ptr error);
   /// Null if it failed.
   Module wait(const Entry& entry);

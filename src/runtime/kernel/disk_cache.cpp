@@ -140,18 +140,14 @@ void DiskCache::store(const std::string& key, std::span<const std::byte> payload
   static std::atomic<unsigned> counter = 0;
   const std::string temporary = ".new-" + std::to_string(getpid()) + "-" + std::to_string(counter++);
   const int directory = directory_descriptor_;
-  {
+  const auto write = [&] {
     const Descriptor file(openat(directory, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!file || !write_cache_file(file, payload, key)) {
-      const std::string why = system_text();
-      unlinkat(directory, temporary.c_str(), 0);
-      return warn_once("cannot write to '" + directory_ + "' (" + why + ")");
-    }
-  }
-  if (renameat(directory, temporary.c_str(), directory, key.c_str()) != 0) {
-    const std::string why = system_text();
-    unlinkat(directory, temporary.c_str(), 0);
-    return warn_once("cannot write to '" + directory_ + "' (" + why + ")");
+    return file && write_cache_file(file, payload, key);
+  };
+  if (!write() || renameat(directory, temporary.c_str(), directory, key.c_str()) != 0) {
+    const int why = errno;
+    unlinkat(directory, temporary.c_str(), 0);  // before anything that needs memory
+    return warn_once("cannot write to '" + directory_ + "' (" + std::strerror(why) + ")");
   }
   const std::lock_guard lock(eviction_mutex_);
   unaccounted_bytes_ += payload.size();

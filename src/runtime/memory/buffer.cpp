@@ -29,7 +29,12 @@ Buffer* Buffer::allocate(Backend& backend, std::size_t bytes, std::string_view w
 
 Buffer* Buffer::adopt(Backend& backend, void* data, std::size_t bytes, OnRelease on_release, void* context) {
   auto* const buffer = new Buffer(backend, data, bytes, false, on_release, context);
-  if (backend.kind() != DeviceKind::kCuda) add_host_range(data, bytes);
+  try {
+    if (backend.kind() != DeviceKind::kCuda) add_host_range(data, bytes);
+  } catch (...) {
+    delete buffer;
+    throw;
+  }
   return buffer;
 }
 

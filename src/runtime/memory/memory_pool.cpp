@@ -52,15 +52,18 @@ void* MemoryPool::allocate(std::size_t bytes, std::string_view wanted_by) {
     }
   }
   if (beyond_limit) fail(bytes, wanted_by, true);
-  if (memory != nullptr) {
-    backend_.fork_streams();
-  } else {
-    memory = allocate_anew(size, bytes, wanted_by);
-  }
-  if (backend_.notes_use) HostBlocks::note_use(memory, size.bytes, bytes);
-  if (poison && current_capture(backend_) == nullptr) {  // on the default stream, which a capture excludes
-    const unsigned char byte = 0xFF;
-    backend_.fill(memory, &byte, 1, size.bytes, nullptr);
+  const bool is_cached = memory != nullptr;
+  if (!is_cached) memory = allocate_anew(size, bytes, wanted_by);
+  try {
+    if (is_cached) backend_.fork_streams();
+    if (backend_.notes_use) HostBlocks::note_use(memory, size.bytes, bytes);
+    if (poison && current_capture(backend_) == nullptr) {  // on the default stream, which a capture excludes
+      const unsigned char byte = 0xFF;
+      backend_.fill(memory, &byte, 1, size.bytes, nullptr);
+    }
+  } catch (...) {
+    release(memory, bytes);
+    throw;
   }
   return memory;
 }

@@ -83,14 +83,18 @@ void* PinnedPool::event_of_now() {
 void PinnedPool::release(void* memory, std::size_t bytes, PinnedOptions options) noexcept {
   if (memory == nullptr) return;
   const std::size_t size = block_bytes(bytes);
+  if (CaptureScope* capture = current_capture(backend_)) {
+    if (capture->holds().hold_pinned(memory, bytes, options)) return;
+  }
+  const std::lock_guard lock(mutex_);
+  statistics_.in_use_bytes -= size;
+  Block block{memory, size, options, nullptr};
   try {
-    if (CaptureScope* capture = current_capture(backend_)) return capture->holds().hold_pinned(memory, bytes, options);
-    const std::lock_guard lock(mutex_);
-    statistics_.in_use_bytes -= size;
-    free_.push_back({memory, size, options, event_of_now()});
+    block.event = event_of_now();
+    free_.push_back(block);
     statistics_.cached_bytes += size;
   } catch (...) {  // a lost context, or no host memory: the driver waits for the device before it unpins
-    backend_.release_pinned(memory);
+    drop(block);
   }
 }
 

@@ -17,6 +17,7 @@ struct Stream::Data {
 
   Data(Backend* backend, void* handle, bool is_owned)
       : backend(backend), handle(handle), is_owned(is_owned), generation(backend->generation()) {}
+  Data(Backend* backend, StreamOptions options) : Data(backend, backend->create_stream(options), true) {}
   Data(const Data&) = delete;
   Data& operator=(const Data&) = delete;
   ~Data() {
@@ -25,7 +26,7 @@ struct Stream::Data {
 };
 
 Stream::Stream(Device device, StreamOptions options)
-    : data_(std::make_shared<Data>(&device.backend(), device.backend().create_stream(options), true)) {}
+    : data_(std::make_shared<Data>(&device.backend(), options)) {}
 
 Stream Stream::default_of(Device device) {
   return Stream(std::make_shared<Data>(&device.backend(), device.backend().default_stream(), false));

@@ -16,12 +16,12 @@
 #include <memory>
 #include <optional>
 
-#include "miscompilations.hpp"
+#include "parallel_threads.hpp"
 
 namespace damo::clang_plugin {
 namespace {
 
-std::unique_ptr<llvm::LLVMTargetMachine> make_machine(const Target& target, std::string& error) {
+std::unique_ptr<llvm::LLVMTargetMachine> make_machine(const Target& target, Effort effort, std::string& error) {
   const llvm::Target* entry = llvm::TargetRegistry::lookupTarget(kTriple, error);
   if (!entry) return nullptr;
   llvm::TargetOptions options;
@@ -31,37 +31,39 @@ std::unique_ptr<llvm::LLVMTargetMachine> make_machine(const Target& target, std:
   options.FunctionSections = false;
   return std::unique_ptr<llvm::LLVMTargetMachine>(static_cast<llvm::LLVMTargetMachine*>(
       entry->createTargetMachine(kTriple, target.cpu, target.feature_string(), options, llvm::Reloc::PIC_,
-                                 llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive)));
+                                 llvm::CodeModel::Small, effort == Effort::kFull ? llvm::CodeGenOptLevel::Aggressive : llvm::CodeGenOptLevel::Less)));
 }
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine, bool guarded) {
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, const Options& options, Unsound& found) {
+  const bool full = options.effort == Effort::kFull;
   llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = true;
-  tuning.SLPVectorization = true;
-  tuning.LoopInterleaving = true;
+  tuning.LoopVectorization = full;
+  tuning.SLPVectorization = full && options.slp;
+  tuning.LoopInterleaving = full;
   llvm::PassInstrumentationCallbacks callbacks;
-  if (guarded) guard_passes(callbacks, tuning);
+  if (options.guarded) guard_passes(callbacks, found);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
   llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
-  if (guarded) guard_vectorizer(builder);
+  if (options.guarded) guard_vectorizer(builder);
   // No vector library: one function that its table lacks would make the whole loop scalar.
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(llvm::TargetLibraryInfoImpl(machine.getTargetTriple())); });
+  OrderOfAccesses::add_to(builder);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+  builder.buildPerModuleDefaultPipeline(full ? llvm::OptimizationLevel::O3 : llvm::OptimizationLevel::O1).run(module, modules);
 }
 
 /// What TargetMachine::addPassesToEmitFile does, but for a pass of ours behind instruction selection where one is wanted.
-bool add_code_generator(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManager& passes, llvm::raw_pwrite_stream& object, bool* unsound) {
+bool add_code_generator(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManager& passes, llvm::raw_pwrite_stream& object, Unsound* found) {
   auto* functions = new llvm::MachineModuleInfoWrapperPass(&machine);
   llvm::TargetPassConfig* config = machine.createPassConfig(passes);
-  if (unsound) watch_selection(*config, *unsound);
+  if (found) guard_selection(*config, *found);
   passes.add(config);
   passes.add(functions);
   if (config->addISelPasses()) return false;
@@ -74,17 +76,18 @@ bool add_code_generator(llvm::LLVMTargetMachine& machine, llvm::legacy::PassMana
 
 }  // namespace
 
-Generated generate_object(llvm::Module& module, const Target& target, bool guarded) {
+Generated generate_object(llvm::Module& module, const Target& target, const Options& options) {
   Generated generated;
-  const auto machine = make_machine(target, generated.error);
+  const auto machine = make_machine(target, options.effort, generated.error);
   if (!machine) return generated;
   module.setDataLayout(machine->createDataLayout());
-  if (guarded) set_target(module, target);
-  optimize(module, *machine, guarded);
+  if (options.guarded) set_target(module, target);
+  optimize(module, *machine, options, generated.found);
+  if (generated.found.integer_lanes) return generated;
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
-  if (!add_code_generator(*machine, passes, stream, guarded && target.has_avx512() ? &generated.is_unsound : nullptr)) {
+  if (!add_code_generator(*machine, passes, stream, options.guarded && target.has_avx512() ? &generated.found : nullptr)) {
     generated.error = "the code generator cannot write an object file";
     return generated;
   }

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include "miscompilations.hpp"
 #include "target.hpp"
 
 namespace llvm {
@@ -11,13 +12,22 @@ class TargetMachine;
 
 namespace damo::clang_plugin {
 
+/// How hard the optimiser tries: kLittle is its O1 without vectors, kFull its O3.
+enum class Effort { kLittle, kFull };
+
 struct Generated {
   bool ok = false;
   std::string object, error;
-  bool is_unsound = false;  ///< has an instruction that LLVM 19 selects wrongly (miscompilations.hpp): compile without AVX-512
+  Unsound found;  ///< if any, the object is not to be used
 };
 
-/// Runs the O3 pipeline and the code generator. guarded false: without what keeps LLVM's miscompilations out.
-Generated generate_object(llvm::Module& module, const Target& target, bool guarded);
+struct Options {
+  Effort effort = Effort::kFull;
+  bool guarded = true;  ///< LLVM's miscompilations are kept out
+  bool slp = true;      ///< statements side by side become vectors
+};
+
+/// Runs the optimiser and the code generator.
+Generated generate_object(llvm::Module& module, const Target& target, const Options& options);
 
 }  // namespace damo::clang_plugin

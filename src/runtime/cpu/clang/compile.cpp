@@ -6,7 +6,6 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/raw_ostream.h>
 
-#include <cstring>
 #include <vector>
 
 #include "codegen.hpp"
@@ -35,17 +34,25 @@ struct BackendDiagnostics : llvm::DiagnosticHandler {
   std::string& errors;
 };
 
-/// Takes one of the plugin's own flags out of flags. True if it was there.
-bool take(std::vector<const char*>& flags, const char* own) {
-  return std::erase_if(flags, [&](const char* flag) { return flag && std::strcmp(flag, own) == 0; }) > 0;
-}
-
 struct Choice {
-  bool split = true, guarded = true;
+  Form form = Form::kLoops;
+  bool guarded = true, slp = true;
 };
 
-/// is_unsound: the object is not to be used, and is not without AVX-512.
-Output compile_for(const damo_clang_request& request, const Target& target, const Choice& choice, bool& is_unsound) {
+/// Takes the plugin's own flags out of flags: what the last of them asks for.
+Choice take_choice(std::vector<const char*>& flags) {
+  Choice choice;
+  std::erase_if(flags, [&](const llvm::StringRef flag) {
+    if (flag == "--damo-coroutines") return choice.form = Form::kCoroutines, true;
+    if (flag == "--damo-reference") return choice.form = Form::kReference, true;
+    if (flag == "--damo-unguarded") return choice.guarded = false, true;
+    return false;
+  });
+  return choice;
+}
+
+/// found: if it holds anything the output is not to be used, and is without it at the next try with less.
+Output compile_for(const damo_clang_request& request, const Target& target, Choice choice, Unsound& found) {
   Output output;
   llvm::LLVMContext context;
   std::string errors;
@@ -53,21 +60,23 @@ Output compile_for(const damo_clang_request& request, const Target& target, cons
   FrontendResult front = run_frontend(request, target, context);
   output.log = std::move(front.log);
   if (!front.module) return output;
+  if (front.check) choice.form = Form::kReference;
   if (!check_types(*front.module, errors)) {
     output.log += errors;
     return output;
   }
   if (request.language == DAMO_CLANG_CUDA_C) {
     call_language_c(*front.module);
-    if (!lower_cuda(*front.module, front.kernels, {.split = choice.split, .check = front.check}, errors)) {
+    if (!lower_cuda(*front.module, front.kernels, {.form = choice.form, .check = front.check}, errors)) {
       output.log += errors;
       return output;
     }
     output.signatures = signatures(front.kernels);
   }
-  Generated generated = generate_object(*front.module, target, choice.guarded);
+  const Effort effort = choice.form == Form::kReference ? Effort::kLittle : Effort::kFull;
+  Generated generated = generate_object(*front.module, target, {.effort = effort, .guarded = choice.guarded, .slp = choice.slp});
   errors += generated.error;
-  is_unsound = generated.is_unsound;
+  found = generated.found;
   output.object = std::move(generated.object);
   output.ok = generated.ok && errors.empty();
   output.log += errors;
@@ -81,13 +90,19 @@ Output compile(const damo_clang_request& asked) {
   damo_clang_request request = asked;
   std::vector<const char*> flags;
   for (const char* const* flag = asked.flags; flag && *flag; ++flag) flags.push_back(*flag);
-  const Choice choice{.split = !take(flags, "--damo-coroutines"), .guarded = !take(flags, "--damo-unguarded")};
+  Choice choice = take_choice(flags);
   flags.push_back(nullptr);
   request.flags = flags.data();
-  const Target target = resolve_target(request.cpu, request.features, choice.guarded);
-  bool is_unsound = false;
-  Output output = compile_for(request, target, choice, is_unsound);
-  return is_unsound && output.ok ? compile_for(request, target.without_avx512(), choice, is_unsound) : output;
+  // Loops over elements have no statements side by side that would be worth a second try.
+  if (choice.guarded && request.language == DAMO_CLANG_LOOPS) choice.slp = false;
+  Target target = resolve_target(request.cpu, request.features, choice.guarded);
+  for (;;) {
+    Unsound found;
+    Output output = compile_for(request, target, choice, found);
+    if (found.integer_lanes) choice.slp = false;
+    else if (found.masked_ternary && output.ok) target = target.without_avx512();
+    else return output;
+  }
 }
 
 }  // namespace damo::clang_plugin

@@ -61,6 +61,9 @@ std::vector<std::string> compiler_arguments(const Settings& settings) {
       "-fmessage-length=0",
       // Fused multiply-add wherever no pragma says otherwise; nothing else is given up: signed zeros, NaN and order stay.
       "-ffp-contract=fast-honor-pragmas",
+      // As on a GPU, in CUDA C and in users' rows: a conversion out of range gives the nearest integer, a loop that never
+      // ends stays one, and an access through null faults. The last two are reported.
+      "-fno-strict-float-cast-overflow", "-fno-finite-loops", "-fno-delete-null-pointer-checks",
       "-Wno-unused-value", "-Wno-unknown-pragmas", "-Wno-invalid-constexpr"};
   for (const std::string& feature : settings.target.features) {
     arguments.push_back("-target-feature");
@@ -72,18 +75,14 @@ std::vector<std::string> compiler_arguments(const Settings& settings) {
                              kTriple, "-Wno-undefined-internal", "-Wno-undefined-inline",
                              // int2{threadIdx.x, threadIdx.y} is no error for nvcc.
                              "-Wno-c++11-narrowing",
-                             // As on a GPU: a conversion out of range gives the nearest integer, memory may be read as
-                             // another type, each operation on halves rounds.
-                             "-fno-strict-float-cast-overflow", "-relaxed-aliasing", "-ffloat16-excess-precision=none",
-                             // A loop that never ends stays one, and an access through null faults: both are reported.
-                             "-fno-finite-loops", "-fno-delete-null-pointer-checks", "-fexperimental-max-bitint-width=128"}) {
+                             // As on a GPU: memory may be read as another type, each operation on halves rounds.
+                             "-relaxed-aliasing", "-ffloat16-excess-precision=none", "-fexperimental-max-bitint-width=128"}) {
       arguments.push_back(flag);
     }
     arguments.push_back("-internal-isystem");
     arguments.push_back(kPreludeDirectory);
   } else {
-    arguments.push_back("-x");
-    arguments.push_back("c++");
+    arguments.insert(arguments.end(), {"-x", "c++", "-fwrapv"});  // integers of a row wrap, as NumPy's do
   }
   if (settings.line_tables) {
     for (const char* flag : {"-debug-info-kind=line-tables-only", "-dwarf-version=5", "-fdebug-compilation-dir=."}) {
@@ -257,7 +256,7 @@ FrontendResult::~FrontendResult() = default;
 FrontendResult run_frontend(const damo_clang_request& request, const Target& target, llvm::LLVMContext& context) {
   FrontendResult result;
   const bool is_cuda = request.language == DAMO_CLANG_CUDA_C;
-  Settings settings{is_cuda, target, list_of(request.flags), is_cuda};
+  Settings settings{is_cuda, target, list_of(request.flags), true};
   if (std::erase(settings.flags, kNoLineTables) > 0) settings.line_tables = false;
   if (std::erase(settings.flags, kCheckMemory) > 0) result.check = settings.line_tables = is_cuda;
   Precompiled prelude;

@@ -12,9 +12,16 @@ class Module;
 
 namespace damo::clang_plugin {
 
+/// What the threads of a block become. Each form gives the same values.
+enum class Form {
+  kLoops,       ///< loops over threads where that can be, else as below
+  kCoroutines,  ///< as above, but that threads that wait become coroutines, or fibers
+  kReference    ///< each thread is run by itself, those that wait on fibers: no loop is made or changed, nothing is declared parallel
+};
+
 struct Lowering {
-  bool split = true;   ///< threads that wait become loops where that can be, else coroutines
-  bool check = false;  ///< accesses to memory are checked (check_memory.hpp); each thread is run by itself
+  Form form = Form::kLoops;
+  bool check = false;  ///< accesses to memory are checked (check_memory.hpp); of the reference form
 };
 
 /// Leaves in module one function a kernel, of the KernelEntry type under the kernel's name, and the text of signatures()

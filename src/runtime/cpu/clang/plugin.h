@@ -22,8 +22,8 @@ struct damo_clang_request {
   // every function that is no template.
   const char* const* kernels;
   const char* const* flags;  // extra Clang flags (-D, -I, -std=), null terminated; may be null. The plugin's own:
-                             // --damo-coroutines, threads that wait never become loops; --damo-unguarded, LLVM's known
-                             // miscompilations are not kept out: for tests of what keeps them out
+                             // --damo-coroutines and --damo-reference, forms of kernels (lower_cuda.hpp); --damo-unguarded, LLVM's
+                             // known miscompilations are not kept out: for tests of what keeps them out
   const char* cpu;           // LLVM CPU name, e.g. "znver4"; null = this host
   const char* features;      // LLVM feature string, e.g. "+avx2,+fma"; null = this host's
 };

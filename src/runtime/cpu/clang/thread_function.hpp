@@ -8,6 +8,7 @@
 namespace llvm {
 class CallInst;
 class Function;
+class Instruction;
 class Module;
 class Value;
 }  // namespace llvm
@@ -34,10 +35,17 @@ void lower_tie(llvm::Function& entry);
 /// Shared memory's address, loaded at the function's beginning.
 llvm::Value* shared_memory_of(llvm::Function& function);
 
+/// True if an entry asks where shared memory is.
+bool uses_shared_memory(const llvm::Function& entry);
+
 /// Makes kernel.entry: a call of the runtime's function runner, which runs thread for every thread of the blocks.
 void call_runner(llvm::Module& module, const KernelInfo& kernel, const char* runner, llvm::Function& thread);
 
 /// True if value calls __damo_wait.
 bool is_wait(const llvm::Value* value);
+
+/// True of what may let a thread know how far another one is, or wait until it gets there: atomic and volatile accesses,
+/// fences, functions that were not inlined and so may have such. Threads without any are in no order, but for waits.
+bool orders_threads(const llvm::Instruction& instruction);
 
 }  // namespace damo::clang_plugin
