@@ -18,8 +18,6 @@
 #include <memory>
 #include <optional>
 
-#include "miscompilations.hpp"
-
 #include "parallel_threads.hpp"
 
 namespace damo::clang_plugin {
@@ -45,14 +43,14 @@ const llvm::Function* function_of(const llvm::Any& unit) {
   return nullptr;
 }
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine, Effort effort, bool guarded, const std::function<void(llvm::StringRef)>& note) {
-  const bool full = effort == Effort::kFull;
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, const Options& options, const std::function<void(llvm::StringRef)>& note, Unsound& found) {
+  const bool full = options.effort == Effort::kFull;
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = full;
-  tuning.SLPVectorization = full;
+  tuning.SLPVectorization = full && options.slp;
   tuning.LoopInterleaving = full;
   llvm::PassInstrumentationCallbacks callbacks;
-  if (guarded) guard_passes(callbacks, tuning);
+  if (options.guarded) guard_passes(callbacks, found);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -61,7 +59,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, Effort effort,
     if (const llvm::Function* const function = function_of(unit)) note(function->getName());
   });
   llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
-  if (guarded) guard_vectorizer(builder);
+  if (options.guarded) guard_vectorizer(builder);
   // No vector library: one function that its table lacks would make the whole loop scalar.
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(llvm::TargetLibraryInfoImpl(machine.getTargetTriple())); });
   OrderOfAccesses::add_to(builder);
@@ -74,10 +72,10 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, Effort effort,
 }
 
 /// What TargetMachine::addPassesToEmitFile does, but for a pass of ours behind instruction selection where one is wanted.
-bool add_code_generator(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManager& passes, llvm::raw_pwrite_stream& object, bool* unsound) {
+bool add_code_generator(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManager& passes, llvm::raw_pwrite_stream& object, Unsound* found) {
   auto* functions = new llvm::MachineModuleInfoWrapperPass(&machine);
   llvm::TargetPassConfig* config = machine.createPassConfig(passes);
-  if (unsound) watch_selection(*config, *unsound);
+  if (found) guard_selection(*config, *found);
   passes.add(config);
   passes.add(functions);
   if (config->addISelPasses()) return false;
@@ -90,18 +88,18 @@ bool add_code_generator(llvm::LLVMTargetMachine& machine, llvm::legacy::PassMana
 
 }  // namespace
 
-Generated generate_object(llvm::Module& module, const std::vector<KernelInfo>& kernels, const Target& target, Effort effort, bool guarded,
-                          const Progress& progress) {
+Generated generate_object(llvm::Module& module, const std::vector<KernelInfo>& kernels, const Target& target, const Options& options, const Progress& progress) {
   Generated generated;
-  const auto machine = make_machine(target, effort, generated.error);
+  const auto machine = make_machine(target, options.effort, generated.error);
   if (!machine) return generated;
   module.setDataLayout(machine->createDataLayout());
-  if (guarded) set_target(module, target);
-  optimize(module, *machine, effort, guarded, [&](llvm::StringRef function) { progress.at_function(function, kernels); });
+  if (options.guarded) set_target(module, target);
+  optimize(module, *machine, options, [&](llvm::StringRef function) { progress.at_function(function, kernels); }, generated.found);
+  if (generated.found.integer_lanes) return generated;
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
-  if (!add_code_generator(*machine, passes, stream, guarded && target.has_avx512() ? &generated.is_unsound : nullptr)) {
+  if (!add_code_generator(*machine, passes, stream, options.guarded && target.has_avx512() ? &generated.found : nullptr)) {
     generated.error = "the code generator cannot write an object file";
     return generated;
   }

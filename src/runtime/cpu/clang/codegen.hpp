@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels.hpp"
+#include "miscompilations.hpp"
 #include "progress.hpp"
 #include "target.hpp"
 
@@ -20,12 +21,16 @@ enum class Effort { kLittle, kFull };
 struct Generated {
   bool ok = false;
   std::string object, error;
-  bool is_unsound = false;  ///< has an instruction that LLVM 19 selects wrongly (miscompilations.hpp): compile without AVX-512
+  Unsound found;  ///< if any, the object is not to be used
 };
 
-/// Runs the optimiser's pipeline and the code generator, noting in progress which of the kernels is at work. guarded false: without
-/// what keeps LLVM's miscompilations out.
-Generated generate_object(llvm::Module& module, const std::vector<KernelInfo>& kernels, const Target& target, Effort effort, bool guarded,
-                          const Progress& progress);
+struct Options {
+  Effort effort = Effort::kFull;
+  bool guarded = true;  ///< LLVM's miscompilations are kept out
+  bool slp = true;      ///< statements side by side become vectors
+};
+
+/// Runs the optimiser's pipeline and the code generator, noting in progress which of the kernels is at work.
+Generated generate_object(llvm::Module& module, const std::vector<KernelInfo>& kernels, const Target& target, const Options& options, const Progress& progress);
 
 }  // namespace damo::clang_plugin

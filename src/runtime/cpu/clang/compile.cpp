@@ -36,7 +36,7 @@ struct BackendDiagnostics : llvm::DiagnosticHandler {
 
 struct Choice {
   Form form = Form::kLoops;
-  bool guarded = true;
+  bool guarded = true, slp = true;
 };
 
 /// Takes the plugin's own flags out of flags: what the last of them asks for.
@@ -51,8 +51,8 @@ Choice take_choice(std::vector<const char*>& flags) {
   return choice;
 }
 
-/// is_unsound: the object is not to be used, and is not without AVX-512.
-Output compile_for(const damo_clang_request& request, const Target& target, Choice choice, const Progress& progress, bool& is_unsound) {
+/// found: if it holds anything the output is not to be used, and is without it at the next try with less.
+Output compile_for(const damo_clang_request& request, const Target& target, Choice choice, const Progress& progress, Unsound& found) {
   Output output;
   llvm::LLVMContext context;
   std::string errors;
@@ -76,9 +76,9 @@ Output compile_for(const damo_clang_request& request, const Target& target, Choi
     output.signatures = signatures(front.kernels);
   }
   const Effort effort = choice.form == Form::kReference ? Effort::kLittle : Effort::kFull;
-  Generated generated = generate_object(*front.module, front.kernels, target, effort, choice.guarded, progress);
+  Generated generated = generate_object(*front.module, front.kernels, target, {.effort = effort, .guarded = choice.guarded, .slp = choice.slp}, progress);
   errors += generated.error;
-  is_unsound = generated.is_unsound;
+  found = generated.found;
   output.object = std::move(generated.object);
   output.ok = generated.ok && errors.empty();
   output.log += errors;
@@ -92,13 +92,19 @@ Output compile(const damo_clang_request& asked, const Progress& progress) {
   damo_clang_request request = asked;
   std::vector<const char*> flags;
   for (const char* const* flag = asked.flags; flag && *flag; ++flag) flags.push_back(*flag);
-  const Choice choice = take_choice(flags);
+  Choice choice = take_choice(flags);
   flags.push_back(nullptr);
   request.flags = flags.data();
-  const Target target = resolve_target(request.cpu, request.features, choice.guarded);
-  bool is_unsound = false;
-  Output output = compile_for(request, target, choice, progress, is_unsound);
-  return is_unsound && output.ok ? compile_for(request, target.without_avx512(), choice, progress, is_unsound) : output;
+  // Loops over elements have no statements side by side that would be worth a second try.
+  if (choice.guarded && request.language == DAMO_CLANG_LOOPS) choice.slp = false;
+  Target target = resolve_target(request.cpu, request.features, choice.guarded);
+  for (;;) {
+    Unsound found;
+    Output output = compile_for(request, target, choice, progress, found);
+    if (found.integer_lanes) choice.slp = false;
+    else if (found.masked_ternary && output.ok) target = target.without_avx512();
+    else return output;
+  }
 }
 
 }  // namespace damo::clang_plugin

@@ -18,6 +18,10 @@
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Passes/PassBuilder.h>
 
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "target.hpp"
 
 namespace damo::clang_plugin {
@@ -63,6 +67,23 @@ void forget_ranges_of_rotations(llvm::Function& function) {
       call->setMetadata(llvm::LLVMContext::MD_range, nullptr);
     }
   }
+}
+
+/// Issue 129244 and its like (112460, 120076, 129057): the SLP vectoriser makes integers narrower than they are, or unsigned ones
+/// signed. Of its floating-point code no such thing is known.
+std::size_t integer_vector_steps(const llvm::Function& function) {
+  const auto is_integer_vector = [](const llvm::Type* type) { return type->isVectorTy() && type->isIntOrIntVectorTy(); };
+  return static_cast<std::size_t>(llvm::count_if(llvm::instructions(function), [&](const llvm::Instruction& instruction) {
+    if (llvm::isa<llvm::BitCastInst>(instruction)) return false;
+    if (const auto* select = llvm::dyn_cast<llvm::SelectInst>(&instruction)) return is_integer_vector(select->getType());
+    return llvm::isa<llvm::BinaryOperator, llvm::CastInst, llvm::ICmpInst, llvm::IntrinsicInst, llvm::FreezeInst>(instruction) &&
+           (is_integer_vector(instruction.getType()) || llvm::any_of(instruction.operands(), [&](const llvm::Use& use) { return is_integer_vector(use->getType()); }));
+  }));
+}
+
+const llvm::Function* function_of(llvm::StringRef pass, const char* wanted, const llvm::Any& unit) {
+  const auto* function = pass == wanted ? llvm::any_cast<const llvm::Function*>(&unit) : nullptr;
+  return function ? *function : nullptr;
 }
 
 /// Issue 156849: "a sum that starts at 0 and grows can't wrap below 0" is what the check of an unsigned {0, +, step} comes
@@ -136,7 +157,7 @@ struct HideWrappingAddresses : llvm::PassInfoMixin<HideWrappingAddresses> {
 class FindMaskedTernaryLogic : public llvm::MachineFunctionPass {
  public:
   static inline char ID = 0;
-  explicit FindMaskedTernaryLogic(bool& found) : MachineFunctionPass(ID), found_(found) {}
+  explicit FindMaskedTernaryLogic(bool& found) : llvm::MachineFunctionPass(ID), found_(found) {}
   llvm::StringRef getPassName() const override { return "look for masked vpternlog with a memory operand"; }
   void getAnalysisUsage(llvm::AnalysisUsage& usage) const override {
     usage.setPreservesAll();
@@ -168,18 +189,22 @@ void set_target(llvm::Module& module, const Target& target) {
   }
 }
 
-void guard_passes(llvm::PassInstrumentationCallbacks& callbacks, llvm::PipelineTuningOptions& tuning) {
-  // Narrow integers, signs and shuffles of its vectors are wrong in more ways than could be kept from it: issues 129244
-  // (unsigned to floating point), 112460, 113810, 117170, 120076, 129057. Loops vectorise without it.
-  tuning.SLPVectorization = false;
-  // Issues 140481 and 218569: it computes in 64 bits and does not see that they overflow.
-  callbacks.registerShouldRunOptionalPassCallback([](llvm::StringRef pass, llvm::Any) { return pass != "ConstraintEliminationPass"; });
+void guard_passes(llvm::PassInstrumentationCallbacks& callbacks, Unsound& found) {
+  // Issues 140481 and 218569: it computes in 64 bits and does not see that they overflow. What is to be compiled again needs no pass.
+  callbacks.registerShouldRunOptionalPassCallback([&found](llvm::StringRef pass, llvm::Any) { return pass != "ConstraintEliminationPass" && !found.integer_lanes; });
   callbacks.registerBeforeNonSkippedPassCallback([](llvm::StringRef pass, llvm::Any unit) {
-    const auto* function = pass == "InstCombinePass" ? llvm::any_cast<const llvm::Function*>(&unit) : nullptr;
-    if (!function) return;
-    auto& changed = const_cast<llvm::Function&>(**function);
-    take_casts_out_of_selects(changed);
-    forget_ranges_of_rotations(changed);
+    if (const llvm::Function* function = function_of(pass, "InstCombinePass", unit)) {
+      take_casts_out_of_selects(const_cast<llvm::Function&>(*function));
+      forget_ranges_of_rotations(const_cast<llvm::Function&>(*function));
+    }
+  });
+  auto steps = std::make_shared<std::size_t>();
+  callbacks.registerBeforeNonSkippedPassCallback([steps](llvm::StringRef pass, llvm::Any unit) {
+    if (const llvm::Function* function = function_of(pass, "SLPVectorizerPass", unit)) *steps = integer_vector_steps(*function);
+  });
+  callbacks.registerAfterPassCallback([steps, &found](llvm::StringRef pass, llvm::Any unit, const llvm::PreservedAnalyses&) {
+    const llvm::Function* function = function_of(pass, "SLPVectorizerPass", unit);
+    found.integer_lanes |= function && integer_vector_steps(*function) > *steps;
   });
 }
 
@@ -187,8 +212,8 @@ void guard_vectorizer(llvm::PassBuilder& builder) {
   builder.registerVectorizerStartEPCallback([](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) { passes.addPass(HideWrappingAddresses()); });
 }
 
-void watch_selection(llvm::TargetPassConfig& config, bool& found) {
-  config.insertPass(&llvm::FinalizeISelID, new FindMaskedTernaryLogic(found));
+void guard_selection(llvm::TargetPassConfig& config, Unsound& found) {
+  config.insertPass(&llvm::FinalizeISelID, new FindMaskedTernaryLogic(found.masked_ternary));
 }
 
 }  // namespace damo::clang_plugin

@@ -7,7 +7,6 @@ namespace llvm {
 class Module;
 class PassBuilder;
 class PassInstrumentationCallbacks;
-class PipelineTuningOptions;
 class TargetPassConfig;
 }  // namespace llvm
 
@@ -19,13 +18,20 @@ struct Target;
 /// could name what the module may not use.
 void set_target(llvm::Module& module, const Target& target);
 
-/// Leaves out the passes of which no use is sound, and prepares what InstCombine is given, each time that it runs.
-void guard_passes(llvm::PassInstrumentationCallbacks& callbacks, llvm::PipelineTuningOptions& tuning);
+/// What was compiled and can't be vouched for: it is compiled again with less.
+struct Unsound {
+  bool integer_lanes = false;   ///< the SLP vectoriser made integer code
+  bool masked_ternary = false;  ///< a vpternlog that may have another operation's truth table was selected
+};
+
+/// Leaves out the pass of which no use is sound, prepares what InstCombine is given, each time that it runs, and looks at what the SLP
+/// vectoriser made. found outlives the passes.
+void guard_passes(llvm::PassInstrumentationCallbacks& callbacks, Unsound& found);
 
 /// Hides from the loop vectoriser addresses whose run-time check it would get wrong.
 void guard_vectorizer(llvm::PassBuilder& builder);
 
-/// Makes the code generator set `found` where it selects a vpternlog that may have another operation's truth table.
-void watch_selection(llvm::TargetPassConfig& config, bool& found);
+/// Looks at what the code generator selects.
+void guard_selection(llvm::TargetPassConfig& config, Unsound& found);
 
 }  // namespace damo::clang_plugin
