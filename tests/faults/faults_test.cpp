@@ -1,7 +1,8 @@
 // Every allocation, call of the system, call of the back end and compile of a set of programs fails, one after another:
 // each time the program ends in the right answer or in one clear error, nothing leaks, and the next call is right.
 //
-// In CI the points are sampled evenly, for some seconds in all; DAMO_FAULTS=all takes every one, a number that point.
+// The points are sampled evenly, for about DAMO_FAULTS_SECONDS (default: few) a test. DAMO_FAULTS=all takes every one;
+// DAMO_FAULTS=17 takes that point alone and in the test's own process, for a debugger.
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
@@ -58,7 +59,8 @@ class Faults : public ::testing::TestWithParam<ProgramEntry> {
     const TrialResult clean = trial(kinds, 0, extent);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     ASSERT_EQ(clean.problem, "");
-    const long affordable = std::max(4L, static_cast<long>(kSecondsOfATest / (2 * seconds)));
+    const char* const longer = std::getenv("DAMO_FAULTS_SECONDS");
+    const long affordable = std::max(4L, static_cast<long>((longer ? std::atof(longer) : kSecondsOfATest) / (2 * seconds)));
     const long stride = all ? 1 : (clean.points + affordable - 1) / affordable;
     long trials = 0, failed = 0;
     std::vector<std::string> problems;

@@ -18,6 +18,7 @@
 #include "runtime/cpu/kernel_watchdog.hpp"
 #include "runtime/cpu/launch_report.hpp"
 #include "runtime/memory/memory_pool.hpp"
+#include "runtime/memory/pinned_pool.hpp"
 
 namespace damo {
 namespace {
@@ -92,7 +93,10 @@ std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 }  // namespace
 
 CpuBackend::CpuBackend(int threads) : SynchronousBackend("cpu", DeviceKind::kCpu), workers_(threads) {}
-CpuBackend::~CpuBackend() { pool().free_cache(); }
+CpuBackend::~CpuBackend() {
+  pool().free_cache();
+  pinned_pool().free_cache();
+}
 
 DeviceProperties CpuBackend::properties() const {
   DeviceProperties properties = host_properties();
