@@ -115,7 +115,7 @@ CompileOutput compile(const CompileRequest& request) {
   const Plugin& compiler = plugin();
   if (!compiler.compile) fail(compiler.problem);
   const auto kernels = pointers_to(request.kernels);
-  const auto flags = pointers_to(request.flags);
+  const auto flags = pointers_to(request.flags), files = pointers_to(request.files);
   damo_clang_request raw{};
   raw.source = request.source.data();
   raw.source_bytes = request.source.size();
@@ -123,6 +123,7 @@ CompileOutput compile(const CompileRequest& request) {
   raw.language = request.language == SourceLanguage::kCudaC ? DAMO_CLANG_CUDA_C : DAMO_CLANG_LOOPS;
   raw.kernels = request.kernels.empty() ? nullptr : kernels.data();
   raw.flags = flags.data();
+  raw.files = files.data();
   raw.cpu = request.cpu.empty() ? nullptr : request.cpu.c_str();
   damo_clang_result result{};
   CompileOutput output;

@@ -40,19 +40,25 @@ class Reader {
 
   void follow(std::string_view text, const std::filesystem::path& own_directory) {
     for (const std::string& name : included_names(text)) {
-      if (!own_directory.empty() && take(own_directory / name)) continue;
+      if (!own_directory.empty() && take(name, own_directory / name)) continue;
       for (const std::string& directory : directories_) {
-        if (take(std::filesystem::path(directory) / name)) break;
+        if (take(name, std::filesystem::path(directory) / name)) break;
       }
     }
+  }
+  std::map<std::string, std::string> paths() {
+    std::erase_if(paths_, [](const auto& entry) { return entry.second.empty(); });
+    return std::move(paths_);
   }
   std::string digest() { return seen_.empty() ? std::string() : digest_.hex(); }
 
  private:
   /// Whether there is such a file.
-  bool take(const std::filesystem::path& path) {
+  bool take(const std::string& name, const std::filesystem::path& path) {
     std::error_code error;
     if (!std::filesystem::is_regular_file(path, error)) return false;
+    const auto [known, is_new] = paths_.emplace(name, path.string());
+    if (!is_new && known->second != path.string()) known->second.clear();
     if (!seen_.insert(path.lexically_normal().string()).second) return true;
     std::ifstream file(path, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -63,10 +69,17 @@ class Reader {
 
   const std::vector<std::string>& directories_;
   std::set<std::string> seen_;
+  std::map<std::string, std::string> paths_;  // by names; empty: several
   Sha256 digest_;
 };
 
 }  // namespace
+
+std::map<std::string, std::string> included_files(std::string_view source, const std::vector<std::string>& directories) {
+  Reader reader(directories);
+  reader.follow(source, {});
+  return reader.paths();
+}
 
 std::string include_digest(std::string_view source, const std::vector<std::string>& directories) {
   if (directories.empty()) return {};

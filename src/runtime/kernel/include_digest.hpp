@@ -2,6 +2,7 @@
 // not taken for the old one. Follows the #include lines of files it finds; headers of the toolkit are the compiler's.
 // See tests/runtime/kernel/include_digest_test.cpp.
 #pragma once
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,5 +11,8 @@ namespace damo {
 
 /// Empty if none of the directories has a file that the source includes.
 std::string include_digest(std::string_view source, const std::vector<std::string>& directories);
+
+/// Those files by the names under which they are included; names that mean several files are left out.
+std::map<std::string, std::string> included_files(std::string_view source, const std::vector<std::string>& directories);
 
 }  // namespace damo

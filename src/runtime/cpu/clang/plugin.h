@@ -23,6 +23,7 @@ struct damo_clang_request {
   const char* const* kernels;
   const char* const* flags;  // extra Clang flags (-D, -I, -std=), null terminated; may be null. One is the plugin's own:
                              // --damo-coroutines, threads that wait never become loops
+  const char* const* files;  // CUDA C: texts that stand for files on the disk: path, text, path, text, null; may be null
   const char* cpu;           // LLVM CPU name, e.g. "znver4"; null = this host
   const char* features;      // LLVM feature string, e.g. "+avx2,+fma"; null = this host's
 };
