@@ -99,7 +99,7 @@ FormAttempt compile_once(const Plugin& compiler, const CompileRequest& request, 
   const auto kernels = pointers_to(request.kernels);
   std::vector<std::string> all_flags = request.flags;
   if (form != KernelForm::kLoops) all_flags.push_back(kFormFlags[static_cast<int>(form)]);
-  const auto flags = pointers_to(all_flags);
+  const auto flags = pointers_to(all_flags), files = pointers_to(request.files);
   damo_clang_request raw{};
   raw.source = request.source.data();
   raw.source_bytes = request.source.size();
@@ -107,6 +107,7 @@ FormAttempt compile_once(const Plugin& compiler, const CompileRequest& request, 
   raw.language = request.language == SourceLanguage::kCudaC ? DAMO_CLANG_CUDA_C : DAMO_CLANG_LOOPS;
   raw.kernels = request.kernels.empty() ? nullptr : kernels.data();
   raw.flags = flags.data();
+  raw.files = files.data();
   const std::string cpu = request.cpu.empty() ? isa_level() : request.cpu;
   raw.cpu = cpu.empty() ? nullptr : cpu.c_str();
   damo_clang_result result{};

@@ -10,7 +10,6 @@
 #include "runtime/cpu/clang_plugin.hpp"
 #include "runtime/cpu/isa_level.hpp"
 #include "runtime/kernel/host_code.hpp"
-#include "runtime/kernel/own_types.hpp"
 
 namespace damo {
 
@@ -40,21 +39,24 @@ std::vector<std::string> flags_of(const CompileRequest& request) {
   return flags;
 }
 
-CompiledCode compile_text(const CompileRequest& request) {
+CompiledCode compile_text(const CompileRequest& request, const SourceEdits& edits) {
   const bool is_cuda_c = request.kind == SourceKind::kCudaC;
   const bool is_fast = is_cuda_c && request.options.fast_math;
-  const std::string source = (is_fast ? fast_math_pragma(request.file_name) : "") + (is_cuda_c ? without_kernel_instances(request.source) : request.source);
+  const std::string source = (is_fast ? fast_math_pragma(request.file_name) : "") + (is_cuda_c ? without_function_instances(request.source) : request.source);
   std::vector<std::string> flags = flags_of(request);
   if (is_cuda_c) {
     if (const std::string form = wanted_form(); !form.empty()) flags.push_back("--damo-" + form);
-    for (const std::string& name : own_types(request.source)) flags.push_back("-D" + own_type_macro(name));
+    for (const std::string& name : edits.own_types) flags.push_back("-D" + own_type_macro(name));
   }
+  std::vector<std::string> files;
+  for (const auto& [path, text] : edits.files) files.insert(files.end(), {path, text});
   cpu_backend::CompileOutput output = cpu_backend::compile(
       {.source = source,
        .file_name = request.file_name,
        .language = is_cuda_c ? cpu_backend::SourceLanguage::kCudaC : cpu_backend::SourceLanguage::kLoops,
        .kernels = is_cuda_c ? request.kernels : std::vector<std::string>(),
-       .flags = std::move(flags)});
+       .flags = std::move(flags),
+       .files = std::move(files)});
   if (!output.ok) {
     const bool is_file = request.kernels.empty() || request.kernels.front() == kAllKernels;
     const std::string what = is_file ? "'" + request.file_name + "'" : "kernel '" + request.kernels.front() + "'";

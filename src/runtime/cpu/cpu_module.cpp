@@ -77,7 +77,8 @@ std::shared_ptr<const LoadedKernel> CpuModule::kernel(const std::string& name) c
 }
 
 std::pair<void*, std::size_t> CpuModule::global(const std::string& name) const {
-  const std::string symbol = variable_symbol(name);
+  std::string symbol = variable_symbol(name);
+  if (object_.size_of(symbol) == 0) symbol = find_variable(object_.variables(), name);
   const std::size_t bytes = object_.size_of(symbol);
   return bytes > 0 ? std::pair(object_.find(symbol), bytes) : std::pair<void*, std::size_t>(nullptr, 0);
 }

@@ -49,6 +49,7 @@ const std::string& generated_prelude() {
 const std::string& cuda_c_prelude() {
   static const std::string text = [] {
     std::string code;
+    append_file(code, "cuda_types.h");
     append_file(code, "cuda_c.h");
     append_file(code, "cuda_constants.h");
     return code;

@@ -127,16 +127,22 @@ class Reader {
   }
   /// In every directory: which of several files a compiler takes depends on the kind of include.
   void find(const std::string& name, const std::filesystem::path& own_directory) {
-    take(own_directory / name);  // an absolute name stays itself
+    take(name, own_directory / name);  // an absolute name stays itself
     if (std::filesystem::path(name).is_absolute()) return;
-    for (const std::string& directory : directories_) take(std::filesystem::path(directory) / name);
+    for (const std::string& directory : directories_) take(name, std::filesystem::path(directory) / name);
+  }
+  std::map<std::string, std::string> paths() {
+    std::erase_if(paths_, [](const auto& entry) { return entry.second.empty(); });
+    return std::move(paths_);
   }
   std::string digest() { return seen_.empty() ? std::string() : digest_.hex(); }
 
  private:
-  void take(const std::filesystem::path& path) {
+  void take(const std::string& name, const std::filesystem::path& path) {
     std::error_code error;
     if (!std::filesystem::is_regular_file(path, error)) return;
+    const auto [known, is_new] = paths_.emplace(name, path.string());
+    if (!is_new && known->second != path.string()) known->second.clear();
     if (!seen_.insert(path.lexically_normal().string()).second) return;
     std::ifstream file(path, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -146,10 +152,17 @@ class Reader {
 
   std::vector<std::string> directories_;
   std::set<std::string> seen_;
+  std::map<std::string, std::string> paths_;  // by names; empty: several
   Sha256 digest_;
 };
 
 }  // namespace
+
+std::map<std::string, std::string> included_files(std::string_view source, const std::vector<std::string>& directories) {
+  Reader reader(directories);
+  reader.follow(source, {});
+  return reader.paths();
+}
 
 std::string include_digest(const CompileRequest& request) {
   if (request.kind != SourceKind::kCudaC) return {};

@@ -5,6 +5,7 @@
 // evaluated, and a name that a macro stands for is any name in a #define. Headers of the toolkit are the compiler's.
 // See tests/runtime/kernel/include_digest_test.cpp.
 #pragma once
+#include <map>
 #include <string>
 
 #include "runtime/backend.hpp"
@@ -13,5 +14,8 @@ namespace damo {
 
 /// Empty if there is no such file, and for generated code, which includes nothing.
 std::string include_digest(const CompileRequest& request);
+
+/// Those files by the names under which they are included; names that mean several files are left out.
+std::map<std::string, std::string> included_files(std::string_view source, const std::vector<std::string>& directories);
 
 }  // namespace damo

@@ -13,6 +13,7 @@
 #include "address_spaces.hpp"
 #include "block_rows.hpp"
 #include "check_memory.hpp"
+#include "check_sites.hpp"
 #include "coroutine.hpp"
 #include "fibers.hpp"
 #include "fission.hpp"
@@ -61,30 +62,17 @@ void number_active_masks(llvm::Module& module) {
   }
 }
 
-/// A class with a virtual destructor refers to `operator delete` in a function that only `delete` calls. Nothing is
-/// made by `new` here, so that one is never called.
-void define_unused_delete(llvm::Module& module) {
-  for (llvm::Function& function : module) {
-    if (!function.isDeclaration() || !function.getName().starts_with("_ZdlPv")) continue;
-    const bool in_destructors = llvm::all_of(function.users(), [](const llvm::User* user) {
-      const auto* const instruction = llvm::dyn_cast<llvm::Instruction>(user);
-      return instruction && instruction->getFunction()->getName().ends_with("D0Ev");
-    });
-    if (!in_destructors) continue;
-    llvm::IRBuilder<> builder(llvm::BasicBlock::Create(module.getContext(), "", &function));
-    builder.CreateIntrinsic(llvm::Intrinsic::trap, {}, {});
-    builder.CreateUnreachable();
-    function.setLinkage(llvm::GlobalValue::InternalLinkage);
-  }
-}
-
 /// What is called must exist.
 bool check_definitions(llvm::Module& module, std::string& error) {
   for (llvm::Function& function : module) {
-    if (function.isDeclaration() && !function.use_empty() && function.getName().starts_with("_Z")) {
-      error += "error: function '" + llvm::demangle(function.getName().str()) + "' is called but has no definition\n";
-      return false;
+    if (!function.isDeclaration() || function.use_empty() || !function.getName().starts_with("_Z")) continue;
+    std::string place;
+    for (const llvm::User* user : function.users()) {
+      const auto* const instruction = llvm::dyn_cast<llvm::Instruction>(user);
+      if (instruction && place.empty()) place = user_place(*instruction);
     }
+    error += (place.empty() ? "" : place + ": ") + "error: function '" + llvm::demangle(function.getName().str()) + "' is called but has no definition\n";
+    return false;
   }
   return true;
 }
@@ -155,7 +143,6 @@ Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const
   }
   inline_into(module, entries);
   number_active_masks(module);
-  define_unused_delete(module);
   for (const KernelInfo& kernel : kernels) {
     if (!in_step) break;
     const InStep step = keep_in_step(*module.getFunction(kernel.thread));

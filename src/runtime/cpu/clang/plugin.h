@@ -24,6 +24,7 @@ struct damo_clang_request {
   const char* const* flags;  // extra Clang flags (-D, -I, -std=), null terminated; may be null. The plugin's own:
                              // --damo-coroutines and --damo-reference, forms of kernels (lower_cuda.hpp); --damo-unguarded, LLVM's
                              // known miscompilations are not kept out: for tests of what keeps them out
+  const char* const* files;  // CUDA C: texts that stand for files on the disk: path, text, path, text, null; may be null
   const char* cpu;           // LLVM CPU name, e.g. "znver4"; null = this host
   const char* features;      // LLVM feature string, e.g. "+avx2,+fma"; null = this host's
 };

@@ -61,7 +61,8 @@ const Provided kProvided[] = {
                     "cuda/std/limits", "cuda/std/utility", "cuda/std/array", "cuda/std/tuple", "cuda/std/functional",
                     "cuda/std/bit", "cuda/std/concepts", "cuda/std/numbers", "cuda/std/algorithm", "cuda/std/numeric",
                     "cuda/std/initializer_list"}},
-    {"cuda_half.h", {"cuda_fp16.h", "cuda_fp16.hpp", "cuda_bf16.h", "cuda_bf16.hpp"}},
+    {"cuda_new.h", {"new", "cuda/std/new"}},
+    {"cuda_half.h", {"cuda_fp16.h", "cuda_fp16.hpp", "cuda_bf16.h", "cuda_bf16.hpp", "cublas.h", "cublas_v2.h", "cublasLt.h", "cudnn.h"}},
     {"cuda_complex.h", {"cuComplex.h"}},
     {"cuda_groups.h", {"cooperative_groups.h"}},
     {"cuda_groups_reduce.h", {"cooperative_groups/reduce.h", "cooperative_groups/scan.h"}},
@@ -99,8 +100,10 @@ std::string extra_header(const std::string& source) {
   for (const char* part : kExtraParts) {
     if (wants(source, part)) text += include(part);
   }
-  // The user's functions need no annotation to be called by a kernel, as under NVRTC; trailer() ends it.
-  return text + "#pragma clang force_cuda_host_device begin\n";
+  // The user's functions need no annotation to be called by a kernel, as under NVRTC; trailer() ends it. Behind a user's
+  // __device__ there may be an alignas (cuda_entries.cpp).
+  return text + "#undef __device__\n#define __device__ _Pragma(\"damo_variable\") __attribute__((device))\n"
+                "#pragma clang force_cuda_host_device begin\n";
 }
 
 std::vector<std::pair<std::string, std::string>> provided_headers() {
