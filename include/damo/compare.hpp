@@ -2,8 +2,8 @@
 //
 //   compare({x, y}, {tanh(1.5 * x + 0.5 * y) * x}, {a, b}, {.name = "swish"}).print().write_html("fusion.html");
 //
-// Each side: kernels a call launches, least bytes they must move, median time of at least 5 calls after a warm-up,
-// speed against the device's own copy, compile time and whether the kernels came from the cache, peak memory beyond the
+// Each side: kernels a call launches, least bytes they must move, median time of at least 5 calls, the two sides in turn
+// and the first calls left out, speed against the device's own copy, compile time and whether the kernels came from the cache, peak memory beyond the
 // inputs. The results of both sides are compared element by element. write_html() writes one page that needs no other
 // file and no network, with the table, a chart and both graphs drawn. See tests/function/compare_test.cpp and
 // examples/fused_vs_unfused.cpp.
@@ -72,11 +72,12 @@ class Comparison {
 /// options: as for function(); fuse and profile are set here. seconds: of measuring, on each side; at least 5 calls are
 /// made even if they take longer. Throws what function() and a call throw.
 Comparison compare(std::span<const Variable> inputs, std::span<const Variable> outputs, std::span<const Array> values,
-                   const Options& options = {}, double seconds = 1);
+                   const Options& options = {}, double seconds = 1, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
 inline Comparison compare(std::initializer_list<Variable> inputs, std::initializer_list<Variable> outputs,
-                          std::initializer_list<Array> values, const Options& options = {}, double seconds = 1) {
+                          std::initializer_list<Array> values, const Options& options = {}, double seconds = 1,
+                          SourceLine where = {__builtin_FILE(), __builtin_LINE()}) {
   return compare(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()),
-                 std::span(values.begin(), values.size()), options, seconds);
+                 std::span(values.begin(), values.size()), options, seconds, where);
 }
 
 }  // namespace damo

@@ -8,7 +8,9 @@
 // function() takes a snapshot, rewrites it, fuses, plans, and compiles all kernels together. A call runs them on the
 // function's device, in order of its default stream; reading a result waits for it. New shapes compile nothing.
 // Several threads may call one Function at once. A result that the caller holds is never overwritten; a result that was
-// dropped may be reused by the next call. Copies share everything. See tests/function/function_test.cpp.
+// dropped may be reused by the next call. No result shares elements with another one, with an input or with a constant:
+// one that would (an output given twice, an input or a view of one) is copied, unless Options::share_results says that
+// it may. Copies of a Function share everything. See tests/function/function_test.cpp.
 #pragma once
 #include <array>
 #include <initializer_list>

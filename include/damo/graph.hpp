@@ -103,7 +103,6 @@ class FunctionGraph {
   void drop_use(ValueId value, Use use);
   void check_inputs(std::span<const Variable> inputs) const;
   void copy(std::span<const Variable> inputs, std::span<const Variable> outputs);
-  void verify_overwrites(NodeId node) const;
   void check_unused(std::span<const Variable> inputs) const;
 
   std::vector<Node> nodes_;

@@ -23,6 +23,9 @@ struct Options {
   bool fuse = true;                    ///< false: one kernel an op
   std::optional<Device> device = {};   ///< default: Device()
   std::string name = {};               ///< for prints, errors and profiles
+  /// true: results may share elements with each other and with inputs, and views are not copied. Otherwise no result
+  /// shares any, and writing into one changes nothing else.
+  bool share_results = false;
   bool allow_unused_inputs = false;    ///< an input that no output needs is an error otherwise
   bool profile = false;                ///< record events around every node; calls then wait for the device
   std::vector<Pass> passes = {};       ///< the user's rewrites, run after merging duplicates and before fusion

@@ -28,7 +28,8 @@ class Cell {
   template <class T>
   T* data() const { return static_cast<T*>(array_.data()); }
 
-  /// Grows by one whenever dtype, shape or strides change: what a thunk worked out from them is good while it stands.
+  /// A number for this dtype, shape and strides: what a thunk worked out from them is good while it stands. Where a call
+  /// has the layouts of one before, their versions come back, so a thunk may keep what it worked out for several.
   std::uint32_t version() const { return version_; }
 
   /// For a thunk that sizes its own output: keeps the buffer if shape is the same and no caller holds it.
@@ -40,7 +41,7 @@ class Cell {
   Shape shape_;
   Strides strides_;
   DType dtype_ = float32;
-  std::uint32_t version_ = 0;
+  std::uint32_t version_ = 0, newest_ = 0;  // newest_: the greatest so far
   Device device_{static_cast<Backend*>(nullptr)};
 };
 

@@ -64,7 +64,7 @@ class Variable {
   /// The same Variable, not the same value.
   bool is_same(const Variable& other) const { return data_ == other.data_ && index_ == other.index_; }
   /// For hash maps: unique among the living Variables.
-  std::size_t id() const { return reinterpret_cast<std::size_t>(data_) + static_cast<std::size_t>(index_); }
+  std::size_t id() const;
 
  private:
   friend class Apply;

@@ -11,14 +11,16 @@ namespace {
 constexpr const char* kHead = R"(<meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
-:root { color-scheme: light dark; --page: #ffffff; --text: #1f2328; --soft: #57606a; --line: #d0d7de; --band: #f6f8fa; --fused: #16a34a; --unfused: #8c959f; }
+:root { color-scheme: light dark; --page: #ffffff; --text: #1f2328; --soft: #57606a; --line: #d0d7de; --band: #f6f8fa; --fused: #16a34a; --unfused: #8c959f; --slower: #cf222e; }
 @media (prefers-color-scheme: dark) {
-:root { --page: #0d1117; --text: #e6edf3; --soft: #9da7b3; --line: #30363d; --band: #161b22; --fused: #3fb950; --unfused: #7d8590; }
+:root { --page: #0d1117; --text: #e6edf3; --soft: #9da7b3; --line: #30363d; --band: #161b22; --fused: #3fb950; --unfused: #7d8590; --slower: #f85149; }
 }
 body { margin: 0 auto; max-width: 1200px; padding: 24px; background: var(--page); color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
 h1 { font-size: 20px; margin: 0; font-weight: 600; }
 h2 { font-size: 16px; margin: 32px 0 8px; }
-.verdict { font-size: 40px; line-height: 1.2; font-weight: 700; color: var(--fused); margin: 8px 0 24px; }
+.verdict { font-size: 40px; line-height: 1.2; font-weight: 700; color: var(--text); margin: 8px 0 24px; }
+.verdict.faster { color: var(--fused); }
+.verdict.slower { color: var(--slower); }
 .soft { color: var(--soft); }
 .scroll { overflow: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
@@ -114,7 +116,7 @@ std::string Comparison::html() const {
   const std::string title = escape_xml(title_of(*this));
   std::string page =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<title>" + title + "</title>\n" + kHead + "</head>\n<body>\n";
-  page += "<h1>" + title + "</h1>\n<p class=\"verdict\">" + escape_xml(verdict_of(*this)) + "</p>\n";
+  page += "<h1>" + title + "</h1>\n<p class=\"verdict" + tone_of(*this) + "\">" + escape_xml(verdict_of(*this)) + "</p>\n";
   page += "<div class=\"scroll\">" + chart(*this) + "</div>\n<h2>Measured</h2>\n" + table(*this);
   page +=
       "<p class=\"soft\">Bytes moved: the least that the kernels must read and write. The copy is the device's own, "

@@ -83,12 +83,19 @@ std::string title_of(const Comparison& comparison) {
          description;
 }
 
+constexpr double kNotable = 1.05;  // less than this between both sides is chance
+
+std::string tone_of(const Comparison& comparison) {
+  const double speedup = comparison.speedup();
+  return speedup > kNotable ? " faster" : speedup < 1 / kNotable ? " slower" : "";
+}
+
 std::string verdict_of(const Comparison& comparison) {
   const double speedup = comparison.speedup();
   const std::string kernels =
       std::to_string(comparison.unfused.kernels) + " -> " + std::to_string(comparison.fused.kernels) + " kernels";
-  if (speedup > 1.05) return short_number(speedup) + " times as fast (" + kernels + ")";
-  if (speedup < 1 / 1.05) return short_number(1 / speedup) + " times slower (" + kernels + ")";
+  if (speedup > kNotable) return short_number(speedup) + " times as fast (" + kernels + ")";
+  if (speedup < 1 / kNotable) return short_number(1 / speedup) + " times slower (" + kernels + ")";
   return "as fast (" + kernels + ")";
 }
 

@@ -16,6 +16,8 @@ std::vector<ComparisonRow> rows_of(const Comparison& comparison);
 std::string title_of(const Comparison& comparison);
 /// "3.58 times as fast", "1.20 times slower", "as fast".
 std::string verdict_of(const Comparison& comparison);
+/// The verdict's class on the page: " faster", " slower" or nothing.
+std::string tone_of(const Comparison& comparison);
 /// "greatest difference 1.2e-07 (relative 2.3e-07, 2 ulp), greatest value 0.98".
 std::string text_of(const OutputDifference& difference);
 

@@ -37,18 +37,34 @@ std::string head_of(const FunctionGraph& graph, NodeId node) {
   return text + (lines.empty() ? "" : "  at " + lines);
 }
 
+/// Of the results in a cell: "result 1 is a copy: it is a view of input x".
+std::vector<std::string> copies_of(const Program& program, int cell) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < program.results().size(); ++i) {
+    const ProgramResult& result = program.results()[i];
+    if (result.cell == cell && !result.reason.empty()) lines.push_back("result " + std::to_string(i) + " is a copy: " + result.reason);
+  }
+  return lines;
+}
+
 /// One node, indented under its number.
 std::string node_text(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers, const Options& options,
-                      const std::vector<const SpecKernel*>& kernels,
-                      const std::vector<ProgramOverwrite>& overwrites) {
+                      const Program& program, int number) {
+  const std::vector<const SpecKernel*> kernels = program.kernels(number);
+  const ProgramNode& planned = program.nodes()[static_cast<std::size_t>(number)];
   std::string text = head_of(graph, node) + "\n";
   for (const std::string& formula : formulas_of(graph, node, numbers, kFormulas)) text += "       " + formula + "\n";
   for (const SpecKernel* kernel : kernels) {
     for (const SpecKernel::Variant* variant : kernel->variants()) text += "     kernel " + kernel_text(*variant) + "\n";
   }
   if (!kernels.empty()) text += "     moves " + traffic_of(graph, node) + "\n";
-  for (const std::string& line : overwrites_of(graph, node, numbers, overwrites)) text += "     " + line + "\n";
-  if (graph.op(node).view_of(0) >= 0) text += "     a view: no kernel, no memory\n";
+  for (const std::string& line : overwrites_of(graph, node, numbers, planned.overwrites)) text += "     " + line + "\n";
+  std::vector<std::string> copies;
+  for (int output : planned.outputs) {
+    for (std::string& line : copies_of(program, output)) copies.push_back(std::move(line));
+  }
+  if (planned.is_view) text += copies.empty() ? "     a view: no kernel, no memory\n" : "     a view\n";
+  for (const std::string& line : copies) text += "     " + line + "\n";
   for (const std::string& border : borders_of(graph, node, numbers, options))
     text += "     ends here: " + border + "\n";
   return text;
@@ -84,10 +100,13 @@ std::string Function::explain() const {
   for (NodeId node : order) numbers.emplace(node, numbers.size() + 1);
   for (; number < std::min(order.size(), kNodes); ++number) {
     text += "  " + std::to_string(number + 1) + "  " +
-            node_text(graph, order[number], numbers, data_->options, program.kernels(static_cast<int>(number)),
-                      program.nodes()[number].overwrites);
+            node_text(graph, order[number], numbers, data_->options, program, static_cast<int>(number));
   }
   if (number < order.size()) text += "  ... " + plural(order.size() - number, "more node") + "\n";
+  for (std::size_t i = 0; i < program.cells().size(); ++i) {
+    if (program.cells()[i].producer >= 0) continue;
+    for (const std::string& line : copies_of(program, static_cast<int>(i))) text += "  " + line + "\n";
+  }
   return text + report_text(data_->report);
 }
 

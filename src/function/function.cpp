@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "function/function_data.hpp"
+#include "graph/rewrite/pass_names.hpp"
 #include "ops/elementwise_op.hpp"
 #include "ops/rewrites/fusion.hpp"
 
@@ -12,10 +13,10 @@ namespace damo {
 namespace {
 
 std::vector<Pass> passes_of(const Options& options) {
-  std::vector<Pass> passes = {{"merge_duplicates", merge_duplicates}};
+  std::vector<Pass> passes = {{std::string(kMergeDuplicates), merge_duplicates}};
   passes.insert(passes.end(), options.passes.begin(), options.passes.end());
   if (options.fuse) {
-    passes.push_back({"fuse_elementwise", [limits = options.fusion](FunctionGraph graph) { return fuse_elementwise(std::move(graph), limits); }});
+    passes.push_back({std::string(kFuseElementwise), [limits = options.fusion](FunctionGraph graph) { return fuse_elementwise(std::move(graph), limits); }});
   }
   return passes;
 }
@@ -41,7 +42,7 @@ Function function(std::span<const Variable> inputs, std::span<const Variable> ou
   data->graph = run_passes(std::move(data->graph), passes_of(options), &data->report.passes);
   data->report.graph_milliseconds = milliseconds_since(start);
   const auto compiling = std::chrono::steady_clock::now();
-  data->executor = std::make_unique<Executor>(data->graph, device, options.profile, options.check);
+  data->executor = std::make_unique<Executor>(data->graph, device, options.profile, options.check, options.share_results);
   data->report.compile_milliseconds = milliseconds_since(compiling);
   return Function(std::move(data));
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "graph/apply_data.hpp"
+#include "graph/op_claims.hpp"
 
 namespace damo {
 namespace {
@@ -15,6 +16,19 @@ bool same_use(const Use& a, const Use& b) { return a.node == b.node && a.positio
 /// "input 1 (y float32 (?,))"
 std::string which(std::size_t i, const Variable& variable, const char* role) {
   return std::string(role) + " " + std::to_string(i) + " (" + damo::describe(variable) + ")";
+}
+
+void verify_claims(const FunctionGraph& graph, NodeId node) {
+  if (!has_claims(graph.op(node), graph.outputs(node).size())) return;
+  std::vector<TensorType> from, to;
+  for (ValueId value : graph.inputs(node)) from.push_back(graph.type(value));
+  for (ValueId value : graph.outputs(node)) to.push_back(graph.type(value));
+  try {
+    check_claims(graph.op(node), from, to);
+  } catch (Error& error) {
+    error.add_where(graph.describe(node));
+    throw;
+  }
 }
 
 [[noreturn]] void bad_graph(std::string message, const Variable& variable, std::string remedy) {
@@ -265,22 +279,9 @@ std::string FunctionGraph::describe(NodeId node) const {
   return op(node).name() + (line.empty() ? "" : " at " + line);
 }
 
-/// An output that overwrites an input has its dtype and rank.
-void FunctionGraph::verify_overwrites(NodeId node) const {
-  for (std::size_t i = 0; i < outputs(node).size(); ++i) {
-    const int input = op(node).overwrites(static_cast<int>(i));
-    if (input < 0) continue;
-    const std::string label = describe(node) + ": output " + std::to_string(i) + " overwrites input " + std::to_string(input);
-    if (static_cast<std::size_t>(input) >= inputs(node).size()) throw GraphError(label + ", which is not there");
-    const TensorType &to = type(outputs(node)[i]), &from = type(inputs(node)[static_cast<std::size_t>(input)]);
-    if (to.dtype == from.dtype && to.rank() == from.rank()) continue;
-    throw TypeError(label + ", their types differ: " + to_string(to) + " and " + to_string(from), "an output that overwrites has its input's dtype and shape");
-  }
-}
-
 void FunctionGraph::verify() const {
   toposort();
-  for (NodeId node : nodes()) verify_overwrites(node);
+  for (NodeId node : nodes()) verify_claims(*this, node);
   std::size_t readings = outputs_.size(), uses = 0;
   for (const Node& node : nodes_) readings += node.alive ? node.inputs.size() : 0;
   for (const Value& value : values_) {

@@ -5,6 +5,8 @@
 #include <typeindex>
 #include <typeinfo>
 
+#include "graph/op_claims.hpp"
+
 namespace damo {
 namespace {
 
@@ -89,6 +91,12 @@ Apply Op::apply(std::span<const Variable> inputs, SourceLine where) const {
   try {
     Apply node = make_node(Inputs(inputs));
     node.set_where(where);
+    if (has_claims(node.op(), static_cast<std::size_t>(node.output_count()))) {
+      std::vector<TensorType> from, to;
+      for (const Variable& input : node.inputs()) from.push_back(input.type());
+      for (const Variable& output : node.outputs()) to.push_back(output.type());
+      check_claims(node.op(), from, to);
+    }
     return node;
   } catch (Error& error) {
     std::vector<std::string> operands;

@@ -6,6 +6,7 @@
 
 #include <damo/thunk.hpp>
 #include "ops/lower.hpp"
+#include "runtime/exec/version_table.hpp"
 #include "runtime/kernel/spec_kernel.hpp"
 
 namespace damo {
@@ -28,84 +29,73 @@ Arrays arrays_of(const std::vector<Cell*>& cells) {
 }
 
 /// A kernel and the cells that are its parameters.
-class Run {
- public:
-  Run(SpecKernel& kernel, std::vector<Cell*> cells) : bound_(kernel), cells_(std::move(cells)) {}
-  Run(std::shared_ptr<SpecKernel> kernel, std::vector<Cell*> cells) : Run(*kernel, std::move(cells)) { owned_ = std::move(kernel); }
+struct Part {
+  SpecKernel* kernel;
+  std::vector<Cell*> cells;
+  std::shared_ptr<SpecKernel> owned = {};  // where the kernel is nobody else's
+};
 
-  const std::vector<Cell*>& cells() const { return cells_; }
-  void bind() {
-    const Arrays arrays = arrays_of(cells_);
-    bound_.bind(arrays.space, arrays.layouts);
-  }
-  void launch(void* stream) {
-    for (std::size_t i = 0; i < cells_.size(); ++i) bound_.set_pointer(static_cast<int>(i), cells_[i]->array().data());
-    bound_.launch(stream);
-  }
+/// A part bound to the present layouts of its cells.
+struct Launch {
+  const Part* part;
+  BoundKernel bound;
 
- private:
-  std::shared_ptr<SpecKernel> owned_;
-  BoundKernel bound_;
-  std::vector<Cell*> cells_;
+  explicit Launch(const Part& bound_part) : part(&bound_part), bound(*bound_part.kernel) {
+    const Arrays arrays = arrays_of(part->cells);
+    bound.bind(arrays.space, arrays.layouts);
+  }
+  void run(void* stream) {
+    for (std::size_t i = 0; i < part->cells.size(); ++i) bound.set_pointer(static_cast<int>(i), part->cells[i]->array().data());
+    bound.launch(stream);
+  }
 };
 
 class ElementwiseThunk {
  public:
   ElementwiseThunk(SpecKernel& kernel, std::vector<Cell*> cells, Apply node, Stream stream)
-      : whole_(kernel, std::move(cells)), versions_(whole_.cells().size(), kNone), node_(std::move(node)),
-        backend_(kernel.backend()), stream_(std::move(stream)) {}
+      : bound_({cells.begin(), cells.end()}), whole_{&kernel, std::move(cells)}, node_(std::move(node)), stream_(std::move(stream)) {}
 
   void operator()() {
-    if (is_new()) bind();
-    if (one_space_) return whole_.launch(stream_.handle());
-    for (Run& run : each_) run.launch(stream_.handle());
+    std::vector<Launch>* launches = bound_.find();
+    if (!launches) launches = &bound_.add(bind());
+    for (Launch& launch : *launches) launch.run(stream_.handle());
   }
 
   /// Whether every output fills the iteration space. Types cannot always tell: of matrices x, y, z of unknown extents,
   /// x * y and x * z have one type, yet x may stretch to the shape of y in one and to that of z in the other.
   bool has_one_space() const {
-    const std::vector<Cell*>& cells = whole_.cells();
-    const auto first = cells.end() - node_.output_count();
-    return std::all_of(first, cells.end(), [&](const Cell* cell) { return cell->shape() == (*first)->shape(); });
+    const auto first = whole_.cells.end() - node_.output_count();
+    return std::all_of(first, whole_.cells.end(), [&](const Cell* cell) { return cell->shape() == (*first)->shape(); });
   }
 
  private:
-  bool is_new() const {
-    for (std::size_t i = 0; i < versions_.size(); ++i) {
-      if (whole_.cells()[i]->version() != versions_[i]) return true;
+  std::vector<Launch> bind() {
+    std::vector<Launch> launches;
+    if (has_one_space()) {
+      launches.emplace_back(whole_);
+      return launches;
     }
-    return false;
-  }
-  void bind() {
-    one_space_ = has_one_space();
-    if (one_space_) {
-      whole_.bind();
-    } else {
-      if (each_.empty()) split();
-      for (Run& run : each_) run.bind();
-    }
-    for (std::size_t i = 0; i < versions_.size(); ++i) versions_[i] = whole_.cells()[i]->version();
+    if (each_.empty()) split();
+    for (const Part& part : each_) launches.emplace_back(part);
+    return launches;
   }
   /// One kernel an output, compiled when first needed: few graphs ever do.
   void split() {
-    const std::vector<Cell*>& cells = whole_.cells();
     const FunctionGraph& inner = *node_.op().inner_graph();
     for (int output = 0; output < node_.output_count(); ++output) {
       OutputSpec part = lower_output(inner, output);
       std::vector<Cell*> own;
-      for (int input : part.inputs) own.push_back(cells[static_cast<std::size_t>(input)]);
-      own.push_back(cells[inner.inputs().size() + static_cast<std::size_t>(output)]);
-      each_.emplace_back(std::make_shared<SpecKernel>(std::move(part.spec), backend_), std::move(own));
+      for (int input : part.inputs) own.push_back(whole_.cells[static_cast<std::size_t>(input)]);
+      own.push_back(whole_.cells[inner.inputs().size() + static_cast<std::size_t>(output)]);
+      auto kernel = std::make_shared<SpecKernel>(std::move(part.spec), whole_.kernel->backend());
+      each_.push_back({kernel.get(), std::move(own), std::move(kernel)});
     }
   }
 
-  Run whole_;
-  std::vector<Run> each_;
-  bool one_space_ = true;
-  static constexpr std::uint32_t kNone = ~0u;
-  std::vector<std::uint32_t> versions_;  // of the cells' layouts that the kernels were bound for
+  VersionTable<std::vector<Launch>> bound_;
+  const Part whole_;
+  std::vector<Part> each_;  // by output; empty until it is needed
   Apply node_;
-  Backend& backend_;
   Stream stream_;
 };
 
@@ -116,14 +106,14 @@ Thunk elementwise_thunk(KernelSpec spec, const Apply& node, ThunkContext& contex
   std::vector<Cell*> cells;
   for (int input : array_inputs(node)) cells.push_back(&context.storage(node.input(input)));
   for (const Variable& output : node.outputs()) cells.push_back(&context.storage(output));
-  ElementwiseThunk thunk(kernel, cells, node, context.stream());
+  const auto thunk = std::make_shared<ElementwiseThunk>(kernel, cells, node, context.stream());
   try {
     const Arrays expected = arrays_of(cells);
     const Geometry geometry(expected.space, expected.layouts);
-    if (thunk.has_one_space()) context.want(kernel, kernel.layout_of(geometry));
+    if (thunk->has_one_space()) context.want(kernel, kernel.layout_of(geometry));
   } catch (const ShapeError&) {  // extents that stand for unknown ones need not fit together: compiled at the first call
   }
-  return thunk;
+  return [thunk] { (*thunk)(); };
 }
 
 }  // namespace damo

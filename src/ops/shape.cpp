@@ -71,9 +71,16 @@ Variable transpose(const Operand& x) {
 
 Variable expand_dims(const Operand& x, int axis) {
   const int rank = x.is_number() ? 0 : x.variable().rank();
+  if (axis < -rank - 1 || axis > rank) {
+    ErrorParts parts{"expand_dims: axis " + std::to_string(axis) + " does not exist: the result has " + std::to_string(rank + 1) + (rank == 0 ? " axis" : " axes"),
+                     {}, {}, "give an axis from " + std::to_string(-rank - 1) + " to " + std::to_string(rank)};
+    if (!x.is_number()) parts.operands.push_back(describe(x.variable()));
+    if (x.where()) parts.where = "expand_dims built at " + to_string(x.where());
+    throw ShapeError(std::move(parts));
+  }
   std::vector<int> pattern(static_cast<std::size_t>(rank));
   std::iota(pattern.begin(), pattern.end(), 0);
-  pattern.insert(pattern.begin() + normalize_axis(axis, rank + 1), kNewAxis);
+  pattern.insert(pattern.begin() + (axis < 0 ? axis + rank + 1 : axis), kNewAxis);
   return dimshuffle(x, pattern);
 }
 

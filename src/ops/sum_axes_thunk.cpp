@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <damo/thunk.hpp>
+#include "runtime/exec/version_table.hpp"
 
 namespace damo {
 namespace {
@@ -85,7 +86,7 @@ struct Axes {
 class SumAxesThunk {
  public:
   SumAxesThunk(std::vector<std::int64_t> axes, const Apply& node, ThunkContext& context)
-      : axes_(std::move(axes)), x_(context.storage(node.input(0))), y_(context.storage(node.output())) {
+      : axes_(std::move(axes)), x_(context.storage(node.input(0))), y_(context.storage(node.output())), bound_({&x_}) {
     const DType dtype = node.output().dtype();
     partial_ = dtype == float64 ? float64 : float32;
     reduced_ = std::max<int>(1, static_cast<int>(axes_.size()));
@@ -98,10 +99,11 @@ class SumAxesThunk {
   }
 
   void operator()() {
-    if (x_.version() != version_) bind();
-    for (Stage& stage : stages_) {
-      if (&stage == &stages_.front()) stage.arguments[0] = KernelArgument::address_of(x_.array());
-      if (&stage == &stages_.back()) stage.arguments[1] = KernelArgument::address_of(y_.array());
+    std::vector<Stage>* stages = bound_.find();
+    if (!stages) stages = &bound_.add(bind());
+    for (Stage& stage : *stages) {
+      if (&stage == &stages->front()) stage.arguments[0] = KernelArgument::address_of(x_.array());
+      if (&stage == &stages->back()) stage.arguments[1] = KernelArgument::address_of(y_.array());
       stage.kernel.launch_arguments(stage.config, stage.arguments);
     }
   }
@@ -114,9 +116,8 @@ class SumAxesThunk {
     Array result;  // of all but the last
   };
 
-  void bind() {
-    stages_.clear();
-    version_ = x_.version();
+  std::vector<Stage> bind() const {
+    std::vector<Stage> stages;
     Axes kept, reduced;
     for (int axis = 0; axis < x_.shape().rank(); ++axis) {
       Axes& of = std::binary_search(axes_.begin(), axes_.end(), axis) ? reduced : kept;
@@ -124,7 +125,7 @@ class SumAxesThunk {
       of.strides.push_back(x_.strides()[axis]);
     }
     const std::int64_t outputs = kept.count();
-    if (outputs == 0) return;
+    if (outputs == 0) return stages;
     bool chunk_first = is_summed_innermost();
     bool is_first = true;
     for (;;) {
@@ -132,8 +133,8 @@ class SumAxesThunk {
       const std::int64_t chunks =
           outputs >= kManyOutputs ? 1 : std::max<std::int64_t>(1, (count + kElements - 1) / kElements);
       const bool is_last = chunks == 1 && (!is_first || y_.dtype() == partial_);
-      add_stage(is_first ? first_ : is_last ? last_ : middle_, kept, reduced, outputs, chunks, chunk_first, is_last);
-      if (is_last) return;
+      add_stage(stages, is_first ? first_ : is_last ? last_ : middle_, kept, reduced, outputs, chunks, chunk_first, is_last);
+      if (is_last) return stages;
       kept = {{outputs}, {chunks}};
       reduced = {{chunks}, {1}};
       chunk_first = true;
@@ -141,8 +142,8 @@ class SumAxesThunk {
     }
   }
 
-  void add_stage(const Kernel& kernel, Axes kept, Axes reduced, std::int64_t outputs, std::int64_t chunks,
-                 bool chunk_first, bool is_last) {
+  void add_stage(std::vector<Stage>& stages, const Kernel& kernel, Axes kept, Axes reduced, std::int64_t outputs,
+                 std::int64_t chunks, bool chunk_first, bool is_last) const {
     Stage stage;
     stage.kernel = kernel;
     stage.config = {.grid = {(outputs * chunks + kBlock - 1) / kBlock}, .block = {kBlock}};
@@ -151,7 +152,7 @@ class SumAxesThunk {
       stage.result = Array::empty({outputs * chunks}, partial_, y_.array().device());
       stage.arguments[1] = KernelArgument(stage.result);
     }
-    if (!stages_.empty()) stage.arguments[0] = KernelArgument(stages_.back().result);
+    if (!stages.empty()) stage.arguments[0] = KernelArgument(stages.back().result);
     for (std::int64_t value : {outputs, reduced.count(), chunks})
       stage.arguments.push_back(KernelArgument(static_cast<long long>(value)));
     stage.arguments.push_back(KernelArgument(static_cast<int>(chunk_first)));
@@ -163,7 +164,7 @@ class SumAxesThunk {
         stage.arguments.push_back(KernelArgument(static_cast<long long>(axes->strides[axis])));
       }
     }
-    stages_.push_back(std::move(stage));
+    stages.push_back(std::move(stage));
   }
 
   /// Neighbours in memory are added by neighbouring threads, whether they belong to one sum or to several.
@@ -181,8 +182,7 @@ class SumAxesThunk {
   DType partial_;
   int kept_ = 1, reduced_ = 1;    // axes in the kernels' parameters
   Kernel first_, middle_, last_;  // from elements to sums, from sums to sums, from sums to the result
-  std::vector<Stage> stages_;
-  std::uint32_t version_ = ~0u;
+  VersionTable<std::vector<Stage>> bound_;
 };
 
 }  // namespace

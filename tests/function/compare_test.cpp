@@ -123,6 +123,33 @@ TEST(Compare, PrintsATableAndGoesOnOnCpu) {
   EXPECT_THROW(result.write_html(scratch / "no such directory/fusion.html"), UserError);
 }
 
+TEST(Compare, NamesTheCallersLineOnCpu) {
+  if (!DAMO_HAS_CPU) GTEST_SKIP() << "needs the CPU back end";
+  const Variable x = vector("x");
+  try {
+    compare({x}, {x + 1.0}, {Array::ones({3}, int32, cpu())}, {.device = cpu()}, 0.01);
+    ADD_FAILURE() << "nothing thrown";
+  } catch (const TypeError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("input 0 (x) must be float32"));
+    EXPECT_THAT(error.what(), HasSubstr("compare_test.cpp:"));
+    EXPECT_THAT(error.what(), Not(HasSubstr("src/function/compare")));
+  }
+}
+
+TEST(ComparisonText, IsGreenOnlyWhereFusionIsFaster) {
+  Comparison result;
+  const auto verdict = [&](double unfused, double fused) {
+    result.unfused.milliseconds = unfused;
+    result.fused.milliseconds = fused;
+    const std::string page = result.html();
+    const std::size_t at = page.find("<p class=\"verdict");
+    return page.substr(at, page.find("</p>", at) - at);
+  };
+  EXPECT_THAT(verdict(1, 1.17), HasSubstr("verdict slower\">1.17 times slower"));
+  EXPECT_THAT(verdict(2, 1), HasSubstr("verdict faster\">2.00 times as fast"));
+  EXPECT_THAT(verdict(1, 1.01), HasSubstr("verdict\">as fast"));
+}
+
 Array floats(const std::vector<float>& values) { return Array::from(values, cpu()); }
 
 TEST(DifferenceOf, CountsUlpsAcrossZero) {

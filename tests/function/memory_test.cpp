@@ -89,6 +89,33 @@ TEST_P(MemoryOnEachDevice, ReallocatesOutputsWhenAnInputShapeChanges) {
   }
 }
 
+TEST_P(MemoryOnEachDevice, BindsShapesThatComeInTurnOnce) {
+  std::vector<std::uint32_t> versions;
+  const auto watch = make_op<CallbackOp>("watch", [&](Cell& x, Cell& y) {
+    versions.push_back(x.version());
+    y.array().copy_from(x.array());
+  });
+  const auto x = matrix("x");
+  const Function f = function({x}, {watch(x * 2.0) + 1.0}, {.device = device()});
+  const Array shapes[] = {range({2, 3}), range({3, 3}), range({3, 3}).transpose(), range({0, 4})};
+  for (int round = 0; round < 3; ++round) {
+    for (const Array& in : shapes) EXPECT_EQ(Array(f(in)).to_vector<float>(), (in * 2 + 1).to_vector<float>());
+  }
+  EXPECT_THAT(std::vector(versions.begin() + 8, versions.end()), ::testing::ElementsAreArray(versions.begin() + 4, versions.begin() + 8));
+  for (std::int64_t n = 1; n < 100; ++n) f(range({n, 2}));
+  EXPECT_EQ(Array(f(shapes[1])).to_vector<float>(), (shapes[1] * 2 + 1).to_vector<float>()) << "a binding that was forgotten is made again";
+}
+
+TEST_P(MemoryOnEachDevice, GivesBackTheArenaOfAShapeThatIsGone) {
+  const auto x = vector("x");
+  const Function f = function({x}, {add_one_(add_one_(add_one_(x)))}, {.device = device()});
+  f(Array::zeros({1 << 20}, float32, device()));
+  const std::size_t large = device().memory().in_use_bytes;
+  const Array small = array({1, 2});
+  for (int i = 0; i < 200; ++i) f(small);
+  EXPECT_LT(device().memory().in_use_bytes + (std::size_t{4} << 20), large);
+}
+
 TEST_P(MemoryOnEachDevice, ForgetsTemporariesWhenAsked) {
   Function f = mixed_function();
   const Array in = range({64, 64});

@@ -58,6 +58,59 @@ TEST_P(SizedByDataOnEachDevice, AllocatesNothingOnceSizesRepeat) {
   EXPECT_EQ(device().memory().allocations, before);
 }
 
+TEST_P(SizedByDataOnEachDevice, PlansTheMemoryOfEverythingElse) {
+  // A chain of opaque nodes needs two buffers at a time, however long it is: before, beside and behind the sized op.
+  const auto x = vector("x");
+  const auto positives = damo::testing::make_positives();
+  const auto add_one = make_op<damo::testing::AddOneOp>();
+  const auto chain = [&](Variable y) {
+    for (int i = 0; i < 20; ++i) y = add_one(y);
+    return y;
+  };
+  const Function f = function({x}, {chain(positives(chain(x))), chain(x * 2.0)}, {.device = device()});
+  const Array in = Array::zeros({1 << 16}, float32, device());
+  f(in);
+  const std::size_t before = device().memory().in_use_bytes;
+  f.free_memory();
+  const std::size_t without = device().memory().in_use_bytes;
+  EXPECT_LE(before - without, std::size_t{9} * in.nbytes()) << "two arenas of at most three, the sized output, two results";
+  EXPECT_EQ(f.call<2>(in)[0].to_vector<float>()[7], 40);
+}
+
+TEST_P(SizedByDataOnEachDevice, InfersOnlyWhereShapesAreNew) {
+  int asked = 0;
+  class CountingOp final : public Op {
+   public:
+    explicit CountingOp(int* asked) : asked_(asked) {}
+    std::string name() const override { return "counting"; }
+    Apply make_node(Inputs in) const override { return {*this, {in.at(0)}, {in.at(0).type()}}; }
+    Shapes infer_shape(const Apply&, std::span<const Shape> in) const override { return ++*asked_, Shapes{{in[0]}}; }
+    Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
+      Cell &x = context.storage(node.input(0)), &y = context.storage(node.output());
+      return [&x, &y] { y.array().copy_from(x.array()); };
+    }
+    bool equals(const Op& other) const override { return this == &other; }
+    std::size_t hash() const override { return 1; }
+
+   private:
+    int* asked_;
+  };
+  const auto x = vector("x");
+  const auto positives = damo::testing::make_positives();
+  const auto before = make_op<CountingOp>(&asked), behind = make_op<CountingOp>(&asked);
+  const Function f = function({x}, {behind(positives(before(x)))}, {.device = device()});
+  const Array two = array({1, -1, 2}), three = array({1, 1, 2});
+  f(two), f(three);
+  const int once = asked;
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_THAT(Array(f(two)).to_vector<float>(), ElementsAre(1, 2));
+    EXPECT_THAT(Array(f(three)).to_vector<float>(), ElementsAre(1, 1, 2));
+  }
+  EXPECT_EQ(asked, once) << "two sizes in turn are two bindings";
+  f(array({1, 2, 3, 4}));
+  EXPECT_EQ(asked, once + 2);
+}
+
 TEST_P(SizedByDataOnEachDevice, SaysThatAnOutputWasLeftEmpty) {
   const auto forgets = make_op<CallbackOp>("forgets", [](Cell&, Cell&) {}, true);
   const auto x = vector("x");

@@ -1,5 +1,6 @@
 #include <damo/variable.hpp>
 
+#include <set>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -24,6 +25,20 @@ TEST(Variable, KnowsWhatItIs) {
   EXPECT_EQ(c.constant()->scalar().as_double(), 2);
   EXPECT_EQ(y.owner().input(0).id(), x.id());
   EXPECT_EQ(y.dims(), (Shape{kUnknown, kUnknown}));
+}
+
+TEST(Variable, HasAnIdOfItsOwnAmongAnyNumberOfOutputs) {
+  std::vector<Variable> held;
+  std::set<std::size_t> ids;
+  for (int i = 0; i < 8; ++i) {
+    const auto op = make_op<OpaqueOp>("many", 1000);
+    for (const Variable& output : op.outputs({vector("x")})) {
+      held.push_back(output);
+      ids.insert(output.id());
+    }
+  }
+  EXPECT_EQ(ids.size(), held.size());
+  EXPECT_EQ(held[5].id(), held[5].owner().output(5).id()) << "however one comes by it";
 }
 
 TEST(Variable, IsEmptyByDefault) {

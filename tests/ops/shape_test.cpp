@@ -20,6 +20,25 @@ TEST(Dimshuffle, AddsAxesOfExtentOne) {
   EXPECT_EQ(expand_dims(x, -1).dims(), (Shape{kUnknown, 1}));
 }
 
+TEST(ExpandDims, NamesTheAxesThatThereAre) {
+  const Variable x = vector("x");
+  const auto error = [&](int axis) -> std::string {
+    try {
+      expand_dims(x, axis);
+    } catch (const ShapeError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_THAT(error(5), testing::HasSubstr("expand_dims: axis 5 does not exist: the result has 2 axes"));
+  EXPECT_THAT(error(5), testing::HasSubstr("x float32 (?,)"));
+  EXPECT_THAT(error(5), testing::HasSubstr("shape_test.cpp:"));
+  EXPECT_THAT(error(5), testing::HasSubstr("from -2 to 1"));
+  EXPECT_THAT(error(-3), testing::HasSubstr("axis -3 does not exist"));
+  EXPECT_EQ(error(1), "no error");
+  EXPECT_EQ(error(-2), "no error");
+}
+
 std::string error_of(const Variable& x, std::initializer_list<int> pattern) {
   try {
     dimshuffle(x, pattern);

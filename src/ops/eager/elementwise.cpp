@@ -120,7 +120,7 @@ Array apply_elementwise(const ElementwiseRow& row, std::initializer_list<ArrayOp
   const Operands operands(inputs.begin(), inputs.size());
   const Plan plan(row, operands);
   const Array out = Array::empty(space_of(row.name, operands), plan.result, plan.device);
-  EagerKernels::of(plan.device.backend()).kernel(row, plan.inputs, plan.result, false)->run(plan.inputs, out);
+  EagerKernels::of(plan.device.backend())->kernel(row, plan.inputs, plan.result, false)->run(plan.inputs, out);
   return out;
 }
 
@@ -140,7 +140,7 @@ void apply_elementwise(const ElementwiseRow& row, std::initializer_list<ArrayOpe
     copies.push_back(packed_copy(*input.array));
     input.array = &copies.back();
   }
-  EagerKernels::of(plan.device.backend()).kernel(row, plan.inputs, out.dtype(), false)->run(plan.inputs, out);
+  EagerKernels::of(plan.device.backend())->kernel(row, plan.inputs, out.dtype(), false)->run(plan.inputs, out);
 }
 
 }  // namespace damo

@@ -164,7 +164,7 @@ void ElementwiseKernel::Data::run(SnippetArguments& arguments) {
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     bool copies = plain[i] && !(arrays[i].shape() == space && arrays[i].is_contiguous());
     for (std::size_t j = 0; j < arrays.size() && !is_output(i) && !copies; ++j)
-      copies = is_output(j) && would_overwrite(given[j], given[i]);
+      copies = is_output(j) && (plain[i] ? share_memory(given[j], given[i]) : would_overwrite(given[j], given[i]));
     if (copies) arrays[i] = packed_copy(plain[i] ? given[i].broadcast_to(space) : given[i]);
   }
   launch(*arguments.backend, arrays, arguments.scalars, space);

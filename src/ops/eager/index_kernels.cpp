@@ -18,7 +18,7 @@ template <class Make>
 std::shared_ptr<const ElementwiseKernel> kernel(const Array& array, Index index, DType a, DType b, Make make) {
   const std::uint32_t number =
       static_cast<std::uint32_t>(index) << 8 | static_cast<std::uint32_t>(a) << 4 | static_cast<std::uint32_t>(b);
-  return EagerKernels::of(array.device().backend()).snippet(number, make);
+  return EagerKernels::of(array.device().backend())->snippet(number, make);
 }
 
 std::shared_ptr<const ElementwiseKernel> range_kernel(const Array& out, Index index, const char* number) {

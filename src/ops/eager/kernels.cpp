@@ -32,7 +32,17 @@ std::uint64_t bits_of(const Scalar& value) {
 
 }  // namespace
 
+namespace {
+
+/// The caller has copied what shares the result's memory in any other way (would_overwrite).
+bool writes_an_input(std::span<const EagerInput> inputs, const Array& out) {
+  return std::any_of(inputs.begin(), inputs.end(), [&](const EagerInput& input) { return input.array && input.array->data() == out.data(); });
+}
+
+}  // namespace
+
 bool EagerKernel::Binding::fits(std::span<const EagerInput> inputs, const Array& out) const {
+  if (in_place != writes_an_input(inputs, out)) return false;
   if (!(shapes.back() == out.shape()) || !(strides.back() == out.strides())) return false;
   std::size_t at = 0;
   for (const EagerInput& input : inputs) {
@@ -68,7 +78,8 @@ std::unique_ptr<EagerKernel::Binding> EagerKernel::bind(std::span<const EagerInp
   layouts.push_back({&out.shape(), &out.strides()});
   binding->shapes.push_back(out.shape());
   binding->strides.push_back(out.strides());
-  binding->bound.bind(out.shape(), layouts);
+  binding->in_place = writes_an_input(inputs, out);
+  binding->bound.bind(out.shape(), layouts, binding->in_place);
   return binding;
 }
 
@@ -96,11 +107,6 @@ void EagerKernel::run(std::span<const EagerInput> inputs, const Array& out) {
   binding->bound.set_pointer(parameter, out.data());
   binding->bound.launch(nullptr);
   keep(std::move(binding));
-}
-
-EagerKernels& EagerKernels::of(Backend& backend) {
-  return static_cast<EagerKernels&>(backend.companion(
-      [](Backend& device) -> std::unique_ptr<Companion> { return std::make_unique<EagerKernels>(device); }));
 }
 
 std::shared_ptr<EagerKernel> EagerKernels::kernel(const ElementwiseRow& row, std::span<const EagerInput> inputs,

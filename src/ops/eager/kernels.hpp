@@ -46,6 +46,7 @@ class EagerKernel {
     BoundKernel bound;
     std::vector<Shape> shapes;  // of the arrays among the inputs, then of out
     std::vector<Strides> strides;
+    bool in_place = false;
     bool fits(std::span<const EagerInput> inputs, const Array& out) const;
   };
   std::unique_ptr<Binding> take(std::span<const EagerInput> inputs, const Array& out);
@@ -61,7 +62,7 @@ class EagerKernel {
 class EagerKernels final : public Companion {
  public:
   explicit EagerKernels(Backend& backend) : backend_(backend) {}
-  static EagerKernels& of(Backend& backend);
+  static std::shared_ptr<EagerKernels> of(Backend& backend) { return backend.companion<EagerKernels>(); }
 
   /// out.dtype() need not be the row's: elements are converted as they are stored. cast: row is that of cast.
   std::shared_ptr<EagerKernel> kernel(const ElementwiseRow& row, std::span<const EagerInput> inputs, DType out,

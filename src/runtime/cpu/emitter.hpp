@@ -39,7 +39,7 @@ class CpuEmitter {
   std::string stored(int i) const;
   std::string loaded(int i) const;
   std::string array(int i) const {
-    return std::string(spec_.is_output(i) ? "" : "const ") + stored(i) + "* __restrict";
+    return std::string(spec_.is_output(i) ? "" : "const ") + stored(i) + (layout_.in_place ? "*" : "* __restrict");
   }
   std::string element(int i, const std::string& index) const;
   bool streams() const;

@@ -1,5 +1,7 @@
 #include "runtime/cuda/emitter.hpp"
 
+#include <string_view>
+
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/body.hpp"
 #include "runtime/kernel/dialect.hpp"
@@ -14,7 +16,10 @@ std::string number(int value) { return std::to_string(value); }
 constexpr const char* kHead = R"(#define DAMO_FUNCTION static __device__ __forceinline__
 using namespace damo;
 template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
-template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) {
+)";
+
+/// `nc` promises that the kernel writes nothing of what it reads, which is not so where an output is an input.
+constexpr const char* kLoad = R"(template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) {
   if constexpr (sizeof(T) * N != 16) return *reinterpret_cast<const Vec<T, N>*>(p);
   u32 word[4];
   asm("ld.global.nc.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];"
@@ -23,7 +28,15 @@ template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) {
   memcpy(&vector, word, 16);
   return vector;
 }
-template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& vector) {
+)";
+std::string load_text(bool in_place) {
+  std::string text = kLoad;
+  const std::string_view read_only = "asm(\"ld.global.nc", ordered = "asm volatile(\"ld.global";  // before the stores, which are volatile too
+  if (in_place) text.replace(text.find(read_only), read_only.size(), ordered);
+  return text;
+}
+
+constexpr const char* kStore = R"(template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& vector) {
   if constexpr (sizeof(T) * N == 16) {
     u32 word[4];
     memcpy(word, &vector, 16);
@@ -47,7 +60,7 @@ std::string CudaEmitter::loaded(int i) const { return value_type(spec_.parameter
 
 std::string CudaEmitter::emit() {
   const bool tiled = layout_.tile_axis >= 0;
-  text_ = kHead;
+  text_ = kHead + load_text(layout_.in_place) + kStore;
   if (!tiled && !layout_.is_flat() && !layout_.wide) text_ += kDivide;
   text_ += std::string("typedef ") + (layout_.wide ? "i64" : "u32") + " index;\n";
   text_ += std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " offset;\n";

@@ -30,7 +30,12 @@ CudaModule::CudaModule(CudaBackend& backend, std::span<const std::byte> bytes, s
   CodeContainer container = unpack(bytes);
   names_ = std::move(container.names);
   module_ = load_code(driver_, container.code, name_);
-  read_names();
+  try {
+    read_names();
+  } catch (...) {
+    driver_.module_unload(module_);
+    throw;
+  }
 }
 
 CudaModule::~CudaModule() {

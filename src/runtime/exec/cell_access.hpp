@@ -12,13 +12,16 @@ class CellAccess {
     cell.dtype_ = dtype;
     cell.device_ = device;
   }
-  /// Shape and strides of the values to come; true if they are new.
-  static bool set_layout(Cell& cell, const Shape& shape, const Strides& strides) {
-    if (cell.shape_ == shape && cell.strides_ == strides) return false;
+  /// Shape and strides of the values to come; a new version if they are not the present ones.
+  static void set_layout(Cell& cell, const Shape& shape, const Strides& strides) {
+    if (cell.shape_ == shape && cell.strides_ == strides) return;
+    restore(cell, shape, strides, ++cell.newest_);
+  }
+  /// A layout that the cell had before, with its version.
+  static void restore(Cell& cell, const Shape& shape, const Strides& strides, std::uint32_t version) {
     cell.shape_ = shape;
     cell.strides_ = strides;
-    ++cell.version_;
-    return true;
+    cell.version_ = version;
   }
   /// A value of the cell's layout.
   static void set_array(Cell& cell, Array array) { cell.array_ = std::move(array); }

@@ -11,8 +11,8 @@ std::string were_given(std::size_t count) { return std::to_string(count) + (coun
 
 }  // namespace
 
-Executor::Executor(const FunctionGraph& graph, Device device, bool profile, bool check)
-    : program_(graph, device, check), recorder_(profile ? std::make_unique<ProfileRecorder>(program_) : nullptr) {
+Executor::Executor(const FunctionGraph& graph, Device device, bool profile, bool check, bool share_results)
+    : program_(graph, device, check, share_results), recorder_(profile ? std::make_unique<ProfileRecorder>(program_) : nullptr) {
   release(std::make_unique<Context>(program_, recorder_.get()));
 }
 

@@ -14,7 +14,7 @@ namespace damo {
 
 class Executor {
  public:
-  Executor(const FunctionGraph& graph, Device device, bool profile, bool check = ModuleOptions::default_check());
+  Executor(const FunctionGraph& graph, Device device, bool profile, bool check = ModuleOptions::default_check(), bool share_results = false);
   ~Executor();
 
   /// Checks number, dtype, shape and device of the inputs, then runs. Thread-safe.

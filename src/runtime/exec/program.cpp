@@ -7,11 +7,13 @@
 
 namespace damo {
 
-Program::Program(const FunctionGraph& graph, Device device, bool check) : device_(device), check_(check) {
+Program::Program(const FunctionGraph& graph, Device device, bool check, bool share_results) : device_(device), check_(check) {
   add_cells(graph);
   add_nodes(graph);
   find_roles();
   plan_overwrites(nodes_, cells_);
+  extend_lives();
+  find_results(share_results);
   kernels_.resize(nodes_.size());
 }
 
@@ -38,7 +40,7 @@ void Program::add_cells(const FunctionGraph& graph) {
     for (ValueId value : graph.inputs(node)) add(value);
     for (ValueId value : graph.outputs(node)) add(value);
   }
-  for (ValueId value : graph.outputs()) outputs_.push_back(add(value));
+  for (ValueId value : graph.outputs()) results_.push_back({.cell = add(value), .rivals = {}, .reason = {}});
 }
 
 void Program::add_nodes(const FunctionGraph& graph) {
@@ -73,8 +75,8 @@ void Program::find_roles() {
       last = std::max(last, static_cast<int>(i));
     }
   }
-  for (int output : outputs_) {
-    ProgramCell& cell = cells_[static_cast<std::size_t>(root(output))];
+  for (const ProgramResult& result : results_) {
+    ProgramCell& cell = cells_[static_cast<std::size_t>(root(result.cell))];
     if (cell.role == CellRole::kTemporary) cell.role = CellRole::kOutput;
   }
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
@@ -84,6 +86,41 @@ void Program::find_roles() {
     node->passes = passed;
     int& last = cells_[static_cast<std::size_t>(root(node->inputs[static_cast<std::size_t>(passed)]))].last_use;
     last = std::max(last, output.last_use);
+  }
+}
+
+/// What is overwritten in place lives as long as the new values, and leaves the function where they do.
+void Program::extend_lives() {
+  const auto follow = [&](int from, int to) {
+    ProgramCell &memory = cells_[static_cast<std::size_t>(root(from))], &values = cells_[static_cast<std::size_t>(to)];
+    memory.last_use = std::max(memory.last_use, values.last_use);
+    if (values.role == CellRole::kOutput && memory.role == CellRole::kTemporary) memory.role = CellRole::kOutput;
+  };
+  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+    if (node->passes >= 0) follow(node->inputs[static_cast<std::size_t>(node->passes)], node->outputs[0]);
+    for (const ProgramOverwrite& overwrite : node->overwrites) {
+      if (overwrite.in_place) follow(node->inputs[static_cast<std::size_t>(overwrite.input)], node->outputs[static_cast<std::size_t>(overwrite.output)]);
+    }
+  }
+}
+
+/// Constants stay the function's own, whatever the caller asks for.
+void Program::find_results(bool share) {
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    ProgramResult& result = results_[i];
+    const int memory = root(result.cell);
+    const ProgramCell& cell = cells_[static_cast<std::size_t>(memory)];
+    const bool is_input = cell.role == CellRole::kInput, is_constant = cell.role == CellRole::kConstant;
+    result.is_copied = is_constant || (is_input && !share);
+    if (result.is_copied) {
+      result.reason = std::string(memory == result.cell ? "it is " : "it is a view of ") + (is_constant ? "a constant" : cell.name.empty() ? "an input" : "input " + cell.name);
+      continue;
+    }
+    if (share) continue;
+    for (std::size_t other = 0; other < i; ++other) {
+      if (root(results_[other].cell) == memory) result.rivals.push_back(static_cast<int>(other));
+    }
+    if (!result.rivals.empty()) result.reason = "it shares elements with result " + std::to_string(result.rivals.front());
   }
 }
 

@@ -1,6 +1,7 @@
 // Program: a rewritten FunctionGraph as the executor runs it: nodes in topological order, one cell a value, what each
 // cell is for and when its last reader has run. Immutable but for the kernels compiled so far; shared by all contexts.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -16,7 +17,7 @@ namespace damo {
 enum class CellRole : std::uint8_t {
   kInput,
   kConstant,
-  kOutput,     ///< leaves the function, itself or through a view: has a buffer of its own
+  kOutput,     ///< leaves the function, itself, through a view or overwritten in place: has a buffer of its own
   kTemporary,  ///< lives in the arena from its producer to its last reader
   kView        ///< has no memory: looks into another cell
 };
@@ -37,6 +38,15 @@ struct ProgramOverwrite {
   std::string reason;  ///< of a copy: "it is an input of the function"
 };
 
+/// What leaves the function. Results share no elements with each other, with inputs or with constants, unless the
+/// caller asked for it: where one would, it is copied.
+struct ProgramResult {
+  int cell = 0;
+  bool is_copied = false;   ///< at each call: the memory is an input's or a constant's
+  std::vector<int> rivals;  ///< earlier results in the same memory: copied where it shares elements with one of them
+  std::string reason;       ///< "it is input x"; empty: never copied
+};
+
 struct ProgramNode {
   NodeId id;
   Apply apply;
@@ -44,19 +54,24 @@ struct ProgramNode {
   bool is_view = false;
   int passes = -1;  ///< the input that stands for the output where it is contiguous, see Op::passes_through
   std::vector<ProgramOverwrite> overwrites;
+
+  /// Whether the output gets its memory from what it overwrites.
+  bool is_in_place(int output) const {
+    return std::any_of(overwrites.begin(), overwrites.end(), [&](const ProgramOverwrite& overwrite) { return overwrite.in_place && overwrite.output == output; });
+  }
 };
 
 class Program {
  public:
-  /// check: compile the ops' CUDA C with checked accesses.
-  Program(const FunctionGraph& graph, Device device, bool check);
+  /// check: compile the ops' CUDA C with checked accesses. share_results: see Options.
+  Program(const FunctionGraph& graph, Device device, bool check, bool share_results = false);
 
   Device device() const { return device_; }
   bool checks() const { return check_; }
   const std::vector<ProgramNode>& nodes() const { return nodes_; }
   const std::vector<ProgramCell>& cells() const { return cells_; }
   const std::vector<int>& inputs() const { return inputs_; }
-  const std::vector<int>& outputs() const { return outputs_; }
+  const std::vector<ProgramResult>& results() const { return results_; }
   /// The cell that has the memory which this one looks into, through views of views; itself if it is no view.
   int root(int cell) const;
   /// Values of constant cells, on the device; empty for others.
@@ -72,13 +87,16 @@ class Program {
   void add_cells(const FunctionGraph& graph);
   void add_nodes(const FunctionGraph& graph);
   void find_roles();
+  void extend_lives();
+  void find_results(bool share);
 
   Device device_;
   bool check_;
   std::vector<ProgramNode> nodes_;
   std::vector<ProgramCell> cells_;
   std::vector<Array> constants_;
-  std::vector<int> inputs_, outputs_;
+  std::vector<int> inputs_;
+  std::vector<ProgramResult> results_;
   std::vector<int> cell_of_;  // by ValueId
   mutable std::mutex mutex_;
   std::vector<std::vector<std::unique_ptr<SpecKernel>>> kernels_;

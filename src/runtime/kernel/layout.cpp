@@ -56,7 +56,7 @@ bool Layout::is_flat() const {
 
 std::string to_string(const Layout& layout) {
   static constexpr const char* names[] = {"scalar", "value", "dense", "row", "repeat", "strided", "transposed"};
-  std::string text = "r" + std::to_string(layout.rank) + (layout.wide ? " wide" : "");
+  std::string text = "r" + std::to_string(layout.rank) + (layout.wide ? " wide" : "") + (layout.in_place ? " in_place" : "");
   if (layout.tile_axis >= 0) text += " tile" + std::to_string(layout.tile_axis);
   for (Access access : layout.access) text += std::string(" ") + names[static_cast<int>(access)];
   return text;
@@ -125,6 +125,8 @@ bool serves(const Layout& code, const Layout& data, std::int64_t count) {
   if (code == data) return true;
   if (code.tile_axis >= 0 || data.tile_axis >= 0) return false;
   if (code.rank < data.rank || (data.wide && !code.wide) || code.access.size() != data.access.size()) return false;
+  // Code that may not assume that its arrays are apart is right for all, and slower.
+  if (code.in_place != data.in_place && (data.in_place || count >= kSmallCount)) return false;
   if (count <= 1) return true;  // element 0 of everything
   for (std::size_t i = 0; i < data.access.size(); ++i) {
     if (!serves(code.access[i], data.access[i], count < kSmallCount)) return false;

@@ -29,6 +29,7 @@ constexpr bool is_scalar(Access access) { return access == Access::kScalar || ac
 struct Layout {
   int rank = 1;
   bool wide = false;   ///< 64-bit indices: some offset reaches 2^31
+  bool in_place = false;  ///< an output is an input, element for element: arrays that are written may be read
   int tile_axis = -1;  ///< of kTransposed arrays; -1: none
   std::vector<Access> access;  ///< inputs, then outputs
 

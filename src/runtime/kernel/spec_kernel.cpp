@@ -10,8 +10,9 @@ namespace damo {
 
 SpecKernel::SpecKernel(KernelSpec spec, Backend& backend) : spec_(std::move(spec)), backend_(backend) {}
 
-Layout SpecKernel::layout_of(const Geometry& geometry) const {
+Layout SpecKernel::layout_of(const Geometry& geometry, bool in_place) const {
   Layout layout = classify(geometry, spec_.input_count());
+  layout.in_place = in_place;
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (spec_.is_value(i)) layout.access[static_cast<std::size_t>(i)] = Access::kValue;
   }
@@ -86,11 +87,11 @@ static std::size_t bytes_of(const KernelSpec& spec, const Geometry& geometry) {
   return sum;
 }
 
-void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays) {
+void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, bool in_place) {
   code_ = nullptr;
   Geometry geometry(space, arrays);
   if (geometry.count == 0) return;
-  const SpecKernel::Variant& variant = kernel_->variant(kernel_->layout_of(geometry), geometry.count);
+  const SpecKernel::Variant& variant = kernel_->variant(kernel_->layout_of(geometry, in_place), geometry.count);
   geometry = with_rank(std::move(geometry), variant.layout.rank);
   const Dialect& dialect = kernel_->backend().dialect();
   block_ = ArgumentBlock(kernel_->spec(), variant.layout, geometry, dialect.vector_width(kernel_->spec()));

@@ -26,7 +26,7 @@ class SpecKernel {
   Backend& backend() const { return backend_; }
 
   /// The layout of these arrays as this device tells layouts apart.
-  Layout layout_of(const Geometry& geometry) const;
+  Layout layout_of(const Geometry& geometry, bool in_place = false) const;
   /// What compiles the layout.
   CompileRequest request(const Layout& layout) const;
   void add(const Layout& layout, std::shared_ptr<const LoadedModule> module);
@@ -55,8 +55,8 @@ class BoundKernel {
  public:
   explicit BoundKernel(SpecKernel& kernel) : kernel_(&kernel) {}
 
-  /// arrays: inputs, then outputs.
-  void bind(const Shape& space, std::span<const ArrayLayout> arrays);
+  /// arrays: inputs, then outputs. in_place: see Layout; otherwise no output shares memory with another array.
+  void bind(const Shape& space, std::span<const ArrayLayout> arrays, bool in_place = false);
   void set_pointer(int parameter, const void* address) {
     if (code_) block_.set_pointer(parameter, address);
   }

@@ -91,6 +91,14 @@ TEST_P(EagerElementwiseKernel, WorksInPlaceAndCopiesWhatOverlaps) {
   EXPECT_EQ(a.to_doubles(), (Values{0, 2, 6, 10, 14, 18}));
 }
 
+TEST_P(EagerElementwiseKernel, ReadsOtherElementsOfWhatItWritesAsTheyWere) {
+  const ElementwiseKernel mirror("const float* x, float* z", "z[i] = x[n - 1 - i]");
+  const Array a = range({100000});  // more than run at once
+  mirror(a, a);
+  const std::vector<float> values = a.to_vector<float>();
+  for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], static_cast<float>(values.size() - 1 - i)) << i;
+}
+
 TEST_P(EagerElementwiseKernel, CompilesOnceForAllShapesAndNumbers) {
   const ElementwiseKernel kernel("float a, const float* x, float* z", "z[i] = a - x[i]", {.name = "once"});
   kernel.results(1, range({10}));

@@ -1,4 +1,5 @@
 // Arithmetic on arrays, against C++'s own in double precision.
+#include <algorithm>
 #include <cmath>
 #include <thread>
 
@@ -7,6 +8,8 @@
 
 #include <damo/array_math.hpp>
 #include <damo/cache.hpp>
+#include <damo/elementwise.hpp>
+#include <damo/log.hpp>
 #include "ops/eager/kernels.hpp"
 #include "ops/rows.hpp"
 #include "support/devices.hpp"
@@ -111,6 +114,31 @@ TEST_P(EagerMath, WritesInPlaceThroughViews) {
   half += range({3});
   EXPECT_EQ(half.dtype(), float16);
   EXPECT_EQ(half.to_doubles(), (Values{0, 2, 4}));
+}
+
+/// Rows whose kernels nobody has compiled.
+const Elementwise unseen_on_cpu{{.name = "unseen_on_cpu", .doc = "x + y + 1", .code = "x0 + x1 + T(1)"}};
+const Elementwise unseen_on_cuda{{.name = "unseen_on_cuda", .doc = "x + y + 1", .code = "x0 + x1 + T(1)"}};
+
+TEST_P(EagerMath, TellsTheKernelWhenItWritesInPlace) {
+  std::vector<std::string> lines;
+  const LogLevel level = log_level();
+  set_log_level(LogLevel::kDebug);
+  set_log_sink([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
+  const Elementwise& unseen = GetParam() == "cpu" ? unseen_on_cpu : unseen_on_cuda;
+  const Array a = range({70000}), b = range({70000});
+  apply_elementwise(unseen.row(), {a, b}, a);
+  apply_elementwise(unseen.row(), {b, b}, a);
+  set_log_sink({});
+  set_log_level(level);
+  const auto compiled = [&](bool in_place) {
+    return std::count_if(lines.begin(), lines.end(), [&](const std::string& line) {
+      return line.find("unseen") != std::string::npos && line.find("new layout") != std::string::npos && (line.find("in_place") != std::string::npos) == in_place;
+    });
+  };
+  EXPECT_EQ(compiled(true), 1);
+  EXPECT_EQ(compiled(false), 1);
+  EXPECT_EQ(a.to_vector<float>()[69999], 2 * 69999.0f + 1);
 }
 
 TEST_P(EagerMath, ReadsWhatItSharesBeforeItWrites) {

@@ -82,12 +82,19 @@ Layout layout_of(const KernelSpec& spec, const Shape& space, std::vector<Operand
   return classify(Geometry(space, arrays), spec.input_count());
 }
 
+/// An output is an input: no text may promise that they are apart.
+Layout in_place(Layout layout) {
+  layout.in_place = true;
+  return layout;
+}
+
 std::vector<Case> cases() {
   const Shape space{256, 512}, huge{std::int64_t{1} << 20, 1 << 12};
   const Operand dense{space, {512, 1}};
   const KernelSpec usual = usual_spec(), half = usual_spec(float16), mixed = mixed_spec();
   return {
       {"flat", usual, layout_of(usual, space, {})},
+      {"in_place", usual, in_place(layout_of(usual, space, {}))},
       {"flat_float16", half, layout_of(half, space, {})},
       {"scalar", usual, layout_of(usual, space, {dense, {{}, {}}})},
       {"broadcast_row", usual, layout_of(usual, space, {dense, {{512}, {1}}})},

@@ -90,7 +90,7 @@ TEST(Classify, GoesWideFromTwoToThe31) {
   EXPECT_EQ(text_of({1 << 20, 1 << 12}, {{{1 << 20, 1 << 12}, {0, 0}}}), "r1 wide scalar dense");
 }
 
-Layout layout(int rank, std::vector<Access> access) { return {rank, false, -1, std::move(access)}; }
+Layout layout(int rank, std::vector<Access> access) { return {.rank = rank, .access = std::move(access)}; }
 
 TEST(Serves, LetsMoreGeneralCodeRunSimplerData) {
   using enum Access;
@@ -102,6 +102,16 @@ TEST(Serves, LetsMoreGeneralCodeRunSimplerData) {
   EXPECT_TRUE(serves(strided, row, 100)) << "small: cheaper than a compile";
   EXPECT_FALSE(serves(strided, row, 1 << 20));
   EXPECT_TRUE(serves(dense, layout(1, {kScalar, kDense}), 1)) << "one element is element 0 of everything";
+}
+
+TEST(Serves, NeverPromisesThatArraysAreApartWhereTheyAreNot) {
+  using enum Access;
+  Layout apart = layout(1, {kDense, kDense}), in_place = apart;
+  in_place.in_place = true;
+  EXPECT_FALSE(serves(apart, in_place, 1));
+  EXPECT_TRUE(serves(in_place, in_place, 1 << 20));
+  EXPECT_TRUE(serves(in_place, apart, 100)) << "small: cheaper than a compile";
+  EXPECT_FALSE(serves(in_place, apart, 1 << 20));
 }
 
 TEST(Serves, MindsRankAndWidthAndTiles) {

@@ -306,6 +306,8 @@ void CudaEntries::read_entry(const clang::FunctionDecl* entry) {
   for (KernelInfo& info : found_) {
     if (entry->getName() != info.thread) continue;
     info.max_threads = launch_bound(*finder.kernel, context);
+    const clang::PresumedLoc place = context.getSourceManager().getPresumedLoc(finder.kernel->getLocation());
+    if (place.isValid()) info.place = std::string(place.getFilename()) + ":" + std::to_string(place.getLine());
     for (const clang::ParmVarDecl* parameter : finder.kernel->parameters()) {
       const clang::QualType type = parameter->getType().getCanonicalType().getUnqualifiedType();
       info.parameter_names.push_back(parameter->getNameAsString());

@@ -69,7 +69,7 @@ std::vector<std::string> compiler_arguments(const Settings& settings) {
     arguments.push_back("-target-feature");
     arguments.push_back(feature);
   }
-  if (settings.target.has("avx512f")) arguments.push_back("-mprefer-vector-width=512");
+  if (settings.target.has_avx512()) arguments.push_back("-mprefer-vector-width=512");
   if (settings.cuda) {
     for (const char* flag : {"-x", "cuda", "-fcuda-is-device", "-ffake-address-space-map", "-fdeclspec", "-aux-triple",
                              kTriple, "-Wno-undefined-internal", "-Wno-undefined-inline",

@@ -1,4 +1,5 @@
-// Atomic functions on global and shared memory, relaxed as CUDA's are, and fences. Each has its _block and _system form.
+// Atomic functions on global and shared memory, and fences. CUDA's are relaxed, but its compiler moves nothing across them, and
+// locks rely on it: to a compiler these acquire and release, which on x86 costs no instruction. Each has its _block and _system form.
 // Those of half and bfloat16: cuda_half.h. cuda::atomic: cuda_atomic.h.
 #pragma once
 
@@ -7,20 +8,20 @@ namespace damo::cuda {
 // old -> next(old), repeated until no other thread came between. Gives old.
 template <class T, class F>
 __device__ inline T update(T* p, F next) {
-  T old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, next(old), true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  T old = __atomic_load_n(p, __ATOMIC_ACQUIRE);
+  while (!__atomic_compare_exchange_n(p, &old, next(old), true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return old;
 }
 template <class T>
 __device__ inline T exchange(T* p, T value) {
   T old;
-  __atomic_exchange(p, &value, &old, __ATOMIC_RELAXED);
+  __atomic_exchange(p, &value, &old, __ATOMIC_ACQ_REL);
   return old;
 }
 template <class T>
 __device__ inline T compare_and_swap(T* p, T expected, T value) {
-  __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
   return expected;
 }
 
@@ -31,16 +32,16 @@ __device__ inline T compare_and_swap(T* p, T expected, T value) {
   __device__ inline T name##_block(T* p, T v) { return name(p, v); }                \
   __device__ inline T name##_system(T* p, T v) { return name(p, v); }
 #define __DAMO_ATOMIC_SUM(T)                                                        \
-  __DAMO_ATOMIC(T, atomicAdd, __atomic_fetch_add(p, v, __ATOMIC_RELAXED))           \
+  __DAMO_ATOMIC(T, atomicAdd, __atomic_fetch_add(p, v, __ATOMIC_ACQ_REL))           \
   __DAMO_ATOMIC(T, atomicExch, damo::cuda::exchange(p, v))
 #define __DAMO_ATOMIC_INTEGER(T)                                                                  \
   __DAMO_ATOMIC_SUM(T)                                                                            \
-  __DAMO_ATOMIC(T, atomicSub, __atomic_fetch_sub(p, v, __ATOMIC_RELAXED))                         \
-  __DAMO_ATOMIC(T, atomicMin, __atomic_fetch_min(p, v, __ATOMIC_RELAXED))                         \
-  __DAMO_ATOMIC(T, atomicMax, __atomic_fetch_max(p, v, __ATOMIC_RELAXED))                         \
-  __DAMO_ATOMIC(T, atomicAnd, __atomic_fetch_and(p, v, __ATOMIC_RELAXED))                         \
-  __DAMO_ATOMIC(T, atomicOr, __atomic_fetch_or(p, v, __ATOMIC_RELAXED))                           \
-  __DAMO_ATOMIC(T, atomicXor, __atomic_fetch_xor(p, v, __ATOMIC_RELAXED))                         \
+  __DAMO_ATOMIC(T, atomicSub, __atomic_fetch_sub(p, v, __ATOMIC_ACQ_REL))                         \
+  __DAMO_ATOMIC(T, atomicMin, __atomic_fetch_min(p, v, __ATOMIC_ACQ_REL))                         \
+  __DAMO_ATOMIC(T, atomicMax, __atomic_fetch_max(p, v, __ATOMIC_ACQ_REL))                         \
+  __DAMO_ATOMIC(T, atomicAnd, __atomic_fetch_and(p, v, __ATOMIC_ACQ_REL))                         \
+  __DAMO_ATOMIC(T, atomicOr, __atomic_fetch_or(p, v, __ATOMIC_ACQ_REL))                           \
+  __DAMO_ATOMIC(T, atomicXor, __atomic_fetch_xor(p, v, __ATOMIC_ACQ_REL))                         \
   __DAMO_ATOMIC_CAS(T)
 #define __DAMO_ATOMIC_CAS(T)                                                                                    \
   __device__ inline T atomicCAS(T* p, T expected, T v) { return damo::cuda::compare_and_swap(p, expected, v); }   \

@@ -125,22 +125,7 @@ struct Strided {
 
 namespace damo::cuda {
 
-// Where one thread stands; lower_cuda.cpp reads the markers from here, in this order.
-struct Indices {
-  unsigned thread[3], block[3], block_size[3], grid_size[3];
-};
-
-// The mirror of damo::cpu_backend::ThreadState (thread_state.hpp): same members, same order.
-struct ThreadState {
-  Indices at;
-  const LaunchFrame* frame;
-  int kind;
-  unsigned mask;
-  unsigned long value;
-  int operand;
-  unsigned reserved;
-};
-static_assert(sizeof(ThreadState) == 80);
+#include "thread_state.h"
 
 template <class T>
 struct Same {
@@ -170,7 +155,7 @@ extern "C" __device__ __attribute__((const)) unsigned __damo_row_threads(void);
 #define __DAMO_RUN_BLOCKS(...)                                                                               \
   damo::cuda::ThreadState state;                                                                            \
   __damo_indices(&state);                                                                                   \
-  damo::cuda::Indices& at = state.at;                                                                       \
+  damo::cuda::ThreadState& at = state;                                                                      \
   const unsigned nx = frame->block[0], ny = frame->block[1], nz = frame->block[2];                          \
   const unsigned gx = frame->grid[0], gy = frame->grid[1];                                                  \
   state.frame = frame;                                                                                      \

@@ -1,0 +1,11 @@
+// The passes that function() runs beside the user's own, by the names that DAMO_DISABLE takes.
+#pragma once
+#include <array>
+#include <string_view>
+
+namespace damo {
+
+inline constexpr std::string_view kMergeDuplicates = "merge_duplicates", kFuseElementwise = "fuse_elementwise";
+inline constexpr std::array kPassNames = {kMergeDuplicates, kFuseElementwise};
+
+}  // namespace damo

@@ -1,0 +1,161 @@
+#include "runtime/exec/binder.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "runtime/exec/cell_access.hpp"
+#include "runtime/exec/memory_plan.hpp"
+
+namespace damo {
+namespace {
+
+__extension__ typedef __int128 Wide;  // products of any two 64-bit numbers
+
+constexpr Wide kMostBytes = Wide{1} << 47;  // what a processor can address
+
+/// Offsets of the first and the last element from element (0, 0, ...), in bytes.
+struct Reach {
+  Wide first = 0, last = 0;
+  Reach(const Shape& shape, const Strides& strides, Wide offset, Wide item) {
+    first = last = offset;
+    for (int axis = 0; axis < shape.rank(); ++axis) (strides[axis] < 0 ? first : last) += Wide{shape[axis] - 1} * strides[axis];
+    first *= item;
+    last = last * item + item - 1;
+  }
+};
+
+/// A view looks at elements of its input, or between them.
+void check_reach(const Op& op, const Op::Layout& view, DType dtype, const Cell& base) {
+  if (view.shape.size() == 0) return;
+  const std::string what = op.name() + ": view_layout gave shape " + to_string(view.shape) + ", strides " + to_string(view.strides) + ", offset " +
+                           std::to_string(view.offset) + ", which reaches beyond its input of shape " + to_string(base.shape()) + ", strides " +
+                           to_string(base.strides());
+  if (base.shape().size() == 0) throw ShapeError(what, "a view looks at elements of its input, which has none");
+  const Reach seen(view.shape, view.strides, view.offset, static_cast<Wide>(itemsize(dtype)));
+  const Reach there(base.shape(), base.strides(), 0, static_cast<Wide>(itemsize(base.dtype())));
+  if (seen.first < there.first || seen.last > there.last) throw ShapeError(what, "a view looks at elements of its input");
+}
+
+}  // namespace
+
+void check_shape(const char* who, const Op& op, int output, const TensorType& type, const Shape& shape) {
+  const std::string what = op.name() + ": " + who + " gave output " + std::to_string(output) + " ";
+  for (std::int64_t extent : shape) {
+    if (extent < 0) throw ShapeError(what + "an extent of " + std::to_string(extent), "extents are 0 or more");
+  }
+  if (!type.accepts(type.dtype, shape)) throw ShapeError(what + "the shape " + to_string(shape) + ", make_node declared " + to_string(type));
+  Wide bytes = static_cast<Wide>(itemsize(type.dtype));
+  bool is_empty = false;
+  for (std::int64_t extent : shape) {
+    is_empty |= extent == 0;
+    bytes = std::min(bytes * std::max<std::int64_t>(extent, 1), kMostBytes + 1);
+  }
+  if (!is_empty && bytes > kMostBytes) throw ShapeError(what + "the shape " + to_string(shape) + ", more than any memory holds");
+}
+
+void Binder::set_layout(int number, const Shape& shape, const Strides& strides, Binding& binding) {
+  CellAccess::set_layout(cell(number), shape, strides);
+  binding.cells.push_back({number, shape, strides, cell(number).version()});
+}
+
+void Binder::bind(std::span<const int> nodes, Binding& binding) {
+  std::vector<char> unknown(cells_.size(), 0);
+  const auto mark = [&](int node, char is_unknown) {
+    for (int output : program_.nodes()[static_cast<std::size_t>(node)].outputs) unknown[static_cast<std::size_t>(output)] = is_unknown;
+  };
+  for (int node : nodes) mark(node, 1);
+  for (int number : nodes) {
+    const ProgramNode& node = program_.nodes()[static_cast<std::size_t>(number)];
+    const bool waits = std::any_of(node.inputs.begin(), node.inputs.end(), [&](int input) { return unknown[static_cast<std::size_t>(input)] != 0; });
+    if (!waits && blame(program_, number, [&] { return bind_node(number, binding); })) {
+      mark(number, 0);
+      binding.nodes.push_back(number);
+    } else {
+      binding.waiting.push_back(number);
+    }
+  }
+  place(binding);
+}
+
+bool Binder::bind_node(int number, Binding& binding) {
+  const ProgramNode& node = program_.nodes()[static_cast<std::size_t>(number)];
+  const Op& op = node.apply.op();
+  if (node.is_view) {
+    bind_view(number, binding);
+    return true;
+  }
+  std::vector<Shape> inputs;
+  for (int input : node.inputs) inputs.push_back(cell(input).shape());
+  const Shapes outputs = op.infer_shape(node.apply, inputs);
+  if (!outputs && node.overwrites.empty()) return false;
+  if (!outputs) throw GraphError(op.name() + " overwrites an input and does not know its shapes before it runs", "override Op::infer_shape");
+  if (outputs->size() != node.outputs.size()) throw GraphError("infer_shape gave " + std::to_string(outputs->size()) + " shapes for " + std::to_string(node.outputs.size()) + " outputs");
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const Shape& shape = (*outputs)[i];
+    check_shape("infer_shape", op, static_cast<int>(i), program_.cells()[static_cast<std::size_t>(node.outputs[i])].type, shape);
+    set_layout(node.outputs[i], shape, contiguous_strides(shape), binding);
+  }
+  check_overwrites(node);
+  if (node.passes >= 0) {
+    const Cell& input = cell(node.inputs[static_cast<std::size_t>(node.passes)]);
+    if (!(input.shape() == (*outputs)[0])) throw ShapeError(op.name() + ": output 0 of shape " + to_string((*outputs)[0]) + " is not what passes_through says, an input of shape " + to_string(input.shape()));
+    if (is_contiguous(input.shape(), input.strides())) binding.passing.push_back(number);
+  }
+  return true;
+}
+
+void Binder::bind_view(int number, Binding& binding) {
+  const ProgramNode& node = program_.nodes()[static_cast<std::size_t>(number)];
+  const Op& op = node.apply.op();
+  const Cell& base = cell(node.inputs[static_cast<std::size_t>(op.view_of(0))]);
+  const TensorType& type = program_.cells()[static_cast<std::size_t>(node.outputs[0])].type;
+  const Op::Layout layout = op.view_layout(node.apply, {base.shape(), base.strides(), 0});
+  check_shape("view_layout", op, 0, type, layout.shape);
+  if (layout.strides.rank() != layout.shape.rank()) {
+    throw ShapeError(op.name() + ": view_layout gave " + std::to_string(layout.strides.rank()) + " strides for " + std::to_string(layout.shape.rank()) + " axes");
+  }
+  check_reach(op, layout, type.dtype, base);
+  set_layout(node.outputs[0], layout.shape, layout.strides, binding);
+  binding.views.push_back({number, layout.shape.size() == 0 ? 0 : layout.offset});
+}
+
+void Binder::check_overwrites(const ProgramNode& node) const {
+  for (const ProgramOverwrite& overwrite : node.overwrites) {
+    const Cell &output = cell(node.outputs[static_cast<std::size_t>(overwrite.output)]), &input = cell(node.inputs[static_cast<std::size_t>(overwrite.input)]);
+    if (output.dtype() == input.dtype() && output.shape() == input.shape()) continue;
+    throw ShapeError(node.apply.op().name() + ": output " + std::to_string(overwrite.output) + ", " + to_string(TensorType{output.dtype(), output.shape()}) +
+                     ", overwrites input " + std::to_string(overwrite.input) + ", " + to_string(TensorType{input.dtype(), input.shape()}),
+                     "an output that overwrites has its input's dtype and shape");
+  }
+}
+
+/// Memory for what the bound nodes write: of its own for what leaves the function, else in the arena.
+void Binder::place(Binding& binding) const {
+  std::vector<Lifetime> lives;
+  std::size_t largest = 0;
+  for (int number : binding.nodes) {
+    const ProgramNode& node = program_.nodes()[static_cast<std::size_t>(number)];
+    if (node.is_view || std::binary_search(binding.passing.begin(), binding.passing.end(), number)) continue;
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      const int output = node.outputs[i];
+      const ProgramCell& plan = program_.cells()[static_cast<std::size_t>(output)];
+      if (node.is_in_place(static_cast<int>(i))) continue;
+      if (plan.role == CellRole::kOutput) {
+        binding.owned.push_back(output);
+        continue;
+      }
+      const std::size_t bytes = static_cast<std::size_t>(cell(output).shape().size()) * itemsize(plan.type.dtype);
+      if (binding.largest_node < 0 || bytes > largest) {
+        binding.largest_node = number;
+        largest = bytes;
+      }
+      lives.push_back({bytes, number, std::max(number, plan.last_use)});
+      binding.places.push_back({output, 0});
+    }
+  }
+  const MemoryPlan plan(lives);
+  for (std::size_t i = 0; i < lives.size(); ++i) binding.places[i].offset = plan.offsets[i];
+  binding.arena_bytes = plan.bytes;
+}
+
+}  // namespace damo

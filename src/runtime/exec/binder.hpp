@@ -1,0 +1,49 @@
+// Binder: works out a Binding. It asks each op for the layouts of its outputs, checks them, and places temporaries; the
+// cells have the layouts when it is done.
+#pragma once
+#include <span>
+#include <vector>
+
+#include <damo/thunk.hpp>
+#include "runtime/exec/binding.hpp"
+#include "runtime/exec/program.hpp"
+
+namespace damo {
+
+class Binder {
+ public:
+  Binder(const Program& program, std::vector<Cell>& cells) : program_(program), cells_(cells) {}
+
+  /// Binds those of the nodes, which are in order, whose inputs' layouts are known; the others wait for the next stage.
+  void bind(std::span<const int> nodes, Binding& binding);
+  /// Gives the outputs of one node their layouts; false if only its thunk can.
+  bool bind_node(int node, Binding& binding);
+
+ private:
+  void bind_view(int node, Binding& binding);
+  void set_layout(int cell, const Shape& shape, const Strides& strides, Binding& binding);
+  void check_overwrites(const ProgramNode& node) const;
+  void place(Binding& binding) const;
+
+  Cell& cell(int i) { return cells_[static_cast<std::size_t>(i)]; }
+  const Cell& cell(int i) const { return cells_[static_cast<std::size_t>(i)]; }
+
+  const Program& program_;
+  std::vector<Cell>& cells_;
+};
+
+/// Throws ShapeError for a shape that no value of the output can have. who: "infer_shape".
+void check_shape(const char* who, const Op& op, int output, const TensorType& type, const Shape& shape);
+
+/// Rethrows with the node's place in the function.
+template <class Work>
+auto blame(const Program& program, int node, Work&& work) {
+  try {
+    return work();
+  } catch (Error& error) {
+    error.add_where(program.describe(node));
+    throw;
+  }
+}
+
+}  // namespace damo

@@ -1,0 +1,28 @@
+// Runs a random graph in every way and holds it against the reference.
+#pragma once
+#include <string>
+
+#include "graph_spec.hpp"
+
+namespace damo::testing {
+
+struct Tally {
+  std::size_t graphs = 0, elements = 0, known = 0, fused = 0;
+};
+
+/// Fused, unfused and on Arrays at once, all calls, and on several threads where the graph asks for it. What is wrong, with
+/// the way and the result; empty if nothing is.
+std::string check_graph(const GraphSpec& graph, Device device, Tally& tally);
+
+/// A row on Arrays whose result goes into one of several overlapping views. program: one that shows it.
+std::string check_in_place(std::uint64_t seed, Device device, std::string* program = nullptr);
+
+/// One Variable a value.
+std::vector<Variable> build(const GraphSpec& graph);
+/// The inputs of one call, on the device, lying in their buffers.
+struct Arguments {
+  std::vector<Array> buffers, arrays;
+};
+Arguments arguments_of(const GraphSpec& graph, std::size_t call, Device device);
+
+}  // namespace damo::testing

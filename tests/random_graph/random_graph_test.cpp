@@ -1,0 +1,108 @@
+// Random graphs on a budget of time; scripts/random-graphs runs as many as one likes. DAMO_RANDOM_GRAPH_SECONDS: another budget.
+#include <chrono>
+#include <cstdlib>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "campaign.hpp"
+#include "check.hpp"
+#include "print.hpp"
+#include "reference.hpp"
+#include "shrink.hpp"
+#include "support/devices.hpp"
+
+namespace damo::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+double seconds_allowed() {
+  const char* text = std::getenv("DAMO_RANDOM_GRAPH_SECONDS");
+  return text ? std::atof(text) : 20;
+}
+
+class RandomGraphOnEachDevice : public OnEachDevice {};
+
+TEST_P(RandomGraphOnEachDevice, GivesWhatTheReferenceGives) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  Tally tally;
+  std::uint64_t seed = 0;
+  for (; elapsed() < seconds_allowed() && !HasFailure(); ++seed) {
+    std::string program, wrong = check_graph(random_graph(seed), device(), tally);
+    if (!wrong.empty()) {
+      const GraphSpec smallest = shrunk(random_graph(seed), [&](const GraphSpec& graph) { return !check_graph(graph, device(), tally).empty(); });
+      program = program_of(smallest, GetParam(), check_graph(smallest, device(), tally));
+    } else if (seed % 4 == 0) {
+      wrong = check_in_place(seed, device(), &program);
+    }
+    EXPECT_EQ(wrong, "") << "seed " << seed << "\n" << program;
+  }
+  RecordProperty("graphs", static_cast<int>(seed));
+  EXPECT_GT(seed, 20u);
+  EXPECT_GT(tally.known, tally.elements / 2) << "most elements should be comparable";
+  EXPECT_GT(tally.fused, tally.graphs / 4);
+}
+
+DAMO_ON_EACH_DEVICE(RandomGraphOnEachDevice);
+
+TEST(RandomGraph, CoversEveryKindOfNodeAndOfMemory) {
+  std::set<std::string> seen;
+  std::set<DType> dtypes;
+  std::set<std::size_t> ranks;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    const GraphSpec graph = random_graph(seed);
+    for (const ValueType& value : graph.types()) dtypes.insert(value.dtype), ranks.insert(value.dims.size());
+    for (const NodeSpec& node : graph.nodes) seen.insert(node.name.empty() ? "kind " + std::to_string(static_cast<int>(node.kind)) : node.name);
+    for (const InputSpec& input : graph.inputs) seen.insert(input.shares >= 0 ? "shared" : "lie " + std::to_string(static_cast<int>(input.lie)));
+    for (const auto& extents : graph.calls) {
+      if (std::find(extents.begin(), extents.end(), 0) != extents.end()) seen.insert("empty");
+    }
+    if (graph.threads > 1) seen.insert("threads");
+  }
+  for (const ElementwiseRow* row : elementwise_rows()) EXPECT_TRUE(seen.contains(std::string(row->name))) << row->name;
+  for (const char* name : {"raw_mix", "raw_strided", "raw_into", "raw_mirror", "raw_both", "shared", "empty", "threads"}) EXPECT_TRUE(seen.contains(name)) << name;
+  for (int lie = 0; lie < kLies; ++lie) EXPECT_TRUE(seen.contains("lie " + std::to_string(lie)));
+  for (int kind : {1, 2, 3, 4, 6, 7, 8}) EXPECT_TRUE(seen.contains("kind " + std::to_string(kind))) << kind;
+  EXPECT_EQ(dtypes.size(), std::size(kAllDTypes));
+  for (std::size_t rank = 0; rank <= 6; ++rank) EXPECT_TRUE(ranks.contains(rank)) << rank;
+}
+
+TEST(RandomGraph, ShrinksToTheNodeThatFails) {
+  const auto has_tanh = [](const GraphSpec& graph) {
+    return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const NodeSpec& node) { return node.name == "tanh"; });
+  };
+  std::uint64_t seed = 0;
+  while (random_graph(seed).nodes.size() < 6 || !has_tanh(random_graph(seed))) ++seed;
+  const GraphSpec smallest = shrunk(random_graph(seed), has_tanh);
+  EXPECT_EQ(smallest.nodes.size(), 1u);
+  EXPECT_EQ(smallest.outputs.size(), 1u);
+  EXPECT_EQ(smallest.calls.size(), 1u);
+  const std::string program = program_of(smallest, "cpu", "too large");
+  EXPECT_THAT(program, HasSubstr("apply_elementwise(*find_elementwise(\"tanh\"), {v0})"));
+  EXPECT_THAT(program, HasSubstr("const Array a0 = b0.view("));
+}
+
+TEST(RandomGraph, ReferenceKnowsHowFarErrorsReach) {
+  const auto one = [](DType dtype, Wide value, Wide error) { return Tensor{dtype, {}, {{value, error}}}; };
+  const auto row = [](const char* name, const std::vector<Tensor>& operands) { return apply_row(*find_elementwise(name), operands).elements[0]; };
+  EXPECT_EQ(row("add", {one(int8, 100, 0), one(int8, 100, 0)}).value, -56) << "integers wrap";
+  EXPECT_EQ(row("lt", {one(float32, 1, 0), one(float32, 2, 0)}).error, 0);
+  EXPECT_TRUE(std::isinf(row("lt", {one(float32, 1, 0.1L), one(float32, 1, 0)}).error)) << "nobody knows which is less";
+  EXPECT_GE(row("mul", {one(float32, 3, 0.5L), one(float32, 10, 0)}).error, 5);
+  EXPECT_LT(row("mul", {one(float32, 3, 0), one(float32, 10, 0)}).error, 1e-5L);
+  EXPECT_TRUE(std::isinf(row("true_div", {one(float32, 1, 0), one(float32, 0, 0)}).error)) << "of a zero of either sign";
+  EXPECT_TRUE(std::isnan(row("log", {one(float32, -1, 0)}).value));
+  EXPECT_EQ(cast_tensor(one(float32, 300, 0), int8).elements[0].value, 127) << "casts saturate";
+  EXPECT_EQ(cast_tensor(one(float32, std::nanl(""), 0), int32).elements[0].value, 0);
+}
+
+}  // namespace
+}  // namespace damo::testing
+
+int main(int count, char** arguments) {
+  if (count > 1 && std::string(arguments[1]) == "campaign") return damo::testing::campaign(count - 2, arguments + 2);
+  ::testing::InitGoogleTest(&count, arguments);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,39 @@
+// What a random graph should give: long double, or exact integers, and for each element a bound of the error that any
+// legal order of rounding may cause. What the bound leaves open (a comparison of nearly equal values, an overflow of a
+// 16-bit float that a fused kernel does not have) is unknown, and everything that follows from it.
+//
+// A row's bound is its own (ElementwiseRow::ulp) plus how far its value changes over the box of its operands' errors,
+// taken at the corners; where a row may do anything between the corners, a large change is unknown. float16 and bfloat16
+// add half a unit in the last place at every step, although a fused kernel keeps float32 between steps.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "graph_spec.hpp"
+#include "support/row_reference.hpp"
+
+namespace damo::testing {
+
+struct Element {
+  Wide value = 0, error = 0;  ///< infinite error: unknown
+};
+
+struct Tensor {
+  DType dtype = float32;
+  Shape shape;
+  std::vector<Element> elements;  ///< C order
+};
+
+/// Every value of the graph in one call.
+std::vector<Tensor> reference_of(const GraphSpec& graph, std::size_t call);
+
+/// One row on tensors that broadcast.
+Tensor apply_row(const ElementwiseRow& row, const std::vector<Tensor>& operands);
+Tensor cast_tensor(const Tensor& x, DType dtype);
+
+/// What is wrong with the array; empty if nothing is.
+std::string difference(const Array& array, const Tensor& expected);
+/// Elements that the reference knows.
+std::size_t known(const Tensor& tensor);
+
+}  // namespace damo::testing
