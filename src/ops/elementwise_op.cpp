@@ -72,7 +72,7 @@ Step ElementwiseOp::step(std::span<const DType> inputs, std::vector<int> values)
   step.condition_first = row_->condition_first;
   step.rounds = cast_to_.has_value();
   step.inputs = std::move(values);
-  if (!is_builtin(*row_)) step.row = {row_->file, row_->line};
+  if (!is_builtin(*row_)) step.row = {row_->file.empty() ? row_->name : row_->file, row_->line};
   step.cost = row_->cost;
   return step;
 }

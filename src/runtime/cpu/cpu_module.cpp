@@ -54,7 +54,9 @@ CpuKernel::CpuKernel(std::shared_ptr<const CpuModule> module, cpu_backend::Kerne
   name_ = name;
   backend = &module_->backend();
   max_threads_per_block = backend->limits().max_threads_per_block;
+  has_users_code = !module_->object().image().empty();  // a line table says whose
   if (auto signature = signature_of(module_->object().signatures(), name)) {
+    has_users_code = true;
     parameters_ = std::move(signature->parameters);
     static_shared_bytes = signature->shared_bytes;
     if (signature->max_threads > 0 && signature->max_threads < static_cast<std::size_t>(max_threads_per_block)) {

@@ -15,6 +15,7 @@ class CpuKernel final : public LoadedKernel {
   cpu_backend::KernelEntry entry;
   const cpu_backend::LoadedObject& object() const;
   cpu_backend::CheckTable checks;  ///< of a checked kernel
+  bool has_users_code = false;     ///< CUDA C, or generated with a user's row in it: it may fault
 
  private:
   std::shared_ptr<const CpuModule> module_;  // the code lives as long as its kernels

@@ -55,8 +55,8 @@ using ::trunc;
 namespace math {
 
 // What convert.h needs.
-DAMO_MATH unsigned int bits(float x) { return __float_as_uint(x); }
-DAMO_MATH float as_float(unsigned int x) { return __uint_as_float(x); }
+DAMO_MATH unsigned long long bits(double x) { return (unsigned long long)__double_as_longlong(x); }
+DAMO_MATH double as_double(unsigned long long x) { return __longlong_as_double((long long)x); }
 DAMO_MATH double magnitude(double x) { return ::fabs(x); }
 template <class To, class From>
 DAMO_MATH To whole(From x) {

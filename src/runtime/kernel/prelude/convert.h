@@ -4,7 +4,7 @@
 // depends on it) and on its way to 16 bits rounds a double to float first.
 //
 // Text of generated kernels: it goes after the back end's math header, which defines DAMO_MATH, half, bfloat16 and in
-// damo::math bits(), as_float(), magnitude() and whole<To>(x), C++'s conversion for an x in range. Branch-free, so that
+// damo::math bits(double), as_double(), magnitude() and whole<To>(x), C++'s conversion for an x in range. Branch-free, so that
 // a loop over it vectorises. See tests/function/cast_test.cpp.
 #pragma once
 
@@ -29,6 +29,10 @@ template <>
 inline constexpr bool is_half<half> = true;
 template <>
 inline constexpr bool is_half<bfloat16> = true;
+template <class T>
+inline constexpr bool is_brain = false;
+template <>
+inline constexpr bool is_brain<bfloat16> = true;
 template <class T>
 inline constexpr bool is_bool = false;
 template <>
@@ -57,27 +61,36 @@ DAMO_MATH To saturate(From x) {
   }
 }
 
-// A number as a float whose last bit says whether anything was cut off: rounding it once more, to 16 bits, gives what
-// rounding the number itself would.
-DAMO_MATH float rounded_to_odd(double x) {
-  const float nearest = float(x);
-  const double back = double(nearest);
-  return as_float((bits(nearest) - (unsigned int)(magnitude(back) > magnitude(x))) | (unsigned int)(back != x));
+// Without the lowest Bits; the next one says whether they or it held anything (rounding to odd). Rounding what is left to
+// two digits less, or fewer, gives what rounding the whole would. Of a signed integer its two's complement.
+template <int Bits, class Word>
+DAMO_MATH Word folded(Word word) {
+  constexpr Word kLow = (Word(1) << Bits) - 1;
+  return (word | ((word & kLow) + kLow)) & ~kLow;
 }
-// A double has 53 bits: of a longer integer the lowest 11 are folded into one.
-template <class T>
-DAMO_MATH double folded(T x) {
-  if constexpr (sizeof(T) < 8) {
-    return double(x);
+
+// As a float that rounds to 16 bits as the number itself would. Of a double 24 digits are left; below 2^-126 a float has
+// fewer, and bfloat16's last place there is 2^-133, that of 2^-81 in a double.
+template <class Half>
+DAMO_MATH float to_be_rounded(double x) {
+  if constexpr (is_brain<Half>) {
+    const double size = magnitude(x);
+    const double tiny = (size + 0x1p-81) - 0x1p-81, normal = as_double(folded<29>(bits(size)));
+    return float(as_double(bits(size < 0x1p-126 ? tiny : normal) | (bits(x) & (1ull << 63))));
   } else {
-    using Word = unsigned long long;
-    Word size = Word(x);
-    if constexpr (is_signed<T>) size = x < T(0) ? Word(0) - size : size;
-    const Word low = size & 0x7ffu;
-    const Word kept = (size >> 53) != 0 ? (size - low) | (low != 0 ? 0x800u : 0u) : size;
-    if constexpr (is_signed<T>) return double((long long)(x < T(0) ? Word(0) - kept : kept));
-    else return double(kept);
+    return float(as_double(folded<29>(bits(x))));
   }
+}
+// A float holds the integers up to 2^24, a double those up to 2^53; greater ones are folded first.
+template <class Half, class T>
+DAMO_MATH float integer_to_be_rounded(T x) {
+  using Word = WordOf<T>;
+  constexpr int kDigits = sizeof(T) == 8 ? 53 : 24;
+  const Word word = Word(x), below = is_signed<T> ? Word(1) << kDigits : Word(0);
+  const bool fits = ((word + below) >> (is_signed<T> ? kDigits + 1 : kDigits)) == 0;
+  const T kept = T(fits ? word : folded<(sizeof(T) == 8 ? 11 : 8)>(word));
+  if constexpr (sizeof(T) == 8) return to_be_rounded<Half>(double(kept));
+  else return float(kept);
 }
 
 }  // namespace math
@@ -89,9 +102,10 @@ DAMO_MATH To convert(From x) {
   } else if constexpr (math::is_bool<To>) {
     return x != From(0);
   } else if constexpr (math::is_half<To>) {
-    if constexpr (sizeof(From) < 4 || (math::is_floating<From> && sizeof(From) == 4)) return To(float(x));
-    else if constexpr (math::is_floating<From>) return To(math::rounded_to_odd(x));
-    else return To(math::rounded_to_odd(math::folded(x)));
+    if constexpr (math::is_floating<From> && sizeof(From) == 8) return To(math::to_be_rounded<To>(x));
+    // An integer that binary16 does not round to infinity is a float.
+    else if constexpr (math::is_floating<From> || !math::is_brain<To> || sizeof(From) < 4) return To(float(x));
+    else return To(math::integer_to_be_rounded<To>(x));
   } else if constexpr (math::is_floating<From> && !math::is_floating<To>) {
     return math::saturate<To>(x);
   } else {
