@@ -1,8 +1,9 @@
 // for (i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) { ... }
 // for (i = threadIdx.x; i < n; i += blockDim.x) { ... }
-// Run thread by thread, such a loop jumps through memory by the whole grid or block at each step. Threads are independent, so
-// the loops may change places: one step of all threads of the block, then the next step. That is contiguous and
-// vectorises.
+// Run thread by thread, such a loop jumps through memory by the whole grid or block at each step. Where threads are in no order
+// the loops may change places: one step of all threads of the block, then the next step. That is contiguous and vectorises.
+// Needs: nothing that orders threads, a header without effects that is the one way out (are_steps_free), and either nothing of
+// memory around the loop, which is then done again each step, or what isolated_steps.hpp needs.
 #pragma once
 
 namespace llvm {

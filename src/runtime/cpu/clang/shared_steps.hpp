@@ -1,6 +1,8 @@
 // for (k = 0; k < n; ++k) sum += a[y * n + k] * b[k * n + x];
 // All threads of a row go through such a loop step by step alike. Run thread by thread it is scalar and jumps through
 // memory; run as one step of all threads, then the next, it is contiguous and vectorises. Sums are kept in an array.
+// Needs what isolated_steps.hpp does, and that all threads of the row, or none, get to the loop and go through it equally often:
+// by what is computed in front of the row without memory.
 #pragma once
 
 namespace llvm {

@@ -35,13 +35,15 @@ class KernelWriter {
     dynamic_ = one_in(3);
     if (has_barriers_ && dynamic_) program_.launch.shared_bytes = 4;
     is_plain_ = one_in(2);
+    is_tiny_ = is_plain_ && one_in(2);
+    if (is_tiny_) has_locks_ = has_warps_ = false;
     choose_leavers();
     std::vector<Node> kernel;
     declare(kernel);
     guard(kernel);
     const Together all = has_barriers_ ? Together::kBlock : has_warps_ ? Together::kWarp : Together::kNobody;
-    kernel.push_back(statements(2 + below(is_plain_ ? 2 : 4), 0, all));
-    kernel.push_back(block({statement("a[" + index_of("0u") + "]" + member() + " = PART(v0 + v1 + v2 + u0);"), statement("atomicAdd(acc, v3);")}));
+    kernel.push_back(statements(is_tiny_ ? 1 + below(2) : 2 + below(is_plain_ ? 2 : 4), 0, all));
+    if (!is_tiny_ || one_in(2)) kernel.push_back(block({statement("a[" + index_of("0u") + "]" + member() + " = PART(v0 + v1 + v2 + u0);"), statement("atomicAdd(acc, v3);")}));
     std::vector<Node> parts;
     const bool is_float = program_.element == Element::kFloat;
     parts.push_back(fixed(std::string("struct Pair_@ { unsigned x; unsigned short y, z; };\n#define PART(x) ") + (is_float ? "float((x) & 65535u)" : "(x)") + "\nnamespace space_@ {\n"));
@@ -243,7 +245,19 @@ class KernelWriter {
     }
   }
 
+  Node tiny_leaf() {
+    if (!counters_.empty() && one_in(2)) {
+      const Counter& counter = counters_[below(static_cast<unsigned>(counters_.size()))];
+      const std::string& k = counter.name;
+      if (counter.limit > 8) return expression("unsigned(" + k + ")");
+      return expression(pick({"unsigned(" + k + ")", "c[" + k + " * total + g]", "c[g * 8 + " + k + "]"}));
+    }
+    if (one_in(2)) return element_value();
+    return expression(choice({"v0", "v1", "c[g]", "5u", "bounds[4]"}));
+  }
+
   Node leaf() {
+    if (is_tiny_) return tiny_leaf();
     if (has_barriers_ && one_in(8)) return expression("s[t]");
     if (readable_ && one_in(3)) return expression("s[$ % " + threads() + "]", {value(1)});
     if (!counters_.empty() && one_in(3)) {
@@ -269,7 +283,15 @@ class KernelWriter {
 
   Node body(unsigned depth, Together together) { return statements(1 + below(is_plain_ ? 2 : 3), depth + 1, together); }
 
+  /// Of a kernel as short as most are: loops over elements, stores, sums.
+  Node tiny_statement(unsigned depth, Together together) {
+    if (together == Together::kBlock && one_in(3)) return meeting(depth);
+    if (depth < 2 && one_in(depth + 1)) return one_in(2) && depth == 0 ? own_elements_loop(depth) : counted_loop(depth, Together::kNobody);
+    return one_in(3) ? statement("v1 " + choice({"+=", "^=", "="}) + " $;", {value(1)}) : store();
+  }
+
   Node any_statement(unsigned depth, Together together) {
+    if (is_tiny_) return tiny_statement(depth, together);
     if (together == Together::kBlock && one_in(3)) return meeting(depth);
     if (together != Together::kNobody && has_warps_ && one_in(3)) return warp_operation();
     if (has_locks_ && one_in(4)) return locked();
@@ -553,6 +575,7 @@ class KernelWriter {
   unsigned axes_ = 1, each_ = 1, b_limit_ = 1, names_ = 0;
   Layout layout_ = Layout::kAcrossGrid;
   bool has_barriers_ = false, has_warps_ = false, has_locks_ = false, has_left_ = false, is_volatile_ = false, dynamic_ = false;
+  bool is_tiny_ = false;   ///< a few statements
   bool is_plain_ = false;  ///< a short program, of the kind that people write
   bool readable_ = false;  ///< shared memory is read by all: nobody writes
   std::vector<Counter> counters_, same_counters_;

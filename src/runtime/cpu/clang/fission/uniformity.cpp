@@ -32,7 +32,9 @@ Uniformity::Uniformity(ThreadProgram& program) : program_(program) {
 void Uniformity::find_ordered_blocks() {
   std::vector<const llvm::BasicBlock*> open;
   for (const llvm::BasicBlock* block : program_.order) {
-    if (llvm::any_of(*block, orders_threads)) open.push_back(block);
+    const Wait* const wait = program_.wait_at(block);
+    const bool waits_for_some = wait && !wait->is_barrier() && !wait->is_warp_operation();
+    if (waits_for_some || llvm::any_of(*block, orders_threads)) open.push_back(block);
   }
   while (!open.empty()) {
     const llvm::BasicBlock* const block = open.back();

@@ -1,7 +1,7 @@
 // Which values are the same in all threads of a block that compute them, as long as these threads go the same way.
 // A plain load from one address is, as long as nobody can have written there between two threads' loads: a kernel without a
-// race needs a barrier of the block for that, or something else that orders threads (orders_threads). Behind such a thing, up to
-// the next barrier of the block, loads differ. Waits of a warp do not order the block's other warps.
+// race needs a barrier of the block for that, or something else that orders threads (orders_threads, barriers of some of them).
+// Behind such a thing, up to the next barrier of the block, loads differ. Waits of a warp do not order the block's other warps.
 #pragma once
 #include <llvm/IR/Instructions.h>
 
