@@ -277,10 +277,5 @@ __global__ void norm(float* y) { y[threadIdx.x] = 7; }
   EXPECT_EQ(y, std::vector<float>(4, 7));
 }
 
-TEST(CudaLibrary, LetsAProgramNameItsOwnTypes) {
-  EXPECT_TRUE(compile_cuda("typedef unsigned int uint32_t;\ntypedef unsigned long long uint64_t;\ntypedef unsigned char uchar;\n"
-                           "__global__ void k(uint64_t* y) { *y = sizeof(uint32_t); }").ok);
-}
-
 }  // namespace
 }  // namespace damo::cpu_backend::testing

@@ -100,13 +100,13 @@ inline H fused_multiply_add(H a, H b, H c) {
   const Wide back = sum - product;
   const Wide lost = (product - (sum - back)) + (addend - back);
   const Bits bits = __builtin_bit_cast(Bits, sum);
-  const bool to_odd = (lost < 0 || lost > 0) && !(bits & 1);  // NaN: nothing was lost, the sum is infinite
-  const Bits step = to_odd ? ((lost > 0) == (sum > 0) ? Bits(1) : Bits(-1)) : Bits(0);
-  return half_of<H>(__builtin_bit_cast(Wide, Bits(bits + step)));
+  const Bits away = ((__builtin_bit_cast(Bits, lost) ^ bits) >> (8 * sizeof(Bits) - 1)) | 1;  // -1 if the sum is too large, else 1
+  const bool is_inexact = lost < 0 || lost > 0;  // NaN: nothing was lost, the sum is infinite
+  return half_of<H>(__builtin_bit_cast(Wide, Bits(bits + (is_inexact ? away & -(~bits & 1) : 0))));
 }
-inline __half half_fma(__half a, __half b, __half c) { return fused_multiply_add<__half, float, unsigned>(a, b, c); }
+inline __half half_fma(__half a, __half b, __half c) { return fused_multiply_add<__half, float, int>(a, b, c); }
 inline __nv_bfloat16 half_fma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c) {
-  return fused_multiply_add<__nv_bfloat16, double, unsigned long>(a, b, c);
+  return fused_multiply_add<__nv_bfloat16, double, long>(a, b, c);
 }
 template <class H>
 inline H half_saturate(H x) { return half_isnan(x) ? H(0.0f) : x < H(0.0f) ? H(0.0f) : x > H(1.0f) ? H(1.0f) : x; }
