@@ -46,7 +46,4 @@ void add_cuda_c(const std::vector<Target>& targets, Effort effort);     // block
 void add_processes(const std::vector<Target>& targets);                 // process_start, first_call_fused20/DEVICE, ...
 void add_graph_work();                                                  // graph_work_N/null
 
-/// A child process of add_processes: does what role says and prints "name value" lines. Gives the exit code.
-int run_child(const std::string& role, const std::string& device, const std::string& file);
-
 }  // namespace damo::bench

@@ -1,13 +1,16 @@
-// The roles of damo-bench's child processes; see process_benchmarks.cpp.
+// The roles of damo-bench's child processes; see process_benchmarks.cpp, workload_benchmarks.cpp.
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <stdexcept>
+#include <string_view>
 
-#include "benchmarks.hpp"
+#include "child_process.hpp"
 #include "runtime/backend.hpp"
 #if DAMO_HAS_CPU
 #include "runtime/cpu/clang_plugin.hpp"
 #endif
+#include "timing.hpp"
 #include "workload.hpp"
 
 namespace damo::bench {
@@ -83,6 +86,28 @@ void twenty_kernels(std::ostream& out, const std::string& name) {
       << "\n";
 }
 
+/// function() of a workload and its first result, with arrays and device ready and no kernel compiled.
+void cold_workload(std::ostream& out, const std::string& device_name, const std::string& name, bool fuse) {
+  const Device device = ready(device_name);
+  for (const Workload& workload : workloads(device.kind())) {
+    if (workload.name != name) continue;
+    std::vector<Array> inputs;
+    for (const Shape& shape : workload.shapes) inputs.push_back(Array::full(shape, 0.5, float32, device));
+    device.synchronize();
+    const auto start = Clock::now();
+    const Function function = workload.build(device, fuse);
+    out << "compile_s " << seconds_since(start) << "\n";
+    function.call(inputs);
+    device.synchronize();
+    out << "first_result_s " << seconds_since(start) << "\n";
+    if (cache_statistics(device).disk_hits != 0) throw std::runtime_error("the kernel cache was not empty");
+    return;
+  }
+  throw std::runtime_error("no workload named " + name);
+}
+
+constexpr std::string_view kWorkloadRole = "workload/", kUnfusedRole = "unfused_workload/";
+
 }  // namespace
 
 int run_child(const std::string& role, const std::string& device, const std::string& file) {
@@ -95,6 +120,10 @@ int run_child(const std::string& role, const std::string& device, const std::str
       compile(out, device, file);
     else if (role == "twenty_kernels")
       twenty_kernels(out, device);
+    else if (role.starts_with(kWorkloadRole))
+      cold_workload(out, device, role.substr(kWorkloadRole.size()), true);
+    else if (role.starts_with(kUnfusedRole))
+      cold_workload(out, device, role.substr(kUnfusedRole.size()), false);
     else
       return 2;
     return 0;

@@ -1,5 +1,5 @@
 // What CUDA C on the CPU is held against: a loop in plain C++, compiled into damo-bench by the host compiler with -O3
-// -march=native.
+// -march=native, with vectors of the same width.
 #pragma once
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 // damo-bench: Damo's own workloads, timed by Google Benchmark's program. Beside its flags:
 //   --quick        shorter repeats
 //   --commit=TEXT  goes into the JSON's context
-// Kernels are compiled in a cache directory of this run, so every compile that is timed is a cold one.
+// Kernels are compiled in a cache directory of this run. What is said of a cold compile was measured in processes of their own.
 #include <stdlib.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "benchmarks.hpp"
+#include "child_process.hpp"
 
 #include <damo/version.hpp>
 #if DAMO_HAS_CPU

@@ -10,7 +10,7 @@ say() { printf '    %s\n' "$*"; }
 
 # Debian 12 and Ubuntu 24.04 have all of these under the same names.
 packages_build="cmake ninja-build g++ libboost-dev libboost-context-dev libspdlog-dev libtbb-dev libclang-19-dev llvm-19-dev libpng-dev nlohmann-json3-dev"
-packages_test="ccache libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev"
+packages_test="ccache libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev python3-numpy"
 packages_bench="libbenchmark-dev"
 
 # A package may be here without apt's knowledge (a newer CMake, say): programs are looked for as programs.
@@ -95,15 +95,28 @@ configure() {
   sed -n '/^-- Damo /,/^-- $/p' "$log" | sed 's/^-- /    /'
 }
 
-# build PRESET [--target T...]: Ninja's own progress where someone watches; in a log, one line in twenty.
+# Of Ninja's lines one in twenty, and one when ten seconds have passed; all others. Bash itself, because mawk (Debian's awk)
+# reads a pipe by 4096 bytes: a minute of a build.
+thin_progress() {
+  local line count=0 last=$SECONDS
+  while IFS= read -r line || [ -n "$line" ]; do
+    if ! [[ $line =~ ^\[[0-9]+/[0-9]+\] ]]; then
+      printf '%s\n' "$line"
+    elif ((++count % 20 == 0 || SECONDS - last >= 10)); then
+      printf '    %s\n' "${BASH_REMATCH[0]}"
+      last=$SECONDS
+    fi
+  done
+}
+
+# build PRESET [--target T...]: Ninja's own progress where someone watches; in a log, some of its lines.
 build() {
   local preset=$1
   shift
   if [ -t 1 ]; then
     cmake --build --preset "$preset" -j "$(job_count)" "$@"
   else
-    cmake --build --preset "$preset" -j "$(job_count)" "$@" |
-      awk '!/^\[[0-9]+\/[0-9]+\]/ { print; fflush(); next } (++n % 20 == 0) { print "    " $1; fflush() }'
+    cmake --build --preset "$preset" -j "$(job_count)" "$@" | thin_progress
   fi
 }
 

@@ -1,37 +1,40 @@
 #!/usr/bin/env python3
 """The workloads of damo-bench on other libraries' GPU back ends: torch.compile, jax.jit, CuPy's fuse, torch eager. What is not installed is left out.
 
-    bench/peers/peers_gpu.py --out peers.json [--only double,outer] [--quick] [--budget SECONDS]
+    bench/peers/peers_gpu.py --engines jax_jit --out peers.json [--only double,outer] [--quick] [--budget SECONDS]
+
+Each library takes the GPU's memory in its own way, JAX three quarters of it at its first use: give each a process of its own.
 """
 import argparse
 import datetime
-import os
-
-os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # the libraries share the GPU's memory
+import importlib
 
 import formulas  # noqa: E402
 import measure  # noqa: E402
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--only", help="workloads, separated by commas")
+parser.add_argument("--engines", default="torch_compile,torch_eager,jax_jit,cupy_fuse")
 parser.add_argument("--out", help="JSON file")
 parser.add_argument("--quick", action="store_true", help="shorter repeats, no compile_chain1000")
 parser.add_argument("--budget", type=float, default=0, help="seconds after which nothing new is started")
 options = parser.parse_args()
+engines = options.engines.split(",")
 
-torch = jax = cupy = None
-try:
-    import torch
-except ImportError:
-    pass
-try:
-    import jax
-except ImportError:
-    pass
-try:
-    import cupy
-except ImportError:
-    pass
+
+def library(name, *used_by):
+    """The module, or None where it is not installed or no engine that uses it was asked for."""
+    if not set(used_by) & set(engines):
+        return None
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+torch = library("torch", "torch_compile", "torch_eager")
+jax = library("jax", "jax_jit")
+cupy = library("cupy", "cupy_fuse")
 
 
 class OnTorch:
@@ -50,13 +53,14 @@ class OnTorch:
 
 def on_torch(table, work, copy):
     data, wait = OnTorch(work.shapes), torch.cuda.synchronize
-    if copy:
+    if copy and "torch_eager" in engines:
         target = torch.empty_like(data.arrays[0])
         table.measure(work.name, "torch_eager", lambda: (lambda: target.copy_(data.arrays[0])), wait, work.bytes)
-    else:
+    if not copy and "torch_compile" in engines:
         table.measure(work.name, "torch_compile", lambda: data.compiled(work.formula), wait, work.bytes)
         if work.name == "tiny_double":
             table.measure(work.name, "torch_compile_reduce_overhead", lambda: data.compiled(work.formula, "reduce-overhead"), wait, work.bytes)
+    if not copy and "torch_eager" in engines:
         table.measure(work.name, "torch_eager", lambda: data.eager(work.formula), wait, work.bytes)
     del data
     torch.cuda.empty_cache()

@@ -80,6 +80,9 @@ class Array {
   bool is_contiguous() const { return damo::is_contiguous(shape_, strides_); }
   /// No other Array shares the buffer.
   bool is_unique() const;
+  /// is_unique(); then what other streams have yet to do with the elements comes before the default stream's later work,
+  /// so that they may be written again.
+  bool claim() const;
   bool shares_buffer_with(const Array& other) const { return buffer_ && buffer_ == other.buffer_; }
   /// The addresses that the elements lie in, [first, second).
   std::pair<const std::byte*, const std::byte*> address_range() const;

@@ -18,7 +18,7 @@ class ArrayOperand {
     if (!array) refuse_empty();
   }
   template <class T>
-  requires std::is_arithmetic_v<T> ArrayOperand(T number) : number_(weak(number)) {}
+  requires std::is_arithmetic_v<T> ArrayOperand(T number) : number_(weak_number(number)) {}
 
   bool is_number() const { return array_ == nullptr; }
   const Array& array() const { return *array_; }
@@ -31,17 +31,6 @@ class ArrayOperand {
   SourceLine where() const { return {}; }
 
  private:
-  template <class T>
-  static Scalar weak(T number) {
-    if constexpr (std::is_same_v<T, bool>)
-      return number;
-    else if constexpr (std::is_floating_point_v<T>)
-      return static_cast<double>(number);
-    else if constexpr (std::is_unsigned_v<T> && sizeof(T) == 8)
-      return static_cast<std::uint64_t>(number);
-    else
-      return static_cast<std::int64_t>(number);
-  }
   [[noreturn]] static void refuse_empty();
 
   const Array* array_ = nullptr;

@@ -4,10 +4,11 @@
 //
 // A kernel that faults on a GPU (an illegal address, a trap) loses the device's context: every later call on the device
 // fails and says so. With DAMO_SYNC=1 in the environment each launch waits for its kernel, and the fault is thrown by
-// the launch that caused it. reset() makes the context anew:
+// the launch that caused it. Whoever goes on after a fault starts a new process: drivers of today (580) give one that
+// had a fault no working context again. reset() asks the driver for one and throws where it refuses; a sound device it
+// makes anew.
 //
-//   try { kernel.launch(...); device.synchronize(); }
-//   catch (const DeviceError& error) { std::cerr << error.what(); device.reset(); }   // then make arrays and modules anew
+// On the CPU a kernel's fault is an error of its launch and loses nothing; docs/errors.md tells how.
 //
 // See tests/runtime/device_test.cpp and tests/runtime/reset_test.cpp.
 #pragma once
@@ -76,11 +77,11 @@ class Device {
   /// Waits for all work on all streams. A fault of an earlier kernel is thrown here as DeviceError, and so is what a
   /// callback threw.
   void synchronize() const;
-  /// Makes a GPU's context anew, after a fault or to give everything back. Every Array, DeviceMemory, PinnedMemory,
-  /// Stream, Event, module, kernel and compiled function of the device is lost: destroying it is harmless, using it
-  /// throws DeviceError. Kernels come back from the disk cache. Other libraries of the process that use the GPU lose
-  /// what they have too. No other thread may use the device meanwhile. Does nothing on the CPU, which loses nothing.
-  /// Throws DeviceError if the driver does not give the device back: then only a new process can use it.
+  /// Makes a GPU's context anew, to give everything back. Every Array, DeviceMemory, PinnedMemory, Stream, Event, module,
+  /// kernel and compiled function of the device is lost: destroying it is harmless, using it throws DeviceError. Kernels
+  /// come back from the disk cache. Other libraries of the process that use the GPU lose what they have too. No other
+  /// thread may use the device meanwhile. Throws DeviceError if the driver gives no context, as after a fault: then only a
+  /// new process can use it. The CPU loses nothing: Damo's signal handlers go in front of those installed meanwhile.
   void reset() const;
   /// Copies 256 MiB once and remembers bytes per second; takes a few ms.
   double measure_copy() const;

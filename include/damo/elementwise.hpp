@@ -7,6 +7,9 @@
 // expression on x0, x1, ... of type T: float for float16, bfloat16 and float32, double for float64, the promoted
 // integer type for integers. It may call everything of C's math.h, overloaded for float and double, and the functions
 // of docs/kernel-functions.md. Write T(0.5): a bare 0.5 is a double and makes the whole expression one.
+// A row owns its text, so it may be made at run time. Rows that compute the same are one op wherever they were written;
+// unlike rows of one name are refused where they meet in one graph. Code that faults (an integer divided by 0) ends the
+// call with a DeviceError on the CPU, as a RawKernel's does.
 // With a .gradient rule, grad() goes through it (gradient.hpp).
 // The built-in rows are in ops/rows.inc, their functions in ops/math.hpp. See tests/ops/elementwise_test.cpp.
 #pragma once
@@ -59,6 +62,7 @@ class RowGradient {
         }) {}
 
   constexpr explicit operator bool() const { return function_ != nullptr; }
+  friend bool operator==(const RowGradient&, const RowGradient&) = default;
   Gradients operator()(const Variable& gradient, std::span<const Variable> inputs, const Variable& output) const {
     return function_(gradient, inputs, output);
   }
@@ -68,11 +72,11 @@ class RowGradient {
 };
 
 struct ElementwiseRow {
-  std::string_view name;
-  std::string_view doc;           ///< one line
-  std::string_view code;          ///< for floating T, and for whatever the next two leave out
-  std::string_view integer_code;  ///< for integer T, and bool if the next is empty
-  std::string_view bool_code;     ///< for T = bool
+  std::string name;
+  std::string doc;                ///< one line
+  std::string code;               ///< for floating T, and for whatever the next two leave out
+  std::string integer_code;       ///< for integer T, and bool if the next is empty
+  std::string bool_code;          ///< for T = bool
   ResultRule result = ResultRule::kSame;
   Domain domain = Domain::kAll;
   bool condition_first = false;   ///< x0 is bool and takes no part in the promotion (where)
@@ -80,8 +84,16 @@ struct ElementwiseRow {
   double ulp = 0.5;               ///< error bound of float32 and float64 results, for the tests
   double low = -4, high = 4;      ///< inputs that the tests draw from; both sides of every special value are added
   RowGradient gradient = {};      ///< none: asking for it is an error. The built-in rows': src/ops/row_gradients.cpp
-  int line = __builtin_LINE();    ///< of the row, for compile errors
-  const char* file = __builtin_FILE();
+  int line = __builtin_LINE();    ///< of the row, for errors
+  std::string file = __builtin_FILE();
+
+  /// Whether both compute the same: name, code, dtypes and gradient. Rows of one line have the same gradient rule, though
+  /// each file that includes the line makes a function of its own of a lambda.
+  friend bool operator==(const ElementwiseRow& a, const ElementwiseRow& b) {
+    return a.name == b.name && a.code == b.code && a.integer_code == b.integer_code && a.bool_code == b.bool_code &&
+           a.result == b.result && a.domain == b.domain && a.condition_first == b.condition_first &&
+           (a.gradient == b.gradient || (a.gradient && b.gradient && a.line == b.line && a.file == b.file));
+  }
 };
 
 /// Inputs that a row's code names: one more than the greatest n of xn.
@@ -89,27 +101,35 @@ int arity(const ElementwiseRow& row);
 
 class Elementwise {
  public:
-  /// Registers the row: `damo ops` lists it, the tests of the table cover it. Throws GraphError for a name that another
-  /// row has, or code that names no x0.
-  explicit Elementwise(const ElementwiseRow& row);
+  /// Throws GraphError for a row without a name, or code that names no x0.
+  explicit Elementwise(ElementwiseRow row);
 
+  /// One operand for each input. All take the line of the first, which is the line of the call.
   template <class... Rest>
   Variable operator()(const Operand& first, const Rest&... rest) const {
-    return apply({first, Operand(rest)...});
+    return apply({first, at(first.where(), rest)...});
   }
   const ElementwiseRow& row() const { return *row_; }
 
  private:
+  /// A default argument would record the line of this header.
+  template <class T>
+  static Operand at(SourceLine where, const T& operand) {
+    if constexpr (std::is_same_v<T, Operand>) return operand;
+    else return Operand(operand, where.file, where.line);
+  }
   Variable apply(std::initializer_list<Operand> inputs) const;
-  const ElementwiseRow* row_;
+
+  std::shared_ptr<const ElementwiseRow> row_;
+  OpPtr op_;
 };
 
 /// Applies a row: promotion, broadcasting. What every function of ops/math.hpp does.
 Variable apply_elementwise(const ElementwiseRow& row, std::initializer_list<Operand> inputs);
 
-/// Every registered row: the built-in ones in order of ops/rows.inc, then users' in order of registration.
+/// The built-in rows, in order of ops/rows.inc.
 std::vector<const ElementwiseRow*> elementwise_rows();
-/// Null if there is none.
+/// The built-in row of that name; null if there is none.
 const ElementwiseRow* find_elementwise(std::string_view name);
 
 }  // namespace damo

@@ -55,7 +55,7 @@ struct ShapeError : UserError { using UserError::UserError; };
 struct GraphError : UserError { using UserError::UserError; };
 struct OptionError : UserError { using UserError::UserError; };
 
-/// A kernel that does not compile. what() ends with the compiler's log and the numbered source.
+/// A kernel that does not compile. what() ends with the log's first errors and the source's lines around them; log(), source(): all.
 class CompileError : public Error {
  public:
   CompileError(std::string message, std::string log, std::string source);

@@ -1,10 +1,19 @@
 // Half and BFloat16: the host's values of float16 and bfloat16 arrays. Storage and conversion only; compute in float.
-// Conversion to nearest, ties to even; a NaN stays a NaN. See tests/graph/base/half_test.cpp.
+// Conversion to nearest, ties to even, in one rounding whatever it comes from; a NaN stays a NaN. See
+// tests/graph/base/half_test.cpp.
 #pragma once
 #include <bit>
+#include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 namespace damo {
+
+/// A number as a float whose last bit says whether anything was cut off: rounding it once more, to 16 bits, gives what
+/// rounding the number itself would.
+float rounded_to_odd(double number);
+template <std::integral T>
+float rounded_to_odd(T number);
 
 /// IEEE binary16.
 struct Half {
@@ -12,6 +21,9 @@ struct Half {
 
   Half() = default;
   explicit Half(float value) : bits(encode(std::bit_cast<std::uint32_t>(value))) {}
+  template <class T>
+    requires(std::integral<T> || std::same_as<T, double>)
+  explicit Half(T value) : Half(rounded_to_odd(value)) {}
   operator float() const { return decode(bits); }
 
  private:
@@ -25,11 +37,34 @@ struct BFloat16 {
 
   BFloat16() = default;
   explicit BFloat16(float value) : bits(encode(std::bit_cast<std::uint32_t>(value))) {}
+  template <class T>
+    requires(std::integral<T> || std::same_as<T, double>)
+  explicit BFloat16(T value) : BFloat16(rounded_to_odd(value)) {}
   operator float() const { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
 
  private:
   static std::uint16_t encode(std::uint32_t word);
 };
+
+inline float rounded_to_odd(double number) {
+  const float nearest = static_cast<float>(number);
+  const double back = nearest;
+  if (back == number || number != number) return nearest;
+  const bool is_away = (back < 0 ? -back : back) > (number < 0 ? -number : number);
+  return std::bit_cast<float>((std::bit_cast<std::uint32_t>(nearest) - (is_away ? 1u : 0u)) | 1u);
+}
+
+template <std::integral T>
+float rounded_to_odd(T number) {
+  if constexpr (sizeof(T) < 8) {
+    return rounded_to_odd(static_cast<double>(number));
+  } else {  // a double has 53 bits: of a longer number the lowest 11 are folded into one
+    const bool negative = number < 0;
+    const std::uint64_t size = negative ? std::uint64_t{0} - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
+    const std::uint64_t kept = size >> 53 ? (size & ~std::uint64_t{0x7ff}) | (size & 0x7ff ? 0x800u : 0u) : size;
+    return rounded_to_odd(negative ? -static_cast<double>(kept) : static_cast<double>(kept));
+  }
+}
 
 inline std::uint16_t Half::encode(std::uint32_t word) {
   const std::uint32_t sign = (word >> 16) & 0x8000u, magnitude = word & 0x7fffffffu;

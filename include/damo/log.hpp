@@ -13,7 +13,7 @@ void set_log_level(LogLevel level);
 LogLevel log_level();
 
 /// Takes every line instead of standard error; an empty function gives standard error back. Called from any thread,
-/// one line at a time.
+/// one line at a time. What the sink itself causes to be logged goes to standard error.
 using LogSink = std::function<void(LogLevel, std::string_view line)>;
 void set_log_sink(LogSink sink);
 

@@ -10,7 +10,7 @@
 // Kernels are found by the names in the text, with or without extern "C"; one in a namespace as "space::name" or, if no
 // other has it, as "name". Instances of templates are named in ModuleOptions::kernels, with any blanks. Each Module has
 // variables of its own, also beside another of equal text; compiled code is shared and kept on disk. A compile error is
-// a CompileError with the compiler's log, lines and columns those of the text, and the numbered text; warnings are in
+// a CompileError with the compiler's log, lines and columns those of the text, and the lines around; warnings are in
 // log() and in Damo's log. Cheap to copy; loaded as long as a copy, a Kernel or a Global of it lives. Thread-safe.
 // See tests/runtime/cuda/module_test.cpp.
 #pragma once
@@ -71,8 +71,8 @@ class Module {
   Kernel kernel(std::string_view name) const;
   /// Sorted. Of ready machine code: those that the driver tells, from CUDA 12.4 on.
   std::vector<std::string> kernel_names() const;
-  /// A __device__ or __constant__ variable, by its name as a kernel's. Throws DeviceError if there is none, and for one
-  /// that is static: the compiler may leave it out.
+  /// A __device__ or __constant__ variable, by its name as a kernel's, static or not; of a variable template an instance
+  /// that kernels use, "mask<float>". Throws DeviceError if there is none.
   Global global(std::string_view name) const;
   bool has_global(std::string_view name) const;
   /// The compiler's warnings; empty if there are none.

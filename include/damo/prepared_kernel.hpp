@@ -61,12 +61,12 @@ class PreparedKernel {
   const std::string& name() const { return kernel_.name(); }
 
   void operator()(const LaunchConfig& config, const Arguments&... arguments) const {
-    launch(config, config.stream ? config.stream->handle() : stream_, arguments...);
+    launch(config, config.stream ? detail::stream_handle(*config.stream) : stream_, arguments...);
   }
 
   /// The prepared kernel with the launch's shape fixed.
   auto with(LaunchConfig config) const {
-    void* const stream = config.stream ? config.stream->handle() : stream_;
+    void* const stream = config.stream ? detail::stream_handle(*config.stream) : stream_;
     return [self = *this, config = std::move(config), stream](const Arguments&... arguments) {
       self.launch(config, stream, arguments...);
     };
@@ -75,7 +75,7 @@ class PreparedKernel {
  private:
   friend class Kernel;
   explicit PreparedKernel(const Kernel& kernel)
-      : kernel_(kernel), loaded_(&kernel.loaded()), stream_(kernel.stream_ ? kernel.stream_->handle() : nullptr) {
+      : kernel_(kernel), loaded_(&kernel.loaded()), stream_(kernel.stream_ ? detail::stream_handle(*kernel.stream_) : nullptr) {
     const std::array<KernelArgument, sizeof...(Arguments)> types = {detail::prepared_type<Arguments>()...};
     detail::check_prepared(*loaded_, types.data(), types.size());
   }

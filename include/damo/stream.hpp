@@ -6,8 +6,11 @@
 //   event.record(copies);  kernels.wait(event);    // what is given to kernels from here on comes after the copy
 //   kernels.add_callback([&] { ++finished; });
 //
-// Memory that is given up while a stream still uses it is safe: what reuses it waits for all streams. A Stream may be
-// destroyed while its work is under way. See tests/runtime/stream/stream_test.cpp.
+// Streams are not ordered with each other, nor with the default stream that Functions use: let one wait for an event of
+// the other before it reads what the other writes. Memory that is given up while a stream still uses it is safe: what
+// reuses it, another Array or a Function's next result, comes after the copies that use it and after all kernels, graphs
+// and callbacks that other streams were given so far. A Stream may be destroyed while its work is under way.
+// See tests/runtime/stream/stream_test.cpp, stream_reuse_test.cpp.
 #pragma once
 #include <functional>
 #include <memory>
@@ -17,6 +20,12 @@
 namespace damo {
 
 class Event;
+class Stream;
+
+namespace detail {
+/// For Damo's own calls: what they give a stream they note themselves.
+void* stream_handle(const Stream& stream);
+}  // namespace detail
 
 struct StreamOptions {
   int priority = 0;           ///< lower numbers go first; brought into Stream::priorities()
@@ -47,9 +56,11 @@ class Stream {
   /// it: it must not use the device, nor wait for something that does. What it throws is thrown, as a DeviceError
   /// nested with the original, by the next synchronize() of this stream or of the device.
   void add_callback(std::function<void()> function) const;
-  /// CUstream on a GPU. On the CPU null for the default stream, an opaque address for others.
+  /// CUstream on a GPU. On the CPU null for the default stream, an opaque address for others. Once it was asked for,
+  /// another library may give the stream work that Damo does not see: any memory that is reused waits for this stream.
   void* handle() const;
   friend bool operator==(const Stream& a, const Stream& b);
+  friend void* detail::stream_handle(const Stream& stream);
 
  private:
   struct Data;

@@ -110,7 +110,7 @@ class Operand {
   template <class T>
     requires std::is_arithmetic_v<T>
   Operand(T number, const char* file = __builtin_FILE(), int line = __builtin_LINE())
-      : number_(weak(number)), where_{file, line} {}
+      : number_(weak_number(number)), where_{file, line} {}
 
   bool is_number() const { return !variable_; }
   const Variable& variable() const { return variable_; }
@@ -122,13 +122,6 @@ class Operand {
   Variable as(DType dtype) const;
 
  private:
-  template <class T>
-  static Scalar weak(T number) {
-    if constexpr (std::is_same_v<T, bool>) return number;
-    else if constexpr (std::is_floating_point_v<T>) return static_cast<double>(number);
-    else if constexpr (std::is_same_v<T, std::uint64_t>) return number;
-    else return static_cast<std::int64_t>(number);
-  }
   [[noreturn]] void refuse_empty() const;
 
   Variable variable_;

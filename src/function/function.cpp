@@ -5,6 +5,7 @@
 
 #include "function/function_data.hpp"
 #include "graph/rewrite/pass_names.hpp"
+#include "ops/elementwise_op.hpp"
 #include "ops/rewrites/fusion.hpp"
 
 namespace damo {
@@ -37,6 +38,7 @@ Function function(std::span<const Variable> inputs, std::span<const Variable> ou
   data->options = options;
   data->where = where;
   data->graph = FunctionGraph(inputs, outputs, options.allow_unused_inputs);
+  check_names_of_rows(data->graph);
   data->graph = run_passes(std::move(data->graph), passes_of(options), &data->report.passes);
   data->report.graph_milliseconds = milliseconds_since(start);
   const auto compiling = std::chrono::steady_clock::now();

@@ -18,6 +18,7 @@ struct ApplyData {
   std::vector<std::string> names;  // of the outputs; empty until one is named
   ConstantPtr constant;
   SourceLine where;
+  ApplyData* next_dead = nullptr;  // of those that release() is about to delete: it needs no memory for their list
 
   static ApplyData* of(const Variable& variable) { return variable.data_; }
   static Variable output(ApplyData* data, int index) { return Variable(data, index); }

@@ -9,13 +9,11 @@ namespace damo {
 
 void ApplyData::release(ApplyData* data) noexcept {
   if (data->shares.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  std::vector<ApplyData*> dead{data};
-  while (!dead.empty()) {
-    ApplyData* node = dead.back();
-    dead.pop_back();
+  for (ApplyData* dead = data; dead;) {
+    ApplyData* const node = std::exchange(dead, dead->next_dead);
     for (Variable& input : node->inputs) {
       ApplyData* below = std::exchange(input.data_, nullptr);
-      if (below && below->shares.fetch_sub(1, std::memory_order_acq_rel) == 1) dead.push_back(below);
+      if (below && below->shares.fetch_sub(1, std::memory_order_acq_rel) == 1) below->next_dead = std::exchange(dead, below);
     }
     delete node;
   }
@@ -129,11 +127,12 @@ Variable input(TensorType type, std::string name, SourceLine where) {
   for (std::int64_t extent : type.dims) {
     if (extent < kUnknown) throw ShapeError("an input's extents are 0 or more, or kUnknown: " + to_string(type.dims));
   }
-  auto* data = new ApplyData;
+  Variable made = ApplyData::output(new ApplyData, 0);
+  ApplyData* const data = ApplyData::of(made);
   data->types.push_back(type);
   if (!name.empty()) data->names.push_back(std::move(name));
   data->where = where;
-  return Variable(data, 0);
+  return made;
 }
 
 namespace {
@@ -153,12 +152,13 @@ Variable constant(ConstantData value, std::string name, SourceLine where) {
   if (!value.type.dims.is_known() || value.bytes.size() != wanted) {
     throw ShapeError("a constant of type " + to_string(value.type) + " does not have " + std::to_string(value.bytes.size()) + " bytes");
   }
-  auto* data = new ApplyData;
+  Variable made = ApplyData::output(new ApplyData, 0);
+  ApplyData* const data = ApplyData::of(made);
   data->types.push_back(value.type);
   if (!name.empty()) data->names.push_back(std::move(name));
   data->constant = std::make_shared<const ConstantData>(std::move(value));
   data->where = where;
-  return Variable(data, 0);
+  return made;
 }
 
 Variable constant(Scalar value, SourceLine where) {

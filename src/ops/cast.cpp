@@ -3,13 +3,12 @@
 #include "ops/elementwise_op.hpp"
 
 namespace damo {
-namespace {
 
-constexpr ElementwiseRow kCast{.name = "cast", .doc = "the elements in another dtype", .code = "x0", .file = "damo/ops/cast.hpp"};
-
-}  // namespace
-
-std::shared_ptr<const ElementwiseOp> cast_op(DType dtype) { return std::make_shared<const ElementwiseOp>(kCast, dtype); }
+std::shared_ptr<const ElementwiseOp> cast_op(DType dtype) {
+  static const auto row = std::make_shared<const ElementwiseRow>(
+      ElementwiseRow{.name = "cast", .doc = "the elements in another dtype", .code = "x0", .file = "damo/ops/cast.hpp"});
+  return std::make_shared<const ElementwiseOp>(row, dtype);
+}
 
 Variable cast(const Operand& x, DType dtype) {
   const Variable input = x.as(x.promotable().dtype);

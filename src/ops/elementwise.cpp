@@ -1,9 +1,8 @@
-// The registry of rows, and how a row becomes a node.
+// How a row becomes an op and a node.
 #include <damo/elementwise.hpp>
 
-#include <deque>
-#include <mutex>
-#include <shared_mutex>
+#include <memory>
+#include <string_view>
 #include <unordered_map>
 
 #include "ops/elementwise_op.hpp"
@@ -13,62 +12,28 @@
 namespace damo {
 namespace {
 
-/// One of the four pieces of process-wide state.
-struct Registry {
-  std::shared_mutex mutex;
-  std::deque<ElementwiseRow> users;  // never shrinks: addresses stay
-  std::vector<const ElementwiseRow*> all;
-  std::unordered_map<std::string_view, const ElementwiseRow*> by_name;
-  std::unordered_map<const ElementwiseRow*, OpPtr> ops;
-
-  Registry() {
-    for (const ElementwiseRow& row : builtin_rows()) add(row);
-  }
-  void add(const ElementwiseRow& row) {
-    all.push_back(&row);
-    by_name.emplace(row.name, &row);
-    ops.emplace(&row, std::make_shared<const ElementwiseOp>(row));
-  }
-};
-
-Registry& registry() {
-  static Registry* const registry = new Registry;  // rows of other static objects may outlive ours
-  return *registry;
-}
-
 void check_row(const ElementwiseRow& row) {
-  const std::string label = "row '" + std::string(row.name) + "'";
+  const std::string label = "row '" + row.name + "'";
   if (row.name.empty()) throw GraphError("a row needs a name");
   if (arity(row) == 0) throw GraphError(label + ": its code names no input", "write x0, x1, ... for the inputs");
   if (row.condition_first && arity(row) < 2) throw GraphError(label + ": condition_first needs another input beside x0");
 }
 
-}  // namespace
-
-Elementwise::Elementwise(const ElementwiseRow& row) {
-  check_row(row);
-  Registry& the = registry();
-  const std::unique_lock lock(the.mutex);
-  if (the.by_name.contains(row.name)) {
-    throw GraphError("row '" + std::string(row.name) + "': another row has this name", "choose another name");
+std::vector<OpPtr> ops_of_the_table() {
+  std::vector<OpPtr> ops;
+  for (const ElementwiseRow& row : builtin_rows()) {
+    // The table is never freed, so nobody needs to own its rows.
+    ops.push_back(std::make_shared<const ElementwiseOp>(std::shared_ptr<const ElementwiseRow>(std::shared_ptr<void>(), &row)));
   }
-  the.users.push_back(row);
-  row_ = &the.users.back();
-  the.add(*row_);
+  return ops;
 }
 
-Variable Elementwise::apply(std::initializer_list<Operand> inputs) const { return apply_elementwise(*row_, inputs); }
-
-OpPtr elementwise_op(const ElementwiseRow& row) {
-  Registry& the = registry();
-  const std::shared_lock lock(the.mutex);
-  const auto found = the.ops.find(&row);
-  if (found == the.ops.end()) throw GraphError("row '" + std::string(row.name) + "' is not registered", "make an Elementwise of it");
-  return found->second;
+std::string definition(const ElementwiseRow& row) {
+  return "'" + row.code + "' of " + to_string(SourceLine{row.file.c_str(), row.line});
 }
 
-Variable apply_elementwise(const ElementwiseRow& row, std::initializer_list<Operand> inputs) {
-  const DType common = common_dtype(row, std::span(inputs.begin(), inputs.size()).subspan(row.condition_first ? 1 : 0));
+Variable apply_op(const OpPtr& op, const ElementwiseRow& row, std::span<const Operand> inputs) {
+  const DType common = common_dtype(row, inputs.subspan(row.condition_first ? 1 : 0));
   std::vector<Variable> variables;
   SourceLine where;
   for (const Operand& input : inputs) {
@@ -76,20 +41,43 @@ Variable apply_elementwise(const ElementwiseRow& row, std::initializer_list<Oper
     variables.push_back(input.as(condition ? bool_ : is_too_large(input, common) ? computed_in(row, common) : common));
     if (!where || (input.where() && !input.is_number())) where = input.where();
   }
-  return elementwise_op(row)->apply(variables, where).output();
+  return op->apply(variables, where).output();
 }
 
-std::vector<const ElementwiseRow*> elementwise_rows() {
-  Registry& the = registry();
-  const std::shared_lock lock(the.mutex);
-  return the.all;
+}  // namespace
+
+Elementwise::Elementwise(ElementwiseRow row) {
+  check_row(row);
+  row_ = std::make_shared<const ElementwiseRow>(std::move(row));
+  op_ = std::make_shared<const ElementwiseOp>(row_);
 }
 
-const ElementwiseRow* find_elementwise(std::string_view name) {
-  Registry& the = registry();
-  const std::shared_lock lock(the.mutex);
-  const auto found = the.by_name.find(name);
-  return found == the.by_name.end() ? nullptr : found->second;
+Variable Elementwise::apply(std::initializer_list<Operand> inputs) const { return apply_op(op_, *row_, std::span(inputs.begin(), inputs.size())); }
+
+OpPtr elementwise_op(const ElementwiseRow& row) {
+  static const std::vector<OpPtr> ops = ops_of_the_table();
+  const std::span<const ElementwiseRow> table = builtin_rows();
+  if (!std::less<>()(&row, table.data()) && std::less<>()(&row, table.data() + table.size())) return ops[static_cast<std::size_t>(&row - table.data())];
+  check_row(row);
+  return std::make_shared<const ElementwiseOp>(std::make_shared<const ElementwiseRow>(row));
+}
+
+void check_names_of_rows(const FunctionGraph& graph) {
+  std::unordered_map<std::string_view, const ElementwiseRow*> seen;
+  const ElementwiseRow* last = nullptr;
+  for (NodeId node : graph.nodes()) {
+    const auto* const op = dynamic_cast<const ElementwiseOp*>(&graph.op(node));
+    if (!op || &op->row() == last) continue;
+    last = &op->row();
+    const ElementwiseRow& first = *seen.try_emplace(last->name, last).first->second;
+    if (&first == last || first == *last) continue;
+    throw GraphError("row '" + last->name + "': unlike rows of this name meet in one graph: " + definition(first) + " and " + definition(*last),
+                     "give one of them another name");
+  }
+}
+
+Variable apply_elementwise(const ElementwiseRow& row, std::initializer_list<Operand> inputs) {
+  return apply_op(elementwise_op(row), row, std::span(inputs.begin(), inputs.size()));
 }
 
 }  // namespace damo

@@ -37,21 +37,21 @@ Gradients ElementwiseOp::gradient(const Apply& node, std::span<const Variable> o
   const Variable &g = output_gradients[0], out = node.output();
   const SourceLine where = node.where();
   if (cast_to_) return cast_at(g, node.input(0).dtype(), where);
-  if (!row_.gradient) {
+  if (!row_->gradient) {
     return Gradients(node.inputs().size(), Gradient::not_defined("the row " + name() + " has no .gradient"));
   }
   std::vector<Variable> inputs;
   for (const Variable& input : node.inputs()) {
-    const bool is_condition = row_.condition_first && inputs.empty();
+    const bool is_condition = row_->condition_first && inputs.empty();
     inputs.push_back(is_condition ? input : cast_at(input, out.dtype(), where));
   }
-  Gradients gradients = row_.gradient(g, inputs, out);
+  Gradients gradients = row_->gradient(g, inputs, out);
   if (gradients.size() != inputs.size()) {
     throw GraphError("the .gradient of the row " + name() + " gave " + std::to_string(gradients.size()) +
                          " gradients for " + std::to_string(inputs.size()) + " inputs",
                      "give one for each input, or Gradient::disconnected()");
   }
-  if (is_builtin(row_)) {
+  if (is_builtin(*row_)) {
     std::vector<Variable> leaves = inputs;
     leaves.push_back(g);
     leaves.push_back(out);

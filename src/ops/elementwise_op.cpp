@@ -34,12 +34,12 @@ std::vector<DType> dtypes_of(std::span<const Variable> variables) {
 
 void check_takes(const ElementwiseRow& row, DType common) {
   if (takes(row, common)) return;
-  throw TypeError(std::string(row.name) + " " + takes_what(row.domain) + ", not " + std::string(damo::name(common)), remedy(row.domain));
+  throw TypeError(row.name + " " + takes_what(row.domain) + ", not " + std::string(damo::name(common)), remedy(row.domain));
 }
 
 void check_condition(const ElementwiseRow& row, DType condition) {
   if (!row.condition_first || condition == bool_) return;
-  throw TypeError(std::string(row.name) + ": the condition must be bool, it is " + std::string(damo::name(condition)), "compare it: neq(x, 0)");
+  throw TypeError(row.name + ": the condition must be bool, it is " + std::string(damo::name(condition)), "compare it: neq(x, 0)");
 }
 
 Props ElementwiseOp::props() const {
@@ -49,41 +49,41 @@ Props ElementwiseOp::props() const {
 
 bool ElementwiseOp::equals(const Op& other) const {
   const auto* that = dynamic_cast<const ElementwiseOp*>(&other);
-  return that && &that->row_ == &row_ && that->cast_to_ == cast_to_ && that->shape_of_ == shape_of_;
+  return that && (that->row_ == row_ || *that->row_ == *row_) && that->cast_to_ == cast_to_ && that->shape_of_ == shape_of_;
 }
 
 std::size_t ElementwiseOp::hash() const {
-  return std::hash<const void*>()(&row_) * 31 + (cast_to_ ? static_cast<std::size_t>(*cast_to_) + 1 : 0);
+  return std::hash<std::string>()(row_->name) * 31 + (cast_to_ ? static_cast<std::size_t>(*cast_to_) + 1 : 0);
 }
 
 DType ElementwiseOp::promoted(std::span<const DType> inputs) const {
   std::vector<Promotable> operands;
-  for (std::size_t i = row_.condition_first ? 1 : 0; i < inputs.size(); ++i) operands.push_back({inputs[i]});
+  for (std::size_t i = row_->condition_first ? 1 : 0; i < inputs.size(); ++i) operands.push_back({inputs[i]});
   return result_type(operands);
 }
 
 Step ElementwiseOp::step(std::span<const DType> inputs, std::vector<int> values) const {
   const DType common = promoted(inputs);
   Step step;
-  step.name = row_.name;
-  step.compute = cast_to_ ? *cast_to_ : computed_in(row_, common);
-  step.result = cast_to_ ? *cast_to_ : result_of(row_, common);
-  step.code = cast_to_ ? "x0" : std::string(code_for(row_, step.compute));
-  step.condition_first = row_.condition_first;
+  step.name = row_->name;
+  step.compute = cast_to_ ? inputs[0] : computed_in(*row_, common);
+  step.result = cast_to_ ? *cast_to_ : result_of(*row_, common);
+  step.code = cast_to_ ? "x0" : code_for(*row_, step.compute);
+  step.condition_first = row_->condition_first;
   step.rounds = cast_to_.has_value();
   step.inputs = std::move(values);
-  if (!is_builtin(row_)) step.row = {row_.file, row_.line};
-  step.cost = row_.cost;
+  if (!is_builtin(*row_)) step.row = {row_->file, row_->line};
+  step.cost = row_->cost;
   return step;
 }
 
 Apply ElementwiseOp::make_node(Inputs inputs) const {
-  inputs.require_count(cast_to_ ? 1 : arity(row_));
+  inputs.require_count(cast_to_ ? 1 : arity(*row_));
   const std::vector<Variable> variables(inputs.begin(), inputs.end());
-  check_condition(row_, variables[0].dtype());
+  check_condition(*row_, variables[0].dtype());
   const std::vector<DType> dtypes = dtypes_of(variables);
   const DType common = promoted(dtypes);
-  if (!cast_to_) check_takes(row_, common);
+  if (!cast_to_) check_takes(*row_, common);
   std::vector<Shape> shapes;
   for (const Variable& variable : variables) shapes.push_back(variable.dims());
   return {*this, variables, {{step(dtypes, {}).result, output_shape(shapes)}}};

@@ -1,10 +1,12 @@
 // ElementwiseOp: the Op of one row. The cast op is one too, with the dtype it casts to.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <damo/elementwise.hpp>
+#include <damo/graph.hpp>
 #include <damo/op.hpp>
 #include "runtime/kernel/spec.hpp"
 
@@ -14,11 +16,11 @@ class ElementwiseOp final : public Op {
  public:
   /// What the output's shape is: that to which all inputs broadcast, or the last input's, to which the others do.
   enum class ShapeOf : std::uint8_t { kAllInputs, kLastInput };
-  /// row must outlive the op. cast_to: what cast gives.
-  explicit ElementwiseOp(const ElementwiseRow& row, std::optional<DType> cast_to = {}) : row_(row), cast_to_(cast_to) {}
-  ElementwiseOp(const ElementwiseRow& row, ShapeOf shape_of) : row_(row), shape_of_(shape_of) {}
+  /// cast_to: what cast gives.
+  explicit ElementwiseOp(std::shared_ptr<const ElementwiseRow> row, std::optional<DType> cast_to = {}) : row_(std::move(row)), cast_to_(cast_to) {}
+  ElementwiseOp(std::shared_ptr<const ElementwiseRow> row, ShapeOf shape_of) : row_(std::move(row)), shape_of_(shape_of) {}
 
-  std::string name() const override { return std::string(row_.name); }
+  std::string name() const override { return row_->name; }
   Props props() const override;
   Apply make_node(Inputs inputs) const override;
   Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
@@ -27,7 +29,7 @@ class ElementwiseOp final : public Op {
   bool equals(const Op& other) const override;
   std::size_t hash() const override;
 
-  const ElementwiseRow& row() const { return row_; }
+  const ElementwiseRow& row() const { return *row_; }
   /// Of the output, from shapes or types' dims. Throws ShapeError.
   Shape output_shape(std::span<const Shape> inputs) const;
   /// The step that computes it from inputs of these dtypes; values: the numbers of its inputs.
@@ -35,7 +37,7 @@ class ElementwiseOp final : public Op {
 
  private:
   DType promoted(std::span<const DType> inputs) const;
-  const ElementwiseRow& row_;
+  std::shared_ptr<const ElementwiseRow> row_;
   std::optional<DType> cast_to_;
   ShapeOf shape_of_ = ShapeOf::kAllInputs;
 };
@@ -44,10 +46,14 @@ class ElementwiseOp final : public Op {
 void check_takes(const ElementwiseRow& row, DType common);
 void check_condition(const ElementwiseRow& row, DType condition);
 
+/// Throws GraphError if the graph has two rows of one name that do not compute the same: what it prints and says in
+/// errors would not tell them apart.
+void check_names_of_rows(const FunctionGraph& graph);
+
 /// The op of cast (ops/cast.hpp).
 std::shared_ptr<const ElementwiseOp> cast_op(DType dtype);
 
-/// The shared op of a registered row.
+/// The op of a row: of a built-in one always the same, of another one an op of its own, equal to others of equal rows.
 OpPtr elementwise_op(const ElementwiseRow& row);
 
 }  // namespace damo

@@ -29,11 +29,11 @@ DType common_dtype(const ElementwiseRow& row, std::span<const Operand> inputs) {
     if (!is_too_large(inputs[i], computed_in(row, common))) continue;
     if (row.result != ResultRule::kBool) {
       ErrorParts parts{
-          std::string(row.name) + ": " + to_string(inputs[i].number()) + " does not fit " + std::string(name(common)),
+          row.name + ": " + to_string(inputs[i].number()) + " does not fit " + std::string(name(common)),
           {},
           {},
           "cast the other input to a wider dtype"};
-      if (inputs[i].where()) parts.where = std::string(row.name) + " built at " + to_string(inputs[i].where());
+      if (inputs[i].where()) parts.where = row.name + " built at " + to_string(inputs[i].where());
       throw TypeError(std::move(parts));
     }
     promotables[i].weak = false;

@@ -5,7 +5,7 @@
 
 #include <damo/ops/shape.hpp>
 
-#include "ops/line_directive.hpp"
+#include "runtime/kernel/line_directive.hpp"
 
 namespace damo {
 namespace {

@@ -19,11 +19,17 @@ class RawKernelThunk {
 
   void operator()() {
     if (is_new()) bind();
-    if (config_.grid.count() == 0) return;
+    // The user's functions at each launch: they may look at more than shapes, a step's number or a rate.
+    const std::span<const Shape> shapes(shapes_);
+    const std::size_t inputs = op_->inputs().size();
+    const KernelShapes given{shapes.subspan(0, inputs), shapes.subspan(inputs)};
+    const LaunchConfig config = op_->definition().launch(given);
+    set_values(given);
+    if (config.grid.count() == 0) return;
     // The address alone: strides are this op's own business (check_order).
     for (std::size_t i = 0; i < parameters_.size(); ++i)
       arguments_[i] = KernelArgument::address_of(parameters_[i]->array());
-    kernel_.launch_arguments(config_, arguments_);
+    kernel_.launch_arguments(config, arguments_);
   }
 
  private:
@@ -46,29 +52,30 @@ class RawKernelThunk {
   /// What follows from shapes and strides: computed when one of them changes.
   void bind() {
     check_order();
-    const std::size_t inputs = op_->inputs().size();
-    std::vector<Shape> shapes;
-    for (const Cell* cell : cells_) shapes.push_back(cell->shape());
-    const std::span<const Shape> all(shapes);
-    const KernelShapes given{all.subspan(0, inputs), all.subspan(inputs)};
-    config_ = op_->definition().launch(given);
+    shapes_.clear();
+    for (const Cell* cell : cells_) shapes_.push_back(cell->shape());
     arguments_.assign(parameters_.size(), KernelArgument(0));
-    const std::vector<Scalar> values =
-        op_->definition().values ? op_->definition().values(given) : std::vector<Scalar>();
-    std::size_t used = 0;
     for (const RawScalar& scalar : op_->scalars()) {
-      if (scalar.fact == RawScalar::Fact::kGiven) {
-        if (used == values.size())
-          throw GraphError(op_->name() + ": .values gave no value for " + scalar.parameter.declaration);
-        arguments_.push_back(KernelArgument(values[used++].cast(scalar.parameter.dtype)));
-      } else {
-        arguments_.push_back(KernelArgument(checked(scalar).cast(scalar.parameter.dtype)));
-      }
+      const bool is_given = scalar.fact == RawScalar::Fact::kGiven;
+      arguments_.push_back(is_given ? KernelArgument(0) : KernelArgument(checked(scalar).cast(scalar.parameter.dtype)));
+    }
+    for (std::size_t i = 0; i < cells_.size(); ++i) versions_[i] = cells_[i]->version();
+  }
+
+  void set_values(const KernelShapes& shapes) {
+    const std::vector<Scalar> values =
+        op_->definition().values ? op_->definition().values(shapes) : std::vector<Scalar>();
+    std::size_t used = 0;
+    for (std::size_t i = 0; i < op_->scalars().size(); ++i) {
+      const RawScalar& scalar = op_->scalars()[i];
+      if (scalar.fact != RawScalar::Fact::kGiven) continue;
+      if (used == values.size())
+        throw GraphError(op_->name() + ": .values gave no value for " + scalar.parameter.declaration);
+      arguments_[parameters_.size() + i] = KernelArgument(values[used++].cast(scalar.parameter.dtype));
     }
     if (used != values.size())
       throw GraphError(op_->name() + ": .values gave " + std::to_string(values.size()) + " values for " +
                        std::to_string(used) + " scalars");
-    for (std::size_t i = 0; i < cells_.size(); ++i) versions_[i] = cells_[i]->version();
   }
 
   Scalar checked(const RawScalar& scalar) const {
@@ -93,8 +100,8 @@ class RawKernelThunk {
   std::vector<Cell*> cells_;       // inputs, then outputs
   std::vector<Cell*> parameters_;  // the kernel's array parameters, in order
   std::vector<std::uint32_t> versions_;
+  std::vector<Shape> shapes_;      // of the cells
   std::vector<KernelArgument> arguments_;
-  LaunchConfig config_;
 };
 
 }  // namespace

@@ -15,9 +15,13 @@ using enum Domain;
   {.name = #row, __VA_ARGS__, .gradient = row_gradients::row, .line = __LINE__, .file = "damo/ops/rows.inc"},
 #define DAMO_ROW2 DAMO_ROW1
 #define DAMO_ROW3 DAMO_ROW1
-constexpr ElementwiseRow kRows[] = {
+/// Made when first asked for and never freed: other static objects may use it before this file's would be made, and after.
+const std::vector<ElementwiseRow>& rows_of_the_table() {
+  static const auto* const rows = new std::vector<ElementwiseRow>{
 #include <damo/ops/rows.inc>
-};
+  };
+  return *rows;
+}
 #undef DAMO_ROW1
 #undef DAMO_ROW2
 #undef DAMO_ROW3
@@ -41,13 +45,26 @@ int inputs_of(std::string_view code) {
 
 }  // namespace
 
-std::span<const ElementwiseRow> builtin_rows() { return kRows; }
+std::span<const ElementwiseRow> builtin_rows() { return rows_of_the_table(); }
 
 int arity(const ElementwiseRow& row) {
   return std::max({inputs_of(row.code), inputs_of(row.integer_code), inputs_of(row.bool_code)});
 }
 
-std::string_view code_for(const ElementwiseRow& row, DType dtype) {
+std::vector<const ElementwiseRow*> elementwise_rows() {
+  std::vector<const ElementwiseRow*> rows;
+  for (const ElementwiseRow& row : builtin_rows()) rows.push_back(&row);
+  return rows;
+}
+
+const ElementwiseRow* find_elementwise(std::string_view name) {
+  for (const ElementwiseRow& row : builtin_rows()) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+const std::string& code_for(const ElementwiseRow& row, DType dtype) {
   if (dtype == bool_ && !row.bool_code.empty()) return row.bool_code;
   return is_floating(dtype) || row.integer_code.empty() ? row.code : row.integer_code;
 }

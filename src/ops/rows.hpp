@@ -11,10 +11,10 @@ namespace damo {
 std::span<const ElementwiseRow> builtin_rows();
 
 /// Whether Damo's own file has the row: its code is not the user's, and errors need not point there.
-inline bool is_builtin(const ElementwiseRow& row) { return std::string_view(row.file).starts_with("damo/ops/"); }
+inline bool is_builtin(const ElementwiseRow& row) { return row.file.starts_with("damo/ops/"); }
 
 /// The code for T of that dtype, which computed_in() gives: bool_code, else integer_code, else code.
-std::string_view code_for(const ElementwiseRow& row, DType dtype);
+const std::string& code_for(const ElementwiseRow& row, DType dtype);
 
 /// Whether the row takes inputs that promote to this dtype.
 bool takes(const ElementwiseRow& row, DType promoted);

@@ -58,6 +58,11 @@ void Backend::begin_generation() {
   pool_->forget();
   pinned_pool_->forget();
   cache_->forget();
+  std::map<std::type_index, std::shared_ptr<Companion>> dropped;  // destroyed when no lock is held
+  {
+    const std::lock_guard companions_lock(companions_mutex_);
+    dropped.swap(companions_);
+  }
   const std::lock_guard lock(reports_mutex_);
   reports_.clear();
   has_reports_ = false;
@@ -120,12 +125,14 @@ std::string CompileOptions::text() const {
   if (max_registers > 0) text += "registers " + std::to_string(max_registers) + "\n";
   if (check) text += "check\n";
   if (relocatable) text += "relocatable\n";
-  return text + includes;
+  return text;
 }
 
-Companion& Backend::companion(std::unique_ptr<Companion> (*make)(Backend&)) {
-  std::call_once(companion_made_, [&] { companion_ = make(*this); });
-  return *companion_;
+std::shared_ptr<Companion> Backend::companion(std::type_index kind, std::shared_ptr<Companion> (*make)(Backend&)) {
+  const std::lock_guard lock(companions_mutex_);
+  std::shared_ptr<Companion>& found = companions_[kind];
+  if (!found) found = make(*this);
+  return found;
 }
 
 namespace {

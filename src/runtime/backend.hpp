@@ -3,16 +3,19 @@
 // Implementations: null/, cpu/, cuda/.
 #pragma once
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <typeindex>
 #include <utility>
 #include <vector>
 
@@ -42,7 +45,6 @@ struct CompileOptions {
   int max_registers = 0;     ///< 0: any number
   bool check = false;        ///< CPU: bounds of memory are checked as the kernel runs
   bool relocatable = false;  ///< GPU: code to be linked (Backend::link)
-  std::string includes;      ///< digest of what the source includes from those directories: part of the cache key
 
   /// For hashes and cache keys: equal options have equal texts.
   std::string text() const;
@@ -129,11 +131,15 @@ struct CodePart {
   std::span<const std::byte> bytes;
 };
 
-/// What a later layer keeps with a device for as long as the device lives: the kernels of arithmetic on arrays.
+/// What a later layer keeps with a device until it is reset: the kernels of arithmetic on arrays.
 class Companion {
  public:
   virtual ~Companion() = default;
 };
+
+/// Streams of one device as bits. The default stream has none: all memory is in its order.
+using StreamSet = std::uint64_t;
+inline constexpr StreamSet kAllStreams = ~StreamSet{0};
 
 enum class CopyKind : std::uint8_t { kHostToDevice, kDeviceToHost, kDeviceToDevice };
 
@@ -218,8 +224,16 @@ class Backend {
   virtual void synchronize(void* stream) = 0;
   virtual void synchronize() = 0;
   virtual bool is_stream_done(void*) { return true; }
-  /// Later work of the default stream waits for what other streams have now: before memory is given up.
-  virtual void join_streams() noexcept {}
+  /// The bits of a stream. 0: the default one, and every stream of a device whose streams run in the calling thread.
+  virtual StreamSet stream_set(void* /*stream*/) const noexcept { return 0; }
+  /// Later work of the default stream waits for what these streams have now: before memory that they use is given up
+  /// or written again.
+  virtual void join_streams(StreamSet) noexcept {}
+  /// Later work of the default stream waits for what a stream of another device has now: when that read memory of this
+  /// one. Here: waits on the host.
+  virtual void wait_for_device(Backend& other, void* stream) { other.synchronize(stream); }
+  /// Another library may give the stream work from now on.
+  virtual void note_foreign_work(void* /*stream*/) noexcept {}
   /// Later work of other streams waits for what the default stream has now: when memory is handed out again.
   virtual void fork_streams() {}
   virtual void* create_event(EventOptions options = {}) = 0;
@@ -256,12 +270,27 @@ class Backend {
   PinnedPool& pinned_pool() { return *pinned_pool_; }
   KernelCache& cache() { return *cache_; }
 
-  /// Made by the first call; one a device. Cheap.
-  Companion& companion(std::unique_ptr<Companion> (*make)(Backend&));
+  /// The device's companion of a kind, made by the first call and, as its kernels are lost then, anew after a reset. The
+  /// caller holds it, as another thread may reset the device meanwhile.
+  template <std::derived_from<Companion> Kind>
+  std::shared_ptr<Kind> companion() {
+    return std::static_pointer_cast<Kind>(companion(
+        typeid(Kind), [](Backend& device) -> std::shared_ptr<Companion> { return std::make_shared<Kind>(device); }));
+  }
 
   std::atomic<std::uint64_t> launches = 0;  ///< by kernels since the process began; what compare() counts
   /// Seconds after which a CUDA C kernel is stopped; 0: none. DAMO_KERNEL_TIME_LIMIT at first. A GPU can't do it.
   std::atomic<double> kernel_time_limit = 0;
+  /// Streams with work since they were joined last of which nobody knows what memory it uses: kernels (which follow
+  /// pointers), graphs, callbacks, other libraries. Copies and fills are noted at the Buffer instead.
+  std::atomic<StreamSet> streams_at_large = 0;
+  /// The stream was given such work. After it was given: a join in between clears the bits before it looks at the stream.
+  void note_work(void* stream) noexcept {
+    if (stream == nullptr) [[likely]]
+      return;
+    const StreamSet set = stream_set(stream);
+    if ((streams_at_large.load(std::memory_order_relaxed) & set) != set) streams_at_large.fetch_or(set);
+  }
   bool notes_use = false;  ///< allocate() gives HostBlocks, whose use the pool notes
   std::atomic<double> copy_bytes_per_second = 0;  ///< as Device::measure_copy found it; 0: not yet
   std::atomic<int> captures = 0;                  ///< in progress, of all threads; what makes launches look closer
@@ -276,6 +305,8 @@ class Backend {
   void begin_generation();
 
  private:
+  std::shared_ptr<Companion> companion(std::type_index kind, std::shared_ptr<Companion> (*make)(Backend&));
+
   std::string name_;
   DeviceKind kind_;
   std::unique_ptr<MemoryPool> pool_;
@@ -285,8 +316,8 @@ class Backend {
   std::atomic<bool> has_reports_ = false;
   std::mutex reports_mutex_;
   std::vector<std::pair<void*, std::exception_ptr>> reports_;  // by stream
-  std::once_flag companion_made_;
-  std::unique_ptr<Companion> companion_;
+  std::mutex companions_mutex_;
+  std::map<std::type_index, std::shared_ptr<Companion>> companions_;
   mutable std::once_flag limits_known_;
   mutable DeviceProperties limits_;
 };

@@ -11,6 +11,7 @@
 #include <damo/error.hpp>
 #include <damo/log.hpp>
 
+#include "graph/base/environment.hpp"
 #include "runtime/null/null_backend.hpp"
 #if DAMO_HAS_CPU
 #include "runtime/cpu/cpu_backend.hpp"
@@ -97,6 +98,7 @@ std::unique_ptr<Backend> make_cpu() {
 }
 
 std::unique_ptr<Backend> make(const std::string& name) {
+  report_environment();
   if (name == "cpu") return make_cpu();
   if (name == "null") return make_null_backend();
   if (const auto index = cuda_index(name)) return make_cuda(name, *index);
@@ -104,11 +106,11 @@ std::unique_ptr<Backend> make(const std::string& name) {
 }
 
 Backend& choose_default() {
-  if (const char* chosen = std::getenv("DAMO_DEVICE"); chosen && *chosen) {
+  if (const std::string chosen = environment("DAMO_DEVICE"); !chosen.empty()) {
     try {
       return backend_named(chosen);
     } catch (Error& error) {
-      error.add_where("DAMO_DEVICE is '" + std::string(chosen) + "'");
+      error.add_where("DAMO_DEVICE is '" + chosen + "'");
       throw;
     }
   }

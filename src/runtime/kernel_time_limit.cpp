@@ -7,17 +7,18 @@
 #include <damo/error.hpp>
 #include <damo/log.hpp>
 
+#include "graph/base/environment.hpp"
 #include "runtime/backend.hpp"
 
 namespace damo {
 
 double kernel_time_limit_of_environment() {
-  const char* text = std::getenv("DAMO_KERNEL_TIME_LIMIT");
-  if (!text || !*text) return 0;
+  const std::string text = environment("DAMO_KERNEL_TIME_LIMIT");
+  if (text.empty()) return 0;
   char* end = nullptr;
-  const double seconds = std::strtod(text, &end);
+  const double seconds = std::strtod(text.c_str(), &end);
   if (*end != '\0' || !std::isfinite(seconds) || seconds < 0) {
-    throw OptionError("DAMO_KERNEL_TIME_LIMIT is '" + std::string(text) + "', which is no number of seconds", "give a number such as 2.5; 0: no limit");
+    throw OptionError("DAMO_KERNEL_TIME_LIMIT is '" + text + "', which is no number of seconds", "give a number such as 2.5; 0: no limit");
   }
   return seconds;
 }

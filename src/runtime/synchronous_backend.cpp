@@ -32,7 +32,12 @@ void* SynchronousBackend::allocate(std::size_t bytes) {
   // The first write of a page costs a fault: with huge pages one in 512 is left, and filling new memory takes a fifth
   // of the time or less. Advice only, the system may refuse it.
   if (is_huge) madvise(memory, rounded, MADV_HUGEPAGE);
-  blocks_.add(memory, rounded);
+  try {
+    blocks_.add(memory, rounded);
+  } catch (...) {
+    std::free(memory);
+    throw;
+  }
   return memory;
 }
 

@@ -95,10 +95,27 @@ TEST_P(CompileErrorOnEachDevice, FindsALaunchBeyondTheLimits) {
 }
 
 TEST(RowErrors, NameWhatIsWrongWithARow) {
-  EXPECT_THAT(error_of([] { Elementwise({.name = "exp", .doc = "taken", .code = "x0"}); }), StartsWith("row 'exp': another row has this name"));
   EXPECT_THAT(error_of([] { Elementwise({.name = "nothing", .doc = "no input", .code = "T(1)"}); }), StartsWith("row 'nothing': its code names no input"));
   EXPECT_THAT(error_of([] { Elementwise({.name = "", .doc = "", .code = "x0"}); }), HasSubstr("a row needs a name"));
   EXPECT_EQ(find_elementwise("nothing"), nullptr);
+}
+
+TEST(RowErrors, NameBothDefinitionsOfANameThatMeetInOneGraph) {
+  const Elementwise third{{.name = "part_row", .code = "x0 / T(3)", .line = 11, .file = "a.cpp"}}, fourth{{.name = "part_row", .code = "x0 / T(4)", .line = 12, .file = "b.cpp"}};
+  const Variable x = vector("x");
+  const std::string text = error_of([&] { function({x}, {third(x) + fourth(x)}); });
+  EXPECT_THAT(text, StartsWith("row 'part_row': unlike rows of this name meet in one graph: 'x0 / T(3)' of a.cpp:11 and 'x0 / T(4)' of b.cpp:12"));
+  EXPECT_THAT(text, HasSubstr("give one of them another name"));
+  const Elementwise own_exp{{.name = "exp", .code = "x0 + T(1)"}};
+  EXPECT_THAT(error_of([&] { function({x}, {own_exp(exp(x))}); }), AllOf(StartsWith("row 'exp': unlike rows"), HasSubstr("damo/ops/rows.inc:"), HasSubstr("compile_test.cpp:")));
+}
+
+TEST_P(CompileErrorOnEachDevice, RowsOfOneNameMayStandInGraphsOfTheirOwn) {
+  for (const int number : {3, 4}) {  // made at run time
+    const Elementwise part{{.name = "part_row", .code = "x0 / T(" + std::to_string(number) + ")"}};
+    EXPECT_THAT(Array(function({x_}, {part(x_) + part(x_)}, {.device = device()})(array({12}))).to_vector<float>(), ::testing::ElementsAre(24.0F / static_cast<float>(number)));
+    EXPECT_THAT(apply_elementwise(part.row(), {array({12})}).to_vector<float>(), ::testing::ElementsAre(12.0F / static_cast<float>(number)));
+  }
 }
 
 TEST(RowErrors, NameTheInputsThatARowTakes) {

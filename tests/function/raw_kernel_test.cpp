@@ -35,6 +35,32 @@ TEST_P(RawKernelOnEachDevice, DoublesInEveryShape) {
   EXPECT_EQ(Array(f(Array::empty({0, 5}, float32, device()))).shape(), (Shape{0, 5}));
 }
 
+TEST_P(RawKernelOnEachDevice, AsksForValuesAndTheLaunchAtEachLaunch) {
+  float rate = 1;
+  std::int64_t blocks = 1;
+  int asked = 0;
+  RawKernelDefinition definition{.name = "scaled",
+                                   .inputs = {"const float* x"},
+                                   .outputs = {"float* y"},
+                                   .scalars = {"int size", "float rate"},
+                                   .body = "int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                                           "for (; i < size; i += gridDim.x * blockDim.x) y[i] = x[i] * rate + gridDim.x;"};
+  definition.values = [&](const KernelShapes&) {
+    ++asked;
+    return std::vector<Scalar>{rate};
+  };
+  definition.launch = [&](const KernelShapes&) { return LaunchConfig{.grid = {blocks}, .block = {32}}; };
+  const auto x = vector("x");
+  const Function f = function({x}, {RawKernel(definition)(x)}, options());
+  const Array ones = Array::ones({100}, float32, device());
+  EXPECT_THAT(Array(f(ones)).to_vector<float>(), Each(2.0f));
+  rate = 10;
+  EXPECT_THAT(Array(f(ones)).to_vector<float>(), Each(11.0f)) << "the shapes are the same, the rate is not";
+  blocks = 3;
+  EXPECT_THAT(Array(f(ones)).to_vector<float>(), Each(13.0f));
+  EXPECT_EQ(asked, 3);
+}
+
 TEST_P(RawKernelOnEachDevice, ReadsViewsInCOrder) {
   const auto x = matrix("x");
   const Function f = function({x}, {doubler(transpose(x))}, options());

@@ -10,20 +10,20 @@ struct Arguments {
   i64 n;
   u32 fast;
 };
-DAMO_FUNCTION float f0_cast(float x0) {
-  typedef float T;
-  return static_cast<float>((x0));
+DAMO_FUNCTION float f0_cast(i8 x0) {
+  typedef i8 T;
+  return convert<float>(x0);
 }
 DAMO_FUNCTION float f1_where(bool x0, float x1, float x2) {
   typedef float T;
-  return static_cast<float>((x0 ? x1 : x2));
+  return convert<float>(x0 ? x1 : x2);
 }
 DAMO_FUNCTION float f2_cast(float x0) {
   typedef float T;
-  return static_cast<float>(float(half(x0)));
+  return float(convert<half>(x0));
 }
 DAMO_FUNCTION void body(bool v0, float v1, i8 v2, float& y0, half& y1) {
-  const float v3 = f0_cast(static_cast<float>(v2));
+  const float v3 = f0_cast(v2);
   const float v4 = f1_where(v0, v1, v3);
   const float v5 = f2_cast(v4);
   y0 = float(v4);

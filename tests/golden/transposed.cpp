@@ -13,19 +13,19 @@ struct Arguments {
 };
 DAMO_FUNCTION float f0_mul(float x0, float x1) {
   typedef float T;
-  return static_cast<float>((x0 * x1));
+  return convert<float>(x0 * x1);
 }
 DAMO_FUNCTION float f1_add(float x0, float x1) {
   typedef float T;
-  return static_cast<float>((x0 + x1));
+  return convert<float>(x0 + x1);
 }
 DAMO_FUNCTION float f2_tanh(float x0) {
   typedef float T;
-  return static_cast<float>((tanh(x0)));
+  return convert<float>(tanh(x0));
 }
 DAMO_FUNCTION float f3_sub(float x0, float x1) {
   typedef float T;
-  return static_cast<float>((x0 - x1));
+  return convert<float>(x0 - x1);
 }
 DAMO_FUNCTION void body(float v0, float v1, float& y0, float& y1) {
   const float v3 = f0_mul(v0, 1.5f);

@@ -1,12 +1,14 @@
-// Rows: the registry, promotion, and users' own rows, which fuse and run like the built-in ones.
+// Rows: what they own, when they are one, promotion, and users' own rows, which fuse and run like the built-in ones.
 #include <damo/elementwise.hpp>
 
 #include <cmath>
+#include <optional>
 
 #include <gmock/gmock.h>
 
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
+#include "ops/elementwise_op.hpp"
 #include "ops/rewrites/fusion.hpp"
 #include "runtime/exec/executor.hpp"
 #include "support/devices.hpp"
@@ -15,6 +17,7 @@
 namespace damo {
 namespace {
 
+using damo::testing::error_of;
 using damo::testing::nodes_text;
 using ::testing::ElementsAre;
 using Variables = std::vector<Variable>;
@@ -28,15 +31,53 @@ const Elementwise& axpy() {
   return row;
 }
 
-TEST(ElementwiseRegistry, ListsUsersRowsAfterTheBuiltInOnes) {
-  const ElementwiseRow& row = swish().row();
-  EXPECT_EQ(find_elementwise("test_swish"), &row);
-  EXPECT_EQ(find_elementwise("no_such_row"), nullptr);
+TEST(ElementwiseRows, AreFoundByNameIfTheyAreBuiltIn) {
   const auto rows = elementwise_rows();
   EXPECT_EQ(rows.front()->name, "add");
-  EXPECT_NE(std::find(rows.begin(), rows.end(), &row), rows.end());
-  EXPECT_GT(std::find(rows.begin(), rows.end(), &row), std::find(rows.begin(), rows.end(), find_elementwise("softsign")));
-  EXPECT_STREQ(row.file, __FILE__);
+  EXPECT_EQ(rows.back()->name, "softsign");
+  EXPECT_EQ(find_elementwise("softsign"), rows.back());
+  EXPECT_EQ(find_elementwise("no_such_row"), nullptr);
+  EXPECT_EQ(find_elementwise(swish().row().name), nullptr);
+  EXPECT_EQ(swish().row().file, __FILE__);
+}
+
+TEST(ElementwiseRows, OwnTheirText) {
+  std::optional<Elementwise> row;
+  {
+    const std::string name = "row_made_at_run_time_with_a_long_name", code = "x0 * x1 + T(" + std::to_string(1) + ")", file = "some/file/that/was/read.rows";
+    row.emplace(ElementwiseRow{.name = name, .doc = "made of " + name, .code = code, .line = 7, .file = file});
+  }
+  const std::string overwritten(200, '?');  // where the texts may have been
+  const Variable x = vector("x"), y = (*row)(x, x);
+  row.reset();
+  EXPECT_EQ(y.owner().op().name(), "row_made_at_run_time_with_a_long_name");
+  const auto& op = static_cast<const ElementwiseOp&>(y.owner().op());
+  EXPECT_EQ(op.row().code, "x0 * x1 + T(1)");
+  EXPECT_EQ(op.step(std::vector<DType>{float32, float32}, {0, 1}).row.file, "some/file/that/was/read.rows");
+  EXPECT_THAT(error_of([&] { Elementwise(op.row())(x); }), ::testing::HasSubstr("takes 2 inputs, 1 was given"));
+}
+
+Elementwise half_of(std::string code, int line = __builtin_LINE()) {
+  return Elementwise({.name = "test_half_of", .doc = "x / 2", .code = std::move(code), .gradient = [](auto& g, auto&, auto&) { return g * 0.5; }, .line = line});
+}
+
+TEST(ElementwiseRows, ThatComputeTheSameAreOneOp) {
+  const Variable x = vector("x");
+  const Elementwise first = half_of("x0 / T(2)", 3), again = half_of("x0 / T(2)", 4);
+  EXPECT_EQ(nodes_text(merge_duplicates(FunctionGraph(Variables{x}, Variables{first(x) + again(x)}))), "test_half_of add");
+  const Elementwise other = half_of("x0 * T(0.5)");
+  EXPECT_EQ(nodes_text(merge_duplicates(FunctionGraph(Variables{x}, Variables{first(x) + other(x)}))), "test_half_of test_half_of add");
+}
+
+// As a header that two files include has it: two objects, and a lambda's function in each file.
+TEST(ElementwiseRows, OfOneLineAreOneOpThoughEachFileHasItsOwnGradientFunction) {
+  const auto made = [](RowGradient gradient) { return ElementwiseRow{.name = "test_row_of_a_header", .code = "x0", .gradient = gradient, .line = 5, .file = "header.hpp"}; };
+  const ElementwiseRow a = made([](auto& g, auto&, auto&) { return g; }), b = made([](auto& g, auto&, auto&) { return g; });
+  EXPECT_FALSE(a.gradient == b.gradient);
+  EXPECT_EQ(a, b);
+  ElementwiseRow c = b;
+  c.line = 6;
+  EXPECT_FALSE(a == c) << "two gradient rules that may differ";
 }
 
 TEST(ElementwiseTypes, ArePromotedAsNumPyDoes) {
@@ -73,6 +114,17 @@ TEST(ElementwiseTypes, CastToTheSameDtypeIsNothing) {
 TEST(ElementwiseTypes, NumbersKeepTheLineOfTheVariable) {
   const Variable x = vector("x"), y = 2.0 * x; const int line = __LINE__;
   EXPECT_EQ(y.where().line, line);
+}
+
+TEST(ElementwiseErrors, NameTheLineOfTheCallWhateverTheNumberOfInputs) {
+  static const Elementwise two{{.name = "test_two", .code = "x0 + x1"}}, five{{.name = "test_five", .code = "x0 + x1 + x2 + x3 + x4"}};
+  const Variable x = vector("x"), y = input({float32, {3}}, "y"), z = input({float32, {4}}, "z");
+  const auto here = [](int line) { return "elementwise_test.cpp:" + std::to_string(line); };
+  EXPECT_THAT(error_of([&] { two(y, z); }), ::testing::HasSubstr(here(__LINE__)));
+  EXPECT_THAT(error_of([&] { five(2.0, y, 1, z, x); }), ::testing::HasSubstr(here(__LINE__)));
+  EXPECT_THAT(error_of([&] { two(x); }), ::testing::HasSubstr(here(__LINE__)));
+  EXPECT_EQ(two(1.0, x).where().line, __LINE__);
+  EXPECT_EQ(std::string(five(x, x, x, x, x).where().file), __FILE__);
 }
 
 class ElementwiseOnEachDevice : public damo::testing::OnEachDevice {
@@ -118,7 +170,7 @@ TEST_P(ElementwiseOnEachDevice, KeepsLiteralsExact) {
   EXPECT_TRUE(std::isnan(results[4].item().as_double()));
 }
 
-TEST_P(ElementwiseOnEachDevice, CastsAsCppDoes) {
+TEST_P(ElementwiseOnEachDevice, CastsTowardsZero) {
   const Variable x = vector("x");
   const Array values = array({-1.7F, 0, 0.3F, 2.5F, 100.9F});
   const auto results = run({x}, {cast(x, int32), cast(x, bool_), cast(x, float16), cast(cast(x, int8), float32)}, {values}, true);

@@ -101,7 +101,7 @@ TEST(Rows, DomainRefusesWhatNumPyRefuses) {
 
 TEST(Rows, KnowTheirLine) {
   const ElementwiseRow &add = row_named("add"), &sub = row_named("sub");
-  EXPECT_STREQ(add.file, "damo/ops/rows.inc");
+  EXPECT_EQ(add.file, "damo/ops/rows.inc");
   EXPECT_LT(add.line, sub.line);
 }
 

@@ -109,6 +109,27 @@ TEST_F(Reset, TheDeviceWorksAfterwards) {
   Stream(device_).synchronize();
 }
 
+class Plans final : public Companion {
+ public:
+  explicit Plans(Backend& device) : generation(device.generation()) {}
+  const std::uint32_t generation;
+};
+class Handles final : public Companion {
+ public:
+  explicit Handles(Backend&) {}
+};
+
+TEST_F(Reset, WhatALaterLayerKeepsWithTheDeviceIsMadeAnew) {
+  const auto plans = backend_.companion<Plans>();
+  EXPECT_EQ(backend_.companion<Plans>(), plans);
+  EXPECT_NE(static_cast<Companion*>(backend_.companion<Handles>().get()), plans.get()) << "found by its kind";
+  device_.reset();
+  const auto anew = backend_.companion<Plans>();
+  EXPECT_NE(anew, plans);
+  EXPECT_EQ(anew->generation, plans->generation + 1);
+  EXPECT_EQ(plans.use_count(), 1) << "who used it meanwhile still holds it, the device does not";
+}
+
 TEST(ResetOnCpu, LosesNothing) {
   try {
     const Device device("cpu");

@@ -16,7 +16,7 @@
 
 namespace damo::testing {
 
-class HostBackend final : public Backend {
+class HostBackend : public Backend {
  public:
   explicit HostBackend(std::string name = "host", DeviceKind kind = DeviceKind::kCpu)
       : Backend(std::move(name), kind) {}

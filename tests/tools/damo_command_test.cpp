@@ -24,10 +24,10 @@ struct Result {
   std::string output;  // standard output
 };
 
-Result run(const std::string& arguments) {
+Result run(const std::string& arguments, const char* streams = "2>/dev/null") {
   Result result;
   std::ostringstream command;  // GCC 12 warns wrongly of a sum of strings that begins with a literal
-  command << DAMO_COMMAND << " " << arguments << " 2>/dev/null";
+  command << DAMO_COMMAND << " " << arguments << " " << streams;
   std::FILE* pipe = popen(command.str().c_str(), "r");
   if (!pipe) return result;
   char buffer[4096];
@@ -38,6 +38,9 @@ Result run(const std::string& arguments) {
   return result;
 }
 
+/// Standard error.
+std::string errors_of(const std::string& arguments) { return run(arguments, "2>&1 >/dev/null").output; }
+
 TEST(DamoCommand, ExplainsItselfWithoutArguments) {
   const Result result = run("");
   EXPECT_EQ(result.code, 0);
@@ -45,7 +48,13 @@ TEST(DamoCommand, ExplainsItselfWithoutArguments) {
     EXPECT_THAT(result.output, HasSubstr(word));
 }
 
-TEST(DamoCommand, RefusesAnUnknownCommand) { EXPECT_NE(run("dance").code, 0); }
+TEST(DamoCommand, RefusesAnUnknownCommandAndNamesThoseThatThereAre) {
+  EXPECT_EQ(errors_of("dance"), "damo: there is no command 'dance'; its commands are devices, doctor, ops, cache\n");
+  EXPECT_EQ(errors_of("cache nosuch"), "damo cache: there is no command 'nosuch'; its commands are list, clear\n");
+  EXPECT_EQ(errors_of("cache lst"), "damo cache: there is no command 'lst'; the nearest is list, its commands are list, clear\n");
+  EXPECT_EQ(errors_of("doctor --quick"), "damo doctor: there is no option '--quick'; see damo doctor --help\n");
+  for (const char* wrong : {"dance", "cache nosuch", "doctor --quick"}) EXPECT_EQ(run(wrong).code, 2) << wrong;
+}
 
 TEST(DamoCommand, OpsTableOfTheManualIsTheOneItPrints) {
   std::ifstream file(DAMO_SOURCE_DIR "/docs/ops.md");
@@ -75,6 +84,21 @@ TEST(DamoCommand, DoctorSaysWhyTheDefaultDeviceCannotWork) {
   EXPECT_EQ(result.code, 1);
   EXPECT_THAT(result.output, HasSubstr("abacus"));
   EXPECT_THAT(run("doctor --json").output, HasSubstr("\"works\": false"));
+}
+
+TEST(DamoCommand, DoctorMentionsAWrongVariableAndListsThemAll) {
+  const Environment device("DAMO_DEVICE", "gpu"), typo("DAMO_DISABEL", "x"), level("DAMO_LOG", "error");
+  const Result result = run("doctor");
+  EXPECT_THAT(result.output, HasSubstr("DAMO_DEVICE is 'gpu'; it takes cpu, cuda, cuda:1, null"));
+  EXPECT_THAT(result.output, HasSubstr("DAMO_DISABEL is no variable of Damo's; DAMO_DISABLE is"));
+  EXPECT_THAT(result.output, HasSubstr("  DAMO_LOG = error\n"));
+  EXPECT_THAT(result.output, HasSubstr("  DAMO_CACHE_LIMIT"));
+  EXPECT_THAT(run("doctor --json").output, HasSubstr("\"name\": \"DAMO_CACHE_LIMIT\""));
+}
+
+TEST(DamoCommand, DoctorNamesTheVariableThatChoseADeviceThatIsNotThere) {
+  const Environment device("DAMO_DEVICE", "cuda:99");
+  EXPECT_THAT(run("doctor").output, HasSubstr("DAMO_DEVICE is 'cuda:99'"));
 }
 
 TEST(DamoCommand, DoctorNamesTheCommandThatMendsTheCacheDirectory) {

@@ -1,7 +1,6 @@
 // damo doctor: one line a part, and for what is missing the command that mends it.
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <iostream>
@@ -12,6 +11,7 @@
 #include <damo/damo.hpp>
 
 #include "commands.hpp"
+#include "graph/base/environment.hpp"
 #if DAMO_HAS_CPU
 #include "runtime/cpu/clang_plugin.hpp"
 #endif
@@ -35,7 +35,16 @@ const char* word(State state) { return state == State::kGood ? "ok" : state == S
 
 /// What an Error says, in two pieces.
 Finding from_error(const std::string& part, State state, const Error& error) {
-  return {part, state, error.parts().message, error.parts().remedy};
+  const std::string& where = error.parts().where;
+  return {part, state, error.parts().message + (where.empty() ? "" : " (" + where + ")"), error.parts().remedy};
+}
+
+std::vector<Finding> look_at_environment() {
+  std::vector<Finding> findings;
+  for (const std::string& problem : environment_problems()) {
+    findings.push_back({"environment", State::kBroken, problem, "the table below says what there is"});
+  }
+  return findings;
 }
 
 std::vector<Finding> look_at_cuda() {
@@ -73,10 +82,10 @@ std::vector<Finding> look_at_cpu() {
   }
   try {
     const DeviceProperties properties = Device("cpu").properties();
-    const char* chosen = std::getenv("DAMO_NUM_THREADS");
+    const bool is_chosen = !environment("DAMO_NUM_THREADS").empty();
     findings.push_back({"CPU threads", State::kGood,
                         std::to_string(properties.multiprocessors) + " by oneTBB" +
-                            (chosen ? ", as DAMO_NUM_THREADS says" : "") + "; " + properties.description + ", " +
+                            (is_chosen ? ", as DAMO_NUM_THREADS says" : "") + "; " + properties.description + ", " +
                             properties.architecture});
   } catch (const Error& error) {
     findings.push_back(from_error("CPU threads", State::kBroken, error));
@@ -137,6 +146,29 @@ void print(const std::vector<Finding>& findings) {
   }
 }
 
+/// What Damo reads from the environment, and what is set of it.
+void print_environment() {
+  std::printf("\nenvironment variables, those that are set with their value:\n");
+  const auto plain = [](std::string text) {
+    std::erase(text, '`');
+    return text;
+  };
+  for (const EnvironmentVariable& variable : environment_variables()) {
+    const std::string value = environment(variable.name);
+    std::printf("  %s%s%s\n    %s\n    takes %s; default: %s\n", variable.name, value.empty() ? "" : " = ", value.c_str(),
+                plain(variable.meaning).c_str(), plain(variable.values).c_str(), plain(variable.standard).c_str());
+  }
+}
+
+nlohmann::json environment_rows() {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const EnvironmentVariable& variable : environment_variables()) {
+    rows.push_back({{"name", variable.name}, {"takes", variable.values}, {"default", variable.standard},
+                    {"meaning", variable.meaning}, {"value", environment(variable.name)}});
+  }
+  return rows;
+}
+
 }  // namespace
 
 int run_doctor(bool json) {
@@ -144,17 +176,19 @@ int run_doctor(bool json) {
   std::vector<Finding> findings = look_at_cuda();
   for (Finding& finding : look_at_cpu()) findings.push_back(std::move(finding));
   findings.push_back(look_at_cache());
+  for (Finding& finding : look_at_environment()) findings.push_back(std::move(finding));
   findings.push_back(try_default_device());
   const bool works = findings.back().state == State::kGood;
   if (!json) {
     print(findings);
+    print_environment();
     return works ? 0 : 1;
   }
   nlohmann::json rows = nlohmann::json::array();
   for (const Finding& finding : findings)
     rows.push_back(
         {{"part", finding.part}, {"state", word(finding.state)}, {"text", finding.text}, {"remedy", finding.remedy}});
-  std::cout << nlohmann::json{{"works", works}, {"findings", rows}}.dump(2) << "\n";
+  std::cout << nlohmann::json{{"works", works}, {"findings", rows}, {"environment", environment_rows()}}.dump(2) << "\n";
   return works ? 0 : 1;
 }
 

@@ -2,18 +2,43 @@
 #include <CLI/CLI.hpp>
 
 #include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <damo/error.hpp>
 #include <damo/version.hpp>
 
 #include "commands.hpp"
+#include "graph/base/environment.hpp"
 
 namespace damo::tool {
 namespace {
 
 constexpr const char* kAfter = R"(
 Environment: DAMO_DEVICE chooses the default device, DAMO_NUM_THREADS the CPU's threads, DAMO_CACHE_DIR and
-DAMO_CACHE_LIMIT the kernel cache, DAMO_LOG=debug shows compiles, DAMO_DUMP=DIRECTORY keeps the source of each kernel.)";
+DAMO_CACHE_LIMIT the kernel cache, DAMO_LOG=debug shows compiles, DAMO_DUMP=DIRECTORY keeps the source of each kernel;
+damo doctor lists all.)";
+
+/// "damo cache: there is no command 'nosuch'; its commands are list, clear".
+std::string explain(const CLI::App& app, const std::string& word) {
+  const CLI::App* at = &app;
+  std::string path = app.get_name();
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().front();
+    path += " " + at->get_name();
+  }
+  const bool is_option = word.starts_with('-');
+  std::string text = path + ": there is no " + (is_option ? "option '" : "command '") + word + "'; ";
+  std::vector<std::string> known;
+  for (const CLI::App* command : at->get_subcommands([](const CLI::App*) { return true; })) known.push_back(command->get_name());
+  if (is_option || known.empty()) return text + "see " + path + " --help";
+  const std::string_view like = nearest(word, std::vector<std::string_view>(known.begin(), known.end()));
+  if (!like.empty()) text += "the nearest is " + std::string(like) + ", ";
+  text += "its commands are";
+  for (const std::string& name : known) text += (name == known.front() ? " " : ", ") + name;
+  return text;
+}
 
 int run(int count, char** arguments) {
   CLI::App app("Damo " DAMO_VERSION ": symbolic tensor graphs whose ops compile their own kernels at run time.",
@@ -49,7 +74,14 @@ int run(int count, char** arguments) {
     code = clear_cache_files();
   });
 
-  CLI11_PARSE(app, count, arguments);
+  try {
+    app.parse(count, arguments);
+  } catch (const CLI::ParseError& error) {
+    const std::vector<std::string> rest = app.remaining(true);
+    if (error.get_exit_code() == 0 || rest.empty()) return app.exit(error);
+    std::cerr << explain(app, rest.front()) << "\n";
+    return 2;
+  }
   if (app.get_subcommands().empty()) std::cout << app.help();
   return code;
 }

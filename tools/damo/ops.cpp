@@ -87,7 +87,7 @@ void print_json(const std::vector<const ElementwiseRow*>& rows) {
 void print_table(const std::vector<const ElementwiseRow*>& rows) {
   std::printf("%-18s %-6s %-15s %-30s %s\n", "op", "inputs", "takes", "result", "what");
   for (const ElementwiseRow* row : rows) {
-    std::printf("%-18s %-6d %-15s %-30s %s\n", std::string(row->name).c_str(), arity(*row), dtypes(*row).c_str(),
+    std::printf("%-18s %-6d %-15s %-30s %s\n", row->name.c_str(), arity(*row), dtypes(*row).c_str(),
                 result(*row).c_str(), std::string(row->doc).c_str());
   }
   std::printf("\n%zu ops; formulas: --markdown or --json\n", rows.size());

@@ -1,6 +1,14 @@
-// cast: elements converted to another dtype, as a C++ conversion does: towards zero from floating to integer (a value
-// out of range gives an arbitrary one), to nearest even between floating dtypes, 0 and not 0 to bool.
-// x: any shape, any dtype -> the same shape of dtype. The same dtype gives x itself. Fuses like a row.
+// cast: elements converted to another dtype. The same on every back end, for numbers in a graph (Scalar::cast), arrays
+// (astype, assign) and whatever else a dtype becomes another by:
+//
+//   floating -> integer    towards zero; out of range the nearest that the dtype has, NaN 0: -1.5 is 0 as uint8, 300.0
+//                          is 127 as int8 (NumPy and C++ leave these open)
+//   integer -> integer     modulo 2^n: 300 is 44 as int8
+//   anything -> floating   the nearest, ties to even, in one rounding, infinity where the dtype ends
+//   anything -> bool       whether it is not 0; NaN is true
+//
+// x: any shape, any dtype -> the same shape of dtype. The same dtype gives x itself. Fuses like a row. See
+// tests/function/cast_test.cpp.
 #pragma once
 #include <damo/variable.hpp>
 

@@ -1,8 +1,8 @@
 #include <damo/error.hpp>
 
-#include <algorithm>
-#include <cstdlib>
 #include <utility>
+
+#include "graph/base/source_excerpt.hpp"
 
 namespace damo {
 
@@ -42,28 +42,8 @@ void Error::compose() {
 
 namespace {
 
-/// The number that "#line 12 ..." gives to the line after it, 0 for any other line.
-int line_directive(std::string_view line) {
-  constexpr std::string_view kWord = "#line ";
-  return line.starts_with(kWord) ? std::atoi(std::string(line.substr(kWord.size())).c_str()) : 0;
-}
-
-/// Numbered as in the compiler's messages.
-std::string numbered(const std::string& source) {
-  std::string text;
-  int number = 0;
-  for (std::size_t at = 0; at < source.size();) {
-    const std::size_t end = std::min(source.find('\n', at), source.size());
-    const std::string digits = std::to_string(++number);
-    text += std::string(digits.size() < 4 ? 4 - digits.size() : 0, ' ') + digits + " | " + source.substr(at, end - at) + "\n";
-    if (const int next = line_directive(std::string_view(source).substr(at, end - at))) number = next - 1;
-    at = end + 1;
-  }
-  return text;
-}
-
 std::string with_log(const std::string& message, const std::string& log, const std::string& source) {
-  return message + "\n" + log + (log.empty() || log.back() == '\n' ? "" : "\n") + numbered(source);
+  return message + "\n" + first_errors(log) + source_excerpt(log, source);
 }
 
 }  // namespace

@@ -4,12 +4,13 @@
 #include <spdlog/spdlog.h>
 
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
+
+#include "graph/base/environment.hpp"
 
 namespace damo {
 namespace {
@@ -24,19 +25,15 @@ std::optional<LogLevel> level_named(std::string_view word) {
   return std::nullopt;
 }
 
-/// A wrong word is told on standard error, once: whoever logs cannot be thrown at.
-LogLevel level_from_environment() {
-  const char* const text = std::getenv("DAMO_LOG");
-  const std::optional<LogLevel> level = level_named(text ? text : "");
-  if (!level) std::fprintf(stderr, "damo: DAMO_LOG is '%s'; it takes debug, info, warning, error, off\n", text);
-  return level.value_or(LogLevel::kInfo);
-}
+/// A wrong word is told by report_environment(): whoever logs cannot be thrown at.
+LogLevel level_from_environment() { return level_named(environment("DAMO_LOG")).value_or(LogLevel::kInfo); }
 
 /// One of the four pieces of process-wide state.
 struct Logger {
   std::atomic<LogLevel> level = level_from_environment();
-  std::mutex mutex;
-  LogSink sink;
+  std::recursive_mutex mutex;  // a sink may log, and may set another
+  std::shared_ptr<const LogSink> sink;
+  bool is_in_sink = false;
   std::shared_ptr<spdlog::logger> console;
 };
 
@@ -65,16 +62,24 @@ void set_log_level(LogLevel level) { logger().level = level; }
 LogLevel log_level() { return logger().level; }
 
 void set_log_sink(LogSink sink) {
+  auto next = sink ? std::make_shared<const LogSink>(std::move(sink)) : nullptr;
   const std::lock_guard lock(logger().mutex);
-  logger().sink = std::move(sink);
+  logger().sink.swap(next);
 }
 
 void log(LogLevel level, std::string_view line) {
   Logger& the = logger();
   if (level < the.level.load(std::memory_order_relaxed)) return;
+  report_environment();
   const std::lock_guard lock(the.mutex);
-  if (the.sink) the.sink(level, line);
-  else to_console(the, level, line);
+  const std::shared_ptr<const LogSink> sink = the.sink;  // which it may replace while it runs
+  if (!sink || the.is_in_sink) return to_console(the, level, line);
+  struct InSink {
+    bool& flag;
+    explicit InSink(bool& flag) : flag(flag) { flag = true; }
+    ~InSink() { flag = false; }
+  } const mark(the.is_in_sink);
+  (*sink)(level, line);
 }
 
 }  // namespace damo

@@ -3,27 +3,20 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace damo {
 namespace {
 
-/// value as a float whose last bit says if anything was cut off, so that rounding it once more to 16 bits gives what
-/// rounding value itself would.
-float rounded_to_odd(double value) {
-  float near = static_cast<float>(value);
-  if (std::isnan(value) || static_cast<double>(near) == value) return near;
-  auto bits = std::bit_cast<std::uint32_t>(near);
-  if (std::fabs(static_cast<double>(near)) > std::fabs(value)) --bits;  // towards zero
-  return std::bit_cast<float>(bits | 1u);
-}
-
-/// Towards zero; a negative value wraps in unsigned dtypes, what exceeds 64 bits is limited to them, NaN gives 0.
-std::uint64_t integer_of(double value) {
+/// Towards zero, the nearest that T can hold; NaN gives 0. The dtype's greatest value may not be a double: the next
+/// power of two is one.
+template <class T>
+T integer_of(double value) {
+  using Limits = std::numeric_limits<T>;
   if (std::isnan(value)) return 0;
-  if (value >= 0x1p64) return ~std::uint64_t{0};
-  if (value >= 0x1p63) return static_cast<std::uint64_t>(value);
-  if (value < -0x1p63) return std::uint64_t{1} << 63;
-  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+  if (value <= static_cast<double>(Limits::min())) return Limits::min();
+  if (value >= std::ldexp(1.0, Limits::digits)) return Limits::max();
+  return static_cast<T>(value);
 }
 
 template <class T>
@@ -41,12 +34,16 @@ std::string shortest_half(T value) {
     char* const end = std::to_chars(text, text + sizeof text, wide, std::chars_format::general, digits).ptr;
     double read = 0;
     std::from_chars(text, end, read);
-    if (T(rounded_to_odd(read)).bits == value.bits) return std::string(text, end);
+    if (T(read).bits == value.bits) return std::string(text, end);
   }
   return shortest(wide);
 }
 
 }  // namespace
+
+std::int64_t Scalar::as_int() const {
+  return is_floating(dtype_) ? integer_of<std::int64_t>(number_) : static_cast<std::int64_t>(bits_);
+}
 
 Scalar Scalar::cast(DType dtype) const {
   return visit(dtype, [this](auto zero) -> Scalar {
@@ -55,9 +52,7 @@ Scalar Scalar::cast(DType dtype) const {
     if constexpr (std::is_same_v<T, bool>)
       return floating ? number_ != 0.0 : bits_ != 0;
     else if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(floating ? integer_of(number_) : bits_);
-    else if constexpr (sizeof(T) == 2)
-      return T(floating ? rounded_to_odd(number_) : static_cast<float>(as_double()));
+      return floating ? integer_of<T>(number_) : static_cast<T>(bits_);
     else if (floating)
       return static_cast<T>(number_);
     else

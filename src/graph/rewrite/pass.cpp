@@ -1,22 +1,47 @@
+#include <algorithm>
 #include <chrono>
-#include <cstdlib>
+#include <mutex>
+#include <set>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
+#include <damo/log.hpp>
 #include <damo/rewrite.hpp>
+
+#include "graph/base/environment.hpp"
 
 namespace damo {
 namespace {
 
-bool is_disabled(std::string_view name) {
-  const char* text = std::getenv("DAMO_DISABLE");
-  std::string_view rest = text ? text : "";
-  while (!rest.empty()) {
-    const std::size_t comma = rest.find(',');
-    if (rest.substr(0, comma) == name) return true;
-    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+std::vector<std::string> disabled_passes() {
+  std::vector<std::string> names;
+  std::istringstream list(environment("DAMO_DISABLE"));
+  for (std::string name; std::getline(list, name, ',');) {
+    if (!name.empty()) names.push_back(name);
   }
-  return false;
+  return names;
+}
+
+/// A name that is none of Damo's passes, nor of these, is told once: other functions may have a pass of that name.
+void report_unknown(const std::vector<std::string>& disabled, std::span<const Pass> passes) {
+  std::vector<std::string_view> known = {"merge_duplicates", "fuse_elementwise"};
+  for (const Pass& pass : passes) {
+    if (std::find(known.begin(), known.end(), pass.name) == known.end()) known.emplace_back(pass.name);
+  }
+  for (const std::string& name : disabled) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    static std::mutex mutex;
+    static std::set<std::string> told;
+    {
+      const std::lock_guard lock(mutex);
+      if (!told.insert(name).second) continue;
+    }
+    std::string line = "DAMO_DISABLE names '" + name + "', which is no pass of this function; there are";
+    for (const std::string_view pass : known) line += (pass == known.front() ? " " : ", ") + std::string(pass);
+    if (const std::string_view like = nearest(name, known); !like.empty()) line += "; the nearest is " + std::string(like);
+    log(LogLevel::kWarning, line);
+  }
 }
 
 std::vector<TensorType> border(const FunctionGraph& graph) {
@@ -39,8 +64,11 @@ void check(const FunctionGraph& graph, const std::vector<TensorType>& before) {
 }  // namespace
 
 FunctionGraph run_passes(FunctionGraph graph, std::span<const Pass> passes, std::vector<PassReport>* reports) {
+  const std::vector<std::string> disabled = disabled_passes();
+  if (!disabled.empty()) report_unknown(disabled, passes);
   for (const Pass& pass : passes) {
-    PassReport report{pass.name, !is_disabled(pass.name), 0, graph.node_count(), graph.node_count()};
+    const bool is_disabled = std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end();
+    PassReport report{pass.name, !is_disabled, 0, graph.node_count(), graph.node_count()};
     if (report.ran) {
       const auto start = std::chrono::steady_clock::now();
       const std::vector<TensorType> before = border(graph);

@@ -7,15 +7,23 @@
 #include "ops/eager/index_kernels.hpp"
 
 namespace damo {
+namespace {
+
+__extension__ typedef __int128 Wide;  // holds the distance of any two integers
+
+Wide wide(const Scalar& integer) {
+  return integer.dtype() == uint64 ? Wide(static_cast<std::uint64_t>(integer.as_int())) : Wide(integer.as_int());
+}
+
+}  // namespace
 
 Array arange(Scalar start, Scalar stop, Scalar step, DType dtype, Device device) {
   if (step.as_double() == 0) throw OptionError("arange: the step is 0");
   const bool integers = !is_floating(start.dtype()) && !is_floating(stop.dtype()) && !is_floating(step.dtype());
   double count = std::ceil((stop.as_double() - start.as_double()) / step.as_double());
   if (integers) {
-    const std::int64_t distance = stop.as_int() - start.as_int(), by = step.as_int();
-    count =
-        (distance > 0) == (by > 0) ? static_cast<double>((std::abs(distance) + std::abs(by) - 1) / std::abs(by)) : 0;
+    const Wide distance = wide(stop) - wide(start), by = wide(step);
+    count = (distance > 0) == (by > 0) ? static_cast<double>((distance + by + (by > 0 ? -1 : 1)) / by) : 0;
   }
   if (!(count < 0x1p62)) throw ShapeError("arange: the range has no end", "give finite numbers");
   const Array out = Array::empty({static_cast<std::int64_t>(std::max(count, 0.0))}, dtype, device);

@@ -63,7 +63,7 @@ struct Plan {
 
   Plan(const ElementwiseRow& row, Operands operands) : device(device_of(row.name, operands)) {
     if (static_cast<int>(operands.size()) != arity(row)) {
-      throw GraphError(std::string(row.name) + " takes " + std::to_string(arity(row)) + " inputs, " +
+      throw GraphError(row.name + " takes " + std::to_string(arity(row)) + " inputs, " +
                        std::to_string(operands.size()) + " were given");
     }
     const DType common = common_dtype(row, operands.subspan(row.condition_first ? 1 : 0));
@@ -120,7 +120,7 @@ Array apply_elementwise(const ElementwiseRow& row, std::initializer_list<ArrayOp
   const Operands operands(inputs.begin(), inputs.size());
   const Plan plan(row, operands);
   const Array out = Array::empty(space_of(row.name, operands), plan.result, plan.device);
-  EagerKernels::of(plan.device.backend()).kernel(row, plan.inputs, plan.result, false)->run(plan.inputs, out);
+  EagerKernels::of(plan.device.backend())->kernel(row, plan.inputs, plan.result, false)->run(plan.inputs, out);
   return out;
 }
 
@@ -128,7 +128,7 @@ void apply_elementwise(const ElementwiseRow& row, std::initializer_list<ArrayOpe
   const Operands operands(inputs.begin(), inputs.size());
   Plan plan(row, operands);
   if (out && !(out.device() == plan.device)) {
-    throw DeviceError(std::string(row.name) + ": operands lie on " + plan.device.name() + ", the result is to go to " +
+    throw DeviceError(row.name + ": operands lie on " + plan.device.name() + ", the result is to go to " +
                           out.device().name(),
                       "move one of them: x.to(device)");
   }
@@ -140,7 +140,7 @@ void apply_elementwise(const ElementwiseRow& row, std::initializer_list<ArrayOpe
     copies.push_back(packed_copy(*input.array));
     input.array = &copies.back();
   }
-  EagerKernels::of(plan.device.backend()).kernel(row, plan.inputs, out.dtype(), false)->run(plan.inputs, out);
+  EagerKernels::of(plan.device.backend())->kernel(row, plan.inputs, out.dtype(), false)->run(plan.inputs, out);
 }
 
 }  // namespace damo

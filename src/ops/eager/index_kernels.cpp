@@ -4,6 +4,7 @@
 #include <damo/elementwise_kernel.hpp>
 
 #include "ops/eager/kernels.hpp"
+#include "ops/eager/overlap.hpp"
 #include "ops/eager/snippet.hpp"
 
 namespace damo {
@@ -17,15 +18,15 @@ template <class Make>
 std::shared_ptr<const ElementwiseKernel> kernel(const Array& array, Index index, DType a, DType b, Make make) {
   const std::uint32_t number =
       static_cast<std::uint32_t>(index) << 8 | static_cast<std::uint32_t>(a) << 4 | static_cast<std::uint32_t>(b);
-  return EagerKernels::of(array.device().backend()).snippet(number, make);
+  return EagerKernels::of(array.device().backend())->snippet(number, make);
 }
 
 std::shared_ptr<const ElementwiseKernel> range_kernel(const Array& out, Index index, const char* number) {
   const DType dtype = out.dtype();
   return kernel(out, index, dtype, dtype, [&] {
-    const std::string type = c_type(dtype), value = is_half(dtype) ? "(float)(start + i * step)" : "(start + i * step)";
+    const std::string type = c_type(dtype);
     return ElementwiseKernel(std::string(number) + " start, " + number + " step, " + type + "* z",
-                             text("z[i] = (" + type + ")" + value), {.name = "fill_range"});
+                             text("z[i] = (" + type + ")(start + i * step)"), {.name = "fill_range"});
   });
 }
 
@@ -42,10 +43,15 @@ Array as_words(const Array& x) { return x.view(word_dtype(x.dtype()), x.shape(),
 }  // namespace
 
 void fill_range(const Array& out, double start, double step) {
+  if (out.dtype() != float32 && out.dtype() != float64) {  // C's conversion would not do
+    const Array wide = Array::empty(out.shape(), float64, out.device());
+    fill_range(wide, start, step);
+    return copy_into(out, wide);
+  }
   (*range_kernel(out, Index::kRange, "double"))(start, step, out);
 }
 void fill_range(const Array& out, std::int64_t start, std::int64_t step) {
-  (*range_kernel(out, Index::kIntegerRange, "long long"))(start, step, out);
+  (*range_kernel(out, Index::kIntegerRange, "unsigned long long"))(static_cast<std::uint64_t>(start), static_cast<std::uint64_t>(step), out);
 }
 
 void gather(const Array& x, const Array& positions, const Array& out, std::int64_t extent, std::int64_t inner) {

@@ -8,16 +8,15 @@
 namespace damo {
 namespace {
 
-KernelSpec spec_of(const ElementwiseRow& row, std::span<const EagerInput> inputs, DType out, bool cast) {
+KernelSpec spec_of(const ElementwiseOp& op, std::span<const EagerInput> inputs, DType out) {
   KernelSpec spec;
   std::vector<int> values;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     spec.inputs.push_back(inputs[i].dtype());
-    if (!inputs[i].array) spec.values |= std::uint64_t{1} << i;
+    spec.values.push_back(!inputs[i].array);
     values.push_back(static_cast<int>(i));
   }
-  const OpPtr op = cast ? OpPtr(cast_op(out)) : elementwise_op(row);
-  Step step = static_cast<const ElementwiseOp&>(*op).step(spec.inputs, std::move(values));
+  Step step = op.step(spec.inputs, std::move(values));
   spec.name = step.name;
   spec.stages = {{{std::move(step)}}};
   spec.stores = {spec.input_count()};
@@ -110,15 +109,10 @@ void EagerKernel::run(std::span<const EagerInput> inputs, const Array& out) {
   keep(std::move(binding));
 }
 
-EagerKernels& EagerKernels::of(Backend& backend) {
-  return static_cast<EagerKernels&>(backend.companion(
-      [](Backend& device) -> std::unique_ptr<Companion> { return std::make_unique<EagerKernels>(device); }));
-}
-
 std::shared_ptr<EagerKernel> EagerKernels::kernel(const ElementwiseRow& row, std::span<const EagerInput> inputs,
                                                   DType out, bool cast) {
   if (inputs.size() > kMostInputs) {
-    throw GraphError(std::string(row.name) + " has " + std::to_string(inputs.size()) +
+    throw GraphError(row.name + " has " + std::to_string(inputs.size()) +
                          " inputs; arithmetic on arrays takes " + std::to_string(kMostInputs),
                      "use it in a graph");
   }
@@ -133,12 +127,15 @@ std::shared_ptr<EagerKernel> EagerKernels::kernel(const ElementwiseRow& row, std
   {
     const std::shared_lock lock(mutex_);
     const auto found = kernels_.find(key);
-    if (found != kernels_.end()) return found->second;
+    if (found != kernels_.end()) return found->second.kernel;
   }
-  auto made = std::make_shared<EagerKernel>(spec_of(row, inputs, out, cast), backend_);
+  Entry made{cast ? OpPtr(cast_op(out)) : elementwise_op(row), nullptr};
+  const auto& op = static_cast<const ElementwiseOp&>(*made.op);
+  made.kernel = std::make_shared<EagerKernel>(spec_of(op, inputs, out), backend_);
+  key.row = &op.row();
   const std::unique_lock lock(mutex_);
   if (kernels_.size() >= kLimit) kernels_.clear();
-  return kernels_.try_emplace(key, std::move(made)).first->second;
+  return kernels_.try_emplace(key, std::move(made)).first->second.kernel;
 }
 
 namespace {

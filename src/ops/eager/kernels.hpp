@@ -1,5 +1,5 @@
-// EagerKernels: one device's kernels of arithmetic on arrays, kept from call to call. A kernel is found by its row and
-// dtypes; it keeps the last few layouts that it was bound to, so that a call with shapes seen before hashes a few
+// EagerKernels: one device's kernels of arithmetic on arrays, kept from call to call. A kernel is found by its row, which
+// equal rows share, and dtypes; it keeps the last few layouts that it was bound to, so that a call with shapes seen before hashes a few
 // words, compares shapes, patches pointers and launches.
 //
 // It belongs to the Backend (Backend::companion), so it is no process-wide state of its own. Bounded: at kLimit kernels
@@ -62,7 +62,7 @@ class EagerKernel {
 class EagerKernels final : public Companion {
  public:
   explicit EagerKernels(Backend& backend) : backend_(backend) {}
-  static EagerKernels& of(Backend& backend);
+  static std::shared_ptr<EagerKernels> of(Backend& backend) { return backend.companion<EagerKernels>(); }
 
   /// out.dtype() need not be the row's: elements are converted as they are stored. cast: row is that of cast.
   std::shared_ptr<EagerKernel> kernel(const ElementwiseRow& row, std::span<const EagerInput> inputs, DType out,
@@ -79,19 +79,22 @@ class EagerKernels final : public Companion {
 
  private:
   struct Key {
-    const ElementwiseRow* row;
+    const ElementwiseRow* row;            // of the entry's op, or of a call that looks for one
     std::array<std::uint64_t, 2> dtypes;  // five bits an input
-    friend bool operator==(const Key&, const Key&) = default;
+    friend bool operator==(const Key& a, const Key& b) { return a.dtypes == b.dtypes && (a.row == b.row || *a.row == *b.row); }
   };
   struct Hash {
     std::size_t operator()(const Key& key) const {
-      return ((reinterpret_cast<std::uintptr_t>(key.row) ^ key.dtypes[1]) * 0x9e3779b97f4a7c15u) ^
-             (key.dtypes[0] * 0xc2b2ae3d27d4eb4fu);
+      return ((std::hash<std::string>()(key.row->name) ^ key.dtypes[1]) * 0x9e3779b97f4a7c15u) ^ (key.dtypes[0] * 0xc2b2ae3d27d4eb4fu);
     }
+  };
+  struct Entry {
+    OpPtr op;  // keeps the row
+    std::shared_ptr<EagerKernel> kernel;
   };
   Backend& backend_;
   mutable std::shared_mutex mutex_;
-  std::unordered_map<Key, std::shared_ptr<EagerKernel>, Hash> kernels_;
+  std::unordered_map<Key, Entry, Hash> kernels_;
   std::unordered_map<std::uint32_t, std::shared_ptr<const ElementwiseKernel>> snippets_;
   std::unordered_map<std::uint32_t, std::shared_ptr<Scan>> scans_;
   std::unordered_map<std::uint32_t, std::shared_ptr<Reduction>> reductions_;  // few: one an op and dtype

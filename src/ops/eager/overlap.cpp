@@ -25,7 +25,7 @@ void check_writable(std::string_view name, const Array& out) {
 void copy_into(const Array& to, const Array& from) {
   const EagerInput inputs[] = {{&from, {}}};
   static const std::shared_ptr<const ElementwiseOp> cast = cast_op(float32);
-  EagerKernels::of(to.device().backend()).kernel(cast->row(), inputs, to.dtype(), true)->run(inputs, to);
+  EagerKernels::of(to.device().backend())->kernel(cast->row(), inputs, to.dtype(), true)->run(inputs, to);
 }
 
 Array packed_copy(const Array& array, DType dtype) {

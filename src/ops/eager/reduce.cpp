@@ -148,7 +148,7 @@ Array run(Reduce reduce, const Array& x, const Array& second, const Axes& axes, 
                                static_cast<std::uint32_t>(other) << 4 | static_cast<std::uint32_t>(result);
   Backend& backend = x.device().backend();
   const auto reduction =
-      EagerKernels::of(backend).reduction(number, [&] { return define(reduce, x.dtype(), other, result); });
+      EagerKernels::of(backend)->reduction(number, [&] { return define(reduce, x.dtype(), other, result); });
   std::vector<Array> arrays = {x};
   if (second) arrays.push_back(second);
   reduction->run(backend, arrays, {}, x.shape(), mask, out);

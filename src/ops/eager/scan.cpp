@@ -94,6 +94,7 @@ Scan::Kernels Scan::kernels(Backend& backend, const ScanLayout& layout) {
   CompileRequest request;
   request.source = scan_text(definition_, layout);
   request.kind = definition_.kind;
+  request.options.line_info = definition_.kind == SourceKind::kCudaC;
   request.file_name = "generated";
   const std::string name = scan_kernel(definition_);
   request.kernels = {name};

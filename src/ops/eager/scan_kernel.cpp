@@ -77,7 +77,7 @@ Array cumulate(bool product, const Array& given, int axis) {
                                                                                : uint64;
   const Array x = from == dtype ? given : astype(given, dtype);
   Backend& backend = x.device().backend();
-  const auto scan = EagerKernels::of(backend).scan(static_cast<std::uint32_t>(dtype) << 1 | (product ? 1u : 0u), [&] {
+  const auto scan = EagerKernels::of(backend)->scan(static_cast<std::uint32_t>(dtype) << 1 | (product ? 1u : 0u), [&] {
     ScanDefinition definition;
     definition.name = name;
     definition.kind = SourceKind::kGenerated;

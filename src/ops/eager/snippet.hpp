@@ -13,7 +13,7 @@
 #include <damo/array_operand.hpp>
 #include <damo/source_text.hpp>
 
-#include "ops/line_directive.hpp"
+#include "runtime/kernel/line_directive.hpp"
 #include "ops/raw_parameter.hpp"
 
 namespace damo {

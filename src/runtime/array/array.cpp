@@ -146,6 +146,12 @@ bool Array::is_lost() const { return buffer_ != nullptr && buffer_->is_lost(); }
 
 bool Array::is_unique() const { return buffer_ != nullptr && buffer_->is_unique(); }
 
+bool Array::claim() const {
+  if (!is_unique()) return false;
+  buffer_->order_reuse();
+  return true;
+}
+
 std::pair<const std::byte*, const std::byte*> Array::address_range() const {
   const ByteRange range = byte_range(shape_, strides_, itemsize(dtype_));
   const std::byte* first = static_cast<const std::byte*>(data_);

@@ -76,7 +76,7 @@ struct Lent {
 
   static void destroy(DLManagedTensor* tensor) {
     Lent* lent = static_cast<Lent*>(tensor->manager_ctx);
-    if (lent->array.is_unique() && !lent->array.is_lost()) wait_for(lent->array.device().backend());
+    if (!lent->array.is_lost()) wait_for(lent->array.device().backend());
     delete lent;
   }
 };

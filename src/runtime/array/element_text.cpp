@@ -45,7 +45,7 @@ Decimal shortest(DType dtype, double value) {
       const Decimal decimal = rounded(value, decimals);
       char text[40];
       std::snprintf(text, sizeof text, "%.*e", decimals, value);
-      const float back = std::strtof(text, nullptr);
+      const double back = std::strtod(text, nullptr);
       if ((dtype == float16 ? float(Half(back)) : float(BFloat16(back))) == static_cast<float>(value)) return decimal;
     }
   }

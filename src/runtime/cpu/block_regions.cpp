@@ -6,6 +6,7 @@
 #include <span>
 
 #include "runtime/cpu/block_barriers.hpp"
+#include "runtime/cpu/kernel_guard.hpp"
 #include "runtime/cpu/launch_report.hpp"
 #include "runtime/cpu/warp.hpp"
 

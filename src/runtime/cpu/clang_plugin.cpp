@@ -3,13 +3,15 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <mutex>
 
 #include "prelude_digest.hpp"
 #include "runtime/cpu/clang/plugin.h"
 #include "runtime/cpu/compiler_guard.hpp"
 #include "runtime/cpu/fail.hpp"
+#include "runtime/cpu/form_chain.hpp"
+#include "runtime/cpu/isa_level.hpp"
+#include "runtime/cpu/plugin_search.hpp"
 
 namespace damo::cpu_backend {
 namespace {
@@ -23,41 +25,6 @@ struct Plugin {
   std::string problem;
 };
 
-std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? std::string() : path.substr(0, slash);
-}
-
-/// Of the library or executable that this code is linked into.
-std::string own_directory() {
-  Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(&own_directory), &info) == 0 || !info.dli_fname) return {};
-  return directory_of(info.dli_fname);
-}
-
-std::string executable_directory() {
-  char path[4096];
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-  return length > 0 ? directory_of(std::string(path, static_cast<std::size_t>(length))) : std::string();
-}
-
-/// DAMO_PLUGIN_DIR alone if it is set: what was asked for is not replaced in silence. "": where the loader looks, which
-/// is the RUNPATH that find_package(damo) gives to programs.
-std::vector<std::string> search_directories() {
-  if (const char* chosen = std::getenv("DAMO_PLUGIN_DIR"); chosen && *chosen) return {chosen};
-  std::vector<std::string> directories;
-  for (const std::string& base : {own_directory(), executable_directory()}) {
-    if (base.empty()) continue;
-    directories.push_back(base);
-    directories.push_back(base + "/damo");
-    directories.push_back(base + "/../lib/damo");
-  }
-  directories.emplace_back();
-  directories.push_back(DAMO_PLUGIN_BUILD_DIR);
-  directories.push_back(DAMO_PLUGIN_INSTALL_DIR);
-  return directories;
-}
-
 std::string missing(const std::string& tried) {
   return "the CPU compiler plugin " + std::string(kPluginFile) + " cannot be opened; tried:\n" + tried +
          "It needs Clang and LLVM " DAMO_LLVM_VERSION " (Debian, Ubuntu: libclang-cpp19 libllvm19). "
@@ -67,10 +34,13 @@ std::string missing(const std::string& tried) {
 Plugin open_plugin() {
   Plugin plugin;
   std::string tried;
-  for (const std::string& directory : search_directories()) {
-    const std::string path = directory.empty() ? kPluginFile : directory + "/" + kPluginFile;
-    if (!directory.empty() && access(path.c_str(), R_OK) != 0) {
+  for (const std::string& path : plugin_candidates(kPluginFile)) {
+    if (access(path.c_str(), R_OK) != 0) {
       tried += "  " + path + ": not there\n";
+      continue;
+    }
+    if (const std::string problem = who_else_writes(path); !problem.empty()) {  // before any of its code runs
+      tried += "  " + path + ": " + problem + "\n";
       continue;
     }
     void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
@@ -111,11 +81,25 @@ std::vector<const char*> pointers_to(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-CompileOutput compile(const CompileRequest& request) {
-  const Plugin& compiler = plugin();
-  if (!compiler.compile) fail(compiler.problem);
+namespace {
+
+constexpr const char* kFormFlags[] = {"", "--damo-coroutines", "--damo-reference"};
+
+/// The form that flags ask for.
+KernelForm form_of(const std::vector<std::string>& flags) {
+  KernelForm form = KernelForm::kLoops;
+  for (const std::string& flag : flags) {
+    if (flag == kFormFlags[1]) form = KernelForm::kCoroutines;
+    if (flag == kFormFlags[2] || flag == "--damo-check") return KernelForm::kReference;
+  }
+  return form;
+}
+
+FormAttempt compile_once(const Plugin& compiler, const CompileRequest& request, KernelForm form, CompileOutput& output) {
   const auto kernels = pointers_to(request.kernels);
-  const auto flags = pointers_to(request.flags);
+  std::vector<std::string> all_flags = request.flags;
+  if (form != KernelForm::kLoops) all_flags.push_back(kFormFlags[static_cast<int>(form)]);
+  const auto flags = pointers_to(all_flags), files = pointers_to(request.files);
   damo_clang_request raw{};
   raw.source = request.source.data();
   raw.source_bytes = request.source.size();
@@ -123,19 +107,32 @@ CompileOutput compile(const CompileRequest& request) {
   raw.language = request.language == SourceLanguage::kCudaC ? DAMO_CLANG_CUDA_C : DAMO_CLANG_LOOPS;
   raw.kernels = request.kernels.empty() ? nullptr : kernels.data();
   raw.flags = flags.data();
-  raw.cpu = request.cpu.empty() ? nullptr : request.cpu.c_str();
+  raw.files = files.data();
+  const std::string cpu = request.cpu.empty() ? isa_level() : request.cpu;
+  raw.cpu = cpu.empty() ? nullptr : cpu.c_str();
   damo_clang_result result{};
-  CompileOutput output;
-  if (std::string problem = run_compiler([&] { compiler.compile(&raw, &result); }); !problem.empty()) {
-    output.log = request.file_name + ": error: " + problem + "\n";
-    return output;
+  output = {};
+  if (const CompilerRun run = run_compiler([&] { compiler.compile(&raw, &result); }); !run.problem.empty()) {
+    output.log = request.file_name + ": error: the compiler can't compile this text: " + run.problem + "\n";
+    return {.gives_way = !run.is_final && result.at[0] != '\0', .at = result.at, .why = run.problem};
   }
-  output.ok = result.ok != 0;
+  output.ok = result.ok == 1;
   const auto* bytes = reinterpret_cast<const std::byte*>(result.object);
   output.object.assign(bytes, bytes + result.object_bytes);
   output.log = result.log;
   output.signatures = result.signatures;
+  const FormAttempt attempt{.gives_way = result.ok < 0, .at = result.at, .why = "it makes no valid function: " + output.log.substr(0, output.log.find('\n'))};
   compiler.release(&result);
+  return attempt;
+}
+
+}  // namespace
+
+CompileOutput compile(const CompileRequest& request) {
+  const Plugin& compiler = plugin();
+  if (!compiler.compile) fail(compiler.problem);
+  CompileOutput output;
+  compile_in_a_form(form_of(request.flags), [&](KernelForm form) { return compile_once(compiler, request, form, output); });
   return output;
 }
 

@@ -24,7 +24,8 @@ struct CompileRequest {
   SourceLanguage language = SourceLanguage::kLoops;
   std::vector<std::string> kernels;   ///< CUDA C: "scale", "scale<float>"; empty: every one that is no template
   std::vector<std::string> flags;     ///< Clang's: -D, -I (cheap); any other gives up the precompiled prelude
-  std::string cpu;                    ///< LLVM's name ("x86-64-v3") for code that another CPU is to run; empty: this host
+  std::vector<std::string> files;     ///< CUDA C: texts in place of files on the disk: path, text, path, text
+  std::string cpu;                    ///< LLVM's name ("x86-64-v3") for code that another CPU is to run; empty: this host, at isa_level()
 };
 
 struct CompileOutput {

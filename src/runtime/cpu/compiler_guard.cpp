@@ -10,6 +10,7 @@
 
 #include <damo/error.hpp>
 
+#include "graph/base/environment.hpp"
 #include "runtime/cpu/fault_catcher.hpp"
 #include "runtime/cpu/kernel_watchdog.hpp"
 
@@ -20,12 +21,12 @@ constexpr std::size_t kStack = std::size_t{64} << 20;  // address space: pages c
 
 /// 0: none.
 double time_limit() {
-  const char* const text = std::getenv("DAMO_COMPILE_TIME_LIMIT");
-  if (!text || !*text) return 0;
+  const std::string text = environment("DAMO_COMPILE_TIME_LIMIT");
+  if (text.empty()) return 0;
   char* end = nullptr;
-  const double seconds = std::strtod(text, &end);
+  const double seconds = std::strtod(text.c_str(), &end);
   if (*end == '\0' && std::isfinite(seconds) && seconds >= 0) return seconds;
-  throw OptionError("DAMO_COMPILE_TIME_LIMIT is '" + std::string(text) + "', which is no number of seconds", "give a number such as 60; 0: no limit");
+  throw OptionError("DAMO_COMPILE_TIME_LIMIT is '" + text + "', which is no number of seconds", "give a number such as 60; 0: no limit");
 }
 
 struct Library {
@@ -54,7 +55,7 @@ CodeRange code_of(std::string_view name) {
 struct Run {
   const std::function<void()>& work;
   double limit;
-  std::string problem = {};
+  CompilerRun result = {};
 
   void operator()() {
     FaultCatcher catcher = limit > 0 ? FaultCatcher(code_of("libclang-cpp"), code_of("libLLVM")) : FaultCatcher(CodeRange{});
@@ -64,16 +65,16 @@ struct Run {
     if (deadline) deadline->leave(catcher);
     if (returned) return;
     const Fault& fault = catcher.fault();
-    problem = "the compiler can't compile this text: ";
-    if (catcher.was_stopped()) problem += "it was stopped after " + deadline->limit_text() + " (DAMO_COMPILE_TIME_LIMIT)";
-    else if (fault.overflows_stack()) problem += "it is nested too deeply";
-    else problem += fault.signal == SIGABRT ? "it gave up" : "it faulted";
+    result.is_final = catcher.was_stopped() || fault.overflows_stack();
+    if (catcher.was_stopped()) result.problem = "it was stopped after " + deadline->limit_text() + " (DAMO_COMPILE_TIME_LIMIT)";
+    else if (fault.overflows_stack()) result.problem = "it is nested too deeply";
+    else result.problem = fault.signal == SIGABRT ? "it gave up" : "it faulted";
   }
 };
 
 }  // namespace
 
-std::string run_compiler(const std::function<void()>& work) {
+CompilerRun run_compiler(const std::function<void()>& work) {
   Run run{work, time_limit()};
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
@@ -84,7 +85,7 @@ std::string run_compiler(const std::function<void()>& work) {
   pthread_attr_destroy(&attributes);
   if (is_started) pthread_join(thread, nullptr);
   else run();  // no memory for such a stack: this thread's has to do
-  return run.problem;
+  return run.result;
 }
 
 }  // namespace damo::cpu_backend

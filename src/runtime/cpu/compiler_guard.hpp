@@ -6,8 +6,13 @@
 
 namespace damo::cpu_backend {
 
-/// What is wrong, if work faulted, aborted or took longer than DAMO_COMPILE_TIME_LIMIT seconds (default: no limit); "" if
-/// it returned. The memory that it held then is lost.
-std::string run_compiler(const std::function<void()>& work);
+struct CompilerRun {
+  std::string problem = {};  ///< "it faulted"; "" if work returned
+  bool is_final = false;     ///< it would be the same in another form: too deep a nesting, too long a time
+};
+
+/// Runs work, which may fault, abort or take longer than DAMO_COMPILE_TIME_LIMIT seconds (default: no limit). The memory
+/// that it held then is lost.
+CompilerRun run_compiler(const std::function<void()>& work);
 
 }  // namespace damo::cpu_backend

@@ -4,8 +4,10 @@
 
 #include "runtime/cpu/block_barriers.hpp"
 #include "runtime/cpu/check_calls.hpp"
+#include "runtime/cpu/check_lanes.hpp"
 #include "runtime/cpu/coroutine_threads.hpp"
 #include "runtime/cpu/fiber_threads.hpp"
+#include "runtime/cpu/kernel_guard.hpp"
 #include "runtime/cpu/launch_report.hpp"
 #include "runtime/cpu/warp.hpp"
 
@@ -80,6 +82,7 @@ class Block {
         }
         in_warp |= is_warp_operation(lanes[lane].kind);
       }
+      if (is_checked_ && !are_lanes_there(lanes, *static_cast<LaunchReport*>(frame_.report))) KernelGuard::leave();
       if (!in_warp || !finish_warp_operations(lanes)) return any;
       if (round == kRounds) return true;
       any = true;
@@ -93,6 +96,7 @@ class Block {
   Threads& threads_;
   std::vector<ThreadState>& states_;
   const LaunchFrame& frame_;
+  const bool is_checked_ = frame_.report && static_cast<const LaunchReport*>(frame_.report)->check;
 };
 
 /// Threads that never wait, one after the other: of checked kernels, where each must be known by its number.
@@ -148,6 +152,7 @@ std::uint64_t damo_wait_on_fiber(std::int32_t kind, std::uint32_t mask, std::uin
   state->mask = mask;
   state->value = value;
   state->operand = operand;
+  state->place = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));
   FiberThreads::wait();
   return state->value;
 }

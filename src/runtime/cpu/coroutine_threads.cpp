@@ -19,8 +19,9 @@ void* CoroutineThreads::memory(std::size_t bytes) {
   bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   if (arena.chunks.empty() || arena.used + bytes > arena.capacity) {
     if (arena.used == 0) arena.chunks.clear();
-    arena.capacity = bytes * arena.count + kAlignment;
-    arena.chunks.push_back(std::make_unique_for_overwrite<std::byte[]>(arena.capacity + kAlignment));
+    const std::size_t capacity = bytes * arena.count + kAlignment;
+    arena.chunks.push_back(std::make_unique_for_overwrite<std::byte[]>(capacity + kAlignment));  // if it throws all is as it was
+    arena.capacity = capacity;
     arena.used = 0;
   }
   const auto base = reinterpret_cast<std::uintptr_t>(arena.chunks.back().get());

@@ -18,6 +18,7 @@
 #include "runtime/cpu/kernel_watchdog.hpp"
 #include "runtime/cpu/launch_report.hpp"
 #include "runtime/memory/memory_pool.hpp"
+#include "runtime/memory/pinned_pool.hpp"
 
 namespace damo {
 namespace {
@@ -92,7 +93,10 @@ std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 }  // namespace
 
 CpuBackend::CpuBackend(int threads) : SynchronousBackend("cpu", DeviceKind::kCpu), workers_(threads) {}
-CpuBackend::~CpuBackend() { pool().free_cache(); }
+CpuBackend::~CpuBackend() {
+  pool().free_cache();
+  pinned_pool().free_cache();
+}
 
 DeviceProperties CpuBackend::properties() const {
   DeviceProperties properties = host_properties();
@@ -113,6 +117,8 @@ void CpuBackend::copy(void* to, const void* from, std::size_t bytes, CopyKind ki
   workers_.run(copy_blocks, arguments, LaunchFrame{}, static_cast<std::int64_t>((bytes + kCopyBlock - 1) / kCopyBlock));
 }
 
+void CpuBackend::reset() { cpu_backend::FaultCatcher::install(); }
+
 const Compiler& CpuBackend::compiler() {
   static const CpuCompiler compiler;
   return compiler;
@@ -121,6 +127,7 @@ const Compiler& CpuBackend::compiler() {
 const Dialect& CpuBackend::dialect() { return cpu_dialect(); }
 
 std::shared_ptr<const LoadedModule> CpuBackend::load(std::span<const std::byte> bytes, const std::string& name) {
+  cpu_backend::FaultCatcher::install();
   return std::make_shared<CpuModule>(*this, bytes, name);
 }
 
@@ -142,7 +149,6 @@ void CpuBackend::launch(const LoadedKernel& loaded, const LaunchConfig& config, 
   }
   frame.shared_bytes = static_cast<std::uint32_t>(config.shared_bytes);
   if (!cpu_backend::fits_index_range(frame)) refuse_grid(kernel, config);
-  if (!kernel.is_cuda_c) return workers_.run(kernel.entry, arguments, frame, config.grid.count());
   cpu_backend::LaunchReport report(&kernel.object());
   frame.report = &report;
   std::optional<cpu_backend::LaunchDeadline> deadline;

@@ -15,7 +15,7 @@ namespace cpu_backend {
 class LaunchCheck;
 }
 
-class CpuBackend final : public SynchronousBackend {
+class CpuBackend : public SynchronousBackend {
  public:
   /// threads 0: as above. Throws OptionError for a DAMO_NUM_THREADS that is no number of threads.
   explicit CpuBackend(int threads = 0);
@@ -24,6 +24,8 @@ class CpuBackend final : public SynchronousBackend {
   DeviceProperties properties() const override;
   /// Large copies are shared by all threads: one core does not fill the memory's bandwidth.
   void copy(void* to, const void* from, std::size_t bytes, CopyKind kind, void* stream) override;
+  /// Loses nothing; kernels' faults are caught again where the program has installed handlers since.
+  void reset() override;
   const Compiler& compiler() override;
   const Dialect& dialect() override;
   std::shared_ptr<const LoadedModule> load(std::span<const std::byte> bytes, const std::string& name) override;

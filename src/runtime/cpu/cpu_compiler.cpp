@@ -3,26 +3,23 @@
 #include <sched.h>
 
 #include <cstdlib>
-#include <string_view>
 
 #include <damo/error.hpp>
 
+#include "graph/base/environment.hpp"
 #include "runtime/cpu/clang_plugin.hpp"
+#include "runtime/cpu/isa_level.hpp"
 #include "runtime/kernel/host_code.hpp"
-#include "runtime/kernel/own_types.hpp"
 
 namespace damo {
 
 namespace {
 
-/// What becomes of kernels whose threads wait, for measuring and for comparing: DAMO_CPU_FORM.
-bool wants_coroutines() {
-  const char* const text = std::getenv("DAMO_CPU_FORM");
-  const std::string_view form = text ? text : "";
-  if (!form.empty() && form != "loops" && form != "coroutines") {
-    throw OptionError("DAMO_CPU_FORM is '" + std::string(form) + "', which is no form of kernels", "say loops or coroutines");
-  }
-  return form == "coroutines";
+/// What the threads of CUDA C become, for comparing (clang/lower_cuda.hpp): DAMO_CPU_FORM, "" by default.
+std::string wanted_form() {
+  const std::string form = environment("DAMO_CPU_FORM");
+  if (form.empty() || form == "coroutines" || form == "reference") return form;
+  throw OptionError("DAMO_CPU_FORM is '" + form + "', which is no form of kernels", "say coroutines or reference, or leave it unset");
 }
 
 /// Before a user's text: the rest of the line after it is the text's first. Sums in any order, so that loops over them
@@ -42,21 +39,24 @@ std::vector<std::string> flags_of(const CompileRequest& request) {
   return flags;
 }
 
-CompiledCode compile_text(const CompileRequest& request) {
+CompiledCode compile_text(const CompileRequest& request, const SourceEdits& edits) {
   const bool is_cuda_c = request.kind == SourceKind::kCudaC;
   const bool is_fast = is_cuda_c && request.options.fast_math;
-  const std::string source = (is_fast ? fast_math_pragma(request.file_name) : "") + (is_cuda_c ? without_kernel_instances(request.source) : request.source);
+  const std::string source = (is_fast ? fast_math_pragma(request.file_name) : "") + (is_cuda_c ? without_function_instances(request.source) : request.source);
   std::vector<std::string> flags = flags_of(request);
   if (is_cuda_c) {
-    if (wants_coroutines()) flags.push_back("--damo-coroutines");
-    for (const std::string& name : own_types(request.source)) flags.push_back("-D" + own_type_macro(name));
+    if (const std::string form = wanted_form(); !form.empty()) flags.push_back("--damo-" + form);
+    for (const std::string& name : edits.own_types) flags.push_back("-D" + own_type_macro(name));
   }
+  std::vector<std::string> files;
+  for (const auto& [path, text] : edits.files) files.insert(files.end(), {path, text});
   cpu_backend::CompileOutput output = cpu_backend::compile(
       {.source = source,
        .file_name = request.file_name,
        .language = is_cuda_c ? cpu_backend::SourceLanguage::kCudaC : cpu_backend::SourceLanguage::kLoops,
        .kernels = is_cuda_c ? request.kernels : std::vector<std::string>(),
-       .flags = std::move(flags)});
+       .flags = std::move(flags),
+       .files = std::move(files)});
   if (!output.ok) {
     const bool is_file = request.kernels.empty() || request.kernels.front() == kAllKernels;
     const std::string what = is_file ? "'" + request.file_name + "'" : "kernel '" + request.kernels.front() + "'";
@@ -68,8 +68,10 @@ CompiledCode compile_text(const CompileRequest& request) {
 }  // namespace
 
 const std::string& CpuCompiler::stamp() const {
-  static const std::string stamp = cpu_backend::cache_stamp() + " for " + cpu_backend::host_isa(), of_coroutines = stamp + " coroutines";
-  return wants_coroutines() ? of_coroutines : stamp;
+  const std::string level = cpu_backend::isa_level(), form = wanted_form();
+  static thread_local std::string stamp;  // the environment may change between two compiles
+  stamp = cpu_backend::cache_stamp() + " for " + (level.empty() ? cpu_backend::host_isa() : level) + (form.empty() ? "" : " " + form);
+  return stamp;
 }
 
 CompiledCode CpuCompiler::compile(const CompileRequest& request) const { return compile_past_host_code(request, compile_text); }

@@ -55,7 +55,6 @@ CpuKernel::CpuKernel(std::shared_ptr<const CpuModule> module, cpu_backend::Kerne
   backend = &module_->backend();
   max_threads_per_block = backend->limits().max_threads_per_block;
   if (auto signature = signature_of(module_->object().signatures(), name)) {
-    is_cuda_c = true;
     parameters_ = std::move(signature->parameters);
     static_shared_bytes = signature->shared_bytes;
     if (signature->max_threads > 0 && signature->max_threads < static_cast<std::size_t>(max_threads_per_block)) {
@@ -78,7 +77,8 @@ std::shared_ptr<const LoadedKernel> CpuModule::kernel(const std::string& name) c
 }
 
 std::pair<void*, std::size_t> CpuModule::global(const std::string& name) const {
-  const std::string symbol = variable_symbol(name);
+  std::string symbol = variable_symbol(name);
+  if (object_.size_of(symbol) == 0) symbol = find_variable(object_.variables(), name);
   const std::size_t bytes = object_.size_of(symbol);
   return bytes > 0 ? std::pair(object_.find(symbol), bytes) : std::pair<void*, std::size_t>(nullptr, 0);
 }

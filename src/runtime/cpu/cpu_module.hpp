@@ -15,7 +15,6 @@ class CpuKernel final : public LoadedKernel {
   cpu_backend::KernelEntry entry;
   const cpu_backend::LoadedObject& object() const;
   cpu_backend::CheckTable checks;  ///< of a checked kernel
-  bool is_cuda_c = false;  ///< else generated: its parameter sizes are not known, its blocks are worth a task each
 
  private:
   std::shared_ptr<const CpuModule> module_;  // the code lives as long as its kernels

@@ -370,6 +370,14 @@ std::vector<std::string> LoadedObject::functions() const {
   return names;
 }
 
+std::vector<std::string> LoadedObject::variables() const {
+  std::vector<std::string> names;
+  for (const auto& [name, symbol] : symbols_) {
+    if (!symbol.is_function) names.push_back(name);
+  }
+  return names;
+}
+
 std::string_view LoadedObject::signatures() const { return text_of("damo_signatures"); }
 std::string_view LoadedObject::check_table() const { return text_of("damo_check_table"); }
 

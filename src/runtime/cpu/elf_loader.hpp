@@ -44,6 +44,9 @@ class LoadedObject {
   /// Names of the global functions, sorted.
   std::vector<std::string> functions() const;
 
+  /// Symbols of the global variables.
+  std::vector<std::string> variables() const;
+
   /// As check_table.hpp describes it; empty if the code is not checked.
   std::string_view check_table() const;
   /// Address and bytes of the constants and variables, all of them together.

@@ -2,11 +2,14 @@
 // (compiled kernels) or gives a user's text to (the compiler). The call that was guarded ends, the process goes on.
 //
 // In: a function to call. Out: whether it returned, and, if not, what the processor said. The signals' handlers are
-// installed by the first call in the process; a fault outside a guarded call goes to the handler that was there before.
+// installed by the first call in the process. A fault outside a guarded call, and a signal that somebody sent, goes to the
+// handler that was there before, in the way that it asked for (its mask, SA_RESETHAND); without one the process ends as it
+// would have. A handler that the program installs later hides these, unless it calls them in turn: install() puts them in
+// front again, and CpuBackend does so for each module that it loads; a look at each launch would cost as much as a launch.
 // Each thread gets a stack for the handlers, so that a stack that overflowed can be left too.
 //
 // Never: unwinding. Frames between the call and the fault are dropped as they are, with the locks and memory they hold.
-// That is right for compiled kernels, which hold nothing. See tests/runtime/cpu/kernel_fault_test.cpp.
+// That is right for compiled kernels, which hold nothing. See tests/runtime/cpu/kernel_fault_test.cpp, fault_catcher_test.cpp.
 #pragma once
 #include <atomic>
 #include <csetjmp>
@@ -61,6 +64,8 @@ class FaultCatcher {
     return true;
   }
 
+  /// Puts the handlers in front of the program's, where they are not.
+  static void install();
   /// The innermost catcher of this thread; null outside of any call.
   static FaultCatcher* current();
   /// Ends the call that this thread is in.

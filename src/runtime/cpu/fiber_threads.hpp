@@ -1,5 +1,6 @@
-// The threads of a block as fibers of Boost.Context, with a stack of 64 KiB each. Fibers that
-// have not returned can be given up at any time: nothing is unwound.
+// The threads of a block as fibers of Boost.Context, with a stack of 512 KiB each (address space: pages come as
+// they are used), which is what CUDA gives a thread of local memory at most. Fibers that have not returned can be given
+// up at any time: nothing is unwound.
 #pragma once
 #include <cstddef>
 
@@ -16,6 +17,8 @@ class FiberThreads {
   void resume(std::size_t thread);
   /// Called by the running fiber: back to the scheduler.
   static void wait();
+  /// On the thread's own stack: a kernel was left by a jump, and the fiber that ran it, if one did, is not gone back to.
+  static void left();
 
  private:
   ThreadFunction function_;

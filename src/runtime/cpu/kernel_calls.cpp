@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <new>
 #include <string>
 
 #include "runtime/cpu/check_calls.hpp"
@@ -36,10 +38,11 @@ int damo_kernel_printf(const char* format, ...) {
     return length;
   }
   va_start(list, format);
-  std::string longer(static_cast<std::size_t>(length) + 1, '\0');
-  std::vsnprintf(longer.data(), longer.size(), format, list);
+  const std::size_t bytes = static_cast<std::size_t>(length);
+  const std::unique_ptr<char[]> longer(new (std::nothrow) char[bytes + 1]);
+  if (longer) std::vsnprintf(longer.get(), bytes + 1, format, list);
   va_end(list);
-  std::fwrite(longer.data(), 1, static_cast<std::size_t>(length), stdout);
+  std::fwrite(longer ? longer.get() : text, 1, longer ? bytes : sizeof text - 1, stdout);
   return length;
 }
 
@@ -48,7 +51,12 @@ void* damo_kernel_malloc(std::size_t bytes) {
   auto* const header = static_cast<HeapHeader*>(std::malloc(sizeof(HeapHeader) + bytes));
   if (!header) return nullptr;
   *header = {kLive, bytes};
-  damo::cpu_backend::note_kernel_memory(header + 1, bytes);
+  try {
+    damo::cpu_backend::note_kernel_memory(header + 1, bytes);
+  } catch (const std::bad_alloc&) {
+    std::free(header);
+    return nullptr;
+  }
   return header + 1;
 }
 

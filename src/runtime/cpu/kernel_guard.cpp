@@ -6,6 +6,7 @@
 #include "runtime/cpu/cooperative.hpp"
 #include "runtime/cpu/elf_loader.hpp"
 #include "runtime/cpu/fault_text.hpp"
+#include "runtime/cpu/fiber_threads.hpp"
 #include "runtime/cpu/kernel_watchdog.hpp"
 #include "runtime/cpu/source_place.hpp"
 
@@ -34,14 +35,17 @@ KernelGuard::~KernelGuard() {
 
 LaunchReport* KernelGuard::report() { return current_guard ? &current_guard->report_ : nullptr; }
 
+void KernelGuard::note(const std::string& what, const std::string& remedy) {
+  if (!current_guard) std::abort();  // only code that the launcher called may call this
+  current_guard->report_.fail(what, remedy);
+}
+
 void KernelGuard::leave(std::string what, std::string remedy) {
-  KernelGuard* const guard = current_guard;
-  if (!guard) std::abort();  // only code that the launcher called may call this
   {
     const std::string taken_what = std::move(what), taken_remedy = std::move(remedy);  // no destructor runs after the jump
-    guard->report_.fail(taken_what, taken_remedy);
+    note(taken_what, taken_remedy);
   }
-  guard->catcher_.leave();
+  leave();
 }
 
 void KernelGuard::leave() {
@@ -51,6 +55,7 @@ void KernelGuard::leave() {
 
 /// Out of the handler, where memory may be allocated. What was said before is kept.
 void KernelGuard::tell() {
+  FiberThreads::left();
   const Fault& fault = catcher_.fault();
   const std::uintptr_t place = fault.caller ? fault.caller - 1 : fault.place;  // the call, not what follows it
   if (catcher_.was_stopped()) {

@@ -3,7 +3,10 @@
 // processor (a fault) or by the clock (a time limit); the launch's report says why, with the user's line.
 // See tests/runtime/cpu/kernel_fault_test.cpp and kernel_time_limit_test.cpp.
 #pragma once
+#include <exception>
 #include <string>
+
+#include <damo/error.hpp>
 
 #include "runtime/cpu/fault_catcher.hpp"
 #include "runtime/cpu/launch_report.hpp"
@@ -23,6 +26,22 @@ class KernelGuard {
   [[noreturn]] static void leave(std::string what, std::string remedy);
   /// Leaves it: what was wrong is in the report.
   [[noreturn]] static void leave();
+  /// For what compiled code calls: an exception, which compiled frames can't carry, leaves the kernel and is reported.
+  template <class F>
+  static auto without_exceptions(const F& work) -> decltype(work()) {
+    {
+      std::string what, remedy;
+      try {
+        return work();
+      } catch (const Error& error) {
+        what = error.parts().message, remedy = error.parts().remedy;
+      } catch (const std::exception& error) {
+        what = std::string("the runtime could not go on: ") + error.what();
+      }
+      note(what, remedy);
+    }
+    leave();
+  }
   /// Of the kernel that this thread runs; null outside of one.
   static LaunchReport* report();
 
@@ -30,6 +49,7 @@ class KernelGuard {
   explicit KernelGuard(LaunchReport& report);
   ~KernelGuard();
   KernelGuard(const KernelGuard&) = delete;
+  static void note(const std::string& what, const std::string& remedy);
   void tell();
 
   LaunchReport& report_;

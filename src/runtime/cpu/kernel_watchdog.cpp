@@ -10,9 +10,15 @@ namespace damo::cpu_backend {
 
 class Watchdog {
  public:
+  /// Never destroyed: launches may run while the process ends. A child of fork() gets one of its own, as the thread is its
+  /// parent's.
   static Watchdog& instance() {
-    static Watchdog* const watchdog = new Watchdog;  // never destroyed: launches may run while the process ends
-    return *watchdog;
+    static std::once_flag once;
+    std::call_once(once, [] {
+      current_ = new Watchdog;
+      pthread_atfork(nullptr, nullptr, [] { current_ = new Watchdog; });
+    });
+    return *current_;
   }
 
   void add(LaunchDeadline& launch) {
@@ -65,6 +71,7 @@ class Watchdog {
     }
   }
 
+  inline static Watchdog* current_ = nullptr;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<LaunchDeadline*> launches_;

@@ -14,6 +14,7 @@
 #include "runtime/cpu/directed_rounding.hpp"
 #include "runtime/cpu/elf_loader.hpp"
 #include "runtime/cpu/kernel_calls.hpp"
+#include "runtime/cpu/kernel_guard.hpp"
 #include "runtime/cpu/random_skip.hpp"
 #include "runtime/cpu/special_functions.hpp"
 
@@ -33,6 +34,20 @@ namespace damo::cpu_backend {
 namespace {
 
 using Entry = std::pair<std::string_view, void*>;
+
+/// Function for a kernel to call: what it throws is carried around the kernel's frames, which nobody can unwind.
+template <auto Function>
+struct Carried;
+template <class Result, class... Arguments, Result (*Function)(Arguments...)>
+struct Carried<Function> {
+  static Result call(Arguments... arguments) {
+    return KernelGuard::without_exceptions([&] { return Function(arguments...); });
+  }
+};
+template <auto Function>
+void* carried() {
+  return reinterpret_cast<void*>(Carried<Function>::call);
+}
 
 #define DAMO_UNARY(name)                                                         \
   Entry{#name, reinterpret_cast<void*>(static_cast<double (*)(double)>(::name))},   \
@@ -60,27 +75,27 @@ const Entry kTable[] = {
     {"ldexp", reinterpret_cast<void*>(static_cast<double (*)(double, int)>(::ldexp))},
     {"ldexpf", reinterpret_cast<void*>(static_cast<float (*)(float, int)>(::ldexpf))},
     {"sincos", reinterpret_cast<void*>(static_cast<void (*)(double, double*, double*)>(::sincos))},
-    {"damo_run_coroutines", reinterpret_cast<void*>(damo_run_coroutines)},
-    {"damo_run_fibers", reinterpret_cast<void*>(damo_run_fibers)},
-    {"damo_coroutine_memory", reinterpret_cast<void*>(damo_coroutine_memory)},
-    {"damo_block_memory", reinterpret_cast<void*>(damo_block_memory)},
+    {"damo_run_coroutines", carried<damo_run_coroutines>()},
+    {"damo_run_fibers", carried<damo_run_fibers>()},
+    {"damo_coroutine_memory", carried<damo_coroutine_memory>()},
+    {"damo_block_memory", carried<damo_block_memory>()},
     {"damo_warp_operation", reinterpret_cast<void*>(damo_warp_operation)},
-    {"damo_next_region", reinterpret_cast<void*>(damo_next_region)},
+    {"damo_next_region", carried<damo_next_region>()},
     {"damo_wait_on_fiber", reinterpret_cast<void*>(damo_wait_on_fiber)},
     {"damo_current_thread", reinterpret_cast<void*>(damo_current_thread)},
     {"damo_enter_thread", reinterpret_cast<void*>(damo_enter_thread)},
     {"damo_kernel_clock", reinterpret_cast<void*>(damo_kernel_clock)},
-    {"damo_kernel_trap", reinterpret_cast<void*>(damo_kernel_trap)},
-    {"damo_kernel_assert", reinterpret_cast<void*>(damo_kernel_assert)},
-    {"damo_run_threads", reinterpret_cast<void*>(damo_run_threads)},
-    {"damo_check_object", reinterpret_cast<void*>(damo_check_object)},
-    {"damo_check_memory", reinterpret_cast<void*>(damo_check_memory)},
-    {"damo_check_local", reinterpret_cast<void*>(damo_check_local)},
+    {"damo_kernel_trap", carried<damo_kernel_trap>()},
+    {"damo_kernel_assert", carried<damo_kernel_assert>()},
+    {"damo_run_threads", carried<damo_run_threads>()},
+    {"damo_check_object", carried<damo_check_object>()},
+    {"damo_check_memory", carried<damo_check_memory>()},
+    {"damo_check_local", carried<damo_check_local>()},
     {"printf", reinterpret_cast<void*>(damo_kernel_printf)},
     {"puts", reinterpret_cast<void*>(static_cast<int (*)(const char*)>(std::puts))},
     {"putchar", reinterpret_cast<void*>(static_cast<int (*)(int)>(std::putchar))},
     {"malloc", reinterpret_cast<void*>(damo_kernel_malloc)},
-    {"free", reinterpret_cast<void*>(damo_kernel_free)},
+    {"free", carried<damo_kernel_free>()},
     {"__divti3", reinterpret_cast<void*>(__divti3)},
     {"__modti3", reinterpret_cast<void*>(__modti3)},
     {"__udivti3", reinterpret_cast<void*>(__udivti3)},

@@ -6,14 +6,20 @@
 #include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <damo/error.hpp>
+#include <damo/log.hpp>
 
+#include "graph/base/environment.hpp"
 #include "runtime/cpu/kernel_guard.hpp"
 
 namespace damo::cpu_backend {
@@ -21,12 +27,12 @@ namespace {
 
 int chosen_threads(int threads) {
   if (threads > 0) return threads;
-  const char* text = std::getenv("DAMO_NUM_THREADS");
-  if (!text || !*text) return tbb::info::default_concurrency();
+  const std::string text = environment("DAMO_NUM_THREADS");
+  if (text.empty()) return tbb::info::default_concurrency();
   char* end = nullptr;
-  const long value = std::strtol(text, &end, 10);
+  const long value = std::strtol(text.c_str(), &end, 10);
   if (*end != '\0' || value < 1 || value > 4096) {
-    throw OptionError("DAMO_NUM_THREADS is '" + std::string(text) + "', which is no number of threads", "give a number from 1 to 4096");
+    throw OptionError("DAMO_NUM_THREADS is '" + text + "', which is no number of threads", "give a number from 1 to 4096");
   }
   return static_cast<int>(value);
 }
@@ -39,6 +45,23 @@ void* shared_memory(std::size_t bytes) {
   if (memory.size() < bytes + kAlignment) memory.resize(bytes + kAlignment);
   const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
   return reinterpret_cast<void*>((begin + kAlignment - 1) / kAlignment * kAlignment);
+}
+
+// A child of fork() has none of its parent's threads, and oneTBB would wait for them for ever.
+std::atomic<bool> has_workers = false, lost_workers = false;
+
+void watch_forks() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    pthread_atfork(nullptr, nullptr, [] { lost_workers = lost_workers || has_workers; });
+  });
+}
+
+void tell_of_lost_workers() {
+  static std::atomic<bool> told = false;
+  if (told.exchange(true)) return;
+  log(LogLevel::kInfo, "this process is a child of fork(), and its parent computed on the CPU's threads, which a child does not have: "
+                       "kernels run on one thread; fork before the first large call, or start a new program, for more");
 }
 
 struct Region {
@@ -68,7 +91,9 @@ struct WorkerPool::Arena {
   tbb::task_arena arena;
 };
 
-WorkerPool::WorkerPool(int threads) : threads_(chosen_threads(threads)), arena_(std::make_unique<Arena>(threads_)) {}
+WorkerPool::WorkerPool(int threads) : threads_(chosen_threads(threads)), arena_(std::make_unique<Arena>(threads_)) {
+  watch_forks();
+}
 WorkerPool::~WorkerPool() = default;
 
 void WorkerPool::run(KernelEntry kernel, void* const* arguments, const LaunchFrame& frame, std::int64_t blocks,
@@ -78,6 +103,11 @@ void WorkerPool::run(KernelEntry kernel, void* const* arguments, const LaunchFra
   const std::int64_t worthwhile = blocks / std::max<std::int64_t>(blocks_per_share, 1);
   const std::int64_t shares = std::min<std::int64_t>(threads_, worthwhile);
   if (shares < 2) return region.run(0, blocks);
+  if (lost_workers.load(std::memory_order_relaxed)) {
+    tell_of_lost_workers();
+    return region.run(0, blocks);
+  }
+  has_workers.store(true, std::memory_order_relaxed);
   // One task a share, dealt out once: the shares are equal, so balancing would only cost.
   arena_->arena.execute([&] {
     tbb::parallel_for(

@@ -2,7 +2,7 @@
 //
 // In: a kernel, its arguments, its launch, the number of blocks. Out: nothing; run() returns when all blocks are done.
 // Each thread gets one contiguous share; the caller takes part, and does small work alone. Several callers may run at
-// the same time. See tests/runtime/cpu/worker_pool_test.cpp.
+// the same time. In a child of fork() whose parent had run kernels on threads it runs on the caller alone. See tests/runtime/cpu/worker_pool_test.cpp.
 #pragma once
 #include <cstdint>
 #include <memory>

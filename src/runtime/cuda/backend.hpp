@@ -11,6 +11,7 @@
 #pragma once
 #include <array>
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -59,7 +60,10 @@ class CudaBackend : public Backend {
   void synchronize() override;
   StreamPriorities stream_priorities() override;
   bool is_stream_done(void* stream) override;
-  void join_streams() noexcept override;
+  StreamSet stream_set(void* stream) const noexcept override;
+  void join_streams(StreamSet streams) noexcept override;
+  void wait_for_device(Backend& other, void* stream) override;
+  void note_foreign_work(void* stream) noexcept override;
   void fork_streams() override;
   void* create_event(EventOptions options = {}) override;
   void destroy_event(void* event) noexcept override;
@@ -138,9 +142,10 @@ class CudaBackend : public Backend {
   mutable std::atomic<CUcontext> context_{nullptr};
   mutable void* default_stream_ = nullptr;
   // Streams besides the default one, and an event to order them with it.
-  std::mutex streams_mutex_;
-  std::set<CUstream> streams_;
+  mutable std::mutex streams_mutex_;
+  std::map<CUstream, StreamSet> streams_;
   std::atomic<int> stream_count_ = 0;
+  std::atomic<StreamSet> foreign_streams_ = 0;  // whose handle the program has: at large for good
   CUevent order_event_ = nullptr;
   std::atomic<Callback*> finished_callbacks_{nullptr};
   // Names of the kernels launched last, a ring. Two threads may overwrite each other's: the error text then lacks one.

@@ -49,6 +49,7 @@ bool CudaBackend::is_capturing(CUstream stream) const noexcept {
 
 void CudaBackend::begin_capture(void* stream) {
   bind();
+  join_streams(stream_set(stream));  // nobody can wait for its earlier work until the capture is over
   check(driver_.stream_begin_capture(static_cast<CUstream>(stream), CU_STREAM_CAPTURE_MODE_RELAXED),
         "cuStreamBeginCapture");
 }
@@ -62,7 +63,12 @@ std::unique_ptr<CapturedWork> CudaBackend::end_capture(void* stream) {
   check(driver_.graph_get_nodes(owner.graph, nullptr, &nodes), "cuGraphGetNodes");
   CUgraphExec executable = nullptr;
   check(driver_.graph_instantiate(&executable, owner.graph, 0), "cuGraphInstantiate");
-  return std::make_unique<CudaGraph>(*this, executable, nodes);
+  try {
+    return std::make_unique<CudaGraph>(*this, executable, nodes);
+  } catch (...) {
+    driver_.graph_exec_destroy(executable);
+    throw;
+  }
 }
 
 void CudaBackend::abandon_capture(void* stream) noexcept {
@@ -75,6 +81,7 @@ void CudaBackend::launch_graph(CUgraphExec graph, void* stream) {
   bind();
   const CUstream on = stream_of(stream);
   check(driver_.graph_launch(graph, on), "cuGraphLaunch");
+  note_work(stream);
   if (!waits_for_launches_ || (captures != 0 && is_capturing(on))) return;
   const CUresult result = driver_.stream_synchronize(on);
   if (result != CUDA_SUCCESS) fail(result, "cuStreamSynchronize", "a captured graph was launched");

@@ -12,9 +12,14 @@ namespace damo::cuda_backend {
 void CudaBackend::make_context() const {
   CUcontext context = nullptr;
   check(driver_.primary_ctx_retain(&context, device_), "cuDevicePrimaryCtxRetain");
-  check(driver_.ctx_set_current(context), "cuCtxSetCurrent");
   CUstream stream = nullptr;
-  check(driver_.stream_create(&stream, CU_STREAM_DEFAULT), "cuStreamCreate");
+  try {
+    check(driver_.ctx_set_current(context), "cuCtxSetCurrent");
+    check(driver_.stream_create(&stream, CU_STREAM_DEFAULT), "cuStreamCreate");
+  } catch (...) {
+    driver_.primary_ctx_release(device_);  // the next use retains it again
+    throw;
+  }
   default_stream_ = stream;
   context_.store(context, std::memory_order_release);
 }
@@ -45,6 +50,7 @@ void CudaBackend::reset() {
     const std::lock_guard streams_lock(streams_mutex_);
     streams_.clear();
     stream_count_ = 0;
+    foreign_streams_ = streams_at_large = 0;
     order_event_ = nullptr;
   }
   {

@@ -63,7 +63,7 @@ const char* look_up_all(void* library, Driver& driver) {
 }
 
 const Opened& opened() {
-  static const Opened once = [] {
+  static Opened once = [] {
     Opened result;
     result.driver = open_driver(kDriverLibrary, &result.problem);
     return result;

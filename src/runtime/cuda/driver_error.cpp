@@ -24,8 +24,8 @@ bool is_sticky(CUresult result) {
 }
 
 std::string remedy_for_fault(const std::string& device) {
-  return "the CUDA context is lost and must be made anew: every later call on " + device + " fails until Device(\"" + device +
-         "\").reset() does so, or, where the driver refuses, a new process starts. Run the program under "
+  return "the CUDA context is lost: every later call on " + device + " fails. Start a new process; Device(\"" + device +
+         "\").reset() asks the driver for a new context, which today's refuse after a fault. Run the program under "
          "compute-sanitizer, which names the kernel's line";
 }
 
@@ -68,8 +68,8 @@ std::string remedy_for(CUresult result) {
     return "the GPU's memory is at fault and this process's CUDA context is lost; look at nvidia-smi -q -d ECC";
   }
   if (is_sticky(result)) {
-    return "a kernel launched earlier faulted: this process's CUDA context is lost and must be made anew; every later call "
-           "on the GPU fails until Device::reset() does so, or, where the driver refuses, a new process starts. With "
+    return "a kernel launched earlier faulted: this process's CUDA context is lost and every later call on the GPU fails. "
+           "Start a new process; Device::reset() asks the driver for a new context, which today's refuse after a fault. With "
            "DAMO_SYNC=1 in the environment the launch that faults throws; compute-sanitizer names the kernel's line";
   }
   if (const char* remedy = remedy_for_capture(result)) return remedy;

@@ -5,6 +5,7 @@
 #include <damo/error.hpp>
 
 #include "runtime/cuda/backend.hpp"
+#include "runtime/cuda/cubin_variables.hpp"
 #include "runtime/cuda/symbol_name.hpp"
 #include "runtime/kernel/variable_symbol.hpp"
 
@@ -30,7 +31,13 @@ CudaModule::CudaModule(CudaBackend& backend, std::span<const std::byte> bytes, s
   CodeContainer container = unpack(bytes);
   names_ = std::move(container.names);
   module_ = load_code(driver_, container.code, name_);
-  read_names();
+  try {
+    read_names();
+    variables_ = cubin_variables(container.code);
+  } catch (...) {
+    driver_.module_unload(module_);
+    throw;
+  }
 }
 
 CudaModule::~CudaModule() {
@@ -58,7 +65,8 @@ std::pair<void*, std::size_t> CudaModule::global(const std::string& name) const 
   CUdeviceptr address = 0;
   std::size_t bytes = 0;
   const auto known = names_.find(name);
-  const std::string symbol = known == names_.end() ? variable_symbol(name) : known->second.lowered;
+  std::string symbol = known == names_.end() ? find_variable(variables_, name) : known->second.lowered;
+  if (symbol.empty()) symbol = variable_symbol(name);
   const CUresult result = driver_.module_get_global(&address, &bytes, module_, symbol.c_str());
   // Of a kernel's name the driver says that the value is invalid.
   if (result == CUDA_ERROR_NOT_FOUND || result == CUDA_ERROR_INVALID_VALUE) return {nullptr, 0};

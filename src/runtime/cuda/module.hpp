@@ -36,6 +36,7 @@ class CudaModule : public LoadedModule, public std::enable_shared_from_this<Cuda
   const Driver& driver_;
   std::string name_;
   std::map<std::string, CodeName> names_;
+  std::vector<std::string> variables_;  // their symbols, where the code tells
   CUmodule module_ = nullptr;
   std::uint32_t generation_;  // of the context it is loaded in
 };

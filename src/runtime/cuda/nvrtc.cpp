@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 #include <thread>
 
 #include <damo/error.hpp>
@@ -13,8 +14,10 @@
 #include "runtime/cuda/nvrtc_program.hpp"
 #include "runtime/cuda/prelude.hpp"
 #include "runtime/cuda/standard_headers.hpp"
+#include "runtime/cuda/symbol_name.hpp"
+#include "runtime/kernel/cuda_tokens.hpp"
 #include "runtime/kernel/host_code.hpp"
-#include "runtime/kernel/own_types.hpp"
+#include "runtime/kernel/include_digest.hpp"
 
 namespace damo::cuda_backend {
 namespace {
@@ -51,13 +54,13 @@ bool names_architecture(const std::string& flag) {
 
 /// The prelude, then the request's text under its own name and line numbers. Generated text stands inside namespace
 /// damo: there damo::tanh hides CUDA's ::tanh, which "using namespace damo" would make ambiguous.
-std::string full_source(const CompileRequest& request) {
+std::string full_source(const CompileRequest& request, const SourceEdits& edits) {
   const bool generated = request.kind == SourceKind::kGenerated;
   std::string text;
   if (generated) {
     text = generated_prelude() + "namespace damo {\n";
   } else {
-    for (const std::string& name : own_types(request.source)) text += "#define " + own_type_macro(name) + "\n";
+    for (const std::string& name : edits.own_types) text += "#define " + own_type_macro(name) + "\n";
     text += cuda_c_prelude();
     if (needs_std(request.source)) text += kIncludeStd;
   }
@@ -65,6 +68,39 @@ std::string full_source(const CompileRequest& request) {
   text += generated ? request.source : without_lambda_annotations(request.source);
   if (generated) text += "\n}\n";
   return text;
+}
+
+/// Texts in place of files on the disk, by the names by which the source includes them.
+std::map<std::string, std::string> edited_headers(const CompileRequest& request, const SourceEdits& edits) {
+  std::map<std::string, std::string> headers;
+  if (edits.files.empty()) return headers;
+  for (const auto& [name, path] : included_files(request.source, request.options.include_directories)) {
+    const auto file = edits.files.find(path);
+    if (file != edits.files.end()) headers.emplace(name, "#line 1 \"" + path + "\"\n" + file->second);
+  }
+  return headers;
+}
+
+/// ptxas names a function that is called and has no definition as the code does, and no line.
+std::string undefined_function(const CompileRequest& request, const std::string& log) {
+  constexpr std::string_view kWords = "Unresolved extern function '";
+  const std::size_t begin = log.find(kWords);
+  if (begin == std::string::npos) return {};
+  const std::size_t end = log.find('\'', begin + kWords.size());
+  const SymbolName name = read_symbol(log.substr(begin + kWords.size(), end - begin - kWords.size()));
+  const std::string called = name.parameters ? name.name + "(" + *name.parameters + ")" : name.name;
+  std::string note = request.file_name + ": error: function '" + called + "' is called but has no definition; it is named in line";
+  const std::string word = name.name.substr(name.name.rfind(':') + 1);
+  std::istringstream text(request.source);
+  std::size_t number = 0;
+  for (std::string line; std::getline(text, line);) {
+    ++number;
+    CudaTokens tokens(line);
+    bool is_named = false;
+    for (std::string_view token = tokens.next(); !token.empty(); token = tokens.next()) is_named |= token == word;
+    if (is_named) note += " " + std::to_string(number);
+  }
+  return note;
 }
 
 [[noreturn]] void fail(const CompileRequest& request, const NvrtcLibrary& library, nvrtcResult result,
@@ -75,6 +111,7 @@ std::string full_source(const CompileRequest& request) {
     if (log.find("error: " + name + " is not a template") != std::string::npos)
       log += "\nnote: texture and surface references are not supported, CUDA has none since version 12: pass an array";
   }
+  if (const std::string note = undefined_function(request, log); !note.empty()) log += "\n" + note;
   if (result != NVRTC_ERROR_COMPILATION) message += std::string(": ") + library.get_error_string(result);
   throw CompileError(std::move(message), std::move(log), request.source);
 }
@@ -135,20 +172,22 @@ std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) c
 
 CompiledCode NvrtcCompiler::compile(const CompileRequest& request) const {
   if (request.source.find('\0') != std::string::npos) refuse_nul(request);
-  return compile_past_host_code(request, [this](const CompileRequest& text) {
+  return compile_past_host_code(request, [this](const CompileRequest& text, const SourceEdits& edits) {
     NameGuesses guesses(text);
     for (;;) {
-      if (std::optional<CompiledCode> code = try_compile(text, guesses)) return std::move(*code);
+      if (std::optional<CompiledCode> code = try_compile(text, edits, guesses)) return std::move(*code);
     }
   });
 }
 
 /// Nothing if it is worth another try: what stood in the way has been changed.
-std::optional<CompiledCode> NvrtcCompiler::try_compile(const CompileRequest& request, NameGuesses& guesses) const {
+std::optional<CompiledCode> NvrtcCompiler::try_compile(const CompileRequest& request, const SourceEdits& edits, NameGuesses& guesses) const {
   const NvrtcLibrary& library = nvrtc();
   const bool is_cuda_c = request.kind == SourceKind::kCudaC;
-  NvrtcProgram program(library, full_source(request), request.file_name,
-                       is_cuda_c ? standard_headers(include_directory(library).empty()) : HeaderSet());
+  const std::map<std::string, std::string> edited = edited_headers(request, edits);
+  HeaderSet headers = is_cuda_c ? standard_headers(include_directory(library).empty()) : HeaderSet();
+  for (const auto& [name, text] : edited) headers.add(name.c_str(), text.c_str());
+  NvrtcProgram program(library, full_source(request, edits), request.file_name, headers);
   for (const std::string& expression : guesses.expressions()) program.add_name(expression);
   const bool minimal = minimal_;
   const nvrtcResult result = program.compile(options(request));

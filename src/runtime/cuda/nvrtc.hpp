@@ -11,6 +11,10 @@
 
 #include "runtime/backend.hpp"
 
+namespace damo {
+struct SourceEdits;  // kernel/host_code.hpp
+}
+
 namespace damo::cuda_backend {
 
 class NameGuesses;  // name_guesses.hpp
@@ -28,7 +32,7 @@ class NvrtcCompiler : public Compiler {
 
  private:
   std::vector<std::string> options(const CompileRequest& request) const;
-  std::optional<CompiledCode> try_compile(const CompileRequest& request, NameGuesses& guesses) const;
+  std::optional<CompiledCode> try_compile(const CompileRequest& request, const SourceEdits& edits, NameGuesses& guesses) const;
 
   int architecture_;
   std::string stamp_;

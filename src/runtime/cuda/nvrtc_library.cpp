@@ -2,10 +2,10 @@
 
 #include <dlfcn.h>
 
-#include <cstdlib>
 #include <type_traits>
 #include <damo/error.hpp>
 
+#include "graph/base/environment.hpp"
 #include "runtime/cuda/cuda_backend.hpp"
 
 namespace damo::cuda_backend {
@@ -20,9 +20,8 @@ struct Opened {
 };
 
 std::string not_found() {
-  const char* chosen = std::getenv("DAMO_NVRTC_PATH");
-  if (chosen && *chosen)
-    return "no CUDA compiler: DAMO_NVRTC_PATH is " + std::string(chosen) + ", which holds no libnvrtc.so";
+  if (const std::string chosen = environment("DAMO_NVRTC_PATH"); !chosen.empty())
+    return "no CUDA compiler: DAMO_NVRTC_PATH is " + chosen + ", which holds no libnvrtc.so";
   return "no CUDA compiler: libnvrtc.so is in none of CUDA_HOME, CUDA_PATH, LD_LIBRARY_PATH, /usr/local/cuda and the "
          "system's library directories";
 }

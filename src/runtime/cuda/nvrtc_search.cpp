@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "graph/base/environment.hpp"
 #include "runtime/cuda/nvrtc_library.hpp"
 
 namespace damo::cuda_backend {
@@ -12,11 +13,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kOldestMajor = 12, kNewestMajor = 19;
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
 
 /// The link without a number is the choice of who installed the toolkit; else the newest.
 std::string library_in(const fs::path& directory) {

@@ -31,9 +31,10 @@ std::string compose_generated() {
   std::string text;
   append_file(text, "core.h");
   append_file(text, "math.h");
+  append_file(text, "convert.h");
   for (const PreludeFile* file = prelude_files; file->name; ++file) {
     const std::string_view name = file->name;
-    if (name != "core.h" && name != "math.h" && !name.starts_with("cuda_")) append_code(text, file->text);
+    if (name != "core.h" && name != "math.h" && name != "convert.h" && !name.starts_with("cuda_")) append_code(text, file->text);
   }
   return text;
 }
@@ -48,6 +49,7 @@ const std::string& generated_prelude() {
 const std::string& cuda_c_prelude() {
   static const std::string text = [] {
     std::string code;
+    append_file(code, "cuda_types.h");
     append_file(code, "cuda_c.h");
     append_file(code, "cuda_constants.h");
     return code;

@@ -7,6 +7,8 @@
 
 #include <damo/error.hpp>
 
+#include "graph/base/environment.hpp"
+
 namespace damo {
 namespace {
 
@@ -19,25 +21,25 @@ constexpr int kHeavyCost = 150;      // instructions an element from which arith
 bool is_block(int threads) { return threads >= 32 && threads <= 1024 && threads % 32 == 0; }
 bool is_power_of_two(int value) { return value > 0 && (value & (value - 1)) == 0; }
 
-[[noreturn]] void refuse(const char* variable, const char* text, const char* wanted) {
+[[noreturn]] void refuse(const char* variable, const std::string& text, const char* wanted) {
   throw OptionError(std::string(variable) + "=" + text + " is no schedule of a kernel", wanted);
 }
 
 /// DAMO_CUDA_SCHEDULE=block,vector,unroll replaces the choice: for measuring.
 void measured(CudaSchedule& schedule) {
-  const char* text = std::getenv("DAMO_CUDA_SCHEDULE");
-  if (!text) return;
-  const int count = std::sscanf(text, "%d,%d,%d", &schedule.block, &schedule.vector, &schedule.unroll);
+  const std::string text = environment("DAMO_CUDA_SCHEDULE");
+  if (text.empty()) return;
+  const int count = std::sscanf(text.c_str(), "%d,%d,%d", &schedule.block, &schedule.vector, &schedule.unroll);
   if (count == 3 && is_block(schedule.block) && is_power_of_two(schedule.vector) && schedule.vector <= 16 && schedule.unroll >= 1 && schedule.unroll <= 16) return;
   refuse("DAMO_CUDA_SCHEDULE", text, "block,vector,unroll: a multiple of 32 up to 1024, a power of 2 up to 16, 1 to 16");
 }
 
 /// DAMO_CUDA_TILE=inner,other,threads,other_first likewise. Threads that do not divide the tile would leave elements out.
 void measured(CudaTile& tile) {
-  const char* text = std::getenv("DAMO_CUDA_TILE");
-  if (!text) return;
+  const std::string text = environment("DAMO_CUDA_TILE");
+  if (text.empty()) return;
   int first = 0;
-  const int count = std::sscanf(text, "%d,%d,%d,%d", &tile.inner, &tile.other, &tile.threads, &first);
+  const int count = std::sscanf(text.c_str(), "%d,%d,%d,%d", &tile.inner, &tile.other, &tile.threads, &first);
   tile.other_first = first != 0;
   if (count == 4 && is_block(tile.threads) && tile.inner > 0 && tile.other > 0 && tile.inner * tile.other % tile.threads == 0) return;
   refuse("DAMO_CUDA_TILE", text, "inner,other,threads,0 or 1: threads a multiple of 32 up to 1024 that divides inner times other");

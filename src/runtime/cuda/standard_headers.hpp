@@ -7,7 +7,8 @@
 namespace damo::cuda_backend {
 
 struct HeaderSet {
-  std::vector<const char*> names, texts;  ///< of static duration
+  std::vector<const char*> names, texts;  ///< that live as long as the set is used
+  void add(const char* name, const char* text);
 };
 
 /// with_cuda: also cuda_runtime.h and its like, empty: for an NVRTC whose toolkit has no headers.

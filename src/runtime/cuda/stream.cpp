@@ -1,5 +1,6 @@
 // CudaBackend's streams and events.
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -44,7 +45,15 @@ void* CudaBackend::create_stream(StreamOptions options) {
                                             priority),
         "cuStreamCreateWithPriority");
   const std::lock_guard lock(streams_mutex_);
-  streams_.insert(stream);
+  StreamSet taken = 0;
+  for (const auto& [other, set] : streams_) taken |= set;
+  const int bit = std::min(std::countr_one(taken), 63);  // beyond 63 streams the last bit stands for several
+  try {
+    streams_[stream] = StreamSet{1} << bit;
+  } catch (...) {
+    driver_.stream_destroy(stream);
+    throw;
+  }
   stream_count_ = static_cast<int>(streams_.size());
   // Memory that the default stream still works on may be handed to the new one's users.
   if (make_order_event() &&
@@ -57,10 +66,12 @@ void* CudaBackend::create_stream(StreamOptions options) {
 /// Work that is under way goes on; the default stream waits for it, as what it uses may be given up next.
 void CudaBackend::destroy_stream(void* stream) noexcept {
   if (!stream || stream == default_stream_ || !bind_quietly()) return;
-  join_streams();
+  const StreamSet set = stream_set(stream);
+  join_streams(set);
   {
     const std::lock_guard lock(streams_mutex_);
     streams_.erase(static_cast<CUstream>(stream));
+    if (set != StreamSet{1} << 63) foreign_streams_.fetch_and(~set);
     stream_count_ = static_cast<int>(streams_.size());
   }
   driver_.stream_destroy(static_cast<CUstream>(stream));
@@ -78,13 +89,44 @@ bool CudaBackend::make_order_event() noexcept {
   return order_event_ != nullptr || driver_.event_create(&order_event_, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS;
 }
 
+StreamSet CudaBackend::stream_set(void* stream) const noexcept {
+  if (!stream || stream == default_stream_) return 0;
+  const std::lock_guard lock(streams_mutex_);
+  const auto found = streams_.find(static_cast<CUstream>(stream));
+  return found == streams_.end() ? 0 : found->second;
+}
+
+void CudaBackend::note_foreign_work(void* stream) noexcept {
+  const StreamSet set = stream_set(stream);
+  foreign_streams_.fetch_or(set);
+  streams_at_large.fetch_or(set);
+}
+
+void CudaBackend::wait_for_device(Backend& other, void* stream) {
+  if (other.kind() != DeviceKind::kCuda) return Backend::wait_for_device(other, stream);
+  auto& there = static_cast<CudaBackend&>(other);
+  void* const event = there.create_event({.timing = false});
+  try {
+    there.record(event, stream);
+    bind();
+    check(driver_.stream_wait_event(static_cast<CUstream>(default_stream_), event_of(event), 0), "cuStreamWaitEvent");
+  } catch (...) {
+    there.destroy_event(event);
+    throw;
+  }
+  there.destroy_event(event);  // the driver keeps what the wait needs
+}
+
 // Errors of both are an earlier kernel's: the next call that may throw reports them.
-void CudaBackend::join_streams() noexcept {
-  if (stream_count_.load(std::memory_order_relaxed) == 0 || !bind_quietly()) return;
+void CudaBackend::join_streams(StreamSet wanted) noexcept {
+  if (wanted == 0 || stream_count_.load(std::memory_order_relaxed) == 0 || !bind_quietly()) return;
   const std::lock_guard lock(streams_mutex_);
   if (!make_order_event()) return;
-  for (CUstream stream : streams_) {
-    if (captures != 0 && is_capturing(stream)) continue;  // its work has not been given to the device
+  streams_at_large.fetch_and(~wanted | foreign_streams_);
+  for (const auto& [stream, set] : streams_) {
+    if ((set & wanted) == 0) continue;
+    // Its work has not been given to the device; what it had before was joined when the capture took it.
+    if (captures != 0 && is_capturing(stream)) continue;
     if (driver_.event_record(order_event_, stream) == CUDA_SUCCESS) {
       driver_.stream_wait_event(static_cast<CUstream>(default_stream_), order_event_, 0);
     }
@@ -96,7 +138,7 @@ void CudaBackend::fork_streams() {
   const std::lock_guard lock(streams_mutex_);
   if (!make_order_event()) return;
   if (driver_.event_record(order_event_, static_cast<CUstream>(default_stream_)) != CUDA_SUCCESS) return;
-  for (CUstream stream : streams_) {
+  for (const auto& [stream, set] : streams_) {
     if (captures == 0 || !is_capturing(stream)) driver_.stream_wait_event(stream, order_event_, 0);
   }
 }
@@ -151,7 +193,9 @@ void CudaBackend::record(void* event, void* stream) {
 
 void CudaBackend::wait(void* stream, void* event) {
   bind();
-  check(driver_.stream_wait_event(stream_of(stream), event_of(event), 0), "cuStreamWaitEvent");
+  const CUstream on = stream_of(stream);
+  if (captures != 0 && !is_capturing(on)) join_streams(stream_set(stream));  // the event may take it into a capture
+  check(driver_.stream_wait_event(on, event_of(event), 0), "cuStreamWaitEvent");
 }
 
 void CudaBackend::synchronize_event(void* event) {
@@ -196,12 +240,13 @@ void CudaBackend::add_callback(void* stream, std::function<void()> function) {
   const CUstream on = stream_of(stream);
   if (CaptureScope* capture = current_capture(*this); capture && is_capturing(on)) {
     auto held = std::make_shared<std::function<void()>>(std::move(function));
-    check(driver_.launch_host_func(on, run_again, held.get()), "cuLaunchHostFunc");
-    return capture->holds().hold(std::move(held));
+    capture->holds().hold(held);  // first: a node whose function is gone must not be
+    return check(driver_.launch_host_func(on, run_again, held.get()), "cuLaunchHostFunc");
   }
   auto callback = std::make_unique<Callback>(Callback{std::move(function), &finished_callbacks_});
   check(driver_.launch_host_func(on, run_once, callback.get()), "cuLaunchHostFunc");
   callback.release();
+  note_work(stream);
 }
 
 }  // namespace damo::cuda_backend

@@ -26,6 +26,7 @@ Context::Context(Program& program, ProfileRecorder* recorder)
     : program_(program), recorder_(recorder), cells_(program.cells().size()), passing_(program.nodes().size(), 0),
       view_offsets_(program.nodes().size(), 0), versions_(cells_.size(), 0), all_nodes_(program.nodes().size()) {
   std::iota(all_nodes_.begin(), all_nodes_.end(), 0);
+  if (recorder) clock_.emplace(program.device());
   for (std::size_t i = 0; i < cells_.size(); ++i) {
     CellAccess::prepare(cells_[i], program.cells()[i].type.dtype, program.device());
     const int number = static_cast<int>(i);
@@ -171,7 +172,7 @@ void Context::allocate_arena(const Binding& binding, Stage& stage, std::size_t b
 void Context::set_owned(int number) {
   Cell& target = cell(number);
   Array& array = CellAccess::array(target);
-  if (array && array.is_unique() && array.shape() == target.shape()) return;
+  if (array && array.shape() == target.shape() && array.claim()) return;
   array = Array();
   blame(program_, program_.cells()[static_cast<std::size_t>(number)].producer, [&] { array = Array::empty(target.shape(), target.dtype(), program_.device()); });
 }
@@ -190,11 +191,11 @@ void Context::run_node(int number, bool is_sized) {
     return;
   }
   blame(program_, number, [&] {
-    if (recorder_) recorder_->begin(number);
+    if (recorder_) recorder_->begin(*clock_);
     begin_outputs(node);
     thunks_[at]();
     check_outputs(node, is_sized);
-    if (recorder_) recorder_->end(number, cells_, program_);
+    if (recorder_) recorder_->end(*clock_, number, cells_, program_);
   });
 }
 

@@ -6,6 +6,7 @@
 // shapes are inferred node by node, buffers sized, temporaries placed in one arena a stage (see binding.hpp).
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -52,6 +53,7 @@ class Context {
 
   Program& program_;
   ProfileRecorder* recorder_;  // null: no profile
+  std::optional<ProfileRecorder::Clock> clock_;
   std::vector<Cell> cells_;
   std::vector<Thunk> thunks_;               // by node; empty for views
   std::vector<char> passing_;               // by node: the output is the input itself in this call

@@ -6,14 +6,12 @@
 
 namespace damo {
 
-ProfileRecorder::ProfileRecorder(const Program& program)
-    : stream_(Stream::default_of(program.device())), start_(program.device()), stop_(program.device()), rows_(program.nodes().size()) {}
+ProfileRecorder::ProfileRecorder(const Program& program) : rows_(program.nodes().size()) {}
 
-void ProfileRecorder::begin(int) { start_.record(stream_); }
-
-void ProfileRecorder::end(int node, const std::vector<Cell>& cells, const Program& program) {
-  stop_.record(stream_);
-  stop_.synchronize();
+void ProfileRecorder::end(const Clock& clock, int node, const std::vector<Cell>& cells, const Program& program) {
+  clock.stop.record(clock.stream);
+  clock.stop.synchronize();
+  const double milliseconds = clock.stop.milliseconds_since(clock.start);
   const ProgramNode& plan = program.nodes()[static_cast<std::size_t>(node)];
   std::vector<int> touched = plan.inputs;
   std::sort(touched.begin(), touched.end());
@@ -28,7 +26,7 @@ void ProfileRecorder::end(int node, const std::vector<Cell>& cells, const Progra
   const std::lock_guard lock(mutex_);
   Row& row = rows_[static_cast<std::size_t>(node)];
   ++row.calls;
-  row.milliseconds += stop_.milliseconds_since(start_);
+  row.milliseconds += milliseconds;
   row.bytes += bytes;
 }
 

@@ -1,5 +1,5 @@
 // ProfileRecorder: what each node of a Function cost, from device events. Recording waits for the device after each
-// node, so a profiled call is slower than a plain one; the times themselves are the device's.
+// node, so a profiled call is slower than a plain one; the times themselves are the device's. Thread-safe: see Clock.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -15,10 +15,17 @@ class Program;
 
 class ProfileRecorder {
  public:
+  /// The events of one Context: calls on other threads record their own.
+  struct Clock {
+    explicit Clock(Device device) : stream(Stream::default_of(device)), start(device), stop(device) {}
+    Stream stream;
+    Event start, stop;
+  };
+
   ProfileRecorder(const Program& program);
 
-  void begin(int node);
-  void end(int node, const std::vector<Cell>& cells, const Program& program);
+  void begin(const Clock& clock) { clock.start.record(clock.stream); }
+  void end(const Clock& clock, int node, const std::vector<Cell>& cells, const Program& program);
   void called(double milliseconds);
   Profile profile(const Program& program) const;
 
@@ -28,8 +35,6 @@ class ProfileRecorder {
     double milliseconds = 0;
     std::uint64_t bytes = 0;
   };
-  Stream stream_;
-  Event start_, stop_;
   mutable std::mutex mutex_;
   std::vector<Row> rows_;
   std::uint64_t calls_ = 0;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "runtime/kernel/dialect.hpp"
+#include "runtime/kernel/line_directive.hpp"
 
 namespace damo {
 
@@ -41,17 +42,21 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
   for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
 }
 
+/// An element of another dtype, as the prelude's convert() has it: C++ leaves some conversions undefined, and rounds a
+/// double twice on its way to 16 bits.
+std::string converted(const std::string& type, const std::string& text) { return "convert<" + type + ">(" + text + ")"; }
+
 /// The function for a step, without its name: equal texts share one function.
 std::string signature(const Step& step) {
   std::string text = "(";
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
     text += (i > 0 ? ", " : "") + (i == 0 && step.condition_first ? "bool" : value_type(step.compute)) + " x" + std::to_string(i);
   }
-  std::string code = "(" + step.code + ")";
-  if (step.rounds && is_half(step.result)) code = "float(" + storage_type(step.result) + code + ")";
+  std::string code = converted(step.rounds ? storage_type(step.result) : value_type(step.result), step.code);
+  if (step.rounds && is_half(step.result)) code = "float(" + code + ")";
   text += ") {\n  typedef " + value_type(step.compute) + " T;\n";
-  if (step.row) text += "#line " + std::to_string(step.row.line) + " \"" + step.row.file + "\"\n";
-  text += "  return static_cast<" + value_type(step.result) + ">(" + code + ");\n";
+  if (step.row) text += line_directive(step.row.file, step.row.line);
+  text += "  return " + code + ";\n";
   if (step.row) text += "#line 1 \"generated\"\n";
   return text + "}\n";
 }
@@ -80,7 +85,9 @@ class BodyPrinter {
                                  : value_type(dtype) + " v" + std::to_string(i);
     }
     for (std::size_t i = 0; i < spec_.stores.size(); ++i) {
-      body_ += "  y" + std::to_string(i) + " = " + storage_type(spec_.outputs[i]) + "(" + value(spec_.stores[i], spec_.outputs[i]) + ");\n";
+      const DType dtype = spec_.outputs[i], from = dtypes_[static_cast<std::size_t>(spec_.stores[i])];
+      const std::string type = storage_type(dtype), text = value_text(spec_.stores[i]);
+      body_ += "  y" + std::to_string(i) + " = " + (value_type(from) == value_type(dtype) ? type + "(" + text + ")" : converted(type, text)) + ";\n";
     }
     return functions_ + head + ") {\n" + body_ + "}\n";
   }
@@ -99,13 +106,15 @@ class BodyPrinter {
     dtypes_.push_back(step.result);
   }
 
+  std::string value_text(int number) const {
+    const int constant = number - spec_.input_count();
+    const bool is_constant = constant >= 0 && constant < static_cast<int>(spec_.constants.size());
+    return is_constant ? literal(spec_.constants[static_cast<std::size_t>(constant)]) : "v" + std::to_string(number);
+  }
   /// A value as value_type(wanted).
   std::string value(int number, DType wanted) const {
-    const int constant = number - spec_.input_count();
-    const DType dtype = dtypes_[static_cast<std::size_t>(number)];
-    const bool is_constant = constant >= 0 && constant < static_cast<int>(spec_.constants.size());
-    const std::string text = is_constant ? literal(spec_.constants[static_cast<std::size_t>(constant)]) : "v" + std::to_string(number);
-    return value_type(dtype) == value_type(wanted) ? text : "static_cast<" + value_type(wanted) + ">(" + text + ")";
+    const std::string type = value_type(wanted), text = value_text(number);
+    return value_type(dtypes_[static_cast<std::size_t>(number)]) == type ? text : converted(type, text);
   }
 
   const KernelSpec& spec_;

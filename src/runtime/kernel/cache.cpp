@@ -11,6 +11,7 @@
 #include <damo/log.hpp>
 #include <damo/version.hpp>
 
+#include "runtime/kernel/include_digest.hpp"
 #include "runtime/kernel/sha256.hpp"
 #include "runtime/kernel/source_dump.hpp"
 
@@ -49,6 +50,7 @@ std::string name_of(const CompileRequest& request) {
 /// is_done and module are guarded by the cache's mutex; the rest is the business of the call that made the entry.
 struct KernelCache::Entry {
   CompileRequest request;
+  std::string includes;  // include_digest
   std::size_t hash = 0;
   std::string key;
   bool is_done = false;
@@ -64,15 +66,21 @@ KernelCache::Module KernelCache::get(const CompileRequest& request) {
 }
 
 std::vector<KernelCache::Module> KernelCache::get(std::span<const CompileRequest> requests) {
-  std::vector<EntryPointer> entries(requests.size()), misses;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    bool inserted = false;
-    entries[i] = find_or_insert(requests[i], inserted);
-    if (inserted) misses.push_back(entries[i]);
+  std::vector<EntryPointer> entries(requests.size()), own;
+  own.reserve(requests.size());  // so that no entry is made that is not in it
+  try {
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      bool inserted = false;
+      entries[i] = find_or_insert(requests[i], inserted);
+      if (inserted) own.push_back(entries[i]);
+    }
+    std::vector<EntryPointer> misses = own;
+    std::erase_if(misses, [&](const EntryPointer& entry) { return load_from_disk(*entry); });
+    compile_all(misses);
+  } catch (...) {  // no memory to go on; whoever waits for an entry must not wait for ever
+    for (const EntryPointer& entry : own) finish(*entry, nullptr, std::current_exception());
+    throw;
   }
-  const std::vector<EntryPointer> own = misses;
-  std::erase_if(misses, [&](const EntryPointer& entry) { return load_from_disk(*entry); });
-  compile_all(misses);
   std::vector<Module> modules(requests.size());
   for (std::size_t i = 0; i < entries.size(); ++i) modules[i] = wait(*entries[i]);
   if (std::exception_ptr error = take_first_error(own)) std::rethrow_exception(std::move(error));
@@ -94,16 +102,18 @@ std::exception_ptr KernelCache::take_first_error(std::span<const EntryPointer> o
 }
 
 KernelCache::EntryPointer KernelCache::find_or_insert(const CompileRequest& request, bool& inserted) {
-  const std::size_t hash = hash_of(request);
+  std::string includes = include_digest(request);
+  const std::size_t hash = hash_of(request) + std::hash<std::string>()(includes);
   const std::lock_guard lock(mutex_);
   const auto [first, last] = entries_.equal_range(hash);
   for (auto at = first; at != last; ++at) {
-    if (!equal(at->second->request, request)) continue;
+    if (!equal(at->second->request, request) || at->second->includes != includes) continue;
     ++statistics_.memory_hits;
     return at->second;
   }
   auto entry = std::make_shared<Entry>();
   entry->request = request;
+  entry->includes = std::move(includes);
   entry->hash = hash;
   entries_.emplace(hash, entry);
   inserted = true;
@@ -125,6 +135,7 @@ void KernelCache::erase(const Entry& entry) {
 void KernelCache::finish(Entry& entry, Module module, std::exception_ptr error) {
   {
     const std::lock_guard lock(mutex_);
+    if (entry.is_done) return;
     entry.module = std::move(module);
     entry.error = std::move(error);
     entry.is_done = true;
@@ -150,7 +161,7 @@ KernelCache::Module KernelCache::load(std::span<const std::byte> bytes, const st
 /// True if the entry is finished, by a hit or by an error that no compile would mend.
 bool KernelCache::load_from_disk(Entry& entry) {
   try {
-    entry.key = key(entry.request);
+    entry.key = key(entry.request, entry.includes);
     dump_source(entry.request, entry.key, backend_.kind());
     const auto begin = Clock::now();
     const auto bytes = disk().load(entry.key);
@@ -252,8 +263,8 @@ void KernelCache::compile_all(std::span<const EntryPointer> misses) {
   std::vector<std::jthread> helpers;
   try {
     while (helpers.size() + 1 < std::min(useful, misses.size())) helpers.emplace_back(work);
-  } catch (const std::system_error&) {
-    // No more threads: those that there are, and this one, do it all.
+  } catch (const std::exception&) {
+    // No more threads, or no memory for one: those that there are, and this one, do it all.
   }
   work();
 }
@@ -264,7 +275,9 @@ DiskCache& KernelCache::disk() {
   return *disk_;
 }
 
-std::string KernelCache::key(const CompileRequest& request) {
+std::string KernelCache::key(const CompileRequest& request) { return key(request, include_digest(request)); }
+
+std::string KernelCache::key(const CompileRequest& request, const std::string& includes) {
   Sha256 digest;
   digest.update_field("damo " DAMO_VERSION).update_field(backend_.compiler().stamp());
   digest.update_field(request.kind == SourceKind::kCudaC ? "CUDA C" : "generated").update_field(request.source);
@@ -272,7 +285,7 @@ std::string KernelCache::key(const CompileRequest& request) {
     digest.update_field(std::to_string(texts->size()));
     for (const std::string& text : *texts) digest.update_field(text);
   }
-  if (request.kind == SourceKind::kCudaC) digest.update_field(request.options.text()).update_field(request.file_name);
+  if (request.kind == SourceKind::kCudaC) digest.update_field(request.options.text()).update_field(request.file_name).update_field(includes);
   return digest.hex();
 }
 

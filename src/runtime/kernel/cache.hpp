@@ -46,7 +46,7 @@ class KernelCache {
   /// Drops every module that is loaded: the device was reset. The next get() finds them on the disk.
   void forget();
   CacheStatistics statistics() const;
-  /// Hexadecimal SHA-256 over everything that the compiled bytes depend on.
+  /// Hexadecimal SHA-256 over everything that the compiled bytes depend on: files that the source includes are read.
   std::string key(const CompileRequest& request);
 
  private:
@@ -54,8 +54,10 @@ class KernelCache {
   using EntryPointer = std::shared_ptr<Entry>;
 
   EntryPointer find_or_insert(const CompileRequest& request, bool& inserted);
+  std::string key(const CompileRequest& request, const std::string& includes);
   static std::exception_ptr take_first_error(std::span<const EntryPointer> own);
   void erase(const Entry& entry);
+  /// Nothing if the entry is finished already.
   void finish(Entry& entry, Module module, std::exception_ptr error);
   /// Null if it failed.
   Module wait(const Entry& entry);

@@ -1,11 +1,14 @@
 #include "runtime/kernel/cache_file.hpp"
 
+#include <fcntl.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 
 namespace damo {
@@ -61,21 +64,33 @@ bool read_all(int file, void* to, std::size_t bytes) {
   return true;
 }
 
-bool write_all(int file, const void* from, std::size_t bytes) {
-  for (auto* at = static_cast<const char*>(from); bytes > 0;) {
-    const ssize_t put = ::write(file, at, bytes);
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return false;
-    at += put;
-    bytes -= static_cast<std::size_t>(put);
-  }
-  return true;
-}
-
 }  // namespace
 
 Descriptor::~Descriptor() {
   if (number_ >= 0) close(number_);
+}
+
+Descriptor create_temporary(int directory, std::string& name, unsigned mode) {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    std::uint64_t random = 0;
+    if (getrandom(&random, sizeof random, 0) != sizeof random) break;
+    char digits[17];
+    std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(random));
+    name = kTemporaryPrefix + std::string(digits);
+    const int file = openat(directory, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (file >= 0 || errno != EEXIST) return Descriptor(file);
+  }
+  return Descriptor(-1);
+}
+
+bool write_all(const Descriptor& file, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(file.number(), bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+  }
+  return true;
 }
 
 std::optional<std::vector<std::byte>> read_cache_file(const Descriptor& file, std::size_t file_bytes,
@@ -92,7 +107,7 @@ std::optional<std::vector<std::byte>> read_cache_file(const Descriptor& file, st
 
 bool write_cache_file(const Descriptor& file, std::span<const std::byte> payload, const std::string& key) {
   const Head head = head_of(payload, key);
-  return write_all(file.number(), &head, sizeof head) && write_all(file.number(), payload.data(), payload.size());
+  return write_all(file, std::as_bytes(std::span(&head, 1))) && write_all(file, payload);
 }
 
 }  // namespace damo

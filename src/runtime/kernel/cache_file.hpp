@@ -22,6 +22,14 @@ class Descriptor {
   int number_;
 };
 
+/// What names of create_temporary begin with.
+inline constexpr const char* kTemporaryPrefix = ".new-";
+/// A new file of a directory, to be filled and renamed; its name is random: processes of several containers may share the
+/// directory and have the same number. Follows no link. Without number, with errno, if there can be none.
+Descriptor create_temporary(int directory, std::string& name, unsigned mode);
+/// False, with errno, if not all of it could be written.
+bool write_all(const Descriptor& file, std::span<const std::byte> bytes);
+
 /// The payload, if the file is whole and is the entry of that key. file_bytes: as the file system says.
 std::optional<std::vector<std::byte>> read_cache_file(const Descriptor& file, std::size_t file_bytes,
                                                       const std::string& key);

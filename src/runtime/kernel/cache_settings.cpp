@@ -1,20 +1,15 @@
 // What the environment says about the kernel cache.
 #include <charconv>
-#include <cstdlib>
 #include <limits>
 #include <string_view>
 
 #include <damo/error.hpp>
 
+#include "graph/base/environment.hpp"
 #include "runtime/kernel/disk_cache.hpp"
 
 namespace damo {
 namespace {
-
-std::string variable(const char* name) {
-  const char* text = std::getenv(name);
-  return text ? text : "";
-}
 
 std::optional<std::size_t> bytes_of(std::string_view text) {
   std::size_t value = 0;
@@ -37,15 +32,15 @@ std::optional<std::size_t> bytes_of(std::string_view text) {
 }  // namespace
 
 std::string cache_directory_of_environment() {
-  if (std::string chosen = variable("DAMO_CACHE_DIR"); !chosen.empty()) return chosen;
+  if (std::string chosen = environment("DAMO_CACHE_DIR"); !chosen.empty()) return chosen;
   // The XDG rule: a path that is not absolute counts as not set.
-  if (const std::string base = variable("XDG_CACHE_HOME"); base.starts_with('/')) return base + "/damo";
-  if (const std::string home = variable("HOME"); !home.empty()) return home + "/.cache/damo";
+  if (const std::string base = environment("XDG_CACHE_HOME"); base.starts_with('/')) return base + "/damo";
+  if (const std::string home = environment("HOME"); !home.empty()) return home + "/.cache/damo";
   return {};
 }
 
 std::size_t cache_limit_of_environment() {
-  const std::string text = variable("DAMO_CACHE_LIMIT");
+  const std::string text = environment("DAMO_CACHE_LIMIT");
   if (text.empty()) return std::size_t{1} << 30;
   if (const auto bytes = bytes_of(text)) return *bytes;
   throw OptionError("DAMO_CACHE_LIMIT is '" + text + "', which is no number of bytes",

@@ -37,7 +37,7 @@ bool is_key(std::string_view name) {
   return name.size() == kKeyDigits && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-bool is_temporary(std::string_view name) { return name.starts_with(".new-"); }
+bool is_temporary(std::string_view name) { return name.starts_with(kTemporaryPrefix); }
 
 /// As mkdir -p, each part 0700.
 bool create_directories(const std::string& path) {
@@ -119,7 +119,7 @@ void DiskCache::open_directory() {
 
 std::optional<std::vector<std::byte>> DiskCache::load(const std::string& key) {
   if (!is_usable()) return std::nullopt;
-  const Descriptor file(openat(directory_descriptor_, key.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const Descriptor file(openat(directory_descriptor_, key.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));  // a fifo would block
   if (!file) return std::nullopt;
   struct stat status;
   if (fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
@@ -137,21 +137,16 @@ std::optional<std::vector<std::byte>> DiskCache::load(const std::string& key) {
 
 void DiskCache::store(const std::string& key, std::span<const std::byte> payload) {
   if (!is_usable() || payload.size() > limit_bytes_) return;
-  static std::atomic<unsigned> counter = 0;
-  const std::string temporary = ".new-" + std::to_string(getpid()) + "-" + std::to_string(counter++);
   const int directory = directory_descriptor_;
-  {
-    const Descriptor file(openat(directory, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!file || !write_cache_file(file, payload, key)) {
-      const std::string why = system_text();
-      unlinkat(directory, temporary.c_str(), 0);
-      return warn_once("cannot write to '" + directory_ + "' (" + why + ")");
-    }
-  }
-  if (renameat(directory, temporary.c_str(), directory, key.c_str()) != 0) {
-    const std::string why = system_text();
-    unlinkat(directory, temporary.c_str(), 0);
-    return warn_once("cannot write to '" + directory_ + "' (" + why + ")");
+  std::string temporary;
+  const auto write = [&] {
+    const Descriptor file = create_temporary(directory, temporary, 0600);
+    return file && write_cache_file(file, payload, key);
+  };
+  if (!write() || renameat(directory, temporary.c_str(), directory, key.c_str()) != 0) {
+    const int why = errno;
+    unlinkat(directory, temporary.c_str(), 0);  // before anything that needs memory
+    return warn_once("cannot write to '" + directory_ + "' (" + std::strerror(why) + ")");
   }
   const std::lock_guard lock(eviction_mutex_);
   unaccounted_bytes_ += payload.size();

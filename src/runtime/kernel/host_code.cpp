@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cctype>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
 #include <set>
-#include <sstream>
 
 #include <damo/error.hpp>
 
+#include "graph/base/compiler_log.hpp"
 #include "runtime/kernel/cuda_tokens.hpp"
 
 namespace damo {
@@ -100,28 +104,44 @@ class Declarations {
   std::vector<Declaration> found_;
 };
 
-/// Signs of a program around the kernels.
-bool may_have_host_code(const std::string& source) {
-  if (source.find("__global__") == std::string::npos || source.find("#line") != std::string::npos) return false;
-  for (const char* sign : {"<<<", "main(", "main (", "cudaStream_t", "cudaError_t", "cudaMalloc",
-                           "torch::", "PYBIND11_MODULE", "std::vector", "cublas", "cudnn", "unistd.h", "helper_cuda"}) {
-    if (source.find(sign) != std::string::npos) return true;
+/// "cudaMalloc", "cudaStream_t": a name of the API for hosts.
+bool names_host_api(const std::string& source) {
+  for (std::size_t at = 0; (at = source.find("cuda", at)) != std::string::npos; at += 4) {
+    const bool begins = at == 0 || (!std::isalnum(static_cast<unsigned char>(source[at - 1])) && source[at - 1] != '_');
+    if (begins && at + 4 < source.size() && std::isupper(static_cast<unsigned char>(source[at + 4]))) return true;
   }
   return false;
 }
 
-/// The lines of file that have errors, from 1 on: "file:3:7: error: ..." or "file(3): error: ...".
-std::set<std::size_t> error_lines(const std::string& log, const std::string& file) {
-  std::set<std::size_t> lines;
-  std::istringstream text(log);
-  for (std::string line; std::getline(text, line);) {
-    const bool names_file =
-        line.size() > file.size() && line.starts_with(file) && (line[file.size()] == ':' || line[file.size()] == '(');
-    if (!names_file || line.find("error") == std::string::npos) continue;
-    const std::string number = line.substr(file.size() + 1, 9);
-    if (std::isdigit(static_cast<unsigned char>(number[0]))) lines.insert(std::stoul(number));
+/// Signs of a program around the kernels.
+bool may_have_host_code(const std::string& source) {
+  if (source.find("#line") != std::string::npos) return false;
+  for (const char* sign : {"<<<", "main(", "main (", "torch::", "PYBIND11_MODULE", "std::vector", "std::string", "std::cout",
+                           "cublas", "cudnn", "<unistd.h>", "helper_cuda"}) {
+    if (source.find(sign) != std::string::npos) return true;
   }
-  return lines;
+  return names_host_api(source);
+}
+
+bool is_missing_file(const std::string& message) {
+  for (const char* words : {"file not found", "cannot open source file", "could not open source file"}) {
+    if (message.find(words) != std::string::npos) return true;
+  }
+  return false;
+}
+
+/// Of an error that says that the source gives one of the prelude's type names another meaning: that name.
+std::string redefined_type(const LogError& error) {
+  const auto word_at = [](const std::string& text, std::size_t begin) {
+    std::size_t end = begin;
+    while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) ++end;
+    return text.substr(begin, end - begin);
+  };
+  constexpr std::string_view kNvrtc = "invalid redeclaration of type name \"";
+  if (error.message.starts_with(kNvrtc)) return word_at(error.message, kNvrtc.size());
+  const bool is_clangs = error.message.find("redefinition with different types") != std::string::npos;
+  if (!is_clangs || error.column < 1 || static_cast<std::size_t>(error.column) > error.shown.size()) return {};
+  return word_at(error.shown, static_cast<std::size_t>(error.column) - 1);
 }
 
 /// Blank but for preprocessor lines, of which other code may be in need.
@@ -140,63 +160,143 @@ void blank(std::string& source, std::size_t begin, std::size_t end) {
   }
 }
 
+std::string joined(std::string text, const std::string& more) {
+  if (!text.empty() && text.back() != '\n' && !more.empty()) text += '\n';
+  return text + more;
+}
+
+/// One file, as far as it has been left out.
 class HostCode {
  public:
-  explicit HostCode(const std::string& source) : text(source), declarations_(declarations(source)) {
+  HostCode(std::string file, const std::string& source) : text(source), file_(std::move(file)), declarations_(declarations(source)) {
     line_begins_.push_back(0);
     for (std::size_t at = 0; (at = source.find('\n', at)) != std::string::npos;) line_begins_.push_back(++at);
   }
 
-  /// False if no line is of host code.
-  bool pass_over(const std::set<std::size_t>& lines) {
-    bool any = false;
-    for (const std::size_t line : lines) any |= line <= line_begins_.size() && pass_over_line(line);
-    return any;
-  }
-  bool needed_by(const std::string& log) const {
-    if (dropped_include_) return true;
-    return std::any_of(names_.begin(), names_.end(), [&](const std::string& name) {
-      return log.find("'" + name + "'") != std::string::npos || log.find("\"" + name + "\"") != std::string::npos;
-    });
-  }
-  std::string note(const std::string& file) const {
-    return "note: passed over in " + file + ", as it is not code of the device: " + passed_;
-  }
-
-  std::string text;
-
- private:
-  bool pass_over_line(std::size_t number) {
+  /// False if the error is not in host code.
+  bool leave_out(const LogError& error) {
+    const auto number = static_cast<std::size_t>(error.line);
+    if (number > line_begins_.size()) return false;
     const std::size_t begin = line_begins_[number - 1], end = std::min(text.find('\n', begin), text.size());
     const std::size_t first = text.find_first_not_of(" \t", begin);
-    if (first < end && text[first] == '#') return pass_over_include(number, begin, end);
+    if (first < end && text[first] == '#') return leave_out_include(error, begin, end);
     bool any = false;
     for (Declaration& declaration : declarations_) {
       if (declaration.is_device || declaration.end <= begin || declaration.begin >= end) continue;
       blank(text, declaration.begin, declaration.end);
       declaration.is_device = true;  // not again
-      names_.insert(declaration.names.begin(), declaration.names.end());
-      add(declaration.names.empty() ? "a declaration" : declaration.names.front(), number);
+      left_out_.push_back({what_of(declaration) + " (line " + std::to_string(error.line) + ": " + error.message + ")", declaration.names});
       any = true;
     }
     return any;
   }
-  bool pass_over_include(std::size_t number, std::size_t begin, std::size_t end) {
+
+  /// What was left out, for the log of a text that compiles then; empty if nothing was.
+  std::string note() const {
+    std::string note;
+    for (const Piece& piece : left_out_) note += (note.empty() ? "" : "; ") + piece.text;
+    if (!note.empty()) note = file_ + ": warning: left out, as it does not compile and is not marked as code of the device: " + note;
+    return joined(std::move(note), missing_note());
+  }
+  /// What the errors of a log may come from, for that log.
+  std::string note_for(const std::string& log) const {
+    std::string named;
+    for (const Piece& piece : left_out_) {
+      if (piece.is_named_in(log)) named += (named.empty() ? "" : "; ") + piece.text;
+    }
+    if (!named.empty()) named = file_ + ": note: errors may come from what does not compile itself and was left out: " + named;
+    return joined(std::move(named), missing_note());
+  }
+
+  std::string text;
+
+ private:
+  bool leave_out_include(const LogError& error, std::size_t begin, std::size_t end) {
     const std::string line = text.substr(begin, end - begin);
     if (line.find("include") == std::string::npos) return false;
     std::fill(text.begin() + static_cast<std::ptrdiff_t>(begin), text.begin() + static_cast<std::ptrdiff_t>(end), ' ');
-    add(line, number);
-    return dropped_include_ = true;
+    const std::string place = " (line " + std::to_string(error.line);
+    if (is_missing_file(error.message)) missing_ += (missing_.empty() ? "" : ", ") + line.substr(std::min(line.find_first_of("<\""), line.size())) + place + ")";
+    else left_out_.push_back({line + place + ": " + error.message + ")", {}});
+    return true;
   }
-  void add(const std::string& what, std::size_t line) {
-    passed_ += (passed_.empty() ? "" : ", ") + what + " (line " + std::to_string(line) + ")";
+  std::string missing_note() const {
+    return missing_.empty() ? std::string() : file_ + ": warning: left out, as there is no such file: " + missing_;
+  }
+  static std::string what_of(const Declaration& declaration) {
+    return declaration.names.empty() ? "a declaration" : "'" + declaration.names.front() + "'";
   }
 
+  struct Piece {
+    std::string text;
+    std::vector<std::string> names;  ///< that it declares; none: it may declare anything
+    bool is_named_in(const std::string& log) const {
+      return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+        return log.find("'" + name + "'") != std::string::npos || log.find("\"" + name + "\"") != std::string::npos;
+      });
+    }
+  };
+
+  std::string file_;
   std::vector<Declaration> declarations_;
   std::vector<std::size_t> line_begins_;
-  std::set<std::string> names_;
-  std::string passed_;
-  bool dropped_include_ = false;
+  std::vector<Piece> left_out_;
+  std::string missing_;
+};
+
+/// One source and what it includes, from one attempt to compile it to the next.
+class Attempts {
+ public:
+  explicit Attempts(const CompileRequest& request)
+      : request_(request), has_host_code_(may_have_host_code(request.source)), main_(request.file_name, request.source) {}
+
+  CompileRequest request() const {
+    CompileRequest request = request_;
+    request.source = main_.text;
+    return request;
+  }
+  SourceEdits edits() const {
+    SourceEdits edits{{}, own_types_};
+    for (const auto& [path, file] : included_) edits.files.emplace(path, file.text);
+    return edits;
+  }
+  /// False if nothing in the log can be left out.
+  bool learn(const std::string& log) {
+    bool any = false;
+    for (const LogError& error : errors_in(log)) any |= learn(error);
+    return any;
+  }
+  std::string notes() const {
+    std::string notes = main_.note();
+    for (const auto& [path, file] : included_) notes = joined(std::move(notes), file.note());
+    return notes;
+  }
+  std::string notes_for(const std::string& log) const {
+    std::string notes = main_.note_for(log);
+    for (const auto& [path, file] : included_) notes = joined(std::move(notes), file.note_for(log));
+    return notes;
+  }
+
+ private:
+  bool learn(const LogError& error) {
+    if (const std::string name = redefined_type(error); !name.empty() && own_types_.insert(name).second) return true;
+    if (error.file == request_.file_name) return (has_host_code_ || is_system_include(error)) && main_.leave_out(error);
+    auto file = included_.find(error.file);
+    if (file == included_.end()) {
+      std::ifstream stream(error.file, std::ios::binary);
+      if (!stream) return false;
+      const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+      file = included_.emplace(error.file, HostCode(error.file, text)).first;
+    }
+    return file->second.leave_out(error);
+  }
+  static bool is_system_include(const LogError& error) { return is_missing_file(error.message) && error.shown.find('<') != std::string::npos; }
+
+  const CompileRequest& request_;
+  bool has_host_code_;
+  HostCode main_;
+  std::map<std::string, HostCode> included_;  // by path
+  std::set<std::string> own_types_;
 };
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -205,37 +305,39 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 std::vector<Declaration> declarations(std::string_view source) { return Declarations(source).read(); }
 
-std::string without_kernel_instances(std::string source) {
-  if (source.find("template") == std::string::npos || source.find("__global__") == std::string::npos) return source;
+std::string without_function_instances(std::string source) {
+  if (source.find("template") == std::string::npos) return source;
   for (const Declaration& declaration : declarations(source)) {
-    if (!declaration.is_device) continue;
     CudaTokens tokens(std::string_view(source).substr(declaration.begin, declaration.end - declaration.begin));
     std::string_view token = tokens.next();
     if (token == "extern") token = tokens.next();
-    if (token == "template" && tokens.next() != "<") blank(source, declaration.begin, declaration.end);
+    if (token != "template" || tokens.peek() == "<") continue;
+    bool is_function = false, is_kernel = false;
+    while (!(token = tokens.next()).empty() && !is_type_word(token)) {
+      is_function |= token == "(";
+      is_kernel |= token == "__global__";
+    }
+    if (token.empty() && is_function && !is_kernel) blank(source, declaration.begin, declaration.end);
   }
   return source;
 }
 
 CompiledCode compile_past_host_code(const CompileRequest& request,
-                                    const std::function<CompiledCode(const CompileRequest&)>& compile) {
-  if (request.kind != SourceKind::kCudaC || !may_have_host_code(request.source)) return compile(request);
-  std::exception_ptr first;
-  HostCode host(request.source);
-  CompileRequest rest = request;
+                                    const std::function<CompiledCode(const CompileRequest&, const SourceEdits&)>& compile) {
+  if (request.kind != SourceKind::kCudaC) return compile(request, {});
+  std::optional<Attempts> attempts;  // made by the first error
   for (;;) {
     try {
-      CompiledCode code = compile(rest);
-      if (first) code.log += (code.log.empty() ? "" : "\n") + host.note(request.file_name);
+      if (!attempts) return compile(request, {});
+      CompiledCode code = compile(attempts->request(), attempts->edits());
+      code.log = joined(std::move(code.log), attempts->notes());
       return code;
     } catch (const CompileError& error) {
-      const bool goes_on = host.pass_over(error_lines(error.log(), request.file_name));
-      if (!first) first = std::current_exception();
-      if (!goes_on) {
-        if (host.needed_by(error.log()) || rest.source == request.source) std::rethrow_exception(first);
-        throw CompileError(first_line(error.what()), error.log(), request.source);
-      }
-      rest.source = host.text;
+      const bool is_first = !attempts;
+      if (is_first) attempts.emplace(request);
+      if (attempts->learn(error.log())) continue;
+      if (is_first) throw;
+      throw CompileError(first_line(error.what()), joined(attempts->notes_for(error.log()), error.log()), request.source);
     }
   }
 }

@@ -1,10 +1,13 @@
-// Files of CUDA C hold the program around their kernels too: main, functions that launch, buffers, checks of errors.
-// None of that is compiled here. A text that does not compile as it stands, and that has such code, is tried again
-// without the declarations that the errors are in, as long as these are not marked as code of the device; "#include"s
-// of headers that are not there go the same way. Lines and columns stay as they were. See
-// tests/runtime/kernel/host_code_test.cpp.
+// Files of CUDA C hold the program around their kernels too: main, functions that launch, buffers, checks of errors; and
+// they include more of it. None of that is compiled here. A text that does not compile as it stands is tried again
+// without the declarations that the errors are in, in the text itself if it has such code and in files that it includes, as
+// long as these are not marked as code of the device; "#include"s of headers that are not there go the same way. So do
+// names of the prelude's that the source gives another meaning ("typedef long long ssize_t;"): the prelude leaves them
+// out. Lines and columns stay as they were. See tests/runtime/kernel/host_code_test.cpp.
 #pragma once
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,13 +26,21 @@ struct Declaration {
 /// In the order of the text; what stands in namespaces too.
 std::vector<Declaration> declarations(std::string_view source);
 
-/// Blank where "template __global__ void scale<float>(float*);" stood: Clang takes no such instance of a function that
-/// may run anywhere, and kernels are instantiated by their names.
-std::string without_kernel_instances(std::string source);
+/// Blank where "template float square<float>(float);" stood: Clang takes no such instance of a function that may run
+/// anywhere, and instances are made where they are called. Those of kernels stay.
+std::string without_function_instances(std::string source);
 
-/// compile(request), and if that fails as described above. What was passed over is in the code's log. Throws the first
-/// CompileError if kernels need what was passed over, else one of what is wrong with the rest.
+/// How a source is compiled otherwise than it is written.
+struct SourceEdits {
+  std::map<std::string, std::string> files;  ///< included files, by their paths, without the host code in them
+  std::set<std::string> own_types;           ///< names that the prelude leaves out, as the source has others
+};
+/// The macro that makes a prelude leave the name out.
+inline std::string own_type_macro(const std::string& name) { return "__DAMO_OWN_" + name; }
+
+/// compile(request), and if that fails as described above. What was left out is in the code's log, or in that of the
+/// CompileError that is thrown if kernels need it, or if the rest is wrong too: each declaration with its line and why.
 CompiledCode compile_past_host_code(const CompileRequest& request,
-                                    const std::function<CompiledCode(const CompileRequest&)>& compile);
+                                    const std::function<CompiledCode(const CompileRequest&, const SourceEdits&)>& compile);
 
 }  // namespace damo

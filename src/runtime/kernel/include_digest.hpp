@@ -1,14 +1,21 @@
-// What a source includes from the caller's directories, as a digest: part of the cache key, so that a changed header is
-// not taken for the old one. Follows the #include lines of files it finds; headers of the toolkit are the compiler's.
+// What a source includes from files, as a digest: part of the cache key, so that a changed header is not taken for the
+// old one. Looks where the compilers look: in the request's directories, in those of its flags (-I, -isystem and their
+// kin), beside the file that includes, and at absolute paths; -include and --pre-include name files themselves. A file
+// that a compiler would not reach may be among them, which costs a compile and nothing else: conditions are not
+// evaluated, and a name that a macro stands for is any name in a #define. Headers of the toolkit are the compiler's.
 // See tests/runtime/kernel/include_digest_test.cpp.
 #pragma once
+#include <map>
 #include <string>
-#include <string_view>
-#include <vector>
+
+#include "runtime/backend.hpp"
 
 namespace damo {
 
-/// Empty if none of the directories has a file that the source includes.
-std::string include_digest(std::string_view source, const std::vector<std::string>& directories);
+/// Empty if there is no such file, and for generated code, which includes nothing.
+std::string include_digest(const CompileRequest& request);
+
+/// Those files by the names under which they are included; names that mean several files are left out.
+std::map<std::string, std::string> included_files(std::string_view source, const std::vector<std::string>& directories);
 
 }  // namespace damo

@@ -11,12 +11,18 @@
 #include <vector>
 
 #include <damo/dtype.hpp>
-#include <damo/error.hpp>
 #include <damo/scalar.hpp>
 
 namespace damo {
 
 struct Layout;
+
+/// Where a user wrote the code of a row. Its own text: a kernel is compiled for a new layout after the row is gone.
+struct RowPlace {
+  std::string file;
+  int line = 0;
+  explicit operator bool() const { return !file.empty(); }
+};
 
 /// A scalar function applied to earlier values.
 struct Step {
@@ -25,9 +31,9 @@ struct Step {
   DType compute = float32;   ///< T; float16 and bfloat16 compute in float
   DType result = float32;
   bool condition_first = false;  ///< x0 is a bool
-  bool rounds = false;           ///< the result is rounded to a 16-bit result dtype at once (cast)
+  bool rounds = false;           ///< the result is rounded to a 16-bit result dtype at once (cast); else when it is stored
   std::vector<int> inputs;       ///< values
-  SourceLine row;                ///< where a user wrote the code; empty for built-in rows
+  RowPlace row;                  ///< empty for built-in rows
   int cost = 1;
 
   friend bool operator==(const Step& a, const Step& b) {
@@ -54,7 +60,7 @@ struct KernelSpec {
   std::vector<Stage> stages = {{}};
   std::vector<int> stores;         ///< the value that each output array receives
   std::vector<DType> outputs;
-  std::uint64_t values = 0;        ///< bit i: input i is one element, passed by value with each launch
+  std::vector<bool> values;        ///< whether input i is one element, passed by value with each launch; may be shorter
   std::vector<int> reduced_axes;   ///< of the iteration space; empty for elementwise kernels
   std::vector<Override> overrides;
 
@@ -63,7 +69,19 @@ struct KernelSpec {
   DType parameter_dtype(int i) const {
     return i < input_count() ? inputs[static_cast<std::size_t>(i)] : outputs[static_cast<std::size_t>(i - input_count())];
   }
-  bool is_value(int parameter) const { return parameter < input_count() && (values >> parameter & 1u) != 0; }
+  bool is_value(int parameter) const {
+    const auto i = static_cast<std::size_t>(parameter);
+    return i < values.size() && values[i];
+  }
+  /// Whether a user wrote some of its code.
+  bool has_users_code() const {
+    for (const Stage& stage : stages) {
+      for (const Step& step : stage.steps) {
+        if (step.row) return true;
+      }
+    }
+    return false;
+  }
   bool is_output(int parameter) const { return parameter >= input_count(); }
   int cost() const {
     int sum = 0;

@@ -1,6 +1,5 @@
 #include "runtime/memory/buffer.hpp"
 
-#include "runtime/backend.hpp"
 #include "runtime/memory/host_ranges.hpp"
 #include "runtime/memory/memory_pool.hpp"
 
@@ -29,12 +28,22 @@ Buffer* Buffer::allocate(Backend& backend, std::size_t bytes, std::string_view w
 
 Buffer* Buffer::adopt(Backend& backend, void* data, std::size_t bytes, OnRelease on_release, void* context) {
   auto* const buffer = new Buffer(backend, data, bytes, false, on_release, context);
-  if (backend.kind() != DeviceKind::kCuda) add_host_range(data, bytes);
+  try {
+    if (backend.kind() != DeviceKind::kCuda) add_host_range(data, bytes);
+  } catch (...) {
+    delete buffer;
+    throw;
+  }
   return buffer;
 }
 
+void Buffer::join(StreamSet streams) noexcept {
+  streams_.store(0, std::memory_order_relaxed);
+  backend_.join_streams(streams);
+}
+
 void Buffer::destroy() noexcept {
-  if (pooled_ && !is_lost()) backend_.pool().release(data_, bytes_);
+  if (pooled_ && !is_lost()) backend_.pool().release(data_, bytes_, streams_.load(std::memory_order_relaxed));
   if (!pooled_ && backend_.kind() != DeviceKind::kCuda) remove_host_range(data_, bytes_);
   if (on_release_ != nullptr) on_release_(context_);
   delete this;

@@ -8,9 +8,9 @@
 #include <memory>
 #include <string_view>
 
-namespace damo {
+#include "runtime/backend.hpp"
 
-class Backend;
+namespace damo {
 
 class Buffer {
  public:
@@ -33,6 +33,20 @@ class Buffer {
   bool is_unique() const noexcept { return owners_.load(std::memory_order_acquire) == 1; }
   int owners() const noexcept { return owners_.load(std::memory_order_relaxed); }
 
+  /// The streams, besides the default one, whose copies and fills may still use the memory: Backend::stream_set. After
+  /// the work was given. Kernels and graphs need no note, see Backend::streams_at_large.
+  void note_use(StreamSet streams) noexcept {
+    if (streams != 0) streams_.fetch_or(streams, std::memory_order_relaxed);
+  }
+  /// Before the default stream writes it for the only owner, who had it before: what other streams have to do with it
+  /// comes first, as if it had gone to the pool and back.
+  void order_reuse() noexcept {
+    const StreamSet streams =
+        streams_.load(std::memory_order_relaxed) | backend_.streams_at_large.load(std::memory_order_relaxed);
+    if (streams != 0) [[unlikely]]
+      join(streams);
+  }
+
   Backend& backend() const { return backend_; }
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
@@ -45,9 +59,11 @@ class Buffer {
   Buffer(Backend& backend, void* data, std::size_t bytes, bool pooled, OnRelease on_release, void* context);
   ~Buffer() = default;
   void destroy() noexcept;
+  void join(StreamSet streams) noexcept;
 
   std::atomic<int> owners_ = 1;
   std::uint32_t generation_;
+  std::atomic<StreamSet> streams_ = 0;
   bool pooled_;
   Backend& backend_;
   void* data_;

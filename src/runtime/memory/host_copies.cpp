@@ -33,6 +33,7 @@ HostCopies::HostCopies(const LoadedKernel& kernel, const KernelArgument* argumen
     if (copy.host->direction() == Direction::kOut) continue;
     backend_.copy(copy.memory.data(), copy.host->data(), copy.host->bytes(), CopyKind::kHostToDevice, stream_);
   }
+  backend_.note_work(stream_);  // also where the launch then throws
 }
 
 bool HostCopies::must_copy(const LoadedKernel& kernel, const KernelArgument* arguments, std::size_t count,

@@ -131,9 +131,9 @@ void* ManagedMemory::data() const {
   return data_;
 }
 
-void ManagedMemory::prefetch(const Stream& stream) const { backend_->prefetch(data(), bytes_, false, stream.handle()); }
+void ManagedMemory::prefetch(const Stream& stream) const { backend_->prefetch(data(), bytes_, false, detail::stream_handle(stream)); }
 void ManagedMemory::prefetch_to_host(const Stream& stream) const {
-  backend_->prefetch(data(), bytes_, true, stream.handle());
+  backend_->prefetch(data(), bytes_, true, detail::stream_handle(stream));
 }
 void ManagedMemory::advise(MemoryAdvice advice) const { backend_->advise(data(), bytes_, advice); }
 

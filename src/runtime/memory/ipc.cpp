@@ -24,26 +24,34 @@ struct Block {
   void* base;
   bool is_opened;  // another process's
 
-  static void release(void* context) noexcept {
-    const std::unique_ptr<Block> block(static_cast<Block*>(context));
-    if (block->generation != block->backend.generation()) return;
+  void give_back() const noexcept {
+    if (generation != backend.generation()) return;
     try {
-      block->backend.synchronize();  // the device may still use it
+      backend.synchronize();  // the device may still use it
     } catch (...) {
     }
-    if (block->is_opened)
-      block->backend.close_shared(block->base);
+    if (is_opened)
+      backend.close_shared(base);
     else
-      block->backend.release_shareable(block->base);
+      backend.release_shareable(base);
+  }
+  static void release(void* context) noexcept {
+    const std::unique_ptr<Block> block(static_cast<Block*>(context));
+    block->give_back();
   }
 };
 
-Buffer* adopt(Backend& backend, void* base, std::size_t offset, std::size_t bytes, bool is_opened) {
-  auto block = std::make_unique<Block>(Block{backend, backend.generation(), base, is_opened});
-  Buffer* const buffer =
-      Buffer::adopt(backend, static_cast<std::byte*>(base) + offset, bytes, Block::release, block.get());
-  block.release();
-  return buffer;
+/// Takes over the block, also where it throws.
+Buffer* adopt(const Block& block, std::size_t offset, std::size_t bytes) {
+  try {
+    auto owned = std::make_unique<Block>(block);
+    Buffer* const buffer = Buffer::adopt(block.backend, static_cast<std::byte*>(block.base) + offset, bytes, Block::release, owned.get());
+    owned.release();
+    return buffer;
+  } catch (...) {
+    block.give_back();
+    throw;
+  }
 }
 
 [[noreturn]] void refuse(std::string_view text) {
@@ -104,12 +112,7 @@ DeviceMemory DeviceMemory::shareable(Device device, std::size_t bytes) {
     throw OutOfMemoryError("no " + bytes_text(bytes) + " of shareable memory on " + backend.name(),
                            "ask for less; on the CPU, /dev/shm bounds it");
   }
-  try {
-    return DeviceMemory(std::make_shared<State>(adopt(backend, memory, 0, bytes, false)), bytes);
-  } catch (...) {
-    backend.release_shareable(memory);
-    throw;
-  }
+  return DeviceMemory(State::of(adopt({backend, backend.generation(), memory, false}, 0, bytes)), bytes);
 }
 
 DeviceMemory DeviceMemory::open(Device device, const IpcHandle& handle) {
@@ -121,13 +124,7 @@ DeviceMemory DeviceMemory::open(Device device, const IpcHandle& handle) {
                       "open it on a device of the same kind");
   }
   void* const base = backend.open_shared(handle.allocation_, handle.offset_ + handle.bytes_);
-  try {
-    return DeviceMemory(std::make_shared<State>(adopt(backend, base, handle.offset_, handle.bytes_, true)),
-                        handle.bytes_);
-  } catch (...) {
-    backend.close_shared(base);
-    throw;
-  }
+  return DeviceMemory(State::of(adopt({backend, backend.generation(), base, true}, handle.offset_, handle.bytes_)), handle.bytes_);
 }
 
 }  // namespace damo

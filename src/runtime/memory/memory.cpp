@@ -45,7 +45,7 @@ DevicePointer::DevicePointer(const Array& array) {
                      "use array.contiguous()");
   }
   array.buffer_->retain();
-  state_ = std::make_shared<State>(array.buffer_);
+  state_ = State::of(array.buffer_);
   bytes_ = array.nbytes();
   if (bytes_ > 0) {
     offset_ = static_cast<std::size_t>(static_cast<std::byte*>(array.data()) -
@@ -133,7 +133,7 @@ Array DevicePointer::array(DType dtype, const Shape& shape, std::size_t offset_b
 
 DeviceMemory::DeviceMemory(Device device, std::size_t bytes) {
   check_size(bytes);
-  state_ = std::make_shared<State>(Buffer::allocate(device.backend(), bytes, "DeviceMemory"));
+  state_ = State::of(Buffer::allocate(device.backend(), bytes, "DeviceMemory"));
   bytes_ = bytes;
 }
 

@@ -27,6 +27,27 @@ void hold(Backend& backend, Buffer* buffer) {
   if (CaptureScope* capture = current_capture(backend)) capture->holds().hold(share_of(buffer));
 }
 
+/// After a copy or fill was given to the stream.
+void note_use(Backend& backend, Buffer* buffer, void* stream) {
+  if (stream != nullptr) buffer->note_use(backend.stream_set(stream));
+}
+
+/// After a stream of another device was given work that reads the buffer: it may not be written again before that. A
+/// graph does the work at its launches: what it holds is given up only when the device is idle.
+void note_use_elsewhere(Backend& reader, Buffer* buffer, void* stream) {
+  if (CaptureScope* capture = current_capture(reader)) {
+    buffer->retain();
+    return capture->holds().hold(std::shared_ptr<const void>(buffer, [&reader, buffer](const void*) {
+      try {
+        reader.synchronize();
+      } catch (...) {  // a kernel's fault is reported by whoever waits next
+      }
+      buffer->release();
+    }));
+  }
+  buffer->backend().wait_for_device(reader, stream);
+}
+
 }  // namespace
 
 void DevicePointer::require(std::size_t bytes, const char* what) const {
@@ -44,7 +65,7 @@ void* DevicePointer::handle_of(const Stream* stream, const char* what) const {
                           stream->device().name(),
                       "use a stream of the memory's device");
   }
-  return stream->handle();
+  return detail::stream_handle(*stream);
 }
 
 void DevicePointer::copy_in(const void* host, std::size_t bytes, const Stream* stream) const {
@@ -55,6 +76,7 @@ void DevicePointer::copy_in(const void* host, std::size_t bytes, const Stream* s
   require_host_address(host, bytes, "copy_from_host");
   if (stream != nullptr) hold(backend, state_->buffer);
   backend.copy(data(), host, bytes, CopyKind::kHostToDevice, handle);
+  note_use(backend, state_->buffer, handle);
   if (stream == nullptr && backend.is_pinned(host)) backend.synchronize(nullptr);  // else it has been read already
 }
 
@@ -66,6 +88,7 @@ void DevicePointer::copy_out(void* host, std::size_t bytes, const Stream* stream
   require_host_address(host, bytes, "copy_to_host");
   if (stream != nullptr) hold(backend, state_->buffer);
   backend.copy(host, data(), bytes, CopyKind::kDeviceToHost, handle);
+  note_use(backend, state_->buffer, handle);
   if (stream == nullptr) backend.synchronize(nullptr);
 }
 
@@ -93,15 +116,21 @@ void DevicePointer::copy_across(const DevicePointer& from, std::size_t bytes, co
     hold(here, state_->buffer);
     hold(here, from.state_->buffer);
   }
-  if (&here == &there) return here.copy(data(), from.data(), bytes, CopyKind::kDeviceToDevice, handle);
+  if (&here == &there) {
+    here.copy(data(), from.data(), bytes, CopyKind::kDeviceToDevice, handle);
+    note_use(here, from.state_->buffer, handle);
+    return note_use(here, state_->buffer, handle);
+  }
   // The other device's work so far must be seen. Its default stream is the one that ordinary work is on.
-  there.join_streams();
+  there.join_streams(kAllStreams);
   there.synchronize(nullptr);
   if (here.kind() == DeviceKind::kCuda && there.kind() == DeviceKind::kCuda) {
     here.copy_peer(data(), there, from.data(), bytes, handle);
-    if (stream == nullptr) here.synchronize(nullptr);  // the source may be written or freed on its own device then
+    note_use_elsewhere(here, from.state_->buffer, handle);
+    note_use(here, state_->buffer, handle);
   } else if (here.kind() == DeviceKind::kCuda) {
     here.copy(data(), from.data(), bytes, CopyKind::kHostToDevice, handle);
+    note_use(here, state_->buffer, handle);
   } else if (there.kind() == DeviceKind::kCuda) {
     there.copy(data(), from.data(), bytes, CopyKind::kDeviceToHost, nullptr);
     there.synchronize(nullptr);
@@ -122,6 +151,7 @@ void DevicePointer::fill_bytes(const void* element, std::size_t element_bytes, s
   if (count == 0) return;
   if (stream != nullptr) hold(backend, state_->buffer);
   backend.fill(data(), element, element_bytes, count, handle);
+  note_use(backend, state_->buffer, handle);
 }
 
 void DevicePointer::fill_rows(const void* element, std::size_t element_bytes, std::size_t pitch, std::size_t columns,
@@ -137,6 +167,7 @@ void DevicePointer::fill_rows(const void* element, std::size_t element_bytes, st
   }
   if (stream != nullptr) hold(backend, state_->buffer);
   backend.fill_rows({data(), pitch, element, element_bytes, columns, rows}, handle);
+  note_use(backend, state_->buffer, handle);
 }
 
 Rows::Rows(const DeviceMemory& memory) : device_(memory), bytes_(memory.size()), pitch_(memory.pitch()) {
@@ -163,15 +194,19 @@ void Rows::require(std::size_t row_bytes, std::size_t rows, const char* side) co
 namespace {
 
 /// Through the host: for two devices.
-void copy_rows_between(Backend& here, Backend& there, const RowsCopy& rows) {
+void copy_rows_between(Backend& here, Backend& there, const RowsCopy& rows, void* stream) {
+  if (current_capture(here) != nullptr) {
+    throw DeviceError("copy_2d between " + there.name() + " and " + here.name() + " while a stream is captured: it goes "
+                      "through the host at once", "copy before or after the capture");
+  }
   std::vector<std::byte> staging(rows.row_bytes * rows.rows);
   const RowsCopy down{staging.data(), rows.row_bytes, rows.from, rows.from_pitch, rows.row_bytes, rows.rows};
   const RowsCopy up{rows.to, rows.to_pitch, staging.data(), rows.row_bytes, rows.row_bytes, rows.rows};
-  there.join_streams();
+  there.join_streams(kAllStreams);
   there.copy_rows(down, CopyKind::kDeviceToHost, nullptr);
   there.synchronize(nullptr);
-  here.copy_rows(up, CopyKind::kHostToDevice, nullptr);
-  here.synchronize(nullptr);
+  here.copy_rows(up, CopyKind::kHostToDevice, stream);
+  here.synchronize(stream);
 }
 
 }  // namespace
@@ -190,11 +225,14 @@ void copy_2d(const Rows& to, const Rows& from, std::size_t row_bytes, std::size_
   if (stream != nullptr) hold(backend, own.state_->buffer);
   if (!to.host_ && !from.host_) {
     Backend& there = from.device_.state("copy_2d").backend;
-    if (&there != &backend) return copy_rows_between(backend, there, copy);
+    if (&there != &backend) return copy_rows_between(backend, there, copy, handle);
     if (stream != nullptr) hold(backend, from.device_.state_->buffer);
-    return backend.copy_rows(copy, CopyKind::kDeviceToDevice, handle);
+    backend.copy_rows(copy, CopyKind::kDeviceToDevice, handle);
+    note_use(backend, from.device_.state_->buffer, handle);
+    return note_use(backend, own.state_->buffer, handle);
   }
   backend.copy_rows(copy, to.host_ ? CopyKind::kDeviceToHost : CopyKind::kHostToDevice, handle);
+  note_use(backend, own.state_->buffer, handle);
   if (stream == nullptr && (to.host_ || backend.is_pinned(from.host_))) backend.synchronize(nullptr);
 }
 

@@ -52,15 +52,19 @@ void* MemoryPool::allocate(std::size_t bytes, std::string_view wanted_by) {
     }
   }
   if (beyond_limit) fail(bytes, wanted_by, true);
-  if (memory != nullptr) {
-    backend_.fork_streams();
-  } else {
-    memory = allocate_anew(size, bytes, wanted_by);
-  }
-  if (backend_.notes_use) HostBlocks::note_use(memory, size.bytes, bytes);
-  if (poison && current_capture(backend_) == nullptr) {  // on the default stream, which a capture excludes
-    const unsigned char byte = 0xFF;
-    backend_.fill(memory, &byte, 1, size.bytes, nullptr);
+  const bool is_new = memory == nullptr;
+  if (is_new) memory = allocate_anew(size, bytes, wanted_by);
+  try {
+    if (backend_.notes_use) HostBlocks::note_use(memory, size.bytes, bytes);
+    const bool fills = poison && current_capture(backend_) == nullptr;  // on the default stream, which a capture excludes
+    if (fills) {
+      const unsigned char byte = 0xFF;
+      backend_.fill(memory, &byte, 1, size.bytes, nullptr);
+    }
+    if (!is_new || fills) backend_.fork_streams();
+  } catch (...) {
+    release(memory, bytes);
+    throw;
   }
   return memory;
 }
@@ -111,14 +115,14 @@ void* MemoryPool::allocate_anew(SizeClass size, std::size_t asked, std::string_v
   fail(asked, wanted_by, false);
 }
 
-void MemoryPool::release(void* memory, std::size_t bytes) noexcept {
+void MemoryPool::release(void* memory, std::size_t bytes, StreamSet used_by) noexcept {
   if (memory == nullptr) return;
   if (CaptureScope* capture = current_capture(backend_)) {
     if (capture->holds().hold_block(memory, bytes)) return;
   }
   const SizeClass size = size_class(bytes);
   if (backend_.notes_use) HostBlocks::note_use(memory, size.bytes, 0);
-  backend_.join_streams();
+  if (const StreamSet streams = used_by | backend_.streams_at_large.load()) backend_.join_streams(streams);
   try {
     const std::lock_guard lock(mutex_);
     statistics_.in_use_bytes -= size.bytes;

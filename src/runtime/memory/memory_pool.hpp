@@ -2,9 +2,9 @@
 // its size class, so a program that repeats its shapes asks the device for nothing.
 //
 // Streams: released memory may be handed out at once, while the device still works on it. The next user's work comes
-// after that: what other streams had to do when a block was released is waited for by the default stream, and what the
-// default stream has to do when a block is handed out again is waited for by the other streams. That costs a few
-// microseconds a block, and only while there are other streams.
+// after that: what the streams that may use a block (Buffer::note_use, Backend::streams_at_large) had to do when it was
+// released is waited for by the default stream, and what the default stream has to do when a block is handed out again
+// is waited for by the other streams. That costs a few microseconds a block, and only while there are other streams.
 //
 // Captures: a block that a thread releases while it captures a stream goes to the graph (capture.hpp), which gives it
 // back when it is destroyed.
@@ -23,6 +23,8 @@
 
 #include <damo/device.hpp>
 
+#include "runtime/backend.hpp"
+
 namespace damo {
 
 class MemoryPool {
@@ -38,8 +40,8 @@ class MemoryPool {
   /// Contents are arbitrary; null for 0 bytes. wanted_by names the caller in the error: an op, an array.
   /// Throws OutOfMemoryError when the device has none left even without the cache, or beyond the limit.
   void* allocate(std::size_t bytes, std::string_view wanted_by = {});
-  /// bytes as they were asked for.
-  void release(void* memory, std::size_t bytes) noexcept;
+  /// bytes as they were asked for; used_by: streams whose copies and fills use the memory.
+  void release(void* memory, std::size_t bytes, StreamSet used_by = kAllStreams) noexcept;
 
   MemoryStatistics statistics() const;
   void reset_peak();

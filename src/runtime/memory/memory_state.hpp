@@ -12,7 +12,15 @@
 namespace damo {
 
 struct DevicePointer::State {
-  /// Takes over one share of the buffer.
+  /// Takes over one share of the buffer, also where it throws.
+  static std::shared_ptr<State> of(Buffer* buffer) {
+    try {
+      return std::make_shared<State>(buffer);
+    } catch (...) {
+      buffer->release();
+      throw;
+    }
+  }
   explicit State(Buffer* buffer) : backend(buffer->backend()), buffer(buffer), bytes(buffer->bytes()) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;

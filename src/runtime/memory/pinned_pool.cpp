@@ -69,7 +69,7 @@ bool PinnedPool::is_ready(const Block& block) { return block.event == nullptr ||
 /// Of all work that the device has been given. On the host all is done already.
 void* PinnedPool::event_of_now() {
   if (backend_.kind() != DeviceKind::kCuda) return nullptr;
-  backend_.join_streams();
+  backend_.join_streams(kAllStreams);
   void* const event = backend_.create_event({.timing = false});
   try {
     backend_.record(event, nullptr);
@@ -83,14 +83,18 @@ void* PinnedPool::event_of_now() {
 void PinnedPool::release(void* memory, std::size_t bytes, PinnedOptions options) noexcept {
   if (memory == nullptr) return;
   const std::size_t size = block_bytes(bytes);
+  if (CaptureScope* capture = current_capture(backend_)) {
+    if (capture->holds().hold_pinned(memory, bytes, options)) return;
+  }
+  const std::lock_guard lock(mutex_);
+  statistics_.in_use_bytes -= size;
+  Block block{memory, size, options, nullptr};
   try {
-    if (CaptureScope* capture = current_capture(backend_)) return capture->holds().hold_pinned(memory, bytes, options);
-    const std::lock_guard lock(mutex_);
-    statistics_.in_use_bytes -= size;
-    free_.push_back({memory, size, options, event_of_now()});
+    block.event = event_of_now();
+    free_.push_back(block);
     statistics_.cached_bytes += size;
   } catch (...) {  // a lost context, or no host memory: the driver waits for the device before it unpins
-    backend_.release_pinned(memory);
+    drop(block);
   }
 }
 

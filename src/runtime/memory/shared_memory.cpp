@@ -5,11 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <random>
-#include <set>
 
 #include <damo/error.hpp>
 
@@ -18,24 +18,32 @@ namespace {
 
 constexpr const char* kPrefix = "/damo-";
 
-/// Blocks that the process has not freed when it ends normally are unlinked then: the system would keep them.
+/// Blocks that the process has not freed when it ends normally are unlinked then: the system would keep them. A child of
+/// fork() has these objects too, and the blocks are its parent's: whoever made a block unlinks it.
 class Names {
  public:
   ~Names() {
-    for (const std::string& name : names_) shm_unlink(name.c_str());
+    for (const auto& [name, maker] : makers_) unlink(name, maker);
   }
   void insert(const std::string& name) {
     const std::lock_guard lock(mutex_);
-    names_.insert(name);
+    makers_[name] = getpid();
   }
-  void erase(const std::string& name) {
+  /// Unlinks it too.
+  void erase(const std::string& name) noexcept {
     const std::lock_guard lock(mutex_);
-    names_.erase(name);
+    const auto found = makers_.find(name);
+    if (found == makers_.end()) return;
+    unlink(name, found->second);
+    makers_.erase(found);
   }
 
  private:
+  static void unlink(const std::string& name, pid_t maker) {
+    if (maker == getpid()) shm_unlink(name.c_str());
+  }
   std::mutex mutex_;
-  std::set<std::string> names_;
+  std::map<std::string, pid_t> makers_;
 };
 
 Names& names() {
@@ -51,31 +59,60 @@ std::string new_name() {
   return text;
 }
 
-void* map(int file, std::size_t bytes) {
-  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  return memory == MAP_FAILED ? nullptr : memory;
+/// Takes the pages now: with ftruncate alone a full /dev/shm would kill the process at a write. Piece by piece, because a
+/// signal ends the call with nothing done, and a profiler's signals may come faster than all of it can.
+bool take_pages(int file, std::size_t bytes) {
+  constexpr std::size_t kPiece = std::size_t{16} << 20;
+  for (std::size_t at = 0; at < bytes; at += kPiece) {
+    const auto piece = static_cast<off_t>(std::min(kPiece, bytes - at));
+    int error;
+    do error = posix_fallocate(file, static_cast<off_t>(at), piece);
+    while (error == EINTR);
+    if (error != 0) return false;
+  }
+  return true;
 }
+
+/// Closed at its end.
+class SharedFile {
+ public:
+  SharedFile(const std::string& name, int flags) : number(shm_open(name.c_str(), flags | O_RDWR | O_CLOEXEC, 0600)) {}
+  SharedFile(const SharedFile&) = delete;
+  ~SharedFile() {
+    if (number >= 0) ::close(number);
+  }
+  void* map(std::size_t bytes) const {
+    void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, number, 0);
+    return memory == MAP_FAILED ? nullptr : memory;
+  }
+  const int number;
+};
 
 }  // namespace
 
 void* SharedMemory::allocate(std::size_t bytes) {
   const std::string name = new_name();
-  const int file = shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
-  if (file < 0) {
-    throw DeviceError(std::string("shared memory cannot be made: ") + std::strerror(errno),
-                      "look at the permissions of /dev/shm");
+  names().insert(name);  // first, so that whatever fails leaves nothing that only the system knows
+  void* memory = nullptr;
+  try {
+    const SharedFile file(name, O_CREAT | O_EXCL);
+    if (file.number < 0) {
+      throw DeviceError(std::string("shared memory cannot be made: ") + std::strerror(errno),
+                        "look at the permissions of /dev/shm");
+    }
+    if (take_pages(file.number, bytes)) memory = file.map(bytes);
+    if (memory != nullptr) {
+      const std::lock_guard lock(mutex_);
+      own_.insert_or_assign(memory, Block{name, bytes});
+      return memory;
+    }
+  } catch (...) {
+    if (memory != nullptr) munmap(memory, bytes);
+    names().erase(name);
+    throw;
   }
-  // posix_fallocate takes the pages now: with ftruncate alone a full /dev/shm would kill the process at a write.
-  void* const memory = posix_fallocate(file, 0, static_cast<off_t>(bytes)) == 0 ? map(file, bytes) : nullptr;
-  ::close(file);
-  if (memory == nullptr) {
-    shm_unlink(name.c_str());
-    return nullptr;
-  }
-  names().insert(name);
-  const std::lock_guard lock(mutex_);
-  own_[memory] = {name, bytes};
-  return memory;
+  names().erase(name);
+  return nullptr;
 }
 
 void SharedMemory::release(void* memory) noexcept {
@@ -83,7 +120,6 @@ void SharedMemory::release(void* memory) noexcept {
   const auto found = own_.find(memory);
   if (found == own_.end()) return;
   munmap(memory, found->second.bytes);
-  shm_unlink(found->second.name.c_str());
   names().erase(found->second.name);
   own_.erase(found);
 }
@@ -102,22 +138,26 @@ void* SharedMemory::open(const std::string& name, std::size_t bytes) {
   if (!name.starts_with(kPrefix) || name.find('/', 1) != std::string::npos) {
     throw OptionError("'" + name + "' names no shared memory of Damo's");
   }
-  const int file = shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0600);
-  if (file < 0) {
+  const SharedFile file(name, 0);
+  if (file.number < 0) {
     throw DeviceError("the memory of another process cannot be opened: " +
                           (errno == ENOENT ? "it is gone" : std::string(std::strerror(errno))),
                       "its process must keep it, and live, until the others have let go of it");
   }
   struct stat status {};
-  const bool is_large_enough = fstat(file, &status) == 0 && static_cast<std::size_t>(status.st_size) >= bytes;
-  void* const memory = is_large_enough ? map(file, bytes) : nullptr;
-  ::close(file);
+  const bool is_large_enough = fstat(file.number, &status) == 0 && static_cast<std::size_t>(status.st_size) >= bytes;
+  void* const memory = is_large_enough ? file.map(bytes) : nullptr;
   if (memory == nullptr) {
     throw DeviceError("the memory of another process cannot be opened: it has " + std::to_string(status.st_size) +
                       " bytes, the handle speaks of " + std::to_string(bytes));
   }
-  const std::lock_guard lock(mutex_);
-  opened_[memory] = {name, bytes};
+  try {
+    const std::lock_guard lock(mutex_);
+    opened_.insert_or_assign(memory, Block{name, bytes});
+  } catch (...) {
+    munmap(memory, bytes);
+    throw;
+  }
   return memory;
 }
 

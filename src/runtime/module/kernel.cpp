@@ -17,13 +17,13 @@ constexpr int kLargestBlock1d = 256;
 /// Of the launch's config, else the kernel's own.
 void* stream_of(const LoadedKernel& kernel, const LaunchConfig& config, const std::optional<Stream>& own) {
   if (!config.stream) [[likely]]
-    return own ? own->handle() : nullptr;
+    return own ? detail::stream_handle(*own) : nullptr;
   if (config.stream->device() != Device(kernel.backend)) {
     throw DeviceError("launch of '" + kernel.name() + "': the stream is of " + config.stream->device().name() +
                           ", the kernel is on " + kernel.backend->name(),
                       "make the stream for the kernel's device: Stream(kernel.device())");
   }
-  return config.stream->handle();
+  return detail::stream_handle(*config.stream);
 }
 
 void launch_unchecked(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments, void* stream) {

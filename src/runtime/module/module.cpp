@@ -106,8 +106,7 @@ std::string list(const std::vector<std::string>& names) {
   }
   if (found.size() == 1) {
     throw DeviceError("module '" + module + "' declares the variable " + quoted + ", but its code has none of that name",
-                      "declare it without static and outside of an unnamed namespace: the compiler may leave out what "
-                      "only the text itself can reach");
+                      "use it in a kernel: the compiler may leave out what only the text itself can reach");
   }
   throw DeviceError("module '" + module + "' has no variable " + quoted +
                         (names.empty() ? "" : "; it has " + list(names)),

@@ -7,7 +7,6 @@
 #include <damo/error.hpp>
 
 #include "graph/base/environment.hpp"
-#include "runtime/kernel/include_digest.hpp"
 
 namespace damo {
 namespace {
@@ -125,8 +124,7 @@ CompileRequest module_request(const std::string& source, const ModuleOptions& op
                      .line_info = options.line_info,
                      .max_registers = options.max_registers,
                      .check = options.check,
-                     .relocatable = false,
-                     .includes = include_digest(source, options.include_directories)};
+                     .relocatable = false};
   return request;
 }
 

@@ -31,19 +31,15 @@ void CaptureHolds::hold(std::shared_ptr<const void> anything) {
   held_.push_back(std::move(anything));
 }
 
-bool CaptureHolds::hold_block(void* memory, std::size_t bytes) noexcept {
+bool CaptureHolds::hold(const Block& block) noexcept {
+  const std::lock_guard lock(mutex_);
   try {
-    const std::lock_guard lock(mutex_);
-    blocks_.push_back({memory, bytes, false, {}});
+    blocks_.push_back(block);
     return true;
   } catch (...) {
+    is_complete_ = false;
     return false;
   }
-}
-
-void CaptureHolds::hold_pinned(void* memory, std::size_t bytes, PinnedOptions options) {
-  const std::lock_guard lock(mutex_);
-  blocks_.push_back({memory, bytes, true, options});
 }
 
 CaptureScope::CaptureScope(Backend& backend, void* stream)
@@ -71,7 +67,9 @@ void CaptureScope::leave() {
 
 std::unique_ptr<CapturedWork> CaptureScope::finish() {
   leave();
-  return backend_.end_capture(stream_);
+  std::unique_ptr<CapturedWork> work = backend_.end_capture(stream_);
+  if (!holds_->is_complete()) throw OutOfMemoryError("capture: no host memory to note what the graph has to keep");
+  return work;
 }
 
 CaptureScope::~CaptureScope() {

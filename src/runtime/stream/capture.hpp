@@ -2,6 +2,7 @@
 // gives it the blocks that are released meanwhile. CaptureHolds: what a captured graph keeps alive.
 // See tests/runtime/stream/captured_graph_test.cpp.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,9 +23,10 @@ class CaptureHolds {
   ~CaptureHolds();
 
   void hold(std::shared_ptr<const void> anything);
-  /// False if there is no host memory for the list.
-  bool hold_block(void* memory, std::size_t bytes) noexcept;
-  void hold_pinned(void* memory, std::size_t bytes, PinnedOptions options);
+  /// False if there is no host memory for the list: then the capture can't end well (is_complete).
+  bool hold_block(void* memory, std::size_t bytes) noexcept { return hold({memory, bytes, false, {}}); }
+  bool hold_pinned(void* memory, std::size_t bytes, PinnedOptions options) noexcept { return hold({memory, bytes, true, options}); }
+  bool is_complete() const { return is_complete_; }
 
  private:
   struct Block {
@@ -33,11 +35,14 @@ class CaptureHolds {
     bool is_pinned;
     PinnedOptions options;
   };
+  bool hold(const Block& block) noexcept;
+
   Backend& backend_;
   std::uint32_t generation_;
   std::mutex mutex_;
   std::vector<std::shared_ptr<const void>> held_;
   std::vector<Block> blocks_;
+  std::atomic<bool> is_complete_ = true;
 };
 
 class CaptureScope {

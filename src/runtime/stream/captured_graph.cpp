@@ -32,7 +32,7 @@ void CapturedGraph::launch(const Stream& stream) const {
         "a graph captured on " + graph.backend.name() + " cannot be launched on a stream of " + stream.device().name(),
         "use a stream of " + graph.backend.name());
   }
-  graph.work->launch(stream.handle());
+  graph.work->launch(detail::stream_handle(stream));
 }
 
 std::size_t CapturedGraph::node_count() const { return data().work->node_count(); }
@@ -43,7 +43,7 @@ void CapturedGraph::keep(std::shared_ptr<const void> anything) const { data().ho
 
 CapturedGraph capture(const Stream& stream, const std::function<void()>& work) {
   Backend& backend = stream.device().backend();
-  CaptureScope scope(backend, stream.is_default() ? nullptr : stream.handle());
+  CaptureScope scope(backend, stream.is_default() ? nullptr : detail::stream_handle(stream));
   work();
   auto captured = scope.finish();
   return CapturedGraph(std::make_shared<CapturedGraph::Data>(

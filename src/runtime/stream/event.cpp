@@ -38,7 +38,7 @@ void Event::record(const Stream& stream) const {
         "an event of " + data_->backend->name() + " cannot be recorded on a stream of " + stream.device().name(),
         "make the event for the stream's device: Event(stream.device())");
   }
-  data_->backend->record(handle(), stream.handle());
+  data_->backend->record(handle(), detail::stream_handle(stream));
 }
 
 void Event::synchronize() const { data_->backend->synchronize_event(handle()); }

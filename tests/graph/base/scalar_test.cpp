@@ -40,7 +40,8 @@ TEST(Scalar, CastOfAFloatCutsOffTheFraction) {
   EXPECT_EQ(Scalar(0.5).cast(bool_).as_int(), 1);
   EXPECT_EQ(Scalar(kNaN).cast(bool_).as_int(), 1);
   EXPECT_EQ(Scalar(-0.0).cast(bool_).as_int(), 0);
-  EXPECT_EQ(Scalar(300.7).cast(int8).as_int(), 44);
+  EXPECT_EQ(Scalar(300.7).cast(int8).as_int(), 127) << "the nearest that int8 has";
+  EXPECT_EQ(Scalar(-1.0).cast(uint8).as_int(), 0);
   EXPECT_EQ(Scalar(0x1p63).cast(uint64).as_double(), 0x1p63);
 }
 
@@ -48,6 +49,8 @@ TEST(Scalar, CastOfAFloatBeyond64BitsIsDefined) {
   EXPECT_EQ(Scalar(kNaN).cast(int64).as_int(), 0);
   EXPECT_EQ(Scalar(-kInfinity).cast(int64).as_int(), kLeast);
   EXPECT_EQ(Scalar(kInfinity).cast(uint64).as_double(), 0x1p64);
+  EXPECT_EQ(Scalar(kInfinity).as_int(), kMost);
+  EXPECT_EQ(Scalar(kNaN).as_int(), 0);
 }
 
 TEST(Scalar, CastToSixteenBitsRoundsOnce) {
@@ -61,6 +64,14 @@ TEST(Scalar, CastToSixteenBitsRoundsOnce) {
   EXPECT_EQ(Scalar(-1e300).cast(bfloat16).as_double(), -kInfinity);
   EXPECT_TRUE(std::signbit(Scalar(-1e-300).cast(float16).as_double()));
   EXPECT_TRUE(std::isnan(Scalar(kNaN).cast(float16).as_double()));
+}
+
+TEST(Scalar, OfACppNumberKeepsItsSign) {
+  EXPECT_EQ(to_string(weak_number(9223372036854775812ull)), "9223372036854775812");
+  EXPECT_EQ(to_string(weak_number(9223372036854775812ul)), "9223372036854775812");
+  EXPECT_EQ(weak_number(3u).dtype(), int64);
+  EXPECT_EQ(weak_number(3.0F).dtype(), float64);
+  EXPECT_EQ(weak_number(true).dtype(), bool_);
 }
 
 TEST(Scalar, FitsSaysWhatNumPyTakes) {

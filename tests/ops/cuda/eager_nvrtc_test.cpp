@@ -103,7 +103,7 @@ TEST(EagerNvrtc, CompilesRowsWithNumbersByValue) {
   KernelSpec spec;
   spec.name = "scaled";
   spec.inputs = {float16, float32, bool_};
-  spec.values = 0b101;
+  spec.values = {true, false, true};
   spec.stages = {{{{.name = "scaled", .code = "x2 ? x0 * x1 : x1", .inputs = {0, 1, 2}}}}};
   spec.stores = {3};
   spec.outputs = {float32};

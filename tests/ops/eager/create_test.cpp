@@ -20,6 +20,9 @@ TEST_P(EagerCreate, MakesRanges) {
   EXPECT_EQ(arange(std::int64_t{1} << 60, (std::int64_t{1} << 60) + 2, 1, int64, device()).to_vector<std::int64_t>()[1],
             (std::int64_t{1} << 60) + 1);
   EXPECT_EQ(arange(0, 3, 1, float16, device()).to_doubles(), (Values{0, 1, 2}));
+  EXPECT_EQ(arange(-50.5, 300.0, 100.0, int8, device()).to_doubles(), (Values{-50, 49, 127, 127})) << "as a cast has it";
+  EXPECT_EQ(arange(1 + 0x1p-11 + 0x1p-40, 2.0, 2.0, float16, device()).to_doubles(), (Values{1 + 0x1p-10})) << "rounded once";
+  EXPECT_EQ(arange(~std::uint64_t{0} - 2, ~std::uint64_t{0}, 1, uint64, device()).to_vector<std::uint64_t>()[1], ~std::uint64_t{0} - 1);
   EXPECT_EQ(linspace(0, 1, 5, float32, device()).to_doubles(), (Values{0, 0.25, 0.5, 0.75, 1}));
   EXPECT_EQ(linspace(2, 1, 1, float32, device()).to_doubles(), Values{2});
   EXPECT_THAT(error_of([&] { arange(0, 1, 0, float32, device()); }), ::testing::HasSubstr("arange: the step is 0"));

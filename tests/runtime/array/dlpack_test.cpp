@@ -173,6 +173,15 @@ TEST(DLPack, ThrowsTheTypeOfErrorThatTheHeaderNames) {
   EXPECT_THROW(Array().to_dlpack(), TypeError);
 }
 
+TEST(DLPack, WaitsForAGpuWhenATensorComesBackWhoseArrayIsStillHeld) {
+  HostBackend gpu("cuda:3", DeviceKind::kCuda);
+  const Array array = Array::empty({4}, float32, Device(&gpu));
+  DLManagedTensor* const tensor = array.to_dlpack();
+  const int before = gpu.synchronisations;
+  tensor->deleter(tensor);
+  EXPECT_EQ(gpu.synchronisations, before + 1) << "the array's next use knows nothing of the other library's streams";
+}
+
 TEST(DLPack, WaitsForAGpuWhenElementsChangeHands) {
   HostBackend gpu("cuda:3", DeviceKind::kCuda);
   DLManagedTensor* tensor = Array::zeros({2}, float32, Device(&gpu)).to_dlpack();

@@ -163,13 +163,14 @@ TEST_F(CpuBackendTest, TakesItsThreadsFromTheEnvironment) {
   EXPECT_EQ(CpuBackend().properties().multiprocessors, 5);
 }
 
-TEST_F(CpuBackendTest, TakesTheFormOfKernelsThatWaitFromTheEnvironment) {
+TEST_F(CpuBackendTest, TakesTheFormOfKernelsFromTheEnvironment) {
   const CompileRequest request{.source = "__global__ void k(int* y) { __syncthreads(); *y = 1; }", .kind = SourceKind::kCudaC, .file_name = "user.cu"};
-  const auto runs_coroutines = [&] {
+  const auto mentions = [&](std::string_view symbol) {
     const std::vector<std::byte> bytes = backend_.compiler().compile(request).bytes;
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return text.find("damo_run_coroutines") != text.npos;
+    return text.find(symbol) != text.npos;
   };
+  const auto runs_coroutines = [&] { return mentions("damo_run_coroutines"); };
   const std::string stamp = backend_.compiler().stamp();
   EXPECT_FALSE(runs_coroutines());
   {
@@ -177,8 +178,15 @@ TEST_F(CpuBackendTest, TakesTheFormOfKernelsThatWaitFromTheEnvironment) {
     EXPECT_TRUE(runs_coroutines());
     EXPECT_NE(backend_.compiler().stamp(), stamp);
   }
+  {
+    const Environment reference("DAMO_CPU_FORM", "reference");
+    EXPECT_TRUE(mentions("damo_run_fibers"));
+    EXPECT_FALSE(runs_coroutines());
+    EXPECT_NE(backend_.compiler().stamp(), stamp);
+  }
   const Environment unknown("DAMO_CPU_FORM", "threads");
-  EXPECT_EQ(message_of<OptionError>([&] { runs_coroutines(); }), "DAMO_CPU_FORM is 'threads', which is no form of kernels\n  say loops or coroutines");
+  EXPECT_EQ(message_of<OptionError>([&] { runs_coroutines(); }),
+            "DAMO_CPU_FORM is 'threads', which is no form of kernels\n  say coroutines or reference, or leave it unset");
 }
 
 TEST_F(CpuBackendTest, CopiesLargeAndOverlappingMemory) {

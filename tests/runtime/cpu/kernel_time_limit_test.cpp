@@ -6,6 +6,7 @@
 #include <damo/device.hpp>
 
 #include "runtime/cpu/user_kernel.hpp"
+#include "support/scratch_directory.hpp"
 
 namespace damo::testing {
 namespace {
@@ -30,6 +31,18 @@ TEST_F(KernelTimeLimit, StopsALoopThatNeverEnds) {
   EXPECT_GE(seconds, 0.05);
   EXPECT_LT(seconds, 20);
   expect_usable();
+}
+
+TEST_F(KernelTimeLimit, StopsOneInAChildOfFork) {
+  const auto kernel = compiled("__global__ void k(int* y) { int i = 0; while (true) i += 3; }");
+  Device(&backend_).set_kernel_time_limit(0.05);
+  int y = 0;
+  EXPECT_THAT(error_of(*kernel, {{64}, {256}}, &y), HasSubstr("stopped after 0.05 s"));
+  const int status = in_child([&] {
+    alarm(60);
+    return error_of(*kernel, {{64}, {256}}, &y).find("stopped after 0.05 s") != std::string::npos ? 0 : 1;
+  });
+  EXPECT_EQ(status, 0) << "the thread that watches is the parent's";
 }
 
 TEST_F(KernelTimeLimit, NamesTheLineWhereTheKernelStood) {

@@ -12,6 +12,8 @@
 
 #include <damo/error.hpp>
 
+#include "support/scratch_directory.hpp"
+
 namespace damo::cpu_backend {
 namespace {
 
@@ -46,6 +48,23 @@ TEST(WorkerPool, RunsEveryBlockOnce) {
       EXPECT_LE(seen.calls, threads);
     }
   }
+}
+
+TEST(WorkerPool, RunsInAChildOfAProcessThatComputed) {
+  const WorkerPool pool(3);
+  Seen seen;
+  seen.visits.assign(1000, 0);
+  void* arguments[] = {&seen};
+  pool.run(count_visits, arguments, LaunchFrame{}, 1000);
+  const int status = damo::testing::in_child([&] {
+    alarm(60);  // oneTBB would wait for its parent's threads
+    pool.run(count_visits, arguments, LaunchFrame{}, 1000);
+    WorkerPool(2).run(count_visits, arguments, LaunchFrame{}, 1000);
+    if (seen.visits != std::vector<int>(1000, 3)) return 1;
+    std::exit(0);  // what ends with the process must not wait either
+  });
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(seen.visits, std::vector<int>(1000, 1));
 }
 
 TEST(WorkerPool, RunsSmallWorkOnTheCaller) {

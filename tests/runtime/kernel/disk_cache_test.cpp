@@ -13,6 +13,7 @@
 #include <damo/error.hpp>
 #include <damo/log.hpp>
 
+#include "runtime/kernel/cache_file.hpp"
 #include "support/scratch_directory.hpp"
 
 namespace damo {
@@ -156,6 +157,38 @@ TEST(DiskCache, FollowsNoLinkAndReadsNoDirectory) {
   std::filesystem::create_directory(scratch / key_of(2));
   EXPECT_EQ(cache.load(key_of(1)), std::nullopt);
   EXPECT_EQ(cache.load(key_of(2)), std::nullopt);
+}
+
+TEST(DiskCache, DoesNotWaitForAFifoThatStandsInAnEntrysPlace) {
+  const ScratchDirectory scratch;
+  ASSERT_EQ(mkfifo((scratch / key_of(1)).c_str(), 0600), 0);
+  const int status = in_child([&] {
+    alarm(20);
+    DiskCache cache(scratch.path(), kLimit);
+    if (cache.load(key_of(1))) return 1;
+    cache.store(key_of(1), payload_of(1, 100));
+    return cache.load(key_of(1)) == payload_of(1, 100) ? 0 : 2;
+  });
+  EXPECT_EQ(status, 0) << "1000 + SIGALRM: it waits for somebody who writes";
+}
+
+/// Two containers that share a directory have processes of the same number: nobody's temporary file may be another's.
+TEST(DiskCache, GivesItsTemporaryFilesNamesThatNoOtherProcessGives) {
+  const ScratchDirectory scratch;
+  const Descriptor directory(open(scratch.path().c_str(), O_RDONLY | O_DIRECTORY));
+  const auto name_in_child = [&](int number) {
+    in_child([&] {
+      std::string name;
+      if (!create_temporary(directory.number(), name, 0600)) return 1;
+      write_file(scratch / ("name" + std::to_string(number)), name);
+      return 0;
+    });
+    return read_file(scratch / ("name" + std::to_string(number)));
+  };
+  const std::string first = name_in_child(1), second = name_in_child(2);
+  EXPECT_TRUE(first.starts_with(kTemporaryPrefix)) << first;
+  EXPECT_EQ(first.size(), std::string(kTemporaryPrefix).size() + 16);
+  EXPECT_NE(first, second);
 }
 
 std::string refusal_of(const std::string& directory) {

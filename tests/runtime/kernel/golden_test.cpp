@@ -60,8 +60,9 @@ KernelSpec mixed_spec() {
   spec.name = "cast_where_cast";
   spec.inputs = {bool_, float16, int8};
   Step widen = step("cast", "x0", {2}), choose = step("where", "x0 ? x1 : x2", {0, 1, 3}), narrow = step("cast", "x0", {4}, float16);
-  choose.condition_first = true;
-  narrow.rounds = true;
+  widen.compute = int8;
+  widen.rounds = narrow.rounds = choose.condition_first = true;
+  narrow.compute = float32;
   spec.stages[0].steps = {widen, choose, narrow};
   spec.stores = {4, 5};
   spec.outputs = {float32, float16};

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include <damo/error.hpp>
 
 namespace damo {
@@ -23,9 +25,11 @@ struct Finder {
   Names wrong;
   std::string text;
   int calls = 0;
-  CompiledCode operator()(const CompileRequest& request) {
+  std::set<std::string> own_types = {};
+  CompiledCode operator()(const CompileRequest& request, const SourceEdits& edits) {
     text = request.source;
     ++calls;
+    own_types = edits.own_types;
     std::string log, line;
     int number = 0;
     for (const char c : request.source + "\n") {
@@ -69,7 +73,8 @@ TEST(HostCode, IsPassedOverWithItsLinesKept) {
   EXPECT_EQ(compiler.text.substr(0, 37), source.substr(0, 37));
   EXPECT_EQ(compiler.text.find("main"), std::string::npos);
   EXPECT_NE(compiler.text.find("#define N 3"), std::string::npos) << "directives stay";
-  EXPECT_EQ(code.log, "note: passed over in user.cu, as it is not code of the device: check (line 2), main (line 8)");
+  EXPECT_EQ(code.log, "user.cu: warning: left out, as it does not compile and is not marked as code of the device: "
+                      "'check' (line 2: 'cudaError_t' is unknown); 'main' (line 8: 'check' is unknown)");
 }
 
 TEST(HostCode, OfATextThatCompilesIsLeftAlone) {
@@ -92,11 +97,11 @@ TEST(HostCode, LeavesTheErrorsOfKernels) {
   EXPECT_EQ(error_of(launch + "__global__ void k() { wrong(); }", {{"wrong", "bad"}, "", 0}), "user.cu:2:1: error: 'wrong' is unknown\n|");
 }
 
-TEST(HostCode, ThatAKernelNeedsIsReportedFirst) {
+TEST(HostCode, ThatAKernelNeedsIsReportedWithItsErrors) {
   struct NeedsHelper : Finder {
-    CompiledCode operator()(const CompileRequest& request) {
+    CompiledCode operator()(const CompileRequest& request, const SourceEdits& edits) {
       if (request.source.find("helper(int") == std::string::npos) throw CompileError("", "user.cu:2:1: error: 'helper' is unknown\n", request.source);
-      return Finder::operator()(request);
+      return Finder::operator()(request, edits);
     }
   } compiler{{{"wrong"}, "", 0}};
   const std::string source = "int helper(int x) { return wrong; }\n__global__ void k(int* y) { *y = helper(1); }\nint main() { k<<<1, 1>>>(0); }";
@@ -104,7 +109,23 @@ TEST(HostCode, ThatAKernelNeedsIsReportedFirst) {
     compile_past_host_code(request_of(source), std::ref(compiler));
     FAIL() << "it compiled";
   } catch (const CompileError& error) {
-    EXPECT_EQ(error.log(), "user.cu:1:1: error: 'wrong' is unknown\n");
+    EXPECT_EQ(error.log(), "user.cu: note: errors may come from what does not compile itself and was left out: 'helper' (line 1: 'wrong' is unknown)\n"
+                           "user.cu:2:1: error: 'helper' is unknown\n");
+  }
+}
+
+TEST(HostCode, TakesTheSourcesOwnMeaningOfATypeNameByTheCompilersWords) {
+  const std::string source = "typedef long long ssize_t;\n__global__ void k() {}\n";
+  for (const char* log : {"user.cu:1:19: error: typedef redefinition with different types ('long long' vs 'long')\n    1 | typedef long long ssize_t;\n      |                   ^\n",
+                          "user.cu(1): error: invalid redeclaration of type name \"ssize_t\" (declared at line 18)\n  typedef long long ssize_t;\n"}) {
+    std::set<std::string> types;
+    compile_past_host_code(request_of(source), [&](const CompileRequest& request, const SourceEdits& edits) {
+      EXPECT_EQ(request.source, source);
+      types = edits.own_types;
+      if (types.empty()) throw CompileError("it does not compile", log, request.source);
+      return CompiledCode{};
+    });
+    EXPECT_EQ(types, (std::set<std::string>{"ssize_t"}));
   }
 }
 
@@ -112,10 +133,10 @@ TEST(HostCode, IsNoneInATextWithoutASignOfIt) {
   EXPECT_EQ(error_of("int helper() { return wrong; }\n__global__ void k() {}", {{"wrong"}, "", 0}), "user.cu:1:1: error: 'wrong' is unknown\n|");
 }
 
-TEST(HostCode, InstancesOfKernelsBecomeBlank) {
-  EXPECT_EQ(without_kernel_instances("template <class T> __global__ void k(T*) {}\ntemplate __global__ void k<int>(int*);\nint x;"),
-            "template <class T> __global__ void k(T*) {}\n" + std::string(38, ' ') + "\nint x;");
-  EXPECT_EQ(without_kernel_instances("template int f<int>();\n__global__ void k() {}"), "template int f<int>();\n__global__ void k() {}");
+TEST(HostCode, InstancesOfFunctionsBecomeBlankAndThoseOfKernelsAndClassesStay) {
+  const std::string head = "template <class T> T f() { return {}; }\n", kernel = "template __global__ void k<int>(int*);\n", type = "template struct A<int>;\n";
+  EXPECT_EQ(without_function_instances(head + "template int f<int>();\n" + kernel + type + "int x;"), head + std::string(22, ' ') + "\n" + kernel + type + "int x;");
+  EXPECT_EQ(without_function_instances("template __device__ int f<int>();\nint x;"), std::string(33, ' ') + "\nint x;");
 }
 
 TEST(HostCode, OfAnyBytesEnds) {

@@ -1,9 +1,9 @@
 #include "runtime/kernel/include_digest.hpp"
 
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
+
+#include <gtest/gtest.h>
 
 #include "support/scratch_directory.hpp"
 
@@ -17,13 +17,33 @@ class IncludeDigest : public ::testing::Test {
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path) << text;
   }
-  std::string digest(const std::string& source) { return include_digest(source, {scratch_.path()}); }
+  static std::string digest(const std::string& source, std::vector<std::string> directories, std::vector<std::string> flags = {}) {
+    CompileRequest request;
+    request.source = source;
+    request.kind = SourceKind::kCudaC;
+    request.flags = std::move(flags);
+    request.options.include_directories = std::move(directories);
+    return include_digest(request);
+  }
+  std::string digest(const std::string& source) { return digest(source, {scratch_.path()}); }
+  /// Whether the digest looks at name, which is written twice.
+  void expect_follows(const std::string& name, const std::string& source, const std::vector<std::string>& flags) {
+    write(name, "int x = 1;\n");
+    const std::string first = digest(source, {}, flags);
+    write(name, "int x = 2;\n");
+    EXPECT_NE(digest(source, {}, flags), first) << (flags.empty() ? source : flags.front());
+    EXPECT_NE(first, "") << (flags.empty() ? source : flags.front());
+  }
   damo::testing::ScratchDirectory scratch_;
 };
 
 TEST_F(IncludeDigest, IsEmptyWhereNothingOfTheCallersIsIncluded) {
   EXPECT_EQ(digest("#include <cuda_fp16.h>\nint x;"), "");
-  EXPECT_EQ(include_digest("#include \"a.h\"", {}), "");
+  EXPECT_EQ(digest("#include \"a.h\"", {}), "");
+  CompileRequest generated;
+  write("a.h", "");
+  generated.source = "#include \"" + scratch_ / "a.h" + "\"";
+  EXPECT_EQ(include_digest(generated), "");
 }
 
 TEST_F(IncludeDigest, ChangesWithAHeaderAndWithWhatThatIncludes) {
@@ -41,6 +61,39 @@ TEST_F(IncludeDigest, EndsForHeadersThatIncludeEachOther) {
   write("a.h", "#include \"b.h\"\n");
   write("b.h", "#include \"a.h\"\n");
   EXPECT_EQ(digest("#include \"a.h\"").size(), 64u);
+}
+
+TEST_F(IncludeDigest, FollowsDirectoriesAndFilesThatFlagsName) {
+  const std::string directory = scratch_.path(), file = scratch_ / "a.h";
+  for (const std::string flag : {"-I", "-isystem", "-iquote", "-idirafter", "--include-path", "-internal-isystem"}) {
+    expect_follows("a.h", "#include \"a.h\"", {flag, directory});
+  }
+  for (const std::string flag : {"-I", "--include-path=", "-I=", "-isystem"}) expect_follows("a.h", "#include \"a.h\"", {flag + directory});
+  for (const std::string flag : {"-include", "--pre-include", "-imacros"}) expect_follows("a.h", "int x;", {flag, file});
+  expect_follows("a.h", "int x;", {"--pre-include=" + file});
+  expect_follows("a.h", "int x;", {"-include", "a.h", "-I", directory});
+}
+
+TEST_F(IncludeDigest, FollowsAbsolutePaths) {
+  expect_follows("a.h", "#include \"" + scratch_ / "a.h" + "\"", {});
+  expect_follows("a.h", "#include <" + scratch_ / "a.h" + ">", {});
+}
+
+TEST_F(IncludeDigest, FollowsEveryWayToWriteAnInclude) {
+  const std::vector<std::string> flags = {"-I" + scratch_.path()};
+  for (const char* text : {"#/* why */include/**/\"a.h\"", "#inc\\\nlude \"a.h\"", "%:include \"a.h\"", "#include_next <a.h>", "#import \"a.h\"",
+                           "#define HEADER \"a.h\"\n#include HEADER", "#define HEADER <a.h>\n#include HEADER"}) {
+    expect_follows("a.h", text, flags);
+  }
+  expect_follows("a.h", "#include HEADER", {"-I" + scratch_.path(), "-DHEADER=\"a.h\""});
+}
+
+TEST_F(IncludeDigest, ChangesWhereAFileComesBeforeAnother) {
+  write("second/a.h", "int x = 2;\n");
+  const std::vector<std::string> both = {scratch_ / "first", scratch_ / "second"};
+  const std::string before = digest("#include \"a.h\"", both);
+  write("first/a.h", "int x = 1;\n");
+  EXPECT_NE(digest("#include \"a.h\"", both), before);
 }
 
 }  // namespace

@@ -2,10 +2,14 @@
 #include <damo/ipc.hpp>
 
 #include <spawn.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <csignal>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +20,7 @@
 #include <damo/memory.hpp>
 
 #include "support/devices.hpp"
+#include "support/scratch_directory.hpp"
 
 namespace damo {
 namespace {
@@ -139,6 +144,50 @@ TEST(Ipc, ALyingHandleIsRefused) {
                             "damo-ipc-1:host:0:99999999999999999999:/damo-1", "damo-ipc-2:host:0:10:/damo-1"}) {
     EXPECT_THAT(error_of([&] { IpcHandle::parse(wrong); }), HasSubstr("is no IpcHandle")) << wrong;
   }
+}
+
+/// The parent's block outlives a child of fork() that ends, or lets go of what it got from its parent.
+TEST(Ipc, AForkedChildTakesNoBlockWithItOnCpu) {
+  std::optional<Device> cpu;
+  try {
+    cpu.emplace("cpu");
+  } catch (const DeviceError& error) {
+    GTEST_SKIP() << "needs the CPU back end: " << error.what();
+  }
+  auto memory = DeviceMemory::shareable(*cpu, 8);
+  memory.copy_from_host(std::vector<int>{1, 2});
+  EXPECT_EQ(damo::testing::in_child([&]() -> int {
+    memory.free();
+    std::exit(0);
+  }), 0);
+  EXPECT_EQ(damo::testing::in_child([]() -> int { std::exit(0); }), 0);
+  EXPECT_EQ(run_child("NegatesWhatItIsGiven", "cpu", memory.ipc_handle().text()), 0);
+  EXPECT_THAT(memory.to_vector<int>(), ElementsAre(-1, -2));
+}
+
+/// A profiler's timer interrupts the call that takes the pages.
+TEST(Ipc, SignalsAreNoWantOfMemoryOnCpu) {
+  std::optional<Device> cpu;
+  try {
+    cpu.emplace("cpu");
+  } catch (const DeviceError& error) {
+    GTEST_SKIP() << "needs the CPU back end: " << error.what();
+  }
+  static std::atomic<int> ticks = 0;
+  struct sigaction tick{}, before{};
+  tick.sa_handler = [](int) { ++ticks; };
+  sigaction(SIGALRM, &tick, &before);
+  itimerval often{{0, 500}, {0, 500}}, never{};
+  setitimer(ITIMER_REAL, &often, nullptr);
+  const std::string none = "nothing thrown";
+  std::string error = none;
+  for (int i = 0; i < 20 && error == none; ++i) {
+    error = error_of([&] { DeviceMemory::shareable(*cpu, std::size_t{24} << 20); });
+  }
+  setitimer(ITIMER_REAL, &never, nullptr);
+  sigaction(SIGALRM, &before, nullptr);
+  EXPECT_EQ(error, none);
+  EXPECT_GT(ticks, 0);
 }
 
 }  // namespace

@@ -85,13 +85,6 @@ TEST_P(GlobalOnEachDevice, IsNoKernel) {
   EXPECT_FALSE(module().has_global("look"));
 }
 
-TEST_P(GlobalOnEachDevice, ThatIsStaticIsSaidToBeSoOnTheCpu) {
-  if (!device().is_host()) GTEST_SKIP() << "NVRTC keeps it";
-  const Module module(device(), "static __constant__ int c[2]; __global__ void f(int* x) { x[0] = c[0]; }");
-  EXPECT_THAT(error_of([&] { module.global("c"); }), HasSubstr("declares the variable 'c', but its code has none of that "
-                                                               "name\n  declare it without static"));
-}
-
 TEST_P(GlobalOnEachDevice, RefusesANullAddress) {
   const Global counter = module().global("counter");
   EXPECT_THAT(error_of([&] { counter.write(nullptr, 4); }), HasSubstr("Global::write: the host address is null"));

@@ -96,6 +96,7 @@ bool flatten_device_variables(llvm::Module& module, std::string& error) {
                                           old->getLinkage(), nullptr, "", old, old->getThreadLocalMode(), 0,
                                           old->isExternallyInitialized());
     flat->copyAttributesFrom(old);
+    if (!old->isConstant()) flat->setLinkage(old->hasLocalLinkage() ? llvm::GlobalValue::ExternalLinkage : old->getLinkage());  // the host sets it
     flat->setDSOLocal(true);
     if (old->hasInitializer()) {
       flat->setInitializer(old->getInitializer());

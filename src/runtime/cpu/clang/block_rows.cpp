@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "markers.hpp"
+#include "thread_function.hpp"
 
 namespace damo::clang_plugin {
 namespace {
@@ -25,20 +26,18 @@ bool is_used_only(const llvm::Value& value, const Test& test) {
 bool is_global_x(const llvm::User& user) { return global_index_axis(&user) == 0; }
 bool is_begin_of_block(const llvm::User& user) { return block_product_axis(&user, kBlock) == 0 && is_used_only(user, is_global_x); }
 
-/// Nobody can tell in which order threads do it, and it asks for no index in a place that is not seen here.
+/// Nobody can tell in which order threads do it, and no call's report names a block and a thread.
 bool is_unordered(const llvm::Instruction& instruction) {
-  if (instruction.isAtomic() || instruction.isVolatile()) return false;
   const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  if (orders_threads(instruction)) return false;
   if (!call || llvm::isa<llvm::IntrinsicInst>(call)) return true;
-  const llvm::Function* callee = call->getCalledFunction();
-  if (!callee || !callee->isDeclaration()) return false;
-  return callee->getName().starts_with("__damo_") || !call->mayHaveSideEffects();
+  return call->getCalledFunction()->getName().starts_with("__damo_") || !call->mayHaveSideEffects();
 }
 
 }  // namespace
 
 bool can_join_blocks(llvm::Function& entry) {
-  return llvm::all_of(llvm::instructions(entry), [](const llvm::Instruction& instruction) {
+  return !uses_shared_memory(entry) && llvm::all_of(llvm::instructions(entry), [](const llvm::Instruction& instruction) {
     const int slot = marker_slot(&instruction);
     if (slot == kThread * 3) return is_used_only(instruction, is_global_x);
     if (slot == kBlock * 3) return is_used_only(instruction, is_begin_of_block);

@@ -1,7 +1,11 @@
 #include "codegen.hpp"
 
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/CodeGen/MachineModuleInfo.h>
+#include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -10,12 +14,16 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
 
+#include <functional>
 #include <memory>
+#include <optional>
+
+#include "parallel_threads.hpp"
 
 namespace damo::clang_plugin {
 namespace {
 
-std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target, std::string& error) {
+std::unique_ptr<llvm::LLVMTargetMachine> make_machine(const Target& target, Effort effort, std::string& error) {
   const llvm::Target* entry = llvm::TargetRegistry::lookupTarget(kTriple, error);
   if (!entry) return nullptr;
   llvm::TargetOptions options;
@@ -23,48 +31,82 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target, std::str
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   options.NoTrappingFPMath = true;
   options.FunctionSections = false;
-  return std::unique_ptr<llvm::TargetMachine>(
+  return std::unique_ptr<llvm::LLVMTargetMachine>(static_cast<llvm::LLVMTargetMachine*>(
       entry->createTargetMachine(kTriple, target.cpu, target.feature_string(), options, llvm::Reloc::PIC_,
-                                 llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
+                                 llvm::CodeModel::Small, effort == Effort::kFull ? llvm::CodeGenOptLevel::Aggressive : llvm::CodeGenOptLevel::Less)));
 }
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+/// The function that a pass is about to look at; null for a module.
+const llvm::Function* function_of(const llvm::Any& unit) {
+  if (const auto* function = llvm::any_cast<const llvm::Function*>(&unit)) return *function;
+  if (const auto* loop = llvm::any_cast<const llvm::Loop*>(&unit)) return (*loop)->getHeader()->getParent();
+  return nullptr;
+}
+
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, const Options& options, const std::function<void(llvm::StringRef)>& note, Unsound& found) {
+  const bool full = options.effort == Effort::kFull;
   llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = true;
-  tuning.SLPVectorization = true;
-  tuning.LoopInterleaving = true;
+  tuning.LoopVectorization = full;
+  tuning.SLPVectorization = full && options.slp;
+  tuning.LoopInterleaving = full;
+  llvm::PassInstrumentationCallbacks callbacks;
+  if (options.guarded) guard_passes(callbacks, found);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine, tuning);
+  callbacks.registerBeforeNonSkippedPassCallback([&](llvm::StringRef, const llvm::Any& unit) {
+    if (const llvm::Function* const function = function_of(unit)) note(function->getName());
+  });
+  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
+  if (options.guarded) guard_vectorizer(builder);
   // No vector library: one function that its table lacks would make the whole loop scalar.
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(llvm::TargetLibraryInfoImpl(machine.getTargetTriple())); });
+  OrderOfAccesses::add_to(builder);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+  builder.buildPerModuleDefaultPipeline(full ? llvm::OptimizationLevel::O3 : llvm::OptimizationLevel::O1).run(module, modules);
+}
+
+/// What TargetMachine::addPassesToEmitFile does, but for a pass of ours behind instruction selection where one is wanted.
+bool add_code_generator(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManager& passes, llvm::raw_pwrite_stream& object, Unsound* found) {
+  auto* functions = new llvm::MachineModuleInfoWrapperPass(&machine);
+  llvm::TargetPassConfig* config = machine.createPassConfig(passes);
+  if (found) guard_selection(*config, *found);
+  passes.add(config);
+  passes.add(functions);
+  if (config->addISelPasses()) return false;
+  config->addMachinePasses();
+  config->setInitialized();
+  if (machine.addAsmPrinter(passes, object, nullptr, llvm::CodeGenFileType::ObjectFile, functions->getMMI().getContext())) return false;
+  passes.add(llvm::createFreeMachineFunctionPass());
+  return true;
 }
 
 }  // namespace
 
-bool generate_object(llvm::Module& module, const Target& target, std::string& object, std::string& error) {
-  const auto machine = make_machine(target, error);
-  if (!machine) return false;
+Generated generate_object(llvm::Module& module, const std::vector<KernelInfo>& kernels, const Target& target, const Options& options, const Progress& progress) {
+  Generated generated;
+  const auto machine = make_machine(target, options.effort, generated.error);
+  if (!machine) return generated;
   module.setDataLayout(machine->createDataLayout());
-  optimize(module, *machine);
+  if (options.guarded) set_target(module, target);
+  optimize(module, *machine, options, [&](llvm::StringRef function) { progress.at_function(function, kernels); }, generated.found);
+  if (generated.found.integer_lanes) return generated;
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
-    error = "the code generator cannot write an object file";
-    return false;
+  if (!add_code_generator(*machine, passes, stream, options.guarded && target.has_avx512() ? &generated.found : nullptr)) {
+    generated.error = "the code generator cannot write an object file";
+    return generated;
   }
   passes.run(module);
-  object.assign(bytes.begin(), bytes.end());
-  return true;
+  generated.ok = true;
+  generated.object.assign(bytes.begin(), bytes.end());
+  return generated;
 }
 
 }  // namespace damo::clang_plugin

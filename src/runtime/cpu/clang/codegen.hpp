@@ -1,7 +1,11 @@
 // LLVM module -> optimised machine code, as the bytes of an ELF relocatable object.
 #pragma once
 #include <string>
+#include <vector>
 
+#include "kernels.hpp"
+#include "miscompilations.hpp"
+#include "progress.hpp"
 #include "target.hpp"
 
 namespace llvm {
@@ -11,7 +15,22 @@ class TargetMachine;
 
 namespace damo::clang_plugin {
 
-/// Runs the O3 pipeline and the code generator. Gives false and an error text where code generation can't go on.
-bool generate_object(llvm::Module& module, const Target& target, std::string& object, std::string& error);
+/// How hard the optimiser tries: kLittle is its O1 without vectors, kFull its O3.
+enum class Effort { kLittle, kFull };
+
+struct Generated {
+  bool ok = false;
+  std::string object, error;
+  Unsound found;  ///< if any, the object is not to be used
+};
+
+struct Options {
+  Effort effort = Effort::kFull;
+  bool guarded = true;  ///< LLVM's miscompilations are kept out
+  bool slp = true;      ///< statements side by side become vectors
+};
+
+/// Runs the optimiser's pipeline and the code generator, noting in progress which of the kernels is at work.
+Generated generate_object(llvm::Module& module, const std::vector<KernelInfo>& kernels, const Target& target, const Options& options, const Progress& progress);
 
 }  // namespace damo::clang_plugin

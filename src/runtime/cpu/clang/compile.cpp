@@ -6,7 +6,6 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/raw_ostream.h>
 
-#include <cstring>
 #include <vector>
 
 #include "codegen.hpp"
@@ -35,44 +34,77 @@ struct BackendDiagnostics : llvm::DiagnosticHandler {
   std::string& errors;
 };
 
-/// Takes the plugin's own flag out of flags. True if it was there.
-bool take_coroutines(std::vector<const char*>& flags) {
-  return std::erase_if(flags, [](const char* flag) { return flag && std::strcmp(flag, "--damo-coroutines") == 0; }) > 0;
+struct Choice {
+  Form form = Form::kLoops;
+  bool guarded = true, slp = true;
+};
+
+/// Takes the plugin's own flags out of flags: what the last of them asks for.
+Choice take_choice(std::vector<const char*>& flags) {
+  Choice choice;
+  std::erase_if(flags, [&](const llvm::StringRef flag) {
+    if (flag == "--damo-coroutines") return choice.form = Form::kCoroutines, true;
+    if (flag == "--damo-reference") return choice.form = Form::kReference, true;
+    if (flag == "--damo-unguarded") return choice.guarded = false, true;
+    return false;
+  });
+  return choice;
 }
 
-}  // namespace
-
-Output compile(const damo_clang_request& asked) {
-  initialize_llvm();
-  damo_clang_request request = asked;
-  std::vector<const char*> flags;
-  for (const char* const* flag = asked.flags; flag && *flag; ++flag) flags.push_back(*flag);
-  const bool split = !take_coroutines(flags);
-  flags.push_back(nullptr);
-  request.flags = flags.data();
+/// found: if it holds anything the output is not to be used, and is without it at the next try with less.
+Output compile_for(const damo_clang_request& request, const Target& target, Choice choice, const Progress& progress, Unsound& found) {
   Output output;
-  const Target target = resolve_target(request.cpu, request.features);
   llvm::LLVMContext context;
   std::string errors;
   context.setDiagnosticHandler(std::make_unique<BackendDiagnostics>(errors));
   FrontendResult front = run_frontend(request, target, context);
   output.log = std::move(front.log);
   if (!front.module) return output;
+  if (front.check) choice.form = Form::kReference;
   if (!check_types(*front.module, errors)) {
     output.log += errors;
     return output;
   }
   if (request.language == DAMO_CLANG_CUDA_C) {
     call_language_c(*front.module);
-    if (!lower_cuda(*front.module, front.kernels, {.split = split, .check = front.check}, errors)) {
+    const Lowered lowered = lower_cuda(*front.module, front.kernels, {.form = choice.form, .check = front.check}, progress, errors);
+    if (lowered != Lowered::kYes) {
+      output.is_broken = lowered == Lowered::kBroken;
       output.log += errors;
       return output;
     }
     output.signatures = signatures(front.kernels);
   }
-  output.ok = generate_object(*front.module, target, output.object, errors) && errors.empty();
+  const Effort effort = choice.form == Form::kReference ? Effort::kLittle : Effort::kFull;
+  Generated generated = generate_object(*front.module, front.kernels, target, {.effort = effort, .guarded = choice.guarded, .slp = choice.slp}, progress);
+  errors += generated.error;
+  found = generated.found;
+  output.object = std::move(generated.object);
+  output.ok = generated.ok && errors.empty();
   output.log += errors;
   return output;
+}
+
+}  // namespace
+
+Output compile(const damo_clang_request& asked, const Progress& progress) {
+  initialize_llvm();
+  damo_clang_request request = asked;
+  std::vector<const char*> flags;
+  for (const char* const* flag = asked.flags; flag && *flag; ++flag) flags.push_back(*flag);
+  Choice choice = take_choice(flags);
+  flags.push_back(nullptr);
+  request.flags = flags.data();
+  // Loops over elements have no statements side by side that would be worth a second try.
+  if (choice.guarded && request.language == DAMO_CLANG_LOOPS) choice.slp = false;
+  Target target = resolve_target(request.cpu, request.features, choice.guarded);
+  for (;;) {
+    Unsound found;
+    Output output = compile_for(request, target, choice, progress, found);
+    if (found.integer_lanes) choice.slp = false;
+    else if (found.masked_ternary && output.ok) target = target.without_avx512();
+    else return output;
+  }
 }
 
 }  // namespace damo::clang_plugin

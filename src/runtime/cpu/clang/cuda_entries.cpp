@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "cuda_preprocessing.hpp"
 #include "diagnostics.hpp"
 
 namespace damo::clang_plugin {
@@ -106,8 +107,17 @@ class CudaEntries::Consumer : public clang::ASTConsumer,
   bool VisitFunctionDecl(clang::FunctionDecl* function) {
     if (function->getIdentifier() && function->getName().starts_with(kThreadPrefix)) {
       if (function->hasBody()) owner_.read_entry(function);
-    } else if (function->hasAttr<clang::CUDAGlobalAttr>()) {
+    } else if (function->hasAttr<clang::CUDAGlobalAttr>() && !function->getPrimaryTemplate()) {
       owner_.add_kernel(function, function->getDescribedFunctionTemplate() != nullptr);
+    }
+    return true;
+  }
+  /// Variables that only the text itself can name: the host sets and reads them too, by their names.
+  bool VisitVarDecl(clang::VarDecl* variable) {
+    const bool is_devices = variable->hasAttr<clang::CUDADeviceAttr>() || variable->hasAttr<clang::CUDAConstantAttr>();
+    const bool is_hidden = variable->isFileVarDecl() && !variable->isExternallyVisible() && !variable->getType().isConstQualified();
+    if (is_devices && is_hidden && !variable->hasAttr<clang::UsedAttr>()) {
+      variable->addAttr(clang::UsedAttr::CreateImplicit(owner_.compiler_->getASTContext()));
     }
     return true;
   }
@@ -180,6 +190,7 @@ const char* CudaEntries::trailer() {
 std::unique_ptr<clang::ASTConsumer> CudaEntries::make_consumer(clang::CompilerInstance& compiler) {
   compiler_ = &compiler;
   compiler.getPreprocessor().AddPragmaHandler(new Pragma(*this));
+  add_cuda_preprocessing(compiler.getPreprocessor());
   compiler.getPreprocessor().AddPragmaHandler(new MarksPragma(*this, false));
   compiler.getPreprocessor().AddPragmaHandler(new MarksPragma(*this, true));
   return std::make_unique<Consumer>(*this);
@@ -204,6 +215,30 @@ void CudaEntries::add_kernel(clang::FunctionDecl* function, bool is_template) {
   kernels_.push_back({function, std::move(name), is_template});
 }
 
+/// Those that the text asks for, "template __global__ void scale<float>(float*);", or writes, "template <> ...": "scale<float>".
+std::vector<std::string> CudaEntries::instances(const Kernel& kernel) const {
+  std::vector<std::string> names;
+  const clang::FunctionTemplateDecl* const pattern = kernel.function->getDescribedFunctionTemplate();
+  if (!pattern) return names;
+  clang::PrintingPolicy policy = compiler_->getASTContext().getPrintingPolicy();
+  for (const clang::FunctionDecl* function : pattern->specializations()) {
+    const clang::TemplateSpecializationKind kind = function->getTemplateSpecializationKind();
+    if (kind != clang::TSK_ExplicitInstantiationDefinition && (kind != clang::TSK_ExplicitSpecialization || !function->isDefined())) continue;
+    const auto* const written = function->getTemplateSpecializationArgsAsWritten();
+    const auto* const deduced = function->getTemplateSpecializationArgs();
+    std::string name = kernel.name;
+    llvm::raw_string_ostream stream(name);
+    // The entry, which is at global scope, names the instance so too: within a namespace arguments may need the whole name.
+    const bool as_written = written && written->NumTemplateArgs == deduced->size() && kernel.name.find(':') == std::string::npos;
+    policy.FullyQualifiedName = policy.PrintCanonicalTypes = !as_written;
+    as_written ? clang::printTemplateArgumentList(stream, written->arguments(), policy)
+               : clang::printTemplateArgumentList(stream, deduced->asArray(), policy);
+    stream.flush();
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
 std::vector<std::string> CudaEntries::choose(clang::Preprocessor& preprocessor) {
   // "*" among the names: those that are no templates, beside the others.
   const bool all = std::erase(wanted_, "*") > 0 || wanted_.empty();
@@ -212,6 +247,9 @@ std::vector<std::string> CudaEntries::choose(clang::Preprocessor& preprocessor) 
   for (const Kernel& kernel : kernels_) {
     known += (known.empty() ? "" : ", ") + kernel.name + (kernel.is_template ? "<...>" : "");
     const bool is_choice = all && !kernel.is_template && kernel.function->isDefined();
+    for (const std::string& instance : all ? instances(kernel) : std::vector<std::string>()) {
+      if (std::find(names.begin(), names.end(), instance) == names.end()) names.push_back(instance);
+    }
     if (is_choice && std::find(wanted_.begin(), wanted_.end(), kernel.name) == wanted_.end()) names.push_back(kernel.name);
   }
   for (size_t i = 0; i < names.size(); ++i) {
@@ -242,13 +280,17 @@ std::vector<std::string> CudaEntries::choose(clang::Preprocessor& preprocessor) 
 /// by now, under CUDA's rules.
 void CudaEntries::make_callable() {
   clang::ASTContext& context = compiler_->getASTContext();
-  for (Kernel& kernel : kernels_) {
-    for (clang::FunctionDecl* declaration : kernel.function->redecls()) {
+  const auto make_device_function = [&](clang::FunctionDecl* function) {
+    for (clang::FunctionDecl* declaration : function->redecls()) {
       declaration->dropAttr<clang::CUDAGlobalAttr>();
-      if (!declaration->hasAttr<clang::CUDADeviceAttr>()) {
-        declaration->addAttr(clang::CUDADeviceAttr::CreateImplicit(context));
-      }
+      if (!declaration->hasAttr<clang::CUDADeviceAttr>()) declaration->addAttr(clang::CUDADeviceAttr::CreateImplicit(context));
     }
+  };
+  for (Kernel& kernel : kernels_) {
+    make_device_function(kernel.function);
+    clang::FunctionTemplateDecl* const pattern = kernel.function->getDescribedFunctionTemplate();
+    if (!pattern) continue;
+    for (clang::FunctionDecl* instance : pattern->specializations()) make_device_function(instance);
   }
 }
 
@@ -292,7 +334,8 @@ void CudaEntries::read_entry(const clang::FunctionDecl* entry) {
     bool VisitCallExpr(clang::CallExpr* call) {
       const clang::FunctionDecl* callee = call->getDirectCallee();
       if (!callee) return true;
-      const clang::FunctionDecl* pattern = callee->getTemplateInstantiationPattern();
+      const clang::FunctionTemplateDecl* const primary = callee->getPrimaryTemplate();
+      const clang::FunctionDecl* pattern = primary ? primary->getTemplatedDecl() : nullptr;
       for (const Kernel& known : kernels) {
         const clang::FunctionDecl* canonical = known.function->getCanonicalDecl();
         if (callee->getCanonicalDecl() == canonical || (pattern && pattern->getCanonicalDecl() == canonical)) kernel = callee;
@@ -306,6 +349,8 @@ void CudaEntries::read_entry(const clang::FunctionDecl* entry) {
   for (KernelInfo& info : found_) {
     if (entry->getName() != info.thread) continue;
     info.max_threads = launch_bound(*finder.kernel, context);
+    const clang::PresumedLoc place = context.getSourceManager().getPresumedLoc(finder.kernel->getLocation());
+    if (place.isValid()) info.place = std::string(place.getFilename()) + ":" + std::to_string(place.getLine());
     for (const clang::ParmVarDecl* parameter : finder.kernel->parameters()) {
       const clang::QualType type = parameter->getType().getCanonicalType().getUnqualifiedType();
       info.parameter_names.push_back(parameter->getNameAsString());

@@ -41,6 +41,7 @@ class CudaEntries {
   };
   void add_kernel(clang::FunctionDecl* function, bool is_template);
   void enter(clang::Preprocessor& preprocessor);
+  std::vector<std::string> instances(const Kernel& kernel) const;
   std::vector<std::string> choose(clang::Preprocessor& preprocessor);
   void make_callable();
   /// Whether functions declared from here on are for host and device, unmarked ones above all.

@@ -1,5 +1,6 @@
 #include "fission.hpp"
 
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/Local.h>
@@ -7,13 +8,13 @@
 #include <algorithm>
 
 #include "fission/local_arrays.hpp"
-#include "fission/parallel_regions.hpp"
 #include "fission/region_exits.hpp"
 #include "fission/region_values.hpp"
 #include "fission/regions.hpp"
 #include "fission/thread_loop.hpp"
 #include "fission/thread_program.hpp"
 #include "fission/uniformity.hpp"
+#include "parallel_threads.hpp"
 #include "thread_function.hpp"
 
 namespace damo::clang_plugin {
@@ -42,6 +43,25 @@ bool needs_threads(const ThreadProgram& program, const Region& region, const Thr
   return std::any_of(region.exits.begin(), region.exits.end(), [&](const Exit& exit) {
     return (exit.to && exit.to->is_partial) || !values.stores_on(region, exit, false).empty();
   });
+}
+
+/// Says of the loops over region's threads that they are parallel, where that is so, and keeps them from being unrolled, which
+/// costs more than it brings.
+void describe_loops(const Region& region, const ThreadLoop& loop) {
+  llvm::LLVMContext& context = region.leader->getContext();
+  const auto property = [&](const char* name, llvm::ArrayRef<llvm::Metadata*> value = {}) {
+    llvm::SmallVector<llvm::Metadata*, 2> parts = {llvm::MDString::get(context, name)};
+    parts.append(value.begin(), value.end());
+    return llvm::MDNode::get(context, parts);
+  };
+  llvm::MDNode* const once = property("llvm.loop.unroll.disable");
+  llvm::Metadata* const one = llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), 1));
+  std::vector<llvm::BasicBlock*> blocks = region.blocks;
+  blocks.insert(blocks.end(), {loop.choose, loop.top});
+  declare_threads_independent(*loop.latch, blocks, {once, property("llvm.loop.interleave.count", one)});
+  for (llvm::BasicBlock* outer : loop.outer_latches) {
+    outer->getTerminator()->setMetadata(llvm::LLVMContext::MD_loop, llvm::makePostTransformationMetadata(context, nullptr, {}, once));
+  }
 }
 
 /// For functions that could not be inlined and ask where they are.
@@ -81,7 +101,7 @@ bool split_at_barriers(llvm::Module& module, const KernelInfo& kernel) {
     const ThreadLoop& loop = loops.at(region.get());
     if (!loop.is_needed) continue;
     if (is_asked) tell_thread(thread, loop);
-    declare_threads_independent(*region, loop);
+    describe_loops(*region, loop);
   }
   llvm::removeUnreachableBlocks(thread);
   thread.setLinkage(llvm::GlobalValue::InternalLinkage);

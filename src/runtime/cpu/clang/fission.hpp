@@ -1,7 +1,7 @@
 // A kernel whose threads wait for each other, as loops: the thread function is cut into regions at its waits, and each
 // region runs in a loop over the threads of the block before the next one begins. That vectorises, and a wait costs
 // nothing. Folder fission/ has the steps: thread_program, uniformity, regions, thread_loop, region_values, local_arrays,
-// region_exits, parallel_regions.
+// region_exits.
 #pragma once
 #include "kernels.hpp"
 

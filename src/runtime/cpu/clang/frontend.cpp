@@ -38,6 +38,7 @@ struct Settings {
   bool cuda = false;
   Target target;
   std::vector<std::string> flags;  ///< the user's
+  std::vector<std::string> files;  ///< in place of those on the disk: path, text, path, text
   bool line_tables = false;        ///< for the lines of faults
 
   /// A flag other than a macro or a search path can change the language, which a precompiled prelude can't follow.
@@ -57,33 +58,34 @@ std::vector<std::string> compiler_arguments(const Settings& settings) {
   std::vector<std::string> arguments = {
       "-triple", kTriple, "-target-cpu", settings.target.cpu, "-O3", "-std=c++20",
       "-mrelocation-model", "pic", "-pic-level", "2", "-fno-rtti", "-fvisibility=hidden", "-fno-threadsafe-statics",
-      "-nostdsysteminc", "-nobuiltininc", "-nostdinc++", "-fgnuc-version=4.2.1", "-ferror-limit", "20",
+      "-nostdsysteminc", "-nobuiltininc", "-nostdinc++", "-fgnuc-version=4.2.1", "-ferror-limit", "200",
       "-fmessage-length=0",
       // Fused multiply-add wherever no pragma says otherwise; nothing else is given up: signed zeros, NaN and order stay.
       "-ffp-contract=fast-honor-pragmas",
+      // As on a GPU, in CUDA C and in users' rows: a conversion out of range gives the nearest integer, a loop that never
+      // ends stays one, and an access through null faults. The last two are reported.
+      "-fno-strict-float-cast-overflow", "-fno-finite-loops", "-fno-delete-null-pointer-checks",
       "-Wno-unused-value", "-Wno-unknown-pragmas", "-Wno-invalid-constexpr"};
   for (const std::string& feature : settings.target.features) {
     arguments.push_back("-target-feature");
     arguments.push_back(feature);
   }
-  if (settings.target.has("avx512f")) arguments.push_back("-mprefer-vector-width=512");
+  if (settings.target.has_avx512()) arguments.push_back("-mprefer-vector-width=512");
   if (settings.cuda) {
     for (const char* flag : {"-x", "cuda", "-fcuda-is-device", "-ffake-address-space-map", "-fdeclspec", "-aux-triple",
                              kTriple, "-Wno-undefined-internal", "-Wno-undefined-inline",
+                             // What nvcc takes, too: the word register; new in kernels, which gives null where there is no room.
+                             "-Wno-register", "-Wno-inline-new-delete", "-fcheck-new",
                              // int2{threadIdx.x, threadIdx.y} is no error for nvcc.
                              "-Wno-c++11-narrowing",
-                             // As on a GPU: a conversion out of range gives the nearest integer, memory may be read as
-                             // another type, each operation on halves rounds.
-                             "-fno-strict-float-cast-overflow", "-relaxed-aliasing", "-ffloat16-excess-precision=none",
-                             // A loop that never ends stays one, and an access through null faults: both are reported.
-                             "-fno-finite-loops", "-fno-delete-null-pointer-checks", "-fexperimental-max-bitint-width=128"}) {
+                             // As on a GPU: memory may be read as another type, each operation on halves rounds.
+                             "-relaxed-aliasing", "-ffloat16-excess-precision=none", "-fexperimental-max-bitint-width=128"}) {
       arguments.push_back(flag);
     }
     arguments.push_back("-internal-isystem");
     arguments.push_back(kPreludeDirectory);
   } else {
-    arguments.push_back("-x");
-    arguments.push_back("c++");
+    arguments.insert(arguments.end(), {"-x", "c++", "-fwrapv"});  // integers of a row wrap, as NumPy's do
   }
   if (settings.line_tables) {
     for (const char* flag : {"-debug-info-kind=line-tables-only", "-dwarf-version=5", "-fdebug-compilation-dir=."}) {
@@ -120,7 +122,12 @@ FileSystem file_system(const Settings& settings, const std::string* words, const
   }
   // Generated text includes nothing; only a user's CUDA C may look at the disk.
   if (!settings.cuda) return memory;
-  auto overlay = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(llvm::vfs::createPhysicalFileSystem());
+  llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> disk = llvm::vfs::createPhysicalFileSystem();
+  if (const auto directory = disk->getCurrentWorkingDirectory()) memory->setCurrentWorkingDirectory(*directory);
+  for (size_t i = 0; i + 1 < settings.files.size(); i += 2) {
+    memory->addFile(settings.files[i], 1, llvm::MemoryBuffer::getMemBufferCopy(settings.files[i + 1], settings.files[i]));
+  }
+  auto overlay = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(disk);
   overlay->pushOverlay(memory);
   return overlay;
 }
@@ -167,6 +174,7 @@ using Precompiled = std::shared_ptr<const clang::PCHBuffer>;
 
 Precompiled precompile(Settings settings, std::string& log) {
   settings.flags.clear();
+  settings.files.clear();
   llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions);
   UserDiagnostics diagnostics(options.get(), "prelude");
   clang::CompilerInstance compiler;
@@ -257,7 +265,7 @@ FrontendResult::~FrontendResult() = default;
 FrontendResult run_frontend(const damo_clang_request& request, const Target& target, llvm::LLVMContext& context) {
   FrontendResult result;
   const bool is_cuda = request.language == DAMO_CLANG_CUDA_C;
-  Settings settings{is_cuda, target, list_of(request.flags), is_cuda};
+  Settings settings{is_cuda, target, list_of(request.flags), list_of(request.files), true};
   if (std::erase(settings.flags, kNoLineTables) > 0) settings.line_tables = false;
   if (std::erase(settings.flags, kCheckMemory) > 0) result.check = settings.line_tables = is_cuda;
   Precompiled prelude;

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "few_threads.hpp"
 #include "guarded_threads.hpp"
 #include "isolated_steps.hpp"
 #include "markers.hpp"
@@ -28,19 +27,12 @@ struct Found {
   llvm::BranchInst* test = nullptr;   ///< i < n
   llvm::Value* bound = nullptr;       ///< n, where it is known before the threads run; else null
   bool includes_bound = false;        ///< i <= n
+  bool cant_wrap = false;             ///< i, as a signed number
   bool of_block = false;              ///< i begins at threadIdx.x and goes by blockDim.x
   bool is_signed = false;             ///< of that comparison
   llvm::BasicBlock* leave = nullptr;  ///< where the test goes when it fails
-  llvm::Value* indices = nullptr;     ///< the entry's Indices
+  llvm::Value* indices = nullptr;     ///< the entry's ThreadState
 };
-
-llvm::CallInst* call_of(llvm::Function& entry, const char* name) {
-  for (llvm::Instruction& instruction : llvm::instructions(entry)) {
-    auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-    if (call && call->getCalledFunction() && call->getCalledFunction()->getName() == name) return call;
-  }
-  return nullptr;
-}
 
 const llvm::Value* without_extension(const llvm::Value* value) {
   const auto* cast = llvm::dyn_cast<llvm::CastInst>(value);
@@ -65,6 +57,7 @@ bool read_index(Found& found, llvm::PHINode& phi) {
   found.begin = begin_value;
   found.of_block = of_block;
   found.is_signed = comparison->isSigned();
+  found.cant_wrap = next->hasNoSignedWrap();
   return true;
 }
 
@@ -72,7 +65,7 @@ bool read_index(Found& found, llvm::PHINode& phi) {
 bool read_steps(Found& found) {
   llvm::Loop& loop = *found.steps;
   llvm::BasicBlock *header = loop.getHeader(), *latch = loop.getLoopLatch(), *before = loop.getLoopPredecessor();
-  if (!latch || !before || loop.getExitingBlock() != header) return false;
+  if (!latch || !before) return false;
   found.leave = loop.getExitBlock();
   found.test = llvm::dyn_cast<llvm::BranchInst>(header->getTerminator());
   auto* back = llvm::dyn_cast<llvm::BranchInst>(latch->getTerminator());
@@ -108,14 +101,6 @@ bool outside_is_pure(const Found& found) {
   return true;
 }
 
-/// A thread's own variables must not live from step to step: a local array would.
-bool no_local_memory(llvm::Function& entry, const Found& found) {
-  for (llvm::Instruction& instruction : llvm::instructions(entry)) {
-    if (llvm::isa<llvm::AllocaInst>(instruction) && &instruction != found.indices && !is_kept_value(&instruction)) return false;
-  }
-  return true;
-}
-
 llvm::Value* size_on_x(llvm::IRBuilder<>& builder, llvm::Value* indices, MarkerGroup group) {
   llvm::Type* type = builder.getInt32Ty();
   llvm::Value* place = builder.CreateConstInBoundsGEP1_32(type, indices, group * 3);
@@ -133,10 +118,6 @@ void read_bound(Found& found, const llvm::DominatorTree& dominators) {
   if (!found.includes_bound && !llvm::ICmpInst::isLT(relation)) return;
   llvm::IRBuilder<> builder(found.threads->getLoopPredecessor()->getTerminator());
   found.bound = RowInvariants(*found.threads, dominators).in_front(other, builder);
-}
-
-llvm::Value* is_before(llvm::IRBuilder<>& builder, const Found& found, llvm::Value* begin, llvm::Value* rest) {
-  return builder.CreateICmp(found.includes_bound ? llvm::CmpInst::ICMP_SLE : llvm::CmpInst::ICMP_SLT, begin, rest);
 }
 
 /// The loop over steps, around the loop over threads.
@@ -162,10 +143,10 @@ Rounds wrap_threads(const Found& found) {
   if (found.bound) {
     // Thread 0 has the least i: if it has no step to do, nobody has. A round in which every lane is masked out is not
     // only useless: where it passes the end of a page it takes a hundred times as long as another one.
-    rounds.rest = builder.CreateTrunc(distance_to(builder, found.bound, found.is_signed, rounds.gone), without_extension(found.begin)->getType());
+    rounds.rest = builder.CreateTrunc(count_below(builder, found.bound, found.is_signed, found.includes_bound, rounds.gone), without_extension(found.begin)->getType());
     llvm::Value* first = builder.getInt64(0);
     if (!found.of_block) first = builder.CreateMul(size_on_x(builder, found.indices, kBlock), size_on_x(builder, found.indices, kBlockSize), "", true, true);
-    builder.CreateCondBr(is_before(builder, found, builder.CreateTrunc(first, rounds.rest->getType()), rounds.rest), header, after);
+    builder.CreateCondBr(builder.CreateICmpSLT(builder.CreateTrunc(first, rounds.rest->getType()), rounds.rest), header, after);
   } else {
     rounds.more = llvm::IRBuilder<>(&*entry->getEntryBlock().getFirstInsertionPt()).CreateAlloca(builder.getInt32Ty());
     builder.CreateStore(builder.getInt32(0), rounds.more);
@@ -188,7 +169,7 @@ Rounds wrap_threads(const Found& found) {
 /// The test of a thread that begins at found.begin: asked at each step, and noted if n was not known.
 llvm::Value* step_condition(const Found& found, const Rounds& rounds, bool wide) {
   llvm::IRBuilder<> builder(found.test);
-  if (found.bound) return is_before(builder, found, const_cast<llvm::Value*>(without_extension(found.begin)), rounds.rest);
+  if (found.bound) return builder.CreateICmpSLT(const_cast<llvm::Value*>(without_extension(found.begin)), rounds.rest);
   llvm::Value* condition = found.test->getCondition();
   if (!found.steps->contains(found.test->getSuccessor(0))) condition = builder.CreateNot(condition);
   if (!wide) {
@@ -209,7 +190,7 @@ void run_one_step(const Found& found, const Rounds& rounds) {
   const bool wide = found.index->getType()->isIntegerTy(64);
   llvm::IRBuilder<> builder(&*header->getFirstInsertionPt());
   llvm::Value* distance = builder.CreateTrunc(rounds.gone, found.index->getType());
-  llvm::Value* index = builder.CreateAdd(found.begin, distance, "", /*HasNUW=*/true, /*HasNSW=*/wide || found.is_signed);
+  llvm::Value* index = builder.CreateAdd(found.begin, distance, "", /*HasNUW=*/true, /*HasNSW=*/wide || found.cant_wrap);
   llvm::Value* condition = step_condition(found, rounds, wide);
   if (!found.steps->contains(found.test->getSuccessor(0))) found.test->swapSuccessors();
   found.test->setCondition(condition);
@@ -226,7 +207,6 @@ bool isolate(Found& found, const llvm::DominatorTree& dominators) {
   if (!RowAddresses(invariants, {found.index}).are_close(*found.steps)) return false;
   IsolatedSteps isolated(*found.threads, *found.steps, found.own, dominators, invariants);
   if (!isolated.is_possible()) return false;
-  keep_for_few_threads(*found.threads);
   found.leave = isolated.cut();
   return true;
 }
@@ -234,17 +214,18 @@ bool isolate(Found& found, const llvm::DominatorTree& dominators) {
 }  // namespace
 
 bool interchange_grid_stride(llvm::Function& entry) {
-  llvm::CallInst *marker = call_of(entry, "__damo_thread_loop"), *tie = call_of(entry, "__damo_indices");
-  if (!marker || !tie) return false;
+  const std::vector<llvm::CallInst*> markers = thread_loop_markers(entry);
+  llvm::Value* const indices = indices_of(entry);
+  if (markers.empty() || !indices || has_local_memory(entry, *indices)) return false;
   llvm::DominatorTree dominators(entry);
   llvm::LoopInfo loops(dominators);
   Found found;
-  found.threads = loops.getLoopFor(marker->getParent());
-  found.indices = tie->getArgOperand(0);
+  found.threads = loops.getLoopFor(markers.front()->getParent());
+  found.indices = indices;
   if (!found.threads || found.threads->getSubLoops().size() != 1 || !found.threads->getLoopPredecessor()) return false;
   if (!found.threads->getExitingBlock() || !found.threads->getExitBlock()) return false;
   found.steps = found.threads->getSubLoops().front();
-  if (!read_steps(found) || !no_local_memory(entry, found)) return false;
+  if (!are_steps_free(*found.threads, *found.steps) || !read_steps(found)) return false;
   if (!llvm::isa<llvm::PHINode>(found.threads->getExitBlock()->front())) read_bound(found, dominators);
   const bool is_simple = found.own.empty() && outside_is_pure(found);
   if (!is_simple) {
@@ -252,10 +233,9 @@ bool interchange_grid_stride(llvm::Function& entry) {
     dominators.recalculate(entry);
     loops.releaseMemory();
     loops.analyze(dominators);
-    found.threads = loops.getLoopFor(marker->getParent());
+    found.threads = loops.getLoopFor(markers.front()->getParent());
     found.steps = loops.getLoopFor(found.index->getParent());
   }
-  if (is_simple && found.bound) keep_for_few_threads(*found.threads);
   run_one_step(found, wrap_threads(found));
   return true;
 }

@@ -7,11 +7,16 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
+#include <optional>
+
 #include "markers.hpp"
+#include "row_addresses.hpp"
 #include "row_invariants.hpp"
 
 namespace damo::clang_plugin {
 namespace {
+
+constexpr long kLargestStep = 1 << 16;
 
 /// Nobody notices if a thread does not do it, as long as that thread does nothing else: it computes, reads, or writes what
 /// is its own.
@@ -44,9 +49,9 @@ const llvm::Value* without_extension(const llvm::Value* value) {
 /// Where threads go on: index relation bound.
 struct Guard {
   llvm::CmpInst::Predicate relation;
-  llvm::Value* bound;
+  llvm::Value *index, *bound;
   bool goes_on_if_true;
-  bool of_block;  ///< the index is threadIdx.x alone
+  bool is_signed() const { return llvm::CmpInst::isSigned(relation); }
 };
 
 bool is_index(const llvm::Value* value) { return marker_slot(value) == kThread * 3 || global_index_axis(value) == 0; }
@@ -63,20 +68,20 @@ bool is_done(llvm::BasicBlock* block, const Row& row) {
   return row.loop->contains(block) && first_branch(block, *row.loop, *row.marker) == row.loop->getLoopLatch();
 }
 
-/// True if branch compares the index: threads that fail, and only they, are done.
-bool read_guard(llvm::BranchInst& branch, const Row& row, Guard& guard) {
+/// True if branch compares something that differs from thread to thread: those that fail, and only they, are done.
+bool read_guard(llvm::BranchInst& branch, const Row& row, const RowInvariants& invariants, Guard& guard) {
   auto* comparison = llvm::dyn_cast<llvm::ICmpInst>(branch.getCondition());
-  if (!comparison) return false;
-  const bool index_first = is_index(without_extension(comparison->getOperand(0)));
-  if (!index_first && !is_index(without_extension(comparison->getOperand(1)))) return false;
-  guard.of_block = marker_slot(without_extension(comparison->getOperand(index_first ? 0 : 1))) >= 0;
+  if (!comparison || !comparison->getOperand(0)->getType()->isIntegerTy()) return false;
+  const bool index_first = invariants.is_invariant(comparison->getOperand(1));
+  guard.index = comparison->getOperand(index_first ? 0 : 1);
   guard.bound = comparison->getOperand(index_first ? 1 : 0);
   guard.goes_on_if_true = is_done(branch.getSuccessor(1), row);
   if (!guard.goes_on_if_true && !is_done(branch.getSuccessor(0), row)) return false;
   guard.relation = index_first ? comparison->getPredicate() : comparison->getSwappedPredicate();
   if (!guard.goes_on_if_true) guard.relation = llvm::CmpInst::getInversePredicate(guard.relation);
   const auto* zero = llvm::dyn_cast<llvm::ConstantInt>(guard.bound);
-  if (guard.relation == llvm::CmpInst::ICMP_NE && zero && zero->isZero()) guard.relation = llvm::CmpInst::ICMP_UGT;  // no index is negative
+  const bool is_plain = is_index(without_extension(guard.index));
+  if (guard.relation == llvm::CmpInst::ICMP_NE && zero && zero->isZero() && is_plain) guard.relation = llvm::CmpInst::ICMP_UGT;  // no index is negative
   return llvm::ICmpInst::isRelational(guard.relation);
 }
 
@@ -84,33 +89,69 @@ llvm::Value* index_at(llvm::IRBuilder<>& builder, llvm::Function& entry, const c
   return builder.CreateZExt(builder.CreateCall(entry.getParent()->getOrInsertFunction(marker, builder.getInt32Ty())), builder.getInt64Ty());
 }
 
-/// Ends the loop where index relation bound fails, or begins it there. False if bound is not known before the loop.
-bool apply(const Guard& guard, const Row& row, RowInvariants& invariants) {
+/// What an index is in the row's threads, in numbers of 64 bits: first + step * threadIdx.x.
+struct Line {
+  llvm::Value* first;
+  long step;
+  llvm::Value* holds;  ///< asked in front of the row: nothing goes past the end of the index's width. Null: never does anything
+};
+
+std::optional<Line> read_line(const Guard& guard, const Row& row, const RowInvariants& invariants, llvm::IRBuilder<>& builder) {
+  llvm::Value* const index = const_cast<llvm::Value*>(without_extension(guard.index));
+  llvm::Function& entry = *builder.GetInsertBlock()->getParent();
+  if (marker_slot(index) == kThread * 3) return Line{builder.getInt64(0), 1, nullptr};
+  if (is_index(index)) return Line{builder.CreateMul(index_at(builder, entry, "__damo_block_x"), index_at(builder, entry, "__damo_block_size_x"), "", true, true), 1, nullptr};
+  const bool is_wide = index->getType()->isIntegerTy(64);
+  const auto step = is_wide || index->getType()->isIntegerTy(32) ? RowAddresses(invariants).step_of_number(index) : std::nullopt;
+  if (!step || *step < 1 || *step > kLargestStep) return std::nullopt;
+  RowInvariants at_zero = invariants;
+  for (llvm::BasicBlock* block : row.loop->blocks()) {
+    for (llvm::Instruction& instruction : *block) {
+      if (marker_slot(&instruction) == kThread * 3) at_zero.assume(&instruction, builder.getInt32(0));
+    }
+  }
+  const bool is_signed = index == guard.index ? guard.is_signed() : llvm::isa<llvm::SExtInst>(guard.index);
+  llvm::Value* first = at_zero.in_front(index, builder);
+  if (!first) return std::nullopt;
+  first = is_signed ? builder.CreateSExt(first, builder.getInt64Ty()) : builder.CreateZExt(first, builder.getInt64Ty());
+  if (is_wide) return Line{first, *step, builder.CreateICmpULE(first, builder.getInt64(1UL << 60))};
+  llvm::Value* const beyond = builder.CreateAdd(first, builder.CreateMul(builder.CreateZExt(row.inside->getOperand(1), builder.getInt64Ty()), builder.getInt64(*step)));
+  llvm::Value* holds = builder.CreateICmpSLE(beyond, builder.getInt64(is_signed ? 0x7fffffff : 0xffffffff));
+  // Less than zero, sign-extended and then compared as unsigned, is very great.
+  if (is_signed && !guard.is_signed()) holds = builder.CreateAnd(holds, builder.CreateICmpSGE(first, builder.getInt64(0)));
+  return Line{first, *step, holds};
+}
+
+/// Ends the loop where index relation bound fails, or begins it there, and tells branch so. False if that is not known before
+/// the loop. Where it is known only if the index stays in its width, branch asks that first, and LLVM parts the loop by it.
+bool apply(const Guard& guard, const Row& row, RowInvariants& invariants, llvm::BranchInst& branch) {
   llvm::BasicBlock* const before = row.loop->getLoopPredecessor();
   llvm::IRBuilder<> builder(before->getTerminator());
   llvm::Value* const bound = invariants.in_front(guard.bound, builder);
-  if (!bound) return false;
-  llvm::Function& entry = *before->getParent();
-  llvm::Value* base = builder.getInt64(0);
-  if (!guard.of_block) base = builder.CreateMul(index_at(builder, entry, "__damo_block_x"), index_at(builder, entry, "__damo_block_size_x"), "", true, true);
-  llvm::Value* at = distance_to(builder, bound, llvm::CmpInst::isSigned(guard.relation), base);
+  const auto line = bound ? read_line(guard, row, invariants, builder) : std::nullopt;
+  if (!line) return false;
   const bool ends = llvm::ICmpInst::isLT(guard.relation) || llvm::ICmpInst::isLE(guard.relation);
-  if (llvm::ICmpInst::isLE(guard.relation) || llvm::ICmpInst::isGT(guard.relation)) at = builder.CreateAdd(at, builder.getInt64(1), "", false, true);
-  at = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, at, builder.getInt64(0));
+  const bool counts_equal = llvm::ICmpInst::isLE(guard.relation) || llvm::ICmpInst::isGT(guard.relation);
+  llvm::Value* const at = count_below(builder, bound, guard.is_signed(), counts_equal, line->first, line->step);
   auto* const x = llvm::cast<llvm::PHINode>(row.inside->getOperand(0));
   const auto narrow = [&](llvm::Intrinsic::ID pick, llvm::Value* old) {
-    return builder.CreateTrunc(builder.CreateBinaryIntrinsic(pick, at, builder.CreateZExt(old, builder.getInt64Ty())), builder.getInt32Ty());
+    llvm::Value* const end = builder.CreateTrunc(builder.CreateBinaryIntrinsic(pick, at, builder.CreateZExt(old, builder.getInt64Ty())), builder.getInt32Ty());
+    return line->holds ? builder.CreateSelect(line->holds, end, old) : end;
   };
   if (ends) row.inside->setOperand(1, narrow(llvm::Intrinsic::smin, row.inside->getOperand(1)));
   else x->setIncomingValueForBlock(before, narrow(llvm::Intrinsic::smax, x->getIncomingValueForBlock(before)));
+  llvm::Value* passes = llvm::ConstantInt::getBool(branch.getContext(), guard.goes_on_if_true);
+  builder.SetInsertPoint(&branch);
+  if (line->holds && guard.goes_on_if_true) passes = builder.CreateLogicalOr(line->holds, branch.getCondition());
+  else if (line->holds) passes = builder.CreateLogicalAnd(builder.CreateNot(line->holds), branch.getCondition());
+  branch.setCondition(passes);
   return true;
 }
 
 /// What branch leads on to after guards that were seen to; null if it is none.
 llvm::BasicBlock* behind_guard(llvm::BranchInst& branch, const Row& row, RowInvariants& invariants) {
   if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(branch.getCondition())) return branch.getSuccessor(known->isZero() ? 1 : 0);
-  if (Guard guard{}; read_guard(branch, row, guard) && apply(guard, row, invariants)) {
-    branch.setCondition(llvm::ConstantInt::getBool(branch.getContext(), guard.goes_on_if_true));
+  if (Guard guard{}; read_guard(branch, row, invariants, guard) && apply(guard, row, invariants, branch)) {
     return branch.getSuccessor(guard.goes_on_if_true ? 0 : 1);
   }
   // if (y < height): all threads of the row go on, or none does.
@@ -139,14 +180,19 @@ void bound_row(llvm::CallInst& marker, llvm::LoopInfo& loops, const llvm::Domina
 
 }  // namespace
 
-llvm::Value* distance_to(llvm::IRBuilderBase& builder, llvm::Value* bound, bool is_signed, llvm::Value* base) {
+llvm::Value* count_below(llvm::IRBuilderBase& builder, llvm::Value* bound, bool is_signed, bool counts_equal, llvm::Value* first, long step) {
   llvm::Type* const wide = builder.getInt64Ty();
+  constexpr long kFar = 1L << 60;  // no index is as great, and differences do not wrap
   const auto limit = [&](llvm::Intrinsic::ID id, llvm::Value* value, long at) {
     return builder.CreateBinaryIntrinsic(id, value, llvm::ConstantInt::getSigned(wide, at));
   };
-  bound = is_signed ? builder.CreateSExt(bound, wide) : limit(llvm::Intrinsic::umin, builder.CreateZExt(bound, wide), 1L << 62);
-  llvm::Value* const left = builder.CreateSub(limit(llvm::Intrinsic::smax, bound, -1), base, "", false, true);
-  return limit(llvm::Intrinsic::smin, limit(llvm::Intrinsic::smax, left, -1), 0x7fffffff);
+  if (is_signed) bound = limit(llvm::Intrinsic::smin, limit(llvm::Intrinsic::smax, builder.CreateSExt(bound, wide), -kFar), kFar);
+  else bound = limit(llvm::Intrinsic::umin, builder.CreateZExt(bound, wide), kFar);
+  llvm::Value* left = builder.CreateSub(bound, first, "", false, true);
+  if (counts_equal) left = builder.CreateAdd(left, builder.getInt64(1), "", false, true);
+  left = limit(llvm::Intrinsic::smax, left, 0);
+  if (step > 1) left = builder.CreateUDiv(builder.CreateAdd(left, llvm::ConstantInt::get(wide, step - 1), "", true, true), llvm::ConstantInt::get(wide, step));
+  return limit(llvm::Intrinsic::smin, left, 0x7fffffff);
 }
 
 void bound_threads(llvm::Function& entry) {

@@ -1,5 +1,9 @@
-// if (i < n) { ... }, i being blockIdx.x * blockDim.x + threadIdx.x, or threadIdx.x: what most kernels begin with.
-// Asked by every thread, it masks every load and store. Asked once a row of threads, it is where their loop ends.
+// if (i < n) { ... } or if (4 * i + 3 < n) { ... }, i being blockIdx.x * blockDim.x + threadIdx.x, or threadIdx.x: what most
+// kernels begin with. Asked by every thread, it masks every load and store. Asked once a row of threads, it is where their
+// loop ends.
+// Needs: what is compared grows with threadIdx.x by a constant, and does not wrap (known of a plain index, asked once a row
+// of others); the bound is the same for all threads of the row and computed without memory; nothing that anybody could notice
+// is done before, or by those that fail.
 #pragma once
 
 namespace llvm {
@@ -10,9 +14,8 @@ class Value;
 
 namespace damo::clang_plugin {
 
-/// What an index that is never negative, begun at base, is compared with: bound - base as 64 bits, -1 where that is less,
-/// the greatest 32-bit index where it is more. Such an index passes base + index < bound if it is less than this.
-llvm::Value* distance_to(llvm::IRBuilderBase& builder, llvm::Value* bound, bool is_signed, llvm::Value* base);
+/// How many of the numbers first, first + step, ... are less than bound, or equal: 64 bits, at most the greatest 32-bit index.
+llvm::Value* count_below(llvm::IRBuilderBase& builder, llvm::Value* bound, bool is_signed, bool counts_equal, llvm::Value* first, long step = 1);
 
 /// Begins and ends the loops over threadIdx.x where guards say so, if entry's threads do nothing else where they fail:
 /// if (x > 0 && x < width - 1 && y < height). After inlining, before markers are lowered.

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "markers.hpp"
+#include "thread_function.hpp"
 
 namespace damo::clang_plugin {
 namespace {
@@ -43,6 +44,18 @@ llvm::BranchInst* plain_branch(llvm::BasicBlock* block) {
 
 }  // namespace
 
+bool are_steps_free(const llvm::Loop& threads, const llvm::Loop& steps) {
+  const llvm::BasicBlock* const header = steps.getHeader();
+  if (steps.getExitingBlock() != header || llvm::any_of(*header, [](const llvm::Instruction& instruction) { return instruction.mayHaveSideEffects(); })) return false;
+  return llvm::none_of(threads.blocks(), [](const llvm::BasicBlock* block) { return llvm::any_of(*block, orders_threads); });
+}
+
+bool has_local_memory(const llvm::Function& entry, const llvm::Value& indices) {
+  return llvm::any_of(llvm::instructions(entry), [&](const llvm::Instruction& variable) {
+    return llvm::isa<llvm::AllocaInst>(variable) && &variable != &indices && !is_kept_value(&variable);
+  });
+}
+
 bool is_kept_value(const llvm::Value* object) { return llvm::isa<llvm::AllocaInst>(object) && object->getName().starts_with(kArrayName); }
 
 bool keeps_values(const llvm::Function& entry) {
@@ -52,7 +65,7 @@ bool keeps_values(const llvm::Function& entry) {
 IsolatedSteps::IsolatedSteps(llvm::Loop& threads, llvm::Loop& steps, std::vector<llvm::PHINode*> own, const llvm::DominatorTree& dominators,
                              const RowInvariants& invariants)
     : threads_(threads), steps_(steps), own_(std::move(own)), dominators_(dominators), invariants_(invariants) {
-  is_possible_ = has_shape() && can_repeat_what_is_before() && read_uses();
+  is_possible_ = are_steps_free(threads, steps) && has_shape() && can_repeat_what_is_before() && read_uses();
 }
 
 bool IsolatedSteps::has_shape() const {

@@ -4,6 +4,11 @@
 //   for (x) { before; keep; }   for (x) { for (steps) body; }   for (x) { after; }
 // What a thread carries from one part or step to the next is kept in an array with a place for each thread of the row.
 // The loop in the middle may then change places with its steps (grid_stride.hpp, shared_steps.hpp).
+// Needs, and so does any such change of places:
+// - Nothing in the row up to the end of the steps lets one thread know about another (orders_threads): then threads are in no
+//   order up to there, and what one thread does stays in its order.
+// - The steps end in their header alone, and the header has no effect: it is asked once more than the body is run.
+// - Nothing before the steps has an effect: all of it is done again. Own loops, and own local arrays, there are none.
 #pragma once
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Dominators.h>
@@ -17,6 +22,13 @@ namespace damo::clang_plugin {
 
 /// The most threads of a row in which values are kept: blocks have at most 1024, joined ones stop here.
 constexpr unsigned kKeptThreads = 4096;
+
+/// True if nothing tells in which order threads run their steps, and how often the header of the steps is run.
+bool are_steps_free(const llvm::Loop& threads, const llvm::Loop& steps);
+
+/// True if a local variable of entry lives from step to step: then it would be one for all threads. Beside kept values, only
+/// indices, the row's own, may.
+bool has_local_memory(const llvm::Function& entry, const llvm::Value& indices);
 
 /// True of loads and stores of such an array, and only there: each thread has its own place.
 bool is_kept_value(const llvm::Value* object);

@@ -16,6 +16,7 @@ struct KernelInfo {
   std::string entry;   ///< symbol: runs blocks of independent threads, in loops; of the KernelEntry type
   std::string thread;  ///< symbol: runs one thread
   std::string blocks;  ///< symbol: calls .thread once a block; of the KernelEntry type
+  std::string place = {};  ///< "user.cu:12"
   std::vector<std::string> parameter_types = {};
   std::vector<unsigned> parameter_bytes = {};
   std::vector<std::string> parameter_names = {};

@@ -19,7 +19,7 @@
 namespace damo::clang_plugin {
 namespace {
 
-constexpr int kLockstep = 19;  // runtime::cpu Wait
+constexpr int kLockstep = static_cast<int>(WaitKind::kLockstep);
 
 bool is_volatile(const llvm::Instruction& instruction) {
   if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return load->isVolatile();

@@ -3,13 +3,17 @@
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
 
+#include <map>
 #include <set>
 #include <vector>
 
 #include "address_spaces.hpp"
 #include "block_rows.hpp"
 #include "check_memory.hpp"
+#include "check_sites.hpp"
 #include "coroutine.hpp"
 #include "fibers.hpp"
 #include "fission.hpp"
@@ -17,13 +21,11 @@
 #include "guarded_threads.hpp"
 #include "inlining.hpp"
 #include "isolated_steps.hpp"
-#include "known_block_size.hpp"
 #include "lockstep.hpp"
 #include "parallel_threads.hpp"
 #include "row_invariants.hpp"
 #include "shared_steps.hpp"
 #include "thread_function.hpp"
-#include "unguarded_threads.hpp"
 
 namespace damo::clang_plugin {
 namespace {
@@ -31,30 +33,23 @@ namespace {
 constexpr unsigned kCheckedGap = 64;
 constexpr unsigned kUnlimitedRow = 0x7fffffff;
 
-/// Deletes the forms that the kernel does not need.
-void choose_form(llvm::Module& module, const KernelInfo& kernel, bool thread_by_thread) {
-  if (thread_by_thread) {
-    module.getFunction(kernel.entry)->eraseFromParent();
-  } else {
-    module.getFunction(kernel.blocks)->eraseFromParent();
-    module.getFunction(kernel.thread)->eraseFromParent();
-  }
-}
+/// What a kernel's threads do with each other.
+struct Habits {
+  bool waits = false;
+  bool may_spin = false;  ///< in a loop that another thread ends
+};
 
-/// Adds to waiting the kernels that now wait, to spinning those that do so in a loop.
-void keep_threads_in_step(llvm::Module& module, const std::vector<KernelInfo>& kernels, bool check, std::set<std::string>& waiting, std::set<std::string>& spinning) {
-  for (const KernelInfo& kernel : kernels) {
-    const InStep step = keep_in_step(*module.getFunction(kernel.thread));
-    if (!waiting.count(kernel.name) && !check) choose_form(module, kernel, step.waits);
-    if (step.waits) waiting.insert(kernel.name);
-    if (step.may_spin) spinning.insert(kernel.name);
-  }
+/// Deletes the functions that the kernel's form does not need.
+void choose_form(llvm::Module& module, const KernelInfo& kernel, Form form, bool waits) {
+  const bool in_loops = !waits && form != Form::kReference;
+  if (form == Form::kReference || in_loops) module.getFunction(kernel.blocks)->eraseFromParent();
+  module.getFunction(in_loops ? kernel.thread : kernel.entry)->eraseFromParent();
 }
 
 /// __activemask tells of the lanes that stand at the same place: each place that inlining has made gets a number, in
 /// the operand that is the lanes' mask in other calls.
 void number_active_masks(llvm::Module& module) {
-  constexpr std::uint64_t kActiveMask = 16;  // Wait::kActiveMask of runtime/cpu/thread_state.hpp
+  constexpr auto kActiveMask = static_cast<std::uint64_t>(WaitKind::kActiveMask);
   llvm::Function* const wait = module.getFunction("__damo_wait");
   if (!wait) return;
   unsigned place = 0;
@@ -67,30 +62,17 @@ void number_active_masks(llvm::Module& module) {
   }
 }
 
-/// A class with a virtual destructor refers to `operator delete` in a function that only `delete` calls. Nothing is
-/// made by `new` here, so that one is never called.
-void define_unused_delete(llvm::Module& module) {
-  for (llvm::Function& function : module) {
-    if (!function.isDeclaration() || !function.getName().starts_with("_ZdlPv")) continue;
-    const bool in_destructors = llvm::all_of(function.users(), [](const llvm::User* user) {
-      const auto* const instruction = llvm::dyn_cast<llvm::Instruction>(user);
-      return instruction && instruction->getFunction()->getName().ends_with("D0Ev");
-    });
-    if (!in_destructors) continue;
-    llvm::IRBuilder<> builder(llvm::BasicBlock::Create(module.getContext(), "", &function));
-    builder.CreateIntrinsic(llvm::Intrinsic::trap, {}, {});
-    builder.CreateUnreachable();
-    function.setLinkage(llvm::GlobalValue::InternalLinkage);
-  }
-}
-
 /// What is called must exist.
 bool check_definitions(llvm::Module& module, std::string& error) {
   for (llvm::Function& function : module) {
-    if (function.isDeclaration() && !function.use_empty() && function.getName().starts_with("_Z")) {
-      error += "error: function '" + llvm::demangle(function.getName().str()) + "' is called but has no definition\n";
-      return false;
+    if (!function.isDeclaration() || function.use_empty() || !function.getName().starts_with("_Z")) continue;
+    std::string place;
+    for (const llvm::User* user : function.users()) {
+      const auto* const instruction = llvm::dyn_cast<llvm::Instruction>(user);
+      if (instruction && place.empty()) place = user_place(*instruction);
     }
+    error += (place.empty() ? "" : place + ": ") + "error: function '" + llvm::demangle(function.getName().str()) + "' is called but has no definition\n";
+    return false;
   }
   return true;
 }
@@ -106,32 +88,18 @@ bool waits_elsewhere(llvm::Module& module) {
   return false;
 }
 
-/// The functions that run blocks of kernels that wait for nothing: one a kernel, or two.
-std::vector<llvm::Function*> independent_entries(llvm::Module& module, const std::vector<KernelInfo>& kernels, const std::set<std::string>& waiting) {
-  std::vector<llvm::Function*> entries;
-  for (const KernelInfo& kernel : kernels) {
-    if (waiting.count(kernel.name)) continue;
-    llvm::Function* const entry = module.getFunction(kernel.entry);
-    entries.push_back(entry);
-    if (llvm::Function* const known = add_known_block_size(*entry)) entries.push_back(known);
-  }
-  return entries;
-}
-
-/// Loops over threads, where function has some, and the indices of all but thread functions.
-void lower_rows(llvm::Function& function, bool check) {
+/// Loops over threads, where function has some.
+void lower_rows(llvm::Function& function) {
   mark_global_indices(function);
   unsigned threads = 0;
-  if (!check && !thread_loop_markers(function).empty()) {
+  if (!thread_loop_markers(function).empty()) {
     threads = can_join_blocks(function) ? kUnlimitedRow : 0;
     bound_threads(function);
     interchange_shared_steps(function);
     if (interchange_grid_stride(function)) bound_threads(function);
-    part_unguarded_threads(function);
     if (threads > 0 && keeps_values(function)) threads = kKeptThreads;
   }
   limit_rows(function, threads);
-  if (!is_thread_function(function)) lower_markers(function);
 }
 
 void name_entry(llvm::Module& module, const KernelInfo& kernel) {
@@ -147,61 +115,82 @@ void add_signatures(llvm::Module& module, const std::string& signatures) {
   global->setDSOLocal(true);
 }
 
+/// Behind this the optimiser and the code generator may fault, or worse, at what is no valid function.
+bool is_valid(llvm::Module& module, const std::vector<KernelInfo>& kernels, const Progress& progress, std::string& error) {
+  llvm::raw_string_ostream problem(error);
+  if (!llvm::verifyModule(module, &problem)) return true;
+  for (const llvm::Function& function : module) {
+    if (!function.isDeclaration() && llvm::verifyFunction(function)) progress.at_function(function.getName(), kernels);
+  }
+  return false;
+}
+
 }  // namespace
 
-bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lowering& how, std::string& error) {
-  std::set<std::string> entries, waiting, spinning, whole;
+Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lowering& how, const Progress& progress, std::string& error) {
+  const bool alone = how.form == Form::kReference;
+  std::set<std::string> entries;
+  std::map<std::string, Habits> habits;
   const bool in_step = may_go_in_step(module);
   for (const KernelInfo& kernel : kernels) {
     if (!module.getFunction(kernel.thread)) {
       error += "internal: no entry was made for kernel '" + kernel.name + "'\n";
-      return false;
+      return Lowered::kRefused;
     }
-    const bool waits = reaches_wait(*module.getFunction(kernel.thread));
-    if (waits) waiting.insert(kernel.name);
-    if (waits || how.check || !in_step) choose_form(module, kernel, waits || how.check);
+    const bool waits = habits[kernel.name].waits = reaches_wait(*module.getFunction(kernel.thread));
+    if (waits || alone || !in_step) choose_form(module, kernel, how.form, waits);
     entries.insert({kernel.entry, kernel.thread, kernel.blocks});
   }
   inline_into(module, entries);
   number_active_masks(module);
-  define_unused_delete(module);
-  if (in_step) keep_threads_in_step(module, kernels, how.check, waiting, spinning);
-  if (!check_definitions(module, error) || !flatten_device_variables(module, error)) return false;
-  if (how.check) check_memory(module);
-  if (!place_shared_variables(module, kernels, how.check ? kCheckedGap : 0, error)) return false;
-  const std::vector<llvm::Function*> independent = how.check ? std::vector<llvm::Function*>{} : independent_entries(module, kernels, waiting);
-  for (llvm::Function& function : module) {
-    if (!function.isDeclaration()) lower_rows(function, how.check);
-  }
-  const bool needs_fibers = waits_elsewhere(module);
   for (const KernelInfo& kernel : kernels) {
-    if (how.split && !how.check && !needs_fibers && waiting.count(kernel.name) && !spinning.count(kernel.name) && split_at_barriers(module, kernel)) whole.insert(kernel.name);
+    if (!in_step) break;
+    const InStep step = keep_in_step(*module.getFunction(kernel.thread));
+    Habits& known = habits[kernel.name];
+    if (!known.waits && !alone) choose_form(module, kernel, how.form, step.waits);
+    known.waits |= step.waits;
+    known.may_spin |= step.may_spin;
+  }
+  if (!check_definitions(module, error) || !flatten_device_variables(module, error)) return Lowered::kRefused;
+  if (how.check) check_memory(module);
+  if (!place_shared_variables(module, kernels, how.check ? kCheckedGap : 0, error)) return Lowered::kRefused;
+  const bool needs_fibers = alone || waits_elsewhere(module);
+  std::set<std::string> whole;
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    if (!alone) lower_rows(function);
+    if (!is_thread_function(function)) lower_markers(function);
+  }
+  for (const KernelInfo& kernel : kernels) {
+    const Habits& known = habits[kernel.name];
+    progress.at(kernel);
+    if (how.form == Form::kLoops && !needs_fibers && known.waits && !known.may_spin && split_at_barriers(module, kernel)) whole.insert(kernel.name);
   }
   for (llvm::Function& function : module) {
     if (!function.isDeclaration() && is_thread_function(function)) lower_markers(function);
   }
   if (needs_fibers) call_for_waits(module);
-  for (llvm::Function* entry : independent) {
-    lower_tie(*entry);
-    declare_threads_independent(*entry);
-  }
   for (const KernelInfo& kernel : kernels) {
+    const bool waits = habits[kernel.name].waits;
+    progress.at(kernel);
     if (whole.count(kernel.name)) {
       llvm::Function& blocks = *module.getFunction(kernel.blocks);
       lower_tie(blocks);
       blocks.setName(kernel.entry);
-    } else if (waiting.count(kernel.name)) {
-      module.getFunction(kernel.blocks)->eraseFromParent();
-      needs_fibers ? make_fibers(module, kernel) : make_coroutine(module, kernel);
-    } else if (how.check) {
-      module.getFunction(kernel.blocks)->eraseFromParent();
-      call_runner(module, kernel, "damo_run_threads", *module.getFunction(kernel.thread));
+    } else if (waits || alone) {
+      if (llvm::Function* const blocks = module.getFunction(kernel.blocks)) blocks->eraseFromParent();
+      if (!waits) call_runner(module, kernel, "damo_run_threads", *module.getFunction(kernel.thread));
+      else if (needs_fibers) make_fibers(module, kernel);
+      else make_coroutine(module, kernel);
+    } else {
+      lower_tie(*module.getFunction(kernel.entry));
+      declare_rows_independent(*module.getFunction(kernel.entry));
     }
     name_entry(module, kernel);
   }
   add_signatures(module, signatures(kernels));
   if (how.check) add_check_table(module, kernels);
-  return true;
+  return is_valid(module, kernels, progress, error) ? Lowered::kYes : Lowered::kBroken;
 }
 
 }  // namespace damo::clang_plugin

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels.hpp"
+#include "progress.hpp"
 
 namespace llvm {
 class Module;
@@ -12,13 +13,22 @@ class Module;
 
 namespace damo::clang_plugin {
 
+/// What the threads of a block become. Each form gives the same values.
+enum class Form {
+  kLoops,       ///< loops over threads where that can be, else as below
+  kCoroutines,  ///< as above, but that threads that wait become coroutines, or fibers
+  kReference    ///< each thread is run by itself, those that wait on fibers: no loop is made or changed, nothing is declared parallel
+};
+
 struct Lowering {
-  bool split = true;   ///< threads that wait become loops where that can be, else coroutines
-  bool check = false;  ///< accesses to memory are checked (check_memory.hpp); each thread is run by itself
+  Form form = Form::kLoops;
+  bool check = false;  ///< accesses to memory are checked (check_memory.hpp); of the reference form
 };
 
 /// Leaves in module one function a kernel, of the KernelEntry type under the kernel's name, and the text of signatures()
-/// as damo_signatures; completes kernels. False with an error text where a kernel has a shape that can't run.
-bool lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lowering& how, std::string& error);
+/// as damo_signatures; completes kernels. With an error text: kRefused where a kernel has a shape that can't run in any form;
+/// kBroken where what a pass made is no valid function, for which another form may do.
+enum class Lowered { kYes, kRefused, kBroken };
+Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lowering& how, const Progress& progress, std::string& error);
 
 }  // namespace damo::clang_plugin

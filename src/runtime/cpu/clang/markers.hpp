@@ -11,7 +11,7 @@ namespace damo::clang_plugin {
 
 enum MarkerGroup { kThread, kBlock, kBlockSize, kGridSize };
 
-/// The member of damo::cuda::Indices that a marker reads, group * 3 + axis; -1 for anything else.
+/// The member of ThreadState that a marker reads, group * 3 + axis; -1 for anything else.
 int marker_slot(const llvm::Function* function);
 int marker_slot(const llvm::Value* value);
 

@@ -24,8 +24,8 @@ char* copy_text(const std::string& text) {
 extern "C" {
 
 DAMO_EXPORT void damo_clang_compile(const damo_clang_request* request, damo_clang_result* result) {
-  damo::clang_plugin::Output output = damo::clang_plugin::compile(*request);
-  result->ok = output.ok ? 1 : 0;
+  damo::clang_plugin::Output output = damo::clang_plugin::compile(*request, {result->at, sizeof result->at});
+  result->ok = output.ok ? 1 : output.is_broken ? -1 : 0;
   result->object = copy_text(output.object);
   result->object_bytes = output.object.size();
   result->log = copy_text(output.log);

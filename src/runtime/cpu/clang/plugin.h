@@ -21,20 +21,24 @@ struct damo_clang_request {
   // A name is an expression at the end of the text: "scale", "ns::scale", "scale<float, 4>". "*" among them stands for
   // every function that is no template.
   const char* const* kernels;
-  const char* const* flags;  // extra Clang flags (-D, -I, -std=), null terminated; may be null. One is the plugin's own:
-                             // --damo-coroutines, threads that wait never become loops
+  const char* const* flags;  // extra Clang flags (-D, -I, -std=), null terminated; may be null. The plugin's own:
+                             // --damo-coroutines and --damo-reference, forms of kernels (lower_cuda.hpp); --damo-unguarded, LLVM's
+                             // known miscompilations are not kept out: for tests of what keeps them out
+  const char* const* files;  // CUDA C: texts that stand for files on the disk: path, text, path, text, null; may be null
   const char* cpu;           // LLVM CPU name, e.g. "znver4"; null = this host
   const char* features;      // LLVM feature string, e.g. "+avx2,+fma"; null = this host's
 };
 
 struct damo_clang_result {
-  int ok;
+  int ok;              // 1; 0: the text has errors, see log; -1: it can't be compiled in this form, log says why
   char* object;        // ELF relocatable object, position independent; when ok
   size_t object_bytes;
   char* log;           // warnings, or the errors with the user's own line and column; may be empty
   // CUDA C: one line a kernel, "name: const float *, float *, int<TAB>8,8,4<TAB>1024,256": the parameter types, canonical,
   // their sizes in bytes; the bytes of static shared memory and the threads that __launch_bounds__ allows, 0 if it is not there. The same text is in the object under the symbol damo_signatures. May be empty.
   char* signatures;
+  // What the plugin works on behind the front end, "kernel 'k' (user.cu:12)": stays when it faults. Set while it works.
+  char at[256];
 };
 
 // Compiles request into result. Thread-safe. The result is released with damo_clang_release.

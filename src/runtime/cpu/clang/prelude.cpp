@@ -23,7 +23,7 @@ std::string math_includes(const std::string* source, bool cuda) {
 }
 
 std::string loops_header(const std::string* source) {
-  return include("core.h") + math_includes(source, false) + include("elementwise.h") + include("strips.h");
+  return include("core.h") + math_includes(source, false) + include("convert.h") + include("elementwise.h") + include("strips.h");
 }
 
 /// core.h, math_*.h and elementwise.h are written as plain C++: in CUDA C the pragma makes them device functions.
@@ -31,7 +31,7 @@ std::string cuda_header(const std::string* source) {
   std::string text = "#pragma clang force_cuda_host_device begin\n" + include("core.h");
   const bool functions = !source || wants(*source, "cuda_math.h");
   if (functions) text += math_includes(source, true);
-  if (!source || wants(*source, "elementwise.h")) text += include("elementwise.h");
+  if (!source || wants(*source, "elementwise.h")) text += include("convert.h") + include("elementwise.h");
   text += "#pragma clang force_cuda_host_device end\n" + include("cuda_c.h");
   for (const char* part : kBaseParts) {
     if (!source || wants(*source, part)) text += include(part);
@@ -61,7 +61,8 @@ const Provided kProvided[] = {
                     "cuda/std/limits", "cuda/std/utility", "cuda/std/array", "cuda/std/tuple", "cuda/std/functional",
                     "cuda/std/bit", "cuda/std/concepts", "cuda/std/numbers", "cuda/std/algorithm", "cuda/std/numeric",
                     "cuda/std/initializer_list"}},
-    {"cuda_half.h", {"cuda_fp16.h", "cuda_fp16.hpp", "cuda_bf16.h", "cuda_bf16.hpp"}},
+    {"cuda_new.h", {"new", "cuda/std/new"}},
+    {"cuda_half.h", {"cuda_fp16.h", "cuda_fp16.hpp", "cuda_bf16.h", "cuda_bf16.hpp", "cublas.h", "cublas_v2.h", "cublasLt.h", "cudnn.h"}},
     {"cuda_complex.h", {"cuComplex.h"}},
     {"cuda_groups.h", {"cooperative_groups.h"}},
     {"cuda_groups_reduce.h", {"cooperative_groups/reduce.h", "cooperative_groups/scan.h"}},
@@ -99,8 +100,10 @@ std::string extra_header(const std::string& source) {
   for (const char* part : kExtraParts) {
     if (wants(source, part)) text += include(part);
   }
-  // The user's functions need no annotation to be called by a kernel, as under NVRTC; trailer() ends it.
-  return text + "#pragma clang force_cuda_host_device begin\n";
+  // The user's functions need no annotation to be called by a kernel, as under NVRTC; trailer() ends it. Behind a user's
+  // __device__ there may be an alignas (cuda_entries.cpp).
+  return text + "#undef __device__\n#define __device__ _Pragma(\"damo_variable\") __attribute__((device))\n"
+                "#pragma clang force_cuda_host_device begin\n";
 }
 
 std::vector<std::pair<std::string, std::string>> provided_headers() {

@@ -14,10 +14,11 @@ namespace damo::clang_plugin {
 namespace {
 
 constexpr int kDeepest = 24;
+constexpr long kLargestStep = 1 << 16;
 constexpr long kFarthest = 4;  ///< elements: vectors of such places are read whole and picked from
 
-}  // namespace
-
+/// By how much more a sum, difference, product or shift is in the next thread, where its operands are more by a and b;
+/// nothing where that depends, or for another operation.
 std::optional<long> step_of_result(const llvm::Instruction& operation, long a, long b) {
   const auto* by = llvm::dyn_cast<llvm::ConstantInt>(operation.getOperand(1));
   const auto* times = llvm::dyn_cast<llvm::ConstantInt>(operation.getOperand(0));
@@ -32,6 +33,25 @@ std::optional<long> step_of_result(const llvm::Instruction& operation, long a, l
       return by && by->getValue().ult(16) ? std::optional(a << by->getZExtValue()) : std::nullopt;
     default: return std::nullopt;
   }
+}
+
+bool is_index(const llvm::Value* value) { return marker_slot(value) == kThread * 3 || global_index_axis(value) == 0; }
+
+}  // namespace
+
+std::optional<long> RowAddresses::step_of_number(const llvm::Value* value) const {
+  if (is_index(value)) return 1;
+  if (invariants_.is_invariant(value)) return 0;
+  const auto* const instruction = llvm::dyn_cast<llvm::Instruction>(value);
+  if (!instruction) return std::nullopt;
+  if (const auto* const cast = llvm::dyn_cast<llvm::CastInst>(instruction)) {
+    const bool keeps = llvm::isa<llvm::TruncInst>(cast) || ((llvm::isa<llvm::ZExtInst>(cast) || llvm::isa<llvm::SExtInst>(cast)) && is_index(cast->getOperand(0)));
+    return keeps ? step_of_number(cast->getOperand(0)) : std::nullopt;
+  }
+  if (!llvm::isa<llvm::BinaryOperator>(instruction) || !instruction->getType()->isIntegerTy()) return std::nullopt;
+  const auto a = step_of_number(instruction->getOperand(0)), b = step_of_number(instruction->getOperand(1));
+  if (!a || !b || std::labs(*a) > kLargestStep || std::labs(*b) > kLargestStep) return std::nullopt;
+  return step_of_result(*instruction, *a, *b);
 }
 
 std::optional<long> RowAddresses::step_of(const llvm::Value* value, int depth) const {

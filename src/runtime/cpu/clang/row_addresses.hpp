@@ -9,17 +9,17 @@
 
 namespace damo::clang_plugin {
 
-/// By how much more a sum, difference, product or shift is in the next thread, where its operands are more by a and b;
-/// nothing where that depends, or for another operation.
-std::optional<long> step_of_result(const llvm::Instruction& operation, long a, long b);
-
 class RowAddresses {
  public:
   /// follows: values that are one more in the next thread, beside the index itself.
-  RowAddresses(const RowInvariants& invariants, std::set<const llvm::Value*> follows) : invariants_(invariants), follows_(std::move(follows)) {}
+  explicit RowAddresses(const RowInvariants& invariants, std::set<const llvm::Value*> follows = {}) : invariants_(invariants), follows_(std::move(follows)) {}
 
   /// By how much more value is in the next thread, in bytes for addresses; nothing where that depends.
   std::optional<long> step_of(const llvm::Value* value, int depth = 0) const;
+
+  /// The same of an integer, as a proof: exactly so much, modulo its width. (step_of takes it that casts change nothing, and
+  /// that memory does not change.)
+  std::optional<long> step_of_number(const llvm::Value* value) const;
 
   /// True if the threads of a row, each doing what stands in loop, read and write neighbours, and read what they share:
   /// vectors of them need no gathers.

@@ -16,11 +16,7 @@ constexpr int kDeepest = 12;
 /// Each thread notes its threadIdx.y and z, the variables of outer loops, where the markers are read.
 RowInvariants::RowInvariants(const llvm::Loop& loop, const llvm::DominatorTree& dominators)
     : loop_(loop), before_(loop.getLoopPredecessor()), dominators_(dominators) {
-  const llvm::Value* indices = nullptr;
-  for (const llvm::Instruction& instruction : llvm::instructions(*loop.getHeader()->getParent())) {
-    const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-    if (call && call->getCalledFunction() && call->getCalledFunction()->getName() == "__damo_indices") indices = call->getArgOperand(0);
-  }
+  const llvm::Value* const indices = indices_of(*loop.getHeader()->getParent());
   for (const llvm::BasicBlock* block : loop.blocks()) {
     for (const llvm::Instruction& instruction : *block) {
       const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
@@ -30,6 +26,14 @@ RowInvariants::RowInvariants(const llvm::Loop& loop, const llvm::DominatorTree& 
       if (base == indices && offset.ult(12)) noted_[offset.getZExtValue() / 4] = const_cast<llvm::Value*>(store->getValueOperand());
     }
   }
+}
+
+llvm::Value* indices_of(const llvm::Function& entry) {
+  for (const llvm::Instruction& instruction : llvm::instructions(entry)) {
+    const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    if (call && call->getCalledFunction() && call->getCalledFunction()->getName() == "__damo_indices") return call->getArgOperand(0);
+  }
+  return nullptr;
 }
 
 std::vector<llvm::CallInst*> thread_loop_markers(llvm::Function& entry) {

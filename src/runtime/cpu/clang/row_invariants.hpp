@@ -12,6 +12,9 @@ namespace damo::clang_plugin {
 /// The calls of __damo_thread_loop, one in each loop over threadIdx.x.
 std::vector<llvm::CallInst*> thread_loop_markers(llvm::Function& entry);
 
+/// Where the threads of entry's rows note their indices: the ThreadState of the marker __damo_indices; null if there is none.
+llvm::Value* indices_of(const llvm::Function& entry);
+
 class RowInvariants {
  public:
   /// loop: over threadIdx.x, with a predecessor.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "few_threads.hpp"
 #include "isolated_steps.hpp"
 #include "row_addresses.hpp"
 #include "row_invariants.hpp"
@@ -99,24 +98,13 @@ bool read_guards(SharedLoop& found, const llvm::DominatorTree& dominators, const
 
 bool read_loop(SharedLoop& found, const llvm::DominatorTree& dominators, RowInvariants& invariants) {
   llvm::Loop& steps = *found.steps;
-  if (!steps.getLoopLatch() || !steps.getLoopPredecessor() || steps.getExitingBlock() != steps.getHeader() || !steps.getSubLoops().empty()) return false;
+  if (!steps.getLoopLatch() || !steps.getLoopPredecessor() || !steps.getSubLoops().empty()) return false;
   found.test = llvm::dyn_cast<llvm::BranchInst>(steps.getHeader()->getTerminator());
   if (!found.test || !found.test->isConditional() || has_few_steps(found) || !read_guards(found, dominators, invariants)) return false;
   read_phis(found, invariants);
   if (found.counted.empty() || !invariants.is_invariant(found.test->getCondition())) return false;
   const RowAddresses addresses(invariants, {});
   return addresses.are_close(steps) && has_to_do_with_threads(found, addresses);
-}
-
-/// Only the indices and kept values may live in local memory: another array would be one for all threads.
-bool has_local_memory(llvm::Function& entry) {
-  bool seen_indices = false;
-  for (const llvm::Instruction& instruction : llvm::instructions(entry)) {
-    if (!llvm::isa<llvm::AllocaInst>(instruction) || is_kept_value(&instruction)) continue;
-    if (seen_indices) return true;
-    seen_indices = true;
-  }
-  return false;
 }
 
 /// Whether any thread of the row gets to the loop, asked in front of it.
@@ -180,7 +168,6 @@ bool interchange_once(llvm::Function& entry) {
       if (!read_loop(found, dominators, invariants)) continue;
       IsolatedSteps isolated(*threads, *steps, found.own, dominators, invariants);
       if (!isolated.is_possible()) continue;
-      keep_for_few_threads(*threads);
       llvm::BasicBlock* const leave = isolated.cut();
       llvm::BasicBlock* const header = threads->getHeader();
       llvm::BasicBlock* before = nullptr;
@@ -201,7 +188,8 @@ bool interchange_once(llvm::Function& entry) {
 }  // namespace
 
 void interchange_shared_steps(llvm::Function& entry) {
-  if (has_local_memory(entry)) return;
+  const llvm::Value* const indices = indices_of(entry);
+  if (!indices || has_local_memory(entry, *indices)) return;
   for (int made = 0; made < kMostInterchanges && interchange_once(entry);) ++made;
 }
 

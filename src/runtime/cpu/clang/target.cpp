@@ -4,10 +4,13 @@
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
+#include <llvm/TargetParser/X86TargetParser.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
+#include <string_view>
+#include <utility>
 
 namespace damo::clang_plugin {
 namespace {
@@ -33,7 +36,32 @@ Target detect_host() {
   return host;
 }
 
+/// What a CPU's name stands for, said in full: code that asks for a feature need not know what names imply.
+Target named(const std::string& cpu) {
+  llvm::SmallVector<llvm::StringRef, 64> features;
+  if (llvm::X86::parseArchX86(cpu) != llvm::X86::CK_None) llvm::X86::getFeaturesForCPU(cpu, features);
+  Target target{cpu, {}};
+  for (const llvm::StringRef feature : features) target.features.push_back("+" + feature.str());
+  std::sort(target.features.begin(), target.features.end());
+  return target;
+}
+
+/// Turns off each feature that is_gone says, and `root`, which the CPU's name may imply. AVX10 implies all of AVX-512.
+template <class Predicate>
+Target without(Target target, const char* root, Predicate is_gone) {
+  for (std::string& feature : target.features) {
+    const std::string_view name = std::string_view(feature).substr(1);
+    if (is_gone(name) || name.starts_with("avx10.")) feature[0] = '-';
+  }
+  target.features.push_back(std::string("-") + root);
+  return target;
+}
+
 }  // namespace
+
+Target Target::without_avx512() const {
+  return without(*this, "avx512f", [](std::string_view name) { return name.starts_with("avx512") || name == "evex512"; });
+}
 
 std::string Target::feature_string() const {
   std::string text;
@@ -41,17 +69,16 @@ std::string Target::feature_string() const {
   return text;
 }
 
-bool Target::has(const char* feature) const {
-  return std::find(features.begin(), features.end(), std::string("+") + feature) != features.end();
+bool Target::has_avx512() const {
+  return std::any_of(features.begin(), features.end(), [](const std::string& feature) { return feature.starts_with("+avx512"); });
 }
 
-Target resolve_target(const char* cpu, const char* features) {
+Target resolve_target(const char* cpu, const char* features, bool guarded) {
   static const Target host = detect_host();
-  Target target = host;
   // A CPU named without features means that CPU's own, not a mixture with the host's.
-  if (cpu) target = Target{cpu, {}};
+  Target target = cpu ? named(cpu) : host;
   if (features) target.features = split(features);
-  return target;
+  return guarded ? without(std::move(target), "avx512fp16", [](std::string_view name) { return name == "avx512fp16"; }) : target;
 }
 
 void initialize_llvm() {

@@ -3,6 +3,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Operator.h>
 
@@ -104,6 +105,22 @@ llvm::Value* shared_memory_of(llvm::Function& function) {
 bool is_wait(const llvm::Value* value) {
   const auto* call = llvm::dyn_cast<llvm::CallInst>(value);
   return call && call->getCalledFunction() && call->getCalledFunction()->getName() == "__damo_wait";
+}
+
+bool uses_shared_memory(const llvm::Function& entry) {
+  return llvm::any_of(entry.getArg(1)->users(), [&](const llvm::User* user) {
+    llvm::APInt offset(64, 0);
+    const auto* place = llvm::dyn_cast<llvm::GEPOperator>(user);
+    return place && place->accumulateConstantOffset(entry.getDataLayout(), offset) && offset == kSharedOffset;
+  });
+}
+
+bool orders_threads(const llvm::Instruction& instruction) {
+  if (instruction.isAtomic() || instruction.isVolatile()) return true;
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  if (!call || llvm::isa<llvm::IntrinsicInst>(call)) return false;
+  const llvm::Function* callee = call->getCalledFunction();
+  return !callee || !callee->isDeclaration();
 }
 
 void call_runner(llvm::Module& module, const KernelInfo& kernel, const char* runner, llvm::Function& thread) {

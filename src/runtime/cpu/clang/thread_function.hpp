@@ -3,21 +3,33 @@
 // ThreadState of the thread that calls them.
 #pragma once
 
+#include <cstddef>
+
 #include "kernels.hpp"
+#include "runtime/cpu/thread_state.hpp"
 
 namespace llvm {
 class CallInst;
 class Function;
+class Instruction;
 class Module;
 class Value;
 }  // namespace llvm
 
 namespace damo::clang_plugin {
 
-/// Byte offsets in damo::cpu_backend::ThreadState (thread_state.hpp) and LaunchFrame (kernel_abi.hpp).
-enum ThreadStateOffset { kFrameOffset = 48, kKindOffset = 56, kMaskOffset = 60, kValueOffset = 64, kOperandOffset = 72 };
-constexpr int kSharedOffset = 32;
-constexpr int kExited = -1;  ///< ThreadState::kind of a thread that has returned
+using cpu_backend::ThreadState;
+using WaitKind = cpu_backend::Wait;
+
+enum ThreadStateOffset {
+  kFrameOffset = offsetof(ThreadState, frame),
+  kKindOffset = offsetof(ThreadState, kind),
+  kMaskOffset = offsetof(ThreadState, mask),
+  kValueOffset = offsetof(ThreadState, value),
+  kOperandOffset = offsetof(ThreadState, operand)
+};
+constexpr unsigned kSharedOffset = offsetof(cpu_backend::LaunchFrame, shared);
+constexpr int kExited = static_cast<int>(WaitKind::kExited);  ///< ThreadState::kind of a thread that has returned
 
 /// True of the functions that run one thread, before they get their kernels' names.
 bool is_thread_function(const llvm::Function& function);
@@ -34,10 +46,17 @@ void lower_tie(llvm::Function& entry);
 /// Shared memory's address, loaded at the function's beginning.
 llvm::Value* shared_memory_of(llvm::Function& function);
 
+/// True if an entry asks where shared memory is.
+bool uses_shared_memory(const llvm::Function& entry);
+
 /// Makes kernel.entry: a call of the runtime's function runner, which runs thread for every thread of the blocks.
 void call_runner(llvm::Module& module, const KernelInfo& kernel, const char* runner, llvm::Function& thread);
 
 /// True if value calls __damo_wait.
 bool is_wait(const llvm::Value* value);
+
+/// True of what may let a thread know how far another one is, or wait until it gets there: atomic and volatile accesses,
+/// fences, functions that were not inlined and so may have such. Threads without any are in no order, but for waits.
+bool orders_threads(const llvm::Instruction& instruction);
 
 }  // namespace damo::clang_plugin

@@ -1,36 +1,8 @@
 // What nvcc declares without an include and NVRTC does not: the same CUDA C then compiles on a GPU and on the CPU,
 // whose own list is src/runtime/cpu/clang/prelude/cuda_c.h. Macros, aliases, templates and a few one-line functions: they
-// cost next to nothing to compile. cuda_constants.h goes behind.
-// A program's own "typedef unsigned int uint32_t;" may stand beside these.
-using int8_t = signed char;
-using int16_t = short;
-using int32_t = int;
-#ifndef __DAMO_OWN_int64_t
-using int64_t = long long;
-#endif
-using uint8_t = unsigned char;
-using uint16_t = unsigned short;
-using uint32_t = unsigned int;
-#ifndef __DAMO_OWN_uint64_t
-using uint64_t = unsigned long long;
-#endif
-#ifndef __DAMO_OWN_intptr_t
-using intptr_t = long long;
-#endif
-#ifndef __DAMO_OWN_uintptr_t
-using uintptr_t = unsigned long long;
-#endif
-using uchar = unsigned char;
-using ushort = unsigned short;
-using uint = unsigned int;
-using ulong = unsigned long;
-#ifndef __DAMO_OWN_intmax_t
-using intmax_t = long long;
-#endif
-#ifndef __DAMO_OWN_uintmax_t
-using uintmax_t = unsigned long long;
-#endif
-using ssize_t = long;
+// cost next to nothing to compile. cuda_types.h goes before, cuda_constants.h behind.
+// nvcc passes over the word, which C++17 has taken out of the language.
+#define register
 #define INFINITY __int_as_float(0x7f800000)
 #define NAN __int_as_float(0x7fffffff)
 #define HUGE_VAL __longlong_as_double(0x7ff0000000000000LL)
@@ -45,6 +17,20 @@ __DAMO_OF_INT(floor) __DAMO_OF_INT(ceil) __DAMO_OF_INT(round) __DAMO_OF_INT(fabs
 __device__ inline double pow(int x, int y) { return pow(double(x), double(y)); }
 __device__ inline int ffs(int x) { return __ffs(x); }
 __device__ inline int ffsll(long long x) { return __ffsll(x); }
+
+// uint64_t is unsigned long, which nvcc's atomic functions do not take; the CPU's do.
+#define __DAMO_ATOMIC(name, T)                                                        \
+  __device__ inline T name(T* p, T v) {                                               \
+    return static_cast<T>(name(reinterpret_cast<T long*>(p), static_cast<T long>(v))); \
+  }
+#define __DAMO_ATOMICS(T) \
+  __DAMO_ATOMIC(atomicMin, T) __DAMO_ATOMIC(atomicMax, T) __DAMO_ATOMIC(atomicAnd, T) __DAMO_ATOMIC(atomicOr, T) __DAMO_ATOMIC(atomicXor, T)
+__DAMO_ATOMICS(long) __DAMO_ATOMICS(unsigned long) __DAMO_ATOMIC(atomicAdd, unsigned long) __DAMO_ATOMIC(atomicExch, unsigned long)
+__device__ inline unsigned long atomicCAS(unsigned long* p, unsigned long expected, unsigned long v) {
+  return atomicCAS(reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(expected), static_cast<unsigned long long>(v));
+}
+#undef __DAMO_ATOMIC
+#undef __DAMO_ATOMICS
 
 // The name in the code of an instance over a kernel's type tells its parameters (name_guesses.cpp asks).
 template <class> __device__ char damo_signature;

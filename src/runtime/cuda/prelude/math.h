@@ -54,6 +54,15 @@ using ::trunc;
 
 namespace math {
 
+// What convert.h needs.
+DAMO_MATH unsigned int bits(float x) { return __float_as_uint(x); }
+DAMO_MATH float as_float(unsigned int x) { return __uint_as_float(x); }
+DAMO_MATH double magnitude(double x) { return ::fabs(x); }
+template <class To, class From>
+DAMO_MATH To whole(From x) {
+  return static_cast<To>(x);
+}
+
 // The special function unit: 2^x and 1/x, at most 2 and 1 ulp from the truth; denormals count as 0.
 DAMO_MATH float fast_exp2(float x) {
   float y;

@@ -5,16 +5,18 @@ namespace std {
 
 using ::size_t;
 using ::ptrdiff_t;
-using ::int8_t;
-using ::int16_t;
-using ::int32_t;
-using ::int64_t;
-using ::uint8_t;
-using ::uint16_t;
-using ::uint32_t;
-using ::uint64_t;
-using ::intptr_t;
-using ::uintptr_t;
+using int8_t = signed char;
+using int16_t = short;
+using int32_t = int;
+using int64_t = long;
+using uint8_t = unsigned char;
+using uint16_t = unsigned short;
+using uint32_t = unsigned int;
+using uint64_t = unsigned long;
+using intptr_t = long;
+using uintptr_t = unsigned long;
+using intmax_t = long;
+using uintmax_t = unsigned long;
 using nullptr_t = decltype(nullptr);
 enum class byte : unsigned char {};
 

@@ -1,31 +1,10 @@
 // What the code of the built-in rows (damo/ops/rows.inc) calls besides C's math.h, for every T of a row: NumPy's
 // integer arithmetic, floor division, minimum and maximum. Text of generated kernels on every back end: it goes after
-// the back end's own math header, which defines DAMO_MATH and the floating functions, and includes nothing.
+// the back end's own math header, which defines DAMO_MATH and the floating functions, and convert.h; it includes nothing.
 // Branch-free, so that a loop over any of these vectorises. Table: docs/kernel-functions.md.
 #pragma once
 
 namespace damo {
-namespace math {
-
-// Where integers of that many bytes are added without overflow: unsigned, and no smaller than int.
-template <int Bytes>
-struct Word {
-  using type = unsigned int;
-};
-template <>
-struct Word<8> {
-  using type = unsigned long long;
-};
-template <class T>
-using WordOf = typename Word<sizeof(T)>::type;
-
-template <class T>
-inline constexpr bool is_floating = T(0.5) != T(0) && T(0.5) != T(1);  // bool(0.5) is true
-template <class T>
-inline constexpr bool is_signed = T(-1) < T(1);  // bool(-1) is true
-
-}  // namespace math
-
 // Modulo 2^n: signed overflow is undefined in C++, and a wrapped sum is what NumPy gives.
 template <class T>
 DAMO_MATH T wrap_add(T x, T y) {

@@ -5,20 +5,20 @@
 #include <algorithm>
 
 #include "../thread_function.hpp"
+#include "runtime/cpu/block_regions.hpp"
 
 namespace damo::clang_plugin {
 namespace {
 
-// As runtime/cpu/block_regions.hpp has them.
-constexpr unsigned kWaiting = 0x40000000, kReturned = 0x7fffffff;
-constexpr unsigned kStateBytes = 80;
+constexpr unsigned kWaiting = cpu_backend::kWaitingRegion, kReturned = cpu_backend::kReturned;
+constexpr unsigned kStateBytes = sizeof(ThreadState);
 
 bool stays_in_lanes(const Wait& wait) { return wait.is_warp_operation() && !wait.only_orders(); }
 
 /// All threads of the warp take part: it says so, or it asks which do.
 bool has_full_mask(const Wait& wait) {
   const auto* mask = llvm::dyn_cast<llvm::ConstantInt>(wait.call->getArgOperand(1));
-  return wait.kind == 16 || (mask && mask->isMinusOne());
+  return wait.kind == WaitKind::kActiveMask || (mask && mask->isMinusOne());
 }
 
 }  // namespace
@@ -154,7 +154,7 @@ void RegionExits::note_wait(llvm::IRBuilder<>& builder, const ThreadLoop& loop, 
   } else if (stays_in_lanes(wait)) {
     builder.CreateStore(wait.call->getArgOperand(2), element(builder, values_, builder.getInt64Ty(), loop));
     if (!has_full_mask(wait)) builder.CreateStore(wait.call->getArgOperand(1), element(builder, masks_, builder.getInt32Ty(), loop));
-    if (wait.kind == 5) builder.CreateStore(wait.call->getArgOperand(3), element(builder, operands_, builder.getInt32Ty(), loop));
+    if (wait.kind == WaitKind::kShuffle) builder.CreateStore(wait.call->getArgOperand(3), element(builder, operands_, builder.getInt32Ty(), loop));
   }
 }
 
@@ -182,8 +182,8 @@ void RegionExits::end_wait(llvm::IRBuilder<>& builder, const Wait& wait) {
     llvm::Value* set = builder.CreateLoad(builder.getInt64Ty(), count.set);
     llvm::Value* present = builder.CreateLoad(builder.getInt64Ty(), count.present);
     llvm::Value* result = set;
-    if (wait.kind == 2) result = builder.CreateZExt(builder.CreateICmpEQ(set, present), builder.getInt64Ty());
-    if (wait.kind == 3) result = builder.CreateZExt(builder.CreateIsNotNull(set), builder.getInt64Ty());
+    if (wait.kind == WaitKind::kBarrierAnd) result = builder.CreateZExt(builder.CreateICmpEQ(set, present), builder.getInt64Ty());
+    if (wait.kind == WaitKind::kBarrierOr) result = builder.CreateZExt(builder.CreateIsNotNull(set), builder.getInt64Ty());
     builder.CreateStore(result, count.result);
   } else if (stays_in_lanes(wait)) {
     llvm::Type *const pointer = builder.getPtrTy(), *const number = builder.getInt32Ty();

@@ -2,7 +2,6 @@
 
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Module.h>
-#include <llvm/Transforms/Utils/Local.h>
 
 #include <algorithm>
 
@@ -176,7 +175,6 @@ void RegionValues::share_place(llvm::PHINode& phi) {
       found->second.place->replaceAllUsesWith(shared.place);
       found->second = shared;
       stores.erase(stores.begin() + static_cast<long>(i));
-      llvm::RecursivelyDeleteTriviallyDeadInstructions(loaded->second);
       return;
     }
   }

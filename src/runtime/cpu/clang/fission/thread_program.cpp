@@ -25,9 +25,9 @@ void simplify_loops(llvm::Function& function) {
   for (llvm::Loop* loop : outer) llvm::simplifyLoop(loop, &dominators, &loops, nullptr, nullptr, nullptr, false);
 }
 
-int constant_kind(const llvm::CallInst& call) {
+WaitKind constant_kind(const llvm::CallInst& call) {
   const auto* kind = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(0));
-  return kind ? static_cast<int>(kind->getSExtValue()) : -1;
+  return kind ? static_cast<WaitKind>(kind->getSExtValue()) : WaitKind::kExited;
 }
 
 /// True if writer is all that ever writes into variable, and its address goes nowhere.

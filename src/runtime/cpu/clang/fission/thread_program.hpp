@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "../thread_function.hpp"
 #include "flow_graph.hpp"
 
 namespace damo::clang_plugin {
@@ -16,11 +17,11 @@ struct Wait {
   llvm::CallInst* call;
   llvm::BasicBlock* after;  ///< where the thread goes on
   llvm::LoadInst* result;   ///< first in .after, of an address that is still to be given; null if nobody asks
-  int kind;                 ///< runtime::cpu Wait, -1 if not known here
-  bool is_barrier() const { return kind >= 0 && kind <= 3; }
-  bool only_orders() const { return kind == 0 || kind == 4 || kind == 19; }  ///< gives nothing
-  bool counts() const { return kind >= 1 && kind <= 3; }
-  bool is_warp_operation() const { return (kind >= 4 && kind <= 16) || kind == 18 || kind == 19; }
+  WaitKind kind;            ///< kExited if not known here
+  bool is_barrier() const { return kind == WaitKind::kBarrier || counts(); }
+  bool only_orders() const { return kind == WaitKind::kBarrier || kind == WaitKind::kWarp || kind == WaitKind::kLockstep; }  ///< gives nothing
+  bool counts() const { return kind >= WaitKind::kBarrierCount && kind <= WaitKind::kBarrierOr; }
+  bool is_warp_operation() const { return kind >= WaitKind::kWarp && kind <= WaitKind::kLockstep && kind != WaitKind::kNamedBarrier; }
 };
 
 class ThreadProgram {

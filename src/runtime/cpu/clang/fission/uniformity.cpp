@@ -1,7 +1,8 @@
 #include "uniformity.hpp"
 
 #include <llvm/Analysis/ValueTracking.h>
-#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/IR/CFG.h>
 
 #include "../markers.hpp"
 #include "../thread_function.hpp"
@@ -12,6 +13,7 @@ Uniformity::Uniformity(ThreadProgram& program) : program_(program) {
   for (const Wait& wait : program.waits) {
     if (wait.counts() && wait.result) same_results_.insert(wait.result);
   }
+  find_ordered_blocks();
   for (llvm::Instruction& instruction : *program.prologue) {
     const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
     if (variable && !program.fixed.count(variable)) mark(variable);
@@ -27,6 +29,20 @@ Uniformity::Uniformity(ThreadProgram& program) : program_(program) {
   }
 }
 
+void Uniformity::find_ordered_blocks() {
+  std::vector<const llvm::BasicBlock*> open;
+  for (const llvm::BasicBlock* block : program_.order) {
+    if (llvm::any_of(*block, orders_threads)) open.push_back(block);
+  }
+  while (!open.empty()) {
+    const llvm::BasicBlock* const block = open.back();
+    open.pop_back();
+    const Wait* const wait = program_.wait_at(block);
+    if (!ordered_.insert(block).second || (wait && wait->is_barrier())) continue;
+    open.insert(open.end(), llvm::succ_begin(block), llvm::succ_end(block));
+  }
+}
+
 bool Uniformity::begins_differing(const llvm::Instruction& instruction) const {
   if (same_results_.count(&instruction)) return false;
   const int slot = marker_slot(&instruction);
@@ -36,7 +52,7 @@ bool Uniformity::begins_differing(const llvm::Instruction& instruction) const {
   if (llvm::isa<llvm::PHINode>(instruction)) return program_.is_tail(instruction.getParent());
   if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
     const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(load->getPointerOperand(), 0));
-    return !load->isSimple() || llvm::isa<llvm::PoisonValue>(load->getPointerOperand()) || (variable && !program_.fixed.count(variable));
+    return !load->isSimple() || ordered_.count(load->getParent()) || llvm::isa<llvm::PoisonValue>(load->getPointerOperand()) || (variable && !program_.fixed.count(variable));
   }
   return instruction.mayReadOrWriteMemory();
 }

@@ -1,4 +1,7 @@
 // Which values are the same in all threads of a block that compute them, as long as these threads go the same way.
+// A plain load from one address is, as long as nobody can have written there between two threads' loads: a kernel without a
+// race needs a barrier of the block for that, or something else that orders threads (orders_threads). Behind such a thing, up to
+// the next barrier of the block, loads differ. Waits of a warp do not order the block's other warps.
 #pragma once
 #include <llvm/IR/Instructions.h>
 
@@ -18,6 +21,7 @@ class Uniformity {
   bool parts(const llvm::BasicBlock* block) const;
 
  private:
+  void find_ordered_blocks();
   bool begins_differing(const llvm::Instruction& instruction) const;
   bool mark(const llvm::Value* value) { return differing_.insert(value).second; }
   bool spread(llvm::BasicBlock* block);
@@ -27,6 +31,7 @@ class Uniformity {
   std::set<const llvm::Value*> differing_;
   std::set<const llvm::Value*> same_results_;  ///< of barriers that count
   std::set<const llvm::BasicBlock*> parted_;   ///< whose branch has been spread
+  std::set<const llvm::BasicBlock*> ordered_;  ///< where threads may have met otherwise since the last barrier
 };
 
 }  // namespace damo::clang_plugin

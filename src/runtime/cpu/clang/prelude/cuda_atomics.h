@@ -1,4 +1,5 @@
-// Atomic functions on global and shared memory, relaxed as CUDA's are, and fences. Each has its _block and _system form.
+// Atomic functions on global and shared memory, and fences. CUDA's are relaxed, but its compiler moves nothing across them, and
+// locks rely on it: to a compiler these acquire and release, which on x86 costs no instruction. Each has its _block and _system form.
 // Those of half and bfloat16: cuda_half.h. cuda::atomic: cuda_atomic.h.
 #pragma once
 
@@ -7,20 +8,20 @@ namespace damo::cuda {
 // old -> next(old), repeated until no other thread came between. Gives old.
 template <class T, class F>
 __device__ inline T update(T* p, F next) {
-  T old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, next(old), true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  T old = __atomic_load_n(p, __ATOMIC_ACQUIRE);
+  while (!__atomic_compare_exchange_n(p, &old, next(old), true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return old;
 }
 template <class T>
 __device__ inline T exchange(T* p, T value) {
   T old;
-  __atomic_exchange(p, &value, &old, __ATOMIC_RELAXED);
+  __atomic_exchange(p, &value, &old, __ATOMIC_ACQ_REL);
   return old;
 }
 template <class T>
 __device__ inline T compare_and_swap(T* p, T expected, T value) {
-  __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
   return expected;
 }
 
@@ -31,16 +32,16 @@ __device__ inline T compare_and_swap(T* p, T expected, T value) {
   __device__ inline T name##_block(T* p, T v) { return name(p, v); }                \
   __device__ inline T name##_system(T* p, T v) { return name(p, v); }
 #define __DAMO_ATOMIC_SUM(T)                                                        \
-  __DAMO_ATOMIC(T, atomicAdd, __atomic_fetch_add(p, v, __ATOMIC_RELAXED))           \
+  __DAMO_ATOMIC(T, atomicAdd, __atomic_fetch_add(p, v, __ATOMIC_ACQ_REL))           \
   __DAMO_ATOMIC(T, atomicExch, damo::cuda::exchange(p, v))
 #define __DAMO_ATOMIC_INTEGER(T)                                                                  \
   __DAMO_ATOMIC_SUM(T)                                                                            \
-  __DAMO_ATOMIC(T, atomicSub, __atomic_fetch_sub(p, v, __ATOMIC_RELAXED))                         \
-  __DAMO_ATOMIC(T, atomicMin, __atomic_fetch_min(p, v, __ATOMIC_RELAXED))                         \
-  __DAMO_ATOMIC(T, atomicMax, __atomic_fetch_max(p, v, __ATOMIC_RELAXED))                         \
-  __DAMO_ATOMIC(T, atomicAnd, __atomic_fetch_and(p, v, __ATOMIC_RELAXED))                         \
-  __DAMO_ATOMIC(T, atomicOr, __atomic_fetch_or(p, v, __ATOMIC_RELAXED))                           \
-  __DAMO_ATOMIC(T, atomicXor, __atomic_fetch_xor(p, v, __ATOMIC_RELAXED))                         \
+  __DAMO_ATOMIC(T, atomicSub, __atomic_fetch_sub(p, v, __ATOMIC_ACQ_REL))                         \
+  __DAMO_ATOMIC(T, atomicMin, __atomic_fetch_min(p, v, __ATOMIC_ACQ_REL))                         \
+  __DAMO_ATOMIC(T, atomicMax, __atomic_fetch_max(p, v, __ATOMIC_ACQ_REL))                         \
+  __DAMO_ATOMIC(T, atomicAnd, __atomic_fetch_and(p, v, __ATOMIC_ACQ_REL))                         \
+  __DAMO_ATOMIC(T, atomicOr, __atomic_fetch_or(p, v, __ATOMIC_ACQ_REL))                           \
+  __DAMO_ATOMIC(T, atomicXor, __atomic_fetch_xor(p, v, __ATOMIC_ACQ_REL))                         \
   __DAMO_ATOMIC_CAS(T)
 #define __DAMO_ATOMIC_CAS(T)                                                                                    \
   __device__ inline T atomicCAS(T* p, T expected, T v) { return damo::cuda::compare_and_swap(p, expected, v); }   \
@@ -60,6 +61,69 @@ __DAMO_ATOMIC(unsigned, atomicDec, damo::cuda::update(p, [v](unsigned old) { ret
 __DAMO_ATOMIC(float2, atomicAdd, {atomicAdd(&p->x, v.x), atomicAdd(&p->y, v.y)})
 __DAMO_ATOMIC(float4, atomicAdd,
               {atomicAdd(&p->x, v.x), atomicAdd(&p->y, v.y), atomicAdd(&p->z, v.z), atomicAdd(&p->w, v.w)})
+
+// The compiler's own atomic operations (CUDA 12.8). Here all are sequentially consistent and seen by all threads: as strong
+// as any order and scope that can be asked for.
+enum { __NV_ATOMIC_RELAXED, __NV_ATOMIC_CONSUME, __NV_ATOMIC_ACQUIRE, __NV_ATOMIC_RELEASE, __NV_ATOMIC_ACQ_REL, __NV_ATOMIC_SEQ_CST };
+enum {
+  __NV_THREAD_SCOPE_THREAD, __NV_THREAD_SCOPE_BLOCK, __NV_THREAD_SCOPE_CLUSTER, __NV_THREAD_SCOPE_DEVICE, __NV_THREAD_SCOPE_SYSTEM
+};
+#define __DAMO_ORDER int, int = __NV_THREAD_SCOPE_SYSTEM
+template <class T> __device__ inline void __nv_atomic_load(const T* p, __remove_cv(T)* to, __DAMO_ORDER) {
+  __atomic_load(const_cast<T*>(p), to, __ATOMIC_SEQ_CST);
+}
+template <class T> __device__ inline __remove_cv(T) __nv_atomic_load_n(const T* p, __DAMO_ORDER) {
+  __remove_cv(T) value;
+  __nv_atomic_load(p, &value, 0);
+  return value;
+}
+template <class T> __device__ inline void __nv_atomic_store(T* p, const __remove_cv(T)* v, __DAMO_ORDER) {
+  auto value = *v;
+  __atomic_store(p, &value, __ATOMIC_SEQ_CST);
+}
+template <class T> __device__ inline void __nv_atomic_store_n(T* p, damo::cuda::same<__remove_cv(T)> v, __DAMO_ORDER) {
+  __atomic_store(p, &v, __ATOMIC_SEQ_CST);
+}
+template <class T> __device__ inline void __nv_atomic_exchange(T* p, const __remove_cv(T)* v, __remove_cv(T)* old, __DAMO_ORDER) {
+  auto value = *v;
+  __atomic_exchange(p, &value, old, __ATOMIC_SEQ_CST);
+}
+template <class T> __device__ inline __remove_cv(T) __nv_atomic_exchange_n(T* p, damo::cuda::same<__remove_cv(T)> v, __DAMO_ORDER) {
+  __remove_cv(T) old;
+  __nv_atomic_exchange(p, &v, &old, 0);
+  return old;
+}
+template <class T>
+__device__ inline bool __nv_atomic_compare_exchange(T* p, __remove_cv(T)* expected, const __remove_cv(T)* v, bool, int, __DAMO_ORDER) {
+  auto value = *v;
+  return __atomic_compare_exchange(p, expected, &value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+template <class T>
+__device__ inline bool __nv_atomic_compare_exchange_n(T* p, __remove_cv(T)* expected, damo::cuda::same<__remove_cv(T)> v, bool, int, __DAMO_ORDER) {
+  return __nv_atomic_compare_exchange(p, expected, &v, false, 0, 0);
+}
+#define __DAMO_FETCH(name, next)                                                                                      \
+  template <class T>                                                                                                  \
+  __device__ inline __remove_cv(T) __nv_atomic_fetch_##name(T* p, damo::cuda::same<__remove_cv(T)> v, __DAMO_ORDER) { \
+    using V = __remove_cv(T);                                                                                         \
+    if constexpr (__is_integral(V)) {                                                                                 \
+      return __atomic_fetch_##name(p, v, __ATOMIC_SEQ_CST);                                                           \
+    } else {                                                                                                          \
+      V old = __nv_atomic_load_n(p, 0), result;                                                                       \
+      do result = next;                                                                                               \
+      while (!__nv_atomic_compare_exchange(p, &old, &result, false, 0, 0));                                           \
+      return old;                                                                                                     \
+    }                                                                                                                 \
+  }                                                                                                                   \
+  template <class T>                                                                                                  \
+  __device__ inline void __nv_atomic_##name(T* p, damo::cuda::same<__remove_cv(T)> v, __DAMO_ORDER) {                 \
+    __nv_atomic_fetch_##name(p, v, 0);                                                                                \
+  }
+__DAMO_FETCH(add, V(old + v)) __DAMO_FETCH(sub, V(old - v)) __DAMO_FETCH(and, V(old & v)) __DAMO_FETCH(or, V(old | v))
+__DAMO_FETCH(xor, V(old ^ v)) __DAMO_FETCH(min, v < old ? v : old) __DAMO_FETCH(max, old < v ? v : old)
+#undef __DAMO_FETCH
+__device__ inline void __nv_atomic_thread_fence(__DAMO_ORDER) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+#undef __DAMO_ORDER
 #undef __DAMO_ATOMIC
 #undef __DAMO_ATOMIC_SUM
 #undef __DAMO_ATOMIC_INTEGER

@@ -5,15 +5,15 @@
 #define __host__ __attribute__((host))
 #define __device__ __attribute__((device))
 #define __global__ _Pragma("damo_kernel") __attribute__((global))
-#define __shared__ __attribute__((shared))
-#define __constant__ __attribute__((constant))
+#define __shared__ _Pragma("damo_variable") __attribute__((shared))
+#define __constant__ _Pragma("damo_variable") __attribute__((constant))
 #define __forceinline__ __inline__ __attribute__((always_inline))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __cluster_dims__(...)
 #define __block_size__(...)
 #define __maxnreg__(...)
 #define __grid_constant__
-#define __managed__ __attribute__((device))
+#define __managed__ _Pragma("damo_variable") __attribute__((device))
 #define __nv_pure__ __attribute__((pure))
 #define __device_builtin__
 #define __cudart_builtin__
@@ -35,39 +35,11 @@
 
 using size_t = decltype(sizeof(0));
 using ptrdiff_t = decltype((char*)0 - (char*)0);
-using int8_t = damo::i8;
-using int16_t = damo::i16;
-using int32_t = damo::i32;
-#ifndef __DAMO_OWN_int64_t
-using int64_t = long long;
-#endif
-using uint8_t = damo::u8;
-using uint16_t = damo::u16;
-using uint32_t = damo::u32;
-#ifndef __DAMO_OWN_uint64_t
-using uint64_t = unsigned long long;
-#endif
-#ifndef __DAMO_OWN_uintptr_t
-using uintptr_t = unsigned long long;
-#endif
-#ifndef __DAMO_OWN_intptr_t
-using intptr_t = long long;
-#endif
-#ifndef __DAMO_OWN_intmax_t
-using intmax_t = long long;
-#endif
-#ifndef __DAMO_OWN_uintmax_t
-using uintmax_t = unsigned long long;
-#endif
-using ssize_t = damo::i64;
 using clock_t = long;
 using nullptr_t = decltype(nullptr);
 #define NULL __null
 #define offsetof(type, member) __builtin_offsetof(type, member)
-using uchar = unsigned char;
-using ushort = unsigned short;
-using uint = unsigned int;
-using ulong = unsigned long;
+#include "cuda_types.h"
 
 #define INFINITY __builtin_inff()
 #define NAN __builtin_nanf("")
@@ -125,22 +97,7 @@ struct Strided {
 
 namespace damo::cuda {
 
-// Where one thread stands; lower_cuda.cpp reads the markers from here, in this order.
-struct Indices {
-  unsigned thread[3], block[3], block_size[3], grid_size[3];
-};
-
-// The mirror of damo::cpu_backend::ThreadState (thread_state.hpp): same members, same order.
-struct ThreadState {
-  Indices at;
-  const LaunchFrame* frame;
-  int kind;
-  unsigned mask;
-  unsigned long value;
-  int operand;
-  unsigned reserved;
-};
-static_assert(sizeof(ThreadState) == 80);
+#include "thread_state.h"
 
 template <class T>
 struct Same {
@@ -170,7 +127,7 @@ extern "C" __device__ __attribute__((const)) unsigned __damo_row_threads(void);
 #define __DAMO_RUN_BLOCKS(...)                                                                               \
   damo::cuda::ThreadState state;                                                                            \
   __damo_indices(&state);                                                                                   \
-  damo::cuda::Indices& at = state.at;                                                                       \
+  damo::cuda::ThreadState& at = state;                                                                      \
   const unsigned nx = frame->block[0], ny = frame->block[1], nz = frame->block[2];                          \
   const unsigned gx = frame->grid[0], gy = frame->grid[1];                                                  \
   state.frame = frame;                                                                                      \
@@ -206,3 +163,4 @@ extern "C" __device__ __attribute__((const)) unsigned __damo_row_threads(void);
       }
 
 #include "cuda_sync.h"
+#include "cuda_new.h"

@@ -1,4 +1,4 @@
-// <cooperative_groups.h> on the CPU: the block, tiles of up to 32 threads, coalesced threads, and a grid without sync().
+// <cooperative_groups.h> on the CPU: the block, tiles of up to 512 threads, coalesced threads, and a grid without sync().
 // Everything that waits is cuda_sync.h's.
 #pragma once
 #include "cuda_math.h"
@@ -28,6 +28,13 @@ class thread_block {
   __DAMO_GROUP static dim3 dim_threads() { return group_dim(); }
 };
 __DAMO_GROUP thread_block this_thread_block() { return {}; }
+// What the threads of a tile of several warps pass through: here they have a place of their own (WideTile).
+template <unsigned MaxBlockSize = 1024>
+struct block_tile_memory {
+  unsigned char reserved;
+};
+template <unsigned MaxBlockSize>
+__DAMO_GROUP thread_block this_thread_block(block_tile_memory<MaxBlockSize>&) { return {}; }
 
 class coalesced_group {
  public:
@@ -58,7 +65,16 @@ class coalesced_group {
   __DAMO_GROUP coalesced_group(unsigned mask, unsigned rank, unsigned groups) : mask_(mask), rank_(rank), groups_(groups) {}
 
  private:
-  __DAMO_GROUP int lane_of(unsigned rank) const { return int(__fns(mask_, 0, int(rank) + 1)); }
+  // The lane with so many of the group's below it: halves of what is left of the warp, without a branch.
+  __DAMO_GROUP int lane_of(unsigned rank) const {
+    unsigned lane = 0, left = rank;
+    for (unsigned half = 16; half > 0; half /= 2) {
+      const unsigned below = unsigned(__popc(mask_ >> lane & ((1u << half) - 1u)));
+      lane += left >= below ? half : 0;
+      left -= left >= below ? below : 0;
+    }
+    return int(lane);
+  }
   // Bits of lanes, as bits of ranks.
   __DAMO_GROUP unsigned packed(unsigned lanes) const {
     unsigned result = 0, rank = 0;
@@ -71,20 +87,49 @@ class coalesced_group {
 };
 __DAMO_GROUP coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
 
-template <unsigned Size, class Parent = void>
-class thread_block_tile {
-  static_assert(Size <= 32 && (Size & (Size - 1)) == 0, "on the CPU a tile has 1, 2, 4, 8, 16 or 32 threads");
-
+// A tile of several warps: values go through memory of the block, between two barriers of the tile's own.
+template <unsigned Size>
+class WideTile {
  public:
-  thread_block_tile() = default;
-  template <class Other>
-  __DAMO_GROUP thread_block_tile(const thread_block_tile<Size, Other>&) {}
+  __DAMO_GROUP static unsigned thread_rank() { return thread_block::thread_rank() % Size; }
+  __DAMO_GROUP static unsigned meta_group_rank() { return thread_block::thread_rank() / Size; }
+  __DAMO_GROUP static void sync() { __barrier_sync_count(1 + meta_group_rank(), Size); }
+  template <class T> __DAMO_GROUP static T exchange(T value, unsigned source) {
+    static_assert(sizeof(T) <= 32, "a shuffle moves up to 32 bytes");
+    __shared__ unsigned long places[1024];
+    unsigned long words[(sizeof(T) + 7) / 8] = {};
+    __builtin_memcpy(words, &value, sizeof(T));
+    for (unsigned i = 0; i < (sizeof(T) + 7) / 8; ++i) {
+      places[thread_block::thread_rank()] = words[i];
+      sync();
+      words[i] = places[meta_group_rank() * Size + source];
+      sync();
+    }
+    __builtin_memcpy(&value, words, sizeof(T));
+    return value;
+  }
+  template <class T> __DAMO_GROUP static T shfl(T v, unsigned rank) { return exchange(v, rank % Size); }
+  template <class T> __DAMO_GROUP static T shfl_xor(T v, unsigned ranks) { return exchange(v, (thread_rank() ^ ranks) % Size); }
+  template <class T> __DAMO_GROUP static T shfl_up(T v, unsigned delta) {
+    return exchange(v, thread_rank() < delta ? thread_rank() : thread_rank() - delta);
+  }
+  template <class T> __DAMO_GROUP static T shfl_down(T v, unsigned delta) {
+    return exchange(v, thread_rank() + delta < Size ? thread_rank() + delta : thread_rank());
+  }
+  __DAMO_GROUP static int any(int p) {
+    unsigned found = p != 0;
+    for (unsigned distance = Size / 2; distance > 0; distance /= 2) found |= shfl_xor(found, distance);
+    return int(found);
+  }
+  __DAMO_GROUP static int all(int p) { return !any(!p); }
+};
+
+template <unsigned Size>
+class WarpTile {
+ public:
   __DAMO_GROUP void sync() const { __syncwarp(mask()); }
-  __DAMO_GROUP static constexpr unsigned size() { return Size; }
-  __DAMO_GROUP static constexpr unsigned num_threads() { return Size; }
   __DAMO_GROUP static unsigned thread_rank() { return details::lane() & (Size - 1); }
   __DAMO_GROUP static unsigned meta_group_rank() { return thread_block::thread_rank() / Size; }
-  __DAMO_GROUP static unsigned meta_group_size() { return (thread_block::size() + Size - 1) / Size; }
   __DAMO_GROUP int any(int p) const { return __any_sync(mask(), p); }
   __DAMO_GROUP int all(int p) const { return __all_sync(mask(), p); }
   __DAMO_GROUP unsigned ballot(int p) const { return __ballot_sync(mask(), p) >> first(); }
@@ -103,6 +148,23 @@ class thread_block_tile {
 
  private:
   __DAMO_GROUP static unsigned first() { return details::lane() & ~(Size - 1); }
+};
+
+template <bool Wide, class A, class B>
+struct Choose : A {};
+template <class A, class B>
+struct Choose<false, A, B> : B {};
+template <unsigned Size, class Parent = void>
+class thread_block_tile : public Choose<(Size > 32), WideTile<Size>, WarpTile<Size>> {
+  static_assert(Size <= 512 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4 ... 512 threads");
+
+ public:
+  thread_block_tile() = default;
+  template <class Other>
+  __DAMO_GROUP thread_block_tile(const thread_block_tile<Size, Other>&) {}
+  __DAMO_GROUP static constexpr unsigned size() { return Size; }
+  __DAMO_GROUP static constexpr unsigned num_threads() { return Size; }
+  __DAMO_GROUP static unsigned meta_group_size() { return (thread_block::size() + Size - 1) / Size; }
 };
 template <unsigned Size, class Group>
 __DAMO_GROUP thread_block_tile<Size, Group> tiled_partition(const Group&) { return {}; }

@@ -25,11 +25,15 @@ __device__ inline T reduce(const thread_block_tile<Size, Parent>& group, T value
   for (int distance = Size / 2; distance > 0; distance /= 2) value = op(value, group.shfl_xor(value, distance));
   return value;
 }
+// By ranks, in five steps whatever the group's size: the groups of a warp take them together.
 template <class T, class Op>
 __device__ inline T reduce(const coalesced_group& group, T value, Op&& op) {
-  T result = group.shfl(value, 0);
-  for (unsigned rank = 1; rank < group.size(); ++rank) result = op(result, group.shfl(value, rank));
-  return result;
+  const unsigned rank = group.thread_rank(), size = group.size();
+  for (unsigned distance = 1; distance < 32; distance *= 2) {
+    const T other = group.shfl(value, rank + distance < size ? rank + distance : rank);
+    if (rank % (2 * distance) == 0 && rank + distance < size) value = op(value, other);
+  }
+  return group.shfl(value, 0);
 }
 template <class Group, class T, class Op>
 __device__ inline T inclusive_scan(const Group& group, T value, Op&& op) {

@@ -90,19 +90,23 @@ inline H half_directed(double x, char mode) {
   if (mode == 'd' && back > x) return half_from<H>(negative ? bits + 1 : (bits == 0 ? 0x8001 : bits - 1));
   return nearest;
 }
-// a * b is exact in double. So is, for binary16, the sum wherever a rounding could depend on it; bfloat16's exponents lie
-// farther apart: there the sum's lost part is folded into its last bit.
-inline __half half_fma(__half a, __half b, __half c) { return half_of<__half>(double(float(a)) * double(float(b)) + double(float(c))); }
-inline __nv_bfloat16 half_fma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c) {
+// a * b is exact in Wide: float for binary16, double for bfloat16, whose exponents lie farther apart. What the sum loses is
+// folded into its last bit (to odd), so that the rounding to 16 bits is the only one.
+template <class H, class Wide, class Bits>
+inline H fused_multiply_add(H a, H b, H c) {
 #pragma clang fp contract(off) reassociate(off)
-  const double product = double(float(a)) * double(float(b)), addend = double(float(c));
-  const double sum = product + addend;
-  const double back = sum - product;
-  const double lost = (product - (sum - back)) + (addend - back);
-  const unsigned long bits = __builtin_bit_cast(unsigned long, sum);
-  const bool to_odd = (lost < 0.0 || lost > 0.0) && !(bits & 1);  // NaN: nothing was lost, the sum is infinite
-  const unsigned long step = to_odd ? ((lost > 0) == (sum > 0) ? 1ul : -1ul) : 0ul;
-  return half_of<__nv_bfloat16>(__builtin_bit_cast(double, bits + step));
+  const Wide product = Wide(float(a)) * Wide(float(b)), addend = Wide(float(c));
+  const Wide sum = product + addend;
+  const Wide back = sum - product;
+  const Wide lost = (product - (sum - back)) + (addend - back);
+  const Bits bits = __builtin_bit_cast(Bits, sum);
+  const bool to_odd = (lost < 0 || lost > 0) && !(bits & 1);  // NaN: nothing was lost, the sum is infinite
+  const Bits step = to_odd ? ((lost > 0) == (sum > 0) ? Bits(1) : Bits(-1)) : Bits(0);
+  return half_of<H>(__builtin_bit_cast(Wide, Bits(bits + step)));
+}
+inline __half half_fma(__half a, __half b, __half c) { return fused_multiply_add<__half, float, unsigned>(a, b, c); }
+inline __nv_bfloat16 half_fma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c) {
+  return fused_multiply_add<__nv_bfloat16, double, unsigned long>(a, b, c);
 }
 template <class H>
 inline H half_saturate(H x) { return half_isnan(x) ? H(0.0f) : x < H(0.0f) ? H(0.0f) : x > H(1.0f) ? H(1.0f) : x; }

@@ -77,9 +77,7 @@ DAMO_MATH float expm1(float x) {
   const math::ExpSplit s = math::exp_split(y, 126.0f);
   const float scale = math::as_float(s.sum << 23);  // 2^(n-1)
   const float half = math::madd(scale, math::expm1_reduced(s.r), scale - 0.5f);
-  // A choice of x and not of its sign bit: LLVM 19 on AVX-512 turns a choice of bits under a mask (where(c, a, expm1(x))
-  // of bfloat16) into an instruction with the wrong truth table. tests/function/rows_table_test.cpp, LlvmOnCpu.
-  const float result = half + half;
+  const float result = half + half;  // 0 where x is too small to count beside 1: -0 and denormals are their own results
   return result == 0.0f ? x : result;
 }
 

@@ -49,6 +49,19 @@ DAMO_MATH double with_sign(double x, double s) {
 DAMO_MATH float flip_sign(float x, float s) { return as_float(bits(x) ^ (bits(s) & 0x80000000u)); }
 DAMO_MATH double flip_sign(double x, double s) { return as_double(bits(x) ^ (bits(s) & 0x8000000000000000ull)); }
 
+// C++'s conversion of an x within To's range, as the one instruction that it is: where a conversion out of range is
+// defined (a flag, for users' code), Clang writes a longer one for a scalar, which does not vectorise.
+template <class To, class From>
+DAMO_MATH To whole(From x) {
+#if defined(__clang__)
+  typedef From Vector __attribute__((ext_vector_type(1)));
+  typedef To Whole __attribute__((ext_vector_type(1)));
+  return __builtin_convertvector(Vector(x), Whole)[0];
+#else
+  return static_cast<To>(x);
+#endif
+}
+
 DAMO_MATH float infinity(float) { return __builtin_inff(); }
 DAMO_MATH double infinity(double) { return __builtin_inf(); }
 DAMO_MATH float quiet_nan(float) { return __builtin_nanf(""); }

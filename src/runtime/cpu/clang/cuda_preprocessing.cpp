@@ -1,0 +1,78 @@
+#include "cuda_preprocessing.hpp"
+
+#include <clang/Lex/PPCallbacks.h>
+#include <clang/Lex/Pragma.h>
+#include <clang/Lex/Preprocessor.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace damo::clang_plugin {
+namespace {
+
+using Tokens = llvm::SmallVector<clang::Token, 16>;
+
+/// Stands before the attribute of a variable's memory space. nvcc takes "__shared__ alignas(16) float x[4];", Clang only
+/// "alignas(16) __shared__ float x[4];": the two change places.
+class VariablePragma : public clang::PragmaHandler {
+ public:
+  VariablePragma() : PragmaHandler("damo_variable") {}
+
+  void HandlePragma(clang::Preprocessor& preprocessor, clang::PragmaIntroducer, clang::Token& token) override {
+    while (token.isNot(clang::tok::eod)) preprocessor.LexUnexpandedToken(token);
+    Tokens attributes, all;
+    preprocessor.Lex(token);
+    while (token.is(clang::tok::kw___attribute)) take(preprocessor, token, attributes);
+    while (token.is(clang::tok::kw_alignas)) take(preprocessor, token, all);
+    all.append(attributes);
+    if (token.isNot(clang::tok::eof)) all.push_back(token);
+    auto tokens = std::make_unique<clang::Token[]>(all.size());
+    std::copy(all.begin(), all.end(), tokens.get());
+    preprocessor.EnterTokenStream(std::move(tokens), static_cast<unsigned>(all.size()), /*DisableMacroExpansion=*/true, /*IsReinject=*/true);
+  }
+
+ private:
+  /// A word and its brackets; token becomes what follows.
+  static void take(clang::Preprocessor& preprocessor, clang::Token& token, Tokens& to) {
+    int open = 0;
+    do {
+      to.push_back(token);
+      preprocessor.Lex(token);
+      open += token.is(clang::tok::l_paren) ? 1 : 0;
+      if (open == 1 && token.is(clang::tok::r_paren)) break;
+      open -= token.is(clang::tok::r_paren) ? 1 : 0;
+    } while (open > 0 && token.isNot(clang::tok::eof));
+    if (token.isNot(clang::tok::r_paren)) return;
+    to.push_back(token);
+    preprocessor.Lex(token);
+  }
+};
+
+class MissingHeaders : public clang::PPCallbacks {
+ public:
+  explicit MissingHeaders(clang::DiagnosticsEngine& diagnostics)
+      : diagnostics_(diagnostics),
+        warning_(diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Warning, "there is no header <%0>: nothing is included")),
+        error_(diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Fatal, "'%0' file not found")) {}
+
+  bool FileNotFound(llvm::StringRef) override { return true; }
+  /// A program's own header, in quotes, is another matter: it may hold what kernels need.
+  void InclusionDirective(clang::SourceLocation, const clang::Token&, llvm::StringRef name, bool is_angled, clang::CharSourceRange range,
+                          clang::OptionalFileEntryRef file, llvm::StringRef, llvm::StringRef, const clang::Module*, bool,
+                          clang::SrcMgr::CharacteristicKind) override {
+    if (!file) diagnostics_.Report(range.getBegin(), is_angled ? warning_ : error_) << name;
+  }
+
+ private:
+  clang::DiagnosticsEngine& diagnostics_;
+  unsigned warning_, error_;
+};
+
+}  // namespace
+
+void add_cuda_preprocessing(clang::Preprocessor& preprocessor) {
+  preprocessor.AddPragmaHandler(new VariablePragma);
+  preprocessor.addPPCallbacks(std::make_unique<MissingHeaders>(preprocessor.getDiagnostics()));
+}
+
+}  // namespace damo::clang_plugin

@@ -1,0 +1,144 @@
+// Forms of a kernel's threads: one that can't be made gives way to the next, and all give the values of the reference form.
+#include <gmock/gmock.h>
+
+#include <numeric>
+
+#include <damo/log.hpp>
+
+#include "runtime/cpu/compile_support.hpp"
+#include "runtime/cpu/form_chain.hpp"
+
+namespace damo::cpu_backend::testing {
+namespace {
+
+using ::testing::ElementsAre;
+
+struct Chain {
+  std::vector<KernelForm> tried;
+  std::vector<std::string> lines;
+  FormAttempt result;
+
+  /// Forms before good give way.
+  Chain(KernelForm first, KernelForm good, bool is_final = false) {
+    set_log_sink([this](LogLevel level, std::string_view line) {
+      EXPECT_EQ(level, LogLevel::kWarning);
+      lines.emplace_back(line);
+    });
+    result = compile_in_a_form(first, [&](KernelForm form) {
+      tried.push_back(form);
+      return form == good ? FormAttempt{} : FormAttempt{.gives_way = !is_final, .at = "kernel 'k' (user.cu:12)", .why = "it faulted"};
+    });
+    set_log_sink({});
+  }
+};
+
+TEST(FormChain, KeepsTheFormThatCanBeMade) {
+  const Chain chain(KernelForm::kLoops, KernelForm::kLoops);
+  EXPECT_THAT(chain.tried, ElementsAre(KernelForm::kLoops));
+  EXPECT_THAT(chain.lines, ElementsAre());
+}
+
+TEST(FormChain, GoesOnToTheNextAndNamesKernelAndLine) {
+  const Chain chain(KernelForm::kLoops, KernelForm::kReference);
+  EXPECT_THAT(chain.tried, ElementsAre(KernelForm::kLoops, KernelForm::kCoroutines, KernelForm::kReference));
+  EXPECT_THAT(chain.lines, ElementsAre("kernel 'k' (user.cu:12) can't be compiled to loops over threads (it faulted): its text becomes coroutines, which is slower",
+                                       "kernel 'k' (user.cu:12) can't be compiled to coroutines (it faulted): its text is run thread by thread, which is slower"));
+  EXPECT_FALSE(chain.result.gives_way);
+}
+
+TEST(FormChain, EndsWhereNoFormIsLeftOrNoneWouldDo) {
+  EXPECT_TRUE(Chain(KernelForm::kReference, KernelForm::kLoops).result.gives_way);
+  EXPECT_THAT(Chain(KernelForm::kLoops, KernelForm::kReference, true).tried, ElementsAre(KernelForm::kLoops));
+}
+
+/// y, the first argument, of 64 threads in each form.
+template <class... Arguments>
+void expect_in_all_forms(const std::string& text, const std::vector<float>& expected, const Arguments&... arguments) {
+  for (const char* form : {"", "--damo-coroutines", "--damo-reference"}) {
+    const auto object = load(compile_cuda(text, {}, *form ? std::vector<std::string>{form} : std::vector<std::string>{}));
+    std::vector<float> y(expected.size());
+    launch(object->kernel("k"), {1}, {64}, y.data(), arguments...);
+    EXPECT_EQ(y, expected) << "form " << form;
+  }
+}
+
+std::vector<float> numbers(std::size_t count) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i * 7 % 11);
+  return values;
+}
+
+TEST(Forms, ReadVolatileSharedMemoryInALoopUnderABranch) {
+  const std::vector<float> x = numbers(64);
+  std::vector<float> expected(64);
+  for (int t = 0; t < 8; ++t) expected[t] = std::accumulate(x.begin(), x.begin() + 5, 0.0f);
+  expect_in_all_forms(R"(
+    extern "C" __global__ void k(float* y, const float* x) {
+      __shared__ volatile float s[256];
+      s[threadIdx.x] = x[threadIdx.x];
+      __syncthreads();
+      float beta = 0;
+      if (threadIdx.x < 8) for (int i = 0; i < 5; ++i) beta += s[i];
+      y[threadIdx.x] = beta;
+    })", expected, x.data());
+}
+
+// Failed before: the compiler faulted.
+TEST(Forms, LetOneThreadAddUpVolatileSharedMemory) {
+  const std::vector<float> x = numbers(64);
+  std::vector<float> expected(64);
+  std::partial_sum(x.begin(), x.end(), expected.begin());
+  expect_in_all_forms(R"(
+    extern "C" __global__ void k(float* y, const float* x) {
+      __shared__ volatile float s[256];
+      int tid = threadIdx.x;
+      s[tid] = x[tid];
+      __syncthreads();
+      if (tid == 0) for (int i = 1; i < 64; ++i) s[i] += s[i - 1];
+      __syncthreads();
+      y[tid] = s[tid];
+    })", expected, x.data());
+}
+
+TEST(Forms, ShuffleAfterAnInnerLoop) {
+  const std::vector<float> x = numbers(4 * 8 * 64);
+  std::vector<float> expected(4 * 64);
+  for (int warp = 0; warp < 2; ++warp) {
+    float m[33] = {};
+    for (int r = 0; r < 4; ++r) {
+      float v[32];
+      for (int lane = 0; lane < 32; ++lane) {
+        for (int c = 0; c < 8; ++c) m[lane] += v[lane] = x[(r * 8 + c) * 64 + warp * 32 + lane];
+      }
+      for (int lane = 0; lane < 32; ++lane) {
+        const float other = lane < 31 ? m[lane + 1] : m[lane];
+        expected[r * 64 + warp * 32 + lane] = m[lane] + other;
+      }
+      std::copy(v, v + 32, m);
+    }
+  }
+  expect_in_all_forms(R"(
+    extern "C" __global__ void k(float* out, const float* in) {
+      float m = 0;
+      for (int r = 0; r < 4; ++r) {
+        float v = 0;
+        for (int c = 0; c < 8; ++c) { v = in[(r * 8 + c) * 64 + threadIdx.x]; m += v; }
+        m += __shfl_down_sync(0xffffffffu, m, 1);
+        out[r * 64 + threadIdx.x] = m;
+        m = v;
+      }
+    })", expected, x.data());
+}
+
+TEST(Forms, TheReferenceHasNoLoopsOverThreads) {
+  const CompileOutput waits = compile_cuda("__global__ void k(int* y) { __syncthreads(); *y = 1; }", {}, {"--damo-reference"});
+  const CompileOutput alone = compile_cuda("__global__ void k(int* y) { y[threadIdx.x] = 1; }", {}, {"--damo-reference"});
+  const auto mentions = [](const CompileOutput& output, std::string_view symbol) {
+    return std::string_view(reinterpret_cast<const char*>(output.object.data()), output.object.size()).find(symbol) != std::string_view::npos;
+  };
+  EXPECT_TRUE(mentions(waits, "damo_run_fibers"));
+  EXPECT_TRUE(mentions(alone, "damo_run_threads"));
+}
+
+}  // namespace
+}  // namespace damo::cpu_backend::testing

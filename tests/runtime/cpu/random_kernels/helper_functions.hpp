@@ -1,0 +1,35 @@
+// The device functions of a random program: with loops and returns in their middle, recursive ones, a template, one that
+// takes an address, one that is recursive and a warp operation.
+#pragma once
+#include <random>
+#include <string>
+#include <vector>
+
+#include "runtime/cpu/random_kernels/program.hpp"
+
+namespace damo::random_kernels {
+
+struct Helper {
+  std::string name;  ///< as calls of it begin
+  Node text;
+};
+
+inline std::vector<Helper> helper_functions(std::mt19937_64& random) {
+  const auto number = [&] { return std::to_string(random() % 40) + "u"; };
+  const auto small = [&](const char* name, const char* mark) {
+    const std::string bodies[] = {"return x * " + number() + " + (y ^ " + number() + ");",
+                                  "for (unsigned i = 0; i < (y & 7u); ++i) {\nif (x & 1u) return x + i;\nx = x / 2u + y;\n}\nreturn x;",
+                                  "unsigned sum = 0;\nfor (unsigned i = x % 5u; i > 0; --i) sum += i * y;\nreturn sum;",
+                                  "if (x < y) return y - x;\nswitch (x & 3u) {\ncase 0: return y;\ncase 1: x += 3u;\ndefault: return x;\n}",
+                                  "int i = 0;\nwhile (i++ < 4) {\nif (x % 3u == 0u) continue;\nif (y & 64u) break;\nx = x * 3u + y;\n}\nreturn x;"};
+    return statement(std::string("__device__ ") + mark + "unsigned " + name + "(unsigned x, unsigned y) {\n" + bodies[random() % 5] + "\n}");
+  };
+  return {{"h0(", small("h0", "")}, {"h1(", small("h1", random() % 2 ? "__noinline__ " : "inline ")},
+          {"h2<", statement("template <int K> __device__ unsigned h2(unsigned x) {\n#pragma unroll\nfor (int i = 0; i < K; ++i) x = x * 5u + unsigned(i);\nreturn x;\n}")},
+          {"r0(", statement("__device__ unsigned r0(unsigned d, unsigned x) {\nif (d == 0u) return x;\nreturn r0(d - 1u, x * 3u + d) ^ x;\n}")},
+          {"bump(", statement("template <class T> __device__ __noinline__ void bump(T* place, unsigned x) { *place = T(unsigned(*place) * 3u + x); }")},
+          {"rw(", statement("__device__ unsigned rw(unsigned d, unsigned x, unsigned mask, unsigned from) {\nif (d == 0u) return x;\n"
+                    "return rw(d - 1u, x * 3u + __shfl_sync(mask, x, int(from)), mask, from) + d;\n}")}};
+}
+
+}  // namespace damo::random_kernels
