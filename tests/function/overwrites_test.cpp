@@ -153,6 +153,15 @@ TEST_P(OverwritesOnEachDevice, GoThroughViewsOfATemporary) {
   EXPECT_THAT(values(f(range({2, 2}).transpose())), ElementsAre(0, 4, 5, 9));
 }
 
+TEST_P(OverwritesOnEachDevice, CopyAViewWhoseElementsLieInAnotherOrder) {
+  const auto m = matrix("m");
+  const Function f = build({m}, {bump_(transpose(m * 2.0)) * 1.0, bump_(transpose(m + 1.0))});
+  const Results results = f(range({2, 3}));
+  EXPECT_THAT(values(results[0]), ElementsAre(1, 7, 3, 9, 5, 11));
+  EXPECT_THAT(values(results[1]), ElementsAre(2, 5, 3, 6, 4, 7));
+  EXPECT_THAT(seen_.in_place, ElementsAre(false, false));
+}
+
 TEST_P(OverwritesOnEachDevice, MayBeSeveralAndStandBesideOtherOutputs) {
   const auto x = vector("x"), y = vector("y");
   const auto outputs = swap_sum.outputs({x * 2.0, y + 1.0});  // b, sum, a

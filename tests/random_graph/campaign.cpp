@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::uint64_t kGraphsOfAChild = 2000;  // what its kernels take of memory is given back then
 constexpr int kTries = 160;                      // of a shrinker
+constexpr std::size_t kMostFailures = 20;        // then something is wrong with all of them
 
 struct Options {
   std::string device = "cpu", out;
@@ -149,7 +150,8 @@ Options parse(int count, char** arguments) {
 int campaign(int count, char** arguments) {
   const Options options = parse(count, arguments);
   const std::uint64_t end = options.first + options.count;
-  std::uint64_t next = options.first, elements = 0, known = 0, failures = 0;
+  std::uint64_t next = options.first, elements = 0, known = 0;
+  std::size_t failures = 0;
   const auto start_time = std::chrono::steady_clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_time).count(); };
   while (next < end && elapsed() < options.seconds) {
@@ -164,7 +166,7 @@ int campaign(int count, char** arguments) {
       current = message.seed;
       latest = message;
       if (message.what[0] != 0) wrong.emplace_back(message.seed, message.what);
-      stopped = elapsed() > options.seconds && current < last;
+      stopped = current < last && (elapsed() > options.seconds || failures + wrong.size() >= kMostFailures);
     }
     if (stopped) kill(child.pid, SIGKILL);
     const std::string how = end_of(child, timed_out);
@@ -174,10 +176,11 @@ int campaign(int count, char** arguments) {
     if (!stopped && current < last) wrong.emplace_back(current, how.empty() ? "ends early" : how);
     for (const auto& [seed, what] : wrong) report(options, seed, what);
     failures += wrong.size();
-    if (stopped) break;
+    if (failures >= kMostFailures) std::printf("stopped after %zu failures\n", kMostFailures);
+    if (stopped || failures >= kMostFailures) break;
   }
-  std::printf("%llu graphs on %s in %.1f s, %llu failures; %llu elements compared, %.1f %% of them known\n",
-              static_cast<unsigned long long>(next - options.first), options.device.c_str(), elapsed(), static_cast<unsigned long long>(failures),
+  std::printf("%llu graphs on %s in %.1f s, %zu failures; %llu elements compared, %.1f %% of them known\n",
+              static_cast<unsigned long long>(next - options.first), options.device.c_str(), elapsed(), failures,
               static_cast<unsigned long long>(elements), elements > 0 ? 100.0 * static_cast<double>(known) / static_cast<double>(elements) : 0.0);
   return failures == 0 ? 0 : 1;
 }

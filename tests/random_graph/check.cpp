@@ -31,6 +31,7 @@ std::vector<Variable> build_node(const NodeSpec& node, const std::vector<Variabl
     case NodeSpec::Kind::kDimshuffle: return {dimshuffle(in[0], node.pattern)};
     case NodeSpec::Kind::kContiguous: return {contiguous(in[0])};
     case NodeSpec::Kind::kBackwards: return {backwards(in[0])};
+    case NodeSpec::Kind::kBackwardsInto: return {backwards_into(in[0])};
     case NodeSpec::Kind::kCopied: return {copied(in[0])};
     case NodeSpec::Kind::kHead: return {head(in[0], in[1])};
     default: return in.size() == 1 ? raw_kernel(node.name).outputs({in[0]}) : raw_kernel(node.name).outputs({in[0], in[1]});
@@ -51,7 +52,8 @@ Array eager_node(const NodeSpec& node, const std::vector<Array>& in, Device devi
       for (int axis : node.pattern) shape.push_back(axis < 0 ? 1 : in[0].shape()[axis]), strides.push_back(axis < 0 ? 0 : in[0].strides()[axis]);
       return in[0].view(in[0].dtype(), shape, strides, 0);
     }
-    case NodeSpec::Kind::kBackwards: {
+    case NodeSpec::Kind::kBackwards:
+    case NodeSpec::Kind::kBackwardsInto: {
       std::vector<Slice> slices(static_cast<std::size_t>(in[0].rank()));
       slices.back().step = -1;
       return in[0].slice(slices);

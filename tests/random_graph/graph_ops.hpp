@@ -65,6 +65,24 @@ class BackwardsOp final : public Op {
 };
 inline const auto backwards = make_op<BackwardsOp>();
 
+/// The same, written over x.
+class BackwardsIntoOp final : public Op {
+ public:
+  std::string name() const override { return "backwards_into"; }
+  Apply make_node(Inputs in) const override { return {*this, {in.at(0)}, {in.at(0).type()}}; }
+  Shapes infer_shape(const Apply&, std::span<const Shape> in) const override { return {{in[0]}}; }
+  int overwrites(int) const override { return 0; }
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
+    Cell& y = context.storage(node.output());
+    return [&y] {
+      std::vector<Slice> slices(static_cast<std::size_t>(y.array().rank()));
+      slices.back().step = -1;
+      y.array().copy_from(y.array().slice(slices));
+    };
+  }
+};
+inline const auto backwards_into = make_op<BackwardsIntoOp>();
+
 /// x, by a thunk that the host writes.
 class CopiedOp final : public Op {
  public:

@@ -61,6 +61,7 @@ std::vector<ValueType> node_types(const NodeSpec& node, int number, const std::v
       return {result};
     }
     case NodeSpec::Kind::kBackwards:
+    case NodeSpec::Kind::kBackwardsInto:
       demand(!in.at(0).dims.empty());
       return {in[0]};
     case NodeSpec::Kind::kContiguous:
@@ -160,13 +161,16 @@ class Generator {
     NodeSpec node;
     const std::size_t kind = pick(40);
     if (graph_.inputs.back().counts && pick(6) == 0) return add_head();
-    if (overwrites_ && pick(2) == 0) return add_raw();
+    if (overwrites_ && pick(2) == 0) {
+      if (pick(4) > 0) return add_raw();
+      return try_add({.kind = NodeSpec::Kind::kBackwardsInto, .name = {}, .operands = {near()}, .pattern = {}});
+    }
     if (kind < 26) return add_row();
     if (kind < 29) node.kind = NodeSpec::Kind::kCast, node.operands = {near()}, node.dtype = pick(2) ? dtypes_[pick(dtypes_.size())] : kAllDTypes[pick(std::size(kAllDTypes))];
     else if (kind < 31) node.kind = NodeSpec::Kind::kConstant, node.dtype = dtypes_[pick(dtypes_.size())], node.number = static_cast<double>(pick(41)) / 4 - 5;
     else if (kind < 34) return add_shuffle();
     else if (kind < 35) node.kind = NodeSpec::Kind::kContiguous, node.operands = {near()};
-    else if (kind < 36) node.kind = NodeSpec::Kind::kBackwards, node.operands = {near()};
+    else if (kind < 36) node.kind = pick(2) == 0 ? NodeSpec::Kind::kBackwards : NodeSpec::Kind::kBackwardsInto, node.operands = {near()};
     else if (kind < 37) node.kind = NodeSpec::Kind::kCopied, node.operands = {near()};
     else return add_raw();
     return try_add(std::move(node));

@@ -28,7 +28,7 @@ struct InputSpec {
 };
 
 struct NodeSpec {
-  enum class Kind : std::uint8_t { kRow, kCast, kConstant, kDimshuffle, kContiguous, kRaw, kBackwards, kCopied, kHead };
+  enum class Kind : std::uint8_t { kRow, kCast, kConstant, kDimshuffle, kContiguous, kRaw, kBackwards, kBackwardsInto, kCopied, kHead };
   Kind kind = Kind::kRow;
   std::string name;           ///< of a row or a RawKernel
   std::vector<int> operands;  ///< values

@@ -40,6 +40,7 @@ std::string node_text(const NodeSpec& node) {
     case NodeSpec::Kind::kDimshuffle: return "dimshuffle(" + first + ", std::vector<int>" + list_of(node.pattern, "") + ")";
     case NodeSpec::Kind::kContiguous: return "contiguous(" + first + ")";
     case NodeSpec::Kind::kBackwards: return "backwards(" + first + ")";
+    case NodeSpec::Kind::kBackwardsInto: return "backwards_into(" + first + ")";
     case NodeSpec::Kind::kCopied: return "copied(" + first + ")";
     case NodeSpec::Kind::kHead: return "head(" + first + ", " + v(node.operands[1]) + ")";
     default: return node.name + ".outputs(" + list_of(node.operands) + ")";
@@ -50,8 +51,7 @@ std::string node_text(const NodeSpec& node) {
 std::string definitions(const GraphSpec& graph) {
   bool needed = false;
   for (const NodeSpec& node : graph.nodes) {
-    needed |= node.name.starts_with("raw_") || node.name.starts_with("fuzz_") || node.kind == NodeSpec::Kind::kBackwards || node.kind == NodeSpec::Kind::kCopied ||
-              node.kind == NodeSpec::Kind::kHead;
+    needed |= node.name.starts_with("raw_") || node.name.starts_with("fuzz_") || node.kind >= NodeSpec::Kind::kBackwards;
   }
   if (!needed) return "";
   std::ostringstream text;

@@ -138,6 +138,9 @@ Element floating_row(const ElementwiseRow& row, const RowReference& reference, D
     else change = std::max(change, std::fabs(corner - center));
   });
   if (!agrees) return kUnknownElement;
+  // Equality may hold between corners where it holds at none.
+  const Wide apart = std::fabs(x[0].value - x[1].value), errors = x[0].error + x[1].error;
+  if ((row.name == "eq" || row.name == "neq") && errors > 0 && apart <= errors) return kUnknownElement;
   if (result == bool_) return change == 0 ? Element{center != 0 ? 1.0L : 0.0L, 0} : kUnknownElement;
   if (!std::isfinite(center)) return {center, 0};
   if (change > 0 && is_lost_in_periods(row.name, x)) return kUnknownElement;

@@ -86,7 +86,8 @@ std::vector<Tensor> results_of(const NodeSpec& node, const std::vector<Tensor>& 
       return {{node.dtype, {}, {{static_cast<Wide>(value.as_double()), 0}}}};
     }
     case NodeSpec::Kind::kDimshuffle: return {shuffled(in[0], node.pattern)};
-    case NodeSpec::Kind::kBackwards: return {backwards_of(in[0])};
+    case NodeSpec::Kind::kBackwards:
+    case NodeSpec::Kind::kBackwardsInto: return {backwards_of(in[0])};
     case NodeSpec::Kind::kHead: return {head_of(in[0], in[1])};
     case NodeSpec::Kind::kRaw: return raw_results(node, in);
     default: return {in[0]};

@@ -66,6 +66,8 @@ class OverwritePlanner {
     if (role == CellRole::kInput) return "it is an input of the function";
     if (role == CellRole::kConstant) return "it is a constant";
     if (leaves_[at(memory)]) return "it is a result of the function";
+    // Its elements lie in any order and may be one; behind an op that passes them on only where they do not, they may stay.
+    if (cells_[at(input)].role == CellRole::kView) return "it is a view";
     if (last_[at(memory)] > number) {
       const Apply& reader = nodes_[at(last_[at(memory)])].apply;
       const std::string line = to_string(reader.where());

@@ -1,5 +1,5 @@
 // Which overwriting outputs (Op::overwrites) may have their input's memory. In place, if the old values are a
-// temporary's, no later node and no output of the function reads them, themselves or through a view, and the node reads
+// temporary's and lie in C order, no later node and no output of the function reads them, themselves or through a view, and the node reads
 // them once. Otherwise the executor copies them before the node runs, and the reason is kept for explain().
 #pragma once
 #include <vector>
