@@ -1,9 +1,16 @@
 // Random programs: what the compiler makes of a kernel in any form is what its text says, thread by thread.
 #include <gtest/gtest.h>
 
+#include <damo/device.hpp>
+#include <damo/error.hpp>
+
 #include "runtime/cpu/random_kernels/campaign.hpp"
 #include "runtime/cpu/random_kernels/kernel_writer.hpp"
 #include "runtime/cpu/random_kernels/shrink.hpp"
+#if DAMO_HAS_CUDA
+#include "runtime/cuda/cuda_backend.hpp"
+#include "runtime/cuda/nvrtc.hpp"
+#endif
 
 namespace damo::random_kernels {
 namespace {
@@ -18,6 +25,32 @@ std::string failures_of(const Campaign& campaign) {
 
 TEST(RandomKernels, GiveTheSameValuesInAllForms) {
   EXPECT_EQ(failures_of({.first = 1, .count = 300, .processes = 2, .seconds = 40, .attempts = 60, .shrunk = 2}), "");
+}
+
+#if DAMO_HAS_CUDA
+TEST(RandomKernels, CompileWithNvrtc) {
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  const cuda_backend::NvrtcCompiler compiler(90);
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const std::string source = random_program(seed).source("k");
+    EXPECT_FALSE(compiler.compile({.source = source, .kind = SourceKind::kCudaC, .file_name = "k.cu"}).bytes.empty()) << "seed " << seed;
+  }
+}
+#endif
+
+TEST(RandomKernels, GiveTheReferencesValuesOnCuda) {
+  // Asked in a child: what has called the driver can't fork children that do.
+  const Verdict gpu = judge_in_child(
+      [] {
+        try {
+          return cuda().synchronize(), std::string();
+        } catch (const Error& error) {
+          return "none: " + std::string(error.what());
+        }
+      },
+      100);
+  if (!gpu.is_good()) GTEST_SKIP() << "needs a GPU: " << gpu.text;
+  EXPECT_EQ(failures_of({.first = 1, .count = 300, .processes = 2, .seconds = 40, .on_gpu = true, .attempts = 60, .shrunk = 2}), "");
 }
 
 TEST(RandomKernels, AreTheSameForTheSameSeed) {
