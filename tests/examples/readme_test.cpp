@@ -29,7 +29,7 @@ TEST(UserGuide, HasARowForEachEnvironmentVariable) {
   const std::regex literal("\"(DAMO_[A-Z_]+)\"");
   int found = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(DAMO_SOURCE_DIR "/src")) {
-    if (entry.path().extension() != ".cpp") continue;
+    if (entry.path().extension() != ".cpp" || entry.path().filename() == "environment.cpp") continue;  // that one names what only tests read
     const std::string text = text_of(std::filesystem::relative(entry.path(), DAMO_SOURCE_DIR).string());
     for (std::sregex_iterator match(text.begin(), text.end(), literal), end; match != end; ++match, ++found) {
       EXPECT_NE(guide.find("| `" + (*match)[1].str() + "` |"), std::string::npos)

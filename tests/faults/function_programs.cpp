@@ -1,6 +1,7 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include <damo/array_math.hpp>
@@ -128,19 +129,22 @@ class Threads : public Program {
   void step() override {
     std::exception_ptr errors[3];
     {
-      std::vector<std::jthread> threads;
       const bool armed = is_armed();
-      for (std::exception_ptr& error : errors) {
-        threads.emplace_back([this, armed, &error] {
-          std::optional<Armed> points;
-          if (armed) points.emplace();
-          try {
-            const Array y = (*f_)(x_);
-            require_array<float>("exp(x) - x", y, 300, [](std::size_t k) { return std::exp(at(k)) - at(k); });
-          } catch (...) {
-            error = std::current_exception();
-          }
-        });
+      const auto call = [this, armed](std::exception_ptr& error) {
+        std::optional<Armed> points;
+        if (armed) points.emplace();
+        try {
+          const Array y = (*f_)(x_);
+          require_array<float>("exp(x) - x", y, 300, [](std::size_t k) { return std::exp(at(k)) - at(k); });
+        } catch (...) {
+          error = std::current_exception();
+        }
+      };
+      std::vector<std::jthread> threads;
+      try {
+        for (std::exception_ptr& error : errors) threads.emplace_back([&call, &error] { call(error); });
+      } catch (const std::system_error&) {
+        // A thread that this program, not Damo, was refused: the others call.
       }
     }
     for (const std::exception_ptr& error : errors) {
