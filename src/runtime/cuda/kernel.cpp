@@ -53,7 +53,11 @@ void CudaKernel::read_parameters(const CodeName* known) {
   std::vector<std::size_t> sizes;
   if (driver_.func_get_param_info) {
     std::size_t offset = 0, bytes = 0;
-    while (driver_.func_get_param_info(function_, sizes.size(), &offset, &bytes) == CUDA_SUCCESS) sizes.push_back(bytes);
+    for (CUresult result;; sizes.push_back(bytes)) {
+      result = driver_.func_get_param_info(function_, sizes.size(), &offset, &bytes);
+      if (result == CUDA_ERROR_INVALID_VALUE) break;  // the end of the list
+      check(result, "cuFuncGetParamInfo");
+    }
   }
   const bool has_types = known && known->parameters;
   if (!has_types && !driver_.func_get_param_info) return;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <regex>
 #include <sstream>
 #include <thread>
 
@@ -70,13 +71,29 @@ std::string full_source(const CompileRequest& request, const SourceEdits& edits)
   return text;
 }
 
-/// Texts in place of files on the disk, by the names by which the source includes them.
+/// The text of a header with the whole path of each file that it includes from beside itself: NVRTC does not look beside a
+/// header that it was given as a text.
+std::string with_paths_of_neighbours(const std::string& text, const std::filesystem::path& header) {
+  static const std::regex include("(^|\n)([ \t]*#[ \t]*include[ \t]*\")([^\"\n]+)\"");
+  std::string result;
+  auto at = text.cbegin();
+  for (std::sregex_iterator match(text.begin(), text.end(), include), end; match != end; ++match) {
+    const std::filesystem::path neighbour = header.parent_path() / match->str(3);
+    std::error_code ignored;
+    result.append(at, (*match)[3].first);
+    result += std::filesystem::is_regular_file(neighbour, ignored) ? neighbour.string() : match->str(3);
+    at = (*match)[3].second;
+  }
+  return result.append(at, text.cend());
+}
+
+/// Texts in place of files on the disk, by their paths and by the names by which the source includes them.
 std::map<std::string, std::string> edited_headers(const CompileRequest& request, const SourceEdits& edits) {
   std::map<std::string, std::string> headers;
-  if (edits.files.empty()) return headers;
+  for (const auto& [path, text] : edits.files) headers.emplace(path, "#line 1 \"" + path + "\"\n" + with_paths_of_neighbours(text, path));
+  if (headers.empty()) return headers;
   for (const auto& [name, path] : included_files(request.source, request.options.include_directories)) {
-    const auto file = edits.files.find(path);
-    if (file != edits.files.end()) headers.emplace(name, "#line 1 \"" + path + "\"\n" + file->second);
+    if (const auto file = headers.find(path); file != headers.end()) headers.emplace(name, file->second);
   }
   return headers;
 }

@@ -93,11 +93,12 @@ TEST_P(CudaCLanguageOnEachDevice, MakesAndDeletesObjects) {
 }
 
 TEST_P(CudaCLanguageOnEachDevice, GivesNullWhereTheHeapHasNoRoom) {
-  EXPECT_THAT(values_of(R"(struct S { int a; S() : a(1) {} };
+  EXPECT_THAT(values_of(R"(#include <new>
+    struct S { int a; S() : a(1) {} };
     __device__ S* kept;
     __global__ void k(float* y) {
       volatile size_t many = 1ull << 59;
-      kept = new S[many];
+      kept = new (std::nothrow) S[many];
       y[0] = kept == nullptr;
     })", 1), ElementsAre(1));
 }
@@ -121,7 +122,7 @@ TEST_P(CudaCLanguageOnEachDevice, HasTheCompilersOwnAtomicOperations) {
   const char* source = R"(__global__ void k(float* y) {
       __shared__ unsigned u;
       __shared__ float f;
-      __shared__ volatile int v;
+      __shared__ int v;
       __nv_atomic_store_n(&u, 5u, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_DEVICE);
       f = 1.5f;
       v = 8;
