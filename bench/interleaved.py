@@ -27,7 +27,7 @@ MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 def damo_rows(options, path):
     """One run of damo-bench -> its context and name -> {us, processor_us, gb_per_s, first_result_s} of the fused workloads."""
     names = options.only.split(",") if options.only else options.names
-    command = [options.damo, f"--benchmark_filter=^({'|'.join(names)})/{options.device}$", f"--benchmark_out={path}",
+    command = [options.damo, f"--benchmark_filter=^({'|'.join(names)})/{options.device}/iterations", f"--benchmark_out={path}",
                "--benchmark_out_format=json"] + (["--quick"] if options.quick else [])
     environment = dict(os.environ)
     if options.device == "cpu":
