@@ -12,25 +12,15 @@
 
 #include <damo/error.hpp>
 
+#if DAMO_HAS_CPU
 #include "faults/faulty_cpu.hpp"
+#endif
 #include "faults/process_state.hpp"
 #include "runtime/memory/memory_pool.hpp"
 #include "runtime/memory/pinned_pool.hpp"
 
 namespace damo::faults {
 namespace {
-
-constexpr unsigned kSecondsOfATrial = 100;  // a cold compile on a busy machine takes many
-
-/// What the child process tells, in memory that both see.
-struct Report {
-  long points;
-  const char* failed;  // a literal: it stands at the same address in both
-  bool is_done;
-  char problem[4000];
-};
-
-Report* report = nullptr;
 
 std::string text_of(const Wrong& wrong) {
   return std::string("wrong value of ") + wrong.what + ": " + std::to_string(wrong.got) + ", wanted " + std::to_string(wrong.wanted);
@@ -53,6 +43,47 @@ std::string problem_of(const Work& work, bool may_fail) {
     return std::string("an exception that is no Error: ") + error.what();
   }
 }
+
+}  // namespace
+
+std::string run_on(const ProgramEntry& entry, Device device, unsigned kinds, long number, Extent extent) {
+  const std::unique_ptr<Program> program = entry.make();
+  bool is_built = false;
+  Injection::begin(kinds, number, extent);
+  std::string problem = problem_of(
+      [&] {
+        const Armed points;
+        program->build(device);
+        is_built = true;
+        program->step();
+        program->step();
+      },
+      number > 0);
+  Injection::end();
+  if (!problem.empty()) return problem;
+  problem = problem_of(
+      [&] {
+        if (!is_built) program->build(device);
+        program->step();
+      },
+      false);
+  return problem.empty() ? problem : "afterwards: " + problem;
+}
+
+#if DAMO_HAS_CPU
+namespace {
+
+constexpr unsigned kSecondsOfATrial = 100;  // a cold compile on a busy machine takes many
+
+/// What the child process tells, in memory that both see.
+struct Report {
+  long points;
+  const char* failed;  // a literal: it stands at the same address in both
+  bool is_done;
+  char problem[4000];
+};
+
+Report* report = nullptr;
 
 /// On a CPU of its own.
 std::string run_on_own_cpu(const ProgramEntry& entry, unsigned kinds, long number, Extent extent) {
@@ -94,30 +125,6 @@ std::string how_it_ended(int status) {
 
 }  // namespace
 
-std::string run_on(const ProgramEntry& entry, Device device, unsigned kinds, long number, Extent extent) {
-  const std::unique_ptr<Program> program = entry.make();
-  bool is_built = false;
-  Injection::begin(kinds, number, extent);
-  std::string problem = problem_of(
-      [&] {
-        const Armed points;
-        program->build(device);
-        is_built = true;
-        program->step();
-        program->step();
-      },
-      number > 0);
-  Injection::end();
-  if (!problem.empty()) return problem;
-  problem = problem_of(
-      [&] {
-        if (!is_built) program->build(device);
-        program->step();
-      },
-      false);
-  return problem.empty() ? problem : "afterwards: " + problem;
-}
-
 std::string run_here(const ProgramEntry& entry, unsigned kinds, long number, Extent extent) {
   std::string problem;
   std::thread([&] { problem = run_on_own_cpu(entry, kinds, number, extent); }).join();
@@ -142,5 +149,6 @@ TrialResult run_trial(const ProgramEntry& entry, unsigned kinds, long number, Ex
   }
   return result;
 }
+#endif
 
 }  // namespace damo::faults

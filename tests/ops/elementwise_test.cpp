@@ -51,7 +51,8 @@ TEST(ElementwiseRows, OwnTheirText) {
   const Variable x = vector("x"), y = (*row)(x, x);
   row.reset();
   EXPECT_EQ(y.owner().op().name(), "row_made_at_run_time_with_a_long_name");
-  const auto& op = static_cast<const ElementwiseOp&>(y.owner().op());
+  const auto owner = y.owner();
+  const auto& op = static_cast<const ElementwiseOp&>(owner.op());
   EXPECT_EQ(op.row().code, "x0 * x1 + T(1)");
   EXPECT_EQ(op.step(std::vector<DType>{float32, float32}, {0, 1}).row.file, "some/file/that/was/read.rows");
   EXPECT_THAT(error_of([&] { Elementwise(op.row())(x); }), ::testing::HasSubstr("takes 2 inputs, 1 was given"));
