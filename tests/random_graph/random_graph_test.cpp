@@ -102,6 +102,8 @@ TEST(RandomGraph, ReferenceKnowsHowFarErrorsReach) {
   EXPECT_GE(row("mul", {one(float32, 3, 0.5L), one(float32, 10, 0)}).error, 5);
   EXPECT_LT(row("mul", {one(float32, 3, 0), one(float32, 10, 0)}).error, 1e-5L);
   EXPECT_TRUE(std::isinf(row("true_div", {one(float32, 1, 0), one(float32, 0, 0)}).error)) << "of a zero of either sign";
+  EXPECT_TRUE(std::isinf(row("true_div", {one(float32, 0, 0), one(float32, 0.001L, 0.002L)}).error)) << "NaN if both are zero";
+  EXPECT_EQ(row("true_div", {one(float32, 0, 0), one(float32, 0.003L, 0.002L)}).value, 0);
   EXPECT_TRUE(std::isnan(row("log", {one(float32, -1, 0)}).value));
   EXPECT_EQ(cast_tensor(one(float32, 300, 0), int8).elements[0].value, 127) << "casts saturate";
   const Element to_nearest = cast_tensor(one(int64, (1LL << 60) + 1, 0), float32).elements[0];

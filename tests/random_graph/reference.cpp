@@ -124,15 +124,16 @@ Wide own_ulps(const ElementwiseRow& row, const std::array<Element, 3>& x, std::s
   return inside ? static_cast<Wide>(row.ulp) : std::max(static_cast<Wide>(row.ulp), 512.0L) * far;
 }
 
-/// A box around the operands: its corners, and both zeros where an operand may be one.
+/// A box around the operands: its corners, and both zeros where an operand may be one: 0 / 0 is found at no corner.
 template <class Visit>
 void each_corner(const std::array<Element, 3>& x, std::size_t count, Visit visit_corner) {
-  std::array<std::array<Wide, 3>, 3> choices{};
+  std::array<std::array<Wide, 5>, 3> choices{};
   std::array<std::size_t, 3> sizes{1, 1, 1};
   for (std::size_t i = 0; i < count; ++i) {
-    choices[i] = {x[i].value, 0, 0};
-    if (x[i].error > 0 && std::isfinite(x[i].value)) choices[i] = {x[i].value, x[i].value - x[i].error, x[i].value + x[i].error}, sizes[i] = 3;
-    else if (x[i].value == 0) choices[i] = {0.0L, -0.0L, 0}, sizes[i] = 2;
+    const auto& [value, error] = x[i];
+    choices[i][0] = value;
+    if (error > 0 && std::isfinite(value)) choices[i][1] = value - error, choices[i][2] = value + error, sizes[i] = 3;
+    if (std::fabs(value) <= error) choices[i][sizes[i]] = 0.0L, choices[i][sizes[i] + 1] = -0.0L, sizes[i] += 2;
   }
   for (std::size_t a = 0; a < sizes[0]; ++a) {
     for (std::size_t b = 0; b < sizes[1]; ++b) {
