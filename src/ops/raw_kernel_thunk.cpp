@@ -1,43 +1,47 @@
-#include <limits>
-
 #include <damo/thunk.hpp>
 
 #include "ops/raw_kernel_op.hpp"
+#include "runtime/exec/version_table.hpp"
 
 namespace damo {
 namespace {
 
+/// What follows from shapes and strides, and room for what each launch fills in.
+struct RawBinding {
+  std::vector<Shape> shapes;              // of the cells
+  std::vector<KernelArgument> arguments;  // addresses and given scalars: set at each launch
+};
+
 class RawKernelThunk {
  public:
   RawKernelThunk(std::shared_ptr<const RawKernelOp> op, const Apply& node, ThunkContext& context)
-      : op_(std::move(op)), kernel_(context.compile(op_->source(), op_->definition().kernel, op_->definition().flags)) {
-    for (const Variable& input : node.inputs()) cells_.push_back(&context.storage(input));
-    for (const Variable& output : node.outputs()) cells_.push_back(&context.storage(output));
-    versions_.assign(cells_.size(), ~0u);
+      : op_(std::move(op)), kernel_(context.compile(op_->source(), op_->definition().kernel, op_->definition().flags)), cells_(cells_of(node, context)),
+        bound_({cells_.begin(), cells_.end()}) {
     for (int cell : op_->parameter_cells()) parameters_.push_back(cells_[static_cast<std::size_t>(cell)]);
   }
 
   void operator()() {
-    if (is_new()) bind();
+    RawBinding* binding = bound_.find();
+    if (!binding) binding = &bound_.add(bind());
     // The user's functions at each launch: they may look at more than shapes, a step's number or a rate.
-    const std::span<const Shape> shapes(shapes_);
+    const std::span<const Shape> shapes(binding->shapes);
     const std::size_t inputs = op_->inputs().size();
     const KernelShapes given{shapes.subspan(0, inputs), shapes.subspan(inputs)};
     const LaunchConfig config = op_->definition().launch(given);
-    set_values(given);
+    set_values(given, binding->arguments);
     if (config.grid.count() == 0) return;
     // The address alone: strides are this op's own business (check_order).
     for (std::size_t i = 0; i < parameters_.size(); ++i)
-      arguments_[i] = KernelArgument::address_of(parameters_[i]->array());
-    kernel_.launch_arguments(config, arguments_);
+      binding->arguments[i] = KernelArgument::address_of(parameters_[i]->array());
+    kernel_.launch_arguments(config, binding->arguments);
   }
 
  private:
-  bool is_new() const {
-    for (std::size_t i = 0; i < cells_.size(); ++i) {
-      if (cells_[i]->version() != versions_[i]) return true;
-    }
-    return false;
+  static std::vector<Cell*> cells_of(const Apply& node, ThunkContext& context) {
+    std::vector<Cell*> cells;
+    for (const Variable& input : node.inputs()) cells.push_back(&context.storage(input));
+    for (const Variable& output : node.outputs()) cells.push_back(&context.storage(output));
+    return cells;
   }
 
   void check_order() const {
@@ -49,20 +53,19 @@ class RawKernelThunk {
     }
   }
 
-  /// What follows from shapes and strides: computed when one of them changes.
-  void bind() {
+  RawBinding bind() const {
     check_order();
-    shapes_.clear();
-    for (const Cell* cell : cells_) shapes_.push_back(cell->shape());
-    arguments_.assign(parameters_.size(), KernelArgument(0));
+    RawBinding binding;
+    for (const Cell* cell : cells_) binding.shapes.push_back(cell->shape());
+    binding.arguments.assign(parameters_.size(), KernelArgument(0));
     for (const RawScalar& scalar : op_->scalars()) {
       const bool is_given = scalar.fact == RawScalar::Fact::kGiven;
-      arguments_.push_back(is_given ? KernelArgument(0) : KernelArgument(checked(scalar).cast(scalar.parameter.dtype)));
+      binding.arguments.push_back(is_given ? KernelArgument(0) : KernelArgument(checked(scalar).cast(scalar.parameter.dtype)));
     }
-    for (std::size_t i = 0; i < cells_.size(); ++i) versions_[i] = cells_[i]->version();
+    return binding;
   }
 
-  void set_values(const KernelShapes& shapes) {
+  void set_values(const KernelShapes& shapes, std::vector<KernelArgument>& arguments) const {
     const std::vector<Scalar> values =
         op_->definition().values ? op_->definition().values(shapes) : std::vector<Scalar>();
     std::size_t used = 0;
@@ -71,7 +74,7 @@ class RawKernelThunk {
       if (scalar.fact != RawScalar::Fact::kGiven) continue;
       if (used == values.size())
         throw GraphError(op_->name() + ": .values gave no value for " + scalar.parameter.declaration);
-      arguments_[parameters_.size() + i] = KernelArgument(values[used++].cast(scalar.parameter.dtype));
+      arguments[parameters_.size() + i] = KernelArgument(values[used++].cast(scalar.parameter.dtype));
     }
     if (used != values.size())
       throw GraphError(op_->name() + ": .values gave " + std::to_string(values.size()) + " values for " +
@@ -99,9 +102,7 @@ class RawKernelThunk {
   Kernel kernel_;
   std::vector<Cell*> cells_;       // inputs, then outputs
   std::vector<Cell*> parameters_;  // the kernel's array parameters, in order
-  std::vector<std::uint32_t> versions_;
-  std::vector<Shape> shapes_;      // of the cells
-  std::vector<KernelArgument> arguments_;
+  VersionTable<RawBinding> bound_;
 };
 
 }  // namespace

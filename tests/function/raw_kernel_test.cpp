@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <gmock/gmock.h>
 
@@ -59,6 +60,33 @@ TEST_P(RawKernelOnEachDevice, AsksForValuesAndTheLaunchAtEachLaunch) {
   blocks = 3;
   EXPECT_THAT(Array(f(ones)).to_vector<float>(), Each(13.0f));
   EXPECT_EQ(asked, 3);
+}
+
+TEST_P(RawKernelOnEachDevice, BindsShapesThatComeInTurnOnce) {
+  std::vector<const Shape*> given;  // kept with what was worked out for them
+  RawKernelDefinition definition{.name = "plus_width",
+                                   .inputs = {"strided const float* x"},
+                                   .outputs = {"float* y"},
+                                   .scalars = {"int size", "int x_dim1", "long long x_stride0", "long long x_stride1", "float rate"},
+                                   .body = "int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                                           "if (i < size) y[i] = x[i / x_dim1 * x_stride0 + i % x_dim1 * x_stride1] * rate + x_dim1;"};
+  definition.values = [&](const KernelShapes& shapes) {
+    given.push_back(shapes.inputs.data());
+    return std::vector<Scalar>{static_cast<float>(given.size())};
+  };
+  const auto x = matrix("x");
+  const Function f = function({x}, {RawKernel(definition)(x)}, options());
+  const Array shapes[] = {range({2, 3}), range({3, 2}), range({2, 3}).transpose(), range({4, 5})};
+  for (int round = 0; round < 3; ++round) {
+    for (const Array& in : shapes) {
+      const Array y = f(in);
+      EXPECT_EQ(y.to_vector<float>(), (in * static_cast<double>(given.size()) + static_cast<double>(in.shape()[1])).to_vector<float>());
+    }
+  }
+  ASSERT_EQ(given.size(), 12u) << ".values runs at each launch";
+  const std::vector second(given.begin() + 4, given.begin() + 8), third(given.begin() + 8, given.end());
+  EXPECT_EQ(third, second) << "what was worked out for a layout is found again";
+  EXPECT_EQ(std::set(third.begin(), third.end()).size(), 4u) << "each layout has its own";
 }
 
 TEST_P(RawKernelOnEachDevice, ReadsViewsInCOrder) {

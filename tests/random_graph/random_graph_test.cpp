@@ -91,12 +91,25 @@ TEST(RandomGraph, ReferenceKnowsHowFarErrorsReach) {
   EXPECT_EQ(row("lt", {one(float32, 1, 0), one(float32, 2, 0)}).error, 0);
   EXPECT_TRUE(std::isinf(row("lt", {one(float32, 1, 0.1L), one(float32, 1, 0)}).error)) << "nobody knows which is less";
   EXPECT_TRUE(std::isinf(row("eq", {one(bfloat16, 1, 0.1L), one(bfloat16, 1.05L, 0)}).error)) << "nor whether they are equal";
+  EXPECT_TRUE(std::isinf(row("pow", {one(float32, -8, 0), one(float32, -11013.23L, 5)}).error)) << "a number if the exponent rounds to an integer";
+  EXPECT_TRUE(std::isinf(row("pow", {one(float32, -INFINITY, 0), one(float32, 1e9L + 1, 64)}).error)) << "of either sign";
+  EXPECT_TRUE(std::isinf(row("pow", {one(float32, NAN, 0), one(float32, 0.1L, 0.2L)}).error)) << "1 if the exponent is 0";
+  EXPECT_TRUE(std::isinf(row("pow", {one(float32, 1.1L, 0.2L), one(float32, NAN, 0)}).error)) << "1 if the base is 1";
+  EXPECT_TRUE(std::isnan(row("pow", {one(float32, -8, 0), one(float32, 2.5L, 0.1L)}).value)) << "no integer is near";
+  EXPECT_EQ(row("pow", {one(float32, -INFINITY, 0), one(float32, 3, 0)}).value, -INFINITY);
+  EXPECT_EQ(row("pow", {one(float64, -INFINITY, 0), one(uint64, 0xFFFFFFFFFFFFFFF7p0L, 0)}).value, INFINITY) << "2^64 as float64, which is even";
   EXPECT_TRUE(std::isinf(row("mod", {one(float32, 5e30L, 1e20L), one(float32, 0.75L, 0)}).error)) << "many periods";
   EXPECT_GE(row("mul", {one(float32, 3, 0.5L), one(float32, 10, 0)}).error, 5);
   EXPECT_LT(row("mul", {one(float32, 3, 0), one(float32, 10, 0)}).error, 1e-5L);
   EXPECT_TRUE(std::isinf(row("true_div", {one(float32, 1, 0), one(float32, 0, 0)}).error)) << "of a zero of either sign";
+  EXPECT_TRUE(std::isinf(row("true_div", {one(float32, 0, 0), one(float32, 0.001L, 0.002L)}).error)) << "NaN if both are zero";
+  EXPECT_EQ(row("true_div", {one(float32, 0, 0), one(float32, 0.003L, 0.002L)}).value, 0);
   EXPECT_TRUE(std::isnan(row("log", {one(float32, -1, 0)}).value));
   EXPECT_EQ(cast_tensor(one(float32, 300, 0), int8).elements[0].value, 127) << "casts saturate";
+  const Element to_nearest = cast_tensor(one(int64, (1LL << 60) + 1, 0), float32).elements[0];
+  EXPECT_TRUE(to_nearest.value == 0x1p60L && to_nearest.error == 0) << "one rounding of an exact number is exact";
+  EXPECT_GT(cast_tensor(one(int64, 2049, 0), float16).elements[0].error, 0) << "a fused kernel keeps it wide";
+  EXPECT_EQ(cast_tensor(one(float64, 1e300L, 0), float32).elements[0].value, INFINITY);
   EXPECT_EQ(cast_tensor(one(float32, std::nanl(""), 0), int32).elements[0].value, 0);
 }
 

@@ -38,6 +38,9 @@ bool is_exact_in(DType dtype, Wide value) {
 /// Rounded to a floating dtype.
 Element rounded(DType dtype, Element x) {
   if (is_open(x) || (x.error == 0 && is_exact_in(dtype, x.value))) return x;
+  // What holds no error yet is converted once, to the nearest, and no kernel may do without; 16-bit floats may stay wide.
+  if (x.error == 0 && dtype == float64) return {static_cast<Wide>(static_cast<double>(x.value)), 0};
+  if (x.error == 0 && dtype == float32) return {static_cast<Wide>(static_cast<float>(x.value)), 0};
   const Format format = format_of(dtype);
   x.error += std::fabs(x.value) * format.unit * 1.01L + format.least;
   return std::fabs(x.value) + x.error < format.greatest ? x : kUnknownElement;
@@ -91,6 +94,17 @@ bool is_lost_in_periods(std::string_view row, const std::array<Element, 3>& x) {
   return x[0].error + turns * x[1].error > 0.1L * period;
 }
 
+/// Rows that differ at single points of the box from what they are at its corners. Equality may hold where it holds at
+/// none. A power of a negative base is a number where the exponent is an integer, as every large float is, and its sign
+/// changes from one to the next; pow(NaN, 0) and pow(1, NaN) are 1.
+bool has_lone_points(std::string_view row, const std::array<Element, 3>& x) {
+  if (row == "eq" || row == "neq") return x[0].error + x[1].error > 0 && std::fabs(x[0].value - x[1].value) <= x[0].error + x[1].error;
+  if (row != "pow") return false;
+  if (std::isnan(x[1].value)) return x[0].error > 0 && std::fabs(x[0].value - 1) <= x[0].error;
+  const bool holds_integer = std::floor(x[1].value + x[1].error) >= x[1].value - x[1].error;
+  return x[1].error > 0 && holds_integer && !(x[0].value - x[0].error > 0);
+}
+
 const RowReference* row_reference(std::string_view row) {
   static const RowReference kUsers[] = {
       {"fuzz_blend", [](Wide x, Wide y, Wide) -> Wide { return x * 0.25L + y * 0.5L; }, [](Big x, Big y, Big) -> Big { return x ^ y; }},
@@ -110,15 +124,16 @@ Wide own_ulps(const ElementwiseRow& row, const std::array<Element, 3>& x, std::s
   return inside ? static_cast<Wide>(row.ulp) : std::max(static_cast<Wide>(row.ulp), 512.0L) * far;
 }
 
-/// A box around the operands: its corners, and both zeros where an operand may be one.
+/// A box around the operands: its corners, and both zeros where an operand may be one: 0 / 0 is found at no corner.
 template <class Visit>
 void each_corner(const std::array<Element, 3>& x, std::size_t count, Visit visit_corner) {
-  std::array<std::array<Wide, 3>, 3> choices{};
+  std::array<std::array<Wide, 5>, 3> choices{};
   std::array<std::size_t, 3> sizes{1, 1, 1};
   for (std::size_t i = 0; i < count; ++i) {
-    choices[i] = {x[i].value, 0, 0};
-    if (x[i].error > 0 && std::isfinite(x[i].value)) choices[i] = {x[i].value, x[i].value - x[i].error, x[i].value + x[i].error}, sizes[i] = 3;
-    else if (x[i].value == 0) choices[i] = {0.0L, -0.0L, 0}, sizes[i] = 2;
+    const auto& [value, error] = x[i];
+    choices[i][0] = value;
+    if (error > 0 && std::isfinite(value)) choices[i][1] = value - error, choices[i][2] = value + error, sizes[i] = 3;
+    if (std::fabs(value) <= error) choices[i][sizes[i]] = 0.0L, choices[i][sizes[i] + 1] = -0.0L, sizes[i] += 2;
   }
   for (std::size_t a = 0; a < sizes[0]; ++a) {
     for (std::size_t b = 0; b < sizes[1]; ++b) {
@@ -137,10 +152,7 @@ Element floating_row(const ElementwiseRow& row, const RowReference& reference, D
     else if (std::isinf(center) || std::isinf(corner)) agrees &= center == corner;
     else change = std::max(change, std::fabs(corner - center));
   });
-  if (!agrees) return kUnknownElement;
-  // Equality may hold between corners where it holds at none.
-  const Wide apart = std::fabs(x[0].value - x[1].value), errors = x[0].error + x[1].error;
-  if ((row.name == "eq" || row.name == "neq") && errors > 0 && apart <= errors) return kUnknownElement;
+  if (!agrees || has_lone_points(row.name, x)) return kUnknownElement;
   if (result == bool_) return change == 0 ? Element{center != 0 ? 1.0L : 0.0L, 0} : kUnknownElement;
   if (!std::isfinite(center)) return {center, 0};
   if (change > 0 && is_lost_in_periods(row.name, x)) return kUnknownElement;

@@ -10,6 +10,7 @@
 #include <damo/rewrite.hpp>
 
 #include "graph/base/environment.hpp"
+#include "graph/rewrite/pass_names.hpp"
 
 namespace damo {
 namespace {
@@ -25,7 +26,7 @@ std::vector<std::string> disabled_passes() {
 
 /// A name that is none of Damo's passes, nor of these, is told once: other functions may have a pass of that name.
 void report_unknown(const std::vector<std::string>& disabled, std::span<const Pass> passes) {
-  std::vector<std::string_view> known = {"merge_duplicates", "fuse_elementwise"};
+  std::vector<std::string_view> known(kPassNames.begin(), kPassNames.end());
   for (const Pass& pass : passes) {
     if (std::find(known.begin(), known.end(), pass.name) == known.end()) known.emplace_back(pass.name);
   }

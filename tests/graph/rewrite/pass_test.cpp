@@ -1,7 +1,13 @@
 #include <damo/rewrite.hpp>
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 
+#include <damo/log.hpp>
+
+#include "graph/base/environment.hpp"
+#include "graph/rewrite/pass_names.hpp"
 #include "support/devices.hpp"
 #include "support/scratch_directory.hpp"
 #include "support/test_ops.hpp"
@@ -53,6 +59,31 @@ TEST_F(PassTest, IsSwitchedOffByName) {
   run_passes(graph(), passes, &reports);
   EXPECT_THAT(ran_, ElementsAre("first", "thir"));
   EXPECT_FALSE(reports[1].ran);
+}
+
+TEST_F(PassTest, TellsADisabledNameThatIsNoPassOnceWithTheNearest) {
+  const Environment off("DAMO_DISABLE", "fuse_elementwis,merge-duplicate,secnod,constant_folding,merge_duplicates");
+  const Pass passes[] = {note("second")};
+  std::vector<std::string> lines;
+  set_log_sink([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
+  for (int round = 0; round < 2; ++round) run_passes(graph(), passes);
+  set_log_sink({});
+  const std::string there = "', which is no pass of this function; there are merge_duplicates, fuse_elementwise, second";
+  EXPECT_THAT(lines, ElementsAre("DAMO_DISABLE names 'fuse_elementwis" + there + "; the nearest is fuse_elementwise",
+                                 "DAMO_DISABLE names 'merge-duplicate" + there + "; the nearest is merge_duplicates",
+                                 "DAMO_DISABLE names 'secnod" + there + "; the nearest is second", "DAMO_DISABLE names 'constant_folding" + there));
+}
+
+TEST(PassNames, AreThoseThatTheTableOfTheEnvironmentGives) {
+  std::vector<std::string> names;
+  for (const std::string_view name : kPassNames) names.emplace_back(name);
+  std::sort(names.begin(), names.end());
+  std::string values = "names of passes: `";
+  for (const std::string& name : names) values += (name == names.front() ? "" : ",") + name;
+  const auto variables = environment_variables();
+  const auto row = std::find_if(variables.begin(), variables.end(), [](const EnvironmentVariable& variable) { return variable.name == std::string_view("DAMO_DISABLE"); });
+  ASSERT_NE(row, variables.end());
+  EXPECT_EQ(row->values, values + "`");
 }
 
 TEST_F(PassTest, NamesAPassThatMakesACycle) {
