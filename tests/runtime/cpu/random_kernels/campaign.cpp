@@ -117,7 +117,12 @@ class Run {
     char bytes[65536];
     const ssize_t some = ::read(worker.child.pipe, bytes, sizeof bytes);
     if (some > 0) worker.text.append(bytes, static_cast<std::size_t>(some));
-    for (std::size_t line; (line = worker.text.find('\n')) != worker.text.npos; worker.text.erase(0, line + 1)) finish(worker, verdict_of(worker.text.substr(0, line)));
+    for (std::size_t line; (line = worker.text.find('\n')) != worker.text.npos; worker.text.erase(0, line + 1)) {
+      const Verdict verdict = verdict_of(worker.text.substr(0, line));
+      finish(worker, verdict);
+      // The driver gives nothing more to a process in which a kernel has faulted: the next program gets a fresh one.
+      if (campaign_.on_gpu && verdict.kind == "refused") return worker.child.end();
+    }
     if (some > 0) return;
     worker.child.end();
     if (worker.next < worker.end) finish(worker, {"crash", "the process died"});

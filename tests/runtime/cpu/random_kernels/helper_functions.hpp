@@ -1,5 +1,7 @@
 // The device functions of a random program: with loops and returns in their middle, recursive ones, a template, one that
-// takes an address, one that is recursive and a warp operation.
+// takes an address, one that is recursive and a warp operation. With NO_RECURSION the recursive ones are loops that give the
+// same: ptxas of CUDA 13.0 dies of recursion in some programs, and in others keeps a loop's counter in a register of the whole
+// warp although lanes come back from a recursive call at different times, which counts once for each of them.
 #pragma once
 #include <random>
 #include <string>
@@ -26,10 +28,12 @@ inline std::vector<Helper> helper_functions(std::mt19937_64& random) {
   };
   return {{"h0(", small("h0", "")}, {"h1(", small("h1", random() % 2 ? "__noinline__ " : "inline ")},
           {"h2<", statement("template <int K> __device__ unsigned h2(unsigned x) {\n#pragma unroll\nfor (int i = 0; i < K; ++i) x = x * 5u + unsigned(i);\nreturn x;\n}")},
-          {"r0(", statement("__device__ unsigned r0(unsigned d, unsigned x) {\nif (d == 0u) return x;\nreturn r0(d - 1u, x * 3u + d) ^ x;\n}")},
+          {"r0(", statement("__device__ unsigned r0(unsigned d, unsigned x) {\n#ifdef NO_RECURSION\nunsigned sum = x;\nfor (; d != 0u; --d) sum ^= x = x * 3u + d;\nreturn sum;\n"
+                    "#else\nif (d == 0u) return x;\nreturn r0(d - 1u, x * 3u + d) ^ x;\n#endif\n}")},
           {"bump(", statement("template <class T> __device__ __noinline__ void bump(T* place, unsigned x) { *place = T(unsigned(*place) * 3u + x); }")},
-          {"rw(", statement("__device__ unsigned rw(unsigned d, unsigned x, unsigned mask, unsigned from) {\nif (d == 0u) return x;\n"
-                    "return rw(d - 1u, x * 3u + __shfl_sync(mask, x, int(from)), mask, from) + d;\n}")}};
+          {"rw(", statement("__device__ unsigned rw(unsigned d, unsigned x, unsigned mask, unsigned from) {\n#ifdef NO_RECURSION\nunsigned sum = 0u;\n"
+                    "for (; d != 0u; --d) {\nx = x * 3u + __shfl_sync(mask, x, int(from));\nsum += d;\n}\nreturn sum + x;\n"
+                    "#else\nif (d == 0u) return x;\nreturn rw(d - 1u, x * 3u + __shfl_sync(mask, x, int(from)), mask, from) + d;\n#endif\n}")}};
 }
 
 }  // namespace damo::random_kernels

@@ -312,7 +312,7 @@ class KernelWriter {
       return statement("a[" + index_of(to) + "] = b[" + index_of(from) + "];", std::move(to_kids));
     }
     if (program_.element == Element::kFloat) {
-      return statement(choice({"$ = float($ & 65535u);", "$ += float($ & 255u);", "$ = $ + 1.0f;"}) , {place(), value(2)});
+      return statement(choice({"$ = float($ & 65535u);", "$ += float($ & 255u);", "$ = ($ & 65535u) + 1.0f;"}), {place(), value(2)});
     }
     const std::string operation = choice({"=", "=", "=", "+=", "^=", "-=", "|="});
     return statement("$ " + operation + " PART($);", {place(), value(2)});
@@ -344,9 +344,14 @@ class KernelWriter {
   Node locked() {
     // What is added is worked out before: it may stand in volatile shared memory, where a warp's lanes wait for each other.
     const Node added = fixed("const unsigned added = $;", {value(1)});
-    const Node change = fixed(choice({"acc[72] += added;", "acc[72 + (added & 3u)] += 5u;", "unsigned old = acc[73];\nacc[73] = old + added;",
-                                      "{ volatile unsigned* guarded = acc + 74; *guarded = *guarded + added; }"}));
-    if (one_in(3)) {
+    // The tickets and the other lock keep their holders apart only from those who took the same: each guards cells of its own.
+    const bool has_ticket = one_in(3);
+    const auto guarded = [&](unsigned cell) { return text_of((has_ticket ? kGuardedByTicket : kGuarded) + cell); };
+    const std::string choices[] = {"acc[" + guarded(0) + "] += added;", "acc[" + guarded(0) + " + (added & 3u)] += 5u;",
+                                   "unsigned old = acc[" + guarded(1) + "];\nacc[" + guarded(1) + "] = old + added;",
+                                   "{ volatile unsigned* guarded = acc + " + guarded(2) + "; *guarded = *guarded + added; }"};
+    const Node change = fixed(choices[below(4)]);
+    if (has_ticket) {
       return statement("{ $\nconst unsigned mine_ = atomicAdd(acc + 65, 1u);\nwhile (atomicAdd(acc + 66, 0u) != mine_) {}\n__threadfence();\n$\n__threadfence();\natomicAdd(acc + 66, 1u); }", {added, change});
     }
     if (one_in(2)) return statement("{ $\nwhile (atomicCAS(acc + 64, 0u, 1u) != 0u);\n__threadfence();\n$\n__threadfence();\natomicExch(acc + 64, 0u); }", {added, change});

@@ -41,7 +41,7 @@ enum class Element { kUnsigned, kInt, kFloat, kLong, kByte, kUint2, kUint4, kStr
 std::size_t bytes_of(Element element);
 
 /// Places in acc, in words.
-enum Cell { kAtomics = 0, kLock = 64, kTicket = 65, kServing = 66, kGuarded = 72, kCells = 80 };
+enum Cell { kAtomics = 0, kLock = 64, kTicket = 65, kServing = 66, kGuarded = 72, kGuardedByTicket = 76, kCells = 80 };
 
 struct Launch {
   std::array<unsigned, 3> grid = {1, 1, 1}, block = {1, 1, 1};
