@@ -1,5 +1,6 @@
 // Blocks of few threads along x, which run as one row where nothing tells them apart. Shared memory does.
 #include "runtime/cpu/host_kernel.hpp"
+#include "runtime/cpu/row_launches.hpp"
 
 namespace damo::cpu_backend::testing {
 namespace {
@@ -31,6 +32,29 @@ TEST(BlockRows, JoinWhatHasNoSharedMemory) {
   expect_as_on_host({DAMO_KERNEL(plain, if (i < n) y[i] = x[i] * m;), DAMO_KERNEL(by_size, y[i] = i % int(blockDim.x) + i / int(blockDim.x);),
                      DAMO_KERNEL(rows, const int r = i + threads * int(blockIdx.y * blockDim.y + threadIdx.y); if (i < n) y[r] = x[r] * m;)},
                     {{{40}, {1}, 33, 5}, {{64, 2}, {1, 4}, 64, 2}, {{9}, {16}, 100, 3}}, kElements);
+}
+
+TEST(BlockRows, JoinBlocksOfTheSizeThatTheTextNames) {
+  expect_as_on_host({DAMO_KERNEL(times, const int c = blockIdx.x * 16 + threadIdx.x; if (c < n) y[c] = x[c] * m;), DAMO_KERNEL(shifted, const unsigned c = (blockIdx.x << 4) + threadIdx.x; if (c < unsigned(n)) y[c] = x[c] * m;),
+                     DAMO_KERNEL(wide, const unsigned long c = blockIdx.x * 16ul + threadIdx.x; y[c] = x[c] + int(c);), DAMO_KERNEL(wide_later, const long c = long(16 * blockIdx.x) + threadIdx.x; y[c] = x[c] + int(c);),
+                     DAMO_KERNEL(with_sign, const int b = blockIdx.x, t = threadIdx.x; y[t + 16 * b] += x[t + b * 16]; y[t + 16l * b] += i;), DAMO_KERNEL(both, y[i] = x[blockIdx.x * 16 + threadIdx.x] + i;),
+                     DAMO_KERNEL(two_sizes, y[blockIdx.x * 16 + threadIdx.x] = x[i] + int(blockIdx.x * 8 + threadIdx.x);), DAMO_KERNEL(of_block, y[blockIdx.x * 16 + threadIdx.x] = x[i] + int(blockIdx.x * 16);),
+                     DAMO_KERNEL(of_place, y[blockIdx.x * 16 + threadIdx.x] = x[i] + int(threadIdx.x);), DAMO_KERNEL(over_grid, for (int k = blockIdx.x * 16 + threadIdx.x; k < 2048; k += gridDim.x * 16) y[k] += x[k] + m;),
+                     DAMO_KERNEL(in_order, const int c = blockIdx.x * 16 + threadIdx.x; atomicAdd(&x[c % 8], 1); y[c] = c;), DAMO_KERNEL(kept, __shared__ int s; s = x[blockIdx.x * 16 + threadIdx.x]; for (int k = 0; k < m; ++k) s += k; y[i] = s;),
+                     DAMO_KERNEL(summed, int s = 0; for (int k = 0; k < m; ++k) s += x[blockIdx.x * 16 + threadIdx.x] * k; y[i] = s;)},
+                    {{{40}, {16}, 600, 5}, {{40}, {1}, 33, 5}, {{9}, {16}, 100, 3}, {{1}, {16}, 5, 2}, {{64}, {1}, 64, 2}}, kElements);
+}
+
+TEST(BlockRows, JoinBlocksOfTheSizeThatTheTextNamesInAnyShareOfThem) {
+  const auto kernel = load(compile_cuda("__global__ void k(int* y, int w) { int c = blockIdx.x * 16 + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y; if (c < w) y[r * w + c] += 100 * r + c; }"));
+  for (const Extent block : {Extent{16, 2}, Extent{16, 1}}) {
+    for (const std::int64_t share : {1, 3, 7, 1000}) {
+      std::vector<int> y(150 * 8), expected(150 * 8);
+      for (int i = 0; i < 150 * 8; ++i) expected[i] = 100 * (i / 150) + i % 150;
+      launch_in_shares(kernel->kernel("k"), {10, 8 / block.y}, block, share, y.data(), 150);
+      EXPECT_EQ(y, expected) << block.y << ", shares of " << share;
+    }
+  }
 }
 
 }  // namespace

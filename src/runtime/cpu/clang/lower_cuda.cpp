@@ -91,15 +91,17 @@ bool waits_elsewhere(llvm::Module& module) {
 /// Loops over threads, where function has some.
 void lower_rows(llvm::Function& function) {
   mark_global_indices(function);
-  unsigned threads = 0;
+  unsigned threads = 0, size = 0;
   if (!thread_loop_markers(function).empty()) {
-    threads = can_join_blocks(function) ? kUnlimitedRow : 0;
+    const auto joined = size_of_joined_blocks(function);
+    threads = joined ? kUnlimitedRow : 0;
+    size = joined.value_or(0);
     bound_threads(function);
     interchange_shared_steps(function);
     if (interchange_grid_stride(function)) bound_threads(function);
     if (threads > 0 && keeps_values(function)) threads = kKeptThreads;
   }
-  limit_rows(function, threads);
+  limit_rows(function, threads, size);
 }
 
 void name_entry(llvm::Module& module, const KernelInfo& kernel) {
