@@ -148,6 +148,36 @@ TEST(MiscompilationsOnCpu, ChoosesBitsUnderAMask) {
   for (std::size_t i = 0; i < kElements; ++i) ASSERT_EQ(y[i], w[i] < 77 ? with_bits_of(x[i], z[i]) : x[i]) << i;
 }
 
+/// Where x is odd, z at an index that is the same for all, and not known to be one before the branch.
+const std::string kRemainderInABranch = R"(
+using namespace damo;
+extern "C" void remainder(void* const* a, const LaunchFrame*, i64 first, i64 last) {
+  const u32* __restrict x = *(const u32* const*)a[0];
+  const u32* __restrict z = *(const u32* const*)a[1];
+  u32* __restrict y = *(u32* const*)a[2];
+  const u32 n = **(const u32* const*)a[3];
+#pragma clang loop interleave_count(1)
+  for (i64 i = first; i < last; ++i) {
+    if (x[i] & 1u) y[i] = z[3u % n];
+  }
+})";
+
+TEST_F(Miscompilations, NoGatherReadsAtTheFirstLanesQuotient) {
+  for (const char* cpu : {"x86-64-v4", "sapphirerapids"}) {
+    // One register and a step of 0: the first lane's address for all. That each lane divides for itself is not worth a vector.
+    EXPECT_TRUE(has(instructions(compile_for(cpu, kRemainderInABranch, {kUnguarded})), "vpgather")) << "this LLVM has mended the bug: its guard can go: " << cpu;
+    EXPECT_FALSE(has(instructions(compile_for(cpu, kRemainderInABranch)), "vpgather")) << cpu;
+  }
+}
+
+TEST(MiscompilationsOnCpu, DividesInABranchThatTheFirstLaneDoesNotTake) {
+  std::vector<std::uint32_t> x(64), z = {10, 11, 12, 13}, y(64), n = {2};
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = i % 8 == 5;
+  const void *px = x.data(), *pz = z.data(), *py = y.data(), *pn = n.data(), *arguments[] = {&px, &pz, &py, &pn};
+  load(compile_loops(kRemainderInABranch))->kernel("remainder")(const_cast<void* const*>(arguments), nullptr, 0, 64);
+  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(y[i], x[i] ? 11u : 0u) << i;
+}
+
 /// A kernel on 64 ints x, of one block in CUDA C: what it should give, which LLVM alone does not.
 struct Kernel {
   const char* name;

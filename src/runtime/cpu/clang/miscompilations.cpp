@@ -1,15 +1,18 @@
 #include "miscompilations.hpp"
 
+#include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/ConstantFolding.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/CodeGen/MachineFunction.h>
 #include <llvm/CodeGen/MachineFunctionPass.h>
 #include <llvm/CodeGen/Passes.h>
 #include <llvm/CodeGen/TargetInstrInfo.h>
 #include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/CodeGen/TargetSubtargetInfo.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -151,6 +154,58 @@ struct HideWrappingAddresses : llvm::PassInfoMixin<HideWrappingAddresses> {
   }
 };
 
+/// Issue 142957: what can't be done ahead of a branch, a division above all, is done by the lanes that take the branch. An address
+/// that depends on it and that scalar evolution knows all the same (3 % n is the same for all, (k * n) / n grows by one) the
+/// vectoriser computes from the first lane's value alone, which is poison unless that lane takes the branch. Frozen, each lane has its own.
+struct HideConditionalAddresses : llvm::PassInfoMixin<HideConditionalAddresses> {
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+    auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
+    const auto& dominators = analyses.getResult<llvm::DominatorTreeAnalysis>(function);
+    std::vector<llvm::Instruction*> unsound;
+    for (llvm::Loop* loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder()) {
+      if (!loop->isInnermost() || !loop->getLoopLatch()) continue;
+      const auto dependent = conditional_values(*loop, dominators);
+      for (llvm::Instruction* instruction : dependent) {
+        for (llvm::User* user : instruction->users()) {
+          auto* access = llvm::dyn_cast<llvm::Instruction>(user);
+          if (access && loop->contains(access) && llvm::getLoadStorePointerOperand(access) == instruction && is_known(evolution.getSCEV(instruction), *loop))
+            unsound.push_back(access);
+        }
+      }
+    }
+    for (llvm::Instruction* access : unsound) freeze(access->getOperandUse(llvm::isa<llvm::StoreInst>(access) ? 1 : 0), access);
+    return unsound.empty() ? llvm::PreservedAnalyses::all() : llvm::PreservedAnalyses::none();
+  }
+
+ private:
+  /// Values of the loop that depend on what only a branch of it computes.
+  static llvm::SmallSetVector<llvm::Instruction*, 16> conditional_values(llvm::Loop& loop, const llvm::DominatorTree& dominators) {
+    llvm::SmallSetVector<llvm::Instruction*, 16> values;
+    for (llvm::BasicBlock* block : loop.blocks()) {
+      if (dominators.dominates(block, loop.getLoopLatch())) continue;
+      for (llvm::Instruction& instruction : *block) {
+        if (!instruction.getType()->isVoidTy() && !llvm::isa<llvm::PHINode>(instruction) && !llvm::isSafeToSpeculativelyExecute(&instruction)) values.insert(&instruction);
+      }
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      for (llvm::User* user : values[i]->users()) {
+        auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
+        if (instruction && loop.contains(instruction)) values.insert(instruction);
+      }
+    }
+    return values;
+  }
+
+  /// Whether nothing that is computed in the loop and that scalar evolution can't see through is part of it.
+  static bool is_known(const llvm::SCEV* value, const llvm::Loop& loop) {
+    return !llvm::SCEVExprContains(value, [&](const llvm::SCEV* part) {
+      const auto* unknown = llvm::dyn_cast<llvm::SCEVUnknown>(part);
+      const auto* instruction = unknown ? llvm::dyn_cast<llvm::Instruction>(unknown->getValue()) : nullptr;
+      return instruction && loop.contains(instruction);
+    });
+  }
+};
+
 /// Issue 157929: of the forms of vpternlog only those that keep their old lanes under a mask and read memory, as a vector or as one
 /// element for all, can have the truth table of another rotation of their operands (tried for each order of operands, place of
 /// the load, mask and width). Once instruction selection is over the original order is not known any more.
@@ -209,7 +264,10 @@ void guard_passes(llvm::PassInstrumentationCallbacks& callbacks, Unsound& found)
 }
 
 void guard_vectorizer(llvm::PassBuilder& builder) {
-  builder.registerVectorizerStartEPCallback([](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) { passes.addPass(HideWrappingAddresses()); });
+  builder.registerVectorizerStartEPCallback([](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
+    passes.addPass(HideWrappingAddresses());
+    passes.addPass(HideConditionalAddresses());
+  });
 }
 
 void guard_selection(llvm::TargetPassConfig& config, Unsound& found) {

@@ -28,7 +28,7 @@ struct Unsound {
 /// vectoriser made. found outlives the passes.
 void guard_passes(llvm::PassInstrumentationCallbacks& callbacks, Unsound& found);
 
-/// Hides from the loop vectoriser addresses whose run-time check it would get wrong.
+/// Hides from the loop vectoriser addresses whose run-time check it would get wrong, and those that depend on what a branch computes.
 void guard_vectorizer(llvm::PassBuilder& builder);
 
 /// Looks at what the code generator selects.
