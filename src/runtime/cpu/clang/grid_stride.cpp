@@ -6,6 +6,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Transforms/Utils/Local.h>
 
 #include <algorithm>
 #include <vector>
@@ -188,14 +189,21 @@ void run_one_step(const Found& found, const Rounds& rounds) {
   llvm::BasicBlock* header = found.index->getParent();
   llvm::BasicBlock* latch = found.steps->getLoopLatch();
   const bool wide = found.index->getType()->isIntegerTy(64);
-  llvm::IRBuilder<> builder(&*header->getFirstInsertionPt());
-  llvm::Value* distance = builder.CreateTrunc(rounds.gone, found.index->getType());
-  llvm::Value* index = builder.CreateAdd(found.begin, distance, "", /*HasNUW=*/true, /*HasNSW=*/wide || found.cant_wrap);
-  llvm::Value* condition = step_condition(found, rounds, wide);
+  llvm::Value* const old = found.test->getCondition();
+  const bool in_own_width = llvm::cast<llvm::ICmpInst>(old)->getOperand(0)->getType() == found.index->getType();
+  llvm::Value* const condition = step_condition(found, rounds, wide);
   if (!found.steps->contains(found.test->getSuccessor(0))) found.test->swapSuccessors();
   found.test->setCondition(condition);
+  llvm::RecursivelyDeleteTriviallyDeadInstructions(old);
   latch->getTerminator()->replaceSuccessorWith(header, found.leave);
   latch->getTerminator()->setMetadata(llvm::LLVMContext::MD_loop, nullptr);
+  // A thread that does its step has passed i < n for signed numbers. Where only such threads use i, it does not wrap for any use.
+  const bool is_below = in_own_width && found.bound && found.is_signed && llvm::none_of(found.index->users(), [&](const llvm::User* user) {
+    return llvm::cast<llvm::Instruction>(user)->getParent() == header;
+  });
+  llvm::IRBuilder<> builder(&*header->getFirstInsertionPt());
+  llvm::Value* const distance = builder.CreateTrunc(rounds.gone, found.index->getType());
+  llvm::Value* const index = builder.CreateAdd(found.begin, distance, "", /*HasNUW=*/true, /*HasNSW=*/wide || found.cant_wrap || is_below);
   found.index->replaceAllUsesWith(index);
   found.index->eraseFromParent();
 }

@@ -4,6 +4,8 @@
 // the loops may change places: one step of all threads of the block, then the next step. That is contiguous and vectorises.
 // Needs: nothing that orders threads, a header without effects that is the one way out (are_steps_free), and either nothing of
 // memory around the loop, which is then done again each step, or what isolated_steps.hpp needs.
+// begin + gone is said not to wrap as a signed number where the text says so of i, or where only threads use it that have
+// passed i < n, both signed and of i's own width: begin + gone is n at most. (long)i < n says nothing of an unsigned i.
 #pragma once
 
 namespace llvm {
