@@ -66,10 +66,16 @@ class Faults : public ::testing::TestWithParam<ProgramEntry> {
     std::vector<std::string> problems;
     for (long number = 1; number <= clean.points && problems.size() < kMostProblems; number += stride) {
       TrialResult result = trial(kinds, number, extent);
-      // What is kept in one run and not in the next is an object that a library makes for a thread of its own choice, no leak.
-      if (result.problem.find("kept: ") != std::string::npos || result.problem.find(" keeps ") != std::string::npos) result = trial(kinds, number, extent);
-      // Where the compiler gets no thread of its own it runs on the caller's, and one object of 72 bytes stays behind for that thread.
-      if (result.problem.find("(pthread_create): kept: blocks") != std::string::npos) result.problem.clear();
+      // Two kinds of memory stay, and why is not known: 512 bytes of the pool, seen once in Compare, and 72 bytes most times that the
+      // compiler gets no thread of its own. What stays is therefore tried a second time, and told; the second kind is let pass.
+      if (result.problem.find("kept: ") != std::string::npos || result.problem.find(" keeps ") != std::string::npos) {
+        std::cout << "tried again: " << result.problem << "\n";
+        result = trial(kinds, number, extent);
+      }
+      if (GetParam().compiles && result.problem.find("(pthread_create): kept: blocks") != std::string::npos) {
+        std::cout << "let pass: " << result.problem << "\n";
+        result.problem.clear();
+      }
       ++trials;
       failed += result.failed;
       if (!result.problem.empty()) problems.push_back(result.problem);
