@@ -18,7 +18,7 @@ KernelSpec spec_of(const ElementwiseOp& op, std::span<const EagerInput> inputs, 
   }
   Step step = op.step(spec.inputs, std::move(values));
   spec.name = step.name;
-  spec.stages = {{{std::move(step)}}};
+  spec.steps = {std::move(step)};
   spec.stores = {spec.input_count()};
   spec.outputs = {out};
   return spec;

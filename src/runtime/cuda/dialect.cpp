@@ -26,13 +26,13 @@ class CudaDialect final : public Dialect {
     return CudaEmitter(spec, layout).emit();
   }
 
-  LaunchConfig launch(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) const override {
+  Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) const override {
     const CudaSchedule schedule = cuda_schedule(spec);
-    if (layout.tile_axis < 0) return {{divide_up(geometry.count, schedule.elements_per_block())}, {schedule.block}};
+    if (layout.tile_axis < 0) return one_launch({{divide_up(geometry.count, schedule.elements_per_block())}, {schedule.block}});
     const std::int64_t inner = geometry.extents[-1], other = geometry.extents[layout.tile_axis];
     const std::int64_t outer = geometry.count / std::max<std::int64_t>(inner * other, 1);
     const CudaTile tile = cuda_tile(spec, layout);
-    return {{divide_up(inner, tile.inner) * divide_up(other, tile.other) * outer}, {tile.threads}};
+    return one_launch({{divide_up(inner, tile.inner) * divide_up(other, tile.other) * outer}, {tile.threads}});
   }
 
   int vector_width(const KernelSpec& spec) const override { return cuda_schedule(spec).vector; }
