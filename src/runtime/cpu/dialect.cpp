@@ -56,7 +56,7 @@ class CpuDialect final : public Dialect {
     return layout;
   }
 
-  Layout share_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry) const override {
+  Layout share_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, int) const override {
     layout.lanes = cpu_lanes(spec, layout, geometry.reduced.extents[-1]);
     layout.chunked = reducing_work(spec, layout, geometry).chunks > 1;
     return layout;
@@ -66,7 +66,7 @@ class CpuDialect final : public Dialect {
     return layout.form == Form::kElements ? CpuEmitter(spec, layout).emit() : CpuReducingEmitter(spec, layout).emit();
   }
 
-  Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) const override {
+  Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int) const override {
     if (layout.form != Form::kElements) return reducing_work(spec, layout, geometry);
     if (layout.tile_axis < 0) return one_launch({{divide_up(geometry.count, cpu_chunk(spec))}, {1}});
     const std::int64_t inner = geometry.extents[-1], other = geometry.extents[layout.tile_axis];
@@ -74,7 +74,7 @@ class CpuDialect final : public Dialect {
     return one_launch({{divide_up(inner, kCpuTile) * divide_up(other, kCpuTile) * outer}, {1}});
   }
 
-  int vector_width(const KernelSpec& spec) const override { return cpu_vector(spec); }
+  int vector_width(const KernelSpec& spec, const Layout&) const override { return cpu_vector(spec); }
   bool streams(std::size_t bytes) const override { return bytes >= cpu_backend::last_level_cache(); }
 };
 

@@ -31,13 +31,13 @@ class Dialect {
   virtual std::string_view name() const = 0;
   /// The layout with what this target does not tell apart made equal.
   virtual Layout adapt(const KernelSpec&, Layout layout) const { return layout; }
-  /// Of a kernel that reduces: completes what classify_reducing gave with how rows are shared out.
-  virtual Layout share_rows(const KernelSpec&, Layout layout, const Geometry&) const { return layout; }
+  /// Of a kernel that reduces: completes what classify_reducing gave with how rows are shared out. processors: those of a GPU.
+  virtual Layout share_rows(const KernelSpec&, Layout layout, const Geometry&, int /*processors*/) const { return layout; }
   /// extern "C" kernels of these names (entry_names), each taking one struct (ArgumentBlock) by value.
   virtual std::string emit(const KernelSpec& spec, const Layout& layout) const = 0;
-  virtual Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) const = 0;
+  virtual Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int processors) const = 0;
   /// Elements that one vector access moves; arrays must be aligned to that many for the fast path.
-  virtual int vector_width(const KernelSpec& spec) const = 0;
+  virtual int vector_width(const KernelSpec& spec, const Layout& layout) const = 0;
   /// Whether arrays of so many bytes together are better stored past the caches.
   virtual bool streams(std::size_t) const { return false; }
 };
