@@ -50,7 +50,7 @@ std::string converted(const std::string& type, const std::string& text) { return
 std::string signature(const Step& step) {
   std::string text = "(";
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-    text += (i > 0 ? ", " : "") + (i == 0 && step.condition_first ? "bool" : value_type(step.compute)) + " x" + std::to_string(i);
+    text += (i > 0 ? ", " : "") + value_type(step.input_as(i)) + " x" + std::to_string(i);
   }
   std::string code = converted(step.rounds ? storage_type(step.result) : value_type(step.result), step.code);
   if (step.rounds && is_half(step.result)) code = "float(" + code + ")";
@@ -66,7 +66,7 @@ std::string join_functions(const Step& step, const std::string& number) {
   const Join& join = *step.join;
   const std::string type = value_type(step.compute), own = "Joined" + number, scope = " {\n  typedef " + type + " T;\n  return ";
   std::string parameters;
-  for (std::size_t i = 0; i < step.inputs.size(); ++i) parameters += (i > 0 ? ", " : "") + type + " x" + std::to_string(i);
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) parameters += (i > 0 ? ", " : "") + value_type(step.input_as(i)) + " x" + std::to_string(i);
   std::string text = join.preamble + "typedef " + (join.accumulator.empty() ? type : join.accumulator) + " " + own + ";\n";
   text += "DAMO_FUNCTION " + own + " neutral" + number + "()" + scope + own + "(" + join.neutral + ");\n}\n";
   text += "DAMO_FUNCTION " + own + " reduce" + number + "(" + own + " a, " + own + " b)" + scope + own + "(" + join.reduce + ");\n}\n";
@@ -129,7 +129,7 @@ std::string StepPrinter::call(int value, const Name& name) const {
   const Step& step = spec_.step_of(value);
   std::string text = called_[static_cast<std::size_t>(value - spec_.first_step())] + "(";
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-    const std::string type = value_type(i == 0 && step.condition_first ? bool_ : step.compute), argument = value_text(step.inputs[i], name);
+    const std::string type = value_type(step.input_as(i)), argument = value_text(step.inputs[i], name);
     text += (i > 0 ? ", " : "") + (value_type(dtype(step.inputs[i])) == type ? argument : converted(type, argument));
   }
   return text + ")";
