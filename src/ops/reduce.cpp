@@ -128,7 +128,9 @@ Thunk ReduceOp::make_thunk(const Apply& node, ThunkContext& context) const {
   KernelSpec spec;
   const DType dtype = node.input(0).dtype();
   spec.name = name();
-  spec.inputs = {dtype};
+  const ConstantPtr& constant = node.input(0).constant();
+  if (constant && constant->is_scalar()) spec.constants = {constant->scalar()};  // as lower has it
+  else spec.inputs = {dtype};
   spec.outputs = {node.output().dtype()};
   spec.stores = {append_reduction(spec, reduction_, 0, dtype, node.output().dtype())};
   return elementwise_thunk(std::move(spec), node, context, axes_);

@@ -14,7 +14,7 @@ constexpr const char* kNames[] = {"sum", "prod", "mean", "max", "min", "argmax",
 constexpr const char* kBest = R"(struct BEST { VALUE value; i64 at; };
 DAMO_FUNCTION BEST better(BEST a, BEST b) {
   if (a.at < 0 || b.at < 0) return a.at < 0 ? b : a;
-  const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
+  const bool a_nan = A_NAN, b_nan = B_NAN;
   const bool tie = (a_nan && b_nan) || a.value == b.value;
   return (tie ? b.at < a.at : (b_nan || (!a_nan && ORDER))) ? b : a;
 }
@@ -80,6 +80,8 @@ Join best_of(bool greatest, DType compute, const std::string& number) {
   join.preamble = kBest;
   replace_all(join.preamble, "BEST", join.accumulator);
   replace_all(join.preamble, "better", "better" + number);
+  replace_all(join.preamble, "A_NAN", is_floating(compute) ? "isnan(a.value)" : "false");
+  replace_all(join.preamble, "B_NAN", is_floating(compute) ? "isnan(b.value)" : "false");
   replace_all(join.preamble, "VALUE", value_type(compute));
   replace_all(join.preamble, "ORDER", greatest ? "b.value > a.value" : "b.value < a.value");
   join.neutral = join.accumulator + "{" + value_type(compute) + "(0), -1}";
