@@ -102,7 +102,12 @@ std::string Program::source(const std::string& kernel) const {
   std::string source = text.print();
   for (std::size_t at; (at = source.find("ELEMENT")) != std::string::npos;) source.replace(at, 7, name_of(element));
   for (std::size_t at; (at = source.find('@')) != std::string::npos;) source.replace(at, 1, kernel);
-  return indented(source);
+  return indented(source) + "#undef PART\n";
+}
+
+bool Program::waits() const {
+  const std::string source = text.print();
+  return source.find("__shared__") != source.npos || source.find("sync") != source.npos;
 }
 
 std::string Program::launch_text() const {

@@ -24,7 +24,7 @@ std::string failures_of(const Campaign& campaign) {
 }
 
 TEST(RandomKernels, GiveTheSameValuesInAllForms) {
-  EXPECT_EQ(failures_of({.first = 1, .count = 300, .processes = 2, .seconds = 40, .attempts = 60, .shrunk = 2}), "");
+  EXPECT_EQ(failures_of({.first = 1, .count = 300, .jobs = 2, .seconds = 36, .attempts = 60, .shrunk = 2}), "");
 }
 
 #if DAMO_HAS_CUDA
@@ -50,7 +50,7 @@ TEST(RandomKernels, GiveTheReferencesValuesOnCuda) {
       },
       100);
   if (!gpu.is_good()) GTEST_SKIP() << "needs a GPU: " << gpu.text;
-  EXPECT_EQ(failures_of({.first = 1, .count = 300, .processes = 2, .seconds = 40, .on_gpu = true, .attempts = 60, .shrunk = 2}), "");
+  EXPECT_EQ(failures_of({.first = 1, .count = 300, .jobs = 2, .seconds = 36, .on_gpu = true, .attempts = 60, .shrunk = 2}), "");
 }
 
 TEST(RandomKernels, AreTheSameForTheSameSeed) {
