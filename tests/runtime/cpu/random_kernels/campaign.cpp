@@ -239,8 +239,8 @@ Result run(const Campaign& campaign) { return Run(campaign).run(); }
 std::string Failure::text() const {
   std::string text = "// seed " + std::to_string(seed) + ": " + verdict.kind + ": " + verdict.text + "\n";
   if (programs.size() > 1) text += "// Not alone: in one text with its neighbours.\n";
-  for (std::size_t i = 0; i < programs.size(); ++i) text += "// " + programs[i].launch_text() + "\n" + programs[i].source(kernel_name(programs, i));
-  return text;
+  for (std::size_t i = 0; i < programs.size(); ++i) text += "// " + kernel_name(programs, i) + ": " + programs[i].launch_text() + "\n";
+  return text + source_of(programs);
 }
 
 std::string Result::summary() const {

@@ -13,6 +13,7 @@
 #include "runtime/cpu/clang_plugin.hpp"
 #include "runtime/cpu/random_kernels/campaign.hpp"
 #include "runtime/cpu/random_kernels/kernel_writer.hpp"
+#include "runtime/cpu/random_kernels/run.hpp"
 
 using namespace damo::random_kernels;
 
@@ -52,7 +53,7 @@ int main(int count, char** words) {
   if (count > 1 && std::string_view(words[1]) == "--campaign") return run_campaign(count, words);
   if (count > 2 && std::string_view(words[1]) == "--show") {
     const Program program = random_program(std::strtoull(words[2], nullptr, 10));
-    std::cout << "// " << program.launch_text() << "\n" << program.source("k");
+    std::cout << "// " << program.launch_text() << "\n" << source_of({&program, 1});
     return 0;
   }
   if (count > 2 && std::string_view(words[1]) == "--compile") {

@@ -14,6 +14,7 @@
 #include "runtime/cpu/clang_plugin.hpp"
 #include "runtime/cpu/elf_loader.hpp"
 #include "runtime/cpu/kernel_guard.hpp"
+#include "runtime/cpu/random_kernels/constructs.hpp"
 
 namespace damo::random_kernels {
 namespace {
@@ -56,7 +57,8 @@ class CpuText {
     void *a = arrays.a.data(), *b = arrays.b.empty() ? arrays.a.data() + arrays.b_offset : arrays.b.data();
     void *c = arrays.c.data(), *acc = arrays.acc.data(), *bounds = arrays.bounds.data();
     unsigned n = program.n(), total = program.launch.total(), each = program.each, live = program.live();
-    void* arguments[] = {&a, &b, &c, &acc, &bounds, &n, &total, &each, &live};
+    Given given;
+    void* arguments[] = {&a, &b, &c, &acc, &bounds, &n, &total, &each, &live, &given};
     alignas(64) static std::byte shared[48 << 10];
     const Launch& launch = program.launch;
     LaunchReport report(object_.get());
@@ -97,7 +99,7 @@ class GpuText {
       const Program& program = programs_[at];
       const Launch& launch = program.launch;
       module_->kernel(kernel_name(programs_, at))({.grid = extents(launch.grid), .block = extents(launch.block), .shared_bytes = launch.shared_bytes * launch.threads()},
-                                                  a, b, c, acc, bounds, program.n(), launch.total(), program.each, program.live());
+                                                  a, b, c, acc, bounds, program.n(), launch.total(), program.each, program.live(), Given());
       device_.synchronize();
       a.copy_to_host(arrays.a);
       if (!arrays.b.empty()) own.copy_to_host(arrays.b);
@@ -150,6 +152,8 @@ std::string kernel_name(Programs programs, std::size_t at) { return programs.siz
 
 std::string source_of(Programs programs) {
   std::string source;
+  for (const Program& program : programs) source += program.text.print();
+  source = headers_of(source);
   for (std::size_t i = 0; i < programs.size(); ++i) source += programs[i].source(kernel_name(programs, i));
   return source;
 }
@@ -191,7 +195,7 @@ void judge(Programs programs, bool on_gpu, const Tell& tell) {
 }
 
 std::vector<std::byte> object_of(const Program& program, const std::string& form) {
-  Compiled compiled = compile_in_form(program.source("k"), form);
+  Compiled compiled = compile_in_form(source_of({&program, 1}), form);
   if (!compiled.problem.empty()) throw std::runtime_error(compiled.problem);
   return std::move(compiled.object);
 }
