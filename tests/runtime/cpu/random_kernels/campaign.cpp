@@ -98,6 +98,12 @@ class Run {
   }
 
  private:
+  /// The programs that stand in one text with this one.
+  std::vector<Program> text_of(std::uint64_t seed) const {
+    const std::uint64_t end = end_of_text(seed);
+    return programs_of(std::max(campaign_.first, end - kTogether), std::min(end_, end));
+  }
+
   bool is_over() const { return since(begin_) > campaign_.seconds; }
 
   void start(Worker& worker) {
@@ -115,7 +121,9 @@ class Run {
       if (!std::freopen("/dev/null", "w", stderr)) return;
       for (std::uint64_t seed = first; seed < end && !is_over();) {
         const std::uint64_t last = seed < alone_until ? seed + 1 : std::min(end, end_of_text(seed));
-        judge(programs_of(seed, last), campaign_.on_gpu, [&](std::size_t, const Finding& finding) {
+        const std::vector<Program> programs = programs_of(seed, last);
+        if (campaign_.before) campaign_.before(programs);
+        judge(programs, campaign_.on_gpu, [&](std::size_t, const Finding& finding) {
           std::string line = finding.kind.empty() ? std::string() : finding.kind + ": " + finding.text;
           for (char& letter : line) letter = letter == '\n' ? '\t' : letter;
           write_all(out, std::to_string(finding.forms) + " " + line + "\n");
@@ -183,9 +191,9 @@ class Run {
   /// A text has killed its process, and none of its programs did so alone.
   void note_death(Worker& worker) {
     if (worker.death.is_good()) return;
-    const std::uint64_t first = (worker.alone_until - 1) / kTogether * kTogether;
     worker.death.text += ", of a text of several";
-    note(first, worker.death, programs_of(first, worker.alone_until));
+    const std::vector<Program> programs = text_of(worker.alone_until - 1);
+    note(programs.front().seed, worker.death, programs);
     worker.death = {};
   }
 
@@ -205,18 +213,21 @@ class Run {
     std::fprintf(stderr, "%.0f s, of %llu seeds: %s\n", since(begin_), static_cast<unsigned long long>(campaign_.count), result_.summary().c_str());
   }
 
+  /// A program that does not fail alone is shown with its neighbours.
+  void shrink_failure(Failure& failure) const {
+    const double limit = failure.verdict.kind == "hang" ? 5 : campaign_.seconds_each;
+    const auto fails = [&](const Program& candidate) { return judge(candidate, campaign_.on_gpu, limit).kind == failure.verdict.kind; };
+    if (failure.programs.size() > 1 || !fails(failure.programs[0])) {
+      failure.programs = text_of(failure.seed);
+      return;
+    }
+    failure.programs[0] = shrink(failure.programs[0], fails, campaign_.attempts);
+    if (const Verdict last = judge(failure.programs[0], campaign_.on_gpu, limit); !last.is_good()) failure.verdict = last;
+  }
+
   void shrink_all() {
     for (Failure& failure : result_.failures) {
-      const double limit = failure.verdict.kind == "hang" ? 5 : campaign_.seconds_each;
-      const auto fails = [&](const Program& candidate) { return judge(candidate, campaign_.on_gpu, limit).kind == failure.verdict.kind; };
-      if (failure.programs.size() == 1 && fails(failure.programs[0])) {
-        Program& program = failure.programs[0];
-        if (campaign_.attempts > 0) program = shrink(program, fails, campaign_.attempts);
-        if (const Verdict last = judge(program, campaign_.on_gpu, limit); !last.is_good()) failure.verdict = last;
-      } else {
-        const std::uint64_t end = end_of_text(failure.seed);
-        failure.programs = programs_of(end - kTogether, end);
-      }
+      if (campaign_.attempts > 0) shrink_failure(failure);
       std::printf("%s\n", failure.text().c_str());
       std::fflush(stdout);
       if (!campaign_.directory.empty()) std::ofstream(campaign_.directory + "/seed-" + std::to_string(failure.seed) + ".cu") << failure.text();

@@ -1,6 +1,8 @@
 // Many random programs: in processes of their own, as many at a time as asked for, over crashes and hangs.
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,7 @@ struct Campaign {
   int attempts = 400;         ///< to shrink one that fails; 0: as it is
   unsigned shrunk = 20;       ///< of those that fail, so many are shrunk
   double tell_every = 0;      ///< seconds between lines of progress on stderr; 0: none
+  std::function<void(std::span<const Program>)> before = {};  ///< is called with the programs of each text, in their process: for tests
   std::string directory = {}; ///< failures are written there; "" to nowhere but the output
 };
 

@@ -1,5 +1,6 @@
 #include "runtime/cpu/random_kernels/kernel_writer.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <random>
 
@@ -301,7 +302,7 @@ class KernelWriter {
 
   Node statements(unsigned count, unsigned depth, Together together) {
     std::vector<Node> all;
-    for (unsigned i = 0; i < count; ++i) all.push_back(any_statement(depth, together));
+    for (unsigned i = 0; i < std::min(count, std::max(left_, 1u)); ++i) all.push_back(any_statement(depth, together));
     return block(std::move(all));
   }
 
@@ -316,6 +317,8 @@ class KernelWriter {
   }
 
   Node any_statement(unsigned depth, Together together) {
+    if (left_ == 0) return simple();
+    --left_;
     if (is_tiny_) return tiny_statement(depth, together);
     if (together == Together::kBlock && one_in(3)) return meeting(depth);
     if (together != Together::kNobody && has_warps_ && one_in(3)) return warp_operation();
@@ -628,6 +631,7 @@ class KernelWriter {
   std::mt19937_64 random_;
   Program program_;
   unsigned axes_ = 1, each_ = 1, b_limit_ = 1, names_ = 0;
+  unsigned left_ = 20;  ///< statements until only simple ones follow: the few kernels that are longer would take half of the compiler's time
   Layout layout_ = Layout::kAcrossGrid;
   bool has_barriers_ = false, has_warps_ = false, has_locks_ = false, has_left_ = false, is_volatile_ = false, dynamic_ = false;
   bool is_tiny_ = false;   ///< a few statements
