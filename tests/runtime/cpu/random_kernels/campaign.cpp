@@ -141,7 +141,7 @@ class Run {
     for (std::size_t i = 0; i < workers.size(); ++i) {
       Worker& worker = workers[i];
       if (worker.child.process <= 0) continue;
-      const double limit = campaign_.seconds_each * (worker.is_alone() ? 1 : 2);
+      const double limit = campaign_.seconds_each * (worker.is_alone() ? 1 : 4);
       if (waits[i].revents) read(worker);
       else if (since(worker.begin) > limit) died(worker, {"hang", "not done after " + std::to_string(static_cast<int>(limit)) + " s"});
     }

@@ -18,7 +18,7 @@ struct Campaign {
   std::uint64_t first = 1, count = 1000;  ///< seeds
   unsigned jobs = 1;          ///< processes
   double seconds = 1e9;       ///< for all of them: no text is begun after that
-  double seconds_each = 30;   ///< of one program, in all its forms; twice as much for a text of several
+  double seconds_each = 30;   ///< of one program, in all its forms; four times as much for a text of several
   bool on_gpu = false;        ///< the reference against a GPU, else against the other forms
   int attempts = 400;         ///< to shrink one that fails; 0: as it is
   unsigned shrunk = 20;       ///< of those that fail, so many are shrunk

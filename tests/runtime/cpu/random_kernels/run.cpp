@@ -124,16 +124,22 @@ Finding compare(const std::string& form, const std::string& problem, const Array
   return difference.empty() ? Finding() : Finding{0, "wrong", form + ": " + difference + " (reference, " + form + ")"};
 }
 
-void judge_one_by_one(Programs programs, bool on_gpu, const Tell& tell) {
+/// problem: what was said of all in one text, which is the last one's where none has a problem alone.
+void judge_one_by_one(Programs programs, bool on_gpu, const std::string& problem, const Tell& tell) {
+  bool any = false;
   for (std::size_t i = 0; i < programs.size(); ++i) {
-    judge(programs.subspan(i, 1), on_gpu, [&](std::size_t, const Finding& finding) { tell(i, finding); });
+    judge(programs.subspan(i, 1), on_gpu, [&](std::size_t, Finding finding) {
+      any |= !finding.kind.empty();
+      if (!any && i + 1 == programs.size()) finding = {finding.forms, "refused", "in one text with its neighbours alone: " + problem};
+      tell(i, finding);
+    });
   }
 }
 
 void judge_on_gpu(Programs programs, const CpuText& reference, const Tell& tell) {
   const GpuText text(programs);
   if (!text.problem().empty()) {
-    if (programs.size() > 1) return judge_one_by_one(programs, true, tell);
+    if (programs.size() > 1) return judge_one_by_one(programs, true, text.problem(), tell);
     return tell(0, {1, "refused", "GPU: " + text.problem()});
   }
   for (std::size_t i = 0; i < programs.size(); ++i) {
@@ -172,7 +178,7 @@ void judge(Programs programs, bool on_gpu, const Tell& tell) {
   if (reference.problem().empty() && !waiting.empty()) texts.emplace_back(waiting, kCoroutines);
   const auto bad = std::find_if(texts.begin(), texts.end(), [](const CpuText& text) { return !text.problem().empty(); });
   if (!reference.problem().empty() || bad != texts.end()) {
-    if (programs.size() > 1) return judge_one_by_one(programs, on_gpu, tell);
+    if (programs.size() > 1) return judge_one_by_one(programs, on_gpu, bad == texts.end() ? reference.problem() : bad->problem(), tell);
     if (bad == texts.end()) return tell(0, {1, "invalid", reference.problem()});
     return tell(0, {static_cast<unsigned>(texts.size()) + 1, "refused", std::string(name_of_form(bad->form())) + " form: " + bad->problem()});
   }
