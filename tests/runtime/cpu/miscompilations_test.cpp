@@ -120,15 +120,48 @@ TEST_F(Miscompilations, NoMaskedChoiceOfBitsReadsMemory) {
   }
 }
 
+/// What llvm-objdump says of one function.
+std::string instructions_of(const std::string& text, const std::string& function) {
+  const std::size_t begin = text.find("<" + function + ">:");
+  EXPECT_NE(begin, text.npos) << text;
+  return begin == text.npos ? std::string() : text.substr(begin, text.find("\n\n", begin) - begin);
+}
+
 TEST_F(Miscompilations, KernelsWithoutTheDangerousInstructionKeepAvx512) {
-  const std::string text = instructions(compile_for("x86-64-v4", R"(
-using namespace damo;
+  const std::string sum = R"(
 extern "C" void sum(void* const* a, const LaunchFrame*, i64 first, i64 last) {
   const f32* __restrict x = *(const f32* const*)a[0];
   f32* __restrict y = *(f32* const*)a[1];
   for (i64 i = first; i < last; ++i) y[i] = x[i] < 0.5f ? x[i] * x[i] : y[i];
-})"));
+})";
+  const std::string text = instructions(compile_for("x86-64-v4", "using namespace damo;\n" + sum));
   EXPECT_TRUE(has(text, "%zmm.*\\{%k")) << text;
+  const std::string beside_another = instructions(compile_for("x86-64-v4", kChoice + sum));
+  EXPECT_TRUE(has(instructions_of(beside_another, "sum"), "%zmm.*\\{%k")) << beside_another;
+  EXPECT_FALSE(has(instructions_of(beside_another, "choice"), "%zmm|%k[0-7]")) << beside_another;
+}
+
+/// Of the SLP vectoriser's work only that of a function with integer code is undone.
+TEST_F(Miscompilations, KernelsBesideAnUndoneOneKeepTheirVectors) {
+  const std::string integers = R"(
+extern "C" __global__ void integers(unsigned* y, const unsigned* x, int n) {
+  unsigned a = x[0], b = x[1], c = x[2], d = x[3];
+  for (int i = 0; i < n; ++i) a = (a ^ 77u) * a, b = (b ^ 77u) * b, c = (c ^ 77u) * c, d = (d ^ 77u) * d;
+  y[0] = a; y[1] = b; y[2] = c; y[3] = d;
+})", floats = R"(
+extern "C" __global__ void floats(float* y, const float* x, int n) {
+  float a = x[0], b = x[1], c = x[2], d = x[3];
+  for (int i = 0; i < n; ++i) a = (a + 77.0f) * a, b = (b + 77.0f) * b, c = (c + 77.0f) * c, d = (d + 77.0f) * d;
+  y[0] = a; y[1] = b; y[2] = c; y[3] = d;
+})";
+  const auto compiled = [](const std::string& source, std::vector<std::string> flags) {
+    return instructions(compile({.source = source, .file_name = "k.cu", .language = SourceLanguage::kCudaC, .flags = std::move(flags), .cpu = "x86-64-v3"}));
+  };
+  constexpr const char *kIntegerVectors = "vpmul\\w+.*%xmm", *kFloatVectors = "vmulps.*%xmm";
+  EXPECT_TRUE(has(instructions_of(compiled(integers, {kUnguarded}), "integers"), kIntegerVectors));
+  const std::string both = compiled(integers + floats, {});
+  EXPECT_FALSE(has(instructions_of(both, "integers"), kIntegerVectors)) << both;
+  EXPECT_TRUE(has(instructions_of(both, "floats"), kFloatVectors)) << both;
 }
 
 TEST(MiscompilationsOnCpu, ChoosesBitsUnderAMask) {

@@ -43,18 +43,18 @@ const llvm::Function* function_of(const llvm::Any& unit) {
   return nullptr;
 }
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine, const Options& options, const std::function<void(llvm::StringRef)>& note, Unsound& found) {
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, const Options& options, const std::function<void(llvm::StringRef)>& note) {
   const bool full = options.effort == Effort::kFull;
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = full;
   tuning.SLPVectorization = full && options.slp;
   tuning.LoopInterleaving = full;
   llvm::PassInstrumentationCallbacks callbacks;
-  if (options.guarded) guard_passes(callbacks, found);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
+  if (options.guarded) guard_passes(callbacks, functions);
   callbacks.registerBeforeNonSkippedPassCallback([&](llvm::StringRef, const llvm::Any& unit) {
     if (const llvm::Function* const function = function_of(unit)) note(function->getName());
   });
@@ -93,9 +93,8 @@ Generated generate_object(llvm::Module& module, const std::vector<KernelInfo>& k
   const auto machine = make_machine(target, options.effort, generated.error);
   if (!machine) return generated;
   module.setDataLayout(machine->createDataLayout());
-  if (options.guarded) set_target(module, target);
-  optimize(module, *machine, options, [&](llvm::StringRef function) { progress.at_function(function, kernels); }, generated.found);
-  if (generated.found.integer_lanes) return generated;
+  if (options.guarded) set_target(module, target, options.without_avx512);
+  optimize(module, *machine, options, [&](llvm::StringRef function) { progress.at_function(function, kernels); });
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;

@@ -21,13 +21,14 @@ enum class Effort { kLittle, kFull };
 struct Generated {
   bool ok = false;
   std::string object, error;
-  Unsound found;  ///< if any, the object is not to be used
+  Unsound found;  ///< if any, the object is not to be used: these are to do without AVX-512
 };
 
 struct Options {
   Effort effort = Effort::kFull;
   bool guarded = true;  ///< LLVM's miscompilations are kept out
   bool slp = true;      ///< statements side by side become vectors
+  Unsound without_avx512 = {};  ///< functions that were found to be so before
 };
 
 /// Runs the optimiser's pipeline and the code generator, noting in progress which of the kernels is at work.

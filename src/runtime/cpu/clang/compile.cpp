@@ -36,7 +36,7 @@ struct BackendDiagnostics : llvm::DiagnosticHandler {
 
 struct Choice {
   Form form = Form::kLoops;
-  bool guarded = true, slp = true;
+  bool guarded = true;
 };
 
 /// Takes the plugin's own flags out of flags: what the last of them asks for.
@@ -51,8 +51,8 @@ Choice take_choice(std::vector<const char*>& flags) {
   return choice;
 }
 
-/// found: if it holds anything the output is not to be used, and is without it at the next try with less.
-Output compile_for(const damo_clang_request& request, const Target& target, Choice choice, const Progress& progress, Unsound& found) {
+/// found: if it holds anything the output is not to be used; a next try is given it as without_avx512.
+Output compile_for(const damo_clang_request& request, const Target& target, Choice choice, const Unsound& without_avx512, const Progress& progress, Unsound& found) {
   Output output;
   llvm::LLVMContext context;
   std::string errors;
@@ -76,9 +76,11 @@ Output compile_for(const damo_clang_request& request, const Target& target, Choi
     output.signatures = signatures(front.kernels);
   }
   const Effort effort = choice.form == Form::kReference ? Effort::kLittle : Effort::kFull;
-  Generated generated = generate_object(*front.module, front.kernels, target, {.effort = effort, .guarded = choice.guarded, .slp = choice.slp}, progress);
+  // Loops over elements have no statements side by side that would be worth the time.
+  const bool slp = !choice.guarded || request.language == DAMO_CLANG_CUDA_C;
+  Generated generated = generate_object(*front.module, front.kernels, target, {.effort = effort, .guarded = choice.guarded, .slp = slp, .without_avx512 = without_avx512}, progress);
   errors += generated.error;
-  found = generated.found;
+  found = std::move(generated.found);
   output.object = std::move(generated.object);
   output.ok = generated.ok && errors.empty();
   output.log += errors;
@@ -92,18 +94,15 @@ Output compile(const damo_clang_request& asked, const Progress& progress) {
   damo_clang_request request = asked;
   std::vector<const char*> flags;
   for (const char* const* flag = asked.flags; flag && *flag; ++flag) flags.push_back(*flag);
-  Choice choice = take_choice(flags);
+  const Choice choice = take_choice(flags);
   flags.push_back(nullptr);
   request.flags = flags.data();
-  // Loops over elements have no statements side by side that would be worth a second try.
-  if (choice.guarded && request.language == DAMO_CLANG_LOOPS) choice.slp = false;
-  Target target = resolve_target(request.cpu, request.features, choice.guarded);
-  for (;;) {
+  const Target target = resolve_target(request.cpu, request.features, choice.guarded);
+  for (Unsound without_avx512;;) {
     Unsound found;
-    Output output = compile_for(request, target, choice, progress, found);
-    if (found.integer_lanes) choice.slp = false;
-    else if (found.masked_ternary && output.ok) target = target.without_avx512();
-    else return output;
+    Output output = compile_for(request, target, choice, without_avx512, progress, found);
+    if (found.empty() || !output.ok) return output;
+    without_avx512.merge(found);
   }
 }
 

@@ -20,6 +20,7 @@
 #include <llvm/IR/PassInstrumentation.h>
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 #include <memory>
 #include <utility>
@@ -73,7 +74,7 @@ void forget_ranges_of_rotations(llvm::Function& function) {
 }
 
 /// Issue 129244 and its like (112460, 120076, 129057): the SLP vectoriser makes integers narrower than they are, or unsigned ones
-/// signed. Of its floating-point code no such thing is known.
+/// signed. Of its floating-point code no such thing is known. Counts the instructions that compute with such vectors.
 std::size_t integer_vector_steps(const llvm::Function& function) {
   const auto is_integer_vector = [](const llvm::Type* type) { return type->isVectorTy() && type->isIntOrIntVectorTy(); };
   return static_cast<std::size_t>(llvm::count_if(llvm::instructions(function), [&](const llvm::Instruction& instruction) {
@@ -84,10 +85,34 @@ std::size_t integer_vector_steps(const llvm::Function& function) {
   }));
 }
 
-const llvm::Function* function_of(llvm::StringRef pass, const char* wanted, const llvm::Any& unit) {
+constexpr const char* kSlp = "SLPVectorizerPass";
+
+llvm::Function* function_of(llvm::StringRef pass, llvm::StringRef wanted, const llvm::Any& unit) {
   const auto* function = pass == wanted ? llvm::any_cast<const llvm::Function*>(&unit) : nullptr;
-  return function ? *function : nullptr;
+  return function ? const_cast<llvm::Function*>(*function) : nullptr;
 }
+
+/// What a function was before a pass.
+class FunctionCopy {
+ public:
+  void take(llvm::Function& function) {
+    llvm::ValueToValueMapTy values;
+    copy_ = llvm::CloneFunction(&function, values);
+  }
+  const llvm::Function& function() const { return *copy_; }
+  void put_back(llvm::Function& function) {
+    llvm::SmallVector<std::pair<unsigned, llvm::MDNode*>> attached;  // the lines of the copy's instructions are said of its own subprogram
+    copy_->getAllMetadata(attached);
+    function.dropAllReferences();
+    function.splice(function.end(), copy_);
+    for (unsigned i = 0; i < function.arg_size(); ++i) copy_->getArg(i)->replaceAllUsesWith(function.getArg(i));
+    for (const auto& [kind, node] : attached) function.addMetadata(kind, *node);
+  }
+  void drop() { copy_->eraseFromParent(); }
+
+ private:
+  llvm::Function* copy_ = nullptr;
+};
 
 /// Issue 156849: "a sum that starts at 0 and grows can't wrap below 0" is what the check of an unsigned {0, +, step} comes
 /// down to, and the product of step and count, which may wrap, is not looked at. For a step of 1 that is right.
@@ -212,7 +237,7 @@ struct HideConditionalAddresses : llvm::PassInfoMixin<HideConditionalAddresses> 
 class FindMaskedTernaryLogic : public llvm::MachineFunctionPass {
  public:
   static inline char ID = 0;
-  explicit FindMaskedTernaryLogic(bool& found) : llvm::MachineFunctionPass(ID), found_(found) {}
+  explicit FindMaskedTernaryLogic(Unsound& found) : llvm::MachineFunctionPass(ID), found_(found) {}
   llvm::StringRef getPassName() const override { return "look for masked vpternlog with a memory operand"; }
   void getAnalysisUsage(llvm::AnalysisUsage& usage) const override {
     usage.setPreservesAll();
@@ -224,42 +249,48 @@ class FindMaskedTernaryLogic : public llvm::MachineFunctionPass {
       for (const llvm::MachineInstr& instruction : block) {
         if (!instruction.mayLoad()) continue;
         const llvm::StringRef name = names.getName(instruction.getOpcode());
-        found_ |= name.starts_with("VPTERNLOG") && (name.ends_with("rmik") || name.ends_with("rmbik"));
+        if (name.starts_with("VPTERNLOG") && (name.ends_with("rmik") || name.ends_with("rmbik"))) found_.insert(function.getName().str());
       }
     }
     return false;
   }
 
  private:
-  bool& found_;
+  Unsound& found_;
 };
 
 }  // namespace
 
-void set_target(llvm::Module& module, const Target& target) {
+void set_target(llvm::Module& module, const Target& target, const Unsound& without_avx512) {
+  const std::string all = target.feature_string(), fewer = without_avx512.empty() ? all : target.without_avx512().feature_string();
   for (llvm::Function& function : module) {
     function.removeFnAttr("tune-cpu");
     function.addFnAttr("target-cpu", target.cpu);
-    function.addFnAttr("target-features", target.feature_string());
+    function.addFnAttr("target-features", without_avx512.contains(function.getName().str()) ? fewer : all);
   }
 }
 
-void guard_passes(llvm::PassInstrumentationCallbacks& callbacks, Unsound& found) {
-  // Issues 140481 and 218569: it computes in 64 bits and does not see that they overflow. What is to be compiled again needs no pass.
-  callbacks.registerShouldRunOptionalPassCallback([&found](llvm::StringRef pass, llvm::Any) { return pass != "ConstraintEliminationPass" && !found.integer_lanes; });
+void guard_passes(llvm::PassInstrumentationCallbacks& callbacks, llvm::FunctionAnalysisManager& functions) {
+  // Issues 140481 and 218569: it computes in 64 bits and does not see that they overflow.
+  callbacks.registerShouldRunOptionalPassCallback([](llvm::StringRef pass, llvm::Any) { return pass != "ConstraintEliminationPass"; });
   callbacks.registerBeforeNonSkippedPassCallback([](llvm::StringRef pass, llvm::Any unit) {
-    if (const llvm::Function* function = function_of(pass, "InstCombinePass", unit)) {
-      take_casts_out_of_selects(const_cast<llvm::Function&>(*function));
-      forget_ranges_of_rotations(const_cast<llvm::Function&>(*function));
+    if (llvm::Function* function = function_of(pass, "InstCombinePass", unit)) {
+      take_casts_out_of_selects(*function);
+      forget_ranges_of_rotations(*function);
     }
   });
-  auto steps = std::make_shared<std::size_t>();
-  callbacks.registerBeforeNonSkippedPassCallback([steps](llvm::StringRef pass, llvm::Any unit) {
-    if (const llvm::Function* function = function_of(pass, "SLPVectorizerPass", unit)) *steps = integer_vector_steps(*function);
+  auto before = std::make_shared<FunctionCopy>();
+  callbacks.registerBeforeNonSkippedPassCallback([before](llvm::StringRef pass, llvm::Any unit) {
+    if (llvm::Function* function = function_of(pass, kSlp, unit)) before->take(*function);
   });
-  callbacks.registerAfterPassCallback([steps, &found](llvm::StringRef pass, llvm::Any unit, const llvm::PreservedAnalyses&) {
-    const llvm::Function* function = function_of(pass, "SLPVectorizerPass", unit);
-    found.integer_lanes |= function && integer_vector_steps(*function) > *steps;
+  callbacks.registerAfterPassCallback([before, &functions](llvm::StringRef pass, llvm::Any unit, const llvm::PreservedAnalyses& kept) {
+    llvm::Function* function = function_of(pass, kSlp, unit);
+    if (!function) return;
+    if (!kept.areAllPreserved() && integer_vector_steps(*function) > integer_vector_steps(before->function())) {
+      functions.clear(*function, function->getName());
+      before->put_back(*function);
+    }
+    before->drop();
   });
 }
 
@@ -271,7 +302,7 @@ void guard_vectorizer(llvm::PassBuilder& builder) {
 }
 
 void guard_selection(llvm::TargetPassConfig& config, Unsound& found) {
-  config.insertPass(&llvm::FinalizeISelID, new FindMaskedTernaryLogic(found.masked_ternary));
+  config.insertPass(&llvm::FinalizeISelID, new FindMaskedTernaryLogic(found));
 }
 
 }  // namespace damo::clang_plugin

@@ -2,6 +2,10 @@
 // with their numbers. A bug that a pass has is kept from its input, or the pass isn't run; a bug of instruction selection
 // is looked for in what was selected. Tests: tests/runtime/cpu/miscompilations_test.cpp.
 #pragma once
+#include <set>
+#include <string>
+
+#include <llvm/IR/PassManager.h>
 
 namespace llvm {
 class Module;
@@ -14,19 +18,17 @@ namespace damo::clang_plugin {
 
 struct Target;
 
-/// Says in each function's attributes what is compiled for. A function's own target attribute, or a flag of the user's,
-/// could name what the module may not use.
-void set_target(llvm::Module& module, const Target& target);
+/// Names of functions in which a vpternlog that may have another operation's truth table was selected: they are compiled again
+/// without AVX-512.
+using Unsound = std::set<std::string>;
 
-/// What was compiled and can't be vouched for: it is compiled again with less.
-struct Unsound {
-  bool integer_lanes = false;   ///< the SLP vectoriser made integer code
-  bool masked_ternary = false;  ///< a vpternlog that may have another operation's truth table was selected
-};
+/// Says in each function's attributes what is compiled for, without AVX-512 where it has been unsound. A function's own target
+/// attribute, or a flag of the user's, could name what the module may not use.
+void set_target(llvm::Module& module, const Target& target, const Unsound& without_avx512);
 
-/// Leaves out the pass of which no use is sound, prepares what InstCombine is given, each time that it runs, and looks at what the SLP
-/// vectoriser made. found outlives the passes.
-void guard_passes(llvm::PassInstrumentationCallbacks& callbacks, Unsound& found);
+/// Leaves out the pass of which no use is sound, prepares what InstCombine is given, each time that it runs, and undoes what the
+/// SLP vectoriser did to a function if integer code is among it. functions outlives the passes.
+void guard_passes(llvm::PassInstrumentationCallbacks& callbacks, llvm::FunctionAnalysisManager& functions);
 
 /// Hides from the loop vectoriser addresses whose run-time check it would get wrong, and those that depend on what a branch computes.
 void guard_vectorizer(llvm::PassBuilder& builder);

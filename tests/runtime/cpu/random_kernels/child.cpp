@@ -5,10 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
+#include <system_error>
 
 namespace damo::random_kernels {
 
@@ -28,9 +29,10 @@ void write_all(int descriptor, const std::string& text) {
 
 Child Child::start(const std::function<void(int)>& work) {
   int ends[2];
-  if (::pipe(ends) != 0) std::abort();
+  if (::pipe(ends) != 0) throw std::system_error(errno, std::generic_category(), "no pipe to a child");
   std::fflush(nullptr);
   Child child{fork(), ends[0]};
+  if (child.process < 0) throw std::system_error(errno, std::generic_category(), "no child process");
   if (child.process != 0) {
     close(ends[1]);
     return child;

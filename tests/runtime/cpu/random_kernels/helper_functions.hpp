@@ -1,4 +1,4 @@
-// The device functions of a random program: with loops and returns in their middle, recursive ones, a template, one that
+// The types and device functions of a random program: with loops and returns in their middle, recursive ones, a template, one that
 // takes an address, one that is recursive and a warp operation. With NO_RECURSION the recursive ones are loops that give the
 // same: ptxas of CUDA 13.0 dies of recursion in some programs, and in others keeps a loop's counter in a register of the whole
 // warp although lanes come back from a recursive call at different times, which counts once for each of them.
@@ -15,6 +15,14 @@ struct Helper {
   std::string name;  ///< as calls of it begin
   Node text;
 };
+
+/// At global scope.
+inline std::vector<Helper> helper_types() {
+  return {{"Ring_@<", fixed("template <class T, int N> struct Ring_@ {\nT x;\n__device__ unsigned turned(unsigned y) const {\nunsigned r = x;\n"
+                            "for (int i = 0; i < N; ++i) r = (r << 3) ^ (r >> 5) ^ y;\nreturn r;\n}\n};\n")},
+          {"sum_@(", fixed("__device__ unsigned sum_@(Given_@ given) {\nunsigned sum = given.x;\nfor (int i = 0; i < 4; ++i) sum = sum * 3u + given.words[i];\n"
+                           "return sum + given.y * given.z;\n}\n")}};
+}
 
 inline std::vector<Helper> helper_functions(std::mt19937_64& random) {
   const auto number = [&] { return std::to_string(random() % 40) + "u"; };

@@ -1,7 +1,10 @@
 #include "runtime/cpu/random_kernels/kernel_writer.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <random>
 
+#include "runtime/cpu/random_kernels/constructs.hpp"
 #include "runtime/cpu/random_kernels/helper_functions.hpp"
 
 namespace damo::random_kernels {
@@ -43,19 +46,26 @@ class KernelWriter {
     guard(kernel);
     const Together all = has_barriers_ ? Together::kBlock : has_warps_ ? Together::kWarp : Together::kNobody;
     kernel.push_back(statements(is_tiny_ ? 1 + below(2) : 2 + below(is_plain_ ? 2 : 4), 0, all));
+    if (one_in(5)) kernel.push_back(statement("if (($ & 7u) == 5u) return;", {value(1)}));  // no barrier comes after it
     if (!is_tiny_ || one_in(2)) kernel.push_back(block({statement("a[" + index_of("0u") + "]" + member() + " = PART(v0 + v1 + v2 + u0);"), statement("atomicAdd(acc, v3);")}));
     std::vector<Node> parts;
-    const bool is_float = program_.element == Element::kFloat;
-    parts.push_back(fixed(std::string("struct Pair_@ { unsigned x; unsigned short y, z; };\n#define PART(x) ") + (is_float ? "float((x) & 65535u)" : "(x)") + "\nnamespace space_@ {\n"));
+    parts.push_back(fixed("struct Pair_@ { unsigned x; unsigned short y, z; };\nstruct Given_@ { unsigned x; unsigned short y, z; unsigned words[4]; float w; };\n"
+                          "#define PART(x) " + (is_float() ? real("(x) & " + mask()) : "(x)") + "\n"));
     std::vector<Node> helpers;
-    const Node all_of_kernel = block(kernel);
+    const std::string all_of_kernel = block(kernel).print();
+    for (Helper& helper : helper_types()) {
+      if (all_of_kernel.find(helper.name) != std::string::npos) parts.push_back(std::move(helper.text));
+    }
+    parts.push_back(fixed("namespace space_@ {\n"));
     for (Helper& helper : helper_functions(random_)) {
-      if (all_of_kernel.print().find(helper.name) != std::string::npos) helpers.push_back(std::move(helper.text));
+      if (all_of_kernel.find(helper.name) != std::string::npos) helpers.push_back(std::move(helper.text));
     }
     parts.push_back(block(std::move(helpers)));
-    parts.push_back(fixed("}\nextern \"C\" __global__ void @(ELEMENT* a, ELEMENT* b, const unsigned* c, unsigned* acc, const unsigned* bounds, unsigned n,\n"
-                          "                             unsigned total, unsigned e, unsigned live) {\nusing namespace space_@;\n$}\n", {block(std::move(kernel))}));
-    program_.text = fixed("$$$", std::move(parts));
+    const std::string bound = one_in(6) ? "__launch_bounds__(BLOCK_SIZE) " : "";
+    parts.push_back(fixed("}\nextern \"C\" __global__ void " + (axes_ == 1 ? bound : "") + "@(ELEMENT* a, ELEMENT* b, const unsigned* c, unsigned* acc, const unsigned* bounds, unsigned n,\n"
+                          "                             unsigned total, unsigned e, unsigned live, Given_@ given) {\nusing namespace space_@;\n$}\n", {block(std::move(kernel))}));
+    program_.text = fixed(std::string(parts.size(), '$'));
+    program_.text.kids = std::move(parts);
     return std::move(program_);
   }
 
@@ -84,7 +94,7 @@ class KernelWriter {
   }
 
   void choose_arrays() {
-    program_.element = pick({Element::kUnsigned, Element::kUnsigned, Element::kUnsigned, Element::kInt, Element::kFloat, Element::kFloat, Element::kLong,
+    program_.element = pick({Element::kUnsigned, Element::kUnsigned, Element::kUnsigned, Element::kInt, Element::kFloat, Element::kFloat, Element::kHalf, Element::kLong,
                              Element::kByte, Element::kUint2, Element::kUint4, Element::kStruct});
     program_.each = each_ = pick({1u, 2u, 2u, 3u, 4u, 4u, 8u});
     layout_ = pick({Layout::kSideBySide, Layout::kAcrossGrid, Layout::kAcrossGrid, Layout::kAcrossBlock});
@@ -103,7 +113,8 @@ class KernelWriter {
     const auto line = [&](const std::string& text) { kernel.push_back(fixed(text)); };
     if (axes_ == 1) {
       line(integer + "t = threadIdx.x, B = blockDim.x, bid = blockIdx.x;");
-      line(integer + "g = blockIdx.x * blockDim.x + threadIdx.x;");
+      line(integer + "g = " + choice({"blockIdx.x * blockDim.x + threadIdx.x", "blockIdx.x * blockDim.x + threadIdx.x", "blockIdx.x * BLOCK_SIZE + threadIdx.x",
+                                      "threadIdx.x + BLOCK_SIZE * blockIdx.x"}) + ";");
     } else if (axes_ == 2) {
       line(integer + "col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y, width = gridDim.x * blockDim.x;");
       line("const unsigned t = threadIdx.y * blockDim.x + threadIdx.x, B = blockDim.x * blockDim.y, bid = blockIdx.y * gridDim.x + blockIdx.x;");
@@ -185,6 +196,15 @@ class KernelWriter {
     return {is_power_of_two(limit) && one_in(2) ? "($ & " + text_of(limit - 1) + ")" : "($ % " + text_of(limit) + ")", {value(1)}};
   }
 
+  bool is_half() const { return program_.element == Element::kHalf; }
+  bool is_float() const { return program_.element == Element::kFloat || is_half(); }
+  /// Whole numbers that the element holds exactly are below.
+  std::string mask() const { return is_half() ? "1023u" : "65535u"; }
+  std::string real(const std::string& number) const { return is_half() ? "__float2half(float(" + number + "))" : "float(" + number + ")"; }
+  std::string number_of(const std::string& element) const {
+    if (!is_float()) return "unsigned(" + element + ")";
+    return is_half() ? "unsigned(int(__half2float(" + element + ")))" : "unsigned(int(" + element + "))";
+  }
   bool is_vector() const { return program_.element == Element::kUint2 || program_.element == Element::kUint4; }
   std::string member() {
     if (program_.element == Element::kUint4) return pick({".x", ".y", ".z", ".w"});
@@ -202,12 +222,12 @@ class KernelWriter {
       const std::string in_words = in_a ? "words[" : "((unsigned*)b)[";
       return fixed(in_words + "(" + text + ") * (sizeof(ELEMENT) / sizeof(unsigned)) + " + text_of(below(parts)) + "]", std::move(kids));
     }
-    const std::string array = in_a ? pick({"a", "a", "p"}) : pick({"b", "b", "va"});
+    const std::string array = in_a ? pick({"a", "a", "p"}) : pick({"b", "b", program_.element == Element::kHalf ? "b" : "va"});
     return fixed(array + "[" + text + "]" + member(), std::move(kids));
   }
 
   Node element_value() {
-    return expression(program_.element == Element::kFloat ? "unsigned(int($))" : "unsigned($)", {place()});
+    return expression(number_of("$"), {place()});
   }
 
   // ---- numbers ----
@@ -268,7 +288,12 @@ class KernelWriter {
     if (one_in(4)) return element_value();
     if (one_in(4)) return same(0);
     return expression(choice({"v0", "v1", "v2", "v3", "unsigned(t)", "unsigned(g)", "unsigned(q0 >> 7)", "unsigned(i0)", "unsigned(i0 >> 3)", "unsigned(int(f0))",
-                              "unsigned(int(d0))", "unsigned(y0)", "w0.x", "w0.z", "threadIdx.x", "threadIdx.y", "c[g]"}));
+                              "unsigned(int(d0))", "unsigned(y0)", "w0.x", "w0.z", "threadIdx.x", "threadIdx.y", "c[g]", "given.x",
+                              "given.words[2]"}));
+  }
+
+  Values values() {
+    return {random_, [this](unsigned depth) { return value(depth); }, [this](unsigned depth) { return same(depth); }};
   }
 
   std::string threads() const { return has_left_ ? "live" : "unsigned(B)"; }
@@ -277,7 +302,7 @@ class KernelWriter {
 
   Node statements(unsigned count, unsigned depth, Together together) {
     std::vector<Node> all;
-    for (unsigned i = 0; i < count; ++i) all.push_back(any_statement(depth, together));
+    for (unsigned i = 0; i < std::min(count, std::max(left_, 1u)); ++i) all.push_back(any_statement(depth, together));
     return block(std::move(all));
   }
 
@@ -287,10 +312,13 @@ class KernelWriter {
   Node tiny_statement(unsigned depth, Together together) {
     if (together == Together::kBlock && one_in(3)) return meeting(depth);
     if (depth < 2 && one_in(depth + 1)) return one_in(2) && depth == 0 ? own_elements_loop(depth) : counted_loop(depth, Together::kNobody);
+    if (one_in(10)) return own_construct(values());
     return one_in(3) ? statement("v1 " + choice({"+=", "^=", "="}) + " $;", {value(1)}) : store();
   }
 
   Node any_statement(unsigned depth, Together together) {
+    if (left_ == 0) return simple();
+    --left_;
     if (is_tiny_) return tiny_statement(depth, together);
     if (together == Together::kBlock && one_in(3)) return meeting(depth);
     if (together != Together::kNobody && has_warps_ && one_in(3)) return warp_operation();
@@ -311,15 +339,17 @@ class KernelWriter {
       to_kids.insert(to_kids.end(), from_kids.begin(), from_kids.end());
       return statement("a[" + index_of(to) + "] = b[" + index_of(from) + "];", std::move(to_kids));
     }
-    if (program_.element == Element::kFloat) {
-      return statement(choice({"$ = float($ & 65535u);", "$ += float($ & 255u);", "$ = ($ & 65535u) + 1.0f;"}), {place(), value(2)});
+    if (is_half()) {
+      return statement(choice({"$ = __float2half(float($ & 1023u));", "$ += __float2half(float($ & 255u));", "$ = __int2half_rn(int($ & 1023u));"}), {place(), value(2)});
     }
+    if (is_float()) return statement(choice({"$ = float($ & 65535u);", "$ += float($ & 255u);", "$ = ($ & 65535u) + 1.0f;"}), {place(), value(2)});
     const std::string operation = choice({"=", "=", "=", "+=", "^=", "-=", "|="});
     return statement("$ " + operation + " PART($);", {place(), value(2)});
   }
 
   Node simple() {
-    switch (below(16)) {
+    switch (below(18)) {
+      case 16: case 17: return own_construct(values());
       case 0: return statement(choice({"v0 = $;", "v0 += $;", "v1 = v1 * 5u + $;", "v2 ^= $;", "v3 -= $;"}), {value(2)});
       case 1: return statement("mine[$ & 3u] " + choice({"=", "+=", "^="}) + " $;", {value(1), value(2)});
       case 2: return statement(choice({"f0 += float($ & 255u);", "f0 = fminf(f0, float($ & 1023u));", "d0 += double($ & 255u);", "d0 = float($ & 63u) * 0.5;"}), {value(2)});
@@ -348,9 +378,12 @@ class KernelWriter {
     const bool has_ticket = one_in(3);
     const auto guarded = [&](unsigned cell) { return text_of((has_ticket ? kGuardedByTicket : kGuarded) + cell); };
     const std::string choices[] = {"acc[" + guarded(0) + "] += added;", "acc[" + guarded(0) + " + (added & 3u)] += 5u;",
+                                   "for (unsigned i = 0; i < 3u; ++i) acc[" + guarded(0) + " + i] += added * i + 1u;",
+                                   "if (added & 1u) acc[" + guarded(1) + "] += r0(added & 3u, 5u);\nelse acc[" + guarded(2) + "] -= added;",
+                                   "switch (added & 3u) {\ncase 0: acc[" + guarded(0) + "] += 3u; break;\ncase 1: acc[" + guarded(1) + "] += added;\ndefault: acc[" + guarded(2) + "] += 7u;\n}",
                                    "unsigned old = acc[" + guarded(1) + "];\nacc[" + guarded(1) + "] = old + added;",
                                    "{ volatile unsigned* guarded = acc + " + guarded(2) + "; *guarded = *guarded + added; }"};
-    const Node change = fixed(choices[below(4)]);
+    const Node change = fixed(choices[below(static_cast<unsigned>(std::size(choices)))]);
     if (has_ticket) {
       return statement("{ $\nconst unsigned mine_ = atomicAdd(acc + 65, 1u);\nwhile (atomicAdd(acc + 66, 0u) != mine_) {}\n__threadfence();\n$\n__threadfence();\natomicAdd(acc + 66, 1u); }", {added, change});
     }
@@ -368,7 +401,20 @@ class KernelWriter {
     // Below a branch or a loop that threads decide for themselves nobody comes together.
     if (together != Together::kNobody && one_in(2)) together = together == Together::kBlock && has_warps_ && one_in(3) ? Together::kWarp : Together::kNobody;
     const Together inside = together;
-    switch (below(10)) {
+    switch (below(12)) {
+      case 10: {
+        const std::string k = name("k"), label = name("again");
+        counters_.push_back({k, 3});
+        Node inner = body(depth, inside);
+        counters_.pop_back();
+        return statement("{ unsigned " + k + " = 0;\n" + label + ":\n{\n$}\nif (++" + k + " < 2u + ($ & 1u)) goto " + label + ";\n}",
+                         {std::move(inner), inside == Together::kNobody ? value(1) : condition(inside)});
+      }
+      case 11: {
+        const std::string label = name("past");
+        Node test = inside == Together::kNobody ? value(2) : condition(inside);
+        return statement("{ if ($ & 1u) goto " + label + ";\n{\n$}\n" + label + ":;\n}", {std::move(test), body(depth, inside)});
+      }
       case 0: case 1: {
         Node test = inside == Together::kNobody ? value(2) : condition(inside);
         return one_in(2) ? statement("if ($ & 1u) {\n$}", {std::move(test), body(depth, inside)})
@@ -394,7 +440,7 @@ class KernelWriter {
   /// What a header may do beside counting: "a[i] += 1, ".
   std::vector<Node> header_effect(std::string& text) {
     if (!one_in(4)) return {};
-    text = "$ += 1, ";
+    text = is_half() ? "$ += __float2half(1.0f), " : "$ += 1, ";
     return {place()};
   }
 
@@ -431,7 +477,7 @@ class KernelWriter {
     std::string effect;
     std::vector<Node> kids, effects = header_effect(effect);
     const auto add = [&](Node node) { kids.push_back(std::move(node)); };
-    const unsigned kind = below(8);
+    const unsigned kind = below(9);
     const bool counts_beyond = kind == 3 || kind == 6;  // the counter is one ahead within the body
     counters_.push_back({k, counts_beyond ? limit + 1 : limit});
     if (inside == Together::kBlock) same_counters_.push_back(counters_.back());
@@ -452,6 +498,7 @@ class KernelWriter {
         text = "{ " + type + k + " = 0;\ndo {\n++" + k + ";\n$} while (" + effect + k + " < " + bound + ");\n}";
         break;
       case 7: text = "for (int " + k + " = " + std::to_string(limit) + "; --" + k + " >= 0;) {\n$if (" + effect + (has_test ? "$ == 3u" : "false") + ") break;\n}"; break;
+      case 8: text = "for (unsigned " + k + " = " + bound + "; " + effect + k + "-- > 0u;) {\n$}"; break;
       default: text = "for (" + type + k + " = 0; " + effect + k + " < " + bound + "; ++" + k + ") {\n$}";
     }
     if (kind == 4) {
@@ -470,7 +517,7 @@ class KernelWriter {
       add(std::move(inner));
       for (Node& node : effects) add(std::move(node));
       if (has_test) add(std::move(test));
-    } else if (kind == 5) {
+    } else if (kind == 5 || kind == 8) {
       if (has_test) add(std::move(test));
       for (Node& node : effects) add(std::move(node));
       add(std::move(inner));
@@ -495,15 +542,19 @@ class KernelWriter {
     }
     const std::string type = pick({"unsigned ", "int ", "size_t "}), here = "a[" + j + "]" + member();
     if (type == "int ") end = "int(" + end + ")";
-    const std::string change = program_.element == Element::kFloat ? here + choice({" += float($ & 255u);", " = float($ & 4095u);"})
-                                                                   : here + choice({" = ", " += ", " ^= "}) + "PART($);";
+    const std::string change = is_float() ? here + choice({" += ", " = "}) + real("$ & 255u") + ";"
+                                          : here + choice({" = ", " += ", " ^= "}) + "PART($);";
     std::string effect;
     std::vector<Node> kids = header_effect(effect);
     Node store_here = fixed(change, {value(1)}), rest = block({simple()});
     const bool b_fits = b_limit_ == each_;
-    if (b_fits && one_in(2)) rest = block({fixed("v1 += unsigned(b[" + j + "]" + member() + ");"), simple()});
-    const std::string accumulate = program_.element == Element::kFloat ? "v2 += unsigned(int(" + here + "));" : "v2 += unsigned(" + here + ");";
-    switch (below(5)) {
+    if (b_fits && one_in(2)) rest = block({fixed("v1 += " + number_of("b[" + j + "]" + member()) + ";"), simple()});
+    const std::string accumulate = "v2 += " + number_of(here) + ";";
+    switch (below(6)) {
+      case 5:  // from the last to the first
+        kids.push_back(block({store_here, rest}));
+        return statement("for (int " + j + " = int(" + first + " + " + step + " * " + text_of(each_ - 1) + "); " + effect + j + " >= int(" + first + "); " + j + " -= int(" + step + ")) {\n$}",
+                         std::move(kids));
       case 0:
         kids.push_back(block({store_here, rest}));
         return statement("for (" + type + j + " = " + first + "; " + effect + j + " < " + end + "; " + j + " += " + step + ") {\n$}", std::move(kids));
@@ -528,7 +579,8 @@ class KernelWriter {
   /// The block's threads exchange values.
   Node meeting(unsigned depth) {
     const std::string all = threads();
-    switch (below(8)) {
+    switch (below(10)) {
+      case 8: case 9: return block_construct(values());
       case 0: return statement("s[t] = $;\n__syncthreads();\n$ += s[(t + $) % " + all + "];\n__syncthreads();", {value(2), fixed(choice({"v0", "v1", "mine[1]"})), same(1)});
       case 1: {  // all read
         readable_ = true;
@@ -557,7 +609,8 @@ class KernelWriter {
 
   /// Of the lanes of wm, or of the first few.
   Node warp_operation() {
-    switch (below(12)) {
+    switch (below(16)) {
+      case 12: case 13: case 14: case 15: return warp_construct(values());
       case 0: return statement("v0 += __shfl_sync(wm, v1, (lane + $) % lanes);", {value(1)});
       case 1: return statement("v1 ^= __shfl_sync(wm, $, $ % lanes);", {value(2), value(1)});
       case 2: return statement("if (lanes == 32u) v2 += __shfl_" + choice({"xor_sync(wm, v0, 1u", "xor_sync(wm, v0, 16u", "down_sync(wm, v0, 3u", "up_sync(wm, v0, 1u", "down_sync(wm, v0, 1u, 8", "xor_sync(wm, v0, 2u, 4"}) + ");");
@@ -578,6 +631,7 @@ class KernelWriter {
   std::mt19937_64 random_;
   Program program_;
   unsigned axes_ = 1, each_ = 1, b_limit_ = 1, names_ = 0;
+  unsigned left_ = 20;  ///< statements until only simple ones follow: the few kernels that are longer would take half of the compiler's time
   Layout layout_ = Layout::kAcrossGrid;
   bool has_barriers_ = false, has_warps_ = false, has_locks_ = false, has_left_ = false, is_volatile_ = false, dynamic_ = false;
   bool is_tiny_ = false;   ///< a few statements

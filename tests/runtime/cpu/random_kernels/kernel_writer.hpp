@@ -4,7 +4,7 @@
 //   - what is shared is changed by atomics of one kind a cell, whose results nobody uses, or under the one lock
 //     that guards the cell, by sums;
 //   - warp operations name the lanes that come to them, and read lanes that are among these;
-//   - floats hold small whole numbers, so that sums are exact in any order;
+//   - floats hold small whole numbers, so that sums are exact in any order; a product or a long sum in 16 bits has one order;
 //   - loops end by a counter, numbers wrap, shifts stay below the width, divisors are not 0.
 #pragma once
 #include "runtime/cpu/random_kernels/program.hpp"

@@ -1,6 +1,7 @@
 #include "runtime/cpu/random_kernels/program.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <sstream>
 
@@ -12,6 +13,7 @@ const char* name_of(Element element) {
     case Element::kUnsigned: return "unsigned";
     case Element::kInt: return "int";
     case Element::kFloat: return "float";
+    case Element::kHalf: return "__half";
     case Element::kLong: return "unsigned long long";
     case Element::kByte: return "unsigned char";
     case Element::kUint2: return "uint2";
@@ -25,6 +27,13 @@ std::uint32_t mixed(std::uint64_t value) {
   return static_cast<std::uint32_t>((value ^ (value >> 29)) >> 16);
 }
 
+/// Of a whole number below 2048.
+std::uint32_t half_bits(std::uint32_t number) {
+  if (number == 0) return 0;
+  const auto exponent = static_cast<std::uint32_t>(std::bit_width(number)) - 1;
+  return ((exponent + 15) << 10) | ((number << (10 - exponent)) & 0x3ffu);
+}
+
 std::vector<std::byte> contents(Element element, std::size_t count, std::uint64_t salt) {
   std::vector<std::byte> bytes(count * bytes_of(element));
   for (std::size_t at = 0; at + 4 <= bytes.size(); at += 4) {
@@ -33,6 +42,7 @@ std::vector<std::byte> contents(Element element, std::size_t count, std::uint64_
       const auto value = static_cast<float>(word % 1000);
       std::memcpy(&word, &value, 4);
     }
+    if (element == Element::kHalf) word = half_bits(word % 1000) | half_bits((word >> 16) % 1000) << 16;
     std::memcpy(bytes.data() + at, &word, 4);
   }
   return bytes;
@@ -78,6 +88,7 @@ std::string difference_in(const char* name, const std::vector<T>& mine, const st
 std::size_t bytes_of(Element element) {
   switch (element) {
     case Element::kByte: return 1;
+    case Element::kHalf: return 2;
     case Element::kLong: case Element::kUint2: case Element::kStruct: return 8;
     case Element::kUint4: return 16;
     default: return 4;
@@ -101,8 +112,14 @@ std::string Node::print() const {
 std::string Program::source(const std::string& kernel) const {
   std::string source = text.print();
   for (std::size_t at; (at = source.find("ELEMENT")) != std::string::npos;) source.replace(at, 7, name_of(element));
+  for (std::size_t at; (at = source.find("BLOCK_SIZE")) != std::string::npos;) source.replace(at, 10, std::to_string(launch.block[0]));
   for (std::size_t at; (at = source.find('@')) != std::string::npos;) source.replace(at, 1, kernel);
-  return indented(source);
+  return indented(source) + "#undef PART\n";
+}
+
+bool Program::waits() const {
+  const std::string source = text.print();
+  return source.find("__shared__") != source.npos || source.find("sync") != source.npos;
 }
 
 std::string Program::launch_text() const {

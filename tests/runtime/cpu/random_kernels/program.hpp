@@ -8,6 +8,7 @@
 //   const unsigned* bounds  numbers that loops end at: threads of the grid times E, E, threads of a block times E, then 1, 2, 3, ...
 //   unsigned n         threads that pass the guard on the grid, if there is one
 //   unsigned total, e, live  threads of the grid; E; threads of a block that go on after the first barrier
+//   Given_@ given      a struct, by value
 #pragma once
 #include <array>
 #include <cstddef>
@@ -37,8 +38,16 @@ inline Node fixed(std::string text, std::vector<Node> kids = {}) { return {Node:
 inline Node block(std::vector<Node> kids = {}) { return {Node::Kind::kBlock, {}, std::move(kids)}; }
 
 /// Of a and b.
-enum class Element { kUnsigned, kInt, kFloat, kLong, kByte, kUint2, kUint4, kStruct };
+enum class Element { kUnsigned, kInt, kFloat, kHalf, kLong, kByte, kUint2, kUint4, kStruct };
 std::size_t bytes_of(Element element);
+
+/// What kernels are given by value.
+struct Given {
+  unsigned x = 5;
+  unsigned short y = 9, z = 3;
+  unsigned words[4] = {11, 7, 3, 2};
+  float w = 2;
+};
 
 /// Places in acc, in words.
 enum Cell { kAtomics = 0, kLock = 64, kTicket = 65, kServing = 66, kGuarded = 72, kGuardedByTicket = 76, kCells = 80 };
@@ -65,6 +74,8 @@ struct Program {
 
   unsigned n() const { return launch.total() - (left_out < launch.total() ? left_out : launch.total() - 1); }
   unsigned live() const { return launch.threads() - (leaving < launch.threads() ? leaving : launch.threads() - 1); }
+  /// Threads wait for each other: only then are coroutines another form than loops.
+  bool waits() const;
   std::size_t elements() const { return std::size_t{launch.total()} * each; }
   /// The text of a kernel of this name.
   std::string source(const std::string& kernel) const;

@@ -1,11 +1,15 @@
 // Random programs: what the compiler makes of a kernel in any form is what its text says, thread by thread.
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
 
 #include <damo/device.hpp>
 #include <damo/error.hpp>
 
 #include "runtime/cpu/random_kernels/campaign.hpp"
 #include "runtime/cpu/random_kernels/kernel_writer.hpp"
+#include "runtime/cpu/random_kernels/run.hpp"
 #include "runtime/cpu/random_kernels/shrink.hpp"
 #if DAMO_HAS_CUDA
 #include "runtime/cuda/cuda_backend.hpp"
@@ -24,17 +28,16 @@ std::string failures_of(const Campaign& campaign) {
 }
 
 TEST(RandomKernels, GiveTheSameValuesInAllForms) {
-  EXPECT_EQ(failures_of({.first = 1, .count = 300, .processes = 2, .seconds = 40, .attempts = 60, .shrunk = 2}), "");
+  EXPECT_EQ(failures_of({.first = 1, .count = 300, .jobs = 2, .seconds = 30, .attempts = 60, .shrunk = 2}), "");
 }
 
 #if DAMO_HAS_CUDA
 TEST(RandomKernels, CompileWithNvrtc) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
   const cuda_backend::NvrtcCompiler compiler(90);
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
-    const std::string source = random_program(seed).source("k");
-    EXPECT_FALSE(compiler.compile({.source = source, .kind = SourceKind::kCudaC, .file_name = "k.cu"}).bytes.empty()) << "seed " << seed;
-  }
+  std::vector<Program> programs;
+  for (std::uint64_t seed = 1; seed <= 16; ++seed) programs.push_back(random_program(seed));
+  EXPECT_FALSE(compiler.compile({.source = source_of(programs), .kind = SourceKind::kCudaC, .file_name = "k.cu"}).bytes.empty());
 }
 #endif
 
@@ -50,7 +53,45 @@ TEST(RandomKernels, GiveTheReferencesValuesOnCuda) {
       },
       100);
   if (!gpu.is_good()) GTEST_SKIP() << "needs a GPU: " << gpu.text;
-  EXPECT_EQ(failures_of({.first = 1, .count = 300, .processes = 2, .seconds = 40, .on_gpu = true, .attempts = 60, .shrunk = 2}), "");
+  EXPECT_EQ(failures_of({.first = 1, .count = 300, .jobs = 2, .seconds = 30, .on_gpu = true, .attempts = 60, .shrunk = 2}), "");
+}
+
+/// "seed 5: crash" of each failure.
+std::vector<std::string> failed_seeds(Campaign campaign) {
+  campaign.attempts = 0;
+  std::vector<std::string> failed;
+  for (const Failure& failure : run(campaign).failures) failed.push_back("seed " + std::to_string(failure.seed) + ": " + failure.verdict.kind);
+  return failed;
+}
+
+TEST(RandomKernels, AreNamedByTheirSeedWhereAProcessDiesOrHangs) {
+  const auto on = [](std::uint64_t seed, auto&& act) {
+    return [seed, act](std::span<const Program> programs) {
+      for (const Program& program : programs) {
+        if (program.seed == seed) act();
+      }
+    };
+  };
+  EXPECT_EQ(failed_seeds({.first = 36, .count = 3, .before = on(37, [] { std::_Exit(0); })}), (std::vector<std::string>{"seed 37: crash"}));
+  EXPECT_EQ(failed_seeds({.first = 36, .count = 2, .seconds_each = 2.5, .before = on(37, [] { pause(); })}), (std::vector<std::string>{"seed 37: hang"}));
+}
+
+TEST(RandomKernels, AreAFailureTogetherWhereNoneOfATextFailsAlone) {
+  const auto dies_of_two = [](std::span<const Program> programs) {
+    if (programs.size() > 1) std::_Exit(0);
+  };
+  EXPECT_EQ(failed_seeds({.first = 36, .count = 2, .before = dies_of_two}), (std::vector<std::string>{"seed 36: crash"}));
+}
+
+// So the campaign compiles coroutines only where threads wait.
+TEST(RandomKernels, AreTheSameAsCoroutinesWhereNoThreadWaits) {
+  unsigned compared = 0;
+  for (std::uint64_t seed = 1; compared < 6; ++seed) {
+    const Program program = random_program(seed);
+    if (program.waits()) continue;
+    EXPECT_EQ(object_of(program, kDefault), object_of(program, kCoroutines)) << "seed " << seed;
+    ++compared;
+  }
 }
 
 TEST(RandomKernels, AreTheSameForTheSameSeed) {

@@ -1,5 +1,9 @@
-// Runs random programs: in each form on the CPU, and on a GPU.
+// Compiles and runs random programs: in each form on the CPU, and on a GPU. Several stand in one text, as kernels k0, k1, ...:
+// a compile costs about as much for what it needs once as for a kernel.
 #pragma once
+#include <cstddef>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -7,21 +11,29 @@
 
 namespace damo::random_kernels {
 
-/// What became of a program.
-struct Outcome {
-  std::string problem;  ///< "" if it ran: else what the compiler or the launch said
-  std::uint64_t hash = 0;
-};
+using Programs = std::span<const Program>;
 
 /// The flag that asks the compiler for a form: "" for the default, "--damo-coroutines", "--damo-reference".
-inline const std::vector<std::string> kForms = {"", "--damo-coroutines", "--damo-reference"};
-inline const char* name_of_form(const std::string& flag) { return flag.empty() ? "default" : flag.c_str() + 7; }
+inline constexpr const char *kDefault = "", *kCoroutines = "--damo-coroutines", *kReference = "--damo-reference";
 
-/// Runs program on arrays, which it changes.
-std::string run_on_cpu(const Program& program, const std::string& form, Arrays& arrays);
-std::string run_on_gpu(const Program& program, Arrays& arrays);
+/// "k" of one alone, "k3" of one of several.
+std::string kernel_name(Programs programs, std::size_t at);
+std::string source_of(Programs programs);
 
-/// Holds the forms against the last of them, the reference. What differs and where; empty if all agree.
-std::string compare_forms(const Program& program, const std::vector<std::string>& forms);
+struct Finding {
+  unsigned forms = 0;       ///< in which the program was compiled and run
+  std::string kind = {};    ///< "" nothing, else "wrong", "crash", "refused", "invalid" (the reference form refuses or faults)
+  std::string text = {};
+};
+
+/// Takes what was found of the program at a place, in their order, as soon as it is known.
+using Tell = std::function<void(std::size_t, const Finding&)>;
+
+/// Holds the default form, and coroutines where threads wait for each other, against the reference form; on_gpu: a GPU.
+/// Programs whose text does not compile are compiled one by one.
+void judge(Programs programs, bool on_gpu, const Tell& tell);
+
+/// Bytes of the object of program's text in a form; the log if it does not compile.
+std::vector<std::byte> object_of(const Program& program, const std::string& form);
 
 }  // namespace damo::random_kernels
