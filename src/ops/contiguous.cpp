@@ -1,7 +1,7 @@
 #include <damo/op.hpp>
 #include <damo/ops/shape.hpp>
 #include "ops/elementwise_op.hpp"
-#include "ops/elementwise_thunk.hpp"
+#include "ops/kernel_thunk.hpp"
 #include "ops/lower.hpp"
 
 namespace damo {
@@ -21,7 +21,7 @@ class ContiguousOp final : public Op {
   }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
     const auto& copy = static_cast<const ElementwiseOp&>(*elementwise_op(*find_elementwise("identity")));
-    return elementwise_thunk(lower(copy, node), node, context);
+    return kernel_thunk(lower(copy, node), node, context);
   }
 };
 

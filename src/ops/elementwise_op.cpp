@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include <damo/graph.hpp>
-#include "ops/elementwise_thunk.hpp"
+#include "ops/kernel_thunk.hpp"
 #include "ops/lower.hpp"
 #include "ops/rows.hpp"
 
@@ -115,7 +115,7 @@ Shape ElementwiseOp::output_shape(std::span<const Shape> inputs) const {
 Shapes ElementwiseOp::infer_shape(const Apply&, std::span<const Shape> inputs) const { return {{output_shape(inputs)}}; }
 
 Thunk ElementwiseOp::make_thunk(const Apply& node, ThunkContext& context) const {
-  return elementwise_thunk(lower(*this, node), node, context);
+  return kernel_thunk(lower(*this, node), node, context);
 }
 
 }  // namespace damo

@@ -1,12 +1,17 @@
 #include "ops/fused_op.hpp"
 
 #include "ops/elementwise_op.hpp"
-#include "ops/elementwise_thunk.hpp"
+#include "ops/kernel_thunk.hpp"
 #include "ops/lower.hpp"
+#include "ops/reduce_op.hpp"
 
 namespace damo {
 
-FusedOp::FusedOp(FunctionGraph inner) : inner_(std::move(inner)) {}
+FusedOp::FusedOp(FunctionGraph inner) : inner_(std::move(inner)) {
+  for (NodeId node : inner_.nodes()) {
+    if (const auto* reduction = dynamic_cast<const ReduceOp*>(&inner_.op(node))) reduced_axes_ |= reduction->axes();
+  }
+}
 
 Props FusedOp::props() const { return {{"nodes", std::int64_t{inner_.node_count()}}}; }
 
@@ -18,6 +23,13 @@ Apply FusedOp::make_node(Inputs inputs) const {
 }
 
 Shapes FusedOp::infer_shape(const Apply&, std::span<const Shape> inputs) const {
+  const std::vector<Shape> all = shapes(inputs);
+  std::vector<Shape> outputs;
+  for (ValueId output : inner_.outputs()) outputs.push_back(all[static_cast<std::size_t>(output)]);
+  return outputs;
+}
+
+std::vector<Shape> FusedOp::shapes(std::span<const Shape> inputs) const {
   std::vector<Shape> shapes(static_cast<std::size_t>(inner_.value_limit()));
   for (std::size_t i = 0; i < inputs.size(); ++i) shapes[static_cast<std::size_t>(inner_.inputs()[i])] = inputs[i];
   std::vector<Shape> operands;
@@ -26,21 +38,20 @@ Shapes FusedOp::infer_shape(const Apply&, std::span<const Shape> inputs) const {
     operands.clear();
     for (ValueId input : inner_.inputs(node)) operands.push_back(shapes[static_cast<std::size_t>(input)]);
     try {
-      const auto& op = static_cast<const ElementwiseOp&>(inner_.op(node));
-      shapes[static_cast<std::size_t>(inner_.outputs(node)[0])] = op.output_shape(operands);
+      const auto* reduction = dynamic_cast<const ReduceOp*>(&inner_.op(node));
+      shapes[static_cast<std::size_t>(inner_.outputs(node)[0])] =
+          reduction ? reduction->output_shape(operands[0]) : static_cast<const ElementwiseOp&>(inner_.op(node)).output_shape(operands);
     } catch (const ShapeError& error) {
       ErrorParts parts = error.parts();
       if (inner_.where(node)) parts.where = inner_.op(node).name() + " built at " + to_string(inner_.where(node)) + ", fused with " + std::to_string(inner_.node_count() - 1) + " others";
       throw ShapeError(std::move(parts));
     }
   }
-  std::vector<Shape> outputs;
-  for (ValueId output : inner_.outputs()) outputs.push_back(shapes[static_cast<std::size_t>(output)]);
-  return outputs;
+  return shapes;
 }
 
 Thunk FusedOp::make_thunk(const Apply& node, ThunkContext& context) const {
-  return elementwise_thunk(lower(inner_), node, context);
+  return kernel_thunk(lower(inner_), node, context, reduced_axes_);
 }
 
 }  // namespace damo

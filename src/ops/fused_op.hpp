@@ -1,4 +1,4 @@
-// FusedOp: several elementwise nodes as one kernel. It keeps them as an inner graph, from which its shapes, its kernel,
+// FusedOp: several elementwise nodes, and reductions over one space, as one kernel. It keeps them as an inner graph, from which its shapes, its kernel,
 // its errors and its picture come. Made by fuse_elementwise; users see it in prints.
 #pragma once
 #include <memory>
@@ -11,7 +11,7 @@ namespace damo {
 
 class FusedOp final : public Op {
  public:
-  /// inner: only ElementwiseOps, numbered inputs first.
+  /// inner: only ElementwiseOps, and ReduceOps of the same axes; numbered inputs first.
   explicit FusedOp(FunctionGraph inner);
 
   std::string name() const override { return "fused"; }
@@ -19,12 +19,17 @@ class FusedOp final : public Op {
   const FunctionGraph* inner_graph() const override { return &inner_; }
   Apply make_node(Inputs inputs) const override;
   Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
+  /// Of every value of the inner graph. Throws ShapeError as infer_shape does.
+  std::vector<Shape> shapes(std::span<const Shape> inputs) const;
+  /// Bit a: axis a of the space is reduced.
+  std::uint32_t reduced_axes() const { return reduced_axes_; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
   bool equals(const Op& other) const override { return this == &other; }
   std::size_t hash() const override { return std::hash<const void*>()(this); }
 
  private:
   FunctionGraph inner_;
+  std::uint32_t reduced_axes_ = 0;
 };
 
 }  // namespace damo

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ops/reduce_op.hpp"
+
 namespace damo {
 namespace {
 
@@ -18,20 +20,6 @@ std::string name_of(const std::vector<Step>& steps) {
     name += (i > 0 ? "_" : "") + steps[i].name;
   }
   return name;
-}
-
-/// For each node whether the value needs it. Nodes are numbered inputs first.
-std::vector<bool> needed_by(const FunctionGraph& graph, ValueId value) {
-  std::vector<bool> needed(static_cast<std::size_t>(graph.node_limit()), false);
-  const auto need = [&](ValueId input) {
-    if (graph.owner(input) != NodeId::kNone) needed[static_cast<std::size_t>(graph.owner(input))] = true;
-  };
-  need(value);
-  for (std::size_t i = needed.size(); i-- > 0;) {
-    if (!needed[i]) continue;
-    for (ValueId input : graph.inputs(static_cast<NodeId>(i))) need(input);
-  }
-  return needed;
 }
 
 }  // namespace
@@ -62,6 +50,24 @@ KernelSpec lower(const ElementwiseOp& op, const Apply& node) {
   return spec;
 }
 
+/// Inputs that have one element a row, by their types.
+std::vector<bool> row_inputs(const FunctionGraph& graph) {
+  int rank = 0;
+  std::uint32_t axes = 0;
+  for (NodeId node : graph.nodes()) {
+    const auto* reduction = dynamic_cast<const ReduceOp*>(&graph.op(node));
+    if (reduction) rank = graph.type(graph.inputs(node)[0]).dims.rank(), axes = reduction->axes();
+  }
+  std::vector<bool> rows;
+  for (ValueId input : graph.inputs()) {
+    const Shape& dims = graph.type(input).dims;
+    bool is_row = axes != 0;
+    for (int axis = 0; axis < dims.rank(); ++axis) is_row &= !(axes >> (rank - dims.rank() + axis) & 1u) || dims[axis] == 1;
+    rows.push_back(is_row);
+  }
+  return rows;
+}
+
 KernelSpec lower(const FunctionGraph& graph) {
   KernelSpec spec;
   std::unordered_map<ValueId, int> number;
@@ -69,6 +75,7 @@ KernelSpec lower(const FunctionGraph& graph) {
     number.emplace(input, spec.input_count());
     spec.inputs.push_back(graph.type(input).dtype);
   }
+  spec.rows = row_inputs(graph);
   const std::vector<NodeId> order = graph.nodes();  // built inputs first
   for (NodeId node : order) {
     for (ValueId input : graph.inputs(node)) {
@@ -77,7 +84,6 @@ KernelSpec lower(const FunctionGraph& graph) {
       spec.constants.push_back(graph.constant(input)->scalar());
     }
   }
-  int next = spec.input_count() + static_cast<int>(spec.constants.size());
   for (NodeId node : order) {
     std::vector<DType> dtypes;
     std::vector<int> values;
@@ -85,8 +91,13 @@ KernelSpec lower(const FunctionGraph& graph) {
       dtypes.push_back(graph.type(input).dtype);
       values.push_back(number.at(input));
     }
-    spec.steps.push_back(static_cast<const ElementwiseOp&>(graph.op(node)).step(dtypes, std::move(values)));
-    number.emplace(graph.outputs(node)[0], next++);
+    const ValueId output = graph.outputs(node)[0];
+    if (const auto* reduction = dynamic_cast<const ReduceOp*>(&graph.op(node))) {
+      number.emplace(output, append_reduction(spec, reduction->kind(), values[0], dtypes[0], graph.type(output).dtype));
+    } else {
+      number.emplace(output, spec.first_step() + static_cast<int>(spec.steps.size()));
+      spec.steps.push_back(static_cast<const ElementwiseOp&>(graph.op(node)).step(dtypes, std::move(values)));
+    }
   }
   for (ValueId output : graph.outputs()) {
     spec.stores.push_back(number.at(output));
@@ -96,34 +107,15 @@ KernelSpec lower(const FunctionGraph& graph) {
   return spec;
 }
 
-OutputSpec lower_output(const FunctionGraph& graph, int output) {
-  const ValueId value = graph.outputs()[static_cast<std::size_t>(output)];
-  const std::vector<bool> needed = needed_by(graph, value);
-  OutputSpec part;
+KernelSpec lower_node(const FunctionGraph& graph, NodeId node) {
   FunctionGraph alone;
-  std::unordered_map<ValueId, ValueId> copy;
-  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
-    const ValueId input = graph.inputs()[i];
-    const auto uses = graph.uses(input);
-    const bool is_read = std::any_of(uses.begin(), uses.end(), [&](const Use& use) { return use.node != NodeId::kNone && needed[static_cast<std::size_t>(use.node)]; });
-    if (!is_read) continue;
-    part.inputs.push_back(static_cast<int>(i));
-    copy.emplace(input, alone.add_input(graph.type(input)));
+  std::vector<ValueId> inputs;
+  for (ValueId input : graph.inputs(node)) {
+    inputs.push_back(is_literal(graph.constant(input)) ? alone.add_constant(graph.constant(input)) : alone.add_input(graph.type(input)));
   }
-  for (NodeId node : graph.nodes()) {
-    if (!needed[static_cast<std::size_t>(node)]) continue;
-    std::vector<ValueId> inputs;
-    for (ValueId input : graph.inputs(node)) {
-      if (!copy.contains(input)) copy.emplace(input, alone.add_constant(graph.constant(input)));
-      inputs.push_back(copy.at(input));
-    }
-    const ValueId result = graph.outputs(node)[0];
-    const TensorType types[] = {graph.type(result)};
-    copy.emplace(result, alone.outputs(alone.add(graph.op_ptr(node), inputs, types, graph.where(node)))[0]);
-  }
-  alone.add_output(copy.at(value));
-  part.spec = lower(alone);
-  return part;
+  const TensorType types[] = {graph.type(graph.outputs(node)[0])};
+  alone.add_output(alone.outputs(alone.add(graph.op_ptr(node), inputs, types, graph.where(node)))[0]);
+  return lower(alone);
 }
 
 }  // namespace damo

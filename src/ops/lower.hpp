@@ -9,15 +9,11 @@ namespace damo {
 /// Of one node: its inputs are array parameters, scalar constants literals.
 KernelSpec lower(const ElementwiseOp& op, const Apply& node);
 
-/// Of a graph of ElementwiseOps: its inputs are the kernel's, its outputs the stores; scalar constants become literals.
+/// Of a graph of ElementwiseOps and ReduceOps over one space: its inputs are the kernel's, its outputs the stores; scalar constants become literals.
 KernelSpec lower(const FunctionGraph& graph);
 
-/// The kernel of one of the graph's outputs alone. inputs: for each array that it reads, which of the graph's inputs.
-struct OutputSpec {
-  KernelSpec spec;
-  std::vector<int> inputs;
-};
-OutputSpec lower_output(const FunctionGraph& graph, int output);
+/// Of one node of such a graph: its inputs but scalar constants are the kernel's.
+KernelSpec lower_node(const FunctionGraph& graph, NodeId node);
 
 /// For each parameter of the spec that lower made of this node, which of the node's inputs it is.
 std::vector<int> array_inputs(const Apply& node);

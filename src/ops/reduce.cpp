@@ -7,7 +7,7 @@
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
-#include "ops/elementwise_thunk.hpp"
+#include "ops/kernel_thunk.hpp"
 #include "ops/reduce_op.hpp"
 
 namespace damo {
@@ -116,12 +116,14 @@ Apply ReduceOp::make_node(Inputs inputs) const {
   return {*this, {x}, {{result_of(reduction_, x.dtype()), reduced(x.dims())}}};
 }
 
-Shapes ReduceOp::infer_shape(const Apply&, std::span<const Shape> inputs) const {
-  const Shape to = reduced(inputs[0]);
-  if (chooses(reduction_) && inputs[0].size() == 0 && to.size() > 0) {
-    throw ShapeError(name() + ": there is no element to choose in an array of shape " + to_string(inputs[0]), "give it elements, or leave it out for empty arrays");
+Shapes ReduceOp::infer_shape(const Apply&, std::span<const Shape> inputs) const { return {{output_shape(inputs[0])}}; }
+
+Shape ReduceOp::output_shape(const Shape& input) const {
+  const Shape to = reduced(input);
+  if (chooses(reduction_) && input.size() == 0 && to.size() > 0) {
+    throw ShapeError(name() + ": there is no element to choose in an array of shape " + to_string(input), "give it elements, or leave it out for empty arrays");
   }
-  return {{to}};
+  return to;
 }
 
 Thunk ReduceOp::make_thunk(const Apply& node, ThunkContext& context) const {
@@ -133,7 +135,7 @@ Thunk ReduceOp::make_thunk(const Apply& node, ThunkContext& context) const {
   else spec.inputs = {dtype};
   spec.outputs = {node.output().dtype()};
   spec.stores = {append_reduction(spec, reduction_, 0, dtype, node.output().dtype())};
-  return elementwise_thunk(std::move(spec), node, context, axes_);
+  return kernel_thunk(std::move(spec), node, context, axes_);
 }
 
 Gradients ReduceOp::gradient(const Apply& node, std::span<const Variable> output_gradients) const {

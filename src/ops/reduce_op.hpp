@@ -22,6 +22,8 @@ class ReduceOp final : public Op {
   bool equals(const Op& other) const override;
   std::size_t hash() const override { return std::size_t{axes_} * 16 + static_cast<std::size_t>(reduction_); }
 
+  /// Throws ShapeError where there is nothing to choose from.
+  Shape output_shape(const Shape& input) const;
   ReductionKind kind() const { return reduction_; }
   std::uint32_t axes() const { return axes_; }
 

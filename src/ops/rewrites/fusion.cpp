@@ -1,18 +1,70 @@
 #include "ops/rewrites/fusion.hpp"
 
+#include <algorithm>
+#include <unordered_set>
 #include <utility>
 
-#include "ops/rewrites/fusion_groups.hpp"
+#include "ops/elementwise_op.hpp"
+#include "ops/reduce_op.hpp"
 #include "ops/rewrites/fusion_build.hpp"
+#include "ops/rewrites/fusion_groups.hpp"
+#include "ops/rewrites/fusion_reductions.hpp"
 
 namespace damo {
+namespace {
+
+constexpr int kReductionCost = 2;  // instructions an element
+
+bool is_reduction(const FunctionGraph& graph, NodeId node) { return dynamic_cast<const ReduceOp*>(&graph.op(node)) != nullptr; }
+
+bool within(const FusionLimits& limits, const FunctionGraph& graph, const std::vector<NodeId>& members) {
+  const std::unordered_set<NodeId> inside(members.begin(), members.end());
+  std::unordered_set<ValueId> read;
+  int cost = 0, written = 0;
+  for (NodeId node : members) {
+    cost += is_reduction(graph, node) ? kReductionCost : static_cast<const ElementwiseOp&>(graph.op(node)).row().cost;
+    for (ValueId input : graph.inputs(node)) {
+      const bool is_literal = graph.constant(input) && graph.constant(input)->is_scalar();
+      if (!is_literal && !inside.contains(graph.owner(input))) read.insert(input);
+    }
+    const auto uses = graph.uses(graph.outputs(node)[0]);
+    written += std::any_of(uses.begin(), uses.end(), [&](const Use& use) { return !inside.contains(use.node); });
+  }
+  return cost <= limits.cost && static_cast<int>(read.size()) <= limits.inputs && written <= limits.outputs;
+}
+
+/// The nodes of each kernel.
+std::vector<std::vector<NodeId>> kernels_of(const FunctionGraph& graph, const FusionLimits& limits) {
+  const FusionGroups elementwise(graph);
+  const std::vector<NodeId> nodes = graph.nodes();
+  std::vector<std::vector<NodeId>> groups = elementwise.groups();
+  if (std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) { return is_reduction(graph, node); })) {
+    std::unordered_set<NodeId> alone;  // reductions whose groups grew beyond the limits
+    for (std::size_t before = 1; before != alone.size();) {
+      before = alone.size();
+      groups = ReductionGroups(graph, elementwise.groups(), alone).groups();
+      for (const std::vector<NodeId>& members : groups) {
+        if (members.size() < 2 || within(limits, graph, members)) continue;
+        std::copy_if(members.begin(), members.end(), std::inserter(alone, alone.end()), [&](NodeId node) { return is_reduction(graph, node); });
+      }
+    }
+  }
+  std::vector<std::vector<NodeId>> kernels;
+  for (std::vector<NodeId>& members : groups) {
+    if (std::any_of(members.begin(), members.end(), [&](NodeId node) { return is_reduction(graph, node); })) {
+      kernels.push_back(std::move(members));
+    } else {
+      for (std::vector<NodeId>& run : split_group(graph, members, limits)) kernels.push_back(std::move(run));
+    }
+  }
+  return kernels;
+}
+
+}  // namespace
 
 FunctionGraph fuse_elementwise(FunctionGraph graph, const FusionLimits& limits) {
-  const FusionGroups groups(graph);
-  for (const std::vector<NodeId>& members : groups.groups()) {
-    for (const std::vector<NodeId>& part : split_group(graph, members, limits)) {
-      if (part.size() > 1) replace_by_fused(graph, part);
-    }
+  for (const std::vector<NodeId>& members : kernels_of(graph, limits)) {
+    if (members.size() > 1) replace_by_fused(graph, members);
   }
   graph.prune();
   return graph;

@@ -62,6 +62,11 @@ class CpuDialect final : public Dialect {
     return layout;
   }
 
+  bool prefers_passes(const KernelSpec& spec, const Geometry& geometry, int) const override {
+    const std::int64_t rows = geometry.count, length = geometry.reduced.count;
+    return rows < kManyTasks && rows * length >= kManyTasks * kTask && !joins_in_one_pass(spec);
+  }
+
   std::string emit(const KernelSpec& spec, const Layout& layout) const override {
     return layout.form == Form::kElements ? CpuEmitter(spec, layout).emit() : CpuReducingEmitter(spec, layout).emit();
   }

@@ -24,6 +24,10 @@ class CudaDialect final : public Dialect {
     return layout;
   }
 
+  bool prefers_passes(const KernelSpec& spec, const Geometry& geometry, int processors) const override {
+    return prefers_cuda_passes(spec, geometry, processors);
+  }
+
   std::string emit(const KernelSpec& spec, const Layout& layout) const override {
     return layout.form == Form::kElements ? CudaEmitter(spec, layout).emit() : CudaReducingEmitter(spec, layout).emit();
   }

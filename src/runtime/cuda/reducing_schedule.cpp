@@ -15,6 +15,7 @@ constexpr std::int64_t kSmallestChunk = 4096;   // elements of a block of which 
 constexpr std::int64_t kMostChunks = 65535;     // the grid's second axis
 constexpr std::int64_t kOneWarpRow = 4096;      // of one pass: longer rows take a block
 constexpr int kMostLanes = 1024;
+constexpr std::int64_t kManyElements = std::int64_t{1} << 20;  // which few blocks read for longer than launches more take
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -92,6 +93,13 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
   }
   layout.chunked = reducing_cuda_work(spec, layout, geometry, multiprocessors).chunks > 1;
   return layout;
+}
+
+bool prefers_cuda_passes(const KernelSpec& spec, const Geometry& geometry, int multiprocessors) {
+  const Layout layout = classify_reducing(geometry);
+  const std::int64_t rows = geometry.count, in_block = layout.form == Form::kColumns ? 32 : 1;
+  const std::int64_t blocks = divide_up(rows, in_block);
+  return goes_again(spec) && rows * geometry.reduced.count >= kManyElements && blocks * 2 < std::max(multiprocessors, 1);
 }
 
 Work reducing_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int multiprocessors) {

@@ -13,6 +13,8 @@ int reducing_block(const Layout& layout);
 int reducing_vector(const KernelSpec& spec, const Layout& layout);
 /// The layout with lanes, items, whole and chunked.
 Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, int multiprocessors);
+/// Whether a block a row leaves multiprocessors idle for longer than a launch more a pass takes.
+bool prefers_cuda_passes(const KernelSpec& spec, const Geometry& geometry, int multiprocessors);
 Work reducing_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int multiprocessors);
 
 }  // namespace damo

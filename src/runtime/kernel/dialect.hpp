@@ -33,6 +33,8 @@ class Dialect {
   virtual Layout adapt(const KernelSpec&, Layout layout) const { return layout; }
   /// Of a kernel that reduces: completes what classify_reducing gave with how rows are shared out. processors: those of a GPU.
   virtual Layout share_rows(const KernelSpec&, Layout layout, const Geometry&, int /*processors*/) const { return layout; }
+  /// Whether rows that are gone through several times are so few and long that a kernel a pass (split_passes) is faster.
+  virtual bool prefers_passes(const KernelSpec&, const Geometry&, int /*processors*/) const { return false; }
   /// extern "C" kernels of these names (entry_names), each taking one struct (ArgumentBlock) by value.
   virtual std::string emit(const KernelSpec& spec, const Layout& layout) const = 0;
   virtual Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int processors) const = 0;

@@ -31,15 +31,16 @@ class Passes {
   /// Outputs of which each row has one element: written when all passes are done.
   const std::vector<int>& row_stores() const { return row_stores_; }
   bool is_element(int value) const { return element_[static_cast<std::size_t>(value)]; }
+  /// The first pass that may use the value.
+  int known(int value) const { return known_[static_cast<std::size_t>(value)]; }
 
  private:
-  int known(int value) const { return known_[static_cast<std::size_t>(value)]; }
   int cost_again(int value, const std::vector<bool>& available) const;
   void plan(int pass, std::vector<bool>& made, const MayKeep& may_keep);
 
   const KernelSpec& spec_;
   std::vector<bool> element_;  // by value
-  std::vector<int> known_;     // the first pass that may use the value
+  std::vector<int> known_;     // by value
   std::vector<Pass> passes_;
   std::vector<int> first_row_steps_, row_stores_;
 };

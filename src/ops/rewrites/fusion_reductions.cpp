@@ -1,0 +1,187 @@
+#include "ops/rewrites/fusion_reductions.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "ops/elementwise_op.hpp"
+#include "ops/reduce_op.hpp"
+
+namespace damo {
+namespace {
+
+constexpr std::int64_t kOneRow = 16384;  // elements of the only row that one block, or one thread of a CPU, goes through again and again
+
+bool is_row_of(const std::vector<int>& row, const std::vector<int>& space, std::uint32_t axes) {
+  if (row.size() != space.size()) return false;
+  for (std::size_t axis = 0; axis < row.size(); ++axis) {
+    if (row[axis] != ((axes >> axis & 1u) ? SymbolicShapes::kOne : space[axis])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+ReductionGroups::ReductionGroups(const FunctionGraph& graph, const std::vector<std::vector<NodeId>>& groups, const std::unordered_set<NodeId>& alone)
+    : graph_(graph), order_(graph.toposort()), shapes_(graph, order_), whole_of_(static_cast<std::size_t>(graph.node_limit()), -1) {
+  const auto add = [&](std::vector<NodeId> nodes) -> Whole& {
+    const int number = static_cast<int>(wholes_.size());
+    for (NodeId node : nodes) whole_of_[static_cast<std::size_t>(node)] = number;
+    wholes_.push_back({.nodes = std::move(nodes), .parent = number});
+    return wholes_.back();
+  };
+  for (const std::vector<NodeId>& nodes : groups) {
+    Whole& whole = add(nodes);
+    whole.takes_part = true;
+    for (NodeId node : nodes) {  // the widest: others are cheap to compute again for each of its elements
+      const ValueId output = graph.outputs(node)[0];
+      if (whole.space.empty() || graph.type(output).dims.rank() > whole.dims.rank()) whole.space = shapes_.of(output), whole.dims = graph.type(output).dims;
+    }
+  }
+  std::unordered_map<NodeId, std::size_t> place;
+  for (NodeId node : order_) {
+    place.emplace(node, place.size());
+    if (whole_of_[static_cast<std::size_t>(node)] >= 0) continue;
+    Whole& whole = add({node});
+    const auto* reduction = dynamic_cast<const ReduceOp*>(&graph.op(node));
+    if (!reduction || alone.contains(node)) continue;
+    whole.space = shapes_.of(graph.inputs(node)[0]);
+    whole.dims = graph.type(graph.inputs(node)[0]).dims;
+    whole.takes_part = true;
+    whole.axes = reduction->axes();
+    whole.reduces = true;
+  }
+  // Wholes in an order in which producers come first: by the place of their last node no group is met before what it reads
+  // has been, as no edge goes back between convex groups; a group's first reader may stand before the group's last node, so count edges.
+  std::vector<int> waiting(wholes_.size(), 0), ready;
+  std::vector<std::vector<int>> readers(wholes_.size());
+  for (int i = 0; i < static_cast<int>(wholes_.size()); ++i) {
+    for (int producer : producers_of(i)) readers[static_cast<std::size_t>(producer)].push_back(i), ++waiting[static_cast<std::size_t>(i)];
+    if (waiting[static_cast<std::size_t>(i)] == 0) ready.push_back(i);
+  }
+  while (!ready.empty()) {
+    const int whole = ready.back();
+    ready.pop_back();
+    join(whole, producers_of(whole));
+    for (int reader : readers[static_cast<std::size_t>(whole)]) {
+      if (--waiting[static_cast<std::size_t>(reader)] == 0) ready.push_back(reader);
+    }
+  }
+  join_siblings();
+  std::unordered_map<int, std::size_t> number;
+  for (int i = 0; i < static_cast<int>(wholes_.size()); ++i) {
+    if (!wholes_[static_cast<std::size_t>(i)].takes_part) continue;
+    const auto [found, is_new] = number.try_emplace(find(i), groups_.size());
+    if (is_new) groups_.emplace_back();
+    const auto& nodes = wholes_[static_cast<std::size_t>(i)].nodes;
+    groups_[found->second].insert(groups_[found->second].end(), nodes.begin(), nodes.end());
+  }
+  for (auto& group : groups_) std::sort(group.begin(), group.end(), [&](NodeId a, NodeId b) { return place.at(a) < place.at(b); });
+}
+
+int ReductionGroups::find(int whole) {
+  while (wholes_[static_cast<std::size_t>(whole)].parent != whole) {
+    int& parent = wholes_[static_cast<std::size_t>(whole)].parent;
+    parent = wholes_[static_cast<std::size_t>(parent)].parent;
+    whole = parent;
+  }
+  return whole;
+}
+
+std::vector<int> ReductionGroups::producers_of(int whole) const {
+  std::vector<int> producers;
+  for (NodeId node : wholes_[static_cast<std::size_t>(whole)].nodes) {
+    for (ValueId input : graph_.inputs(node)) {
+      if (graph_.owner(input) == NodeId::kNone) continue;
+      const int producer = whole_of_[static_cast<std::size_t>(graph_.owner(input))];
+      if (producer != whole && std::find(producers.begin(), producers.end(), producer) == producers.end()) producers.push_back(producer);
+    }
+  }
+  return producers;
+}
+
+/// Whether one space and one set of axes serve both groups.
+bool ReductionGroups::agree(int a, int b) {
+  const Whole *x = &wholes_[static_cast<std::size_t>(find(a))], *y = &wholes_[static_cast<std::size_t>(find(b))];
+  if (x == y) return true;
+  if (!x->takes_part || !y->takes_part) return false;
+  if (x->reduces && y->reduces) return x->space == y->space && x->axes == y->axes;
+  if (y->reduces) std::swap(x, y);
+  return y->space == x->space || (x->reduces && is_row_of(y->space, x->space, x->axes));
+}
+
+/// One row of many elements is one block's work, or one thread's, if it is gone through twice.
+bool ReductionGroups::may_spread(const Whole& group) const {
+  std::int64_t length = 1;
+  for (int axis = 0; axis < group.dims.rank(); ++axis) {
+    if (!(group.axes >> axis & 1u)) return true;
+    length = group.dims[axis] == kUnknown ? kOneRow + 1 : std::min(length * group.dims[axis], kOneRow + 1);
+  }
+  return length <= kOneRow;
+}
+
+/// Whether every edge between them stays in one domain, or leads from a row to its elements.
+bool ReductionGroups::may_join(int producer, int consumer) {
+  const Whole &from = wholes_[static_cast<std::size_t>(find(producer))], &to = wholes_[static_cast<std::size_t>(consumer)];
+  if (!from.takes_part || !to.takes_part || !agree(producer, consumer)) return false;
+  for (NodeId node : to.nodes) {
+    for (ValueId input : graph_.inputs(node)) {
+      const NodeId owner = graph_.owner(input);
+      if (owner == NodeId::kNone || whole_of_[static_cast<std::size_t>(owner)] != producer) continue;
+      const std::vector<int> read = shapes_.of(input), made = to.reduces ? to.space : shapes_.of(graph_.outputs(node)[0]);
+      if (read == made) continue;
+      if (!from.reduces || !is_row_of(read, from.space, from.axes) || made != from.space || !may_spread(from)) return false;
+    }
+  }
+  return true;
+}
+
+void ReductionGroups::join(int number, const std::vector<int>& producers) {
+  Whole& whole = wholes_[static_cast<std::size_t>(number)];
+  std::vector<bool> joins;
+  for (int producer : producers) {
+    joins.push_back(may_join(producer, number));
+    whole.level = std::max(whole.level, wholes_[static_cast<std::size_t>(find(producer))].level + (joins.back() ? 0 : 1));
+  }
+  std::vector<int> partners;
+  for (std::size_t i = 0; i < producers.size(); ++i) {
+    if (joins[i] && wholes_[static_cast<std::size_t>(find(producers[i]))].level == whole.level) partners.push_back(find(producers[i]));
+  }
+  bool fits = true, reduces = whole.reduces;
+  for (int partner : partners) {
+    reduces |= wholes_[static_cast<std::size_t>(partner)].reduces;
+    for (int other : partners) fits &= agree(partner, other);
+  }
+  if (partners.empty()) return;
+  if (!fits || !reduces) {  // elementwise groups alone stay what they were
+    ++whole.level;
+    return;
+  }
+  for (int partner : partners) {
+    const int a = find(partner), b = find(number);
+    if (a == b) continue;
+    Whole &into = wholes_[static_cast<std::size_t>(a)], &from = wholes_[static_cast<std::size_t>(b)];
+    from.parent = a;
+    if (from.reduces && !into.reduces) into.space = from.space, into.dims = from.dims, into.axes = from.axes, into.reduces = true;
+    into.level = whole.level;
+  }
+}
+
+/// Groups with reductions on one level that read the same array.
+void ReductionGroups::join_siblings() {
+  for (int i = 0; i < graph_.value_limit(); ++i) {
+    const auto value = static_cast<ValueId>(i);
+    int first = -1;
+    for (const Use& use : graph_.uses(value)) {
+      if (use.node == NodeId::kNone) continue;
+      const int group = find(whole_of_[static_cast<std::size_t>(use.node)]);
+      const Whole& whole = wholes_[static_cast<std::size_t>(group)];
+      if (!whole.reduces || shapes_.of(value) != whole.space) continue;
+      if (first < 0) first = group;
+      first = find(first);
+      if (group == first || whole.level != wholes_[static_cast<std::size_t>(first)].level || !agree(first, group)) continue;
+      wholes_[static_cast<std::size_t>(group)].parent = first;
+    }
+  }
+}
+
+}  // namespace damo

@@ -1,0 +1,51 @@
+// ReductionGroups: the groups of fusion_groups.hpp, with reductions among them. A group with reductions goes over one
+// space: every reduction in it takes the same axes of it, and its other members compute elements of the space or of the
+// rows that the reductions leave. So softmax, written with max, exp, sum and a division, is one group.
+//
+// The groups of elementwise nodes stay as they are and are joined as wholes. The proof that no path leaves a group and comes back
+// is that of fusion_groups.hpp: each whole has a level, which rises along every edge that is not inside a group. A whole joins
+// those of its producers that are on its level if all of them agree; else it rises.
+#pragma once
+#include <cstdint>
+#include <unordered_set>
+#include <vector>
+
+#include <damo/graph.hpp>
+#include "ops/rewrites/symbolic_shapes.hpp"
+
+namespace damo {
+
+class ReductionGroups {
+ public:
+  /// groups: of elementwise nodes. alone: reductions that stay kernels of their own.
+  ReductionGroups(const FunctionGraph& graph, const std::vector<std::vector<NodeId>>& groups, const std::unordered_set<NodeId>& alone);
+  /// All groups, those of elementwise nodes alone among them; nodes in topological order.
+  const std::vector<std::vector<NodeId>>& groups() const { return groups_; }
+
+ private:
+  struct Whole {
+    std::vector<NodeId> nodes;
+    int level = 0;
+    int parent = -1;               // union-find
+    Shape dims;                    // of the elements, as far as they are known
+    std::vector<int> space;        // symbols of the elements' axes
+    std::uint32_t axes = 0;        // that are reduced
+    bool reduces = false, takes_part = false;
+  };
+  int find(int whole);
+  bool agree(int a, int b);
+  bool may_join(int producer, int consumer);
+  bool may_spread(const Whole& group) const;
+  void join(int whole, const std::vector<int>& producers);
+  std::vector<int> producers_of(int whole) const;
+  void join_siblings();
+
+  const FunctionGraph& graph_;
+  const std::vector<NodeId> order_;
+  const SymbolicShapes shapes_;
+  std::vector<Whole> wholes_;
+  std::vector<int> whole_of_;  // by node
+  std::vector<std::vector<NodeId>> groups_;
+};
+
+}  // namespace damo

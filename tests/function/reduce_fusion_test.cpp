@@ -1,0 +1,154 @@
+// Reductions fused with what stands around them: how many kernels graphs become, and that fused, unfused and the host agree,
+// also where a kernel a pass or a kernel a node takes over at the call.
+#include <cmath>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <damo/damo.hpp>
+#include "support/devices.hpp"
+
+namespace damo {
+namespace {
+
+using Values = std::vector<double>;
+
+Variable softmax(const Variable& x, int axis) {
+  const Variable e = exp(x - max(x, axis, keepdims));
+  return e / sum(e, axis, keepdims);
+}
+Variable layer_norm(const Variable& x, const Variable& weight, const Variable& bias) {
+  const Variable centered = x - mean(x, 1, keepdims);
+  return centered / sqrt(mean(sqr(centered), 1, keepdims) + 1e-5) * weight + bias;
+}
+
+int kernels_of(const std::vector<Variable>& inputs, const std::vector<Variable>& outputs) {
+  return function(inputs, outputs, {.device = Device("null")}).graph().node_count();
+}
+
+TEST(ReduceFusion, MakesOneKernelOfARowProgram) {
+  const Variable x = matrix("x"), y = matrix("y"), w = vector("w"), b = vector("b");
+  EXPECT_EQ(kernels_of({x}, {softmax(x, 1)}), 1);
+  EXPECT_EQ(kernels_of({x}, {softmax(x, 0)}), 1);
+  EXPECT_EQ(kernels_of({x, w, b}, {layer_norm(x, w, b)}), 1);
+  EXPECT_EQ(kernels_of({x, y}, {sum(x * y, 1, keepdims)}), 1);
+  EXPECT_EQ(kernels_of({x}, {sqrt(sum(sqr(x), 1, keepdims)) + 1.0}), 1);
+  EXPECT_EQ(kernels_of({x}, {logsumexp(tanh(x), 1, keepdims), max(x, 1, keepdims), x * 2.0}), 1);
+}
+
+TEST(ReduceFusion, JoinsReductionsThatReadTheSameArray) {
+  const Variable x = matrix("x");
+  EXPECT_EQ(kernels_of({x}, {sum(x, 1, keepdims), max(x, 1, keepdims), argmax(x, 1, keepdims)}), 1);
+  EXPECT_EQ(kernels_of({x}, {sum(x, 1, keepdims), sum(x, 0, keepdims)}), 2);
+}
+
+TEST(ReduceFusion, KeepsSpacesApartThatMayDiffer) {
+  const Variable x = matrix("x"), y = matrix("y");
+  EXPECT_EQ(kernels_of({x, y}, {sum(x * 2.0, Axes(), keepdims) + sum(y * 3.0, Axes(), keepdims)}), 3);
+  EXPECT_EQ(kernels_of({x, y}, {y * 2.0 - mean(x, 1, keepdims)}), 2);
+}
+
+TEST(ReduceFusion, LeavesOneLongRowToKernelsOfItsOwn) {
+  const Variable x = matrix("x"), small = input({float32, {8, 8}}, "small");
+  EXPECT_EQ(kernels_of({x}, {x - mean(x, Axes(), keepdims)}), 2);
+  EXPECT_EQ(kernels_of({small}, {small - mean(small, Axes(), keepdims)}), 1);
+}
+
+TEST(ReduceFusion, StaysWithinTheLimits) {
+  std::vector<Variable> inputs;
+  Variable total;
+  for (int i = 0; i < 60; ++i) {
+    inputs.push_back(matrix("x" + std::to_string(i)));
+    total = total ? total + inputs.back() : inputs.back();
+  }
+  const Function f = function(inputs, std::vector{sum(total, 1)}, {.device = Device("null"), .fusion = {.inputs = 8}});
+  for (NodeId node : f.graph().nodes()) EXPECT_LE(f.graph().inputs(node).size(), 9u);
+}
+
+class FusedReductions : public testing::OnEachDevice {
+ protected:
+  Array noise(const Shape& shape, unsigned seed = 1) const {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<float> uniform(-2, 2);
+    std::vector<float> values(static_cast<std::size_t>(shape.size()));
+    for (float& value : values) value = uniform(random);
+    return Array::from(values, shape, device());
+  }
+  void expect_equal(const std::vector<Variable>& inputs, const std::vector<Variable>& outputs, const std::vector<Array>& arrays, double tolerance = 1e-5) {
+    const Function fused = function(inputs, outputs, {.device = device()}), plain = function(inputs, outputs, {.fuse = false, .device = device()});
+    const Results a = fused.call(arrays), b = plain.call(arrays);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      ASSERT_EQ(a[i].shape(), b[i].shape());
+      const Values found = a[i].to_doubles(), expected = b[i].to_doubles();
+      for (std::size_t k = 0; k < found.size(); ++k) {
+        ASSERT_NEAR(found[k], expected[k], tolerance * std::max(1.0, std::abs(expected[k]))) << "result " << i << " of " << to_string(a[i].shape()) << " element " << k;
+      }
+    }
+  }
+};
+
+TEST_P(FusedReductions, GiveSoftmaxOfEveryShape) {
+  const Variable x = matrix("x");
+  for (int axis : {0, 1}) {
+    const Function f = function({x}, {softmax(x, axis)}, {.device = device()});
+    for (const Shape& shape : {Shape{1, 1}, Shape{3, 1}, Shape{1, 3}, Shape{5, 300}, Shape{300, 5}, Shape{33, 1024}, Shape{2, 50257}, Shape{4, 300000}, Shape{300000, 4}}) {
+      for (bool turned : {false, true}) {
+        const Array values = turned ? noise({shape[1], shape[0]}).transpose() : noise(shape);
+        const Values in = values.to_doubles(), out = f(values)[0].to_doubles();
+        const auto columns = static_cast<std::size_t>(shape[1]), rows = static_cast<std::size_t>(shape[0]);
+        std::vector<double> sums(axis == 0 ? columns : rows, 0);
+        for (std::size_t i = 0; i < in.size(); ++i) sums[axis == 0 ? i % columns : i / columns] += std::exp(in[i]);
+        for (std::size_t i = 0; i < in.size(); ++i) {
+          const double expected = std::exp(in[i]) / sums[axis == 0 ? i % columns : i / columns];
+          ASSERT_NEAR(out[i], expected, 1e-5 * expected) << to_string(shape) << " axis " << axis << (turned ? " turned" : "") << " element " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(FusedReductions, GiveLayerNormAndItsGradients) {
+  const Variable x = matrix("x"), w = vector("w"), b = vector("b"), g = matrix("g");
+  const Variable y = layer_norm(x, w, b);
+  const std::vector<Variable> gradients = lop(std::vector{y}, std::vector{g}, std::vector{x, w, b});
+  for (const Shape& shape : {Shape{7, 64}, Shape{300, 33}, Shape{2, 400000}}) {
+    expect_equal({x, w, b, g}, {y, gradients[0], gradients[1], gradients[2]}, {noise(shape), noise({shape[1]}, 2), noise({shape[1]}, 3), noise(shape, 4)}, 1e-3);
+  }
+}
+
+TEST_P(FusedReductions, GiveSeveralReductionsAtOnce) {
+  const Variable x = tensor3("x"), y = tensor3("y");
+  for (const Axes& axes : {Axes(0), Axes(1), Axes(2), Axes{0, 2}, Axes{1, 2}}) {
+    const Variable z = x * y + 1.0;
+    expect_equal({x, y}, {sum(z, axes), max(z, axes, keepdims), mean(sqr(z), axes), z - mean(z, axes, keepdims), argmin(z, axes)}, {noise({9, 40, 13}), noise({9, 40, 13}, 5)});
+  }
+}
+
+TEST_P(FusedReductions, GiveEachNodeAKernelWhereShapesDifferAtTheCall) {
+  const Variable x = matrix("x"), y = matrix("y");
+  const Variable z = x * y;
+  expect_equal({x, y}, {sum(z, 1, keepdims) * 2.0, sum(x, 1, keepdims), z - mean(y, 1, keepdims)}, {noise({5, 1}), noise({5, 7}, 2)});
+  expect_equal({x, y}, {sum(z, 1, keepdims) * 2.0, sum(x, 1, keepdims), z - mean(y, 1, keepdims)}, {noise({5, 7}), noise({1, 7}, 2)});
+}
+
+TEST_P(FusedReductions, GiveSixteenBitFloats) {
+  for (DType dtype : {float16, bfloat16}) {
+    const Variable x = matrix("x", dtype);
+    const Array values = astype(noise({12, 200}), dtype);
+    const Values found = function({x}, {softmax(x, 1)}, {.device = device()})(values)[0].to_doubles(), in = values.to_doubles();
+    for (std::size_t row = 0; row < 12; ++row) {
+      double sum = 0;
+      for (std::size_t k = 0; k < 200; ++k) sum += std::exp(in[row * 200 + k]);
+      for (std::size_t k = 0; k < 200; ++k) {
+        const double expected = std::exp(in[row * 200 + k]) / sum;
+        ASSERT_NEAR(found[row * 200 + k], expected, expected * (dtype == float16 ? 1e-3 : 8e-3) + 1e-7);
+      }
+    }
+  }
+}
+
+DAMO_ON_EACH_DEVICE(FusedReductions);
+
+}  // namespace
+}  // namespace damo
