@@ -29,6 +29,19 @@ std::vector<Variable> adam(Variables v) {
   return {v[0] - 1e-3 * m / (sqrt(second) + 1e-8), m, second};
 }
 
+Variable softmax(const Variable& x) {
+  const Variable e = exp(x - max(x, 1, keepdims));
+  return e / sum(e, 1, keepdims);
+}
+
+/// Of x, weight and bias.
+Variable layer_norm(Variables v) {
+  const Variable centered = v[0] - mean(v[0], 1, keepdims);
+  return centered * rsqrt(mean(sqr(centered), 1, keepdims) + 1e-5) * v[1] + v[2];
+}
+
+Variable gelu_by_tanh(const Variable& x) { return 0.5 * x * (1.0 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))); }
+
 Graph long_chain(int length) {
   return [length](Variables v) -> std::vector<Variable> {
     Variable z = v[0];
@@ -83,6 +96,18 @@ std::vector<Workload> workloads(DeviceKind kind) {
        [](Variables v) -> std::vector<Variable> { return {v[0] * v[1] + v[2]}; },
        times(2, r * c)},
       {"adam", {{n / 2}, {n / 2}, {n / 2}, {n / 2}}, adam, times(7, n / 2)},
+      {"sum_xy", {{n}, {n}}, [](Variables v) -> std::vector<Variable> { return {sum(v[0] * v[1])}; }, times(2, n)},
+      {"softmax_4k", {{n / 4096, 4096}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0])}; }, times(2, n)},
+      {"softmax_64k", {{n / 65536, 65536}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0])}; }, times(2, n)},
+      {"softmax_1k", {{n / 1000, 1000}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0])}; }, times(2, n)},
+      {"softmax_50257", {{n / 50257, 50257}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0])}; }, times(2, n)},
+      {"layernorm_8k", {{r, c}, {c}, {c}}, [](Variables v) -> std::vector<Variable> { return {layer_norm(v)}; }, times(2, r * c)},
+      {"rmsnorm_1k",
+       {{n / 1024, 1024}, {1024}},
+       [](Variables v) -> std::vector<Variable> { return {v[0] * rsqrt(mean(sqr(v[0]), 1, keepdims) + 1e-5) * v[1]}; },
+       times(2, n)},
+      {"colsum_gelu", {{r, c}}, [](Variables v) -> std::vector<Variable> { return {sum(gelu_by_tanh(v[0]), 0)}; }, times(1, r * c)},
+      {"argmax_rows", {{r, c}}, [](Variables v) -> std::vector<Variable> { return {argmax(v[0], 1)}; }, times(1, r * c)},
       {"tiny_double", {{256}}, [](Variables v) -> std::vector<Variable> { return {v[0] * 2.0}; }, times(2, 256)},
       {"compile_chain100", {{sizes.chain}}, long_chain(100), times(2, sizes.chain), true},
       {"compile_chain1000", {{sizes.chain}}, long_chain(1000), times(2, sizes.chain), true},

