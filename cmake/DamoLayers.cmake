@@ -18,6 +18,26 @@ function(damo_policy target)
     $<$<AND:$<BOOL:${DAMO_WERROR}>,$<BOOL:${DAMO_WARNINGS_ARE_KNOWN}>>:-Werror>)
 endfunction()
 
+# damo_precompile(target HEADER...): these headers are parsed once for all of the target's files, which include what they use
+# all the same (DAMO_PCH=OFF shows who does not). Most of what a layer's file costs is parsing the standard library. Damo's own
+# headers are not among them: an edit of one would compile a whole layer anew.
+set(DAMO_STANDARD_HEADERS <algorithm> <array> <atomic> <cmath> <condition_variable> <cstdint> <cstring> <filesystem> <fstream>
+  <functional> <limits> <map> <memory> <mutex> <optional> <set> <span> <sstream> <stdexcept> <string> <string_view> <thread>
+  <tuple> <unordered_map> <unordered_set> <utility> <variant> <vector>)
+function(damo_precompile target)
+  if(NOT DAMO_PCH)
+    return()
+  endif()
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  damo_cached_pch(${target})
+endfunction()
+# What lets ccache cache files that use a precompiled header.
+function(damo_cached_pch target)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE -fpch-preprocess)
+  endif()
+endfunction()
+
 # damo_layer(NAME SOURCES dir... LINKS targets... HEADERS targets...): one static library a layer.
 # LINKS: a damo_ layer is passed on to the layer's users, another library is not, but must be found again by
 # who links the installed layer (damoConfig does that). HEADERS: needed to compile the layer, never afterwards.
@@ -43,6 +63,7 @@ function(damo_layer name)
     PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
   target_compile_features(damo_${name} PUBLIC cxx_std_20)
   damo_policy(damo_${name})
+  damo_precompile(damo_${name} ${DAMO_STANDARD_HEADERS})
   target_link_libraries(damo_${name} PUBLIC Threads::Threads)
   foreach(link ${ARG_LINKS})
     if(link MATCHES "^damo_")

@@ -12,7 +12,7 @@ option(DAMO_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(DAMO_BUILD_TOOLS "Build the damo command (CLI11, nlohmann-json)" ${PROJECT_IS_TOP_LEVEL})
 option(DAMO_BUILD_BENCH "Build damo-bench (Google Benchmark, nlohmann-json)" ${PROJECT_IS_TOP_LEVEL})
 option(DAMO_WERROR "Warnings are errors, with the compilers whose false ones are known (GCC 12 and 13)" OFF)
-option(DAMO_TEST_PCH "Precompile GoogleTest's header for the tests" ON)
+option(DAMO_PCH "Precompile the headers of the standard library, LLVM and GoogleTest" ON)
 set(DAMO_SANITIZE "" CACHE STRING "Sanitizers for the whole build, e.g. address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

@@ -1,6 +1,6 @@
 // Rows against the tables that NumPy validates its own functions with: input, output rounded once from higher precision,
 // and how many floats a result may lie from it. NumPy's package carries them (numpy/_core/tests/data; BSD licence), so
-// nothing is copied: the Python that $PYTHON names, else python3, says where. Without NumPy the test is skipped aloud.
+// nothing is copied: the Python that $PYTHON names, else python3 or /usr/bin/python3, says where. Without NumPy the test is skipped aloud.
 #include <damo/damo.hpp>
 
 #include <bit>
@@ -20,10 +20,9 @@
 namespace damo::testing {
 namespace {
 
-/// The folder of the tables; empty if there is none.
-std::filesystem::path tables_folder() {
-  const char* const python = std::getenv("PYTHON");
-  const std::string command = "'" + std::string(python && *python ? python : "python3") + "' -c 'import numpy; print(numpy.__path__[0])' 2>/dev/null";
+/// The folder of the tables that this Python's NumPy came with; empty if there is none.
+std::filesystem::path tables_of(const std::string& python) {
+  const std::string command = "'" + python + "' -c 'import numpy; print(numpy.__path__[0])' 2>/dev/null";
   std::FILE* const pipe = popen(command.c_str(), "r");
   if (!pipe) return {};
   std::string text;
@@ -36,6 +35,14 @@ std::filesystem::path tables_folder() {
     if (!text.empty() && std::filesystem::exists(folder / "umath-validation-set-exp.csv")) return folder;
   }
   return {};
+}
+
+/// Of the Python that PYTHON names; else of the first python3, or of the distribution's, which a python3 of another kind may hide.
+std::filesystem::path tables_folder() {
+  const char* const named = std::getenv("PYTHON");
+  if (named && *named) return tables_of(named);
+  const std::filesystem::path folder = tables_of("python3");
+  return folder.empty() ? tables_of("/usr/bin/python3") : folder;
 }
 
 /// NumPy's name of a row.

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 double seconds_allowed() {
   const char* text = std::getenv("RANDOM_GRAPH_SECONDS");
-  return text ? std::atof(text) : 40;
+  return text ? std::atof(text) : 20;
 }
 
 class RandomGraphOnEachDevice : public OnEachDevice {};

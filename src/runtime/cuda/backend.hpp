@@ -123,7 +123,7 @@ class CudaBackend : public Backend {
     return static_cast<CUstream>(stream);
   }
   bool is_capturing(CUstream stream) const noexcept;
-  bool make_order_event() noexcept;
+  void order(CUstream earlier, CUstream later) noexcept;
   void collect_callbacks() noexcept;
   void remember(const CudaKernel& kernel) const;
   std::string recent_kernels() const;

@@ -55,7 +55,7 @@ void CudaBackend::launch(const LoadedKernel& kernel, const LaunchConfig& config,
       static_cast<unsigned>(config.shared_bytes), on, const_cast<void**>(arguments), nullptr);
   if (result != CUDA_SUCCESS) [[unlikely]]
     fail_launch(result, kernel, config);
-  note_work(stream);
+  if (on != default_stream_) note_work(stream);
   remember(cuda_kernel);
   if (waits_for_launches_) [[unlikely]]
     wait_for_launch(kernel, config, on);

@@ -56,10 +56,7 @@ void* CudaBackend::create_stream(StreamOptions options) {
   }
   stream_count_ = static_cast<int>(streams_.size());
   // Memory that the default stream still works on may be handed to the new one's users.
-  if (make_order_event() &&
-      driver_.event_record(order_event_, static_cast<CUstream>(default_stream_)) == CUDA_SUCCESS) {
-    driver_.stream_wait_event(stream, order_event_, 0);
-  }
+  order(static_cast<CUstream>(default_stream_), stream);
   return stream;
 }
 
@@ -84,9 +81,16 @@ StreamPriorities CudaBackend::stream_priorities() {
   return range;
 }
 
-/// The caller holds streams_mutex_ and has bound the context.
-bool CudaBackend::make_order_event() noexcept {
-  return order_event_ != nullptr || driver_.event_create(&order_event_, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS;
+/// Later work of one stream comes after what the other has now. Where the driver can't say so to the device (no memory for
+/// an event), the host waits; if that fails too, an earlier kernel faulted, which the next call that may throw reports. The
+/// caller holds streams_mutex_ and has bound the context.
+void CudaBackend::order(CUstream earlier, CUstream later) noexcept {
+  const bool has_event =
+      order_event_ != nullptr || driver_.event_create(&order_event_, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS;
+  if (has_event && driver_.event_record(order_event_, earlier) == CUDA_SUCCESS &&
+      driver_.stream_wait_event(later, order_event_, 0) == CUDA_SUCCESS)
+    return;
+  driver_.stream_synchronize(earlier);
 }
 
 StreamSet CudaBackend::stream_set(void* stream) const noexcept {
@@ -117,29 +121,23 @@ void CudaBackend::wait_for_device(Backend& other, void* stream) {
   there.destroy_event(event);  // the driver keeps what the wait needs
 }
 
-// Errors of both are an earlier kernel's: the next call that may throw reports them.
 void CudaBackend::join_streams(StreamSet wanted) noexcept {
   if (wanted == 0 || stream_count_.load(std::memory_order_relaxed) == 0 || !bind_quietly()) return;
   const std::lock_guard lock(streams_mutex_);
-  if (!make_order_event()) return;
   streams_at_large.fetch_and(~wanted | foreign_streams_);
   for (const auto& [stream, set] : streams_) {
     if ((set & wanted) == 0) continue;
     // Its work has not been given to the device; what it had before was joined when the capture took it.
     if (captures != 0 && is_capturing(stream)) continue;
-    if (driver_.event_record(order_event_, stream) == CUDA_SUCCESS) {
-      driver_.stream_wait_event(static_cast<CUstream>(default_stream_), order_event_, 0);
-    }
+    order(stream, static_cast<CUstream>(default_stream_));
   }
 }
 
 void CudaBackend::fork_streams() {
   if (stream_count_.load(std::memory_order_relaxed) == 0 || !bind_quietly()) return;
   const std::lock_guard lock(streams_mutex_);
-  if (!make_order_event()) return;
-  if (driver_.event_record(order_event_, static_cast<CUstream>(default_stream_)) != CUDA_SUCCESS) return;
   for (const auto& [stream, set] : streams_) {
-    if (captures == 0 || !is_capturing(stream)) driver_.stream_wait_event(stream, order_event_, 0);
+    if (captures == 0 || !is_capturing(stream)) order(static_cast<CUstream>(default_stream_), stream);
   }
 }
 

@@ -1,6 +1,8 @@
 // Options{.check = true}: what each kind of wild access is reported as, and that right kernels are left alone.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include <damo/cuda_c.hpp>
 #include <damo/module.hpp>
 
@@ -52,6 +54,35 @@ TEST_F(CheckedKernel, KnowsRegisteredMemoryAsLongAsItIs) {
     EXPECT_THAT(error_of(source, {.block = {65}}, registered), HasSubstr("thread (64, 0, 0)"));
   }
   EXPECT_THAT(error_of(source, {.block = {64}}, values.data()), HasSubstr("out of bounds"));
+}
+
+/// A tile's reduction of a struct hands it on in words, through what only the group itself may read.
+TEST_F(CheckedKernel, ReducesStructsInAGroup) {
+  const std::string source = R"(
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+namespace cg = cooperative_groups;
+struct Entry { int value, at; double weight; };
+struct Larger {
+  __device__ Entry operator()(const Entry& a, const Entry& b) const { return a.value > b.value || (a.value == b.value && a.at < b.at) ? a : b; }
+};
+__global__ void k(double* y, const int* x) {
+  const auto tile = cg::tiled_partition<16>(cg::this_thread_block());
+  const int i = threadIdx.x;
+  const Entry best = cg::reduce(tile, Entry{x[i], i, 0.5 * i}, Larger());
+  y[i] = 1000 * best.value + best.at + best.weight / 1024;
+})";
+  std::vector<int> x(64);
+  for (int i = 0; i < 64; ++i) x[static_cast<std::size_t>(i)] = i * 7 % 13;
+  std::vector<double> expected(64);
+  for (std::size_t i = 0; i < 64; ++i) {
+    const auto first = x.begin() + static_cast<std::ptrdiff_t>(i / 16 * 16), best = std::max_element(first, first + 16);
+    const auto at = static_cast<double>(best - x.begin());
+    expected[i] = 1000.0 * *best + at + 0.5 * at / 1024;
+  }
+  const Array y = Array::zeros({64}, float64, device_);
+  EXPECT_EQ(error_of(source, {.block = {64}}, y, Array::from(x, device_)), "nothing thrown");
+  EXPECT_EQ(y.to_vector<double>(), expected);
 }
 
 TEST_F(CheckedKernel, KnowsArraysMadeBeforeAndAfterTheModule) {

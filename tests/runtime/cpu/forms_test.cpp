@@ -1,55 +1,12 @@
-// Forms of a kernel's threads: one that can't be made gives way to the next, and all give the values of the reference form.
+// Forms of a kernel's threads: all give the values of the reference form.
 #include <gmock/gmock.h>
 
 #include <numeric>
 
-#include <damo/log.hpp>
-
 #include "runtime/cpu/compile_support.hpp"
-#include "runtime/cpu/form_chain.hpp"
 
 namespace damo::cpu_backend::testing {
 namespace {
-
-using ::testing::ElementsAre;
-
-struct Chain {
-  std::vector<KernelForm> tried;
-  std::vector<std::string> lines;
-  FormAttempt result;
-
-  /// Forms before good give way.
-  Chain(KernelForm first, KernelForm good, bool is_final = false) {
-    set_log_sink([this](LogLevel level, std::string_view line) {
-      EXPECT_EQ(level, LogLevel::kWarning);
-      lines.emplace_back(line);
-    });
-    result = compile_in_a_form(first, [&](KernelForm form) {
-      tried.push_back(form);
-      return form == good ? FormAttempt{} : FormAttempt{.gives_way = !is_final, .at = "kernel 'k' (user.cu:12)", .why = "it faulted"};
-    });
-    set_log_sink({});
-  }
-};
-
-TEST(FormChain, KeepsTheFormThatCanBeMade) {
-  const Chain chain(KernelForm::kLoops, KernelForm::kLoops);
-  EXPECT_THAT(chain.tried, ElementsAre(KernelForm::kLoops));
-  EXPECT_THAT(chain.lines, ElementsAre());
-}
-
-TEST(FormChain, GoesOnToTheNextAndNamesKernelAndLine) {
-  const Chain chain(KernelForm::kLoops, KernelForm::kReference);
-  EXPECT_THAT(chain.tried, ElementsAre(KernelForm::kLoops, KernelForm::kCoroutines, KernelForm::kReference));
-  EXPECT_THAT(chain.lines, ElementsAre("kernel 'k' (user.cu:12) can't be compiled to loops over threads (it faulted): its text becomes coroutines, which is slower",
-                                       "kernel 'k' (user.cu:12) can't be compiled to coroutines (it faulted): its text is run thread by thread, which is slower"));
-  EXPECT_FALSE(chain.result.gives_way);
-}
-
-TEST(FormChain, EndsWhereNoFormIsLeftOrNoneWouldDo) {
-  EXPECT_TRUE(Chain(KernelForm::kReference, KernelForm::kLoops).result.gives_way);
-  EXPECT_THAT(Chain(KernelForm::kLoops, KernelForm::kReference, true).tried, ElementsAre(KernelForm::kLoops));
-}
 
 /// y, the first argument, of 64 threads in each form.
 template <class... Arguments>

@@ -325,33 +325,35 @@ static unsigned long launch_bound(const clang::FunctionDecl& kernel, const clang
   return threads && threads->isStrictlyPositive() ? static_cast<unsigned long>(threads->getLimitedValue()) : 0;
 }
 
+/// The kernel that an entry's statement calls; null if it calls none. An entry is of Damo's own text (entry_text).
+const clang::FunctionDecl* CudaEntries::called_kernel(const clang::Stmt* statement) const {
+  if (!statement) return nullptr;
+  const auto* const call = llvm::dyn_cast<clang::CallExpr>(statement);
+  if (const clang::FunctionDecl* callee = call ? call->getDirectCallee() : nullptr) {
+    const clang::FunctionTemplateDecl* const primary = callee->getPrimaryTemplate();
+    const clang::FunctionDecl* pattern = primary ? primary->getTemplatedDecl() : nullptr;
+    for (const Kernel& known : kernels_) {
+      const clang::FunctionDecl* canonical = known.function->getCanonicalDecl();
+      if (callee->getCanonicalDecl() == canonical || (pattern && pattern->getCanonicalDecl() == canonical)) return callee;
+    }
+  }
+  for (const clang::Stmt* child : statement->children()) {
+    if (const clang::FunctionDecl* found = called_kernel(child)) return found;
+  }
+  return nullptr;
+}
+
 /// The parameter types as the entry's call resolved them: a template's arguments are in place.
 void CudaEntries::read_entry(const clang::FunctionDecl* entry) {
-  struct FindCall : clang::RecursiveASTVisitor<FindCall> {
-    const std::vector<Kernel>& kernels;
-    const clang::FunctionDecl* kernel = nullptr;
-    explicit FindCall(const std::vector<Kernel>& kernels) : kernels(kernels) {}
-    bool VisitCallExpr(clang::CallExpr* call) {
-      const clang::FunctionDecl* callee = call->getDirectCallee();
-      if (!callee) return true;
-      const clang::FunctionTemplateDecl* const primary = callee->getPrimaryTemplate();
-      const clang::FunctionDecl* pattern = primary ? primary->getTemplatedDecl() : nullptr;
-      for (const Kernel& known : kernels) {
-        const clang::FunctionDecl* canonical = known.function->getCanonicalDecl();
-        if (callee->getCanonicalDecl() == canonical || (pattern && pattern->getCanonicalDecl() == canonical)) kernel = callee;
-      }
-      return !kernel;
-    }
-  } finder(kernels_);
-  finder.TraverseStmt(entry->getBody());
-  if (!finder.kernel) return;
+  const clang::FunctionDecl* const kernel = called_kernel(entry->getBody());
+  if (!kernel) return;
   clang::ASTContext& context = compiler_->getASTContext();
   for (KernelInfo& info : found_) {
     if (entry->getName() != info.thread) continue;
-    info.max_threads = launch_bound(*finder.kernel, context);
-    const clang::PresumedLoc place = context.getSourceManager().getPresumedLoc(finder.kernel->getLocation());
+    info.max_threads = launch_bound(*kernel, context);
+    const clang::PresumedLoc place = context.getSourceManager().getPresumedLoc(kernel->getLocation());
     if (place.isValid()) info.place = std::string(place.getFilename()) + ":" + std::to_string(place.getLine());
-    for (const clang::ParmVarDecl* parameter : finder.kernel->parameters()) {
+    for (const clang::ParmVarDecl* parameter : kernel->parameters()) {
       const clang::QualType type = parameter->getType().getCanonicalType().getUnqualifiedType();
       info.parameter_names.push_back(parameter->getNameAsString());
       info.parameter_types.push_back(type.getAsString(context.getPrintingPolicy()));

@@ -15,6 +15,7 @@ class CompilerInstance;
 class FunctionDecl;
 class PragmaHandler;
 class Preprocessor;
+class Stmt;
 class Token;
 }  // namespace clang
 
@@ -46,6 +47,7 @@ class CudaEntries {
   void make_callable();
   /// Whether functions declared from here on are for host and device, unmarked ones above all.
   void mark_for_both(bool marks);
+  const clang::FunctionDecl* called_kernel(const clang::Stmt* statement) const;
   void read_entry(const clang::FunctionDecl* entry);
 
   std::vector<std::string> wanted_;

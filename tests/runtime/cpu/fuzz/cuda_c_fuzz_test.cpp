@@ -25,7 +25,7 @@ std::string listed(const FuzzResult& result) {
 TEST(CudaCFuzz, GivesAnObjectOrALogForEverySource) {
   const FuzzResult hostile = fuzz_compiler(0, hostile_sources().size(), 60);
   EXPECT_TRUE(hostile.failures.empty()) << listed(hostile);
-  const FuzzResult mutated = fuzz_compiler(1000000, 200, 60);
+  const FuzzResult mutated = fuzz_compiler(1000000, 100, 60);
   EXPECT_TRUE(mutated.failures.empty()) << listed(mutated);
   EXPECT_GT(mutated.compiled, 10u);
   EXPECT_GT(mutated.refused, 50u);
