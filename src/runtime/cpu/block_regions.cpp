@@ -20,33 +20,39 @@ struct Standing {
   bool any_waits = false;
 };
 
+/// Of each thread once a region: without branches, so that it vectorises.
 Standing standing(std::span<const std::int32_t> next) {
   Standing found;
   for (const std::int32_t region : next) {
-    if (is_waiting(region)) {
-      found.any_waits = true;
-    } else if (region != kReturned) {
-      found.lowest = std::min(found.lowest, region);
-      found.highest = std::max(found.highest, region);
-    }
+    const bool could_go = region < kWaitingRegion;
+    found.any_waits |= !could_go && region != kReturned;
+    found.lowest = std::min(found.lowest, could_go ? region : kReturned);
+    found.highest = std::max(found.highest, could_go ? region : -1);
   }
   return found;
 }
 
 /// Ends every wait that can end. False if there is none.
 bool release(std::span<std::int32_t> next, std::span<ThreadState> states) {
-  for (std::size_t i = 0; i < next.size(); ++i) {
-    if (!is_waiting(next[i])) states[i].kind = next[i] == kReturned ? Wait::kExited : Wait::kNothing;
-  }
   bool any = false;
-  for (std::size_t i = 0; i < states.size(); i += kWarpSize) {
-    any |= finish_warp_operations(states.subspan(i, std::min<std::size_t>(kWarpSize, states.size() - i)));
+  const auto go_on = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      if (is_waiting(next[i]) && states[i].kind == Wait::kNothing) next[i] -= kWaitingRegion;
+    }
+  };
+  for (std::size_t i = 0; i < next.size(); i += kWarpSize) {
+    const std::size_t end = std::min(next.size(), i + kWarpSize);
+    for (std::size_t lane = i; lane < end; ++lane) {
+      if (!is_waiting(next[lane])) states[lane].kind = next[lane] == kReturned ? Wait::kExited : Wait::kNothing;
+    }
+    if (std::none_of(next.begin() + static_cast<std::ptrdiff_t>(i), next.begin() + static_cast<std::ptrdiff_t>(end), is_waiting)) continue;
+    if (!finish_warp_operations(states.subspan(i, end - i))) continue;
+    go_on(i, end);
+    any = true;
   }
-  if (!any) any = finish_barriers(states);
-  for (std::size_t i = 0; i < next.size(); ++i) {
-    if (is_waiting(next[i]) && states[i].kind == Wait::kNothing) next[i] -= kWaitingRegion;
-  }
-  return any;
+  if (any || !finish_barriers(states)) return any;
+  go_on(0, next.size());
+  return true;
 }
 
 void report(const ThreadState& block, std::span<ThreadState> states) {
@@ -84,14 +90,7 @@ void damo_warp_operation(std::int32_t kind, std::uint64_t* values, const std::in
     for (std::uint32_t lane = 0; next && lane < lanes; ++lane) {
       if (next[first + lane] == kReturned) present &= ~(1u << lane);
     }
-    while (present != 0) {
-      std::uint32_t group = present;
-      for (std::uint32_t lane = 0; masks && lane < lanes; ++lane) {
-        if (masks[first + lane] != masks[first + std::countr_zero(present)]) group &= ~(1u << lane);
-      }
-      operate_on_warp(static_cast<Wait>(kind), values + first, operands + first, group);
-      present &= ~group;
-    }
+    operate_on_warp(static_cast<Wait>(kind), values + first, operands + first, masks ? masks + first : nullptr, present);
   }
 }
 

@@ -13,9 +13,10 @@ inline bool is_warp_operation(Wait kind) {
   return (kind >= Wait::kWarp && kind <= Wait::kActiveMask) || kind == Wait::kReduceXor || kind == Wait::kLockstep;
 }
 
-/// One operation of the lanes whose bits are set: values[i] is what lane i brings, then what it gets. operands: the lanes
-/// that a shuffle reads.
-void operate_on_warp(Wait kind, std::uint64_t* values, const std::int32_t* operands, std::uint32_t lanes);
+/// One operation of each group of lanes: those of lanes whose masks are the same; without masks, of all of them. values[i]
+/// is what lane i brings, then what it gets; operands[i] the lane that it reads in a shuffle. All three have kWarpSize
+/// elements, those of lanes that take no part mean nothing and stay. Costs about as much for many groups as for one.
+void operate_on_warp(Wait kind, std::uint64_t* values, const std::int32_t* operands, const std::uint32_t* masks, std::uint32_t lanes);
 
 /// Finishes every operation for which all of its lanes have arrived: gives them their results and makes them runnable.
 /// A lane that has exited takes part in nothing. lanes: one warp's, up to 32. True if any was finished.

@@ -1,4 +1,5 @@
 // CUDA C's library on the CPU: what it gives, which parts a source gets, what it refuses by name.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -116,19 +117,19 @@ TEST(CudaLibrary, TakesIntegersForFloatingArguments) {
 
 /// x rounded once, to nearest and even: the best of a candidate and its neighbours.
 template <class H>
-H nearest(double x) {
+H nearest(long double x) {
   const auto value = [](std::uint16_t bits) {
     H h;
     h.bits = bits;
-    const double v = static_cast<float>(h);
-    return std::isinf(v) ? std::copysign(std::is_same_v<H, Half> ? 0x1p16 : 0x1p128, v) : v;  // the next step, were there one
+    const long double v = static_cast<float>(h);
+    return std::isinf(v) ? std::copysign(std::is_same_v<H, Half> ? 0x1p16L : 0x1p128L, v) : v;  // the next step, were there one
   };
   const H guess(static_cast<float>(x));
   if (!std::isfinite(x) || static_cast<float>(guess) == 0) return guess;
   H best = guess;
   for (const int step : {-1, 1}) {
     const auto bits = static_cast<std::uint16_t>(guess.bits + step);
-    const double here = std::abs(value(bits) - x), there = std::abs(value(best.bits) - x);
+    const long double here = std::abs(value(bits) - x), there = std::abs(value(best.bits) - x);
     if (here < there || (here == there && bits % 2 == 0)) best.bits = bits;
   }
   return best;
@@ -170,6 +171,53 @@ extern "C" __global__ void pairs(const H* x, H* sum, H* product, H* quotient, H*
 
 TEST(CudaLibrary, RoundsEachHalfOperationOnce) { expect_half_arithmetic<Half>("__half", "cuda_fp16.h"); }
 TEST(CudaLibrary, RoundsEachBfloat16OperationOnce) { expect_half_arithmetic<BFloat16>("__nv_bfloat16", "cuda_bf16.h"); }
+
+// Doubles and integers at each tie between two halves of some size, and next to it: on the way through float, or of an integer
+// through double, these would be rounded twice.
+template <class H>
+void expect_half_conversions(const std::string& type, const std::string& name, const std::string& header) {
+  const std::string text = "#include <" + header + ">\nusing H = " + type + R"(;
+extern "C" __global__ void numbers(const double* d, const long long* l, H* by_cast, H* by_name, H* of_l, H* of_l_by_name, H* of_u, H* of_u_by_name) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  by_cast[i] = (H)d[i];
+  by_name[i] = __double2)" + name + R"((d[i]);
+  of_l[i] = (H)l[i];
+  of_l_by_name[i] = __ll2)" + name + R"(_rn(l[i]);
+  of_u[i] = H((unsigned long)l[i]);
+  of_u_by_name[i] = __ull2)" + name + R"(_rn((unsigned long long)l[i]);
+})";
+  std::vector<double> d;
+  std::vector<long long> l;
+  for (int i = 1; i < 0x7f00; i += 7) {
+    H low, high;
+    low.bits = static_cast<std::uint16_t>(i), high.bits = static_cast<std::uint16_t>(i + 1);
+    const double tie = (static_cast<double>(static_cast<float>(low)) + static_cast<double>(static_cast<float>(high))) / 2;
+    for (const double x : {std::nextafter(tie, 0.0), tie, std::nextafter(tie, 1e300)}) d.push_back(i % 2 ? x : -x);
+  }
+  for (int bit = 4; bit < 63; ++bit) {
+    for (const long long step : {1LL, 3LL, 129LL, 255LL}) {
+      const long long whole = 1LL << bit, tie = whole + step * (whole >> 9);
+      for (const long long off : {-1LL, 0LL, 1LL}) l.push_back((bit + step) % 2 ? tie + off : -(tie + off));
+    }
+  }
+  d.resize(32768 / 2, 1e308), l.resize(d.size(), -1);
+  const std::size_t n = d.size();
+  std::vector<H> results[6];
+  for (auto& result : results) result.resize(n);
+  const auto object = load(compile_cuda(text));
+  launch(object->kernel("numbers"), {static_cast<unsigned>(n / 256)}, {256}, d.data(), l.data(), results[0].data(), results[1].data(), results[2].data(),
+         results[3].data(), results[4].data(), results[5].data());
+  int wrong[6] = {};
+  for (std::size_t i = 0; i < n; ++i) {
+    const long double numbers[] = {d[i], d[i], static_cast<long double>(l[i]), static_cast<long double>(l[i]),
+                                   static_cast<long double>(static_cast<unsigned long long>(l[i])), static_cast<long double>(static_cast<unsigned long long>(l[i]))};
+    for (int k = 0; k < 6; ++k) wrong[k] += results[k][i].bits != nearest<H>(numbers[k]).bits;
+  }
+  EXPECT_THAT(wrong, ::testing::Each(0));
+}
+
+TEST(CudaLibrary, RoundsOtherNumbersToHalfOnce) { expect_half_conversions<Half>("__half", "half", "cuda_fp16.h"); }
+TEST(CudaLibrary, RoundsOtherNumbersToBfloat16Once) { expect_half_conversions<BFloat16>("__nv_bfloat16", "bfloat16", "cuda_bf16.h"); }
 
 TEST(CudaLibrary, HasTheFunctionsOfHalves) {
   expect_values({{"__half2float(__float2half_rz(1.0009f))", 1.0},

@@ -87,5 +87,25 @@ TEST(Lockstep, VolatileGlobalMemoryNeedsNoThreadToWait) {
   EXPECT_FALSE(mentions(output, "damo_run_coroutines"));
 }
 
+TEST(Lockstep, LetsOtherWarpsRunWhereALockIsHeldAcrossAWait) {
+  constexpr const char* kText = R"(
+__global__ void k(int* lock, int* sums) {
+  const int lane = threadIdx.x % 32;
+  if (lane == 0) while (atomicCAS(lock, 0, 1) != 0);
+  __syncwarp();
+  sums[lane] += lane + 1;
+  __syncwarp();
+  if (lane == 0) { __threadfence(); atomicExch(lock, 0); }
+})";
+  for (const std::vector<std::string>& form : {std::vector<std::string>{}, {"--damo-coroutines"}, {"--damo-reference"}}) {
+    const auto object = testing::load(testing::compile_cuda(kText, {}, form));
+    int lock = 0;
+    std::vector<int> sums(32);
+    testing::launch(object->kernel("k"), {2}, {128}, &lock, sums.data());
+    for (int lane = 0; lane < 32; ++lane) EXPECT_EQ(sums[static_cast<std::size_t>(lane)], 8 * (lane + 1)) << lane;
+    EXPECT_EQ(lock, 0);
+  }
+}
+
 }  // namespace
 }  // namespace damo::cpu_backend::testing

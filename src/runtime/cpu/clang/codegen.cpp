@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 
+#include "half_loops.hpp"
 #include "parallel_threads.hpp"
 
 namespace damo::clang_plugin {
@@ -63,6 +64,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const Options&
   // No vector library: one function that its table lacks would make the whole loop scalar.
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(llvm::TargetLibraryInfoImpl(machine.getTargetTriple())); });
   OrderOfAccesses::add_to(builder);
+  HalfLoops::add_to(builder);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);

@@ -19,8 +19,9 @@ struct InStep {
   bool may_spin = false;  ///< a loop may go on until another thread writes: regions of all threads are no form for that
 };
 
-/// Gives thread a wait before each of those accesses that needs one. After inlining, while shared variables
+/// Gives thread a wait before each of those accesses that needs one, and, if it waits elsewhere too, at the end of each turn
+/// of a loop that asks for what another thread does: a lock may be held across a wait. After inlining, while shared variables
 /// have their address space.
-InStep keep_in_step(llvm::Function& thread);
+InStep keep_in_step(llvm::Function& thread, bool waits);
 
 }  // namespace damo::clang_plugin

@@ -147,8 +147,8 @@ Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const
   number_active_masks(module);
   for (const KernelInfo& kernel : kernels) {
     if (!in_step) break;
-    const InStep step = keep_in_step(*module.getFunction(kernel.thread));
     Habits& known = habits[kernel.name];
+    const InStep step = keep_in_step(*module.getFunction(kernel.thread), known.waits);
     if (!known.waits && !alone) choose_form(module, kernel, how.form, step.waits);
     known.waits |= step.waits;
     known.may_spin |= step.may_spin;

@@ -13,6 +13,7 @@ namespace damo::clang_plugin {
 namespace {
 
 constexpr long kFewSteps = 32;
+constexpr long kMostUnrolled = 300;  // instructions: LLVM's own limit
 constexpr int kMostInterchanges = 4;
 
 /// A loop that all threads go through alike: what decides how far it goes is the same for all.
@@ -49,14 +50,18 @@ void read_phis(SharedLoop& found, RowInvariants& invariants) {
   }
 }
 
-/// Loops of few steps, a number known now, are unrolled, and the loop over threads vectorises as it is.
+/// Loops of few steps, a number known now, are unrolled if that makes no long code, and the loop over threads vectorises as it is.
 bool has_few_steps(const SharedLoop& found) {
   const auto* test = llvm::dyn_cast<llvm::ICmpInst>(found.test->getCondition());
   const auto* bound = test ? llvm::dyn_cast<llvm::ConstantInt>(test->getOperand(1)) : nullptr;
   const auto* phi = test ? llvm::dyn_cast<llvm::PHINode>(test->getOperand(0)) : nullptr;
   if (!bound || !phi || phi->getParent() != found.steps->getHeader()) return false;
   const auto* begin = llvm::dyn_cast<llvm::ConstantInt>(phi->getIncomingValueForBlock(found.steps->getLoopPredecessor()));
-  return begin && std::abs(bound->getSExtValue() - begin->getSExtValue()) <= kFewSteps;
+  if (!begin) return false;
+  const long count = std::abs(bound->getSExtValue() - begin->getSExtValue());
+  long instructions = 0;
+  for (const llvm::BasicBlock* block : found.steps->blocks()) instructions += static_cast<long>(block->sizeWithoutDebug());
+  return count <= kFewSteps && count * instructions <= kMostUnrolled;
 }
 
 /// True if a thread's place has to do with what is computed in the steps. If not, all threads do the same: made for one.

@@ -57,7 +57,10 @@ namespace math {
 // What convert.h needs.
 DAMO_MATH unsigned long long bits(double x) { return (unsigned long long)__double_as_longlong(x); }
 DAMO_MATH double as_double(unsigned long long x) { return __longlong_as_double((long long)x); }
-DAMO_MATH double magnitude(double x) { return ::fabs(x); }
+template <class T>
+DAMO_MATH double wide(T x) {
+  return static_cast<double>(x);
+}
 template <class To, class From>
 DAMO_MATH To whole(From x) {
   return static_cast<To>(x);

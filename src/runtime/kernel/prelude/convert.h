@@ -4,8 +4,8 @@
 // depends on it) and on its way to 16 bits rounds a double to float first.
 //
 // Text of generated kernels: it goes after the back end's math header, which defines DAMO_MATH, half, bfloat16 and in
-// damo::math bits(double), as_double(), magnitude() and whole<To>(x), C++'s conversion for an x in range. Branch-free, so that
-// a loop over it vectorises. See tests/function/cast_test.cpp.
+// damo::math bits(double), as_double(), wide(x), an integer of 8 bytes as a double, and whole<To>(x), C++'s
+// conversion for an x in range. Branch-free, so that a loop over it vectorises. See tests/function/cast_test.cpp.
 #pragma once
 
 namespace damo {
@@ -69,27 +69,18 @@ DAMO_MATH Word folded(Word word) {
   return (word | ((word & kLow) + kLow)) & ~kLow;
 }
 
-// As a float that rounds to 16 bits as the number itself would. Of a double 24 digits are left; below 2^-126 a float has
-// fewer, and bfloat16's last place there is 2^-133, that of 2^-81 in a double.
-template <class Half>
-DAMO_MATH float to_be_rounded(double x) {
-  if constexpr (is_brain<Half>) {
-    const double size = magnitude(x);
-    const double tiny = (size + 0x1p-81) - 0x1p-81, normal = as_double(folded<29>(bits(size)));
-    return float(as_double(bits(size < 0x1p-126 ? tiny : normal) | (bits(x) & (1ull << 63))));
-  } else {
-    return float(as_double(folded<29>(bits(x))));
-  }
-}
+// As a float that rounds to 16 bits as the number itself would: 13 digits of a double are left, two more than binary16 has. Such
+// a number is a float, but below 2^-137, where bfloat16 too has nothing but 0.
+DAMO_MATH float to_be_rounded(double x) { return float(as_double(folded<40>(bits(x)))); }
 // A float holds the integers up to 2^24, a double those up to 2^53; greater ones are folded first.
-template <class Half, class T>
+template <class T>
 DAMO_MATH float integer_to_be_rounded(T x) {
   using Word = WordOf<T>;
   constexpr int kDigits = sizeof(T) == 8 ? 53 : 24;
   const Word word = Word(x), below = is_signed<T> ? Word(1) << kDigits : Word(0);
   const bool fits = ((word + below) >> (is_signed<T> ? kDigits + 1 : kDigits)) == 0;
   const T kept = T(fits ? word : folded<(sizeof(T) == 8 ? 11 : 8)>(word));
-  if constexpr (sizeof(T) == 8) return to_be_rounded<Half>(double(kept));
+  if constexpr (sizeof(T) == 8) return to_be_rounded(wide(kept));
   else return float(kept);
 }
 
@@ -102,10 +93,10 @@ DAMO_MATH To convert(From x) {
   } else if constexpr (math::is_bool<To>) {
     return x != From(0);
   } else if constexpr (math::is_half<To>) {
-    if constexpr (math::is_floating<From> && sizeof(From) == 8) return To(math::to_be_rounded<To>(x));
+    if constexpr (math::is_floating<From> && sizeof(From) == 8) return To(math::to_be_rounded(x));
     // An integer that binary16 does not round to infinity is a float.
     else if constexpr (math::is_floating<From> || !math::is_brain<To> || sizeof(From) < 4) return To(float(x));
-    else return To(math::integer_to_be_rounded<To>(x));
+    else return To(math::integer_to_be_rounded(x));
   } else if constexpr (math::is_floating<From> && !math::is_floating<To>) {
     return math::saturate<To>(x);
   } else {

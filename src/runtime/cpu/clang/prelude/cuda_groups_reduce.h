@@ -19,37 +19,109 @@ __DAMO_OPERATOR(bit_or, x | y)
 __DAMO_OPERATOR(bit_xor, x ^ y)
 #undef __DAMO_OPERATOR
 
-// A tile's threads pair up; the result is the same in all of them.
-template <unsigned Size, class Parent, class T, class Op>
-__device__ inline T reduce(const thread_block_tile<Size, Parent>& group, T value, Op&& op) {
-  for (int distance = Size / 2; distance > 0; distance /= 2) value = op(value, group.shfl_xor(value, distance));
+namespace details {
+
+// A place for a value of each thread of the block.
+template <class T>
+struct Places {
+  static_assert(sizeof(T) <= 32, "a reduction or scan takes up to 32 bytes");
+  __device__ inline static unsigned char* of(unsigned thread) {
+    __shared__ alignas(alignof(T)) unsigned char places[1024 * sizeof(T)];
+    return places + thread * sizeof(T);
+  }
+  __device__ inline static void put(unsigned thread, const T& value) { __builtin_memcpy(of(thread), &value, sizeof(T)); }
+  __device__ inline static void get(unsigned thread, T& value) { __builtin_memcpy(&value, of(thread), sizeof(T)); }
+};
+
+// The members of a group, by their numbers in the block: the first, and who comes after one that is a member.
+constexpr unsigned kNone = ~0u;
+struct Lanes {
+  unsigned mask;
+  __device__ inline unsigned first() const { return (thread_block::thread_rank() & ~31u) + unsigned(__builtin_ctz(mask)); }
+  __device__ inline unsigned after(unsigned thread) const {
+    const unsigned left = mask & (~1u << (thread & 31u));
+    return left == 0 ? kNone : (thread & ~31u) + unsigned(__builtin_ctz(left));
+  }
+  __device__ inline unsigned before(unsigned thread) const {
+    const unsigned left = mask & ((1u << (thread & 31u)) - 1u);
+    return left == 0 ? kNone : (thread & ~31u) + 31u - unsigned(__builtin_clz(left));
+  }
+};
+template <unsigned Size>
+struct Neighbours {
+  __device__ inline unsigned first() const { return thread_block::thread_rank() & ~(Size - 1); }
+  __device__ inline unsigned after(unsigned thread) const { return (thread + 1) % Size == 0 || thread + 1 == thread_block::size() ? kNone : thread + 1; }
+  __device__ inline unsigned before(unsigned thread) const { return thread % Size == 0 ? kNone : thread - 1; }
+};
+__device__ inline Lanes members(const coalesced_group& group) { return {group.mask()}; }
+template <unsigned Size>
+__device__ inline Lanes members(const WarpTile<Size>& tile) { return {tile.mask()}; }
+template <unsigned Size>
+__device__ inline Neighbours<Size> members(const WideTile<Size>&) { return {}; }
+
+}  // namespace details
+
+// A group's first thread goes through all values: here an operation costs less than an exchange between threads does.
+template <class Group, class T, class Op>
+__device__ inline T reduce(const Group& group, T value, Op&& op) {
+  using Places = details::Places<T>;
+  const auto members = details::members(group);
+  const unsigned own = thread_block::thread_rank(), first = members.first();
+  Places::put(own, value);
+  group.sync();
+  if (own == first) {
+    T other = value;
+    for (unsigned at = members.after(own); at != details::kNone; at = members.after(at)) {
+      Places::get(at, other);
+      value = op(value, other);
+    }
+    Places::put(own, value);
+  }
+  group.sync();
+  Places::get(first, value);
+  group.sync();
   return value;
 }
-// By ranks, in five steps whatever the group's size: the groups of a warp take them together.
-template <class T, class Op>
-__device__ inline T reduce(const coalesced_group& group, T value, Op&& op) {
-  const unsigned rank = group.thread_rank(), size = group.size();
-  for (unsigned distance = 1; distance < 32; distance *= 2) {
-    const T other = group.shfl(value, rank + distance < size ? rank + distance : rank);
-    if (rank % (2 * distance) == 0 && rank + distance < size) value = op(value, other);
+
+namespace details {
+
+// Leaves in each member's place what it and those before it give.
+template <class Group, class T, class Op>
+__device__ inline void scan(const Group& group, T value, Op&& op) {
+  const auto members = details::members(group);
+  const unsigned own = thread_block::thread_rank();
+  Places<T>::put(own, value);
+  group.sync();
+  if (own == members.first()) {
+    T other = value;
+    for (unsigned at = members.after(own); at != kNone; at = members.after(at)) {
+      Places<T>::get(at, other);
+      value = op(value, other);
+      Places<T>::put(at, value);
+    }
   }
-  return group.shfl(value, 0);
+  group.sync();
 }
+
+}  // namespace details
+
 template <class Group, class T, class Op>
 __device__ inline T inclusive_scan(const Group& group, T value, Op&& op) {
-  const unsigned rank = group.thread_rank();
-  for (unsigned distance = 1; distance < group.size(); distance *= 2) {
-    const T other = group.shfl_up(value, distance);
-    if (rank >= distance) value = op(other, value);
-  }
+  details::scan(group, value, op);
+  details::Places<T>::get(thread_block::thread_rank(), value);
+  group.sync();
   return value;
 }
 template <class Group, class T>
 __device__ inline T inclusive_scan(const Group& group, T value) { return inclusive_scan(group, value, plus<T>()); }
 template <class Group, class T, class Op>
 __device__ inline T exclusive_scan(const Group& group, T value, Op&& op) {
-  const T before = group.shfl_up(inclusive_scan(group, value, op), 1);
-  return group.thread_rank() == 0 ? T{} : before;
+  details::scan(group, value, op);
+  const unsigned before = details::members(group).before(thread_block::thread_rank());
+  value = T{};
+  if (before != details::kNone) details::Places<T>::get(before, value);
+  group.sync();
+  return value;
 }
 template <class Group, class T>
 __device__ inline T exclusive_scan(const Group& group, T value) { return exclusive_scan(group, value, plus<T>()); }

@@ -4,6 +4,7 @@
 #pragma once
 #include "cuda_math.h"
 #include "cuda_intrinsics.h"
+#include "convert.h"
 #pragma clang force_cuda_host_device begin
 
 using __half = damo::half;
@@ -60,17 +61,8 @@ inline H half_from(unsigned short bits) { return __builtin_bit_cast(H, bits); }
 template <class H>
 inline bool half_isnan(H h) { return ::isnan(float(h)); }
 
-// x as a float whose last bit says whether anything was lost: a second rounding of it is the only one.
-inline float narrow_to_odd(double x) {
-  const float nearest = float(x);
-  const double back = double(nearest);
-  const unsigned bits = __builtin_bit_cast(unsigned, nearest) - unsigned(::fabs(back) > ::fabs(x));
-  return __builtin_bit_cast(float, bits | unsigned(back != x));
-}
-template <class H>
-inline H half_of(float x) { return H(x); }
-template <class H>
-inline H half_of(double x) { return H(narrow_to_odd(x)); }
+template <class H, class T>
+inline H half_of(T x) { return damo::convert<H>(x); }
 // A 64-bit integer as a double that keeps what a rounding to 16 bits has to know.
 template <class I>
 inline double wide_of(I x) {
@@ -92,22 +84,16 @@ inline H half_directed(double x, char mode) {
 }
 // a * b is exact in Wide: float for binary16, double for bfloat16, whose exponents lie farther apart. What the sum loses is
 // folded into its last bit (to odd), so that the rounding to 16 bits is the only one.
-template <class H, class Wide, class Bits>
+template <class Wide, class H>
 inline H fused_multiply_add(H a, H b, H c) {
-#pragma clang fp contract(off) reassociate(off)
-  const Wide product = Wide(float(a)) * Wide(float(b)), addend = Wide(float(c));
-  const Wide sum = product + addend;
-  const Wide back = sum - product;
-  const Wide lost = (product - (sum - back)) + (addend - back);
-  const Bits bits = __builtin_bit_cast(Bits, sum);
-  const Bits away = ((__builtin_bit_cast(Bits, lost) ^ bits) >> (8 * sizeof(Bits) - 1)) | 1;  // -1 if the sum is too large, else 1
-  const bool is_inexact = lost < 0 || lost > 0;  // NaN: nothing was lost, the sum is infinite
-  return half_of<H>(__builtin_bit_cast(Wide, Bits(bits + (is_inexact ? away & -(~bits & 1) : 0))));
+  const damo::math::Pair<Wide> sum = damo::math::two_sum(Wide(float(a)) * Wide(float(b)), Wide(float(c)));
+  const auto word = damo::math::bits(sum.hi);
+  const decltype(damo::math::bits(Wide())) inexact = sum.lo < 0 || sum.lo > 0;  // NaN: nothing was lost, the sum is infinite
+  const auto too_large = inexact & (word ^ damo::math::bits(sum.lo)) >> (8 * sizeof(Wide) - 1);
+  return half_of<H>(__builtin_bit_cast(Wide, (word - too_large) | inexact));
 }
-inline __half half_fma(__half a, __half b, __half c) { return fused_multiply_add<__half, float, int>(a, b, c); }
-inline __nv_bfloat16 half_fma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c) {
-  return fused_multiply_add<__nv_bfloat16, double, long>(a, b, c);
-}
+inline __half half_fma(__half a, __half b, __half c) { return fused_multiply_add<float>(a, b, c); }
+inline __nv_bfloat16 half_fma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c) { return fused_multiply_add<double>(a, b, c); }
 template <class H>
 inline H half_saturate(H x) { return half_isnan(x) ? H(0.0f) : x < H(0.0f) ? H(0.0f) : x > H(1.0f) ? H(1.0f) : x; }
 template <class H>
@@ -146,7 +132,7 @@ inline bfloat16 operator--(bfloat16& a, int) { const bfloat16 old = a; --a; retu
   inline bool __h##name##u(H a, H b) { return damo::cuda::half_isnan(a) || damo::cuda::half_isnan(b) || float(a) op float(b); }
 #define __DAMO_FUNCTION(H, name, call) inline H h##name(H x) { return H(call(float(x))); }
 #define __DAMO_FROM_INTEGER(H, N, I, from)                                                                   \
-  inline H __##from##2##N##_rn(I x) { return damo::cuda::half_of<H>(damo::cuda::wide_of((long long)x)); }    \
+  inline H __##from##2##N##_rn(I x) { return damo::cuda::half_of<H>(x); }    \
   inline H __##from##2##N##_rz(I x) { return damo::cuda::half_directed<H>(damo::cuda::wide_of((long long)x), 'z'); } \
   inline H __##from##2##N##_ru(I x) { return damo::cuda::half_directed<H>(damo::cuda::wide_of((long long)x), 'u'); } \
   inline H __##from##2##N##_rd(I x) { return damo::cuda::half_directed<H>(damo::cuda::wide_of((long long)x), 'd'); }
@@ -173,7 +159,7 @@ inline bfloat16 operator--(bfloat16& a, int) { const bfloat16 old = a; --a; retu
   __DAMO_FROM_INTEGER(H, N, int, int) __DAMO_FROM_INTEGER(H, N, unsigned, uint)                              \
   __DAMO_FROM_INTEGER(H, N, short, short) __DAMO_FROM_INTEGER(H, N, unsigned short, ushort)                  \
   __DAMO_FROM_INTEGER(H, N, long long, ll)                                                                   \
-  inline H __ull2##N##_rn(unsigned long long x) { return damo::cuda::half_of<H>(damo::cuda::wide_of(x)); }   \
+  inline H __ull2##N##_rn(unsigned long long x) { return damo::cuda::half_of<H>(x); }   \
   inline H __ull2##N##_rz(unsigned long long x) { return damo::cuda::half_directed<H>(damo::cuda::wide_of(x), 'z'); } \
   inline H __ull2##N##_ru(unsigned long long x) { return damo::cuda::half_directed<H>(damo::cuda::wide_of(x), 'u'); } \
   inline H __ull2##N##_rd(unsigned long long x) { return damo::cuda::half_directed<H>(damo::cuda::wide_of(x), 'd'); } \

@@ -62,6 +62,22 @@ DAMO_MATH To whole(From x) {
 #endif
 }
 
+// An integer as a double, rounded once. Without AVX-512 there is no instruction for vectors of them: the halves become the
+// last digits of 2^84 and 2^52, the first of them moved up by 2^63 where it has a sign.
+template <class T>
+DAMO_MATH double wide(T x) {
+  DAMO_EXACT
+  static_assert(sizeof(T) == 8);
+#if defined(__AVX512DQ__)
+  return static_cast<double>(x);
+#else
+  constexpr bool kSigned = T(-1) < T(0);
+  constexpr double kMoved = kSigned ? 0x1p84 + 0x1p63 + 0x1p52 : 0x1p84 + 0x1p52;
+  const u64 word = u64(x);
+  return (as_double((word >> 32) ^ (kSigned ? 0x4530000080000000ull : 0x4530000000000000ull)) - kMoved) + as_double((word & 0xffffffffull) | 0x4330000000000000ull);
+#endif
+}
+
 DAMO_MATH float infinity(float) { return __builtin_inff(); }
 DAMO_MATH double infinity(double) { return __builtin_inf(); }
 DAMO_MATH float quiet_nan(float) { return __builtin_nanf(""); }

@@ -1,0 +1,75 @@
+#include "half_loops.hpp"
+
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ScalarEvolutionExpressions.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/Utils/LoopUtils.h>
+
+#include <algorithm>
+
+namespace damo::clang_plugin {
+namespace {
+
+constexpr const char* kWidth = "llvm.loop.vectorize.width";
+constexpr unsigned kNeighbours = 4;  // elements between a round's access and the next one's: a vector type's parts
+
+bool converts(const llvm::Instruction& instruction) {
+  return (llvm::isa<llvm::FPExtInst>(instruction) && instruction.getOperand(0)->getType()->isHalfTy()) ||
+         (llvm::isa<llvm::FPTruncInst>(instruction) && instruction.getType()->isHalfTy());
+}
+
+/// The processor's own instruction, as the tables have it for vectors of four.
+bool has_conversions(const llvm::TargetTransformInfo& target, llvm::LLVMContext& context) {
+  auto* const halves = llvm::FixedVectorType::get(llvm::Type::getHalfTy(context), 4);
+  auto* const floats = llvm::FixedVectorType::get(llvm::Type::getFloatTy(context), 4);
+  return target.getCastInstrCost(llvm::Instruction::FPExt, floats, halves, llvm::TargetTransformInfo::CastContextHint::None,
+                                 llvm::TargetTransformInfo::TCK_RecipThroughput) == 1;
+}
+
+bool goes_on_to_neighbour(llvm::Instruction& access, const llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
+  const llvm::SCEV* const address = evolution.getSCEV(llvm::getLoadStorePointerOperand(&access));
+  if (evolution.isLoopInvariant(address, &loop)) return llvm::isa<llvm::LoadInst>(access);
+  const auto* const steps = llvm::dyn_cast<llvm::SCEVAddRecExpr>(address);
+  const auto* const step = steps && steps->getLoop() == &loop ? llvm::dyn_cast<llvm::SCEVConstant>(steps->getStepRecurrence(evolution)) : nullptr;
+  const auto size = evolution.getDataLayout().getTypeStoreSize(llvm::getLoadStoreType(&access)).getFixedValue();
+  return step && step->getAPInt().abs().ule(kNeighbours * size);
+}
+
+bool gains(const llvm::Loop& loop, llvm::ScalarEvolution& evolution, const llvm::DominatorTree& dominators) {
+  bool any = false;
+  for (llvm::BasicBlock* block : loop.blocks()) {
+    for (llvm::Instruction& instruction : *block) {
+      any |= converts(instruction);
+      if (!instruction.mayReadOrWriteMemory()) continue;
+      if (!llvm::getLoadStorePointerOperand(&instruction)) return false;
+      if (!dominators.dominates(block, loop.getLoopLatch()) || !goes_on_to_neighbour(instruction, loop, evolution)) return false;
+    }
+  }
+  return any;
+}
+
+}  // namespace
+
+void HalfLoops::add_to(llvm::PassBuilder& builder) {
+  builder.registerVectorizerStartEPCallback([](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) { passes.addPass(HalfLoops()); });
+}
+
+llvm::PreservedAnalyses HalfLoops::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+  const auto& target = analyses.getResult<llvm::TargetIRAnalysis>(function);
+  llvm::LLVMContext& context = function.getContext();
+  const auto register_bits = target.getRegisterBitWidth(llvm::TargetTransformInfo::RGK_FixedWidthVector).getFixedValue();
+  if (register_bits <= 128 || !has_conversions(target, context)) return llvm::PreservedAnalyses::all();
+  for (llvm::Loop* loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder()) {
+    if (!loop->isInnermost() || !loop->getLoopLatch() || llvm::findStringMetadataForLoop(loop, kWidth)) continue;
+    auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
+    if (!gains(*loop, evolution, analyses.getResult<llvm::DominatorTreeAnalysis>(function))) continue;
+    llvm::addStringMetadataToLoop(loop, kWidth, static_cast<unsigned>(register_bits / 32));
+  }
+  return llvm::PreservedAnalyses::all();
+}
+
+}  // namespace damo::clang_plugin
