@@ -10,13 +10,14 @@ namespace {
 
 constexpr const char* kNames[] = {"sum", "prod", "mean", "max", "min", "argmax", "argmin", "any", "all", "count"};
 
-// A value and where it was found; -1: nowhere yet. NaN is beyond everything, the first of equals wins.
+// A value and where it was found; -1: nowhere yet. NaN is beyond everything, the first of equals wins. Without a branch, so
+// that a loop over many of them vectorises.
 constexpr const char* kBest = R"(struct BEST { VALUE value; i64 at; };
 DAMO_FUNCTION BEST better(BEST a, BEST b) {
-  if (a.at < 0 || b.at < 0) return a.at < 0 ? b : a;
   const bool a_nan = A_NAN, b_nan = B_NAN;
-  const bool tie = (a_nan && b_nan) || a.value == b.value;
-  return (tie ? b.at < a.at : (b_nan || (!a_nan && ORDER))) ? b : a;
+  const bool beyond = (b_nan & !a_nan) | (!a_nan & (ORDER)), tie = (a_nan & b_nan) | (a.value == b.value);
+  const bool takes_b = (b.at >= 0) & ((a.at < 0) | beyond | (tie & (b.at < a.at)));
+  return BEST{takes_b ? b.value : a.value, takes_b ? b.at : a.at};
 }
 )";
 
@@ -77,6 +78,7 @@ Join best_of(bool greatest, DType compute, const std::string& number) {
   Join join;
   join.accumulator = "Best" + number;
   join.bytes = 16;
+  join.members = {{value_type(compute), "value"}, {"i64", "at"}};
   join.preamble = kBest;
   replace_all(join.preamble, "BEST", join.accumulator);
   replace_all(join.preamble, "better", "better" + number);

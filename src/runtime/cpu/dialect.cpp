@@ -15,11 +15,11 @@ constexpr std::int64_t kTask = 16384;  // elements: enough that handing a task t
 constexpr std::int64_t kManyTasks = 64;
 
 int cpu_lanes(const KernelSpec& spec, const Layout& layout, std::int64_t run) {
-  bool numbers = true;  // a struct does not vectorise
+  bool numbers = true;  // a struct does not vectorise, unless its members are known
   int joins = 0;
   for (const Step& step : spec.steps) {
     if (!step.join) continue;
-    numbers &= step.join->accumulator.empty();
+    numbers &= step.join->accumulator.empty() || step.join->bytes == 1 || !step.join->members.empty();
     ++joins;
   }
   if (layout.form == Form::kColumns) return numbers && joins == 1 ? 2048 : 256;

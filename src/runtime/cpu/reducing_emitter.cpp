@@ -167,11 +167,38 @@ void CpuReducingEmitter::emit_element(const std::string& indent, const std::stri
   for (int output : pass.stores) line(indent + at(parameter_of(output)) + " = " + steps_.stored(output, names) + ";");
 }
 
-/// Into the values that are called by this letter and the join's number; of arrays at "[k]".
-void CpuReducingEmitter::emit_joins(const std::string& indent, const std::string& letter, const std::string& at, const Passes::Pass& pass) {
+void CpuReducingEmitter::declare_lanes(const std::string& indent, const std::string& letter, int join, const std::string& count) {
+  const std::string n = number(join), lanes = "[" + number(layout_.lanes) + "];";
+  const auto& members = spec_.step_of(join).join->members;
+  if (members.empty()) line(indent + "Joined" + n + " " + letter + n + lanes);
+  for (const auto& [type, member] : members) line(indent + type + " " + letter + n + "_" + member + lanes);
+  line(indent + "for (i64 k = 0; k < " + count + "; ++k) " + set_lane(letter, join, "k", "neutral" + n + "()"));
+}
+
+std::string CpuReducingEmitter::lane(const std::string& letter, int join, const std::string& k) const {
+  const std::string n = number(join);
+  const auto& members = spec_.step_of(join).join->members;
+  if (members.empty()) return letter + n + "[" + k + "]";
+  std::string text;
+  for (const auto& [type, member] : members) text += (text.empty() ? "" : ", ") + letter + n + "_" + member + "[" + k + "]";
+  return "Joined" + n + "{" + text + "}";
+}
+
+std::string CpuReducingEmitter::set_lane(const std::string& letter, int join, const std::string& k, const std::string& value) const {
+  const std::string n = number(join);
+  const auto& members = spec_.step_of(join).join->members;
+  if (members.empty()) return letter + n + "[" + k + "] = " + value + ";";
+  std::string text = "{ const Joined" + n + " whole = " + value + ";";
+  for (const auto& [type, member] : members) text += " " + letter + n + "_" + member + "[" + k + "] = whole." + member + ";";
+  return text + " }";
+}
+
+/// Into the values that are called by this letter and the join's number: into lane k of them, or into one.
+void CpuReducingEmitter::emit_joins(const std::string& indent, const std::string& letter, bool in_lanes, const Passes::Pass& pass) {
   for (int join : pass.joins) {
-    const std::string n = number(join), target = letter + n + at;
-    line(indent + target + " = reduce" + n + "(" + target + ", " + steps_.call(join, [this](int value) { return name(value); }) + ");");
+    const std::string n = number(join), before = in_lanes ? lane(letter, join, "k") : letter + n;
+    const std::string after = "reduce" + n + "(" + before + ", " + steps_.call(join, [this](int value) { return name(value); }) + ")";
+    line(indent + (in_lanes ? set_lane(letter, join, "k", after) : letter + n + " = " + after + ";"));
   }
 }
 
@@ -187,20 +214,23 @@ void CpuReducingEmitter::emit_row_pass(const Passes::Pass& pass) {
     for (int join : pass.joins) {
       const std::string n = number(join);
       line("      Joined" + n + " s" + n + " = neutral" + n + "();");
-      if (has_lanes) line("      Joined" + n + " m" + n + "[" + lanes + "]; for (int k = 0; k < " + lanes + "; ++k) m" + n + "[k] = neutral" + n + "();");
+      if (has_lanes) declare_lanes("      ", "m", join, lanes);
     }
     line("      const auto fold = [&]() __attribute__((always_inline)) {");
     if (has_lanes) {
       line("        for (int half = " + number(layout_.lanes / 2) + "; half > 0; half /= 2) {");
       for (int join : pass.joins) {
-        const std::string n = number(join), m = "m" + n;
-        line("          for (int k = 0; k < half; ++k) " + m + "[k] = reduce" + n + "(" + m + "[k], " + m + "[k + half]);");
+        const std::string joined = "reduce" + number(join) + "(" + lane("m", join, "k") + ", " + lane("m", join, "k + half") + ")";
+        line("          for (int k = 0; k < half; ++k) " + set_lane("m", join, "k", joined));
       }
       line("        }");
     }
     for (int join : pass.joins) {
-      const std::string n = number(join), reduce = "reduce" + n, j = "j" + n, m = "m" + n;
-      if (has_lanes) line("        s" + n + " = " + reduce + "(" + m + "[0], s" + n + "); for (int k = 0; k < " + lanes + "; ++k) " + m + "[k] = neutral" + n + "();");
+      const std::string n = number(join), reduce = "reduce" + n, j = "j" + n;
+      if (has_lanes) {
+        line("        s" + n + " = " + reduce + "(" + lane("m", join, "0") + ", s" + n + ");");
+        line("        for (int k = 0; k < " + lanes + "; ++k) " + set_lane("m", join, "k", "neutral" + n + "()"));
+      }
       line("        " + j + " = " + reduce + "(" + j + ", s" + n + "); s" + n + " = neutral" + n + "();");
     }
     line("      };");
@@ -217,13 +247,13 @@ void CpuReducingEmitter::emit_row_pass(const Passes::Pass& pass) {
     line(kLanes);
     line("          for (int k = 0; k < " + lanes + "; ++k) {");
     emit_element("            ", "j + k", "r + j + k", pass);
-    emit_joins("            ", "m", "[k]", pass);
+    emit_joins("            ", "m", true, pass);
     line("          }\n        }");
   }
   if (!joins) line(kVectorise);
   line("        for (; j < run; ++j) {");
   emit_element("          ", "j", "r + j", pass);
-  emit_joins("          ", "s", "", pass);
+  emit_joins("          ", "s", false, pass);
   line("        }");
   if (joins) line("        in_run += run; if (in_run >= " + longest + ") { fold(); in_run = 0; }");
   line("        r += run;\n      }");
@@ -237,7 +267,7 @@ void CpuReducingEmitter::emit_row_values(const std::string& indent, const std::v
     if (columns()) line(indent + type + " v" + n + "[" + number(layout_.lanes) + "]; for (i64 k = 0; k < count; ++k) v" + n + "[k] = " + text + ";");
     else line(indent + "const " + type + " v" + n + " = " + text + ";");
   };
-  for (int join : joins) emit(join, "post" + number(join) + "(" + (columns() ? "t" + number(join) + "[k]" : "j" + number(join)) + ", a.length)");
+  for (int join : joins) emit(join, "post" + number(join) + "(" + (columns() ? lane("t", join, "k") : "j" + number(join)) + ", a.length)");
   for (int value : steps) emit(value, steps_.call(value, [this](int input) { return row_name(input); }));
 }
 
@@ -269,41 +299,34 @@ void CpuReducingEmitter::emit_rows() {
 }
 
 void CpuReducingEmitter::emit_column_pass(const Passes::Pass& pass) {
-  const std::string lanes = number(layout_.lanes);
-  for (int join : pass.joins) {
-    const std::string n = number(join);
-    line("    Joined" + n + " t" + n + "[" + lanes + "]; for (i64 k = 0; k < count; ++k) t" + n + "[k] = neutral" + n + "();");
-  }
+  for (int join : pass.joins) declare_lanes("    ", "t", join, "count");
   // Four elements of a row at a time: four streams from memory, and a fourth of the traffic to the partial values.
   const bool bundles = layout_.reduced_rank == 1 && pass.stores.empty() && pass.keeps.empty() && pass.kept.empty();
   line("    for (i64 r = begin; r < end;) {");
   line("    const i64 stop = r + " + number(kColumnRun) + " < end ? r + " + number(kColumnRun) + " : end;");
-  for (int join : pass.joins) {
-    const std::string n = number(join);
-    line("    Joined" + n + " m" + n + "[" + lanes + "]; for (i64 k = 0; k < count; ++k) m" + n + "[k] = neutral" + n + "();");
-  }
+  for (int join : pass.joins) declare_lanes("    ", "m", join, "count");
   if (bundles) {
     line("    for (; r + 4 <= stop; r += 4) {\n      for (i64 k = 0; k < count; ++k) {");
-    for (int join : pass.joins) line("        Joined" + number(join) + " j" + number(join) + " = m" + number(join) + "[k];");
+    for (int join : pass.joins) line("        Joined" + number(join) + " j" + number(join) + " = " + lane("m", join, "k") + ";");
     for (int u = 0; u < 4; ++u) {
       line("        {");
       emit_reduced_offsets("          ", "r + " + number(u), 1, pass);
       emit_element("          ", "k", "r + " + number(u), pass);
-      emit_joins("          ", "j", "", pass);
+      emit_joins("          ", "j", false, pass);
       line("        }");
     }
-    for (int join : pass.joins) line("        m" + number(join) + "[k] = j" + number(join) + ";");
+    for (int join : pass.joins) line("        " + set_lane("m", join, "k", "j" + number(join)));
     line("      }\n    }");
   }
   line("    for (; r < stop; ++r) {");
   emit_reduced_offsets("      ", "r", layout_.reduced_rank, pass);
   line("      for (i64 k = 0; k < count; ++k) {");
   emit_element("        ", "k", "r", pass);
-  emit_joins("        ", "m", "[k]", pass);
+  emit_joins("        ", "m", true, pass);
   line("      }\n    }");
   for (int join : pass.joins) {
-    const std::string n = number(join);
-    line("    for (i64 k = 0; k < count; ++k) t" + n + "[k] = reduce" + n + "(t" + n + "[k], m" + n + "[k]);");
+    const std::string joined = "reduce" + number(join) + "(" + lane("t", join, "k") + ", " + lane("m", join, "k") + ")";
+    line("    for (i64 k = 0; k < count; ++k) " + set_lane("t", join, "k", joined));
   }
   line("    }");
 }
@@ -324,7 +347,7 @@ void CpuReducingEmitter::emit_columns() {
     line("    const i64 row = outer * " + extent + " + column;");
     for (int join : passes_.all()[0].joins) {
       const std::string n = number(join);
-      line("    for (i64 k = 0; k < count; ++k) static_cast<Partial*>(a.scratch)[(row + k) * a.chunks + chunk].j" + n + " = t" + n + "[k];");
+      line("    for (i64 k = 0; k < count; ++k) static_cast<Partial*>(a.scratch)[(row + k) * a.chunks + chunk].j" + n + " = " + lane("t", join, "k") + ";");
     }
   } else {
     emit_row_stores("    ");

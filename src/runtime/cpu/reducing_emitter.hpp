@@ -31,10 +31,14 @@ class CpuReducingEmitter {
   void emit_column_pass(const Passes::Pass& pass);
   void emit_reduced_offsets(const std::string& indent, const std::string& place, int axes, const Passes::Pass& pass);
   void emit_element(const std::string& indent, const std::string& index, const std::string& place, const Passes::Pass& pass);
-  void emit_joins(const std::string& indent, const std::string& letter, const std::string& at, const Passes::Pass& pass);
+  void emit_joins(const std::string& indent, const std::string& letter, bool in_lanes, const Passes::Pass& pass);
   void emit_row_values(const std::string& indent, const std::vector<int>& joins, const std::vector<int>& steps);
   void emit_row_stores(const std::string& indent);
 
+  /// Partial values side by side, in arrays of their own for each member, so that loops over them vectorise.
+  void declare_lanes(const std::string& indent, const std::string& letter, int join, const std::string& count);
+  std::string lane(const std::string& letter, int join, const std::string& k) const;
+  std::string set_lane(const std::string& letter, int join, const std::string& k, const std::string& value) const;
   bool may_keep(int value, const Passes& passes);
   bool columns() const { return layout_.form == Form::kColumns; }
   Access access(int parameter) const { return layout_.access[static_cast<std::size_t>(parameter)]; }

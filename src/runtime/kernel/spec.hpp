@@ -12,6 +12,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <damo/dtype.hpp>
@@ -32,6 +33,7 @@ struct RowPlace {
 struct Join {
   std::string accumulator;  ///< C type of a and b, copied as bytes; empty: T
   int bytes = 8;            ///< of the accumulator, at most 16
+  std::vector<std::pair<std::string, std::string>> members;  ///< type and name of each, where the accumulator is a struct of these
   std::string preamble;     ///< types and functions that the texts need
   std::string neutral;      ///< reduce(neutral, a) is a
   std::string reduce;       ///< of a and b; associative and commutative
