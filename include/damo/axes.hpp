@@ -8,6 +8,9 @@
 
 namespace damo {
 
+/// sum(x, 1, keepdims): the axis stays, with extent 1.
+inline constexpr bool keepdims = true;
+
 class Axes {
  public:
   Axes() = default;  ///< all

@@ -20,6 +20,7 @@
 #include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
+#include <damo/ops/reduce.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/options.hpp>
 #include <damo/print.hpp>

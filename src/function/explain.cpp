@@ -22,11 +22,12 @@ std::string plural(std::size_t count, const std::string& what) {
 }
 
 std::string kernel_text(const SpecKernel::Variant& variant) {
-  std::string text = variant.kernel->name() + " for " + to_string(variant.layout);
-  if (variant.kernel->registers > 0)
-    text += ", " + plural(static_cast<std::size_t>(variant.kernel->registers), "register");
-  if (variant.kernel->local_bytes > 0)
-    text += ", " + std::to_string(variant.kernel->local_bytes) + " bytes of local memory (spills)";
+  const LoadedKernel& kernel = *variant.kernels[0];
+  std::string text = kernel.name() + " for " + to_string(variant.layout);
+  if (kernel.registers > 0)
+    text += ", " + plural(static_cast<std::size_t>(kernel.registers), "register");
+  if (kernel.local_bytes > 0)
+    text += ", " + std::to_string(kernel.local_bytes) + " bytes of local memory (spills)";
   return text;
 }
 

@@ -79,7 +79,8 @@ std::vector<KernelInfo> Function::kernels() const {
   for (std::size_t node = 0; node < program.nodes().size(); ++node) {
     for (const SpecKernel* kernel : program.kernels(static_cast<int>(node))) {
       for (const SpecKernel::Variant* variant : kernel->variants()) {
-        all.push_back({variant->kernel->name(), to_string(variant->layout), kernel->source(variant->layout), variant->kernel->registers, variant->kernel->local_bytes});
+        const LoadedKernel& code = *variant->kernels[0];
+        all.push_back({code.name(), to_string(variant->layout), kernel->source(variant->layout), code.registers, code.local_bytes});
       }
     }
   }

@@ -55,7 +55,7 @@ KernelSpec lower(const ElementwiseOp& op, const Apply& node) {
   std::vector<int> values;
   int next_input = 0, next_constant = spec.input_count();
   for (const Variable& input : node.inputs()) values.push_back(is_literal(input.constant()) ? next_constant++ : next_input++);
-  spec.stages[0].steps.push_back(op.step(dtypes, std::move(values)));
+  spec.steps.push_back(op.step(dtypes, std::move(values)));
   spec.stores = {next_constant};
   spec.outputs = {node.output().dtype()};
   spec.name = op.name();
@@ -85,14 +85,14 @@ KernelSpec lower(const FunctionGraph& graph) {
       dtypes.push_back(graph.type(input).dtype);
       values.push_back(number.at(input));
     }
-    spec.stages[0].steps.push_back(static_cast<const ElementwiseOp&>(graph.op(node)).step(dtypes, std::move(values)));
+    spec.steps.push_back(static_cast<const ElementwiseOp&>(graph.op(node)).step(dtypes, std::move(values)));
     number.emplace(graph.outputs(node)[0], next++);
   }
   for (ValueId output : graph.outputs()) {
     spec.stores.push_back(number.at(output));
     spec.outputs.push_back(graph.type(output).dtype);
   }
-  spec.name = name_of(spec.stages[0].steps);
+  spec.name = name_of(spec.steps);
   return spec;
 }
 

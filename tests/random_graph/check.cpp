@@ -17,6 +17,17 @@ const RawKernel& raw_kernel(const std::string& name) {
   return *kernels.at(name);
 }
 
+struct NamedReduction {
+  Variable (*graph)(const Operand&, const Axes&, bool);
+  Array (*eager)(const Array&, const Axes&, bool);  ///< null where arrays have it along one axis only
+};
+const NamedReduction& reduction(const std::string& name) {
+  static const std::map<std::string, NamedReduction> all = {{"sum", {sum, sum}}, {"prod", {prod, prod}}, {"mean", {mean, mean}}, {"max", {max, max}},
+                                                           {"min", {min, min}}, {"any", {any, any}}, {"all", {damo::all, damo::all}},
+                                                           {"argmax", {argmax, nullptr}}, {"argmin", {argmin, nullptr}}};
+  return all.at(name);
+}
+
 template <class Value, class Apply>
 auto with_operands(const std::vector<Value>& in, Apply apply) {
   return in.size() == 1 ? apply({in[0]}) : in.size() == 2 ? apply({in[0], in[1]}) : apply({in[0], in[1], in[2]});
@@ -34,6 +45,7 @@ std::vector<Variable> build_node(const NodeSpec& node, const std::vector<Variabl
     case NodeSpec::Kind::kBackwardsInto: return {backwards_into(in[0])};
     case NodeSpec::Kind::kCopied: return {copied(in[0])};
     case NodeSpec::Kind::kHead: return {head(in[0], in[1])};
+    case NodeSpec::Kind::kReduce: return {reduction(node.name).graph(in[0], Axes(node.pattern), node.number != 0)};
     default: return in.size() == 1 ? raw_kernel(node.name).outputs({in[0]}) : raw_kernel(node.name).outputs({in[0], in[1]});
   }
 }
@@ -60,6 +72,7 @@ Array eager_node(const NodeSpec& node, const std::vector<Array>& in, Device devi
     }
     case NodeSpec::Kind::kHead: return in[0].slice({{0, std::clamp<std::int64_t>(static_cast<std::int64_t>(in[1].to_doubles()[0]), 0, in[0].shape()[0])}});
     case NodeSpec::Kind::kRaw: return {};
+    case NodeSpec::Kind::kReduce: return reduction(node.name).eager ? reduction(node.name).eager(in[0], Axes(node.pattern), node.number != 0) : Array();
     default: return in[0].copy();
   }
 }

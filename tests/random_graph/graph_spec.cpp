@@ -73,6 +73,23 @@ std::vector<ValueType> node_types(const NodeSpec& node, int number, const std::v
       result.dims[0] = kSizedSymbols + number;
       return {result};
     }
+    case NodeSpec::Kind::kReduce: {
+      const bool place = node.name.starts_with("arg"), truth = node.name == "any" || node.name == "all";
+      const DType x = in.at(0).dtype, sums = is_floating(x) ? x : x == bool_ || is_signed(x) ? int64 : uint64;
+      ValueType result{place ? int64 : truth ? bool_ : node.name == "mean" && !is_floating(x) ? float64 : node.name == "max" || node.name == "min" ? x : sums, {}};
+      std::vector<char> reduced(in[0].dims.size(), 0);
+      for (int axis : node.pattern) {
+        demand(axis >= 0 && axis < static_cast<int>(reduced.size()) && !reduced[static_cast<std::size_t>(axis)]);
+        reduced[static_cast<std::size_t>(axis)] = 1;
+      }
+      for (std::size_t axis = 0; axis < reduced.size(); ++axis) {
+        const int symbol = in[0].dims[axis];
+        demand(symbol < kSizedSymbols);  // may be 0, of which there is no maximum
+        if (!reduced[axis]) result.dims.push_back(symbol);
+        else if (node.number != 0) result.dims.push_back(kOne);
+      }
+      return {result};
+    }
     case NodeSpec::Kind::kRaw:
       for (const ValueType& value : in) demand(value.dtype == raw_dtype(node.name) && value.dims == in[0].dims);
       demand(node.name != "raw_strided" || in[0].dims.size() == 1);
@@ -159,7 +176,7 @@ class Generator {
 
   bool add_node() {
     NodeSpec node;
-    const std::size_t kind = pick(40);
+    const std::size_t kind = pick(46);
     if (graph_.inputs.back().counts && pick(6) == 0) return add_head();
     if (overwrites_ && pick(2) == 0) {
       if (pick(4) > 0) return add_raw();
@@ -172,6 +189,7 @@ class Generator {
     else if (kind < 35) node.kind = NodeSpec::Kind::kContiguous, node.operands = {near()};
     else if (kind < 36) node.kind = pick(2) == 0 ? NodeSpec::Kind::kBackwards : NodeSpec::Kind::kBackwardsInto, node.operands = {near()};
     else if (kind < 37) node.kind = NodeSpec::Kind::kCopied, node.operands = {near()};
+    else if (kind < 43) return add_reduction();
     else return add_raw();
     return try_add(std::move(node));
   }
@@ -212,6 +230,21 @@ class Generator {
     }
     if (pick(3) > 0) std::shuffle(node.pattern.begin(), node.pattern.end(), random_);
     if (pick(3) == 0 && dims.size() < 6) node.pattern.insert(node.pattern.begin() + static_cast<std::ptrdiff_t>(pick(node.pattern.size() + 1)), kNewAxis);
+    return try_add(std::move(node));
+  }
+
+  bool add_reduction() {
+    static const char* kNames[] = {"sum", "sum", "max", "min", "prod", "mean", "argmax", "argmin", "any", "all"};
+    NodeSpec node{.kind = NodeSpec::Kind::kReduce, .name = kNames[pick(std::size(kNames))], .operands = {near()}, .pattern = {}};
+    const bool chooses = node.name.ends_with("max") || node.name.ends_with("min");
+    for (const auto& extents : graph_.calls) {
+      if (chooses && std::find(extents.begin(), extents.end(), 0) != extents.end()) return false;
+    }
+    const std::size_t rank = values_[static_cast<std::size_t>(node.operands[0])].dims.size();
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+      if (pick(2) == 0) node.pattern.push_back(static_cast<int>(axis));
+    }
+    node.number = pick(3) > 0 ? 1 : 0;
     return try_add(std::move(node));
   }
 

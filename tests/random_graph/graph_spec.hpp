@@ -28,13 +28,13 @@ struct InputSpec {
 };
 
 struct NodeSpec {
-  enum class Kind : std::uint8_t { kRow, kCast, kConstant, kDimshuffle, kContiguous, kRaw, kBackwards, kBackwardsInto, kCopied, kHead };
+  enum class Kind : std::uint8_t { kRow, kCast, kConstant, kDimshuffle, kContiguous, kRaw, kBackwards, kBackwardsInto, kCopied, kHead, kReduce };
   Kind kind = Kind::kRow;
-  std::string name;           ///< of a row or a RawKernel
+  std::string name;           ///< of a row, a RawKernel or a reduction
   std::vector<int> operands;  ///< values
   DType dtype = float32;      ///< of a cast or a constant
-  double number = 0;          ///< of a constant
-  std::vector<int> pattern;   ///< of a dimshuffle
+  double number = 0;          ///< of a constant; of a reduction 1 if its axes stay
+  std::vector<int> pattern;   ///< of a dimshuffle; the axes of a reduction
   int output_count() const { return kind == Kind::kRaw && name == "raw_both" ? 2 : 1; }
 };
 

@@ -77,7 +77,7 @@ std::vector<Tensor> raw_results(const NodeSpec& node, const std::vector<Tensor>&
   return results;
 }
 
-std::vector<Tensor> results_of(const NodeSpec& node, const std::vector<Tensor>& in) {
+std::vector<Tensor> results_of(const NodeSpec& node, const std::vector<Tensor>& in, DType result) {
   switch (node.kind) {
     case NodeSpec::Kind::kRow: return {apply_row(*find_elementwise(node.name), in)};
     case NodeSpec::Kind::kCast: return {cast_tensor(in[0], node.dtype)};
@@ -90,6 +90,7 @@ std::vector<Tensor> results_of(const NodeSpec& node, const std::vector<Tensor>& 
     case NodeSpec::Kind::kBackwardsInto: return {backwards_of(in[0])};
     case NodeSpec::Kind::kHead: return {head_of(in[0], in[1])};
     case NodeSpec::Kind::kRaw: return raw_results(node, in);
+    case NodeSpec::Kind::kReduce: return {reduce_tensor(node.name, in[0], node.pattern, node.number != 0, result)};
     default: return {in[0]};
   }
 }
@@ -114,12 +115,13 @@ Tensor input_tensor(const GraphSpec& graph, int input, std::size_t call) {
 }  // namespace
 
 std::vector<Tensor> reference_of(const GraphSpec& graph, std::size_t call) {
+  const std::vector<ValueType> types = graph.types();
   std::vector<Tensor> values;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) values.push_back(input_tensor(graph, static_cast<int>(i), call));
   for (const NodeSpec& node : graph.nodes) {
     std::vector<Tensor> in;
     for (int operand : node.operands) in.push_back(values[static_cast<std::size_t>(operand)]);
-    for (Tensor& result : results_of(node, in)) values.push_back(std::move(result));
+    for (Tensor& result : results_of(node, in, types[values.size()].dtype)) values.push_back(std::move(result));
   }
   return values;
 }

@@ -18,7 +18,7 @@ KernelSpec spec_of(const ElementwiseOp& op, std::span<const EagerInput> inputs, 
   }
   Step step = op.step(spec.inputs, std::move(values));
   spec.name = step.name;
-  spec.stages = {{{std::move(step)}}};
+  spec.steps = {std::move(step)};
   spec.stores = {spec.input_count()};
   spec.outputs = {out};
   return spec;
@@ -41,11 +41,11 @@ bool writes_an_input(std::span<const EagerInput> inputs, const Array& out) {
 
 }  // namespace
 
-bool EagerKernel::Binding::fits(std::span<const EagerInput> inputs, const Array& out) const {
-  if (in_place != writes_an_input(inputs, out)) return false;
-  if (!(shapes.back() == out.shape()) || !(strides.back() == out.strides())) return false;
+bool EagerKernel::Binding::fits(const Call& call) const {
+  if (reduced_axes != call.reduced_axes || in_place != writes_an_input(call.inputs, call.out)) return false;
+  if (!(shapes.back() == call.out.shape()) || !(strides.back() == call.out.strides()) || !(space == call.space)) return false;
   std::size_t at = 0;
-  for (const EagerInput& input : inputs) {
+  for (const EagerInput& input : call.inputs) {
     if (!input.array) continue;
     if (!(shapes[at] == input.array->shape()) || !(strides[at] == input.array->strides())) return false;
     ++at;
@@ -53,10 +53,10 @@ bool EagerKernel::Binding::fits(std::span<const EagerInput> inputs, const Array&
   return true;
 }
 
-std::unique_ptr<EagerKernel::Binding> EagerKernel::take(std::span<const EagerInput> inputs, const Array& out) {
+std::unique_ptr<EagerKernel::Binding> EagerKernel::take(const Call& call) {
   const std::lock_guard lock(mutex_);
   for (std::size_t i = idle_.size(); i-- > 0;) {
-    if (!idle_[i]->fits(inputs, out)) continue;
+    if (!idle_[i]->fits(call)) continue;
     std::unique_ptr<Binding> found = std::move(idle_[i]);
     idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(i));
     return found;
@@ -64,22 +64,24 @@ std::unique_ptr<EagerKernel::Binding> EagerKernel::take(std::span<const EagerInp
   return nullptr;
 }
 
-std::unique_ptr<EagerKernel::Binding> EagerKernel::bind(std::span<const EagerInput> inputs, const Array& out) {
+std::unique_ptr<EagerKernel::Binding> EagerKernel::bind(const Call& call) {
   static const Shape kOne{}, kNoStrides{};
   auto binding = std::make_unique<Binding>(kernel_);
   std::vector<ArrayLayout> layouts;
-  for (const EagerInput& input : inputs) {
+  for (const EagerInput& input : call.inputs) {
     layouts.push_back(input.array ? ArrayLayout{&input.array->shape(), &input.array->strides()}
                                   : ArrayLayout{&kOne, &kNoStrides});
     if (!input.array) continue;
     binding->shapes.push_back(input.array->shape());
     binding->strides.push_back(input.array->strides());
   }
-  layouts.push_back({&out.shape(), &out.strides()});
-  binding->shapes.push_back(out.shape());
-  binding->strides.push_back(out.strides());
-  binding->in_place = writes_an_input(inputs, out);
-  binding->bound.bind(out.shape(), layouts, binding->in_place);
+  layouts.push_back({&call.out.shape(), &call.out.strides()});
+  binding->shapes.push_back(call.out.shape());
+  binding->strides.push_back(call.out.strides());
+  binding->space = call.space;
+  binding->reduced_axes = call.reduced_axes;
+  binding->in_place = writes_an_input(call.inputs, call.out);
+  binding->bound.bind(call.space, layouts, binding->in_place, call.reduced_axes);
   return binding;
 }
 
@@ -93,10 +95,11 @@ void EagerKernel::keep(std::unique_ptr<Binding> binding) {
   idle_.push_back(std::move(binding));
 }
 
-void EagerKernel::run(std::span<const EagerInput> inputs, const Array& out) {
+void EagerKernel::run(std::span<const EagerInput> inputs, const Array& out, const Shape& space, std::uint32_t reduced_axes) {
   if (out.size() == 0) return;
-  std::unique_ptr<Binding> binding = take(inputs, out);
-  if (!binding) binding = bind(inputs, out);
+  const Call call{inputs, out, space, reduced_axes};
+  std::unique_ptr<Binding> binding = take(call);
+  if (!binding) binding = bind(call);
   int parameter = 0;
   for (const EagerInput& input : inputs) {
     if (input.array)
@@ -141,34 +144,33 @@ std::shared_ptr<EagerKernel> EagerKernels::kernel(const ElementwiseRow& row, std
 namespace {
 
 /// The one of that number, made if there is none.
-template <class Made, class Define>
+template <class Made, class Make>
 std::shared_ptr<Made> found_or_made(std::shared_mutex& mutex,
                                     std::unordered_map<std::uint32_t, std::shared_ptr<Made>>& all, std::uint32_t number,
-                                    Define& define) {
+                                    const Make& make) {
   {
     const std::shared_lock lock(mutex);
     const auto found = all.find(number);
     if (found != all.end()) return found->second;
   }
-  auto made = std::make_shared<Made>(define());
+  std::shared_ptr<Made> made = make();
   const std::unique_lock lock(mutex);
   return all.try_emplace(number, std::move(made)).first->second;
 }
 
 }  // namespace
 
-std::shared_ptr<Reduction> EagerKernels::reduction(std::uint32_t number,
-                                                   const std::function<ReductionDefinition()>& define) {
-  return found_or_made(mutex_, reductions_, number, define);
+std::shared_ptr<EagerKernel> EagerKernels::reducing(std::uint32_t number, const std::function<KernelSpec()>& spec) {
+  return found_or_made(mutex_, reductions_, number, [&] { return std::make_shared<EagerKernel>(spec(), backend_); });
 }
 
 std::shared_ptr<Scan> EagerKernels::scan(std::uint32_t number, const std::function<ScanDefinition()>& define) {
-  return found_or_made(mutex_, scans_, number, define);
+  return found_or_made(mutex_, scans_, number, [&] { return std::make_shared<Scan>(define()); });
 }
 
 std::shared_ptr<const ElementwiseKernel> EagerKernels::snippet(std::uint32_t number,
                                                                const std::function<ElementwiseKernel()>& make) {
-  return found_or_made(mutex_, snippets_, number, make);
+  return found_or_made(mutex_, snippets_, number, [&] { return std::make_shared<const ElementwiseKernel>(make()); });
 }
 
 std::size_t EagerKernels::size() const {

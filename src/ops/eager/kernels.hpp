@@ -20,7 +20,6 @@
 #include <damo/elementwise.hpp>
 #include <damo/elementwise_kernel.hpp>
 
-#include "ops/eager/reduction.hpp"
 #include "ops/eager/scan.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/kernel/spec_kernel.hpp"
@@ -38,19 +37,29 @@ class EagerKernel {
  public:
   EagerKernel(KernelSpec spec, Backend& backend) : kernel_(std::move(spec), backend) {}
   /// inputs broadcast to out's shape.
-  void run(std::span<const EagerInput> inputs, const Array& out);
+  void run(std::span<const EagerInput> inputs, const Array& out) { run(inputs, out, out.shape(), 0); }
+  /// Of a spec that reduces: inputs and out broadcast to space; bit a of reduced_axes: axis a.
+  void run(std::span<const EagerInput> inputs, const Array& out, const Shape& space, std::uint32_t reduced_axes);
 
  private:
+  struct Call {
+    std::span<const EagerInput> inputs;
+    const Array& out;
+    const Shape& space;
+    std::uint32_t reduced_axes;
+  };
   struct Binding {
     explicit Binding(SpecKernel& kernel) : bound(kernel) {}
     BoundKernel bound;
     std::vector<Shape> shapes;  // of the arrays among the inputs, then of out
     std::vector<Strides> strides;
+    Shape space;
+    std::uint32_t reduced_axes = 0;
     bool in_place = false;
-    bool fits(std::span<const EagerInput> inputs, const Array& out) const;
+    bool fits(const Call& call) const;
   };
-  std::unique_ptr<Binding> take(std::span<const EagerInput> inputs, const Array& out);
-  std::unique_ptr<Binding> bind(std::span<const EagerInput> inputs, const Array& out);
+  std::unique_ptr<Binding> take(const Call& call);
+  std::unique_ptr<Binding> bind(const Call& call);
   void keep(std::unique_ptr<Binding> binding);
 
   static constexpr std::size_t kBindings = 8;
@@ -68,8 +77,8 @@ class EagerKernels final : public Companion {
   std::shared_ptr<EagerKernel> kernel(const ElementwiseRow& row, std::span<const EagerInput> inputs, DType out,
                                       bool cast);
   std::size_t size() const;
-  /// The reduction of that number, which says all about it; made at its first use.
-  std::shared_ptr<Reduction> reduction(std::uint32_t number, const std::function<ReductionDefinition()>& define);
+  /// The kernel that reduces of that number, which says all about it; made at its first use.
+  std::shared_ptr<EagerKernel> reducing(std::uint32_t number, const std::function<KernelSpec()>& spec);
   std::shared_ptr<Scan> scan(std::uint32_t number, const std::function<ScanDefinition()>& define);
   std::shared_ptr<const ElementwiseKernel> snippet(std::uint32_t number,
                                                    const std::function<ElementwiseKernel()>& make);
@@ -97,7 +106,7 @@ class EagerKernels final : public Companion {
   std::unordered_map<Key, Entry, Hash> kernels_;
   std::unordered_map<std::uint32_t, std::shared_ptr<const ElementwiseKernel>> snippets_;
   std::unordered_map<std::uint32_t, std::shared_ptr<Scan>> scans_;
-  std::unordered_map<std::uint32_t, std::shared_ptr<Reduction>> reductions_;  // few: one an op and dtype
+  std::unordered_map<std::uint32_t, std::shared_ptr<EagerKernel>> reductions_;  // few: one an op and dtype
 };
 
 }  // namespace damo

@@ -123,8 +123,7 @@ Reduction::Kernels Reduction::kernels(Backend& backend, const ReductionLayout& l
   }
   CompileRequest request;
   request.source = reduction_text(definition_, layout);
-  request.kind = definition_.kind;
-  request.options.line_info = definition_.kind == SourceKind::kCudaC;
+  request.kind = SourceKind::kCudaC;
   request.file_name = "generated";
   request.kernels = {main_kernel(definition_)};
   if (!layout.finishes) request.kernels.push_back(finish_kernel(definition_));

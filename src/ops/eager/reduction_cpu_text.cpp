@@ -24,14 +24,8 @@ class CpuReduction : ReductionWriter {
  private:
   /// A loop over `task`, one block each.
   void entry_point(const std::string& name, const char* entry) {
-    if (!generated()) {
-      line("extern \"C\" __global__ void " + name + "(const damo_arguments a) {");
-      line(std::string("  ") + entry + "(a, blockIdx.x);\n}");
-      return;
-    }
-    line("extern \"C\" void " + name + "(void* const* arguments, const LaunchFrame*, i64 first, i64 last) {");
-    line("  const damo_arguments& a = *static_cast<const damo_arguments*>(arguments[0]);");
-    line(std::string("  for (i64 task = first; task < last; ++task) ") + entry + "(a, task);\n}");
+    line("extern \"C\" __global__ void " + name + "(const damo_arguments a) {");
+    line(std::string("  ") + entry + "(a, blockIdx.x);\n}");
   }
 
   void range() {

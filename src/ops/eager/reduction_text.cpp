@@ -5,29 +5,24 @@ namespace damo {
 void ReductionWriter::head() {
   std::vector<DType> dtypes = {d_.result};
   for (const RawParameter& parameter : d_.parameters) dtypes.push_back(parameter.dtype);
-  if (!generated()) text_ += includes_for(dtypes);
-  if (generated() && !l_.gpu) line("using namespace damo;");
-  const bool host = generated() && !l_.gpu;
-  line(host ? "#define DAMO_FUNCTION static inline __attribute__((always_inline))"
-            : "#define DAMO_FUNCTION static __device__ __forceinline__");
+  text_ += includes_for(dtypes);
+  line("#define DAMO_FUNCTION static __device__ __forceinline__");
   line("typedef long long damo_long;");
   line(std::string("typedef ") + (l_.wide ? "unsigned long long" : "unsigned int") + " damo_position;");
   line(std::string("typedef ") + (l_.wide ? "long long" : "int") + " damo_index;");
   if (!d_.preamble.text.empty()) text_ += line_directive(d_.preamble) + d_.preamble.text + "\n" + kGeneratedLine;
   line("typedef " + d_.accumulator + " damo_value;");
-  line("typedef " + stored(d_.result) + " damo_result;");
+  line("typedef " + c_type(d_.result) + " damo_result;");
   line("static_assert(sizeof(damo_value) <= " + std::to_string(kMostAccumulatorBytes) +
        ", \"the accumulator is too large\");");
-  const std::string member = host ? "__attribute__((always_inline))" : "__device__ __forceinline__";
-  line("template <class T> struct damo_element { T* at; " + member +
-       " T& operator[](damo_long) const { return *at; } };");
+  line("template <class T> struct damo_element { T* at; __device__ __forceinline__ T& operator[](damo_long) const { return *at; } };");
 }
 
 /// Eight bytes a member; reduction.cpp fills it in this order.
 void ReductionWriter::arguments() {
   line("struct damo_arguments {");
   for (const RawParameter& parameter : d_.parameters) {
-    const std::string type = generated() ? storage_type(parameter.dtype) : c_type(parameter.dtype);
+    const std::string type = c_type(parameter.dtype);
     line(parameter.is_pointer ? "  const " + type + "* p_" + parameter.name + ";"
                               : "  alignas(8) " + type + " p_" + parameter.name + ";");
   }
@@ -58,7 +53,7 @@ void ReductionWriter::functions() {
   std::string types, parameters;
   std::size_t array = 0;
   for (const RawParameter& parameter : d_.parameters) {
-    const std::string type = generated() ? storage_type(parameter.dtype) : c_type(parameter.dtype);
+    const std::string type = c_type(parameter.dtype);
     if (!parameter.is_pointer)
       parameters += type + " " + parameter.name + ", ";
     else if (plain(array++))

@@ -21,10 +21,9 @@
 
 namespace damo {
 
-/// What is computed. Expressions see every parameter by its name; arrays as x[i].
+/// What is computed, in CUDA C. Expressions see every parameter by its name; arrays as x[i].
 struct ReductionDefinition {
   std::string name;                      ///< an identifier
-  SourceKind kind = SourceKind::kCudaC;  ///< kGenerated: types and functions of the prelude of generated kernels
   SourceText preamble;                   ///< helpers and types, before everything else
   std::vector<RawParameter> parameters;  ///< const arrays and scalars
   std::string accumulator;               ///< its C type; trivially copyable, at most kMostAccumulatorBytes

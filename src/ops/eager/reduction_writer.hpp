@@ -28,9 +28,7 @@ class ReductionWriter {
     functions();
   }
   static std::string number(int value) { return std::to_string(value); }
-  bool generated() const { return d_.kind == SourceKind::kGenerated; }
   bool plain(std::size_t array) const { return l_.plain[array]; }
-  std::string stored(DType dtype) const { return generated() ? storage_type(dtype) : c_type(dtype); }
   void line(const std::string& text) { text_ += text + "\n"; }
 
   void head();
@@ -62,7 +60,7 @@ class ReductionWriter {
       if (!parameter.is_pointer || plain(array)) {
         call += "a.p_" + parameter.name + ", ";
       } else {
-        const std::string type = generated() ? storage_type(parameter.dtype) : c_type(parameter.dtype);
+        const std::string type = c_type(parameter.dtype);
         call += "damo_element<const " + type + ">{a.p_" + parameter.name + " + (o_" + parameter.name +
                 extra(array, parameter.name) + ")}, ";
       }

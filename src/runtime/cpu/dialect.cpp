@@ -4,11 +4,48 @@
 
 #include "runtime/cpu/emitter.hpp"
 #include "runtime/cpu/host_cache.hpp"
+#include "runtime/cpu/reducing_emitter.hpp"
 
 namespace damo {
 namespace {
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+constexpr std::int64_t kTask = 16384;  // elements: enough that handing a task to a thread does not show
+constexpr std::int64_t kManyTasks = 64;
+
+int cpu_lanes(const KernelSpec& spec, const Layout& layout, std::int64_t run) {
+  bool numbers = true;  // a struct does not vectorise
+  int joins = 0;
+  for (const Step& step : spec.steps) {
+    if (!step.join) continue;
+    numbers &= step.join->accumulator.empty();
+    ++joins;
+  }
+  if (layout.form == Form::kColumns) return numbers && joins == 1 ? 2048 : 256;
+  if (run < 32) return 1;
+  return !numbers ? 4 : run < 512 ? 16 : 64;
+}
+
+/// Kernels of several passes keep their rows whole: only values of one pass can be joined by a second launch.
+Work reducing_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) {
+  Work work;
+  const std::int64_t outputs = geometry.count, length = geometry.reduced.count, row = geometry.extents[-1];
+  const bool columns = layout.form == Form::kColumns;
+  const std::int64_t width = columns ? std::min<std::int64_t>(layout.lanes, row) : 1;
+  const std::int64_t tasks = columns ? outputs / row * divide_up(row, layout.lanes) : outputs;
+  work.chunk = std::max<std::int64_t>(length, 1);
+  // A reduction of few rows is cut into chunks, so that there is work for every thread; their number must not follow the
+  // number of threads, or sums would.
+  if (tasks < kManyTasks && joins_in_one_pass(spec)) work.chunk = std::max<std::int64_t>(kTask / width, 64);
+  work.chunks = std::max<std::int64_t>(divide_up(length, work.chunk), 1);
+  if (!columns && work.chunks == 1) work.tile = std::max<std::int64_t>(kTask / work.chunk, 1);
+  work.launches.push_back({0, {{divide_up(tasks, work.tile) * work.chunks}, {1}}});
+  if (work.chunks == 1) return work;
+  work.launches.push_back({1, {{divide_up(outputs, work.tile)}, {1}}});
+  work.scratch_bytes = static_cast<std::size_t>(outputs * work.chunks) * partial_bytes(spec);
+  return work;
+}
 
 class CpuDialect final : public Dialect {
  public:
@@ -19,18 +56,25 @@ class CpuDialect final : public Dialect {
     return layout;
   }
 
-  std::string emit(const KernelSpec& spec, const Layout& layout) const override {
-    return CpuEmitter(spec, layout).emit();
+  Layout share_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, int) const override {
+    layout.lanes = cpu_lanes(spec, layout, geometry.reduced.extents[-1]);
+    layout.chunked = reducing_work(spec, layout, geometry).chunks > 1;
+    return layout;
   }
 
-  LaunchConfig launch(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) const override {
-    if (layout.tile_axis < 0) return {{divide_up(geometry.count, cpu_chunk(spec))}, {1}};
+  std::string emit(const KernelSpec& spec, const Layout& layout) const override {
+    return layout.form == Form::kElements ? CpuEmitter(spec, layout).emit() : CpuReducingEmitter(spec, layout).emit();
+  }
+
+  Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int) const override {
+    if (layout.form != Form::kElements) return reducing_work(spec, layout, geometry);
+    if (layout.tile_axis < 0) return one_launch({{divide_up(geometry.count, cpu_chunk(spec))}, {1}});
     const std::int64_t inner = geometry.extents[-1], other = geometry.extents[layout.tile_axis];
     const std::int64_t outer = geometry.count / std::max<std::int64_t>(inner * other, 1);
-    return {{divide_up(inner, kCpuTile) * divide_up(other, kCpuTile) * outer}, {1}};
+    return one_launch({{divide_up(inner, kCpuTile) * divide_up(other, kCpuTile) * outer}, {1}});
   }
 
-  int vector_width(const KernelSpec& spec) const override { return cpu_vector(spec); }
+  int vector_width(const KernelSpec& spec, const Layout&) const override { return cpu_vector(spec); }
   bool streams(std::size_t bytes) const override { return bytes >= cpu_backend::last_level_cache(); }
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "runtime/cuda/emitter.hpp"
+#include "runtime/cuda/reducing_emitter.hpp"
+#include "runtime/cuda/reducing_schedule.hpp"
 #include "runtime/cuda/schedule.hpp"
 
 namespace damo {
@@ -23,19 +25,26 @@ class CudaDialect final : public Dialect {
   }
 
   std::string emit(const KernelSpec& spec, const Layout& layout) const override {
-    return CudaEmitter(spec, layout).emit();
+    return layout.form == Form::kElements ? CudaEmitter(spec, layout).emit() : CudaReducingEmitter(spec, layout).emit();
   }
 
-  LaunchConfig launch(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) const override {
+  Layout share_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, int processors) const override {
+    return share_cuda_rows(spec, std::move(layout), geometry, processors);
+  }
+
+  Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int processors) const override {
+    if (layout.form != Form::kElements) return reducing_cuda_work(spec, layout, geometry, processors);
     const CudaSchedule schedule = cuda_schedule(spec);
-    if (layout.tile_axis < 0) return {{divide_up(geometry.count, schedule.elements_per_block())}, {schedule.block}};
+    if (layout.tile_axis < 0) return one_launch({{divide_up(geometry.count, schedule.elements_per_block())}, {schedule.block}});
     const std::int64_t inner = geometry.extents[-1], other = geometry.extents[layout.tile_axis];
     const std::int64_t outer = geometry.count / std::max<std::int64_t>(inner * other, 1);
     const CudaTile tile = cuda_tile(spec, layout);
-    return {{divide_up(inner, tile.inner) * divide_up(other, tile.other) * outer}, {tile.threads}};
+    return one_launch({{divide_up(inner, tile.inner) * divide_up(other, tile.other) * outer}, {tile.threads}});
   }
 
-  int vector_width(const KernelSpec& spec) const override { return cuda_schedule(spec).vector; }
+  int vector_width(const KernelSpec& spec, const Layout& layout) const override {
+    return layout.form == Form::kElements ? cuda_schedule(spec).vector : reducing_vector(spec, layout);
+  }
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "runtime/cuda/emitter.hpp"
 
-#include <string_view>
-
+#include "runtime/cuda/vector_text.hpp"
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/body.hpp"
 #include "runtime/kernel/dialect.hpp"
@@ -10,42 +9,6 @@ namespace damo {
 namespace {
 
 std::string number(int value) { return std::to_string(value); }
-
-/// Vec<T, N> moves as one access. Those of 16 bytes pass the first-level cache by and are the first to leave the second:
-/// every element is read or written once, and what other kernels left there may still be wanted.
-constexpr const char* kHead = R"(#define DAMO_FUNCTION static __device__ __forceinline__
-using namespace damo;
-template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
-)";
-
-/// `nc` promises that the kernel writes nothing of what it reads, which is not so where an output is an input.
-constexpr const char* kLoad = R"(template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) {
-  if constexpr (sizeof(T) * N != 16) return *reinterpret_cast<const Vec<T, N>*>(p);
-  u32 word[4];
-  asm("ld.global.nc.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];"
-      : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3]) : "l"(p));
-  Vec<T, N> vector;
-  memcpy(&vector, word, 16);
-  return vector;
-}
-)";
-std::string load_text(bool in_place) {
-  std::string text = kLoad;
-  const std::string_view read_only = "asm(\"ld.global.nc", ordered = "asm volatile(\"ld.global";  // before the stores, which are volatile too
-  if (in_place) text.replace(text.find(read_only), read_only.size(), ordered);
-  return text;
-}
-
-constexpr const char* kStore = R"(template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& vector) {
-  if constexpr (sizeof(T) * N == 16) {
-    u32 word[4];
-    memcpy(word, &vector, 16);
-    asm volatile("st.global.cs.v4.b32 [%0], {%1, %2, %3, %4};" :: "l"(p), "r"(word[0]), "r"(word[1]), "r"(word[2]), "r"(word[3]));
-  } else {
-    *reinterpret_cast<Vec<T, N>*>(p) = vector;
-  }
-}
-)";
 
 /// Exact below 2^31 with ArgumentBlock's magic numbers.
 constexpr const char* kDivide = "DAMO_FUNCTION u32 divide(u32 n, u32 magic, u32 shift) { return (__umulhi(n, magic) + n) >> shift; }\n";
@@ -60,7 +23,7 @@ std::string CudaEmitter::loaded(int i) const { return value_type(spec_.parameter
 
 std::string CudaEmitter::emit() {
   const bool tiled = layout_.tile_axis >= 0;
-  text_ = kHead + load_text(layout_.in_place) + kStore;
+  text_ = cuda_head(layout_.in_place);
   if (!tiled && !layout_.is_flat() && !layout_.wide) text_ += kDivide;
   text_ += std::string("typedef ") + (layout_.wide ? "i64" : "u32") + " index;\n";
   text_ += std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " offset;\n";

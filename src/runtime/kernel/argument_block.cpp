@@ -47,9 +47,11 @@ std::string array_field(const std::string& type, const std::string& name, int ra
 
 }  // namespace
 
-std::string argument_struct(const KernelSpec& spec, const Layout& layout) {
-  const std::string index = layout.wide ? "i64" : "u32", stride = layout.wide ? "i64" : "i32";
-  std::string text = "struct Arguments {\n";
+namespace {
+
+/// The pointers, or elements in their place.
+std::string pointer_fields(const KernelSpec& spec, const Layout& layout) {
+  std::string text;
   for (int i = 0; i < spec.parameter_count(); ++i) {
     const std::string type = storage_type(spec.parameter_dtype(i)), name = "p" + std::to_string(i);
     if (layout.access[static_cast<std::size_t>(i)] == Access::kValue) {  // read as p0[0], as a pointer would be
@@ -58,7 +60,38 @@ std::string argument_struct(const KernelSpec& spec, const Layout& layout) {
     }
     text += std::string("  ") + (spec.is_output(i) ? "" : "const ") + type + "* " + name + ";\n";
   }
-  text += "  " + index + " n;\n";
+  return text;
+}
+
+bool moves_along(Access access) { return !is_scalar(access) && access != Access::kRepeat; }
+
+std::string reducing_fields(const KernelSpec& spec, const Layout& layout) {
+  std::string text = "  void* scratch;\n  i64 n, length, chunk, chunks, tile;\n";
+  text += array_field("i64", "kept", layout.rank) + array_field("i64", "reduced", layout.reduced_rank);
+  for (int i = 0; i < spec.parameter_count(); ++i) {
+    const Access access = layout.access[static_cast<std::size_t>(i)];
+    if (!is_scalar(access)) text += array_field("i64", "k" + std::to_string(i), layout.rank);
+    if (moves_along(access)) text += array_field("i64", "r" + std::to_string(i), layout.reduced_rank);
+  }
+  return text;
+}
+
+/// Whether vectors of so many elements, at places that are multiples of it, lie together and are aligned where the array is.
+bool holds_vectors(const Strides& strides, int from, int to, int width) {
+  for (int axis = from; axis < to; ++axis) {
+    if (strides[axis] % width != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string argument_struct(const KernelSpec& spec, const Layout& layout) {
+  if (layout.form != Form::kElements) {
+    return "struct Arguments {\n" + pointer_fields(spec, layout) + reducing_fields(spec, layout) + "  u32 fast;\n};\n";
+  }
+  const std::string index = layout.wide ? "i64" : "u32", stride = layout.wide ? "i64" : "i32";
+  std::string text = "struct Arguments {\n" + pointer_fields(spec, layout) + "  " + index + " n;\n";
   if (!layout.is_flat()) {
     text += array_field(index, "extent", layout.rank);
     if (!layout.wide) text += array_field("u32", "magic", layout.rank) + array_field("u32", "shift", layout.rank);
@@ -69,12 +102,28 @@ std::string argument_struct(const KernelSpec& spec, const Layout& layout) {
   return text + "  u32 fast;\n};\n";
 }
 
-ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int vector_width) {
-  Writer writer(layout.wide);
+ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int vector_width, const Work& work) {
+  const bool reduces = layout.form != Form::kElements;
+  Writer writer(reduces || layout.wide);
   const int count = spec.parameter_count();
   for (int i = 0; i < count; ++i) writer.put(std::uint64_t{0});
-  writer.index(geometry.count);
-  if (!layout.is_flat()) {
+  if (reduces) {
+    writer.put(std::uint64_t{0});
+    for (std::int64_t value : {geometry.count, geometry.reduced.count, work.chunk, work.chunks, work.tile}) writer.index(value);
+    for (std::int64_t extent : geometry.extents) writer.index(extent);
+    for (std::int64_t extent : geometry.reduced.extents) writer.index(extent);
+    for (int i = 0; i < count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      if (is_scalar(layout.access[at])) continue;
+      for (std::int64_t stride : geometry.strides[at]) writer.index(stride);
+      if (!moves_along(layout.access[at])) continue;
+      for (std::int64_t stride : geometry.reduced.strides[at]) writer.index(stride);
+    }
+    can_be_fast_ = layout.form == Form::kRows && geometry.reduced.extents[-1] % vector_width == 0 && work.chunk % vector_width == 0;
+  } else {
+    writer.index(geometry.count);
+  }
+  if (!reduces && !layout.is_flat()) {
     for (std::int64_t extent : geometry.extents) writer.index(extent);
     if (!layout.wide) {
       for (std::int64_t extent : geometry.extents) writer.put(magic_of(static_cast<std::uint32_t>(extent)).multiplier);
@@ -92,7 +141,8 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
     const bool moves_vectors = access == Access::kDense || access == Access::kRow;
     alignment_.push_back(moves_vectors ? static_cast<std::size_t>(vector_width) * itemsize(spec.parameter_dtype(i)) - 1 : 0);
     if (access != Access::kRow) continue;
-    for (int axis = 0; axis + 1 < geometry.extents.rank(); ++axis) can_be_fast_ &= geometry.strides[at][axis] % vector_width == 0;
+    can_be_fast_ &= holds_vectors(geometry.strides[at], 0, geometry.extents.rank() - (reduces ? 0 : 1), vector_width);
+    if (reduces) can_be_fast_ &= holds_vectors(geometry.reduced.strides[at], 0, geometry.reduced.extents.rank() - 1, vector_width);
   }
   writer.align(4);
   flag_at_ = writer.bytes.size();

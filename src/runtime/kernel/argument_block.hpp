@@ -2,12 +2,16 @@
 //   pointers of all arrays, or in a pointer's place the element of one that is passed by value; n; and unless the layout is flat: extents, magic numbers of division (32-bit indices only),
 //   strides of the arrays that are neither dense nor scalar; last the flags `fast`: 1 if every array meets the
 //   alignment that vector accesses need, and then 2 if the arrays are too large for the caches (Dialect::streams).
+// Of a kernel that reduces: behind the pointers that of the scratch memory; n, length, chunk, chunks, tile in 64 bits (n: rows);
+//   the extents of the kept and of the reduced axes; of each array that is no scalar its strides along the kept axes (k0)
+//   and, unless it has one element a row, along the reduced ones (r0); the flags.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "runtime/kernel/dialect.hpp"
 #include "runtime/kernel/layout.hpp"
 #include "runtime/kernel/spec.hpp"
 
@@ -23,7 +27,7 @@ class ArgumentBlock {
  public:
   ArgumentBlock() = default;
   /// geometry of the layout's rank. vector_width: see Dialect.
-  ArgumentBlock(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int vector_width);
+  ArgumentBlock(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int vector_width, const Work& work = {});
 
   void set_pointer(int parameter, const void* address) {
     pointers()[parameter] = reinterpret_cast<std::uintptr_t>(address);
@@ -37,6 +41,8 @@ class ArgumentBlock {
     *reinterpret_cast<std::uint32_t*>(bytes_.data() + flag_at_) = can_be_fast_ && misaligned == 0 ? flags_ : 0u;
   }
   void set_streams(bool streams) { flags_ = streams ? 3 : 1; }
+  /// Of a kernel that reduces in chunks.
+  void set_scratch(const void* address) { pointers()[alignment_.size()] = reinterpret_cast<std::uintptr_t>(address); }
   void* data() { return bytes_.data(); }
   std::size_t size() const { return bytes_.size(); }
 

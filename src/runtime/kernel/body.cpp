@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <map>
 
 #include "runtime/kernel/dialect.hpp"
 #include "runtime/kernel/line_directive.hpp"
+#include "runtime/kernel/passes.hpp"
 
 namespace damo {
 
@@ -50,7 +50,7 @@ std::string converted(const std::string& type, const std::string& text) { return
 std::string signature(const Step& step) {
   std::string text = "(";
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-    text += (i > 0 ? ", " : "") + (i == 0 && step.condition_first ? "bool" : value_type(step.compute)) + " x" + std::to_string(i);
+    text += (i > 0 ? ", " : "") + value_type(step.input_as(i)) + " x" + std::to_string(i);
   }
   std::string code = converted(step.rounds ? storage_type(step.result) : value_type(step.result), step.code);
   if (step.rounds && is_half(step.result)) code = "float(" + code + ")";
@@ -61,67 +61,26 @@ std::string signature(const Step& step) {
   return text + "}\n";
 }
 
+/// The functions of a join whose value has this number.
+std::string join_functions(const Step& step, const std::string& number) {
+  const Join& join = *step.join;
+  const std::string type = value_type(step.compute), own = "Joined" + number, scope = " {\n  typedef " + type + " T;\n  return ";
+  std::string parameters;
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) parameters += (i > 0 ? ", " : "") + value_type(step.input_as(i)) + " x" + std::to_string(i);
+  std::string text = join.preamble + "typedef " + (join.accumulator.empty() ? type : join.accumulator) + " " + own + ";\n";
+  text += "DAMO_FUNCTION " + own + " neutral" + number + "()" + scope + own + "(" + join.neutral + ");\n}\n";
+  text += "DAMO_FUNCTION " + own + " reduce" + number + "(" + own + " a, " + own + " b)" + scope + own + "(" + join.reduce + ");\n}\n";
+  text += "DAMO_FUNCTION " + own + " joined" + number + "(" + parameters + ")" + scope + own + "(" + step.code + ");\n}\n";
+  const std::string post = join.post.empty() ? "a" : join.post;
+  return text + "DAMO_FUNCTION " + value_type(step.result) + " post" + number + "(" + own + " a, i64 n)" + scope +
+         converted(value_type(step.result), post) + ";\n}\n";
+}
+
 std::string identifier(const std::string& name) {
   std::string text = name;
   std::replace_if(text.begin(), text.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
   return text;
 }
-
-class BodyPrinter {
- public:
-  explicit BodyPrinter(const KernelSpec& spec) : spec_(spec), dtypes_(spec.inputs) {
-    for (const Scalar& constant : spec.constants) dtypes_.push_back(constant.dtype());
-  }
-
-  std::string print() {
-    for (const Stage& stage : spec_.stages) {
-      for (const Step& step : stage.steps) add(step);
-    }
-    std::string head = "DAMO_FUNCTION void body(";
-    for (int i = 0; i < spec_.parameter_count(); ++i) {
-      if (i > 0) head += ", ";
-      const DType dtype = spec_.parameter_dtype(i);
-      head += spec_.is_output(i) ? storage_type(dtype) + "& y" + std::to_string(i - spec_.input_count())
-                                 : value_type(dtype) + " v" + std::to_string(i);
-    }
-    for (std::size_t i = 0; i < spec_.stores.size(); ++i) {
-      const DType dtype = spec_.outputs[i], from = dtypes_[static_cast<std::size_t>(spec_.stores[i])];
-      const std::string type = storage_type(dtype), text = value_text(spec_.stores[i]);
-      body_ += "  y" + std::to_string(i) + " = " + (value_type(from) == value_type(dtype) ? type + "(" + text + ")" : converted(type, text)) + ";\n";
-    }
-    return functions_ + head + ") {\n" + body_ + "}\n";
-  }
-
- private:
-  void add(const Step& step) {
-    std::string definition = signature(step);
-    auto [found, is_new] = names_.try_emplace(definition, "f" + std::to_string(names_.size()) + "_" + identifier(step.name));
-    if (is_new) functions_ += "DAMO_FUNCTION " + value_type(step.result) + " " + found->second + definition;
-    std::string call = found->second + "(";
-    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-      const DType wanted = i == 0 && step.condition_first ? bool_ : step.compute;
-      call += (i > 0 ? ", " : "") + value(step.inputs[i], wanted);
-    }
-    body_ += "  const " + value_type(step.result) + " v" + std::to_string(dtypes_.size()) + " = " + call + ");\n";
-    dtypes_.push_back(step.result);
-  }
-
-  std::string value_text(int number) const {
-    const int constant = number - spec_.input_count();
-    const bool is_constant = constant >= 0 && constant < static_cast<int>(spec_.constants.size());
-    return is_constant ? literal(spec_.constants[static_cast<std::size_t>(constant)]) : "v" + std::to_string(number);
-  }
-  /// A value as value_type(wanted).
-  std::string value(int number, DType wanted) const {
-    const std::string type = value_type(wanted), text = value_text(number);
-    return value_type(dtypes_[static_cast<std::size_t>(number)]) == type ? text : converted(type, text);
-  }
-
-  const KernelSpec& spec_;
-  std::vector<DType> dtypes_;  // of every value so far
-  std::map<std::string, std::string> names_;
-  std::string functions_, body_;
-};
 
 }  // namespace
 
@@ -139,8 +98,87 @@ std::string literal(const Scalar& value) {
   return text.front() == '-' ? "(" + text + ")" : text;
 }
 
-std::string step_functions(const KernelSpec& spec) { return BodyPrinter(spec).print(); }
+StepPrinter::StepPrinter(const KernelSpec& spec) : spec_(spec), dtypes_(spec.inputs) {
+  for (const Scalar& constant : spec.constants) dtypes_.push_back(constant.dtype());
+  for (const Step& step : spec.steps) add(step);
+}
+
+void StepPrinter::add(const Step& step) {
+  const std::string number = std::to_string(dtypes_.size());
+  dtypes_.push_back(step.result);
+  called_.emplace_back();
+  if (step.is_place) return;
+  if (step.join) {
+    called_.back() = "joined" + number;
+    functions_ += join_functions(step, number);
+    return;
+  }
+  std::string definition = signature(step);
+  auto [found, is_new] = names_.try_emplace(definition, "f" + std::to_string(names_.size()) + "_" + identifier(step.name));
+  if (is_new) functions_ += "DAMO_FUNCTION " + value_type(step.result) + " " + found->second + definition;
+  called_.back() = found->second;
+}
+
+std::string StepPrinter::value_text(int value, const Name& name) const {
+  const int constant = value - spec_.input_count();
+  const bool is_constant = constant >= 0 && constant < static_cast<int>(spec_.constants.size());
+  return is_constant ? literal(spec_.constants[static_cast<std::size_t>(constant)]) : name(value);
+}
+
+std::string StepPrinter::call(int value, const Name& name) const {
+  const Step& step = spec_.step_of(value);
+  std::string text = called_[static_cast<std::size_t>(value - spec_.first_step())] + "(";
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    const std::string type = value_type(step.input_as(i)), argument = value_text(step.inputs[i], name);
+    text += (i > 0 ? ", " : "") + (value_type(dtype(step.inputs[i])) == type ? argument : converted(type, argument));
+  }
+  return text + ")";
+}
+
+std::string StepPrinter::stored(int output, const Name& name) const {
+  const int value = spec_.stores[static_cast<std::size_t>(output)];
+  const DType to = spec_.outputs[static_cast<std::size_t>(output)];
+  const std::string type = storage_type(to), text = value_text(value, name);
+  return value_type(dtype(value)) == value_type(to) ? type + "(" + text + ")" : converted(type, text);
+}
+
+std::string step_functions(const KernelSpec& spec) {
+  const StepPrinter steps(spec);
+  std::string text = steps.functions() + "DAMO_FUNCTION void body(";
+  for (int i = 0; i < spec.parameter_count(); ++i) {
+    const DType dtype = spec.parameter_dtype(i);
+    text += (i > 0 ? ", " : "") + (spec.is_output(i) ? storage_type(dtype) + "& y" + std::to_string(i - spec.input_count())
+                                                     : value_type(dtype) + " " + local_name(i));
+  }
+  text += ") {\n";
+  for (int value = spec.first_step(); value < spec.first_step() + static_cast<int>(spec.steps.size()); ++value) {
+    text += "  const " + value_type(steps.dtype(value)) + " " + local_name(value) + " = " + steps.call(value, local_name) + ";\n";
+  }
+  for (int i = 0; i < static_cast<int>(spec.stores.size()); ++i) {
+    text += "  y" + std::to_string(i) + " = " + steps.stored(i, local_name) + ";\n";
+  }
+  return text + "}\n";
+}
 
 std::string entry_name(const KernelSpec& spec) { return "damo_" + identifier(spec.name).substr(0, 80); }
+
+std::vector<std::string> entry_names(const KernelSpec& spec, const Layout& layout) {
+  const std::string name = entry_name(spec);
+  if (layout.chunked) return {name, name + "_finish"};
+  return {name};
+}
+
+bool joins_in_one_pass(const KernelSpec& spec) {
+  const Passes passes(spec, [](int, const Passes&) { return false; });
+  return passes.all().size() == 1 && passes.all()[0].stores.empty();
+}
+
+std::size_t partial_bytes(const KernelSpec& spec) {
+  std::size_t bytes = 0;
+  for (const Step& step : spec.steps) {
+    if (step.join) bytes += (static_cast<std::size_t>(step.join->bytes) + 7) / 8 * 8;
+  }
+  return bytes;
+}
 
 }  // namespace damo

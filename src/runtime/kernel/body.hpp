@@ -1,7 +1,10 @@
 // The part of a kernel's text that no target changes: type names, one function for each distinct step, and `body`, which
-// takes one element of every input to one element of every output.
+// takes one element of every input to one element of every output. Kernels that reduce call the functions themselves.
 #pragma once
+#include <functional>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "runtime/kernel/spec.hpp"
 
@@ -14,7 +17,37 @@ std::string value_type(DType dtype);
 /// A literal of value_type(dtype).
 std::string literal(const Scalar& value);
 
-/// Functions and body, for a dialect that has defined DAMO_FUNCTION.
+/// Prints the steps of a spec: a function for each distinct one, and the calls of these functions.
+class StepPrinter {
+ public:
+  explicit StepPrinter(const KernelSpec& spec);
+
+  /// All functions, for a dialect that has defined DAMO_FUNCTION. Of a join of value v: Joined<v>, the accumulator, and
+  /// neutral<v>(), reduce<v>(a, b), joined<v>(x0, ...), post<v>(a, n).
+  const std::string& functions() const { return functions_; }
+  /// How the text at hand calls a value that is no constant.
+  using Name = std::function<std::string(int value)>;
+  /// A step's value, or of a join what one element gives.
+  std::string call(int value, const Name& name) const;
+  /// What an output stores.
+  std::string stored(int output, const Name& name) const;
+  DType dtype(int value) const { return dtypes_[static_cast<std::size_t>(value)]; }
+
+ private:
+  void add(const Step& step);
+  std::string value_text(int value, const Name& name) const;
+
+  const KernelSpec& spec_;
+  std::vector<DType> dtypes_;           // of every value
+  std::vector<std::string> called_;     // the function of every step
+  std::map<std::string, std::string> names_;  // of functions, by their text
+  std::string functions_;
+};
+
+/// "v3".
+inline std::string local_name(int value) { return "v" + std::to_string(value); }
+
+/// Functions and `body` of an elementwise spec.
 std::string step_functions(const KernelSpec& spec);
 
 /// "body(x0, s1, y0)": a call of body; input and output give the text of each array's element.

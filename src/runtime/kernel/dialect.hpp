@@ -1,8 +1,10 @@
 // Dialect: prints a KernelSpec as source for one kind of target and says how to launch it. Deterministic: the same spec
 // and layout give the same bytes, on which the kernel cache rests. Golden texts: tests/golden/.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <damo/kernel.hpp>
 #include "runtime/kernel/layout.hpp"
@@ -10,22 +12,50 @@
 
 namespace damo {
 
+/// How one call of a kernel is divided.
+struct Work {
+  struct Launch {
+    int entry;  ///< of entry_names
+    LaunchConfig config;
+  };
+  std::vector<Launch> launches;
+  // Of kernels that reduce.
+  std::int64_t chunk = 0, chunks = 1;  ///< elements of a chunk, chunks of a row
+  std::int64_t tile = 1;               ///< rows of a task, on a CPU
+  std::size_t scratch_bytes = 0;       ///< for the values of the chunks
+};
+
 class Dialect {
  public:
   virtual ~Dialect() = default;
   virtual std::string_view name() const = 0;
   /// The layout with what this target does not tell apart made equal.
   virtual Layout adapt(const KernelSpec&, Layout layout) const { return layout; }
-  /// One extern "C" kernel named entry_name(spec), taking one struct (ArgumentBlock) by value.
+  /// Of a kernel that reduces: completes what classify_reducing gave with how rows are shared out. processors: those of a GPU.
+  virtual Layout share_rows(const KernelSpec&, Layout layout, const Geometry&, int /*processors*/) const { return layout; }
+  /// extern "C" kernels of these names (entry_names), each taking one struct (ArgumentBlock) by value.
   virtual std::string emit(const KernelSpec& spec, const Layout& layout) const = 0;
-  virtual LaunchConfig launch(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) const = 0;
+  virtual Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int processors) const = 0;
   /// Elements that one vector access moves; arrays must be aligned to that many for the fast path.
-  virtual int vector_width(const KernelSpec& spec) const = 0;
+  virtual int vector_width(const KernelSpec& spec, const Layout& layout) const = 0;
   /// Whether arrays of so many bytes together are better stored past the caches.
   virtual bool streams(std::size_t) const { return false; }
 };
 
+/// Of an elementwise kernel.
+inline Work one_launch(const LaunchConfig& config) {
+  Work work;
+  work.launches.push_back({0, config});
+  return work;
+}
+
 /// "damo_mul_add_tanh".
 std::string entry_name(const KernelSpec& spec);
+/// That, and of a kernel in chunks the one that joins their values.
+std::vector<std::string> entry_names(const KernelSpec& spec, const Layout& layout);
+/// Whether one pass does it all and gives rows' values alone: then rows may be cut into chunks.
+bool joins_in_one_pass(const KernelSpec& spec);
+/// Of the values of one chunk of one row: each join's accumulator, eight bytes aligned.
+std::size_t partial_bytes(const KernelSpec& spec);
 
 }  // namespace damo

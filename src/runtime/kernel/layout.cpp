@@ -1,11 +1,13 @@
 #include "runtime/kernel/layout.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace damo {
 namespace {
 
 constexpr std::int64_t kNarrowLimit = std::int64_t{1} << 31;
+constexpr std::int64_t kNarrowPlaces = kNarrowLimit - (1 << 20);  // room for one step of a block past the end
 constexpr std::int64_t kSmallestTile = 16;  // an axis shorter than this gains nothing from a tile
 
 Strides broadcast_strides(const Shape& space, ArrayLayout array) {
@@ -19,6 +21,30 @@ Strides broadcast_strides(const Shape& space, ArrayLayout array) {
 
 bool can_merge(const std::vector<Strides>& strides, int outer, int inner, std::int64_t inner_extent) {
   return std::all_of(strides.begin(), strides.end(), [&](const Strides& s) { return s[outer] == s[inner] * inner_extent; });
+}
+
+/// These axes of the space, outermost first.
+CollapsedAxes collapse(const Shape& space, const std::vector<int>& axes, const std::vector<Strides>& full) {
+  CollapsedAxes collapsed;
+  collapsed.strides.resize(full.size());
+  int last = -1;  // the axis appended last, which the next one may merge with
+  for (int axis : axes) {
+    collapsed.count *= space[axis];
+    if (space[axis] == 1) continue;
+    const bool merges = last >= 0 && can_merge(full, last, axis, space[axis]);
+    if (merges) collapsed.extents[-1] *= space[axis];
+    else collapsed.extents.push_back(space[axis]);
+    for (std::size_t i = 0; i < full.size(); ++i) {
+      if (merges) collapsed.strides[i][-1] = full[i][axis];
+      else collapsed.strides[i].push_back(full[i][axis]);
+    }
+    last = axis;
+  }
+  if (collapsed.extents.empty()) {
+    collapsed.extents.push_back(1);
+    for (Strides& s : collapsed.strides) s.push_back(0);
+  }
+  return collapsed;
 }
 
 Access access_of(const Shape& extents, const Strides& strides) {
@@ -59,32 +85,26 @@ std::string to_string(const Layout& layout) {
   std::string text = "r" + std::to_string(layout.rank) + (layout.wide ? " wide" : "") + (layout.in_place ? " in_place" : "");
   if (layout.tile_axis >= 0) text += " tile" + std::to_string(layout.tile_axis);
   for (Access access : layout.access) text += std::string(" ") + names[static_cast<int>(access)];
+  if (layout.form == Form::kElements) return text;
+  text += std::string(layout.form == Form::kRows ? ", rows" : ", columns") + " of r" + std::to_string(layout.reduced_rank) + ", " +
+          std::to_string(layout.lanes) + " lanes of " + std::to_string(layout.items);
+  text += std::string(layout.whole ? ", whole" : "") + (layout.chunked ? ", in chunks" : "");
   return text;
 }
 
-Geometry::Geometry(const Shape& space, std::span<const ArrayLayout> arrays) : count(space.size()) {
+Geometry::Geometry(const Shape& space, std::span<const ArrayLayout> arrays, std::uint32_t reduced_axes, bool in_order) {
   std::vector<Strides> full;
   for (const ArrayLayout& array : arrays) full.push_back(broadcast_strides(space, array));
-  strides.resize(arrays.size());
-  const auto append = [&](int axis) {
-    extents.push_back(space[axis]);
-    for (std::size_t i = 0; i < full.size(); ++i) strides[i].push_back(full[i][axis]);
-  };
-  int last = -1;  // the axis appended last, which the next one may merge with
-  for (int axis = 0; axis < space.rank(); ++axis) {
-    if (space[axis] == 1) continue;
-    if (last >= 0 && can_merge(full, last, axis, space[axis])) {
-      extents[-1] *= space[axis];
-      for (std::size_t i = 0; i < full.size(); ++i) strides[i][-1] = full[i][axis];
-    } else {
-      append(axis);
-    }
-    last = axis;
+  std::vector<int> axes[2];
+  for (int axis = 0; axis < space.rank(); ++axis) axes[reduced_axes >> axis & 1u].push_back(axis);
+  const auto leads = std::find_if(full.begin(), full.end(), [&](const Strides& s) {
+    return std::any_of(axes[1].begin(), axes[1].end(), [&](int axis) { return s[axis] != 0; });
+  });
+  if (!in_order && leads != full.end()) {
+    std::stable_sort(axes[1].begin(), axes[1].end(), [&](int a, int b) { return std::abs((*leads)[a]) > std::abs((*leads)[b]); });
   }
-  if (extents.empty()) {
-    extents.push_back(1);
-    for (Strides& s : strides) s.push_back(0);
-  }
+  static_cast<CollapsedAxes&>(*this) = collapse(space, axes[0], full);
+  reduced = collapse(space, axes[1], full);
 }
 
 Layout classify(const Geometry& geometry, int first_output) {
@@ -107,6 +127,44 @@ Layout classify(const Geometry& geometry, int first_output) {
 
 namespace {
 
+bool is_zero(const Strides& strides) {
+  return std::all_of(strides.begin(), strides.end(), [](std::int64_t s) { return s == 0; });
+}
+
+std::int64_t reach(const CollapsedAxes& axes, std::size_t array) {
+  std::int64_t sum = 0;
+  for (int i = 0; i < axes.extents.rank(); ++i) sum += std::abs(axes.strides[array][i]) * std::max<std::int64_t>(axes.extents[i] - 1, 0);
+  return sum;
+}
+
+/// Whether neighbours of the first array that the reduction goes along lie along a kept axis.
+bool has_columns(const Geometry& geometry) {
+  for (std::size_t i = 0; i < geometry.strides.size(); ++i) {
+    const std::int64_t kept = std::abs(geometry.strides[i][-1]), reduced = std::abs(geometry.reduced.strides[i][-1]);
+    if (reduced != 0) return kept != 0 && kept < reduced;
+  }
+  return false;
+}
+
+}  // namespace
+
+Layout classify_reducing(const Geometry& geometry) {
+  Layout layout;
+  layout.rank = geometry.extents.rank();
+  layout.reduced_rank = geometry.reduced.extents.rank();
+  layout.form = has_columns(geometry) ? Form::kColumns : Form::kRows;
+  layout.wide = geometry.count >= kNarrowPlaces || geometry.reduced.count >= kNarrowPlaces;
+  for (std::size_t i = 0; i < geometry.strides.size(); ++i) {
+    const Strides &kept = geometry.strides[i], &reduced = geometry.reduced.strides[i];
+    layout.wide |= reach(geometry, i) + reach(geometry.reduced, i) >= kNarrowLimit;
+    if (is_zero(reduced)) layout.access.push_back(is_zero(kept) ? Access::kScalar : Access::kRepeat);
+    else layout.access.push_back((layout.form == Form::kRows ? reduced[-1] : kept[-1]) == 1 ? Access::kRow : Access::kStrided);
+  }
+  return layout;
+}
+
+namespace {
+
 constexpr std::int64_t kSmallCount = 1 << 16;  // below it a compile costs more than thousands of slower calls
 
 bool serves(Access code, Access data, bool small) {
@@ -123,7 +181,7 @@ bool serves(Access code, Access data, bool small) {
 
 bool serves(const Layout& code, const Layout& data, std::int64_t count) {
   if (code == data) return true;
-  if (code.tile_axis >= 0 || data.tile_axis >= 0) return false;
+  if (code.tile_axis >= 0 || data.tile_axis >= 0 || code.form != Form::kElements || data.form != Form::kElements) return false;
   if (code.rank < data.rank || (data.wide && !code.wide) || code.access.size() != data.access.size()) return false;
   // Code that may not assume that its arrays are apart is right for all, and slower.
   if (code.in_place != data.in_place && (data.in_place || count >= kSmallCount)) return false;

@@ -1,7 +1,8 @@
 // Layout and Geometry: how a kernel's arrays lie in memory. The Geometry has the numbers of one call: the iteration
 // space with neighbouring axes collapsed where every array allows it, and each array's strides in it. The Layout is what
 // code is specialised on: rank, index width and one access class an array, never an extent. New shapes of the same
-// classes bind to compiled code. See tests/runtime/kernel/layout_test.cpp.
+// classes bind to compiled code. A kernel that reduces has kept and reduced axes, which never collapse into each other.
+// See tests/runtime/kernel/layout_test.cpp.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -26,12 +27,27 @@ enum class Access : std::uint8_t {
 
 constexpr bool is_scalar(Access access) { return access == Access::kScalar || access == Access::kValue; }
 
+/// How a kernel goes over its space.
+enum class Form : std::uint8_t {
+  kElements,  ///< reduces nothing
+  kRows,      ///< neighbours in memory are reduced together
+  kColumns    ///< neighbours in memory belong to neighbouring rows
+};
+
 struct Layout {
-  int rank = 1;
+  int rank = 1;        ///< of the kept axes
   bool wide = false;   ///< 64-bit indices: some offset reaches 2^31
   bool in_place = false;  ///< an output is an input, element for element: arrays that are written may be read
   int tile_axis = -1;  ///< of kTransposed arrays; -1: none
   std::vector<Access> access;  ///< inputs, then outputs
+  // Of kernels that reduce. kRow: contiguous along the innermost reduced axis, of columns the innermost kept one;
+  // kRepeat: one element a row.
+  Form form = Form::kElements;
+  int reduced_rank = 0;
+  int lanes = 1;         ///< threads that share a row; on a CPU partial values side by side
+  int items = 1;         ///< vectors of a thread at a time
+  bool whole = false;    ///< lanes and items hold a row, which is then read once
+  bool chunked = false;  ///< rows are cut into chunks, whose values a second launch joins
 
   /// All dense, scalars or values: no coordinate is ever computed.
   bool is_flat() const;
@@ -47,17 +63,25 @@ struct ArrayLayout {
   const Strides* strides;
 };
 
-struct Geometry {
-  Shape extents;                 ///< collapsed; rank at least 1
+/// Neighbouring axes as one, where every array allows it.
+struct CollapsedAxes {
+  Shape extents;                 ///< rank at least 1
   std::vector<Strides> strides;  ///< for each array, 0 where it repeats
-  std::int64_t count = 0;        ///< elements of the iteration
+  std::int64_t count = 1;        ///< points
+};
 
-  /// arrays must broadcast to space.
-  Geometry(const Shape& space, std::span<const ArrayLayout> arrays);
+struct Geometry : CollapsedAxes {  // of the axes that are kept
+  CollapsedAxes reduced;
+
+  /// arrays must broadcast to space; bit a of reduced_axes: axis a. The reduced axes come in the order of memory, unless
+  /// their order matters (in_order).
+  Geometry(const Shape& space, std::span<const ArrayLayout> arrays, std::uint32_t reduced_axes = 0, bool in_order = false);
 };
 
 /// first_output: arrays from there on are written.
 Layout classify(const Geometry& geometry, int first_output);
+/// Of a kernel that reduces: form, ranks, width and access; the rest is the target's choice (Dialect::adapt).
+Layout classify_reducing(const Geometry& geometry);
 
 /// Whether code for `code` runs data of `data` at no loss worth a compile: dense as row, scalar as repeat; anything as
 /// strided where count is small. The geometry must then be re-made to the code's rank.

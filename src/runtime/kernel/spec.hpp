@@ -1,12 +1,16 @@
 // KernelSpec: what one generated kernel computes, with no word about where. lower makes it from a node or a fused group;
 // a Dialect prints it as text for a target and a Layout (how the arrays lie in memory).
 //
-// Values are numbered: first the inputs, then the constants, then the steps in order. A stage is a list of steps that
-// one element (later: one row) goes through between two reductions; elementwise kernels have one stage and no reduced
-// axes. An override replaces the printed text for one dialect, for kernels tuned by hand.
+// A kernel goes over an iteration space of kept and reduced axes; without reduced ones it is elementwise. Values are
+// numbered: first the inputs, then the constants, then the steps in order. A value is an element's, there for each point
+// of the space, or a row's, there for each point of the kept axes: what joins gave, and what follows from that alone.
+// Steps mix freely: softmax is x, max = join(x), e = exp(x - max), sum = join(e), e / sum. Passes (passes.hpp) says how
+// often a row is gone through. An override replaces the printed text for one dialect, for kernels tuned by hand.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +28,19 @@ struct RowPlace {
   explicit operator bool() const { return !file.empty(); }
 };
 
-/// A scalar function applied to earlier values.
+/// How the elements of a row become one value. Texts are C expressions in which T is the step's `compute` type.
+struct Join {
+  std::string accumulator;  ///< C type of a and b, copied as bytes; empty: T
+  int bytes = 8;            ///< of the accumulator, at most 16
+  std::string preamble;     ///< types and functions that the texts need
+  std::string neutral;      ///< reduce(neutral, a) is a
+  std::string reduce;       ///< of a and b; associative and commutative
+  std::string post;         ///< of a and n, the number of elements that were joined; empty: a
+
+  friend bool operator==(const Join&, const Join&) = default;
+};
+
+/// A scalar function applied to earlier values; with a join, the value of a row.
 struct Step {
   std::string name;          ///< of the op, for comments and names
   std::string code;          ///< an expression on x0, x1, ... of type T
@@ -35,16 +51,17 @@ struct Step {
   std::vector<int> inputs;       ///< values
   RowPlace row;                  ///< empty for built-in rows
   int cost = 1;
+  std::vector<DType> inputs_as;  ///< what each input is converted to; empty: compute
+  std::optional<Join> join;  ///< code gives, from one element, what is joined
+  bool is_place = false;     ///< no inputs: the element's number among those that are reduced together, in C order
+
+  /// As which the code sees input i.
+  DType input_as(std::size_t i) const { return i == 0 && condition_first ? bool_ : i < inputs_as.size() ? inputs_as[i] : compute; }
 
   friend bool operator==(const Step& a, const Step& b) {
     return a.name == b.name && a.code == b.code && a.compute == b.compute && a.result == b.result &&
-           a.condition_first == b.condition_first && a.rounds == b.rounds && a.inputs == b.inputs;
+           a.condition_first == b.condition_first && a.rounds == b.rounds && a.inputs == b.inputs && a.inputs_as == b.inputs_as && a.join == b.join && a.is_place == b.is_place;
   }
-};
-
-struct Stage {
-  std::vector<Step> steps;
-  friend bool operator==(const Stage&, const Stage&) = default;
 };
 
 /// Hand-written text for one dialect; gets the spec's layout.
@@ -57,11 +74,11 @@ struct KernelSpec {
   std::string name;                ///< "mul_add_tanh": becomes the kernel's name
   std::vector<DType> inputs;       ///< element dtypes of the array parameters
   std::vector<Scalar> constants;
-  std::vector<Stage> stages = {{}};
+  std::vector<Step> steps;
   std::vector<int> stores;         ///< the value that each output array receives
   std::vector<DType> outputs;
   std::vector<bool> values;        ///< whether input i is one element, passed by value with each launch; may be shorter
-  std::vector<int> reduced_axes;   ///< of the iteration space; empty for elementwise kernels
+  std::vector<bool> rows;          ///< whether input i has one element a row; may be shorter
   std::vector<Override> overrides;
 
   int input_count() const { return static_cast<int>(inputs.size()); }
@@ -75,21 +92,29 @@ struct KernelSpec {
   }
   /// Whether a user wrote some of its code.
   bool has_users_code() const {
-    for (const Stage& stage : stages) {
-      for (const Step& step : stage.steps) {
-        if (step.row) return true;
-      }
-    }
-    return false;
+    return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return bool(step.row); });
+  }
+  /// Whether input i lies along the kept axes alone: one element a row.
+  bool is_row(int parameter) const {
+    const auto i = static_cast<std::size_t>(parameter);
+    return i < rows.size() && rows[i];
   }
   bool is_output(int parameter) const { return parameter >= input_count(); }
   int cost() const {
     int sum = 0;
-    for (const Stage& stage : stages) {
-      for (const Step& step : stage.steps) sum += step.cost;
-    }
+    for (const Step& step : steps) sum += step.cost;
     return sum;
   }
+  /// Whether it joins elements: its iteration space then has reduced axes.
+  bool reduces() const {
+    return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.join.has_value(); });
+  }
+  bool uses_place() const {
+    return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.is_place; });
+  }
+  /// The number of the first step's value.
+  int first_step() const { return input_count() + static_cast<int>(constants.size()); }
+  const Step& step_of(int value) const { return steps[static_cast<std::size_t>(value - first_step())]; }
 };
 
 }  // namespace damo

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include <damo/array.hpp>
 #include <damo/log.hpp>
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel/dialect.hpp"
@@ -11,12 +12,13 @@ namespace damo {
 SpecKernel::SpecKernel(KernelSpec spec, Backend& backend) : spec_(std::move(spec)), backend_(backend) {}
 
 Layout SpecKernel::layout_of(const Geometry& geometry, bool in_place) const {
-  Layout layout = classify(geometry, spec_.input_count());
+  Layout layout = spec_.reduces() ? classify_reducing(geometry) : classify(geometry, spec_.input_count());
   layout.in_place = in_place;
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (spec_.is_value(i)) layout.access[static_cast<std::size_t>(i)] = Access::kValue;
   }
-  return backend_.dialect().adapt(spec_, std::move(layout));
+  layout = backend_.dialect().adapt(spec_, std::move(layout));
+  return spec_.reduces() ? backend_.dialect().share_rows(spec_, std::move(layout), geometry, backend_.limits().multiprocessors) : layout;
 }
 
 std::string SpecKernel::source(const Layout& layout) const {
@@ -31,13 +33,14 @@ CompileRequest SpecKernel::request(const Layout& layout) const {
   CompileRequest request;
   request.source = source(layout);
   request.file_name = "generated";
-  request.kernels = {entry_name(spec_)};
+  request.kernels = entry_names(spec_, layout);
   request.options.line_info = spec_.has_users_code();  // what Damo writes does not fault
   return request;
 }
 
 void SpecKernel::add(const Layout& layout, std::shared_ptr<const LoadedModule> module) {
-  auto variant = std::make_unique<Variant>(Variant{layout, module->kernel(entry_name(spec_))});
+  auto variant = std::make_unique<Variant>(Variant{layout, {}});
+  for (const std::string& name : entry_names(spec_, layout)) variant->kernels.push_back(module->kernel(name));
   const std::lock_guard lock(mutex_);
   variants_.push_back(std::move(variant));
 }
@@ -87,26 +90,39 @@ static std::size_t bytes_of(const KernelSpec& spec, const Geometry& geometry) {
   return sum;
 }
 
-void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, bool in_place) {
-  code_ = nullptr;
-  Geometry geometry(space, arrays);
+void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, bool in_place, std::uint32_t reduced_axes) {
+  launches_.clear();
+  const KernelSpec& spec = kernel_->spec();
+  Geometry geometry(space, arrays, reduced_axes, spec.uses_place());
   if (geometry.count == 0) return;
   const SpecKernel::Variant& variant = kernel_->variant(kernel_->layout_of(geometry, in_place), geometry.count);
-  geometry = with_rank(std::move(geometry), variant.layout.rank);
+  if (!spec.reduces()) geometry = with_rank(std::move(geometry), variant.layout.rank);
   const Dialect& dialect = kernel_->backend().dialect();
-  block_ = ArgumentBlock(kernel_->spec(), variant.layout, geometry, dialect.vector_width(kernel_->spec()));
-  block_.set_streams(dialect.streams(bytes_of(kernel_->spec(), geometry)));
-  config_ = dialect.launch(kernel_->spec(), variant.layout, geometry);
-  check_launch(*variant.kernel, config_);
-  code_ = variant.kernel.get();
+  const Work work = dialect.work(spec, variant.layout, geometry, kernel_->backend().limits().multiprocessors);
+  block_ = ArgumentBlock(spec, variant.layout, geometry, dialect.vector_width(spec, variant.layout), work);
+  block_.set_streams(!spec.reduces() && dialect.streams(bytes_of(spec, geometry)));
+  scratch_bytes_ = work.scratch_bytes;
+  for (const Work::Launch& launch : work.launches) {
+    const LoadedKernel& code = *variant.kernels[static_cast<std::size_t>(launch.entry)];
+    check_launch(code, launch.config);
+    launches_.push_back({&code, launch.config});
+  }
 }
 
 void BoundKernel::launch(void* stream) {
-  if (!code_) return;
+  if (launches_.empty()) return;
+  Backend& backend = kernel_->backend();
+  Array scratch;
+  if (scratch_bytes_ > 0) {
+    scratch = Array::empty({static_cast<std::int64_t>(scratch_bytes_)}, uint8, Device(&backend));
+    block_.set_scratch(scratch.data());
+  }
   block_.set_fast();
   void* arguments[] = {block_.data()};
-  kernel_->backend().launches.fetch_add(1, std::memory_order_relaxed);
-  kernel_->backend().launch(*code_, config_, arguments, stream);
+  for (const Launch& launch : launches_) {
+    backend.launches.fetch_add(1, std::memory_order_relaxed);
+    backend.launch(*launch.code, launch.config, arguments, stream);
+  }
 }
 
 }  // namespace damo

@@ -34,7 +34,7 @@ class SpecKernel {
 
   struct Variant {
     Layout layout;
-    std::shared_ptr<const LoadedKernel> kernel;
+    std::vector<std::shared_ptr<const LoadedKernel>> kernels;  ///< by entry; mostly one
   };
   /// Compiled code that serves the layout for count elements, compiling if there is none.
   const Variant& variant(const Layout& layout, std::int64_t count);
@@ -55,21 +55,27 @@ class BoundKernel {
  public:
   explicit BoundKernel(SpecKernel& kernel) : kernel_(&kernel) {}
 
-  /// arrays: inputs, then outputs. in_place: see Layout; otherwise no output shares memory with another array.
-  void bind(const Shape& space, std::span<const ArrayLayout> arrays, bool in_place = false);
+  /// arrays: inputs, then outputs; each broadcasts to the space, so what a row has one of keeps its reduced axes with extent
+  /// 1. reduced_axes: bit a for axis a, where the spec reduces. in_place: see Layout; otherwise no output shares memory
+  /// with another array.
+  void bind(const Shape& space, std::span<const ArrayLayout> arrays, bool in_place = false, std::uint32_t reduced_axes = 0);
   void set_pointer(int parameter, const void* address) {
-    if (code_) block_.set_pointer(parameter, address);
+    if (!launches_.empty()) block_.set_pointer(parameter, address);
   }
   /// The element of an input that the spec passes by value, in the bits' first bytes.
   void set_value(int parameter, std::uint64_t bits) {
-    if (code_) block_.set_value(parameter, bits);
+    if (!launches_.empty()) block_.set_value(parameter, bits);
   }
   void launch(void* stream);
 
  private:
   SpecKernel* kernel_;
-  const LoadedKernel* code_ = nullptr;  // null: nothing to do
-  LaunchConfig config_;
+  struct Launch {
+    const LoadedKernel* code;
+    LaunchConfig config;
+  };
+  std::vector<Launch> launches_;  // none: nothing to do
+  std::size_t scratch_bytes_ = 0;
   ArgumentBlock block_;
 };
 

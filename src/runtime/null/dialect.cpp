@@ -10,10 +10,11 @@ class NullDialect final : public Dialect {
  public:
   std::string_view name() const override { return "null"; }
   std::string emit(const KernelSpec& spec, const Layout& layout) const override {
-    return "// " + entry_name(spec) + ", " + to_string(layout) + "\n" + argument_struct(spec, layout) + step_functions(spec);
+    return "// " + entry_name(spec) + ", " + to_string(layout) + "\n" + argument_struct(spec, layout) +
+           (spec.reduces() ? StepPrinter(spec).functions() : step_functions(spec));
   }
-  LaunchConfig launch(const KernelSpec&, const Layout&, const Geometry& geometry) const override { return {{geometry.count}, {1}}; }
-  int vector_width(const KernelSpec&) const override { return 1; }
+  Work work(const KernelSpec&, const Layout&, const Geometry& geometry, int) const override { return one_launch({{geometry.count}, {1}}); }
+  int vector_width(const KernelSpec&, const Layout&) const override { return 1; }
 };
 
 }  // namespace

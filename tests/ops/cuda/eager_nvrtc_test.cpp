@@ -25,10 +25,9 @@ std::string log_of(std::string source, SourceKind kind, std::vector<std::string>
 
 SourceText text(const char* text) { return SourceText(text, nullptr, 0); }
 
-ReductionDefinition inner_product(SourceKind kind) {
+ReductionDefinition inner_product() {
   ReductionDefinition definition;
   definition.name = "inner";
-  definition.kind = kind;
   definition.parameters = parse_parameters("const half* x, float s, const float* y");
   definition.accumulator = "float";
   definition.accumulator_bytes = 4;
@@ -41,25 +40,23 @@ ReductionDefinition inner_product(SourceKind kind) {
 
 TEST(EagerNvrtc, CompilesReductionsOfEveryLayout) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
-  for (const SourceKind kind : {SourceKind::kGenerated, SourceKind::kCudaC}) {
-    const ReductionDefinition definition = inner_product(kind);
-    for (const ReductionForm form : {ReductionForm::kRows, ReductionForm::kColumns}) {
-      for (const bool finishes : {false, true}) {
-        ReductionLayout layout;
-        layout.gpu = true;
-        layout.form = form;
-        layout.lanes = form == ReductionForm::kRows ? 32 : 8;
-        layout.kept_rank = 1;
-        layout.reduced_rank = finishes ? 2 : 1;
-        layout.with_index = true;
-        layout.wide = finishes;
-        layout.finishes = finishes;
-        layout.plain = {false, finishes};
-        layout.unit = {true, false, true};
-        std::vector<std::string> kernels = {main_kernel(definition)};
-        if (!finishes) kernels.push_back(finish_kernel(definition));
-        EXPECT_EQ(log_of(reduction_text(definition, layout), kind, kernels), "");
-      }
+  const ReductionDefinition definition = inner_product();
+  for (const ReductionForm form : {ReductionForm::kRows, ReductionForm::kColumns}) {
+    for (const bool finishes : {false, true}) {
+      ReductionLayout layout;
+      layout.gpu = true;
+      layout.form = form;
+      layout.lanes = form == ReductionForm::kRows ? 32 : 8;
+      layout.kept_rank = 1;
+      layout.reduced_rank = finishes ? 2 : 1;
+      layout.with_index = true;
+      layout.wide = finishes;
+      layout.finishes = finishes;
+      layout.plain = {false, finishes};
+      layout.unit = {true, false, true};
+      std::vector<std::string> kernels = {main_kernel(definition)};
+      if (!finishes) kernels.push_back(finish_kernel(definition));
+      EXPECT_EQ(log_of(reduction_text(definition, layout), SourceKind::kCudaC, kernels), "");
     }
   }
 }
@@ -104,7 +101,7 @@ TEST(EagerNvrtc, CompilesRowsWithNumbersByValue) {
   spec.name = "scaled";
   spec.inputs = {float16, float32, bool_};
   spec.values = {true, false, true};
-  spec.stages = {{{{.name = "scaled", .code = "x2 ? x0 * x1 : x1", .inputs = {0, 1, 2}}}}};
+  spec.steps = {{.name = "scaled", .code = "x2 ? x0 * x1 : x1", .inputs = {0, 1, 2}}};
   spec.stores = {3};
   spec.outputs = {float32};
   for (const Access access : {Access::kDense, Access::kStrided, Access::kTransposed}) {

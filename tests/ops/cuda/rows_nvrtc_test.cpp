@@ -29,7 +29,7 @@ KernelSpec rows_spec(DType dtype) {
     for (int i = 0; i < arity(*row); ++i) step.inputs.push_back(i);
     spec.outputs.push_back(step.result);
     spec.stores.push_back(spec.input_count() + static_cast<int>(spec.stores.size()));
-    spec.stages[0].steps.push_back(std::move(step));
+    spec.steps.push_back(std::move(step));
   }
   return spec;
 }

@@ -24,7 +24,7 @@ KernelSpec product(DType dtype) {
   step.compute = compute;
   step.result = dtype;
   step.inputs = {0, 1};
-  spec.stages = {Stage{{step}}};
+  spec.steps = {step};
   spec.stores = {2};
   return spec;
 }

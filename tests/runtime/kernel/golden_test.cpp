@@ -46,7 +46,7 @@ KernelSpec usual_spec(DType dtype = float32) {
   spec.name = "mul_add_tanh_mul_sub";
   spec.inputs = {dtype, dtype};
   spec.constants = {Scalar(1.5).cast(dtype)};
-  spec.stages[0].steps = {step("mul", "x0 * x1", {0, 2}, dtype), step("add", "x0 + x1", {3, 1}, dtype),
+  spec.steps = {step("mul", "x0 * x1", {0, 2}, dtype), step("add", "x0 + x1", {3, 1}, dtype),
                           step("tanh", "tanh(x0)", {4}, dtype, 13), step("mul", "x0 * x1", {5, 0}, dtype),
                           step("sub", "x0 - x1", {0, 1}, dtype)};
   spec.stores = {6, 7};
@@ -63,7 +63,7 @@ KernelSpec mixed_spec() {
   widen.compute = int8;
   widen.rounds = narrow.rounds = choose.condition_first = true;
   narrow.compute = float32;
-  spec.stages[0].steps = {widen, choose, narrow};
+  spec.steps = {widen, choose, narrow};
   spec.stores = {4, 5};
   spec.outputs = {float32, float16};
   return spec;

@@ -14,7 +14,7 @@ KernelSpec doubling() {
   step.name = "add";
   step.code = "x0 + x1";
   step.inputs = {0, 0};
-  spec.stages[0].steps = {step};
+  spec.steps = {step};
   spec.stores = {1};
   return spec;
 }

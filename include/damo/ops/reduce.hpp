@@ -1,0 +1,44 @@
+// Reductions of a graph, along all axes or some. Those of Arrays (array_reduce.hpp) have the same names and meaning.
+//
+//   sum(x)                       all elements: rank 0
+//   max(x, 1, keepdims)          along axis 1, which stays with extent 1
+//   mean(x, {0, -1})
+//
+// x: any strides; integers and bools where it says so. Elements are read once. float16 and bfloat16 are accumulated in
+// float32, integers and bools in 64 bits modulo 2^64. What is added to what follows from shapes and device alone, so results
+// are the same at every call; no partial sum takes more than some hundred elements before it is added to others. All have a gradient
+// but argmax, argmin, any and all, which pass none on. ShapeError for an axis that does not exist or is named twice, at
+// the call where max, min, argmax or argmin find nothing to choose from. See tests/function/reduce_test.cpp.
+#pragma once
+#include <damo/axes.hpp>
+#include <damo/variable.hpp>
+
+namespace damo {
+
+/// Of integers int64, or uint64 of unsigned ones; of nothing 0.
+Variable sum(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// Likewise; of nothing 1.
+Variable prod(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// Of integers and bools in float64; of nothing NaN.
+Variable mean(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// Mean squared distance from the mean, over n - ddof elements.
+Variable var(const Operand& x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
+/// Square root of var: NumPy's std.
+Variable stddev(const Operand& x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
+/// sqrt(sum of squares).
+Variable norm(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// log(sum(exp(x))), which does not overflow: of elements that are all -inf, -inf.
+Variable logsumexp(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+
+/// NaN if there is one. The gradient is shared out evenly among equals.
+Variable max(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+Variable min(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// int64: the first place of the greatest element along the axes, counted in C order; a NaN is the greatest.
+Variable argmax(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+Variable argmin(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+
+/// bool: whether some element, or every one, is not 0; of nothing false, true.
+Variable any(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+Variable all(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+
+}  // namespace damo

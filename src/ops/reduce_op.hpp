@@ -1,0 +1,37 @@
+// ReduceOp: one built-in reduction over some axes, which stay with extent 1.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include <damo/op.hpp>
+#include "ops/reductions.hpp"
+
+namespace damo {
+
+class ReduceOp final : public Op {
+ public:
+  /// Bit a of axes: axis a.
+  ReduceOp(ReductionKind reduction, std::uint32_t axes) : reduction_(reduction), axes_(axes) {}
+
+  std::string name() const override { return name_of(reduction_); }
+  Props props() const override;
+  Apply make_node(Inputs inputs) const override;
+  Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
+  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override;
+  bool equals(const Op& other) const override;
+  std::size_t hash() const override { return std::size_t{axes_} * 16 + static_cast<std::size_t>(reduction_); }
+
+  ReductionKind kind() const { return reduction_; }
+  std::uint32_t axes() const { return axes_; }
+
+ private:
+  Shape reduced(const Shape& from) const;
+  ReductionKind reduction_;
+  std::uint32_t axes_;
+};
+
+/// x reduced over these axes, built at that line.
+Variable reduce(ReductionKind reduction, const Variable& x, std::uint32_t axes, SourceLine line);
+
+}  // namespace damo

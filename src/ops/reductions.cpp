@@ -1,0 +1,147 @@
+#include "ops/reductions.hpp"
+
+#include <limits>
+#include <utility>
+
+#include "runtime/kernel/body.hpp"
+
+namespace damo {
+namespace {
+
+constexpr const char* kNames[] = {"sum", "prod", "mean", "max", "min", "argmax", "argmin", "any", "all", "count"};
+
+// A value and where it was found; -1: nowhere yet. NaN is beyond everything, the first of equals wins.
+constexpr const char* kBest = R"(struct BEST { VALUE value; i64 at; };
+DAMO_FUNCTION BEST better(BEST a, BEST b) {
+  if (a.at < 0 || b.at < 0) return a.at < 0 ? b : a;
+  const bool a_nan = A_NAN, b_nan = B_NAN;
+  const bool tie = (a_nan && b_nan) || a.value == b.value;
+  return (tie ? b.at < a.at : (b_nan || (!a_nan && ORDER))) ? b : a;
+}
+)";
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+}
+
+Scalar least(DType dtype, bool greatest) {
+  return visit(dtype, [&](auto zero) -> Scalar {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T>) return greatest ? std::numeric_limits<T>::max() : std::numeric_limits<T>::min();
+    else return Scalar(greatest ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity()).cast(is_half(dtype) ? float32 : dtype);
+  });
+}
+
+DType computed_in(DType dtype) { return is_half(dtype) ? float32 : dtype; }
+
+Join join_of(ReductionKind reduction, DType compute) {
+  const bool floating = is_floating(compute);
+  Join join;
+  join.bytes = static_cast<int>(itemsize(compute));
+  switch (reduction) {
+    case ReductionKind::kSum:
+    case ReductionKind::kMean:
+      join.neutral = "0";
+      join.reduce = floating ? "a + b" : "wrap_add(a, b)";
+      if (reduction == ReductionKind::kMean) join.post = "a / T(n)";
+      break;
+    case ReductionKind::kProd:
+      join.neutral = "1";
+      join.reduce = floating ? "a * b" : "wrap_mul(a, b)";
+      break;
+    case ReductionKind::kMax:
+    case ReductionKind::kMin:
+      join.neutral = literal(least(compute, reduction == ReductionKind::kMin));
+      join.reduce = reduction == ReductionKind::kMax ? "maximum(a, b)" : "minimum(a, b)";
+      break;
+    case ReductionKind::kAny:
+    case ReductionKind::kAll:
+      join.accumulator = "bool";
+      join.bytes = 1;
+      join.neutral = reduction == ReductionKind::kAny ? "false" : "true";
+      join.reduce = reduction == ReductionKind::kAny ? "a | b" : "a & b";
+      break;
+    case ReductionKind::kCount:
+      join.neutral = "0";
+      join.reduce = "a";
+      join.post = "T(n)";
+      break;
+    default:
+      break;
+  }
+  return join;
+}
+
+/// `number` keeps the types of several in one kernel apart.
+Join best_of(bool greatest, DType compute, const std::string& number) {
+  Join join;
+  join.accumulator = "Best" + number;
+  join.bytes = 16;
+  join.preamble = kBest;
+  replace_all(join.preamble, "BEST", join.accumulator);
+  replace_all(join.preamble, "better", "better" + number);
+  replace_all(join.preamble, "A_NAN", is_floating(compute) ? "isnan(a.value)" : "false");
+  replace_all(join.preamble, "B_NAN", is_floating(compute) ? "isnan(b.value)" : "false");
+  replace_all(join.preamble, "VALUE", value_type(compute));
+  replace_all(join.preamble, "ORDER", greatest ? "b.value > a.value" : "b.value < a.value");
+  join.neutral = join.accumulator + "{" + value_type(compute) + "(0), -1}";
+  join.reduce = "better" + number + "(a, b)";
+  join.post = "a.at";
+  return join;
+}
+
+}  // namespace
+
+std::string name_of(ReductionKind reduction) { return kNames[static_cast<int>(reduction)]; }
+
+DType sum_dtype(DType dtype) {
+  if (is_half(dtype)) return float32;
+  if (is_floating(dtype)) return dtype;
+  return dtype == bool_ || is_signed(dtype) ? int64 : uint64;
+}
+
+DType result_of(ReductionKind reduction, DType x) {
+  switch (reduction) {
+    case ReductionKind::kSum:
+    case ReductionKind::kProd: return is_floating(x) ? x : sum_dtype(x);
+    case ReductionKind::kMean:
+    case ReductionKind::kCount: return is_floating(x) ? x : float64;
+    case ReductionKind::kMax:
+    case ReductionKind::kMin: return x;
+    case ReductionKind::kArgmax:
+    case ReductionKind::kArgmin: return int64;
+    default: return bool_;
+  }
+}
+
+bool chooses(ReductionKind reduction) { return reduction >= ReductionKind::kMax && reduction <= ReductionKind::kArgmin; }
+
+int append_reduction(KernelSpec& spec, ReductionKind reduction, int value, DType x, DType result) {
+  const auto next = [&] { return spec.first_step() + static_cast<int>(spec.steps.size()); };
+  Step step;
+  step.name = name_of(reduction);
+  step.code = "x0";
+  step.inputs = {value};
+  step.result = result;
+  if (reduction == ReductionKind::kArgmax || reduction == ReductionKind::kArgmin) {
+    Step place;
+    place.name = "place";
+    place.is_place = true;
+    place.compute = place.result = int64;
+    spec.steps.push_back(place);
+    step.inputs.push_back(next() - 1);
+    step.compute = computed_in(x);
+    step.join = best_of(reduction == ReductionKind::kArgmax, step.compute, std::to_string(next()));
+    step.code = step.join->accumulator + "{x0, x1}";
+    step.inputs_as = {step.compute, int64};
+  } else {
+    const bool truth = reduction == ReductionKind::kAny || reduction == ReductionKind::kAll;
+    step.compute = reduction == ReductionKind::kMean || reduction == ReductionKind::kCount ? computed_in(result) : reduction <= ReductionKind::kProd ? sum_dtype(x) : computed_in(x);
+    step.join = join_of(reduction, step.compute);
+    if (truth) step.code = "x0 != T(0)";
+  }
+  spec.steps.push_back(std::move(step));
+  return next() - 1;
+}
+
+}  // namespace damo

@@ -1,0 +1,358 @@
+#include "runtime/cpu/reducing_emitter.hpp"
+
+#include <algorithm>
+
+#include "runtime/kernel/argument_block.hpp"
+
+namespace damo {
+namespace {
+
+constexpr int kRun = 256;         // elements that a partial value takes before it is added to others
+constexpr int kColumnRun = 1024;  // of a column, likewise
+
+std::string number(int value) { return std::to_string(value); }
+
+constexpr const char* kHead = R"(using namespace damo;
+#define DAMO_FUNCTION static inline __attribute__((always_inline))
+)";
+
+// Unrolled, a short loop over partial values would not be vectorised as one.
+constexpr const char* kLanes = "#pragma clang loop unroll(disable)";
+constexpr const char* kVectorise = "#pragma clang loop vectorize(enable)";
+
+std::string product(const std::string& index, const std::string& stride) { return stride.empty() ? index : "(" + index + ") * " + stride; }
+
+}  // namespace
+
+CpuReducingEmitter::CpuReducingEmitter(const KernelSpec& spec, const Layout& layout)
+    : spec_(spec), layout_(layout), steps_(spec), kept_in_(static_cast<std::size_t>(spec.first_step()) + spec.steps.size(), -1),
+      passes_(spec, [this](int value, const Passes& passes) { return may_keep(value, passes); }) {}
+
+/// An output of the value's type that the last pass writes can hold it until then, one value an output. In place, a later
+/// pass would find the kept value where it looks for the input.
+bool CpuReducingEmitter::may_keep(int value, const Passes& passes) {
+  int& kept_in = kept_in_[static_cast<std::size_t>(value)];
+  if (kept_in >= 0) return true;
+  if (layout_.in_place) return false;
+  for (int output = 0; output < static_cast<int>(spec_.stores.size()); ++output) {
+    const int parameter = parameter_of(output);
+    const auto& last = passes.all().back().stores;
+    const bool is_last = std::find(last.begin(), last.end(), output) != last.end();
+    const bool taken = std::find(kept_in_.begin(), kept_in_.end(), parameter) != kept_in_.end();
+    if (!is_last || taken || storage_type(spec_.parameter_dtype(parameter)) != value_type(steps_.dtype(value))) continue;
+    kept_in = parameter;
+    return true;
+  }
+  return false;
+}
+
+std::string CpuReducingEmitter::emit() {
+  text_ = kHead + argument_struct(spec_, layout_) + steps_.functions();
+  if (layout_.chunked) {
+    line("struct Partial {");
+    for (int join : passes_.all()[0].joins) line("  alignas(8) Joined" + number(join) + " j" + number(join) + ";");
+    line("};");
+  }
+  if (columns()) emit_columns();
+  else emit_rows();
+  if (layout_.chunked) emit_finish();
+  return std::move(text_);
+}
+
+void CpuReducingEmitter::begin(const std::string& name) {
+  line("extern \"C\" void " + name + "(void* const* arguments, const LaunchFrame*, i64 first, i64 last) {");
+  line("  const Arguments& a = *static_cast<const Arguments*>(arguments[0]);");
+  for (int i = 0; i < spec_.input_count(); ++i) {
+    if (!is_scalar(access(i))) continue;
+    const std::string type = value_type(spec_.parameter_dtype(i)), n = number(i);
+    line("  const " + type + " v" + n + " = a.n > 0 ? " + type + "(a.p" + n + "[0]) : " + type + "(0);");
+  }
+  line("  for (i64 task = first; task < last; ++task) {");
+}
+
+std::string CpuReducingEmitter::pointer_type(int i) const {
+  return std::string(spec_.is_output(i) ? "" : "const ") + storage_type(spec_.parameter_dtype(i)) + (layout_.in_place ? "*" : "* __restrict");
+}
+
+/// The stride between neighbouring rows; empty for 1.
+std::string CpuReducingEmitter::kept_step(int i) const {
+  if (is_scalar(access(i))) return "0";
+  return columns() && access(i) == Access::kRow ? "" : "a.k" + number(i) + "[" + number(layout_.rank - 1) + "]";
+}
+
+/// The stride between neighbours of the loop that vectorises; empty for 1.
+std::string CpuReducingEmitter::inner_step(int i) const {
+  if (columns()) return kept_step(i);
+  if (access(i) == Access::kRow) return "";
+  return access(i) == Access::kRepeat || is_scalar(access(i)) ? "0" : "a.r" + number(i) + "[" + number(layout_.reduced_rank - 1) + "]";
+}
+
+/// r0, r1, ...: where the row of that number begins in each array, and the inputs that it has one element of. column: of
+/// columns the place along the last kept axis, `number` then counting the others.
+void CpuReducingEmitter::emit_row_start(const std::string& indent, const std::string& place, int axes, const std::string& column) {
+  line(indent + "i64 rest = " + place + ";");
+  for (int axis = axes - 1; axis >= 0; --axis) {
+    const std::string n = number(axis);
+    line(indent + "const i64 c" + n + " = " + (axis > 0 ? "rest % a.kept[" + n + "]; rest /= a.kept[" + n + "];" : "rest;"));
+  }
+  for (int i = 0; i < spec_.parameter_count(); ++i) {
+    if (is_scalar(access(i)) && !spec_.is_output(i)) continue;
+    const std::string n = number(i);
+    std::string sum = "a.p" + n;
+    if (!is_scalar(access(i))) {
+      for (int axis = 0; axis < axes; ++axis) sum += " + c" + number(axis) + " * a.k" + n + "[" + number(axis) + "]";
+      if (!column.empty()) sum += " + " + product(column, kept_step(i));
+    }
+    line(indent + pointer_type(i) + " r" + n + " = " + sum + ";");
+    if (spec_.is_output(i) || passes_.is_element(i)) continue;
+    const std::string type = value_type(spec_.parameter_dtype(i));
+    if (!columns()) line(indent + "const " + type + " v" + n + " = " + type + "(r" + n + "[0]);");
+    else line(indent + type + " v" + n + "[" + number(layout_.lanes) + "]; for (i64 k = 0; k < count; ++k) v" + n + "[k] = " + type + "(r" + n + "[" + product("k", kept_step(i)) + "]);");
+  }
+}
+
+/// The arrays that a pass reads or writes element by element.
+template <class Do>
+void CpuReducingEmitter::each_moving(const Passes::Pass& pass, Do act) const {
+  std::vector<int> parameters;
+  for (int input : pass.inputs) {
+    if (!is_scalar(access(input))) parameters.push_back(input);
+  }
+  for (int output : pass.stores) parameters.push_back(parameter_of(output));
+  for (const auto* values : {&pass.kept, &pass.keeps}) {
+    for (int value : *values) {
+      const int parameter = kept_in_[static_cast<std::size_t>(value)];
+      if (std::find(parameters.begin(), parameters.end(), parameter) == parameters.end()) parameters.push_back(parameter);
+    }
+  }
+  for (int parameter : parameters) act(parameter);
+}
+
+/// e0, e1, ...: each array's element at that place of the row, counted over the first `axes` reduced axes.
+void CpuReducingEmitter::emit_reduced_offsets(const std::string& indent, const std::string& place, int axes, const Passes::Pass& pass) {
+  line(indent + "i64 left_over = " + place + ";");
+  for (int axis = axes - 1; axis >= 0; --axis) {
+    const std::string n = number(axis);
+    line(indent + "const i64 q" + n + " = " + (axis > 0 ? "left_over % a.reduced[" + n + "]; left_over /= a.reduced[" + n + "];" : "left_over;"));
+  }
+  each_moving(pass, [&](int i) {
+    std::string sum = "r" + number(i);
+    if (access(i) != Access::kRepeat && access(i) != Access::kScalar) {
+      for (int axis = 0; axis < axes; ++axis) {
+        const bool unit = axis == layout_.reduced_rank - 1 && !columns() && access(i) == Access::kRow;
+        sum += " + " + product("q" + number(axis), unit ? "" : "a.r" + number(i) + "[" + number(axis) + "]");
+      }
+    }
+    line(indent + pointer_type(i) + " e" + number(i) + " = " + sum + ";");
+  });
+}
+
+/// What a pass does with one element, but for joining it.
+void CpuReducingEmitter::emit_element(const std::string& indent, const std::string& index, const std::string& place, const Passes::Pass& pass) {
+  const auto at = [&](int i) { return "e" + number(i) + "[" + product(index, inner_step(i)) + "]"; };
+  const auto names = [this](int value) { return name(value); };
+  for (int input : pass.inputs) {
+    if (is_scalar(access(input))) continue;
+    const std::string type = value_type(spec_.parameter_dtype(input));
+    line(indent + "const " + type + " v" + number(input) + " = " + type + "(" + at(input) + ");");
+  }
+  for (int value : pass.kept) {
+    line(indent + "const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = " + at(kept_in_[static_cast<std::size_t>(value)]) + ";");
+  }
+  for (int value : pass.steps) {
+    const std::string text = spec_.step_of(value).is_place ? place : steps_.call(value, names);
+    line(indent + "const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = " + text + ";");
+  }
+  for (int value : pass.keeps) line(indent + at(kept_in_[static_cast<std::size_t>(value)]) + " = v" + number(value) + ";");
+  for (int output : pass.stores) line(indent + at(parameter_of(output)) + " = " + steps_.stored(output, names) + ";");
+}
+
+/// Into the values that are called by this letter and the join's number; of arrays at "[k]".
+void CpuReducingEmitter::emit_joins(const std::string& indent, const std::string& letter, const std::string& at, const Passes::Pass& pass) {
+  for (int join : pass.joins) {
+    const std::string n = number(join), target = letter + n + at;
+    line(indent + target + " = reduce" + n + "(" + target + ", " + steps_.call(join, [this](int value) { return name(value); }) + ");");
+  }
+}
+
+void CpuReducingEmitter::emit_row_pass(const Passes::Pass& pass) {
+  const std::string lanes = number(layout_.lanes), last = number(layout_.reduced_rank - 1);
+  const bool several = layout_.reduced_rank > 1, joins = !pass.joins.empty(), has_lanes = joins && layout_.lanes > 1;
+  for (int join : pass.joins) {
+    const std::string n = number(join), type = "Joined" + n;
+    line("      " + type + " j" + n + " = neutral" + n + "();");
+  }
+  line("      {");
+  if (joins) {
+    for (int join : pass.joins) {
+      const std::string n = number(join);
+      line("      Joined" + n + " s" + n + " = neutral" + n + "();");
+      if (has_lanes) line("      Joined" + n + " m" + n + "[" + lanes + "]; for (int k = 0; k < " + lanes + "; ++k) m" + n + "[k] = neutral" + n + "();");
+    }
+    line("      const auto fold = [&]() __attribute__((always_inline)) {");
+    if (has_lanes) {
+      line("        for (int half = " + number(layout_.lanes / 2) + "; half > 0; half /= 2) {");
+      for (int join : pass.joins) {
+        const std::string n = number(join), m = "m" + n;
+        line("          for (int k = 0; k < half; ++k) " + m + "[k] = reduce" + n + "(" + m + "[k], " + m + "[k + half]);");
+      }
+      line("        }");
+    }
+    for (int join : pass.joins) {
+      const std::string n = number(join), reduce = "reduce" + n, j = "j" + n, m = "m" + n;
+      if (has_lanes) line("        s" + n + " = " + reduce + "(" + m + "[0], s" + n + "); for (int k = 0; k < " + lanes + "; ++k) " + m + "[k] = neutral" + n + "();");
+      line("        " + j + " = " + reduce + "(" + j + ", s" + n + "); s" + n + " = neutral" + n + "();");
+    }
+    line("      };");
+    line("      i64 in_run = 0;");
+  }
+  const std::string longest = number(kRun * layout_.lanes);
+  line("      for (i64 r = begin; r < end;) {");
+  line("        i64 run = end - r < " + longest + " ? end - r : " + longest + ";");
+  if (several) line("        const i64 c = r % a.reduced[" + last + "]; if (a.reduced[" + last + "] - c < run) run = a.reduced[" + last + "] - c;");
+  emit_reduced_offsets("        ", "r", layout_.reduced_rank, pass);
+  line("        i64 j = 0;");
+  if (has_lanes) {
+    line("        for (; j + " + lanes + " <= run; j += " + lanes + ") {");
+    line(kLanes);
+    line("          for (int k = 0; k < " + lanes + "; ++k) {");
+    emit_element("            ", "j + k", "r + j + k", pass);
+    emit_joins("            ", "m", "[k]", pass);
+    line("          }\n        }");
+  }
+  if (!joins) line(kVectorise);
+  line("        for (; j < run; ++j) {");
+  emit_element("          ", "j", "r + j", pass);
+  emit_joins("          ", "s", "", pass);
+  line("        }");
+  if (joins) line("        in_run += run; if (in_run >= " + longest + ") { fold(); in_run = 0; }");
+  line("        r += run;\n      }");
+  if (joins) line("      fold();");
+  line("      }");
+}
+
+void CpuReducingEmitter::emit_row_values(const std::string& indent, const std::vector<int>& joins, const std::vector<int>& steps) {
+  const auto emit = [&](int value, const std::string& text) {
+    const std::string type = value_type(steps_.dtype(value)), n = number(value);
+    if (columns()) line(indent + type + " v" + n + "[" + number(layout_.lanes) + "]; for (i64 k = 0; k < count; ++k) v" + n + "[k] = " + text + ";");
+    else line(indent + "const " + type + " v" + n + " = " + text + ";");
+  };
+  for (int join : joins) emit(join, "post" + number(join) + "(" + (columns() ? "t" + number(join) + "[k]" : "j" + number(join)) + ", a.length)");
+  for (int value : steps) emit(value, steps_.call(value, [this](int input) { return row_name(input); }));
+}
+
+void CpuReducingEmitter::emit_row_stores(const std::string& indent) {
+  for (int output : passes_.row_stores()) {
+    const std::string n = number(parameter_of(output)), text = steps_.stored(output, [this](int value) { return row_name(value); });
+    if (columns()) line(indent + "for (i64 k = 0; k < count; ++k) r" + n + "[" + (is_scalar(access(parameter_of(output))) ? "0" : product("k", kept_step(parameter_of(output)))) + "] = " + text + ";");
+    else line(indent + "r" + n + "[0] = " + text + ";");
+  }
+}
+
+void CpuReducingEmitter::emit_rows() {
+  begin(entry_name(spec_));
+  line("    const i64 chunk = task % a.chunks, from = task / a.chunks * a.tile, to = from + a.tile < a.n ? from + a.tile : a.n;");
+  line("    const i64 begin = chunk * a.chunk, end = begin + a.chunk < a.length ? begin + a.chunk : a.length;");
+  line("    for (i64 row = from; row < to; ++row) {");
+  emit_row_start("      ", "row", layout_.rank, "");
+  emit_row_values("      ", {}, passes_.first_row_steps());
+  for (const Passes::Pass& pass : passes_.all()) {
+    emit_row_pass(pass);
+    if (!layout_.chunked) emit_row_values("      ", pass.joins, pass.row_steps);
+  }
+  if (layout_.chunked) {
+    for (int join : passes_.all()[0].joins) line("      static_cast<Partial*>(a.scratch)[row * a.chunks + chunk].j" + number(join) + " = j" + number(join) + ";");
+  } else {
+    emit_row_stores("      ");
+  }
+  line("    }\n  }\n}");
+}
+
+void CpuReducingEmitter::emit_column_pass(const Passes::Pass& pass) {
+  const std::string lanes = number(layout_.lanes);
+  for (int join : pass.joins) {
+    const std::string n = number(join);
+    line("    Joined" + n + " t" + n + "[" + lanes + "]; for (i64 k = 0; k < count; ++k) t" + n + "[k] = neutral" + n + "();");
+  }
+  // Four elements of a row at a time: four streams from memory, and a fourth of the traffic to the partial values.
+  const bool bundles = layout_.reduced_rank == 1 && pass.stores.empty() && pass.keeps.empty() && pass.kept.empty();
+  line("    for (i64 r = begin; r < end;) {");
+  line("    const i64 stop = r + " + number(kColumnRun) + " < end ? r + " + number(kColumnRun) + " : end;");
+  for (int join : pass.joins) {
+    const std::string n = number(join);
+    line("    Joined" + n + " m" + n + "[" + lanes + "]; for (i64 k = 0; k < count; ++k) m" + n + "[k] = neutral" + n + "();");
+  }
+  if (bundles) {
+    line("    for (; r + 4 <= stop; r += 4) {\n      for (i64 k = 0; k < count; ++k) {");
+    for (int join : pass.joins) line("        Joined" + number(join) + " j" + number(join) + " = m" + number(join) + "[k];");
+    for (int u = 0; u < 4; ++u) {
+      line("        {");
+      emit_reduced_offsets("          ", "r + " + number(u), 1, pass);
+      emit_element("          ", "k", "r + " + number(u), pass);
+      emit_joins("          ", "j", "", pass);
+      line("        }");
+    }
+    for (int join : pass.joins) line("        m" + number(join) + "[k] = j" + number(join) + ";");
+    line("      }\n    }");
+  }
+  line("    for (; r < stop; ++r) {");
+  emit_reduced_offsets("      ", "r", layout_.reduced_rank, pass);
+  line("      for (i64 k = 0; k < count; ++k) {");
+  emit_element("        ", "k", "r", pass);
+  emit_joins("        ", "m", "[k]", pass);
+  line("      }\n    }");
+  for (int join : pass.joins) {
+    const std::string n = number(join);
+    line("    for (i64 k = 0; k < count; ++k) t" + n + "[k] = reduce" + n + "(t" + n + "[k], m" + n + "[k]);");
+  }
+  line("    }");
+}
+
+void CpuReducingEmitter::emit_columns() {
+  const std::string lanes = number(layout_.lanes), extent = "a.kept[" + number(layout_.rank - 1) + "]";
+  begin(entry_name(spec_));
+  line("    const i64 chunk = task % a.chunks, tile = task / a.chunks, tiles = (" + extent + " + " + number(layout_.lanes - 1) + ") / " + lanes + ";");
+  line("    const i64 outer = tile / tiles, column = tile % tiles * " + lanes + ", left = " + extent + " - column, count = left < " + lanes + " ? left : " + lanes + ";");
+  line("    const i64 begin = chunk * a.chunk, end = begin + a.chunk < a.length ? begin + a.chunk : a.length;");
+  emit_row_start("    ", "outer", layout_.rank - 1, "column");
+  emit_row_values("    ", {}, passes_.first_row_steps());
+  for (const Passes::Pass& pass : passes_.all()) {
+    emit_column_pass(pass);
+    if (!layout_.chunked) emit_row_values("    ", pass.joins, pass.row_steps);
+  }
+  if (layout_.chunked) {
+    line("    const i64 row = outer * " + extent + " + column;");
+    for (int join : passes_.all()[0].joins) {
+      const std::string n = number(join);
+      line("    for (i64 k = 0; k < count; ++k) static_cast<Partial*>(a.scratch)[(row + k) * a.chunks + chunk].j" + n + " = t" + n + "[k];");
+    }
+  } else {
+    emit_row_stores("    ");
+  }
+  line("  }\n}");
+}
+
+/// Each task joins the chunks of `tile` rows; as rows, whatever the main kernel's form.
+void CpuReducingEmitter::emit_finish() {
+  Layout rows = layout_;
+  rows.form = Form::kRows;
+  rows.chunked = false;
+  CpuReducingEmitter finish(spec_, rows);
+  finish.begin(entry_names(spec_, layout_)[1]);
+  finish.line("    const i64 from = task * a.tile, to = from + a.tile < a.n ? from + a.tile : a.n;");
+  finish.line("    for (i64 row = from; row < to; ++row) {");
+  finish.emit_row_start("      ", "row", layout_.rank, "");
+  finish.emit_row_values("      ", {}, passes_.first_row_steps());
+  const Passes::Pass& pass = passes_.all()[0];
+  for (int join : pass.joins) {
+    const std::string n = number(join);
+    finish.line("      Joined" + n + " j" + n + " = neutral" + n + "();");
+    finish.line("      for (i64 k = 0; k < a.chunks; ++k) j" + n + " = reduce" + n + "(j" + n + ", static_cast<const Partial*>(a.scratch)[row * a.chunks + k].j" + n + ");");
+  }
+  finish.emit_row_values("      ", pass.joins, pass.row_steps);
+  finish.emit_row_stores("      ");
+  finish.line("    }\n  }\n}");
+  text_ += finish.text_;
+}
+
+}  // namespace damo

@@ -1,0 +1,60 @@
+// The text of one generated kernel that reduces, for the CPU. A task is some rows, or a chunk of one.
+//
+//   kRows     a row is gone through once a pass, with `lanes` partial values side by side, which vectorise.
+//   kColumns  `lanes` neighbouring rows at once: their partial values are arrays, along which loops vectorise.
+//
+// A partial value takes few elements before it is joined with others, so that the error of a sum grows slowly.
+// A value that a later pass needs is kept where an output's row will be, if there is one of its type; else made again.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/kernel/body.hpp"
+#include "runtime/kernel/layout.hpp"
+#include "runtime/kernel/passes.hpp"
+
+namespace damo {
+
+class CpuReducingEmitter {
+ public:
+  CpuReducingEmitter(const KernelSpec& spec, const Layout& layout);
+  std::string emit();
+
+ private:
+  void emit_rows();
+  void emit_columns();
+  void emit_finish();
+  void begin(const std::string& name);
+  void emit_row_start(const std::string& indent, const std::string& number, int axes, const std::string& column);
+  void emit_row_pass(const Passes::Pass& pass);
+  void emit_column_pass(const Passes::Pass& pass);
+  void emit_reduced_offsets(const std::string& indent, const std::string& place, int axes, const Passes::Pass& pass);
+  void emit_element(const std::string& indent, const std::string& index, const std::string& place, const Passes::Pass& pass);
+  void emit_joins(const std::string& indent, const std::string& letter, const std::string& at, const Passes::Pass& pass);
+  void emit_row_values(const std::string& indent, const std::vector<int>& joins, const std::vector<int>& steps);
+  void emit_row_stores(const std::string& indent);
+
+  bool may_keep(int value, const Passes& passes);
+  bool columns() const { return layout_.form == Form::kColumns; }
+  Access access(int parameter) const { return layout_.access[static_cast<std::size_t>(parameter)]; }
+  std::string pointer_type(int parameter) const;
+  std::string kept_step(int parameter) const;
+  std::string inner_step(int parameter) const;
+  std::string row_name(int value) const { return columns() && !is_scalar_input(value) ? local_name(value) + "[k]" : local_name(value); }
+  std::string name(int value) const { return passes_.is_element(value) ? local_name(value) : row_name(value); }
+  bool is_scalar_input(int value) const { return value < spec_.input_count() && is_scalar(access(value)); }
+  int parameter_of(int output) const { return spec_.input_count() + output; }
+  template <class Do>
+  void each_moving(const Passes::Pass& pass, Do act) const;
+  void line(const std::string& text) { text_ += text + "\n"; }
+
+  const KernelSpec& spec_;
+  const Layout& layout_;
+  StepPrinter steps_;
+  std::vector<int> kept_in_;  // by value: the parameter in whose row it is kept, -1: none
+  Passes passes_;
+  std::string text_;
+};
+
+}  // namespace damo

@@ -1,0 +1,117 @@
+#include "runtime/cuda/reducing_schedule.hpp"
+
+#include <algorithm>
+
+#include "runtime/kernel/passes.hpp"
+
+namespace damo {
+namespace {
+
+constexpr int kBlock = 256;
+constexpr int kVectorBytes = 16;                // the widest access of a thread
+constexpr int kBytesInFlight = 32;              // of reads a thread, as in elementwise kernels
+constexpr int kWordsHeld = 32;                  // registers of a thread that hold a row's elements
+constexpr std::int64_t kSmallestChunk = 4096;   // elements of a block of which there are several a row
+constexpr std::int64_t kMostChunks = 65535;     // the grid's second axis
+constexpr std::int64_t kOneWarpRow = 4096;      // of one pass: longer rows take a block
+constexpr int kMostLanes = 1024;
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Bytes of one element of every array that is read element by element.
+int bytes_read(const KernelSpec& spec, const Layout& layout) {
+  int bytes = 0;
+  for (int i = 0; i < spec.input_count(); ++i) {
+    const Access access = layout.access[static_cast<std::size_t>(i)];
+    if (!is_scalar(access) && access != Access::kRepeat) bytes += static_cast<int>(itemsize(spec.parameter_dtype(i)));
+  }
+  return std::max(bytes, 1);
+}
+
+/// Registers that one element of a row takes while it is held: as it was read, or as what is kept of it.
+int words_held(const KernelSpec& spec, const Layout& layout) {
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  int words = 0;
+  for (int i = 0; i < spec.input_count(); ++i) {
+    const Access access = layout.access[static_cast<std::size_t>(i)];
+    if (!is_scalar(access) && access != Access::kRepeat) words += itemsize(spec.parameter_dtype(i)) == 8 ? 2 : 1;
+  }
+  std::size_t kept = 0;
+  for (const Passes::Pass& pass : passes.all()) kept = std::max(kept, pass.kept.size());
+  return std::max({words, static_cast<int>(kept), 1});
+}
+
+bool goes_again(const KernelSpec& spec) {
+  const Passes passes(spec, [](int, const Passes&) { return false; });
+  return passes.all().size() > 1;
+}
+
+}  // namespace
+
+int reducing_block(const Layout& layout) { return std::max(layout.lanes, kBlock); }
+
+int reducing_vector(const KernelSpec& spec, const Layout& layout) {
+  if (layout.form != Form::kRows) return 1;
+  int widest = 1;
+  bool some = false;  // array lies along rows
+  for (int i = 0; i < spec.parameter_count(); ++i) {
+    const Access access = layout.access[static_cast<std::size_t>(i)];
+    if (is_scalar(access) || access == Access::kRepeat) continue;
+    widest = std::max(widest, static_cast<int>(itemsize(spec.parameter_dtype(i))));
+    some |= access == Access::kRow;
+  }
+  return some ? kVectorBytes / widest : 1;
+}
+
+Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, int multiprocessors) {
+  const std::int64_t length = std::max<std::int64_t>(geometry.reduced.count, 1), outputs = geometry.count;
+  const int vector = reducing_vector(spec, layout);
+  const bool again = goes_again(spec);
+  const int held = std::max(kWordsHeld / words_held(spec, layout) / vector, 1);  // vectors
+  const auto whole = [&](int lanes) { return std::int64_t{lanes} * vector * held >= length; };
+  if (layout.form == Form::kColumns) {
+    int slots = 1;
+    while (slots < 32 && slots < outputs) slots *= 2;
+    layout.lanes = length <= 16 && outputs >= kBlock ? 1 : kBlock / slots;
+    layout.items = std::max(kBytesInFlight / bytes_read(spec, layout), 1);
+  } else {
+    layout.lanes = 1;
+    while (layout.lanes < 32 && std::int64_t{layout.lanes} * vector < length) layout.lanes *= 2;
+    const bool many = outputs / (kBlock / 32) >= std::int64_t{32} * std::max(multiprocessors, 1);
+    if (again) {
+      while (layout.lanes < kMostLanes && !whole(layout.lanes)) layout.lanes = layout.lanes < kBlock ? kBlock : layout.lanes * 2;
+    } else if (length > 32 * vector && !(length <= kOneWarpRow && many)) {
+      layout.lanes = kBlock;
+    }
+    layout.items = std::max(kBytesInFlight / (bytes_read(spec, layout) * vector), 1);
+  }
+  layout.whole = again && whole(layout.lanes);
+  if (layout.whole) {
+    layout.items = 1;
+    while (std::int64_t{layout.lanes} * vector * layout.items < length) layout.items *= 2;
+  }
+  layout.chunked = reducing_cuda_work(spec, layout, geometry, multiprocessors).chunks > 1;
+  return layout;
+}
+
+Work reducing_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int multiprocessors) {
+  Work work;
+  const std::int64_t length = std::max<std::int64_t>(geometry.reduced.count, 1);
+  const int threads = reducing_block(layout);
+  const std::int64_t blocks = divide_up(geometry.count, threads / layout.lanes);
+  work.chunk = length;
+  if (joins_in_one_pass(spec)) {
+    const std::int64_t wanted = std::int64_t{32} * std::max(multiprocessors, 1);  // blocks that share the work evenly
+    const std::int64_t smallest = std::max<std::int64_t>(kSmallestChunk * layout.lanes / threads, 1);
+    const std::int64_t most = std::min({divide_up(wanted, blocks), divide_up(length, smallest), kMostChunks});
+    work.chunk = divide_up(divide_up(length, std::max<std::int64_t>(most, 1)), 32) * 32;  // chunks begin where a line of the cache does
+  }
+  work.chunks = divide_up(length, work.chunk);
+  work.launches.push_back({0, {{blocks, work.chunks}, {threads}}});
+  if (work.chunks == 1) return work;
+  work.launches.push_back({1, {{blocks}, {threads}}});
+  work.scratch_bytes = static_cast<std::size_t>(geometry.count * work.chunks) * partial_bytes(spec);
+  return work;
+}
+
+}  // namespace damo

@@ -1,0 +1,10 @@
+// What the text of every generated CUDA kernel begins with: DAMO_FUNCTION, and how vectors of elements are moved.
+#pragma once
+#include <string>
+
+namespace damo {
+
+/// in_place: an output is an input, so nothing promises that what is read is not written.
+std::string cuda_head(bool in_place);
+
+}  // namespace damo

@@ -1,0 +1,100 @@
+#include "runtime/kernel/passes.hpp"
+
+namespace damo {
+namespace {
+
+constexpr int kDear = 8;  // instructions from which keeping a value is better than making it again
+
+}  // namespace
+
+Passes::Passes(const KernelSpec& spec, const MayKeep& may_keep) : spec_(spec) {
+  for (int i = 0; i < spec.first_step(); ++i) {
+    element_.push_back(i < spec.input_count() && !spec.is_row(i) && !spec.is_value(i));
+    known_.push_back(0);
+  }
+  int count = 0;
+  for (const Step& step : spec.steps) {
+    bool element = step.is_place;
+    int known = 0;
+    for (int input : step.inputs) {
+      element |= is_element(input);
+      known = std::max(known, this->known(input));
+    }
+    if (step.join) ++known, element = false;
+    count = std::max(count, known);
+    element_.push_back(element);
+    known_.push_back(known);
+  }
+  for (int store : spec.stores) {
+    if (is_element(store)) count = std::max(count, known(store) + 1);
+  }
+  passes_.resize(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < spec.steps.size(); ++i) {
+    const int value = spec.first_step() + static_cast<int>(i);
+    if (is_element(value)) continue;
+    if (known(value) == 0) first_row_steps_.push_back(value);
+    else if (spec.steps[i].join) passes_[static_cast<std::size_t>(known(value) - 1)].joins.push_back(value);
+    else passes_[static_cast<std::size_t>(known(value) - 1)].row_steps.push_back(value);
+  }
+  for (std::size_t i = 0; i < spec.stores.size(); ++i) {
+    const int value = spec.stores[i];
+    if (is_element(value)) passes_[static_cast<std::size_t>(known(value))].stores.push_back(static_cast<int>(i));
+    else row_stores_.push_back(static_cast<int>(i));
+  }
+  std::vector<bool> made(element_.size(), false);
+  for (int pass = 0; pass < count; ++pass) plan(pass, made, may_keep);
+}
+
+/// Of making an element's value from arrays, and from what is there already.
+int Passes::cost_again(int value, const std::vector<bool>& available) const {
+  if (value < spec_.first_step() || !is_element(value) || available[static_cast<std::size_t>(value)]) return 0;
+  const Step& step = spec_.step_of(value);
+  int cost = step.cost;
+  for (int input : step.inputs) {
+    if (cost < kDear) cost += cost_again(input, available);
+  }
+  return cost;
+}
+
+void Passes::plan(int number, std::vector<bool>& made, const MayKeep& may_keep) {
+  Pass& pass = passes_[static_cast<std::size_t>(number)];
+  std::vector<bool> wanted(element_.size(), false), kept(element_.size(), false);
+  const auto want = [&](int value) {
+    if (is_element(value)) wanted[static_cast<std::size_t>(value)] = true;
+  };
+  for (int join : pass.joins) {
+    for (int input : spec_.step_of(join).inputs) want(input);
+  }
+  for (int output : pass.stores) want(spec_.stores[static_cast<std::size_t>(output)]);
+  for (int value = static_cast<int>(element_.size()) - 1; value >= spec_.first_step(); --value) {
+    const auto at = static_cast<std::size_t>(value);
+    if (!wanted[at]) continue;
+    if (made[at] && cost_again(value, kept) >= kDear && may_keep(value, *this)) {
+      kept[at] = true;
+      continue;
+    }
+    for (int input : spec_.step_of(value).inputs) want(input);
+  }
+  for (int value = 0; value < static_cast<int>(element_.size()); ++value) {
+    const auto at = static_cast<std::size_t>(value);
+    if (!wanted[at]) continue;
+    if (value < spec_.input_count()) {
+      pass.inputs.push_back(value);
+    } else if (kept[at]) {
+      pass.kept.push_back(value);
+      // The pass that made it last keeps it, if none has yet.
+      for (int earlier = number - 1; earlier >= 0; --earlier) {
+        Pass& before = passes_[static_cast<std::size_t>(earlier)];
+        if (std::find(before.keeps.begin(), before.keeps.end(), value) != before.keeps.end()) break;
+        if (std::find(before.steps.begin(), before.steps.end(), value) == before.steps.end()) continue;
+        before.keeps.push_back(value);
+        break;
+      }
+    } else {
+      pass.steps.push_back(value);
+      made[at] = true;
+    }
+  }
+}
+
+}  // namespace damo

@@ -1,0 +1,47 @@
+// Passes: in which order a row of elements is gone through, for kernels that reduce. Pass 0 makes what needs no join;
+// pass 1 what needs the joins of pass 0; and so on. An element's value that a later pass needs is kept, where the
+// target can keep it and making it again costs more, or made again. See tests/runtime/kernel/passes_test.cpp.
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "runtime/kernel/spec.hpp"
+
+namespace damo {
+
+class Passes {
+ public:
+  /// Asked, for each element's value that is dear and wanted again, whether the target keeps it. Pass::stores are known.
+  using MayKeep = std::function<bool(int value, const Passes& passes)>;
+  Passes(const KernelSpec& spec, const MayKeep& may_keep);
+
+  /// One going through the row. Numbers of values, in order.
+  struct Pass {
+    std::vector<int> inputs;     ///< arrays that it reads element by element
+    std::vector<int> kept;       ///< element values of earlier passes that it reads again
+    std::vector<int> steps;      ///< element values that it makes
+    std::vector<int> keeps;      ///< those of them that later passes read
+    std::vector<int> joins;      ///< row values that it ends with
+    std::vector<int> row_steps;  ///< row values that follow from joins of this pass and before
+    std::vector<int> stores;     ///< outputs, by number, whose elements it writes
+  };
+  const std::vector<Pass>& all() const { return passes_; }
+  /// Row values that need no join at all.
+  const std::vector<int>& first_row_steps() const { return first_row_steps_; }
+  /// Outputs of which each row has one element: written when all passes are done.
+  const std::vector<int>& row_stores() const { return row_stores_; }
+  bool is_element(int value) const { return element_[static_cast<std::size_t>(value)]; }
+
+ private:
+  int known(int value) const { return known_[static_cast<std::size_t>(value)]; }
+  int cost_again(int value, const std::vector<bool>& available) const;
+  void plan(int pass, std::vector<bool>& made, const MayKeep& may_keep);
+
+  const KernelSpec& spec_;
+  std::vector<bool> element_;  // by value
+  std::vector<int> known_;     // the first pass that may use the value
+  std::vector<Pass> passes_;
+  std::vector<int> first_row_steps_, row_stores_;
+};
+
+}  // namespace damo

@@ -1,0 +1,226 @@
+// Reductions of a graph, against double precision on the host, and their gradients against differences.
+#include <cmath>
+#include <limits>
+#include <map>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <damo/damo.hpp>
+#include "support/devices.hpp"
+
+namespace damo {
+namespace {
+
+using testing::error_of;
+using Values = std::vector<double>;
+
+class Reduce : public testing::OnEachDevice {
+ protected:
+  Options options() const { return {.device = device()}; }
+  Array noise(const Shape& shape, DType dtype = float32, unsigned seed = 1) const {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<float> uniform(-2, 2);
+    std::vector<float> values(static_cast<std::size_t>(shape.size()));
+    for (float& value : values) value = uniform(random);
+    const Array array = Array::from(values, shape, device());
+    return dtype == float32 ? array : astype(array, dtype);
+  }
+  /// What the graph gives for x, of unknown extents.
+  template <class Build>
+  Array of(const Array& x, Build build) const {
+    const Variable v = input({x.dtype(), Shape::filled(x.rank(), kUnknown)}, "x");
+    return function({v}, {build(v)}, options())(x)[0];
+  }
+  /// The elements of each row of x, rows in C order.
+  static std::vector<Values> rows_of(const Array& x, std::uint32_t axes) {
+    std::map<std::int64_t, Values> rows;
+    const Values values = x.to_doubles();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      auto rest = static_cast<std::int64_t>(i);
+      std::int64_t row = 0, scale = 1;
+      for (int axis = x.rank() - 1; axis >= 0; --axis) {
+        if (!(axes >> axis & 1u)) row += rest % x.shape()[axis] * scale, scale *= x.shape()[axis];
+        rest /= x.shape()[axis];
+      }
+      rows[row].push_back(values[i]);
+    }
+    std::vector<Values> all;
+    for (auto& [row, elements] : rows) all.push_back(std::move(elements));
+    return all;
+  }
+};
+
+double total(const Values& values) {
+  double sum = 0;
+  for (double value : values) sum += value;
+  return sum;
+}
+double variance(const Values& values, double less) {
+  const double mean = total(values) / static_cast<double>(values.size());
+  double sum = 0;
+  for (double value : values) sum += (value - mean) * (value - mean);
+  return sum / (static_cast<double>(values.size()) - less);
+}
+
+struct Known {
+  const char* name;
+  Variable (*graph)(const Variable& x, const Axes& axes, bool keep);
+  double (*host)(const Values& row);
+};
+const Known kKnown[] = {
+    {"sum", [](const Variable& x, const Axes& axes, bool keep) { return sum(x, axes, keep); }, total},
+    {"prod", [](const Variable& x, const Axes& axes, bool keep) { return prod(x, axes, keep); },
+     [](const Values& row) {
+       double product = 1;
+       for (double value : row) product *= value;
+       return product;
+     }},
+    {"mean", [](const Variable& x, const Axes& axes, bool keep) { return mean(x, axes, keep); }, [](const Values& row) { return total(row) / static_cast<double>(row.size()); }},
+    {"var", [](const Variable& x, const Axes& axes, bool keep) { return var(x, axes, keep); }, [](const Values& row) { return variance(row, 0); }},
+    {"stddev", [](const Variable& x, const Axes& axes, bool keep) { return stddev(x, axes, keep); }, [](const Values& row) { return std::sqrt(variance(row, 0)); }},
+    {"norm", [](const Variable& x, const Axes& axes, bool keep) { return norm(x, axes, keep); },
+     [](const Values& row) {
+       double sum = 0;
+       for (double value : row) sum += value * value;
+       return std::sqrt(sum);
+     }},
+    {"logsumexp", [](const Variable& x, const Axes& axes, bool keep) { return logsumexp(x, axes, keep); },
+     [](const Values& row) {
+       double sum = 0;
+       for (double value : row) sum += std::exp(value);
+       return std::log(sum);
+     }},
+    {"max", [](const Variable& x, const Axes& axes, bool keep) { return max(x, axes, keep); }, [](const Values& row) { return *std::max_element(row.begin(), row.end()); }},
+    {"min", [](const Variable& x, const Axes& axes, bool keep) { return min(x, axes, keep); }, [](const Values& row) { return *std::min_element(row.begin(), row.end()); }},
+    {"argmax", [](const Variable& x, const Axes& axes, bool keep) { return argmax(x, axes, keep); },
+     [](const Values& row) { return static_cast<double>(std::max_element(row.begin(), row.end()) - row.begin()); }},
+    {"argmin", [](const Variable& x, const Axes& axes, bool keep) { return argmin(x, axes, keep); },
+     [](const Values& row) { return static_cast<double>(std::min_element(row.begin(), row.end()) - row.begin()); }},
+};
+
+TEST_P(Reduce, GivesWhatTheHostGives) {
+  for (const Known& known : kKnown) {
+    for (const Shape& shape : {Shape{5, 7}, Shape{300, 3}, Shape{3, 2500}, Shape{4, 9, 6}}) {
+      for (bool turned : {false, true}) {
+        for (int axis = -1; axis < shape.rank(); ++axis) {
+          for (bool keep : {false, true}) {
+            Array x = noise(shape);
+            if (turned) x = x.transpose();
+            const Axes axes = axis < 0 ? Axes() : Axes(axis);
+            const Array found = of(x, [&](const Variable& v) { return known.graph(v, axes, keep); });
+            const auto rows = rows_of(x, axes.mask(x.rank(), "test"));
+            const Values values = found.to_doubles();
+            ASSERT_EQ(values.size(), rows.size()) << known.name;
+            ASSERT_EQ(found.rank(), keep ? x.rank() : axis < 0 ? 0 : x.rank() - 1) << known.name;
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+              const double expected = known.host(rows[i]);
+              ASSERT_NEAR(values[i], expected, 1e-5 * std::max(1.0, std::abs(expected)) + 2e-7 * static_cast<double>(rows[i].size()))
+                  << known.name << " of " << to_string(x.shape()) << " along " << axis << " row " << i;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Reduce, KeepsNumPysDtypes) {
+  const auto dtype_of = [](const Variable& v) { return v.dtype(); };
+  for (const auto& [x, sums] : std::vector<std::pair<DType, DType>>{{bool_, int64}, {int8, int64}, {uint8, uint64}, {float16, float16}, {bfloat16, bfloat16}, {float64, float64}}) {
+    const Variable v = vector("v", x);
+    EXPECT_EQ(dtype_of(sum(v)), sums);
+    EXPECT_EQ(dtype_of(max(v)), x);
+    EXPECT_EQ(dtype_of(mean(v)), is_floating(x) ? x : float64);
+    EXPECT_EQ(dtype_of(argmax(v)), int64);
+    EXPECT_EQ(dtype_of(any(v)), bool_);
+  }
+}
+
+TEST_P(Reduce, AddsSixteenBitsInFloat32AndIntegersInSixtyFour) {
+  const Array ones = astype(Array::from(std::vector<float>(5000, 1.0f), device()), float16);
+  EXPECT_EQ(of(ones, [](const Variable& v) { return sum(v); }).to_doubles(), Values{5000});
+  const Array large = astype(Array::from(std::vector<float>(3000, 100.0f), device()), int8);
+  EXPECT_EQ(of(large, [](const Variable& v) { return sum(v); }).to_doubles(), Values{300000});
+}
+
+TEST_P(Reduce, TellsWhetherSomeOrAllAreNotZero) {
+  const Array x = Array::from(std::vector<float>{0, 0, 0, 0, 2, 0, 1, 1, std::nanf("")}, {3, 3}, device());
+  EXPECT_EQ(of(x, [](const Variable& v) { return any(v, 1); }).to_doubles(), (Values{0, 1, 1}));
+  EXPECT_EQ(of(x, [](const Variable& v) { return all(v, 1); }).to_doubles(), (Values{0, 0, 1}));
+}
+
+TEST_P(Reduce, HasNanAndInfinitiesAsNumPy) {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  const Array x = Array::from(std::vector<float>{1, nan, 3, -inf, -inf, -inf, inf, 1, 2}, {3, 3}, device());
+  EXPECT_THAT(of(x, [](const Variable& v) { return max(v, 1); }).to_doubles(), ::testing::ElementsAre(::testing::IsNan(), -inf, inf));
+  EXPECT_EQ(of(x, [](const Variable& v) { return argmax(v, 1); }).to_doubles(), (Values{1, 0, 0}));
+  EXPECT_THAT(of(x, [](const Variable& v) { return logsumexp(v, 1); }).to_doubles(), ::testing::ElementsAre(::testing::IsNan(), -inf, inf));
+}
+
+TEST_P(Reduce, OfNothingGivesTheNeutralValueOrSaysThatThereIsNone) {
+  const Array none = Array::empty({2, 0}, float32, device());
+  EXPECT_EQ(of(none, [](const Variable& v) { return sum(v, 1); }).to_doubles(), (Values{0, 0}));
+  EXPECT_EQ(of(none, [](const Variable& v) { return prod(v, 1); }).to_doubles(), (Values{1, 1}));
+  EXPECT_EQ(of(none, [](const Variable& v) { return sum(v, 0); }).shape(), (Shape{0}));
+  EXPECT_THAT(error_of([&] { of(none, [](const Variable& v) { return max(v, 1); }); }), ::testing::HasSubstr("max: there is no element to choose in an array of shape (2, 0)"));
+  EXPECT_EQ(of(none, [](const Variable& v) { return max(v, 0); }).shape(), (Shape{0}));
+}
+
+TEST_P(Reduce, RefusesAxesThatDoNotExistAndNamesTheLine) {
+  const Variable x = matrix("x");
+  const std::string text = error_of([&] { sum(x, 2); });
+  EXPECT_THAT(text, ::testing::HasSubstr("sum: there is no axis 2 in an array of 2 axes"));
+  EXPECT_THAT(text, ::testing::HasSubstr("reduce_test.cpp:" + std::to_string(__LINE__ - 2)));
+  EXPECT_THAT(error_of([&] { max(x, {0, -2}); }), ::testing::HasSubstr("max: axis 0 is named twice"));
+}
+
+TEST_P(Reduce, IsOneOpForEqualReductions) {
+  const Variable x = matrix("x");
+  const Function f = function({x}, {sum(x, 1) + sum(x, -1), sum(x, 0) + max(x, 0)}, options());
+  const Values a = f(Array::from(std::vector<float>{1, 2, 3, 4}, {2, 2}, device()))[0].to_doubles();
+  EXPECT_EQ(a, (Values{6, 14}));
+}
+
+/// The gradient of sum(weights * f(x)) by x, against central differences in float64.
+TEST_P(Reduce, HasTheGradientThatDifferencesShow) {
+  for (const Known& known : kKnown) {
+    if (known.name[0] == 'a') continue;  // argmax, argmin
+    for (const Axes& axes : {Axes(), Axes(0), Axes(1), Axes{0, 1}}) {
+      for (bool keep : {false, true}) {
+        const Variable x = input({float64, {kUnknown, kUnknown}}, "x");
+        const Variable y = known.graph(x, axes, keep), cost = sum(sqr(y));
+        const Function f = function({x}, {cost}, options()), g = function({x}, {grad(cost, {x})[0]}, options());
+        Values values = noise({3, 4}, float32, 7).to_doubles();
+        const auto at = [&](const Values& point) { return f(Array::from(point, {3, 4}, device()))[0].item().as_double(); };
+        const Values found = g(Array::from(values, {3, 4}, device()))[0].to_doubles();
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          Values above = values, below = values;
+          above[i] += 1e-6, below[i] -= 1e-6;
+          const double expected = (at(above) - at(below)) / 2e-6;
+          ASSERT_NEAR(found[i], expected, 1e-5 * std::max(1.0, std::abs(expected))) << known.name << " element " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Reduce, HasTheGradientOfAProductWithZeros) {
+  const Variable x = vector("x", float64);
+  const Function g = function({x}, {grad(prod(x), {x})[0]}, options());
+  EXPECT_EQ(g(Array::from(Values{2, 3, 4}, device()))[0].to_doubles(), (Values{12, 8, 6}));
+  EXPECT_EQ(g(Array::from(Values{2, 0, 4}, device()))[0].to_doubles(), (Values{0, 8, 0}));
+  EXPECT_EQ(g(Array::from(Values{0, 0, 4}, device()))[0].to_doubles(), (Values{0, 0, 0}));
+}
+
+TEST_P(Reduce, SharesTheGradientOfAMaximumAmongEquals) {
+  const Variable x = vector("x", float64);
+  const Function g = function({x}, {grad(max(x), {x})[0]}, options());
+  EXPECT_EQ(g(Array::from(Values{1, 3, 3, 2}, device()))[0].to_doubles(), (Values{0, 0.5, 0.5, 0}));
+}
+
+DAMO_ON_EACH_DEVICE(Reduce);
+
+}  // namespace
+}  // namespace damo

@@ -1,0 +1,139 @@
+// The reference of reductions. Sums may be added in any order: the bound is that of the worst, n roundings of the sum of
+// absolute values. What may overflow on the way in some order is unknown.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "reference.hpp"
+
+namespace damo::testing {
+namespace {
+
+constexpr Wide kInfinite = std::numeric_limits<Wide>::infinity();
+constexpr Element kUnknown{0, kInfinite};
+
+bool is_open(const Element& x) { return !std::isfinite(x.error); }
+
+struct Limits {
+  Wide unit, greatest, least;  // of what values are kept in
+};
+Limits limits_of(DType dtype) {
+  if (dtype == float64) return {0x1p-53L, 0x1.fffffffffffffp1023L, 0x1p-1000L};
+  return {0x1p-24L, 0x1.fffffep127L, 0x1p-120L};
+}
+
+Element summed(const std::vector<Element>& row, DType kept, bool mean) {
+  const Limits limits = limits_of(kept);
+  const Wide count = static_cast<Wide>(row.size());
+  Element sum;
+  Wide size = 0;
+  for (const Element& x : row) {
+    if (is_open(x)) return kUnknown;
+    sum.value += x.value, sum.error += x.error, size += std::fabs(x.value);
+  }
+  if (mean) sum.value /= count;
+  if (!std::isfinite(sum.value)) return {sum.value, 0};  // an infinity or a NaN among finite numbers, or the mean of nothing
+  if (size + sum.error >= limits.greatest * 0x1p-2L) return kUnknown;
+  sum.error += 1.1L * count * limits.unit * (size + sum.error);
+  if (mean) sum.error = sum.error / count + std::fabs(sum.value) * 2 * limits.unit + 0x1p-1074L;
+  return sum;
+}
+
+Element multiplied(const std::vector<Element>& row, DType kept) {
+  const Limits limits = limits_of(kept);
+  Wide product = 1, wide = 1, above = 1, below = 1;
+  for (const Element& x : row) {
+    if (is_open(x) || !std::isfinite(x.value)) return kUnknown;
+    const Wide size = std::fabs(x.value) + x.error;
+    product *= x.value, wide *= size, above *= std::max(size, 1.0L), below *= size > 0 ? std::min(size, 1.0L) : 1.0L;
+  }
+  if (!(above < limits.greatest) || below < limits.least) return kUnknown;
+  return {product, wide - std::fabs(product) + 1.1L * static_cast<Wide>(row.size()) * limits.unit * wide};
+}
+
+bool is_nan(const Element& x) { return std::isnan(x.value); }
+
+/// The greatest, or its place; sign -1: the least.
+Element chosen(const std::vector<Element>& row, Wide sign, bool place) {
+  if (std::any_of(row.begin(), row.end(), is_open)) return kUnknown;
+  if (const auto nan = std::find_if(row.begin(), row.end(), is_nan); nan != row.end()) {
+    return {place ? static_cast<Wide>(nan - row.begin()) : nan->value, 0};
+  }
+  Wide low = -kInfinite, high = -kInfinite;
+  for (const Element& x : row) low = std::max(low, sign * x.value - x.error), high = std::max(high, sign * x.value + x.error);
+  if (!place) return std::isfinite(low) ? Element{sign * (low + high) / 2, (high - low) / 2 * 1.0001L} : Element{sign * low, 0};
+  std::vector<std::size_t> candidates;
+  bool exact = true;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (sign * row[i].value + row[i].error < low) continue;
+    candidates.push_back(i);
+    exact &= row[i].error == 0;
+  }
+  return exact || candidates.size() == 1 ? Element{static_cast<Wide>(candidates[0]), 0} : kUnknown;
+}
+
+/// Whether some element is not 0, or none is.
+Element truth(const std::vector<Element>& row, bool all) {
+  bool open = false;
+  for (const Element& x : row) {
+    const bool unsure = is_open(x) || (x.error > 0 && std::fabs(x.value) <= x.error);
+    if (!unsure && (x.value != 0) != all) return {all ? 0.0L : 1.0L, 0};
+    open |= unsure;
+  }
+  return open ? kUnknown : Element{all ? 1.0L : 0.0L, 0};
+}
+
+Wide wrapped_to(DType dtype, Big value) {
+  return dtype == uint64 ? static_cast<Wide>(static_cast<std::uint64_t>(value)) : static_cast<Wide>(static_cast<std::int64_t>(value));
+}
+
+Element integers(const std::vector<Element>& row, DType result, bool product) {
+  std::uint64_t total = product ? 1 : 0;
+  for (const Element& x : row) {
+    if (is_open(x)) return kUnknown;
+    const auto value = static_cast<std::uint64_t>(static_cast<Big>(x.value));
+    total = product ? total * value : total + value;
+  }
+  return {wrapped_to(result, result == uint64 ? static_cast<Big>(total) : static_cast<Big>(static_cast<std::int64_t>(total))), 0};
+}
+
+Element reduced(const std::string& name, const std::vector<Element>& row, DType x, DType result) {
+  const DType kept = is_half(result) ? float32 : result;
+  if (name == "max" || name == "argmax") return chosen(row, 1, name == "argmax");
+  if (name == "min" || name == "argmin") return chosen(row, -1, name == "argmin");
+  if (name == "any" || name == "all") return truth(row, name == "all");
+  if (name == "mean") return summed(row, kept, true);
+  if (!is_floating(x)) return integers(row, result, name == "prod");
+  return name == "prod" ? multiplied(row, kept) : summed(row, kept, false);
+}
+
+}  // namespace
+
+Tensor reduce_tensor(const std::string& name, const Tensor& x, const std::vector<int>& axes, bool keep, DType result) {
+  Tensor tensor{result, {}, {}};
+  Shape kept = x.shape;
+  for (int axis : axes) kept[axis] = 1;
+  std::map<std::int64_t, std::vector<Element>> rows;
+  for (std::int64_t i = 0; i < kept.size(); ++i) rows[i];
+  for (std::int64_t i = 0; i < x.shape.size(); ++i) {
+    std::int64_t rest = i, row = 0, scale = 1;
+    for (int axis = x.shape.rank() - 1; axis >= 0; --axis) {
+      const std::int64_t at = rest % x.shape[axis];
+      rest /= x.shape[axis];
+      if (std::find(axes.begin(), axes.end(), axis) == axes.end()) row += at * scale, scale *= kept[axis];
+    }
+    rows[row].push_back(x.elements[static_cast<std::size_t>(i)]);
+  }
+  for (int axis = 0; axis < kept.rank(); ++axis) {
+    if (keep || std::find(axes.begin(), axes.end(), axis) == axes.end()) tensor.shape.push_back(kept[axis]);
+  }
+  const bool wide = name == "max" || name == "min" || !is_half(result);
+  for (const auto& [row, elements] : rows) {
+    Element element = reduced(name, elements, x.dtype, result);
+    tensor.elements.push_back(wide ? element : cast_tensor({float32, {}, {element}}, result).elements[0]);
+  }
+  return tensor;
+}
+
+}  // namespace damo::testing

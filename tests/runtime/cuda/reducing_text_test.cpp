@@ -1,0 +1,162 @@
+// The texts of kernels that reduce: NVRTC takes them and nothing spills; and, as the CPU's compiler knows threads, shuffles
+// and barriers, run there in place of a GPU, each form against the same spec in the CPU's own text.
+#include <cmath>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include <damo/array.hpp>
+#include <damo/error.hpp>
+
+#include "runtime/backend.hpp"
+#include "runtime/cuda/cuda_backend.hpp"
+#include "runtime/cuda/dialect.hpp"
+#include "runtime/cuda/nvrtc.hpp"
+#include "runtime/cuda/vector_text.hpp"
+#include "runtime/kernel/argument_block.hpp"
+#include "runtime/kernel/cache.hpp"
+#include "runtime/kernel/reducing_specs.hpp"
+#include "runtime/kernel/spec_kernel.hpp"
+
+namespace damo {
+namespace {
+
+constexpr int kProcessors = 132;
+
+struct Given {
+  Shape shape;
+  std::uint32_t mask;
+  bool turned = false;
+};
+void PrintTo(const Given& given, std::ostream* out) { *out << to_string(given.shape) << " mask " << given.mask << (given.turned ? " turned" : ""); }
+
+const Given kGiven[] = {{{7, 3}, 2},       {{7, 3}, 1},          {{600, 33}, 2},      {{5, 100}, 2},        {{5, 128}, 2},     {{5, 1000}, 2}, {{2, 4096}, 2},
+                        {{2, 20000}, 2},   {{1, 40000}, 2},      {{1, 70000}, 2},     {{300, 70}, 1},       {{3000, 5}, 1},    {{40, 7, 9}, 5}, {{40, 7, 9}, 2},
+                        {{40, 7, 9}, 3},   {{64, 64}, 2, true},  {{64, 300}, 1, true}, {{1, 1}, 3},         {{3, 20000}, 3}};
+
+Shape row_shape(const Given& given) {
+  Shape shape = given.shape;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (given.mask >> axis & 1u) shape[axis] = 1;
+  }
+  return shape;
+}
+
+/// Shapes of inputs and outputs, as each spec of this list has them.
+struct Case {
+  KernelSpec spec;
+  std::vector<bool> is_row;  // of every parameter
+};
+std::vector<Case> cases() { return {{softmax(), {false, false}}, {moments(), {false, true, true}}, {center(), {false, false, true, false, true}}, {argmax(), {false, true}}}; }
+
+class Arrays {
+ public:
+  Arrays(const Case& one, const Given& given, Device device) {
+    std::mt19937 random(1);
+    for (int i = 0; i < one.spec.parameter_count(); ++i) {
+      Shape shape = one.is_row[static_cast<std::size_t>(i)] ? row_shape(given) : given.shape;
+      if (given.turned) std::reverse(shape.begin(), shape.end());
+      Array array;
+      if (one.spec.is_output(i)) {
+        array = Array::empty(shape, one.spec.parameter_dtype(i), device);
+      } else {
+        std::vector<float> values(static_cast<std::size_t>(shape.size()));
+        for (float& value : values) value = static_cast<float>(random() % 1000) / 250.0f - 2;
+        array = Array::from(values, shape, device);
+      }
+      all.push_back(given.turned ? array.transpose() : array);
+    }
+    for (const Array& array : all) layouts.push_back({&array.shape(), &array.strides()});
+  }
+  std::vector<Array> all;
+  std::vector<ArrayLayout> layouts;
+};
+
+Layout cuda_layout(const KernelSpec& spec, const Geometry& geometry) {
+  return cuda_dialect().share_rows(spec, classify_reducing(geometry), geometry, kProcessors);
+}
+
+TEST(CudaReducing, CompilesWithoutSpills) {
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  const cuda_backend::NvrtcCompiler compiler(90);
+  for (const Case& one : cases()) {
+    for (const Given& given : kGiven) {
+      const Arrays arrays(one, given, Device("null"));
+      const Geometry geometry(given.shape, arrays.layouts, given.mask, one.spec.uses_place());
+      const Layout layout = cuda_layout(one.spec, geometry);
+      const std::string text = cuda_dialect().emit(one.spec, layout);
+      try {
+        EXPECT_EQ(compiler.compile({text, SourceKind::kGenerated, "reducing.cu"}).log, "") << text;
+      } catch (const CompileError& error) {
+        ADD_FAILURE() << one.spec.name << " " << to_string(layout) << "\n" << error.what();
+        return;
+      }
+    }
+  }
+}
+
+void replace_once(std::string& text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  ASSERT_NE(at, std::string::npos) << from;
+  text.replace(at, from.size(), to);
+}
+
+/// The text with what the prelude of generated kernels and PTX would give it.
+std::string as_cuda_c(std::string text) {
+  replace_once(text, cuda_head(false), R"(
+using i32 = int; using u32 = unsigned; using i64 = long long;
+template <class To, class From> __device__ To convert(From x) { return To(x); }
+__device__ float maximum(float a, float b) { return a > b || a != a ? a : b; }
+#define DAMO_FUNCTION static __device__ __forceinline__
+template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
+template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
+template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& v) { *reinterpret_cast<Vec<T, N>*>(p) = v; }
+)");
+  return text;
+}
+
+TEST(CudaReducing, GivesOnTheCpuWhatTheCpusTextGives) {
+  Device device("null");
+  try {
+    device = cpu();
+  } catch (const DeviceError& error) {
+    GTEST_SKIP() << "needs the CPU back end: " << error.what();
+  }
+  for (const Case& one : cases()) {
+    for (const Given& given : kGiven) {
+      const Arrays arrays(one, given, device), expected(one, given, device);
+      const Geometry geometry(given.shape, arrays.layouts, given.mask, one.spec.uses_place());
+      const Layout layout = cuda_layout(one.spec, geometry);
+      const Work work = cuda_dialect().work(one.spec, layout, geometry, kProcessors);
+      ArgumentBlock block(one.spec, layout, geometry, cuda_dialect().vector_width(one.spec, layout), work);
+      for (std::size_t i = 0; i < arrays.all.size(); ++i) block.set_pointer(static_cast<int>(i), arrays.all[i].data());
+      const Array scratch = Array::empty({static_cast<std::int64_t>(std::max<std::size_t>(work.scratch_bytes, 1))}, uint8, device);
+      block.set_scratch(scratch.data());
+      block.set_fast();
+      CompileRequest request;
+      request.source = as_cuda_c(cuda_dialect().emit(one.spec, layout));
+      request.kind = SourceKind::kCudaC;
+      request.kernels = entry_names(one.spec, layout);
+      const auto module = device.backend().cache().get(request);
+      for (const Work::Launch& launch : work.launches) {
+        void* arguments[] = {block.data()};
+        device.backend().launch(*module->kernel(request.kernels[static_cast<std::size_t>(launch.entry)]), launch.config, arguments, nullptr);
+      }
+      SpecKernel kernel(one.spec, device.backend());
+      BoundKernel bound(kernel);
+      bound.bind(given.shape, expected.layouts, false, given.mask);
+      for (std::size_t i = 0; i < expected.all.size(); ++i) bound.set_pointer(static_cast<int>(i), expected.all[i].data());
+      bound.launch(nullptr);
+      for (int i = one.spec.input_count(); i < one.spec.parameter_count(); ++i) {
+        const std::vector<double> found = arrays.all[static_cast<std::size_t>(i)].to_doubles(), wanted = expected.all[static_cast<std::size_t>(i)].to_doubles();
+        for (std::size_t k = 0; k < found.size(); ++k) {
+          const double added = 2 * static_cast<double>(given.shape.size()) / static_cast<double>(row_shape(given).size());  // of sums
+          ASSERT_NEAR(found[k], wanted[k], 1e-5 * std::max(1.0, std::abs(wanted[k])) + 1e-7 * added) << one.spec.name << " " << ::testing::PrintToString(given) << " " << to_string(layout) << " output " << i << " element " << k;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace damo

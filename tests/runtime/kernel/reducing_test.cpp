@@ -1,0 +1,185 @@
+// Kernels that reduce, made from specs by hand and held against double precision on the host: joins, several of them,
+// several passes, values of rows, places, strides of any kind, few long rows and many short ones.
+#include <cmath>
+#include <map>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/kernel/reducing_specs.hpp"
+#include "runtime/kernel/spec_kernel.hpp"
+#include "support/devices.hpp"
+
+namespace damo {
+namespace {
+
+using Values = std::vector<double>;
+
+struct Given {
+  Shape shape;
+  std::uint32_t mask;
+  bool turned = false;  ///< the array lies in memory with its axes in reverse order
+};
+void PrintTo(const Given& given, std::ostream* out) { *out << to_string(given.shape) << " mask " << given.mask << (given.turned ? " turned" : ""); }
+
+class Reducing : public testing::OnEachDevice {
+ protected:
+  /// Between -2 and 2; of a number of levels only, so that some are equal.
+  Array noise(const Given& given, unsigned seed = 1, int levels = 0) const {
+    Shape shape = given.shape;
+    if (given.turned) std::reverse(shape.begin(), shape.end());
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<float> uniform(-2, 2);
+    std::vector<float> values(static_cast<std::size_t>(shape.size()));
+    for (float& value : values) {
+      value = uniform(random);
+      if (levels > 0) value = std::trunc(value * static_cast<float>(levels));
+    }
+    const Array array = Array::from(values, shape, device());
+    return given.turned ? array.transpose() : array;
+  }
+  static Shape row_shape(const Given& given) {
+    Shape shape = given.shape;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      if (given.mask >> axis & 1u) shape[axis] = 1;
+    }
+    return shape;
+  }
+  void run(KernelSpec spec, const Given& given, const std::vector<Array>& arrays) const {
+    SpecKernel kernel(std::move(spec), device().backend());
+    BoundKernel bound(kernel);
+    std::vector<ArrayLayout> layouts;
+    for (const Array& array : arrays) layouts.push_back({&array.shape(), &array.strides()});
+    bound.bind(given.shape, layouts, false, given.mask);
+    for (std::size_t i = 0; i < arrays.size(); ++i) bound.set_pointer(static_cast<int>(i), arrays[i].data());
+    bound.launch(nullptr);
+  }
+  /// Calls act(row, elements in C order) for each row; an element is its number in the space.
+  template <class Act>
+  static void each_row(const Given& given, Act act) {
+    std::map<std::int64_t, std::vector<std::int64_t>> rows;
+    const Strides strides = contiguous_strides(row_shape(given));
+    for (std::int64_t i = 0; i < given.shape.size(); ++i) {
+      std::int64_t rest = i, row = 0;
+      for (int axis = given.shape.rank() - 1; axis >= 0; --axis) {
+        if (!(given.mask >> axis & 1u)) row += rest % given.shape[axis] * strides[axis];
+        rest /= given.shape[axis];
+      }
+      rows[row].push_back(i);
+    }
+    for (const auto& [row, elements] : rows) act(static_cast<std::size_t>(row), elements);
+  }
+  Array empty(const Shape& shape, DType dtype = float32) const { return Array::empty(shape, dtype, device()); }
+  static std::vector<Given> all();
+};
+
+std::vector<Given> Reducing::all() {
+  std::vector<Given> all;
+  for (const Shape& shape : {Shape{1, 1}, Shape{3, 1}, Shape{1, 3}, Shape{7, 31}, Shape{5, 100}, Shape{300, 33}, Shape{33, 300}, Shape{2, 40000}, Shape{40000, 2},
+                             Shape{70, 1024}, Shape{9, 4096}, Shape{4096, 9}, Shape{3, 70001}}) {
+    for (std::uint32_t mask : {1u, 2u, 3u}) {
+      for (bool turned : {false, true}) all.push_back({shape, mask, turned});
+    }
+  }
+  for (std::uint32_t mask = 0; mask < 8; ++mask) {
+    for (bool turned : {false, true}) all.push_back({{13, 7, 70}, mask, turned}), all.push_back({{3, 200, 6}, mask, turned});
+  }
+  return all;
+}
+
+TEST_P(Reducing, JoinsSeveralValuesInOnePass) {
+  for (const Given& given : all()) {
+    const Array x = noise(given), doubled = empty(row_shape(given)), square = empty(row_shape(given));
+    run(moments(), given, {x, doubled, square});
+    const Values values = x.to_doubles(), sums = doubled.to_doubles(), squares = square.to_doubles();
+    each_row(given, [&](std::size_t row, const auto& elements) {
+      double sum = 0, size = 0, second = 0;
+      for (std::int64_t i : elements) {
+        const double value = values[static_cast<std::size_t>(i)];
+        sum += 2 * value, size += std::abs(2 * value), second += value * value;
+      }
+      ASSERT_NEAR(sums[row], sum, 2e-6 * size) << ::testing::PrintToString(given) << " row " << row;
+      ASSERT_NEAR(squares[row], second / static_cast<double>(elements.size()), 1e-5) << ::testing::PrintToString(given) << " row " << row;
+    });
+  }
+}
+
+TEST_P(Reducing, GoesThroughRowsInSeveralPasses) {
+  for (const Given& given : all()) {
+    const Array x = noise(given), y = empty(given.shape);
+    run(softmax(), given, {x, y});
+    const Values values = x.to_doubles(), found = y.to_doubles();
+    each_row(given, [&](std::size_t row, const auto& elements) {
+      double sum = 0;
+      for (std::int64_t i : elements) sum += std::exp(values[static_cast<std::size_t>(i)]);
+      for (std::int64_t i : elements) {
+        const double expected = std::exp(values[static_cast<std::size_t>(i)]) / sum;
+        ASSERT_NEAR(found[static_cast<std::size_t>(i)], expected, 4e-6 * expected) << ::testing::PrintToString(given) << " row " << row << " element " << i;
+      }
+    });
+  }
+}
+
+TEST_P(Reducing, TakesAndGivesValuesOfRows) {
+  for (const Given& given : all()) {
+    const Array x = noise(given), bias = noise({row_shape(given), 0, given.turned}, 3), y = empty(given.shape), mean = empty(row_shape(given));
+    Shape along = given.shape;
+    for (int axis = 0; axis < along.rank(); ++axis) {
+      if (!(given.mask >> axis & 1u)) along[axis] = 1;
+    }
+    const Array weight = noise({along, 0}, 4);
+    run(center(), given, {x, weight, bias, y, mean});
+    const Values values = x.to_doubles(), weights = weight.broadcast_to(given.shape).to_doubles(), biases = bias.to_doubles(), found = y.to_doubles(), means = mean.to_doubles();
+    each_row(given, [&](std::size_t row, const auto& elements) {
+      double sum = 0;
+      for (std::int64_t i : elements) sum += values[static_cast<std::size_t>(i)];
+      const double center = sum / static_cast<double>(elements.size()) + biases[row];
+      ASSERT_NEAR(means[row], center, 1e-5) << ::testing::PrintToString(given);
+      for (std::int64_t i : elements) {
+        const auto at = static_cast<std::size_t>(i);
+        ASSERT_NEAR(found[at], (values[at] - center) * weights[at], 2e-5) << ::testing::PrintToString(given) << " element " << i;
+      }
+    });
+  }
+}
+
+TEST_P(Reducing, KnowsThePlaceOfAnElementInItsRow) {
+  for (const Given& given : all()) {
+    const Array x = noise(given, 1, 3), at = empty(row_shape(given), int64);
+    run(argmax(), given, {x, at});
+    const Values values = x.to_doubles(), found = at.to_doubles();
+    each_row(given, [&](std::size_t row, const auto& elements) {
+      std::size_t best = 0;
+      for (std::size_t k = 1; k < elements.size(); ++k) {
+        if (values[static_cast<std::size_t>(elements[k])] > values[static_cast<std::size_t>(elements[best])]) best = k;
+      }
+      ASSERT_EQ(found[row], static_cast<double>(best)) << ::testing::PrintToString(given) << " row " << row;
+    });
+  }
+}
+
+TEST_P(Reducing, GivesTheNeutralValueOfAnEmptyRow) {
+  const Given none{{3, 0}, 2};
+  const Array x = empty({3, 0}), doubled = empty({3, 1}), square = empty({3, 1});
+  run(moments(), none, {x, doubled, square});
+  EXPECT_EQ(doubled.to_doubles(), (Values{0, 0, 0}));
+  for (double value : square.to_doubles()) EXPECT_TRUE(std::isnan(value));
+  const Array nothing = empty({0, 1});
+  run(moments(), {{0, 3}, 2}, {empty({0, 3}), nothing, nothing});
+}
+
+TEST_P(Reducing, GivesTheSameBitsAtEachCall) {
+  const Given given{{3, 70001}, 2};
+  const Array x = noise(given), first = empty({3, 1}), second = empty({3, 1}), rest = empty({3, 1});
+  run(moments(), given, {x, first, rest});
+  for (int i = 0; i < 5; ++i) {
+    run(moments(), given, {x, second, rest});
+    EXPECT_EQ(first.to_doubles(), second.to_doubles());
+  }
+}
+
+DAMO_ON_EACH_DEVICE(Reducing);
+
+}  // namespace
+}  // namespace damo
