@@ -24,7 +24,7 @@ std::vector<float> ramp(std::size_t count, float scale = 1) {
 }
 double at(std::size_t i, double scale = 1) { return scale * static_cast<double>(static_cast<float>(i % 97) / 97); }
 
-/// A fused graph of two outputs, called with two shapes in turn.
+/// A fused graph of two outputs, called with two shapes in turn, whose memory is given back after each step.
 class FusedGraph : public Program {
  public:
   void build(Device device) override {
@@ -41,6 +41,7 @@ class FusedGraph : public Program {
       require_array<float>("tanh(x + 2 y)", z, kCounts[i], [](std::size_t k) { return std::tanh(at(k) + 2 * at(k, 3)); });
       require_array<float>("x y - 1", w, kCounts[i], [](std::size_t k) { return at(k) * at(k, 3) - 1; });
     }
+    f_->free_memory();
   }
 
  private:

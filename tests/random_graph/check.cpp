@@ -110,8 +110,11 @@ class Check {
   void compare(const std::string& way, std::size_t call, const std::vector<Array>& results) {
     for (std::size_t i = 0; i < results.size(); ++i) {
       report(way, call, i, difference(results[i], expected(call, i)));
-      tally_.elements += expected(call, i).elements.size();
-      tally_.known += known(expected(call, i));
+      const std::size_t elements = expected(call, i).elements.size(), of_them = known(expected(call, i));
+      tally_.elements += elements;
+      tally_.known += of_them;
+      ++tally_.results;
+      tally_.known_results += 2 * of_them >= elements;
     }
   }
 

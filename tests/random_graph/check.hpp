@@ -7,7 +7,9 @@
 namespace damo::testing {
 
 struct Tally {
-  std::size_t graphs = 0, elements = 0, known = 0, fused = 0;
+  std::size_t graphs = 0, fused = 0;
+  std::size_t elements = 0, known = 0;
+  std::size_t results = 0, known_results = 0;  ///< of which half the elements are known: one large graph does not decide
 };
 
 /// Fused, unfused and on Arrays at once, all calls, and on several threads where the graph asks for it. What is wrong, with

@@ -109,12 +109,10 @@ Profile Executor::profile() const {
 }
 
 void Executor::free_memory() {
+  const std::unique_ptr<Context> hot(hot_.exchange(nullptr));
   std::vector<std::unique_ptr<Context>> dropped;
-  {
-    const std::lock_guard lock(mutex_);
-    dropped.swap(idle_);
-  }
-  if (Context* context = hot_.exchange(nullptr)) dropped.emplace_back(context);
+  const std::lock_guard lock(mutex_);
+  dropped.swap(idle_);
 }
 
 }  // namespace damo

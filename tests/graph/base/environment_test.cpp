@@ -1,5 +1,12 @@
 #include "graph/base/environment.hpp"
 
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -45,6 +52,32 @@ TEST(Environment, RefusesASwitchThatIsNeitherOnNorOff) {
 }
 
 TEST(Environment, ReadsNothingThatIsInNoTable) { EXPECT_THROW(environment("DAMO_NO_SUCH_THING"), InternalError); }
+
+/// A copy of this program that runs as another user than its caller, who could have its code chosen by DAMO_PLUGIN_DIR.
+TEST(Environment, IsIgnoredByAProgramThatRunsAsAnotherUserThanItsCaller) {
+  constexpr uid_t kNobody = 65534;
+  const testing::ScratchDirectory directory;
+  const std::string copy = directory.path() + "/program";
+  std::filesystem::copy_file("/proc/self/exe", copy);
+  if (geteuid() != 0 || chown(copy.c_str(), kNobody, static_cast<gid_t>(-1)) != 0) GTEST_SKIP() << "needs root, to give a program to another user";
+  ASSERT_EQ(chmod(copy.c_str(), S_ISUID | 0755), 0);
+  struct statvfs system;
+  ASSERT_EQ(statvfs(copy.c_str(), &system), 0);
+  if ((system.f_flag & ST_NOSUID) != 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 0) GTEST_SKIP() << "needs a system that lets a program run as its owner";
+  const testing::Environment plugins("DAMO_PLUGIN_DIR", directory.path()), home("HOME", directory.path());
+  const testing::Environment leaks("LSAN_OPTIONS", "detect_leaks=0");  // that sanitizer traces its own process, which such a one may not
+  EXPECT_EQ(testing::in_child([&] {
+              execl(copy.c_str(), "program", "--gtest_filter=EnvironmentOfAnotherUser.*", "--gtest_also_run_disabled_tests", nullptr);
+              return 100;
+            }), 0);
+}
+TEST(EnvironmentOfAnotherUser, DISABLED_IsIgnored) {
+  ASSERT_NE(getauxval(AT_SECURE), 0u);
+  ASSERT_NE(std::getenv("DAMO_PLUGIN_DIR"), nullptr) << "it would be found";
+  EXPECT_EQ(environment("DAMO_PLUGIN_DIR"), "");
+  EXPECT_EQ(environment("HOME"), "");
+  EXPECT_THAT(environment_problems(), ::testing::IsEmpty());
+}
 
 TEST(Environment, TellsANameThatIsNoneAndTheNearest) {
   const testing::Environment typo("DAMO_DISABEL", "fuse_elementwise"), far("DAMO_COLOUR_OF_THE_SKY", "blue");
