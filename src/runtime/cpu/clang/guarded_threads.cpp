@@ -9,6 +9,7 @@
 
 #include <optional>
 
+#include "isolated_steps.hpp"
 #include "markers.hpp"
 #include "row_values.hpp"
 
@@ -18,13 +19,14 @@ namespace {
 constexpr long kLargestStep = 1 << 16;
 
 /// Nobody notices if a thread does not do it, as long as that thread does nothing else: it computes, reads, or writes what
-/// is its own.
+/// is its own. A value that is kept for the thread's next step is noticed there.
 bool is_unnoticed(const llvm::Instruction& instruction, const llvm::CallInst& marker) {
   if (&instruction == &marker || instruction.isLifetimeStartOrEnd() || !instruction.mayHaveSideEffects()) return true;
   const llvm::Value* written = nullptr;
   if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) written = store->isSimple() ? store->getPointerOperand() : nullptr;
   if (const auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction)) written = memory->isVolatile() ? nullptr : memory->getRawDest();
-  return written && llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(written, 0));
+  const llvm::Value* const object = written ? llvm::getUnderlyingObject(written, 0) : nullptr;
+  return object && llvm::isa<llvm::AllocaInst>(object) && !is_kept_value(object);
 }
 
 /// The block with the first branch on the way from block, or the latch; null if something noticed is done before.
