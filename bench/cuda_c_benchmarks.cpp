@@ -1,5 +1,5 @@
-// CUDA C as people write it: block_reduction, warp_reduction (us_per_block: of one core), tiled_matmul (gflops: of one core
-// on the CPU), and of 64 Ki floats, which stay in a core's cache, doubling, doubling_grid_stride, doubling_16x16 and _32x8 (an
+// CUDA C as people write it: block_reduction, warp_reduction (us_per_block: of one core), warp_softmax (256 rows of 256, a warp
+// each row), tiled_matmul (gflops: of one core on the CPU), and of 64 Ki floats, which stay in a core's cache, doubling, doubling_grid_stride, doubling_16x16 and _32x8 (an
 // image, by blocks of that shape), doubling_tile_16x16 (by blocks that the text knows to be of that shape), doubling_fours
 // (a thread four neighbours), doubling_float4 (likewise, as one), doubling_assert_16x16, smoothing_16x16 (four neighbours),
 // sums_16x256 (one of each of 4096 threads) and product_16x16 (of 256 x 256, a thread each element), with ..._by_hand/cpu,
@@ -139,6 +139,20 @@ __global__ void softmax(const float* x, float* y, int columns) {
   for (int i = t; i < columns; i += blockDim.x) out[i] /= part[0];
 })";
 
+/// A warp for each of 256 rows.
+constexpr const char* kWarpSoftmax = R"(
+__global__ void warp_softmax(const float* x, float* y, int elements) {
+  int n = elements / 256, lane = threadIdx.x % 32, row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+  const float* in = x + row * n;
+  float* out = y + row * n;
+  float most = -INFINITY, sum = 0;
+  for (int c = lane; c < n; c += 32) most = fmaxf(most, in[c]);
+  for (int offset = 16; offset > 0; offset /= 2) most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, offset));
+  for (int c = lane; c < n; c += 32) sum += out[c] = expf(in[c] - most);
+  for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xffffffff, sum, offset);
+  for (int c = lane; c < n; c += 32) out[c] /= sum;
+})";
+
 struct Row {
   const char *name, *source;
   LaunchConfig config;
@@ -146,7 +160,8 @@ struct Row {
 const Row kRows[] = {{"doubling", kDoubling, {{256}, {256}}},
                      {"doubling_grid_stride", kGridStride, {{256}, {256}}},
                      {"block_reduction", kBlockReduction, {{256}, {256}}},
-                     {"warp_reduction", kWarpReduction, {{256}, {256}}}};
+                     {"warp_reduction", kWarpReduction, {{256}, {256}}},
+                     {"warp_softmax", kWarpSoftmax, {{64}, {128}}}};
 constexpr int kElements = 256 * 256;
 
 struct ImageRow {
@@ -172,6 +187,7 @@ const HandRow kHandRows[] = {{"doubling_by_hand", [](const float* x, float* y) {
                              {"doubling_image_by_hand", [](const float* x, float* y) { double_image_by_hand(x, y, kWidth, kWidth); }},
                              {"smoothing_by_hand", [](const float* x, float* y) { smooth_by_hand(x, y, kWidth, kWidth); }},
                              {"sums_by_hand", [](const float* x, float* y) { sum_by_hand(x, y, kElements, 4096); }},
+                             {"softmax_by_hand", [](const float* x, float* y) { softmax_by_hand(x, y, kWidth, kWidth); }},
                              {"product_by_hand", [](const float* x, float* y) { multiply_by_hand(x, x, y, kWidth); }}};
 
 void run_row(benchmark::State& state, const Target& target, const Row& row, Effort effort) {

@@ -1,5 +1,8 @@
 #include "handwritten_loop.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace damo::bench {
 
 void double_by_hand(const float* __restrict x, float* __restrict y, std::int64_t n) {
@@ -26,6 +29,15 @@ void sum_by_hand(const float* __restrict x, float* __restrict y, std::int64_t n,
   for (std::int64_t begin = 0; begin < n; begin += threads) {
     const std::int64_t count = n - begin < threads ? n - begin : threads;
     for (std::int64_t t = 0; t < count; ++t) y[t] += x[begin + t];
+  }
+}
+
+void softmax_by_hand(const float* __restrict x, float* __restrict y, std::int64_t rows, std::int64_t columns) {
+  for (; rows > 0; --rows, x += columns, y += columns) {
+    float most = x[0], sum = 0;
+    for (std::int64_t c = 1; c < columns; ++c) most = std::max(most, x[c]);
+    for (std::int64_t c = 0; c < columns; ++c) sum += y[c] = std::exp(x[c] - most);
+    for (std::int64_t c = 0; c < columns; ++c) y[c] /= sum;
   }
 }
 

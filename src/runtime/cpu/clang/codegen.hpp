@@ -31,6 +31,10 @@ struct Options {
   Unsound without_avx512 = {};  ///< functions that were found to be so before
 };
 
+/// False, with an error text, if some value is of a type for which code generation takes hours: an integer of more than 256 bits or a
+/// vector of more than 4096 bytes. Clang's language has both; no GPU compiler does. Before anything else is done with module.
+bool check_types(const llvm::Module& module, std::string& error);
+
 /// Runs the optimiser's pipeline and the code generator, noting in progress which of the kernels is at work.
 Generated generate_object(llvm::Module& module, const std::vector<KernelInfo>& kernels, const Target& target, const Options& options, const Progress& progress);
 

@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "codegen.hpp"
-#include "debug_language.hpp"
+#include "coroutine.hpp"
 #include "frontend.hpp"
 #include "lower_cuda.hpp"
 #include "plugin.h"
 #include "target.hpp"
-#include "unsupported_types.hpp"
 
 namespace damo::clang_plugin {
 namespace {

@@ -9,9 +9,9 @@
 
 #include <optional>
 
+#include "isolated_steps.hpp"
 #include "markers.hpp"
-#include "row_addresses.hpp"
-#include "row_invariants.hpp"
+#include "row_values.hpp"
 
 namespace damo::clang_plugin {
 namespace {
@@ -19,13 +19,14 @@ namespace {
 constexpr long kLargestStep = 1 << 16;
 
 /// Nobody notices if a thread does not do it, as long as that thread does nothing else: it computes, reads, or writes what
-/// is its own.
+/// is its own. A value that is kept for the thread's next step is noticed there.
 bool is_unnoticed(const llvm::Instruction& instruction, const llvm::CallInst& marker) {
   if (&instruction == &marker || instruction.isLifetimeStartOrEnd() || !instruction.mayHaveSideEffects()) return true;
   const llvm::Value* written = nullptr;
   if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) written = store->isSimple() ? store->getPointerOperand() : nullptr;
   if (const auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction)) written = memory->isVolatile() ? nullptr : memory->getRawDest();
-  return written && llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(written, 0));
+  const llvm::Value* const object = written ? llvm::getUnderlyingObject(written, 0) : nullptr;
+  return object && llvm::isa<llvm::AllocaInst>(object) && !is_kept_value(object);
 }
 
 /// The block with the first branch on the way from block, or the latch; null if something noticed is done before.
@@ -41,11 +42,6 @@ llvm::BasicBlock* first_branch(llvm::BasicBlock* block, const llvm::Loop& loop, 
   return nullptr;
 }
 
-const llvm::Value* without_extension(const llvm::Value* value) {
-  const auto* cast = llvm::dyn_cast<llvm::CastInst>(value);
-  return cast && (llvm::isa<llvm::ZExtInst>(cast) || llvm::isa<llvm::SExtInst>(cast)) ? cast->getOperand(0) : value;
-}
-
 /// Where threads go on: index relation bound.
 struct Guard {
   llvm::CmpInst::Predicate relation;
@@ -53,8 +49,6 @@ struct Guard {
   bool goes_on_if_true;
   bool is_signed() const { return llvm::CmpInst::isSigned(relation); }
 };
-
-bool is_index(const llvm::Value* value) { return marker_slot(value) == kThread * 3 || global_index_axis(value) == 0; }
 
 /// The loop over threadIdx.x and what of it is changed.
 struct Row {
@@ -69,10 +63,10 @@ bool is_done(llvm::BasicBlock* block, const Row& row) {
 }
 
 /// True if branch compares something that differs from thread to thread: those that fail, and only they, are done.
-bool read_guard(llvm::BranchInst& branch, const Row& row, const RowInvariants& invariants, Guard& guard) {
+bool read_guard(llvm::BranchInst& branch, const Row& row, const RowValues& values, Guard& guard) {
   auto* comparison = llvm::dyn_cast<llvm::ICmpInst>(branch.getCondition());
   if (!comparison || !comparison->getOperand(0)->getType()->isIntegerTy()) return false;
-  const bool index_first = invariants.is_invariant(comparison->getOperand(1));
+  const bool index_first = values.is_invariant(comparison->getOperand(1));
   guard.index = comparison->getOperand(index_first ? 0 : 1);
   guard.bound = comparison->getOperand(index_first ? 1 : 0);
   guard.goes_on_if_true = is_done(branch.getSuccessor(1), row);
@@ -80,13 +74,9 @@ bool read_guard(llvm::BranchInst& branch, const Row& row, const RowInvariants& i
   guard.relation = index_first ? comparison->getPredicate() : comparison->getSwappedPredicate();
   if (!guard.goes_on_if_true) guard.relation = llvm::CmpInst::getInversePredicate(guard.relation);
   const auto* zero = llvm::dyn_cast<llvm::ConstantInt>(guard.bound);
-  const bool is_plain = is_index(without_extension(guard.index));
+  const bool is_plain = is_index_on_x(without_extension(guard.index));
   if (guard.relation == llvm::CmpInst::ICMP_NE && zero && zero->isZero() && is_plain) guard.relation = llvm::CmpInst::ICMP_UGT;  // no index is negative
   return llvm::ICmpInst::isRelational(guard.relation);
-}
-
-llvm::Value* index_at(llvm::IRBuilder<>& builder, llvm::Function& entry, const char* marker) {
-  return builder.CreateZExt(builder.CreateCall(entry.getParent()->getOrInsertFunction(marker, builder.getInt32Ty())), builder.getInt64Ty());
 }
 
 /// What an index is in the row's threads, in numbers of 64 bits: first + step * threadIdx.x.
@@ -96,15 +86,14 @@ struct Line {
   llvm::Value* holds;  ///< asked in front of the row: nothing goes past the end of the index's width. Null: never does anything
 };
 
-std::optional<Line> read_line(const Guard& guard, const Row& row, const RowInvariants& invariants, llvm::IRBuilder<>& builder) {
+std::optional<Line> read_line(const Guard& guard, const Row& row, const RowValues& values, llvm::IRBuilder<>& builder) {
   llvm::Value* const index = const_cast<llvm::Value*>(without_extension(guard.index));
-  llvm::Function& entry = *builder.GetInsertBlock()->getParent();
   if (marker_slot(index) == kThread * 3) return Line{builder.getInt64(0), 1, nullptr};
-  if (is_index(index)) return Line{builder.CreateMul(index_at(builder, entry, "__damo_block_x"), index_at(builder, entry, "__damo_block_size_x"), "", true, true), 1, nullptr};
+  if (is_index_on_x(index)) return Line{builder.CreateMul(read_marker(builder, kBlock, 0), read_marker(builder, kBlockSize, 0), "", true, true), 1, nullptr};
   const bool is_wide = index->getType()->isIntegerTy(64);
-  const auto step = is_wide || index->getType()->isIntegerTy(32) ? RowAddresses(invariants).step_of_number(index) : std::nullopt;
+  const auto step = is_wide || index->getType()->isIntegerTy(32) ? values.step_of(index, RowValues::As::kProof) : std::nullopt;
   if (!step || *step < 1 || *step > kLargestStep) return std::nullopt;
-  RowInvariants at_zero = invariants;
+  RowValues at_zero = values;
   for (llvm::BasicBlock* block : row.loop->blocks()) {
     for (llvm::Instruction& instruction : *block) {
       if (marker_slot(&instruction) == kThread * 3) at_zero.assume(&instruction, builder.getInt32(0));
@@ -124,11 +113,11 @@ std::optional<Line> read_line(const Guard& guard, const Row& row, const RowInvar
 
 /// Ends the loop where index relation bound fails, or begins it there, and tells branch so. False if that is not known before
 /// the loop. Where it is known only if the index stays in its width, branch asks that first, and LLVM parts the loop by it.
-bool apply(const Guard& guard, const Row& row, RowInvariants& invariants, llvm::BranchInst& branch) {
+bool apply(const Guard& guard, const Row& row, RowValues& values, llvm::BranchInst& branch) {
   llvm::BasicBlock* const before = row.loop->getLoopPredecessor();
   llvm::IRBuilder<> builder(before->getTerminator());
-  llvm::Value* const bound = invariants.in_front(guard.bound, builder);
-  const auto line = bound ? read_line(guard, row, invariants, builder) : std::nullopt;
+  llvm::Value* const bound = values.in_front(guard.bound, builder);
+  const auto line = bound ? read_line(guard, row, values, builder) : std::nullopt;
   if (!line) return false;
   const bool ends = llvm::ICmpInst::isLT(guard.relation) || llvm::ICmpInst::isLE(guard.relation);
   const bool counts_equal = llvm::ICmpInst::isLE(guard.relation) || llvm::ICmpInst::isGT(guard.relation);
@@ -149,13 +138,13 @@ bool apply(const Guard& guard, const Row& row, RowInvariants& invariants, llvm::
 }
 
 /// What branch leads on to after guards that were seen to; null if it is none.
-llvm::BasicBlock* behind_guard(llvm::BranchInst& branch, const Row& row, RowInvariants& invariants) {
+llvm::BasicBlock* behind_guard(llvm::BranchInst& branch, const Row& row, RowValues& values) {
   if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(branch.getCondition())) return branch.getSuccessor(known->isZero() ? 1 : 0);
-  if (Guard guard{}; read_guard(branch, row, invariants, guard) && apply(guard, row, invariants, branch)) {
+  if (Guard guard{}; read_guard(branch, row, values, guard) && apply(guard, row, values, branch)) {
     return branch.getSuccessor(guard.goes_on_if_true ? 0 : 1);
   }
   // if (y < height): all threads of the row go on, or none does.
-  if (!invariants.is_invariant(branch.getCondition())) return nullptr;
+  if (!values.is_invariant(branch.getCondition())) return nullptr;
   for (unsigned side = 0; side < 2; ++side) {
     if (is_done(branch.getSuccessor(side), row)) return branch.getSuccessor(1 - side);
   }
@@ -169,12 +158,12 @@ void bound_row(llvm::CallInst& marker, llvm::LoopInfo& loops, const llvm::Domina
   auto* inside = end && end->isConditional() ? llvm::dyn_cast<llvm::ICmpInst>(end->getCondition()) : nullptr;
   if (!inside || !inside->hasOneUse() || inside->getPredicate() != llvm::CmpInst::ICMP_ULT || inside->getOperand(0) != &loop->getHeader()->front()) return;
   const Row row{loop, &marker, inside};
-  RowInvariants invariants(*loop, dominators);
+  RowValues values(*loop, dominators);
   llvm::BasicBlock* block = end->getSuccessor(0);
   for (unsigned guards = 0; block && loop->contains(block) && guards < 16; ++guards) {
     llvm::BasicBlock* const at = first_branch(block, *loop, marker);
     auto* branch = at ? llvm::dyn_cast<llvm::BranchInst>(at->getTerminator()) : nullptr;
-    block = branch && branch->isConditional() ? behind_guard(*branch, row, invariants) : nullptr;
+    block = branch && branch->isConditional() ? behind_guard(*branch, row, values) : nullptr;
   }
 }
 

@@ -63,8 +63,8 @@ bool keeps_values(const llvm::Function& entry) {
 }
 
 IsolatedSteps::IsolatedSteps(llvm::Loop& threads, llvm::Loop& steps, std::vector<llvm::PHINode*> own, const llvm::DominatorTree& dominators,
-                             const RowInvariants& invariants)
-    : threads_(threads), steps_(steps), own_(std::move(own)), dominators_(dominators), invariants_(invariants) {
+                             const RowValues& values)
+    : threads_(threads), steps_(steps), own_(std::move(own)), dominators_(dominators), values_(values) {
   is_possible_ = are_steps_free(threads, steps) && has_shape() && can_repeat_what_is_before() && read_uses();
 }
 
@@ -97,7 +97,7 @@ bool IsolatedSteps::can_repeat_what_is_before() const {
 
 /// Index arithmetic: computed again rather than kept.
 bool IsolatedSteps::is_cheap(const llvm::Value* value, int depth) const {
-  if (marker_slot(value) >= 0 || invariants_.is_invariant(value)) return true;
+  if (marker_slot(value) >= 0 || values_.is_invariant(value)) return true;
   const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
   if (!instruction || depth > kDeepest || !threads_.contains(instruction)) return false;
   const bool plain = llvm::isa<llvm::CastInst>(instruction) || llvm::isa<llvm::GetElementPtrInst>(instruction) || llvm::isa<llvm::ICmpInst>(instruction) ||

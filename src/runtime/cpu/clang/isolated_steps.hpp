@@ -3,7 +3,7 @@
 // becomes
 //   for (x) { before; keep; }   for (x) { for (steps) body; }   for (x) { after; }
 // What a thread carries from one part or step to the next is kept in an array with a place for each thread of the row.
-// The loop in the middle may then change places with its steps (grid_stride.hpp, shared_steps.hpp).
+// The loop in the middle may then change places with its steps (step_interchange.hpp).
 // Needs, and so does any such change of places:
 // - Nothing in the row up to the end of the steps lets one thread know about another (orders_threads): then threads are in no
 //   order up to there, and what one thread does stays in its order.
@@ -16,7 +16,7 @@
 
 #include <vector>
 
-#include "row_invariants.hpp"
+#include "row_values.hpp"
 
 namespace damo::clang_plugin {
 
@@ -37,10 +37,12 @@ bool keeps_values(const llvm::Function& entry);
 class IsolatedSteps {
  public:
   /// steps: the one loop in threads, which is over threadIdx.x. own: its phis that each thread has its own value of.
-  IsolatedSteps(llvm::Loop& threads, llvm::Loop& steps, std::vector<llvm::PHINode*> own, const llvm::DominatorTree& dominators, const RowInvariants& invariants);
+  IsolatedSteps(llvm::Loop& threads, llvm::Loop& steps, std::vector<llvm::PHINode*> own, const llvm::DominatorTree& dominators, const RowValues& values);
 
   /// True if the cut can be made: what stands before the loop can be done again and not be noticed.
   bool is_possible() const { return is_possible_; }
+  /// True if anything goes from part to part or from step to step.
+  bool needs_arrays() const { return !own_.empty() || !kept_.empty(); }
 
   /// Makes it. The loop in the middle consists of the old blocks; gives the block that its steps leave to. Loops and
   /// dominators that were computed before are no longer true.
@@ -59,7 +61,7 @@ class IsolatedSteps {
   llvm::Loop &threads_, &steps_;
   std::vector<llvm::PHINode*> own_;
   const llvm::DominatorTree& dominators_;
-  const RowInvariants& invariants_;
+  const RowValues& values_;
   std::vector<llvm::Instruction*> kept_;  ///< computed before, used in the loop or after it
   llvm::BasicBlock *enter_ = nullptr, *leave_ = nullptr, *exit_ = nullptr;
   std::vector<llvm::StoreInst*> stores_;  ///< in enter_

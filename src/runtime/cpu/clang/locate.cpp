@@ -1,6 +1,8 @@
 #include "locate.hpp"
 
 #include <llvm/DebugInfo/DWARF/DWARFContext.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/Instruction.h>
 #include <llvm/Object/ObjectFile.h>
 
 #include "diagnostics.hpp"
@@ -22,7 +24,21 @@ std::string user_frame(llvm::DWARFContext& debug, size_t section, uint64_t offse
   return {};
 }
 
+std::string file_of(const llvm::DILocation& place) {
+  const std::string directory = place.getDirectory().str(), file = place.getFilename().str();
+  return directory.empty() || directory == "." || file.starts_with('/') ? file : directory + (directory.ends_with('/') ? "" : "/") + file;
+}
+
 }  // namespace
+
+std::string user_place(const llvm::Instruction& instruction) {
+  for (const llvm::DILocation* at = instruction.getDebugLoc(); at; at = at->getInlinedAt()) {
+    const std::string file = file_of(*at);
+    if (at->getLine() == 0 || !is_user_file(file)) continue;
+    return file + ":" + std::to_string(at->getLine()) + ":" + std::to_string(at->getColumn());
+  }
+  return {};
+}
 
 std::string locate(llvm::StringRef object, size_t section, uint64_t offset) {
   auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "kernel"));

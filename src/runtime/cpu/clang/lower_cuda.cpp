@@ -13,18 +13,16 @@
 #include "address_spaces.hpp"
 #include "block_rows.hpp"
 #include "check_memory.hpp"
-#include "check_sites.hpp"
 #include "coroutine.hpp"
-#include "fibers.hpp"
 #include "fission.hpp"
-#include "grid_stride.hpp"
 #include "guarded_threads.hpp"
 #include "inlining.hpp"
 #include "isolated_steps.hpp"
+#include "locate.hpp"
 #include "lockstep.hpp"
 #include "parallel_threads.hpp"
-#include "row_invariants.hpp"
-#include "shared_steps.hpp"
+#include "row_values.hpp"
+#include "step_interchange.hpp"
 #include "thread_function.hpp"
 
 namespace damo::clang_plugin {
@@ -97,8 +95,7 @@ void lower_rows(llvm::Function& function) {
     threads = joined ? kUnlimitedRow : 0;
     size = joined.value_or(0);
     bound_threads(function);
-    interchange_shared_steps(function);
-    if (interchange_grid_stride(function)) bound_threads(function);
+    if (interchange_steps(function)) bound_threads(function);
     if (threads > 0 && keeps_values(function)) threads = kKeptThreads;
   }
   limit_rows(function, threads, size);
@@ -171,7 +168,7 @@ Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const
   for (llvm::Function& function : module) {
     if (!function.isDeclaration() && is_thread_function(function)) lower_markers(function);
   }
-  if (needs_fibers) call_for_waits(module);
+  if (llvm::Function* const wait = needs_fibers ? module.getFunction("__damo_wait") : nullptr) wait->setName("damo_wait_on_fiber");
   for (const KernelInfo& kernel : kernels) {
     const bool waits = habits[kernel.name].waits;
     progress.at(kernel);
@@ -181,8 +178,9 @@ Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const
       blocks.setName(kernel.entry);
     } else if (waits || alone) {
       if (llvm::Function* const blocks = module.getFunction(kernel.blocks)) blocks->eraseFromParent();
-      if (!waits) call_runner(module, kernel, "damo_run_threads", *module.getFunction(kernel.thread));
-      else if (needs_fibers) make_fibers(module, kernel);
+      // Threads that wait in a function which could not be inlined (recursion, a call through a pointer) get a stack each, and a wait is a
+      // call that switches stacks: runtime/cpu/fiber_threads.cpp.
+      if (needs_fibers) call_runner(module, kernel, waits ? "damo_run_fibers" : "damo_run_threads", *module.getFunction(kernel.thread));
       else make_coroutine(module, kernel);
     } else {
       lower_tie(*module.getFunction(kernel.entry));

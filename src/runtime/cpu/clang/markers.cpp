@@ -1,7 +1,8 @@
 #include "markers.hpp"
 
-#include <llvm/IR/Function.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
 
 #include <string>
 #include <utility>
@@ -11,11 +12,7 @@ namespace {
 
 constexpr const char* kNames[] = {"__damo_thread", "__damo_block", "__damo_block_size", "__damo_grid_size"};
 
-/// (size_t)blockIdx.x reads the same index: its value is never negative.
-const llvm::Value* without_extension(const llvm::Value* value) {
-  const auto* cast = llvm::dyn_cast<llvm::ZExtInst>(value);
-  return cast ? cast->getOperand(0) : value;
-}
+std::string name_of(int group, int axis) { return std::string(kNames[group]) + "_" + "xyz"[axis]; }
 
 int axis_in_group(const llvm::Value* value, MarkerGroup group) {
   const int slot = marker_slot(without_extension(value));
@@ -24,11 +21,31 @@ int axis_in_group(const llvm::Value* value, MarkerGroup group) {
 
 }  // namespace
 
+std::vector<llvm::CallInst*> calls_of(llvm::Function& function, llvm::StringRef name) {
+  std::vector<llvm::CallInst*> calls;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    if (call && call->getCalledFunction() && call->getCalledFunction()->getName() == name) calls.push_back(call);
+  }
+  return calls;
+}
+
+llvm::Value* read_marker(llvm::IRBuilderBase& builder, MarkerGroup group, int axis) {
+  const auto marker = builder.GetInsertBlock()->getModule()->getOrInsertFunction(name_of(group, axis), builder.getInt32Ty());
+  return builder.CreateZExt(builder.CreateCall(marker), builder.getInt64Ty());
+}
+
+const llvm::Value* without_extension(const llvm::Value* value) {
+  return llvm::isa<llvm::ZExtInst, llvm::SExtInst>(value) ? llvm::cast<llvm::CastInst>(value)->getOperand(0) : value;
+}
+
+bool is_index_on_x(const llvm::Value* value) { return marker_slot(value) == kThread * 3 || global_index_axis(value) == 0; }
+
 int marker_slot(const llvm::Function* function) {
   if (!function || !function->getName().starts_with("__damo_")) return -1;
   for (int group = 0; group < 4; ++group) {
     for (int axis = 0; axis < 3; ++axis) {
-      if (function->getName() == std::string(kNames[group]) + "_" + "xyz"[axis]) return group * 3 + axis;
+      if (function->getName() == name_of(group, axis)) return group * 3 + axis;
     }
   }
   return -1;

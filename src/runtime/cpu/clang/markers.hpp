@@ -1,11 +1,8 @@
 // The prelude's marker functions on the IR: which index a call reads, and the index arithmetic of CUDA programs.
 #pragma once
-#include <llvm/IR/Value.h>
+#include <llvm/IR/IRBuilder.h>
 
-namespace llvm {
-class Function;
-class Instruction;
-}  // namespace llvm
+#include <vector>
 
 namespace damo::clang_plugin {
 
@@ -14,6 +11,18 @@ enum MarkerGroup { kThread, kBlock, kBlockSize, kGridSize };
 /// The member of ThreadState that a marker reads, group * 3 + axis; -1 for anything else.
 int marker_slot(const llvm::Function* function);
 int marker_slot(const llvm::Value* value);
+
+/// All calls of what is called so in function.
+std::vector<llvm::CallInst*> calls_of(llvm::Function& function, llvm::StringRef name);
+
+/// Reads an index or size where builder stands, as 64 bits.
+llvm::Value* read_marker(llvm::IRBuilderBase& builder, MarkerGroup group, int axis);
+
+/// value, or what it extends to 64 bits. No index is negative, so that both extensions of one are the same.
+const llvm::Value* without_extension(const llvm::Value* value);
+
+/// True of threadIdx.x, and of the thread's index in the grid along x.
+bool is_index_on_x(const llvm::Value* value);
 
 /// The axis on which value is blockIdx * blockDim + threadIdx, in 32 or 64 bits; -1 if it is not.
 int global_index_axis(const llvm::Value* value);

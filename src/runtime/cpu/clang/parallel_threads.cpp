@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "isolated_steps.hpp"
-#include "row_invariants.hpp"
+#include "row_values.hpp"
 #include "thread_function.hpp"
 
 namespace damo::clang_plugin {

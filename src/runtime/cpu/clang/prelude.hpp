@@ -1,8 +1,10 @@
 // The prelude's files as text in the plugin: core.h, math_*.h, elementwise.h and, for CUDA C, cuda_*.h. See
 // embed_prelude.cmake. Parsing is a large part of the time of a process' first compile, so a source gets the parts that
-// it may use; which those are is read off its words (prelude_parts.cpp).
+// it may use, by the words in it. Too many cost time; one too few would be an error, so a source that includes headers of its
+// own or pastes words together gets all parts.
 #pragma once
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -19,11 +19,8 @@ constexpr const char* kCurrentThread = "damo_current_thread";
 constexpr const char* kEnterThread = "damo_enter_thread";
 
 llvm::CallInst* tie_of(llvm::Function& function) {
-  for (llvm::Instruction& instruction : llvm::instructions(function)) {
-    auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-    if (call && call->getCalledFunction() && call->getCalledFunction()->getName() == kTie) return call;
-  }
-  return nullptr;
+  const std::vector<llvm::CallInst*> ties = calls_of(function, kTie);
+  return ties.empty() ? nullptr : ties.front();
 }
 
 llvm::Instruction* first_place(llvm::Function& function) { return &*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca(); }

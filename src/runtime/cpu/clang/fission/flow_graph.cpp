@@ -40,17 +40,22 @@ std::vector<int> post_order(const Edges& edges, int root) {
 
 void FlowGraph::close() {
   for (;;) {
-    std::vector<char> ends(next.size());
     const Edges back = reversed(next);
+    std::vector<char> ends(next.size());
     for (int node : post_order(back, end())) ends[node] = 1;
     if (std::find(ends.begin(), ends.end(), 0) == ends.end()) return;
-    std::vector<int> latches;
-    for (int head = 0; latches.empty(); ++head) {
-      for (int from : back[head]) {
-        if (from >= head && !ends[head]) latches.push_back(from);
-      }
+    // A loop that is never left: of nodes that don't end, one that all nodes behind it come back to. Loops before it are left.
+    int head = 0;
+    for (;; ++head) {
+      if (ends[head]) continue;
+      std::vector<char> comes_back(next.size());
+      for (int node : post_order(back, head)) comes_back[node] = 1;
+      const std::vector<int> behind = post_order(next, head);
+      if (std::all_of(behind.begin(), behind.end(), [&](int node) { return comes_back[node] != 0; })) break;
     }
-    for (int latch : latches) next[latch].push_back(end());
+    for (int from : back[head]) {
+      if (from >= head) next[from].push_back(end());
+    }
   }
 }
 

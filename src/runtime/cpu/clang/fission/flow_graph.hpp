@@ -7,8 +7,8 @@ namespace damo::clang_plugin {
 struct FlowGraph {
   std::vector<std::vector<int>> next;  ///< successors of each node; the last node is the end, which has none
   int end() const { return static_cast<int>(next.size()) - 1; }
-  /// Gives ways that go round for ever an end, where the outermost loop begins its next round. Nodes are numbered in
-  /// reverse post-order.
+  /// Gives ways that go round for ever an end, where the loop that they are never to leave begins its next round. Nodes are
+  /// numbered in reverse post-order.
   void close();
 };
 

@@ -6,25 +6,25 @@
 
 namespace damo::cuda {
 
-template <class T>
-class AtomicReference {
+// What both have, on the value where Self says that it is.
+template <class Self, class T>
+class AtomicOperations {
  public:
   using value_type = T;
-  __device__ inline explicit AtomicReference(T* p) : p_(p) {}
-  __device__ inline T load(int order = __ATOMIC_SEQ_CST) const { T v; __atomic_load(p_, &v, order); return v; }
-  __device__ inline void store(T v, int order = __ATOMIC_SEQ_CST) const { __atomic_store(p_, &v, order); }
-  __device__ inline T exchange(T v, int order = __ATOMIC_SEQ_CST) const { T old; __atomic_exchange(p_, &v, &old, order); return old; }
+  __device__ inline T load(int order = __ATOMIC_SEQ_CST) const { T v; __atomic_load(p(), &v, order); return v; }
+  __device__ inline void store(T v, int order = __ATOMIC_SEQ_CST) const { __atomic_store(p(), &v, order); }
+  __device__ inline T exchange(T v, int order = __ATOMIC_SEQ_CST) const { T old; __atomic_exchange(p(), &v, &old, order); return old; }
   __device__ inline bool compare_exchange_strong(T& expected, T v, int = 0, int = 0) const {
-    return __atomic_compare_exchange(p_, &expected, &v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return __atomic_compare_exchange(p(), &expected, &v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   }
   __device__ inline bool compare_exchange_weak(T& expected, T v, int = 0, int = 0) const { return compare_exchange_strong(expected, v); }
-  __device__ inline T fetch_add(T v, int = 0) const { return __atomic_fetch_add(p_, v, __ATOMIC_SEQ_CST); }
-  __device__ inline T fetch_sub(T v, int = 0) const { return __atomic_fetch_sub(p_, v, __ATOMIC_SEQ_CST); }
-  __device__ inline T fetch_min(T v, int = 0) const { return __atomic_fetch_min(p_, v, __ATOMIC_SEQ_CST); }
-  __device__ inline T fetch_max(T v, int = 0) const { return __atomic_fetch_max(p_, v, __ATOMIC_SEQ_CST); }
-  __device__ inline T fetch_and(T v, int = 0) const { return __atomic_fetch_and(p_, v, __ATOMIC_SEQ_CST); }
-  __device__ inline T fetch_or(T v, int = 0) const { return __atomic_fetch_or(p_, v, __ATOMIC_SEQ_CST); }
-  __device__ inline T fetch_xor(T v, int = 0) const { return __atomic_fetch_xor(p_, v, __ATOMIC_SEQ_CST); }
+  __device__ inline T fetch_add(T v, int = 0) const { return __atomic_fetch_add(p(), v, __ATOMIC_SEQ_CST); }
+  __device__ inline T fetch_sub(T v, int = 0) const { return __atomic_fetch_sub(p(), v, __ATOMIC_SEQ_CST); }
+  __device__ inline T fetch_min(T v, int = 0) const { return __atomic_fetch_min(p(), v, __ATOMIC_SEQ_CST); }
+  __device__ inline T fetch_max(T v, int = 0) const { return __atomic_fetch_max(p(), v, __ATOMIC_SEQ_CST); }
+  __device__ inline T fetch_and(T v, int = 0) const { return __atomic_fetch_and(p(), v, __ATOMIC_SEQ_CST); }
+  __device__ inline T fetch_or(T v, int = 0) const { return __atomic_fetch_or(p(), v, __ATOMIC_SEQ_CST); }
+  __device__ inline T fetch_xor(T v, int = 0) const { return __atomic_fetch_xor(p(), v, __ATOMIC_SEQ_CST); }
   __device__ inline operator T() const { return load(); }
   __device__ inline T operator=(T v) const { store(v); return v; }
   __device__ inline T operator++() const { return fetch_add(1) + 1; }
@@ -39,38 +39,27 @@ class AtomicReference {
   __device__ inline bool is_lock_free() const { return true; }
 
  private:
-  T* p_;
+  __device__ inline T* p() const { return static_cast<const Self*>(this)->place(); }
 };
 
-// The object itself: the same, on its own value.
 template <class T>
-class Atomic {
+class AtomicReference : public AtomicOperations<AtomicReference<T>, T> {
  public:
-  using value_type = T;
+  __device__ inline explicit AtomicReference(T* p) : p_(p) {}
+  using AtomicOperations<AtomicReference<T>, T>::operator=;
+  __device__ inline T* place() const { return p_; }
+
+ private:
+  T* p_;
+};
+template <class T>
+class Atomic : public AtomicOperations<Atomic<T>, T> {
+ public:
   Atomic() = default;
   __device__ inline Atomic(T v) : value_(v) {}
   Atomic(const Atomic&) = delete;
-  __device__ inline AtomicReference<T> ref() const { return AtomicReference<T>(const_cast<T*>(&value_)); }
-  __device__ inline T load(int order = __ATOMIC_SEQ_CST) const { return ref().load(order); }
-  __device__ inline void store(T v, int order = __ATOMIC_SEQ_CST) { ref().store(v, order); }
-  __device__ inline T exchange(T v, int order = __ATOMIC_SEQ_CST) { return ref().exchange(v, order); }
-  __device__ inline bool compare_exchange_strong(T& e, T v, int = 0, int = 0) { return ref().compare_exchange_strong(e, v); }
-  __device__ inline bool compare_exchange_weak(T& e, T v, int = 0, int = 0) { return ref().compare_exchange_strong(e, v); }
-  __device__ inline T fetch_add(T v, int = 0) { return ref().fetch_add(v); }
-  __device__ inline T fetch_sub(T v, int = 0) { return ref().fetch_sub(v); }
-  __device__ inline T fetch_min(T v, int = 0) { return ref().fetch_min(v); }
-  __device__ inline T fetch_max(T v, int = 0) { return ref().fetch_max(v); }
-  __device__ inline T fetch_and(T v, int = 0) { return ref().fetch_and(v); }
-  __device__ inline T fetch_or(T v, int = 0) { return ref().fetch_or(v); }
-  __device__ inline T fetch_xor(T v, int = 0) { return ref().fetch_xor(v); }
-  __device__ inline operator T() const { return load(); }
-  __device__ inline T operator=(T v) { store(v); return v; }
-  __device__ inline T operator++() { return ++ref(); }
-  __device__ inline T operator--() { return --ref(); }
-  __device__ inline T operator++(int) { return ref()++; }
-  __device__ inline T operator--(int) { return ref()--; }
-  __device__ inline T operator+=(T v) { return ref() += v; }
-  __device__ inline T operator-=(T v) { return ref() -= v; }
+  using AtomicOperations<Atomic<T>, T>::operator=;
+  __device__ inline T* place() const { return const_cast<T*>(&value_); }
 
  private:
   T value_;

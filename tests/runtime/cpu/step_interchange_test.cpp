@@ -75,6 +75,33 @@ __global__ void leaves(const float* x, float* y, int n) {  // leaves early, neve
   }
 }
 
+TEST(GridStride, GoesOnWithSumsWhereAGuardInAStepFails) {
+  const auto object = load(compile_cuda(R"(
+__global__ void strided(int* sums, const int* x, int* y, int m, int n) {
+  int s = 0;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) { s += x[i]; if (i < m) y[i] += 1; }
+  sums[blockIdx.x * blockDim.x + threadIdx.x] = s;
+}
+__global__ void shared(int* sums, const int* x, int* y, int m, int n) {
+  const int c = blockIdx.x * blockDim.x + threadIdx.x;
+  int s = 0;
+  for (int k = 0; k < n; ++k) { s += x[k]; if (c < m) y[c] += 1; }
+  sums[c] = s;
+})"));
+  constexpr int kThreads = 128;
+  std::vector<int> x(1000);
+  std::iota(x.begin(), x.end(), 1);
+  for (const int m : {0, 20, 100, 128, 500}) {
+    std::vector<int> sums(kThreads), y(1000), expected(kThreads), touched(1000);
+    for (int i = 0; i < 1000; ++i) expected[i % kThreads] += x[i], touched[i] = i < m ? 1 : 0;
+    launch(object->kernel("strided"), {2}, {64}, sums.data(), x.data(), y.data(), m, 1000);
+    EXPECT_EQ(sums, expected) << m;
+    EXPECT_EQ(y, touched) << m;
+    launch(object->kernel("shared"), {2}, {64}, sums.data(), x.data(), y.data(), m, 1000);
+    EXPECT_EQ(sums, std::vector<int>(kThreads, 500500)) << m;
+  }
+}
+
 TEST(GridStride, GoesNearlyToTheEndOfItsIndexType) {
   const auto object = load(compile_cuda(R"(
 __global__ void as_int(int* visits, int n) {

@@ -1,10 +1,13 @@
-// What is the same for all threads of the loop over threadIdx.x, and the same value in front of that loop.
+// What a value is in the threads of the loop over threadIdx.x: the same in all of them, and then the same value in front of that
+// loop, or more by a constant from each to the next.
 #pragma once
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Operator.h>
 
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace damo::clang_plugin {
@@ -13,12 +16,12 @@ namespace damo::clang_plugin {
 std::vector<llvm::CallInst*> thread_loop_markers(llvm::Function& entry);
 
 /// Where the threads of entry's rows note their indices: the ThreadState of the marker __damo_indices; null if there is none.
-llvm::Value* indices_of(const llvm::Function& entry);
+llvm::Value* indices_of(llvm::Function& entry);
 
-class RowInvariants {
+class RowValues {
  public:
   /// loop: over threadIdx.x, with a predecessor.
-  RowInvariants(const llvm::Loop& loop, const llvm::DominatorTree& dominators);
+  RowValues(const llvm::Loop& loop, const llvm::DominatorTree& dominators);
 
   /// From now on value counts as the same for all; it is copied as copy, once that is known.
   void assume(llvm::Value* value, llvm::Value* copy = nullptr) { copies_[value] = copy; }
@@ -28,18 +31,31 @@ class RowInvariants {
   /// and on threadIdx.y and z.
   bool is_invariant(const llvm::Value* value) const { return is_same(value, 0); }
 
+  /// By how much more value is in the next thread, in bytes for addresses; nothing where that depends. As a proof: an integer is more
+  /// by exactly so much, modulo its width. As a guess casts change nothing, and what all threads read from one place is the same.
+  enum class As { kProof, kGuess };
+  std::optional<long> step_of(const llvm::Value* value, As as, int depth = 0) const;
+  /// From now on, guesses take it that value is one more in the next thread.
+  void follow(const llvm::Value* value) { follows_ = value; }
+
+  /// True if, by guess, threads that each do what stands in part read and write neighbours, and read what they share: vectors of
+  /// them need no gathers.
+  bool are_neighbours(const llvm::Loop& part) const;
+
   /// value, computed where builder stands, in front of the loop; null if it is not invariant. What could wrap there does so quietly.
   llvm::Value* in_front(llvm::Value* value, llvm::IRBuilderBase& builder);
 
  private:
   bool is_same(const llvm::Value* value, int depth) const;
   bool is_known_before(const llvm::Value* value) const;
+  std::optional<long> step_of_place(const llvm::GEPOperator& place, int depth) const;
   llvm::Value* copy(llvm::Value* value, llvm::IRBuilderBase& builder);
 
   const llvm::Loop& loop_;
   const llvm::BasicBlock* before_;
   const llvm::DominatorTree& dominators_;
   llvm::Value* noted_[3] = {};  ///< threadIdx.y and z
+  const llvm::Value* follows_ = nullptr;
   std::map<const llvm::Value*, llvm::Value*> copies_;  ///< null: not made yet
 };
 
