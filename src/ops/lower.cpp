@@ -8,8 +8,6 @@ namespace {
 
 constexpr std::size_t kNameLength = 60;
 
-bool is_literal(const ConstantPtr& constant) { return constant && constant->is_scalar(); }
-
 /// "mul_add_tanh", shortened in the middle of long chains: "mul_add_tanh_and_17_more".
 std::string name_of(const std::vector<Step>& steps) {
   std::string name;
