@@ -2,11 +2,47 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
+
+#include "ops/number_arguments.hpp"
 
 namespace damo {
 namespace {
 
 constexpr std::size_t kNameLength = 60;
+constexpr std::size_t kBytesOfNumbers = 3968, kBytesOfArray = 32;  // every GPU takes arguments of 4 KB
+
+/// The numbers that a graph's nodes read, each in the order in which the nodes read them.
+struct Literals {
+  std::vector<ValueId> arguments, constants;
+};
+
+/// Whether each of its readers takes the number as an argument. One that reads numbers alone is computed by the compiler.
+bool may_be_argument(const FunctionGraph& graph, ValueId value) {
+  const auto uses = graph.uses(value);
+  return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+    const auto inputs = graph.inputs(use.node);
+    const bool has_array = std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) { return !is_literal(graph.constant(input)); });
+    return has_array && may_be_argument(static_cast<const ElementwiseOp&>(graph.op(use.node)), use.position, graph.constant(value)->scalar());
+  });
+}
+
+Literals literals_of(const FunctionGraph& graph, const std::vector<NodeId>& order) {
+  Literals literals;
+  const std::size_t arrays = graph.inputs().size() + graph.outputs().size();
+  std::size_t room = kBytesOfNumbers - std::min(kBytesOfNumbers, kBytesOfArray * arrays);
+  std::unordered_set<ValueId> found;
+  for (NodeId node : order) {
+    for (ValueId input : graph.inputs(node)) {
+      if (!is_literal(graph.constant(input)) || !found.insert(input).second) continue;
+      const std::size_t bytes = std::max<std::size_t>(itemsize(graph.type(input).dtype), 4);
+      const bool is_argument = bytes <= room && may_be_argument(graph, input);
+      if (is_argument) room -= bytes;
+      (is_argument ? literals.arguments : literals.constants).push_back(input);
+    }
+  }
+  return literals;
+}
 
 /// "mul_add_tanh", shortened in the middle of long chains: "mul_add_tanh_and_17_more".
 std::string name_of(const std::vector<Step>& steps) {
@@ -42,24 +78,6 @@ std::vector<int> array_inputs(const Apply& node) {
   return inputs;
 }
 
-KernelSpec lower(const ElementwiseOp& op, const Apply& node) {
-  KernelSpec spec;
-  std::vector<DType> dtypes;
-  for (const Variable& input : node.inputs()) {
-    dtypes.push_back(input.dtype());
-    if (is_literal(input.constant())) spec.constants.push_back(input.constant()->scalar());
-    else spec.inputs.push_back(input.dtype());
-  }
-  std::vector<int> values;
-  int next_input = 0, next_constant = spec.input_count();
-  for (const Variable& input : node.inputs()) values.push_back(is_literal(input.constant()) ? next_constant++ : next_input++);
-  spec.stages[0].steps.push_back(op.step(dtypes, std::move(values)));
-  spec.stores = {next_constant};
-  spec.outputs = {node.output().dtype()};
-  spec.name = op.name();
-  return spec;
-}
-
 KernelSpec lower(const FunctionGraph& graph) {
   KernelSpec spec;
   std::unordered_map<ValueId, int> number;
@@ -68,14 +86,16 @@ KernelSpec lower(const FunctionGraph& graph) {
     spec.inputs.push_back(graph.type(input).dtype);
   }
   const std::vector<NodeId> order = graph.nodes();  // built inputs first
-  for (NodeId node : order) {
-    for (ValueId input : graph.inputs(node)) {
-      if (!is_literal(graph.constant(input)) || number.contains(input)) continue;
-      number.emplace(input, spec.input_count() + static_cast<int>(spec.constants.size()));
-      spec.constants.push_back(graph.constant(input)->scalar());
-    }
+  const Literals literals = literals_of(graph, order);
+  int next = spec.input_count();
+  for (ValueId value : literals.arguments) {
+    number.emplace(value, next++);
+    spec.numbers.push_back(graph.constant(value)->scalar());
   }
-  int next = spec.input_count() + static_cast<int>(spec.constants.size());
+  for (ValueId value : literals.constants) {
+    number.emplace(value, next++);
+    spec.constants.push_back(graph.constant(value)->scalar());
+  }
   for (NodeId node : order) {
     std::vector<DType> dtypes;
     std::vector<int> values;
@@ -92,6 +112,17 @@ KernelSpec lower(const FunctionGraph& graph) {
   }
   spec.name = name_of(spec.stages[0].steps);
   return spec;
+}
+
+KernelSpec lower(const ElementwiseOp& op, const Apply& node) {
+  FunctionGraph graph;
+  std::vector<ValueId> inputs;
+  for (const Variable& input : node.inputs()) {
+    inputs.push_back(is_literal(input.constant()) ? graph.add_constant(input.constant()) : graph.add_input(input.type()));
+  }
+  const TensorType types[] = {node.output().type()};
+  graph.add_output(graph.outputs(graph.add(op.shared_from_this(), inputs, types, {}))[0]);
+  return lower(graph);
 }
 
 OutputSpec lower_output(const FunctionGraph& graph, int output) {

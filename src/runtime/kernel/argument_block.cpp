@@ -32,6 +32,15 @@ class Writer {
     const auto* from = reinterpret_cast<const std::byte*>(&value);
     bytes.insert(bytes.end(), from, from + sizeof(T));
   }
+  /// A number as value_type(dtype) holds it.
+  void number(const Scalar& value) {
+    const DType held = is_half(value.dtype()) ? float32 : value.dtype();
+    std::uint64_t bits = 0;
+    value.cast(held).store(&bits);
+    align(itemsize(held));
+    const auto* from = reinterpret_cast<const std::byte*>(&bits);
+    bytes.insert(bytes.end(), from, from + itemsize(held));
+  }
   void align(std::size_t to) {
     while (bytes.size() % to != 0) bytes.push_back({});
   }
@@ -47,9 +56,16 @@ std::string array_field(const std::string& type, const std::string& name, int ra
 
 }  // namespace
 
+std::string number_struct(const KernelSpec& spec) {
+  if (spec.numbers.empty()) return "";
+  std::string text = "struct alignas(8) Numbers {\n";
+  for (std::size_t i = 0; i < spec.numbers.size(); ++i) text += "  " + value_type(spec.numbers[i].dtype()) + " n" + std::to_string(i) + ";\n";
+  return text + "};\n";
+}
+
 std::string argument_struct(const KernelSpec& spec, const Layout& layout) {
   const std::string index = layout.wide ? "i64" : "u32", stride = layout.wide ? "i64" : "i32";
-  std::string text = "struct Arguments {\n";
+  std::string text = number_struct(spec) + "struct Arguments {\n";
   for (int i = 0; i < spec.parameter_count(); ++i) {
     const std::string type = storage_type(spec.parameter_dtype(i)), name = "p" + std::to_string(i);
     if (layout.access[static_cast<std::size_t>(i)] == Access::kValue) {  // read as p0[0], as a pointer would be
@@ -58,6 +74,7 @@ std::string argument_struct(const KernelSpec& spec, const Layout& layout) {
     }
     text += std::string("  ") + (spec.is_output(i) ? "" : "const ") + type + "* " + name + ";\n";
   }
+  if (!spec.numbers.empty()) text += "  Numbers numbers;\n";
   text += "  " + index + " n;\n";
   if (!layout.is_flat()) {
     text += array_field(index, "extent", layout.rank);
@@ -73,6 +90,8 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
   Writer writer(layout.wide);
   const int count = spec.parameter_count();
   for (int i = 0; i < count; ++i) writer.put(std::uint64_t{0});
+  for (const Scalar& number : spec.numbers) writer.number(number);
+  if (!spec.numbers.empty()) writer.align(8);
   writer.index(geometry.count);
   if (!layout.is_flat()) {
     for (std::int64_t extent : geometry.extents) writer.index(extent);

@@ -70,6 +70,7 @@ std::string identifier(const std::string& name) {
 class BodyPrinter {
  public:
   explicit BodyPrinter(const KernelSpec& spec) : spec_(spec), dtypes_(spec.inputs) {
+    for (const Scalar& number : spec.numbers) dtypes_.push_back(number.dtype());
     for (const Scalar& constant : spec.constants) dtypes_.push_back(constant.dtype());
   }
 
@@ -77,7 +78,7 @@ class BodyPrinter {
     for (const Stage& stage : spec_.stages) {
       for (const Step& step : stage.steps) add(step);
     }
-    std::string head = "DAMO_FUNCTION void body(";
+    std::string head = spec_.numbers.empty() ? "DAMO_FUNCTION void body(" : "DAMO_FUNCTION void body(const Numbers& numbers, ";
     for (int i = 0; i < spec_.parameter_count(); ++i) {
       if (i > 0) head += ", ";
       const DType dtype = spec_.parameter_dtype(i);
@@ -107,7 +108,8 @@ class BodyPrinter {
   }
 
   std::string value_text(int number) const {
-    const int constant = number - spec_.input_count();
+    const int argument = number - spec_.input_count(), constant = argument - static_cast<int>(spec_.numbers.size());
+    if (argument >= 0 && constant < 0) return "numbers.n" + std::to_string(argument);
     const bool is_constant = constant >= 0 && constant < static_cast<int>(spec_.constants.size());
     return is_constant ? literal(spec_.constants[static_cast<std::size_t>(constant)]) : "v" + std::to_string(number);
   }

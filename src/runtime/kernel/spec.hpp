@@ -1,7 +1,7 @@
 // KernelSpec: what one generated kernel computes, with no word about where. lower makes it from a node or a fused group;
 // a Dialect prints it as text for a target and a Layout (how the arrays lie in memory).
 //
-// Values are numbered: first the inputs, then the constants, then the steps in order. A stage is a list of steps that
+// Values are numbered: first the inputs, then the numbers, then the constants, then the steps in order. A stage is a list of steps that
 // one element (later: one row) goes through between two reductions; elementwise kernels have one stage and no reduced
 // axes. An override replaces the printed text for one dialect, for kernels tuned by hand.
 #pragma once
@@ -56,7 +56,8 @@ struct Override {
 struct KernelSpec {
   std::string name;                ///< "mul_add_tanh": becomes the kernel's name
   std::vector<DType> inputs;       ///< element dtypes of the array parameters
-  std::vector<Scalar> constants;
+  std::vector<Scalar> numbers;     ///< passed with each launch, so that the text says their dtypes alone
+  std::vector<Scalar> constants;   ///< literals of the text
   std::vector<Stage> stages = {{}};
   std::vector<int> stores;         ///< the value that each output array receives
   std::vector<DType> outputs;
@@ -69,6 +70,8 @@ struct KernelSpec {
   DType parameter_dtype(int i) const {
     return i < input_count() ? inputs[static_cast<std::size_t>(i)] : outputs[static_cast<std::size_t>(i - input_count())];
   }
+  /// The value that the first step makes.
+  int first_step() const { return static_cast<int>(inputs.size() + numbers.size() + constants.size()); }
   bool is_value(int parameter) const {
     const auto i = static_cast<std::size_t>(parameter);
     return i < values.size() && values[i];
