@@ -5,6 +5,7 @@
 
 #include "ops/elementwise_op.hpp"
 #include "ops/lower.hpp"
+#include "runtime/kernel/pressure.hpp"
 
 namespace damo {
 namespace {

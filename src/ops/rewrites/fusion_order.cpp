@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-namespace damo {
+#include "runtime/kernel/pressure.hpp"
 
-int words_of(DType dtype) { return itemsize(dtype) == 8 ? 2 : 1; }
+namespace damo {
 
 void FusionOrder::enter(const std::vector<NodeId>& members) {
   for (std::size_t i = 0; i < members.size(); ++i) place_[static_cast<std::size_t>(members[i])] = static_cast<int>(i);

@@ -12,9 +12,6 @@
 
 namespace damo {
 
-/// 32-bit registers that an element of the dtype takes while it is computed with.
-int words_of(DType dtype);
-
 class FusionOrder {
  public:
   explicit FusionOrder(const FunctionGraph& graph) : graph_(graph), place_(static_cast<std::size_t>(graph.node_limit()), -1) {}
