@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "ops/number_arguments.hpp"
 
@@ -10,39 +9,48 @@ namespace damo {
 namespace {
 
 constexpr std::size_t kNameLength = 60;
-constexpr std::size_t kBytesOfNumbers = 3968, kBytesOfArray = 32;  // every GPU takes arguments of 4 KB
 
-/// The numbers that a graph's nodes read, each in the order in which the nodes read them.
-struct Literals {
-  std::vector<ValueId> arguments, constants;
-};
-
-/// Whether each of its readers takes the number as an argument. One that reads numbers alone is computed by the compiler.
-bool may_be_argument(const FunctionGraph& graph, ValueId value) {
-  const auto uses = graph.uses(value);
-  return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
-    const auto inputs = graph.inputs(use.node);
-    const bool has_array = std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) { return !is_literal(graph.constant(input)); });
-    return has_array && may_be_argument(static_cast<const ElementwiseOp&>(graph.op(use.node)), use.position, graph.constant(value)->scalar());
-  });
-}
-
-Literals literals_of(const FunctionGraph& graph, const std::vector<NodeId>& order) {
-  Literals literals;
-  const std::size_t arrays = graph.inputs().size() + graph.outputs().size();
-  std::size_t room = kBytesOfNumbers - std::min(kBytesOfNumbers, kBytesOfArray * arrays);
-  std::unordered_set<ValueId> found;
-  for (NodeId node : order) {
-    for (ValueId input : graph.inputs(node)) {
-      if (!is_literal(graph.constant(input)) || !found.insert(input).second) continue;
-      const std::size_t bytes = std::max<std::size_t>(itemsize(graph.type(input).dtype), 4);
-      const bool is_argument = bytes <= room && may_be_argument(graph, input);
-      if (is_argument) room -= bytes;
-      (is_argument ? literals.arguments : literals.constants).push_back(input);
+/// The numbers that a graph's nodes read. Each reading of an argument has one of its own, so that the text does not tell
+/// which of them are equal; a literal has one for all of its readers.
+class Literals {
+ public:
+  Literals(const FunctionGraph& graph, const std::vector<NodeId>& order, KernelSpec& spec) : graph_(graph) {
+    int room = room_for_numbers(static_cast<int>(graph.inputs().size() + graph.outputs().size()));
+    for (NodeId node : order) {
+      const auto inputs = graph.inputs(node);
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (!is_literal(graph.constant(inputs[i]))) continue;
+        const Scalar& number = graph.constant(inputs[i])->scalar();
+        const int bytes = bytes_of_number(number.dtype());
+        if (bytes <= room && is_argument(node, static_cast<int>(i))) {
+          room -= bytes;
+          arguments_.push_back({node, static_cast<int>(i)});
+          spec.numbers.push_back(number);
+        } else if (constants_.try_emplace(inputs[i], static_cast<int>(spec.constants.size())).second) {
+          spec.constants.push_back(number);
+        }
+      }
     }
   }
-  return literals;
-}
+  /// The place of input i of the node among numbers and constants. Asked for in the order of the nodes and their inputs.
+  int place(NodeId node, int i) {
+    if (next_ < arguments_.size() && arguments_[next_].node == node && arguments_[next_].position == i) return static_cast<int>(next_++);
+    return static_cast<int>(arguments_.size()) + constants_.at(graph_.inputs(node)[static_cast<std::size_t>(i)]);
+  }
+
+ private:
+  /// A step that reads numbers alone is computed by the compiler.
+  bool is_argument(NodeId node, int position) const {
+    const auto inputs = graph_.inputs(node);
+    const bool has_array = std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) { return !is_literal(graph_.constant(input)); });
+    const ValueId value = inputs[static_cast<std::size_t>(position)];
+    return has_array && may_be_argument(static_cast<const ElementwiseOp&>(graph_.op(node)), position, graph_.constant(value)->scalar());
+  }
+  const FunctionGraph& graph_;
+  std::vector<Use> arguments_;
+  std::unordered_map<ValueId, int> constants_;
+  std::size_t next_ = 0;
+};
 
 /// "mul_add_tanh", shortened in the middle of long chains: "mul_add_tanh_and_17_more".
 std::string name_of(const std::vector<Step>& steps) {
@@ -86,22 +94,15 @@ KernelSpec lower(const FunctionGraph& graph) {
     spec.inputs.push_back(graph.type(input).dtype);
   }
   const std::vector<NodeId> order = graph.nodes();  // built inputs first
-  const Literals literals = literals_of(graph, order);
-  int next = spec.input_count();
-  for (ValueId value : literals.arguments) {
-    number.emplace(value, next++);
-    spec.numbers.push_back(graph.constant(value)->scalar());
-  }
-  for (ValueId value : literals.constants) {
-    number.emplace(value, next++);
-    spec.constants.push_back(graph.constant(value)->scalar());
-  }
+  Literals literals(graph, order, spec);
+  int next = spec.first_step();
   for (NodeId node : order) {
     std::vector<DType> dtypes;
     std::vector<int> values;
     for (ValueId input : graph.inputs(node)) {
       dtypes.push_back(graph.type(input).dtype);
-      values.push_back(number.at(input));
+      const bool is_number = is_literal(graph.constant(input));
+      values.push_back(is_number ? spec.input_count() + literals.place(node, static_cast<int>(values.size())) : number.at(input));
     }
     spec.stages[0].steps.push_back(static_cast<const ElementwiseOp&>(graph.op(node)).step(dtypes, std::move(values)));
     number.emplace(graph.outputs(node)[0], next++);

@@ -7,6 +7,11 @@
 
 namespace damo {
 
+/// Bytes of numbers for which a kernel of so many arrays has room: every GPU takes 4 KB of arguments.
+constexpr int room_for_numbers(int arrays) { return 4000 - 32 * (arrays > 2 ? arrays - 2 : 0); }
+/// That a number takes there.
+inline int bytes_of_number(DType dtype) { return itemsize(dtype) == 8 ? 8 : 4; }
+
 /// Whether the op's code is as good for an argument in the place of this number, its input `position`.
 bool may_be_argument(const ElementwiseOp& op, int position, const Scalar& number);
 

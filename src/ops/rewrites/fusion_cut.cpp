@@ -5,6 +5,7 @@
 
 #include "ops/elementwise_op.hpp"
 #include "ops/lower.hpp"
+#include "ops/number_arguments.hpp"
 #include "runtime/kernel/pressure.hpp"
 
 namespace damo {
@@ -55,7 +56,7 @@ bool FusionCut::begins_alike(NodeId a, NodeId b) const {
 std::size_t FusionCut::end_of_run(const std::vector<NodeId>& members, std::size_t begin) {
   ++runs_;
   std::vector<End> ends;  // behind members begin, begin + 1, ...
-  int cost = 0, read = 0, leaving = 0, open = 0, open_words = 0, words = 0, most_words = 0;
+  int cost = 0, numbers = 0, read = 0, leaving = 0, open = 0, open_words = 0, words = 0, most_words = 0;
   std::int64_t crossed = 0;
   const auto bytes = [&](ValueId value) { return static_cast<std::int64_t>(itemsize(graph_.type(value).dtype)) * (at(value).leaves ? 1 : 2); };
   std::size_t end = begin;
@@ -65,6 +66,7 @@ std::size_t FusionCut::end_of_run(const std::vector<NodeId>& members, std::size_
     cost += static_cast<const ElementwiseOp&>(graph_.op(node)).row().cost;
     for (ValueId input : graph_.inputs(node)) {
       const bool is_made_here = at(input).list == lists_ && at(input).made >= static_cast<int>(begin);
+      if (is_literal(graph_.constant(input))) numbers += bytes_of_number(graph_.type(input).dtype);
       if (is_made_here || is_literal(graph_.constant(input)) || at(input).run == runs_) continue;
       at(input).run = runs_;
       ++read;
@@ -87,7 +89,8 @@ std::size_t FusionCut::end_of_run(const std::vector<NodeId>& members, std::size_
       open_words -= words_of(graph_.type(closed).dtype);
     }
     ends.push_back({leaving + open, crossed});
-    const bool fits = cost <= limits_.cost && read <= limits_.inputs && leaving <= limits_.outputs && words + most_words <= limits_.registers;
+    const bool fits = cost <= limits_.cost && read <= limits_.inputs && leaving <= limits_.outputs && words + most_words <= limits_.registers &&
+                      numbers <= room_for_numbers(read + leaving);
     if (!fits && end > begin) break;
   }
   if (end == members.size()) return end;
