@@ -10,13 +10,13 @@
 
 namespace damo {
 
-/// Where fuse_elementwise ends a group and starts the next. Larger kernels save memory traffic, compile longer and need
-/// more registers.
+/// How much one kernel may carry: where a group exceeds one of these fuse_elementwise ends it and starts the next. Within the
+/// defaults a fused kernel is at least as fast as one kernel an op (docs/performance.md); larger ones compile longer.
 struct FusionLimits {
   int inputs = 40;      ///< array parameters that a kernel reads
   int outputs = 24;     ///< array parameters that it writes
-  int cost = 1200;      ///< sum of the rows' costs: instructions an element
-  int live_values = 64; ///< values that must be held at once: registers
+  int cost = 2500;      ///< sum of the rows' costs: instructions an element
+  int registers = 200;  ///< of 32 bits, that the values of one element take at once: inputs, outputs and what lies between
 };
 
 struct Options {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ops/number_arguments.hpp"
 #include "ops/reduce_op.hpp"
 
 namespace damo {
@@ -10,14 +11,58 @@ namespace {
 
 constexpr std::size_t kNameLength = 60;
 
-bool is_literal(const ConstantPtr& constant) { return constant && constant->is_scalar(); }
+/// The numbers that a graph's nodes read. Each reading of an argument has one of its own, so that the text does not tell
+/// which of them are equal; a literal has one for all of its readers.
+class Literals {
+ public:
+  Literals(const FunctionGraph& graph, const std::vector<NodeId>& order, KernelSpec& spec) : graph_(graph) {
+    const int arrays = static_cast<int>(graph.inputs().size() + graph.outputs().size());
+    const bool reduces = std::any_of(order.begin(), order.end(), [&](NodeId node) { return dynamic_cast<const ReduceOp*>(&graph.op(node)) != nullptr; });
+    int room = room_for_numbers(reduces ? 4 * arrays : arrays);  // strides along two kinds of axes, in 64 bits
+    for (NodeId node : order) {
+      const auto inputs = graph.inputs(node);
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (!is_literal(graph.constant(inputs[i]))) continue;
+        const Scalar& number = graph.constant(inputs[i])->scalar();
+        const int bytes = bytes_of_number(number.dtype());
+        if (bytes <= room && is_argument(node, static_cast<int>(i))) {
+          room -= bytes;
+          arguments_.push_back({node, static_cast<int>(i)});
+          spec.numbers.push_back(number);
+        } else if (constants_.try_emplace(inputs[i], static_cast<int>(spec.constants.size())).second) {
+          spec.constants.push_back(number);
+        }
+      }
+    }
+  }
+  /// The place of input i of the node among numbers and constants. Asked for in the order of the nodes and their inputs.
+  int place(NodeId node, int i) {
+    if (next_ < arguments_.size() && arguments_[next_].node == node && arguments_[next_].position == i) return static_cast<int>(next_++);
+    return static_cast<int>(arguments_.size()) + constants_.at(graph_.inputs(node)[static_cast<std::size_t>(i)]);
+  }
+
+ private:
+  /// A step that reads numbers alone is computed by the compiler.
+  bool is_argument(NodeId node, int position) const {
+    const auto inputs = graph_.inputs(node);
+    const bool has_array = std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) { return !is_literal(graph_.constant(input)); });
+    const ValueId value = inputs[static_cast<std::size_t>(position)];
+    const auto* op = dynamic_cast<const ElementwiseOp*>(&graph_.op(node));
+    return op && has_array && may_be_argument(*op, position, graph_.constant(value)->scalar());
+  }
+  const FunctionGraph& graph_;
+  std::vector<Use> arguments_;
+  std::unordered_map<ValueId, int> constants_;
+  std::size_t next_ = 0;
+};
 
 /// "mul_add_tanh", shortened in the middle of long chains: "mul_add_tanh_and_17_more".
 std::string name_of(const std::vector<Step>& steps) {
   std::string name;
   for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].is_place) continue;
     if (name.size() + steps[i].name.size() > kNameLength) return name + "_and_" + std::to_string(steps.size() - i) + "_more";
-    name += (i > 0 ? "_" : "") + steps[i].name;
+    name += (name.empty() ? "" : "_") + steps[i].name;
   }
   return name;
 }
@@ -30,24 +75,6 @@ std::vector<int> array_inputs(const Apply& node) {
     if (!is_literal(node.inputs()[i].constant())) inputs.push_back(static_cast<int>(i));
   }
   return inputs;
-}
-
-KernelSpec lower(const ElementwiseOp& op, const Apply& node) {
-  KernelSpec spec;
-  std::vector<DType> dtypes;
-  for (const Variable& input : node.inputs()) {
-    dtypes.push_back(input.dtype());
-    if (is_literal(input.constant())) spec.constants.push_back(input.constant()->scalar());
-    else spec.inputs.push_back(input.dtype());
-  }
-  std::vector<int> values;
-  int next_input = 0, next_constant = spec.input_count();
-  for (const Variable& input : node.inputs()) values.push_back(is_literal(input.constant()) ? next_constant++ : next_input++);
-  spec.steps.push_back(op.step(dtypes, std::move(values)));
-  spec.stores = {next_constant};
-  spec.outputs = {node.output().dtype()};
-  spec.name = op.name();
-  return spec;
 }
 
 /// Inputs that have one element a row, by their types.
@@ -77,19 +104,14 @@ KernelSpec lower(const FunctionGraph& graph) {
   }
   spec.rows = row_inputs(graph);
   const std::vector<NodeId> order = graph.nodes();  // built inputs first
-  for (NodeId node : order) {
-    for (ValueId input : graph.inputs(node)) {
-      if (!is_literal(graph.constant(input)) || number.contains(input)) continue;
-      number.emplace(input, spec.input_count() + static_cast<int>(spec.constants.size()));
-      spec.constants.push_back(graph.constant(input)->scalar());
-    }
-  }
+  Literals literals(graph, order, spec);
   for (NodeId node : order) {
     std::vector<DType> dtypes;
     std::vector<int> values;
     for (ValueId input : graph.inputs(node)) {
       dtypes.push_back(graph.type(input).dtype);
-      values.push_back(number.at(input));
+      const bool is_number = is_literal(graph.constant(input));
+      values.push_back(is_number ? spec.input_count() + literals.place(node, static_cast<int>(values.size())) : number.at(input));
     }
     const ValueId output = graph.outputs(node)[0];
     if (const auto* reduction = dynamic_cast<const ReduceOp*>(&graph.op(node))) {
@@ -105,6 +127,17 @@ KernelSpec lower(const FunctionGraph& graph) {
   }
   spec.name = name_of(spec.steps);
   return spec;
+}
+
+KernelSpec lower(const ElementwiseOp& op, const Apply& node) {
+  FunctionGraph graph;
+  std::vector<ValueId> inputs;
+  for (const Variable& input : node.inputs()) {
+    inputs.push_back(is_literal(input.constant()) ? graph.add_constant(input.constant()) : graph.add_input(input.type()));
+  }
+  const TensorType types[] = {node.output().type()};
+  graph.add_output(graph.outputs(graph.add(op.shared_from_this(), inputs, types, {}))[0]);
+  return lower(graph);
 }
 
 KernelSpec lower_node(const FunctionGraph& graph, NodeId node) {

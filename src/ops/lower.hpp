@@ -6,6 +6,9 @@
 
 namespace damo {
 
+/// Whether a constant is a number in a kernel's text or arguments rather than an array.
+inline bool is_literal(const ConstantPtr& constant) { return constant && constant->is_scalar(); }
+
 /// Of one node: its inputs are array parameters, scalar constants literals.
 KernelSpec lower(const ElementwiseOp& op, const Apply& node);
 

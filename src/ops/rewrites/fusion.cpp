@@ -7,6 +7,7 @@
 #include "ops/elementwise_op.hpp"
 #include "ops/reduce_op.hpp"
 #include "ops/rewrites/fusion_build.hpp"
+#include "ops/rewrites/fusion_cut.hpp"
 #include "ops/rewrites/fusion_groups.hpp"
 #include "ops/rewrites/fusion_reductions.hpp"
 
@@ -50,11 +51,12 @@ std::vector<std::vector<NodeId>> kernels_of(const FunctionGraph& graph, const Fu
     }
   }
   std::vector<std::vector<NodeId>> kernels;
+  FusionCut cut(graph, limits);
   for (std::vector<NodeId>& members : groups) {
     if (std::any_of(members.begin(), members.end(), [&](NodeId node) { return is_reduction(graph, node); })) {
       kernels.push_back(std::move(members));
     } else {
-      for (std::vector<NodeId>& run : split_group(graph, members, limits)) kernels.push_back(std::move(run));
+      for (std::vector<NodeId>& run : cut(members)) kernels.push_back(std::move(run));
     }
   }
   return kernels;

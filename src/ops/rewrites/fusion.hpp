@@ -4,7 +4,8 @@
 //      path that leaves a group and comes back would have to end on a higher level than it began.
 //   2. Nodes of one level that an edge joins, or that read the same value over the same iteration space, form a group.
 //   3. A node whose readers are all on one higher level moves up to them, which saves writing and reading its value.
-//   4. A group beyond the limits is cut into runs of its topological order, where the fewest values cross.
+//   4. Its steps are put in an order that holds few values at once (fusion_order.hpp). A group that one kernel could not
+//      carry without loss is cut into runs of that order, where the fewest bytes cross (fusion_cut.hpp).
 //
 // Linear in the graph. Shapes that broadcast share a kernel only if the smaller side is cheap to compute again. The
 // pass wrapper verifies the result with Boost.Graph; tests/ops/rewrites/fusion_test.cpp checks convexity by reachability.

@@ -41,10 +41,12 @@ std::string CpuEmitter::stored(int i) const { return storage_type(spec_.paramete
 std::string CpuEmitter::loaded(int i) const { return value_type(spec_.parameter_dtype(i)); }
 
 std::string CpuEmitter::emit() {
-  text_ = kHead + argument_struct(spec_, layout_) + step_functions(spec_);
+  text_ = kHead + argument_struct(spec_, layout_) + (has_segments() ? "" : step_functions(spec_));
+  if (has_segments()) emit_segment_functions();
   line("extern \"C\" void " + entry_name(spec_) +
        "(void* const* arguments, const LaunchFrame*, i64 first, i64 last) {");
   line("  const Arguments& a = *static_cast<const Arguments*>(arguments[0]);");
+  if (!spec_.numbers.empty()) line("  const Numbers numbers = a.numbers;");  // a copy that no store can change
   emit_scalars();
   if (layout_.tile_axis >= 0)
     emit_tiles();
@@ -119,6 +121,7 @@ void CpuEmitter::emit_strips(const std::string& indent, const std::string& count
 }
 
 void CpuEmitter::emit_inner_loop(const std::string& indent, const std::string& count) {
+  if (has_segments()) return emit_segments(indent, count);
   line(indent + "i64 done = 0;");
   if (streams()) emit_strips(indent, count);
   line(vectorise(spec_, layout_));

@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+#include "runtime/cpu/segments.hpp"
 #include "runtime/kernel/layout.hpp"
 #include "runtime/kernel/spec.hpp"
 
@@ -16,7 +17,7 @@ inline constexpr int kCpuTile = 64;  // kStrip of the prelude
 
 class CpuEmitter {
  public:
-  CpuEmitter(const KernelSpec& spec, const Layout& layout) : spec_(spec), layout_(layout) {}
+  CpuEmitter(const KernelSpec& spec, const Layout& layout) : spec_(spec), layout_(layout), segments_(spec) {}
   std::string emit();
 
  private:
@@ -26,6 +27,10 @@ class CpuEmitter {
   void emit_tiles();
   void emit_tile_position();
   void emit_inner_loop(const std::string& indent, const std::string& count);
+  bool has_segments() const { return segments_.segments.size() > 1 && !layout_.in_place; }
+  std::string segment_function(const CpuSegment& segment) const;
+  void emit_segment_functions();
+  void emit_segments(const std::string& indent, const std::string& count);
   void emit_strips(const std::string& indent, const std::string& count);
   void emit_elements(const std::string& indent, const std::string& index,
                      const std::function<std::string(int)>& target);
@@ -47,6 +52,8 @@ class CpuEmitter {
 
   const KernelSpec& spec_;
   const Layout& layout_;
+  const CpuSegments segments_;
+  std::vector<std::string> segment_names_;  // by segment: the namespace of its function
   std::string text_;
 };
 

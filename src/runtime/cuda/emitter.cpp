@@ -31,6 +31,7 @@ std::string CudaEmitter::emit() {
   text_ += argument_struct(spec_, layout_) + step_functions(spec_);
   line("extern \"C\" __global__ void __launch_bounds__(" + number(tiled ? tile_.threads : schedule_.block) + ") " +
        entry_name(spec_) + "(const __grid_constant__ Arguments a) {");
+  if (!spec_.numbers.empty()) line("  const Numbers& numbers = a.numbers;");
   emit_scalars("  ");
   if (tiled) emit_tile_schedule();
   else emit_block_schedule();

@@ -89,6 +89,7 @@ void CudaReducingEmitter::begin(const std::string& name) {
   line("extern \"C\" __global__ void __launch_bounds__(" + number(block_) + ") " + name + "(const __grid_constant__ Arguments a) {");
   line("  const int t = threadIdx.x, lane = t " + (rows() ? "% " + lanes : "/ " + slots) + ", slot = t " + (rows() ? "/ " + lanes : "% " + slots) + ";");
   line("  const i64 own = i64(blockIdx.x) * " + slots + " + slot, row = own < a.n ? own : a.n - 1;");
+  if (!spec_.numbers.empty()) line("  const Numbers& numbers = a.numbers;");
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (is_scalar(access(i))) line("  const " + loaded(i) + " v" + number(i) + " = " + loaded(i) + "(a.p" + number(i) + "[0]);");
   }

@@ -8,6 +8,7 @@
 #include <damo/error.hpp>
 
 #include "graph/base/environment.hpp"
+#include "runtime/kernel/pressure.hpp"
 
 namespace damo {
 namespace {
@@ -17,6 +18,15 @@ constexpr int kBytesInFlight = 32;   // of reads a thread: 48 KB a multiprocesso
 constexpr std::size_t kSharedBytes = 48 * 1024;       // that a kernel may declare
 constexpr std::size_t kLargeTileBytes = 20 * 1024;    // beyond it too few blocks share a multiprocessor
 constexpr int kHeavyCost = 150;      // instructions an element from which arithmetic, not memory, is the limit
+
+constexpr int kRegisters = 65536;    // of a multiprocessor, for the threads of its blocks
+constexpr int kMostRegisters = 255;  // of a thread
+constexpr int kOwnRegisters = 24;    // of a thread, for addresses, coordinates and what a step needs within itself
+
+/// Whether the values that a thread holds at once lie in registers: as many as its block leaves it, all vectors' elements at once.
+bool has_registers(const CudaSchedule& schedule, int words) {
+  return kOwnRegisters + schedule.vector * words <= std::min(kMostRegisters, kRegisters / schedule.block);
+}
 
 bool is_block(int threads) { return threads >= 32 && threads <= 1024 && threads % 32 == 0; }
 bool is_power_of_two(int value) { return value > 0 && (value & (value - 1)) == 0; }
@@ -65,6 +75,10 @@ CudaSchedule cuda_schedule(const KernelSpec& spec) {
     schedule.unroll = 1;
     schedule.block = 512;
   }
+  // Spilled values go through memory, which costs more than narrow accesses and few threads do.
+  const int words = words_held(spec);
+  while (!has_registers(schedule, words) && schedule.vector > 1) schedule.vector /= 2;
+  if (!has_registers(schedule, words)) schedule.block = std::min(schedule.block, 256);
   measured(schedule);
   return schedule;
 }

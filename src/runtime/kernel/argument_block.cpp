@@ -32,6 +32,15 @@ class Writer {
     const auto* from = reinterpret_cast<const std::byte*>(&value);
     bytes.insert(bytes.end(), from, from + sizeof(T));
   }
+  /// A number as value_type(dtype) holds it.
+  void number(const Scalar& value) {
+    const DType held = is_half(value.dtype()) ? float32 : value.dtype();
+    std::uint64_t bits = 0;
+    value.cast(held).store(&bits);
+    align(itemsize(held));
+    const auto* from = reinterpret_cast<const std::byte*>(&bits);
+    bytes.insert(bytes.end(), from, from + itemsize(held));
+  }
   void align(std::size_t to) {
     while (bytes.size() % to != 0) bytes.push_back({});
   }
@@ -46,6 +55,13 @@ std::string array_field(const std::string& type, const std::string& name, int ra
 }
 
 }  // namespace
+
+std::string number_struct(const KernelSpec& spec) {
+  if (spec.numbers.empty()) return "";
+  std::string text = "struct alignas(8) Numbers {\n";
+  for (std::size_t i = 0; i < spec.numbers.size(); ++i) text += "  " + value_type(spec.numbers[i].dtype()) + " n" + std::to_string(i) + ";\n";
+  return text + "};\n";
+}
 
 namespace {
 
@@ -66,7 +82,7 @@ std::string pointer_fields(const KernelSpec& spec, const Layout& layout) {
 bool moves_along(Access access) { return !is_scalar(access) && access != Access::kRepeat; }
 
 std::string reducing_fields(const KernelSpec& spec, const Layout& layout) {
-  std::string text = "  void* scratch;\n  i64 n, length, chunk, chunks, tile;\n";
+  std::string text = "  i64 n, length, chunk, chunks, tile;\n";
   text += array_field("i64", "kept", layout.rank) + array_field("i64", "reduced", layout.reduced_rank);
   for (int i = 0; i < spec.parameter_count(); ++i) {
     const Access access = layout.access[static_cast<std::size_t>(i)];
@@ -87,11 +103,12 @@ bool holds_vectors(const Strides& strides, int from, int to, int width) {
 }  // namespace
 
 std::string argument_struct(const KernelSpec& spec, const Layout& layout) {
-  if (layout.form != Form::kElements) {
-    return "struct Arguments {\n" + pointer_fields(spec, layout) + reducing_fields(spec, layout) + "  u32 fast;\n};\n";
-  }
   const std::string index = layout.wide ? "i64" : "u32", stride = layout.wide ? "i64" : "i32";
-  std::string text = "struct Arguments {\n" + pointer_fields(spec, layout) + "  " + index + " n;\n";
+  const bool reduces = layout.form != Form::kElements;
+  std::string text = number_struct(spec) + "struct Arguments {\n" + pointer_fields(spec, layout) + (reduces ? "  void* scratch;\n" : "");
+  if (!spec.numbers.empty()) text += "  Numbers numbers;\n";
+  if (reduces) return text + reducing_fields(spec, layout) + "  u32 fast;\n};\n";
+  text += "  " + index + " n;\n";
   if (!layout.is_flat()) {
     text += array_field(index, "extent", layout.rank);
     if (!layout.wide) text += array_field("u32", "magic", layout.rank) + array_field("u32", "shift", layout.rank);
@@ -107,8 +124,10 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
   Writer writer(reduces || layout.wide);
   const int count = spec.parameter_count();
   for (int i = 0; i < count; ++i) writer.put(std::uint64_t{0});
+  if (reduces) writer.put(std::uint64_t{0});
+  for (const Scalar& number : spec.numbers) writer.number(number);
+  if (!spec.numbers.empty()) writer.align(8);
   if (reduces) {
-    writer.put(std::uint64_t{0});
     for (std::int64_t value : {geometry.count, geometry.reduced.count, work.chunk, work.chunks, work.tile}) writer.index(value);
     for (std::int64_t extent : geometry.extents) writer.index(extent);
     for (std::int64_t extent : geometry.reduced.extents) writer.index(extent);

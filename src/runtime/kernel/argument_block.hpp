@@ -1,5 +1,5 @@
 // ArgumentBlock: the one struct that a generated kernel takes by value, as text for the kernel and as bytes for a launch.
-//   pointers of all arrays, or in a pointer's place the element of one that is passed by value; n; and unless the layout is flat: extents, magic numbers of division (32-bit indices only),
+//   pointers of all arrays, or in a pointer's place the element of one that is passed by value; the spec's numbers; n; and unless the layout is flat: extents, magic numbers of division (32-bit indices only),
 //   strides of the arrays that are neither dense nor scalar; last the flags `fast`: 1 if every array meets the
 //   alignment that vector accesses need, and then 2 if the arrays are too large for the caches (Dialect::streams).
 // Of a kernel that reduces: behind the pointers that of the scratch memory; n, length, chunk, chunks, tile in 64 bits (n: rows);
@@ -20,7 +20,9 @@ namespace damo {
 /// Whether the strides of an array of this class are part of the block.
 inline bool has_strides(Access access) { return access != Access::kDense && !is_scalar(access); }
 
-/// The declaration of struct Arguments.
+/// The declaration of struct Numbers; empty if the spec has none.
+std::string number_struct(const KernelSpec& spec);
+/// The declaration of struct Arguments, which has a member `numbers` if the spec has some.
 std::string argument_struct(const KernelSpec& spec, const Layout& layout);
 
 class ArgumentBlock {

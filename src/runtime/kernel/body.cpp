@@ -99,6 +99,7 @@ std::string literal(const Scalar& value) {
 }
 
 StepPrinter::StepPrinter(const KernelSpec& spec) : spec_(spec), dtypes_(spec.inputs) {
+  for (const Scalar& number : spec.numbers) dtypes_.push_back(number.dtype());
   for (const Scalar& constant : spec.constants) dtypes_.push_back(constant.dtype());
   for (const Step& step : spec.steps) add(step);
 }
@@ -120,7 +121,8 @@ void StepPrinter::add(const Step& step) {
 }
 
 std::string StepPrinter::value_text(int value, const Name& name) const {
-  const int constant = value - spec_.input_count();
+  const int argument = value - spec_.input_count(), constant = argument - static_cast<int>(spec_.numbers.size());
+  if (argument >= 0 && constant < 0) return "numbers.n" + std::to_string(argument);
   const bool is_constant = constant >= 0 && constant < static_cast<int>(spec_.constants.size());
   return is_constant ? literal(spec_.constants[static_cast<std::size_t>(constant)]) : name(value);
 }
@@ -144,7 +146,7 @@ std::string StepPrinter::stored(int output, const Name& name) const {
 
 std::string step_functions(const KernelSpec& spec) {
   const StepPrinter steps(spec);
-  std::string text = steps.functions() + "DAMO_FUNCTION void body(";
+  std::string text = steps.functions() + (spec.numbers.empty() ? "DAMO_FUNCTION void body(" : "DAMO_FUNCTION void body(const Numbers& numbers, ");
   for (int i = 0; i < spec.parameter_count(); ++i) {
     const DType dtype = spec.parameter_dtype(i);
     text += (i > 0 ? ", " : "") + (spec.is_output(i) ? storage_type(dtype) + "& y" + std::to_string(i - spec.input_count())

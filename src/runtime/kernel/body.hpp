@@ -50,10 +50,11 @@ inline std::string local_name(int value) { return "v" + std::to_string(value); }
 /// Functions and `body` of an elementwise spec.
 std::string step_functions(const KernelSpec& spec);
 
-/// "body(x0, s1, y0)": a call of body; input and output give the text of each array's element.
+/// "body(x0, s1, y0)": a call of body; input and output give the text of each array's element. Where the spec has numbers
+/// the kernel must have an object `numbers` of type Numbers (argument_struct).
 template <class Element>
 std::string body_call(const KernelSpec& spec, Element element) {
-  std::string text = "body(";
+  std::string text = spec.numbers.empty() ? "body(" : "body(numbers, ";
   for (int i = 0; i < spec.parameter_count(); ++i) text += (i > 0 ? ", " : "") + element(i);
   return text + ");";
 }

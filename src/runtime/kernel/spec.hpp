@@ -2,7 +2,7 @@
 // a Dialect prints it as text for a target and a Layout (how the arrays lie in memory).
 //
 // A kernel goes over an iteration space of kept and reduced axes; without reduced ones it is elementwise. Values are
-// numbered: first the inputs, then the constants, then the steps in order. A value is an element's, there for each point
+// numbered: first the inputs, then the numbers, then the constants, then the steps in order. A value is an element's, there for each point
 // of the space, or a row's, there for each point of the kept axes: what joins gave, and what follows from that alone.
 // Steps mix freely: softmax is x, max = join(x), e = exp(x - max), sum = join(e), e / sum. Passes (passes.hpp) says how
 // often a row is gone through. An override replaces the printed text for one dialect, for kernels tuned by hand.
@@ -75,7 +75,8 @@ struct Override {
 struct KernelSpec {
   std::string name;                ///< "mul_add_tanh": becomes the kernel's name
   std::vector<DType> inputs;       ///< element dtypes of the array parameters
-  std::vector<Scalar> constants;
+  std::vector<Scalar> numbers;     ///< passed with each launch, so that the text says their dtypes alone
+  std::vector<Scalar> constants;   ///< literals of the text
   std::vector<Step> steps;
   std::vector<int> stores;         ///< the value that each output array receives
   std::vector<DType> outputs;
@@ -88,6 +89,8 @@ struct KernelSpec {
   DType parameter_dtype(int i) const {
     return i < input_count() ? inputs[static_cast<std::size_t>(i)] : outputs[static_cast<std::size_t>(i - input_count())];
   }
+  /// The value that the first step makes.
+  int first_step() const { return static_cast<int>(inputs.size() + numbers.size() + constants.size()); }
   bool is_value(int parameter) const {
     const auto i = static_cast<std::size_t>(parameter);
     return i < values.size() && values[i];
@@ -114,8 +117,6 @@ struct KernelSpec {
   bool uses_place() const {
     return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.is_place; });
   }
-  /// The number of the first step's value.
-  int first_step() const { return input_count() + static_cast<int>(constants.size()); }
   const Step& step_of(int value) const { return steps[static_cast<std::size_t>(value - first_step())]; }
 };
 

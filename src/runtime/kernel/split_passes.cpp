@@ -41,10 +41,16 @@ class PartBuilder {
       spec.rows.push_back(!passes.is_element(value));
       part_.parameters.push_back(is_input ? value : whole_.parameter_count() + between_.at(value));
     });
+    const int first_constant = whole_.input_count() + static_cast<int>(whole_.numbers.size());
     each([&](int value) {
-      if (value < whole_.input_count() || value >= whole_.first_step()) return;
+      if (value < whole_.input_count() || value >= first_constant) return;
       number_.emplace(value, spec.first_step());
-      spec.constants.push_back(whole_.constants[static_cast<std::size_t>(value - whole_.input_count())]);
+      spec.numbers.push_back(whole_.numbers[static_cast<std::size_t>(value - whole_.input_count())]);
+    });
+    each([&](int value) {
+      if (value < first_constant || value >= whole_.first_step()) return;
+      number_.emplace(value, spec.first_step());
+      spec.constants.push_back(whole_.constants[static_cast<std::size_t>(value - first_constant)]);
     });
     each([&](int value) {
       if (value < whole_.first_step() || is_made(value)) return;

@@ -1,0 +1,125 @@
+#include "ops/rewrites/fusion_cut.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "ops/elementwise_op.hpp"
+#include "ops/lower.hpp"
+#include "ops/number_arguments.hpp"
+#include "runtime/kernel/pressure.hpp"
+
+namespace damo {
+namespace {
+
+/// What ending a kernel behind a member would mean.
+struct End {
+  int written = 0;          // arrays: outputs in any case, and values that later members read
+  std::int64_t crossed = 0; // bytes an element that are written and read again because the kernel ends here
+};
+
+}  // namespace
+
+void FusionCut::enter(const std::vector<NodeId>& members) {
+  ++lists_;
+  closing_.resize(std::max(closing_.size(), members.size()));
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    closing_[i].clear();
+    at(graph_.outputs(members[i])[0]) = {.last = static_cast<int>(i), .list = lists_, .made = static_cast<int>(i)};
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    for (ValueId input : graph_.inputs(members[i])) {
+      if (Value& value = at(input); value.list == lists_) value.last = static_cast<int>(i);
+    }
+  }
+  for (NodeId node : members) {
+    const ValueId output = graph_.outputs(node)[0];
+    Value& value = at(output);
+    value.leaves = std::any_of(graph_.uses(output).begin(), graph_.uses(output).end(), [&](const Use& use) {
+      return use.node == NodeId::kNone || graph_.outputs(use.node).size() != 1 || at(graph_.outputs(use.node)[0]).list != lists_;
+    });
+    closing_[static_cast<std::size_t>(value.last)].push_back(output);
+  }
+}
+
+/// Whether two steps print alike: they do the same, and where one reads a number the other does.
+bool FusionCut::begins_alike(NodeId a, NodeId b) const {
+  const auto inputs_a = graph_.inputs(a), inputs_b = graph_.inputs(b);
+  if (inputs_a.size() != inputs_b.size() || !graph_.op(a).equals(graph_.op(b))) return false;
+  for (std::size_t i = 0; i < inputs_a.size(); ++i) {
+    if (is_literal(graph_.constant(inputs_a[i])) != is_literal(graph_.constant(inputs_b[i]))) return false;
+  }
+  return true;
+}
+
+/// The run that starts at `begin` goes as far as the limits allow, then back, up to half its length, to where ending it costs
+/// least. An end that writes more arrays than the limit counts only if there is no other.
+std::size_t FusionCut::end_of_run(const std::vector<NodeId>& members, std::size_t begin) {
+  ++runs_;
+  std::vector<End> ends;  // behind members begin, begin + 1, ...
+  int cost = 0, numbers = 0, read = 0, leaving = 0, open = 0, open_words = 0, words = 0, most_words = 0;
+  std::int64_t crossed = 0;
+  const auto bytes = [&](ValueId value) { return static_cast<std::int64_t>(itemsize(graph_.type(value).dtype)) * (at(value).leaves ? 1 : 2); };
+  std::size_t end = begin;
+  for (; end < members.size(); ++end) {
+    const NodeId node = members[end];
+    const ValueId output = graph_.outputs(node)[0];
+    cost += static_cast<const ElementwiseOp&>(graph_.op(node)).row().cost;
+    for (ValueId input : graph_.inputs(node)) {
+      const bool is_made_here = at(input).list == lists_ && at(input).made >= static_cast<int>(begin);
+      if (is_literal(graph_.constant(input))) numbers += bytes_of_number(graph_.type(input).dtype);
+      if (is_made_here || is_literal(graph_.constant(input)) || at(input).run == runs_) continue;
+      at(input).run = runs_;
+      ++read;
+      words += words_of(graph_.type(input).dtype);
+    }
+    if (at(output).leaves) {
+      ++leaving;
+      words += words_of(graph_.type(output).dtype);
+    } else {
+      ++open;
+      open_words += words_of(graph_.type(output).dtype);
+    }
+    most_words = std::max(most_words, open_words);
+    crossed += bytes(output);
+    for (ValueId closed : closing_[end]) {
+      if (at(closed).made < static_cast<int>(begin)) continue;
+      crossed -= bytes(closed);
+      if (at(closed).leaves) continue;
+      --open;
+      open_words -= words_of(graph_.type(closed).dtype);
+    }
+    ends.push_back({leaving + open, crossed});
+    const bool fits = cost <= limits_.cost && read <= limits_.inputs && leaving <= limits_.outputs && words + most_words <= limits_.registers &&
+                      numbers <= room_for_numbers(read + leaving);
+    if (!fits && end > begin) break;
+  }
+  if (end == members.size()) return end;
+  const auto fits = [&](std::size_t cut) { return ends[cut - begin - 1].written <= limits_.outputs; };
+  std::size_t best = end;
+  while (best > begin + 1 && !fits(best)) --best;
+  bool best_is_like = begins_alike(members[best], members[begin]);
+  for (std::size_t cut = best; cut > begin + (end - begin) / 2; --cut) {
+    const std::int64_t cost_here = ends[cut - begin - 1].crossed, least = ends[best - begin - 1].crossed;
+    if (!fits(cut) || cost_here > least || (cost_here == least && best_is_like)) continue;
+    const bool is_like = begins_alike(members[cut], members[begin]);
+    if (cost_here == least && !is_like) continue;
+    best = cut;
+    best_is_like = is_like;
+  }
+  return best;
+}
+
+std::vector<std::vector<NodeId>> FusionCut::operator()(const std::vector<NodeId>& members) {
+  if (members.size() < 2) return {members};
+  const std::vector<NodeId> ordered = order_(members);
+  enter(ordered);
+  std::vector<std::vector<NodeId>> runs;
+  for (std::size_t begin = 0; begin < ordered.size();) {
+    const std::size_t end = end_of_run(ordered, begin);
+    runs.emplace_back(ordered.begin() + static_cast<std::ptrdiff_t>(begin), ordered.begin() + static_cast<std::ptrdiff_t>(end));
+    begin = end;
+  }
+  return runs;
+}
+
+}  // namespace damo

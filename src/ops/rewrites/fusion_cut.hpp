@@ -1,0 +1,44 @@
+// Cutting a fusion group to size. The members run in an order that holds few values at once (fusion_order.hpp); kernels are
+// runs of that order, each as long as the limits allow, and where a group must be cut it is cut where the fewest bytes go
+// through memory. Among cuts that cost the same that one is taken behind which the next kernel begins as this one does: then
+// the like parts of a long chain or of a tree become kernels of one text, which is compiled once.
+#pragma once
+#include <vector>
+
+#include <damo/graph.hpp>
+#include <damo/options.hpp>
+#include "ops/rewrites/fusion_order.hpp"
+
+namespace damo {
+
+class FusionCut {
+ public:
+  FusionCut(const FunctionGraph& graph, const FusionLimits& limits)
+      : graph_(graph), limits_(limits), order_(graph), value_(static_cast<std::size_t>(graph.value_limit())) {}
+
+  /// members: a group, inputs before users -> runs of it within the limits, the steps of each in the order that they run in.
+  std::vector<std::vector<NodeId>> operator()(const std::vector<NodeId>& members);
+
+ private:
+  /// How a value stands in the list of members at hand.
+  struct Value {
+    int last = -1;        // the place of the last member that reads it
+    int list = -1;        // the list that this is said of
+    int run = -1;         // the last run that reads it as an input
+    int made = -1;        // the place of the member that makes it
+    bool leaves = false;  // some node outside reads it: an output of whatever kernel makes it
+  };
+  Value& at(ValueId value) { return value_[static_cast<std::size_t>(value)]; }
+  void enter(const std::vector<NodeId>& members);
+  std::size_t end_of_run(const std::vector<NodeId>& members, std::size_t begin);
+  bool begins_alike(NodeId a, NodeId b) const;
+
+  const FunctionGraph& graph_;
+  const FusionLimits& limits_;
+  FusionOrder order_;
+  std::vector<Value> value_;
+  std::vector<std::vector<ValueId>> closing_;  // by place: the values whose last reader in the list stands there
+  int lists_ = 0, runs_ = 0;
+};
+
+}  // namespace damo
