@@ -50,6 +50,37 @@ Graph long_chain(int length) {
   };
 }
 
+Graph long_chain_of_unlike_numbers(int length) {
+  return [length](Variables v) -> std::vector<Variable> {
+    Variable z = v[0];
+    for (int i = 0; i < length; ++i) z = tanh(z * (1.0001 + 1e-5 * i) + 0.001 * i);
+    return {z};
+  };
+}
+
+/// x / 2 + x / 2 + x / 3 + ... by products.
+Graph sum_of_products(int terms) {
+  return [terms](Variables v) -> std::vector<Variable> {
+    Variable y = v[0] * 0.5;
+    for (int i = 2; i <= terms; ++i) y = y + v[0] * (1.0 / i);
+    return {y};
+  };
+}
+
+Graph repeated(int times, Variable (*step)(const Variable&)) {
+  return [times, step](Variables v) -> std::vector<Variable> {
+    Variable z = v[0];
+    for (int i = 0; i < times; ++i) z = step(z);
+    return {z};
+  };
+}
+
+std::vector<Variable> gradient_of_100_tanh(Variables v) {
+  Variable y = v[0];
+  for (int i = 0; i < 100; ++i) y = tanh(1.5 * y + 0.1);
+  return {lop(y, v[1], v[0])};
+}
+
 }  // namespace
 
 Function Workload::build(Device device, bool fuse) const {
@@ -111,6 +142,15 @@ std::vector<Workload> workloads(DeviceKind kind) {
       {"tiny_double", {{256}}, [](Variables v) -> std::vector<Variable> { return {v[0] * 2.0}; }, times(2, 256)},
       {"compile_chain100", {{sizes.chain}}, long_chain(100), times(2, sizes.chain), true},
       {"compile_chain1000", {{sizes.chain}}, long_chain(1000), times(2, sizes.chain), true},
+      {"compile_chain1000_unlike", {{sizes.chain}}, long_chain_of_unlike_numbers(1000), times(2, sizes.chain), true},
+      {"sum_of_products66", {{n / 8}}, sum_of_products(66), times(2, n / 8)},
+      {"sum_of_products100", {{n / 8}}, sum_of_products(100), times(2, n / 8)},
+      {"sum_of_products1000", {{n / 8}}, sum_of_products(1000), times(2, n / 8)},
+      {"gradient_of_100_tanh", {{n / 8}, {n / 8}}, gradient_of_100_tanh, times(3, n / 8)},
+      {"tan8", {{n / 8}}, repeated(8, [](const Variable& z) { return tan(z) * 0.5; }), times(2, n / 8)},
+      {"small_sin50", {{2000}}, repeated(50, [](const Variable& z) { return sin(z); }), times(2, 2000)},
+      {"small_tanh50", {{2000}}, repeated(50, [](const Variable& z) { return tanh(z); }), times(2, 2000)},
+      {"small_exp50", {{2000}}, repeated(50, [](const Variable& z) { return exp(-z); }), times(2, 2000)},
   };
 }
 

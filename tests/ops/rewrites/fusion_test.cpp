@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 
 #include <gmock/gmock.h>
 
+#include <damo/gradient.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/ops/shape.hpp>
 #include "ops/elementwise_op.hpp"
+#include "ops/lower.hpp"
 #include "ops/rewrites/fusion_groups.hpp"
+#include "ops/rewrites/fusion_order.hpp"
+#include "runtime/kernel/body.hpp"
 #include "support/graphs.hpp"
 #include "support/scratch_directory.hpp"
 
@@ -179,6 +184,62 @@ TEST_F(Fusion, TakesAnOpThatExceedsALimitAlone) {
   EXPECT_EQ(fused({x_, y_}, {x_ + y_}, {.inputs = 1}).node_count(), 1);
 }
 
+/// x / 2 + x * (1 / 2) + x * (1 / 3) + ...
+Variable sum_of_products(const Variable& x, int terms) {
+  Variable sum = x * 0.5;
+  for (int i = 2; i <= terms; ++i) sum = sum + x * (1.0 / i);
+  return sum;
+}
+
+TEST_F(Fusion, MakesASumOfManyProductsOneKernel) {
+  for (int terms : {65, 66, 100, 999}) EXPECT_EQ(fused({x_}, {sum_of_products(x_, terms)}).node_count(), 1) << terms;
+}
+
+TEST_F(Fusion, MakesTheGradientOfALongChainOneKernel) {
+  Variable y = x_;
+  for (int i = 0; i < 100; ++i) y = tanh(1.5 * y + 0.1);
+  EXPECT_EQ(fused({x_, y_}, {lop(y, y_, x_)}).node_count(), 1);
+}
+
+TEST_F(Fusion, LimitsRegisters) {
+  Variable y = x_;
+  for (int i = 0; i < 300; ++i) y = tanh(y);
+  const FunctionGraph graph = fused({x_, y_}, {lop(y, y_, x_)});
+  EXPECT_GT(graph.node_count(), 1) << "300 values of the way there wait for the way back";
+  EXPECT_LE(Extremes(graph).outputs, FusionLimits().outputs);
+}
+
+/// The distinct texts of the fused kernels.
+std::set<std::string> texts(const FunctionGraph& graph) {
+  std::set<std::string> found;
+  for (NodeId node : graph.nodes()) {
+    if (const FunctionGraph* inner = graph.op(node).inner_graph()) found.insert(step_functions(lower(*inner)));
+  }
+  return found;
+}
+
+TEST_F(Fusion, CutsALongChainIntoKernelsOfOneText) {
+  Variable y = x_;
+  for (int i = 0; i < 5000; ++i) y = tanh(y * (1.001 + 0.001 * i) + 0.01 * (i % 7));
+  const FunctionGraph graph = fused({x_}, {y});
+  EXPECT_GE(graph.node_count(), 30);
+  EXPECT_LE(texts(graph).size(), 2u) << "the last one is shorter";
+}
+
+Variable tree(const Variables& leaves, std::size_t begin, std::size_t end) {
+  if (end == begin + 1) return leaves[begin];
+  const std::size_t middle = (begin + end) / 2;
+  return tree(leaves, begin, middle) + tree(leaves, middle, end);
+}
+
+TEST_F(Fusion, CutsABalancedTreeIntoKernelsOfFewTexts) {
+  Variables leaves;
+  for (int i = 0; i < 10000; ++i) leaves.push_back(tanh(x_ * (1.5 + i)));
+  const FunctionGraph graph = fused({x_}, {tree(leaves, 0, leaves.size())});
+  EXPECT_GE(graph.node_count(), 50);
+  EXPECT_LE(texts(graph).size(), 24u);
+}
+
 /// A random graph of elementwise, custom and view ops on a few shapes.
 FunctionGraph random_graph(std::mt19937& random, int nodes) {
   const auto pick = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
@@ -219,6 +280,49 @@ TEST(FusionGroups, AreConvexInRandomGraphs) {
     EXPECT_LE(after.node_count(), before);
   }
   EXPECT_GT(large, 60) << "the graphs should give it something to do";
+}
+
+/// Elementwise nodes of a graph in the order in which they were made.
+std::vector<NodeId> elementwise_nodes(const FunctionGraph& graph) {
+  std::vector<NodeId> nodes;
+  for (NodeId node : graph.toposort()) {
+    if (dynamic_cast<const ElementwiseOp*>(&graph.op(node))) nodes.push_back(node);
+  }
+  return nodes;
+}
+
+TEST(FusionOrder, AddsEachProductAsSoonAsItIsMade) {
+  const Variable x = matrix("x");
+  Variables products;
+  for (int i = 0; i < 50; ++i) products.push_back(x * (2.5 + i));
+  Variable sum = products[0];
+  for (int i = 1; i < 50; ++i) sum = sum + products[static_cast<std::size_t>(i)];
+  const FunctionGraph graph(Variables{x}, Variables{sum});
+  FusionOrder order(graph);
+  EXPECT_EQ(order.words_held(order(elementwise_nodes(graph))), 2) << "the sum so far and a product";
+}
+
+TEST(FusionOrder, KeepsInputsBeforeUsersAndHoldsNoMoreThanTheOrderThatWasGiven) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    std::mt19937 random(seed);
+    const FunctionGraph graph = random_graph(random, 60);
+    const FusionGroups groups(graph);
+    FusionOrder order(graph);
+    for (const std::vector<NodeId>& members : groups.groups()) {
+      const std::vector<NodeId> ordered = order(members);
+      EXPECT_THAT(ordered, ::testing::UnorderedElementsAreArray(members));
+      EXPECT_LE(order.words_held(ordered), order.words_held(members));
+      std::set<NodeId> done;
+      for (NodeId node : ordered) {
+        for (ValueId input : graph.inputs(node)) {
+          const NodeId owner = graph.owner(input);
+          const bool inside = std::find(members.begin(), members.end(), owner) != members.end();
+          EXPECT_TRUE(!inside || done.contains(owner)) << "seed " << seed;
+        }
+        done.insert(node);
+      }
+    }
+  }
 }
 
 TEST(FusionGroups, TakeLinearTime) {
