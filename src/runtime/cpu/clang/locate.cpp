@@ -10,6 +10,9 @@
 namespace damo::clang_plugin {
 namespace {
 
+/// What Damo writes does not fault: if an instruction is said to come from there, a user's was made part of it.
+constexpr llvm::StringLiteral kGenerated = "generated";
+
 std::string user_frame(llvm::DWARFContext& debug, size_t section, uint64_t offset) {
   using Specifier = llvm::DILineInfoSpecifier;
   const llvm::DIInliningInfo frames = debug.getInliningInfoForAddress(
@@ -18,7 +21,7 @@ std::string user_frame(llvm::DWARFContext& debug, size_t section, uint64_t offse
     const llvm::DILineInfo& frame = frames.getFrame(i);
     llvm::StringRef file = frame.FileName;
     file.consume_front("./");  // the directory that frontend.cpp names
-    if (frame.Line == 0 || !is_user_file(file)) continue;
+    if (frame.Line == 0 || !is_user_file(file) || file == kGenerated) continue;
     return file.str() + ":" + std::to_string(frame.Line) + ":" + std::to_string(frame.Column);
   }
   return {};
