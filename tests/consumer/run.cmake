@@ -11,6 +11,9 @@ set(flags)
 if(SANITIZE)
   set(flags -DCMAKE_CXX_FLAGS=-fsanitize=${SANITIZE})
 endif()
+# What Damo depends on is found where the build found it.
+string(REPLACE ";" ":" dependencies "${DEPENDENCIES}")
+set(ENV{CMAKE_PREFIX_PATH} "${dependencies}:$ENV{CMAKE_PREFIX_PATH}")
 step("install" ${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
 step("configure" ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/app -B ${WORK}/build -G ${GENERATOR}
   -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=${TYPE} -DCMAKE_PREFIX_PATH=${WORK}/prefix ${flags})

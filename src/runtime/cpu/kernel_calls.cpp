@@ -1,13 +1,17 @@
 #include "runtime/cpu/kernel_calls.hpp"
 
+#include <pthread.h>
+
 #include <chrono>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <string>
+#include <unordered_set>
 
 #include "runtime/cpu/check_calls.hpp"
 #include "runtime/cpu/kernel_guard.hpp"
@@ -16,12 +20,43 @@ using damo::cpu_backend::KernelGuard;
 
 namespace {
 
-/// Before what a kernel's malloc() gives.
-struct alignas(16) HeapHeader {
-  std::uint64_t mark;
-  std::uint64_t bytes;
+/// What kernels' malloc() gave and free() has not got yet. In parts by address, so that the threads of a launch seldom meet.
+class KernelHeap {
+ public:
+  /// Throws std::bad_alloc.
+  void add(void* memory) {
+    Part& part = of(memory);
+    const std::lock_guard guard(part.lock);
+    part.live.insert(memory);
+  }
+  /// False: it is not there.
+  bool take(void* memory) {
+    Part& part = of(memory);
+    const std::lock_guard guard(part.lock);
+    return part.live.erase(memory) != 0;
+  }
+  static KernelHeap& instance() {
+    static KernelHeap* const heap = [] {
+      auto* const made = new KernelHeap;  // kernels may run until the process ends
+      // A child of fork() has the thread alone that forked, and must not get a lock that another one held.
+      pthread_atfork([] { instance().for_each(&std::mutex::lock); }, [] { instance().for_each(&std::mutex::unlock); },
+                     [] { instance().for_each(&std::mutex::unlock); });
+      return made;
+    }();
+    return *heap;
+  }
+
+ private:
+  struct Part {
+    std::mutex lock;
+    std::unordered_set<void*> live;
+  };
+  Part& of(void* memory) { return parts_[reinterpret_cast<std::uintptr_t>(memory) / 16 * 0x9e3779b97f4a7c15u >> 58]; }
+  void for_each(void (std::mutex::*work)()) {
+    for (Part& part : parts_) (part.lock.*work)();
+  }
+  Part parts_[64];
 };
-constexpr std::uint64_t kLive = 0x6d61656820614443, kFreed = 0x6465657266204443;
 
 }  // namespace
 
@@ -47,29 +82,26 @@ int damo_kernel_printf(const char* format, ...) {
 }
 
 void* damo_kernel_malloc(std::size_t bytes) {
-  if (bytes > SIZE_MAX - sizeof(HeapHeader)) return nullptr;
-  auto* const header = static_cast<HeapHeader*>(std::malloc(sizeof(HeapHeader) + bytes));
-  if (!header) return nullptr;
-  *header = {kLive, bytes};
+  void* const memory = std::malloc(bytes);
+  if (!memory) return nullptr;
   try {
-    damo::cpu_backend::note_kernel_memory(header + 1, bytes);
+    KernelHeap::instance().add(memory);
+    damo::cpu_backend::note_kernel_memory(memory, bytes);
   } catch (const std::bad_alloc&) {
-    std::free(header);
+    KernelHeap::instance().take(memory);
+    std::free(memory);
     return nullptr;
   }
-  return header + 1;
+  return memory;
 }
 
 void damo_kernel_free(void* memory) {
   if (!memory) return;
-  auto* const header = static_cast<HeapHeader*>(memory) - 1;
-  if (header->mark != kLive) {
-    KernelGuard::leave(header->mark == kFreed ? "free() of memory that was freed before" : "free() of an address that malloc() did not give",
-                       "free each address that malloc() gave once");
+  if (!KernelHeap::instance().take(memory)) {
+    KernelGuard::leave("free() of an address that malloc() did not give, or that was freed before", "free each address that malloc() gave once");
   }
-  header->mark = kFreed;
   damo::cpu_backend::forget_kernel_memory(memory);
-  std::free(header);
+  std::free(memory);
 }
 
 long long damo_kernel_clock() {

@@ -211,6 +211,19 @@ TEST_F(CheckedKernel, KnowsMemoryFromMalloc) {
   EXPECT_THAT(error_of(source, {{1}, {32}}, y, 3), HasSubstr("free() of"));
 }
 
+TEST_F(CheckedKernel, FreesOverAlignedObjectsWithWhatNewGave) {
+  const std::string source = R"(#include <new>
+struct alignas(64) Wide { int values[16]; Wide() { values[15] = 9; } };
+__global__ void k(int* y) {
+  Wide* made[] = {new Wide, new (std::nothrow) Wide, new Wide[3], new (std::nothrow) Wide[3]};
+  for (Wide* wide : made) y[0] += wide->values[15], y[1] |= reinterpret_cast<size_t>(wide) % 64;
+  delete made[0]; delete made[1]; delete[] made[2]; delete[] made[3];
+})";
+  const Array y = Array::zeros({2}, int32, device_);
+  EXPECT_EQ(error_of(source, {{1}, {1}}, y), "nothing thrown");
+  EXPECT_THAT(y.to_vector<int>(), ::testing::ElementsAre(36, 0));
+}
+
 TEST_F(CheckedKernel, RunsKernelsOfEveryFormRight) {
   const std::string source = R"(
 __device__ __noinline__ void meet(int n) { __syncthreads(); if (n > 0) meet(n - 1); }

@@ -132,15 +132,15 @@ __global__ void to_memory(int* visits, unsigned n) {
 
 TEST(GridStride, CountsOnPastTheGreatestSignedNumber) {
   const auto object = load(compile_cuda(R"(
-__global__ void wide(int* y, long n) { for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; (long)i < n; i += gridDim.x * blockDim.x) y[(long)i / 1048576] += (int)(i % 1048576u); }
-__global__ void narrow(int* y, unsigned n) { for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i / 1048576u] += (int)(i % 1048576u); })"));
-  // Block 1 alone of 2^20, so that a step goes 2^30 on.
+__global__ void wide(int* y, long n) { for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; (long)i < n; i += gridDim.x * blockDim.x) y[(long)i / 1048576 + (i & 1023)] += (int)(i % 1048576u); }
+__global__ void narrow(int* y, unsigned n) { for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i / 1048576u + (i & 1023)] += (int)(i % 1048576u); })"));
+  // Block 1 alone of 2^20, so that a step goes 2^30 on. Each thread has elements of its own.
   const LaunchFrame frame{{1u << 20, 1, 1}, {1024, 1, 1}, 0, 0, nullptr, nullptr};
   const std::int64_t n = std::int64_t{3} << 30;
   const auto narrow_n = static_cast<unsigned>(n);
   for (const std::string name : {"wide", "narrow"}) {
     std::vector<int> y(4096), expected(4096);
-    for (const int step : {0, 1, 2}) expected[1024 * step] = 1024 * (1024 + 2047) / 2;  // of 1024 + t, t < 1024
+    for (const int step : {0, 1, 2}) std::iota(&expected[1024 * step], &expected[1024 * step] + 1024, 1024);
     int* const to = y.data();
     const void* const bound = name == "wide" ? static_cast<const void*>(&n) : &narrow_n;
     const void* pointers[] = {&to, bound, nullptr};

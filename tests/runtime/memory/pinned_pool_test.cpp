@@ -14,11 +14,17 @@ TEST(PinnedPool, HandsABlockOfTheSameSizeAndOptionsOutAgain) {
   PinnedPool& pool = backend.pinned_pool();
   void* const first = pool.allocate(5000, {});
   pool.release(first, 5000, {});
-  EXPECT_NE(pool.allocate(5000, {.mapped = true}), first);
-  EXPECT_NE(pool.allocate(9000, {}), first);
+  void* const mapped = pool.allocate(5000, {.mapped = true});
+  void* const larger = pool.allocate(9000, {});
+  EXPECT_NE(mapped, first);
+  EXPECT_NE(larger, first);
   EXPECT_EQ(pool.allocate(8192, {}), first) << "the power of two that 5000 is in";
   EXPECT_EQ(pool.statistics().device_allocations, 3u);
   EXPECT_EQ(pool.statistics().allocations, 4u);
+  pool.release(first, 8192, {});
+  pool.release(mapped, 5000, {.mapped = true});
+  pool.release(larger, 9000, {});
+  pool.free_cache();
 }
 
 TEST(PinnedPool, CountsBytesAndGivesItsCacheBack) {

@@ -48,9 +48,11 @@ constexpr const char* kCompileLimit = "3";
 
 [[noreturn]] void work(std::uint64_t end, Progress& progress) {
   setenv("DAMO_COMPILE_TIME_LIMIT", kCompileLimit, 1);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which take all of the address space
   constexpr rlim_t kMemory = rlim_t{4} << 30;  // a compile that wants more is to give up, not to push others out
   const rlimit memory{kMemory, kMemory};
   setrlimit(RLIMIT_AS, &memory);
+#endif
   if (!std::freopen("/dev/null", "w", stdout)) std::_Exit(2);  // where kernels print
   CpuBackend backend(2);
   backend.kernel_time_limit = 0.2;

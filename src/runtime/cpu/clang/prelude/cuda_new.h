@@ -33,6 +33,7 @@ __device__ inline void free_aligned(void* p) {
   __device__ inline void* operator name(size_t bytes) { return malloc(bytes); }                                                     \
   __device__ inline void* operator name(size_t bytes, const std::nothrow_t&) noexcept { return malloc(bytes); }                     \
   __device__ inline void* operator name(size_t bytes, std::align_val_t a) { return damo::cuda::allocate_aligned(bytes, size_t(a)); } \
+  __device__ inline void* operator name(size_t bytes, std::align_val_t a, const std::nothrow_t&) noexcept { return damo::cuda::allocate_aligned(bytes, size_t(a)); } \
   __host__ __device__ inline void* operator name(size_t, void* place) noexcept { return place; }
 #define __DAMO_DELETE(name)                                                                                            \
   __device__ inline void operator name(void* p) noexcept { free(p); }                                                  \
@@ -40,6 +41,7 @@ __device__ inline void free_aligned(void* p) {
   __device__ inline void operator name(void* p, const std::nothrow_t&) noexcept { free(p); }                           \
   __device__ inline void operator name(void* p, std::align_val_t) noexcept { damo::cuda::free_aligned(p); }            \
   __device__ inline void operator name(void* p, size_t, std::align_val_t) noexcept { damo::cuda::free_aligned(p); }    \
+  __device__ inline void operator name(void* p, std::align_val_t, const std::nothrow_t&) noexcept { damo::cuda::free_aligned(p); } \
   __host__ __device__ inline void operator name(void*, void*) noexcept {}
 __DAMO_NEW(new) __DAMO_NEW(new[])
 __DAMO_DELETE(delete) __DAMO_DELETE(delete[])
