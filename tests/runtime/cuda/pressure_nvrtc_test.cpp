@@ -118,12 +118,5 @@ TEST(Pressure, WhatTheModelFitsIntoRegistersIsNotSpilled) {
   }
 }
 
-TEST(Pressure, WhatItDoesNotFitIsSpilled) {
-  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
-  const Usage usage = compiled(there_and_back(320, float32, "x0 * T(1.5) + T(0.25)", 2));
-  EXPECT_EQ(usage.registers, 255);
-  EXPECT_GT(usage.stack_bytes, 0);
-}
-
 }  // namespace
 }  // namespace damo::cuda_backend
