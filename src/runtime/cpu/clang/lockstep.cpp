@@ -1,4 +1,4 @@
-#include "lockstep.hpp"
+#include "lowering_steps.hpp"
 
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
@@ -7,13 +7,11 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
-#include <llvm/IR/Operator.h>
 
 #include <algorithm>
 #include <set>
 #include <vector>
 
-#include "address_spaces.hpp"
 #include "thread_function.hpp"
 
 namespace damo::clang_plugin {
@@ -21,11 +19,7 @@ namespace {
 
 constexpr int kLockstep = static_cast<int>(WaitKind::kLockstep);
 
-bool is_volatile(const llvm::Instruction& instruction) {
-  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return load->isVolatile();
-  const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
-  return store && store->isVolatile();
-}
+bool is_volatile(const llvm::Instruction& instruction) { return instruction.isVolatile() && llvm::getLoadStorePointerOperand(&instruction); }
 
 bool is_shared(const llvm::Value* pointer) {
   llvm::SmallVector<const llvm::Value*> objects;
