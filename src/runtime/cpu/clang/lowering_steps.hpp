@@ -38,9 +38,9 @@ struct InStep {
   bool may_spin = false;  ///< a loop may go on until another thread writes: regions of all threads are no form for that
 };
 
-/// Gives thread a wait before each of those accesses that needs one, and, if it waits elsewhere too, at the end of each turn
-/// of a loop that asks for what another thread does: a lock may be held across a wait. After inlining, while shared variables
-/// have their address space.
+/// Gives thread a wait before each of those accesses that needs one, and at the end of each turn of a loop that asks for what another
+/// thread does. Loops that take a lock are such loops if thread waits elsewhere too: else no other thread runs before it gives the
+/// lock back. After inlining, while shared variables have their address space.
 InStep keep_in_step(llvm::Function& thread, bool waits);
 
 // ---- address_spaces.cpp --------------------------------------------------------------------------------------------------
