@@ -180,10 +180,16 @@ void CudaReducingEmitter::emit_pass(const Passes::Pass& pass) {
   };
   for (int join : pass.joins) line("  Joined" + number(join) + " j" + number(join) + " = neutral" + number(join) + "();");
   if (layout_.whole) {
+    std::vector<int> late;
+    for (int input : pass.inputs) {
+      if (is_read(input) && passes_.is_read_late(input)) late.push_back(input);
+    }
+    for (int input : late) line("  Vec<" + stored(input) + ", " + width + "> x" + number(input) + "[" + items + "];");
     for (int value : pass.keeps) line("  " + value_type(steps_.dtype(value)) + " keep" + number(value) + "[" + items + "][" + width + "];");
     line("  {");
     partials("    ");
     line("#pragma unroll\n    for (int u = 0; u < " + items + "; ++u) {\n      const place at = begin + (u * " + number(layout_.lanes) + " + lane) * " + width + ";\n      if (at >= end) continue;");
+    for (int input : late) emit_load(input);
     emit_vector(pass);
     line("    }");
     fold("    ");
@@ -251,6 +257,15 @@ void CudaReducingEmitter::emit_row_stores() {
   }
 }
 
+void CudaReducingEmitter::emit_whole_loads(const std::vector<int>& inputs) {
+  if (inputs.empty()) return;
+  for (int i : inputs) line("  Vec<" + stored(i) + ", " + number(vector_) + "> x" + number(i) + "[" + number(layout_.items) + "];");
+  line("#pragma unroll\n  for (int u = 0; u < " + number(layout_.items) + "; ++u) {");
+  line("      const place at = begin + (u * " + number(layout_.lanes) + " + lane) * " + number(vector_) + ";\n      if (at >= end) continue;");
+  for (int i : inputs) emit_load(i);
+  line("  }");
+}
+
 void CudaReducingEmitter::emit_main() {
   begin(entry_name(spec_));
   line("  const i64 chunk = blockIdx.y;");
@@ -258,15 +273,11 @@ void CudaReducingEmitter::emit_main() {
   emit_row_start();
   emit_row_values({}, passes_.first_row_steps());
   if (layout_.whole) {
+    std::vector<int> inputs;
     for (int i = 0; i < spec_.input_count(); ++i) {
-      if (is_read(i)) line("  Vec<" + stored(i) + ", " + number(vector_) + "> x" + number(i) + "[" + number(layout_.items) + "];");
+      if (is_read(i) && !passes_.is_read_late(i)) inputs.push_back(i);
     }
-    line("#pragma unroll\n  for (int u = 0; u < " + number(layout_.items) + "; ++u) {");
-    line("      const place at = begin + (u * " + number(layout_.lanes) + " + lane) * " + number(vector_) + ";\n      if (at >= end) continue;");
-    for (int i = 0; i < spec_.input_count(); ++i) {
-      if (is_read(i)) emit_load(i);
-    }
-    line("  }");
+    emit_whole_loads(inputs);
   }
   for (const Passes::Pass& pass : passes_.all()) {
     emit_pass(pass);

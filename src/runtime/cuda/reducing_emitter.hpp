@@ -28,6 +28,8 @@ class CudaReducingEmitter {
   void emit_row_start();
   void emit_offset_functions();
   void emit_load(int parameter);
+  /// Declares and fills, before anything is computed, what the lanes hold of these inputs.
+  void emit_whole_loads(const std::vector<int>& inputs);
   void emit_pass(const Passes::Pass& pass);
   void emit_vector(const Passes::Pass& pass);
   void emit_across(int join);
@@ -35,7 +37,6 @@ class CudaReducingEmitter {
   void emit_row_stores();
 
   bool rows() const { return layout_.form == Form::kRows; }
-  bool is_chunk_of_rows() const { return rows(); }
   Access access(int parameter) const { return layout_.access[static_cast<std::size_t>(parameter)]; }
   bool moves(int parameter) const { return access(parameter) == Access::kRow || access(parameter) == Access::kStrided; }
   bool is_read(int input) const { return passes_.is_element(input) && !is_scalar(access(input)); }

@@ -35,7 +35,7 @@ int words_held(const KernelSpec& spec, const Layout& layout) {
   int words = 0;
   for (int i = 0; i < spec.input_count(); ++i) {
     const Access access = layout.access[static_cast<std::size_t>(i)];
-    if (!is_scalar(access) && access != Access::kRepeat) words += itemsize(spec.parameter_dtype(i)) == 8 ? 2 : 1;
+    if (!is_scalar(access) && access != Access::kRepeat && !passes.is_read_late(i)) words += itemsize(spec.parameter_dtype(i)) == 8 ? 2 : 1;
   }
   std::size_t kept = 0;
   for (const Passes::Pass& pass : passes.all()) kept = std::max(kept, pass.kept.size());

@@ -45,6 +45,12 @@ Passes::Passes(const KernelSpec& spec, const MayKeep& may_keep) : spec_(spec) {
   for (int pass = 0; pass < count; ++pass) plan(pass, made, may_keep);
 }
 
+bool Passes::is_read_late(int input) const {
+  int readers = 0;
+  for (const Pass& pass : passes_) readers += std::find(pass.inputs.begin(), pass.inputs.end(), input) != pass.inputs.end();
+  return readers == 1 && std::find(passes_[0].inputs.begin(), passes_[0].inputs.end(), input) == passes_[0].inputs.end();
+}
+
 /// Of making an element's value from arrays, and from what is there already.
 int Passes::cost_again(int value, const std::vector<bool>& available) const {
   if (value < spec_.first_step() || !is_element(value) || available[static_cast<std::size_t>(value)]) return 0;

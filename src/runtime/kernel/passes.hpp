@@ -30,6 +30,8 @@ class Passes {
   const std::vector<int>& first_row_steps() const { return first_row_steps_; }
   /// Outputs of which each row has one element: written when all passes are done.
   const std::vector<int>& row_stores() const { return row_stores_; }
+  /// Whether one pass alone reads the input, and not the first: then nothing is won by reading it before.
+  bool is_read_late(int input) const;
   bool is_element(int value) const { return element_[static_cast<std::size_t>(value)]; }
   /// The first pass that may use the value.
   int known(int value) const { return known_[static_cast<std::size_t>(value)]; }
