@@ -168,6 +168,15 @@ TEST_P(Reduce, OfNothingGivesTheNeutralValueOrSaysThatThereIsNone) {
   EXPECT_EQ(of(none, [](const Variable& v) { return max(v, 0); }).shape(), (Shape{0}));
 }
 
+TEST_P(Reduce, TakesTypesThatKnowThatThereIsNothing) {
+  const Variable x = input({float32, {0, 3, 0, 2}}, "x"), y = input({float32, {4, 0}}, "y");
+  const Function f = function({x, y}, {sum(x, {0, 1}), sum(x, 2, keepdims), sum(y, 1)}, options());
+  const auto results = f.call<3>(Array::empty({0, 3, 0, 2}, float32, device()), Array::empty({4, 0}, float32, device()));
+  EXPECT_EQ(results[0].shape(), (Shape{0, 2}));
+  EXPECT_EQ(results[1].shape(), (Shape{0, 3, 1, 2}));
+  EXPECT_EQ(results[2].to_doubles(), (Values{0, 0, 0, 0}));
+}
+
 TEST_P(Reduce, RefusesAxesThatDoNotExistAndNamesTheLine) {
   const Variable x = matrix("x");
   const std::string text = error_of([&] { sum(x, 2); });

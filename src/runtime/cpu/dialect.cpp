@@ -30,7 +30,7 @@ int cpu_lanes(const KernelSpec& spec, const Layout& layout, std::int64_t run) {
 /// Kernels of several passes keep their rows whole: only values of one pass can be joined by a second launch.
 Work reducing_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) {
   Work work;
-  const std::int64_t outputs = geometry.count, length = geometry.reduced.count, row = geometry.extents[-1];
+  const std::int64_t outputs = geometry.count, length = geometry.reduced.count, row = std::max<std::int64_t>(geometry.extents[-1], 1);
   const bool columns = layout.form == Form::kColumns;
   const std::int64_t width = columns ? std::min<std::int64_t>(layout.lanes, row) : 1;
   const std::int64_t tasks = columns ? outputs / row * divide_up(row, layout.lanes) : outputs;

@@ -106,7 +106,7 @@ Work reducing_cuda_work(const KernelSpec& spec, const Layout& layout, const Geom
   Work work;
   const std::int64_t length = std::max<std::int64_t>(geometry.reduced.count, 1);
   const int threads = reducing_block(layout);
-  const std::int64_t blocks = divide_up(geometry.count, threads / layout.lanes);
+  const std::int64_t blocks = std::max<std::int64_t>(divide_up(geometry.count, threads / layout.lanes), 1);
   work.chunk = length;
   if (joins_in_one_pass(spec)) {
     const std::int64_t wanted = std::int64_t{32} * std::max(multiprocessors, 1);  // blocks that share the work evenly
