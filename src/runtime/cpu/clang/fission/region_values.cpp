@@ -170,10 +170,12 @@ void RegionValues::share_place(llvm::PHINode& phi) {
       if (!value || value == &phi || is_leader_phi(*value)) continue;
       const auto found = slots_.find(value);
       const auto loaded = known_.find({regions_.of(way.first), value});
-      if (found == slots_.end() || found->second.is_single || loaded == known_.end() || loaded->second != stores[i].value || !is_over(phi, *value)) continue;
+      // A value in one phi's place can't move on to another's: the first phi would stay behind.
+      if (found == slots_.end() || found->second.is_single || found->second.is_shared || loaded == known_.end() || loaded->second != stores[i].value || !is_over(phi, *value)) continue;
       const Slot shared = slots_.find(&phi)->second;
       found->second.place->replaceAllUsesWith(shared.place);
       found->second = shared;
+      found->second.is_shared = true;
       stores.erase(stores.begin() + static_cast<long>(i));
       return;
     }

@@ -33,7 +33,8 @@ class RegionValues {
  private:
   struct Slot {
     llvm::Value* place;
-    bool is_single;  ///< one for the block
+    bool is_single;          ///< one for the block
+    bool is_shared = false;  ///< a phi's place, which the value becomes
   };
   llvm::Value* value_in(Region& region, llvm::Value* value);
   llvm::Value* recompute(Region& region, llvm::Instruction& instruction);
