@@ -1,4 +1,4 @@
-#include "lowering_steps.hpp"
+#include "inlining.hpp"
 
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>

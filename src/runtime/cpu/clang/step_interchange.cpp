@@ -1,14 +1,14 @@
-#include "row_loops.hpp"
+#include "step_interchange.hpp"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/Transforms/Utils/Local.h>
 
 #include <algorithm>
 
+#include "guarded_threads.hpp"
 #include "isolated_steps.hpp"
 #include "markers.hpp"
 #include "row_values.hpp"
-#include "thread_function.hpp"
 
 namespace damo::clang_plugin {
 namespace {
@@ -170,9 +170,13 @@ struct Rounds {
 
 Rounds wrap_threads(const Steps& found, llvm::BasicBlock* leave) {
   llvm::BasicBlock* const header = found.threads->getHeader();
-  const llvm::Instruction& inside = *header->getTerminator();
-  llvm::BasicBlock* const after = inside.getSuccessor(found.threads->contains(inside.getSuccessor(0)) ? 1 : 0);
-  Rounds rounds{found.threads->getLoopPredecessor(), nullptr, nullptr, after, header, found.steps->getLoopLatch()};
+  Rounds rounds{nullptr, nullptr, nullptr, nullptr, header, found.steps->getLoopLatch()};
+  for (llvm::BasicBlock* from : llvm::predecessors(header)) {
+    if (!found.threads->contains(from)) rounds.before = from;
+  }
+  for (llvm::BasicBlock* to : llvm::successors(header)) {
+    if (!found.threads->contains(to)) rounds.after = to;
+  }
   rounds.again = llvm::BasicBlock::Create(header->getContext(), "step", header->getParent(), header);
   rounds.next = llvm::BasicBlock::Create(header->getContext(), "step.end", header->getParent(), rounds.after);
   header->replacePhiUsesWith(rounds.before, rounds.again);
@@ -253,7 +257,7 @@ bool interchange_once(llvm::Function& entry) {
       if (!test || !test->isConditional() || !steps->getLoopLatch() || !steps->getLoopPredecessor()) continue;
       for (const bool is_strided : {false, true}) {
         Steps found{threads, steps, test};
-        RowValues values(*marker, *threads, dominators);
+        RowValues values(*threads, dominators);
         if (!(is_strided ? read_strided(found, values) : read_shared(found, dominators, values))) continue;
         IsolatedSteps isolated(*threads, *steps, found.own, dominators, values);
         if (!isolated.is_possible()) continue;
@@ -271,8 +275,8 @@ bool interchange_once(llvm::Function& entry) {
 }  // namespace
 
 bool interchange_steps(llvm::Function& entry) {
-  const llvm::CallInst* const tie = tie_of(entry);
-  if (!tie || has_local_memory(entry, *tie->getArgOperand(0))) return false;
+  const llvm::Value* const indices = indices_of(entry);
+  if (!indices || has_local_memory(entry, *indices)) return false;
   int made = 0;
   while (made < kMostInterchanges && interchange_once(entry)) ++made;
   return made > 0;

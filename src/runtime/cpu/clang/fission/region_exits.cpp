@@ -2,6 +2,8 @@
 
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
+
 #include "../thread_function.hpp"
 #include "runtime/cpu/block_regions.hpp"
 

@@ -1,6 +1,5 @@
 #include "thread_program.hpp"
 
-#include <llvm/ADT/DepthFirstIterator.h>
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
@@ -136,7 +135,11 @@ bool ThreadProgram::hoist_argument(llvm::Instruction& instruction) {
 }
 
 void ThreadProgram::split_waits() {
-  for (llvm::CallInst* call : calls_of(function, kWait)) {
+  std::vector<llvm::CallInst*> calls;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    if (is_wait(&instruction)) calls.push_back(llvm::cast<llvm::CallInst>(&instruction));
+  }
+  for (llvm::CallInst* call : calls) {
     Wait wait{call, call->getParent()->splitBasicBlock(call->getNextNode(), "resumed"), nullptr, constant_kind(*call)};
     if (!call->use_empty()) {
       llvm::IRBuilder<> builder(&*wait.after->getFirstInsertionPt());
@@ -155,10 +158,14 @@ const Wait* ThreadProgram::wait_at(const llvm::BasicBlock* block) const {
 }
 
 void ThreadProgram::find_tails() {
-  llvm::df_iterator_default_set<llvm::BasicBlock*> before;
-  for (const Wait& wait : waits) {
-    for ([[maybe_unused]] llvm::BasicBlock* block : llvm::inverse_depth_first_ext(wait.call->getParent(), before)) {
-    }
+  std::set<const llvm::BasicBlock*> before;
+  std::vector<const llvm::BasicBlock*> open;
+  for (const Wait& wait : waits) open.push_back(wait.call->getParent());
+  while (!open.empty()) {
+    const llvm::BasicBlock* at = open.back();
+    open.pop_back();
+    if (!before.insert(at).second) continue;
+    for (const llvm::BasicBlock* previous : llvm::predecessors(at)) open.push_back(previous);
   }
   for (llvm::BasicBlock* block : order) {
     if (!before.count(block)) tail_.insert(block);
