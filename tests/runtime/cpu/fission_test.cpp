@@ -235,6 +235,38 @@ __global__ void scan(int* y, const int* x) {
   }
 }
 
+/// Both loops carry the sum, the inner one is left at its bottom: what it gives becomes the next value of two phis.
+TEST(Fission, KeepsAValueThatTwoLoopsCarry) {
+  const BothForms forms(R"(
+__global__ void k(int* y, const int* x, int rounds, int times) {
+  __shared__ int s[1024];
+  int t = threadIdx.x, n = blockDim.x, sum = 7;
+  for (int i = 0; i < rounds; ++i) {
+    int j = 0;
+    do {
+      s[t] = x[t] + j;
+      __syncthreads();
+      if (t < 8) for (int m = 0; m < 5; ++m) sum += s[m % n];
+      __syncthreads();
+    } while (++j < times);
+  }
+  y[t] = sum;
+})");
+  const auto x = hashed(1024);
+  for (const unsigned n : kBlocks) {
+    for (const int rounds : {0, 1, 3}) {
+      const auto y = forms.run("k", {1}, {n}, std::vector<int>(n), x.data(), rounds, 2);
+      for (unsigned t = 0; t < n; ++t) {
+        int sum = 7;
+        for (int step = 0; step < 2 * rounds && t < 8; ++step) {
+          for (unsigned m = 0; m < 5; ++m) sum += x[m % n] + step % 2;
+        }
+        ASSERT_EQ(y[t], sum) << n << ' ' << t << " rounds " << rounds;
+      }
+    }
+  }
+}
+
 TEST(Fission, CountsWithAtomicsInSharedMemory) {
   const BothForms forms(R"(
 __global__ void histogram(int* y, const int* x, int n) {
