@@ -11,7 +11,7 @@ namespace damo {
 namespace {
 
 Variable cast_at(const Variable& x, DType dtype, SourceLine where) {
-  return cast(Operand(x, where.file, where.line), dtype);
+  return cast(At(where)(x), dtype);
 }
 
 /// g summed until it has the shape of a Variable of these dims that was broadcast to g's.
@@ -25,7 +25,7 @@ Variable sum_to(const Variable& g, const Shape& dims, SourceLine where) {
   }
   if (axes == 0) return g;
   const Variable sums = reduce(ReductionKind::kSum, g, axes, where);
-  return dropped == 0 ? sums : dimshuffle(Operand(sums, where.file, where.line), left);
+  return dropped == 0 ? sums : dimshuffle(At(where)(sums), left);
 }
 
 /// Nodes of a built-in rule belong to the user's line, not to Damo's: those between the results and the leaves.

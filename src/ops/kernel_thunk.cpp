@@ -9,6 +9,7 @@
 #include "ops/fused_op.hpp"
 #include "ops/lower.hpp"
 #include "ops/reduce_op.hpp"
+#include "ops/reduced_shape.hpp"
 #include "runtime/exec/version_table.hpp"
 #include "runtime/kernel/dialect.hpp"
 #include "runtime/kernel/spec_kernel.hpp"
@@ -87,10 +88,7 @@ class KernelThunk {
     }
     const auto* fused = dynamic_cast<const FusedOp*>(&node_.op());
     if (!fused) return space;
-    Shape row = space;
-    for (int axis = 0; axis < row.rank(); ++axis) {
-      if (reduced_axes_ >> axis & 1u) row[axis] = 1;
-    }
+    const Shape row = reduced_shape(space, reduced_axes_, true);
     const std::size_t inputs = cells_.size() - static_cast<std::size_t>(node_.output_count());
     for (std::size_t i = inputs; i < shapes.size(); ++i) {
       if (!(shapes[i] == space) && !(reduced_axes_ != 0 && shapes[i] == row)) return std::nullopt;
@@ -120,12 +118,7 @@ class KernelThunk {
       }
       if (passes_.parts.empty()) plan_passes();
       Plan plan = passes_;
-      for (TensorType& type : plan.between) {
-        type.dims = *space;
-        for (int axis = 0; axis < type.dims.rank(); ++axis) {
-          if (reduced_axes_ >> axis & 1u) type.dims[axis] = 1;
-        }
-      }
+      for (TensorType& type : plan.between) type.dims = reduced_shape(*space, reduced_axes_, true);
       return bind(plan);
     }
     return bind(plan_nodes());
@@ -177,7 +170,7 @@ class KernelThunk {
       const ValueId output = inner.outputs(node)[0];
       Part part;
       for (ValueId input : inner.inputs(node)) {
-        if (!inner.constant(input) || !inner.constant(input)->is_scalar()) part.parameters.push_back(at(input));
+        if (!is_literal(inner.constant(input))) part.parameters.push_back(at(input));
       }
       if (at(output) < 0) {
         at(output) = static_cast<int>(cells_.size() + plan.between.size());

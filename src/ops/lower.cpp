@@ -129,26 +129,33 @@ KernelSpec lower(const FunctionGraph& graph) {
   return spec;
 }
 
-KernelSpec lower(const ElementwiseOp& op, const Apply& node) {
-  FunctionGraph graph;
-  std::vector<ValueId> inputs;
-  for (const Variable& input : node.inputs()) {
-    inputs.push_back(is_literal(input.constant()) ? graph.add_constant(input.constant()) : graph.add_input(input.type()));
-  }
-  const TensorType types[] = {node.output().type()};
-  graph.add_output(graph.outputs(graph.add(op.shared_from_this(), inputs, types, {}))[0]);
-  return lower(graph);
+namespace {
+
+struct NodeInput {
+  const TensorType& type;
+  const ConstantPtr& constant;
+};
+
+KernelSpec lower_alone(const OpPtr& op, std::span<const NodeInput> inputs, const TensorType& output) {
+  FunctionGraph alone;
+  std::vector<ValueId> values;
+  for (const NodeInput& input : inputs) values.push_back(is_literal(input.constant) ? alone.add_constant(input.constant) : alone.add_input(input.type));
+  alone.add_output(alone.outputs(alone.add(op, values, std::span(&output, 1), {}))[0]);
+  return lower(alone);
+}
+
+}  // namespace
+
+KernelSpec lower(const Op& op, const Apply& node) {
+  std::vector<NodeInput> inputs;
+  for (const Variable& input : node.inputs()) inputs.push_back({input.type(), input.constant()});
+  return lower_alone(op.shared_from_this(), inputs, node.output().type());
 }
 
 KernelSpec lower_node(const FunctionGraph& graph, NodeId node) {
-  FunctionGraph alone;
-  std::vector<ValueId> inputs;
-  for (ValueId input : graph.inputs(node)) {
-    inputs.push_back(is_literal(graph.constant(input)) ? alone.add_constant(graph.constant(input)) : alone.add_input(graph.type(input)));
-  }
-  const TensorType types[] = {graph.type(graph.outputs(node)[0])};
-  alone.add_output(alone.outputs(alone.add(graph.op_ptr(node), inputs, types, graph.where(node)))[0]);
-  return lower(alone);
+  std::vector<NodeInput> inputs;
+  for (ValueId input : graph.inputs(node)) inputs.push_back({graph.type(input), graph.constant(input)});
+  return lower_alone(graph.op_ptr(node), inputs, graph.type(graph.outputs(node)[0]));
 }
 
 }  // namespace damo

@@ -1,4 +1,4 @@
-// lower: elementwise nodes -> KernelSpec. Names no target.
+// lower: elementwise nodes and reductions -> KernelSpec. Names no target.
 #pragma once
 #include <damo/graph.hpp>
 #include "ops/elementwise_op.hpp"
@@ -9,8 +9,8 @@ namespace damo {
 /// Whether a constant is a number in a kernel's text or arguments rather than an array.
 inline bool is_literal(const ConstantPtr& constant) { return constant && constant->is_scalar(); }
 
-/// Of one node: its inputs are array parameters, scalar constants literals.
-KernelSpec lower(const ElementwiseOp& op, const Apply& node);
+/// Of an ElementwiseOp or a ReduceOp on a node's inputs, which are array parameters but for scalar constants.
+KernelSpec lower(const Op& op, const Apply& node);
 
 /// Of a graph of ElementwiseOps and ReduceOps over one space: its inputs are the kernel's, its outputs the stores; scalar constants become literals.
 KernelSpec lower(const FunctionGraph& graph);

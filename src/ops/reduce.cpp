@@ -1,59 +1,15 @@
-// The Op behind every reduction of a graph keeps its axes, with extent 1; a view drops them. The rest is plain ops.
+// The Op behind every reduction of a graph (reduce_op.hpp) keeps its axes; a view drops them. The rest is plain ops.
 #include <damo/ops/reduce.hpp>
 
 #include <utility>
 
-#include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
-#include "ops/kernel_thunk.hpp"
 #include "ops/reduce_op.hpp"
 
 namespace damo {
 namespace {
-
-/// Operands of ops that a user's line asked for.
-class At {
- public:
-  explicit At(SourceLine line) : line_(line) {}
-  Operand operator()(const Variable& x) const { return {x, line_.file, line_.line}; }
-
- private:
-  SourceLine line_;
-};
-
-/// How many elements are reduced together: a constant where the extents are known.
-Variable count_of(const Variable& x, std::uint32_t axes, SourceLine line) {
-  double count = 1;
-  for (int axis = 0; axis < x.rank(); ++axis) {
-    if (!(axes >> axis & 1u)) continue;
-    if (x.dims()[axis] == kUnknown) return reduce(ReductionKind::kCount, x, axes, line);
-    count *= static_cast<double>(x.dims()[axis]);
-  }
-  return constant(Scalar(count).cast(result_of(ReductionKind::kCount, x.dtype())), line);
-}
-
-/// g, which has the reduced axes with extent 1, in the shape of x.
-Variable spread(const Variable& g, const Variable& x, SourceLine line) { return second(At(line)(x), At(line)(g)); }
-
-/// g times the product of all other elements, right where some are 0.
-Variable product_gradient(const Variable& x, const Variable& g, std::uint32_t axes, SourceLine line) {
-  const At at(line);
-  const Variable zero = eq(at(x), 0.0), others = where(at(zero), 1.0, at(x));
-  const Variable zeros = reduce(ReductionKind::kSum, zero, axes, line), product = reduce(ReductionKind::kProd, others, axes, line);
-  const Variable of_zeros = where(at(eq(at(zeros), 1)), at(product), 0.0), of_others = where(at(eq(at(zeros), 0)), at(product), 0.0);
-  const Variable factor = where(at(zero), at(of_zeros), at(true_div(at(of_others), at(others))));
-  return mul(at(spread(g, x, line)), at(factor));
-}
-
-/// Equals share it evenly.
-Variable choice_gradient(const Variable& x, const Variable& chosen, const Variable& g, std::uint32_t axes, SourceLine line) {
-  const At at(line);
-  const Variable equal = cast(at(eq(at(x), at(chosen))), x.dtype());
-  const Variable each = true_div(at(g), at(reduce(ReductionKind::kSum, equal, axes, line)));
-  return mul(at(spread(each, x, line)), at(equal));
-}
 
 Variable with_axes(const Variable& reduced, std::uint32_t axes, bool keep, SourceLine line) {
   if (keep || axes == 0) return reduced;
@@ -87,74 +43,6 @@ Variable plain(ReductionKind reduction, const Operand& x, const Axes& axes, bool
 }
 
 }  // namespace
-
-bool ReduceOp::equals(const Op& other) const {
-  const auto* that = dynamic_cast<const ReduceOp*>(&other);
-  return that && that->reduction_ == reduction_ && that->axes_ == axes_;
-}
-
-Props ReduceOp::props() const {
-  std::vector<std::int64_t> axes;
-  for (int axis = 0; axis < 32; ++axis) {
-    if (axes_ >> axis & 1u) axes.push_back(axis);
-  }
-  return {{"axes", axes}};
-}
-
-Shape ReduceOp::reduced(const Shape& from) const {
-  Shape to = from;
-  for (int axis = 0; axis < to.rank(); ++axis) {
-    if (axes_ >> axis & 1u) to[axis] = 1;
-  }
-  return to;
-}
-
-Apply ReduceOp::make_node(Inputs inputs) const {
-  inputs.require_count(1);
-  const Variable& x = inputs.at(0);
-  if (x.rank() < 32 && axes_ >> x.rank()) throw ShapeError(name() + ": x has " + std::to_string(x.rank()) + " axes, fewer than are reduced");
-  return {*this, {x}, {{result_of(reduction_, x.dtype()), reduced(x.dims())}}};
-}
-
-Shapes ReduceOp::infer_shape(const Apply&, std::span<const Shape> inputs) const { return {{output_shape(inputs[0])}}; }
-
-Shape ReduceOp::output_shape(const Shape& input) const {
-  const Shape to = reduced(input);
-  if (chooses(reduction_) && input.size() == 0 && to.size() > 0) {
-    throw ShapeError(name() + ": there is no element to choose in an array of shape " + to_string(input), "give it elements, or leave it out for empty arrays");
-  }
-  return to;
-}
-
-Thunk ReduceOp::make_thunk(const Apply& node, ThunkContext& context) const {
-  KernelSpec spec;
-  const DType dtype = node.input(0).dtype();
-  spec.name = name();
-  const ConstantPtr& constant = node.input(0).constant();
-  if (constant && constant->is_scalar()) spec.constants = {constant->scalar()};  // as lower has it
-  else spec.inputs = {dtype};
-  spec.outputs = {node.output().dtype()};
-  spec.stores = {append_reduction(spec, reduction_, 0, dtype, node.output().dtype())};
-  return kernel_thunk(std::move(spec), node, context, axes_);
-}
-
-Gradients ReduceOp::gradient(const Apply& node, std::span<const Variable> output_gradients) const {
-  const Variable &x = node.input(0), &g = output_gradients[0];
-  const SourceLine line = node.where();
-  if (!is_floating(x.dtype()) || !is_floating(node.output().dtype())) return Gradients{Gradient::disconnected()};
-  switch (reduction_) {
-    case ReductionKind::kSum: return spread(g, x, line);
-    case ReductionKind::kMean: return spread(true_div(At(line)(g), At(line)(count_of(x, axes_, line))), x, line);
-    case ReductionKind::kProd: return product_gradient(x, g, axes_, line);
-    case ReductionKind::kMax:
-    case ReductionKind::kMin: return choice_gradient(x, node.output(), g, axes_, line);
-    default: return Gradients{Gradient::disconnected()};
-  }
-}
-
-Variable reduce(ReductionKind reduction, const Variable& x, std::uint32_t axes, SourceLine line) {
-  return std::make_shared<const ReduceOp>(reduction, axes)->apply(std::span(&x, 1), line).output();
-}
 
 Variable sum(const Operand& x, const Axes& axes, bool keep) { return plain(ReductionKind::kSum, x, axes, keep); }
 Variable prod(const Operand& x, const Axes& axes, bool keep) { return plain(ReductionKind::kProd, x, axes, keep); }

@@ -28,12 +28,23 @@ class ReduceOp final : public Op {
   std::uint32_t axes() const { return axes_; }
 
  private:
-  Shape reduced(const Shape& from) const;
   ReductionKind reduction_;
   std::uint32_t axes_;
 };
 
 /// x reduced over these axes, built at that line.
 Variable reduce(ReductionKind reduction, const Variable& x, std::uint32_t axes, SourceLine line);
+/// How many elements are reduced together: a constant where the extents are known.
+Variable count_of(const Variable& x, std::uint32_t axes, SourceLine line);
+
+/// Operands of ops that a user's line asked for.
+class At {
+ public:
+  explicit At(SourceLine line) : line_(line) {}
+  Operand operator()(const Variable& x) const { return {x, line_.file, line_.line}; }
+
+ private:
+  SourceLine line_;
+};
 
 }  // namespace damo

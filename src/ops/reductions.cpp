@@ -106,8 +106,8 @@ DType result_of(ReductionKind reduction, DType x) {
   switch (reduction) {
     case ReductionKind::kSum:
     case ReductionKind::kProd: return is_floating(x) ? x : sum_dtype(x);
-    case ReductionKind::kMean:
-    case ReductionKind::kCount: return is_floating(x) ? x : float64;
+    case ReductionKind::kMean: return is_floating(x) ? x : float64;
+    case ReductionKind::kCount: return x == float16 || x == bfloat16 ? float32 : is_floating(x) ? x : float64;  // 65,505 is infinite in float16
     case ReductionKind::kMax:
     case ReductionKind::kMin: return x;
     case ReductionKind::kArgmax:

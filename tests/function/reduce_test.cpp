@@ -223,6 +223,17 @@ TEST_P(Reduce, HasTheGradientOfAProductWithZeros) {
   EXPECT_EQ(g(Array::from(Values{0, 0, 4}, device()))[0].to_doubles(), (Values{0, 0, 0}));
 }
 
+TEST_P(Reduce, CountsMoreThanAFloat16HoldsInGradientsOfSixteenBits) {
+  const Variable x = vector("x", float16);
+  const Array ones = astype(Array::from(std::vector<float>(100000, 1.0f), device()), float16);
+  for (const Variable& cost : {mean(x), max(x)}) {
+    const Function g = function({x}, {grad(cost, {x})[0]}, options());
+    const Values found = g(ones)[0].to_doubles();
+    EXPECT_NEAR(found[0], 1e-5, 1e-7);
+    EXPECT_NEAR(found[99999], 1e-5, 1e-7);
+  }
+}
+
 TEST_P(Reduce, SharesTheGradientOfAMaximumAmongEquals) {
   const Variable x = vector("x", float64);
   const Function g = function({x}, {grad(max(x), {x})[0]}, options());

@@ -4,7 +4,7 @@
 #include <damo/array_math.hpp>
 
 #include "ops/eager/kernels.hpp"
-#include "ops/eager/reduced_shape.hpp"
+#include "ops/reduced_shape.hpp"
 #include "ops/reductions.hpp"
 
 namespace damo {

@@ -6,6 +6,7 @@
 #include "ops/eager/overlap.hpp"
 #include "ops/eager/snippet.hpp"
 #include "runtime/kernel/cache.hpp"
+#include "runtime/kernel/layout.hpp"
 
 namespace damo {
 namespace {
@@ -15,8 +16,6 @@ constexpr int kGpuBlock = 256;
 constexpr std::int64_t kGpuSmallestChunk = 4096;  // elements of a block of which there are several an output
 constexpr std::int64_t kCpuTask = 16384;          // elements: enough that handing a task to a thread does not show
 constexpr std::int64_t kMostChunks = 65535;       // the grid's second axis
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Whether neighbours of the first array lie along a kept axis rather than along a reduced one.
 bool is_columns(const AxisGroups& groups) {

@@ -5,6 +5,7 @@
 
 #include "ops/eager/reduction_text.hpp"
 #include "runtime/kernel/cache.hpp"
+#include "runtime/kernel/layout.hpp"
 
 namespace damo {
 namespace {
@@ -14,8 +15,6 @@ constexpr std::int64_t kFewLines = 32;  // fewer do not fill a warp: rows then, 
 constexpr std::int64_t kCpuChunk = 65536;
 constexpr std::int64_t kGpuSmallestColumn = 64;  // elements of a chunk of a column
 constexpr std::size_t kMostKernels = 512;
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 struct Plan {
   ScanLayout layout;

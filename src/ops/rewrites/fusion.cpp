@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ops/elementwise_op.hpp"
+#include "ops/lower.hpp"
 #include "ops/reduce_op.hpp"
 #include "ops/rewrites/fusion_build.hpp"
 #include "ops/rewrites/fusion_cut.hpp"
@@ -25,8 +26,7 @@ bool within(const FusionLimits& limits, const FunctionGraph& graph, const std::v
   for (NodeId node : members) {
     cost += is_reduction(graph, node) ? kReductionCost : static_cast<const ElementwiseOp&>(graph.op(node)).row().cost;
     for (ValueId input : graph.inputs(node)) {
-      const bool is_literal = graph.constant(input) && graph.constant(input)->is_scalar();
-      if (!is_literal && !inside.contains(graph.owner(input))) read.insert(input);
+      if (!is_literal(graph.constant(input)) && !inside.contains(graph.owner(input))) read.insert(input);
     }
     const auto uses = graph.uses(graph.outputs(node)[0]);
     written += std::any_of(uses.begin(), uses.end(), [&](const Use& use) { return !inside.contains(use.node); });

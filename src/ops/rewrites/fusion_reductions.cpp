@@ -1,6 +1,7 @@
 #include "ops/rewrites/fusion_reductions.hpp"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "ops/elementwise_op.hpp"
@@ -10,6 +11,12 @@ namespace damo {
 namespace {
 
 constexpr std::int64_t kOneRow = 16384;  // elements of the only row that one block, or one thread of a CPU, goes through again and again
+
+/// Axes, those of extent 1 last: what broadcasts to a shape has fewer.
+int count_axes(const std::vector<int>& shape) {
+  const auto ones = std::count(shape.begin(), shape.end(), SymbolicShapes::kOne);
+  return 64 * static_cast<int>(static_cast<std::ptrdiff_t>(shape.size()) - ones) + static_cast<int>(shape.size());
+}
 
 bool is_row_of(const std::vector<int>& row, const std::vector<int>& space, std::uint32_t axes) {
   if (row.size() != space.size()) return false;
@@ -32,9 +39,14 @@ ReductionGroups::ReductionGroups(const FunctionGraph& graph, const std::vector<s
   for (const std::vector<NodeId>& nodes : groups) {
     Whole& whole = add(nodes);
     whole.takes_part = true;
-    for (NodeId node : nodes) {  // the widest: others are cheap to compute again for each of its elements
+    int widest = -1;
+    for (NodeId node : nodes) {  // others are cheap to compute again for each of its elements
       const ValueId output = graph.outputs(node)[0];
-      if (whole.space.empty() || graph.type(output).dims.rank() > whole.dims.rank()) whole.space = shapes_.of(output), whole.dims = graph.type(output).dims;
+      const int axes = count_axes(shapes_.of(output));
+      if (axes <= widest) continue;
+      widest = axes;
+      whole.space = shapes_.of(output);
+      whole.dims = graph.type(output).dims;
     }
   }
   std::unordered_map<NodeId, std::size_t> place;
@@ -50,18 +62,24 @@ ReductionGroups::ReductionGroups(const FunctionGraph& graph, const std::vector<s
     whole.axes = reduction->axes();
     whole.reduces = true;
   }
-  // Wholes in an order in which producers come first: by the place of their last node no group is met before what it reads
-  // has been, as no edge goes back between convex groups; a group's first reader may stand before the group's last node, so count edges.
+  // Producers first. A group's first reader may stand before the group's last node in the order of nodes, so edges are counted.
   std::vector<int> waiting(wholes_.size(), 0), ready;
   std::vector<std::vector<int>> readers(wholes_.size());
   for (int i = 0; i < static_cast<int>(wholes_.size()); ++i) {
-    for (int producer : producers_of(i)) readers[static_cast<std::size_t>(producer)].push_back(i), ++waiting[static_cast<std::size_t>(i)];
+    for (NodeId node : wholes_[static_cast<std::size_t>(i)].nodes) {
+      for (ValueId input : graph.inputs(node)) {
+        const int producer = producer_of(input);
+        if (producer < 0 || producer == i) continue;
+        readers[static_cast<std::size_t>(producer)].push_back(i);
+        ++waiting[static_cast<std::size_t>(i)];
+      }
+    }
     if (waiting[static_cast<std::size_t>(i)] == 0) ready.push_back(i);
   }
   while (!ready.empty()) {
     const int whole = ready.back();
     ready.pop_back();
-    join(whole, producers_of(whole));
+    join(whole);
     for (int reader : readers[static_cast<std::size_t>(whole)]) {
       if (--waiting[static_cast<std::size_t>(reader)] == 0) ready.push_back(reader);
     }
@@ -87,16 +105,9 @@ int ReductionGroups::find(int whole) {
   return whole;
 }
 
-std::vector<int> ReductionGroups::producers_of(int whole) const {
-  std::vector<int> producers;
-  for (NodeId node : wholes_[static_cast<std::size_t>(whole)].nodes) {
-    for (ValueId input : graph_.inputs(node)) {
-      if (graph_.owner(input) == NodeId::kNone) continue;
-      const int producer = whole_of_[static_cast<std::size_t>(graph_.owner(input))];
-      if (producer != whole && std::find(producers.begin(), producers.end(), producer) == producers.end()) producers.push_back(producer);
-    }
-  }
-  return producers;
+/// The whole that makes the value; -1 for inputs and constants.
+int ReductionGroups::producer_of(ValueId value) const {
+  return graph_.owner(value) == NodeId::kNone ? -1 : whole_of_[static_cast<std::size_t>(graph_.owner(value))];
 }
 
 /// Whether one space and one set of axes serve both groups.
@@ -119,40 +130,37 @@ bool ReductionGroups::may_spread(const Whole& group) const {
   return length <= kOneRow;
 }
 
-/// Whether every edge between them stays in one domain, or leads from a row to its elements.
-bool ReductionGroups::may_join(int producer, int consumer) {
-  const Whole &from = wholes_[static_cast<std::size_t>(find(producer))], &to = wholes_[static_cast<std::size_t>(consumer)];
-  if (!from.takes_part || !to.takes_part || !agree(producer, consumer)) return false;
-  for (NodeId node : to.nodes) {
-    for (ValueId input : graph_.inputs(node)) {
-      const NodeId owner = graph_.owner(input);
-      if (owner == NodeId::kNone || whole_of_[static_cast<std::size_t>(owner)] != producer) continue;
-      const std::vector<int> read = shapes_.of(input), made = to.reduces ? to.space : shapes_.of(graph_.outputs(node)[0]);
-      if (read == made) continue;
-      if (!from.reduces || !is_row_of(read, from.space, from.axes) || made != from.space || !may_spread(from)) return false;
-    }
-  }
-  return true;
+/// Whether the edge stays in one domain, or leads from a row to its elements.
+bool ReductionGroups::fits(const Whole& from, const Whole& to, NodeId node, ValueId input) const {
+  const std::vector<int> read = shapes_.of(input), made = to.reduces ? to.space : shapes_.of(graph_.outputs(node)[0]);
+  return read == made || (from.reduces && is_row_of(read, from.space, from.axes) && made == from.space && may_spread(from));
 }
 
-void ReductionGroups::join(int number, const std::vector<int>& producers) {
+void ReductionGroups::join(int number) {
   Whole& whole = wholes_[static_cast<std::size_t>(number)];
-  std::vector<bool> joins;
-  for (int producer : producers) {
-    joins.push_back(may_join(producer, number));
-    whole.level = std::max(whole.level, wholes_[static_cast<std::size_t>(find(producer))].level + (joins.back() ? 0 : 1));
+  std::map<int, bool> joins;  // by the producers' groups: whether all edges from it may be inside one
+  for (NodeId node : whole.nodes) {
+    for (ValueId input : graph_.inputs(node)) {
+      const int producer = producer_of(input);
+      if (producer < 0 || producer == number) continue;
+      const Whole& from = wholes_[static_cast<std::size_t>(find(producer))];
+      const auto [found, is_new] = joins.try_emplace(find(producer), true);
+      if (is_new) found->second = agree(producer, number);
+      if (found->second) found->second = fits(from, whole, node, input);
+    }
   }
+  for (const auto& [producer, may_join] : joins) whole.level = std::max(whole.level, wholes_[static_cast<std::size_t>(producer)].level + (may_join ? 0 : 1));
   std::vector<int> partners;
-  for (std::size_t i = 0; i < producers.size(); ++i) {
-    if (joins[i] && wholes_[static_cast<std::size_t>(find(producers[i]))].level == whole.level) partners.push_back(find(producers[i]));
+  for (const auto& [producer, may_join] : joins) {
+    if (may_join && wholes_[static_cast<std::size_t>(producer)].level == whole.level) partners.push_back(producer);
   }
-  bool fits = true, reduces = whole.reduces;
+  bool agreed = true, reduces = whole.reduces;
   for (int partner : partners) {
     reduces |= wholes_[static_cast<std::size_t>(partner)].reduces;
-    for (int other : partners) fits &= agree(partner, other);
+    for (int other : partners) agreed &= agree(partner, other);
   }
   if (partners.empty()) return;
-  if (!fits || !reduces) {  // elementwise groups alone stay what they were
+  if (!agreed || !reduces) {  // elementwise groups alone stay what they were
     ++whole.level;
     return;
   }

@@ -34,10 +34,10 @@ class ReductionGroups {
   };
   int find(int whole);
   bool agree(int a, int b);
-  bool may_join(int producer, int consumer);
+  bool fits(const Whole& from, const Whole& to, NodeId node, ValueId input) const;
   bool may_spread(const Whole& group) const;
-  void join(int whole, const std::vector<int>& producers);
-  std::vector<int> producers_of(int whole) const;
+  void join(int whole);
+  int producer_of(ValueId value) const;
   void join_siblings();
 
   const FunctionGraph& graph_;

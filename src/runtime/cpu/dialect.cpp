@@ -5,11 +5,10 @@
 #include "runtime/cpu/emitter.hpp"
 #include "runtime/cpu/host_cache.hpp"
 #include "runtime/cpu/reducing_emitter.hpp"
+#include "runtime/kernel/passes.hpp"
 
 namespace damo {
 namespace {
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 constexpr std::int64_t kTask = 16384;  // elements: enough that handing a task to a thread does not show
 constexpr std::int64_t kManyTasks = 64;

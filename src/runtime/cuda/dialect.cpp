@@ -10,8 +10,6 @@
 namespace damo {
 namespace {
 
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 class CudaDialect final : public Dialect {
  public:
   std::string_view name() const override { return "cuda"; }

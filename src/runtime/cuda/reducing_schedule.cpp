@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/kernel/passes.hpp"
+#include "runtime/kernel/pressure.hpp"
 
 namespace damo {
 namespace {
@@ -17,8 +18,6 @@ constexpr std::int64_t kOneWarpRow = 4096;      // of one pass: longer rows take
 constexpr int kMostLanes = 1024;
 constexpr std::int64_t kManyElements = std::int64_t{1} << 20;  // which few blocks read for longer than launches more take
 
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 /// Bytes of one element of every array that is read element by element.
 int bytes_read(const KernelSpec& spec, const Layout& layout) {
   int bytes = 0;
@@ -30,12 +29,12 @@ int bytes_read(const KernelSpec& spec, const Layout& layout) {
 }
 
 /// Registers that one element of a row takes while it is held: as it was read, or as what is kept of it.
-int words_held(const KernelSpec& spec, const Layout& layout) {
+int words_of_place(const KernelSpec& spec, const Layout& layout) {
   const Passes passes(spec, [](int, const Passes&) { return true; });
   int words = 0;
   for (int i = 0; i < spec.input_count(); ++i) {
     const Access access = layout.access[static_cast<std::size_t>(i)];
-    if (!is_scalar(access) && access != Access::kRepeat && !passes.is_read_late(i)) words += itemsize(spec.parameter_dtype(i)) == 8 ? 2 : 1;
+    if (!is_scalar(access) && access != Access::kRepeat && !passes.is_read_late(i)) words += words_of(spec.parameter_dtype(i));
   }
   std::size_t kept = 0;
   for (const Passes::Pass& pass : passes.all()) kept = std::max(kept, pass.kept.size());
@@ -68,7 +67,7 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
   const std::int64_t length = std::max<std::int64_t>(geometry.reduced.count, 1), outputs = geometry.count;
   const int vector = reducing_vector(spec, layout);
   const bool again = goes_again(spec);
-  const int held = std::max(kWordsHeld / words_held(spec, layout) / vector, 1);  // vectors
+  const int held = std::max(kWordsHeld / words_of_place(spec, layout) / vector, 1);  // vectors
   const auto whole = [&](int lanes) { return std::int64_t{lanes} * vector * held >= length; };
   if (layout.form == Form::kColumns) {
     int slots = 1;

@@ -6,7 +6,6 @@
 
 #include "runtime/kernel/dialect.hpp"
 #include "runtime/kernel/line_directive.hpp"
-#include "runtime/kernel/passes.hpp"
 
 namespace damo {
 
@@ -168,19 +167,6 @@ std::vector<std::string> entry_names(const KernelSpec& spec, const Layout& layou
   const std::string name = entry_name(spec);
   if (layout.chunked) return {name, name + "_finish"};
   return {name};
-}
-
-bool joins_in_one_pass(const KernelSpec& spec) {
-  const Passes passes(spec, [](int, const Passes&) { return false; });
-  return passes.all().size() == 1 && passes.all()[0].stores.empty();
-}
-
-std::size_t partial_bytes(const KernelSpec& spec) {
-  std::size_t bytes = 0;
-  for (const Step& step : spec.steps) {
-    if (step.join) bytes += (static_cast<std::size_t>(step.join->bytes) + 7) / 8 * 8;
-  }
-  return bytes;
 }
 
 }  // namespace damo

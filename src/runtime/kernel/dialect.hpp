@@ -55,9 +55,5 @@ inline Work one_launch(const LaunchConfig& config) {
 std::string entry_name(const KernelSpec& spec);
 /// That, and of a kernel in chunks the one that joins their values.
 std::vector<std::string> entry_names(const KernelSpec& spec, const Layout& layout);
-/// Whether one pass does it all and gives rows' values alone: then rows may be cut into chunks.
-bool joins_in_one_pass(const KernelSpec& spec);
-/// Of the values of one chunk of one row: each join's accumulator, eight bytes aligned.
-std::size_t partial_bytes(const KernelSpec& spec);
 
 }  // namespace damo

@@ -14,6 +14,9 @@
 
 namespace damo {
 
+/// Of positive numbers.
+constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
 /// How one array is read or written along the iteration space, row-major.
 enum class Access : std::uint8_t {
   kScalar,      ///< one element for all

@@ -103,4 +103,17 @@ void Passes::plan(int number, std::vector<bool>& made, const MayKeep& may_keep) 
   }
 }
 
+bool joins_in_one_pass(const KernelSpec& spec) {
+  const Passes passes(spec, [](int, const Passes&) { return false; });
+  return passes.all().size() == 1 && passes.all()[0].stores.empty();
+}
+
+std::size_t partial_bytes(const KernelSpec& spec) {
+  std::size_t bytes = 0;
+  for (const Step& step : spec.steps) {
+    if (step.join) bytes += (static_cast<std::size_t>(step.join->bytes) + 7) / 8 * 8;
+  }
+  return bytes;
+}
+
 }  // namespace damo

@@ -2,6 +2,7 @@
 // pass 1 what needs the joins of pass 0; and so on. An element's value that a later pass needs is kept, where the
 // target can keep it and making it again costs more, or made again. See tests/runtime/kernel/passes_test.cpp.
 #pragma once
+#include <cstddef>
 #include <functional>
 #include <vector>
 
@@ -46,5 +47,10 @@ class Passes {
   std::vector<Pass> passes_;
   std::vector<int> first_row_steps_, row_stores_;
 };
+
+/// Whether one pass does it all and gives rows' values alone: then rows may be cut into chunks.
+bool joins_in_one_pass(const KernelSpec& spec);
+/// Of the values of one chunk of one row: each join's accumulator, eight bytes aligned.
+std::size_t partial_bytes(const KernelSpec& spec);
 
 }  // namespace damo

@@ -1,5 +1,5 @@
 // How many registers a kernel's values take: a model that schedules and fusion choose by, held against what NVRTC reports in
-// tests/runtime/cuda/pressure_test.cpp.
+// tests/runtime/cuda/pressure_nvrtc_test.cpp.
 #pragma once
 #include "runtime/kernel/spec.hpp"
 
