@@ -5,22 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <damo/error.hpp>
+#include "support/errors.hpp"
 
 namespace damo {
 namespace {
 
+using damo::testing::error_of;
 using ::testing::HasSubstr;
-
-template <class Work>
-std::string refusal_of(Work&& work) {
-  try {
-    work();
-  } catch (const ShapeError& error) {
-    return error.what();
-  }
-  return "nothing thrown";
-}
 
 Shape common(const std::vector<Shape>& shapes) { return broadcast_shapes(shapes); }
 
@@ -47,8 +38,8 @@ TEST(Shape, GrowsAndShrinksAtAnyAxis) {
 TEST(Shape, HoldsSixteenAxesAndRefusesMore) {
   Shape shape = Shape::filled(kMaxRank, 2);
   EXPECT_EQ(shape.rank(), 16);
-  EXPECT_THAT(refusal_of([&] { shape.push_back(2); }), HasSubstr("an array has at most 16 axes"));
-  EXPECT_THAT(refusal_of([] { Shape(std::vector<std::int64_t>(17, 1)); }), HasSubstr("an array has at most 16 axes"));
+  EXPECT_THAT(error_of<ShapeError>([&] { shape.push_back(2); }), HasSubstr("an array has at most 16 axes"));
+  EXPECT_THAT(error_of<ShapeError>([] { Shape(std::vector<std::int64_t>(17, 1)); }), HasSubstr("an array has at most 16 axes"));
   EXPECT_EQ(shape, Shape::filled(16, 2)) << "the refused axis left nothing behind";
 }
 
@@ -69,7 +60,7 @@ TEST(Shape, HasAsManyElementsAsTheProductOfItsExtents) {
 
 TEST(Shape, RefusesMoreThanTwoToThe63Elements) {
   const std::int64_t many = std::int64_t{1} << 32;
-  EXPECT_THAT(refusal_of([&] { (void)Shape{many, many}.size(); }), HasSubstr("shape (4294967296, 4294967296) has more than 2^63 elements"));
+  EXPECT_THAT(error_of<ShapeError>([&] { (void)Shape{many, many}.size(); }), HasSubstr("shape (4294967296, 4294967296) has more than 2^63 elements"));
   EXPECT_EQ((Shape{many, many, 0}).size(), 0) << "nothing, however wide";
   EXPECT_EQ((Shape{0, many, many}).size(), 0);
 }
@@ -117,18 +108,18 @@ TEST(BroadcastShapes, TakesAKnownExtentForAnUnknownOne) {
 }
 
 TEST(BroadcastShapes, NamesTheAxisThatDiffers) {
-  EXPECT_THAT(refusal_of([] { common({{3, 4}, {5}}); }), HasSubstr("cannot broadcast (3, 4) with (5,): last axis 4 against 5"));
-  EXPECT_THAT(refusal_of([] { common({{3, 4}, {1}, {2, 4}}); }), HasSubstr("cannot broadcast (3, 4), (1,) with (2, 4): axis -2 3 against 2"));
-  EXPECT_THAT(refusal_of([] { common({{0}, {4}}); }), HasSubstr("last axis 0 against 4"));
+  EXPECT_THAT(error_of<ShapeError>([] { common({{3, 4}, {5}}); }), HasSubstr("cannot broadcast (3, 4) with (5,): last axis 4 against 5"));
+  EXPECT_THAT(error_of<ShapeError>([] { common({{3, 4}, {1}, {2, 4}}); }), HasSubstr("cannot broadcast (3, 4), (1,) with (2, 4): axis -2 3 against 2"));
+  EXPECT_THAT(error_of<ShapeError>([] { common({{0}, {4}}); }), HasSubstr("last axis 0 against 4"));
 }
 
 TEST(NormalizeAxis, CountsFromTheFront) {
   EXPECT_EQ(normalize_axis(1, 3), 1);
   EXPECT_EQ(normalize_axis(-1, 3), 2);
   EXPECT_EQ(normalize_axis(-3, 3), 0);
-  EXPECT_THAT(refusal_of([] { normalize_axis(3, 3); }), HasSubstr("axis 3 does not exist: the array has 3 axes"));
-  EXPECT_THAT(refusal_of([] { normalize_axis(-4, 3); }), HasSubstr("axis -4 does not exist"));
-  EXPECT_THAT(refusal_of([] { normalize_axis(0, 0); }), HasSubstr("the array has 0 axes"));
+  EXPECT_THAT(error_of<ShapeError>([] { normalize_axis(3, 3); }), HasSubstr("axis 3 does not exist: the array has 3 axes"));
+  EXPECT_THAT(error_of<ShapeError>([] { normalize_axis(-4, 3); }), HasSubstr("axis -4 does not exist"));
+  EXPECT_THAT(error_of<ShapeError>([] { normalize_axis(0, 0); }), HasSubstr("the array has 0 axes"));
 }
 
 }  // namespace
