@@ -97,9 +97,9 @@ class KernelThunk {
     const FunctionGraph& inner = *fused->inner_graph();
     const std::vector<Shape> all = fused->shapes(std::span(shapes).first(inputs));
     for (NodeId node : inner.nodes()) {
-      const bool reduces = dynamic_cast<const ReduceOp*>(&inner.op(node));
+      const auto* reduction = dynamic_cast<const ReduceOp*>(&inner.op(node));
       const Shape &made = all[static_cast<std::size_t>(inner.outputs(node)[0])], &read = all[static_cast<std::size_t>(inner.inputs(node)[0])];
-      if (reduces && (!(read == space) || !(made == row))) return std::nullopt;
+      if (reduction && (!(read == space) || !(made == reduction->shape_of(space)))) return std::nullopt;
     }
     return space;
   }

@@ -2,6 +2,8 @@
 
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
+#include <damo/ops/shape.hpp>
+#include "ops/elementwise_op.hpp"
 #include "ops/kernel_thunk.hpp"
 #include "ops/lower.hpp"
 #include "ops/reduced_shape.hpp"
@@ -50,13 +52,15 @@ Apply ReduceOp::make_node(Inputs inputs) const {
   inputs.require_count(1);
   const Variable& x = inputs.at(0);
   if (x.rank() < 32 && axes_ >> x.rank()) throw ShapeError(name() + ": x has " + std::to_string(x.rank()) + " axes, fewer than are reduced");
-  return {*this, {x}, {{result_of(reduction_, x.dtype()), reduced_shape(x.dims(), axes_, true)}}};
+  return {*this, {x}, {{result_of(reduction_, x.dtype()), shape_of(x.dims())}}};
 }
 
 Shapes ReduceOp::infer_shape(const Apply&, std::span<const Shape> inputs) const { return {{output_shape(inputs[0])}}; }
 
+Shape ReduceOp::shape_of(const Shape& input) const { return reduction_ == ReductionKind::kIndex ? input : reduced_shape(input, axes_, true); }
+
 Shape ReduceOp::output_shape(const Shape& input) const {
-  const Shape to = reduced_shape(input, axes_, true);
+  const Shape to = shape_of(input);
   if (chooses(reduction_) && input.size() == 0 && to.size() > 0) {
     throw ShapeError(name() + ": there is no element to choose in an array of shape " + to_string(input), "give it elements, or leave it out for empty arrays");
   }
@@ -94,6 +98,32 @@ Variable count_of(const Variable& x, std::uint32_t axes, SourceLine line) {
     count *= static_cast<double>(x.dims()[axis]);
   }
   return constant(Scalar(count).cast(result_of(ReductionKind::kCount, x.dtype())), line);
+}
+
+ReducedOperand::ReducedOperand(const char* name, const Operand& given, const Axes& asked) : x(given.as(given.promotable().dtype)), line(given.where()) {
+  try {
+    axes = asked.mask(x.rank(), name);
+  } catch (const ShapeError& error) {
+    ErrorParts parts = error.parts();
+    parts.operands.push_back(describe(x));
+    if (line) parts.where = std::string(name) + " built at " + to_string(line);
+    throw ShapeError(std::move(parts));
+  }
+}
+
+Variable without_gradient(const Variable& x, SourceLine line) {
+  static const auto row = std::make_shared<const ElementwiseRow>(ElementwiseRow{
+      .name = "without_gradient", .doc = "x", .code = "x0", .cost = 0, .gradient = [](auto&, auto&, auto&) { return Gradients{Gradient::disconnected()}; }, .file = "damo/ops/reduce.hpp"});
+  return std::make_shared<const ElementwiseOp>(row)->apply(std::span(&x, 1), line).output();
+}
+
+Variable drop_axes(const Variable& reduced, std::uint32_t axes, bool keep, SourceLine line) {
+  if (keep || axes == 0) return reduced;
+  std::vector<int> left;
+  for (int axis = 0; axis < reduced.rank(); ++axis) {
+    if (!(axes >> axis & 1u)) left.push_back(axis);
+  }
+  return dimshuffle(At(line)(reduced), left);
 }
 
 }  // namespace damo

@@ -1,8 +1,9 @@
-// ReduceOp: one built-in reduction over some axes, which stay with extent 1.
+// ReduceOp: one built-in reduction over some axes, which stay with extent 1; or, as index_along, each element's place along them.
 #pragma once
 #include <cstdint>
 #include <string>
 
+#include <damo/axes.hpp>
 #include <damo/op.hpp>
 #include "ops/reductions.hpp"
 
@@ -26,6 +27,8 @@ class ReduceOp final : public Op {
   Shape output_shape(const Shape& input) const;
   ReductionKind kind() const { return reduction_; }
   std::uint32_t axes() const { return axes_; }
+  /// The output's shape or dims, from the input's.
+  Shape shape_of(const Shape& input) const;
 
  private:
   ReductionKind reduction_;
@@ -46,5 +49,23 @@ class At {
  private:
   SourceLine line_;
 };
+
+/// What a function that reduces was given: x as a Variable, and which of its axes. Throws ShapeError, in that function's name.
+struct ReducedOperand {
+  ReducedOperand(const char* name, const Operand& x, const Axes& axes);
+  /// In which sums of x are formed, 16 bits not being enough, and the dtype of what comes out.
+  DType inner() const { return is_half(dtype()) ? float32 : dtype(); }
+  DType dtype() const { return is_floating(x.dtype()) ? x.dtype() : float64; }
+
+  Variable x;
+  std::uint32_t axes;
+  SourceLine line;
+};
+
+/// x, through which no gradient goes: what changes no result, such as the greatest element that is taken off before exp.
+Variable without_gradient(const Variable& x, SourceLine line);
+
+/// What a ReduceOp gave, without the axes that it reduced unless they are to stay.
+Variable drop_axes(const Variable& reduced, std::uint32_t axes, bool keep, SourceLine line);
 
 }  // namespace damo

@@ -138,6 +138,7 @@ bool ReductionGroups::fits(const Whole& from, const Whole& to, NodeId node, Valu
 
 void ReductionGroups::join(int number) {
   Whole& whole = wholes_[static_cast<std::size_t>(number)];
+  if (!whole.takes_part) whole.level = -1;  // what only inputs and the like lead to, such as a view of one, no path from a group comes to
   std::map<int, bool> joins;  // by the producers' groups: whether all edges from it may be inside one
   for (NodeId node : whole.nodes) {
     for (ValueId input : graph_.inputs(node)) {

@@ -16,7 +16,7 @@ SymbolicShapes::SymbolicShapes(const FunctionGraph& graph, const std::vector<Nod
       elementwise(graph, node);
     } else if (const auto* reduction = dynamic_cast<const ReduceOp*>(&graph.op(node))) {
       std::vector<int> shape = shapes_[static_cast<std::size_t>(graph.inputs(node)[0])];
-      for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      for (std::size_t axis = 0; axis < shape.size() && reduction->kind() != ReductionKind::kIndex; ++axis) {
         if (reduction->axes() >> axis & 1u) shape[axis] = kOne;
       }
       shapes_[static_cast<std::size_t>(graph.outputs(node)[0])] = std::move(shape);

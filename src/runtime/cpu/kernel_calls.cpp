@@ -113,3 +113,7 @@ void damo_kernel_trap() { KernelGuard::leave("__trap() was called", "look for th
 void damo_kernel_assert(const char* condition, const char* file, const char* function, unsigned line) {
   KernelGuard::leave(std::string(file) + ":" + std::to_string(line) + ": " + function + ": assertion '" + condition + "' failed", {});
 }
+
+void damo_kernel_index(long long index, long long count) {
+  KernelGuard::leave("index " + std::to_string(index) + " is out of range, there are " + std::to_string(count) + " elements", "give indices from 0 to the number of elements less 1");
+}

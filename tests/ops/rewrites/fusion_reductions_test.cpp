@@ -62,6 +62,13 @@ TEST_F(ReductionFusion, LeavesOneLongRowToKernelsOfItsOwn) {
   EXPECT_EQ(kernels({small}, {small - mean(small, Axes(), keepdims)}), 1);
 }
 
+TEST_F(ReductionFusion, NumbersElementsInTheKernelThatReadsTheirNumbers) {
+  const Variable x = x_, place = index_along(x, 1);
+  EXPECT_EQ(text({x}, {sum(where(eq(place, 3), x, 0.0), 1, keepdims)}), "fused(eq index_along sum where)");
+  EXPECT_EQ(text({x}, {where(eq(place, 3), x, 0.0)}), "fused(eq index_along where)");
+  EXPECT_EQ(kernels({x}, {le(place, index_along(x, 0))}), 2) << "one kernel has one direction";
+}
+
 TEST_F(ReductionFusion, LeavesALoneReductionAsItIs) { EXPECT_EQ(text({x_}, {sum(x_, 1, keepdims)}), "sum"); }
 
 TEST_F(ReductionFusion, ReadsAReductionOfAnotherAxisFromMemory) {

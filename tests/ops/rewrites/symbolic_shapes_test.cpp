@@ -77,6 +77,11 @@ TEST_F(SymbolicExtents, OfReducedAxesAreOne) {
   EXPECT_EQ(named.output(2), named.input(0));
 }
 
+TEST_F(SymbolicExtents, StayWhereElementsAreNumbered) {
+  const Named named({x_}, {index_along(x_, 1)});
+  EXPECT_EQ(named.output(0), named.input(0));
+}
+
 TEST_F(SymbolicExtents, OfOtherOpsAreNewUnlessTheyAreKnown) {
   const auto opaque = make_op<damo::testing::OpaqueOp>("opaque", 2);
   const Variables both = opaque.outputs({x_});

@@ -36,7 +36,7 @@ struct Case {
   KernelSpec spec;
   std::vector<bool> is_row;  // of every parameter
 };
-std::vector<Case> cases() { return {{softmax(), {false, false}}, {moments(), {false, true, true}}, {center(), {false, false, true, false, true}}, {argmax(), {false, true}}}; }
+std::vector<Case> cases() { return {{softmax(), {false, false}}, {moments(), {false, true, true}}, {center(), {false, false, true, false, true}}, {argmax(), {false, true}}, {places(), {false, true, false}}}; }
 
 class Arrays {
  public:

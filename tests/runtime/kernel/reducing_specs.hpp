@@ -77,11 +77,22 @@ inline KernelSpec center() {
   return spec;
 }
 
-/// The place of the greatest element, the first of equals.
-inline KernelSpec argmax() {
+inline Step place_in_row() {
   Step place;
   place.is_place = true;
   place.compute = place.result = int64;
+  return place;
+}
+
+/// Each element's place times one value a row, and no join: inputs x, of which nothing is read, and the value.
+inline KernelSpec places() {
+  KernelSpec spec = spec_of("places", {place_in_row(), map("x0 * x1", {2, 1})}, {3}, 2);
+  spec.rows = {false, true};
+  return spec;
+}
+
+/// The place of the greatest element, the first of equals.
+inline KernelSpec argmax() {
   Step best = map("Best{float(x0), i64(x1)}", {0, 1});
   best.compute = float64;
   best.result = int64;
@@ -94,7 +105,7 @@ inline KernelSpec argmax() {
                    .neutral = "Best{0, -1}",
                    .reduce = "better(a, b)",
                    .post = "a.at"};
-  return spec_of("argmax", {place, best}, {2});
+  return spec_of("argmax", {place_in_row(), best}, {2});
 }
 
 /// Of 3 arrays (the last along rows), a number and a constant: a join of the first, then steps and joins of whatever came before,

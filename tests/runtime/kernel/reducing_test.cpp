@@ -145,6 +145,20 @@ TEST_P(Reducing, KnowsThePlaceOfAnElementInItsRow) {
   }
 }
 
+TEST_P(Reducing, NumbersElementsWithoutAJoin) {
+  for (const Given& given : all()) {
+    const Array x = noise(given), factor = noise({row_shape(given), 0, given.turned}, 3), y = empty(given.shape);
+    run(places(), given, {x, factor, y});
+    const Values factors = factor.to_doubles(), found = y.to_doubles();
+    each_row(given, [&](std::size_t row, const auto& elements) {
+      for (std::size_t k = 0; k < elements.size(); ++k) {
+        const double expected = static_cast<double>(k) * factors[row];
+        ASSERT_NEAR(found[static_cast<std::size_t>(elements[k])], expected, 1e-6 * std::abs(expected)) << ::testing::PrintToString(given) << " row " << row;
+      }
+    });
+  }
+}
+
 TEST_P(Reducing, GivesTheNeutralValueOfAnEmptyRow) {
   const Given none{{3, 0}, 2};
   const Array x = empty({3, 0}), doubled = empty({3, 1}), square = empty({3, 1});

@@ -1,10 +1,27 @@
 // What the code of the built-in rows (damo/ops/rows.inc) calls besides C's math.h, for every T of a row: NumPy's
-// integer arithmetic, floor division, minimum and maximum. Text of generated kernels on every back end: it goes after
+// integer arithmetic, floor division, minimum and maximum, the check of an index. Text of generated kernels on every back end: it goes after
 // the back end's own math header, which defines DAMO_MATH and the floating functions, and convert.h; it includes nothing.
-// Branch-free, so that a loop over any of these vectorises. Table: docs/kernel-functions.md.
+// Branch-free but for that check, so that a loop over any of these vectorises. Table: docs/kernel-functions.md.
 #pragma once
 
+#ifdef __CUDACC_RTC__
+extern "C" __device__ void __assertfail(const void* message, const void* file, unsigned int line, const void* function, decltype(sizeof(0)) character);
+#else
+extern "C" __attribute__((noreturn)) void damo_kernel_index(long long index, long long count);
+#endif
+
 namespace damo {
+// i, from 0 to count - 1; any other ends the call with an error.
+DAMO_MATH i64 checked_index(i64 i, i64 count) {
+  if (i >= 0 && i < count) return i;
+#ifdef __CUDACC_RTC__
+  __assertfail("an index is out of range", "damo", 0, "checked_index", 1);
+#else
+  damo_kernel_index(i, count);
+#endif
+  return 0;
+}
+
 // Modulo 2^n: signed overflow is undefined in C++, and a wrapped sum is what NumPy gives.
 template <class T>
 DAMO_MATH T wrap_add(T x, T y) {
