@@ -56,7 +56,8 @@ class BackwardsOp final : public Op {
   std::string name() const override { return "backwards"; }
   Apply make_node(Inputs in) const override { return {*this, {in.at(0)}, {in.at(0).type()}}; }
   int view_of(int) const override { return 0; }
-  Layout view_layout(const Apply&, const Layout& x) const override {
+  Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
+    const Layout& x = inputs[0];
     Layout view = x;
     view.offset += std::max<std::int64_t>(x.shape[-1] - 1, 0) * x.strides[-1];
     view.strides[-1] = -x.strides[-1];
