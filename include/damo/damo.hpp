@@ -19,6 +19,7 @@
 #include <damo/log.hpp>
 #include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
+#include <damo/ops/indexing.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/reduce.hpp>
 #include <damo/ops/shape.hpp>
