@@ -97,6 +97,23 @@ class CopiedOp final : public Op {
 };
 inline const auto copied = make_op<CopiedOp>();
 
+/// x with elements moved along an axis, by parts and what is put together of them; of x's shape.
+inline Variable parts_of(const std::string& how, const Variable& x, int axis, int number) {
+  const auto along = [&](Index index) {
+    std::vector<Index> indices(static_cast<std::size_t>(axis) + 1);
+    indices.back() = index;
+    return indices;
+  };
+  const Index evens(std::nullopt, std::nullopt, 2), odds(1, std::nullopt, 2);
+  const Variable value = constant(Scalar(static_cast<std::int64_t>(number)).cast(x.dtype()));
+  if (how == "roll") return roll(x, number, axis);
+  if (how == "doubled") return subtensor(concatenate({x, x}, axis), along(evens));
+  if (how == "repeated") return subtensor(repeat(x, 2, axis), along(evens));
+  if (how == "set_flipped") return set_subtensor(x, along({}), flip(x, axis));
+  if (how == "set_number") return set_subtensor(x, along(odds), value);
+  return inc_subtensor(x, along(odds), value);  // "add_number"
+}
+
 /// The first n rows of x: its shape depends on data.
 class HeadOp final : public Op {
  public:
