@@ -13,11 +13,6 @@
 
 namespace damo {
 
-/// How many elements pad adds along an axis.
-struct PadWidth {
-  std::int64_t before = 0, after = 0;
-};
-
 /// A new axis of extent 1 in a pattern of dimshuffle.
 inline constexpr int kNewAxis = -1;
 

@@ -57,11 +57,8 @@ class CheckedPositionsOp final : public Op {
     const Cell& x = context.storage(node.input(1));
     const std::string name = "check_positions<" + type_name(node.input(0).dtype()) + ">";
     const Kernel kernel = context.compile(kSource, name);
-    const auto describe = [user = user_, axis = axis_, where = to_string(node.where())](std::int64_t position, std::int64_t extent) {
-      ErrorParts parts{user + ": position " + std::to_string(position) + " is not on axis " + std::to_string(axis) + ", whose extent is " + std::to_string(extent), {}, {},
-                       "give positions from " + std::to_string(-extent) + " to " + std::to_string(extent - 1)};
-      if (!where.empty()) parts.where = user + " built at " + where;
-      return parts;
+    const auto describe = [user = user_, axis = axis_, where = node.where()](std::int64_t position, std::int64_t extent) {
+      return beyond_axis(user, position, axis, extent, where);
     };
     const auto report = std::make_shared<KernelReport>(context.device(), describe);
     Backend& backend = context.device().backend();
@@ -84,6 +81,13 @@ class CheckedPositionsOp final : public Op {
 };
 
 }  // namespace
+
+ErrorParts beyond_axis(const std::string& user, std::int64_t position, int axis, std::int64_t extent, SourceLine line) {
+  ErrorParts parts{user + ": position " + std::to_string(position) + " is not on axis " + std::to_string(axis) + ", whose extent is " + std::to_string(extent), {}, {},
+                   "give positions from " + std::to_string(-extent) + " to " + std::to_string(extent - 1)};
+  if (line) parts.where = user + " built at " + to_string(line);
+  return parts;
+}
 
 Variable checked_positions(const std::string& user, const Variable& x, int axis, const Variable& positions, SourceLine line) {
   if (!is_integer(positions.dtype())) throw TypeError(user + ": positions are integers, these are " + describe(positions), "cast(positions, int64)");
