@@ -16,6 +16,7 @@
 #include <damo/function.hpp>
 #include <damo/gradient.hpp>
 #include <damo/graph.hpp>
+#include <damo/kernel_op.hpp>
 #include <damo/log.hpp>
 #include <damo/op.hpp>
 #include <damo/ops/cast.hpp>

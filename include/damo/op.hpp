@@ -10,7 +10,7 @@
 //   Variable y = double_op(x);
 //
 // Ops are immutable and shared between threads. Two ops are equal when their types and props are; equal ops on the same
-// inputs are merged, so everything that changes the result belongs into props(). See examples/ for the three ways.
+// inputs are merged, so everything that changes the result belongs into props(). See examples/ for the ways to write one.
 #pragma once
 #include <cstdint>
 #include <functional>

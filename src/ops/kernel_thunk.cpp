@@ -8,7 +8,6 @@
 #include <damo/thunk.hpp>
 #include "ops/fused_op.hpp"
 #include "ops/lower.hpp"
-#include "ops/reduce_op.hpp"
 #include "ops/reduced_shape.hpp"
 #include "runtime/exec/version_table.hpp"
 #include "runtime/kernel/dialect.hpp"
@@ -97,7 +96,7 @@ class KernelThunk {
     const FunctionGraph& inner = *fused->inner_graph();
     const std::vector<Shape> all = fused->shapes(std::span(shapes).first(inputs));
     for (NodeId node : inner.nodes()) {
-      const bool reduces = dynamic_cast<const ReduceOp*>(&inner.op(node));
+      const bool reduces = kernel_op(inner, node).reduced_axes().has_value();
       const Shape &made = all[static_cast<std::size_t>(inner.outputs(node)[0])], &read = all[static_cast<std::size_t>(inner.inputs(node)[0])];
       if (reduces && (!(read == space) || !(made == row))) return std::nullopt;
     }
@@ -177,7 +176,7 @@ class KernelThunk {
         plan.between.push_back({inner.type(output).dtype, shapes[static_cast<std::size_t>(output)]});
       }
       part.parameters.push_back(at(output));
-      if (const auto* reduction = dynamic_cast<const ReduceOp*>(&inner.op(node))) part.reduced_axes = reduction->axes();
+      part.reduced_axes = kernel_op(inner, node).reduced_axes().value_or(0);
       if (nodes_.size() == number) nodes_.push_back(std::make_shared<SpecKernel>(lower_node(inner, node), kernel_.backend()));
       part.kernel = nodes_[number++];
       plan.parts.push_back(std::move(part));
