@@ -20,10 +20,12 @@
 #include <damo/log.hpp>
 #include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
+#include <damo/ops/indexing.hpp>
 #include <damo/ops/linalg.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/reduce.hpp>
 #include <damo/ops/shape.hpp>
+#include <damo/ops/subtensor.hpp>
 #include <damo/options.hpp>
 #include <damo/print.hpp>
 #include <damo/profile.hpp>

@@ -2,6 +2,7 @@
 
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
+#include "ops/gradient_parts.hpp"
 #include "ops/kernel_thunk.hpp"
 #include "ops/lower.hpp"
 #include "ops/reduced_shape.hpp"

@@ -37,14 +37,4 @@ Variable reduce(ReductionKind reduction, const Variable& x, std::uint32_t axes, 
 /// How many elements are reduced together: a constant where the extents are known.
 Variable count_of(const Variable& x, std::uint32_t axes, SourceLine line);
 
-/// Operands of ops that a user's line asked for.
-class At {
- public:
-  explicit At(SourceLine line) : line_(line) {}
-  Operand operator()(const Variable& x) const { return {x, line_.file, line_.line}; }
-
- private:
-  SourceLine line_;
-};
-
 }  // namespace damo
