@@ -29,6 +29,7 @@ class MemoryPool;   // memory_pool.hpp
 class PinnedPool;   // pinned_pool.hpp
 class KernelCache;  // kernel/cache.hpp
 class Dialect;      // kernel/dialect.hpp
+class MatrixEngine;  // library/matrix_product.hpp
 
 enum class SourceKind : std::uint8_t {
   kGenerated,  ///< by emit: the back end's dialect
@@ -266,6 +267,8 @@ class Backend {
   virtual std::vector<std::byte> link(std::span<const CodePart> parts, const CompileOptions& options);
   /// arguments[i] points at the i-th argument's value. The caller has checked limits (check_launch). The hot path.
   virtual void launch(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments, void* stream) = 0;
+  /// The library for matrix products, opened now; null if there is none. MatrixLibrary asks once.
+  virtual std::unique_ptr<MatrixEngine> make_matrix_engine();
 
   MemoryPool& pool() { return *pool_; }
   PinnedPool& pinned_pool() { return *pinned_pool_; }
