@@ -24,6 +24,7 @@ class ElementwiseOp final : public Op {
   Props props() const override;
   Apply make_node(Inputs inputs) const override;
   Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
+  bool may_run_in_place() const override { return true; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override;
   bool equals(const Op& other) const override;
