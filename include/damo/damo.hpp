@@ -35,6 +35,7 @@
 #include <damo/rewrite.hpp>
 #include <damo/scan_kernel.hpp>
 #include <damo/shape.hpp>
+#include <damo/shared.hpp>
 #include <damo/thunk.hpp>
 #include <damo/type.hpp>
 #include <damo/variable.hpp>

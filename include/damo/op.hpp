@@ -120,6 +120,11 @@ class Op : public std::enable_shared_from_this<Op> {
   /// the op still is a function of its inputs: what it is given never changes under its other readers.
   virtual int overwrites(int) const { return -1; }
 
+  /// Whether an output may have the memory of an input of its dtype and shape, both in C order: each element of it is
+  /// computed from the elements at its own place alone, which are read before it is written. Shared variables are then updated
+  /// where they lie.
+  virtual bool may_run_in_place() const { return false; }
+
   /// The gradients of the inputs, from those of the outputs (gradient.hpp). output_gradients: one for each output, of its
   /// dtype and shape, zeros where nothing depends on it, empty for outputs of integers and bools, which have none. Builds
   /// Variables and computes nothing. Default: not defined, for every input.

@@ -8,6 +8,7 @@
 #include <damo/ops/reduce.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/thunk.hpp>
+#include "ops/gradient_parts.hpp"
 #include "ops/reduce_op.hpp"
 #include "runtime/exec/version_table.hpp"
 

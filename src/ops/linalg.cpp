@@ -7,6 +7,7 @@
 #include "ops/diagonal.hpp"
 #include "ops/einsum_products.hpp"
 #include "ops/products.hpp"
+#include "ops/gradient_parts.hpp"
 #include "ops/reduce_op.hpp"
 
 namespace damo {
