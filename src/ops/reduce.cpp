@@ -3,6 +3,7 @@
 
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
+#include "ops/gradient_parts.hpp"
 #include "ops/reduce_op.hpp"
 
 namespace damo {

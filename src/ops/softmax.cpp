@@ -4,6 +4,7 @@
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
 #include "ops/elementwise_op.hpp"
+#include "ops/gradient_parts.hpp"
 #include "ops/reduce_op.hpp"
 
 namespace damo {
@@ -40,7 +41,7 @@ Variable labels_of(const Operand& given, const Variable& logits, SourceLine line
   const Variable labels = given.as(given.promotable().dtype);
   ErrorParts parts{"cross_entropy: ", {describe(logits), describe(labels)}, {}, {}};
   if (line) parts.where = "cross_entropy built at " + to_string(line);
-  if (is_floating(labels.dtype()) || labels.dtype() == bool_) {
+  if (!is_integer(labels.dtype())) {
     parts.message += "labels are integers, not " + std::string(name(labels.dtype()));
     parts.remedy = "cast(labels, int32); for probabilities in their place, -sum(p * log_softmax(logits), axis)";
     throw TypeError(std::move(parts));
