@@ -25,14 +25,16 @@ class Shifted {
   Variable wide, values, exps, sums;
 };
 
-/// The labels as int64, each checked against the number of classes.
+/// The labels as int64, each checked against the number of classes. The row is of the user's line: a kernel with users' code may end with
+/// an error, which names it.
 Variable checked(const Variable& labels, const Variable& count, SourceLine line) {
-  static const auto row = std::make_shared<const ElementwiseRow>(ElementwiseRow{.name = "label",
-                                                                                .doc = "x, which must be an index below y",
-                                                                                .code = "T(checked_index(convert<i64>(x0), convert<i64>(x1)))",
-                                                                                .cost = 4,
-                                                                                .gradient = [](auto&, auto&, auto&) { return Gradients{Gradient::disconnected(), Gradient::disconnected()}; },
-                                                                                .file = "damo/ops/softmax.hpp"});
+  const auto row = std::make_shared<const ElementwiseRow>(ElementwiseRow{.name = "label",
+                                                                         .doc = "x, which must be an index below y",
+                                                                         .code = "T(checked_index(convert<i64>(x0), convert<i64>(x1)))",
+                                                                         .cost = 4,
+                                                                         .gradient = [](auto&, auto&, auto&) { return Gradients{Gradient::disconnected(), Gradient::disconnected()}; },
+                                                                         .line = line.line,
+                                                                         .file = line ? line.file : ""});
   const Variable inputs[] = {labels, count};
   return cast(At(line)(std::make_shared<const ElementwiseOp>(row)->apply(inputs, line).output()), int64);
 }

