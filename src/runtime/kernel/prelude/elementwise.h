@@ -4,9 +4,7 @@
 // Branch-free but for that check, so that a loop over any of these vectorises. Table: docs/kernel-functions.md.
 #pragma once
 
-#ifdef __CUDACC_RTC__
-extern "C" __device__ void __assertfail(const void* message, const void* file, unsigned int line, const void* function, decltype(sizeof(0)) character);
-#else
+#ifndef __CUDACC_RTC__
 extern "C" __attribute__((noreturn)) void damo_kernel_index(long long index, long long count);
 #endif
 
@@ -14,7 +12,7 @@ namespace damo {
 // i, from 0 to count - 1; any other ends the call with an error.
 DAMO_MATH i64 checked_index(i64 i, i64 count) {
   if (i >= 0 && i < count) return i;
-#ifdef __CUDACC_RTC__
+#ifdef __CUDACC_RTC__  // which knows it
   __assertfail("an index is out of range", "damo", 0, "checked_index", 1);
 #else
   damo_kernel_index(i, count);
