@@ -52,8 +52,8 @@ Apply ReduceOp::make_node(Inputs inputs) const {
   return {*this, {x}, {{result_of(reduction_, x.dtype()), reduced_shape(x.dims(), axes_, true)}}};
 }
 
-Shape ReduceOp::output_shape(std::span<const Shape> inputs) const {
-  const Shape &from = inputs[0], to = reduced_shape(from, axes_, true);
+Shape ReduceOp::output_shape(std::span<const Shape>, std::span<const Shape> shapes) const {
+  const Shape &from = shapes[0], to = reduced_shape(from, axes_, true);
   if (chooses(reduction_) && from.is_known() && from.size() == 0 && to.size() > 0) {
     throw ShapeError(name() + ": there is no element to choose in an array of shape " + to_string(from), "give it elements, or leave it out for empty arrays");
   }

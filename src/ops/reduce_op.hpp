@@ -24,7 +24,7 @@ class ReduceOp final : public KernelOp {
   std::size_t hash() const override { return std::size_t{axes_} * 16 + static_cast<std::size_t>(reduction_); }
 
   /// Throws ShapeError where there is nothing to choose from.
-  Shape output_shape(std::span<const Shape> inputs) const override;
+  Shape output_shape(std::span<const Shape> dims, std::span<const Shape> shapes) const override;
   ReductionKind kind() const { return reduction_; }
 
  private:

@@ -322,8 +322,8 @@ bool broadcast(const std::vector<Dims>& operands, Dims& result) {
   for (const Dims& dims : operands) {
     for (std::size_t i = 0; i < dims.size(); ++i) {
       int& common = result[rank - dims.size() + i];
-      if (dims[i] == common || dims[i] == kOne || (dims[i] == kHiddenOne && common != kOne)) continue;
-      if (common > kHiddenOne) return false;
+      if (dims[i] == common || dims[i] == kOne) continue;
+      if (common != kOne) return false;
       common = dims[i];
     }
   }

@@ -111,7 +111,8 @@ void FusionGroups::join_edges() {
   }
 }
 
-/// Nodes of one level and one iteration space that read the same array.
+/// Nodes of one level and one iteration space that read the same array. Where that stretches, equal types are equal extents only if they
+/// are known.
 void FusionGroups::join_siblings() {
   std::unordered_map<int, NodeId> first;  // by level, for one value at a time
   for (int i = 0; i < graph_.value_limit(); ++i) {
@@ -125,7 +126,8 @@ void FusionGroups::join_siblings() {
       if (is_first) continue;
       const Node& a = nodes_[static_cast<std::size_t>(find(static_cast<int>(found->second)))];
       const Node& b = nodes_[static_cast<std::size_t>(find(static_cast<int>(use.node)))];
-      if (!a.has_other_space && !b.has_other_space && *a.space == *b.space) unite(found->second, use.node);
+      const bool is_one_space = *a.space == *b.space && (*a.space == graph_.type(value).dims || a.space->is_known());
+      if (!a.has_other_space && !b.has_other_space && is_one_space) unite(found->second, use.node);
     }
   }
 }
