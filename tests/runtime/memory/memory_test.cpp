@@ -213,6 +213,10 @@ class MemoryLimitOnCudaPair : public ::testing::Test {
       if (device) device->set_memory_limit(0);
     }
   }
+  template <class Work>
+  static std::string error_of(Work&& work) {
+    return damo::testing::error_of<Error>(std::forward<Work>(work));
+  }
   static std::size_t in_use(const std::optional<Device>& device) { return device->memory().in_use_bytes; }
 
   static constexpr std::int64_t kCount = std::int64_t{16} << 20;
@@ -223,7 +227,7 @@ class MemoryLimitOnCudaPair : public ::testing::Test {
 TEST_F(MemoryLimitOnCudaPair, HoldsForOneOfThemAlone) {
   const std::size_t before = in_use(first_);
   first_->set_memory_limit(before + kBytes / 2);
-  const std::string text = damo::testing::error_of([&] { Array::ones({kCount}, float32, *first_); });
+  const std::string text = error_of([&] { Array::ones({kCount}, float32, *first_); });
   EXPECT_THAT(text, HasSubstr("cuda:0: memory limit reached: 64.00 MiB asked for"));
   const std::size_t before_second = in_use(second_);
   const Array ones = Array::ones({kCount}, float32, *second_);
@@ -237,7 +241,7 @@ TEST_F(MemoryLimitOnCudaPair, IsAskedWhereACopyFromTheOtherArrives) {
   const Array ones = Array::ones({kCount}, float32, *second_);
   const std::size_t before = in_use(first_);
   first_->set_memory_limit(before + kBytes / 2);
-  EXPECT_THAT(damo::testing::error_of([&] { ones.to(*first_); }), HasSubstr("cuda:0: memory limit reached: 64.00 MiB asked for"));
+  EXPECT_THAT(error_of([&] { ones.to(*first_); }), HasSubstr("cuda:0: memory limit reached: 64.00 MiB asked for"));
   EXPECT_EQ(in_use(first_), before) << "what failed holds nothing";
   const Array half = ones.slice({{0, kCount / 2}}).to(*first_);
   EXPECT_EQ(in_use(first_), before + kBytes / 2);
