@@ -11,6 +11,7 @@
 
 #include <damo/error.hpp>
 
+#include "runtime/cpu/blas_engine.hpp"
 #include "runtime/cpu/cpu_compiler.hpp"
 #include "runtime/cpu/cpu_module.hpp"
 #include "runtime/cpu/dialect.hpp"
@@ -166,6 +167,8 @@ void CpuBackend::launch(const LoadedKernel& loaded, const LaunchConfig& config, 
   cpu_backend::release_kernel_memory(report);
   throw DeviceError("kernel '" + kernel.name() + "': " + report.what(), report.remedy());
 }
+
+std::unique_ptr<MatrixEngine> CpuBackend::make_matrix_engine() { return cpu_backend::make_blas_engine(*this, workers_); }
 
 std::unique_ptr<Backend> make_cpu_backend() { return std::make_unique<CpuBackend>(); }
 
