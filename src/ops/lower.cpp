@@ -101,7 +101,8 @@ std::vector<bool> row_inputs(const FunctionGraph& graph) {
   for (ValueId input : graph.inputs()) {
     const Shape& dims = graph.type(input).dims;
     bool is_row = axes != 0;
-    for (int axis = 0; axis < dims.rank(); ++axis) is_row &= !(axes >> (rank - dims.rank() + axis) & 1u) || dims[axis] == 1;
+    const int missing = rank - dims.rank();  // negative: axes of its own before those that are reduced
+    for (int axis = std::max(0, -missing); axis < dims.rank(); ++axis) is_row &= !(axes >> (missing + axis) & 1u) || dims[axis] == 1;
     rows.push_back(is_row);
   }
   return rows;
