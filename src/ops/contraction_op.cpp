@@ -8,6 +8,7 @@
 #include <damo/ops/reduce.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/thunk.hpp>
+#include "ops/gradient_parts.hpp"
 #include "ops/reduce_op.hpp"
 #include "runtime/exec/version_table.hpp"
 
@@ -96,6 +97,14 @@ Thunk ContractionOp::make_thunk(const Apply& node, ThunkContext& context) const 
   for (const Variable& input : node.inputs()) cells.push_back(&context.storage(input));
   cells.push_back(&context.storage(node.output()));
   return [thunk = std::make_shared<ContractionThunk>(form_, std::move(cells), context)] { (*thunk)(); };
+}
+
+bool ContractionOp::knows_batches(const Apply& node) const {
+  const Shape &x = node.input(0).dims(), &y = node.input(1).dims();
+  for (int i = 0; i < form_.batch; ++i) {
+    if (x[i] != 1 && y[i] != 1 && (x[i] == kUnknown || y[i] == kUnknown)) return false;
+  }
+  return true;
 }
 
 /// Contractions again, of views: each operand is read as it lies.

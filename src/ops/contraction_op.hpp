@@ -27,6 +27,8 @@ class ContractionOp final : public Op {
   bool equals(const Op& other) const override;
 
   const ContractionForm& form() const { return form_; }
+  /// Whether types tell that no batch axis stretches unseen, so that gradients have their inputs' shapes.
+  bool knows_batches(const Apply& node) const;
   bool has_start() const { return form_.beta != 0; }
 
  private:

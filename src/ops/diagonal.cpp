@@ -22,7 +22,8 @@ class DiagonalOp final : public Op {
   }
   Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{shape(inputs[0])}}; }
   int view_of(int) const override { return 0; }
-  Layout view_layout(const Apply&, const Layout& input) const override {
+  Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
+    const Layout& input = inputs[0];
     Strides strides = input.strides;
     strides[a_] += strides[b_];
     strides.erase(b_);
