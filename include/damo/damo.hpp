@@ -17,6 +17,7 @@
 #include <damo/function.hpp>
 #include <damo/gradient.hpp>
 #include <damo/graph.hpp>
+#include <damo/kernel_op.hpp>
 #include <damo/log.hpp>
 #include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
@@ -34,6 +35,7 @@
 #include <damo/rewrite.hpp>
 #include <damo/scan_kernel.hpp>
 #include <damo/shape.hpp>
+#include <damo/shared.hpp>
 #include <damo/thunk.hpp>
 #include <damo/type.hpp>
 #include <damo/variable.hpp>

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include <damo/ops/math.hpp>
+#include "ops/contraction_op.hpp"
 #include "ops/elementwise_op.hpp"
 #include "ops/match_shape.hpp"
 
@@ -134,7 +135,8 @@ class BackwardWalk {
     // A sum over an axis that stretches at a call is right whatever the shape above is, so elementwise ops may pass on
     // what is not exact: it is looked at where it leaves them.
     const auto found = slots_.find(node.output(0).id());
-    const bool keeps = is_elementwise && found != slots_.end() && found->second.exact && has_one_array(node);
+    const auto* contraction = dynamic_cast<const ContractionOp*>(&node.op());
+    const bool keeps = contraction ? contraction->knows_batches(node) : is_elementwise && found != slots_.end() && found->second.exact && has_one_array(node);
     const Gradients gradients = gradients_of(node, arrived);
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {
       const Variable& input = node.inputs()[i];

@@ -74,6 +74,9 @@ void Binder::bind(std::span<const int> nodes, Binding& binding) {
       binding.waiting.push_back(number);
     }
   }
+  for (const ProgramUpdate& update : program_.updates()) {
+    if (!unknown[static_cast<std::size_t>(update.cell)]) program_.check_update(update, cell(update.cell).shape());
+  }
   place(binding);
 }
 
@@ -142,6 +145,7 @@ void Binder::place(Binding& binding) const {
       const int output = node.outputs[i];
       const ProgramCell& plan = program_.cells()[static_cast<std::size_t>(output)];
       if (node.is_in_place(static_cast<int>(i))) continue;
+      if (plan.update >= 0) continue;  // see Context::begin_outputs
       if (plan.role == CellRole::kOutput) {
         binding.owned.push_back(output);
         continue;
