@@ -5,7 +5,6 @@
 
 #include "kernels.hpp"
 #include "miscompilations.hpp"
-#include "progress.hpp"
 #include "target.hpp"
 
 namespace llvm {
@@ -15,9 +14,6 @@ class TargetMachine;
 
 namespace damo::clang_plugin {
 
-/// How hard the optimiser tries: kLittle is its O1 without vectors, kFull its O3.
-enum class Effort { kLittle, kFull };
-
 struct Generated {
   bool ok = false;
   std::string object, error;
@@ -25,7 +21,7 @@ struct Generated {
 };
 
 struct Options {
-  Effort effort = Effort::kFull;
+  bool full = true;     ///< the optimiser's O3; else its O1, without vectors
   bool guarded = true;  ///< LLVM's miscompilations are kept out
   bool slp = true;      ///< statements side by side become vectors
   Unsound without_avx512 = {};  ///< functions that were found to be so before

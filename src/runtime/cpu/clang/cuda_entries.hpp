@@ -13,10 +13,8 @@ namespace clang {
 class ASTConsumer;
 class CompilerInstance;
 class FunctionDecl;
-class PragmaHandler;
 class Preprocessor;
 class Stmt;
-class Token;
 }  // namespace clang
 
 namespace damo::clang_plugin {
@@ -33,8 +31,6 @@ class CudaEntries {
 
  private:
   class Consumer;
-  class Pragma;
-  class MarksPragma;
   struct Kernel {
     clang::FunctionDecl* function;
     std::string name;

@@ -9,8 +9,6 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/Utils/LoopUtils.h>
 
-#include <algorithm>
-
 namespace damo::clang_plugin {
 namespace {
 
@@ -52,24 +50,26 @@ bool gains(const llvm::Loop& loop, llvm::ScalarEvolution& evolution, const llvm:
   return any;
 }
 
+struct HalfLoops : llvm::PassInfoMixin<HalfLoops> {
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+    const auto& target = analyses.getResult<llvm::TargetIRAnalysis>(function);
+    llvm::LLVMContext& context = function.getContext();
+    const auto register_bits = target.getRegisterBitWidth(llvm::TargetTransformInfo::RGK_FixedWidthVector).getFixedValue();
+    if (register_bits <= 128 || !has_conversions(target, context)) return llvm::PreservedAnalyses::all();
+    for (llvm::Loop* loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder()) {
+      if (!loop->isInnermost() || !loop->getLoopLatch() || llvm::findStringMetadataForLoop(loop, kWidth)) continue;
+      auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
+      if (!gains(*loop, evolution, analyses.getResult<llvm::DominatorTreeAnalysis>(function))) continue;
+      llvm::addStringMetadataToLoop(loop, kWidth, static_cast<unsigned>(register_bits / 32));
+    }
+    return llvm::PreservedAnalyses::all();
+  }
+};
+
 }  // namespace
 
-void HalfLoops::add_to(llvm::PassBuilder& builder) {
+void widen_half_loops(llvm::PassBuilder& builder) {
   builder.registerVectorizerStartEPCallback([](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) { passes.addPass(HalfLoops()); });
-}
-
-llvm::PreservedAnalyses HalfLoops::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
-  const auto& target = analyses.getResult<llvm::TargetIRAnalysis>(function);
-  llvm::LLVMContext& context = function.getContext();
-  const auto register_bits = target.getRegisterBitWidth(llvm::TargetTransformInfo::RGK_FixedWidthVector).getFixedValue();
-  if (register_bits <= 128 || !has_conversions(target, context)) return llvm::PreservedAnalyses::all();
-  for (llvm::Loop* loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder()) {
-    if (!loop->isInnermost() || !loop->getLoopLatch() || llvm::findStringMetadataForLoop(loop, kWidth)) continue;
-    auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
-    if (!gains(*loop, evolution, analyses.getResult<llvm::DominatorTreeAnalysis>(function))) continue;
-    llvm::addStringMetadataToLoop(loop, kWidth, static_cast<unsigned>(register_bits / 32));
-  }
-  return llvm::PreservedAnalyses::all();
 }
 
 }  // namespace damo::clang_plugin
