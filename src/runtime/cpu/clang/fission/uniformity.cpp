@@ -1,63 +1,31 @@
 #include "uniformity.hpp"
 
-#include <llvm/ADT/STLExtras.h>
-#include <llvm/Analysis/CycleAnalysis.h>
-#include <llvm/Analysis/TargetTransformInfoImpl.h>
-#include <llvm/Analysis/UniformityAnalysis.h>
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/CFG.h>
-#include <llvm/IR/Dominators.h>
-#include <llvm/IR/InstIterator.h>
-#include <llvm/IR/PassInstrumentation.h>
-#include <llvm/IR/PassManager.h>
 
 #include "../markers.hpp"
 #include "../thread_function.hpp"
 
 namespace damo::clang_plugin {
-namespace {
-
-/// The target that LLVM asks in which values threads begin to differ.
-class Threads : public llvm::TargetTransformInfoImplCRTPBase<Threads> {
- public:
-  Threads(const llvm::DataLayout& data, const std::set<const llvm::Value*>& differ, const std::set<const llvm::Value*>& agree)
-      : TargetTransformInfoImplCRTPBase(data), differ_(&differ), agree_(&agree) {}
-  bool hasBranchDivergence(const llvm::Function* = nullptr) const { return true; }
-  bool isSourceOfDivergence(const llvm::Value* value) const { return differ_->count(value) != 0; }
-  bool isAlwaysUniform(const llvm::Value* value) const { return agree_->count(value) != 0; }
-
- private:
-  const std::set<const llvm::Value*>*differ_, *agree_;
-};
-
-}  // namespace
 
 Uniformity::Uniformity(ThreadProgram& program) : program_(program) {
-  std::set<const llvm::Value*> agree;
   for (const Wait& wait : program.waits) {
-    if (wait.counts() && wait.result) agree.insert(wait.result);
+    if (wait.counts() && wait.result) same_results_.insert(wait.result);
   }
   find_ordered_blocks();
-  std::set<const llvm::Value*> differ;
-  for (llvm::Instruction& instruction : llvm::instructions(program.function)) {
+  for (llvm::Instruction& instruction : *program.prologue) {
     const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
-    if (instruction.getParent() == program.prologue ? variable && !program.fixed.count(variable) : begins_differing(instruction)) differ.insert(&instruction);
+    if (variable && !program.fixed.count(variable)) mark(variable);
   }
-  llvm::FunctionAnalysisManager analyses;
-  analyses.registerPass([] { return llvm::PassInstrumentationAnalysis(); });
-  analyses.registerPass([] { return llvm::DominatorTreeAnalysis(); });
-  analyses.registerPass([] { return llvm::CycleAnalysis(); });
-  analyses.registerPass([&] {
-    return llvm::TargetIRAnalysis([&](const llvm::Function& of) { return llvm::TargetTransformInfo(Threads(of.getDataLayout(), differ, agree)); });
-  });
-  llvm::UniformityInfo uniformity = llvm::UniformityInfoAnalysis().run(program.function, analyses);
   for (llvm::BasicBlock* block : program.order) {
-    if (uniformity.hasDivergentTerminator(*block)) parting_.insert(block);
+    for (llvm::Instruction& instruction : *block) {
+      if (begins_differing(instruction)) mark(&instruction);
+    }
   }
-  // A value that a loop leaves behind in threads which left it at different steps is another one in each of them, too.
-  for (llvm::Instruction& instruction : llvm::instructions(program.function)) {
-    const bool differs = uniformity.isDivergent(&instruction) || llvm::any_of(instruction.uses(), [&](const llvm::Use& use) { return uniformity.isDivergentUse(use); });
-    if (differs) differing_.insert(&instruction);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (llvm::BasicBlock* block : program.order) changed |= spread(block);
   }
 }
 
@@ -78,19 +46,61 @@ void Uniformity::find_ordered_blocks() {
 }
 
 bool Uniformity::begins_differing(const llvm::Instruction& instruction) const {
+  if (same_results_.count(&instruction)) return false;
   const int slot = marker_slot(&instruction);
   if (slot >= 0) return slot < 3;
   if (llvm::isa<llvm::AllocaInst>(instruction)) return true;
   // Blocks of the tail are not followed: threads may come to them at different times.
-  // To LLVM a phi is the same where some threads bring nothing that is defined: here these would write over the others' value.
-  if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(&instruction)) {
-    return program_.is_tail(phi->getParent()) || llvm::any_of(phi->incoming_values(), [](const llvm::Use& value) { return llvm::isa<llvm::UndefValue>(value); });
-  }
+  if (llvm::isa<llvm::PHINode>(instruction)) return program_.is_tail(instruction.getParent());
   if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
     const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(load->getPointerOperand(), 0));
     return !load->isSimple() || ordered_.count(load->getParent()) || llvm::isa<llvm::PoisonValue>(load->getPointerOperand()) || (variable && !program_.fixed.count(variable));
   }
   return instruction.mayReadOrWriteMemory();
+}
+
+bool Uniformity::parts(const llvm::BasicBlock* block) const {
+  const llvm::Instruction* end = block->getTerminator();
+  if (end->getNumSuccessors() < 2) return false;
+  if (const auto* branch = llvm::dyn_cast<llvm::BranchInst>(end)) return differs(branch->getCondition());
+  if (const auto* choice = llvm::dyn_cast<llvm::SwitchInst>(end)) return differs(choice->getCondition());
+  return true;
+}
+
+bool Uniformity::spread(llvm::BasicBlock* block) {
+  bool changed = false;
+  for (llvm::Instruction& instruction : *block) {
+    if (differs(&instruction) || same_results_.count(&instruction)) continue;
+    for (const llvm::Value* operand : instruction.operands()) {
+      if (!differs(operand)) continue;
+      changed |= mark(&instruction);
+      break;
+    }
+  }
+  if (parts(block) && parted_.insert(block).second) changed |= spread_from_branch(block);
+  return changed;
+}
+
+/// Where ways meet again, which way a thread came decides; of a loop that threads leave at different steps, what it
+/// computed last.
+bool Uniformity::spread_from_branch(llvm::BasicBlock* block) {
+  bool changed = false;
+  const std::vector<llvm::BasicBlock*>& between = program_.decided_by(block);
+  const auto mark_choices = [&](llvm::BasicBlock* at) {
+    for (llvm::PHINode& phi : at->phis()) changed |= mark(&phi);
+  };
+  for (llvm::BasicBlock* at : between) mark_choices(at);
+  if (llvm::BasicBlock* meeting = program_.meeting_of(block); meeting && !between.empty()) mark_choices(meeting);
+  const std::set<const llvm::BasicBlock*> inside(between.begin(), between.end());
+  if (!inside.count(block)) return changed;
+  for (llvm::BasicBlock* at : between) {
+    for (llvm::Instruction& instruction : *at) {
+      for (const llvm::User* user : instruction.users()) {
+        if (!inside.count(llvm::cast<llvm::Instruction>(user)->getParent())) changed |= mark(&instruction);
+      }
+    }
+  }
+  return changed;
 }
 
 }  // namespace damo::clang_plugin
