@@ -19,7 +19,6 @@
 #include <memory>
 #include <optional>
 
-#include "half_loops.hpp"
 #include "locate.hpp"
 #include "parallel_threads.hpp"
 

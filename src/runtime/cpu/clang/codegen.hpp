@@ -9,7 +9,7 @@
 
 namespace llvm {
 class Module;
-class TargetMachine;
+class PassBuilder;
 }  // namespace llvm
 
 namespace damo::clang_plugin {
@@ -30,6 +30,9 @@ struct Options {
 /// False, with an error text, if some value is of a type for which code generation takes hours: an integer of more than 256 bits or a
 /// vector of more than 4096 bytes. Clang's language has both; no GPU compiler does. Before anything else is done with module.
 bool check_types(const llvm::Module& module, std::string& error);
+
+/// Puts in front of the vectoriser what tells it how wide loops over float16 are to be (half_loops.cpp).
+void widen_half_loops(llvm::PassBuilder& builder);
 
 /// Runs the optimiser's pipeline and the code generator, noting in progress which of the kernels is at work.
 Generated generate_object(llvm::Module& module, const std::vector<KernelInfo>& kernels, const Target& target, const Options& options, const Progress& progress);

@@ -15,7 +15,6 @@
 #include <functional>
 #include <string_view>
 
-#include "cuda_preprocessing.hpp"
 #include "diagnostics.hpp"
 
 namespace damo::clang_plugin {

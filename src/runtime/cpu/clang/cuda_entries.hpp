@@ -53,4 +53,8 @@ class CudaEntries {
   clang::CompilerInstance* compiler_ = nullptr;
 };
 
+/// What nvcc's preprocessing gives and Clang's does not: alignas behind a variable's memory space, and headers of the host that are
+/// not there (<unistd.h>): nothing is included, and a warning says so. (cuda_preprocessing.cpp)
+void add_cuda_preprocessing(clang::Preprocessor& preprocessor);
+
 }  // namespace damo::clang_plugin
