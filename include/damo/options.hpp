@@ -28,6 +28,12 @@ struct Options {
   bool share_results = false;
   bool allow_unused_inputs = false;    ///< an input that no output needs is an error otherwise
   bool profile = false;                ///< record events around every node; calls then wait for the device
+  /// New values of shared variables (shared.hpp), which the Function sets when it has computed everything, all at once:
+  /// {{w, w - 0.1 * dw}, {b, b - 0.1 * db}}. Each expression reads the values from before the call.
+  std::vector<Assignment> updates = {};
+  /// Variables and what stands in their place, in the outputs and in the updates' new values: {{x, data * 2}}. All at once
+  /// (substitute, rewrite.hpp). Any Variable may be replaced, computed and shared ones too.
+  std::vector<Assignment> givens = {};
   std::vector<Pass> passes = {};       ///< the user's rewrites, run after merging duplicates and before fusion
   FusionLimits fusion = {};
   /// As ModuleOptions::check, for the CUDA C of RawKernels and of Ops: on the CPU accesses out of bounds are found.

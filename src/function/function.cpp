@@ -25,6 +25,16 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
+FunctionGraph graph_of(std::span<const Variable> inputs, std::span<const Variable> outputs, const Options& options) {
+  if (options.givens.empty()) return FunctionGraph(inputs, outputs, options.allow_unused_inputs, options.updates);
+  std::vector<Variable> values(outputs.begin(), outputs.end());
+  for (const Assignment& update : options.updates) values.push_back(update.value);
+  values = substitute(values, options.givens, options.allow_unused_inputs);
+  std::vector<Assignment> updates = options.updates;
+  for (std::size_t i = 0; i < updates.size(); ++i) updates[i].value = values[outputs.size() + i];
+  return FunctionGraph(inputs, std::span(values).first(outputs.size()), options.allow_unused_inputs, updates);
+}
+
 std::string in_function(const Function& function, SourceLine where) {
   return "in function " + (function.name().empty() ? "" : function.name() + " ") + "built at " + to_string(where);
 }
@@ -37,7 +47,9 @@ Function function(std::span<const Variable> inputs, std::span<const Variable> ou
   auto data = std::make_shared<Function::Data>();
   data->options = options;
   data->where = where;
-  data->graph = FunctionGraph(inputs, outputs, options.allow_unused_inputs);
+  data->graph = graph_of(inputs, outputs, options);
+  data->options.updates.clear();  // the graph has them
+  data->options.givens.clear();
   check_names_of_rows(data->graph);
   data->graph = run_passes(std::move(data->graph), passes_of(options), &data->report.passes);
   data->report.graph_milliseconds = milliseconds_since(start);

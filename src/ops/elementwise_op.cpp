@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include <damo/graph.hpp>
-#include "ops/kernel_thunk.hpp"
-#include "ops/lower.hpp"
 #include "ops/rows.hpp"
 
 namespace damo {
@@ -90,12 +88,7 @@ Apply ElementwiseOp::make_node(Inputs inputs) const {
 }
 
 Shape ElementwiseOp::output_shape(std::span<const Shape> inputs) const {
-  Shape common;
-  try {
-    common = broadcast_shapes(inputs);
-  } catch (const ShapeError& error) {
-    throw ShapeError(name() + ": " + error.parts().message, "reshape or transpose one of them");
-  }
+  Shape common = KernelOp::output_shape(inputs);
   if (shape_of_ == ShapeOf::kLastInput) {
     const Shape& shape = inputs.back();
     bool stretches = common.rank() != shape.rank();
@@ -112,10 +105,14 @@ Shape ElementwiseOp::output_shape(std::span<const Shape> inputs) const {
   return common;
 }
 
-Shapes ElementwiseOp::infer_shape(const Apply&, std::span<const Shape> inputs) const { return {{output_shape(inputs)}}; }
-
-Thunk ElementwiseOp::make_thunk(const Apply& node, ThunkContext& context) const {
-  return kernel_thunk(lower(*this, node), node, context);
+void ElementwiseOp::lower(KernelBuilder& kernel) const {
+  std::vector<DType> dtypes;
+  std::vector<int> values;
+  for (int i = 0; i < kernel.input_count(); ++i) {
+    dtypes.push_back(kernel.input(i).dtype);
+    values.push_back(kernel.input(i).number);
+  }
+  kernel.output(kernel.append(step(dtypes, std::move(values))));
 }
 
 }  // namespace damo

@@ -1,6 +1,7 @@
 #include "ops/kernel_thunk.hpp"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -8,7 +9,6 @@
 #include <damo/thunk.hpp>
 #include "ops/fused_op.hpp"
 #include "ops/lower.hpp"
-#include "ops/reduce_op.hpp"
 #include "ops/reduced_shape.hpp"
 #include "runtime/exec/version_table.hpp"
 #include "runtime/kernel/dialect.hpp"
@@ -34,7 +34,7 @@ struct Plan {
 class KernelThunk {
  public:
   KernelThunk(SpecKernel& kernel, std::vector<Cell*> cells, Apply node, ThunkContext& context, std::uint32_t reduced_axes)
-      : bound_({cells.begin(), cells.end()}), kernel_(kernel), cells_(std::move(cells)), node_(std::move(node)), stream_(context.stream()), device_(context.device()), reduced_axes_(reduced_axes) {}
+      : bound_({cells.begin(), cells.end()}), kernel_(kernel), cells_(std::move(cells)), node_(std::move(node)), stream_(context.stream()), device_(context.device()), reduced_axes_(reduced_axes), in_place_(context.runs_in_place()) {}
 
   void operator()() {
     Bound* bound = bound_.find();
@@ -48,6 +48,7 @@ class KernelThunk {
       }
       launch.kernel.launch(stream_.handle());
     }
+    for (const auto& [output, from] : bound->copies) cells_[output]->array().copy_from(between[from]);
   }
 
   /// The layout that one kernel would have for these cells; none if it takes several.
@@ -55,7 +56,7 @@ class KernelThunk {
     const std::optional<Shape> space = this->space();
     if (!space) return std::nullopt;
     const Geometry geometry(*space, layouts(), reduced_axes_, kernel_.spec().uses_place());
-    return kernel_.layout_of(geometry);
+    return kernel_.layout_of(geometry, in_place_);
   }
 
  private:
@@ -66,6 +67,7 @@ class KernelThunk {
   struct Bound {
     std::vector<Launch> launches;
     std::vector<TensorType> between;
+    std::vector<std::pair<std::size_t, std::size_t>> copies;  ///< outputs, by cell, and the values between that they become at the end
   };
 
   std::vector<ArrayLayout> layouts() const {
@@ -97,7 +99,7 @@ class KernelThunk {
     const FunctionGraph& inner = *fused->inner_graph();
     const std::vector<Shape> all = fused->shapes(std::span(shapes).first(inputs));
     for (NodeId node : inner.nodes()) {
-      const bool reduces = dynamic_cast<const ReduceOp*>(&inner.op(node));
+      const bool reduces = kernel_op(inner, node).reduced_axes().has_value();
       const Shape &made = all[static_cast<std::size_t>(inner.outputs(node)[0])], &read = all[static_cast<std::size_t>(inner.inputs(node)[0])];
       if (reduces && (!(read == space) || !(made == row))) return std::nullopt;
     }
@@ -113,7 +115,7 @@ class KernelThunk {
         std::vector<int> parameters(cells_.size());
         for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = static_cast<int>(i);
         bound.launches.push_back({BoundKernel(kernel_), std::move(parameters)});
-        bound.launches[0].kernel.bind(*space, layouts(), false, reduced_axes_);
+        bound.launches[0].kernel.bind(*space, layouts(), in_place_, reduced_axes_);
         return bound;
       }
       if (passes_.parts.empty()) plan_passes();
@@ -121,7 +123,24 @@ class KernelThunk {
       for (TensorType& type : plan.between) type.dims = reduced_shape(*space, reduced_axes_, true);
       return bind(plan);
     }
-    return bind(plan_nodes());
+    Bound bound = bind(plan_nodes());
+    if (in_place_) set_apart(bound);
+    return bound;
+  }
+
+  /// Several kernels one after another: none may write over what the next one reads.
+  void set_apart(Bound& bound) const {
+    std::map<int, int> moved;
+    for (std::size_t cell = cells_.size() - static_cast<std::size_t>(node_.output_count()); cell < cells_.size(); ++cell) {
+      moved.emplace(static_cast<int>(cell), static_cast<int>(cells_.size() + bound.between.size()));
+      bound.copies.emplace_back(cell, bound.between.size());
+      bound.between.push_back({cells_[cell]->dtype(), cells_[cell]->shape()});
+    }
+    for (Launch& launch : bound.launches) {
+      for (int& parameter : launch.parameters) {
+        if (const auto place = moved.find(parameter); place != moved.end()) parameter = place->second;
+      }
+    }
   }
 
   Bound bind(const Plan& plan) const {
@@ -177,7 +196,7 @@ class KernelThunk {
         plan.between.push_back({inner.type(output).dtype, shapes[static_cast<std::size_t>(output)]});
       }
       part.parameters.push_back(at(output));
-      if (const auto* reduction = dynamic_cast<const ReduceOp*>(&inner.op(node))) part.reduced_axes = reduction->axes();
+      part.reduced_axes = kernel_op(inner, node).reduced_axes().value_or(0);
       if (nodes_.size() == number) nodes_.push_back(std::make_shared<SpecKernel>(lower_node(inner, node), kernel_.backend()));
       part.kernel = nodes_[number++];
       plan.parts.push_back(std::move(part));
@@ -192,6 +211,7 @@ class KernelThunk {
   Stream stream_;
   Device device_;
   std::uint32_t reduced_axes_;
+  bool in_place_;                                   // an output may have an input's memory
   Plan passes_;                                     // empty until it is needed, as are
   std::vector<std::shared_ptr<SpecKernel>> nodes_;  // these, by node
 };

@@ -6,6 +6,7 @@
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
+#include "ops/gradient_parts.hpp"
 #include "ops/reduce_op.hpp"
 
 namespace damo {

@@ -64,6 +64,10 @@ std::vector<ValueType> node_types(const NodeSpec& node, int number, const std::v
     case NodeSpec::Kind::kBackwardsInto:
       demand(!in.at(0).dims.empty());
       return {in[0]};
+    case NodeSpec::Kind::kParts:
+      demand(!node.pattern.empty() && node.pattern[0] < static_cast<int>(in.at(0).dims.size()) && in[0].dims[static_cast<std::size_t>(node.pattern[0])] != kOne);
+      demand(node.name != "add_number" || in[0].dtype != bool_);
+      return {in[0]};
     case NodeSpec::Kind::kContiguous:
     case NodeSpec::Kind::kCopied:
       return {in.at(0)};
@@ -176,7 +180,7 @@ class Generator {
 
   bool add_node() {
     NodeSpec node;
-    const std::size_t kind = pick(46);
+    const std::size_t kind = pick(50);
     if (graph_.inputs.back().counts && pick(6) == 0) return add_head();
     if (overwrites_ && pick(2) == 0) {
       if (pick(4) > 0) return add_raw();
@@ -190,6 +194,7 @@ class Generator {
     else if (kind < 36) node.kind = pick(2) == 0 ? NodeSpec::Kind::kBackwards : NodeSpec::Kind::kBackwardsInto, node.operands = {near()};
     else if (kind < 37) node.kind = NodeSpec::Kind::kCopied, node.operands = {near()};
     else if (kind < 43) return add_reduction();
+    else if (kind < 47) return add_parts();
     else return add_raw();
     return try_add(std::move(node));
   }
@@ -245,6 +250,16 @@ class Generator {
       if (pick(2) == 0) node.pattern.push_back(static_cast<int>(axis));
     }
     node.number = pick(3) > 0 ? 1 : 0;
+    return try_add(std::move(node));
+  }
+
+  bool add_parts() {
+    static const char* kNames[] = {"roll", "doubled", "repeated", "set_flipped", "set_number", "add_number"};
+    NodeSpec node{.kind = NodeSpec::Kind::kParts, .name = kNames[pick(std::size(kNames))], .operands = {near()}, .pattern = {}};
+    const std::size_t rank = values_[static_cast<std::size_t>(node.operands[0])].dims.size();
+    if (rank == 0) return false;
+    node.pattern = {static_cast<int>(pick(rank))};
+    node.number = static_cast<double>(pick(12));
     return try_add(std::move(node));
   }
 

@@ -90,6 +90,7 @@ const RowReference kReferences[] = {
     DAMO_STD(erf), DAMO_STD(erfc), DAMO_BOTH(relu, x < 0 ? 0 : x),
     DAMO_FLOATS(gelu, x * (std::erfc(-x / std::sqrt(2.0L)) / 2)),
     DAMO_FLOATS(elu, x > 0 ? x : std::expm1(x)),
+    DAMO_FLOATS(gelu_tanh, x * sigmoid(1.5957691216057307117597842397375L * (x + 0.044715L * x * x * x))),
     DAMO_FLOATS(selu, 1.0507009873554804934193349852946L * (x > 0 ? x : 1.6732632423543772848170429916717L * std::expm1(x))),
     DAMO_FLOATS(hard_sigmoid, x < -3 ? 0 : x > 3 ? 1 : (x + 3) / 6), DAMO_FLOATS(softsign, x / (1 + std::fabs(x)))};
 // clang-format on

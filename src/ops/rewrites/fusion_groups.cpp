@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "ops/elementwise_op.hpp"
+#include <damo/kernel_op.hpp>
 
 namespace damo {
 namespace {
@@ -19,9 +19,10 @@ FusionGroups::FusionGroups(const FunctionGraph& graph)
     : graph_(graph), order_(graph.toposort()), nodes_(static_cast<std::size_t>(graph.node_limit())) {
   for (NodeId node : order_) {
     Node& record = at(node);
-    record.op = dynamic_cast<const ElementwiseOp*>(&graph.op(node));
+    record.op = dynamic_cast<const KernelOp*>(&graph.op(node));
+    if (record.op && (record.op->reduced_axes() || graph.outputs(node).size() != 1)) record.op = nullptr;
     record.parent = static_cast<int>(node);
-    record.cost = record.op ? record.op->row().cost : 0;
+    record.cost = record.op ? record.op->cost() : 0;
     record.space = &space_of(graph, node);
   }
   set_levels();
@@ -55,7 +56,7 @@ bool FusionGroups::is_cheap_to_repeat(NodeId producer) {
   int cost = 0;
   for (NodeId node = producer; at(node).op;) {
     const auto uses = graph_.uses(graph_.outputs(node)[0]);
-    cost += at(node).op->row().cost;
+    cost += at(node).op->cost();
     if (uses.size() != 1 || cost > kCheapToRepeat) return false;
     NodeId next = NodeId::kNone;
     for (ValueId input : graph_.inputs(node)) {

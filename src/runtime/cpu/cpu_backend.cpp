@@ -10,6 +10,7 @@
 
 #include <damo/error.hpp>
 
+#include "runtime/cpu/blas_engine.hpp"
 #include "runtime/cpu/cpu_compiler.hpp"
 #include "runtime/cpu/cpu_module.hpp"
 #include "runtime/cpu/dialect.hpp"
@@ -163,6 +164,8 @@ void CpuBackend::launch(const LoadedKernel& loaded, const LaunchConfig& config, 
                aligned(kernel.static_shared_bytes) + config.shared_bytes);
   if (report.failed()) throw DeviceError("kernel '" + kernel.name() + "': " + report.what(), report.remedy());
 }
+
+std::unique_ptr<MatrixEngine> CpuBackend::make_matrix_engine() { return cpu_backend::make_blas_engine(*this, workers_); }
 
 std::unique_ptr<Backend> make_cpu_backend() { return std::make_unique<CpuBackend>(); }
 
