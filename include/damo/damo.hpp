@@ -26,6 +26,7 @@
 #include <damo/ops/math.hpp>
 #include <damo/ops/reduce.hpp>
 #include <damo/ops/shape.hpp>
+#include <damo/ops/softmax.hpp>
 #include <damo/ops/subtensor.hpp>
 #include <damo/options.hpp>
 #include <damo/print.hpp>

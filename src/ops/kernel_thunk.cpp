@@ -86,7 +86,7 @@ class KernelThunk {
       for (NodeId node : inner.nodes()) {
         if (!kernel_op(inner, node).reduced_axes()) continue;
         const Shape &made = all[static_cast<std::size_t>(inner.outputs(node)[0])], &read = all[static_cast<std::size_t>(inner.inputs(node)[0])];
-        fits &= read == space && made == row;
+        fits &= read == space && (made == row || made == space);
       }
     }
     if (fused && !fits) throw ShapeError("the shapes of a group of ops differ: another op of the graph takes them for equal", "give values of equal shapes");

@@ -64,7 +64,7 @@ std::string name_of(const std::vector<Step>& steps) {
     if (name.size() + steps[i].name.size() > kNameLength) return name + "_and_" + std::to_string(steps.size() - i) + "_more";
     name += (name.empty() ? "" : "_") + steps[i].name;
   }
-  return name;
+  return name.empty() ? steps.front().name : name;
 }
 
 }  // namespace

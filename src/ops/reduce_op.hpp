@@ -1,8 +1,9 @@
-// ReduceOp: one built-in reduction over some axes, which stay with extent 1.
+// ReduceOp: one built-in reduction over some axes, which stay with extent 1; or, as index_along, each element's place along them.
 #pragma once
 #include <cstdint>
 #include <string>
 
+#include <damo/axes.hpp>
 #include <damo/kernel_op.hpp>
 #include "ops/reductions.hpp"
 
@@ -28,6 +29,7 @@ class ReduceOp final : public KernelOp {
   ReductionKind kind() const { return reduction_; }
 
  private:
+  Shape shape_of(const Shape& x) const;
   ReductionKind reduction_;
   std::uint32_t axes_;
 };
@@ -36,5 +38,21 @@ class ReduceOp final : public KernelOp {
 Variable reduce(ReductionKind reduction, const Variable& x, std::uint32_t axes, SourceLine line);
 /// How many elements are reduced together: a constant where the extents are known.
 Variable count_of(const Variable& x, std::uint32_t axes, SourceLine line);
+
+/// What a function that reduces was given: x as a Variable, and which of its axes. Throws ShapeError, in that function's name.
+struct ReducedOperand {
+  ReducedOperand(const char* name, const Operand& x, const Axes& axes);
+  /// In which sums of x are formed, 16 bits not being enough, and the dtype of what comes out.
+  DType inner() const { return is_half(dtype()) ? float32 : dtype(); }
+  DType dtype() const { return is_floating(x.dtype()) ? x.dtype() : float64; }
+
+  Variable x;
+  std::uint32_t axes;
+  SourceLine line;
+};
+
+
+/// What a ReduceOp gave, without the axes that it reduced unless they are to stay.
+Variable drop_axes(const Variable& reduced, std::uint32_t axes, bool keep, SourceLine line);
 
 }  // namespace damo

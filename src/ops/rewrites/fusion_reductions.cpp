@@ -137,6 +137,7 @@ bool ReductionGroups::fits(const Whole& from, const Whole& to, NodeId node, Valu
 
 void ReductionGroups::join(int number) {
   Whole& whole = wholes_[static_cast<std::size_t>(number)];
+  if (!whole.takes_part) whole.level = -1;  // unless a group leads to it: a view of an input is before all groups, and keeps none of them apart
   std::map<int, bool> joins;  // by the producers' groups: whether all edges from it may be inside one
   for (NodeId node : whole.nodes) {
     for (ValueId input : graph_.inputs(node)) {
@@ -148,7 +149,10 @@ void ReductionGroups::join(int number) {
       if (found->second) found->second = fits(from, whole, node, input);
     }
   }
-  for (const auto& [producer, may_join] : joins) whole.level = std::max(whole.level, wholes_[static_cast<std::size_t>(producer)].level + (may_join ? 0 : 1));
+  for (const auto& [producer, may_join] : joins) {
+    const int level = wholes_[static_cast<std::size_t>(producer)].level;
+    whole.level = std::max(whole.level, level + (may_join || level < 0 ? 0 : 1));
+  }
   std::vector<int> partners;
   for (const auto& [producer, may_join] : joins) {
     if (may_join && wholes_[static_cast<std::size_t>(producer)].level == whole.level) partners.push_back(producer);

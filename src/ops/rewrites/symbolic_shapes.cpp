@@ -17,8 +17,9 @@ SymbolicShapes::SymbolicShapes(const FunctionGraph& graph, const std::vector<Nod
     } else if (op) {
       const std::uint32_t axes = *op->reduced_axes();
       std::vector<int> shape = shapes_[static_cast<std::size_t>(graph.inputs(node)[0])];
+      const Shape& made = graph.type(graph.outputs(node)[0]).dims;  // of index_along the axes stay
       for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-        if (axes >> axis & 1u) shape[axis] = kOne;
+        if ((axes >> axis & 1u) && made[static_cast<int>(axis)] == 1) shape[axis] = kOne;
       }
       shapes_[static_cast<std::size_t>(graph.outputs(node)[0])] = std::move(shape);
     } else {

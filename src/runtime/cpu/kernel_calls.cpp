@@ -138,3 +138,4 @@ void damo_kernel_trap() { KernelGuard::leave("__trap() was called", "look for th
 void damo_kernel_assert(const char* condition, const char* file, const char* function, unsigned line) {
   KernelGuard::leave(std::string(file) + ":" + std::to_string(line) + ": " + function + ": assertion '" + condition + "' failed", {});
 }
+

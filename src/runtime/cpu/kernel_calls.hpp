@@ -9,6 +9,7 @@ long long damo_kernel_clock();
 [[noreturn]] void damo_kernel_trap();
 /// A condition of assert() was false. Ends the launch, not the process.
 [[noreturn]] void damo_kernel_assert(const char* condition, const char* file, const char* function, unsigned line);
+/// An index is not from 0 to count - 1. Ends the launch, not the process.
 /// printf(), malloc() and free() of a kernel. A format or pointer that faults, or a free() of what malloc() did not give,
 /// ends the launch and leaves no lock of the C library held.
 int damo_kernel_printf(const char* format, ...);

@@ -27,31 +27,16 @@ constexpr int kProcessors = 132;
 constexpr int kMostSpilled = 16;  // bytes: rows that 1,024 threads hold leave 64 registers to each
 const std::regex kSpill("([0-9]+) bytes spill stores");
 
-struct Given {
-  Shape shape;
-  std::uint32_t mask;
-  bool turned = false;
-};
-void PrintTo(const Given& given, std::ostream* out) { *out << to_string(given.shape) << " mask " << given.mask << (given.turned ? " turned" : ""); }
-
 const Given kGiven[] = {{{7, 3}, 2},       {{7, 3}, 1},          {{600, 33}, 2},      {{5, 100}, 2},        {{5, 128}, 2},     {{5, 1000}, 2}, {{2, 4096}, 2},
                         {{2, 20000}, 2},   {{1, 40000}, 2},      {{1, 70000}, 2},     {{300, 70}, 1},       {{3000, 5}, 1},    {{40, 7, 9}, 5}, {{40, 7, 9}, 2},
                         {{40, 7, 9}, 3},   {{64, 64}, 2, true},  {{64, 300}, 1, true}, {{1, 1}, 3},         {{3, 20000}, 3}};
-
-Shape row_shape(const Given& given) {
-  Shape shape = given.shape;
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (given.mask >> axis & 1u) shape[axis] = 1;
-  }
-  return shape;
-}
 
 /// Shapes of inputs and outputs, as each spec of this list has them.
 struct Case {
   KernelSpec spec;
   std::vector<bool> is_row;  // of every parameter
 };
-std::vector<Case> cases() { return {{softmax(), {false, false}}, {moments(), {false, true, true}}, {center(), {false, false, true, false, true}}, {argmax(), {false, true}}}; }
+std::vector<Case> cases() { return {{softmax(), {false, false}}, {moments(), {false, true, true}}, {center(), {false, false, true, false, true}}, {argmax(), {false, true}}, {places(), {false, true, false}}}; }
 
 class Arrays {
  public:

@@ -21,6 +21,7 @@
 namespace damo {
 namespace {
 
+using damo::testing::error_of;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -140,7 +141,7 @@ TEST_P(DeviceMemoryOnEachDevice, SharesTheElementsOfAnArray) {
   EXPECT_EQ(row.size(), 3 * sizeof(float));
   row.fill(0.0f);
   EXPECT_THAT(matrix.to_vector<float>(), ElementsAre(0, 1, 2, 0, 0, 0));
-  EXPECT_THAT(damo::testing::error_of<Error>([&] { DevicePointer(matrix.transpose()); }),
+  EXPECT_THAT(error_of([&] { DevicePointer(matrix.transpose()); }),
               HasSubstr("is not in C order"));
 }
 
@@ -187,10 +188,10 @@ TEST_P(DeviceMemoryOnEachDevice, IsAKernelsArgument) {
   EXPECT_EQ(managed.as<float>()[0], 12.0f);
   memory.free("program.cpp", 12);
   EXPECT_THAT(
-      damo::testing::error_of<Error>([&] { kernel({.block = {32}}, memory, 3, 2.0f); }),
+      error_of([&] { kernel({.block = {32}}, memory, 3, 2.0f); }),
       HasSubstr("launch: this DeviceMemory of 12 bytes on " + device().name() + " was freed at program.cpp:12"));
   EXPECT_THAT(
-      damo::testing::error_of<Error>([&] { kernel({.block = {32}}, DeviceMemory(Device("null"), 12), 3, 2.0f); }),
+      error_of([&] { kernel({.block = {32}}, DeviceMemory(Device("null"), 12), 3, 2.0f); }),
       HasSubstr("null"));
 }
 
@@ -263,11 +264,6 @@ class DeviceMemoryError : public ::testing::Test {
  protected:
   Device device_{"null"};
   DeviceMemory memory_{device_, 100};
-
-  template <class Work>
-  static std::string error_of(Work&& work) {
-    return damo::testing::error_of<Error>(std::forward<Work>(work));
-  }
 };
 
 TEST_F(DeviceMemoryError, ACopyPastTheEndNamesBothSizes) {
