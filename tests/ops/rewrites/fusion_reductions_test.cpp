@@ -105,7 +105,7 @@ bool go_over_one_space(const FunctionGraph& graph, const SymbolicShapes& shapes,
     const auto* reduction = dynamic_cast<const ReduceOp*>(&graph.op(node));
     if (!reduction) continue;
     const std::vector<int> own = shapes.of(graph.inputs(node)[0]);
-    if (first && (first->axes() != reduction->axes() || space != own)) return false;
+    if (first && (first->reduced_axes() != reduction->reduced_axes() || space != own)) return false;
     first = reduction, space = own;
   }
   return true;
