@@ -76,6 +76,19 @@ TEST_P(FuseProducts, WritesIntoADeadC) {
   expect_near(results[1], dot(a, b), 1e-5, "what was added to");
 }
 
+TEST_P(FuseProducts, StepsAlongAGradientInTheVariablesOwnMemory) {
+  const Array start = noise({16, 12});
+  const Shared w = shared("w", start);
+  const auto x = input({float32, {8, 16}}, "x"), g = input({float32, {8, 12}}, "g");
+  const Function step = function({x, g}, {}, {.device = device(), .updates = {{w, w - 0.25 * dot(transpose(x), g)}}});
+  EXPECT_EQ(nodes_text(step.graph()), "dimshuffle dot");
+  const Array a = noise({8, 16}), b = noise({8, 12});
+  step(a, b);
+  expect_near(w.array(), start - 0.25 * dot(a.transpose(), b), 1e-5, "one step");
+  step(a, b);
+  expect_near(w.array(), start - 0.5 * dot(a.transpose(), b), 1e-5, "two steps");
+}
+
 TEST_P(FuseProducts, TakesABiasThatNoKernelWouldAdd) {
   const auto x = matrix("x"), w = matrix("w"), b = vector("b");
   const Function f = function({x, w, b}, {dot(x, w) + b}, options());

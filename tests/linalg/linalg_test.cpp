@@ -294,7 +294,7 @@ TEST_P(Linalg, GradientsReadOperandsAsTheyLie) {
   EXPECT_LE(products, 2u) << "a kernel for each product at most: no copies";
   // Extents that nobody knows: those of a product's gradients follow from the product's own.
   const auto u = matrix("u"), v = matrix("v");
-  const std::string text = testing::nodes_text(function({u, v}, grad(sum(sqr(dot(u, v))), {u, v}), options()).graph());
+  const std::string text = testing::nodes_text(function(std::vector{u, v}, grad(sum(sqr(dot(u, v))), {u, v}), options()).graph());
   EXPECT_TRUE(text.ends_with("dot dot") || text.ends_with("dot dimshuffle dot") || text.ends_with("dimshuffle dot dot")) << text;
 }
 

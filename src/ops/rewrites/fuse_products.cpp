@@ -125,11 +125,13 @@ class ProductFusion {
     return true;
   }
 
-  /// Whether the result may have c's memory: a value of the function's own, of its shape for certain, which nobody else reads.
+  /// Whether the result may have c's memory: a value of the function's own, of its shape for certain, which nobody else reads,
+  /// or a shared variable whose new value it may be.
   bool is_free(ValueId c, ValueId result) const {
+    if (!(graph_.type(c) == graph_.type(result)) || !graph_.type(c).dims.is_known()) return false;
+    if (graph_.shared(c)) return graph_.is_output(result);
     const NodeId owner = graph_.owner(c);
-    if (owner == NodeId::kNone || graph_.op(owner).view_of(0) >= 0 || graph_.uses(c).size() != 1) return false;
-    return graph_.type(c) == graph_.type(result) && graph_.type(c).dims.is_known();
+    return owner != NodeId::kNone && graph_.op(owner).view_of(0) < 0 && graph_.uses(c).size() == 1;
   }
 
   bool take_activation(NodeId reader, ValueId result) {

@@ -114,6 +114,7 @@ class CublasProduct final : public PreparedProduct {
 
   void run(const MatrixAddresses& given, void* workspace, void* stream) override {
     check_default_stream(backend_);
+    if (backend_.generation() != generation_) refuse_lost(backend_, "a matrix product");
     backend_.bind();
     if (!stream) stream = backend_.default_stream();
     MatrixAddresses at = given;
@@ -170,10 +171,12 @@ class CublasProduct final : public PreparedProduct {
     return found;
   }
 
+  int status_of(const CublasHeuristic& algorithm, const MatrixAddresses& at, void* workspace, void* stream) {
+    return library_.matmul(handle_, descriptors_.desc, alpha_.bytes.data(), at.b, descriptors_.first, at.a, descriptors_.second, beta_.bytes.data(), at.start, descriptors_.result,
+                           at.result, descriptors_.result, &algorithm.algorithm, workspace, algorithm.workspace_bytes, static_cast<CUstream>(stream));
+  }
   void multiply(const CublasHeuristic& algorithm, const MatrixAddresses& at, void* workspace, void* stream) {
-    check_cublas(library_.matmul(handle_, descriptors_.desc, alpha_.bytes.data(), at.b, descriptors_.first, at.a, descriptors_.second, beta_.bytes.data(), at.start, descriptors_.result,
-                                 at.result, descriptors_.result, &algorithm.algorithm, workspace, algorithm.workspace_bytes, static_cast<CUstream>(stream)),
-                 "cublasLtMatmul");
+    check_cublas(status_of(algorithm, at, workspace, stream), "cublasLtMatmul");
   }
 
   void run_misaligned(int alignment, const MatrixAddresses& at, void* workspace, void* stream) {
@@ -207,9 +210,9 @@ class CublasProduct final : public PreparedProduct {
     std::size_t best = 0;
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      multiply(candidates_[i], trial, workspace, stream);  // loads the kernel
+      if (status_of(candidates_[i], trial, workspace, stream) != 0) continue;  // loads the kernel
       backend_.record(begin.handle, stream);
-      for (int repeat = 0; repeat < kRepeats; ++repeat) multiply(candidates_[i], trial, workspace, stream);
+      for (int repeat = 0; repeat < kRepeats; ++repeat) status_of(candidates_[i], trial, workspace, stream);
       backend_.record(end.handle, stream);
       backend_.synchronize_event(end.handle);
       const double milliseconds = backend_.milliseconds(begin.handle, end.handle);
@@ -246,6 +249,7 @@ class CublasProduct final : public PreparedProduct {
   CudaBackend& backend_;
   const CublasLibrary& library_;
   CublasHandle handle_;
+  std::uint32_t generation_ = backend_.generation();
   MatrixProduct p_;
   Scale alpha_, beta_;
   Descriptors descriptors_;
@@ -259,11 +263,7 @@ class CublasProduct final : public PreparedProduct {
 
 class CublasEngine final : public MatrixEngine {
  public:
-  CublasEngine(CudaBackend& backend, const CublasLibrary& library) : backend_(backend), library_(library) {
-    backend.bind();
-    check_cublas(library.create(&handle_), "cublasLtCreate");
-  }
-  // The handle is not destroyed: at a reset its context is gone, and at the end of the process the driver may be.
+  CublasEngine(CudaBackend& backend, const CublasLibrary& library) : backend_(backend), library_(library) {}
 
   const std::string& name() const override { return library_.name; }
   std::optional<DType> computes_as(DType operands) const override { return is_floating(operands) ? std::optional(operands) : std::nullopt; }
@@ -277,13 +277,21 @@ class CublasEngine final : public MatrixEngine {
     const std::int64_t numbers[] = {product.m, product.n, product.k};
     if (std::any_of(std::begin(numbers), std::end(numbers), [](std::int64_t number) { return number > std::numeric_limits<std::int32_t>::max(); })) return nullptr;
     backend_.bind();
-    auto prepared = std::make_shared<CublasProduct>(backend_, library_, handle_, product, *a, *b);
+    auto prepared = std::make_shared<CublasProduct>(backend_, library_, handle(), product, *a, *b);
     return prepared->is_taken() ? prepared : nullptr;
   }
 
  private:
   CudaBackend& backend_;
   const CublasLibrary& library_;
+  /// Made at the first product: the engine is made under a lock that a reset takes while it holds the context's. Not destroyed: at
+  /// a reset its context is gone, and at the end of the process the driver may be.
+  CublasHandle handle() {
+    const std::lock_guard lock(mutex_);
+    if (!handle_) check_cublas(library_.create(&handle_), "cublasLtCreate");
+    return handle_;
+  }
+  std::mutex mutex_;
   CublasHandle handle_ = nullptr;
 };
 
