@@ -108,7 +108,7 @@ class KernelThunk {
     if (const std::optional<Shape> space = this->space()) {
       const Geometry geometry(*space, layouts(), reduced_axes_, kernel_.spec().uses_place());
       const Dialect& dialect = kernel_.backend().dialect();
-      if (!kernel_.spec().reduces() || !dialect.prefers_passes(kernel_.spec(), geometry, kernel_.backend().limits().multiprocessors)) {
+      if (!kernel_.spec().reduces() || !dialect.prefers_passes(kernel_.spec(), geometry, processors_of(kernel_.backend().limits()))) {
         Bound bound;
         std::vector<int> parameters(cells_.size());
         for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = static_cast<int>(i);

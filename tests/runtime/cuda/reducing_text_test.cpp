@@ -23,7 +23,7 @@
 namespace damo {
 namespace {
 
-constexpr int kProcessors = 132;
+const Processors kProcessors = {132, 1};  // without clusters, which the CPU has none of
 constexpr int kMostSpilled = 16;  // bytes: rows that 1,024 threads hold leave 64 registers to each
 const std::regex kSpill("([0-9]+) bytes spill stores");
 
@@ -113,12 +113,13 @@ void replace_once(std::string& text, const std::string& from, const std::string&
 /// The text with what the prelude of generated kernels and PTX would give it.
 std::string as_cuda_c(std::string text) {
   replace_once(text, cuda_head(false), R"(
-using i32 = int; using u32 = unsigned; using i64 = long long;
+using i32 = int; using u32 = unsigned; using i64 = long long; using u64 = unsigned long long;
 template <class To, class From> __device__ To convert(From x) { return To(x); }
 __device__ float maximum(float a, float b) { return a > b || a != a ? a : b; }
 #define DAMO_FUNCTION static __device__ __forceinline__
 template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
 template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
+template <int N, class T> DAMO_FUNCTION Vec<T, N> load_again(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
 template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& v) { *reinterpret_cast<Vec<T, N>*>(p) = v; }
 )");
   return text;

@@ -1,0 +1,14 @@
+// What the texts of CUDA kernels that reduce stand on.
+#pragma once
+#include <string>
+
+namespace damo {
+
+/// exchanged(value, mask) and of_lane(value, lane): values of other lanes of the warp, in words of 32 bits.
+extern const char* const kCudaShuffle;
+/// Of the blocks of a cluster: meet(), arrive() and leave(), its two halves, and of_block(shared value, block). sm_90.
+extern const char* const kCudaCluster;
+/// divide(x, divisor(y)): x / y to the last bit, for a y that divides many. In float.
+extern const char* const kCudaDivide;
+
+}  // namespace damo
