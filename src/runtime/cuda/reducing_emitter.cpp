@@ -133,6 +133,16 @@ void CudaReducingEmitter::emit_shift() {
   }
 }
 
+/// What must hold of vector u, where something must: that it begins, or ends, in the row. Of a row that the lanes hold only the first vectors
+/// can begin before it, and only the last ones end behind it, of rows that begin anywhere the last but one too. Of several rows in a
+/// block some may be none.
+std::string CudaReducingEmitter::inside(const std::string& from, const std::string& to) const {
+  const int unasked = layout_.whole && block_ == layout_.lanes ? layout_.items - (layout_.ends == Ends::kAnywhere ? 2 : 1) : 0;
+  const std::string ends = to.empty() ? "" : (unasked > 0 ? "(u < " + number(unasked) + " || " + to + ")" : to);
+  const std::string begins = from.empty() ? "" : (layout_.whole ? "(u > 0 || " + from + ")" : from);
+  return begins + (begins.empty() || ends.empty() ? "" : " && ") + ends;
+}
+
 /// Where element `at` of the row lies, or of each of the thread's rows: k further along the row, of columns in its k-th row. An array
 /// that goes along one axis has a pointer to the thread's first vector, b0, from which the others lie at distances that are known.
 std::string CudaReducingEmitter::address(int i, bool k) const {
@@ -155,9 +165,9 @@ void CudaReducingEmitter::emit_load(int i, Together together) {
   const std::string n = number(i), x = "x" + n + "[u]", width = number(layout_.vector);
   const std::string vector = x + " = " + (access(i) == Access::kEveryRow ? "load_again<" : "load<") + width + ">(" + address(i, false) + ");";
   const bool anywhere = rows() && layout_.ends == Ends::kAnywhere && moves(i);
-  const std::string elements = "#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + (anywhere ? "if (at + k >= begin && at + k < end) " : "") + x + ".e[k] = *(" + address(i, true) + ");";
+  const std::string elements = "#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + (anywhere ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "") + x + ".e[k] = *(" + address(i, true) + ");";
   if (together == Together::kNever || !is_together(i)) line(elements);
-  else if (anywhere) line("        if (whole" + n + " && at >= begin && at + " + width + " <= end) " + vector + " else {\n" + elements + "\n        }");
+  else if (anywhere) line("        if (whole" + n + " && " + inside("at >= begin", "at + " + width + " <= end") + ") " + vector + " else {\n" + elements + "\n        }");
   else if (together == Together::kAsked) line("        if (a.fast) " + vector + " else {\n" + elements + "\n        }");
   else line("        " + vector);
 }
@@ -167,7 +177,7 @@ void CudaReducingEmitter::emit_loads(const std::vector<int>& inputs, const std::
   if (inputs.empty()) return;
   const auto loop = [&](bool together) {
     line("#pragma unroll\n      for (int u = 0; u < " + number(layout_.items) + "; ++u) {\n        const place at = " + at + ";");
-    if (layout_.ends != Ends::kTiles) line("        if (at >= end) continue;");
+    if (layout_.ends != Ends::kTiles) line("        if (!(" + inside("", "at < end") + ")) continue;");
     for (int i : inputs) emit_load(i, together ? Together::kAlways : Together::kNever);
     line("      }");
   };
@@ -192,17 +202,30 @@ bool CudaReducingEmitter::divides_by_row(int value) const {
   return !passes_.is_element(by) && (by < first_constant || by >= spec_.first_step()) && value_type(steps_.dtype(by)) == "float" && value_type(steps_.dtype(step.inputs[0])) == "float";
 }
 
+/// d3: what divides elements, once for all passes.
+void CudaReducingEmitter::emit_divisors(const Passes::Pass& pass) {
+  for (int value : pass.steps) {
+    if (!divides_by_row(value)) continue;
+    const int by = spec_.step_of(value).inputs[1];
+    if (std::find(divisors_.begin(), divisors_.end(), by) != divisors_.end()) continue;
+    divisors_.push_back(by);
+    const std::string n = number(by), text = "divisor(" + steps_.value_text(by, [this](int input) { return name(input); }) + ");";
+    if (is_row_value(by)) line("  Divisor d" + n + "[" + number(layout_.vector) + "];\n" + unrolled("  ", "d" + n + "[k] = " + text));
+    else line("  const Divisor d" + n + " = " + text);
+  }
+}
+
 std::string CudaReducingEmitter::call(int value) const {
   const auto names = [this](int input) { return name(input); };
   if (!divides_by_row(value)) return steps_.call(value, names);
-  return "divide(" + steps_.value_text(spec_.step_of(value).inputs[0], names) + ", d" + number(value) + (is_row_value(spec_.step_of(value).inputs[1]) ? "[k])" : ")");
+  return "divide(" + steps_.value_text(spec_.step_of(value).inputs[0], names) + ", d" + number(spec_.step_of(value).inputs[1]) + (is_row_value(spec_.step_of(value).inputs[1]) ? "[k])" : ")");
 }
 
 /// What a pass does with the vector at `at`: `u` numbers the thread's vectors.
 void CudaReducingEmitter::emit_vector(const Passes::Pass& pass) {
   const std::string width = number(layout_.vector);
   for (int output : pass.stores) line("        Vec<" + stored(spec_.input_count() + output) + ", " + width + "> y" + number(output) + ";");
-  const std::string guard = rows() && layout_.ends == Ends::kAnywhere ? "if (at + k >= begin && at + k < end) " : "";
+  const std::string guard = rows() && layout_.ends == Ends::kAnywhere ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "";
   line("#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + guard + "{");
   for (int input : pass.inputs) {
     if (is_read(input)) line("          const " + loaded(input) + " v" + number(input) + " = " + loaded(input) + "(x" + number(input) + "[u].e[k]);");
@@ -224,13 +247,13 @@ void CudaReducingEmitter::emit_store(int output) {
   const int i = spec_.input_count() + output;
   const bool anywhere = rows() && layout_.ends == Ends::kAnywhere;
   const std::string n = number(i), y = "y" + number(output), width = number(layout_.vector);
-  const std::string inside = anywhere ? "if (at + k >= begin && at + k < end) " : "";
-  const std::string elements = "#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + inside + "*(" + address(i, true) + ") = " + y + ".e[k];";
+  const std::string asks = anywhere ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "";
+  const std::string elements = "#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + asks + "*(" + address(i, true) + ") = " + y + ".e[k];";
   if (!is_together(i)) {
     line(elements);
     return;
   }
-  const std::string together = anywhere ? "whole" + n + " && at >= begin && at + " + width + " <= end" : "a.fast";
+  const std::string together = anywhere ? "whole" + n + " && " + inside("at >= begin", "at + " + width + " <= end") : "a.fast";
   line("        if (" + together + ") store<" + width + ">(" + address(i, false) + ", " + y + "); else {\n" + elements + "\n        }");
 }
 
@@ -262,13 +285,7 @@ void CudaReducingEmitter::emit_pass(const Passes::Pass& pass) {
     if (several()) declare_accumulators("j", join, "  ");
     else line("  Joined" + number(join) + " j" + number(join) + " = neutral" + number(join) + "();");
   }
-  for (int value : pass.steps) {
-    if (!divides_by_row(value)) continue;
-    const int by = spec_.step_of(value).inputs[1];
-    const std::string n = number(value), text = "divisor(" + steps_.value_text(by, [this](int input) { return name(input); }) + ");";
-    if (is_row_value(by)) line("  Divisor d" + n + "[" + width + "];\n" + unrolled("  ", "d" + n + "[k] = " + text));
-    else line("  const Divisor d" + n + " = " + text);
-  }
+  emit_divisors(pass);
   if (layout_.whole) {
     const std::vector<int> late = read_by(pass, true);
     for (int value : pass.keeps) line("  " + value_type(steps_.dtype(value)) + " keep" + number(value) + "[" + items + "][" + width + "];");
@@ -276,7 +293,7 @@ void CudaReducingEmitter::emit_pass(const Passes::Pass& pass) {
     declare_vectors(late);
     for (int join : pass.joins) declare_accumulators("m", join, "    ");
     line("#pragma unroll\n      for (int u = 0; u < " + items + "; ++u) {\n        const place at = first + u * " + number(step()) + ";");
-    if (guarded) line("        if (at >= end) continue;");
+    if (guarded) line("        if (!(" + inside("", "at < end") + ")) continue;");
     for (int i : late) emit_load(i, Together::kAsked);  // one after another: all at once would take as many registers as the row
     emit_vector(pass);
     line("      }");
@@ -297,7 +314,7 @@ void CudaReducingEmitter::emit_pass(const Passes::Pass& pass) {
   declare_vectors(inputs);
   emit_loads(inputs, at);
   line("#pragma unroll\n      for (int u = 0; u < " + items + "; ++u) {\n        const place at = " + at + ";");
-  if (guarded) line("        if (at >= end) continue;");
+  if (guarded) line("        if (!(" + inside("", "at < end") + ")) continue;");
   emit_vector(pass);
   line("      }\n    }");
   fold("    ");
@@ -328,11 +345,20 @@ void CudaReducingEmitter::emit_across(int join) {
   line("#pragma unroll\n  for (int w = 1; w < " + number(warps) + "; ++w) " + j + " = " + reduce + "(" + j + ", " + shared + "[slot * " + number(warps) + " + w]);");
 }
 
-/// Joins the values of the cluster's blocks, in their order.
-void CudaReducingEmitter::emit_across_blocks(int join) {
-  const std::string n = number(join), j = "j" + n, shared = "c" + n;
-  line("  __shared__ Words<Joined" + n + "> " + shared + ";\n  if (t == 0) put(" + shared + ", " + j + ");\n  meet();\n  " + j + " = of_block(" + shared + ", 0);");
-  line("#pragma unroll\n  for (int b = 1; b < " + number(layout_.cluster) + "; ++b) " + j + " = reduce" + n + "(" + j + ", of_block(" + shared + ", b));");
+/// Joins the values of the cluster's blocks, in their order: each block's first threads give its value to the others.
+void CudaReducingEmitter::emit_across_blocks(const std::vector<int>& joins) {
+  if (layout_.cluster == 1 || joins.empty()) return;
+  const std::string blocks = number(layout_.cluster);
+  if (joins == passes_.all()[0].joins) line("  leave();");
+  for (int join : joins) {
+    const std::string n = number(join);
+    line("  __shared__ Words<Joined" + n + "> c" + n + "[" + blocks + "];\n  if (t < " + blocks + ") give(c" + n + "[part], j" + n + ", t);");
+  }
+  line("  arrive();\n  leave();");
+  for (int join : joins) {
+    const std::string n = number(join), j = "j" + n;
+    line("  " + j + " = taken(c" + n + "[0]);\n#pragma unroll\n  for (int b = 1; b < " + blocks + "; ++b) " + j + " = reduce" + n + "(" + j + ", taken(c" + n + "[b]));");
+  }
 }
 
 void CudaReducingEmitter::emit_row_values(const std::vector<int>& joins, const std::vector<int>& steps) {
@@ -346,7 +372,7 @@ void CudaReducingEmitter::emit_row_values(const std::vector<int>& joins, const s
 }
 
 void CudaReducingEmitter::emit_row_stores() {
-  const std::string first = layout_.cluster > 1 ? "blockIdx.x % " + number(layout_.cluster) + " == 0 && lane == 0" : "lane == 0";
+  const std::string first = layout_.cluster > 1 ? "part == 0 && lane == 0" : "lane == 0";
   for (int output : passes_.row_stores()) {
     const int i = spec_.input_count() + output;
     line("  if (" + first + " && own < a.n) {\n" + unrolled("    ", "r" + number(i) + "[0" + across(i) + "] = " + steps_.stored(output, [this](int value) { return name(value); }) + ";") + "\n  }");
@@ -361,7 +387,8 @@ void CudaReducingEmitter::emit_main() {
   emit_row_start();
   const bool shifts = rows() && layout_.ends == Ends::kAnywhere && layout_.vector > 1;
   if (shifts) emit_shift();
-  const std::string lane = layout_.cluster > 1 ? "(place(blockIdx.x % " + number(layout_.cluster) + ") * " + number(layout_.lanes) + " + lane)" : "lane";
+  if (layout_.cluster > 1) line("  const int part = blockIdx.x % " + number(layout_.cluster) + ";\n  arrive();");  // a block can be given something once it is there
+  const std::string lane = layout_.cluster > 1 ? "(part * " + number(layout_.lanes) + " + lane)" : "lane";
   line("  const place first = begin + " + lane + (rows() ? " * " + number(layout_.vector) : "") + (shifts ? " - place(shift);" : ";"));
   emit_row_values({}, passes_.first_row_steps());
   if (layout_.whole) {
@@ -377,9 +404,7 @@ void CudaReducingEmitter::emit_main() {
   for (const Passes::Pass& pass : passes_.all()) {
     emit_pass(pass);
     for (int join : pass.joins) emit_across(join);
-    if (layout_.cluster > 1) {
-      for (int join : pass.joins) emit_across_blocks(join);
-    }
+    emit_across_blocks(pass.joins);
     if (!layout_.chunked) emit_row_values(pass.joins, pass.row_steps);
   }
   if (layout_.chunked) {
@@ -389,7 +414,6 @@ void CudaReducingEmitter::emit_main() {
   } else {
     emit_row_stores();
   }
-  if (layout_.cluster > 1) line("  meet();");  // a block's memory is there until all have read it
   line("}");
 }
 

@@ -41,7 +41,8 @@ class CudaReducingEmitter {
   void emit_store(int output);
   void declare_accumulators(const std::string& letter, int join, const std::string& indent);
   void emit_across(int join);
-  void emit_across_blocks(int join);
+  void emit_across_blocks(const std::vector<int>& joins);
+  void emit_divisors(const Passes::Pass& pass);
   void emit_row_values(const std::vector<int>& joins, const std::vector<int>& steps);
   void emit_row_stores();
 
@@ -62,6 +63,7 @@ class CudaReducingEmitter {
   int step() const { return layout_.lanes * layout_.cluster * (rows() ? layout_.vector : 1); }
   bool is_unit(int parameter) const { return rows() && layout_.reduced_rank == 1 && (access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow); }
   std::string address(int parameter, bool k) const;
+  std::string inside(const std::string& from, const std::string& to) const;
   std::string across(int parameter) const;
   std::string partial(const std::string& chunk) const;
   std::string unrolled(const std::string& indent, const std::string& body) const;
@@ -73,6 +75,7 @@ class CudaReducingEmitter {
   StepPrinter steps_;
   Passes passes_;
   int block_;
+  std::vector<int> divisors_;  // that the text at hand has declared
   std::string text_;
 };
 

@@ -15,8 +15,10 @@ namespace {
 
 constexpr int kBlock = 256;
 constexpr int kVectorBytes = 16;                // the widest access of a thread
-constexpr int kBytesInFlight = 32;              // of reads a thread, as in elementwise kernels
-constexpr int kWordsHeld = 32;                  // registers of a thread that hold a row's elements
+constexpr int kBytesInFlight = 128;             // of reads a thread: 256 threads have as much on their way as a multiprocessor needs
+constexpr int kColumnBytesInFlight = 64;        // of which more blocks are resident
+constexpr int kWordsHeld = 16;                  // registers of a thread that hold a row's elements, where a block holds it so
+constexpr int kMostWordsHeld = 32;              // beyond that
 constexpr int kOwnRegisters = 24;               // of a thread, for addresses and what a step needs within itself
 constexpr int kRegisters = 65536;               // of a multiprocessor
 constexpr int kResidentThreads = 1024;          // that hold rows
@@ -25,7 +27,9 @@ constexpr std::int64_t kSmallestChunk = 4096;   // elements of a block of which 
 constexpr std::int64_t kMostChunks = 65535;     // the grid's second axis
 constexpr std::int64_t kOneWarpRow = 4096;      // of one pass: longer rows take a block
 constexpr int kMostLanes = 1024;
-constexpr int kLanesOfACluster = 512;           // of each block, unless the longest cluster needs more
+constexpr int kSparseLanes = 64;                // up to 32 lanes a row needs no barrier, from 128 on it has warps to hide it: these hold less
+constexpr int kLanesOfACluster = 256;           // of each block, unless the longest cluster needs more
+constexpr int kLanesAlone = 512;                // of a row that is not worth a cluster: with 1,024 one block is resident and waits for itself
 constexpr std::int64_t kManyElements = std::int64_t{1} << 20;  // which few blocks read for longer than launches more take
 
 bool is_moved(Access access) { return !is_scalar(access) && access != Access::kRepeat; }
@@ -118,22 +122,23 @@ void share_columns(const KernelSpec& spec, Layout& layout, std::int64_t outputs,
   int slots = 1;
   while (slots < 32 && std::int64_t{slots} * layout.vector < outputs) slots *= 2;
   layout.lanes = asked.lanes > 0 ? std::min(asked.lanes, kBlock) : length <= 16 && outputs >= kBlock ? 1 : kBlock / slots;
-  layout.items = asked.items > 0 ? asked.items : std::max(kBytesInFlight / (bytes_read(spec, layout) * layout.vector), 1);
+  layout.items = asked.items > 0 ? asked.items : std::max(kColumnBytesInFlight / (bytes_read(spec, layout) * layout.vector), 1);
 }
 
 /// Lanes, items and cluster that hold a row; false if nothing does.
 bool hold_rows(const KernelSpec& spec, Layout& layout, std::int64_t length, const Processors& processors, const Measured& asked) {
-  const int held = std::max(kWordsHeld / words_of_place(spec, layout) / layout.vector, 1);  // vectors
+  const int words = words_of_place(spec, layout) * layout.vector;  // of a vector
   const std::int64_t vectors = divide_up(length, layout.vector) + (layout.ends == Ends::kAnywhere ? 1 : 0);
-  int lanes = 1, cluster = 1;
-  const auto fits = [&] { return std::int64_t{lanes} * cluster * held >= vectors; };
+  int lanes = 1, cluster = 1, held = kWordsHeld;
+  const auto fits = [&] { return std::int64_t{lanes} * cluster * std::max((lanes == kSparseLanes ? held / 2 : held) / words, 1) >= vectors; };
   while (lanes < 32 && lanes < vectors) lanes *= 2;
-  while (lanes < kMostLanes && !fits()) lanes *= 2;
-  if (lanes > kLanesOfACluster && processors.cluster > 1) {
+  while (lanes < kLanesAlone && !fits()) lanes *= 2;
+  if (!fits()) held = kMostWordsHeld;
+  if (!fits() && processors.cluster > 1) {
     lanes = kLanesOfACluster;
     while (cluster < processors.cluster && !fits()) cluster *= 2;
-    while (lanes < kMostLanes && !fits()) lanes *= 2;
   }
+  while (lanes < kMostLanes && !fits()) lanes *= 2;
   if (asked.lanes > 0) lanes = asked.lanes;
   if (asked.cluster > 0 && lanes > 32) cluster = std::min(asked.cluster, processors.cluster);
   if (!fits() && asked.lanes == 0) return false;
@@ -141,9 +146,20 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, std::int64_t length, cons
   layout.cluster = cluster;
   layout.items = static_cast<int>(divide_up(vectors, std::int64_t{lanes} * cluster));
   // Registers for that many, where the values fit: else the compiler reads far ahead, and too few blocks are resident.
-  const int words = kOwnRegisters + layout.items * layout.vector * words_of_place(spec, layout) + words_held(spec);
-  layout.residents = asked.residents > 0 ? asked.residents : lanes > 32 && words <= kRegisters / kResidentThreads ? kResidentThreads / lanes : 0;
+  const int registers = kOwnRegisters + layout.items * words + words_held(spec);
+  layout.residents = asked.residents > 0 ? asked.residents : lanes > 32 && registers <= kRegisters / kResidentThreads ? kResidentThreads / lanes : 0;
   return true;
+}
+
+/// Vectors of a thread at a time where nothing is held: for the bytes on their way, and so that the last time is as full as the others
+/// if that takes no less than half of them.
+int items_of_pass(const KernelSpec& spec, const Layout& layout, std::int64_t length) {
+  const std::int64_t each = std::int64_t{layout.lanes} * layout.vector, most = divide_up(length, each);
+  const int wanted = static_cast<int>(std::clamp<std::int64_t>(kBytesInFlight / (bytes_read(spec, layout) * layout.vector), 1, most));
+  for (int items = wanted; items * 2 > wanted; --items) {
+    if (length % (each * items) == 0) return items;
+  }
+  return wanted;
 }
 
 /// Elements that a block's threads take together of each row.
@@ -170,7 +186,7 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
   layout.ends = has_whole_vectors(spec, layout, geometry, layout.vector) ? Ends::kVectors : Ends::kAnywhere;
   if (!rows) {
     share_columns(spec, layout, outputs, length, asked);
-    const int held = std::max(kWordsHeld / words_of_place(spec, layout) / layout.vector, 1);
+    const int held = std::max(kMostWordsHeld / words_of_place(spec, layout) / layout.vector, 1);
     layout.whole = goes_again(spec) && std::int64_t{layout.lanes} * held >= length;
     if (layout.whole) layout.items = static_cast<int>(divide_up(length, layout.lanes));
   } else {
@@ -180,7 +196,7 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
       const bool many = outputs / (kBlock / 32) >= std::int64_t{32} * processors.count;
       if (goes_again(spec)) layout.lanes = kMostLanes;
       else if (length > 32 * layout.vector && !(length <= kOneWarpRow && many)) layout.lanes = kBlock;
-      layout.items = asked.items > 0 ? asked.items : std::max(kBytesInFlight / (bytes_read(spec, layout) * layout.vector), 1);
+      layout.items = asked.items > 0 ? asked.items : items_of_pass(spec, layout, length);
     }
   }
   const Work work = reducing_cuda_work(spec, layout, geometry, processors);

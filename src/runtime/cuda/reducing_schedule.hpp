@@ -1,16 +1,16 @@
 // How a generated CUDA kernel that reduces shares rows out: from the spec, the number and length of rows, and the GPU.
 //
 // A kernel is as fast as memory where enough bytes are on their way: 48 KB for each multiprocessor of an H200. A block that holds its rows
-// reads for about a third of its time and computes and writes for the rest, so blocks that hold three times as much should be resident:
+// reads for about a third of its time and computes and writes for the rest, so blocks that hold twice as much should be resident, and
+// enough of them that some read while others wait. Measured on an H200 (docs/performance.md):
 //
-//   elements of a thread  at most kWordsHeld registers' worth: with 24 for itself a thread then has at most 64, so that 1,024
-//                         threads with 128 KB of a row are resident, in blocks that compute and wait at different times
-//   lanes                 as few as hold a row so: what is done once a thread (addresses, shuffles, barriers) is done for most elements
-//   cluster               blocks that share a row where 512 lanes do not hold it, and read each other's values (sm_90): a row of
-//                         1,024 lanes leaves one block a multiprocessor, which waits for itself
+//   elements of a thread  16 registers' worth up to 512 lanes: 1,536 threads with 96 KB are then resident. Longer rows take 32, with which 1,024
+//                         threads are resident, where the compiler is told to leave them registers
+//   cluster               blocks of 256 lanes that share a row which 512 lanes do not hold, and give each other their values (sm_90): a block
+//                         of 1,024 lanes would be resident alone and wait for itself. It costs each block two meetings of all
 //   past that             each pass reads the row again
 //
-// Column reductions and those of one pass hold nothing: 32 bytes a thread are on their way at a time.
+// Reductions of one pass hold nothing: 128 bytes of a row a thread are on their way at a time, 64 of columns.
 // DAMO_CUDA_ROWS=lanes,items,cluster,residents replaces what is not 0 in it: for measuring.
 #pragma once
 #include <cstdint>

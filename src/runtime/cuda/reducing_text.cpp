@@ -24,22 +24,18 @@ template <class A> DAMO_FUNCTION A of_lane(const A& value, int lane) {
 
 const char* const kCudaCluster = R"(DAMO_FUNCTION void arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 DAMO_FUNCTION void leave() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
-DAMO_FUNCTION void meet() { arrive(); leave(); }
 template <class A> union Words { u32 words[(sizeof(A) + 3) / 4]; u64 align; };
-template <class A> DAMO_FUNCTION void put(Words<A>& to, const A& value) {
-  u32 words[(sizeof(A) + 3) / 4] = {};
+template <class A> DAMO_FUNCTION void give(Words<A>& to, const A& value, u32 block) {
+  u32 place, words[(sizeof(A) + 3) / 4] = {};
   memcpy(words, &value, sizeof(A));
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(place) : "r"(u32(__cvta_generic_to_shared(&to))), "r"(block));
 #pragma unroll
-  for (int i = 0; i < int((sizeof(A) + 3) / 4); ++i) to.words[i] = words[i];
+  for (int i = 0; i < int((sizeof(A) + 3) / 4); ++i) asm volatile("st.shared::cluster.u32 [%0], %1;" :: "r"(place + 4 * i), "r"(words[i]) : "memory");
 }
-template <class A> DAMO_FUNCTION A of_block(const Words<A>& value, u32 block) {
-  u32 from, words[(sizeof(A) + 3) / 4];
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(from) : "r"(u32(__cvta_generic_to_shared(&value))), "r"(block));
-#pragma unroll
-  for (int i = 0; i < int((sizeof(A) + 3) / 4); ++i) asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(words[i]) : "r"(from + 4 * i) : "memory");
-  A other;
-  memcpy(&other, words, sizeof(A));
-  return other;
+template <class A> DAMO_FUNCTION A taken(const Words<A>& from) {
+  A value;
+  memcpy(&value, from.words, sizeof(A));
+  return value;
 }
 )";
 
