@@ -36,7 +36,7 @@ std::string CudaReducingEmitter::unrolled(const std::string& indent, const std::
 }
 
 std::string CudaReducingEmitter::emit() {
-  text_ = cuda_head(layout_.in_place) + kCudaShuffle;
+  text_ = cuda_head(layout_.in_place) + kCudaRows;
   if (layout_.cluster > 1) text_ += kCudaCluster;
   for (int value = spec_.first_step(); value < spec_.first_step() + static_cast<int>(spec_.steps.size()); ++value) {
     if (!divides_by_row(value)) continue;

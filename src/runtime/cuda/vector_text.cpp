@@ -22,8 +22,6 @@ constexpr const char* kLoad = R"(template <int N, class T> DAMO_FUNCTION Vec<T, 
   memcpy(&vector, word, 16);
   return vector;
 }
-/// What other blocks read too stays in the caches.
-template <int N, class T> DAMO_FUNCTION Vec<T, N> load_again(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
 )";
 constexpr const char* kStore = R"(template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& vector) {
   if constexpr (sizeof(T) * N == 16) {

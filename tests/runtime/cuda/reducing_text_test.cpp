@@ -3,6 +3,8 @@
 #include <cmath>
 #include <random>
 #include <regex>
+#include <set>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -86,12 +88,13 @@ Layout cuda_layout(const KernelSpec& spec, const Geometry& geometry, const Proce
 }
 
 /// Compiles what the case takes there, for sm_90 if it has clusters and else for the oldest GPU; counts spilled bytes.
-void expect_hardly_a_spill(const Case& one, const Given& given, int cluster) {
+void expect_hardly_a_spill(const Case& one, const Given& given, int cluster, std::set<std::string>& known) {
   const cuda_backend::NvrtcCompiler compiler(cluster > 1 ? 90 : 75);
   const Arrays arrays(one, given, Device("null"));
   const Geometry geometry(given.shape, arrays.layouts, given.mask, one.spec.uses_place());
   const Layout layout = cuda_layout(one.spec, geometry, {132, cluster});
   CompileRequest request{cuda_dialect().emit(one.spec, layout), SourceKind::kGenerated, "reducing.cu"};
+  if (!known.insert(request.source).second) return;
   request.flags = {"--ptxas-options=-v"};
   try {
     const std::string log = compiler.compile(request).log;
@@ -105,9 +108,10 @@ void expect_hardly_a_spill(const Case& one, const Given& given, int cluster) {
 
 TEST(CudaReducing, CompilesWithHardlyASpill) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  std::set<std::string> known;
   for (const Case& one : cases()) {
-    for (const Given& given : kGiven) expect_hardly_a_spill(one, given, 1);
-    for (const Given& given : {Given{{2, 4096}, 2}, Given{{2, 20000}, 2}, Given{{2, 65536}, 2}, Given{{2, 50257}, 2}, Given{{2, 120000}, 2}, Given{{2, 262144}, 2}}) expect_hardly_a_spill(one, given, 8);
+    for (const Given& given : kGiven) expect_hardly_a_spill(one, given, 1, known);
+    for (const Given& given : {Given{{2, 4096}, 2}, Given{{2, 20000}, 2}, Given{{2, 65536}, 2}, Given{{2, 50257}, 2}, Given{{2, 120000}, 2}, Given{{2, 262144}, 2}}) expect_hardly_a_spill(one, given, 8, known);
   }
 }
 
@@ -145,7 +149,6 @@ __device__ float maximum(float a, float b) { return a > b || a != a ? a : b; }
 #define DAMO_FUNCTION static __device__ __forceinline__
 template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
 template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
-template <int N, class T> DAMO_FUNCTION Vec<T, N> load_again(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
 template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& v) { *reinterpret_cast<Vec<T, N>*>(p) = v; }
 )");
   return text;
