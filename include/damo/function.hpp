@@ -5,6 +5,7 @@
 //   auto [z, d] = f.call<2>(a, b);
 //   Array only = function({x}, {2 * x})(a);
 //
+// Options name shared variables' updates and givens (options.hpp, shared.hpp); function({}, {}, {.updates = ...}) has no result.
 // function() takes a snapshot, rewrites it, fuses, plans, and compiles all kernels together. A call runs them on the
 // function's device, in order of its default stream; reading a result waits for it. New shapes compile nothing.
 // Several threads may call one Function at once. A result that the caller holds is never overwritten; a result that was

@@ -24,12 +24,17 @@ struct Use {
 class FunctionGraph {
  public:
   FunctionGraph() = default;
-  /// Copies what outputs need. Throws GraphError for an input given twice, an input that is computed or constant, an
-  /// input of the graph that is not in inputs, an empty output, or, unless allow_unused, an input no output needs.
-  FunctionGraph(std::span<const Variable> inputs, std::span<const Variable> outputs, bool allow_unused = false);
+  /// Copies what outputs and the updates' new values need. Throws GraphError for an input given twice, an input that is
+  /// computed, constant or shared, an input of the graph that is not in inputs, an empty output, an update of what is not a
+  /// shared variable or is updated twice, or, unless allow_unused, an input no output needs; TypeError or ShapeError for
+  /// a new value of another dtype or shape than its variable's.
+  FunctionGraph(std::span<const Variable> inputs, std::span<const Variable> outputs, bool allow_unused = false, std::span<const Assignment> updates = {});
 
   std::span<const ValueId> inputs() const { return inputs_; }
+  /// The results, then the new values of the shared variables in updated(), in their order.
   std::span<const ValueId> outputs() const { return outputs_; }
+  std::span<const ValueId> updated() const { return updated_; }
+  int result_count() const { return static_cast<int>(outputs_.size() - updated_.size()); }
 
   /// Nodes that were not removed, in order of number; not sorted topologically.
   std::vector<NodeId> nodes() const;
@@ -46,10 +51,12 @@ class FunctionGraph {
   SourceLine where(NodeId node) const { return at(node).where; }
 
   const TensorType& type(ValueId value) const { return at(value).type; }
-  /// kNone for an input or a constant.
+  /// kNone for an input, a constant or a shared variable.
   NodeId owner(ValueId value) const { return at(value).owner; }
   int owner_index(ValueId value) const { return at(value).owner_index; }
   const ConstantPtr& constant(ValueId value) const { return at(value).constant; }
+  /// Null if it is no shared variable.
+  const SharedPtr& shared(ValueId value) const { return at(value).shared; }
   const std::string& name(ValueId value) const { return at(value).name; }
   std::span<const Use> uses(ValueId value) const { return at(value).uses; }
   bool is_output(ValueId value) const;
@@ -92,6 +99,7 @@ class FunctionGraph {
     NodeId owner = NodeId::kNone;
     int owner_index = 0;
     ConstantPtr constant;
+    SharedPtr shared;
     std::string name;
     std::vector<Use> uses;
   };
@@ -102,12 +110,12 @@ class FunctionGraph {
   ValueId new_value(TensorType type);
   void drop_use(ValueId value, Use use);
   void check_inputs(std::span<const Variable> inputs) const;
-  void copy(std::span<const Variable> inputs, std::span<const Variable> outputs);
+  void copy(std::span<const Variable> inputs, std::span<const Variable> outputs, std::span<const Assignment> updates);
   void check_unused(std::span<const Variable> inputs) const;
 
   std::vector<Node> nodes_;
   std::vector<Value> values_;
-  std::vector<ValueId> inputs_, outputs_;
+  std::vector<ValueId> inputs_, outputs_, updated_;
   int alive_ = 0;
 };
 

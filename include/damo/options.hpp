@@ -28,8 +28,19 @@ struct Options {
   bool share_results = false;
   bool allow_unused_inputs = false;    ///< an input that no output needs is an error otherwise
   bool profile = false;                ///< record events around every node; calls then wait for the device
+  /// New values of shared variables (shared.hpp), which the Function sets when it has computed everything, all at once:
+  /// {{w, w - 0.1 * dw}, {b, b - 0.1 * db}}. Each expression reads the values from before the call.
+  std::vector<Assignment> updates = {};
+  /// Variables and what stands in their place, in the outputs and in the updates' new values: {{x, data * 2}}. All at once
+  /// (substitute, rewrite.hpp). Any Variable may be replaced, computed and shared ones too.
+  std::vector<Assignment> givens = {};
   std::vector<Pass> passes = {};       ///< the user's rewrites, run after merging duplicates and before fusion
   FusionLimits fusion = {};
+  /// Matrix products of float32 may round operands to 10 bits of fraction (TF32) where the device multiplies faster so. Not on
+  /// the CPU. At first what DAMO_TF32 says.
+  bool tf32 = default_tf32();
+
+  static bool default_tf32();
   /// As ModuleOptions::check, for the CUDA C of RawKernels and of Ops: on the CPU accesses out of bounds are found.
   bool check = ModuleOptions::default_check();
 };

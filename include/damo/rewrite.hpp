@@ -28,6 +28,12 @@ struct PassReport {
 /// GraphError or TypeError naming the pass.
 FunctionGraph run_passes(FunctionGraph graph, std::span<const Pass> passes, std::vector<PassReport>* reports = nullptr);
 
+/// The outputs with each given Variable replaced by its value, all at once: values are taken as they are written, what they
+/// read is not replaced. Nodes that depend on a replaced Variable are built anew, by their ops' make_node; the user's graph stays. Linear
+/// in the graph. Throws TypeError or ShapeError for a value of another dtype, rank or known extent, GraphError for a Variable
+/// that is given twice or, unless allow_unused, that no output reads.
+std::vector<Variable> substitute(std::span<const Variable> outputs, std::span<const Assignment> givens, bool allow_unused = false);
+
 /// Nodes with equal ops on the same inputs become one, equal constants too. Linear in the graph.
 FunctionGraph merge_duplicates(FunctionGraph graph);
 

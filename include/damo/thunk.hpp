@@ -58,6 +58,9 @@ class ThunkContext {
   virtual Device device() const = 0;
   virtual Stream stream() const = 0;
 
+  /// Whether an output's cell may hold the same memory as an input's, because Op::may_run_in_place allows it.
+  virtual bool runs_in_place() const { return false; }
+
   /// A kernel of CUDA C source, for a GPU or for the CPU. The kernels that all thunks of a Function ask for are compiled
   /// together, on several threads, when every make_thunk has returned: launch it in the thunk, not in make_thunk.
   /// name: of the extern "C" __global__ function, or an instance of a template, "scale<float>". flags: -DNAME=VALUE.

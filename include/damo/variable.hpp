@@ -31,7 +31,14 @@ struct ConstantData {
 };
 using ConstantPtr = std::shared_ptr<const ConstantData>;
 
-/// One result of an Apply node, or an input, or a constant.
+/// What a shared variable holds (shared.hpp); the graph knows that it is there and no more.
+class SharedStorage {
+ public:
+  virtual ~SharedStorage() = default;
+};
+using SharedPtr = std::shared_ptr<SharedStorage>;
+
+/// One result of an Apply node, or an input, a constant or a shared variable.
 class Variable {
  public:
   Variable() = default;  ///< empty; only assignment and explicit bool are allowed
@@ -50,11 +57,14 @@ class Variable {
   Apply owner() const;
   int index() const { return index_; }
   bool has_owner() const;
-  /// A free input: neither computed nor constant.
+  /// A free input: neither computed nor constant nor shared.
   bool is_input() const;
   bool is_constant() const { return constant() != nullptr; }
   /// Null if it is no constant.
   const ConstantPtr& constant() const;
+  bool is_shared() const { return shared_storage() != nullptr; }
+  /// Null if it is no shared variable.
+  const SharedPtr& shared_storage() const;
 
   const std::string& name() const;
   /// A label for prints and errors; no part of the graph's meaning. Not while another thread reads it.
@@ -71,6 +81,7 @@ class Variable {
   friend struct ApplyData;
   friend Variable input(TensorType, std::string, SourceLine);
   friend Variable constant(ConstantData, std::string, SourceLine);
+  friend Variable shared_variable(TensorType, SharedPtr, std::string, SourceLine);
   Variable(ApplyData* data, int index);  // takes a share
 
   ApplyData* data_ = nullptr;
@@ -143,6 +154,15 @@ Variable tensor4(std::string name = {}, DType dtype = float32, SourceLine where 
 Variable constant(ConstantData value, std::string name = {},
                   SourceLine where = {__builtin_FILE(), __builtin_LINE()});
 Variable constant(Scalar value, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
+
+/// A leaf whose value is kept outside the graph: what shared() (shared.hpp) makes its variables of.
+Variable shared_variable(TensorType type, SharedPtr storage, std::string name = {}, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
+
+/// A Variable and another one: a shared variable and its new value (Options::updates), or a Variable and what stands in
+/// its place (Options::givens).
+struct Assignment {
+  Variable variable, value;
+};
 
 /// "x float32 (?, ?)", for errors; an unnamed Variable is called by its op.
 std::string describe(const Variable& variable);

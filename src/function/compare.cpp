@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include <damo/cache.hpp>
+#include <damo/shared.hpp>
 #include "function/compare_difference.hpp"
 #include "runtime/backend.hpp"
 
@@ -105,6 +106,22 @@ Built build(std::span<const Variable> inputs, std::span<const Variable> outputs,
   return {std::move(function), std::move(results)};
 }
 
+/// The shared variables that the calls update begin each side, and end, with the values that they have now.
+class KeptValues {
+ public:
+  explicit KeptValues(const std::vector<Assignment>& updates) {
+    for (const Assignment& update : updates) {
+      if (update.variable.is_shared()) values_.emplace_back(Shared(update.variable), Shared(update.variable).array());
+    }
+  }
+  void restore() const {
+    for (const auto& [variable, value] : values_) variable.set(value);
+  }
+
+ private:
+  std::vector<std::pair<Shared, Array>> values_;
+};
+
 }  // namespace
 
 Comparison compare(std::span<const Variable> inputs, std::span<const Variable> outputs, std::span<const Array> values,
@@ -117,11 +134,14 @@ Comparison compare(std::span<const Variable> inputs, std::span<const Variable> o
   comparison.name = options.name;
   comparison.device = device.name();
   comparison.device_description = device.properties().description;
+  const KeptValues kept(options.updates);
   settings.fuse = false;
   const Built plain = build(inputs, outputs, values, settings, where, comparison.unfused);
+  kept.restore();
   settings.fuse = true;
   const Built fused = build(inputs, outputs, values, settings, where, comparison.fused);
   measure_times(plain.function, fused.function, values, seconds, comparison);
+  kept.restore();
   comparison.copy_bytes_per_second = device.measure_copy();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     OutputDifference difference = difference_of(fused.results[i], plain.results[i]);

@@ -5,6 +5,7 @@
 #include "function/explain_node.hpp"
 #include "function/function_data.hpp"
 #include "graph/print/label.hpp"
+#include "ops/contraction_op.hpp"
 
 namespace damo {
 namespace {
@@ -48,6 +49,20 @@ std::vector<std::string> copies_of(const Program& program, int cell) {
   return lines;
 }
 
+/// Of the shared variables whose new value is in a cell: "updates w where it lies", and what stands against it.
+std::vector<std::string> updates_of(const Program& program, int cell) {
+  std::vector<std::string> lines;
+  for (const ProgramUpdate& update : program.updates()) {
+    if (update.cell != cell) continue;
+    const std::string name = program.cells()[static_cast<std::size_t>(update.variable)].name;
+    lines.push_back("updates " + (name.empty() ? "a shared variable" : name) +
+                    (!update.copied.empty()  ? " by a copy: " + update.copied
+                     : !update.apart.empty() ? " in a buffer of its own: " + update.apart
+                                             : " where it lies"));
+  }
+  return lines;
+}
+
 /// One node, indented under its number.
 std::string node_text(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers, const Options& options,
                       const Program& program, int number) {
@@ -58,11 +73,19 @@ std::string node_text(const FunctionGraph& graph, NodeId node, const NodeNumbers
   for (const SpecKernel* kernel : kernels) {
     for (const SpecKernel::Variant* variant : kernel->variants()) text += "     kernel " + kernel_text(*variant) + "\n";
   }
+  if (dynamic_cast<const ContractionOp*>(&graph.op(node))) {
+    const auto library = MatrixLibrary::of(program.device().backend());
+    const bool has = library->has(library->computes_as(graph.type(graph.inputs(node)[0]).dtype));
+    text += "     by " + (has ? library->engine()->name() : "a kernel of Damo's own") + "\n";
+  }
   if (!kernels.empty()) text += "     moves " + traffic_of(graph, node) + "\n";
   for (const std::string& line : overwrites_of(graph, node, numbers, planned.overwrites)) text += "     " + line + "\n";
   std::vector<std::string> copies;
   for (int output : planned.outputs) {
     for (std::string& line : copies_of(program, output)) copies.push_back(std::move(line));
+  }
+  for (int output : planned.outputs) {
+    for (const std::string& line : updates_of(program, output)) text += "     " + line + "\n";
   }
   if (planned.is_view) text += copies.empty() ? "     a view: no kernel, no memory\n" : "     a view\n";
   for (const std::string& line : copies) text += "     " + line + "\n";
@@ -92,8 +115,10 @@ std::string Function::explain() const {
   const Program& program = data_->executor->program();
   std::string text = "function" + (name().empty() ? "" : " " + name()) + " on " + device().name() + ": " +
                      plural(graph.inputs().size(), "input") + ", " +
+                     (program.shared().empty() ? "" : plural(program.shared().size(), "shared variable") + ", ") +
                      plural(static_cast<std::size_t>(graph.node_count()), "node") + ", " +
-                     plural(graph.outputs().size(), "output") + "\n";
+                     plural(static_cast<std::size_t>(graph.result_count()), "output") +
+                     (program.updates().empty() ? "" : ", " + plural(program.updates().size(), "update")) + "\n";
   std::size_t number = 0;
   std::vector<NodeId> order;
   for (const ProgramNode& node : program.nodes()) order.push_back(node.id);
@@ -106,6 +131,7 @@ std::string Function::explain() const {
   if (number < order.size()) text += "  ... " + plural(order.size() - number, "more node") + "\n";
   for (std::size_t i = 0; i < program.cells().size(); ++i) {
     if (program.cells()[i].producer >= 0) continue;
+    for (const std::string& line : updates_of(program, static_cast<int>(i))) text += "  " + line + "\n";
     for (const std::string& line : copies_of(program, static_cast<int>(i))) text += "  " + line + "\n";
   }
   return text + report_text(data_->report);

@@ -4,18 +4,22 @@
 #include <chrono>
 
 #include "function/function_data.hpp"
+#include "graph/base/environment.hpp"
 #include "graph/rewrite/pass_names.hpp"
 #include "ops/elementwise_op.hpp"
+#include "ops/rewrites/fuse_products.hpp"
 #include "ops/rewrites/fusion.hpp"
 
 namespace damo {
 
 namespace {
 
-std::vector<Pass> passes_of(const Options& options) {
+std::vector<Pass> passes_of(const Options& options, Device device) {
   std::vector<Pass> passes = {{std::string(kMergeDuplicates), merge_duplicates}};
   passes.insert(passes.end(), options.passes.begin(), options.passes.end());
+  if (options.tf32) passes.push_back({std::string(kUseTf32), use_tf32});
   if (options.fuse) {
+    passes.push_back({std::string(kFuseProducts), [device](FunctionGraph graph) { return fuse_products(std::move(graph), device); }});
     passes.push_back({std::string(kFuseElementwise), [limits = options.fusion](FunctionGraph graph) { return fuse_elementwise(std::move(graph), limits); }});
   }
   return passes;
@@ -25,11 +29,23 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
+FunctionGraph graph_of(std::span<const Variable> inputs, std::span<const Variable> outputs, const Options& options) {
+  if (options.givens.empty()) return FunctionGraph(inputs, outputs, options.allow_unused_inputs, options.updates);
+  std::vector<Variable> values(outputs.begin(), outputs.end());
+  for (const Assignment& update : options.updates) values.push_back(update.value);
+  values = substitute(values, options.givens, options.allow_unused_inputs);
+  std::vector<Assignment> updates = options.updates;
+  for (std::size_t i = 0; i < updates.size(); ++i) updates[i].value = values[outputs.size() + i];
+  return FunctionGraph(inputs, std::span(values).first(outputs.size()), options.allow_unused_inputs, updates);
+}
+
 std::string in_function(const Function& function, SourceLine where) {
   return "in function " + (function.name().empty() ? "" : function.name() + " ") + "built at " + to_string(where);
 }
 
 }  // namespace
+
+bool Options::default_tf32() { return is_switched_on("DAMO_TF32"); }
 
 Function function(std::span<const Variable> inputs, std::span<const Variable> outputs, const Options& options, SourceLine where) {
   const auto start = std::chrono::steady_clock::now();
@@ -37,9 +53,11 @@ Function function(std::span<const Variable> inputs, std::span<const Variable> ou
   auto data = std::make_shared<Function::Data>();
   data->options = options;
   data->where = where;
-  data->graph = FunctionGraph(inputs, outputs, options.allow_unused_inputs);
+  data->graph = graph_of(inputs, outputs, options);
+  data->options.updates.clear();  // the graph has them
+  data->options.givens.clear();
   check_names_of_rows(data->graph);
-  data->graph = run_passes(std::move(data->graph), passes_of(options), &data->report.passes);
+  data->graph = run_passes(std::move(data->graph), passes_of(options, device), &data->report.passes);
   data->report.graph_milliseconds = milliseconds_since(start);
   const auto compiling = std::chrono::steady_clock::now();
   data->executor = std::make_unique<Executor>(data->graph, device, options.profile, options.check, options.share_results);

@@ -1,4 +1,4 @@
-// What Variable and Apply share: one node, or one input or constant (a node without op). Counted intrusively; the last
+// What Variable and Apply share: one node, or one input, constant or shared variable (a node without op). Counted intrusively; the last
 // release walks down iteratively.
 #pragma once
 #include <atomic>
@@ -12,11 +12,12 @@ namespace damo {
 
 struct ApplyData {
   std::atomic<std::int64_t> shares = 0;
-  OpPtr op;  // null: an input or a constant
+  OpPtr op;  // null: an input, a constant or a shared variable
   std::vector<Variable> inputs;
   std::vector<TensorType> types;  // of the outputs
   std::vector<std::string> names;  // of the outputs; empty until one is named
   ConstantPtr constant;
+  SharedPtr shared;
   SourceLine where;
   ApplyData* next_dead = nullptr;  // of those that release() is about to delete: it needs no memory for their list
 

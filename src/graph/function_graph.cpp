@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "graph/apply_data.hpp"
+#include "graph/assignments.hpp"
 #include "graph/op_claims.hpp"
 
 namespace damo {
@@ -68,9 +69,10 @@ std::vector<ApplyData*> needed_nodes(std::span<const Variable> outputs, const st
 
 }  // namespace
 
-FunctionGraph::FunctionGraph(std::span<const Variable> inputs, std::span<const Variable> outputs, bool allow_unused) {
+FunctionGraph::FunctionGraph(std::span<const Variable> inputs, std::span<const Variable> outputs, bool allow_unused, std::span<const Assignment> updates) {
   check_inputs(inputs);
-  copy(inputs, outputs);
+  check_updates(updates);
+  copy(inputs, outputs, updates);
   if (!allow_unused) check_unused(inputs);
 }
 
@@ -80,6 +82,7 @@ void FunctionGraph::check_inputs(std::span<const Variable> inputs) const {
     const Variable& input = inputs[i];
     if (!input) throw GraphError("function: input " + std::to_string(i) + " is an empty Variable");
     if (input.is_constant()) bad_graph(which(i, input, "input") + " is a constant", input, "leave it out: its value is in the graph");
+    if (input.is_shared()) bad_graph(which(i, input, "input") + " is a shared variable", input, "leave it out: a Function finds those of its graph itself");
     if (input.has_owner()) {
       bad_graph(which(i, input, "input") + " is computed by " + input.owner().op().name(), input, "inputs are made by input(), matrix(), ...");
     }
@@ -87,7 +90,7 @@ void FunctionGraph::check_inputs(std::span<const Variable> inputs) const {
   }
 }
 
-void FunctionGraph::copy(std::span<const Variable> inputs, std::span<const Variable> outputs) {
+void FunctionGraph::copy(std::span<const Variable> inputs, std::span<const Variable> results, std::span<const Assignment> updates) {
   std::unordered_map<ApplyData*, ValueId> first_value;  // a node's values are numbered consecutively
   std::unordered_set<ApplyData*> given;
   for (const Variable& input : inputs) {
@@ -97,16 +100,20 @@ void FunctionGraph::copy(std::span<const Variable> inputs, std::span<const Varia
     given.insert(ApplyData::of(input));
     inputs_.push_back(value);
   }
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (!outputs[i]) throw GraphError("function: output " + std::to_string(i) + " is an empty Variable");
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i]) throw GraphError("function: output " + std::to_string(i) + " is an empty Variable");
   }
-  const std::vector<ApplyData*> needed = needed_nodes(outputs, given);
+  std::vector<Variable> outputs(results.begin(), results.end());
+  for (const Assignment& update : updates) outputs.push_back(update.value);
+  std::vector<Variable> wanted = outputs;
+  for (const Assignment& update : updates) wanted.push_back(update.variable);
+  const std::vector<ApplyData*> needed = needed_nodes(wanted, given);
   first_value.reserve(needed.size() + inputs.size());
   nodes_.reserve(needed.size());
   values_.reserve(needed.size() + inputs.size());
   for (ApplyData* data : needed) {
     if (given.contains(data)) continue;
-    if (!data->op && !data->constant) {
+    if (!data->op && !data->constant && !data->shared) {
       const Variable unknown = ApplyData::output(data, 0);
       bad_graph(damo::describe(unknown) + " is needed by the outputs and is not among the inputs", unknown, "add it to the inputs");
     }
@@ -116,6 +123,7 @@ void FunctionGraph::copy(std::span<const Variable> inputs, std::span<const Varia
       if (i == 0) first_value[data] = value;
       Value& record = at(value);
       record.constant = data->constant;
+      record.shared = data->shared;
       if (!data->names.empty()) record.name = data->names[i];
       if (data->op) record.owner = number, record.owner_index = static_cast<int>(i);
     }
@@ -136,6 +144,7 @@ void FunctionGraph::copy(std::span<const Variable> inputs, std::span<const Varia
     at(value).uses.push_back({NodeId::kNone, static_cast<int>(outputs_.size())});
     outputs_.push_back(value);
   }
+  for (const Assignment& update : updates) updated_.push_back(first_value[ApplyData::of(update.variable)]);
 }
 
 void FunctionGraph::check_unused(std::span<const Variable> inputs) const {

@@ -46,16 +46,21 @@ const TensorType& Variable::type() const {
 std::size_t Variable::id() const { return data_ ? reinterpret_cast<std::size_t>(&data_->types[static_cast<std::size_t>(index_)]) : 0; }
 
 Apply Variable::owner() const {
-  if (!has_owner()) throw GraphError("this Variable has no owner: it is an input or a constant");
+  if (!has_owner()) throw GraphError("this Variable has no owner: it is an input, a constant or a shared variable");
   return Apply(*this);
 }
 
 bool Variable::has_owner() const { return data_ && data_->op; }
-bool Variable::is_input() const { return data_ && !data_->op && !data_->constant; }
+bool Variable::is_input() const { return data_ && !data_->op && !data_->constant && !data_->shared; }
 
 const ConstantPtr& Variable::constant() const {
   static const ConstantPtr none;
   return data_ ? data_->constant : none;
+}
+
+const SharedPtr& Variable::shared_storage() const {
+  static const SharedPtr none;
+  return data_ ? data_->shared : none;
 }
 
 const std::string& Variable::name() const {
@@ -161,6 +166,12 @@ Variable constant(ConstantData value, std::string name, SourceLine where) {
   return made;
 }
 
+Variable shared_variable(TensorType type, SharedPtr storage, std::string name, SourceLine where) {
+  Variable made = input(std::move(type), std::move(name), where);
+  ApplyData::of(made)->shared = std::move(storage);
+  return made;
+}
+
 Variable constant(Scalar value, SourceLine where) {
   ConstantData data{{value.dtype(), {}}, std::vector<std::byte>(itemsize(value.dtype()))};
   value.store(data.bytes.data());
@@ -174,7 +185,7 @@ std::string describe(const Variable& variable) {
   if (label.empty() && variable.is_constant()) {
     label = variable.constant()->is_scalar() ? to_string(variable.constant()->scalar()) : "constant";
   }
-  if (label.empty()) label = "input";
+  if (label.empty()) label = variable.is_shared() ? "shared variable" : "input";
   return label + " " + to_string(variable.type());
 }
 

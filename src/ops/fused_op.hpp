@@ -23,6 +23,7 @@ class FusedOp final : public Op {
   std::vector<Shape> shapes(std::span<const Shape> inputs) const;
   /// Bit a: axis a of the space is reduced.
   std::uint32_t reduced_axes() const { return reduced_axes_; }
+  bool may_run_in_place() const override { return reduced_axes_ == 0; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
   bool equals(const Op& other) const override { return this == &other; }
   std::size_t hash() const override { return std::hash<const void*>()(this); }

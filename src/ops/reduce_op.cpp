@@ -2,8 +2,8 @@
 
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
-#include "ops/kernel_thunk.hpp"
-#include "ops/lower.hpp"
+#include <damo/ops/shape.hpp>
+#include "ops/gradient_parts.hpp"
 #include "ops/reduced_shape.hpp"
 
 namespace damo {
@@ -50,21 +50,23 @@ Apply ReduceOp::make_node(Inputs inputs) const {
   inputs.require_count(1);
   const Variable& x = inputs.at(0);
   if (x.rank() < 32 && axes_ >> x.rank()) throw ShapeError(name() + ": x has " + std::to_string(x.rank()) + " axes, fewer than are reduced");
-  return {*this, {x}, {{result_of(reduction_, x.dtype()), reduced_shape(x.dims(), axes_, true)}}};
+  return {*this, {x}, {{result_of(reduction_, x.dtype()), shape_of(x.dims())}}};
 }
 
-Shapes ReduceOp::infer_shape(const Apply&, std::span<const Shape> inputs) const { return {{output_shape(inputs[0])}}; }
+Shape ReduceOp::shape_of(const Shape& x) const { return reduction_ == ReductionKind::kIndex ? x : reduced_shape(x, axes_, true); }
 
-Shape ReduceOp::output_shape(const Shape& input) const {
-  const Shape to = reduced_shape(input, axes_, true);
-  if (chooses(reduction_) && input.size() == 0 && to.size() > 0) {
-    throw ShapeError(name() + ": there is no element to choose in an array of shape " + to_string(input), "give it elements, or leave it out for empty arrays");
+Shape ReduceOp::output_shape(std::span<const Shape>, std::span<const Shape> shapes) const {
+  const Shape &from = shapes[0], to = shape_of(from);
+  if (chooses(reduction_) && from.is_known() && from.size() == 0 && to.size() > 0) {
+    throw ShapeError(name() + ": there is no element to choose in an array of shape " + to_string(from), "give it elements, or leave it out for empty arrays");
   }
   return to;
 }
 
-Thunk ReduceOp::make_thunk(const Apply& node, ThunkContext& context) const {
-  return kernel_thunk(lower(*this, node), node, context, axes_);
+void ReduceOp::lower(KernelBuilder& kernel) const {
+  const KernelBuilder::Value x = kernel.input(0);
+  const DType result = result_of(reduction_, x.dtype);
+  kernel.output({append_reduction(kernel.spec(), reduction_, x.number, x.dtype, result), result});
 }
 
 Gradients ReduceOp::gradient(const Apply& node, std::span<const Variable> output_gradients) const {
@@ -94,6 +96,26 @@ Variable count_of(const Variable& x, std::uint32_t axes, SourceLine line) {
     count *= static_cast<double>(x.dims()[axis]);
   }
   return constant(Scalar(count).cast(result_of(ReductionKind::kCount, x.dtype())), line);
+}
+
+ReducedOperand::ReducedOperand(const char* name, const Operand& given, const Axes& asked) : x(given.as(given.promotable().dtype)), line(given.where()) {
+  try {
+    axes = asked.mask(x.rank(), name);
+  } catch (const ShapeError& error) {
+    ErrorParts parts = error.parts();
+    parts.operands.push_back(describe(x));
+    if (line) parts.where = std::string(name) + " built at " + to_string(line);
+    throw ShapeError(std::move(parts));
+  }
+}
+
+Variable drop_axes(const Variable& reduced, std::uint32_t axes, bool keep, SourceLine line) {
+  if (keep || axes == 0) return reduced;
+  std::vector<int> left;
+  for (int axis = 0; axis < reduced.rank(); ++axis) {
+    if (!(axes >> axis & 1u)) left.push_back(axis);
+  }
+  return dimshuffle(At(line)(reduced), left);
 }
 
 }  // namespace damo

@@ -1,14 +1,15 @@
-// ReduceOp: one built-in reduction over some axes, which stay with extent 1.
+// ReduceOp: one built-in reduction over some axes, which stay with extent 1; or, as index_along, each element's place along them.
 #pragma once
 #include <cstdint>
 #include <string>
 
-#include <damo/op.hpp>
+#include <damo/axes.hpp>
+#include <damo/kernel_op.hpp>
 #include "ops/reductions.hpp"
 
 namespace damo {
 
-class ReduceOp final : public Op {
+class ReduceOp final : public KernelOp {
  public:
   /// Bit a of axes: axis a.
   ReduceOp(ReductionKind reduction, std::uint32_t axes) : reduction_(reduction), axes_(axes) {}
@@ -16,18 +17,19 @@ class ReduceOp final : public Op {
   std::string name() const override { return name_of(reduction_); }
   Props props() const override;
   Apply make_node(Inputs inputs) const override;
-  Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
-  Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
+  void lower(KernelBuilder& kernel) const override;
+  std::optional<std::uint32_t> reduced_axes() const override { return axes_; }
+  int cost() const override { return 2; }
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override;
   bool equals(const Op& other) const override;
   std::size_t hash() const override { return std::size_t{axes_} * 16 + static_cast<std::size_t>(reduction_); }
 
   /// Throws ShapeError where there is nothing to choose from.
-  Shape output_shape(const Shape& input) const;
+  Shape output_shape(std::span<const Shape> dims, std::span<const Shape> shapes) const override;
   ReductionKind kind() const { return reduction_; }
-  std::uint32_t axes() const { return axes_; }
 
  private:
+  Shape shape_of(const Shape& x) const;
   ReductionKind reduction_;
   std::uint32_t axes_;
 };
@@ -37,14 +39,20 @@ Variable reduce(ReductionKind reduction, const Variable& x, std::uint32_t axes, 
 /// How many elements are reduced together: a constant where the extents are known.
 Variable count_of(const Variable& x, std::uint32_t axes, SourceLine line);
 
-/// Operands of ops that a user's line asked for.
-class At {
- public:
-  explicit At(SourceLine line) : line_(line) {}
-  Operand operator()(const Variable& x) const { return {x, line_.file, line_.line}; }
+/// What a function that reduces was given: x as a Variable, and which of its axes. Throws ShapeError, in that function's name.
+struct ReducedOperand {
+  ReducedOperand(const char* name, const Operand& x, const Axes& axes);
+  /// In which sums of x are formed, 16 bits not being enough, and the dtype of what comes out.
+  DType inner() const { return is_half(dtype()) ? float32 : dtype(); }
+  DType dtype() const { return is_floating(x.dtype()) ? x.dtype() : float64; }
 
- private:
-  SourceLine line_;
+  Variable x;
+  std::uint32_t axes;
+  SourceLine line;
 };
+
+
+/// What a ReduceOp gave, without the axes that it reduced unless they are to stay.
+Variable drop_axes(const Variable& reduced, std::uint32_t axes, bool keep, SourceLine line);
 
 }  // namespace damo

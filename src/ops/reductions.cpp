@@ -8,7 +8,7 @@
 namespace damo {
 namespace {
 
-constexpr const char* kNames[] = {"sum", "prod", "mean", "max", "min", "argmax", "argmin", "any", "all", "count"};
+constexpr const char* kNames[] = {"sum", "prod", "mean", "max", "min", "argmax", "argmin", "any", "all", "count", "index_along"};
 
 // A value and where it was found. NaN is beyond everything, the first of equals wins. It begins with the least value at place
 // 0: where nothing is beyond that, all elements equal it. Without a branch, so that a loop over many of them vectorises.
@@ -113,7 +113,8 @@ DType result_of(ReductionKind reduction, DType x) {
     case ReductionKind::kMax:
     case ReductionKind::kMin: return x;
     case ReductionKind::kArgmax:
-    case ReductionKind::kArgmin: return int64;
+    case ReductionKind::kArgmin:
+    case ReductionKind::kIndex: return int64;
     default: return bool_;
   }
 }
@@ -122,18 +123,22 @@ bool chooses(ReductionKind reduction) { return reduction >= ReductionKind::kMax 
 
 int append_reduction(KernelSpec& spec, ReductionKind reduction, int value, DType x, DType result) {
   const auto next = [&] { return spec.first_step() + static_cast<int>(spec.steps.size()); };
+  const auto append_place = [&] {
+    Step place;
+    place.name = "place";
+    place.is_place = true;
+    place.compute = place.result = int64;
+    spec.steps.push_back(std::move(place));
+    return next() - 1;
+  };
+  if (reduction == ReductionKind::kIndex) return append_place();
   Step step;
   step.name = name_of(reduction);
   step.code = "x0";
   step.inputs = {value};
   step.result = result;
   if (reduction == ReductionKind::kArgmax || reduction == ReductionKind::kArgmin) {
-    Step place;
-    place.name = "place";
-    place.is_place = true;
-    place.compute = place.result = int64;
-    spec.steps.push_back(place);
-    step.inputs.push_back(next() - 1);
+    step.inputs.push_back(append_place());
     step.compute = computed_in(x);
     step.join = best_of(reduction == ReductionKind::kArgmax, step.compute, std::to_string(next()));
     step.code = step.join->accumulator + "{x0, place(x1)}";

@@ -8,7 +8,8 @@
 
 namespace damo {
 
-enum class ReductionKind : std::uint8_t { kSum, kProd, kMean, kMax, kMin, kArgmax, kArgmin, kAny, kAll, kCount };  // kCount: how many there are, whatever they are
+/// kCount: how many elements there are, whatever they are. kIndex reduces nothing: each element's place among those that the others would reduce together.
+enum class ReductionKind : std::uint8_t { kSum, kProd, kMean, kMax, kMin, kArgmax, kArgmin, kAny, kAll, kCount, kIndex };
 
 std::string name_of(ReductionKind reduction);
 /// Of the result, from that of what is reduced.

@@ -1,5 +1,5 @@
-// Reductions fused with what stands around them: how many kernels graphs become, and that fused, unfused and the host agree,
-// also where a kernel a pass or a kernel a node takes over at the call.
+// Reductions fused with what stands around them: fused, unfused and the host agree, also where a kernel a pass or a kernel a node
+// takes over at the call. Which kernels graphs become: tests/ops/rewrites/fusion_reductions_test.cpp.
 #include <cmath>
 #include <random>
 
@@ -8,63 +8,14 @@
 
 #include <damo/damo.hpp>
 #include "support/devices.hpp"
+#include "support/row_programs.hpp"
 
 namespace damo {
 namespace {
 
 using Values = std::vector<double>;
-
-Variable softmax(const Variable& x, int axis) {
-  const Variable e = exp(x - max(x, axis, keepdims));
-  return e / sum(e, axis, keepdims);
-}
-Variable layer_norm(const Variable& x, const Variable& weight, const Variable& bias) {
-  const Variable centered = x - mean(x, 1, keepdims);
-  return centered / sqrt(mean(sqr(centered), 1, keepdims) + 1e-5) * weight + bias;
-}
-
-int kernels_of(const std::vector<Variable>& inputs, const std::vector<Variable>& outputs) {
-  return function(inputs, outputs, {.device = Device("null")}).graph().node_count();
-}
-
-TEST(ReduceFusion, MakesOneKernelOfARowProgram) {
-  const Variable x = matrix("x"), y = matrix("y"), w = vector("w"), b = vector("b");
-  EXPECT_EQ(kernels_of({x}, {softmax(x, 1)}), 1);
-  EXPECT_EQ(kernels_of({x}, {softmax(x, 0)}), 1);
-  EXPECT_EQ(kernels_of({x, w, b}, {layer_norm(x, w, b)}), 1);
-  EXPECT_EQ(kernels_of({x, y}, {sum(x * y, 1, keepdims)}), 1);
-  EXPECT_EQ(kernels_of({x}, {sqrt(sum(sqr(x), 1, keepdims)) + 1.0}), 1);
-  EXPECT_EQ(kernels_of({x}, {logsumexp(tanh(x), 1, keepdims), max(x, 1, keepdims), x * 2.0}), 1);
-}
-
-TEST(ReduceFusion, JoinsReductionsThatReadTheSameArray) {
-  const Variable x = matrix("x");
-  EXPECT_EQ(kernels_of({x}, {sum(x, 1, keepdims), max(x, 1, keepdims), argmax(x, 1, keepdims)}), 1);
-  EXPECT_EQ(kernels_of({x}, {sum(x, 1, keepdims), sum(x, 0, keepdims)}), 2);
-}
-
-TEST(ReduceFusion, KeepsSpacesApartThatMayDiffer) {
-  const Variable x = matrix("x"), y = matrix("y");
-  EXPECT_EQ(kernels_of({x, y}, {sum(x * 2.0, Axes(), keepdims) + sum(y * 3.0, Axes(), keepdims)}), 3);
-  EXPECT_EQ(kernels_of({x, y}, {y * 2.0 - mean(x, 1, keepdims)}), 2);
-}
-
-TEST(ReduceFusion, LeavesOneLongRowToKernelsOfItsOwn) {
-  const Variable x = matrix("x"), small = input({float32, {8, 8}}, "small");
-  EXPECT_EQ(kernels_of({x}, {x - mean(x, Axes(), keepdims)}), 2);
-  EXPECT_EQ(kernels_of({small}, {small - mean(small, Axes(), keepdims)}), 1);
-}
-
-TEST(ReduceFusion, StaysWithinTheLimits) {
-  std::vector<Variable> inputs;
-  Variable total;
-  for (int i = 0; i < 60; ++i) {
-    inputs.push_back(matrix("x" + std::to_string(i)));
-    total = total ? total + inputs.back() : inputs.back();
-  }
-  const Function f = function(inputs, std::vector{sum(total, 1)}, {.device = Device("null"), .fusion = {.inputs = 8}});
-  for (NodeId node : f.graph().nodes()) EXPECT_LE(f.graph().inputs(node).size(), 9u);
-}
+using damo::testing::layer_norm;
+using damo::testing::softmax;
 
 class FusedReductions : public testing::OnEachDevice {
  protected:
@@ -125,11 +76,13 @@ TEST_P(FusedReductions, GiveSeveralReductionsAtOnce) {
   }
 }
 
-TEST_P(FusedReductions, GiveEachNodeAKernelWhereShapesDifferAtTheCall) {
-  const Variable x = matrix("x"), y = matrix("y");
-  const Variable z = x * y;
-  expect_equal({x, y}, {sum(z, 1, keepdims) * 2.0, sum(x, 1, keepdims), z - mean(y, 1, keepdims)}, {noise({5, 1}), noise({5, 7}, 2)});
-  expect_equal({x, y}, {sum(z, 1, keepdims) * 2.0, sum(x, 1, keepdims), z - mean(y, 1, keepdims)}, {noise({5, 7}), noise({1, 7}, 2)});
+TEST_P(FusedReductions, TakeOperandsThatStretch) {
+  const Variable column = input({float32, {kUnknown, 1}}, "column"), row = input({float32, {1, kUnknown}}, "row"), x = matrix("x");
+  for (const Variable& other : {column, row}) {
+    const Variable z = other * x;
+    const Array values = other.is_same(column) ? noise({5, 1}) : noise({1, 7});
+    expect_equal({other, x}, {sum(z, 1, keepdims) * 2.0, sum(other, 1, keepdims), z - mean(x, 1, keepdims)}, {values, noise({5, 7}, 2)});
+  }
 }
 
 TEST_P(FusedReductions, GiveSixteenBitFloats) {

@@ -114,7 +114,7 @@ TEST(Variable, RefusesAConstantWhoseBytesDoNotFill) {
 }
 
 TEST(Variable, HasNoOwnerToGiveWhereNothingComputesIt) {
-  EXPECT_EQ(error_of([] { vector().owner(); }), "this Variable has no owner: it is an input or a constant");
+  EXPECT_EQ(error_of([] { vector().owner(); }), "this Variable has no owner: it is an input, a constant or a shared variable");
 }
 
 TEST(Operand, RefusesAnEmptyVariable) {

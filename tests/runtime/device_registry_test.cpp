@@ -11,12 +11,14 @@
 #include <damo/error.hpp>
 #include <damo/log.hpp>
 
+#include "support/errors.hpp"
 #include "support/scratch_directory.hpp"
 
 namespace damo {
 namespace {
 
 using damo::testing::Environment;
+using damo::testing::error_of;
 using damo::testing::in_child;
 using ::testing::HasSubstr;
 
@@ -26,12 +28,7 @@ bool has_gpu() {
 }
 
 std::string message_of(std::string_view name) {
-  try {
-    Device device(name);
-  } catch (const DeviceError& error) {
-    return error.what();
-  }
-  return "there is one";
+  return error_of<DeviceError>([&] { (void)Device(name); });
 }
 
 TEST(DeviceRegistry, MakesADeviceOnceForAllThreads) {

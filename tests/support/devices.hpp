@@ -14,6 +14,7 @@
 #include <damo/array.hpp>
 #include <damo/device.hpp>
 #include <damo/error.hpp>
+#include "support/errors.hpp"
 
 namespace damo::testing {
 
@@ -45,17 +46,6 @@ class OnEachDevice : public ::testing::TestWithParam<std::string> {
 
 inline std::string device_label(const ::testing::TestParamInfo<std::string>& info) {
   return info.param.substr(0, info.param.find(':'));
-}
-
-/// The text of the Error that work throws; "nothing thrown" if it throws none.
-template <class Work>
-std::string error_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing thrown";
 }
 
 }  // namespace damo::testing

@@ -10,9 +10,17 @@
 
 #include <damo/boost_graph.hpp>
 #include <damo/ops/math.hpp>
+#include "ops/rewrites/fusion.hpp"
 #include "support/test_ops.hpp"
 
 namespace damo::testing {
+
+/// A graph as it is compiled.
+inline FunctionGraph fused(const std::vector<Variable>& inputs, const std::vector<Variable>& outputs, const FusionLimits& limits = {}) {
+  FunctionGraph graph = fuse_elementwise(merge_duplicates(FunctionGraph(inputs, outputs)), limits);
+  graph.verify();
+  return graph;
+}
 
 /// The nodes in topological order, a fused one with its members by name: "fused(add mul mul) custom".
 inline std::string nodes_text(const FunctionGraph& graph) {

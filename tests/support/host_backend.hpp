@@ -13,6 +13,7 @@
 
 #include "runtime/backend.hpp"
 #include "runtime/memory/memory_pool.hpp"
+#include "support/errors.hpp"
 
 namespace damo::testing {
 
@@ -94,16 +95,5 @@ class HostBackend : public Backend {
   std::mutex mutex_;
   std::map<void*, std::size_t> sizes_;
 };
-
-/// What a call throws, as text; empty if it throws nothing of that type.
-template <class E = Error, class Call>
-std::string error_of(Call&& call) {
-  try {
-    call();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return {};
-}
 
 }  // namespace damo::testing

@@ -37,6 +37,10 @@ Variable min(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Variable argmax(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Variable argmin(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 
+/// int64, of x's shape: the place of each element among those that argmax over the same axes would choose from; nothing of x is read
+/// but its shape. In one kernel with reductions over these axes it costs no memory.
+Variable index_along(const Operand& x, const Axes& axes);
+
 /// bool: whether some element, or every one, is not 0; of nothing false, true.
 Variable any(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Variable all(const Operand& x, const Axes& axes = {}, bool keepdims = false);

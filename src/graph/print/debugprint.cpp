@@ -25,7 +25,7 @@ class TreePrinter {
     const FunctionGraph* graph;
     std::string title;
   };
-  void print_tree(const FunctionGraph& graph, ValueId output);
+  void print_tree(const FunctionGraph& graph, ValueId output, const std::string& title);
   /// One line; true if the node's inputs are to follow.
   bool print_line(const FunctionGraph& graph, ValueId value, const std::string& prefix, const char* branch,
                   std::size_t depth);
@@ -66,7 +66,7 @@ std::string TreePrinter::label(const FunctionGraph& graph, ValueId value) {
 std::string TreePrinter::tail(const FunctionGraph& graph, ValueId value) const {
   std::string text = " " + to_string(graph.type(value));
   const NodeId owner = graph.owner(value);
-  if (owner == NodeId::kNone) return text;
+  if (owner == NodeId::kNone) return graph.shared(value) ? text + " shared" : text;
   if (!graph.name(value).empty()) text += " '" + graph.name(value) + "'";
   const std::string overwrites = overwrites_label(graph, owner);
   if (!overwrites.empty()) text += " " + overwrites;
@@ -86,7 +86,7 @@ bool TreePrinter::print_line(const FunctionGraph& graph, ValueId value, const st
   return has_inputs && !expanded && !too_deep;
 }
 
-void TreePrinter::print_tree(const FunctionGraph& graph, ValueId output) {
+void TreePrinter::print_tree(const FunctionGraph& graph, ValueId output, const std::string& title) {
   std::string prefix;
   std::vector<Visit> stack;
   const auto show = [&](ValueId value, const char* branch, const char* below) {
@@ -96,7 +96,7 @@ void TreePrinter::print_tree(const FunctionGraph& graph, ValueId output) {
     stack.push_back({graph.owner(value), 0, length});
     prefix += below;
   };
-  show(output, "", "");
+  show(output, title.c_str(), "");
   while (!stack.empty() && lines_ < options_.lines) {
     const Visit top = stack.back();
     const auto inputs = graph.inputs(top.node);
@@ -123,8 +123,9 @@ void TreePrinter::print(const FunctionGraph& graph) {
   node_ids_.assign(static_cast<std::size_t>(graph.node_limit()), {});
   leaf_ids_.assign(static_cast<std::size_t>(graph.value_limit()), {});
   expanded_.assign(node_ids_.size(), false);
-  for (ValueId output : graph.outputs()) {
-    if (lines_ < options_.lines) print_tree(graph, output);
+  for (std::size_t i = 0; i < graph.outputs().size() && lines_ < options_.lines; ++i) {
+    const std::string update = update_label(graph, i);
+    print_tree(graph, graph.outputs()[i], update.empty() ? "" : update + " = ");
   }
   close(graph);
   const std::vector<Inner> inner = std::move(inner_);

@@ -94,7 +94,8 @@ DotBuilder::DotBuilder(const FunctionGraph& graph) {
   }
   for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
     const ValueId value = graph.outputs()[i];
-    const std::string label = graph.name(value).empty() ? "output " + std::to_string(i) : graph.name(value);
+    std::string label = update_label(graph, i);
+    if (label.empty()) label = graph.name(value).empty() ? "output " + std::to_string(i) : graph.name(value);
     const std::size_t vertex = add_vertex(label, to_string(graph.type(value)), kOutputStyle);
     boost::add_edge(source(graph, value, sources), vertex, Edge{to_string(graph.type(value))}, picture);
   }

@@ -147,9 +147,10 @@ void DrawingBuilder::add_hidden() {
 DrawingBuilder::Source DrawingBuilder::source(ValueId value) {
   if (const auto found = sources_.find(value); found != sources_.end()) return found->second;
   if (graph_.owner(value) != NodeId::kNone) return {hidden_item_, 0};
-  if (!graph_.constant(value)) return {};
-  const std::string tooltip = leaf_label(graph_, value) + ": constant, " + to_string(graph_.type(value));
-  const int item = add_leaf(ItemKind::kConstant, leaf_label(graph_, value), tooltip);
+  const bool is_shared = graph_.shared(value) != nullptr;
+  if (!is_shared && !graph_.constant(value)) return {};
+  const std::string tooltip = leaf_label(graph_, value) + (is_shared ? ": shared variable, " : ": constant, ") + to_string(graph_.type(value));
+  const int item = add_leaf(is_shared ? ItemKind::kInput : ItemKind::kConstant, leaf_label(graph_, value), tooltip);
   drawing_.boxes.back().width = std::max(drawing_.boxes.back().width, label_width(value));
   label(value, {item, 0});
   return sources_[value] = {item, 0};
@@ -258,8 +259,8 @@ void DrawingBuilder::add_outputs() {
   for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
     const ValueId value = graph_.outputs()[i];
     const NodeId owner = graph_.owner(value);
-    const std::string name =
-        graph_.name(value).empty() || owner == NodeId::kNone ? "output " + std::to_string(i) : graph_.name(value);
+    std::string name = update_label(graph_, i);
+    if (name.empty()) name = graph_.name(value).empty() || owner == NodeId::kNone ? "output " + std::to_string(i) : graph_.name(value);
     const std::string tooltip = name + ": output " + std::to_string(i) + ", " + to_string(graph_.type(value));
     if (is_inner_) {  // as wide as its label outside, so that those have room
       connect(value, add_item(ItemKind::kPort, {}, tooltip, label_width(value) + 6, kPortSize), 0);

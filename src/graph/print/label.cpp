@@ -34,9 +34,15 @@ std::string leaf_label(const FunctionGraph& graph, ValueId value) {
   if (!graph.name(value).empty()) return graph.name(value);
   if (is_literal(graph, value)) return to_string(graph.constant(value)->scalar());
   if (graph.constant(value)) return "constant";
+  if (graph.shared(value)) return "shared variable";
   const auto inputs = graph.inputs();
   const auto place = std::find(inputs.begin(), inputs.end(), value);
   return place == inputs.end() ? "input" : "input " + std::to_string(place - inputs.begin());
+}
+
+std::string update_label(const FunctionGraph& graph, std::size_t output) {
+  const auto results = static_cast<std::size_t>(graph.result_count());
+  return output < results ? "" : "new " + leaf_label(graph, graph.updated()[output - results]);
 }
 
 std::string letters(std::size_t number) {

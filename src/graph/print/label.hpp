@@ -11,8 +11,10 @@ namespace damo {
 std::string op_label(const Op& op);
 /// "overwrites input 0", "overwrites inputs 0, 2"; empty for most.
 std::string overwrites_label(const FunctionGraph& graph, NodeId node);
-/// Of an input or a constant: its name, its value, or "input 2" or "constant".
+/// Of an input, a constant or a shared variable: its name, its value, or "input 2", "constant" or "shared variable".
 std::string leaf_label(const FunctionGraph& graph, ValueId value);
+/// "new w" of what shared variable w becomes; empty for a result.
+std::string update_label(const FunctionGraph& graph, std::size_t output);
 /// A scalar constant: shown beside the op that reads it.
 bool is_literal(const FunctionGraph& graph, ValueId value);
 /// 0 -> "A", 25 -> "Z", 26 -> "AA".

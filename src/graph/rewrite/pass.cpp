@@ -52,8 +52,9 @@ std::vector<TensorType> border(const FunctionGraph& graph) {
   return types;
 }
 
-void check(const FunctionGraph& graph, const std::vector<TensorType>& before) {
+void check(const FunctionGraph& graph, const std::vector<TensorType>& before, std::size_t updates) {
   graph.verify();
+  if (graph.updated().size() != updates) throw GraphError("the number of updates changed", "change the graph that was given, a new one has none");
   const std::vector<TensorType> after = border(graph);
   if (after.size() != before.size()) throw GraphError("the number of inputs or outputs changed");
   for (std::size_t i = 0; i < after.size(); ++i) {
@@ -73,9 +74,10 @@ FunctionGraph run_passes(FunctionGraph graph, std::span<const Pass> passes, std:
     if (report.ran) {
       const auto start = std::chrono::steady_clock::now();
       const std::vector<TensorType> before = border(graph);
+      const std::size_t updates = graph.updated().size();
       try {
         graph = pass.run(std::move(graph));
-        check(graph, before);
+        check(graph, before, updates);
       } catch (Error& error) {
         error.add_where("in pass " + pass.name);
         throw;

@@ -4,8 +4,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "ops/elementwise_op.hpp"
-#include "ops/reduce_op.hpp"
+#include <damo/kernel_op.hpp>
 
 namespace damo {
 namespace {
@@ -54,12 +53,12 @@ ReductionGroups::ReductionGroups(const FunctionGraph& graph, const std::vector<s
     place.emplace(node, place.size());
     if (whole_of_[static_cast<std::size_t>(node)] >= 0) continue;
     Whole& whole = add({node});
-    const auto* reduction = dynamic_cast<const ReduceOp*>(&graph.op(node));
-    if (!reduction || alone.contains(node)) continue;
+    const auto* reduction = dynamic_cast<const KernelOp*>(&graph.op(node));
+    if (!reduction || !reduction->reduced_axes() || graph.outputs(node).size() != 1 || alone.contains(node)) continue;
     whole.space = shapes_.of(graph.inputs(node)[0]);
     whole.dims = graph.type(graph.inputs(node)[0]).dims;
     whole.takes_part = true;
-    whole.axes = reduction->axes();
+    whole.axes = *reduction->reduced_axes();
     whole.reduces = true;
   }
   // Producers first. A group's first reader may stand before the group's last node in the order of nodes, so edges are counted.
@@ -138,6 +137,7 @@ bool ReductionGroups::fits(const Whole& from, const Whole& to, NodeId node, Valu
 
 void ReductionGroups::join(int number) {
   Whole& whole = wholes_[static_cast<std::size_t>(number)];
+  if (!whole.takes_part) whole.level = -1;  // unless a group leads to it: a view of an input is before all groups, and keeps none of them apart
   std::map<int, bool> joins;  // by the producers' groups: whether all edges from it may be inside one
   for (NodeId node : whole.nodes) {
     for (ValueId input : graph_.inputs(node)) {
@@ -149,7 +149,10 @@ void ReductionGroups::join(int number) {
       if (found->second) found->second = fits(from, whole, node, input);
     }
   }
-  for (const auto& [producer, may_join] : joins) whole.level = std::max(whole.level, wholes_[static_cast<std::size_t>(producer)].level + (may_join ? 0 : 1));
+  for (const auto& [producer, may_join] : joins) {
+    const int level = wholes_[static_cast<std::size_t>(producer)].level;
+    whole.level = std::max(whole.level, level + (may_join || level < 0 ? 0 : 1));
+  }
   std::vector<int> partners;
   for (const auto& [producer, may_join] : joins) {
     if (may_join && wholes_[static_cast<std::size_t>(producer)].level == whole.level) partners.push_back(producer);

@@ -17,6 +17,7 @@ constexpr int kBlock = 256;
 constexpr int kVectorBytes = 16;                // the widest access of a thread
 constexpr int kBytesInFlight = 128;             // of reads a thread: 256 threads have as much on their way as a multiprocessor needs
 constexpr int kColumnBytesInFlight = 64;        // of which more blocks are resident
+constexpr int kMostItems = 8;                   // vectors of a thread, of kernels that read little or nothing
 constexpr int kWordsHeld = 16;                  // registers of a thread that hold a row's elements, where a block holds it so
 constexpr int kMostWordsHeld = 32;              // beyond that
 constexpr int kOwnRegisters = 24;               // of a thread, for addresses and what a step needs within itself
@@ -122,7 +123,7 @@ void share_columns(const KernelSpec& spec, Layout& layout, std::int64_t outputs,
   int slots = 1;
   while (slots < 32 && std::int64_t{slots} * layout.vector < outputs) slots *= 2;
   layout.lanes = asked.lanes > 0 ? std::min(asked.lanes, kBlock) : length <= 16 && outputs >= kBlock ? 1 : kBlock / slots;
-  layout.items = asked.items > 0 ? asked.items : std::max(kColumnBytesInFlight / (bytes_read(spec, layout) * layout.vector), 1);
+  layout.items = asked.items > 0 ? asked.items : std::clamp(kColumnBytesInFlight / (bytes_read(spec, layout) * layout.vector), 1, kMostItems);
 }
 
 /// Lanes, items and cluster that hold a row; false if nothing does.
@@ -155,7 +156,7 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, std::int64_t length, cons
 /// if that takes no less than half of them.
 int items_of_pass(const KernelSpec& spec, const Layout& layout, std::int64_t length) {
   const std::int64_t each = std::int64_t{layout.lanes} * layout.vector, most = divide_up(length, each);
-  const int wanted = static_cast<int>(std::clamp<std::int64_t>(kBytesInFlight / (bytes_read(spec, layout) * layout.vector), 1, most));
+  const int wanted = static_cast<int>(std::clamp<std::int64_t>(kBytesInFlight / (bytes_read(spec, layout) * layout.vector), 1, std::min<std::int64_t>(most, kMostItems)));
   for (int items = wanted; items * 2 > wanted; --items) {
     if (length % (each * items) == 0) return items;
   }

@@ -36,6 +36,17 @@ Context::Context(Program& program, ProfileRecorder* recorder)
       CellAccess::set_array(cells_[i], value);
     }
   }
+  deciding_ = program.inputs();
+  for (std::size_t i = 0; i < program.shared().size(); ++i) {
+    const int number = program.shared()[i];
+    borrowing_.push_back(number);
+    const SharedState& state = *program.shared_uses()[i].state;
+    const bool is_fixed = state.type().dims.is_known();
+    const Shape shape = is_fixed ? state.type().dims : state.value().shape();
+    CellAccess::set_layout(cell(number), shape, contiguous_strides(shape));
+    if (!is_fixed) deciding_.push_back(number);
+  }
+  for (const ProgramUpdate& update : program.updates()) borrowing_.push_back(update.cell);
   for (const ProgramNode& node : program.nodes()) {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.is_in_place(static_cast<int>(i))) borrowing_.push_back(node.outputs[i]);
@@ -83,18 +94,33 @@ void Context::make_thunks() {
 
 std::vector<Array> Context::call(std::span<const Array> inputs) {
   ++call_;
+  std::vector<Array> values;
+  SharedCall shared(program_.shared_uses(), values);
+  shared_ = &shared;
+  for (std::size_t i = 0; i < values.size(); ++i) CellAccess::set_array(cell(program_.shared()[i]), std::move(values[i]));
   for (std::size_t i = 0; i < inputs.size(); ++i) CellAccess::set_array(cell(program_.inputs()[i]), inputs[i]);
   run();
   std::vector<Array> outputs = results();
+  publish(shared);
   drop_views();
   for (int input : program_.inputs()) CellAccess::clear(cell(input));
   return outputs;
 }
 
+void Context::publish(SharedCall& shared) {
+  std::vector<SharedCall::NewValue> values;
+  values.reserve(program_.updates().size());
+  for (const ProgramUpdate& update : program_.updates()) {
+    const Array& value = cell(update.cell).array();
+    values.push_back({update.state, update.copied.empty() ? value : value.copy()});
+  }
+  shared.publish(values);
+}
+
 /// A stage ends with a node that sizes its outputs itself; what waited for their shapes is bound then.
 void Context::run() {
   const int count = static_cast<int>(thunks_.size());
-  Binding* binding = &enter(0, bindings_, program_.inputs(), all_nodes_);
+  Binding* binding = &enter(0, bindings_, deciding_, all_nodes_);
   for (int number = 0, stage = 0; number < count; ++number) {
     const bool is_sized = !binding->waiting.empty() && binding->waiting.front() == number;
     run_node(number, is_sized);
@@ -192,20 +218,39 @@ void Context::run_node(int number, bool is_sized) {
   }
   blame(program_, number, [&] {
     if (recorder_) recorder_->begin(*clock_);
-    begin_outputs(node);
+    begin_outputs(node, is_sized);
     thunks_[at]();
     check_outputs(node, is_sized);
     if (recorder_) recorder_->end(*clock_, number, cells_, program_);
   });
 }
 
-/// Gives the outputs that overwrite their first values.
-void Context::begin_outputs(const ProgramNode& node) {
+/// Gives new values of shared variables their memory, and the outputs that overwrite their first values.
+void Context::begin_outputs(const ProgramNode& node, bool is_sized) {
+  if (!program_.updates().empty() && !is_sized) {
+    for (int output : node.outputs) {
+      const int update = program_.cells()[static_cast<std::size_t>(output)].update;
+      if (update >= 0) begin_update(program_.updates()[static_cast<std::size_t>(update)]);
+    }
+  }
   for (const ProgramOverwrite& overwrite : node.overwrites) {
     Cell &output = cell(node.outputs[static_cast<std::size_t>(overwrite.output)]), &input = cell(node.inputs[static_cast<std::size_t>(overwrite.input)]);
     if (overwrite.in_place) CellAccess::set_array(output, input.array());
-    else output.array().copy_from(input.array());
+    else if (output.array().data() != input.array().data()) output.array().copy_from(input.array());
   }
+}
+
+void Context::begin_update(const ProgramUpdate& update) {
+  Cell &value = cell(update.cell), &old = cell(update.variable);
+  bool is_taken = false;
+  if (update.apart.empty() && value.shape() == old.shape()) {
+    for (int alias : update.aliases) CellAccess::clear(cell(alias));
+    is_taken = shared_->take(*update.state, old.array());
+    for (int alias : update.aliases) {  // nobody reads its views any more, but the node may overwrite what passed it on
+      if (program_.cells()[static_cast<std::size_t>(alias)].role != CellRole::kView) CellAccess::set_array(cell(alias), old.array());
+    }
+  }
+  CellAccess::set_array(value, is_taken ? old.array() : Array::empty(value.shape(), value.dtype(), program_.device()));
 }
 
 /// A thunk that sizes its outputs must do so, and any other must leave them as they were bound.

@@ -35,6 +35,7 @@ class Context {
 
   void predict();
   void make_thunks();
+  void publish(SharedCall& shared);
   void run();
   Binding& enter(std::size_t stage, BindingTable& table, std::span<const int> deciding, std::span<const int> nodes);
   Binding& bind(BindingTable& table, std::span<const int> deciding, std::span<const int> nodes);
@@ -42,7 +43,8 @@ class Context {
   void allocate_arena(const Binding& binding, Stage& stage, std::size_t bytes);
   void set_owned(int cell);
   void run_node(int node, bool is_sized);
-  void begin_outputs(const ProgramNode& node);
+  void begin_outputs(const ProgramNode& node, bool is_sized);
+  void begin_update(const ProgramUpdate& update);
   void check_outputs(const ProgramNode& node, bool is_sized) const;
   std::vector<Array> results();
   bool is_apart(const ProgramResult& result, std::span<const Array> earlier) const;
@@ -61,6 +63,8 @@ class Context {
   std::vector<std::uint32_t> versions_;     // by cell: that it was bound with
   std::vector<int> borrowing_;              // cells that have no memory of their own: views, and what overwrites in place
   std::vector<int> all_nodes_;
+  std::vector<int> deciding_;               // cells whose layouts decide the first stage: inputs, and shared variables that may change theirs
+  SharedCall* shared_ = nullptr;            // of the call in progress
   BindingTable bindings_;
   std::vector<Stage> stages_;
   std::uint64_t call_ = 0;

@@ -7,8 +7,14 @@
 namespace damo {
 namespace {
 
+/// What the node writes over, or may: shared variables that it gives their new values.
 std::vector<ValueId> overwritten(const FunctionGraph& graph, NodeId node) {
   std::vector<ValueId> values;
+  for (ValueId output : graph.outputs(node)) {
+    for (const Use& use : graph.uses(output)) {
+      if (use.node == NodeId::kNone && use.position >= graph.result_count()) values.push_back(graph.updated()[static_cast<std::size_t>(use.position - graph.result_count())]);
+    }
+  }
   for (std::size_t i = 0; i < graph.outputs(node).size(); ++i) {
     const int input = graph.op(node).overwrites(static_cast<int>(i));
     if (input >= 0) values.push_back(graph.inputs(node)[static_cast<std::size_t>(input)]);

@@ -40,6 +40,7 @@ class NodeContext final : public ThunkContext {
   Cell& storage(const Variable& variable) override;
   Device device() const override { return program_.device(); }
   Stream stream() const override { return Stream::default_of(program_.device()); }
+  bool runs_in_place() const override { return program_.nodes()[static_cast<std::size_t>(node_)].runs_in_place; }
   Kernel compile(std::string_view source, std::string_view name, std::vector<std::string> flags) override;
   SpecKernel& kernel(const KernelSpec& spec) override { return program_.kernel(node_, requests_++, spec); }
   void want(SpecKernel& kernel, const Layout& layout) override { pending_.add(node_, kernel, layout); }

@@ -65,6 +65,7 @@ class OverwritePlanner {
     const CellRole role = cells_[at(memory)].role;
     if (role == CellRole::kInput) return "it is an input of the function";
     if (role == CellRole::kConstant) return "it is a constant";
+    if (role == CellRole::kShared) return "it is a shared variable";
     if (leaves_[at(memory)]) return "it is a result of the function";
     // Its elements lie in any order and may be one; behind an op that passes them on only where they do not, they may stay.
     if (cells_[at(input)].role == CellRole::kView) return "it is a view";

@@ -4,6 +4,7 @@
 
 #include "runtime/exec/execution_order.hpp"
 #include "runtime/exec/overwrite_plan.hpp"
+#include "runtime/exec/update_plan.hpp"
 
 namespace damo {
 
@@ -13,6 +14,9 @@ Program::Program(const FunctionGraph& graph, Device device, bool check, bool sha
   find_roles();
   plan_overwrites(nodes_, cells_);
   extend_lives();
+  std::vector<int> results;
+  for (const ProgramResult& result : results_) results.push_back(result.cell);
+  plan_updates(updates_, nodes_, cells_, results);
   find_results(share_results);
   kernels_.resize(nodes_.size());
 }
@@ -29,6 +33,8 @@ void Program::add_cells(const FunctionGraph& graph) {
       cells_.back().role = CellRole::kConstant;
       constants_.back() = Array::from_bytes(constant->bytes.data(), static_cast<std::size_t>(constant->type.dims.size()),
                                             constant->type.dtype, constant->type.dims, device_);
+    } else if (graph.shared(value)) {
+      add_shared(graph, value, cell);
     }
     return cell;
   };
@@ -40,7 +46,27 @@ void Program::add_cells(const FunctionGraph& graph) {
     for (ValueId value : graph.inputs(node)) add(value);
     for (ValueId value : graph.outputs(node)) add(value);
   }
-  for (ValueId value : graph.outputs()) results_.push_back({.cell = add(value), .rivals = {}, .reason = {}});
+  const auto results = static_cast<std::size_t>(graph.result_count());
+  for (ValueId value : graph.outputs().first(results)) results_.push_back({.cell = add(value), .rivals = {}, .reason = {}});
+  for (std::size_t i = 0; i < graph.updated().size(); ++i) {
+    const int variable = add(graph.updated()[i]), cell = add(graph.outputs()[results + i]);
+    SharedCall::Use& use = shared_uses_[static_cast<std::size_t>(std::find(shared_.begin(), shared_.end(), variable) - shared_.begin())];
+    use.is_updated = true;
+    updates_.push_back({.variable = variable, .cell = cell, .state = use.state, .copied = {}, .apart = {}, .aliases = {}});
+  }
+}
+
+void Program::add_shared(const FunctionGraph& graph, ValueId value, int cell) {
+  const auto state = std::dynamic_pointer_cast<SharedState>(graph.shared(value));
+  if (!state) throw GraphError("the storage of shared variable " + graph.name(value) + " is not Damo's", "make shared variables by shared(name, array)");
+  if (state->device() != device_) {
+    throw DeviceError(state->label() + " is on " + state->device().name() + ", the function runs on " + device_.name(),
+                      "build the function with Options{.device = Device(\"" + state->device().name() + "\")}, or make the variable of an Array on " + device_.name());
+  }
+  cells_.back().role = CellRole::kShared;
+  shared_.push_back(cell);
+  shared_uses_.push_back({state.get(), false});
+  storages_.push_back(graph.shared(value));
 }
 
 void Program::add_nodes(const FunctionGraph& graph) {
@@ -75,10 +101,12 @@ void Program::find_roles() {
       last = std::max(last, static_cast<int>(i));
     }
   }
-  for (const ProgramResult& result : results_) {
-    ProgramCell& cell = cells_[static_cast<std::size_t>(root(result.cell))];
-    if (cell.role == CellRole::kTemporary) cell.role = CellRole::kOutput;
-  }
+  const auto leave = [&](int cell) {
+    ProgramCell& memory = cells_[static_cast<std::size_t>(root(cell))];
+    if (memory.role == CellRole::kTemporary) memory.role = CellRole::kOutput;
+  };
+  for (const ProgramResult& result : results_) leave(result.cell);
+  for (const ProgramUpdate& update : updates_) leave(update.cell);
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
     const int passed = node->apply.op().passes_through(0);
     const ProgramCell& output = cells_[static_cast<std::size_t>(node->outputs[0])];
@@ -104,16 +132,20 @@ void Program::extend_lives() {
   }
 }
 
-/// Constants stay the function's own, whatever the caller asks for.
+/// Constants and shared variables stay what they are, whatever the caller asks for.
 void Program::find_results(bool share) {
   for (std::size_t i = 0; i < results_.size(); ++i) {
     ProgramResult& result = results_[i];
     const int memory = root(result.cell);
     const ProgramCell& cell = cells_[static_cast<std::size_t>(memory)];
-    const bool is_input = cell.role == CellRole::kInput, is_constant = cell.role == CellRole::kConstant;
-    result.is_copied = is_constant || (is_input && !share);
+    const bool is_input = cell.role == CellRole::kInput, is_constant = cell.role == CellRole::kConstant, is_shared = cell.role == CellRole::kShared;
+    result.is_copied = is_constant || is_shared || cell.update >= 0 || (is_input && !share);
     if (result.is_copied) {
-      result.reason = std::string(memory == result.cell ? "it is " : "it is a view of ") + (is_constant ? "a constant" : cell.name.empty() ? "an input" : "input " + cell.name);
+      const auto named = [](const std::string& what, const std::string& name) { return what + (name.empty() ? "" : " " + name); };
+      const auto& of = cells_[static_cast<std::size_t>(cell.update < 0 ? memory : updates_[static_cast<std::size_t>(cell.update)].variable)];
+      const std::string what = cell.update >= 0 ? named("the new value of shared variable", of.name) : is_shared ? named("shared variable", of.name)
+                               : is_constant ? "a constant" : of.name.empty() ? "an input" : "input " + of.name;
+      result.reason = (memory == result.cell ? "it is " : "it is a view of ") + what;
       continue;
     }
     if (share) continue;
@@ -122,6 +154,13 @@ void Program::find_results(bool share) {
     }
     if (!result.rivals.empty()) result.reason = "it shares elements with result " + std::to_string(result.rivals.front());
   }
+}
+
+void Program::check_update(const ProgramUpdate& update, const Shape& shape) const {
+  const TensorType& type = update.state->type();
+  if (type.accepts(type.dtype, shape)) return;
+  throw ShapeError("updates: the new value of " + update.state->label() + " has shape " + to_string(shape),
+                   "reshape it, or declare the extents that change as kUnknown where the variable is made");
 }
 
 std::string Program::describe(int number) const {

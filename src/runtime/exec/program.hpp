@@ -10,6 +10,7 @@
 
 #include <damo/array.hpp>
 #include <damo/graph.hpp>
+#include "runtime/exec/shared_state.hpp"
 #include "runtime/kernel/spec_kernel.hpp"
 
 namespace damo {
@@ -17,7 +18,8 @@ namespace damo {
 enum class CellRole : std::uint8_t {
   kInput,
   kConstant,
-  kOutput,     ///< leaves the function, itself, through a view or overwritten in place: has a buffer of its own
+  kShared,     ///< a shared variable's value before the call
+  kOutput,     ///< leaves the function, as a result or a shared variable's new value, itself, through a view or overwritten in place: has a buffer of its own
   kTemporary,  ///< lives in the arena from its producer to its last reader
   kView        ///< has no memory: looks into another cell
 };
@@ -29,6 +31,7 @@ struct ProgramCell {
   int producer = -1;   ///< node, -1 for inputs and constants
   int last_use = -1;   ///< the last node that reads it, through views too
   int base = -1;       ///< of a view: the cell it looks into
+  int update = -1;     ///< whose buffer becomes the shared variable's
 };
 
 /// An output that begins as one of its node's inputs (Op::overwrites): in the input's memory, or as a copy of it.
@@ -53,12 +56,22 @@ struct ProgramNode {
   std::vector<int> inputs, outputs;  ///< cells
   bool is_view = false;
   int passes = -1;  ///< the input that stands for the output where it is contiguous, see Op::passes_through
+  bool runs_in_place = false;  ///< an output may have an input's memory, element for element
   std::vector<ProgramOverwrite> overwrites;
 
   /// Whether the output gets its memory from what it overwrites.
   bool is_in_place(int output) const {
     return std::any_of(overwrites.begin(), overwrites.end(), [&](const ProgramOverwrite& overwrite) { return overwrite.in_place && overwrite.output == output; });
   }
+};
+
+/// The new value of a shared variable, see update_plan.hpp.
+struct ProgramUpdate {
+  int variable = 0, cell = 0;  ///< cells: of the old value and of the new one
+  SharedState* state = nullptr;
+  std::string copied;          ///< why the new value is copied: "it is input x"; empty: its buffer becomes the variable's
+  std::string apart;           ///< why that buffer never is the old value's: "tanh reads the old value later"; empty: it may be
+  std::vector<int> aliases;    ///< other cells that may look at the old value
 };
 
 class Program {
@@ -72,10 +85,17 @@ class Program {
   const std::vector<ProgramCell>& cells() const { return cells_; }
   const std::vector<int>& inputs() const { return inputs_; }
   const std::vector<ProgramResult>& results() const { return results_; }
+  /// Cells of the shared variables, and beside them how they are used.
+  const std::vector<int>& shared() const { return shared_; }
+  const std::vector<SharedCall::Use>& shared_uses() const { return shared_uses_; }
+  /// In the order of those shared variables that are updated.
+  const std::vector<ProgramUpdate>& updates() const { return updates_; }
   /// The cell that has the memory which this one looks into, through views of views; itself if it is no view.
   int root(int cell) const;
   /// Values of constant cells, on the device; empty for others.
   const Array& constant(int cell) const { return constants_[static_cast<std::size_t>(cell)]; }
+  /// Throws ShapeError for a new value that its variable cannot hold.
+  void check_update(const ProgramUpdate& update, const Shape& shape) const;
   /// "node 7 of 19, tanh built at model.cpp:12".
   std::string describe(int node) const;
 
@@ -85,6 +105,7 @@ class Program {
 
  private:
   void add_cells(const FunctionGraph& graph);
+  void add_shared(const FunctionGraph& graph, ValueId value, int cell);
   void add_nodes(const FunctionGraph& graph);
   void find_roles();
   void extend_lives();
@@ -97,6 +118,10 @@ class Program {
   std::vector<Array> constants_;
   std::vector<int> inputs_;
   std::vector<ProgramResult> results_;
+  std::vector<SharedPtr> storages_;
+  std::vector<int> shared_;
+  std::vector<SharedCall::Use> shared_uses_;
+  std::vector<ProgramUpdate> updates_;
   std::vector<int> cell_of_;  // by ValueId
   mutable std::mutex mutex_;
   std::vector<std::vector<std::unique_ptr<SpecKernel>>> kernels_;

@@ -111,9 +111,9 @@ struct KernelSpec {
     for (const Step& step : steps) sum += step.cost;
     return sum;
   }
-  /// Whether it joins elements: its iteration space then has reduced axes.
+  /// Whether its iteration space has reduced axes: it joins the elements of rows, or counts them.
   bool reduces() const {
-    return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.join.has_value(); });
+    return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.join || step.is_place; });
   }
   bool uses_place() const {
     return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.is_place; });

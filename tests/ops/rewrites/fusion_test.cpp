@@ -20,17 +20,12 @@
 namespace damo {
 namespace {
 
+using damo::testing::fused;
 using damo::testing::is_convex;
 using damo::testing::nodes_text;
 using damo::testing::OpaqueOp;
 using damo::testing::Reachability;
 using Variables = std::vector<Variable>;
-
-FunctionGraph fused(const Variables& inputs, const Variables& outputs, const FusionLimits& limits = {}) {
-  FunctionGraph graph = fuse_elementwise(merge_duplicates(FunctionGraph(inputs, outputs)), limits);
-  graph.verify();
-  return graph;
-}
 
 class Fusion : public ::testing::Test {
  protected:

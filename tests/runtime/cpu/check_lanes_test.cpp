@@ -3,6 +3,7 @@
 
 #include <damo/cuda_c.hpp>
 
+#include "support/errors.hpp"
 #include "support/scratch_directory.hpp"
 
 namespace damo::testing {
@@ -15,12 +16,7 @@ class CheckedLanes : public ::testing::Test {
   std::string error_of(const std::string& body, int threads = 64) {
     const Module module(device_, "__global__ void k(int* y) {\n  int t = threadIdx.x, v = t;\n" + body + "\n  y[t] = v;\n}", {.check = true, .file_name = "user.cu"});
     const Array y = Array::zeros({threads}, int32, device_);
-    try {
-      module.kernel("k")({.block = {threads}}, y);
-    } catch (const DeviceError& error) {
-      return error.what();
-    }
-    return "nothing thrown";
+    return damo::testing::error_of<DeviceError>([&] { module.kernel("k")({.block = {threads}}, y); });
   }
 
   ScratchDirectory scratch_;

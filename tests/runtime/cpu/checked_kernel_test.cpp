@@ -6,6 +6,7 @@
 #include <damo/cuda_c.hpp>
 #include <damo/module.hpp>
 
+#include "support/errors.hpp"
 #include "support/scratch_directory.hpp"
 
 namespace damo::testing {
@@ -23,12 +24,7 @@ class CheckedKernel : public ::testing::Test {
   template <class... Arguments>
   std::string error_of(const std::string& source, const LaunchConfig& config, const Arguments&... arguments) {
     const Module checked = module(source);
-    try {
-      checked.kernel("k")(config, arguments...);
-    } catch (const DeviceError& error) {
-      return error.what();
-    }
-    return "nothing thrown";
+    return damo::testing::error_of<DeviceError>([&] { checked.kernel("k")(config, arguments...); });
   }
   Array floats(std::int64_t count) { return Array::zeros({count}, float32, device_); }
 

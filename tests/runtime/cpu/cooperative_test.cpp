@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/cpu/compile_support.hpp"
+#include "support/errors.hpp"
 
 namespace damo::cpu_backend::testing {
 namespace {
@@ -18,12 +19,7 @@ std::vector<int> iota(int n) {
 
 template <class... Arguments>
 std::string failure(KernelEntry kernel, Extent grid, Extent block, const Arguments&... arguments) {
-  try {
-    launch(kernel, grid, block, arguments...);
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return {};
+  return damo::testing::error_of<std::runtime_error>([&] { launch(kernel, grid, block, arguments...); });
 }
 
 TEST(Cooperative, ReducesInSharedMemory) {

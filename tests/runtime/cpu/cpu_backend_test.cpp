@@ -15,12 +15,14 @@
 
 #include "runtime/cpu/cpu_module.hpp"
 #include "runtime/kernel/cache.hpp"
+#include "support/errors.hpp"
 #include "support/scratch_directory.hpp"
 
 namespace damo {
 namespace {
 
 using damo::testing::Environment;
+using damo::testing::error_of;
 using damo::testing::ScratchDirectory;
 using ::testing::HasSubstr;
 
@@ -52,15 +54,6 @@ class CpuBackendTest : public ::testing::Test {
   Kernel cuda(const std::string& name) {
     return kernel({.source = kCudaSource, .kind = SourceKind::kCudaC, .file_name = "user.cu"}, name);
   }
-  template <class Error, class Work>
-  static std::string message_of(Work work) {
-    try {
-      work();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "nothing thrown";
-  }
 
   ScratchDirectory scratch_;
   Environment directory_{"DAMO_CACHE_DIR", scratch_.path()};
@@ -89,9 +82,9 @@ TEST_F(CpuBackendTest, RunsACudaKernelOverAllThreads) {
 TEST_F(CpuBackendTest, KnowsTheParametersOfACudaKernel) {
   std::vector<float> x(4);
   EXPECT_EQ(
-      message_of<TypeError>([&] { cuda("scale").launch({}, x.data(), x.data(), 3.0, 4); }),
+      error_of<TypeError>([&] { cuda("scale").launch({}, x.data(), x.data(), 3.0, 4); }),
       "launch of 'scale': argument 3 of 4 is a float64, the kernel's parameter is 'float'\n  pass a float");
-  EXPECT_EQ(message_of<TypeError>([&] { cuda("scale").launch({}, x.data(), x.data()); }),
+  EXPECT_EQ(error_of<TypeError>([&] { cuda("scale").launch({}, x.data(), x.data()); }),
             "launch of 'scale': 2 arguments are given, the kernel has 4 parameters: const float *, float *, float, int\n"
             "  give one argument a parameter, in order");
   cuda("nothing").launch({});
@@ -106,7 +99,7 @@ TEST_F(CpuBackendTest, FindsVariablesAndNamesTheKernelsThereAre) {
   Kernel(module->kernel("look"), Stream::default_of(Device(&backend_))).launch({.block = {4}}, y.data());
   EXPECT_EQ(y, (std::vector<float>{1, 20, 3, 4}));
   EXPECT_EQ(module->global("absent"), (std::pair<void*, std::size_t>(nullptr, 0)));
-  EXPECT_THAT(message_of<DeviceError>([&] { module->kernel("absent"); }),
+  EXPECT_THAT(error_of<DeviceError>([&] { module->kernel("absent"); }),
               HasSubstr("has no kernel 'absent'; it has: look, nothing, scale"));
 }
 
@@ -126,7 +119,7 @@ TEST_F(CpuBackendTest, NamesTheUsersLineOfAnError) {
                              .kind = SourceKind::kCudaC,
                              .file_name = "user.cu",
                              .kernels = {"k"}};
-  const std::string message = message_of<CompileError>([&] { backend_.cache().get(wrong); });
+  const std::string message = error_of<CompileError>([&] { backend_.cache().get(wrong); });
   EXPECT_THAT(message, HasSubstr("kernel 'k' does not compile for the CPU\n"));
   EXPECT_THAT(message, HasSubstr("user.cu:2:10: error: use of undeclared identifier 'nowhere'"));
   EXPECT_THAT(message, HasSubstr("   2 |   y[0] = nowhere;\n"));
@@ -134,11 +127,11 @@ TEST_F(CpuBackendTest, NamesTheUsersLineOfAnError) {
 
 TEST_F(CpuBackendTest, RefusesMoreThreadsThanAnIndexHolds) {
   std::vector<float> x(4);
-  EXPECT_EQ(message_of<DeviceError>(
+  EXPECT_EQ(error_of<DeviceError>(
                 [&] { cuda("scale").launch({.grid = {4194304}, .block = {512}}, x.data(), x.data(), 1.0f, 4); }),
             "launch of 'scale': 2147483648 x 1 x 1 threads: on the CPU an axis has fewer than 2147483648\n"
             "  let each thread take several elements, with a grid-stride loop");
-  EXPECT_EQ(message_of<DeviceError>([&] {
+  EXPECT_EQ(error_of<DeviceError>([&] {
               cuda("nothing").launch({.block = {64, 32}});
             }),
             "launch of 'nothing': block of 2048 threads: cpu allows 1024");
@@ -157,7 +150,7 @@ TEST_F(CpuBackendTest, TellsItsProperties) {
 
 TEST_F(CpuBackendTest, TakesItsThreadsFromTheEnvironment) {
   const Environment many("DAMO_NUM_THREADS", "many");
-  EXPECT_EQ(message_of<OptionError>([] { CpuBackend backend; }),
+  EXPECT_EQ(error_of<OptionError>([] { CpuBackend backend; }),
             "DAMO_NUM_THREADS is 'many', which is no number of threads\n  give a number from 1 to 4096");
   const Environment five("DAMO_NUM_THREADS", "5");
   EXPECT_EQ(CpuBackend().properties().multiprocessors, 5);
@@ -185,7 +178,7 @@ TEST_F(CpuBackendTest, TakesTheFormOfKernelsFromTheEnvironment) {
     EXPECT_NE(backend_.compiler().stamp(), stamp);
   }
   const Environment unknown("DAMO_CPU_FORM", "threads");
-  EXPECT_EQ(message_of<OptionError>([&] { runs_coroutines(); }),
+  EXPECT_EQ(error_of<OptionError>([&] { runs_coroutines(); }),
             "DAMO_CPU_FORM is 'threads', which is no form of kernels\n  say coroutines or reference, or leave it unset");
 }
 

@@ -9,24 +9,16 @@
 
 #include "runtime/cpu/compile_support.hpp"
 #include "runtime/cpu/cpu_compiler.hpp"
+#include "support/errors.hpp"
 #include "support/scratch_directory.hpp"
 
 namespace damo::cpu_backend::testing {
 namespace {
 
 using damo::testing::Environment;
+using damo::testing::error_of;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-template <class Work>
-std::string error_of(Work work) {
-  try {
-    work();
-  } catch (const OptionError& error) {
-    return error.what();
-  }
-  return "nothing thrown";
-}
 
 TEST(IsaLevel, IsAllOfThisCpuUnlessSaid) {
   for (const char* text : {static_cast<const char*>(nullptr), "", "native"}) {
@@ -44,15 +36,15 @@ TEST(IsaLevel, IsPartOfEveryCacheKey) {
 
 TEST(IsaLevel, SaysWhichLevelsThereAre) {
   const Environment environment("DAMO_CPU_ISA", "avx2");
-  EXPECT_THAT(error_of([] { isa_level(); }),
+  EXPECT_THAT(error_of<OptionError>([] { isa_level(); }),
               StartsWith("DAMO_CPU_ISA is 'avx2', which is no level of instructions\n  on this CPU say native or x86-64-v2"));
-  EXPECT_THAT(error_of([] { compile_loops("int x;"); }), HasSubstr("DAMO_CPU_ISA is 'avx2'"));
+  EXPECT_THAT(error_of<OptionError>([] { compile_loops("int x;"); }), HasSubstr("DAMO_CPU_ISA is 'avx2'"));
 }
 
 TEST(IsaLevel, RefusesInstructionsThatThisCpuLacks) {
   if (__builtin_cpu_supports("avx512f")) GTEST_SKIP() << "needs a CPU without AVX-512";
   const Environment environment("DAMO_CPU_ISA", "x86-64-v4");
-  EXPECT_THAT(error_of([] { isa_level(); }), StartsWith("DAMO_CPU_ISA is 'x86-64-v4', which this CPU can't run\n  on this CPU say native or"));
+  EXPECT_THAT(error_of<OptionError>([] { isa_level(); }), StartsWith("DAMO_CPU_ISA is 'x86-64-v4', which this CPU can't run\n  on this CPU say native or"));
 }
 
 /// 1 is FMA, 2 AVX, 4 F16C, 8 AVX-512: what the kernel was compiled for.

@@ -9,6 +9,7 @@
 
 #include "runtime/cpu/cpu_backend.hpp"
 #include "runtime/kernel/cache.hpp"
+#include "support/errors.hpp"
 #include "support/scratch_directory.hpp"
 
 namespace damo::testing {
@@ -27,12 +28,7 @@ class UserKernelTest : public ::testing::Test {
   /// The text of the error; "nothing thrown".
   template <class... Arguments>
   std::string error_of(const LoadedKernel& kernel, const LaunchConfig& config, const Arguments&... arguments) {
-    try {
-      launch(kernel, config, arguments...);
-    } catch (const DeviceError& error) {
-      return error.what();
-    }
-    return "nothing thrown";
+    return damo::testing::error_of<DeviceError>([&] { launch(kernel, config, arguments...); });
   }
   /// The device still computes.
   void expect_usable() {

@@ -3,22 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
-#include <damo/error.hpp>
+#include "support/errors.hpp"
+#include "support/scratch_directory.hpp"
 
 namespace damo {
 namespace {
 
-/// An environment variable for one test.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
-  ~Variable() { unsetenv(name_); }
-
- private:
-  const char* name_;
-};
+using damo::testing::Environment;
+using damo::testing::error_of;
 
 KernelSpec spec_of(std::vector<DType> inputs, std::vector<DType> outputs) {
   KernelSpec spec;
@@ -29,16 +21,6 @@ KernelSpec spec_of(std::vector<DType> inputs, std::vector<DType> outputs) {
 
 Layout transposed(std::size_t arrays) {
   return {.rank = 2, .tile_axis = 0, .access = std::vector<Access>(arrays, Access::kTransposed)};
-}
-
-template <class Work>
-std::string error_of(Work work) {
-  try {
-    work();
-  } catch (const OptionError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(CudaSchedule, MovesSixteenBytesOfTheWidestArray) {
@@ -60,8 +42,8 @@ TEST(CudaSchedule, HalvesTheVectorWhereThreeOutputsOutweighTheInputs) {
 TEST(CudaSchedule, RefusesASettingThatNoKernelCanHave) {
   const KernelSpec spec = spec_of({float32}, {float32});
   for (const char* text : {"100,4,1", "128,3,1", "128,4,0", "128,4", "2048,4,1"}) {
-    const Variable set("DAMO_CUDA_SCHEDULE", text);
-    EXPECT_THAT(error_of([&] { cuda_schedule(spec); }), testing::HasSubstr(std::string("DAMO_CUDA_SCHEDULE=") + text + " is no schedule"));
+    const Environment set("DAMO_CUDA_SCHEDULE", text);
+    EXPECT_THAT(error_of([&] { cuda_schedule(spec); }), ::testing::HasSubstr(std::string("DAMO_CUDA_SCHEDULE=") + text + " is no schedule"));
   }
 }
 
@@ -73,8 +55,8 @@ TEST(CudaTile, ShrinksAndThenGivesUpWhenTilesDoNotFit) {
 }
 
 TEST(CudaTile, RefusesThreadsThatWouldLeaveElementsOut) {
-  const Variable set("DAMO_CUDA_TILE", "48,32,1024,0");
-  EXPECT_THAT(error_of([&] { cuda_tile(spec_of({float32}, {float32}), transposed(1)); }), testing::HasSubstr("threads a multiple of 32 up to 1024 that divides inner times other"));
+  const Environment set("DAMO_CUDA_TILE", "48,32,1024,0");
+  EXPECT_THAT(error_of([&] { cuda_tile(spec_of({float32}, {float32}), transposed(1)); }), ::testing::HasSubstr("threads a multiple of 32 up to 1024 that divides inner times other"));
 }
 
 }  // namespace

@@ -14,12 +14,14 @@
 #include <damo/log.hpp>
 
 #include "runtime/kernel/cache_file.hpp"
+#include "support/errors.hpp"
 #include "support/scratch_directory.hpp"
 
 namespace damo {
 namespace {
 
 using damo::testing::Environment;
+using damo::testing::error_of;
 using damo::testing::in_child;
 using damo::testing::ScratchDirectory;
 using ::testing::HasSubstr;
@@ -192,12 +194,7 @@ TEST(DiskCache, GivesItsTemporaryFilesNamesThatNoOtherProcessGives) {
 }
 
 std::string refusal_of(const std::string& directory) {
-  try {
-    DiskCache cache(directory, kLimit);
-  } catch (const OptionError& error) {
-    return error.what();
-  }
-  return "not refused";
+  return error_of<OptionError>([&] { DiskCache(directory, kLimit); });
 }
 
 TEST(DiskCache, RefusesADirectoryThatOthersCanWriteTo) {
@@ -211,7 +208,7 @@ TEST(DiskCache, RefusesADirectoryThatOthersCanWriteTo) {
                   scratch.path() + ", or set DAMO_CACHE_DIR to a directory of your own");
   }
   chmod(scratch.path().c_str(), 0755);
-  EXPECT_EQ(refusal_of(scratch.path()), "not refused") << "to read is no danger";
+  EXPECT_EQ(refusal_of(scratch.path()), "nothing thrown") << "to read is no danger";
 }
 
 TEST(DiskCache, RefusesADirectoryOfAnotherUser) {

@@ -1,12 +1,36 @@
-// Specs of kernels that reduce, written by hand: each shows another thing that a spec can say.
+// Specs of kernels that reduce, written by hand, each of which shows another thing that a spec can say, or made at random; and the
+// spaces that they go over.
 #pragma once
+#include <ostream>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <damo/shape.hpp>
 #include "runtime/kernel/spec.hpp"
 
 namespace damo {
+
+/// A space, and which of its axes are reduced.
+struct Given {
+  Shape shape;
+  std::uint32_t mask;
+  bool turned = false;  ///< arrays lie in memory with their axes in reverse order
+  bool moved = false;   ///< arrays begin an element behind where vectors do
+};
+inline void PrintTo(const Given& given, std::ostream* out) {
+  *out << to_string(given.shape) << " mask " << given.mask << (given.turned ? " turned" : "") << (given.moved ? " moved" : "");
+}
+
+/// Of what there is one of a row.
+inline Shape row_shape(const Given& given) {
+  Shape shape = given.shape;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (given.mask >> axis & 1u) shape[axis] = 1;
+  }
+  return shape;
+}
 
 inline Step map(std::string code, std::vector<int> inputs, int cost = 1) {
   Step step;
@@ -54,11 +78,22 @@ inline KernelSpec center() {
   return spec;
 }
 
-/// The place of the greatest element, the first of equals.
-inline KernelSpec argmax() {
+inline Step place_in_row() {
   Step place;
   place.is_place = true;
   place.compute = place.result = int64;
+  return place;
+}
+
+/// Each element's place times one value a row, and no join: inputs x, of which nothing is read, and the value.
+inline KernelSpec places() {
+  KernelSpec spec = spec_of("places", {place_in_row(), map("x0 * x1", {2, 1})}, {3}, 2);
+  spec.rows = {false, true};
+  return spec;
+}
+
+/// The place of the greatest element, the first of equals.
+inline KernelSpec argmax() {
   Step best = map("Best{float(x0), i64(x1)}", {0, 1});
   best.compute = float64;
   best.result = int64;
@@ -71,7 +106,34 @@ inline KernelSpec argmax() {
                    .neutral = "Best{0, -1}",
                    .reduce = "better(a, b)",
                    .post = "a.at"};
-  return spec_of("argmax", {place, best}, {2});
+  return spec_of("argmax", {place_in_row(), best}, {2});
+}
+
+/// Of 3 arrays (the last along rows), a number and a constant: a join of the first, then steps and joins of whatever came before,
+/// and stores of some of them.
+inline KernelSpec random_spec(std::mt19937& random, int steps) {
+  const auto below = [&](std::size_t n) { return static_cast<int>(random() % n); };
+  KernelSpec spec;
+  spec.name = "random";
+  spec.inputs = {float32, float16, float32};
+  spec.rows = {false, false, true};
+  spec.numbers = {Scalar(2.5f)};
+  spec.constants = {Scalar(7.0f)};
+  for (int i = 0; i < steps; ++i) {
+    const auto near = [&] { return std::max(0, spec.first_step() + i - 1 - below(6)); };
+    if (i == 0 || below(4) == 0) {
+      spec.steps.push_back(sum_of(i == 0 ? 0 : near()));
+    } else {
+      spec.steps.push_back(map("f" + std::to_string(i) + "(x0, x1)", {near(), below(2) == 0 ? near() : below(2)}, 1 + below(12)));
+    }
+    if (below(5) == 0) spec.steps.back().result = float16;
+  }
+  for (int i = 0; i < steps; ++i) {
+    if (i + 1 < steps && below(4) != 0) continue;
+    spec.stores.push_back(spec.first_step() + i);
+    spec.outputs.push_back(spec.steps[static_cast<std::size_t>(i)].result);
+  }
+  return spec;
 }
 
 }  // namespace damo

@@ -16,13 +16,6 @@ namespace {
 
 using Values = std::vector<double>;
 
-struct Given {
-  Shape shape;
-  std::uint32_t mask;
-  bool turned = false;  ///< the array lies in memory with its axes in reverse order
-};
-void PrintTo(const Given& given, std::ostream* out) { *out << to_string(given.shape) << " mask " << given.mask << (given.turned ? " turned" : ""); }
-
 class Reducing : public testing::OnEachDevice {
  protected:
   /// Between -2 and 2; of a number of levels only, so that some are equal.
@@ -38,13 +31,6 @@ class Reducing : public testing::OnEachDevice {
     }
     const Array array = Array::from(values, shape, device());
     return given.turned ? array.transpose() : array;
-  }
-  static Shape row_shape(const Given& given) {
-    Shape shape = given.shape;
-    for (int axis = 0; axis < shape.rank(); ++axis) {
-      if (given.mask >> axis & 1u) shape[axis] = 1;
-    }
-    return shape;
   }
   void run(KernelSpec spec, const Given& given, const std::vector<Array>& arrays) const {
     SpecKernel kernel(std::move(spec), device().backend());
@@ -155,6 +141,20 @@ TEST_P(Reducing, KnowsThePlaceOfAnElementInItsRow) {
         if (values[static_cast<std::size_t>(elements[k])] > values[static_cast<std::size_t>(elements[best])]) best = k;
       }
       ASSERT_EQ(found[row], static_cast<double>(best)) << ::testing::PrintToString(given) << " row " << row;
+    });
+  }
+}
+
+TEST_P(Reducing, NumbersElementsWithoutAJoin) {
+  for (const Given& given : all()) {
+    const Array x = noise(given), factor = noise({row_shape(given), 0, given.turned}, 3), y = empty(given.shape);
+    run(places(), given, {x, factor, y});
+    const Values factors = factor.to_doubles(), found = y.to_doubles();
+    each_row(given, [&](std::size_t row, const auto& elements) {
+      for (std::size_t k = 0; k < elements.size(); ++k) {
+        const double expected = static_cast<double>(k) * factors[row];
+        ASSERT_NEAR(found[static_cast<std::size_t>(elements[k])], expected, 1e-6 * std::abs(expected)) << ::testing::PrintToString(given) << " row " << row;
+      }
     });
   }
 }

@@ -7,11 +7,13 @@
 
 #include "runtime/module/pending_kernel.hpp"
 #include "support/counting_backend.hpp"
+#include "support/errors.hpp"
 
 namespace damo {
 namespace {
 
 using damo::testing::CountingBackend;
+using damo::testing::error_of;
 
 class FakeKernel final : public LoadedKernel {
  public:
@@ -29,17 +31,8 @@ class KernelTest : public ::testing::Test {
     loaded_ = std::make_shared<FakeKernel>(backend_, std::move(parameters));
     return {loaded_, Stream::default_of(Device(&backend_))};
   }
-  template <class Work>
-  static std::string message_of(Work work) {
-    try {
-      work();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "nothing thrown";
-  }
   std::string launch_message(const LaunchConfig& config) {
-    return message_of([&] { kernel().launch(config); });
+    return error_of([&] { kernel().launch(config); });
   }
 
   CountingBackend backend_;
@@ -82,7 +75,7 @@ TEST_F(KernelTest, LaunchesBlocksOf256ForACount) {
 }
 
 TEST_F(KernelTest, RefusesAWrongNumberOfArguments) {
-  EXPECT_EQ(message_of([&] {
+  EXPECT_EQ(error_of([&] {
               kernel({8, 4}).launch({}, 1);
             }),
             "launch of 'scale': 1 argument is given, the kernel has 2 parameters\n  give one argument a parameter, "
@@ -91,7 +84,7 @@ TEST_F(KernelTest, RefusesAWrongNumberOfArguments) {
 
 TEST_F(KernelTest, NamesTheArgumentOfTheWrongSize) {
   EXPECT_EQ(
-      message_of([&] {
+      error_of([&] {
         kernel({4, 4}).launch({}, 1.0f, 2.0);
       }),
       "launch of 'scale': argument 2 of 2 has 8 bytes, the kernel's parameter has 4\n"
@@ -124,23 +117,23 @@ TEST_F(KernelTest, NamesTheKernelsOwnLimitOfThreads) {
   const Kernel limited = kernel();
   loaded_->max_threads_per_block = 256;
   loaded_->registers = 200;
-  EXPECT_EQ(message_of([&] { limited.launch({.block = {512}}); }),
+  EXPECT_EQ(error_of([&] { limited.launch({.block = {512}}); }),
             "launch of 'scale': block of 512 threads: this kernel allows 256 on counting\n"
             "  it needs 200 registers a thread, or its __launch_bounds__ says so");
-  EXPECT_EQ(message_of([&] { limited.launch({.block = {256}}); }), "nothing thrown");
+  EXPECT_EQ(error_of([&] { limited.launch({.block = {256}}); }), "nothing thrown");
 }
 
 TEST_F(KernelTest, OfNothingSaysWhereToGetOne) {
   EXPECT_FALSE(Kernel());
   EXPECT_EQ(Kernel().name(), "(no kernel)");
-  EXPECT_EQ(message_of([] { Kernel().launch({}); }), "launch of an empty Kernel\n  get one from Module::kernel or ThunkContext::compile");
+  EXPECT_EQ(error_of([] { Kernel().launch({}); }), "launch of an empty Kernel\n  get one from Module::kernel or ThunkContext::compile");
 }
 
 TEST_F(KernelTest, ThatIsPendingLaunchesOnceItIsCompiled) {
   const auto pending = std::make_shared<PendingKernel>("scale", backend_);
   const Kernel handle(pending, Stream::default_of(Device(&backend_)));
   EXPECT_EQ(handle.name(), "scale");
-  EXPECT_EQ(message_of([&] { handle.launch({}); }),
+  EXPECT_EQ(error_of([&] { handle.launch({}); }),
             "kernel 'scale' is launched before it is compiled\n"
             "  launch it in the thunk: kernels are compiled together when every make_thunk has returned");
   pending->resolve(std::make_shared<FakeKernel>(backend_, std::vector<std::size_t>{4}));

@@ -1,0 +1,68 @@
+#include <damo/ops/softmax.hpp>
+
+#include <damo/gradient.hpp>
+#include <damo/ops/cast.hpp>
+#include <damo/ops/math.hpp>
+#include <damo/ops/shape.hpp>
+#include "ops/gradient_parts.hpp"
+#include "ops/indexing/positions.hpp"
+#include "ops/reduce_op.hpp"
+
+namespace damo {
+namespace {
+
+/// x less the greatest of its row, which counts as constant: it changes no result, and so no gradient.
+class Shifted {
+ public:
+  Shifted(const char* name, const Operand& operand, int axis) : given(name, operand, axis), at(given.line), wide(cast(at(given.x), given.inner())) {
+    values = sub(at(wide), at(disconnected_grad(at(reduced(ReductionKind::kMax, wide)))));
+    exps = exp(at(values));
+    sums = reduced(ReductionKind::kSum, exps);
+  }
+  Variable reduced(ReductionKind reduction, const Variable& x) const { return reduce(reduction, x, given.axes, given.line); }
+
+  ReducedOperand given;
+  At at;
+  Variable wide, values, exps, sums;
+};
+
+Variable labels_of(const Operand& given, const Variable& logits, SourceLine line) {
+  const Variable labels = given.as(given.promotable().dtype);
+  ErrorParts parts{"cross_entropy: ", {describe(logits), describe(labels)}, {}, {}};
+  if (line) parts.where = "cross_entropy built at " + to_string(line);
+  if (!is_integer(labels.dtype())) {
+    parts.message += "labels are integers, not " + std::string(name(labels.dtype()));
+    parts.remedy = "cast(labels, int32); for probabilities in their place, -sum(p * log_softmax(logits), axis)";
+    throw TypeError(std::move(parts));
+  }
+  if (labels.rank() != logits.rank() - 1) {
+    parts.message += "logits have " + std::to_string(logits.rank()) + " axes, so labels have " + std::to_string(logits.rank() - 1) + ", not " + std::to_string(labels.rank());
+    parts.remedy = "give a label for each row of logits";
+    throw ShapeError(std::move(parts));
+  }
+  return labels;
+}
+
+}  // namespace
+
+Variable softmax(const Operand& x, int axis) {
+  const Shifted row("softmax", x, axis);
+  return cast(row.at(true_div(row.at(row.exps), row.at(row.sums))), row.given.dtype());
+}
+
+Variable log_softmax(const Operand& x, int axis) {
+  const Shifted row("log_softmax", x, axis);
+  return cast(row.at(sub(row.at(row.values), row.at(log(row.at(row.sums))))), row.given.dtype());
+}
+
+Variable cross_entropy(const Operand& logits, const Operand& given, int axis) {
+  const Shifted row("cross_entropy", logits, axis);
+  const At& at = row.at;
+  const Variable labels = labels_of(given, row.given.x, row.given.line);
+  const Variable places = row.reduced(ReductionKind::kIndex, row.wide);
+  const Variable label = expand_dims(at(checked_positions("cross_entropy", row.given.x, normalize_axis(axis, row.given.x.rank()), labels, row.given.line, CountsFromEnd::kNo)), axis);
+  const Variable chosen = row.reduced(ReductionKind::kSum, where(at(eq(at(places), at(label))), at(row.values), 0.0));
+  return drop_axes(cast(at(sub(at(log(at(row.sums))), at(chosen))), row.given.dtype()), row.given.axes, false, row.given.line);
+}
+
+}  // namespace damo

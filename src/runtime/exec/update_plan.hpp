@@ -1,0 +1,16 @@
+// How the new values of shared variables come to be theirs. A new value that a node writes gets the variable's own memory,
+// where each call may find that nobody else looks at the old value and no later node needs it, else a buffer that becomes
+// the variable's. A value that is something else's too (an input, a view, another variable) is copied when all is computed. The reasons are
+// kept for explain().
+#pragma once
+#include <vector>
+
+#include "runtime/exec/program.hpp"
+
+namespace damo {
+
+/// Completes the updates, whose variables and cells are known. nodes: in the order in which they run, overwrites planned;
+/// cells: with their roles and last uses. results: cells.
+void plan_updates(std::vector<ProgramUpdate>& updates, std::vector<ProgramNode>& nodes, std::vector<ProgramCell>& cells, const std::vector<int>& results);
+
+}  // namespace damo

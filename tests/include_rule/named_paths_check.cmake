@@ -1,0 +1,21 @@
+# The check of named paths is itself tested on a small tree: what does not exist is reported, and nothing else.
+cmake_policy(VERSION 3.25)
+file(REMOVE_RECURSE ${WORK})
+file(WRITE ${WORK}/include/damo/shape.hpp "// See tests/graph/shape_test.cpp.\n// See tests/graph/stride_test.cpp, [1; 2).\n")
+file(WRITE ${WORK}/src/graph/order.cpp "#include <boost/graph/graph_traits.hpp>\n// As graph/order.hpp says; and tests/golden/ shows, tests/silver/ too.\n")
+file(WRITE ${WORK}/docs/errors.md "The table is made by `tests/errors.cpp`, pages are [docs/errors.md](errors.md), http://example.org/docs/x.md\n")
+file(WRITE ${WORK}/README.md "New ones are examples/NN_name.cpp.\n")
+file(WRITE ${WORK}/tests/graph/shape_test.cpp "")
+file(WRITE ${WORK}/tests/golden/flat.cu "")
+
+execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${WORK} -P ${CMAKE_CURRENT_LIST_DIR}/named_paths.cmake RESULT_VARIABLE code ERROR_VARIABLE text)
+if(code EQUAL 0)
+  message(FATAL_ERROR "a tree with names of missing files passed")
+endif()
+string(REGEX MATCHALL "[A-Za-z/._]+ names [^\n]*" reported "${text}")
+list(SORT reported)
+set(expected "docs/errors.md names tests/errors.cpp" "include/damo/shape.hpp names tests/graph/stride_test.cpp"
+  "src/graph/order.cpp names graph/order.hpp" "src/graph/order.cpp names tests/silver/")
+if(NOT reported STREQUAL expected)
+  message(FATAL_ERROR "expected ${expected}\nreported ${reported}\n${text}")
+endif()

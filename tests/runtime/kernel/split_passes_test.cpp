@@ -1,0 +1,118 @@
+#include "runtime/kernel/split_passes.hpp"
+
+#include <map>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/kernel/passes.hpp"
+#include "runtime/kernel/reducing_specs.hpp"
+
+namespace damo {
+namespace {
+
+using ::testing::ElementsAre;
+
+/// What each value of a spec is, written out as one expression on what its inputs are: "map exp(x0 - x1)(x, join ...)".
+std::vector<std::string> expressions(const KernelSpec& spec, const std::vector<std::string>& inputs) {
+  std::vector<std::string> all = inputs;
+  for (const Scalar& number : spec.numbers) all.push_back("number " + to_string(number));
+  for (const Scalar& constant : spec.constants) all.push_back("constant " + to_string(constant));
+  for (const Step& step : spec.steps) {
+    std::string text = step.name + " " + step.code + (step.is_place ? " place" : "") + "(";
+    for (int input : step.inputs) text += all[static_cast<std::size_t>(input)] + ", ";
+    all.push_back(text + ")" + std::to_string(static_cast<int>(step.result)));
+  }
+  return all;
+}
+
+std::vector<std::string> input_names(const KernelSpec& spec) {
+  std::vector<std::string> names;
+  for (int i = 0; i < spec.input_count(); ++i) names.push_back("input " + std::to_string(i));
+  return names;
+}
+
+/// Holds the parts, run one after the other, against the whole: outputs are what they were, inputs have their domains.
+void expect_same(const KernelSpec& whole, const PassSpecs& split) {
+  const Passes passes(whole, [](int, const Passes&) { return false; });
+  std::map<int, std::string> memory;  // by the whole's parameters, and after them values between passes
+  std::map<int, bool> is_row;
+  for (int i = 0; i < whole.input_count(); ++i) {
+    memory[i] = input_names(whole)[static_cast<std::size_t>(i)];
+    is_row[i] = !passes.is_element(i);
+  }
+  for (const PassSpec& part : split.parts) {
+    ASSERT_EQ(static_cast<int>(part.parameters.size()), part.spec.parameter_count());
+    std::vector<std::string> inputs;
+    for (int i = 0; i < part.spec.input_count(); ++i) {
+      const int parameter = part.parameters[static_cast<std::size_t>(i)];
+      ASSERT_TRUE(memory.contains(parameter)) << part.spec.name << " reads what no part before has written";
+      inputs.push_back(memory.at(parameter));
+      EXPECT_EQ(part.spec.is_row(i), is_row.at(parameter)) << part.spec.name << " input " << i;
+      if (parameter < whole.input_count()) {
+        EXPECT_EQ(part.spec.inputs[static_cast<std::size_t>(i)], whole.inputs[static_cast<std::size_t>(parameter)]);
+        EXPECT_EQ(part.spec.is_value(i), whole.is_value(parameter));
+      } else {
+        EXPECT_EQ(part.spec.inputs[static_cast<std::size_t>(i)], split.between.at(static_cast<std::size_t>(parameter - whole.parameter_count())));
+      }
+    }
+    const std::vector<std::string> values = expressions(part.spec, inputs);
+    for (std::size_t i = 0; i < part.spec.stores.size(); ++i) {
+      const int parameter = part.parameters[static_cast<std::size_t>(part.spec.input_count()) + i];
+      EXPECT_FALSE(memory.contains(parameter)) << part.spec.name << " writes again what is there";
+      memory[parameter] = values[static_cast<std::size_t>(part.spec.stores[i])];
+      is_row[parameter] = true;  // of those that are read again
+      const DType dtype = parameter < whole.parameter_count() ? whole.parameter_dtype(parameter) : split.between.at(static_cast<std::size_t>(parameter - whole.parameter_count()));
+      EXPECT_EQ(part.spec.outputs[i], dtype);
+    }
+    EXPECT_LE(Passes(part.spec, [](int, const Passes&) { return false; }).all().size(), 1u) << part.spec.name;
+  }
+  const std::vector<std::string> wanted = expressions(whole, input_names(whole));
+  for (std::size_t i = 0; i < whole.stores.size(); ++i) {
+    EXPECT_EQ(memory[whole.input_count() + static_cast<int>(i)], wanted[static_cast<std::size_t>(whole.stores[i])]) << "output " << i;
+  }
+  for (DType dtype : split.between) EXPECT_FALSE(is_half(dtype)) << "in one kernel the value is not rounded to 16 bits";
+}
+
+TEST(SplitPasses, MakesAPassASpec) {
+  const PassSpecs split = split_passes(softmax());
+  ASSERT_EQ(split.parts.size(), 3u);
+  EXPECT_THAT(split.between, ElementsAre(float32, float32));
+  // Of the whole: 0 the input, 1 the output; 2 and 3 the maximum and the sum between.
+  EXPECT_THAT(split.parts[0].parameters, ElementsAre(0, 2));
+  EXPECT_THAT(split.parts[1].parameters, ElementsAre(0, 2, 3));
+  EXPECT_THAT(split.parts[2].parameters, ElementsAre(0, 2, 3, 1));
+  EXPECT_EQ(split.parts[1].spec.steps.size(), 2u) << "exp and its sum; the maximum is read";
+  expect_same(softmax(), split);
+}
+
+TEST(SplitPasses, WritesValuesOfRowsAsSoonAsTheyAreKnown) {
+  const PassSpecs split = split_passes(center());
+  ASSERT_EQ(split.parts.size(), 2u);
+  EXPECT_THAT(split.parts[0].parameters, ElementsAre(0, 2, 5, 4)) << "x and bias; the mean between, and with the bias as output";
+  expect_same(center(), split);
+}
+
+TEST(SplitPasses, LeavesOnePassWhole) {
+  EXPECT_EQ(split_passes(moments()).parts.size(), 1u);
+  EXPECT_EQ(split_passes(argmax()).parts.size(), 1u);
+  expect_same(moments(), split_passes(moments()));
+  expect_same(argmax(), split_passes(argmax()));
+}
+
+TEST(SplitPasses, ComputesWhatRandomSpecsDo) {
+  std::size_t most = 0;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    const KernelSpec spec = random_spec(random, 12);
+    const PassSpecs split = split_passes(spec);
+    most = std::max(most, split.parts.size());
+    expect_same(spec, split);
+  }
+  EXPECT_GE(most, 4u) << "the specs should give it something to do";
+}
+
+}  // namespace
+}  // namespace damo
