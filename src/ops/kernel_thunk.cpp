@@ -96,7 +96,7 @@ class KernelThunk {
   Bound bind() {
     const Shape space = this->space();
     const Geometry geometry(space, layouts(), reduced_axes_, kernel_.spec().uses_place());
-    if (kernel_.spec().reduces() && kernel_.backend().dialect().prefers_passes(kernel_.spec(), geometry, kernel_.backend().limits().multiprocessors)) {
+    if (kernel_.spec().reduces() && kernel_.backend().dialect().prefers_passes(kernel_.spec(), geometry, processors_of(kernel_.backend().limits()))) {
       if (passes_.parts.empty()) plan_passes();
       Plan plan = passes_;
       for (TensorType& type : plan.between) type.dims = reduced_shape(space, reduced_axes_, true);

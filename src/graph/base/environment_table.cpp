@@ -78,6 +78,8 @@ constexpr EnvironmentVariable kVariables[] = {
     {"DAMO_CUDA_SCHEDULE", "`block,vector,unroll`", "chosen for each kernel", "the shape of generated CUDA kernels, for measuring", are_numbers<3>},
     {"DAMO_CUDA_TILE", "`inner,other,threads,other_first`", "chosen for each kernel", "the tiles of generated CUDA kernels that read transposed arrays, for measuring",
      are_numbers<4>},
+    {"DAMO_CUDA_ROWS", "`lanes,items,cluster,residents`", "chosen for each kernel",
+     "how generated CUDA kernels that reduce share rows out, 0 for what is chosen; for measuring", are_numbers<4>},
 };
 
 /// Letters to insert, leave out or replace.

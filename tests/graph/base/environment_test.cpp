@@ -89,7 +89,7 @@ TEST(Environment, TellsAValueThatIsNone) {
   const std::pair<const char*, const char*> wrong[] = {
       {"DAMO_LOG", "verbose"}, {"DAMO_DEVICE", "gpu"}, {"DAMO_DEVICE", "cuda:x"}, {"DAMO_CPU_FORM", "loop"}, {"DAMO_CPU_ISA", "avx2"},
       {"DAMO_NUM_THREADS", "0"}, {"DAMO_CACHE_LIMIT", "1T"}, {"DAMO_KERNEL_TIME_LIMIT", "-1"}, {"DAMO_CHECK", "yes"},
-      {"DAMO_CUDA_SCHEDULE", "256,4"}, {"DAMO_CUDA_TILE", "1,2,3,x"}};
+      {"DAMO_CUDA_SCHEDULE", "256,4"}, {"DAMO_CUDA_TILE", "1,2,3,x"}, {"DAMO_CUDA_ROWS", "256,4"}};
   for (const auto& [name, value] : wrong) {
     const testing::Environment variable(name, value);
     EXPECT_THAT(environment_problems(), Contains(HasSubstr(std::string(name) + " is '" + value + "'; it takes "))) << name;
@@ -102,7 +102,7 @@ TEST(Environment, HasNothingToSayOfWhatIsRight) {
   const std::pair<const char*, const char*> right[] = {
       {"DAMO_LOG", "debug"}, {"DAMO_DEVICE", "cuda:1"}, {"DAMO_DEVICE", "cpu"}, {"DAMO_DEVICE", ""}, {"DAMO_CPU_FORM", "reference"},
       {"DAMO_CPU_ISA", "x86-64-v3"}, {"DAMO_NUM_THREADS", "4096"}, {"DAMO_CACHE_LIMIT", "200M"}, {"DAMO_CACHE_LIMIT", "0"},
-      {"DAMO_KERNEL_TIME_LIMIT", "2.5"}, {"DAMO_CHECK", "1"}, {"DAMO_CUDA_SCHEDULE", "256,4,1"}, {"DAMO_CUDA_TILE", "64,4,256,1"},
+      {"DAMO_KERNEL_TIME_LIMIT", "2.5"}, {"DAMO_CHECK", "1"}, {"DAMO_CUDA_SCHEDULE", "256,4,1"}, {"DAMO_CUDA_TILE", "64,4,256,1"}, {"DAMO_CUDA_ROWS", "0,8,0,0"},
       {"DAMO_TEST_ANYTHING", "x"}};
   const std::vector<std::string> before = environment_problems();
   for (const auto& [name, value] : right) {
