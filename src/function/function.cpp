@@ -7,6 +7,7 @@
 #include "graph/rewrite/pass_names.hpp"
 #include "ops/elementwise_op.hpp"
 #include "ops/rewrites/fusion.hpp"
+#include "ops/rewrites/join_sinks.hpp"
 
 namespace damo {
 
@@ -17,6 +18,7 @@ std::vector<Pass> passes_of(const Options& options) {
   passes.insert(passes.end(), options.passes.begin(), options.passes.end());
   if (options.fuse) {
     passes.push_back({std::string(kFuseElementwise), [limits = options.fusion](FunctionGraph graph) { return fuse_elementwise(std::move(graph), limits); }});
+    passes.push_back({std::string(kJoinSinks), join_sinks});
   }
   return passes;
 }

@@ -5,7 +5,7 @@
 
 namespace damo {
 
-inline constexpr std::string_view kMergeDuplicates = "merge_duplicates", kFuseElementwise = "fuse_elementwise";
-inline constexpr std::array kPassNames = {kMergeDuplicates, kFuseElementwise};
+inline constexpr std::string_view kMergeDuplicates = "merge_duplicates", kFuseElementwise = "fuse_elementwise", kJoinSinks = "join_sinks";
+inline constexpr std::array kPassNames = {kMergeDuplicates, kFuseElementwise, kJoinSinks};
 
 }  // namespace damo
