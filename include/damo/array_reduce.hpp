@@ -39,7 +39,4 @@ Array argmin(const Array& x, int axis, bool keepdims = false);
 Array any(const Array& x, const Axes& axes = {}, bool keepdims = false);
 Array all(const Array& x, const Axes& axes = {}, bool keepdims = false);
 
-/// The inner product of two arrays of one shape: sum(x * y) in one pass, in their promoted dtype. TypeError for bools.
-Array dot(const Array& x, const Array& y);
-
 }  // namespace damo

@@ -18,6 +18,12 @@ Array flip(const Array& x, const Axes& axes = {});     ///< backwards along the 
 Array swap_axes(const Array& x, int a, int b);
 
 Array ravel(const Array& x);       ///< rank 1; a view if x is in C order
+Array flatten(const Array& x, int first = 0, int last = -1);  ///< the axes from first to last as one; a view likewise
+/// Parts of these sizes along an axis, which they fill: views.
+std::vector<Array> split(const Array& x, std::span<const std::int64_t> sizes, int axis = 0);
+inline std::vector<Array> split(const Array& x, std::initializer_list<std::int64_t> sizes, int axis = 0) {
+  return split(x, std::span(sizes.begin(), sizes.size()), axis);
+}
 Array contiguous(const Array& x);  ///< x if it is in C order, else a copy by a kernel
 
 /// Along an axis that exists; the other extents must agree. Of the promoted dtype. Throws GraphError for no arrays.
@@ -31,13 +37,26 @@ inline Array stack(std::initializer_list<Array> arrays, int axis = 0) {
   return stack(std::span(arrays.begin(), arrays.size()), axis);
 }
 
+/// Moved by shift along an axis; what leaves it comes in at the other end.
+Array roll(const Array& x, std::int64_t shift, int axis);
+/// x counts times side by side along each axis, aligned at the last; more counts than axes add axes on the left.
+Array tile(const Array& x, std::span<const std::int64_t> counts);
+inline Array tile(const Array& x, std::initializer_list<std::int64_t> counts) { return tile(x, std::span(counts.begin(), counts.size())); }
+/// Each element along the axis count times in a row.
+Array repeat(const Array& x, std::int64_t count, int axis);
+/// widths of each axis, of a value before and after x.
+Array pad(const Array& x, std::span<const PadWidth> widths, Scalar value = Scalar(0.0));
+inline Array pad(const Array& x, std::initializer_list<PadWidth> widths, Scalar value = Scalar(0.0)) {
+  return pad(x, std::span(widths.begin(), widths.size()), value);
+}
+
 /// x's elements, or slices along the axis, at integer positions; negative ones count from the end. Without an axis: of
-/// x in C order. A position beyond the end reads the nearest element there is. TypeError for positions that are no
-/// integers, ShapeError if there is nothing to take from.
+/// x in C order. IndexError for a position that is not on the axis: on a GPU from whoever waits for the device. TypeError for
+/// positions that are no integers, ShapeError if there is nothing to take from.
 Array take(const Array& x, const Array& positions);
 Array take(const Array& x, const Array& positions, int axis);
 /// x[positions[j]] = values[j] in C order; values broadcast to the positions. What several values are put at gets one
-/// of them; positions beyond the ends are left out.
+/// of them. IndexError as in take.
 void put(const Array& x, const Array& positions, const Array& values);
 
 }  // namespace damo

@@ -1,4 +1,4 @@
-// Axes: which axes of an array an operation works along: all, one, or several. Negative ones count from the end.
+// Axes: which axes of an array an operation works along: all, one, or several. Negative ones count from the end. PadWidth: what one axis gets.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -25,6 +25,11 @@ class Axes {
  private:
   std::vector<int> axes_;
   bool all_ = true;
+};
+
+/// How many elements pad adds along an axis.
+struct PadWidth {
+  std::int64_t before = 0, after = 0;
 };
 
 }  // namespace damo

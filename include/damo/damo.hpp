@@ -2,6 +2,7 @@
 #pragma once
 #include <damo/array.hpp>
 #include <damo/array_create.hpp>
+#include <damo/array_linalg.hpp>
 #include <damo/array_math.hpp>
 #include <damo/array_reduce.hpp>
 #include <damo/array_shape.hpp>
@@ -16,12 +17,16 @@
 #include <damo/function.hpp>
 #include <damo/gradient.hpp>
 #include <damo/graph.hpp>
+#include <damo/kernel_op.hpp>
 #include <damo/log.hpp>
 #include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
+#include <damo/ops/indexing.hpp>
+#include <damo/ops/linalg.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/reduce.hpp>
 #include <damo/ops/shape.hpp>
+#include <damo/ops/subtensor.hpp>
 #include <damo/options.hpp>
 #include <damo/print.hpp>
 #include <damo/profile.hpp>

@@ -1,7 +1,7 @@
 // Every exception that Damo throws. what() has up to five lines: what was wrong, the operands, where in the user's file
 // it was built, what the kernel's source says, how to mend it.
 //
-//   UserError: TypeError ShapeError GraphError OptionError      the caller's input
+//   UserError: TypeError ShapeError IndexError GraphError OptionError      the caller's input
 //   CompileError                                                 a kernel that does not compile; carries the log
 //   DeviceError: OutOfMemoryError                                the device or its driver
 //   InternalError                                                a fault of Damo itself
@@ -52,6 +52,8 @@ class Error : public std::exception {
 struct UserError : Error { using Error::Error; };
 struct TypeError : UserError { using UserError::UserError; };
 struct ShapeError : UserError { using UserError::UserError; };
+/// A position in data that is beyond its axis. On a GPU it may come late: from the next call, or from whoever waits for the device.
+struct IndexError : UserError { using UserError::UserError; };
 struct GraphError : UserError { using UserError::UserError; };
 struct OptionError : UserError { using UserError::UserError; };
 

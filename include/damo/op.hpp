@@ -10,7 +10,7 @@
 //   Variable y = double_op(x);
 //
 // Ops are immutable and shared between threads. Two ops are equal when their types and props are; equal ops on the same
-// inputs are merged, so everything that changes the result belongs into props(). See examples/ for the three ways.
+// inputs are merged, so everything that changes the result belongs into props(). See examples/ for the ways to write one.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -108,7 +108,8 @@ class Op : public std::enable_shared_from_this<Op> {
     Strides strides;
     std::int64_t offset = 0;  ///< in elements, added to the input's
   };
-  virtual Layout view_layout(const Apply& node, const Layout& input) const;
+  /// inputs: of all inputs, each with offset 0. Of those beside the one that is looked at only the layout is known.
+  virtual Layout view_layout(const Apply& node, std::span<const Layout> inputs) const;
 
   /// The input that output i may be, unchanged, when that input is contiguous; -1 if none. The thunk then does not run.
   virtual int passes_through(int) const { return -1; }

@@ -35,7 +35,7 @@ std::string without_parentheses(std::string text) {
 }
 
 bool is_elementwise(const FunctionGraph& graph, NodeId node) {
-  return graph.op(node).inner_graph() || dynamic_cast<const ElementwiseOp*>(&graph.op(node));
+  return graph.op(node).inner_graph() || dynamic_cast<const KernelOp*>(&graph.op(node));
 }
 
 int cost_of(const FunctionGraph& graph, NodeId node) {
@@ -44,8 +44,8 @@ int cost_of(const FunctionGraph& graph, NodeId node) {
     for (NodeId member : inner->nodes()) cost += cost_of(*inner, member);
     return cost;
   }
-  const auto* op = dynamic_cast<const ElementwiseOp*>(&graph.op(node));
-  return op ? op->row().cost : 0;
+  const auto* op = dynamic_cast<const KernelOp*>(&graph.op(node));
+  return op ? op->cost() : 0;
 }
 
 /// Why two elementwise neighbours have a kernel each.

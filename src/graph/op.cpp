@@ -67,7 +67,7 @@ Thunk Op::make_thunk(const Apply&, ThunkContext&) const {
   throw GraphError("op " + name() + " cannot run", "override Op::make_thunk");
 }
 
-Op::Layout Op::view_layout(const Apply&, const Layout&) const {
+Op::Layout Op::view_layout(const Apply&, std::span<const Layout>) const {
   throw InternalError("op " + name() + " says that it is a view and has no view_layout");
 }
 

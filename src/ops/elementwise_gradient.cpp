@@ -1,32 +1,12 @@
 // The gradient of an elementwise node: the row's rule, then what promotion and broadcasting ask for.
 #include <algorithm>
 
-#include <damo/ops/cast.hpp>
-#include <damo/ops/shape.hpp>
 #include "ops/elementwise_op.hpp"
+#include "ops/gradient_parts.hpp"
 #include "ops/rows.hpp"
-#include "ops/reduce_op.hpp"
 
 namespace damo {
 namespace {
-
-Variable cast_at(const Variable& x, DType dtype, SourceLine where) {
-  return cast(At(where)(x), dtype);
-}
-
-/// g summed until it has the shape of a Variable of these dims that was broadcast to g's.
-Variable sum_to(const Variable& g, const Shape& dims, SourceLine where) {
-  const int dropped = g.rank() - dims.rank();
-  std::uint32_t axes = 0;
-  std::vector<int> left;
-  for (int axis = 0; axis < g.rank(); ++axis) {
-    if (axis < dropped || (dims[axis - dropped] == 1 && g.dims()[axis] != 1)) axes |= std::uint32_t{1} << axis;
-    if (axis >= dropped) left.push_back(axis);
-  }
-  if (axes == 0) return g;
-  const Variable sums = reduce(ReductionKind::kSum, g, axes, where);
-  return dropped == 0 ? sums : dimshuffle(At(where)(sums), left);
-}
 
 /// Nodes of a built-in rule belong to the user's line, not to Damo's: those between the results and the leaves.
 void set_lines(const Gradients& results, std::vector<Variable> leaves, SourceLine where) {

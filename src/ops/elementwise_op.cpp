@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include <damo/graph.hpp>
-#include "ops/kernel_thunk.hpp"
-#include "ops/lower.hpp"
 #include "ops/rows.hpp"
 
 namespace damo {
@@ -49,7 +47,7 @@ Props ElementwiseOp::props() const {
 
 bool ElementwiseOp::equals(const Op& other) const {
   const auto* that = dynamic_cast<const ElementwiseOp*>(&other);
-  return that && (that->row_ == row_ || *that->row_ == *row_) && that->cast_to_ == cast_to_ && that->shape_of_ == shape_of_;
+  return that && (that->row_ == row_ || *that->row_ == *row_) && that->cast_to_ == cast_to_;
 }
 
 std::size_t ElementwiseOp::hash() const {
@@ -89,33 +87,14 @@ Apply ElementwiseOp::make_node(Inputs inputs) const {
   return {*this, variables, {{step(dtypes, {}).result, output_shape(shapes)}}};
 }
 
-Shape ElementwiseOp::output_shape(std::span<const Shape> inputs) const {
-  Shape common;
-  try {
-    common = broadcast_shapes(inputs);
-  } catch (const ShapeError& error) {
-    throw ShapeError(name() + ": " + error.parts().message, "reshape or transpose one of them");
+void ElementwiseOp::lower(KernelBuilder& kernel) const {
+  std::vector<DType> dtypes;
+  std::vector<int> values;
+  for (int i = 0; i < kernel.input_count(); ++i) {
+    dtypes.push_back(kernel.input(i).dtype);
+    values.push_back(kernel.input(i).number);
   }
-  if (shape_of_ == ShapeOf::kLastInput) {
-    const Shape& shape = inputs.back();
-    bool stretches = common.rank() != shape.rank();
-    for (int axis = 0; axis < shape.rank() && !stretches; ++axis) {
-      if (common[axis] == kUnknown) common[axis] = shape[axis];
-      stretches = shape[axis] != kUnknown && shape[axis] != common[axis];
-    }
-    if (stretches) {
-      throw ShapeError("a gradient of shape " + to_string(common) + " for values of shape " + to_string(shape),
-                       "an axis of extent 1 was stretched at the call and the gradient is a sum over it: declare the "
-                       "input with that extent, as input({float32, {1, kUnknown}}) does");
-    }
-  }
-  return common;
-}
-
-Shapes ElementwiseOp::infer_shape(const Apply&, std::span<const Shape> inputs) const { return {{output_shape(inputs)}}; }
-
-Thunk ElementwiseOp::make_thunk(const Apply& node, ThunkContext& context) const {
-  return kernel_thunk(lower(*this, node), node, context);
+  kernel.output(kernel.append(step(dtypes, std::move(values))));
 }
 
 }  // namespace damo

@@ -1,15 +1,13 @@
 #include "ops/fused_op.hpp"
 
-#include "ops/elementwise_op.hpp"
 #include "ops/kernel_thunk.hpp"
 #include "ops/lower.hpp"
-#include "ops/reduce_op.hpp"
 
 namespace damo {
 
 FusedOp::FusedOp(FunctionGraph inner) : inner_(std::move(inner)) {
   for (NodeId node : inner_.nodes()) {
-    if (const auto* reduction = dynamic_cast<const ReduceOp*>(&inner_.op(node))) reduced_axes_ |= reduction->axes();
+    reduced_axes_ |= kernel_op(inner_, node).reduced_axes().value_or(0);
   }
 }
 
@@ -32,15 +30,17 @@ Shapes FusedOp::infer_shape(const Apply&, std::span<const Shape> inputs) const {
 std::vector<Shape> FusedOp::shapes(std::span<const Shape> inputs) const {
   std::vector<Shape> shapes(static_cast<std::size_t>(inner_.value_limit()));
   for (std::size_t i = 0; i < inputs.size(); ++i) shapes[static_cast<std::size_t>(inner_.inputs()[i])] = inputs[i];
-  std::vector<Shape> operands;
+  std::vector<Shape> operands, dims;
   for (int i = 0; i < inner_.node_limit(); ++i) {
     const auto node = static_cast<NodeId>(i);
     operands.clear();
-    for (ValueId input : inner_.inputs(node)) operands.push_back(shapes[static_cast<std::size_t>(input)]);
+    dims.clear();
+    for (ValueId input : inner_.inputs(node)) {
+      operands.push_back(shapes[static_cast<std::size_t>(input)]);
+      dims.push_back(inner_.type(input).dims);
+    }
     try {
-      const auto* reduction = dynamic_cast<const ReduceOp*>(&inner_.op(node));
-      shapes[static_cast<std::size_t>(inner_.outputs(node)[0])] =
-          reduction ? reduction->output_shape(operands[0]) : static_cast<const ElementwiseOp&>(inner_.op(node)).output_shape(operands);
+      shapes[static_cast<std::size_t>(inner_.outputs(node)[0])] = kernel_op(inner_, node).output_shape(dims, operands);
     } catch (const ShapeError& error) {
       ErrorParts parts = error.parts();
       if (inner_.where(node)) parts.where = inner_.op(node).name() + " built at " + to_string(inner_.where(node)) + ", fused with " + std::to_string(inner_.node_count() - 1) + " others";

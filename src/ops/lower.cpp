@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ops/elementwise_op.hpp"
 #include "ops/number_arguments.hpp"
-#include "ops/reduce_op.hpp"
 
 namespace damo {
 namespace {
@@ -17,7 +17,7 @@ class Literals {
  public:
   Literals(const FunctionGraph& graph, const std::vector<NodeId>& order, KernelSpec& spec) : graph_(graph) {
     const int arrays = static_cast<int>(graph.inputs().size() + graph.outputs().size());
-    const bool reduces = std::any_of(order.begin(), order.end(), [&](NodeId node) { return dynamic_cast<const ReduceOp*>(&graph.op(node)) != nullptr; });
+    const bool reduces = std::any_of(order.begin(), order.end(), [&](NodeId node) { return kernel_op(graph, node).reduced_axes().has_value(); });
     int room = room_for_numbers(reduces ? 4 * arrays : arrays);  // strides along two kinds of axes, in 64 bits
     for (NodeId node : order) {
       const auto inputs = graph.inputs(node);
@@ -77,19 +77,32 @@ std::vector<int> array_inputs(const Apply& node) {
   return inputs;
 }
 
+/// The number of the value that the node's op gives.
+int lowered(KernelBuilder& builder, const FunctionGraph& graph, NodeId node) {
+  const KernelOp& op = kernel_op(graph, node);
+  op.lower(builder);
+  if (!builder.result()) throw GraphError(op.name() + ": lower gave no output", "call output() with a value");
+  const DType declared = graph.type(graph.outputs(node)[0]).dtype, given = builder.result()->dtype;
+  if (given != declared) {
+    throw TypeError(op.name() + ": lower gave " + std::string(name(given)) + ", make_node declared " + std::string(name(declared)), "give the last step that result dtype");
+  }
+  return builder.result()->number;
+}
+
 /// Inputs that have one element a row, by their types.
 std::vector<bool> row_inputs(const FunctionGraph& graph) {
   int rank = 0;
   std::uint32_t axes = 0;
   for (NodeId node : graph.nodes()) {
-    const auto* reduction = dynamic_cast<const ReduceOp*>(&graph.op(node));
-    if (reduction) rank = graph.type(graph.inputs(node)[0]).dims.rank(), axes = reduction->axes();
+    const std::optional<std::uint32_t> reduced = kernel_op(graph, node).reduced_axes();
+    if (reduced) rank = graph.type(graph.inputs(node)[0]).dims.rank(), axes = *reduced;
   }
   std::vector<bool> rows;
   for (ValueId input : graph.inputs()) {
     const Shape& dims = graph.type(input).dims;
     bool is_row = axes != 0;
-    for (int axis = 0; axis < dims.rank(); ++axis) is_row &= !(axes >> (rank - dims.rank() + axis) & 1u) || dims[axis] == 1;
+    const int missing = rank - dims.rank();  // negative: axes of its own before those that are reduced
+    for (int axis = std::max(0, -missing); axis < dims.rank(); ++axis) is_row &= !(axes >> (missing + axis) & 1u) || dims[axis] == 1;
     rows.push_back(is_row);
   }
   return rows;
@@ -106,56 +119,29 @@ KernelSpec lower(const FunctionGraph& graph) {
   const std::vector<NodeId> order = graph.nodes();  // built inputs first
   Literals literals(graph, order, spec);
   for (NodeId node : order) {
-    std::vector<DType> dtypes;
-    std::vector<int> values;
+    std::vector<KernelBuilder::Value> values;
     for (ValueId input : graph.inputs(node)) {
-      dtypes.push_back(graph.type(input).dtype);
       const bool is_number = is_literal(graph.constant(input));
-      values.push_back(is_number ? spec.input_count() + literals.place(node, static_cast<int>(values.size())) : number.at(input));
+      values.push_back({is_number ? spec.input_count() + literals.place(node, static_cast<int>(values.size())) : number.at(input), graph.type(input).dtype});
     }
-    const ValueId output = graph.outputs(node)[0];
-    if (const auto* reduction = dynamic_cast<const ReduceOp*>(&graph.op(node))) {
-      number.emplace(output, append_reduction(spec, reduction->kind(), values[0], dtypes[0], graph.type(output).dtype));
-    } else {
-      number.emplace(output, spec.first_step() + static_cast<int>(spec.steps.size()));
-      spec.steps.push_back(static_cast<const ElementwiseOp&>(graph.op(node)).step(dtypes, std::move(values)));
-    }
+    KernelBuilder builder(spec, graph.op(node).name(), std::move(values));
+    number.emplace(graph.outputs(node)[0], lowered(builder, graph, node));
   }
   for (ValueId output : graph.outputs()) {
     spec.stores.push_back(number.at(output));
     spec.outputs.push_back(graph.type(output).dtype);
   }
-  spec.name = name_of(spec.steps);
+  spec.name = spec.steps.empty() ? "copy" : name_of(spec.steps);
   return spec;
 }
 
-namespace {
-
-struct NodeInput {
-  const TensorType& type;
-  const ConstantPtr& constant;
-};
-
-KernelSpec lower_alone(const OpPtr& op, std::span<const NodeInput> inputs, const TensorType& output) {
+KernelSpec lower(const KernelOp& op, const Apply& node) {
   FunctionGraph alone;
   std::vector<ValueId> values;
-  for (const NodeInput& input : inputs) values.push_back(is_literal(input.constant) ? alone.add_constant(input.constant) : alone.add_input(input.type));
-  alone.add_output(alone.outputs(alone.add(op, values, std::span(&output, 1), {}))[0]);
+  for (const Variable& input : node.inputs()) values.push_back(is_literal(input.constant()) ? alone.add_constant(input.constant()) : alone.add_input(input.type()));
+  const TensorType types[] = {node.output().type()};
+  alone.add_output(alone.outputs(alone.add(op.shared_from_this(), values, types, {}))[0]);
   return lower(alone);
-}
-
-}  // namespace
-
-KernelSpec lower(const Op& op, const Apply& node) {
-  std::vector<NodeInput> inputs;
-  for (const Variable& input : node.inputs()) inputs.push_back({input.type(), input.constant()});
-  return lower_alone(op.shared_from_this(), inputs, node.output().type());
-}
-
-KernelSpec lower_node(const FunctionGraph& graph, NodeId node) {
-  std::vector<NodeInput> inputs;
-  for (ValueId input : graph.inputs(node)) inputs.push_back({graph.type(input), graph.constant(input)});
-  return lower_alone(graph.op_ptr(node), inputs, graph.type(graph.outputs(node)[0]));
 }
 
 }  // namespace damo

@@ -1,7 +1,7 @@
-// lower: elementwise nodes and reductions -> KernelSpec. Names no target.
+// lower: nodes whose ops describe their kernels -> KernelSpec. Names no target.
 #pragma once
 #include <damo/graph.hpp>
-#include "ops/elementwise_op.hpp"
+#include <damo/kernel_op.hpp>
 #include "runtime/kernel/spec.hpp"
 
 namespace damo {
@@ -9,14 +9,14 @@ namespace damo {
 /// Whether a constant is a number in a kernel's text or arguments rather than an array.
 inline bool is_literal(const ConstantPtr& constant) { return constant && constant->is_scalar(); }
 
-/// Of an ElementwiseOp or a ReduceOp on a node's inputs, which are array parameters but for scalar constants.
-KernelSpec lower(const Op& op, const Apply& node);
+/// The op of a node of which it is known that it describes its kernel.
+inline const KernelOp& kernel_op(const FunctionGraph& graph, NodeId node) { return static_cast<const KernelOp&>(graph.op(node)); }
 
-/// Of a graph of ElementwiseOps and ReduceOps over one space: its inputs are the kernel's, its outputs the stores; scalar constants become literals.
+/// On a node's inputs, which are array parameters but for scalar constants.
+KernelSpec lower(const KernelOp& op, const Apply& node);
+
+/// Of a graph of KernelOps over one space: its inputs are the kernel's, its outputs the stores; scalar constants become literals.
 KernelSpec lower(const FunctionGraph& graph);
-
-/// Of one node of such a graph: its inputs but scalar constants are the kernel's.
-KernelSpec lower_node(const FunctionGraph& graph, NodeId node);
 
 /// For each parameter of the spec that lower made of this node, which of the node's inputs it is.
 std::vector<int> array_inputs(const Apply& node);

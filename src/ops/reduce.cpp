@@ -4,8 +4,10 @@
 #include <utility>
 
 #include <damo/ops/cast.hpp>
+#include <damo/gradient.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
+#include "ops/gradient_parts.hpp"
 #include "ops/reduce_op.hpp"
 
 namespace damo {
@@ -86,8 +88,8 @@ Variable logsumexp(const Operand& x, const Axes& axes, bool keep) {
   const At at(asked.line);
   const DType dtype = is_floating(asked.x.dtype()) ? asked.x.dtype() : float64, inner = is_half(dtype) ? float32 : dtype;
   const Variable wide = cast(at(asked.x), inner), greatest = reduce(ReductionKind::kMax, wide, asked.axes, asked.line);
-  // Infinities need no shift; by one of them the difference would be NaN.
-  const Variable shift = where(at(isinf(at(greatest))), 0.0, at(greatest));
+  // Infinities need no shift; by one of them the difference would be NaN. The result does not depend on the shift, so no gradient passes.
+  const Variable shift = disconnected_grad(at(where(at(isinf(at(greatest))), 0.0, at(greatest))));
   const Variable sums = reduce(ReductionKind::kSum, exp(at(sub(at(wide), at(shift)))), asked.axes, asked.line);
   return with_axes(cast(at(add(at(log(at(sums))), at(shift))), dtype), asked.axes, keep, asked.line);
 }

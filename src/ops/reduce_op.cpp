@@ -2,8 +2,7 @@
 
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
-#include "ops/kernel_thunk.hpp"
-#include "ops/lower.hpp"
+#include "ops/gradient_parts.hpp"
 #include "ops/reduced_shape.hpp"
 
 namespace damo {
@@ -53,18 +52,18 @@ Apply ReduceOp::make_node(Inputs inputs) const {
   return {*this, {x}, {{result_of(reduction_, x.dtype()), reduced_shape(x.dims(), axes_, true)}}};
 }
 
-Shapes ReduceOp::infer_shape(const Apply&, std::span<const Shape> inputs) const { return {{output_shape(inputs[0])}}; }
-
-Shape ReduceOp::output_shape(const Shape& input) const {
-  const Shape to = reduced_shape(input, axes_, true);
-  if (chooses(reduction_) && input.size() == 0 && to.size() > 0) {
-    throw ShapeError(name() + ": there is no element to choose in an array of shape " + to_string(input), "give it elements, or leave it out for empty arrays");
+Shape ReduceOp::output_shape(std::span<const Shape>, std::span<const Shape> shapes) const {
+  const Shape &from = shapes[0], to = reduced_shape(from, axes_, true);
+  if (chooses(reduction_) && from.is_known() && from.size() == 0 && to.size() > 0) {
+    throw ShapeError(name() + ": there is no element to choose in an array of shape " + to_string(from), "give it elements, or leave it out for empty arrays");
   }
   return to;
 }
 
-Thunk ReduceOp::make_thunk(const Apply& node, ThunkContext& context) const {
-  return kernel_thunk(lower(*this, node), node, context, axes_);
+void ReduceOp::lower(KernelBuilder& kernel) const {
+  const KernelBuilder::Value x = kernel.input(0);
+  const DType result = result_of(reduction_, x.dtype);
+  kernel.output({append_reduction(kernel.spec(), reduction_, x.number, x.dtype, result), result});
 }
 
 Gradients ReduceOp::gradient(const Apply& node, std::span<const Variable> output_gradients) const {

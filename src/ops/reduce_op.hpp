@@ -3,12 +3,12 @@
 #include <cstdint>
 #include <string>
 
-#include <damo/op.hpp>
+#include <damo/kernel_op.hpp>
 #include "ops/reductions.hpp"
 
 namespace damo {
 
-class ReduceOp final : public Op {
+class ReduceOp final : public KernelOp {
  public:
   /// Bit a of axes: axis a.
   ReduceOp(ReductionKind reduction, std::uint32_t axes) : reduction_(reduction), axes_(axes) {}
@@ -16,16 +16,16 @@ class ReduceOp final : public Op {
   std::string name() const override { return name_of(reduction_); }
   Props props() const override;
   Apply make_node(Inputs inputs) const override;
-  Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
-  Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
+  void lower(KernelBuilder& kernel) const override;
+  std::optional<std::uint32_t> reduced_axes() const override { return axes_; }
+  int cost() const override { return 2; }
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override;
   bool equals(const Op& other) const override;
   std::size_t hash() const override { return std::size_t{axes_} * 16 + static_cast<std::size_t>(reduction_); }
 
   /// Throws ShapeError where there is nothing to choose from.
-  Shape output_shape(const Shape& input) const;
+  Shape output_shape(std::span<const Shape> dims, std::span<const Shape> shapes) const override;
   ReductionKind kind() const { return reduction_; }
-  std::uint32_t axes() const { return axes_; }
 
  private:
   ReductionKind reduction_;
@@ -36,15 +36,5 @@ class ReduceOp final : public Op {
 Variable reduce(ReductionKind reduction, const Variable& x, std::uint32_t axes, SourceLine line);
 /// How many elements are reduced together: a constant where the extents are known.
 Variable count_of(const Variable& x, std::uint32_t axes, SourceLine line);
-
-/// Operands of ops that a user's line asked for.
-class At {
- public:
-  explicit At(SourceLine line) : line_(line) {}
-  Operand operator()(const Variable& x) const { return {x, line_.file, line_.line}; }
-
- private:
-  SourceLine line_;
-};
 
 }  // namespace damo

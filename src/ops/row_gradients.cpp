@@ -110,6 +110,11 @@ DAMO_RULE(erf, g * (1.1283791670955126 * exp(-sqr(x))))
 DAMO_RULE(erfc, g * (-1.1283791670955126 * exp(-sqr(x))))
 DAMO_RULE(relu, where(gt(x, 0.0), g, 0.0))
 DAMO_RULE(gelu, g * (0.5 * erfc(x * -0.7071067811865476) + 0.3989422804014327 * x * exp(-0.5 * sqr(x))))
+Gradients gelu_tanh(const Variable& g, std::span<const Variable> in, const Variable&) {
+  const Variable& x = in[0];
+  const Variable share = sigmoid(1.5957691216057308 * x * (1.0 + 0.044715 * sqr(x)));
+  return {g * (share + x * share * (1.0 - share) * (1.5957691216057308 * (1.0 + 0.134145 * sqr(x))))};
+}
 DAMO_RULE(elu, where(gt(x, 0.0), g, g * exp(x)))
 DAMO_RULE(selu, where(gt(x, 0.0), 1.0507009873554805 * g, 1.7580993408473768 * g * exp(x)))
 DAMO_RULE(hard_sigmoid, where(gt(x, -3.0) & lt(x, 3.0), g / 6.0, 0.0))

@@ -4,6 +4,8 @@
 #include <numeric>
 
 #include <damo/op.hpp>
+#include <damo/ops/subtensor.hpp>
+#include "ops/gradient_parts.hpp"
 
 namespace damo {
 namespace {
@@ -23,8 +25,8 @@ class DimShuffleOp final : public Op {
   }
   Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{shuffled(inputs[0], 1)}}; }
   int view_of(int) const override { return 0; }
-  Layout view_layout(const Apply&, const Layout& input) const override {
-    return {shuffled(input.shape, 1), shuffled(input.strides, 0), input.offset};
+  Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
+    return {shuffled(inputs[0].shape, 1), shuffled(inputs[0].strides, 0), inputs[0].offset};
   }
   /// The axes back in their places; those that were left out come again with extent 1.
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
@@ -82,6 +84,65 @@ Variable expand_dims(const Operand& x, int axis) {
   std::iota(pattern.begin(), pattern.end(), 0);
   pattern.insert(pattern.begin() + (axis < 0 ? axis + rank + 1 : axis), kNewAxis);
   return dimshuffle(x, pattern);
+}
+
+Variable squeeze(const Operand& x, const Axes& axes) {
+  const Shape dims = x.is_number() ? Shape() : x.variable().dims();
+  const std::uint32_t mask = axes.mask(dims.rank(), "squeeze");
+  std::vector<int> pattern;
+  for (int axis = 0; axis < dims.rank(); ++axis) {
+    const bool is_asked = mask >> axis & 1u;
+    if (!is_asked || (axes.is_all() && dims[axis] != 1)) pattern.push_back(axis);
+  }
+  return dimshuffle(x, pattern);
+}
+
+Variable swap_axes(const Operand& x, int a, int b) {
+  const int rank = x.is_number() ? 0 : x.variable().rank();
+  std::vector<int> pattern(static_cast<std::size_t>(rank));
+  std::iota(pattern.begin(), pattern.end(), 0);
+  std::swap(pattern[static_cast<std::size_t>(normalize_axis(a, rank))], pattern[static_cast<std::size_t>(normalize_axis(b, rank))]);
+  return dimshuffle(x, pattern);
+}
+
+Variable flip(const Operand& x, const Axes& axes) {
+  const int rank = x.is_number() ? 0 : x.variable().rank();
+  const std::uint32_t mask = axes.mask(rank, "flip");
+  std::vector<Index> indices(static_cast<std::size_t>(rank));
+  for (int axis = 0; axis < rank; ++axis) {
+    if (mask >> axis & 1u) indices[static_cast<std::size_t>(axis)] = Index(std::nullopt, std::nullopt, -1);
+  }
+  return subtensor(x, indices);
+}
+
+Variable tile(const Operand& x, std::span<const std::int64_t> counts) {
+  const Shape dims = x.is_number() ? Shape() : x.variable().dims();
+  // x: (a, b). Each axis gets one of its own for the count, (1, a, 1, b), which stretches; then the pairs become one.
+  const int rank = std::max(dims.rank(), static_cast<int>(counts.size()));
+  std::vector<int> pattern;
+  Shape stretched;
+  for (int axis = 0; axis < rank; ++axis) {
+    const int of_x = axis - (rank - dims.rank()), of_counts = axis - (rank - static_cast<int>(counts.size()));
+    const std::int64_t count = of_counts < 0 ? 1 : counts[static_cast<std::size_t>(of_counts)];
+    if (count < 0) throw ShapeError("tile: a count is " + std::to_string(count), "counts are 0 or more");
+    pattern.push_back(kNewAxis);
+    pattern.push_back(of_x < 0 ? kNewAxis : of_x);
+    stretched.push_back(count);
+    stretched.push_back(of_x < 0 ? 1 : -1);
+  }
+  const SourceLine line = x.where();
+  Variable tiled = broadcast_to(At(line)(dimshuffle(x, pattern)), stretched);
+  for (int axis = 0; axis < rank; ++axis) tiled = flatten(At(line)(tiled), axis, axis + 1);
+  return tiled;
+}
+
+Variable repeat(const Operand& x, std::int64_t count, int axis) {
+  const int rank = x.is_number() ? 0 : x.variable().rank(), at = normalize_axis(axis, rank);
+  if (count < 0) throw ShapeError("repeat: the count is " + std::to_string(count), "it is 0 or more");
+  Shape stretched = Shape::filled(rank + 1, -1);
+  stretched[at + 1] = count;
+  const SourceLine line = x.where();
+  return flatten(At(line)(broadcast_to(At(line)(expand_dims(x, at + 1)), stretched)), at, at + 1);
 }
 
 }  // namespace damo

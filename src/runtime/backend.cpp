@@ -6,7 +6,9 @@
 #include <damo/error.hpp>
 
 #include "runtime/kernel/cache.hpp"
+#include "runtime/kernel_report.hpp"
 #include "runtime/kernel_time_limit.hpp"
+#include "runtime/library/matrix_product.hpp"
 #include "runtime/memory/memory_pool.hpp"
 #include "runtime/memory/pinned_pool.hpp"
 
@@ -66,6 +68,8 @@ void Backend::begin_generation() {
   const std::lock_guard lock(reports_mutex_);
   reports_.clear();
   has_reports_ = false;
+  watched_.clear();
+  has_watched_ = false;
 }
 
 void Backend::report_callback(void* stream, std::exception_ptr error) noexcept {
@@ -101,6 +105,21 @@ void Backend::throw_reported(void* stream, bool all) {
   }
 }
 
+void Backend::watch(std::shared_ptr<KernelReport> report) {
+  const std::lock_guard lock(reports_mutex_);
+  watched_.push_back(std::move(report));
+  has_watched_.store(true, std::memory_order_release);
+}
+
+void Backend::throw_found() {
+  if (!has_watched_.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(reports_mutex_);
+  for (const auto& report : watched_) report->check();
+  // Those that only this list holds belong to functions that are gone: their kernels are over, and so is the wait.
+  std::erase_if(watched_, [](const auto& report) { return report.use_count() == 1; });
+  has_watched_ = !watched_.empty();
+}
+
 void refuse_lost(const Backend& backend, const std::string& what) {
   throw DeviceError(what + " of " + backend.name() + " was made before the device was reset and is lost",
                     "make arrays, streams, modules and functions anew after Device::reset");
@@ -110,6 +129,8 @@ const DeviceProperties& Backend::limits() const {
   std::call_once(limits_known_, [this] { limits_ = properties(); });
   return limits_;
 }
+
+std::unique_ptr<MatrixEngine> Backend::make_matrix_engine() { return nullptr; }
 
 std::vector<std::byte> Backend::link(std::span<const CodePart>, const CompileOptions&) {
   throw DeviceError("machine code cannot be linked for " + name_, "link on a GPU, or give the sources");

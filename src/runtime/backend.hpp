@@ -24,10 +24,12 @@
 
 namespace damo {
 
+class KernelReport;
 class MemoryPool;   // memory_pool.hpp
 class PinnedPool;   // pinned_pool.hpp
 class KernelCache;  // kernel/cache.hpp
 class Dialect;      // kernel/dialect.hpp
+class MatrixEngine;  // library/matrix_product.hpp
 
 enum class SourceKind : std::uint8_t {
   kGenerated,  ///< by emit: the back end's dialect
@@ -265,6 +267,8 @@ class Backend {
   virtual std::vector<std::byte> link(std::span<const CodePart> parts, const CompileOptions& options);
   /// arguments[i] points at the i-th argument's value. The caller has checked limits (check_launch). The hot path.
   virtual void launch(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments, void* stream) = 0;
+  /// The library for matrix products, opened now; null if there is none. MatrixLibrary asks once.
+  virtual std::unique_ptr<MatrixEngine> make_matrix_engine();
 
   MemoryPool& pool() { return *pool_; }
   PinnedPool& pinned_pool() { return *pinned_pool_; }
@@ -300,6 +304,11 @@ class Backend {
   /// Throws what was reported of the stream; of any, all being true. Forgets it.
   void throw_reported(void* stream, bool all);
 
+  /// Whoever waits for the device from now on looks whether kernels wrote there.
+  void watch(std::shared_ptr<KernelReport> report);
+  /// After a wait: throws IndexError for what a kernel found in its data.
+  void throw_found();
+
  protected:
   /// Drops what the pools and the kernel cache hold of the device that was: a reset's middle.
   void begin_generation();
@@ -313,9 +322,10 @@ class Backend {
   std::unique_ptr<PinnedPool> pinned_pool_;
   std::unique_ptr<KernelCache> cache_;
   std::atomic<std::uint32_t> generation_ = 0;
-  std::atomic<bool> has_reports_ = false;
+  std::atomic<bool> has_reports_ = false, has_watched_ = false;
   std::mutex reports_mutex_;
   std::vector<std::pair<void*, std::exception_ptr>> reports_;  // by stream
+  std::vector<std::shared_ptr<KernelReport>> watched_;
   std::mutex companions_mutex_;
   std::map<std::type_index, std::shared_ptr<Companion>> companions_;
   mutable std::once_flag limits_known_;

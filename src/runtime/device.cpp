@@ -46,6 +46,7 @@ void Device::reset() const { backend_->reset(); }
 void Device::synchronize() const {
   backend_->synchronize();
   backend_->throw_reported(nullptr, true);
+  backend_->throw_found();
 }
 
 double Device::measure_copy() const {

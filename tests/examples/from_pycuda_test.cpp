@@ -364,7 +364,7 @@ TEST_P(FromPycuda, ArraysAreReduced) {
   is(mean(array), {2.5});
   is(any(array), {1});
   is(all(array), {1});
-  is(dot(array, other_array), {20});
+  is(vdot(array, other_array), {20});
   const Array subset = array > 2;
   is(sum(where(subset, array, 0)), {7});
 

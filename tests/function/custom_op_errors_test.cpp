@@ -60,7 +60,7 @@ class RuledOp final : public Op {
   Shapes infer_shape(const Apply&, std::span<const Shape> in) const override { return rules_.shape(in[0]); }
   int view_of(int) const override { return rules_.view_of; }
   int passes_through(int) const override { return rules_.passes; }
-  Layout view_layout(const Apply&, const Layout& x) const override { return rules_.view(x); }
+  Layout view_layout(const Apply&, std::span<const Layout> inputs) const override { return rules_.view(inputs[0]); }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
     Cell& y = context.storage(node.output());
     return [&y, run = rules_.run] { run(y); };

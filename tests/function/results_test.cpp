@@ -24,7 +24,8 @@ class HalfOp final : public Op {
   Props props() const override { return {{"second", second_}}; }
   Apply make_node(Inputs in) const override { return {*this, {in.at(0)}, {{in.at(0).dtype(), {kUnknown}}}}; }
   int view_of(int) const override { return 0; }
-  Layout view_layout(const Apply&, const Layout& x) const override {
+  Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
+    const Layout& x = inputs[0];
     const std::int64_t n = x.shape[0] / 2;
     return {{n}, x.strides, x.offset + (second_ ? n * x.strides[0] : 0)};
   }

@@ -5,6 +5,7 @@
 #include <damo/op.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
+#include <damo/ops/subtensor.hpp>
 
 namespace damo {
 namespace {
@@ -59,7 +60,7 @@ TEST(Dimshuffle, IsAView) {
   const Variable x = matrix("x");
   const Apply node = transpose(x).owner();
   EXPECT_EQ(node.op().view_of(0), 0);
-  const Op::Layout layout = node.op().view_layout(node, {{2, 3}, {3, 1}, 5});
+  const Op::Layout layout = node.op().view_layout(node, std::vector<Op::Layout>{{{2, 3}, {3, 1}, 5}});
   EXPECT_EQ(layout.shape, (Shape{3, 2}));
   EXPECT_EQ(layout.strides, (Strides{1, 3}));
   EXPECT_EQ(layout.offset, 5);
@@ -70,6 +71,59 @@ TEST(Contiguous, KeepsTheTypeAndMayBeItsInput) {
   const Variable y = contiguous(x);
   EXPECT_EQ(y.type(), x.type());
   EXPECT_EQ(y.owner().op().passes_through(0), 0);
+}
+
+TEST(ShapeOps, InferExtentsFromTypes) {
+  const Variable x = input({float32, {2, kUnknown, 4}});
+  EXPECT_EQ(reshape(x, {-1, 8}).dims(), (Shape{kUnknown, 8}));
+  EXPECT_EQ(reshape(input({float32, {2, 3}}), {-1, 2}).dims(), (Shape{3, 2}));
+  EXPECT_EQ(flatten(x, 1).dims(), (Shape{2, kUnknown}));
+  EXPECT_EQ(flatten(x, 0, 0).dims(), x.dims());
+  EXPECT_EQ(subtensor(x, {1, {0, 3}, {1, 3}}).dims(), (Shape{kUnknown, 2}));
+  EXPECT_EQ(concatenate({x, x}, -1).dims(), (Shape{2, kUnknown, 8}));
+  EXPECT_EQ(stack({x, x}, -1).dims(), (Shape{2, kUnknown, 4, 2}));
+  EXPECT_EQ(pad(x, {{1, 1}, {2, 2}, {}}).dims(), (Shape{4, kUnknown, 4}));
+  EXPECT_EQ(tile(x, {3}).dims(), (Shape{2, kUnknown, 12}));
+  EXPECT_EQ(broadcast_to(x, {5, -1, -1, 4}).dims(), (Shape{5, 2, kUnknown, 4}));
+  EXPECT_EQ(concatenate({matrix("a", int32), matrix("b", float32)}).dtype(), float64) << "as arithmetic promotes";
+}
+
+TEST(ShapeOps, NameWhatCannotFitWhenTheGraphIsBuilt) {
+  using ::testing::HasSubstr;
+  const Variable x = input({float32, {2, 3}}, "x");
+  const auto error = [](auto work) -> std::string {
+    try {
+      work();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_THAT(error([&] { reshape(x, {4, -1}); }), HasSubstr("6 elements are not a multiple of 4"));
+  EXPECT_THAT(error([&] { reshape(x, {4, -1}); }), HasSubstr("shape_test.cpp:"));
+  EXPECT_THAT(error([&] { reshape(matrix("y"), {-1, -1}); }), HasSubstr("only one extent of (?, ?) may be -1"));
+  EXPECT_THAT(error([&] { subtensor(x, {0, 1, 2}); }), HasSubstr("3 indices for 2 axes"));
+  EXPECT_THAT(error([&] { subtensor(x, {5}); }), HasSubstr("position 5 is not on axis 0, whose extent is 2"));
+  EXPECT_THAT(error([&] { subtensor(matrix("y"), {{0, 4, 0}}); }), HasSubstr("the step of axis 0 is 0"));
+  EXPECT_THAT(error([&] { concatenate({x, input({float32, {2, 4}}, "y")}); }), HasSubstr("concatenate: (2, 4) does not fit to (2, 3) along axis 0"));
+  EXPECT_THAT(error([&] { concatenate(std::vector<Variable>()); }), HasSubstr("there are no tensors"));
+  EXPECT_THAT(error([&] { concatenate({scalar("a"), scalar("b")}); }), HasSubstr("stack them"));
+  EXPECT_THAT(error([&] { split(x, {1, 3}, 1); }), HasSubstr("the parts have 4 elements along axis 1, x has 3"));
+  EXPECT_THAT(error([&] { set_subtensor(x, {0}, input({float64, {3}}, "y")); }), HasSubstr("y would not stay what it is in x"));
+  EXPECT_THAT(error([&] { set_subtensor(x, {0}, input({float32, {4}}, "y")); }), HasSubstr("y of shape (4,) does not fit into x[0] of shape (3,)"));
+  EXPECT_THAT(error([&] { inc_subtensor(vector("b", bool_), {0}, true); }), HasSubstr("x is bool, which nothing is added to"));
+  EXPECT_THAT(error([&] { pad(x, {{1, 1}}); }), HasSubstr("1 widths for 2 axes"));
+  EXPECT_THAT(error([&] { flatten(x, 1, 0); }), HasSubstr("axis 1 comes after axis 0"));
+  EXPECT_THAT(error([&] { squeeze(x, 0); }), HasSubstr("its extent is not known to be 1"));
+  EXPECT_THAT(error([&] { repeat(x, -1, 0); }), HasSubstr("the count is -1"));
+}
+
+TEST(Subtensor, IsOneOpForEqualIndices) {
+  const Variable x = matrix("x");
+  const auto op = [](const Variable& y) -> const Op& { return y.owner().op(); };
+  EXPECT_TRUE(op(subtensor(x, {{1, 3}})).equals(op(subtensor(x, {{1, 3}}))));
+  EXPECT_FALSE(op(subtensor(x, {{1, 3}})).equals(op(subtensor(x, {{1, 4}}))));
+  EXPECT_FALSE(op(set_subtensor(x, {0}, 1)).equals(op(inc_subtensor(x, {0}, 1))));
 }
 
 }  // namespace

@@ -56,7 +56,8 @@ class BackwardsOp final : public Op {
   std::string name() const override { return "backwards"; }
   Apply make_node(Inputs in) const override { return {*this, {in.at(0)}, {in.at(0).type()}}; }
   int view_of(int) const override { return 0; }
-  Layout view_layout(const Apply&, const Layout& x) const override {
+  Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
+    const Layout& x = inputs[0];
     Layout view = x;
     view.offset += std::max<std::int64_t>(x.shape[-1] - 1, 0) * x.strides[-1];
     view.strides[-1] = -x.strides[-1];
@@ -95,6 +96,23 @@ class CopiedOp final : public Op {
   }
 };
 inline const auto copied = make_op<CopiedOp>();
+
+/// x with elements moved along an axis, by parts and what is put together of them; of x's shape.
+inline Variable parts_of(const std::string& how, const Variable& x, int axis, int number) {
+  const auto along = [&](Index index) {
+    std::vector<Index> indices(static_cast<std::size_t>(axis) + 1);
+    indices.back() = index;
+    return indices;
+  };
+  const Index evens(std::nullopt, std::nullopt, 2), odds(1, std::nullopt, 2);
+  const Variable value = constant(Scalar(static_cast<std::int64_t>(number)).cast(x.dtype()));
+  if (how == "roll") return roll(x, number, axis);
+  if (how == "doubled") return subtensor(concatenate({x, x}, axis), along(evens));
+  if (how == "repeated") return subtensor(repeat(x, 2, axis), along(evens));
+  if (how == "set_flipped") return set_subtensor(x, along({}), flip(x, axis));
+  if (how == "set_number") return set_subtensor(x, along(odds), value);
+  return inc_subtensor(x, along(odds), value);  // "add_number"
+}
 
 /// The first n rows of x: its shape depends on data.
 class HeadOp final : public Op {

@@ -42,7 +42,9 @@ std::string node_text(const NodeSpec& node) {
     case NodeSpec::Kind::kBackwards: return "backwards(" + first + ")";
     case NodeSpec::Kind::kBackwardsInto: return "backwards_into(" + first + ")";
     case NodeSpec::Kind::kCopied: return "copied(" + first + ")";
+    case NodeSpec::Kind::kParts: return "parts_of(\"" + node.name + "\", " + first + ", " + std::to_string(node.pattern[0]) + ", " + std::to_string(static_cast<int>(node.number)) + ")";
     case NodeSpec::Kind::kReduce: return node.name + "(" + first + ", std::vector<int>" + list_of(node.pattern, "") + (node.number != 0 ? ", keepdims)" : ")");
+    case NodeSpec::Kind::kDot: return "dot(" + first + ", " + v(node.operands[1]) + ")";
     case NodeSpec::Kind::kHead: return "head(" + first + ", " + v(node.operands[1]) + ")";
     default: return node.name + ".outputs(" + list_of(node.operands) + ")";
   }
@@ -52,7 +54,7 @@ std::string node_text(const NodeSpec& node) {
 std::string definitions(const GraphSpec& graph) {
   bool needed = false;
   for (const NodeSpec& node : graph.nodes) {
-    needed |= node.name.starts_with("raw_") || node.name.starts_with("fuzz_") || (node.kind >= NodeSpec::Kind::kBackwards && node.kind <= NodeSpec::Kind::kHead);
+    needed |= node.name.starts_with("raw_") || node.name.starts_with("fuzz_") || (node.kind >= NodeSpec::Kind::kBackwards && node.kind <= NodeSpec::Kind::kParts);
   }
   if (!needed) return "";
   std::ostringstream text;

@@ -43,6 +43,31 @@ Tensor backwards_of(const Tensor& x) {
   });
 }
 
+/// What parts_of of graph_ops.hpp gives.
+Tensor parts_of_tensor(const NodeSpec& node, const Tensor& x) {
+  const int axis = node.pattern[0];
+  const auto along = static_cast<std::size_t>(axis);
+  const std::int64_t extent = x.shape[axis];
+  const Tensor value = cast_tensor({int64, {}, {{static_cast<Wide>(node.number), 0}}}, x.dtype);
+  if (node.name == "set_number" || node.name == "add_number") {
+    Tensor result = x;
+    const Tensor other = node.name == "set_number" ? apply_row(*find_elementwise("second"), {x, value}) : apply_row(*find_elementwise("add"), {x, value});
+    std::int64_t inner = 1;
+    for (int i = axis + 1; i < x.shape.rank(); ++i) inner *= x.shape[i];
+    for (std::size_t i = 0; i < result.elements.size(); ++i) {
+      if (static_cast<std::int64_t>(i) / inner % extent % 2 == 1) result.elements[i] = other.elements[i];
+    }
+    return result;
+  }
+  return gathered(x, x.shape, [&](Coordinates at) {
+    std::int64_t& place = at[along];
+    if (node.name == "roll") place = ((place - static_cast<std::int64_t>(node.number)) % extent + extent) % extent;
+    else if (node.name == "doubled") place = 2 * place % extent;
+    else if (node.name == "set_flipped") place = extent - 1 - place;
+    return at;
+  });
+}
+
 Tensor head_of(const Tensor& x, const Tensor& n) {
   Shape shape = x.shape;
   shape[0] = std::clamp<std::int64_t>(static_cast<std::int64_t>(n.elements[0].value), 0, shape[0]);
@@ -77,6 +102,23 @@ std::vector<Tensor> raw_results(const NodeSpec& node, const std::vector<Tensor>&
   return results;
 }
 
+/// The sum of products over x's last axis and y's last but one.
+Tensor dot_of(const Tensor& x, const Tensor& y, DType result) {
+  const DType wide = is_half(result) ? float32 : result;
+  const int summed = std::max(y.shape.rank() - 2, 0);
+  std::vector<int> of_x, of_y, last = {x.shape.rank() + y.shape.rank() - 2};
+  for (int axis = 0; axis < x.shape.rank() - 1; ++axis) of_x.push_back(axis);
+  of_x.insert(of_x.end(), static_cast<std::size_t>(y.shape.rank() - 1), kNewAxis);
+  of_x.push_back(x.shape.rank() - 1);
+  for (int axis = 0; axis < y.shape.rank(); ++axis) {
+    if (axis != summed) of_y.push_back(axis);
+  }
+  of_y.push_back(summed);
+  const Tensor products = apply_row(*find_elementwise("mul"), {shuffled(cast_tensor(x, wide), of_x), shuffled(cast_tensor(y, wide), of_y)});
+  const DType sums = is_floating(wide) ? wide : is_signed(wide) ? int64 : uint64;
+  return cast_tensor(reduce_tensor("sum", products, last, false, sums), result);
+}
+
 std::vector<Tensor> results_of(const NodeSpec& node, const std::vector<Tensor>& in, DType result) {
   switch (node.kind) {
     case NodeSpec::Kind::kRow: return {apply_row(*find_elementwise(node.name), in)};
@@ -90,6 +132,8 @@ std::vector<Tensor> results_of(const NodeSpec& node, const std::vector<Tensor>& 
     case NodeSpec::Kind::kBackwardsInto: return {backwards_of(in[0])};
     case NodeSpec::Kind::kHead: return {head_of(in[0], in[1])};
     case NodeSpec::Kind::kRaw: return raw_results(node, in);
+    case NodeSpec::Kind::kParts: return {parts_of_tensor(node, in[0])};
+    case NodeSpec::Kind::kDot: return {dot_of(in[0], in[1], result)};
     case NodeSpec::Kind::kReduce: return {reduce_tensor(node.name, in[0], node.pattern, node.number != 0, result)};
     default: return {in[0]};
   }

@@ -61,9 +61,13 @@ constexpr EnvironmentVariable kVariables[] = {
     {"DAMO_COMPILE_TIME_LIMIT", "seconds", "none", "when the CPU's compiler gives a kernel up; what it held of memory is lost", is_seconds},
     {"DAMO_KERNEL_TIME_LIMIT", "seconds", "none", "when a CUDA C kernel on the CPU is stopped with an error", is_seconds},
     {"DAMO_NVRTC_PATH", "a directory, or the file", "`CUDA_HOME`, `CUDA_PATH`, `LD_LIBRARY_PATH`, the usual places", "where libnvrtc.so is", anything},
+    {"DAMO_BLAS_PATH", "the library's file, or `none`", "`libopenblas.so.0`, else `libblas.so.3` where that is a fast one", "what computes matrix products on the CPU; `none`: kernels of Damo's own", anything},
+    {"DAMO_CUBLASLT_PATH", "a directory, the file, or `none`", "as for libnvrtc.so", "where libcublasLt.so is, which computes matrix products on GPUs; `none`: kernels of Damo's own", anything},
+    {"DAMO_TUNE", "0, 1", "1", "of several ways to compute a matrix product on a GPU the fastest is measured at the first call and kept in the kernel cache; 0: the library's guess", is_switch},
     {"DAMO_PLUGIN_DIR", "a directory", "where Damo was installed, or beside the program or library", "where the CPU compiler plugin is", anything},
     {"DAMO_SYNC", "0, 1", "0", "each launch on a GPU waits for its kernel, so that a fault is thrown by the launch that caused it", is_switch},
     {"DAMO_CHECK", "0, 1", "0", "`ModuleOptions::check` is on unless a program says otherwise: accesses of kernels on the CPU are checked", is_switch},
+    {"DAMO_TF32", "0, 1", "0", "products of float32 Arrays may use tensor cores that round operands to 10 bits of fraction; the default of `Options::tf32`", is_switch},
     {"DAMO_POISON", "0, 1", "0", "new buffers are filled with a pattern, so that a kernel that leaves elements unwritten is found", is_switch},
     {"DAMO_CPU_FORM", "`coroutines`, `reference`", "loops where they can be had",
      "for comparing CUDA C on the CPU. `coroutines`: threads that wait for each other never become loops. `reference`: each "

@@ -1,18 +1,26 @@
 // Made of the public ElementwiseKernel: one for each dtype, kept in the device's EagerKernels.
 #include "ops/eager/index_kernels.hpp"
 
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
 #include <damo/elementwise_kernel.hpp>
 
 #include "ops/eager/kernels.hpp"
 #include "ops/eager/overlap.hpp"
 #include "ops/eager/snippet.hpp"
+#include "ops/indexing/positions.hpp"
+#include "runtime/array/array_layout.hpp"
+#include "runtime/kernel_report.hpp"
 
 namespace damo {
 namespace {
 
 SourceText text(std::string code) { return SourceText(std::move(code), nullptr, 0); }
 
-enum class Index : std::uint32_t { kRange, kIntegerRange, kGather, kScatter };
+enum class Index : std::uint32_t { kRange, kIntegerRange, kCheck, kGather, kScatter };
 
 template <class Make>
 std::shared_ptr<const ElementwiseKernel> kernel(const Array& array, Index index, DType a, DType b, Make make) {
@@ -40,6 +48,25 @@ DType word_dtype(DType dtype) {
 }
 Array as_words(const Array& x) { return x.view(word_dtype(x.dtype()), x.shape(), x.strides(), 0); }
 
+/// A device's reports of positions, by who asks and the axis.
+class PositionReports final : public Companion {
+ public:
+  explicit PositionReports(Backend& backend) : backend_(backend) {}
+  std::shared_ptr<KernelReport> of(const std::string& user, int axis) {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<KernelReport>& report = reports_[{user, axis}];
+    if (report) return report;
+    report = std::make_shared<KernelReport>(Device(&backend_), [user, axis](std::int64_t position, std::int64_t extent) { return beyond_axis(user, position, axis, extent, {}); });
+    if (!is_host(backend_)) backend_.watch(report);
+    return report;
+  }
+
+ private:
+  Backend& backend_;
+  std::mutex mutex_;
+  std::map<std::pair<std::string, int>, std::shared_ptr<KernelReport>> reports_;
+};
+
 }  // namespace
 
 void fill_range(const Array& out, double start, double step) {
@@ -54,19 +81,35 @@ void fill_range(const Array& out, std::int64_t start, std::int64_t step) {
   (*range_kernel(out, Index::kIntegerRange, "unsigned long long"))(static_cast<std::uint64_t>(start), static_cast<std::uint64_t>(step), out);
 }
 
+Array checked_positions(const char* user, const Array& positions, int axis, std::int64_t extent, std::int64_t otherwise) {
+  Backend& backend = positions.device().backend();
+  const DType dtype = positions.dtype();
+  const auto found = kernel(positions, Index::kCheck, dtype, dtype, [&] {
+    return ElementwiseKernel("const " + c_type(dtype) + "* p, long long extent, long long otherwise, unsigned long long found_at, long long* z",
+                             text("const long long at = (long long)p[i]; const bool is_there = at >= -extent && at < extent;"
+                                  "if (!is_there) {"
+                                  "  volatile long long* found = (volatile long long*)found_at;"
+                                  "  found[1] = at; found[2] = extent; found[0] = 1;"
+                                  "}"
+                                  "z[i] = !is_there ? otherwise : at < 0 ? at + extent : at"),
+                             {.name = "check_positions"});
+  });
+  const std::shared_ptr<KernelReport> report = backend.companion<PositionReports>()->of(user, axis);
+  const Array checked = found->results(positions, extent, otherwise, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(report->address())))[0];
+  if (is_host(backend)) report->check();
+  return checked;
+}
+
 void gather(const Array& x, const Array& positions, const Array& out, std::int64_t extent, std::int64_t inner) {
-  const auto found = kernel(x, Index::kGather, word_dtype(x.dtype()), positions.dtype(), [&] {
-    const std::string type = word(x.dtype()), index = c_type(positions.dtype());
+  const auto found = kernel(x, Index::kGather, word_dtype(x.dtype()), int64, [&] {
+    const std::string type = word(x.dtype());
     // x and positions are not of z's shape: they come as addresses.
     return ElementwiseKernel(
         "unsigned long long x_at, unsigned long long p_at, long long extent, long long count, long long inner, " +
             type + "* z",
-        text(
-            "const " + type + "* x = (const " + type + "*)x_at; const " + index + "* p = (const " + index +
-            "*)p_at;"
-            "const long long k = i % inner, j = i / inner % count, o = i / inner / count;"
-            "long long at = (long long)p[j]; if (at < 0) at += extent; at = at < 0 ? 0 : at < extent ? at : extent - 1;"
-            "z[i] = x[(o * extent + at) * inner + k]"),
+        text("const " + type + "* x = (const " + type + "*)x_at; const long long* p = (const long long*)p_at;"
+             "const long long k = i % inner, j = i / inner % count, o = i / inner / count;"
+             "z[i] = x[(o * extent + p[j]) * inner + k]"),
         {.name = "gather"});
   });
   const auto address = [](const Array& array) {
@@ -75,18 +118,14 @@ void gather(const Array& x, const Array& positions, const Array& out, std::int64
   (*found)(address(x), address(positions), extent, positions.size(), inner, as_words(out));
 }
 
-void scatter(const Array& x, const Array& positions, const Array& values, std::int64_t extent) {
-  const auto found = kernel(x, Index::kScatter, word_dtype(x.dtype()), positions.dtype(), [&] {
-    const std::string type = word(x.dtype()), index = c_type(positions.dtype());
-    return ElementwiseKernel("unsigned long long x_at, const " + index + "* p, const " + type +
-                                 "* v, long long extent, unsigned char* written",
-                             text("long long at = (long long)p[i]; if (at < 0) at += extent;"
-                                  "const bool inside = at >= 0 && at < extent; if (inside) ((" +
-                                  type + "*)x_at)[at] = v[i]; written[i] = inside"),
+void scatter(const Array& x, const Array& positions, const Array& values) {
+  const auto found = kernel(x, Index::kScatter, word_dtype(x.dtype()), int64, [&] {
+    const std::string type = word(x.dtype());
+    return ElementwiseKernel("unsigned long long x_at, const long long* p, const " + type + "* v, unsigned char* written",
+                             text("written[i] = p[i] >= 0; if (p[i] >= 0) ((" + type + "*)x_at)[p[i]] = v[i]"),
                              {.name = "scatter"});
   });
-  found->results(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(x.data())), positions, as_words(values),
-                 extent);
+  found->results(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(x.data())), positions, as_words(values));
 }
 
 }  // namespace damo

@@ -3,6 +3,7 @@
 
 #include <damo/array_math.hpp>
 
+#include "ops/eager/inner_product.hpp"
 #include "ops/eager/kernels.hpp"
 #include "ops/reduced_shape.hpp"
 #include "ops/reductions.hpp"
@@ -50,6 +51,17 @@ KernelSpec spec_of(ReductionKind kind, Around around, DType x, DType second, DTy
   return spec;
 }
 
+/// Into out, whose reduced axes have extent 1.
+void run(ReductionKind kind, Around around, const Array& x, const Array& second, std::uint32_t mask, const Array& out) {
+  const DType other = second ? second.dtype() : bool_;
+  const std::uint32_t number = static_cast<std::uint32_t>(around) << 16 | static_cast<std::uint32_t>(kind) << 12 | static_cast<std::uint32_t>(x.dtype()) << 8 |
+                               static_cast<std::uint32_t>(other) << 4 | static_cast<std::uint32_t>(out.dtype());
+  const auto kernel = EagerKernels::of(x.device().backend())->reducing(number, [&] { return spec_of(kind, around, x.dtype(), other, out.dtype()); });
+  std::vector<EagerInput> inputs = {{&x, {}}};
+  if (second) inputs.push_back({&second, {}});
+  kernel->run(inputs, out, x.shape(), mask);
+}
+
 Array run(ReductionKind kind, Around around, const std::string& name, const Array& x, const Array& second, const Axes& axes, bool keep, DType result) {
   if (!x) throw TypeError(name + ": the Array is empty", "check the Array with if (array)");
   const std::uint32_t mask = axes.mask(x.rank(), name);
@@ -58,13 +70,7 @@ Array run(ReductionKind kind, Around around, const std::string& name, const Arra
     throw ShapeError(name + ": there is no element to choose in an array of shape " + to_string(x.shape()));
   }
   const Array out = Array::empty(kept, result, x.device());
-  const DType other = second ? second.dtype() : bool_;
-  const std::uint32_t number = static_cast<std::uint32_t>(around) << 16 | static_cast<std::uint32_t>(kind) << 12 | static_cast<std::uint32_t>(x.dtype()) << 8 |
-                               static_cast<std::uint32_t>(other) << 4 | static_cast<std::uint32_t>(result);
-  const auto kernel = EagerKernels::of(x.device().backend())->reducing(number, [&] { return spec_of(kind, around, x.dtype(), other, result); });
-  std::vector<EagerInput> inputs = {{&x, {}}};
-  if (second) inputs.push_back({&second, {}});
-  kernel->run(inputs, out, x.shape(), mask);
+  run(kind, around, x, second, mask, out);
   return keep ? out : out.reshape(reduced_shape(x.shape(), mask, false));
 }
 
@@ -102,23 +108,8 @@ Array var(const Array& x, const Axes& axes, bool keep, int ddof) {
 
 Array stddev(const Array& x, const Axes& axes, bool keep, int ddof) { return sqrt(var(x, axes, keep, ddof)); }
 
-Array dot(const Array& x, const Array& y) {
-  for (const Array* operand : {&x, &y}) {
-    if (!*operand) throw TypeError("dot: the Array is empty", "check the Array with if (array)");
-  }
-  if (!(x.shape() == y.shape())) {
-    throw ShapeError("dot: shapes differ: " + to_string(x.shape()) + " and " + to_string(y.shape()),
-                     "reshape one of them");
-  }
-  if (!(x.device() == y.device()))
-    throw DeviceError("dot: operands lie on " + x.device().name() + " and " + y.device().name(),
-                      "move one of them: x.to(device)");
-  const DType dtype = promote(x.dtype(), y.dtype());
-  if (dtype == bool_)
-    throw TypeError("dot takes numbers, not bool", "any(x & y) tells whether both are true somewhere");
-  if (x.dtype() != dtype) return dot(astype(x, dtype), y);
-  if (y.dtype() != dtype) return dot(x, astype(y, dtype));
-  return run(ReductionKind::kSum, Around::kDot, "dot", x, y, {}, false, dtype);
+void inner_product(const Array& x, const Array& y, const Array& out) {
+  run(ReductionKind::kSum, Around::kDot, x, y, (1u << x.rank()) - 1, out.view(out.dtype(), Shape::filled(x.rank(), 1), Strides::filled(x.rank(), 0), 0));
 }
 
 }  // namespace damo

@@ -1,5 +1,7 @@
 #include <damo/array_shape.hpp>
 
+#include <algorithm>
+
 #include <damo/array_math.hpp>
 
 #include "ops/eager/index_kernels.hpp"
@@ -131,6 +133,92 @@ Array stack(std::span<const Array> arrays, int axis) {
   return concatenate(expanded, axis);
 }
 
+Array flatten(const Array& x, int first, int last) {
+  require("flatten", x);
+  if (x.rank() == 0) return x.reshape({1});
+  const int from = axis_of("flatten", first, x.rank()), to = axis_of("flatten", last, x.rank());
+  if (from > to) throw ShapeError("flatten: axis " + std::to_string(first) + " comes after axis " + std::to_string(last));
+  Shape shape, merged;
+  for (int axis = 0; axis < x.rank(); ++axis) (axis >= from && axis <= to ? merged : shape).push_back(x.shape()[axis]);
+  shape.insert(from, merged.size());
+  return contiguous(x).reshape(shape);
+}
+
+std::vector<Array> split(const Array& x, std::span<const std::int64_t> sizes, int axis) {
+  require("split", x);
+  const int along = axis_of("split", axis, x.rank());
+  std::vector<Slice> slices(static_cast<std::size_t>(x.rank()));
+  std::vector<Array> parts;
+  std::int64_t first = 0;
+  for (std::int64_t size : sizes) {
+    if (size < 0) throw ShapeError("split: a part has " + std::to_string(size) + " elements", "sizes are 0 or more");
+    slices[static_cast<std::size_t>(along)] = {first, first + size};
+    parts.push_back(x.slice(slices));
+    first += size;
+  }
+  if (first != x.shape()[along]) {
+    throw ShapeError("split: the parts have " + std::to_string(first) + " elements along axis " + std::to_string(along) +
+                     ", x has " + std::to_string(x.shape()[along]));
+  }
+  return parts;
+}
+
+Array roll(const Array& x, std::int64_t shift, int axis) {
+  require("roll", x);
+  const int along = axis_of("roll", axis, x.rank());
+  const std::int64_t extent = x.shape()[along];
+  if (extent == 0) return x.copy();
+  const std::int64_t by = (shift % extent + extent) % extent;
+  const std::int64_t sizes[] = {extent - by, by};
+  const std::vector<Array> parts = split(x, sizes, along);
+  return concatenate({parts[1], parts[0]}, along);
+}
+
+Array tile(const Array& x, std::span<const std::int64_t> counts) {
+  require("tile", x);
+  // x: (a, b). Each axis gets one of its own for the count, (1, a, 1, b), which stretches; then the pairs become one.
+  const int rank = std::max(x.rank(), static_cast<int>(counts.size()));
+  Shape apart, stretched, tiled;
+  for (int axis = 0; axis < rank; ++axis) {
+    const int of_x = axis - (rank - x.rank()), of_counts = axis - (rank - static_cast<int>(counts.size()));
+    const std::int64_t count = of_counts < 0 ? 1 : counts[static_cast<std::size_t>(of_counts)], extent = of_x < 0 ? 1 : x.shape()[of_x];
+    if (count < 0) throw ShapeError("tile: a count is " + std::to_string(count), "counts are 0 or more");
+    apart.push_back(1), apart.push_back(extent);
+    stretched.push_back(count), stretched.push_back(extent);
+    tiled.push_back(count * extent);
+  }
+  return contiguous(x.reshape(apart).broadcast_to(stretched)).reshape(tiled);
+}
+
+Array repeat(const Array& x, std::int64_t count, int axis) {
+  require("repeat", x);
+  const int along = axis_of("repeat", axis, x.rank());
+  if (count < 0) throw ShapeError("repeat: the count is " + std::to_string(count), "it is 0 or more");
+  Shape stretched = x.shape(), repeated = x.shape();
+  stretched.insert(along + 1, count);
+  repeated[along] *= count;
+  return contiguous(expand_dims(x, along + 1).broadcast_to(stretched)).reshape(repeated);
+}
+
+Array pad(const Array& x, std::span<const PadWidth> widths, Scalar value) {
+  require("pad", x);
+  if (static_cast<int>(widths.size()) != x.rank()) {
+    throw ShapeError("pad: " + std::to_string(widths.size()) + " widths for " + std::to_string(x.rank()) + " axes",
+                     "give one for each axis; {} adds nothing");
+  }
+  Shape shape = x.shape();
+  std::vector<Slice> inside;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    const PadWidth& width = widths[static_cast<std::size_t>(axis)];
+    if (width.before < 0 || width.after < 0) throw ShapeError("pad: a width is below 0", "slice makes an array smaller");
+    inside.push_back({width.before, width.before + shape[axis]});
+    shape[axis] += width.before + width.after;
+  }
+  const Array padded = Array::full(shape, value, x.dtype(), x.device());
+  assign(padded.slice(inside), x);
+  return padded;
+}
+
 Array take(const Array& x, const Array& positions, int axis) {
   require_positions("take", x, positions);
   const int along = axis_of("take", axis, x.rank());
@@ -148,7 +236,7 @@ Array take(const Array& x, const Array& positions, int axis) {
   if (x.shape()[along] == 0)
     throw ShapeError("take: there is nothing to take from axis " + std::to_string(along) + " of " +
                      to_string(x.shape()));
-  gather(contiguous(x), contiguous(positions), out, x.shape()[along], inner);
+  gather(contiguous(x), contiguous(checked_positions("take", positions, along, x.shape()[along], 0)), out, x.shape()[along], inner);
   return out;
 }
 
@@ -165,7 +253,8 @@ void put(const Array& x, const Array& positions, const Array& values) {
   const Array given = wanted.dtype() == x.dtype() ? wanted : astype(wanted, x.dtype());
   if (positions.size() == 0) return;
   const Array target = contiguous(x);
-  scatter(target, contiguous(positions), given, x.size());
+  const Array at = contiguous(checked_positions("put", positions, 0, x.size(), -1));
+  scatter(target, at, given);
   if (target.data() != x.data()) copy_into(x, target);
 }
 

@@ -4,9 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "ops/elementwise_op.hpp"
 #include "ops/lower.hpp"
-#include "ops/reduce_op.hpp"
 #include "ops/rewrites/fusion_build.hpp"
 #include "ops/rewrites/fusion_cut.hpp"
 #include "ops/rewrites/fusion_groups.hpp"
@@ -15,16 +13,17 @@
 namespace damo {
 namespace {
 
-constexpr int kReductionCost = 2;  // instructions an element
-
-bool is_reduction(const FunctionGraph& graph, NodeId node) { return dynamic_cast<const ReduceOp*>(&graph.op(node)) != nullptr; }
+bool is_reduction(const FunctionGraph& graph, NodeId node) {
+  const auto* op = dynamic_cast<const KernelOp*>(&graph.op(node));
+  return op && op->reduced_axes();
+}
 
 bool within(const FusionLimits& limits, const FunctionGraph& graph, const std::vector<NodeId>& members) {
   const std::unordered_set<NodeId> inside(members.begin(), members.end());
   std::unordered_set<ValueId> read;
   int cost = 0, written = 0;
   for (NodeId node : members) {
-    cost += is_reduction(graph, node) ? kReductionCost : static_cast<const ElementwiseOp&>(graph.op(node)).row().cost;
+    cost += kernel_op(graph, node).cost();
     for (ValueId input : graph.inputs(node)) {
       if (!is_literal(graph.constant(input)) && !inside.contains(graph.owner(input))) read.insert(input);
     }

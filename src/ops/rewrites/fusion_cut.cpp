@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "ops/elementwise_op.hpp"
 #include "ops/lower.hpp"
 #include "ops/number_arguments.hpp"
 #include "runtime/kernel/pressure.hpp"
@@ -63,7 +62,7 @@ std::size_t FusionCut::end_of_run(const std::vector<NodeId>& members, std::size_
   for (; end < members.size(); ++end) {
     const NodeId node = members[end];
     const ValueId output = graph_.outputs(node)[0];
-    cost += static_cast<const ElementwiseOp&>(graph_.op(node)).row().cost;
+    cost += kernel_op(graph_, node).cost();
     for (ValueId input : graph_.inputs(node)) {
       const bool is_made_here = at(input).list == lists_ && at(input).made >= static_cast<int>(begin);
       if (is_literal(graph_.constant(input))) numbers += bytes_of_number(graph_.type(input).dtype);

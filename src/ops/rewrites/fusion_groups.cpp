@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "ops/elementwise_op.hpp"
+#include <damo/kernel_op.hpp>
 
 namespace damo {
 namespace {
@@ -19,9 +19,10 @@ FusionGroups::FusionGroups(const FunctionGraph& graph)
     : graph_(graph), order_(graph.toposort()), nodes_(static_cast<std::size_t>(graph.node_limit())) {
   for (NodeId node : order_) {
     Node& record = at(node);
-    record.op = dynamic_cast<const ElementwiseOp*>(&graph.op(node));
+    record.op = dynamic_cast<const KernelOp*>(&graph.op(node));
+    if (record.op && (record.op->reduced_axes() || graph.outputs(node).size() != 1)) record.op = nullptr;
     record.parent = static_cast<int>(node);
-    record.cost = record.op ? record.op->row().cost : 0;
+    record.cost = record.op ? record.op->cost() : 0;
     record.space = &space_of(graph, node);
   }
   set_levels();
@@ -55,7 +56,7 @@ bool FusionGroups::is_cheap_to_repeat(NodeId producer) {
   int cost = 0;
   for (NodeId node = producer; at(node).op;) {
     const auto uses = graph_.uses(graph_.outputs(node)[0]);
-    cost += at(node).op->row().cost;
+    cost += at(node).op->cost();
     if (uses.size() != 1 || cost > kCheapToRepeat) return false;
     NodeId next = NodeId::kNone;
     for (ValueId input : graph_.inputs(node)) {
@@ -111,7 +112,8 @@ void FusionGroups::join_edges() {
   }
 }
 
-/// Nodes of one level and one iteration space that read the same array.
+/// Nodes of one level and one iteration space that read the same array. Where that stretches, equal types are equal extents only if they
+/// are known.
 void FusionGroups::join_siblings() {
   std::unordered_map<int, NodeId> first;  // by level, for one value at a time
   for (int i = 0; i < graph_.value_limit(); ++i) {
@@ -126,7 +128,8 @@ void FusionGroups::join_siblings() {
       if (is_first) continue;
       const Node& a = nodes_[static_cast<std::size_t>(find(static_cast<int>(found->second)))];
       const Node& b = nodes_[static_cast<std::size_t>(find(static_cast<int>(use.node)))];
-      if (!a.has_other_space && !b.has_other_space && *a.space == *b.space) unite(found->second, use.node);
+      const bool is_one_space = *a.space == *b.space && (*a.space == graph_.type(value).dims || a.space->is_known());
+      if (!a.has_other_space && !b.has_other_space && is_one_space) unite(found->second, use.node);
     }
   }
 }

@@ -6,7 +6,7 @@
 
 namespace damo {
 
-class ElementwiseOp;
+class KernelOp;
 
 class FusionGroups {
  public:
@@ -16,7 +16,7 @@ class FusionGroups {
 
  private:
   struct Node {
-    const ElementwiseOp* op = nullptr;  // null: not elementwise
+    const KernelOp* op = nullptr;       // null: not elementwise
     int level = 0;
     int parent = -1;                    // union-find
     int cost = 0;                       // of the whole group, at its root

@@ -4,8 +4,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "ops/elementwise_op.hpp"
-#include "ops/reduce_op.hpp"
+#include <damo/kernel_op.hpp>
 
 namespace damo {
 namespace {
@@ -54,12 +53,12 @@ ReductionGroups::ReductionGroups(const FunctionGraph& graph, const std::vector<s
     place.emplace(node, place.size());
     if (whole_of_[static_cast<std::size_t>(node)] >= 0) continue;
     Whole& whole = add({node});
-    const auto* reduction = dynamic_cast<const ReduceOp*>(&graph.op(node));
-    if (!reduction || alone.contains(node)) continue;
+    const auto* reduction = dynamic_cast<const KernelOp*>(&graph.op(node));
+    if (!reduction || !reduction->reduced_axes() || graph.outputs(node).size() != 1 || alone.contains(node)) continue;
     whole.space = shapes_.of(graph.inputs(node)[0]);
     whole.dims = graph.type(graph.inputs(node)[0]).dims;
     whole.takes_part = true;
-    whole.axes = reduction->axes();
+    whole.axes = *reduction->reduced_axes();
     whole.reduces = true;
   }
   // Producers first. A group's first reader may stand before the group's last node in the order of nodes, so edges are counted.

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "ops/elementwise_op.hpp"
 #include "ops/joined_op.hpp"
 #include "ops/lower.hpp"
 #include "ops/rewrites/fusion_build.hpp"
@@ -29,7 +28,8 @@ bool is_sink(const FunctionGraph& graph, NodeId node) {
   if (const auto* fused = dynamic_cast<const FusedOp*>(&graph.op(node))) {
     if (fused->reduced_axes() != 0) return false;
   } else {
-    if (!dynamic_cast<const ElementwiseOp*>(&graph.op(node))) return false;
+    const auto* op = dynamic_cast<const KernelOp*>(&graph.op(node));
+    if (!op || op->reduced_axes() || graph.outputs(node).size() != 1) return false;
   }
   for (ValueId output : graph.outputs(node)) {
     const auto uses = graph.uses(output);
@@ -40,7 +40,7 @@ bool is_sink(const FunctionGraph& graph, NodeId node) {
 
 KernelSpec spec_of(const FunctionGraph& graph, NodeId node) {
   const FunctionGraph* inner = graph.op(node).inner_graph();
-  return inner ? lower(*inner) : lower_node(graph, node);
+  return inner ? lower(*inner) : lower(kernel_op(graph, node), graph.apply(node));
 }
 
 /// Nodes that read a shared variable to which another node gives its new value: that may be written where the old one lies, and

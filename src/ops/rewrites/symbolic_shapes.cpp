@@ -1,7 +1,6 @@
 #include "ops/rewrites/symbolic_shapes.hpp"
 
-#include "ops/elementwise_op.hpp"
-#include "ops/reduce_op.hpp"
+#include <damo/kernel_op.hpp>
 
 namespace damo {
 
@@ -12,12 +11,14 @@ SymbolicShapes::SymbolicShapes(const FunctionGraph& graph, const std::vector<Nod
       auto& shape = shapes_[static_cast<std::size_t>(input)];
       if (graph.owner(input) == NodeId::kNone && shape.empty()) shape = fresh(graph.type(input).dims);
     }
-    if (dynamic_cast<const ElementwiseOp*>(&graph.op(node))) {
+    const auto* op = dynamic_cast<const KernelOp*>(&graph.op(node));
+    if (op && !op->reduced_axes()) {
       elementwise(graph, node);
-    } else if (const auto* reduction = dynamic_cast<const ReduceOp*>(&graph.op(node))) {
+    } else if (op) {
+      const std::uint32_t axes = *op->reduced_axes();
       std::vector<int> shape = shapes_[static_cast<std::size_t>(graph.inputs(node)[0])];
       for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-        if (reduction->axes() >> axis & 1u) shape[axis] = kOne;
+        if (axes >> axis & 1u) shape[axis] = kOne;
       }
       shapes_[static_cast<std::size_t>(graph.outputs(node)[0])] = std::move(shape);
     } else {

@@ -139,7 +139,9 @@ void Array::to_host(void* elements) const {
   const Strides packed = contiguous_strides(shape_);
   if (is_contiguous()) {
     backend.copy(elements, data_, nbytes(), CopyKind::kDeviceToHost, nullptr);
-    if (!is_host(backend)) backend.synchronize(nullptr);  // into pinned memory a copy returns before it is done
+    if (is_host(backend)) return;
+    backend.synchronize(nullptr);  // into pinned memory a copy returns before it is done
+    backend.throw_found();
   } else if (is_host(backend)) {
     copy_strided(itemsize(dtype_), shape_, elements, packed, data_, strides_);
   } else if (range_bytes(*this) > kSmallRange) {
@@ -151,6 +153,7 @@ void Array::to_host(void* elements) const {
     backend.copy(range.get(), first, bytes, CopyKind::kDeviceToHost, nullptr);
     const std::byte* data = range.get() + (static_cast<const std::byte*>(data_) - first);
     copy_strided(itemsize(dtype_), shape_, elements, packed, data, strides_);
+    backend.throw_found();
   }
 }
 

@@ -15,3 +15,13 @@ int damo_kernel_printf(const char* format, ...);
 void* damo_kernel_malloc(std::size_t bytes);
 void damo_kernel_free(void* memory);
 }
+
+namespace damo::cpu_backend {
+
+class LaunchReport;
+
+/// What malloc() gave kernels of a launch that failed, and that they did not free: on a GPU it goes with the context.
+/// Throws std::bad_alloc.
+void release_kernel_memory(const LaunchReport& report);
+
+}  // namespace damo::cpu_backend

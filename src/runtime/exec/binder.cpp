@@ -112,7 +112,9 @@ void Binder::bind_view(int number, Binding& binding) {
   const Op& op = node.apply.op();
   const Cell& base = cell(node.inputs[static_cast<std::size_t>(op.view_of(0))]);
   const TensorType& type = program_.cells()[static_cast<std::size_t>(node.outputs[0])].type;
-  const Op::Layout layout = op.view_layout(node.apply, {base.shape(), base.strides(), 0});
+  std::vector<Op::Layout> inputs;
+  for (int input : node.inputs) inputs.push_back({cell(input).shape(), cell(input).strides(), 0});
+  const Op::Layout layout = op.view_layout(node.apply, inputs);
   check_shape("view_layout", op, 0, type, layout.shape);
   if (layout.strides.rank() != layout.shape.rank()) {
     throw ShapeError(op.name() + ": view_layout gave " + std::to_string(layout.strides.rank()) + " strides for " + std::to_string(layout.shape.rank()) + " axes");

@@ -89,7 +89,9 @@ void DevicePointer::copy_out(void* host, std::size_t bytes, const Stream* stream
   if (stream != nullptr) hold(backend, state_->buffer);
   backend.copy(host, data(), bytes, CopyKind::kDeviceToHost, handle);
   note_use(backend, state_->buffer, handle);
-  if (stream == nullptr) backend.synchronize(nullptr);
+  if (stream != nullptr) return;
+  backend.synchronize(nullptr);
+  backend.throw_found();
 }
 
 void DevicePointer::copy_from_host(const void* host, std::size_t bytes) const { copy_in(host, bytes, nullptr); }

@@ -53,6 +53,7 @@ void* Stream::handle() const {
 void Stream::synchronize() const {
   data_->backend->synchronize(detail::stream_handle(*this));
   data_->backend->throw_reported(data_->handle, false);
+  data_->backend->throw_found();
 }
 
 bool Stream::is_done() const { return data_->backend->is_stream_done(detail::stream_handle(*this)); }

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <damo/array_math.hpp>
+#include <damo/array_linalg.hpp>
 #include <damo/array_reduce.hpp>
 #include "ops/eager/reference.hpp"
 #include "support/devices.hpp"
@@ -177,12 +178,9 @@ TEST_P(EagerReduce, GivesVarianceAndNorm) {
 TEST_P(EagerReduce, GivesInnerProducts) {
   const Array x = random({1000}), y = random({2000}).slice({{std::nullopt, std::nullopt, 2}});
   const Values a = x.to_doubles(), b = y.to_doubles();
-  EXPECT_NEAR(dot(x, y).to_doubles()[0], std::inner_product(a.begin(), a.end(), b.begin(), 0.0), 1e-2);
-  EXPECT_EQ(dot(astype(x, int32), x).dtype(), float64);
-  EXPECT_THAT(error_of([&] {
-                dot(x, x.slice({{0, 5}}));
-              }),
-              ::testing::HasSubstr("dot: shapes differ: (1000,) and (5,)"));
+  EXPECT_NEAR(vdot(x, y).to_doubles()[0], std::inner_product(a.begin(), a.end(), b.begin(), 0.0), 1e-2);
+  EXPECT_EQ(vdot(astype(x, int32), x).dtype(), float64);
+  EXPECT_THAT(error_of([&] { vdot(x, x.slice({{0, 5}})); }), ::testing::HasSubstr("vdot: (1000,) and (5,) do not fit: axis 0 of the first has 1000 elements, axis 0 of the second 5"));
 }
 
 TEST_P(EagerReduce, NamesWrongAxes) {

@@ -45,13 +45,13 @@ TEST_P(EagerShape, JoinsArrays) {
 
 TEST_P(EagerShape, TakesAndPuts) {
   const Array x = range({3, 4});
-  EXPECT_EQ(take(x, positions({0, -1, 5, 99})).to_doubles(), (Values{0, 11, 5, 11}));
+  EXPECT_EQ(take(x, positions({0, -1, 5, 11})).to_doubles(), (Values{0, 11, 5, 11}));
   EXPECT_EQ(take(x, positions({2, 0}), 0).to_doubles(), (Values{8, 9, 10, 11, 0, 1, 2, 3}));
   EXPECT_EQ(take(x.transpose(), positions({1}), 1).to_doubles(), (Values{4, 5, 6, 7}));
   EXPECT_EQ(take(x, positions({1, 1, 3, 0}).reshape({2, 2}), 1).shape(), (Shape{3, 2, 2}));
   EXPECT_EQ(take(astype(x, float16), positions({3})).to_doubles(), Values{3});
   const Array y = Array::zeros({2, 3}, float32, device());
-  put(y, positions({0, -1, 77}), array({5, 6, 7}));
+  put(y, positions({0, -1}), array({5, 6}));
   EXPECT_EQ(y.to_doubles(), (Values{5, 0, 0, 0, 0, 6}));
   put(y.transpose(), positions({1}), Array::scalar(9, device()));
   EXPECT_EQ(y.to_doubles(), (Values{5, 0, 0, 9, 0, 6}));
@@ -59,6 +59,32 @@ TEST_P(EagerShape, TakesAndPuts) {
               ::testing::HasSubstr("take: positions are integers, these are float32 (3, 4)"));
   EXPECT_THAT(error_of([&] { take(range({0}), positions({0})); }),
               ::testing::HasSubstr("there is nothing to take from"));
+  EXPECT_THAT(error_of([&] { take(x, positions({0, 99})).to_doubles(); }), ::testing::HasSubstr("take: position 99 is not on axis 0, whose extent is 12"));
+  EXPECT_THAT(error_of([&] {
+                put(y, positions({1, -7}), array({1, 2}));
+                y.to_doubles();
+              }),
+              ::testing::HasSubstr("put: position -7 is not on axis 0, whose extent is 6"));
+  EXPECT_EQ(take(x, positions({1})).to_doubles(), Values{1}) << "the call after an error is right";
+}
+
+TEST_P(EagerShape, PutsTogetherWhatNumPyPuts) {
+  const Array x = range({2, 3});
+  EXPECT_EQ(roll(x, 1, 1).to_doubles(), (Values{2, 0, 1, 5, 3, 4}));
+  EXPECT_EQ(roll(range({5}), -7, 0).to_doubles(), (Values{2, 3, 4, 0, 1}));
+  EXPECT_EQ(tile(range({1, 2}), {2, 2}).to_doubles(), (Values{0, 1, 0, 1, 0, 1, 0, 1}));
+  EXPECT_EQ(tile(range({2}), {2, 1, 2}).shape(), (Shape{2, 1, 4}));
+  EXPECT_EQ(repeat(x, 2, 0).to_doubles(), (Values{0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}));
+  EXPECT_EQ(repeat(range({2}), 3, -1).to_doubles(), (Values{0, 0, 0, 1, 1, 1}));
+  EXPECT_EQ(pad(range({2}), {{1, 2}}, Scalar(7.0)).to_doubles(), (Values{7, 0, 1, 7, 7}));
+  EXPECT_EQ(flatten(x.transpose()).to_doubles(), (Values{0, 3, 1, 4, 2, 5}));
+  EXPECT_EQ(flatten(range({2, 3, 4}), 1).shape(), (Shape{2, 12}));
+  const std::vector<Array> parts = split(x, {1, 2}, 1);
+  EXPECT_EQ(parts[1].to_doubles(), (Values{1, 2, 4, 5}));
+  EXPECT_TRUE(parts[0].shares_buffer_with(x));
+  EXPECT_THAT(error_of([&] { split(x, {1, 1}, 1); }), ::testing::HasSubstr("the parts have 2 elements along axis 1, x has 3"));
+  EXPECT_THAT(error_of([&] { pad(x, {{1, 1}}); }), ::testing::HasSubstr("1 widths for 2 axes"));
+  EXPECT_THAT(error_of([&] { repeat(x, -1, 0); }), ::testing::HasSubstr("the count is -1"));
 }
 
 DAMO_ON_EACH_DEVICE(EagerShape);

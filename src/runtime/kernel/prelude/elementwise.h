@@ -1,6 +1,7 @@
 // What the code of the built-in rows (damo/ops/rows.inc) calls besides C's math.h, for every T of a row: NumPy's
 // integer arithmetic, floor division, minimum and maximum. Text of generated kernels on every back end: it goes after
-// the back end's own math header, which defines DAMO_MATH and the floating functions, and convert.h; it includes nothing.
+// the back end's own math header, which defines DAMO_MATH, the floating functions and in damo::math low_bytes<T>(word), and
+// convert.h; it includes nothing.
 // Branch-free, so that a loop over any of these vectorises. Table: docs/kernel-functions.md.
 #pragma once
 
@@ -8,19 +9,19 @@ namespace damo {
 // Modulo 2^n: signed overflow is undefined in C++, and a wrapped sum is what NumPy gives.
 template <class T>
 DAMO_MATH T wrap_add(T x, T y) {
-  return T(math::WordOf<T>(x) + math::WordOf<T>(y));
+  return math::low_bytes<T>(math::WordOf<T>(x) + math::WordOf<T>(y));
 }
 template <class T>
 DAMO_MATH T wrap_sub(T x, T y) {
-  return T(math::WordOf<T>(x) - math::WordOf<T>(y));
+  return math::low_bytes<T>(math::WordOf<T>(x) - math::WordOf<T>(y));
 }
 template <class T>
 DAMO_MATH T wrap_mul(T x, T y) {
-  return T(math::WordOf<T>(x) * math::WordOf<T>(y));
+  return math::low_bytes<T>(math::WordOf<T>(x) * math::WordOf<T>(y));
 }
 template <class T>
 DAMO_MATH T wrap_neg(T x) {
-  return T(math::WordOf<T>(0) - math::WordOf<T>(x));
+  return math::low_bytes<T>(math::WordOf<T>(0) - math::WordOf<T>(x));
 }
 // The least value of a signed type stays itself.
 template <class T>

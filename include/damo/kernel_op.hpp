@@ -1,0 +1,98 @@
+// KernelOp: an op that says what its kernel computes instead of bringing one. Damo prints it for a GPU or the CPU, for any layout of
+// its arrays, and fuses it as it does its own ops: to the fuser rows, reductions and these are one thing.
+//
+//   struct LogCosh final : KernelOp {
+//     std::string name() const override { return "log_cosh"; }
+//     void lower(KernelBuilder& k) const override {
+//       const auto a = k.step("fabs(x0)", {k.input(0)});
+//       k.output(k.step("x0 + log1p(exp(-2 * x0)) - T(0.6931471805599453)", {a}));
+//     }
+//   };
+//   inline const auto log_cosh = make_op<LogCosh>();
+//
+//   struct SumOfSquares final : KernelOp {          // along the last of two axes, which stays with extent 1
+//     std::string name() const override { return "sum_of_squares"; }
+//     std::optional<std::uint32_t> reduced_axes() const override { return 0b10; }
+//     void lower(KernelBuilder& k) const override {
+//       k.output(k.join({.element = "x0 * x0", .neutral = "0", .reduce = "a + b"}, {k.input(0)}));
+//     }
+//   };
+//
+// A single formula on single elements is less to write as an Elementwise row. See tests/function/kernel_op_test.cpp.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <damo/op.hpp>
+
+namespace damo {
+
+struct KernelSpec;  // src/runtime/kernel/spec.hpp
+struct Step;
+
+/// What KernelOp::lower writes into. Texts are C++ expressions on x0, x1, ..., converted to a type T; what they may call is in
+/// docs/kernel-functions.md. T is the promoted dtype of the step's values, float for those of 16 bits.
+class KernelBuilder {
+ public:
+  /// A value of each element, or of each row: what joins give, and what follows from that alone.
+  struct Value {
+    int number = 0;
+    DType dtype = float32;
+  };
+  /// How the elements of a row become one value. Order and grouping are Damo's choice.
+  struct Join {
+    std::string element;    ///< of x0, x1, ...: what is joined
+    std::string neutral;    ///< of type T: reduce(neutral, a) is a
+    std::string reduce;     ///< of a and b; associative and commutative but for rounding
+    std::string post = {};  ///< of a and n, the number of elements; empty: a
+  };
+
+  /// The value of the node's input. Throws GraphError for one that there is not.
+  Value input(int i) const;
+  int input_count() const { return static_cast<int>(inputs_.size()); }
+  /// result: else the promoted dtype. cost: instructions, about.
+  Value step(std::string code, std::vector<Value> values, std::optional<DType> result = {}, int cost = 1, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
+  /// Over the op's reduced axes.
+  Value join(Join join, std::vector<Value> values, std::optional<DType> result = {}, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
+  /// Which value the op gives: once.
+  void output(Value value);
+
+  // Damo's own.
+  KernelBuilder(KernelSpec& spec, std::string name, std::vector<Value> inputs) : spec_(spec), name_(std::move(name)), inputs_(std::move(inputs)) {}
+  KernelSpec& spec() { return spec_; }
+  Value append(Step step);
+  const std::optional<Value>& result() const { return output_; }
+
+ private:
+  Step step_of(std::string code, const std::vector<Value>& values, std::optional<DType> result, SourceLine where) const;
+  KernelSpec& spec_;
+  std::string name_;
+  std::vector<Value> inputs_;
+  std::optional<Value> output_;
+};
+
+class KernelOp : public Op {
+ public:
+  /// Writes the kernel of one node; called whenever a kernel is made that has the op, so it must always write the same.
+  virtual void lower(KernelBuilder& kernel) const = 0;
+  /// Nothing: elements of the inputs, which broadcast, give elements of the output. Else bit a: axis a of the one input is reduced and stays
+  /// with extent 1.
+  virtual std::optional<std::uint32_t> reduced_axes() const { return {}; }
+  /// Instructions an element, about: what fusion weighs.
+  virtual int cost() const { return 4; }
+  /// From the inputs' shapes at a call; dims: of their types. Default: as reduced_axes() says.
+  virtual Shape output_shape(std::span<const Shape> dims, std::span<const Shape> shapes) const;
+  /// From types alone.
+  Shape output_shape(std::span<const Shape> dims) const { return output_shape(dims, dims); }
+
+  /// Default: any number of inputs of any dtypes, one output of the promoted dtype. An override has one output of output_shape() too.
+  Apply make_node(Inputs inputs) const override;
+  Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
+  bool may_run_in_place() const override { return !reduced_axes(); }
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
+};
+
+}  // namespace damo

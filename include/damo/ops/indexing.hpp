@@ -1,0 +1,26 @@
+// Elements by positions that are data: integer tensors.
+//
+//   take(table, words, 0)                 rows of a table: an embedding; its gradient adds up what a row was taken for
+//   take_along_axis(x, argmax(x, 1, keepdims), 1)
+//
+// Positions: any integer dtype; negative ones count from the end. One that is not on the axis is an IndexError: on a CPU at the call,
+// on a GPU from the next call of the function, or from whoever waits for the device (reading a result, synchronize); nothing is read
+// beyond the axis until then. Gradients add in the order of the positions, so they are the same bits at every call.
+// See tests/function/indexing_test.cpp.
+#pragma once
+#include <damo/variable.hpp>
+
+namespace damo {
+
+/// x's slices along the axis at positions, whose axes take its place: (a, n, b) at (i, j) along 1 is (a, i, j, b). x: any dtype.
+/// Each slice is read and written once. The gradient sorts the positions and writes each element of x's shape once.
+Variable take(const Operand& x, const Operand& positions, int axis = 0);
+
+/// z[i, j, k] = x[i, positions[i, j, k], k] along axis 1, and so on. positions: as many axes as x, the others as long as x's.
+Variable take_along_axis(const Operand& x, const Operand& positions, int axis);
+
+/// 1 where the last axis, of length count, is the position, else 0: of positions (a, b) a tensor (a, b, count). Fuses as a row does:
+/// where only other rows read it it is never in memory. A position that is none gives zeros.
+Variable one_hot(const Operand& positions, std::int64_t count, DType dtype = float32);
+
+}  // namespace damo

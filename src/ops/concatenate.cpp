@@ -1,0 +1,252 @@
+// Tensors side by side, and back into their parts.
+#include <algorithm>
+#include <string>
+
+#include <damo/op.hpp>
+#include <damo/ops/shape.hpp>
+#include <damo/ops/subtensor.hpp>
+#include "ops/gradient_parts.hpp"
+#include "ops/window_thunk.hpp"
+
+namespace damo {
+namespace {
+
+/// The shape of inputs side by side along axis; an unknown extent fits to any.
+Shape side_by_side(std::span<const Shape> shapes, int axis) {
+  Shape all = shapes.front();
+  std::int64_t along = 0;
+  for (const Shape& shape : shapes) {
+    bool fits = shape.rank() == all.rank();
+    for (int i = 0; fits && i < all.rank(); ++i) {
+      if (i == axis || shape[i] == kUnknown) continue;
+      if (all[i] == kUnknown) all[i] = shape[i];
+      fits = all[i] == shape[i];
+    }
+    if (!fits) throw ShapeError("concatenate: " + to_string(shape) + " does not fit to " + to_string(all) + " along axis " + std::to_string(axis));
+    along = along == kUnknown || shape[axis] == kUnknown ? kUnknown : along + shape[axis];
+  }
+  all[axis] = along;
+  return all;
+}
+
+/// What of x lies from `first` on along the axis, `count` of it.
+Op::Layout between(const Op::Layout& x, int axis, std::int64_t first, std::int64_t count) {
+  Op::Layout part = x;
+  part.shape[axis] = count;
+  if (part.shape.size() > 0) part.offset += first * x.strides[axis];
+  return part;
+}
+
+/// The elements of the first input that lie where concatenate puts the part-th of the others.
+class PartOp final : public Op {
+ public:
+  PartOp(int axis, int part) : axis_(axis), part_(part) {}
+  std::string name() const override { return "part"; }
+  Props props() const override { return {{"axis", std::int64_t{axis_}}, {"part", std::int64_t{part_}}}; }
+  Apply make_node(Inputs inputs) const override {
+    return {*this, {inputs.begin(), inputs.end()}, {{inputs.at(0).dtype(), inputs.at(part_ + 1).dims()}}};
+  }
+  int view_of(int) const override { return 0; }
+  Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
+    std::int64_t first = 0;
+    for (int i = 1; i <= part_; ++i) first += inputs[static_cast<std::size_t>(i)].shape[axis_];
+    return between(inputs[0], axis_, first, inputs[static_cast<std::size_t>(part_) + 1].shape[axis_]);
+  }
+  /// Zeros beside g.
+  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
+    std::vector<Variable> parts;
+    for (int i = 1; i < static_cast<int>(node.inputs().size()); ++i) {
+      parts.push_back(i == part_ + 1 ? output_gradients[0] : zeros_like(node.input(i), node.where()));
+    }
+    Gradients gradients(node.inputs().size(), Gradient::disconnected());
+    gradients[0] = concatenate(parts, axis_, node.where());
+    return gradients;
+  }
+
+ private:
+  int axis_, part_;
+};
+
+class ConcatenateOp final : public Op {
+ public:
+  explicit ConcatenateOp(int axis) : axis_(axis) {}
+  std::string name() const override { return "concatenate"; }
+  Props props() const override { return {{"axis", std::int64_t{axis_}}}; }
+  Apply make_node(Inputs inputs) const override {
+    std::vector<Shape> shapes;
+    for (const Variable& input : inputs) shapes.push_back(input.dims());
+    return {*this, {inputs.begin(), inputs.end()}, {{inputs.at(0).dtype(), side_by_side(shapes, axis_)}}};
+  }
+  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{side_by_side(inputs, axis_)}}; }
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
+    return window_thunk(node, context, WindowWrite::kSet, [axis = axis_](std::span<const Layout> inputs, const Layout& output) {
+      std::vector<Window> windows;
+      std::int64_t first = 0;
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const std::int64_t count = inputs[i].shape[axis];
+        windows.push_back({static_cast<int>(i), inputs[i], between(output, axis, first, count)});
+        first += count;
+      }
+      return windows;
+    });
+  }
+  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
+    std::vector<Variable> inputs{output_gradients[0]};
+    inputs.insert(inputs.end(), node.inputs().begin(), node.inputs().end());
+    std::vector<Variable> parts;
+    for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
+      parts.push_back(std::make_shared<const PartOp>(axis_, i)->apply(inputs, node.where()).output());
+    }
+    return parts;
+  }
+
+ private:
+  int axis_;
+};
+
+/// x moved along an axis; what leaves it comes in at the other end.
+class RollOp final : public Op {
+ public:
+  RollOp(int axis, std::int64_t shift) : axis_(axis), shift_(shift) {}
+  std::string name() const override { return "roll"; }
+  Props props() const override { return {{"axis", std::int64_t{axis_}}, {"shift", shift_}}; }
+  Apply make_node(Inputs inputs) const override {
+    inputs.require_count(1);
+    return {*this, {inputs.at(0)}, {inputs.at(0).type()}};
+  }
+  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{inputs[0]}}; }
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
+    return window_thunk(node, context, WindowWrite::kSet, [axis = axis_, by = shift_](std::span<const Layout> inputs, const Layout& output) {
+      const Layout& x = inputs[0];
+      const std::int64_t extent = x.shape[axis];
+      if (extent == 0) return std::vector<Window>();
+      const std::int64_t shift = (by % extent + extent) % extent;
+      return std::vector<Window>{{0, between(x, axis, 0, extent - shift), between(output, axis, shift, extent - shift)},
+                                 {0, between(x, axis, extent - shift, shift), between(output, axis, 0, shift)}};
+    });
+  }
+  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
+    return Gradients(roll(At(node.where())(output_gradients[0]), -shift_, axis_));
+  }
+
+ private:
+  int axis_;
+  std::int64_t shift_;
+};
+
+/// x amid a value.
+class PadOp final : public Op {
+ public:
+  explicit PadOp(std::vector<PadWidth> widths) : widths_(std::move(widths)) {}
+  std::string name() const override { return "pad"; }
+  Props props() const override {
+    std::vector<std::int64_t> numbers;
+    for (const PadWidth& width : widths_) numbers.push_back(width.before), numbers.push_back(width.after);
+    return {{"widths", numbers}};
+  }
+  Apply make_node(Inputs inputs) const override {
+    inputs.require_count(2);
+    return {*this, {inputs.at(0), inputs.at(1)}, {{inputs.at(0).dtype(), padded(inputs.at(0).dims())}}};
+  }
+  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{padded(inputs[0])}}; }
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
+    return window_thunk(node, context, WindowWrite::kSet, [widths = widths_](std::span<const Layout> inputs, const Layout& output) {
+      Layout inside = output;
+      for (int axis = 0; axis < output.shape.rank(); ++axis) {
+        inside = between(inside, axis, widths[static_cast<std::size_t>(axis)].before, inputs[0].shape[axis]);
+      }
+      return std::vector<Window>{{1, inputs[1], output}, {0, inputs[0], inside}};
+    });
+  }
+  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
+    const At at(node.where());
+    std::vector<Index> inside;
+    for (const PadWidth& width : widths_) {
+      inside.emplace_back(width.before, width.after == 0 ? std::nullopt : std::optional<std::int64_t>(-width.after));
+    }
+    const Variable& g = output_gradients[0];
+    const Variable of_x = subtensor(at(g), inside);
+    if (node.input(1).is_constant()) return Gradients{Gradient(of_x), Gradient::disconnected()};
+    return Gradients{Gradient(of_x), Gradient(sum_to(set_subtensor(at(g), inside, 0.0), {}, node.where()))};
+  }
+
+ private:
+  Shape padded(const Shape& x) const {
+    Shape to = x;
+    for (int axis = 0; axis < x.rank(); ++axis) {
+      const PadWidth& width = widths_[static_cast<std::size_t>(axis)];
+      if (x[axis] != kUnknown) to[axis] += width.before + width.after;
+    }
+    return to;
+  }
+  std::vector<PadWidth> widths_;
+};
+
+std::vector<Variable> promoted(std::span<const Variable> tensors, const char* name, SourceLine line) {
+  if (tensors.empty()) throw GraphError(std::string(name) + ": there are no tensors");
+  std::vector<Promotable> dtypes;
+  for (const Variable& tensor : tensors) {
+    if (!tensor) throw GraphError(std::string(name) + ": a Variable is empty");
+    dtypes.push_back({tensor.dtype()});
+  }
+  std::vector<Variable> same;
+  for (const Variable& tensor : tensors) same.push_back(cast_at(tensor, result_type(dtypes), line));
+  return same;
+}
+
+}  // namespace
+
+Variable concatenate(std::span<const Variable> tensors, int axis, SourceLine where) {
+  const std::vector<Variable> same = promoted(tensors, "concatenate", where);
+  if (same.front().rank() == 0) throw ShapeError("concatenate: tensors of rank 0 have no axis to lie along", "stack them");
+  const int along = normalize_axis(axis, same.front().rank());
+  for (const Variable& tensor : same) {
+    if (tensor.rank() != same.front().rank()) throw ShapeError("concatenate: " + describe(tensor) + " does not fit to " + describe(same.front()));
+  }
+  return std::make_shared<const ConcatenateOp>(along)->apply(same, where).output();
+}
+
+Variable stack(std::span<const Variable> tensors, int axis, SourceLine where) {
+  std::vector<Variable> expanded;
+  for (const Variable& tensor : promoted(tensors, "stack", where)) expanded.push_back(expand_dims(At(where)(tensor), axis));
+  return concatenate(expanded, axis < 0 ? axis + expanded.front().rank() : axis, where);
+}
+
+std::vector<Variable> split(const Operand& x, std::span<const std::int64_t> sizes, int axis) {
+  const Variable whole = x.as(x.promotable().dtype);
+  const int along = normalize_axis(axis, whole.rank());
+  std::int64_t first = 0;
+  std::vector<Variable> parts;
+  for (std::int64_t size : sizes) {
+    if (size < 0) throw ShapeError("split: a part has " + std::to_string(size) + " elements", "sizes are 0 or more");
+    std::vector<Index> indices(static_cast<std::size_t>(along) + 1);
+    indices.back() = Index(first, first + size);
+    parts.push_back(subtensor(x, indices));
+    first += size;
+  }
+  const std::int64_t extent = whole.dims()[along];
+  if (extent != kUnknown && extent != first) {
+    throw ShapeError("split: the parts have " + std::to_string(first) + " elements along axis " + std::to_string(along) + ", x has " + std::to_string(extent));
+  }
+  return parts;
+}
+
+Variable roll(const Operand& x, std::int64_t shift, int axis) {
+  const Variable inputs[] = {x.as(x.promotable().dtype)};
+  return std::make_shared<const RollOp>(normalize_axis(axis, inputs[0].rank()), shift)->apply(inputs, x.where()).output();
+}
+
+Variable pad(const Operand& x, std::span<const PadWidth> widths, const Operand& value) {
+  const Variable base = x.as(x.promotable().dtype);
+  if (static_cast<int>(widths.size()) != base.rank()) {
+    throw ShapeError("pad: " + std::to_string(widths.size()) + " widths for " + std::to_string(base.rank()) + " axes", "give one for each axis; {} adds nothing");
+  }
+  for (const PadWidth& width : widths) {
+    if (width.before < 0 || width.after < 0) throw ShapeError("pad: a width is below 0", "subtensor makes a tensor smaller");
+  }
+  if (!value.is_number() && value.variable().rank() != 0) throw ShapeError("pad: the value is " + describe(value.variable()), "give a number, or a Variable of rank 0");
+  const Variable inputs[] = {base, value.is_number() ? value.as(base.dtype()) : cast_at(value.variable(), base.dtype(), x.where())};
+  return std::make_shared<const PadOp>(std::vector<PadWidth>(widths.begin(), widths.end()))->apply(inputs, x.where()).output();
+}
+
+}  // namespace damo

@@ -1,0 +1,298 @@
+#include "ops/contraction.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include <damo/array_math.hpp>
+
+#include "ops/eager/inner_product.hpp"
+#include "ops/eager/overlap.hpp"
+
+namespace damo {
+namespace {
+
+/// One axis of both operands; a stride of 0 where the operand does not have it or is stretched.
+struct AxisStep {
+  std::int64_t extent, x, y;
+};
+
+/// Neighbours that step as one become one; axes of extent 1 go.
+std::vector<AxisStep> merged(std::span<const AxisStep> steps) {
+  std::vector<AxisStep> all;
+  for (const AxisStep& step : steps) {
+    if (step.extent == 1) continue;
+    if (!all.empty() && all.back().x == step.x * step.extent && all.back().y == step.y * step.extent) all.back() = {all.back().extent * step.extent, step.x, step.y};
+    else all.push_back(step);
+  }
+  return all;
+}
+
+std::int64_t count_of(std::span<const AxisStep> steps) {
+  std::int64_t count = 1;
+  for (const AxisStep& step : steps) count *= step.extent;
+  return count;
+}
+
+/// The axes of a contraction in their groups.
+struct Groups {
+  std::vector<AxisStep> batch, rows, summed, columns;
+
+  Groups(const ContractionForm& form, const Shape& x_shape, const Strides& x, const Shape& y_shape, const Strides& y, const Shape& out) {
+    const int row_axes = x_shape.rank() - form.batch - form.summed;
+    const auto stride = [](const Shape& shape, const Strides& strides, int axis) { return shape[axis] == 1 ? 0 : strides[axis]; };
+    for (int i = 0; i < form.batch; ++i) batch.push_back({out[i], stride(x_shape, x, i), stride(y_shape, y, i)});
+    for (int i = form.batch; i < form.batch + row_axes; ++i) rows.push_back({out[i], stride(x_shape, x, i), 0});
+    for (int i = 0; i < form.summed; ++i) {
+      const int in_x = form.batch + row_axes + i, in_y = form.batch + i;
+      summed.push_back({x_shape[in_x], stride(x_shape, x, in_x), stride(y_shape, y, in_y)});
+    }
+    for (int i = form.batch + row_axes; i < out.rank(); ++i) {
+      const int in_y = i - row_axes + form.summed;
+      columns.push_back({out[i], 0, stride(y_shape, y, in_y)});
+    }
+  }
+};
+
+std::vector<AxisStep> of_x(std::vector<AxisStep> steps) {
+  for (AxisStep& step : steps) step.y = 0;
+  return merged(steps);
+}
+std::vector<AxisStep> of_y(std::vector<AxisStep> steps) {
+  for (AxisStep& step : steps) step.x = 0;
+  return merged(steps);
+}
+
+/// The strides of a matrix whose rows and columns are these axes; none if they are several.
+std::optional<MatrixStrides> matrix_of(const std::vector<AxisStep>& rows, const std::vector<AxisStep>& columns, std::int64_t AxisStep::*stride) {
+  if (rows.size() > 1 || columns.size() > 1) return std::nullopt;
+  MatrixStrides strides{0, 1, 0};
+  if (!columns.empty()) strides.column = columns[0].*stride;
+  if (!rows.empty()) strides.row = rows[0].*stride;
+  return strides;
+}
+
+/// "its axis 1 of extent 4, y's axis 0 of extent 5"
+std::string of_extents(int x_axis, std::int64_t x, int y_axis, std::int64_t y) {
+  return "axis " + std::to_string(x_axis) + " of the first has " + std::to_string(x) + (x == 1 ? " element" : " elements") + ", axis " + std::to_string(y_axis) +
+         " of the second " + std::to_string(y);
+}
+
+const ElementwiseRow& row_of(Activation activation) {
+  static const ElementwiseRow* const relu = find_elementwise("relu");
+  static const ElementwiseRow* const gelu = find_elementwise("gelu_tanh");
+  return activation == Activation::kRelu ? *relu : *gelu;
+}
+
+}  // namespace
+
+Shape contraction_shape(const std::string& name, const ContractionForm& form, const Shape& x, const Shape& y) {
+  const int row_axes = x.rank() - form.batch - form.summed, column_axes = y.rank() - form.batch - form.summed;
+  const auto refuse = [&](const std::string& what, const std::string& remedy) {
+    throw ShapeError(name + ": " + to_string(x) + " and " + to_string(y) + " do not fit: " + what, remedy);
+  };
+  Shape out;
+  for (int i = 0; i < form.batch; ++i) {
+    if (x[i] != y[i] && x[i] != 1 && y[i] != 1 && x[i] != kUnknown && y[i] != kUnknown) {
+      refuse("batches do not broadcast, " + of_extents(i, x[i], i, y[i]), "reshape or slice one of them; an extent of 1 stretches");
+    }
+    out.push_back(x[i] == 1 ? y[i] : x[i] == kUnknown && y[i] != 1 ? y[i] : x[i]);
+  }
+  for (int i = 0; i < form.summed; ++i) {
+    const int in_x = form.batch + row_axes + i, in_y = form.batch + i;
+    if (x[in_x] != y[in_y] && x[in_x] != kUnknown && y[in_y] != kUnknown) {
+      refuse(of_extents(in_x, x[in_x], in_y, y[in_y]), "what is summed over must have one extent: transpose or slice one of them");
+    }
+  }
+  for (int i = 0; i < row_axes; ++i) out.push_back(x[form.batch + i]);
+  for (int i = 0; i < column_axes; ++i) out.push_back(y[form.batch + form.summed + i]);
+  return out;
+}
+
+Contraction::Contraction(Backend& backend, const ContractionForm& form, DType operands, ArrayLayout x, ArrayLayout y, const Shape& out, const ArrayLayout* c)
+    : library_(MatrixLibrary::of(backend)), form_(form) {
+  compute_ = library_->computes_as(operands);
+  converts_ = compute_ != operands;
+  target_ = converts_ ? compute_ : form.result;
+  is_empty_ = out.size() == 0;
+  if (is_empty_) return;
+  is_inner_ = out.size() == 1 && form.summed > 0 && form.alpha == 1 && form.beta == 0;
+  plan_sides(x, y, out);
+  if (product_.k == 0 || is_inner_) return;
+  plan_start(c, out);
+  prepare();
+}
+
+void Contraction::plan_sides(const ArrayLayout& x, const ArrayLayout& y, const Shape& out) {
+  const Groups groups(form_, *x.shape, *x.strides, *y.shape, *y.strides, out);
+  product_.operands = compute_;
+  product_.result = target_;
+  product_.m = count_of(groups.rows);
+  product_.n = count_of(groups.columns);
+  product_.k = count_of(groups.summed);
+  product_.tf32 = form_.tf32 && compute_ == float32;
+  product_.alpha = form_.alpha;
+  if (product_.k == 0 || is_inner_) return;
+
+  // Which operand has to be copied, and where its elements are then.
+  const bool has_library = library_->has(compute_);
+  std::vector<AxisStep> batch = groups.batch;
+  const auto side = [&](const ArrayLayout& array, std::optional<MatrixStrides> strides, std::int64_t rows, std::int64_t columns, const std::vector<AxisStep>& first,
+                        const std::vector<AxisStep>& second, std::int64_t AxisStep::*stride, Side& made) {
+    if (strides && !converts_ && (!has_library || order_of(*strides, rows, columns))) return *strides;
+    made.is_packed = true;
+    for (int i = 0; i < form_.batch; ++i) {
+      made.shape.push_back((*array.shape)[i]);
+      made.strides.push_back((*array.strides)[i]);
+    }
+    for (const std::vector<AxisStep>* steps : {&first, &second}) {
+      for (const AxisStep& step : *steps) {
+        made.shape.push_back(step.extent);
+        made.strides.push_back(step.*stride);
+      }
+    }
+    std::int64_t inner = rows * columns;
+    for (int i = form_.batch; i-- > 0;) {
+      batch[static_cast<std::size_t>(i)].*stride = made.shape[i] == 1 ? 0 : inner;
+      inner *= made.shape[i];
+    }
+    return MatrixStrides{columns, 1, 0};
+  };
+  product_.a = side(x, matrix_of(of_x(groups.rows), of_x(groups.summed), &AxisStep::x), product_.m, product_.k, groups.rows, groups.summed, &AxisStep::x, x_);
+  product_.b = side(y, matrix_of(of_y(groups.summed), of_y(groups.columns), &AxisStep::y), product_.k, product_.n, groups.summed, groups.columns, &AxisStep::y, y_);
+
+  // Batches that y is the same for are more rows of x where they lie so.
+  batch = merged(batch);
+  while (!batch.empty() && batch.back().y == 0) {
+    MatrixStrides folded = product_.a;
+    if (product_.m == 1) folded.row = batch.back().x;
+    if (batch.back().x != product_.m * folded.row) break;
+    if (has_library && !order_of(folded, product_.m * batch.back().extent, product_.k)) break;
+    product_.a = folded;
+    product_.m *= batch.back().extent;
+    batch.pop_back();
+  }
+  product_.c = {product_.n, 1, 0};
+
+  // One axis of batches is the library's, the others are gone through here.
+  std::int64_t out_stride = product_.m * product_.n;
+  std::vector<Loop> loops;
+  for (auto step = batch.rbegin(); step != batch.rend(); ++step) {
+    loops.push_back({step->extent, step->x, step->y, out_stride});
+    out_stride *= step->extent;
+  }
+  const auto longest = std::max_element(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) { return a.extent < b.extent; });
+  if (longest == loops.end()) return;
+  product_.batches = longest->extent;
+  product_.a.batch = longest->x;
+  product_.b.batch = longest->y;
+  product_.c.batch = longest->out;
+  loops.erase(longest);
+  loops_ = std::move(loops);
+}
+
+void Contraction::plan_start(const ArrayLayout* c, const Shape& out) {
+  activates_ = form_.activation != Activation::kNone && library_->engine() && library_->engine()->has_epilogues(compute_) && target_ == form_.result;
+  if (!c) return;
+  const bool has_epilogue = library_->engine() && library_->engine()->has_epilogues(compute_) && target_ == form_.result;
+  starts_apart_ = (has_epilogue || !library_->has(compute_)) && target_ == form_.result && *c->shape == out && is_contiguous(*c->shape, *c->strides);
+  if (starts_apart_ || !has_epilogue || form_.beta != 1) return;
+  // A bias has one element for each column of the result, one after another.
+  std::int64_t expected = 1, count = 1;
+  bool is_bias = true;
+  for (int i = c->shape->rank(); i-- > 0;) {
+    const std::int64_t extent = (*c->shape)[i];
+    if (extent == 1) continue;
+    is_bias &= (*c->strides)[i] == expected;
+    expected *= extent;
+    count *= extent;
+  }
+  const int first = out.rank() - c->shape->rank();
+  std::int64_t columns = 1;
+  for (int i = out.rank(); i-- > 0 && columns < product_.n;) {
+    is_bias &= i >= first && (*c->shape)[i - first] == out[i];
+    columns *= out[i];
+  }
+  has_bias_ = is_bias && count == product_.n && columns == product_.n;
+}
+
+void Contraction::prepare() {
+  MatrixProduct wanted = product_;
+  wanted.has_bias = has_bias_;
+  wanted.beta = form_.beta != 0 && !has_bias_ ? form_.beta : 0;
+  wanted.activation = activates_ ? form_.activation : Activation::kNone;
+  prepared_ = library_->prepare(wanted);
+  if (prepared_) return;
+  has_bias_ = activates_ = false;
+  wanted.has_bias = false;
+  wanted.beta = form_.beta;
+  wanted.activation = Activation::kNone;
+  prepared_ = library_->prepare(wanted);
+}
+
+Array Contraction::operand(const Array& array, const Side& side, DType dtype) {
+  return side.is_packed ? packed_copy(array.view(array.dtype(), side.shape, side.strides, 0), dtype) : array;
+}
+
+void Contraction::run(const Array& x, const Array& y, const Array* c, const Array& out, void* stream) const {
+  if (is_empty_) return;
+  const bool is_apart = target_ != out.dtype() && !is_inner_;
+  const Array target = is_apart ? Array::empty(out.shape(), target_, out.device()) : out;
+  const bool is_copied = c && !has_bias_ && !(starts_apart_ && product_.k != 0) && !(c->data() == target.data() && c->dtype() == target.dtype());
+  if (is_copied) copy_into(target, *c);
+  if (is_inner_ && product_.k != 0) {
+    const auto summed = [&](const Array& array, int first) {
+      Shape shape;
+      Strides strides;
+      for (int i = first; i < first + form_.summed; ++i) {
+        shape.push_back(array.shape()[i]);
+        strides.push_back(array.strides()[i]);
+      }
+      return array.view(array.dtype(), shape, strides, 0);
+    };
+    inner_product(summed(x, x.rank() - form_.summed), summed(y, form_.batch), target);
+  } else if (product_.k == 0) {
+    if (!c) assign(target, 0);
+    else if (form_.beta != 1) target *= form_.beta;
+  } else {
+    const void* start = form_.beta == 0 || has_bias_ ? nullptr : starts_apart_ ? c->data() : target.data();
+    multiply(operand(x, x_, compute_), operand(y, y_, compute_), start, has_bias_ ? c->data() : nullptr, target, stream);
+  }
+  finish(target);
+  if (is_apart) copy_into(out, target);
+}
+
+void Contraction::finish(const Array& target) const {
+  if (form_.activation != Activation::kNone && !activates_) apply_elementwise(row_of(form_.activation), {target}, target);
+}
+
+void Contraction::multiply(const Array& x, const Array& y, const void* start, const void* bias, const Array& target, void* stream) const {
+  const std::size_t bytes = prepared_->workspace_bytes();
+  const Array workspace = bytes > 0 ? Array::empty({static_cast<std::int64_t>(bytes)}, uint8, target.device()) : Array();
+  std::vector<std::int64_t> index(loops_.size(), 0);
+  const auto at = [](const void* address, std::int64_t elements, DType dtype) -> void* {
+    return address ? static_cast<std::byte*>(const_cast<void*>(address)) + elements * static_cast<std::int64_t>(itemsize(dtype)) : nullptr;
+  };
+  for (;;) {
+    std::int64_t in_x = 0, in_y = 0, in_out = 0;
+    for (std::size_t i = 0; i < loops_.size(); ++i) {
+      in_x += index[i] * loops_[i].x;
+      in_y += index[i] * loops_[i].y;
+      in_out += index[i] * loops_[i].out;
+    }
+    prepared_->run({.a = at(x.data(), in_x, compute_), .b = at(y.data(), in_y, compute_), .start = at(start, in_out, target_), .bias = bias, .result = at(target.data(), in_out, target_)},
+                   workspace ? workspace.data() : nullptr, stream);
+    std::size_t axis = 0;
+    while (axis < loops_.size() && ++index[axis] == loops_[axis].extent) index[axis++] = 0;
+    if (axis == loops_.size()) return;
+  }
+}
+
+Array contract(const std::string& name, const ContractionForm& form, const Array& x, const Array& y) {
+  const Array out = Array::empty(contraction_shape(name, form, x.shape(), y.shape()), form.result, x.device());
+  const Contraction contraction(x.device().backend(), form, x.dtype(), {&x.shape(), &x.strides()}, {&y.shape(), &y.strides()}, out.shape());
+  contraction.run(x, y, nullptr, out);
+  return out;
+}
+
+}  // namespace damo

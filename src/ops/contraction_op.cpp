@@ -1,0 +1,146 @@
+#include "ops/contraction_op.hpp"
+
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include <damo/ops/cast.hpp>
+#include <damo/ops/reduce.hpp>
+#include <damo/ops/shape.hpp>
+#include <damo/thunk.hpp>
+#include "ops/gradient_parts.hpp"
+#include "ops/reduce_op.hpp"
+#include "runtime/exec/version_table.hpp"
+
+namespace damo {
+namespace {
+
+constexpr const char* kActivations[] = {"none", "relu", "gelu_tanh"};
+
+class ContractionThunk {
+ public:
+  ContractionThunk(const ContractionForm& form, std::vector<Cell*> cells, ThunkContext& context)
+      : form_(form), cells_(std::move(cells)), bound_({cells_.begin(), cells_.end()}), device_(context.device()), stream_(context.stream()) {}
+
+  void operator()() {
+    const Contraction* bound = bound_.find();
+    if (!bound) bound = &bound_.add(bind());
+    const bool has_start = cells_.size() == 4;
+    bound->run(cells_[0]->array(), cells_[1]->array(), has_start ? &cells_[2]->array() : nullptr, cells_.back()->array(), stream_.handle());
+  }
+
+ private:
+  static ArrayLayout layout(const Cell& cell) { return {&cell.shape(), &cell.strides()}; }
+  Contraction bind() const {
+    const std::optional<ArrayLayout> start = cells_.size() == 4 ? std::optional(layout(*cells_[2])) : std::nullopt;
+    return Contraction(device_.backend(), form_, cells_[0]->dtype(), layout(*cells_[0]), layout(*cells_[1]), cells_.back()->shape(), start ? &*start : nullptr);
+  }
+
+  ContractionForm form_;
+  std::vector<Cell*> cells_;  // x, y, c if there is one, the result
+  VersionTable<Contraction> bound_;
+  Device device_;
+  Stream stream_;
+};
+
+/// Axes [from, from + count) of a value.
+void append(std::vector<int>& pattern, int from, int count) {
+  for (int i = 0; i < count; ++i) pattern.push_back(from + i);
+}
+
+/// A sum over the batch axes that were stretched.
+Variable unstretched(const Variable& gradient, const Variable& of, int batch, SourceLine line) {
+  std::uint32_t axes = 0;
+  for (int i = 0; i < batch; ++i) {
+    if (of.dims()[i] == 1 && gradient.dims()[i] != 1) axes |= 1u << i;
+  }
+  return axes == 0 ? gradient : reduce(ReductionKind::kSum, gradient, axes, line);
+}
+
+}  // namespace
+
+Props ContractionOp::props() const {
+  Props props{{"batch", std::int64_t{form_.batch}}, {"summed", std::int64_t{form_.summed}}, {"dtype", std::string(damo::name(form_.result))}};
+  if (form_.tf32) props.push_back({"tf32", true});
+  if (form_.alpha != 1) props.push_back({"alpha", form_.alpha});
+  if (form_.beta != 0) props.push_back({"beta", form_.beta});
+  if (form_.activation != Activation::kNone) props.push_back({"activation", std::string(kActivations[static_cast<int>(form_.activation)])});
+  if (overwrites_) props.push_back({"in_place", true});
+  return props;
+}
+
+bool ContractionOp::equals(const Op& other) const {
+  const auto* that = dynamic_cast<const ContractionOp*>(&other);
+  return that && that->props() == props();
+}
+
+Apply ContractionOp::make_node(Inputs inputs) const {
+  inputs.require_count(has_start() ? 3 : 2);
+  require_dtype(inputs.at(1), inputs.at(0).dtype());
+  if (has_start()) require_dtype(inputs.at(2), form_.result);
+  std::vector<Shape> shapes;
+  for (const Variable& input : inputs) shapes.push_back(input.dims());
+  return {*this, {inputs.begin(), inputs.end()}, {{form_.result, shape(shapes)}}};
+}
+
+Shapes ContractionOp::infer_shape(const Apply& node, std::span<const Shape> inputs) const {
+  const Shape result = shape(inputs);
+  const auto batches = [&](const Shape& shape) { return Shape(std::span(shape.begin(), static_cast<std::size_t>(form_.batch))); };
+  const Shape dims[] = {batches(node.input(0).dims()), batches(node.input(1).dims())}, shapes[] = {batches(inputs[0]), batches(inputs[1])};
+  try {
+    broadcast_values(dims, shapes);  // as elsewhere in a graph: what stretches is known
+  } catch (const ShapeError& error) {
+    throw ShapeError(name_ + ": of the batches, " + error.parts().message, error.parts().remedy);
+  }
+  return {{result}};
+}
+
+Shape ContractionOp::shape(std::span<const Shape> inputs) const {
+  const Shape product = contraction_shape(name_, form_, inputs[0], inputs[1]);
+  if (!has_start()) return product;
+  const Shape both[] = {product, inputs[2]};
+  return broadcast_shapes(both);
+}
+
+Thunk ContractionOp::make_thunk(const Apply& node, ThunkContext& context) const {
+  std::vector<Cell*> cells;
+  for (const Variable& input : node.inputs()) cells.push_back(&context.storage(input));
+  cells.push_back(&context.storage(node.output()));
+  return [thunk = std::make_shared<ContractionThunk>(form_, std::move(cells), context)] { (*thunk)(); };
+}
+
+/// Contractions again, of views: each operand is read as it lies.
+Gradients ContractionOp::gradient(const Apply& node, std::span<const Variable> output_gradients) const {
+  const Variable &x = node.input(0), &y = node.input(1);
+  const SourceLine line = node.where();
+  const At at(line);
+  if (has_start() || form_.activation != Activation::kNone) return Gradients(node.inputs().size(), Gradient::not_defined("fuse_products made it, after gradients were taken"));
+  if (!is_floating(form_.result) || !is_floating(x.dtype())) return Gradients{Gradient::disconnected(), Gradient::disconnected()};
+  const Variable g = cast(at(output_gradients[0]), x.dtype());
+  const int batch = form_.batch, summed = form_.summed, rows = x.rank() - batch - summed, columns = y.rank() - batch - summed;
+  const auto form_of = [&](int over) {
+    ContractionForm form = form_;
+    form.summed = over;
+    form.result = x.dtype();
+    return form;
+  };
+  // x: the sum over columns of g (batch, rows, columns) and y (batch, columns, summed); y: over rows of x and g.
+  std::vector<int> turned;
+  append(turned, 0, batch);
+  append(turned, batch + summed, columns);
+  append(turned, batch, summed);
+  const Variable of_x = contract(name_, form_of(columns), g, dimshuffle(at(y), turned), line);
+  turned.clear();
+  append(turned, 0, batch);
+  append(turned, batch + rows, summed);
+  append(turned, batch, rows);
+  const Variable of_y = contract(name_, form_of(rows), dimshuffle(at(x), turned), g, line);
+  return std::vector<Variable>{unstretched(of_x, x, batch, line), unstretched(of_y, y, batch, line)};
+}
+
+Variable contract(const std::string& name, const ContractionForm& form, const Variable& x, const Variable& y, SourceLine line) {
+  const Variable inputs[] = {x, y};
+  return std::make_shared<const ContractionOp>(name, form)->apply(inputs, line).output();
+}
+
+}  // namespace damo

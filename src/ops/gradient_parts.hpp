@@ -1,0 +1,24 @@
+// What gradients are made of, built at the line of the node whose gradient it is.
+#pragma once
+#include <damo/error.hpp>
+#include <damo/variable.hpp>
+
+namespace damo {
+
+/// Operands of ops that a user's line asked for.
+class At {
+ public:
+  explicit At(SourceLine line) : line_(line) {}
+  Operand operator()(const Variable& x) const { return {x, line_.file, line_.line}; }
+
+ private:
+  SourceLine line_;
+};
+
+Variable cast_at(const Variable& x, DType dtype, SourceLine line);
+/// g summed until it has the shape of a Variable of these dims that was broadcast to g's.
+Variable sum_to(const Variable& g, const Shape& dims, SourceLine line);
+/// x: of a floating dtype. Of x only the shape is read.
+Variable zeros_like(const Variable& x, SourceLine line);
+
+}  // namespace damo

@@ -1,0 +1,18 @@
+// Positions on an axis, checked and counted from its beginning.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include <damo/error.hpp>
+#include <damo/variable.hpp>
+
+namespace damo {
+
+/// int64, in C order, each in [0, extent of x along the axis): what kernels may follow without looking. One that is not is reported
+/// (kernel_report.hpp) and 0. user: the op in whose name errors speak. Of x only the shape is read.
+Variable checked_positions(const std::string& user, const Variable& x, int axis, const Variable& positions, SourceLine line);
+
+/// What is said of a position that is not on its axis.
+ErrorParts beyond_axis(const std::string& user, std::int64_t position, int axis, std::int64_t extent, SourceLine line);
+
+}  // namespace damo

@@ -1,0 +1,148 @@
+// take_along_axis: an element of each line for each position; its gradient adds them back, a line after another.
+#include <algorithm>
+#include <string>
+
+#include <damo/op.hpp>
+#include <damo/ops/indexing.hpp>
+#include <damo/ops/shape.hpp>
+#include <damo/thunk.hpp>
+#include "ops/gradient_parts.hpp"
+#include "ops/indexing/positions.hpp"
+#include "runtime/backend.hpp"
+
+namespace damo {
+namespace {
+
+// x is (outer, extent, inner), positions and z (outer, count, inner). Words are elements, whatever they mean.
+constexpr const char* kTake = R"(
+template <int bytes> struct word;
+template <> struct word<1> { typedef unsigned char type; };
+template <> struct word<2> { typedef unsigned short type; };
+template <> struct word<4> { typedef unsigned int type; };
+template <> struct word<8> { typedef unsigned long long type; };
+
+template <int bytes>
+__global__ void take_along(const void* x, const long long* positions, void* z, long long size, long long count, long long extent, long long inner) {
+  typedef typename word<bytes>::type Word;
+  const long long step = (long long)gridDim.x * blockDim.x;
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += step) {
+    const long long rest = i / inner, outer = rest / count;
+    ((Word*)z)[i] = ((const Word*)x)[(outer * extent + positions[i]) * inner + (i - rest * inner)];
+  }
+}
+)";
+
+// A thread adds up one line, so that an element that was taken twice gets both in order.
+constexpr const char* kAdd = R"(
+template <class T>
+__global__ void add_along(const T* g, const long long* positions, T* z, long long lines, long long count, long long extent, long long inner) {
+  const long long step = (long long)gridDim.x * blockDim.x;
+  for (long long line = (long long)blockIdx.x * blockDim.x + threadIdx.x; line < lines; line += step) {
+    const long long outer = line / inner, k = line - outer * inner;
+    for (long long j = 0; j < count; ++j) {
+      const long long i = (outer * count + j) * inner + k;
+      z[(outer * extent + positions[i]) * inner + k] += g[i];
+    }
+  }
+}
+)";
+
+LaunchConfig one_thread_each(std::int64_t count) { return {.grid = {std::min<std::int64_t>((count + 255) / 256, 1 << 20)}, .block = {256}}; }
+
+/// Elements of one position along the axis.
+std::int64_t inner_of(const Shape& shape, int axis) {
+  std::int64_t size = 1;
+  for (int i = axis + 1; i < shape.rank(); ++i) size *= shape[i];
+  return size;
+}
+
+class AddAlongOp final : public Op {
+ public:
+  explicit AddAlongOp(int axis) : axis_(axis) {}
+  std::string name() const override { return "add_along_axis"; }
+  Props props() const override { return {{"axis", std::int64_t{axis_}}}; }
+  Apply make_node(Inputs inputs) const override {
+    inputs.require_count(3);
+    return {*this, {contiguous(inputs.at(0)), inputs.at(1), inputs.at(2)}, {{inputs.at(0).dtype(), inputs.at(2).dims()}}};
+  }
+  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{inputs[2]}}; }
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
+    const Cell &g = context.storage(node.input(0)), &positions = context.storage(node.input(1));
+    Cell& z = context.storage(node.output());
+    const Kernel kernel = context.compile(kAdd, g.dtype() == float64 ? "add_along<double>" : "add_along<float>");
+    return [&g, &positions, &z, &backend = context.device().backend(), kernel, axis = axis_] {
+      if (z.size() == 0) return;
+      const std::uint64_t zero = 0;
+      backend.fill(z.array().data(), &zero, itemsize(z.dtype()), static_cast<std::size_t>(z.size()), nullptr);
+      if (g.size() == 0) return;
+      const std::int64_t count = g.shape()[axis], lines = g.size() / count;
+      kernel(one_thread_each(lines), g.array(), positions.array(), z.array(), lines, count, z.shape()[axis], inner_of(z.shape(), axis));
+    };
+  }
+  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override;
+
+ private:
+  int axis_;
+};
+
+class TakeAlongOp final : public Op {
+ public:
+  explicit TakeAlongOp(int axis) : axis_(axis) {}
+  std::string name() const override { return "take_along_axis"; }
+  Props props() const override { return {{"axis", std::int64_t{axis_}}}; }
+  Apply make_node(Inputs inputs) const override {
+    inputs.require_count(2);
+    return {*this, {contiguous(inputs.at(0)), inputs.at(1)}, {{inputs.at(0).dtype(), taken(inputs.at(0).dims(), inputs.at(1).dims())}}};
+  }
+  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{taken(inputs[0], inputs[1])}}; }
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
+    const Cell &x = context.storage(node.input(0)), &positions = context.storage(node.input(1));
+    Cell& z = context.storage(node.output());
+    const Kernel kernel = context.compile(kTake, "take_along<" + std::to_string(itemsize(x.dtype())) + ">");
+    return [&x, &positions, &z, kernel, axis = axis_] {
+      if (z.size() == 0) return;
+      kernel(one_thread_each(z.size()), x.array(), positions.array(), z.array(), z.size(), z.shape()[axis], x.shape()[axis], inner_of(x.shape(), axis));
+    };
+  }
+  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
+    const SourceLine line = node.where();
+    const Variable &x = node.input(0), &g = output_gradients[0];
+    // 16-bit sums would round at each addition.
+    const Variable inputs[] = {cast_at(g, g.dtype() == float64 ? float64 : float32, line), node.input(1), x};
+    const Variable sums = std::make_shared<const AddAlongOp>(axis_)->apply(inputs, line).output();
+    return Gradients{Gradient(cast_at(sums, x.dtype(), line)), Gradient::disconnected()};
+  }
+
+ private:
+  /// positions' shape, which but for the axis is x's.
+  Shape taken(const Shape& x, const Shape& positions) const {
+    bool fits = x.rank() == positions.rank();
+    Shape to = positions;
+    for (int axis = 0; fits && axis < x.rank(); ++axis) {
+      if (axis == axis_) continue;
+      if (to[axis] == kUnknown) to[axis] = x[axis];
+      fits = x[axis] == kUnknown || x[axis] == to[axis];
+    }
+    if (!fits) throw ShapeError("take_along_axis: positions of shape " + to_string(positions) + " do not fit to x of shape " + to_string(x) + " along axis " + std::to_string(axis_),
+                                "all axes but that one have the same extents");
+    return to;
+  }
+  int axis_;
+};
+
+Gradients AddAlongOp::gradient(const Apply& node, std::span<const Variable> output_gradients) const {
+  const Variable inputs[] = {output_gradients[0], node.input(1)};
+  return Gradients{Gradient(std::make_shared<const TakeAlongOp>(axis_)->apply(inputs, node.where()).output()), Gradient::disconnected(), Gradient::disconnected()};
+}
+
+}  // namespace
+
+Variable take_along_axis(const Operand& x, const Operand& positions, int axis) {
+  const Variable from = x.as(x.promotable().dtype), at = positions.as(positions.promotable().dtype);
+  if (from.rank() == 0) throw ShapeError("take_along_axis: x has no axis: " + describe(from));
+  const int along = normalize_axis(axis, from.rank());
+  const Variable inputs[] = {from, checked_positions("take_along_axis", from, along, at, x.where())};
+  return std::make_shared<const TakeAlongOp>(along)->apply(inputs, x.where()).output();
+}
+
+}  // namespace damo

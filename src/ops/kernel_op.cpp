@@ -1,0 +1,95 @@
+#include <damo/kernel_op.hpp>
+
+#include <utility>
+
+#include "ops/kernel_thunk.hpp"
+#include "ops/lower.hpp"
+#include "ops/reduced_shape.hpp"
+#include "runtime/kernel/spec.hpp"
+
+namespace damo {
+
+KernelBuilder::Value KernelBuilder::input(int i) const {
+  if (i < 0 || i >= input_count()) throw GraphError(name_ + ": lower asks for input " + std::to_string(i) + " of " + std::to_string(input_count()));
+  return inputs_[static_cast<std::size_t>(i)];
+}
+
+KernelBuilder::Value KernelBuilder::append(Step step) {
+  const Value value{spec_.first_step() + static_cast<int>(spec_.steps.size()), step.result};
+  spec_.steps.push_back(std::move(step));
+  return value;
+}
+
+Step KernelBuilder::step_of(std::string code, const std::vector<Value>& values, std::optional<DType> result, SourceLine where) const {
+  if (values.empty()) throw GraphError(name_ + ": a step of lower reads no value", "a number stands in the code: T(0.5)");
+  std::vector<Promotable> dtypes;
+  Step step;
+  for (const Value& value : values) {
+    dtypes.push_back({value.dtype});
+    step.inputs.push_back(value.number);
+  }
+  const DType common = result_type(dtypes);
+  step.name = name_;
+  step.code = std::move(code);
+  step.compute = is_half(common) ? float32 : common;
+  step.result = result.value_or(common);
+  if (where) step.row = {where.file, where.line};
+  return step;
+}
+
+KernelBuilder::Value KernelBuilder::step(std::string code, std::vector<Value> values, std::optional<DType> result, int cost, SourceLine where) {
+  Step step = step_of(std::move(code), values, result, where);
+  step.cost = cost;
+  return append(std::move(step));
+}
+
+KernelBuilder::Value KernelBuilder::join(Join join, std::vector<Value> values, std::optional<DType> result, SourceLine where) {
+  Step step = step_of(std::move(join.element), values, result, where);
+  step.join = damo::Join{.bytes = static_cast<int>(itemsize(step.compute)), .neutral = std::move(join.neutral), .reduce = std::move(join.reduce), .post = std::move(join.post)};
+  return append(std::move(step));
+}
+
+void KernelBuilder::output(Value value) {
+  if (output_) throw GraphError(name_ + ": lower gave a second output", "an op of several outputs is several KernelOps, which fuse");
+  output_ = value;
+}
+
+Shape KernelOp::output_shape(std::span<const Shape> dims, std::span<const Shape> shapes) const {
+  if (const std::optional<std::uint32_t> axes = reduced_axes()) return reduced_shape(shapes[0], *axes, true);
+  try {
+    return broadcast_values(dims, shapes);
+  } catch (const ShapeError& error) {
+    const std::string& remedy = error.parts().remedy;
+    throw ShapeError(name() + ": " + error.parts().message, remedy.empty() ? "reshape or transpose one of them" : remedy);
+  }
+}
+
+Apply KernelOp::make_node(Inputs inputs) const {
+  std::vector<Promotable> dtypes;
+  std::vector<Shape> shapes;
+  for (const Variable& input : inputs) {
+    dtypes.push_back({input.dtype()});
+    shapes.push_back(input.dims());
+  }
+  if (const std::optional<std::uint32_t> axes = reduced_axes()) {
+    inputs.require_count(1);
+    if (shapes[0].rank() < 32 && *axes >> shapes[0].rank()) throw ShapeError(name() + ": x has " + std::to_string(shapes[0].rank()) + " axes, fewer than are reduced");
+  }
+  if (dtypes.empty()) throw GraphError(name() + ": a KernelOp has an input");
+  return {*this, {inputs.begin(), inputs.end()}, {{result_type(dtypes), output_shape(shapes)}}};
+}
+
+Shapes KernelOp::infer_shape(const Apply& node, std::span<const Shape> inputs) const {
+  if (node.output_count() != 1) {
+    throw GraphError(name() + ": a KernelOp has one output, make_node declared " + std::to_string(node.output_count()), "write an op for each: they fuse");
+  }
+  std::vector<Shape> dims;
+  for (const Variable& input : node.inputs()) dims.push_back(input.dims());
+  return {{output_shape(dims, inputs)}};
+}
+
+Thunk KernelOp::make_thunk(const Apply& node, ThunkContext& context) const {
+  return kernel_thunk(damo::lower(*this, node), node, context, reduced_axes().value_or(0));
+}
+
+}  // namespace damo

@@ -1,0 +1,172 @@
+// Ops that keep the elements and their order and change the axes.
+#include <string>
+
+#include <damo/op.hpp>
+#include <damo/ops/shape.hpp>
+#include "ops/gradient_parts.hpp"
+#include "runtime/array/view_layout.hpp"
+
+namespace damo {
+namespace {
+
+Variable reshape_like(const Variable& g, const Variable& x, SourceLine line);
+
+/// A view of what is contiguous: make_node sees to that.
+class ReshapingOp : public Op {
+ public:
+  int view_of(int) const override { return 0; }
+  Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
+    const Shape to = shape(inputs);
+    return {to, contiguous_strides(to), inputs[0].offset};
+  }
+  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
+    return Gradients(reshape_like(output_gradients[0], node.input(0), node.where()));
+  }
+
+ protected:
+  virtual Shape shape(std::span<const Layout> inputs) const = 0;
+  static Variable in_order(const Inputs& inputs) { return contiguous(inputs.at(0)); }
+};
+
+class ReshapeOp final : public ReshapingOp {
+ public:
+  explicit ReshapeOp(const Shape& to) : to_(to) {}
+  std::string name() const override { return "reshape"; }
+  Props props() const override { return {{"shape", std::vector<std::int64_t>(to_.begin(), to_.end())}}; }
+  Apply make_node(Inputs inputs) const override {
+    inputs.require_count(1);
+    const Shape& from = inputs.at(0).dims();
+    Shape to = to_;
+    if (from.is_known()) to = complete_shape(from, to_);
+    else check_alone();
+    return {*this, {in_order(inputs)}, {{inputs.at(0).dtype(), to}}};
+  }
+
+ private:
+  Shape shape(std::span<const Layout> inputs) const override { return complete_shape(inputs[0].shape, to_); }
+  /// What can be said of the extents before x's are known.
+  void check_alone() const {
+    int open = 0;
+    for (std::int64_t extent : to_) {
+      if (extent < -1) throw ShapeError("reshape: " + to_string(to_) + " has an extent of " + std::to_string(extent));
+      open += extent == -1;
+    }
+    if (open > 1) throw ShapeError("reshape: only one extent of " + to_string(to_) + " may be -1");
+  }
+  static_assert(kUnknown == -1, "the open extent is an unknown one of the type");
+  Shape to_;
+};
+
+/// The elements of x in the shape of y.
+class ReshapeLikeOp final : public ReshapingOp {
+ public:
+  std::string name() const override { return "reshape_like"; }
+  Apply make_node(Inputs inputs) const override {
+    inputs.require_count(2);
+    return {*this, {in_order(inputs), inputs.at(1)}, {{inputs.at(0).dtype(), inputs.at(1).dims()}}};
+  }
+  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
+    return Gradients({Gradient(reshape_like(output_gradients[0], node.input(0), node.where())), Gradient::disconnected()});
+  }
+
+ private:
+  Shape shape(std::span<const Layout> inputs) const override { return complete_shape(inputs[0].shape, inputs[1].shape); }
+};
+
+/// The axes from first to last as one.
+class FlattenOp final : public ReshapingOp {
+ public:
+  FlattenOp(int first, int last) : first_(first), last_(last) {}
+  std::string name() const override { return "flatten"; }
+  Props props() const override { return {{"first", std::int64_t{first_}}, {"last", std::int64_t{last_}}}; }
+  Apply make_node(Inputs inputs) const override {
+    inputs.require_count(1);
+    return {*this, {in_order(inputs)}, {{inputs.at(0).dtype(), flat(inputs.at(0).dims())}}};
+  }
+
+ private:
+  Shape shape(std::span<const Layout> inputs) const override { return flat(inputs[0].shape); }
+  Shape flat(const Shape& from) const {
+    Shape to, merged;
+    bool is_known = true;
+    for (int axis = 0; axis < from.rank(); ++axis) {
+      if (axis >= first_ && axis <= last_) {
+        merged.push_back(from[axis]);
+        is_known &= from[axis] != kUnknown;
+      } else {
+        to.push_back(from[axis]);
+      }
+    }
+    to.insert(first_, is_known ? merged.size() : kUnknown);
+    return to;
+  }
+  int first_, last_;
+};
+
+class BroadcastToOp final : public Op {
+ public:
+  explicit BroadcastToOp(const Shape& to) : to_(to) {}
+  std::string name() const override { return "broadcast_to"; }
+  Props props() const override { return {{"shape", std::vector<std::int64_t>(to_.begin(), to_.end())}}; }
+  Apply make_node(Inputs inputs) const override {
+    inputs.require_count(1);
+    const Variable& x = inputs.at(0);
+    return {*this, {x}, {{x.dtype(), stretched(x.dims())}}};
+  }
+  int view_of(int) const override { return 0; }
+  Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
+    const ViewLayout view = broadcast_layout({inputs[0].shape, inputs[0].strides, inputs[0].offset}, stretched(inputs[0].shape));
+    return {view.shape, view.strides, view.offset};
+  }
+  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
+    return Gradients(sum_to(output_gradients[0], node.input(0).dims(), node.where()));
+  }
+
+ private:
+  /// to_, with x's extents where it has -1.
+  Shape stretched(const Shape& x) const {
+    Shape to = to_;
+    const int added = to.rank() - x.rank();
+    const auto fail = [&](const std::string& why) { throw ShapeError("broadcast_to: " + to_string(x) + " cannot become " + to_string(to_) + ": " + why); };
+    if (added < 0) fail("it has more axes");
+    for (int axis = 0; axis < to.rank(); ++axis) {
+      if (to[axis] < -1) fail("the extent of axis " + std::to_string(axis) + " is " + std::to_string(to[axis]));
+      if (axis < added) {
+        if (to[axis] < 0) fail("axis " + std::to_string(axis) + " is new and has no extent");
+        continue;
+      }
+      const std::int64_t have = x[axis - added];
+      if (to[axis] == -1) to[axis] = have;
+      if (have != to[axis] && have != 1 && have != kUnknown) fail("axis " + std::to_string(axis) + " has " + std::to_string(to[axis]) + " against " + std::to_string(have));
+    }
+    return to;
+  }
+  Shape to_;
+};
+
+Variable reshape_like(const Variable& g, const Variable& x, SourceLine line) {
+  if (x.dims().is_known()) return reshape(At(line)(g), x.dims());
+  static const auto op = std::make_shared<const ReshapeLikeOp>();
+  const Variable inputs[] = {g, x};
+  return op->apply(inputs, line).output();
+}
+
+Variable applied(std::shared_ptr<const Op> op, const Operand& x) {
+  const Variable inputs[] = {x.as(x.promotable().dtype)};
+  return op->apply(inputs, x.where()).output();
+}
+
+}  // namespace
+
+Variable reshape(const Operand& x, const Shape& shape) { return applied(std::make_shared<const ReshapeOp>(shape), x); }
+Variable broadcast_to(const Operand& x, const Shape& shape) { return applied(std::make_shared<const BroadcastToOp>(shape), x); }
+
+Variable flatten(const Operand& x, int first, int last) {
+  const int rank = x.is_number() ? 0 : x.variable().rank();
+  if (rank == 0) return reshape(x, {1});
+  const int from = normalize_axis(first, rank), to = normalize_axis(last, rank);
+  if (from > to) throw ShapeError("flatten: axis " + std::to_string(first) + " comes after axis " + std::to_string(last));
+  return applied(std::make_shared<const FlattenOp>(from, to), x);
+}
+
+}  // namespace damo

@@ -1,0 +1,153 @@
+#include <damo/ops/subtensor.hpp>
+
+#include <algorithm>
+#include <string>
+
+#include <damo/op.hpp>
+#include "ops/gradient_parts.hpp"
+#include "ops/window_thunk.hpp"
+#include "runtime/array/view_layout.hpp"
+
+namespace damo {
+namespace {
+
+using Indices = std::vector<Index>;
+
+/// "[0, 1:5, ::-1]".
+std::string to_string(const Indices& indices) {
+  std::string text;
+  for (const Index& index : indices) {
+    text += text.empty() ? "[" : ", ";
+    if (index.is_position()) {
+      text += std::to_string(index.position());
+      continue;
+    }
+    const Slice& slice = index.slice();
+    if (slice.start) text += std::to_string(*slice.start);
+    text += ":";
+    if (slice.stop) text += std::to_string(*slice.stop);
+    if (slice.step != 1) text += ":" + std::to_string(slice.step);
+  }
+  return text.empty() ? "[]" : text + "]";
+}
+
+/// The part of a tensor that indices name; extents may be unknown.
+Op::Layout part_of(const Indices& indices, const Op::Layout& x) {
+  if (indices.size() > static_cast<std::size_t>(x.shape.rank())) {
+    throw ShapeError("subtensor: " + std::to_string(indices.size()) + " indices for " + std::to_string(x.shape.rank()) + " axes");
+  }
+  Op::Layout part{{}, {}, x.offset};
+  bool is_empty = false;
+  for (int axis = 0; axis < x.shape.rank(); ++axis) {
+    const Index index = static_cast<std::size_t>(axis) < indices.size() ? indices[static_cast<std::size_t>(axis)] : Index();
+    const std::int64_t extent = x.shape[axis], stride = x.strides[axis];
+    if (index.is_position()) {
+      if (extent == kUnknown) continue;
+      const std::int64_t position = index.position() < 0 ? index.position() + extent : index.position();
+      if (position < 0 || position >= extent) {
+        throw ShapeError("subtensor: position " + std::to_string(index.position()) + " is not on axis " + std::to_string(axis) + ", whose extent is " + std::to_string(extent));
+      }
+      part.offset += position * stride;
+      continue;
+    }
+    const Slice& slice = index.slice();
+    const SlicedAxis sliced = sliced_axis(slice, std::max<std::int64_t>(extent, 0), axis);
+    part.shape.push_back(extent == kUnknown ? kUnknown : sliced.count);
+    part.strides.push_back(sliced.count > 1 ? slice.step * stride : stride);  // else the step may be beyond any stride
+    part.offset += sliced.first * stride;
+    is_empty |= sliced.count == 0;
+  }
+  if (is_empty) part.offset = x.offset;  // no element, so no address to point at
+  return part;
+}
+
+Shape part_dims(const Indices& indices, const Shape& dims) { return part_of(indices, {dims, Shape::filled(dims.rank(), 0), 0}).shape; }
+
+class SubtensorOp final : public Op {
+ public:
+  explicit SubtensorOp(Indices indices) : indices_(std::move(indices)) {}
+  std::string name() const override { return "subtensor"; }
+  Props props() const override { return {{"indices", to_string(indices_)}}; }
+  Apply make_node(Inputs inputs) const override {
+    inputs.require_count(1);
+    return {*this, {inputs.at(0)}, {{inputs.at(0).dtype(), part_dims(indices_, inputs.at(0).dims())}}};
+  }
+  int view_of(int) const override { return 0; }
+  Layout view_layout(const Apply&, std::span<const Layout> inputs) const override { return part_of(indices_, inputs[0]); }
+  /// Zeros with g in the part.
+  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
+    const At at(node.where());
+    return set_subtensor(at(zeros_like(node.input(0), node.where())), indices_, at(output_gradients[0]));
+  }
+
+ private:
+  Indices indices_;
+};
+
+class WriteSubtensorOp final : public Op {
+ public:
+  WriteSubtensorOp(Indices indices, WindowWrite write) : indices_(std::move(indices)), write_(write) {}
+  std::string name() const override { return write_ == WindowWrite::kSet ? "set_subtensor" : "inc_subtensor"; }
+  Props props() const override { return {{"indices", to_string(indices_)}, {"adds", write_ == WindowWrite::kAdd}}; }
+  Apply make_node(Inputs inputs) const override {
+    inputs.require_count(2);
+    const Variable &x = inputs.at(0), &y = inputs.at(1);
+    require_fit(part_dims(indices_, x.dims()), y.dims());
+    return {*this, {x, y}, {x.type()}};
+  }
+  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override {
+    require_fit(part_dims(indices_, inputs[0]), inputs[1]);
+    return {{inputs[0]}};
+  }
+  int overwrites(int) const override { return 0; }
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
+    return window_thunk(node, context, write_, [indices = indices_](std::span<const Layout> inputs, const Layout& output) {
+      return std::vector<Window>{{1, inputs[1], part_of(indices, output)}};
+    });
+  }
+  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
+    const At at(node.where());
+    const Variable &g = output_gradients[0], part = subtensor(at(g), indices_);
+    const Variable of_x = write_ == WindowWrite::kSet ? set_subtensor(at(g), indices_, 0.0) : g;
+    return std::vector<Variable>{of_x, sum_to(part, node.input(1).dims(), node.where())};
+  }
+
+ private:
+  /// y broadcasts to the part; unknown extents may.
+  void require_fit(const Shape& part, const Shape& y) const {
+    bool fits = y.rank() <= part.rank();
+    for (int axis = 1; fits && axis <= y.rank(); ++axis) {
+      const std::int64_t have = y[-axis], want = part[-axis];
+      fits = have == want || have == 1 || have == kUnknown || want == kUnknown;
+    }
+    if (!fits) throw ShapeError(name() + ": y of shape " + damo::to_string(y) + " does not fit into x" + to_string(indices_) + " of shape " + damo::to_string(part));
+  }
+  Indices indices_;
+  WindowWrite write_;
+};
+
+Variable write(const Operand& x, std::span<const Index> indices, const Operand& y, WindowWrite how) {
+  const auto op = std::make_shared<const WriteSubtensorOp>(Indices(indices.begin(), indices.end()), how);
+  const Variable base = x.as(x.promotable().dtype);
+  if (how == WindowWrite::kAdd && base.dtype() == bool_) throw TypeError("inc_subtensor: x is bool, which nothing is added to", "cast it to an integer");
+  const std::vector<Promotable> both{{base.dtype()}, y.promotable()};
+  if (result_type(both) != base.dtype()) {
+    ErrorParts parts{op->name() + ": y would not stay what it is in x", {describe(base)}, {}, "cast x or y"};
+    if (!y.is_number()) parts.operands.push_back(describe(y.variable()));
+    if (x.where()) parts.where = op->name() + " built at " + damo::to_string(x.where());
+    throw TypeError(std::move(parts));
+  }
+  const Variable inputs[] = {base, y.is_number() ? y.as(base.dtype()) : cast_at(y.variable(), base.dtype(), x.where())};
+  return op->apply(inputs, x.where()).output();
+}
+
+}  // namespace
+
+Variable subtensor(const Operand& x, std::span<const Index> indices) {
+  const Variable inputs[] = {x.as(x.promotable().dtype)};
+  return std::make_shared<const SubtensorOp>(Indices(indices.begin(), indices.end()))->apply(inputs, x.where()).output();
+}
+Variable set_subtensor(const Operand& x, std::span<const Index> indices, const Operand& y) { return write(x, indices, y, WindowWrite::kSet); }
+Variable inc_subtensor(const Operand& x, std::span<const Index> indices, const Operand& y) { return write(x, indices, y, WindowWrite::kAdd); }
+
+}  // namespace damo

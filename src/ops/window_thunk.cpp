@@ -1,0 +1,111 @@
+#include "ops/window_thunk.hpp"
+
+#include <memory>
+#include <utility>
+
+#include <damo/thunk.hpp>
+#include "ops/elementwise_op.hpp"
+#include "runtime/exec/version_table.hpp"
+#include "runtime/kernel/spec_kernel.hpp"
+
+namespace damo {
+namespace {
+
+KernelSpec spec_of(WindowWrite write, DType dtype) {
+  KernelSpec spec;
+  spec.outputs = {dtype};
+  if (write == WindowWrite::kSet) {
+    spec.name = "copy";
+    spec.inputs = {dtype};
+    spec.stores = {0};
+    return spec;
+  }
+  const auto& add = static_cast<const ElementwiseOp&>(*elementwise_op(*find_elementwise("add")));
+  const DType dtypes[] = {dtype, dtype};
+  spec.name = "add_to";
+  spec.inputs = {dtype, dtype};
+  spec.steps = {add.step(dtypes, {0, 1})};
+  spec.stores = {2};
+  return spec;
+}
+
+class WindowThunk {
+ public:
+  WindowThunk(SpecKernel& kernel, std::vector<Cell*> inputs, Cell& output, Stream stream, WindowWrite write, Windows windows)
+      : bound_(watched(inputs, output)), kernel_(kernel), inputs_(std::move(inputs)), output_(output), stream_(stream), write_(write), windows_(std::move(windows)) {}
+
+  void operator()() {
+    std::vector<Launch>* launches = bound_.find();
+    if (!launches) launches = &bound_.add(bind());
+    const auto bytes = static_cast<std::int64_t>(itemsize(output_.dtype()));
+    for (Launch& launch : *launches) {
+      const std::byte* from = inputs_[static_cast<std::size_t>(launch.input)]->data<const std::byte>() + launch.from * bytes;
+      const std::byte* to = output_.data<const std::byte>() + launch.to * bytes;
+      launch.kernel.set_pointer(0, from);
+      launch.kernel.set_pointer(1, to);
+      if (write_ == WindowWrite::kAdd) launch.kernel.set_pointer(2, to);
+      launch.kernel.launch(stream_.handle());
+    }
+  }
+
+  void want(ThunkContext& context) const {
+    for (const Window& window : windows()) {
+      context.want(kernel_, kernel_.layout_of(Geometry(window.to.shape, arrays(window)), write_ == WindowWrite::kAdd));
+    }
+  }
+
+ private:
+  struct Launch {
+    BoundKernel kernel;
+    int input;
+    std::int64_t from, to;  ///< offsets, in elements
+  };
+
+  static std::vector<const Cell*> watched(const std::vector<Cell*>& inputs, const Cell& output) {
+    std::vector<const Cell*> cells(inputs.begin(), inputs.end());
+    cells.push_back(&output);
+    return cells;
+  }
+  std::vector<Window> windows() const {
+    std::vector<Op::Layout> layouts;
+    for (const Cell* input : inputs_) layouts.push_back({input->shape(), input->strides(), 0});
+    return windows_(layouts, {output_.shape(), output_.strides(), 0});
+  }
+  std::vector<ArrayLayout> arrays(const Window& window) const {
+    const ArrayLayout from{&window.from.shape, &window.from.strides}, to{&window.to.shape, &window.to.strides};
+    return write_ == WindowWrite::kAdd ? std::vector{from, to, to} : std::vector{from, to};
+  }
+  std::vector<Launch> bind() const {
+    std::vector<Launch> launches;
+    for (const Window& window : windows()) {
+      if (window.to.shape.size() == 0) continue;
+      launches.push_back({BoundKernel(kernel_), window.input, window.from.offset, window.to.offset});
+      launches.back().kernel.bind(window.to.shape, arrays(window), write_ == WindowWrite::kAdd);
+    }
+    return launches;
+  }
+
+  VersionTable<std::vector<Launch>> bound_;
+  SpecKernel& kernel_;
+  std::vector<Cell*> inputs_;
+  Cell& output_;
+  Stream stream_;
+  WindowWrite write_;
+  Windows windows_;
+};
+
+}  // namespace
+
+Thunk window_thunk(const Apply& node, ThunkContext& context, WindowWrite write, Windows windows) {
+  SpecKernel& kernel = context.kernel(spec_of(write, node.output().dtype()));
+  std::vector<Cell*> inputs;
+  for (const Variable& input : node.inputs()) inputs.push_back(&context.storage(input));
+  const auto thunk = std::make_shared<WindowThunk>(kernel, std::move(inputs), context.storage(node.output()), context.stream(), write, std::move(windows));
+  try {
+    thunk->want(context);
+  } catch (const ShapeError&) {  // extents that stand for unknown ones need not fit together: compiled at the first call
+  }
+  return [thunk] { (*thunk)(); };
+}
+
+}  // namespace damo

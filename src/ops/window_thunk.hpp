@@ -1,0 +1,26 @@
+// Thunks that put tensors together: each kernel writes one window of the output's buffer.
+#pragma once
+#include <functional>
+#include <span>
+#include <vector>
+
+#include <damo/op.hpp>
+
+namespace damo {
+
+/// What one kernel reads and writes.
+struct Window {
+  int input = 0;     ///< of the node
+  Op::Layout from;   ///< of the input, which broadcasts to the window
+  Op::Layout to;     ///< of the output
+};
+
+enum class WindowWrite { kSet, kAdd };
+
+/// Called with the layouts of inputs and output when they are new. Windows are written in order.
+using Windows = std::function<std::vector<Window>(std::span<const Op::Layout> inputs, const Op::Layout& output)>;
+
+/// Inputs have the output's dtype.
+Thunk window_thunk(const Apply& node, ThunkContext& context, WindowWrite write, Windows windows);
+
+}  // namespace damo

@@ -1,0 +1,164 @@
+// Positions that are data: against loops on the host.
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <damo/damo.hpp>
+#include "support/devices.hpp"
+
+namespace damo {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::error_of;
+using Values = std::vector<double>;
+
+class Indexing : public testing::OnEachDevice {
+ protected:
+  /// Whole numbers, so that sums are exact in any order.
+  Array noise(const Shape& shape, DType dtype = float32, unsigned seed = 3) const {
+    std::mt19937 random(seed);
+    std::uniform_int_distribution<int> uniform(-9, 9);
+    std::vector<float> values(static_cast<std::size_t>(shape.size()));
+    for (float& value : values) value = static_cast<float>(uniform(random));
+    return astype(Array::from(values, shape, device()), dtype);
+  }
+  /// In [-extent, extent).
+  std::vector<std::int64_t> positions(std::int64_t count, std::int64_t extent) const {
+    std::mt19937 random(5);
+    std::uniform_int_distribution<std::int64_t> uniform(-extent, extent - 1);
+    std::vector<std::int64_t> values(static_cast<std::size_t>(count));
+    for (std::int64_t& value : values) value = uniform(random);
+    return values;
+  }
+  Options options() const { return {.device = device()}; }
+};
+
+struct Case {
+  Shape shape;
+  int axis;
+  Shape of_positions;
+};
+const Case kCases[] = {{{7, 5}, 0, {4}}, {{7, 5}, 1, {3, 2}}, {{300, 64}, 0, {1000}}, {{9}, 0, {5000}}, {{3, 70000, 2}, 1, {40}}, {{2, 3, 4}, -1, {}}, {{4, 3}, 0, {0}}, {{5, 1}, 1, {6}}};
+
+std::int64_t product(const Shape& shape, int first, int end) {
+  std::int64_t size = 1;
+  for (int axis = first; axis < end; ++axis) size *= shape[axis];
+  return size;
+}
+
+TEST_P(Indexing, TakesSlicesAndAddsTheirGradientsBack) {
+  for (const Case& c : kCases) {
+    for (DType dtype : {float32, float64, bfloat16, int8, int32}) {
+      const Array x = noise(c.shape, dtype);
+      const int axis = normalize_axis(c.axis, c.shape.rank());
+      const std::int64_t extent = c.shape[axis], inner = product(c.shape, axis + 1, c.shape.rank()), outer = product(c.shape, 0, axis), count = c.of_positions.size();
+      const std::vector<std::int64_t> at = positions(count, extent);
+      const Array p = Array::from(at, c.of_positions, device());
+      const Variable vx = input({dtype, Shape::filled(x.rank(), kUnknown)}, "x"), vp = input({int64, Shape::filled(p.rank(), kUnknown)}, "p");
+      const Variable taken = take(vx, vp, c.axis);
+      const Array got = function({vx, vp}, {taken}, options())(x, p);
+      const Values from = x.to_doubles(), to = got.to_doubles();
+      ASSERT_EQ(to.size(), static_cast<std::size_t>(outer * count * inner));
+      Values weights = noise(got.shape(), float32, 11).to_doubles(), expected(from.size(), 0);
+      for (std::int64_t o = 0; o < outer; ++o) {
+        for (std::int64_t j = 0; j < count; ++j) {
+          const std::int64_t position = at[static_cast<std::size_t>(j)] < 0 ? at[static_cast<std::size_t>(j)] + extent : at[static_cast<std::size_t>(j)];
+          for (std::int64_t k = 0; k < inner; ++k) {
+            const auto source = static_cast<std::size_t>((o * extent + position) * inner + k), target = static_cast<std::size_t>((o * count + j) * inner + k);
+            ASSERT_EQ(to[target], from[source]) << to_string(c.shape) << " axis " << c.axis;
+            expected[source] += weights[target];
+          }
+        }
+      }
+      if (!is_floating(dtype)) continue;
+      const Variable vw = input({dtype, Shape::filled(got.rank(), kUnknown)}, "w");
+      const Function gradient = function({vx, vp, vw}, {grad(sum(taken * vw), {vx})[0]}, options());
+      const Array w = noise(got.shape(), dtype, 11), found = gradient(x, p, w);
+      ASSERT_EQ(found.shape(), x.shape());
+      if (dtype != bfloat16) ASSERT_EQ(found.to_doubles(), expected) << to_string(c.shape) << " axis " << c.axis;
+      ASSERT_EQ(Array(gradient(x, p, w)).to_doubles(), found.to_doubles()) << "the same bits at each call";
+    }
+  }
+}
+
+TEST_P(Indexing, TakesPositionsOfAnyIntegerDtypeAndOrder) {
+  const Array x = range({4, 3});
+  for (DType dtype : {int8, uint8, int16, uint16, int32, uint32, int64, uint64}) {
+    const Variable v = matrix("x"), p = matrix("p", dtype);
+    const Function f = function({v, p}, {take(v, p)}, options());
+    const Array at = astype(Array::from(std::vector<int>{3, 0, 1, 2}, {2, 2}, device()), dtype).transpose();
+    EXPECT_EQ(Array(f(x.transpose().copy().transpose(), at)).to_vector<float>(), (std::vector<float>{9, 10, 11, 3, 4, 5, 0, 1, 2, 6, 7, 8})) << name(dtype);
+  }
+}
+
+TEST_P(Indexing, TakesAlongAnAxis) {
+  const Variable x = matrix("x"), p = matrix("p", int64), w = matrix("w");
+  const Variable taken = take_along_axis(x, p, 1);
+  const Function f = function({x, p, w}, {taken, grad(sum(taken * w), {x})[0]}, options());
+  const auto [got, gradient] = f.call<2>(range({2, 3}), Array::from(std::vector<std::int64_t>{2, 2, 0, -1}, {2, 2}, device()), array({10, 20, 30, 40}, {2, 2}));
+  EXPECT_EQ(got.to_vector<float>(), (std::vector<float>{2, 2, 3, 5}));
+  EXPECT_EQ(gradient.to_vector<float>(), (std::vector<float>{0, 0, 30, 30, 0, 40}));
+  const Function columns = function({x, p}, {take_along_axis(x, p, 0)}, options());
+  EXPECT_EQ(Array(columns(range({2, 3}), Array::from(std::vector<std::int64_t>{1, 0, 1}, {1, 3}, device()))).to_vector<float>(), (std::vector<float>{3, 1, 5}));
+  const Function best = function({x}, {take_along_axis(x, argmax(x, 1, keepdims), 1)}, options());
+  EXPECT_EQ(Array(best(array({1, 5, 2, 9, 0, 3}, {2, 3}))).to_vector<float>(), (std::vector<float>{5, 9}));
+}
+
+TEST_P(Indexing, MarksAPosition) {
+  const Variable p = vector("p", int32);
+  const Function f = function({p}, {one_hot(p, 3)}, options());
+  EXPECT_EQ(Array(f(Array::from(std::vector<int>{2, 0, 7}, {3}, device()))).to_vector<float>(), (std::vector<float>{0, 0, 1, 1, 0, 0, 0, 0, 0}));
+}
+
+TEST_P(Indexing, HasAGradientOfTheGradient) {
+  const Variable x = vector("x"), p = vector("p", int64);
+  const Variable cost = sum(pow(take(x, p), 3.0)), first = grad(cost, {x})[0];
+  const Function f = function({x, p}, {grad(sum(first * first), {x})[0]}, options());
+  // first = 3 n x^2 where x was taken n times; the gradient of its square's sum is 36 n^2 x^3.
+  EXPECT_EQ(Array(f(array({1, 2, 3}), Array::from(std::vector<std::int64_t>{1, 1, 2}, {3}, device()))).to_vector<float>(), (std::vector<float>{0, 36 * 4 * 8, 36 * 27}));
+}
+
+TEST_P(Indexing, ReportsPositionsThatAreNotOnTheAxis) {
+  const Variable x = matrix("x"), p = vector("p", int64);
+  const Function f = function({x, p}, {take(x, p, 1)}, options());
+  const auto error = [&](std::vector<std::int64_t> at) {
+    const Array positions = Array::from(at, {static_cast<std::int64_t>(at.size())}, device());
+    return error_of([&] { Array(f(range({2, 3}), positions)).to_doubles(); });
+  };
+  EXPECT_THAT(error({0, 3}), HasSubstr("take: position 3 is not on axis 1, whose extent is 3"));
+  EXPECT_THAT(error({0, 3}), HasSubstr("take built at"));
+  EXPECT_THAT(error({0, 3}), HasSubstr("indexing_test.cpp:"));
+  EXPECT_THAT(error({0, 3}), HasSubstr("give positions from -3 to 2"));
+  EXPECT_THAT(error({-4}), HasSubstr("position -4 is not on axis 1"));
+  EXPECT_EQ(error({-3, 2}), "nothing thrown") << "the call after an error is right";
+  EXPECT_THAT(error_of([&] { f(Array::empty({2, 0}, float32, device()), Array::from(std::vector<std::int64_t>{0}, {1}, device())); }), HasSubstr("there is nothing to take from axis 1 of (2, 0)"));
+}
+
+TEST_P(Indexing, ReportsThemThoughTheFunctionIsGone) {
+  Array result;
+  const auto run = [&] {
+    const Variable x = vector("x"), p = vector("p", int64);
+    result = function({x, p}, {take(x, p)}, options())(range({3}), Array::from(std::vector<std::int64_t>{5}, {1}, device()));
+  };
+  EXPECT_THAT(error_of([&] {
+                run();
+                device().synchronize();
+              }),
+              HasSubstr("position 5 is not on axis 0"));
+  EXPECT_EQ(error_of([&] { device().synchronize(); }), "nothing thrown");
+}
+
+TEST_P(Indexing, NamesWhatDoesNotFit) {
+  const Variable x = matrix("x");
+  EXPECT_THAT(error_of([&] { take(x, vector("p")); }), HasSubstr("take: positions are integers, these are p float32 (?,)"));
+  EXPECT_THAT(error_of([&] { take(scalar("s"), vector("p", int64)); }), HasSubstr("take: x has no axis"));
+  EXPECT_THAT(error_of([&] { take(x, vector("p", int64), 2); }), HasSubstr("axis 2 does not exist"));
+  EXPECT_THAT(error_of([&] { take_along_axis(x, vector("p", int64), 1); }), HasSubstr("do not fit to x of shape (?, ?) along axis 1"));
+  EXPECT_THAT(error_of([&] { one_hot(x, 3); }), HasSubstr("one_hot: positions are integers"));
+}
+DAMO_ON_EACH_DEVICE(Indexing);
+
+}  // namespace
+}  // namespace damo
