@@ -9,6 +9,7 @@
 #include "ops/elementwise_op.hpp"
 #include "ops/rewrites/fuse_products.hpp"
 #include "ops/rewrites/fusion.hpp"
+#include "ops/rewrites/join_sinks.hpp"
 
 namespace damo {
 
@@ -21,6 +22,7 @@ std::vector<Pass> passes_of(const Options& options, Device device) {
   if (options.fuse) {
     passes.push_back({std::string(kFuseProducts), [device](FunctionGraph graph) { return fuse_products(std::move(graph), device); }});
     passes.push_back({std::string(kFuseElementwise), [limits = options.fusion](FunctionGraph graph) { return fuse_elementwise(std::move(graph), limits); }});
+    passes.push_back({std::string(kJoinSinks), join_sinks});
   }
   return passes;
 }

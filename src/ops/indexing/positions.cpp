@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include <damo/kernel_op.hpp>
 #include <damo/op.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/thunk.hpp>
@@ -39,16 +40,16 @@ std::string type_name(DType dtype) {
 
 class CheckedPositionsOp final : public Op {
  public:
-  CheckedPositionsOp(std::string user, int axis, CountsFromEnd counts) : user_(std::move(user)), axis_(axis), counts_(counts) {}
+  CheckedPositionsOp(std::string user, int axis, int from_end, CountsFromEnd counts) : user_(std::move(user)), axis_(axis), from_end_(from_end), counts_(counts) {}
   std::string name() const override { return "checked_positions"; }
-  Props props() const override { return {{"for", user_}, {"axis", std::int64_t{axis_}}, {"from_end", counts_ == CountsFromEnd::kYes}}; }
+  Props props() const override { return {{"for", user_}, {"axis", std::int64_t{axis_}}, {"of", std::int64_t{-from_end_}}, {"negative", counts_ == CountsFromEnd::kYes}}; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(2);
     return {*this, {contiguous(inputs.at(0)), inputs.at(1)}, {{int64, inputs.at(0).dims()}}};
   }
   Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override {
-    if (inputs[1][axis_] == 0 && inputs[0].size() > 0) {
-      throw ShapeError(user_ + ": there is nothing to take from axis " + std::to_string(axis_) + " of " + to_string(inputs[1]));
+    if (inputs[1][-from_end_] == 0 && inputs[0].size() > 0) {
+      throw ShapeError(user_ + ": there is nothing to take from axis " + std::to_string(axis_) + ", which has no elements");
     }
     return {{inputs[0]}};
   }
@@ -64,7 +65,7 @@ class CheckedPositionsOp final : public Op {
     Backend& backend = context.device().backend();
     const bool waits = is_host(backend);
     if (!waits) backend.watch(report);
-    return [&positions, &checked, &x, kernel, report, axis = axis_, waits, from_end = counts_ == CountsFromEnd::kYes] {
+    return [&positions, &checked, &x, kernel, report, axis = -from_end_, waits, from_end = counts_ == CountsFromEnd::kYes] {
       if (!waits) report->check();  // what an earlier call found
       const std::int64_t count = checked.size();
       if (count == 0) return;
@@ -78,9 +79,29 @@ class CheckedPositionsOp final : public Op {
 
  private:
   std::string user_;
-  int axis_;
+  int axis_;      // as errors call it
+  int from_end_;  // of the input that has its extent
   CountsFromEnd counts_;
 };
+
+}  // namespace
+
+namespace {
+
+/// A Variable that x is computed from and that has its extent there: so that x itself need not be in memory for its shape alone. In a
+/// graph an operand either stretches, and its type says 1, or has the result's extent.
+Variable with_extent(const Variable& x, int from_end) {
+  Variable source = x;
+  while (source.has_owner()) {
+    const Apply node = source.owner();
+    const auto* op = dynamic_cast<const KernelOp*>(&node.op());
+    if (!op || (op->reduced_axes() && *op->reduced_axes() >> (source.rank() - from_end) & 1u)) return source;
+    const auto found = std::find_if(node.inputs().begin(), node.inputs().end(), [&](const Variable& input) { return input.rank() >= from_end && input.dims()[-from_end] != 1; });
+    if (found == node.inputs().end()) return source;
+    source = *found;
+  }
+  return source;
+}
 
 }  // namespace
 
@@ -93,8 +114,9 @@ ErrorParts beyond_axis(const std::string& user, std::int64_t position, int axis,
 
 Variable checked_positions(const std::string& user, const Variable& x, int axis, const Variable& positions, SourceLine line, CountsFromEnd counts) {
   if (!is_integer(positions.dtype())) throw TypeError(user + ": positions are integers, these are " + describe(positions), "cast(positions, int64)");
-  const Variable inputs[] = {positions, x};
-  return std::make_shared<const CheckedPositionsOp>(user, axis, counts)->apply(inputs, line).output();
+  const int from_end = x.rank() - axis;
+  const Variable inputs[] = {positions, with_extent(x, from_end)};
+  return std::make_shared<const CheckedPositionsOp>(user, axis, from_end, counts)->apply(inputs, line).output();
 }
 
 }  // namespace damo

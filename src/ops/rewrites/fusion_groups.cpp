@@ -92,11 +92,12 @@ void FusionGroups::raise_producers() {
   for (auto node = order_.rbegin(); node != order_.rend(); ++node) {
     if (!at(*node).op) continue;
     const auto uses = graph_.uses(graph_.outputs(*node)[0]);
-    if (uses.empty()) continue;
-    const auto joins = [&](const Use& use) {
-      return use.node != NodeId::kNone && at(use.node).level == at(uses[0].node).level && may_share(*node, use.node);
-    };
-    if (uses[0].node != NodeId::kNone && std::all_of(uses.begin(), uses.end(), joins)) at(*node).level = at(uses[0].node).level;
+    const auto is_read = [](const Use& use) { return use.node != NodeId::kNone; };  // a result may come at any time
+    const auto first = std::find_if(uses.begin(), uses.end(), is_read);
+    if (first == uses.end()) continue;
+    const int level = at(first->node).level;
+    const auto joins = [&](const Use& use) { return !is_read(use) || (at(use.node).level == level && may_share(*node, use.node)); };
+    if (std::all_of(uses.begin(), uses.end(), joins)) at(*node).level = level;
   }
 }
 
@@ -118,7 +119,8 @@ void FusionGroups::join_siblings() {
   for (int i = 0; i < graph_.value_limit(); ++i) {
     const auto value = static_cast<ValueId>(i);
     const auto uses = graph_.uses(value);
-    if (uses.size() < 2 || (graph_.constant(value) && graph_.constant(value)->is_scalar())) continue;
+    const Shape& dims = graph_.type(value).dims;
+    if (uses.size() < 2 || (dims.is_known() && dims.size() == 1)) continue;  // one element is read again at no cost
     first.clear();
     for (const Use& use : uses) {
       if (use.node == NodeId::kNone || !at(use.node).op) continue;

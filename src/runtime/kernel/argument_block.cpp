@@ -111,6 +111,8 @@ std::string argument_struct(const KernelSpec& spec, const Layout& layout) {
   return text + "  u32 fast;\n};\n";
 }
 
+std::string joined_structs() { return "struct Member {\n  Arguments a;\n  i64 begin;\n};\nstruct Joined {\n  const Member* members;\n  const u32* member_of;\n};\n"; }
+
 ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int vector_width, const Work& work) {
   const bool reduces = layout.form != Form::kElements;
   Writer writer(reduces || layout.wide);

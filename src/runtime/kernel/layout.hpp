@@ -49,6 +49,7 @@ struct Layout {
   int rank = 1;        ///< of the kept axes
   bool wide = false;   ///< 64-bit indices: some offset reaches 2^31
   bool in_place = false;  ///< an output is an input, element for element: arrays that are written may be read
+  bool joined = false;    ///< one launch for many members, see joined_kernel.hpp; flat only
   int tile_axis = -1;  ///< of kTransposed arrays; -1: none
   std::vector<Access> access;  ///< inputs, then outputs
   // Of kernels that reduce. kRow: contiguous along the innermost reduced axis, of columns the innermost kept one;

@@ -77,8 +77,7 @@ std::vector<const SpecKernel::Variant*> SpecKernel::variants() const {
   return all;
 }
 
-/// Bytes of all arrays, repeated elements once.
-static std::size_t bytes_of(const KernelSpec& spec, const Geometry& geometry) {
+std::size_t bytes_of(const KernelSpec& spec, const Geometry& geometry) {
   std::size_t sum = 0;
   for (int i = 0; i < spec.parameter_count(); ++i) {
     std::size_t bytes = itemsize(spec.parameter_dtype(i));
