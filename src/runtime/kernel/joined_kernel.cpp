@@ -66,7 +66,7 @@ JoinedKernel::JoinedKernel(SpecKernel& kernel, std::span<const Member> members, 
 void JoinedKernel::add(std::size_t number, const Member& member, const Geometry& geometry, const Layout& layout) {
   auto found = std::find_if(launches_.begin(), launches_.end(), [&](const Launch& launch) { return launch.layout == layout; });
   const Dialect& dialect = kernel_.backend().dialect();
-  const Work work = dialect.work(kernel_.spec(), layout, geometry, kernel_.backend().limits().multiprocessors);
+  const Work work = dialect.work(kernel_.spec(), layout, geometry, processors_of(kernel_.backend().limits()));
   if (found == launches_.end()) {
     launches_.push_back({.layout = layout, .config = work.launches[0].config, .begins = {0}});
     found = launches_.end() - 1;

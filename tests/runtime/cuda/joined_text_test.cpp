@@ -98,7 +98,7 @@ TEST(CudaJoined, GivesEachMemberItsOwnValuesOnCpu) {
   std::int64_t begin = 0;
   for (const Member& member : members) {
     const Geometry geometry(member.x.shape(), member.layouts());
-    const Work work = cuda_dialect().work(member.spec, layout, geometry, 132);
+    const Work work = cuda_dialect().work(member.spec, layout, geometry, {.count = 132, .cluster = 8});
     ArgumentBlock block(member.spec, layout, geometry, cuda_dialect().vector_width(member.spec, layout), work);
     int parameter = 0;
     for (const Array* array : member.arrays()) block.set_pointer(parameter++, array->data());
