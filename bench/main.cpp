@@ -122,6 +122,7 @@ int run(int count, char** arguments) {
   add_context(all, commit);
   const Effort effort = quick ? Effort{0.05, 5} : Effort{};
   add_workloads(all, effort);
+  add_training(all, effort);
   add_launches(all, effort);
   add_calls(all, effort);
   add_eager(all, effort);

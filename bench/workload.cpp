@@ -9,7 +9,7 @@ using Variables = std::span<const Variable>;
 using Graph = std::function<std::vector<Variable>(Variables)>;
 
 struct Sizes {
-  std::int64_t elements, rows, columns, chain;
+  std::int64_t elements, rows, columns, chain, half_matrix, matrix;
 };
 
 std::vector<Variable> chain20(Variables v) {
@@ -75,6 +75,18 @@ Graph repeated(int times, Variable (*step)(const Variable&)) {
   };
 }
 
+/// A dense layer of n x n matrices: activation(x w + b).
+Workload gemm(const char* name, std::int64_t n, DType dtype, bool tf32, Variable (*activation)(const Variable&)) {
+  const auto extent = static_cast<double>(n);
+  return {.name = name,
+          .shapes = {{n, n}, {n, n}, {n}},
+          .graph = [activation](Variables v) -> std::vector<Variable> { return {activation(dot(v[0], v[1]) + v[2])}; },
+          .bytes = 3.0 * extent * extent * static_cast<double>(itemsize(dtype)),
+          .dtype = dtype,
+          .operations = 2.0 * extent * extent * extent,
+          .tf32 = tf32};
+}
+
 std::vector<Variable> gradient_of_100_tanh(Variables v) {
   Variable y = v[0];
   for (int i = 0; i < 100; ++i) y = tanh(1.5 * y + 0.1);
@@ -89,18 +101,19 @@ Function Workload::build(Device device, bool fuse) const {
     // An extent of 1 broadcasts, which the graph must know; the others it need not.
     Shape dims = shape;
     for (std::int64_t& extent : dims) extent = extent == 1 ? 1 : kUnknown;
-    inputs.push_back(input({float32, dims}));
+    inputs.push_back(input({dtype, dims}));
   }
   Options options;
   options.fuse = fuse;
   options.device = device;
   options.name = name;
+  options.tf32 = tf32;
   return function(inputs, graph(inputs), options);
 }
 
 std::vector<Workload> workloads(DeviceKind kind) {
   const Sizes sizes =
-      kind == DeviceKind::kCuda ? Sizes{1 << 27, 16384, 8192, 1 << 20} : Sizes{1 << 24, 4096, 4096, 1 << 16};
+      kind == DeviceKind::kCuda ? Sizes{1 << 27, 16384, 8192, 1 << 20, 8192, 4096} : Sizes{1 << 24, 4096, 4096, 1 << 16, 1024, 1024};
   const std::int64_t n = sizes.elements, r = sizes.rows, c = sizes.columns;
   const auto times = [](int arrays, std::int64_t elements) { return 4.0 * arrays * static_cast<double>(elements); };
   return {
@@ -139,6 +152,14 @@ std::vector<Workload> workloads(DeviceKind kind) {
        times(2, n)},
       {"colsum_gelu", {{r, c}}, [](Variables v) -> std::vector<Variable> { return {sum(gelu_by_tanh(v[0]), 0)}; }, times(1, r * c)},
       {"argmax_rows", {{r, c}}, [](Variables v) -> std::vector<Variable> { return {argmax(v[0], 1)}; }, times(1, r * c)},
+      gemm("gemm_bias_relu", sizes.half_matrix, bfloat16, false, [](const Variable& z) { return relu(z); }),
+      gemm("gemm_bias_gelu", sizes.matrix, float32, false, [](const Variable& z) { return gelu_tanh(z); }),
+      gemm("gemm_bias_gelu_tf32", sizes.matrix, float32, true, [](const Variable& z) { return gelu_tanh(z); }),
+      {.name = "mlp_infer_b1",
+       .shapes = {{1, 784}, {784, 512}, {512, 512}, {512, 10}},
+       .graph = [](Variables v) -> std::vector<Variable> { return {dot(relu(dot(relu(dot(v[0], v[1])), v[2])), v[3])}; },
+       .bytes = times(1, 784 * 512 + 512 * 512 + 512 * 10),
+       .operations = 2.0 * (784 * 512 + 512 * 512 + 512 * 10)},
       {"tiny_double", {{256}}, [](Variables v) -> std::vector<Variable> { return {v[0] * 2.0}; }, times(2, 256)},
       {"compile_chain100", {{sizes.chain}}, long_chain(100), times(2, sizes.chain), true},
       {"compile_chain1000", {{sizes.chain}}, long_chain(1000), times(2, sizes.chain), true},
@@ -154,14 +175,15 @@ std::vector<Workload> workloads(DeviceKind kind) {
   };
 }
 
-Array random_array(const Shape& shape, Device device, unsigned seed) {
+Array random_array(const Shape& shape, Device device, unsigned seed, DType dtype) {
   std::vector<float> values(static_cast<std::size_t>(shape.size()));
   std::uint32_t state = seed * 2654435761u + 1;
   for (float& value : values) {
     state = state * 1664525u + 1013904223u;
     value = static_cast<float>(state >> 8) * 0x1p-24f;
   }
-  return Array::from(values, shape, device);
+  const Array array = Array::from(values, shape, device);
+  return dtype == float32 ? array : astype(array, dtype);
 }
 
 Variable twenty_ops(Variable z, const Variable& y) {

@@ -12,10 +12,13 @@ namespace damo::bench {
 
 struct Workload {
   std::string name;
-  std::vector<Shape> shapes;                                              ///< of the float32 inputs
+  std::vector<Shape> shapes;                                              ///< of the inputs
   std::function<std::vector<Variable>(std::span<const Variable>)> graph;  ///< empty: a plain copy of the input
   double bytes = 0;                                                       ///< read and written at least
   bool compiles = false;                                                  ///< what it is about is the time to compile
+  DType dtype = float32;                                                  ///< of the inputs
+  double operations = 0;                                                  ///< of matrix products: a multiplication and an addition each
+  bool tf32 = false;
 
   Function build(Device device, bool fuse) const;
 };
@@ -24,7 +27,7 @@ struct Workload {
 std::vector<Workload> workloads(DeviceKind kind);
 
 /// Uniform in [0, 1), the same at each run.
-Array random_array(const Shape& shape, Device device, unsigned seed);
+Array random_array(const Shape& shape, Device device, unsigned seed, DType dtype = float32);
 
 /// z = exp(-z z) + y, five times: twenty ops.
 Variable twenty_ops(Variable z, const Variable& y);

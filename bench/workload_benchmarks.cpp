@@ -13,7 +13,7 @@ constexpr int kColdStarts = 3;
 std::vector<Array> inputs_of(const Workload& workload, Device device) {
   std::vector<Array> inputs;
   for (const Shape& shape : workload.shapes)
-    inputs.push_back(random_array(shape, device, static_cast<unsigned>(inputs.size())));
+    inputs.push_back(random_array(shape, device, static_cast<unsigned>(inputs.size()), workload.dtype));
   return inputs;
 }
 
@@ -45,6 +45,7 @@ void run(benchmark::State& state, const Workload& workload, const Target& target
     report(state, timing);
     if (workload.graph) add_cold_times(state, workload, target, fuse);
     state.SetBytesProcessed(static_cast<std::int64_t>(workload.bytes));
+    if (workload.operations > 0) state.counters["operations"] = workload.operations;
   } catch (const std::exception& error) {
     state.SkipWithError(error.what());
   }

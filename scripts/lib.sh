@@ -12,6 +12,8 @@ say() { printf '    %s\n' "$*"; }
 packages_build="cmake ninja-build g++ libboost-dev libboost-context-dev libspdlog-dev libtbb-dev libclang-19-dev llvm-19-dev libpng-dev nlohmann-json3-dev"
 packages_test="ccache libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev python3-numpy"
 packages_bench="libbenchmark-dev"
+# Not needed to build: opened at run time where they are.
+packages_wanted="libopenblas0-pthread"
 
 # A package may be here without apt's knowledge (a newer CMake, say): programs are looked for as programs.
 package_is_here() {
@@ -59,6 +61,9 @@ install_packages() {
   fi
   rm -f "$root/.apt.log"
 }
+
+# want_packages NAME...: the same, but goes on without those that cannot be had.
+want_packages() { (install_packages "$@") || say "going on without $*: matrix products on the CPU are slower"; }
 
 # A GPU without a toolkit is worth a word: the packages above do not bring one.
 mention_cuda() {

@@ -6,8 +6,8 @@ import collections
 
 Workload = collections.namedtuple("Workload", "name shapes formula bytes")
 
-GPU = dict(elements=1 << 27, rows=16384, columns=8192, chain=1 << 20)
-CPU = dict(elements=1 << 24, rows=4096, columns=4096, chain=1 << 16)
+GPU = dict(elements=1 << 27, rows=16384, columns=8192, chain=1 << 20, matrix=4096)
+CPU = dict(elements=1 << 24, rows=4096, columns=4096, chain=1 << 16, matrix=1024)
 
 
 def chain20(m, x, y):
@@ -19,6 +19,10 @@ def chain20(m, x, y):
 
 def gelu(m, u):
     return 0.5 * u * (1.0 + m.tanh(0.7978845608028654 * (u + 0.044715 * u * u * u)))
+
+
+def relu(m, u):
+    return m.maximum(u, 0 * u)
 
 
 def adam(m, p, first, second, g):
@@ -36,7 +40,7 @@ def long_chain(length):
 
 def workloads(sizes):
     """Every workload but copy, which each library says in its own way."""
-    n, r, c, k = sizes["elements"], sizes["rows"], sizes["columns"], sizes["chain"]
+    n, r, c, k, g = sizes["elements"], sizes["rows"], sizes["columns"], sizes["chain"], sizes["matrix"]
     return [
         Workload("double", [(n,)], lambda m, x: x * 2, 8 * n),
         Workload("axpby_tanh", [(n,)] * 2, lambda m, x, y: m.tanh(1.5 * x + 0.5 * y) * x, 12 * n),
@@ -46,6 +50,10 @@ def workloads(sizes):
         Workload("transpose_tanh", [(r, c), (c, r)], lambda m, x, y: m.tanh(x.T) + y, 12 * r * c),
         Workload("outer", [(r, 1), (1, c), (r, c)], lambda m, a, b, x: a * b + x, 8 * r * c),
         Workload("adam", [(n // 2,)] * 4, adam, 14 * n),
+        # gemm_bias_relu and gemm_bias_gelu_tf32 are in dtypes that not every library here has.
+        Workload("gemm_bias_gelu", [(g, g), (g, g), (g,)], lambda m, x, w, b: gelu(m, m.matmul(x, w) + b), 12 * g * g),
+        Workload("mlp_infer_b1", [(1, 784), (784, 512), (512, 512), (512, 10)],
+                 lambda m, x, a, b, c: m.matmul(relu(m, m.matmul(relu(m, m.matmul(x, a)), b)), c), 4 * (784 * 512 + 512 * 512 + 5120)),
         Workload("tiny_double", [(256,)], lambda m, x: x * 2, 2048),
         Workload("compile_chain100", [(k,)], long_chain(100), 8 * k),
         Workload("compile_chain1000", [(k,)], long_chain(1000), 8 * k),

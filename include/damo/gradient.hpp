@@ -11,8 +11,7 @@
 // function() with the rest of the graph, is merged and fused with it, and can be differentiated again.
 //
 // A gradient has the dtype and shape of its Variable. Integers and bools have none and pass none on. A Variable that
-// was broadcast gets a sum over the axes that stretched; an axis of unknown extent that stretches at a call is a
-// ShapeError there: declare its extent as 1. Rows have theirs in src/ops/row_gradients.cpp; a row, a RawKernel or an Op
+// was broadcast gets a sum over the axes that stretched: types tell which. Rows have theirs in src/ops/row_gradients.cpp; a row, a RawKernel or an Op
 // of your own says its own (elementwise.hpp, raw_kernel.hpp, op.hpp).
 //
 // GraphError: an op between has no gradient (names op, line and remedy); a Variable that the outputs do not depend on,
@@ -66,5 +65,12 @@ inline Variable grad(const Variable& cost, const Variable& input, Disconnected d
                      SourceLine where = {__builtin_FILE(), __builtin_LINE()}) {
   return grad(cost, std::span(&input, 1), disconnected, where).front();
 }
+
+/// x itself; its gradient is zero: what lies behind counts as a constant. Theano's zero_grad does the same.
+Variable consider_constant(const Operand& x);
+/// x itself, on which nothing depends as far as gradients go: what is reached through it alone is disconnected.
+Variable disconnected_grad(const Operand& x);
+/// x itself; each element of its gradient is brought into [lower, upper]. OptionError for bounds in the wrong order.
+Variable grad_clip(const Operand& x, double lower, double upper);
 
 }  // namespace damo

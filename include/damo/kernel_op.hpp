@@ -83,8 +83,10 @@ class KernelOp : public Op {
   virtual std::optional<std::uint32_t> reduced_axes() const { return {}; }
   /// Instructions an element, about: what fusion weighs.
   virtual int cost() const { return 4; }
-  /// From shapes, or from types' dims. Default: as reduced_axes() says.
-  virtual Shape output_shape(std::span<const Shape> inputs) const;
+  /// From the inputs' shapes at a call; dims: of their types. Default: as reduced_axes() says.
+  virtual Shape output_shape(std::span<const Shape> dims, std::span<const Shape> shapes) const;
+  /// From types alone.
+  Shape output_shape(std::span<const Shape> dims) const { return output_shape(dims, dims); }
 
   /// Default: any number of inputs of any dtypes, one output of the promoted dtype. An override has one output of output_shape() too.
   Apply make_node(Inputs inputs) const override;

@@ -36,6 +36,11 @@ struct Options {
   std::vector<Assignment> givens = {};
   std::vector<Pass> passes = {};       ///< the user's rewrites, run after merging duplicates and before fusion
   FusionLimits fusion = {};
+  /// Matrix products of float32 may round operands to 10 bits of fraction (TF32) where the device multiplies faster so. Not on
+  /// the CPU. At first what DAMO_TF32 says.
+  bool tf32 = default_tf32();
+
+  static bool default_tf32();
   /// As ModuleOptions::check, for the CUDA C of RawKernels and of Ops: on the CPU accesses out of bounds are found.
   bool check = ModuleOptions::default_check();
 };

@@ -1,6 +1,6 @@
 // Shape: the extents of an array, outermost first, at most kMaxRank of them, stored inline. Strides are counted in
 // elements. In a TensorType an extent may be kUnknown. Broadcasting is NumPy's: shapes are aligned at the last axis,
-// and an extent of 1 stretches. See tests/graph/base/shape_test.cpp.
+// and an extent of 1 stretches; in a graph one that is known to be 1 when it is built. See tests/graph/base/shape_test.cpp.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -67,6 +67,9 @@ bool is_contiguous(const Shape& shape, const Strides& strides);
 
 /// The common shape; a known extent beats kUnknown, 1 yields to anything. Throws ShapeError naming the axis.
 Shape broadcast_shapes(std::span<const Shape> shapes);
+/// The common shape of values of a graph: 1 yields only where the Variable's type says 1, so that the graph alone tells what stretches. dims:
+/// of the types. Throws ShapeError naming the axis, and what to declare where NumPy would stretch it.
+Shape broadcast_values(std::span<const Shape> dims, std::span<const Shape> shapes);
 /// axis in [-rank, rank) as [0, rank). Throws ShapeError.
 int normalize_axis(int axis, int rank);
 

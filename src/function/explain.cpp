@@ -5,6 +5,7 @@
 #include "function/explain_node.hpp"
 #include "function/function_data.hpp"
 #include "graph/print/label.hpp"
+#include "ops/contraction_op.hpp"
 
 namespace damo {
 namespace {
@@ -71,6 +72,11 @@ std::string node_text(const FunctionGraph& graph, NodeId node, const NodeNumbers
   for (const std::string& formula : formulas_of(graph, node, numbers, kFormulas)) text += "       " + formula + "\n";
   for (const SpecKernel* kernel : kernels) {
     for (const SpecKernel::Variant* variant : kernel->variants()) text += "     kernel " + kernel_text(*variant) + "\n";
+  }
+  if (dynamic_cast<const ContractionOp*>(&graph.op(node))) {
+    const auto library = MatrixLibrary::of(program.device().backend());
+    const bool has = library->has(library->computes_as(graph.type(graph.inputs(node)[0]).dtype));
+    text += "     by " + (has ? library->engine()->name() : "a kernel of Damo's own") + "\n";
   }
   if (!kernels.empty()) text += "     moves " + traffic_of(graph, node) + "\n";
   for (const std::string& line : overwrites_of(graph, node, numbers, planned.overwrites)) text += "     " + line + "\n";

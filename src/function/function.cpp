@@ -4,19 +4,25 @@
 #include <chrono>
 
 #include "function/function_data.hpp"
+#include "graph/base/environment.hpp"
 #include "graph/rewrite/pass_names.hpp"
 #include "ops/elementwise_op.hpp"
+#include "ops/rewrites/fuse_products.hpp"
 #include "ops/rewrites/fusion.hpp"
+#include "ops/rewrites/join_sinks.hpp"
 
 namespace damo {
 
 namespace {
 
-std::vector<Pass> passes_of(const Options& options) {
+std::vector<Pass> passes_of(const Options& options, Device device) {
   std::vector<Pass> passes = {{std::string(kMergeDuplicates), merge_duplicates}};
   passes.insert(passes.end(), options.passes.begin(), options.passes.end());
+  if (options.tf32) passes.push_back({std::string(kUseTf32), use_tf32});
   if (options.fuse) {
+    passes.push_back({std::string(kFuseProducts), [device](FunctionGraph graph) { return fuse_products(std::move(graph), device); }});
     passes.push_back({std::string(kFuseElementwise), [limits = options.fusion](FunctionGraph graph) { return fuse_elementwise(std::move(graph), limits); }});
+    passes.push_back({std::string(kJoinSinks), join_sinks});
   }
   return passes;
 }
@@ -41,6 +47,8 @@ std::string in_function(const Function& function, SourceLine where) {
 
 }  // namespace
 
+bool Options::default_tf32() { return is_switched_on("DAMO_TF32"); }
+
 Function function(std::span<const Variable> inputs, std::span<const Variable> outputs, const Options& options, SourceLine where) {
   const auto start = std::chrono::steady_clock::now();
   const Device device = options.device ? *options.device : Device();
@@ -51,7 +59,7 @@ Function function(std::span<const Variable> inputs, std::span<const Variable> ou
   data->options.updates.clear();  // the graph has them
   data->options.givens.clear();
   check_names_of_rows(data->graph);
-  data->graph = run_passes(std::move(data->graph), passes_of(options), &data->report.passes);
+  data->graph = run_passes(std::move(data->graph), passes_of(options, device), &data->report.passes);
   data->report.graph_milliseconds = milliseconds_since(start);
   const auto compiling = std::chrono::steady_clock::now();
   data->executor = std::make_unique<Executor>(data->graph, device, options.profile, options.check, options.share_results);

@@ -194,8 +194,8 @@ void Contraction::plan_sides(const ArrayLayout& x, const ArrayLayout& y, const S
 void Contraction::plan_start(const ArrayLayout* c, const Shape& out) {
   activates_ = form_.activation != Activation::kNone && library_->engine() && library_->engine()->has_epilogues(compute_) && target_ == form_.result;
   if (!c) return;
-  starts_apart_ = target_ == form_.result && *c->shape == out && is_contiguous(*c->shape, *c->strides);
   const bool has_epilogue = library_->engine() && library_->engine()->has_epilogues(compute_) && target_ == form_.result;
+  starts_apart_ = (has_epilogue || !library_->has(compute_)) && target_ == form_.result && *c->shape == out && is_contiguous(*c->shape, *c->strides);
   if (starts_apart_ || !has_epilogue || form_.beta != 1) return;
   // A bias has one element for each column of the result, one after another.
   std::int64_t expected = 1, count = 1;

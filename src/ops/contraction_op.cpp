@@ -83,7 +83,17 @@ Apply ContractionOp::make_node(Inputs inputs) const {
   return {*this, {inputs.begin(), inputs.end()}, {{form_.result, shape(shapes)}}};
 }
 
-Shapes ContractionOp::infer_shape(const Apply&, std::span<const Shape> inputs) const { return {{shape(inputs)}}; }
+Shapes ContractionOp::infer_shape(const Apply& node, std::span<const Shape> inputs) const {
+  const Shape result = shape(inputs);
+  const auto batches = [&](const Shape& shape) { return Shape(std::span(shape.begin(), static_cast<std::size_t>(form_.batch))); };
+  const Shape dims[] = {batches(node.input(0).dims()), batches(node.input(1).dims())}, shapes[] = {batches(inputs[0]), batches(inputs[1])};
+  try {
+    broadcast_values(dims, shapes);  // as elsewhere in a graph: what stretches is known
+  } catch (const ShapeError& error) {
+    throw ShapeError(name_ + ": of the batches, " + error.parts().message, error.parts().remedy);
+  }
+  return {{result}};
+}
 
 Shape ContractionOp::shape(std::span<const Shape> inputs) const {
   const Shape product = contraction_shape(name_, form_, inputs[0], inputs[1]);

@@ -47,7 +47,7 @@ Props ElementwiseOp::props() const {
 
 bool ElementwiseOp::equals(const Op& other) const {
   const auto* that = dynamic_cast<const ElementwiseOp*>(&other);
-  return that && (that->row_ == row_ || *that->row_ == *row_) && that->cast_to_ == cast_to_ && that->shape_of_ == shape_of_;
+  return that && (that->row_ == row_ || *that->row_ == *row_) && that->cast_to_ == cast_to_;
 }
 
 std::size_t ElementwiseOp::hash() const {
@@ -85,24 +85,6 @@ Apply ElementwiseOp::make_node(Inputs inputs) const {
   std::vector<Shape> shapes;
   for (const Variable& variable : variables) shapes.push_back(variable.dims());
   return {*this, variables, {{step(dtypes, {}).result, output_shape(shapes)}}};
-}
-
-Shape ElementwiseOp::output_shape(std::span<const Shape> inputs) const {
-  Shape common = KernelOp::output_shape(inputs);
-  if (shape_of_ == ShapeOf::kLastInput) {
-    const Shape& shape = inputs.back();
-    bool stretches = common.rank() != shape.rank();
-    for (int axis = 0; axis < shape.rank() && !stretches; ++axis) {
-      if (common[axis] == kUnknown) common[axis] = shape[axis];
-      stretches = shape[axis] != kUnknown && shape[axis] != common[axis];
-    }
-    if (stretches) {
-      throw ShapeError("a gradient of shape " + to_string(common) + " for values of shape " + to_string(shape),
-                       "an axis of extent 1 was stretched at the call and the gradient is a sum over it: declare the "
-                       "input with that extent, as input({float32, {1, kUnknown}}) does");
-    }
-  }
-  return common;
 }
 
 void ElementwiseOp::lower(KernelBuilder& kernel) const {

@@ -14,11 +14,8 @@ namespace damo {
 
 class ElementwiseOp final : public KernelOp {
  public:
-  /// What the output's shape is: that to which all inputs broadcast, or the last input's, to which the others do.
-  enum class ShapeOf : std::uint8_t { kAllInputs, kLastInput };
   /// cast_to: what cast gives.
   explicit ElementwiseOp(std::shared_ptr<const ElementwiseRow> row, std::optional<DType> cast_to = {}) : row_(std::move(row)), cast_to_(cast_to) {}
-  ElementwiseOp(std::shared_ptr<const ElementwiseRow> row, ShapeOf shape_of) : row_(std::move(row)), shape_of_(shape_of) {}
 
   std::string name() const override { return row_->name; }
   Props props() const override;
@@ -30,7 +27,6 @@ class ElementwiseOp final : public KernelOp {
   std::size_t hash() const override;
 
   const ElementwiseRow& row() const { return *row_; }
-  Shape output_shape(std::span<const Shape> inputs) const override;
   /// The step that computes it from inputs of these dtypes; values: the numbers of its inputs.
   Step step(std::span<const DType> inputs, std::vector<int> values) const;
 
@@ -38,7 +34,6 @@ class ElementwiseOp final : public KernelOp {
   DType promoted(std::span<const DType> inputs) const;
   std::shared_ptr<const ElementwiseRow> row_;
   std::optional<DType> cast_to_;
-  ShapeOf shape_of_ = ShapeOf::kAllInputs;
 };
 
 /// Throw TypeError unless the row takes inputs that promote to common, and this dtype as its condition.

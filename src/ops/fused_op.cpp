@@ -30,13 +30,17 @@ Shapes FusedOp::infer_shape(const Apply&, std::span<const Shape> inputs) const {
 std::vector<Shape> FusedOp::shapes(std::span<const Shape> inputs) const {
   std::vector<Shape> shapes(static_cast<std::size_t>(inner_.value_limit()));
   for (std::size_t i = 0; i < inputs.size(); ++i) shapes[static_cast<std::size_t>(inner_.inputs()[i])] = inputs[i];
-  std::vector<Shape> operands;
+  std::vector<Shape> operands, dims;
   for (int i = 0; i < inner_.node_limit(); ++i) {
     const auto node = static_cast<NodeId>(i);
     operands.clear();
-    for (ValueId input : inner_.inputs(node)) operands.push_back(shapes[static_cast<std::size_t>(input)]);
+    dims.clear();
+    for (ValueId input : inner_.inputs(node)) {
+      operands.push_back(shapes[static_cast<std::size_t>(input)]);
+      dims.push_back(inner_.type(input).dims);
+    }
     try {
-      shapes[static_cast<std::size_t>(inner_.outputs(node)[0])] = kernel_op(inner_, node).output_shape(operands);
+      shapes[static_cast<std::size_t>(inner_.outputs(node)[0])] = kernel_op(inner_, node).output_shape(dims, operands);
     } catch (const ShapeError& error) {
       ErrorParts parts = error.parts();
       if (inner_.where(node)) parts.where = inner_.op(node).name() + " built at " + to_string(inner_.where(node)) + ", fused with " + std::to_string(inner_.node_count() - 1) + " others";

@@ -6,13 +6,18 @@
 #include <unordered_set>
 
 #include <damo/ops/math.hpp>
-#include "ops/elementwise_op.hpp"
-#include "ops/match_shape.hpp"
 
 namespace damo {
 namespace {
 
 Operand operand(const Variable& variable, SourceLine where) { return {variable, where.file, where.line}; }
+
+/// g, stretched to the shape of x where their types say that it must be.
+Variable spread(const Variable& g, const Variable& x, SourceLine where) {
+  bool is_less = g.rank() < x.rank();
+  for (int axis = 1; axis <= g.rank() && !is_less; ++axis) is_less = g.dims()[-axis] == 1 && x.dims()[-axis] != 1;
+  return is_less ? second(operand(x, where), operand(g, where)) : g;
+}
 
 std::string built_at(const Apply& node) {
   const std::string line = to_string(node.where());
@@ -67,7 +72,7 @@ class BackwardWalk {
   }
 
   /// A gradient of the outputs' by one of them.
-  void seed(const Variable& output, const Variable& gradient) { arrive(output, gradient, false); }
+  void seed(const Variable& output, const Variable& gradient) { arrive(output, spread(gradient, output, where_)); }
 
   void run() {
     for (auto node = order_.rbegin(); node != order_.rend(); ++node) pass(*node);
@@ -76,46 +81,28 @@ class BackwardWalk {
   /// Empty if nothing arrived.
   Variable gradient_of(const Variable& variable) {
     const auto found = slots_.find(variable.id());
-    return found == slots_.end() ? Variable() : exact(variable, found->second);
+    return found == slots_.end() ? Variable() : found->second;
   }
   bool is_reached(const Variable& variable) const { return reached_.contains(variable.id()); }
 
  private:
-  struct Slot {
-    Variable gradient;
-    bool exact = false;  ///< it has the Variable's shape for certain
-  };
-
   bool wants(const Variable& variable) const {
     return is_floating(variable.dtype()) && wanted_.contains(variable.id());
   }
 
-  void arrive(const Variable& variable, Variable gradient, bool is_exact) {
-    is_exact |= variable.dims().is_known() && variable.dims() == gradient.dims();
-    const auto [slot, is_first] = slots_.try_emplace(variable.id(), Slot{gradient, is_exact});
-    if (is_first) return;
-    slot->second.gradient = add(operand(slot->second.gradient, where_), operand(gradient, where_));
-    slot->second.exact &= is_exact;
-  }
-
-  Variable exact(const Variable& variable, Slot& slot) {
-    if (!slot.exact)
-      slot.gradient = match_shape(slot.gradient, variable, variable.has_owner() ? variable.where() : where_);
-    slot.exact = true;
-    return slot.gradient;
+  void arrive(const Variable& variable, const Variable& gradient) {
+    const auto [slot, is_first] = slots_.try_emplace(variable.id(), gradient);
+    if (!is_first) slot->second = add(operand(slot->second, where_), operand(gradient, where_));
   }
 
   /// One for each output of the node; empty if none has any.
-  std::vector<Variable> output_gradients(const Apply& node, bool is_elementwise) {
+  std::vector<Variable> output_gradients(const Apply& node) {
     std::vector<Variable> gradients;
     bool some = false;
     for (const Variable& output : node.outputs()) {
       const auto found = slots_.find(output.id());
       some |= found != slots_.end();
-      if (found == slots_.end())
-        gradients.emplace_back();
-      else
-        gradients.push_back(is_elementwise ? found->second.gradient : exact(output, found->second));
+      gradients.push_back(found == slots_.end() ? Variable() : found->second);
     }
     if (!some) return {};
     for (int i = 0; i < node.output_count(); ++i) {
@@ -128,13 +115,8 @@ class BackwardWalk {
 
   void pass(const Apply& node) {
     if (std::none_of(node.inputs().begin(), node.inputs().end(), [&](const Variable& v) { return wants(v); })) return;
-    const bool is_elementwise = dynamic_cast<const ElementwiseOp*>(&node.op());
-    const std::vector<Variable> arrived = output_gradients(node, is_elementwise);
+    const std::vector<Variable> arrived = output_gradients(node);
     if (arrived.empty()) return;
-    // A sum over an axis that stretches at a call is right whatever the shape above is, so elementwise ops may pass on
-    // what is not exact: it is looked at where it leaves them.
-    const auto found = slots_.find(node.output(0).id());
-    const bool keeps = is_elementwise && found != slots_.end() && found->second.exact && has_one_array(node);
     const Gradients gradients = gradients_of(node, arrived);
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {
       const Variable& input = node.inputs()[i];
@@ -142,16 +124,8 @@ class BackwardWalk {
       if (!gradients[i].is_defined()) refuse(node, static_cast<int>(i), gradients[i].reason());
       if (gradients[i].is_disconnected()) continue;
       check(node, static_cast<int>(i), gradients[i].value());
-      Variable value = gradients[i].value();
-      if (value.rank() < input.rank()) value = match_shape(value, input, node.where());
-      arrive(input, std::move(value), keeps);
+      arrive(input, spread(gradients[i].value(), input, node.where()));
     }
-  }
-
-  /// All other inputs are numbers: nothing stretches its array.
-  static bool has_one_array(const Apply& node) {
-    return std::count_if(node.inputs().begin(), node.inputs().end(), [](const Variable& v) { return v.rank() > 0; }) ==
-           1;
   }
 
   static Gradients gradients_of(const Apply& node, const std::vector<Variable>& arrived) {
@@ -178,7 +152,12 @@ class BackwardWalk {
 
   static void check(const Apply& node, int input, const Variable& gradient) {
     const Variable& of = node.input(input);
-    if (gradient.dtype() == of.dtype() && gradient.rank() <= of.rank()) return;
+    bool fits = gradient.rank() <= of.rank();
+    for (int axis = 1; fits && axis <= gradient.rank(); ++axis) {
+      const std::int64_t have = gradient.dims()[-axis], want = of.dims()[-axis];
+      fits = have == want || have == 1 || have == kUnknown || want == kUnknown;
+    }
+    if (gradient.dtype() == of.dtype() && fits) return;
     ErrorParts parts{node.op().name() + ": the gradient by input " + std::to_string(input) + " is " +
                          to_string(gradient.type()) + ", the input " + to_string(of.type()),
                      {},
@@ -192,7 +171,7 @@ class BackwardWalk {
   SourceLine where_;
   std::unordered_set<std::size_t> reached_;  // Variables of the graph
   std::unordered_set<std::size_t> wanted_;   // what is asked for, and what depends on it
-  std::unordered_map<std::size_t, Slot> slots_;
+  std::unordered_map<std::size_t, Variable> slots_;  // gradients that arrived, of the Variables' shapes
 };
 
 void check_seeds(std::span<const Variable> outputs, std::span<const Variable> gradients) {
@@ -234,8 +213,7 @@ std::vector<Variable> lop(std::span<const Variable> outputs, std::span<const Var
     check_inputs(inputs);
     BackwardWalk walk(outputs, inputs, where);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const Variable& gradient = output_gradients[i];
-      walk.seed(outputs[i], gradient.rank() < outputs[i].rank() ? match_shape(gradient, outputs[i], where) : gradient);
+      walk.seed(outputs[i], output_gradients[i]);
     }
     walk.run();
     std::vector<Variable> results;

@@ -54,12 +54,13 @@ void KernelBuilder::output(Value value) {
   output_ = value;
 }
 
-Shape KernelOp::output_shape(std::span<const Shape> inputs) const {
-  if (const std::optional<std::uint32_t> axes = reduced_axes()) return reduced_shape(inputs[0], *axes, true);
+Shape KernelOp::output_shape(std::span<const Shape> dims, std::span<const Shape> shapes) const {
+  if (const std::optional<std::uint32_t> axes = reduced_axes()) return reduced_shape(shapes[0], *axes, true);
   try {
-    return broadcast_shapes(inputs);
+    return broadcast_values(dims, shapes);
   } catch (const ShapeError& error) {
-    throw ShapeError(name() + ": " + error.parts().message, "reshape or transpose one of them");
+    const std::string& remedy = error.parts().remedy;
+    throw ShapeError(name() + ": " + error.parts().message, remedy.empty() ? "reshape or transpose one of them" : remedy);
   }
 }
 
@@ -82,7 +83,9 @@ Shapes KernelOp::infer_shape(const Apply& node, std::span<const Shape> inputs) c
   if (node.output_count() != 1) {
     throw GraphError(name() + ": a KernelOp has one output, make_node declared " + std::to_string(node.output_count()), "write an op for each: they fuse");
   }
-  return {{output_shape(inputs)}};
+  std::vector<Shape> dims;
+  for (const Variable& input : node.inputs()) dims.push_back(input.dims());
+  return {{output_shape(dims, inputs)}};
 }
 
 Thunk KernelOp::make_thunk(const Apply& node, ThunkContext& context) const {

@@ -1,9 +1,7 @@
 #include "ops/kernel_thunk.hpp"
 
 #include <algorithm>
-#include <map>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include <damo/thunk.hpp>
@@ -48,14 +46,11 @@ class KernelThunk {
       }
       launch.kernel.launch(stream_.handle());
     }
-    for (const auto& [output, from] : bound->copies) cells_[output]->array().copy_from(between[from]);
   }
 
-  /// The layout that one kernel would have for these cells; none if it takes several.
-  std::optional<Layout> expected() const {
-    const std::optional<Shape> space = this->space();
-    if (!space) return std::nullopt;
-    const Geometry geometry(*space, layouts(), reduced_axes_, kernel_.spec().uses_place());
+  /// The layout that one kernel would have for these cells.
+  Layout expected() const {
+    const Geometry geometry(space(), layouts(), reduced_axes_, kernel_.spec().uses_place());
     return kernel_.layout_of(geometry, in_place_);
   }
 
@@ -67,7 +62,6 @@ class KernelThunk {
   struct Bound {
     std::vector<Launch> launches;
     std::vector<TensorType> between;
-    std::vector<std::pair<std::size_t, std::size_t>> copies;  ///< outputs, by cell, and the values between that they become at the end
   };
 
   std::vector<ArrayLayout> layouts() const {
@@ -76,71 +70,44 @@ class KernelThunk {
     return layouts;
   }
 
-  /// What all cells broadcast to, if each of the node's values fills it, or is the row's that it should be. Types cannot
-  /// always tell: of matrices x, y, z of unknown extents, x * y and x * z have one type, yet x may stretch to the shape
-  /// of y in one and to that of z in the other.
-  std::optional<Shape> space() const {
+  /// What all cells broadcast to. A group is over one space and its rows, as far as the graph tells when it is fused: that is so once all nodes
+  /// of the graph are bound, some of which may be later than this.
+  Shape space() const {
     std::vector<Shape> shapes;
     for (const Cell* cell : cells_) shapes.push_back(cell->shape());
-    Shape space;
-    try {
-      space = broadcast_shapes(shapes);
-    } catch (const ShapeError&) {
-      return std::nullopt;
-    }
-    const auto* fused = dynamic_cast<const FusedOp*>(&node_.op());
-    if (!fused) return space;
-    const Shape row = reduced_shape(space, reduced_axes_, true);
+    const Shape space = broadcast_shapes(shapes), row = reduced_shape(space, reduced_axes_, true);
     const std::size_t inputs = cells_.size() - static_cast<std::size_t>(node_.output_count());
-    for (std::size_t i = inputs; i < shapes.size(); ++i) {
-      if (!(shapes[i] == space) && !(reduced_axes_ != 0 && shapes[i] == row)) return std::nullopt;
+    bool fits = true;
+    for (std::size_t i = inputs; i < shapes.size(); ++i) fits &= shapes[i] == space || (reduced_axes_ != 0 && shapes[i] == row);
+    const auto* fused = dynamic_cast<const FusedOp*>(&node_.op());
+    if (fused && reduced_axes_ != 0) {
+      const FunctionGraph& inner = *fused->inner_graph();
+      const std::vector<Shape> all = fused->shapes(std::span(shapes).first(inputs));
+      for (NodeId node : inner.nodes()) {
+        if (!kernel_op(inner, node).reduced_axes()) continue;
+        const Shape &made = all[static_cast<std::size_t>(inner.outputs(node)[0])], &read = all[static_cast<std::size_t>(inner.inputs(node)[0])];
+        fits &= read == space && (made == row || made == space);
+      }
     }
-    if (reduced_axes_ == 0) return space;
-    const FunctionGraph& inner = *fused->inner_graph();
-    const std::vector<Shape> all = fused->shapes(std::span(shapes).first(inputs));
-    for (NodeId node : inner.nodes()) {
-      const bool reduces = kernel_op(inner, node).reduced_axes().has_value();
-      const Shape &made = all[static_cast<std::size_t>(inner.outputs(node)[0])], &read = all[static_cast<std::size_t>(inner.inputs(node)[0])];
-      if (reduces && (!(read == space) || (!(made == row) && !(made == space)))) return std::nullopt;
-    }
+    if (fused && !fits) throw ShapeError("the shapes of a group of ops differ: another op of the graph takes them for equal", "give values of equal shapes");
     return space;
   }
 
   Bound bind() {
-    if (const std::optional<Shape> space = this->space()) {
-      const Geometry geometry(*space, layouts(), reduced_axes_, kernel_.spec().uses_place());
-      const Dialect& dialect = kernel_.backend().dialect();
-      if (!kernel_.spec().reduces() || !dialect.prefers_passes(kernel_.spec(), geometry, kernel_.backend().limits().multiprocessors)) {
-        Bound bound;
-        std::vector<int> parameters(cells_.size());
-        for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = static_cast<int>(i);
-        bound.launches.push_back({BoundKernel(kernel_), std::move(parameters)});
-        bound.launches[0].kernel.bind(*space, layouts(), in_place_, reduced_axes_);
-        return bound;
-      }
+    const Shape space = this->space();
+    const Geometry geometry(space, layouts(), reduced_axes_, kernel_.spec().uses_place());
+    if (kernel_.spec().reduces() && kernel_.backend().dialect().prefers_passes(kernel_.spec(), geometry, processors_of(kernel_.backend().limits()))) {
       if (passes_.parts.empty()) plan_passes();
       Plan plan = passes_;
-      for (TensorType& type : plan.between) type.dims = reduced_shape(*space, reduced_axes_, true);
+      for (TensorType& type : plan.between) type.dims = reduced_shape(space, reduced_axes_, true);
       return bind(plan);
     }
-    Bound bound = bind(plan_nodes());
-    if (in_place_) set_apart(bound);
+    Bound bound;
+    std::vector<int> parameters(cells_.size());
+    for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = static_cast<int>(i);
+    bound.launches.push_back({BoundKernel(kernel_), std::move(parameters)});
+    bound.launches[0].kernel.bind(space, layouts(), in_place_, reduced_axes_);
     return bound;
-  }
-
-  /// Several kernels one after another: none may write over what the next one reads.
-  void set_apart(Bound& bound) const {
-    std::map<int, int> moved;
-    for (std::size_t cell = cells_.size() - static_cast<std::size_t>(node_.output_count()); cell < cells_.size(); ++cell) {
-      moved.emplace(static_cast<int>(cell), static_cast<int>(cells_.size() + bound.between.size()));
-      bound.copies.emplace_back(cell, bound.between.size());
-      bound.between.push_back({cells_[cell]->dtype(), cells_[cell]->shape()});
-    }
-    for (Launch& launch : bound.launches) {
-      for (int& parameter : launch.parameters) {
-        if (const auto place = moved.find(parameter); place != moved.end()) parameter = place->second;
-      }
-    }
   }
 
   Bound bind(const Plan& plan) const {
@@ -172,38 +139,6 @@ class KernelThunk {
     for (DType dtype : specs.between) passes_.between.push_back({dtype, {}});
   }
 
-  /// A kernel for each node of the group.
-  Plan plan_nodes() {
-    const auto& fused = static_cast<const FusedOp&>(node_.op());
-    const FunctionGraph& inner = *fused.inner_graph();
-    std::vector<Shape> inputs;
-    for (std::size_t i = 0; i < inner.inputs().size(); ++i) inputs.push_back(cells_[i]->shape());
-    const std::vector<Shape> shapes = fused.shapes(inputs);
-    std::vector<int> place(static_cast<std::size_t>(inner.value_limit()), -1);
-    const auto at = [&](ValueId value) -> int& { return place[static_cast<std::size_t>(value)]; };
-    for (std::size_t i = 0; i < inner.inputs().size(); ++i) at(inner.inputs()[i]) = static_cast<int>(i);
-    for (std::size_t i = 0; i < inner.outputs().size(); ++i) at(inner.outputs()[i]) = static_cast<int>(inner.inputs().size() + i);
-    Plan plan;
-    std::size_t number = 0;
-    for (NodeId node : inner.nodes()) {
-      const ValueId output = inner.outputs(node)[0];
-      Part part;
-      for (ValueId input : inner.inputs(node)) {
-        if (!is_literal(inner.constant(input))) part.parameters.push_back(at(input));
-      }
-      if (at(output) < 0) {
-        at(output) = static_cast<int>(cells_.size() + plan.between.size());
-        plan.between.push_back({inner.type(output).dtype, shapes[static_cast<std::size_t>(output)]});
-      }
-      part.parameters.push_back(at(output));
-      part.reduced_axes = kernel_op(inner, node).reduced_axes().value_or(0);
-      if (nodes_.size() == number) nodes_.push_back(std::make_shared<SpecKernel>(lower_node(inner, node), kernel_.backend()));
-      part.kernel = nodes_[number++];
-      plan.parts.push_back(std::move(part));
-    }
-    return plan;
-  }
-
   VersionTable<Bound> bound_;
   SpecKernel& kernel_;
   std::vector<Cell*> cells_;
@@ -211,9 +146,8 @@ class KernelThunk {
   Stream stream_;
   Device device_;
   std::uint32_t reduced_axes_;
-  bool in_place_;                                   // an output may have an input's memory
-  Plan passes_;                                     // empty until it is needed, as are
-  std::vector<std::shared_ptr<SpecKernel>> nodes_;  // these, by node
+  bool in_place_;  // an output may have an input's memory
+  Plan passes_;    // empty until it is needed
 };
 
 }  // namespace
@@ -225,7 +159,7 @@ Thunk kernel_thunk(KernelSpec spec, const Apply& node, ThunkContext& context, st
   for (const Variable& output : node.outputs()) cells.push_back(&context.storage(output));
   const auto thunk = std::make_shared<KernelThunk>(kernel, std::move(cells), node, context, reduced_axes);
   try {
-    if (const std::optional<Layout> layout = thunk->expected()) context.want(kernel, *layout);
+    context.want(kernel, thunk->expected());
   } catch (const ShapeError&) {  // extents that stand for unknown ones need not fit together: compiled at the first call
   }
   return [thunk] { (*thunk)(); };

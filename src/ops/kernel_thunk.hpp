@@ -7,8 +7,7 @@ namespace damo {
 
 /// spec: made by lower for this node. Works out shapes and strides when they change; otherwise passes pointers and launches.
 /// reduced_axes: of the space to which inputs and outputs broadcast, where the spec reduces. A fused group is one kernel where
-/// that serves; few long rows that are gone through more than once are a kernel a pass; where types could not tell that
-/// values differ in shape, each node of the group is a kernel.
+/// that serves; few long rows that are gone through more than once are a kernel a pass.
 Thunk kernel_thunk(KernelSpec spec, const Apply& node, ThunkContext& context, std::uint32_t reduced_axes = 0);
 
 }  // namespace damo

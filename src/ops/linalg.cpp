@@ -6,8 +6,8 @@
 #include "ops/contraction_op.hpp"
 #include "ops/diagonal.hpp"
 #include "ops/einsum_products.hpp"
-#include "ops/products.hpp"
 #include "ops/gradient_parts.hpp"
+#include "ops/products.hpp"
 #include "ops/reduce_op.hpp"
 
 namespace damo {

@@ -101,7 +101,8 @@ std::vector<bool> row_inputs(const FunctionGraph& graph) {
   for (ValueId input : graph.inputs()) {
     const Shape& dims = graph.type(input).dims;
     bool is_row = axes != 0;
-    for (int axis = 0; axis < dims.rank(); ++axis) is_row &= !(axes >> (rank - dims.rank() + axis) & 1u) || dims[axis] == 1;
+    const int missing = rank - dims.rank();  // negative: axes of its own before those that are reduced
+    for (int axis = std::max(0, -missing); axis < dims.rank(); ++axis) is_row &= !(axes >> (missing + axis) & 1u) || dims[axis] == 1;
     rows.push_back(is_row);
   }
   return rows;
@@ -130,37 +131,17 @@ KernelSpec lower(const FunctionGraph& graph) {
     spec.stores.push_back(number.at(output));
     spec.outputs.push_back(graph.type(output).dtype);
   }
-  spec.name = name_of(spec.steps);
+  spec.name = spec.steps.empty() ? "copy" : name_of(spec.steps);
   return spec;
 }
 
-namespace {
-
-struct NodeInput {
-  const TensorType& type;
-  const ConstantPtr& constant;
-};
-
-KernelSpec lower_alone(const OpPtr& op, std::span<const NodeInput> inputs, const TensorType& output) {
+KernelSpec lower(const KernelOp& op, const Apply& node) {
   FunctionGraph alone;
   std::vector<ValueId> values;
-  for (const NodeInput& input : inputs) values.push_back(is_literal(input.constant) ? alone.add_constant(input.constant) : alone.add_input(input.type));
-  alone.add_output(alone.outputs(alone.add(op, values, std::span(&output, 1), {}))[0]);
+  for (const Variable& input : node.inputs()) values.push_back(is_literal(input.constant()) ? alone.add_constant(input.constant()) : alone.add_input(input.type()));
+  const TensorType types[] = {node.output().type()};
+  alone.add_output(alone.outputs(alone.add(op.shared_from_this(), values, types, {}))[0]);
   return lower(alone);
-}
-
-}  // namespace
-
-KernelSpec lower(const KernelOp& op, const Apply& node) {
-  std::vector<NodeInput> inputs;
-  for (const Variable& input : node.inputs()) inputs.push_back({input.type(), input.constant()});
-  return lower_alone(op.shared_from_this(), inputs, node.output().type());
-}
-
-KernelSpec lower_node(const FunctionGraph& graph, NodeId node) {
-  std::vector<NodeInput> inputs;
-  for (ValueId input : graph.inputs(node)) inputs.push_back({graph.type(input), graph.constant(input)});
-  return lower_alone(graph.op_ptr(node), inputs, graph.type(graph.outputs(node)[0]));
 }
 
 }  // namespace damo

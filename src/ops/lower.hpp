@@ -18,9 +18,6 @@ KernelSpec lower(const KernelOp& op, const Apply& node);
 /// Of a graph of KernelOps over one space: its inputs are the kernel's, its outputs the stores; scalar constants become literals.
 KernelSpec lower(const FunctionGraph& graph);
 
-/// Of one node of such a graph: its inputs but scalar constants are the kernel's.
-KernelSpec lower_node(const FunctionGraph& graph, NodeId node);
-
 /// For each parameter of the spec that lower made of this node, which of the node's inputs it is.
 std::vector<int> array_inputs(const Apply& node);
 

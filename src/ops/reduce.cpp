@@ -2,6 +2,7 @@
 #include <damo/ops/reduce.hpp>
 
 #include <damo/ops/cast.hpp>
+#include <damo/gradient.hpp>
 #include <damo/ops/math.hpp>
 #include "ops/gradient_parts.hpp"
 #include "ops/reduce_op.hpp"
@@ -56,8 +57,8 @@ Variable logsumexp(const Operand& x, const Axes& axes, bool keep) {
   const ReducedOperand asked("logsumexp", x, axes);
   const At at(asked.line);
   const Variable wide = cast(at(asked.x), asked.inner()), greatest = reduce(ReductionKind::kMax, wide, asked.axes, asked.line);
-  // Infinities need no shift; by one of them the difference would be NaN.
-  const Variable shift = without_gradient(where(at(isinf(at(greatest))), 0.0, at(greatest)), asked.line);
+  // Infinities need no shift; by one of them the difference would be NaN. The result does not depend on the shift, so no gradient passes.
+  const Variable shift = disconnected_grad(at(where(at(isinf(at(greatest))), 0.0, at(greatest))));
   const Variable sums = reduce(ReductionKind::kSum, exp(at(sub(at(wide), at(shift)))), asked.axes, asked.line);
   return drop_axes(cast(at(add(at(log(at(sums))), at(shift))), asked.dtype()), asked.axes, keep, asked.line);
 }

@@ -3,7 +3,6 @@
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
-#include "ops/elementwise_op.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/reduced_shape.hpp"
 
@@ -56,8 +55,8 @@ Apply ReduceOp::make_node(Inputs inputs) const {
 
 Shape ReduceOp::shape_of(const Shape& x) const { return reduction_ == ReductionKind::kIndex ? x : reduced_shape(x, axes_, true); }
 
-Shape ReduceOp::output_shape(std::span<const Shape> inputs) const {
-  const Shape &from = inputs[0], to = shape_of(from);
+Shape ReduceOp::output_shape(std::span<const Shape>, std::span<const Shape> shapes) const {
+  const Shape &from = shapes[0], to = shape_of(from);
   if (chooses(reduction_) && from.is_known() && from.size() == 0 && to.size() > 0) {
     throw ShapeError(name() + ": there is no element to choose in an array of shape " + to_string(from), "give it elements, or leave it out for empty arrays");
   }
@@ -108,12 +107,6 @@ ReducedOperand::ReducedOperand(const char* name, const Operand& given, const Axe
     if (line) parts.where = std::string(name) + " built at " + to_string(line);
     throw ShapeError(std::move(parts));
   }
-}
-
-Variable without_gradient(const Variable& x, SourceLine line) {
-  static const auto row = std::make_shared<const ElementwiseRow>(ElementwiseRow{
-      .name = "without_gradient", .doc = "x", .code = "x0", .cost = 0, .gradient = [](auto&, auto&, auto&) { return Gradients{Gradient::disconnected()}; }, .file = "damo/ops/reduce.hpp"});
-  return std::make_shared<const ElementwiseOp>(row)->apply(std::span(&x, 1), line).output();
 }
 
 Variable drop_axes(const Variable& reduced, std::uint32_t axes, bool keep, SourceLine line) {

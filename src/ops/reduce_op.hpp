@@ -25,7 +25,7 @@ class ReduceOp final : public KernelOp {
   std::size_t hash() const override { return std::size_t{axes_} * 16 + static_cast<std::size_t>(reduction_); }
 
   /// Throws ShapeError where there is nothing to choose from.
-  Shape output_shape(std::span<const Shape> inputs) const override;
+  Shape output_shape(std::span<const Shape> dims, std::span<const Shape> shapes) const override;
   ReductionKind kind() const { return reduction_; }
 
  private:
@@ -51,8 +51,6 @@ struct ReducedOperand {
   SourceLine line;
 };
 
-/// x, through which no gradient goes: what changes no result, such as the greatest element that is taken off before exp.
-Variable without_gradient(const Variable& x, SourceLine line);
 
 /// What a ReduceOp gave, without the axes that it reduced unless they are to stay.
 Variable drop_axes(const Variable& reduced, std::uint32_t axes, bool keep, SourceLine line);

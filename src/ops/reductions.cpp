@@ -10,13 +10,13 @@ namespace {
 
 constexpr const char* kNames[] = {"sum", "prod", "mean", "max", "min", "argmax", "argmin", "any", "all", "count", "index_along"};
 
-// A value and where it was found; -1: nowhere yet. NaN is beyond everything, the first of equals wins. Without a branch, so
-// that a loop over many of them vectorises.
-constexpr const char* kBest = R"(struct BEST { VALUE value; i64 at; };
+// A value and where it was found. NaN is beyond everything, the first of equals wins. It begins with the least value at place
+// 0: where nothing is beyond that, all elements equal it. Without a branch, so that a loop over many of them vectorises.
+constexpr const char* kBest = R"(struct BEST { VALUE value; place at; };
 DAMO_FUNCTION BEST better(BEST a, BEST b) {
   const bool a_nan = A_NAN, b_nan = B_NAN;
   const bool beyond = (b_nan & !a_nan) | (!a_nan & (ORDER)), tie = (a_nan & b_nan) | (a.value == b.value);
-  const bool takes_b = (b.at >= 0) & ((a.at < 0) | beyond | (tie & (b.at < a.at)));
+  const bool takes_b = beyond | (tie & (b.at < a.at));
   return BEST{takes_b ? b.value : a.value, takes_b ? b.at : a.at};
 }
 )";
@@ -78,7 +78,7 @@ Join best_of(bool greatest, DType compute, const std::string& number) {
   Join join;
   join.accumulator = "Best" + number;
   join.bytes = 16;
-  join.members = {{value_type(compute), "value"}, {"i64", "at"}};
+  join.members = {{value_type(compute), "value"}, {"place", "at"}};
   join.preamble = kBest;
   replace_all(join.preamble, "BEST", join.accumulator);
   replace_all(join.preamble, "better", "better" + number);
@@ -86,7 +86,9 @@ Join best_of(bool greatest, DType compute, const std::string& number) {
   replace_all(join.preamble, "B_NAN", is_floating(compute) ? "isnan(b.value)" : "false");
   replace_all(join.preamble, "VALUE", value_type(compute));
   replace_all(join.preamble, "ORDER", greatest ? "b.value > a.value" : "b.value < a.value");
-  join.neutral = join.accumulator + "{" + value_type(compute) + "(0), -1}";
+  join.neutral = join.accumulator + "{" + literal(least(compute, !greatest)) + ", 0}";
+  const std::string beyond = is_floating(compute) ? std::string(greatest ? "!(x0 <= a.value)" : "!(x0 >= a.value)") + " & (a.value == a.value)" : greatest ? "x0 > a.value" : "x0 < a.value";
+  join.append = "(" + beyond + ") ? " + join.accumulator + "{x0, place(x1)} : a";
   join.reduce = "better" + number + "(a, b)";
   join.post = "a.at";
   return join;
@@ -139,7 +141,7 @@ int append_reduction(KernelSpec& spec, ReductionKind reduction, int value, DType
     step.inputs.push_back(append_place());
     step.compute = computed_in(x);
     step.join = best_of(reduction == ReductionKind::kArgmax, step.compute, std::to_string(next()));
-    step.code = step.join->accumulator + "{x0, x1}";
+    step.code = step.join->accumulator + "{x0, place(x1)}";
     step.inputs_as = {step.compute, int64};
   } else {
     const bool truth = reduction == ReductionKind::kAny || reduction == ReductionKind::kAll;

@@ -1,10 +1,11 @@
 #include <damo/ops/softmax.hpp>
 
+#include <damo/gradient.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
-#include "ops/elementwise_op.hpp"
 #include "ops/gradient_parts.hpp"
+#include "ops/indexing/positions.hpp"
 #include "ops/reduce_op.hpp"
 
 namespace damo {
@@ -14,7 +15,7 @@ namespace {
 class Shifted {
  public:
   Shifted(const char* name, const Operand& operand, int axis) : given(name, operand, axis), at(given.line), wide(cast(at(given.x), given.inner())) {
-    values = sub(at(wide), at(without_gradient(reduced(ReductionKind::kMax, wide), given.line)));
+    values = sub(at(wide), at(disconnected_grad(at(reduced(ReductionKind::kMax, wide)))));
     exps = exp(at(values));
     sums = reduced(ReductionKind::kSum, exps);
   }
@@ -24,20 +25,6 @@ class Shifted {
   At at;
   Variable wide, values, exps, sums;
 };
-
-/// The labels as int64, each checked against the number of classes. The row is of the user's line: a kernel with users' code may end with
-/// an error, which names it.
-Variable checked(const Variable& labels, const Variable& count, SourceLine line) {
-  const auto row = std::make_shared<const ElementwiseRow>(ElementwiseRow{.name = "label",
-                                                                         .doc = "x, which must be an index below y",
-                                                                         .code = "T(checked_index(convert<i64>(x0), convert<i64>(x1)))",
-                                                                         .cost = 4,
-                                                                         .gradient = [](auto&, auto&, auto&) { return Gradients{Gradient::disconnected(), Gradient::disconnected()}; },
-                                                                         .line = line.line,
-                                                                         .file = line ? line.file : ""});
-  const Variable inputs[] = {labels, count};
-  return cast(At(line)(std::make_shared<const ElementwiseOp>(row)->apply(inputs, line).output()), int64);
-}
 
 Variable labels_of(const Operand& given, const Variable& logits, SourceLine line) {
   const Variable labels = given.as(given.promotable().dtype);
@@ -73,7 +60,7 @@ Variable cross_entropy(const Operand& logits, const Operand& given, int axis) {
   const At& at = row.at;
   const Variable labels = labels_of(given, row.given.x, row.given.line);
   const Variable places = row.reduced(ReductionKind::kIndex, row.wide);
-  const Variable label = checked(expand_dims(at(labels), axis), count_of(places, row.given.axes, row.given.line), row.given.line);
+  const Variable label = expand_dims(at(checked_positions("cross_entropy", row.given.x, normalize_axis(axis, row.given.x.rank()), labels, row.given.line, CountsFromEnd::kNo)), axis);
   const Variable chosen = row.reduced(ReductionKind::kSum, where(at(eq(at(places), at(label))), at(row.values), 0.0));
   return drop_axes(cast(at(sub(at(log(at(row.sums))), at(chosen))), row.given.dtype()), row.given.axes, false, row.given.line);
 }

@@ -30,7 +30,7 @@ class LargeOnEachDevice : public damo::testing::OnEachDevice {
 TEST_P(LargeOnEachDevice, ReachesEveryElementBeyondTwoToThe31) {
   require_memory(6);
   if (IsSkipped()) return;
-  const auto column = matrix("column", uint8), row = matrix("row", uint8), x = matrix("x", uint8);
+  const auto column = input({uint8, {kUnknown, 1}}, "column"), row = input({uint8, {1, kUnknown}}, "row"), x = matrix("x", uint8);
   const Array result = function({column, row}, {column + row}, {.device = device()})(bytes({kRows, 1}), bytes({1, kColumns}));
   const auto expect = [](const Array& array, std::int64_t i, std::int64_t j, int more) {
     const Array one = array.slice({{i, i + 1}, {j, j + 1}});

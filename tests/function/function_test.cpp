@@ -15,6 +15,7 @@ namespace {
 using damo::testing::AddOneOp;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using damo::testing::error_of;
 using Floats = std::vector<float>;
 
 class FunctionOnEachDevice : public damo::testing::OnEachDevice {
@@ -59,8 +60,8 @@ TEST_P(FunctionOnEachDevice, TakesScalars) {
   EXPECT_EQ(y.item().as_double(), 10);
 }
 
-TEST_P(FunctionOnEachDevice, BroadcastsInputsWhoseExtentsAreUnknown) {
-  const auto x = matrix("x"), y = matrix("y");
+TEST_P(FunctionOnEachDevice, StretchesAnAxisThatIsKnownToBeOne) {
+  const auto x = input({float32, {1, kUnknown}}, "x"), y = matrix("y");
   for (const bool fuse : {true, false}) {
     const auto [a, b] = function({x, y}, {x * 2.0, x * 2.0 + y}, options(fuse)).call<2>(range({1, 3}), range({2, 3}));
     EXPECT_EQ(a.shape(), (Shape{1, 3})) << fuse;
@@ -69,9 +70,22 @@ TEST_P(FunctionOnEachDevice, BroadcastsInputsWhoseExtentsAreUnknown) {
   }
 }
 
+TEST_P(FunctionOnEachDevice, StretchesNoOtherAxis) {
+  const auto x = matrix("x"), y = matrix("y");
+  for (const bool fuse : {true, false}) {
+    const Function f = function({x, y}, {exp(x * 2.0 + y)}, options(fuse));
+    const std::string text = error_of([&] { f(range({1, 3}), range({2, 3})); });
+    EXPECT_THAT(text, HasSubstr("add: cannot broadcast (1, 3) with (2, 3): axis -2 1 against 2"));
+    EXPECT_THAT(text, HasSubstr("declare it, input({float32, {1, kUnknown}}), or leave the axis out and use expand_dims"));
+    EXPECT_THAT(text, HasSubstr("function_test.cpp:"));
+    EXPECT_EQ(Array(f(range({2, 3}), range({2, 3}))).shape(), (Shape{2, 3}));
+    EXPECT_EQ(Array(f(range({1, 3}), range({1, 3}))).shape(), (Shape{1, 3})) << "an extent of 1 is an extent like others";
+  }
+}
+
 TEST_P(FunctionOnEachDevice, GivesOutputsThatOnlyTheCallShowsToDiffer) {
   // As far as types tell, both products share an iteration space; the arrays say otherwise.
-  const auto x = matrix("x"), y = matrix("y"), z = matrix("z");
+  const auto x = input({float32, {1, kUnknown}}, "x"), y = matrix("y"), z = matrix("z");
   for (const bool fuse : {true, false}) {
     const Function f = function({x, y, z}, {x * y, x * z}, options(fuse));
     const auto [a, b] = f.call<2>(range({1, 2}, 1), range({2, 2}), range({3, 2}));
@@ -88,7 +102,7 @@ TEST_P(FunctionOnEachDevice, MixesKnownAndUnknownExtents) {
   const auto y = vector("y");
   const Function f = function({x, y}, {x + y}, options());
   EXPECT_THAT(Array(f(array({1, 2, 3}), array({1, 1, 1}))).to_vector<float>(), ElementsAre(2, 3, 4));
-  EXPECT_THAT(Array(f(array({1, 2, 3}), array({10}))).to_vector<float>(), ElementsAre(11, 12, 13));
+  EXPECT_THAT(error_of([&] { f(array({1, 2, 3}), array({10})); }), HasSubstr("cannot broadcast (3,) with (1,)"));
 }
 
 TEST_P(FunctionOnEachDevice, GivesAnInputBackAsACopy) {

@@ -116,7 +116,7 @@ Samples samples_of(Device device) {
 double allowed(const ElementwiseRow& row, DType result, double x) {
   if (row.name == "log_1mexp" && std::fabs(x) < 0x1p-120) return 1e30;
   const bool inside = x >= row.low && x <= row.high;
-  const double own = inside ? row.ulp : std::max(row.ulp, 512.0) * (row.name == "gelu" ? std::max(1.0, x * x / 16) : 1);
+  const double own = inside ? row.ulp : std::max(row.ulp, 512.0) * (row.name.starts_with("gelu") ? std::max(1.0, x * x / 16) : 1);
   return is_half(result) ? 0.51 + own * 0x1p-13 * (result == float16 ? 1 : 0.125) : own + 0.01;
 }
 
@@ -209,9 +209,6 @@ TEST_P(RowsTable, GivesWhatItShould) {
 }
 
 TEST_P(RowsTable, GivesTheSameHoweverItsInputsLie) {
-  const auto x = input({dtype(), {kUnknown, kUnknown}}, "x"), y = input({dtype(), {kUnknown, kUnknown}}, "y");
-  const Variable inputs[] = {x, y}, outputs[] = {maximum(x, y), x + y, lt(x, y), where(eq(x, y), x, y), cast(x, float64)};
-  const Function f = function(inputs, outputs, {.device = device_});
   const Array all = samples_.arrays[0], other = samples_.arrays[1];  // 504 elements at least
   const auto matrix = [&](const Array& from, std::int64_t first, std::int64_t rows, std::int64_t columns) { return from.slice({{first, first + rows * columns}}).reshape({rows, columns}); };
   const Array square = matrix(all, 0, 18, 18), wide = matrix(other, 3, 12, 40);
@@ -224,6 +221,14 @@ TEST_P(RowsTable, GivesTheSameHoweverItsInputsLie) {
       {wide.slice({{0, 0}, whole}), wide.slice({{0, 0}, whole})}, {matrix(all, 1, 1, 1).broadcast_to({5, 7}), matrix(other, 9, 5, 7)}};
   for (const auto& [a, b] : pairs) {
     SCOPED_TRACE(describe(a) + " strides " + to_string(a.strides()) + ", " + describe(b) + " strides " + to_string(b.strides()));
+    const auto type = [&](const Array& array) {  // an axis of extent 1 stretches, so the graph must know it
+      Shape dims = Shape::filled(2, kUnknown);
+      for (int axis = 0; axis < 2; ++axis) dims[axis] = array.shape()[axis] == 1 ? 1 : kUnknown;
+      return TensorType{dtype(), dims};
+    };
+    const auto x = input(type(a), "x"), y = input(type(b), "y");
+    const Variable inputs[] = {x, y}, outputs[] = {maximum(x, y), x + y, lt(x, y), where(eq(x, y), x, y), cast(x, float64)};
+    const Function f = function(inputs, outputs, {.device = device_});
     const Results views = f(a, b), copies = f(a.copy(), b.copy());
     for (std::size_t i = 0; i < views.size(); ++i) {
       const auto left = views[i].to_doubles(), right = copies[i].to_doubles();
@@ -281,6 +286,22 @@ TEST(LlvmOnCpu, ComputesSixFunctionsOfFloat16InOneKernel) {
     }
   }
 }
+
+/// The least int16 negated is itself, and is not greater than 0: NVIDIA's assembler takes it for 32768 where it may.
+class LeastInt16OnEachDevice : public testing::OnEachDevice {};
+TEST_P(LeastInt16OnEachDevice, StaysItselfForWhatComparesIt) {
+  const Variable x = vector("x", int16), zero = constant(Scalar(0).cast(int16)), minus_one = constant(Scalar(-1).cast(int16));
+  const std::vector<Variable> negated = {neg(x), abs(x), sub(zero, x), mul(x, minus_one), int_div(x, minus_one), where(x < zero, neg(x), x), maximum(x, neg(x))};
+  std::vector<Variable> outputs;
+  for (const Variable& y : negated) outputs.push_back(where(y > zero, cast(y, float32), constant(7.0f)));
+  const Variable inputs[] = {x};
+  const std::vector<std::int16_t> values(37, -32768);
+  for (const bool fuse : {true, false}) {
+    const Results results = function(inputs, outputs, {.fuse = fuse, .device = device()})(Array::from(values, device()));
+    for (std::size_t i = 0; i < outputs.size(); ++i) EXPECT_EQ(results[i].to_doubles(), std::vector<double>(values.size(), 7)) << i << " fused " << fuse;
+  }
+}
+DAMO_ON_EACH_DEVICE(LeastInt16OnEachDevice);
 
 INSTANTIATE_TEST_SUITE_P(, RowsTable, ::testing::Combine(::testing::Values("cpu", "cuda:0"), ::testing::ValuesIn(kAllDTypes)), [](const auto& info) {
   const std::string& device = std::get<0>(info.param);

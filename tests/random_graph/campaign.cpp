@@ -114,18 +114,32 @@ bool fails_in_a_child(const GraphSpec& graph, const Options& options) {
   return !answered || !end.empty() || message.known != 0;
 }
 
-void report(const Options& options, std::uint64_t seed, const std::string& what) {
-  std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), what.c_str());
+std::string program_text(const Options& options, std::uint64_t seed, const std::string& what) {
   std::string program;
   if (what.starts_with("in place")) {
     check_in_place(seed, Device(options.device), &program);
-  } else {
-    GraphSpec graph = random_graph(seed);
-    if (options.shrink) graph = shrunk(std::move(graph), [&](const GraphSpec& smaller) { return fails_in_a_child(smaller, options); }, kTries);
-    program = program_of(graph, options.device, "seed " + std::to_string(seed) + ": " + what);
+    return program;
   }
-  if (options.out.empty()) std::printf("%s\n", program.c_str());
-  else std::ofstream(options.out + "/graph_" + std::to_string(seed) + ".cpp") << program;
+  GraphSpec graph = random_graph(seed);
+  if (options.shrink) graph = shrunk(std::move(graph), [&](const GraphSpec& smaller) { return fails_in_a_child(smaller, options); }, kTries);
+  return program_of(graph, options.device, "seed " + std::to_string(seed) + ": " + what);
+}
+
+/// The program is made in a child: what has called a GPU's driver can't fork children that do.
+void report(const Options& options, std::uint64_t seed, const std::string& what) {
+  std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), what.c_str());
+  const Child child = start([&](int pipe) {
+    const std::string program = program_text(options, seed, what);
+    if (options.out.empty()) std::printf("%s\n", program.c_str());
+    else std::ofstream(options.out + "/graph_" + std::to_string(seed) + ".cpp") << program;
+    std::fflush(stdout);
+    send(pipe, {});
+    _exit(0);
+  });
+  Message done{};
+  bool timed_out = false;
+  receive(child, done, options.limit * kTries, timed_out);
+  if (const std::string end = end_of(child, timed_out); !end.empty()) std::printf("seed %llu: no program, its process %s\n", static_cast<unsigned long long>(seed), end.c_str());
   std::fflush(stdout);
 }
 

@@ -46,6 +46,7 @@ std::vector<Variable> build_node(const NodeSpec& node, const std::vector<Variabl
     case NodeSpec::Kind::kCopied: return {copied(in[0])};
     case NodeSpec::Kind::kHead: return {head(in[0], in[1])};
     case NodeSpec::Kind::kParts: return {parts_of(node.name, in[0], node.pattern[0], static_cast<int>(node.number))};
+    case NodeSpec::Kind::kDot: return {dot(in[0], in[1])};
     case NodeSpec::Kind::kReduce: return {reduction(node.name).graph(in[0], Axes(node.pattern), node.number != 0)};
     default: return in.size() == 1 ? raw_kernel(node.name).outputs({in[0]}) : raw_kernel(node.name).outputs({in[0], in[1]});
   }
@@ -74,6 +75,7 @@ Array eager_node(const NodeSpec& node, const std::vector<Array>& in, Device devi
     case NodeSpec::Kind::kHead: return in[0].slice({{0, std::clamp<std::int64_t>(static_cast<std::int64_t>(in[1].to_doubles()[0]), 0, in[0].shape()[0])}});
     case NodeSpec::Kind::kRaw:
     case NodeSpec::Kind::kParts: return {};
+    case NodeSpec::Kind::kDot: return dot(in[0], in[1]);
     case NodeSpec::Kind::kReduce: return reduction(node.name).eager ? reduction(node.name).eager(in[0], Axes(node.pattern), node.number != 0) : Array();
     default: return in[0].copy();
   }

@@ -94,6 +94,18 @@ std::vector<ValueType> node_types(const NodeSpec& node, int number, const std::v
       }
       return {result};
     }
+    case NodeSpec::Kind::kDot: {
+      const Dims &x = in.at(0).dims, &y = in.at(1).dims;
+      const DType dtype = promote(in[0].dtype, in[1].dtype);
+      demand(!x.empty() && !y.empty() && x.size() + y.size() < 8 && dtype != bool_);
+      const std::size_t summed = y.size() > 1 ? y.size() - 2 : 0;
+      demand(x.back() == y[summed]);
+      ValueType result{dtype, {x.begin(), x.end() - 1}};
+      for (std::size_t axis = 0; axis < y.size(); ++axis) {
+        if (axis != summed) result.dims.push_back(y[axis]);
+      }
+      return {result};
+    }
     case NodeSpec::Kind::kRaw:
       for (const ValueType& value : in) demand(value.dtype == raw_dtype(node.name) && value.dims == in[0].dims);
       demand(node.name != "raw_strided" || in[0].dims.size() == 1);
@@ -194,7 +206,8 @@ class Generator {
     else if (kind < 36) node.kind = pick(2) == 0 ? NodeSpec::Kind::kBackwards : NodeSpec::Kind::kBackwardsInto, node.operands = {near()};
     else if (kind < 37) node.kind = NodeSpec::Kind::kCopied, node.operands = {near()};
     else if (kind < 43) return add_reduction();
-    else if (kind < 47) return add_parts();
+    else if (kind < 45) return add_parts();
+    else if (kind < 48) return add_dot();
     else return add_raw();
     return try_add(std::move(node));
   }
@@ -263,6 +276,27 @@ class Generator {
     return try_add(std::move(node));
   }
 
+  /// Of operands whose product takes no more than some ten thousand multiplications in any call.
+  bool add_dot() {
+    const int x = near();
+    std::vector<NodeSpec> nodes;
+    for (std::size_t y = 0; y < values_.size(); ++y) {
+      NodeSpec node{.kind = NodeSpec::Kind::kDot, .name = {}, .operands = {x, static_cast<int>(y)}, .pattern = {}};
+      try {
+        Dims dims = node_types(node, 0, values_)[0].dims;
+        dims.push_back(values_[static_cast<std::size_t>(x)].dims.back());
+        const bool is_small = std::all_of(graph_.calls.begin(), graph_.calls.end(), [&](const std::vector<std::int64_t>& extents) {
+          std::int64_t count = 1;
+          for (int symbol : dims) count *= static_cast<std::size_t>(symbol) < extents.size() ? extents[static_cast<std::size_t>(symbol)] : 300;
+          return count <= 50000;
+        });
+        if (is_small) nodes.push_back(std::move(node));
+      } catch (const std::logic_error&) {  // does not go with x
+      }
+    }
+    return !nodes.empty() && try_add(nodes[pick(nodes.size())]);
+  }
+
   bool add_raw() {
     static const char* kNames[] = {"raw_mix", "raw_strided", "raw_into", "raw_mirror", "raw_both"};
     NodeSpec node{.kind = NodeSpec::Kind::kRaw, .name = kNames[pick(std::size(kNames))], .operands = {near()}, .pattern = {}};
@@ -322,8 +356,8 @@ bool broadcast(const std::vector<Dims>& operands, Dims& result) {
   for (const Dims& dims : operands) {
     for (std::size_t i = 0; i < dims.size(); ++i) {
       int& common = result[rank - dims.size() + i];
-      if (dims[i] == common || dims[i] == kOne || (dims[i] == kHiddenOne && common != kOne)) continue;
-      if (common > kHiddenOne) return false;
+      if (dims[i] == common || dims[i] == kOne) continue;
+      if (common != kOne) return false;
       common = dims[i];
     }
   }

@@ -8,8 +8,8 @@
 
 namespace damo::testing {
 
-/// Axes are named by symbols. Symbol 0 has the extent 1, and types know it; symbol 1 has the extent 1, and types do not.
-/// The extents of the others differ from call to call. Both of extent 1 stretch.
+/// Axes are named by symbols. Symbol 0 has the extent 1, and types know it, so it stretches; symbol 1 has the extent 1, and types do not.
+/// The extents of the others differ from call to call.
 using Dims = std::vector<int>;
 constexpr int kOne = 0, kHiddenOne = 1, kFirstSymbol = 2;
 
@@ -28,7 +28,7 @@ struct InputSpec {
 };
 
 struct NodeSpec {
-  enum class Kind : std::uint8_t { kRow, kCast, kConstant, kDimshuffle, kContiguous, kRaw, kBackwards, kBackwardsInto, kCopied, kHead, kParts, kReduce };
+  enum class Kind : std::uint8_t { kRow, kCast, kConstant, kDimshuffle, kContiguous, kRaw, kBackwards, kBackwardsInto, kCopied, kHead, kParts, kReduce, kDot };
   Kind kind = Kind::kRow;
   std::string name;           ///< of a row, a RawKernel or a reduction; of kParts how (parts_of)
   std::vector<int> operands;  ///< values

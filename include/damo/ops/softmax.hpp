@@ -18,8 +18,8 @@ Variable softmax(const Operand& x, int axis = -1);
 Variable log_softmax(const Operand& x, int axis = -1);
 
 /// -log_softmax(logits) at each row's label: (d0..dn) without the axis, of the logits' dtype. labels: integers of that shape, or what broadcasts
-/// to it; TypeError for other dtypes, ShapeError for another rank. A label below 0, or beyond the last class, ends the call with a
-/// DeviceError: on the CPU it tells the label; a GPU's context is lost with it, as after any assertion that fails there.
+/// to it; TypeError for other dtypes, ShapeError for another rank. A label below 0 or beyond the last class is an IndexError, as in
+/// ops/indexing.hpp: a kernel of its own looks at the labels.
 Variable cross_entropy(const Operand& logits, const Operand& labels, int axis = -1);
 
 }  // namespace damo

@@ -56,12 +56,14 @@ constexpr EnvironmentVariable kVariables[] = {
     {"DAMO_CACHE_DIR", "a directory", "`$XDG_CACHE_HOME/damo`, else `~/.cache/damo`", "where the kernel cache is", anything},
     {"DAMO_CACHE_LIMIT", "bytes, or with K, M, G; 0: no disk cache", "`1G`", "its size; the least recently used go first", is_bytes},
     {"DAMO_DUMP", "a directory", "none", "the source of each kernel that is compiled or loaded is written there", anything},
-    {"DAMO_DISABLE", "names of passes: `fuse_elementwise,merge_duplicates`", "none", "passes to leave out", anything},
+    {"DAMO_DISABLE", "names of passes: `fuse_elementwise,fuse_products,join_sinks,merge_duplicates,use_tf32`", "none", "passes to leave out", anything},
     {"DAMO_NUM_THREADS", "1 to 4096", "all cores this process may use", "threads that kernels of the CPU use", is_thread_count},
     {"DAMO_COMPILE_TIME_LIMIT", "seconds", "none", "when the CPU's compiler gives a kernel up; what it held of memory is lost", is_seconds},
     {"DAMO_KERNEL_TIME_LIMIT", "seconds", "none", "when a CUDA C kernel on the CPU is stopped with an error", is_seconds},
     {"DAMO_NVRTC_PATH", "a directory, or the file", "`CUDA_HOME`, `CUDA_PATH`, `LD_LIBRARY_PATH`, the usual places", "where libnvrtc.so is", anything},
     {"DAMO_BLAS_PATH", "the library's file, or `none`", "`libopenblas.so.0`, else `libblas.so.3` where that is a fast one", "what computes matrix products on the CPU; `none`: kernels of Damo's own", anything},
+    {"DAMO_CUBLASLT_PATH", "a directory, the file, or `none`", "as for libnvrtc.so", "where libcublasLt.so is, which computes matrix products on GPUs; `none`: kernels of Damo's own", anything},
+    {"DAMO_TUNE", "0, 1", "1", "of several ways to compute a matrix product on a GPU the fastest is measured at the first call and kept in the kernel cache; 0: the library's guess", is_switch},
     {"DAMO_PLUGIN_DIR", "a directory", "where Damo was installed, or beside the program or library", "where the CPU compiler plugin is", anything},
     {"DAMO_SYNC", "0, 1", "0", "each launch on a GPU waits for its kernel, so that a fault is thrown by the launch that caused it", is_switch},
     {"DAMO_CHECK", "0, 1", "0", "`ModuleOptions::check` is on unless a program says otherwise: accesses of kernels on the CPU are checked", is_switch},
@@ -76,6 +78,8 @@ constexpr EnvironmentVariable kVariables[] = {
     {"DAMO_CUDA_SCHEDULE", "`block,vector,unroll`", "chosen for each kernel", "the shape of generated CUDA kernels, for measuring", are_numbers<3>},
     {"DAMO_CUDA_TILE", "`inner,other,threads,other_first`", "chosen for each kernel", "the tiles of generated CUDA kernels that read transposed arrays, for measuring",
      are_numbers<4>},
+    {"DAMO_CUDA_ROWS", "`lanes,items,cluster,residents`", "chosen for each kernel",
+     "how generated CUDA kernels that reduce share rows out, 0 for what is chosen; for measuring", are_numbers<4>},
 };
 
 /// Letters to insert, leave out or replace.

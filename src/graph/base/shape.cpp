@@ -109,6 +109,32 @@ Shape broadcast_shapes(std::span<const Shape> shapes) {
   return result;
 }
 
+Shape broadcast_values(std::span<const Shape> dims, std::span<const Shape> shapes) {
+  int rank = 0;
+  for (const Shape& shape : shapes) rank = std::max(rank, shape.rank());
+  Shape result = Shape::filled(rank, 1);
+  std::array<bool, kMaxRank> is_set{};  // by axis from the end: some value has it and does not stretch
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    for (int from_end = 1; from_end <= shapes[i].rank(); ++from_end) {
+      if (dims[i][-from_end] == 1) continue;
+      const std::int64_t extent = shapes[i][-from_end];
+      std::int64_t& common = result[-from_end];
+      bool& known = is_set[static_cast<std::size_t>(from_end - 1)];
+      if (!known || common == kUnknown) {
+        common = extent;
+        known = true;
+      } else if (extent != kUnknown && extent != common) {
+        const bool is_one = extent == 1 || common == 1;
+        throw ShapeError(cannot_broadcast(shapes, from_end, common, extent),
+                         is_one ? "an axis stretches where its extent is known to be 1 when the graph is built: declare it, input({float32, {1, kUnknown}}), or "
+                                  "leave the axis out and use expand_dims"
+                                : "");
+      }
+    }
+  }
+  return result;
+}
+
 int normalize_axis(int axis, int rank) {
   if (axis < -rank || axis >= rank) {
     throw ShapeError("axis " + std::to_string(axis) + " does not exist: the array has " + std::to_string(rank) + " axes");

@@ -5,7 +5,8 @@
 
 namespace damo {
 
-inline constexpr std::string_view kMergeDuplicates = "merge_duplicates", kFuseElementwise = "fuse_elementwise";
-inline constexpr std::array kPassNames = {kMergeDuplicates, kFuseElementwise};
+inline constexpr std::string_view kMergeDuplicates = "merge_duplicates", kUseTf32 = "use_tf32", kFuseProducts = "fuse_products", kFuseElementwise = "fuse_elementwise",
+                                  kJoinSinks = "join_sinks";
+inline constexpr std::array kPassNames = {kMergeDuplicates, kUseTf32, kFuseProducts, kFuseElementwise, kJoinSinks};
 
 }  // namespace damo

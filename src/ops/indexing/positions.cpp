@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include <damo/kernel_op.hpp>
 #include <damo/op.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/thunk.hpp>
@@ -16,11 +17,11 @@ namespace {
 
 constexpr const char* kSource = R"(
 template <class Position>
-__global__ void check_positions(const Position* positions, long long count, long long extent, long long* checked, volatile long long* found) {
+__global__ void check_positions(const Position* positions, long long count, long long least, long long extent, long long* checked, volatile long long* found) {
   const long long step = (long long)gridDim.x * blockDim.x;
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
     const long long at = (long long)positions[i];
-    const bool is_there = at >= -extent && at < extent;
+    const bool is_there = at >= least && at < extent;
     if (!is_there) {
       found[1] = at;
       found[2] = extent;
@@ -39,16 +40,16 @@ std::string type_name(DType dtype) {
 
 class CheckedPositionsOp final : public Op {
  public:
-  CheckedPositionsOp(std::string user, int axis) : user_(std::move(user)), axis_(axis) {}
+  CheckedPositionsOp(std::string user, int axis, int from_end, CountsFromEnd counts) : user_(std::move(user)), axis_(axis), from_end_(from_end), counts_(counts) {}
   std::string name() const override { return "checked_positions"; }
-  Props props() const override { return {{"for", user_}, {"axis", std::int64_t{axis_}}}; }
+  Props props() const override { return {{"for", user_}, {"axis", std::int64_t{axis_}}, {"of", std::int64_t{-from_end_}}, {"negative", counts_ == CountsFromEnd::kYes}}; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(2);
     return {*this, {contiguous(inputs.at(0)), inputs.at(1)}, {{int64, inputs.at(0).dims()}}};
   }
   Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override {
-    if (inputs[1][axis_] == 0 && inputs[0].size() > 0) {
-      throw ShapeError(user_ + ": there is nothing to take from axis " + std::to_string(axis_) + " of " + to_string(inputs[1]));
+    if (inputs[1][-from_end_] == 0 && inputs[0].size() > 0) {
+      throw ShapeError(user_ + ": there is nothing to take from axis " + std::to_string(axis_) + ", which has no elements");
     }
     return {{inputs[0]}};
   }
@@ -57,19 +58,20 @@ class CheckedPositionsOp final : public Op {
     const Cell& x = context.storage(node.input(1));
     const std::string name = "check_positions<" + type_name(node.input(0).dtype()) + ">";
     const Kernel kernel = context.compile(kSource, name);
-    const auto describe = [user = user_, axis = axis_, where = node.where()](std::int64_t position, std::int64_t extent) {
-      return beyond_axis(user, position, axis, extent, where);
+    const auto describe = [user = user_, axis = axis_, where = node.where(), counts = counts_](std::int64_t position, std::int64_t extent) {
+      return beyond_axis(user, position, axis, extent, where, counts);
     };
     const auto report = std::make_shared<KernelReport>(context.device(), describe);
     Backend& backend = context.device().backend();
     const bool waits = is_host(backend);
     if (!waits) backend.watch(report);
-    return [&positions, &checked, &x, kernel, report, axis = axis_, waits] {
+    return [&positions, &checked, &x, kernel, report, axis = -from_end_, waits, from_end = counts_ == CountsFromEnd::kYes] {
       if (!waits) report->check();  // what an earlier call found
       const std::int64_t count = checked.size();
       if (count == 0) return;
       const std::int64_t blocks = std::min<std::int64_t>((count + 255) / 256, 4096);
-      kernel({.grid = {blocks}, .block = {256}}, positions.array(), count, x.shape()[axis], checked.array(), static_cast<long long*>(report->address()));
+      const std::int64_t extent = x.shape()[axis];
+      kernel({.grid = {blocks}, .block = {256}}, positions.array(), count, from_end ? -extent : 0, extent, checked.array(), static_cast<long long*>(report->address()));
       if (waits) report->check();
     };
   }
@@ -77,22 +79,44 @@ class CheckedPositionsOp final : public Op {
 
  private:
   std::string user_;
-  int axis_;
+  int axis_;      // as errors call it
+  int from_end_;  // of the input that has its extent
+  CountsFromEnd counts_;
 };
 
 }  // namespace
 
-ErrorParts beyond_axis(const std::string& user, std::int64_t position, int axis, std::int64_t extent, SourceLine line) {
+namespace {
+
+/// A Variable that x is computed from and that has its extent there: so that x itself need not be in memory for its shape alone. In a
+/// graph an operand either stretches, and its type says 1, or has the result's extent.
+Variable with_extent(const Variable& x, int from_end) {
+  Variable source = x;
+  while (source.has_owner()) {
+    const Apply node = source.owner();
+    const auto* op = dynamic_cast<const KernelOp*>(&node.op());
+    if (!op || (op->reduced_axes() && *op->reduced_axes() >> (source.rank() - from_end) & 1u)) return source;
+    const auto found = std::find_if(node.inputs().begin(), node.inputs().end(), [&](const Variable& input) { return input.rank() >= from_end && input.dims()[-from_end] != 1; });
+    if (found == node.inputs().end()) return source;
+    source = *found;
+  }
+  return source;
+}
+
+}  // namespace
+
+ErrorParts beyond_axis(const std::string& user, std::int64_t position, int axis, std::int64_t extent, SourceLine line, CountsFromEnd counts) {
   ErrorParts parts{user + ": position " + std::to_string(position) + " is not on axis " + std::to_string(axis) + ", whose extent is " + std::to_string(extent), {}, {},
-                   "give positions from " + std::to_string(-extent) + " to " + std::to_string(extent - 1)};
+                   "give positions from " + std::to_string(counts == CountsFromEnd::kYes ? -extent : 0) + " to " + std::to_string(extent - 1)};
   if (line) parts.where = user + " built at " + to_string(line);
   return parts;
 }
 
-Variable checked_positions(const std::string& user, const Variable& x, int axis, const Variable& positions, SourceLine line) {
+Variable checked_positions(const std::string& user, const Variable& x, int axis, const Variable& positions, SourceLine line, CountsFromEnd counts) {
   if (!is_integer(positions.dtype())) throw TypeError(user + ": positions are integers, these are " + describe(positions), "cast(positions, int64)");
-  const Variable inputs[] = {positions, x};
-  return std::make_shared<const CheckedPositionsOp>(user, axis)->apply(inputs, line).output();
+  const int from_end = x.rank() - axis;
+  const Variable inputs[] = {positions, with_extent(x, from_end)};
+  return std::make_shared<const CheckedPositionsOp>(user, axis, from_end, counts)->apply(inputs, line).output();
 }
 
 }  // namespace damo

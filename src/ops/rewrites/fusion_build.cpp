@@ -53,7 +53,7 @@ class GroupBuilder {
 
 }  // namespace
 
-void replace_by_fused(FunctionGraph& graph, const std::vector<NodeId>& members) {
+NodeId replace_by_fused(FunctionGraph& graph, const std::vector<NodeId>& members) {
   GroupBuilder group(graph, members);
   std::vector<TensorType> types;
   for (ValueId output : group.outputs) types.push_back(graph.type(output));
@@ -63,6 +63,7 @@ void replace_by_fused(FunctionGraph& graph, const std::vector<NodeId>& members) 
     const ValueId from = group.outputs[i], to = graph.outputs(fused)[i];
     graph.replace(from, to);
   }
+  return fused;
 }
 
 }  // namespace damo

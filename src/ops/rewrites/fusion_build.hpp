@@ -6,8 +6,8 @@
 
 namespace damo {
 
-/// members: in the order in which the kernel runs them. Their uses from outside read the new node; they themselves are left
+/// Gives the new node. members: in the order in which the kernel runs them. Their uses from outside read it; they themselves are left
 /// for prune().
-void replace_by_fused(FunctionGraph& graph, const std::vector<NodeId>& members);
+NodeId replace_by_fused(FunctionGraph& graph, const std::vector<NodeId>& members);
 
 }  // namespace damo

@@ -92,11 +92,12 @@ void FusionGroups::raise_producers() {
   for (auto node = order_.rbegin(); node != order_.rend(); ++node) {
     if (!at(*node).op) continue;
     const auto uses = graph_.uses(graph_.outputs(*node)[0]);
-    if (uses.empty()) continue;
-    const auto joins = [&](const Use& use) {
-      return use.node != NodeId::kNone && at(use.node).level == at(uses[0].node).level && may_share(*node, use.node);
-    };
-    if (uses[0].node != NodeId::kNone && std::all_of(uses.begin(), uses.end(), joins)) at(*node).level = at(uses[0].node).level;
+    const auto is_read = [](const Use& use) { return use.node != NodeId::kNone; };  // a result may come at any time
+    const auto first = std::find_if(uses.begin(), uses.end(), is_read);
+    if (first == uses.end()) continue;
+    const int level = at(first->node).level;
+    const auto joins = [&](const Use& use) { return !is_read(use) || (at(use.node).level == level && may_share(*node, use.node)); };
+    if (std::all_of(uses.begin(), uses.end(), joins)) at(*node).level = level;
   }
 }
 
@@ -111,13 +112,15 @@ void FusionGroups::join_edges() {
   }
 }
 
-/// Nodes of one level and one iteration space that read the same array.
+/// Nodes of one level and one iteration space that read the same array. Where that stretches, equal types are equal extents only if they
+/// are known.
 void FusionGroups::join_siblings() {
   std::unordered_map<int, NodeId> first;  // by level, for one value at a time
   for (int i = 0; i < graph_.value_limit(); ++i) {
     const auto value = static_cast<ValueId>(i);
     const auto uses = graph_.uses(value);
-    if (uses.size() < 2 || (graph_.constant(value) && graph_.constant(value)->is_scalar())) continue;
+    const Shape& dims = graph_.type(value).dims;
+    if (uses.size() < 2 || (dims.is_known() && dims.size() == 1)) continue;  // one element is read again at no cost
     first.clear();
     for (const Use& use : uses) {
       if (use.node == NodeId::kNone || !at(use.node).op) continue;
@@ -125,7 +128,8 @@ void FusionGroups::join_siblings() {
       if (is_first) continue;
       const Node& a = nodes_[static_cast<std::size_t>(find(static_cast<int>(found->second)))];
       const Node& b = nodes_[static_cast<std::size_t>(find(static_cast<int>(use.node)))];
-      if (!a.has_other_space && !b.has_other_space && *a.space == *b.space) unite(found->second, use.node);
+      const bool is_one_space = *a.space == *b.space && (*a.space == graph_.type(value).dims || a.space->is_known());
+      if (!a.has_other_space && !b.has_other_space && is_one_space) unite(found->second, use.node);
     }
   }
 }

@@ -1,6 +1,6 @@
 // SymbolicShapes: which axes of a graph's values have the same extent, where types do not know the extents. Axes of inputs have
-// symbols of their own; an elementwise op says that the extents of its operands are equal. That holds but for axes that stretch
-// at a call although their type does not say 1, so whoever relies on it looks again when shapes are there.
+// symbols of their own; an elementwise op says that the extents of its operands are equal but for those that are known to be 1. Each
+// node's operands are checked when shapes are there; a kernel of several looks again at its own, as others may be bound later.
 #pragma once
 #include <cstdint>
 #include <map>

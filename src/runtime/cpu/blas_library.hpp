@@ -1,7 +1,7 @@
 // The system's BLAS, by its C interface: opened at the first matrix product, so that a process that multiplies nothing loads nothing.
 // DAMO_BLAS_PATH names the library's file, or is `none`; else libopenblas.so.0 is taken, else libblas.so.3 where that is a fast library too
 // (distributions let the administrator choose which one the name stands for). The reference BLAS is not taken: Damo's own kernel is
-// several times as fast. One log line says what is missing and what to install. Thread-safe.
+// faster, and uses all threads. One log line says what is missing and what to install. Thread-safe.
 #pragma once
 #include <string>
 

@@ -1,4 +1,4 @@
-// What a kernel that was split at its barriers (clang/fission.hpp) asks of the runtime while it runs a block: memory for
+// What a kernel that was split at its barriers (clang/fission.cpp) asks of the runtime while it runs a block: memory for
 // what its threads keep, operations of whole warps, and, where threads have gone different ways, which region is next.
 #pragma once
 #include <cstddef>

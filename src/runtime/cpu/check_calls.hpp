@@ -1,4 +1,4 @@
-// What a checked kernel calls before each access to memory (clang/check_memory.hpp puts the calls in). An access that is
+// What a checked kernel calls before each access to memory (clang/check_memory.cpp puts the calls in). An access that is
 // not allowed ends the launch, with an error that names the place in the text, block, thread, address and neighbour.
 //
 // Two checks: of an access through a known object, a shared or local array or a variable, that it stays within that

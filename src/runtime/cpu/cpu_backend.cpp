@@ -1,3 +1,4 @@
+#include "runtime/cpu/kernel_calls.hpp"
 #include "runtime/cpu/cpu_backend.hpp"
 
 #include <emmintrin.h>
@@ -162,7 +163,9 @@ void CpuBackend::launch(const LoadedKernel& loaded, const LaunchConfig& config, 
   const std::int64_t blocks_per_task = threads == 1 ? 1 : std::max<std::int64_t>(kThreadsPerTask / threads, 1);
   workers_.run(kernel.entry, arguments, frame, config.grid.count(), blocks_per_task,
                aligned(kernel.static_shared_bytes) + config.shared_bytes);
-  if (report.failed()) throw DeviceError("kernel '" + kernel.name() + "': " + report.what(), report.remedy());
+  if (!report.failed()) return;
+  cpu_backend::release_kernel_memory(report);
+  throw DeviceError("kernel '" + kernel.name() + "': " + report.what(), report.remedy());
 }
 
 std::unique_ptr<MatrixEngine> CpuBackend::make_matrix_engine() { return cpu_backend::make_blas_engine(*this, workers_); }

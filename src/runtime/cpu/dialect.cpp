@@ -55,13 +55,13 @@ class CpuDialect final : public Dialect {
     return layout;
   }
 
-  Layout share_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, int) const override {
+  Layout share_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors&) const override {
     layout.lanes = cpu_lanes(spec, layout, geometry.reduced.extents[-1]);
     layout.chunked = reducing_work(spec, layout, geometry).chunks > 1;
     return layout;
   }
 
-  bool prefers_passes(const KernelSpec& spec, const Geometry& geometry, int) const override {
+  bool prefers_passes(const KernelSpec& spec, const Geometry& geometry, const Processors&) const override {
     const std::int64_t rows = geometry.count, length = geometry.reduced.count;
     return rows < kManyTasks && rows * length >= kManyTasks * kTask && !joins_in_one_pass(spec);
   }
@@ -70,7 +70,7 @@ class CpuDialect final : public Dialect {
     return layout.form == Form::kElements ? CpuEmitter(spec, layout).emit() : CpuReducingEmitter(spec, layout).emit();
   }
 
-  Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int) const override {
+  Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors&) const override {
     if (layout.form != Form::kElements) return reducing_work(spec, layout, geometry);
     if (layout.tile_axis < 0) return one_launch({{divide_up(geometry.count, cpu_chunk(spec))}, {1}});
     const std::int64_t inner = geometry.extents[-1], other = geometry.extents[layout.tile_axis];

@@ -43,9 +43,13 @@ std::string CpuEmitter::loaded(int i) const { return value_type(spec_.parameter_
 std::string CpuEmitter::emit() {
   text_ = kHead + argument_struct(spec_, layout_) + (has_segments() ? "" : step_functions(spec_));
   if (has_segments()) emit_segment_functions();
-  line("extern \"C\" void " + entry_name(spec_) +
-       "(void* const* arguments, const LaunchFrame*, i64 first, i64 last) {");
-  line("  const Arguments& a = *static_cast<const Arguments*>(arguments[0]);");
+  if (layout_.joined) {
+    line("static void run_member(const Arguments& a, i64 first, i64 last) {");
+  } else {
+    line("extern \"C\" void " + entry_name(spec_) +
+         "(void* const* arguments, const LaunchFrame*, i64 first, i64 last) {");
+    line("  const Arguments& a = *static_cast<const Arguments*>(arguments[0]);");
+  }
   if (!spec_.numbers.empty()) line("  const Numbers numbers = a.numbers;");  // a copy that no store can change
   emit_scalars();
   if (layout_.tile_axis >= 0)
@@ -56,7 +60,22 @@ std::string CpuEmitter::emit() {
     emit_rows();
   if (streams()) line("  if (a.fast & 2) stream_fence();");
   line("}");
+  if (layout_.joined) emit_joined();
   return std::move(text_);
+}
+
+/// Blocks of one member after those of another.
+void CpuEmitter::emit_joined() {
+  text_ += joined_structs();
+  line("extern \"C\" void " + entry_name(spec_) + "(void* const* arguments, const LaunchFrame*, i64 first, i64 last) {");
+  line("  const Joined& j = *static_cast<const Joined*>(arguments[0]);");
+  line("  while (first < last) {");
+  line("    const Member* m = j.members + j.member_of[first];");
+  line("    const i64 next = m[1].begin < last ? m[1].begin : last;");
+  line("    run_member(m->a, first - m->begin, next - m->begin);");
+  line("    first = next;");
+  line("  }");
+  line("}");
 }
 
 void CpuEmitter::emit_scalars() {

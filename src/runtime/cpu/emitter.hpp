@@ -21,6 +21,7 @@ class CpuEmitter {
   std::string emit();
 
  private:
+  void emit_joined();
   void emit_scalars();
   void emit_range();
   void emit_rows();

@@ -1,7 +1,6 @@
 #include "runtime/cpu/kernel_calls.hpp"
 
-#include <pthread.h>
-
+#include <atomic>
 #include <chrono>
 #include <cstdarg>
 #include <cstdint>
@@ -11,23 +10,38 @@
 #include <mutex>
 #include <new>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
+#include <vector>
 
 #include "runtime/cpu/check_calls.hpp"
 #include "runtime/cpu/kernel_guard.hpp"
+#include "runtime/memory/fork_safe_mutex.hpp"
 
 using damo::cpu_backend::KernelGuard;
+using damo::cpu_backend::LaunchReport;
 
 namespace {
+
+/// The number of the launch that this thread runs for, drawn at its first allocation; 0 outside of one.
+std::uint64_t number_of_launch() {
+  static std::atomic<std::uint64_t> last = 0;
+  LaunchReport* const report = KernelGuard::report();
+  if (!report) return 0;
+  std::uint64_t number = report->heap_number;
+  if (number != 0) return number;
+  const std::uint64_t mine = ++last;
+  return report->heap_number.compare_exchange_strong(number, mine) ? mine : number;
+}
 
 /// What kernels' malloc() gave and free() has not got yet. In parts by address, so that the threads of a launch seldom meet.
 class KernelHeap {
  public:
   /// Throws std::bad_alloc.
   void add(void* memory) {
+    const std::uint64_t launch = number_of_launch();
     Part& part = of(memory);
     const std::lock_guard guard(part.lock);
-    part.live.insert(memory);
+    part.live.emplace(memory, launch);
   }
   /// False: it is not there.
   bool take(void* memory) {
@@ -35,26 +49,29 @@ class KernelHeap {
     const std::lock_guard guard(part.lock);
     return part.live.erase(memory) != 0;
   }
+  /// What a launch has of it, which is not there any more. Throws std::bad_alloc.
+  std::vector<void*> take_all_of(std::uint64_t launch) {
+    std::vector<void*> taken;
+    for (Part& part : parts_) {
+      const std::lock_guard guard(part.lock);
+      for (const auto& [memory, owner] : part.live) {
+        if (owner == launch) taken.push_back(memory);
+      }
+      std::erase_if(part.live, [&](const auto& entry) { return entry.second == launch; });
+    }
+    return taken;
+  }
   static KernelHeap& instance() {
-    static KernelHeap* const heap = [] {
-      auto* const made = new KernelHeap;  // kernels may run until the process ends
-      // A child of fork() has the thread alone that forked, and must not get a lock that another one held.
-      pthread_atfork([] { instance().for_each(&std::mutex::lock); }, [] { instance().for_each(&std::mutex::unlock); },
-                     [] { instance().for_each(&std::mutex::unlock); });
-      return made;
-    }();
+    static KernelHeap* const heap = new KernelHeap;  // kernels may run until the process ends
     return *heap;
   }
 
  private:
   struct Part {
-    std::mutex lock;
-    std::unordered_set<void*> live;
+    damo::ForkSafeMutex lock;
+    std::unordered_map<void*, std::uint64_t> live;  // the launch that asked for it
   };
   Part& of(void* memory) { return parts_[reinterpret_cast<std::uintptr_t>(memory) / 16 * 0x9e3779b97f4a7c15u >> 58]; }
-  void for_each(void (std::mutex::*work)()) {
-    for (Part& part : parts_) (part.lock.*work)();
-  }
   Part parts_[64];
 };
 
@@ -104,6 +121,14 @@ void damo_kernel_free(void* memory) {
   std::free(memory);
 }
 
+void damo::cpu_backend::release_kernel_memory(const LaunchReport& report) {
+  if (report.heap_number == 0) return;
+  for (void* const memory : KernelHeap::instance().take_all_of(report.heap_number)) {
+    forget_kernel_memory(memory);
+    std::free(memory);
+  }
+}
+
 long long damo_kernel_clock() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -114,6 +139,3 @@ void damo_kernel_assert(const char* condition, const char* file, const char* fun
   KernelGuard::leave(std::string(file) + ":" + std::to_string(line) + ": " + function + ": assertion '" + condition + "' failed", {});
 }
 
-void damo_kernel_index(long long index, long long count) {
-  KernelGuard::leave("index " + std::to_string(index) + " is out of range, there are " + std::to_string(count) + " elements", "give indices from 0 to the number of elements less 1");
-}

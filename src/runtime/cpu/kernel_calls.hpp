@@ -10,10 +10,19 @@ long long damo_kernel_clock();
 /// A condition of assert() was false. Ends the launch, not the process.
 [[noreturn]] void damo_kernel_assert(const char* condition, const char* file, const char* function, unsigned line);
 /// An index is not from 0 to count - 1. Ends the launch, not the process.
-[[noreturn]] void damo_kernel_index(long long index, long long count);
 /// printf(), malloc() and free() of a kernel. A format or pointer that faults, or a free() of what malloc() did not give,
 /// ends the launch and leaves no lock of the C library held.
 int damo_kernel_printf(const char* format, ...);
 void* damo_kernel_malloc(std::size_t bytes);
 void damo_kernel_free(void* memory);
 }
+
+namespace damo::cpu_backend {
+
+class LaunchReport;
+
+/// What malloc() gave kernels of a launch that failed, and that they did not free: on a GPU it goes with the context.
+/// Throws std::bad_alloc.
+void release_kernel_memory(const LaunchReport& report);
+
+}  // namespace damo::cpu_backend

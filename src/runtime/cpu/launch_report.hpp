@@ -1,6 +1,7 @@
 // What went wrong while a kernel ran on the CPU. Threads of the pool write it, the launcher throws it.
 #pragma once
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <string>
 
@@ -30,6 +31,7 @@ class LaunchReport {
   const LoadedObject* object = nullptr;  ///< whose code runs: for the lines of faults; may be null
   LaunchDeadline* deadline = nullptr;    ///< of a launch with a time limit
   LaunchCheck* check = nullptr;          ///< of a checked kernel
+  std::atomic<std::uint64_t> heap_number = 0;  ///< of what its kernels allocated (kernel_calls.cpp); 0: nothing
 
  private:
   std::atomic<bool> failed_ = false;

@@ -14,6 +14,7 @@ std::string number(int value) { return std::to_string(value); }
 
 constexpr const char* kHead = R"(using namespace damo;
 #define DAMO_FUNCTION static inline __attribute__((always_inline))
+typedef i64 place;
 )";
 
 // Unrolled, a short loop over partial values would not be vectorised as one.
@@ -198,7 +199,7 @@ std::string CpuReducingEmitter::set_lane(const std::string& letter, int join, co
 void CpuReducingEmitter::emit_joins(const std::string& indent, const std::string& letter, bool in_lanes, const Passes::Pass& pass) {
   for (int join : pass.joins) {
     const std::string n = number(join), before = in_lanes ? lane(letter, join, "k") : letter + n;
-    const std::string after = "reduce" + n + "(" + before + ", " + steps_.call(join, [this](int value) { return name(value); }) + ")";
+    const std::string after = steps_.appended(join, before, [this](int value) { return name(value); });
     line(indent + (in_lanes ? set_lane(letter, join, "k", after) : letter + n + " = " + after + ";"));
   }
 }

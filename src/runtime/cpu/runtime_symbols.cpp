@@ -87,7 +87,6 @@ const Entry kTable[] = {
     {"damo_kernel_clock", reinterpret_cast<void*>(damo_kernel_clock)},
     {"damo_kernel_trap", carried<damo_kernel_trap>()},
     {"damo_kernel_assert", carried<damo_kernel_assert>()},
-    {"damo_kernel_index", carried<damo_kernel_index>()},
     {"damo_run_threads", carried<damo_run_threads>()},
     {"damo_check_object", carried<damo_check_object>()},
     {"damo_check_memory", carried<damo_check_memory>()},

@@ -6,6 +6,7 @@
 #include <damo/error.hpp>
 
 #include "graph/base/environment.hpp"
+#include "runtime/cuda/cublas_engine.hpp"
 #include "runtime/cuda/cuda_backend.hpp"
 #include "runtime/cuda/dialect.hpp"
 #include "runtime/cuda/module.hpp"
@@ -67,6 +68,8 @@ DeviceProperties CudaBackend::properties() const {
 int CudaBackend::threads_per_multiprocessor() const {
   return attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
 }
+
+std::unique_ptr<MatrixEngine> CudaBackend::make_matrix_engine() { return make_cublas_engine(*this); }
 
 const Compiler& CudaBackend::compiler() { return compiler_; }
 const Dialect& CudaBackend::dialect() { return cuda_dialect(); }

@@ -88,6 +88,8 @@ class CudaBackend : public Backend {
   std::vector<std::byte> link(std::span<const CodePart> parts, const CompileOptions& options) override;
   void launch(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments, void* stream) override;
 
+  std::unique_ptr<MatrixEngine> make_matrix_engine() override;
+
   const Driver& driver() const { return driver_; }
   /// That a multiprocessor can hold at once.
   int threads_per_multiprocessor() const;

@@ -22,7 +22,7 @@ class CudaDialect final : public Dialect {
     return layout;
   }
 
-  bool prefers_passes(const KernelSpec& spec, const Geometry& geometry, int processors) const override {
+  bool prefers_passes(const KernelSpec& spec, const Geometry& geometry, const Processors& processors) const override {
     return prefers_cuda_passes(spec, geometry, processors);
   }
 
@@ -30,11 +30,11 @@ class CudaDialect final : public Dialect {
     return layout.form == Form::kElements ? CudaEmitter(spec, layout).emit() : CudaReducingEmitter(spec, layout).emit();
   }
 
-  Layout share_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, int processors) const override {
+  Layout share_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors& processors) const override {
     return share_cuda_rows(spec, std::move(layout), geometry, processors);
   }
 
-  Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int processors) const override {
+  Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors) const override {
     if (layout.form != Form::kElements) return reducing_cuda_work(spec, layout, geometry, processors);
     const CudaSchedule schedule = cuda_schedule(spec);
     if (layout.tile_axis < 0) return one_launch({{divide_up(geometry.count, schedule.elements_per_block())}, {schedule.block}});
@@ -45,7 +45,7 @@ class CudaDialect final : public Dialect {
   }
 
   int vector_width(const KernelSpec& spec, const Layout& layout) const override {
-    return layout.form == Form::kElements ? cuda_schedule(spec).vector : reducing_vector(spec, layout);
+    return layout.form == Form::kElements ? cuda_schedule(spec).vector : layout.vector;
   }
 };
 

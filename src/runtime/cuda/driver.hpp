@@ -46,6 +46,7 @@ namespace damo::cuda_backend {
   X(memcpy_dtoh_async, cuMemcpyDtoHAsync)                       \
   X(memcpy_dtod_async, cuMemcpyDtoDAsync)                       \
   X(memcpy_peer_async, cuMemcpyPeerAsync)                       \
+  X(memcpy_async, cuMemcpyAsync)                                \
   X(memcpy_2d_async, cuMemcpy2DAsync)                           \
   X(memset_d8_async, cuMemsetD8Async)                           \
   X(memset_d16_async, cuMemsetD16Async)                         \

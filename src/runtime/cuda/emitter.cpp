@@ -29,8 +29,14 @@ std::string CudaEmitter::emit() {
   text_ += std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " offset;\n";
   if (tiled) line("DAMO_FUNCTION index at_most(index a, index b) { return a < b ? a : b; }");
   text_ += argument_struct(spec_, layout_) + step_functions(spec_);
+  if (layout_.joined) text_ += joined_structs();
   line("extern \"C\" __global__ void __launch_bounds__(" + number(tiled ? tile_.threads : schedule_.block) + ") " +
-       entry_name(spec_) + "(const __grid_constant__ Arguments a) {");
+       entry_name(spec_) + "(const __grid_constant__ " + (layout_.joined ? "Joined j" : "Arguments a") + ") {");
+  if (layout_.joined) {
+    line("  const Member& m = j.members[j.member_of[blockIdx.x]];");
+    line("  const Arguments a = m.a;");  // a copy that no store can change
+    line("  const u32 block = blockIdx.x - u32(m.begin);");
+  }
   if (!spec_.numbers.empty()) line("  const Numbers& numbers = a.numbers;");
   emit_scalars("  ");
   if (tiled) emit_tile_schedule();
@@ -57,7 +63,7 @@ void CudaEmitter::emit_block_schedule() {
   const auto each_vector = [&](auto&& emit) {
     line("#pragma unroll");
     line("  for (u32 u = 0; u < " + unroll + "; ++u) {");
-    line("    const index at = ((index(blockIdx.x) * " + unroll + " + u) * " + number(schedule_.block) + " + threadIdx.x) * " + n + ";");
+    line("    const index at = ((index(" + block() + ") * " + unroll + " + u) * " + number(schedule_.block) + " + threadIdx.x) * " + n + ";");
     emit();
     line("  }");
   };

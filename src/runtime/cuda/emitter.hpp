@@ -28,6 +28,8 @@ class CudaEmitter {
 
   Access access(int parameter) const { return layout_.access[static_cast<std::size_t>(parameter)]; }
   bool is_scalar_input(int i) const { return is_scalar(access(i)) && !spec_.is_output(i); }
+  /// The number of the block among those of its launch, or of its member.
+  std::string block() const { return layout_.joined ? "block" : "blockIdx.x"; }
   std::string pointer(int i) const { return "a.p" + std::to_string(i); }
   std::string stored(int i) const;
   std::string loaded(int i) const;

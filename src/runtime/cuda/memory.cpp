@@ -133,6 +133,8 @@ void CudaBackend::copy_peer(void* to, Backend& other, const void* from, std::siz
   source.bind();  // so that it has a context
   bind();
   enable_peer_access(source);
+  // A graph has no copies between contexts, but those between addresses, which tell the GPU.
+  if (is_capturing(stream_of(stream))) return check(driver_.memcpy_async(address(to), address(from), bytes, stream_of(stream)), "cuMemcpyAsync");
   check(driver_.memcpy_peer_async(address(to), context_, address(from), source.context_, bytes, stream_of(stream)),
         "cuMemcpyPeerAsync");
 }

@@ -15,9 +15,9 @@ namespace fs = std::filesystem;
 constexpr int kOldestMajor = 12, kNewestMajor = 19;
 
 /// The link without a number is the choice of who installed the toolkit; else the newest.
-std::string library_in(const fs::path& directory) {
+std::string library_in(const fs::path& directory, const char* file) {
   std::error_code ignored;
-  const fs::path base = directory / "libnvrtc.so";
+  const fs::path base = directory / file;
   if (fs::exists(base, ignored)) return base.string();
   for (int major = kNewestMajor; major >= kOldestMajor; --major) {
     const std::string path = base.string() + "." + std::to_string(major);
@@ -71,17 +71,19 @@ std::vector<fs::path> search_directories() {
 
 }  // namespace
 
-std::string find_nvrtc() {
-  if (const std::string chosen = environment("DAMO_NVRTC_PATH"); !chosen.empty()) {
+std::string find_toolkit_library(const char* file, const char* variable) {
+  if (const std::string chosen = environment(variable); !chosen.empty()) {
     std::error_code ignored;
-    if (fs::is_directory(chosen, ignored)) return library_in(chosen);
+    if (fs::is_directory(chosen, ignored)) return library_in(chosen, file);
     return fs::exists(chosen, ignored) ? chosen : std::string();
   }
   for (const fs::path& directory : search_directories()) {
-    if (std::string path = library_in(directory); !path.empty()) return path;
+    if (std::string path = library_in(directory, file); !path.empty()) return path;
   }
   return {};
 }
+
+std::string find_nvrtc() { return find_toolkit_library("libnvrtc.so", "DAMO_NVRTC_PATH"); }
 
 std::string nvrtc_file_stamp(const std::string& path) {
   std::error_code error;

@@ -1,6 +1,9 @@
 #include "runtime/cuda/reducing_emitter.hpp"
 
+#include <algorithm>
+
 #include "runtime/cuda/reducing_schedule.hpp"
+#include "runtime/cuda/reducing_text.hpp"
 #include "runtime/cuda/vector_text.hpp"
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/dialect.hpp"
@@ -12,43 +15,34 @@ constexpr int kTilesOfASum = 32;  // that a partial value takes before it is joi
 
 std::string number(int value) { return std::to_string(value); }
 
-/// Words of 32 bits, whatever the accumulator is.
-constexpr const char* kShuffle = R"(template <class A> DAMO_FUNCTION A exchanged(const A& value, int mask) {
-  u32 words[(sizeof(A) + 3) / 4] = {};
-  memcpy(words, &value, sizeof(A));
-#pragma unroll
-  for (int i = 0; i < int((sizeof(A) + 3) / 4); ++i) words[i] = __shfl_xor_sync(0xffffffffu, words[i], mask);
-  A other;
-  memcpy(&other, words, sizeof(A));
-  return other;
-}
-template <class A> DAMO_FUNCTION A of_lane(const A& value, int lane) {
-  u32 words[(sizeof(A) + 3) / 4] = {};
-  memcpy(words, &value, sizeof(A));
-#pragma unroll
-  for (int i = 0; i < int((sizeof(A) + 3) / 4); ++i) words[i] = __shfl_sync(0xffffffffu, words[i], lane);
-  A other;
-  memcpy(&other, words, sizeof(A));
-  return other;
-}
-)";
-
 }  // namespace
 
 CudaReducingEmitter::CudaReducingEmitter(const KernelSpec& spec, const Layout& layout)
-    : spec_(spec), layout_(layout), steps_(spec), passes_(spec, [&layout](int, const Passes&) { return layout.whole; }),
-      block_(reducing_block(layout)), vector_(reducing_vector(spec, layout)) {}
+    : spec_(spec), layout_(layout), steps_(spec), passes_(spec, [&layout](int, const Passes&) { return layout.whole; }), block_(reducing_block(layout)) {}
 
 std::string CudaReducingEmitter::stored(int i) const { return storage_type(spec_.parameter_dtype(i)); }
 std::string CudaReducingEmitter::loaded(int i) const { return value_type(spec_.parameter_dtype(i)); }
 
 /// Neighbouring threads of the second kernel read neighbours.
 std::string CudaReducingEmitter::partial(const std::string& chunk) const {
-  return "static_cast<Partial*>(a.scratch)[" + (rows() ? "row * a.chunks + " + chunk : chunk + " * a.n + row") + "]";
+  const std::string row = several() ? "row + k" : "row";
+  return "static_cast<Partial*>(a.scratch)[" + (rows() ? "row * a.chunks + " + chunk : chunk + " * a.n + " + row) + "]";
+}
+
+/// For each of a thread's rows, if it has several: k.
+std::string CudaReducingEmitter::unrolled(const std::string& indent, const std::string& body) const {
+  if (!several()) return indent + body;
+  return "#pragma unroll\n" + indent + "for (int k = 0; k < " + number(layout_.vector) + "; ++k) " + body;
 }
 
 std::string CudaReducingEmitter::emit() {
-  text_ = cuda_head(layout_.in_place) + kShuffle;
+  text_ = cuda_head(layout_.in_place) + kCudaRows;
+  if (layout_.cluster > 1) text_ += kCudaCluster;
+  for (int value = spec_.first_step(); value < spec_.first_step() + static_cast<int>(spec_.steps.size()); ++value) {
+    if (!divides_by_row(value)) continue;
+    text_ += kCudaDivide;
+    break;
+  }
   line(std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " place;");
   text_ += argument_struct(spec_, layout_) + steps_.functions();
   if (layout_.chunked) {
@@ -71,7 +65,7 @@ void CudaReducingEmitter::emit_offset_functions() {
     std::string sum;
     for (int axis = layout_.reduced_rank - 1; axis >= 0; --axis) {
       const std::string n = number(axis), extent = "place(a.reduced[" + n + "])";
-      const bool unit = axis == layout_.reduced_rank - 1 && rows() && access(i) == Access::kRow;
+      const bool unit = axis == layout_.reduced_rank - 1 && rows() && access(i) != Access::kStrided;
       if (axis > 0) line("  const place q" + n + " = p / " + extent + ";");
       const std::string c = axis > 0 ? "(p - q" + n + " * " + extent + ")" : "p";
       sum += (sum.empty() ? "" : " + ") + (unit ? c : c + " * place(" + r + "[" + n + "])");
@@ -85,14 +79,23 @@ void CudaReducingEmitter::emit_offset_functions() {
 }
 
 void CudaReducingEmitter::begin(const std::string& name) {
-  const std::string lanes = number(layout_.lanes), slots = number(block_ / layout_.lanes);
-  line("extern \"C\" __global__ void __launch_bounds__(" + number(block_) + ") " + name + "(const __grid_constant__ Arguments a) {");
+  const std::string lanes = number(layout_.lanes), slots = number(block_ / layout_.lanes), vector = several() ? number(layout_.vector) : "1";
+  const std::string cluster = layout_.cluster > 1 ? " __cluster_dims__(" + number(layout_.cluster) + ", 1, 1)" : "";
+  const std::string residents = layout_.residents > 0 ? ", " + number(layout_.residents) : "";
+  line("extern \"C\" __global__ void" + cluster + " __launch_bounds__(" + number(block_) + residents + ") " + name + "(const __grid_constant__ Arguments a) {");
   line("  const int t = threadIdx.x, lane = t " + (rows() ? "% " + lanes : "/ " + slots) + ", slot = t " + (rows() ? "/ " + lanes : "% " + slots) + ";");
-  line("  const i64 own = i64(blockIdx.x) * " + slots + " + slot, row = own < a.n ? own : a.n - 1;");
+  const std::string block = layout_.cluster > 1 ? "(blockIdx.x / " + number(layout_.cluster) + ")" : "blockIdx.x";
+  line("  const i64 own = (i64(" + block + ") * " + slots + " + slot) * " + vector + ", row = own < a.n ? own : a.n - " + vector + ";");
   if (!spec_.numbers.empty()) line("  const Numbers& numbers = a.numbers;");
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (is_scalar(access(i))) line("  const " + loaded(i) + " v" + number(i) + " = " + loaded(i) + "(a.p" + number(i) + "[0]);");
   }
+}
+
+/// How far a thread's k-th row lies from its first: " + k * stride".
+std::string CudaReducingEmitter::across(int i) const {
+  if (!several() || is_scalar(access(i))) return "";
+  return " + k * place(a.k" + number(i) + "[" + number(layout_.rank - 1) + "])";
 }
 
 /// r0, r1, ...: where the row begins in each array, and the inputs that it has one element of.
@@ -106,116 +109,214 @@ void CudaReducingEmitter::emit_row_start() {
     if (is_scalar(access(i)) && !spec_.is_output(i)) continue;
     const std::string n = number(i);
     std::string sum = "a.p" + n;
-    if (!is_scalar(access(i))) {
+    if (!is_scalar(access(i)) && access(i) != Access::kEveryRow) {
       for (int axis = 0; axis < layout_.rank; ++axis) sum += " + c" + number(axis) + " * place(a.k" + n + "[" + number(axis) + "])";
     }
     line(std::string("  ") + (spec_.is_output(i) ? "" : "const ") + stored(i) + "* const r" + n + " = " + sum + ";");
-    if (!spec_.is_output(i) && !passes_.is_element(i)) line("  const " + loaded(i) + " v" + n + " = " + loaded(i) + "(r" + n + "[0]);");
+    if (spec_.is_output(i) || passes_.is_element(i)) continue;
+    if (several()) line("  " + loaded(i) + " v" + n + "[" + number(layout_.vector) + "];\n" + unrolled("  ", "v" + n + "[k] = " + loaded(i) + "(r" + n + "[" + (across(i).empty() ? "0" : across(i).substr(3)) + "]);"));
+    else line("  const " + loaded(i) + " v" + n + " = " + loaded(i) + "(r" + n + "[0]);");
   }
 }
 
-/// The vector at `at` into x[u]; only elements before `end` are read.
-void CudaReducingEmitter::emit_load(int i) {
-  const std::string n = number(i), x = "x" + n + "[u]", width = number(vector_);
-  if (!moves(i)) {
-    line("      for (int k = 0; k < " + width + "; ++k) " + x + ".e[k] = r" + n + "[0];");
-    return;
+/// Rows that begin anywhere: how far behind the last whole vector of the first array, and which other arrays lie like it.
+void CudaReducingEmitter::emit_shift() {
+  std::string leader;
+  const auto phase = [&](int i) {
+    return "(u32(reinterpret_cast<u64>(r" + number(i) + ") / sizeof(" + stored(i) + ")) + u32(begin)) & " + number(layout_.vector - 1) + "u";
+  };
+  for (int i = 0; i < spec_.parameter_count(); ++i) {
+    if (leader.empty() && access(i) == Access::kRow) line("  const u32 shift = " + (leader = phase(i)) + ";");
   }
-  const std::string element = "if (at + k < end) " + x + ".e[k] = r" + n + "[along" + n + "(a, at + k)];";
-  if (!rows() || vector_ == 1 || access(i) != Access::kRow) {
-    line("#pragma unroll\n      for (int k = 0; k < " + width + "; ++k) " + element);
-    return;
+  for (int i = 0; i < spec_.parameter_count(); ++i) {
+    if (is_together(i)) line("  const bool whole" + number(i) + " = (" + phase(i) + ") == shift;");
   }
-  line("      if (a.fast) {\n        " + x + " = load<" + width + ">(r" + n + " + along" + n + "(a, at));\n      } else {");
-  line("#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + element + "\n      }");
+}
+
+/// What must hold of vector u, where something must: that it begins, or ends, in the row. Of a row that the lanes hold only the first vectors
+/// can begin before it, and only the last ones end behind it, of rows that begin anywhere the last but one too. Of several rows in a
+/// block some may be none.
+std::string CudaReducingEmitter::inside(const std::string& from, const std::string& to) const {
+  const int unasked = layout_.whole && block_ == layout_.lanes ? layout_.items - (layout_.ends == Ends::kAnywhere ? 2 : 1) : 0;
+  const std::string ends = to.empty() ? "" : (unasked > 0 ? "(u < " + number(unasked) + " || " + to + ")" : to);
+  const std::string begins = from.empty() ? "" : (layout_.whole ? "(u > 0 || " + from + ")" : from);
+  return begins + (begins.empty() || ends.empty() ? "" : " && ") + ends;
+}
+
+/// Where element `at` of the row lies, or of each of the thread's rows: k further along the row, of columns in its k-th row. An array
+/// that goes along one axis has a pointer to the thread's first vector, b0, from which the others lie at distances that are known.
+std::string CudaReducingEmitter::address(int i, bool k) const {
+  const std::string n = number(i), further = k ? " + k" : "";
+  if (is_unit(i)) return "b" + n + " + u * " + number(step()) + further;
+  if (!moves(i)) return "r" + n;
+  if (!rows()) return "r" + n + " + along" + n + "(a, at)" + (k ? across(i) : "");
+  return "r" + n + " + along" + n + "(a, at" + further + ")";
+}
+
+/// b0, b1, ...: where the thread's first vector, at `at`, lies in these arrays.
+void CudaReducingEmitter::emit_bases(const std::vector<int>& parameters, const std::string& at) {
+  for (int i : parameters) {
+    if (is_unit(i)) line(std::string("      ") + (spec_.is_output(i) ? "" : "const ") + stored(i) + "* const b" + number(i) + " = r" + number(i) + " + " + at + ";");
+  }
+}
+
+/// The vector at `at` into x[u], read as a whole or by element.
+void CudaReducingEmitter::emit_load(int i, Together together) {
+  const std::string n = number(i), x = "x" + n + "[u]", width = number(layout_.vector);
+  const std::string vector = x + " = " + (access(i) == Access::kEveryRow ? "load_again<" : "load<") + width + ">(" + address(i, false) + ");";
+  const bool anywhere = rows() && layout_.ends == Ends::kAnywhere && moves(i);
+  const std::string elements = "#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + (anywhere ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "") + x + ".e[k] = *(" + address(i, true) + ");";
+  if (together == Together::kNever || !is_together(i)) line(elements);
+  else if (anywhere) line("        if (whole" + n + " && " + inside("at >= begin", "at + " + width + " <= end") + ") " + vector + " else {\n" + elements + "\n        }");
+  else if (together == Together::kAsked) line("        if (a.fast) " + vector + " else {\n" + elements + "\n        }");
+  else line("        " + vector);
+}
+
+/// A loop over a thread's vectors u at `at`, those of the row alone.
+void CudaReducingEmitter::emit_loads(const std::vector<int>& inputs, const std::string& at) {
+  if (inputs.empty()) return;
+  const auto loop = [&](bool together) {
+    line("#pragma unroll\n      for (int u = 0; u < " + number(layout_.items) + "; ++u) {\n        const place at = " + at + ";");
+    if (layout_.ends != Ends::kTiles) line("        if (!(" + inside("", "at < end") + ")) continue;");
+    for (int i : inputs) emit_load(i, together ? Together::kAlways : Together::kNever);
+    line("      }");
+  };
+  const bool asks = (!rows() || layout_.ends != Ends::kAnywhere) && std::any_of(inputs.begin(), inputs.end(), [this](int i) { return is_together(i); });
+  if (asks) line("      if (a.fast) {");
+  loop(true);
+  if (!asks) return;
+  line("      } else {");
+  loop(false);
+  line("      }");
+}
+
+void CudaReducingEmitter::declare_vectors(const std::vector<int>& inputs) {
+  for (int i : inputs) line("      Vec<" + stored(i) + ", " + number(layout_.vector) + "> x" + number(i) + "[" + number(layout_.items) + "];");
+}
+
+/// An element that is divided by a value of its row: one reciprocal serves them all.
+bool CudaReducingEmitter::divides_by_row(int value) const {
+  const Step& step = spec_.step_of(value);
+  if (step.join || step.code != "x0 / x1" || step.compute != float32 || step.rounds || step.result != float32 || step.inputs.size() != 2 || !passes_.is_element(value)) return false;
+  const int by = step.inputs[1], first_constant = spec_.input_count() + static_cast<int>(spec_.numbers.size());
+  return !passes_.is_element(by) && (by < first_constant || by >= spec_.first_step()) && value_type(steps_.dtype(by)) == "float" && value_type(steps_.dtype(step.inputs[0])) == "float";
+}
+
+/// d3: what divides elements, once for all passes.
+void CudaReducingEmitter::emit_divisors(const Passes::Pass& pass) {
+  for (int value : pass.steps) {
+    if (!divides_by_row(value)) continue;
+    const int by = spec_.step_of(value).inputs[1];
+    if (std::find(divisors_.begin(), divisors_.end(), by) != divisors_.end()) continue;
+    divisors_.push_back(by);
+    const std::string n = number(by), text = "divisor(" + steps_.value_text(by, [this](int input) { return name(input); }) + ");";
+    if (is_row_value(by)) line("  Divisor d" + n + "[" + number(layout_.vector) + "];\n" + unrolled("  ", "d" + n + "[k] = " + text));
+    else line("  const Divisor d" + n + " = " + text);
+  }
+}
+
+std::string CudaReducingEmitter::call(int value) const {
+  const auto names = [this](int input) { return name(input); };
+  if (!divides_by_row(value)) return steps_.call(value, names);
+  return "divide(" + steps_.value_text(spec_.step_of(value).inputs[0], names) + ", d" + number(spec_.step_of(value).inputs[1]) + (is_row_value(spec_.step_of(value).inputs[1]) ? "[k])" : ")");
 }
 
 /// What a pass does with the vector at `at`: `u` numbers the thread's vectors.
 void CudaReducingEmitter::emit_vector(const Passes::Pass& pass) {
-  const std::string width = number(vector_);
-  const auto names = [](int value) { return local_name(value); };
-  for (int output : pass.stores) line("      Vec<" + stored(spec_.input_count() + output) + ", " + width + "> y" + number(output) + ";");
-  line("#pragma unroll\n      for (int k = 0; k < " + width + "; ++k) if (at + k < end) {");
+  const std::string width = number(layout_.vector);
+  for (int output : pass.stores) line("        Vec<" + stored(spec_.input_count() + output) + ", " + width + "> y" + number(output) + ";");
+  const std::string guard = rows() && layout_.ends == Ends::kAnywhere ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "";
+  line("#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + guard + "{");
   for (int input : pass.inputs) {
-    if (is_read(input)) line("        const " + loaded(input) + " v" + number(input) + " = " + loaded(input) + "(x" + number(input) + "[u].e[k]);");
+    if (is_read(input)) line("          const " + loaded(input) + " v" + number(input) + " = " + loaded(input) + "(x" + number(input) + "[u].e[k]);");
   }
-  for (int value : pass.kept) line("        const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = keep" + number(value) + "[u][k];");
+  for (int value : pass.kept) line("          const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = keep" + number(value) + "[u][k];");
   for (int value : pass.steps) {
-    const std::string text = spec_.step_of(value).is_place ? "i64(at) + k" : steps_.call(value, names);
-    line("        const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = " + text + ";");
+    const std::string text = !spec_.step_of(value).is_place ? call(value) : rows() ? "i64(at + k)" : "i64(at)";
+    line("          const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = " + text + ";");
   }
-  for (int value : pass.keeps) line("        keep" + number(value) + "[u][k] = v" + number(value) + ";");
-  for (int join : pass.joins) {
-    const std::string n = number(join);
-    line("        m" + n + "[k] = reduce" + n + "(m" + n + "[k], " + steps_.call(join, names) + ");");
+  for (int value : pass.keeps) line("          keep" + number(value) + "[u][k] = v" + number(value) + ";");
+  const auto names = [this](int value) { return name(value); };
+  for (int join : pass.joins) line("          m" + number(join) + "[k] = " + steps_.appended(join, "m" + number(join) + "[k]", names) + ";");
+  for (int output : pass.stores) line("          y" + number(output) + ".e[k] = " + steps_.stored(output, names) + ";");
+  line("        }");
+  for (int output : pass.stores) emit_store(output);
+}
+
+void CudaReducingEmitter::emit_store(int output) {
+  const int i = spec_.input_count() + output;
+  const bool anywhere = rows() && layout_.ends == Ends::kAnywhere;
+  const std::string n = number(i), y = "y" + number(output), width = number(layout_.vector);
+  const std::string asks = anywhere ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "";
+  const std::string elements = "#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + asks + "*(" + address(i, true) + ") = " + y + ".e[k];";
+  if (!is_together(i)) {
+    line(elements);
+    return;
   }
-  for (int output : pass.stores) line("        y" + number(output) + ".e[k] = " + steps_.stored(output, names) + ";");
-  line("      }");
-  for (int output : pass.stores) {
-    const int i = spec_.input_count() + output;
-    const std::string n = number(i), y = "y" + number(output), at = moves(i) ? "along" + n + "(a, at + k)" : "0";
-    const std::string each = "for (int k = 0; k < " + width + "; ++k) if (at + k < end) r" + n + "[" + at + "] = " + y + ".e[k];";
-    if (!rows() || vector_ == 1 || access(i) != Access::kRow) {
-      line("#pragma unroll\n      " + each);
-      continue;
-    }
-    line("      if (a.fast) {\n        store<" + width + ">(r" + n + " + along" + n + "(a, at), " + y + ");\n      } else {");
-    line("#pragma unroll\n        " + each + "\n      }");
+  const std::string together = anywhere ? "whole" + n + " && " + inside("at >= begin", "at + " + width + " <= end") : "a.fast";
+  line("        if (" + together + ") store<" + width + ">(" + address(i, false) + ", " + y + "); else {\n" + elements + "\n        }");
+}
+
+/// The letter's accumulators of each element of a vector.
+void CudaReducingEmitter::declare_accumulators(const std::string& letter, int join, const std::string& indent) {
+  const std::string n = number(join), width = number(layout_.vector);
+  line(indent + "Joined" + n + " " + letter + n + "[" + width + "];\n#pragma unroll\n" + indent + "for (int k = 0; k < " + width + "; ++k) " + letter + n + "[k] = neutral" + n + "();");
+}
+
+/// Arrays that a pass reads and that nobody has read before it.
+std::vector<int> CudaReducingEmitter::read_by(const Passes::Pass& pass, bool late_alone) const {
+  std::vector<int> inputs;
+  for (int input : pass.inputs) {
+    if (is_read(input) && (!late_alone || passes_.is_read_late(input))) inputs.push_back(input);
   }
+  return inputs;
 }
 
 void CudaReducingEmitter::emit_pass(const Passes::Pass& pass) {
-  const std::string items = number(layout_.items), width = number(vector_), step = number(layout_.lanes * vector_);
+  const bool guarded = layout_.ends != Ends::kTiles;
+  const std::string items = number(layout_.items), width = number(layout_.vector), along = rows() ? " * " + width : "";
   const auto fold = [&](const std::string& indent) {
     for (int join : pass.joins) {
-      const std::string n = number(join);
-      line("#pragma unroll\n" + indent + "for (int k = 0; k < " + width + "; ++k) j" + n + " = reduce" + n + "(j" + n + ", m" + n + "[k]);");
+      const std::string n = number(join), k = several() ? "[k]" : "";
+      line("#pragma unroll\n" + indent + "for (int k = 0; k < " + width + "; ++k) j" + n + k + " = reduce" + n + "(j" + n + k + ", m" + n + "[k]);");
     }
   };
-  const auto partials = [&](const std::string& indent) {
-    for (int join : pass.joins) {
-      const std::string n = number(join);
-      line(indent + "Joined" + n + " m" + n + "[" + width + "];\n#pragma unroll\n" + indent + "for (int k = 0; k < " + width + "; ++k) m" + n + "[k] = neutral" + n + "();");
-    }
-  };
-  for (int join : pass.joins) line("  Joined" + number(join) + " j" + number(join) + " = neutral" + number(join) + "();");
+  for (int join : pass.joins) {
+    if (several()) declare_accumulators("j", join, "  ");
+    else line("  Joined" + number(join) + " j" + number(join) + " = neutral" + number(join) + "();");
+  }
+  emit_divisors(pass);
   if (layout_.whole) {
-    std::vector<int> late;
-    for (int input : pass.inputs) {
-      if (is_read(input) && passes_.is_read_late(input)) late.push_back(input);
-    }
-    for (int input : late) line("  Vec<" + stored(input) + ", " + width + "> x" + number(input) + "[" + items + "];");
+    const std::vector<int> late = read_by(pass, true);
     for (int value : pass.keeps) line("  " + value_type(steps_.dtype(value)) + " keep" + number(value) + "[" + items + "][" + width + "];");
     line("  {");
-    partials("    ");
-    line("#pragma unroll\n    for (int u = 0; u < " + items + "; ++u) {\n      const place at = begin + (u * " + number(layout_.lanes) + " + lane) * " + width + ";\n      if (at >= end) continue;");
-    for (int input : late) emit_load(input);
+    declare_vectors(late);
+    for (int join : pass.joins) declare_accumulators("m", join, "    ");
+    line("#pragma unroll\n      for (int u = 0; u < " + items + "; ++u) {\n        const place at = first + u * " + number(step()) + ";");
+    if (guarded) line("        if (!(" + inside("", "at < end") + ")) continue;");
+    for (int i : late) emit_load(i, Together::kAsked);  // one after another: all at once would take as many registers as the row
     emit_vector(pass);
-    line("    }");
+    line("      }");
     fold("    ");
     line("  }");
     return;
   }
-  const std::string tile = number(layout_.lanes * vector_ * layout_.items), many = number(layout_.lanes * vector_ * layout_.items * kTilesOfASum);
-  line("  for (place tiles = begin; tiles < end; tiles += " + many + ") {");
+  const std::string tile = number(step() * layout_.items), many = "place(" + number(step() * layout_.items * kTilesOfASum) + ")";
+  line("  for (place tiles = first - lane" + along + "; tiles < end; tiles += " + many + ") {");
   line("    const place stop = tiles + " + many + " < end ? tiles + " + many + " : end;");
-  partials("    ");
-  line("    for (place tile = tiles + lane * " + width + "; tile < stop; tile += " + tile + ") {");
-  for (int input : pass.inputs) {
-    if (is_read(input)) line("      Vec<" + stored(input) + ", " + width + "> x" + number(input) + "[" + items + "];");
-  }
-  const auto each = [&](auto emit) {
-    line("#pragma unroll\n      for (int u = 0; u < " + items + "; ++u) {\n      const place at = tile + u * " + step + ";\n      if (at >= end) continue;");
-    emit();
-    line("      }");
-  };
-  each([&] {
-    for (int input : pass.inputs) {
-      if (is_read(input)) emit_load(input);
-    }
-  });
-  each([&] { emit_vector(pass); });
-  line("    }");
+  for (int join : pass.joins) declare_accumulators("m", join, "    ");
+  line("    for (place tile = tiles + lane" + along + "; tile < stop; tile += " + tile + ") {");
+  const std::vector<int> inputs = read_by(pass, false);
+  const std::string at = "tile + u * " + number(step());
+  std::vector<int> moved = inputs;
+  for (int output : pass.stores) moved.push_back(spec_.input_count() + output);
+  emit_bases(moved, "tile");
+  declare_vectors(inputs);
+  emit_loads(inputs, at);
+  line("#pragma unroll\n      for (int u = 0; u < " + items + "; ++u) {\n        const place at = " + at + ";");
+  if (guarded) line("        if (!(" + inside("", "at < end") + ")) continue;");
+  emit_vector(pass);
+  line("      }\n    }");
   fold("    ");
   line("  }");
 }
@@ -226,10 +327,11 @@ void CudaReducingEmitter::emit_across(int join) {
   const int lanes = layout_.lanes, slots = block_ / lanes;
   if (lanes == 1) return;
   if (!rows()) {
-    line("  __shared__ Joined" + n + " " + shared + "[" + number(block_) + "];\n  " + shared + "[t] = " + j + ";\n  __syncthreads();");
+    const std::string place = several() ? "[k * " + number(block_) + " + " : "[", own = several() ? j + "[k]" : j;
+    line("  __shared__ Joined" + n + " " + shared + "[" + number(block_ * (several() ? layout_.vector : 1)) + "];\n" + unrolled("  ", shared + place + "t] = " + own + ";") + "\n  __syncthreads();");
     line("#pragma unroll\n  for (int half = " + number(lanes / 2) + "; half > 0; half /= 2) {");
-    line("    if (lane < half) " + shared + "[t] = " + reduce + "(" + shared + "[t], " + shared + "[t + half * " + number(slots) + "]);\n    __syncthreads();\n  }");
-    line("  " + j + " = " + shared + "[slot];");
+    line("    if (lane < half) {\n" + unrolled("      ", shared + place + "t] = " + reduce + "(" + shared + place + "t], " + shared + place + "t + half * " + number(slots) + "]);") + "\n    }\n    __syncthreads();\n  }");
+    line(unrolled("  ", own + " = " + shared + place + "slot];"));
     return;
   }
   const int in_warp = lanes < 32 ? lanes : 32, warps = lanes / 32;
@@ -243,69 +345,97 @@ void CudaReducingEmitter::emit_across(int join) {
   line("#pragma unroll\n  for (int w = 1; w < " + number(warps) + "; ++w) " + j + " = " + reduce + "(" + j + ", " + shared + "[slot * " + number(warps) + " + w]);");
 }
 
-void CudaReducingEmitter::emit_row_values(const std::vector<int>& joins, const std::vector<int>& steps) {
-  const auto emit = [&](int value, const std::string& text) {
-    line("  const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = " + text + ";");
-  };
-  for (int join : joins) emit(join, "post" + number(join) + "(j" + number(join) + ", a.length)");
-  for (int value : steps) emit(value, steps_.call(value, local_name));
-}
-
-void CudaReducingEmitter::emit_row_stores() {
-  for (int output : passes_.row_stores()) {
-    line("  if (lane == 0 && own < a.n) r" + number(spec_.input_count() + output) + "[0] = " + steps_.stored(output, local_name) + ";");
+/// Joins the values of the cluster's blocks, in their order: each block's first threads give its value to the others.
+void CudaReducingEmitter::emit_across_blocks(const std::vector<int>& joins) {
+  if (layout_.cluster == 1 || joins.empty()) return;
+  const std::string blocks = number(layout_.cluster);
+  if (joins == passes_.all()[0].joins) line("  leave();");
+  for (int join : joins) {
+    const std::string n = number(join);
+    line("  __shared__ Words<Joined" + n + "> c" + n + "[" + blocks + "];\n  if (t < " + blocks + ") give(c" + n + "[part], j" + n + ", t);");
+  }
+  line("  arrive();\n  leave();");
+  for (int join : joins) {
+    const std::string n = number(join), j = "j" + n;
+    line("  " + j + " = taken(c" + n + "[0]);\n#pragma unroll\n  for (int b = 1; b < " + blocks + "; ++b) " + j + " = reduce" + n + "(" + j + ", taken(c" + n + "[b]));");
   }
 }
 
-void CudaReducingEmitter::emit_whole_loads(const std::vector<int>& inputs) {
-  if (inputs.empty()) return;
-  for (int i : inputs) line("  Vec<" + stored(i) + ", " + number(vector_) + "> x" + number(i) + "[" + number(layout_.items) + "];");
-  line("#pragma unroll\n  for (int u = 0; u < " + number(layout_.items) + "; ++u) {");
-  line("      const place at = begin + (u * " + number(layout_.lanes) + " + lane) * " + number(vector_) + ";\n      if (at >= end) continue;");
-  for (int i : inputs) emit_load(i);
-  line("  }");
+void CudaReducingEmitter::emit_row_values(const std::vector<int>& joins, const std::vector<int>& steps) {
+  const auto emit = [&](int value, const std::string& text) {
+    const std::string type = value_type(steps_.dtype(value)), v = "v" + number(value);
+    if (several()) line("  " + type + " " + v + "[" + number(layout_.vector) + "];\n" + unrolled("  ", v + "[k] = " + text + ";"));
+    else line("  const " + type + " " + v + " = " + text + ";");
+  };
+  for (int join : joins) emit(join, "post" + number(join) + "(j" + number(join) + (several() ? "[k]" : "") + ", a.length)");
+  for (int value : steps) emit(value, steps_.call(value, [this](int input) { return name(input); }));
+}
+
+void CudaReducingEmitter::emit_row_stores() {
+  const std::string first = layout_.cluster > 1 ? "part == 0 && lane == 0" : "lane == 0";
+  for (int output : passes_.row_stores()) {
+    const int i = spec_.input_count() + output;
+    line("  if (" + first + " && own < a.n) {\n" + unrolled("    ", "r" + number(i) + "[0" + across(i) + "] = " + steps_.stored(output, [this](int value) { return name(value); }) + ";") + "\n  }");
+  }
 }
 
 void CudaReducingEmitter::emit_main() {
   begin(entry_name(spec_));
   line("  const i64 chunk = blockIdx.y;");
-  line("  const place begin = place(chunk * a.chunk), to = place(chunk * a.chunk + a.chunk < a.length ? chunk * a.chunk + a.chunk : a.length), end = own < a.n ? to : begin;");
+  line("  const place begin = place(chunk * a.chunk), to = place(chunk * a.chunk + a.chunk < a.length ? chunk * a.chunk + a.chunk : a.length), end = " +
+       std::string(layout_.ends == Ends::kTiles ? "to;" : "own < a.n ? to : begin;"));
   emit_row_start();
+  const bool shifts = rows() && layout_.ends == Ends::kAnywhere && layout_.vector > 1;
+  if (shifts) emit_shift();
+  if (layout_.cluster > 1) line("  const int part = blockIdx.x % " + number(layout_.cluster) + ";\n  arrive();");  // a block can be given something once it is there
+  const std::string lane = layout_.cluster > 1 ? "(part * " + number(layout_.lanes) + " + lane)" : "lane";
+  line("  const place first = begin + " + lane + (rows() ? " * " + number(layout_.vector) : "") + (shifts ? " - place(shift);" : ";"));
   emit_row_values({}, passes_.first_row_steps());
   if (layout_.whole) {
-    std::vector<int> inputs;
-    for (int i = 0; i < spec_.input_count(); ++i) {
-      if (is_read(i) && !passes_.is_read_late(i)) inputs.push_back(i);
+    std::vector<int> inputs, all;
+    for (int i = 0; i < spec_.parameter_count(); ++i) {
+      all.push_back(i);
+      if (!spec_.is_output(i) && is_read(i) && !passes_.is_read_late(i)) inputs.push_back(i);
     }
-    emit_whole_loads(inputs);
+    emit_bases(all, "first");
+    declare_vectors(inputs);
+    emit_loads(inputs, "first + u * " + number(step()));
   }
   for (const Passes::Pass& pass : passes_.all()) {
     emit_pass(pass);
     for (int join : pass.joins) emit_across(join);
+    emit_across_blocks(pass.joins);
     if (!layout_.chunked) emit_row_values(pass.joins, pass.row_steps);
   }
   if (layout_.chunked) {
-    for (int join : passes_.all()[0].joins) line("  if (lane == 0 && own < a.n) " + partial("chunk") + ".j" + number(join) + " = j" + number(join) + ";");
+    for (int join : passes_.all()[0].joins) {
+      line("  if (lane == 0 && own < a.n) {\n" + unrolled("    ", partial("chunk") + ".j" + number(join) + " = j" + number(join) + (several() ? "[k];" : ";")) + "\n  }");
+    }
   } else {
     emit_row_stores();
   }
   line("}");
 }
 
+/// Of columns one a thread.
 void CudaReducingEmitter::emit_finish() {
-  begin(entry_names(spec_, layout_)[1]);
-  emit_row_start();
-  emit_row_values({}, passes_.first_row_steps());
+  Layout single = layout_;
+  single.vector = 1;
+  CudaReducingEmitter finish(spec_, single);
+  finish.begin(entry_names(spec_, layout_)[1]);
+  finish.emit_row_start();
+  finish.emit_row_values({}, passes_.first_row_steps());
   const Passes::Pass& pass = passes_.all()[0];
   for (int join : pass.joins) {
     const std::string n = number(join);
-    line("  Joined" + n + " j" + n + " = neutral" + n + "();");
-    line("  for (i64 k = lane; k < a.chunks && own < a.n; k += " + number(layout_.lanes) + ") j" + n + " = reduce" + n + "(j" + n + ", " + partial("k") + ".j" + n + ");");
-    emit_across(join);
+    finish.line("  Joined" + n + " j" + n + " = neutral" + n + "();");
+    finish.line("  for (i64 k = lane; k < a.chunks && own < a.n; k += " + number(layout_.lanes) + ") j" + n + " = reduce" + n + "(j" + n + ", " + finish.partial("k") + ".j" + n + ");");
+    finish.emit_across(join);
   }
-  emit_row_values(pass.joins, pass.row_steps);
-  emit_row_stores();
-  line("}");
+  finish.emit_row_values(pass.joins, pass.row_steps);
+  finish.emit_row_stores();
+  finish.line("}");
+  text_ += finish.text_;
 }
 
 }  // namespace damo

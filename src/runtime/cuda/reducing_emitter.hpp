@@ -1,11 +1,14 @@
 // The text of one generated CUDA kernel that reduces. `lanes` threads of a block share a row: neighbours along the row
 // (Form::kRows), or, so that neighbours in memory go to neighbouring threads, along the rows beside it (kColumns).
 //
-//   whole     the lanes hold a row in registers, so each element is read once however many passes there are.
+//   whole     the lanes hold a row in registers, so each element is read once however many passes there are. A row may
+//             be shared by the blocks of a cluster, which read each other's joined values.
 //   else      each pass reads the row again, a tile of lanes * items vectors at a time.
 //   chunked   a row is cut into chunks, a block each, whose values a second kernel joins.
 //
-// How many lanes and items there are, and why: reducing_schedule.hpp.
+// Of rows a vector is neighbours along the row; where rows begin anywhere (Ends), vectors lie where memory wants them, and the first
+// and the last of a row are read by element. Of columns a vector is neighbouring columns: a thread then has as many rows' values.
+// How many lanes and items there are, and why: reducing_schedule.hpp. Helpers of the text: reducing_text.hpp.
 #pragma once
 #include <string>
 #include <vector>
@@ -26,30 +29,53 @@ class CudaReducingEmitter {
   void emit_finish();
   void begin(const std::string& name);
   void emit_row_start();
+  void emit_shift();
   void emit_offset_functions();
-  void emit_load(int parameter);
-  /// Declares and fills, before anything is computed, what the lanes hold of these inputs.
-  void emit_whole_loads(const std::vector<int>& inputs);
+  enum class Together { kNever, kAlways, kAsked };  // asked: of a.fast
+  void emit_load(int parameter, Together together);
+  void emit_bases(const std::vector<int>& parameters, const std::string& at);
+  void emit_loads(const std::vector<int>& inputs, const std::string& at);
+  void declare_vectors(const std::vector<int>& inputs);
   void emit_pass(const Passes::Pass& pass);
   void emit_vector(const Passes::Pass& pass);
+  void emit_store(int output);
+  void declare_accumulators(const std::string& letter, int join, const std::string& indent);
   void emit_across(int join);
+  void emit_across_blocks(const std::vector<int>& joins);
+  void emit_divisors(const Passes::Pass& pass);
   void emit_row_values(const std::vector<int>& joins, const std::vector<int>& steps);
   void emit_row_stores();
 
   bool rows() const { return layout_.form == Form::kRows; }
+  /// Whether a thread has several rows, whose values are arrays.
+  bool several() const { return !rows() && layout_.vector > 1; }
   Access access(int parameter) const { return layout_.access[static_cast<std::size_t>(parameter)]; }
-  bool moves(int parameter) const { return access(parameter) == Access::kRow || access(parameter) == Access::kStrided; }
+  bool moves(int parameter) const { return !is_scalar(access(parameter)) && access(parameter) != Access::kRepeat; }
+  bool is_together(int parameter) const { return layout_.vector > 1 && (access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow); }
   bool is_read(int input) const { return passes_.is_element(input) && !is_scalar(access(input)); }
+  bool is_row_value(int value) const { return several() && !passes_.is_element(value) && !(value < spec_.input_count() && is_scalar(access(value))); }
+  bool divides_by_row(int value) const;
   std::string stored(int parameter) const;
   std::string loaded(int parameter) const;
+  std::string name(int value) const { return local_name(value) + (is_row_value(value) ? "[k]" : ""); }
+  std::string call(int value) const;
+  /// From one of a thread's vectors to the next, in elements of the row or, of columns, in rows.
+  int step() const { return layout_.lanes * layout_.cluster * (rows() ? layout_.vector : 1); }
+  bool is_unit(int parameter) const { return rows() && layout_.reduced_rank == 1 && (access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow); }
+  std::string address(int parameter, bool k) const;
+  std::string inside(const std::string& from, const std::string& to) const;
+  std::string across(int parameter) const;
   std::string partial(const std::string& chunk) const;
+  std::string unrolled(const std::string& indent, const std::string& body) const;
+  std::vector<int> read_by(const Passes::Pass& pass, bool late_alone) const;
   void line(const std::string& text) { text_ += text + "\n"; }
 
   const KernelSpec& spec_;
   const Layout& layout_;
   StepPrinter steps_;
   Passes passes_;
-  int block_, vector_;
+  int block_;
+  std::vector<int> divisors_;  // that the text at hand has declared
   std::string text_;
 };
 

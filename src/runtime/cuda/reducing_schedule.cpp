@@ -1,7 +1,12 @@
 #include "runtime/cuda/reducing_schedule.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdio>
 
+#include <damo/error.hpp>
+
+#include "graph/base/environment.hpp"
 #include "runtime/kernel/passes.hpp"
 #include "runtime/kernel/pressure.hpp"
 
@@ -10,20 +15,32 @@ namespace {
 
 constexpr int kBlock = 256;
 constexpr int kVectorBytes = 16;                // the widest access of a thread
-constexpr int kBytesInFlight = 32;              // of reads a thread, as in elementwise kernels
-constexpr int kWordsHeld = 32;                  // registers of a thread that hold a row's elements
+constexpr int kBytesInFlight = 128;             // of reads a thread: 256 threads have as much on their way as a multiprocessor needs
+constexpr int kColumnBytesInFlight = 64;        // of which more blocks are resident
+constexpr int kMostItems = 8;                   // vectors of a thread, of kernels that read little or nothing
+constexpr int kWordsHeld = 16;                  // registers of a thread that hold a row's elements, where a block holds it so
+constexpr int kMostWordsHeld = 32;              // beyond that
+constexpr int kOwnRegisters = 24;               // of a thread, for addresses and what a step needs within itself
+constexpr int kRegisters = 65536;               // of a multiprocessor
+constexpr int kResidentThreads = 1024;          // that hold rows
+constexpr int kColumnWords = 96;                // registers of a thread for the values of its columns
 constexpr std::int64_t kSmallestChunk = 4096;   // elements of a block of which there are several a row
 constexpr std::int64_t kMostChunks = 65535;     // the grid's second axis
 constexpr std::int64_t kOneWarpRow = 4096;      // of one pass: longer rows take a block
 constexpr int kMostLanes = 1024;
+constexpr int kSparseLanes = 64;                // up to 32 lanes a row needs no barrier, from 128 on it has warps to hide it: these hold less
+constexpr int kLanesOfACluster = 256;           // of each block, unless the longest cluster needs more
+constexpr int kLanesAlone = 512;                // of a row that is not worth a cluster: with 1,024 one block is resident and waits for itself
 constexpr std::int64_t kManyElements = std::int64_t{1} << 20;  // which few blocks read for longer than launches more take
+
+bool is_moved(Access access) { return !is_scalar(access) && access != Access::kRepeat; }
+Access access_of(const Layout& layout, int parameter) { return layout.access[static_cast<std::size_t>(parameter)]; }
 
 /// Bytes of one element of every array that is read element by element.
 int bytes_read(const KernelSpec& spec, const Layout& layout) {
   int bytes = 0;
   for (int i = 0; i < spec.input_count(); ++i) {
-    const Access access = layout.access[static_cast<std::size_t>(i)];
-    if (!is_scalar(access) && access != Access::kRepeat) bytes += static_cast<int>(itemsize(spec.parameter_dtype(i)));
+    if (is_moved(access_of(layout, i)) && access_of(layout, i) != Access::kEveryRow) bytes += static_cast<int>(itemsize(spec.parameter_dtype(i)));
   }
   return std::max(bytes, 1);
 }
@@ -33,8 +50,7 @@ int words_of_place(const KernelSpec& spec, const Layout& layout) {
   const Passes passes(spec, [](int, const Passes&) { return true; });
   int words = 0;
   for (int i = 0; i < spec.input_count(); ++i) {
-    const Access access = layout.access[static_cast<std::size_t>(i)];
-    if (!is_scalar(access) && access != Access::kRepeat && !passes.is_read_late(i)) words += words_of(spec.parameter_dtype(i));
+    if (is_moved(access_of(layout, i)) && !passes.is_read_late(i)) words += words_of(spec.parameter_dtype(i));
   }
   std::size_t kept = 0;
   for (const Passes::Pass& pass : passes.all()) kept = std::max(kept, pass.kept.size());
@@ -46,77 +62,177 @@ bool goes_again(const KernelSpec& spec) {
   return passes.all().size() > 1;
 }
 
-}  // namespace
+bool divides(const Strides& strides, int axes, int vector) {
+  for (int axis = 0; axis < axes; ++axis) {
+    if (strides[axis] % vector != 0) return false;
+  }
+  return true;
+}
 
-int reducing_block(const Layout& layout) { return std::max(layout.lanes, kBlock); }
-
-int reducing_vector(const KernelSpec& spec, const Layout& layout) {
-  if (layout.form != Form::kRows) return 1;
-  int widest = 1;
-  bool some = false;  // array lies along rows
+/// Whether vectors of so many neighbours, along rows or across columns, are whole and lie alike in every row.
+bool has_whole_vectors(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int vector) {
+  const bool rows = layout.form == Form::kRows;
+  const Shape &inner = rows ? geometry.reduced.extents : geometry.extents, &outer = rows ? geometry.extents : geometry.reduced.extents;
+  if (inner[-1] % vector != 0) return false;
   for (int i = 0; i < spec.parameter_count(); ++i) {
-    const Access access = layout.access[static_cast<std::size_t>(i)];
-    if (is_scalar(access) || access == Access::kRepeat) continue;
+    const Access access = access_of(layout, i);
+    if (access != Access::kRow && access != Access::kEveryRow) continue;
+    const auto at = static_cast<std::size_t>(i);
+    const Strides &along = rows ? geometry.reduced.strides[at] : geometry.strides[at], &across = rows ? geometry.strides[at] : geometry.reduced.strides[at];
+    if (!divides(along, inner.rank() - 1, vector) || !divides(across, outer.rank(), vector)) return false;
+  }
+  return true;
+}
+
+/// Elements of one access: as many as the widest of them leaves room for, of columns also as their values leave registers.
+int vector_of(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) {
+  int widest = 1;
+  bool some = false;  // array has neighbours to read together
+  for (int i = 0; i < spec.parameter_count(); ++i) {
+    const Access access = access_of(layout, i);
+    if (!is_moved(access)) continue;
     widest = std::max(widest, static_cast<int>(itemsize(spec.parameter_dtype(i))));
     some |= access == Access::kRow;
   }
-  return some ? kVectorBytes / widest : 1;
+  int vector = some ? kVectorBytes / widest : 1;
+  if (layout.form == Form::kRows) {
+    // Rows that begin anywhere are read along one axis.
+    while (vector > 1 && layout.reduced_rank > 1 && !has_whole_vectors(spec, layout, geometry, vector)) vector /= 2;
+    return vector;
+  }
+  const int words = words_held(spec) + static_cast<int>(partial_bytes(spec)) / 4;
+  while (vector > 1 && (vector * words > kColumnWords || !has_whole_vectors(spec, layout, geometry, vector))) vector /= 2;
+  return vector;
 }
 
-Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, int multiprocessors) {
+struct Measured {
+  int lanes = 0, items = 0, cluster = 0, residents = 0;
+};
+Measured measured() {
+  const std::string text = environment("DAMO_CUDA_ROWS");
+  Measured asked;
+  if (text.empty()) return asked;
+  const int count = std::sscanf(text.c_str(), "%d,%d,%d,%d", &asked.lanes, &asked.items, &asked.cluster, &asked.residents);
+  const auto is_power = [](int value, int most) { return value == 0 || (value > 0 && value <= most && std::has_single_bit(static_cast<unsigned>(value))); };
+  if (count == 4 && is_power(asked.lanes, kMostLanes) && asked.items >= 0 && asked.items <= 64 && is_power(asked.cluster, 8) && asked.residents >= 0 && asked.residents <= 32) return asked;
+  throw OptionError("DAMO_CUDA_ROWS=" + text + " is no schedule of a kernel that reduces",
+                    "lanes,items,cluster,residents, each 0 for the default: powers of 2 up to 1024 and 8, at most 64 items and 32 residents");
+}
+
+void share_columns(const KernelSpec& spec, Layout& layout, std::int64_t outputs, std::int64_t length, const Measured& asked) {
+  int slots = 1;
+  while (slots < 32 && std::int64_t{slots} * layout.vector < outputs) slots *= 2;
+  layout.lanes = asked.lanes > 0 ? std::min(asked.lanes, kBlock) : length <= 16 && outputs >= kBlock ? 1 : kBlock / slots;
+  layout.items = asked.items > 0 ? asked.items : std::clamp(kColumnBytesInFlight / (bytes_read(spec, layout) * layout.vector), 1, kMostItems);
+}
+
+/// Lanes, items and cluster that hold a row; false if nothing does.
+bool hold_rows(const KernelSpec& spec, Layout& layout, std::int64_t length, const Processors& processors, const Measured& asked) {
+  const int words = words_of_place(spec, layout) * layout.vector;  // of a vector
+  const std::int64_t vectors = divide_up(length, layout.vector) + (layout.ends == Ends::kAnywhere ? 1 : 0);
+  int lanes = 1, cluster = 1, held = kWordsHeld;
+  const auto fits = [&] { return std::int64_t{lanes} * cluster * std::max((lanes == kSparseLanes ? held / 2 : held) / words, 1) >= vectors; };
+  while (lanes < 32 && lanes < vectors) lanes *= 2;
+  while (lanes < kLanesAlone && !fits()) lanes *= 2;
+  if (!fits()) held = kMostWordsHeld;
+  if (!fits() && processors.cluster > 1) {
+    lanes = kLanesOfACluster;
+    while (cluster < processors.cluster && !fits()) cluster *= 2;
+  }
+  while (lanes < kMostLanes && !fits()) lanes *= 2;
+  if (asked.lanes > 0) lanes = asked.lanes;
+  if (asked.cluster > 0 && lanes > 32) cluster = std::min(asked.cluster, processors.cluster);
+  if (!fits() && asked.lanes == 0) return false;
+  layout.lanes = lanes;
+  layout.cluster = cluster;
+  layout.items = static_cast<int>(divide_up(vectors, std::int64_t{lanes} * cluster));
+  // Registers for that many, where the values fit: else the compiler reads far ahead, and too few blocks are resident.
+  const int registers = kOwnRegisters + layout.items * words + words_held(spec);
+  layout.residents = asked.residents > 0 ? asked.residents : lanes > 32 && registers <= kRegisters / kResidentThreads ? kResidentThreads / lanes : 0;
+  return true;
+}
+
+/// Vectors of a thread at a time where nothing is held: for the bytes on their way, and so that the last time is as full as the others
+/// if that takes no less than half of them.
+int items_of_pass(const KernelSpec& spec, const Layout& layout, std::int64_t length) {
+  const std::int64_t each = std::int64_t{layout.lanes} * layout.vector, most = divide_up(length, each);
+  const int wanted = static_cast<int>(std::clamp<std::int64_t>(kBytesInFlight / (bytes_read(spec, layout) * layout.vector), 1, std::min<std::int64_t>(most, kMostItems)));
+  for (int items = wanted; items * 2 > wanted; --items) {
+    if (length % (each * items) == 0) return items;
+  }
+  return wanted;
+}
+
+/// Elements that a block's threads take together of each row.
+std::int64_t tile_of(const Layout& layout) {
+  return std::int64_t{layout.lanes} * layout.cluster * layout.items * (layout.form == Form::kRows ? layout.vector : 1);
+}
+
+}  // namespace
+
+int reducing_block(const Layout& layout) {
+  return layout.form == Form::kRows && layout.whole && layout.lanes > 32 ? layout.lanes : std::max(layout.lanes, kBlock);
+}
+
+Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors& processors) {
   const std::int64_t length = std::max<std::int64_t>(geometry.reduced.count, 1), outputs = geometry.count;
-  const int vector = reducing_vector(spec, layout);
-  const bool again = goes_again(spec);
-  const int held = std::max(kWordsHeld / words_of_place(spec, layout) / vector, 1);  // vectors
-  const auto whole = [&](int lanes) { return std::int64_t{lanes} * vector * held >= length; };
-  if (layout.form == Form::kColumns) {
-    int slots = 1;
-    while (slots < 32 && slots < outputs) slots *= 2;
-    layout.lanes = length <= 16 && outputs >= kBlock ? 1 : kBlock / slots;
-    layout.items = std::max(kBytesInFlight / bytes_read(spec, layout), 1);
+  const bool rows = layout.form == Form::kRows;
+  const Measured asked = measured();
+  for (int i = 0; rows && outputs > 1 && i < spec.input_count(); ++i) {
+    Access& access = layout.access[static_cast<std::size_t>(i)];
+    const Strides& across = geometry.strides[static_cast<std::size_t>(i)];
+    if (access == Access::kRow && std::all_of(across.begin(), across.end(), [](std::int64_t s) { return s == 0; })) access = Access::kEveryRow;
+  }
+  layout.vector = vector_of(spec, layout, geometry);
+  layout.ends = has_whole_vectors(spec, layout, geometry, layout.vector) ? Ends::kVectors : Ends::kAnywhere;
+  if (!rows) {
+    share_columns(spec, layout, outputs, length, asked);
+    const int held = std::max(kMostWordsHeld / words_of_place(spec, layout) / layout.vector, 1);
+    layout.whole = goes_again(spec) && std::int64_t{layout.lanes} * held >= length;
+    if (layout.whole) layout.items = static_cast<int>(divide_up(length, layout.lanes));
   } else {
-    layout.lanes = 1;
-    while (layout.lanes < 32 && std::int64_t{layout.lanes} * vector < length) layout.lanes *= 2;
-    const bool many = outputs / (kBlock / 32) >= std::int64_t{32} * std::max(multiprocessors, 1);
-    if (again) {
-      while (layout.lanes < kMostLanes && !whole(layout.lanes)) layout.lanes = layout.lanes < kBlock ? kBlock : layout.lanes * 2;
-    } else if (length > 32 * vector && !(length <= kOneWarpRow && many)) {
-      layout.lanes = kBlock;
+    layout.whole = goes_again(spec) && hold_rows(spec, layout, length, processors, asked);
+    if (!layout.whole) {
+      while (layout.lanes < 32 && std::int64_t{layout.lanes} * layout.vector < length) layout.lanes *= 2;
+      const bool many = outputs / (kBlock / 32) >= std::int64_t{32} * processors.count;
+      if (goes_again(spec)) layout.lanes = kMostLanes;
+      else if (length > 32 * layout.vector && !(length <= kOneWarpRow && many)) layout.lanes = kBlock;
+      layout.items = asked.items > 0 ? asked.items : items_of_pass(spec, layout, length);
     }
-    layout.items = std::max(kBytesInFlight / (bytes_read(spec, layout) * vector), 1);
   }
-  layout.whole = again && whole(layout.lanes);
-  if (layout.whole) {
-    layout.items = 1;
-    while (std::int64_t{layout.lanes} * vector * layout.items < length) layout.items *= 2;
-  }
-  layout.chunked = reducing_cuda_work(spec, layout, geometry, multiprocessors).chunks > 1;
+  const Work work = reducing_cuda_work(spec, layout, geometry, processors);
+  layout.chunked = work.chunks > 1;
+  const std::int64_t tile = tile_of(layout), slots = reducing_block(layout) / layout.lanes * (rows ? 1 : layout.vector);
+  const bool even = layout.whole ? length == tile : length % tile == 0 && work.chunk % tile == 0;
+  if (layout.ends == Ends::kVectors && even && outputs % slots == 0) layout.ends = Ends::kTiles;
   return layout;
 }
 
-bool prefers_cuda_passes(const KernelSpec& spec, const Geometry& geometry, int multiprocessors) {
+bool prefers_cuda_passes(const KernelSpec& spec, const Geometry& geometry, const Processors& processors) {
   const Layout layout = classify_reducing(geometry);
   const std::int64_t rows = geometry.count, in_block = layout.form == Form::kColumns ? 32 : 1;
   const std::int64_t blocks = divide_up(rows, in_block);
-  return goes_again(spec) && rows * geometry.reduced.count >= kManyElements && blocks * 2 < std::max(multiprocessors, 1);
+  return goes_again(spec) && rows * geometry.reduced.count >= kManyElements && blocks * 2 < processors.count;
 }
 
-Work reducing_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int multiprocessors) {
+Work reducing_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors) {
   Work work;
   const std::int64_t length = std::max<std::int64_t>(geometry.reduced.count, 1);
-  const int threads = reducing_block(layout);
-  const std::int64_t blocks = std::max<std::int64_t>(divide_up(geometry.count, threads / layout.lanes), 1);
+  const int threads = reducing_block(layout), slots = threads / layout.lanes;
+  const std::int64_t columns = layout.form == Form::kColumns ? layout.vector : 1;
+  const std::int64_t blocks = std::max<std::int64_t>(divide_up(geometry.count, slots * columns), 1);
   work.chunk = length;
   if (joins_in_one_pass(spec)) {
-    const std::int64_t wanted = std::int64_t{32} * std::max(multiprocessors, 1);  // blocks that share the work evenly
-    const std::int64_t smallest = std::max<std::int64_t>(kSmallestChunk * layout.lanes / threads, 1);
+    const std::int64_t wanted = std::int64_t{32} * processors.count;  // blocks that share the work evenly
+    const std::int64_t smallest = std::max<std::int64_t>(kSmallestChunk * layout.lanes / threads / columns, 1);
     const std::int64_t most = std::min({divide_up(wanted, blocks), divide_up(length, smallest), kMostChunks});
-    work.chunk = divide_up(divide_up(length, std::max<std::int64_t>(most, 1)), 32) * 32;  // chunks begin where a line of the cache does
+    const std::int64_t tile = std::max<std::int64_t>(tile_of(layout), 32);  // chunks begin where a line of the cache does
+    work.chunk = divide_up(divide_up(length, std::max<std::int64_t>(most, 1)), tile) * tile;
   }
   work.chunks = divide_up(length, work.chunk);
-  work.launches.push_back({0, {{blocks, work.chunks}, {threads}}});
+  work.launches.push_back({0, {{blocks * layout.cluster, work.chunks}, {threads}}});
   if (work.chunks == 1) return work;
-  work.launches.push_back({1, {{blocks}, {threads}}});
+  work.launches.push_back({1, {{divide_up(geometry.count, slots)}, {threads}}});
   work.scratch_bytes = static_cast<std::size_t>(geometry.count * work.chunks) * partial_bytes(spec);
   return work;
 }

@@ -1,5 +1,17 @@
-// How a generated CUDA kernel that reduces shares rows out: from the spec, the number and length of rows, and how many
-// multiprocessors there are.
+// How a generated CUDA kernel that reduces shares rows out: from the spec, the number and length of rows, and the GPU.
+//
+// A kernel is as fast as memory where enough bytes are on their way: 48 KB for each multiprocessor of an H200. A block that holds its rows
+// reads for about a third of its time and computes and writes for the rest, so blocks that hold twice as much should be resident, and
+// enough of them that some read while others wait. Measured on an H200 (docs/performance.md):
+//
+//   elements of a thread  16 registers' worth up to 512 lanes: 1,536 threads with 96 KB are then resident. Longer rows take 32, with which 1,024
+//                         threads are resident, where the compiler is told to leave them registers
+//   cluster               blocks of 256 lanes that share a row which 512 lanes do not hold, and give each other their values (sm_90): a block
+//                         of 1,024 lanes would be resident alone and wait for itself. It costs each block two meetings of all
+//   past that             each pass reads the row again
+//
+// Reductions of one pass hold nothing: 128 bytes of a row a thread are on their way at a time, 64 of columns.
+// DAMO_CUDA_ROWS=lanes,items,cluster,residents replaces what is not 0 in it: for measuring.
 #pragma once
 #include <cstdint>
 
@@ -9,12 +21,10 @@ namespace damo {
 
 /// Threads of a block.
 int reducing_block(const Layout& layout);
-/// Elements of one access.
-int reducing_vector(const KernelSpec& spec, const Layout& layout);
-/// The layout with lanes, items, whole and chunked.
-Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, int multiprocessors);
+/// The layout with all that says how rows are shared out.
+Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors& processors);
 /// Whether a block a row leaves multiprocessors idle for longer than a launch more a pass takes.
-bool prefers_cuda_passes(const KernelSpec& spec, const Geometry& geometry, int multiprocessors);
-Work reducing_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int multiprocessors);
+bool prefers_cuda_passes(const KernelSpec& spec, const Geometry& geometry, const Processors& processors);
+Work reducing_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors);
 
 }  // namespace damo

@@ -92,14 +92,6 @@ std::string reducing_fields(const KernelSpec& spec, const Layout& layout) {
   return text;
 }
 
-/// Whether vectors of so many elements, at places that are multiples of it, lie together and are aligned where the array is.
-bool holds_vectors(const Strides& strides, int from, int to, int width) {
-  for (int axis = from; axis < to; ++axis) {
-    if (strides[axis] % width != 0) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 std::string argument_struct(const KernelSpec& spec, const Layout& layout) {
@@ -118,6 +110,8 @@ std::string argument_struct(const KernelSpec& spec, const Layout& layout) {
   }
   return text + "  u32 fast;\n};\n";
 }
+
+std::string joined_structs() { return "struct Member {\n  Arguments a;\n  i64 begin;\n};\nstruct Joined {\n  const Member* members;\n  const u32* member_of;\n};\n"; }
 
 ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int vector_width, const Work& work) {
   const bool reduces = layout.form != Form::kElements;
@@ -138,7 +132,6 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
       if (!moves_along(layout.access[at])) continue;
       for (std::int64_t stride : geometry.reduced.strides[at]) writer.index(stride);
     }
-    can_be_fast_ = layout.form == Form::kRows && geometry.reduced.extents[-1] % vector_width == 0 && work.chunk % vector_width == 0;
   } else {
     writer.index(geometry.count);
   }
@@ -157,11 +150,10 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
   for (int i = 0; i < count; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const Access access = layout.access[at];
-    const bool moves_vectors = access == Access::kDense || access == Access::kRow;
+    const bool moves_vectors = access == Access::kDense || access == Access::kRow || access == Access::kEveryRow;
     alignment_.push_back(moves_vectors ? static_cast<std::size_t>(vector_width) * itemsize(spec.parameter_dtype(i)) - 1 : 0);
-    if (access != Access::kRow) continue;
-    can_be_fast_ &= holds_vectors(geometry.strides[at], 0, geometry.extents.rank() - (reduces ? 0 : 1), vector_width);
-    if (reduces) can_be_fast_ &= holds_vectors(geometry.reduced.strides[at], 0, geometry.reduced.extents.rank() - 1, vector_width);
+    if (access != Access::kRow || reduces) continue;  // those that reduce are laid out for vectors, or not (Layout::vector)
+    for (int axis = 0; axis + 1 < geometry.extents.rank(); ++axis) can_be_fast_ &= geometry.strides[at][axis] % vector_width == 0;
   }
   writer.align(4);
   flag_at_ = writer.bytes.size();

@@ -25,6 +25,9 @@ std::string number_struct(const KernelSpec& spec);
 /// The declaration of struct Arguments, which has a member `numbers` if the spec has some.
 std::string argument_struct(const KernelSpec& spec, const Layout& layout);
 
+/// What a joined kernel takes (joined_kernel.hpp): struct Member, the Arguments of each and the number of its first block, and struct Joined.
+std::string joined_structs();
+
 class ArgumentBlock {
  public:
   ArgumentBlock() = default;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 #include "runtime/kernel/dialect.hpp"
 #include "runtime/kernel/line_directive.hpp"
@@ -21,8 +22,9 @@ namespace {
 
 template <class T>
 std::string shortest(T value) {
-  if (std::isnan(value)) return "(T(0) / T(0))";
-  if (std::isinf(value)) return value > 0 ? "(T(1) / T(0))" : "(-T(1) / T(0))";
+  // By their bits: of 1 / 0 a GPU's compiler makes a division.
+  if (std::isnan(value)) return "T(math::as_double(0x7ff8000000000000ull))";
+  if (std::isinf(value)) return std::string("T(math::as_double(") + (value > 0 ? "0x7ff" : "0xfff") + "0000000000000ull))";
   char digits[40];
   const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
   std::string text(digits, end);
@@ -35,10 +37,6 @@ std::string integer(const Scalar& value) {
   if (value.dtype() == uint64) return type + "(" + std::to_string(static_cast<std::uint64_t>(value.as_int())) + "ull)";
   if (value.as_int() == INT64_MIN) return type + "(-9223372036854775807ll - 1)";
   return type + "(" + std::to_string(value.as_int()) + (itemsize(value.dtype()) == 8 ? "ll)" : ")");
-}
-
-void replace_all(std::string& text, const std::string& from, const std::string& to) {
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
 }
 
 /// An element of another dtype, as the prelude's convert() has it: C++ leaves some conversions undefined, and rounds a
@@ -70,6 +68,10 @@ std::string join_functions(const Step& step, const std::string& number) {
   text += "DAMO_FUNCTION " + own + " neutral" + number + "()" + scope + own + "(" + join.neutral + ");\n}\n";
   text += "DAMO_FUNCTION " + own + " reduce" + number + "(" + own + " a, " + own + " b)" + scope + own + "(" + join.reduce + ");\n}\n";
   text += "DAMO_FUNCTION " + own + " joined" + number + "(" + parameters + ")" + scope + own + "(" + step.code + ");\n}\n";
+  std::string arguments;
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) arguments += (i > 0 ? ", x" : "x") + std::to_string(i);
+  text += "DAMO_FUNCTION " + own + " append" + number + "(" + own + " a, " + parameters + ")" + scope;
+  text += join.append.empty() ? "reduce" + number + "(a, joined" + number + "(" + arguments + "));\n}\n" : own + "(" + join.append + ");\n}\n";
   const std::string post = join.post.empty() ? "a" : join.post;
   return text + "DAMO_FUNCTION " + value_type(step.result) + " post" + number + "(" + own + " a, i64 n)" + scope +
          converted(value_type(step.result), post) + ";\n}\n";
@@ -89,10 +91,7 @@ std::string literal(const Scalar& value) {
   if (!is_floating(dtype)) return integer(value);
   const bool is_double = dtype == float64;
   std::string text = is_double ? shortest(value.as_double()) : shortest(static_cast<float>(value.as_double()));
-  if (text.front() == '(') {
-    replace_all(text, "T", value_type(dtype));
-    return text;
-  }
+  if (text.front() == 'T') return value_type(dtype) + text.substr(1);
   if (!is_double) text += "f";
   return text.front() == '-' ? "(" + text + ")" : text;
 }
@@ -127,13 +126,21 @@ std::string StepPrinter::value_text(int value, const Name& name) const {
 }
 
 std::string StepPrinter::call(int value, const Name& name) const {
+  return called_[static_cast<std::size_t>(value - spec_.first_step())] + "(" + arguments(value, name) + ")";
+}
+
+std::string StepPrinter::appended(int join, const std::string& before, const Name& name) const {
+  return "append" + std::to_string(join) + "(" + before + ", " + arguments(join, name) + ")";
+}
+
+std::string StepPrinter::arguments(int value, const Name& name) const {
   const Step& step = spec_.step_of(value);
-  std::string text = called_[static_cast<std::size_t>(value - spec_.first_step())] + "(";
+  std::string text;
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
     const std::string type = value_type(step.input_as(i)), argument = value_text(step.inputs[i], name);
     text += (i > 0 ? ", " : "") + (value_type(dtype(step.inputs[i])) == type ? argument : converted(type, argument));
   }
-  return text + ")";
+  return text;
 }
 
 std::string StepPrinter::stored(int output, const Name& name) const {
@@ -162,6 +169,11 @@ std::string step_functions(const KernelSpec& spec) {
 }
 
 std::string entry_name(const KernelSpec& spec) { return "damo_" + identifier(spec.name).substr(0, 80); }
+
+Processors processors_of(const DeviceProperties& device) {
+  const bool has_clusters = device.architecture.starts_with("sm_") && std::atoi(device.architecture.c_str() + 3) >= 90;
+  return {std::max(device.multiprocessors, 1), has_clusters ? 8 : 1};
+}
 
 std::vector<std::string> entry_names(const KernelSpec& spec, const Layout& layout) {
   const std::string name = entry_name(spec);

@@ -23,19 +23,23 @@ class StepPrinter {
   explicit StepPrinter(const KernelSpec& spec);
 
   /// All functions, for a dialect that has defined DAMO_FUNCTION. Of a join of value v: Joined<v>, the accumulator, and
-  /// neutral<v>(), reduce<v>(a, b), joined<v>(x0, ...), post<v>(a, n).
+  /// neutral<v>(), reduce<v>(a, b), joined<v>(x0, ...), append<v>(a, x0, ...), post<v>(a, n). A dialect defines the type `place`.
   const std::string& functions() const { return functions_; }
   /// How the text at hand calls a value that is no constant.
   using Name = std::function<std::string(int value)>;
   /// A step's value, or of a join what one element gives.
   std::string call(int value, const Name& name) const;
+  /// A join's accumulator with one more element, which stands behind all that are in it.
+  std::string appended(int join, const std::string& before, const Name& name) const;
+  /// How the text calls a value: a constant, a number or what name says.
+  std::string value_text(int value, const Name& name) const;
   /// What an output stores.
   std::string stored(int output, const Name& name) const;
   DType dtype(int value) const { return dtypes_[static_cast<std::size_t>(value)]; }
 
  private:
   void add(const Step& step);
-  std::string value_text(int value, const Name& name) const;
+  std::string arguments(int value, const Name& name) const;
 
   const KernelSpec& spec_;
   std::vector<DType> dtypes_;           // of every value

@@ -269,6 +269,15 @@ void KernelCache::compile_all(std::span<const EntryPointer> misses) {
   work();
 }
 
+std::string KernelCache::finding_key(const std::string& text) {
+  Sha256 digest;
+  digest.update_field("damo " DAMO_VERSION).update_field(backend_.compiler().stamp()).update_field("finding").update_field(text);
+  return digest.hex();
+}
+
+std::optional<std::vector<std::byte>> KernelCache::finding(const std::string& text) { return disk().load(finding_key(text)); }
+void KernelCache::keep_finding(const std::string& text, std::span<const std::byte> bytes) { disk().store(finding_key(text), bytes); }
+
 DiskCache& KernelCache::disk() {
   const std::lock_guard lock(disk_mutex_);
   if (!disk_) disk_ = std::make_unique<DiskCache>(cache_directory_of_environment(), cache_limit_of_environment());

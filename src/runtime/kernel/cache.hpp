@@ -43,6 +43,10 @@ class KernelCache {
   /// The code and the warnings, not loaded. anew: compiled in any case, in place of what is on the disk.
   CompiledCode code(const CompileRequest& request, bool anew = false);
 
+  /// What was found out by measuring, kept on the disk beside the code. text: all that it depends on but the compiler's stamp.
+  std::optional<std::vector<std::byte>> finding(const std::string& text);
+  void keep_finding(const std::string& text, std::span<const std::byte> bytes);
+
   /// Drops every module that is loaded: the device was reset. The next get() finds them on the disk.
   void forget();
   CacheStatistics statistics() const;
@@ -66,6 +70,7 @@ class KernelCache {
   CompiledCode compile(const CompileRequest& request, const std::string& key);
   void compile_all(std::span<const EntryPointer> misses);
   Module load(std::span<const std::byte> bytes, const std::string& name);
+  std::string finding_key(const std::string& text);
   DiskCache& disk();
 
   Backend& backend_;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <damo/device.hpp>
 #include <damo/kernel.hpp>
 #include "runtime/kernel/layout.hpp"
 #include "runtime/kernel/spec.hpp"
@@ -25,19 +26,26 @@ struct Work {
   std::size_t scratch_bytes = 0;       ///< for the values of the chunks
 };
 
+/// What a GPU shares work out to.
+struct Processors {
+  int count = 1;    ///< multiprocessors
+  int cluster = 1;  ///< blocks that may share their memory
+};
+Processors processors_of(const DeviceProperties& device);
+
 class Dialect {
  public:
   virtual ~Dialect() = default;
   virtual std::string_view name() const = 0;
   /// The layout with what this target does not tell apart made equal.
   virtual Layout adapt(const KernelSpec&, Layout layout) const { return layout; }
-  /// Of a kernel that reduces: completes what classify_reducing gave with how rows are shared out. processors: those of a GPU.
-  virtual Layout share_rows(const KernelSpec&, Layout layout, const Geometry&, int /*processors*/) const { return layout; }
+  /// Of a kernel that reduces: completes what classify_reducing gave with how rows are shared out.
+  virtual Layout share_rows(const KernelSpec&, Layout layout, const Geometry&, const Processors&) const { return layout; }
   /// Whether rows that are gone through several times are so few and long that a kernel a pass (split_passes) is faster.
-  virtual bool prefers_passes(const KernelSpec&, const Geometry&, int /*processors*/) const { return false; }
+  virtual bool prefers_passes(const KernelSpec&, const Geometry&, const Processors&) const { return false; }
   /// extern "C" kernels of these names (entry_names), each taking one struct (ArgumentBlock) by value.
   virtual std::string emit(const KernelSpec& spec, const Layout& layout) const = 0;
-  virtual Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int processors) const = 0;
+  virtual Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors) const = 0;
   /// Elements that one vector access moves; arrays must be aligned to that many for the fast path.
   virtual int vector_width(const KernelSpec& spec, const Layout& layout) const = 0;
   /// Whether arrays of so many bytes together are better stored past the caches.

@@ -81,13 +81,16 @@ bool Layout::is_flat() const {
 }
 
 std::string to_string(const Layout& layout) {
-  static constexpr const char* names[] = {"scalar", "value", "dense", "row", "repeat", "strided", "transposed"};
-  std::string text = "r" + std::to_string(layout.rank) + (layout.wide ? " wide" : "") + (layout.in_place ? " in_place" : "");
+  static constexpr const char* names[] = {"scalar", "value", "dense", "row", "repeat", "strided", "transposed", "every-row"};
+  std::string text = "r" + std::to_string(layout.rank) + (layout.wide ? " wide" : "") + (layout.in_place ? " in_place" : "") + (layout.joined ? " joined" : "");
   if (layout.tile_axis >= 0) text += " tile" + std::to_string(layout.tile_axis);
   for (Access access : layout.access) text += std::string(" ") + names[static_cast<int>(access)];
   if (layout.form == Form::kElements) return text;
   text += std::string(layout.form == Form::kRows ? ", rows" : ", columns") + " of r" + std::to_string(layout.reduced_rank) + ", " +
           std::to_string(layout.lanes) + " lanes of " + std::to_string(layout.items);
+  if (layout.vector > 1) text += " vectors of " + std::to_string(layout.vector);
+  if (layout.cluster > 1) text += " in " + std::to_string(layout.cluster) + " blocks";
+  text += layout.ends == Ends::kTiles ? ", even" : layout.ends == Ends::kVectors ? ", of vectors" : "";
   text += std::string(layout.whole ? ", whole" : "") + (layout.chunked ? ", in chunks" : "");
   return text;
 }
@@ -182,7 +185,7 @@ bool serves(Access code, Access data, bool small) {
 bool serves(const Layout& code, const Layout& data, std::int64_t count) {
   if (code == data) return true;
   if (code.tile_axis >= 0 || data.tile_axis >= 0 || code.form != Form::kElements || data.form != Form::kElements) return false;
-  if (code.rank < data.rank || (data.wide && !code.wide) || code.access.size() != data.access.size()) return false;
+  if (code.joined || data.joined || code.rank < data.rank || (data.wide && !code.wide) || code.access.size() != data.access.size()) return false;
   // Code that may not assume that its arrays are apart is right for all, and slower.
   if (code.in_place != data.in_place && (data.in_place || count >= kSmallCount)) return false;
   if (count <= 1) return true;  // element 0 of everything

@@ -25,7 +25,8 @@ enum class Access : std::uint8_t {
   kRow,         ///< contiguous along the last axis, any stride along the others
   kRepeat,      ///< the same element along the last axis
   kStrided,     ///< any strides
-  kTransposed   ///< contiguous along Layout::tile_axis, which is not the last: goes through a tile
+  kTransposed,  ///< contiguous along Layout::tile_axis, which is not the last: goes through a tile
+  kEveryRow     ///< of rows that are reduced: contiguous along the row and the same for all of them, so worth a cache
 };
 
 constexpr bool is_scalar(Access access) { return access == Access::kScalar || access == Access::kValue; }
@@ -37,10 +38,18 @@ enum class Form : std::uint8_t {
   kColumns    ///< neighbours in memory belong to neighbouring rows
 };
 
+/// Where rows of a kernel that reduces end, for what their threads read at a time.
+enum class Ends : std::uint8_t {
+  kAnywhere,  ///< rows begin and end within a vector
+  kVectors,   ///< rows are whole vectors
+  kTiles      ///< rows fill the vectors of all threads, each time: nothing is asked
+};
+
 struct Layout {
   int rank = 1;        ///< of the kept axes
   bool wide = false;   ///< 64-bit indices: some offset reaches 2^31
   bool in_place = false;  ///< an output is an input, element for element: arrays that are written may be read
+  bool joined = false;    ///< one launch for many members, see joined_kernel.hpp; flat only
   int tile_axis = -1;  ///< of kTransposed arrays; -1: none
   std::vector<Access> access;  ///< inputs, then outputs
   // Of kernels that reduce. kRow: contiguous along the innermost reduced axis, of columns the innermost kept one;
@@ -49,6 +58,10 @@ struct Layout {
   int reduced_rank = 0;
   int lanes = 1;         ///< threads that share a row; on a CPU partial values side by side
   int items = 1;         ///< vectors of a thread at a time
+  int vector = 1;        ///< elements of a vector: of a row, or of neighbouring columns
+  int cluster = 1;       ///< blocks that share a row
+  int residents = 0;     ///< blocks that a multiprocessor is to hold at once; 0: as it comes
+  Ends ends = Ends::kAnywhere;
   bool whole = false;    ///< lanes and items hold a row, which is then read once
   bool chunked = false;  ///< rows are cut into chunks, whose values a second launch joins
 

@@ -37,6 +37,7 @@ struct Join {
   std::string preamble;     ///< types and functions that the texts need
   std::string neutral;      ///< reduce(neutral, a) is a
   std::string reduce;       ///< of a and b; associative and commutative
+  std::string append;       ///< of a and one element's x0, ..., which stands behind all that are in a; empty: reduce of a and what its code gives
   std::string post;         ///< of a and n, the number of elements that were joined; empty: a
 
   friend bool operator==(const Join&, const Join&) = default;

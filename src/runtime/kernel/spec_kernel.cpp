@@ -18,7 +18,7 @@ Layout SpecKernel::layout_of(const Geometry& geometry, bool in_place) const {
     if (spec_.is_value(i)) layout.access[static_cast<std::size_t>(i)] = Access::kValue;
   }
   layout = backend_.dialect().adapt(spec_, std::move(layout));
-  return spec_.reduces() ? backend_.dialect().share_rows(spec_, std::move(layout), geometry, backend_.limits().multiprocessors) : layout;
+  return spec_.reduces() ? backend_.dialect().share_rows(spec_, std::move(layout), geometry, processors_of(backend_.limits())) : layout;
 }
 
 std::string SpecKernel::source(const Layout& layout) const {
@@ -77,8 +77,7 @@ std::vector<const SpecKernel::Variant*> SpecKernel::variants() const {
   return all;
 }
 
-/// Bytes of all arrays, repeated elements once.
-static std::size_t bytes_of(const KernelSpec& spec, const Geometry& geometry) {
+std::size_t bytes_of(const KernelSpec& spec, const Geometry& geometry) {
   std::size_t sum = 0;
   for (int i = 0; i < spec.parameter_count(); ++i) {
     std::size_t bytes = itemsize(spec.parameter_dtype(i));
@@ -98,7 +97,7 @@ void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
   const SpecKernel::Variant& variant = kernel_->variant(kernel_->layout_of(geometry, in_place), geometry.count);
   if (!spec.reduces()) geometry = with_rank(std::move(geometry), variant.layout.rank);
   const Dialect& dialect = kernel_->backend().dialect();
-  const Work work = dialect.work(spec, variant.layout, geometry, kernel_->backend().limits().multiprocessors);
+  const Work work = dialect.work(spec, variant.layout, geometry, processors_of(kernel_->backend().limits()));
   block_ = ArgumentBlock(spec, variant.layout, geometry, dialect.vector_width(spec, variant.layout), work);
   block_.set_streams(!spec.reduces() && dialect.streams(bytes_of(spec, geometry)));
   scratch_bytes_ = work.scratch_bytes;

@@ -51,6 +51,9 @@ class SpecKernel {
   std::vector<std::unique_ptr<Variant>> variants_;  // few; never removed
 };
 
+/// Bytes of all arrays, repeated elements once.
+std::size_t bytes_of(const KernelSpec& spec, const Geometry& geometry);
+
 class BoundKernel {
  public:
   explicit BoundKernel(SpecKernel& kernel) : kernel_(&kernel) {}

@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <vector>
 
+#include "runtime/memory/fork_safe_mutex.hpp"
 #include "runtime/memory/host_ranges.hpp"
 
 namespace damo {
@@ -33,7 +33,7 @@ class HostBlocks {
   static std::atomic_ref<std::size_t> word(void* block, std::size_t bytes) {
     return std::atomic_ref<std::size_t>(*reinterpret_cast<std::size_t*>(static_cast<std::byte*>(block) + bytes));
   }
-  mutable std::mutex mutex_;
+  mutable ForkSafeMutex mutex_;
   std::map<void*, std::size_t> blocks_;
 };
 

@@ -16,7 +16,6 @@
 // Thread-safe. The backend is called outside the lock. See tests/runtime/memory/memory_pool_test.cpp.
 #pragma once
 #include <cstddef>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +23,7 @@
 #include <damo/device.hpp>
 
 #include "runtime/backend.hpp"
+#include "runtime/memory/fork_safe_mutex.hpp"
 
 namespace damo {
 
@@ -65,7 +65,7 @@ class MemoryPool {
   [[noreturn]] void fail(std::size_t asked, std::string_view wanted_by, bool beyond_limit) const;
 
   Backend& backend_;
-  mutable std::mutex mutex_;
+  mutable ForkSafeMutex mutex_;
   std::vector<std::vector<void*>> free_;  // by size class
   MemoryStatistics statistics_;
   std::size_t most_in_use_ = 0;  // as peak_bytes, but reset_peak leaves it

@@ -4,10 +4,11 @@
 // Thread-safe. See tests/runtime/memory/pinned_pool_test.cpp.
 #pragma once
 #include <cstddef>
-#include <mutex>
 #include <vector>
 
 #include <damo/device.hpp>
+
+#include "runtime/memory/fork_safe_mutex.hpp"
 
 namespace damo {
 
@@ -43,7 +44,7 @@ class PinnedPool {
   void drop(const Block& block) noexcept;
 
   Backend& backend_;
-  mutable std::mutex mutex_;
+  mutable ForkSafeMutex mutex_;
   std::vector<Block> free_;
   MemoryStatistics statistics_;
 };

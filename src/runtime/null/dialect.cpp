@@ -13,7 +13,7 @@ class NullDialect final : public Dialect {
     return "// " + entry_name(spec) + ", " + to_string(layout) + "\n" + argument_struct(spec, layout) +
            (spec.reduces() ? StepPrinter(spec).functions() : step_functions(spec));
   }
-  Work work(const KernelSpec&, const Layout&, const Geometry& geometry, int) const override { return one_launch({{geometry.count}, {1}}); }
+  Work work(const KernelSpec&, const Layout&, const Geometry& geometry, const Processors&) const override { return one_launch({{geometry.count}, {1}}); }
   int vector_width(const KernelSpec&, const Layout&) const override { return 1; }
 };
 

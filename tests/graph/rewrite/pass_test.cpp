@@ -68,7 +68,7 @@ TEST_F(PassTest, TellsADisabledNameThatIsNoPassOnceWithTheNearest) {
   set_log_sink([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
   for (int round = 0; round < 2; ++round) run_passes(graph(), passes);
   set_log_sink({});
-  const std::string there = "', which is no pass of this function; there are merge_duplicates, fuse_elementwise, second";
+  const std::string there = "', which is no pass of this function; there are merge_duplicates, use_tf32, fuse_products, fuse_elementwise, join_sinks, second";
   EXPECT_THAT(lines, ElementsAre("DAMO_DISABLE names 'fuse_elementwis" + there + "; the nearest is fuse_elementwise",
                                  "DAMO_DISABLE names 'merge-duplicate" + there + "; the nearest is merge_duplicates",
                                  "DAMO_DISABLE names 'secnod" + there + "; the nearest is second", "DAMO_DISABLE names 'constant_folding" + there));

@@ -84,6 +84,11 @@ TEST_F(Fusion, MovesAProducerToItsOnlyReader) {
   EXPECT_EQ(text({x_}, {late}), "exp custom fused(mul neg)");
 }
 
+TEST_F(Fusion, MovesAResultToItsOnlyReader) {
+  const Variable a = exp(x_) + 1.0;
+  EXPECT_EQ(text({x_, y_}, {a, a * custom(y_)}), "custom fused(add exp mul)");
+}
+
 TEST_F(Fusion, FusesThroughBroadcasts) {
   const Variable row = vector("row");
   EXPECT_EQ(text({x_, row}, {x_ * row + row}), "fused(add mul)");

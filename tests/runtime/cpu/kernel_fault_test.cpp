@@ -1,5 +1,6 @@
 // Kernels that the processor stops: each is an error with the user's line, and the process goes on.
 #include <gmock/gmock.h>
+#include <malloc.h>
 
 #include <atomic>
 #include <csignal>
@@ -54,6 +55,50 @@ TEST_F(KernelFault, NamesTheCallOfALibraryFunctionThatFaults) {
   const std::string error = error_of(*kernel, {{1}, {1}}, reinterpret_cast<void*>(0x20000), y.data(), 4000);
   EXPECT_THAT(error, HasSubstr("read of address 0x20000, where there is no memory at user.cu:3:"));
   expect_usable();
+}
+
+TEST_F(KernelFault, RunsIntoNoOtherCodeWhereATextSaysThatNobodyGets) {
+  for (const char* const text : {"__global__ void k(int* y) { __builtin_unreachable(); }", "__global__ void k(int* y) { if (*y == 3) *y = 4;\n __builtin_unreachable(); }\n__global__ void other(int* y) { *y = 5; }"}) {
+    // In the other forms the compiler may take it that no thread runs at all.
+    const auto kernel = compiled(text, "k", {"--damo-reference"});
+    int y = 3;
+    EXPECT_THAT(error_of(*kernel, {{1}, {1}}, &y), HasSubstr("kernel 'k': it reached code that can't be reached")) << text;
+    EXPECT_NE(y, 5);
+  }
+  expect_usable();
+}
+
+/// What the C library has handed out, in its arenas and in mappings.
+std::size_t allocated_bytes() {
+  const struct mallinfo2 now = mallinfo2();
+  return now.uordblks + now.hblkhd;
+}
+
+TEST_F(KernelFault, GivesBackWhatTheLaunchHadAllocated) {
+  const auto kernel = compiled(R"(
+    __global__ void k(int fails) {
+      char* const memory = (char*)malloc(1 << 20);
+      memory[threadIdx.x] = 1;
+      if (fails && threadIdx.x == 3) __trap();
+      free(memory);
+    })");
+  EXPECT_EQ(error_of(*kernel, {{4}, {8}}, 0), "nothing thrown");
+  const std::size_t before = allocated_bytes();
+  for (int i = 0; i < 50; ++i) EXPECT_THAT(error_of(*kernel, {{4}, {8}}, 1), HasSubstr("__trap() was called"));
+  EXPECT_LT(allocated_bytes(), before + (8 << 20)) << "a launch leaves some of its 32 MiB behind";
+  expect_usable();
+}
+
+TEST_F(KernelFault, KeepsWhatAnEarlierLaunchHadAllocated) {
+  const auto makes = compiled("__global__ void k(int** kept) { *kept = (int*)malloc(64); **kept = 42; }");
+  const auto fails = compiled("__global__ void k(int** kept) { int* const own = (int*)malloc(64); *own = **kept; __trap(); }");
+  const auto takes = compiled("__global__ void k(int** kept, int* y) { *y = **kept; free(*kept); }");
+  int* memory = nullptr;
+  int y = 0;
+  EXPECT_EQ(error_of(*makes, {{1}, {1}}, &memory), "nothing thrown");
+  EXPECT_THAT(error_of(*fails, {{1}, {1}}, &memory), HasSubstr("__trap() was called"));
+  EXPECT_EQ(error_of(*takes, {{1}, {1}}, &memory, &y), "nothing thrown");
+  EXPECT_EQ(y, 42);
 }
 
 TEST_F(KernelFault, NamesADivisionByZero) {

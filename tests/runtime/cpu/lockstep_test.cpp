@@ -107,5 +107,27 @@ __global__ void k(int* lock, int* sums) {
   }
 }
 
+TEST(Lockstep, LetsTheFirstWarpWaitForATurnThatComesLast) {
+  constexpr const char* kText = R"(
+__global__ void k(int* turn, int* order) {
+  const int warp = threadIdx.x / 32, last = blockDim.x / 32 - 1;
+  if (threadIdx.x % 32 != 0) return;
+  while (READ != last - warp);
+  order[last - warp] = warp;
+  __threadfence();
+  atomicAdd(turn, 1);
+})";
+  for (const char* read : {"-DREAD=atomicAdd(turn,0)", "-DREAD=(*(volatile int*)turn)", "-DREAD=atomicCAS(turn,9,9)"}) {
+    for (const std::vector<std::string>& form : {std::vector<std::string>{read}, {read, "--damo-coroutines"}, {read, "--damo-reference"}}) {
+      const auto object = testing::load(testing::compile_cuda(kText, {}, form));
+      int turn = 0;
+      std::vector<int> order(4, -1);
+      testing::launch(object->kernel("k"), {1}, {128}, &turn, order.data());
+      EXPECT_EQ(order, (std::vector<int>{3, 2, 1, 0})) << read;
+      EXPECT_EQ(turn, 4);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace damo::cpu_backend::testing

@@ -99,5 +99,33 @@ TEST(Uniformity, ReadsOnceWhatBarriersOrder) {
                     {{{3}, {32}, 0, 9}, {{1}, {20}, 0, 3}, {{2}, {1}, 0, 2}}, 1024);
 }
 
+TEST(Uniformity, KeepsWhatALoopComputedLastInThreadsThatLeftItAtDifferentSteps) {
+  // In each step k is the same in all threads that are still there; behind the loop it, and what is made of it, is not.
+  expect_as_on_host({DAMO_KERNEL(last_step, int k = 0; int v = 0; do { v = k * 5 + 3; } while (++k < 2 + (x[i] & 3)); __syncthreads(); y[i] = v;),
+                     DAMO_KERNEL(with_its_thread, int k = 0; int v = 0; do { v = (k * 5) ^ i; } while (++k < 2 + (x[i] & 3)); __syncthreads(); y[i] = v + k;),
+                     DAMO_KERNEL(of_two_loops, int v = 0; int w = 0; for (int j = 0; j < m; ++j) { int k = 0; do { v = k * 3 - j; w = v << 1; } while (++k <= ((x[i] + j) & 3)); y[i] += v; }
+                                 __syncthreads(); y[i] += w;),
+                     DAMO_KERNEL(around_a_wait, int v = 0; for (int j = 0; j < m; ++j) { int k = 0; do { v = k * 7 + j; } while (++k < (x[i] & 7)); __syncthreads(); y[i] += v; __syncthreads(); }),
+                     DAMO_KERNEL(left_in_its_middle, int k = 0; int v = 0; for (;;) { v = k * 9; if (x[i] == k) break; v = v ^ 5; if (++k > m) break; } __syncthreads(); y[i] = v;)},
+                    {{{2}, {32}, 0, 5}, {{1}, {20}, 0, 3}, {{3}, {1}, 0, 2}}, 64);
+}
+
+TEST(Uniformity, TellsApartWhatThreadsBringFromSidesOfUnevenLength) {
+  // The sides of a branch hold blocks that follow one another without a choice between.
+  expect_as_on_host(
+      {DAMO_KERNEL(sides_of_a_switch, int u = 200; volatile int* v = y; for (int k = 0; k < m; ++k) {
+                     switch ((k << (u & 7)) * x[i] & 3) {
+                       case 0: if (v[i] > 3) {} else {} u += 1; break;
+                       case 1:
+                       default: v[i] = v[i] + (0 < k + 1 ? 2 : u);
+                     }
+                     x[i] = 1; __syncthreads(); if (threadIdx.x < 8) y[i] += u; __syncthreads(); }
+                   y[i] += u;),
+       DAMO_KERNEL(sides_of_an_if, int u = 1; volatile int* v = y; if (x[i] & 1) { u = m + 1; if (v[i] > 3) {} else {} v[i] = v[i] + 1; if (v[i] > 5) {} else {} }
+                   else { u = m * 2; if (v[i] > 2) {} else {} v[i] = v[i] + 2; } __syncthreads(); y[i] += u;),
+       DAMO_KERNEL(exits_of_a_loop, int u = 7; for (int k = 0;; ++k) { if (x[i] <= k) { u = 1; break; } if (k == m) { u = 2; break; } } __syncthreads(); y[i] += u; __syncthreads(); y[i] *= u;)},
+      {{{2}, {32}, 0, 5}, {{1}, {20}, 0, 3}, {{3}, {1}, 0, 2}}, 64);
+}
+
 }  // namespace
 }  // namespace damo::cpu_backend::testing

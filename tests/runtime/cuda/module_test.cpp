@@ -54,6 +54,29 @@ TEST_F(CudaModuleOnCuda, LaunchesAnInstanceOfATemplate) {
   backend_->release(x);
 }
 
+TEST_F(CudaModuleOnCuda, AddsAHighProductAsOftenAsTheTextSays) {
+  const auto kernel = load(R"(extern "C" __global__ void f(unsigned* x, int* y, unsigned a) {
+  const unsigned i = threadIdx.x;
+  for (int k = 4; --k >= 0;) {
+    x[i] += __umulhi(a, i), y[i] += __mulhi(int(a), int(i));
+    if ((i >> 7) * 2 == 3) break;
+  }
+})")->kernel("f");
+  unsigned* x = upload(std::vector<unsigned>(256, 7));
+  int* y = upload(std::vector<int>(256, 7));
+  unsigned a = 0xfffffffcu;
+  void* arguments[] = {&x, &y, &a};
+  backend_->launch(*kernel, {.grid = {1}, .block = {256}}, arguments, nullptr);
+  std::vector<unsigned> expected_x(256, 7);
+  std::vector<int> expected_y(256, 7 - 4);  // -4 * i / 2^32, rounded down
+  for (unsigned i = 1; i < 256; ++i) expected_x[i] += 4 * (i - 1);
+  expected_y[0] = 7;
+  EXPECT_EQ(download(x, 256), expected_x);
+  EXPECT_EQ(download(y, 256), expected_y);
+  backend_->release(x);
+  backend_->release(y);
+}
+
 TEST_F(CudaModuleOnCuda, NamesTheKernelsThereAre) {
   try {
     load(kSource, {"scale<float>"})->kernel("shrink");

@@ -132,6 +132,19 @@ TEST_F(NvrtcCompilerTest, LetsAProgramDeclareTheSameForItself) {
       "");
 }
 
+TEST_F(NvrtcCompilerTest, MakesNoHighProductsThatPtxasLosesInSums) {
+  const auto code = compile(R"(extern "C" __global__ void f(unsigned* x, int* y, unsigned a, int b) {
+  const unsigned i = threadIdx.x;
+  for (int k = 4; --k >= 0;) {
+    x[i] += __umulhi(a, i), y[i] += ::__mulhi(b, y[0]);
+    if ((i >> 7) * 2 == 3) break;
+  }
+})",
+                            SourceKind::kCudaC, {}, {"--gpu-architecture=compute_75"});
+  EXPECT_THAT(text_of(code.bytes), HasSubstr("mul.wide.u32"));
+  EXPECT_THAT(text_of(code.bytes), Not(HasSubstr("mul.hi")));
+}
+
 TEST_F(NvrtcCompilerTest, FindsTheToolkitsHeadersForCudaC) {
   const std::string log =
       log_of("#include <cuda_fp16.h>\n__global__ void f(__half* x) { x[0] = __float2half(2.f); }", SourceKind::kCudaC);

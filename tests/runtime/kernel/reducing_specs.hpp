@@ -17,9 +17,10 @@ struct Given {
   Shape shape;
   std::uint32_t mask;
   bool turned = false;  ///< arrays lie in memory with their axes in reverse order
+  bool moved = false;   ///< arrays begin an element behind where vectors do
 };
 inline void PrintTo(const Given& given, std::ostream* out) {
-  *out << to_string(given.shape) << " mask " << given.mask << (given.turned ? " turned" : "");
+  *out << to_string(given.shape) << " mask " << given.mask << (given.turned ? " turned" : "") << (given.moved ? " moved" : "");
 }
 
 /// Of what there is one of a row.

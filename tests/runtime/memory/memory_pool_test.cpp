@@ -184,6 +184,17 @@ TEST(MemoryPool, KeepsToTheLimit) {
   pool.release(more, 2 * kMiB);
 }
 
+TEST(MemoryPool, LimitsOneDeviceAlone) {
+  HostBackend first("first"), second("second");
+  first.pool().set_limit(kMiB);
+  void* const memory = second.pool().allocate(4 * kMiB);
+  EXPECT_THAT(error_of<OutOfMemoryError>([&] { first.pool().allocate(2 * kMiB); }), HasSubstr("first: memory limit reached: 2.00 MiB asked for; 0 B in use by arrays"));
+  EXPECT_EQ(second.pool().statistics().in_use_bytes, 4 * kMiB);
+  EXPECT_EQ(second.pool().statistics().limit_bytes, 0u);
+  EXPECT_EQ(first.pool().statistics().in_use_bytes, 0u);
+  second.pool().release(memory, 4 * kMiB);
+}
+
 TEST(MemoryPool, GivesCachedMemoryBackBeforeALimitIsReached) {
   HostBackend backend;
   MemoryPool& pool = backend.pool();

@@ -197,6 +197,68 @@ TEST_P(DeviceMemoryOnEachDevice, IsAKernelsArgument) {
 
 DAMO_ON_EACH_DEVICE(DeviceMemoryOnEachDevice);
 
+/// Two GPUs, each with its pool.
+class MemoryLimitOnCudaPair : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      first_.emplace("cuda:0");
+      second_.emplace("cuda:1");
+    } catch (const DeviceError& error) {
+      GTEST_SKIP() << "needs two GPUs: " << error.what();
+    }
+    for (const Device& device : {*first_, *second_}) device.free_cache();
+  }
+  void TearDown() override {
+    for (const std::optional<Device>& device : {first_, second_}) {
+      if (device) device->set_memory_limit(0);
+    }
+  }
+  template <class Work>
+  static std::string error_of(Work&& work) {
+    return damo::testing::error_of<Error>(std::forward<Work>(work));
+  }
+  static std::size_t in_use(const std::optional<Device>& device) { return device->memory().in_use_bytes; }
+
+  static constexpr std::int64_t kCount = std::int64_t{16} << 20;
+  static constexpr std::size_t kBytes = kCount * sizeof(float);  // 64 MiB
+  std::optional<Device> first_, second_;
+};
+
+TEST_F(MemoryLimitOnCudaPair, HoldsForOneOfThemAlone) {
+  const std::size_t before = in_use(first_);
+  first_->set_memory_limit(before + kBytes / 2);
+  const std::string text = error_of([&] { Array::ones({kCount}, float32, *first_); });
+  EXPECT_THAT(text, HasSubstr("cuda:0: memory limit reached: 64.00 MiB asked for"));
+  const std::size_t before_second = in_use(second_);
+  const Array ones = Array::ones({kCount}, float32, *second_);
+  EXPECT_EQ(in_use(second_), before_second + kBytes);
+  EXPECT_EQ(in_use(first_), before);
+  EXPECT_EQ(second_->memory().limit_bytes, 0u);
+  EXPECT_EQ(ones.slice({{kCount - 3, kCount}}).to_vector<float>(), std::vector<float>(3, 1));
+}
+
+TEST_F(MemoryLimitOnCudaPair, IsAskedWhereACopyFromTheOtherArrives) {
+  const Array ones = Array::ones({kCount}, float32, *second_);
+  const std::size_t before = in_use(first_);
+  first_->set_memory_limit(before + kBytes / 2);
+  EXPECT_THAT(error_of([&] { ones.to(*first_); }), HasSubstr("cuda:0: memory limit reached: 64.00 MiB asked for"));
+  EXPECT_EQ(in_use(first_), before) << "what failed holds nothing";
+  const Array half = ones.slice({{0, kCount / 2}}).to(*first_);
+  EXPECT_EQ(in_use(first_), before + kBytes / 2);
+  EXPECT_EQ(half.slice({{kCount / 2 - 3, kCount / 2}}).to_vector<float>(), std::vector<float>(3, 1));
+}
+
+TEST_F(MemoryLimitOnCudaPair, GivesBackTheCacheOfItsOwnDevice) {
+  for (const Device& device : {*first_, *second_}) (void)Array::ones({kCount}, float32, device);
+  ASSERT_EQ(first_->memory().cached_bytes, kBytes);
+  ASSERT_EQ(second_->memory().cached_bytes, kBytes);
+  first_->set_memory_limit(in_use(first_) + kBytes);
+  const Array other_size = Array::ones({kCount / 2}, float32, *first_);
+  EXPECT_EQ(first_->memory().cached_bytes, 0u);
+  EXPECT_EQ(second_->memory().cached_bytes, kBytes);
+}
+
 /// Errors, on a device that needs no compiler.
 class DeviceMemoryError : public ::testing::Test {
  protected:

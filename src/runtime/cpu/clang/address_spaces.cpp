@@ -1,4 +1,4 @@
-#include "address_spaces.hpp"
+#include "lowering_steps.hpp"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
@@ -60,10 +60,7 @@ llvm::Function* home_of(llvm::User* user) {
 }
 
 bool uses(llvm::GlobalVariable& global, const llvm::Function& function) {
-  for (llvm::User* user : global.users()) {
-    if (home_of(user) == &function) return true;
-  }
-  return false;
+  return llvm::any_of(global.users(), [&](llvm::User* user) { return home_of(user) == &function; });
 }
 
 void replace_in(llvm::Function& function, const Globals& globals, const Layout& layout) {

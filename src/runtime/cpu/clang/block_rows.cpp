@@ -1,4 +1,4 @@
-#include "block_rows.hpp"
+#include "row_loops.hpp"
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/IRBuilder.h>
@@ -7,8 +7,6 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PatternMatch.h>
-
-#include <vector>
 
 #include "markers.hpp"
 #include "thread_function.hpp"

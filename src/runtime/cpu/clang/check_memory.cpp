@@ -1,4 +1,4 @@
-#include "check_memory.hpp"
+#include "lowering_steps.hpp"
 
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/Demangle/Demangle.h>
@@ -11,7 +11,6 @@
 
 #include <map>
 
-#include "address_spaces.hpp"
 #include "locate.hpp"
 
 namespace damo::clang_plugin {
@@ -63,10 +62,8 @@ class Instrumenter {
     const auto add = [&](llvm::Value* address, llvm::Type* type, llvm::MaybeAlign alignment, unsigned bits) {
       accesses.push_back({&instruction, address, constant(data_.getTypeStoreSize(type)), bits | alignment_bits(alignment)});
     };
-    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
-      add(load->getPointerOperand(), load->getType(), load->getAlign(), kRead);
-    } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
-      add(store->getPointerOperand(), store->getValueOperand()->getType(), store->getAlign(), kWrite);
+    if (llvm::Value* const address = llvm::getLoadStorePointerOperand(&instruction)) {
+      add(address, llvm::getLoadStoreType(&instruction), llvm::getLoadStoreAlignment(&instruction), llvm::isa<llvm::LoadInst>(instruction) ? kRead : kWrite);
     } else if (auto* change = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
       add(change->getPointerOperand(), change->getType(), change->getAlign(), kRead | kWrite);
     } else if (auto* swap = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
@@ -170,7 +167,7 @@ void check_memory(llvm::Module& module) {
   }
 }
 
-void add_check_table(llvm::Module& module, const std::vector<KernelInfo>& kernels) {
+std::string check_table(const std::vector<KernelInfo>& kernels) {
   std::string text;
   for (const KernelInfo& kernel : kernels) {
     text += kernel.name + "\t";
@@ -182,9 +179,7 @@ void add_check_table(llvm::Module& module, const std::vector<KernelInfo>& kernel
     }
     text += "\n";
   }
-  llvm::Constant* bytes = llvm::ConstantDataArray::getString(module.getContext(), text);
-  auto* global = new llvm::GlobalVariable(module, bytes->getType(), true, llvm::GlobalValue::ExternalLinkage, bytes, "damo_check_table");
-  global->setDSOLocal(true);
+  return text;
 }
 
 }  // namespace damo::clang_plugin

@@ -19,14 +19,13 @@
 #include <memory>
 #include <optional>
 
-#include "half_loops.hpp"
 #include "locate.hpp"
 #include "parallel_threads.hpp"
 
 namespace damo::clang_plugin {
 namespace {
 
-std::unique_ptr<llvm::LLVMTargetMachine> make_machine(const Target& target, Effort effort, std::string& error) {
+std::unique_ptr<llvm::LLVMTargetMachine> make_machine(const Target& target, bool full, std::string& error) {
   const llvm::Target* entry = llvm::TargetRegistry::lookupTarget(kTriple, error);
   if (!entry) return nullptr;
   llvm::TargetOptions options;
@@ -34,9 +33,11 @@ std::unique_ptr<llvm::LLVMTargetMachine> make_machine(const Target& target, Effo
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   options.NoTrappingFPMath = true;
   options.FunctionSections = false;
+  // A kernel that gets where its text says that nobody gets (__builtin_unreachable) faults, and runs into no other function.
+  options.TrapUnreachable = options.NoTrapAfterNoreturn = true;
   return std::unique_ptr<llvm::LLVMTargetMachine>(static_cast<llvm::LLVMTargetMachine*>(
       entry->createTargetMachine(kTriple, target.cpu, target.feature_string(), options, llvm::Reloc::PIC_,
-                                 llvm::CodeModel::Small, effort == Effort::kFull ? llvm::CodeGenOptLevel::Aggressive : llvm::CodeGenOptLevel::Less)));
+                                 llvm::CodeModel::Small, full ? llvm::CodeGenOptLevel::Aggressive : llvm::CodeGenOptLevel::Less)));
 }
 
 /// The function that a pass is about to look at; null for a module.
@@ -47,11 +48,10 @@ const llvm::Function* function_of(const llvm::Any& unit) {
 }
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine, const Options& options, const std::function<void(llvm::StringRef)>& note) {
-  const bool full = options.effort == Effort::kFull;
   llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = full;
-  tuning.SLPVectorization = full && options.slp;
-  tuning.LoopInterleaving = full;
+  tuning.LoopVectorization = options.full;
+  tuning.SLPVectorization = options.full && options.slp;
+  tuning.LoopInterleaving = options.full;
   llvm::PassInstrumentationCallbacks callbacks;
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -65,14 +65,14 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const Options&
   if (options.guarded) guard_vectorizer(builder);
   // No vector library: one function that its table lacks would make the whole loop scalar.
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(llvm::TargetLibraryInfoImpl(machine.getTargetTriple())); });
-  OrderOfAccesses::add_to(builder);
-  HalfLoops::add_to(builder);
+  keep_order_of_accesses(builder);
+  widen_half_loops(builder);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(full ? llvm::OptimizationLevel::O3 : llvm::OptimizationLevel::O1).run(module, modules);
+  builder.buildPerModuleDefaultPipeline(options.full ? llvm::OptimizationLevel::O3 : llvm::OptimizationLevel::O1).run(module, modules);
 }
 
 /// What TargetMachine::addPassesToEmitFile does, but for a pass of ours behind instruction selection where one is wanted.
@@ -115,7 +115,7 @@ bool check_types(const llvm::Module& module, std::string& error) {
 
 Generated generate_object(llvm::Module& module, const std::vector<KernelInfo>& kernels, const Target& target, const Options& options, const Progress& progress) {
   Generated generated;
-  const auto machine = make_machine(target, options.effort, generated.error);
+  const auto machine = make_machine(target, options.full, generated.error);
   if (!machine) return generated;
   module.setDataLayout(machine->createDataLayout());
   if (options.guarded) set_target(module, target, options.without_avx512);

@@ -5,18 +5,14 @@
 
 #include "kernels.hpp"
 #include "miscompilations.hpp"
-#include "progress.hpp"
 #include "target.hpp"
 
 namespace llvm {
 class Module;
-class TargetMachine;
+class PassBuilder;
 }  // namespace llvm
 
 namespace damo::clang_plugin {
-
-/// How hard the optimiser tries: kLittle is its O1 without vectors, kFull its O3.
-enum class Effort { kLittle, kFull };
 
 struct Generated {
   bool ok = false;
@@ -25,7 +21,7 @@ struct Generated {
 };
 
 struct Options {
-  Effort effort = Effort::kFull;
+  bool full = true;     ///< the optimiser's O3; else its O1, without vectors
   bool guarded = true;  ///< LLVM's miscompilations are kept out
   bool slp = true;      ///< statements side by side become vectors
   Unsound without_avx512 = {};  ///< functions that were found to be so before
@@ -34,6 +30,9 @@ struct Options {
 /// False, with an error text, if some value is of a type for which code generation takes hours: an integer of more than 256 bits or a
 /// vector of more than 4096 bytes. Clang's language has both; no GPU compiler does. Before anything else is done with module.
 bool check_types(const llvm::Module& module, std::string& error);
+
+/// Puts in front of the vectoriser what tells it how wide loops over float16 are to be (half_loops.cpp).
+void widen_half_loops(llvm::PassBuilder& builder);
 
 /// Runs the optimiser's pipeline and the code generator, noting in progress which of the kernels is at work.
 Generated generate_object(llvm::Module& module, const std::vector<KernelInfo>& kernels, const Target& target, const Options& options, const Progress& progress);

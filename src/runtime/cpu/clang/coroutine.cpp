@@ -1,4 +1,4 @@
-#include "coroutine.hpp"
+#include "lowering_steps.hpp"
 
 #include <llvm/BinaryFormat/Dwarf.h>
 #include <llvm/IR/AttributeMask.h>
@@ -11,6 +11,7 @@
 
 #include <vector>
 
+#include "markers.hpp"
 #include "thread_function.hpp"
 
 namespace damo::clang_plugin {
@@ -44,10 +45,9 @@ class Coroutine {
   Coroutine(llvm::Module& module, llvm::Function& function) : module_(module), function_(function), state_(function.getArg(1)) {}
 
   void make() {
-    std::vector<llvm::CallInst*> waits;
+    const std::vector<llvm::CallInst*> waits = calls_of(function_, kWait);
     std::vector<llvm::ReturnInst*> returns;
     for (llvm::Instruction& instruction : llvm::instructions(function_)) {
-      if (is_wait(&instruction)) waits.push_back(llvm::cast<llvm::CallInst>(&instruction));
       if (auto* back = llvm::dyn_cast<llvm::ReturnInst>(&instruction)) returns.push_back(back);
     }
     begin();

@@ -12,9 +12,9 @@
 #include <clang/Sema/SemaCUDA.h>
 
 #include <algorithm>
+#include <functional>
 #include <string_view>
 
-#include "cuda_preprocessing.hpp"
 #include "diagnostics.hpp"
 
 namespace damo::clang_plugin {
@@ -82,6 +82,20 @@ std::string entry_text(size_t index, const std::string& kernel, const clang::Fun
          head + kEntryPrefix + number + blocks + declarations + "__DAMO_RUN_BLOCKS(__DAMO_RUN_THREADS(" + call + ")) }\n" +
          head + kBlocksPrefix + number + blocks + "__DAMO_RUN_BLOCKS(" + thread + "(arguments, &state);) }\n";
 }
+
+class OnPragma : public clang::PragmaHandler {
+ public:
+  OnPragma(const char* name, std::function<void(clang::Preprocessor&)> act) : PragmaHandler(name), act_(std::move(act)) {}
+  void HandlePragma(clang::Preprocessor& preprocessor, clang::PragmaIntroducer, clang::Token& token) override {
+    // The rest of the line first: what is entered now must not be read as part of the directive.
+    do preprocessor.LexUnexpandedToken(token);
+    while (token.isNot(clang::tok::eod));
+    act_(preprocessor);
+  }
+
+ private:
+  std::function<void(clang::Preprocessor&)> act_;
+};
 
 std::string base_name(const std::string& expression) { return expression.substr(0, expression.find('<')); }
 
@@ -153,32 +167,6 @@ class CudaEntries::Consumer : public clang::ASTConsumer,
   clang::DiagnosticsEngine& diagnostics_;
 };
 
-/// What __global__ and the end of the user's text say (cuda_c.h).
-class CudaEntries::MarksPragma : public clang::PragmaHandler {
- public:
-  MarksPragma(CudaEntries& owner, bool marks) : PragmaHandler(marks ? "damo_kernel_end" : "damo_kernel"), owner_(owner), marks_(marks) {}
-  void HandlePragma(clang::Preprocessor&, clang::PragmaIntroducer, clang::Token&) override { owner_.mark_for_both(marks_); }
-
- private:
-  CudaEntries& owner_;
-  bool marks_;
-};
-
-class CudaEntries::Pragma : public clang::PragmaHandler {
- public:
-  explicit Pragma(CudaEntries& owner) : PragmaHandler("damo_entries"), owner_(owner) {}
-  void HandlePragma(clang::Preprocessor& preprocessor, clang::PragmaIntroducer, clang::Token&) override {
-    // The rest of the line first: what is entered now must not be read as part of the directive.
-    clang::Token token;
-    do preprocessor.LexUnexpandedToken(token);
-    while (token.isNot(clang::tok::eod));
-    owner_.enter(preprocessor);
-  }
-
- private:
-  CudaEntries& owner_;
-};
-
 CudaEntries::CudaEntries(std::vector<std::string> wanted, std::vector<KernelInfo>& found)
     : wanted_(std::move(wanted)), found_(found) {}
 
@@ -189,10 +177,12 @@ const char* CudaEntries::trailer() {
 
 std::unique_ptr<clang::ASTConsumer> CudaEntries::make_consumer(clang::CompilerInstance& compiler) {
   compiler_ = &compiler;
-  compiler.getPreprocessor().AddPragmaHandler(new Pragma(*this));
-  add_cuda_preprocessing(compiler.getPreprocessor());
-  compiler.getPreprocessor().AddPragmaHandler(new MarksPragma(*this, false));
-  compiler.getPreprocessor().AddPragmaHandler(new MarksPragma(*this, true));
+  clang::Preprocessor& preprocessor = compiler.getPreprocessor();
+  add_cuda_preprocessing(preprocessor);
+  preprocessor.AddPragmaHandler(new OnPragma("damo_entries", [this](clang::Preprocessor& at) { enter(at); }));
+  // What __global__ and the end of the user's text say (cuda_c.h).
+  preprocessor.AddPragmaHandler(new OnPragma("damo_kernel", [this](clang::Preprocessor&) { mark_for_both(false); }));
+  preprocessor.AddPragmaHandler(new OnPragma("damo_kernel_end", [this](clang::Preprocessor&) { mark_for_both(true); }));
   return std::make_unique<Consumer>(*this);
 }
 

@@ -13,10 +13,8 @@ namespace clang {
 class ASTConsumer;
 class CompilerInstance;
 class FunctionDecl;
-class PragmaHandler;
 class Preprocessor;
 class Stmt;
-class Token;
 }  // namespace clang
 
 namespace damo::clang_plugin {
@@ -33,8 +31,6 @@ class CudaEntries {
 
  private:
   class Consumer;
-  class Pragma;
-  class MarksPragma;
   struct Kernel {
     clang::FunctionDecl* function;
     std::string name;
@@ -56,5 +52,9 @@ class CudaEntries {
   bool marks_for_both_ = true;
   clang::CompilerInstance* compiler_ = nullptr;
 };
+
+/// What nvcc's preprocessing gives and Clang's does not: alignas behind a variable's memory space, and headers of the host that are
+/// not there (<unistd.h>): nothing is included, and a warning says so. (cuda_preprocessing.cpp)
+void add_cuda_preprocessing(clang::Preprocessor& preprocessor);
 
 }  // namespace damo::clang_plugin

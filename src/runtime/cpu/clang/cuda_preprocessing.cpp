@@ -1,4 +1,4 @@
-#include "cuda_preprocessing.hpp"
+#include "cuda_entries.hpp"
 
 #include <clang/Lex/PPCallbacks.h>
 #include <clang/Lex/Pragma.h>

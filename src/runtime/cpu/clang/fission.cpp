@@ -1,4 +1,4 @@
-#include "fission.hpp"
+#include "lowering_steps.hpp"
 
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/InstIterator.h>
@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-#include "fission/local_arrays.hpp"
 #include "fission/region_exits.hpp"
 #include "fission/region_values.hpp"
 #include "fission/regions.hpp"

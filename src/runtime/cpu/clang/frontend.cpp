@@ -14,7 +14,6 @@
 #include <clang/Serialization/InMemoryModuleCache.h>
 #include <clang/Serialization/PCHContainerOperations.h>
 #include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/Module.h>
 #include <llvm/Support/VirtualFileSystem.h>
 
 #include <cstring>
@@ -258,16 +257,9 @@ std::string words_of(const damo_clang_request& request, const Settings& settings
 
 }  // namespace
 
-FrontendResult::FrontendResult() = default;
-FrontendResult::FrontendResult(FrontendResult&&) noexcept = default;
-FrontendResult::~FrontendResult() = default;
-
-FrontendResult run_frontend(const damo_clang_request& request, const Target& target, llvm::LLVMContext& context) {
+FrontendResult run_frontend(const damo_clang_request& request, const std::vector<std::string>& flags, bool line_tables, const Target& target, llvm::LLVMContext& context) {
   FrontendResult result;
-  const bool is_cuda = request.language == DAMO_CLANG_CUDA_C;
-  Settings settings{is_cuda, target, list_of(request.flags), list_of(request.files), true};
-  if (std::erase(settings.flags, kNoLineTables) > 0) settings.line_tables = false;
-  if (std::erase(settings.flags, kCheckMemory) > 0) result.check = settings.line_tables = is_cuda;
+  const Settings settings{request.language == DAMO_CLANG_CUDA_C, target, flags, list_of(request.files), line_tables};
   Precompiled prelude;
   if (settings.fits_precompiled()) {
     prelude = precompiled_prelude(settings, result.log);

@@ -1,11 +1,10 @@
-#include "guarded_threads.hpp"
+#include "row_loops.hpp"
 
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/Module.h>
 
 #include <optional>
 
@@ -158,7 +157,7 @@ void bound_row(llvm::CallInst& marker, llvm::LoopInfo& loops, const llvm::Domina
   auto* inside = end && end->isConditional() ? llvm::dyn_cast<llvm::ICmpInst>(end->getCondition()) : nullptr;
   if (!inside || !inside->hasOneUse() || inside->getPredicate() != llvm::CmpInst::ICMP_ULT || inside->getOperand(0) != &loop->getHeader()->front()) return;
   const Row row{loop, &marker, inside};
-  RowValues values(*loop, dominators);
+  RowValues values(marker, *loop, dominators);
   llvm::BasicBlock* block = end->getSuccessor(0);
   for (unsigned guards = 0; block && loop->contains(block) && guards < 16; ++guards) {
     llvm::BasicBlock* const at = first_branch(block, *loop, marker);

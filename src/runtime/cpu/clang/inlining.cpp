@@ -1,4 +1,4 @@
-#include "inlining.hpp"
+#include "lowering_steps.hpp"
 
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>

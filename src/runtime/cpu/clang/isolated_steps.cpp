@@ -3,7 +3,6 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
-#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/ValueMapper.h>
@@ -37,11 +36,6 @@ bool is_note(const llvm::Instruction& instruction) {
          !is_kept_value(store->getPointerOperand()->stripInBoundsConstantOffsets());
 }
 
-llvm::BranchInst* plain_branch(llvm::BasicBlock* block) {
-  auto* branch = llvm::dyn_cast<llvm::BranchInst>(block->getTerminator());
-  return branch && branch->isUnconditional() ? branch : nullptr;
-}
-
 }  // namespace
 
 bool are_steps_free(const llvm::Loop& threads, const llvm::Loop& steps) {
@@ -70,7 +64,7 @@ IsolatedSteps::IsolatedSteps(llvm::Loop& threads, llvm::Loop& steps, std::vector
 
 bool IsolatedSteps::has_shape() const {
   llvm::BasicBlock *latch = threads_.getLoopLatch(), *exit = threads_.getExitBlock(), *header = threads_.getHeader();
-  if (!latch || !exit || !threads_.getLoopPredecessor() || threads_.getExitingBlock() != header || !plain_branch(latch)) return false;
+  if (!latch || !exit || !threads_.getLoopPredecessor() || threads_.getExitingBlock() != header || !latch->getSingleSuccessor()) return false;
   if (llvm::isa<llvm::PHINode>(latch->front()) || llvm::isa<llvm::PHINode>(exit->front())) return false;
   if (std::distance(header->phis().begin(), header->phis().end()) != 1 || !header->phis().begin()->getType()->isIntegerTy(32)) return false;
   for (const llvm::Instruction& instruction : *latch) {
@@ -78,7 +72,7 @@ bool IsolatedSteps::has_shape() const {
   }
   llvm::BasicBlock *const steps_latch = steps_.getLoopLatch(), *const after = steps_.getExitBlock();
   if (!after || llvm::isa<llvm::PHINode>(after->front()) || after->getSinglePredecessor() != steps_.getHeader()) return false;
-  return steps_latch && plain_branch(steps_latch) && steps_.getLoopPredecessor() && steps_.getExitingBlock() == steps_.getHeader();
+  return steps_latch && steps_latch->getSingleSuccessor() && steps_.getLoopPredecessor() && steps_.getExitingBlock() == steps_.getHeader();
 }
 
 bool IsolatedSteps::can_repeat_what_is_before() const {
@@ -212,15 +206,8 @@ llvm::BasicBlock* IsolatedSteps::cut() {
   llvm::BasicBlock *header = steps_.getHeader(), *before = steps_.getLoopPredecessor(), *after = steps_.getExitBlock();
   llvm::Function* const function = header->getParent();
   exit_ = threads_.getExitBlock();
-  const auto between = [&](llvm::BasicBlock* from, llvm::BasicBlock* to, const char* name) {
-    auto* const block = llvm::BasicBlock::Create(function->getContext(), name, function, to);
-    llvm::BranchInst::Create(to, block);
-    from->getTerminator()->replaceSuccessorWith(to, block);
-    to->replacePhiUsesWith(from, block);
-    return block;
-  };
-  enter_ = between(before, header, "enter");
-  leave_ = between(header, after, "leave");
+  enter_ = llvm::SplitEdge(before, header, nullptr, nullptr, nullptr, "enter");
+  leave_ = llvm::SplitEdge(header, after, nullptr, nullptr, nullptr, "leave");
   keep_values();
   std::vector<llvm::BasicBlock*> blocks(threads_.block_begin(), threads_.block_end());
   blocks.insert(blocks.end(), {enter_, leave_});

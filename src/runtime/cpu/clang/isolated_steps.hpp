@@ -3,7 +3,7 @@
 // becomes
 //   for (x) { before; keep; }   for (x) { for (steps) body; }   for (x) { after; }
 // What a thread carries from one part or step to the next is kept in an array with a place for each thread of the row.
-// The loop in the middle may then change places with its steps (step_interchange.hpp).
+// The loop in the middle may then change places with its steps (step_interchange.cpp).
 // Needs, and so does any such change of places:
 // - Nothing in the row up to the end of the steps lets one thread know about another (orders_threads): then threads are in no
 //   order up to there, and what one thread does stays in its order.

@@ -1,5 +1,8 @@
 // What the front end and the lowering tell each other, and the loader, about each CUDA C kernel.
 #pragma once
+#include <llvm/ADT/StringRef.h>
+
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -28,5 +31,24 @@ struct KernelInfo {
 /// One line a kernel: "name: float *, int<TAB>8,4<TAB>1024,256": parameter types, their sizes; bytes of static shared
 /// memory and max_threads.
 std::string signatures(const std::vector<KernelInfo>& kernels);
+
+/// What a compile works on, in words that are still there if it faults.
+class Progress {
+ public:
+  Progress(char* text, std::size_t bytes) : text_(text), bytes_(bytes) {}
+  /// "kernel 'k' (user.cu:12)".
+  void at(const KernelInfo& kernel) const { std::snprintf(text_, bytes_, "kernel '%s' (%s)", kernel.name.c_str(), kernel.place.c_str()); }
+  /// The kernel that a function of the module belongs to, if that can be seen from its name.
+  void at_function(llvm::StringRef name, const std::vector<KernelInfo>& kernels) const {
+    for (const KernelInfo& kernel : kernels) {
+      const llvm::StringRef rest = name.starts_with(kernel.thread) ? name.drop_front(kernel.thread.size()) : "0";
+      if (name == kernel.name || rest.empty() || rest.front() == '.') return at(kernel);
+    }
+  }
+
+ private:
+  char* text_;
+  std::size_t bytes_;
+};
 
 }  // namespace damo::clang_plugin

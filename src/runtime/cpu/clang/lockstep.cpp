@@ -1,4 +1,4 @@
-#include "lockstep.hpp"
+#include "lowering_steps.hpp"
 
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
@@ -7,13 +7,11 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
-#include <llvm/IR/Operator.h>
 
 #include <algorithm>
 #include <set>
 #include <vector>
 
-#include "address_spaces.hpp"
 #include "thread_function.hpp"
 
 namespace damo::clang_plugin {
@@ -21,11 +19,7 @@ namespace {
 
 constexpr int kLockstep = static_cast<int>(WaitKind::kLockstep);
 
-bool is_volatile(const llvm::Instruction& instruction) {
-  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return load->isVolatile();
-  const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
-  return store && store->isVolatile();
-}
+bool is_volatile(const llvm::Instruction& instruction) { return instruction.isVolatile() && llvm::getLoadStorePointerOperand(&instruction); }
 
 bool is_shared(const llvm::Value* pointer) {
   llvm::SmallVector<const llvm::Value*> objects;
@@ -70,35 +64,37 @@ bool may_wait(const llvm::Loop& loop) {
 }
 
 /// An access that asks again, in each turn, for what another thread is to bring about: a lock, a flag, whose turn it is. An
-/// exchange of what the turn before has read, and what counts on, get ahead without another thread.
-bool asks_again(const llvm::Instruction& access, const llvm::Loop& loop) {
-  if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&access)) return loop.isLoopInvariant(exchange->getCompareOperand());
+/// exchange of what the turn before has read, and what counts on, get ahead without another thread. with_locks: else exchanges,
+/// which take locks, do not count.
+bool asks_again(const llvm::Instruction& access, const llvm::Loop& loop, bool with_locks) {
+  if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&access))
+    return (with_locks || exchange->getNewValOperand() == exchange->getCompareOperand()) && loop.isLoopInvariant(exchange->getCompareOperand());
   if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&access)) return load->isVolatile() || load->isAtomic();
   const auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&access);
   if (!update) return false;
-  if (update->getOperation() == llvm::AtomicRMWInst::Xchg) return loop.isLoopInvariant(update->getValOperand());
+  if (update->getOperation() == llvm::AtomicRMWInst::Xchg) return with_locks && loop.isLoopInvariant(update->getValOperand());
   const auto* operand = llvm::dyn_cast<llvm::ConstantInt>(update->getValOperand());
   return operand && operand->isZero();
 }
 
 /// A loop that may go on until another thread has done something.
-bool may_spin(const llvm::Loop& loop) {
+bool may_spin(const llvm::Loop& loop, bool with_locks) {
   return may_wait(loop) && std::any_of(loop.block_begin(), loop.block_end(), [&](const llvm::BasicBlock* block) {
-    return std::any_of(block->begin(), block->end(), [&](const llvm::Instruction& access) { return asks_again(access, loop); });
+    return std::any_of(block->begin(), block->end(), [&](const llvm::Instruction& access) { return asks_again(access, loop, with_locks); });
   });
 }
 
 /// Where lanes that have parted within a loop meet again: the end of each turn. Else one that is done with it sooner
 /// would come to its beginning again, and be the one that is behind. True if a loop may be one that waits.
-/// with_spins: also the end of each turn of a loop that waits for another thread, so that this one may run.
-bool add_turns(llvm::Function& function, bool with_spins, std::vector<llvm::Instruction*>& meetings) {
+/// So is the end of each turn of a loop that waits for another thread, so that this one may run.
+bool add_turns(llvm::Function& function, bool with_locks, std::vector<llvm::Instruction*>& meetings) {
   llvm::DominatorTree dominators(function);
   llvm::LoopInfo loops(dominators);
   std::set<llvm::Instruction*> all(meetings.begin(), meetings.end());
   bool any_may_wait = false;
   for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
     const bool meets = std::any_of(meetings.begin(), meetings.end(), [&](llvm::Instruction* meeting) { return loop->contains(meeting); });
-    if (!meets && !(with_spins && may_spin(*loop))) continue;
+    if (!meets && !may_spin(*loop, with_locks)) continue;
     any_may_wait |= may_wait(*loop);
     llvm::SmallVector<llvm::BasicBlock*> latches;
     loop->getLoopLatches(latches);
@@ -125,7 +121,8 @@ InStep keep_in_step(llvm::Function& thread, bool waits) {
   for (llvm::BasicBlock& block : thread) {
     find_meetings(block, block.isEntryBlock() ? Since::kNothing : Since::kUnknown, meetings);
   }
-  const bool may_wait_in_loop = add_turns(thread, waits, meetings);
+  bool may_wait_in_loop = add_turns(thread, waits, meetings);
+  if (!waits && !meetings.empty()) may_wait_in_loop = add_turns(thread, true, meetings);  // it waits now
   llvm::IRBuilder<> builder(thread.getContext());
   llvm::Type *const number = builder.getInt32Ty(), *const wide = builder.getInt64Ty();
   const auto wait = thread.getParent()->getOrInsertFunction("__damo_wait", wide, number, number, wide, number);

@@ -10,19 +10,13 @@
 #include <set>
 #include <vector>
 
-#include "address_spaces.hpp"
-#include "block_rows.hpp"
-#include "check_memory.hpp"
-#include "coroutine.hpp"
-#include "fission.hpp"
-#include "guarded_threads.hpp"
-#include "inlining.hpp"
 #include "isolated_steps.hpp"
 #include "locate.hpp"
-#include "lockstep.hpp"
+#include "lowering_steps.hpp"
+#include "markers.hpp"
 #include "parallel_threads.hpp"
+#include "row_loops.hpp"
 #include "row_values.hpp"
-#include "step_interchange.hpp"
 #include "thread_function.hpp"
 
 namespace damo::clang_plugin {
@@ -47,16 +41,13 @@ void choose_form(llvm::Module& module, const KernelInfo& kernel, Form form, bool
 /// __activemask tells of the lanes that stand at the same place: each place that inlining has made gets a number, in
 /// the operand that is the lanes' mask in other calls.
 void number_active_masks(llvm::Module& module) {
-  constexpr auto kActiveMask = static_cast<std::uint64_t>(WaitKind::kActiveMask);
-  llvm::Function* const wait = module.getFunction("__damo_wait");
-  if (!wait) return;
   unsigned place = 0;
-  for (llvm::User* user : wait->users()) {
-    auto* const call = llvm::dyn_cast<llvm::CallInst>(user);
-    if (!call || call->getCalledFunction() != wait) continue;
-    const auto* const kind = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0));
-    if (!kind || kind->getZExtValue() != kActiveMask) continue;
-    call->setArgOperand(1, llvm::ConstantInt::get(call->getArgOperand(1)->getType(), ++place));
+  for (llvm::Function& function : module) {
+    for (llvm::CallInst* call : calls_of(function, kWait)) {
+      const auto* const kind = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0));
+      if (!kind || static_cast<WaitKind>(kind->getSExtValue()) != WaitKind::kActiveMask) continue;
+      call->setArgOperand(1, llvm::ConstantInt::get(call->getArgOperand(1)->getType(), ++place));
+    }
   }
 }
 
@@ -77,13 +68,11 @@ bool check_definitions(llvm::Module& module, std::string& error) {
 
 /// A wait outside the thread functions: in a function that could not be inlined.
 bool waits_elsewhere(llvm::Module& module) {
-  llvm::Function* const wait = module.getFunction("__damo_wait");
-  if (!wait) return false;
-  for (const llvm::User* user : wait->users()) {
+  llvm::Function* const wait = module.getFunction(kWait);
+  return wait && llvm::any_of(wait->users(), [](const llvm::User* user) {
     const auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
-    if (!instruction || !instruction->getFunction()->getName().starts_with("__damo_thread_")) return true;
-  }
-  return false;
+    return !instruction || !is_thread_function(*instruction->getFunction());
+  });
 }
 
 /// Loops over threads, where function has some.
@@ -108,9 +97,9 @@ void name_entry(llvm::Module& module, const KernelInfo& kernel) {
   entry->setLinkage(llvm::GlobalValue::ExternalLinkage);
 }
 
-void add_signatures(llvm::Module& module, const std::string& signatures) {
-  llvm::Constant* text = llvm::ConstantDataArray::getString(module.getContext(), signatures);
-  auto* global = new llvm::GlobalVariable(module, text->getType(), true, llvm::GlobalValue::ExternalLinkage, text, "damo_signatures");
+void add_text(llvm::Module& module, const char* symbol, const std::string& value) {
+  llvm::Constant* text = llvm::ConstantDataArray::getString(module.getContext(), value);
+  auto* global = new llvm::GlobalVariable(module, text->getType(), true, llvm::GlobalValue::ExternalLinkage, text, symbol);
   global->setDSOLocal(true);
 }
 
@@ -125,6 +114,20 @@ bool is_valid(llvm::Module& module, const std::vector<KernelInfo>& kernels, cons
 }
 
 }  // namespace
+
+std::string signatures(const std::vector<KernelInfo>& kernels) {
+  std::string text;
+  for (const KernelInfo& kernel : kernels) {
+    std::string sizes;
+    text += kernel.name + ": ";
+    for (size_t i = 0; i < kernel.parameter_types.size(); ++i) {
+      text += (i ? ", " : "") + kernel.parameter_types[i];
+      sizes += (i ? "," : "") + std::to_string(kernel.parameter_bytes[i]);
+    }
+    text += "\t" + sizes + "\t" + std::to_string(kernel.shared_bytes) + "," + std::to_string(kernel.max_threads) + "\n";
+  }
+  return text;
+}
 
 Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lowering& how, const Progress& progress, std::string& error) {
   const bool alone = how.form == Form::kReference;
@@ -168,7 +171,7 @@ Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const
   for (llvm::Function& function : module) {
     if (!function.isDeclaration() && is_thread_function(function)) lower_markers(function);
   }
-  if (llvm::Function* const wait = needs_fibers ? module.getFunction("__damo_wait") : nullptr) wait->setName("damo_wait_on_fiber");
+  if (llvm::Function* const wait = needs_fibers ? module.getFunction(kWait) : nullptr) wait->setName("damo_wait_on_fiber");
   for (const KernelInfo& kernel : kernels) {
     const bool waits = habits[kernel.name].waits;
     progress.at(kernel);
@@ -188,8 +191,8 @@ Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const
     }
     name_entry(module, kernel);
   }
-  add_signatures(module, signatures(kernels));
-  if (how.check) add_check_table(module, kernels);
+  add_text(module, "damo_signatures", signatures(kernels));
+  if (how.check) add_text(module, "damo_check_table", check_table(kernels));
   return is_valid(module, kernels, progress, error) ? Lowered::kYes : Lowered::kBroken;
 }
 

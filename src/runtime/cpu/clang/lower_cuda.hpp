@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "kernels.hpp"
-#include "progress.hpp"
 
 namespace llvm {
 class Module;
@@ -22,7 +21,7 @@ enum class Form {
 
 struct Lowering {
   Form form = Form::kLoops;
-  bool check = false;  ///< accesses to memory are checked (check_memory.hpp); of the reference form
+  bool check = false;  ///< accesses to memory are checked (check_memory.cpp); of the reference form
 };
 
 /// Leaves in module one function a kernel, of the KernelEntry type under the kernel's name, and the text of signatures()

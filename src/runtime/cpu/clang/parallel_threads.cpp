@@ -1,6 +1,5 @@
 #include "parallel_threads.hpp"
 
-#include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/Analysis/CaptureTracking.h>
@@ -8,7 +7,6 @@
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/LoopIterator.h>
 #include <llvm/Analysis/ScalarEvolution.h>
-#include <llvm/Analysis/ScalarEvolutionExpressions.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
@@ -95,6 +93,19 @@ bool would_reorder(llvm::Loop& loop, llvm::LoopInfo& loops, llvm::AAResults& ali
   return false;
 }
 
+struct OrderOfAccesses : llvm::PassInfoMixin<OrderOfAccesses> {
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+    auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
+    for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
+      if (!loop->isInnermost() || !loop->isAnnotatedParallel()) continue;
+      auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
+      if (!would_reorder(*loop, loops, analyses.getResult<llvm::AAManager>(function), evolution)) continue;
+      loop->setLoopID(llvm::makePostTransformationMetadata(function.getContext(), loop->getLoopID(), {kParallel}, {}));
+    }
+    return llvm::PreservedAnalyses::all();
+  }
+};
+
 }  // namespace
 
 void declare_threads_independent(llvm::BasicBlock& latch, llvm::ArrayRef<llvm::BasicBlock*> blocks, llvm::ArrayRef<llvm::MDNode*> properties) {
@@ -124,22 +135,11 @@ void declare_rows_independent(llvm::Function& entry) {
   }
 }
 
-void OrderOfAccesses::add_to(llvm::PassBuilder& builder) {
+void keep_order_of_accesses(llvm::PassBuilder& builder) {
   builder.registerVectorizerStartEPCallback([](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
     passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopRotatePass()));
     passes.addPass(OrderOfAccesses());
   });
-}
-
-llvm::PreservedAnalyses OrderOfAccesses::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
-  auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
-  for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
-    if (!loop->isInnermost() || !loop->isAnnotatedParallel()) continue;
-    auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
-    if (!would_reorder(*loop, loops, analyses.getResult<llvm::AAManager>(function), evolution)) continue;
-    loop->setLoopID(llvm::makePostTransformationMetadata(function.getContext(), loop->getLoopID(), {kParallel}, {}));
-  }
-  return llvm::PreservedAnalyses::all();
 }
 
 }  // namespace damo::clang_plugin

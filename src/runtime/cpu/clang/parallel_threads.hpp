@@ -6,10 +6,9 @@
 //   local array is one for all rounds. Accesses of those, and loops where such an address gets out, are not declared.
 // - A thread's own accesses keep their order. LLVM's vectoriser gathers accesses with gaps (y[2 * i], y[2 * i + 1]) into groups,
 //   loads at the first and stores at the last of them, and in a loop that is declared parallel takes for granted that nothing
-//   between them touches the same place. OrderOfAccesses looks for that where it happens, behind all changes of the loops.
+//   between them touches the same place. keep_order_of_accesses looks for that where it happens, behind all changes of the loops.
 #pragma once
 #include <llvm/ADT/ArrayRef.h>
-#include <llvm/IR/PassManager.h>
 
 namespace llvm {
 class BasicBlock;
@@ -27,13 +26,9 @@ void declare_threads_independent(llvm::BasicBlock& latch, llvm::ArrayRef<llvm::B
 /// Tells of every loop over the threads of a row in entry, and removes the markers __damo_thread_loop.
 void declare_rows_independent(llvm::Function& entry);
 
-/// Takes the declaration back where a strided access would pass another access of its thread that LLVM's alias analysis and
-/// scalar evolution can't tell to be of another place. The vectoriser then asks at run time whether arrays overlap.
-class OrderOfAccesses : public llvm::PassInfoMixin<OrderOfAccesses> {
- public:
-  /// In front of the vectoriser, on loops in the shape that it sees.
-  static void add_to(llvm::PassBuilder& builder);
-  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
-};
+/// In front of the vectoriser, on loops in the shape that it sees: takes the declaration back where a strided access would pass
+/// another access of its thread that LLVM's alias analysis and scalar evolution can't tell to be of another place. The vectoriser
+/// then asks at run time whether arrays overlap.
+void keep_order_of_accesses(llvm::PassBuilder& builder);
 
 }  // namespace damo::clang_plugin

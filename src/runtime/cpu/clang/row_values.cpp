@@ -2,7 +2,6 @@
 
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/GetElementPtrTypeIterator.h>
-#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 
@@ -39,24 +38,12 @@ std::optional<long> step_of_result(const llvm::BinaryOperator& operation, long a
 
 }  // namespace
 
-/// Each thread notes its threadIdx.y and z, the variables of outer loops, where the markers are read.
-RowValues::RowValues(const llvm::Loop& loop, const llvm::DominatorTree& dominators)
+RowValues::RowValues(const llvm::CallInst& marker, const llvm::Loop& loop, const llvm::DominatorTree& dominators)
     : loop_(loop), before_(loop.getLoopPredecessor()), dominators_(dominators) {
-  const llvm::Value* const indices = indices_of(*loop.getHeader()->getParent());
-  for (const llvm::BasicBlock* block : loop.blocks()) {
-    for (const llvm::Instruction& instruction : *block) {
-      const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
-      if (!store || !store->getValueOperand()->getType()->isIntegerTy(32) || !is_known_before(store->getValueOperand())) continue;
-      llvm::APInt offset(64, 0);
-      const llvm::Value* base = store->getPointerOperand()->stripAndAccumulateConstantOffsets(block->getDataLayout(), offset, true);
-      if (base == indices && offset.ult(12)) noted_[offset.getZExtValue() / 4] = const_cast<llvm::Value*>(store->getValueOperand());
-    }
+  for (unsigned axis : {1u, 2u}) {
+    llvm::Value* const index = marker.getArgOperand(axis - 1);
+    if (is_known_before(index)) noted_[axis] = index;
   }
-}
-
-llvm::Value* indices_of(llvm::Function& entry) {
-  const std::vector<llvm::CallInst*> ties = calls_of(entry, "__damo_indices");
-  return ties.empty() ? nullptr : ties.front()->getArgOperand(0);
 }
 
 std::vector<llvm::CallInst*> thread_loop_markers(llvm::Function& entry) { return calls_of(entry, "__damo_thread_loop"); }

@@ -15,13 +15,10 @@ namespace damo::clang_plugin {
 /// The calls of __damo_thread_loop, one in each loop over threadIdx.x.
 std::vector<llvm::CallInst*> thread_loop_markers(llvm::Function& entry);
 
-/// Where the threads of entry's rows note their indices: the ThreadState of the marker __damo_indices; null if there is none.
-llvm::Value* indices_of(llvm::Function& entry);
-
 class RowValues {
  public:
-  /// loop: over threadIdx.x, with a predecessor.
-  RowValues(const llvm::Loop& loop, const llvm::DominatorTree& dominators);
+  /// loop: over threadIdx.x, with a predecessor. marker: its call of __damo_thread_loop, which is told threadIdx.y and z.
+  RowValues(const llvm::CallInst& marker, const llvm::Loop& loop, const llvm::DominatorTree& dominators);
 
   /// From now on value counts as the same for all; it is copied as copy, once that is known.
   void assume(llvm::Value* value, llvm::Value* copy = nullptr) { copies_[value] = copy; }

@@ -1,14 +1,14 @@
-#include "step_interchange.hpp"
+#include "row_loops.hpp"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/Transforms/Utils/Local.h>
 
 #include <algorithm>
 
-#include "guarded_threads.hpp"
 #include "isolated_steps.hpp"
 #include "markers.hpp"
 #include "row_values.hpp"
+#include "thread_function.hpp"
 
 namespace damo::clang_plugin {
 namespace {
@@ -170,13 +170,9 @@ struct Rounds {
 
 Rounds wrap_threads(const Steps& found, llvm::BasicBlock* leave) {
   llvm::BasicBlock* const header = found.threads->getHeader();
-  Rounds rounds{nullptr, nullptr, nullptr, nullptr, header, found.steps->getLoopLatch()};
-  for (llvm::BasicBlock* from : llvm::predecessors(header)) {
-    if (!found.threads->contains(from)) rounds.before = from;
-  }
-  for (llvm::BasicBlock* to : llvm::successors(header)) {
-    if (!found.threads->contains(to)) rounds.after = to;
-  }
+  const llvm::Instruction& inside = *header->getTerminator();
+  llvm::BasicBlock* const after = inside.getSuccessor(found.threads->contains(inside.getSuccessor(0)) ? 1 : 0);
+  Rounds rounds{found.threads->getLoopPredecessor(), nullptr, nullptr, after, header, found.steps->getLoopLatch()};
   rounds.again = llvm::BasicBlock::Create(header->getContext(), "step", header->getParent(), header);
   rounds.next = llvm::BasicBlock::Create(header->getContext(), "step.end", header->getParent(), rounds.after);
   header->replacePhiUsesWith(rounds.before, rounds.again);
@@ -257,7 +253,7 @@ bool interchange_once(llvm::Function& entry) {
       if (!test || !test->isConditional() || !steps->getLoopLatch() || !steps->getLoopPredecessor()) continue;
       for (const bool is_strided : {false, true}) {
         Steps found{threads, steps, test};
-        RowValues values(*threads, dominators);
+        RowValues values(*marker, *threads, dominators);
         if (!(is_strided ? read_strided(found, values) : read_shared(found, dominators, values))) continue;
         IsolatedSteps isolated(*threads, *steps, found.own, dominators, values);
         if (!isolated.is_possible()) continue;
@@ -275,8 +271,8 @@ bool interchange_once(llvm::Function& entry) {
 }  // namespace
 
 bool interchange_steps(llvm::Function& entry) {
-  const llvm::Value* const indices = indices_of(entry);
-  if (!indices || has_local_memory(entry, *indices)) return false;
+  const llvm::CallInst* const tie = tie_of(entry);
+  if (!tie || has_local_memory(entry, *tie->getArgOperand(0))) return false;
   int made = 0;
   while (made < kMostInterchanges && interchange_once(entry)) ++made;
   return made > 0;

@@ -1,5 +1,6 @@
 #include "target.hpp"
 
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringMap.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/TargetSelect.h>
@@ -14,17 +15,6 @@
 
 namespace damo::clang_plugin {
 namespace {
-
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  size_t begin = 0;
-  while (begin < text.size()) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    if (end > begin) parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
 
 Target detect_host() {
   Target host;
@@ -77,7 +67,11 @@ Target resolve_target(const char* cpu, const char* features, bool guarded) {
   static const Target host = detect_host();
   // A CPU named without features means that CPU's own, not a mixture with the host's.
   Target target = cpu ? named(cpu) : host;
-  if (features) target.features = split(features);
+  if (features) {
+    llvm::SmallVector<llvm::StringRef> parts;
+    llvm::StringRef(features).split(parts, ',', -1, /*KeepEmpty=*/false);
+    target.features.assign(parts.begin(), parts.end());
+  }
   return guarded ? without(std::move(target), "avx512fp16", [](std::string_view name) { return name == "avx512fp16"; }) : target;
 }
 

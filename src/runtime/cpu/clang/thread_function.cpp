@@ -18,19 +18,11 @@ constexpr const char* kTie = "__damo_indices";
 constexpr const char* kCurrentThread = "damo_current_thread";
 constexpr const char* kEnterThread = "damo_enter_thread";
 
-llvm::CallInst* tie_of(llvm::Function& function) {
-  const std::vector<llvm::CallInst*> ties = calls_of(function, kTie);
-  return ties.empty() ? nullptr : ties.front();
-}
-
 llvm::Instruction* first_place(llvm::Function& function) { return &*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca(); }
 
 /// Asked of the runtime once, at the beginning.
 llvm::Value* current_thread(llvm::Function& function) {
-  for (llvm::Instruction& instruction : function.getEntryBlock()) {
-    auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-    if (call && call->getCalledFunction() && call->getCalledFunction()->getName() == kCurrentThread) return call;
-  }
+  if (const auto calls = calls_of(function, kCurrentThread); !calls.empty()) return calls.front();
   llvm::IRBuilder<> builder(first_place(function));
   return builder.CreateCall(function.getParent()->getOrInsertFunction(kCurrentThread, builder.getPtrTy()));
 }
@@ -41,6 +33,11 @@ llvm::Value* thread_state_of(llvm::Function& function) {
 }
 
 }  // namespace
+
+llvm::CallInst* tie_of(llvm::Function& function) {
+  const std::vector<llvm::CallInst*> ties = calls_of(function, kTie);
+  return ties.empty() ? nullptr : ties.front();
+}
 
 bool is_thread_function(const llvm::Function& function) { return function.getName().starts_with("__damo_thread_"); }
 
@@ -101,7 +98,7 @@ llvm::Value* shared_memory_of(llvm::Function& function) {
 
 bool is_wait(const llvm::Value* value) {
   const auto* call = llvm::dyn_cast<llvm::CallInst>(value);
-  return call && call->getCalledFunction() && call->getCalledFunction()->getName() == "__damo_wait";
+  return call && call->getCalledFunction() && call->getCalledFunction()->getName() == kWait;
 }
 
 bool uses_shared_memory(const llvm::Function& entry) {

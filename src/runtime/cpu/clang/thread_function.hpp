@@ -40,6 +40,9 @@ void mark_global_indices(llvm::Function& function);
 /// Marker reads become loads from the function's ThreadState.
 void lower_markers(llvm::Function& function);
 
+/// The call that names an entry's ThreadState, in which its threads note their indices; null if there is none.
+llvm::CallInst* tie_of(llvm::Function& function);
+
 /// Ties an entry's ThreadState to the running thread where a function outside asks for it, and removes the tie marker.
 void lower_tie(llvm::Function& entry);
 
@@ -52,7 +55,9 @@ bool uses_shared_memory(const llvm::Function& entry);
 /// Makes kernel.entry: a call of the runtime's function runner, which runs thread for every thread of the blocks.
 void call_runner(llvm::Module& module, const KernelInfo& kernel, const char* runner, llvm::Function& thread);
 
-/// True if value calls __damo_wait.
+inline constexpr const char* kWait = "__damo_wait";
+
+/// True if value calls that.
 bool is_wait(const llvm::Value* value);
 
 /// True of what may let a thread know how far another one is, or wait until it gets there: atomic and volatile accesses,

@@ -32,6 +32,13 @@ __device__ inline unsigned long atomicCAS(unsigned long* p, unsigned long expect
 #undef __DAMO_ATOMIC
 #undef __DAMO_ATOMICS
 
+// Before CUDA 13.4 ptxas makes two additions of three and more of one high product to one sum (a loop of x += __umulhi(a, b) that it
+// unrolls, at any -O): it takes the second "multiply, add, keep the high word" and the third for one. Products of 64 bits have none.
+__device__ inline unsigned __damo_umulhi(unsigned a, unsigned b) { return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32); }
+__device__ inline int __damo_mulhi(int a, int b) { return static_cast<int>(static_cast<long long>(a) * b >> 32); }
+#define __umulhi(...) __damo_umulhi(__VA_ARGS__)
+#define __mulhi(...) __damo_mulhi(__VA_ARGS__)
+
 // The name in the code of an instance over a kernel's type tells its parameters (name_guesses.cpp asks).
 template <class> __device__ char damo_signature;
 

@@ -1,41 +1,27 @@
 // What the code of the built-in rows (damo/ops/rows.inc) calls besides C's math.h, for every T of a row: NumPy's
-// integer arithmetic, floor division, minimum and maximum, the check of an index. Text of generated kernels on every back end: it goes after
-// the back end's own math header, which defines DAMO_MATH and the floating functions, and convert.h; it includes nothing.
-// Branch-free but for that check, so that a loop over any of these vectorises. Table: docs/kernel-functions.md.
+// integer arithmetic, floor division, minimum and maximum. Text of generated kernels on every back end: it goes after
+// the back end's own math header, which defines DAMO_MATH, the floating functions and in damo::math low_bytes<T>(word), and
+// convert.h; it includes nothing.
+// Branch-free, so that a loop over any of these vectorises. Table: docs/kernel-functions.md.
 #pragma once
 
-#ifndef __CUDACC_RTC__
-extern "C" __attribute__((noreturn)) void damo_kernel_index(long long index, long long count);
-#endif
-
 namespace damo {
-// i, from 0 to count - 1; any other ends the call with an error.
-DAMO_MATH i64 checked_index(i64 i, i64 count) {
-  if (i >= 0 && i < count) return i;
-#ifdef __CUDACC_RTC__  // which knows it
-  __assertfail("an index is out of range", "damo", 0, "checked_index", 1);
-#else
-  damo_kernel_index(i, count);
-#endif
-  return 0;
-}
-
 // Modulo 2^n: signed overflow is undefined in C++, and a wrapped sum is what NumPy gives.
 template <class T>
 DAMO_MATH T wrap_add(T x, T y) {
-  return T(math::WordOf<T>(x) + math::WordOf<T>(y));
+  return math::low_bytes<T>(math::WordOf<T>(x) + math::WordOf<T>(y));
 }
 template <class T>
 DAMO_MATH T wrap_sub(T x, T y) {
-  return T(math::WordOf<T>(x) - math::WordOf<T>(y));
+  return math::low_bytes<T>(math::WordOf<T>(x) - math::WordOf<T>(y));
 }
 template <class T>
 DAMO_MATH T wrap_mul(T x, T y) {
-  return T(math::WordOf<T>(x) * math::WordOf<T>(y));
+  return math::low_bytes<T>(math::WordOf<T>(x) * math::WordOf<T>(y));
 }
 template <class T>
 DAMO_MATH T wrap_neg(T x) {
-  return T(math::WordOf<T>(0) - math::WordOf<T>(x));
+  return math::low_bytes<T>(math::WordOf<T>(0) - math::WordOf<T>(x));
 }
 // The least value of a signed type stays itself.
 template <class T>

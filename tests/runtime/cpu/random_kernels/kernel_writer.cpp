@@ -111,9 +111,9 @@ void KernelWriter::declare(std::vector<Node>& kernel) {
   }
   if (has_barriers_) {
     const std::string type = is_volatile_ ? "volatile unsigned" : "unsigned";
-    if (dynamic_) line("extern __shared__ " + type + " dynamic_@[];\n" + type + "* const s = dynamic_@;");
-    else line("__shared__ " + type + " s[256];");
-    line("s[t] = t;");
+    // One statement: without the store a smaller program would read what nobody has written.
+    if (dynamic_) line("extern __shared__ " + type + " dynamic_@[];\n" + type + "* const s = dynamic_@;\ns[t] = t;");
+    else line("__shared__ " + type + " s[256];\ns[t] = t;");
   }
   if (has_warps_) {
     const std::string others = threads() + " - warp * 32u";

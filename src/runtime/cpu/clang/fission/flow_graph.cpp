@@ -1,8 +1,8 @@
-#include "flow_graph.hpp"
-
 #include <algorithm>
 #include <cstddef>
 #include <utility>
+
+#include "thread_program.hpp"
 
 namespace damo::clang_plugin {
 namespace {

@@ -1,10 +1,9 @@
-#include "local_arrays.hpp"
-
-#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
 #include <set>
+
+#include "thread_loop.hpp"
 
 namespace damo::clang_plugin {
 namespace {

@@ -2,8 +2,6 @@
 
 #include <llvm/IR/Module.h>
 
-#include <algorithm>
-
 #include "../thread_function.hpp"
 #include "runtime/cpu/block_regions.hpp"
 

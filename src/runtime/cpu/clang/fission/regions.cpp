@@ -6,8 +6,6 @@
 
 #include <algorithm>
 
-#include "flow_graph.hpp"
-
 namespace damo::clang_plugin {
 
 Regions::Regions(ThreadProgram& program, const Uniformity& uniformity) : program_(program), uniformity_(uniformity) {

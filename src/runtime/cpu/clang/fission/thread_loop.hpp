@@ -45,4 +45,8 @@ class ThreadMemory {
 /// The empty nest for region, before leader. Its top is not yet tied to the leader's ways in.
 ThreadLoop make_thread_loop(ThreadProgram& program, const ThreadMemory& memory, Region& region);
 
+/// A thread's own arrays and structures that did not become plain values. One that a single region uses, afresh each time,
+/// stays as it is; others get a place for each thread. (local_arrays.cpp)
+void split_local_arrays(ThreadProgram& program, Regions& regions, ThreadMemory& memory, const std::map<Region*, ThreadLoop>& loops);
+
 }  // namespace damo::clang_plugin

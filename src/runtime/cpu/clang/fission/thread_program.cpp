@@ -1,5 +1,6 @@
 #include "thread_program.hpp"
 
+#include <llvm/ADT/DepthFirstIterator.h>
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
@@ -135,11 +136,7 @@ bool ThreadProgram::hoist_argument(llvm::Instruction& instruction) {
 }
 
 void ThreadProgram::split_waits() {
-  std::vector<llvm::CallInst*> calls;
-  for (llvm::Instruction& instruction : llvm::instructions(function)) {
-    if (is_wait(&instruction)) calls.push_back(llvm::cast<llvm::CallInst>(&instruction));
-  }
-  for (llvm::CallInst* call : calls) {
+  for (llvm::CallInst* call : calls_of(function, kWait)) {
     Wait wait{call, call->getParent()->splitBasicBlock(call->getNextNode(), "resumed"), nullptr, constant_kind(*call)};
     if (!call->use_empty()) {
       llvm::IRBuilder<> builder(&*wait.after->getFirstInsertionPt());
@@ -158,14 +155,10 @@ const Wait* ThreadProgram::wait_at(const llvm::BasicBlock* block) const {
 }
 
 void ThreadProgram::find_tails() {
-  std::set<const llvm::BasicBlock*> before;
-  std::vector<const llvm::BasicBlock*> open;
-  for (const Wait& wait : waits) open.push_back(wait.call->getParent());
-  while (!open.empty()) {
-    const llvm::BasicBlock* at = open.back();
-    open.pop_back();
-    if (!before.insert(at).second) continue;
-    for (const llvm::BasicBlock* previous : llvm::predecessors(at)) open.push_back(previous);
+  llvm::df_iterator_default_set<llvm::BasicBlock*> before;
+  for (const Wait& wait : waits) {
+    for ([[maybe_unused]] llvm::BasicBlock* block : llvm::inverse_depth_first_ext(wait.call->getParent(), before)) {
+    }
   }
   for (llvm::BasicBlock* block : order) {
     if (!before.count(block)) tail_.insert(block);

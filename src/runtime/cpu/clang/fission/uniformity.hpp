@@ -1,4 +1,7 @@
 // Which values are the same in all threads of a block that compute them, as long as these threads go the same way.
+// LLVM's own UniformityInfo is not asked: in LLVM 19 it stops before the ways of some branches meet (llvm-project issue 137277), misses
+// constants that two exits of a loop bring (pull request 216296), and calls the same what is so in each step of a loop that threads
+// leave one by one, where a value is not to be used, or computed again, behind that loop.
 // A plain load from one address is, as long as nobody can have written there between two threads' loads: a kernel without a
 // race needs a barrier of the block for that, or something else that orders threads (orders_threads, barriers of some of them).
 // Behind such a thing, up to the next barrier of the block, loads differ. Waits of a warp do not order the block's other warps.

@@ -35,11 +35,11 @@ using f16 = half;
 template <class To, class From>
 static inline __attribute__((always_inline)) To convert(From x);
 
-template <bool>
-struct NumberOnly {};
-template <>
-struct NumberOnly<true> {
-  using type = int;
+template <bool, class T>
+struct If {};
+template <class T>
+struct If<true, T> {
+  using type = T;
 };
 
 // bfloat16: storage of 16 bits, every operation in float. The conversion is integer arithmetic, because the AVX-512
@@ -50,7 +50,7 @@ struct bfloat16 {
   bfloat16() = default;
   constexpr bfloat16(float value) : bits(round(__builtin_bit_cast(u32, value))) {}
   // Of a double or an integer, which are not rounded to float on the way.
-  template <class T, typename NumberOnly<__is_arithmetic(T) && sizeof(T) <= 8>::type = 0>
+  template <class T, typename If<__is_arithmetic(T) && sizeof(T) <= 8, int>::type = 0>
   bfloat16(T value) : bits(convert<bfloat16>(value).bits) {}
   constexpr operator float() const { return __builtin_bit_cast(float, u32(bits) << 16); }
 

@@ -42,29 +42,6 @@ class AtomicOperations {
   __device__ inline T* p() const { return static_cast<const Self*>(this)->place(); }
 };
 
-template <class T>
-class AtomicReference : public AtomicOperations<AtomicReference<T>, T> {
- public:
-  __device__ inline explicit AtomicReference(T* p) : p_(p) {}
-  using AtomicOperations<AtomicReference<T>, T>::operator=;
-  __device__ inline T* place() const { return p_; }
-
- private:
-  T* p_;
-};
-template <class T>
-class Atomic : public AtomicOperations<Atomic<T>, T> {
- public:
-  Atomic() = default;
-  __device__ inline Atomic(T v) : value_(v) {}
-  Atomic(const Atomic&) = delete;
-  using AtomicOperations<Atomic<T>, T>::operator=;
-  __device__ inline T* place() const { return const_cast<T*>(&value_); }
-
- private:
-  T value_;
-};
-
 }  // namespace damo::cuda
 
 namespace std {
@@ -73,14 +50,26 @@ enum memory_order : int {
   memory_order_release = __ATOMIC_RELEASE, memory_order_acq_rel = __ATOMIC_ACQ_REL, memory_order_seq_cst = __ATOMIC_SEQ_CST
 };
 template <class T>
-struct atomic : damo::cuda::Atomic<T> {
-  using damo::cuda::Atomic<T>::Atomic;
-  using damo::cuda::Atomic<T>::operator=;
+class atomic : public damo::cuda::AtomicOperations<atomic<T>, T> {
+ public:
+  atomic() = default;
+  __device__ inline atomic(T v) : value_(v) {}
+  atomic(const atomic&) = delete;
+  using damo::cuda::AtomicOperations<atomic, T>::operator=;
+  __device__ inline T* place() const { return const_cast<T*>(&value_); }
+
+ private:
+  T value_;
 };
 template <class T>
-struct atomic_ref : damo::cuda::AtomicReference<T> {
-  __device__ inline explicit atomic_ref(T& object) : damo::cuda::AtomicReference<T>(&object) {}
-  using damo::cuda::AtomicReference<T>::operator=;
+class atomic_ref : public damo::cuda::AtomicOperations<atomic_ref<T>, T> {
+ public:
+  __device__ inline explicit atomic_ref(T& object) : p_(&object) {}
+  using damo::cuda::AtomicOperations<atomic_ref, T>::operator=;
+  __device__ inline T* place() const { return p_; }
+
+ private:
+  T* p_;
 };
 __device__ inline void atomic_thread_fence(memory_order) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 }  // namespace std

@@ -77,13 +77,10 @@ template <class T> __device__ inline __remove_cv(T) __nv_atomic_load_n(const T* 
   __nv_atomic_load(p, &value, 0);
   return value;
 }
-template <class T> __device__ inline void __nv_atomic_store(T* p, const __remove_cv(T)* v, __DAMO_ORDER) {
-  auto value = *v;
-  __atomic_store(p, &value, __ATOMIC_SEQ_CST);
-}
 template <class T> __device__ inline void __nv_atomic_store_n(T* p, damo::cuda::same<__remove_cv(T)> v, __DAMO_ORDER) {
   __atomic_store(p, &v, __ATOMIC_SEQ_CST);
 }
+template <class T> __device__ inline void __nv_atomic_store(T* p, const __remove_cv(T)* v, __DAMO_ORDER) { __nv_atomic_store_n(p, *v, 0); }
 template <class T> __device__ inline void __nv_atomic_exchange(T* p, const __remove_cv(T)* v, __remove_cv(T)* old, __DAMO_ORDER) {
   auto value = *v;
   __atomic_exchange(p, &value, old, __ATOMIC_SEQ_CST);

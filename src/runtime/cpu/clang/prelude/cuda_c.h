@@ -100,11 +100,7 @@ namespace damo::cuda {
 #include "thread_state.h"
 
 template <class T>
-struct Same {
-  using type = T;
-};
-template <class T>
-using same = typename Same<T>::type;  // not deduced from
+using same = typename If<true, T>::type;  // not deduced from
 
 template <int I, class F>
 struct ParameterOf;
@@ -118,7 +114,7 @@ using Parameter = typename ParameterOf<I, F>::type;
 }  // namespace damo::cuda
 
 extern "C" __device__ void __damo_indices(damo::cuda::ThreadState*);
-extern "C" __device__ void __damo_thread_loop(void);
+extern "C" __device__ void __damo_thread_loop(unsigned y, unsigned z);
 extern "C" __device__ __attribute__((const)) unsigned __damo_row_threads(void);
 
 // The body of an entry: a statement for each of the blocks [first, last), or for as many of them as stand side by side
@@ -157,7 +153,7 @@ extern "C" __device__ __attribute__((const)) unsigned __damo_row_threads(void);
   for (unsigned z = 0; z < nz; ++z)                                                                         \
     for (unsigned y = 0; y < ny; ++y)                                                                       \
       for (unsigned x = 0; x < row; ++x) {                                                                  \
-        __damo_thread_loop();                                                                               \
+        __damo_thread_loop(y, z);                                                                           \
         at.thread[0] = x, at.thread[1] = y, at.thread[2] = z;                                               \
         __VA_ARGS__;                                                                                        \
       }

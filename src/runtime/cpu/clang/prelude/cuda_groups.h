@@ -1,4 +1,4 @@
-// <cooperative_groups.h> on the CPU: the block, tiles of up to 512 threads, coalesced threads, and a grid without sync().
+// <cooperative_groups.h> on the CPU: the block, tiles of up to 512 threads, coalesced threads, a grid without sync(), and copies.
 // Everything that waits is cuda_sync.h's.
 #pragma once
 #include "cuda_math.h"
@@ -150,12 +150,8 @@ class WarpTile {
   __DAMO_GROUP static unsigned first() { return details::lane() & ~(Size - 1); }
 };
 
-template <bool Wide, class A, class B>
-struct Choose : A {};
-template <class A, class B>
-struct Choose<false, A, B> : B {};
 template <unsigned Size, class Parent = void>
-class thread_block_tile : public Choose<(Size > 32), WideTile<Size>, WarpTile<Size>> {
+class thread_block_tile : public __type_pack_element<(Size > 32 ? 1 : 0), WarpTile<Size>, WideTile<Size>> {
   static_assert(Size <= 512 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4 ... 512 threads");
 
  public:
@@ -240,6 +236,19 @@ __DAMO_GROUP auto invoke_one_broadcast(const Group& group, F&& f, A&&... argumen
   if (group.thread_rank() == 0) result = f(static_cast<A&&>(arguments)...);
   return group.shfl(result, 0);
 }
+
+// <cooperative_groups/memcpy_async.h>: the group's threads copy a share each, at once; wait() is the group's sync().
+template <class Group, class T>
+__DAMO_GROUP void memcpy_async(const Group& group, T* to, size_t to_count, const T* from, size_t from_count) {
+  const size_t count = to_count < from_count ? to_count : from_count;
+  for (size_t i = group.thread_rank(); i < count; i += group.size()) to[i] = from[i];
+}
+template <class Group>
+__DAMO_GROUP void memcpy_async(const Group& group, void* to, const void* from, size_t bytes) {
+  memcpy_async(group, (unsigned char*)to, bytes, (const unsigned char*)from, bytes);
+}
+template <class Group> __DAMO_GROUP void wait(const Group& group) { group.sync(); }
+template <unsigned Stages, class Group> __DAMO_GROUP void wait_prior(const Group& group) { group.sync(); }
 #undef __DAMO_GROUP
 
 }  // namespace cooperative_groups

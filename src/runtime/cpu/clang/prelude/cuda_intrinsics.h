@@ -100,34 +100,24 @@ inline float __fmaf_ieee_rn(float a, float b, float c) { return __builtin_fmaf(a
 inline double __fma_rn(double a, double b, double c) { return __builtin_fma(a, b, c); }
 
 // ---- conversions. Out of range: the nearest value there is; of a NaN: 0 ------------------------------------
-#define __DAMO_FROM_FLOATING(F, from, round)                                                              \
-  inline int __##from##2int_rn(F x) { return int(rint##round(x)); }                                       \
-  inline int __##from##2int_rz(F x) { return int(x); }                                                    \
-  inline int __##from##2int_rd(F x) { return int(floor##round(x)); }                                      \
-  inline int __##from##2int_ru(F x) { return int(ceil##round(x)); }                                       \
-  inline unsigned __##from##2uint_rn(F x) { return unsigned(rint##round(x)); }                            \
-  inline unsigned __##from##2uint_rz(F x) { return unsigned(x); }                                         \
-  inline unsigned __##from##2uint_rd(F x) { return unsigned(floor##round(x)); }                           \
-  inline unsigned __##from##2uint_ru(F x) { return unsigned(ceil##round(x)); }                            \
-  inline long long __##from##2ll_rn(F x) { return (long long)rint##round(x); }                            \
-  inline long long __##from##2ll_rz(F x) { return (long long)x; }                                         \
-  inline long long __##from##2ll_rd(F x) { return (long long)floor##round(x); }                           \
-  inline long long __##from##2ll_ru(F x) { return (long long)ceil##round(x); }                            \
-  inline unsigned long long __##from##2ull_rn(F x) { return (unsigned long long)rint##round(x); }         \
-  inline unsigned long long __##from##2ull_rz(F x) { return (unsigned long long)x; }                      \
-  inline unsigned long long __##from##2ull_rd(F x) { return (unsigned long long)floor##round(x); }        \
-  inline unsigned long long __##from##2ull_ru(F x) { return (unsigned long long)ceil##round(x); }
+#define __DAMO_TO_INTEGER(T, to, F, from, round)                                    \
+  inline T __##from##2##to##_rn(F x) { return (T)rint##round(x); }                  \
+  inline T __##from##2##to##_rz(F x) { return (T)x; }                               \
+  inline T __##from##2##to##_rd(F x) { return (T)floor##round(x); }                 \
+  inline T __##from##2##to##_ru(F x) { return (T)ceil##round(x); }
+#define __DAMO_FROM_FLOATING(F, from, round)                                                                \
+  __DAMO_TO_INTEGER(int, int, F, from, round) __DAMO_TO_INTEGER(unsigned, uint, F, from, round)             \
+  __DAMO_TO_INTEGER(long long, ll, F, from, round) __DAMO_TO_INTEGER(unsigned long long, ull, F, from, round)
 __DAMO_FROM_FLOATING(float, float, f)
 __DAMO_FROM_FLOATING(double, double, )
 #undef __DAMO_FROM_FLOATING
-inline float __int2float_rn(int x) { return float(x); }
-inline float __uint2float_rn(unsigned x) { return float(x); }
-inline float __ll2float_rn(long long x) { return float(x); }
-inline float __ull2float_rn(unsigned long long x) { return float(x); }
-inline double __int2double_rn(int x) { return double(x); }
-inline double __uint2double_rn(unsigned x) { return double(x); }
-inline double __ll2double_rn(long long x) { return double(x); }
-inline double __ull2double_rn(unsigned long long x) { return double(x); }
+#undef __DAMO_TO_INTEGER
+#define __DAMO_FROM_INTEGER(I, from)                              \
+  inline float __##from##2float_rn(I x) { return float(x); }      \
+  inline double __##from##2double_rn(I x) { return double(x); }
+__DAMO_FROM_INTEGER(int, int) __DAMO_FROM_INTEGER(unsigned, uint)
+__DAMO_FROM_INTEGER(long long, ll) __DAMO_FROM_INTEGER(unsigned long long, ull)
+#undef __DAMO_FROM_INTEGER
 inline float __double2float_rn(double x) { return float(x); }
 
 // ---- memory -------------------------------------------------------------------------------------------------------
@@ -137,10 +127,9 @@ __DAMO_LOAD(__ldg) __DAMO_LOAD(__ldcg) __DAMO_LOAD(__ldca) __DAMO_LOAD(__ldcs) _
 #define __DAMO_STORE(name) template <class T> inline void name(T* p, damo::cuda::same<T> value) { *p = value; }
 __DAMO_STORE(__stcg) __DAMO_STORE(__stcs) __DAMO_STORE(__stwb) __DAMO_STORE(__stwt)
 #undef __DAMO_STORE
-inline size_t __cvta_generic_to_shared(const void* p) { return (size_t)p; }
-inline size_t __cvta_generic_to_global(const void* p) { return (size_t)p; }
-inline size_t __cvta_generic_to_constant(const void* p) { return (size_t)p; }
-inline size_t __cvta_generic_to_local(const void* p) { return (size_t)p; }
+#define __DAMO_FLAT(space) inline size_t __cvta_generic_to_##space(const void* p) { return (size_t)p; }
+__DAMO_FLAT(shared) __DAMO_FLAT(global) __DAMO_FLAT(constant) __DAMO_FLAT(local)
+#undef __DAMO_FLAT
 inline void* __cvta_shared_to_generic(size_t p) { return (void*)p; }
 inline void* __cvta_global_to_generic(size_t p) { return (void*)p; }
 inline void* memcpy(void* to, const void* from, size_t bytes) { return __builtin_memcpy(to, from, bytes); }

@@ -34,12 +34,6 @@ __DAMO_UNARY_LIST(__DAMO_UNARY)
 __DAMO_BINARY_LIST(__DAMO_BINARY)
 #undef __DAMO_UNARY
 #undef __DAMO_BINARY
-template <bool, class T>
-struct If {};
-template <class T>
-struct If<true, T> {
-  using type = T;
-};
 template <class T>
 using if_integral = typename If<__is_integral(T), double>::type;
 template <class A, class B>
@@ -86,7 +80,7 @@ inline float fdividef(float x, float y) { return x / y; }
 #define __DAMO_CLASSIFY(name)                                  \
   inline bool name(float x) { return __builtin_##name(x); }    \
   inline bool name(double x) { return __builtin_##name(x); }   \
-  template <class T> inline typename damo::cuda::If<__is_integral(T), bool>::type name(T x) { return name(double(x)); }
+  template <class T> inline typename damo::If<__is_integral(T), bool>::type name(T x) { return name(double(x)); }
 __DAMO_CLASSIFY(isnan) __DAMO_CLASSIFY(isinf) __DAMO_CLASSIFY(isfinite) __DAMO_CLASSIFY(isnormal) __DAMO_CLASSIFY(signbit)
 #undef __DAMO_CLASSIFY
 
@@ -145,15 +139,10 @@ inline float modf(float x, float* whole) { return modff(x, whole); }
 inline double modf(double x, double* whole) { *whole = trunc(x); return isinf(x) ? copysign(0.0, x) : copysign(x - *whole, x); }
 
 // The quick forms: as exact here as the others.
-inline float __expf(float x) { return expf(x); }
-inline float __exp10f(float x) { return exp10f(x); }
-inline float __logf(float x) { return logf(x); }
-inline float __log2f(float x) { return log2f(x); }
-inline float __log10f(float x) { return log10f(x); }
-inline float __sinf(float x) { return sinf(x); }
-inline float __cosf(float x) { return cosf(x); }
-inline float __tanf(float x) { return tanf(x); }
-inline float __tanhf(float x) { return tanhf(x); }
+#define __DAMO_QUICK(name) inline float __##name(float x) { return name(x); }
+__DAMO_QUICK(expf) __DAMO_QUICK(exp10f) __DAMO_QUICK(logf) __DAMO_QUICK(log2f) __DAMO_QUICK(log10f)
+__DAMO_QUICK(sinf) __DAMO_QUICK(cosf) __DAMO_QUICK(tanf) __DAMO_QUICK(tanhf)
+#undef __DAMO_QUICK
 inline void __sincosf(float x, float* s, float* c) { *s = sinf(x), *c = cosf(x); }
 inline float __powf(float x, float y) { return powf(x, y); }
 inline float __fdividef(float x, float y) { return x / y; }

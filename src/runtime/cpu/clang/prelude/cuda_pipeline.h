@@ -1,7 +1,7 @@
 // <cuda_pipeline.h>, <cuda/pipeline>, <cuda/barrier>: asynchronous copies as copies made at once. What is left of waiting
 // for them is that the threads of a block wait for each other.
 #pragma once
-#include "cuda_groups_copy.h"
+#include "cuda_groups.h"
 #include "cuda_atomic.h"
 
 __device__ inline void __pipeline_memcpy_async(void* to, const void* from, size_t bytes, size_t zeros = 0) {

@@ -11,7 +11,16 @@ __DAMO_HOST double __damo_erfinv(double);
 __DAMO_HOST double __damo_erfcinv(double);
 __DAMO_HOST double __damo_cyl_bessel_i0(double);
 __DAMO_HOST double __damo_cyl_bessel_i1(double);
+#define __DAMO_BESSEL(name) __DAMO_HOST double name(double); __DAMO_HOST float name##f(float);
+__DAMO_BESSEL(j0) __DAMO_BESSEL(j1) __DAMO_BESSEL(y0) __DAMO_BESSEL(y1)
+#undef __DAMO_BESSEL
+__DAMO_HOST double jn(int, double);
+__DAMO_HOST float jnf(int, float);
+__DAMO_HOST double yn(int, double);
+__DAMO_HOST float ynf(int, float);
 #undef __DAMO_HOST
+__device__ __attribute__((nothrow, host)) double remquo(double, double, int*);
+__device__ __attribute__((nothrow, host)) float remquof(float, float, int*);
 }
 
 namespace damo::cuda {
@@ -88,20 +97,6 @@ inline float rcbrt(float x) { return 1.0f / cbrtf(x); }
 inline void sincospi(double x, double* s, double* c) { *s = sinpi(x), *c = cospi(x); }
 inline void sincospif(float x, float* s, float* c) { *s = sinpif(x), *c = cospif(x); }
 inline void sincospi(float x, float* s, float* c) { sincospif(x, s, c); }
-
-extern "C" {
-#define __DAMO_BESSEL(name)                                                             \
-  __device__ __attribute__((const, nothrow, host)) double name(double);                 \
-  __device__ __attribute__((const, nothrow, host)) float name##f(float);
-__DAMO_BESSEL(j0) __DAMO_BESSEL(j1) __DAMO_BESSEL(y0) __DAMO_BESSEL(y1)
-#undef __DAMO_BESSEL
-__device__ __attribute__((const, nothrow, host)) double jn(int, double);
-__device__ __attribute__((const, nothrow, host)) float jnf(int, float);
-__device__ __attribute__((const, nothrow, host)) double yn(int, double);
-__device__ __attribute__((const, nothrow, host)) float ynf(int, float);
-__device__ __attribute__((nothrow, host)) double remquo(double, double, int*);
-__device__ __attribute__((nothrow, host)) float remquof(float, float, int*);
-}
 
 inline int ilogbf(float x) { return __builtin_ilogbf(x); }
 inline int ilogb(float x) { return __builtin_ilogbf(x); }

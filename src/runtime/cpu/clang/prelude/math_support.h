@@ -49,6 +49,12 @@ DAMO_MATH double with_sign(double x, double s) {
 DAMO_MATH float flip_sign(float x, float s) { return as_float(bits(x) ^ (bits(s) & 0x80000000u)); }
 DAMO_MATH double flip_sign(double x, double s) { return as_double(bits(x) ^ (bits(s) & 0x8000000000000000ull)); }
 
+// A word's low bytes as an integer.
+template <class To, class Word>
+DAMO_MATH To low_bytes(Word word) {
+  return To(word);
+}
+
 // C++'s conversion of an x within To's range, as the one instruction that it is: where a conversion out of range is
 // defined (a flag, for users' code), Clang writes a longer one for a scalar, which does not vectorise.
 template <class To, class From>

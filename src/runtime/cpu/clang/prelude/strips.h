@@ -18,24 +18,14 @@ static inline __attribute__((always_inline)) void stream_fence() { __builtin_ia3
 
 namespace tiles {
 
-template <int Bytes>
-struct Word;
-template <>
-struct Word<1> {
-  typedef u8 type;
-};
-template <>
-struct Word<2> {
-  typedef u16 type;
-};
-template <>
-struct Word<4> {
-  typedef u32 type;
-};
-template <>
-struct Word<8> {
-  typedef u64 type;
-};
+// Of a word of so many bytes: only its type is asked for.
+template <int bytes>
+constexpr auto word() {
+  if constexpr (bytes == 1) return u8();
+  else if constexpr (bytes == 2) return u16();
+  else if constexpr (bytes == 4) return u32();
+  else return u64();
+}
 
 // A square of so many elements is turned at once: a vector of 64 bytes for 4 and 8 bytes an element.
 template <class T>
@@ -56,7 +46,7 @@ static inline __attribute__((always_inline)) V second_halves(V a, V b) {
 template <class T>
 static inline __attribute__((always_inline)) void turn_square(T* to, const T* from, i64 stride) {
   constexpr int n = kSquare<T>;
-  typedef typename Word<sizeof(T)>::type W;
+  typedef decltype(word<sizeof(T)>()) W;
   typedef W V __attribute__((vector_size(n * sizeof(W)), aligned(sizeof(W)), may_alias));
   V a[n], b[n];
 #pragma clang loop unroll(full)

@@ -1,0 +1,68 @@
+// adamw_300/DEVICE, adamw_300/DEVICE/unfused: a step of AdamW over 300 float32 tensors of 1,000 to 665,000 elements, 99.9 million
+// parameters together, a tenth of that on the CPU: gradients are inputs, weights and moments shared variables that are updated in place.
+// bytes_per_second counts what must move: four arrays read, three written. launches: of one call.
+#include <damo/damo.hpp>
+
+#include <cmath>
+
+#include "benchmarks.hpp"
+#include "runtime/backend.hpp"
+#include "workload.hpp"
+
+namespace damo::bench {
+namespace {
+
+constexpr int kTensors = 300;
+constexpr double kRate = 1e-3, kFirst = 0.9, kSecond = 0.999, kEpsilon = 1e-8, kDecay = 0.01;
+
+struct Step {
+  std::vector<Variable> gradients;
+  std::vector<Assignment> updates;
+  std::vector<Array> values;  // of the gradients
+  double bytes = 0;
+};
+
+Step adamw(Device device) {
+  Step step;
+  const Shared count = shared("step", Array::scalar(0.0f, device));
+  const Variable t = count + 1.0, first_correction = kRate / (1.0 - pow(kFirst, t)), second_correction = sqrt(1.0 - pow(kSecond, t));
+  step.updates.push_back({count, t});
+  const double least = device.is_host() ? 100 : 1000, greatest = device.is_host() ? 66500 : 665000;
+  for (int i = 0; i < kTensors; ++i) {
+    const Shape shape{static_cast<std::int64_t>(least + (greatest - least) * i / (kTensors - 1))};
+    const Shared p = shared("p", random_array(shape, device, static_cast<unsigned>(i)));
+    const Shared first = shared("m", Array::zeros(shape, float32, device)), second = shared("v", Array::zeros(shape, float32, device));
+    const Variable g = input({float32, shape}, "g"), m = kFirst * first + (1 - kFirst) * g, v = kSecond * second + (1 - kSecond) * (g * g);
+    step.updates.push_back({first, m});
+    step.updates.push_back({second, v});
+    step.updates.push_back({p, p * (1 - kRate * kDecay) - first_correction * m / (sqrt(v) / second_correction + kEpsilon)});
+    step.gradients.push_back(g);
+    step.values.push_back(random_array(shape, device, static_cast<unsigned>(kTensors + i)));
+    step.bytes += 28.0 * static_cast<double>(shape.size());
+  }
+  return step;
+}
+
+void run(benchmark::State& state, const Target& target, bool fuse, Effort effort) {
+  const Step step = adamw(target.device);
+  const Function function = damo::function(step.gradients, std::span<const Variable>(), {.fuse = fuse, .device = target.device, .updates = step.updates});
+  for (int i = 0; i < 2; ++i) function.call(step.values);
+  const std::uint64_t before = target.device.backend().launches;
+  function.call(step.values);
+  state.counters["launches"] = static_cast<double>(target.device.backend().launches - before);
+  report(state, time_calls([&] { function.call(step.values); }, [&] { target.device.synchronize(); }, effort));
+  state.SetBytesProcessed(static_cast<std::int64_t>(step.bytes));
+  target.device.free_cache();
+}
+
+}  // namespace
+
+void add_training(const std::vector<Target>& targets, Effort effort) {
+  for (const Target& target : targets) {
+    for (const bool fuse : {true, false}) {
+      add("adamw_300/" + target.name + (fuse ? "" : "/unfused"), [=](benchmark::State& state) { run(state, target, fuse, effort); });
+    }
+  }
+}
+
+}  // namespace damo::bench

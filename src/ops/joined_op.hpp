@@ -1,0 +1,33 @@
+// JoinedOp: several FusedOps whose kernels have one text, on arrays of their own, as one launch (joined_kernel.hpp). Its inputs are
+// those of its members, one after the other, and so are its outputs. Made by join_sinks; users see it in prints.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/fused_op.hpp"
+
+namespace damo {
+
+class JoinedOp final : public Op {
+ public:
+  /// Elementwise members alone, each of which has one space for all of its outputs; at least one. Blocks run in any order, so no
+  /// member may read a shared variable that another one updates.
+  explicit JoinedOp(std::vector<std::shared_ptr<const FusedOp>> members);
+
+  std::string name() const override { return "joined"; }
+  Props props() const override { return {{"members", static_cast<std::int64_t>(members_.size())}}; }
+  Apply make_node(Inputs inputs) const override;
+  Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
+  bool may_run_in_place() const override { return true; }
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
+  bool equals(const Op& other) const override { return this == &other; }
+  std::size_t hash() const override { return std::hash<const void*>()(this); }
+
+  const std::vector<std::shared_ptr<const FusedOp>>& members() const { return members_; }
+
+ private:
+  std::vector<std::shared_ptr<const FusedOp>> members_;
+};
+
+}  // namespace damo

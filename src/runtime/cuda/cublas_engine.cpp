@@ -1,0 +1,305 @@
+#include "runtime/cuda/cublas_engine.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <damo/array.hpp>
+#include <damo/log.hpp>
+
+#include "graph/base/environment.hpp"
+#include "runtime/cuda/backend.hpp"
+#include "runtime/cuda/cublas_library.hpp"
+#include "runtime/kernel/cache.hpp"
+#include "runtime/library/generated_product.hpp"
+#include "runtime/stream/capture.hpp"
+
+namespace damo::cuda_backend {
+namespace {
+
+constexpr std::size_t kWorkspace = std::size_t{32} << 20;  // what NVIDIA advises for Hopper
+constexpr int kCandidates = 6, kRepeats = 5;
+constexpr int kBestAlignment = 16;  // bytes: of the widest loads
+
+int type_of(DType dtype) {
+  switch (dtype) {
+    case float64: return kCublasReal64;
+    case float16: return kCublasReal16;
+    case bfloat16: return kCublasBfloat16;
+    case int8: return kCublasInt8;
+    case int32: return kCublasInt32;
+    default: return kCublasReal32;
+  }
+}
+
+/// Alpha and beta in the dtype that the library computes in.
+struct Scale {
+  std::array<std::byte, 8> bytes{};
+  Scale(double value, DType dtype) { Scalar(value).cast(dtype).store(bytes.data()); }
+};
+DType scale_dtype(const MatrixProduct& product) { return product.result == float64 ? float64 : product.result == int32 ? int32 : float32; }
+
+/// The library's objects for one product, which it multiplies by columns: C' = B' A'.
+class Descriptors {
+ public:
+  Descriptors(const CublasLibrary& library, const MatrixProduct& p, MatrixOrder a, MatrixOrder b) : library_(library) {
+    const DType scale = scale_dtype(p);
+    const int compute = scale == float64 ? kCompute64 : scale == int32 ? kComputeInt32 : p.tf32 ? kCompute32FastTf32 : kCompute32;
+    check_cublas(library.desc_create(&desc, compute, type_of(scale)), "cublasLtMatmulDescCreate");
+    const std::int32_t turn_b = b.is_transposed, turn_a = a.is_transposed;  // 1: CUBLAS_OP_T
+    set(kDescTransposeA, turn_b);
+    set(kDescTransposeB, turn_a);
+    const std::uint32_t activation = p.activation == Activation::kRelu ? kEpilogueRelu : p.activation == Activation::kGeluTanh ? kEpilogueGelu : 0;
+    const std::uint32_t epilogue = activation | (p.has_bias ? kEpilogueBias : 0);
+    if (epilogue != 0) set(kDescEpilogue, epilogue);
+    first = layout(p.operands, b.is_transposed ? p.k : p.n, b.is_transposed ? p.n : p.k, b.leading, p.batches, p.b.batch);
+    second = layout(p.operands, a.is_transposed ? p.m : p.k, a.is_transposed ? p.k : p.m, a.leading, p.batches, p.a.batch);
+    result = layout(p.result, p.n, p.m, std::max(p.c.row, p.n), p.batches, p.c.batch);
+  }
+  Descriptors(const Descriptors&) = delete;
+  Descriptors& operator=(const Descriptors&) = delete;
+  ~Descriptors() {
+    if (desc) library_.desc_destroy(desc);
+    for (CublasLayout made : layouts_) library_.layout_destroy(made);
+  }
+
+  void set_bias(const void* address) { set(kDescBiasPointer, address); }
+
+  CublasDesc desc = nullptr;
+  CublasLayout first = nullptr, second = nullptr, result = nullptr;
+
+ private:
+  template <class T>
+  void set(int attribute, const T& value) {
+    check_cublas(library_.desc_set(desc, attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
+  }
+  CublasLayout layout(DType dtype, std::int64_t rows, std::int64_t columns, std::int64_t leading, std::int64_t batches, std::int64_t stride) {
+    CublasLayout made = nullptr;
+    check_cublas(library_.layout_create(&made, type_of(dtype), static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), leading), "cublasLtMatrixLayoutCreate");
+    layouts_.push_back(made);
+    if (batches > 1) {
+      const auto count = static_cast<std::int32_t>(batches);
+      check_cublas(library_.layout_set(made, kLayoutBatchCount, &count, sizeof count), "cublasLtMatrixLayoutSetAttribute");
+      check_cublas(library_.layout_set(made, kLayoutBatchStride, &stride, sizeof stride), "cublasLtMatrixLayoutSetAttribute");
+    }
+    return made;
+  }
+  const CublasLibrary& library_;
+  std::vector<CublasLayout> layouts_;
+};
+
+/// What a product depends on, as a key of the cache.
+std::string text_of(const MatrixProduct& p) {
+  std::string text = std::string(name(p.operands)) + " " + std::string(name(p.result));
+  for (const std::int64_t number : {p.m, p.n, p.k, p.batches, p.a.row, p.a.column, p.a.batch, p.b.row, p.b.column, p.b.batch, p.c.row, p.c.batch}) text += " " + std::to_string(number);
+  return text + (p.beta != 0 ? " start" : "") + (p.has_bias ? " bias" : "") + (p.tf32 ? " tf32" : "") + " " + std::to_string(static_cast<int>(p.activation));
+}
+
+class CublasProduct final : public PreparedProduct {
+ public:
+  CublasProduct(CudaBackend& backend, const CublasLibrary& library, CublasHandle handle, const MatrixProduct& product, MatrixOrder a, MatrixOrder b)
+      : backend_(backend), library_(library), handle_(handle), p_(product), alpha_(product.alpha, scale_dtype(product)), beta_(product.beta, scale_dtype(product)),
+        descriptors_(library, product, a, b), candidates_(candidates(kBestAlignment, kWorkspace)) {
+    for (const CublasHeuristic& one : candidates_) workspace_ = std::max(workspace_, (one.workspace_bytes + 255) / 256 * 256);
+  }
+
+  bool is_taken() const { return !candidates_.empty(); }
+
+  std::size_t workspace_bytes() const override { return workspace_ + (p_.has_bias ? bias_bytes() : 0); }
+
+  void run(const MatrixAddresses& given, void* workspace, void* stream) override {
+    check_default_stream(backend_);
+    if (backend_.generation() != generation_) refuse_lost(backend_, "a matrix product");
+    backend_.bind();
+    if (!stream) stream = backend_.default_stream();
+    MatrixAddresses at = given;
+    if (!at.start) at.start = at.result;  // not read: beta is 0
+    const int alignment = alignment_of(at);
+    const std::lock_guard lock(mutex_);  // the address of the bias is part of a descriptor
+    if (p_.has_bias) {
+      if (reinterpret_cast<std::uintptr_t>(at.bias) % kBestAlignment != 0) at.bias = aligned_bias(at.bias, workspace, stream);
+      descriptors_.set_bias(at.bias);
+    }
+    if (alignment == kBestAlignment) {
+      if (!chosen_) chosen_ = choose(at, workspace, stream);
+      multiply(*chosen_, at, workspace, stream);
+    } else {
+      run_misaligned(alignment, at, workspace, stream);
+    }
+    backend_.note_work(stream);
+    backend_.launches.fetch_add(1, std::memory_order_relaxed);
+  }
+
+ private:
+  /// A power of 2 that divides all addresses, at most kBestAlignment. That of the bias is seen to apart.
+  static int alignment_of(const MatrixAddresses& at) {
+    std::uintptr_t bits = kBestAlignment;
+    for (const void* address : {at.a, at.b, at.start, static_cast<const void*>(at.result)}) bits |= reinterpret_cast<std::uintptr_t>(address);
+    return static_cast<int>(bits & (~bits + 1));
+  }
+
+  std::size_t bias_bytes() const { return static_cast<std::size_t>(p_.n) * itemsize(p_.result); }
+
+  /// A copy behind the workspace.
+  const void* aligned_bias(const void* bias, void* workspace, void* stream) {
+    void* to = static_cast<std::byte*>(workspace) + workspace_;
+    backend_.copy(to, bias, bias_bytes(), CopyKind::kDeviceToDevice, stream);
+    return to;
+  }
+
+  std::vector<CublasHeuristic> candidates(int alignment, std::size_t workspace) const {
+    CublasPreference preference = nullptr;
+    check_cublas(library_.preference_create(&preference), "cublasLtMatmulPreferenceCreate");
+    const std::unique_ptr<std::remove_pointer_t<CublasPreference>, int (*)(CublasPreference)> owner(preference, library_.preference_destroy);
+    const std::uint64_t most = workspace;
+    check_cublas(library_.preference_set(preference, kPreferenceWorkspace, &most, sizeof most), "cublasLtMatmulPreferenceSetAttribute");
+    const auto bytes = static_cast<std::uint32_t>(alignment);
+    for (const int attribute : {kPreferenceAlignmentA, kPreferenceAlignmentB, kPreferenceAlignmentC, kPreferenceAlignmentD}) {
+      check_cublas(library_.preference_set(preference, attribute, &bytes, sizeof bytes), "cublasLtMatmulPreferenceSetAttribute");
+    }
+    std::vector<CublasHeuristic> found(kCandidates);
+    int count = 0;
+    const int status = library_.heuristics(handle_, descriptors_.desc, descriptors_.first, descriptors_.second, descriptors_.result, descriptors_.result, preference, kCandidates,
+                                           found.data(), &count);
+    found.resize(status == 0 ? static_cast<std::size_t>(std::max(count, 0)) : 0);
+    std::erase_if(found, [&](const CublasHeuristic& one) { return one.state != 0 || one.workspace_bytes > most; });
+    return found;
+  }
+
+  int status_of(const CublasHeuristic& algorithm, const MatrixAddresses& at, void* workspace, void* stream) {
+    return library_.matmul(handle_, descriptors_.desc, alpha_.bytes.data(), at.b, descriptors_.first, at.a, descriptors_.second, beta_.bytes.data(), at.start, descriptors_.result,
+                           at.result, descriptors_.result, &algorithm.algorithm, workspace, algorithm.workspace_bytes, static_cast<CUstream>(stream));
+  }
+  void multiply(const CublasHeuristic& algorithm, const MatrixAddresses& at, void* workspace, void* stream) {
+    check_cublas(status_of(algorithm, at, workspace, stream), "cublasLtMatmul");
+  }
+
+  void run_misaligned(int alignment, const MatrixAddresses& at, void* workspace, void* stream) {
+    const auto [found, is_new] = misaligned_.try_emplace(alignment);
+    if (is_new) {
+      const std::vector<CublasHeuristic> all = candidates(alignment, workspace_);
+      if (!all.empty()) found->second = all.front();
+    }
+    if (found->second) return multiply(*found->second, at, workspace, stream);
+    if (p_.has_bias || p_.activation != Activation::kNone) {
+      throw DeviceError("cuBLASLt has no algorithm for operands at addresses that are multiples of " + std::to_string(alignment) + " bytes alone", "copy() the operands, or switch fuse_products off");
+    }
+    if (!generated_) generated_ = generated_product(backend_, p_);
+    generated_->run(at, nullptr, stream);
+  }
+
+  std::string finding_text() const { return "cublaslt " + std::to_string(library_.version()) + " " + backend_.limits().description + " " + text_of(p_); }
+
+  CublasHeuristic choose(const MatrixAddresses& at, void* workspace, void* stream) {
+    const bool is_captured = backend_.captures.load(std::memory_order_relaxed) != 0;
+    if (candidates_.size() == 1 || is_captured || environment("DAMO_TUNE") == "0") return candidates_.front();
+    if (const std::optional<CublasHeuristic> known = kept()) return *known;
+    // C0 would change under repeats in place.
+    MatrixAddresses trial = at;
+    Array scratch;
+    if (p_.beta != 0 && at.start == at.result) {
+      scratch = Array::empty({(p_.batches - 1) * p_.c.batch + p_.m * std::max(p_.c.row, p_.n)}, p_.result, Device(&backend_));
+      trial.result = scratch.data();
+    }
+    const Event begin(backend_), end(backend_);
+    std::size_t best = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (status_of(candidates_[i], trial, workspace, stream) != 0) continue;  // loads the kernel
+      backend_.record(begin.handle, stream);
+      for (int repeat = 0; repeat < kRepeats; ++repeat) status_of(candidates_[i], trial, workspace, stream);
+      backend_.record(end.handle, stream);
+      backend_.synchronize_event(end.handle);
+      const double milliseconds = backend_.milliseconds(begin.handle, end.handle);
+      if (milliseconds < least) least = milliseconds, best = i;
+    }
+    log(LogLevel::kDebug, "cuBLASLt: of " + std::to_string(candidates_.size()) + " algorithms number " + std::to_string(best) + " is the fastest for " + text_of(p_));
+    const CublasHeuristic& chosen = candidates_[best];
+    backend_.cache().keep_finding(finding_text(), std::as_bytes(std::span(&chosen.algorithm, 1)));
+    return chosen;
+  }
+
+  /// What an earlier process measured, if the library still takes it.
+  std::optional<CublasHeuristic> kept() {
+    const auto bytes = backend_.cache().finding(finding_text());
+    CublasHeuristic known{};
+    if (!bytes || bytes->size() != sizeof known.algorithm) return std::nullopt;
+    CublasAlgorithm algorithm;
+    std::memcpy(&algorithm, bytes->data(), sizeof algorithm);
+    const int status = library_.check(handle_, descriptors_.desc, descriptors_.first, descriptors_.second, descriptors_.result, descriptors_.result, &algorithm, &known);
+    if (status != 0 || known.workspace_bytes > workspace_) return std::nullopt;
+    known.algorithm = algorithm;
+    return known;
+  }
+
+  struct Event {
+    explicit Event(CudaBackend& backend) : backend(backend), handle(backend.create_event()) {}
+    Event(const Event&) = delete;
+    Event& operator=(const Event&) = delete;
+    ~Event() { backend.destroy_event(handle); }
+    CudaBackend& backend;
+    void* handle;
+  };
+
+  CudaBackend& backend_;
+  const CublasLibrary& library_;
+  CublasHandle handle_;
+  std::uint32_t generation_ = backend_.generation();
+  MatrixProduct p_;
+  Scale alpha_, beta_;
+  Descriptors descriptors_;
+  std::vector<CublasHeuristic> candidates_;
+  std::size_t workspace_ = 0;
+  std::mutex mutex_;
+  std::optional<CublasHeuristic> chosen_;
+  std::map<int, std::optional<CublasHeuristic>> misaligned_;  // by alignment; none: the library has no algorithm
+  std::shared_ptr<PreparedProduct> generated_;
+};
+
+class CublasEngine final : public MatrixEngine {
+ public:
+  CublasEngine(CudaBackend& backend, const CublasLibrary& library) : backend_(backend), library_(library) {}
+
+  const std::string& name() const override { return library_.name; }
+  std::optional<DType> computes_as(DType operands) const override { return is_floating(operands) ? std::optional(operands) : std::nullopt; }
+  bool has_epilogues(DType operands) const override { return is_floating(operands) && operands != float64; }
+  std::shared_ptr<PreparedProduct> prepare(const MatrixProduct& product) override {
+    const auto a = order_of(product.a, product.m, product.k), b = order_of(product.b, product.k, product.n);
+    const bool is_int8 = product.operands == int8 && product.result == int32;
+    const bool fits = is_int8 || product.operands == product.result || (is_half(product.operands) && product.result == float32);
+    if (!a || !b || !fits || !(is_int8 || is_floating(product.operands)) || product.batches > std::numeric_limits<std::int32_t>::max()) return nullptr;
+    if (product.operands == float64 && (product.has_bias || product.activation != Activation::kNone)) return nullptr;
+    const std::int64_t numbers[] = {product.m, product.n, product.k};
+    if (std::any_of(std::begin(numbers), std::end(numbers), [](std::int64_t number) { return number > std::numeric_limits<std::int32_t>::max(); })) return nullptr;
+    backend_.bind();
+    auto prepared = std::make_shared<CublasProduct>(backend_, library_, handle(), product, *a, *b);
+    return prepared->is_taken() ? prepared : nullptr;
+  }
+
+ private:
+  CudaBackend& backend_;
+  const CublasLibrary& library_;
+  /// Made at the first product: the engine is made under a lock that a reset takes while it holds the context's. Not destroyed: at
+  /// a reset its context is gone, and at the end of the process the driver may be.
+  CublasHandle handle() {
+    const std::lock_guard lock(mutex_);
+    if (!handle_) check_cublas(library_.create(&handle_), "cublasLtCreate");
+    return handle_;
+  }
+  std::mutex mutex_;
+  CublasHandle handle_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<MatrixEngine> make_cublas_engine(CudaBackend& backend) {
+  const CublasLibrary* library = cublas();
+  return library ? std::make_unique<CublasEngine>(backend, *library) : nullptr;
+}
+
+}  // namespace damo::cuda_backend

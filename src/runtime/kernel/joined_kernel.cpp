@@ -1,0 +1,133 @@
+#include "runtime/kernel/joined_kernel.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runtime/array/array_layout.hpp"
+#include "runtime/kernel/dialect.hpp"
+
+namespace damo {
+namespace {
+
+bool have_equal_dtypes(const std::vector<Scalar>& a, const std::vector<Scalar>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Scalar& x, const Scalar& y) { return x.dtype() == y.dtype(); });
+}
+
+bool are_equal(const Scalar& a, const Scalar& b) {
+  std::uint64_t x = 0, y = 0;
+  a.store(&x);
+  b.store(&y);
+  return a.dtype() == b.dtype() && x == y;
+}
+
+Array on_device(std::size_t bytes, Backend& backend) { return Array::empty({static_cast<std::int64_t>(bytes)}, uint8, Device(&backend)); }
+
+}  // namespace
+
+bool have_one_text(const KernelSpec& a, const KernelSpec& b) {
+  return a.name == b.name && a.inputs == b.inputs && a.outputs == b.outputs && a.stores == b.stores && a.values == b.values && a.rows == b.rows &&
+         a.overrides.empty() && b.overrides.empty() && have_equal_dtypes(a.numbers, b.numbers) &&
+         std::equal(a.constants.begin(), a.constants.end(), b.constants.begin(), b.constants.end(), are_equal) && a.steps == b.steps;
+}
+
+Layout JoinedKernel::layout_of(const SpecKernel& kernel, const Geometry& geometry, bool in_place) {
+  Layout layout = kernel.layout_of(geometry, in_place);
+  layout.joined = layout.is_flat();
+  return layout;
+}
+
+JoinedKernel::JoinedKernel(SpecKernel& kernel, std::span<const Member> members, bool in_place) : kernel_(kernel) {
+  places_.resize(members.size());
+  std::vector<std::size_t> single;  // of one element: served by whatever layout there is, element 0 being the same in all
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const Geometry geometry(members[i].space, members[i].arrays);
+    const Layout layout = layout_of(kernel, geometry, in_place);
+    if (geometry.count == 0) continue;
+    if (geometry.count == 1) {
+      single.push_back(i);
+    } else if (layout.joined) {
+      add(i, members[i], geometry, layout);
+    } else {
+      places_[i] = {.at = apart_.size(), .is_apart = true};
+      auto alone = std::make_unique<SpecKernel>(*members[i].spec, kernel.backend());
+      BoundKernel bound(*alone);
+      bound.bind(members[i].space, members[i].arrays, in_place);
+      apart_.push_back({std::move(alone), std::move(bound)});
+    }
+  }
+  for (std::size_t i : single) {
+    const Geometry geometry(members[i].space, members[i].arrays);
+    add(i, members[i], geometry, launches_.empty() ? layout_of(kernel, geometry, in_place) : Layout(launches_[0].layout));
+  }
+  for (Launch& launch : launches_) finish(launch);
+}
+
+void JoinedKernel::add(std::size_t number, const Member& member, const Geometry& geometry, const Layout& layout) {
+  auto found = std::find_if(launches_.begin(), launches_.end(), [&](const Launch& launch) { return launch.layout == layout; });
+  const Dialect& dialect = kernel_.backend().dialect();
+  const Work work = dialect.work(kernel_.spec(), layout, geometry, processors_of(kernel_.backend().limits()));
+  if (found == launches_.end()) {
+    launches_.push_back({.layout = layout, .config = work.launches[0].config, .begins = {0}});
+    found = launches_.end() - 1;
+    found->code = kernel_.variant(layout, geometry.count).kernels[0].get();
+  }
+  places_[number] = {.launch = static_cast<int>(found - launches_.begin()), .at = found->blocks.size()};
+  found->blocks.emplace_back(*member.spec, layout, geometry, dialect.vector_width(kernel_.spec(), layout), work);
+  found->begins.push_back(found->begins.back() + work.launches[0].config.grid[0]);
+  found->bytes += bytes_of(kernel_.spec(), geometry);
+}
+
+/// The table: each member's argument block and number of its first thread block; the last entry has the number of all.
+void JoinedKernel::finish(Launch& launch) {
+  Backend& backend = kernel_.backend();
+  const std::size_t members = launch.blocks.size(), entry = launch.blocks[0].size() + sizeof(std::int64_t);
+  for (ArgumentBlock& block : launch.blocks) block.set_streams(backend.dialect().streams(launch.bytes));
+  launch.config.grid = {launch.begins.back()};
+  check_launch(*launch.code, launch.config);
+  launch.addresses.assign(members * static_cast<std::size_t>(kernel_.spec().parameter_count()), nullptr);
+  launch.table.resize((members + 1) * entry);
+  for (std::size_t i = 0; i <= members; ++i) std::memcpy(&launch.table[(i + 1) * entry - sizeof(std::int64_t)], &launch.begins[i], sizeof(std::int64_t));
+  for (std::size_t i = 0; i < members; ++i) launch.map.insert(launch.map.end(), static_cast<std::size_t>(launch.begins[i + 1] - launch.begins[i]), static_cast<std::uint32_t>(i));
+  if (is_host(backend)) return;
+  launch.table_there = on_device(launch.table.size(), backend);
+  launch.map_there = on_device(launch.map.size() * sizeof(std::uint32_t), backend);
+  backend.copy(launch.map_there.data(), launch.map.data(), launch.map_there.nbytes(), CopyKind::kHostToDevice, nullptr);
+}
+
+void JoinedKernel::set_pointer(std::size_t member, int parameter, const void* address) {
+  const Place& place = places_[member];
+  if (place.is_apart) return apart_[place.at].bound.set_pointer(parameter, address);
+  if (place.launch < 0) return;
+  Launch& launch = launches_[static_cast<std::size_t>(place.launch)];
+  const void*& known = launch.addresses[place.at * static_cast<std::size_t>(kernel_.spec().parameter_count()) + static_cast<std::size_t>(parameter)];
+  if (known == address) return;
+  known = address;
+  launch.blocks[place.at].set_pointer(parameter, address);
+  launch.is_current = false;
+}
+
+void JoinedKernel::send(Launch& launch, void* stream) {
+  if (std::exchange(launch.is_current, true)) return;
+  const std::size_t entry = launch.blocks[0].size() + sizeof(std::int64_t);
+  for (std::size_t i = 0; i < launch.blocks.size(); ++i) {
+    launch.blocks[i].set_fast();
+    std::memcpy(&launch.table[i * entry], launch.blocks[i].data(), launch.blocks[i].size());
+  }
+  if (!launch.table_there) return;
+  kernel_.backend().copy(launch.table_there.data(), launch.table.data(), launch.table.size(), CopyKind::kHostToDevice, stream);
+}
+
+void JoinedKernel::launch(void* stream) {
+  Backend& backend = kernel_.backend();
+  for (Launch& launch : launches_) {
+    send(launch, stream);
+    const void* joined[] = {launch.table_there ? launch.table_there.data() : launch.table.data(), launch.map_there ? launch.map_there.data() : launch.map.data()};
+    void* arguments[] = {joined};
+    backend.launches.fetch_add(1, std::memory_order_relaxed);
+    backend.launch(*launch.code, launch.config, arguments, stream);
+  }
+  for (Apart& alone : apart_) alone.bound.launch(stream);
+}
+
+}  // namespace damo

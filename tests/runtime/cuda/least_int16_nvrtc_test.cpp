@@ -1,0 +1,36 @@
+// NVIDIA's assembler takes the result of neg.s16 and abs.s16 for a number that fits: -(-32768) > 0 is true then. No row may
+// come to these instructions. Compiled here, loaded nowhere; values: tests/function/rows_table_test.cpp.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/cuda/code_container.hpp"
+#include "runtime/cuda/cuda_backend.hpp"
+#include "runtime/cuda/nvrtc.hpp"
+
+namespace damo::cuda_backend {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::Not;
+
+/// PTX of y = value > 0 ? value : 7, where value is an expression of the int16 x.
+std::string ptx_of(const std::string& value) {
+  const std::string source = "extern \"C\" __global__ void k(const i16* in, f32* y) {\n  const i16 x = in[threadIdx.x], minus_one = -1;\n  const i16 value = " + value +
+                             ";\n  y[threadIdx.x] = value > i16(0) ? f32(value) : 7.0f;\n}\n";
+  const CompiledCode compiled = NvrtcCompiler(90).compile({source, SourceKind::kGenerated, "k.cu", {"k"}, {"--gpu-architecture=compute_90"}});
+  const std::vector<std::byte> code = unpack(compiled.bytes).code;
+  return {reinterpret_cast<const char*>(code.data()), code.size()};
+}
+
+TEST(LeastInt16Nvrtc, IsNegatedInNoInstructionOfSixteenBits) {
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  const char* const kNegated = "(neg|abs)[.]s16";
+  EXPECT_THAT(ptx_of("x < 0 ? i16(-x) : x"), ContainsRegex(kNegated)) << "what the prelude's functions must not become";
+  for (const char* const value : {"wrap_neg(x)", "wrap_abs(x)", "wrap_sub(i16(0), x)", "wrap_mul(x, minus_one)", "floor_div(x, minus_one)",
+                                  "x < i16(0) ? wrap_neg(x) : x", "maximum(x, wrap_neg(x))", "wrap_add(i16(~x), i16(1))"}) {
+    EXPECT_THAT(ptx_of(value), Not(ContainsRegex(kNegated))) << value;
+  }
+}
+
+}  // namespace
+}  // namespace damo::cuda_backend
