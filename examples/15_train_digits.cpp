@@ -55,11 +55,12 @@ int main() {
   const Shared w1 = weights("w1", 64, 128, random), b1 = shared("b1", Array::zeros({128}));
   const Shared w2 = weights("w2", 128, 10, random), b2 = shared("b2", Array::zeros({10}));
   const Variable hidden = squared_relu(dot(x, w1) + b1), scores = dot(hidden, w2) + b2;
-  const Variable cost = mean(logsumexp(scores, 1) - sum(scores * one_hot(y, 10), 1));
+  const Variable cost = mean(cross_entropy(scores, y));
 
   // A step: the rows of a batch in, the cost out, new weights left behind.
   const Variable rows = vector("rows", int64);
-  const Function train = function({rows}, {cost}, {.name = "train", .updates = adam(cost, {w1, b1, w2, b2}, 0.003), .givens = {{x, take(data, rows)}, {y, take(answers, rows)}}});
+  const Function train = function({rows}, {cost}, {.name = "train", .updates = adam(cost, {w1, b1, w2, b2}, 0.003),
+                                                   .givens = {{x, take(data, rows)}, {y, take(answers, rows)}}});
   const Function wrong = function({x, y}, {mean(cast(neq(argmax(scores, 1), y), float32))}, {.name = "wrong"});
 
   std::vector<std::int64_t> order(static_cast<std::size_t>(taught));
