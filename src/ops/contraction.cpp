@@ -78,10 +78,10 @@ std::string of_extents(int x_axis, std::int64_t x, int y_axis, std::int64_t y) {
          " of the second " + std::to_string(y);
 }
 
-const ElementwiseRow& row_of(Activation activation) {
-  static const ElementwiseRow* const relu = find_elementwise("relu");
+/// Of an activation that is not kNone.
+const ElementwiseRow& activation_row() {
   static const ElementwiseRow* const gelu = find_elementwise("gelu_tanh");
-  return activation == Activation::kRelu ? *relu : *gelu;
+  return *gelu;
 }
 
 }  // namespace
@@ -263,7 +263,7 @@ void Contraction::run(const Array& x, const Array& y, const Array* c, const Arra
 }
 
 void Contraction::finish(const Array& target) const {
-  if (form_.activation != Activation::kNone && !activates_) apply_elementwise(row_of(form_.activation), {target}, target);
+  if (form_.activation != Activation::kNone && !activates_) apply_elementwise(activation_row(), {target}, target);
 }
 
 void Contraction::multiply(const Array& x, const Array& y, const void* start, const void* bias, const Array& target, void* stream) const {

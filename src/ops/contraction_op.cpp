@@ -15,7 +15,7 @@
 namespace damo {
 namespace {
 
-constexpr const char* kActivations[] = {"none", "relu", "gelu_tanh"};
+constexpr const char* kActivations[] = {"none", "gelu_tanh"};
 
 class ContractionThunk {
  public:

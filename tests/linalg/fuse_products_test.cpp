@@ -105,7 +105,7 @@ TEST_P(FuseProducts, LeavesWhatAKernelReadsAnyway) {
   const auto x = matrix("x"), w = matrix("w"), b = vector("b");
   EXPECT_EQ(nodes_text(function({x, w, b}, {tanh(dot(x, w) + b)}, options()).graph()), "dot fused(add tanh)");
   const std::string relu_graph = nodes_text(function({x, w, b}, {relu(dot(x, w) + b)}, options()).graph());
-  EXPECT_EQ(relu_graph, has_epilogues() ? "dot" : "dot fused(add relu)");
+  EXPECT_THAT(relu_graph, HasSubstr("relu")) << "a library's gives 0 for NaN";
   const std::string two = nodes_text(function({x, w, b}, {dot(x, w) + b, dot(x, w)}, options()).graph());
   EXPECT_THAT(two, HasSubstr("add")) << "the product is a result of its own";
 }

@@ -59,7 +59,6 @@ class ProductFusion {
   }
 
   static std::optional<Activation> activation_of(const FunctionGraph& graph, NodeId node) {
-    if (is_row(graph, node, "relu")) return Activation::kRelu;
     if (is_row(graph, node, "gelu_tanh")) return Activation::kGeluTanh;
     return std::nullopt;
   }

@@ -4,11 +4,11 @@
 //   cast(dot(x, y), float32) of 16-bit operands       the result as it was added up
 //   alpha * dot(x, y) + beta * c                      c: a bias, a matrix, whatever broadcasts to the product; in c's memory where
 //                                                     nobody else reads it
-//   relu(...), gelu_tanh(...)                         where the library has them (GPUs)
+//   gelu_tanh(...)                                    where the library has it (GPUs); its relu gives 0 for NaN, so that one stays a kernel
 //
 // A sum or an activation whose readers are elementwise ops and reductions alone stays with those: their kernel reads the product in any
 // case. Condition: the product has this one reader, of the same dtype, and nothing in the types stretches it. Differences: 16-bit
-// results are rounded once, not after each op; a library's relu may give 0 for NaN. tests/linalg/fuse_products_test.cpp.
+// results are rounded once, not after each op. tests/linalg/fuse_products_test.cpp.
 #pragma once
 #include <damo/device.hpp>
 #include <damo/graph.hpp>

@@ -54,7 +54,7 @@ class Descriptors {
     const std::int32_t turn_b = b.is_transposed, turn_a = a.is_transposed;  // 1: CUBLAS_OP_T
     set(kDescTransposeA, turn_b);
     set(kDescTransposeB, turn_a);
-    const std::uint32_t activation = p.activation == Activation::kRelu ? kEpilogueRelu : p.activation == Activation::kGeluTanh ? kEpilogueGelu : 0;
+    const std::uint32_t activation = p.activation == Activation::kGeluTanh ? kEpilogueGelu : 0;
     const std::uint32_t epilogue = activation | (p.has_bias ? kEpilogueBias : 0);
     if (epilogue != 0) set(kDescEpilogue, epilogue);
     first = layout(p.operands, b.is_transposed ? p.k : p.n, b.is_transposed ? p.n : p.k, b.leading, p.batches, p.b.batch);

@@ -16,7 +16,7 @@ inline constexpr int kCompute32 = 68, kCompute64 = 70, kComputeInt32 = 72, kComp
 inline constexpr int kDescTransposeA = 3, kDescTransposeB = 4, kDescEpilogue = 7, kDescBiasPointer = 8;
 inline constexpr int kLayoutBatchCount = 5, kLayoutBatchStride = 6;
 inline constexpr int kPreferenceWorkspace = 1, kPreferenceAlignmentA = 5, kPreferenceAlignmentB = 6, kPreferenceAlignmentC = 7, kPreferenceAlignmentD = 8;
-inline constexpr std::uint32_t kEpilogueDefault = 1, kEpilogueRelu = 2, kEpilogueBias = 4, kEpilogueGelu = 32;
+inline constexpr std::uint32_t kEpilogueDefault = 1, kEpilogueBias = 4, kEpilogueGelu = 32;
 
 struct CublasAlgorithm {
   std::uint64_t data[8];

@@ -148,7 +148,7 @@ std::string CudaReducingEmitter::inside(const std::string& from, const std::stri
 std::string CudaReducingEmitter::address(int i, bool k) const {
   const std::string n = number(i), further = k ? " + k" : "";
   if (is_unit(i)) return "b" + n + " + u * " + number(step()) + further;
-  if (!moves(i)) return "r" + n;
+  if (!moves(i)) return "r" + n + (k ? across(i) : "");
   if (!rows()) return "r" + n + " + along" + n + "(a, at)" + (k ? across(i) : "");
   return "r" + n + " + along" + n + "(a, at" + further + ")";
 }

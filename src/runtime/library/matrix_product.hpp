@@ -15,9 +15,9 @@
 
 namespace damo {
 
+/// What a product's elements become. No relu: cuBLASLt's gives 0 for NaN.
 enum class Activation : std::uint8_t {
   kNone,
-  kRelu,
   kGeluTanh  ///< 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
 };
 

@@ -26,8 +26,8 @@ TEST(CublasLibrary, IsDeclaredAsItsHeaderDoes) {
   static_assert(kPreferenceWorkspace == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES && kPreferenceAlignmentA == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES &&
                 kPreferenceAlignmentB == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES && kPreferenceAlignmentC == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES &&
                 kPreferenceAlignmentD == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
-  static_assert(kEpilogueDefault == CUBLASLT_EPILOGUE_DEFAULT && kEpilogueRelu == CUBLASLT_EPILOGUE_RELU && kEpilogueBias == CUBLASLT_EPILOGUE_BIAS && kEpilogueGelu == CUBLASLT_EPILOGUE_GELU);
-  static_assert((kEpilogueRelu | kEpilogueBias) == CUBLASLT_EPILOGUE_RELU_BIAS && (kEpilogueGelu | kEpilogueBias) == CUBLASLT_EPILOGUE_GELU_BIAS && CUBLAS_OP_N == 0 && CUBLAS_OP_T == 1);
+  static_assert(kEpilogueDefault == CUBLASLT_EPILOGUE_DEFAULT && kEpilogueBias == CUBLASLT_EPILOGUE_BIAS && kEpilogueGelu == CUBLASLT_EPILOGUE_GELU);
+  static_assert((kEpilogueGelu | kEpilogueBias) == CUBLASLT_EPILOGUE_GELU_BIAS && CUBLAS_OP_N == 0 && CUBLAS_OP_T == 1);
   static_assert(sizeof(CublasAlgorithm) == sizeof(cublasLtMatmulAlgo_t) && sizeof(CublasHeuristic) == sizeof(cublasLtMatmulHeuristicResult_t));
   static_assert(offsetof(CublasHeuristic, workspace_bytes) == offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize) &&
                 offsetof(CublasHeuristic, state) == offsetof(cublasLtMatmulHeuristicResult_t, state) && CUBLAS_STATUS_SUCCESS == 0);

@@ -33,7 +33,8 @@ const Given kGiven[] = {{{7, 3}, 2},       {{7, 3}, 1},          {{600, 33}, 2},
                         {{2, 20000}, 2},   {{1, 40000}, 2},      {{1, 70000}, 2},     {{300, 70}, 1},       {{3000, 5}, 1},    {{40, 7, 9}, 5}, {{40, 7, 9}, 2},
                         {{40, 7, 9}, 3},   {{64, 64}, 2, true},  {{64, 300}, 1, true}, {{1, 1}, 3},         {{3, 20000}, 3},
                         {{5, 1001}, 2},    {{3, 20001}, 2},      {{2, 70001}, 2},     {{9, 515}, 2},        {{64, 301}, 1},    {{70, 32}, 1},  {{3, 20001}, 3},
-                        {{5, 1024}, 2, false, true}, {{5, 1001}, 2, false, true}, {{2, 70000}, 2, false, true}, {{64, 300}, 1, false, true}, {{3, 5, 33}, 6}, {{20, 16384}, 2}};
+                        {{5, 1024}, 2, false, true}, {{5, 1001}, 2, false, true}, {{2, 70000}, 2, false, true}, {{64, 300}, 1, false, true}, {{3, 5, 33}, 6}, {{20, 16384}, 2},
+                        {{8, 8}, 1, false, false, true}, {{64, 300}, 1, false, false, true}, {{5, 100}, 2, false, false, true}, {{300, 70}, 1, false, false, true}};
 
 /// Shapes of inputs and outputs, as each spec of this list has them.
 struct Case {
@@ -47,7 +48,8 @@ class Arrays {
   Arrays(const Case& one, const Given& given, Device device) {
     std::mt19937 random(1);
     for (int i = 0; i < one.spec.parameter_count(); ++i) {
-      Shape shape = one.is_row[static_cast<std::size_t>(i)] ? row_shape(given) : given.shape;
+      const bool repeats = given.repeated && !one.spec.is_output(i);
+      Shape shape = one.is_row[static_cast<std::size_t>(i)] || repeats ? row_shape(given) : given.shape;
       if (given.turned) std::reverse(shape.begin(), shape.end());
       Array array = Array::empty({shape.size() + 1}, one.spec.parameter_dtype(i), device);
       if (!one.spec.is_output(i)) {
@@ -57,6 +59,7 @@ class Arrays {
       }
       const std::int64_t first = given.moved ? 1 : 0;
       array = array.slice({Slice{first, first + shape.size()}}).reshape(shape);
+      if (repeats && !one.is_row[static_cast<std::size_t>(i)]) array = array.broadcast_to(given.shape);
       all.push_back(given.turned ? array.transpose() : array);
     }
     for (const Array& array : all) layouts.push_back({&array.shape(), &array.strides()});

@@ -18,9 +18,10 @@ struct Given {
   std::uint32_t mask;
   bool turned = false;  ///< arrays lie in memory with their axes in reverse order
   bool moved = false;   ///< arrays begin an element behind where vectors do
+  bool repeated = false;  ///< inputs have one element in memory for all that are reduced together
 };
 inline void PrintTo(const Given& given, std::ostream* out) {
-  *out << to_string(given.shape) << " mask " << given.mask << (given.turned ? " turned" : "") << (given.moved ? " moved" : "");
+  *out << to_string(given.shape) << " mask " << given.mask << (given.turned ? " turned" : "") << (given.moved ? " moved" : "") << (given.repeated ? " repeated" : "");
 }
 
 /// Of what there is one of a row.
