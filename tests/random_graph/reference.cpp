@@ -155,7 +155,7 @@ Element floating_row(const ElementwiseRow& row, const RowReference& reference, D
   if (!agrees || has_lone_points(row.name, x)) return kUnknownElement;
   if (result == bool_) return change == 0 ? Element{center != 0 ? 1.0L : 0.0L, 0} : kUnknownElement;
   if (!std::isfinite(center)) return {center, 0};
-  if (change > 0 && is_lost_in_periods(row.name, x)) return kUnknownElement;
+  if (is_lost_in_periods(row.name, x)) return kUnknownElement;  // also where the box is whole periods wide, and its corners agree
   if (!is_tame(row.name) && change > std::fabs(center) * 0x1p-4L) return kUnknownElement;
   const DType arithmetic = is_half(compute) ? float32 : compute;
   const Format format = format_of(arithmetic);
