@@ -101,6 +101,17 @@ TEST_P(FuseProducts, TakesABiasThatNoKernelWouldAdd) {
   expect_near(f(a, v.slice({{}, {0, 1}}), c.slice({{0, 1}}))[0], dot(a, v.slice({{}, {0, 1}})) + c.slice({{0, 1}}), 1e-5, "one column");
 }
 
+TEST_P(FuseProducts, KeepsNaNThroughEveryTail) {
+  const auto x = matrix("x"), w = matrix("w"), b = vector("b");
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const Variable& z : {relu(dot(x, w) + b), gelu_tanh(dot(x, w) + b), relu(dot(x, w)), 2.0 * dot(x, w) + b}) {
+    const Function f = function({x, w, b}, {z}, {.device = device(), .allow_unused_inputs = true});
+    const std::vector<float> got = Array(f(array({nan, 1, 1, 1}, {2, 2}), array({1, 2, 3, 4}, {2, 2}), array({0, 0}))).to_vector<float>();
+    EXPECT_TRUE(std::isnan(got[0]) && std::isnan(got[1])) << nodes_text(f.graph());
+    EXPECT_FALSE(std::isnan(got[2]) || std::isnan(got[3])) << nodes_text(f.graph());
+  }
+}
+
 TEST_P(FuseProducts, LeavesWhatAKernelReadsAnyway) {
   const auto x = matrix("x"), w = matrix("w"), b = vector("b");
   EXPECT_EQ(nodes_text(function({x, w, b}, {tanh(dot(x, w) + b)}, options()).graph()), "dot fused(add tanh)");
