@@ -7,20 +7,14 @@
 #include <damo/thunk.hpp>
 #include "ops/gradient_parts.hpp"
 #include "ops/indexing/positions.hpp"
-#include "ops/indexing/rows_launch.hpp"
 #include "ops/indexing/sorted_positions.hpp"
+#include "ops/indexing/take_kernels.hpp"
 
 namespace damo {
 namespace {
 
 // x is (outer, extent, inner), positions (count), z (outer, count, inner). Words are elements, whatever they mean.
 constexpr const char* kGather = R"(
-template <int bytes> struct word;
-template <> struct word<1> { typedef unsigned char type; };
-template <> struct word<2> { typedef unsigned short type; };
-template <> struct word<4> { typedef unsigned int type; };
-template <> struct word<8> { typedef unsigned long long type; };
-
 template <int bytes>
 __global__ void gather(const void* x, const long long* positions, void* z, long long rows, long long count, long long extent, long long inner, int wide) {
   typedef typename word<bytes>::type Word;
@@ -66,12 +60,6 @@ __global__ void add_slices(const T* g, const long long* keys, const long long* o
 }
 )";
 
-std::int64_t extent_from(const Shape& shape, int first, int end) {
-  std::int64_t size = 1;
-  for (int axis = first; axis < end; ++axis) size *= shape[axis];
-  return size;
-}
-
 class TakeOp final : public Op {
  public:
   explicit TakeOp(int axis) : axis_(axis) {}
@@ -86,11 +74,11 @@ class TakeOp final : public Op {
     const Cell &x = context.storage(node.input(0)), &positions = context.storage(node.input(1));
     Cell& z = context.storage(node.output());
     const auto bytes = static_cast<std::int64_t>(itemsize(x.dtype()));
-    const Kernel kernel = context.compile(kGather, "gather<" + std::to_string(bytes) + ">");
+    const Kernel kernel = context.compile(kWords + kGather, "gather<" + std::to_string(bytes) + ">");
     return [&x, &positions, &z, kernel, bytes, axis = axis_] {
       if (z.size() == 0) return;
       const Shape& shape = x.shape();
-      const std::int64_t inner = extent_from(shape, axis + 1, shape.rank()), rows = z.size() / inner;
+      const std::int64_t inner = inner_size(shape, axis), rows = z.size() / inner;
       const auto is_wide = [](const Array& array) { return reinterpret_cast<std::uintptr_t>(array.data()) % 16 == 0; };
       const bool wide = inner * bytes % 16 == 0 && is_wide(x.array()) && is_wide(z.array());
       kernel(rows_launch(rows, wide ? inner * bytes / 16 : inner), x.array(), positions.array(), z.array(), rows, positions.size(), shape[axis], inner, wide ? 1 : 0);
@@ -129,7 +117,7 @@ class AddSlicesOp final : public Op {
     return [&g, &keys, &order, &z, kernel, axis = axis_] {
       if (z.size() == 0) return;
       const Shape& shape = z.shape();
-      const std::int64_t inner = extent_from(shape, axis + 1, shape.rank()), rows = z.size() / inner;
+      const std::int64_t inner = inner_size(shape, axis), rows = z.size() / inner;
       kernel(rows_launch(rows, inner), g.array(), keys.array(), order.array(), z.array(), rows, keys.size(), shape[axis], inner);
     };
   }

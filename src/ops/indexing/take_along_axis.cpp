@@ -1,13 +1,17 @@
-// take_along_axis: an element of each line for each position; its gradient adds them back, a line after another.
+// take_along_axis: an element of each line for each position; its gradient adds them back, a line after another. one_hot: a line for each
+// position.
 #include <algorithm>
 #include <string>
 
 #include <damo/op.hpp>
 #include <damo/ops/indexing.hpp>
+#include <damo/ops/math.hpp>
+#include <damo/ops/reduce.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/thunk.hpp>
 #include "ops/gradient_parts.hpp"
 #include "ops/indexing/positions.hpp"
+#include "ops/indexing/take_kernels.hpp"
 #include "runtime/backend.hpp"
 
 namespace damo {
@@ -15,12 +19,6 @@ namespace {
 
 // x is (outer, extent, inner), positions and z (outer, count, inner). Words are elements, whatever they mean.
 constexpr const char* kTake = R"(
-template <int bytes> struct word;
-template <> struct word<1> { typedef unsigned char type; };
-template <> struct word<2> { typedef unsigned short type; };
-template <> struct word<4> { typedef unsigned int type; };
-template <> struct word<8> { typedef unsigned long long type; };
-
 template <int bytes>
 __global__ void take_along(const void* x, const long long* positions, void* z, long long size, long long count, long long extent, long long inner) {
   typedef typename word<bytes>::type Word;
@@ -47,15 +45,6 @@ __global__ void add_along(const T* g, const long long* positions, T* z, long lon
 }
 )";
 
-LaunchConfig one_thread_each(std::int64_t count) { return {.grid = {std::min<std::int64_t>((count + 255) / 256, 1 << 20)}, .block = {256}}; }
-
-/// Elements of one position along the axis.
-std::int64_t inner_of(const Shape& shape, int axis) {
-  std::int64_t size = 1;
-  for (int i = axis + 1; i < shape.rank(); ++i) size *= shape[i];
-  return size;
-}
-
 class AddAlongOp final : public Op {
  public:
   explicit AddAlongOp(int axis) : axis_(axis) {}
@@ -76,7 +65,7 @@ class AddAlongOp final : public Op {
       backend.fill(z.array().data(), &zero, itemsize(z.dtype()), static_cast<std::size_t>(z.size()), nullptr);
       if (g.size() == 0) return;
       const std::int64_t count = g.shape()[axis], lines = g.size() / count;
-      kernel(one_thread_each(lines), g.array(), positions.array(), z.array(), lines, count, z.shape()[axis], inner_of(z.shape(), axis));
+      kernel(elements_launch(lines), g.array(), positions.array(), z.array(), lines, count, z.shape()[axis], inner_size(z.shape(), axis));
     };
   }
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override;
@@ -98,10 +87,10 @@ class TakeAlongOp final : public Op {
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
     const Cell &x = context.storage(node.input(0)), &positions = context.storage(node.input(1));
     Cell& z = context.storage(node.output());
-    const Kernel kernel = context.compile(kTake, "take_along<" + std::to_string(itemsize(x.dtype())) + ">");
+    const Kernel kernel = context.compile(kWords + kTake, "take_along<" + std::to_string(itemsize(x.dtype())) + ">");
     return [&x, &positions, &z, kernel, axis = axis_] {
       if (z.size() == 0) return;
-      kernel(one_thread_each(z.size()), x.array(), positions.array(), z.array(), z.size(), z.shape()[axis], x.shape()[axis], inner_of(x.shape(), axis));
+      kernel(elements_launch(z.size()), x.array(), positions.array(), z.array(), z.size(), z.shape()[axis], x.shape()[axis], inner_size(x.shape(), axis));
     };
   }
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
@@ -143,6 +132,17 @@ Variable take_along_axis(const Operand& x, const Operand& positions, int axis) {
   const int along = normalize_axis(axis, from.rank());
   const Variable inputs[] = {from, checked_positions("take_along_axis", from, along, at, x.where())};
   return std::make_shared<const TakeAlongOp>(along)->apply(inputs, x.where()).output();
+}
+
+Variable one_hot(const Operand& positions, std::int64_t count, DType dtype) {
+  const Variable at = positions.as(positions.promotable().dtype);
+  if (!is_integer(at.dtype())) throw TypeError("one_hot: positions are integers, these are " + describe(at), "cast(positions, int64)");
+  if (count < 0) throw ShapeError("one_hot: the count is " + std::to_string(count), "it is 0 or more");
+  const SourceLine line = positions.where();
+  Shape lines = Shape::filled(at.rank() + 1, -1);
+  lines[-1] = count;
+  const Variable each = broadcast_to(At(line)(expand_dims(At(line)(cast_at(at, int64, line)), -1)), lines);
+  return cast_at(eq(At(line)(index_along(At(line)(each), -1)), At(line)(each)), dtype, line);
 }
 
 }  // namespace damo
