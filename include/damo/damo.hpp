@@ -17,6 +17,11 @@
 #include <damo/function.hpp>
 #include <damo/gradient.hpp>
 #include <damo/graph.hpp>
+#include <damo/io/csv.hpp>
+#include <damo/io/idx.hpp>
+#include <damo/io/npy.hpp>
+#include <damo/io/parameters.hpp>
+#include <damo/io/safetensors.hpp>
 #include <damo/kernel_op.hpp>
 #include <damo/log.hpp>
 #include <damo/op.hpp>

@@ -1,6 +1,7 @@
 # Reads every #include of ROOT/src and ROOT/include/damo and reports those that point the wrong way.
 #
 #   base <- graph <- runtime <- ops <- function
+#   runtime <- io: file formats, which know arrays and shared variables, no ops
 #   inside runtime:  kernel <- {null, cpu, cuda};  graph, kernel <- exec;  only device_registry sees them all
 #   a public header includes the standard library and damo's own headers, nothing else; boost_graph.hpp, which its
 #   users ask for, Boost.Graph's too
@@ -27,14 +28,17 @@ foreach(backend null cpu cuda)
 endforeach()
 set(may_exec     base graph runtime kernel)
 set(may_registry base runtime kernel null cpu cuda)
+set(may_io       base graph runtime kernel exec)
 set(may_ops      base graph runtime kernel exec)
-set(may_function base graph runtime kernel exec ops)
+set(may_function base graph runtime kernel exec ops io)  # io: damo.hpp names everything
 
 # part_of(variable path): the part that a path under ROOT belongs to, or "?".
 function(part_of variable path)
   set(part "?")
   if(path MATCHES "^include/damo/ops/")
     set(part ops)
+  elseif(path MATCHES "^include/damo/io/")
+    set(part io)
   elseif(path MATCHES "^include/damo/(.*)\\.hpp$")
     set(name ${CMAKE_MATCH_1})
     foreach(candidate base graph runtime exec ops function)
@@ -48,7 +52,7 @@ function(part_of variable path)
     set(part registry)
   elseif(path MATCHES "^src/runtime/(kernel|null|cpu|cuda|exec)/")
     set(part ${CMAKE_MATCH_1})
-  elseif(path MATCHES "^src/(graph|runtime|ops|function)[/.]")
+  elseif(path MATCHES "^src/(graph|runtime|io|ops|function)[/.]")
     set(part ${CMAKE_MATCH_1})
   endif()
   set(${variable} ${part} PARENT_SCOPE)
