@@ -24,6 +24,7 @@
 #include <damo/io/safetensors.hpp>
 #include <damo/kernel_op.hpp>
 #include <damo/log.hpp>
+#include <damo/nn.hpp>
 #include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/ops/indexing.hpp>
@@ -33,6 +34,7 @@
 #include <damo/ops/shape.hpp>
 #include <damo/ops/softmax.hpp>
 #include <damo/ops/subtensor.hpp>
+#include <damo/optim.hpp>
 #include <damo/options.hpp>
 #include <damo/print.hpp>
 #include <damo/profile.hpp>
