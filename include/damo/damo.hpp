@@ -7,8 +7,10 @@
 #include <damo/array_reduce.hpp>
 #include <damo/array_shape.hpp>
 #include <damo/cache.hpp>
+#include <damo/chart.hpp>
 #include <damo/compare.hpp>
 #include <damo/cuda_c.hpp>
+#include <damo/data_loader.hpp>
 #include <damo/device.hpp>
 #include <damo/dtype.hpp>
 #include <damo/elementwise.hpp>
@@ -38,6 +40,7 @@
 #include <damo/options.hpp>
 #include <damo/print.hpp>
 #include <damo/profile.hpp>
+#include <damo/progress.hpp>
 #include <damo/raw_kernel.hpp>
 #include <damo/reduction_kernel.hpp>
 #include <damo/rewrite.hpp>

@@ -64,7 +64,7 @@ void save(const std::string& path, const Array& array) {
 
 Set load_set(const std::string& folder, Device device) {
   const auto labels = [&](const char* name) {
-    const Array bytes = load(file_of(folder, name), Device("cpu"));
+    const Array bytes = load(file_of(folder, name), device);
     const std::vector<double> values = bytes.to_doubles();
     return Array::from(std::vector<std::int64_t>(values.begin(), values.end()), bytes.shape(), device);
   };

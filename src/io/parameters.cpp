@@ -34,7 +34,8 @@ void save(const std::string& path, std::span<const Shared> parameters) {
 void load(const std::string& path, std::span<const Shared> parameters) {
   const bool npz = is_npz(path);
   const auto named = by_name(parameters);
-  const NamedArrays arrays = npz ? npz::load(path, Device("cpu")) : safetensors::load(path, Device("cpu"));
+  const Device device = parameters.empty() ? Device() : parameters.front().device();
+  const NamedArrays arrays = npz ? npz::load(path, device) : safetensors::load(path, device);
   ErrorParts parts;
   for (const auto& [name, parameter] : named) {
     const auto found = arrays.find(name);

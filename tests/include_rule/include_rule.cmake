@@ -2,7 +2,7 @@
 #
 #   base <- graph <- runtime <- ops <- function
 #   runtime <- io: file formats, which know arrays and shared variables, no ops
-#   ops <- train: layers, optimizers, loaders, which know no Function
+#   {ops, io} <- train: layers, optimizers, loaders, which know no Function
 #   inside runtime:  kernel <- {null, cpu, cuda};  graph, kernel <- exec;  only device_registry sees them all
 #   a public header includes the standard library and damo's own headers, nothing else; boost_graph.hpp, which its
 #   users ask for, Boost.Graph's too
@@ -32,7 +32,7 @@ set(may_exec     base graph runtime kernel)
 set(may_registry base runtime kernel null cpu cuda)
 set(may_io       base graph runtime kernel exec)
 set(may_ops      base graph runtime kernel exec)
-set(may_train    base graph runtime kernel exec ops)
+set(may_train    base graph runtime kernel exec ops io)
 set(may_function base graph runtime kernel exec ops io train)  # io, train: damo.hpp names everything
 
 # part_of(variable path): the part that a path under ROOT belongs to, or "?".
