@@ -41,6 +41,7 @@ class Progress {
   void show(const std::string& name, const Array& value);
   /// One step further; a loop over this does it.
   void advance();
+  std::int64_t done() const { return done_; }
 
   class Iterator {
    public:
