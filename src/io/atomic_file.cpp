@@ -24,21 +24,24 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
+bool can_be_replaced(const std::string& path) {
+  const int kept = errno;
+  struct stat status{};
+  const bool can = ::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+  errno = kept;
+  return can;
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(std::string format, const std::string& path)
     : format_(std::move(format)), path_(path), target_(target_of(path)), folder_(folder_of(target_)),
       directory_(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
-      file_(directory_ ? create_temporary(directory_.number(), temporary_name_, 0666) : Descriptor(-1)) {
-  if (!file_) fail(std::strerror(errno));
-  temporary_ = folder_ + "/" + temporary_name_;
+      file_(directory_ && can_be_replaced(target_) ? create_temporary(directory_.number(), temporary_name_, 0666) : Descriptor(-1)) {
+  if (!file_) fail(can_be_replaced(target_) ? std::strerror(errno) : "it is a folder or a device");
+  // From here on nothing throws: a constructor that fails leaves no one to remove the file.
   struct stat before{};
-  if (::stat(target_.c_str(), &before) != 0) return;
-  if (!S_ISREG(before.st_mode)) {
-    unlinkat(directory_.number(), temporary_name_.c_str(), 0);
-    fail("it is a folder or a device");
-  }
-  if (fchmod(file_.number(), before.st_mode & 07777) != 0) {}  // a file of another owner's: the new one has the usual rights
+  if (::stat(target_.c_str(), &before) == 0 && fchmod(file_.number(), before.st_mode & 07777) != 0) {}  // of another owner's: the usual rights
 }
 
 AtomicFile::~AtomicFile() {

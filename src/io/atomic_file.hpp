@@ -23,12 +23,12 @@ class AtomicFile {
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
   /// For a library that writes by itself: the descriptor, or the name, under which it may also make a new file.
   int descriptor() const { return file_.number(); }
-  const std::string& temporary() const { return temporary_; }
+  std::string temporary() const { return folder_ + "/" + temporary_name_; }
   void commit();
   [[noreturn]] void fail(const std::string& reason) const;
 
  private:
-  std::string format_, path_, target_, folder_, temporary_name_, temporary_;
+  std::string format_, path_, target_, folder_, temporary_name_;
   Descriptor directory_, file_;
   bool is_committed_ = false;
 };

@@ -1,7 +1,9 @@
-// The head is JSON, which nlohmann-json parses. What it says is checked against the file before anything is taken from it.
+// The head is JSON, whose words come from nlohmann-json's parser. What they say is checked as they come; no tree of them is made, for that library
+// ends the process where it has no memory to take one down.
 #include <damo/io/safetensors.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -11,8 +13,6 @@
 
 namespace damo::safetensors {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::uint64_t kMostHeadBytes = 100'000'000;  // the format's own bound
 constexpr std::string_view kMetadata = "__metadata__";
@@ -36,62 +36,111 @@ struct Head {
   Metadata metadata;
 };
 
-/// JSON of a file that anybody may have written: no name twice (the parser would keep the last), no depth that nothing here has.
-Json parse(const io::Source& source, const std::vector<std::byte>& text) {
-  std::vector<std::set<std::string>> names;
-  const auto look = [&](int depth, Json::parse_event_t event, Json& value) {
-    using Event = Json::parse_event_t;
-    if (event == Event::object_start) names.emplace_back();
-    if (event == Event::object_end) names.pop_back();
-    if ((event == Event::object_start || event == Event::array_start) && depth > 2) source.fail_at(8, "expected JSON of a safetensors head, found deeper nesting");
-    if (event == Event::key && !names.back().insert(value.get<std::string>()).second) source.fail_at(8, "expected each name once, found " + value.dump() + " twice");
-    return true;
-  };
-  const auto* begin = reinterpret_cast<const char*>(text.data());
-  try {
-    return Json::parse(begin, begin + text.size(), look);
-  } catch (const Json::parse_error& error) {
-    source.fail_at(8 + error.byte, "expected JSON");
-  }
-}
+/// What nlohmann's parser calls for each word of a head: {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, "__metadata__": {...}}.
+class HeadReader {
+ public:
+  using number_integer_t = nlohmann::json::number_integer_t;
+  using number_unsigned_t = nlohmann::json::number_unsigned_t;
+  using number_float_t = nlohmann::json::number_float_t;
+  using string_t = std::string;
+  using binary_t = nlohmann::json::binary_t;
 
-Tensor tensor_of(const io::Source& source, const std::string& name, const Json& value) {
-  const auto fail = [&](const std::string& expected) { source.fail_at(8, "tensor " + name + ": expected " + expected); };
-  if (!value.is_object() || value.size() != 3 || !value.contains("dtype") || !value.contains("shape") || !value.contains("data_offsets")) fail("dtype, shape and data_offsets");
-  const Json &dtype = value["dtype"], &shape = value["shape"], &offsets = value["data_offsets"];
-  const auto is_count = [](const Json& number) { return number.is_number_unsigned() && number.get<std::uint64_t>() >> 63 == 0; };
-  const auto are_counts = [&](const Json& list) { return list.is_array() && std::all_of(list.begin(), list.end(), is_count); };
-  const auto known = std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& entry) { return dtype.is_string() && entry.first == dtype.get_ref<const std::string&>(); });
-  if (known == std::end(kNames)) fail("one of Damo's dtypes, found " + dtype.dump(-1, ' ', false, Json::error_handler_t::replace));
-  if (!are_counts(shape)) fail("a list of extents as its shape");
-  if (!are_counts(offsets) || offsets.size() != 2) fail("two offsets");
-  Tensor tensor{name, known->second, source.checked_shape(shape.get<std::vector<std::int64_t>>(), known->second), offsets[0].get<std::uint64_t>(), offsets[1].get<std::uint64_t>()};
-  const auto bytes = static_cast<std::uint64_t>(tensor.shape.size()) * itemsize(tensor.dtype);
-  if (tensor.end < tensor.begin || tensor.end - tensor.begin != bytes) {
-    fail("offsets " + std::to_string(bytes) + " bytes apart, as " + std::string(known->first) + " " + to_string(tensor.shape) + " takes, found " + offsets.dump());
+  HeadReader(const io::Source& source, Head& head) : source_(source), head_(head) {}
+
+  bool start_object(std::size_t) {
+    if (++depth_ > 2) refuse();
+    if (depth_ == 2 && !is_metadata()) tensor_ = Tensor{name_}, shape_.reset(), offsets_.reset(), has_dtype_ = false;
+    return true;
   }
-  return tensor;
-}
+  bool key(std::string& word) {
+    if (depth_ == 1) {
+      if (!names_.insert(word).second) source_.fail_at(8, "expected each name once, found " + word + " twice");
+      name_ = word;
+    } else {
+      const bool is_again = word == "dtype" ? has_dtype_ : word == "shape" ? shape_.has_value() : word == "data_offsets" ? offsets_.has_value() : true;
+      if (is_metadata() ? head_.metadata.contains(word) : is_again) refuse();
+      field_ = word;
+    }
+    return true;
+  }
+  bool string(std::string& word) {
+    if (depth_ != 2 || list_ || (!is_metadata() && field_ != "dtype")) refuse();
+    if (is_metadata()) {
+      head_.metadata.emplace(field_, word);
+      return true;
+    }
+    const auto known = std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& entry) { return entry.first == word; });
+    if (known == std::end(kNames)) fail("one of Damo's dtypes, found " + word.substr(0, 40));
+    tensor_.dtype = known->second;
+    return has_dtype_ = true;
+  }
+  bool start_array(std::size_t) {
+    if (depth_ != 2 || list_ || is_metadata() || field_ == "dtype") refuse();
+    list_ = &(field_ == "shape" ? shape_ : offsets_).emplace();
+    return true;
+  }
+  bool number_unsigned(number_unsigned_t number) {
+    if (!list_ || number >> 63 || list_->size() == (field_ == "shape" ? kMaxRank : 2)) refuse();
+    list_->push_back(static_cast<std::int64_t>(number));
+    return true;
+  }
+  bool end_array() {
+    list_ = nullptr;
+    return true;
+  }
+  bool end_object() {
+    if (--depth_ == 1 && !is_metadata()) finish();
+    return true;
+  }
+  bool null() { return refuse(); }
+  bool boolean(bool) { return refuse(); }
+  bool number_integer(number_integer_t) { return refuse(); }
+  bool number_float(number_float_t, const std::string&) { return refuse(); }
+  bool binary(binary_t&) { return refuse(); }
+  bool parse_error(std::size_t at, const std::string&, const nlohmann::detail::exception&) { source_.fail_at(8 + at, "expected JSON"); }
+
+ private:
+  bool is_metadata() const { return name_ == kMetadata; }
+  [[noreturn]] void fail(const std::string& expected) const { source_.fail_at(8, "tensor " + name_ + ": expected " + expected); }
+  [[noreturn]] bool refuse() const {
+    if (depth_ == 0) source_.fail_at(8, "expected a JSON object");
+    if (is_metadata()) source_.fail_at(8, "expected texts, each of a name of its own, as __metadata__");
+    fail("dtype, a shape of at most " + std::to_string(kMaxRank) + " extents and two data_offsets, and nothing else");
+  }
+  void finish() {
+    if (!has_dtype_ || !shape_ || !offsets_ || offsets_->size() != 2) refuse();
+    tensor_.shape = source_.checked_shape(*shape_, tensor_.dtype);
+    tensor_.begin = static_cast<std::uint64_t>((*offsets_)[0]);
+    tensor_.end = static_cast<std::uint64_t>((*offsets_)[1]);
+    const auto bytes = static_cast<std::uint64_t>(tensor_.shape.size()) * itemsize(tensor_.dtype);
+    if (tensor_.end < tensor_.begin || tensor_.end - tensor_.begin != bytes) {
+      fail("offsets " + std::to_string(bytes) + " bytes apart, as " + std::string(name_of(tensor_.dtype)) + " " + to_string(tensor_.shape) + " takes, found " + std::to_string(tensor_.begin) + " and " +
+           std::to_string(tensor_.end));
+    }
+    head_.tensors.push_back(tensor_);
+  }
+
+  const io::Source& source_;
+  Head& head_;
+  int depth_ = 0;
+  std::set<std::string> names_;
+  std::string name_, field_;
+  Tensor tensor_;
+  bool has_dtype_ = false;
+  std::optional<std::vector<std::int64_t>> shape_, offsets_;
+  std::vector<std::int64_t>* list_ = nullptr;  // the one that is being read
+};
 
 Head read_head(io::FileSource& source) {
   const auto length = source.read_number<std::uint64_t>("the head's length");
   if (length > kMostHeadBytes || length > source.bytes_left()) {
     source.fail_at(0, "expected a head of at most " + std::to_string(std::min(kMostHeadBytes, source.bytes_left())) + " bytes, found " + std::to_string(length));
   }
-  const Json json = parse(source, source.read_bytes(length, "the head"));
-  if (!json.is_object()) source.fail_at(8, "expected a JSON object");
+  const std::vector<std::byte> text = source.read_bytes(length, "the head");
   Head head;
-  for (const auto& [name, value] : json.items()) {
-    if (name != kMetadata) {
-      head.tensors.push_back(tensor_of(source, name, value));
-      continue;
-    }
-    if (!value.is_object()) source.fail_at(8, "expected texts as __metadata__");
-    for (const auto& [key, text] : value.items()) {
-      if (!text.is_string()) source.fail_at(8, "expected texts as __metadata__");
-      head.metadata.emplace(key, text.get<std::string>());
-    }
-  }
+  HeadReader reader(source, head);
+  const auto* begin = reinterpret_cast<const char*>(text.data());
+  nlohmann::json::sax_parse(begin, begin + text.size(), &reader);
   std::sort(head.tensors.begin(), head.tensors.end(), [](const Tensor& a, const Tensor& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
   std::uint64_t at = 0;
   for (const Tensor& tensor : head.tensors) {
@@ -122,21 +171,31 @@ void save(const std::string& path, const NamedArrays& tensors, const Metadata& m
   for (const auto& entry : tensors) order.push_back(&entry);
   // The largest elements first: then each tensor begins at a multiple of its element's size.
   std::stable_sort(order.begin(), order.end(), [](auto* a, auto* b) { return itemsize(a->second.dtype()) > itemsize(b->second.dtype()); });
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  if (!metadata.empty()) json[std::string(kMetadata)] = metadata;
+  io::AtomicFile file("safetensors", path);
+  std::string head = "{";
+  const auto quoted = [&](std::string_view text) {
+    try {
+      return nlohmann::json(text).dump();
+    } catch (const nlohmann::json::type_error&) {
+      file.fail("a name or a text of the metadata is not UTF-8");
+    }
+  };
+  const auto begin = [&](std::string_view name) { head += (head.size() > 1 ? "," : "") + quoted(name) + ":{"; };
+  if (!metadata.empty()) {
+    begin(kMetadata);
+    for (const auto& [key, text] : metadata) head += (head.back() == '{' ? "" : ",") + quoted(key) + ":" + quoted(text);
+    head += "}";
+  }
   std::uint64_t at = 0;
   for (const auto* entry : order) {
     const Array& array = entry->second;
-    json[entry->first] = {{"dtype", name_of(array.dtype())}, {"shape", std::vector<std::int64_t>(array.shape().begin(), array.shape().end())}, {"data_offsets", {at, at + array.nbytes()}}};
+    begin(entry->first);
+    head += "\"dtype\":\"" + std::string(name_of(array.dtype())) + "\",\"shape\":[";
+    for (const std::int64_t extent : array.shape()) head += (head.back() == '[' ? "" : ",") + std::to_string(extent);
+    head += "],\"data_offsets\":[" + std::to_string(at) + "," + std::to_string(at + array.nbytes()) + "]}";
     at += array.nbytes();
   }
-  io::AtomicFile file("safetensors", path);
-  std::string head;
-  try {
-    head = json.dump();
-  } catch (const nlohmann::json::type_error&) {
-    file.fail("a name or a text of the metadata is not UTF-8");
-  }
+  head += "}";
   head.resize((head.size() + 7) / 8 * 8, ' ');
   const std::uint64_t length = head.size();
   file.write(std::as_bytes(std::span(&length, 1)));

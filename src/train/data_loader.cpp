@@ -8,8 +8,10 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <system_error>
 #include <thread>
 
+#include <damo/error.hpp>
 #include <damo/event.hpp>
 #include <damo/host_memory.hpp>
 #include <damo/memory.hpp>
@@ -196,7 +198,11 @@ DataLoader::Epoch DataLoader::epoch(std::int64_t number) const {
   work->order = order(number);
   work->batches = batches();
   if (!data_->device.is_host()) work->stream.emplace(data_->device);
-  if (data_->options.prefetch > 0) work->thread = std::jthread([work = work.get()](const std::stop_token& stop) { work->run(stop); });
+  try {
+    if (data_->options.prefetch > 0) work->thread = std::jthread([work = work.get()](const std::stop_token& stop) { work->run(stop); });
+  } catch (const std::system_error& error) {
+    throw DeviceError(std::string("data loader: there is no thread to be had: ") + error.what(), "prefetch = 0 needs none");
+  }
   return Epoch(work);
 }
 

@@ -70,16 +70,17 @@ TEST(Safetensors, SaysWhatAHeadIsAtFaultFor) {
   EXPECT_THAT(error_of_bytes(std::string(8, '\xff') + "{}"), HasSubstr("byte 0: expected a head of at most 2 bytes, found 18446744073709551615"));
   EXPECT_THAT(error("{", 0), HasSubstr("expected JSON"));
   EXPECT_THAT(error("[]", 0), HasSubstr("expected a JSON object"));
-  EXPECT_THAT(error(std::string(100000, '['), 0), HasSubstr("found deeper nesting"));
-  EXPECT_THAT(error("{" + a + "," + a + "}", 8), HasSubstr("expected each name once, found \"a\" twice"));
-  EXPECT_THAT(error(R"({"a":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[0,2]}})", 2), HasSubstr("tensor a: expected one of Damo's dtypes, found \"F8_E4M3\""));
-  EXPECT_THAT(error(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8), HasSubstr("expected offsets 12 bytes apart, as F32 (3,) takes, found [0,8]"));
-  EXPECT_THAT(error(R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8), HasSubstr("expected a list of extents as its shape"));
+  EXPECT_THAT(error(std::string(100000, '['), 0), HasSubstr("expected a JSON object"));
+  EXPECT_THAT(error("{\"a\":{\"shape\":" + std::string(100000, '['), 0), HasSubstr("tensor a: expected dtype, a shape of at most 16 extents and two data_offsets, and nothing else"));
+  EXPECT_THAT(error("{" + a + "," + a + "}", 8), HasSubstr("expected each name once, found a twice"));
+  EXPECT_THAT(error(R"({"a":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[0,2]}})", 2), HasSubstr("tensor a: expected one of Damo's dtypes, found F8_E4M3"));
+  EXPECT_THAT(error(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8), HasSubstr("expected offsets 12 bytes apart, as F32 (3,) takes, found 0 and 8"));
+  EXPECT_THAT(error(R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8), HasSubstr("tensor a: expected dtype, a shape"));
   EXPECT_THAT(error(R"({"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})", 0), HasSubstr("expected a shape that memory can have"));
-  EXPECT_THAT(error(R"({"a":{"dtype":"F32","shape":[2]}})", 8), HasSubstr("tensor a: expected dtype, shape and data_offsets"));
+  EXPECT_THAT(error(R"({"a":{"dtype":"F32","shape":[2]}})", 8), HasSubstr("tensor a: expected dtype, a shape"));
   EXPECT_THAT(error("{" + a + R"(,"b":{"dtype":"U8","shape":[2],"data_offsets":[9,11]}})", 11), HasSubstr("tensor b: expected it to begin at 8, where the one before ends, found 9"));
   EXPECT_THAT(error("{" + a + R"(,"b":{"dtype":"U8","shape":[2],"data_offsets":[4,6]}})", 8), HasSubstr("tensor b: expected it to begin at 8"));
-  EXPECT_THAT(error(R"({"__metadata__":{"n":1}})", 0), HasSubstr("expected texts as __metadata__"));
+  EXPECT_THAT(error(R"({"__metadata__":{"n":1}})", 0), HasSubstr("expected texts, each of a name of its own, as __metadata__"));
 }
 
 TEST(Safetensors, RefusesNamesThatTheFormatLacks) {
