@@ -56,8 +56,8 @@ TEST(Pipeline, DrawsPicturesInARow) {
   std::ifstream in(file);
   const std::string svg(std::istreambuf_iterator<char>(in), {});
   EXPECT_NE(svg.find("viewBox=\"0 0 3 3\""), std::string::npos) << svg;
-  EXPECT_NE(svg.find("fill=\"#000000\" d=\"M1 0h1v1h-1z\""), std::string::npos) << svg;
-  EXPECT_NE(svg.find("fill=\"#7f7f7f\" d=\"M0 1h1v1h-1z\""), std::string::npos) << svg;
+  EXPECT_NE(svg.find("fill=\"#000\" d=\"M1 0h1v1h-1z\""), std::string::npos) << svg;
+  EXPECT_NE(svg.find("fill=\"#777\" d=\"M0 1h1v1h-1z\""), std::string::npos) << svg;
 }
 
 #ifdef DAMO_HAS_PNG
