@@ -135,6 +135,7 @@ Function Workload::build(Device device, bool fuse) const {
   options.device = device;
   options.name = name;
   options.tf32 = tf32;
+  options.allow_unused_inputs = true;  // a gradient does not read the bias
   return function(inputs, graph(inputs), options);
 }
 
