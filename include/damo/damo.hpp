@@ -7,8 +7,10 @@
 #include <damo/array_reduce.hpp>
 #include <damo/array_shape.hpp>
 #include <damo/cache.hpp>
+#include <damo/chart.hpp>
 #include <damo/compare.hpp>
 #include <damo/cuda_c.hpp>
+#include <damo/data_loader.hpp>
 #include <damo/device.hpp>
 #include <damo/dtype.hpp>
 #include <damo/elementwise.hpp>
@@ -17,8 +19,14 @@
 #include <damo/function.hpp>
 #include <damo/gradient.hpp>
 #include <damo/graph.hpp>
+#include <damo/io/csv.hpp>
+#include <damo/io/idx.hpp>
+#include <damo/io/npy.hpp>
+#include <damo/io/parameters.hpp>
+#include <damo/io/safetensors.hpp>
 #include <damo/kernel_op.hpp>
 #include <damo/log.hpp>
+#include <damo/nn.hpp>
 #include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/ops/indexing.hpp>
@@ -28,9 +36,11 @@
 #include <damo/ops/shape.hpp>
 #include <damo/ops/softmax.hpp>
 #include <damo/ops/subtensor.hpp>
+#include <damo/optim.hpp>
 #include <damo/options.hpp>
 #include <damo/print.hpp>
 #include <damo/profile.hpp>
+#include <damo/progress.hpp>
 #include <damo/raw_kernel.hpp>
 #include <damo/reduction_kernel.hpp>
 #include <damo/rewrite.hpp>
