@@ -44,11 +44,14 @@ class NodeContext final : public ThunkContext {
   Kernel compile(std::string_view source, std::string_view name, std::vector<std::string> flags) override;
   SpecKernel& kernel(const KernelSpec& spec) override { return program_.kernel(node_, requests_++, spec); }
   void want(SpecKernel& kernel, const Layout& layout) override { pending_.add(node_, kernel, layout); }
+  void promise_recordable() override { is_recordable_ = true; }
+  bool is_recordable() const { return is_recordable_; }
 
  private:
   Program& program_;
   int node_;
   int requests_ = 0;
+  bool is_recordable_ = false;
   std::vector<Cell>& cells_;
   PendingKernels& pending_;
 };
