@@ -65,6 +65,9 @@ class ThunkContext {
   /// that it never waits. Its work may then be given to the device together with other nodes' work, later in the call, as one
   /// graph, and captured by a stream of the user's. Without the promise it reaches the device when the thunk asks for it.
   virtual void promise_recordable() {}
+  /// Promises besides that its work follows from the layouts and addresses of the node's cells alone: a call whose addresses
+  /// are those of one before may leave the thunk out and repeat its work.
+  virtual void promise_repeatable() {}
 
   /// A kernel of CUDA C source, for a GPU or for the CPU. The kernels that all thunks of a Function ask for are compiled
   /// together, on several threads, when every make_thunk has returned: launch it in the thunk, not in make_thunk.

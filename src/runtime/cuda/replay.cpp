@@ -64,6 +64,8 @@ class CudaReplay final : public ReplayedWork {
   }
 
   void launch() override {
+    if (generation_ != backend_.generation()) [[unlikely]]
+      refuse_lost(backend_, "the graph of a call");
     backend_.launch_graph(executable_, nullptr);
     backend_.remember(*log_);
   }

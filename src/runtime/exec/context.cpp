@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include <damo/log.hpp>
+
 #include "runtime/array/array_layout.hpp"
 #include "runtime/exec/binder.hpp"
 #include "runtime/exec/cell_access.hpp"
@@ -25,7 +27,7 @@ Shape expected(Shape dims) {
 
 Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool replays)
     : owner_(std::move(owner)), program_(*owner_), recorder_(recorder), cells_(program_.cells().size()), recordable_(program_.nodes().size(), 1),
-      replays_(replays && !recorder && program_.device().backend().least_replayed != 0), log_(program_.device().backend()), passing_(program_.nodes().size(), 0),
+      replays_(replays && !recorder && program_.device().backend().least_replayed != 0), is_repeatable_(program_.updates().empty()), log_(program_.device().backend()), passing_(program_.nodes().size(), 0),
       view_offsets_(program_.nodes().size(), 0), versions_(cells_.size(), 0), all_nodes_(program_.nodes().size()) {
   const Program& program = program_;
   std::iota(all_nodes_.begin(), all_nodes_.end(), 0);
@@ -90,10 +92,17 @@ void Context::make_thunks() {
     blame(program_, number, [&] {
       thunks_[i] = node.apply.op().make_thunk(node.apply, context);
       recordable_[i] = context.is_recordable();
+      is_repeatable_ &= context.is_repeatable();
       if (!thunks_[i]) throw GraphError("make_thunk gave an empty Thunk", "return a function to call, or override view_of for a view");
     });
   }
   pending.compile(program_);
+  for (std::size_t i = 0; replays_ && i < thunks_.size(); ++i) {
+    if (!recordable_[i] && program_.tells_splits()) {
+      log(LogLevel::kInfo, program_.describe(static_cast<int>(i)) + ": its thunk does not promise_recordable(), so a call is not replayed as one graph, but in parts before and after it");
+    }
+  }
+  program_.told_splits();
 }
 
 std::vector<Array> Context::call(std::span<const Array> inputs) {
@@ -132,6 +141,7 @@ std::vector<Array> Context::run(CaptureScope* capture) {
     for (int number = 0, stage = 0; number < count; ++number) binding = run_node_of(*binding, number, stage);
     return results();
   }
+  if (!capture && repeats(*binding)) return results();
   const auto wanted = [&] { return capture || binding->replay.begin() ? &log_ : nullptr; };
   LogScope scope(nullptr);
   log_.begin(capture != nullptr);
@@ -154,8 +164,29 @@ std::vector<Array> Context::run(CaptureScope* capture) {
   return capture ? outputs : results();
 }
 
+/// Whether the call's addresses are those of a graph, and it was launched. Thunks and views are left out: results must have
+/// buffers of their own.
+bool Context::repeats(Binding& binding) {
+  addresses_.clear();
+  if (!is_repeatable_ || !binding.waiting.empty()) return false;
+  for (const ProgramResult& result : program_.results()) {
+    const CellRole role = program_.cells()[static_cast<std::size_t>(result.cell)].role;
+    const bool is_owned = std::find(binding.owned.begin(), binding.owned.end(), result.cell) != binding.owned.end();
+    if (role == CellRole::kView || (role == CellRole::kOutput && !is_owned)) return false;
+  }
+  const auto add = [&](const std::vector<int>& cells) {
+    for (int number : cells) addresses_.push_back(cell(number).array().data());
+  };
+  add(program_.inputs());
+  add(program_.shared());
+  add(binding.owned);
+  addresses_.push_back(stages_[0].arena.data());
+  addresses_.push_back(reinterpret_cast<const void*>(log_.epoch()));
+  return binding.replay.repeat(program_.device().backend(), addresses_);
+}
+
 void Context::flush(Binding& binding, CaptureScope* capture) {
-  if (!capture) return binding.replay.flush(log_);
+  if (!capture) return binding.replay.flush(log_, addresses_);
   program_.device().backend().capture_work(log_, capture->stream());
   log_.clear();
 }

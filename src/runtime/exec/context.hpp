@@ -48,6 +48,7 @@ class Context {
   Binding* run_node_of(Binding& binding, int number, int& stage);
   [[noreturn]] void refuse_captured_update() const;
   void flush(Binding& binding, CaptureScope* capture);
+  bool repeats(Binding& binding);
   Binding& enter(std::size_t stage, BindingTable& table, std::span<const int> deciding, std::span<const int> nodes);
   Binding& bind(BindingTable& table, std::span<const int> deciding, std::span<const int> nodes);
   void apply(const Binding& binding, Stage& stage, std::size_t arena_bytes);
@@ -72,6 +73,8 @@ class Context {
   std::vector<Thunk> thunks_;               // by node; empty for views
   std::vector<char> recordable_;            // by node: its thunk's work may wait for others'
   bool replays_;
+  bool is_repeatable_;                      // with the same addresses a call is the same work
+  std::vector<const void*> addresses_;      // of the call in progress
   WorkLog log_;
   std::vector<char> passing_;               // by node: the output is the input itself in this call
   std::vector<std::int64_t> view_offsets_;  // by node

@@ -23,7 +23,18 @@ bool Replay::begin() {
   return parts_.empty() || std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return !part.is_off; });
 }
 
-void Replay::flush(WorkLog& log) {
+bool Replay::repeat(Backend& backend, std::span<const void* const> addresses) {
+  if (parts_.size() != 1) return false;
+  std::vector<Graph>& graphs = parts_[0].graphs;
+  for (std::size_t i = 0; i < graphs.size(); ++i) {
+    if (!std::ranges::equal(graphs[i].addresses, addresses)) continue;
+    backend.launches.fetch_add(graphs[i].log->kernels(), std::memory_order_relaxed);
+    return use(parts_[0], i, backend);
+  }
+  return false;
+}
+
+void Replay::flush(WorkLog& log, std::span<const void* const> addresses) {
   if (part_ == parts_.size()) parts_.emplace_back();
   Part& part = parts_[part_++];
   const LogScope to_the_device(nullptr);
@@ -33,6 +44,8 @@ void Replay::flush(WorkLog& log) {
   else if (++part.few >= kFewInARow) switch_off(part, "");
   try {
     if (!replay(part, log)) log.run(nullptr);
+    else if (!log.was_interrupted()) part.graphs.front().addresses.assign(addresses.begin(), addresses.end());
+    else part.graphs.front().addresses.clear();
   } catch (...) {
     log.clear();
     throw;
@@ -43,15 +56,10 @@ void Replay::flush(WorkLog& log) {
 /// Whether a graph did the log's work.
 bool Replay::replay(Part& part, const WorkLog& log) {
   if (part.is_off || part.few > 0) return false;
-  const auto used = [&](auto graph) {
-    std::rotate(part.graphs.begin(), graph, graph + 1);
-    launch(part.graphs.front(), log.backend());
-    return true;
-  };
   const auto same = std::find_if(part.graphs.begin(), part.graphs.end(), [&](const Graph& graph) { return *graph.log == log; });
   if (same != part.graphs.end()) {
     part.patched = part.unlike = 0;
-    return used(same);
+    return use(part, static_cast<std::size_t>(same - part.graphs.begin()), log.backend());
   }
   const auto like = std::find_if(part.graphs.rbegin(), part.graphs.rend(), [&](const Graph& graph) { return graph.log->is_like(log); });
   if (like == part.graphs.rend()) {
@@ -65,7 +73,16 @@ bool Replay::replay(Part& part, const WorkLog& log) {
   if (++part.patched == kPatchedInARow && part.graphs.size() < kMostGraphs) return make(part, log);
   const auto graph = std::prev(like.base());
   patch(*graph, log);
-  return used(graph);
+  return use(part, static_cast<std::size_t>(graph - part.graphs.begin()), log.backend());
+}
+
+/// Launches it, and makes it the one last used.
+bool Replay::use(Part& part, std::size_t graph, Backend& backend) {
+  const auto at = part.graphs.begin() + static_cast<std::ptrdiff_t>(graph);
+  std::rotate(part.graphs.begin(), at, at + 1);
+  part.graphs.front().work->launch();
+  backend.replays.fetch_add(1, std::memory_order_relaxed);
+  return true;
 }
 
 void Replay::patch(Graph& graph, const WorkLog& log) {
@@ -96,19 +113,13 @@ bool Replay::make(Part& part, const WorkLog& log) {
   graph.log = log.clone();
   if (part.graphs.size() == kMostGraphs) part.graphs.pop_back();
   part.graphs.insert(part.graphs.begin(), std::move(graph));
-  launch(part.graphs.front(), log.backend());
-  return true;
-}
-
-void Replay::launch(Graph& graph, Backend& backend) {
-  graph.work->launch();
-  backend.replays.fetch_add(1, std::memory_order_relaxed);
+  return use(part, 0, log.backend());
 }
 
 void Replay::switch_off(Part& part, const std::string& why) {
   part.is_off = true;
   part.graphs.clear();
-  if (reason_.empty()) reason_ = why;
+  if (!why.empty()) log(LogLevel::kInfo, "calls of a Function are launched piece by piece, not replayed as a graph: " + why);
 }
 
 }  // namespace damo

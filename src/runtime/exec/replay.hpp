@@ -9,6 +9,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,15 +25,17 @@ class Replay {
 
   /// A call begins: whether its work should go to a log.
   bool begin();
-  /// Gives the device what the log has, and empties the log. Several times a call where something comes between.
-  void flush(WorkLog& log);
-  /// Why calls are not, or not all, one graph; empty: they are, or nobody knows yet.
-  const std::string& reason() const { return reason_; }
+  /// Launches the graph of a call with these addresses; false if there is none. Instead of all else.
+  bool repeat(Backend& backend, std::span<const void* const> addresses);
+  /// Gives the device what the log has, and empties the log. Several times a call where something comes between. addresses:
+  /// for repeat(), of all that the work follows from; none: it follows from more.
+  void flush(WorkLog& log, std::span<const void* const> addresses);
 
  private:
   struct Graph {
     std::unique_ptr<WorkLog> log;  // what it would do now
     std::unique_ptr<ReplayedWork> work;
+    std::vector<const void*> addresses;
   };
   /// A part of a call without anything between.
   struct Part {
@@ -45,15 +48,14 @@ class Replay {
     bool is_off = false;
   };
   bool replay(Part& part, const WorkLog& log);
-  static void launch(Graph& graph, Backend& backend);
+  static bool use(Part& part, std::size_t graph, Backend& backend);
   bool make(Part& part, const WorkLog& log);
   void patch(Graph& graph, const WorkLog& log);
-  void switch_off(Part& part, const std::string& why);
+  static void switch_off(Part& part, const std::string& why);
 
   std::vector<Part> parts_;
   std::size_t part_ = 0;
   std::uint64_t calls_ = 0;
-  std::string reason_;
 };
 
 }  // namespace damo

@@ -108,6 +108,7 @@ bool WorkLog::multiply(PreparedProduct& product, const MatrixAddresses& addresse
 
 void WorkLog::flush_for_other_work() {
   const LogScope to_the_device(nullptr);
+  was_interrupted_ = true;
   try {
     run(nullptr);
   } catch (...) {
@@ -115,6 +116,10 @@ void WorkLog::flush_for_other_work() {
     throw;
   }
   clear();
+}
+
+std::size_t WorkLog::kernels() const {
+  return static_cast<std::size_t>(std::count_if(items_.begin(), items_.end(), [](const WorkItem& item) { return item.kind == WorkItem::Kind::kKernel || item.kind == WorkItem::Kind::kProduct; }));
 }
 
 bool WorkLog::operator==(const WorkLog& other) const {
@@ -237,16 +242,19 @@ void* WorkLog::take(std::size_t class_bytes) noexcept {
 void WorkLog::begin(bool for_capture) {
   ++call_;
   is_for_capture_ = for_capture;
+  was_interrupted_ = false;
   clear();
   allocated_.clear();
   std::sort(blocks_.begin(), blocks_.end(), [](const Block& a, const Block& b) { return std::less<>()(a.memory, b.memory); });
 }
 
 void WorkLog::end() noexcept {
+  if (!allocated_.empty()) ++epoch_;
   allocated_.clear();
   std::erase_if(blocks_, [&](const Block& block) {
     const bool stays = block.is_own && block.last_call + kKeptCalls > call_;
     if (!stays) give_back(block);
+    epoch_ += !stays && block.is_own;
     return !stays;
   });
 }

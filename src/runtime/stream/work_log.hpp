@@ -54,10 +54,14 @@ class WorkLog {
   bool multiply(PreparedProduct& product, const MatrixAddresses& addresses, void* workspace);
   /// Other work of the thread is about to go to the default stream, or to be waited for.
   void flush_for_other_work();
+  /// Whether that happened since begin(): what the log has is not all that was asked for.
+  bool was_interrupted() const { return was_interrupted_; }
   Backend& backend() const { return backend_; }
   std::span<const WorkItem> items() const { return items_; }
   std::span<const std::byte> values() const { return values_; }
   bool empty() const { return items_.empty(); }
+  /// How many of the items are kernels and products: what Backend::launches counts.
+  std::size_t kernels() const;
   bool operator==(const WorkLog& other) const;
   /// Equal but for values of kernels.
   bool is_like(const WorkLog& other) const;
@@ -84,6 +88,8 @@ class WorkLog {
   /// Around a call. Equal calls get equal memory; what no call needed for a while goes back. for_capture: the work is for a
   /// stream that is captured; copies from host memory wait too, which must stay as it is as long as the captured graph.
   void begin(bool for_capture = false);
+  /// Another number when memory that work asked for within the log may since have become somebody else's.
+  std::uintptr_t epoch() const { return epoch_; }
   void end() noexcept;
 
  private:
@@ -105,7 +111,8 @@ class WorkLog {
   std::vector<Block> blocks_;
   std::vector<void*> allocated_;
   std::uint64_t call_ = 0;
-  bool is_for_capture_ = false;
+  std::uintptr_t epoch_ = 1;
+  bool is_for_capture_ = false, was_interrupted_ = false;
 };
 
 /// The calling thread's; null if its work goes to the device at once.
