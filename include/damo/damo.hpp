@@ -31,6 +31,7 @@
 #include <damo/options.hpp>
 #include <damo/print.hpp>
 #include <damo/profile.hpp>
+#include <damo/random.hpp>
 #include <damo/raw_kernel.hpp>
 #include <damo/reduction_kernel.hpp>
 #include <damo/rewrite.hpp>
