@@ -41,6 +41,7 @@
 #include <damo/print.hpp>
 #include <damo/profile.hpp>
 #include <damo/progress.hpp>
+#include <damo/random.hpp>
 #include <damo/raw_kernel.hpp>
 #include <damo/reduction_kernel.hpp>
 #include <damo/rewrite.hpp>
