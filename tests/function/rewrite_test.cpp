@@ -1,7 +1,8 @@
 // Rewriting keeps values: the same expressions with and without rules, on values where rules go wrong first.
 #include <cmath>
-#include <cstring>
+#include <cstdlib>
 #include <limits>
+#include <random>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -58,6 +59,66 @@ TEST_P(Rewriting, OfExactRulesKeepsEveryBitOfIntegers) {
   const Array a = Array::from(values, {8}, device());
   const std::vector<Array> in = {a, astype(a, int8), astype(a, uint8)};
   expect_same(results({n, s, u}, outputs, {}, in[0], in[1], in[2]), results({n, s, u}, outputs, {.rewrite = false}, in[0], in[1], in[2]));
+}
+
+/// Expressions of what rules look for: numbers, signs, views, fills, pairs of inverse functions.
+class RandomExpression {
+ public:
+  RandomExpression(unsigned seed, const Variable& x, const Variable& y) : random_(seed), values_{x, y} {
+    for (int i = 0; i < 14; ++i) values_.push_back(next());
+  }
+  const Variable& last() const { return values_.back(); }
+
+ private:
+  std::size_t pick(std::size_t n) { return random_() % n; }
+  const Variable& near() { return values_[values_.size() - 1 - pick(std::min<std::size_t>(values_.size(), 4))]; }
+  double number() {
+    static constexpr double kNumbers[] = {1, 0, -0.0, -1, 2, 4, 0.5, 3};
+    return kNumbers[pick(std::size(kNumbers))];
+  }
+  Variable next() {
+    const Variable &a = near(), &b = near();
+    switch (pick(22)) {
+      case 0: return a + number();
+      case 1: return number() + a;
+      case 2: return a - number();
+      case 3: return number() - a;
+      case 4: return a * number();
+      case 5: return a / number();
+      case 6: return -a;
+      case 7: return abs(a);
+      case 8: return sqr(a);
+      case 9: return a + b;
+      case 10: return a - b;
+      case 11: return a * b;
+      case 12: return a / b;
+      case 13: return maximum(a, b);
+      case 14: return transpose(transpose(a) * number());
+      case 15: return second(a, number());
+      case 16: return grad(sum(a * b), a);
+      case 17: return exp(a);
+      case 18: return cast(cast(a, float64), float32);
+      case 19: return reshape(a, {-1, 2});
+      case 20: return where(lt(a, number()), a, b);
+      default: return subtensor(a, {{}, {std::nullopt, std::nullopt, -1}});
+    }
+  }
+  std::mt19937 random_;
+  std::vector<Variable> values_;
+};
+
+TEST_P(Rewriting, OfRandomExpressionsKeepsEveryBitByExactRules) {
+  const std::vector<std::string> others = {"to_log1p", "to_expm1", "to_softplus", "to_log_of_inverse", "to_sigmoid", "to_complement", "to_logsumexp", "to_softmax", "to_log_softmax", "drop_softmax_quotient", "specialise_power"};
+  const Array a = array({0.0f, -0.0f, 1.0f, -1.0f, 0.5f, -2.5f, 3e38f, -3e38f, 1e-40f, kInfinity, -kInfinity, kNaN}, {6, 2});
+  const Array b = array({1.0f, -1e-40f, kInfinity, 2.0f, -0.0f, kNaN, 0.25f, 7.0f, -3.0f, -kInfinity, 0.0f, 1.0f}, {6, 2});
+  const char* text = std::getenv("REWRITE_GRAPHS");
+  for (unsigned seed = 0, count = text ? static_cast<unsigned>(std::atoi(text)) : 40; seed < count; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Shape dims = seed % 2 == 0 ? Shape{kUnknown, 2} : Shape{6, 2};
+    const Variable x = input({float32, dims}, "x"), y = input({float32, dims}, "y");
+    const RandomExpression expression(seed, x, y);
+    expect_same(results({x, y}, {expression.last()}, {.fuse = false, .disable = others}, a, b), results({x, y}, {expression.last()}, {.fuse = false, .rewrite = false}, a, b));
+  }
 }
 
 TEST_P(Rewriting, GivesWhatAnExpressionMeansWhereItsPartsOverflow) {
