@@ -23,6 +23,11 @@ std::vector<std::string> with_environment(std::span<const std::string> disabled)
   return names;
 }
 
+bool is_disabled(std::string_view name) {
+  const std::vector<std::string> names = with_environment({});
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 namespace {
 
 /// A name that is none of Damo's passes, nor of these and their rules, is told once: other functions may have a pass of that name.

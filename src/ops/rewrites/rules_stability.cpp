@@ -133,7 +133,25 @@ Variable softmax_of(const Variable& x, std::uint32_t axes) {
   return cast(true_div(exps, reduce(ReductionKind::kSum, exps, axes, {})), dtype);
 }
 
-/// exp(x) / sum(exp(x)), and (g / sum(exp(x))) exp(x), which the gradient of log(sum(exp(x))) has.
+/// What the softmax is multiplied by where the value times `exps` is such a product: g / sum(exps), or sum(-g / sum(exps)) along the same axes, of
+/// which only the sign and g's sum stay. Empty: it is none.
+struct SoftmaxFactor {
+  std::uint32_t axes = 0;
+  Variable factor;
+};
+SoftmaxFactor softmax_factor(Site& site, ValueId value, ValueId exps) {
+  if (const ValueId sums = inside(site, value, rows().reciprocal); sums != ValueId::kNone) return {summed_axes(site, sums, exps), number(1, site.type(value).dtype)};
+  if (const Pair quotient = pair_of(site, value, rows().true_div); quotient && has_one_dtype(site, quotient.first, value)) return {summed_axes(site, quotient.second, exps), site.operand(quotient.first)};
+  const auto* sum = site.made_by<ReduceOp>(value);
+  if (!sum || sum->kind() != ReductionKind::kSum) return {};
+  const ValueId negated = inside(site, site.input_of(value), rows().neg), each = negated == ValueId::kNone ? site.input_of(value) : negated;
+  const Pair quotient = pair_of(site, each, rows().true_div);
+  if (!quotient || !(site.type(quotient.first) == site.type(each)) || summed_axes(site, quotient.second, exps) != *sum->reduced_axes()) return {};
+  const Variable g = site.operand(quotient.first);
+  return {*sum->reduced_axes(), reduce(ReductionKind::kSum, negated == ValueId::kNone ? g : neg(g), *sum->reduced_axes(), {})};
+}
+
+/// exp(x) / sum(exp(x)); and exp(x) times what softmax_factor knows, which gradients have.
 Variable to_softmax(Site& site) {
   const ValueId out = site.output();
   if (const Pair quotient = pair_of(site, out, rows().true_div)) {
@@ -145,12 +163,8 @@ Variable to_softmax(Site& site) {
     const ValueId x = exponent(site, operands.first);
     if (x == ValueId::kNone || is_shifted(site, x)) continue;
     const Pair fill = pair_of(site, operands.second, rows().second);
-    const ValueId row_value = fill && fill.first == operands.first ? fill.second : operands.second;
-    const bool inverts = site.made_by(row_value, *rows().reciprocal);
-    const Pair quotient = inverts ? Pair{row_value, site.input_of(row_value)} : pair_of(site, row_value, rows().true_div);
-    const std::uint32_t axes = quotient ? summed_axes(site, quotient.second, operands.first) : 0;
-    if (axes == 0 || !are_floats(site, quotient.second, out) || !are_floats(site, quotient.first, out)) continue;
-    return made_of(site, x, [&](const Variable& v) { return inverts || is_number(site, quotient.first, 1) ? softmax_of(v, axes) : mul(softmax_of(v, axes), site.operand(quotient.first)); });
+    const SoftmaxFactor known = softmax_factor(site, fill && fill.first == operands.first ? fill.second : operands.second, operands.first);
+    if (known.axes != 0) return made_of(site, x, [&](const Variable& v) { return mul(softmax_of(v, known.axes), known.factor); });
   }
   return {};
 }
@@ -171,16 +185,30 @@ Variable to_log_softmax(Site& site) {
   return if_fits(site, cast(sub(site.operand(parts.first), log(site.operand(parts.second))), site.type(site.output()).dtype));
 }
 
-/// (g / p) p is g, and ((g / p) / s) e is g, where p is the softmax e / s: what the gradient of log(softmax(x)) multiplies, 0 / 0 where p is 0.
+/// x of x less its greatest, else the value itself.
+ValueId unshifted(const Site& site, ValueId x) { return x != ValueId::kNone && is_shifted(site, x) ? pair_of(site, x, rows().sub).first : x; }
+
+/// g of (g / p) / s, where p is the softmax e / s, perhaps in its stable form already.
+ValueId divided_by_softmax(const Site& site, ValueId value, ValueId e) {
+  const Pair outer = pair_of(site, value, rows().true_div), inner = outer ? pair_of(site, outer.first, rows().true_div) : Pair(), softmax = inner ? pair_of(site, inner.second, rows().true_div) : Pair();
+  if (!softmax || !softmax_parts(site, inner.second)) return ValueId::kNone;
+  const std::uint32_t axes = summed_axes(site, outer.second, e);
+  const bool is_same = unshifted(site, exponent(site, softmax.first)) == unshifted(site, exponent(site, e)) && summed_axes(site, softmax.second, softmax.first) == axes;
+  return axes != 0 && is_same ? inner.first : ValueId::kNone;
+}
+
+/// (g / p) p is g, and ((g / p) / s + r) e is g + r e, where p is the softmax e / s: what the gradient of log(p) multiplies, 0 / 0 where p is 0.
 Variable drop_softmax_quotient(Site& site) {
   for (const Pair& operands : {pair_of(site, site.output(), rows().mul), pair_of(site, site.output(), rows().mul).swapped()}) {
-    const Pair outer = pair_of(site, operands.second, rows().true_div);
-    if (!outer) continue;
-    const auto in_shape = [&](ValueId g) { return if_fits(site, second(site.operand(operands.first), site.operand(g))); };
-    if (outer.second == operands.first && softmax_parts(site, operands.first)) return in_shape(outer.first);
-    const Pair inner = pair_of(site, outer.first, rows().true_div);
-    const Pair softmax = inner ? pair_of(site, inner.second, rows().true_div) : Pair();
-    if (softmax && softmax_parts(site, inner.second) && softmax.first == operands.first && softmax.second == outer.second) return in_shape(inner.first);
+    const ValueId e = operands.first;
+    const auto in_shape = [&](ValueId g) { return second(site.operand(e), site.operand(g)); };
+    const Pair quotient = pair_of(site, operands.second, rows().true_div);
+    if (quotient && quotient.second == e && softmax_parts(site, e)) return if_fits(site, in_shape(quotient.first));
+    if (const ValueId g = divided_by_softmax(site, operands.second, e); g != ValueId::kNone) return if_fits(site, in_shape(g));
+    for (const Pair& terms : {pair_of(site, operands.second, rows().add), pair_of(site, operands.second, rows().add).swapped()}) {
+      const ValueId g = terms ? divided_by_softmax(site, terms.first, e) : ValueId::kNone;
+      if (g != ValueId::kNone) return if_fits(site, add(in_shape(g), mul(site.operand(terms.second), site.operand(e))));
+    }
   }
   return {};
 }

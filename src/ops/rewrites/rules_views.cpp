@@ -66,20 +66,19 @@ Variable drop_whole_subtensor(Site& site) {
   return if_fits(site, site.input(0));
 }
 
-/// Whether a view of the value can move up to values that no elementwise node or reduction makes: else it would part kernels further up. Only
-/// nodes that nobody else reads are passed, and no more than `left` of them.
+/// Whether a view of the value can move up to values that no kernel makes, rows apart: else it would part kernels further up, and of other
+/// kernels an element may depend on its place. Only nodes that nobody else reads are passed, and no more than `left` of them.
 bool may_rise(const Site& site, ValueId value, int& left) {
-  const auto* kernel = site.made_by<KernelOp>(value);
-  if (!kernel) return true;
-  if (kernel->reduced_axes() || site.readings(value) != 1 || --left < 0) return false;
+  if (!site.made_by<KernelOp>(value)) return true;
+  if (!site.made_by<ElementwiseOp>(value) || site.readings(value) != 1 || --left < 0) return false;
   const auto inputs = site.graph().inputs(site.graph().owner(value));
   return std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) { return may_rise(site, input, left); });
 }
 
-/// Whether a view should move before the elementwise node that makes what it looks at: kernels wait behind the view.
+/// Whether a view should move before the row that makes what it looks at: kernels wait behind the view.
 bool may_lift(const Site& site, ValueId x) {
   int left = kMostLifts;
-  if (!site.made_by<KernelOp>(x) || !may_rise(site, x, left)) return false;
+  if (!site.made_by<ElementwiseOp>(x) || !may_rise(site, x, left)) return false;
   return site.all_readers(site.output(), [&](NodeId reader) { return dynamic_cast<const KernelOp*>(&site.graph().op(reader)) != nullptr; });
 }
 

@@ -99,6 +99,10 @@ void SymbolicShapes::elementwise(NodeId node) {
       if (counts(i) == first) join(i, first);
     }
   }
+  const Shape& dims = graph_.type(output).dims;
+  for (int axis = 0; axis < dims.rank(); ++axis) {  // an op may know more of its shape than its operands show
+    if (shape[static_cast<std::size_t>(axis)] == kOne && dims[axis] != 1) shape[static_cast<std::size_t>(axis)] = symbol(dims[axis]);
+  }
   shapes_[static_cast<std::size_t>(output)] = std::move(shape);
 }
 

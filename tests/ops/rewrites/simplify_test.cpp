@@ -138,7 +138,7 @@ TEST_F(Simplify, KnowsSoftmaxAndItsLogarithm) {
   const std::string stable = "true_div(exp(sub(x, max(x))), sum(exp(sub(x, max(x)))))";
   EXPECT_EQ(simplified(softmax(x_)), stable);
   EXPECT_EQ(simplified(exp(x_) / sum(exp(x_), 1, true)), stable);
-  EXPECT_EQ(simplified((1.0 / sum(exp(x_), 1, true)) * exp(x_)), stable);
+  EXPECT_EQ(simplified(reciprocal(sum(exp(x_), 1, true)) * exp(x_)), stable);
   const std::string log_stable = "sub(sub(x, max(x)), log(sum(exp(sub(x, max(x))))))";
   EXPECT_EQ(simplified(log_softmax(x_)), log_stable);
   EXPECT_EQ(simplified(log(softmax(x_))), log_stable);
