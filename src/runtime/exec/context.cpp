@@ -40,6 +40,7 @@ Context::Context(Program& program, ProfileRecorder* recorder)
   for (std::size_t i = 0; i < program.shared().size(); ++i) {
     const int number = program.shared()[i];
     borrowing_.push_back(number);
+    shared_values_.push_back(&CellAccess::array(cell(number)));
     const SharedState& state = *program.shared_uses()[i].state;
     const bool is_fixed = state.type().dims.is_known();
     const Shape shape = is_fixed ? state.type().dims : state.value().shape();
@@ -94,10 +95,8 @@ void Context::make_thunks() {
 
 std::vector<Array> Context::call(std::span<const Array> inputs) {
   ++call_;
-  std::vector<Array> values;
-  SharedCall shared(program_.shared_uses(), values);
+  SharedCall shared(program_.shared_uses(), shared_values_);
   shared_ = &shared;
-  for (std::size_t i = 0; i < values.size(); ++i) CellAccess::set_array(cell(program_.shared()[i]), std::move(values[i]));
   for (std::size_t i = 0; i < inputs.size(); ++i) CellAccess::set_array(cell(program_.inputs()[i]), inputs[i]);
   run();
   std::vector<Array> outputs = results();
@@ -109,10 +108,13 @@ std::vector<Array> Context::call(std::span<const Array> inputs) {
 
 void Context::publish(SharedCall& shared) {
   std::vector<SharedCall::NewValue> values;
+  std::vector<Array> copies;
   values.reserve(program_.updates().size());
+  copies.reserve(program_.updates().size());
   for (const ProgramUpdate& update : program_.updates()) {
-    const Array& value = cell(update.cell).array();
-    values.push_back({update.state, update.copied.empty() ? value : value.copy()});
+    Array* value = &CellAccess::array(cell(update.cell));
+    if (!update.copied.empty()) value = &copies.emplace_back(value->copy());
+    values.push_back({update.state, value});
   }
   shared.publish(values);
 }
