@@ -4,6 +4,7 @@
 #pragma once
 
 #define DAMO_MATH __device__ __forceinline__
+#define DAMO_MEMBER __device__ __forceinline__
 
 namespace damo {
 
@@ -71,6 +72,9 @@ namespace math {
 // What convert.h needs.
 DAMO_MATH unsigned long long bits(double x) { return (unsigned long long)__double_as_longlong(x); }
 DAMO_MATH double as_double(unsigned long long x) { return __longlong_as_double((long long)x); }
+// What random.h needs.
+DAMO_MATH u32 bits(float x) { return __float_as_uint(x); }
+DAMO_MATH float as_float(u32 x) { return __uint_as_float(x); }
 template <class T>
 DAMO_MATH double wide(T x) {
   return static_cast<double>(x);

@@ -7,8 +7,10 @@
 
 #if defined(__CUDA__)  // CUDA C on the CPU is compiled in Clang's device mode
 #define DAMO_MATH static inline __attribute__((always_inline, host, device))
+#define DAMO_MEMBER inline __attribute__((always_inline, host, device))
 #else
 #define DAMO_MATH static inline __attribute__((always_inline))
+#define DAMO_MEMBER inline __attribute__((always_inline))
 #endif
 
 // First line of a body whose roundings matter: a kernel may be compiled with reassociation (sums vectorise by it)
