@@ -197,9 +197,20 @@ void CudaReducingEmitter::declare_vectors(const std::vector<int>& inputs) {
 /// An element that is divided by a value of its row: one reciprocal serves them all.
 bool CudaReducingEmitter::divides_by_row(int value) const {
   const Step& step = spec_.step_of(value);
-  if (step.join || step.code != "x0 / x1" || step.compute != float32 || step.rounds || step.result != float32 || step.inputs.size() != 2 || !passes_.is_element(value)) return false;
+  if (step.join || step.code != "x0 / x1" || step.compute != float32 || step.rounds || !(step.result == float32 || is_half(step.result)) || step.inputs.size() != 2 || !passes_.is_element(value)) return false;
   const int by = step.inputs[1], first_constant = spec_.input_count() + static_cast<int>(spec_.numbers.size());
   return !passes_.is_element(by) && (by < first_constant || by >= spec_.first_step()) && value_type(steps_.dtype(by)) == "float" && value_type(steps_.dtype(step.inputs[0])) == "float";
+}
+
+/// Whether nothing reads the value but outputs of 16-bit floats.
+bool CudaReducingEmitter::is_only_stored_short(int value) const {
+  for (const Step& step : spec_.steps) {
+    if (std::find(step.inputs.begin(), step.inputs.end(), value) != step.inputs.end()) return false;
+  }
+  for (std::size_t i = 0; i < spec_.stores.size(); ++i) {
+    if (spec_.stores[i] == value && !is_half(spec_.outputs[i])) return false;
+  }
+  return true;
 }
 
 /// d3: what divides elements, once for all passes.
@@ -218,7 +229,7 @@ void CudaReducingEmitter::emit_divisors(const Passes::Pass& pass) {
 std::string CudaReducingEmitter::call(int value) const {
   const auto names = [this](int input) { return name(input); };
   if (!divides_by_row(value)) return steps_.call(value, names);
-  return "divide(" + steps_.value_text(spec_.step_of(value).inputs[0], names) + ", d" + number(spec_.step_of(value).inputs[1]) + (is_row_value(spec_.step_of(value).inputs[1]) ? "[k])" : ")");
+  return (is_only_stored_short(value) ? "divide_to_half(" : "divide(") + steps_.value_text(spec_.step_of(value).inputs[0], names) + ", d" + number(spec_.step_of(value).inputs[1]) + (is_row_value(spec_.step_of(value).inputs[1]) ? "[k])" : ")");
 }
 
 /// What a pass does with the vector at `at`: `u` numbers the thread's vectors.

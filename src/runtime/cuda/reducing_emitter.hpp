@@ -57,6 +57,7 @@ class CudaReducingEmitter {
   bool is_read(int input) const { return passes_.is_element(input) && !is_scalar(access(input)); }
   bool is_row_value(int value) const { return several() && !passes_.is_element(value) && !(value < spec_.input_count() && is_scalar(access(value))); }
   bool divides_by_row(int value) const;
+  bool is_only_stored_short(int value) const;
   std::string stored(int parameter) const;
   std::string loaded(int parameter) const;
   std::string name(int value) const { return local_name(value) + (is_row_value(value) ? "[k]" : ""); }
