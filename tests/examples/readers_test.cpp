@@ -22,7 +22,7 @@ TEST(Digits, AreAllThereAndInRange) {
 }
 
 TEST(Digits, SayWhichLineIsMalformed) {
-  const std::string file = testing::TempDir() + "/bad_digits.csv";
+  const std::string file = ::testing::TempDir() + "/bad_digits.csv";
   for (const char* bad : {"1,2,3", "", "x"}) {
     std::ofstream(file) << bad << "\n";
     try {
@@ -41,7 +41,7 @@ TEST(Png, ReadsThePhotographAndWritesItBack) {
   const Image photo = read_png(data_file("astronaut.png"));
   ASSERT_EQ(photo.height, 512);
   ASSERT_EQ(photo.width, 512);
-  const std::string copy = testing::TempDir() + "/copy.png";
+  const std::string copy = ::testing::TempDir() + "/copy.png";
   write_png(copy, from_floats(to_floats(photo), 512, 512));
   EXPECT_EQ(read_png(copy).pixels, photo.pixels);
   EXPECT_EQ(read_png(copy, 3).pixels.size(), 3 * photo.pixels.size());
@@ -50,6 +50,6 @@ TEST(Png, ReadsThePhotographAndWritesItBack) {
 TEST(Png, SaysWhatIsWrong) {
   EXPECT_THROW(read_png("/nowhere/x.png"), std::runtime_error);
   EXPECT_THROW(read_png(data_file("digits.csv")), std::runtime_error);
-  EXPECT_THROW(write_png(testing::TempDir() + "/x.png", Image{2, 2, 1, {1, 2, 3}}), std::runtime_error);
+  EXPECT_THROW(write_png(::testing::TempDir() + "/x.png", Image{2, 2, 1, {1, 2, 3}}), std::runtime_error);
 }
 #endif
