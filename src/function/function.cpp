@@ -7,6 +7,7 @@
 #include "graph/base/environment.hpp"
 #include "graph/rewrite/pass_names.hpp"
 #include "ops/elementwise_op.hpp"
+#include "ops/random/stream_state.hpp"
 #include "ops/rewrites/fuse_products.hpp"
 #include "ops/rewrites/fusion.hpp"
 #include "ops/rewrites/join_sinks.hpp"
@@ -32,12 +33,12 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
 }
 
 FunctionGraph graph_of(std::span<const Variable> inputs, std::span<const Variable> outputs, const Options& options) {
-  if (options.givens.empty()) return FunctionGraph(inputs, outputs, options.allow_unused_inputs, options.updates);
   std::vector<Variable> values(outputs.begin(), outputs.end());
   for (const Assignment& update : options.updates) values.push_back(update.value);
-  values = substitute(values, options.givens, options.allow_unused_inputs);
+  if (!options.givens.empty()) values = substitute(values, options.givens, options.allow_unused_inputs);
   std::vector<Assignment> updates = options.updates;
   for (std::size_t i = 0; i < updates.size(); ++i) updates[i].value = values[outputs.size() + i];
+  for (Assignment& update : stream_updates(values, updates)) updates.push_back(std::move(update));
   return FunctionGraph(inputs, std::span(values).first(outputs.size()), options.allow_unused_inputs, updates);
 }
 
@@ -62,7 +63,7 @@ Function function(std::span<const Variable> inputs, std::span<const Variable> ou
   data->graph = run_passes(std::move(data->graph), passes_of(options, device), &data->report.passes);
   data->report.graph_milliseconds = milliseconds_since(start);
   const auto compiling = std::chrono::steady_clock::now();
-  data->executor = std::make_unique<Executor>(data->graph, device, options.profile, options.check, options.share_results);
+  data->executor = std::make_unique<Executor>(data->graph, device, options.profile, options.check, options.share_results, options.replay && !is_disabled(kReplay));
   data->report.compile_milliseconds = milliseconds_since(compiling);
   return Function(std::move(data));
 }

@@ -74,6 +74,9 @@ void SymbolicShapes::elementwise(const FunctionGraph& graph, NodeId node) {
       else parent_[static_cast<std::size_t>(own)] = find(common), common = find(common);
     }
   }
+  for (int axis = 0; axis < dims.rank(); ++axis) {  // an op may know more of its shape than its operands show
+    if (shape[static_cast<std::size_t>(axis)] == kOne && dims[axis] != 1) shape[static_cast<std::size_t>(axis)] = symbol(dims[axis]);
+  }
   shapes_[static_cast<std::size_t>(graph.outputs(node)[0])] = std::move(shape);
 }
 

@@ -112,7 +112,7 @@ void CudaReducingEmitter::emit_row_start() {
     if (!is_scalar(access(i)) && access(i) != Access::kEveryRow) {
       for (int axis = 0; axis < layout_.rank; ++axis) sum += " + c" + number(axis) + " * place(a.k" + n + "[" + number(axis) + "])";
     }
-    line(std::string("  ") + (spec_.is_output(i) ? "" : "const ") + stored(i) + "* const r" + n + " = " + sum + ";");
+    line("  " + pointer_type(i) + "r" + n + " = " + sum + ";");
     if (spec_.is_output(i) || passes_.is_element(i)) continue;
     if (several()) line("  " + loaded(i) + " v" + n + "[" + number(layout_.vector) + "];\n" + unrolled("  ", "v" + n + "[k] = " + loaded(i) + "(r" + n + "[" + (across(i).empty() ? "0" : across(i).substr(3)) + "]);"));
     else line("  const " + loaded(i) + " v" + n + " = " + loaded(i) + "(r" + n + "[0]);");
@@ -126,7 +126,7 @@ void CudaReducingEmitter::emit_shift() {
     return "(u32(reinterpret_cast<u64>(r" + number(i) + ") / sizeof(" + stored(i) + ")) + u32(begin)) & " + number(layout_.vector - 1) + "u";
   };
   for (int i = 0; i < spec_.parameter_count(); ++i) {
-    if (leader.empty() && access(i) == Access::kRow) line("  const u32 shift = " + (leader = phase(i)) + ";");
+    if (leader.empty() && access(i) == Access::kRow && !spec_.is_ordinals(i)) line("  const u32 shift = " + (leader = phase(i)) + ";");
   }
   for (int i = 0; i < spec_.parameter_count(); ++i) {
     if (is_together(i)) line("  const bool whole" + number(i) + " = (" + phase(i) + ") == shift;");
@@ -156,7 +156,7 @@ std::string CudaReducingEmitter::address(int i, bool k) const {
 /// b0, b1, ...: where the thread's first vector, at `at`, lies in these arrays.
 void CudaReducingEmitter::emit_bases(const std::vector<int>& parameters, const std::string& at) {
   for (int i : parameters) {
-    if (is_unit(i)) line(std::string("      ") + (spec_.is_output(i) ? "" : "const ") + stored(i) + "* const b" + number(i) + " = r" + number(i) + " + " + at + ";");
+    if (is_unit(i)) line("      " + pointer_type(i) + "b" + number(i) + " = r" + number(i) + " + " + at + ";");
   }
 }
 

@@ -40,7 +40,7 @@ Access access_of(const Layout& layout, int parameter) { return layout.access[sta
 int bytes_read(const KernelSpec& spec, const Layout& layout) {
   int bytes = 0;
   for (int i = 0; i < spec.input_count(); ++i) {
-    if (is_moved(access_of(layout, i)) && access_of(layout, i) != Access::kEveryRow) bytes += static_cast<int>(itemsize(spec.parameter_dtype(i)));
+    if (is_moved(access_of(layout, i)) && access_of(layout, i) != Access::kEveryRow) bytes += spec.element_bytes(i);
   }
   return std::max(bytes, 1);
 }
@@ -91,8 +91,8 @@ int vector_of(const KernelSpec& spec, const Layout& layout, const Geometry& geom
   for (int i = 0; i < spec.parameter_count(); ++i) {
     const Access access = access_of(layout, i);
     if (!is_moved(access)) continue;
-    widest = std::max(widest, static_cast<int>(itemsize(spec.parameter_dtype(i))));
-    some |= access == Access::kRow;
+    widest = std::max(widest, spec.element_bytes(i));
+    some |= access == Access::kRow && !spec.is_ordinals(i);
   }
   int vector = some ? kVectorBytes / widest : 1;
   if (layout.form == Form::kRows) {
