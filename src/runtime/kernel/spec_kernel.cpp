@@ -93,7 +93,7 @@ void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
   launches_.clear();
   const KernelSpec& spec = kernel_->spec();
   Geometry geometry(space, arrays, reduced_axes, spec.uses_place());
-  if (geometry.count == 0) return;
+  if (geometry.count == 0 || (spec.scans() && geometry.reduced.count == 0)) return;
   const SpecKernel::Variant& variant = kernel_->variant(kernel_->layout_of(geometry, in_place), geometry.count);
   if (!spec.reduces()) geometry = with_rank(std::move(geometry), variant.layout.rank);
   const Dialect& dialect = kernel_->backend().dialect();
@@ -101,6 +101,7 @@ void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
   block_ = ArgumentBlock(spec, variant.layout, geometry, dialect.vector_width(spec, variant.layout), work);
   block_.set_streams(!spec.reduces() && dialect.streams(bytes_of(spec, geometry)));
   scratch_bytes_ = work.scratch_bytes;
+  zeroed_bytes_ = work.zeroed_bytes;
   for (const Work::Launch& launch : work.launches) {
     const LoadedKernel& code = *variant.kernels[static_cast<std::size_t>(launch.entry)];
     check_launch(code, launch.config);
@@ -115,6 +116,8 @@ void BoundKernel::launch(void* stream) {
   if (scratch_bytes_ > 0) {
     scratch = Array::empty({static_cast<std::int64_t>(scratch_bytes_)}, uint8, Device(&backend));
     block_.set_scratch(scratch.data());
+    const std::uint64_t zero = 0;
+    if (zeroed_bytes_ > 0) backend.fill(scratch.data(), &zero, sizeof zero, zeroed_bytes_ / sizeof zero, stream);
   }
   block_.set_fast();
   void* arguments[] = {block_.data()};

@@ -78,7 +78,7 @@ class BoundKernel {
     LaunchConfig config;
   };
   std::vector<Launch> launches_;  // none: nothing to do
-  std::size_t scratch_bytes_ = 0;
+  std::size_t scratch_bytes_ = 0, zeroed_bytes_ = 0;
   ArgumentBlock block_;
 };
 
