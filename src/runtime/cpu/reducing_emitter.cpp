@@ -63,6 +63,10 @@ std::string CpuReducingEmitter::emit() {
 void CpuReducingEmitter::begin(const std::string& name) {
   line("extern \"C\" void " + name + "(void* const* arguments, const LaunchFrame*, i64 first, i64 last) {");
   line("  const Arguments& a = *static_cast<const Arguments*>(arguments[0]);");
+  begin_tasks();
+}
+
+void CpuReducingEmitter::begin_tasks() {
   if (!spec_.numbers.empty()) line("  const Numbers numbers = a.numbers;");  // a copy that no store can change
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (!is_scalar(access(i))) continue;

@@ -26,6 +26,7 @@ class CpuReducingEmitter {
   void emit_columns();
   void emit_finish();
   void begin(const std::string& name);
+  void begin_tasks();
   void emit_row_start(const std::string& indent, const std::string& number, int axes, const std::string& column);
   void emit_row_pass(const Passes::Pass& pass);
   void emit_column_pass(const Passes::Pass& pass);

@@ -4,6 +4,7 @@
 
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/dialect.hpp"
+#include "runtime/kernel/users_text.hpp"
 
 namespace damo {
 namespace {
@@ -15,22 +16,31 @@ constexpr const char* kHead = R"(using namespace damo;
 typedef i64 place;
 extern "C" void damo_wait_for(const int* flag);
 )";
+constexpr const char* kUsersHead = R"(#define DAMO_FUNCTION static __device__ __forceinline__
+typedef i64 place;
+extern "C" __device__ void damo_wait_for(const int* flag);
+)";
 
 std::string number(int value) { return std::to_string(value); }
 
 }  // namespace
 
 std::string CpuScanEmitter::emit() {
-  text_ = kHead + argument_struct(spec_, layout_) + steps_.functions();
+  text_ = (spec_.users_text ? users_head(spec_) + kUsersHead : kHead) + argument_struct(spec_, layout_) + steps_.functions();
   if (layout_.chunked) {
     line("struct Partial {");
     for (int join : joins()) line("  alignas(8) Joined" + number(join) + " j" + number(join) + ";");
     line("};");
   }
-  begin(entry_name(spec_));
+  if (spec_.users_text) {  // a block is a task
+    line("extern \"C\" __global__ void " + entry_name(spec_) + "(const Arguments a) {\n  const i64 first = blockIdx.x, last = first + 1;");
+    begin_tasks();
+  } else {
+    begin(entry_name(spec_));
+  }
   if (columns()) emit_scanned_columns();
   else emit_scanned_rows();
-  line("  }\n}");
+  line(spec_.users_text ? "  }\n}\n}" : "  }\n}");
   return std::move(text_);
 }
 

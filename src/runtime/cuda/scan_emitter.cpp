@@ -5,6 +5,7 @@
 #include "runtime/cuda/vector_text.hpp"
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/dialect.hpp"
+#include "runtime/kernel/users_text.hpp"
 
 namespace damo {
 namespace {
@@ -97,7 +98,7 @@ int words(const Join& join) { return (join.bytes + 3) / 4; }
 }  // namespace
 
 std::string CudaScanEmitter::emit() {
-  text_ = cuda_head(layout_.in_place) + kCudaRows + kScan;
+  text_ = (spec_.users_text ? cuda_head(layout_.in_place, users_head(spec_)) : cuda_head(layout_.in_place)) + kCudaRows + kScan;
   if (layout_.chunked) text_ += kStates;
   if (layout_.chunked && rows()) text_ += kLookBack;
   if (divides()) text_ += kCudaDivide;
@@ -112,7 +113,7 @@ std::string CudaScanEmitter::emit() {
     else emit_column_prefix(join);
   }
   emit_results();
-  line("}");
+  line(spec_.users_text ? "}\n}" : "}");
   return std::move(text_);
 }
 

@@ -79,6 +79,12 @@ struct Override {
   std::function<std::string(const Layout&)> text;
 };
 
+/// A user's CUDA C that stands before a kernel whose steps have more of it (users_text.hpp). Scans alone.
+struct UsersText {
+  std::string preamble;            ///< with its line directives
+  std::vector<std::string> flags;  ///< the compiler's
+};
+
 struct KernelSpec {
   std::string name;                ///< "mul_add_tanh": becomes the kernel's name
   std::vector<DType> inputs;       ///< element dtypes of the array parameters
@@ -90,6 +96,7 @@ struct KernelSpec {
   std::vector<bool> values;        ///< whether input i is one element, passed by value with each launch; may be shorter
   std::vector<bool> rows;          ///< whether input i has one element a row; may be shorter
   std::vector<Override> overrides;
+  std::optional<UsersText> users_text;
 
   int input_count() const { return static_cast<int>(inputs.size()); }
   int parameter_count() const { return static_cast<int>(inputs.size() + outputs.size()); }
@@ -104,7 +111,7 @@ struct KernelSpec {
   }
   /// Whether a user wrote some of its code.
   bool has_users_code() const {
-    return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return bool(step.row); });
+    return users_text || std::any_of(steps.begin(), steps.end(), [](const Step& step) { return bool(step.row); });
   }
   /// Whether input i lies along the kept axes alone: one element a row.
   bool is_row(int parameter) const {

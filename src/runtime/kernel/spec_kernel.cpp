@@ -34,6 +34,10 @@ CompileRequest SpecKernel::request(const Layout& layout) const {
   request.source = source(layout);
   request.file_name = "generated";
   request.kernels = entry_names(spec_, layout);
+  if (spec_.users_text) {
+    request.kind = SourceKind::kCudaC;
+    request.flags = spec_.users_text->flags;
+  }
   request.options.line_info = spec_.has_users_code();  // what Damo writes does not fault
   return request;
 }

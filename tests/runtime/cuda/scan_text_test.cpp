@@ -50,6 +50,25 @@ TEST(CudaScan, CompilesWithoutASpillNvrtc) {
   }
 }
 
+TEST(CudaScan, CompilesAUsersTextAsCudaCNvrtc) {
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  for (const DType dtype : {float16, bfloat16, int64, bool_}) {
+    KernelSpec spec = spec_of("running", {prefix(join("0", "joined(a, b)", 0), Prefix::kExclusive)}, {1});
+    spec.inputs = spec.outputs = {dtype};
+    spec.steps[0].compute = is_half(dtype) ? float32 : dtype;
+    spec.steps[0].result = dtype;
+    spec.users_text = UsersText{"struct Vec {};\ntemplate <class T> __device__ T joined(T a, T b) { return a + b; }\n", {}};
+    for (const Given& given : {Given{{1, 100000}, 2}, Given{{9000, 64}, 1}, Given{{9000, 3}, 2}}) {
+      const Strides strides = contiguous_strides(given.shape);
+      const ArrayLayout lies[] = {{&given.shape, &strides}, {&given.shape, &strides}};
+      const Layout layout = scan_layout(spec, Geometry(given.shape, lies, given.mask, true));
+      CompileRequest request{cuda_dialect().emit(spec, layout), SourceKind::kCudaC, "scan.cu"};
+      request.kernels = entry_names(spec, layout);
+      EXPECT_NO_THROW(cuda_backend::NvrtcCompiler(90).compile(request)) << name(dtype) << " " << to_string(layout);
+    }
+  }
+}
+
 void replace_once(std::string& text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   ASSERT_NE(at, std::string::npos) << from;
