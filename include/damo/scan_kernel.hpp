@@ -8,8 +8,8 @@
 //   running_sum.into(x, x);              // in place
 //
 // a is the value of what comes earlier, b of what follows; the operation must be associative and need not be
-// commutative. Values are kept in the dtype, float16 and bfloat16 in float. Arrays may have any strides. A long line
-// takes three kernels, which read it twice and write it once. Results are the same at every call. TypeError for another
+// commutative. Values are kept in the dtype, float16 and bfloat16 in float. Arrays may have any strides. Each
+// element is read once and written once. Results are the same at every call. TypeError for another
 // dtype, ShapeError for an axis that does not exist, CompileError with the user's line at the first call. cumsum and
 // its kin are ready made (array_scan.hpp). See tests/ops/eager/scan_kernel_test.cpp.
 #pragma once

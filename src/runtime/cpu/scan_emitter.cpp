@@ -33,14 +33,15 @@ std::string CpuScanEmitter::emit() {
     line("};");
   }
   if (spec_.users_text) {  // a block is a task
-    line("extern \"C\" __global__ void " + entry_name(spec_) + "(const Arguments a) {\n  const i64 first = blockIdx.x, last = first + 1;");
+    line("DAMO_FUNCTION void go_through(const Arguments& a, i64 first, i64 last) {");
     begin_tasks();
   } else {
     begin(entry_name(spec_));
   }
   if (columns()) emit_scanned_columns();
   else emit_scanned_rows();
-  line(spec_.users_text ? "  }\n}\n}" : "  }\n}");
+  line("  }\n}");
+  if (spec_.users_text) line("}\nextern \"C\" __global__ void " + entry_name(spec_) + "(const damo_generated::Arguments a) { damo_generated::go_through(a, blockIdx.x, blockIdx.x + 1ll); }");
   return std::move(text_);
 }
 

@@ -113,15 +113,20 @@ std::string CudaScanEmitter::emit() {
     else emit_column_prefix(join);
   }
   emit_results();
-  line(spec_.users_text ? "}\n}" : "}");
+  line("}");
+  if (spec_.users_text) line("}\n" + kernel_head("damo_generated::Arguments") + " { damo_generated::go_through(a); }");
   return std::move(text_);
+}
+
+std::string CudaScanEmitter::kernel_head(const std::string& arguments) const {
+  const std::string residents = layout_.residents > 0 ? ", " + number(layout_.residents) : "";
+  return "extern \"C\" __global__ void __launch_bounds__(" + number(block_) + residents + ") " + entry_name(spec_) + "(const __grid_constant__ " + arguments + " a)";
 }
 
 /// Which rows and which tile of them are the block's.
 void CudaScanEmitter::emit_begin() {
   const std::string lanes = number(layout_.lanes), slots = number(this->slots()), vector = several() ? number(layout_.vector) : "1";
-  const std::string residents = layout_.residents > 0 ? ", " + number(layout_.residents) : "";
-  line("extern \"C\" __global__ void __launch_bounds__(" + number(block_) + residents + ") " + entry_name(spec_) + "(const __grid_constant__ Arguments a) {");
+  line((spec_.users_text ? "DAMO_FUNCTION void go_through(const Arguments& a)" : kernel_head("Arguments")) + " {");
   line("  const int t = threadIdx.x, lane = t " + (rows() ? "% " + lanes : "/ " + slots) + ", slot = t " + (rows() ? "/ " + lanes : "% " + slots) + ";");
   if (layout_.chunked) {
     line("  __shared__ u32 ticket;\n  if (t == 0) ticket = atomicAdd(static_cast<u32*>(a.scratch), 1u);\n  __syncthreads();");
