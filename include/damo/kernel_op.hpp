@@ -62,6 +62,8 @@ class KernelBuilder {
   /// The value of the node's input. Throws GraphError for one that there is not.
   Value input(int i) const;
   int input_count() const { return static_cast<int>(inputs_.size()); }
+  /// int64: the element's number among those of the op's output, in C order. For an op that counts_elements(); GraphError for another one.
+  Value ordinal() const;
   /// result: else the promoted dtype. cost: instructions, about.
   Value step(std::string code, std::vector<Value> values, std::optional<DType> result = {}, int cost = 1, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
   /// Over the op's reduced axes.
@@ -72,7 +74,8 @@ class KernelBuilder {
   void output(Value value);
 
   // Damo's own.
-  KernelBuilder(KernelSpec& spec, std::string name, std::vector<Value> inputs) : spec_(spec), name_(std::move(name)), inputs_(std::move(inputs)) {}
+  KernelBuilder(KernelSpec& spec, std::string name, std::vector<Value> inputs, int ordinals = -1)
+      : spec_(spec), name_(std::move(name)), inputs_(std::move(inputs)), ordinals_(ordinals) {}
   KernelSpec& spec() { return spec_; }
   Value append(Step step);
   const std::optional<Value>& result() const { return output_; }
@@ -82,6 +85,7 @@ class KernelBuilder {
   KernelSpec& spec_;
   std::string name_;
   std::vector<Value> inputs_;
+  int ordinals_;  // the input of the kernel that counts; -1: none
   std::optional<Value> output_;
 };
 
@@ -96,6 +100,10 @@ class KernelOp : public Op {
   /// output's.
   enum class Scans : std::uint8_t { kNo, kForward, kBackward };
   virtual Scans scans() const { return Scans::kNo; }
+  /// Whether lower asks for ordinal(), which takes no memory. Not of an op that reduces.
+  virtual bool counts_elements() const { return false; }
+  /// Whether a C++ number that is given as this input is passed with each launch, so that kernels which differ in it alone have one text.
+  virtual bool takes_as_argument(int) const { return false; }
   /// Instructions an element, about: what fusion weighs.
   virtual int cost() const { return 4; }
   /// From the inputs' shapes at a call; dims: of their types. Default: as reduced_axes() says.

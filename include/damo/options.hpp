@@ -21,12 +21,21 @@ struct FusionLimits {
 
 struct Options {
   bool fuse = true;                    ///< false: one kernel an op
+  /// false: what is computed is what was written, op for op. Otherwise the rules of docs/rewrites.md apply, which keep values, but for those
+  /// that bring them nearer to what the expression means: log(1 + x) becomes log1p(x).
+  bool rewrite = true;
+  /// Sums and products of floats with several numbers may be regrouped, (x * 3) / 7 into x * (3 / 7): one rounding less, another last bit.
+  bool reassociate = false;
+  std::vector<std::string> disable = {};  ///< passes and rules by name, beside those that DAMO_DISABLE names
   std::optional<Device> device = {};   ///< default: Device()
   std::string name = {};               ///< for prints, errors and profiles
   /// true: results may share elements with each other and with inputs, and views are not copied. Otherwise no result
   /// shares any, and writing into one changes nothing else.
   bool share_results = false;
   bool allow_unused_inputs = false;    ///< an input that no output needs is an error otherwise
+  /// On a GPU a call whose layouts were seen before is given to the device as one captured graph, whose addresses are those of
+  /// the call. false: kernel by kernel. DAMO_DISABLE=replay says so for all Functions.
+  bool replay = true;
   bool profile = false;                ///< record events around every node; calls then wait for the device
   /// New values of shared variables (shared.hpp), which the Function sets when it has computed everything, all at once:
   /// {{w, w - 0.1 * dw}, {b, b - 0.1 * db}}. Each expression reads the values from before the call.

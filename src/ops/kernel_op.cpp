@@ -14,6 +14,11 @@ KernelBuilder::Value KernelBuilder::input(int i) const {
   return inputs_[static_cast<std::size_t>(i)];
 }
 
+KernelBuilder::Value KernelBuilder::ordinal() const {
+  if (ordinals_ < 0) throw GraphError(name_ + ": lower asks for its elements' numbers", "let counts_elements() say so");
+  return {ordinals_, int64};
+}
+
 KernelBuilder::Value KernelBuilder::append(Step step) {
   const Value value{spec_.first_step() + static_cast<int>(spec_.steps.size()), step.result};
   spec_.steps.push_back(std::move(step));

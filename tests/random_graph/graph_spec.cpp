@@ -205,7 +205,7 @@ class Generator {
     }
     if (kind < 26) return add_row();
     if (kind < 29) node.kind = NodeSpec::Kind::kCast, node.operands = {near()}, node.dtype = pick(2) ? dtypes_[pick(dtypes_.size())] : kAllDTypes[pick(std::size(kAllDTypes))];
-    else if (kind < 31) node.kind = NodeSpec::Kind::kConstant, node.dtype = dtypes_[pick(dtypes_.size())], node.number = static_cast<double>(pick(41)) / 4 - 5;
+    else if (kind < 31) node.kind = NodeSpec::Kind::kConstant, node.dtype = dtypes_[pick(dtypes_.size())], node.number = number_of_a_rule(pick(41));
     else if (kind < 34) return add_shuffle();
     else if (kind < 35) node.kind = NodeSpec::Kind::kContiguous, node.operands = {near()};
     else if (kind < 36) node.kind = pick(2) == 0 ? NodeSpec::Kind::kBackwards : NodeSpec::Kind::kBackwardsInto, node.operands = {near()};
@@ -216,6 +216,12 @@ class Generator {
     else if (kind < 50) return add_scan();
     else return add_raw();
     return try_add(std::move(node));
+  }
+
+  /// Half of them are those that rewrite rules look for.
+  static double number_of_a_rule(std::size_t drawn) {
+    static constexpr double kNumbers[] = {1, 0, -1, 2, -0.0, 0.5, 3, -2, 4};
+    return drawn % 2 == 0 ? kNumbers[drawn / 2 % std::size(kNumbers)] : static_cast<double>(drawn) / 4 - 5;
   }
 
   bool try_add(NodeSpec node) {

@@ -82,6 +82,7 @@ class SortedPositionsOp final : public Op {
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
     const Cell &positions = context.storage(node.input(0)), &x = context.storage(node.input(1));
     Cell &keys = context.storage(node.output(0)), &order = context.storage(node.output(1));
+    context.promise_recordable();
     const Kernel count_digits = context.compile(kCount, "count_digits"), scan_counts = context.compile(kScan, "scan_counts"), move_digits = context.compile(kMove, "move_digits");
     return [&positions, &x, &keys, &order, count_digits, scan_counts, move_digits, device = context.device(), axis = axis_] {
       const std::int64_t count = keys.size();

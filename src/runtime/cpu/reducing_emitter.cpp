@@ -77,6 +77,7 @@ void CpuReducingEmitter::begin_tasks() {
 }
 
 std::string CpuReducingEmitter::pointer_type(int i) const {
+  if (spec_.is_ordinals(i)) return "const Ordinals";
   return std::string(spec_.is_output(i) ? "" : "const ") + storage_type(spec_.parameter_dtype(i)) + (layout_.in_place ? "*" : "* __restrict");
 }
 

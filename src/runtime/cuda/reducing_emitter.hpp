@@ -54,11 +54,14 @@ class CudaReducingEmitter {
   bool moves(int parameter) const { return !is_scalar(access(parameter)) && access(parameter) != Access::kRepeat; }
   /// Whether vectors in memory hold the elements in the order opposite to the scan's.
   bool turns() const { return backward_ && rows(); }
-  bool is_together(int parameter) const { return layout_.vector > 1 && (access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow); }
+  bool is_together(int parameter) const { return layout_.vector > 1 && !spec_.is_ordinals(parameter) && (access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow); }
+  /// Of what points into an array, or counts in its place.
+  std::string pointer_type(int parameter) const { return spec_.is_ordinals(parameter) ? "const Ordinals " : std::string(spec_.is_output(parameter) ? "" : "const ") + stored(parameter) + "* const "; }
   bool is_read(int input) const { return passes_.is_element(input) && !is_scalar(access(input)); }
   bool is_row_value(int value) const { return several() && !passes_.is_element(value) && !(value < spec_.input_count() && is_scalar(access(value))); }
   bool divides_by_row(int value) const;
   bool divides() const;  ///< some step does
+  bool is_only_stored_short(int value) const;
   std::string stored(int parameter) const;
   std::string loaded(int parameter) const;
   std::string name(int value) const { return local_name(value) + (is_row_value(value) ? "[k]" : ""); }

@@ -19,7 +19,8 @@ constexpr int kBytesInFlight = 128;             // of reads a thread: 256 thread
 constexpr int kColumnBytesInFlight = 64;        // of which more blocks are resident
 constexpr int kMostItems = 8;                   // vectors of a thread, of kernels that read little or nothing
 constexpr int kWordsHeld = 16;                  // registers of a thread that hold a row's elements, where a block holds it so
-constexpr int kMostWordsHeld = 32;              // beyond that
+constexpr int kMostWordsHeld = 32;              // beyond that, of 16-bit floats, which are half the bytes, and of kernels that write no elements
+constexpr int kWordsOfLongestRows = 64;         // where a cluster of kLanesAlone would not hold them else
 constexpr int kOwnRegisters = 24;               // of a thread, for addresses and what a step needs within itself
 constexpr int kRegisters = 65536;               // of a multiprocessor
 constexpr int kResidentThreads = 1024;          // that hold rows
@@ -32,6 +33,8 @@ constexpr int kMostLanes = 1024;
 constexpr int kSparseLanes = 64;                // up to 32 lanes a row needs no barrier, from 128 on it has warps to hide it: these hold less
 constexpr int kLanesOfACluster = 256;           // of each block, unless the longest cluster needs more
 constexpr int kLanesAlone = 512;                // of a row that is not worth a cluster: with 1,024 one block is resident and waits for itself
+constexpr int kLanesOfReaders = 256;            // where no elements are written: four blocks read while others wait, two do not
+constexpr int kClustersResident = 5;            // blocks of kLanesOfACluster
 constexpr std::int64_t kManyElements = std::int64_t{1} << 20;  // which few blocks read for longer than launches more take
 
 bool is_moved(Access access) { return !is_scalar(access) && access != Access::kRepeat; }
@@ -41,7 +44,7 @@ Access access_of(const Layout& layout, int parameter) { return layout.access[sta
 int bytes_read(const KernelSpec& spec, const Layout& layout) {
   int bytes = 0;
   for (int i = 0; i < spec.input_count(); ++i) {
-    if (is_moved(access_of(layout, i)) && access_of(layout, i) != Access::kEveryRow) bytes += static_cast<int>(itemsize(spec.parameter_dtype(i)));
+    if (is_moved(access_of(layout, i)) && access_of(layout, i) != Access::kEveryRow) bytes += spec.element_bytes(i);
   }
   return std::max(bytes, 1);
 }
@@ -56,6 +59,11 @@ int words_of_place(const KernelSpec& spec, const Layout& layout) {
   std::size_t kept = 0;
   for (const Passes::Pass& pass : passes.all()) kept = std::max(kept, pass.kept.size());
   return std::max({words, static_cast<int>(kept), 1});
+}
+
+bool writes_elements(const KernelSpec& spec) {
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  return std::any_of(passes.all().begin(), passes.all().end(), [](const Passes::Pass& pass) { return !pass.stores.empty(); });
 }
 
 bool goes_again(const KernelSpec& spec) {
@@ -92,8 +100,8 @@ int vector_of(const KernelSpec& spec, const Layout& layout, const Geometry& geom
   for (int i = 0; i < spec.parameter_count(); ++i) {
     const Access access = access_of(layout, i);
     if (!is_moved(access)) continue;
-    widest = std::max(widest, static_cast<int>(itemsize(spec.parameter_dtype(i))));
-    some |= access == Access::kRow;
+    widest = std::max(widest, spec.element_bytes(i));
+    some |= access == Access::kRow && !spec.is_ordinals(i);
   }
   int vector = some ? kVectorBytes / widest : 1;
   if (layout.form == Form::kRows) {
@@ -131,16 +139,20 @@ void share_columns(const KernelSpec& spec, Layout& layout, std::int64_t outputs,
 bool hold_rows(const KernelSpec& spec, Layout& layout, std::int64_t length, const Processors& processors, const Measured& asked) {
   const int words = words_of_place(spec, layout) * layout.vector;  // of a vector
   const std::int64_t vectors = divide_up(length, layout.vector) + (layout.ends == Ends::kAnywhere ? 1 : 0);
-  int lanes = 1, cluster = 1, held = kWordsHeld;
+  const bool writes = writes_elements(spec), is_short = words > 0 && bytes_read(spec, layout) < 4 * words_of_place(spec, layout);
+  const int most_alone = writes ? kLanesAlone : kLanesOfReaders;
+  int lanes = 1, cluster = 1, held = is_short || !writes ? kMostWordsHeld : kWordsHeld;
   const auto fits = [&] { return std::int64_t{lanes} * cluster * std::max((lanes == kSparseLanes ? held / 2 : held) / words, 1) >= vectors; };
   while (lanes < 32 && lanes < vectors) lanes *= 2;
-  while (lanes < kLanesAlone && !fits()) lanes *= 2;
+  while (lanes < most_alone && !fits()) lanes *= 2;
   if (!fits()) held = kMostWordsHeld;
+  while (lanes < kLanesAlone && !fits()) lanes *= 2;
   if (!fits() && processors.cluster > 1) {
     lanes = kLanesOfACluster;
     while (cluster < processors.cluster && !fits()) cluster *= 2;
+    if (!fits()) lanes = kLanesAlone, held = kWordsOfLongestRows;
   }
-  while (lanes < kMostLanes && !fits()) lanes *= 2;
+  while (held <= kMostWordsHeld && lanes < kMostLanes && !fits()) lanes *= 2;
   if (asked.lanes > 0) lanes = asked.lanes;
   if (asked.cluster > 0 && lanes > 32) cluster = std::min(asked.cluster, processors.cluster);
   if (!fits() && asked.lanes == 0) return false;
@@ -150,6 +162,7 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, std::int64_t length, cons
   // Registers for that many, where the values fit: else the compiler reads far ahead, and too few blocks are resident.
   const int registers = kOwnRegisters + layout.items * words + words_held(spec);
   layout.residents = asked.residents > 0 ? asked.residents : lanes > 32 && registers <= kRegisters / kResidentThreads ? kResidentThreads / lanes : 0;
+  if (asked.residents == 0 && cluster > 1 && layout.residents > 0) layout.residents = std::max(layout.residents, kClustersResident * kLanesOfACluster / lanes);
   return true;
 }
 

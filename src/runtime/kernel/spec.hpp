@@ -95,6 +95,7 @@ struct KernelSpec {
   std::vector<DType> outputs;
   std::vector<bool> values;        ///< whether input i is one element, passed by value with each launch; may be shorter
   std::vector<bool> rows;          ///< whether input i has one element a row; may be shorter
+  std::vector<std::optional<std::uint32_t>> ordinals;  ///< of input i, if it is no array but the elements' numbers (ordinals.hpp); may be shorter
   std::vector<Override> overrides;
   std::optional<UsersText> users_text;
 
@@ -118,6 +119,16 @@ struct KernelSpec {
     const auto i = static_cast<std::size_t>(parameter);
     return i < rows.size() && rows[i];
   }
+  /// Whether input i has no memory: element k of it is k, in C order, over the axes of `ordinals`.
+  bool is_ordinals(int parameter) const {
+    const auto i = static_cast<std::size_t>(parameter);
+    return i < ordinals.size() && ordinals[i].has_value();
+  }
+  bool has_ordinals() const {
+    return std::any_of(ordinals.begin(), ordinals.end(), [](const auto& axes) { return axes.has_value(); });
+  }
+  /// Bytes of an element in memory.
+  int element_bytes(int parameter) const { return is_ordinals(parameter) ? 0 : static_cast<int>(itemsize(parameter_dtype(parameter))); }
   bool is_output(int parameter) const { return parameter >= input_count(); }
   int cost() const {
     int sum = 0;
