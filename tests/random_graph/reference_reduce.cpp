@@ -110,6 +110,27 @@ Element reduced(const std::string& name, const std::vector<Element>& row, DType 
 
 }  // namespace
 
+Tensor scan_tensor(const std::string& name, const Tensor& x, int axis, bool reverse, bool exclusive, DType result) {
+  Tensor tensor{result, x.shape, x.elements};
+  const std::string reduction = name.substr(3);  // of cumsum
+  const bool exact = reduction == "max" || reduction == "min" || !is_half(result);
+  std::int64_t step = 1;
+  for (int i = axis + 1; i < x.shape.rank(); ++i) step *= x.shape[i];
+  const std::int64_t length = x.shape[axis];
+  for (std::int64_t first = 0; first < x.shape.size(); ++first) {
+    if (first / step % length != 0) continue;
+    std::vector<Element> row;
+    for (std::int64_t n = 0; n < length; ++n) {
+      const auto at = static_cast<std::size_t>(first + (reverse ? length - 1 - n : n) * step);
+      if (!exclusive) row.push_back(x.elements[at]);
+      const Element element = reduced(reduction, row, x.dtype, result);
+      tensor.elements[at] = exact ? element : cast_tensor({float32, {}, {element}}, result).elements[0];
+      if (exclusive) row.push_back(x.elements[at]);
+    }
+  }
+  return tensor;
+}
+
 Tensor reduce_tensor(const std::string& name, const Tensor& x, const std::vector<int>& axes, bool keep, DType result) {
   Tensor tensor{result, {}, {}};
   Shape kept = x.shape;
