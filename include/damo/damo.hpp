@@ -6,6 +6,7 @@
 #include <damo/array_math.hpp>
 #include <damo/array_reduce.hpp>
 #include <damo/array_shape.hpp>
+#include <damo/array_sort.hpp>
 #include <damo/cache.hpp>
 #include <damo/compare.hpp>
 #include <damo/cuda_c.hpp>
@@ -27,6 +28,7 @@
 #include <damo/ops/reduce.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/ops/softmax.hpp>
+#include <damo/ops/sort.hpp>
 #include <damo/ops/subtensor.hpp>
 #include <damo/options.hpp>
 #include <damo/print.hpp>
