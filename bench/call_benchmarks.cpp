@@ -1,7 +1,9 @@
 // prepared_call/DEVICE, checked_call/DEVICE: a kernel of a pointer, a float and an int that does nothing, launched back to
 // back by PreparedKernel and by Kernel. driver_call/cuda: the same kernel through cuLaunchKernel, as a plain program calls
 // it. The null device's rows are Damo's own share of a call.
-#include <damo/module.hpp>
+// function_direct/DEVICE/N, function_replayed/DEVICE/N: calls of a Function of N small kernels, one after another, kernel by
+// kernel and as one graph; /moving: each call has another input.
+#include <damo/damo.hpp>
 
 #include "benchmarks.hpp"
 #include "runtime/backend.hpp"
@@ -52,6 +54,28 @@ void run_driver(benchmark::State& state, const Target& target, Effort effort) {
 }
 #endif
 
+/// Each adds 1 to 256 elements. Unfused, so that each is a kernel.
+Function small_kernels(const Target& target, int count, bool replay) {
+  const Variable x = vector("x");
+  Variable y = x;
+  for (int i = 0; i < count; ++i) y = y + 1.0;
+  return function({x}, {y}, {.fuse = false, .device = target.device, .replay = replay});
+}
+
+void run_function(benchmark::State& state, const Target& target, Effort effort, int count, bool replay, bool moves) {
+  Backend& backend = target.device.backend();
+  const int least = backend.least_replayed.exchange(replay ? 1 : 0);
+  {
+    const Function f = small_kernels(target, count, replay);
+    std::vector<Array> inputs;
+    for (int i = 0; i < 3; ++i) inputs.push_back(Array::zeros({256}, float32, target.device));
+    for (int call = 0; call < 10; ++call) f(inputs[0]);
+    std::size_t next = 0;
+    report(state, time_calls([&] { f(inputs[moves ? next++ % 3 : 0]); }, [&] { target.device.synchronize(); }, effort));
+  }
+  backend.least_replayed = least;
+}
+
 }  // namespace
 
 void add_calls(const std::vector<Target>& targets, Effort effort) {
@@ -60,6 +84,12 @@ void add_calls(const std::vector<Target>& targets, Effort effort) {
   for (const Target& target : all) {
     add("prepared_call/" + target.name, [=](benchmark::State& state) { run_prepared(state, target, effort); });
     add("checked_call/" + target.name, [=](benchmark::State& state) { run_checked(state, target, effort); });
+    for (const int count : {1, 2, 3, 4, 6, 10, 100}) {
+      const std::string at = target.name + "/" + std::to_string(count);
+      add("function_direct/" + at, [=](benchmark::State& state) { run_function(state, target, effort, count, false, false); });
+      add("function_replayed/" + at, [=](benchmark::State& state) { run_function(state, target, effort, count, true, false); });
+      if (count == 100) add("function_replayed/" + at + "/moving", [=](benchmark::State& state) { run_function(state, target, effort, count, true, true); });
+    }
 #if DAMO_HAS_CUDA
     if (target.name == "cuda")
       add("driver_call/cuda", [=](benchmark::State& state) { run_driver(state, target, effort); });

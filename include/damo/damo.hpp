@@ -8,8 +8,10 @@
 #include <damo/array_shape.hpp>
 #include <damo/array_sort.hpp>
 #include <damo/cache.hpp>
+#include <damo/chart.hpp>
 #include <damo/compare.hpp>
 #include <damo/cuda_c.hpp>
+#include <damo/data_loader.hpp>
 #include <damo/device.hpp>
 #include <damo/dtype.hpp>
 #include <damo/elementwise.hpp>
@@ -18,8 +20,14 @@
 #include <damo/function.hpp>
 #include <damo/gradient.hpp>
 #include <damo/graph.hpp>
+#include <damo/io/csv.hpp>
+#include <damo/io/idx.hpp>
+#include <damo/io/npy.hpp>
+#include <damo/io/parameters.hpp>
+#include <damo/io/safetensors.hpp>
 #include <damo/kernel_op.hpp>
 #include <damo/log.hpp>
+#include <damo/nn.hpp>
 #include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/ops/indexing.hpp>
@@ -30,9 +38,11 @@
 #include <damo/ops/softmax.hpp>
 #include <damo/ops/sort.hpp>
 #include <damo/ops/subtensor.hpp>
+#include <damo/optim.hpp>
 #include <damo/options.hpp>
 #include <damo/print.hpp>
 #include <damo/profile.hpp>
+#include <damo/progress.hpp>
 #include <damo/random.hpp>
 #include <damo/raw_kernel.hpp>
 #include <damo/reduction_kernel.hpp>

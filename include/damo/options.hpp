@@ -27,6 +27,9 @@ struct Options {
   /// shares any, and writing into one changes nothing else.
   bool share_results = false;
   bool allow_unused_inputs = false;    ///< an input that no output needs is an error otherwise
+  /// On a GPU a call whose layouts were seen before is given to the device as one captured graph, whose addresses are those of
+  /// the call. false: kernel by kernel. DAMO_DISABLE=replay says so for all Functions.
+  bool replay = true;
   bool profile = false;                ///< record events around every node; calls then wait for the device
   /// New values of shared variables (shared.hpp), which the Function sets when it has computed everything, all at once:
   /// {{w, w - 0.1 * dw}, {b, b - 0.1 * db}}. Each expression reads the values from before the call.

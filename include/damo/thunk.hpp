@@ -61,6 +61,14 @@ class ThunkContext {
   /// Whether an output's cell may hold the same memory as an input's, because Op::may_run_in_place allows it.
   virtual bool runs_in_place() const { return false; }
 
+  /// Promises that all the thunk asks of the device goes through Damo (kernels, copies, fills), that it reads nothing back, and
+  /// that it never waits. Its work may then be given to the device together with other nodes' work, later in the call, as one
+  /// graph, and captured by a stream of the user's. Without the promise it reaches the device when the thunk asks for it.
+  virtual void promise_recordable() {}
+  /// Promises besides that its work follows from the layouts and addresses of the node's cells alone: a call whose addresses
+  /// are those of one before may leave the thunk out and repeat its work.
+  virtual void promise_repeatable() {}
+
   /// A kernel of CUDA C source, for a GPU or for the CPU. The kernels that all thunks of a Function ask for are compiled
   /// together, on several threads, when every make_thunk has returned: launch it in the thunk, not in make_thunk.
   /// name: of the extern "C" __global__ function, or an instance of a template, "scale<float>". flags: -DNAME=VALUE.

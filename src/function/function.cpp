@@ -63,7 +63,7 @@ Function function(std::span<const Variable> inputs, std::span<const Variable> ou
   data->graph = run_passes(std::move(data->graph), passes_of(options, device), &data->report.passes);
   data->report.graph_milliseconds = milliseconds_since(start);
   const auto compiling = std::chrono::steady_clock::now();
-  data->executor = std::make_unique<Executor>(data->graph, device, options.profile, options.check, options.share_results);
+  data->executor = std::make_unique<Executor>(data->graph, device, options.profile, options.check, options.share_results, options.replay && !is_disabled(kReplay));
   data->report.compile_milliseconds = milliseconds_since(compiling);
   return Function(std::move(data));
 }

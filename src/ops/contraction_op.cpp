@@ -106,6 +106,7 @@ Thunk ContractionOp::make_thunk(const Apply& node, ThunkContext& context) const 
   std::vector<Cell*> cells;
   for (const Variable& input : node.inputs()) cells.push_back(&context.storage(input));
   cells.push_back(&context.storage(node.output()));
+  context.promise_repeatable();
   return [thunk = std::make_shared<ContractionThunk>(form_, std::move(cells), context)] { (*thunk)(); };
 }
 

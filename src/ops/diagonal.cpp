@@ -57,6 +57,7 @@ class EmbedDiagonalOp final : public Op {
   Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{shape(inputs[0])}}; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
     Cell &x = context.storage(node.input(0)), &out = context.storage(node.output());
+    context.promise_recordable();
     return [&x, &out, a = a_, b = b_] {
       assign(out.array(), 0);
       Strides strides = out.strides();

@@ -103,6 +103,7 @@ Thunk JoinedOp::make_thunk(const Apply& node, ThunkContext& context) const {
     for (int i = 0; i < output_count(*member); ++i) own.push_back(&context.storage(node.output(output++)));
   }
   SpecKernel& kernel = context.kernel(specs[0]);
+  context.promise_recordable();
   const auto thunk = std::make_shared<JoinedThunk>(kernel, std::move(specs), std::move(cells), context);
   for (const auto& layout : thunk->expected()) context.want(kernel, layout);
   return [thunk] { (*thunk)(); };

@@ -168,6 +168,7 @@ class KernelThunk {
 }  // namespace
 
 Thunk kernel_thunk(KernelSpec spec, const Apply& node, ThunkContext& context, std::uint32_t reduced_axes) {
+  context.promise_repeatable();
   SpecKernel& kernel = context.kernel(spec);
   std::vector<Cell*> cells;
   for (int input : array_inputs(node)) cells.push_back(&context.storage(node.input(input)));

@@ -108,6 +108,7 @@ class RawKernelThunk {
 }  // namespace
 
 Thunk raw_kernel_thunk(const RawKernelOp& op, const Apply& node, ThunkContext& context) {
+  context.promise_recordable();
   auto shared = std::static_pointer_cast<const RawKernelOp>(op.shared_from_this());
   return [thunk = std::make_shared<RawKernelThunk>(std::move(shared), node, context)] { (*thunk)(); };
 }

@@ -97,6 +97,7 @@ class WindowThunk {
 }  // namespace
 
 Thunk window_thunk(const Apply& node, ThunkContext& context, WindowWrite write, Windows windows) {
+  context.promise_recordable();
   SpecKernel& kernel = context.kernel(spec_of(write, node.output().dtype()));
   std::vector<Cell*> inputs;
   for (const Variable& input : node.inputs()) inputs.push_back(&context.storage(input));

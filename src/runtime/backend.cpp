@@ -11,6 +11,7 @@
 #include "runtime/library/matrix_product.hpp"
 #include "runtime/memory/memory_pool.hpp"
 #include "runtime/memory/pinned_pool.hpp"
+#include "runtime/stream/work_log.hpp"
 
 namespace damo {
 
@@ -48,6 +49,10 @@ void* Backend::open_shared(const std::string&, std::size_t) {
 }
 
 void Backend::add_callback(void*, std::function<void()> function) { function(); }
+
+std::unique_ptr<ReplayedWork> Backend::prepare_replay(const WorkLog&) { return nullptr; }
+
+void Backend::capture_work(const WorkLog& log, void* stream) { log.run(stream); }
 
 void Backend::begin_capture(void*) { throw DeviceError(name_ + " cannot capture a stream"); }
 

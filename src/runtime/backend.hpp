@@ -30,6 +30,8 @@ class PinnedPool;   // pinned_pool.hpp
 class KernelCache;  // kernel/cache.hpp
 class Dialect;      // kernel/dialect.hpp
 class MatrixEngine;  // library/matrix_product.hpp
+class ReplayedWork;  // stream/work_log.hpp
+class WorkLog;
 
 enum class SourceKind : std::uint8_t {
   kGenerated,  ///< by emit: the back end's dialect
@@ -107,6 +109,7 @@ class LoadedKernel : public std::enable_shared_from_this<LoadedKernel> {
   bool is_checked = false;  ///< its accesses to memory are checked as it runs
   Backend* backend = nullptr;
   mutable std::atomic<int> block_1d = 0;  ///< Kernel::launch_1d's, once it is known
+  mutable std::atomic<std::uint32_t> block_bytes = 0;  ///< of a kernel that Damo generates, which takes one struct: the size of that; 0: parameters() tells
 
  protected:
   std::string name_;
@@ -252,6 +255,16 @@ class Backend {
   virtual void begin_capture(void* stream);
   virtual std::unique_ptr<CapturedWork> end_capture(void* stream);
   virtual void abandon_capture(void* /*stream*/) noexcept {}
+
+  /// The work of a log made ready to be given to the default stream again and again, by one call; null where the device can't
+  /// or gains nothing. Throws DeviceError if there is work among it of which no graph can be made.
+  virtual std::unique_ptr<ReplayedWork> prepare_replay(const WorkLog& log);
+  /// Items from which on a replay is the quicker way; 0: never.
+  std::atomic<int> least_replayed = 0;
+  std::atomic<std::uint64_t> replays = 0;          ///< launched since the process began
+  std::atomic<std::uint64_t> replayed_values = 0;  ///< kernels of replays whose arguments were set anew
+  /// Gives the log's work to a stream that is captured.
+  virtual void capture_work(const WorkLog& log, void* stream);
 
   /// Makes the device anew: see Device::reset. Here: nothing is lost.
   virtual void reset() {}

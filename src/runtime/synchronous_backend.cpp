@@ -47,12 +47,14 @@ void SynchronousBackend::release(void* memory) noexcept {
 }
 
 void SynchronousBackend::copy(void* to, const void* from, std::size_t bytes, CopyKind kind, void* stream) {
+  if (is_copy_logged(stream, to, from, bytes, kind)) return;
   if (is_noted(stream, [=, this] { copy(to, from, bytes, kind, nullptr); })) return;
   if (bytes > 0) std::memmove(to, from, bytes);
 }
 
 void SynchronousBackend::fill(void* to, const void* element, std::size_t element_bytes, std::size_t count,
                               void* stream) {
+  if (WorkLog* log = current_log(*this); log && stream == nullptr && log->fill(to, element, element_bytes, count)) return;
   std::uint64_t kept = 0;
   if (element_bytes <= sizeof kept) std::memcpy(&kept, element, element_bytes);
   if (is_noted(stream, [=, this] { fill(to, &kept, element_bytes, count, nullptr); })) return;

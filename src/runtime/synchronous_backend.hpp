@@ -5,6 +5,7 @@
 #pragma once
 #include "runtime/backend.hpp"
 #include "runtime/stream/capture.hpp"
+#include "runtime/stream/work_log.hpp"
 #include "runtime/memory/host_blocks.hpp"
 #include "runtime/stream/host_capture.hpp"
 #include "runtime/memory/shared_memory.hpp"
@@ -47,6 +48,9 @@ class SynchronousBackend : public Backend {
   void begin_capture(void* stream) override;
   std::unique_ptr<CapturedWork> end_capture(void* stream) override;
   void abandon_capture(void* stream) noexcept override;
+  /// Work done from a copy of the log: for tests, as there is nothing to gain (least_replayed).
+  std::unique_ptr<ReplayedWork> prepare_replay(const WorkLog& log) override;
+  void capture_work(const WorkLog& log, void* stream) override;
 
  protected:
   /// True if the stream is captured: then work, a void(), is a node of the graph. False if it is to be done now. Throws
@@ -55,14 +59,20 @@ class SynchronousBackend : public Backend {
   bool is_noted(void* stream, Work&& work) {
     if (stream == nullptr) {
       check_default_stream(*this);
+      if (WorkLog* log = current_log(*this)) log->flush_for_other_work();
       return false;
     }
     return static_cast<HostStream*>(stream)->note(std::forward<Work>(work));
   }
-  /// The same for a launch, which every launch() asks first. Copies the arguments.
+  /// The same for a launch, which every launch() asks first, and which may go to the thread's log. Copies the arguments.
   bool is_launch_noted(void* stream, const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments) {
+    if (WorkLog* log = current_log(*this); log && stream == nullptr && log->launch(kernel, config, arguments)) return true;
     if (stream == nullptr && captures.load(std::memory_order_relaxed) == 0) return false;
     return note_launch(stream, kernel, config, arguments);
+  }
+  bool is_copy_logged(void* stream, void* to, const void* from, std::size_t bytes, CopyKind kind) {
+    WorkLog* const log = current_log(*this);
+    return log && stream == nullptr && log->copy(to, from, bytes, kind);
   }
   /// What of allocate()'s blocks is in use, by arrays and others.
   std::vector<MemoryRange> used_memory() const { return blocks_.used(); }

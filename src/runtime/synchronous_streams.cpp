@@ -19,10 +19,12 @@ void* SynchronousBackend::create_stream(StreamOptions) { return new HostStream; 
 void SynchronousBackend::destroy_stream(void* stream) noexcept { delete stream_of(stream); }
 
 void SynchronousBackend::synchronize(void* stream) {
+  if (WorkLog* log = current_log(*this)) log->flush_for_other_work();
   if (stream != nullptr && stream_of(stream)->is_captured()) refuse_wait_in_capture("waiting for a stream");
 }
 
 void SynchronousBackend::synchronize() {
+  if (WorkLog* log = current_log(*this)) log->flush_for_other_work();
   if (current_capture(*this) != nullptr) refuse_wait_in_capture("waiting for the device");
 }
 
@@ -34,7 +36,10 @@ bool SynchronousBackend::is_stream_done(void* stream) {
 void* SynchronousBackend::create_event(EventOptions) { return new HostEvent; }
 void SynchronousBackend::destroy_event(void* event) noexcept { delete event_of(event); }
 void SynchronousBackend::record(void* event, void* stream) {
-  if (stream == nullptr) check_default_stream(*this);
+  if (stream == nullptr) {
+    check_default_stream(*this);
+    if (WorkLog* log = current_log(*this)) log->flush_for_other_work();
+  }
   event_of(event)->record(stream_of(stream));
 }
 void SynchronousBackend::wait(void* stream, void* event) { event_of(event)->wait(stream_of(stream)); }
@@ -51,6 +56,27 @@ double SynchronousBackend::milliseconds(void* from, void* to) {
 
 void SynchronousBackend::add_callback(void* stream, std::function<void()> function) {
   if (!is_noted(stream, function)) function();
+}
+
+namespace {
+
+class HostReplay final : public ReplayedWork {
+ public:
+  explicit HostReplay(const WorkLog& log) : log_(log.clone()) {}
+  void set(std::size_t i, const WorkLog& log) override { log_->take_values(i, log); }
+  void launch() override { log_->run(nullptr); }
+
+ private:
+  std::unique_ptr<WorkLog> log_;
+};
+
+}  // namespace
+
+std::unique_ptr<ReplayedWork> SynchronousBackend::prepare_replay(const WorkLog& log) { return std::make_unique<HostReplay>(log); }
+
+void SynchronousBackend::capture_work(const WorkLog& log, void* stream) {
+  if (log.empty()) return;
+  stream_of(stream)->note([work = std::shared_ptr<const WorkLog>(log.clone())] { work->run(nullptr); });
 }
 
 void SynchronousBackend::begin_capture(void* stream) { stream_of(stream)->begin(); }

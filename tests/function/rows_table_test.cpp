@@ -301,6 +301,19 @@ TEST_P(LeastInt16OnEachDevice, StaysItselfForWhatComparesIt) {
     for (std::size_t i = 0; i < outputs.size(); ++i) EXPECT_EQ(results[i].to_doubles(), std::vector<double>(values.size(), 7)) << i << " fused " << fuse;
   }
 }
+TEST_P(LeastInt16OnEachDevice, SmallIntegersEqualTheGreaterOfTwoWhereTheyAreIt) {
+  for (const DType dtype : {int8, uint8, int16, uint16}) {
+    const Variable x = vector("x", dtype), y = vector("y", dtype), zero = sub(y, y);
+    const std::vector<Variable> outputs = {eq(maximum(x, y), x), eq(minimum(x, y), x), eq(relu(x), zero), neq(clip(x, zero, y), y), eq(where(gt(x, y), x, y), x), eq(where(lt(x, y), x, y), y)};
+    const Variable inputs[] = {x, y};
+    const Array a = astype(Array::from(std::vector<double>{3, 7, 0, 100, 5}, device()), dtype), b = astype(Array::from(std::vector<double>{4, 2, 0, 100, 90}, device()), dtype);
+    const std::vector<double> expected[] = {{0, 1, 1, 1, 0}, {1, 0, 1, 1, 1}, {0, 0, 1, 0, 0}, {1, 0, 0, 0, 1}, {0, 1, 1, 1, 0}, {0, 1, 1, 1, 0}};
+    for (const bool fuse : {true, false}) {
+      const Results results = function(inputs, outputs, {.fuse = fuse, .device = device()})(a, b);
+      for (std::size_t i = 0; i < outputs.size(); ++i) EXPECT_EQ(results[i].to_doubles(), expected[i]) << name(dtype) << " " << i << " fused " << fuse;
+    }
+  }
+}
 DAMO_ON_EACH_DEVICE(LeastInt16OnEachDevice);
 
 INSTANTIATE_TEST_SUITE_P(, RowsTable, ::testing::Combine(::testing::Values("cpu", "cuda:0"), ::testing::ValuesIn(kAllDTypes)), [](const auto& info) {

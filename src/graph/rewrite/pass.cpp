@@ -24,6 +24,15 @@ std::vector<std::string> disabled_passes() {
   return names;
 }
 
+}  // namespace
+
+bool is_disabled(std::string_view name) {
+  const std::vector<std::string> names = disabled_passes();
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+namespace {
+
 /// A name that is none of Damo's passes, nor of these, is told once: other functions may have a pass of that name.
 void report_unknown(const std::vector<std::string>& disabled, std::span<const Pass> passes) {
   std::vector<std::string_view> known(kPassNames.begin(), kPassNames.end());

@@ -64,7 +64,10 @@ class CheckedPositionsOp final : public Op {
     const auto report = std::make_shared<KernelReport>(context.device(), describe);
     Backend& backend = context.device().backend();
     const bool waits = is_host(backend);
-    if (!waits) backend.watch(report);
+    if (!waits) {
+      backend.watch(report);
+      context.promise_recordable();
+    }
     return [&positions, &checked, &x, kernel, report, axis = -from_end_, waits, from_end = counts_ == CountsFromEnd::kYes] {
       if (!waits) report->check();  // what an earlier call found
       const std::int64_t count = checked.size();

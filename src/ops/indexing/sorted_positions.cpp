@@ -31,6 +31,7 @@ class SortedPositionsOp final : public Op {
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
     const Cell &positions = context.storage(node.input(0)), &x = context.storage(node.input(1));
     Cell &keys = context.storage(node.output(0)), &order = context.storage(node.output(1));
+    context.promise_recordable();
     const RadixSort sort([&](std::string_view source, std::string_view name) { return context.compile(source, name); });
     return [&positions, &x, &keys, &order, sort, axis = axis_] {
       const auto last = static_cast<std::uint64_t>(std::max<std::int64_t>(x.shape()[axis] - 1, 1));

@@ -74,6 +74,7 @@ class TakeOp final : public Op {
     const Cell &x = context.storage(node.input(0)), &positions = context.storage(node.input(1));
     Cell& z = context.storage(node.output());
     const auto bytes = static_cast<std::int64_t>(itemsize(x.dtype()));
+    context.promise_recordable();
     const Kernel kernel = context.compile(kWords + kGather, "gather<" + std::to_string(bytes) + ">");
     return [&x, &positions, &z, kernel, bytes, axis = axis_] {
       if (z.size() == 0) return;
@@ -113,6 +114,7 @@ class AddSlicesOp final : public Op {
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
     const Cell &g = context.storage(node.input(0)), &keys = context.storage(node.input(1)), &order = context.storage(node.input(2));
     Cell& z = context.storage(node.output());
+    context.promise_recordable();
     const Kernel kernel = context.compile(kAdd, g.dtype() == float64 ? "add_slices<double>" : "add_slices<float>");
     return [&g, &keys, &order, &z, kernel, axis = axis_] {
       if (z.size() == 0) return;

@@ -5,6 +5,7 @@
 
 #include "runtime/cpu/blas_library.hpp"
 #include "runtime/stream/capture.hpp"
+#include "runtime/stream/work_log.hpp"
 
 namespace damo::cpu_backend {
 namespace {
@@ -18,7 +19,8 @@ class BlasProduct final : public PreparedProduct {
   BlasProduct(const Backend& backend, const WorkerPool& workers, const BlasFunctions<T>& blas, const MatrixProduct& product, MatrixOrder a, MatrixOrder b)
       : backend_(backend), workers_(workers), blas_(blas), p_(product), a_(a), b_(b) {}
 
-  void run(const MatrixAddresses& addresses, void*, void*) override {
+  void run(const MatrixAddresses& addresses, void* workspace, void*) override {
+    if (WorkLog* log = current_log(backend_); log && log->multiply(*this, addresses, workspace)) return;
     check_default_stream(backend_);
     const std::int64_t work = p_.m * p_.n * p_.k;
     if (p_.batches > 1 && work <= kSmall) {

@@ -109,6 +109,7 @@ DeviceProperties CpuBackend::properties() const {
 }
 
 void CpuBackend::copy(void* to, const void* from, std::size_t bytes, CopyKind kind, void* stream) {
+  if (is_copy_logged(stream, to, from, bytes, kind)) return;
   if (is_noted(stream, [=, this] { copy(to, from, bytes, kind, nullptr); })) return;
   auto* const target = static_cast<std::byte*>(to);
   const auto* const source = static_cast<const std::byte*>(from);

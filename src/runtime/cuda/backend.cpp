@@ -14,6 +14,8 @@
 namespace damo::cuda_backend {
 namespace {
 
+constexpr int kLeastReplayed = 4;  // a graph's launch takes the host as long as two or three of kernels
+
 CUdevice device_at(int index) {
   CUdevice device = 0;
   const CUresult result = driver().device_get(&device, index);
@@ -40,7 +42,9 @@ CudaBackend::CudaBackend(int index)
       device_(device_at(index)),
       architecture_(architecture_of(device_)),
       waits_for_launches_(is_switched_on("DAMO_SYNC")),
-      compiler_(architecture_) {}
+      compiler_(architecture_) {
+  least_replayed = kLeastReplayed;
+}
 
 int CudaBackend::attribute(CUdevice_attribute attribute) const { return attribute_of(device_, attribute); }
 

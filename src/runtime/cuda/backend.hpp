@@ -18,6 +18,7 @@
 
 #include "runtime/backend.hpp"
 #include "runtime/stream/capture.hpp"
+#include "runtime/stream/work_log.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "runtime/cuda/nvrtc.hpp"
 
@@ -77,7 +78,13 @@ class CudaBackend : public Backend {
   std::unique_ptr<CapturedWork> end_capture(void* stream) override;
   void abandon_capture(void* stream) noexcept override;
 
+  std::unique_ptr<ReplayedWork> prepare_replay(const WorkLog& log) override;
+  /// As it was captured, to be destroyed by the caller.
+  CUgraph end_capture_as_graph(void* stream);
+
   void launch_graph(CUgraphExec graph, void* stream);
+  /// Kernels of a replay that was launched: for error texts.
+  void remember(const WorkLog& log) const;
 
   void reset() override;
 
@@ -118,12 +125,14 @@ class CudaBackend : public Backend {
   int attribute(CUdevice_attribute attribute) const;
   /// Of a stream that work is given to: the default one is refused in a thread that captures.
   CUstream stream_of(void* stream) const {
-    if (!stream || stream == default_stream_) {
+    if (is_default(stream)) {
       check_default_stream(*this);
+      if (WorkLog* log = current_log(*this)) log->flush_for_other_work();
       return static_cast<CUstream>(default_stream_);
     }
     return static_cast<CUstream>(stream);
   }
+  bool is_default(const void* stream) const { return !stream || stream == default_stream_; }
   bool is_capturing(CUstream stream) const noexcept;
   void order(CUstream earlier, CUstream later) noexcept;
   void collect_callbacks() noexcept;

@@ -18,6 +18,7 @@
 #include "runtime/kernel/cache.hpp"
 #include "runtime/library/generated_product.hpp"
 #include "runtime/stream/capture.hpp"
+#include "runtime/stream/work_log.hpp"
 
 namespace damo::cuda_backend {
 namespace {
@@ -113,10 +114,13 @@ class CublasProduct final : public PreparedProduct {
   std::size_t workspace_bytes() const override { return workspace_ + (p_.has_bias ? bias_bytes() : 0); }
 
   void run(const MatrixAddresses& given, void* workspace, void* stream) override {
-    check_default_stream(backend_);
     if (backend_.generation() != generation_) refuse_lost(backend_, "a matrix product");
-    backend_.bind();
     if (!stream) stream = backend_.default_stream();
+    if (stream == backend_.default_stream()) {
+      if (WorkLog* log = current_log(backend_); log && log->multiply(*this, given, workspace)) return;
+      check_default_stream(backend_);
+    }
+    backend_.bind();
     MatrixAddresses at = given;
     if (!at.start) at.start = at.result;  // not read: beta is 0
     const int alignment = alignment_of(at);

@@ -57,6 +57,8 @@ const char* look_up_all(void* library, Driver& driver) {
   look_up(library, "cuEventElapsedTime_v2", driver.event_elapsed_time);  // CUDA 12.8
   if (!driver.event_elapsed_time) look_up(library, "cuEventElapsedTime", driver.event_elapsed_time);
   if (!driver.event_elapsed_time && !lacking) lacking = "cuEventElapsedTime";
+  look_up(library, "cuStreamGetCaptureInfo_v2", driver.stream_get_capture_info);
+  if (!driver.stream_get_capture_info && !lacking) lacking = "cuStreamGetCaptureInfo_v2";
   look_up(library, "cuMemPrefetchAsync", driver.mem_prefetch_async);
   look_up(library, "cuMemAdvise", driver.mem_advise);
   return lacking;

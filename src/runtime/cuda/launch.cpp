@@ -43,6 +43,7 @@ void CudaBackend::launch(const LoadedKernel& kernel, const LaunchConfig& config,
   const auto& cuda_kernel = static_cast<const CudaKernel&>(kernel);
   if (cuda_kernel.generation() != generation()) [[unlikely]]
     refuse_lost(*this, "kernel '" + kernel.name() + "'");
+  if (WorkLog* log = current_log(*this); log && is_default(stream) && log->launch(kernel, config, arguments)) return;
   bind();
   const CUstream on = stream_of(stream);
   cuda_kernel.grant_shared(config.shared_bytes);

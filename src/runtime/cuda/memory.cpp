@@ -36,6 +36,7 @@ void CudaBackend::release(void* memory) noexcept {
 // Host memory that is not pinned: the driver itself returns only when it has read or written it.
 void CudaBackend::copy(void* to, const void* from, std::size_t bytes, CopyKind kind, void* stream) {
   if (bytes == 0) return;
+  if (WorkLog* log = current_log(*this); log && is_default(stream) && log->copy(to, from, bytes, kind)) return;
   bind();
   switch (kind) {
     case CopyKind::kHostToDevice:
@@ -50,6 +51,7 @@ void CudaBackend::copy(void* to, const void* from, std::size_t bytes, CopyKind k
 
 void CudaBackend::fill(void* to, const void* element, std::size_t element_bytes, std::size_t count, void* stream) {
   if (count == 0) return;
+  if (WorkLog* log = current_log(*this); log && is_default(stream) && log->fill(to, element, element_bytes, count)) return;
   bind();
   std::uint32_t words[2] = {0, 0};
   std::memcpy(words, element, element_bytes);

@@ -148,6 +148,7 @@ void* CudaBackend::default_stream() {
 
 void CudaBackend::synchronize(void* stream) {
   bind();
+  if (WorkLog* log = current_log(*this)) log->flush_for_other_work();
   const auto on = static_cast<CUstream>(stream ? stream : default_stream_);
   if (captures != 0 && is_capturing(on)) refuse_wait_in_capture("waiting for a stream");
   check(driver_.stream_synchronize(on), "cuStreamSynchronize");
@@ -156,6 +157,7 @@ void CudaBackend::synchronize(void* stream) {
 
 bool CudaBackend::is_stream_done(void* stream) {
   bind();
+  if (WorkLog* log = current_log(*this)) log->flush_for_other_work();
   const auto on = static_cast<CUstream>(stream ? stream : default_stream_);
   if (captures != 0 && is_capturing(on)) refuse_wait_in_capture("waiting for a stream");
   const CUresult result = driver_.stream_query(on);
@@ -166,6 +168,7 @@ bool CudaBackend::is_stream_done(void* stream) {
 
 void CudaBackend::synchronize() {
   bind();
+  if (WorkLog* log = current_log(*this)) log->flush_for_other_work();
   if (current_capture(*this)) refuse_wait_in_capture("waiting for the device");  // the driver would spoil the capture
   check(driver_.ctx_synchronize(), "cuCtxSynchronize");
   collect_callbacks();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <damo/op.hpp>
+#include "runtime/exec/replay.hpp"
 
 namespace damo {
 
@@ -72,6 +73,7 @@ struct Binding {
   std::vector<int> waiting;  ///< nodes whose layouts the next stage finds; the first of them ends this one
   BindingTable next;
   std::uint64_t last_call = 0;
+  Replay replay;
 };
 
 }  // namespace damo

@@ -5,10 +5,13 @@
 #include <numeric>
 #include <utility>
 
+#include <damo/log.hpp>
+
 #include "runtime/array/array_layout.hpp"
 #include "runtime/exec/binder.hpp"
 #include "runtime/exec/cell_access.hpp"
 #include "runtime/exec/node_context.hpp"
+#include "runtime/stream/capture.hpp"
 
 namespace damo {
 namespace {
@@ -22,9 +25,11 @@ Shape expected(Shape dims) {
 
 }  // namespace
 
-Context::Context(Program& program, ProfileRecorder* recorder)
-    : program_(program), recorder_(recorder), cells_(program.cells().size()), passing_(program.nodes().size(), 0),
-      view_offsets_(program.nodes().size(), 0), versions_(cells_.size(), 0), all_nodes_(program.nodes().size()) {
+Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool replays)
+    : owner_(std::move(owner)), program_(*owner_), recorder_(recorder), cells_(program_.cells().size()), recordable_(program_.nodes().size(), 1),
+      replays_(replays && !recorder && program_.device().backend().least_replayed != 0), is_repeatable_(program_.updates().empty()), log_(program_.device().backend()), passing_(program_.nodes().size(), 0),
+      view_offsets_(program_.nodes().size(), 0), versions_(cells_.size(), 0), all_nodes_(program_.nodes().size()) {
+  const Program& program = program_;
   std::iota(all_nodes_.begin(), all_nodes_.end(), 0);
   if (recorder) clock_.emplace(program.device());
   for (std::size_t i = 0; i < cells_.size(); ++i) {
@@ -86,21 +91,31 @@ void Context::make_thunks() {
     NodeContext context(program_, number, cells_, pending);
     blame(program_, number, [&] {
       thunks_[i] = node.apply.op().make_thunk(node.apply, context);
+      recordable_[i] = context.is_recordable();
+      is_repeatable_ &= context.is_repeatable();
       if (!thunks_[i]) throw GraphError("make_thunk gave an empty Thunk", "return a function to call, or override view_of for a view");
     });
   }
   pending.compile(program_);
+  for (std::size_t i = 0; replays_ && i < thunks_.size(); ++i) {
+    if (!recordable_[i] && program_.tells_splits()) {
+      log(LogLevel::kInfo, program_.describe(static_cast<int>(i)) + ": its thunk does not promise_recordable(), so a call is not replayed as one graph, but in parts before and after it");
+    }
+  }
+  program_.told_splits();
 }
 
 std::vector<Array> Context::call(std::span<const Array> inputs) {
   ++call_;
+  CaptureScope* const capture = current_capture(program_.device().backend());
+  if (capture && !program_.updates().empty()) refuse_captured_update();
   std::vector<Array> values;
   SharedCall shared(program_.shared_uses(), values);
   shared_ = &shared;
   for (std::size_t i = 0; i < values.size(); ++i) CellAccess::set_array(cell(program_.shared()[i]), std::move(values[i]));
   for (std::size_t i = 0; i < inputs.size(); ++i) CellAccess::set_array(cell(program_.inputs()[i]), inputs[i]);
-  run();
-  std::vector<Array> outputs = results();
+  std::vector<Array> outputs = run(capture);
+  if (capture) return outputs;  // what the cells hold is part of the graph
   publish(shared);
   drop_views();
   for (int input : program_.inputs()) CellAccess::clear(cell(input));
@@ -118,16 +133,76 @@ void Context::publish(SharedCall& shared) {
 }
 
 /// A stage ends with a node that sizes its outputs itself; what waited for their shapes is bound then.
-void Context::run() {
+std::vector<Array> Context::run(CaptureScope* capture) {
   const int count = static_cast<int>(thunks_.size());
   Binding* binding = &enter(0, bindings_, deciding_, all_nodes_);
-  for (int number = 0, stage = 0; number < count; ++number) {
-    const bool is_sized = !binding->waiting.empty() && binding->waiting.front() == number;
-    run_node(number, is_sized);
-    if (!is_sized) continue;
-    const std::span<const int> outputs = program_.nodes()[static_cast<std::size_t>(number)].outputs;
-    binding = &enter(static_cast<std::size_t>(++stage), binding->next, outputs, std::span(binding->waiting).subspan(1));
+  const bool logs = capture || replays_;
+  if (!logs) {
+    for (int number = 0, stage = 0; number < count; ++number) binding = run_node_of(*binding, number, stage);
+    return results();
   }
+  if (!capture && repeats(*binding)) return results();
+  const auto wanted = [&] { return capture || binding->replay.begin() ? &log_ : nullptr; };
+  LogScope scope(nullptr);
+  log_.begin(capture != nullptr);
+  scope.switch_to(wanted());
+  for (int number = 0, stage = 0; number < count; ++number) {
+    WorkLog* const log = log_of_thread;
+    const int before = stage;
+    if (log && !recordable_[static_cast<std::size_t>(number)]) {
+      flush(*binding, capture);
+      scope.switch_to(nullptr);
+    }
+    binding = run_node_of(*binding, number, stage);
+    scope.switch_to(stage == before ? log : wanted());
+  }
+  std::vector<Array> outputs;
+  if (capture) outputs = results();  // copied by the graph
+  if (log_of_thread) flush(*binding, capture);
+  scope.switch_to(nullptr);
+  log_.end();
+  return capture ? outputs : results();
+}
+
+/// Whether the call's addresses are those of a graph, and it was launched. Thunks and views are left out: results must have
+/// buffers of their own.
+bool Context::repeats(Binding& binding) {
+  addresses_.clear();
+  if (!is_repeatable_ || !binding.waiting.empty()) return false;
+  for (const ProgramResult& result : program_.results()) {
+    const CellRole role = program_.cells()[static_cast<std::size_t>(result.cell)].role;
+    const bool is_owned = std::find(binding.owned.begin(), binding.owned.end(), result.cell) != binding.owned.end();
+    if (role == CellRole::kView || (role == CellRole::kOutput && !is_owned)) return false;
+  }
+  const auto add = [&](const std::vector<int>& cells) {
+    for (int number : cells) addresses_.push_back(cell(number).array().data());
+  };
+  add(program_.inputs());
+  add(program_.shared());
+  add(binding.owned);
+  addresses_.push_back(stages_[0].arena.data());
+  addresses_.push_back(reinterpret_cast<const void*>(log_.epoch()));
+  return binding.replay.repeat(program_.device().backend(), addresses_);
+}
+
+void Context::flush(Binding& binding, CaptureScope* capture) {
+  if (!capture) return binding.replay.flush(log_, addresses_);
+  program_.device().backend().capture_work(log_, capture->stream());
+  log_.clear();
+}
+
+/// The binding of what comes after it.
+Binding* Context::run_node_of(Binding& binding, int number, int& stage) {
+  const bool is_sized = !binding.waiting.empty() && binding.waiting.front() == number;
+  run_node(number, is_sized);
+  if (!is_sized) return &binding;
+  const std::span<const int> outputs = program_.nodes()[static_cast<std::size_t>(number)].outputs;
+  return &enter(static_cast<std::size_t>(++stage), binding.next, outputs, std::span(binding.waiting).subspan(1));
+}
+
+void Context::refuse_captured_update() const {
+  throw GraphError("a Function that updates " + program_.updates().front().state->label() + " cannot be captured: launches of the graph would not change what the variable holds",
+                   "call it outside of the capture: its calls are replayed as a graph anyway");
 }
 
 /// Makes the binding for the arrays of the deciding cells the present one. nodes: those that it can bind.

@@ -4,8 +4,13 @@
 // A call with layouts that a kept Binding has compares them, patches pointers and runs the thunks: it infers nothing,
 // hashes nothing and allocates only for outputs that the caller still holds from before. Any other call binds first:
 // shapes are inferred node by node, buffers sized, temporaries placed in one arena a stage (see binding.hpp).
+//
+// Where a launch costs more than noting it (Backend::least_replayed) the thunks' work is noted in a log and replayed (replay.hpp).
+// In a thread that captures a stream the work goes to that stream; the Context then belongs to the captured graph, which
+// writes its buffers at each launch, and must not be called again.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,13 +19,16 @@
 #include "runtime/exec/binding.hpp"
 #include "runtime/exec/profile.hpp"
 #include "runtime/exec/program.hpp"
+#include "runtime/stream/work_log.hpp"
 
 namespace damo {
+
+class CaptureScope;
 
 class Context {
  public:
   /// Calls every make_thunk and compiles what they asked for, together.
-  Context(Program& program, ProfileRecorder* recorder);
+  Context(std::shared_ptr<Program> program, ProfileRecorder* recorder, bool replays = true);
   ~Context();
 
   std::vector<Array> call(std::span<const Array> inputs);
@@ -36,7 +44,11 @@ class Context {
   void predict();
   void make_thunks();
   void publish(SharedCall& shared);
-  void run();
+  std::vector<Array> run(CaptureScope* capture);
+  Binding* run_node_of(Binding& binding, int number, int& stage);
+  [[noreturn]] void refuse_captured_update() const;
+  void flush(Binding& binding, CaptureScope* capture);
+  bool repeats(Binding& binding);
   Binding& enter(std::size_t stage, BindingTable& table, std::span<const int> deciding, std::span<const int> nodes);
   Binding& bind(BindingTable& table, std::span<const int> deciding, std::span<const int> nodes);
   void apply(const Binding& binding, Stage& stage, std::size_t arena_bytes);
@@ -53,11 +65,17 @@ class Context {
   Cell& cell(int i) { return cells_[static_cast<std::size_t>(i)]; }
   const Cell& cell(int i) const { return cells_[static_cast<std::size_t>(i)]; }
 
+  std::shared_ptr<Program> owner_;
   Program& program_;
   ProfileRecorder* recorder_;  // null: no profile
   std::optional<ProfileRecorder::Clock> clock_;
   std::vector<Cell> cells_;
   std::vector<Thunk> thunks_;               // by node; empty for views
+  std::vector<char> recordable_;            // by node: its thunk's work may wait for others'
+  bool replays_;
+  bool is_repeatable_;                      // with the same addresses a call is the same work
+  std::vector<const void*> addresses_;      // of the call in progress
+  WorkLog log_;
   std::vector<char> passing_;               // by node: the output is the input itself in this call
   std::vector<std::int64_t> view_offsets_;  // by node
   std::vector<std::uint32_t> versions_;     // by cell: that it was bound with

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "runtime/stream/capture.hpp"
+
 namespace damo {
 namespace {
 
@@ -11,9 +13,9 @@ std::string were_given(std::size_t count) { return std::to_string(count) + (coun
 
 }  // namespace
 
-Executor::Executor(const FunctionGraph& graph, Device device, bool profile, bool check, bool share_results)
-    : program_(graph, device, check, share_results), recorder_(profile ? std::make_unique<ProfileRecorder>(program_) : nullptr) {
-  release(std::make_unique<Context>(program_, recorder_.get()));
+Executor::Executor(const FunctionGraph& graph, Device device, bool profile, bool check, bool share_results, bool replay)
+    : program_(std::make_shared<Program>(graph, device, check, share_results)), replays_(replay), recorder_(profile ? std::make_unique<ProfileRecorder>(*program_) : nullptr) {
+  release(std::make_unique<Context>(program_, recorder_.get(), replays_));
 }
 
 Executor::~Executor() { delete hot_.load(); }
@@ -28,7 +30,7 @@ std::unique_ptr<Context> Executor::acquire() {
       return context;
     }
   }
-  return std::make_unique<Context>(program_, recorder_.get());
+  return std::make_unique<Context>(program_, recorder_.get(), replays_);
 }
 
 void Executor::release(std::unique_ptr<Context> context) {
@@ -43,6 +45,8 @@ void Executor::release(std::unique_ptr<Context> context) {
 
 std::vector<Array> Executor::call(std::span<const Array> inputs) {
   check(inputs);
+  if (CaptureScope* capture = current_capture(program_->device().backend())) [[unlikely]]
+    return call_captured(inputs, *capture);
   std::unique_ptr<Context> context = acquire();
   const auto start = recorder_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
   std::vector<Array> outputs;
@@ -57,12 +61,24 @@ std::vector<Array> Executor::call(std::span<const Array> inputs) {
   return outputs;
 }
 
+/// The graph owns the Context of its call, as it writes the buffers again at each launch.
+std::vector<Array> Executor::call_captured(std::span<const Array> inputs, CaptureScope& capture) {
+  const auto context = std::make_shared<Context>(program_, nullptr, false);
+  capture.holds().hold(context);
+  try {
+    return context->call(inputs);
+  } catch (Error& error) {
+    error.add_operands(describe_inputs(inputs));
+    throw;
+  }
+}
+
 /// "x float32 (3, 4)", at most as many as one can read.
 std::vector<std::string> Executor::describe_inputs(std::span<const Array> inputs) const {
   constexpr std::size_t kMost = 12;
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < std::min(inputs.size(), kMost); ++i) {
-    const std::string& name = program_.cells()[static_cast<std::size_t>(program_.inputs()[i])].name;
+    const std::string& name = program_->cells()[static_cast<std::size_t>(program_->inputs()[i])].name;
     texts.push_back((name.empty() ? "input " + std::to_string(i) : name) + " " + to_string(TensorType{inputs[i].dtype(), inputs[i].shape()}));
   }
   if (inputs.size() > kMost) texts.push_back(std::to_string(inputs.size() - kMost) + " more");
@@ -70,24 +86,24 @@ std::vector<std::string> Executor::describe_inputs(std::span<const Array> inputs
 }
 
 void Executor::check(std::span<const Array> inputs) const {
-  if (inputs.size() != program_.inputs().size()) {
+  if (inputs.size() != program_->inputs().size()) {
     std::string wanted;
-    for (int input : program_.inputs()) {
-      const ProgramCell& cell = program_.cells()[static_cast<std::size_t>(input)];
+    for (int input : program_->inputs()) {
+      const ProgramCell& cell = program_->cells()[static_cast<std::size_t>(input)];
       wanted += (wanted.empty() ? ": " : ", ") + (cell.name.empty() ? "" : cell.name + " ") + to_string(cell.type);
     }
-    throw GraphError("the function takes " + count_text(program_.inputs().size(), "input") + ", " + were_given(inputs.size()) + wanted);
+    throw GraphError("the function takes " + count_text(program_->inputs().size(), "input") + ", " + were_given(inputs.size()) + wanted);
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const TensorType& type = program_.cells()[static_cast<std::size_t>(program_.inputs()[i])].type;
-    const bool fits = inputs[i] && type.accepts(inputs[i].dtype(), inputs[i].shape()) && inputs[i].device() == program_.device();
+    const TensorType& type = program_->cells()[static_cast<std::size_t>(program_->inputs()[i])].type;
+    const bool fits = inputs[i] && type.accepts(inputs[i].dtype(), inputs[i].shape()) && inputs[i].device() == program_->device();
     if (!fits) check(i, inputs[i]);
   }
 }
 
 /// Says what does not fit.
 void Executor::check(std::size_t i, const Array& input) const {
-  const ProgramCell& cell = program_.cells()[static_cast<std::size_t>(program_.inputs()[i])];
+  const ProgramCell& cell = program_->cells()[static_cast<std::size_t>(program_->inputs()[i])];
   const std::string label = "input " + std::to_string(i) + (cell.name.empty() ? "" : " (" + cell.name + ")");
   if (!input) throw GraphError(label + " is an empty Array");
   const std::string given = ", it was given " + describe(input);
@@ -98,14 +114,14 @@ void Executor::check(std::size_t i, const Array& input) const {
     throw ShapeError(label + " must have " + std::to_string(cell.type.rank()) + " axes" + given, "reshape it, or declare the input with " + std::to_string(input.rank()) + " axes");
   }
   if (!cell.type.accepts(input.dtype(), input.shape())) throw ShapeError(label + " must be " + to_string(cell.type) + given);
-  if (input.device() != program_.device()) {
-    throw DeviceError(label + " must be on " + program_.device().name() + given, "copy it there with .to(Device(\"" + program_.device().name() + "\"))");
+  if (input.device() != program_->device()) {
+    throw DeviceError(label + " must be on " + program_->device().name() + given, "copy it there with .to(Device(\"" + program_->device().name() + "\"))");
   }
 }
 
 Profile Executor::profile() const {
   if (!recorder_) throw OptionError("the function records no profile", "build it with Options{.profile = true}");
-  return recorder_->profile(program_);
+  return recorder_->profile(*program_);
 }
 
 void Executor::free_memory() {

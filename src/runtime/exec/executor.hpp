@@ -14,12 +14,12 @@ namespace damo {
 
 class Executor {
  public:
-  Executor(const FunctionGraph& graph, Device device, bool profile, bool check = ModuleOptions::default_check(), bool share_results = false);
+  Executor(const FunctionGraph& graph, Device device, bool profile, bool check = ModuleOptions::default_check(), bool share_results = false, bool replay = true);
   ~Executor();
 
   /// Checks number, dtype, shape and device of the inputs, then runs. Thread-safe.
   std::vector<Array> call(std::span<const Array> inputs);
-  const Program& program() const { return program_; }
+  const Program& program() const { return *program_; }
   Profile profile() const;
   /// Frees temporaries and kept outputs of contexts that are not running.
   void free_memory();
@@ -28,10 +28,12 @@ class Executor {
   void check(std::span<const Array> inputs) const;
   void check(std::size_t i, const Array& input) const;
   std::vector<std::string> describe_inputs(std::span<const Array> inputs) const;
+  std::vector<Array> call_captured(std::span<const Array> inputs, CaptureScope& capture);
   std::unique_ptr<Context> acquire();
   void release(std::unique_ptr<Context> context);
 
-  Program program_;
+  std::shared_ptr<Program> program_;
+  bool replays_;
   std::unique_ptr<ProfileRecorder> recorder_;
   std::atomic<Context*> hot_ = nullptr;  // the context last used: one exchange instead of a lock
   std::mutex mutex_;

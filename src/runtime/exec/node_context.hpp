@@ -44,11 +44,16 @@ class NodeContext final : public ThunkContext {
   Kernel compile(std::string_view source, std::string_view name, std::vector<std::string> flags) override;
   SpecKernel& kernel(const KernelSpec& spec) override { return program_.kernel(node_, requests_++, spec); }
   void want(SpecKernel& kernel, const Layout& layout) override { pending_.add(node_, kernel, layout); }
+  void promise_recordable() override { is_recordable_ = true; }
+  void promise_repeatable() override { is_recordable_ = is_repeatable_ = true; }
+  bool is_recordable() const { return is_recordable_; }
+  bool is_repeatable() const { return is_repeatable_; }
 
  private:
   Program& program_;
   int node_;
   int requests_ = 0;
+  bool is_recordable_ = false, is_repeatable_ = false;
   std::vector<Cell>& cells_;
   PendingKernels& pending_;
 };

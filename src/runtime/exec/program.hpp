@@ -2,6 +2,7 @@
 // cell is for and when its last reader has run. Immutable but for the kernels compiled so far; shared by all contexts.
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -99,6 +100,10 @@ class Program {
   /// "node 7 of 19, tanh built at model.cpp:12".
   std::string describe(int node) const;
 
+  /// Whether the first Context is yet to say where calls cannot be one graph.
+  bool tells_splits() const { return !told_splits_; }
+  void told_splits() { told_splits_ = true; }
+
   /// The request-th kernel that the node asks for: the same object for every context.
   SpecKernel& kernel(int node, int request, const KernelSpec& spec);
   std::vector<const SpecKernel*> kernels(int node) const;
@@ -123,6 +128,7 @@ class Program {
   std::vector<SharedCall::Use> shared_uses_;
   std::vector<ProgramUpdate> updates_;
   std::vector<int> cell_of_;  // by ValueId
+  std::atomic<bool> told_splits_ = false;
   mutable std::mutex mutex_;
   std::vector<std::vector<std::unique_ptr<SpecKernel>>> kernels_;
 };

@@ -85,6 +85,7 @@ void JoinedKernel::finish(Launch& launch) {
   for (ArgumentBlock& block : launch.blocks) block.set_streams(backend.dialect().streams(launch.bytes));
   launch.config.grid = {launch.begins.back()};
   check_launch(*launch.code, launch.config);
+  launch.code->block_bytes.store(2 * sizeof(void*), std::memory_order_relaxed);
   launch.addresses.assign(members * static_cast<std::size_t>(kernel_.spec().parameter_count()), nullptr);
   launch.table.resize((members + 1) * entry);
   for (std::size_t i = 0; i <= members; ++i) std::memcpy(&launch.table[(i + 1) * entry - sizeof(std::int64_t)], &launch.begins[i], sizeof(std::int64_t));

@@ -131,6 +131,7 @@ void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
   for (const Work::Launch& launch : work.launches) {
     const LoadedKernel& code = *variant.kernels[static_cast<std::size_t>(launch.entry)];
     check_launch(code, launch.config);
+    code.block_bytes.store(static_cast<std::uint32_t>(block_.size()), std::memory_order_relaxed);
     launches_.push_back({&code, launch.config});
   }
 }

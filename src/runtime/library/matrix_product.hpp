@@ -53,7 +53,7 @@ struct MatrixAddresses {
 };
 
 /// A product that an engine has worked out. Thread-safe.
-class PreparedProduct {
+class PreparedProduct : public std::enable_shared_from_this<PreparedProduct> {
  public:
   virtual ~PreparedProduct() = default;
   /// Memory on the device that a run needs for itself.

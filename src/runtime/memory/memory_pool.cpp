@@ -11,6 +11,7 @@
 #include "graph/base/environment.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/stream/capture.hpp"
+#include "runtime/stream/work_log.hpp"
 #include "runtime/memory/host_blocks.hpp"
 
 namespace damo {
@@ -39,14 +40,16 @@ void* MemoryPool::allocate(std::size_t bytes, std::string_view wanted_by) {
   if (bytes == 0) return nullptr;
   if (bytes > kLargest) fail(bytes, wanted_by, false);
   const SizeClass size = size_class(bytes);
-  void* memory = nullptr;
-  bool poison, beyond_limit;
+  WorkLog* const work = current_log(backend_);
+  void* memory = work ? work->take(size.bytes) : nullptr;
+  const bool is_kept = memory != nullptr;
+  bool poison, beyond_limit = false;
   {
     const std::lock_guard lock(mutex_);
     poison = poison_;
-    const std::size_t limit = statistics_.limit_bytes;
+    const std::size_t limit = is_kept ? 0 : statistics_.limit_bytes;
     beyond_limit = limit != 0 && statistics_.in_use_bytes + size.bytes > limit;
-    if (!beyond_limit) {
+    if (!beyond_limit && !is_kept) {
       memory = take_cached(size);
       count_in_use(size.bytes);  // before the device is asked, so that the limit holds among threads
     }
@@ -62,6 +65,7 @@ void* MemoryPool::allocate(std::size_t bytes, std::string_view wanted_by) {
       backend_.fill(memory, &byte, 1, size.bytes, nullptr);
     }
     if (!is_new || fills) backend_.fork_streams();
+    if (work && !is_kept) work->note_allocated(memory);
   } catch (...) {
     release(memory, bytes);
     throw;
@@ -117,10 +121,11 @@ void* MemoryPool::allocate_anew(SizeClass size, std::size_t asked, std::string_v
 
 void MemoryPool::release(void* memory, std::size_t bytes, StreamSet used_by) noexcept {
   if (memory == nullptr) return;
+  const SizeClass size = size_class(bytes);
+  if (WorkLog* work = current_log(backend_); work && work->keep(memory, bytes, size.bytes, used_by)) return;
   if (CaptureScope* capture = current_capture(backend_)) {
     if (capture->holds().hold_block(memory, bytes)) return;
   }
-  const SizeClass size = size_class(bytes);
   if (backend_.notes_use) HostBlocks::note_use(memory, size.bytes, 0);
   if (const StreamSet streams = used_by | backend_.streams_at_large.load()) backend_.join_streams(streams);
   try {

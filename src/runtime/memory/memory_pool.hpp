@@ -9,6 +9,9 @@
 // Captures: a block that a thread releases while it captures a stream goes to the graph (capture.hpp), which gives it
 // back when it is destroyed.
 //
+// Logs: a block that a thread releases while its work goes to a WorkLog (work_log.hpp) stays there until the device has that
+// work.
+//
 // Size classes: steps of 512 bytes up to 1 MiB, then eight to a power of two, so at most an eighth is wasted. A block
 // serves its own class only and is never split: a function asks for the same sizes at each call, and whole blocks can
 // always go back to the device. They go back when the device has no memory left, when a limit is near, and when the

@@ -93,6 +93,20 @@ DAMO_MATH To low_bytes(Word word) {
   return To(word);
 }
 
+// x, of integers of 8 and 16 bits in 32 that the compiler knows nothing of. Before CUDA 13.4 ptxas takes "m = max.s16(x, y), m == x" (min,
+// u16 alike; sm_90 on) for one instruction of two halves, whose answer is the empty upper half's: no greater or smaller one of two may be
+// found in 16 bits.
+template <class T>
+DAMO_MATH auto in_words(T x) {
+  if constexpr (sizeof(T) < 4 && T(0.5) == T(0)) {
+    int word = x;
+    asm("" : "+r"(word));
+    return word;
+  } else {
+    return x;
+  }
+}
+
 // The special function unit: 2^x and 1/x, at most 2 and 1 ulp from the truth; denormals count as 0.
 DAMO_MATH float fast_exp2(float x) {
   float y;

@@ -56,6 +56,10 @@ template <class To, class Word>
 DAMO_MATH To low_bytes(Word word) {
   return To(word);
 }
+template <class T>
+DAMO_MATH T in_words(T x) {
+  return x;
+}
 
 // C++'s conversion of an x within To's range, as the one instruction that it is: where a conversion out of range is
 // defined (a flag, for users' code), Clang writes a longer one for a scalar, which does not vectorise.

@@ -1,0 +1,110 @@
+// CudaBackend's replays: a log of work becomes a graph, by capturing a stream that is given the work and run by nobody. Which
+// node an item became is asked after each item. Later calls set the parameters of those kernels whose values changed, which
+// leaves replays under way as they are, and launch the graph.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <damo/error.hpp>
+
+#include "runtime/cuda/backend.hpp"
+#include "runtime/cuda/module.hpp"
+
+namespace damo::cuda_backend {
+namespace {
+
+/// A stream for capturing that the rest of the back end knows nothing of.
+struct CaptureStream {
+  const Driver& driver;
+  CUstream stream = nullptr;
+  ~CaptureStream() {
+    if (stream) driver.stream_destroy(stream);
+  }
+};
+
+class CudaReplay final : public ReplayedWork {
+ public:
+  CudaReplay(CudaBackend& backend, const WorkLog& log) : backend_(backend), generation_(backend.generation()), log_(log.clone()) {}
+  CudaReplay(const CudaReplay&) = delete;
+  CudaReplay& operator=(const CudaReplay&) = delete;
+  /// A replay under way goes on.
+  ~CudaReplay() override {
+    if (generation_ != backend_.generation() || !backend_.bind_quietly()) return;
+    if (executable_) backend_.driver().graph_exec_destroy(executable_);
+    if (graph_) backend_.driver().graph_destroy(graph_);
+  }
+
+  void capture() {
+    const Driver& driver = backend_.driver();
+    backend_.bind();
+    CaptureStream on{driver};
+    backend_.check(driver.stream_create(&on.stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    CaptureScope scope(backend_, on.stream);
+    for (std::size_t i = 0; i < log_->items().size(); ++i) {
+      log_->run(i, on.stream);
+      nodes_.push_back(last_node(on.stream));
+    }
+    graph_ = backend_.end_capture_as_graph(scope.release());
+    backend_.check(driver.graph_instantiate(&executable_, graph_, 0), "cuGraphInstantiate");
+  }
+
+  void set(std::size_t i, const WorkLog& log) override {
+    log_->take_values(i, log);
+    const WorkItem& item = log_->items()[i];
+    const auto extent = [](std::int64_t value) { return static_cast<unsigned>(value); };
+    CUDA_KERNEL_NODE_PARAMS parameters{};
+    parameters.func = static_cast<const CudaKernel*>(static_cast<const LoadedKernel*>(item.what))->function();
+    parameters.gridDimX = extent(item.grid.x), parameters.gridDimY = extent(item.grid.y), parameters.gridDimZ = extent(item.grid.z);
+    parameters.blockDimX = extent(item.block.x), parameters.blockDimY = extent(item.block.y), parameters.blockDimZ = extent(item.block.z);
+    parameters.sharedMemBytes = static_cast<unsigned>(item.shared_bytes);
+    parameters.kernelParams = log_->arguments(item);
+    backend_.bind();
+    backend_.check(backend_.driver().graph_exec_kernel_set(executable_, nodes_[i], &parameters), "cuGraphExecKernelNodeSetParams");
+  }
+
+  void launch() override {
+    if (generation_ != backend_.generation()) [[unlikely]]
+      refuse_lost(backend_, "the graph of a call");
+    backend_.launch_graph(executable_, nullptr);
+    backend_.remember(*log_);
+  }
+
+ private:
+  /// What the stream's next work would wait for: the node of its last.
+  CUgraphNode last_node(CUstream stream) const {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUgraph graph = nullptr;
+    cuuint64_t id = 0;
+    const CUgraphNode* nodes = nullptr;
+    std::size_t count = 0;
+    backend_.check(backend_.driver().stream_get_capture_info(stream, &status, &id, &graph, &nodes, &count), "cuStreamGetCaptureInfo");
+    if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE || count != 1) throw DeviceError("the work of a call can't be captured: it ends in " + std::to_string(count) + " nodes");
+    return nodes[0];
+  }
+
+  CudaBackend& backend_;
+  std::uint32_t generation_;
+  std::unique_ptr<WorkLog> log_;  // keeps kernels and products
+  CUgraph graph_ = nullptr;       // whose nodes set() names
+  CUgraphExec executable_ = nullptr;
+  std::vector<CUgraphNode> nodes_;  // by item: its last
+};
+
+}  // namespace
+
+std::unique_ptr<ReplayedWork> CudaBackend::prepare_replay(const WorkLog& log) {
+  if (waits_for_launches_) return nullptr;  // DAMO_SYNC asks for the launch that faults
+  auto replay = std::make_unique<CudaReplay>(*this, log);
+  replay->capture();
+  return replay;
+}
+
+void CudaBackend::remember(const WorkLog& log) const {
+  const std::span<const WorkItem> items = log.items();
+  for (const WorkItem& item : items.last(std::min<std::size_t>(items.size(), kRecent))) {
+    if (item.kind == WorkItem::Kind::kKernel) remember(*static_cast<const CudaKernel*>(static_cast<const LoadedKernel*>(item.what)));
+  }
+}
+
+}  // namespace damo::cuda_backend

@@ -1,0 +1,266 @@
+#include "runtime/stream/work_log.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "runtime/library/matrix_product.hpp"
+#include "runtime/memory/memory_pool.hpp"
+
+namespace damo {
+namespace {
+
+static_assert(std::has_unique_object_representations_v<WorkItem>, "logs are compared as bytes");
+
+constexpr std::size_t kAlignment = 16;       // of each value
+constexpr std::uint64_t kKeptCalls = 64;     // after so many that did not need it a block goes back to the pool
+
+std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+struct CopyValues {
+  void* to;
+  const void* from;
+  std::size_t bytes;
+  std::size_t kind;
+};
+struct FillValues {
+  void* to;
+  std::uint64_t element;
+  std::size_t element_bytes, count;
+};
+struct ProductValues {
+  MatrixAddresses addresses;
+  void* workspace;
+};
+
+}  // namespace
+
+constinit thread_local WorkLog* log_of_thread = nullptr;
+
+WorkLog::~WorkLog() {
+  for (const Block& block : blocks_) give_back(block);
+}
+
+void WorkLog::add(WorkItem::Kind kind, const void* what, std::size_t bytes) {
+  WorkItem& item = items_.emplace_back();
+  item.what = what;
+  item.kind = kind;
+  item.first = static_cast<std::uint32_t>(values_.size());
+  item.bytes = static_cast<std::uint32_t>(bytes);
+  values_.resize(values_.size() + aligned(bytes));
+}
+
+bool WorkLog::launch(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments) {
+  const std::uint32_t block = kernel.block_bytes.load(std::memory_order_relaxed);
+  std::size_t bytes = block;
+  if (block == 0) {
+    const auto& parameters = kernel.parameters();
+    const bool is_known = parameters && std::all_of(parameters->begin(), parameters->end(), [](const ParameterType& type) { return type.bytes > 0; });
+    auto held = is_known ? kernel.weak_from_this().lock() : nullptr;
+    if (!held) return flush_for_other_work(), false;
+    for (const ParameterType& type : *parameters) bytes += aligned(type.bytes);
+    held_.push_back(std::move(held));
+  }
+  add(WorkItem::Kind::kKernel, &kernel, bytes);
+  WorkItem& item = items_.back();
+  item.grid = config.grid;
+  item.block = config.block;
+  item.shared_bytes = config.shared_bytes;
+  std::byte* to = values_.data() + item.first;
+  if (block != 0) {
+    std::memcpy(to, arguments[0], block);
+    return true;
+  }
+  for (std::size_t i = 0; i < kernel.parameters()->size(); ++i) {
+    const std::size_t size = (*kernel.parameters())[i].bytes;
+    std::memcpy(to, arguments[i], size);
+    to += aligned(size);
+  }
+  return true;
+}
+
+bool WorkLog::copy(void* to, const void* from, std::size_t bytes, CopyKind kind) {
+  const bool may_wait = kind == CopyKind::kDeviceToDevice || (is_for_capture_ && kind == CopyKind::kHostToDevice);
+  if (!may_wait) return flush_for_other_work(), false;
+  const CopyValues values{to, from, bytes, static_cast<std::size_t>(kind)};
+  add(WorkItem::Kind::kCopy, nullptr, sizeof values);
+  std::memcpy(values_.data() + items_.back().first, &values, sizeof values);
+  return true;
+}
+
+bool WorkLog::fill(void* to, const void* element, std::size_t element_bytes, std::size_t count) {
+  FillValues values{to, 0, element_bytes, count};
+  if (element_bytes > sizeof values.element) return flush_for_other_work(), false;
+  std::memcpy(&values.element, element, element_bytes);
+  add(WorkItem::Kind::kFill, nullptr, sizeof values);
+  std::memcpy(values_.data() + items_.back().first, &values, sizeof values);
+  return true;
+}
+
+bool WorkLog::multiply(PreparedProduct& product, const MatrixAddresses& addresses, void* workspace) {
+  held_.push_back(product.shared_from_this());
+  const ProductValues values{addresses, workspace};
+  add(WorkItem::Kind::kProduct, &product, sizeof values);
+  std::memcpy(values_.data() + items_.back().first, &values, sizeof values);
+  return true;
+}
+
+void WorkLog::flush_for_other_work() {
+  const LogScope to_the_device(nullptr);
+  was_interrupted_ = true;
+  try {
+    run(nullptr);
+  } catch (...) {
+    clear();
+    throw;
+  }
+  clear();
+}
+
+std::size_t WorkLog::kernels() const {
+  return static_cast<std::size_t>(std::count_if(items_.begin(), items_.end(), [](const WorkItem& item) { return item.kind == WorkItem::Kind::kKernel || item.kind == WorkItem::Kind::kProduct; }));
+}
+
+bool WorkLog::operator==(const WorkLog& other) const {
+  return items_.size() == other.items_.size() && values_.size() == other.values_.size() &&
+         std::memcmp(items_.data(), other.items_.data(), items_.size() * sizeof(WorkItem)) == 0 &&
+         std::memcmp(values_.data(), other.values_.data(), values_.size()) == 0;
+}
+
+bool WorkLog::is_like(const WorkLog& other) const {
+  if (items_.size() != other.items_.size() || values_.size() != other.values_.size()) return false;
+  if (std::memcmp(items_.data(), other.items_.data(), items_.size() * sizeof(WorkItem)) != 0) return false;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    if (items_[i].kind != WorkItem::Kind::kKernel && differs(i, other)) return false;
+  }
+  return true;
+}
+
+bool WorkLog::differs(std::size_t i, const WorkLog& other) const {
+  const WorkItem& item = items_[i];
+  return std::memcmp(values_.data() + item.first, other.values_.data() + item.first, item.bytes) != 0;
+}
+
+void WorkLog::take_values(std::size_t i, const WorkLog& other) {
+  const WorkItem& item = items_[i];
+  std::memcpy(values_.data() + item.first, other.values_.data() + item.first, item.bytes);
+}
+
+std::unique_ptr<WorkLog> WorkLog::clone() const {
+  auto copy = std::make_unique<WorkLog>(backend_);
+  copy->items_ = items_;
+  copy->values_ = values_;
+  copy->held_ = held_;
+  for (const WorkItem& item : items_) {
+    if (item.kind != WorkItem::Kind::kKernel) continue;
+    if (auto held = static_cast<const LoadedKernel*>(item.what)->weak_from_this().lock()) copy->held_.push_back(std::move(held));
+  }
+  return copy;
+}
+
+void** WorkLog::arguments(const WorkItem& item) const {
+  static thread_local std::vector<void*> pointers;
+  pointers.clear();
+  const auto& kernel = *static_cast<const LoadedKernel*>(item.what);
+  auto* at = const_cast<std::byte*>(values_.data()) + item.first;
+  if (kernel.block_bytes.load(std::memory_order_relaxed) != 0) {
+    pointers.push_back(at);
+  } else {
+    for (const ParameterType& type : *kernel.parameters()) {
+      pointers.push_back(at);
+      at += aligned(type.bytes);
+    }
+  }
+  return pointers.data();
+}
+
+void WorkLog::run(std::size_t i, void* stream) const {
+  const WorkItem& item = items_[i];
+  const auto values = [&]<class Values>(Values into) {
+    std::memcpy(&into, values_.data() + item.first, sizeof into);
+    return into;
+  };
+  switch (item.kind) {
+    case WorkItem::Kind::kKernel:
+      return backend_.launch(*static_cast<const LoadedKernel*>(item.what), {.grid = item.grid, .block = item.block, .shared_bytes = item.shared_bytes}, arguments(item), stream);
+    case WorkItem::Kind::kCopy: {
+      const auto [to, from, bytes, kind] = values(CopyValues{});
+      return backend_.copy(to, from, bytes, static_cast<CopyKind>(kind), stream);
+    }
+    case WorkItem::Kind::kFill: {
+      const auto [to, element, element_bytes, count] = values(FillValues{});
+      return backend_.fill(to, &element, element_bytes, count, stream);
+    }
+    case WorkItem::Kind::kProduct: {
+      const auto [addresses, workspace] = values(ProductValues{});
+      return static_cast<PreparedProduct*>(const_cast<void*>(item.what))->run(addresses, workspace, stream);
+    }
+  }
+}
+
+void WorkLog::run(void* stream) const {
+  for (std::size_t i = 0; i < items_.size(); ++i) run(i, stream);
+}
+
+void WorkLog::clear() noexcept {
+  items_.clear();
+  values_.clear();
+  held_.clear();
+}
+
+bool WorkLog::keep(void* memory, std::size_t bytes, std::size_t class_bytes, StreamSet used_by) noexcept {
+  try {
+    const auto found = std::find(allocated_.begin(), allocated_.end(), memory);
+    const bool is_own = found != allocated_.end();
+    blocks_.push_back({memory, bytes, class_bytes, used_by, is_own, call_});
+    if (is_own) allocated_.erase(found);
+    return true;
+  } catch (...) {
+  }
+  try {
+    flush_for_other_work();
+  } catch (...) {  // what it could not be given will not run
+  }
+  return false;
+}
+
+void* WorkLog::take(std::size_t class_bytes) noexcept {
+  const auto fits = [&](const Block& block) { return block.class_bytes == class_bytes && block.is_own && block.used_by == 0; };
+  const auto found = std::find_if(blocks_.rbegin(), blocks_.rend(), fits);
+  if (found == blocks_.rend() || backend_.streams_at_large != 0) return nullptr;
+  void* const memory = found->memory;
+  try {
+    allocated_.push_back(memory);
+  } catch (...) {
+    return nullptr;
+  }
+  blocks_.erase(std::next(found).base());
+  return memory;
+}
+
+void WorkLog::begin(bool for_capture) {
+  ++call_;
+  is_for_capture_ = for_capture;
+  was_interrupted_ = false;
+  clear();
+  allocated_.clear();
+  std::sort(blocks_.begin(), blocks_.end(), [](const Block& a, const Block& b) { return std::less<>()(a.memory, b.memory); });
+}
+
+void WorkLog::end() noexcept {
+  if (!allocated_.empty()) ++epoch_;
+  allocated_.clear();
+  std::erase_if(blocks_, [&](const Block& block) {
+    const bool stays = block.is_own && block.last_call + kKeptCalls > call_;
+    if (!stays) give_back(block);
+    epoch_ += !stays && block.is_own;
+    return !stays;
+  });
+}
+
+void WorkLog::give_back(const Block& block) noexcept {
+  if (backend_.generation() == generation_) backend_.pool().release(block.memory, block.bytes, block.used_by);
+}
+
+}  // namespace damo

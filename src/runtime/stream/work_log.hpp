@@ -1,0 +1,139 @@
+// WorkLog: work for a device's default stream that one thread has asked for and the device does not have yet: launches,
+// copies and fills within the device, matrix products, in order. While a LogScope is open the thread's work goes there,
+// so that a whole sequence can be looked at, and given to the device with one call where it is known (Replay, replay.hpp).
+//
+// Nobody else may see a difference. What cannot wait (a wait, an event, a copy to or from the host, a kernel whose
+// parameters nobody knows) first gives the device what the log has (flush_for_other_work). Memory that the thread lets go
+// of meanwhile may be part of work that waits, so it stays with the log until that was given away; the thread's own next
+// requests are served from it first, since they come later in the same order. See tests/runtime/stream/work_log_test.cpp.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/backend.hpp"
+
+namespace damo {
+
+class PreparedProduct;
+struct MatrixAddresses;
+class WorkLog;
+
+/// One piece of work. Values (arguments, addresses) lie in WorkLog::values. No padding: logs are compared as bytes.
+struct WorkItem {
+  enum class Kind : std::uint64_t { kKernel, kCopy, kFill, kProduct };
+  const void* what = nullptr;  ///< the LoadedKernel or the PreparedProduct
+  Dim3 grid, block;
+  std::uint64_t shared_bytes = 0;
+  Kind kind = Kind::kKernel;
+  std::uint32_t first = 0, bytes = 0;  ///< of its values
+};
+
+/// Work that a device made ready from a log, to be run again and again.
+class ReplayedWork {
+ public:
+  virtual ~ReplayedWork() = default;
+  /// The log is like the one that this was made from, but for the values of its kernels. Sets those of item i.
+  virtual void set(std::size_t i, const WorkLog& log) = 0;
+  virtual void launch() = 0;
+};
+
+class WorkLog {
+ public:
+  explicit WorkLog(Backend& backend) : backend_(backend), generation_(backend.generation()) {}
+  WorkLog(const WorkLog&) = delete;
+  WorkLog& operator=(const WorkLog&) = delete;
+  ~WorkLog();
+
+  // Whether it is noted. false: the caller has to do it itself, and everything noted before has been done.
+  bool launch(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments);
+  bool copy(void* to, const void* from, std::size_t bytes, CopyKind kind);
+  bool fill(void* to, const void* element, std::size_t element_bytes, std::size_t count);
+  bool multiply(PreparedProduct& product, const MatrixAddresses& addresses, void* workspace);
+  /// Other work of the thread is about to go to the default stream, or to be waited for.
+  void flush_for_other_work();
+  /// Whether that happened since begin(): what the log has is not all that was asked for.
+  bool was_interrupted() const { return was_interrupted_; }
+  Backend& backend() const { return backend_; }
+  std::span<const WorkItem> items() const { return items_; }
+  std::span<const std::byte> values() const { return values_; }
+  bool empty() const { return items_.empty(); }
+  /// How many of the items are kernels and products: what Backend::launches counts.
+  std::size_t kernels() const;
+  bool operator==(const WorkLog& other) const;
+  /// Equal but for values of kernels.
+  bool is_like(const WorkLog& other) const;
+  bool differs(std::size_t i, const WorkLog& other) const;
+  /// Those of item i, of a log like this one.
+  void take_values(std::size_t i, const WorkLog& other);
+  /// A copy of its items, which keeps their kernels and products.
+  std::unique_ptr<WorkLog> clone() const;
+
+  /// Gives item i, or all, to a stream: null is the default one.
+  void run(std::size_t i, void* stream) const;
+  void run(void* stream) const;
+  /// Forgets the items: the device has them now, or nobody wants them.
+  void clear() noexcept;
+  /// Of a kernel, for a launch: pointers to its arguments. Good until the next call in the thread.
+  void** arguments(const WorkItem& item) const;
+
+  // Memory, see above. What the thread asked for and let go of within the log stays for the next call.
+  /// False if there is no host memory to note it: then the device has all work, and the pool may have the block.
+  bool keep(void* memory, std::size_t bytes, std::size_t class_bytes, StreamSet used_by) noexcept;
+  /// A block of a size class; null if there is none.
+  void* take(std::size_t class_bytes) noexcept;
+  void note_allocated(void* memory) { allocated_.push_back(memory); }
+  /// Around a call. Equal calls get equal memory; what no call needed for a while goes back. for_capture: the work is for a
+  /// stream that is captured; copies from host memory wait too, which must stay as it is as long as the captured graph.
+  void begin(bool for_capture = false);
+  /// Another number when memory that work asked for within the log may since have become somebody else's.
+  std::uintptr_t epoch() const { return epoch_; }
+  void end() noexcept;
+
+ private:
+  struct Block {
+    void* memory;
+    std::size_t bytes, class_bytes;
+    StreamSet used_by;
+    bool is_own;
+    std::uint64_t last_call;
+  };
+  void add(WorkItem::Kind kind, const void* what, std::size_t bytes);
+  void give_back(const Block& block) noexcept;
+
+  Backend& backend_;
+  std::uint32_t generation_;
+  std::vector<WorkItem> items_;
+  std::vector<std::byte> values_;
+  std::vector<std::shared_ptr<const void>> held_;  // kernels that their owners may let go of
+  std::vector<Block> blocks_;
+  std::vector<void*> allocated_;
+  std::uint64_t call_ = 0;
+  std::uintptr_t epoch_ = 1;
+  bool is_for_capture_ = false, was_interrupted_ = false;
+};
+
+/// The calling thread's; null if its work goes to the device at once.
+extern constinit thread_local WorkLog* log_of_thread [[gnu::tls_model("initial-exec")]];
+
+inline WorkLog* current_log(const Backend& backend) {
+  WorkLog* const log = log_of_thread;
+  return log != nullptr && &log->backend() == &backend ? log : nullptr;
+}
+
+/// While it lives the thread's work for the default stream goes to the log; null: to the device.
+class LogScope {
+ public:
+  explicit LogScope(WorkLog* log) : before_(log_of_thread) { switch_to(log); }
+  LogScope(const LogScope&) = delete;
+  LogScope& operator=(const LogScope&) = delete;
+  ~LogScope() { switch_to(before_); }
+  void switch_to(WorkLog* log) { log_of_thread = log; }
+
+ private:
+  WorkLog* before_;
+};
+
+}  // namespace damo

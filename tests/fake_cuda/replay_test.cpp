@@ -1,0 +1,130 @@
+// What a replayed call asks of the CUDA driver, on a driver of the tests' own (driver/fake_driver.cpp) which writes it down.
+#include <damo/damo.hpp>
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <memory>
+#include <sstream>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "runtime/backend.hpp"
+#include "runtime/cuda/cuda_backend.hpp"
+
+namespace damo {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class FakeCudaNvrtc : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+    device_ = Device("cuda:0");
+    ASSERT_EQ(device_->properties().description, "fake");
+  }
+  Device device() const { return *device_; }
+  Array zeros() const { return Array::zeros({4}, float32, device()); }
+  static std::string text(const void* address) {
+    std::ostringstream text;
+    text << address;
+    return text.str();
+  }
+
+  /// Since the last call, a line each: "launch 0x1000 0x2000".
+  static std::vector<std::string> events() {
+    static const auto take = reinterpret_cast<char* (*)()>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fake_cuda_take_events"));
+    const std::unique_ptr<char, void (*)(void*)> text(take(), std::free);
+    std::istringstream lines(text.get());
+    std::vector<std::string> found;
+    for (std::string what, kernel, from, to; lines >> what;) {
+      if (what != "graph") lines >> kernel >> from >> to;
+      found.push_back(what == "graph" ? what : what + " " + from + " " + to);
+    }
+    return found;
+  }
+
+ private:
+  std::optional<Device> device_;
+};
+
+Function chain(const Device& device, int kernels) {
+  const Variable x = vector("x");
+  Variable y = x;
+  for (int i = 0; i < kernels; ++i) y = y + 1.0;
+  return function({x}, {y}, {.fuse = false, .device = device});
+}
+
+TEST_F(FakeCudaNvrtc, ACallThatComesAgainIsOneLaunchOfAGraph) {
+  const Function f = chain(device(), 4);
+  const Array x = zeros();
+  events();
+  f(x);
+  const std::vector<std::string> direct = events();
+  ASSERT_EQ(direct.size(), 4u);
+  EXPECT_THAT(direct[0], HasSubstr("launch " + text(x.data())));
+  f(x);
+  EXPECT_EQ(events(), direct);
+  std::vector<std::string> replayed = direct;
+  replayed.insert(replayed.begin(), "graph");
+  for (int call = 0; call < 3; ++call) {
+    f(x);
+    EXPECT_EQ(events(), replayed);
+  }
+}
+
+TEST_F(FakeCudaNvrtc, OnlyKernelsWhoseArraysMovedAreSet) {
+  const Function f = chain(device(), 4);
+  const Array x = zeros(), moved = zeros();
+  for (int call = 0; call < 3; ++call) f(x);
+  events();
+  f(x);
+  const std::vector<std::string> before = events();
+  const Array held = f(moved);
+  std::vector<std::string> now = events();
+  ASSERT_EQ(now.size(), 6u);  // set, graph, four launches
+  EXPECT_EQ(now[0], "set" + now[2].substr(6));
+  EXPECT_THAT(now[2], HasSubstr(text(moved.data())));
+  EXPECT_EQ(std::vector(now.begin() + 3, now.end()), std::vector(before.begin() + 2, before.end()));
+  const Array other = f(moved);  // the last result is held: the last kernel writes elsewhere
+  now = events();
+  ASSERT_EQ(now.size(), 6u);
+  EXPECT_EQ(now[0], "set" + now[5].substr(6));
+  EXPECT_THAT(now[5], HasSubstr(text(other.data())));
+  EXPECT_NE(held.data(), other.data());
+}
+
+TEST_F(FakeCudaNvrtc, AFewKernelsAreLaunchedOneByOne) {
+  const Function f = chain(device(), 1);
+  const Array x = zeros();
+  for (int call = 0; call < 5; ++call) f(x);
+  events();
+  f(x);
+  EXPECT_EQ(events().size(), 1u);
+}
+
+TEST_F(FakeCudaNvrtc, ACallInACaptureIsPartOfTheUsersGraph) {
+  const Function f = chain(device(), 4);
+  const Array x = zeros();
+  for (int call = 0; call < 5; ++call) f(x);
+  const Stream stream(device());
+  events();
+  Array y;
+  std::optional<CapturedGraph> graph = capture(stream, [&] { y = f(x); });
+  EXPECT_THAT(events(), IsEmpty());
+  EXPECT_EQ(graph->node_count(), 4u);
+  graph->launch(stream);
+  const std::vector<std::string> launched = events();
+  ASSERT_EQ(launched.size(), 5u);
+  EXPECT_THAT(launched[1], HasSubstr("launch " + text(x.data())));
+  EXPECT_THAT(launched[4], HasSubstr(text(y.data())));
+  f(x);
+  for (const std::string& event : events()) EXPECT_THAT(event, ::testing::Not(HasSubstr(text(y.data())))) << "the graph's own buffer";
+}
+
+}  // namespace
+}  // namespace damo

@@ -1,0 +1,175 @@
+// Replayed calls of Functions: the bits of direct calls, whatever moves between them. On the CPU, which gains nothing by it,
+// the tests switch replays on: the log, what is set for which kernel, and memory are the same for all devices.
+#include <damo/damo.hpp>
+
+#include <random>
+#include <thread>
+
+#include <gmock/gmock.h>
+
+#include "runtime/backend.hpp"
+#include "support/devices.hpp"
+#include "support/test_ops.hpp"
+
+namespace damo {
+namespace {
+
+using damo::testing::error_of;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ReplayOnEachDevice : public damo::testing::OnEachDevice {
+ protected:
+  void SetUp() override {
+    OnEachDevice::SetUp();
+    if (IsSkipped()) return;
+    least_ = backend().least_replayed.exchange(2);
+  }
+  void TearDown() override {
+    if (!IsSkipped()) backend().least_replayed = least_;
+  }
+  Backend& backend() const { return device().backend(); }
+  std::uint64_t replays() const { return backend().replays; }
+  std::uint64_t set() const { return backend().replayed_values; }
+  Options unfused(bool replay = true) const { return {.fuse = false, .device = device(), .replay = replay}; }
+  static std::vector<float> values(const Array& array) { return array.to_vector<float>(); }
+
+ private:
+  int least_ = 0;
+};
+
+TEST_P(ReplayOnEachDevice, ReplaysWhatComesAgainAndSetsNothingWhereNothingMoved) {
+  const Variable x = vector("x");
+  const Function f = function({x}, {exp(x) * 2.0 + x}, unfused());
+  const Array a = range({1000});
+  const std::vector<float> expected = values(f(a));
+  f(a);
+  const std::uint64_t before = replays(), set_before = set();
+  for (int call = 0; call < 5; ++call) EXPECT_EQ(values(f(a)), expected);
+  EXPECT_EQ(replays() - before, 5u);
+  EXPECT_EQ(set() - set_before, 0u);
+}
+
+TEST_P(ReplayOnEachDevice, SetsTheKernelsWhoseArraysMoved) {
+  const Variable x = vector("x"), y = vector("y");
+  const Function f = function({x, y}, {(x + 1.0) * 3.0 + y}, unfused());  // x is read by the first of three kernels, the result written by the last
+  const Array y_values = range({4}, 10), a = array({1, 2, 3, 4}), b = array({5, 6, 7, 8});
+  for (int call = 0; call < 4; ++call) EXPECT_THAT(values(f(a, y_values)), ElementsAre(16, 20, 24, 28));
+  const std::uint64_t before = replays(), set_before = set();
+  EXPECT_THAT(values(f(b, y_values)), ElementsAre(28, 32, 36, 40));
+  EXPECT_EQ(replays() - before, 1u);
+  EXPECT_EQ(set() - set_before, 1u);
+  const Array held = f(b, y_values);  // the buffer of the result that was dropped
+  EXPECT_EQ(set() - set_before, 1u);
+  const Array next = f(b, y_values);
+  EXPECT_EQ(set() - set_before, 2u);
+  EXPECT_THAT(values(held), ElementsAre(28, 32, 36, 40));
+  EXPECT_THAT(values(next), ElementsAre(28, 32, 36, 40));
+}
+
+TEST_P(ReplayOnEachDevice, WhatAlternatesIsTwoGraphs) {
+  const Variable x = vector("x");
+  const Function f = function({x}, {sqrt(x + 1.0) * 2.0}, unfused());
+  const Array inputs[] = {array({0, 3}), array({8, 15})};
+  for (int call = 0; call < 16; ++call) f(inputs[call % 2]);
+  const std::uint64_t before = replays(), set_before = set();
+  for (int call = 0; call < 6; ++call) EXPECT_THAT(values(f(inputs[call % 2])), call % 2 == 0 ? ElementsAre(2, 4) : ElementsAre(6, 8));
+  EXPECT_EQ(replays() - before, 6u);
+  EXPECT_EQ(set() - set_before, 0u);
+}
+
+TEST_P(ReplayOnEachDevice, OtherLayoutsHaveGraphsOfTheirOwn) {
+  const Variable x = vector("x");
+  const Function f = function({x}, {(x + 1.0) * 2.0 - x}, unfused());
+  const Array whole = range({10});
+  for (int call = 0; call < 6; ++call) {
+    EXPECT_THAT(values(f(array({1, 2, 3}))), ElementsAre(3, 4, 5));
+    EXPECT_THAT(values(f(whole.slice({{1, 8, 3}}))), ElementsAre(3, 6, 9));
+    EXPECT_THAT(values(f(array({5}))), ElementsAre(7));
+  }
+  const std::uint64_t before = replays();
+  f(array({4, 5, 6}));
+  f(array({4}));
+  EXPECT_EQ(replays() - before, 2u);
+}
+
+TEST_P(ReplayOnEachDevice, UpdatesInPlaceAndUpdatesThatAlternate) {
+  const Shared w = shared("w", array({1, 2})), v = shared("v", array({1, 1}));
+  const Variable x = vector("x");
+  const Function f = function({x}, {w * 1.0}, {.fuse = false, .device = device(), .updates = {{w, (w + x) * 0.5}, {v, v + sin(w) * 0.0 + x}}});
+  std::vector<float> expected = {1, 2}, sums = {1, 1};
+  for (int call = 0; call < 12; ++call) {
+    const Array x_now = array({static_cast<float>(call), 1});
+    EXPECT_EQ(values(f(x_now)), expected) << call;
+    expected = {(expected[0] + static_cast<float>(call)) * 0.5f, (expected[1] + 1) * 0.5f};
+    sums = {sums[0] + static_cast<float>(call), sums[1] + 1};
+    EXPECT_EQ(values(w.array()), expected) << call;
+    EXPECT_EQ(values(v.array()), sums) << call;
+  }
+}
+
+TEST_P(ReplayOnEachDevice, AThunkWithoutThePromiseRunsAmidTwoGraphs) {
+  const Variable x = vector("x");
+  const auto add_one = make_op<damo::testing::AddOneOp>();
+  const Function f = function({x}, {(add_one((x + 1.0) * 2.0) - 1.0) * 3.0}, unfused());
+  for (int call = 0; call < 3; ++call) f(array({1, 2}));
+  const std::uint64_t before = replays();
+  EXPECT_THAT(values(f(array({1, 2}))), ElementsAre(12, 18));
+  EXPECT_EQ(replays() - before, 2u);
+}
+
+TEST_P(ReplayOnEachDevice, OneKernelIsLaunchedAsItIs) {
+  const Variable x = vector("x");
+  const Function f = function({x}, {x * 2.0}, {.device = device()});
+  const std::uint64_t before = replays();
+  for (int call = 0; call < 10; ++call) EXPECT_THAT(values(f(array({1, 2}))), ElementsAre(2, 4));
+  EXPECT_EQ(replays(), before);
+}
+
+TEST_P(ReplayOnEachDevice, AnOptionSwitchesItOff) {
+  const Variable x = vector("x");
+  const Function f = function({x}, {(x + 1.0) * 2.0}, unfused(false));
+  const std::uint64_t before = replays();
+  for (int call = 0; call < 5; ++call) EXPECT_THAT(values(f(array({1, 2}))), ElementsAre(4, 6));
+  EXPECT_EQ(replays(), before);
+}
+
+TEST_P(ReplayOnEachDevice, ThreadsHaveGraphsOfTheirOwn) {
+  const Variable x = vector("x");
+  const Function f = function({x}, {tanh(x + 1.0) * 2.0 + x}, unfused());
+  std::vector<std::vector<float>> found(4), expected(4);
+  const auto input = [&](int thread) { return range({5000}, static_cast<float>(thread)); };
+  for (std::size_t t = 0; t < 4; ++t) expected[t] = values(f(input(static_cast<int>(t))));
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (std::size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      const Array mine = input(static_cast<int>(t));
+      for (int call = 0; call < 20; ++call) wrong += values(f(mine)) != expected[t];
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_P(ReplayOnEachDevice, AnErrorAmidACallLeavesTheNextOneRight) {
+  const Variable x = vector("x");
+  bool fails = false;
+  const auto op = make_op<damo::testing::CallbackOp>("fallible", [&](Cell& from, Cell& to) {
+    if (fails) throw TypeError("no");
+    to.array().copy_from(from.array());
+  });
+  const Variable y = op((x + 1.0) * 2.0);
+  const Function f = function({x}, {(x + 1.0) * 2.0 - 1.0, y}, unfused());
+  for (int call = 0; call < 4; ++call) f(array({1, 2}));
+  fails = true;
+  EXPECT_THAT(error_of([&] { f(array({1, 2})); }), HasSubstr("no"));
+  fails = false;
+  for (int call = 0; call < 4; ++call) EXPECT_THAT(values(f.call<2>(array({1, 2}))[0]), ElementsAre(3, 5));
+}
+
+DAMO_ON_EACH_DEVICE(ReplayOnEachDevice);
+
+}  // namespace
+}  // namespace damo
