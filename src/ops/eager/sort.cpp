@@ -29,8 +29,13 @@ class SortKernels final : public Companion {
   const Made& found(std::map<DType, std::unique_ptr<Made>>& all, DType dtype) {
     const std::lock_guard lock(mutex_);
     std::unique_ptr<Made>& made = all[dtype];
-    if (!made) made = std::make_unique<Made>([this](std::string_view source, std::string_view name) { return Module(device_, std::string(source).c_str()).kernel(name); }, dtype);
+    if (!made) made = std::make_unique<Made>([this](std::string_view source, std::string_view name) { return compiled(source, name); }, dtype);
     return *made;
+  }
+  Kernel compiled(std::string_view source, std::string_view name) const {
+    ModuleOptions options;
+    if (name.find('<') != std::string_view::npos) options.kernels = {std::string(name)};
+    return Module(device_, std::string(source).c_str(), options).kernel(name);
   }
   Device device_;
   std::mutex mutex_;
