@@ -7,6 +7,7 @@
 #include <damo/array_reduce.hpp>
 #include <damo/array_scan.hpp>
 #include <damo/array_shape.hpp>
+#include <damo/array_sort.hpp>
 #include <damo/cache.hpp>
 #include <damo/chart.hpp>
 #include <damo/compare.hpp>
@@ -37,6 +38,7 @@
 #include <damo/ops/scan.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/ops/softmax.hpp>
+#include <damo/ops/sort.hpp>
 #include <damo/ops/subtensor.hpp>
 #include <damo/optim.hpp>
 #include <damo/options.hpp>

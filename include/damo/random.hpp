@@ -28,6 +28,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <damo/array.hpp>
 #include <damo/array_operand.hpp>
@@ -91,6 +92,14 @@ class RandomStream {
   Variable categorical(const Operand& logits, int axis = -1) const;
   /// Likewise from probabilities, which need not sum to 1: the greatest of p / exponential. A class of probability 0 is not drawn unless all are 0.
   Variable categorical_of(const Operand& probabilities, int axis = -1) const;
+  /// int64, from 0 to n - 1: with replacement all alike, or with the probabilities p, one for each; without replacement no number twice, with p each next one among
+  /// those that are left. OptionError for probabilities that are negative or do not sum to 1, for more numbers than there are, or have a probability above 0.
+  /// Cost: with p and replacement n exponential numbers a draw, in no memory; without replacement a sort of n words.
+  Variable choice(std::int64_t n, const DrawShape& shape, bool replace = true, const std::vector<double>& p = {}) const;
+  /// int64: 0 to n - 1 in an order of which all are alike, but for two of 2^64 words being the same.
+  Variable permutation(std::int64_t n) const;
+  /// x's slices along the axis in such an order.
+  Variable permutation(const Operand& x, int axis = 0) const;
   /// x with elements dropped with probability p, the others times 1 / (1 - p). The mask is in no memory: the gradient draws it again. x: floating.
   Variable dropout(const Operand& x, double p = 0.5) const;
 
@@ -126,6 +135,9 @@ class RandomGenerator {
   Array randint(const Shape& shape, std::int64_t low, std::int64_t high, DType dtype = int64);
   Array categorical(const Array& logits, int axis = -1);
   Array categorical_of(const Array& probabilities, int axis = -1);
+  Array choice(std::int64_t n, const Shape& shape, bool replace = true, const std::vector<double>& p = {});
+  Array permutation(std::int64_t n);
+  Array permutation(const Array& x, int axis = 0);
   Array dropout(const Array& x, double p = 0.5);
 
  private:

@@ -123,6 +123,29 @@ class Distributions {
     return World::argmax(World::divide(World::cast(probabilities, dtype), draw("categorical_of", RandomKind::kExponential, dtype, World::shape_of(probabilities))), axis);
   }
 
+  Value permutation(std::int64_t n) {
+    if (n < 0) refuse_draw("permutation", "n is " + std::to_string(n), "give the number of elements, 0 or more");
+    return World::argsort(draw("permutation", RandomKind::kBits, uint64, Shape{n}));
+  }
+
+  Value choice(std::int64_t n, const DrawShape& shape, bool replace, const std::vector<double>& p) {
+    if (n <= 0) refuse_draw("choice", "there are " + std::to_string(n) + " numbers to choose from", "give at least one");
+    const std::int64_t possible = p.empty() ? n : check_probabilities(n, p);
+    if (replace) {
+      if (p.empty()) return randint(shape, 0, n, int64);
+      const DrawShape each = World::with_axis(shape, n);
+      return World::argmax(World::divide(world_.numbers(p), draw("choice", RandomKind::kExponential, float64, each)), -1);
+    }
+    const Shape wanted = World::known_shape("choice", shape);
+    check_draw_shape("choice", wanted);
+    if (wanted.size() > possible) {
+      refuse_draw("choice", std::to_string(wanted.size()) + " of " + std::to_string(possible) + " numbers without replacement", "choose as many as there are with a probability above 0, or with replacement");
+    }
+    // The least of exponential numbers of these rates comes first with their probabilities, then the least of the others.
+    const Value order = p.empty() ? permutation(n) : World::argsort(World::divide(draw("choice", RandomKind::kExponential, float64, Shape{n}), world_.numbers(p)));
+    return World::reshape(World::first(order, wanted.size()), wanted);
+  }
+
   /// How many of 2^32 words keep an element, and what it is multiplied by.
   struct Dropout {
     std::uint64_t kept;
@@ -158,6 +181,19 @@ class Distributions {
     if (x.is_number() && !(x.number().as_double() > 0 && std::isfinite(x.number().as_double()))) {
       refuse_draw(name, std::string(what) + " is " + to_string(x.number()), "give a positive number");
     }
+  }
+  /// How many are above 0.
+  static std::int64_t check_probabilities(std::int64_t n, const std::vector<double>& p) {
+    if (static_cast<std::int64_t>(p.size()) != n) refuse_draw("choice", std::to_string(p.size()) + " probabilities for " + std::to_string(n) + " numbers", "give one for each");
+    double sum = 0;
+    std::int64_t possible = 0;
+    for (std::size_t i = 0; i < p.size(); ++i) {
+      if (!(p[i] >= 0)) refuse_draw("choice", "the probability of " + std::to_string(i) + " is " + to_string(Scalar(p[i])), "give probabilities of 0 or more");
+      sum += p[i];
+      possible += p[i] > 0;
+    }
+    if (!(std::fabs(sum - 1) <= 1e-8)) refuse_draw("choice", "the probabilities sum to " + to_string(Scalar(sum)), "divide them by their sum");
+    return possible;
   }
   template <class P>
   static void check_probability(const char* name, const P& p) {

@@ -2,6 +2,8 @@
 
 #include <damo/array_math.hpp>
 #include <damo/array_reduce.hpp>
+#include <damo/array_shape.hpp>
+#include <damo/array_sort.hpp>
 #include <damo/random.hpp>
 #include "ops/eager/kernels.hpp"
 #include "ops/lower.hpp"
@@ -87,7 +89,16 @@ class GeneratorWorld {
   static Array add(const Array& x, const ArrayOperand& y) { return damo::add(x, y); }
   static Array divide(const Array& x, const Array& y) { return true_div(x, y); }
   static Array argmax(const Array& x, int axis) { return damo::argmax(x, axis); }
+  static Array argsort(const Array& x) { return damo::argsort(x); }
+  static Array first(const Array& x, std::int64_t count) { return x.slice({Slice{0, count}}); }
+  static Array reshape(const Array& x, const Shape& shape) { return x.contiguous().reshape(shape); }
   static Shape shape_of(const Array& x) { return x.shape(); }
+  static Shape with_axis(Shape shape, std::int64_t extent) {
+    shape.push_back(extent);
+    return shape;
+  }
+  static Shape known_shape(const std::string&, const Shape& shape) { return shape; }
+  Array numbers(const std::vector<double>& values) const { return Array::from(values, generator_.device_); }
 
  private:
   std::shared_ptr<EagerKernels> kernels() const { return EagerKernels::of(generator_.device_.backend()); }
@@ -156,6 +167,15 @@ Array RandomGenerator::categorical_of(const Array& probabilities, int axis) {
   GeneratorWorld world(*this);
   return Draws(world).categorical_of(probabilities, axis);
 }
+Array RandomGenerator::choice(std::int64_t n, const Shape& shape, bool replace, const std::vector<double>& p) {
+  GeneratorWorld world(*this);
+  return Draws(world).choice(n, shape, replace, p);
+}
+Array RandomGenerator::permutation(std::int64_t n) {
+  GeneratorWorld world(*this);
+  return Draws(world).permutation(n);
+}
+Array RandomGenerator::permutation(const Array& x, int axis) { return take(x, permutation(x.shape()[normalize_axis(axis, x.rank())]), axis); }
 Array RandomGenerator::dropout(const Array& x, double p) { return GeneratorWorld(*this).dropout(x, p); }
 
 }  // namespace damo

@@ -1,9 +1,13 @@
 #include <atomic>
+#include <cstring>
 #include <utility>
 
 #include <damo/ops/cast.hpp>
+#include <damo/ops/indexing.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/reduce.hpp>
+#include <damo/ops/shape.hpp>
+#include <damo/ops/sort.hpp>
 #include <damo/ops/subtensor.hpp>
 #include <damo/random.hpp>
 #include "ops/gradient_parts.hpp"
@@ -54,7 +58,25 @@ class StreamWorld {
   static Variable add(const Variable& x, const Operand& y) { return damo::add(x, y); }
   static Variable divide(const Variable& x, const Variable& y) { return true_div(x, y); }
   static Variable argmax(const Variable& x, int axis) { return damo::argmax(x, axis); }
+  static Variable argsort(const Variable& x) { return damo::argsort(x); }
+  static Variable first(const Variable& x, std::int64_t count) { return subtensor(x, {Index(std::nullopt, count)}); }
+  static Variable reshape(const Variable& x, const Shape& shape) { return damo::reshape(x, shape); }
   static DrawShape shape_of(const Variable& x) { return x; }
+  static DrawShape with_axis(const DrawShape& shape, std::int64_t extent) {
+    Shape all = shape.like() ? Shape::filled(shape.like().rank(), -1) : shape.shape();
+    all.push_back(extent);
+    return shape.like() ? DrawShape(broadcast_to(expand_dims(shape.like(), -1), all)) : DrawShape(all);
+  }
+  static Shape known_shape(const std::string& name, const DrawShape& shape) {
+    if (!shape.like()) return shape.shape();
+    if (!shape.like().dims().is_known()) refuse_draw(name, "how many numbers are drawn without replacement is not known", "give extents");
+    return shape.like().dims();
+  }
+  Variable numbers(const std::vector<double>& values) const {
+    ConstantData data{{float64, {static_cast<std::int64_t>(values.size())}}, std::vector<std::byte>(values.size() * sizeof(double))};
+    std::memcpy(data.bytes.data(), values.data(), data.bytes.size());
+    return constant(std::move(data), {}, line_);
+  }
 
  private:
   std::vector<Variable> keys() { return {data_.key, data_.counter, constant(Scalar(data_.draws.fetch_add(1)), line_)}; }
@@ -139,6 +161,21 @@ Variable RandomStream::categorical(const Operand& logits, int axis) const {
 Variable RandomStream::categorical_of(const Operand& probabilities, int axis) const {
   StreamWorld world(*this);
   return Draws(world).categorical_of(probabilities.as(probabilities.promotable().dtype), axis);
+}
+Variable RandomStream::choice(std::int64_t n, const DrawShape& shape, bool replace, const std::vector<double>& p) const {
+  StreamWorld world(*this);
+  return Draws(world).choice(n, shape, replace, p);
+}
+Variable RandomStream::permutation(std::int64_t n) const {
+  StreamWorld world(*this);
+  return Draws(world).permutation(n);
+}
+Variable RandomStream::permutation(const Operand& x, int axis) const {
+  const Variable from = x.as(x.promotable().dtype);
+  const int along = normalize_axis(axis, from.rank());
+  std::vector<Index> line(static_cast<std::size_t>(from.rank()), Index(0));  // of which only the extent is read
+  line[static_cast<std::size_t>(along)] = Index();
+  return take(x, argsort(bits(subtensor(x, line), uint64)), along);
 }
 Variable RandomStream::dropout(const Operand& x, double p) const { return StreamWorld(*this).dropout(x.as(x.promotable().dtype), p, x.where()); }
 
