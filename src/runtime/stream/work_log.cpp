@@ -54,14 +54,14 @@ void WorkLog::add(WorkItem::Kind kind, const void* what, std::size_t bytes) {
 bool WorkLog::launch(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments) {
   const std::uint32_t block = kernel.block_bytes.load(std::memory_order_relaxed);
   std::size_t bytes = block;
+  const auto& parameters = kernel.parameters();
+  const bool is_known = block != 0 || (parameters && std::all_of(parameters->begin(), parameters->end(), [](const ParameterType& type) { return type.bytes > 0; }));
+  auto held = is_known ? kernel.weak_from_this().lock() : nullptr;  // who asked for it may let go of it before the device has it
+  if (!held) return flush_for_other_work(), false;
   if (block == 0) {
-    const auto& parameters = kernel.parameters();
-    const bool is_known = parameters && std::all_of(parameters->begin(), parameters->end(), [](const ParameterType& type) { return type.bytes > 0; });
-    auto held = is_known ? kernel.weak_from_this().lock() : nullptr;
-    if (!held) return flush_for_other_work(), false;
     for (const ParameterType& type : *parameters) bytes += aligned(type.bytes);
-    held_.push_back(std::move(held));
   }
+  held_.push_back(std::move(held));
   add(WorkItem::Kind::kKernel, &kernel, bytes);
   WorkItem& item = items_.back();
   item.grid = config.grid;
@@ -152,10 +152,6 @@ std::unique_ptr<WorkLog> WorkLog::clone() const {
   copy->items_ = items_;
   copy->values_ = values_;
   copy->held_ = held_;
-  for (const WorkItem& item : items_) {
-    if (item.kind != WorkItem::Kind::kKernel) continue;
-    if (auto held = static_cast<const LoadedKernel*>(item.what)->weak_from_this().lock()) copy->held_.push_back(std::move(held));
-  }
   return copy;
 }
 
