@@ -22,6 +22,7 @@
 #include <vector>
 
 #include <damo/array.hpp>
+#include <damo/call_plan.hpp>
 #include <damo/graph.hpp>
 #include <damo/options.hpp>
 #include <damo/profile.hpp>
@@ -86,6 +87,10 @@ class Function {
   Profile profile() const;
   /// Text: nodes in order, what each fused, its kernel's layout, registers and spills, what the passes took.
   std::string explain() const;
+  /// What a call with inputs of these shapes, in C order, takes of the device's memory; nothing runs and nothing is allocated.
+  /// Throws ShapeError as the call would. A call whose plan does not fit is an OutOfMemoryError before anything runs.
+  CallPlan plan(std::span<const Shape> shapes) const;
+  CallPlan plan(std::initializer_list<Shape> shapes) const { return plan(std::span(shapes.begin(), shapes.size())); }
   /// Gives back temporaries and kept results of calls that are over.
   void free_memory() const;
 

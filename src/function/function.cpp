@@ -91,6 +91,14 @@ Device Function::device() const { return data_->executor->program().device(); }
 const FunctionGraph& Function::graph() const { return data_->graph; }
 const BuildReport& Function::build_report() const { return data_->report; }
 Profile Function::profile() const { return data_->executor->profile(); }
+CallPlan Function::plan(std::span<const Shape> shapes) const {
+  try {
+    return data_->executor->plan(shapes);
+  } catch (Error& error) {
+    error.add_where(in_function(*this, data_->where));
+    throw;
+  }
+}
 void Function::free_memory() const { data_->executor->free_memory(); }
 
 std::vector<KernelInfo> Function::kernels() const {

@@ -53,6 +53,7 @@ class Context {
   Binding& bind(BindingTable& table, std::span<const int> deciding, std::span<const int> nodes);
   void apply(const Binding& binding, Stage& stage, std::size_t arena_bytes);
   void allocate_arena(const Binding& binding, Stage& stage, std::size_t bytes);
+  std::size_t held_bytes() const;
   void set_owned(int cell);
   void run_node(int node, bool is_sized);
   void begin_outputs(const ProgramNode& node, bool is_sized);

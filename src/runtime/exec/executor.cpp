@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "runtime/exec/call_plan.hpp"
 #include "runtime/stream/capture.hpp"
 
 namespace damo {
@@ -85,15 +86,32 @@ std::vector<std::string> Executor::describe_inputs(std::span<const Array> inputs
   return texts;
 }
 
-void Executor::check(std::span<const Array> inputs) const {
-  if (inputs.size() != program_->inputs().size()) {
-    std::string wanted;
-    for (int input : program_->inputs()) {
-      const ProgramCell& cell = program_->cells()[static_cast<std::size_t>(input)];
-      wanted += (wanted.empty() ? ": " : ", ") + (cell.name.empty() ? "" : cell.name + " ") + to_string(cell.type);
-    }
-    throw GraphError("the function takes " + count_text(program_->inputs().size(), "input") + ", " + were_given(inputs.size()) + wanted);
+void Executor::check_count(std::size_t count) const {
+  if (count == program_->inputs().size()) return;
+  std::string wanted;
+  for (int input : program_->inputs()) {
+    const ProgramCell& cell = program_->cells()[static_cast<std::size_t>(input)];
+    wanted += (wanted.empty() ? ": " : ", ") + (cell.name.empty() ? "" : cell.name + " ") + to_string(cell.type);
   }
+  throw GraphError("the function takes " + count_text(program_->inputs().size(), "input") + ", " + were_given(count) + wanted);
+}
+
+std::string Executor::label(std::size_t input) const {
+  const ProgramCell& cell = program_->cells()[static_cast<std::size_t>(program_->inputs()[input])];
+  return "input " + std::to_string(input) + (cell.name.empty() ? "" : " (" + cell.name + ")");
+}
+
+CallPlan Executor::plan(std::span<const Shape> shapes) const {
+  check_count(shapes.size());
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const TensorType& type = program_->cells()[static_cast<std::size_t>(program_->inputs()[i])].type;
+    if (!shapes[i].is_known() || !type.accepts(type.dtype, shapes[i])) throw ShapeError(label(i) + " must be " + to_string(type) + ", the plan is for " + to_string(shapes[i]));
+  }
+  return plan_call(*program_, shapes);
+}
+
+void Executor::check(std::span<const Array> inputs) const {
+  check_count(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const TensorType& type = program_->cells()[static_cast<std::size_t>(program_->inputs()[i])].type;
     const bool fits = inputs[i] && type.accepts(inputs[i].dtype(), inputs[i].shape()) && inputs[i].device() == program_->device();
@@ -104,7 +122,7 @@ void Executor::check(std::span<const Array> inputs) const {
 /// Says what does not fit.
 void Executor::check(std::size_t i, const Array& input) const {
   const ProgramCell& cell = program_->cells()[static_cast<std::size_t>(program_->inputs()[i])];
-  const std::string label = "input " + std::to_string(i) + (cell.name.empty() ? "" : " (" + cell.name + ")");
+  const std::string label = this->label(i);
   if (!input) throw GraphError(label + " is an empty Array");
   const std::string given = ", it was given " + describe(input);
   if (input.dtype() != cell.type.dtype) {

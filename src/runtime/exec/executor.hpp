@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <damo/module_options.hpp>
+#include <damo/call_plan.hpp>
 #include "runtime/exec/context.hpp"
 
 namespace damo {
@@ -19,6 +20,8 @@ class Executor {
 
   /// Checks number, dtype, shape and device of the inputs, then runs. Thread-safe.
   std::vector<Array> call(std::span<const Array> inputs);
+  /// See Function::plan.
+  CallPlan plan(std::span<const Shape> shapes) const;
   const Program& program() const { return *program_; }
   Profile profile() const;
   /// Frees temporaries and kept outputs of contexts that are not running.
@@ -27,6 +30,8 @@ class Executor {
  private:
   void check(std::span<const Array> inputs) const;
   void check(std::size_t i, const Array& input) const;
+  void check_count(std::size_t count) const;
+  std::string label(std::size_t input) const;
   std::vector<std::string> describe_inputs(std::span<const Array> inputs) const;
   std::vector<Array> call_captured(std::span<const Array> inputs, CaptureScope& capture);
   std::unique_ptr<Context> acquire();
