@@ -228,6 +228,52 @@ TEST_P(MemoryOnEachDevice, TellsThatTheMemoryIsTooSmallBeforeAnythingRuns) {
   EXPECT_EQ(f(in)[2].to_vector<float>()[5], 15);
 }
 
+TEST_P(MemoryOnEachDevice, ADonatedInputsMemoryBecomesAResults) {
+  const auto x = vector("x"), y = vector("y");
+  const Function f = function({x, y}, {tanh(x) * 0.0 + y, x + y}, {.device = device(), .donate = {x}});
+  for (int call = 0; call < 4; ++call) {
+    Array given = array({1, 2}), kept = array({10, 20});
+    const void* const memory = given.data();
+    const Results results = f(std::move(given), kept);
+    EXPECT_EQ((results[0].data() == memory) + (results[1].data() == memory), 1);
+    EXPECT_THAT(results[0].to_vector<float>(), ElementsAre(10, 20));
+    EXPECT_THAT(results[1].to_vector<float>(), ElementsAre(11, 22));
+    EXPECT_THAT(kept.to_vector<float>(), ElementsAre(10, 20));
+  }
+}
+
+TEST_P(MemoryOnEachDevice, WhatSomebodyHoldsIsNotDonated) {
+  const auto x = vector("x"), y = vector("y");
+  const Function f = function({x, y}, {x * 2.0 + y}, {.device = device(), .donate = {x}});
+  Array a = array({1, 2});
+  const Array view = a.slice({{0, 1}});
+  EXPECT_THAT(Array(f(std::move(a), array({0, 0}))).to_vector<float>(), ElementsAre(2, 4));
+  EXPECT_THAT(view.to_vector<float>(), ElementsAre(1));
+  Array b = array({1, 2});
+  EXPECT_THAT(Array(f(b, b)).to_vector<float>(), ElementsAre(3, 6));
+  EXPECT_THAT(b.to_vector<float>(), ElementsAre(1, 2));
+  std::vector<float> own = {3, 4};
+  if (device().is_host()) {
+    f(Array::borrow(own.data(), float32, {2}, {1}, device()), array({0, 0}));
+    EXPECT_THAT(own, ElementsAre(3, 4));
+  }
+}
+
+TEST_P(MemoryOnEachDevice, AnInputThatIsReadLaterIsNotWrittenOver) {
+  const auto x = vector("x");
+  const Function f = function({x}, {add_one_(x), x * 3.0}, {.fuse = false, .device = device(), .donate = {x}});
+  for (int call = 0; call < 3; ++call) {
+    const Results results = f(array({1, 2}));
+    EXPECT_THAT(results[0].to_vector<float>(), ElementsAre(2, 3));
+    EXPECT_THAT(results[1].to_vector<float>(), ElementsAre(3, 6));
+  }
+}
+
+TEST_P(MemoryOnEachDevice, DonatesInputsAlone) {
+  const auto x = vector("x"), y = vector("y");
+  EXPECT_THAT(error_of([&] { function({x}, {x * 2.0}, {.device = device(), .donate = {y}}); }), HasSubstr("donate: y float32 (?,) is no input of the function"));
+}
+
 TEST_P(MemoryOnEachDevice, WorksAfterAThunkThatThrows) {
   int runs = 0;
   const auto fails = make_op<CallbackOp>("fails", [&](Cell& x, Cell& y) {

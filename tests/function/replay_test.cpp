@@ -153,6 +153,28 @@ TEST_P(ReplayOnEachDevice, ThreadsHaveGraphsOfTheirOwn) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST_P(ReplayOnEachDevice, AnotherThreadMayWaitForTheDeviceWhileGraphsAreMade) {
+  const Variable x = vector("x");
+  std::atomic<bool> is_over = false;
+  std::string error;
+  std::thread waits([&] {
+    try {
+      while (!is_over) device().synchronize();
+    } catch (const std::exception& thrown) {
+      error = thrown.what();
+    }
+  });
+  int wrong = 0;
+  for (int round = 0; round < 20; ++round) {
+    const Function f = function({x}, {(x + 1.0) * 2.0}, unfused());
+    for (int call = 0; call < 5; ++call) wrong += values(f(array({1, 2}))) != std::vector<float>{4, 6};
+  }
+  is_over = true;
+  waits.join();
+  EXPECT_EQ(error, "");
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST_P(ReplayOnEachDevice, AnErrorAmidACallLeavesTheNextOneRight) {
   const Variable x = vector("x");
   bool fails = false;
@@ -167,6 +189,36 @@ TEST_P(ReplayOnEachDevice, AnErrorAmidACallLeavesTheNextOneRight) {
   EXPECT_THAT(error_of([&] { f(array({1, 2})); }), HasSubstr("no"));
   fails = false;
   for (int call = 0; call < 4; ++call) EXPECT_THAT(values(f.call<2>(array({1, 2}))[0]), ElementsAre(3, 5));
+}
+
+TEST_P(ReplayOnEachDevice, ABufferThatIsGoneIsNotReplayed) {
+  const Variable x = vector("x");
+  const Function f = function({x}, {(x + 1.0) * 2.0 - x}, unfused());
+  for (int round = 0; round < 3; ++round) {
+    std::optional<Array> in = range({5000 + round}, 1);
+    for (int call = 0; call < 5; ++call) f(*in);
+    in.reset();
+    device().free_cache();
+    const Array other = range({3}), big = range({5000 + round}, 2);
+    EXPECT_THAT(values(f(other)), ElementsAre(2, 3, 4));
+    EXPECT_EQ(values(f(big))[4999], 5003);
+    f.free_memory();
+  }
+}
+
+TEST_P(ReplayOnEachDevice, OtherWorkOfTheThreadComesInItsOrder) {
+  const Variable x = vector("x");
+  const Function f = function({x}, {(x + 1.0) * 2.0}, unfused());
+  Array in = array({1, 2});
+  const Event done(device());
+  for (int call = 0; call < 6; ++call) {
+    in += 1;
+    const Array y = f(in);
+    in += 1;
+    done.record(Stream::default_of(device()));
+    done.synchronize();
+    EXPECT_THAT(values(y), ElementsAre(6 + 4.0f * static_cast<float>(call), 8 + 4.0f * static_cast<float>(call)));
+  }
 }
 
 TEST_P(ReplayOnEachDevice, ACallInACaptureIsPartOfTheUsersGraph) {

@@ -28,7 +28,7 @@ Shape expected(Shape dims) {
 
 Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool replays)
     : owner_(std::move(owner)), program_(*owner_), recorder_(recorder), cells_(program_.cells().size()), recordable_(program_.nodes().size(), 1),
-      replays_(replays && !recorder && program_.device().backend().least_replayed != 0), is_repeatable_(program_.updates().empty()), log_(program_.device().backend()), passing_(program_.nodes().size(), 0),
+      replays_(replays && !recorder && program_.device().backend().least_replayed != 0), is_repeatable_(program_.updates().empty() && program_.donations().empty()), log_(program_.device().backend()), passing_(program_.nodes().size(), 0),
       view_offsets_(program_.nodes().size(), 0), versions_(cells_.size(), 0), all_nodes_(program_.nodes().size()) {
   const Program& program = program_;
   std::iota(all_nodes_.begin(), all_nodes_.end(), 0);
@@ -46,6 +46,7 @@ Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool
     if (!program.shared_uses()[i].state->type().dims.is_known()) deciding_.push_back(number);
   }
   for (const ProgramUpdate& update : program.updates()) borrowing_.push_back(update.cell);
+  for (const ProgramUpdate& donation : program.donations()) borrowing_.push_back(donation.cell);
   for (const ProgramNode& node : program.nodes()) {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.is_in_place(static_cast<int>(i))) borrowing_.push_back(node.outputs[i]);
@@ -99,7 +100,7 @@ void Context::make_thunks() {
   program_.told_splits();
 }
 
-std::vector<Array> Context::call(std::span<const Array> inputs) {
+std::vector<Array> Context::call(std::span<const Array> inputs, std::span<Array> given_up) {
   ++call_;
   CaptureScope* const capture = current_capture(program_.device().backend());
   if (capture && !program_.updates().empty()) refuse_captured_update();
@@ -107,7 +108,10 @@ std::vector<Array> Context::call(std::span<const Array> inputs) {
   SharedCall shared(program_.shared_uses(), values);
   shared_ = &shared;
   for (std::size_t i = 0; i < values.size(); ++i) CellAccess::set_array(cell(program_.shared()[i]), std::move(values[i]));
-  for (std::size_t i = 0; i < inputs.size(); ++i) CellAccess::set_array(cell(program_.inputs()[i]), inputs[i]);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (given_up.empty()) CellAccess::set_array(cell(program_.inputs()[i]), inputs[i]);
+    else CellAccess::set_array(cell(program_.inputs()[i]), std::move(given_up[i]));
+  }
   std::vector<Array> outputs = run(capture);
   if (capture) return outputs;  // what the cells hold is part of the graph
   publish(shared);
@@ -307,10 +311,11 @@ void Context::run_node(int number, bool is_sized) {
 
 /// Gives new values of shared variables their memory, and the outputs that overwrite their first values.
 void Context::begin_outputs(const ProgramNode& node, bool is_sized) {
-  if (!program_.updates().empty() && !is_sized) {
+  if (!(program_.updates().empty() && program_.donations().empty()) && !is_sized) {
     for (int output : node.outputs) {
-      const int update = program_.cells()[static_cast<std::size_t>(output)].update;
-      if (update >= 0) begin_update(program_.updates()[static_cast<std::size_t>(update)]);
+      const ProgramCell& plan = program_.cells()[static_cast<std::size_t>(output)];
+      if (plan.update >= 0) begin_update(program_.updates()[static_cast<std::size_t>(plan.update)]);
+      else if (plan.donation >= 0) begin_update(program_.donations()[static_cast<std::size_t>(plan.donation)]);
     }
   }
   for (const ProgramOverwrite& overwrite : node.overwrites) {
@@ -325,7 +330,7 @@ void Context::begin_update(const ProgramUpdate& update) {
   bool is_taken = false;
   if (update.apart.empty() && value.shape() == old.shape()) {
     for (int alias : update.aliases) CellAccess::clear(cell(alias));
-    is_taken = shared_->take(*update.state, old.array());
+    is_taken = update.state ? shared_->take(*update.state, old.array()) : is_contiguous(old.shape(), old.strides()) && old.array().claim();
     for (int alias : update.aliases) {  // nobody reads its views any more, but the node may overwrite what passed it on
       if (program_.cells()[static_cast<std::size_t>(alias)].role != CellRole::kView) CellAccess::set_array(cell(alias), old.array());
     }

@@ -31,7 +31,8 @@ class Context {
   Context(std::shared_ptr<Program> program, ProfileRecorder* recorder, bool replays = true);
   ~Context();
 
-  std::vector<Array> call(std::span<const Array> inputs);
+  /// given_up: none, or the same inputs, which the caller does not need any more: results may have their memory.
+  std::vector<Array> call(std::span<const Array> inputs, std::span<Array> given_up = {});
 
  private:
   /// What the stages of the last call left: the next one mostly finds it as it needs it.

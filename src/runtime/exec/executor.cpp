@@ -14,8 +14,8 @@ std::string were_given(std::size_t count) { return std::to_string(count) + (coun
 
 }  // namespace
 
-Executor::Executor(const FunctionGraph& graph, Device device, bool profile, bool check, bool share_results, bool replay)
-    : program_(std::make_shared<Program>(graph, device, check, share_results)), replays_(replay), recorder_(profile ? std::make_unique<ProfileRecorder>(*program_) : nullptr) {
+Executor::Executor(const FunctionGraph& graph, Device device, bool profile, bool check, bool share_results, bool replay, std::span<const int> donated)
+    : program_(std::make_shared<Program>(graph, device, check, share_results, donated)), replays_(replay), recorder_(profile ? std::make_unique<ProfileRecorder>(*program_) : nullptr) {
   release(std::make_unique<Context>(program_, recorder_.get(), replays_));
 }
 
@@ -44,7 +44,7 @@ void Executor::release(std::unique_ptr<Context> context) {
   idle_.push_back(std::move(context));
 }
 
-std::vector<Array> Executor::call(std::span<const Array> inputs) {
+std::vector<Array> Executor::call(std::span<const Array> inputs, std::span<Array> given_up) {
   check(inputs);
   if (CaptureScope* capture = current_capture(program_->device().backend())) [[unlikely]]
     return call_captured(inputs, *capture);
@@ -52,7 +52,7 @@ std::vector<Array> Executor::call(std::span<const Array> inputs) {
   const auto start = recorder_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
   std::vector<Array> outputs;
   try {
-    outputs = context->call(inputs);
+    outputs = context->call(inputs, program_->donations().empty() ? std::span<Array>() : given_up);
   } catch (Error& error) {
     error.add_operands(describe_inputs(inputs));
     throw;
@@ -80,7 +80,7 @@ std::vector<std::string> Executor::describe_inputs(std::span<const Array> inputs
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < std::min(inputs.size(), kMost); ++i) {
     const std::string& name = program_->cells()[static_cast<std::size_t>(program_->inputs()[i])].name;
-    texts.push_back((name.empty() ? "input " + std::to_string(i) : name) + " " + to_string(TensorType{inputs[i].dtype(), inputs[i].shape()}));
+    texts.push_back((name.empty() ? "input " + std::to_string(i) : name) + " " + (inputs[i] ? to_string(TensorType{inputs[i].dtype(), inputs[i].shape()}) : "given up"));
   }
   if (inputs.size() > kMost) texts.push_back(std::to_string(inputs.size() - kMost) + " more");
   return texts;

@@ -15,11 +15,13 @@ namespace damo {
 
 class Executor {
  public:
-  Executor(const FunctionGraph& graph, Device device, bool profile, bool check = ModuleOptions::default_check(), bool share_results = false, bool replay = true);
+  Executor(const FunctionGraph& graph, Device device, bool profile, bool check = ModuleOptions::default_check(), bool share_results = false, bool replay = true,
+           std::span<const int> donated = {});
   ~Executor();
 
-  /// Checks number, dtype, shape and device of the inputs, then runs. Thread-safe.
-  std::vector<Array> call(std::span<const Array> inputs);
+  /// Checks number, dtype, shape and device of the inputs, then runs. Thread-safe. given_up: none, or the same inputs, of which
+  /// the donated ones may become results.
+  std::vector<Array> call(std::span<const Array> inputs, std::span<Array> given_up = {});
   /// See Function::plan.
   CallPlan plan(std::span<const Shape> shapes) const;
   const Program& program() const { return *program_; }
