@@ -98,7 +98,7 @@ void cold_workload(std::ostream& out, const std::string& device_name, const std:
   for (const Workload& workload : workloads(device.kind())) {
     if (workload.name != name) continue;
     std::vector<Array> inputs;
-    for (const Shape& shape : workload.shapes) inputs.push_back(Array::full(shape, 0.5, workload.dtype, device));
+    for (const Shape& shape : workload.shapes) inputs.push_back(Array::full(shape, 0.5, workload.dtype_of(inputs.size()), device));
     device.synchronize();
     const auto start = Clock::now();
     const Function function = workload.build(device, fuse);

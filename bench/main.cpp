@@ -1,5 +1,6 @@
 // damo-bench: Damo's own workloads, timed by Google Benchmark's program. Beside its flags:
 //   --quick        shorter repeats
+//   --warm         no cold starts of the workloads
 //   --commit=TEXT  goes into the JSON's context
 // Kernels are compiled in a cache directory of this run. What is said of a cold compile was measured in processes of their own.
 #include <stdlib.h>
@@ -112,7 +113,7 @@ class CacheDirectory {
 };
 
 int run(int count, char** arguments) {
-  const bool quick = !take_flag(count, arguments, "quick").empty();
+  const bool quick = !take_flag(count, arguments, "quick").empty(), warm = !take_flag(count, arguments, "warm").empty();
   const std::string commit = take_flag(count, arguments, "commit");
   const CacheDirectory cache;
   const bool to_file = writes_file(count, arguments);
@@ -120,7 +121,8 @@ int run(int count, char** arguments) {
   if (benchmark::ReportUnrecognizedArguments(count, arguments)) return 1;
   const std::vector<Target> all = targets();
   add_context(all, commit);
-  const Effort effort = quick ? Effort{0.05, 5} : Effort{};
+  Effort effort = quick ? Effort{0.05, 5} : Effort{};
+  if (warm) effort.cold_starts = 0;
   add_workloads(all, effort);
   add_training(all, effort);
   add_launches(all, effort);

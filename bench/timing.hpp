@@ -12,6 +12,7 @@ namespace damo::bench {
 struct Effort {
   double seconds = 0.3;  ///< of one repeat
   int repeats = 7;
+  int cold_starts = 3;  ///< of a workload, each a process of its own
 };
 
 /// Seconds a call.

@@ -1,5 +1,6 @@
 #include "workload.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace damo::bench {
@@ -38,6 +39,15 @@ Variable softmax(const Variable& x) {
 Variable layer_norm(Variables v) {
   const Variable centered = v[0] - mean(v[0], 1, keepdims);
   return centered * rsqrt(mean(sqr(centered), 1, keepdims) + 1e-5) * v[1] + v[2];
+}
+
+Variable rms_norm(Variables v) { return v[0] * rsqrt(mean(sqr(v[0]), 1, keepdims) + 1e-5) * v[1]; }
+
+/// Of the norm's inputs, the last of which is the gradient by its result: the gradients by the others.
+template <Variable (*norm)(Variables)>
+std::vector<Variable> gradients_of(Variables v) {
+  const Variable y = norm(v.first(v.size() - 1));
+  return lop(std::span(&y, 1), std::span(&v.back(), 1), v.first(v.size() - 1));
 }
 
 Variable gelu_by_tanh(const Variable& x) { return 0.5 * x * (1.0 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))); }
@@ -87,6 +97,13 @@ Workload gemm(const char* name, std::int64_t n, DType dtype, bool tf32, Variable
           .tf32 = tf32};
 }
 
+Workload in_bfloat16(Workload work) {
+  work.name += "_bf16";
+  work.dtype = bfloat16;
+  work.bytes /= 2;
+  return work;
+}
+
 std::vector<Variable> gradient_of_100_tanh(Variables v) {
   Variable y = v[0];
   for (int i = 0; i < 100; ++i) y = tanh(1.5 * y + 0.1);
@@ -95,19 +112,30 @@ std::vector<Variable> gradient_of_100_tanh(Variables v) {
 
 }  // namespace
 
+std::vector<Array> Workload::inputs(Device device) const {
+  std::vector<Array> arrays;
+  for (const Shape& shape : shapes) {
+    const std::size_t i = arrays.size();
+    const Array random = random_array(shape, device, static_cast<unsigned>(i));
+    arrays.push_back(dtype_of(i) == int32 ? astype(random * static_cast<double>(classes), int32) : astype(random, dtype_of(i)));
+  }
+  return arrays;
+}
+
 Function Workload::build(Device device, bool fuse) const {
   std::vector<Variable> inputs;
   for (const Shape& shape : shapes) {
     // An extent of 1 broadcasts, which the graph must know; the others it need not.
     Shape dims = shape;
     for (std::int64_t& extent : dims) extent = extent == 1 ? 1 : kUnknown;
-    inputs.push_back(input({dtype, dims}));
+    inputs.push_back(input({dtype_of(inputs.size()), dims}));
   }
   Options options;
   options.fuse = fuse;
   options.device = device;
   options.name = name;
   options.tf32 = tf32;
+  options.allow_unused_inputs = true;  // a gradient does not read the bias
   return function(inputs, graph(inputs), options);
 }
 
@@ -116,7 +144,7 @@ std::vector<Workload> workloads(DeviceKind kind) {
       kind == DeviceKind::kCuda ? Sizes{1 << 27, 16384, 8192, 1 << 20, 8192, 4096} : Sizes{1 << 24, 4096, 4096, 1 << 16, 1024, 1024};
   const std::int64_t n = sizes.elements, r = sizes.rows, c = sizes.columns;
   const auto times = [](int arrays, std::int64_t elements) { return 4.0 * arrays * static_cast<double>(elements); };
-  return {
+  std::vector<Workload> all{
       {"copy", {{n}}, {}, times(2, n)},
       {"double", {{n}}, [](Variables v) -> std::vector<Variable> { return {v[0] * 2.0}; }, times(2, n)},
       {"axpby_tanh",
@@ -145,13 +173,34 @@ std::vector<Workload> workloads(DeviceKind kind) {
       {"softmax_64k", {{n / 65536, 65536}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0])}; }, times(2, n)},
       {"softmax_1k", {{n / 1000, 1000}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0])}; }, times(2, n)},
       {"softmax_50257", {{n / 50257, 50257}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0])}; }, times(2, n)},
+      {"softmax_300", {{n / 300, 300}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0])}; }, times(2, n)},
+      {"softmax_262144", {{n / 262144, 262144}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0])}; }, times(2, n)},
       {"layernorm_8k", {{r, c}, {c}, {c}}, [](Variables v) -> std::vector<Variable> { return {layer_norm(v)}; }, times(2, r * c)},
       {"rmsnorm_1k",
        {{n / 1024, 1024}, {1024}},
-       [](Variables v) -> std::vector<Variable> { return {v[0] * rsqrt(mean(sqr(v[0]), 1, keepdims) + 1e-5) * v[1]}; },
+       [](Variables v) -> std::vector<Variable> { return {rms_norm(v)}; },
        times(2, n)},
+      {"layernorm_gradient", {{r, c}, {c}, {c}, {r, c}}, gradients_of<layer_norm>, times(3, r * c)},
+      {"rmsnorm_gradient", {{n / 1024, 1024}, {1024}, {n / 1024, 1024}}, gradients_of<rms_norm>, times(3, n)},
+      {.name = "cross_entropy",
+       .shapes = {{r, c}, {r}},
+       .graph = [](Variables v) -> std::vector<Variable> { return {mean(cross_entropy(v[0], v[1]))}; },
+       .bytes = times(1, r * c),
+       .classes = c},
+      {.name = "cross_entropy_gradient",
+       .shapes = {{r, c}, {r}},
+       .graph = [](Variables v) -> std::vector<Variable> {
+         const Variable loss = mean(cross_entropy(v[0], v[1]));
+         return {loss, grad(loss, v[0])};
+       },
+       .bytes = times(2, r * c),
+       .classes = c},
       {"colsum_gelu", {{r, c}}, [](Variables v) -> std::vector<Variable> { return {sum(gelu_by_tanh(v[0]), 0)}; }, times(1, r * c)},
       {"argmax_rows", {{r, c}}, [](Variables v) -> std::vector<Variable> { return {argmax(v[0], 1)}; }, times(1, r * c)},
+      {"cumsum", {{n}}, [](Variables v) -> std::vector<Variable> { return {cumsum(v[0], 0)}; }, times(2, n)},
+      {"cumsum_rows", {{r, c}}, [](Variables v) -> std::vector<Variable> { return {cumsum(v[0], 1)}; }, times(2, r * c)},
+      {"cumsum_columns", {{r, c}}, [](Variables v) -> std::vector<Variable> { return {cumsum(v[0], 0)}; }, times(2, r * c)},
+      {"cumsum_weighted", {{r, c}, {r, c}}, [](Variables v) -> std::vector<Variable> { return {cumsum(v[0] * v[1], 1) * v[1]}; }, times(3, r * c)},
       gemm("gemm_bias_relu", sizes.half_matrix, bfloat16, false, [](const Variable& z) { return relu(z); }),
       gemm("gemm_bias_gelu", sizes.matrix, float32, false, [](const Variable& z) { return gelu_tanh(z); }),
       gemm("gemm_bias_gelu_tf32", sizes.matrix, float32, true, [](const Variable& z) { return gelu_tanh(z); }),
@@ -164,6 +213,7 @@ std::vector<Workload> workloads(DeviceKind kind) {
       {"compile_chain100", {{sizes.chain}}, long_chain(100), times(2, sizes.chain), true},
       {"compile_chain1000", {{sizes.chain}}, long_chain(1000), times(2, sizes.chain), true},
       {"compile_chain1000_unlike", {{sizes.chain}}, long_chain_of_unlike_numbers(1000), times(2, sizes.chain), true},
+      {"sum_of_products60", {{n / 8}}, sum_of_products(60), times(2, n / 8)},
       {"sum_of_products66", {{n / 8}}, sum_of_products(66), times(2, n / 8)},
       {"sum_of_products100", {{n / 8}}, sum_of_products(100), times(2, n / 8)},
       {"sum_of_products1000", {{n / 8}}, sum_of_products(1000), times(2, n / 8)},
@@ -172,18 +222,22 @@ std::vector<Workload> workloads(DeviceKind kind) {
       {"small_sin50", {{2000}}, repeated(50, [](const Variable& z) { return sin(z); }), times(2, 2000)},
       {"small_tanh50", {{2000}}, repeated(50, [](const Variable& z) { return tanh(z); }), times(2, 2000)},
       {"small_exp50", {{2000}}, repeated(50, [](const Variable& z) { return exp(-z); }), times(2, 2000)},
+      {"small_tanh100", {{2000}}, repeated(100, [](const Variable& z) { return tanh(z); }), times(2, 2000)},  // unfused: 100 small kernels
   };
+  for (const char* name : {"double", "softmax_4k", "softmax_64k", "softmax_1k", "softmax_50257", "layernorm_8k", "rmsnorm_1k", "layernorm_gradient",
+                           "rmsnorm_gradient", "colsum_gelu", "argmax_rows"})
+    all.push_back(in_bfloat16(*std::find_if(all.begin(), all.end(), [&](const Workload& work) { return work.name == name; })));
+  return all;
 }
 
-Array random_array(const Shape& shape, Device device, unsigned seed, DType dtype) {
+Array random_array(const Shape& shape, Device device, unsigned seed) {
   std::vector<float> values(static_cast<std::size_t>(shape.size()));
   std::uint32_t state = seed * 2654435761u + 1;
   for (float& value : values) {
     state = state * 1664525u + 1013904223u;
     value = static_cast<float>(state >> 8) * 0x1p-24f;
   }
-  const Array array = Array::from(values, shape, device);
-  return dtype == float32 ? array : astype(array, dtype);
+  return Array::from(values, shape, device);
 }
 
 Variable twenty_ops(Variable z, const Variable& y) {

@@ -16,10 +16,14 @@ struct Workload {
   std::function<std::vector<Variable>(std::span<const Variable>)> graph;  ///< empty: a plain copy of the input
   double bytes = 0;                                                       ///< read and written at least
   bool compiles = false;                                                  ///< what it is about is the time to compile
-  DType dtype = float32;                                                  ///< of the inputs
+  DType dtype = float32;                                                  ///< of the inputs but labels
   double operations = 0;                                                  ///< of matrix products: a multiplication and an addition each
   bool tf32 = false;
+  std::int64_t classes = 0;  ///< if not 0: the last input holds int32 labels below this number
 
+  DType dtype_of(std::size_t input) const { return classes != 0 && input + 1 == shapes.size() ? int32 : dtype; }
+  /// Of random values.
+  std::vector<Array> inputs(Device device) const;
   Function build(Device device, bool fuse) const;
 };
 
@@ -27,7 +31,7 @@ struct Workload {
 std::vector<Workload> workloads(DeviceKind kind);
 
 /// Uniform in [0, 1), the same at each run.
-Array random_array(const Shape& shape, Device device, unsigned seed, DType dtype = float32);
+Array random_array(const Shape& shape, Device device, unsigned seed);
 
 /// z = exp(-z z) + y, five times: twenty ops.
 Variable twenty_ops(Variable z, const Variable& y);

@@ -8,15 +8,6 @@
 namespace damo::bench {
 namespace {
 
-constexpr int kColdStarts = 3;
-
-std::vector<Array> inputs_of(const Workload& workload, Device device) {
-  std::vector<Array> inputs;
-  for (const Shape& shape : workload.shapes)
-    inputs.push_back(random_array(shape, device, static_cast<unsigned>(inputs.size()), workload.dtype));
-  return inputs;
-}
-
 Timing time_copy(const Array& from, Effort effort) {
   const Device device = from.device();
   const auto wait = [&] { device.synchronize(); };
@@ -25,15 +16,16 @@ Timing time_copy(const Array& from, Effort effort) {
   return time_calls([&] { to.copy_from(from); }, wait, effort);
 }
 
-void add_cold_times(benchmark::State& state, const Workload& workload, const Target& target, bool fuse) {
+void add_cold_times(benchmark::State& state, const Workload& workload, const Target& target, bool fuse, int starts) {
+  if (starts == 0) return;
   const Children children;
-  const Figures figures = children.medians(kColdStarts, (fuse ? "workload/" : "unfused_workload/") + workload.name, target.name, true);
+  const Figures figures = children.medians(starts, (fuse ? "workload/" : "unfused_workload/") + workload.name, target.name, true);
   for (const char* name : {"compile_s", "first_result_s"}) state.counters[name] = figures.at(name);
 }
 
 void run(benchmark::State& state, const Workload& workload, const Target& target, bool fuse, Effort effort) {
   try {
-    const std::vector<Array> inputs = inputs_of(workload, target.device);
+    const std::vector<Array> inputs = workload.inputs(target.device);
     Timing timing;
     if (workload.graph) {
       const Function function = workload.build(target.device, fuse);
@@ -43,7 +35,7 @@ void run(benchmark::State& state, const Workload& workload, const Target& target
       timing = time_copy(inputs[0], effort);
     }
     report(state, timing);
-    if (workload.graph) add_cold_times(state, workload, target, fuse);
+    if (workload.graph) add_cold_times(state, workload, target, fuse, effort.cold_starts);
     state.SetBytesProcessed(static_cast<std::int64_t>(workload.bytes));
     if (workload.operations > 0) state.counters["operations"] = workload.operations;
   } catch (const std::exception& error) {

@@ -1,5 +1,5 @@
 # Looks every dependency up once; DamoSummary prints what was found and what is off and why.
-# Each of the six parts that may be off (CUDA, CPU, TOOLS, TESTS, BENCH, PNG) has two variables: DAMO_HAS_<part>,
+# Each of the eight parts that may be off (CUDA, CPU, TOOLS, TESTS, BENCH, PNG, ZLIB, ZIP) has two variables: DAMO_HAS_<part>,
 # and where that is off DAMO_<part>_WHY, a sentence that names the package to install.
 if(POLICY CMP0167)
   cmake_policy(SET CMP0167 NEW)  # Boost's own package file; CMake's FindBoost is gone
@@ -87,6 +87,11 @@ if(DAMO_BUILD_EXAMPLES)
   find_package(PNG QUIET)
 endif()
 
+find_package(ZLIB QUIET)
+# By its files: Debian's package for CMake insists on programs that another package has.
+find_path(DAMO_ZIP_INCLUDE_DIR zip.h)
+find_library(DAMO_ZIP_LIBRARY zip)
+
 # damo_part(PART option DEPENDENCY variable package ...): on if asked for and every dependency was found.
 function(damo_part part option)
   set(missing)
@@ -110,3 +115,5 @@ damo_part(TOOLS DAMO_BUILD_TOOLS CLI11 CLI11_INCLUDE_DIR libcli11-dev nlohmann-j
 damo_part(TESTS DAMO_BUILD_TESTS GoogleTest GTest_FOUND "libgtest-dev libgmock-dev")
 damo_part(BENCH DAMO_BUILD_BENCH "Google Benchmark" benchmark_FOUND libbenchmark-dev nlohmann-json nlohmann_json_FOUND nlohmann-json3-dev)
 damo_part(PNG DAMO_BUILD_EXAMPLES libpng PNG_FOUND libpng-dev)
+damo_part(ZLIB ON zlib ZLIB_FOUND zlib1g-dev)
+damo_part(ZIP ON libzip DAMO_ZIP_LIBRARY libzip-dev "libzip's headers" DAMO_ZIP_INCLUDE_DIR libzip-dev)

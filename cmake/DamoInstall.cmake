@@ -3,7 +3,7 @@
 # tests/consumer installs into an empty prefix and builds such a project.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS damo damo_function damo_ops damo_runtime damo_graph EXPORT damoTargets
+install(TARGETS damo damo_function damo_io damo_train damo_ops damo_runtime damo_graph EXPORT damoTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/damo DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp" PATTERN "*.inc")
 if(TARGET damo_clang)

@@ -30,11 +30,13 @@ damo_part_line("CPU back end" CPU "Clang/LLVM ${LLVM_PACKAGE_VERSION}, oneTBB ${
 damo_part_line("tests" TESTS "GoogleTest ${GTest_VERSION}")
 damo_part_line("damo command" TOOLS "CLI11 in ${CLI11_INCLUDE_DIR}, nlohmann-json ${nlohmann_json_VERSION}")
 damo_part_line("damo-bench" BENCH "Google Benchmark ${benchmark_VERSION}")
+damo_part_line("gzip" ZLIB "zlib ${ZLIB_VERSION_STRING}")
+damo_part_line("npz files" ZIP "libzip in ${DAMO_ZIP_INCLUDE_DIR}")
 damo_part_line("PNG examples" PNG "libpng ${PNG_VERSION_STRING}")
 
 # Package names stand in brackets in the reasons; together they make one command.
 set(packages)
-foreach(part CPU TESTS TOOLS BENCH PNG)
+foreach(part CPU TESTS TOOLS BENCH PNG ZLIB ZIP)
   if(NOT DAMO_HAS_${part})
     string(REGEX MATCHALL "\\(([a-z0-9. -]+)\\)" found "${DAMO_${part}_WHY}")
     foreach(package ${found})

@@ -9,7 +9,7 @@ step() { printf '\n==> [%d s] %s\n' $((SECONDS - started)) "$*"; }
 say() { printf '    %s\n' "$*"; }
 
 # Debian 12 and Ubuntu 24.04 have all of these under the same names.
-packages_build="cmake ninja-build g++ libboost-dev libboost-context-dev libspdlog-dev libtbb-dev libclang-19-dev llvm-19-dev libpng-dev nlohmann-json3-dev"
+packages_build="cmake ninja-build g++ libboost-dev libboost-context-dev libspdlog-dev libtbb-dev libclang-19-dev llvm-19-dev libpng-dev nlohmann-json3-dev zlib1g-dev libzip-dev"
 packages_test="ccache libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev python3-numpy"
 packages_bench="libbenchmark-dev"
 # Not needed to build: opened at run time where they are.

@@ -1,9 +1,7 @@
 #include "support/digits.hpp"
 
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
-#include <stdexcept>
+#include <damo/io/csv.hpp>
 
 namespace examples {
 
@@ -14,20 +12,26 @@ std::string data_file(const std::string& name) {
 
 Digits load_digits(const std::string& file) {
   const std::string path = file.empty() ? data_file("digits.csv") : file;
-  std::ifstream in(path);
-  if (!in) throw std::runtime_error("digits: cannot open " + path);
+  const damo::Array table = damo::csv::load(path, {.dtype = damo::int64});
+  if (table.shape()[1] != Digits::kPixels + 1) throw damo::FileError("digits: " + path + ": lines have 64 pixels and a digit");
+  const std::vector<std::int64_t> numbers = table.to_vector<std::int64_t>();
   Digits digits;
-  for (std::string line; std::getline(in, line);) {
-    std::istringstream numbers(line);
-    int value = 0, read = 0;
-    for (char comma = ','; comma == ',' && numbers >> value && read < Digits::kPixels; ++read, numbers >> comma)
-      digits.images.push_back(static_cast<float>(value) / 16.0f);
-    if (read != Digits::kPixels || !numbers || value < 0 || value > 9)
-      throw std::runtime_error("digits: " + path + ":" + std::to_string(digits.count() + 1) +
-                               ": not 64 pixels and a digit");
-    digits.labels.push_back(value);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (i % (Digits::kPixels + 1) < Digits::kPixels) {
+      digits.images.push_back(static_cast<float>(numbers[i]) / 16.0f);
+      continue;
+    }
+    if (numbers[i] < 0 || numbers[i] > 9) throw damo::FileError("digits: " + path + ": row " + std::to_string(digits.count() + 1) + ": " + std::to_string(numbers[i]) + " is no digit");
+    digits.labels.push_back(numbers[i]);
   }
   return digits;
+}
+
+DigitHalves load_digit_halves() {
+  const Digits digits = load_digits();
+  const std::int64_t count = digits.count(), half = count / 2;
+  const damo::Array images = damo::Array::from(digits.images, {count, Digits::kPixels}), labels = damo::Array::from(digits.labels);
+  return {images.slice({{0, half}}), labels.slice({{0, half}}), images.slice({{half}}), labels.slice({{half}})};
 }
 
 }  // namespace examples

@@ -1,8 +1,10 @@
 // The handwritten digits of examples/data/digits.csv (see the README beside it).
-// load_digits() reads them all; load_digits("file") reads another file of the same form.
-// Throws std::runtime_error, naming the file and line, for a file that is missing or malformed.
+// load_digits() reads them all; load_digits("file") reads another file of the same form. load_digit_halves() gives them as arrays of the
+// default device, the first half to learn from, the second to be tested on: other people wrote the second.
+// Throws damo::FileError, naming the file and line, for a file that is missing or malformed.
 #pragma once
 #include <cstdint>
+#include <damo/array.hpp>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,12 @@ struct Digits {
 };
 
 Digits load_digits(const std::string& file = "");
+
+struct DigitHalves {
+  damo::Array train_images, train_labels;  ///< float32 (898, 64), int64 (898,)
+  damo::Array test_images, test_labels;    ///< 899 of them
+};
+DigitHalves load_digit_halves();
 
 /// Path of a file in examples/data, or in $DAMO_EXAMPLE_DATA if that is set.
 std::string data_file(const std::string& name);

@@ -50,7 +50,7 @@ class KernelThunk {
 
   /// The layout that one kernel would have for these cells.
   Layout expected() const {
-    const Geometry geometry(space(), layouts(), reduced_axes_, kernel_.spec().uses_place());
+    const Geometry geometry = geometry_of(kernel_.spec(), space(), layouts(), reduced_axes_);
     return kernel_.layout_of(geometry, in_place_);
   }
 
@@ -75,14 +75,16 @@ class KernelThunk {
   Shape space() const {
     std::vector<Shape> shapes;
     for (const Cell* cell : cells_) shapes.push_back(cell->shape());
-    const Shape space = broadcast_shapes(shapes), row = reduced_shape(space, reduced_axes_, true);
-    const std::size_t inputs = cells_.size() - static_cast<std::size_t>(node_.output_count());
-    bool fits = true;
-    for (std::size_t i = inputs; i < shapes.size(); ++i) fits &= shapes[i] == space || (reduced_axes_ != 0 && shapes[i] == row);
+    const std::size_t inputs = cells_.size() - static_cast<std::size_t>(node_.output_count()), cells = shapes.size();
     const auto* fused = dynamic_cast<const FusedOp*>(&node_.op());
+    std::vector<Shape> all;  // of the inner graph
+    if (fused && (reduced_axes_ != 0 || kernel_.spec().has_ordinals())) all = fused->shapes(std::span(shapes).first(inputs));
+    if (kernel_.spec().has_ordinals()) shapes.insert(shapes.end(), all.begin(), all.end());  // no array need be as large as what is counted
+    const Shape space = broadcast_shapes(shapes), row = reduced_shape(space, reduced_axes_, true);
+    bool fits = true;
+    for (std::size_t i = inputs; i < cells; ++i) fits &= shapes[i] == space || (reduced_axes_ != 0 && shapes[i] == row);
     if (fused && reduced_axes_ != 0) {
       const FunctionGraph& inner = *fused->inner_graph();
-      const std::vector<Shape> all = fused->shapes(std::span(shapes).first(inputs));
       for (NodeId node : inner.nodes()) {
         if (!kernel_op(inner, node).reduced_axes()) continue;
         const Shape &made = all[static_cast<std::size_t>(inner.outputs(node)[0])], &read = all[static_cast<std::size_t>(inner.inputs(node)[0])];
@@ -95,7 +97,7 @@ class KernelThunk {
 
   Bound bind() {
     const Shape space = this->space();
-    const Geometry geometry(space, layouts(), reduced_axes_, kernel_.spec().uses_place());
+    const Geometry geometry = geometry_of(kernel_.spec(), space, layouts(), reduced_axes_);
     if (kernel_.spec().reduces() && kernel_.backend().dialect().prefers_passes(kernel_.spec(), geometry, processors_of(kernel_.backend().limits()))) {
       if (passes_.parts.empty()) plan_passes();
       Plan plan = passes_;
@@ -134,9 +136,22 @@ class KernelThunk {
     PassSpecs specs = split_passes(kernel_.spec());
     for (PassSpec& part : specs.parts) {
       const std::uint32_t axes = part.spec.reduces() ? reduced_axes_ : 0;
-      passes_.parts.push_back({std::make_shared<SpecKernel>(std::move(part.spec), kernel_.backend()), std::move(part.parameters), axes});
+      std::vector<int> parameters;
+      for (int parameter : part.parameters) {
+        if (const int array = array_of(parameter); array >= 0) parameters.push_back(array);
+      }
+      passes_.parts.push_back({std::make_shared<SpecKernel>(std::move(part.spec), kernel_.backend()), std::move(parameters), axes});
     }
     for (DType dtype : specs.between) passes_.between.push_back({dtype, {}});
+  }
+
+  /// Of a parameter of the spec, or of a value between passes behind them: its number without the spec's ordinals; -1 of these.
+  int array_of(int parameter) const {
+    const KernelSpec& spec = kernel_.spec();
+    if (parameter < spec.parameter_count() && spec.is_ordinals(parameter)) return -1;
+    int array = parameter;
+    for (int i = 0; i < std::min(parameter, spec.input_count()); ++i) array -= spec.is_ordinals(i) ? 1 : 0;
+    return array;
   }
 
   VersionTable<Bound> bound_;

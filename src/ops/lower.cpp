@@ -47,8 +47,8 @@ class Literals {
     const auto inputs = graph_.inputs(node);
     const bool has_array = std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) { return !is_literal(graph_.constant(input)); });
     const ValueId value = inputs[static_cast<std::size_t>(position)];
-    const auto* op = dynamic_cast<const ElementwiseOp*>(&graph_.op(node));
-    return op && has_array && may_be_argument(*op, position, graph_.constant(value)->scalar());
+    const auto* row = dynamic_cast<const ElementwiseOp*>(&graph_.op(node));
+    return has_array && (row ? may_be_argument(*row, position, graph_.constant(value)->scalar()) : kernel_op(graph_, node).takes_as_argument(position));
   }
   const FunctionGraph& graph_;
   std::vector<Use> arguments_;
@@ -80,7 +80,16 @@ std::vector<int> array_inputs(const Apply& node) {
 /// The number of the value that the node's op gives.
 int lowered(KernelBuilder& builder, const FunctionGraph& graph, NodeId node) {
   const KernelOp& op = kernel_op(graph, node);
+  const std::size_t first = builder.spec().steps.size();
   op.lower(builder);
+  for (std::size_t i = first; i < builder.spec().steps.size(); ++i) {
+    Step& step = builder.spec().steps[i];
+    if (!step.join) continue;
+    if ((step.join->prefix != Prefix::kNone) != (op.scans() != KernelOp::Scans::kNo)) {
+      throw GraphError(op.name() + ": " + (op.scans() == KernelOp::Scans::kNo ? "lower has a scan, scans() says that there is none" : "lower has a join, and scans() says that the op scans"), "an op either reduces or scans: write two, which is two kernels");
+    }
+    step.join->backward = op.scans() == KernelOp::Scans::kBackward;
+  }
   if (!builder.result()) throw GraphError(op.name() + ": lower gave no output", "call output() with a value");
   const DType declared = graph.type(graph.outputs(node)[0]).dtype, given = builder.result()->dtype;
   if (given != declared) {
@@ -89,23 +98,54 @@ int lowered(KernelBuilder& builder, const FunctionGraph& graph, NodeId node) {
   return builder.result()->number;
 }
 
-/// Inputs that have one element a row, by their types.
-std::vector<bool> row_inputs(const FunctionGraph& graph) {
-  int rank = 0;
-  std::uint32_t axes = 0;
-  for (NodeId node : graph.nodes()) {
-    const std::optional<std::uint32_t> reduced = kernel_op(graph, node).reduced_axes();
-    if (reduced) rank = graph.type(graph.inputs(node)[0]).dims.rank(), axes = *reduced;
+/// The axes that a graph's reductions reduce; axes: 0 if there are none.
+struct ReducedSpace {
+  explicit ReducedSpace(const FunctionGraph& graph) {
+    for (NodeId node : graph.nodes()) {
+      const std::optional<std::uint32_t> reduced = kernel_op(graph, node).reduced_axes();
+      if (reduced) rank = graph.type(graph.inputs(node)[0]).dims.rank(), axes = *reduced;
+    }
   }
-  std::vector<bool> rows;
-  for (ValueId input : graph.inputs()) {
-    const Shape& dims = graph.type(input).dims;
+  /// Whether a value of that type has one element a row.
+  bool is_row(const Shape& dims) const {
     bool is_row = axes != 0;
     const int missing = rank - dims.rank();  // negative: axes of its own before those that are reduced
     for (int axis = std::max(0, -missing); axis < dims.rank(); ++axis) is_row &= !(axes >> (missing + axis) & 1u) || dims[axis] == 1;
-    rows.push_back(is_row);
+    return is_row;
   }
+  int rank = 0;
+  std::uint32_t axes = 0;
+};
+
+/// Inputs that have one element a row, by their types.
+std::vector<bool> row_inputs(const FunctionGraph& graph) {
+  const ReducedSpace space(graph);
+  std::vector<bool> rows;
+  for (ValueId input : graph.inputs()) rows.push_back(space.is_row(graph.type(input).dims));
   return rows;
+}
+
+/// Gives each node that counts its elements an input that counts them: one for all that have the same axes of the space, whose extents are
+/// then the same. Bit a: the axis that is a-th from the last.
+std::unordered_map<NodeId, int> add_ordinals(const FunctionGraph& graph, const std::vector<NodeId>& order, KernelSpec& spec) {
+  const ReducedSpace space(graph);
+  std::unordered_map<NodeId, int> ordinals;
+  std::unordered_map<std::uint32_t, int> known;
+  for (NodeId node : order) {
+    if (!kernel_op(graph, node).counts_elements()) continue;
+    const Shape& dims = graph.type(graph.outputs(node)[0]).dims;
+    std::uint32_t axes = 0;
+    for (int axis = 0; axis < dims.rank(); ++axis) axes |= dims[axis] == 1 ? 0u : 1u << (dims.rank() - 1 - axis);
+    const auto [found, is_new] = known.try_emplace(axes, spec.input_count());
+    if (is_new) {
+      spec.inputs.push_back(int64);
+      spec.rows.push_back(space.is_row(dims));
+      spec.ordinals.resize(static_cast<std::size_t>(found->second));
+      spec.ordinals.push_back(axes);
+    }
+    ordinals.emplace(node, found->second);
+  }
+  return ordinals;
 }
 
 KernelSpec lower(const FunctionGraph& graph) {
@@ -117,6 +157,7 @@ KernelSpec lower(const FunctionGraph& graph) {
   }
   spec.rows = row_inputs(graph);
   const std::vector<NodeId> order = graph.nodes();  // built inputs first
+  const std::unordered_map<NodeId, int> ordinals = add_ordinals(graph, order, spec);
   Literals literals(graph, order, spec);
   for (NodeId node : order) {
     std::vector<KernelBuilder::Value> values;
@@ -124,7 +165,8 @@ KernelSpec lower(const FunctionGraph& graph) {
       const bool is_number = is_literal(graph.constant(input));
       values.push_back({is_number ? spec.input_count() + literals.place(node, static_cast<int>(values.size())) : number.at(input), graph.type(input).dtype});
     }
-    KernelBuilder builder(spec, graph.op(node).name(), std::move(values));
+    const auto own = ordinals.find(node);
+    KernelBuilder builder(spec, graph.op(node).name(), std::move(values), own == ordinals.end() ? -1 : own->second);
     number.emplace(graph.outputs(node)[0], lowered(builder, graph, node));
   }
   for (ValueId output : graph.outputs()) {

@@ -44,7 +44,9 @@ struct Part {
 
 std::vector<ProgramEntry> programs() {
   std::vector<ProgramEntry> all = function_programs();
-  for (ProgramEntry& program : cuda_c_programs()) all.push_back(std::move(program));
+  for (auto& some : {cuda_c_programs, file_programs}) {
+    for (ProgramEntry& program : some()) all.push_back(std::move(program));
+  }
   return all;
 }
 

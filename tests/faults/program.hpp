@@ -34,6 +34,7 @@ struct ProgramEntry {
 
 std::vector<ProgramEntry> function_programs();  // of graphs and arrays
 std::vector<ProgramEntry> cuda_c_programs();    // of kernels and memory by hand
+std::vector<ProgramEntry> file_programs();      // of formats and the data loader
 
 template <class Made>
 ProgramEntry entry(std::string name, bool compiles = false) {

@@ -1,6 +1,8 @@
 # Reads every #include of ROOT/src and ROOT/include/damo and reports those that point the wrong way.
 #
 #   base <- graph <- runtime <- ops <- function
+#   runtime <- io: file formats, which know arrays and shared variables, no ops
+#   {ops, io} <- train: layers, optimizers, loaders, which know no Function
 #   inside runtime:  kernel <- {null, cpu, cuda};  graph, kernel <- exec;  only device_registry sees them all
 #   a public header includes the standard library and damo's own headers, nothing else; boost_graph.hpp, which its
 #   users ask for, Boost.Graph's too
@@ -13,8 +15,9 @@ set(public_graph    type variable op graph rewrite print boost_graph)
 set(public_runtime  kernel launch_config parameter_type kernel_argument host_argument strided prepared_kernel device array
                     cuda_c stream event memory host_memory ipc captured_graph dlpack module module_options global source_text compiler cache)
 set(public_exec     thunk shared profile call_plan)
-set(public_ops      elementwise kernel_op raw_kernel gradient options array_operand array_linalg array_math array_reduce array_create array_shape axes
-                    elementwise_kernel reduction_kernel scan_kernel)
+set(public_ops      elementwise kernel_op raw_kernel gradient options array_operand array_linalg array_math array_reduce array_create array_scan array_shape array_sort axes
+                    elementwise_kernel reduction_kernel scan_kernel random)
+set(public_train    nn optim data_loader progress chart)
 set(public_function function compare damo)
 
 # What a part may include, besides itself.
@@ -27,17 +30,21 @@ foreach(backend null cpu cuda)
 endforeach()
 set(may_exec     base graph runtime kernel)
 set(may_registry base runtime kernel null cpu cuda)
+set(may_io       base graph runtime kernel exec)
 set(may_ops      base graph runtime kernel exec)
-set(may_function base graph runtime kernel exec ops)
+set(may_train    base graph runtime kernel exec ops io)
+set(may_function base graph runtime kernel exec ops io train)  # io, train: damo.hpp names everything
 
 # part_of(variable path): the part that a path under ROOT belongs to, or "?".
 function(part_of variable path)
   set(part "?")
   if(path MATCHES "^include/damo/ops/")
     set(part ops)
+  elseif(path MATCHES "^include/damo/io/")
+    set(part io)
   elseif(path MATCHES "^include/damo/(.*)\\.hpp$")
     set(name ${CMAKE_MATCH_1})
-    foreach(candidate base graph runtime exec ops function)
+    foreach(candidate base graph runtime exec ops train function)
       if(name IN_LIST public_${candidate})
         set(part ${candidate})
       endif()
@@ -48,7 +55,7 @@ function(part_of variable path)
     set(part registry)
   elseif(path MATCHES "^src/runtime/(kernel|null|cpu|cuda|exec)/")
     set(part ${CMAKE_MATCH_1})
-  elseif(path MATCHES "^src/(graph|runtime|ops|function)[/.]")
+  elseif(path MATCHES "^src/(graph|runtime|io|ops|train|function)[/.]")
     set(part ${CMAKE_MATCH_1})
   endif()
   set(${variable} ${part} PARENT_SCOPE)

@@ -112,6 +112,16 @@ TEST_P(FuseProducts, KeepsNaNThroughEveryTail) {
   }
 }
 
+TEST_P(FuseProducts, GeluKeepsItsAccuracyFarOut) {
+  const auto x = matrix("x"), w = matrix("w"), b = vector("b");
+  const Function f = function({x, w, b}, {gelu_tanh(dot(x, w) + b)}, options());
+  const std::vector<float> z = {-1, -2, -3, -4, -4.5f, -5, -5.5f, 3}, got = Array(f(array({1}, {1, 1}), array(z, {1, 8}), Array::zeros({8}, float32, device()))).to_vector<float>();
+  for (std::size_t i = 0; i < z.size(); ++i) {
+    const double v = z[i], expected = v / (1 + std::exp(-2 * 0.7978845608028654 * (v + 0.044715 * v * v * v)));
+    EXPECT_NEAR(got[i], expected, 4e-6 * std::abs(expected)) << v;
+  }
+}
+
 TEST_P(FuseProducts, LeavesWhatAKernelReadsAnyway) {
   const auto x = matrix("x"), w = matrix("w"), b = vector("b");
   EXPECT_EQ(nodes_text(function({x, w, b}, {tanh(dot(x, w) + b)}, options()).graph()), "dot fused(add tanh)");

@@ -64,7 +64,7 @@ class ProductFusion {
   }
   bool activates(ValueId value) const {
     const NodeId reader = reader_of(value);
-    return has_epilogues_ && form_.result != float64 && reader != NodeId::kNone && activation_of(graph_, reader) && is_written(graph_.outputs(reader)[0]);
+    return has_epilogues_ && form_.tf32 && form_.result != float64 && reader != NodeId::kNone && activation_of(graph_, reader) && is_written(graph_.outputs(reader)[0]);
   }
 
   bool take_reader() {

@@ -26,10 +26,12 @@ bool has_one_space(const FunctionGraph& graph, NodeId node) {
 
 bool is_sink(const FunctionGraph& graph, NodeId node) {
   if (const auto* fused = dynamic_cast<const FusedOp*>(&graph.op(node))) {
-    if (fused->reduced_axes() != 0) return false;
+    const FunctionGraph& inner = *fused->inner_graph();
+    const std::vector<NodeId> nodes = inner.nodes();
+    if (fused->reduced_axes() != 0 || std::any_of(nodes.begin(), nodes.end(), [&](NodeId one) { return kernel_op(inner, one).counts_elements(); })) return false;
   } else {
     const auto* op = dynamic_cast<const KernelOp*>(&graph.op(node));
-    if (!op || op->reduced_axes() || graph.outputs(node).size() != 1) return false;
+    if (!op || op->reduced_axes() || graph.outputs(node).size() != 1 || op->counts_elements()) return false;
   }
   for (ValueId output : graph.outputs(node)) {
     const auto uses = graph.uses(output);

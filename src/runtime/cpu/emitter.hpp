@@ -45,6 +45,7 @@ class CpuEmitter {
   std::string stored(int i) const;
   std::string loaded(int i) const;
   std::string array(int i) const {
+    if (spec_.is_ordinals(i)) return "const Ordinals";
     return std::string(spec_.is_output(i) ? "" : "const ") + stored(i) + (layout_.in_place ? "*" : "* __restrict");
   }
   std::string element(int i, const std::string& index) const;

@@ -21,7 +21,7 @@ std::string CpuEmitter::segment_function(const CpuSegment& segment) const {
   std::vector<std::string> elements;
   const auto array = [&](int i, Access how) {
     const std::string n = number(static_cast<std::size_t>(i));
-    const std::string type = std::string(spec.is_output(i) ? "" : "const ") + storage_type(spec.parameter_dtype(i)) + "* __restrict p" + n;
+    const std::string type = spec.is_ordinals(i) ? "const Ordinals p" + n : std::string(spec.is_output(i) ? "" : "const ") + storage_type(spec.parameter_dtype(i)) + "* __restrict p" + n;
     parameters += ", " + type + (how == Access::kStrided ? ", i64 s" + n : "");
     elements.push_back("p" + n + (how == Access::kStrided ? "[k * s" + n + "]" : is_scalar(how) || how == Access::kRepeat ? "[0]" : "[k]"));
     if (!spec.is_output(i)) elements.back() = value_type(spec.parameter_dtype(i)) + "(" + elements.back() + ")";

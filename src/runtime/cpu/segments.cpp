@@ -68,7 +68,10 @@ class SegmentBuilder {
   void build(const std::vector<int>& strip_of, const std::vector<DType>& strips) {
     for (int output : stores_) find(whole_.stores[static_cast<std::size_t>(output)]);
     KernelSpec& spec = result.spec;
-    for (int array : result.arrays) spec.inputs.push_back(whole_.inputs[static_cast<std::size_t>(array)]);
+    for (int array : result.arrays) {
+      spec.inputs.push_back(whole_.inputs[static_cast<std::size_t>(array)]);
+      spec.ordinals.push_back(whole_.is_ordinals(array) ? whole_.ordinals[static_cast<std::size_t>(array)] : std::nullopt);
+    }
     for (int value : values_) {
       result.reads.push_back(strip_of[static_cast<std::size_t>(value)]);
       spec.inputs.push_back(strips[static_cast<std::size_t>(result.reads.back())]);

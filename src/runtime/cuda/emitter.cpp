@@ -57,7 +57,7 @@ void CudaEmitter::emit_scalars(const std::string& indent) {
 void CudaEmitter::emit_block_schedule() {
   const std::string unroll = number(schedule_.unroll), n = number(schedule_.vector);
   for (int i = 0; i < spec_.parameter_count(); ++i) {
-    if (is_scalar_input(i)) continue;
+    if (is_scalar_input(i) || is_counted(i)) continue;
     line("  Vec<" + stored(i) + ", " + n + "> " + (spec_.is_output(i) ? "y" : "x") + number(i) + "[" + unroll + "];");
   }
   const auto each_vector = [&](auto&& emit) {
@@ -72,6 +72,7 @@ void CudaEmitter::emit_block_schedule() {
     line("#pragma unroll");
     line("    for (int k = 0; k < " + n + "; ++k) " + body_call(spec_, [&](int i) {
            if (is_scalar_input(i)) return "x" + number(i);
+           if (is_counted(i)) return std::string("i64(at + k)");
            if (spec_.is_output(i)) return "y" + number(i) + "[u].e[k]";
            return loaded(i) + "(x" + number(i) + "[u].e[k])";
          }));
@@ -84,7 +85,7 @@ void CudaEmitter::emit_loads() {
   line("    if (a.fast && at + " + n + " <= a.n) {");
   emit_coordinates("      ", "at");
   for (int i = 0; i < spec_.input_count(); ++i) {
-    if (!is_scalar_input(i)) line("      " + vector_load(i));
+    if (!is_scalar_input(i) && !is_counted(i)) line("      " + vector_load(i));
   }
   line("    } else {");
   line("#pragma unroll");
@@ -92,7 +93,7 @@ void CudaEmitter::emit_loads() {
   line("        const index one = at + k < a.n ? at + k : 0;");
   emit_coordinates("        ", "one");
   for (int i = 0; i < spec_.input_count(); ++i) {
-    if (is_scalar_input(i)) continue;
+    if (is_scalar_input(i) || is_counted(i)) continue;
     line("        x" + number(i) + "[u].e[k] = " + element(i) + ";");
   }
   line("      }");
@@ -158,7 +159,9 @@ std::string CudaEmitter::vector_load(int i) const {
   const std::string n = number(schedule_.vector), x = "x" + number(i) + "[u]";
   switch (access(i)) {
     case Access::kDense: return x + " = load<" + n + ">(" + pointer(i) + " + at);";
-    case Access::kRow: return x + " = load<" + n + ">(" + pointer(i) + " + (" + offset(i, true) + "));";
+    case Access::kRow:
+      if (spec_.is_ordinals(i)) return "for (int k = 0; k < " + n + "; ++k) " + x + ".e[k] = " + pointer(i) + "[" + offset(i, true) + " + k];";
+      return x + " = load<" + n + ">(" + pointer(i) + " + (" + offset(i, true) + "));";
     case Access::kRepeat: return "{ const " + stored(i) + " once = " + pointer(i) + "[" + offset(i, true) + "]; for (int k = 0; k < " + n + "; ++k) " + x + ".e[k] = once; }";
     default:
       return "for (int k = 0; k < " + n + "; ++k) " + x + ".e[k] = " + pointer(i) + "[" + offset(i, true) + " + k * a.s" + number(i) + "[" +

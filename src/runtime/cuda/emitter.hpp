@@ -28,6 +28,8 @@ class CudaEmitter {
 
   Access access(int parameter) const { return layout_.access[static_cast<std::size_t>(parameter)]; }
   bool is_scalar_input(int i) const { return is_scalar(access(i)) && !spec_.is_output(i); }
+  /// Ordinals that follow from the place in the iteration. The compiler then sees that those of a vector are neighbours, and computes once what they share.
+  bool is_counted(int i) const { return spec_.is_ordinals(i) && access(i) == Access::kDense; }
   /// The number of the block among those of its launch, or of its member.
   std::string block() const { return layout_.joined ? "block" : "blockIdx.x"; }
   std::string pointer(int i) const { return "a.p" + std::to_string(i); }

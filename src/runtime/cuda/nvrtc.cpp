@@ -59,7 +59,7 @@ std::string full_source(const CompileRequest& request, const SourceEdits& edits)
   const bool generated = request.kind == SourceKind::kGenerated;
   std::string text;
   if (generated) {
-    text = generated_prelude() + "namespace damo {\n";
+    text = generated_prelude(request.source) + "namespace damo {\n";
   } else {
     for (const std::string& name : edits.own_types) text += "#define " + own_type_macro(name) + "\n";
     text += cuda_c_prelude();

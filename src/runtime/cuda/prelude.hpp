@@ -2,6 +2,7 @@
 // Sources: src/runtime/cuda/prelude/*.h and, for generated kernels, src/runtime/kernel/prelude/*.h.
 #pragma once
 #include <string>
+#include <string_view>
 
 namespace damo::cuda_backend {
 
@@ -13,8 +14,9 @@ struct PreludeFile {
 /// Ends with a null name.
 extern const PreludeFile prelude_files[];
 
-/// core.h, math.h, then the kernel layer's files in order of name, without comments. Of generated kernels.
-const std::string& generated_prelude();
+/// core.h, math.h, then the kernel layer's files in order of name, without comments; random.h only for a text that names something of it. Of generated
+/// kernels.
+const std::string& generated_prelude(std::string_view source);
 
 /// What nvcc declares without an include and NVRTC does not. Of a user's CUDA C.
 const std::string& cuda_c_prelude();

@@ -60,7 +60,7 @@ void measured(CudaTile& tile) {
 CudaSchedule cuda_schedule(const KernelSpec& spec) {
   int widest = 1, read = 0, written = 0;
   for (int i = 0; i < spec.parameter_count(); ++i) {
-    const int bytes = static_cast<int>(itemsize(spec.parameter_dtype(i)));
+    const int bytes = spec.element_bytes(i);
     widest = std::max(widest, bytes);
     (spec.is_output(i) ? written : read) += bytes;
   }

@@ -43,6 +43,7 @@ Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool
   for (std::size_t i = 0; i < program.shared().size(); ++i) {
     const int number = program.shared()[i];
     borrowing_.push_back(number);
+    shared_values_.push_back(&CellAccess::array(cell(number)));
     if (!program.shared_uses()[i].state->type().dims.is_known()) deciding_.push_back(number);
   }
   for (const ProgramUpdate& update : program.updates()) borrowing_.push_back(update.cell);
@@ -104,10 +105,8 @@ std::vector<Array> Context::call(std::span<const Array> inputs, std::span<Array>
   ++call_;
   CaptureScope* const capture = current_capture(program_.device().backend());
   if (capture && !program_.updates().empty()) refuse_captured_update();
-  std::vector<Array> values;
-  SharedCall shared(program_.shared_uses(), values);
+  SharedCall shared(program_.shared_uses(), shared_values_);
   shared_ = &shared;
-  for (std::size_t i = 0; i < values.size(); ++i) CellAccess::set_array(cell(program_.shared()[i]), std::move(values[i]));
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (given_up.empty()) CellAccess::set_array(cell(program_.inputs()[i]), inputs[i]);
     else CellAccess::set_array(cell(program_.inputs()[i]), std::move(given_up[i]));
@@ -122,10 +121,13 @@ std::vector<Array> Context::call(std::span<const Array> inputs, std::span<Array>
 
 void Context::publish(SharedCall& shared) {
   std::vector<SharedCall::NewValue> values;
+  std::vector<Array> copies;
   values.reserve(program_.updates().size());
+  copies.reserve(program_.updates().size());
   for (const ProgramUpdate& update : program_.updates()) {
-    const Array& value = cell(update.cell).array();
-    values.push_back({update.state, update.copied.empty() ? value : value.copy()});
+    Array* value = &CellAccess::array(cell(update.cell));
+    if (!update.copied.empty()) value = &copies.emplace_back(value->copy());
+    values.push_back({update.state, value});
   }
   shared.publish(values);
 }

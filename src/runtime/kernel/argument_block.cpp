@@ -74,7 +74,7 @@ std::string pointer_fields(const KernelSpec& spec, const Layout& layout) {
       text += "  " + type + " " + name + "[" + std::to_string(8 / itemsize(spec.parameter_dtype(i))) + "];\n";
       continue;
     }
-    text += std::string("  ") + (spec.is_output(i) ? "" : "const ") + type + "* " + name + ";\n";
+    text += spec.is_ordinals(i) ? "  Ordinals " + name + ";\n" : std::string("  ") + (spec.is_output(i) ? "" : "const ") + type + "* " + name + ";\n";
   }
   return text;
 }

@@ -34,6 +34,10 @@ CompileRequest SpecKernel::request(const Layout& layout) const {
   request.source = source(layout);
   request.file_name = "generated";
   request.kernels = entry_names(spec_, layout);
+  if (spec_.users_text) {
+    request.kind = SourceKind::kCudaC;
+    request.flags = spec_.users_text->flags;
+  }
   request.options.line_info = spec_.has_users_code();  // what Damo writes does not fault
   return request;
 }
@@ -80,7 +84,7 @@ std::vector<const SpecKernel::Variant*> SpecKernel::variants() const {
 std::size_t bytes_of(const KernelSpec& spec, const Geometry& geometry) {
   std::size_t sum = 0;
   for (int i = 0; i < spec.parameter_count(); ++i) {
-    std::size_t bytes = itemsize(spec.parameter_dtype(i));
+    auto bytes = static_cast<std::size_t>(spec.element_bytes(i));
     for (int axis = 0; axis < geometry.extents.rank(); ++axis) {
       if (geometry.strides[static_cast<std::size_t>(i)][axis] != 0) bytes *= static_cast<std::size_t>(geometry.extents[axis]);
     }
@@ -89,11 +93,38 @@ std::size_t bytes_of(const KernelSpec& spec, const Geometry& geometry) {
   return sum;
 }
 
+Geometry geometry_of(const KernelSpec& spec, const Shape& space, std::span<const ArrayLayout> arrays, std::uint32_t reduced_axes) {
+  if (!spec.has_ordinals()) return Geometry(space, arrays, reduced_axes, spec.uses_place());
+  std::vector<Shape> shapes;
+  std::vector<Strides> strides;
+  for (const auto& axes : spec.ordinals) {
+    Shape& shape = shapes.emplace_back(space);
+    for (int axis = 0; axis < space.rank(); ++axis) {
+      if (axes && !(*axes >> (space.rank() - 1 - axis) & 1u)) shape[axis] = 1;
+    }
+    strides.push_back(contiguous_strides(shape));
+  }
+  std::vector<ArrayLayout> all;
+  std::size_t next = 0;
+  for (int i = 0; i < spec.parameter_count(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (spec.is_ordinals(i)) all.push_back({&shapes[at], &strides[at]});
+    else all.push_back(arrays[next++]);
+  }
+  return Geometry(space, all, reduced_axes, spec.uses_place());
+}
+
+BoundKernel::BoundKernel(SpecKernel& kernel) : kernel_(&kernel) {
+  for (int i = 0; i < kernel.spec().parameter_count(); ++i) {
+    if (!kernel.spec().is_ordinals(i)) parameters_.push_back(i);
+  }
+}
+
 void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, bool in_place, std::uint32_t reduced_axes) {
   launches_.clear();
   const KernelSpec& spec = kernel_->spec();
-  Geometry geometry(space, arrays, reduced_axes, spec.uses_place());
-  if (geometry.count == 0) return;
+  Geometry geometry = geometry_of(spec, space, arrays, reduced_axes);
+  if (geometry.count == 0 || (spec.scans() && geometry.reduced.count == 0)) return;
   const SpecKernel::Variant& variant = kernel_->variant(kernel_->layout_of(geometry, in_place), geometry.count);
   if (!spec.reduces()) geometry = with_rank(std::move(geometry), variant.layout.rank);
   const Dialect& dialect = kernel_->backend().dialect();
@@ -101,6 +132,7 @@ void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
   block_ = ArgumentBlock(spec, variant.layout, geometry, dialect.vector_width(spec, variant.layout), work);
   block_.set_streams(!spec.reduces() && dialect.streams(bytes_of(spec, geometry)));
   scratch_bytes_ = work.scratch_bytes;
+  zeroed_bytes_ = work.zeroed_bytes;
   for (const Work::Launch& launch : work.launches) {
     const LoadedKernel& code = *variant.kernels[static_cast<std::size_t>(launch.entry)];
     check_launch(code, launch.config);
@@ -116,6 +148,8 @@ void BoundKernel::launch(void* stream) {
   if (scratch_bytes_ > 0) {
     scratch = Array::empty({static_cast<std::int64_t>(scratch_bytes_)}, uint8, Device(&backend));
     block_.set_scratch(scratch.data());
+    const std::uint64_t zero = 0;
+    if (zeroed_bytes_ > 0) backend.fill(scratch.data(), &zero, sizeof zero, zeroed_bytes_ / sizeof zero, stream);
   }
   block_.set_fast();
   void* arguments[] = {block_.data()};

@@ -54,20 +54,23 @@ class SpecKernel {
 /// Bytes of all arrays, repeated elements once.
 std::size_t bytes_of(const KernelSpec& spec, const Geometry& geometry);
 
+/// arrays: of the spec's inputs and outputs but for its ordinals, which are counted over the space.
+Geometry geometry_of(const KernelSpec& spec, const Shape& space, std::span<const ArrayLayout> arrays, std::uint32_t reduced_axes = 0);
+
 class BoundKernel {
  public:
-  explicit BoundKernel(SpecKernel& kernel) : kernel_(&kernel) {}
+  explicit BoundKernel(SpecKernel& kernel);
 
-  /// arrays: inputs, then outputs; each broadcasts to the space, so what a row has one of keeps its reduced axes with extent
+  /// arrays: inputs but for ordinals, then outputs; they number the parameters here. Each broadcasts to the space, so what a row has one of keeps its reduced axes with extent
   /// 1. reduced_axes: bit a for axis a, where the spec reduces. in_place: see Layout; otherwise no output shares memory
   /// with another array.
   void bind(const Shape& space, std::span<const ArrayLayout> arrays, bool in_place = false, std::uint32_t reduced_axes = 0);
   void set_pointer(int parameter, const void* address) {
-    if (!launches_.empty()) block_.set_pointer(parameter, address);
+    if (!launches_.empty()) block_.set_pointer(parameters_[static_cast<std::size_t>(parameter)], address);
   }
   /// The element of an input that the spec passes by value, in the bits' first bytes.
   void set_value(int parameter, std::uint64_t bits) {
-    if (!launches_.empty()) block_.set_value(parameter, bits);
+    if (!launches_.empty()) block_.set_value(parameters_[static_cast<std::size_t>(parameter)], bits);
   }
   void launch(void* stream);
 
@@ -78,7 +81,8 @@ class BoundKernel {
     LaunchConfig config;
   };
   std::vector<Launch> launches_;  // none: nothing to do
-  std::size_t scratch_bytes_ = 0;
+  std::vector<int> parameters_;   // of the arrays
+  std::size_t scratch_bytes_ = 0, zeroed_bytes_ = 0;
   ArgumentBlock block_;
 };
 

@@ -39,6 +39,7 @@ class PartBuilder {
       spec.inputs.push_back(is_input ? whole_.inputs[static_cast<std::size_t>(value)] : held(whole_.step_of(value).result));
       spec.values.push_back(is_input && whole_.is_value(value));
       spec.rows.push_back(!passes.is_element(value));
+      spec.ordinals.push_back(is_input && whole_.is_ordinals(value) ? whole_.ordinals[static_cast<std::size_t>(value)] : std::nullopt);
       part_.parameters.push_back(is_input ? value : whole_.parameter_count() + between_.at(value));
     });
     const int first_constant = whole_.input_count() + static_cast<int>(whole_.numbers.size());

@@ -4,6 +4,7 @@
 #pragma once
 
 #define DAMO_MATH __device__ __forceinline__
+#define DAMO_MEMBER __device__ __forceinline__
 
 namespace damo {
 
@@ -71,6 +72,9 @@ namespace math {
 // What convert.h needs.
 DAMO_MATH unsigned long long bits(double x) { return (unsigned long long)__double_as_longlong(x); }
 DAMO_MATH double as_double(unsigned long long x) { return __longlong_as_double((long long)x); }
+// What random.h needs.
+DAMO_MATH u32 bits(float x) { return __float_as_uint(x); }
+DAMO_MATH float as_float(u32 x) { return __uint_as_float(x); }
 template <class T>
 DAMO_MATH double wide(T x) {
   return static_cast<double>(x);
@@ -87,6 +91,20 @@ template <class To, class Word>
 DAMO_MATH To low_bytes(Word word) {
   if constexpr (sizeof(To) == 2) asm("" : "+r"(word));
   return To(word);
+}
+
+// x, of integers of 8 and 16 bits in 32 that the compiler knows nothing of. Before CUDA 13.4 ptxas takes "m = max.s16(x, y), m == x" (min,
+// u16 alike; sm_90 on) for one instruction of two halves, whose answer is the empty upper half's: no greater or smaller one of two may be
+// found in 16 bits.
+template <class T>
+DAMO_MATH auto in_words(T x) {
+  if constexpr (sizeof(T) < 4 && T(0.5) == T(0)) {
+    int word = x;
+    asm("" : "+r"(word));
+    return word;
+  } else {
+    return x;
+  }
 }
 
 // The special function unit: 2^x and 1/x, at most 2 and 1 ulp from the truth; denormals count as 0.

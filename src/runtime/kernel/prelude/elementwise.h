@@ -1,6 +1,6 @@
 // What the code of the built-in rows (damo/ops/rows.inc) calls besides C's math.h, for every T of a row: NumPy's
 // integer arithmetic, floor division, minimum and maximum. Text of generated kernels on every back end: it goes after
-// the back end's own math header, which defines DAMO_MATH, the floating functions and in damo::math low_bytes<T>(word), and
+// the back end's own math header, which defines DAMO_MATH, the floating functions and in damo::math low_bytes<T>(word) and in_words(x), and
 // convert.h; it includes nothing.
 // Branch-free, so that a loop over any of these vectorises. Table: docs/kernel-functions.md.
 #pragma once
@@ -41,11 +41,18 @@ DAMO_MATH T sign(T x) {
 // The greater of the two, NaN if either is: NumPy's maximum, not C's fmax.
 template <class T>
 DAMO_MATH T maximum(T x, T y) {
-  return ((x > y) | (x != x)) ? x : y;
+  const auto a = math::in_words(x), b = math::in_words(y);
+  return T(((a > b) | (a != a)) ? a : b);
 }
 template <class T>
 DAMO_MATH T minimum(T x, T y) {
-  return ((x < y) | (x != x)) ? x : y;
+  const auto a = math::in_words(x), b = math::in_words(y);
+  return T(((a < b) | (a != a)) ? a : b);
+}
+// The row where's: x where the condition is true.
+template <class T>
+DAMO_MATH T choose(bool condition, T x, T y) {
+  return T(condition ? math::in_words(x) : math::in_words(y));
 }
 
 namespace math {

@@ -7,8 +7,10 @@
 
 #if defined(__CUDA__)  // CUDA C on the CPU is compiled in Clang's device mode
 #define DAMO_MATH static inline __attribute__((always_inline, host, device))
+#define DAMO_MEMBER inline __attribute__((always_inline, host, device))
 #else
 #define DAMO_MATH static inline __attribute__((always_inline))
+#define DAMO_MEMBER inline __attribute__((always_inline))
 #endif
 
 // First line of a body whose roundings matter: a kernel may be compiled with reassociation (sums vectorise by it)
@@ -53,6 +55,10 @@ DAMO_MATH double flip_sign(double x, double s) { return as_double(bits(x) ^ (bit
 template <class To, class Word>
 DAMO_MATH To low_bytes(Word word) {
   return To(word);
+}
+template <class T>
+DAMO_MATH T in_words(T x) {
+  return x;
 }
 
 // C++'s conversion of an x within To's range, as the one instruction that it is: where a conversion out of range is

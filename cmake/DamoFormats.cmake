@@ -1,0 +1,10 @@
+# Adds the libraries of file formats that were found to the io layer, which says at a call what it lacks.
+if(DAMO_HAS_ZLIB)
+  target_link_libraries(damo_io PRIVATE ZLIB::ZLIB)
+  target_compile_definitions(damo_io PRIVATE DAMO_HAS_ZLIB=1)
+endif()
+if(DAMO_HAS_ZIP)
+  target_include_directories(damo_io SYSTEM PRIVATE ${DAMO_ZIP_INCLUDE_DIR})
+  target_link_libraries(damo_io PRIVATE ${DAMO_ZIP_LIBRARY})
+  target_compile_definitions(damo_io PRIVATE DAMO_HAS_ZIP=1)
+endif()

@@ -1,0 +1,30 @@
+// Order along an axis. Arrays have the same names in array_sort.hpp.
+//
+//   sort(x), argsort(x, 0)                      ascending; descending where asked
+//   auto [values, positions] = topk(x, 5);      the five greatest of each row, the greatest first
+//
+// x: any dtype, any strides. NaN is the greatest, both zeros are equal, and equals stay in the order that they had, descending too.
+// Gradients go back by position; those of positions are none. ShapeError for an axis that does not exist. Cost: rows of up to 2,048 elements
+// are sorted in one kernel each; longer ones go 5 times through memory for each 8 bits of the dtype. See tests/function/sort_test.cpp.
+#pragma once
+#include <cstdint>
+
+#include <damo/variable.hpp>
+
+namespace damo {
+
+/// int64, of x's shape: which element of the line along the axis comes at each place.
+Variable argsort(const Operand& x, int axis = -1, bool descending = false);
+/// x in order along the axis.
+Variable sort(const Operand& x, int axis = -1, bool descending = false);
+
+struct TopK {
+  Variable values, positions;
+};
+/// The count greatest elements along the axis, or the least, in order, and where they were. ShapeError for more than there are.
+TopK topk(const Operand& x, std::int64_t count, int axis = -1, bool largest = true);
+
+/// int64, of values' shape: where each would be put into `sorted`, rank 1 and ascending, to keep it in order: before its equals, or behind them.
+Variable searchsorted(const Operand& sorted, const Operand& values, bool right = false);
+
+}  // namespace damo

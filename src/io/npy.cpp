@@ -1,0 +1,180 @@
+#include <damo/io/npy.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "io/atomic_file.hpp"
+#include "io/npy_member.hpp"
+
+namespace damo {
+namespace io {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+/// NumPy refuses longer heads too, unless told to trust the file.
+constexpr std::uint64_t kMostHeadBytes = 1 << 16;
+
+struct Head {
+  DType dtype = float32;
+  bool order_is_foreign = false, is_fortran = false;
+  std::vector<std::int64_t> extents;
+};
+
+/// The head's text, the literal of a Python dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
+class HeadReader {
+ public:
+  HeadReader(const Source& source, std::string_view text, std::uint64_t offset) : source_(source), text_(text), offset_(offset) {}
+
+  Head read() {
+    Head head;
+    bool has_dtype = false, has_order = false, has_shape = false;
+    expect("{");
+    while (!accept("}")) {
+      const std::uint64_t key_at = at_;
+      const std::string key = quoted();
+      expect(":");
+      bool& has = key == "descr" ? has_dtype : key == "fortran_order" ? has_order : has_shape;
+      if ((key != "descr" && key != "fortran_order" && key != "shape") || has) {
+        at_ = key_at;
+        fail("expected one each of 'descr', 'fortran_order' and 'shape'");
+      }
+      has = true;
+      if (key == "descr") dtype(head);
+      else if (key == "shape") shape(head);
+      else head.is_fortran = boolean();
+      if (!accept(",")) {
+        expect("}");
+        break;
+      }
+    }
+    skip_blanks();
+    if (at_ != text_.size()) fail("expected blanks to the head's end");
+    if (!has_dtype || !has_order || !has_shape) fail("expected 'descr', 'fortran_order' and 'shape'");
+    return head;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& message) const { source_.fail_at(offset_ + at_, message); }
+
+  void skip_blanks() {
+    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
+  }
+  bool accept(std::string_view word) {
+    skip_blanks();
+    if (!text_.substr(at_).starts_with(word)) return false;
+    at_ += word.size();
+    return true;
+  }
+  void expect(std::string_view word) {
+    if (!accept(word)) fail("expected " + std::string(word) + " in the head");
+  }
+  std::string quoted() {
+    skip_blanks();
+    const char quote = at_ < text_.size() ? text_[at_] : ' ';
+    const std::size_t end = quote == '\'' || quote == '"' ? text_.find(quote, at_ + 1) : std::string_view::npos;
+    if (end == std::string_view::npos) fail("expected a text in quotation marks");
+    const std::string text(text_.substr(at_ + 1, end - at_ - 1));
+    at_ = end + 1;
+    return text;
+  }
+  bool boolean() {
+    if (accept("True")) return true;
+    expect("False");
+    return false;
+  }
+
+  void dtype(Head& head) {
+    skip_blanks();
+    const std::size_t begin = at_;
+    if (accept("[")) {
+      at_ = begin;
+      fail("expected one of Damo's dtypes, found records");
+    }
+    const std::string code = quoted();
+    constexpr std::pair<std::string_view, DType> kCodes[] = {{"b1", bool_}, {"i1", int8}, {"i2", int16}, {"i4", int32}, {"i8", int64}, {"u1", uint8},
+                                                             {"u2", uint16}, {"u4", uint32}, {"u8", uint64}, {"f2", float16}, {"f4", float32}, {"f8", float64}};
+    const auto found = std::find_if(std::begin(kCodes), std::end(kCodes), [&](const auto& known) { return code.size() == 3 && code.substr(1) == known.first; });
+    if (found == std::end(kCodes) || std::string_view("<>|=").find(code[0]) == std::string_view::npos) {
+      at_ = begin;
+      fail("expected one of Damo's dtypes, found '" + code + "'");
+    }
+    head.dtype = found->second;
+    head.order_is_foreign = code[0] == '>';
+  }
+
+  void shape(Head& head) {
+    expect("(");
+    while (!accept(")")) {
+      skip_blanks();
+      std::int64_t extent = 0;
+      const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), extent);
+      if (error != std::errc()) fail("expected an extent");
+      at_ = static_cast<std::size_t>(end - text_.data());
+      accept("L");  // Python 2 wrote it behind long numbers
+      head.extents.push_back(extent);
+      if (!accept(",")) {
+        expect(")");
+        break;
+      }
+    }
+  }
+
+  const Source& source_;
+  std::string_view text_;
+  std::uint64_t offset_, at_ = 0;
+};
+
+std::string code_of(DType dtype) {
+  if (dtype == bfloat16) throw TypeError("npy: NumPy has no bfloat16", "astype(x, float32) holds all its values; a .safetensors file keeps bfloat16");
+  const char letter = dtype == bool_ ? 'b' : is_floating(dtype) ? 'f' : is_signed(dtype) ? 'i' : 'u';
+  return {itemsize(dtype) == 1 ? '|' : '<', letter, static_cast<char>('0' + itemsize(dtype))};
+}
+
+}  // namespace
+
+Array read_npy(Source& source, Device device) {
+  std::array<char, 8> begin;
+  source.read(std::as_writable_bytes(std::span(begin)), "npy's first bytes");
+  if (std::string_view(begin.data(), 6) != kMagic) source.fail_at(0, "expected an npy file, which begins with \\x93NUMPY");
+  const int version = begin[6];
+  if (version < 1 || version > 3) source.fail_at(6, "expected version 1, 2 or 3, found " + std::to_string(version));
+  const std::uint64_t length = version == 1 ? source.read_number<std::uint16_t>("the head's length") : source.read_number<std::uint32_t>("the head's length");
+  if (length > kMostHeadBytes) source.fail("expected a head of at most " + std::to_string(kMostHeadBytes) + " bytes, found " + std::to_string(length));
+  const std::uint64_t head_at = source.offset();
+  const std::vector<std::byte> text = source.read_bytes(length, "the head");
+  const Head head = HeadReader(source, {reinterpret_cast<const char*>(text.data()), text.size()}, head_at).read();
+  Shape shape = source.checked_shape(head.extents, head.dtype);
+  if (head.is_fortran) std::reverse(shape.begin(), shape.end());
+  const Array array = source.read_array(head.dtype, shape, head.order_is_foreign, device);
+  source.require_end();
+  return head.is_fortran ? array.transpose() : array;
+}
+
+std::string npy_head(const Array& array) {
+  std::string text = "{'descr': '" + code_of(array.dtype()) + "', 'fortran_order': False, 'shape': " + to_string(array.shape()) + ", }";
+  constexpr std::size_t kBefore = 10, kAlignment = 64;  // the elements begin at a multiple, for those who map the file
+  text.resize((kBefore + text.size() + 1 + kAlignment - 1) / kAlignment * kAlignment - kBefore - 1, ' ');
+  text += '\n';
+  const std::string length{static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
+  return std::string(kMagic) + '\x01' + '\x00' + length + text;
+}
+
+}  // namespace io
+
+Array npy::load(const std::string& path, Device device) {
+  io::FileSource source("npy", path);
+  return io::read_npy(source, device);
+}
+
+void npy::save(const std::string& path, const Array& array) {
+  const std::string head = io::npy_head(array);
+  std::vector<std::byte> storage;
+  const std::span bytes = io::host_bytes(array, storage);
+  io::AtomicFile file("npy", path);
+  file.write(head);
+  file.write(bytes);
+  file.commit();
+}
+
+}  // namespace damo

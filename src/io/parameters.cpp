@@ -1,0 +1,61 @@
+#include <damo/io/parameters.hpp>
+
+#include <damo/io/npy.hpp>
+#include <damo/io/safetensors.hpp>
+
+namespace damo {
+namespace {
+
+bool is_npz(const std::string& path) {
+  if (path.ends_with(".npz")) return true;
+  if (path.ends_with(".safetensors")) return false;
+  throw OptionError("parameters: " + path + ": the name of a file of parameters ends in .safetensors or .npz");
+}
+
+std::map<std::string, Shared, std::less<>> by_name(std::span<const Shared> parameters) {
+  std::map<std::string, Shared, std::less<>> named;
+  for (const Shared& parameter : parameters) {
+    if (parameter.name().empty()) throw GraphError("parameters: " + describe(parameter) + " has no name to be saved under", "shared(\"name\", array) gives it one");
+    if (!named.emplace(parameter.name(), parameter).second) throw GraphError("parameters: two are called " + parameter.name(), "give each a name of its own");
+  }
+  return named;
+}
+
+}  // namespace
+
+void save(const std::string& path, std::span<const Shared> parameters) {
+  const bool npz = is_npz(path);
+  NamedArrays arrays;
+  for (const auto& [name, parameter] : by_name(parameters)) arrays.emplace(name, parameter.array());
+  if (npz) npz::save(path, arrays);
+  else safetensors::save(path, arrays);
+}
+
+void load(const std::string& path, std::span<const Shared> parameters) {
+  const bool npz = is_npz(path);
+  const auto named = by_name(parameters);
+  const Device device = parameters.empty() ? Device() : parameters.front().device();
+  const NamedArrays arrays = npz ? npz::load(path, device) : safetensors::load(path, device);
+  ErrorParts parts;
+  for (const auto& [name, parameter] : named) {
+    const auto found = arrays.find(name);
+    const auto fits = [&](const Array& array) {
+      const Shape& dims = parameter.type().dims;
+      bool same = array.dtype() == parameter.dtype() && array.rank() == dims.rank();
+      for (int i = 0; same && i < dims.rank(); ++i) same = dims[i] == kUnknown || dims[i] == array.shape()[i];
+      return same;
+    };
+    if (found == arrays.end()) parts.operands.push_back(describe(parameter) + ": not in the file");
+    else if (!fits(found->second)) parts.operands.push_back(describe(parameter) + ": in the file " + std::string(damo::name(found->second.dtype())) + " " + to_string(found->second.shape()));
+  }
+  for (const auto& [name, array] : arrays) {
+    if (!named.contains(name)) parts.operands.push_back(name + ": in the file only, " + std::string(damo::name(array.dtype())) + " " + to_string(array.shape()));
+  }
+  if (!parts.operands.empty()) {
+    parts.message = "parameters: " + path + " does not fit: " + std::to_string(parts.operands.size()) + (parts.operands.size() == 1 ? " difference" : " differences");
+    throw FileError(parts);
+  }
+  for (const auto& [name, parameter] : named) parameter.set(arrays.find(name)->second.to(parameter.device()));
+}
+
+}  // namespace damo

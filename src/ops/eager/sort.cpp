@@ -1,0 +1,107 @@
+#include <damo/array_sort.hpp>
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include <damo/array_create.hpp>
+#include <damo/array_math.hpp>
+#include <damo/array_shape.hpp>
+#include <damo/module.hpp>
+#include "ops/eager/index_kernels.hpp"
+#include "ops/promotion.hpp"
+#include "ops/sort/sort_kernels.hpp"
+#include "runtime/backend.hpp"
+
+namespace damo {
+namespace {
+
+/// A device's kernels that sort, by dtype.
+class SortKernels final : public Companion {
+ public:
+  explicit SortKernels(Backend& backend) : device_(&backend) {}
+  static std::shared_ptr<SortKernels> of(const Array& x) { return x.device().backend().companion<SortKernels>(); }
+  const Argsort& argsort(DType dtype) { return found(argsorts_, dtype); }
+  const Searchsorted& searchsorted(DType dtype) { return found(searches_, dtype); }
+
+ private:
+  template <class Made>
+  const Made& found(std::map<DType, std::unique_ptr<Made>>& all, DType dtype) {
+    const std::lock_guard lock(mutex_);
+    std::unique_ptr<Made>& made = all[dtype];
+    if (!made) made = std::make_unique<Made>([this](std::string_view source, std::string_view name) { return compiled(source, name); }, dtype);
+    return *made;
+  }
+  Kernel compiled(std::string_view source, std::string_view name) const {
+    ModuleOptions options;
+    if (name.find('<') != std::string_view::npos) options.kernels = {std::string(name)};
+    return Module(device_, std::string(source).c_str(), options).kernel(name);
+  }
+  Device device_;
+  std::mutex mutex_;
+  std::map<DType, std::unique_ptr<Argsort>> argsorts_;
+  std::map<DType, std::unique_ptr<Searchsorted>> searches_;
+};
+
+/// x with the axis last; which of the result's is that.
+struct Lines {
+  Lines(const char* name, const Array& given, int asked) : x(given) {
+    if (!x) throw TypeError(std::string(name) + ": x is an empty Array", "give it elements");
+    if (x.rank() == 0) throw ShapeError(std::string(name) + ": x has no axis: " + describe(x), "give it one: expand_dims(x, 0)");
+    axis = normalize_axis(asked, x.rank());
+  }
+  Array last_to_axis(const Array& y) const { return swap_axes(y, axis, -1); }
+  /// Along the last axis.
+  Array order(bool descending) const {
+    const Array lines = last_to_axis(x).contiguous(), order = Array::empty(lines.shape(), int64, x.device());
+    const std::int64_t count = std::max<std::int64_t>(lines.shape()[-1], 1);
+    SortKernels::of(x)->argsort(x.dtype())(lines, lines.size() / count, count, descending, order);
+    return order;
+  }
+  /// x's elements at such places, likewise.
+  Array at(const Array& order) const {
+    const Array lines = last_to_axis(x).contiguous(), out = Array::empty(order.shape(), x.dtype(), x.device());
+    if (out.size() == 0) return out;
+    const std::int64_t count = lines.shape()[-1], taken = order.shape()[-1], rows = order.size() / taken;
+    const Array begins = arange(0, rows * count, count, int64, x.device()).reshape({rows, 1});
+    gather(lines.reshape({rows * count}), contiguous(add(order.contiguous().reshape({rows, taken}), begins)).reshape({rows * taken}), out.reshape({rows * taken}), rows * count, 1);
+    return out;
+  }
+
+  Array x;
+  int axis = 0;
+};
+
+}  // namespace
+
+Array argsort(const Array& x, int axis, bool descending) {
+  const Lines lines("argsort", x, axis);
+  return lines.last_to_axis(lines.order(descending)).contiguous();
+}
+
+Array sort(const Array& x, int axis, bool descending) {
+  const Lines lines("sort", x, axis);
+  return lines.last_to_axis(lines.at(lines.order(descending))).contiguous();
+}
+
+ArrayTopK topk(const Array& x, std::int64_t count, int axis, bool largest) {
+  const Lines lines("topk", x, axis);
+  const std::int64_t extent = x.shape()[lines.axis];
+  if (count < 0) throw ShapeError("topk: the count is " + std::to_string(count), "ask for 0 elements or more");
+  if (count > extent) throw ShapeError("topk: " + std::to_string(count) + " elements of lines of " + std::to_string(extent), "ask for as many as there are, or fewer");
+  std::vector<Slice> part(static_cast<std::size_t>(x.rank()));
+  part.back() = Slice{0, count};
+  const Array order = lines.order(largest).slice(part).contiguous();
+  return {lines.last_to_axis(lines.at(order)).contiguous(), lines.last_to_axis(order).contiguous()};
+}
+
+Array searchsorted(const Array& sorted, const Array& values, bool right) {
+  if (sorted.rank() != 1) throw ShapeError("searchsorted: the sorted elements are " + describe(sorted), "give them one axis");
+  const DType dtype = result_type(std::vector<Promotable>{{sorted.dtype()}, {values.dtype()}});
+  const auto as = [&](const Array& x) { return (x.dtype() == dtype ? x : astype(x, dtype)).contiguous(); };
+  const Array places = Array::empty(values.shape(), int64, values.device());
+  SortKernels::of(values)->searchsorted(dtype)(as(sorted), as(values), right, places);
+  return places;
+}
+
+}  // namespace damo

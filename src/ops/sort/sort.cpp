@@ -1,0 +1,140 @@
+#include <algorithm>
+#include <numeric>
+
+#include <damo/op.hpp>
+#include <damo/ops/cast.hpp>
+#include <damo/ops/indexing.hpp>
+#include <damo/ops/shape.hpp>
+#include <damo/ops/sort.hpp>
+#include <damo/ops/subtensor.hpp>
+#include <damo/thunk.hpp>
+#include "ops/gradient_parts.hpp"
+#include "ops/sort/sort_kernels.hpp"
+
+namespace damo {
+namespace {
+
+CompileKernel compile_in(ThunkContext& context) {
+  return [&context](std::string_view source, std::string_view name) { return context.compile(source, name); };
+}
+
+/// Along the last axis.
+class ArgsortOp final : public Op {
+ public:
+  explicit ArgsortOp(bool descending) : descending_(descending) {}
+  std::string name() const override { return "argsort"; }
+  Props props() const override { return {{"descending", descending_}}; }
+  Apply make_node(Inputs inputs) const override {
+    inputs.require_count(1);
+    return {*this, {contiguous(inputs.at(0))}, {{int64, inputs.at(0).dims()}}};
+  }
+  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{inputs[0]}}; }
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
+    const Cell& x = context.storage(node.input(0));
+    Cell& order = context.storage(node.output());
+    context.promise_recordable();
+    const Argsort argsort(compile_in(context), x.dtype());
+    return [&x, &order, argsort, descending = descending_] {
+      const std::int64_t count = std::max<std::int64_t>(x.shape()[-1], 1);
+      argsort(x.array(), x.size() / count, count, descending, order.array());
+    };
+  }
+  Gradients gradient(const Apply&, std::span<const Variable>) const override { return Gradients{Gradient::disconnected()}; }
+
+ private:
+  bool descending_;
+};
+
+/// The first elements along the last axis, of which there must be as many.
+class FirstOp final : public Op {
+ public:
+  explicit FirstOp(std::int64_t count) : count_(count) {}
+  std::string name() const override { return "first"; }
+  Props props() const override { return {{"count", count_}}; }
+  Apply make_node(Inputs inputs) const override {
+    inputs.require_count(1);
+    return {*this, {inputs.at(0)}, {{inputs.at(0).dtype(), part(inputs.at(0).dims())}}};
+  }
+  int view_of(int) const override { return 0; }
+  Layout view_layout(const Apply&, std::span<const Layout> inputs) const override { return {part(inputs[0].shape), inputs[0].strides, inputs[0].offset}; }
+  Gradients gradient(const Apply&, std::span<const Variable>) const override { return Gradients{Gradient::disconnected()}; }
+
+ private:
+  Shape part(Shape shape) const {
+    if (count_ < 0) throw ShapeError("topk: the count is " + std::to_string(count_), "ask for 0 elements or more");
+    if (shape[-1] != kUnknown && shape[-1] < count_) {
+      throw ShapeError("topk: " + std::to_string(count_) + " elements of lines of " + std::to_string(shape[-1]), "ask for as many as there are, or fewer");
+    }
+    shape[-1] = count_;
+    return shape;
+  }
+  std::int64_t count_;
+};
+
+class SearchsortedOp final : public Op {
+ public:
+  explicit SearchsortedOp(bool right) : right_(right) {}
+  std::string name() const override { return "searchsorted"; }
+  Props props() const override { return {{"right", right_}}; }
+  Apply make_node(Inputs inputs) const override {
+    inputs.require_count(2);
+    require_rank(inputs.at(0), 1);
+    return {*this, {contiguous(inputs.at(0)), contiguous(inputs.at(1))}, {{int64, inputs.at(1).dims()}}};
+  }
+  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{inputs[1]}}; }
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
+    const Cell &sorted = context.storage(node.input(0)), &values = context.storage(node.input(1));
+    Cell& places = context.storage(node.output());
+    context.promise_recordable();
+    const Searchsorted search(compile_in(context), sorted.dtype());
+    return [&sorted, &values, &places, search, right = right_] { search(sorted.array(), values.array(), right, places.array()); };
+  }
+  Gradients gradient(const Apply&, std::span<const Variable>) const override { return Gradients(2, Gradient::disconnected()); }
+
+ private:
+  bool right_;
+};
+
+/// What a function that sorts was given, with the axis last.
+struct Lines {
+  Lines(const char* name, const Operand& given, int asked) : x(given.as(given.promotable().dtype)), line(given.where()) {
+    if (x.rank() == 0) throw ShapeError(std::string(name) + ": x has no axis: " + describe(x), "give it one: expand_dims(x, 0)");
+    axis = normalize_axis(asked, x.rank());
+  }
+  Variable last_to_axis(const Variable& y) const { return swap_axes(At(line)(y), axis, -1); }
+  Variable order(bool descending, std::optional<std::int64_t> count = {}) const {
+    const Variable lines = axis == x.rank() - 1 ? x : last_to_axis(x);
+    Variable order = std::make_shared<const ArgsortOp>(descending)->apply(std::span(&lines, 1), line).output();
+    if (count) order = std::make_shared<const FirstOp>(*count)->apply(std::span(&order, 1), line).output();
+    return axis == x.rank() - 1 ? order : last_to_axis(order);
+  }
+  Variable at(const Variable& order) const { return take_along_axis(At(line)(x), At(line)(order), axis); }
+
+  Variable x;
+  SourceLine line;
+  int axis = 0;
+};
+
+}  // namespace
+
+Variable argsort(const Operand& x, int axis, bool descending) { return Lines("argsort", x, axis).order(descending); }
+
+Variable sort(const Operand& x, int axis, bool descending) {
+  const Lines lines("sort", x, axis);
+  return lines.at(lines.order(descending));
+}
+
+TopK topk(const Operand& x, std::int64_t count, int axis, bool largest) {
+  const Lines lines("topk", x, axis);
+  const Variable positions = lines.order(largest, count);
+  return {lines.at(positions), positions};
+}
+
+Variable searchsorted(const Operand& sorted, const Operand& values, bool right) {
+  const DType dtype = result_type(std::vector{sorted.promotable(), values.promotable()});
+  const SourceLine line = sorted.where();
+  const Variable inputs[] = {cast_at(sorted.as(dtype), dtype, line), cast_at(values.as(dtype), dtype, line)};
+  return std::make_shared<const SearchsortedOp>(right)->apply(inputs, line).output();
+}
+
+}  // namespace damo

@@ -1,0 +1,119 @@
+#include "ops/sort/sort_kernels.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "ops/indexing/take_kernels.hpp"
+
+namespace damo {
+namespace {
+
+constexpr std::int64_t kBlockRow = 2048;  // elements of a row that a block sorts: KEYS of the kernel's shared memory
+
+// infinity: the bits of a floating dtype's; 0 of others. flip: the bits that make the order of an integer's words its own.
+const std::string kOrder = kWords + R"(
+__device__ unsigned long long order_of(unsigned long long word, int bits, unsigned long long infinity, unsigned long long flip) {
+  const unsigned long long sign = 1ull << (bits - 1), all = sign | (sign - 1);
+  if (infinity == 0) return word ^ flip;
+  if ((word & ~sign) > infinity) return all;
+  if (word == sign) return sign;
+  return (word & sign) ? ~word & all : word | sign;
+}
+)";
+
+const std::string kToWords = kOrder + R"(
+template <int bytes>
+__global__ void order_words(const void* x, long long size, unsigned long long infinity, unsigned long long flip, int descending, unsigned long long* keys) {
+  const unsigned long long all = ~0ull >> (64 - 8 * bytes);
+  const long long step = (long long)gridDim.x * blockDim.x;
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += step) {
+    const unsigned long long key = order_of(((const typename word<bytes>::type*)x)[i], 8 * bytes, infinity, flip);
+    keys[i] = descending ? ~key & all : key;
+  }
+}
+)";
+
+// Places break ties, so that equals stay in order; what fills up the width has places behind all others.
+constexpr const char* kRows = R"(
+#define KEYS 2048
+extern "C" __global__ void sort_rows(const unsigned long long* keys, long long rows, int count, int width, long long* order) {
+  __shared__ unsigned long long key[KEYS];
+  __shared__ int at[KEYS];
+  for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
+    for (int i = threadIdx.x; i < width; i += blockDim.x) {
+      key[i] = i < count ? keys[row * count + i] : ~0ull;
+      at[i] = i;
+    }
+    __syncthreads();
+    for (int run = 2; run <= width; run *= 2) {
+      for (int distance = run / 2; distance > 0; distance /= 2) {
+        for (int pair = threadIdx.x; pair < width / 2; pair += blockDim.x) {
+          const int i = 2 * pair - (pair & (distance - 1)), j = i + distance;
+          const bool is_behind = key[i] > key[j] || (key[i] == key[j] && at[i] > at[j]);
+          if (is_behind == ((i & run) == 0)) {
+            const unsigned long long k = key[i];
+            const int a = at[i];
+            key[i] = key[j];
+            at[i] = at[j];
+            key[j] = k;
+            at[j] = a;
+          }
+        }
+        __syncthreads();
+      }
+    }
+    for (int i = threadIdx.x; i < count; i += blockDim.x) order[row * count + i] = at[i];
+    __syncthreads();
+  }
+}
+)";
+
+const std::string kSearch = kOrder + R"(
+template <int bytes>
+__global__ void search_sorted(const void* sorted, long long count, const void* values, long long size, unsigned long long infinity, unsigned long long flip, int right, long long* places) {
+  typedef typename word<bytes>::type Word;
+  const long long step = (long long)gridDim.x * blockDim.x;
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += step) {
+    const unsigned long long key = order_of(((const Word*)values)[i], 8 * bytes, infinity, flip);
+    long long from = 0, to = count;
+    while (from < to) {
+      const long long middle = from + (to - from) / 2;
+      const unsigned long long there = order_of(((const Word*)sorted)[middle], 8 * bytes, infinity, flip);
+      if (right ? there <= key : there < key) from = middle + 1;
+      else to = middle;
+    }
+    places[i] = from;
+  }
+}
+)";
+
+std::uint64_t infinity_of(DType dtype) {
+  if (dtype == float16) return 0x7c00;
+  if (dtype == bfloat16) return 0x7f80;
+  return dtype == float32 ? 0x7f800000 : dtype == float64 ? 0x7ff0000000000000u : 0;
+}
+std::uint64_t flip_of(DType dtype) { return is_signed(dtype) && !is_floating(dtype) ? std::uint64_t{1} << (8 * itemsize(dtype) - 1) : 0; }
+std::string of_size(const char* name, DType dtype) { return std::string(name) + "<" + std::to_string(itemsize(dtype)) + ">"; }
+
+}  // namespace
+
+Argsort::Argsort(const CompileKernel& compile, DType dtype) : dtype_(dtype), words_(compile(kToWords, of_size("order_words", dtype))), rows_(compile(kRows, "sort_rows")), radix_(compile) {}
+
+void Argsort::operator()(const Array& x, std::int64_t rows, std::int64_t count, bool descending, const Array& order) const {
+  if (rows * count == 0) return;
+  const Array keys = Array::empty({rows * count}, uint64, x.device());
+  words_(elements_launch(rows * count), x, rows * count, infinity_of(dtype_), flip_of(dtype_), descending ? 1 : 0, keys);
+  if (count > kBlockRow) return radix_(keys, rows, count, 8 * static_cast<int>(itemsize(dtype_)), Array::empty({rows * count}, uint64, x.device()), order);
+  const auto width = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(count)));
+  rows_({.grid = {std::min<std::int64_t>(rows, 65535)}, .block = {std::clamp<std::int64_t>(width / 2, 32, 256)}}, keys, rows, static_cast<int>(count), static_cast<int>(width), order);
+}
+
+Searchsorted::Searchsorted(const CompileKernel& compile, DType dtype) : dtype_(dtype), kernel_(compile(kSearch, of_size("search_sorted", dtype))) {}
+
+void Searchsorted::operator()(const Array& sorted, const Array& values, bool right, const Array& places) const {
+  if (values.size() == 0) return;
+  kernel_(elements_launch(values.size()), sorted, sorted.size(), values, values.size(), infinity_of(dtype_), flip_of(dtype_), right ? 1 : 0, places);
+}
+
+}  // namespace damo

@@ -1,0 +1,152 @@
+#include <damo/nn.hpp>
+
+#include <cmath>
+#include <numbers>
+
+#include <damo/array_math.hpp>
+#include <damo/ops/indexing.hpp>
+#include <damo/ops/linalg.hpp>
+#include <damo/ops/math.hpp>
+#include <damo/ops/reduce.hpp>
+#include <damo/ops/shape.hpp>
+#include <damo/ops/softmax.hpp>
+
+namespace damo::nn {
+namespace {
+
+/// A vector of features along one axis of rank many.
+Variable along(const Variable& features, int axis, int rank) {
+  std::vector<int> pattern(static_cast<std::size_t>(rank), kNewAxis);
+  pattern[static_cast<std::size_t>(normalize_axis(axis, rank))] = 0;
+  return dimshuffle(features, pattern);
+}
+
+}  // namespace
+
+double Init::unit() { return (static_cast<double>(random_() >> 11) + 0.5) * 0x1p-53; }
+
+template <class Draw>
+Shared Init::draw(std::string name, const Shape& shape, const Draw& draw) {
+  const Array values = visit(dtype_, [&]<class T>(T) {
+    if constexpr (std::is_integral_v<T>) {
+      throw TypeError("nn::Init: parameters are floating, not " + std::string(damo::name(dtype_)));
+      return Array();
+    } else {
+      std::vector<T> host(static_cast<std::size_t>(shape.size()));
+      for (T& value : host) value = T(draw());
+      return Array::from(host, shape, device_);
+    }
+  });
+  return shared(std::move(name), values);
+}
+
+Shared Init::full(std::string name, const Shape& shape, double value) {
+  return draw(std::move(name), shape, [&] { return value; });
+}
+Shared Init::uniform(std::string name, const Shape& shape, double limit) {
+  return draw(std::move(name), shape, [&] { return limit * (2 * unit() - 1); });
+}
+Shared Init::normal(std::string name, const Shape& shape, double deviation) {
+  return draw(std::move(name), shape, [&] {  // Box, Muller 1958
+    const double radius = std::sqrt(-2 * std::log(unit())), angle = 2 * std::numbers::pi * unit();
+    return deviation * radius * std::cos(angle);
+  });
+}
+Shared Init::glorot(std::string name, const Shape& shape) {
+  const double limit = std::sqrt(6.0 / static_cast<double>(shape[0] + shape[-1]));
+  return uniform(std::move(name), shape, limit);
+}
+Shared Init::he(std::string name, const Shape& shape) {
+  return normal(std::move(name), shape, std::sqrt(2.0 / static_cast<double>(shape[0])));
+}
+
+Linear::Linear(Init& init, const std::string& name, std::int64_t inputs, std::int64_t outputs)
+    : weight(init.glorot(name + ".weight", {inputs, outputs})), bias(init.full(name + ".bias", {outputs})) {}
+Variable Linear::operator()(const Operand& x) const { return dot(x, weight) + bias; }
+
+Embedding::Embedding(Init& init, const std::string& name, std::int64_t count, std::int64_t features)
+    : weight(init.normal(name + ".weight", {count, features}, 0.02)) {}
+Variable Embedding::operator()(const Operand& positions) const { return take(weight, positions, 0); }
+
+LayerNorm::LayerNorm(Init& init, const std::string& name, std::int64_t features, double epsilon)
+    : scale(init.full(name + ".scale", {features}, 1)), shift(init.full(name + ".shift", {features})), epsilon(epsilon) {}
+Variable LayerNorm::operator()(const Operand& x) const {
+  return (x - mean(x, -1, keepdims)) * rsqrt(var(x, -1, keepdims) + epsilon) * scale + shift;
+}
+
+RMSNorm::RMSNorm(Init& init, const std::string& name, std::int64_t features, double epsilon)
+    : scale(init.full(name + ".scale", {features}, 1)), epsilon(epsilon) {}
+Variable RMSNorm::operator()(const Operand& x) const { return x * rsqrt(mean(sqr(x), -1, keepdims) + epsilon) * scale; }
+
+BatchNorm::BatchNorm(Init& init, const std::string& name, std::int64_t features, int axis, double momentum, double epsilon)
+    : scale(init.full(name + ".scale", {features}, 1)), shift(init.full(name + ".shift", {features})),
+      running_mean(init.full(name + ".running_mean", {features})), running_var(init.full(name + ".running_var", {features}, 1)),
+      axis(axis), momentum(momentum), epsilon(epsilon) {}
+
+Variable BatchNorm::train(const Operand& x, optim::Updates& updates) const {
+  const int rank = x.variable().rank(), kept = normalize_axis(axis, rank);
+  std::vector<int> others;
+  for (int i = 0; i < rank; ++i) {
+    if (i != kept) others.push_back(i);
+  }
+  const Variable center = mean(x, others), spread = var(x, others);
+  updates.push_back({running_mean, momentum * running_mean + (1 - momentum) * center});
+  updates.push_back({running_var, momentum * running_var + (1 - momentum) * spread});
+  return (x - along(center, kept, rank)) * along(rsqrt(spread + epsilon) * scale, kept, rank) + along(shift, kept, rank);
+}
+Variable BatchNorm::operator()(const Operand& x) const {
+  const int rank = x.variable().rank();
+  return (x - along(running_mean, axis, rank)) * along(rsqrt(running_var + epsilon) * scale, axis, rank) + along(shift, axis, rank);
+}
+
+LSTMCell::LSTMCell(Init& init, const std::string& name, std::int64_t inputs, std::int64_t features)
+    : input_weight(init.glorot(name + ".input_weight", {inputs, 4 * features})), hidden_weight(init.glorot(name + ".hidden_weight", {features, 4 * features})),
+      bias(init.full(name + ".bias", {4 * features})), features(features) {
+  const Array start = bias.array();
+  assign(start.slice({{features, 2 * features}}), 1.0);
+  bias.set(start);
+}
+LSTMCell::State LSTMCell::operator()(const Operand& x, const State& state) const {
+  const std::vector<Variable> gates = split(dot(x, input_weight) + dot(state.hidden, hidden_weight) + bias, {features, features, features, features}, -1);
+  const Variable cell = sigmoid(gates[1]) * state.cell + sigmoid(gates[0]) * tanh(gates[2]);
+  return {sigmoid(gates[3]) * tanh(cell), cell};
+}
+
+GRUCell::GRUCell(Init& init, const std::string& name, std::int64_t inputs, std::int64_t features)
+    : input_weight(init.glorot(name + ".input_weight", {inputs, 3 * features})), hidden_weight(init.glorot(name + ".hidden_weight", {features, 3 * features})),
+      input_bias(init.full(name + ".input_bias", {3 * features})), hidden_bias(init.full(name + ".hidden_bias", {3 * features})), features(features) {}
+Variable GRUCell::operator()(const Operand& x, const Operand& hidden) const {
+  const std::vector<Variable> in = split(dot(x, input_weight) + input_bias, {features, features, features}, -1);
+  const std::vector<Variable> back = split(dot(hidden, hidden_weight) + hidden_bias, {features, features, features}, -1);
+  const Variable reset = sigmoid(in[0] + back[0]), keep = sigmoid(in[1] + back[1]), next = tanh(in[2] + reset * back[2]);
+  return (1.0 - keep) * next + keep * hidden;
+}
+
+Variable attention(const Operand& query, const Operand& key, const Operand& value, const AttentionOptions& options) {
+  const Variable q = query.variable();
+  Variable k = key.variable(), v = value.variable();
+  const int rank = q.rank();
+  if (rank < 3 || k.rank() != rank || v.rank() != rank) {
+    throw ShapeError(ErrorParts{"attention: query, key and value have the axes (batch..., heads, n, features)", {describe(q), describe(k), describe(v)}, {}, "expand_dims(x, -3) makes one head"});
+  }
+  const std::int64_t heads = q.dims()[-3], groups = k.dims()[-3], features = q.dims()[-1];
+  const bool is_known = heads != kUnknown && groups != kUnknown && (features != kUnknown || options.scale);
+  if (!is_known || groups == 0 || v.dims()[-3] != groups || heads % groups != 0) {
+    throw ShapeError(ErrorParts{"attention: heads of the query are a multiple of those of key and value, and known with the features when the graph is built", {describe(q), describe(k), describe(v)}, {}, {}});
+  }
+  if (heads != groups) {
+    k = repeat(k, heads / groups, -3);
+    v = repeat(v, heads / groups, -3);
+  }
+  Variable scores = matmul(q, swap_axes(k, -1, -2)) * (options.scale ? *options.scale : 1 / std::sqrt(static_cast<double>(features)));
+  Variable seen;
+  if (options.causal) seen = le(index_along(scores, -1), index_along(scores, -2));
+  if (options.mask) seen = seen ? seen & *options.mask : *options.mask;
+  // Not -inf, of which a row that sees nothing would be all: softmax would give NaN, and so would its gradient.
+  if (seen) scores = where(seen, scores, scores.dtype() == float16 ? -6e4 : -1e30);
+  Variable weights = softmax(scores, -1);
+  if (seen) weights = where(seen, weights, 0.0);
+  return matmul(weights, v);
+}
+
+}  // namespace damo::nn

@@ -1,0 +1,152 @@
+// Order along an axis, of Variables and of Arrays, against std::stable_sort; gradients by position.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <damo/damo.hpp>
+#include "support/devices.hpp"
+
+namespace damo {
+namespace {
+
+using testing::error_of;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Values = std::vector<double>;
+
+class Sort : public testing::OnEachDevice {
+ protected:
+  Options options() const { return {.device = device()}; }
+  /// With repeated values.
+  Array some(const Shape& shape, DType dtype) const { return astype(RandomGenerator(5, device()).randint(shape, is_signed(dtype) ? -50 : 0, 50), dtype); }
+};
+
+/// Whether a comes before b, NaN being the greatest.
+bool before(double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); }
+
+/// Places of each row of a matrix in order.
+std::vector<std::int64_t> ordered(const Values& x, std::size_t count, bool descending) {
+  std::vector<std::int64_t> places(x.size());
+  for (std::size_t row = 0; row < x.size() / count; ++row) {
+    const auto first = places.begin() + static_cast<std::ptrdiff_t>(row * count);
+    std::iota(first, first + static_cast<std::ptrdiff_t>(count), 0);
+    const double* values = x.data() + row * count;
+    std::stable_sort(first, first + static_cast<std::ptrdiff_t>(count), [&](std::int64_t a, std::int64_t b) { return descending ? before(values[b], values[a]) : before(values[a], values[b]); });
+  }
+  return places;
+}
+
+Values taken(const Values& x, const std::vector<std::int64_t>& places, std::size_t count) {
+  Values values;
+  for (std::size_t i = 0; i < places.size(); ++i) values.push_back(x[i / count * count + static_cast<std::size_t>(places[i])]);
+  return values;
+}
+
+TEST_P(Sort, OrdersRowsOfEachDtypeAndKeepsEqualsInOrder) {
+  for (DType dtype : {bool_, int8, uint8, int32, int64, float16, bfloat16, float32, float64}) {
+    const Array x = some({5, 77}, dtype);
+    const Values values = x.to_doubles();
+    for (bool descending : {false, true}) {
+      const auto places = ordered(values, 77, descending);
+      EXPECT_EQ(argsort(x, -1, descending).to_vector<std::int64_t>(), places) << name(dtype);
+      EXPECT_EQ(sort(x, 1, descending).to_doubles(), taken(values, places, 77)) << name(dtype);
+    }
+  }
+}
+
+TEST_P(Sort, OrdersRowsOfEachLength) {
+  for (std::int64_t count : {1, 2, 3, 31, 64, 1000, 2048, 2049, 5000, 40000}) {
+    const Array x = some({3, count}, int32);
+    EXPECT_EQ(argsort(x).to_vector<std::int64_t>(), ordered(x.to_doubles(), static_cast<std::size_t>(count), false)) << count;
+    EXPECT_EQ(argsort(x, 1, true).to_vector<std::int64_t>(), ordered(x.to_doubles(), static_cast<std::size_t>(count), true)) << count;
+  }
+  const Array many = some({70000, 3}, float32);
+  EXPECT_EQ(argsort(many).to_vector<std::int64_t>(), ordered(many.to_doubles(), 3, false));
+}
+
+TEST_P(Sort, PutsNanLastAndTakesBothZerosForEqual) {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const Array x = array({0, nan, -inf, -0.0f, inf, 1e-45f, -nan, -1e-45f, -3});
+  EXPECT_THAT(argsort(x).to_vector<std::int64_t>(), ElementsAre(2, 8, 7, 0, 3, 5, 4, 1, 6));
+  EXPECT_THAT(argsort(x, 0, true).to_vector<std::int64_t>(), ElementsAre(1, 6, 4, 5, 0, 3, 7, 8, 2));
+  EXPECT_THAT(searchsorted(array({-1, 0, 2, inf, nan}), array({-2, 0, -0.0f, 1, inf, nan})).to_vector<std::int64_t>(), ElementsAre(0, 1, 1, 2, 3, 4));
+}
+
+TEST_P(Sort, OrdersAlongAnyAxisOfAnyLayoutInAGraph) {
+  const Variable x = tensor3("x");
+  const Array values = RandomGenerator(6, device()).normal({6, 5, 7}), turned = RandomGenerator(6, device()).normal({7, 5, 6}).transpose();
+  for (int axis : {0, 1, -1}) {
+    const Function f = function({x}, {sort(x, axis), argsort(x, axis, true)}, options());
+    for (const Array& given : {values, turned}) {
+      const auto [ascending, places] = f.call<2>(given);
+      EXPECT_EQ(ascending.to_doubles(), sort(given, axis).to_doubles()) << axis;
+      EXPECT_EQ(places.to_doubles(), argsort(given, axis, true).to_doubles()) << axis;
+      const int last = axis < 0 ? 2 : axis;
+      const Array lines = swap_axes(given, last, 2).contiguous();
+      const Values line_values = lines.to_doubles();
+      const auto count = static_cast<std::size_t>(lines.shape()[2]);
+      EXPECT_EQ(swap_axes(ascending, last, 2).contiguous().to_doubles(), taken(line_values, ordered(line_values, count, false), count)) << axis;
+    }
+  }
+}
+
+TEST_P(Sort, GivesTheFirstOfEachLine) {
+  const Variable x = matrix("x");
+  const TopK most = topk(x, 2), least = topk(x, 1, 0, false);
+  const Function f = function({x}, {most.values, most.positions, least.values, least.positions}, options());
+  const Array given = array({3, 9, -1, 4, 8, 8, 0, 7}, {2, 4});
+  const auto [values, positions, low, low_at] = f.call<4>(given);
+  EXPECT_THAT(values.to_doubles(), ElementsAre(9, 4, 8, 8));
+  EXPECT_THAT(positions.to_doubles(), ElementsAre(1, 3, 0, 1));
+  EXPECT_THAT(low.to_doubles(), ElementsAre(3, 8, -1, 4));
+  EXPECT_THAT(low_at.to_doubles(), ElementsAre(0, 1, 0, 0));
+  const ArrayTopK eager = topk(given, 2);
+  EXPECT_EQ(eager.values.to_doubles(), values.to_doubles());
+  EXPECT_EQ(eager.positions.to_doubles(), positions.to_doubles());
+}
+
+TEST_P(Sort, SendsGradientsBackByPosition) {
+  const Variable x = vector("x");
+  const Array weights = array({1, 10, 100, 1000});
+  const Variable w = vector("w");
+  const Function f = function({x, w}, {grad(sum(sort(x) * w), x), grad(sum(topk(x, 2).values), x)}, options());
+  const auto [by_sort, by_top] = f.call<2>(array({5, -1, 7, 2}), weights);
+  EXPECT_THAT(by_sort.to_doubles(), ElementsAre(100, 1, 1000, 10));
+  EXPECT_THAT(by_top.to_doubles(), ElementsAre(1, 0, 1, 0));
+}
+
+TEST_P(Sort, FindsPlacesBeforeEqualsOrBehindThem) {
+  const Variable sorted = vector("sorted"), values = matrix("values", int32);
+  const Function f = function({sorted, values}, {searchsorted(sorted, values), searchsorted(sorted, values, true)}, options());
+  const auto [left, right] = f.call<2>(array({1, 2, 2, 3.5}), Array::from(std::vector<std::int32_t>{0, 1, 2, 3, 4, 9}, {2, 3}, device()));
+  EXPECT_THAT(left.to_doubles(), ElementsAre(0, 0, 1, 3, 4, 4));
+  EXPECT_THAT(right.to_doubles(), ElementsAre(0, 1, 3, 3, 4, 4));
+}
+
+TEST_P(Sort, TakesNothingAtAll) {
+  EXPECT_EQ(sort(Array::zeros({3, 0}, float32, device())).shape(), (Shape{3, 0}));
+  EXPECT_EQ(argsort(Array::zeros({0, 3}, float32, device()), 0).shape(), (Shape{0, 3}));
+  EXPECT_EQ(topk(Array::zeros({3, 4}, float32, device()), 0).values.shape(), (Shape{3, 0}));
+  EXPECT_THAT(searchsorted(Array::zeros({0}, float32, device()), array({1})).to_doubles(), ElementsAre(0));
+}
+
+TEST_P(Sort, RefusesAxesAndCountsThatThereAreNot) {
+  const Variable x = input({float32, {2, 4}}, "x");
+  EXPECT_THAT(error_of<ShapeError>([&] { topk(x, 5); }), AllOf(HasSubstr("topk: 5 elements of lines of 4"), HasSubstr("or fewer")));
+  EXPECT_THAT(error_of<ShapeError>([&] { topk(array({1, 2}), 3); }), HasSubstr("topk: 3 elements of lines of 2"));
+  EXPECT_THAT(error_of<ShapeError>([&] { topk(x, -1); }), HasSubstr("topk: the count is -1"));
+  EXPECT_THAT(error_of<ShapeError>([&] { sort(scalar("s")); }), HasSubstr("sort: x has no axis"));
+  const Variable open = matrix("open");
+  const Function f = function({open}, {topk(open, 3).values}, options());
+  EXPECT_THAT(error_of<ShapeError>([&] { f(Array::zeros({2, 2}, float32, device())); }), HasSubstr("topk: 3 elements of lines of 2"));
+}
+
+DAMO_ON_EACH_DEVICE(Sort);
+
+}  // namespace
+}  // namespace damo

@@ -1,0 +1,114 @@
+#include <damo/io/npy.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "io/files.hpp"
+#include "support/devices.hpp"
+#include "support/scratch_directory.hpp"
+
+using namespace damo;
+using namespace damo::testing;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+namespace {
+
+class NpyOnEachDevice : public OnEachDevice {};
+DAMO_ON_EACH_DEVICE(NpyOnEachDevice);
+
+TEST_P(NpyOnEachDevice, KeepsEveryDtypeBitForBit) {
+  const ScratchDirectory folder;
+  for (const DType dtype : kAllDTypes) {
+    if (dtype == bfloat16) continue;
+    const Array x = extremes(dtype, device());
+    npy::save(folder / "x.npy", x);
+    const Array y = npy::load(folder / "x.npy", device());
+    EXPECT_EQ(y.dtype(), dtype);
+    EXPECT_EQ(y.shape(), x.shape());
+    EXPECT_EQ(bits(y), bits(x)) << name(dtype);
+  }
+}
+
+TEST_P(NpyOnEachDevice, WritesViewsInCOrder) {
+  const ScratchDirectory folder;
+  const Array x = range({4, 3}).transpose().slice({{0, 3, 2}});
+  npy::save(folder / "x.npy", x);
+  EXPECT_THAT(npy::load(folder / "x.npy", device()).to_vector<float>(), ElementsAre(0, 3, 6, 9, 2, 5, 8, 11));
+}
+
+TEST_P(NpyOnEachDevice, ReadsWhatNumPyWrote) {
+  const auto load = [&](const char* name) { return npy::load(others_file(name), device()); };
+  EXPECT_THAT(load("float32.npy").to_vector<float>(), ElementsAre(0, .5, 1, 1.5, 2, 2.5));
+  EXPECT_EQ(load("float32.npy").shape(), (Shape{2, 3}));
+  EXPECT_THAT(load("big_endian.npy").to_vector<double>(), ElementsAre(0, .5, 1, 1.5, 2, 2.5));
+  EXPECT_THAT(load("fortran.npy").to_vector<std::int16_t>(), ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_EQ(load("fortran.npy").shape(), (Shape{2, 3}));
+  EXPECT_THAT(load("bool.npy").to_vector<bool>(), ElementsAre(true, false, true));
+  EXPECT_EQ(load("rank0.npy").item().as_int(), -7);
+  EXPECT_EQ(load("rank0.npy").rank(), 0);
+  EXPECT_EQ(load("empty.npy").shape(), (Shape{0, 4}));
+  EXPECT_EQ(load("version2.npy").dtype(), float16);
+  EXPECT_THAT(load("version2.npy").to_doubles(), ElementsAre(0, .5, 1, 1.5, 2, 2.5));
+}
+
+TEST(Npy, WritesTheBytesThatNumPyWrites) {
+  const ScratchDirectory folder;
+  for (const char* name : {"float32.npy", "bool.npy", "rank0.npy", "empty.npy"}) {
+    npy::save(folder / name, npy::load(others_file(name), Device("cpu")));
+    EXPECT_EQ(bytes_of(folder / name), bytes_of(others_file(name))) << name;
+  }
+}
+
+TEST(Npy, HasNoBfloat16) {
+  const Array x = Array::zeros({2}, bfloat16, Device("cpu"));
+  EXPECT_THAT(error_of<TypeError>([&] { npy::save("/nowhere/x.npy", x); }), AllOf(HasSubstr("NumPy has no bfloat16"), HasSubstr("astype(x, float32)")));
+}
+
+TEST(Npy, NamesWhatDamoHasNoDtypeFor) {
+  const auto error = [](const char* name) { return error_of<FileError>([&] { npy::load(others_file(name), Device("cpu")); }); };
+  EXPECT_THAT(error("complex.npy"), HasSubstr("complex.npy: byte 20: expected one of Damo's dtypes, found '<c8'"));
+  EXPECT_THAT(error("records.npy"), HasSubstr("records.npy: byte 20: expected one of Damo's dtypes, found records"));
+}
+
+TEST(Npy, SaysAtWhichByteAFileIsWrong) {
+  const ScratchDirectory folder;
+  const std::string good = bytes_of(others_file("float32.npy")), path = folder / "x.npy";
+  const auto error = [&](const std::string& bytes) {
+    write_bytes(path, bytes);
+    return error_of<FileError>([&] { npy::load(path, Device("cpu")); });
+  };
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string bytes = good;
+    return bytes.replace(bytes.find(from), from.size(), to);
+  };
+  EXPECT_EQ(error(""), "npy: " + path + ": byte 0: expected 8 bytes of npy's first bytes, the file ends after 0");
+  EXPECT_EQ(error("not one, this file"), "npy: " + path + ": byte 0: expected an npy file, which begins with \\x93NUMPY");
+  EXPECT_THAT(error(with(std::string("\x01\0", 2), std::string("\x09\0", 2))), HasSubstr("byte 6: expected version 1, 2 or 3, found 9"));
+  EXPECT_THAT(error(good.substr(0, 60)), HasSubstr("byte 10: expected 118 bytes of the head, the file ends after 50"));
+  EXPECT_THAT(error(good.substr(0, 150)), HasSubstr("byte 128: expected 24 bytes of elements, float32 (2, 3), the file ends after 22"));
+  EXPECT_THAT(error(good + "x"), HasSubstr("byte 152: expected the end of the file, more bytes follow"));
+  EXPECT_THAT(error(with("(2, 3), ", "(2, -3),")), HasSubstr("expected extents of 0 and more, found -3"));
+  EXPECT_THAT(error(with("(2, 3), }   ", "(9999999,3)}")), HasSubstr("expected 119999988 bytes of elements, float32 (9999999, 3), the file ends after 24"));
+  EXPECT_THAT(error(with("(2, 3), }                              ", "(9999999999999, 3, 3, 9999999999999)}  ")), HasSubstr("expected a shape that memory can have"));
+  EXPECT_THAT(error(with("'shape'", "'shopa'")), HasSubstr("expected one each of 'descr', 'fortran_order' and 'shape'"));
+  EXPECT_THAT(error(with("False", "Flase")), HasSubstr("expected False in the head"));
+  EXPECT_THAT(error(with("False", "None ")), HasSubstr("expected False in the head"));
+  std::string bools = bytes_of(others_file("bool.npy"));
+  bools.back() = 7;
+  EXPECT_THAT(error(bools), HasSubstr("byte 130: expected a bool, 0 or 1, found 7"));
+}
+
+TEST(Npy, ADamagedHeadLengthTakesNoMemory) {
+  const ScratchDirectory folder;
+  const std::string path = write_bytes(folder / "x.npy", std::string("\x93NUMPY\x02\x00\xff\xff\xff\x7f{", 13));
+  EXPECT_THAT(error_of<FileError>([&] { npy::load(path, Device("cpu")); }), HasSubstr("byte 12: expected a head of at most 65536 bytes, found 2147483647"));
+}
+
+TEST(Npy, SaysWhichFileCannotBeOpened) {
+  EXPECT_EQ(error_of<FileError>([] { npy::load("/nowhere/x.npy", Device("cpu")); }), "npy: /nowhere/x.npy: byte 0: cannot be opened: No such file or directory");
+  EXPECT_THAT(error_of<FileError>([] { npy::load("/tmp", Device("cpu")); }), HasSubstr("npy: /tmp: byte 0: expected a file, found a folder or a device"));
+}
+
+}  // namespace

@@ -1,0 +1,226 @@
+// Layers against their formulas in float64, forward; gradients are those of the ops. What a layer adds, its state and its shapes, is here.
+#include <damo/nn.hpp>
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <damo/function.hpp>
+#include <damo/gradient.hpp>
+#include <damo/ops/math.hpp>
+#include <damo/ops/reduce.hpp>
+
+#include "support/devices.hpp"
+
+using namespace damo;
+using namespace damo::testing;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+namespace {
+
+/// A matrix of doubles, for references.
+struct Matrix {
+  std::int64_t rows, columns;
+  std::vector<double> values;
+  double& operator()(std::int64_t i, std::int64_t j) { return values[static_cast<std::size_t>(i * columns + j)]; }
+  double operator()(std::int64_t i, std::int64_t j) const { return values[static_cast<std::size_t>(i * columns + j)]; }
+};
+Matrix matrix_of(const Array& array) { return {array.rank() == 2 ? array.shape()[0] : 1, array.shape()[-1], array.to_doubles()}; }
+Matrix product(const Matrix& a, const Matrix& b) {
+  Matrix c{a.rows, b.columns, std::vector<double>(static_cast<std::size_t>(a.rows * b.columns))};
+  for (std::int64_t i = 0; i < a.rows; ++i)
+    for (std::int64_t k = 0; k < a.columns; ++k)
+      for (std::int64_t j = 0; j < b.columns; ++j) c(i, j) += a(i, k) * b(k, j);
+  return c;
+}
+double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+
+class NnOnEachDevice : public OnEachDevice {
+ protected:
+  Array wave(const Shape& shape, double step = 0.7) const {
+    std::vector<double> values(static_cast<std::size_t>(shape.size()));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::sin(step * static_cast<double>(i)) + 0.1;
+    return Array::from(values, shape, device());
+  }
+  Array run(const std::vector<Variable>& inputs, const Variable& output, const std::vector<Array>& values) const {
+    return function(inputs, std::vector<Variable>{output}, {.device = device()}).call(values);
+  }
+  void expect_near(const Array& found, const std::vector<double>& expected, double tolerance = 1e-12) {
+    const std::vector<double> values = found.to_doubles();
+    ASSERT_EQ(values.size(), expected.size());
+    for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], expected[i], tolerance) << i;
+  }
+  nn::Init init() const { return nn::Init(7, float64, device()); }
+};
+DAMO_ON_EACH_DEVICE(NnOnEachDevice);
+
+TEST_P(NnOnEachDevice, InitGivesTheSameNumbersFromTheSameSeed) {
+  nn::Init one(3, float32, device()), two(3, float32, device()), other(4, float32, device());
+  const Array a = one.normal("a", {50, 40}, 2).array();
+  EXPECT_EQ(a.to_vector<float>(), two.normal("a", {50, 40}, 2).array().to_vector<float>());
+  EXPECT_NE(a.to_vector<float>(), other.normal("a", {50, 40}, 2).array().to_vector<float>());
+  double sum = 0, squares = 0;
+  for (const double value : a.to_doubles()) sum += value, squares += value * value;
+  EXPECT_NEAR(sum / 2000, 0, 0.15);
+  EXPECT_NEAR(squares / 2000, 4, 0.4);
+  const double limit = std::sqrt(6.0 / 90);
+  double most = 0;
+  for (const double value : one.glorot("b", {50, 40}).array().to_doubles()) most = std::max(most, std::abs(value));
+  EXPECT_LE(most, limit);
+  EXPECT_GT(most, 0.99 * limit);
+  EXPECT_THAT(error_of<TypeError>([&] { nn::Init(1, int32, device()).full("x", {1}); }), HasSubstr("parameters are floating, not int32"));
+}
+
+TEST_P(NnOnEachDevice, LinearIsAProductAndABias) {
+  nn::Init init = this->init();
+  const nn::Linear layer(init, "fc", 3, 2);
+  layer.bias.set(Array::from(std::vector<double>{0.5, -1}, device()));
+  EXPECT_EQ(layer.parameters()[0].name(), "fc.weight");
+  const Variable x = matrix("x", float64);
+  Matrix expected = product(matrix_of(wave({4, 3})), matrix_of(layer.weight.array()));
+  for (std::int64_t i = 0; i < 4; ++i) expected(i, 0) += 0.5, expected(i, 1) -= 1;
+  expect_near(run({x}, layer(x), {wave({4, 3})}), expected.values);
+}
+
+TEST_P(NnOnEachDevice, EmbeddingIsRowsOfATable) {
+  nn::Init init = this->init();
+  const nn::Embedding layer(init, "words", 10, 3);
+  const Variable words = matrix("words", int64);
+  const Array rows = run({words}, layer(words), {Array::from(std::vector<std::int64_t>{7, 0, 7, 9}, {2, 2}, device())});
+  EXPECT_EQ(rows.shape(), (Shape{2, 2, 3}));
+  const Matrix table = matrix_of(layer.weight.array());
+  std::vector<double> expected;
+  for (const int word : {7, 0, 7, 9})
+    for (int j = 0; j < 3; ++j) expected.push_back(table(word, j));
+  expect_near(rows, expected, 0);
+}
+
+TEST_P(NnOnEachDevice, NormsAreTheirFormulas) {
+  nn::Init init = this->init();
+  const nn::LayerNorm layer(init, "ln", 5);
+  const nn::RMSNorm rms(init, "rms", 5);
+  layer.shift.set(wave({5}, 2)), layer.scale.set(wave({5}, 3)), rms.scale.set(wave({5}, 3));
+  const Matrix x = matrix_of(wave({3, 5})), scale = matrix_of(wave({5}, 3)), shift = matrix_of(wave({5}, 2));
+  Matrix by_layer = x, by_rms = x;
+  for (std::int64_t i = 0; i < 3; ++i) {
+    double mean = 0, var = 0, square = 0;
+    for (int j = 0; j < 5; ++j) mean += x(i, j) / 5, square += x(i, j) * x(i, j) / 5;
+    for (int j = 0; j < 5; ++j) var += (x(i, j) - mean) * (x(i, j) - mean) / 5;
+    for (int j = 0; j < 5; ++j) {
+      by_layer(i, j) = (x(i, j) - mean) / std::sqrt(var + 1e-5) * scale(0, j) + shift(0, j);
+      by_rms(i, j) = x(i, j) / std::sqrt(square + 1e-5) * scale(0, j);
+    }
+  }
+  const Variable input = matrix("x", float64);
+  expect_near(run({input}, layer(input), {wave({3, 5})}), by_layer.values);
+  expect_near(run({input}, rms(input), {wave({3, 5})}), by_rms.values);
+}
+
+TEST_P(NnOnEachDevice, BatchNormLearnsWhatItUsesLater) {
+  nn::Init init = this->init();
+  const nn::BatchNorm layer(init, "bn", 2, 1, 0.75);
+  const Variable x = tensor3("x", float64);
+  optim::Updates updates;
+  const Variable trained = layer.train(x, updates);
+  const Function train = function({x}, {trained}, {.device = device(), .updates = updates});
+  const Array values = wave({3, 2, 4});
+  const std::vector<double> in = values.to_doubles(), out = Array(train(values)).to_doubles();
+  for (int c = 0; c < 2; ++c) {
+    double mean = 0, var = 0;
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 4; ++j) mean += in[static_cast<std::size_t>(i * 8 + c * 4 + j)] / 12;
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 4; ++j) var += std::pow(in[static_cast<std::size_t>(i * 8 + c * 4 + j)] - mean, 2) / 12;
+    EXPECT_NEAR(out[static_cast<std::size_t>(c * 4)], (in[static_cast<std::size_t>(c * 4)] - mean) / std::sqrt(var + 1e-5), 1e-12);
+    EXPECT_NEAR(layer.running_mean.array().to_doubles()[static_cast<std::size_t>(c)], 0.25 * mean, 1e-12);
+    EXPECT_NEAR(layer.running_var.array().to_doubles()[static_cast<std::size_t>(c)], 0.75 + 0.25 * var, 1e-12);
+  }
+  for (int i = 0; i < 100; ++i) train(values);
+  expect_near(run({x}, layer(x), {values}), out, 1e-9);
+  EXPECT_EQ(layer.running().size(), 2u);
+}
+
+TEST_P(NnOnEachDevice, LstmIsItsFormula) {
+  nn::Init init = this->init();
+  const nn::LSTMCell layer(init, "lstm", 3, 2);
+  EXPECT_THAT(layer.bias.array().to_doubles(), ElementsAre(0, 0, 1, 1, 0, 0, 0, 0));
+  const Variable x = matrix("x", float64), h = matrix("h", float64), c = matrix("c", float64);
+  const auto next = layer(x, {h, c});
+  const Array xs = wave({4, 3}), hs = wave({4, 2}, 1.3), cs = wave({4, 2}, 2.1);
+  const Matrix a = product(matrix_of(xs), matrix_of(layer.input_weight.array())), b = product(matrix_of(hs), matrix_of(layer.hidden_weight.array())), old = matrix_of(cs);
+  std::vector<double> hidden, cell;
+  for (std::int64_t n = 0; n < 4; ++n)
+    for (int j = 0; j < 2; ++j) {
+      const auto gate = [&](int k) { return a(n, 2 * k + j) + b(n, 2 * k + j) + (k == 1 ? 1 : 0); };
+      cell.push_back(logistic(gate(1)) * old(n, j) + logistic(gate(0)) * std::tanh(gate(2)));
+      hidden.push_back(logistic(gate(3)) * std::tanh(cell.back()));
+    }
+  expect_near(run({x, h, c}, next.hidden, {xs, hs, cs}), hidden);
+  expect_near(run({x, h, c}, next.cell, {xs, hs, cs}), cell);
+}
+
+TEST_P(NnOnEachDevice, GruIsItsFormula) {
+  nn::Init init = this->init();
+  const nn::GRUCell layer(init, "gru", 3, 2);
+  layer.hidden_bias.set(wave({6}));
+  const Variable x = matrix("x", float64), h = matrix("h", float64);
+  const Array xs = wave({4, 3}), hs = wave({4, 2}, 1.3);
+  const Matrix a = product(matrix_of(xs), matrix_of(layer.input_weight.array())), b = product(matrix_of(hs), matrix_of(layer.hidden_weight.array())), old = matrix_of(hs),
+               bias = matrix_of(wave({6}));
+  std::vector<double> expected;
+  for (std::int64_t n = 0; n < 4; ++n)
+    for (int j = 0; j < 2; ++j) {
+      const auto back = [&](int k) { return b(n, 2 * k + j) + bias(0, 2 * k + j); };
+      const double reset = logistic(a(n, j) + back(0)), keep = logistic(a(n, 2 + j) + back(1)), next = std::tanh(a(n, 4 + j) + reset * back(2));
+      expected.push_back((1 - keep) * next + keep * old(n, j));
+    }
+  expect_near(run({x, h}, layer(x, h), {xs, hs}), expected);
+}
+
+TEST_P(NnOnEachDevice, AttentionIsItsFormulaWithMasksAndGroups) {
+  constexpr std::int64_t kBatch = 2, kHeads = 4, kGroups = 2, kQueries = 3, kKeys = 3, kFeatures = 5, kDepth = 2;
+  const Variable q = input({float64, {kUnknown, kHeads, kUnknown, kFeatures}}, "q"), k = input({float64, {kUnknown, kGroups, kUnknown, kFeatures}}, "k"),
+                 v = input({float64, {kUnknown, kGroups, kUnknown, kDepth}}, "v"), mask = input({bool_, {kUnknown, kUnknown}}, "mask");
+  const Array qs = wave({kBatch, kHeads, kQueries, kFeatures}), ks = wave({kBatch, kGroups, kKeys, kFeatures}, 1.1), vs = wave({kBatch, kGroups, kKeys, kDepth}, 0.3);
+  const bool seen_values[] = {true, true, false, false, true, true, false, false, false};  // the last query may look at nothing
+  const Array seen = Array::from(std::span<const bool>(seen_values), {kQueries, kKeys}, device());
+  const std::vector<double> qv = qs.to_doubles(), kv = ks.to_doubles(), vv = vs.to_doubles();
+  for (const bool restricted : {false, true}) {
+    std::vector<double> expected;
+    for (std::int64_t b = 0; b < kBatch; ++b)
+      for (std::int64_t h = 0; h < kHeads; ++h)
+        for (std::int64_t i = 0; i < kQueries; ++i) {
+          const std::int64_t group = b * kGroups + h / (kHeads / kGroups);
+          double total = 0, out[kDepth] = {};
+          for (std::int64_t j = 0; j < kKeys; ++j) {
+            if (restricted && (j > i || !seen_values[i * kKeys + j])) continue;
+            double score = 0;
+            for (std::int64_t f = 0; f < kFeatures; ++f) score += qv[static_cast<std::size_t>(((b * kHeads + h) * kQueries + i) * kFeatures + f)] * kv[static_cast<std::size_t>((group * kKeys + j) * kFeatures + f)];
+            const double weight = std::exp(score / std::sqrt(5.0));
+            total += weight;
+            for (std::int64_t d = 0; d < kDepth; ++d) out[d] += weight * vv[static_cast<std::size_t>((group * kKeys + j) * kDepth + d)];
+          }
+          for (const double value : out) expected.push_back(total > 0 ? value / total : 0);
+        }
+    nn::AttentionOptions options{.causal = restricted};
+    if (restricted) options.mask = mask;
+    const Variable z = nn::attention(q, k, v, options);
+    const std::vector<Variable> inputs = restricted ? std::vector<Variable>{q, k, v, mask} : std::vector<Variable>{q, k, v};
+    const std::vector<Array> values = restricted ? std::vector<Array>{qs, ks, vs, seen} : std::vector<Array>{qs, ks, vs};
+    const Results found = function(inputs, std::vector<Variable>{z, grad(sum(z), q)}, {.device = device()}).call(values);
+    expect_near(found[0], expected);
+    for (const double value : found[1].to_doubles()) EXPECT_TRUE(std::isfinite(value));
+  }
+}
+
+TEST(Nn, AttentionSaysWhatDoesNotFit) {
+  const auto tensor = [](std::int64_t heads) { return input({float32, {kUnknown, heads, kUnknown, 8}}); };
+  EXPECT_THAT(error_of<ShapeError>([&] { nn::attention(tensor(3), tensor(2), tensor(2)); }), HasSubstr("heads of the query are a multiple of those of key and value"));
+  EXPECT_THAT(error_of<ShapeError>([&] { nn::attention(tensor(4), tensor(2), tensor(4)); }), HasSubstr("heads of the query are a multiple"));
+  EXPECT_THAT(error_of<ShapeError>([&] { nn::attention(matrix("x"), matrix("y"), matrix("z")); }), HasSubstr("have the axes (batch..., heads, n, features)"));
+}
+
+}  // namespace
