@@ -7,7 +7,7 @@
 #include <damo/array_reduce.hpp>
 #include <damo/elementwise_kernel.hpp>
 #include <damo/reduction_kernel.hpp>
-#include <damo/scan_kernel.hpp>
+#include <damo/array_scan.hpp>
 
 namespace damo::bench {
 namespace {

@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "support/digits.hpp"
+#include "support/pipeline.hpp"
 using namespace damo;
 
 /// Grows as the square, so small inputs count little.
@@ -13,12 +14,13 @@ inline const Elementwise squared_relu{{.name = "squared_relu",
                                        .code = "x0 > T(0) ? x0 * x0 : T(0)",
                                        .gradient = [](auto& g, auto& in, auto&) { return Gradients(g * 2.0 * maximum(in[0], 0.0)); }}};
 
-int main() {
+int main(int count, char** arguments) {
+  const std::uint64_t seed = examples::arguments_of(count, arguments).seed;
   const auto [images, labels, test_images, test_labels] = examples::load_digit_halves();
   const Shared data = shared("images", images), answers = shared("labels", labels);
 
   // The model.
-  nn::Init init(1);
+  nn::Init init(seed);
   const Variable x = matrix("x"), y = vector("y", int64);
   const nn::Linear first(init, "first", 64, 128), second(init, "second", 128, 10);
   const Variable hidden = squared_relu(first(x)), scores = second(hidden);
@@ -30,7 +32,7 @@ int main() {
                                                    .givens = {{x, take(data, rows)}, {y, take(answers, rows)}}});
   const Function wrong = function({x, y}, {mean(cast(neq(argmax(scores, 1), y), float32))}, {.name = "wrong"});
 
-  const DataLoader loader({arange(images.shape()[0], int64)}, {.batch = 64, .seed = 1, .drop_last = true});
+  const DataLoader loader({arange(images.shape()[0], int64)}, {.batch = 64, .seed = seed, .drop_last = true});
   double errors = 1;
   for (std::int64_t epoch = 1; epoch <= 30; ++epoch) {
     double sum = 0;

@@ -64,7 +64,7 @@ int main(int count, char** arguments) {
   // The pictures in the plane of the first two directions, coloured by cluster.
   const std::vector<double> across = dot(images.array(), directions[0]).to_doubles(), up = dot(images.array(), directions[1]).to_doubles();
   Chart chart("The digits: clusters in the plane of two components", "first component", "second");
-  for (std::int64_t c = 0; c < 8; ++c) {
+  for (std::int64_t c = 0; c < clusters; ++c) {
     std::vector<double> x, y;
     for (std::size_t i = 0; i < cluster.size(); ++i) {
       if (cluster[i] == c) x.push_back(across[i]), y.push_back(up[i]);

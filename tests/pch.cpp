@@ -1,2 +1,2 @@
-// The precompiled GoogleTest header belongs to this program, which does nothing.
+// A precompiled header belongs to a program, which does nothing: GoogleTest's, and that of the examples.
 int main() {}

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <fstream>
+#include <map>
 
 namespace examples {
 
@@ -25,17 +25,16 @@ void save_pictures(const std::string& file, const std::vector<damo::Array>& rows
   const std::int64_t count = rows.at(0).shape()[0], side = std::llround(std::sqrt(static_cast<double>(rows[0].shape()[1])));
   svg << "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " << count * (side + 1) << " " << static_cast<std::int64_t>(rows.size()) * (side + 1)
       << "\" shape-rendering=\"crispEdges\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
+  std::map<int, std::string> squares;  // by grey, from white's 0 to black's 15
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const std::vector<float> pixels = rows[row].to_vector<float>();
-    for (std::int64_t n = 0; n < count; ++n) {
-      for (std::int64_t i = 0; i < side * side; ++i) {
-        const int grey = 255 - static_cast<int>(std::lround(255 * std::clamp(pixels[static_cast<std::size_t>(n * side * side + i)], 0.0f, 1.0f)));
-        char colour[8];
-        std::snprintf(colour, sizeof colour, "#%02x%02x%02x", grey, grey, grey);
-        if (grey < 255) svg << "<path fill=\"" << colour << "\" d=\"M" << n * (side + 1) + i % side << " " << static_cast<std::int64_t>(row) * (side + 1) + i / side << "h1v1h-1z\"/>\n";
-      }
+    for (std::size_t i = 0; i < pixels.size(); ++i) {
+      const std::int64_t n = static_cast<std::int64_t>(i) / (side * side), place = static_cast<std::int64_t>(i) % (side * side);
+      const int grey = static_cast<int>(std::lround(15 * std::clamp(pixels[i], 0.0f, 1.0f)));
+      if (grey > 0) squares[grey] += "M" + std::to_string(n * (side + 1) + place % side) + " " + std::to_string(static_cast<std::int64_t>(row) * (side + 1) + place / side) + "h1v1h-1z";
     }
   }
+  for (const auto& [grey, path] : squares) svg << "<path fill=\"#" << std::string(3, "0123456789abcdef"[15 - grey]) << "\" d=\"" << path << "\"/>\n";
   svg << "</svg>\n";
 }
 

@@ -1,4 +1,5 @@
 // Axes: which axes of an array an operation works along: all, one, or several. Negative ones count from the end. PadWidth: what one axis gets.
+// ScanOptions: which way a scan goes.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -25,6 +26,13 @@ class Axes {
  private:
   std::vector<int> axes_;
   bool all_ = true;
+};
+
+/// Of cumsum and its kin.
+struct ScanOptions {
+  bool reverse = false;    ///< from the last element to the first
+  bool exclusive = false;  ///< each element gets what stands before it, without its own
+  friend bool operator==(const ScanOptions&, const ScanOptions&) = default;
 };
 
 /// How many elements pad adds along an axis.

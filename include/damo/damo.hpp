@@ -5,6 +5,7 @@
 #include <damo/array_linalg.hpp>
 #include <damo/array_math.hpp>
 #include <damo/array_reduce.hpp>
+#include <damo/array_scan.hpp>
 #include <damo/array_shape.hpp>
 #include <damo/array_sort.hpp>
 #include <damo/cache.hpp>
@@ -34,6 +35,7 @@
 #include <damo/ops/linalg.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/reduce.hpp>
+#include <damo/ops/scan.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/ops/softmax.hpp>
 #include <damo/ops/sort.hpp>

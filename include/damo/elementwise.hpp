@@ -131,5 +131,7 @@ Variable apply_elementwise(const ElementwiseRow& row, std::initializer_list<Oper
 std::vector<const ElementwiseRow*> elementwise_rows();
 /// The built-in row of that name; null if there is none.
 const ElementwiseRow* find_elementwise(std::string_view name);
+/// The op of the built-in row of that name: all its nodes have this very one. Throws GraphError if there is none.
+const OpPtr& op_of(std::string_view name);
 
 }  // namespace damo

@@ -50,6 +50,15 @@ class KernelBuilder {
     std::string post = {};  ///< of a and n, the number of elements; empty: a
   };
 
+  /// How each element gets a value of those up to it along the op's axis, in the direction that KernelOp::scans() says.
+  struct Scan {
+    std::string element;    ///< of x0, x1, ...: what is joined
+    std::string neutral;    ///< of type T: what an exclusive scan begins with
+    std::string reduce;     ///< of a, the earlier one, and b; associative but for rounding
+    std::string post = {};  ///< of a and n, the number of elements that were joined; empty: a
+    bool exclusive = false; ///< without the element's own
+  };
+
   /// The value of the node's input. Throws GraphError for one that there is not.
   Value input(int i) const;
   int input_count() const { return static_cast<int>(inputs_.size()); }
@@ -59,6 +68,8 @@ class KernelBuilder {
   Value step(std::string code, std::vector<Value> values, std::optional<DType> result = {}, int cost = 1, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
   /// Over the op's reduced axes.
   Value join(Join join, std::vector<Value> values, std::optional<DType> result = {}, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
+  /// Along the op's axis, of an op that scans(). Follows from no other scan of the op.
+  Value scan(Scan scan, std::vector<Value> values, std::optional<DType> result = {}, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
   /// Which value the op gives: once.
   void output(Value value);
 
@@ -83,8 +94,12 @@ class KernelOp : public Op {
   /// Writes the kernel of one node; called whenever a kernel is made that has the op, so it must always write the same.
   virtual void lower(KernelBuilder& kernel) const = 0;
   /// Nothing: elements of the inputs, which broadcast, give elements of the output. Else bit a: axis a of the one input is reduced and stays
-  /// with extent 1.
+  /// with extent 1, or is scanned (scans()).
   virtual std::optional<std::uint32_t> reduced_axes() const { return {}; }
+  /// Of an op with one such axis, that keeps its extent: whether lower() uses scan(), and from which end of the axis it goes. Inputs have one shape, the
+  /// output's.
+  enum class Scans : std::uint8_t { kNo, kForward, kBackward };
+  virtual Scans scans() const { return Scans::kNo; }
   /// Whether lower asks for ordinal(), which takes no memory. Not of an op that reduces.
   virtual bool counts_elements() const { return false; }
   /// Whether a C++ number that is given as this input is passed with each launch, so that kernels which differ in it alone have one text.

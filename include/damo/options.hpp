@@ -21,6 +21,12 @@ struct FusionLimits {
 
 struct Options {
   bool fuse = true;                    ///< false: one kernel an op
+  /// false: what is computed is what was written, op for op. Otherwise the rules of docs/rewrites.md apply, which keep values, but for those
+  /// that bring them nearer to what the expression means: log(1 + x) becomes log1p(x).
+  bool rewrite = true;
+  /// Sums and products of floats with several numbers may be regrouped, (x * 3) / 7 into x * (3 / 7): one rounding less, another last bit.
+  bool reassociate = false;
+  std::vector<std::string> disable = {};  ///< passes and rules by name, beside those that DAMO_DISABLE names
   std::optional<Device> device = {};   ///< default: Device()
   std::string name = {};               ///< for prints, errors and profiles
   /// true: results may share elements with each other and with inputs, and views are not copied. Otherwise no result

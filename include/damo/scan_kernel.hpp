@@ -8,10 +8,10 @@
 //   running_sum.into(x, x);              // in place
 //
 // a is the value of what comes earlier, b of what follows; the operation must be associative and need not be
-// commutative. Values are kept in the dtype, float16 and bfloat16 in float. Arrays may have any strides. A long line
-// takes three kernels, which read it twice and write it once. Results are the same at every call. TypeError for another
+// commutative. Values are kept in the dtype, float16 and bfloat16 in float. Arrays may have any strides. Each
+// element is read once and written once. Results are the same at every call. TypeError for another
 // dtype, ShapeError for an axis that does not exist, CompileError with the user's line at the first call. cumsum and
-// cumprod are ready made. See tests/ops/eager/scan_kernel_test.cpp.
+// its kin are ready made (array_scan.hpp). See tests/ops/eager/scan_kernel_test.cpp.
 #pragma once
 #include <memory>
 #include <string>
@@ -55,12 +55,5 @@ class ExclusiveScanKernel : public ScanKernel {
   ExclusiveScanKernel(DType dtype, SourceText operation, SourceText neutral, ScanKernelOptions options = {})
       : ScanKernel(dtype, std::move(operation), std::move(neutral), true, std::move(options)) {}
 };
-
-/// Running sum, of bools and integers in 64 bits as sum(); along the axis, or of all elements in C order.
-Array cumsum(const Array& x);
-Array cumsum(const Array& x, int axis);
-/// Running product.
-Array cumprod(const Array& x);
-Array cumprod(const Array& x, int axis);
 
 }  // namespace damo

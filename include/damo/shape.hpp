@@ -16,6 +16,13 @@ inline constexpr std::int64_t kUnknown = -1;
 class Shape {
  public:
   Shape() = default;
+  /// Only the extents that there are: arrays change hands at every call.
+  Shape(const Shape& other) : rank_(other.rank_) { copy_extents(other); }
+  Shape& operator=(const Shape& other) {
+    rank_ = other.rank_;
+    copy_extents(other);
+    return *this;
+  }
   Shape(std::initializer_list<std::int64_t> extents);
   /// Throws ShapeError above kMaxRank.
   explicit Shape(std::span<const std::int64_t> extents);
@@ -50,6 +57,10 @@ class Shape {
   }
 
  private:
+  void copy_extents(const Shape& other) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rank_); ++i) extents_[i] = other.extents_[i];
+  }
+
   std::int8_t rank_ = 0;
   std::array<std::int64_t, kMaxRank> extents_;  // only the first rank_ have values
 };

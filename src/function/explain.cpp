@@ -104,6 +104,9 @@ std::string report_text(const BuildReport& report) {
                            milliseconds(pass.milliseconds)
                      : "switched off";
     text += "\n";
+    for (const RuleReport& rule : pass.rules) {
+      if (rule.applied > 0) text += "    " + rule.name + ": " + plural(static_cast<std::size_t>(rule.applied), "time") + " in " + milliseconds(rule.milliseconds) + "\n";
+    }
   }
   return text;
 }

@@ -7,7 +7,9 @@
 
 #include "graph/apply_data.hpp"
 #include "graph/assignments.hpp"
+#include "graph/base/hash_index.hpp"
 #include "graph/op_claims.hpp"
+#include "graph/order.hpp"
 
 namespace damo {
 namespace {
@@ -43,24 +45,43 @@ void check_replacement(const TensorType& from, const TensorType& to) {
   throw TypeError("rewrite: a " + to_string(from) + " cannot be replaced by a " + to_string(to));
 }
 
-/// Every node that outputs need, inputs before users, without recursion.
-std::vector<ApplyData*> needed_nodes(std::span<const Variable> outputs, const std::unordered_set<ApplyData*>& given) {
+/// Numbers for nodes, in order of asking.
+class NodeNumbering {
+ public:
+  int number(ApplyData* node) {
+    const int next = static_cast<int>(nodes_.size());
+    const int found = index_.find_or_add(std::hash<ApplyData*>()(node) >> 4, next, [&](int other) { return nodes_[static_cast<std::size_t>(other)] == node; });
+    if (found < 0) nodes_.push_back(node);
+    return found < 0 ? next : found;
+  }
+  int count() const { return static_cast<int>(nodes_.size()); }
+
+ private:
+  HashIndex index_{1024};
+  std::vector<ApplyData*> nodes_;
+};
+
+/// Every node that outputs need, inputs before users, without recursion; but those that have a number already, the graph's inputs.
+std::vector<ApplyData*> needed_nodes(std::span<const Variable> outputs, NodeNumbering& numbering) {
   struct Visit {
     ApplyData* node;
     std::size_t next = 0;
   };
   std::vector<ApplyData*> order;
-  std::unordered_set<ApplyData*> seen;
   std::vector<Visit> stack;
+  const auto enter = [&](ApplyData* node) {
+    const int before = numbering.count(), number = numbering.number(node);
+    if (number >= before) stack.push_back({node});
+  };
   for (const Variable& output : outputs) {
-    if (seen.insert(ApplyData::of(output)).second) stack.push_back({ApplyData::of(output)});
+    enter(ApplyData::of(output));
     while (!stack.empty()) {
       Visit& top = stack.back();
-      if (given.contains(top.node) || top.next == top.node->inputs.size()) {
+      if (top.next == top.node->inputs.size()) {
         order.push_back(top.node);
         stack.pop_back();
-      } else if (ApplyData* below = ApplyData::of(top.node->inputs[top.next++]); seen.insert(below).second) {
-        stack.push_back({below});
+      } else {
+        enter(ApplyData::of(top.node->inputs[top.next++]));
       }
     }
   }
@@ -91,13 +112,14 @@ void FunctionGraph::check_inputs(std::span<const Variable> inputs) const {
 }
 
 void FunctionGraph::copy(std::span<const Variable> inputs, std::span<const Variable> results, std::span<const Assignment> updates) {
-  std::unordered_map<ApplyData*, ValueId> first_value;  // a node's values are numbered consecutively
-  std::unordered_set<ApplyData*> given;
+  NodeNumbering numbering;
+  std::vector<ValueId> first_value;  // by node; a node's values are numbered consecutively
+  const auto first_of = [&](const Variable& variable) -> ValueId& { return first_value[static_cast<std::size_t>(numbering.number(ApplyData::of(variable)))]; };
   for (const Variable& input : inputs) {
     const ValueId value = new_value(input.type());
     at(value).name = input.name();
-    first_value[ApplyData::of(input)] = value;
-    given.insert(ApplyData::of(input));
+    numbering.number(ApplyData::of(input));
+    first_value.push_back(value);
     inputs_.push_back(value);
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -107,12 +129,11 @@ void FunctionGraph::copy(std::span<const Variable> inputs, std::span<const Varia
   for (const Assignment& update : updates) outputs.push_back(update.value);
   std::vector<Variable> wanted = outputs;
   for (const Assignment& update : updates) wanted.push_back(update.variable);
-  const std::vector<ApplyData*> needed = needed_nodes(wanted, given);
-  first_value.reserve(needed.size() + inputs.size());
+  const std::vector<ApplyData*> needed = needed_nodes(wanted, numbering);
+  first_value.resize(static_cast<std::size_t>(numbering.count()));
   nodes_.reserve(needed.size());
   values_.reserve(needed.size() + inputs.size());
   for (ApplyData* data : needed) {
-    if (given.contains(data)) continue;
     if (!data->op && !data->constant && !data->shared) {
       const Variable unknown = ApplyData::output(data, 0);
       bad_graph(damo::describe(unknown) + " is needed by the outputs and is not among the inputs", unknown, "add it to the inputs");
@@ -120,7 +141,7 @@ void FunctionGraph::copy(std::span<const Variable> inputs, std::span<const Varia
     const auto number = static_cast<NodeId>(nodes_.size());
     for (std::size_t i = 0; i < data->types.size(); ++i) {
       const ValueId value = new_value(data->types[i]);
-      if (i == 0) first_value[data] = value;
+      if (i == 0) first_value[static_cast<std::size_t>(numbering.number(data))] = value;
       Value& record = at(value);
       record.constant = data->constant;
       record.shared = data->shared;
@@ -129,10 +150,10 @@ void FunctionGraph::copy(std::span<const Variable> inputs, std::span<const Varia
     }
     if (!data->op) continue;
     Node node{data->op, {}, {}, data->where};
-    const auto first = static_cast<int>(first_value[data]);
+    const auto first = static_cast<int>(first_value[static_cast<std::size_t>(numbering.number(data))]);
     for (int i = 0; i < static_cast<int>(data->types.size()); ++i) node.outputs.push_back(static_cast<ValueId>(first + i));
     for (const Variable& input : data->inputs) {
-      const auto value = static_cast<ValueId>(static_cast<int>(first_value[ApplyData::of(input)]) + input.index());
+      const auto value = static_cast<ValueId>(static_cast<int>(first_of(input)) + input.index());
       at(value).uses.push_back({number, static_cast<int>(node.inputs.size())});
       node.inputs.push_back(value);
     }
@@ -140,11 +161,11 @@ void FunctionGraph::copy(std::span<const Variable> inputs, std::span<const Varia
     ++alive_;
   }
   for (const Variable& output : outputs) {
-    const auto value = static_cast<ValueId>(static_cast<int>(first_value[ApplyData::of(output)]) + output.index());
+    const auto value = static_cast<ValueId>(static_cast<int>(first_of(output)) + output.index());
     at(value).uses.push_back({NodeId::kNone, static_cast<int>(outputs_.size())});
     outputs_.push_back(value);
   }
-  for (const Assignment& update : updates) updated_.push_back(first_value[ApplyData::of(update.variable)]);
+  for (const Assignment& update : updates) updated_.push_back(first_of(update.variable));
 }
 
 void FunctionGraph::check_unused(std::span<const Variable> inputs) const {
@@ -257,15 +278,15 @@ int FunctionGraph::prune() {
     for (ValueId input : inputs(node)) need(input);
   }
   int removed = 0;
-  std::unordered_set<ValueId> touched;
+  std::vector<char> is_touched(values_.size(), 0);
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (!nodes_[i].alive || needed[i]) continue;
     nodes_[i].alive = false;
-    touched.insert(nodes_[i].inputs.begin(), nodes_[i].inputs.end());
+    for (ValueId input : nodes_[i].inputs) is_touched[static_cast<std::size_t>(input)] = 1;
     ++removed;
   }
-  for (ValueId value : touched) {
-    std::erase_if(at(value).uses, [&](const Use& use) { return use.node != NodeId::kNone && !at(use.node).alive; });
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    if (is_touched[i]) std::erase_if(values_[i].uses, [&](const Use& use) { return use.node != NodeId::kNone && !at(use.node).alive; });
   }
   alive_ -= removed;
   return removed;
@@ -289,7 +310,7 @@ std::string FunctionGraph::describe(NodeId node) const {
 }
 
 void FunctionGraph::verify() const {
-  toposort();
+  if (!is_numbered_in_order(*this)) toposort();
   for (NodeId node : nodes()) verify_claims(*this, node);
   std::size_t readings = outputs_.size(), uses = 0;
   for (const Node& node : nodes_) readings += node.alive ? node.inputs.size() : 0;

@@ -6,6 +6,7 @@
 #include <boost/graph/topological_sort.hpp>
 
 #include <damo/boost_graph.hpp>
+#include "graph/order.hpp"
 
 namespace damo {
 namespace {
@@ -30,6 +31,19 @@ std::string cycle_text(const FunctionGraph& graph) {
 }
 
 }  // namespace
+
+bool is_numbered_in_order(const FunctionGraph& graph) {
+  for (int i = 0; i < graph.node_limit(); ++i) {
+    const auto node = static_cast<NodeId>(i);
+    if (!graph.is_alive(node)) continue;
+    for (ValueId input : graph.inputs(node)) {
+      if (graph.owner(input) >= node) return false;
+    }
+  }
+  return true;
+}
+
+std::vector<NodeId> some_order(const FunctionGraph& graph) { return is_numbered_in_order(graph) ? graph.nodes() : graph.toposort(); }
 
 std::vector<NodeId> FunctionGraph::toposort() const {
   std::vector<NodeId> order;

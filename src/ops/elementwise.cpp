@@ -19,12 +19,15 @@ void check_row(const ElementwiseRow& row) {
   if (row.condition_first && arity(row) < 2) throw GraphError(label + ": condition_first needs another input beside x0");
 }
 
-std::vector<OpPtr> ops_of_the_table() {
-  std::vector<OpPtr> ops;
-  for (const ElementwiseRow& row : builtin_rows()) {
-    // The table is never freed, so nobody needs to own its rows.
-    ops.push_back(std::make_shared<const ElementwiseOp>(std::shared_ptr<const ElementwiseRow>(std::shared_ptr<void>(), &row)));
-  }
+const std::vector<OpPtr>& ops_of_the_table() {
+  static const std::vector<OpPtr> ops = [] {
+    std::vector<OpPtr> made;
+    for (const ElementwiseRow& row : builtin_rows()) {
+      // The table is never freed, so nobody needs to own its rows.
+      made.push_back(std::make_shared<const ElementwiseOp>(std::shared_ptr<const ElementwiseRow>(std::shared_ptr<void>(), &row)));
+    }
+    return made;
+  }();
   return ops;
 }
 
@@ -55,11 +58,16 @@ Elementwise::Elementwise(ElementwiseRow row) {
 Variable Elementwise::apply(std::initializer_list<Operand> inputs) const { return apply_op(op_, *row_, std::span(inputs.begin(), inputs.size())); }
 
 OpPtr elementwise_op(const ElementwiseRow& row) {
-  static const std::vector<OpPtr> ops = ops_of_the_table();
   const std::span<const ElementwiseRow> table = builtin_rows();
-  if (!std::less<>()(&row, table.data()) && std::less<>()(&row, table.data() + table.size())) return ops[static_cast<std::size_t>(&row - table.data())];
+  if (!std::less<>()(&row, table.data()) && std::less<>()(&row, table.data() + table.size())) return ops_of_the_table()[static_cast<std::size_t>(&row - table.data())];
   check_row(row);
   return std::make_shared<const ElementwiseOp>(std::make_shared<const ElementwiseRow>(row));
+}
+
+const OpPtr& op_of(std::string_view name) {
+  const ElementwiseRow* row = find_elementwise(name);
+  if (!row) throw GraphError("there is no built-in row '" + std::string(name) + "'", "docs/ops.md lists them");
+  return ops_of_the_table()[static_cast<std::size_t>(row - builtin_rows().data())];
 }
 
 void check_names_of_rows(const FunctionGraph& graph) {

@@ -27,6 +27,8 @@ class ElementwiseOp final : public KernelOp {
   std::size_t hash() const override;
 
   const ElementwiseRow& row() const { return *row_; }
+  /// Of the cast op.
+  const std::optional<DType>& cast_to() const { return cast_to_; }
   /// The step that computes it from inputs of these dtypes; values: the numbers of its inputs.
   Step step(std::span<const DType> inputs, std::vector<int> values) const;
 

@@ -2,18 +2,12 @@
 #include <string>
 
 #include <damo/gradient.hpp>
-#include <damo/kernel_op.hpp>
 #include <damo/ops/math.hpp>
 #include "ops/gradient_parts.hpp"
+#include "ops/identity_op.hpp"
 
 namespace damo {
 namespace {
-
-class IdentityOp : public KernelOp {
- public:
-  int cost() const override { return 0; }
-  void lower(KernelBuilder& kernel) const override { kernel.output(kernel.input(0)); }
-};
 
 class ConsiderConstantOp final : public IdentityOp {
  public:

@@ -54,12 +54,25 @@ KernelBuilder::Value KernelBuilder::join(Join join, std::vector<Value> values, s
   return append(std::move(step));
 }
 
+KernelBuilder::Value KernelBuilder::scan(Scan scan, std::vector<Value> values, std::optional<DType> result, SourceLine where) {
+  Step step = step_of(std::move(scan.element), values, result, where);
+  step.join = damo::Join{.bytes = static_cast<int>(itemsize(step.compute)), .neutral = std::move(scan.neutral), .reduce = std::move(scan.reduce), .post = std::move(scan.post),
+                         .prefix = scan.exclusive ? Prefix::kExclusive : Prefix::kInclusive};
+  return append(std::move(step));
+}
+
 void KernelBuilder::output(Value value) {
   if (output_) throw GraphError(name_ + ": lower gave a second output", "an op of several outputs is several KernelOps, which fuse");
   output_ = value;
 }
 
 Shape KernelOp::output_shape(std::span<const Shape> dims, std::span<const Shape> shapes) const {
+  if (scans() != Scans::kNo) {
+    for (const Shape& shape : shapes) {
+      if (!(shape == shapes[0])) throw ShapeError(name() + ": shapes differ: " + to_string(shapes[0]) + " and " + to_string(shape), "give what is scanned together one shape");
+    }
+    return shapes[0];
+  }
   if (const std::optional<std::uint32_t> axes = reduced_axes()) return reduced_shape(shapes[0], *axes, true);
   try {
     return broadcast_values(dims, shapes);
@@ -77,7 +90,8 @@ Apply KernelOp::make_node(Inputs inputs) const {
     shapes.push_back(input.dims());
   }
   if (const std::optional<std::uint32_t> axes = reduced_axes()) {
-    inputs.require_count(1);
+    if (scans() == Scans::kNo) inputs.require_count(1);
+    if (shapes.empty()) throw GraphError(name() + ": a KernelOp has an input");
     if (shapes[0].rank() < 32 && *axes >> shapes[0].rank()) throw ShapeError(name() + ": x has " + std::to_string(shapes[0].rank()) + " axes, fewer than are reduced");
   }
   if (dtypes.empty()) throw GraphError(name() + ": a KernelOp has an input");

@@ -80,7 +80,16 @@ std::vector<int> array_inputs(const Apply& node) {
 /// The number of the value that the node's op gives.
 int lowered(KernelBuilder& builder, const FunctionGraph& graph, NodeId node) {
   const KernelOp& op = kernel_op(graph, node);
+  const std::size_t first = builder.spec().steps.size();
   op.lower(builder);
+  for (std::size_t i = first; i < builder.spec().steps.size(); ++i) {
+    Step& step = builder.spec().steps[i];
+    if (!step.join) continue;
+    if ((step.join->prefix != Prefix::kNone) != (op.scans() != KernelOp::Scans::kNo)) {
+      throw GraphError(op.name() + ": " + (op.scans() == KernelOp::Scans::kNo ? "lower has a scan, scans() says that there is none" : "lower has a join, and scans() says that the op scans"), "an op either reduces or scans: write two, which is two kernels");
+    }
+    step.join->backward = op.scans() == KernelOp::Scans::kBackward;
+  }
   if (!builder.result()) throw GraphError(op.name() + ": lower gave no output", "call output() with a value");
   const DType declared = graph.type(graph.outputs(node)[0]).dtype, given = builder.result()->dtype;
   if (given != declared) {

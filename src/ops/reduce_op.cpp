@@ -35,7 +35,7 @@ Variable choice_gradient(const Variable& x, const Variable& chosen, const Variab
 
 bool ReduceOp::equals(const Op& other) const {
   const auto* that = dynamic_cast<const ReduceOp*>(&other);
-  return that && that->reduction_ == reduction_ && that->axes_ == axes_;
+  return that && that->reduction_ == reduction_ && that->axes_ == axes_ && that->allows_empty_ == allows_empty_;
 }
 
 Props ReduceOp::props() const {
@@ -43,6 +43,7 @@ Props ReduceOp::props() const {
   for (int axis = 0; axis < 32; ++axis) {
     if (axes_ >> axis & 1u) axes.push_back(axis);
   }
+  if (allows_empty_) return {{"axes", axes}, {"allows_empty", true}};
   return {{"axes", axes}};
 }
 
@@ -57,7 +58,7 @@ Shape ReduceOp::shape_of(const Shape& x) const { return reduction_ == ReductionK
 
 Shape ReduceOp::output_shape(std::span<const Shape>, std::span<const Shape> shapes) const {
   const Shape &from = shapes[0], to = shape_of(from);
-  if (chooses(reduction_) && from.is_known() && from.size() == 0 && to.size() > 0) {
+  if (chooses(reduction_) && !allows_empty_ && from.is_known() && from.size() == 0 && to.size() > 0) {
     throw ShapeError(name() + ": there is no element to choose in an array of shape " + to_string(from), "give it elements, or leave it out for empty arrays");
   }
   return to;

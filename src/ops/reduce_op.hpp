@@ -11,8 +11,8 @@ namespace damo {
 
 class ReduceOp final : public KernelOp {
  public:
-  /// Bit a of axes: axis a.
-  ReduceOp(ReductionKind reduction, std::uint32_t axes) : reduction_(reduction), axes_(axes) {}
+  /// Bit a of axes: axis a. allows_empty: of the reductions that choose, gives of no elements the least or greatest of the dtype.
+  ReduceOp(ReductionKind reduction, std::uint32_t axes, bool allows_empty = false) : reduction_(reduction), axes_(axes), allows_empty_(allows_empty) {}
 
   std::string name() const override { return name_of(reduction_); }
   Props props() const override;
@@ -32,6 +32,7 @@ class ReduceOp final : public KernelOp {
   Shape shape_of(const Shape& x) const;
   ReductionKind reduction_;
   std::uint32_t axes_;
+  bool allows_empty_;
 };
 
 /// x reduced over these axes, built at that line.

@@ -3,11 +3,14 @@
 #include <limits>
 #include <utility>
 
+#include <damo/error.hpp>
+
 #include "runtime/kernel/body.hpp"
 
 namespace damo {
 namespace {
 
+constexpr const char* kScanNames[] = {"cumsum", "cumprod", "cummax", "cummin", "argcummax", "argcummin", "logcumsumexp", "recurrence"};
 constexpr const char* kNames[] = {"sum", "prod", "mean", "max", "min", "argmax", "argmin", "any", "all", "count", "index_along"};
 
 // A value and where it was found. NaN is beyond everything, the first of equals wins. It begins with the least value at place
@@ -73,13 +76,49 @@ Join join_of(ReductionKind reduction, DType compute) {
   return join;
 }
 
-/// `number` keeps the types of several in one kernel apart.
-Join best_of(bool greatest, DType compute, const std::string& number) {
+/// A sum of exponentials as its logarithm's greatest term and the rest: of none, -inf and 0. Equal infinities differ by nothing.
+constexpr const char* kLogSum = R"(struct LOGSUM { VALUE greatest, sum; };
+DAMO_FUNCTION LOGSUM log_sumNUMBER(LOGSUM a, LOGSUM b) {
+  const VALUE greatest = maximum(a.greatest, b.greatest);
+  const VALUE of_a = a.greatest == greatest ? a.sum : a.sum * exp(a.greatest - greatest), of_b = b.greatest == greatest ? b.sum : b.sum * exp(b.greatest - greatest);
+  return LOGSUM{greatest, of_a + of_b};
+}
+)";
+
+/// What a scan joins, with the steps it needs; `number` as best_of's.
+Join scanned_by(ScanKind scan, DType compute, const std::string& number) {
+  Join join;
+  join.bytes = static_cast<int>(2 * itemsize(compute));
+  const std::string value = value_type(compute);
+  if (scan == ScanKind::kLogSumExp) {
+    join.accumulator = "LogSum" + number;
+    join.preamble = kLogSum;
+    replace_all(join.preamble, "LOGSUM", join.accumulator);
+    replace_all(join.preamble, "VALUE", value);
+    replace_all(join.preamble, "NUMBER", number);
+    join.members = {{value, "greatest"}, {value, "sum"}};
+    join.neutral = join.accumulator + "{" + literal(least(compute, false)) + ", 0}";
+    join.reduce = "log_sum" + number + "(a, b)";
+    join.post = "a.greatest + log(a.sum)";
+    return join;
+  }
+  join.accumulator = "Recurrence" + number;
+  join.preamble = "struct " + join.accumulator + " { " + value + " m, c; };\n";
+  join.members = {{value, "m"}, {value, "c"}};
+  join.neutral = join.accumulator + "{1, 0}";
+  join.reduce = join.accumulator + "{a.m * b.m, b.m == 0 ? b.c : b.m * a.c + b.c}";
+  join.post = "a.c";
+  return join;
+}
+
+/// `number` keeps the types of several in one kernel apart. first_wins: of equals the one with the least place; else the one that is a.
+Join best_of(bool greatest, DType compute, const std::string& number, bool first_wins = true) {
   Join join;
   join.accumulator = "Best" + number;
   join.bytes = 16;
   join.members = {{value_type(compute), "value"}, {"place", "at"}};
   join.preamble = kBest;
+  if (!first_wins) replace_all(join.preamble, "b.at < a.at", "false");
   replace_all(join.preamble, "BEST", join.accumulator);
   replace_all(join.preamble, "better", "better" + number);
   replace_all(join.preamble, "A_NAN", is_floating(compute) ? "isnan(a.value)" : "false");
@@ -121,26 +160,77 @@ DType result_of(ReductionKind reduction, DType x) {
 
 bool chooses(ReductionKind reduction) { return reduction >= ReductionKind::kMax && reduction <= ReductionKind::kArgmin; }
 
+std::string name_of(ScanKind scan) { return kScanNames[static_cast<int>(scan)]; }
+
+DType result_of(ScanKind scan, DType x) {
+  switch (scan) {
+    case ScanKind::kSum:
+    case ScanKind::kProd: return is_floating(x) ? x : sum_dtype(x);
+    case ScanKind::kArgmax:
+    case ScanKind::kArgmin: return int64;
+    case ScanKind::kLogSumExp:
+      if (!is_floating(x)) throw TypeError("logcumsumexp takes floats, it is given " + std::string(name(x)), "cast(x, float32)");
+      return x;
+    default: return x;
+  }
+}
+
+namespace {
+
+int next_value(const KernelSpec& spec) { return spec.first_step() + static_cast<int>(spec.steps.size()); }
+
+int append_place(KernelSpec& spec) {
+  Step place;
+  place.name = "place";
+  place.is_place = true;
+  place.compute = place.result = int64;
+  spec.steps.push_back(std::move(place));
+  return next_value(spec) - 1;
+}
+
+}  // namespace
+
+int append_scan(KernelSpec& spec, ScanKind scan, std::vector<int> values, DType x, DType result, ScanOptions options) {
+  Step step;
+  step.name = name_of(scan);
+  step.code = "x0";
+  step.inputs = std::move(values);
+  step.result = result;
+  step.compute = scan <= ScanKind::kProd ? sum_dtype(x) : computed_in(x);
+  if (scan == ScanKind::kArgmax || scan == ScanKind::kArgmin) step.inputs.push_back(append_place(spec));
+  const std::string number = std::to_string(next_value(spec));
+  switch (scan) {
+    case ScanKind::kSum: step.join = join_of(ReductionKind::kSum, step.compute); break;
+    case ScanKind::kProd: step.join = join_of(ReductionKind::kProd, step.compute); break;
+    case ScanKind::kMax: step.join = join_of(ReductionKind::kMax, step.compute); break;
+    case ScanKind::kMin: step.join = join_of(ReductionKind::kMin, step.compute); break;
+    case ScanKind::kArgmax:
+    case ScanKind::kArgmin:
+      step.join = best_of(scan == ScanKind::kArgmax, step.compute, number, false);
+      step.code = step.join->accumulator + "{x0, place(x1)}";
+      step.inputs_as = {step.compute, int64};
+      break;
+    default:
+      step.join = scanned_by(scan, step.compute, number);
+      step.code = step.join->accumulator + (scan == ScanKind::kLogSumExp ? "{x0, 1}" : "{x0, x1}");
+  }
+  step.join->prefix = options.exclusive ? Prefix::kExclusive : Prefix::kInclusive;
+  step.join->backward = options.reverse;
+  spec.steps.push_back(std::move(step));
+  return next_value(spec) - 1;
+}
+
 int append_reduction(KernelSpec& spec, ReductionKind reduction, int value, DType x, DType result) {
-  const auto next = [&] { return spec.first_step() + static_cast<int>(spec.steps.size()); };
-  const auto append_place = [&] {
-    Step place;
-    place.name = "place";
-    place.is_place = true;
-    place.compute = place.result = int64;
-    spec.steps.push_back(std::move(place));
-    return next() - 1;
-  };
-  if (reduction == ReductionKind::kIndex) return append_place();
+  if (reduction == ReductionKind::kIndex) return append_place(spec);
   Step step;
   step.name = name_of(reduction);
   step.code = "x0";
   step.inputs = {value};
   step.result = result;
   if (reduction == ReductionKind::kArgmax || reduction == ReductionKind::kArgmin) {
-    step.inputs.push_back(append_place());
+    step.inputs.push_back(append_place(spec));
     step.compute = computed_in(x);
-    step.join = best_of(reduction == ReductionKind::kArgmax, step.compute, std::to_string(next()));
+    step.join = best_of(reduction == ReductionKind::kArgmax, step.compute, std::to_string(next_value(spec)));
     step.code = step.join->accumulator + "{x0, place(x1)}";
     step.inputs_as = {step.compute, int64};
   } else {
@@ -150,7 +240,7 @@ int append_reduction(KernelSpec& spec, ReductionKind reduction, int value, DType
     if (truth) step.code = "x0 != T(0)";
   }
   spec.steps.push_back(std::move(step));
-  return next() - 1;
+  return next_value(spec) - 1;
 }
 
 }  // namespace damo

@@ -1,8 +1,10 @@
-// The built-in reductions as steps of a KernelSpec: one definition for graphs (reduce_op.hpp) and arrays (eager/reduce.cpp).
+// The built-in reductions and scans as steps of a KernelSpec: one definition for graphs (reduce_op.hpp) and arrays (eager/reduce.cpp).
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include <damo/axes.hpp>
 #include <damo/dtype.hpp>
 #include "runtime/kernel/spec.hpp"
 
@@ -22,5 +24,15 @@ DType sum_dtype(DType dtype);
 
 /// Appends the steps that reduce the value of this number and dtype; gives the number of the result, of dtype `result`.
 int append_reduction(KernelSpec& spec, ReductionKind reduction, int value, DType x, DType result);
+
+/// The built-in prefix joins. kArgmax: the first place of the greatest of all up to an element; kRecurrence: m and c of each element give
+/// y = m y + c, where an m of 0 ends what came before, whatever it was.
+enum class ScanKind : std::uint8_t { kSum, kProd, kMax, kMin, kArgmax, kArgmin, kLogSumExp, kRecurrence };
+
+std::string name_of(ScanKind scan);
+/// Throws TypeError for a dtype that it does not take.
+DType result_of(ScanKind scan, DType x);
+/// As append_reduction.
+int append_scan(KernelSpec& spec, ScanKind scan, std::vector<int> values, DType x, DType result, ScanOptions options);
 
 }  // namespace damo

@@ -5,60 +5,10 @@
 
 #include <damo/op.hpp>
 #include <damo/ops/subtensor.hpp>
+#include "ops/dimshuffle_op.hpp"
 #include "ops/gradient_parts.hpp"
 
 namespace damo {
-namespace {
-
-class DimShuffleOp final : public Op {
- public:
-  explicit DimShuffleOp(std::vector<std::int64_t> pattern) : pattern_(std::move(pattern)) {}
-
-  std::string name() const override { return "dimshuffle"; }
-  Props props() const override { return {{"pattern", pattern_}}; }
-
-  Apply make_node(Inputs inputs) const override {
-    inputs.require_count(1);
-    const Variable& x = inputs.at(0);
-    check(x.dims());
-    return {*this, {x}, {{x.dtype(), shuffled(x.dims(), 1)}}};
-  }
-  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{shuffled(inputs[0], 1)}}; }
-  int view_of(int) const override { return 0; }
-  Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
-    return {shuffled(inputs[0].shape, 1), shuffled(inputs[0].strides, 0), inputs[0].offset};
-  }
-  /// The axes back in their places; those that were left out come again with extent 1.
-  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
-    std::vector<int> back(static_cast<std::size_t>(node.input(0).rank()), kNewAxis);
-    for (std::size_t i = 0; i < pattern_.size(); ++i) {
-      if (pattern_[i] != kNewAxis) back[static_cast<std::size_t>(pattern_[i])] = static_cast<int>(i);
-    }
-    return dimshuffle(Operand(output_gradients[0], node.where().file, node.where().line), back);
-  }
-
- private:
-  Shape shuffled(const Shape& from, std::int64_t for_new) const {
-    Shape to;
-    for (std::int64_t axis : pattern_) to.push_back(axis == kNewAxis ? for_new : from[static_cast<int>(axis)]);
-    return to;
-  }
-  void check(const Shape& dims) const {
-    std::vector<int> uses(static_cast<std::size_t>(dims.rank()), 0);
-    for (std::int64_t axis : pattern_) {
-      if (axis == kNewAxis) continue;
-      if (axis < 0 || axis >= dims.rank()) throw ShapeError("dimshuffle: axis " + std::to_string(axis) + " does not exist: x has " + std::to_string(dims.rank()) + " axes");
-      if (++uses[static_cast<std::size_t>(axis)] > 1) throw ShapeError("dimshuffle: axis " + std::to_string(axis) + " is named twice");
-    }
-    for (int axis = 0; axis < dims.rank(); ++axis) {
-      if (uses[static_cast<std::size_t>(axis)] == 1 || dims[axis] == 1) continue;
-      throw ShapeError("dimshuffle: axis " + std::to_string(axis) + " is left out and its extent is not known to be 1", "declare the input with extent 1 there, or keep the axis");
-    }
-  }
-  std::vector<std::int64_t> pattern_;
-};
-
-}  // namespace
 
 Variable dimshuffle(const Operand& x, std::span<const int> pattern) {
   const Variable inputs[] = {x.as(x.promotable().dtype)};

@@ -5,13 +5,15 @@
 
 #include <damo/op.hpp>
 #include "ops/gradient_parts.hpp"
+#include "ops/subtensor_op.hpp"
 #include "ops/window_thunk.hpp"
 #include "runtime/array/view_layout.hpp"
 
 namespace damo {
-namespace {
 
 using Indices = std::vector<Index>;
+
+namespace {
 
 /// "[0, 1:5, ::-1]".
 std::string to_string(const Indices& indices) {
@@ -63,26 +65,24 @@ Op::Layout part_of(const Indices& indices, const Op::Layout& x) {
 
 Shape part_dims(const Indices& indices, const Shape& dims) { return part_of(indices, {dims, Shape::filled(dims.rank(), 0), 0}).shape; }
 
-class SubtensorOp final : public Op {
- public:
-  explicit SubtensorOp(Indices indices) : indices_(std::move(indices)) {}
-  std::string name() const override { return "subtensor"; }
-  Props props() const override { return {{"indices", to_string(indices_)}}; }
-  Apply make_node(Inputs inputs) const override {
-    inputs.require_count(1);
-    return {*this, {inputs.at(0)}, {{inputs.at(0).dtype(), part_dims(indices_, inputs.at(0).dims())}}};
-  }
-  int view_of(int) const override { return 0; }
-  Layout view_layout(const Apply&, std::span<const Layout> inputs) const override { return part_of(indices_, inputs[0]); }
-  /// Zeros with g in the part.
-  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
-    const At at(node.where());
-    return set_subtensor(at(zeros_like(node.input(0), node.where())), indices_, at(output_gradients[0]));
-  }
+}  // namespace
 
- private:
-  Indices indices_;
-};
+Props SubtensorOp::props() const { return {{"indices", to_string(indices_)}}; }
+
+Apply SubtensorOp::make_node(Inputs inputs) const {
+  inputs.require_count(1);
+  return {*this, {inputs.at(0)}, {{inputs.at(0).dtype(), part_dims(indices_, inputs.at(0).dims())}}};
+}
+
+Op::Layout SubtensorOp::view_layout(const Apply&, std::span<const Layout> inputs) const { return part_of(indices_, inputs[0]); }
+
+/// Zeros with g in the part.
+Gradients SubtensorOp::gradient(const Apply& node, std::span<const Variable> output_gradients) const {
+  const At at(node.where());
+  return set_subtensor(at(zeros_like(node.input(0), node.where())), indices_, at(output_gradients[0]));
+}
+
+namespace {
 
 class WriteSubtensorOp final : public Op {
  public:

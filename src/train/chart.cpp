@@ -13,8 +13,8 @@ namespace damo {
 namespace {
 
 constexpr double kWidth = 640, kHeight = 400, kLeft = 70, kRight = 130, kTop = 40, kBottom = 50;
-/// Okabe and Ito's colours, which everyone tells apart.
-constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999"};
+/// Okabe and Ito's colours, which everyone tells apart, and two more.
+constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999", "#882255", "#b5bd00"};
 
 std::string escaped(const std::string& text) {
   std::string safe;
@@ -51,13 +51,23 @@ struct Axis {
     if (least == most) least -= 0.5, most += 0.5;
   }
   double place(double value) const { return from + (scaled(value) - least) / (most - least) * (to - from); }
-  /// Round numbers: 1, 2 or 5 times a power of ten apart, about five of them. On a logarithmic axis the powers of ten, or numbers between.
+  /// Round numbers: 1, 2 or 5 times a power of ten apart, about five of them. On a logarithmic axis powers of ten, and 2 and 5 times them where it is short.
   std::vector<double> ticks() const {
-    const double raw = (most - least) / 5, power = std::pow(10, std::floor(std::log10(raw))), lead = raw / power;
-    double step = power * (lead <= 1 ? 1 : lead <= 2 ? 2 : lead <= 5 ? 5 : 10);
-    if (is_log && step < 1 && most - least >= 1) step = 1;
     std::vector<double> ticks;
-    for (double i = std::ceil(least / step - 1e-9); i * step <= most + 1e-9 * step; ++i) ticks.push_back(is_log ? std::pow(10, i * step) : i * step + 0.0);
+    if (is_log) {
+      const bool is_short = most - least < 3;
+      for (double power = std::floor(least); power <= most; ++power) {
+        for (const double lead : {1.0, 2.0, 5.0}) {
+          const double place = power + std::log10(lead);
+          if ((is_short || lead == 1) && place >= least - 1e-9 && place <= most + 1e-9) ticks.push_back(lead * std::pow(10, power));
+        }
+      }
+      if (!ticks.empty()) return ticks;
+    }
+    const double low = is_log ? std::pow(10, least) : least, high = is_log ? std::pow(10, most) : most;
+    const double raw = (high - low) / 5, power = std::pow(10, std::floor(std::log10(raw))), lead = raw / power;
+    const double step = power * (lead <= 1 ? 1 : lead <= 2 ? 2 : lead <= 5 ? 5 : 10);
+    for (double i = std::ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; ++i) ticks.push_back(i * step + 0.0);
     return ticks;
   }
 };

@@ -68,7 +68,7 @@ const Reference kDecoding("decoding_steps", [](Arrays& a) {
   }
 });
 
-const Reference kFlash("attention_flash_backward", [](Arrays& a) {
+const Reference kFlashBackward("attention_flash_backward", [](Arrays& a) {
   const Values &q = of(a, "q"), &k = of(a, "k"), &v = of(a, "v"), &go = of(a, "go");
   for (int row = 0; row < 128; ++row) {
     const int first = row / 64 * 64, count = row - first + 1;

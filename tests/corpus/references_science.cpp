@@ -12,7 +12,7 @@ namespace {
 
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
-int whole(double x) { return static_cast<int>(x); }
+int index_of(double x) { return static_cast<int>(x); }
 
 const Reference kDropout("dropout_hash", [](Arrays& a) {
   for (u32 i = 0; i < 1000; ++i) {
@@ -156,7 +156,7 @@ const Reference kFilter("filter_warp_aggregated", [](Arrays& a) {
   }
 });
 const Reference kMatchAny("match_any_histogram", [](Arrays& a) {
-  for (const double key : of(a, "keys")) ++of(a, "counts")[whole(key)];
+  for (const double key : of(a, "keys")) ++of(a, "counts")[index_of(key)];
 });
 const Reference kVotes("vote_functions", [](Arrays& a) {
   const Values& in = of(a, "in");
@@ -188,8 +188,8 @@ void make_graph(Arrays& a) {
 }
 void multiply_sparse(Arrays& a) {
   for (int row = 0; row < 100; ++row) {
-    for (int j = whole(of(a, "ptr")[row]); j < whole(of(a, "ptr")[row + 1]); ++j) {
-      of(a, "y")[row] += of(a, "val")[j] * of(a, "x")[whole(of(a, "col")[j])];
+    for (int j = index_of(of(a, "ptr")[row]); j < index_of(of(a, "ptr")[row + 1]); ++j) {
+      of(a, "y")[row] += of(a, "val")[j] * of(a, "x")[index_of(of(a, "col")[j])];
     }
   }
 }
@@ -204,8 +204,8 @@ const Reference kBfs(
       for (int level = 1; level <= 3; ++level) {
         std::vector<int> next;
         for (const int v : front) {
-          for (int j = whole(of(a, "ptr")[v]); j < whole(of(a, "ptr")[v + 1]); ++j) {
-            const int u = whole(of(a, "col")[j]);
+          for (int j = index_of(of(a, "ptr")[v]); j < index_of(of(a, "ptr")[v + 1]); ++j) {
+            const int u = index_of(of(a, "col")[j]);
             if (dist[u] == -1) dist[u] = level, next.push_back(u);
           }
         }
@@ -265,7 +265,7 @@ const Reference kFft("fft_shared", [](Arrays& a) {
 const Reference kString("string_bytes", [](Arrays& a) {
   for (double& byte : of(a, "text")) {
     if (byte >= 'a' && byte <= 'z') byte -= 32;
-    if (byte >= 'A' && byte <= 'Z') ++of(a, "letters")[whole(byte) - 'A'];
+    if (byte >= 'A' && byte <= 'Z') ++of(a, "letters")[index_of(byte) - 'A'];
   }
 });
 const Reference kGray("image_rgb_gray", [](Arrays& a) {
@@ -298,7 +298,7 @@ const Reference kSobel("image_sobel", [](Arrays& a) {
 const Reference kBilinear("image_bilinear", [](Arrays& a) {
   for (int i = 0; i < 1536; ++i) {
     const double fx = (i % 48 + 0.5) / 2 - 0.5, fy = (i / 48 + 0.5) / 2 - 0.5;
-    const int x = whole(std::floor(fx)), y = whole(std::floor(fy));
+    const int x = index_of(std::floor(fx)), y = index_of(std::floor(fy));
     for (int j = 0; j < 4; ++j) {
       const double wx = j % 2 ? fx - x : 1 - (fx - x), wy = j / 2 ? fy - y : 1 - (fy - y);
       of(a, "out")[i] += wx * wy * clamped(of(a, "in"), 24, 16, x + j % 2, y + j / 2);

@@ -114,13 +114,13 @@ const Reference kClassifier("classifier_fused", [](Arrays& a) {
     for (int i = 0; i < 1501; ++i) x[i] = (x[i] - (i == target)) * 0.125;
   }
 });
-const Reference kAdamw("adamw_groups_of_weights", [](Arrays& a) {
+const Reference kAdamwGroups("adamw_groups_of_weights", [](Arrays& a) {
   for (int i = 0; i < 1000; ++i) {
     const double g = of(a, "g")[i], m = of(a, "m")[i] = 0.1 * g, v = of(a, "v")[i] = 0.05 * g * g, old = of(a, "master")[i];
     of(a, "p")[i] = of(a, "master")[i] = old - 0.001 * (m / 0.1 / (std::sqrt(v / 0.05) + 1e-8) + 0.1 * old);
   }
 });
-const Reference kRmsnorm("rmsnorm_vectors_half", [](Arrays& a) {
+const Reference kRmsnormHalf("rmsnorm_vectors_half", [](Arrays& a) {
   for (int row = 0; row < 8; ++row) {
     double squares = 0, top = -9;
     for (int c = 0; c < 256; ++c) {
@@ -138,7 +138,7 @@ void sort_parts(Values& v, int part) {
   for (auto first = v.begin(); first != v.end(); first += part) std::sort(first, first + part);
 }
 const Reference kWarpSort("sort_bitonic_warp", [](Arrays& a) { sort_parts(of(a, "keys"), 32), sort_parts(of(a, "packed"), 32); });
-const Reference kRadix("sort_radix_split", [](Arrays& a) { sort_parts(of(a, "keys"), 256); });
+const Reference kRadixSplit("sort_radix_split", [](Arrays& a) { sort_parts(of(a, "keys"), 256); });
 const Reference kStencil("stencil_3d_planes", [](Arrays& a) {
   const Values& in = of(a, "in");
   const auto at = [&](int x, int y, int z) { return x < 0 || y < 0 || z < 0 || x > 31 || y > 15 || z > 15 ? 0.0 : in[(z * 16 + y) * 32 + x]; };

@@ -10,6 +10,7 @@
 #include <damo/dlpack.hpp>
 #include <damo/elementwise_kernel.hpp>
 #include <damo/reduction_kernel.hpp>
+#include <damo/array_scan.hpp>
 #include <damo/scan_kernel.hpp>
 #include <fstream>
 #include <functional>

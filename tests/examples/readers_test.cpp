@@ -27,7 +27,7 @@ TEST(Digits, AreAllThereAndInRange) {
 }
 
 TEST(Digits, SayWhichLineIsMalformed) {
-  const std::string file = testing::TempDir() + "/bad_digits.csv";
+  const std::string file = ::testing::TempDir() + "/bad_digits.csv";
   const auto error = [&](const std::string& text) {
     std::ofstream(file) << text << "\n";
     return damo::testing::error_of<damo::FileError>([&] { load_digits(file); });
@@ -51,13 +51,13 @@ TEST(Pipeline, ReadsItsArguments) {
 }
 
 TEST(Pipeline, DrawsPicturesInARow) {
-  const std::string file = testing::TempDir() + "/pictures.svg";
+  const std::string file = ::testing::TempDir() + "/pictures.svg";
   save_pictures(file, {damo::Array::from(std::vector<float>{0, 1, 0.5f, 0}, {1, 4}, damo::Device("cpu"))});
   std::ifstream in(file);
   const std::string svg(std::istreambuf_iterator<char>(in), {});
   EXPECT_NE(svg.find("viewBox=\"0 0 3 3\""), std::string::npos) << svg;
-  EXPECT_NE(svg.find("fill=\"#000000\" d=\"M1 0h1v1h-1z\""), std::string::npos) << svg;
-  EXPECT_NE(svg.find("fill=\"#7f7f7f\" d=\"M0 1h1v1h-1z\""), std::string::npos) << svg;
+  EXPECT_NE(svg.find("fill=\"#000\" d=\"M1 0h1v1h-1z\""), std::string::npos) << svg;
+  EXPECT_NE(svg.find("fill=\"#777\" d=\"M0 1h1v1h-1z\""), std::string::npos) << svg;
 }
 
 #ifdef DAMO_HAS_PNG
@@ -65,7 +65,7 @@ TEST(Png, ReadsThePhotographAndWritesItBack) {
   const Image photo = read_png(data_file("astronaut.png"));
   ASSERT_EQ(photo.height, 512);
   ASSERT_EQ(photo.width, 512);
-  const std::string copy = testing::TempDir() + "/copy.png";
+  const std::string copy = ::testing::TempDir() + "/copy.png";
   write_png(copy, from_floats(to_floats(photo), 512, 512));
   EXPECT_EQ(read_png(copy).pixels, photo.pixels);
   EXPECT_EQ(read_png(copy, 3).pixels.size(), 3 * photo.pixels.size());
@@ -74,6 +74,6 @@ TEST(Png, ReadsThePhotographAndWritesItBack) {
 TEST(Png, SaysWhatIsWrong) {
   EXPECT_THROW(read_png("/nowhere/x.png"), std::runtime_error);
   EXPECT_THROW(read_png(data_file("digits.csv")), std::runtime_error);
-  EXPECT_THROW(write_png(testing::TempDir() + "/x.png", Image{2, 2, 1, {1, 2, 3}}), std::runtime_error);
+  EXPECT_THROW(write_png(::testing::TempDir() + "/x.png", Image{2, 2, 1, {1, 2, 3}}), std::runtime_error);
 }
 #endif

@@ -108,7 +108,7 @@ TEST_P(DriverFaults, EndInTheAnswerOrOneErrorWhereverACallOfTheDriverFailsOnCuda
   std::cout << GetParam().name << ": " << points << " calls of the driver\n";
 }
 
-std::vector<ProgramEntry> programs() {
+std::vector<ProgramEntry> driver_programs() {
   std::vector<ProgramEntry> all;
   for (const auto& some : {function_programs(), cuda_c_programs()}) {
     for (const ProgramEntry& program : some) {
@@ -119,7 +119,7 @@ std::vector<ProgramEntry> programs() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(, DriverFaults, ::testing::ValuesIn(programs()), [](const auto& info) { return "cuda_" + info.param.name; });
+INSTANTIATE_TEST_SUITE_P(, DriverFaults, ::testing::ValuesIn(driver_programs()), [](const auto& info) { return "cuda_" + info.param.name; });
 
 }  // namespace
 }  // namespace damo::faults

@@ -15,7 +15,7 @@
 namespace damo::faults {
 namespace {
 
-double at(std::size_t i) { return static_cast<double>(i % 97); }
+double element(std::size_t i) { return static_cast<double>(i % 97); }
 
 /// Each format there and back. A file that a step left is the last one or the one before, never a part; they hold the same.
 class Files : public Program {
@@ -28,7 +28,7 @@ class Files : public Program {
     const Paused paused;
     if (mkdtemp(folder_.data()) == nullptr) std::abort();
     std::vector<float> values(kCount);
-    for (std::size_t i = 0; i < kCount; ++i) values[i] = static_cast<float>(at(i));
+    for (std::size_t i = 0; i < kCount; ++i) values[i] = static_cast<float>(element(i));
     x_ = Array::from(values, device);
     w_.emplace(shared("w", x_));
   }
@@ -51,7 +51,7 @@ class Files : public Program {
 
  private:
   static constexpr std::size_t kCount = 5000;
-  static void check(const char* what, const Array& found) { require_array<float>(what, found, kCount, at); }
+  static void check(const char* what, const Array& found) { require_array<float>(what, found, kCount, element); }
   std::string folder_ = "/tmp/damo-files-XXXXXX";
   Array x_;
   std::optional<Shared> w_;
@@ -62,14 +62,14 @@ class Loader : public Program {
  public:
   void build(Device device) override {
     std::vector<float> values(200);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(at(i));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(element(i));
     loader_.emplace(std::vector<Array>{Array::from(values, device)}, LoaderOptions{.batch = 64, .shuffle = false, .device = device});
   }
   void step() override {
     std::size_t begin = 0;
     for (const Batch& batch : loader_->epoch(0)) {
       const std::size_t rows = static_cast<std::size_t>(batch[0].size());
-      require_array<float>("batch", batch[0], rows, [&](std::size_t i) { return at(begin + i); });
+      require_array<float>("batch", batch[0], rows, [&](std::size_t i) { return element(begin + i); });
       begin += rows;
     }
     if (begin != 200) throw Wrong{"rows", static_cast<double>(begin), 200};

@@ -9,7 +9,7 @@
 #include <damo/compare.hpp>
 #include <damo/damo.hpp>
 #include <damo/raw_kernel.hpp>
-#include <damo/scan_kernel.hpp>
+#include <damo/array_scan.hpp>
 
 #include "faults/injection.hpp"
 #include "faults/program.hpp"

@@ -16,7 +16,7 @@
 namespace damo::testing {
 namespace {
 
-__extension__ typedef __int128 Wide;
+__extension__ typedef __int128 Int128;
 using Words = std::vector<std::uint64_t>;  // elements of a dtype, each in the low bytes of one
 
 int bits_of(DType dtype) { return static_cast<int>(8 * itemsize(dtype)); }
@@ -53,12 +53,12 @@ Exact exact(DType dtype, std::uint64_t word) {
 /// Towards zero, the nearest integer of the dtype; NaN gives 0.
 std::uint64_t integer_of(const Exact& x, DType dtype) {
   if (x.kind == Exact::kNaN) return 0;
-  Wide size = x.mantissa;
-  if (x.kind == Exact::kInfinity || (x.mantissa != 0 && x.exponent > 60)) size = Wide{1} << 100;
+  Int128 size = x.mantissa;
+  if (x.kind == Exact::kInfinity || (x.mantissa != 0 && x.exponent > 60)) size = Int128{1} << 100;
   else if (x.exponent >= 0) size <<= x.exponent;
   else size = x.exponent < -63 ? 0 : size >> -x.exponent;
   const int digits = bits_of(dtype) - (is_signed(dtype) ? 1 : 0);
-  const Wide least = is_signed(dtype) ? -(Wide{1} << digits) : 0, most = (Wide{1} << digits) - 1;
+  const Int128 least = is_signed(dtype) ? -(Int128{1} << digits) : 0, most = (Int128{1} << digits) - 1;
   return low_bits(static_cast<std::uint64_t>(std::clamp(x.negative ? -size : size, least, most)), bits_of(dtype));
 }
 

@@ -21,7 +21,7 @@ struct Witness final : Op {
   bool* contiguous_;
 };
 
-class ContiguousTest : public testing::Test {
+class ContiguousTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!DAMO_HAS_CPU) GTEST_SKIP() << "needs the CPU back end";

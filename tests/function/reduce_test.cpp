@@ -196,20 +196,18 @@ TEST_P(Reduce, IsOneOpForEqualReductions) {
 TEST_P(Reduce, HasTheGradientThatDifferencesShow) {
   for (const Known& known : kKnown) {
     if (known.name[0] == 'a') continue;  // argmax, argmin
-    for (const Axes& axes : {Axes(), Axes(0), Axes(1), Axes{0, 1}}) {
-      for (bool keep : {false, true}) {
-        const Variable x = input({float64, {kUnknown, kUnknown}}, "x");
-        const Variable y = known.graph(x, axes, keep), cost = sum(sqr(y));
-        const Function f = function({x}, {cost}, options()), g = function({x}, {grad(cost, {x})[0]}, options());
-        Values values = noise({3, 4}, float32, 7).to_doubles();
-        const auto at = [&](const Values& point) { return f(Array::from(point, {3, 4}, device()))[0].item().as_double(); };
-        const Values found = g(Array::from(values, {3, 4}, device()))[0].to_doubles();
-        for (std::size_t i = 0; i < values.size(); ++i) {
-          Values above = values, below = values;
-          above[i] += 1e-6, below[i] -= 1e-6;
-          const double expected = (at(above) - at(below)) / 2e-6;
-          ASSERT_NEAR(found[i], expected, 1e-5 * std::max(1.0, std::abs(expected))) << known.name << " element " << i;
-        }
+    for (const auto& [axes, keep] : {std::pair{Axes(), false}, {Axes(0), true}, {Axes(1), false}, {Axes(1), true}, {Axes{0, 1}, true}}) {
+      const Variable x = input({float64, {kUnknown, kUnknown}}, "x");
+      const Variable y = known.graph(x, axes, keep), cost = sum(sqr(y));
+      const Function f = function({x}, {cost}, options()), g = function({x}, {grad(cost, {x})[0]}, options());
+      Values values = noise({3, 4}, float32, 7).to_doubles();
+      const auto at = [&](const Values& point) { return f(Array::from(point, {3, 4}, device()))[0].item().as_double(); };
+      const Values found = g(Array::from(values, {3, 4}, device()))[0].to_doubles();
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        Values above = values, below = values;
+        above[i] += 1e-6, below[i] -= 1e-6;
+        const double expected = (at(above) - at(below)) / 2e-6;
+        ASSERT_NEAR(found[i], expected, 1e-5 * std::max(1.0, std::abs(expected))) << known.name << " element " << i;
       }
     }
   }

@@ -17,12 +17,11 @@
 namespace damo::testing {
 namespace {
 
-
 /// What a dtype can hold, for distances in units in the last place.
-struct Format {
+struct Precision {
   int digits, least, most;  ///< exponents as ilogb counts them
 };
-Format format_of(DType dtype) {
+Precision precision_of(DType dtype) {
   switch (dtype) {
     case float16: return {11, -14, 15};
     case bfloat16: return {8, -126, 127};
@@ -34,12 +33,12 @@ Format format_of(DType dtype) {
 /// How far got is from want in units in the last place of the dtype.
 double ulps(DType dtype, double got, Wide want) {
   if (std::isnan(want)) return std::isnan(got) ? 0 : 1e30;
-  const Format format = format_of(dtype);
-  const Wide limit = std::ldexp(2.0L - std::ldexp(1.0L, -format.digits), format.most);  // rounds to infinity from here
+  const Precision precision = precision_of(dtype);
+  const Wide limit = std::ldexp(2.0L - std::ldexp(1.0L, -precision.digits), precision.most);  // rounds to infinity from here
   if (std::isinf(got)) return (got > 0) == (want > 0) && std::fabs(want) >= limit * (1 - 1e-6L) ? 0 : 1e30;
   if (std::fabs(want) >= limit) return std::fabs(got) >= static_cast<double>(limit) * 0.99 ? 1 : 1e30;
-  const int exponent = want == 0 ? format.least : std::max(std::ilogb(want), format.least);
-  return static_cast<double>(std::fabs(got - want) * std::ldexp(1.0L, format.digits - 1 - exponent));
+  const int exponent = want == 0 ? precision.least : std::max(std::ilogb(want), precision.least);
+  return static_cast<double>(std::fabs(got - want) * std::ldexp(1.0L, precision.digits - 1 - exponent));
 }
 
 template <class T>

@@ -47,8 +47,8 @@ void transposes(std::int64_t rows, std::int64_t columns) {
 }
 
 template <class T>
-class TilesOnCpu : public testing::Test {};
-using ElementTypes = testing::Types<std::int8_t, Half, BFloat16, float, double, std::int64_t>;
+class TilesOnCpu : public ::testing::Test {};
+using ElementTypes = ::testing::Types<std::int8_t, Half, BFloat16, float, double, std::int64_t>;
 TYPED_TEST_SUITE(TilesOnCpu, ElementTypes);
 
 TYPED_TEST(TilesOnCpu, TurnsInputsOfEveryItemSizeAndAnyExtents) {

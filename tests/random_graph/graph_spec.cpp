@@ -94,6 +94,11 @@ std::vector<ValueType> node_types(const NodeSpec& node, int number, const std::v
       }
       return {result};
     }
+    case NodeSpec::Kind::kScan: {  // number: 2 if it goes backwards, 1 if without an element's own
+      const DType x = in.at(0).dtype, sums = is_floating(x) ? x : x == bool_ || is_signed(x) ? int64 : uint64;
+      demand(node.pattern.at(0) >= 0 && static_cast<std::size_t>(node.pattern[0]) < in[0].dims.size());
+      return {{node.name == "cumsum" || node.name == "cumprod" ? sums : x, in[0].dims}};
+    }
     case NodeSpec::Kind::kDot: {
       const Dims &x = in.at(0).dims, &y = in.at(1).dims;
       const DType dtype = promote(in[0].dtype, in[1].dtype);
@@ -192,7 +197,7 @@ class Generator {
 
   bool add_node() {
     NodeSpec node;
-    const std::size_t kind = pick(50);
+    const std::size_t kind = pick(52);
     if (graph_.inputs.back().counts && pick(6) == 0) return add_head();
     if (overwrites_ && pick(2) == 0) {
       if (pick(4) > 0) return add_raw();
@@ -200,7 +205,7 @@ class Generator {
     }
     if (kind < 26) return add_row();
     if (kind < 29) node.kind = NodeSpec::Kind::kCast, node.operands = {near()}, node.dtype = pick(2) ? dtypes_[pick(dtypes_.size())] : kAllDTypes[pick(std::size(kAllDTypes))];
-    else if (kind < 31) node.kind = NodeSpec::Kind::kConstant, node.dtype = dtypes_[pick(dtypes_.size())], node.number = static_cast<double>(pick(41)) / 4 - 5;
+    else if (kind < 31) node.kind = NodeSpec::Kind::kConstant, node.dtype = dtypes_[pick(dtypes_.size())], node.number = number_of_a_rule(pick(41));
     else if (kind < 34) return add_shuffle();
     else if (kind < 35) node.kind = NodeSpec::Kind::kContiguous, node.operands = {near()};
     else if (kind < 36) node.kind = pick(2) == 0 ? NodeSpec::Kind::kBackwards : NodeSpec::Kind::kBackwardsInto, node.operands = {near()};
@@ -208,8 +213,15 @@ class Generator {
     else if (kind < 43) return add_reduction();
     else if (kind < 45) return add_parts();
     else if (kind < 48) return add_dot();
+    else if (kind < 50) return add_scan();
     else return add_raw();
     return try_add(std::move(node));
+  }
+
+  /// Half of them are those that rewrite rules look for.
+  static double number_of_a_rule(std::size_t drawn) {
+    static constexpr double kNumbers[] = {1, 0, -1, 2, -0.0, 0.5, 3, -2, 4};
+    return drawn % 2 == 0 ? kNumbers[drawn / 2 % std::size(kNumbers)] : static_cast<double>(drawn) / 4 - 5;
   }
 
   bool try_add(NodeSpec node) {
@@ -263,6 +275,16 @@ class Generator {
       if (pick(2) == 0) node.pattern.push_back(static_cast<int>(axis));
     }
     node.number = pick(3) > 0 ? 1 : 0;
+    return try_add(std::move(node));
+  }
+
+  bool add_scan() {
+    static const char* kNames[] = {"cumsum", "cumsum", "cumprod", "cummax", "cummin"};
+    NodeSpec node{.kind = NodeSpec::Kind::kScan, .name = kNames[pick(std::size(kNames))], .operands = {near()}, .pattern = {}};
+    const std::size_t rank = values_[static_cast<std::size_t>(node.operands[0])].dims.size();
+    if (rank == 0) return false;
+    node.pattern = {static_cast<int>(pick(rank))};
+    node.number = static_cast<double>(2 * pick(2) + (node.name == "cumsum" || node.name == "cumprod" ? pick(2) : 0));  // the greatest of nothing is no number of the reference's
     return try_add(std::move(node));
   }
 

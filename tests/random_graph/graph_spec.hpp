@@ -28,7 +28,7 @@ struct InputSpec {
 };
 
 struct NodeSpec {
-  enum class Kind : std::uint8_t { kRow, kCast, kConstant, kDimshuffle, kContiguous, kRaw, kBackwards, kBackwardsInto, kCopied, kHead, kParts, kReduce, kDot };
+  enum class Kind : std::uint8_t { kRow, kCast, kConstant, kDimshuffle, kContiguous, kRaw, kBackwards, kBackwardsInto, kCopied, kHead, kParts, kReduce, kDot, kScan };
   Kind kind = Kind::kRow;
   std::string name;           ///< of a row, a RawKernel or a reduction; of kParts how (parts_of)
   std::vector<int> operands;  ///< values

@@ -43,6 +43,8 @@ std::string node_text(const NodeSpec& node) {
     case NodeSpec::Kind::kBackwardsInto: return "backwards_into(" + first + ")";
     case NodeSpec::Kind::kCopied: return "copied(" + first + ")";
     case NodeSpec::Kind::kParts: return "parts_of(\"" + node.name + "\", " + first + ", " + std::to_string(node.pattern[0]) + ", " + std::to_string(static_cast<int>(node.number)) + ")";
+    case NodeSpec::Kind::kScan:
+      return node.name + "(" + first + ", " + std::to_string(node.pattern[0]) + ", {.reverse = " + (node.number >= 2 ? "true" : "false") + ", .exclusive = " + (static_cast<int>(node.number) % 2 != 0 ? "true" : "false") + "})";
     case NodeSpec::Kind::kReduce: return node.name + "(" + first + ", std::vector<int>" + list_of(node.pattern, "") + (node.number != 0 ? ", keepdims)" : ")");
     case NodeSpec::Kind::kDot: return "dot(" + first + ", " + v(node.operands[1]) + ")";
     case NodeSpec::Kind::kHead: return "head(" + first + ", " + v(node.operands[1]) + ")";

@@ -30,6 +30,8 @@ std::vector<Tensor> reference_of(const GraphSpec& graph, std::size_t call);
 /// One row on tensors that broadcast.
 Tensor apply_row(const ElementwiseRow& row, const std::vector<Tensor>& operands);
 /// One reduction (sum, max, ...) along axes.
+/// Each element is what reduces those of its line up to it, from either end.
+Tensor scan_tensor(const std::string& name, const Tensor& x, int axis, bool reverse, bool exclusive, DType result);
 Tensor reduce_tensor(const std::string& name, const Tensor& x, const std::vector<int>& axes, bool keep, DType result);
 Tensor cast_tensor(const Tensor& x, DType dtype);
 

@@ -134,6 +134,7 @@ std::vector<Tensor> results_of(const NodeSpec& node, const std::vector<Tensor>& 
     case NodeSpec::Kind::kRaw: return raw_results(node, in);
     case NodeSpec::Kind::kParts: return {parts_of_tensor(node, in[0])};
     case NodeSpec::Kind::kDot: return {dot_of(in[0], in[1], result)};
+    case NodeSpec::Kind::kScan: return {scan_tensor(node.name, in[0], node.pattern[0], node.number >= 2, static_cast<int>(node.number) % 2 != 0, result)};
     case NodeSpec::Kind::kReduce: return {reduce_tensor(node.name, in[0], node.pattern, node.number != 0, result)};
     default: return {in[0]};
   }

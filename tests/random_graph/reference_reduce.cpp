@@ -13,7 +13,7 @@ namespace {
 constexpr Wide kInfinite = std::numeric_limits<Wide>::infinity();
 constexpr Element kUnknown{0, kInfinite};
 
-bool is_open(const Element& x) { return !std::isfinite(x.error); }
+bool is_unknown(const Element& x) { return !std::isfinite(x.error); }
 
 struct Limits {
   Wide unit, greatest, least;  // of what values are kept in
@@ -29,7 +29,7 @@ Element summed(const std::vector<Element>& row, DType kept, bool mean) {
   Element sum;
   Wide size = 0;
   for (const Element& x : row) {
-    if (is_open(x)) return kUnknown;
+    if (is_unknown(x)) return kUnknown;
     sum.value += x.value, sum.error += x.error, size += std::fabs(x.value);
   }
   if (mean) sum.value /= count;
@@ -44,7 +44,7 @@ Element multiplied(const std::vector<Element>& row, DType kept) {
   const Limits limits = limits_of(kept);
   Wide product = 1, wide = 1, above = 1, below = 1;
   for (const Element& x : row) {
-    if (is_open(x) || !std::isfinite(x.value)) return kUnknown;
+    if (is_unknown(x) || !std::isfinite(x.value)) return kUnknown;
     const Wide size = std::fabs(x.value) + x.error;
     product *= x.value, wide *= size, above *= std::max(size, 1.0L), below *= size > 0 ? std::min(size, 1.0L) : 1.0L;
   }
@@ -56,7 +56,7 @@ bool is_nan(const Element& x) { return std::isnan(x.value); }
 
 /// The greatest, or its place; sign -1: the least.
 Element chosen(const std::vector<Element>& row, Wide sign, bool place) {
-  if (std::any_of(row.begin(), row.end(), is_open)) return kUnknown;
+  if (std::any_of(row.begin(), row.end(), is_unknown)) return kUnknown;
   if (const auto nan = std::find_if(row.begin(), row.end(), is_nan); nan != row.end()) {
     return {place ? static_cast<Wide>(nan - row.begin()) : nan->value, 0};
   }
@@ -77,7 +77,7 @@ Element chosen(const std::vector<Element>& row, Wide sign, bool place) {
 Element truth(const std::vector<Element>& row, bool all) {
   bool open = false;
   for (const Element& x : row) {
-    const bool unsure = is_open(x) || (x.error > 0 && std::fabs(x.value) <= x.error);
+    const bool unsure = is_unknown(x) || (x.error > 0 && std::fabs(x.value) <= x.error);
     if (!unsure && (x.value != 0) != all) return {all ? 0.0L : 1.0L, 0};
     open |= unsure;
   }
@@ -91,7 +91,7 @@ Wide wrapped_to(DType dtype, Big value) {
 Element integers(const std::vector<Element>& row, DType result, bool product) {
   std::uint64_t total = product ? 1 : 0;
   for (const Element& x : row) {
-    if (is_open(x)) return kUnknown;
+    if (is_unknown(x)) return kUnknown;
     const auto value = static_cast<std::uint64_t>(static_cast<Big>(x.value));
     total = product ? total * value : total + value;
   }
@@ -109,6 +109,27 @@ Element reduced(const std::string& name, const std::vector<Element>& row, DType 
 }
 
 }  // namespace
+
+Tensor scan_tensor(const std::string& name, const Tensor& x, int axis, bool reverse, bool exclusive, DType result) {
+  Tensor tensor{result, x.shape, x.elements};
+  const std::string reduction = name.substr(3);  // of cumsum
+  const bool exact = reduction == "max" || reduction == "min" || !is_half(result);
+  std::int64_t step = 1;
+  for (int i = axis + 1; i < x.shape.rank(); ++i) step *= x.shape[i];
+  const std::int64_t length = x.shape[axis];
+  for (std::int64_t first = 0; first < x.shape.size(); ++first) {
+    if (first / step % length != 0) continue;
+    std::vector<Element> row;
+    for (std::int64_t n = 0; n < length; ++n) {
+      const auto at = static_cast<std::size_t>(first + (reverse ? length - 1 - n : n) * step);
+      if (!exclusive) row.push_back(x.elements[at]);
+      const Element element = reduced(reduction, row, x.dtype, result);
+      tensor.elements[at] = exact ? element : cast_tensor({float32, {}, {element}}, result).elements[0];
+      if (exclusive) row.push_back(x.elements[at]);
+    }
+  }
+  return tensor;
+}
 
 Tensor reduce_tensor(const std::string& name, const Tensor& x, const std::vector<int>& axes, bool keep, DType result) {
   Tensor tensor{result, {}, {}};

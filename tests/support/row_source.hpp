@@ -11,7 +11,7 @@ inline constexpr DType kRowDTypes[] = {bool_,  int8,   int16,  int32,   int64,  
                                        uint16, uint32, uint64, float32, float64};
 
 /// C's name of what a kernel computes a dtype in.
-inline std::string c_type(DType dtype) {
+inline std::string type_text(DType dtype) {
   switch (dtype) {
     case bool_:
       return "bool";
@@ -48,7 +48,7 @@ inline std::vector<const ElementwiseRow*> rows_computed_in(DType dtype) {
 }
 
 inline std::string input_type(const ElementwiseRow& row, DType dtype, int input) {
-  return row.condition_first && input == 0 ? "bool" : c_type(dtype);
+  return row.condition_first && input == 0 ? "bool" : type_text(dtype);
 }
 
 /// "inline float f_tanh(float x0) { typedef float T; return (tanh(x0)); }", to stand in namespace damo.
@@ -57,8 +57,8 @@ inline std::string row_function(const ElementwiseRow& row, DType dtype) {
   for (int i = 0; i < arity(row); ++i) {
     parameters += (i ? ", " : "") + input_type(row, dtype, i) + " x" + std::to_string(i);
   }
-  return "inline " + c_type(result_of(row, dtype)) + " f_" + std::string(row.name) + "(" + parameters + ") { typedef " +
-         c_type(dtype) + " T; return (" + std::string(code_for(row, dtype)) + "); }\n";
+  return "inline " + type_text(result_of(row, dtype)) + " f_" + std::string(row.name) + "(" + parameters + ") { typedef " +
+         type_text(dtype) + " T; return (" + std::string(code_for(row, dtype)) + "); }\n";
 }
 
 /// "f_tanh(x0[i])"

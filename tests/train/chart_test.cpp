@@ -35,7 +35,9 @@ TEST(Chart, AMissingValueIsAGap) {
 TEST(Chart, ALogarithmicAxisLeavesOutWhatIsNotAboveZero) {
   const std::string svg = Chart("").line("x", {0.01, 0, 1, 100}).log_y().svg();
   EXPECT_THAT(svg, HasSubstr("d=\"M70.0 350.0M363.3 195.0L510.0 40.0\""));
-  EXPECT_THAT(svg, AllOf(HasSubstr(">0.01<"), HasSubstr(">0.1<"), HasSubstr(">100<")));
+  EXPECT_THAT(svg, AllOf(HasSubstr(">0.01<"), HasSubstr(">0.1<"), HasSubstr(">100<"), Not(HasSubstr(">0.2<"))));
+  EXPECT_THAT(Chart("").line("x", {0.15, 3}).log_y().svg(), AllOf(HasSubstr(">0.2<"), HasSubstr(">0.5<"), HasSubstr(">2<")));
+  EXPECT_THAT(Chart("").line("x", {3.1, 3.4}).log_y().svg(), AllOf(HasSubstr(">3.1<"), HasSubstr(">3.2<")));  // no round power in it
 }
 
 TEST(Chart, DrawsPointsAndOneValue) {

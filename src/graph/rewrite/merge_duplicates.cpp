@@ -1,7 +1,9 @@
 #include <algorithm>
-#include <unordered_map>
+#include <string_view>
 
 #include <damo/rewrite.hpp>
+#include "graph/base/hash_index.hpp"
+#include "graph/order.hpp"
 
 namespace damo {
 namespace {
@@ -15,19 +17,16 @@ std::size_t hash_of(const ConstantData& constant) {
 }
 
 void merge_constants(FunctionGraph& graph) {
-  std::unordered_multimap<std::size_t, ValueId> seen;
+  HashIndex seen(64);
   for (int i = 0; i < graph.value_limit(); ++i) {
     const auto value = static_cast<ValueId>(i);
     const ConstantPtr& constant = graph.constant(value);
     if (!constant || graph.uses(value).empty()) continue;
-    const std::size_t hash = hash_of(*constant);
-    ValueId same = ValueId::kNone;
-    for (auto [it, end] = seen.equal_range(hash); it != end; ++it) {
-      const ConstantData& other = *graph.constant(it->second);
-      if (other.type == constant->type && other.bytes == constant->bytes) same = it->second;
-    }
-    if (same == ValueId::kNone) seen.emplace(hash, value);
-    else graph.replace(value, same);
+    const int same = seen.find_or_add(hash_of(*constant), i, [&](int number) {
+      const ConstantData& other = *graph.constant(static_cast<ValueId>(number));
+      return other.type == constant->type && other.bytes == constant->bytes;
+    });
+    if (same >= 0) graph.replace(value, static_cast<ValueId>(same));
   }
 }
 
@@ -46,19 +45,11 @@ bool is_same(const FunctionGraph& graph, NodeId a, NodeId b) {
 
 FunctionGraph merge_duplicates(FunctionGraph graph) {
   merge_constants(graph);
-  std::unordered_multimap<std::size_t, NodeId> seen;
-  seen.reserve(static_cast<std::size_t>(graph.node_count()));
-  for (NodeId node : graph.toposort()) {
-    const std::size_t hash = hash_of(graph, node);
-    NodeId same = NodeId::kNone;
-    for (auto [it, end] = seen.equal_range(hash); it != end; ++it) {
-      if (is_same(graph, it->second, node)) same = it->second;
-    }
-    if (same == NodeId::kNone) {
-      seen.emplace(hash, node);
-      continue;
-    }
-    for (std::size_t i = 0; i < graph.outputs(node).size(); ++i) graph.replace(graph.outputs(node)[i], graph.outputs(same)[i]);
+  HashIndex seen(static_cast<std::size_t>(graph.node_count()));
+  for (NodeId node : some_order(graph)) {
+    const int same = seen.find_or_add(hash_of(graph, node), static_cast<int>(node), [&](int other) { return is_same(graph, static_cast<NodeId>(other), node); });
+    if (same < 0) continue;
+    for (std::size_t i = 0; i < graph.outputs(node).size(); ++i) graph.replace(graph.outputs(node)[i], graph.outputs(static_cast<NodeId>(same))[i]);
   }
   graph.prune();
   return graph;

@@ -13,10 +13,9 @@
 #include "graph/rewrite/pass_names.hpp"
 
 namespace damo {
-namespace {
 
-std::vector<std::string> disabled_passes() {
-  std::vector<std::string> names;
+std::vector<std::string> with_environment(std::span<const std::string> disabled) {
+  std::vector<std::string> names(disabled.begin(), disabled.end());
   std::istringstream list(environment("DAMO_DISABLE"));
   for (std::string name; std::getline(list, name, ',');) {
     if (!name.empty()) names.push_back(name);
@@ -24,20 +23,22 @@ std::vector<std::string> disabled_passes() {
   return names;
 }
 
-}  // namespace
-
 bool is_disabled(std::string_view name) {
-  const std::vector<std::string> names = disabled_passes();
+  const std::vector<std::string> names = with_environment({});
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 namespace {
 
-/// A name that is none of Damo's passes, nor of these, is told once: other functions may have a pass of that name.
+/// A name that is none of Damo's passes, nor of these and their rules, is told once: other functions may have a pass of that name.
 void report_unknown(const std::vector<std::string>& disabled, std::span<const Pass> passes) {
   std::vector<std::string_view> known(kPassNames.begin(), kPassNames.end());
   for (const Pass& pass : passes) {
     if (std::find(known.begin(), known.end(), pass.name) == known.end()) known.emplace_back(pass.name);
+  }
+  const std::size_t pass_count = known.size();
+  for (const Pass& pass : passes) {
+    for (const Rule& rule : pass.rules) known.emplace_back(rule.name);
   }
   for (const std::string& name : disabled) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
@@ -47,8 +48,8 @@ void report_unknown(const std::vector<std::string>& disabled, std::span<const Pa
       const std::lock_guard lock(mutex);
       if (!told.insert(name).second) continue;
     }
-    std::string line = "DAMO_DISABLE names '" + name + "', which is no pass of this function; there are";
-    for (const std::string_view pass : known) line += (pass == known.front() ? " " : ", ") + std::string(pass);
+    std::string line = "DAMO_DISABLE or Options::disable names '" + name + "', which is no pass or rule of this function; the passes are";
+    for (std::size_t i = 0; i < pass_count; ++i) line += (i == 0 ? " " : ", ") + std::string(known[i]);
     if (const std::string_view like = nearest(name, known); !like.empty()) line += "; the nearest is " + std::string(like);
     log(LogLevel::kWarning, line);
   }
@@ -74,18 +75,18 @@ void check(const FunctionGraph& graph, const std::vector<TensorType>& before, st
 
 }  // namespace
 
-FunctionGraph run_passes(FunctionGraph graph, std::span<const Pass> passes, std::vector<PassReport>* reports) {
-  const std::vector<std::string> disabled = disabled_passes();
+FunctionGraph run_passes(FunctionGraph graph, std::span<const Pass> passes, std::vector<PassReport>* reports, std::span<const std::string> named) {
+  const std::vector<std::string> disabled = with_environment(named);
   if (!disabled.empty()) report_unknown(disabled, passes);
   for (const Pass& pass : passes) {
     const bool is_disabled = std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end();
-    PassReport report{pass.name, !is_disabled, 0, graph.node_count(), graph.node_count()};
+    PassReport report{pass.name, !is_disabled, 0, graph.node_count(), graph.node_count(), {}};
     if (report.ran) {
       const auto start = std::chrono::steady_clock::now();
       const std::vector<TensorType> before = border(graph);
       const std::size_t updates = graph.updated().size();
       try {
-        graph = pass.run(std::move(graph));
+        graph = pass.run ? pass.run(std::move(graph)) : apply_rules(std::move(graph), pass.rules, disabled, &report.rules);
         check(graph, before, updates);
       } catch (Error& error) {
         error.add_where("in pass " + pass.name);

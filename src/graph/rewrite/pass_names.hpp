@@ -1,14 +1,19 @@
 // The names that DAMO_DISABLE takes: the passes that function() runs beside the user's own, and what calls do.
 #pragma once
 #include <array>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace damo {
 
-inline constexpr std::string_view kMergeDuplicates = "merge_duplicates", kUseTf32 = "use_tf32", kFuseProducts = "fuse_products", kFuseElementwise = "fuse_elementwise",
+inline constexpr std::string_view kMergeDuplicates = "merge_duplicates", kSimplify = "simplify", kForwardShapes = "forward_shapes", kUseTf32 = "use_tf32", kFuseProducts = "fuse_products", kFuseElementwise = "fuse_elementwise",
                                   kJoinSinks = "join_sinks", kReplay = "replay";
-inline constexpr std::array kPassNames = {kMergeDuplicates, kUseTf32, kFuseProducts, kFuseElementwise, kJoinSinks, kReplay};
+inline constexpr std::array kPassNames = {kMergeDuplicates, kSimplify, kForwardShapes, kUseTf32, kFuseProducts, kFuseElementwise, kJoinSinks, kReplay};
 
+/// These names and those of DAMO_DISABLE.
+std::vector<std::string> with_environment(std::span<const std::string> disabled);
 /// Whether DAMO_DISABLE names it.
 bool is_disabled(std::string_view name);
 

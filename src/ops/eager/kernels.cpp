@@ -164,10 +164,6 @@ std::shared_ptr<EagerKernel> EagerKernels::reducing(std::uint32_t number, const 
   return found_or_made(mutex_, reductions_, number, [&] { return std::make_shared<EagerKernel>(spec(), backend_); });
 }
 
-std::shared_ptr<Scan> EagerKernels::scan(std::uint32_t number, const std::function<ScanDefinition()>& define) {
-  return found_or_made(mutex_, scans_, number, [&] { return std::make_shared<Scan>(define()); });
-}
-
 std::shared_ptr<const ElementwiseKernel> EagerKernels::snippet(std::uint32_t number,
                                                                const std::function<ElementwiseKernel()>& make) {
   return found_or_made(mutex_, snippets_, number, [&] { return std::make_shared<const ElementwiseKernel>(make()); });

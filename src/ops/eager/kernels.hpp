@@ -20,7 +20,6 @@
 #include <damo/elementwise.hpp>
 #include <damo/elementwise_kernel.hpp>
 
-#include "ops/eager/scan.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/kernel/spec_kernel.hpp"
 
@@ -79,7 +78,6 @@ class EagerKernels final : public Companion {
   std::size_t size() const;
   /// The kernel that reduces of that number, which says all about it; made at its first use.
   std::shared_ptr<EagerKernel> reducing(std::uint32_t number, const std::function<KernelSpec()>& spec);
-  std::shared_ptr<Scan> scan(std::uint32_t number, const std::function<ScanDefinition()>& define);
   std::shared_ptr<const ElementwiseKernel> snippet(std::uint32_t number,
                                                    const std::function<ElementwiseKernel()>& make);
 
@@ -105,7 +103,6 @@ class EagerKernels final : public Companion {
   mutable std::shared_mutex mutex_;
   std::unordered_map<Key, Entry, Hash> kernels_;
   std::unordered_map<std::uint32_t, std::shared_ptr<const ElementwiseKernel>> snippets_;
-  std::unordered_map<std::uint32_t, std::shared_ptr<Scan>> scans_;
   std::unordered_map<std::uint32_t, std::shared_ptr<EagerKernel>> reductions_;  // few: one an op and dtype
 };
 

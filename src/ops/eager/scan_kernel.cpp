@@ -1,102 +1,78 @@
+// A ScanKernel is a KernelSpec whose join is the user's text; its compiled kernels are the device's (EagerKernels).
 #include <damo/scan_kernel.hpp>
 
-#include <damo/array_math.hpp>
+#include <atomic>
 
+#include <damo/axes.hpp>
+#include <damo/error.hpp>
 #include "ops/eager/kernels.hpp"
 #include "ops/eager/overlap.hpp"
-#include "ops/eager/scan.hpp"
 #include "ops/eager/snippet.hpp"
-#include "runtime/kernel/body.hpp"
+#include "runtime/kernel/line_directive.hpp"
 
 namespace damo {
 
 struct ScanKernel::Data {
-  explicit Data(ScanDefinition definition) : scan(std::move(definition)) {}
-  Scan scan;
+  KernelSpec spec;
+  DType dtype;
+  std::uint32_t number;  // among the device's kernels
 };
 
-ScanKernel::ScanKernel(DType dtype, SourceText operation, SourceText neutral, bool exclusive,
-                       ScanKernelOptions options) {
+namespace {
+
+/// As part of an expression, its lines the user's.
+std::string expression(const SourceText& text) { return "\n" + line_directive(text) + text.text + "\n" + kGeneratedLine; }
+
+}  // namespace
+
+ScanKernel::ScanKernel(DType dtype, SourceText operation, SourceText neutral, bool exclusive, ScanKernelOptions options) {
+  static std::atomic<std::uint32_t> count = 0;
   const std::string label = "ScanKernel " + options.name;
-  if (!is_identifier(options.name))
-    throw GraphError(label + ": a kernel cannot be called so", "use letters, digits and _");
+  if (!is_identifier(options.name)) throw GraphError(label + ": a kernel cannot be called so", "use letters, digits and _");
   if (operation.text.empty()) throw GraphError(label + ": it has no operation", "\"a + b\"");
   if (exclusive && neutral.text.empty()) throw GraphError(label + ": it has no neutral value", "\"0\"");
-  ScanDefinition definition;
-  definition.name = std::move(options.name);
-  definition.preamble = std::move(options.preamble);
-  definition.dtype = dtype;
-  definition.accumulator = is_half(dtype) ? "float" : c_type(dtype);
-  definition.reduce = std::move(operation);
-  definition.neutral = std::move(neutral);
-  definition.exclusive = exclusive;
-  definition.flags = std::move(options.flags);
-  data_ = std::make_shared<Data>(std::move(definition));
+  KernelSpec spec;
+  spec.name = std::move(options.name);
+  spec.inputs = spec.outputs = {dtype};
+  Step step;
+  step.name = spec.name;
+  step.code = "x0";
+  step.inputs = {0};
+  step.compute = is_half(dtype) ? float32 : dtype;
+  step.result = dtype;
+  step.join = Join{.bytes = static_cast<int>(itemsize(step.compute)), .neutral = neutral.text.empty() ? "" : expression(neutral), .reduce = expression(operation),
+                   .prefix = exclusive ? Prefix::kExclusive : Prefix::kInclusive};
+  spec.steps = {std::move(step)};
+  spec.stores = {1};
+  std::string preamble;
+  if (!options.preamble.text.empty()) preamble = line_directive(options.preamble) + options.preamble.text + "\n";
+  spec.users_text = UsersText{std::move(preamble), std::move(options.flags)};
+  data_ = std::make_shared<Data>(Data{std::move(spec), dtype, std::uint32_t{1} << 31 | count.fetch_add(1)});
 }
 
 Array ScanKernel::operator()(const Array& x, int axis) const {
-  if (!x) throw TypeError(data_->scan.definition().name + ": the Array is empty", "check the Array with if (array)");
+  if (!x) throw TypeError(data_->spec.name + ": the Array is empty", "check the Array with if (array)");
   const Array y = Array::empty(x.shape(), x.dtype(), x.device());
   into(x, y, axis);
   return y;
 }
 
 void ScanKernel::into(const Array& x, const Array& y, int axis) const {
-  const ScanDefinition& definition = data_->scan.definition();
-  const std::string& name = definition.name;
+  const std::string& name = data_->spec.name;
   if (!x || !y) throw TypeError(name + ": an Array is empty", "check the Array with if (array)");
   for (const Array* array : {&x, &y}) {
-    if (array->dtype() == definition.dtype) continue;
-    throw TypeError(
-        name + " works on " + std::string(damo::name(definition.dtype)) + ", it is given " + describe(*array),
-        "astype(x, " + std::string(damo::name(definition.dtype)) + ") converts it");
+    if (array->dtype() == data_->dtype) continue;
+    throw TypeError(name + " works on " + std::string(damo::name(data_->dtype)) + ", it is given " + describe(*array), "astype(x, " + std::string(damo::name(data_->dtype)) + ") converts it");
   }
-  if (!(x.shape() == y.shape()))
-    throw ShapeError(name + ": shapes differ: " + to_string(x.shape()) + " into " + to_string(y.shape()),
-                     "give the result the shape of the input");
-  if (!(x.device() == y.device()))
-    throw DeviceError(name + ": " + describe(x) + " into " + describe(y), "move one of them: x.to(device)");
+  if (!(x.shape() == y.shape())) throw ShapeError(name + ": shapes differ: " + to_string(x.shape()) + " into " + to_string(y.shape()), "give the result the shape of the input");
+  if (!(x.device() == y.device())) throw DeviceError(name + ": " + describe(x) + " into " + describe(y), "move one of them: x.to(device)");
   if (x.rank() == 0) throw ShapeError(name + ": an array of rank 0 has no axis", "reshape it to (1,)");
-  if (axis < -x.rank() || axis >= x.rank())
-    throw ShapeError(name + ": there is no axis " + std::to_string(axis) + " in an array of " +
-                     std::to_string(x.rank()) + " axes");
+  const std::uint32_t mask = Axes(axis).mask(x.rank(), name);
   check_writable(name, y);
-  data_->scan.run(would_overwrite(y, x) ? packed_copy(x) : x, y, axis < 0 ? axis + x.rank() : axis);
+  const auto kernel = EagerKernels::of(x.device().backend())->reducing(data_->number, [&] { return data_->spec; });
+  const Array from = would_overwrite(y, x) ? packed_copy(x) : x;
+  const EagerInput inputs[] = {{&from, {}}};
+  kernel->run(inputs, y, y.shape(), mask);
 }
-
-namespace {
-
-Array cumulate(bool product, const Array& given, int axis) {
-  const std::string name = product ? "cumprod" : "cumsum";
-  if (!given) throw TypeError(name + ": the Array is empty", "check the Array with if (array)");
-  if (axis < -given.rank() || axis >= given.rank())
-    throw ShapeError(name + ": there is no axis " + std::to_string(axis) + " in an array of " +
-                     std::to_string(given.rank()) + " axes");
-  const DType from = given.dtype(), dtype = is_floating(from)                  ? from
-                                            : from == bool_ || is_signed(from) ? int64
-                                                                               : uint64;
-  const Array x = from == dtype ? given : astype(given, dtype);
-  Backend& backend = x.device().backend();
-  const auto scan = EagerKernels::of(backend)->scan(static_cast<std::uint32_t>(dtype) << 1 | (product ? 1u : 0u), [&] {
-    ScanDefinition definition;
-    definition.name = name;
-    definition.kind = SourceKind::kGenerated;
-    definition.dtype = dtype;
-    definition.accumulator = value_type(dtype);
-    const std::string floating = product ? "a * b" : "a + b", integer = product ? "wrap_mul(a, b)" : "wrap_add(a, b)";
-    definition.reduce = SourceText(is_floating(dtype) ? floating : integer, nullptr, 0);
-    return definition;
-  });
-  const Array y = Array::empty(x.shape(), dtype, x.device());
-  scan->run(x, y, axis < 0 ? axis + x.rank() : axis);
-  return y;
-}
-
-}  // namespace
-
-Array cumsum(const Array& x, int axis) { return cumulate(false, x, axis); }
-Array cumprod(const Array& x, int axis) { return cumulate(true, x, axis); }
-Array cumsum(const Array& x) { return cumulate(false, x ? x.reshape({-1}) : x, 0); }
-Array cumprod(const Array& x) { return cumulate(true, x ? x.reshape({-1}) : x, 0); }
 
 }  // namespace damo

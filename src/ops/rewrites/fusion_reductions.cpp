@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include <damo/kernel_op.hpp>
+#include "ops/reduce_op.hpp"
 
 namespace damo {
 namespace {
@@ -28,7 +29,7 @@ bool is_row_of(const std::vector<int>& row, const std::vector<int>& space, std::
 }  // namespace
 
 ReductionGroups::ReductionGroups(const FunctionGraph& graph, const std::vector<std::vector<NodeId>>& groups, const std::unordered_set<NodeId>& alone)
-    : graph_(graph), order_(graph.toposort()), shapes_(graph, order_), whole_of_(static_cast<std::size_t>(graph.node_limit()), -1) {
+    : graph_(graph), order_(graph.toposort()), shapes_(graph, order_), whole_of_(static_cast<std::size_t>(graph.node_limit()), -1), follows_scan_(static_cast<std::size_t>(graph.node_limit()), false) {
   const auto add = [&](std::vector<NodeId> nodes) -> Whole& {
     const int number = static_cast<int>(wholes_.size());
     for (NodeId node : nodes) whole_of_[static_cast<std::size_t>(node)] = number;
@@ -51,15 +52,19 @@ ReductionGroups::ReductionGroups(const FunctionGraph& graph, const std::vector<s
   std::unordered_map<NodeId, std::size_t> place;
   for (NodeId node : order_) {
     place.emplace(node, place.size());
+    const auto* op = dynamic_cast<const KernelOp*>(&graph.op(node));
+    bool follows = op && op->scans() != KernelOp::Scans::kNo;
+    for (ValueId input : graph.inputs(node)) follows |= graph.owner(input) != NodeId::kNone && follows_scan_[static_cast<std::size_t>(graph.owner(input))];
+    follows_scan_[static_cast<std::size_t>(node)] = follows;
     if (whole_of_[static_cast<std::size_t>(node)] >= 0) continue;
     Whole& whole = add({node});
-    const auto* reduction = dynamic_cast<const KernelOp*>(&graph.op(node));
-    if (!reduction || !reduction->reduced_axes() || graph.outputs(node).size() != 1 || alone.contains(node)) continue;
+    if (!op || !op->reduced_axes() || graph.outputs(node).size() != 1 || alone.contains(node)) continue;
     whole.space = shapes_.of(graph.inputs(node)[0]);
     whole.dims = graph.type(graph.inputs(node)[0]).dims;
     whole.takes_part = true;
-    whole.axes = *reduction->reduced_axes();
+    whole.axes = *op->reduced_axes();
     whole.reduces = true;
+    whole.joins = joins_of(*op);
   }
   // Producers first. A group's first reader may stand before the group's last node in the order of nodes, so edges are counted.
   std::vector<int> waiting(wholes_.size(), 0), ready;
@@ -95,6 +100,12 @@ ReductionGroups::ReductionGroups(const FunctionGraph& graph, const std::vector<s
   for (auto& group : groups_) std::sort(group.begin(), group.end(), [&](NodeId a, NodeId b) { return place.at(a) < place.at(b); });
 }
 
+ReductionGroups::Joins ReductionGroups::joins_of(const KernelOp& op) {
+  if (op.scans() != KernelOp::Scans::kNo) return op.scans() == KernelOp::Scans::kForward ? Joins::kForward : Joins::kBackward;
+  const auto* reduction = dynamic_cast<const ReduceOp*>(&op);
+  return reduction && reduction->kind() == ReductionKind::kIndex ? Joins::kNone : Joins::kRows;
+}
+
 int ReductionGroups::find(int whole) {
   while (wholes_[static_cast<std::size_t>(whole)].parent != whole) {
     int& parent = wholes_[static_cast<std::size_t>(whole)].parent;
@@ -114,7 +125,7 @@ bool ReductionGroups::agree(int a, int b) {
   const Whole *x = &wholes_[static_cast<std::size_t>(find(a))], *y = &wholes_[static_cast<std::size_t>(find(b))];
   if (x == y) return true;
   if (!x->takes_part || !y->takes_part) return false;
-  if (x->reduces && y->reduces) return x->space == y->space && x->axes == y->axes;
+  if (x->reduces && y->reduces) return x->space == y->space && x->axes == y->axes && (x->joins == y->joins || x->joins == Joins::kNone || y->joins == Joins::kNone);
   if (y->reduces) std::swap(x, y);
   return y->space == x->space || (x->reduces && is_row_of(y->space, x->space, x->axes));
 }
@@ -146,7 +157,8 @@ void ReductionGroups::join(int number) {
       const Whole& from = wholes_[static_cast<std::size_t>(find(producer))];
       const auto [found, is_new] = joins.try_emplace(find(producer), true);
       if (is_new) found->second = agree(producer, number);
-      if (found->second) found->second = fits(from, whole, node, input);
+      const bool is_chain = whole.joins >= Joins::kForward && follows_scan_[static_cast<std::size_t>(graph_.owner(input))];
+      if (found->second) found->second = fits(from, whole, node, input) && !(is_chain && from.joins >= Joins::kForward);
     }
   }
   for (const auto& [producer, may_join] : joins) {
@@ -173,6 +185,7 @@ void ReductionGroups::join(int number) {
     Whole &into = wholes_[static_cast<std::size_t>(a)], &from = wholes_[static_cast<std::size_t>(b)];
     from.parent = a;
     if (from.reduces && !into.reduces) into.space = from.space, into.dims = from.dims, into.axes = from.axes, into.reduces = true;
+    if (into.joins == Joins::kNone) into.joins = from.joins;
     into.level = whole.level;
   }
 }
@@ -191,6 +204,8 @@ void ReductionGroups::join_siblings() {
       first = find(first);
       if (group == first || whole.level != wholes_[static_cast<std::size_t>(first)].level || !agree(first, group)) continue;
       wholes_[static_cast<std::size_t>(group)].parent = first;
+      Joins& joins = wholes_[static_cast<std::size_t>(first)].joins;
+      if (joins == Joins::kNone) joins = whole.joins;
     }
   }
 }

@@ -1,6 +1,7 @@
 // ReductionGroups: the groups of fusion_groups.hpp, with reductions among them. A group with reductions goes over one
 // space: every reduction in it takes the same axes of it, and its other members compute elements of the space or of the
-// rows that the reductions leave. So softmax, written with max, exp, sum and a division, is one group.
+// rows that the reductions leave. So softmax, written with max, exp, sum and a division, is one group. Scans make groups as reductions do, in one
+// direction and without reductions, and no scan follows from another of its group.
 //
 // The groups of elementwise nodes stay as they are and are joined as wholes. The proof that no path leaves a group and comes back
 // is that of fusion_groups.hpp: each whole has a level, which rises along every edge that is not inside a group. A whole joins
@@ -15,6 +16,8 @@
 
 namespace damo {
 
+class KernelOp;
+
 class ReductionGroups {
  public:
   /// groups: of elementwise nodes. alone: reductions that stay kernels of their own.
@@ -23,6 +26,8 @@ class ReductionGroups {
   const std::vector<std::vector<NodeId>>& groups() const { return groups_; }
 
  private:
+  enum class Joins : std::uint8_t { kNone, kRows, kForward, kBackward };  // index_along reduces, and joins nothing
+  static Joins joins_of(const KernelOp& op);
   struct Whole {
     std::vector<NodeId> nodes;
     int level = 0;
@@ -31,6 +36,7 @@ class ReductionGroups {
     std::vector<int> space;        // symbols of the elements' axes
     std::uint32_t axes = 0;        // that are reduced
     bool reduces = false, takes_part = false;
+    Joins joins = Joins::kNone;
   };
   int find(int whole);
   bool agree(int a, int b);
@@ -44,7 +50,8 @@ class ReductionGroups {
   const std::vector<NodeId> order_;
   const SymbolicShapes shapes_;
   std::vector<Whole> wholes_;
-  std::vector<int> whole_of_;  // by node
+  std::vector<int> whole_of_;        // by node
+  std::vector<bool> follows_scan_;   // by node
   std::vector<std::vector<NodeId>> groups_;
 };
 

@@ -1,10 +1,14 @@
 #include "ops/rewrites/symbolic_shapes.hpp"
 
+#include <algorithm>
+
 #include <damo/kernel_op.hpp>
+#include "ops/dimshuffle_op.hpp"
 
 namespace damo {
 
-SymbolicShapes::SymbolicShapes(const FunctionGraph& graph, const std::vector<NodeId>& nodes) : shapes_(static_cast<std::size_t>(graph.value_limit())) {
+SymbolicShapes::SymbolicShapes(const FunctionGraph& graph, const std::vector<NodeId>& nodes, const Checks* checks)
+    : graph_(graph), checks_(checks), shapes_(static_cast<std::size_t>(graph.value_limit())), is_sure_(shapes_.size(), true) {
   symbol(1);
   for (NodeId node : nodes) {
     for (ValueId input : graph.inputs(node)) {
@@ -13,7 +17,7 @@ SymbolicShapes::SymbolicShapes(const FunctionGraph& graph, const std::vector<Nod
     }
     const auto* op = dynamic_cast<const KernelOp*>(&graph.op(node));
     if (op && !op->reduced_axes()) {
-      elementwise(graph, node);
+      elementwise(node);
     } else if (op) {
       const std::uint32_t axes = *op->reduced_axes();
       std::vector<int> shape = shapes_[static_cast<std::size_t>(graph.inputs(node)[0])];
@@ -22,9 +26,21 @@ SymbolicShapes::SymbolicShapes(const FunctionGraph& graph, const std::vector<Nod
         if ((axes >> axis & 1u) && made[static_cast<int>(axis)] == 1) shape[axis] = kOne;
       }
       shapes_[static_cast<std::size_t>(graph.outputs(node)[0])] = std::move(shape);
+    } else if (const auto* view = dynamic_cast<const DimShuffleOp*>(&graph.op(node))) {
+      const std::vector<int>& shape = shapes_[static_cast<std::size_t>(graph.inputs(node)[0])];
+      std::vector<int> turned;
+      for (std::int64_t axis : view->pattern()) turned.push_back(axis < 0 ? kOne : shape[static_cast<std::size_t>(axis)]);
+      shapes_[static_cast<std::size_t>(graph.outputs(node)[0])] = std::move(turned);
     } else {
-      for (ValueId output : graph.outputs(node)) shapes_[static_cast<std::size_t>(output)] = fresh(graph.type(output).dims);
+      for (ValueId output : graph.outputs(node)) {
+        shapes_[static_cast<std::size_t>(output)] = fresh(graph.type(output).dims);
+        is_sure_[static_cast<std::size_t>(output)] = stays(node);
+      }
     }
+    if (stays(node)) continue;
+    const auto inputs = graph.inputs(node);
+    if (std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) { return is_sure(input); })) continue;
+    for (ValueId output : graph.outputs(node)) is_sure_[static_cast<std::size_t>(output)] = false;
   }
 }
 
@@ -60,24 +76,34 @@ std::vector<int> SymbolicShapes::fresh(const Shape& dims) {
   return shape;
 }
 
-void SymbolicShapes::elementwise(const FunctionGraph& graph, NodeId node) {
-  const Shape& dims = graph.type(graph.outputs(node)[0]).dims;
-  std::vector<int> shape(static_cast<std::size_t>(dims.rank()), kOne);
-  for (ValueId input : graph.inputs(node)) {
-    const std::vector<int>& operand = shapes_[static_cast<std::size_t>(input)];
-    const std::size_t missing = shape.size() - operand.size();
+/// Operands that do not count say what an axis is only where no other one does.
+void SymbolicShapes::elementwise(NodeId node) {
+  const ValueId output = graph_.outputs(node)[0];
+  std::vector<int> shape(static_cast<std::size_t>(graph_.type(output).rank()), kOne);
+  const auto inputs = graph_.inputs(node);
+  const bool is_kept = stays(node);
+  const auto join = [&](std::size_t input, bool counts) {
+    const std::vector<int>& operand = shapes_[static_cast<std::size_t>(inputs[input])];
     for (std::size_t axis = 0; axis < operand.size(); ++axis) {
-      int& common = shape[missing + axis];
+      int& common = shape[shape.size() - operand.size() + axis];
       const int own = find(operand[axis]);
       if (own == kOne || own == common) continue;
       if (common == kOne) common = own;
-      else parent_[static_cast<std::size_t>(own)] = find(common), common = find(common);
+      else if (!is_kept) is_sure_[static_cast<std::size_t>(output)] = false;
+      else if (counts) parent_[static_cast<std::size_t>(own)] = find(common), common = find(common);
+    }
+  };
+  const auto counts = [&](std::size_t input) { return !checks_ || checks_->counts(node, static_cast<int>(input)); };
+  for (const bool first : {true, false}) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (counts(i) == first) join(i, first);
     }
   }
+  const Shape& dims = graph_.type(output).dims;
   for (int axis = 0; axis < dims.rank(); ++axis) {  // an op may know more of its shape than its operands show
     if (shape[static_cast<std::size_t>(axis)] == kOne && dims[axis] != 1) shape[static_cast<std::size_t>(axis)] = symbol(dims[axis]);
   }
-  shapes_[static_cast<std::size_t>(graph.outputs(node)[0])] = std::move(shape);
+  shapes_[static_cast<std::size_t>(output)] = std::move(shape);
 }
 
 }  // namespace damo

@@ -55,7 +55,15 @@ Array::Array(Array&& other) noexcept
 }
 
 Array& Array::operator=(const Array& other) {
-  if (this != &other) *this = Array(other);
+  if (this == &other) return *this;
+  if (other.buffer_ != nullptr) other.buffer_->retain();
+  Buffer* old = std::exchange(buffer_, other.buffer_);
+  data_ = other.data_;
+  size_ = other.size_;
+  dtype_ = other.dtype_;
+  shape_ = other.shape_;
+  strides_ = other.strides_;
+  if (old != nullptr) old->release();  // last: it may run a callback that looks at this array
   return *this;
 }
 

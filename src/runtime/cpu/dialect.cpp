@@ -5,6 +5,7 @@
 #include "runtime/cpu/emitter.hpp"
 #include "runtime/cpu/host_cache.hpp"
 #include "runtime/cpu/reducing_emitter.hpp"
+#include "runtime/cpu/scan_emitter.hpp"
 #include "runtime/kernel/passes.hpp"
 
 namespace damo {
@@ -46,6 +47,30 @@ Work reducing_work(const KernelSpec& spec, const Layout& layout, const Geometry&
   return work;
 }
 
+constexpr std::int64_t kScanChunk = 32768;  // elements: they stay in the second-level cache while a task reads them twice
+constexpr int kScanLanes = 1024;
+
+Work scan_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) {
+  Work work;
+  const bool columns = layout.form == Form::kColumns;
+  const std::int64_t outputs = geometry.count, length = std::max<std::int64_t>(geometry.reduced.count, 1), row = std::max<std::int64_t>(geometry.extents[-1], 1);
+  const std::int64_t tasks = columns ? outputs / row * divide_up(row, layout.lanes) : outputs;
+  work.chunk = length;
+  // As reducing_work's: not by the number of threads.
+  if (tasks < kManyTasks) work.chunk = columns ? std::max<std::int64_t>(kScanChunk / std::min<std::int64_t>(layout.lanes, row), 64) : kScanChunk;
+  work.chunks = divide_up(length, work.chunk);
+  if (work.chunks == 1) {
+    work.tile = columns ? 1 : std::max<std::int64_t>(kTask / length, 1);
+    work.launches.push_back({0, {{divide_up(tasks, work.tile)}, {1}}});
+    return work;
+  }
+  work.tile = tasks;
+  work.launches.push_back({0, {{tasks * work.chunks}, {1}}});
+  work.zeroed_bytes = static_cast<std::size_t>(8 + (tasks * work.chunks + 1) / 2) * sizeof(std::int64_t);
+  work.scratch_bytes = work.zeroed_bytes + static_cast<std::size_t>(outputs * work.chunks) * partial_bytes(spec);
+  return work;
+}
+
 class CpuDialect final : public Dialect {
  public:
   std::string_view name() const override { return "cpu"; }
@@ -56,21 +81,23 @@ class CpuDialect final : public Dialect {
   }
 
   Layout share_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors&) const override {
-    layout.lanes = cpu_lanes(spec, layout, geometry.reduced.extents[-1]);
-    layout.chunked = reducing_work(spec, layout, geometry).chunks > 1;
+    layout.lanes = spec.scans() ? kScanLanes : cpu_lanes(spec, layout, geometry.reduced.extents[-1]);
+    layout.chunked = (spec.scans() ? scan_work(spec, layout, geometry) : reducing_work(spec, layout, geometry)).chunks > 1;
     return layout;
   }
 
   bool prefers_passes(const KernelSpec& spec, const Geometry& geometry, const Processors&) const override {
     const std::int64_t rows = geometry.count, length = geometry.reduced.count;
-    return rows < kManyTasks && rows * length >= kManyTasks * kTask && !joins_in_one_pass(spec);
+    return !spec.scans() && rows < kManyTasks && rows * length >= kManyTasks * kTask && !joins_in_one_pass(spec);
   }
 
   std::string emit(const KernelSpec& spec, const Layout& layout) const override {
-    return layout.form == Form::kElements ? CpuEmitter(spec, layout).emit() : CpuReducingEmitter(spec, layout).emit();
+    if (layout.form == Form::kElements) return CpuEmitter(spec, layout).emit();
+    return spec.scans() ? CpuScanEmitter(spec, layout).emit() : CpuReducingEmitter(spec, layout).emit();
   }
 
   Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors&) const override {
+    if (spec.scans()) return scan_work(spec, layout, geometry);
     if (layout.form != Form::kElements) return reducing_work(spec, layout, geometry);
     if (layout.tile_axis < 0) return one_launch({{divide_up(geometry.count, cpu_chunk(spec))}, {1}});
     const std::int64_t inner = geometry.extents[-1], other = geometry.extents[layout.tile_axis];

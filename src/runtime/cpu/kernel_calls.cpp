@@ -10,6 +10,7 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -134,6 +135,14 @@ long long damo_kernel_clock() {
 }
 
 void damo_kernel_trap() { KernelGuard::leave("__trap() was called", "look for the condition under which the kernel calls it"); }
+
+void damo_wait_for(const int* flag) {
+  const LaunchReport* report = KernelGuard::report();
+  for (int i = 0; __atomic_load_n(flag, __ATOMIC_ACQUIRE) == 0; ++i) {
+    if (report && report->failed()) KernelGuard::leave();
+    if (i >= 1000) std::this_thread::yield();  // the other thread may be waiting for this one's processor
+  }
+}
 
 void damo_kernel_assert(const char* condition, const char* file, const char* function, unsigned line) {
   KernelGuard::leave(std::string(file) + ":" + std::to_string(line) + ": " + function + ": assertion '" + condition + "' failed", {});

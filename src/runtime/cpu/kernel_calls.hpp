@@ -9,7 +9,9 @@ long long damo_kernel_clock();
 [[noreturn]] void damo_kernel_trap();
 /// A condition of assert() was false. Ends the launch, not the process.
 [[noreturn]] void damo_kernel_assert(const char* condition, const char* file, const char* function, unsigned line);
-/// An index is not from 0 to count - 1. Ends the launch, not the process.
+/// Returns when the flag, which another thread of the launch sets behind what it wrote, is not 0. Ends the launch where another thread
+/// had to give it up.
+void damo_wait_for(const int* flag);
 /// printf(), malloc() and free() of a kernel. A format or pointer that faults, or a free() of what malloc() did not give,
 /// ends the launch and leaves no lock of the C library held.
 int damo_kernel_printf(const char* format, ...);

@@ -26,7 +26,7 @@ std::string product(const std::string& index, const std::string& stride) { retur
 }  // namespace
 
 CpuReducingEmitter::CpuReducingEmitter(const KernelSpec& spec, const Layout& layout)
-    : spec_(spec), layout_(layout), steps_(spec), kept_in_(static_cast<std::size_t>(spec.first_step()) + spec.steps.size(), -1),
+    : spec_(spec), layout_(layout), steps_(spec), backward_(spec.is_backward()), kept_in_(static_cast<std::size_t>(spec.first_step()) + spec.steps.size(), -1),
       passes_(spec, [this](int value, const Passes& passes) { return may_keep(value, passes); }) {}
 
 /// An output of the value's type that the last pass writes can hold it until then, one value an output. In place, a later
@@ -63,6 +63,10 @@ std::string CpuReducingEmitter::emit() {
 void CpuReducingEmitter::begin(const std::string& name) {
   line("extern \"C\" void " + name + "(void* const* arguments, const LaunchFrame*, i64 first, i64 last) {");
   line("  const Arguments& a = *static_cast<const Arguments*>(arguments[0]);");
+  begin_tasks();
+}
+
+void CpuReducingEmitter::begin_tasks() {
   if (!spec_.numbers.empty()) line("  const Numbers numbers = a.numbers;");  // a copy that no store can change
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (!is_scalar(access(i))) continue;
@@ -133,7 +137,7 @@ void CpuReducingEmitter::each_moving(const Passes::Pass& pass, Do act) const {
 
 /// e0, e1, ...: each array's element at that place of the row, counted over the first `axes` reduced axes.
 void CpuReducingEmitter::emit_reduced_offsets(const std::string& indent, const std::string& place, int axes, const Passes::Pass& pass) {
-  line(indent + "i64 left_over = " + place + ";");
+  line(indent + "i64 left_over = " + (backward_ ? "a.length - 1 - (" + place + ")" : place) + ";");
   for (int axis = axes - 1; axis >= 0; --axis) {
     const std::string n = number(axis);
     line(indent + "const i64 q" + n + " = " + (axis > 0 ? "left_over % a.reduced[" + n + "]; left_over /= a.reduced[" + n + "];" : "left_over;"));
@@ -151,8 +155,9 @@ void CpuReducingEmitter::emit_reduced_offsets(const std::string& indent, const s
 }
 
 /// What a pass does with one element, but for joining it.
-void CpuReducingEmitter::emit_element(const std::string& indent, const std::string& index, const std::string& place, const Passes::Pass& pass) {
-  const auto at = [&](int i) { return "e" + number(i) + "[" + product(index, inner_step(i)) + "]"; };
+void CpuReducingEmitter::emit_element(const std::string& indent, const std::string& index, const std::string& place, const Passes::Pass& pass, const std::string& prefixes) {
+  const std::string from_first = backward_ && !columns() ? "-(" + index + ")" : index;
+  const auto at = [&](int i) { return "e" + number(i) + "[" + product(from_first, inner_step(i)) + "]"; };
   const auto names = [this](int value) { return name(value); };
   for (int input : pass.inputs) {
     if (is_scalar(access(input))) continue;
@@ -162,8 +167,9 @@ void CpuReducingEmitter::emit_element(const std::string& indent, const std::stri
   for (int value : pass.kept) {
     line(indent + "const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = " + at(kept_in_[static_cast<std::size_t>(value)]) + ";");
   }
+  text_ += prefixes;
   for (int value : pass.steps) {
-    const std::string text = spec_.step_of(value).is_place ? place : steps_.call(value, names);
+    const std::string text = spec_.step_of(value).is_place ? (backward_ ? "a.length - 1 - (" + place + ")" : place) : steps_.call(value, names);
     line(indent + "const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = " + text + ";");
   }
   for (int value : pass.keeps) line(indent + at(kept_in_[static_cast<std::size_t>(value)]) + " = v" + number(value) + ";");

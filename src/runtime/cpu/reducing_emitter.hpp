@@ -21,16 +21,18 @@ class CpuReducingEmitter {
   CpuReducingEmitter(const KernelSpec& spec, const Layout& layout);
   std::string emit();
 
- private:
+ protected:
   void emit_rows();
   void emit_columns();
   void emit_finish();
   void begin(const std::string& name);
+  void begin_tasks();
   void emit_row_start(const std::string& indent, const std::string& number, int axes, const std::string& column);
   void emit_row_pass(const Passes::Pass& pass);
   void emit_column_pass(const Passes::Pass& pass);
   void emit_reduced_offsets(const std::string& indent, const std::string& place, int axes, const Passes::Pass& pass);
-  void emit_element(const std::string& indent, const std::string& index, const std::string& place, const Passes::Pass& pass);
+  /// prefixes: statements that make the values that the element has from prefix joins.
+  void emit_element(const std::string& indent, const std::string& index, const std::string& place, const Passes::Pass& pass, const std::string& prefixes = {});
   void emit_joins(const std::string& indent, const std::string& letter, bool in_lanes, const Passes::Pass& pass);
   void emit_row_values(const std::string& indent, const std::vector<int>& joins, const std::vector<int>& steps);
   void emit_row_stores(const std::string& indent);
@@ -56,6 +58,7 @@ class CpuReducingEmitter {
   const KernelSpec& spec_;
   const Layout& layout_;
   StepPrinter steps_;
+  bool backward_;             // a scan from the last element: places are counted from there
   std::vector<int> kept_in_;  // by value: the parameter in whose row it is kept, -1: none
   Passes passes_;
   std::string text_;

@@ -86,6 +86,7 @@ const Entry kTable[] = {
     {"damo_enter_thread", reinterpret_cast<void*>(damo_enter_thread)},
     {"damo_kernel_clock", reinterpret_cast<void*>(damo_kernel_clock)},
     {"damo_kernel_trap", carried<damo_kernel_trap>()},
+    {"damo_wait_for", carried<damo_wait_for>()},
     {"damo_kernel_assert", carried<damo_kernel_assert>()},
     {"damo_run_threads", carried<damo_run_threads>()},
     {"damo_check_object", carried<damo_check_object>()},

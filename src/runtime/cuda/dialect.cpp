@@ -5,6 +5,7 @@
 #include "runtime/cuda/emitter.hpp"
 #include "runtime/cuda/reducing_emitter.hpp"
 #include "runtime/cuda/reducing_schedule.hpp"
+#include "runtime/cuda/scan_emitter.hpp"
 #include "runtime/cuda/schedule.hpp"
 
 namespace damo {
@@ -27,14 +28,17 @@ class CudaDialect final : public Dialect {
   }
 
   std::string emit(const KernelSpec& spec, const Layout& layout) const override {
-    return layout.form == Form::kElements ? CudaEmitter(spec, layout).emit() : CudaReducingEmitter(spec, layout).emit();
+    if (layout.form == Form::kElements) return CudaEmitter(spec, layout).emit();
+    return spec.scans() ? CudaScanEmitter(spec, layout).emit() : CudaReducingEmitter(spec, layout).emit();
   }
 
   Layout share_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors& processors) const override {
+    if (spec.scans()) return share_cuda_scan(spec, std::move(layout), geometry);
     return share_cuda_rows(spec, std::move(layout), geometry, processors);
   }
 
   Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors) const override {
+    if (spec.scans()) return scan_cuda_work(spec, layout, geometry);
     if (layout.form != Form::kElements) return reducing_cuda_work(spec, layout, geometry, processors);
     const CudaSchedule schedule = cuda_schedule(spec);
     if (layout.tile_axis < 0) return one_launch({{divide_up(geometry.count, schedule.elements_per_block())}, {schedule.block}});

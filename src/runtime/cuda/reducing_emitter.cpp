@@ -18,7 +18,7 @@ std::string number(int value) { return std::to_string(value); }
 }  // namespace
 
 CudaReducingEmitter::CudaReducingEmitter(const KernelSpec& spec, const Layout& layout)
-    : spec_(spec), layout_(layout), steps_(spec), passes_(spec, [&layout](int, const Passes&) { return layout.whole; }), block_(reducing_block(layout)) {}
+    : spec_(spec), layout_(layout), steps_(spec), passes_(spec, [&layout](int, const Passes&) { return layout.whole; }), block_(reducing_block(layout)), backward_(spec.is_backward()) {}
 
 std::string CudaReducingEmitter::stored(int i) const { return storage_type(spec_.parameter_dtype(i)); }
 std::string CudaReducingEmitter::loaded(int i) const { return value_type(spec_.parameter_dtype(i)); }
@@ -38,11 +38,7 @@ std::string CudaReducingEmitter::unrolled(const std::string& indent, const std::
 std::string CudaReducingEmitter::emit() {
   text_ = cuda_head(layout_.in_place) + kCudaRows;
   if (layout_.cluster > 1) text_ += kCudaCluster;
-  for (int value = spec_.first_step(); value < spec_.first_step() + static_cast<int>(spec_.steps.size()); ++value) {
-    if (!divides_by_row(value)) continue;
-    text_ += kCudaDivide;
-    break;
-  }
+  if (divides()) text_ += kCudaDivide;
   line(std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " place;");
   text_ += argument_struct(spec_, layout_) + steps_.functions();
   if (layout_.chunked) {
@@ -62,6 +58,7 @@ void CudaReducingEmitter::emit_offset_functions() {
     if (!moves(i)) continue;
     const std::string r = "a.r" + number(i);
     line("DAMO_FUNCTION place along" + number(i) + "(const Arguments& a, place p) {");
+    if (backward_) line("  p = place(a.length) - 1 - p;");
     std::string sum;
     for (int axis = layout_.reduced_rank - 1; axis >= 0; --axis) {
       const std::string n = number(axis), extent = "place(a.reduced[" + n + "])";
@@ -123,7 +120,8 @@ void CudaReducingEmitter::emit_row_start() {
 void CudaReducingEmitter::emit_shift() {
   std::string leader;
   const auto phase = [&](int i) {
-    return "(u32(reinterpret_cast<u64>(r" + number(i) + ") / sizeof(" + stored(i) + ")) + u32(begin)) & " + number(layout_.vector - 1) + "u";
+    const std::string address = "u32(reinterpret_cast<u64>(r" + number(i) + ") / sizeof(" + stored(i) + "))";
+    return (backward_ ? "(0u - " + address + " - u32(a.length)) & " : "(" + address + " + u32(begin)) & ") + number(layout_.vector - 1) + "u";
   };
   for (int i = 0; i < spec_.parameter_count(); ++i) {
     if (leader.empty() && access(i) == Access::kRow && !spec_.is_ordinals(i)) line("  const u32 shift = " + (leader = phase(i)) + ";");
@@ -147,7 +145,7 @@ std::string CudaReducingEmitter::inside(const std::string& from, const std::stri
 /// that goes along one axis has a pointer to the thread's first vector, b0, from which the others lie at distances that are known.
 std::string CudaReducingEmitter::address(int i, bool k) const {
   const std::string n = number(i), further = k ? " + k" : "";
-  if (is_unit(i)) return "b" + n + " + u * " + number(step()) + further;
+  if (is_unit(i)) return "b" + n + (backward_ ? " + -u * " : " + u * ") + number(step()) + (k && backward_ ? " + -k" : further);
   if (!moves(i)) return "r" + n + (k ? across(i) : "");
   if (!rows()) return "r" + n + " + along" + n + "(a, at)" + (k ? across(i) : "");
   return "r" + n + " + along" + n + "(a, at" + further + ")";
@@ -156,14 +154,20 @@ std::string CudaReducingEmitter::address(int i, bool k) const {
 /// b0, b1, ...: where the thread's first vector, at `at`, lies in these arrays.
 void CudaReducingEmitter::emit_bases(const std::vector<int>& parameters, const std::string& at) {
   for (int i : parameters) {
-    if (is_unit(i)) line("      " + pointer_type(i) + "b" + number(i) + " = r" + number(i) + " + " + at + ";");
+    if (is_unit(i)) line("      " + pointer_type(i) + "b" + number(i) + " = r" + number(i) + (backward_ ? " + ((place(a.length) - 1) - (" + at + "));" : " + " + at + ";"));
   }
+}
+
+/// A vector in the order of the scan: of one that goes backward the last element in memory is the first.
+std::string CudaReducingEmitter::read_vector(int i) const {
+  const std::string load = (access(i) == Access::kEveryRow ? "load_again<" : "load<") + number(layout_.vector) + ">(" + address(i, false);
+  return turns() ? "turned(" + load + " - " + number(layout_.vector - 1) + "))" : load + ")";
 }
 
 /// The vector at `at` into x[u], read as a whole or by element.
 void CudaReducingEmitter::emit_load(int i, Together together) {
   const std::string n = number(i), x = "x" + n + "[u]", width = number(layout_.vector);
-  const std::string vector = x + " = " + (access(i) == Access::kEveryRow ? "load_again<" : "load<") + width + ">(" + address(i, false) + ");";
+  const std::string vector = x + " = " + read_vector(i) + ";";
   const bool anywhere = rows() && layout_.ends == Ends::kAnywhere && moves(i);
   const std::string elements = "#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + (anywhere ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "") + x + ".e[k] = *(" + address(i, true) + ");";
   if (together == Together::kNever || !is_together(i)) line(elements);
@@ -197,9 +201,27 @@ void CudaReducingEmitter::declare_vectors(const std::vector<int>& inputs) {
 /// An element that is divided by a value of its row: one reciprocal serves them all.
 bool CudaReducingEmitter::divides_by_row(int value) const {
   const Step& step = spec_.step_of(value);
-  if (step.join || step.code != "x0 / x1" || step.compute != float32 || step.rounds || step.result != float32 || step.inputs.size() != 2 || !passes_.is_element(value)) return false;
+  if (step.join || step.code != "x0 / x1" || step.compute != float32 || step.rounds || !(step.result == float32 || is_half(step.result)) || step.inputs.size() != 2 || !passes_.is_element(value)) return false;
   const int by = step.inputs[1], first_constant = spec_.input_count() + static_cast<int>(spec_.numbers.size());
   return !passes_.is_element(by) && (by < first_constant || by >= spec_.first_step()) && value_type(steps_.dtype(by)) == "float" && value_type(steps_.dtype(step.inputs[0])) == "float";
+}
+
+bool CudaReducingEmitter::divides() const {
+  for (int value = spec_.first_step(); value < spec_.first_step() + static_cast<int>(spec_.steps.size()); ++value) {
+    if (divides_by_row(value)) return true;
+  }
+  return false;
+}
+
+/// Whether nothing reads the value but outputs of 16-bit floats.
+bool CudaReducingEmitter::is_only_stored_short(int value) const {
+  for (const Step& step : spec_.steps) {
+    if (std::find(step.inputs.begin(), step.inputs.end(), value) != step.inputs.end()) return false;
+  }
+  for (std::size_t i = 0; i < spec_.stores.size(); ++i) {
+    if (spec_.stores[i] == value && !is_half(spec_.outputs[i])) return false;
+  }
+  return true;
 }
 
 /// d3: what divides elements, once for all passes.
@@ -218,7 +240,7 @@ void CudaReducingEmitter::emit_divisors(const Passes::Pass& pass) {
 std::string CudaReducingEmitter::call(int value) const {
   const auto names = [this](int input) { return name(input); };
   if (!divides_by_row(value)) return steps_.call(value, names);
-  return "divide(" + steps_.value_text(spec_.step_of(value).inputs[0], names) + ", d" + number(spec_.step_of(value).inputs[1]) + (is_row_value(spec_.step_of(value).inputs[1]) ? "[k])" : ")");
+  return (is_only_stored_short(value) ? "divide_to_half(" : "divide(") + steps_.value_text(spec_.step_of(value).inputs[0], names) + ", d" + number(spec_.step_of(value).inputs[1]) + (is_row_value(spec_.step_of(value).inputs[1]) ? "[k])" : ")");
 }
 
 /// What a pass does with the vector at `at`: `u` numbers the thread's vectors.
@@ -254,7 +276,8 @@ void CudaReducingEmitter::emit_store(int output) {
     return;
   }
   const std::string together = anywhere ? "whole" + n + " && " + inside("at >= begin", "at + " + width + " <= end") : "a.fast";
-  line("        if (" + together + ") store<" + width + ">(" + address(i, false) + ", " + y + "); else {\n" + elements + "\n        }");
+  const std::string whole = turns() ? address(i, false) + " - " + number(layout_.vector - 1) + ", turned(" + y + "));" : address(i, false) + ", " + y + ");";
+  line("        if (" + together + ") store<" + width + ">(" + whole + " else {\n" + elements + "\n        }");
 }
 
 /// The letter's accumulators of each element of a vector.

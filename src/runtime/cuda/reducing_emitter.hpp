@@ -10,6 +10,7 @@
 // and the last of a row are read by element. Of columns a vector is neighbouring columns: a thread then has as many rows' values.
 // How many lanes and items there are, and why: reducing_schedule.hpp. Helpers of the text: reducing_text.hpp.
 #pragma once
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ class CudaReducingEmitter {
   CudaReducingEmitter(const KernelSpec& spec, const Layout& layout);
   std::string emit();
 
- private:
+ protected:
   void emit_main();
   void emit_finish();
   void begin(const std::string& name);
@@ -51,20 +52,28 @@ class CudaReducingEmitter {
   bool several() const { return !rows() && layout_.vector > 1; }
   Access access(int parameter) const { return layout_.access[static_cast<std::size_t>(parameter)]; }
   bool moves(int parameter) const { return !is_scalar(access(parameter)) && access(parameter) != Access::kRepeat; }
+  /// Whether vectors in memory hold the elements in the order opposite to the scan's.
+  bool turns() const { return backward_ && rows(); }
   bool is_together(int parameter) const { return layout_.vector > 1 && !spec_.is_ordinals(parameter) && (access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow); }
   /// Of what points into an array, or counts in its place.
   std::string pointer_type(int parameter) const { return spec_.is_ordinals(parameter) ? "const Ordinals " : std::string(spec_.is_output(parameter) ? "" : "const ") + stored(parameter) + "* const "; }
   bool is_read(int input) const { return passes_.is_element(input) && !is_scalar(access(input)); }
   bool is_row_value(int value) const { return several() && !passes_.is_element(value) && !(value < spec_.input_count() && is_scalar(access(value))); }
   bool divides_by_row(int value) const;
+  bool divides() const;  ///< some step does
+  bool is_only_stored_short(int value) const;
   std::string stored(int parameter) const;
   std::string loaded(int parameter) const;
   std::string name(int value) const { return local_name(value) + (is_row_value(value) ? "[k]" : ""); }
   std::string call(int value) const;
   /// From one of a thread's vectors to the next, in elements of the row or, of columns, in rows.
-  int step() const { return layout_.lanes * layout_.cluster * (rows() ? layout_.vector : 1); }
+  int step() const {
+    if (spec_.scans()) return rows() ? std::min(layout_.lanes, 32) * layout_.vector : 1;
+    return layout_.lanes * layout_.cluster * (rows() ? layout_.vector : 1);
+  }
   bool is_unit(int parameter) const { return rows() && layout_.reduced_rank == 1 && (access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow); }
   std::string address(int parameter, bool k) const;
+  std::string read_vector(int parameter) const;
   std::string inside(const std::string& from, const std::string& to) const;
   std::string across(int parameter) const;
   std::string partial(const std::string& chunk) const;
@@ -77,6 +86,7 @@ class CudaReducingEmitter {
   StepPrinter steps_;
   Passes passes_;
   int block_;
+  bool backward_;              // a scan from the last element
   std::vector<int> divisors_;  // that the text at hand has declared
   std::string text_;
 };

@@ -19,7 +19,8 @@ constexpr int kBytesInFlight = 128;             // of reads a thread: 256 thread
 constexpr int kColumnBytesInFlight = 64;        // of which more blocks are resident
 constexpr int kMostItems = 8;                   // vectors of a thread, of kernels that read little or nothing
 constexpr int kWordsHeld = 16;                  // registers of a thread that hold a row's elements, where a block holds it so
-constexpr int kMostWordsHeld = 32;              // beyond that
+constexpr int kMostWordsHeld = 32;              // beyond that, of 16-bit floats, which are half the bytes, and of kernels that write no elements
+constexpr int kWordsOfLongestRows = 64;         // where a cluster of kLanesAlone would not hold them else
 constexpr int kOwnRegisters = 24;               // of a thread, for addresses and what a step needs within itself
 constexpr int kRegisters = 65536;               // of a multiprocessor
 constexpr int kResidentThreads = 1024;          // that hold rows
@@ -27,10 +28,13 @@ constexpr int kColumnWords = 96;                // registers of a thread for the
 constexpr std::int64_t kSmallestChunk = 4096;   // elements of a block of which there are several a row
 constexpr std::int64_t kMostChunks = 65535;     // the grid's second axis
 constexpr std::int64_t kOneWarpRow = 4096;      // of one pass: longer rows take a block
+constexpr int kScanWords = 16, kColumnScanWords = 32;  // registers of a thread that hold elements of a scan, of rows and of columns
 constexpr int kMostLanes = 1024;
 constexpr int kSparseLanes = 64;                // up to 32 lanes a row needs no barrier, from 128 on it has warps to hide it: these hold less
 constexpr int kLanesOfACluster = 256;           // of each block, unless the longest cluster needs more
 constexpr int kLanesAlone = 512;                // of a row that is not worth a cluster: with 1,024 one block is resident and waits for itself
+constexpr int kLanesOfReaders = 256;            // where no elements are written: four blocks read while others wait, two do not
+constexpr int kClustersResident = 5;            // blocks of kLanesOfACluster
 constexpr std::int64_t kManyElements = std::int64_t{1} << 20;  // which few blocks read for longer than launches more take
 
 bool is_moved(Access access) { return !is_scalar(access) && access != Access::kRepeat; }
@@ -55,6 +59,11 @@ int words_of_place(const KernelSpec& spec, const Layout& layout) {
   std::size_t kept = 0;
   for (const Passes::Pass& pass : passes.all()) kept = std::max(kept, pass.kept.size());
   return std::max({words, static_cast<int>(kept), 1});
+}
+
+bool writes_elements(const KernelSpec& spec) {
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  return std::any_of(passes.all().begin(), passes.all().end(), [](const Passes::Pass& pass) { return !pass.stores.empty(); });
 }
 
 bool goes_again(const KernelSpec& spec) {
@@ -130,16 +139,20 @@ void share_columns(const KernelSpec& spec, Layout& layout, std::int64_t outputs,
 bool hold_rows(const KernelSpec& spec, Layout& layout, std::int64_t length, const Processors& processors, const Measured& asked) {
   const int words = words_of_place(spec, layout) * layout.vector;  // of a vector
   const std::int64_t vectors = divide_up(length, layout.vector) + (layout.ends == Ends::kAnywhere ? 1 : 0);
-  int lanes = 1, cluster = 1, held = kWordsHeld;
+  const bool writes = writes_elements(spec), is_short = words > 0 && bytes_read(spec, layout) < 4 * words_of_place(spec, layout);
+  const int most_alone = writes ? kLanesAlone : kLanesOfReaders;
+  int lanes = 1, cluster = 1, held = is_short || !writes ? kMostWordsHeld : kWordsHeld;
   const auto fits = [&] { return std::int64_t{lanes} * cluster * std::max((lanes == kSparseLanes ? held / 2 : held) / words, 1) >= vectors; };
   while (lanes < 32 && lanes < vectors) lanes *= 2;
-  while (lanes < kLanesAlone && !fits()) lanes *= 2;
+  while (lanes < most_alone && !fits()) lanes *= 2;
   if (!fits()) held = kMostWordsHeld;
+  while (lanes < kLanesAlone && !fits()) lanes *= 2;
   if (!fits() && processors.cluster > 1) {
     lanes = kLanesOfACluster;
     while (cluster < processors.cluster && !fits()) cluster *= 2;
+    if (!fits()) lanes = kLanesAlone, held = kWordsOfLongestRows;
   }
-  while (lanes < kMostLanes && !fits()) lanes *= 2;
+  while (held <= kMostWordsHeld && lanes < kMostLanes && !fits()) lanes *= 2;
   if (asked.lanes > 0) lanes = asked.lanes;
   if (asked.cluster > 0 && lanes > 32) cluster = std::min(asked.cluster, processors.cluster);
   if (!fits() && asked.lanes == 0) return false;
@@ -149,6 +162,7 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, std::int64_t length, cons
   // Registers for that many, where the values fit: else the compiler reads far ahead, and too few blocks are resident.
   const int registers = kOwnRegisters + layout.items * words + words_held(spec);
   layout.residents = asked.residents > 0 ? asked.residents : lanes > 32 && registers <= kRegisters / kResidentThreads ? kResidentThreads / lanes : 0;
+  if (asked.residents == 0 && cluster > 1 && layout.residents > 0) layout.residents = std::max(layout.residents, kClustersResident * kLanesOfACluster / lanes);
   return true;
 }
 
@@ -168,6 +182,28 @@ std::int64_t tile_of(const Layout& layout) {
   return std::int64_t{layout.lanes} * layout.cluster * layout.items * (layout.form == Form::kRows ? layout.vector : 1);
 }
 
+/// Inputs that all rows share stay in the caches.
+void mark_shared_inputs(const KernelSpec& spec, Layout& layout, const Geometry& geometry) {
+  for (int i = 0; layout.form == Form::kRows && geometry.count > 1 && i < spec.input_count(); ++i) {
+    Access& access = layout.access[static_cast<std::size_t>(i)];
+    const Strides& across = geometry.strides[static_cast<std::size_t>(i)];
+    if (access == Access::kRow && std::all_of(across.begin(), across.end(), [](std::int64_t s) { return s == 0; })) access = Access::kEveryRow;
+  }
+}
+
+/// Registers that one element of a scan takes while others are waited for: what is joined so far, and what is wanted afterwards.
+int words_of_scan(const KernelSpec& spec, const Layout& layout) {
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  int words = 0;
+  for (const Step& step : spec.steps) {
+    if (step.join) words += (step.join->bytes + 3) / 4;
+  }
+  for (int input : passes.all().back().inputs) {
+    if (is_moved(access_of(layout, input))) words += words_of(spec.parameter_dtype(input));
+  }
+  return words + static_cast<int>(passes.all().back().kept.size());
+}
+
 }  // namespace
 
 int reducing_block(const Layout& layout) {
@@ -178,11 +214,7 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
   const std::int64_t length = std::max<std::int64_t>(geometry.reduced.count, 1), outputs = geometry.count;
   const bool rows = layout.form == Form::kRows;
   const Measured asked = measured();
-  for (int i = 0; rows && outputs > 1 && i < spec.input_count(); ++i) {
-    Access& access = layout.access[static_cast<std::size_t>(i)];
-    const Strides& across = geometry.strides[static_cast<std::size_t>(i)];
-    if (access == Access::kRow && std::all_of(across.begin(), across.end(), [](std::int64_t s) { return s == 0; })) access = Access::kEveryRow;
-  }
+  mark_shared_inputs(spec, layout, geometry);
   layout.vector = vector_of(spec, layout, geometry);
   layout.ends = has_whole_vectors(spec, layout, geometry, layout.vector) ? Ends::kVectors : Ends::kAnywhere;
   if (!rows) {
@@ -208,7 +240,59 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
   return layout;
 }
 
+Layout share_cuda_scan(const KernelSpec& spec, Layout layout, const Geometry& geometry) {
+  const std::int64_t length = std::max<std::int64_t>(geometry.reduced.count, 1), outputs = geometry.count;
+  const bool rows = layout.form == Form::kRows;
+  const Measured asked = measured();
+  mark_shared_inputs(spec, layout, geometry);
+  layout.vector = vector_of(spec, layout, geometry);
+  layout.ends = has_whole_vectors(spec, layout, geometry, layout.vector) ? Ends::kVectors : Ends::kAnywhere;
+  layout.items = std::clamp((rows ? kScanWords : kColumnScanWords) / (layout.vector * words_of_scan(spec, layout)), 1, kMostItems);
+  if (asked.items > 0) layout.items = asked.items;
+  layout.residents = asked.residents;
+  int lanes = 1;
+  if (rows) {
+    const std::int64_t vectors = divide_up(length, layout.vector) + (layout.ends == Ends::kAnywhere ? 1 : 0);
+    while (lanes < 32 && lanes < vectors) lanes *= 2;
+    while (lanes < kBlock && std::int64_t{lanes} * layout.items < vectors) lanes *= 2;
+    if (asked.lanes > 0 && lanes >= kBlock) lanes = std::max(asked.lanes, kBlock);
+    layout.items = static_cast<int>(std::min<std::int64_t>(layout.items, divide_up(vectors, lanes)));
+  } else {
+    int slots = 1;
+    while (slots < 32 && std::int64_t{slots} * layout.vector < outputs) slots *= 2;
+    lanes = kBlock / slots;
+    while (lanes > 1 && std::int64_t{lanes} / 2 * layout.items >= length) lanes /= 2;
+  }
+  layout.lanes = lanes;
+  const Work work = scan_cuda_work(spec, layout, geometry);
+  layout.chunked = work.chunks > 1;
+  const std::int64_t slots = reducing_block(layout) / lanes * (rows ? 1 : layout.vector);
+  if (layout.ends == Ends::kVectors && length % work.chunk == 0 && outputs % slots == 0) layout.ends = Ends::kTiles;
+  return layout;
+}
+
+Work scan_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) {
+  Work work;
+  const bool rows = layout.form == Form::kRows;
+  const std::int64_t length = std::max<std::int64_t>(geometry.reduced.count, 1), radix = rows ? 32 : kColumnRadix;
+  const int threads = reducing_block(layout);
+  const std::int64_t groups = std::max<std::int64_t>(divide_up(geometry.count, threads / layout.lanes * (rows ? 1 : layout.vector)), 1);
+  work.chunk = std::int64_t{layout.lanes} * layout.items * (rows ? layout.vector : 1);
+  work.chunks = divide_up(length + (rows && layout.ends == Ends::kAnywhere ? layout.vector - 1 : 0), work.chunk);
+  work.launches.push_back({0, {{groups * work.chunks}, {threads}}});
+  if (work.chunks == 1) return work;
+  std::int64_t words = 0;
+  for (const Step& step : spec.steps) {
+    if (step.join) words += (step.join->bytes + 3) / 4;
+  }
+  work.tile = work.chunks;
+  for (std::int64_t tiles = work.chunks; tiles > 1;) work.tile += tiles = divide_up(tiles, radix);
+  work.zeroed_bytes = work.scratch_bytes = static_cast<std::size_t>(kTicketWords + geometry.count * work.tile * words) * sizeof(std::uint64_t);
+  return work;
+}
+
 bool prefers_cuda_passes(const KernelSpec& spec, const Geometry& geometry, const Processors& processors) {
+  if (spec.scans()) return false;
   const Layout layout = classify_reducing(geometry);
   const std::int64_t rows = geometry.count, in_block = layout.form == Form::kColumns ? 32 : 1;
   const std::int64_t blocks = divide_up(rows, in_block);

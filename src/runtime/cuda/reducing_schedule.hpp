@@ -11,6 +11,8 @@
 //   past that             each pass reads the row again
 //
 // Reductions of one pass hold nothing: 128 bytes of a row a thread are on their way at a time, 64 of columns.
+// A scan holds 16 registers' worth of a row a thread, of columns 32, where a tile must be high: the tiles' values, of which each column has
+// one a tile, are memory traffic too.
 // DAMO_CUDA_ROWS=lanes,items,cluster,residents replaces what is not 0 in it: for measuring.
 #pragma once
 #include <cstdint>
@@ -19,10 +21,16 @@
 
 namespace damo {
 
+inline constexpr int kColumnRadix = 8;   ///< tiles of a column whose values are joined into one of the next level; of a row 32 (scan_emitter.hpp)
+inline constexpr int kTicketWords = 16;  ///< of 64 bits, before the states of a scan: a line of the cache for the ticket
+
 /// Threads of a block.
 int reducing_block(const Layout& layout);
 /// The layout with all that says how rows are shared out.
 Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors& processors);
+/// Likewise of a scan.
+Layout share_cuda_scan(const KernelSpec& spec, Layout layout, const Geometry& geometry);
+Work scan_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry);
 /// Whether a block a row leaves multiprocessors idle for longer than a launch more a pass takes.
 bool prefers_cuda_passes(const KernelSpec& spec, const Geometry& geometry, const Processors& processors);
 Work reducing_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors);

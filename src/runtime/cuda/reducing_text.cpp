@@ -54,6 +54,7 @@ DAMO_FUNCTION float divide(float x, const Divisor& d) {
   const float third = fmaf(fmaf(-second, d.value, x), d.reciprocal, second);
   return ((first != 0.0f) & (fabsf(third) <= 3.402823466e38f)) ? third : first;
 }
+DAMO_FUNCTION float divide_to_half(float x, const Divisor& d) { return x * d.scale * d.reciprocal; }
 )";
 
 }  // namespace damo

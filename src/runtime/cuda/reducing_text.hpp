@@ -10,7 +10,7 @@ extern const char* const kCudaRows;
 /// Of the blocks of a cluster (sm_90): arrive() and leave(), which wait for all of them, give(place, value, block), which writes to that block's
 /// shared memory at the place that `place` has in one's own, and taken(place).
 extern const char* const kCudaCluster;
-/// divide(x, divisor(y)): x / y to the last bit, for a y that divides many. In float.
+/// divide(x, divisor(y)): x / y to the last bit, for a y that divides many. In float. divide_to_half: within 2 ulp, for what is rounded to 16 bits.
 extern const char* const kCudaDivide;
 
 }  // namespace damo

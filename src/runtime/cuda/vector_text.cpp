@@ -8,8 +8,8 @@ namespace {
 /// Vec<T, N> moves as one access. Those of 16 bytes pass the first-level cache by and are the first to leave the second:
 /// every element is read or written once, and what other kernels left there may still be wanted.
 constexpr const char* kHead = R"(#define DAMO_FUNCTION static __device__ __forceinline__
-using namespace damo;
-template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
+)";
+constexpr const char* kVector = R"(template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
 )";
 
 /// `nc` promises that the kernel writes nothing of what it reads, which is not so where an output is an input.
@@ -36,11 +36,11 @@ constexpr const char* kStore = R"(template <int N, class T> DAMO_FUNCTION void s
 
 }  // namespace
 
-std::string cuda_head(bool in_place) {
+std::string cuda_head(bool in_place, const std::string& types) {
   std::string load = kLoad;
   const std::string_view read_only = "asm(\"ld.global.nc", ordered = "asm volatile(\"ld.global";  // before the stores, which are volatile too
   if (in_place) load.replace(load.find(read_only), read_only.size(), ordered);
-  return kHead + load + kStore;
+  return kHead + types + kVector + load + kStore;
 }
 
 }  // namespace damo

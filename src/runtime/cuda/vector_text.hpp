@@ -4,7 +4,7 @@
 
 namespace damo {
 
-/// in_place: an output is an input, so nothing promises that what is read is not written.
-std::string cuda_head(bool in_place);
+/// in_place: an output is an input, so nothing promises that what is read is not written. types: what brings the names of the prelude's types.
+std::string cuda_head(bool in_place, const std::string& types = "using namespace damo;\n");
 
 }  // namespace damo

@@ -24,7 +24,8 @@ class CellAccess {
     cell.version_ = version;
   }
   /// A value of the cell's layout.
-  static void set_array(Cell& cell, Array array) { cell.array_ = std::move(array); }
+  static void set_array(Cell& cell, Array&& array) { cell.array_ = std::move(array); }
+  static void set_array(Cell& cell, const Array& array) { cell.array_ = array; }
   static Array& array(Cell& cell) { return cell.array_; }
   static void clear(Cell& cell) { cell.array_ = Array(); }
 };

@@ -45,6 +45,7 @@ Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool
   for (std::size_t i = 0; i < program.shared().size(); ++i) {
     const int number = program.shared()[i];
     borrowing_.push_back(number);
+    shared_values_.push_back(&CellAccess::array(cell(number)));
     const SharedState& state = *program.shared_uses()[i].state;
     const bool is_fixed = state.type().dims.is_known();
     const Shape shape = is_fixed ? state.type().dims : state.value().shape();
@@ -109,10 +110,8 @@ std::vector<Array> Context::call(std::span<const Array> inputs) {
   ++call_;
   CaptureScope* const capture = current_capture(program_.device().backend());
   if (capture && !program_.updates().empty()) refuse_captured_update();
-  std::vector<Array> values;
-  SharedCall shared(program_.shared_uses(), values);
+  SharedCall shared(program_.shared_uses(), shared_values_);
   shared_ = &shared;
-  for (std::size_t i = 0; i < values.size(); ++i) CellAccess::set_array(cell(program_.shared()[i]), std::move(values[i]));
   for (std::size_t i = 0; i < inputs.size(); ++i) CellAccess::set_array(cell(program_.inputs()[i]), inputs[i]);
   std::vector<Array> outputs = run(capture);
   if (capture) return outputs;  // what the cells hold is part of the graph
@@ -124,10 +123,13 @@ std::vector<Array> Context::call(std::span<const Array> inputs) {
 
 void Context::publish(SharedCall& shared) {
   std::vector<SharedCall::NewValue> values;
+  std::vector<Array> copies;
   values.reserve(program_.updates().size());
+  copies.reserve(program_.updates().size());
   for (const ProgramUpdate& update : program_.updates()) {
-    const Array& value = cell(update.cell).array();
-    values.push_back({update.state, update.copied.empty() ? value : value.copy()});
+    Array* value = &CellAccess::array(cell(update.cell));
+    if (!update.copied.empty()) value = &copies.emplace_back(value->copy());
+    values.push_back({update.state, value});
   }
   shared.publish(values);
 }

@@ -82,6 +82,7 @@ class Context {
   std::vector<int> borrowing_;              // cells that have no memory of their own: views, and what overwrites in place
   std::vector<int> all_nodes_;
   std::vector<int> deciding_;               // cells whose layouts decide the first stage: inputs, and shared variables that may change theirs
+  std::vector<Array*> shared_values_;       // where the values of shared variables go
   SharedCall* shared_ = nullptr;            // of the call in progress
   BindingTable bindings_;
   std::vector<Stage> stages_;

@@ -47,7 +47,7 @@ void SharedState::set(Array value) {
   changed.notify_all();
 }  // the old value goes back to its pool outside the lock
 
-SharedCall::SharedCall(std::span<const Use> uses, std::vector<Array>& values) {
+SharedCall::SharedCall(std::span<const Use> uses, std::span<Array* const> values) {
   if (uses.empty()) return;
   const std::thread::id self = std::this_thread::get_id();
   std::unique_lock lock(mutex);
@@ -58,9 +58,9 @@ SharedCall::SharedCall(std::span<const Use> uses, std::vector<Array>& values) {
     return std::all_of(uses.begin(), uses.end(), [](const Use& use) { return !use.state->is_taken_ && (!use.is_updated || use.state->writer_ == std::thread::id()); });
   });
   for (const Use& use : uses) use.state->require_value();
-  for (const Use& use : uses) {
-    values.push_back(use.state->value_);
-    if (use.is_updated) use.state->writer_ = self;
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    *values[i] = uses[i].state->value_;
+    if (uses[i].is_updated) uses[i].state->writer_ = self;
   }
   uses_ = uses;
 }
@@ -86,12 +86,13 @@ bool SharedCall::take(SharedState& state, const Array& value) {
   return false;
 }
 
-void SharedCall::publish(std::span<NewValue> values) {
+void SharedCall::publish(std::span<const NewValue> values) {
   if (values.empty()) return;
   {
     const std::lock_guard lock(mutex);
     for (auto& [state, value] : values) {
-      std::swap(state->value_, value);
+      if (state->is_taken_) state->value_ = std::move(*value);  // in place: there is no old one
+      else std::swap(state->value_, *value);
       state->writer_ = {};
       state->is_taken_ = false;
     }

@@ -52,8 +52,8 @@ class SharedCall {
     SharedState* state;
     bool is_updated;
   };
-  /// Waits until it may begin, then makes this call the writer of what it updates. values: of each variable, a share.
-  SharedCall(std::span<const Use> uses, std::vector<Array>& values);
+  /// Waits until it may begin, then makes this call the writer of what it updates. values: where a share of each variable's goes.
+  SharedCall(std::span<const Use> uses, std::span<Array* const> values);
   SharedCall(const SharedCall&) = delete;
   SharedCall& operator=(const SharedCall&) = delete;
   /// Unless it has published: the variables keep their values, but for those that were taken.
@@ -63,10 +63,10 @@ class SharedCall {
   bool take(SharedState& state, const Array& value);
   struct NewValue {
     SharedState* state;
-    Array value;  ///< in C order, nobody else's
+    Array* value;  ///< in C order, nobody else's; gets the old one
   };
   /// Gives all updated variables their new values and ends the call's use of them.
-  void publish(std::span<NewValue> values);
+  void publish(std::span<const NewValue> values);
 
  private:
   std::span<const Use> uses_;  // empty when it is over

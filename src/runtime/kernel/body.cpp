@@ -177,7 +177,7 @@ Processors processors_of(const DeviceProperties& device) {
 
 std::vector<std::string> entry_names(const KernelSpec& spec, const Layout& layout) {
   const std::string name = entry_name(spec);
-  if (layout.chunked) return {name, name + "_finish"};
+  if (layout.chunked && !spec.scans()) return {name, name + "_finish"};
   return {name};
 }
 

@@ -22,8 +22,9 @@ struct Work {
   std::vector<Launch> launches;
   // Of kernels that reduce.
   std::int64_t chunk = 0, chunks = 1;  ///< elements of a chunk, chunks of a row
-  std::int64_t tile = 1;               ///< rows of a task, on a CPU
+  std::int64_t tile = 1;               ///< rows of a task, on a CPU; of a scan on a GPU places of a row's states
   std::size_t scratch_bytes = 0;       ///< for the values of the chunks
+  std::size_t zeroed_bytes = 0;        ///< the first of them, which are 0 when the launches begin; a multiple of 8
 };
 
 /// What a GPU shares work out to.

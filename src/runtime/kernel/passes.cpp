@@ -20,7 +20,7 @@ Passes::Passes(const KernelSpec& spec, const MayKeep& may_keep) : spec_(spec) {
       element |= is_element(input);
       known = std::max(known, this->known(input));
     }
-    if (step.join) ++known, element = false;
+    if (step.join) ++known, element = step.join->prefix != Prefix::kNone;
     count = std::max(count, known);
     element_.push_back(element);
     known_.push_back(known);
@@ -31,9 +31,9 @@ Passes::Passes(const KernelSpec& spec, const MayKeep& may_keep) : spec_(spec) {
   passes_.resize(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < spec.steps.size(); ++i) {
     const int value = spec.first_step() + static_cast<int>(i);
-    if (is_element(value)) continue;
-    if (known(value) == 0) first_row_steps_.push_back(value);
-    else if (spec.steps[i].join) passes_[static_cast<std::size_t>(known(value) - 1)].joins.push_back(value);
+    if (spec.steps[i].join) passes_[static_cast<std::size_t>(known(value) - 1)].joins.push_back(value);
+    else if (is_element(value)) continue;
+    else if (known(value) == 0) first_row_steps_.push_back(value);
     else passes_[static_cast<std::size_t>(known(value) - 1)].row_steps.push_back(value);
   }
   for (std::size_t i = 0; i < spec.stores.size(); ++i) {
@@ -51,9 +51,11 @@ bool Passes::is_read_late(int input) const {
   return readers == 1 && std::find(passes_[0].inputs.begin(), passes_[0].inputs.end(), input) == passes_[0].inputs.end();
 }
 
+bool Passes::is_prefix(int value) const { return value >= spec_.first_step() && is_element(value) && spec_.step_of(value).join; }
+
 /// Of making an element's value from arrays, and from what is there already.
 int Passes::cost_again(int value, const std::vector<bool>& available) const {
-  if (value < spec_.first_step() || !is_element(value) || available[static_cast<std::size_t>(value)]) return 0;
+  if (value < spec_.first_step() || !is_element(value) || is_prefix(value) || available[static_cast<std::size_t>(value)]) return 0;
   const Step& step = spec_.step_of(value);
   int cost = step.cost;
   for (int input : step.inputs) {
@@ -74,7 +76,7 @@ void Passes::plan(int number, std::vector<bool>& made, const MayKeep& may_keep) 
   for (int output : pass.stores) want(spec_.stores[static_cast<std::size_t>(output)]);
   for (int value = static_cast<int>(element_.size()) - 1; value >= spec_.first_step(); --value) {
     const auto at = static_cast<std::size_t>(value);
-    if (!wanted[at]) continue;
+    if (!wanted[at] || is_prefix(value)) continue;
     if (made[at] && cost_again(value, kept) >= kDear && may_keep(value, *this)) {
       kept[at] = true;
       continue;
@@ -86,6 +88,8 @@ void Passes::plan(int number, std::vector<bool>& made, const MayKeep& may_keep) 
     if (!wanted[at]) continue;
     if (value < spec_.input_count()) {
       pass.inputs.push_back(value);
+    } else if (is_prefix(value)) {
+      pass.prefixes.push_back(value);
     } else if (kept[at]) {
       pass.kept.push_back(value);
       // The pass that made it last keeps it, if none has yet.

@@ -20,9 +20,10 @@ class Passes {
   struct Pass {
     std::vector<int> inputs;     ///< arrays that it reads element by element
     std::vector<int> kept;       ///< element values of earlier passes that it reads again
+    std::vector<int> prefixes;   ///< element values that joins of earlier passes gave
     std::vector<int> steps;      ///< element values that it makes
     std::vector<int> keeps;      ///< those of them that later passes read
-    std::vector<int> joins;      ///< row values that it ends with
+    std::vector<int> joins;      ///< row values that it ends with, or prefixes of them
     std::vector<int> row_steps;  ///< row values that follow from joins of this pass and before
     std::vector<int> stores;     ///< outputs, by number, whose elements it writes
   };
@@ -38,6 +39,7 @@ class Passes {
   int known(int value) const { return known_[static_cast<std::size_t>(value)]; }
 
  private:
+  bool is_prefix(int value) const;
   int cost_again(int value, const std::vector<bool>& available) const;
   void plan(int pass, std::vector<bool>& made, const MayKeep& may_keep);
 

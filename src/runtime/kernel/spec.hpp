@@ -5,7 +5,8 @@
 // numbered: first the inputs, then the numbers, then the constants, then the steps in order. A value is an element's, there for each point
 // of the space, or a row's, there for each point of the kept axes: what joins gave, and what follows from that alone.
 // Steps mix freely: softmax is x, max = join(x), e = exp(x - max), sum = join(e), e / sum. Passes (passes.hpp) says how
-// often a row is gone through. An override replaces the printed text for one dialect, for kernels tuned by hand.
+// often a row is gone through. A prefix join gives each element what joins those of its row up to it, or before it; a spec with one is a scan:
+// it reduces one axis, all its joins are prefix joins in one direction, and none follows from another. An override replaces the printed text for one dialect, for kernels tuned by hand.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -29,16 +30,21 @@ struct RowPlace {
   explicit operator bool() const { return !file.empty(); }
 };
 
+/// Whether a join gives a row its value, or each element that of the elements up to it, or of those before it.
+enum class Prefix : std::uint8_t { kNone, kInclusive, kExclusive };
+
 /// How the elements of a row become one value. Texts are C expressions in which T is the step's `compute` type.
 struct Join {
   std::string accumulator;  ///< C type of a and b, copied as bytes; empty: T
   int bytes = 8;            ///< of the accumulator, at most 16
   std::vector<std::pair<std::string, std::string>> members;  ///< type and name of each, where the accumulator is a struct of these
   std::string preamble;     ///< types and functions that the texts need
-  std::string neutral;      ///< reduce(neutral, a) is a
-  std::string reduce;       ///< of a and b; associative and commutative
+  std::string neutral;      ///< reduce(neutral, a) is a; of a prefix join the value of no elements
+  std::string reduce;       ///< of a and b; associative and commutative; of a prefix join associative, a being the earlier one
   std::string append;       ///< of a and one element's x0, ..., which stands behind all that are in a; empty: reduce of a and what its code gives
   std::string post;         ///< of a and n, the number of elements that were joined; empty: a
+  Prefix prefix = Prefix::kNone;
+  bool backward = false;    ///< of a prefix join: the last element is the first
 
   friend bool operator==(const Join&, const Join&) = default;
 };
@@ -73,6 +79,12 @@ struct Override {
   std::function<std::string(const Layout&)> text;
 };
 
+/// A user's CUDA C that stands before a kernel whose steps have more of it (users_text.hpp). Scans alone.
+struct UsersText {
+  std::string preamble;            ///< with its line directives
+  std::vector<std::string> flags;  ///< the compiler's
+};
+
 struct KernelSpec {
   std::string name;                ///< "mul_add_tanh": becomes the kernel's name
   std::vector<DType> inputs;       ///< element dtypes of the array parameters
@@ -85,6 +97,7 @@ struct KernelSpec {
   std::vector<bool> rows;          ///< whether input i has one element a row; may be shorter
   std::vector<std::optional<std::uint32_t>> ordinals;  ///< of input i, if it is no array but the elements' numbers (ordinals.hpp); may be shorter
   std::vector<Override> overrides;
+  std::optional<UsersText> users_text;
 
   int input_count() const { return static_cast<int>(inputs.size()); }
   int parameter_count() const { return static_cast<int>(inputs.size() + outputs.size()); }
@@ -99,7 +112,7 @@ struct KernelSpec {
   }
   /// Whether a user wrote some of its code.
   bool has_users_code() const {
-    return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return bool(step.row); });
+    return users_text || std::any_of(steps.begin(), steps.end(), [](const Step& step) { return bool(step.row); });
   }
   /// Whether input i lies along the kept axes alone: one element a row.
   bool is_row(int parameter) const {
@@ -125,6 +138,13 @@ struct KernelSpec {
   /// Whether its iteration space has reduced axes: it joins the elements of rows, or counts them.
   bool reduces() const {
     return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.join || step.is_place; });
+  }
+  /// Whether it has prefix joins.
+  bool scans() const {
+    return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.join && step.join->prefix != Prefix::kNone; });
+  }
+  bool is_backward() const {
+    return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.join && step.join->backward; });
   }
   bool uses_place() const {
     return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.is_place; });

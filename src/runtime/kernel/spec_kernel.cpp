@@ -34,6 +34,10 @@ CompileRequest SpecKernel::request(const Layout& layout) const {
   request.source = source(layout);
   request.file_name = "generated";
   request.kernels = entry_names(spec_, layout);
+  if (spec_.users_text) {
+    request.kind = SourceKind::kCudaC;
+    request.flags = spec_.users_text->flags;
+  }
   request.options.line_info = spec_.has_users_code();  // what Damo writes does not fault
   return request;
 }
@@ -120,7 +124,7 @@ void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
   launches_.clear();
   const KernelSpec& spec = kernel_->spec();
   Geometry geometry = geometry_of(spec, space, arrays, reduced_axes);
-  if (geometry.count == 0) return;
+  if (geometry.count == 0 || (spec.scans() && geometry.reduced.count == 0)) return;
   const SpecKernel::Variant& variant = kernel_->variant(kernel_->layout_of(geometry, in_place), geometry.count);
   if (!spec.reduces()) geometry = with_rank(std::move(geometry), variant.layout.rank);
   const Dialect& dialect = kernel_->backend().dialect();
@@ -128,6 +132,7 @@ void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
   block_ = ArgumentBlock(spec, variant.layout, geometry, dialect.vector_width(spec, variant.layout), work);
   block_.set_streams(!spec.reduces() && dialect.streams(bytes_of(spec, geometry)));
   scratch_bytes_ = work.scratch_bytes;
+  zeroed_bytes_ = work.zeroed_bytes;
   for (const Work::Launch& launch : work.launches) {
     const LoadedKernel& code = *variant.kernels[static_cast<std::size_t>(launch.entry)];
     check_launch(code, launch.config);
@@ -143,6 +148,8 @@ void BoundKernel::launch(void* stream) {
   if (scratch_bytes_ > 0) {
     scratch = Array::empty({static_cast<std::int64_t>(scratch_bytes_)}, uint8, Device(&backend));
     block_.set_scratch(scratch.data());
+    const std::uint64_t zero = 0;
+    if (zeroed_bytes_ > 0) backend.fill(scratch.data(), &zero, sizeof zero, zeroed_bytes_ / sizeof zero, stream);
   }
   block_.set_fast();
   void* arguments[] = {block_.data()};

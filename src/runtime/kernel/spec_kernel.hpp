@@ -82,7 +82,7 @@ class BoundKernel {
   };
   std::vector<Launch> launches_;  // none: nothing to do
   std::vector<int> parameters_;   // of the arrays
-  std::size_t scratch_bytes_ = 0;
+  std::size_t scratch_bytes_ = 0, zeroed_bytes_ = 0;
   ArgumentBlock block_;
 };
 

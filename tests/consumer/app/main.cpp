@@ -22,6 +22,14 @@ int main() try {
   bool right = fused.graph().node_count() < unfused.graph().node_count() && one.size() == 20 && other.size() == 20;
   for (std::size_t i = 0; right && i < 20; ++i)
     right = std::fabs(one[i] - expected) < 1e-6f && std::fabs(other[i] - expected) < 1e-6f;
+  nn::Init init(1);  // a layer there and back, for which the libraries of formats are linked
+  const nn::Linear layer(init, "layer", 3, 2);
+  const std::vector<float> before = layer.weight.array().to_vector<float>();
+  save("layer.safetensors", layer.parameters());
+  layer.weight.set(Array::zeros({3, 2}));
+  load("layer.safetensors", layer.parameters());
+  idx::save("layer.idx", layer.weight.array());
+  right = right && layer.weight.array().to_vector<float>() == before && idx::load("layer.idx").to_vector<float>() == before;
   std::cout << fused.explain() << (right ? "right\n" : "WRONG\n");
   return right ? 0 : 1;
 } catch (const DeviceError& error) {  // a library built without back ends

@@ -23,7 +23,7 @@ namespace cpu = cpu_backend;
 std::string loops_of(DType dtype) {
   std::string text = "namespace damo {\n";
   for (const ElementwiseRow* row : rows_computed_in(dtype)) {
-    const std::string name(row->name), result = c_type(result_of(*row, dtype));
+    const std::string name(row->name), result = type_text(result_of(*row, dtype));
     text += row_function(*row, dtype) + "extern \"C\" void k_" + name +
             "(void* const* a, const LaunchFrame*, i64 first, i64 last) {\n";
     for (int i = 0; i < arity(*row); ++i) {
@@ -183,7 +183,7 @@ void check_row(const ElementwiseRow& row, cpu::KernelEntry kernel) {
     }
     if (right) continue;
     ++failures;
-    ADD_FAILURE() << row.name << " of " << c_type(dtype_of<T>()) << " (" << +x << ", " << +y << ", " << +z << ") is "
+    ADD_FAILURE() << row.name << " of " << type_text(dtype_of<T>()) << " (" << +x << ", " << +y << ", " << +z << ") is "
                   << +results[i] << ", not " << want_text;
   }
 }

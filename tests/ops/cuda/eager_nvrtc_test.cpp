@@ -3,7 +3,6 @@
 
 #include "ops/eager/elementwise_text.hpp"
 #include "ops/eager/reduction_text.hpp"
-#include "ops/eager/scan_text.hpp"
 #include "ops/eager/snippet.hpp"
 #include "runtime/cuda/cuda_backend.hpp"
 #include "runtime/cuda/dialect.hpp"
@@ -57,28 +56,6 @@ TEST(EagerNvrtc, CompilesReductionsOfEveryLayout) {
       std::vector<std::string> kernels = {main_kernel(definition)};
       if (!finishes) kernels.push_back(finish_kernel(definition));
       EXPECT_EQ(log_of(reduction_text(definition, layout), SourceKind::kCudaC, kernels), "");
-    }
-  }
-}
-
-TEST(EagerNvrtc, CompilesScansOfEveryLayout) {
-  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
-  ScanDefinition definition;
-  definition.name = "running";
-  definition.reduce = text("a + b");
-  definition.neutral = text("0");
-  for (const SourceKind kind : {SourceKind::kGenerated, SourceKind::kCudaC}) {
-    for (const ReductionForm form : {ReductionForm::kRows, ReductionForm::kColumns}) {
-      for (const bool exclusive : {false, true}) {
-        definition.kind = kind;
-        definition.exclusive = exclusive;
-        definition.dtype = exclusive ? float64 : float16;
-        definition.accumulator = exclusive ? "double" : "float";
-        const ScanLayout layout{
-            .gpu = true, .form = form, .kept_rank = 2, .wide = exclusive, .chunked = true, .unit = !exclusive};
-        const std::string name = scan_kernel(definition);
-        EXPECT_EQ(log_of(scan_text(definition, layout), kind, {name, name + "_totals", name + "_carries"}), "");
-      }
     }
   }
 }

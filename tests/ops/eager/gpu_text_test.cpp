@@ -1,4 +1,4 @@
-// The GPU's texts of reductions and scans, run by the CPU, whose compiler knows shared memory and barriers: their logic
+// The GPU's texts of reductions, run by the CPU, whose compiler knows shared memory and barriers: their logic
 // is tested where there is no GPU.
 #include <numeric>
 
@@ -10,7 +10,6 @@
 #include "ops/reduced_shape.hpp"
 #include "ops/eager/reduction.hpp"
 #include "ops/eager/reference.hpp"
-#include "ops/eager/scan.hpp"
 #include "ops/eager/snippet.hpp"
 #include "support/devices.hpp"
 
@@ -63,34 +62,6 @@ class GpuTextOnCpu : public ::testing::Test {
           << describe(x) << " mask " << mask << " output " << i;
     }
   }
-
-  void expect_scan(const Array& x, int axis, bool exclusive) {
-    ScanDefinition definition;
-    definition.name = "running";
-    definition.dtype = int32;
-    definition.accumulator = "int";
-    definition.reduce = {"a + b", nullptr, 0};
-    definition.neutral = {"7", nullptr, 0};
-    definition.exclusive = exclusive;
-    Scan scan(std::move(definition));
-    scan.use_gpu_text();
-    const Array y = Array::empty(x.shape(), int32, *device_);
-    scan.run(x, y, axis);
-    std::vector<int> order;
-    for (int i = 0; i < x.rank(); ++i) {
-      if (i != axis) order.push_back(i);
-    }
-    order.push_back(axis);
-    const Values in = x.permute(order).to_doubles(), found = y.permute(order).to_doubles();
-    const std::size_t length = static_cast<std::size_t>(x.shape()[axis]);
-    double running = 0;
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      if (i % length == 0) running = 0;
-      const double before = i % length == 0 ? 7 : running;
-      running += in[i];
-      ASSERT_EQ(found[i], exclusive ? before : running) << describe(x) << " axis " << axis << " element " << i;
-    }
-  }
   std::optional<Device> device_;
 };
 
@@ -137,23 +108,6 @@ TEST_F(GpuTextOnCpu, GivesOneNeutralValueOfNothing) {
   EXPECT_EQ(sums(integers({0, 3}), 3, "x[i]", "5"), Values{5});
   EXPECT_EQ(sums(integers({0, 3}), 1, "x[i]", "5"), (Values{5, 5, 5}));
   EXPECT_EQ(sums(integers({40, 0}), 2, "x[i]", "5"), Values(40, 5));
-}
-
-TEST_F(GpuTextOnCpu, ScansRows) {
-  for (std::int64_t size : {1, 8, 9, 2048, 2049, 30001}) {
-    expect_scan(integers({size}), 0, false);
-    expect_scan(integers({size}), 0, true);
-  }
-  expect_scan(integers({7, 300}), 1, true);
-  expect_scan(integers({5000, 3}), 0, false);
-}
-
-TEST_F(GpuTextOnCpu, ScansColumns) {
-  for (bool exclusive : {false, true}) {
-    expect_scan(integers({10, 40}), 0, exclusive);
-    expect_scan(integers({1000, 70}), 0, exclusive);
-    expect_scan(integers({6, 200, 35}), 1, exclusive);
-  }
 }
 
 }  // namespace

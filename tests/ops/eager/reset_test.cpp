@@ -9,7 +9,7 @@
 #include <damo/array_math.hpp>
 #include <damo/array_reduce.hpp>
 #include <damo/error.hpp>
-#include <damo/scan_kernel.hpp>
+#include <damo/array_scan.hpp>
 
 namespace damo {
 namespace {

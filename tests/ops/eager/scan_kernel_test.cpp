@@ -100,18 +100,6 @@ TEST_P(EagerScan, WorksInPlaceAndOnViews) {
   EXPECT_EQ(sum(half).to_doubles()[1999], 2000);
 }
 
-TEST_P(EagerScan, CumulatesSumsAndProducts) {
-  EXPECT_EQ(cumsum(array({1, 2, 3}).reshape({3, 1})).to_doubles(), (Values{1, 3, 6}));
-  EXPECT_EQ(cumprod(array({1, 2, 3, 4}).reshape({2, 2}), 0).to_doubles(), (Values{1, 2, 3, 8}));
-  const Array bytes = Array::from(std::vector<std::int8_t>{100, 100, 100}, device());
-  EXPECT_EQ(cumsum(bytes).dtype(), int64);
-  EXPECT_EQ(cumsum(bytes).to_doubles(), (Values{100, 200, 300}));
-  EXPECT_EQ(cumsum(range({0, 3}), 0).shape(), (Shape{0, 3}));
-  const Values running = cumsum(Array::full({1000000}, 0.5f, float32, device())).to_doubles();
-  EXPECT_EQ(running[999999], 500000);
-  EXPECT_EQ(running[65536], 32768.5);
-}
-
 TEST_P(EagerScan, SaysWhatIsWrong) {
   const InclusiveScanKernel sum(int32, "a + b", {.name = "running"});
   const Array x = integers({2, 3});

@@ -112,7 +112,7 @@ bool go_over_one_space(const FunctionGraph& graph, const SymbolicShapes& shapes,
 }
 
 /// Elementwise work, reductions that keep their axes, transposes and custom ops on two matrices and a row.
-FunctionGraph random_graph(std::mt19937& random, int nodes) {
+FunctionGraph random_graph_of_reductions(std::mt19937& random, int nodes) {
   const auto pick = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
   const Variables inputs = {matrix("x"), matrix("y"), input({float32, {1, kUnknown}}, "row")};
   const auto opaque = make_op<OpaqueOp>("custom");
@@ -140,7 +140,7 @@ TEST(ReductionGroups, AreConvexAndOfOneSpaceInRandomGraphs) {
   for (unsigned seed = 0; seed < 120; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
-    FunctionGraph graph = random_graph(random, 40);
+    FunctionGraph graph = random_graph_of_reductions(random, 40);
     const Reachability paths(graph);
     const SymbolicShapes shapes(graph, graph.toposort());
     const ReductionGroups groups(graph, FusionGroups(graph).groups(), {});

@@ -149,12 +149,12 @@ TEST(ClangPlugin, CompilesOnSeveralThreadsAtOnce) {
 }
 
 TEST(ClangPlugin, GivesItsMemoryBackAfterEachCompile) {
-  for (int i = 0; i < 60; ++i) compile_loops(kDoubling);
+  for (int i = 0; i < 20; ++i) compile_loops(kDoubling);
   const long before = resident_kilobytes();
-  for (int i = 0; i < 300; ++i) load(compile_loops(kDoubling));
+  for (int i = 0; i < 100; ++i) load(compile_loops(kDoubling));
   const long grown = resident_kilobytes() - before;
-  std::printf("[ figure ] resident memory after 300 compiles: %+ld KB (of %ld KB)\n", grown, before);
-  EXPECT_LT(grown, 8 * 1024);
+  std::printf("[ figure ] resident memory after 100 compiles: %+ld KB (of %ld KB)\n", grown, before);
+  EXPECT_LT(grown, 4 * 1024);  // a compile needs several MB
 }
 
 TEST(ClangPlugin, ALoopKernelReachesTheSpeedOfACopy) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -45,6 +46,13 @@ void launch(KernelEntry kernel, Extent grid, Extent block, const Arguments&... a
     kernel(const_cast<void* const*>(pointers), &frame, 0, std::int64_t{grid.x} * grid.y * grid.z);
   });
   if (report.failed()) throw std::runtime_error(report.what());
+}
+
+/// 0, 1, 2 to n - 1.
+inline std::vector<float> counting(int n) {
+  std::vector<float> values(static_cast<std::size_t>(n));
+  std::iota(values.begin(), values.end(), 0.0f);
+  return values;
 }
 
 /// Milliseconds that a call of work takes: the least of several.

@@ -79,7 +79,7 @@ class RowKernelWriter {
 }  // namespace
 
 TEST(CudaCRowsRandom, GiveWhatThreadsByThemselvesGive) {
-  constexpr int kKernels = 30;
+  constexpr int kKernels = 15;
   constexpr unsigned kSeeds[] = {1, 2};
   const char* const parameters = "(unsigned* y, const unsigned* x, unsigned* calls, unsigned w, unsigned h, unsigned n) {\n";
   for (const unsigned seed : kSeeds) {

@@ -10,12 +10,6 @@
 namespace damo::cpu_backend::testing {
 namespace {
 
-std::vector<float> counting(int n) {
-  std::vector<float> values(n);
-  for (int i = 0; i < n; ++i) values[i] = float(i);
-  return values;
-}
-
 TEST(CudaC, RunsAGuardedOneDimensionalKernel) {
   const auto object = load(compile_cuda(R"(
 extern "C" __global__ void scale(const float* x, float* y, float factor, int n) {

@@ -5,8 +5,8 @@
 namespace damo::cpu_backend::testing {
 namespace {
 
-const std::vector<HostLaunch> kLaunches = {{{1}, {32}, 33, 5}, {{3}, {16}, 48, 40}, {{2}, {7}, 100, 0}, {{4}, {1}, 9, 34}, {{2}, {64}, 128, 64}};
-constexpr int kElements = 16384;
+const std::vector<HostLaunch> kLoopLaunches = {{{1}, {32}, 33, 5}, {{3}, {16}, 48, 40}, {{2}, {7}, 100, 0}, {{4}, {1}, 9, 34}, {{2}, {64}, 128, 64}};
+constexpr int kLoopElements = 16384;
 
 TEST(LoopHeaders, AreRunOnceMoreThanBodiesOfLoopsThatAllThreadsShare) {
   expect_as_on_host(
@@ -21,7 +21,7 @@ TEST(LoopHeaders, AreRunOnceMoreThanBodiesOfLoopsThatAllThreadsShare) {
        DAMO_KERNEL(nested, if (i < n) { for (int k = 0; y[i] += 1, k < m; ++k) for (int j = 0; y[n + i] += 1, j < k; ++j) y[2 * n + i] += j; }),
        DAMO_KERNEL(stored_bound, if (i < n) { x[i] = m; for (int k = 0; y[n + i] += 1, k < x[i]; ++k) { y[i] += k; if (k == 3) x[i] -= 2; } }),
        DAMO_KERNEL(two_of_them, if (i < n) { for (int k = 0; y[i] += 1, k < m; ++k) y[n + i] += 2; for (int k = 0; k < m; ++k) y[2 * n + i] += y[n + i]; })},
-      kLaunches, kElements);
+      kLoopLaunches, kLoopElements);
 }
 
 TEST(LoopHeaders, AreRunOnceMoreThanBodiesOfLoopsOverTheGrid) {
@@ -39,7 +39,7 @@ TEST(LoopHeaders, AreRunOnceMoreThanBodiesOfLoopsOverTheGrid) {
        DAMO_KERNEL(nested, for (int j = i; x[4096 + i] += 1, j < n * 4; j += threads) for (int k = 0; y[4096 + i] += 1, k < m; ++k) y[j] += k; ),
        DAMO_KERNEL(while_style, int j = i; while (y[4096 + i]++ < 9 && j < n * 4) { y[j] += x[j]; j += threads; }),
        DAMO_KERNEL(before_and_after, int s = y[i]; for (int j = i; y[4096 + i] += 1, j < n * 4; j += threads) s += x[j]; y[i] = s + y[4096 + i];)},
-      kLaunches, kElements);
+      kLoopLaunches, kLoopElements);
 }
 
 TEST(LoopHeaders, AreRunOnceMoreThanBodiesOfLoopsOverTheBlock) {
@@ -51,7 +51,7 @@ TEST(LoopHeaders, AreRunOnceMoreThanBodiesOfLoopsOverTheBlock) {
        DAMO_KERNEL(as_unsigned, int* row = y + blockIdx.x * 1024; for (unsigned j = threadIdx.x; row[700 + threadIdx.x] += 1, j < unsigned(n) * 2; j += blockDim.x) row[j] += x[j]; ),
        DAMO_KERNEL(wide, int* row = y + blockIdx.x * 1024; for (size_t j = threadIdx.x; row[700 + threadIdx.x] += 1, j < size_t(n) * 2; j += blockDim.x) row[j] += x[j]; ),
        DAMO_KERNEL(sums, int s = 0; for (int j = threadIdx.x; y[9000 + i] = s, j < n * 2; j += blockDim.x) s += x[j]; y[i] = s;)},
-      kLaunches, kElements);
+      kLoopLaunches, kLoopElements);
 }
 
 TEST(LoopHeaders, AreRunOnceMoreThanBodiesBetweenBarriers) {
@@ -63,7 +63,7 @@ TEST(LoopHeaders, AreRunOnceMoreThanBodiesBetweenBarriers) {
        DAMO_KERNEL(over_block, __shared__ int s[64]; s[threadIdx.x] = 0; __syncthreads();
                    for (int j = threadIdx.x;; j += blockDim.x) { s[threadIdx.x] += j; if (j >= n) break; } __syncthreads(); y[i] = s[(threadIdx.x + 1) % blockDim.x];),
        DAMO_KERNEL(last_row, __syncthreads(); int s = 0; for (int k = 0;; ++k) { y[k * 128 + i] = s; if (k == m) break; s += x[k * 128 + i]; } )},
-      kLaunches, kElements);
+      kLoopLaunches, kLoopElements);
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 namespace damo::cpu_backend::testing {
 namespace {
 
-const std::vector<HostLaunch> kLaunches = {{{1}, {64}, 64, 2}, {{4}, {32}, 128, 2}, {{3}, {100}, 300, 2}, {{5}, {7}, 33, 2}};
-constexpr int kElements = 4096;
+const std::vector<HostLaunch> kThreadLaunches = {{{1}, {64}, 64, 2}, {{4}, {32}, 128, 2}, {{3}, {100}, 300, 2}, {{5}, {7}, 33, 2}};
+constexpr int kThreadElements = 4096;
 
 const std::vector<HostKernel>& kernels() {
   static const std::vector<HostKernel> all = {
@@ -40,9 +40,9 @@ const std::vector<HostKernel>& kernels() {
   return all;
 }
 
-TEST(ParallelThreads, KeepTheOrderOfAThreadsAccessesInOneArray) { expect_as_on_host(kernels(), kLaunches, kElements, true); }
+TEST(ParallelThreads, KeepTheOrderOfAThreadsAccessesInOneArray) { expect_as_on_host(kernels(), kThreadLaunches, kThreadElements, true); }
 
-TEST(ParallelThreads, ReadAndWriteTwoArraysLikewise) { expect_as_on_host(kernels(), kLaunches, kElements); }
+TEST(ParallelThreads, ReadAndWriteTwoArraysLikewise) { expect_as_on_host(kernels(), kThreadLaunches, kThreadElements); }
 
 TEST(ParallelThreads, KeepTheOrderOfAThreadsAccessesBetweenBarriers) {
   std::vector<HostKernel> waiting = {
@@ -53,7 +53,7 @@ TEST(ParallelThreads, KeepTheOrderOfAThreadsAccessesBetweenBarriers) {
       DAMO_KERNEL(after_barrier_parameter, __syncthreads(); int a = i * m; y[a + 1] = x[a] + 1; y[a] = 2 * x[a + 1];),
       DAMO_KERNEL(after_barrier_threes, __syncthreads(); int a = 3 * i; y[a + 2] = x[a] + 1; y[a + 1] = 2 * x[a + 2]; y[a] = x[a + 1] + x[a + 2];),
       DAMO_KERNEL(in_a_loop, for (int k = 0; k < 3; ++k) { __syncthreads(); y[2 * i + 1] = x[2 * i] + k; y[2 * i] = 2 * x[2 * i + 1]; })};
-  expect_as_on_host(waiting, {{{2}, {32}, 64, 2}, {{1}, {50}, 50, 2}}, kElements, true);
+  expect_as_on_host(waiting, {{{2}, {32}, 64, 2}, {{1}, {50}, 50, 2}}, kThreadElements, true);
 }
 
 }  // namespace

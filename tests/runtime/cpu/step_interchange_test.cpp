@@ -11,12 +11,6 @@
 namespace damo::cpu_backend::testing {
 namespace {
 
-std::vector<float> counting(int n) {
-  std::vector<float> values(n);
-  for (int i = 0; i < n; ++i) values[i] = float(i);
-  return values;
-}
-
 TEST(GridStride, RunsWithAtomics) {
   const auto object = load(compile_cuda(R"(
 __global__ void total(const float* x, float* sum, int* count, int n) {

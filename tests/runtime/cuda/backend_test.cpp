@@ -14,8 +14,8 @@
 namespace damo::cuda_backend {
 namespace {
 
-using testing::Each;
-using testing::HasSubstr;
+using ::testing::Each;
+using ::testing::HasSubstr;
 
 constexpr const char* kSpin = R"(extern "C" __global__ void spin(int* x, long long cycles) {
   const long long begin = clock64();
@@ -28,7 +28,7 @@ class CudaBackendOnCuda : public OnCudaTest {};
 TEST_F(CudaBackendOnCuda, TellsItsProperties) {
   const DeviceProperties properties = backend_->properties();
   EXPECT_FALSE(properties.description.empty());
-  EXPECT_THAT(properties.architecture, testing::StartsWith("sm_"));
+  EXPECT_THAT(properties.architecture, ::testing::StartsWith("sm_"));
   EXPECT_GT(properties.memory_bytes, std::size_t{1} << 30);
   EXPECT_LE(properties.free_memory_bytes, properties.memory_bytes);
   EXPECT_EQ(properties.max_threads_per_block, 1024);
@@ -82,7 +82,7 @@ TEST_F(CudaBackendOnCuda, HasReadPageableMemoryWhenACopyReturns) {
 
 template <class T>
 class CudaFillOnCuda : public OnCudaTest {};
-using Elements = testing::Types<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
+using Elements = ::testing::Types<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
 TYPED_TEST_SUITE(CudaFillOnCuda, Elements);
 
 TYPED_TEST(CudaFillOnCuda, RepeatsTheElementAndNothingMore) {

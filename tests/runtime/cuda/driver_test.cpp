@@ -11,8 +11,8 @@
 namespace damo::cuda_backend {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(CudaDriver, SaysWhatToInstallWhereThereIsNone) {
   std::string problem;

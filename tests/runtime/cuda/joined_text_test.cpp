@@ -12,7 +12,7 @@
 #include "runtime/cuda/cuda_backend.hpp"
 #include "runtime/cuda/dialect.hpp"
 #include "runtime/cuda/nvrtc.hpp"
-#include "runtime/cuda/vector_text.hpp"
+#include "runtime/cuda/text_as_cuda_c.hpp"
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel/joined_kernel.hpp"
@@ -74,12 +74,6 @@ TEST(CudaJoined, NvrtcTakesTheText) {
   }
 }
 
-void replace_once(std::string& text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  ASSERT_NE(at, std::string::npos) << from;
-  text.replace(at, from.size(), to);
-}
-
 TEST(CudaJoined, GivesEachMemberItsOwnValuesOnCpu) {
   Device device("null");
   try {
@@ -111,15 +105,7 @@ TEST(CudaJoined, GivesEachMemberItsOwnValuesOnCpu) {
   }
   config.grid = {begin};
   CompileRequest request;
-  request.source = cuda_dialect().emit(members[0].spec, layout);
-  replace_once(request.source, cuda_head(false), R"(
-using i32 = int; using u32 = unsigned; using i64 = long long;
-template <class To, class From> __device__ To convert(From x) { return To(x); }
-#define DAMO_FUNCTION static __device__ __forceinline__
-template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
-template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
-template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& v) { *reinterpret_cast<Vec<T, N>*>(p) = v; }
-)");
+  request.source = as_cuda_c(cuda_dialect().emit(members[0].spec, layout));
   request.kind = SourceKind::kCudaC;
   request.kernels = entry_names(members[0].spec, layout);
   const auto module = device.backend().cache().get(request);

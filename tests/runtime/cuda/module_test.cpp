@@ -13,8 +13,8 @@
 namespace damo::cuda_backend {
 namespace {
 
-using testing::Each;
-using testing::HasSubstr;
+using ::testing::Each;
+using ::testing::HasSubstr;
 
 constexpr const char* kSource = R"(
 __constant__ float factor = 3;

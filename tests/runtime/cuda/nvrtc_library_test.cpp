@@ -17,10 +17,10 @@ namespace damo::cuda_backend {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 /// An empty directory, and DAMO_NVRTC_PATH pointing there.
-class NvrtcSearch : public testing::Test {
+class NvrtcSearch : public ::testing::Test {
  protected:
   void SetUp() override {
     fs::remove_all(directory_);
@@ -32,7 +32,7 @@ class NvrtcSearch : public testing::Test {
     fs::remove_all(directory_);
   }
   void make(const std::string& name, const std::string& text = "x") { std::ofstream(directory_ / name) << text; }
-  const fs::path directory_ = fs::path(testing::TempDir()) / ("damo_nvrtc_" + std::to_string(getpid()));
+  const fs::path directory_ = fs::path(::testing::TempDir()) / ("damo_nvrtc_" + std::to_string(getpid()));
 };
 
 TEST_F(NvrtcSearch, LooksNowhereElseOnceItIsToldWhere) {
@@ -62,7 +62,7 @@ TEST_F(NvrtcSearch, StampsALibraryByTheVersionInItsRealName) {
 TEST_F(NvrtcSearch, StampsALibraryWithoutAVersionBySizeAndTime) {
   make("libnvrtc.so.13", "one");
   const std::string before = nvrtc_file_stamp(find_nvrtc());
-  EXPECT_THAT(before, testing::StartsWith("libnvrtc.so.13-3-"));
+  EXPECT_THAT(before, ::testing::StartsWith("libnvrtc.so.13-3-"));
   make("libnvrtc.so.13", "other");
   EXPECT_NE(nvrtc_file_stamp(find_nvrtc()), before);
 }
@@ -76,7 +76,7 @@ bool nvrtc_is_mapped() {
 }
 
 // In processes of their own, since a library stays open once it is.
-class NvrtcInANewProcess : public testing::Test {
+class NvrtcInANewProcess : public ::testing::Test {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
@@ -89,7 +89,7 @@ TEST_F(NvrtcInANewProcess, IsNotOpenedForTheStamp) {
     compiler.compile({"extern \"C\" __global__ void f() {}"});
     std::exit(stamped && nvrtc_is_mapped() ? 0 : 1);
   };
-  EXPECT_EXIT(child(), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST_F(NvrtcInANewProcess, SaysWhatToInstallWhereThereIsNone) {
@@ -103,7 +103,7 @@ TEST_F(NvrtcInANewProcess, SaysWhatToInstallWhereThereIsNone) {
     }
     std::exit(0);
   };
-  EXPECT_EXIT(child(), testing::ExitedWithCode(3),
+  EXPECT_EXIT(child(), ::testing::ExitedWithCode(3),
               "DAMO_NVRTC_PATH is /nonexistent/toolkit(.|\n)*install the CUDA toolkit");
 }
 

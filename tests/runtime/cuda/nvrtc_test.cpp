@@ -15,9 +15,9 @@
 namespace damo::cuda_backend {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr const char* kScale = R"(template <class T>
 __global__ void scale(T* x, T by, int n) {
@@ -31,7 +31,7 @@ std::string text_of(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-class NvrtcCompilerTest : public testing::Test {
+class NvrtcCompilerTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;

@@ -11,7 +11,7 @@
 
 namespace damo::cuda_backend {
 
-class OnCudaTest : public testing::Test {
+class OnCudaTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (const auto problem = cuda_problem()) GTEST_SKIP() << "needs a GPU: " << *problem;

@@ -16,7 +16,7 @@
 #include "runtime/cuda/cuda_backend.hpp"
 #include "runtime/cuda/dialect.hpp"
 #include "runtime/cuda/nvrtc.hpp"
-#include "runtime/cuda/vector_text.hpp"
+#include "runtime/cuda/text_as_cuda_c.hpp"
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel/reducing_specs.hpp"
@@ -62,10 +62,23 @@ class Arrays {
       if (repeats && !one.is_row[static_cast<std::size_t>(i)]) array = array.broadcast_to(given.shape);
       all.push_back(given.turned ? array.transpose() : array);
     }
-    for (const Array& array : all) layouts.push_back({&array.shape(), &array.strides()});
+    note_layouts();
+  }
+  /// The same values, each array in C order: spaces of many layouts then take few kernels.
+  Arrays dense() const {
+    Arrays dense = *this;
+    for (Array& array : dense.all) array = array.copy();
+    dense.note_layouts();
+    return dense;
   }
   std::vector<Array> all;
   std::vector<ArrayLayout> layouts;
+
+ private:
+  void note_layouts() {
+    layouts.clear();
+    for (const Array& array : all) layouts.push_back({&array.shape(), &array.strides()});
+  }
 };
 
 Layout cuda_layout(const KernelSpec& spec, const Geometry& geometry, const Processors& processors = kProcessors) {
@@ -119,26 +132,6 @@ TEST(CudaReducing, SharesLongRowsAmongTheBlocksOfAClusterWhereThereAreSome) {
   EXPECT_FALSE(layout(300000, 8).whole);
 }
 
-void replace_once(std::string& text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  ASSERT_NE(at, std::string::npos) << from;
-  text.replace(at, from.size(), to);
-}
-
-/// The text with what the prelude of generated kernels and PTX would give it.
-std::string as_cuda_c(std::string text) {
-  replace_once(text, cuda_head(false), R"(
-using i32 = int; using u32 = unsigned; using i64 = long long; using u64 = unsigned long long;
-template <class To, class From> __device__ To convert(From x) { return To(x); }
-__device__ float maximum(float a, float b) { return a > b || a != a ? a : b; }
-#define DAMO_FUNCTION static __device__ __forceinline__
-template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
-template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
-template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& v) { *reinterpret_cast<Vec<T, N>*>(p) = v; }
-)");
-  return text;
-}
-
 TEST(CudaReducing, GivesOnTheCpuWhatTheCpusTextGives) {
   Device device("null");
   try {
@@ -148,7 +141,7 @@ TEST(CudaReducing, GivesOnTheCpuWhatTheCpusTextGives) {
   }
   for (const Case& one : cases()) {
     for (const Given& given : kGiven) {
-      const Arrays arrays(one, given, device), expected(one, given, device);
+      const Arrays arrays(one, given, device), expected = arrays.dense();
       const Geometry geometry(given.shape, arrays.layouts, given.mask, one.spec.uses_place());
       const Layout layout = cuda_layout(one.spec, geometry);
       const Work work = cuda_dialect().work(one.spec, layout, geometry, kProcessors);

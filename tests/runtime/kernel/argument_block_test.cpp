@@ -9,7 +9,7 @@
 namespace damo {
 namespace {
 
-KernelSpec spec_of(std::vector<DType> inputs, std::vector<DType> outputs) {
+KernelSpec row_spec(std::vector<DType> inputs, std::vector<DType> outputs) {
   KernelSpec spec;
   spec.inputs = std::move(inputs);
   spec.outputs = std::move(outputs);
@@ -33,7 +33,7 @@ struct TwoAxes {
     const Geometry geometry(space, arrays);
     Layout layout = classify(geometry, 1);
     layout.wide = wide;
-    return ArgumentBlock(spec_of({dtype}, {dtype}), layout, geometry, vector);
+    return ArgumentBlock(row_spec({dtype}, {dtype}), layout, geometry, vector);
   }
 };
 
@@ -81,7 +81,7 @@ TEST(ArgumentBlock, IsFlatForDenseAndScalar) {
   const ArrayLayout arrays[] = {{&shape, &dense}, {&one, &none}, {&shape, &dense}};
   const Geometry geometry(shape, arrays);
   const Layout layout = classify(geometry, 2);
-  const KernelSpec spec = spec_of({float32, float64}, {float16});
+  const KernelSpec spec = row_spec({float32, float64}, {float16});
   ArgumentBlock block(spec, layout, geometry, 4);
   EXPECT_EQ(argument_struct(spec, layout),
             "struct Arguments {\n  const float* p0;\n  const double* p1;\n  half* p2;\n  u32 n;\n  u32 fast;\n};\n");
@@ -112,7 +112,7 @@ TEST(ArgumentBlock, IsFastOnlyWhereVectorsAreAligned) {
   const Strides dense{1};
   const ArrayLayout arrays[] = {{&shape, &dense}, {&shape, &dense}};
   const Geometry geometry(shape, arrays);
-  ArgumentBlock block(spec_of({float32}, {float32}), classify(geometry, 1), geometry, 4);
+  ArgumentBlock block(row_spec({float32}, {float32}), classify(geometry, 1), geometry, 4);
   ASSERT_EQ(block.size(), 24u) << "two pointers, n, fast";
   EXPECT_TRUE(fast(block, 256, 512));
   EXPECT_FALSE(fast(block, 260, 512));

@@ -69,16 +69,16 @@ KernelSpec mixed_spec() {
   return spec;
 }
 
-struct Operand {
+struct Placed {
   Shape shape;
   Strides strides;
 };
 
 /// The layout of these inputs and of dense outputs.
-Layout layout_of(const KernelSpec& spec, const Shape& space, std::vector<Operand> operands) {
+Layout layout_of(const KernelSpec& spec, const Shape& space, std::vector<Placed> operands) {
   while (static_cast<int>(operands.size()) < spec.parameter_count()) operands.push_back({space, contiguous_strides(space)});
   std::vector<ArrayLayout> arrays;
-  for (const Operand& operand : operands) arrays.push_back({&operand.shape, &operand.strides});
+  for (const Placed& operand : operands) arrays.push_back({&operand.shape, &operand.strides});
   return classify(Geometry(space, arrays), spec.input_count());
 }
 
@@ -90,7 +90,7 @@ Layout in_place(Layout layout) {
 
 std::vector<Case> cases() {
   const Shape space{256, 512}, huge{std::int64_t{1} << 20, 1 << 12};
-  const Operand dense{space, {512, 1}};
+  const Placed dense{space, {512, 1}};
   const KernelSpec usual = usual_spec(), half = usual_spec(float16), mixed = mixed_spec();
   return {
       {"flat", usual, layout_of(usual, space, {})},

@@ -24,7 +24,7 @@ const Layout kRows{.rank = 2, .access = {Access::kRow, Access::kDense}};
 
 TEST(SpecKernel, PrintsItsSpecInTheDialectOfItsDevice) {
   const SpecKernel kernel(doubling(), Device("null").backend());
-  EXPECT_THAT(kernel.source(kFlat), testing::HasSubstr("f0_add(v0, v0)"));
+  EXPECT_THAT(kernel.source(kFlat), ::testing::HasSubstr("f0_add(v0, v0)"));
 }
 
 TEST(SpecKernel, TakesATextWrittenByHandForItsDialectOnly) {

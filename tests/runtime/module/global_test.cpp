@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using damo::testing::error_of;
 
-constexpr const char* kSource = R"(
+constexpr const char* kGlobalSource = R"(
 __constant__ float table[4] = {1, 2, 3, 4};
 __device__ int counter;
 namespace space { __device__ double value = 0.5; }
@@ -22,7 +22,7 @@ __global__ void count(int* by) { counter += by[0]; space::value += 1; }
 
 class GlobalOnEachDevice : public damo::testing::OnEachDevice {
  protected:
-  Module module() const { return Module(device(), kSource); }
+  Module module() const { return Module(device(), kGlobalSource); }
 };
 
 TEST_P(GlobalOnEachDevice, IsWrittenAndRead) {

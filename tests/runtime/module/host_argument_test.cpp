@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using damo::testing::error_of;
 
-constexpr const char* kSource = R"(
+constexpr const char* kHostArgumentSource = R"(
 __global__ void multiply_them(float* dest, const float* a, const float* b) {
   const int i = threadIdx.x;
   dest[i] = a[i] * b[i];
@@ -27,7 +27,7 @@ __global__ void halves(float4* x) { x[threadIdx.x].x *= 0.5f; }
 )";
 
 struct HostArgumentOnEachDevice : damo::testing::ModuleOnEachDevice {
-  HostArgumentOnEachDevice() : ModuleOnEachDevice(kSource) {}
+  HostArgumentOnEachDevice() : ModuleOnEachDevice(kHostArgumentSource) {}
 };
 
 TEST_P(HostArgumentOnEachDevice, IsCopiedBeforeAndBackAfter) {

@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using damo::testing::error_of;
 
-constexpr const char* kSource = R"(
+constexpr const char* kLaunchSource = R"(
 struct Pair { float a; int b; };
 struct Large { float values[200]; };
 struct List { int length; float* values; };
@@ -42,7 +42,7 @@ __global__ void shares(float* x) { __shared__ float s; s = 1; x[0] = s; }
 )";
 
 struct LaunchOnEachDevice : damo::testing::ModuleOnEachDevice {
-  LaunchOnEachDevice() : ModuleOnEachDevice(kSource) {}
+  LaunchOnEachDevice() : ModuleOnEachDevice(kLaunchSource) {}
 };
 
 TEST_P(LaunchOnEachDevice, RunsWithArraysAndNumbers) {

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using damo::testing::error_of;
 
-constexpr const char* kSource = R"(__constant__ float factor = 2;
+constexpr const char* kModuleSource = R"(__constant__ float factor = 2;
 __device__ int unused[3];
 __global__ void scale(float* x, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -40,7 +40,7 @@ class ModuleOnEachDevice : public damo::testing::OnEachDevice {
 };
 
 TEST_P(ModuleOnEachDevice, FindsKernelsByTheirPlainNames) {
-  const Module module(device(), kSource, {.kernels = {"repeat<float, 3>"}});
+  const Module module(device(), kModuleSource, {.kernels = {"repeat<float, 3>"}});
   EXPECT_THAT(module.kernel_names(), ElementsAre("fill", "repeat<float, 3>", "scale", "space::shift"));
   const Array x = array({1, 2, 3, 4});
   module.kernel("scale")({.block = {4}}, x, 4);
@@ -49,7 +49,7 @@ TEST_P(ModuleOnEachDevice, FindsKernelsByTheirPlainNames) {
   module.kernel("repeat<float, 3>")({.block = {4}}, x);
   EXPECT_THAT(x.to_vector<float>(), ElementsAre(12, 18, 24, 30));
   EXPECT_EQ(module.device(), device());
-  EXPECT_EQ(module.source(), kSource);
+  EXPECT_EQ(module.source(), kModuleSource);
   EXPECT_EQ(module.kernel("scale").name(), "scale");
 }
 
@@ -78,24 +78,24 @@ TEST_P(ModuleOnEachDevice, AsksForTheWholeNameWhereSeveralFit) {
 
 TEST_P(ModuleOnEachDevice, RefusesAnInstanceThatIsNoName) {
   for (const char* name : {"repeat<float", "repeat<float>); int x = (3", "repeat<float>;", "repeat<(3>", " "}) {
-    EXPECT_THAT(error_of([&] { Module(device(), std::string(kSource), {.kernels = {name}}); }),
+    EXPECT_THAT(error_of([&] { Module(device(), std::string(kModuleSource), {.kernels = {name}}); }),
                 HasSubstr("ModuleOptions::kernels: '" + std::string(name) + "' names no kernel"));
   }
 }
 
 TEST_P(ModuleOnEachDevice, RefusesAStandardThatThereIsNot) {
   for (const char* standard : {"c++99", "17", "-std=c++17", "gnu++", "c++ 17"}) {
-    const std::string error = error_of([&] { Module(device(), std::string(kSource), {.standard = standard}); });
+    const std::string error = error_of([&] { Module(device(), std::string(kModuleSource), {.standard = standard}); });
     EXPECT_THAT(error, HasSubstr("ModuleOptions::standard is '" + std::string(standard) + "'\n"));
     EXPECT_THAT(error, HasSubstr("write \"c++17\" or \"c++20\""));
   }
-  EXPECT_NO_THROW(Module(device(), std::string(kSource), {.standard = "c++17"}));
+  EXPECT_NO_THROW(Module(device(), std::string(kModuleSource), {.standard = "c++17"}));
 }
 
 TEST_P(ModuleOnEachDevice, NamesTheFieldForAnOptionOfNvrtcsOnTheCpu) {
   if (!device().is_host()) GTEST_SKIP() << "NVRTC's options are for GPUs";
   const auto message = [this](const char* flag) {
-    return error_of([&] { Module(this->device(), std::string(kSource), {.flags = {flag}}); });
+    return error_of([&] { Module(this->device(), std::string(kModuleSource), {.flags = {flag}}); });
   };
   EXPECT_THAT(message("-use_fast_math"), HasSubstr("ModuleOptions::flags has '-use_fast_math', an option of NVRTC: on "
                                                    "the CPU flags are clang -cc1's\n"));
@@ -103,11 +103,11 @@ TEST_P(ModuleOnEachDevice, NamesTheFieldForAnOptionOfNvrtcsOnTheCpu) {
   EXPECT_THAT(message("--maxrregcount=32"), HasSubstr("say .max_registers"));
   EXPECT_THAT(message("-arch=sm_90"), HasSubstr("leave it out"));
   EXPECT_THAT(message("-lineinfo"), HasSubstr("ModuleOptions::line_info"));
-  EXPECT_NO_THROW(Module(device(), std::string(kSource), {.flags = {"-DN=1"}}));
+  EXPECT_NO_THROW(Module(device(), std::string(kModuleSource), {.flags = {"-DN=1"}}));
 }
 
 TEST_P(ModuleOnEachDevice, NamesTheKernelsItHas) {
-  const Module module(device(), kSource);
+  const Module module(device(), kModuleSource);
   EXPECT_EQ(error_of([&] { module.kernel("shrink"); }),
             "module 'kernel.cu' has no kernel 'shrink'; it has fill, scale, space::shift\n"
             "  ask for one of these; a kernel is a __global__ function with a body");
@@ -116,7 +116,7 @@ TEST_P(ModuleOnEachDevice, NamesTheKernelsItHas) {
 }
 
 TEST_P(ModuleOnEachDevice, GivesTheParametersOfAKernel) {
-  const std::vector<ParameterType> parameters = Module(device(), kSource).kernel("scale").parameters();
+  const std::vector<ParameterType> parameters = Module(device(), kModuleSource).kernel("scale").parameters();
   ASSERT_EQ(parameters.size(), 2u);
   EXPECT_EQ(parameters[0].kind, ParameterType::Kind::kPointer);
   EXPECT_EQ(parameters[0].element.dtype, float32);
@@ -198,11 +198,11 @@ TEST_P(ModuleOnEachDevice, TakesEveryOption) {
 }
 
 TEST_P(ModuleOnEachDevice, RefusesOptionsThatMeanNothing) {
-  EXPECT_THAT(error_of([&] { Module(device(), kSource, {.defines = {{"A B", "1"}}}); }),
+  EXPECT_THAT(error_of([&] { Module(device(), kModuleSource, {.defines = {{"A B", "1"}}}); }),
               HasSubstr("'A B' is no name of a macro"));
-  EXPECT_THAT(error_of([&] { Module(device(), kSource, {.standard = "17"}); }), HasSubstr("standard is '17'"));
-  EXPECT_THAT(error_of([&] { Module(device(), kSource, {.max_registers = -1}); }), HasSubstr("max_registers is -1"));
-  EXPECT_THAT(error_of([&] { Module(device(), kSource, {.flags = {"-no-such-flag"}}); }), HasSubstr("no-such-flag"));
+  EXPECT_THAT(error_of([&] { Module(device(), kModuleSource, {.standard = "17"}); }), HasSubstr("standard is '17'"));
+  EXPECT_THAT(error_of([&] { Module(device(), kModuleSource, {.max_registers = -1}); }), HasSubstr("max_registers is -1"));
+  EXPECT_THAT(error_of([&] { Module(device(), kModuleSource, {.flags = {"-no-such-flag"}}); }), HasSubstr("no-such-flag"));
 }
 
 TEST_P(ModuleOnEachDevice, LinksSeveralSources) {
@@ -250,7 +250,7 @@ TEST_P(ModuleOnEachDevice, TakesPtxOnAGpuOnly) {
 TEST_P(ModuleOnEachDevice, RefusesAFileThatIsNotWhatItsNameSays) {
   write("noise.cubin", "this is no machine code");
   EXPECT_THAT(error_of([&] { Module::load(device(), path("noise.cubin")); }), HasSubstr("is no cubin"));
-  write("source.cu", kSource);
+  write("source.cu", kModuleSource);
   EXPECT_THAT(error_of([&] { Module::load(device(), path("source.cu")); }), HasSubstr("Module::from_file compiles"));
   EXPECT_THAT(error_of([&] { Module::from_file(device(), scratch_.path()); }), HasSubstr("it is a directory"));
 }
@@ -258,7 +258,7 @@ TEST_P(ModuleOnEachDevice, RefusesAFileThatIsNotWhatItsNameSays) {
 TEST_P(ModuleOnEachDevice, StaysLoadedAsLongAsAKernelOfIt) {
   std::optional<Kernel> kernel;
   {
-    const Module module(device(), kSource);
+    const Module module(device(), kModuleSource);
     kernel = module.kernel("fill");
   }
   const Array x = array({0, 0});
@@ -267,7 +267,7 @@ TEST_P(ModuleOnEachDevice, StaysLoadedAsLongAsAKernelOfIt) {
 }
 
 TEST_P(ModuleOnEachDevice, TellsAKernelsAttributesAndOccupancy) {
-  const Kernel kernel = Module(device(), kSource).kernel("scale");
+  const Kernel kernel = Module(device(), kModuleSource).kernel("scale");
   const KernelAttributes attributes = kernel.attributes();
   EXPECT_GE(attributes.max_threads_per_block, 256);
   EXPECT_EQ(attributes.shared_bytes, 0u);
@@ -290,7 +290,7 @@ TEST_P(ModuleOnEachDevice, TellsAKernelsAttributesAndOccupancy) {
 }
 
 TEST_P(ModuleOnEachDevice, RunsOnAStreamOfTheCallers) {
-  const Module module(device(), kSource);
+  const Module module(device(), kModuleSource);
   const Stream stream(device());
   const Array x = array(std::vector<float>(1000, 1));
   device().synchronize();
@@ -300,7 +300,7 @@ TEST_P(ModuleOnEachDevice, RunsOnAStreamOfTheCallers) {
 }
 
 TEST_P(ModuleOnEachDevice, HasVariablesOfItsOwn) {
-  const Module one(device(), kSource), other(device(), kSource);
+  const Module one(device(), kModuleSource), other(device(), kModuleSource);
   one.global("factor").set(5.0f);
   const Array x = array({1}), y = array({1});
   one.kernel("scale")({}, x, 1);

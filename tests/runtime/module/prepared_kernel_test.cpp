@@ -12,7 +12,7 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using damo::testing::error_of;
 
-constexpr const char* kSource = R"(
+constexpr const char* kPreparedSource = R"(
 __global__ void scale(float* x, float by, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) x[i] *= by;
@@ -25,7 +25,7 @@ class PreparedKernelOnEachDevice : public damo::testing::OnEachDevice {
  protected:
   void SetUp() override {
     OnEachDevice::SetUp();
-    if (!IsSkipped()) module_.emplace(device(), kSource);
+    if (!IsSkipped()) module_.emplace(device(), kPreparedSource);
   }
   Kernel scale() const { return module_->kernel("scale"); }
   std::optional<Module> module_;
@@ -78,7 +78,7 @@ TEST_P(PreparedKernelOnEachDevice, StillKnowsTheLimitsOfALaunch) {
 TEST_P(PreparedKernelOnEachDevice, KeepsTheCodeLoaded) {
   std::optional<PreparedKernel<Array, float, int>> prepared;
   {
-    prepared = Module(device(), kSource).kernel("scale").prepare<Array, float, int>();
+    prepared = Module(device(), kPreparedSource).kernel("scale").prepare<Array, float, int>();
   }
   const Array x = array({2});
   (*prepared)({}, x, 4.0f, 1);

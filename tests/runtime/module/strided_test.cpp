@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using damo::testing::error_of;
 
-constexpr const char* kSource = R"(
+constexpr const char* kStridedSource = R"(
 __global__ void twice(damo::Strided<float, 2> x) {
   const int i = threadIdx.y, j = threadIdx.x;
   if (i < x.shape[0] && j < x.shape[1]) x(i, j) *= 2;
@@ -24,7 +24,7 @@ __global__ void deep(damo::Strided<float, 5> x, float* y) { y[0] = x(0, 1, 0, 1,
 )";
 
 struct StridedOnEachDevice : damo::testing::ModuleOnEachDevice {
-  StridedOnEachDevice() : ModuleOnEachDevice(kSource) {}
+  StridedOnEachDevice() : ModuleOnEachDevice(kStridedSource) {}
 };
 
 TEST_P(StridedOnEachDevice, CarriesShapeAndStridesIntoAKernel) {

@@ -25,11 +25,11 @@ std::string listed(const FuzzResult& result) {
 TEST(CudaCFuzz, GivesAnObjectOrALogForEverySource) {
   const FuzzResult hostile = fuzz_compiler(0, hostile_sources().size(), 60);
   EXPECT_TRUE(hostile.failures.empty()) << listed(hostile);
-  const FuzzResult mutated = fuzz_compiler(1000000, 100, 60);
+  const FuzzResult mutated = fuzz_compiler(1000000, 50, 60);
   EXPECT_TRUE(mutated.failures.empty()) << listed(mutated);
-  EXPECT_GT(mutated.compiled, 3u);
-  EXPECT_GT(mutated.refused, 50u);
-  EXPECT_GT(mutated.ran, 2u);
+  EXPECT_GT(mutated.compiled, 1u);
+  EXPECT_GT(mutated.refused, 25u);
+  EXPECT_GT(mutated.ran, 0u);
 }
 
 }  // namespace

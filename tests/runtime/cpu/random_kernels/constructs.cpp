@@ -58,21 +58,22 @@ Node own_construct(const Values& values) {
   }
 }
 
+// A value may be a volatile word of shared memory, which the groups' templates do not take: unsigned($) is a copy.
 Node warp_construct(const Values& values) {
   const std::string size = pick(values, {"4", "8", "16", "32", "32"}), tile = "const auto tile = cg::tiled_partition<" + size + ">(cg::this_thread_block());\n";
   const std::string operation = pick(values, {"plus", "less", "greater", "bit_and", "bit_or", "bit_xor"});
   const std::string place = pick(values, {"v0 += ", "v1 ^= ", "v2 += "});
   std::string text;
   switch (values.random() % 10) {
-    case 0: text = tile + place + "cg::reduce(tile, $, cg::" + operation + "<unsigned>());"; break;
+    case 0: text = tile + place + "cg::reduce(tile, unsigned($), cg::" + operation + "<unsigned>());"; break;
     case 1: text = tile + place + "cg::inclusive_scan(tile, $ & 1023u);"; break;
-    case 2: text = tile + place + "cg::exclusive_scan(tile, $, cg::plus<unsigned>());"; break;
-    case 3: text = tile + place + pick(values, {"tile.shfl($, int($ % tile.size()));", "tile.shfl_xor($, 1);", "tile.shfl_down($, 1u);", "tile.shfl_up($, 2u);"}); break;
+    case 2: text = tile + place + "cg::exclusive_scan(tile, unsigned($), cg::plus<unsigned>());"; break;
+    case 3: text = tile + place + pick(values, {"tile.shfl(unsigned($), int($ % tile.size()));", "tile.shfl_xor(unsigned($), 1);", "tile.shfl_down(unsigned($), 1u);", "tile.shfl_up(unsigned($), 2u);"}); break;
     case 4: text = tile + place + pick(values, {"tile.ballot(int($ & 1u));", "unsigned(tile.any(int($ & 8u)));", "unsigned(tile.all(int($ | 2u)));", "tile.match_any($ & 3u);"}); break;
     case 5: text = "const auto tile = cg::tiled_partition<32>(cg::this_thread_block());\nconst auto group = cg::labeled_partition(tile, int($ & 3u));\n" + place +
-                   pick(values, {"cg::reduce(group, $, cg::plus<unsigned>());", "group.size();", "group.shfl($, 0);", "group.thread_rank() + tile.meta_group_rank();"}); break;
+                   pick(values, {"cg::reduce(group, unsigned($), cg::plus<unsigned>());", "group.size();", "group.shfl(unsigned($), 0);", "group.thread_rank() + tile.meta_group_rank();"}); break;
     case 6: text = "const auto tile = cg::tiled_partition<32>(cg::this_thread_block());\nconst auto group = cg::binary_partition(tile, ($ & 4u) != 0u);\n" + place +
-                   pick(values, {"cg::reduce(group, $, cg::plus<unsigned>());", "group.size();", "group.ballot(int($ & 1u));"}); break;
+                   pick(values, {"cg::reduce(group, unsigned($), cg::plus<unsigned>());", "group.size();", "group.ballot(int($ & 1u));"}); break;
     case 7: text = pick(values, {"q0 += __shfl_xor_sync(0xffffffffu, q0 * 5u + $, 3);", "q0 ^= __shfl_down_sync(0xffffffffu, q0, 1u);", "d0 = __shfl_sync(0xffffffffu, double($ & 255u) * 0.5, 7);",
                                  "q0 += (unsigned long long)__shfl_up_sync(0xffffffffu, (long long)$ << 33, 2u, 16);", "v0 += __match_any_sync(0xffffffffu, (unsigned long long)($ & 1u) << 40);"}); break;
     case 8: text = tile + "tile.sync();\n" + place + "tile.thread_rank() + tile.meta_group_rank() * 5u + $;"; break;

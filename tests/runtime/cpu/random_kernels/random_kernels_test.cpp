@@ -28,7 +28,7 @@ std::string failures_of(const Campaign& campaign) {
 }
 
 TEST(RandomKernels, GiveTheSameValuesInAllForms) {
-  EXPECT_EQ(failures_of({.first = 1, .count = 300, .jobs = 2, .seconds = 30, .attempts = 60, .shrunk = 2}), "");
+  EXPECT_EQ(failures_of({.first = 1, .count = 150, .jobs = 2, .seconds = 15, .attempts = 60, .shrunk = 2}), "");
 }
 
 #if DAMO_HAS_CUDA
@@ -38,6 +38,11 @@ TEST(RandomKernels, CompileWithNvrtc) {
   std::vector<Program> programs;
   for (std::uint64_t seed = 1; seed <= 16; ++seed) programs.push_back(random_program(seed));
   EXPECT_FALSE(compiler.compile({.source = source_of(programs), .kind = SourceKind::kCudaC, .file_name = "k.cu"}).bytes.empty());
+  // Arrays of __half and nothing else of the kind, and volatile shared words in a group's reduction and scan: alone, for each needs its own headers.
+  for (const std::uint64_t seed : {1601938, 1601947, 1700671}) {
+    const Program program = random_program(seed);
+    EXPECT_FALSE(compiler.compile({.source = source_of({&program, 1}), .kind = SourceKind::kCudaC, .file_name = "k.cu"}).bytes.empty()) << seed;
+  }
 }
 #endif
 

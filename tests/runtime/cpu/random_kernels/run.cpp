@@ -158,10 +158,8 @@ std::string kernel_name(Programs programs, std::size_t at) { return programs.siz
 
 std::string source_of(Programs programs) {
   std::string source;
-  for (const Program& program : programs) source += program.text.print();
-  source = headers_of(source);
   for (std::size_t i = 0; i < programs.size(); ++i) source += programs[i].source(kernel_name(programs, i));
-  return source;
+  return headers_of(source) + source;
 }
 
 void judge(Programs programs, bool on_gpu, const Tell& tell) {

@@ -1,0 +1,60 @@
+// ReshapingOp: ops that keep the elements and their order and change the axes. ReshapeOp: to a given shape.
+#pragma once
+#include <string>
+
+#include <damo/op.hpp>
+#include <damo/ops/shape.hpp>
+#include "runtime/array/view_layout.hpp"
+
+namespace damo {
+
+/// g in the shape of x.
+Variable reshape_like(const Variable& g, const Variable& x, SourceLine line);
+
+/// A view of what is contiguous: make_node sees to that.
+class ReshapingOp : public Op {
+ public:
+  int view_of(int) const override { return 0; }
+  Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
+    const Shape to = shape(inputs);
+    return {to, contiguous_strides(to), inputs[0].offset};
+  }
+  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
+    return Gradients(reshape_like(output_gradients[0], node.input(0), node.where()));
+  }
+
+ protected:
+  virtual Shape shape(std::span<const Layout> inputs) const = 0;
+  static Variable in_order(const Inputs& inputs) { return contiguous(inputs.at(0)); }
+};
+
+class ReshapeOp final : public ReshapingOp {
+ public:
+  explicit ReshapeOp(const Shape& to) : to_(to) {}
+  std::string name() const override { return "reshape"; }
+  Props props() const override { return {{"shape", std::vector<std::int64_t>(to_.begin(), to_.end())}}; }
+  Apply make_node(Inputs inputs) const override {
+    inputs.require_count(1);
+    const Shape& from = inputs.at(0).dims();
+    Shape to = to_;
+    if (from.is_known()) to = complete_shape(from, to_);
+    else check_alone();
+    return {*this, {in_order(inputs)}, {{inputs.at(0).dtype(), to}}};
+  }
+
+ private:
+  Shape shape(std::span<const Layout> inputs) const override { return complete_shape(inputs[0].shape, to_); }
+  /// What can be said of the extents before x's are known.
+  void check_alone() const {
+    int open = 0;
+    for (std::int64_t extent : to_) {
+      if (extent < -1) throw ShapeError("reshape: " + to_string(to_) + " has an extent of " + std::to_string(extent));
+      open += extent == -1;
+    }
+    if (open > 1) throw ShapeError("reshape: only one extent of " + to_string(to_) + " may be -1");
+  }
+  static_assert(kUnknown == -1, "the open extent is an unknown one of the type");
+  Shape to_;
+};
+
+}  // namespace damo

@@ -1,0 +1,17 @@
+// forward_shapes: what is read for its shape alone is not computed. `second(x, 0)`, the count of a mean, index_along and reshape_like read no
+// element of their first (reshape_like: second) operand; gradients are full of them. Two steps, linear in the graph:
+//
+//   1. A fill, `second(x, a)`, becomes its value a where the other operands of its reader have the fill's shape anyway: so the gradient of
+//      mean(cross_entropy) by logits reads no loss.
+//   2. A value that is needed for its shape alone gives way to one of the same shape that is an input, or is computed in any case.
+//
+// Condition: both shapes are equal by the types, by extents that both take from one value, or because nodes that stay check it
+// (SymbolicShapes): an error of shapes at a call stays an error. tests/ops/rewrites/forward_shapes_test.cpp.
+#pragma once
+#include <damo/graph.hpp>
+
+namespace damo {
+
+FunctionGraph forward_shapes(FunctionGraph graph);
+
+}  // namespace damo

@@ -1,0 +1,234 @@
+// Rules for what is exact in one function and overflows, cancels or rounds in its parts. Where the parts are exact enough both agree but for
+// rounding; elsewhere the result is the one that the expression means: log(1 + exp(1000)) is 1000, not inf. Of floating values of one
+// dtype alone: where integers wrap, the parts are what was asked for.
+#include <damo/ops/cast.hpp>
+#include <damo/ops/math.hpp>
+#include "ops/dimshuffle_op.hpp"
+#include "ops/identity_op.hpp"
+#include "ops/reduce_op.hpp"
+#include "ops/rewrites/match.hpp"
+
+namespace damo {
+namespace {
+
+/// f of the value, if it is floating and of the result's dtype.
+template <class F>
+Variable made_of(Site& site, ValueId x, F f) {
+  return are_floats(site, x, site.output()) ? if_fits(site, f(site.operand(x))) : Variable();
+}
+
+/// x of exp(x), where exp keeps the dtype.
+ValueId exponent(const Site& site, ValueId value) {
+  const ValueId x = inside(site, value, rows().exp);
+  return are_floats(site, x, value) ? x : ValueId::kNone;
+}
+
+/// log(1 + x) is log1p(x), log(1 - x) is log1p(-x).
+Variable to_log1p(Site& site) {
+  const ValueId inner = site.input(0);
+  if (const ValueId x = beside(site, inner, rows().add, 1); are_floats(site, x, inner)) return made_of(site, x, [](const Variable& v) { return log1p(v); });
+  const Pair difference = pair_of(site, inner, rows().sub);
+  if (!difference || !is_number(site, difference.first, 1) || !are_floats(site, difference.second, inner)) return {};
+  return made_of(site, difference.second, [](const Variable& v) { return log1p(neg(v)); });
+}
+
+/// exp(x) - 1 is expm1(x).
+Variable to_expm1(Site& site) {
+  const bool subtracts = site.made_by(site.output(), *rows().sub) && is_number(site, site.input(1), 1);
+  const ValueId e = subtracts ? site.input(0) : beside(site, site.output(), rows().add, -1);
+  return e == ValueId::kNone ? Variable() : made_of(site, exponent(site, e), [](const Variable& x) { return expm1(x); });
+}
+
+/// log1p(exp(x)) is softplus(x), log1p(-sigmoid(x)) is -softplus(x), log1p(-exp(x)) is log_1mexp(x).
+Variable to_softplus(Site& site) {
+  if (const ValueId x = exponent(site, site.input(0)); x != ValueId::kNone) return made_of(site, x, [](const Variable& v) { return softplus(v); });
+  const ValueId inner = inside(site, site.input(0), rows().neg);
+  if (inner == ValueId::kNone) return {};
+  if (const ValueId x = exponent(site, inner); x != ValueId::kNone) return made_of(site, x, [](const Variable& v) { return log_1mexp(v); });
+  return made_of(site, inside(site, inner, rows().sigmoid), [](const Variable& v) { return neg(softplus(v)); });
+}
+
+/// log(sigmoid(x)) is -softplus(-x), log(exp(x)) is x.
+Variable to_log_of_inverse(Site& site) {
+  if (const ValueId x = exponent(site, site.input(0)); x != ValueId::kNone) return made_of(site, x, [](const Variable& v) { return v; });
+  return made_of(site, inside(site, site.input(0), rows().sigmoid), [](const Variable& x) { return neg(softplus(neg(x))); });
+}
+
+/// x where the value is 1 + exp(x).
+ValueId one_plus_exp(const Site& site, ValueId value) {
+  const ValueId e = beside(site, value, rows().add, 1);
+  return are_floats(site, e, value) ? exponent(site, e) : ValueId::kNone;
+}
+
+/// 1 / (1 + exp(-x)) is sigmoid(x), and so is exp(x) / (1 + exp(x)), also with a numerator: the gradient of log(1 + exp(x)) is
+/// (g / (1 + exp(x))) exp(x).
+Variable to_sigmoid(Site& site) {
+  const ValueId out = site.output();
+  const auto turned = [](const Variable& x) { return sigmoid(neg(x)); };
+  if (site.made_by(out, *rows().reciprocal)) return made_of(site, one_plus_exp(site, site.input(0)), turned);
+  if (site.made_by(out, *rows().true_div)) {
+    const ValueId x = one_plus_exp(site, site.input(1));
+    if (x == ValueId::kNone) return {};
+    if (is_number(site, site.input(0), 1)) return made_of(site, x, turned);
+    return exponent(site, site.input(0)) == x ? made_of(site, x, [](const Variable& v) { return sigmoid(v); }) : Variable();
+  }
+  for (const Pair& operands : {pair_of(site, out, rows().mul), pair_of(site, out, rows().mul).swapped()}) {
+    const ValueId x = exponent(site, operands.first);
+    const Pair quotient = pair_of(site, operands.second, rows().true_div);
+    if (x == ValueId::kNone || !quotient || one_plus_exp(site, quotient.second) != x || !are_floats(site, quotient.first, out)) continue;
+    return made_of(site, x, [&](const Variable& v) { return mul(site.operand(quotient.first), sigmoid(v)); });
+  }
+  return {};
+}
+
+/// 1 - sigmoid(x) is sigmoid(-x), unless sigmoid(x) is there anyway; 1 - erf(x) is erfc(x).
+Variable to_complement(Site& site) {
+  if (!is_number(site, site.input(0), 1)) return {};
+  if (const ValueId x = inside(site, site.input(1), rows().erf); x != ValueId::kNone) return made_of(site, x, [](const Variable& v) { return erfc(v); });
+  if (site.readings(site.input(1)) != 1) return {};
+  return made_of(site, inside(site, site.input(1), rows().sigmoid), [](const Variable& x) { return sigmoid(neg(x)); });
+}
+
+/// The axes of a sum over exp(x), which stay with extent 1. 0: it is none.
+std::uint32_t summed_axes(const Site& site, ValueId value, ValueId of) {
+  const auto* sum = site.made_by<ReduceOp>(value);
+  return sum && sum->kind() == ReductionKind::kSum && site.input_of(value) == of ? *sum->reduced_axes() : 0;
+}
+
+/// Whether x is y less y's greatest element already, or, as logsumexp has it, less that or 0.
+bool is_shifted(const Site& site, ValueId x) {
+  const Pair difference = pair_of(site, x, rows().sub);
+  if (!difference) return false;
+  ValueId greatest = difference.second;
+  while (site.made_by<IdentityOp>(greatest)) greatest = site.input_of(greatest);
+  if (site.made_by(greatest, *rows().where)) greatest = site.input_of(greatest, 2);
+  const auto* max = site.made_by<ReduceOp>(greatest);
+  return max && max->kind() == ReductionKind::kMax && site.input_of(greatest) == difference.first;
+}
+
+/// The greatest of each row, of a row without elements -inf.
+Variable greatest_of(const Variable& x, std::uint32_t axes) { return std::make_shared<const ReduceOp>(ReductionKind::kMax, axes, true)->apply(std::span(&x, 1), {}).output(); }
+
+/// log(sum(exp(x))) with the greatest taken out first; infinities stay where they are.
+Variable to_logsumexp(Site& site) {
+  ValueId sums = site.input(0);
+  const auto* view = site.made_by<DimShuffleOp>(sums);
+  if (view) sums = site.input_of(sums);
+  const auto* sum = site.made_by<ReduceOp>(sums);
+  if (!sum || sum->kind() != ReductionKind::kSum) return {};
+  const ValueId x = exponent(site, site.input_of(sums));
+  if (!are_floats(site, x, site.output()) || is_shifted(site, x)) return {};
+  const std::uint32_t axes = *sum->reduced_axes();
+  const DType dtype = site.type(x).dtype;
+  const Variable wide = cast(site.operand(x), is_half(dtype) ? float32 : dtype), greatest = greatest_of(wide, axes);
+  const Variable shift = where(isinf(greatest), 0.0, greatest);
+  Variable result = cast(add(log(reduce(ReductionKind::kSum, exp(sub(wide, shift)), axes, {})), shift), dtype);
+  if (view) result = dimshuffle(result, std::vector<int>(view->pattern().begin(), view->pattern().end()));
+  return if_fits(site, result);
+}
+
+Variable softmax_of(const Variable& x, std::uint32_t axes) {
+  const DType dtype = x.dtype();
+  const Variable wide = cast(x, is_half(dtype) ? float32 : dtype), exps = exp(sub(wide, greatest_of(wide, axes)));
+  return cast(true_div(exps, reduce(ReductionKind::kSum, exps, axes, {})), dtype);
+}
+
+/// What the softmax is multiplied by where the value times `exps` is such a product: g / sum(exps), or sum(-g / sum(exps)) along the same axes, of
+/// which only the sign and g's sum stay. Empty: it is none.
+struct SoftmaxFactor {
+  std::uint32_t axes = 0;
+  Variable factor;
+};
+SoftmaxFactor softmax_factor(Site& site, ValueId value, ValueId exps) {
+  if (const ValueId sums = inside(site, value, rows().reciprocal); sums != ValueId::kNone) return {summed_axes(site, sums, exps), number(1, site.type(value).dtype)};
+  if (const Pair quotient = pair_of(site, value, rows().true_div); quotient && has_one_dtype(site, quotient.first, value)) return {summed_axes(site, quotient.second, exps), site.operand(quotient.first)};
+  const auto* sum = site.made_by<ReduceOp>(value);
+  if (!sum || sum->kind() != ReductionKind::kSum) return {};
+  const ValueId negated = inside(site, site.input_of(value), rows().neg), each = negated == ValueId::kNone ? site.input_of(value) : negated;
+  const Pair quotient = pair_of(site, each, rows().true_div);
+  if (!quotient || !(site.type(quotient.first) == site.type(each)) || summed_axes(site, quotient.second, exps) != *sum->reduced_axes()) return {};
+  const Variable g = site.operand(quotient.first);
+  return {*sum->reduced_axes(), reduce(ReductionKind::kSum, negated == ValueId::kNone ? g : neg(g), *sum->reduced_axes(), {})};
+}
+
+/// exp(x) / sum(exp(x)); and exp(x) times what softmax_factor knows, which gradients have.
+Variable to_softmax(Site& site) {
+  const ValueId out = site.output();
+  if (const Pair quotient = pair_of(site, out, rows().true_div)) {
+    const ValueId x = exponent(site, quotient.first);
+    const std::uint32_t axes = summed_axes(site, quotient.second, quotient.first);
+    return x == ValueId::kNone || axes == 0 || is_shifted(site, x) ? Variable() : made_of(site, x, [&](const Variable& v) { return softmax_of(v, axes); });
+  }
+  for (const Pair& operands : {pair_of(site, out, rows().mul), pair_of(site, out, rows().mul).swapped()}) {
+    const ValueId x = exponent(site, operands.first);
+    if (x == ValueId::kNone || is_shifted(site, x)) continue;
+    const Pair fill = pair_of(site, operands.second, rows().second);
+    const SoftmaxFactor known = softmax_factor(site, fill && fill.first == operands.first ? fill.second : operands.second, operands.first);
+    if (known.axes != 0) return made_of(site, x, [&](const Variable& v) { return mul(softmax_of(v, known.axes), known.factor); });
+  }
+  return {};
+}
+
+/// x and the sums where the value is exp(x) / sum(exp(x)).
+Pair softmax_parts(const Site& site, ValueId value) {
+  const Pair quotient = pair_of(site, value, rows().true_div);
+  if (!quotient || summed_axes(site, quotient.second, quotient.first) == 0) return {};
+  return {exponent(site, quotient.first), quotient.second};
+}
+
+/// log(exp(x) / sum(exp(x))) is x - log(sum(exp(x))). A 16-bit softmax is computed in float32, and so is its logarithm.
+Variable to_log_softmax(Site& site) {
+  const auto* narrow = site.made_by<ElementwiseOp>(site.input(0));
+  const bool casts = narrow && narrow->cast_to() && is_half(*narrow->cast_to());
+  const Pair parts = softmax_parts(site, casts ? site.input_of(site.input(0)) : site.input(0));
+  if (!parts) return {};
+  return if_fits(site, cast(sub(site.operand(parts.first), log(site.operand(parts.second))), site.type(site.output()).dtype));
+}
+
+/// x of x less its greatest, else the value itself.
+ValueId unshifted(const Site& site, ValueId x) { return x != ValueId::kNone && is_shifted(site, x) ? pair_of(site, x, rows().sub).first : x; }
+
+/// g of (g / p) / s, where p is the softmax e / s, perhaps in its stable form already.
+ValueId divided_by_softmax(const Site& site, ValueId value, ValueId e) {
+  const Pair outer = pair_of(site, value, rows().true_div), inner = outer ? pair_of(site, outer.first, rows().true_div) : Pair(), softmax = inner ? pair_of(site, inner.second, rows().true_div) : Pair();
+  if (!softmax || !softmax_parts(site, inner.second)) return ValueId::kNone;
+  const std::uint32_t axes = summed_axes(site, outer.second, e);
+  const bool is_same = unshifted(site, exponent(site, softmax.first)) == unshifted(site, exponent(site, e)) && summed_axes(site, softmax.second, softmax.first) == axes;
+  return axes != 0 && is_same ? inner.first : ValueId::kNone;
+}
+
+/// (g / p) p is g, and ((g / p) / s + r) e is g + r e, where p is the softmax e / s: what the gradient of log(p) multiplies, 0 / 0 where p is 0.
+Variable drop_softmax_quotient(Site& site) {
+  for (const Pair& operands : {pair_of(site, site.output(), rows().mul), pair_of(site, site.output(), rows().mul).swapped()}) {
+    const ValueId e = operands.first;
+    const auto in_shape = [&](ValueId g) { return second(site.operand(e), site.operand(g)); };
+    const Pair quotient = pair_of(site, operands.second, rows().true_div);
+    if (quotient && quotient.second == e && softmax_parts(site, e)) return if_fits(site, in_shape(quotient.first));
+    if (const ValueId g = divided_by_softmax(site, operands.second, e); g != ValueId::kNone) return if_fits(site, in_shape(g));
+    for (const Pair& terms : {pair_of(site, operands.second, rows().add), pair_of(site, operands.second, rows().add).swapped()}) {
+      const ValueId g = terms ? divided_by_softmax(site, terms.first, e) : ValueId::kNone;
+      if (g != ValueId::kNone) return if_fits(site, add(in_shape(g), mul(site.operand(terms.second), site.operand(e))));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Rule> stability_rules() {
+  const RowOps& row = rows();
+  return {
+      {.name = "to_log1p", .ops = {row.log}, .rewrite = to_log1p},
+      {.name = "to_expm1", .ops = {row.sub, row.add}, .rewrite = to_expm1},
+      {.name = "to_softplus", .ops = {row.log1p}, .rewrite = to_softplus},
+      {.name = "to_log_of_inverse", .ops = {row.log}, .rewrite = to_log_of_inverse},
+      {.name = "to_sigmoid", .ops = {row.reciprocal, row.true_div, row.mul}, .rewrite = to_sigmoid},
+      {.name = "to_complement", .ops = {row.sub}, .rewrite = to_complement},
+      {.name = "to_logsumexp", .ops = {row.log}, .rewrite = to_logsumexp},
+      {.name = "to_softmax", .ops = {row.true_div, row.mul}, .rewrite = to_softmax},
+      {.name = "to_log_softmax", .ops = {row.log}, .rewrite = to_log_softmax},
+      {.name = "drop_softmax_quotient", .ops = {row.mul}, .rewrite = drop_softmax_quotient},
+  };
+}
+
+}  // namespace damo

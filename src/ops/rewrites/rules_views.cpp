@@ -1,0 +1,210 @@
+// Rules for views: chains of them become one, those in the midst of elementwise work move before it, where they part no kernels, and fills
+// (`second` with a number) stay numbers as long as they can. All keep every value, bit for bit.
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include <damo/kernel_op.hpp>
+#include <damo/ops/math.hpp>
+#include "ops/dimshuffle_op.hpp"
+#include "ops/reshape_op.hpp"
+#include "ops/rewrites/match.hpp"
+#include "ops/subtensor_op.hpp"
+
+namespace damo {
+namespace {
+
+template <class T>
+bool is(const Op& op) { return dynamic_cast<const T*>(&op) != nullptr; }
+
+constexpr int kMostLifts = 16, kCheapToRepeat = 8;
+
+/// Whether the pattern leaves all axes where they are; a new one may stand for one that is left out there, both have extent 1.
+bool changes_nothing(const std::vector<int>& pattern, int rank) {
+  if (static_cast<int>(pattern.size()) != rank) return false;
+  for (int axis = 0; axis < rank; ++axis) {
+    const int from = pattern[static_cast<std::size_t>(axis)];
+    if (from != axis && (from != kNewAxis || std::find(pattern.begin(), pattern.end(), axis) != pattern.end())) return false;
+  }
+  return true;
+}
+
+Variable shuffled(const Variable& x, const std::vector<int>& pattern) { return changes_nothing(pattern, x.rank()) ? x : dimshuffle(x, pattern); }
+
+/// One dimshuffle in place of two, none in place of one that changes nothing.
+Variable merge_dimshuffles(Site& site) {
+  const auto& outer = static_cast<const DimShuffleOp&>(site.op()).pattern();
+  const auto* inner = site.made_by<DimShuffleOp>(site.input(0));
+  std::vector<int> pattern;
+  for (std::int64_t axis : outer) pattern.push_back(axis == kNewAxis || !inner ? static_cast<int>(axis) : static_cast<int>(inner->pattern()[static_cast<std::size_t>(axis)]));
+  const Variable made = shuffled(site.operand(inner ? site.input_of(site.input(0)) : site.input(0)), pattern);
+  return inner || !made.has_owner() ? if_fits(site, made) : Variable();
+}
+
+/// The only reshape that counts is the last; one to the type that was there is none.
+Variable merge_reshapes(Site& site) {
+  ValueId x = site.input(0);
+  if (const Op* contiguous = site.made_by<Op>(x); contiguous && contiguous->passes_through(0) == 0) x = site.input_of(x);
+  if (site.type(x) == site.type(site.output()) && site.type(x).dims.is_known()) return site.operand(x);
+  if (!is<ReshapeOp>(site.op()) || !site.made_by<ReshapingOp>(x)) return {};
+  const ValueId from = site.input_of(x);
+  const Variable inputs[] = {site.operand(from)};
+  return if_fits(site, static_cast<const ReshapeOp&>(site.op()).apply(inputs, {}).output());
+}
+
+/// One is enough. Of what else is contiguous it stays: it costs nothing there, and that node may be dropped later.
+Variable drop_contiguous(Site& site) {
+  const Op* op = site.made_by<Op>(site.input(0));
+  return op && op->passes_through(0) == 0 ? if_fits(site, site.input(0)) : Variable();
+}
+
+/// x[:, :].
+Variable drop_whole_subtensor(Site& site) {
+  for (const Index& index : static_cast<const SubtensorOp&>(site.op()).indices()) {
+    if (index.is_position() || index.slice().start || index.slice().stop || index.slice().step != 1) return {};
+  }
+  return if_fits(site, site.input(0));
+}
+
+/// Whether a view of the value can move up to values that no kernel makes, rows apart: else it would part kernels further up, and of other
+/// kernels an element may depend on its place. Only nodes that nobody else reads are passed, and no more than `left` of them.
+bool may_rise(const Site& site, ValueId value, int& left) {
+  if (!site.made_by<KernelOp>(value)) return true;
+  if (!site.made_by<ElementwiseOp>(value) || site.readings(value) != 1 || --left < 0) return false;
+  const auto inputs = site.graph().inputs(site.graph().owner(value));
+  return std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) { return may_rise(site, input, left); });
+}
+
+/// Whether a view should move before the row that makes what it looks at: kernels wait behind the view.
+bool may_lift(const Site& site, ValueId x) {
+  int left = kMostLifts;
+  if (!site.made_by<ElementwiseOp>(x) || !may_rise(site, x, left)) return false;
+  return site.all_readers(site.output(), [&](NodeId reader) { return dynamic_cast<const KernelOp*>(&site.graph().op(reader)) != nullptr; });
+}
+
+/// view(f(x, y)) is f(view(x), view(y)). moved: an operand, of fewer axes perhaps, after the view.
+template <class Moved>
+Variable lifted(Site& site, ValueId x, Moved moved) {
+  const NodeId node = site.graph().owner(x);
+  std::vector<Variable> operands;
+  for (ValueId input : site.graph().inputs(node)) operands.push_back(site.type(input).rank() == 0 ? site.operand(input) : moved(input));
+  return if_fits(site, site.graph().op(node).apply(operands, {}).output());
+}
+
+Variable lift_dimshuffle(Site& site) {
+  if (!may_lift(site, site.input(0))) return {};
+  const int rank = site.type(site.input(0)).rank();
+  return lifted(site, site.input(0), [&](ValueId input) {
+    const int missing = rank - site.type(input).rank();  // axes that the operand has not: they stretch
+    std::vector<int> pattern;
+    for (std::int64_t axis : static_cast<const DimShuffleOp&>(site.op()).pattern()) {
+      pattern.push_back(axis == kNewAxis || axis < missing ? kNewAxis : static_cast<int>(axis) - missing);
+    }
+    return shuffled(site.operand(input), pattern);
+  });
+}
+
+/// Whether the node that makes the value has one operand beside numbers, or operands whose extents are known to agree: a view of each
+/// might hide that they do not.
+bool has_sure_operands(const Site& site, ValueId value) {
+  const Shape& dims = site.type(value).dims;
+  int tensors = 0;
+  for (ValueId input : site.graph().inputs(site.graph().owner(value))) {
+    if (site.type(input).rank() == 0) continue;
+    if (!(site.type(input).dims == dims)) return false;
+    ++tensors;
+  }
+  return tensors == 1 || (tensors > 1 && dims.is_known());
+}
+
+Variable lift_subtensor(Site& site) {
+  if (!may_lift(site, site.input(0)) || !has_sure_operands(site, site.input(0))) return {};
+  return lifted(site, site.input(0), [&](ValueId input) { return subtensor(site.operand(input), static_cast<const SubtensorOp&>(site.op()).indices()); });
+}
+
+Variable lift_reshape(Site& site) {
+  ValueId x = site.input(0);
+  if (const Op* contiguous = site.made_by<Op>(x); contiguous && contiguous->passes_through(0) == 0 && site.readings(x) == 1) x = site.input_of(x);
+  if (!may_lift(site, x) || !has_sure_operands(site, x)) return {};
+  return lifted(site, x, [&](ValueId input) {
+    const Variable inputs[] = {site.operand(input)};
+    return site.op().apply(inputs, {}).output();
+  });
+}
+
+/// A constant of one element has no axes where another operand has them all: then it is a number of the kernel, not an array.
+Variable drop_axes_of_numbers(Site& site) {
+  const int rank = site.type(site.output()).rank();
+  const auto inputs = site.inputs();
+  const auto drops = [&](ValueId input) { return site.graph().constant(input) && site.type(input).rank() > 0 && is_single(site, input); };
+  const auto has_all = [&](ValueId input) { return !site.graph().constant(input) && site.type(input).rank() == rank; };
+  if (std::none_of(inputs.begin(), inputs.end(), drops) || std::none_of(inputs.begin(), inputs.end(), has_all)) return {};
+  std::vector<Variable> operands;
+  for (ValueId input : inputs) {
+    const ConstantPtr& constant = site.graph().constant(input);
+    operands.push_back(drops(input) ? damo::constant(Scalar::load(constant->type.dtype, constant->bytes.data())) : site.operand(input));
+  }
+  return if_fits(site, site.op().apply(operands, {}).output());
+}
+
+/// A fill: a value of one element in the shape of another one. No fill: kNone.
+Pair fill_of(const Site& site, ValueId value) {
+  const Pair pair = pair_of(site, value, rows().second);
+  return pair && is_single(site, pair.second) ? pair : Pair();
+}
+
+/// f(fill(x, a), 2) is fill(x, f(a, 2)): computed once. Where a is no number f is a kernel perhaps, unless it is cheap to do again.
+Variable sink_fill(Site& site) {
+  Pair only;
+  for (ValueId input : site.inputs()) {
+    const Pair fill = fill_of(site, input);
+    if (fill ? static_cast<bool>(only) : !site.number(input)) return {};
+    if (!fill) continue;
+    if (!site.number(fill.second) && (site.readings(input) != 1 || static_cast<const ElementwiseOp&>(site.op()).cost() > kCheapToRepeat)) return {};
+    only = fill;
+  }
+  if (!only) return {};
+  std::vector<Variable> values;
+  for (ValueId input : site.inputs()) values.push_back(site.operand(site.number(input) ? input : only.second));
+  return if_fits(site, second(site.operand(only.first), site.op().apply(values, {}).output()));
+}
+
+/// view(fill(x, a)) is fill(view(x), a), where x is in memory or a view already: nothing is computed for it.
+Variable lift_view_of_fill(Site& site) {
+  const Pair fill = fill_of(site, site.input(0));
+  if (!fill) return {};
+  const ValueId x = fill.first;
+  if (const Op* op = site.made_by<Op>(x); op && op->view_of(0) < 0) return {};
+  const Variable inputs[] = {site.operand(x)};
+  return if_fits(site, second(site.op().apply(inputs, {}).output(), dimshuffle(site.operand(fill.second), std::span<const int>())));
+}
+
+/// A fill in the shape of a fill, and one that stretches nothing. What forward_shapes has to prove stays until then.
+Variable drop_fill(Site& site) {
+  const ValueId shape = site.input(0), value = site.input(1);
+  if (is_single(site, shape) && site.graph().owner(shape) == NodeId::kNone) return if_fits(site, value);
+  const Pair inner = pair_of(site, shape, rows().second);
+  return inner && site.number(inner.second) ? if_fits(site, second(site.operand(inner.first), site.operand(value))) : Variable();
+}
+
+}  // namespace
+
+std::vector<Rule> view_rules() {
+  const auto is_contiguous_op = [](const Op& op) { return op.passes_through(0) == 0; };
+  const auto is_row = [](const Op& op) { return is<ElementwiseOp>(op) && &op != rows().second.get(); };
+  return {
+      {.name = "merge_dimshuffles", .takes = is<DimShuffleOp>, .rewrite = merge_dimshuffles},
+      {.name = "merge_reshapes", .takes = is<ReshapingOp>, .rewrite = merge_reshapes},
+      {.name = "drop_contiguous", .takes = is_contiguous_op, .rewrite = drop_contiguous},
+      {.name = "drop_whole_subtensor", .takes = is<SubtensorOp>, .rewrite = drop_whole_subtensor},
+      {.name = "drop_fill", .ops = {rows().second}, .rewrite = drop_fill},
+      {.name = "drop_axes_of_numbers", .takes = is<ElementwiseOp>, .rewrite = drop_axes_of_numbers},
+      {.name = "sink_fill", .takes = is_row, .rewrite = sink_fill},
+      {.name = "lift_view_of_fill", .takes = is<DimShuffleOp>, .rewrite = lift_view_of_fill},
+      {.name = "lift_dimshuffle", .takes = is<DimShuffleOp>, .rewrite = lift_dimshuffle},
+      {.name = "lift_subtensor", .takes = is<SubtensorOp>, .rewrite = lift_subtensor},
+      {.name = "lift_reshape", .takes = is<ReshapeOp>, .rewrite = lift_reshape},
+  };
+}
+
+}  // namespace damo

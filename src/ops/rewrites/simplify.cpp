@@ -1,0 +1,39 @@
+#include "ops/rewrites/simplify.hpp"
+
+#include <iterator>
+
+#include "ops/rewrites/match.hpp"
+
+namespace damo {
+
+Variable if_fits(Site& site, const Variable& made) {
+  const TensorType &from = site.type(site.output()), &to = made.type();
+  if (from.dtype != to.dtype || from.rank() != to.rank()) return {};
+  for (int axis = 0; axis < from.rank(); ++axis) {
+    if (from.dims[axis] != to.dims[axis] && (from.dims[axis] != kUnknown || to.dims[axis] == 1)) return {};
+  }
+  return made;
+}
+
+bool are_floats(const Site& site, ValueId a, ValueId b) {
+  return a != ValueId::kNone && b != ValueId::kNone && is_floating(site.type(a).dtype) && has_one_dtype(site, a, b);
+}
+
+bool is_single(const Site& site, ValueId value) {
+  for (std::int64_t extent : site.type(value).dims) {
+    if (extent != 1) return false;
+  }
+  return true;
+}
+
+Variable number(double value, DType dtype) { return constant(Scalar(value).cast(dtype)); }
+
+std::vector<Rule> simplification_rules(bool reassociates) {
+  std::vector<Rule> all = folding_rules();
+  for (std::vector<Rule> rules : {useless_rules(), view_rules(), algebra_rules(reassociates), stability_rules()}) {
+    all.insert(all.end(), std::make_move_iterator(rules.begin()), std::make_move_iterator(rules.end()));
+  }
+  return all;
+}
+
+}  // namespace damo

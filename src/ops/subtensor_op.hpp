@@ -1,0 +1,27 @@
+// SubtensorOp: a view of the part of a tensor that indices name.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <damo/op.hpp>
+#include <damo/ops/subtensor.hpp>
+
+namespace damo {
+
+class SubtensorOp final : public Op {
+ public:
+  explicit SubtensorOp(std::vector<Index> indices) : indices_(std::move(indices)) {}
+  std::string name() const override { return "subtensor"; }
+  Props props() const override;
+  Apply make_node(Inputs inputs) const override;
+  int view_of(int) const override { return 0; }
+  Layout view_layout(const Apply& node, std::span<const Layout> inputs) const override;
+  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override;
+  const std::vector<Index>& indices() const { return indices_; }
+
+ private:
+  std::vector<Index> indices_;
+};
+
+}  // namespace damo

@@ -1,0 +1,321 @@
+#include "runtime/cuda/scan_emitter.hpp"
+
+#include "runtime/cuda/reducing_schedule.hpp"
+#include "runtime/cuda/reducing_text.hpp"
+#include "runtime/cuda/vector_text.hpp"
+#include "runtime/kernel/argument_block.hpp"
+#include "runtime/kernel/dialect.hpp"
+#include "runtime/kernel/users_text.hpp"
+
+namespace damo {
+namespace {
+
+// A state is a value in words of 32 bits, each in a word of 64 beside a flag: a word that has its flag has its bits, whatever became
+// visible before or after it. Volatile accesses are relaxed ones, which pass the first-level cache by.
+constexpr const char* kScan = R"(template <int N, class T> DAMO_FUNCTION Vec<T, N> turned(const Vec<T, N>& v) {
+  Vec<T, N> other;
+#pragma unroll
+  for (int k = 0; k < N; ++k) other.e[k] = v.e[N - 1 - k];
+  return other;
+}
+template <class A> DAMO_FUNCTION A of_lane_before(const A& value, int distance) {
+  u32 words[(sizeof(A) + 3) / 4] = {};
+  memcpy(words, &value, sizeof(A));
+#pragma unroll
+  for (int i = 0; i < int((sizeof(A) + 3) / 4); ++i) words[i] = __shfl_up_sync(0xffffffffu, words[i], distance);
+  A other;
+  memcpy(&other, words, sizeof(A));
+  return other;
+}
+template <class A> DAMO_FUNCTION A of_lane_behind(const A& value, int distance) {
+  u32 words[(sizeof(A) + 3) / 4] = {};
+  memcpy(words, &value, sizeof(A));
+#pragma unroll
+  for (int i = 0; i < int((sizeof(A) + 3) / 4); ++i) words[i] = __shfl_down_sync(0xffffffffu, words[i], distance);
+  A other;
+  memcpy(&other, words, sizeof(A));
+  return other;
+}
+)";
+
+constexpr const char* kStates = R"(template <class A> DAMO_FUNCTION void publish(volatile u64* state, const A& value) {
+  u32 words[(sizeof(A) + 3) / 4] = {};
+  memcpy(words, &value, sizeof(A));
+#pragma unroll
+  for (int i = 0; i < int((sizeof(A) + 3) / 4); ++i) state[i] = u64(1) << 32 | words[i];
+}
+template <class A> DAMO_FUNCTION A awaited(const volatile u64* state) {
+  u32 words[(sizeof(A) + 3) / 4];
+#pragma unroll
+  for (int i = 0; i < int((sizeof(A) + 3) / 4); ++i) {
+    u64 word = state[i];
+    while (word >> 32 == 0) word = state[i];
+    words[i] = u32(word);
+  }
+  A value;
+  memcpy(&value, words, sizeof(A));
+  return value;
+}
+)";
+
+// What stands before a tile of a row, for one warp; nothing before the first. The states of each level's tiles lie behind those of the level below.
+constexpr const char* kLookBack = R"(template <class A, class Join> DAMO_FUNCTION A look_back(volatile u64* states, i64 tiles, i64 tile, A own, Join join) {
+  constexpr int kWords = (sizeof(A) + 3) / 4;
+  const int lane = threadIdx.x % 32;
+  A before = own;
+  bool has_before = false, publishes = true;
+  if (lane == 0) publish(states + tile * kWords, own);
+  while (tile > 0) {
+    const int digit = int(tile % 32);
+    A joined = own;
+    if (lane < digit) joined = awaited<A>(states + (tile - digit + lane) * kWords);
+#pragma unroll
+    for (int d = 1; d < 32; d *= 2) {
+      const A behind = of_lane_behind(joined, d);
+      if (lane + d < digit) joined = join(joined, behind);
+    }
+    joined = of_lane(joined, 0);
+    states += tiles * kWords;
+    tiles = (tiles + 31) / 32;
+    publishes = publishes && digit == 31;
+    if (publishes) {
+      own = join(joined, own);
+      if (lane == 0) publish(states + tile / 32 * kWords, own);
+    }
+    if (digit > 0) {
+      before = has_before ? join(joined, before) : joined;
+      has_before = true;
+    }
+    tile /= 32;
+  }
+  return before;
+}
+)";
+
+std::string number(int value) { return std::to_string(value); }
+int words(const Join& join) { return (join.bytes + 3) / 4; }
+
+}  // namespace
+
+std::string CudaScanEmitter::emit() {
+  text_ = (spec_.users_text ? cuda_head(layout_.in_place, users_head(spec_)) : cuda_head(layout_.in_place)) + kCudaRows + kScan;
+  if (layout_.chunked) text_ += kStates;
+  if (layout_.chunked && rows()) text_ += kLookBack;
+  if (divides()) text_ += kCudaDivide;
+  line(std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " place;");
+  text_ += argument_struct(spec_, layout_) + steps_.functions();
+  emit_offset_functions();
+  emit_begin();
+  emit_tile();
+  emit_joined();
+  for (int join : passes_.all()[0].joins) {
+    if (rows()) emit_row_prefix(join);
+    else emit_column_prefix(join);
+  }
+  emit_results();
+  line("}");
+  if (spec_.users_text) line("}\n" + kernel_head("damo_generated::Arguments") + " { damo_generated::go_through(a); }");
+  return std::move(text_);
+}
+
+std::string CudaScanEmitter::kernel_head(const std::string& arguments) const {
+  const std::string residents = layout_.residents > 0 ? ", " + number(layout_.residents) : "";
+  return "extern \"C\" __global__ void __launch_bounds__(" + number(block_) + residents + ") " + entry_name(spec_) + "(const __grid_constant__ " + arguments + " a)";
+}
+
+/// Which rows and which tile of them are the block's.
+void CudaScanEmitter::emit_begin() {
+  const std::string lanes = number(layout_.lanes), slots = number(this->slots()), vector = several() ? number(layout_.vector) : "1";
+  line((spec_.users_text ? "DAMO_FUNCTION void go_through(const Arguments& a)" : kernel_head("Arguments")) + " {");
+  line("  const int t = threadIdx.x, lane = t " + (rows() ? "% " + lanes : "/ " + slots) + ", slot = t " + (rows() ? "/ " + lanes : "% " + slots) + ";");
+  if (layout_.chunked) {
+    line("  __shared__ u32 ticket;\n  if (t == 0) ticket = atomicAdd(static_cast<u32*>(a.scratch), 1u);\n  __syncthreads();");
+    line("  const i64 groups = (a.n + " + slots + " * " + vector + " - 1) / (" + slots + " * " + vector + "), tile = i64(ticket) / groups, group = i64(ticket) % groups;");
+  } else {
+    line("  const i64 tile = 0, group = blockIdx.x;");
+  }
+  line("  const i64 own = (group * " + slots + " + slot) * " + vector + ", row = own < a.n ? own : a.n - " + vector + ";");
+  if (!spec_.numbers.empty()) line("  const Numbers& numbers = a.numbers;");
+  for (int i = 0; i < spec_.input_count(); ++i) {
+    if (is_scalar(access(i))) line("  const " + loaded(i) + " v" + number(i) + " = " + loaded(i) + "(a.p" + number(i) + "[0]);");
+  }
+  line("  const place begin = 0, end = " + std::string(layout_.ends == Ends::kTiles ? "place(a.length);" : "own < a.n ? place(a.length) : begin;"));
+  emit_row_start();
+  if (is_anywhere()) emit_shift();
+  const std::string vectors = rows() ? "(lane / " + number(in_warp()) + " * " + number(layout_.items * in_warp()) + " + lane % " + number(in_warp()) + ") * " + number(layout_.vector) : "lane * " + number(layout_.items);
+  line("  const place first = place(tile * a.chunk) + " + vectors + (is_anywhere() ? " - place(shift);" : ";"));
+  emit_row_values({}, passes_.first_row_steps());
+}
+
+/// The thread's elements into registers.
+void CudaScanEmitter::emit_tile() {
+  std::vector<int> inputs, all;
+  for (int i = 0; i < spec_.parameter_count(); ++i) {
+    all.push_back(i);
+    if (!spec_.is_output(i) && is_read(i)) inputs.push_back(i);
+  }
+  emit_bases(all, "first");
+  for (int i : inputs) {
+    const std::string nothing = layout_.ends == Ends::kTiles ? ";" : " = {};";
+    line("  Vec<" + stored(i) + ", " + number(layout_.vector) + "> x" + number(i) + "[" + number(layout_.items) + "]" + nothing);
+  }
+  emit_loads(inputs, "first + u * " + number(step()));
+}
+
+/// What a pass makes of element k of vector u.
+void CudaScanEmitter::emit_elements(const Passes::Pass& pass) {
+  for (int input : pass.inputs) {
+    if (is_read(input)) line("      const " + loaded(input) + " v" + number(input) + " = " + loaded(input) + "(x" + number(input) + "[u].e[k]);");
+  }
+  for (int value : pass.kept) line("      const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = keep" + number(value) + "[u][k];");
+  for (int join : pass.prefixes) emit_value(join);
+  const std::string at = rows() ? "i64(at + k)" : "i64(at)";
+  for (int value : pass.steps) {
+    const std::string text = !spec_.step_of(value).is_place ? call(value) : backward_ ? "a.length - 1 - " + at : at;
+    line("      const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = " + text + ";");
+  }
+  for (int value : pass.keeps) line("      keep" + number(value) + "[u][k] = v" + number(value) + ";");
+  for (int output : pass.stores) line("      y" + number(output) + ".e[k] = " + steps_.stored(output, [this](int value) { return name(value); }) + ";");
+}
+
+void CudaScanEmitter::emit_stores(const Passes::Pass& pass) {
+  if (pass.stores.empty()) return;
+  if (layout_.ends != Ends::kTiles) line("    if (at < end) {");
+  for (int output : pass.stores) emit_store(output);
+  if (layout_.ends != Ends::kTiles) line("    }");
+}
+
+/// mN[u][k]: what the thread's elements up to that one of the vector, of columns of the column, give. The first element of a row joins nothing.
+void CudaScanEmitter::emit_joined() {
+  const Passes::Pass& pass = passes_.all()[0];
+  const std::string items = number(layout_.items), width = number(layout_.vector);
+  emit_divisors(pass);
+  for (int value : pass.keeps) line("  " + value_type(steps_.dtype(value)) + " keep" + number(value) + "[" + items + "][" + width + "];");
+  for (int join : pass.joins) line("  Joined" + number(join) + " m" + number(join) + "[" + items + "][" + width + "];");
+  line("#pragma unroll\n  for (int u = 0; u < " + items + "; ++u) {\n    const place at = first + u * " + number(step()) + ";");
+  for (int output : pass.stores) line("    Vec<" + stored(spec_.input_count() + output) + ", " + width + "> y" + number(output) + ";");
+  line("#pragma unroll\n    for (int k = 0; k < " + width + "; ++k) {");
+  emit_elements(pass);
+  for (int join : pass.joins) {
+    const auto names = [this](int value) { return name(value); };
+    const std::string m = "m" + number(join), before = rows() ? "[u][k > 0 ? k - 1 : 0]" : "[u > 0 ? u - 1 : 0][k]";
+    const std::string is_first = !rows() ? "u == 0" : is_anywhere() ? "k == 0 || at + k == begin" : "k == 0";
+    line("      " + m + "[u][k] = " + is_first + " ? " + steps_.call(join, names) + " : " + steps_.appended(join, m + before, names) + ";");
+  }
+  line("    }");
+  emit_stores(pass);
+  line("  }");
+}
+
+/// eN[u] and hasN[u]: what stands before vector u, and whether something does.
+void CudaScanEmitter::emit_row_prefix(int join) {
+  const std::string n = number(join), type = "Joined" + n, reduce = "reduce" + n, items = number(layout_.items), in = number(in_warp());
+  const int warps = this->warps();
+  line("  " + type + " e" + n + "[" + items + "], w" + n + ";\n  bool has" + n + "[" + items + "];");
+  line("#pragma unroll\n  for (int u = 0; u < " + items + "; ++u) {\n    " + type + " joined = m" + n + "[u][" + number(layout_.vector - 1) + "];");
+  line("#pragma unroll\n    for (int d = 1; d < " + in + "; d *= 2) {\n      const " + type + " before = of_lane_before(joined, d);");
+  line("      if (t % " + in + " >= d) joined = " + reduce + "(before, joined);\n    }");
+  line("    const " + type + " before = of_lane_before(joined, 1), all = of_lane(joined, t & 31 | " + number(in_warp() - 1) + ");");
+  line("    if (u == 0) e" + n + "[u] = before; else e" + n + "[u] = t % " + in + " > 0 ? " + reduce + "(w" + n + ", before) : w" + n + ";");
+  line("    has" + n + "[u] = u > 0 || t % " + in + " > 0;");
+  line("    if (u == 0) w" + n + " = all; else w" + n + " = " + reduce + "(w" + n + ", all);\n  }");
+  if (warps == 1 && !layout_.chunked) return;
+  line("  " + type + " before" + n + " = w" + n + ", all" + n + " = w" + n + ";");
+  if (warps > 1) {
+    line("  __shared__ " + type + " s" + n + "[" + number(block_ / 32) + "];\n  if (t % 32 == 0) s" + n + "[t / 32] = w" + n + ";\n  __syncthreads();");
+    line("  all" + n + " = s" + n + "[slot * " + number(warps) + "];");
+    line("#pragma unroll\n  for (int w = 1; w < " + number(warps) + "; ++w) {\n    if (w == lane / 32) before" + n + " = all" + n + ";");
+    line("    all" + n + " = " + reduce + "(all" + n + ", s" + n + "[slot * " + number(warps) + " + w]);\n  }");
+  }
+  std::string has = "lane >= 32";
+  if (layout_.chunked) {
+    emit_states(join);
+    line("  __shared__ " + type + " g" + n + ";\n  if (t < 32) {");
+    line("    const " + type + " joined = look_back(states" + n + " + row * a.tile * " + number(words(*spec_.step_of(join).join)) + ", a.chunks, tile, all" + n + ", [](" + type + " a, " + type + " b) { return " + reduce + "(a, b); });");
+    line("    if (t == 0) g" + n + " = joined;\n  }\n  __syncthreads();");
+    line("  if (tile > 0) before" + n + " = lane >= 32 ? " + reduce + "(g" + n + ", before" + n + ") : g" + n + ";");
+    has = "tile > 0 || lane >= 32";
+  }
+  line("#pragma unroll\n  for (int u = 0; u < " + items + "; ++u) {\n    if (!(" + has + ")) continue;");
+  line("    e" + n + "[u] = has" + n + "[u] ? " + reduce + "(before" + n + ", e" + n + "[u]) : before" + n + ";\n    has" + n + "[u] = true;\n  }");
+}
+
+/// eN[k] and hasN: what stands before the thread's elements of its k-th column. Lanes have what follows each other.
+void CudaScanEmitter::emit_column_prefix(int join) {
+  const std::string n = number(join), type = "Joined" + n, reduce = "reduce" + n, width = number(layout_.vector), s = "s" + n, e = "e" + n, all = "all" + n;
+  const std::string block = number(block_), slots = number(this->slots()), last = number(layout_.items - 1);
+  const auto each = [&](const std::string& indent, const std::string& text) { line("#pragma unroll\n" + indent + "for (int k = 0; k < " + width + "; ++k) " + text); };
+  line("  " + type + " " + e + "[" + width + "], " + all + "[" + width + "];\n  bool has" + n + " = lane > 0;");
+  each("  ", e + "[k] = " + all + "[k] = m" + n + "[" + last + "][k];");
+  if (layout_.lanes == 1) return;
+  line("  __shared__ " + type + " " + s + "[" + number(block_ * layout_.vector) + "];");
+  each("  ", s + "[k * " + block + " + t] = " + all + "[k];");
+  line("  __syncthreads();\n#pragma unroll\n  for (int d = 1; d < " + number(layout_.lanes) + "; d *= 2) {\n    if (lane >= d) {");
+  each("      ", all + "[k] = " + reduce + "(" + s + "[k * " + block + " + t - d * " + slots + "], " + all + "[k]);");
+  line("    }\n    __syncthreads();");
+  each("    ", s + "[k * " + block + " + t] = " + all + "[k];");
+  line("    __syncthreads();\n  }\n  if (lane > 0) {");
+  each("    ", e + "[k] = " + s + "[k * " + block + " + t - " + slots + "];");
+  line("  }");
+  if (!layout_.chunked) return;
+  const std::string w = number(words(*spec_.step_of(join).join)), radix = number(kColumnRadix);
+  each("  ", all + "[k] = " + s + "[k * " + block + " + " + number((layout_.lanes - 1) * this->slots()) + " + slot];");
+  line("  __syncthreads();");
+  emit_states(join);
+  line("  {\n    " + type + " g[" + width + "];\n    bool has_before = false, publishes = true;\n    i64 level = 0, tiles = a.chunks, at = tile;");
+  const auto state = [&](const std::string& place) { return "states" + n + " + ((level + " + place + ") * a.n + row + k) * " + w; };
+  line("    if (lane == 0 && own < a.n) {");
+  each("      ", "publish(" + state("at") + ", " + all + "[k]);");
+  line("    }\n    while (at > 0) {\n      const int digit = int(at % " + radix + ");\n      if (lane < digit) {");
+  each("        ", s + "[k * " + block + " + t] = awaited<" + type + ">(" + state("at - digit + lane") + ");");
+  line("      }\n      __syncthreads();\n      level += tiles;\n      tiles = (tiles + " + number(kColumnRadix - 1) + ") / " + radix + ";\n      publishes = publishes && digit == " + number(kColumnRadix - 1) + ";");
+  line("#pragma unroll\n      for (int k = 0; k < " + width + "; ++k) {\n        if (digit == 0) continue;\n        " + type + " joined = " + s + "[k * " + block + " + slot];");
+  line("        for (int l = 1; l < digit; ++l) joined = " + reduce + "(joined, " + s + "[k * " + block + " + l * " + slots + " + slot]);");
+  line("        if (publishes) " + all + "[k] = " + reduce + "(joined, " + all + "[k]);");
+  line("        g[k] = has_before ? " + reduce + "(joined, g[k]) : joined;\n      }");
+  line("      __syncthreads();\n      has_before |= digit > 0;\n      at /= " + radix + ";\n      if (publishes && lane == 0 && own < a.n) {");
+  each("        ", "publish(" + state("at") + ", " + all + "[k]);");
+  line("      }\n    }\n    if (tile > 0) {");
+  each("      ", e + "[k] = has" + n + " ? " + reduce + "(g[k], " + e + "[k]) : g[k];");
+  line("      has" + n + " = true;\n    }\n  }");
+}
+
+/// statesN: where this join's states begin, behind the ticket and those of the joins before it.
+void CudaScanEmitter::emit_states(int join) {
+  int before = 0;
+  for (int other : passes_.all()[0].joins) {
+    if (other == join) break;
+    before += words(*spec_.step_of(other).join);
+  }
+  line("  volatile u64* const states" + number(join) + " = static_cast<volatile u64*>(a.scratch) + " + number(kTicketWords) + " + a.n * a.tile * " + number(before) + ";");
+}
+
+/// vN: the value of an element, of mN and eN.
+void CudaScanEmitter::emit_value(int join) {
+  const Join& how = *spec_.step_of(join).join;
+  const std::string n = number(join), m = "m" + n, e = rows() ? "e" + n + "[u]" : "e" + n + "[k]", has = rows() ? "has" + n + "[u]" : "has" + n;
+  const std::string at = rows() ? "at + k" : "at";
+  const auto joined = [&](const std::string& own) { return has + " ? reduce" + n + "(" + e + ", " + own + ") : " + own; };
+  std::string value = joined(m + "[u][k]"), count = "i64(" + at + ") + 1";
+  if (how.prefix == Prefix::kExclusive) {
+    const std::string before = rows() ? m + "[u][k > 0 ? k - 1 : 0]" : m + "[u > 0 ? u - 1 : 0][k]", is_first = rows() ? "k == 0" : "u == 0";
+    value = at + " <= begin ? neutral" + n + "() : " + is_first + " ? " + e + " : " + joined(before);
+    count = "i64(" + at + ")";
+  }
+  line("      const " + value_type(steps_.dtype(join)) + " v" + n + " = post" + n + "(" + value + ", " + count + ");");
+}
+
+void CudaScanEmitter::emit_results() {
+  const Passes::Pass& pass = passes_.all().back();
+  emit_divisors(pass);
+  const std::string width = number(layout_.vector);
+  line("#pragma unroll\n  for (int u = 0; u < " + number(layout_.items) + "; ++u) {\n    const place at = first + u * " + number(step()) + ";");
+  for (int output : pass.stores) line("    Vec<" + stored(spec_.input_count() + output) + ", " + width + "> y" + number(output) + ";");
+  line("#pragma unroll\n    for (int k = 0; k < " + width + "; ++k) {");
+  emit_elements(pass);
+  line("    }");
+  emit_stores(pass);
+  line("  }");
+}
+
+}  // namespace damo

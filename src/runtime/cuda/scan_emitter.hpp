@@ -1,0 +1,44 @@
+// The text of one generated CUDA kernel of prefix joins. Each element is read once and written once.
+//
+// A tile is what the threads of a block hold in registers: of rows `lanes * items` vectors of one row, in which a warp has neighbouring
+// vectors, a sweep of 32 for each item; of columns `lanes * items` elements of neighbouring columns, each thread some that follow each
+// other. A thread joins its own elements, lanes hand on what they have by shuffles or shared memory, and every element is joined with
+// what stands before it. Several rows share a block where they are short.
+//
+// Longer rows are several tiles, each a block's, that hand on what they have in memory (decoupled look-back: Merrill and Garland 2016).
+// Blocks take the tiles in order, by a ticket, so a block waits for blocks alone that have begun. Unlike there no block waits for the joined value
+// of all before it, which would tie the order of joining to who came when: each 32 (of columns 8) tiles' values are joined by the last of these tiles into
+// one of the next level, each 32 of which again. What stands before a tile is joined from fewer than 32 values a level, in one order
+// whatever the timing, so results are the same bits at every call. No value is neutral but the one of which an exclusive scan begins: the
+// first element of a row stays as it is.
+#pragma once
+#include <string>
+
+#include "runtime/cuda/reducing_emitter.hpp"
+
+namespace damo {
+
+class CudaScanEmitter : private CudaReducingEmitter {
+ public:
+  CudaScanEmitter(const KernelSpec& spec, const Layout& layout) : CudaReducingEmitter(spec, layout) {}
+  std::string emit();
+
+ private:
+  std::string kernel_head(const std::string& arguments) const;
+  void emit_begin();
+  void emit_tile();
+  void emit_joined();
+  void emit_row_prefix(int join);
+  void emit_column_prefix(int join);
+  void emit_states(int join);
+  void emit_results();
+  void emit_value(int join);
+  void emit_stores(const Passes::Pass& pass);
+  void emit_elements(const Passes::Pass& pass);
+  int in_warp() const { return std::min(layout_.lanes, 32); }
+  int warps() const { return layout_.lanes / in_warp(); }  ///< of a row
+  int slots() const { return block_ / layout_.lanes; }
+  bool is_anywhere() const { return rows() && layout_.ends == Ends::kAnywhere && layout_.vector > 1; }
+};
+
+}  // namespace damo

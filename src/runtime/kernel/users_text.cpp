@@ -1,0 +1,22 @@
+#include "runtime/kernel/users_text.hpp"
+
+#include <algorithm>
+
+namespace damo {
+
+std::string users_head(const KernelSpec& spec) {
+  const auto has = [&](DType dtype) {
+    return std::find(spec.inputs.begin(), spec.inputs.end(), dtype) != spec.inputs.end() || std::find(spec.outputs.begin(), spec.outputs.end(), dtype) != spec.outputs.end();
+  };
+  std::string text;
+  if (has(float16)) text += "#include <cuda_fp16.h>\n";
+  if (has(bfloat16)) text += "#include <cuda_bf16.h>\n";
+  text += spec.users_text->preamble + "#line 1 \"generated\"\nnamespace damo_generated {\n";
+  text += "typedef signed char i8; typedef short i16; typedef int i32; typedef long long i64;\n";
+  text += "typedef unsigned char u8; typedef unsigned short u16; typedef unsigned int u32; typedef unsigned long long u64;\n";
+  if (has(float16)) text += "typedef __half half;\n";
+  if (has(bfloat16)) text += "typedef __nv_bfloat16 bfloat16;\n";
+  return text + "template <class To, class From> __device__ __forceinline__ To convert(From x) { return To(x); }\n";
+}
+
+}  // namespace damo

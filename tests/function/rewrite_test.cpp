@@ -1,0 +1,183 @@
+// Rewriting keeps values: the same expressions with and without rules, on values where rules go wrong first.
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <damo/damo.hpp>
+#include "support/devices.hpp"
+
+namespace damo {
+namespace {
+
+using testing::error_of;
+using ::testing::HasSubstr;
+constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
+
+class Rewriting : public testing::OnEachDevice {
+ protected:
+  Array specials() const { return array({0.0f, -0.0f, 1.0f, -1.0f, 0.5f, -2.5f, 3e38f, -3e38f, 1e-40f, -1e-40f, 7.25f, kInfinity, -kInfinity, kNaN}); }
+  template <class... Arrays>
+  std::vector<std::vector<double>> results(const std::vector<Variable>& inputs, const std::vector<Variable>& outputs, Options options, const Arrays&... arrays) const {
+    options.device = device();
+    options.allow_unused_inputs = true;
+    const Function f = function(inputs, outputs, options);
+    std::vector<std::vector<double>> all;
+    for (const Array& array : f(arrays...)) all.push_back(array.to_doubles());
+    return all;
+  }
+  /// Bit for bit, but for NaN's sign and payload.
+  static void expect_same(const std::vector<std::vector<double>>& a, const std::vector<std::vector<double>>& b) {
+    ASSERT_EQ(a.size(), b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      ASSERT_EQ(a[i].size(), b[i].size()) << "result " << i;
+      for (std::size_t k = 0; k < a[i].size(); ++k) {
+        const bool same = (std::isnan(a[i][k]) && std::isnan(b[i][k])) || (a[i][k] == b[i][k] && std::signbit(a[i][k]) == std::signbit(b[i][k]));
+        EXPECT_TRUE(same) << "result " << i << ", element " << k << ": " << a[i][k] << " and " << b[i][k];
+      }
+    }
+  }
+};
+
+TEST_P(Rewriting, OfExactRulesKeepsEveryBitOfFloats) {
+  const Variable x = vector("x"), y = vector("y");
+  const std::vector<Variable> outputs = {x * 1.0, x + 0.0, x - 0.0, x + -0.0, 0.0 - x, -(-x), abs(-x), sqr(-x), x * -1.0, x / -1.0, -x * 3.0, x + -y, -x + y, x - -y, -x * -y, -x / -y,
+                                         (x * 2.0) * 4.0, (x * 0.5) * 0.5, (x * 3.0) * 7.0, maximum(x, x), exp(x) + 0.0, x * x, floor(floor(x)), relu(relu(x)), cast(cast(x, float64), float32),
+                                         second(x, 2.0) * 3.0 + 1.0, second(exp(x), 2.0) * y, pow(x, 1.0), pow(x, 0.0), subtensor(abs(x), {{2, 9}}) * 1.5, where(lt(x, y), x, x)};
+  const Array reversed = specials().slice({{std::nullopt, std::nullopt, -1}});
+  expect_same(results({x, y}, outputs, {}, specials(), reversed), results({x, y}, outputs, {.rewrite = false}, specials(), reversed));
+}
+
+TEST_P(Rewriting, OfExactRulesKeepsEveryBitOfIntegers) {
+  const Variable n = vector("n", int32), s = vector("s", int8), u = vector("u", uint8);
+  const std::vector<Variable> outputs = {(n * 3) * 7, (n + 3) + 2147483647, n - -n, -n + 5, n * -1, abs(-n), sqr(-n), pow(n, 2), pow(n, 3), floor(n), int_div(n, 1), n + -cast(s, int32), n + -s,
+                                         cast(cast(n, float64), int8), cast(cast(n, float64), int32), cast(cast(s, int64), uint8), cast(cast(u, int16), float16), -(-u), u + -u, u * u, ~(~n)};
+  const std::vector<std::int32_t> values = {0, 1, -1, 7, 1000, -1000, 2147483647, -2147483647 - 1};
+  const Array a = Array::from(values, {8}, device());
+  const std::vector<Array> in = {a, astype(a, int8), astype(a, uint8)};
+  expect_same(results({n, s, u}, outputs, {}, in[0], in[1], in[2]), results({n, s, u}, outputs, {.rewrite = false}, in[0], in[1], in[2]));
+}
+
+/// Expressions of what rules look for: numbers, signs, views, fills, pairs of inverse functions.
+class RandomExpression {
+ public:
+  RandomExpression(unsigned seed, const Variable& x, const Variable& y) : random_(seed), values_{x, y} {
+    for (int i = 0; i < 14; ++i) values_.push_back(next());
+  }
+  const Variable& last() const { return values_.back(); }
+
+ private:
+  std::size_t pick(std::size_t n) { return random_() % n; }
+  const Variable& near() { return values_[values_.size() - 1 - pick(std::min<std::size_t>(values_.size(), 4))]; }
+  double number() {
+    static constexpr double kNumbers[] = {1, 0, -0.0, -1, 2, 4, 0.5, 3};
+    return kNumbers[pick(std::size(kNumbers))];
+  }
+  Variable next() {
+    const Variable &a = near(), &b = near();
+    switch (pick(22)) {
+      case 0: return a + number();
+      case 1: return number() + a;
+      case 2: return a - number();
+      case 3: return number() - a;
+      case 4: return a * number();
+      case 5: return a / number();
+      case 6: return -a;
+      case 7: return abs(a);
+      case 8: return sqr(a);
+      case 9: return a + b;
+      case 10: return a - b;
+      case 11: return a * b;
+      case 12: return a / b;
+      case 13: return maximum(a, b);
+      case 14: return transpose(transpose(a) * number());
+      case 15: return second(a, number());
+      case 16: return grad(sum(a * b), a);
+      case 17: return exp(a);
+      case 18: return cast(cast(a, float64), float32);
+      case 19: return reshape(a, {-1, 2});
+      case 20: return where(lt(a, number()), a, b);
+      default: return subtensor(a, {{}, {std::nullopt, std::nullopt, -1}});
+    }
+  }
+  std::mt19937 random_;
+  std::vector<Variable> values_;
+};
+
+TEST_P(Rewriting, OfRandomExpressionsKeepsEveryBitByExactRules) {
+  const std::vector<std::string> others = {"to_log1p", "to_expm1", "to_softplus", "to_log_of_inverse", "to_sigmoid", "to_complement", "to_logsumexp", "to_softmax", "to_log_softmax", "drop_softmax_quotient", "specialise_power"};
+  const Array a = array({0.0f, -0.0f, 1.0f, -1.0f, 0.5f, -2.5f, 3e38f, -3e38f, 1e-40f, kInfinity, -kInfinity, kNaN}, {6, 2});
+  const Array b = array({1.0f, -1e-40f, kInfinity, 2.0f, -0.0f, kNaN, 0.25f, 7.0f, -3.0f, -kInfinity, 0.0f, 1.0f}, {6, 2});
+  const char* text = std::getenv("REWRITE_GRAPHS");
+  for (unsigned seed = 0, count = text ? static_cast<unsigned>(std::atoi(text)) : 40; seed < count; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Shape dims = seed % 2 == 0 ? Shape{kUnknown, 2} : Shape{6, 2};
+    const Variable x = input({float32, dims}, "x"), y = input({float32, dims}, "y");
+    const RandomExpression expression(seed, x, y);
+    expect_same(results({x, y}, {expression.last()}, {.fuse = false, .disable = others}, a, b), results({x, y}, {expression.last()}, {.fuse = false, .rewrite = false}, a, b));
+  }
+}
+
+TEST_P(Rewriting, GivesWhatAnExpressionMeansWhereItsPartsOverflow) {
+  const Variable x = vector("x");
+  const std::vector<float> values = {-1000, -100, -20, -1e-10f, 0, 1e-10f, 1, 20, 100, 1000};
+  const Variable s = sigmoid(x);
+  const auto got = results({x}, {log(1.0 + exp(x)), 1.0 / (1.0 + exp(-x)), log(s), log(1.0 - s), exp(x) - 1.0, log(1.0 + x * x), exp(x) / (1.0 + exp(x)), log(exp(x))}, {}, array(values));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double v = values[i], softplus = std::max(v, 0.0) + std::log1p(std::exp(-std::fabs(v)));
+    const double expected[] = {softplus, 1 / (1 + std::exp(-v)), v - softplus, -softplus, std::expm1(v), std::log1p(v * v), 1 / (1 + std::exp(-v)), v};
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      const double want = std::fabs(expected[k]) > 3.4e38 ? std::copysign(HUGE_VAL, expected[k]) : expected[k];
+      if (std::isinf(want)) EXPECT_EQ(got[k][i], want) << "result " << k << " at " << v;
+      else EXPECT_NEAR(got[k][i], want, 4e-7 * std::fabs(want) + 2e-38) << "result " << k << " at " << v;
+    }
+  }
+}
+
+TEST_P(Rewriting, KeepsRowsOfExponentialsFinite) {
+  const Variable x = matrix("x"), labels = matrix("labels");
+  const Variable p = exp(x) / sum(exp(x), 1, true), loss = -sum(labels * log(p));
+  const Array values = array({1000, 999, 0, -1000, -1000, -1001}, {2, 3}), wanted = array({1, 0, 0, 0, 1, 0}, {2, 3});
+  const auto got = results({x, labels}, {log(sum(exp(x), 1)), p, loss, grad(loss, x), grad(sum(log(sum(exp(x), 1))), x)}, {}, values, wanted);
+  const double near = std::log1p(std::exp(-1.0)), share = 1 / (1 + std::exp(-1.0)), two = 2 + std::exp(-1.0);
+  EXPECT_THAT(got[0], ::testing::Pointwise(::testing::DoubleNear(1e-3), {1000 + near, -1000 + std::log(two)}));
+  const std::vector<double> softmax = {share, 1 - share, 0, 1 / two, 1 / two, std::exp(-1.0) / two};
+  EXPECT_THAT(got[1], ::testing::Pointwise(::testing::DoubleNear(1e-6), softmax));
+  EXPECT_NEAR(got[2][0], near + std::log(two), 1e-5);
+  EXPECT_THAT(got[3], ::testing::Pointwise(::testing::DoubleNear(1e-6), {share - 1, 1 - share, 0.0, softmax[3], softmax[4] - 1, softmax[5]}));
+  EXPECT_THAT(got[4], ::testing::Pointwise(::testing::DoubleNear(1e-6), softmax));
+}
+
+TEST_P(Rewriting, OfARowWithoutElementsStaysWhatItWas) {
+  const Variable x = matrix("x");
+  const std::vector<Variable> outputs = {log(sum(exp(x), 1)), exp(x) / sum(exp(x), 1, true)};
+  const Array empty = Array::from(std::vector<float>{}, {2, 0}, device());
+  const auto got = results({x}, outputs, {}, empty);
+  expect_same(got, results({x}, outputs, {.rewrite = false}, empty));
+  EXPECT_EQ(got[0], (std::vector<double>{-HUGE_VAL, -HUGE_VAL}));
+}
+
+TEST_P(Rewriting, LosesNoErrorOfShapes) {
+  const Variable x = vector("x"), y = vector("y");
+  const Function f = function({x, y}, {grad(sum(x * y), x)}, {.device = device()});
+  EXPECT_THAT(error_of([&] { f(range({3}), range({4})); }), HasSubstr("3"));
+  const Function g = function({x, y}, {subtensor(x + y, {{0, 2}}) * 2.0}, {.device = device()});
+  EXPECT_THAT(error_of([&] { g(range({3}), range({4})); }), HasSubstr("3"));
+}
+
+TEST_P(Rewriting, IsSwitchedOffByNameAndToldByExplain) {
+  const Variable x = vector("x");
+  const Function f = function({x}, {log(1.0 + exp(x))}, {.device = device()});
+  EXPECT_THAT(f.explain(), HasSubstr("to_softplus: 1 time in "));
+  const Function g = function({x}, {log(1.0 + exp(x))}, {.disable = {"to_softplus"}, .device = device()});
+  EXPECT_THAT(g.explain(), ::testing::Not(HasSubstr("to_softplus")));
+  EXPECT_THAT(g.explain(), HasSubstr("to_log1p: 1 time in "));
+}
+
+DAMO_ON_EACH_DEVICE(Rewriting);
+
+}  // namespace
+}  // namespace damo

@@ -1,0 +1,61 @@
+// forward_shapes: what is read for its shape alone is not computed, and no error of shapes gets lost.
+#include "ops/rewrites/forward_shapes.hpp"
+
+#include <gmock/gmock.h>
+
+#include <damo/gradient.hpp>
+#include <damo/ops/math.hpp>
+#include <damo/ops/reduce.hpp>
+#include <damo/ops/shape.hpp>
+#include <damo/rewrite.hpp>
+#include "support/formula.hpp"
+
+namespace damo {
+namespace {
+
+using damo::testing::formula;
+
+class ForwardShapes : public ::testing::Test {
+ protected:
+  std::string forwarded(const std::vector<Variable>& outputs) const {
+    const Variable inputs[] = {x_, y_, row_, k_};
+    const FunctionGraph graph = forward_shapes(FunctionGraph(inputs, outputs, true));
+    graph.verify();
+    return formula(graph);
+  }
+  const Variable x_ = matrix("x"), y_ = matrix("y"), row_ = vector("row"), k_ = input({float32, {2, 3}}, "k");
+};
+
+TEST_F(ForwardShapes, DropsAFillBesideAValueOfItsShape) {
+  EXPECT_EQ(forwarded({second(exp(x_), 2.0) * x_}), "mul(2, x)");
+  EXPECT_EQ(forwarded({second(exp(x_), 2.0) * tanh(x_ * 3.0)}), "mul(2, tanh(mul(x, 3)))");
+  EXPECT_EQ(forwarded({second(exp(k_), 2.0) * tanh(k_)}), "mul(2, tanh(k))");
+  EXPECT_EQ(forwarded({second(max(x_, 1, true), 2.0) * x_}), "mul(2, x)") << "that stretches over it";
+}
+
+TEST_F(ForwardShapes, KeepsAFillThatGivesTheShape) {
+  EXPECT_EQ(forwarded({second(exp(x_), 2.0) * row_}), "mul(second(x, 2), row)") << "but computes no exp for it";
+  EXPECT_EQ(forwarded({second(exp(x_), 2.0)}), "second(x, 2)");
+}
+
+TEST_F(ForwardShapes, KeepsWhatAloneWouldFindAnErrorOfShapes) {
+  EXPECT_EQ(forwarded({grad(sum(x_ * y_), x_)}), "mul(second(mul(x, y), dimshuffle[-1, -1](1)), y)") << "nothing else compares x and y";
+  EXPECT_EQ(forwarded({second(x_ + y_, 2.0) * x_}), "mul(second(add(x, y), 2), x)");
+  EXPECT_EQ(forwarded({second(x_ + y_, 2.0) * x_, x_ - y_}), "mul(2, x)") << "the other result does";
+  EXPECT_EQ(forwarded({second(y_, 2.0) * x_}), "mul(second(y, 2), x)");
+}
+
+TEST_F(ForwardShapes, CountsWithoutComputing) {
+  const Variable mean_gradient = grad(mean(sqr(x_)), x_);
+  const std::string text = forwarded({mean_gradient});
+  EXPECT_THAT(text, ::testing::HasSubstr("count[0, 1](x)")) << text;
+  EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("second"))) << text;
+}
+
+TEST_F(ForwardShapes, LeavesValuesThatAreComputedAnyway) {
+  const Variable h = exp(x_);
+  EXPECT_EQ(forwarded({second(h, 2.0), h}), "second(exp(x), 2)");
+}
+
+}  // namespace
+}  // namespace damo

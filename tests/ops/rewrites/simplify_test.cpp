@@ -1,0 +1,177 @@
+// The graph that each rule makes. That values stay is tested in tests/function/rewrite_test.cpp and tests/random_graph.
+#include "ops/rewrites/simplify.hpp"
+
+#include <cstring>
+
+#include <gmock/gmock.h>
+
+#include <damo/gradient.hpp>
+#include <damo/ops/cast.hpp>
+#include <damo/ops/math.hpp>
+#include <damo/ops/reduce.hpp>
+#include <damo/ops/shape.hpp>
+#include <damo/ops/softmax.hpp>
+#include <damo/ops/subtensor.hpp>
+#include "support/formula.hpp"
+
+namespace damo {
+namespace {
+
+using damo::testing::formula;
+
+class Simplify : public ::testing::Test {
+ protected:
+  std::string simplified(const Variable& output, bool reassociates = false) const {
+    const Variable inputs[] = {x_, y_, v_, n_, b_, k_, h_}, outputs[] = {output};
+    return formula(apply_rules(merge_duplicates(FunctionGraph(inputs, outputs, true)), simplification_rules(reassociates)));
+  }
+  const Variable x_ = matrix("x"), y_ = matrix("y"), v_ = vector("v"), n_ = matrix("n", int32), b_ = matrix("b", bool_), k_ = input({float32, {2, 3}}, "k"), h_ = matrix("h", float16);
+};
+
+TEST_F(Simplify, DropsWhatChangesNothing) {
+  EXPECT_EQ(simplified(x_ * 1.0), "x");
+  EXPECT_EQ(simplified(1.0 * x_ / 1.0), "x");
+  EXPECT_EQ(simplified(pow(x_, 1.0)), "x");
+  EXPECT_EQ(simplified(n_ * 1 + 0), "n");
+  EXPECT_EQ(simplified(x_ - 0.0), "x");
+  EXPECT_EQ(simplified(x_ + -0.0), "x");
+  EXPECT_EQ(simplified(exp(x_) + 0.0), "exp(x)");
+  EXPECT_EQ(simplified(-(-x_)), "x");
+  EXPECT_EQ(simplified(abs(abs(-x_))), "abs(x)");
+  EXPECT_EQ(simplified(sqr(-abs(x_))), "sqr(x)");
+  EXPECT_EQ(simplified(floor(n_)), "n");
+  EXPECT_EQ(simplified(maximum(x_, x_)), "x");
+  EXPECT_EQ(simplified(identity(consider_constant(x_))), "x");
+  EXPECT_EQ(simplified(where(constant(Scalar(true)), x_, 0.0)), "x");
+}
+
+TEST_F(Simplify, LeavesWhatOnlySeemsToChangeNothing) {
+  EXPECT_EQ(simplified(x_ + 0.0), "add(x, 0)") << "-0.0 + 0.0 is 0.0";
+  EXPECT_EQ(simplified(x_ - -0.0), "sub(x, -0)") << "-0.0 - -0.0 is 0.0";
+  EXPECT_EQ(simplified(x_ / x_), "true_div(x, x)") << "NaN for 0";
+  EXPECT_EQ(simplified(x_ - x_), "sub(x, x)") << "NaN for inf";
+  EXPECT_EQ(simplified(x_ * 0.0), "mul(x, 0)") << "NaN for inf";
+  EXPECT_EQ(simplified(exp(log(x_))), "exp(log(x))") << "NaN below 0";
+  EXPECT_EQ(simplified(n_ * constant(Scalar(1.0))), "mul(n, 1)") << "float64";
+  EXPECT_EQ(simplified(where(constant(Scalar(true)), x_, y_)), "where(true, x, y)") << "y may stretch or be refused";
+  EXPECT_EQ(simplified(-(x_ - y_)), "neg(sub(x, y))") << "0 for equals has another sign";
+  EXPECT_EQ(simplified((x_ * 3.0) * 7.0), "mul(mul(x, 3), 7)") << "two roundings";
+  EXPECT_EQ(simplified((x_ * 0.5) * 0.5), "mul(mul(x, 0.5), 0.5)") << "rounds twice below the least normal number";
+  EXPECT_EQ(simplified(pow(x_, 0.5)), "pow(x, 0.5)") << "inf for -inf";
+}
+
+TEST_F(Simplify, DropsInnerCastsThatLoseNothing) {
+  EXPECT_EQ(simplified(cast(cast(x_, float64), float32)), "x");
+  EXPECT_EQ(simplified(cast(cast(n_, int64), float32)), "cast[float32](n)");
+  EXPECT_EQ(simplified(cast(cast(n_, float64), int32)), "n");
+  EXPECT_EQ(simplified(cast(cast(n_, float32), float64)), "cast[float64](cast[float32](n))") << "24 bits do not hold 31";
+  EXPECT_EQ(simplified(cast(cast(n_, float64), int8)), "cast[int8](cast[float64](n))") << "saturates, where the direct one wraps";
+  EXPECT_EQ(simplified(cast(cast(x_, int32), float32)), "cast[float32](cast[int32](x))");
+}
+
+TEST_F(Simplify, FoldsConstants) {
+  EXPECT_EQ(simplified(x_ * (constant(Scalar(2.0f)) * 3.0 + 0.5)), "mul(x, 6.5)");
+  EXPECT_EQ(simplified(n_ + (constant(Scalar(std::int32_t{2147483647})) + constant(Scalar(std::int32_t{1})))), "add(n, -2147483648)");
+  EXPECT_EQ(simplified(x_ + sqrt(constant(Scalar(2.0f)))), "add(x, 1.4142135)");
+  EXPECT_EQ(simplified(x_ + exp(constant(Scalar(1.0f)))), "add(x, exp(1))") << "the last bit is the device's";
+  const float values[] = {1, 2, 3, 4, 5, 6};
+  ConstantData data{{float32, {2, 3}}, std::vector<std::byte>(24)};
+  std::memcpy(data.bytes.data(), values, 24);
+  EXPECT_EQ(simplified(y_ + transpose(constant(data)) * 2.0), "add(y, float32 (3, 2): 2 8 4 10 6 12)");
+  ConstantData large{{float32, {64, 64}}, std::vector<std::byte>(4 * 64 * 64)};
+  EXPECT_EQ(simplified(y_ + constant(large, "c") * 2.0), "add(y, mul(float32 (64, 64), 2))") << "too large to be kept";
+}
+
+TEST_F(Simplify, CollectsNumbersAndSigns) {
+  EXPECT_EQ(simplified((n_ * 3) * 7), "mul(n, 21)");
+  EXPECT_EQ(simplified((n_ + 3) + 7), "add(n, 10)");
+  EXPECT_EQ(simplified((x_ * 2.0) * 4.0), "mul(x, 8)");
+  EXPECT_EQ(simplified((x_ * 3.0) * 7.0, true), "mul(x, 21)");
+  EXPECT_EQ(simplified((x_ + 3.0) + 7.0, true), "add(x, 10)");
+  EXPECT_EQ(simplified(x_ + -y_), "sub(x, y)");
+  EXPECT_EQ(simplified(-x_ + y_), "sub(y, x)");
+  EXPECT_EQ(simplified(x_ - -y_), "add(x, y)");
+  EXPECT_EQ(simplified(-x_ * -y_), "mul(x, y)");
+  EXPECT_EQ(simplified(-x_ * 3.0), "mul(x, -3)");
+  EXPECT_EQ(simplified(x_ * -1.0), "neg(x)");
+  EXPECT_EQ(simplified(-x_ / 3.0), "true_div(x, -3)");
+}
+
+TEST_F(Simplify, SpecialisesPowers) {
+  EXPECT_EQ(simplified(pow(x_, 2.0)), "sqr(x)");
+  EXPECT_EQ(simplified(pow(n_, 2)), "sqr(n)");
+  EXPECT_EQ(simplified(pow(x_, 3.0)), "mul(sqr(x), x)");
+  EXPECT_EQ(simplified(pow(x_, 4.0)), "sqr(sqr(x))");
+  EXPECT_EQ(simplified(pow(h_, 3.0)), "pow(h, 3)") << "16 bits round between";
+  EXPECT_EQ(simplified(pow(x_, 0.0)), "second(x, 1)");
+  EXPECT_EQ(simplified(pow(x_, -1.0)), "reciprocal(x)");
+  EXPECT_EQ(simplified(pow(exp(x_), 0.5)), "sqrt(exp(x))");
+  EXPECT_EQ(simplified(pow(sqr(x_), -0.5)), "rsqrt(sqr(x))");
+  EXPECT_EQ(simplified(x_ * x_), "sqr(x)");
+}
+
+TEST_F(Simplify, KeepsWhatOverflowsAndCancelsExact) {
+  EXPECT_EQ(simplified(log(1.0 + x_)), "log1p(x)");
+  EXPECT_EQ(simplified(log(1.0 - x_)), "log1p(neg(x))");
+  EXPECT_EQ(simplified(exp(x_) - 1.0), "expm1(x)");
+  EXPECT_EQ(simplified(log(1.0 + exp(x_))), "softplus(x)");
+  EXPECT_EQ(simplified(log(1.0 - exp(x_))), "log_1mexp(x)");
+  EXPECT_EQ(simplified(log(exp(x_))), "x");
+  EXPECT_EQ(simplified(1.0 - erf(x_)), "erfc(x)");
+  EXPECT_EQ(simplified(log(1 + n_)), "log(add(1, n))") << "integers wrap";
+}
+
+TEST_F(Simplify, KnowsSigmoids) {
+  EXPECT_EQ(simplified(1.0 / (1.0 + exp(-x_))), "sigmoid(x)");
+  EXPECT_EQ(simplified(reciprocal(exp(-x_) + 1.0)), "sigmoid(x)");
+  EXPECT_EQ(simplified(exp(x_) / (1.0 + exp(x_))), "sigmoid(x)");
+  EXPECT_EQ(simplified(log(sigmoid(x_))), "neg(softplus(neg(x)))");
+  EXPECT_EQ(simplified(1.0 - sigmoid(x_)), "sigmoid(neg(x))");
+  EXPECT_EQ(simplified(log(1.0 - sigmoid(x_))), "neg(softplus(x))");
+  const Variable s = sigmoid(x_);
+  EXPECT_EQ(simplified(s * (1.0 - s)), "mul(sigmoid(x), sub(1, sigmoid(x)))") << "one sigmoid is less work than two";
+  EXPECT_EQ(simplified(s + log(1.0 - s)), "sub(sigmoid(x), softplus(x))");
+  EXPECT_EQ(simplified((y_ / (1.0 + exp(x_))) * exp(x_)), "mul(y, sigmoid(x))");
+}
+
+TEST_F(Simplify, KnowsSoftmaxAndItsLogarithm) {
+  const std::string stable = "true_div(exp(sub(x, max(x))), sum(exp(sub(x, max(x)))))";
+  EXPECT_EQ(simplified(softmax(x_)), stable);
+  EXPECT_EQ(simplified(exp(x_) / sum(exp(x_), 1, true)), stable);
+  EXPECT_EQ(simplified(reciprocal(sum(exp(x_), 1, true)) * exp(x_)), stable);
+  const std::string log_stable = "sub(sub(x, max(x)), log(sum(exp(sub(x, max(x))))))";
+  EXPECT_EQ(simplified(log_softmax(x_)), log_stable);
+  EXPECT_EQ(simplified(log(softmax(x_))), log_stable);
+  EXPECT_EQ(simplified(log(exp(x_) / sum(exp(x_), 1, true))), log_stable);
+  EXPECT_EQ(simplified(log(sum(exp(x_), 1, true))), "add(log(sum(exp(sub(x, where(isinf(max(x)), 0, max(x)))))), where(isinf(max(x)), 0, max(x)))");
+  EXPECT_EQ(simplified(logsumexp(x_, 1, true)), simplified(log(sum(exp(x_), 1, true))));
+  EXPECT_EQ(simplified(log(softmax(h_))).substr(0, 30), "cast[float16](sub(sub(cast[flo") << "in float32 to the end";
+}
+
+TEST_F(Simplify, MergesViews) {
+  EXPECT_EQ(simplified(transpose(transpose(x_))), "x");
+  EXPECT_EQ(simplified(transpose(expand_dims(x_, 0))), "dimshuffle[1, 0, -1](x)");
+  EXPECT_EQ(simplified(reshape(reshape(x_, {-1}), {3, -1})), "reshape[3, -1](contiguous(x))");
+  EXPECT_EQ(simplified(reshape(k_, {2, 3})), "k");
+  EXPECT_EQ(simplified(contiguous(contiguous(x_))), "contiguous(x)");
+  EXPECT_EQ(simplified(subtensor(x_, {{}, {}})), "x");
+}
+
+TEST_F(Simplify, LiftsViewsThatPartKernels) {
+  EXPECT_EQ(simplified(transpose(exp(tanh(x_))) + y_), "add(exp(tanh(dimshuffle[1, 0](x))), y)");
+  EXPECT_EQ(simplified(transpose(x_ * v_) + y_), "add(mul(dimshuffle[1, 0](x), dimshuffle[0, -1](v)), y)");
+  EXPECT_EQ(simplified(subtensor(exp(x_), {{0, 5}}) + y_), "add(exp(subtensor[0:5](x)), y)");
+  EXPECT_EQ(simplified(reshape(exp(k_) * 2.0, {3, 2}) + y_), "add(mul(exp(reshape[3, 2](contiguous(k))), 2), y)");
+  EXPECT_EQ(simplified(transpose(exp(x_))), "dimshuffle[1, 0](exp(x))") << "a result: nothing waits behind the view";
+  EXPECT_EQ(simplified(transpose(exp(sum(x_, 0, true))) + y_), "add(dimshuffle[1, 0](exp(sum(x))), y)") << "the reduction has the kernel already";
+  EXPECT_EQ(simplified(subtensor(x_ + y_, {{0, 5}}) * 2.0), "mul(subtensor[0:5](add(x, y)), 2)") << "the parts may agree where the wholes do not";
+}
+
+TEST_F(Simplify, KeepsFillsNumbers) {
+  EXPECT_EQ(simplified(second(x_, 2.0) * 3.0 + 1.0), "second(x, 7)");
+  EXPECT_EQ(simplified(second(second(x_, 2.0), 3.0)), "second(x, 3)");
+  EXPECT_EQ(simplified(transpose(second(transpose(x_), 2.0))), "second(x, 2)");
+}
+
+}  // namespace
+}  // namespace damo

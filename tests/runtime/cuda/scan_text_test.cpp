@@ -1,0 +1,129 @@
+// The texts of kernels of prefix joins: NVRTC takes them and nothing spills; and, as the CPU's compiler knows threads, shuffles, atomics and
+// barriers, they run there in place of a GPU, blocks on several threads and so in no fixed order, against double precision.
+#include <cstring>
+#include <regex>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include <damo/array.hpp>
+#include <damo/error.hpp>
+
+#include "runtime/backend.hpp"
+#include "runtime/cuda/cuda_backend.hpp"
+#include "runtime/cuda/dialect.hpp"
+#include "runtime/cuda/nvrtc.hpp"
+#include "runtime/cuda/vector_text.hpp"
+#include "runtime/kernel/argument_block.hpp"
+#include "runtime/kernel/cache.hpp"
+#include "runtime/kernel/scan_specs.hpp"
+
+namespace damo {
+namespace {
+
+const Processors kProcessors = {132, 1};
+const std::regex kSpill("([0-9]+) bytes spill stores"), kRegisters("Used ([0-9]+) registers");
+
+Layout scan_layout(const KernelSpec& spec, const Geometry& geometry) { return cuda_dialect().share_rows(spec, classify_reducing(geometry), geometry, kProcessors); }
+
+TEST(CudaScan, CompilesWithoutASpillNvrtc) {
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  std::set<std::string> known;
+  for (const ScanCase& one : {weighted_sums(), sums_behind(), sums_and_greatest(), recurrence(true)}) {
+    for (const Given& given : {Given{{2, 40001}, 2}, Given{{9000, 64}, 1}}) {
+      const ScanArrays arrays(one, given, Device("null"));
+      const Geometry geometry(given.shape, arrays.layouts, given.mask, true);
+      const Layout layout = scan_layout(one.spec, geometry);
+      CompileRequest request{cuda_dialect().emit(one.spec, layout), SourceKind::kGenerated, "scan.cu"};
+      if (!known.insert(request.source).second) continue;
+      request.flags = {"--ptxas-options=-v"};
+      try {
+        const std::string log = cuda_backend::NvrtcCompiler(90).compile(request).log;
+        std::smatch spill, registers;
+        ASSERT_TRUE(std::regex_search(log, registers, kRegisters)) << log;
+        EXPECT_LE(std::stoi(registers[1]), 128) << one.spec.name << " " << to_string(layout);
+        if (std::regex_search(log, spill, kSpill)) EXPECT_EQ(spill[1], "0") << one.spec.name << " " << to_string(layout) << "\n" << log;
+      } catch (const CompileError& error) {
+        ADD_FAILURE() << one.spec.name << " " << to_string(layout) << "\n" << error.what();
+      }
+    }
+  }
+}
+
+TEST(CudaScan, CompilesAUsersTextAsCudaCNvrtc) {
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  for (const DType dtype : {float16, bfloat16, int64, bool_}) {
+    KernelSpec spec = spec_of("running", {prefix(join("0", "joined(a, b)", 0), Prefix::kExclusive)}, {1});
+    spec.inputs = spec.outputs = {dtype};
+    spec.steps[0].compute = is_half(dtype) ? float32 : dtype;
+    spec.steps[0].result = dtype;
+    spec.users_text = UsersText{"struct Vec {};\ntemplate <class T> __device__ T joined(T a, T b) { return a + b; }\n", {}};
+    for (const Given& given : {Given{{1, 100000}, 2}, Given{{9000, 64}, 1}, Given{{9000, 3}, 2}}) {
+      const Strides strides = contiguous_strides(given.shape);
+      const ArrayLayout lies[] = {{&given.shape, &strides}, {&given.shape, &strides}};
+      const Layout layout = scan_layout(spec, Geometry(given.shape, lies, given.mask, true));
+      CompileRequest request{cuda_dialect().emit(spec, layout), SourceKind::kCudaC, "scan.cu"};
+      request.kernels = entry_names(spec, layout);
+      EXPECT_NO_THROW(cuda_backend::NvrtcCompiler(90).compile(request)) << name(dtype) << " " << to_string(layout);
+    }
+  }
+}
+
+void replace_once(std::string& text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  ASSERT_NE(at, std::string::npos) << from;
+  text.replace(at, from.size(), to);
+}
+
+/// The text with what the prelude of generated kernels and PTX would give it.
+std::string as_cuda_c(std::string text) {
+  replace_once(text, cuda_head(false), R"(
+using i32 = int; using u32 = unsigned; using i64 = long long; using u64 = unsigned long long;
+template <class To, class From> __device__ To convert(From x) { return To(x); }
+__device__ float maximum(float a, float b) { return a > b || a != a ? a : b; }
+#define DAMO_FUNCTION static __device__ __forceinline__
+template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
+template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
+template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& v) { *reinterpret_cast<Vec<T, N>*>(p) = v; }
+)");
+  return text;
+}
+
+TEST(CudaScan, GivesOnTheCpuWhatTheHostGives) {
+  Device device("null");
+  try {
+    device = cpu();
+  } catch (const DeviceError& error) {
+    GTEST_SKIP() << "needs the CPU back end: " << error.what();
+  }
+  std::size_t chunked = 0;
+  const std::vector<ScanCase> all = scan_cases();
+  for (const ScanCase& one : all) {
+    std::vector<Given> spaces = scan_spaces(true);
+    if (&one != &all.front()) spaces.resize(4);  // the ways are the same for all
+    for (const Given& given : spaces) {
+      const ScanArrays arrays(one, given, device);
+      const Geometry geometry(given.shape, arrays.layouts, given.mask, true);
+      const Layout layout = scan_layout(one.spec, geometry);
+      chunked += layout.chunked;
+      const Work work = cuda_dialect().work(one.spec, layout, geometry, kProcessors);
+      ArgumentBlock block(one.spec, layout, geometry, cuda_dialect().vector_width(one.spec, layout), work);
+      for (std::size_t i = 0; i < arrays.all.size(); ++i) block.set_pointer(static_cast<int>(i), arrays.all[i].data());
+      const Array scratch = Array::empty({static_cast<std::int64_t>(std::max<std::size_t>(work.scratch_bytes, 1))}, uint8, device);
+      std::memset(scratch.data(), 0, work.zeroed_bytes);
+      block.set_scratch(scratch.data());
+      block.set_fast();
+      CompileRequest request;
+      request.source = as_cuda_c(cuda_dialect().emit(one.spec, layout));
+      request.kind = SourceKind::kCudaC;
+      request.kernels = entry_names(one.spec, layout);
+      void* arguments[] = {block.data()};
+      device.backend().launch(*device.backend().cache().get(request)->kernel(request.kernels[0]), work.launches[0].config, arguments, nullptr);
+      ASSERT_EQ(arrays.difference(), "") << one.spec.name << " " << ::testing::PrintToString(given) << " " << to_string(layout);
+    }
+  }
+  EXPECT_GT(chunked, 10u);
+}
+
+}  // namespace
+}  // namespace damo

@@ -1,0 +1,27 @@
+// Generated kernels as CUDA C that any compiler of it takes, so that the CPU runs them where there is no GPU.
+#pragma once
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "runtime/cuda/vector_text.hpp"
+
+namespace damo {
+
+/// The text with what the prelude of generated kernels and PTX would give it, as far as float32 and the tests' rows need it.
+inline std::string as_cuda_c(std::string text) {
+  const std::string head = cuda_head(false);
+  const std::size_t at = text.find(head);
+  EXPECT_NE(at, std::string::npos) << text;
+  return at == std::string::npos ? text : text.replace(at, head.size(), R"(
+using i32 = int; using u32 = unsigned; using i64 = long long; using u64 = unsigned long long;
+template <class To, class From> __device__ To convert(From x) { return To(x); }
+__device__ float maximum(float a, float b) { return a > b || a != a ? a : b; }
+#define DAMO_FUNCTION static __device__ __forceinline__
+template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
+template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
+template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& v) { *reinterpret_cast<Vec<T, N>*>(p) = v; }
+)");
+}
+
+}  // namespace damo

@@ -1,0 +1,57 @@
+// Kernels of prefix joins, made from specs by hand and held against double precision on the host.
+#include <gtest/gtest.h>
+
+#include "runtime/kernel/scan_specs.hpp"
+#include "runtime/kernel/spec_kernel.hpp"
+#include "support/devices.hpp"
+
+namespace damo {
+namespace {
+
+class Scanning : public testing::OnEachDevice {
+ protected:
+  static void run(SpecKernel& kernel, const Given& given, const ScanArrays& arrays) {
+    BoundKernel bound(kernel);
+    bound.bind(given.shape, arrays.layouts, false, given.mask);
+    for (std::size_t i = 0; i < arrays.all.size(); ++i) bound.set_pointer(static_cast<int>(i), arrays.all[i].data());
+    bound.launch(nullptr);
+  }
+};
+
+TEST_P(Scanning, GivesEachElementWhatStandsBeforeItInAnyLayout) {
+  for (const ScanCase& one : scan_cases()) {
+    SpecKernel kernel(one.spec, device().backend());
+    for (const Given& given : scan_spaces(false)) {
+      const ScanArrays arrays(one, given, device());
+      run(kernel, given, arrays);
+      ASSERT_EQ(arrays.difference(), "") << one.spec.name << " " << ::testing::PrintToString(given);
+    }
+  }
+}
+
+TEST_P(Scanning, GivesTheSameBitsAtEachCall) {
+  for (const Given& given : {Given{{3, 200001}, 2}, Given{{30000, 12}, 1}}) {
+    for (const ScanCase& one : {weighted_sums(), recurrence(true)}) {
+      SpecKernel kernel(one.spec, device().backend());
+      const ScanArrays first(one, given, device()), again(one, given, device());
+      run(kernel, given, first);
+      const std::size_t output = static_cast<std::size_t>(one.spec.input_count());
+      const std::vector<double> expected = first.all[output].to_doubles();
+      for (int i = 0; i < 5; ++i) {
+        run(kernel, given, again);
+        ASSERT_EQ(again.all[output].to_doubles(), expected) << one.spec.name << " " << ::testing::PrintToString(given);
+      }
+    }
+  }
+}
+
+TEST_P(Scanning, DoesNothingToRowsWithoutElements) {
+  const ScanCase one = sums_behind();
+  SpecKernel kernel(one.spec, device().backend());
+  for (const Given& given : {Given{{3, 0}, 2}, Given{{0, 3}, 2}}) run(kernel, given, ScanArrays(one, given, device()));
+}
+
+DAMO_ON_EACH_DEVICE(Scanning);
+
+}  // namespace
+}  // namespace damo
