@@ -8,7 +8,7 @@ using namespace damo;
 int main(int, char** argv) {
   const char* const asked = argv[0] ? std::getenv("MONTE_CARLO_POINTS") : nullptr;
   const std::int64_t points = asked ? std::atoll(asked) : 1 << 20;
-  RandomStream random(7);
+  RandomStream random(8);
 
   // The share of a square's points that lie within a quarter of a circle. The comparison's truths are summed as they are drawn.
   const Variable x = random.uniform({points}), y = random.uniform({points});

@@ -80,7 +80,7 @@ class Array {
   bool is_contiguous() const { return damo::is_contiguous(shape_, strides_); }
   /// No other Array shares the buffer.
   bool is_unique() const;
-  /// is_unique(); then what other streams have yet to do with the elements comes before the default stream's later work,
+  /// is_unique(), and the memory is Damo's own; then what other streams have yet to do with the elements comes before the default stream's later work,
   /// so that they may be written again.
   bool claim() const;
   bool shares_buffer_with(const Array& other) const { return buffer_ && buffer_ == other.buffer_; }

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include <damo/array.hpp>
+#include <damo/call_plan.hpp>
 #include <damo/graph.hpp>
 #include <damo/options.hpp>
 #include <damo/profile.hpp>
@@ -62,16 +63,18 @@ class Function {
  public:
   /// Throws TypeError, ShapeError or DeviceError for inputs that do not fit, naming input and remedy.
   Results call(std::span<const Array> inputs) const;
+  /// The same, and takes the Arrays: results may be written over those inputs that Options::donate names.
+  Results call_with(std::span<Array> inputs) const;
   template <class... Arrays>
-  Results operator()(const Arrays&... inputs) const {
-    const Array arrays[] = {Array(inputs)...};
-    return call(std::span<const Array>(arrays, sizeof...(inputs)));
+  Results operator()(Arrays&&... inputs) const {
+    Array arrays[] = {Array(std::forward<Arrays>(inputs))...};
+    return call_with(std::span<Array>(arrays, sizeof...(inputs)));
   }
   Results operator()() const { return call(std::span<const Array>()); }
   /// The first n results, for structured bindings. Throws GraphError if there are fewer.
   template <std::size_t n, class... Arrays>
-  std::array<Array, n> call(const Arrays&... inputs) const {
-    Results results = (*this)(inputs...);
+  std::array<Array, n> call(Arrays&&... inputs) const {
+    Results results = (*this)(std::forward<Arrays>(inputs)...);
     require_results(results.size(), n);
     return take<n>(results, std::make_index_sequence<n>());
   }
@@ -86,6 +89,10 @@ class Function {
   Profile profile() const;
   /// Text: nodes in order, what each fused, its kernel's layout, registers and spills, what the passes took.
   std::string explain() const;
+  /// What a call with inputs of these shapes, in C order, takes of the device's memory; nothing runs and nothing is allocated.
+  /// Throws ShapeError as the call would. A call whose plan does not fit is an OutOfMemoryError before anything runs.
+  CallPlan plan(std::span<const Shape> shapes) const;
+  CallPlan plan(std::initializer_list<Shape> shapes) const { return plan(std::span(shapes.begin(), shapes.size())); }
   /// Gives back temporaries and kept results of calls that are over.
   void free_memory() const;
 

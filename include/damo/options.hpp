@@ -43,6 +43,9 @@ struct Options {
   /// Variables and what stands in their place, in the outputs and in the updates' new values: {{x, data * 2}}. All at once
   /// (substitute, rewrite.hpp). Any Variable may be replaced, computed and shared ones too.
   std::vector<Assignment> givens = {};
+  /// Inputs whose memory results may have: where a call is given such an Array for good, f(std::move(a)), and nobody else holds it, a result of
+  /// its type is written over it, as far as the order of the work allows. Nothing changes for an Array that somebody still holds.
+  std::vector<Variable> donate = {};
   std::vector<Pass> passes = {};       ///< the user's rewrites, run after merging duplicates and before fusion
   FusionLimits fusion = {};
   /// Matrix products of float32 may round operands to 10 bits of fraction (TF32) where the device multiplies faster so. Not on

@@ -1,6 +1,7 @@
 // The table of contents: snapshot -> passes -> fusion -> plan -> Function, one line a step.
 #include <damo/function.hpp>
 
+#include <algorithm>
 #include <chrono>
 
 #include "function/function_data.hpp"
@@ -58,6 +59,16 @@ FunctionGraph graph_of(std::span<const Variable> inputs, std::span<const Variabl
   return FunctionGraph(inputs, std::span(values).first(outputs.size()), options.allow_unused_inputs, updates);
 }
 
+std::vector<int> positions_of(const std::vector<Variable>& donated, std::span<const Variable> inputs) {
+  std::vector<int> positions;
+  for (const Variable& variable : donated) {
+    const auto found = std::find_if(inputs.begin(), inputs.end(), [&](const Variable& input) { return input.is_same(variable); });
+    if (found == inputs.end()) throw GraphError("donate: " + (variable ? describe(variable) : "an empty Variable") + " is no input of the function", "name inputs alone: shared variables are updated in place anyway");
+    positions.push_back(static_cast<int>(found - inputs.begin()));
+  }
+  return positions;
+}
+
 std::string in_function(const Function& function, SourceLine where) {
   return "in function " + (function.name().empty() ? "" : function.name() + " ") + "built at " + to_string(where);
 }
@@ -75,11 +86,13 @@ Function function(std::span<const Variable> inputs, std::span<const Variable> ou
   data->graph = graph_of(inputs, outputs, options);
   data->options.updates.clear();  // the graph has them
   data->options.givens.clear();
+  const std::vector<int> donated = positions_of(options.donate, inputs);
+  data->options.donate.clear();
   check_names_of_rows(data->graph);
   data->graph = run_passes(std::move(data->graph), passes_of(options, device), &data->report.passes, disabled(options));
   data->report.graph_milliseconds = milliseconds_since(start);
   const auto compiling = std::chrono::steady_clock::now();
-  data->executor = std::make_unique<Executor>(data->graph, device, options.profile, options.check, options.share_results, options.replay && !is_disabled(kReplay));
+  data->executor = std::make_unique<Executor>(data->graph, device, options.profile, options.check, options.share_results, options.replay && !is_disabled(kReplay), donated);
   data->report.compile_milliseconds = milliseconds_since(compiling);
   return Function(std::move(data));
 }
@@ -87,6 +100,15 @@ Function function(std::span<const Variable> inputs, std::span<const Variable> ou
 Results Function::call(std::span<const Array> inputs) const {
   try {
     return data_->executor->call(inputs);
+  } catch (Error& error) {
+    error.add_where(in_function(*this, data_->where));
+    throw;
+  }
+}
+
+Results Function::call_with(std::span<Array> inputs) const {
+  try {
+    return data_->executor->call(inputs, inputs);
   } catch (Error& error) {
     error.add_where(in_function(*this, data_->where));
     throw;
@@ -108,6 +130,14 @@ Device Function::device() const { return data_->executor->program().device(); }
 const FunctionGraph& Function::graph() const { return data_->graph; }
 const BuildReport& Function::build_report() const { return data_->report; }
 Profile Function::profile() const { return data_->executor->profile(); }
+CallPlan Function::plan(std::span<const Shape> shapes) const {
+  try {
+    return data_->executor->plan(shapes);
+  } catch (Error& error) {
+    error.add_where(in_function(*this, data_->where));
+    throw;
+  }
+}
 void Function::free_memory() const { data_->executor->free_memory(); }
 
 std::vector<KernelInfo> Function::kernels() const {

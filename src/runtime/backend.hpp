@@ -256,8 +256,8 @@ class Backend {
   virtual std::unique_ptr<CapturedWork> end_capture(void* stream);
   virtual void abandon_capture(void* /*stream*/) noexcept {}
 
-  /// The work of a log made ready to be given to the default stream again and again, by one call; null where the device can't
-  /// or gains nothing. Throws DeviceError if there is work among it of which no graph can be made.
+  /// The work of a log made ready to be given to the default stream again and again, by one call; null if that can't be done
+  /// now. Throws DeviceError if there is work among it of which no graph can be made.
   virtual std::unique_ptr<ReplayedWork> prepare_replay(const WorkLog& log);
   /// Items from which on a replay is the quicker way; 0: never.
   std::atomic<int> least_replayed = 0;

@@ -169,6 +169,111 @@ TEST_P(MemoryOnEachDevice, NamesTheLargestTemporary) {
   EXPECT_EQ(Array(f(in)).to_vector<float>()[5], 7);
 }
 
+TEST_P(MemoryOnEachDevice, PlansWhatACallWillTake) {
+  const auto x = matrix("x");
+  const Shared w = shared("w", range({16}));
+  const auto y = add_one_(add_one_(x) * 2.0);
+  const Function f = function({x}, {y, x, sum(y)}, {.device = device(), .updates = {{w, w + add_one_(w)}}});
+  const CallPlan plan = f.plan({{512, 16}});
+  const std::size_t matrix_bytes = 512 * 16 * 4;
+  EXPECT_EQ(plan.inputs, matrix_bytes);
+  EXPECT_EQ(plan.results, 2 * matrix_bytes + 4) << "y, the copy of x, the sum";
+  EXPECT_EQ(plan.shared, 64u);
+  EXPECT_GE(plan.temporaries, matrix_bytes);
+  EXPECT_LT(plan.temporaries, 3 * matrix_bytes);
+  EXPECT_TRUE(plan.is_complete);
+  EXPECT_EQ(plan.peak(), plan.inputs + plan.shared + plan.constants + plan.results + plan.updates + plan.temporaries);
+  EXPECT_THAT(plan.to_string(), HasSubstr("inputs 32.00 KiB"));
+  const Array in = range({512, 16});
+  device().free_cache();
+  const std::size_t before = device().memory().in_use_bytes;
+  device().reset_peak();
+  const Results results = f(in);
+  const std::size_t taken = device().memory().peak_bytes - before;
+  EXPECT_GE(taken, plan.asked_for());
+  EXPECT_LE(taken, plan.asked_for() + plan.asked_for() / 8 + 8 * 512);
+}
+
+TEST_P(MemoryOnEachDevice, APlanSaysWhereItEnds) {
+  const auto x = vector("x");
+  const Function f = function({x}, {damo::testing::make_positives()(x) * 2.0}, {.device = device()});
+  EXPECT_FALSE(f.plan({{100}}).is_complete);
+  EXPECT_THAT(f.plan({{100}}).to_string(), HasSubstr("finds sizes in its data"));
+}
+
+TEST_P(MemoryOnEachDevice, APlanRefusesShapesAsTheCallWould) {
+  const auto x = vector("x"), y = vector("y");
+  const Function f = function({x, y}, {x + y}, {.device = device()});
+  EXPECT_THAT(error_of([&] { f.plan({{2}}); }), HasSubstr("the function takes 2 inputs, 1 was given"));
+  EXPECT_THAT(error_of([&] { f.plan({{2}, {3, 3}}); }), HasSubstr("input 1 (y) must be"));
+  EXPECT_THROW(f.plan({{2}, {3}}), ShapeError);
+}
+
+TEST_P(MemoryOnEachDevice, TellsThatTheMemoryIsTooSmallBeforeAnythingRuns) {
+  const auto x = vector("x");
+  int runs = 0;
+  const auto count = make_op<damo::testing::CallbackOp>("count", [&](Cell& from, Cell& to) {
+    ++runs;
+    to.array().copy_from(from.array());
+  });
+  const Function f = function({x}, {count(x), x * 2.0, x * 3.0}, {.device = device()});
+  const Array in = range({1 << 20});
+  device().free_cache();
+  device().set_memory_limit(device().memory().in_use_bytes + (10 << 20));
+  const std::string text = error_of([&] { f(in); });
+  EXPECT_THAT(text, HasSubstr("12.00 MiB asked for by the call, 10.00 MiB are there"));
+  EXPECT_THAT(text, HasSubstr("results 12.00 MiB"));
+  EXPECT_EQ(runs, 0);
+  device().set_memory_limit(0);
+  EXPECT_EQ(f(in)[2].to_vector<float>()[5], 15);
+}
+
+TEST_P(MemoryOnEachDevice, ADonatedInputsMemoryBecomesAResults) {
+  const auto x = vector("x"), y = vector("y");
+  const Function f = function({x, y}, {tanh(x) * 0.0 + y, x + y}, {.device = device(), .donate = {x}});
+  for (int call = 0; call < 4; ++call) {
+    Array given = array({1, 2}), kept = array({10, 20});
+    const void* const memory = given.data();
+    const Results results = f(std::move(given), kept);
+    EXPECT_EQ((results[0].data() == memory) + (results[1].data() == memory), 1);
+    EXPECT_THAT(results[0].to_vector<float>(), ElementsAre(10, 20));
+    EXPECT_THAT(results[1].to_vector<float>(), ElementsAre(11, 22));
+    EXPECT_THAT(kept.to_vector<float>(), ElementsAre(10, 20));
+  }
+}
+
+TEST_P(MemoryOnEachDevice, WhatSomebodyHoldsIsNotDonated) {
+  const auto x = vector("x"), y = vector("y");
+  const Function f = function({x, y}, {x * 2.0 + y}, {.device = device(), .donate = {x}});
+  Array a = array({1, 2});
+  const Array view = a.slice({{0, 1}});
+  EXPECT_THAT(Array(f(std::move(a), array({0, 0}))).to_vector<float>(), ElementsAre(2, 4));
+  EXPECT_THAT(view.to_vector<float>(), ElementsAre(1));
+  Array b = array({1, 2});
+  EXPECT_THAT(Array(f(b, b)).to_vector<float>(), ElementsAre(3, 6));
+  EXPECT_THAT(b.to_vector<float>(), ElementsAre(1, 2));
+  std::vector<float> own = {3, 4};
+  if (device().is_host()) {
+    f(Array::borrow(own.data(), float32, {2}, {1}, device()), array({0, 0}));
+    EXPECT_THAT(own, ElementsAre(3, 4));
+  }
+}
+
+TEST_P(MemoryOnEachDevice, AnInputThatIsReadLaterIsNotWrittenOver) {
+  const auto x = vector("x");
+  const Function f = function({x}, {add_one_(x), x * 3.0}, {.fuse = false, .device = device(), .donate = {x}});
+  for (int call = 0; call < 3; ++call) {
+    const Results results = f(array({1, 2}));
+    EXPECT_THAT(results[0].to_vector<float>(), ElementsAre(2, 3));
+    EXPECT_THAT(results[1].to_vector<float>(), ElementsAre(3, 6));
+  }
+}
+
+TEST_P(MemoryOnEachDevice, DonatesInputsAlone) {
+  const auto x = vector("x"), y = vector("y");
+  EXPECT_THAT(error_of([&] { function({x}, {x * 2.0}, {.device = device(), .donate = {y}}); }), HasSubstr("donate: y float32 (?,) is no input of the function"));
+}
+
 TEST_P(MemoryOnEachDevice, WorksAfterAThunkThatThrows) {
   int runs = 0;
   const auto fails = make_op<CallbackOp>("fails", [&](Cell& x, Cell& y) {

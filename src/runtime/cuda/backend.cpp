@@ -43,7 +43,7 @@ CudaBackend::CudaBackend(int index)
       architecture_(architecture_of(device_)),
       waits_for_launches_(is_switched_on("DAMO_SYNC")),
       compiler_(architecture_) {
-  least_replayed = kLeastReplayed;
+  if (!waits_for_launches_) least_replayed = kLeastReplayed;  // DAMO_SYNC asks for the launch that faults
 }
 
 int CudaBackend::attribute(CUdevice_attribute attribute) const { return attribute_of(device_, attribute); }

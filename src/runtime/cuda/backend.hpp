@@ -15,6 +15,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <shared_mutex>
 
 #include "runtime/backend.hpp"
 #include "runtime/stream/capture.hpp"
@@ -79,8 +80,9 @@ class CudaBackend : public Backend {
   void abandon_capture(void* stream) noexcept override;
 
   std::unique_ptr<ReplayedWork> prepare_replay(const WorkLog& log) override;
-  /// As it was captured, to be destroyed by the caller.
-  CUgraph end_capture_as_graph(void* stream);
+  /// Whether the calling thread is doing that.
+  static bool captures_replay();
+  bool is_capturing(CUstream stream) const noexcept;
 
   void launch_graph(CUgraphExec graph, void* stream);
   /// Kernels of a replay that was launched: for error texts.
@@ -133,7 +135,6 @@ class CudaBackend : public Backend {
     return static_cast<CUstream>(stream);
   }
   bool is_default(const void* stream) const { return !stream || stream == default_stream_; }
-  bool is_capturing(CUstream stream) const noexcept;
   void order(CUstream earlier, CUstream later) noexcept;
   void collect_callbacks() noexcept;
   void remember(const CudaKernel& kernel) const;
@@ -163,6 +164,9 @@ class CudaBackend : public Backend {
   static constexpr unsigned kRecent = 4;
   mutable std::array<std::atomic<const std::string*>, kRecent> recent_{};
   mutable std::atomic<unsigned> recent_count_{0};
+  // The driver refuses to wait for the whole device while any stream of it is captured. A replay's graph is captured without
+  // the program's knowing, so such waits and those captures exclude each other: held by a capture, shared by waits.
+  std::shared_mutex replay_captures_;
   std::mutex peers_mutex_;
   std::set<int> peers_;  // devices whose memory this one may read, as far as that can be had
   NvrtcCompiler compiler_;

@@ -1,7 +1,6 @@
 // CudaBackend's captures: CUDA graphs. The mode is relaxed, as the pool may allocate and kernels may be loaded while a
 // stream is captured.
 #include <memory>
-#include <utility>
 
 #include <damo/error.hpp>
 
@@ -55,16 +54,11 @@ void CudaBackend::begin_capture(void* stream) {
         "cuStreamBeginCapture");
 }
 
-CUgraph CudaBackend::end_capture_as_graph(void* stream) {
+std::unique_ptr<CapturedWork> CudaBackend::end_capture(void* stream) {
   bind();
   GraphOwner owner{driver_};
   check(driver_.stream_end_capture(static_cast<CUstream>(stream), &owner.graph), "cuStreamEndCapture");
   fork_streams();  // what was allocated meanwhile may still be in use on the default stream
-  return std::exchange(owner.graph, nullptr);
-}
-
-std::unique_ptr<CapturedWork> CudaBackend::end_capture(void* stream) {
-  GraphOwner owner{driver_, end_capture_as_graph(stream)};
   std::size_t nodes = 0;
   check(driver_.graph_get_nodes(owner.graph, nullptr, &nodes), "cuGraphGetNodes");
   CUgraphExec executable = nullptr;

@@ -202,7 +202,7 @@ class CublasProduct final : public PreparedProduct {
   std::string finding_text() const { return "cublaslt " + std::to_string(library_.version()) + " " + backend_.limits().description + " " + text_of(p_); }
 
   CublasHeuristic choose(const MatrixAddresses& at, void* workspace, void* stream) {
-    const bool is_captured = backend_.captures.load(std::memory_order_relaxed) != 0;
+    const bool is_captured = backend_.captures.load(std::memory_order_relaxed) != 0 || backend_.is_capturing(static_cast<CUstream>(stream));
     if (candidates_.size() == 1 || is_captured || environment("DAMO_TUNE") == "0") return candidates_.front();
     if (const std::optional<CublasHeuristic> known = kept()) return *known;
     // C0 would change under repeats in place.

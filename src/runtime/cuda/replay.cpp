@@ -3,6 +3,7 @@
 // leaves replays under way as they are, and launch the graph.
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -14,13 +15,41 @@
 namespace damo::cuda_backend {
 namespace {
 
-/// A stream for capturing that the rest of the back end knows nothing of.
-struct CaptureStream {
-  const Driver& driver;
-  CUstream stream = nullptr;
-  ~CaptureStream() {
-    if (stream) driver.stream_destroy(stream);
+thread_local bool captures_now = false;
+
+/// A stream that is captured, which the rest of the back end knows nothing of: memory that goes back to the pool meanwhile needs
+/// no holding, as each call brings its own (Replay).
+class CaptureStream {
+ public:
+  explicit CaptureStream(CudaBackend& backend) : backend_(backend), driver_(backend.driver()) {
+    backend.check(driver_.stream_create(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    const CUresult result = driver_.stream_begin_capture(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
+    if (result != CUDA_SUCCESS) driver_.stream_destroy(stream);
+    backend.check(result, "cuStreamBeginCapture");
+    captures_now = is_open_ = true;
   }
+  CaptureStream(const CaptureStream&) = delete;
+  CaptureStream& operator=(const CaptureStream&) = delete;
+  ~CaptureStream() {
+    CUgraph graph = nullptr;
+    if (is_open_ && end(&graph) == CUDA_SUCCESS && graph) driver_.graph_destroy(graph);
+    driver_.stream_destroy(stream);
+  }
+  CUgraph finish() {
+    CUgraph graph = nullptr;
+    backend_.check(end(&graph), "cuStreamEndCapture");
+    return graph;
+  }
+  CUstream stream = nullptr;
+
+ private:
+  CUresult end(CUgraph* graph) {
+    captures_now = is_open_ = false;
+    return driver_.stream_end_capture(stream, graph);
+  }
+  CudaBackend& backend_;
+  const Driver& driver_;
+  bool is_open_ = false;
 };
 
 class CudaReplay final : public ReplayedWork {
@@ -36,17 +65,14 @@ class CudaReplay final : public ReplayedWork {
   }
 
   void capture() {
-    const Driver& driver = backend_.driver();
     backend_.bind();
-    CaptureStream on{driver};
-    backend_.check(driver.stream_create(&on.stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
-    CaptureScope scope(backend_, on.stream);
+    CaptureStream on(backend_);
     for (std::size_t i = 0; i < log_->items().size(); ++i) {
       log_->run(i, on.stream);
       nodes_.push_back(last_node(on.stream));
     }
-    graph_ = backend_.end_capture_as_graph(scope.release());
-    backend_.check(driver.graph_instantiate(&executable_, graph_, 0), "cuGraphInstantiate");
+    graph_ = on.finish();
+    backend_.check(backend_.driver().graph_instantiate(&executable_, graph_, 0), "cuGraphInstantiate");
   }
 
   void set(std::size_t i, const WorkLog& log) override {
@@ -93,8 +119,11 @@ class CudaReplay final : public ReplayedWork {
 
 }  // namespace
 
+bool CudaBackend::captures_replay() { return captures_now; }
+
 std::unique_ptr<ReplayedWork> CudaBackend::prepare_replay(const WorkLog& log) {
-  if (waits_for_launches_) return nullptr;  // DAMO_SYNC asks for the launch that faults
+  const std::unique_lock no_wait(replay_captures_, std::try_to_lock);
+  if (!no_wait) return nullptr;
   auto replay = std::make_unique<CudaReplay>(*this, log);
   replay->capture();
   return replay;

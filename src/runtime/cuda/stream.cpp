@@ -170,7 +170,11 @@ void CudaBackend::synchronize() {
   bind();
   if (WorkLog* log = current_log(*this)) log->flush_for_other_work();
   if (current_capture(*this)) refuse_wait_in_capture("waiting for the device");  // the driver would spoil the capture
-  check(driver_.ctx_synchronize(), "cuCtxSynchronize");
+  if (captures_replay()) refuse_wait_in_capture("waiting for the device");
+  {
+    const std::shared_lock no_capture(replay_captures_);
+    check(driver_.ctx_synchronize(), "cuCtxSynchronize");
+  }
   collect_callbacks();
 }
 

@@ -9,6 +9,7 @@
 
 #include "runtime/array/array_layout.hpp"
 #include "runtime/exec/binder.hpp"
+#include "runtime/exec/call_plan.hpp"
 #include "runtime/exec/cell_access.hpp"
 #include "runtime/exec/node_context.hpp"
 #include "runtime/stream/capture.hpp"
@@ -27,32 +28,26 @@ Shape expected(Shape dims) {
 
 Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool replays)
     : owner_(std::move(owner)), program_(*owner_), recorder_(recorder), cells_(program_.cells().size()), recordable_(program_.nodes().size(), 1),
-      replays_(replays && !recorder && program_.device().backend().least_replayed != 0), is_repeatable_(program_.updates().empty()), log_(program_.device().backend()), passing_(program_.nodes().size(), 0),
+      replays_(replays && !recorder && program_.device().backend().least_replayed != 0), is_repeatable_(program_.updates().empty() && program_.donations().empty()), log_(program_.device().backend()), passing_(program_.nodes().size(), 0),
       view_offsets_(program_.nodes().size(), 0), versions_(cells_.size(), 0), all_nodes_(program_.nodes().size()) {
   const Program& program = program_;
   std::iota(all_nodes_.begin(), all_nodes_.end(), 0);
   if (recorder) clock_.emplace(program.device());
+  set_known_layouts(program, cells_);
   for (std::size_t i = 0; i < cells_.size(); ++i) {
-    CellAccess::prepare(cells_[i], program.cells()[i].type.dtype, program.device());
     const int number = static_cast<int>(i);
     if (program.cells()[i].role == CellRole::kView) borrowing_.push_back(number);
-    if (const Array& value = program.constant(number)) {
-      CellAccess::set_layout(cells_[i], value.shape(), value.strides());
-      CellAccess::set_array(cells_[i], value);
-    }
+    if (const Array& value = program.constant(number)) CellAccess::set_array(cells_[i], value);
   }
   deciding_ = program.inputs();
   for (std::size_t i = 0; i < program.shared().size(); ++i) {
     const int number = program.shared()[i];
     borrowing_.push_back(number);
     shared_values_.push_back(&CellAccess::array(cell(number)));
-    const SharedState& state = *program.shared_uses()[i].state;
-    const bool is_fixed = state.type().dims.is_known();
-    const Shape shape = is_fixed ? state.type().dims : state.value().shape();
-    CellAccess::set_layout(cell(number), shape, contiguous_strides(shape));
-    if (!is_fixed) deciding_.push_back(number);
+    if (!program.shared_uses()[i].state->type().dims.is_known()) deciding_.push_back(number);
   }
   for (const ProgramUpdate& update : program.updates()) borrowing_.push_back(update.cell);
+  for (const ProgramUpdate& donation : program.donations()) borrowing_.push_back(donation.cell);
   for (const ProgramNode& node : program.nodes()) {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.is_in_place(static_cast<int>(i))) borrowing_.push_back(node.outputs[i]);
@@ -106,13 +101,16 @@ void Context::make_thunks() {
   program_.told_splits();
 }
 
-std::vector<Array> Context::call(std::span<const Array> inputs) {
+std::vector<Array> Context::call(std::span<const Array> inputs, std::span<Array> given_up) {
   ++call_;
   CaptureScope* const capture = current_capture(program_.device().backend());
   if (capture && !program_.updates().empty()) refuse_captured_update();
   SharedCall shared(program_.shared_uses(), shared_values_);
   shared_ = &shared;
-  for (std::size_t i = 0; i < inputs.size(); ++i) CellAccess::set_array(cell(program_.inputs()[i]), inputs[i]);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (given_up.empty()) CellAccess::set_array(cell(program_.inputs()[i]), inputs[i]);
+    else CellAccess::set_array(cell(program_.inputs()[i]), std::move(given_up[i]));
+  }
   std::vector<Array> outputs = run(capture);
   if (capture) return outputs;  // what the cells hold is part of the graph
   publish(shared);
@@ -138,16 +136,15 @@ void Context::publish(SharedCall& shared) {
 std::vector<Array> Context::run(CaptureScope* capture) {
   const int count = static_cast<int>(thunks_.size());
   Binding* binding = &enter(0, bindings_, deciding_, all_nodes_);
-  const bool logs = capture || replays_;
-  if (!logs) {
+  if (!capture && replays_ && repeats(*binding)) return results();
+  const auto wanted = [&] { return capture || binding->replay.begin() ? &log_ : nullptr; };
+  WorkLog* const first = capture || replays_ ? wanted() : nullptr;
+  if (!first && (!replays_ || binding->waiting.empty())) {
     for (int number = 0, stage = 0; number < count; ++number) binding = run_node_of(*binding, number, stage);
     return results();
   }
-  if (!capture && repeats(*binding)) return results();
-  const auto wanted = [&] { return capture || binding->replay.begin() ? &log_ : nullptr; };
-  LogScope scope(nullptr);
   log_.begin(capture != nullptr);
-  scope.switch_to(wanted());
+  LogScope scope(first);
   for (int number = 0, stage = 0; number < count; ++number) {
     WorkLog* const log = log_of_thread;
     const int before = stage;
@@ -170,7 +167,7 @@ std::vector<Array> Context::run(CaptureScope* capture) {
 /// buffers of their own.
 bool Context::repeats(Binding& binding) {
   addresses_.clear();
-  if (!is_repeatable_ || !binding.waiting.empty()) return false;
+  if (!is_repeatable_ || !binding.waiting.empty() || !binding.replay.has_graph()) return false;
   for (const ProgramResult& result : program_.results()) {
     const CellRole role = program_.cells()[static_cast<std::size_t>(result.cell)].role;
     const bool is_owned = std::find(binding.owned.begin(), binding.owned.end(), result.cell) != binding.owned.end();
@@ -236,7 +233,19 @@ Binding& Context::bind(BindingTable& table, std::span<const int> deciding, std::
     binding->key.push_back({number, array.shape(), array.strides(), cell(number).version()});
   }
   Binder(program_, cells_).bind(nodes, *binding);
+  require_memory(program_, plan_of(program_, cells_, *binding), *binding, held_bytes());
   return table.add(std::move(binding));
+}
+
+/// What a call with other layouts gives up: arenas, and results that the caller let go of.
+std::size_t Context::held_bytes() const {
+  std::size_t bytes = 0;
+  for (const Stage& stage : stages_) bytes += stage.arena ? stage.arena.nbytes() : 0;
+  for (std::size_t i = 0; i < cells_.size(); ++i) {
+    const Array& array = cells_[i].array();
+    if (program_.cells()[i].role == CellRole::kOutput && array && array.is_unique()) bytes += array.nbytes();
+  }
+  return bytes;
 }
 
 void Context::apply(const Binding& binding, Stage& stage, std::size_t arena_bytes) {
@@ -304,10 +313,11 @@ void Context::run_node(int number, bool is_sized) {
 
 /// Gives new values of shared variables their memory, and the outputs that overwrite their first values.
 void Context::begin_outputs(const ProgramNode& node, bool is_sized) {
-  if (!program_.updates().empty() && !is_sized) {
+  if (!(program_.updates().empty() && program_.donations().empty()) && !is_sized) {
     for (int output : node.outputs) {
-      const int update = program_.cells()[static_cast<std::size_t>(output)].update;
-      if (update >= 0) begin_update(program_.updates()[static_cast<std::size_t>(update)]);
+      const ProgramCell& plan = program_.cells()[static_cast<std::size_t>(output)];
+      if (plan.update >= 0) begin_update(program_.updates()[static_cast<std::size_t>(plan.update)]);
+      else if (plan.donation >= 0) begin_update(program_.donations()[static_cast<std::size_t>(plan.donation)]);
     }
   }
   for (const ProgramOverwrite& overwrite : node.overwrites) {
@@ -322,7 +332,7 @@ void Context::begin_update(const ProgramUpdate& update) {
   bool is_taken = false;
   if (update.apart.empty() && value.shape() == old.shape()) {
     for (int alias : update.aliases) CellAccess::clear(cell(alias));
-    is_taken = shared_->take(*update.state, old.array());
+    is_taken = update.state ? shared_->take(*update.state, old.array()) : is_contiguous(old.shape(), old.strides()) && old.array().claim();
     for (int alias : update.aliases) {  // nobody reads its views any more, but the node may overwrite what passed it on
       if (program_.cells()[static_cast<std::size_t>(alias)].role != CellRole::kView) CellAccess::set_array(cell(alias), old.array());
     }

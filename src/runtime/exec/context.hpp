@@ -31,7 +31,8 @@ class Context {
   Context(std::shared_ptr<Program> program, ProfileRecorder* recorder, bool replays = true);
   ~Context();
 
-  std::vector<Array> call(std::span<const Array> inputs);
+  /// given_up: none, or the same inputs, which the caller does not need any more: results may have their memory.
+  std::vector<Array> call(std::span<const Array> inputs, std::span<Array> given_up = {});
 
  private:
   /// What the stages of the last call left: the next one mostly finds it as it needs it.
@@ -53,6 +54,7 @@ class Context {
   Binding& bind(BindingTable& table, std::span<const int> deciding, std::span<const int> nodes);
   void apply(const Binding& binding, Stage& stage, std::size_t arena_bytes);
   void allocate_arena(const Binding& binding, Stage& stage, std::size_t bytes);
+  std::size_t held_bytes() const;
   void set_owned(int cell);
   void run_node(int node, bool is_sized);
   void begin_outputs(const ProgramNode& node, bool is_sized);

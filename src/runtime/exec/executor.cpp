@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "runtime/exec/call_plan.hpp"
 #include "runtime/stream/capture.hpp"
 
 namespace damo {
@@ -13,8 +14,8 @@ std::string were_given(std::size_t count) { return std::to_string(count) + (coun
 
 }  // namespace
 
-Executor::Executor(const FunctionGraph& graph, Device device, bool profile, bool check, bool share_results, bool replay)
-    : program_(std::make_shared<Program>(graph, device, check, share_results)), replays_(replay), recorder_(profile ? std::make_unique<ProfileRecorder>(*program_) : nullptr) {
+Executor::Executor(const FunctionGraph& graph, Device device, bool profile, bool check, bool share_results, bool replay, std::span<const int> donated)
+    : program_(std::make_shared<Program>(graph, device, check, share_results, donated)), replays_(replay), recorder_(profile ? std::make_unique<ProfileRecorder>(*program_) : nullptr) {
   release(std::make_unique<Context>(program_, recorder_.get(), replays_));
 }
 
@@ -43,7 +44,7 @@ void Executor::release(std::unique_ptr<Context> context) {
   idle_.push_back(std::move(context));
 }
 
-std::vector<Array> Executor::call(std::span<const Array> inputs) {
+std::vector<Array> Executor::call(std::span<const Array> inputs, std::span<Array> given_up) {
   check(inputs);
   if (CaptureScope* capture = current_capture(program_->device().backend())) [[unlikely]]
     return call_captured(inputs, *capture);
@@ -51,7 +52,7 @@ std::vector<Array> Executor::call(std::span<const Array> inputs) {
   const auto start = recorder_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
   std::vector<Array> outputs;
   try {
-    outputs = context->call(inputs);
+    outputs = context->call(inputs, program_->donations().empty() ? std::span<Array>() : given_up);
   } catch (Error& error) {
     error.add_operands(describe_inputs(inputs));
     throw;
@@ -79,21 +80,38 @@ std::vector<std::string> Executor::describe_inputs(std::span<const Array> inputs
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < std::min(inputs.size(), kMost); ++i) {
     const std::string& name = program_->cells()[static_cast<std::size_t>(program_->inputs()[i])].name;
-    texts.push_back((name.empty() ? "input " + std::to_string(i) : name) + " " + to_string(TensorType{inputs[i].dtype(), inputs[i].shape()}));
+    texts.push_back((name.empty() ? "input " + std::to_string(i) : name) + " " + (inputs[i] ? to_string(TensorType{inputs[i].dtype(), inputs[i].shape()}) : "given up"));
   }
   if (inputs.size() > kMost) texts.push_back(std::to_string(inputs.size() - kMost) + " more");
   return texts;
 }
 
-void Executor::check(std::span<const Array> inputs) const {
-  if (inputs.size() != program_->inputs().size()) {
-    std::string wanted;
-    for (int input : program_->inputs()) {
-      const ProgramCell& cell = program_->cells()[static_cast<std::size_t>(input)];
-      wanted += (wanted.empty() ? ": " : ", ") + (cell.name.empty() ? "" : cell.name + " ") + to_string(cell.type);
-    }
-    throw GraphError("the function takes " + count_text(program_->inputs().size(), "input") + ", " + were_given(inputs.size()) + wanted);
+void Executor::check_count(std::size_t count) const {
+  if (count == program_->inputs().size()) return;
+  std::string wanted;
+  for (int input : program_->inputs()) {
+    const ProgramCell& cell = program_->cells()[static_cast<std::size_t>(input)];
+    wanted += (wanted.empty() ? ": " : ", ") + (cell.name.empty() ? "" : cell.name + " ") + to_string(cell.type);
   }
+  throw GraphError("the function takes " + count_text(program_->inputs().size(), "input") + ", " + were_given(count) + wanted);
+}
+
+std::string Executor::label(std::size_t input) const {
+  const ProgramCell& cell = program_->cells()[static_cast<std::size_t>(program_->inputs()[input])];
+  return "input " + std::to_string(input) + (cell.name.empty() ? "" : " (" + cell.name + ")");
+}
+
+CallPlan Executor::plan(std::span<const Shape> shapes) const {
+  check_count(shapes.size());
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const TensorType& type = program_->cells()[static_cast<std::size_t>(program_->inputs()[i])].type;
+    if (!shapes[i].is_known() || !type.accepts(type.dtype, shapes[i])) throw ShapeError(label(i) + " must be " + to_string(type) + ", the plan is for " + to_string(shapes[i]));
+  }
+  return plan_call(*program_, shapes);
+}
+
+void Executor::check(std::span<const Array> inputs) const {
+  check_count(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const TensorType& type = program_->cells()[static_cast<std::size_t>(program_->inputs()[i])].type;
     const bool fits = inputs[i] && type.accepts(inputs[i].dtype(), inputs[i].shape()) && inputs[i].device() == program_->device();
@@ -104,7 +122,7 @@ void Executor::check(std::span<const Array> inputs) const {
 /// Says what does not fit.
 void Executor::check(std::size_t i, const Array& input) const {
   const ProgramCell& cell = program_->cells()[static_cast<std::size_t>(program_->inputs()[i])];
-  const std::string label = "input " + std::to_string(i) + (cell.name.empty() ? "" : " (" + cell.name + ")");
+  const std::string label = this->label(i);
   if (!input) throw GraphError(label + " is an empty Array");
   const std::string given = ", it was given " + describe(input);
   if (input.dtype() != cell.type.dtype) {

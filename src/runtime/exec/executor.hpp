@@ -8,17 +8,22 @@
 #include <vector>
 
 #include <damo/module_options.hpp>
+#include <damo/call_plan.hpp>
 #include "runtime/exec/context.hpp"
 
 namespace damo {
 
 class Executor {
  public:
-  Executor(const FunctionGraph& graph, Device device, bool profile, bool check = ModuleOptions::default_check(), bool share_results = false, bool replay = true);
+  Executor(const FunctionGraph& graph, Device device, bool profile, bool check = ModuleOptions::default_check(), bool share_results = false, bool replay = true,
+           std::span<const int> donated = {});
   ~Executor();
 
-  /// Checks number, dtype, shape and device of the inputs, then runs. Thread-safe.
-  std::vector<Array> call(std::span<const Array> inputs);
+  /// Checks number, dtype, shape and device of the inputs, then runs. Thread-safe. given_up: none, or the same inputs, of which
+  /// the donated ones may become results.
+  std::vector<Array> call(std::span<const Array> inputs, std::span<Array> given_up = {});
+  /// See Function::plan.
+  CallPlan plan(std::span<const Shape> shapes) const;
   const Program& program() const { return *program_; }
   Profile profile() const;
   /// Frees temporaries and kept outputs of contexts that are not running.
@@ -27,6 +32,8 @@ class Executor {
  private:
   void check(std::span<const Array> inputs) const;
   void check(std::size_t i, const Array& input) const;
+  void check_count(std::size_t count) const;
+  std::string label(std::size_t input) const;
   std::vector<std::string> describe_inputs(std::span<const Array> inputs) const;
   std::vector<Array> call_captured(std::span<const Array> inputs, CaptureScope& capture);
   std::unique_ptr<Context> acquire();

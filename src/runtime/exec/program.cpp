@@ -8,7 +8,7 @@
 
 namespace damo {
 
-Program::Program(const FunctionGraph& graph, Device device, bool check, bool share_results) : device_(device), check_(check) {
+Program::Program(const FunctionGraph& graph, Device device, bool check, bool share_results, std::span<const int> donated) : device_(device), check_(check) {
   add_cells(graph);
   add_nodes(graph);
   find_roles();
@@ -18,6 +18,9 @@ Program::Program(const FunctionGraph& graph, Device device, bool check, bool sha
   for (const ProgramResult& result : results_) results.push_back(result.cell);
   plan_updates(updates_, nodes_, cells_, results);
   find_results(share_results);
+  std::vector<int> given;
+  for (int position : donated) given.push_back(inputs_[static_cast<std::size_t>(position)]);
+  donations_ = plan_donations(given, results_, updates_, nodes_, cells_);
   kernels_.resize(nodes_.size());
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct ProgramCell {
   int last_use = -1;   ///< the last node that reads it, through views too
   int base = -1;       ///< of a view: the cell it looks into
   int update = -1;     ///< whose buffer becomes the shared variable's
+  int donation = -1;   ///< a result's that may have a donated input's buffer
 };
 
 /// An output that begins as one of its node's inputs (Op::overwrites): in the input's memory, or as a copy of it.
@@ -78,7 +80,8 @@ struct ProgramUpdate {
 class Program {
  public:
   /// check: compile the ops' CUDA C with checked accesses. share_results: see Options.
-  Program(const FunctionGraph& graph, Device device, bool check, bool share_results = false);
+  /// donated: positions of inputs whose memory a result may have where the caller gives them up.
+  Program(const FunctionGraph& graph, Device device, bool check, bool share_results = false, std::span<const int> donated = {});
 
   Device device() const { return device_; }
   bool checks() const { return check_; }
@@ -91,6 +94,7 @@ class Program {
   const std::vector<SharedCall::Use>& shared_uses() const { return shared_uses_; }
   /// In the order of those shared variables that are updated.
   const std::vector<ProgramUpdate>& updates() const { return updates_; }
+  const std::vector<ProgramUpdate>& donations() const { return donations_; }
   /// The cell that has the memory which this one looks into, through views of views; itself if it is no view.
   int root(int cell) const;
   /// Values of constant cells, on the device; empty for others.
@@ -126,7 +130,7 @@ class Program {
   std::vector<SharedPtr> storages_;
   std::vector<int> shared_;
   std::vector<SharedCall::Use> shared_uses_;
-  std::vector<ProgramUpdate> updates_;
+  std::vector<ProgramUpdate> updates_, donations_;
   std::vector<int> cell_of_;  // by ValueId
   std::atomic<bool> told_splits_ = false;
   mutable std::mutex mutex_;

@@ -106,10 +106,7 @@ bool Replay::make(Part& part, const WorkLog& log) {
     switch_off(part, error.parts().message);
     return false;
   }
-  if (!graph.work) {
-    switch_off(part, "the device makes no graphs now");
-    return false;
-  }
+  if (!graph.work) return false;
   graph.log = log.clone();
   if (part.graphs.size() == kMostGraphs) part.graphs.pop_back();
   part.graphs.insert(part.graphs.begin(), std::move(graph));

@@ -25,6 +25,7 @@ class Replay {
 
   /// A call begins: whether its work should go to a log.
   bool begin();
+  bool has_graph() const { return parts_.size() == 1 && !parts_[0].graphs.empty(); }
   /// Launches the graph of a call with these addresses; false if there is none. Instead of all else.
   bool repeat(Backend& backend, std::span<const void* const> addresses);
   /// Gives the device what the log has, and empties the log. Several times a call where something comes between. addresses:

@@ -29,17 +29,32 @@ class UpdatePlanner {
     for (ProgramUpdate& update : updates_) {
       if (!update.copied.empty()) continue;
       update.apart = obstacle(update);
-      if (!update.apart.empty()) continue;
-      ProgramNode& node = nodes_[at(cells_[at(update.cell)].producer)];
-      const auto reads = [&](int input) { return memory_[at(input)] == update.variable; };
-      node.runs_in_place |= std::any_of(node.inputs.begin(), node.inputs.end(), reads);
-      for (int cell = 0; cell < static_cast<int>(cells_.size()); ++cell) {
-        if (cell != update.variable && memory_[at(cell)] == update.variable) update.aliases.push_back(cell);
-      }
+      if (update.apart.empty()) write_over(update);
+    }
+  }
+
+  void plan_donation(int input, const std::vector<ProgramResult>& results, std::vector<ProgramUpdate>& donations) {
+    for (const ProgramResult& result : results) {
+      ProgramUpdate donation{.variable = input, .cell = result.cell, .state = nullptr, .copied = {}, .apart = {}, .aliases = {}};
+      if (result.is_copied || !result.rivals.empty() || cells_[at(result.cell)].donation >= 0 || !(cells_[at(input)].type == cells_[at(result.cell)].type)) continue;
+      if (!reason_to_copy(donation).empty() || !obstacle(donation).empty()) continue;
+      write_over(donation);
+      cells_[at(result.cell)].donation = static_cast<int>(donations.size());
+      donations.push_back(std::move(donation));
+      return;
     }
   }
 
  private:
+  void write_over(ProgramUpdate& update) {
+    ProgramNode& node = nodes_[at(cells_[at(update.cell)].producer)];
+    const auto reads = [&](int input) { return memory_[at(input)] == update.variable; };
+    node.runs_in_place |= std::any_of(node.inputs.begin(), node.inputs.end(), reads);
+    for (int cell = 0; cell < static_cast<int>(cells_.size()); ++cell) {
+      if (cell != update.variable && memory_[at(cell)] == update.variable) update.aliases.push_back(cell);
+    }
+  }
+
   static int place_of(const ProgramNode& node, int output) { return static_cast<int>(std::find(node.outputs.begin(), node.outputs.end(), output) - node.outputs.begin()); }
   std::string label(int cell) const { return cells_[at(cell)].name.empty() ? "" : " " + cells_[at(cell)].name; }
 
@@ -85,6 +100,18 @@ class UpdatePlanner {
 
 void plan_updates(std::vector<ProgramUpdate>& updates, std::vector<ProgramNode>& nodes, std::vector<ProgramCell>& cells, const std::vector<int>& results) {
   UpdatePlanner(updates, nodes, cells, results).plan();
+}
+
+std::vector<ProgramUpdate> plan_donations(std::span<const int> donated, const std::vector<ProgramResult>& results, std::vector<ProgramUpdate>& updates, std::vector<ProgramNode>& nodes, std::vector<ProgramCell>& cells) {
+  std::vector<int> leaving;
+  for (const ProgramResult& result : results) leaving.push_back(result.cell);
+  for (const ProgramUpdate& update : updates) {
+    if (!update.copied.empty()) leaving.push_back(update.cell);
+  }
+  UpdatePlanner planner(updates, nodes, cells, leaving);
+  std::vector<ProgramUpdate> donations;
+  for (int input : donated) planner.plan_donation(input, results, donations);
+  return donations;
 }
 
 }  // namespace damo

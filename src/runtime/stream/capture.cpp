@@ -72,11 +72,6 @@ std::unique_ptr<CapturedWork> CaptureScope::finish() {
   return work;
 }
 
-void* CaptureScope::release() {
-  leave();
-  return stream_;
-}
-
 CaptureScope::~CaptureScope() {
   if (!is_open_) return;
   leave();

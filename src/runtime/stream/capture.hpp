@@ -56,8 +56,6 @@ class CaptureScope {
   ~CaptureScope();
 
   std::unique_ptr<CapturedWork> finish();
-  /// Ends the scope; the caller ends the capture.
-  void* release();
   CaptureHolds& holds() { return *holds_; }
   std::unique_ptr<CaptureHolds> take_holds() { return std::move(holds_); }
   Backend& backend() const { return backend_; }

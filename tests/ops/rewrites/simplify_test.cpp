@@ -2,6 +2,8 @@
 #include "ops/rewrites/simplify.hpp"
 
 #include <cstring>
+#include <fstream>
+#include <iterator>
 
 #include <gmock/gmock.h>
 
@@ -171,6 +173,12 @@ TEST_F(Simplify, KeepsFillsNumbers) {
   EXPECT_EQ(simplified(second(x_, 2.0) * 3.0 + 1.0), "second(x, 7)");
   EXPECT_EQ(simplified(second(second(x_, 2.0), 3.0)), "second(x, 3)");
   EXPECT_EQ(simplified(transpose(second(transpose(x_), 2.0))), "second(x, 2)");
+}
+
+TEST_F(Simplify, HasItsRulesInTheManual) {
+  std::ifstream file(DAMO_SOURCE_DIR "/docs/rewrites.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  for (const Rule& rule : simplification_rules(true)) EXPECT_THAT(page, ::testing::ContainsRegex("[|,] " + rule.name + "[, ]"));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include "runtime/cuda/cuda_backend.hpp"
 #include "runtime/cuda/dialect.hpp"
 #include "runtime/cuda/nvrtc.hpp"
-#include "runtime/cuda/vector_text.hpp"
+#include "runtime/cuda/text_as_cuda_c.hpp"
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel/spec_kernel.hpp"
@@ -21,7 +21,6 @@
 namespace damo {
 namespace {
 
-constexpr Processors kProcessors = {132, 1};
 
 struct Draw {
   const char* code;
@@ -42,7 +41,7 @@ constexpr Draw kDraws[] = {{"random_normal<T>(x0, x1, x2)", float32, float32},
                            {"random_poisson(x0, x1, x2, T(300))", float64, int64}};
 
 /// Inputs: key, draw, an array of float32 that is added to nothing but read, and the elements' numbers over these axes of the space.
-KernelSpec spec_of(const Draw& draw, bool sums, std::uint32_t axes = ~0u) {
+KernelSpec draw_spec(const Draw& draw, bool sums, std::uint32_t axes = ~0u) {
   KernelSpec spec;
   spec.name = "draw";
   spec.inputs = {uint64, uint64, float32, int64};
@@ -81,7 +80,7 @@ Array filled(const Shape& shape, const Strides& strides, std::int64_t elements, 
   return Array::ones({elements}, float32, device).view(float32, shape, strides, 0);
 }
 
-struct Given {
+struct Space {
   Shape shape;
   Strides strides;  // of the array that is read
   std::int64_t elements;
@@ -89,7 +88,7 @@ struct Given {
   std::uint32_t axes = ~0u;
 };
 
-const Given kGiven[] = {{{1003}, {1}, 1003},
+const Space kSpaces[] = {{{1003}, {1}, 1003},
                         {{40, 24}, {24, 1}, 960},
                         {{40, 24}, {1, 40}, 960},
                         {{40, 24}, {48, 2}, 1920},
@@ -102,7 +101,7 @@ const Given kGiven[] = {{{1003}, {1}, 1003},
                         {{2, 20000}, {20000, 1}, 40000, 0b10},
                         {{9, 64}, {64, 1}, 576, 0b10, 0b10}};
 
-std::string describe(const Draw& draw, const Given& given) { return std::string(draw.code) + " " + to_string(given.shape) + " " + to_string(given.strides) + " reduced " + std::to_string(given.reduced); }
+std::string describe(const Draw& draw, const Space& given) { return std::string(draw.code) + " " + to_string(given.shape) + " " + to_string(given.strides) + " reduced " + std::to_string(given.reduced); }
 
 Shape reduced_shape(Shape shape, std::uint32_t axes) {
   for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -111,7 +110,7 @@ Shape reduced_shape(Shape shape, std::uint32_t axes) {
   return shape;
 }
 
-Layout cuda_layout(const KernelSpec& spec, const Geometry& geometry) {
+Layout draw_layout(const KernelSpec& spec, const Geometry& geometry) {
   if (spec.reduces()) return cuda_dialect().share_rows(spec, classify_reducing(geometry), geometry, kProcessors);
   return cuda_dialect().adapt(spec, classify(geometry, spec.input_count()));
 }
@@ -119,26 +118,26 @@ Layout cuda_layout(const KernelSpec& spec, const Geometry& geometry) {
 TEST(RandomText, CompilesForAGpuNvrtc) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
   const cuda_backend::NvrtcCompiler compiler(90);
-  const auto compile = [&](const KernelSpec& spec, const Given& given) {
+  const auto compile = [&](const KernelSpec& spec, const Space& given) {
     const Shape one{}, none{}, out = reduced_shape(given.shape, given.reduced);
     const Strides out_strides = contiguous_strides(out);
     std::vector<ArrayLayout> arrays{{&one, &none}, {&one, &none}, {&given.shape, &given.strides}};
     arrays.resize(3 + spec.outputs.size(), {&out, &out_strides});
-    const CompileRequest request{cuda_dialect().emit(spec, cuda_layout(spec, geometry_of(spec, given.shape, arrays, given.reduced))), SourceKind::kGenerated, "draw.cu"};
+    const CompileRequest request{cuda_dialect().emit(spec, draw_layout(spec, geometry_of(spec, given.shape, arrays, given.reduced))), SourceKind::kGenerated, "draw.cu"};
     EXPECT_NO_THROW(compiler.compile(request)) << to_string(given.shape);
   };
-  for (int given : {2, 5, 7, 9}) compile(spec_of(kDraws[0], kGiven[given].reduced != 0, kGiven[given].axes), kGiven[given]);
-  KernelSpec all = spec_of(kDraws[0], false);
+  for (int given : {2, 5, 7, 9}) compile(draw_spec(kDraws[0], kSpaces[given].reduced != 0, kSpaces[given].axes), kSpaces[given]);
+  KernelSpec all = draw_spec(kDraws[0], false);
   for (const Draw& draw : kDraws) {
-    all.steps.push_back(spec_of(draw, false).steps[0]);
+    all.steps.push_back(draw_spec(draw, false).steps[0]);
     all.stores.push_back(all.first_step() + static_cast<int>(all.steps.size()) - 1);
     all.outputs.push_back(draw.result);
   }
-  compile(all, kGiven[0]);
+  compile(all, kSpaces[0]);
 }
 
 /// The text with the CPU's prelude in the place of the GPU's.
-std::string as_cuda_c(std::string text) {
+std::string draws_as_cuda_c(std::string text) {
   const std::string head = cuda_head(false);
   text.replace(text.find(head), head.size(), R"(using namespace damo;  // expf: the functions of math.h
 #define DAMO_FUNCTION static __device__ __forceinline__
@@ -157,16 +156,16 @@ TEST(RandomText, GivesOnTheCpuTheBitsOfTheCpusText) {
     GTEST_SKIP() << "needs the CPU back end: " << error.what();
   }
   const Array key = Array::scalar(Scalar(std::uint64_t{77}), device), number = Array::scalar(Scalar(std::uint64_t{5}), device);
-  for (const Given& given : kGiven) {
+  for (const Space& given : kSpaces) {
     for (const Draw& draw : {Draw{"random_uniform<T, 24>(x0, x1, x2)", float32, float32}}) {
-      const KernelSpec spec = spec_of(draw, given.reduced != 0, given.axes);
+      const KernelSpec spec = draw_spec(draw, given.reduced != 0, given.axes);
       const Array x = filled(given.shape, given.strides, given.elements, device);
       const Shape out = reduced_shape(given.shape, given.reduced);
       const Array found = Array::zeros(out, spec.outputs[0], device), expected = Array::zeros(out, spec.outputs[0], device);
       std::vector<ArrayLayout> arrays;
       for (const Array* array : {&key, &number, &x, &found}) arrays.push_back({&array->shape(), &array->strides()});
       const Geometry geometry = geometry_of(spec, given.shape, arrays, given.reduced);
-      const Layout layout = cuda_layout(spec, geometry);
+      const Layout layout = draw_layout(spec, geometry);
       const Work work = cuda_dialect().work(spec, layout, geometry, kProcessors);
       ArgumentBlock block(spec, layout, geometry, cuda_dialect().vector_width(spec, layout), work);
       const void* addresses[] = {key.data(), number.data(), x.data(), nullptr, found.data()};
@@ -175,7 +174,7 @@ TEST(RandomText, GivesOnTheCpuTheBitsOfTheCpusText) {
       if (spec.reduces()) block.set_scratch(scratch.data());
       block.set_fast();
       CompileRequest request;
-      request.source = as_cuda_c(cuda_dialect().emit(spec, layout));
+      request.source = draws_as_cuda_c(cuda_dialect().emit(spec, layout));
       request.kind = SourceKind::kCudaC;
       request.kernels = entry_names(spec, layout);
       const auto module = device.backend().cache().get(request);

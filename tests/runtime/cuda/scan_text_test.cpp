@@ -13,7 +13,7 @@
 #include "runtime/cuda/cuda_backend.hpp"
 #include "runtime/cuda/dialect.hpp"
 #include "runtime/cuda/nvrtc.hpp"
-#include "runtime/cuda/vector_text.hpp"
+#include "runtime/cuda/text_as_cuda_c.hpp"
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel/scan_specs.hpp"
@@ -21,8 +21,7 @@
 namespace damo {
 namespace {
 
-const Processors kProcessors = {132, 1};
-const std::regex kSpill("([0-9]+) bytes spill stores"), kRegisters("Used ([0-9]+) registers");
+const std::regex kRegisters("Used ([0-9]+) registers");
 
 Layout scan_layout(const KernelSpec& spec, const Geometry& geometry) { return cuda_dialect().share_rows(spec, classify_reducing(geometry), geometry, kProcessors); }
 
@@ -67,26 +66,6 @@ TEST(CudaScan, CompilesAUsersTextAsCudaCNvrtc) {
       EXPECT_NO_THROW(cuda_backend::NvrtcCompiler(90).compile(request)) << name(dtype) << " " << to_string(layout);
     }
   }
-}
-
-void replace_once(std::string& text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  ASSERT_NE(at, std::string::npos) << from;
-  text.replace(at, from.size(), to);
-}
-
-/// The text with what the prelude of generated kernels and PTX would give it.
-std::string as_cuda_c(std::string text) {
-  replace_once(text, cuda_head(false), R"(
-using i32 = int; using u32 = unsigned; using i64 = long long; using u64 = unsigned long long;
-template <class To, class From> __device__ To convert(From x) { return To(x); }
-__device__ float maximum(float a, float b) { return a > b || a != a ? a : b; }
-#define DAMO_FUNCTION static __device__ __forceinline__
-template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
-template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
-template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& v) { *reinterpret_cast<Vec<T, N>*>(p) = v; }
-)");
-  return text;
 }
 
 TEST(CudaScan, GivesOnTheCpuWhatTheHostGives) {

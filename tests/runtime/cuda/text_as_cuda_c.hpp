@@ -1,12 +1,18 @@
 // Generated kernels as CUDA C that any compiler of it takes, so that the CPU runs them where there is no GPU.
 #pragma once
+#include <regex>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "runtime/cuda/vector_text.hpp"
+#include "runtime/kernel/dialect.hpp"
 
 namespace damo {
+
+inline constexpr Processors kProcessors = {132, 1};  ///< the CPU has no clusters
+/// What ptxas says of a kernel whose registers did not suffice.
+inline const std::regex kSpill("([0-9]+) bytes spill stores");
 
 /// The text with what the prelude of generated kernels and PTX would give it, as far as float32 and the tests' rows need it.
 inline std::string as_cuda_c(std::string text) {

@@ -36,6 +36,23 @@ TEST(SpecKernel, TakesATextWrittenByHandForItsDialectOnly) {
   EXPECT_EQ(kernel.request(kFlat).source, kernel.source(kFlat));
 }
 
+TEST(SpecKernel, CountsElementsWhereAnInputIsTheirNumbers) {
+  KernelSpec spec = doubling();
+  spec.inputs = {float32, int64};
+  spec.ordinals = {{}, 0b101};  // of three axes the first and the last
+  const Shape space{5, 3, 1 << 30};
+  const Strides strides = contiguous_strides(space);
+  const ArrayLayout arrays[] = {{&space, &strides}, {&space, &strides}};
+  const Geometry geometry = geometry_of(spec, space, arrays);
+  EXPECT_EQ(geometry.extents, space);
+  EXPECT_EQ(geometry.strides[0], strides);
+  EXPECT_EQ(geometry.strides[1], (Strides{1 << 30, 0, 1}));
+  EXPECT_TRUE(classify(geometry, 2).wide);  // 5 * 2^30 numbers do not fit 32 bits
+  EXPECT_EQ(bytes_of(spec, geometry), std::size_t{2} * 15 * (std::size_t{1} << 30) * 4);
+  const SpecKernel kernel(spec, Device("null").backend());
+  EXPECT_THAT(kernel.source(kernel.layout_of(geometry)), testing::HasSubstr("f0_add"));
+}
+
 TEST(SpecKernel, CompilesALayoutOnceAndServesNarrowerOnesWithIt) {
   SpecKernel kernel(doubling(), Device("null").backend());
   const SpecKernel::Variant& rows = kernel.variant(kRows, 1 << 20);
