@@ -16,11 +16,11 @@ namespace {
 constexpr int kBlock = 256;
 constexpr int kVectorBytes = 16;                // the widest access of a thread
 constexpr int kBytesInFlight = 128;             // of reads a thread: 256 threads have as much on their way as a multiprocessor needs
-constexpr int kColumnBytesInFlight = 64;        // of which more blocks are resident
+constexpr int kColumnBytesInFlight = 128, kColumnElements = 32;  // a thread, at most
 constexpr int kMostItems = 8;                   // vectors of a thread, of kernels that read little or nothing
 constexpr int kWordsHeld = 16;                  // registers of a thread that hold a row's elements, where a block holds it so
-constexpr int kMostWordsHeld = 32;              // beyond that, of 16-bit floats, which are half the bytes, and of kernels that write no elements
-constexpr int kWordsOfLongestRows = 64;         // where a cluster of kLanesAlone would not hold them else
+constexpr int kMostWordsHeld = 32;              // beyond that, and of 16-bit floats, which are half the bytes
+constexpr int kWordsOfLongestRows = 64;         // where a cluster of kLanesAlone would not hold them else, and of kernels that write no elements
 constexpr int kOwnRegisters = 24;               // of a thread, for addresses and what a step needs within itself
 constexpr int kRegisters = 65536;               // of a multiprocessor
 constexpr int kResidentThreads = 1024;          // that hold rows
@@ -33,7 +33,7 @@ constexpr int kMostLanes = 1024;
 constexpr int kSparseLanes = 64;                // up to 32 lanes a row needs no barrier, from 128 on it has warps to hide it: these hold less
 constexpr int kLanesOfACluster = 256;           // of each block, unless the longest cluster needs more
 constexpr int kLanesAlone = 512;                // of a row that is not worth a cluster: with 1,024 one block is resident and waits for itself
-constexpr int kLanesOfReaders = 256;            // where no elements are written: four blocks read while others wait, two do not
+constexpr int kLanesOfReaders = 128;            // where no elements are written: many small blocks read while others wait, two large ones do not
 constexpr int kClustersResident = 5;            // blocks of kLanesOfACluster
 constexpr std::int64_t kManyElements = std::int64_t{1} << 20;  // which few blocks read for longer than launches more take
 
@@ -132,7 +132,7 @@ void share_columns(const KernelSpec& spec, Layout& layout, std::int64_t outputs,
   int slots = 1;
   while (slots < 32 && std::int64_t{slots} * layout.vector < outputs) slots *= 2;
   layout.lanes = asked.lanes > 0 ? std::min(asked.lanes, kBlock) : length <= 16 && outputs >= kBlock ? 1 : kBlock / slots;
-  layout.items = asked.items > 0 ? asked.items : std::clamp(kColumnBytesInFlight / (bytes_read(spec, layout) * layout.vector), 1, kMostItems);
+  layout.items = asked.items > 0 ? asked.items : std::clamp(std::min(kColumnBytesInFlight / bytes_read(spec, layout), kColumnElements) / layout.vector, 1, kMostItems);
 }
 
 /// Lanes, items and cluster that hold a row; false if nothing does.
@@ -141,7 +141,7 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, std::int64_t length, cons
   const std::int64_t vectors = divide_up(length, layout.vector) + (layout.ends == Ends::kAnywhere ? 1 : 0);
   const bool writes = writes_elements(spec), is_short = words > 0 && bytes_read(spec, layout) < 4 * words_of_place(spec, layout);
   const int most_alone = writes ? kLanesAlone : kLanesOfReaders;
-  int lanes = 1, cluster = 1, held = is_short || !writes ? kMostWordsHeld : kWordsHeld;
+  int lanes = 1, cluster = 1, held = !writes ? kWordsOfLongestRows : is_short ? kMostWordsHeld : kWordsHeld;
   const auto fits = [&] { return std::int64_t{lanes} * cluster * std::max((lanes == kSparseLanes ? held / 2 : held) / words, 1) >= vectors; };
   while (lanes < 32 && lanes < vectors) lanes *= 2;
   while (lanes < most_alone && !fits()) lanes *= 2;

@@ -10,7 +10,8 @@
 //                         of 1,024 lanes would be resident alone and wait for itself. It costs each block two meetings of all
 //   past that             each pass reads the row again
 //
-// Reductions of one pass hold nothing: 128 bytes of a row a thread are on their way at a time, 64 of columns.
+// Reductions of one pass hold nothing: 128 bytes of a row a thread are on their way at a time, of columns too, and at most 32 elements.
+// Kernels that write no elements of a row hold 64 registers' worth with 128 lanes: many small blocks, of which some always read.
 // A scan holds 16 registers' worth of a row a thread, of columns 32, where a tile must be high: the tiles' values, of which each column has
 // one a tile, are memory traffic too.
 // DAMO_CUDA_ROWS=lanes,items,cluster,residents replaces what is not 0 in it: for measuring.
