@@ -34,7 +34,7 @@ class StreamWorld {
     if (!shape.like()) check_draw_shape(name, shape.shape());
     std::vector<Variable> inputs = keys();
     for (const Operand* parameter : parameters) {
-      if (parameter->where()) line_ = parameter->where();
+      if (parameter->where() && kind != RandomKind::kBelow) line_ = parameter->where();  // whose count is no operand of the caller
       const DType given = parameter->is_number() ? parameter_dtype(kind, dtype) : parameter->variable().dtype();
       inputs.push_back(parameter->as(given));
     }

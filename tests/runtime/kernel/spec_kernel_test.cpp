@@ -50,7 +50,7 @@ TEST(SpecKernel, CountsElementsWhereAnInputIsTheirNumbers) {
   EXPECT_TRUE(classify(geometry, 2).wide);  // 5 * 2^30 numbers do not fit 32 bits
   EXPECT_EQ(bytes_of(spec, geometry), std::size_t{2} * 15 * (std::size_t{1} << 30) * 4);
   const SpecKernel kernel(spec, Device("null").backend());
-  EXPECT_THAT(kernel.source(kernel.layout_of(geometry)), testing::HasSubstr("f0_add"));
+  EXPECT_THAT(kernel.source(kernel.layout_of(geometry)), ::testing::HasSubstr("f0_add"));
 }
 
 TEST(SpecKernel, CompilesALayoutOnceAndServesNarrowerOnesWithIt) {

@@ -5,7 +5,7 @@
 // Every result has the same bits on every device. So nothing here calls a back end's functions: logarithm, exponential, sine and cosine
 // are series whose coefficients are exact rationals, in sums, products, quotients and roots that are rounded once each (math::exact_*), never
 // contracted. Branch-free but for the distributions that reject, so that loops vectorise. Where neighbours share a block of
-// Philox a compiler computes it once, if it sees that they are neighbours. Errors: tests/runtime/kernel/random_test.cpp.
+// Philox a compiler computes it once, if it sees that they are neighbours. Errors: tests/function/distributions_test.cpp.
 #pragma once
 
 namespace damo {
