@@ -13,7 +13,7 @@
 #include "runtime/cuda/cuda_backend.hpp"
 #include "runtime/cuda/dialect.hpp"
 #include "runtime/cuda/nvrtc.hpp"
-#include "runtime/cuda/vector_text.hpp"
+#include "runtime/cuda/text_as_cuda_c.hpp"
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel/scan_specs.hpp"
@@ -21,10 +21,10 @@
 namespace damo {
 namespace {
 
-const Processors kProcessors = {132, 1};
-const std::regex kSpill("([0-9]+) bytes spill stores"), kRegisters("Used ([0-9]+) registers");
+const Processors kGpu = {132, 1};
+const std::regex kScanSpill("([0-9]+) bytes spill stores"), kScanRegisters("Used ([0-9]+) registers");
 
-Layout scan_layout(const KernelSpec& spec, const Geometry& geometry) { return cuda_dialect().share_rows(spec, classify_reducing(geometry), geometry, kProcessors); }
+Layout scan_layout(const KernelSpec& spec, const Geometry& geometry) { return cuda_dialect().share_rows(spec, classify_reducing(geometry), geometry, kGpu); }
 
 TEST(CudaScan, CompilesWithoutASpillNvrtc) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
@@ -40,9 +40,9 @@ TEST(CudaScan, CompilesWithoutASpillNvrtc) {
       try {
         const std::string log = cuda_backend::NvrtcCompiler(90).compile(request).log;
         std::smatch spill, registers;
-        ASSERT_TRUE(std::regex_search(log, registers, kRegisters)) << log;
+        ASSERT_TRUE(std::regex_search(log, registers, kScanRegisters)) << log;
         EXPECT_LE(std::stoi(registers[1]), 128) << one.spec.name << " " << to_string(layout);
-        if (std::regex_search(log, spill, kSpill)) EXPECT_EQ(spill[1], "0") << one.spec.name << " " << to_string(layout) << "\n" << log;
+        if (std::regex_search(log, spill, kScanSpill)) EXPECT_EQ(spill[1], "0") << one.spec.name << " " << to_string(layout) << "\n" << log;
       } catch (const CompileError& error) {
         ADD_FAILURE() << one.spec.name << " " << to_string(layout) << "\n" << error.what();
       }
@@ -69,26 +69,6 @@ TEST(CudaScan, CompilesAUsersTextAsCudaCNvrtc) {
   }
 }
 
-void replace_once(std::string& text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  ASSERT_NE(at, std::string::npos) << from;
-  text.replace(at, from.size(), to);
-}
-
-/// The text with what the prelude of generated kernels and PTX would give it.
-std::string as_cuda_c(std::string text) {
-  replace_once(text, cuda_head(false), R"(
-using i32 = int; using u32 = unsigned; using i64 = long long; using u64 = unsigned long long;
-template <class To, class From> __device__ To convert(From x) { return To(x); }
-__device__ float maximum(float a, float b) { return a > b || a != a ? a : b; }
-#define DAMO_FUNCTION static __device__ __forceinline__
-template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
-template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
-template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& v) { *reinterpret_cast<Vec<T, N>*>(p) = v; }
-)");
-  return text;
-}
-
 TEST(CudaScan, GivesOnTheCpuWhatTheHostGives) {
   Device device("null");
   try {
@@ -106,7 +86,7 @@ TEST(CudaScan, GivesOnTheCpuWhatTheHostGives) {
       const Geometry geometry(given.shape, arrays.layouts, given.mask, true);
       const Layout layout = scan_layout(one.spec, geometry);
       chunked += layout.chunked;
-      const Work work = cuda_dialect().work(one.spec, layout, geometry, kProcessors);
+      const Work work = cuda_dialect().work(one.spec, layout, geometry, kGpu);
       ArgumentBlock block(one.spec, layout, geometry, cuda_dialect().vector_width(one.spec, layout), work);
       for (std::size_t i = 0; i < arrays.all.size(); ++i) block.set_pointer(static_cast<int>(i), arrays.all[i].data());
       const Array scratch = Array::empty({static_cast<std::int64_t>(std::max<std::size_t>(work.scratch_bytes, 1))}, uint8, device);
