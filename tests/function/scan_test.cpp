@@ -16,9 +16,9 @@ namespace {
 
 using testing::error_of;
 using Values = std::vector<double>;
-constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinite = std::numeric_limits<double>::infinity(), kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
-Variable tensor(DType dtype, int rank, std::string name) { return input({dtype, Shape::filled(rank, kUnknown)}, std::move(name)); }
+Variable tensor_of(DType dtype, int rank, std::string name) { return input({dtype, Shape::filled(rank, kUnknown)}, std::move(name)); }
 
 class Scans : public testing::OnEachDevice {
  protected:
@@ -37,12 +37,12 @@ class Scans : public testing::OnEachDevice {
   }
   Options options() const { return {.device = device()}; }
   Values run(const std::function<Variable(const Variable&)>& build, const Array& x) const {
-    const Variable v = tensor(x.dtype(), x.rank(), "x");
+    const Variable v = tensor_of(x.dtype(), x.rank(), "x");
     return function({v}, {build(v)}, options())(x)[0].to_doubles();
   }
   /// The gradient of sum(f(x) * weights) against differences of the sums, elements of x in float64.
   void expect_gradient(const std::function<Variable(const Variable&)>& build, const Array& x) const {
-    const Variable v = tensor(float64, x.rank(), "x"), w = tensor(float64, x.rank(), "w");
+    const Variable v = tensor_of(float64, x.rank(), "x"), w = tensor_of(float64, x.rank(), "w");
     const Variable y = sum(build(v) * w);
     const Function gradient = function({v, w}, {grad(y, v)}, options()), value = function({v, w}, {y}, options());
     const Array weights = noise(x.shape(), 9);
@@ -67,7 +67,7 @@ TEST_P(Scans, GoEitherWayWithTheirOwnElementOrWithout) {
   EXPECT_EQ(run([](const Variable& v) { return cumsum(v, 0, {.reverse = true}); }, x), (Values{10, 9, 7, 4}));
   EXPECT_EQ(run([](const Variable& v) { return cumsum(v, -1, {.exclusive = true}); }, x), (Values{0, 1, 3, 6}));
   EXPECT_EQ(run([](const Variable& v) { return cumprod(v, 0, {.reverse = true, .exclusive = true}); }, x), (Values{24, 12, 4, 1}));
-  EXPECT_EQ(run([](const Variable& v) { return cummax(v, 0, {.exclusive = true}); }, x), (Values{-kInfinity, 1, 2, 3}));
+  EXPECT_EQ(run([](const Variable& v) { return cummax(v, 0, {.exclusive = true}); }, x), (Values{-kInfinite, 1, 2, 3}));
   EXPECT_EQ(run([](const Variable& v) { return cummin(v, 0, {.reverse = true}); }, x), (Values{1, 2, 3, 4}));
   EXPECT_EQ(run([](const Variable& v) { return cumsum(v); }, x.reshape({2, 2})), (Values{1, 3, 6, 10}));
   EXPECT_EQ(run([](const Variable& v) { return cumsum(v, 0); }, x.reshape({2, 2})), (Values{1, 2, 4, 6}));
@@ -75,7 +75,7 @@ TEST_P(Scans, GoEitherWayWithTheirOwnElementOrWithout) {
 }
 
 TEST_P(Scans, HaveTheDtypesOfNumPy) {
-  const auto dtype = [](DType x) { return std::pair(cumsum(tensor(x, 1, "x"), 0).dtype(), cummax(tensor(x, 1, "x"), 0).dtype()); };
+  const auto dtype = [](DType x) { return std::pair(cumsum(tensor_of(x, 1, "x"), 0).dtype(), cummax(tensor_of(x, 1, "x"), 0).dtype()); };
   EXPECT_EQ(dtype(int8), std::pair(int64, int8));
   EXPECT_EQ(dtype(bool_), std::pair(int64, bool_));
   EXPECT_EQ(dtype(uint16), std::pair(uint64, uint16));
@@ -90,16 +90,16 @@ TEST_P(Scans, HaveTheDtypesOfNumPy) {
 }
 
 TEST_P(Scans, CarryNanAndInfinity) {
-  const Array x = vector({1, kInfinity, 2, -kInfinity, 3, kNan, 4});
+  const Array x = vector({1, kInfinite, 2, -kInfinite, 3, kNotANumber, 4});
   const auto same = [](const Values& found, const Values& expected) {
     for (std::size_t i = 0; i < expected.size(); ++i) {
       if (std::isnan(expected[i]) ? !std::isnan(found[i]) : found[i] != expected[i]) return false;
     }
     return found.size() == expected.size();
   };
-  EXPECT_TRUE(same(run([](const Variable& v) { return cumsum(v, 0); }, x), {1, kInfinity, kInfinity, kNan, kNan, kNan, kNan}));
-  EXPECT_TRUE(same(run([](const Variable& v) { return cummax(v, 0); }, x), {1, kInfinity, kInfinity, kInfinity, kInfinity, kNan, kNan}));
-  EXPECT_TRUE(same(run([](const Variable& v) { return cummin(v, 0); }, x), {1, 1, 1, -kInfinity, -kInfinity, kNan, kNan}));
+  EXPECT_TRUE(same(run([](const Variable& v) { return cumsum(v, 0); }, x), {1, kInfinite, kInfinite, kNotANumber, kNotANumber, kNotANumber, kNotANumber}));
+  EXPECT_TRUE(same(run([](const Variable& v) { return cummax(v, 0); }, x), {1, kInfinite, kInfinite, kInfinite, kInfinite, kNotANumber, kNotANumber}));
+  EXPECT_TRUE(same(run([](const Variable& v) { return cummin(v, 0); }, x), {1, 1, 1, -kInfinite, -kInfinite, kNotANumber, kNotANumber}));
   const Values zero = run([](const Variable& v) { return cumsum(v, 0); }, vector({-0.0, -0.0}));
   EXPECT_TRUE(std::signbit(zero[0]) && std::signbit(zero[1]));
 }
@@ -108,7 +108,7 @@ TEST_P(Scans, TakeEmptyAndSingleElements) {
   for (const Shape& shape : {Shape{0}, Shape{3, 0}, Shape{0, 3}, Shape{1, 1}}) {
     const Array x = Array::ones(shape, float64, device());
     for (int axis = 0; axis < shape.rank(); ++axis) {
-      const Variable v = tensor(float64, shape.rank(), "x");
+      const Variable v = tensor_of(float64, shape.rank(), "x");
       const Array y = function({v}, {cumsum(v * 2.0, axis)}, options())(x)[0];
       EXPECT_EQ(y.shape(), shape);
       if (y.size() == 1) EXPECT_EQ(y.to_doubles(), Values{2});
@@ -118,7 +118,7 @@ TEST_P(Scans, TakeEmptyAndSingleElements) {
 }
 
 TEST_P(Scans, AreOneKernelWithTheElementwiseWorkAroundThem) {
-  const Variable x = tensor(float64, 2, "x"), y = tensor(float64, 2, "y"), z = tensor(float64, 2, "z");
+  const Variable x = tensor_of(float64, 2, "x"), y = tensor_of(float64, 2, "y"), z = tensor_of(float64, 2, "z");
   for (int axis : {0, 1}) {
     const Function f = function({x, y, z}, {cumsum(x * y, axis) * z, cummax(x * y, axis) + 1.0}, options());
     const Array a = noise({70, 90}, 1), b = noise({70, 90}, 2), c = noise({70, 90}, 3);
@@ -126,7 +126,7 @@ TEST_P(Scans, AreOneKernelWithTheElementwiseWorkAroundThem) {
     EXPECT_EQ(launches([&] { f(a, b, c); }), 1u);
     const Values p = a.to_doubles(), q = b.to_doubles(), r = c.to_doubles(), found = results[0].to_doubles(), greatest = results[1].to_doubles();
     for (std::size_t line = 0; line < (axis == 0 ? 90u : 70u); ++line) {
-      double total = 0, most = -kInfinity;
+      double total = 0, most = -kInfinite;
       for (std::size_t k = 0; k < (axis == 0 ? 70u : 90u); ++k) {
         const std::size_t at = axis == 0 ? k * 90 + line : line * 90 + k;
         total += p[at] * q[at], most = std::max(most, p[at] * q[at]);
@@ -153,12 +153,12 @@ TEST_P(Scans, HaveGradients) {
   }
   expect_gradient([](const Variable& v) { return cummin(v, 0, {.reverse = true}); }, x);
   expect_gradient([](const Variable& v) { return cumprod(v, 0); }, vector({2, 0, 3, -1, 0, 5}));
-  const Variable v = tensor(float64, 1, "v");
+  const Variable v = tensor_of(float64, 1, "v");
   const Function first = function({v}, {grad(sum(cummax(v, 0)), v)}, options());
   EXPECT_EQ(first(vector({1, 3, 3, 2, 5}))[0].to_doubles(), (Values{1, 3, 0, 0, 1}));
   // Of higher order: the second derivative of x0 x1 x2 with respect to x0 and x1 is x2.
   const Variable of_first = grad(sum(cumprod(v, 0)), v);
-  const Variable w = tensor(float64, 1, "w");
+  const Variable w = tensor_of(float64, 1, "w");
   const Function second = function({v, w}, {grad(sum(of_first * w), v)}, options());
   EXPECT_EQ(second(vector({2, 3, 4}), vector({1, 0, 0}))[0].to_doubles(), (Values{0, 5, 3}));
 }
@@ -171,16 +171,16 @@ TEST_P(Scans, OfAUsersOpFuseAsBuiltInOnes) {
     void lower(KernelBuilder& k) const override { k.output(k.scan({.element = "x0", .neutral = "0", .reduce = "a + b"}, {k.input(0)})); }
   };
   const auto smoothed = make_op<Smoothed>();
-  const Variable v = tensor(float64, 1, "v");
+  const Variable v = tensor_of(float64, 1, "v");
   const Function f = function({v}, {smoothed(v * 2.0) + 1.0}, options());
   EXPECT_EQ(f(vector({1, 2, 3}))[0].to_doubles(), (Values{3, 7, 13}));
   EXPECT_EQ(launches([&] { f(vector({1, 2, 3})); }), 1u);
 }
 
 TEST_P(Scans, SayWhatIsWrong) {
-  const Variable x = tensor(float32, 2, "x");
+  const Variable x = tensor_of(float32, 2, "x");
   EXPECT_THAT(error_of([&] { cumsum(x, 2); }), ::testing::HasSubstr("cumsum: there is no axis 2 in an array of 2 axes"));
-  EXPECT_THAT(error_of([&] { logcumsumexp(tensor(int32, 1, "n"), 0); }), ::testing::HasSubstr("logcumsumexp takes floats, it is given int32"));
+  EXPECT_THAT(error_of([&] { logcumsumexp(tensor_of(int32, 1, "n"), 0); }), ::testing::HasSubstr("logcumsumexp takes floats, it is given int32"));
   struct Both final : KernelOp {
     std::string name() const override { return "both"; }
     std::optional<std::uint32_t> reduced_axes() const override { return 0b1; }

@@ -35,6 +35,7 @@ constexpr int kLanesOfACluster = 256;           // of each block, unless the lon
 constexpr int kLanesAlone = 512;                // of a row that is not worth a cluster: with 1,024 one block is resident and waits for itself
 constexpr int kLanesOfReaders = 128;            // where no elements are written: many small blocks read while others wait, two large ones do not
 constexpr int kClustersResident = 5;            // blocks of kLanesOfACluster
+constexpr int kArraysOfResidents = 2;           // of a kernel that has so many
 constexpr std::int64_t kManyElements = std::int64_t{1} << 20;  // which few blocks read for longer than launches more take
 
 bool is_moved(Access access) { return !is_scalar(access) && access != Access::kRepeat; }
@@ -162,7 +163,8 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, std::int64_t length, cons
   // Registers for that many, where the values fit: else the compiler reads far ahead, and too few blocks are resident.
   const int registers = kOwnRegisters + layout.items * words + words_held(spec);
   layout.residents = asked.residents > 0 ? asked.residents : lanes > 32 && registers <= kRegisters / kResidentThreads ? kResidentThreads / lanes : 0;
-  if (asked.residents == 0 && cluster > 1 && layout.residents > 0) layout.residents = std::max(layout.residents, kClustersResident * kLanesOfACluster / lanes);
+  // More of a cluster's blocks hide its meetings, while the compiler has registers for it: with the addresses of more arrays it spills.
+  if (asked.residents == 0 && cluster > 1 && layout.residents > 0 && spec.parameter_count() <= kArraysOfResidents) layout.residents = std::max(layout.residents, kClustersResident * kLanesOfACluster / lanes);
   return true;
 }
 

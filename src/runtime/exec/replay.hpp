@@ -5,7 +5,7 @@
 // log. So a replay can't be wrong about addresses: nothing is remembered that a thunk did not ask for in this call.
 //
 // Two graphs are kept of one sequence, as what alternates between two sets of addresses (results, shared variables' old and
-// new values) then needs nothing set. See tests/runtime/exec/replay_test.cpp.
+// new values) then needs nothing set. See tests/function/replay_test.cpp.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -21,9 +21,10 @@
 namespace damo {
 namespace {
 
-const std::regex kRegisters("Used ([0-9]+) registers");
+const Processors kGpu = {132, 1};
+const std::regex kScanSpill("([0-9]+) bytes spill stores"), kScanRegisters("Used ([0-9]+) registers");
 
-Layout scan_layout(const KernelSpec& spec, const Geometry& geometry) { return cuda_dialect().share_rows(spec, classify_reducing(geometry), geometry, kProcessors); }
+Layout scan_layout(const KernelSpec& spec, const Geometry& geometry) { return cuda_dialect().share_rows(spec, classify_reducing(geometry), geometry, kGpu); }
 
 TEST(CudaScan, CompilesWithoutASpillNvrtc) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
@@ -39,9 +40,9 @@ TEST(CudaScan, CompilesWithoutASpillNvrtc) {
       try {
         const std::string log = cuda_backend::NvrtcCompiler(90).compile(request).log;
         std::smatch spill, registers;
-        ASSERT_TRUE(std::regex_search(log, registers, kRegisters)) << log;
+        ASSERT_TRUE(std::regex_search(log, registers, kScanRegisters)) << log;
         EXPECT_LE(std::stoi(registers[1]), 128) << one.spec.name << " " << to_string(layout);
-        if (std::regex_search(log, spill, kSpill)) EXPECT_EQ(spill[1], "0") << one.spec.name << " " << to_string(layout) << "\n" << log;
+        if (std::regex_search(log, spill, kScanSpill)) EXPECT_EQ(spill[1], "0") << one.spec.name << " " << to_string(layout) << "\n" << log;
       } catch (const CompileError& error) {
         ADD_FAILURE() << one.spec.name << " " << to_string(layout) << "\n" << error.what();
       }
@@ -85,7 +86,7 @@ TEST(CudaScan, GivesOnTheCpuWhatTheHostGives) {
       const Geometry geometry(given.shape, arrays.layouts, given.mask, true);
       const Layout layout = scan_layout(one.spec, geometry);
       chunked += layout.chunked;
-      const Work work = cuda_dialect().work(one.spec, layout, geometry, kProcessors);
+      const Work work = cuda_dialect().work(one.spec, layout, geometry, kGpu);
       ArgumentBlock block(one.spec, layout, geometry, cuda_dialect().vector_width(one.spec, layout), work);
       for (std::size_t i = 0; i < arrays.all.size(); ++i) block.set_pointer(static_cast<int>(i), arrays.all[i].data());
       const Array scratch = Array::empty({static_cast<std::int64_t>(std::max<std::size_t>(work.scratch_bytes, 1))}, uint8, device);
