@@ -5,7 +5,7 @@
 // Nobody else may see a difference. What cannot wait (a wait, an event, a copy to or from the host, a kernel whose
 // parameters nobody knows) first gives the device what the log has (flush_for_other_work). Memory that the thread lets go
 // of meanwhile may be part of work that waits, so it stays with the log until that was given away; the thread's own next
-// requests are served from it first, since they come later in the same order. See tests/fake_cuda/replay_test.cpp.
+// requests are served from it first, since they come later in the same order. See tests/runtime/stream/work_log_test.cpp.
 #pragma once
 #include <cstddef>
 #include <cstdint>
