@@ -89,6 +89,13 @@ TEST_P(Scans, HaveTheDtypesOfNumPy) {
   EXPECT_EQ(halves[4998], 5000);
 }
 
+TEST_P(Scans, WriteBesideThemWhatAnAxisOfOneElementLeaves) {
+  const Variable v = input({float32, Shape{1, kUnknown}}, "v"), doubled = v + v;
+  const auto results = function({v}, {cumsum(doubled, 0), doubled}, options())(Array::from(std::vector<float>{1, 2, 3}, {1, 3}, device()));
+  EXPECT_EQ(results[0].to_doubles(), (Values{2, 4, 6}));
+  EXPECT_EQ(results[1].to_doubles(), (Values{2, 4, 6}));
+}
+
 TEST_P(Scans, CarryNanAndInfinity) {
   const Array x = vector({1, kInfinite, 2, -kInfinite, 3, kNotANumber, 4});
   const auto same = [](const Values& found, const Values& expected) {

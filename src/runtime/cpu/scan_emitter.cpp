@@ -57,6 +57,14 @@ void CpuScanEmitter::emit_turn() {
   line("    const i64 begin = chunk * a.chunk, end = begin + a.chunk < a.length ? begin + a.chunk : a.length;");
 }
 
+/// Values of rows that are made of values of rows alone: nothing is joined to one value a row. They are written with the first chunk.
+void CpuScanEmitter::emit_stores_of_rows(const std::string& indent) {
+  if (passes_.row_stores().empty()) return;
+  line(indent + (layout_.chunked ? "if (chunk == 0) {" : "{"));
+  emit_row_stores(indent + "  ");
+  line(indent + "}");
+}
+
 /// Declares beforeN, what stands before the chunk, and goes through the chunk: in round 0 for its value alone, in round 1 for the results. The
 /// chunk's value is in carryN or, of columns, in the lanes of mN.
 void CpuScanEmitter::emit_rounds(const std::function<void()>& go_through) {
@@ -94,6 +102,7 @@ void CpuScanEmitter::emit_scanned_rows() {
   line("    for (i64 row = from; row < to; ++row) {");
   emit_row_start("      ", "row", layout_.rank, "");
   emit_row_values("      ", {}, passes_.first_row_steps());
+  emit_stores_of_rows("      ");
   for (int join : joins()) {  // the element before the first may be read, if never used
     const std::string n = number(join);
     line("      Joined" + n + " before" + n + " = neutral" + n + "(), carry" + n + " = before" + n + ", m" + n + "[" + number(kStrip + 1) + "]; m" + n + "[0] = before" + n + ";");
@@ -163,6 +172,7 @@ void CpuScanEmitter::emit_scanned_columns() {
   line("    const i64 outer = tile / tiles, column = tile % tiles * " + lanes + ", left = " + extent + " - column, count = left < " + lanes + " ? left : " + lanes + ", row = outer * " + extent + " + column;");
   emit_row_start("    ", "outer", layout_.rank - 1, "column");
   emit_row_values("    ", {}, passes_.first_row_steps());
+  emit_stores_of_rows("    ");
   for (int join : joins()) {
     declare_lanes("    ", "m", join, "count");
     if (layout_.chunked) declare_lanes("    ", "b", join, "count");

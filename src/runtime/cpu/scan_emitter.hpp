@@ -23,6 +23,7 @@ class CpuScanEmitter : private CpuReducingEmitter {
 
  private:
   void emit_turn();
+  void emit_stores_of_rows(const std::string& indent);
   void emit_rounds(const std::function<void()>& go_through);
   void emit_scanned_rows();
   void emit_strip();

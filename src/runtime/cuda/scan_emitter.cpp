@@ -145,6 +145,10 @@ void CudaScanEmitter::emit_begin() {
   const std::string vectors = rows() ? "(lane / " + number(in_warp()) + " * " + number(layout_.items * in_warp()) + " + lane % " + number(in_warp()) + ") * " + number(layout_.vector) : "lane * " + number(layout_.items);
   line("  const place first = place(tile * a.chunk) + " + vectors + (is_anywhere() ? " - place(shift);" : ";"));
   emit_row_values({}, passes_.first_row_steps());
+  if (passes_.row_stores().empty()) return;
+  line("  if (tile == 0) {");
+  emit_row_stores();
+  line("  }");
 }
 
 /// The thread's elements into registers.

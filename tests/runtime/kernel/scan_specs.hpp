@@ -99,7 +99,23 @@ inline ScanCase recurrence(bool backward) {
           }};
 }
 
-inline std::vector<ScanCase> scan_cases() { return {weighted_sums(), sums_behind(), sums_and_greatest(), recurrence(false), recurrence(true)}; }
+/// cumsum(x), and 2 r beside it: a value of a row that is made of nothing but values of rows.
+inline ScanCase sums_beside_rows() {
+  KernelSpec spec = spec_of("beside", {prefix(sum_of(0), Prefix::kInclusive), map("x0 * T(2)", {1})}, {2, 3}, 2);
+  spec.rows = {false, true};
+  return {spec, {false, true, false, true}, [](const auto& in) {
+            std::vector<std::vector<Expected>> out(2);
+            double sum = 0, size = 0;
+            for (const double x : in[0]) {
+              sum += x, size += std::abs(x);
+              out[0].push_back({sum, 1e-5 * size});
+            }
+            out[1].push_back({2 * in[1][0], 1e-6});
+            return out;
+          }};
+}
+
+inline std::vector<ScanCase> scan_cases() { return {weighted_sums(), sums_beside_rows(), sums_behind(), sums_and_greatest(), recurrence(false), recurrence(true)}; }
 
 /// One axis of each is scanned. The first ones tell apart all ways in which a GPU shares rows out.
 inline std::vector<Given> scan_spaces(bool first_ones) {
@@ -163,8 +179,9 @@ class ScanArrays {
       }
       const auto expected = one_.reference(in);
       for (std::size_t output = 0; output < expected.size(); ++output) {
-        for (std::size_t k = 0; k < elements.size(); ++k) {
-          const double found = values[inputs + output][elements[k]];
+        const bool is_row = one_.is_row[inputs + output];
+        for (std::size_t k = 0; k < (is_row ? 1 : elements.size()); ++k) {
+          const double found = values[inputs + output][is_row ? static_cast<std::size_t>(row) : elements[k]];
           if (std::abs(found - expected[output][k].value) <= expected[output][k].error) continue;
           return "output " + std::to_string(output) + " row " + std::to_string(row) + " element " + std::to_string(k) + ": " + std::to_string(found) + ", not " + std::to_string(expected[output][k].value);
         }
