@@ -196,7 +196,7 @@ TEST_P(Reduce, IsOneOpForEqualReductions) {
 TEST_P(Reduce, HasTheGradientThatDifferencesShow) {
   for (const Known& known : kKnown) {
     if (known.name[0] == 'a') continue;  // argmax, argmin
-    for (const auto& [axes, keep] : {std::pair{Axes(), false}, {Axes(0), true}, {Axes(1), false}, {Axes(1), true}, {Axes{0, 1}, true}}) {
+    for (const auto& [axes, keep] : {std::pair{Axes(), false}, {Axes(), true}, {Axes(0), false}, {Axes(0), true}, {Axes(1), false}, {Axes(1), true}, {Axes{0, 1}, true}}) {
       const Variable x = input({float64, {kUnknown, kUnknown}}, "x");
       const Variable y = known.graph(x, axes, keep), cost = sum(sqr(y));
       const Function f = function({x}, {cost}, options()), g = function({x}, {grad(cost, {x})[0]}, options());
