@@ -212,13 +212,18 @@ int reducing_block(const Layout& layout) {
   return layout.form == Form::kRows && layout.whole && layout.lanes > 32 ? layout.lanes : std::max(layout.lanes, kBlock);
 }
 
+/// How elements are moved: so many at a time, and what a row does at its ends.
+static void move_in_vectors(const KernelSpec& spec, Layout& layout, const Geometry& geometry) {
+  mark_shared_inputs(spec, layout, geometry);
+  layout.vector = vector_of(spec, layout, geometry);
+  layout.ends = has_whole_vectors(spec, layout, geometry, layout.vector) ? Ends::kVectors : Ends::kAnywhere;
+}
+
 Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors& processors) {
   const std::int64_t length = std::max<std::int64_t>(geometry.reduced.count, 1), outputs = geometry.count;
   const bool rows = layout.form == Form::kRows;
   const Measured asked = measured();
-  mark_shared_inputs(spec, layout, geometry);
-  layout.vector = vector_of(spec, layout, geometry);
-  layout.ends = has_whole_vectors(spec, layout, geometry, layout.vector) ? Ends::kVectors : Ends::kAnywhere;
+  move_in_vectors(spec, layout, geometry);
   if (!rows) {
     share_columns(spec, layout, outputs, length, asked);
     const int held = std::max(kMostWordsHeld / words_of_place(spec, layout) / layout.vector, 1);
@@ -246,9 +251,7 @@ Layout share_cuda_scan(const KernelSpec& spec, Layout layout, const Geometry& ge
   const std::int64_t length = std::max<std::int64_t>(geometry.reduced.count, 1), outputs = geometry.count;
   const bool rows = layout.form == Form::kRows;
   const Measured asked = measured();
-  mark_shared_inputs(spec, layout, geometry);
-  layout.vector = vector_of(spec, layout, geometry);
-  layout.ends = has_whole_vectors(spec, layout, geometry, layout.vector) ? Ends::kVectors : Ends::kAnywhere;
+  move_in_vectors(spec, layout, geometry);
   layout.items = std::clamp((rows ? kScanWords : kColumnScanWords) / (layout.vector * words_of_scan(spec, layout)), 1, kMostItems);
   if (asked.items > 0) layout.items = asked.items;
   layout.residents = asked.residents;
