@@ -61,6 +61,18 @@ TEST_P(Rewriting, OfExactRulesKeepsEveryBitOfIntegers) {
   expect_same(results({n, s, u}, outputs, {}, in[0], in[1], in[2]), results({n, s, u}, outputs, {.rewrite = false}, in[0], in[1], in[2]));
 }
 
+TEST_P(Rewriting, ComputesFillsInTheDtypeThatTheyHave) {
+  const Variable x = vector("x", float64), n = vector("n", int32), k = scalar("k", uint32), half = constant(Scalar(Half(0.1f)));
+  const Variable narrow = constant(Scalar(std::int8_t{100}));
+  const std::vector<Variable> outputs = {sqr(second(x, k)), -second(x, k), second(x, k) - constant(Scalar(std::uint32_t{7})), sqr(second(n, narrow)), second(n, narrow) * narrow,
+                                         second(x, half) / half, exp(second(x, half)), sum(sqr(second(x, k)))};
+  const Array a = Array::from(std::vector<double>{1, 2}, {2}, device()), b = Array::from(std::vector<std::int32_t>{3, 4}, {2}, device()), c = Array::scalar(std::uint32_t{3899439664u}, device());
+  const double square = 3899439664.0 * 3899439664.0, tenth = static_cast<float>(Half(0.1f));
+  const auto got = results({x, n, k}, outputs, {}, a, b, c);
+  const double expected[] = {square, -3899439664.0, 3899439657.0, 10000, 10000, 1, std::exp(tenth), 2 * square};
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_THAT(got[i], ::testing::Each(::testing::DoubleNear(expected[i], 4e-16 * std::fabs(expected[i])))) << "result " << i;
+}
+
 /// Expressions of what rules look for: numbers, signs, views, fills, pairs of inverse functions.
 class RandomExpression {
  public:

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <damo/kernel_op.hpp>
+#include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
 #include "ops/dimshuffle_op.hpp"
 #include "ops/reshape_op.hpp"
@@ -153,19 +154,22 @@ Pair fill_of(const Site& site, ValueId value) {
   return pair && is_single(site, pair.second) ? pair : Pair();
 }
 
-/// f(fill(x, a), 2) is fill(x, f(a, 2)): computed once. Where a is no number f is a kernel perhaps, unless it is cheap to do again.
+/// f(fill(x, a), 2) is fill(x, f(a, 2)): computed once. Where a is no number f is a kernel perhaps, unless it is cheap to do again. The fill may
+/// be of a wider dtype than a, that of x: f is computed there.
 Variable sink_fill(Site& site) {
   Pair only;
+  DType dtype = bool_;
   for (ValueId input : site.inputs()) {
     const Pair fill = fill_of(site, input);
     if (fill ? static_cast<bool>(only) : !site.number(input)) return {};
     if (!fill) continue;
     if (!site.number(fill.second) && (site.readings(input) != 1 || static_cast<const ElementwiseOp&>(site.op()).cost() > kCheapToRepeat)) return {};
     only = fill;
+    dtype = site.type(input).dtype;
   }
   if (!only) return {};
   std::vector<Variable> values;
-  for (ValueId input : site.inputs()) values.push_back(site.operand(site.number(input) ? input : only.second));
+  for (ValueId input : site.inputs()) values.push_back(site.number(input) ? site.operand(input) : cast(site.operand(only.second), dtype));
   return if_fits(site, second(site.operand(only.first), site.op().apply(values, {}).output()));
 }
 
