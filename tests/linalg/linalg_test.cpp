@@ -183,6 +183,24 @@ TEST_P(Linalg, AddsUpHalvesInFloat32) {
   EXPECT_THAT(matmul(row, column).to_doubles(), ::testing::Each(1024));
 }
 
+/// Where a library shares the terms of one element out, each part has to stay in float32: an element near 0 shows one that was rounded to 16 bits.
+TEST_P(Linalg, RoundsSumsOfHalvesOnce) {
+  for (const DType dtype : {float16, bfloat16}) {
+    for (const auto& [m, k, n] : std::vector<std::array<std::int64_t, 3>>{{17, 17, 17}, {17, 33, 17}, {8, 64, 8}, {16, 512, 16}, {16, 4096, 16}, {1, 4096, 64}}) {
+      const Array a = noise({m, k}, dtype), b = noise({k, n}, dtype);
+      const std::vector<double> x = a.to_doubles(), y = b.to_doubles(), got = matmul(a, b).to_doubles();
+      for (std::int64_t i = 0; i < m * n; ++i) {
+        double sum = 0, size = 0;
+        for (std::int64_t j = 0; j < k; ++j) {
+          const double term = x[static_cast<std::size_t>(i / n * k + j)] * y[static_cast<std::size_t>(j * n + i % n)];
+          sum += term, size += std::fabs(term);
+        }
+        ASSERT_NEAR(got[static_cast<std::size_t>(i)], sum, epsilon_of(dtype) / 2 * std::fabs(sum) + 0x1p-22 * size) << name(dtype) << " " << m << " " << k << " " << n << ", element " << i;
+      }
+    }
+  }
+}
+
 TEST_P(Linalg, OfNothingIsZeroOrNothing) {
   const auto x = matrix("x"), y = matrix("y");
   const Function f = function({x, y}, {dot(x, y), matmul(transpose(y), transpose(x))}, options());

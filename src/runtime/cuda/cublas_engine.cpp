@@ -164,6 +164,8 @@ class CublasProduct final : public PreparedProduct {
     const std::unique_ptr<std::remove_pointer_t<CublasPreference>, int (*)(CublasPreference)> owner(preference, library_.preference_destroy);
     const std::uint64_t most = workspace;
     check_cublas(library_.preference_set(preference, kPreferenceWorkspace, &most, sizeof most), "cublasLtMatmulPreferenceSetAttribute");
+    // Parts of k that are added up apart stay in float32: its other schemes round each part to the result's 16 bits.
+    if (is_half(p_.result)) check_cublas(library_.preference_set(preference, kPreferenceReductions, &kReductionOfComputeType, sizeof kReductionOfComputeType), "cublasLtMatmulPreferenceSetAttribute");
     const auto bytes = static_cast<std::uint32_t>(alignment);
     for (const int attribute : {kPreferenceAlignmentA, kPreferenceAlignmentB, kPreferenceAlignmentC, kPreferenceAlignmentD}) {
       check_cublas(library_.preference_set(preference, attribute, &bytes, sizeof bytes), "cublasLtMatmulPreferenceSetAttribute");
@@ -199,7 +201,9 @@ class CublasProduct final : public PreparedProduct {
     generated_->run(at, nullptr, stream);
   }
 
-  std::string finding_text() const { return "cublaslt " + std::to_string(library_.version()) + " " + backend_.limits().description + " " + text_of(p_); }
+  std::string finding_text() const {
+    return "cublaslt " + std::to_string(library_.version()) + (is_half(p_.result) ? " float32 parts " : " ") + backend_.limits().description + " " + text_of(p_);
+  }
 
   CublasHeuristic choose(const MatrixAddresses& at, void* workspace, void* stream) {
     const bool is_captured = backend_.captures.load(std::memory_order_relaxed) != 0 || backend_.is_capturing(static_cast<CUstream>(stream));

@@ -15,7 +15,8 @@ inline constexpr int kCublasReal32 = 0, kCublasReal64 = 1, kCublasReal16 = 2, kC
 inline constexpr int kCompute32 = 68, kCompute64 = 70, kComputeInt32 = 72, kCompute32FastTf32 = 77;
 inline constexpr int kDescTransposeA = 3, kDescTransposeB = 4, kDescEpilogue = 7, kDescBiasPointer = 8;
 inline constexpr int kLayoutBatchCount = 5, kLayoutBatchStride = 6;
-inline constexpr int kPreferenceWorkspace = 1, kPreferenceAlignmentA = 5, kPreferenceAlignmentB = 6, kPreferenceAlignmentC = 7, kPreferenceAlignmentD = 8;
+inline constexpr int kPreferenceWorkspace = 1, kPreferenceReductions = 3, kPreferenceAlignmentA = 5, kPreferenceAlignmentB = 6, kPreferenceAlignmentC = 7, kPreferenceAlignmentD = 8;
+inline constexpr std::uint32_t kReductionOfComputeType = 2;
 inline constexpr std::uint32_t kEpilogueDefault = 1, kEpilogueBias = 4, kEpilogueGelu = 32;
 
 struct CublasAlgorithm {

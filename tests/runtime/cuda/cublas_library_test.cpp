@@ -26,6 +26,7 @@ TEST(CublasLibrary, IsDeclaredAsItsHeaderDoes) {
   static_assert(kPreferenceWorkspace == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES && kPreferenceAlignmentA == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES &&
                 kPreferenceAlignmentB == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES && kPreferenceAlignmentC == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES &&
                 kPreferenceAlignmentD == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
+  static_assert(kPreferenceReductions == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK && kReductionOfComputeType == CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
   static_assert(kEpilogueDefault == CUBLASLT_EPILOGUE_DEFAULT && kEpilogueBias == CUBLASLT_EPILOGUE_BIAS && kEpilogueGelu == CUBLASLT_EPILOGUE_GELU);
   static_assert((kEpilogueGelu | kEpilogueBias) == CUBLASLT_EPILOGUE_GELU_BIAS && CUBLAS_OP_N == 0 && CUBLAS_OP_T == 1);
   static_assert(sizeof(CublasAlgorithm) == sizeof(cublasLtMatmulAlgo_t) && sizeof(CublasHeuristic) == sizeof(cublasLtMatmulHeuristicResult_t));
