@@ -2,6 +2,7 @@
 #include <damo/damo.hpp>
 
 #include <cmath>
+#include <numeric>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -185,6 +186,22 @@ TEST_P(FunctionOnEachDevice, TakesItsOwnResultAsInput) {
   Array value = array({1, 3});
   for (int i = 0; i < 10; ++i) value = f(value);
   EXPECT_THAT(value.to_vector<float>(), ElementsAre(1024, 3072));
+}
+
+/// One kernel of so many arrays that a compiler gives up asking whether each two of them overlap.
+TEST_P(FunctionOnEachDevice, ReadsReversedInputsForManyResults) {
+  const Variable x = vector("x"), y = vector("y");
+  std::vector<Variable> outputs;
+  for (int i = 0; i < 20; ++i) outputs.push_back(x * static_cast<double>(i + 2) - y);
+  const Function f = function(std::vector<Variable>{x, y}, outputs, {.device = device()});
+  std::vector<float> values(100);
+  std::iota(values.begin(), values.end(), 0.0f);
+  const Array a = Array::from(values, device()), reversed = a.slice({{std::nullopt, std::nullopt, -1}});
+  const Results results = f(a, reversed);
+  for (int i = 0; i < 20; ++i) {
+    const std::vector<double> got = results[static_cast<std::size_t>(i)].to_doubles();
+    for (int k = 0; k < 100; ++k) ASSERT_EQ(got[static_cast<std::size_t>(k)], k * (i + 2) - (99 - k)) << "result " << i << ", element " << k;
+  }
 }
 
 TEST_P(FunctionOnEachDevice, RunsInSeveralThreads) {

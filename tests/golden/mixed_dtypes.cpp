@@ -41,7 +41,7 @@ extern "C" void damo_cast_where_cast(void* const* arguments, const LaunchFrame*,
   if (a.fast & 2) for (; done + 64 <= end - begin; done += 64) {
     alignas(64) float strip3[64];
     alignas(64) half strip4[64];
-#pragma clang loop vectorize(enable) interleave_count(2)
+#pragma clang loop vectorize(assume_safety) interleave_count(2)
     for (i64 k = 0; k < 64; ++k) {
       float y3;
       half y4;
@@ -52,7 +52,7 @@ extern "C" void damo_cast_where_cast(void* const* arguments, const LaunchFrame*,
     stream_strip(r3 + done, strip3);
     stream_strip(r4 + done, strip4);
   }
-#pragma clang loop vectorize(enable) interleave_count(2)
+#pragma clang loop vectorize(assume_safety) interleave_count(2)
   for (i64 k = done; k < end - begin; ++k) {
     float y3;
     half y4;

@@ -52,7 +52,7 @@ extern "C" void damo_mul_add_tanh_mul_sub(void* const* arguments, const LaunchFr
     if (a.fast & 2) for (; done + 64 <= run; done += 64) {
       alignas(64) float strip2[64];
       alignas(64) float strip3[64];
-#pragma clang loop vectorize(enable) interleave_count(2)
+#pragma clang loop vectorize(assume_safety) interleave_count(2)
       for (i64 k = 0; k < 64; ++k) {
         float y2;
         float y3;
@@ -63,7 +63,7 @@ extern "C" void damo_mul_add_tanh_mul_sub(void* const* arguments, const LaunchFr
       stream_strip(r2 + done, strip2);
       stream_strip(r3 + done, strip3);
     }
-#pragma clang loop vectorize(enable) interleave_count(2)
+#pragma clang loop vectorize(assume_safety) interleave_count(2)
     for (i64 k = done; k < run; ++k) {
       float y2;
       float y3;

@@ -211,6 +211,35 @@ TEST(MiscompilationsOnCpu, DividesInABranchThatTheFirstLaneDoesNotTake) {
   for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(y[i], x[i] ? 11u : 0u) << i;
 }
 
+/// More pairs of arrays than the vectoriser makes checks for: then it makes none, of the stride neither, which it takes for 1.
+TEST(MiscompilationsOnCpu, ChecksStridesOfLoopsOfManyArrays) {
+  constexpr int kArrays = 18, kElements = 100;
+  std::string text = "using namespace damo;\nextern \"C\" void many(void* const* a, const LaunchFrame*, i64 first, i64 last) {\n  const float* x = *(const float* const*)a[0];\n  const i64 stride = *(const i64*)a[1];\n";
+  std::string body;
+  for (int i = 0; i < kArrays; ++i) {
+    const std::string n = std::to_string(i);
+    text += "  float* y" + n + " = *(float* const*)a[" + std::to_string(i + 2) + "];\n";
+    body += " y" + n + "[k] = v + " + n + ".0f;";
+  }
+  text += "#pragma clang loop vectorize(enable)\n  for (i64 k = first; k < last; ++k) { const float v = x[k * stride];" + body + " }\n}\n";
+  const auto wrong = [&](std::vector<std::string> flags) {
+    std::vector<float> x(kElements), y(kArrays * kElements);
+    std::iota(x.begin(), x.end(), 0.0f);
+    const float* last = x.data() + kElements - 1;
+    const std::int64_t stride = -1;
+    std::vector<float*> outputs;
+    for (int i = 0; i < kArrays; ++i) outputs.push_back(y.data() + i * kElements);
+    std::vector<const void*> arguments = {&last, &stride};
+    for (float*& output : outputs) arguments.push_back(&output);
+    load(compile({.source = text, .file_name = "generated.cpp", .language = SourceLanguage::kLoops, .flags = std::move(flags)}))->kernel("many")(const_cast<void* const*>(arguments.data()), nullptr, 0, kElements);
+    int count = 0;
+    for (int i = 0; i < kArrays * kElements; ++i) count += y[static_cast<std::size_t>(i)] != static_cast<float>(kElements - 1 - i % kElements + i / kElements);
+    return count;
+  };
+  EXPECT_EQ(wrong({}), 0);
+  EXPECT_NE(wrong({kUnguarded}), 0) << "this LLVM has mended the bug: its guard can go";
+}
+
 /// A kernel on 64 ints x, of one block in CUDA C: what it should give, which LLVM alone does not.
 struct Kernel {
   const char* name;

@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/ConstantFolding.h>
+#include <llvm/Analysis/LoopAccessAnalysis.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
@@ -20,6 +21,7 @@
 #include <llvm/IR/PassInstrumentation.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/LoopUtils.h>
 
 #include <memory>
 #include <utility>
@@ -178,6 +180,25 @@ struct HideWrappingAddresses : llvm::PassInfoMixin<HideWrappingAddresses> {
   }
 };
 
+/// A loop whose text asks for vectors (`vectorize(enable)`) gets them without any check where the arrays' pairs are more than the vectoriser makes
+/// checks for: of whether arrays overlap, and of whether strides are the 1 that it took them for. So nothing asks for them there, and it gives such a
+/// loop up. Where arrays are known not to overlap, by `restrict` parameters or accesses declared parallel, there are no pairs.
+struct AskForNoUncheckedVectors : llvm::PassInfoMixin<AskForNoUncheckedVectors> {
+  static constexpr unsigned kMostChecks = 128;  // LLVM's vectorize-memory-check-threshold
+
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+    auto& accesses = analyses.getResult<llvm::LoopAccessAnalysis>(function);
+    bool changed = false;
+    for (llvm::Loop* loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder()) {
+      if (!loop->isInnermost() || !llvm::getBooleanLoopAttribute(loop, "llvm.loop.vectorize.enable")) continue;
+      if (accesses.getInfo(*loop).getNumRuntimePointerChecks() <= kMostChecks) continue;
+      llvm::addStringMetadataToLoop(loop, "llvm.loop.vectorize.enable", 0);
+      changed = true;
+    }
+    return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+  }
+};
+
 /// Issue 142957: what can't be done ahead of a branch, a division above all, is done by the lanes that take the branch. An address
 /// that depends on it and that scalar evolution knows all the same (3 % n is the same for all, (k * n) / n grows by one) the
 /// vectoriser computes from the first lane's value alone, which is poison unless that lane takes the branch. Frozen, each lane has its own.
@@ -297,6 +318,7 @@ void guard_vectorizer(llvm::PassBuilder& builder) {
   builder.registerVectorizerStartEPCallback([](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
     passes.addPass(HideWrappingAddresses());
     passes.addPass(HideConditionalAddresses());
+    passes.addPass(AskForNoUncheckedVectors());
   });
 }
 

@@ -30,7 +30,8 @@ void set_target(llvm::Module& module, const Target& target, const Unsound& witho
 /// SLP vectoriser did to a function if integer code is among it. functions outlives the passes.
 void guard_passes(llvm::PassInstrumentationCallbacks& callbacks, llvm::FunctionAnalysisManager& functions);
 
-/// Hides from the loop vectoriser addresses whose run-time check it would get wrong, and those that depend on what a branch computes.
+/// Hides from the loop vectoriser addresses whose run-time check it would get wrong, and those that depend on what a branch computes; keeps it from
+/// loops that it would make vectors of without the checks that these need.
 void guard_vectorizer(llvm::PassBuilder& builder);
 
 /// Looks at what the code generator selects.
