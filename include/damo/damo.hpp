@@ -2,6 +2,7 @@
 #pragma once
 #include <damo/array.hpp>
 #include <damo/array_create.hpp>
+#include <damo/array_decompositions.hpp>
 #include <damo/array_linalg.hpp>
 #include <damo/array_math.hpp>
 #include <damo/array_reduce.hpp>
@@ -31,6 +32,7 @@
 #include <damo/nn.hpp>
 #include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
+#include <damo/ops/decompositions.hpp>
 #include <damo/ops/indexing.hpp>
 #include <damo/ops/linalg.hpp>
 #include <damo/ops/math.hpp>
