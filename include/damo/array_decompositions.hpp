@@ -39,6 +39,7 @@ EigenvalueArrays eigh(const Array& x, bool lower = true);
 
 Array tril(const Array& x, std::int64_t diagonal = 0);
 Array triu(const Array& x, std::int64_t diagonal = 0);
+Array diagonal(const Array& x);
 Array trace(const Array& x);
 
 }  // namespace damo

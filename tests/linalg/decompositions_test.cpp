@@ -98,6 +98,7 @@ TEST_P(DecompositionsOf, HaveTheValuesOfSmallMatrices) {
   EXPECT_EQ(det(x).to_doubles(), (std::vector<double>{8}));
   EXPECT_EQ(inv(x).to_doubles(), (std::vector<double>{0.5, -0.125, 0, 0.25}));
   EXPECT_EQ(trace(x).to_doubles(), (std::vector<double>{6}));
+  EXPECT_EQ(diagonal(stack({x, 2 * x})).to_doubles(), (std::vector<double>{2, 4, 4, 8}));
   const Array exchanged = Array::from(std::vector<double>{0, 3, 2, 1}, {2, 2}, device());
   EXPECT_EQ(det(exchanged).to_doubles(), (std::vector<double>{-6}));
   EXPECT_EQ(slogdet(exchanged).sign.to_doubles(), (std::vector<double>{-1}));
@@ -218,6 +219,7 @@ TEST_P(DecompositionsOf, RefuseWhatHasNoSuchFactors) {
   EXPECT_THAT(error_of<LinalgError>([&] { solve(singular, b); }), AllOf(HasSubstr("solve: the matrix is singular"), HasSubstr("pinv")));
   const Array two = stack({eye(2, {}, 0, float64, device()), neg(eye(2, {}, 0, float64, device()))});
   EXPECT_THAT(error_of<LinalgError>([&] { cholesky(two); }), StartsWith("cholesky: matrix 1 of 2 is not positive definite: its leading minor of order 1 is not positive"));
+  EXPECT_THAT(error_of<ShapeError>([&] { trace(noise({2, 3})); }), HasSubstr("diagonal: a matrix of (2, 3) is not square"));
   EXPECT_THAT(error_of<ShapeError>([&] { det(noise({2, 3})); }), HasSubstr("det: the matrix of (2, 3) is not square: 2 rows, 3 columns"));
   EXPECT_THAT(error_of<ShapeError>([&] { solve(noise({2, 2}), noise({3, 1})); }), HasSubstr("solve: the matrix has 2 rows, the right side 3"));
   EXPECT_THAT(error_of<ShapeError>([&] { svd(b); }), HasSubstr("svd: x is no matrix: float64 (2,)"));

@@ -63,7 +63,9 @@ Eigenvalues eigh(const Operand& x, bool lower = true);
 /// The elements of matrices on and below the diagonal that lies so many columns to the right of the main one, zeros beside; on and above.
 Variable tril(const Operand& x, std::int64_t diagonal = 0);
 Variable triu(const Operand& x, std::int64_t diagonal = 0);
-/// The sum of the main diagonal of matrices of equal extents.
+/// The main diagonal of matrices of equal extents, (b..., n, n) -> (b..., n): a view.
+Variable diagonal(const Operand& x);
+/// Its sum.
 Variable trace(const Operand& x);
 
 }  // namespace damo

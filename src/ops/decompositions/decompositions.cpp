@@ -102,10 +102,11 @@ Variable triu(const Operand& x, std::int64_t diagonal) {
   const Given given(x);
   return GraphWorld{given.line}.triangle(given.decompositions().checked("triu", given.value), diagonal, false);
 }
-Variable trace(const Operand& x) {
+Variable diagonal(const Operand& x) {
   const Given given(x);
-  const int rank = given.decompositions().checked("trace", given.value).rank();
-  return sum(At(given.line)(diagonal(given.value, rank - 2, rank - 1, given.line)), -1);
+  const int rank = given.decompositions().checked("diagonal", given.value).rank();
+  return diagonal(given.value, rank - 2, rank - 1, given.line);
 }
+Variable trace(const Operand& x) { return sum(At(x.where())(diagonal(x)), -1); }
 
 }  // namespace damo

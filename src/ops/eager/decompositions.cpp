@@ -83,16 +83,16 @@ EigenvalueArrays eigh(const Array& x, bool lower) {
 
 Array tril(const Array& x, std::int64_t diagonal) { return ArrayWorld{}.triangle(decompositions().checked("tril", given("tril", x)), diagonal, true); }
 Array triu(const Array& x, std::int64_t diagonal) { return ArrayWorld{}.triangle(decompositions().checked("triu", given("triu", x)), diagonal, false); }
-Array trace(const Array& x) {
-  const Array& matrices = decompositions().checked("trace", given("trace", x));
-  const std::int64_t rows = matrices.shape()[-2], columns = matrices.shape()[-1];
-  if (rows != columns) throw ShapeError("trace: a matrix of " + to_string(x.shape()) + " is not square", "slice it: a diagonal is of two axes of one extent");
+Array diagonal(const Array& x) {
+  const Array matrices = decompositions().checked("diagonal", given("diagonal", x));
   Shape shape = matrices.shape();
   Strides strides = matrices.strides();
+  if (shape[-2] != shape[-1]) throw ShapeError("diagonal: a matrix of " + to_string(shape) + " is not square", "slice it: a diagonal is of two axes of one extent");
   strides[strides.rank() - 2] += strides[strides.rank() - 1];
   shape.erase(shape.rank() - 1);
   strides.erase(strides.rank() - 1);
-  return sum(matrices.view(matrices.dtype(), shape, strides, 0), -1);
+  return matrices.view(matrices.dtype(), shape, strides, 0);
 }
+Array trace(const Array& x) { return sum(diagonal(x), -1); }
 
 }  // namespace damo
