@@ -1,10 +1,10 @@
 #include "runtime/library/direct_convolution.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include <damo/launch_config.hpp>
 
+#include "runtime/array/array_layout.hpp"
 #include "runtime/kernel/cache.hpp"
 #include "runtime/library/convolution_text.hpp"
 
@@ -13,14 +13,13 @@ namespace {
 
 // A row of the result along its last axis is a row of threads; what is the same in the row is worked out once.
 constexpr const char* kForwardText = R"(
-extern "C" __global__ void convolve(const T* x, const T* w, T* y, Sizes s) {
+extern "C" __global__ void convolve(const T* __restrict__ x, const T* __restrict__ w, T* __restrict__ y, Sizes s) {
   const long long rows = s.batch * s.groups * s.outputs * s.out[0] * s.out[1];
-  const long long step = (long long)gridDim.x * blockDim.y;
-  for (long long row = (long long)blockIdx.x * blockDim.y + threadIdx.y; row < rows; row += step) {
+  FOR_EACH_ROW(row, rows) {
     const long long p1 = row % s.out[1], p0 = row / s.out[1] % s.out[0], filter = row / (s.out[1] * s.out[0]);  // filter: of all of all pictures
     const long long all = s.groups * s.outputs, of_picture = filter % all, n = filter / all, group = of_picture / s.outputs;
     const T* picture = x + (n * s.groups + group) * s.channels * s.in[0] * s.in[1] * s.in[2];
-    for (long long p2 = threadIdx.x; p2 < s.out[2]; p2 += blockDim.x) {
+    FOR_EACH_IN_ROW(p2, s.out[2]) {
       SUM sum = 0;
       const T* weight = w + of_picture * s.channels * s.kernel[0] * s.kernel[1] * s.kernel[2];
       for (long long c = 0; c < s.channels; ++c) {
@@ -48,14 +47,14 @@ extern "C" __global__ void convolve(const T* x, const T* w, T* y, Sizes s) {
 
 // The window that has x's element at place j begins at element - j dilation + padding, if that is a multiple of the stride.
 constexpr const char* kInputGradientText = R"(
-extern "C" __global__ void convolve(T* x, const T* w, const T* y, Sizes s) {
+extern "C" __global__ void convolve(T* __restrict__ x, const T* __restrict__ w, const T* __restrict__ y, Sizes s) {
   const long long rows = s.batch * s.groups * s.channels * s.in[0] * s.in[1];
-  const long long step = (long long)gridDim.x * blockDim.y, window = s.kernel[0] * s.kernel[1] * s.kernel[2];
-  for (long long row = (long long)blockIdx.x * blockDim.y + threadIdx.y; row < rows; row += step) {
+  const long long window = s.kernel[0] * s.kernel[1] * s.kernel[2];
+  FOR_EACH_ROW(row, rows) {
     const long long i1 = row % s.in[1], i0 = row / s.in[1] % s.in[0], channel = row / (s.in[1] * s.in[0]);
     const long long c = channel % s.channels, group = channel / s.channels % s.groups, n = channel / (s.channels * s.groups);
     const T* of_group = y + (n * s.groups + group) * s.outputs * s.out[0] * s.out[1] * s.out[2];
-    for (long long i2 = threadIdx.x; i2 < s.in[2]; i2 += blockDim.x) {
+    FOR_EACH_IN_ROW(i2, s.in[2]) {
       SUM sum = 0;
       for (long long o = 0; o < s.outputs; ++o) {
         const T* weight = w + ((group * s.outputs + o) * s.channels + c) * window;
@@ -84,7 +83,7 @@ extern "C" __global__ void convolve(T* x, const T* w, const T* y, Sizes s) {
 
 // A block an element of w: its threads go through all pictures and places.
 constexpr const char* kWeightGradientText = R"(
-extern "C" __global__ void convolve(const T* x, T* w, const T* y, Sizes s) {
+extern "C" __global__ void convolve(const T* __restrict__ x, T* __restrict__ w, const T* __restrict__ y, Sizes s) {
   __shared__ SUM sums[THREADS];
   const long long elements = s.groups * s.outputs * s.channels * s.kernel[0] * s.kernel[1] * s.kernel[2];
   const long long places = s.out[0] * s.out[1] * s.out[2], all_in = s.in[0] * s.in[1] * s.in[2];
@@ -128,10 +127,9 @@ class DirectConvolution final : public PreparedConvolution {
       const bool is_forward = convolution.role == ConvolutionRole::kForward;
       text = is_forward ? kForwardText : kInputGradientText;
       const std::int64_t along = is_forward ? convolution.out[2] : convolution.in[2], rows = (is_forward ? convolution.output_size() : convolution.input_size()) / along;
-      const auto width = static_cast<std::int64_t>(std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(along)), kThreads)), across = kThreads / width;
-      config_ = {.grid = {std::min((rows + across - 1) / across, kMostBlocks)}, .block = {width, across}};
+      config_ = rows_launch_of(is_host(backend), rows, along);
     }
-    request.source = element_text(convolution.dtype) + "#define THREADS " + std::to_string(kThreads) + "\n" + kSizesText + text;
+    request.source = element_text(convolution.dtype) + "#define THREADS " + std::to_string(kThreads) + "\n#define IS_HOST " + (is_host(backend) ? "1\n" : "0\n") + kRowsText + kSizesText + text;
     request.kind = SourceKind::kCudaC;
     request.file_name = "convolution.cu";
     request.kernels = {"convolve"};

@@ -20,7 +20,7 @@ constexpr std::int64_t kLeastUnits = 32;                       // of work, so th
 /// As the text has it.
 struct Tiles {
   Extents3 padded{};
-  std::int64_t chunks = 1, chunk = 1, parts = 1, scratch = 0, panel = 0;
+  std::int64_t copies = 0, chunks = 1, chunk = 1, parts = 1, scratch = 0, panel = 0;
   std::int32_t *taps = nullptr, *places = nullptr, *steps = nullptr;
   void *packed = nullptr, *memory = nullptr;
 };
@@ -36,10 +36,8 @@ std::int64_t best_rows(std::int64_t count, std::int64_t from, std::int64_t to, s
   return best;
 }
 
-std::int64_t vector_bytes(const Backend& backend) {
-  const std::string& isa = backend.limits().architecture;
-  return isa.find("avx512") != std::string::npos ? 64 : isa.find("avx") != std::string::npos ? 32 : 16;
-}
+/// Of the text's vectors, whatever registers the compiler makes of them.
+std::int64_t vector_bytes(const Backend& backend) { return backend.limits().architecture.find("avx512") != std::string::npos ? 64 : 32; }
 
 class TiledConvolution final : public PreparedConvolution {
  public:
@@ -52,6 +50,7 @@ class TiledConvolution final : public PreparedConvolution {
       tiles_.padded[i] = std::max(reach, c.padding[i] + c.in[i]);
     }
     if (!copies) tiles_.padded = c.in;
+    tiles_.copies = copies;
     std::int64_t rows = 0, packed = 0, units = 0, steps = 0, pictures = c.batch * c.groups;
     tiles_.panel = copies ? aligned(c.channels * product_of(tiles_.padded)) : 0;
     const auto share = [&](std::int64_t whole, std::int64_t least, std::int64_t beside) {
@@ -80,7 +79,7 @@ class TiledConvolution final : public PreparedConvolution {
         break;
       case ConvolutionRole::kWeightGradient: {
         text = kTiledWeightText;
-        rows = best_rows(depth, 6, 10, 8);
+        rows = best_rows(depth, 6, 9, 8);
         const std::int64_t one = c.groups * blocks_of(c.outputs, lanes) * lanes * depth;
         tiles_.parts = std::clamp<std::int64_t>(kMostPartialBytes / (one * item_), 1, std::min(c.batch, kMostParts));
         share(depth, rows, tiles_.parts * c.groups * blocks_of(c.outputs, lanes));
@@ -104,7 +103,6 @@ class TiledConvolution final : public PreparedConvolution {
     CompileRequest request;
     const auto define = [&](const char* name, std::int64_t value) { request.source += "#define " + std::string(name) + " " + std::to_string(value) + "\n"; };
     request.source = element_text(c.dtype);
-    define("COPIES", copies ? 1 : 0);
     define("IS_HALF", is_half(c.dtype) ? 1 : 0);
     define("VECTOR_BYTES", bytes);
     define("ROWS", rows);

@@ -1,4 +1,4 @@
-// The CUDA C of tiled_convolution.hpp. Defined in front of it: what element_text and kSizesText define; COPIES, whether pictures are copied; IS_HALF; VECTOR_BYTES;
+// The CUDA C of tiled_convolution.hpp. Defined in front of it: what element_text and kSizesText define; IS_HALF; VECTOR_BYTES;
 // ROWS, of a block.
 #pragma once
 
@@ -12,6 +12,7 @@ typedef SUM Anywhere __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(SU
 
 struct Tiles {
   long long padded[3];  // extents of a picture with its borders
+  long long copies;  // whether it is copied for them, or for its dtype
   long long chunks, chunk;  // a picture's places, or channels, or windows, are gone through in so many parts of so many
   long long parts;  // of the batch
   long long scratch, panel;  // elements of a block's scratch; where its panel begins
@@ -40,7 +41,7 @@ static __device__ inline void fill_tables(const Sizes& s, const Tiles& t, long l
 
 // Channels of a picture as SUM, with zeros around.
 static __device__ inline const SUM* padded_picture(const T* from, SUM* to, long long channels, const Sizes& s, const Tiles& t) {
-#if COPIES
+  if (!t.copies) return (const SUM*)from;
   const long long size = t.padded[0] * t.padded[1] * t.padded[2];
   for (long long i = 0; i < channels * size; ++i) to[i] = 0;
   for (long long c = 0; c < channels; ++c)
@@ -51,9 +52,6 @@ static __device__ inline const SUM* padded_picture(const T* from, SUM* to, long 
         for (long long i2 = 0; i2 < s.in[2]; ++i2) padded[i2] = TO_SUM(line[i2]);
       }
   return to;
-#else
-  return (const SUM*)from;
-#endif
 }
 
 // Places grow from one to the next: equal ends mean neighbours.
@@ -155,11 +153,7 @@ extern "C" __global__ void convolve(T* x, const T* w, const T* y, Sizes s, Tiles
     T* to = x + (picture_number * s.channels + first_channel) * in_size;
     const T* from = y + picture_number * s.outputs * places;
     const SUM* weights = t.packed + (picture_number % s.groups * t.chunks + chunk) * blocks * s.outputs * ROWS;
-#if COPIES
-    SUM* picture = scratch;
-#else
-    SUM* picture = to;
-#endif
+    SUM* picture = t.copies ? scratch : (SUM*)to;
     for (long long i = 0; i < channels * size; ++i) picture[i] = 0;
     for (long long p = 0; p < places; p += 2 * LANES) {
       const int* at = t.places + p;
@@ -185,14 +179,13 @@ extern "C" __global__ void convolve(T* x, const T* w, const T* y, Sizes s, Tiles
         }
       }
     }
-#if COPIES
+    if (!t.copies) continue;
     for (long long c = 0; c < channels; ++c)
       for (long long i0 = 0; i0 < s.in[0]; ++i0)
         for (long long i1 = 0; i1 < s.in[1]; ++i1) {
           const SUM* padded = scratch + c * size + ((i0 + s.padding[0]) * t.padded[1] + i1 + s.padding[1]) * t.padded[2] + s.padding[2];
           for (long long i2 = 0; i2 < s.in[2]; ++i2) to[((c * s.in[0] + i0) * s.in[1] + i1) * s.in[2] + i2] = TO_T(padded[i2]);
         }
-#endif
   }
 }
 )";
@@ -225,7 +218,8 @@ extern "C" __global__ void convolve(const T* x, T* w, const T* y, Sizes s, Tiles
           taps[r] = picture + t.taps[k + r < end ? k + r : end - 1];
           sums[r] = Vector{};
         }
-        for (long long p = 0; p < places; ++p) {
+        // One more round at a time would hold more than there are registers.
+        _Pragma("unroll 1") for (long long p = 0; p < places; ++p) {
           const Vector filters = *(const Anywhere*)(panel + p * LANES);
           const long long at = t.places[p];
           _Pragma("unroll") for (int r = 0; r < ROWS; ++r) sums[r] += taps[r][at] * filters;
