@@ -1,6 +1,7 @@
 // Everything a user of graphs needs. boost_graph.hpp and dlpack.hpp are included by those who use them.
 #pragma once
 #include <damo/array.hpp>
+#include <damo/array_conv.hpp>
 #include <damo/array_create.hpp>
 #include <damo/array_decompositions.hpp>
 #include <damo/array_linalg.hpp>
@@ -32,6 +33,7 @@
 #include <damo/nn.hpp>
 #include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
+#include <damo/ops/conv.hpp>
 #include <damo/ops/decompositions.hpp>
 #include <damo/ops/indexing.hpp>
 #include <damo/ops/linalg.hpp>
@@ -58,3 +60,4 @@
 #include <damo/type.hpp>
 #include <damo/variable.hpp>
 #include <damo/version.hpp>
+#include <damo/windows.hpp>
