@@ -12,6 +12,7 @@
 #include <damo/random.hpp>
 #include "ops/gradient_parts.hpp"
 #include "ops/random/distributions.hpp"
+#include "ops/random/step_draws.hpp"
 #include "ops/random/stream_state.hpp"
 
 namespace damo {
@@ -28,7 +29,7 @@ class StreamWorld {
   using Operand = damo::Operand;
   using DrawShape = damo::DrawShape;
 
-  explicit StreamWorld(const RandomStream& stream) : data_(*stream.data_), line_(data_.where) {}
+  explicit StreamWorld(const RandomStream& stream) : stream_(stream), data_(*stream.data_), line_(data_.where) {}
 
   Variable draw(const std::string& name, RandomKind kind, DType dtype, int digits, const DrawShape& shape, const std::vector<const Operand*>& parameters) {
     if (!shape.like()) check_draw_shape(name, shape.shape());
@@ -79,8 +80,15 @@ class StreamWorld {
   }
 
  private:
-  std::vector<Variable> keys() { return {data_.key, data_.counter, constant(Scalar(data_.draws.fetch_add(1)), line_)}; }
+  std::vector<Variable> keys() {
+    if (StepDraws* const step = StepDraws::current(); step && data_.state.is_shared()) {
+      StepDraws::Stream& stream = step->stream(data_.state, line_, [stream = stream_] { return stream.bits({2}, uint64); });
+      return {stream.key, stream.counter, constant(Scalar(stream.draws++), line_)};
+    }
+    return {data_.key, data_.counter, constant(Scalar(data_.draws.fetch_add(1)), line_)};
+  }
 
+  RandomStream stream_;
   RandomStream::Data& data_;
   SourceLine line_;
 };

@@ -98,6 +98,7 @@ class CudaBackend : public Backend {
   void launch(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments, void* stream) override;
 
   std::unique_ptr<MatrixEngine> make_matrix_engine() override;
+  std::unique_ptr<DenseSolver> make_dense_solver() override;
 
   const Driver& driver() const { return driver_; }
   /// That a multiprocessor can hold at once.
