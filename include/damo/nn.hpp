@@ -16,6 +16,7 @@
 
 #include <damo/optim.hpp>
 #include <damo/shared.hpp>
+#include <damo/windows.hpp>
 
 namespace damo::nn {
 
@@ -47,6 +48,16 @@ struct Linear {
   Variable operator()(const Operand& x) const;
   std::vector<Shared> parameters() const { return {weight, bias}; }
   Shared weight, bias;
+};
+
+/// (n, channels, height, width) -> conv2d(x, weight, options) + bias, (n, filters, ...): weight (filters, channels / options.groups, window...), by Glorot with
+/// what a window sees and what sees an element as inputs and outputs; bias 0.
+struct Conv2d {
+  Conv2d(Init& init, const std::string& name, std::int64_t channels, std::int64_t filters, const PerAxis& window, ConvOptions options = {});
+  Variable operator()(const Operand& x) const;
+  std::vector<Shared> parameters() const { return {weight, bias}; }
+  Shared weight, bias;
+  ConvOptions options;
 };
 
 /// Integer positions of any shape -> that shape with an axis of features: rows of a table, normal by 0.02.

@@ -5,6 +5,7 @@
 
 #include <damo/array_math.hpp>
 #include <damo/loop.hpp>
+#include <damo/ops/conv.hpp>
 #include <damo/ops/indexing.hpp>
 #include <damo/ops/linalg.hpp>
 #include <damo/ops/math.hpp>
@@ -65,6 +66,29 @@ Shared Init::he(std::string name, const Shape& shape) {
 Linear::Linear(Init& init, const std::string& name, std::int64_t inputs, std::int64_t outputs)
     : weight(init.glorot(name + ".weight", {inputs, outputs})), bias(init.full(name + ".bias", {outputs})) {}
 Variable Linear::operator()(const Operand& x) const { return dot(x, weight) + bias; }
+
+namespace {
+
+Shared filters_of(Init& init, const std::string& name, std::int64_t channels, std::int64_t filters, const PerAxis& window, std::int64_t groups) {
+  const std::vector<std::int64_t>& extents = window.numbers();
+  const std::int64_t height = extents.front(), width = extents.back();
+  if (extents.empty() || extents.size() > 2 || groups < 1 || channels % groups != 0 || filters % groups != 0) {
+    throw ShapeError("nn::Conv2d: " + std::to_string(channels) + " channels and " + std::to_string(filters) + " filters in " + std::to_string(groups) + " groups, windows of " +
+                         std::to_string(extents.size()) + " axes",
+                     "give one or two extents, and groups that divide both numbers");
+  }
+  const double inputs = static_cast<double>(channels / groups * height * width), outputs = static_cast<double>(filters / groups * height * width);
+  return init.uniform(name, {filters, channels / groups, height, width}, std::sqrt(6 / (inputs + outputs)));
+}
+
+}  // namespace
+
+Conv2d::Conv2d(Init& init, const std::string& name, std::int64_t channels, std::int64_t filters, const PerAxis& window, ConvOptions options)
+    : weight(filters_of(init, name + ".weight", channels, filters, window, options.groups)), bias(init.full(name + ".bias", {filters})), options(std::move(options)) {}
+Variable Conv2d::operator()(const Operand& x) const {
+  const Variable y = conv2d(x, weight, options);
+  return y + along(bias, 1, y.rank());
+}
 
 Embedding::Embedding(Init& init, const std::string& name, std::int64_t count, std::int64_t features)
     : weight(init.normal(name + ".weight", {count, features}, 0.02)) {}

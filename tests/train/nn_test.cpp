@@ -8,6 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <damo/array_conv.hpp>
+#include <damo/array_math.hpp>
 #include <damo/function.hpp>
 #include <damo/gradient.hpp>
 #include <damo/ops/math.hpp>
@@ -119,6 +121,22 @@ TEST_P(NnOnEachDevice, NormsAreTheirFormulas) {
   const Variable input = matrix("x", float64);
   expect_near(run({input}, layer(input), {wave({3, 5})}), by_layer.values);
   expect_near(run({input}, rms(input), {wave({3, 5})}), by_rms.values);
+}
+
+TEST_P(NnOnEachDevice, Conv2dIsAConvolutionAndABiasAChannel) {
+  nn::Init init = this->init();
+  const nn::Conv2d layer(init, "conv", 4, 6, {3, 2}, {.padding = 1, .groups = 2});
+  EXPECT_EQ(layer.weight.array().shape(), (Shape{6, 2, 3, 2}));
+  EXPECT_EQ(layer.weight.name(), "conv.weight");
+  const double limit = std::sqrt(6.0 / (2 * 6 + 3 * 6));
+  for (const double value : layer.weight.array().to_doubles()) EXPECT_LE(std::fabs(value), limit);
+  layer.bias.set(wave({6}));
+  const Variable x = tensor4("x", float64);
+  const Array in = wave({2, 4, 5, 5});
+  const Array want = add(conv2d(in, layer.weight.array(), {.padding = 1, .groups = 2}), layer.bias.array().reshape({6, 1, 1}));
+  expect_near(run({x}, layer(x), {in}), want.to_doubles(), 1e-12);
+  EXPECT_EQ(layer.parameters().size(), 2u);
+  EXPECT_THAT(error_of([&] { nn::Conv2d(init, "bad", 3, 4, 3, {.groups = 2}); }), HasSubstr("nn::Conv2d: 3 channels and 4 filters in 2 groups"));
 }
 
 TEST_P(NnOnEachDevice, BatchNormLearnsWhatItUsesLater) {
