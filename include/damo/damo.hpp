@@ -3,6 +3,7 @@
 #include <damo/array.hpp>
 #include <damo/array_conv.hpp>
 #include <damo/array_create.hpp>
+#include <damo/array_decompositions.hpp>
 #include <damo/array_linalg.hpp>
 #include <damo/array_math.hpp>
 #include <damo/array_reduce.hpp>
@@ -29,10 +30,12 @@
 #include <damo/io/safetensors.hpp>
 #include <damo/kernel_op.hpp>
 #include <damo/log.hpp>
+#include <damo/loop.hpp>
 #include <damo/nn.hpp>
 #include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/ops/conv.hpp>
+#include <damo/ops/decompositions.hpp>
 #include <damo/ops/indexing.hpp>
 #include <damo/ops/linalg.hpp>
 #include <damo/ops/math.hpp>

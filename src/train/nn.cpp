@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include <damo/array_math.hpp>
+#include <damo/loop.hpp>
 #include <damo/ops/conv.hpp>
 #include <damo/ops/indexing.hpp>
 #include <damo/ops/linalg.hpp>
@@ -11,6 +12,7 @@
 #include <damo/ops/reduce.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/ops/softmax.hpp>
+#include <damo/ops/subtensor.hpp>
 
 namespace damo::nn {
 namespace {
@@ -130,8 +132,9 @@ LSTMCell::LSTMCell(Init& init, const std::string& name, std::int64_t inputs, std
   assign(start.slice({{features, 2 * features}}), 1.0);
   bias.set(start);
 }
-LSTMCell::State LSTMCell::operator()(const Operand& x, const State& state) const {
-  const std::vector<Variable> gates = split(dot(x, input_weight) + dot(state.hidden, hidden_weight) + bias, {features, features, features, features}, -1);
+LSTMCell::State LSTMCell::operator()(const Operand& x, const State& state) const { return from_sums(dot(x, input_weight) + bias, state); }
+LSTMCell::State LSTMCell::from_sums(const Variable& sums, const State& state) const {
+  const std::vector<Variable> gates = split(sums + dot(state.hidden, hidden_weight), {features, features, features, features}, -1);
   const Variable cell = sigmoid(gates[1]) * state.cell + sigmoid(gates[0]) * tanh(gates[2]);
   return {sigmoid(gates[3]) * tanh(cell), cell};
 }
@@ -139,11 +142,34 @@ LSTMCell::State LSTMCell::operator()(const Operand& x, const State& state) const
 GRUCell::GRUCell(Init& init, const std::string& name, std::int64_t inputs, std::int64_t features)
     : input_weight(init.glorot(name + ".input_weight", {inputs, 3 * features})), hidden_weight(init.glorot(name + ".hidden_weight", {features, 3 * features})),
       input_bias(init.full(name + ".input_bias", {3 * features})), hidden_bias(init.full(name + ".hidden_bias", {3 * features})), features(features) {}
-Variable GRUCell::operator()(const Operand& x, const Operand& hidden) const {
-  const std::vector<Variable> in = split(dot(x, input_weight) + input_bias, {features, features, features}, -1);
+Variable GRUCell::operator()(const Operand& x, const Operand& hidden) const { return from_sums(dot(x, input_weight) + input_bias, hidden); }
+Variable GRUCell::from_sums(const Variable& sums, const Operand& hidden) const {
+  const std::vector<Variable> in = split(sums, {features, features, features}, -1);
   const std::vector<Variable> back = split(dot(hidden, hidden_weight) + hidden_bias, {features, features, features}, -1);
   const Variable reset = sigmoid(in[0] + back[0]), keep = sigmoid(in[1] + back[1]), next = tanh(in[2] + reset * back[2]);
   return (1.0 - keep) * next + keep * hidden;
+}
+
+namespace {
+
+/// (n, features), of sums (steps, n, ...).
+Variable begin_of(const Variable& sums, std::int64_t features) { return second(subtensor(sums, {0, {}, {0, features}}), 0.0); }
+
+}  // namespace
+
+LSTM::Result LSTM::operator()(const Operand& xs, const std::optional<LSTMCell::State>& begin) const {
+  const Variable sums = dot(xs, cell.input_weight) + cell.bias, zeros = begin_of(sums, cell.features);
+  const ScanOutputs states = scan({.sequences = {sums}, .initial = {begin ? begin->hidden : zeros, begin ? begin->cell : zeros}, .name = "lstm"},
+                                  [&](const Variable& sum, const Variable& hidden, const Variable& memory) {
+                                    const LSTMCell::State next = cell.from_sums(sum, {hidden, memory});
+                                    return std::pair(next.hidden, next.cell);
+                                  });
+  return {states[0], {subtensor(states[0], {-1}), subtensor(states[1], {-1})}};
+}
+
+Variable GRU::operator()(const Operand& xs, const Variable& begin) const {
+  const Variable sums = dot(xs, cell.input_weight) + cell.input_bias;
+  return scan({.sequences = {sums}, .initial = {begin ? begin : begin_of(sums, cell.features)}, .name = "gru"}, [&](const Variable& sum, const Variable& hidden) { return cell.from_sums(sum, hidden); });
 }
 
 Variable attention(const Operand& query, const Operand& key, const Operand& value, const AttentionOptions& options) {

@@ -1,5 +1,7 @@
 // Layers against their formulas in float64, forward; gradients are those of the ops. What a layer adds, its state and its shapes, is here.
 #include <damo/nn.hpp>
+#include <damo/ops/shape.hpp>
+#include <damo/ops/subtensor.hpp>
 
 #include <cmath>
 
@@ -178,6 +180,31 @@ TEST_P(NnOnEachDevice, LstmIsItsFormula) {
     }
   expect_near(run({x, h, c}, next.hidden, {xs, hs, cs}), hidden);
   expect_near(run({x, h, c}, next.cell, {xs, hs, cs}), cell);
+}
+
+TEST_P(NnOnEachDevice, RecurrentLayersAreTheirCellsStepByStep) {
+  nn::Init init = this->init();
+  const nn::LSTM lstm(init, "lstm", 3, 2);
+  const nn::GRU gru(init, "gru", 3, 2);
+  const Variable xs = tensor3("xs", float64);
+  const nn::LSTM::Result made = lstm(xs);
+  const Variable hidden = gru(xs);
+  const Array steps = wave({3, 4, 3});
+  nn::LSTMCell::State state{second(subtensor(xs, {0, {}, {0, 2}}), 0.0), second(subtensor(xs, {0, {}, {0, 2}}), 0.0)};
+  Variable h = state.hidden;
+  std::vector<Variable> states, values;
+  for (int t = 0; t < 3; ++t) {
+    state = lstm.cell(subtensor(xs, {t}), state);
+    h = gru.cell(subtensor(xs, {t}), h);
+    states.push_back(state.hidden);
+    values.push_back(h);
+  }
+  expect_near(run({xs}, made.hidden, {steps}), run({xs}, stack(states), {steps}).to_doubles());
+  expect_near(run({xs}, made.last.cell, {steps}), run({xs}, state.cell, {steps}).to_doubles());
+  expect_near(run({xs}, hidden, {steps}), run({xs}, stack(values), {steps}).to_doubles());
+  const Variable looped = grad(sum(made.hidden * made.hidden), lstm.cell.hidden_weight), unrolled = grad(sum(stack(states) * stack(states)), lstm.cell.hidden_weight);
+  expect_near(run({xs}, looped, {steps}), run({xs}, unrolled, {steps}).to_doubles());
+  EXPECT_EQ(nn::parameters(lstm, gru).size(), 7u);
 }
 
 TEST_P(NnOnEachDevice, GruIsItsFormula) {
