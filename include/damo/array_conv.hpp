@@ -1,5 +1,5 @@
 // Convolutions and pooling of Arrays, at once: what ops/conv.hpp has for Variables, which is the manual of both. Operands lie on one device, else
-// DeviceError; results are new arrays there. See tests/conv/.
+// DeviceError; results are new arrays there. See tests/conv/conv_test.cpp.
 #pragma once
 #include <damo/array.hpp>
 #include <damo/windows.hpp>

@@ -8,7 +8,7 @@
 #include <damo/thunk.hpp>
 #include "ops/fused_op.hpp"
 #include "ops/lower.hpp"
-#include "ops/reduced_shape.hpp"
+#include "ops/reductions.hpp"
 #include "runtime/exec/version_table.hpp"
 #include "runtime/kernel/dialect.hpp"
 #include "runtime/kernel/spec_kernel.hpp"

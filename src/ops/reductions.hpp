@@ -7,6 +7,7 @@
 
 #include <damo/axes.hpp>
 #include <damo/dtype.hpp>
+#include <damo/shape.hpp>
 #include <damo/reduce_options.hpp>
 #include "runtime/kernel/spec.hpp"
 
@@ -20,6 +21,18 @@ std::string name_of(ReductionKind reduction);
 DType result_of(ReductionKind reduction, DType x);
 /// Whether of no elements there is no result.
 bool chooses(ReductionKind reduction);
+
+/// What is left of a shape. Bit a of axes: axis a is gone, or with keepdims has extent 1.
+inline Shape reduced_shape(const Shape& shape, std::uint32_t axes, bool keepdims) {
+  Shape left;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (!(axes >> axis & 1u))
+      left.push_back(shape[axis]);
+    else if (keepdims)
+      left.push_back(1);
+  }
+  return left;
+}
 
 /// In which sums of a dtype are kept: float32 of 16 bits, 64 bits of integers.
 DType sum_dtype(DType dtype);

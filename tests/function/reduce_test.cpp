@@ -207,10 +207,13 @@ TEST_P(Reduce, HasTheGradientThatDifferencesShow) {
     if (known.name[0] == 'a') continue;  // argmax, argmin
     for (const auto& [axes, keep] : {std::pair{Axes(), false}, {Axes(), true}, {Axes(0), false}, {Axes(0), true}, {Axes(1), false}, {Axes(1), true}, {Axes{0, 1}, true}}) {
       const Variable x = input({float64, {kUnknown, kUnknown}}, "x");
-      const Variable y = known.graph(x, axes, keep), cost = sum(sqr(y));
-      const Function f = function({x}, {cost}, options()), g = function({x}, {grad(cost, {x})[0]}, options());
+      const Function g = function({x}, {grad(sum(sqr(known.graph(x, axes, keep))), {x})[0]}, options());
       Values values = noise({3, 4}, float32, 7).to_doubles();
-      const auto at = [&](const Values& point) { return f(Array::from(point, {3, 4}, device()))[0].item().as_double(); };
+      const auto at = [&, mask = axes.mask(2, "test")](const Values& point) {
+        double cost = 0;
+        for (const Values& row : rows_of(Array::from(point, {3, 4}, device()), mask)) cost += known.host(row) * known.host(row);
+        return cost;
+      };
       const Values found = g(Array::from(values, {3, 4}, device()))[0].to_doubles();
       for (std::size_t i = 0; i < values.size(); ++i) {
         Values above = values, below = values;

@@ -54,8 +54,37 @@ TEST_P(Scan, AddsUpTheRowsOfASequence) {
     const Array made = f(doubles(rows, {5, 3}, device()), doubles(begin, {3}, device()));
     EXPECT_EQ(made.shape(), (Shape{5, 3}));
     expect_near(made, want);
-    expect_near(f(doubles(rows, {5, 3}, device()), doubles(begin, {3}, device())), want);
+    for (int call = 0; call < 6; ++call) {  // on a GPU the later ones are replayed, whatever their arrays are
+      const double factor = 1 << call;
+      Values scaled = rows, start = begin, expected = want;
+      for (Values* values : {&scaled, &start, &expected}) {
+        for (double& value : *values) value *= factor;
+      }
+      expect_near(f(doubles(scaled, {5, 3}, device()), doubles(start, {3}, device())), expected);
+    }
   }
+}
+
+TEST_P(Scan, StopsWithinTheRowsThatThereAre) {
+  const Variable steps = scalar("steps", int64), xs = vector("xs", float64);
+  const ScanOutputs made = scan({.sequences = {xs}, .initial = {constant(1.0)}, .steps = steps}, [](const Variable& x, const Variable& h) { return h * x; });
+  const Variable last = subtensor(made[0], {-1});
+  const Function f = function({steps, xs}, {last, grad(last, xs)}, on());
+  const auto run = [&](std::int64_t count) { return f.call<2>(Array::from(std::vector{count}, Shape(), device()), doubles({2, 3, 5, 7}, {4}, device())); };
+  expect_near(run(3)[0], {30});
+  expect_near(run(3)[1], {15, 10, 6, 0});
+  expect_near(run(4)[1], {105, 70, 42, 30});
+  EXPECT_THAT(error_of<ShapeError>([&] { run(5); }), HasSubstr("sequence 0 has 4 rows for 5 steps"));
+}
+
+TEST_P(Scan, GivesOneValueTwiceAndWhatItWasGiven) {
+  const Variable xs = matrix("xs", float64), h = vector("h", float64);
+  const ScanOutputs made = scan({.sequences = {xs}, .initial = {h, {}, {}, {}}}, [&](const Variable& x, const Variable& a) { return std::vector{a + x, a + x, x, h}; });
+  const Results all = function({xs, h}, {made[0], made[1], made[2], made[3]}, on())(doubles({1, 2, 3, 4}, {2, 2}, device()), doubles({10, 20}, {2}, device()));
+  expect_near(all[0], {11, 22, 14, 26});
+  expect_near(all[1], {11, 22, 14, 26});
+  expect_near(all[2], {1, 2, 3, 4});
+  expect_near(all[3], {10, 20, 10, 20});
 }
 
 TEST_P(Scan, ReadsTwoEarlierValues) {

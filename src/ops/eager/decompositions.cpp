@@ -11,7 +11,7 @@
 namespace damo {
 namespace {
 
-struct ArrayWorld {
+struct FactoredArrays {
   using Value = Array;
 
   const Shape& dims(const Array& v) const { return v.shape(); }
@@ -51,7 +51,7 @@ const Array& beside(const char* name, const Array& x, const Array& y) {
   }
   return y;
 }
-Decompositions<ArrayWorld> decompositions() { return Decompositions(ArrayWorld{}); }
+Decompositions<FactoredArrays> decompositions() { return Decompositions(FactoredArrays{}); }
 
 }  // namespace
 
@@ -81,8 +81,8 @@ EigenvalueArrays eigh(const Array& x, bool lower) {
   return {values, vectors};
 }
 
-Array tril(const Array& x, std::int64_t diagonal) { return ArrayWorld{}.triangle(decompositions().checked("tril", given("tril", x)), diagonal, true); }
-Array triu(const Array& x, std::int64_t diagonal) { return ArrayWorld{}.triangle(decompositions().checked("triu", given("triu", x)), diagonal, false); }
+Array tril(const Array& x, std::int64_t diagonal) { return FactoredArrays{}.triangle(decompositions().checked("tril", given("tril", x)), diagonal, true); }
+Array triu(const Array& x, std::int64_t diagonal) { return FactoredArrays{}.triangle(decompositions().checked("triu", given("triu", x)), diagonal, false); }
 Array diagonal(const Array& x) {
   const Array matrices = decompositions().checked("diagonal", given("diagonal", x));
   Shape shape = matrices.shape();

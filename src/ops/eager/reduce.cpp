@@ -8,7 +8,6 @@
 
 #include "ops/eager/inner_product.hpp"
 #include "ops/eager/kernels.hpp"
-#include "ops/reduced_shape.hpp"
 #include "ops/reductions.hpp"
 
 namespace damo {

@@ -95,7 +95,7 @@ class StreamWorld {
 
 namespace {
 
-using Draws = Distributions<StreamWorld>;
+using StreamDraws = Distributions<StreamWorld>;
 
 }  // namespace
 
@@ -124,59 +124,59 @@ RandomStream RandomStream::split() const {
 
 Variable RandomStream::bits(const DrawShape& shape, DType dtype) const {
   StreamWorld world(*this);
-  return Draws(world).bits(shape, dtype);
+  return StreamDraws(world).bits(shape, dtype);
 }
 Variable RandomStream::uniform(const DrawShape& shape, const Operand& low, const Operand& high, DType dtype) const {
   StreamWorld world(*this);
-  return Draws(world).uniform(shape, low, high, dtype);
+  return StreamDraws(world).uniform(shape, low, high, dtype);
 }
 Variable RandomStream::normal(const DrawShape& shape, const Operand& mean, const Operand& std, DType dtype) const {
   StreamWorld world(*this);
-  return Draws(world).normal(shape, mean, std, dtype);
+  return StreamDraws(world).normal(shape, mean, std, dtype);
 }
 Variable RandomStream::truncated_normal(const DrawShape& shape, const Operand& low, const Operand& high, const Operand& mean, const Operand& std, DType dtype) const {
   StreamWorld world(*this);
-  return Draws(world).truncated_normal(shape, low, high, mean, std, dtype);
+  return StreamDraws(world).truncated_normal(shape, low, high, mean, std, dtype);
 }
 Variable RandomStream::exponential(const DrawShape& shape, const Operand& scale, DType dtype) const {
   StreamWorld world(*this);
-  return Draws(world).exponential(shape, scale, dtype);
+  return StreamDraws(world).exponential(shape, scale, dtype);
 }
 Variable RandomStream::gumbel(const DrawShape& shape, DType dtype) const {
   StreamWorld world(*this);
-  return Draws(world).gumbel(shape, dtype);
+  return StreamDraws(world).gumbel(shape, dtype);
 }
 Variable RandomStream::gamma(const DrawShape& shape, const Operand& alpha, const Operand& scale, DType dtype) const {
   StreamWorld world(*this);
-  return Draws(world).gamma(shape, alpha, scale, dtype);
+  return StreamDraws(world).gamma(shape, alpha, scale, dtype);
 }
 Variable RandomStream::poisson(const DrawShape& shape, const Operand& rate) const {
   StreamWorld world(*this);
-  return Draws(world).poisson(shape, rate);
+  return StreamDraws(world).poisson(shape, rate);
 }
 Variable RandomStream::bernoulli(const DrawShape& shape, const Operand& p) const {
   StreamWorld world(*this);
-  return Draws(world).bernoulli(shape, p);
+  return StreamDraws(world).bernoulli(shape, p);
 }
 Variable RandomStream::randint(const DrawShape& shape, std::int64_t low, std::int64_t high, DType dtype) const {
   StreamWorld world(*this);
-  return Draws(world).randint(shape, low, high, dtype);
+  return StreamDraws(world).randint(shape, low, high, dtype);
 }
 Variable RandomStream::categorical(const Operand& logits, int axis) const {
   StreamWorld world(*this);
-  return Draws(world).categorical(logits.as(logits.promotable().dtype), axis);
+  return StreamDraws(world).categorical(logits.as(logits.promotable().dtype), axis);
 }
 Variable RandomStream::categorical_of(const Operand& probabilities, int axis) const {
   StreamWorld world(*this);
-  return Draws(world).categorical_of(probabilities.as(probabilities.promotable().dtype), axis);
+  return StreamDraws(world).categorical_of(probabilities.as(probabilities.promotable().dtype), axis);
 }
 Variable RandomStream::choice(std::int64_t n, const DrawShape& shape, bool replace, const std::vector<double>& p) const {
   StreamWorld world(*this);
-  return Draws(world).choice(n, shape, replace, p);
+  return StreamDraws(world).choice(n, shape, replace, p);
 }
 Variable RandomStream::permutation(std::int64_t n) const {
   StreamWorld world(*this);
-  return Draws(world).permutation(n);
+  return StreamDraws(world).permutation(n);
 }
 Variable RandomStream::permutation(const Operand& x, int axis) const {
   const Variable from = x.as(x.promotable().dtype);

@@ -10,9 +10,7 @@ namespace {
 constexpr int kRun = 256;         // elements that a partial value takes before it is added to others
 constexpr int kColumnRun = 1024;  // of a column, likewise
 
-std::string number(int value) { return std::to_string(value); }
-
-constexpr const char* kHead = R"(using namespace damo;
+constexpr const char* kReducingHead = R"(using namespace damo;
 #define DAMO_FUNCTION static inline __attribute__((always_inline))
 typedef i64 place;
 )";
@@ -48,7 +46,7 @@ bool CpuReducingEmitter::may_keep(int value, const Passes& passes) {
 }
 
 std::string CpuReducingEmitter::emit() {
-  text_ = kHead + argument_struct(spec_, layout_) + steps_.functions();
+  text_ = kReducingHead + argument_struct(spec_, layout_) + steps_.functions();
   if (layout_.chunked) {
     line("struct Partial {");
     for (int join : passes_.all()[0].joins) line("  alignas(8) Joined" + number(join) + " j" + number(join) + ";");

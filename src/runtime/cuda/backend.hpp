@@ -28,6 +28,8 @@ namespace damo::cuda_backend {
 class CudaKernel;
 struct Callback;  // stream.cpp
 
+inline CUdeviceptr address(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
+
 class CudaBackend : public Backend {
  public:
   /// Throws DeviceError if there is no such GPU. Makes no context.

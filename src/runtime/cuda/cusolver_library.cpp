@@ -58,7 +58,7 @@ void* open(const char* file, std::string& path) {
 }
 
 /// Never closed: its handles and kernels live as long as the process.
-CusolverLibrary open() {
+CusolverLibrary open_cusolver() {
   CusolverLibrary library;
   std::string path, blas_path;
   Symbols blas(open("libcublas.so", blas_path)), solver(open("libcusolver.so", path));
@@ -82,7 +82,7 @@ CusolverLibrary open() {
 }  // namespace
 
 const CusolverLibrary& cusolver() {
-  static const CusolverLibrary opened = open();
+  static const CusolverLibrary opened = open_cusolver();
   return opened;
 }
 

@@ -13,8 +13,6 @@ namespace {
 
 constexpr int kTilesOfASum = 32;  // that a partial value takes before it is joined with others: the error of a sum grows slowly
 
-std::string number(int value) { return std::to_string(value); }
-
 }  // namespace
 
 CudaReducingEmitter::CudaReducingEmitter(const KernelSpec& spec, const Layout& layout)

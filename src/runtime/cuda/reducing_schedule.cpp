@@ -7,6 +7,7 @@
 #include <damo/error.hpp>
 
 #include "graph/base/environment.hpp"
+#include "runtime/cuda/schedule.hpp"
 #include "runtime/kernel/passes.hpp"
 #include "runtime/kernel/pressure.hpp"
 
@@ -14,15 +15,12 @@ namespace damo {
 namespace {
 
 constexpr int kBlock = 256;
-constexpr int kVectorBytes = 16;                // the widest access of a thread
-constexpr int kBytesInFlight = 128;             // of reads a thread: 256 threads have as much on their way as a multiprocessor needs
+constexpr int kRowBytesInFlight = 128;             // of reads a thread: 256 threads have as much on their way as a multiprocessor needs
 constexpr int kColumnBytesInFlight = 128, kColumnElements = 32;  // a thread, at most
 constexpr int kMostItems = 8;                   // vectors of a thread, of kernels that read little or nothing
 constexpr int kWordsHeld = 16;                  // registers of a thread that hold a row's elements, where a block holds it so
 constexpr int kMostWordsHeld = 32;              // beyond that, and of 16-bit floats, which are half the bytes
 constexpr int kWordsOfLongestRows = 64;         // where a cluster of kLanesAlone would not hold them else, and of kernels that write no elements
-constexpr int kOwnRegisters = 24;               // of a thread, for addresses and what a step needs within itself
-constexpr int kRegisters = 65536;               // of a multiprocessor
 constexpr int kResidentThreads = 1024;          // that hold rows
 constexpr int kColumnWords = 96;                // registers of a thread for the values of its columns
 constexpr std::int64_t kSmallestChunk = 4096;   // elements of a block of which there are several a row
@@ -176,7 +174,7 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, std::int64_t length, cons
 /// if that takes no less than half of them.
 int items_of_pass(const KernelSpec& spec, const Layout& layout, std::int64_t length) {
   const std::int64_t each = std::int64_t{layout.lanes} * layout.vector, most = divide_up(length, each);
-  const int wanted = static_cast<int>(std::clamp<std::int64_t>(kBytesInFlight / (bytes_read(spec, layout) * layout.vector), 1, std::min<std::int64_t>(most, kMostItems)));
+  const int wanted = static_cast<int>(std::clamp<std::int64_t>(kRowBytesInFlight / (bytes_read(spec, layout) * layout.vector), 1, std::min<std::int64_t>(most, kMostItems)));
   for (int items = wanted; items * 2 > wanted; --items) {
     if (length % (each * items) == 0) return items;
   }

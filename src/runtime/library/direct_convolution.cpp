@@ -87,20 +87,32 @@ extern "C" __global__ void convolve(const T* __restrict__ x, T* __restrict__ w, 
   __shared__ SUM sums[THREADS];
   const long long elements = s.groups * s.outputs * s.channels * s.kernel[0] * s.kernel[1] * s.kernel[2];
   const long long places = s.out[0] * s.out[1] * s.out[2], all_in = s.in[0] * s.in[1] * s.in[2];
+  // A thread's next place lies THREADS further on: these many along each axis, so that nothing is divided in the loop.
+  const long long step2 = THREADS % s.out[2], step1 = THREADS / s.out[2] % s.out[1], step0 = THREADS / (s.out[2] * s.out[1]) % s.out[0], steps = THREADS / places;
   for (long long element = blockIdx.x; element < elements; element += gridDim.x) {
     const long long j2 = element % s.kernel[2], j1 = element / s.kernel[2] % s.kernel[1], j0 = element / (s.kernel[2] * s.kernel[1]) % s.kernel[0];
     const long long filter_channel = element / (s.kernel[2] * s.kernel[1] * s.kernel[0]), c = filter_channel % s.channels;
     const long long filter = filter_channel / s.channels, group = filter / s.outputs;
     SUM sum = 0;
-    for (long long at = threadIdx.x; at < s.batch * places; at += THREADS) {
-      const long long n = at / places, p = at - n * places;
-      const long long i0 = p / (s.out[2] * s.out[1]) * s.stride[0] + j0 * s.dilation[0] - s.padding[0];
-      const long long i1 = p / s.out[2] % s.out[1] * s.stride[1] + j1 * s.dilation[1] - s.padding[1];
-      const long long i2 = p % s.out[2] * s.stride[2] + j2 * s.dilation[2] - s.padding[2];
+    long long p2 = threadIdx.x % s.out[2], p1 = threadIdx.x / s.out[2] % s.out[1], p0 = threadIdx.x / (s.out[2] * s.out[1]) % s.out[0], n = threadIdx.x / places;
+    while (n < s.batch) {
+      const long long i0 = p0 * s.stride[0] + j0 * s.dilation[0] - s.padding[0];
+      const long long i1 = p1 * s.stride[1] + j1 * s.dilation[1] - s.padding[1];
+      const long long i2 = p2 * s.stride[2] + j2 * s.dilation[2] - s.padding[2];
       if (i0 >= 0 && i0 < s.in[0] && i1 >= 0 && i1 < s.in[1] && i2 >= 0 && i2 < s.in[2]) {
         const T* picture = x + ((n * s.groups + group) * s.channels + c) * all_in;
-        sum += TO_SUM(picture[(i0 * s.in[1] + i1) * s.in[2] + i2]) * TO_SUM(y[(n * s.groups * s.outputs + filter) * places + p]);
+        sum += TO_SUM(picture[(i0 * s.in[1] + i1) * s.in[2] + i2]) * TO_SUM(y[(n * s.groups * s.outputs + filter) * places + (p0 * s.out[1] + p1) * s.out[2] + p2]);
       }
+      p2 += step2;
+      const long long over2 = p2 >= s.out[2];
+      p2 -= over2 * s.out[2];
+      p1 += step1 + over2;
+      const long long over1 = p1 >= s.out[1];
+      p1 -= over1 * s.out[1];
+      p0 += step0 + over1;
+      const long long over0 = p0 >= s.out[0];
+      p0 -= over0 * s.out[0];
+      n += steps + over0;
     }
     sums[threadIdx.x] = sum;
     __syncthreads();

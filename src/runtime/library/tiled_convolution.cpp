@@ -26,15 +26,8 @@ struct Tiles {
 };
 
 std::int64_t blocks_of(std::int64_t count, std::int64_t each) { return (count + each - 1) / each; }
-/// The fewest rows are computed in vain, each as if there were `least` at least; of equals the most.
-std::int64_t best_rows(std::int64_t count, std::int64_t from, std::int64_t to, std::int64_t least) {
-  std::int64_t best = to;
-  const auto cost = [&](std::int64_t rows) { return blocks_of(count, rows) * std::max(rows, least); };
-  for (std::int64_t rows = to - 1; rows >= from; --rows) {
-    if (cost(rows) < cost(best)) best = rows;
-  }
-  return best;
-}
+/// Of two numbers of rows the one of which fewer are computed in vain: with two vectors each, or one, they keep the processor's adders busy and fit its registers.
+std::int64_t best_rows(std::int64_t count, std::int64_t few, std::int64_t many) { return blocks_of(count, few) * few < blocks_of(count, many) * many ? few : many; }
 
 /// Of the text's vectors, whatever registers the compiler makes of them.
 std::int64_t vector_bytes(const Backend& backend) { return backend.limits().architecture.find("avx512") != std::string::npos ? 64 : 32; }
@@ -61,7 +54,7 @@ class TiledConvolution final : public PreparedConvolution {
     const char* text = kTiledForwardText;
     switch (c.role) {
       case ConvolutionRole::kForward:
-        rows = best_rows(c.outputs, 4, 6, 4);
+        rows = best_rows(c.outputs, 5, 6);
         share(places, 2 * lanes, pictures);
         packed = c.groups * blocks_of(c.outputs, rows) * rows * depth;
         prepare_blocks_ = c.groups * blocks_of(c.outputs, rows);
@@ -71,7 +64,7 @@ class TiledConvolution final : public PreparedConvolution {
       case ConvolutionRole::kInputGradient:
         text = kTiledInputText;
         share(c.channels, 1, pictures);
-        rows = best_rows(tiles_.chunk * window, 4, 6, 4);
+        rows = best_rows(tiles_.chunk * window, 5, 6);
         prepare_blocks_ = c.groups * tiles_.chunks * blocks_of(tiles_.chunk * window, rows);
         packed = prepare_blocks_ * rows * c.outputs;
         steps = c.outputs;
@@ -79,7 +72,7 @@ class TiledConvolution final : public PreparedConvolution {
         break;
       case ConvolutionRole::kWeightGradient: {
         text = kTiledWeightText;
-        rows = best_rows(depth, 6, 9, 8);
+        rows = best_rows(depth, 8, 9);
         const std::int64_t one = c.groups * blocks_of(c.outputs, lanes) * lanes * depth;
         tiles_.parts = std::clamp<std::int64_t>(kMostPartialBytes / (one * item_), 1, std::min(c.batch, kMostParts));
         share(depth, rows, tiles_.parts * c.groups * blocks_of(c.outputs, lanes));

@@ -5,10 +5,13 @@
 namespace damo {
 
 /// Tables of places, weights in the order in which they are read, pictures with their borders.
-inline constexpr const char* kTiledCommonText = R"(
+inline constexpr const char* kTiledCommonText = R"cuda(
 #define LANES (VECTOR_BYTES / (int)sizeof(SUM))
 typedef SUM Vector __attribute__((vector_size(VECTOR_BYTES)));
 typedef SUM Anywhere __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(SUM)), may_alias));
+
+// Of loops that are short, or run once: their vectors would take longer to compile than they ever save.
+#define PLAIN_LOOP _Pragma("clang loop vectorize(disable) unroll(disable)")
 
 struct Tiles {
   long long padded[3];  // extents of a picture with its borders
@@ -29,14 +32,14 @@ static __device__ inline void fill_tables(const Sizes& s, const Tiles& t, long l
   for (long long c = 0; c < s.channels; ++c)
     for (long long j0 = 0; j0 < s.kernel[0]; ++j0)
       for (long long j1 = 0; j1 < s.kernel[1]; ++j1)
-        for (long long j2 = 0; j2 < s.kernel[2]; ++j2)
+        PLAIN_LOOP for (long long j2 = 0; j2 < s.kernel[2]; ++j2)
           t.taps[at++] = (int)(((c * t.padded[0] + j0 * s.dilation[0]) * t.padded[1] + j1 * s.dilation[1]) * t.padded[2] + j2 * s.dilation[2]);
   at = 0;
   for (long long p0 = 0; p0 < s.out[0]; ++p0)
     for (long long p1 = 0; p1 < s.out[1]; ++p1)
-      for (long long p2 = 0; p2 < s.out[2]; ++p2)
+      PLAIN_LOOP for (long long p2 = 0; p2 < s.out[2]; ++p2)
         t.places[at++] = (int)((p0 * s.stride[0] * t.padded[1] + p1 * s.stride[1]) * t.padded[2] + p2 * s.stride[2]);
-  for (long long i = 0; i < count; ++i) t.steps[i] = (int)(i * step);
+  PLAIN_LOOP for (long long i = 0; i < count; ++i) t.steps[i] = (int)(i * step);
 }
 
 // Channels of a picture as SUM, with zeros around.
@@ -69,7 +72,7 @@ static __device__ inline __attribute__((always_inline)) void multiply(const SUM*
     a += ROWS;
   }
 }
-)";
+)cuda";
 
 inline constexpr const char* kTiledForwardText = R"(
 static __device__ inline __attribute__((always_inline)) void store(T* to, Vector values, int count) {
@@ -79,7 +82,7 @@ static __device__ inline __attribute__((always_inline)) void store(T* to, Vector
     return;
   }
 #endif
-  for (int l = 0; l < LANES && l < count; ++l) to[l] = TO_T(values[l]);
+  PLAIN_LOOP for (int l = 0; l < LANES && l < count; ++l) to[l] = TO_T(values[l]);
 }
 
 // packed: (groups, blocks, channels window, ROWS)
@@ -89,7 +92,7 @@ extern "C" __global__ void prepare(const T* x, const T* w, T* y, Sizes s, Tiles 
   for (long long b = blockIdx.x; b < s.groups * blocks; b += gridDim.x) {
     const long long group = b / blocks, first = b % blocks * ROWS;
     for (int r = 0; r < ROWS; ++r)
-      for (long long k = 0; k < depth; ++k) t.packed[(b * depth + k) * ROWS + r] = first + r < s.outputs ? TO_SUM(w[(group * s.outputs + first + r) * depth + k]) : 0;
+      PLAIN_LOOP for (long long k = 0; k < depth; ++k) t.packed[(b * depth + k) * ROWS + r] = first + r < s.outputs ? TO_SUM(w[(group * s.outputs + first + r) * depth + k]) : 0;
   }
 }
 
@@ -110,7 +113,7 @@ extern "C" __global__ void convolve(const T* x, const T* w, T* y, Sizes s, Tiles
       } else {
         for (long long k = 0; k < depth; ++k) {
           const SUM* tap = picture + t.taps[k];
-          for (int l = 0; l < 2 * LANES; ++l) panel[k * 2 * LANES + l] = l < count ? tap[at[l]] : 0;
+          PLAIN_LOOP for (int l = 0; l < 2 * LANES; ++l) panel[k * 2 * LANES + l] = l < count ? tap[at[l]] : 0;
         }
         steps = t.steps;
       }
@@ -137,7 +140,7 @@ extern "C" __global__ void prepare(const T* x, const T* w, T* y, Sizes s, Tiles 
   for (long long b = blockIdx.x; b < s.groups * t.chunks * blocks; b += gridDim.x) {
     const long long group = b / (t.chunks * blocks), first = b % blocks * ROWS, begin = b / blocks % t.chunks * rows + first;
     for (long long o = 0; o < s.outputs; ++o)
-      for (int r = 0; r < ROWS; ++r)
+      PLAIN_LOOP for (int r = 0; r < ROWS; ++r)
         t.packed[(b * s.outputs + o) * ROWS + r] = first + r < rows && begin + r < depth ? TO_SUM(w[(group * s.outputs + o) * depth + begin + r]) : 0;
   }
 }
@@ -159,7 +162,7 @@ extern "C" __global__ void convolve(T* x, const T* w, const T* y, Sizes s, Tiles
       const int* at = t.places + p;
       const int count = places - p < 2 * LANES ? (int)(places - p) : 2 * LANES;
       for (long long o = 0; o < s.outputs; ++o)
-        for (int l = 0; l < 2 * LANES; ++l) panel[o * 2 * LANES + l] = l < count ? TO_SUM(from[o * places + p + l]) : 0;
+        PLAIN_LOOP for (int l = 0; l < 2 * LANES; ++l) panel[o * 2 * LANES + l] = l < count ? TO_SUM(from[o * places + p + l]) : 0;
       for (long long b = 0; b < blocks; ++b) {
         Vector sums[ROWS][2];
         multiply(weights + b * s.outputs * ROWS, panel, panel + LANES, t.steps, s.outputs, sums);
@@ -173,7 +176,7 @@ extern "C" __global__ void convolve(T* x, const T* w, const T* y, Sizes s, Tiles
               Anywhere* line = (Anywhere*)(tap + lanes[0]);
               *line = *line + sums[r][v];
             } else {
-              for (int l = 0; l < LANES && v * LANES + l < count; ++l) tap[lanes[l]] += sums[r][v][l];
+              PLAIN_LOOP for (int l = 0; l < LANES && v * LANES + l < count; ++l) tap[lanes[l]] += sums[r][v][l];
             }
           }
         }
@@ -208,8 +211,8 @@ extern "C" __global__ void convolve(const T* x, T* w, const T* y, Sizes s, Tiles
       const SUM* picture = padded_picture(x + (n * s.groups + group) * s.channels * s.in[0] * s.in[1] * s.in[2], scratch, s.channels, s, t);
       for (int l = 0; l < LANES; ++l) {
         const T* line = y + ((n * s.groups + group) * s.outputs + first + l) * places;
-        if (l < lanes) for (long long p = 0; p < places; ++p) panel[p * LANES + l] = TO_SUM(line[p]);
-        else for (long long p = 0; p < places; ++p) panel[p * LANES + l] = 0;
+        if (l < lanes) PLAIN_LOOP for (long long p = 0; p < places; ++p) panel[p * LANES + l] = TO_SUM(line[p]);
+        else PLAIN_LOOP for (long long p = 0; p < places; ++p) panel[p * LANES + l] = 0;
       }
       for (long long k = begin; k < end; k += ROWS) {
         const SUM* taps[ROWS];
@@ -240,9 +243,9 @@ extern "C" __global__ void finish(const T* x, T* w, const T* y, Sizes s, Tiles t
   for (long long filter = blockIdx.x; filter < s.groups * s.outputs; filter += gridDim.x) {
     const long long o = filter % s.outputs;
     const SUM* from = t.packed + (filter / s.outputs * blocks + o / LANES) * depth * LANES + o % LANES;
-    for (long long k = 0; k < depth; ++k) {
+    PLAIN_LOOP for (long long k = 0; k < depth; ++k) {
       SUM sum = 0;
-      for (long long part = 0; part < t.parts; ++part) sum += from[part * size + k * LANES];
+      PLAIN_LOOP for (long long part = 0; part < t.parts; ++part) sum += from[part * size + k * LANES];
       w[filter * depth + k] = TO_T(sum);
     }
   }

@@ -23,6 +23,7 @@
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel/reducing_specs.hpp"
 #include "runtime/kernel/spec_kernel.hpp"
+#include "support/scratch_directory.hpp"
 
 namespace damo {
 namespace {
@@ -159,6 +160,7 @@ std::optional<Device> cpu_or_none() {
 
 /// The case in both texts, run by the CPU.
 void expect_what_the_cpus_text_gives(const Case& one, const Given& given, const Processors& processors, Device device) {
+  const testing::Environment form("DAMO_CPU_FORM", "reference");  // right by construction, and compiled in half of the time
   const Arrays arrays(one, given, device), expected = arrays.dense();
   const Geometry geometry(given.shape, arrays.layouts, given.mask, one.spec.uses_place());
   if (one.spec.joins_across()) ASSERT_TRUE(cuda_dialect().joins_across(one.spec, geometry, processors)) << one.spec.name << " " << ::testing::PrintToString(given);
