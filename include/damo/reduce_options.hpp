@@ -23,7 +23,7 @@ struct ReduceOptions {
 
 /// The p-norm over all named axes together, of x's dtype, of integers in float64: sum(|x|^ord)^(1/ord). So 2 over both axes of a matrix is its
 /// Frobenius norm, and the norms of a matrix that columns and rows induce are max(norm(x, 0, {.ord = 1})) and max(norm(x, 1, {.ord = 1})). Infinity: the greatest
-/// |x|, -infinity: the least, a ShapeError of no elements; 0: how many are not 0, without a gradient. The gradient where all elements are 0 is 0.
+/// |x|, -infinity: the least, a ShapeError of no elements; 0: how many are not 0, without a gradient. The gradient where all elements are 0 is 0, of orders from 1 on.
 struct NormOptions {
   double ord = 2;  ///< OptionError for NaN
   bool keepdims = false;

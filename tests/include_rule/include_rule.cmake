@@ -16,7 +16,7 @@ set(public_runtime  kernel launch_config parameter_type kernel_argument host_arg
                     cuda_c stream event memory host_memory ipc captured_graph dlpack module module_options global source_text compiler cache)
 set(public_exec     thunk shared profile call_plan)
 set(public_ops      elementwise kernel_op raw_kernel gradient options array_operand array_conv array_decompositions array_linalg array_math array_reduce
-                    array_create array_scan array_shape array_sort axes elementwise_kernel reduction_kernel scan_kernel random loop windows)
+                    array_create array_scan array_shape array_sort axes reduce_options elementwise_kernel reduction_kernel scan_kernel random loop windows)
 set(public_train    nn optim data_loader progress chart)
 set(public_function function compare damo)
 

@@ -275,6 +275,19 @@ class Generator {
       if (pick(2) == 0) node.pattern.push_back(static_cast<int>(axis));
     }
     node.number = pick(3) > 0 ? 1 : 0;
+    const bool also_others = pick(3) == 0;
+    const NodeSpec first = node;
+    return try_add(std::move(node)) && (!also_others || add_reduction_of_others(first, rank));
+  }
+
+  /// Over the axes that another reduction keeps, of the same value: rows and columns of one array.
+  bool add_reduction_of_others(const NodeSpec& first, std::size_t rank) {
+    static const char* kNames[] = {"sum", "sum", "mean", "prod", "any"};
+    NodeSpec node{.kind = NodeSpec::Kind::kReduce, .name = kNames[pick(std::size(kNames))], .operands = first.operands, .pattern = {}};
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+      if (std::find(first.pattern.begin(), first.pattern.end(), static_cast<int>(axis)) == first.pattern.end()) node.pattern.push_back(static_cast<int>(axis));
+    }
+    node.number = pick(3) > 0 ? 1 : 0;
     return try_add(std::move(node));
   }
 

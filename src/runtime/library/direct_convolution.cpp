@@ -132,16 +132,14 @@ class DirectConvolution final : public PreparedConvolution {
  public:
   DirectConvolution(Backend& backend, const Convolution& convolution) : backend_(backend), convolution_(convolution) {
     CompileRequest request;
-    const char* text = kWeightGradientText;
     if (convolution.role == ConvolutionRole::kWeightGradient) {
       config_ = {.grid = {std::min(convolution.weight_size(), kMostBlocks)}, .block = {kThreads}};
     } else {
       const bool is_forward = convolution.role == ConvolutionRole::kForward;
-      text = is_forward ? kForwardText : kInputGradientText;
       const std::int64_t along = is_forward ? convolution.out[2] : convolution.in[2], rows = (is_forward ? convolution.output_size() : convolution.input_size()) / along;
       config_ = rows_launch_of(is_host(backend), rows, along);
     }
-    request.source = element_text(convolution.dtype) + "#define THREADS " + std::to_string(kThreads) + "\n#define IS_HOST " + (is_host(backend) ? "1\n" : "0\n") + kRowsText + kSizesText + text;
+    request.source = direct_text(convolution.role, convolution.dtype, is_host(backend));
     request.kind = SourceKind::kCudaC;
     request.file_name = "convolution.cu";
     request.kernels = {"convolve"};
@@ -168,6 +166,11 @@ class DirectConvolution final : public PreparedConvolution {
 };
 
 }  // namespace
+
+std::string direct_text(ConvolutionRole role, DType dtype, bool is_host) {
+  const char* const texts[] = {kForwardText, kInputGradientText, kWeightGradientText};
+  return element_text(dtype) + "#define THREADS " + std::to_string(kThreads) + "\n#define IS_HOST " + (is_host ? "1\n" : "0\n") + kRowsText + kSizesText + texts[static_cast<int>(role)];
+}
 
 std::shared_ptr<PreparedConvolution> direct_convolution(Backend& backend, const Convolution& convolution) {
   return std::make_shared<DirectConvolution>(backend, convolution);

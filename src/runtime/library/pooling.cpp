@@ -150,31 +150,22 @@ extern "C" __global__ void pool(const T* __restrict__ x, const T* __restrict__ y
 }
 )";
 
+/// Of the gradient of a maximum: windows that do not overlap write their own part of x.
+bool writes_apart(const Pooling& pooling) {
+  const Convolution& c = pooling.windows;
+  return pooling.role == PoolingRole::kMaxGradient && c.kernel[0] <= c.stride[0] && c.kernel[1] <= c.stride[1] && c.kernel[2] <= c.stride[2];
+}
+
 class KernelPooling final : public PreparedPooling {
  public:
   KernelPooling(Backend& backend, const Pooling& pooling) : backend_(backend), sizes_(pooling.windows), itemsize_(itemsize(pooling.windows.dtype)) {
     const Convolution& c = pooling.windows;
-    bool are_apart = true, leaves_some = false;
-    std::string source = element_text(c.dtype);
-    const auto define = [&](const std::string& name, std::int64_t value) { source += "#define " + name + " " + std::to_string(value) + "\n"; };
-    for (std::size_t i = 0; i < 3; ++i) {
-      are_apart &= c.kernel[i] <= c.stride[i];
-      leaves_some |= c.out[i] * c.stride[i] - c.padding[i] < c.in[i];
-      const std::string axis = std::to_string(i);
-      define("K" + axis, c.kernel[i]);
-      define("S" + axis, c.stride[i]);
-      define("P" + axis, c.padding[i]);
-      define("M" + axis, (c.kernel[i] + c.stride[i] - 1) / c.stride[i]);
-    }
-    define("IS_HOST", is_host(backend) ? 1 : 0);
-    define("COUNTS_PADDING", pooling.counts_padding ? 1 : 0);
-    define("ROLE_IS_MAX", pooling.role == PoolingRole::kMax ? 1 : 0);
-    define("ROLE_IS_AT", pooling.role == PoolingRole::kMaxAt ? 1 : 0);
-    define("ROLE_IS_MEAN", pooling.role == PoolingRole::kMeanGradient ? 1 : 0);
-    const bool is_gradient = pooling.role == PoolingRole::kMaxGradient || pooling.role == PoolingRole::kMeanGradient, is_apart = pooling.role == PoolingRole::kMaxGradient && are_apart;
+    const bool is_apart = writes_apart(pooling), is_gradient = pooling.role == PoolingRole::kMaxGradient || pooling.role == PoolingRole::kMeanGradient;
+    bool leaves_some = false;
+    for (std::size_t i = 0; i < 3; ++i) leaves_some |= c.out[i] * c.stride[i] - c.padding[i] < c.in[i];
     if (is_apart && leaves_some) cleared_ = static_cast<std::size_t>(c.input_size());
     CompileRequest request;
-    request.source = source + kRowsText + kSizesText + kCommonText + (is_apart ? kApartText : is_gradient ? kGatherText : kOutText);
+    request.source = pooling_text(pooling, is_host(backend));
     request.kind = SourceKind::kCudaC;
     request.file_name = "pooling.cu";
     request.kernels = {"pool"};
@@ -226,6 +217,26 @@ class PoolingLibrary final : public Companion {
 };
 
 }  // namespace
+
+std::string pooling_text(const Pooling& pooling, bool is_host) {
+  const Convolution& c = pooling.windows;
+  std::string text = element_text(c.dtype);
+  const auto define = [&](const std::string& name, std::int64_t value) { text += "#define " + name + " " + std::to_string(value) + "\n"; };
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::string axis = std::to_string(i);
+    define("K" + axis, c.kernel[i]);
+    define("S" + axis, c.stride[i]);
+    define("P" + axis, c.padding[i]);
+    define("M" + axis, (c.kernel[i] + c.stride[i] - 1) / c.stride[i]);
+  }
+  define("IS_HOST", is_host ? 1 : 0);
+  define("COUNTS_PADDING", pooling.counts_padding ? 1 : 0);
+  define("ROLE_IS_MAX", pooling.role == PoolingRole::kMax ? 1 : 0);
+  define("ROLE_IS_AT", pooling.role == PoolingRole::kMaxAt ? 1 : 0);
+  define("ROLE_IS_MEAN", pooling.role == PoolingRole::kMeanGradient ? 1 : 0);
+  const bool is_gradient = pooling.role == PoolingRole::kMaxGradient || pooling.role == PoolingRole::kMeanGradient;
+  return text + kRowsText + kSizesText + kCommonText + (writes_apart(pooling) ? kApartText : is_gradient ? kGatherText : kOutText);
+}
 
 std::shared_ptr<const PreparedPooling> prepare_pooling(Backend& backend, const Pooling& pooling) { return backend.companion<PoolingLibrary>()->prepare(pooling); }
 

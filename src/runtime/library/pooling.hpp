@@ -4,6 +4,7 @@
 #pragma once
 #include <compare>
 #include <memory>
+#include <string>
 
 #include "runtime/backend.hpp"
 #include "runtime/library/convolution.hpp"
@@ -31,6 +32,9 @@ class PreparedPooling {
   /// What the role reads; second: null if that is one array. In order of the stream. Throws DeviceError.
   virtual void run(const void* first, const void* second, void* out, void* stream) const = 0;
 };
+
+/// CUDA C of the kernel "pool", for a host's processor or a GPU.
+std::string pooling_text(const Pooling& pooling, bool is_host);
 
 /// Compiles, or takes from the kernel cache, at once; the device keeps the last few hundred.
 std::shared_ptr<const PreparedPooling> prepare_pooling(Backend& backend, const Pooling& pooling);
