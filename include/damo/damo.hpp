@@ -3,6 +3,7 @@
 #include <damo/array.hpp>
 #include <damo/array_create.hpp>
 #include <damo/array_linalg.hpp>
+#include <damo/array_masks.hpp>
 #include <damo/array_math.hpp>
 #include <damo/array_reduce.hpp>
 #include <damo/array_scan.hpp>
@@ -12,7 +13,9 @@
 #include <damo/chart.hpp>
 #include <damo/compare.hpp>
 #include <damo/cuda_c.hpp>
+#include <damo/custom_gradient.hpp>
 #include <damo/data_loader.hpp>
+#include <damo/derivatives.hpp>
 #include <damo/device.hpp>
 #include <damo/dtype.hpp>
 #include <damo/elementwise.hpp>
@@ -32,7 +35,9 @@
 #include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/ops/indexing.hpp>
+#include <damo/ops/inspect.hpp>
 #include <damo/ops/linalg.hpp>
+#include <damo/ops/masks.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/reduce.hpp>
 #include <damo/ops/scan.hpp>
@@ -55,4 +60,5 @@
 #include <damo/thunk.hpp>
 #include <damo/type.hpp>
 #include <damo/variable.hpp>
+#include <damo/verify_grad.hpp>
 #include <damo/version.hpp>

@@ -12,6 +12,8 @@ struct Function::Data {
   SourceLine where;
   FunctionGraph graph;
   BuildReport report;
+  std::vector<int> donated;      // inputs, by position
+  std::vector<Array> defaults;   // by input; empty Arrays where there is none, nothing where no input has one
   std::unique_ptr<Executor> executor;
 };
 
