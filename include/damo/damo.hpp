@@ -11,6 +11,7 @@
 #include <damo/array_sort.hpp>
 #include <damo/cache.hpp>
 #include <damo/chart.hpp>
+#include <damo/check_function.hpp>
 #include <damo/compare.hpp>
 #include <damo/cuda_c.hpp>
 #include <damo/custom_gradient.hpp>
@@ -57,6 +58,7 @@
 #include <damo/scan_kernel.hpp>
 #include <damo/shape.hpp>
 #include <damo/shared.hpp>
+#include <damo/test_values.hpp>
 #include <damo/thunk.hpp>
 #include <damo/type.hpp>
 #include <damo/variable.hpp>

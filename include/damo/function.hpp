@@ -61,6 +61,12 @@ struct BuildReport {
   std::vector<PassReport> passes;
 };
 
+/// What a call of a Function with Options::nan_guard throws: which op, built where, or which input or shared variable, has values that are not finite; its
+/// operands and the ranges of their values.
+struct NotFiniteError : UserError {
+  using UserError::UserError;
+};
+
 /// An input by its Variable's name.
 struct NamedArray {
   std::string_view name;
@@ -129,7 +135,7 @@ class Function {
   struct Data;
   explicit Function(std::shared_ptr<Data> data) : data_(std::move(data)) {}
   Function rebuilt(FunctionGraph graph, SourceLine where) const;
-  std::vector<Array> with_defaults(std::span<const Array> inputs) const;
+  Results call_otherwise(std::span<const Array> inputs) const;
   static void require_results(std::size_t have, std::size_t wanted);
   template <std::size_t n, std::size_t... i>
   static std::array<Array, n> take(Results& results, std::index_sequence<i...>) {

@@ -56,6 +56,10 @@ struct Options {
   /// Inputs whose memory results may have: where a call is given such an Array for good, f(std::move(a)), and nobody else holds it, a result of
   /// its type is written over it, as far as the order of the work allows. Nothing changes for an Array that somebody still holds.
   std::vector<Variable> donate = {};
+  /// Results and new values of shared variables are looked at when a call has computed them: NaN or an infinity in one is a NotFiniteError (function.hpp) that
+  /// names the first op that made such a value of finite ones. Shared variables then keep their values. Cost: one more reading of these values, a
+  /// wait for the device at each call, memory for new values beside the old ones; donate has no effect. Whatever does not come to a result is not seen.
+  bool nan_guard = false;
   std::vector<Pass> passes = {};       ///< the user's rewrites, run after merging duplicates and before fusion
   FusionLimits fusion = {};
   /// Matrix products of float32 may round operands to 10 bits of fraction (TF32) where the device multiplies faster so. Not on

@@ -5,19 +5,12 @@
 #include <chrono>
 #include <unordered_set>
 
-#include <damo/log.hpp>
-
 #include "function/function_data.hpp"
+#include "function/nan_guard.hpp"
+#include "function/passes.hpp"
 #include "graph/base/environment.hpp"
 #include "graph/rewrite/pass_names.hpp"
 #include "ops/elementwise_op.hpp"
-#include "ops/gradient_mark.hpp"
-#include "ops/rewrites/forward_shapes.hpp"
-#include "ops/random/stream_state.hpp"
-#include "ops/rewrites/fuse_products.hpp"
-#include "ops/rewrites/fusion.hpp"
-#include "ops/rewrites/join_sinks.hpp"
-#include "ops/rewrites/simplify.hpp"
 #include "ops/rewrites/unfuse.hpp"
 #include "runtime/exec/shared_state.hpp"
 
@@ -25,57 +18,8 @@ namespace damo {
 
 namespace {
 
-void add_fusion(std::vector<Pass>& passes, const Options& options) {
-  passes.push_back({std::string(kFuseElementwise), [limits = options.fusion](FunctionGraph graph) { return fuse_elementwise(std::move(graph), limits); }});
-  passes.push_back({std::string(kJoinSinks), join_sinks});
-}
-
-std::vector<Pass> passes_of(const Options& options, Device device) {
-  std::vector<Pass> passes = {{std::string(kMergeDuplicates), merge_duplicates}};
-  passes.insert(passes.end(), options.passes.begin(), options.passes.end());
-  static const std::vector<Rule> exact = simplification_rules(false), regrouping = simplification_rules(true);
-  const std::vector<Rule>& rules = options.reassociate ? regrouping : exact;
-  passes.push_back({.name = std::string(kSimplify), .rules = rules});
-  passes.push_back({std::string(kForwardShapes), [&rules, names = with_environment(options.disable)](FunctionGraph graph) {
-                      const int before = graph.node_limit();
-                      graph = forward_shapes(std::move(graph));
-                      return graph.node_limit() == before ? graph : apply_rules(std::move(graph), rules, names);  // x * 1 is left of a fill
-                    }});
-  if (options.tf32) passes.push_back({std::string(kUseTf32), use_tf32});
-  if (options.fuse) {
-    passes.push_back({std::string(kFuseProducts), [device](FunctionGraph graph) { return fuse_products(std::move(graph), device); }});
-    add_fusion(passes, options);
-  }
-  return passes;
-}
-
-std::vector<std::string> disabled(const Options& options) {
-  std::vector<std::string> names = options.disable;
-  if (!options.rewrite) names.insert(names.end(), {std::string(kSimplify), std::string(kForwardShapes)});
-  return names;
-}
-
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
-
-void warn_of_unused(const FunctionGraph& graph, std::span<const Variable> inputs) {
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (graph.uses(graph.inputs()[i]).empty()) log(LogLevel::kWarning, "function: input " + std::to_string(i) + " (" + describe(inputs[i]) + ") is used by no output");
-  }
-}
-
-FunctionGraph graph_of(std::span<const Variable> inputs, std::span<const Variable> outputs, const Options& options) {
-  std::vector<Variable> values(outputs.begin(), outputs.end());
-  for (const Assignment& update : options.updates) values.push_back(update.value);
-  if (!options.givens.empty()) values = substitute(values, options.givens, options.allow_unused_inputs || options.warn_of_unused_inputs);
-  std::vector<Assignment> updates = options.updates;
-  for (std::size_t i = 0; i < updates.size(); ++i) updates[i].value = values[outputs.size() + i];
-  for (Assignment& update : stream_updates(values, updates)) updates.push_back(std::move(update));
-  const bool warns = options.warn_of_unused_inputs && !options.allow_unused_inputs;
-  FunctionGraph graph(inputs, std::span(values).first(outputs.size()), options.allow_unused_inputs || warns, updates);
-  if (warns) warn_of_unused(graph, inputs);
-  return drop_gradient_marks(std::move(graph));
 }
 
 /// Of an input that an option names.
@@ -108,7 +52,7 @@ std::vector<Array> defaults_of(const std::vector<InputDefault>& defaults, std::s
 }
 
 std::unique_ptr<Executor> executor_of(const FunctionGraph& graph, Device device, const Options& options, std::span<const int> donated) {
-  return std::make_unique<Executor>(graph, device, options.profile, options.check, options.share_results, options.replay && !is_disabled(kReplay), donated);
+  return std::make_unique<Executor>(graph, device, options.profile, options.check, options.share_results, options.replay && !is_disabled(kReplay), options.nan_guard ? std::span<const int>() : donated, options.nan_guard);
 }
 
 std::string names_of_inputs(const FunctionGraph& graph) {
@@ -138,8 +82,9 @@ Function function(std::span<const Variable> inputs, std::span<const Variable> ou
   data->options.donate.clear();
   data->defaults = defaults_of(options.defaults, inputs, device);
   data->options.defaults.clear();
+  data->is_plain = data->defaults.empty() && !options.nan_guard;
   check_names_of_rows(data->graph);
-  data->graph = run_passes(std::move(data->graph), passes_of(options, device), &data->report.passes, disabled(options));
+  data->graph = run_passes(std::move(data->graph), passes_of(options, device), &data->report.passes, disabled_passes(options));
   data->report.graph_milliseconds = milliseconds_since(start);
   const auto compiling = std::chrono::steady_clock::now();
   data->executor = executor_of(data->graph, device, options, data->donated);
@@ -147,18 +92,23 @@ Function function(std::span<const Variable> inputs, std::span<const Variable> ou
   return Function(std::move(data));
 }
 
-/// The inputs, and those behind them that have defaults.
-std::vector<Array> Function::with_defaults(std::span<const Array> inputs) const {
+/// With defaults for inputs that are left out at the end, and the guard's look at the results.
+Results Function::call_otherwise(std::span<const Array> inputs) const {
   std::vector<Array> all(inputs.begin(), inputs.end());
   while (all.size() < data_->defaults.size() && data_->defaults[all.size()]) all.push_back(data_->defaults[all.size()]);
-  return all;
+  if (!data_->options.nan_guard) return data_->executor->call(all);
+  try {
+    std::vector<Array> results = data_->executor->call(all);
+    results.pop_back();
+    return results;
+  } catch (const NotFiniteFound&) {
+  }
+  throw not_finite(data_->graph, all, device());
 }
 
 Results Function::call(std::span<const Array> inputs) const {
   try {
-    if (inputs.size() < data_->defaults.size()) [[unlikely]]
-      return data_->executor->call(with_defaults(inputs));
-    return data_->executor->call(inputs);
+    return data_->is_plain ? data_->executor->call(inputs) : call_otherwise(inputs);
   } catch (Error& error) {
     error.add_where(in_function(*this, data_->where));
     throw;
@@ -167,12 +117,7 @@ Results Function::call(std::span<const Array> inputs) const {
 
 Results Function::call_with(std::span<Array> inputs) const {
   try {
-    if (inputs.size() < data_->defaults.size()) [[unlikely]] {
-      std::vector<Array> all = with_defaults(inputs);
-      for (Array& given : inputs) given = Array();
-      return data_->executor->call(all, all);
-    }
-    return data_->executor->call(inputs, inputs);
+    return data_->is_plain ? data_->executor->call(inputs, inputs) : call_otherwise(inputs);
   } catch (Error& error) {
     error.add_where(in_function(*this, data_->where));
     throw;
@@ -201,7 +146,7 @@ Results Function::call_named(std::span<const NamedArray> inputs) const {
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (!all[i] && !is_given[i]) throw GraphError("input " + std::to_string(i) + " (" + graph.name(graph.inputs()[i]) + ") is not given and has no default", "give it, or name it in Options::defaults");
     }
-    return data_->executor->call(all);
+    return call_otherwise(all);
   } catch (Error& error) {
     error.add_where(in_function(*this, data_->where));
     throw;
@@ -217,6 +162,7 @@ Function Function::rebuilt(FunctionGraph graph, SourceLine where) const {
   data->graph = std::move(graph);
   data->donated = data_->donated;
   data->defaults = data_->defaults;
+  data->is_plain = data_->is_plain;
   data->executor = executor_of(data->graph, device(), data->options, data->donated);
   data->report.compile_milliseconds = milliseconds_since(start);
   return Function(std::move(data));
@@ -255,12 +201,16 @@ Function Function::copy(std::span<const Assignment> swap, SourceLine where) cons
 
 Function Function::part(std::span<const int> results, bool updates, SourceLine where) const {
   FunctionGraph graph = data_->graph;
-  graph.keep_outputs(results, updates);
+  const int count = graph.result_count() - (data_->options.nan_guard ? 1 : 0);
+  std::vector<int> kept(results.begin(), results.end());
+  for (int result : kept) {
+    if (result < 0 || result >= count) throw GraphError("part: there is no result " + std::to_string(result) + ": the function has " + std::to_string(count));
+  }
+  if (data_->options.nan_guard) kept.push_back(count);  // the guard looks at what it looked at before
+  graph.keep_outputs(kept, updates);
   graph.prune();
   if (data_->options.fuse) {
-    std::vector<Pass> passes;
-    add_fusion(passes, data_->options);
-    graph = run_passes(unfuse(std::move(graph)), passes, nullptr, disabled(data_->options));
+    graph = run_passes(unfuse(std::move(graph)), fusion_passes(data_->options), nullptr, disabled_passes(data_->options));
   }
   return rebuilt(std::move(graph), where);
 }

@@ -109,7 +109,7 @@ TEST_P(CallFormsOnEachDevice, PartsComputeNoMoreThanTheyNeed) {
   EXPECT_EQ(count.array().item().as_double(), 1) << "without updates";
   EXPECT_EQ(values.graph().node_count(), 2) << "a product and a kernel without the sum";
   EXPECT_EQ(f.part({0}, false).graph().node_count(), 1);
-  EXPECT_THAT(error_of([&] { f.part({3}); }), HasSubstr("there is no result 3: the graph has 3"));
+  EXPECT_THAT(error_of([&] { f.part({3}); }), HasSubstr("part: there is no result 3: the function has 3"));
 }
 
 DAMO_ON_EACH_DEVICE(CallFormsOnEachDevice);

@@ -18,7 +18,7 @@ set(public_exec     thunk shared profile call_plan)
 set(public_ops      elementwise kernel_op raw_kernel gradient custom_gradient derivatives options array_operand array_linalg array_math array_reduce array_create array_scan array_shape array_sort array_masks axes
                     elementwise_kernel reduction_kernel scan_kernel random)
 set(public_train    nn optim data_loader progress chart)
-set(public_function function compare verify_grad damo)
+set(public_function function compare verify_grad test_values check_function damo)
 
 # What a part may include, besides itself.
 set(may_base     "")

@@ -57,6 +57,7 @@ class Context {
   std::size_t held_bytes() const;
   void set_owned(int cell);
   void run_node(int node, bool is_sized);
+  std::vector<std::string> describe_operands(const ProgramNode& node) const;
   void begin_outputs(const ProgramNode& node, bool is_sized);
   void begin_update(const ProgramUpdate& update);
   void check_outputs(const ProgramNode& node, bool is_sized) const;
