@@ -1,26 +1,21 @@
 #include <damo/check_function.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "function/passes.hpp"
+#include "function/snapshot.hpp"
+#include "graph/base/number_text.hpp"
 #include "graph/rewrite/pass_names.hpp"
+#include "ops/rewrites/pipeline.hpp"
 #include "ops/rewrites/unfuse.hpp"
 #include "runtime/array/poison.hpp"
 #include "runtime/exec/executor.hpp"
 
 namespace damo {
 namespace {
-
-std::string text(double value) {
-  if (std::isnan(value)) return "nan";
-  char digits[32];
-  return {digits, std::to_chars(digits, digits + sizeof digits, value, std::chars_format::general, 8).ptr};
-}
 
 /// Of an Array, for comparisons: the device may write it again.
 struct Kept {
@@ -108,7 +103,7 @@ class Check {
       for (std::size_t k = 0; k < want[i].values.size(); ++k) {
         const double x = want[i].values[k], y = got[i].values[k];
         if (!std::isfinite(x) || std::fabs(x - y) <= scale * allowed(want[i].dtype)) continue;
-        return label + " is " + text(y) + ", not " + text(x) + ", at element " + std::to_string(k) + " of shape " + to_string(want[i].shape);
+        return label + " is " + number_text(y, 8) + ", not " + number_text(x, 8) + ", at element " + std::to_string(k) + " of shape " + to_string(want[i].shape);
       }
     }
     return {};

@@ -7,10 +7,11 @@
 
 #include "function/function_data.hpp"
 #include "function/nan_guard.hpp"
-#include "function/passes.hpp"
+#include "function/snapshot.hpp"
 #include "graph/base/environment.hpp"
 #include "graph/rewrite/pass_names.hpp"
 #include "ops/elementwise_op.hpp"
+#include "ops/rewrites/pipeline.hpp"
 #include "ops/rewrites/unfuse.hpp"
 #include "runtime/exec/shared_state.hpp"
 
@@ -84,7 +85,7 @@ Function function(std::span<const Variable> inputs, std::span<const Variable> ou
   data->options.defaults.clear();
   data->is_plain = data->defaults.empty() && !options.nan_guard;
   check_names_of_rows(data->graph);
-  data->graph = run_passes(std::move(data->graph), passes_of(options, device), &data->report.passes, disabled_passes(options));
+  data->graph = rewrite_graph(std::move(data->graph), options, device, &data->report.passes);
   data->report.graph_milliseconds = milliseconds_since(start);
   const auto compiling = std::chrono::steady_clock::now();
   data->executor = executor_of(data->graph, device, options, data->donated);

@@ -1,7 +1,6 @@
 #include "function/nan_guard.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -9,17 +8,12 @@
 #include <damo/ops/math.hpp>
 #include <damo/ops/reduce.hpp>
 #include <damo/ops/shape.hpp>
+#include "graph/base/number_text.hpp"
 #include "ops/rewrites/unfuse.hpp"
 #include "runtime/exec/executor.hpp"
 
 namespace damo {
 namespace {
-
-std::string text(double value) {
-  if (std::isnan(value)) return "nan";
-  char digits[32];
-  return {digits, std::to_chars(digits, digits + sizeof digits, value, std::chars_format::general, 6).ptr};
-}
 
 /// What there is to say of an array's values.
 struct Values {
@@ -31,18 +25,12 @@ struct Values {
   bool is_finite() const { return count == 0; }
   /// "nan at (0, 2), as 3 of 12 values"
   std::string fault() const {
-    Shape at = shape;
-    std::int64_t left = first;
-    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-      at[axis] = left % shape[axis];
-      left /= shape[axis];
-    }
-    return text(values[static_cast<std::size_t>(first)]) + " at " + to_string(at) + "; " + std::to_string(count) + " of " + std::to_string(values.size()) + " values are not finite";
+    return number_text(values[static_cast<std::size_t>(first)], 6) + " at " + place_text(first, shape) + "; " + std::to_string(count) + " of " + std::to_string(values.size()) + " values are not finite";
   }
   std::string range() const {
     if (values.empty()) return "";
     const auto [least, greatest] = std::minmax_element(values.begin(), values.end());
-    return " from " + text(*least) + " to " + text(*greatest);
+    return " from " + number_text(*least, 6) + " to " + number_text(*greatest, 6);
   }
 
   Shape shape;

@@ -1,7 +1,6 @@
 #include <damo/verify_grad.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <random>
 #include <utility>
@@ -9,35 +8,20 @@
 #include <damo/function.hpp>
 #include <damo/gradient.hpp>
 #include <damo/ops/cast.hpp>
+#include "graph/base/number_text.hpp"
 
 namespace damo {
 namespace {
 
-std::string text(double value) {
-  if (std::isnan(value)) return "nan";
-  char digits[32];
-  return {digits, std::to_chars(digits, digits + sizeof digits, value, std::chars_format::general, 10).ptr};
-}
-
-/// "(2, 0)" of the element's number in C order.
-std::string place(std::int64_t element, const Shape& shape) {
-  Shape at = shape;
-  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    at[axis] = element % shape[axis];
-    element /= shape[axis];
-  }
-  return to_string(at);
-}
-
-struct Point {
+struct GradientPoint {
   Variable variable;
   Array array;
   std::vector<double> values;  // of a floating one
 };
 
-struct Case {
+struct GradientTrial {
   const GradientCase* given;
-  std::vector<Point> points;
+  std::vector<GradientPoint> points;
   Variable result, projection;
   std::vector<double> weights;       // the projection's values
   double scale = 1;                  // of the projected values
@@ -49,8 +33,8 @@ class Verification {
   Verification(std::span<const GradientCase> cases, const VerifyGradOptions& options) : options_(options), device_(options.device ? *options.device : Device()) {
     for (const GradientCase& one : cases) add(one);
     std::vector<Variable> inputs, results;
-    for (const Case& one : cases_) {
-      for (const Point& point : one.points) inputs.push_back(point.variable);
+    for (const GradientTrial& one : cases_) {
+      for (const GradientPoint& point : one.points) inputs.push_back(point.variable);
       results.push_back(one.result);
     }
     values_ = function(inputs, results, {.fuse = false, .device = device_, .name = "values", .allow_unused_inputs = true});
@@ -83,12 +67,12 @@ class Verification {
   };
 
   void add(const GradientCase& given) {
-    Case one{&given, {}, {}, {}, {}, 1, {}};
+    GradientTrial one{&given, {}, {}, {}, {}, 1, {}};
     std::vector<Variable> variables;
     for (std::size_t i = 0; i < given.points.size(); ++i) {
       const Array& array = given.points[i];
       if (!array) throw TypeError(label(given) + "point " + std::to_string(i) + " is an empty Array");
-      Point point;
+      GradientPoint point;
       if (is_floating(array.dtype())) point.values = array.to_doubles();
       const DType dtype = is_floating(array.dtype()) ? float64 : array.dtype();
       point.variable = input({dtype, array.shape()}, "x" + std::to_string(i));
@@ -105,7 +89,7 @@ class Verification {
   static std::string label(const GradientCase& given) { return "verify_grad: " + (given.name.empty() ? "" : given.name + ": "); }
 
   /// The element that the move-th call moves.
-  static std::optional<Moved> element_of(const Case& one, std::size_t move) {
+  static std::optional<Moved> element_of(const GradientTrial& one, std::size_t move) {
     auto left = static_cast<std::int64_t>(move);
     std::size_t floating = 0;
     for (std::size_t i = 0; i < one.points.size(); ++i) {
@@ -117,17 +101,17 @@ class Verification {
     }
     return std::nullopt;
   }
-  double step_of(const Moved& moved, const Case& one) const {
+  double step_of(const Moved& moved, const GradientTrial& one) const {
     return options_.step * std::max(1.0, std::fabs(one.points[moved.point].values[static_cast<std::size_t>(moved.element)]));
   }
 
   /// The arrays of all points, with the move-th element of each case moved by its step.
   std::vector<Array> points(std::size_t move, int direction) const {
     std::vector<Array> arrays;
-    for (const Case& one : cases_) {
+    for (const GradientTrial& one : cases_) {
       const std::optional<Moved> moved = direction == 0 ? std::nullopt : element_of(one, move);
       for (std::size_t i = 0; i < one.points.size(); ++i) {
-        const Point& point = one.points[i];
+        const GradientPoint& point = one.points[i];
         if (!moved || moved->point != i) {
           arrays.push_back(point.array);
           continue;
@@ -159,9 +143,9 @@ class Verification {
     std::mt19937_64 random(options_.seed);
     const Results results = values_->call(arrays);
     for (std::size_t i = 0; i < cases_.size(); ++i) {
-      Case& one = cases_[i];
+      GradientTrial& one = cases_[i];
       std::vector<Variable> floating;
-      for (const Point& point : one.points) {
+      for (const GradientPoint& point : one.points) {
         inputs.push_back(point.variable);
         if (is_floating(point.variable.dtype())) floating.push_back(point.variable);
       }
@@ -182,8 +166,8 @@ class Verification {
     const Function of_all = function(inputs, gradients, {.fuse = false, .device = device_, .name = "gradients", .allow_unused_inputs = true});
     const Results found = of_all.call(arrays);
     std::size_t next = 0;
-    for (Case& one : cases_) {
-      for (const Point& point : one.points) {
+    for (GradientTrial& one : cases_) {
+      for (const GradientPoint& point : one.points) {
         if (is_floating(point.variable.dtype())) one.gradients.push_back(found[next++].to_doubles());
       }
     }
@@ -195,8 +179,8 @@ class Verification {
     return Array(function({wide}, {cast(wide, dtype)}, {.device = device_})(values));
   }
 
-  void compare(const Case& one, const Moved& moved, double want, double& worst, std::string& wrong) const {
-    const Point& point = one.points[moved.point];
+  void compare(const GradientTrial& one, const Moved& moved, double want, double& worst, std::string& wrong) const {
+    const GradientPoint& point = one.points[moved.point];
     const std::vector<double>& gradient = one.gradients[moved.floating];
     const Shape& shape = point.array.shape();
     if (gradient.size() != point.values.size()) {
@@ -207,13 +191,13 @@ class Verification {
     const double excess = std::fabs(got - want) / allowed;
     if (excess <= worst) return;  // a NaN is no number that is small enough
     worst = std::isnan(excess) ? HUGE_VAL : excess;
-    wrong = label(*one.given) + "the gradient by input " + std::to_string(moved.point) + " at " + place(moved.element, shape) + ", where it is " +
-            text(point.values[static_cast<std::size_t>(moved.element)]) + ", is " + text(got) + ", the central difference " + text(want) + "; " + text(std::fabs(got - want)) + " apart, " + text(allowed) + " is allowed";
+    wrong = label(*one.given) + "the gradient by input " + std::to_string(moved.point) + " at " + place_text(moved.element, shape) + ", where it is " +
+            number_text(point.values[static_cast<std::size_t>(moved.element)], 10) + ", is " + number_text(got, 10) + ", the central difference " + number_text(want, 10) + "; " + number_text(std::fabs(got - want), 10) + " apart, " + number_text(allowed, 10) + " is allowed";
   }
 
   const VerifyGradOptions& options_;
   Device device_;
-  std::vector<Case> cases_;
+  std::vector<GradientTrial> cases_;
   std::optional<Function> values_;
 };
 

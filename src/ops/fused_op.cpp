@@ -5,11 +5,7 @@
 
 namespace damo {
 
-FusedOp::FusedOp(FunctionGraph inner) : inner_(std::move(inner)) {
-  for (NodeId node : inner_.nodes()) {
-    reduced_axes_ |= kernel_op(inner_, node).reduced_axes().value_or(0);
-  }
-}
+FusedOp::FusedOp(FunctionGraph inner) : inner_(std::move(inner)), reduced_axes_(row_axes(inner_)) {}
 
 Props FusedOp::props() const { return {{"nodes", std::int64_t{inner_.node_count()}}}; }
 

@@ -11,7 +11,7 @@ namespace damo {
 
 class FusedOp final : public Op {
  public:
-  /// inner: only ElementwiseOps, and ReduceOps of the same axes; numbered inputs first.
+  /// inner: only ElementwiseOps, and ReduceOps of the same axes or of all others (lower.hpp); numbered inputs first.
   explicit FusedOp(FunctionGraph inner);
 
   std::string name() const override { return "fused"; }
@@ -21,7 +21,7 @@ class FusedOp final : public Op {
   Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
   /// Of every value of the inner graph. Throws ShapeError as infer_shape does.
   std::vector<Shape> shapes(std::span<const Shape> inputs) const;
-  /// Bit a: axis a of the space is reduced.
+  /// Bit a: axis a of the space is part of a row.
   std::uint32_t reduced_axes() const { return reduced_axes_; }
   bool may_run_in_place() const override { return reduced_axes_ == 0; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
@@ -30,7 +30,7 @@ class FusedOp final : public Op {
 
  private:
   FunctionGraph inner_;
-  std::uint32_t reduced_axes_ = 0;
+  std::uint32_t reduced_axes_;
 };
 
 }  // namespace damo

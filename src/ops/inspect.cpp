@@ -1,7 +1,6 @@
 #include <damo/ops/inspect.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -9,6 +8,7 @@
 
 #include <damo/op.hpp>
 #include <damo/thunk.hpp>
+#include "graph/base/number_text.hpp"
 
 namespace damo {
 namespace {
@@ -41,11 +41,6 @@ class ObserveOp final : public LookOp {
   std::function<void(const Array&)> look_;
 };
 
-std::string text(double value) {
-  char digits[32];
-  return {digits, std::to_chars(digits, digits + sizeof digits, value, std::chars_format::general, 6).ptr};
-}
-
 std::string said(const std::string& word, const Array& value) {
   if (word == "value") return to_string(value);
   if (word == "shape") return "shape " + to_string(value.shape());
@@ -59,7 +54,7 @@ std::string said(const std::string& word, const Array& value) {
     else if (std::isnan(x) || (word == "min" ? x < result : x > result)) result = x;
     if (std::isnan(result)) break;
   }
-  return word + " " + text(result);
+  return word + " " + number_text(result, 6);
 }
 
 class PrintOp final : public LookOp {
@@ -86,7 +81,7 @@ class PrintOp final : public LookOp {
   std::vector<std::string> what_;
 };
 
-Variable applied(const Operand& x, std::shared_ptr<const Op> op) {
+Variable looked_at(const Operand& x, std::shared_ptr<const Op> op) {
   const Variable inputs[] = {x.as(x.promotable().dtype)};
   return op->apply(inputs, x.where()).output();
 }
@@ -98,12 +93,12 @@ Variable print(const Operand& x, std::string message, std::vector<std::string> w
   for (const std::string& word : what) {
     if (std::find(std::begin(words), std::end(words), word) == std::end(words)) throw OptionError("print: there is no '" + word + "' to print", "say value, shape, strides, min, max, mean or finite");
   }
-  return applied(x, std::make_shared<const PrintOp>(std::move(message), std::move(what)));
+  return looked_at(x, std::make_shared<const PrintOp>(std::move(message), std::move(what)));
 }
 
 Variable observe(const Operand& x, std::function<void(const Array&)> look) {
   if (!look) throw GraphError("observe: there is no function to call");
-  return applied(x, std::make_shared<const ObserveOp>(std::move(look)));
+  return looked_at(x, std::make_shared<const ObserveOp>(std::move(look)));
 }
 
 }  // namespace damo
