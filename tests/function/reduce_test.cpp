@@ -267,7 +267,7 @@ TEST_P(Reduce, AccumulateAndGiveWhatIsAsked) {
   const Array i = Array::from(std::vector<std::int32_t>{2000000000, 2000000000, -7}, {3}, device());
   EXPECT_EQ(of(i, [](const Variable& v) { return sum(v, 0, {.dtype = float32}); }).to_doubles(), Values{4e9}) << "added in float64";
   EXPECT_EQ(of(i, [](const Variable& v) { return sum(v, 0, {.dtype = int32}); }).to_doubles(), Values{4000000000.0 - 7 - 4294967296.0}) << "modulo 2^32";
-  const Array h = astype(Array::full({3000}, 1.0f, device()), float16);
+  const Array h = astype(Array::full({3000}, 1.0f, float32, device()), float16);
   EXPECT_EQ(of(h, [](const Variable& v) { return sum(v, 0, {.dtype = float32}); }).to_doubles(), Values{3000});
   EXPECT_EQ(of(h, [](const Variable& v) { return sum(v, 0, {.acc_dtype = float64}); }).dtype(), float16);
 }
