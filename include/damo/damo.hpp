@@ -5,6 +5,7 @@
 #include <damo/array_create.hpp>
 #include <damo/array_decompositions.hpp>
 #include <damo/array_linalg.hpp>
+#include <damo/array_masks.hpp>
 #include <damo/array_math.hpp>
 #include <damo/array_reduce.hpp>
 #include <damo/array_scan.hpp>
@@ -12,9 +13,12 @@
 #include <damo/array_sort.hpp>
 #include <damo/cache.hpp>
 #include <damo/chart.hpp>
+#include <damo/check_function.hpp>
 #include <damo/compare.hpp>
 #include <damo/cuda_c.hpp>
+#include <damo/custom_gradient.hpp>
 #include <damo/data_loader.hpp>
+#include <damo/derivatives.hpp>
 #include <damo/device.hpp>
 #include <damo/dtype.hpp>
 #include <damo/elementwise.hpp>
@@ -37,7 +41,9 @@
 #include <damo/ops/conv.hpp>
 #include <damo/ops/decompositions.hpp>
 #include <damo/ops/indexing.hpp>
+#include <damo/ops/inspect.hpp>
 #include <damo/ops/linalg.hpp>
+#include <damo/ops/masks.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/reduce.hpp>
 #include <damo/ops/scan.hpp>
@@ -57,8 +63,10 @@
 #include <damo/scan_kernel.hpp>
 #include <damo/shape.hpp>
 #include <damo/shared.hpp>
+#include <damo/test_values.hpp>
 #include <damo/thunk.hpp>
 #include <damo/type.hpp>
 #include <damo/variable.hpp>
+#include <damo/verify_grad.hpp>
 #include <damo/version.hpp>
 #include <damo/windows.hpp>

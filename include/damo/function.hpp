@@ -4,6 +4,7 @@
 //   Function f = function({x, y}, {tanh(1.5 * x + 0.5 * y) * x, x - y});
 //   auto [z, d] = f.call<2>(a, b);
 //   Array only = function({x}, {2 * x})(a);
+//   Results r = f.call_named({{"y", b}, {"x", a}});
 //
 // Options name shared variables' updates and givens (options.hpp, shared.hpp); function({}, {}, {.updates = ...}) has no result.
 // function() takes a snapshot, rewrites it, fuses, plans, and compiles all kernels together. A call runs them on the
@@ -11,13 +12,14 @@
 // Several threads may call one Function at once. A result that the caller holds is never overwritten; a result that was
 // dropped may be reused by the next call. No result shares elements with another one, with an input or with a constant:
 // one that would (an output given twice, an input or a view of one) is copied, unless Options::share_results says that
-// it may. Copies of a Function share everything. See tests/function/function_test.cpp.
+// it may. Handles to a Function share everything; copy() makes one with other shared variables, part() one with some of the results. See tests/function/function_test.cpp.
 #pragma once
 #include <array>
 #include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -59,9 +61,22 @@ struct BuildReport {
   std::vector<PassReport> passes;
 };
 
+/// What a call of a Function with Options::nan_guard throws: which op, built where, or which input or shared variable, has values that are not finite; its
+/// operands and the ranges of their values.
+struct NotFiniteError : UserError {
+  using UserError::UserError;
+};
+
+/// An input by its Variable's name.
+struct NamedArray {
+  std::string_view name;
+  Array value;
+};
+
 class Function {
  public:
-  /// Throws TypeError, ShapeError or DeviceError for inputs that do not fit, naming input and remedy.
+  /// Throws TypeError, ShapeError or DeviceError for inputs that do not fit, naming input and remedy. Inputs at the end that have defaults (Options::defaults) may
+  /// be left out.
   Results call(std::span<const Array> inputs) const;
   /// The same, and takes the Arrays: results may be written over those inputs that Options::donate names.
   Results call_with(std::span<Array> inputs) const;
@@ -77,6 +92,25 @@ class Function {
     Results results = (*this)(std::forward<Arrays>(inputs)...);
     require_results(results.size(), n);
     return take<n>(results, std::make_index_sequence<n>());
+  }
+
+  /// In any order; inputs that have defaults may be left out. GraphError for a name that no input has or several have, one given twice, and an input
+  /// without default that is missing. Costs a search among the inputs' names beside the call.
+  Results call_named(std::span<const NamedArray> inputs) const;
+  Results call_named(std::initializer_list<NamedArray> inputs) const { return call_named(std::span(inputs.begin(), inputs.size())); }
+
+  /// A Function of its own that reads and updates other shared variables: {{w, v}} puts v in w's place. The rest is the same, kernels too: nothing is
+  /// rewritten, nothing compiles. GraphError for a Variable that is no shared one of this Function or is named twice, or a replacement that is in it already;
+  /// TypeError or ShapeError for a replacement of another type; DeviceError for one on another device.
+  Function copy(std::span<const Assignment> swap = {}, SourceLine where = {__builtin_FILE(), __builtin_LINE()}) const;
+  Function copy(std::initializer_list<Assignment> swap, SourceLine where = {__builtin_FILE(), __builtin_LINE()}) const {
+    return copy(std::span(swap.begin(), swap.size()), where);
+  }
+  /// A Function of the same inputs that computes these results, by position, and no more than they need; updates: and the new values of shared variables.
+  /// Fused kernels are taken apart and fused anew for what is left. GraphError for a result that there is not.
+  Function part(std::span<const int> results, bool updates = true, SourceLine where = {__builtin_FILE(), __builtin_LINE()}) const;
+  Function part(std::initializer_list<int> results, bool updates = true, SourceLine where = {__builtin_FILE(), __builtin_LINE()}) const {
+    return part(std::span(results.begin(), results.size()), updates, where);
   }
 
   const std::string& name() const;
@@ -100,6 +134,8 @@ class Function {
   friend Function function(std::span<const Variable>, std::span<const Variable>, const Options&, SourceLine);
   struct Data;
   explicit Function(std::shared_ptr<Data> data) : data_(std::move(data)) {}
+  Function rebuilt(FunctionGraph graph, SourceLine where) const;
+  Results call_otherwise(std::span<const Array> inputs) const;
   static void require_results(std::size_t have, std::size_t wanted);
   template <std::size_t n, std::size_t... i>
   static std::array<Array, n> take(Results& results, std::index_sequence<i...>) {

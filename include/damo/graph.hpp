@@ -73,6 +73,10 @@ class FunctionGraph {
   void replace(ValueId old, ValueId replacement);
   /// One reading reads value instead. Throws TypeError if the types differ.
   void set_input(NodeId node, int position, ValueId value);
+  /// What was a shared variable's value is another one's. TypeError for storage that is not there, GraphError for a value that is no shared variable.
+  void set_shared(ValueId value, SharedPtr storage);
+  /// Of the results only these are left, in this order; updates: of the shared variables' new values all or none. Nodes stay: prune() removes them.
+  void keep_outputs(std::span<const int> results, bool updates);
   /// Removes nodes that no output needs; gives their number.
   int prune();
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <damo/array.hpp>
 #include <damo/device.hpp>
 #include <damo/module_options.hpp>
 #include <damo/rewrite.hpp>
@@ -17,6 +18,12 @@ struct FusionLimits {
   int outputs = 24;     ///< array parameters that it writes
   int cost = 2500;      ///< sum of the rows' costs: instructions an element
   int registers = 200;  ///< of 32 bits, that the values of one element take at once: inputs, outputs and what lies between
+};
+
+/// What an input of a Function is where a call does not give it.
+struct InputDefault {
+  Variable input;
+  Array value;
 };
 
 struct Options {
@@ -33,6 +40,9 @@ struct Options {
   /// shares any, and writing into one changes nothing else.
   bool share_results = false;
   bool allow_unused_inputs = false;    ///< an input that no output needs is an error otherwise
+  bool warn_of_unused_inputs = false;  ///< instead of the error a line in the log; with allow_unused_inputs neither
+  /// {{rate, Array::scalar(0.1f)}}: inputs that a call by position may leave out at the end of its list, and a call by name anywhere. The Array is shared, not copied.
+  std::vector<InputDefault> defaults = {};
   /// On a GPU a call whose layouts were seen before is given to the device as one captured graph, whose addresses are those of
   /// the call. false: kernel by kernel. DAMO_DISABLE=replay says so for all Functions.
   bool replay = true;
@@ -46,6 +56,10 @@ struct Options {
   /// Inputs whose memory results may have: where a call is given such an Array for good, f(std::move(a)), and nobody else holds it, a result of
   /// its type is written over it, as far as the order of the work allows. Nothing changes for an Array that somebody still holds.
   std::vector<Variable> donate = {};
+  /// Results and new values of shared variables are looked at when a call has computed them: NaN or an infinity in one is a NotFiniteError (function.hpp) that
+  /// names the first op that made such a value of finite ones. Shared variables then keep their values. Cost: one more reading of these values, a
+  /// wait for the device at each call, memory for new values beside the old ones; donate has no effect. Whatever does not come to a result is not seen.
+  bool nan_guard = false;
   std::vector<Pass> passes = {};       ///< the user's rewrites, run after merging duplicates and before fusion
   FusionLimits fusion = {};
   /// Matrix products of float32 may round operands to 10 bits of fraction (TF32) where the device multiplies faster so. Not on

@@ -3,13 +3,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <unordered_set>
 
 #include "function/function_data.hpp"
+#include "function/nan_guard.hpp"
+#include "function/snapshot.hpp"
 #include "graph/base/environment.hpp"
 #include "graph/rewrite/pass_names.hpp"
 #include "ops/elementwise_op.hpp"
-#include "ops/random/stream_state.hpp"
 #include "ops/rewrites/pipeline.hpp"
+#include "ops/rewrites/unfuse.hpp"
+#include "runtime/exec/shared_state.hpp"
 
 namespace damo {
 
@@ -19,24 +23,43 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-FunctionGraph graph_of(std::span<const Variable> inputs, std::span<const Variable> outputs, const Options& options) {
-  std::vector<Variable> values(outputs.begin(), outputs.end());
-  for (const Assignment& update : options.updates) values.push_back(update.value);
-  if (!options.givens.empty()) values = substitute(values, options.givens, options.allow_unused_inputs);
-  std::vector<Assignment> updates = options.updates;
-  for (std::size_t i = 0; i < updates.size(); ++i) updates[i].value = values[outputs.size() + i];
-  for (Assignment& update : stream_updates(values, updates)) updates.push_back(std::move(update));
-  return FunctionGraph(inputs, std::span(values).first(outputs.size()), options.allow_unused_inputs, updates);
+/// Of an input that an option names.
+std::size_t position_of(const std::string& option, const Variable& variable, std::span<const Variable> inputs, const std::string& remedy) {
+  const auto found = std::find_if(inputs.begin(), inputs.end(), [&](const Variable& input) { return input.is_same(variable); });
+  if (found == inputs.end()) throw GraphError(option + ": " + (variable ? describe(variable) : "an empty Variable") + " is no input of the function", remedy);
+  return static_cast<std::size_t>(found - inputs.begin());
 }
 
 std::vector<int> positions_of(const std::vector<Variable>& donated, std::span<const Variable> inputs) {
   std::vector<int> positions;
-  for (const Variable& variable : donated) {
-    const auto found = std::find_if(inputs.begin(), inputs.end(), [&](const Variable& input) { return input.is_same(variable); });
-    if (found == inputs.end()) throw GraphError("donate: " + (variable ? describe(variable) : "an empty Variable") + " is no input of the function", "name inputs alone: shared variables are updated in place anyway");
-    positions.push_back(static_cast<int>(found - inputs.begin()));
-  }
+  for (const Variable& variable : donated) positions.push_back(static_cast<int>(position_of("donate", variable, inputs, "name inputs alone: shared variables are updated in place anyway")));
   return positions;
+}
+
+std::vector<Array> defaults_of(const std::vector<InputDefault>& defaults, std::span<const Variable> inputs, Device device) {
+  std::vector<Array> arrays(defaults.empty() ? 0 : inputs.size());
+  for (const InputDefault& one : defaults) {
+    const std::size_t position = position_of("defaults", one.input, inputs, "name inputs alone");
+    const std::string label = "defaults: " + describe(one.input);
+    if (arrays[position]) throw GraphError(label + " is given twice");
+    if (!one.value) throw GraphError(label + " is an empty Array");
+    const std::string text = label + " cannot be " + describe(one.value);
+    if (one.value.dtype() != one.input.dtype()) throw TypeError(text, "convert the values");
+    if (!one.input.type().accepts(one.value.dtype(), one.value.shape())) throw ShapeError(text, "reshape it");
+    if (one.value.device() != device) throw DeviceError(text, "copy it there with .to(Device(\"" + device.name() + "\"))");
+    arrays[position] = one.value;
+  }
+  return arrays;
+}
+
+std::unique_ptr<Executor> executor_of(const FunctionGraph& graph, Device device, const Options& options, std::span<const int> donated) {
+  return std::make_unique<Executor>(graph, device, options.profile, options.check, options.share_results, options.replay && !is_disabled(kReplay), options.nan_guard ? std::span<const int>() : donated, options.nan_guard);
+}
+
+std::string names_of_inputs(const FunctionGraph& graph) {
+  std::string names;
+  for (ValueId input : graph.inputs()) names += (names.empty() ? "" : ", ") + (graph.name(input).empty() ? "one without name" : graph.name(input));
+  return names.empty() ? "none" : names;
 }
 
 std::string in_function(const Function& function, SourceLine where) {
@@ -56,20 +79,37 @@ Function function(std::span<const Variable> inputs, std::span<const Variable> ou
   data->graph = graph_of(inputs, outputs, options);
   data->options.updates.clear();  // the graph has them
   data->options.givens.clear();
-  const std::vector<int> donated = positions_of(options.donate, inputs);
+  data->donated = positions_of(options.donate, inputs);
   data->options.donate.clear();
+  data->defaults = defaults_of(options.defaults, inputs, device);
+  data->options.defaults.clear();
+  data->is_plain = data->defaults.empty() && !options.nan_guard;
   check_names_of_rows(data->graph);
   data->graph = rewrite_graph(std::move(data->graph), options, device, &data->report.passes);
   data->report.graph_milliseconds = milliseconds_since(start);
   const auto compiling = std::chrono::steady_clock::now();
-  data->executor = std::make_unique<Executor>(data->graph, device, options.profile, options.check, options.share_results, options.replay && !is_disabled(kReplay), donated);
+  data->executor = executor_of(data->graph, device, options, data->donated);
   data->report.compile_milliseconds = milliseconds_since(compiling);
   return Function(std::move(data));
 }
 
+/// With defaults for inputs that are left out at the end, and the guard's look at the results.
+Results Function::call_otherwise(std::span<const Array> inputs) const {
+  std::vector<Array> all(inputs.begin(), inputs.end());
+  while (all.size() < data_->defaults.size() && data_->defaults[all.size()]) all.push_back(data_->defaults[all.size()]);
+  if (!data_->options.nan_guard) return data_->executor->call(all);
+  try {
+    std::vector<Array> results = data_->executor->call(all);
+    results.pop_back();
+    return results;
+  } catch (const NotFiniteFound&) {
+  }
+  throw not_finite(data_->graph, all, device());
+}
+
 Results Function::call(std::span<const Array> inputs) const {
   try {
-    return data_->executor->call(inputs);
+    return data_->is_plain ? data_->executor->call(inputs) : call_otherwise(inputs);
   } catch (Error& error) {
     error.add_where(in_function(*this, data_->where));
     throw;
@@ -78,11 +118,102 @@ Results Function::call(std::span<const Array> inputs) const {
 
 Results Function::call_with(std::span<Array> inputs) const {
   try {
-    return data_->executor->call(inputs, inputs);
+    return data_->is_plain ? data_->executor->call(inputs, inputs) : call_otherwise(inputs);
   } catch (Error& error) {
     error.add_where(in_function(*this, data_->where));
     throw;
   }
+}
+
+Results Function::call_named(std::span<const NamedArray> inputs) const {
+  const FunctionGraph& graph = data_->graph;
+  std::vector<Array> all = data_->defaults;
+  all.resize(graph.inputs().size());
+  std::vector<char> is_given(all.size(), 0);
+  try {
+    for (const NamedArray& input : inputs) {
+      const std::string label = "input '" + std::string(input.name) + "'";
+      std::size_t found = all.size();
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (graph.name(graph.inputs()[i]) != input.name) continue;
+        if (found != all.size()) throw GraphError(label + " is the name of inputs " + std::to_string(found) + " and " + std::to_string(i), "give them different names");
+        found = i;
+      }
+      if (found == all.size()) throw GraphError("the function has no " + label, "its inputs: " + names_of_inputs(graph));
+      if (is_given[found]) throw GraphError(label + " is given twice");
+      is_given[found] = 1;
+      all[found] = input.value;
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (!all[i] && !is_given[i]) throw GraphError("input " + std::to_string(i) + " (" + graph.name(graph.inputs()[i]) + ") is not given and has no default", "give it, or name it in Options::defaults");
+    }
+    return call_otherwise(all);
+  } catch (Error& error) {
+    error.add_where(in_function(*this, data_->where));
+    throw;
+  }
+}
+
+/// The same but for its graph.
+Function Function::rebuilt(FunctionGraph graph, SourceLine where) const {
+  const auto start = std::chrono::steady_clock::now();
+  auto data = std::make_shared<Data>();
+  data->options = data_->options;
+  data->where = where;
+  data->graph = std::move(graph);
+  data->donated = data_->donated;
+  data->defaults = data_->defaults;
+  data->is_plain = data_->is_plain;
+  data->executor = executor_of(data->graph, device(), data->options, data->donated);
+  data->report.compile_milliseconds = milliseconds_since(start);
+  return Function(std::move(data));
+}
+
+Function Function::copy(std::span<const Assignment> swap, SourceLine where) const {
+  FunctionGraph graph = data_->graph;
+  std::unordered_set<const SharedStorage*> left;  // swapped already
+  for (const Assignment& one : swap) {
+    if (!one.variable || !one.value) throw GraphError("copy: an empty Variable is swapped");
+    const std::string label = "copy: " + describe(one.variable);
+    if (!one.variable.is_shared()) throw GraphError(label + " is not a shared variable", "givens replace others, when the function is built");
+    if (!one.value.is_shared()) throw GraphError(label + " is swapped for " + describe(one.value) + ", which is not a shared variable", "make it by shared(name, array)");
+    if (!left.insert(one.variable.shared_storage().get()).second) throw GraphError(label + " is swapped twice");
+    const std::string text = label + " is swapped for " + describe(one.value);
+    if (one.value.dtype() != one.variable.dtype()) throw TypeError(text, "give it the same dtype");
+    if (!(one.value.dims() == one.variable.dims())) throw ShapeError(text, "give it the same extents");
+    if (static_cast<const SharedState&>(*one.value.shared_storage()).device() != device()) throw DeviceError(text + ", which is on another device");
+    const SharedPtr& storage = one.variable.shared_storage();
+    bool is_there = false;
+    for (int i = 0; i < graph.value_limit(); ++i) {
+      const auto value = static_cast<ValueId>(i);
+      if (data_->graph.shared(value) != storage) continue;
+      is_there = true;
+      graph.set_shared(value, one.value.shared_storage());
+    }
+    if (!is_there) throw GraphError(label + " is no shared variable of the function");
+  }
+  std::unordered_set<const SharedStorage*> seen;
+  for (int i = 0; i < graph.value_limit(); ++i) {
+    const auto value = static_cast<ValueId>(i);
+    if (graph.shared(value) && !seen.insert(graph.shared(value).get()).second) throw GraphError("copy: one shared variable would stand for two", "swap in one that the function does not have");
+  }
+  return rebuilt(std::move(graph), where);
+}
+
+Function Function::part(std::span<const int> results, bool updates, SourceLine where) const {
+  FunctionGraph graph = data_->graph;
+  const int count = graph.result_count() - (data_->options.nan_guard ? 1 : 0);
+  std::vector<int> kept(results.begin(), results.end());
+  for (int result : kept) {
+    if (result < 0 || result >= count) throw GraphError("part: there is no result " + std::to_string(result) + ": the function has " + std::to_string(count));
+  }
+  if (data_->options.nan_guard) kept.push_back(count);  // the guard looks at what it looked at before
+  graph.keep_outputs(kept, updates);
+  graph.prune();
+  if (data_->options.fuse) {
+    graph = run_passes(unfuse(std::move(graph)), fusion_passes(data_->options), nullptr, disabled_passes(data_->options));
+  }
+  return rebuilt(std::move(graph), where);
 }
 
 const Array& Results::only() const {

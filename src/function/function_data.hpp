@@ -12,6 +12,9 @@ struct Function::Data {
   SourceLine where;
   FunctionGraph graph;
   BuildReport report;
+  std::vector<int> donated;      // inputs, by position
+  std::vector<Array> defaults;   // by input; empty Arrays where there is none, nothing where no input has one
+  bool is_plain = true;          // neither defaults nor a guard: calls go to the executor as they are
   std::unique_ptr<Executor> executor;
 };
 

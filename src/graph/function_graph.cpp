@@ -263,6 +263,25 @@ void FunctionGraph::set_input(NodeId node, int position, ValueId value) {
   at(value).uses.push_back({node, position});
 }
 
+void FunctionGraph::set_shared(ValueId value, SharedPtr storage) {
+  if (!shared(value)) throw GraphError("set_shared: the value is no shared variable");
+  if (!storage) throw TypeError("set_shared: the storage is not there");
+  at(value).shared = std::move(storage);
+}
+
+void FunctionGraph::keep_outputs(std::span<const int> results, bool updates) {
+  std::vector<ValueId> kept;
+  for (int result : results) {
+    if (result < 0 || result >= result_count()) throw GraphError("there is no result " + std::to_string(result) + ": the graph has " + std::to_string(result_count()));
+    kept.push_back(outputs_[static_cast<std::size_t>(result)]);
+  }
+  if (updates) kept.insert(kept.end(), outputs_.begin() + result_count(), outputs_.end());
+  else updated_.clear();
+  for (ValueId output : outputs_) std::erase_if(at(output).uses, [](const Use& use) { return use.node == NodeId::kNone; });
+  outputs_.clear();
+  for (ValueId output : kept) add_output(output);
+}
+
 int FunctionGraph::prune() {
   std::vector<char> needed(nodes_.size(), 0);
   std::vector<NodeId> pending;

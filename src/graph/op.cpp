@@ -5,6 +5,7 @@
 #include <typeindex>
 #include <typeinfo>
 
+#include "graph/node_observer.hpp"
 #include "graph/op_claims.hpp"
 
 namespace damo {
@@ -97,6 +98,7 @@ Apply Op::apply(std::span<const Variable> inputs, SourceLine where) const {
       for (const Variable& output : node.outputs()) to.push_back(output.type());
       check_claims(node.op(), from, to);
     }
+    if (node_observer) (*node_observer)(node);
     return node;
   } catch (Error& error) {
     std::vector<std::string> operands;

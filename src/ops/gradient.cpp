@@ -1,10 +1,11 @@
 // The walk behind grad() and lop(): nodes in topological order by a stack of its own, gradients in the reverse order.
-#include <damo/gradient.hpp>
+#include "ops/backward.hpp"
 
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
+#include <damo/log.hpp>
 #include <damo/ops/math.hpp>
 
 namespace damo {
@@ -55,24 +56,39 @@ std::vector<Apply> nodes_of(std::span<const Variable> outputs) {
 
 class BackwardWalk {
  public:
-  BackwardWalk(std::span<const Variable> outputs, std::span<const Variable> inputs, SourceLine where)
+  /// outputs: of the graph, those whose gradients are known among them.
+  BackwardWalk(std::span<const Variable> outputs, std::span<const Variable> inputs, std::span<const Variable> constants, SourceLine where)
       : order_(nodes_of(outputs)), where_(where) {
+    for (const Variable& constant : constants) constants_.insert(constant.id());
     for (const Apply& node : order_) {
       for (const Variable& variable : node.inputs()) reached_.insert(variable.id());
       for (const Variable& variable : node.outputs()) reached_.insert(variable.id());
     }
     for (const Variable& output : outputs) reached_.insert(output.id());
-    for (const Variable& input : inputs) wanted_.insert(input.id());
+    for (const Variable& input : inputs) {
+      if (constants_.contains(input.id())) throw GraphError("the gradient by " + describe(input) + " was asked for, which GradOptions::constants names", "name it once");
+      wanted_.insert(input.id());
+    }
     for (const Apply& node : order_) {
       const bool depends =
           std::any_of(node.inputs().begin(), node.inputs().end(), [&](const Variable& v) { return wants(v); });
       if (!depends) continue;
-      for (const Variable& output : node.outputs()) wanted_.insert(output.id());
+      for (const Variable& output : node.outputs()) {
+        if (!constants_.contains(output.id())) wanted_.insert(output.id());
+      }
     }
   }
 
+  /// The gradient by a Variable, to which nothing is added.
+  void know(const Variable& variable, const Variable& gradient) {
+    if (!known_.insert(variable.id()).second) throw GraphError("the known gradient by " + describe(variable) + " is given twice");
+    slots_.insert_or_assign(variable.id(), spread(gradient, variable, where_));
+  }
+
   /// A gradient of the outputs' by one of them.
-  void seed(const Variable& output, const Variable& gradient) { arrive(output, spread(gradient, output, where_)); }
+  void seed(const Variable& output, const Variable& gradient) {
+    if (!constants_.contains(output.id())) arrive(output, spread(gradient, output, where_));
+  }
 
   void run() {
     for (auto node = order_.rbegin(); node != order_.rend(); ++node) pass(*node);
@@ -91,6 +107,7 @@ class BackwardWalk {
   }
 
   void arrive(const Variable& variable, const Variable& gradient) {
+    if (known_.contains(variable.id())) return;
     const auto [slot, is_first] = slots_.try_emplace(variable.id(), gradient);
     if (!is_first) slot->second = add(operand(slot->second, where_), operand(gradient, where_));
   }
@@ -171,17 +188,19 @@ class BackwardWalk {
   SourceLine where_;
   std::unordered_set<std::size_t> reached_;  // Variables of the graph
   std::unordered_set<std::size_t> wanted_;   // what is asked for, and what depends on it
+  std::unordered_set<std::size_t> constants_, known_;
   std::unordered_map<std::size_t, Variable> slots_;  // gradients that arrived, of the Variables' shapes
 };
 
-void check_seeds(std::span<const Variable> outputs, std::span<const Variable> gradients) {
+/// what: "lop: output "
+void check_seeds(const std::string& what, std::span<const Variable> outputs, std::span<const Variable> gradients) {
   if (outputs.size() != gradients.size()) {
     throw GraphError(
         "lop: " + std::to_string(gradients.size()) + " gradients for " + std::to_string(outputs.size()) + " outputs",
         "give one for each output");
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const std::string label = "lop: output " + std::to_string(i);
+    const std::string label = what + std::to_string(i);
     if (!outputs[i] || !gradients[i]) throw GraphError(label + " or its gradient is an empty Variable");
     if (!is_floating(outputs[i].dtype())) {
       throw TypeError(label + ", " + describe(outputs[i]) + ", has no gradient: only floating values have",
@@ -206,36 +225,57 @@ void check_inputs(std::span<const Variable> inputs) {
 
 }  // namespace
 
-std::vector<Variable> lop(std::span<const Variable> outputs, std::span<const Variable> output_gradients,
-                          std::span<const Variable> inputs, Disconnected disconnected, SourceLine where) {
+std::vector<Variable> backward(std::span<const Variable> outputs, std::span<const Variable> output_gradients, std::span<const Variable> inputs, const GradOptions& options, SourceLine where) {
+  check_seeds("lop: output ", outputs, output_gradients);
+  check_inputs(inputs);
+  std::vector<Variable> roots, gradients;
+  for (const Assignment& known : options.known) {
+    roots.push_back(known.variable);
+    gradients.push_back(known.value);
+  }
+  check_seeds("grad: known gradient ", roots, gradients);
+  roots.insert(roots.end(), outputs.begin(), outputs.end());
+  BackwardWalk walk(roots, inputs, options.constants, where);
+  for (const Assignment& known : options.known) walk.know(known.variable, known.value);
+  for (std::size_t i = 0; i < outputs.size(); ++i) walk.seed(outputs[i], output_gradients[i]);
+  walk.run();
+  std::vector<Variable> results;
+  for (const Variable& input : inputs) {
+    results.push_back(walk.gradient_of(input));
+    if (results.back() || options.disconnected == Disconnected::kZero) continue;
+    const std::string reason = describe(input) + (walk.is_reached(input) ? " is read only by ops that pass no gradient on" : " is not part of the graph of the outputs");
+    if (options.disconnected == Disconnected::kRaise) throw GraphError(reason, "leave it out, or give Disconnected::kZero for zeros");
+    log(LogLevel::kWarning, reason + ": its gradient is zeros" + (where ? ", asked for at " + to_string(where) : ""));
+  }
+  return results;
+}
+
+namespace {
+
+std::vector<Variable> with_zeros(std::vector<Variable> gradients, std::span<const Variable> inputs, SourceLine where) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!gradients[i]) gradients[i] = second(operand(inputs[i], where), 0.0);
+  }
+  return gradients;
+}
+
+std::vector<Variable> lop_with(std::span<const Variable> outputs, std::span<const Variable> output_gradients, std::span<const Variable> inputs, const GradOptions& options, SourceLine where) {
   try {
-    check_seeds(outputs, output_gradients);
-    check_inputs(inputs);
-    BackwardWalk walk(outputs, inputs, where);
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      walk.seed(outputs[i], output_gradients[i]);
-    }
-    walk.run();
-    std::vector<Variable> results;
-    for (const Variable& input : inputs) {
-      results.push_back(walk.gradient_of(input));
-      if (results.back()) continue;
-      if (disconnected == Disconnected::kRaise) {
-        throw GraphError(describe(input) + (walk.is_reached(input) ? " is read only by ops that pass no gradient on"
-                                                                   : " is not part of the graph of the outputs"),
-                         "leave it out, or give Disconnected::kZero for zeros");
-      }
-      results.back() = second(operand(input, where), 0.0);
-    }
-    return results;
+    return with_zeros(backward(outputs, output_gradients, inputs, options, where), inputs, where);
   } catch (Error& error) {
     if (where) error.add_where("in the gradient asked for at " + to_string(where));
     throw;
   }
 }
 
-std::vector<Variable> grad(const Variable& cost, std::span<const Variable> inputs, Disconnected disconnected,
-                           SourceLine where) {
+}  // namespace
+
+std::vector<Variable> lop(std::span<const Variable> outputs, std::span<const Variable> output_gradients,
+                          std::span<const Variable> inputs, Disconnected disconnected, SourceLine where) {
+  return lop_with(outputs, output_gradients, inputs, {.disconnected = disconnected}, where);
+}
+
+std::vector<Variable> grad(const Variable& cost, std::span<const Variable> inputs, const GradOptions& options, SourceLine where) {
   if (!cost) throw GraphError("grad: the cost is an empty Variable");
   if (cost.rank() != 0) {
     ErrorParts parts{"grad: the cost must be 0-d, it is " + describe(cost),
@@ -248,7 +288,11 @@ std::vector<Variable> grad(const Variable& cost, std::span<const Variable> input
   if (!is_floating(cost.dtype()))
     throw TypeError("grad: " + describe(cost) + " has no gradient", "cast it to a floating dtype before");
   const Variable one = constant(Scalar(1.0).cast(cost.dtype()), where);
-  return lop(std::span(&cost, 1), std::span(&one, 1), inputs, disconnected, where);
+  return lop_with(std::span(&cost, 1), std::span(&one, 1), inputs, options, where);
+}
+
+std::vector<Variable> grad(const Variable& cost, std::span<const Variable> inputs, Disconnected disconnected, SourceLine where) {
+  return grad(cost, inputs, GradOptions{.disconnected = disconnected}, where);
 }
 
 }  // namespace damo

@@ -127,18 +127,20 @@ Variable write(const Operand& x, std::span<const Index> indices, const Operand& 
   const auto op = std::make_shared<const WriteSubtensorOp>(Indices(indices.begin(), indices.end()), how);
   const Variable base = x.as(x.promotable().dtype);
   if (how == WindowWrite::kAdd && base.dtype() == bool_) throw TypeError("inc_subtensor: x is bool, which nothing is added to", "cast it to an integer");
-  const std::vector<Promotable> both{{base.dtype()}, y.promotable()};
-  if (result_type(both) != base.dtype()) {
-    ErrorParts parts{op->name() + ": y would not stay what it is in x", {describe(base)}, {}, "cast x or y"};
-    if (!y.is_number()) parts.operands.push_back(describe(y.variable()));
-    if (x.where()) parts.where = op->name() + " built at " + damo::to_string(x.where());
-    throw TypeError(std::move(parts));
-  }
-  const Variable inputs[] = {base, y.is_number() ? y.as(base.dtype()) : cast_at(y.variable(), base.dtype(), x.where())};
+  const Variable inputs[] = {base, written_value(op->name(), base, y, x.where())};
   return op->apply(inputs, x.where()).output();
 }
 
 }  // namespace
+
+Variable written_value(const std::string& who, const Variable& x, const Operand& y, SourceLine line) {
+  const std::vector<Promotable> both{{x.dtype()}, y.promotable()};
+  if (result_type(both) == x.dtype()) return y.is_number() ? y.as(x.dtype()) : cast_at(y.variable(), x.dtype(), line);
+  ErrorParts parts{who + ": y would not stay what it is in x", {describe(x)}, {}, "cast x or y"};
+  if (!y.is_number()) parts.operands.push_back(describe(y.variable()));
+  if (line) parts.where = who + " built at " + damo::to_string(line);
+  throw TypeError(std::move(parts));
+}
 
 Variable subtensor(const Operand& x, std::span<const Index> indices) {
   const Variable inputs[] = {x.as(x.promotable().dtype)};

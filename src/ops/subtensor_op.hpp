@@ -10,6 +10,9 @@
 
 namespace damo {
 
+/// y in x's dtype, as what is written into a part of x. who: "set_subtensor". TypeError where it would not stay what it is; at the line of the op.
+Variable written_value(const std::string& who, const Variable& x, const Operand& y, SourceLine line);
+
 class SubtensorOp final : public Op {
  public:
   explicit SubtensorOp(std::vector<Index> indices) : indices_(std::move(indices)) {}

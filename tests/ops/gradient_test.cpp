@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <damo/graph.hpp>
+#include <damo/log.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
@@ -74,6 +75,37 @@ TEST(Gradient, IsZeroOrAnErrorWhereNothingDependsOnTheVariable) {
   EXPECT_THAT(error_of([&] { lop(where(lt(y, 0.0), x, 1.0), x, y); }),
               HasSubstr("read only by ops that pass no gradient on"));
   EXPECT_EQ(lop(x * 2.0, x, y, Disconnected::kZero).type(), y.type());
+}
+
+TEST(Gradient, WarnsOfWhatIsDisconnected) {
+  const Variable x = vector("x"), y = vector("y");
+  std::string lines;
+  set_log_sink([&](LogLevel, std::string_view line) { lines += line; });
+  EXPECT_EQ(lop(x * 2.0, x, y, Disconnected::kWarn).type(), y.type());
+  EXPECT_THAT(lines, HasSubstr("y float32 (?,) is not part of the graph of the outputs: its gradient is zeros, asked for at "));
+  EXPECT_THAT(lines, HasSubstr("gradient_test.cpp:" + std::to_string(__LINE__ - 2)));
+  lines.clear();
+  lop(x * 2.0, x, y, Disconnected::kZero);
+  EXPECT_EQ(lines, "");
+  set_log_sink({});
+}
+
+TEST(Gradient, TakesKnownOnesForThoseOfTheGraph) {
+  const Variable x = known("x", {}), g = known("g", {}), h = exp(x), other = sin(x);
+  EXPECT_EQ(nodes({x, g}, {grad(h * h, x, {.known = {{h, g}}})}), "exp mul") << "what lies above h is not asked for";
+  EXPECT_EQ(nodes({x, g}, {grad(h + x, x, {.known = {{other, g}}})}), "cos mul exp mul add add") << "h's and the other's, which is no part of the cost";
+  EXPECT_TRUE(grad(h, x, {.known = {{x, g}}}).is_same(g));
+  EXPECT_THAT(error_of([&] { grad(h, x, {.known = {{h, g}, {h, g}}}); }), HasSubstr("the known gradient by exp float32 () is given twice"));
+  EXPECT_THAT(error_of([&] { grad(h, x, {.known = {{h, cast(g, float64)}}}); }), HasSubstr("grad: known gradient 0 is float32 (), its gradient float64 ()"));
+  EXPECT_THAT(error_of([&] { grad(h, x, {.known = {{Variable(), g}}}); }), HasSubstr("grad: known gradient 0 or its gradient is an empty Variable"));
+}
+
+TEST(Gradient, LeavesOutWhatCountsAsConstant) {
+  const Variable x = known("x", {}), h = exp(x);
+  EXPECT_EQ(nodes({x}, {grad(h * x, x, {.constants = {h}})}), "exp mul");
+  EXPECT_EQ(nodes({x}, {grad(h * x, x)}), "mul exp mul mul add") << "otherwise it has a part of its own";
+  EXPECT_THAT(error_of([&] { grad(h, x, {.constants = {h}}); }), HasSubstr("read only by ops that pass no gradient on"));
+  EXPECT_THAT(error_of([&] { grad(h, x, {.constants = {x}}); }), HasSubstr("the gradient by x float32 () was asked for, which GradOptions::constants names"));
 }
 
 TEST(Gradient, NamesAnOpThatHasNone) {

@@ -68,8 +68,8 @@ std::string TreePrinter::tail(const FunctionGraph& graph, ValueId value) const {
   const NodeId owner = graph.owner(value);
   if (owner == NodeId::kNone) return graph.shared(value) ? text + " shared" : text;
   if (!graph.name(value).empty()) text += " '" + graph.name(value) + "'";
-  const std::string overwrites = overwrites_label(graph, owner);
-  if (!overwrites.empty()) text += " " + overwrites;
+  const std::string aliasing = aliasing_label(graph, owner);
+  if (!aliasing.empty()) text += " " + aliasing;
   if (options_.source_lines && graph.where(owner)) text += " (" + to_string(graph.where(owner)) + ")";
   return text;
 }

@@ -56,8 +56,8 @@ std::size_t DotBuilder::source(const FunctionGraph& graph, ValueId value, Source
 }
 
 void DotBuilder::add_node(const FunctionGraph& graph, NodeId node, Sources& sources) {
-  const std::string overwrites = overwrites_label(graph, node);
-  const std::size_t vertex = add_vertex(op_label(graph.op(node)) + (overwrites.empty() ? "" : "\n" + overwrites),
+  const std::string aliasing = aliasing_label(graph, node);
+  const std::size_t vertex = add_vertex(op_label(graph.op(node)) + (aliasing.empty() ? "" : "\n" + aliasing),
                                         graph.describe(node), kOpStyle);
   for (ValueId input : graph.inputs(node)) {
     std::string label = to_string(graph.type(input));

@@ -177,7 +177,7 @@ std::string DrawingBuilder::node_tooltip(NodeId node) const {
     text += "gives " + to_string(graph_.type(output)) +
             (graph_.name(output).empty() ? "" : " '" + graph_.name(output) + "'") + "\n";
   }
-  if (const std::string overwrites = overwrites_label(graph_, node); !overwrites.empty()) text += overwrites + "\n";
+  if (const std::string aliasing = aliasing_label(graph_, node); !aliasing.empty()) text += aliasing + "\n";
   if (graph_.where(node)) text += "built at " + to_string(graph_.where(node)) + "\n";
   text.pop_back();
   return text;

@@ -15,10 +15,13 @@ std::string op_label(const Op& op) {
   return op.name() + (props.empty() ? "" : "{" + props + "}");
 }
 
-std::string overwrites_label(const FunctionGraph& graph, NodeId node) {
+std::string aliasing_label(const FunctionGraph& graph, NodeId node) {
+  const Op& op = graph.op(node);
+  if (op.view_of(0) >= 0) return "view of input " + std::to_string(op.view_of(0));
+  if (op.passes_through(0) >= 0) return "input " + std::to_string(op.passes_through(0)) + " where contiguous";
   std::vector<int> inputs;
   for (std::size_t i = 0; i < graph.outputs(node).size(); ++i) {
-    const int input = graph.op(node).overwrites(static_cast<int>(i));
+    const int input = op.overwrites(static_cast<int>(i));
     if (input >= 0) inputs.push_back(input);
   }
   std::string text;

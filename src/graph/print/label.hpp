@@ -9,8 +9,8 @@ namespace damo {
 
 /// "sum{axis=1}", "fused{3 ops}".
 std::string op_label(const Op& op);
-/// "overwrites input 0", "overwrites inputs 0, 2"; empty for most.
-std::string overwrites_label(const FunctionGraph& graph, NodeId node);
+/// What its outputs share with its inputs: "overwrites input 0", "overwrites inputs 0, 2", "view of input 0", "input 0 where contiguous"; empty for most.
+std::string aliasing_label(const FunctionGraph& graph, NodeId node);
 /// Of an input, a constant or a shared variable: its name, its value, or "input 2", "constant" or "shared variable".
 std::string leaf_label(const FunctionGraph& graph, ValueId value);
 /// "new w" of what shared variable w becomes; empty for a result.

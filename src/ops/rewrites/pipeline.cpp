@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "graph/rewrite/pass_names.hpp"
+#include "ops/gradient_mark.hpp"
 #include "ops/inner_graph_op.hpp"
 #include "ops/rewrites/forward_shapes.hpp"
 #include "ops/rewrites/fuse_products.hpp"
@@ -23,7 +24,7 @@ FunctionGraph rewrite_inner_graphs(FunctionGraph graph, Options options, Device 
     const auto* op = dynamic_cast<const InnerGraphOp*>(&graph.op(node));
     if (!op) continue;
     std::vector<FunctionGraph> rewritten;
-    for (const FunctionGraph* inner : op->inner_graphs()) rewritten.push_back(rewrite_graph(*inner, options, device));
+    for (const FunctionGraph* inner : op->inner_graphs()) rewritten.push_back(rewrite_graph(drop_gradient_marks(*inner), options, device));
     const std::vector<ValueId> inputs(graph.inputs(node).begin(), graph.inputs(node).end()), outputs(graph.outputs(node).begin(), graph.outputs(node).end());
     std::vector<TensorType> types;
     for (ValueId output : outputs) types.push_back(graph.type(output));
@@ -33,6 +34,12 @@ FunctionGraph rewrite_inner_graphs(FunctionGraph graph, Options options, Device 
   }
   if (has_changed) graph.prune();
   return graph;
+}
+
+}  // namespace
+
+std::vector<Pass> fusion_passes(const Options& options) {
+  return {{std::string(kFuseElementwise), [limits = options.fusion](FunctionGraph graph) { return fuse_elementwise(std::move(graph), limits); }}, {std::string(kJoinSinks), join_sinks}};
 }
 
 std::vector<Pass> passes_of(const Options& options, Device device) {
@@ -51,23 +58,20 @@ std::vector<Pass> passes_of(const Options& options, Device device) {
   if (options.tf32) passes.push_back({std::string(kUseTf32), use_tf32});
   if (options.fuse) {
     passes.push_back({std::string(kFuseProducts), [device](FunctionGraph graph) { return fuse_products(std::move(graph), device); }});
-    passes.push_back({std::string(kFuseElementwise), [limits = options.fusion](FunctionGraph graph) { return fuse_elementwise(std::move(graph), limits); }});
-    passes.push_back({std::string(kJoinSinks), join_sinks});
+    for (Pass& pass : fusion_passes(options)) passes.push_back(std::move(pass));
   }
   passes.push_back({std::string(kRewriteInnerGraphs), [options, device](FunctionGraph graph) { return rewrite_inner_graphs(std::move(graph), options, device); }});
   return passes;
 }
 
-std::vector<std::string> disabled(const Options& options) {
+std::vector<std::string> disabled_passes(const Options& options) {
   std::vector<std::string> names = options.disable;
   if (!options.rewrite) names.insert(names.end(), {std::string(kSimplify), std::string(kForwardShapes)});
   return names;
 }
 
-}  // namespace
-
 FunctionGraph rewrite_graph(FunctionGraph graph, const Options& options, Device device, std::vector<PassReport>* reports) {
-  return run_passes(std::move(graph), passes_of(options, device), reports, disabled(options));
+  return run_passes(std::move(graph), passes_of(options, device), reports, disabled_passes(options));
 }
 
 }  // namespace damo

@@ -1,10 +1,17 @@
 // The passes of function(), in their order: for its graph, and for the graphs within it (InnerGraphOp), without the user's own passes.
 #pragma once
+#include <string>
 #include <vector>
 
 #include <damo/options.hpp>
 
 namespace damo {
+
+/// All of them; the names of those that are not to run: disabled_passes.
+std::vector<Pass> passes_of(const Options& options, Device device);
+/// Those that make kernels of elementwise nodes and reductions.
+std::vector<Pass> fusion_passes(const Options& options);
+std::vector<std::string> disabled_passes(const Options& options);
 
 FunctionGraph rewrite_graph(FunctionGraph graph, const Options& options, Device device, std::vector<PassReport>* reports = nullptr);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/array/array_layout.hpp"
+#include "runtime/array/poison.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/memory/buffer.hpp"
 #include "runtime/memory/host_address.hpp"
@@ -84,11 +85,17 @@ Array::~Array() {
   if (buffer_ != nullptr) buffer_->release();
 }
 
+void poison(const Array& array, std::uint8_t byte) {
+  array.device().backend().fill(array.data(), &byte, 1, array.nbytes(), nullptr);
+}
+
 Array Array::empty(const Shape& shape, DType dtype, Device device) {
   const std::size_t bytes = bytes_of(shape, dtype);
   try {
     Buffer* buffer = Buffer::allocate(device.backend(), bytes);
-    return Array(buffer, dtype, shape, contiguous_strides(shape), buffer->data());
+    Array array(buffer, dtype, shape, contiguous_strides(shape), buffer->data());
+    if (poison_of_new_arrays && bytes > 0) [[unlikely]] poison(array, *poison_of_new_arrays);
+    return array;
   } catch (OutOfMemoryError& error) {  // the text is built here, off the path that everybody takes
     error.add_operands({std::string(damo::name(dtype)) + " " + to_string(shape)});
     throw;

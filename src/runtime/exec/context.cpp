@@ -109,6 +109,7 @@ std::vector<Array> Context::call(std::span<const Array> inputs, std::span<Array>
   ++call_;
   CaptureScope* const capture = current_capture(program_.device().backend());
   if (capture && !program_.updates().empty()) refuse_captured_update();
+  if (capture && program_.is_guarded()) throw GraphError("a Function with Options::nan_guard cannot be captured: it reads its results", "build it without for the capture");
   SharedCall shared(program_.shared_uses(), shared_values_);
   shared_ = &shared;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -117,6 +118,7 @@ std::vector<Array> Context::call(std::span<const Array> inputs, std::span<Array>
   }
   std::vector<Array> outputs = run(capture);
   if (capture) return outputs;  // what the cells hold is part of the graph
+  if (program_.is_guarded() && outputs.back().item().as_int() != 0) throw NotFiniteFound();
   publish(shared);
   drop_views();
   for (int input : program_.inputs()) CellAccess::clear(cell(input));
@@ -347,12 +349,29 @@ void Context::run_node(int number, bool is_sized) {
     return;
   }
   blame(program_, number, [&] {
-    if (recorder_) recorder_->begin(*clock_);
-    begin_outputs(node, is_sized);
-    thunks_[at]();
-    check_outputs(node, is_sized);
-    if (recorder_) recorder_->end(*clock_, number, cells_, program_);
+    try {
+      if (recorder_) recorder_->begin(*clock_);
+      begin_outputs(node, is_sized);
+      thunks_[at]();
+      check_outputs(node, is_sized);
+      if (recorder_) recorder_->end(*clock_, number, cells_, program_);
+    } catch (Error& error) {
+      error.add_operands(describe_operands(node));
+      throw;
+    }
   });
+}
+
+/// "x float32 (3, 4) strides (1, 3)"; strides where the value is not in C order.
+std::vector<std::string> Context::describe_operands(const ProgramNode& node) const {
+  std::vector<std::string> operands;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const Cell& value = cell(node.inputs[i]);
+    const std::string& name = program_.cells()[static_cast<std::size_t>(node.inputs[i])].name;
+    operands.push_back((name.empty() ? "input " + std::to_string(i) : name) + " " + to_string(TensorType{value.dtype(), value.shape()}));
+    if (!is_contiguous(value.shape(), value.strides())) operands.back() += " strides " + to_string(value.strides());
+  }
+  return operands;
 }
 
 /// Gives new values of shared variables their memory, and the outputs that overwrite their first values.

@@ -64,6 +64,7 @@ class Context {
   void set_owned(int cell);
   const Array* target_of(int cell) const;
   void run_node(int node, bool is_sized);
+  std::vector<std::string> describe_operands(const ProgramNode& node) const;
   void begin_outputs(const ProgramNode& node, bool is_sized);
   void begin_update(const ProgramUpdate& update);
   void check_outputs(const ProgramNode& node, bool is_sized) const;

@@ -14,8 +14,8 @@ std::string were_given(std::size_t count) { return std::to_string(count) + (coun
 
 }  // namespace
 
-Executor::Executor(const FunctionGraph& graph, Device device, bool profile, bool check, bool share_results, bool replay, std::span<const int> donated)
-    : program_(std::make_shared<Program>(graph, device, check, share_results, donated)), replays_(replay), recorder_(profile ? std::make_unique<ProfileRecorder>(*program_) : nullptr) {
+Executor::Executor(const FunctionGraph& graph, Device device, bool profile, bool check, bool share_results, bool replay, std::span<const int> donated, bool guarded)
+    : program_(std::make_shared<Program>(graph, device, check, share_results, donated, guarded)), replays_(replay), recorder_(profile ? std::make_unique<ProfileRecorder>(*program_) : nullptr) {
   release(std::make_unique<Context>(program_, recorder_.get(), replays_));
 }
 

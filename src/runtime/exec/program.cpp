@@ -8,7 +8,7 @@
 
 namespace damo {
 
-Program::Program(const FunctionGraph& graph, Device device, bool check, bool share_results, std::span<const int> donated) : device_(device), check_(check) {
+Program::Program(const FunctionGraph& graph, Device device, bool check, bool share_results, std::span<const int> donated, bool guarded) : device_(device), check_(check), guarded_(guarded) {
   add_cells(graph);
   add_nodes(graph);
   find_roles();
@@ -16,7 +16,7 @@ Program::Program(const FunctionGraph& graph, Device device, bool check, bool sha
   extend_lives();
   std::vector<int> results;
   for (const ProgramResult& result : results_) results.push_back(result.cell);
-  plan_updates(updates_, nodes_, cells_, results);
+  plan_updates(updates_, nodes_, cells_, results, guarded_);
   find_results(share_results);
   std::vector<int> given;
   for (int position : donated) given.push_back(inputs_[static_cast<std::size_t>(position)]);

@@ -77,14 +77,19 @@ struct ProgramUpdate {
   std::vector<int> aliases;    ///< other cells that may look at the old value
 };
 
+/// The last result of a guarded call said that some value is not finite. Function tells which.
+struct NotFiniteFound {};
+
 class Program {
  public:
   /// check: compile the ops' CUDA C with checked accesses. share_results: see Options.
-  /// donated: positions of inputs whose memory a result may have where the caller gives them up.
-  Program(const FunctionGraph& graph, Device device, bool check, bool share_results = false, std::span<const int> donated = {});
+  /// donated: positions of inputs whose memory a result may have where the caller gives them up. guarded: the last result is one bool, and where it is true a call
+  /// throws NotFiniteFound before shared variables get new values, which therefore are never written over the old ones.
+  Program(const FunctionGraph& graph, Device device, bool check, bool share_results = false, std::span<const int> donated = {}, bool guarded = false);
 
   Device device() const { return device_; }
   bool checks() const { return check_; }
+  bool is_guarded() const { return guarded_; }
   const std::vector<ProgramNode>& nodes() const { return nodes_; }
   const std::vector<ProgramCell>& cells() const { return cells_; }
   const std::vector<int>& inputs() const { return inputs_; }
@@ -121,7 +126,7 @@ class Program {
   void find_results(bool share);
 
   Device device_;
-  bool check_;
+  bool check_, guarded_;
   std::vector<ProgramNode> nodes_;
   std::vector<ProgramCell> cells_;
   std::vector<Array> constants_;

@@ -18,7 +18,7 @@ class UpdatePlanner {
     for (int result : results) leaves_[at(memory_[at(result)])] = true;
   }
 
-  void plan() {
+  void plan(bool keeps_old) {
     for (ProgramUpdate& update : updates_) {
       update.copied = reason_to_copy(update);
       if (!update.copied.empty()) leaves_[at(memory_[at(update.cell)])] = true;
@@ -26,7 +26,7 @@ class UpdatePlanner {
     }
     for (ProgramUpdate& update : updates_) {
       if (!update.copied.empty()) continue;
-      update.apart = obstacle(update);
+      update.apart = keeps_old ? "it is kept until the new one is known to be finite" : obstacle(update);
       if (update.apart.empty()) write_over(update);
     }
   }
@@ -97,8 +97,8 @@ class UpdatePlanner {
 
 }  // namespace
 
-void plan_updates(std::vector<ProgramUpdate>& updates, std::vector<ProgramNode>& nodes, std::vector<ProgramCell>& cells, const std::vector<int>& results) {
-  UpdatePlanner(updates, nodes, cells, results).plan();
+void plan_updates(std::vector<ProgramUpdate>& updates, std::vector<ProgramNode>& nodes, std::vector<ProgramCell>& cells, const std::vector<int>& results, bool keeps_old) {
+  UpdatePlanner(updates, nodes, cells, results).plan(keeps_old);
 }
 
 std::vector<ProgramUpdate> plan_donations(std::span<const int> donated, const std::vector<ProgramResult>& results, std::vector<ProgramUpdate>& updates, std::vector<ProgramNode>& nodes, std::vector<ProgramCell>& cells) {

@@ -11,8 +11,8 @@
 namespace damo {
 
 /// Completes the updates, whose variables and cells are known. nodes: in the order in which they run, overwrites planned;
-/// cells: with their roles and last uses. results: cells.
-void plan_updates(std::vector<ProgramUpdate>& updates, std::vector<ProgramNode>& nodes, std::vector<ProgramCell>& cells, const std::vector<int>& results);
+/// cells: with their roles and last uses. results: cells. keeps_old: no old value is written over.
+void plan_updates(std::vector<ProgramUpdate>& updates, std::vector<ProgramNode>& nodes, std::vector<ProgramCell>& cells, const std::vector<int>& results, bool keeps_old);
 
 /// Results that may have the memory of inputs that the caller gives up: as new values that of shared variables, by the same rules. donated:
 /// cells of inputs, each of which gives its memory to the first result of its type that may have it; the others stay as they are.

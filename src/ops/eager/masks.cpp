@@ -1,0 +1,89 @@
+#include <damo/array_masks.hpp>
+
+#include <algorithm>
+#include <string>
+
+#include <damo/array_create.hpp>
+#include <damo/array_math.hpp>
+#include <damo/array_scan.hpp>
+#include <damo/array_shape.hpp>
+#include <damo/array_sort.hpp>
+#include "ops/indexing/masked_shape.hpp"
+
+namespace damo {
+namespace {
+
+/// How many elements are true up to each, and at all.
+struct Counts {
+  explicit Counts(const Array& mask) : until(cumsum(astype(ravel(mask), int64))), all(until.size() == 0 ? 0 : until.slice({{until.size() - 1, until.size()}}).item().as_int()) {}
+  /// In C order: the j-th true element is the first that has j up to it.
+  Array positions() const { return searchsorted(until, arange(Scalar(std::int64_t{1}), Scalar(all + 1), Scalar(std::int64_t{1}), int64, until.device())); }
+  Array until;
+  std::int64_t all;
+};
+
+/// Throws TypeError for an empty Array.
+void require(const std::string& user, const Array& x, const char* what) {
+  if (!x) throw TypeError(user + ": " + what + " is an empty Array");
+}
+
+Array rows_of(const Array& x, const Array& mask) { return mask.rank() == 1 ? x : flatten(x, 0, mask.rank() - 1); }
+
+/// y as x's elements would have it at each place of x, whatever stands where the mask is false.
+Array spread(const std::string& user, const Array& x, const Array& mask, const Array& y) {
+  if (y.rank() <= x.rank() - mask.rank()) return y;
+  const Counts counts(mask);
+  const Array rows = rows_of(x, mask);
+  check_rows(user, rows.shape(), counts.all, y.shape());
+  if (counts.all == 0) return x;
+  return take(y, maximum(counts.until - 1, 0), 0).reshape(x.shape());
+}
+
+Array write(const std::string& user, const Array& x, const Array& mask, const ArrayOperand& y, bool adds) {
+  require(user, x, "x");
+  require(user, mask, "the mask");
+  check_mask(user, x.shape(), mask.dtype(), mask.shape());
+  if (adds && x.dtype() == bool_) throw TypeError(user + ": x is bool, which nothing is added to", "cast it to an integer");
+  const Promotable both[] = {{x.dtype()}, y.promotable()};
+  if (result_type(both) != x.dtype()) throw TypeError(user + ": y would not stay what it is in x " + describe(x), "cast x or y");
+  const Array condition = mask.reshape([&] {
+    Shape shape = mask.shape();
+    while (shape.rank() < x.rank()) shape.push_back(1);
+    return shape;
+  }());
+  const Array value = y.is_number() ? Array::scalar(y.number().cast(x.dtype()), x.device()) : spread(user, x, mask, astype(y.array(), x.dtype()));
+  const Array changed = adds ? x + value : value;
+  return where(condition, changed.broadcast_to(x.shape()), x);
+}
+
+}  // namespace
+
+Array flatnonzero(const Array& x) {
+  require("flatnonzero", x, "x");
+  return Counts(x.dtype() == bool_ ? x : neq(x, 0)).positions();
+}
+
+std::vector<Array> nonzero(const Array& x) {
+  require("nonzero", x, "x");
+  if (x.rank() == 0) throw ShapeError("nonzero: x has no axis: " + describe(x), "give it one: expand_dims(x, 0)");
+  const Array positions = flatnonzero(x);
+  std::vector<Array> along;
+  std::int64_t inner = x.size();
+  for (std::int64_t extent : x.shape()) {
+    inner = extent == 0 ? 1 : inner / extent;
+    along.push_back(x.rank() == 1 ? positions : mod(int_div(positions, inner), std::max<std::int64_t>(extent, 1)));
+  }
+  return along;
+}
+
+Array subtensor(const Array& x, const Array& mask) {
+  require("subtensor", x, "x");
+  require("subtensor", mask, "the mask");
+  check_mask("subtensor", x.shape(), mask.dtype(), mask.shape());
+  return take(rows_of(x, mask), Counts(mask).positions(), 0);
+}
+
+Array set_subtensor(const Array& x, const Array& mask, const ArrayOperand& y) { return write("set_subtensor", x, mask, y, false); }
+Array inc_subtensor(const Array& x, const Array& mask, const ArrayOperand& y) { return write("inc_subtensor", x, mask, y, true); }
+
+}  // namespace damo

@@ -1,0 +1,27 @@
+// GradientMark: an op whose outputs are its first inputs, and whose gradient is its own affair. Gradients are taken before a function is built: there
+// drop_gradient_marks puts the inputs in its place. Where nobody does, it copies.
+#pragma once
+#include <damo/graph.hpp>
+#include <damo/op.hpp>
+
+namespace damo {
+
+class GradientMark : public Op {
+ public:
+  explicit GradientMark(int outputs) : outputs_(outputs) {}
+  int outputs() const { return outputs_; }
+
+  Apply make_node(Inputs inputs) const override;
+  Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
+  bool equals(const Op& other) const override { return this == &other; }
+  std::size_t hash() const override { return std::hash<const void*>()(this); }
+
+ private:
+  int outputs_;
+};
+
+/// Linear in the graph.
+FunctionGraph drop_gradient_marks(FunctionGraph graph);
+
+}  // namespace damo

@@ -1,0 +1,238 @@
+#include <damo/ops/masks.hpp>
+
+#include <memory>
+#include <numeric>
+#include <string>
+
+#include <damo/custom_gradient.hpp>
+#include <damo/op.hpp>
+#include <damo/ops/cast.hpp>
+#include <damo/ops/indexing.hpp>
+#include <damo/ops/math.hpp>
+#include <damo/ops/scan.hpp>
+#include <damo/ops/shape.hpp>
+#include <damo/thunk.hpp>
+#include "ops/gradient_parts.hpp"
+#include "ops/indexing/masked_shape.hpp"
+#include "ops/indexing/take_kernels.hpp"
+#include "ops/reshape_op.hpp"
+#include "ops/subtensor_op.hpp"
+
+namespace damo {
+namespace {
+
+constexpr const char* kPositions = R"(
+extern "C" __global__ void true_positions(const unsigned char* mask, const long long* until, long long size, long long* positions) {
+  const long long step = (long long)gridDim.x * blockDim.x;
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += step) {
+    if (mask[i]) positions[until[i] - 1] = i;
+  }
+}
+)";
+
+/// Where a mask is true, in C order. Inputs: the mask, how many are true up to each element, and x, to whose shape the mask fits; without x any mask does.
+class TruePositionsOp final : public Op {
+ public:
+  explicit TruePositionsOp(std::string user) : user_(std::move(user)) {}
+  std::string name() const override { return "true_positions"; }
+  Props props() const override { return {{"for", user_}}; }
+  Apply make_node(Inputs inputs) const override {
+    std::vector<Variable> all(inputs.begin(), inputs.end());
+    all.at(0) = contiguous(inputs.at(0));
+    all.at(1) = contiguous(inputs.at(1));
+    return {*this, std::move(all), {{int64, {kUnknown}}}};
+  }
+  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override {
+    if (inputs.size() > 2) check_mask(user_, inputs[2], bool_, inputs[0]);
+    return std::nullopt;
+  }
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
+    const Cell &mask = context.storage(node.input(0)), &until = context.storage(node.input(1));
+    Cell& positions = context.storage(node.output());
+    const Kernel kernel = context.compile(kPositions, "true_positions");
+    return [&mask, &until, &positions, kernel] {
+      const std::int64_t size = mask.size();
+      const std::int64_t count = size == 0 ? 0 : until.array().slice({{size - 1, size}}).item().as_int();
+      positions.resize({count});
+      if (count > 0) kernel(elements_launch(size), mask.array(), until.array(), size, positions.array());
+    };
+  }
+  Gradients gradient(const Apply& node, std::span<const Variable>) const override { return Gradients(node.inputs().size(), Gradient::disconnected()); }
+
+ private:
+  std::string user_;
+};
+
+constexpr const char* kCoordinate = R"(
+extern "C" __global__ void coordinate(const long long* positions, long long count, long long inner, long long extent, long long* along) {
+  const long long step = (long long)gridDim.x * blockDim.x;
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) along[i] = positions[i] / inner % extent;
+}
+)";
+
+/// Along an axis of x, of whose elements nothing is read, the positions of elements whose numbers in C order are given.
+class CoordinateOp final : public Op {
+ public:
+  explicit CoordinateOp(int axis) : axis_(axis) {}
+  std::string name() const override { return "coordinate"; }
+  Props props() const override { return {{"axis", std::int64_t{axis_}}}; }
+  Apply make_node(Inputs inputs) const override {
+    inputs.require_count(2);
+    return {*this, {inputs.at(0), inputs.at(1)}, {inputs.at(0).type()}};
+  }
+  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{inputs[0]}}; }
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
+    const Cell &positions = context.storage(node.input(0)), &x = context.storage(node.input(1));
+    Cell& along = context.storage(node.output());
+    context.promise_recordable();
+    const Kernel kernel = context.compile(kCoordinate, "coordinate");
+    return [&positions, &x, &along, kernel, axis = axis_] {
+      if (positions.size() == 0) return;
+      kernel(elements_launch(positions.size()), positions.array(), positions.size(), inner_size(x.shape(), axis), x.shape()[axis], along.array());
+    };
+  }
+  Gradients gradient(const Apply&, std::span<const Variable>) const override { return Gradients(2, Gradient::disconnected()); }
+
+ private:
+  int axis_;
+};
+
+constexpr const char* kWriteRows = R"(
+template <int bytes>
+__global__ void write_rows(const void* y, const long long* positions, long long count, long long inner, void* z) {
+  typedef typename word<bytes>::type Word;
+  const long long step = (long long)gridDim.x * blockDim.x;
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count * inner; i += step) {
+    ((Word*)z)[positions[i / inner] * inner + i % inner] = ((const Word*)y)[i];
+  }
+}
+)";
+
+Variable rows_at(const Variable& x, const Variable& positions, SourceLine line);
+Variable with_rows(const Variable& x, const Variable& positions, const Variable& y, const std::string& user, SourceLine line);
+
+/// x with the rows of y in the place of those at positions, no two of which are equal and all of which are on the axis. Inputs: x, positions, y.
+class WriteRowsOp final : public Op {
+ public:
+  explicit WriteRowsOp(std::string user) : user_(std::move(user)) {}
+  std::string name() const override { return "write_rows"; }
+  Props props() const override { return {{"for", user_}}; }
+  Apply make_node(Inputs inputs) const override {
+    inputs.require_count(3);
+    const Variable &x = inputs.at(0), &y = inputs.at(2);
+    check_rows(user_, x.dims(), inputs.at(1).dims()[0], y.dims());
+    return {*this, {contiguous(x), inputs.at(1), contiguous(y)}, {x.type()}};
+  }
+  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override {
+    check_rows(user_, inputs[0], inputs[1][0], inputs[2]);
+    return {{inputs[0]}};
+  }
+  int overwrites(int) const override { return 0; }
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
+    const Cell &positions = context.storage(node.input(1)), &y = context.storage(node.input(2));
+    Cell& z = context.storage(node.output());
+    context.promise_recordable();
+    const Kernel kernel = context.compile(kWords + kWriteRows, "write_rows<" + std::to_string(itemsize(z.dtype())) + ">");
+    return [&positions, &y, &z, kernel] {
+      if (y.size() == 0) return;
+      kernel(elements_launch(y.size()), y.array(), positions.array(), positions.size(), y.size() / positions.size(), z.array());
+    };
+  }
+  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
+    const SourceLine line = node.where();
+    const Variable &positions = node.input(1), &g = output_gradients[0];
+    return Gradients{Gradient(with_rows(g, positions, zeros_like(node.input(2), line), user_, line)), Gradient::disconnected(), Gradient(rows_at(g, positions, line))};
+  }
+
+ private:
+  std::string user_;
+};
+
+Variable with_rows(const Variable& x, const Variable& positions, const Variable& y, const std::string& user, SourceLine line) {
+  const Variable inputs[] = {x, positions, y};
+  return std::make_shared<const WriteRowsOp>(user)->apply(inputs, line).output();
+}
+
+/// take(), which positions that differ let have a gradient without sums.
+Variable rows_at(const Variable& x, const Variable& positions, SourceLine line) {
+  const Variable rows = take(At(line)(x), At(line)(positions), 0);
+  if (!is_floating(x.dtype())) return rows;
+  return with_gradient(rows, {x}, [positions, line](auto in, auto, auto g) { return Gradients(with_rows(zeros_like(in[0], line), positions, g[0], "subtensor", line)); }, line);
+}
+
+/// x: empty where any mask will do.
+Variable positions_where(const std::string& user, const Variable& mask, const Variable& x, SourceLine line) {
+  const At at(line);
+  std::vector<Variable> inputs{mask, cumsum(at(cast_at(mask, int64, line)))};
+  if (x) inputs.push_back(x);
+  return std::make_shared<const TruePositionsOp>(user)->apply(inputs, line).output();
+}
+
+Variable tensor_of(const Operand& x) { return x.as(x.promotable().dtype); }
+
+/// With the mask's axes as one.
+Variable rows_of(const Variable& x, const Variable& mask, SourceLine line) { return mask.rank() == 1 ? x : flatten(At(line)(x), 0, mask.rank() - 1); }
+
+enum class Write { kSet, kAdd };
+
+Variable write(const std::string& user, const Operand& operand, const Variable& mask, const Operand& y, Write how) {
+  const SourceLine line = operand.where();
+  const At at(line);
+  const Variable x = tensor_of(operand);
+  if (!mask) throw GraphError(user + ": the mask is an empty Variable");
+  check_mask(user, x.dims(), mask.dtype(), mask.dims());
+  if (how == Write::kAdd && x.dtype() == bool_) throw TypeError(user + ": x is bool, which nothing is added to", "cast it to an integer");
+  const Variable value = written_value(user, x, y, line);
+  if (value.rank() > x.rank() - mask.rank()) {
+    const Variable positions = positions_where(user, mask, x, line), rows = rows_of(x, mask, line);
+    check_rows(user, rows.dims(), kUnknown, value.dims());
+    const Variable added = how == Write::kSet ? value : add(at(rows_at(rows, positions, line)), at(value));
+    const Variable written = with_rows(rows, positions, added, user, line);
+    return mask.rank() == 1 ? written : reshape_like(written, x, line);
+  }
+  for (int axis = 0; axis < mask.rank(); ++axis) {
+    if (mask.dims()[axis] == 1 && x.dims()[axis] == kUnknown) throw ShapeError(user + ": axis " + std::to_string(axis) + " of the mask is 1, x's is not known", "declare one as the other: masks do not stretch");
+  }
+  for (int axis = 1; axis <= value.rank(); ++axis) {
+    const std::int64_t have = value.dims()[-axis], want = x.dims()[-axis];
+    if (have != want && have != 1 && have != kUnknown && want != kUnknown) throw ShapeError(user + ": y of shape " + to_string(value.dims()) + " does not fit to x of shape " + to_string(x.dims()) + " behind the mask's axes");
+  }
+  std::vector<int> pattern(static_cast<std::size_t>(x.rank()), kNewAxis);
+  std::iota(pattern.begin(), pattern.begin() + mask.rank(), 0);
+  return where(at(dimshuffle(at(mask), pattern)), at(how == Write::kSet ? value : add(at(x), at(value))), at(x));
+}
+
+}  // namespace
+
+Variable flatnonzero(const Operand& x) {
+  const Variable from = tensor_of(x);
+  const SourceLine line = x.where();
+  return positions_where("flatnonzero", from.dtype() == bool_ ? from : neq(At(line)(from), 0), {}, line);
+}
+
+std::vector<Variable> nonzero(const Operand& x) {
+  const Variable from = tensor_of(x);
+  const SourceLine line = x.where();
+  if (from.rank() == 0) throw ShapeError("nonzero: x has no axis: " + describe(from), "give it one: expand_dims(x, 0)");
+  const Variable positions = positions_where("nonzero", from.dtype() == bool_ ? from : neq(At(line)(from), 0), {}, line);
+  if (from.rank() == 1) return {positions};
+  std::vector<Variable> along;
+  for (int axis = 0; axis < from.rank(); ++axis) {
+    const Variable inputs[] = {positions, from};
+    along.push_back(std::make_shared<const CoordinateOp>(axis)->apply(inputs, line).output());
+  }
+  return along;
+}
+
+Variable subtensor(const Operand& x, const Variable& mask) {
+  const SourceLine line = x.where();
+  const Variable from = tensor_of(x);
+  if (!mask) throw GraphError("subtensor: the mask is an empty Variable");
+  check_mask("subtensor", from.dims(), mask.dtype(), mask.dims());
+  return rows_at(rows_of(from, mask, line), positions_where("subtensor", mask, from, line), line);
+}
+
+Variable set_subtensor(const Operand& x, const Variable& mask, const Operand& y) { return write("set_subtensor", x, mask, y, Write::kSet); }
+Variable inc_subtensor(const Operand& x, const Variable& mask, const Operand& y) { return write("inc_subtensor", x, mask, y, Write::kAdd); }
+
+}  // namespace damo

@@ -1,0 +1,51 @@
+#include "ops/rewrites/unfuse.hpp"
+
+#include <span>
+#include <vector>
+
+#include "ops/fused_op.hpp"
+#include "ops/joined_op.hpp"
+
+namespace damo {
+namespace {
+
+/// The inner graph's nodes, on these values, in the place of these.
+void put(FunctionGraph& graph, const FunctionGraph& inner, std::span<const ValueId> inputs, std::span<const ValueId> outputs) {
+  std::vector<ValueId> outer(static_cast<std::size_t>(inner.value_limit()), ValueId::kNone);
+  const auto at = [&](ValueId value) -> ValueId& { return outer[static_cast<std::size_t>(value)]; };
+  for (std::size_t i = 0; i < inputs.size(); ++i) at(inner.inputs()[i]) = inputs[i];
+  for (NodeId node : inner.toposort()) {
+    std::vector<ValueId> read;
+    for (ValueId value : inner.inputs(node)) {
+      if (at(value) == ValueId::kNone) at(value) = graph.add_constant(inner.constant(value));
+      read.push_back(at(value));
+    }
+    const TensorType types[] = {inner.type(inner.outputs(node)[0])};
+    at(inner.outputs(node)[0]) = graph.outputs(graph.add(inner.op_ptr(node), read, types, inner.where(node)))[0];
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) graph.replace(outputs[i], at(inner.outputs()[i]));
+}
+
+}  // namespace
+
+FunctionGraph unfuse(FunctionGraph graph) {
+  for (NodeId node : graph.nodes()) {
+    const std::vector<ValueId> inputs(graph.inputs(node).begin(), graph.inputs(node).end()), outputs(graph.outputs(node).begin(), graph.outputs(node).end());
+    const OpPtr op = graph.op_ptr(node);
+    if (const auto* fused = dynamic_cast<const FusedOp*>(op.get())) {
+      put(graph, *fused->inner_graph(), inputs, outputs);
+    } else if (const auto* joined = dynamic_cast<const JoinedOp*>(op.get())) {
+      std::size_t input = 0, output = 0;
+      for (const auto& member : joined->members()) {
+        const FunctionGraph& inner = *member->inner_graph();
+        put(graph, inner, std::span(inputs).subspan(input, inner.inputs().size()), std::span(outputs).subspan(output, inner.outputs().size()));
+        input += inner.inputs().size();
+        output += inner.outputs().size();
+      }
+    }
+  }
+  graph.prune();
+  return graph;
+}
+
+}  // namespace damo
