@@ -5,7 +5,7 @@
 
 namespace damo {
 
-FusedOp::FusedOp(FunctionGraph inner) : inner_(std::move(inner)) {
+FusedOp::FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form) : inner_(std::move(inner)), form_(std::move(form)) {
   for (NodeId node : inner_.nodes()) {
     reduced_axes_ |= kernel_op(inner_, node).reduced_axes().value_or(0);
   }
@@ -51,7 +51,7 @@ std::vector<Shape> FusedOp::shapes(std::span<const Shape> inputs) const {
 }
 
 Thunk FusedOp::make_thunk(const Apply& node, ThunkContext& context) const {
-  return kernel_thunk(lower(inner_), node, context, reduced_axes_);
+  return kernel_thunk(form_->spec(inner_), form_->numbers(inner_), node, context, reduced_axes_);
 }
 
 }  // namespace damo
