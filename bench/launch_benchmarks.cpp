@@ -10,12 +10,12 @@
 namespace damo::bench {
 namespace {
 
-constexpr const char* kSource = "extern \"C\" __global__ void damo_nothing(float* p) { if (!p) p[0] = 0; }";
+constexpr const char* kNothingSource = "extern \"C\" __global__ void damo_nothing(float* p) { if (!p) p[0] = 0; }";
 constexpr const char* kName = "damo_nothing";
 
 std::shared_ptr<const LoadedKernel> load_nothing(Backend& backend) {
   CompileRequest request;
-  request.source = kSource;
+  request.source = kNothingSource;
   request.kind = SourceKind::kCudaC;
   request.kernels = {kName};
   const CompiledCode code = backend.compiler().compile(request);
@@ -35,7 +35,7 @@ void run(benchmark::State& state, const Target& target, Effort effort) {
 }
 
 #if DAMO_HAS_CUDA
-void run_driver(benchmark::State& state, const Target& target, Effort effort) {
+void run_driver_launch(benchmark::State& state, const Target& target, Effort effort) {
   Backend& backend = target.device.backend();
   const std::shared_ptr<const LoadedKernel> kernel = load_nothing(backend);
   const CUfunction function = static_cast<const cuda_backend::CudaKernel&>(*kernel).function();
@@ -60,7 +60,7 @@ void add_launches(const std::vector<Target>& targets, Effort effort) {
     add("launch/" + target.name, [=](benchmark::State& state) { run(state, target, effort); });
 #if DAMO_HAS_CUDA
     if (target.name == "cuda")
-      add("launch_driver/cuda", [=](benchmark::State& state) { run_driver(state, target, effort); });
+      add("launch_driver/cuda", [=](benchmark::State& state) { run_driver_launch(state, target, effort); });
 #endif
   }
 }

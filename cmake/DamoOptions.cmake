@@ -13,7 +13,7 @@ option(DAMO_BUILD_TOOLS "Build the damo command (CLI11, nlohmann-json)" ${PROJEC
 option(DAMO_BUILD_BENCH "Build damo-bench (Google Benchmark, nlohmann-json)" ${PROJECT_IS_TOP_LEVEL})
 option(DAMO_WERROR "Warnings are errors, with the compilers whose false ones are known (GCC 12 and 13)" OFF)
 option(DAMO_PCH "Precompile the headers of the standard library, LLVM and GoogleTest" ON)
-option(DAMO_QUICK_TESTS "Compile the tests' own code several files at a time and without optimisation" OFF)
+option(DAMO_QUICK_BUILD "Compile several files at a time; tests, tools and the benchmark without optimisation" OFF)
 set(DAMO_SANITIZE "" CACHE STRING "Sanitizers for the whole build, e.g. address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

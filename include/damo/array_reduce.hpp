@@ -10,21 +10,27 @@
 #pragma once
 #include <damo/array.hpp>
 #include <damo/axes.hpp>
+#include <damo/reduce_options.hpp>
 
 namespace damo {
 
 /// Of bools and integers in 64 bits: int64, or uint64 of unsigned ones, modulo 2^64; of nothing 0.
 Array sum(const Array& x, const Axes& axes = {}, bool keepdims = false);
+Array sum(const Array& x, const Axes& axes, const ReduceOptions& options);
 /// Likewise; of nothing 1.
 Array prod(const Array& x, const Axes& axes = {}, bool keepdims = false);
+Array prod(const Array& x, const Axes& axes, const ReduceOptions& options);
 /// Of integers and bools in float64; of nothing NaN.
 Array mean(const Array& x, const Axes& axes = {}, bool keepdims = false);
+Array mean(const Array& x, const Axes& axes, const ReduceOptions& options);
 /// Mean squared distance from the mean, over n - ddof elements, in two passes.
 Array var(const Array& x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
 /// Square root of var: NumPy's std.
 Array stddev(const Array& x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
 /// sqrt(sum of squares).
 Array norm(const Array& x, const Axes& axes = {}, bool keepdims = false);
+/// An order other than 0, 1, 2 and infinities takes memory for the elements' powers.
+Array norm(const Array& x, const Axes& axes, const NormOptions& options);
 
 /// NaN if there is one. ShapeError where there is nothing to choose from.
 Array max(const Array& x, const Axes& axes = {}, bool keepdims = false);

@@ -12,6 +12,9 @@
 namespace damo {
 
 // Views.
+/// Axis i of the result is axis pattern[i] of x, or a new axis of extent 1 for kNewAxis; axes that the pattern leaves out have extent 1.
+Array dimshuffle(const Array& x, std::span<const int> pattern);
+inline Array dimshuffle(const Array& x, std::initializer_list<int> pattern) { return dimshuffle(x, std::span(pattern.begin(), pattern.size())); }
 Array squeeze(const Array& x, const Axes& axes = {});  ///< without those axes, whose extent is 1; all such unless told
 Array expand_dims(const Array& x, int axis);           ///< a new axis of extent 1
 Array flip(const Array& x, const Axes& axes = {});     ///< backwards along the axes: PyCUDA's reverse

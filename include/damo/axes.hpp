@@ -9,6 +9,9 @@
 
 namespace damo {
 
+/// A new axis of extent 1 in a pattern of dimshuffle.
+inline constexpr int kNewAxis = -1;
+
 /// sum(x, 1, keepdims): the axis stays, with extent 1.
 inline constexpr bool keepdims = true;
 

@@ -1,7 +1,9 @@
 // Everything a user of graphs needs. boost_graph.hpp and dlpack.hpp are included by those who use them.
 #pragma once
 #include <damo/array.hpp>
+#include <damo/array_conv.hpp>
 #include <damo/array_create.hpp>
+#include <damo/array_decompositions.hpp>
 #include <damo/array_linalg.hpp>
 #include <damo/array_math.hpp>
 #include <damo/array_reduce.hpp>
@@ -28,9 +30,12 @@
 #include <damo/io/safetensors.hpp>
 #include <damo/kernel_op.hpp>
 #include <damo/log.hpp>
+#include <damo/loop.hpp>
 #include <damo/nn.hpp>
 #include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
+#include <damo/ops/conv.hpp>
+#include <damo/ops/decompositions.hpp>
 #include <damo/ops/indexing.hpp>
 #include <damo/ops/linalg.hpp>
 #include <damo/ops/math.hpp>
@@ -57,3 +62,4 @@
 #include <damo/type.hpp>
 #include <damo/variable.hpp>
 #include <damo/version.hpp>
+#include <damo/windows.hpp>

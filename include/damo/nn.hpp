@@ -16,6 +16,7 @@
 
 #include <damo/optim.hpp>
 #include <damo/shared.hpp>
+#include <damo/windows.hpp>
 
 namespace damo::nn {
 
@@ -47,6 +48,16 @@ struct Linear {
   Variable operator()(const Operand& x) const;
   std::vector<Shared> parameters() const { return {weight, bias}; }
   Shared weight, bias;
+};
+
+/// (n, channels, height, width) -> conv2d(x, weight, options) + bias, (n, filters, ...): weight (filters, channels / options.groups, window...), by Glorot with
+/// what a window sees and what sees an element as inputs and outputs; bias 0.
+struct Conv2d {
+  Conv2d(Init& init, const std::string& name, std::int64_t channels, std::int64_t filters, const PerAxis& window, ConvOptions options = {});
+  Variable operator()(const Operand& x) const;
+  std::vector<Shared> parameters() const { return {weight, bias}; }
+  Shared weight, bias;
+  ConvOptions options;
 };
 
 /// Integer positions of any shape -> that shape with an axis of features: rows of a table, normal by 0.02.
@@ -98,6 +109,8 @@ struct LSTMCell {
   };
   LSTMCell(Init& init, const std::string& name, std::int64_t inputs, std::int64_t features);
   State operator()(const Operand& x, const State& state) const;  ///< x: (n, inputs)
+  /// The same where x input_weight + bias, (n, 4 features), is known.
+  State from_sums(const Variable& sums, const State& state) const;
   std::vector<Shared> parameters() const { return {input_weight, hidden_weight, bias}; }
   Shared input_weight, hidden_weight, bias;
   std::int64_t features;
@@ -108,9 +121,30 @@ struct LSTMCell {
 struct GRUCell {
   GRUCell(Init& init, const std::string& name, std::int64_t inputs, std::int64_t features);
   Variable operator()(const Operand& x, const Operand& hidden) const;
+  /// The same where x input_weight + input_bias, (n, 3 features), is known.
+  Variable from_sums(const Variable& sums, const Operand& hidden) const;
   std::vector<Shared> parameters() const { return {input_weight, hidden_weight, input_bias, hidden_bias}; }
   Shared input_weight, hidden_weight, input_bias, hidden_bias;
   std::int64_t features;
+};
+
+/// A cell along axis 0 of (steps, n, inputs), by scan (loop.hpp); what needs no state is one product for all steps. Begins with zeros unless told.
+struct LSTM {
+  struct Result {
+    Variable hidden;        ///< (steps, n, features): of each step
+    LSTMCell::State last;   ///< behind the last one
+  };
+  LSTM(Init& init, const std::string& name, std::int64_t inputs, std::int64_t features) : cell(init, name, inputs, features) {}
+  Result operator()(const Operand& xs, const std::optional<LSTMCell::State>& begin = {}) const;
+  std::vector<Shared> parameters() const { return cell.parameters(); }
+  LSTMCell cell;
+};
+struct GRU {
+  GRU(Init& init, const std::string& name, std::int64_t inputs, std::int64_t features) : cell(init, name, inputs, features) {}
+  /// (steps, n, features); begin: (n, features), zeros where it is empty.
+  Variable operator()(const Operand& xs, const Variable& begin = {}) const;
+  std::vector<Shared> parameters() const { return cell.parameters(); }
+  GRUCell cell;
 };
 
 struct AttentionOptions {

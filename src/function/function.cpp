@@ -8,43 +8,12 @@
 #include "graph/base/environment.hpp"
 #include "graph/rewrite/pass_names.hpp"
 #include "ops/elementwise_op.hpp"
-#include "ops/rewrites/forward_shapes.hpp"
 #include "ops/random/stream_state.hpp"
-#include "ops/rewrites/fuse_products.hpp"
-#include "ops/rewrites/fusion.hpp"
-#include "ops/rewrites/join_sinks.hpp"
-#include "ops/rewrites/simplify.hpp"
+#include "ops/rewrites/pipeline.hpp"
 
 namespace damo {
 
 namespace {
-
-std::vector<Pass> passes_of(const Options& options, Device device) {
-  std::vector<Pass> passes = {{std::string(kMergeDuplicates), merge_duplicates}};
-  passes.insert(passes.end(), options.passes.begin(), options.passes.end());
-  static const std::vector<Rule> exact = simplification_rules(false), regrouping = simplification_rules(true);
-  const std::vector<Rule>& rules = options.reassociate ? regrouping : exact;
-  passes.push_back({.name = std::string(kSimplify), .rules = rules});
-  passes.push_back({std::string(kForwardShapes), [&rules, names = with_environment(options.disable)](FunctionGraph graph) {
-                      const int before = graph.node_limit();
-                      graph = forward_shapes(std::move(graph));
-                      if (graph.node_limit() == before) return graph;
-                      return apply_rules(std::move(graph), rules, names);  // x * 1 is left of a fill
-                    }});
-  if (options.tf32) passes.push_back({std::string(kUseTf32), use_tf32});
-  if (options.fuse) {
-    passes.push_back({std::string(kFuseProducts), [device](FunctionGraph graph) { return fuse_products(std::move(graph), device); }});
-    passes.push_back({std::string(kFuseElementwise), [limits = options.fusion](FunctionGraph graph) { return fuse_elementwise(std::move(graph), limits); }});
-    passes.push_back({std::string(kJoinSinks), join_sinks});
-  }
-  return passes;
-}
-
-std::vector<std::string> disabled(const Options& options) {
-  std::vector<std::string> names = options.disable;
-  if (!options.rewrite) names.insert(names.end(), {std::string(kSimplify), std::string(kForwardShapes)});
-  return names;
-}
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -90,7 +59,7 @@ Function function(std::span<const Variable> inputs, std::span<const Variable> ou
   const std::vector<int> donated = positions_of(options.donate, inputs);
   data->options.donate.clear();
   check_names_of_rows(data->graph);
-  data->graph = run_passes(std::move(data->graph), passes_of(options, device), &data->report.passes, disabled(options));
+  data->graph = rewrite_graph(std::move(data->graph), options, device, &data->report.passes);
   data->report.graph_milliseconds = milliseconds_since(start);
   const auto compiling = std::chrono::steady_clock::now();
   data->executor = std::make_unique<Executor>(data->graph, device, options.profile, options.check, options.share_results, options.replay && !is_disabled(kReplay), donated);

@@ -27,7 +27,21 @@ class DimShuffleOp final : public Op {
   Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{shuffled(inputs[0], 1)}}; }
   int view_of(int) const override { return 0; }
   Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
-    return {shuffled(inputs[0].shape, 1), shuffled(inputs[0].strides, 0), inputs[0].offset};
+    return turned(inputs[0]);
+  }
+  Layout turned(const Layout& x) const { return {shuffled(x.shape, 1), shuffled(x.strides, 0), x.offset}; }
+  /// Throws ShapeError if the pattern is none of a value of these extents.
+  void check(const Shape& dims) const {
+    std::vector<int> uses(static_cast<std::size_t>(dims.rank()), 0);
+    for (std::int64_t axis : pattern_) {
+      if (axis == kNewAxis) continue;
+      if (axis < 0 || axis >= dims.rank()) throw ShapeError("dimshuffle: axis " + std::to_string(axis) + " does not exist: x has " + std::to_string(dims.rank()) + " axes");
+      if (++uses[static_cast<std::size_t>(axis)] > 1) throw ShapeError("dimshuffle: axis " + std::to_string(axis) + " is named twice");
+    }
+    for (int axis = 0; axis < dims.rank(); ++axis) {
+      if (uses[static_cast<std::size_t>(axis)] == 1 || dims[axis] == 1) continue;
+      throw ShapeError("dimshuffle: axis " + std::to_string(axis) + " is left out and its extent is not known to be 1", "declare the input with extent 1 there, or keep the axis");
+    }
   }
   /// The axes back in their places; those that were left out come again with extent 1.
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
@@ -43,18 +57,6 @@ class DimShuffleOp final : public Op {
     Shape to;
     for (std::int64_t axis : pattern_) to.push_back(axis == kNewAxis ? for_new : from[static_cast<int>(axis)]);
     return to;
-  }
-  void check(const Shape& dims) const {
-    std::vector<int> uses(static_cast<std::size_t>(dims.rank()), 0);
-    for (std::int64_t axis : pattern_) {
-      if (axis == kNewAxis) continue;
-      if (axis < 0 || axis >= dims.rank()) throw ShapeError("dimshuffle: axis " + std::to_string(axis) + " does not exist: x has " + std::to_string(dims.rank()) + " axes");
-      if (++uses[static_cast<std::size_t>(axis)] > 1) throw ShapeError("dimshuffle: axis " + std::to_string(axis) + " is named twice");
-    }
-    for (int axis = 0; axis < dims.rank(); ++axis) {
-      if (uses[static_cast<std::size_t>(axis)] == 1 || dims[axis] == 1) continue;
-      throw ShapeError("dimshuffle: axis " + std::to_string(axis) + " is left out and its extent is not known to be 1", "declare the input with extent 1 there, or keep the axis");
-    }
   }
   std::vector<std::int64_t> pattern_;
 };

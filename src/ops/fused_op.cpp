@@ -5,11 +5,7 @@
 
 namespace damo {
 
-FusedOp::FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form) : inner_(std::move(inner)), form_(std::move(form)) {
-  for (NodeId node : inner_.nodes()) {
-    reduced_axes_ |= kernel_op(inner_, node).reduced_axes().value_or(0);
-  }
-}
+FusedOp::FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form) : inner_(std::move(inner)), form_(std::move(form)), reduced_axes_(row_axes(inner_)) {}
 
 Props FusedOp::props() const { return {{"nodes", std::int64_t{inner_.node_count()}}}; }
 

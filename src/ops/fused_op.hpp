@@ -12,7 +12,7 @@ namespace damo {
 
 class FusedOp final : public Op {
  public:
-  /// inner: only ElementwiseOps, and ReduceOps of the same axes; numbered inputs first. form: that of inner.
+  /// inner: only ElementwiseOps, and ReduceOps of the same axes or of all others (lower.hpp); numbered inputs first. form: that of inner.
   FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form);
 
   std::string name() const override { return "fused"; }
@@ -23,7 +23,7 @@ class FusedOp final : public Op {
   /// Of every value of the inner graph. Throws ShapeError as infer_shape does.
   std::vector<Shape> shapes(std::span<const Shape> inputs) const;
   FusedForm& form() const { return *form_; }
-  /// Bit a: axis a of the space is reduced.
+  /// Bit a: axis a of the space is part of a row.
   std::uint32_t reduced_axes() const { return reduced_axes_; }
   bool may_run_in_place() const override { return reduced_axes_ == 0; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
@@ -33,7 +33,7 @@ class FusedOp final : public Op {
  private:
   FunctionGraph inner_;
   std::shared_ptr<FusedForm> form_;
-  std::uint32_t reduced_axes_ = 0;
+  std::uint32_t reduced_axes_;
 };
 
 }  // namespace damo

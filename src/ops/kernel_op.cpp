@@ -4,7 +4,7 @@
 
 #include "ops/kernel_thunk.hpp"
 #include "ops/lower.hpp"
-#include "ops/reduced_shape.hpp"
+#include "ops/reductions.hpp"
 #include "runtime/kernel/spec.hpp"
 
 namespace damo {

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <damo/thunk.hpp>
 #include "ops/fused_op.hpp"
 #include "ops/lower.hpp"
-#include "ops/reduced_shape.hpp"
+#include "ops/reductions.hpp"
 #include "runtime/exec/version_table.hpp"
 #include "runtime/kernel/dialect.hpp"
 #include "runtime/kernel/spec_kernel.hpp"
@@ -21,6 +22,7 @@ struct Part {
   std::shared_ptr<SpecKernel> kernel;
   std::vector<int> parameters;
   std::uint32_t reduced_axes = 0;
+  bool across = false;  ///< it reduces the other axes
 };
 
 /// Kernels that do the node's work one after another, and the values between them.
@@ -48,9 +50,10 @@ class KernelThunk {
     }
   }
 
-  /// The layout that one kernel would have for these cells.
-  Layout expected() const {
+  /// The layout that one kernel would have for these cells; nothing where several take its place.
+  std::optional<Layout> expected() const {
     const Geometry geometry = geometry_of(kernel_.spec(), space(), layouts(), reduced_axes_);
+    if (parts_across(geometry)) return {};
     return kernel_.layout_of(geometry, in_place_);
   }
 
@@ -63,6 +66,13 @@ class KernelThunk {
     std::vector<Launch> launches;
     std::vector<TensorType> between;
   };
+
+  /// Whether the joins across rows are a kernel of their own. Without rows there are results all the same.
+  bool parts_across(const Geometry& geometry) const {
+    const KernelSpec& spec = kernel_.spec();
+    if (!spec.joins_across()) return false;
+    return geometry.count == 0 || geometry.reduced.count == 0 || !kernel_.backend().dialect().joins_across(spec, geometry, processors_of(kernel_.backend().limits()));
+  }
 
   std::vector<ArrayLayout> layouts() const {
     std::vector<ArrayLayout> layouts;
@@ -80,15 +90,15 @@ class KernelThunk {
     std::vector<Shape> all;  // of the inner graph
     if (fused && (reduced_axes_ != 0 || kernel_.spec().has_ordinals())) all = fused->shapes(std::span(shapes).first(inputs));
     if (kernel_.spec().has_ordinals()) shapes.insert(shapes.end(), all.begin(), all.end());  // no array need be as large as what is counted
-    const Shape space = broadcast_shapes(shapes), row = reduced_shape(space, reduced_axes_, true);
+    const Shape space = broadcast_shapes(shapes), row = reduced_shape(space, reduced_axes_, true), column = reduced_shape(space, other_axes(space), true);
     bool fits = true;
-    for (std::size_t i = inputs; i < cells; ++i) fits &= shapes[i] == space || (reduced_axes_ != 0 && shapes[i] == row);
+    for (std::size_t i = inputs; i < cells; ++i) fits &= shapes[i] == space || (reduced_axes_ != 0 && (shapes[i] == row || shapes[i] == column));
     if (fused && reduced_axes_ != 0) {
       const FunctionGraph& inner = *fused->inner_graph();
       for (NodeId node : inner.nodes()) {
         if (!kernel_op(inner, node).reduced_axes()) continue;
         const Shape &made = all[static_cast<std::size_t>(inner.outputs(node)[0])], &read = all[static_cast<std::size_t>(inner.inputs(node)[0])];
-        fits &= read == space && (made == row || made == space);
+        fits &= read == space && (made == row || made == space || made == column);
       }
     }
     if (fused && !fits) throw ShapeError("the shapes of a group of ops differ: another op of the graph takes them for equal", "give values of equal shapes");
@@ -98,12 +108,10 @@ class KernelThunk {
   Bound bind() {
     const Shape space = this->space();
     const Geometry geometry = geometry_of(kernel_.spec(), space, layouts(), reduced_axes_);
-    if (kernel_.spec().reduces() && kernel_.backend().dialect().prefers_passes(kernel_.spec(), geometry, processors_of(kernel_.backend().limits()))) {
-      if (passes_.parts.empty()) plan_passes();
-      Plan plan = passes_;
-      for (TensorType& type : plan.between) type.dims = reduced_shape(space, reduced_axes_, true);
-      return bind(plan);
-    }
+    const Dialect& dialect = kernel_.backend().dialect();
+    const Processors processors = processors_of(kernel_.backend().limits());
+    if (kernel_.spec().reduces() && dialect.prefers_passes(kernel_.spec(), geometry, processors)) return bind(space, plan(passes_, split_passes));
+    if (parts_across(geometry)) return bind(space, plan(across_, split_across));
     Bound bound;
     std::vector<int> parameters(cells_.size());
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = static_cast<int>(i);
@@ -112,39 +120,44 @@ class KernelThunk {
     return bound;
   }
 
-  Bound bind(const Plan& plan) const {
+  /// All parts go over the whole's space.
+  Bound bind(const Shape& space, const Plan& plan) const {
     Bound bound;
     bound.between = plan.between;
+    for (TensorType& type : bound.between) type.dims = reduced_shape(space, reduced_axes_, true);
     std::vector<Strides> strides;
-    for (const TensorType& type : plan.between) strides.push_back(contiguous_strides(type.dims));
+    for (const TensorType& type : bound.between) strides.push_back(contiguous_strides(type.dims));
     for (const Part& part : plan.parts) {
       std::vector<ArrayLayout> arrays;
-      std::vector<Shape> shapes;
       for (int parameter : part.parameters) {
         const auto from = static_cast<std::size_t>(parameter);
         if (from < cells_.size()) arrays.push_back({&cells_[from]->shape(), &cells_[from]->strides()});
-        else arrays.push_back({&plan.between[from - cells_.size()].dims, &strides[from - cells_.size()]});
-        shapes.push_back(*arrays.back().shape);
+        else arrays.push_back({&bound.between[from - cells_.size()].dims, &strides[from - cells_.size()]});
       }
       bound.launches.push_back({BoundKernel(*part.kernel), part.parameters});
-      bound.launches.back().kernel.bind(broadcast_shapes(shapes), arrays, false, part.reduced_axes);
+      bound.launches.back().kernel.bind(space, arrays, false, part.across ? other_axes(space) : part.reduced_axes);
     }
     return bound;
   }
 
-  void plan_passes() {
+  /// The axes of which there is one element for each of the rows.
+  std::uint32_t other_axes(const Shape& space) const { return ~reduced_axes_ & static_cast<std::uint32_t>((std::uint64_t{1} << space.rank()) - 1); }
+
+  const Plan& plan(Plan& plan, PassSpecs (*split)(const KernelSpec&)) const {
+    if (!plan.parts.empty()) return plan;
     KernelSpec own = kernel_.spec();
     if (!numbers_.empty()) own.numbers = numbers_;
-    PassSpecs specs = split_passes(own);
+    PassSpecs specs = split(own);
     for (PassSpec& part : specs.parts) {
       const std::uint32_t axes = part.spec.reduces() ? reduced_axes_ : 0;
       std::vector<int> parameters;
       for (int parameter : part.parameters) {
         if (const int array = array_of(parameter); array >= 0) parameters.push_back(array);
       }
-      passes_.parts.push_back({std::make_shared<SpecKernel>(std::move(part.spec), kernel_.backend()), std::move(parameters), axes});
+      plan.parts.push_back({std::make_shared<SpecKernel>(std::move(part.spec), kernel_.backend()), std::move(parameters), axes, part.across});
     }
-    for (DType dtype : specs.between) passes_.between.push_back({dtype, {}});
+    for (DType dtype : specs.between) plan.between.push_back({dtype, {}});
+    return plan;
   }
 
   /// Of a parameter of the spec, or of a value between passes behind them: its number without the spec's ordinals; -1 of these.
@@ -165,7 +178,7 @@ class KernelThunk {
   Device device_;
   std::uint32_t reduced_axes_;
   bool in_place_;  // an output may have an input's memory
-  Plan passes_;    // empty until it is needed
+  Plan passes_, across_;  // empty until they are needed
 };
 
 }  // namespace
@@ -179,7 +192,7 @@ Thunk kernel_thunk(SpecKernel& kernel, std::vector<Scalar> numbers, const Apply&
   for (const Variable& output : node.outputs()) cells.push_back(&context.storage(output));
   const auto thunk = std::make_shared<KernelThunk>(kernel, std::move(numbers), std::move(cells), node, context, reduced_axes);
   try {
-    context.want(kernel, thunk->expected());
+    if (const std::optional<Layout> layout = thunk->expected()) context.want(kernel, *layout);
   } catch (const ShapeError&) {  // extents that stand for unknown ones need not fit together: compiled at the first call
   }
   return [thunk] { (*thunk)(); };

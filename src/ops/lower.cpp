@@ -93,8 +93,19 @@ std::vector<int> array_inputs(const Apply& node) {
   return inputs;
 }
 
-/// The number of the value that the node's op gives.
-int lowered(KernelBuilder& builder, const FunctionGraph& graph, NodeId node) {
+std::uint32_t row_axes(const FunctionGraph& graph) {
+  std::uint32_t axes = 0;
+  for (NodeId node : graph.nodes()) {
+    const std::uint32_t reduced = kernel_op(graph, node).reduced_axes().value_or(0);
+    if (reduced == 0) continue;
+    const bool has_last = reduced >> (graph.type(graph.inputs(node)[0]).dims.rank() - 1) & 1u;
+    if (axes == 0 || has_last) axes = reduced;
+  }
+  return axes;
+}
+
+/// The number of the value that the node's op gives. rows: the axes that make rows.
+int lowered(KernelBuilder& builder, const FunctionGraph& graph, NodeId node, std::uint32_t rows) {
   const KernelOp& op = kernel_op(graph, node);
   const std::size_t first = builder.spec().steps.size();
   op.lower(builder);
@@ -105,6 +116,7 @@ int lowered(KernelBuilder& builder, const FunctionGraph& graph, NodeId node) {
       throw GraphError(op.name() + ": " + (op.scans() == KernelOp::Scans::kNo ? "lower has a scan, scans() says that there is none" : "lower has a join, and scans() says that the op scans"), "an op either reduces or scans: write two, which is two kernels");
     }
     step.join->backward = op.scans() == KernelOp::Scans::kBackward;
+    step.join->across = *op.reduced_axes() != rows;
   }
   if (!builder.result()) throw GraphError(op.name() + ": lower gave no output", "call output() with a value");
   const DType declared = graph.type(graph.outputs(node)[0]).dtype, given = builder.result()->dtype;
@@ -114,12 +126,11 @@ int lowered(KernelBuilder& builder, const FunctionGraph& graph, NodeId node) {
   return builder.result()->number;
 }
 
-/// The axes that a graph's reductions reduce; axes: 0 if there are none.
+/// The axes that make a graph's rows; axes: 0 if there are none.
 struct ReducedSpace {
-  explicit ReducedSpace(const FunctionGraph& graph) {
+  explicit ReducedSpace(const FunctionGraph& graph) : axes(row_axes(graph)) {
     for (NodeId node : graph.nodes()) {
-      const std::optional<std::uint32_t> reduced = kernel_op(graph, node).reduced_axes();
-      if (reduced) rank = graph.type(graph.inputs(node)[0]).dims.rank(), axes = *reduced;
+      if (kernel_op(graph, node).reduced_axes()) rank = graph.type(graph.inputs(node)[0]).dims.rank();
     }
   }
   /// Whether a value of that type has one element a row.
@@ -175,6 +186,7 @@ KernelSpec lower(const FunctionGraph& graph) {
   spec.rows = row_inputs(graph);
   const std::vector<NodeId> order = graph.nodes();  // built inputs first
   const std::unordered_map<NodeId, int> ordinals = add_ordinals(graph, order, spec);
+  const std::uint32_t rows = row_axes(graph);
   Literals literals(graph, order, spec);
   for (NodeId node : order) {
     std::vector<KernelBuilder::Value> values;
@@ -184,7 +196,7 @@ KernelSpec lower(const FunctionGraph& graph) {
     }
     const auto own = ordinals.find(node);
     KernelBuilder builder(spec, graph.op(node).name(), std::move(values), own == ordinals.end() ? -1 : own->second);
-    number_of(graph.outputs(node)[0]) = lowered(builder, graph, node);
+    number_of(graph.outputs(node)[0]) = lowered(builder, graph, node, rows);
   }
   for (ValueId output : graph.outputs()) {
     spec.stores.push_back(number_of(output));

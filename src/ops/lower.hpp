@@ -12,6 +12,9 @@ inline bool is_literal(const ConstantPtr& constant) { return constant && constan
 /// The op of a node of which it is known that it describes its kernel.
 inline const KernelOp& kernel_op(const FunctionGraph& graph, NodeId node) { return static_cast<const KernelOp&>(graph.op(node)); }
 
+/// The axes that make the rows of a graph of KernelOps over one space; 0 if nothing is reduced. Reductions over all other axes join across rows.
+std::uint32_t row_axes(const FunctionGraph& graph);
+
 /// On a node's inputs, which are array parameters but for scalar constants.
 KernelSpec lower(const KernelOp& op, const Apply& node);
 

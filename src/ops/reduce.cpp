@@ -1,6 +1,8 @@
 // The Op behind every reduction of a graph (reduce_op.hpp) keeps its axes; a view drops them. The rest is plain ops.
 #include <damo/ops/reduce.hpp>
 
+#include <cmath>
+
 #include <damo/ops/cast.hpp>
 #include <damo/gradient.hpp>
 #include <damo/ops/math.hpp>
@@ -15,7 +17,27 @@ Variable plain(ReductionKind reduction, const Operand& x, const Axes& axes, bool
   return drop_axes(reduce(reduction, asked.x, asked.axes, asked.line), asked.axes, keep, asked.line);
 }
 
+/// Elements as the accumulator has them, and what it gives as asked: the casts are part of the reduction's kernel.
+Variable accumulated(ReductionKind reduction, const Operand& x, const Axes& axes, const ReduceOptions& options) {
+  const ReducedOperand asked(name_of(reduction).c_str(), x, axes);
+  const ReducedDTypes dtypes = dtypes_of(reduction, asked.x.dtype(), options);
+  const At at(asked.line);
+  const Variable reduced = reduce(reduction, cast(at(asked.x), dtypes.accumulator), asked.axes, asked.line);
+  return drop_axes(cast(at(reduced), dtypes.result), asked.axes, options.keepdims, asked.line);
+}
+
+/// root(sum), of a sum that is no less than 0; where it is 0 that is 0, and so is its gradient.
+template <class Root>
+Variable root_of(const Variable& sum, const At& at, Root root) {
+  const Variable is_zero = eq(at(sum), 0.0);
+  return where(at(is_zero), 0.0, at(root(at(where(at(is_zero), 1.0, at(sum))))));
+}
+
 }  // namespace
+
+Variable sum(const Operand& x, const Axes& axes, const ReduceOptions& options) { return accumulated(ReductionKind::kSum, x, axes, options); }
+Variable prod(const Operand& x, const Axes& axes, const ReduceOptions& options) { return accumulated(ReductionKind::kProd, x, axes, options); }
+Variable mean(const Operand& x, const Axes& axes, const ReduceOptions& options) { return accumulated(ReductionKind::kMean, x, axes, options); }
 
 Variable sum(const Operand& x, const Axes& axes, bool keep) { return plain(ReductionKind::kSum, x, axes, keep); }
 Variable prod(const Operand& x, const Axes& axes, bool keep) { return plain(ReductionKind::kProd, x, axes, keep); }
@@ -46,11 +68,28 @@ Variable stddev(const Operand& x, const Axes& axes, bool keep, int ddof) {
   return sqrt(At(x.where())(var(x, axes, keep, ddof)));
 }
 
-Variable norm(const Operand& x, const Axes& axes, bool keep) {
+Variable norm(const Operand& x, const Axes& axes, bool keep) { return norm(x, axes, NormOptions{.keepdims = keep}); }
+
+Variable norm(const Operand& x, const Axes& axes, const NormOptions& options) {
+  check_order(options.ord);
   const ReducedOperand asked("norm", x, axes);
   const At at(asked.line);
-  const Variable square = sqr(at(cast(at(asked.x), asked.inner())));
-  return drop_axes(cast(at(sqrt(at(reduce(ReductionKind::kSum, square, asked.axes, asked.line)))), asked.dtype()), asked.axes, keep, asked.line);
+  const Variable wide = cast(at(asked.x), asked.inner());
+  const auto over = [&](ReductionKind kind, const Variable& elements) { return reduce(kind, elements, asked.axes, asked.line); };
+  Variable result;
+  if (options.ord == 2) {
+    result = root_of(over(ReductionKind::kSum, sqr(at(wide))), at, [](const Operand& sum) { return sqrt(sum); });
+  } else if (options.ord == 1) {
+    result = over(ReductionKind::kSum, abs(at(wide)));
+  } else if (options.ord == 0) {
+    result = over(ReductionKind::kSum, cast(at(neq(at(wide), 0.0)), wide.dtype()));
+  } else if (std::isinf(options.ord)) {
+    result = over(options.ord > 0 ? ReductionKind::kMax : ReductionKind::kMin, abs(at(wide)));
+  } else {
+    const Variable powers = pow(at(abs(at(wide))), options.ord);
+    result = root_of(over(ReductionKind::kSum, powers), at, [&](const Operand& sum) { return pow(sum, 1 / options.ord); });
+  }
+  return drop_axes(cast(at(result), asked.dtype()), asked.axes, options.keepdims, asked.line);
 }
 
 Variable logsumexp(const Operand& x, const Axes& axes, bool keep) {

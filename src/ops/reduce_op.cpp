@@ -4,13 +4,13 @@
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
 #include "ops/gradient_parts.hpp"
-#include "ops/reduced_shape.hpp"
+#include "ops/reductions.hpp"
 
 namespace damo {
 namespace {
 
 /// g, which has the reduced axes with extent 1, in the shape of x.
-Variable spread(const Variable& g, const Variable& x, SourceLine line) { return second(At(line)(x), At(line)(g)); }
+Variable repeated(const Variable& g, const Variable& x, SourceLine line) { return second(At(line)(x), At(line)(g)); }
 
 /// g times the product of all other elements, right where some are 0.
 Variable product_gradient(const Variable& x, const Variable& g, std::uint32_t axes, SourceLine line) {
@@ -19,7 +19,7 @@ Variable product_gradient(const Variable& x, const Variable& g, std::uint32_t ax
   const Variable zeros = reduce(ReductionKind::kSum, zero, axes, line), product = reduce(ReductionKind::kProd, others, axes, line);
   const Variable of_zeros = where(at(eq(at(zeros), 1)), at(product), 0.0), of_others = where(at(eq(at(zeros), 0)), at(product), 0.0);
   const Variable factor = where(at(zero), at(of_zeros), at(true_div(at(of_others), at(others))));
-  return mul(at(spread(g, x, line)), at(factor));
+  return mul(at(repeated(g, x, line)), at(factor));
 }
 
 /// Equals share it evenly.
@@ -28,7 +28,7 @@ Variable choice_gradient(const Variable& x, const Variable& chosen, const Variab
   const DType counted = result_of(ReductionKind::kCount, x.dtype());
   const Variable equal = cast(at(eq(at(x), at(chosen))), counted);
   const Variable each = true_div(at(g), at(reduce(ReductionKind::kSum, equal, axes, line)));
-  return cast(at(mul(at(spread(each, x, line)), at(equal))), x.dtype());
+  return cast(at(mul(at(repeated(each, x, line)), at(equal))), x.dtype());
 }
 
 }  // namespace
@@ -75,8 +75,8 @@ Gradients ReduceOp::gradient(const Apply& node, std::span<const Variable> output
   const SourceLine line = node.where();
   if (!is_floating(x.dtype()) || !is_floating(node.output().dtype())) return Gradients{Gradient::disconnected()};
   switch (reduction_) {
-    case ReductionKind::kSum: return spread(g, x, line);
-    case ReductionKind::kMean: return spread(cast(At(line)(true_div(At(line)(g), At(line)(count_of(x, axes_, line)))), x.dtype()), x, line);
+    case ReductionKind::kSum: return repeated(g, x, line);
+    case ReductionKind::kMean: return repeated(cast(At(line)(true_div(At(line)(g), At(line)(count_of(x, axes_, line)))), x.dtype()), x, line);
     case ReductionKind::kProd: return product_gradient(x, g, axes_, line);
     case ReductionKind::kMax:
     case ReductionKind::kMin: return choice_gradient(x, node.output(), g, axes_, line);

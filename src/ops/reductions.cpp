@@ -1,5 +1,6 @@
 #include "ops/reductions.hpp"
 
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -158,6 +159,30 @@ DType result_of(ReductionKind reduction, DType x) {
   }
 }
 
+ReducedDTypes dtypes_of(ReductionKind reduction, DType x, const ReduceOptions& options) {
+  const DType result = options.dtype.value_or(result_of(reduction, x));
+  const bool of_floats = is_floating(x) || reduction == ReductionKind::kMean;
+  const std::string asked = name_of(reduction) + " of " + std::string(name(x)), own = std::string(name(result_of(reduction, x)));
+  if (result == bool_) throw TypeError(asked + ": bool is no dtype of a result", "any(x) tells whether some element is not 0");
+  if (of_floats && !is_floating(result)) throw TypeError(asked + " is no integer: .dtype = " + std::string(name(result)), "cast the elements, or the result, to " + std::string(name(result)));
+  DType accumulator = sum_dtype(result);
+  if (is_floating(result) && (x == float64 || !is_floating(x))) accumulator = float64;
+  if (!options.acc_dtype) return {accumulator, result};
+  accumulator = *options.acc_dtype;
+  if (accumulator != float32 && accumulator != float64 && accumulator != int64 && accumulator != uint64) {
+    throw TypeError(asked + ": nothing is accumulated in " + std::string(name(accumulator)), "float32 or float64, of integers int64 or uint64 too; .dtype says what comes out");
+  }
+  if (of_floats && !is_floating(accumulator)) throw TypeError(asked + " is not accumulated in integers: .acc_dtype = " + std::string(name(accumulator)), "float32 or float64");
+  if (is_floating(accumulator) && !is_floating(result)) {
+    throw TypeError(asked + ": what is accumulated in " + std::string(name(accumulator)) + " is no " + std::string(name(result)), "say .dtype too, a float");
+  }
+  return {accumulator, result};
+}
+
+void check_order(double ord) {
+  if (std::isnan(ord)) throw OptionError("norm: NaN is no order", ".ord is any other number, infinities among them");
+}
+
 bool chooses(ReductionKind reduction) { return reduction >= ReductionKind::kMax && reduction <= ReductionKind::kArgmin; }
 
 std::string name_of(ScanKind scan) { return kScanNames[static_cast<int>(scan)]; }
@@ -220,7 +245,7 @@ int append_scan(KernelSpec& spec, ScanKind scan, std::vector<int> values, DType 
   return next_value(spec) - 1;
 }
 
-int append_reduction(KernelSpec& spec, ReductionKind reduction, int value, DType x, DType result) {
+int append_reduction(KernelSpec& spec, ReductionKind reduction, int value, DType x, DType result, std::optional<DType> accumulator) {
   if (reduction == ReductionKind::kIndex) return append_place(spec);
   Step step;
   step.name = name_of(reduction);
@@ -236,6 +261,7 @@ int append_reduction(KernelSpec& spec, ReductionKind reduction, int value, DType
   } else {
     const bool truth = reduction == ReductionKind::kAny || reduction == ReductionKind::kAll;
     step.compute = reduction == ReductionKind::kMean || reduction == ReductionKind::kCount ? computed_in(result) : reduction <= ReductionKind::kProd ? sum_dtype(x) : computed_in(x);
+    step.compute = accumulator.value_or(step.compute);
     step.join = join_of(reduction, step.compute);
     if (truth) step.code = "x0 != T(0)";
   }

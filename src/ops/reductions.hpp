@@ -1,11 +1,14 @@
 // The built-in reductions and scans as steps of a KernelSpec: one definition for graphs (reduce_op.hpp) and arrays (eager/reduce.cpp).
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <damo/axes.hpp>
 #include <damo/dtype.hpp>
+#include <damo/shape.hpp>
+#include <damo/reduce_options.hpp>
 #include "runtime/kernel/spec.hpp"
 
 namespace damo {
@@ -19,11 +22,32 @@ DType result_of(ReductionKind reduction, DType x);
 /// Whether of no elements there is no result.
 bool chooses(ReductionKind reduction);
 
+/// What is left of a shape. Bit a of axes: axis a is gone, or with keepdims has extent 1.
+inline Shape reduced_shape(const Shape& shape, std::uint32_t axes, bool keepdims) {
+  Shape left;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (!(axes >> axis & 1u))
+      left.push_back(shape[axis]);
+    else if (keepdims)
+      left.push_back(1);
+  }
+  return left;
+}
+
 /// In which sums of a dtype are kept: float32 of 16 bits, 64 bits of integers.
 DType sum_dtype(DType dtype);
 
-/// Appends the steps that reduce the value of this number and dtype; gives the number of the result, of dtype `result`.
-int append_reduction(KernelSpec& spec, ReductionKind reduction, int value, DType x, DType result);
+/// What options ask of a sum, a product or a mean of that dtype. Throws TypeError, in the reduction's name.
+struct ReducedDTypes {
+  DType accumulator, result;
+};
+ReducedDTypes dtypes_of(ReductionKind reduction, DType x, const ReduceOptions& options);
+/// Throws OptionError for NaN.
+void check_order(double ord);
+
+/// Appends the steps that reduce the value of this number and dtype; gives the number of the result, of dtype `result`. accumulator: of a sum, a product or
+/// a mean; else its own.
+int append_reduction(KernelSpec& spec, ReductionKind reduction, int value, DType x, DType result, std::optional<DType> accumulator = {});
 
 /// The built-in prefix joins. kArgmax: the first place of the greatest of all up to an element; kRecurrence: m and c of each element give
 /// y = m y + c, where an m of 0 ends what came before, whatever it was.

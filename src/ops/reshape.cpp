@@ -108,22 +108,22 @@ Variable reshape_like(const Variable& g, const Variable& x, SourceLine line) {
 
 namespace {
 
-Variable applied(std::shared_ptr<const Op> op, const Operand& x) {
+Variable reshaped(std::shared_ptr<const Op> op, const Operand& x) {
   const Variable inputs[] = {x.as(x.promotable().dtype)};
   return op->apply(inputs, x.where()).output();
 }
 
 }  // namespace
 
-Variable reshape(const Operand& x, const Shape& shape) { return applied(std::make_shared<const ReshapeOp>(shape), x); }
-Variable broadcast_to(const Operand& x, const Shape& shape) { return applied(std::make_shared<const BroadcastToOp>(shape), x); }
+Variable reshape(const Operand& x, const Shape& shape) { return reshaped(std::make_shared<const ReshapeOp>(shape), x); }
+Variable broadcast_to(const Operand& x, const Shape& shape) { return reshaped(std::make_shared<const BroadcastToOp>(shape), x); }
 
 Variable flatten(const Operand& x, int first, int last) {
   const int rank = x.is_number() ? 0 : x.variable().rank();
   if (rank == 0) return reshape(x, {1});
   const int from = normalize_axis(first, rank), to = normalize_axis(last, rank);
   if (from > to) throw ShapeError("flatten: axis " + std::to_string(first) + " comes after axis " + std::to_string(last));
-  return applied(std::make_shared<const FlattenOp>(from, to), x);
+  return reshaped(std::make_shared<const FlattenOp>(from, to), x);
 }
 
 }  // namespace damo

@@ -82,49 +82,46 @@ Gradients SubtensorOp::gradient(const Apply& node, std::span<const Variable> out
   return set_subtensor(at(zeros_like(node.input(0), node.where())), indices_, at(output_gradients[0]));
 }
 
+std::string WriteSubtensorOp::name() const { return write_ == WindowWrite::kSet ? "set_subtensor" : "inc_subtensor"; }
+
+Props WriteSubtensorOp::props() const { return {{"indices", to_string(indices_)}, {"adds", write_ == WindowWrite::kAdd}}; }
+
+Apply WriteSubtensorOp::make_node(Inputs inputs) const {
+  inputs.require_count(2);
+  const Variable &x = inputs.at(0), &y = inputs.at(1);
+  require_fit(part_dims(indices_, x.dims()), y.dims());
+  return {*this, {x, y}, {x.type()}};
+}
+
+Shapes WriteSubtensorOp::infer_shape(const Apply&, std::span<const Shape> inputs) const {
+  require_fit(part_dims(indices_, inputs[0]), inputs[1]);
+  return {{inputs[0]}};
+}
+
+Thunk WriteSubtensorOp::make_thunk(const Apply& node, ThunkContext& context) const {
+  return window_thunk(node, context, write_, [indices = indices_](std::span<const Layout> inputs, const Layout& output) {
+    return std::vector<Window>{{1, inputs[1], part_of(indices, output)}};
+  });
+}
+
+Gradients WriteSubtensorOp::gradient(const Apply& node, std::span<const Variable> output_gradients) const {
+  const At at(node.where());
+  const Variable &g = output_gradients[0], part = subtensor(at(g), indices_);
+  const Variable of_x = write_ == WindowWrite::kSet ? set_subtensor(at(g), indices_, 0.0) : g;
+  return std::vector<Variable>{of_x, sum_to(part, node.input(1).dims(), node.where())};
+}
+
+/// y broadcasts to the part; unknown extents may.
+void WriteSubtensorOp::require_fit(const Shape& part, const Shape& y) const {
+  bool fits = y.rank() <= part.rank();
+  for (int axis = 1; fits && axis <= y.rank(); ++axis) {
+    const std::int64_t have = y[-axis], want = part[-axis];
+    fits = have == want || have == 1 || have == kUnknown || want == kUnknown;
+  }
+  if (!fits) throw ShapeError(name() + ": y of shape " + damo::to_string(y) + " does not fit into x" + to_string(indices_) + " of shape " + damo::to_string(part));
+}
+
 namespace {
-
-class WriteSubtensorOp final : public Op {
- public:
-  WriteSubtensorOp(Indices indices, WindowWrite write) : indices_(std::move(indices)), write_(write) {}
-  std::string name() const override { return write_ == WindowWrite::kSet ? "set_subtensor" : "inc_subtensor"; }
-  Props props() const override { return {{"indices", to_string(indices_)}, {"adds", write_ == WindowWrite::kAdd}}; }
-  Apply make_node(Inputs inputs) const override {
-    inputs.require_count(2);
-    const Variable &x = inputs.at(0), &y = inputs.at(1);
-    require_fit(part_dims(indices_, x.dims()), y.dims());
-    return {*this, {x, y}, {x.type()}};
-  }
-  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override {
-    require_fit(part_dims(indices_, inputs[0]), inputs[1]);
-    return {{inputs[0]}};
-  }
-  int overwrites(int) const override { return 0; }
-  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
-    return window_thunk(node, context, write_, [indices = indices_](std::span<const Layout> inputs, const Layout& output) {
-      return std::vector<Window>{{1, inputs[1], part_of(indices, output)}};
-    });
-  }
-  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
-    const At at(node.where());
-    const Variable &g = output_gradients[0], part = subtensor(at(g), indices_);
-    const Variable of_x = write_ == WindowWrite::kSet ? set_subtensor(at(g), indices_, 0.0) : g;
-    return std::vector<Variable>{of_x, sum_to(part, node.input(1).dims(), node.where())};
-  }
-
- private:
-  /// y broadcasts to the part; unknown extents may.
-  void require_fit(const Shape& part, const Shape& y) const {
-    bool fits = y.rank() <= part.rank();
-    for (int axis = 1; fits && axis <= y.rank(); ++axis) {
-      const std::int64_t have = y[-axis], want = part[-axis];
-      fits = have == want || have == 1 || have == kUnknown || want == kUnknown;
-    }
-    if (!fits) throw ShapeError(name() + ": y of shape " + damo::to_string(y) + " does not fit into x" + to_string(indices_) + " of shape " + damo::to_string(part));
-  }
-  Indices indices_;
-  WindowWrite write_;
-};
 
 Variable write(const Operand& x, std::span<const Index> indices, const Operand& y, WindowWrite how) {
   const auto op = std::make_shared<const WriteSubtensorOp>(Indices(indices.begin(), indices.end()), how);

@@ -1,4 +1,4 @@
-// SubtensorOp: a view of the part of a tensor that indices name.
+// SubtensorOp: a view of the part of a tensor that indices name. WriteSubtensorOp: a tensor with another value there.
 #pragma once
 #include <string>
 #include <utility>
@@ -6,6 +6,7 @@
 
 #include <damo/op.hpp>
 #include <damo/ops/subtensor.hpp>
+#include "ops/window_thunk.hpp"
 
 namespace damo {
 
@@ -22,6 +23,25 @@ class SubtensorOp final : public Op {
 
  private:
   std::vector<Index> indices_;
+};
+
+class WriteSubtensorOp final : public Op {
+ public:
+  WriteSubtensorOp(std::vector<Index> indices, WindowWrite write) : indices_(std::move(indices)), write_(write) {}
+  std::string name() const override;
+  Props props() const override;
+  Apply make_node(Inputs inputs) const override;
+  Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
+  int overwrites(int) const override { return 0; }
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
+  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override;
+  const std::vector<Index>& indices() const { return indices_; }
+  WindowWrite write() const { return write_; }
+
+ private:
+  void require_fit(const Shape& part, const Shape& y) const;
+  std::vector<Index> indices_;
+  WindowWrite write_;
 };
 
 }  // namespace damo

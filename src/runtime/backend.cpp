@@ -8,6 +8,7 @@
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel_report.hpp"
 #include "runtime/kernel_time_limit.hpp"
+#include "runtime/library/dense_solver.hpp"
 #include "runtime/library/matrix_product.hpp"
 #include "runtime/memory/memory_pool.hpp"
 #include "runtime/memory/pinned_pool.hpp"
@@ -136,6 +137,8 @@ const DeviceProperties& Backend::limits() const {
 }
 
 std::unique_ptr<MatrixEngine> Backend::make_matrix_engine() { return nullptr; }
+
+std::unique_ptr<DenseSolver> Backend::make_dense_solver() { throw DeviceError("no matrices can be factored on " + name_, "move them to the CPU or to a GPU"); }
 
 std::vector<std::byte> Backend::link(std::span<const CodePart>, const CompileOptions&) {
   throw DeviceError("machine code cannot be linked for " + name_, "link on a GPU, or give the sources");

@@ -4,12 +4,15 @@
 #include <numbers>
 
 #include <damo/array_math.hpp>
+#include <damo/loop.hpp>
+#include <damo/ops/conv.hpp>
 #include <damo/ops/indexing.hpp>
 #include <damo/ops/linalg.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/reduce.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/ops/softmax.hpp>
+#include <damo/ops/subtensor.hpp>
 
 namespace damo::nn {
 namespace {
@@ -64,6 +67,29 @@ Linear::Linear(Init& init, const std::string& name, std::int64_t inputs, std::in
     : weight(init.glorot(name + ".weight", {inputs, outputs})), bias(init.full(name + ".bias", {outputs})) {}
 Variable Linear::operator()(const Operand& x) const { return dot(x, weight) + bias; }
 
+namespace {
+
+Shared filters_of(Init& init, const std::string& name, std::int64_t channels, std::int64_t filters, const PerAxis& window, std::int64_t groups) {
+  const std::vector<std::int64_t>& extents = window.numbers();
+  const std::int64_t height = extents.front(), width = extents.back();
+  if (extents.empty() || extents.size() > 2 || groups < 1 || channels % groups != 0 || filters % groups != 0) {
+    throw ShapeError("nn::Conv2d: " + std::to_string(channels) + " channels and " + std::to_string(filters) + " filters in " + std::to_string(groups) + " groups, windows of " +
+                         std::to_string(extents.size()) + " axes",
+                     "give one or two extents, and groups that divide both numbers");
+  }
+  const double inputs = static_cast<double>(channels / groups * height * width), outputs = static_cast<double>(filters / groups * height * width);
+  return init.uniform(name, {filters, channels / groups, height, width}, std::sqrt(6 / (inputs + outputs)));
+}
+
+}  // namespace
+
+Conv2d::Conv2d(Init& init, const std::string& name, std::int64_t channels, std::int64_t filters, const PerAxis& window, ConvOptions options)
+    : weight(filters_of(init, name + ".weight", channels, filters, window, options.groups)), bias(init.full(name + ".bias", {filters})), options(std::move(options)) {}
+Variable Conv2d::operator()(const Operand& x) const {
+  const Variable y = conv2d(x, weight, options);
+  return y + along(bias, 1, y.rank());
+}
+
 Embedding::Embedding(Init& init, const std::string& name, std::int64_t count, std::int64_t features)
     : weight(init.normal(name + ".weight", {count, features}, 0.02)) {}
 Variable Embedding::operator()(const Operand& positions) const { return take(weight, positions, 0); }
@@ -106,8 +132,9 @@ LSTMCell::LSTMCell(Init& init, const std::string& name, std::int64_t inputs, std
   assign(start.slice({{features, 2 * features}}), 1.0);
   bias.set(start);
 }
-LSTMCell::State LSTMCell::operator()(const Operand& x, const State& state) const {
-  const std::vector<Variable> gates = split(dot(x, input_weight) + dot(state.hidden, hidden_weight) + bias, {features, features, features, features}, -1);
+LSTMCell::State LSTMCell::operator()(const Operand& x, const State& state) const { return from_sums(dot(x, input_weight) + bias, state); }
+LSTMCell::State LSTMCell::from_sums(const Variable& sums, const State& state) const {
+  const std::vector<Variable> gates = split(sums + dot(state.hidden, hidden_weight), {features, features, features, features}, -1);
   const Variable cell = sigmoid(gates[1]) * state.cell + sigmoid(gates[0]) * tanh(gates[2]);
   return {sigmoid(gates[3]) * tanh(cell), cell};
 }
@@ -115,11 +142,34 @@ LSTMCell::State LSTMCell::operator()(const Operand& x, const State& state) const
 GRUCell::GRUCell(Init& init, const std::string& name, std::int64_t inputs, std::int64_t features)
     : input_weight(init.glorot(name + ".input_weight", {inputs, 3 * features})), hidden_weight(init.glorot(name + ".hidden_weight", {features, 3 * features})),
       input_bias(init.full(name + ".input_bias", {3 * features})), hidden_bias(init.full(name + ".hidden_bias", {3 * features})), features(features) {}
-Variable GRUCell::operator()(const Operand& x, const Operand& hidden) const {
-  const std::vector<Variable> in = split(dot(x, input_weight) + input_bias, {features, features, features}, -1);
+Variable GRUCell::operator()(const Operand& x, const Operand& hidden) const { return from_sums(dot(x, input_weight) + input_bias, hidden); }
+Variable GRUCell::from_sums(const Variable& sums, const Operand& hidden) const {
+  const std::vector<Variable> in = split(sums, {features, features, features}, -1);
   const std::vector<Variable> back = split(dot(hidden, hidden_weight) + hidden_bias, {features, features, features}, -1);
   const Variable reset = sigmoid(in[0] + back[0]), keep = sigmoid(in[1] + back[1]), next = tanh(in[2] + reset * back[2]);
   return (1.0 - keep) * next + keep * hidden;
+}
+
+namespace {
+
+/// (n, features), of sums (steps, n, ...).
+Variable begin_of(const Variable& sums, std::int64_t features) { return second(subtensor(sums, {0, {}, {0, features}}), 0.0); }
+
+}  // namespace
+
+LSTM::Result LSTM::operator()(const Operand& xs, const std::optional<LSTMCell::State>& begin) const {
+  const Variable sums = dot(xs, cell.input_weight) + cell.bias, zeros = begin_of(sums, cell.features);
+  const ScanOutputs states = scan({.sequences = {sums}, .initial = {begin ? begin->hidden : zeros, begin ? begin->cell : zeros}, .name = "lstm"},
+                                  [&](const Variable& sum, const Variable& hidden, const Variable& memory) {
+                                    const LSTMCell::State next = cell.from_sums(sum, {hidden, memory});
+                                    return std::pair(next.hidden, next.cell);
+                                  });
+  return {states[0], {subtensor(states[0], {-1}), subtensor(states[1], {-1})}};
+}
+
+Variable GRU::operator()(const Operand& xs, const Variable& begin) const {
+  const Variable sums = dot(xs, cell.input_weight) + cell.input_bias;
+  return scan({.sequences = {sums}, .initial = {begin ? begin : begin_of(sums, cell.features)}, .name = "gru"}, [&](const Variable& sum, const Variable& hidden) { return cell.from_sums(sum, hidden); });
 }
 
 Variable attention(const Operand& query, const Operand& key, const Operand& value, const AttentionOptions& options) {

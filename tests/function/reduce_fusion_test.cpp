@@ -76,6 +76,66 @@ TEST_P(FusedReductions, GiveSeveralReductionsAtOnce) {
   }
 }
 
+TEST_P(FusedReductions, JoinAcrossRowsToo) {
+  const Variable x = matrix("x"), g = matrix("g"), y = softmax(x, 1);
+  const Function f = function({x, g}, {y, sum(y * g, 0), max(x, 0), sum(x, 1)}, {.device = device()});
+  for (const Shape& shape : {Shape{1, 1}, Shape{3, 5}, Shape{40, 1}, Shape{1, 40}, Shape{300, 33}, Shape{2000, 64}, Shape{30, 5000}, Shape{70, 4096}, Shape{5, 70000}, Shape{50000, 3}}) {
+    for (bool turned : {false, true}) {
+      const Array values = turned ? noise({shape[1], shape[0]}).transpose() : noise(shape), factors = noise(shape, 2);
+      const std::vector<Array> arrays = {values, factors};
+      const Results found = f.call(arrays), again = f.call(arrays);
+      const Values in = values.to_doubles(), by = factors.to_doubles(), sums = found[1].to_doubles(), greatest = found[2].to_doubles(), of_rows = found[3].to_doubles();
+      const auto rows = static_cast<std::size_t>(shape[0]), columns = static_cast<std::size_t>(shape[1]);
+      Values expected(columns, 0), absolute(columns, 0), most(columns, -10);
+      for (std::size_t row = 0; row < rows; ++row) {
+        double all = 0, plain = 0;
+        for (std::size_t k = 0; k < columns; ++k) all += std::exp(in[row * columns + k]), plain += in[row * columns + k];
+        ASSERT_NEAR(of_rows[row], plain, 1e-6 * static_cast<double>(columns));
+        for (std::size_t k = 0; k < columns; ++k) {
+          const double product = std::exp(in[row * columns + k]) / all * by[row * columns + k];
+          expected[k] += product, absolute[k] += std::abs(product);
+          most[k] = std::max(most[k], in[row * columns + k]);
+        }
+      }
+      for (std::size_t k = 0; k < columns; ++k) {
+        ASSERT_NEAR(sums[k], expected[k], 2e-6 * absolute[k]) << to_string(shape) << (turned ? " turned" : "") << " column " << k;
+        ASSERT_EQ(greatest[k], most[k]) << to_string(shape) << (turned ? " turned" : "") << " column " << k;
+      }
+      EXPECT_EQ(sums, again[1].to_doubles()) << "the same bits from call to call";
+    }
+  }
+}
+
+TEST_P(FusedReductions, JoinAcrossRowsOfAnyDtypeAndRank) {
+  const Variable x = tensor3("x", bfloat16), i = tensor3("i", int8);
+  const Function f = function({x}, {x - mean(x, 2, keepdims), sum(x, {0, 1})}, {.device = device()});
+  const Array values = astype(noise({50, 9, 40}), bfloat16);
+  const Values in = values.to_doubles(), found = f(values)[1].to_doubles();
+  for (std::size_t k = 0; k < 40; ++k) {
+    double expected = 0;
+    for (std::size_t row = 0; row < 450; ++row) expected += in[row * 40 + k];
+    EXPECT_NEAR(found[k], expected, std::abs(expected) / 256 + 1e-4) << "added in float32, rounded once";
+  }
+  const Array small = astype(noise({70, 3, 16}) * 60.0, int8);
+  const Values whole = small.to_doubles();
+  const Results sums = function({i}, {sum(i, {1, 2}), prod(i, 0), any(i, 0)}, {.device = device()})(small);
+  for (std::size_t k = 0; k < 48; ++k) {
+    std::uint64_t product = 1;
+    bool some = false;
+    for (std::size_t row = 0; row < 70; ++row) product *= static_cast<std::uint64_t>(static_cast<std::int64_t>(whole[row * 48 + k])), some |= whole[row * 48 + k] != 0;
+    EXPECT_EQ(sums[1].to_vector<std::int64_t>()[k], static_cast<std::int64_t>(product));
+    EXPECT_EQ(sums[2].to_vector<bool>()[k], some);
+  }
+}
+
+TEST_P(FusedReductions, JoinAcrossNoRowsAndRowsOfNothing) {
+  const Variable x = matrix("x");
+  const Function f = function({x}, {x - mean(x, 1, keepdims), sum(x, 0), prod(x, 0)}, {.device = device()});
+  EXPECT_THAT(f(noise({0, 3}))[1].to_doubles(), ::testing::Each(0.0));
+  EXPECT_EQ(f(noise({0, 3}))[2].to_doubles(), (Values{1, 1, 1}));
+  EXPECT_EQ(f(noise({3, 0}))[1].shape(), Shape{0});
+}
+
 TEST_P(FusedReductions, TakeOperandsThatStretch) {
   const Variable column = input({float32, {kUnknown, 1}}, "column"), row = input({float32, {1, kUnknown}}, "row"), x = matrix("x");
   for (const Variable& other : {column, row}) {

@@ -64,6 +64,15 @@ double variance(const Values& values, double less) {
   return sum / (static_cast<double>(values.size()) - less);
 }
 
+double norm_of(const Values& row, double ord) {
+  double sum = 0, greatest = 0, least = INFINITY;
+  for (double value : row) {
+    sum += ord == 0 ? value != 0 : std::pow(std::abs(value), ord);
+    greatest = std::max(greatest, std::abs(value)), least = std::min(least, std::abs(value));
+  }
+  return std::isinf(ord) ? (ord > 0 ? greatest : least) : ord == 0 ? sum : std::pow(sum, 1 / ord);
+}
+
 struct Known {
   const char* name;
   Variable (*graph)(const Variable& x, const Axes& axes, bool keep);
@@ -198,10 +207,13 @@ TEST_P(Reduce, HasTheGradientThatDifferencesShow) {
     if (known.name[0] == 'a') continue;  // argmax, argmin
     for (const auto& [axes, keep] : {std::pair{Axes(), false}, {Axes(), true}, {Axes(0), false}, {Axes(0), true}, {Axes(1), false}, {Axes(1), true}, {Axes{0, 1}, true}}) {
       const Variable x = input({float64, {kUnknown, kUnknown}}, "x");
-      const Variable y = known.graph(x, axes, keep), cost = sum(sqr(y));
-      const Function f = function({x}, {cost}, options()), g = function({x}, {grad(cost, {x})[0]}, options());
+      const Function g = function({x}, {grad(sum(sqr(known.graph(x, axes, keep))), {x})[0]}, options());
       Values values = noise({3, 4}, float32, 7).to_doubles();
-      const auto at = [&](const Values& point) { return f(Array::from(point, {3, 4}, device()))[0].item().as_double(); };
+      const auto at = [&, mask = axes.mask(2, "test")](const Values& point) {
+        double cost = 0;
+        for (const Values& row : rows_of(Array::from(point, {3, 4}, device()), mask)) cost += known.host(row) * known.host(row);
+        return cost;
+      };
       const Values found = g(Array::from(values, {3, 4}, device()))[0].to_doubles();
       for (std::size_t i = 0; i < values.size(); ++i) {
         Values above = values, below = values;
@@ -236,6 +248,81 @@ TEST_P(Reduce, SharesTheGradientOfAMaximumAmongEquals) {
   const Variable x = vector("x", float64);
   const Function g = function({x}, {grad(max(x), {x})[0]}, options());
   EXPECT_EQ(g(Array::from(Values{1, 3, 3, 2}, device()))[0].to_doubles(), (Values{0, 0.5, 0.5, 0}));
+}
+
+TEST_P(Reduce, AccumulateAndGiveWhatIsAsked) {
+  // 2^24 and 1s: in float32 each 1 is lost.
+  std::vector<float> values(40, 1.0f);
+  values[0] = 16777216.0f;
+  const Array x = Array::from(values, {2, 20}, device());
+  const Array wide = of(x, [](const Variable& v) { return sum(v, {}, {.dtype = float64}); });
+  EXPECT_EQ(wide.dtype(), float64);
+  EXPECT_EQ(wide.to_doubles(), Values{16777255.0});
+  const Array inner = of(x, [](const Variable& v) { return sum(v, 1, {.keepdims = true, .acc_dtype = float64}); });
+  EXPECT_EQ(inner.dtype(), float32);
+  EXPECT_EQ(inner.shape(), (Shape{2, 1}));
+  EXPECT_EQ(inner.to_doubles(), (Values{16777236.0, 20.0})) << "16,777,235 rounded once, to even";
+  EXPECT_EQ(of(x, [](const Variable& v) { return mean(v, 1, {.dtype = float64}); }).to_doubles(), (Values{16777235.0 / 20, 1}));
+  EXPECT_EQ(of(x, [](const Variable& v) { return prod(v, 1, {.dtype = float64}); }).to_doubles(), (Values{16777216.0, 1}));
+  const Array i = Array::from(std::vector<std::int32_t>{2000000000, 2000000000, -7}, {3}, device());
+  EXPECT_EQ(of(i, [](const Variable& v) { return sum(v, 0, {.dtype = float32}); }).to_doubles(), Values{4e9}) << "added in float64";
+  EXPECT_EQ(of(i, [](const Variable& v) { return sum(v, 0, {.dtype = int32}); }).to_doubles(), Values{4000000000.0 - 7 - 4294967296.0}) << "modulo 2^32";
+  const Array h = astype(Array::full({3000}, 1.0f, device()), float16);
+  EXPECT_EQ(of(h, [](const Variable& v) { return sum(v, 0, {.dtype = float32}); }).to_doubles(), Values{3000});
+  EXPECT_EQ(of(h, [](const Variable& v) { return sum(v, 0, {.acc_dtype = float64}); }).dtype(), float16);
+}
+
+TEST_P(Reduce, RefuseDtypesThatFitNeitherElementsNorResult) {
+  const Variable x = matrix("x"), i = matrix("i", int32);
+  EXPECT_THAT(error_of<TypeError>([&] { sum(x, 0, {.dtype = int64}); }), ::testing::HasSubstr("sum of float32 is no integer: .dtype = int64"));
+  EXPECT_THAT(error_of<TypeError>([&] { mean(i, 0, {.acc_dtype = int64}); }), ::testing::HasSubstr("mean of int32 is not accumulated in integers: .acc_dtype = int64"));
+  EXPECT_THAT(error_of<TypeError>([&] { prod(x, 0, {.acc_dtype = float16}); }), ::testing::HasSubstr("prod of float32: nothing is accumulated in float16"));
+  EXPECT_THAT(error_of<TypeError>([&] { sum(i, 0, {.acc_dtype = float64}); }), ::testing::HasSubstr("sum of int32: what is accumulated in float64 is no int64"));
+  EXPECT_THAT(error_of<TypeError>([&] { sum(i, 0, {.dtype = bool_}); }), ::testing::HasSubstr("sum of int32: bool is no dtype of a result"));
+  EXPECT_THAT(error_of<OptionError>([&] { norm(x, 0, {.ord = NAN}); }), ::testing::HasSubstr("norm: NaN is no order"));
+}
+
+TEST_P(Reduce, GiveNormsOfAnyOrder) {
+  const Array x = noise({6, 30});
+  for (double ord : {1.0, 2.0, 3.0, 0.5, -1.0, double(INFINITY), -double(INFINITY)}) {
+    for (const Axes& axes : {Axes(), Axes(0), Axes(1)}) {
+      const Values found = of(x, [&](const Variable& v) { return norm(v, axes, {.ord = ord}); }).to_doubles(), eager = norm(x, axes, {.ord = ord}).to_doubles();
+      const std::vector<Values> rows = rows_of(x, axes.mask(2, "test"));
+      ASSERT_EQ(found.size(), rows.size());
+      for (std::size_t row = 0; row < rows.size(); ++row) {
+        EXPECT_NEAR(found[row], norm_of(rows[row], ord), 2e-5 * norm_of(rows[row], ord)) << ord;
+        EXPECT_NEAR(eager[row], norm_of(rows[row], ord), 2e-5 * norm_of(rows[row], ord)) << ord << " of an Array";
+      }
+    }
+  }
+  const Array few = Array::from(std::vector<std::int32_t>{0, -3, 0, 4}, {2, 2}, device());
+  for (const auto& [ord, expected] : {std::pair{0.0, 2.0}, {1.0, 7.0}, {2.0, 5.0}, {double(INFINITY), 4.0}}) {
+    EXPECT_EQ(of(few, [&, ord = ord](const Variable& v) { return norm(v, {}, {.ord = ord}); }).to_doubles(), Values{expected}) << ord;
+    EXPECT_EQ(norm(few, {}, {.ord = ord}).to_doubles(), Values{expected}) << ord;
+  }
+  EXPECT_EQ(of(astype(x, float16), [](const Variable& v) { return norm(v, 1, {.ord = 3, .keepdims = true}); }).dtype(), float16);
+  EXPECT_EQ(norm(astype(x, float16), 1, {.ord = 3, .keepdims = true}).shape(), (Shape{6, 1}));
+  EXPECT_THROW(norm(Array::empty({0}, float32, device()), 0, {.ord = INFINITY}), ShapeError);
+}
+
+TEST_P(Reduce, HaveTheGradientsOfNormsAndOfOtherDtypes) {
+  const std::vector<double> at = {0.5, -1.25, 2, 0.75};
+  const Array x = Array::from(std::vector<float>(at.begin(), at.end()), {4}, device());
+  const auto gradient = [&](const Array& values, const auto& build) {
+    return of(values, [&](const Variable& v) { return grad(build(v), v); }).to_doubles();
+  };
+  for (double ord : {1.0, 2.0, 3.0, 0.5}) {
+    const Values found = gradient(x, [&](const Variable& v) { return norm(v, {}, {.ord = ord}); });
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      const double expected = (at[i] < 0 ? -1 : 1) * std::pow(std::abs(at[i]) / norm_of(at, ord), ord - 1);
+      EXPECT_NEAR(found[i], expected, 1e-5 * std::abs(expected)) << ord;
+    }
+  }
+  EXPECT_EQ(gradient(x, [](const Variable& v) { return norm(v, {}, {.ord = INFINITY}); }), (Values{0, 0, 1, 0}));
+  EXPECT_EQ(gradient(x, [](const Variable& v) { return norm(v, {}, {.ord = -INFINITY}); }), (Values{1, 0, 0, 0}));
+  EXPECT_EQ(gradient(Array::zeros({2}, float32, device()), [](const Variable& v) { return norm(v); }), (Values{0, 0}));
+  EXPECT_EQ(gradient(x, [](const Variable& v) { return sum(v * v, {}, {.dtype = float64}); }), (Values{1, -2.5, 4, 1.5}));
+  EXPECT_EQ(gradient(x, [](const Variable& v) { return mean(v, {}, {.acc_dtype = float64}); }), (Values{0.25, 0.25, 0.25, 0.25}));
 }
 
 DAMO_ON_EACH_DEVICE(Reduce);

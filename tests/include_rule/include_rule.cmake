@@ -10,13 +10,13 @@
 # A file of src/ belongs to the part that its folder names; a public header to the one listed here.
 cmake_policy(VERSION 3.25)
 
-set(public_base     error dtype shape log half scalar version)
+set(public_base     error linalg_error dtype shape log half scalar version)
 set(public_graph    type variable op graph rewrite print boost_graph)
 set(public_runtime  kernel launch_config parameter_type kernel_argument host_argument strided prepared_kernel device array
                     cuda_c stream event memory host_memory ipc captured_graph dlpack module module_options global source_text compiler cache)
 set(public_exec     thunk shared profile call_plan)
-set(public_ops      elementwise kernel_op raw_kernel gradient options array_operand array_linalg array_math array_reduce array_create array_scan array_shape array_sort axes
-                    elementwise_kernel reduction_kernel scan_kernel random)
+set(public_ops      elementwise kernel_op raw_kernel gradient options array_operand array_conv array_decompositions array_linalg array_math array_reduce
+                    array_create array_scan array_shape array_sort axes elementwise_kernel reduction_kernel scan_kernel random loop windows)
 set(public_train    nn optim data_loader progress chart)
 set(public_function function compare damo)
 

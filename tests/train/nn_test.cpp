@@ -1,11 +1,15 @@
 // Layers against their formulas in float64, forward; gradients are those of the ops. What a layer adds, its state and its shapes, is here.
 #include <damo/nn.hpp>
+#include <damo/ops/shape.hpp>
+#include <damo/ops/subtensor.hpp>
 
 #include <cmath>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <damo/array_conv.hpp>
+#include <damo/array_math.hpp>
 #include <damo/function.hpp>
 #include <damo/gradient.hpp>
 #include <damo/ops/math.hpp>
@@ -119,6 +123,22 @@ TEST_P(NnOnEachDevice, NormsAreTheirFormulas) {
   expect_near(run({input}, rms(input), {wave({3, 5})}), by_rms.values);
 }
 
+TEST_P(NnOnEachDevice, Conv2dIsAConvolutionAndABiasAChannel) {
+  nn::Init init = this->init();
+  const nn::Conv2d layer(init, "conv", 4, 6, {3, 2}, {.padding = 1, .groups = 2});
+  EXPECT_EQ(layer.weight.array().shape(), (Shape{6, 2, 3, 2}));
+  EXPECT_EQ(layer.weight.name(), "conv.weight");
+  const double limit = std::sqrt(6.0 / (2 * 6 + 3 * 6));
+  for (const double value : layer.weight.array().to_doubles()) EXPECT_LE(std::fabs(value), limit);
+  layer.bias.set(wave({6}));
+  const Variable x = tensor4("x", float64);
+  const Array in = wave({2, 4, 5, 5});
+  const Array want = add(conv2d(in, layer.weight.array(), {.padding = 1, .groups = 2}), layer.bias.array().reshape({6, 1, 1}));
+  expect_near(run({x}, layer(x), {in}), want.to_doubles(), 1e-12);
+  EXPECT_EQ(layer.parameters().size(), 2u);
+  EXPECT_THAT(error_of([&] { nn::Conv2d(init, "bad", 3, 4, 3, {.groups = 2}); }), HasSubstr("nn::Conv2d: 3 channels and 4 filters in 2 groups"));
+}
+
 TEST_P(NnOnEachDevice, BatchNormLearnsWhatItUsesLater) {
   nn::Init init = this->init();
   const nn::BatchNorm layer(init, "bn", 2, 1, 0.75);
@@ -160,6 +180,31 @@ TEST_P(NnOnEachDevice, LstmIsItsFormula) {
     }
   expect_near(run({x, h, c}, next.hidden, {xs, hs, cs}), hidden);
   expect_near(run({x, h, c}, next.cell, {xs, hs, cs}), cell);
+}
+
+TEST_P(NnOnEachDevice, RecurrentLayersAreTheirCellsStepByStep) {
+  nn::Init init = this->init();
+  const nn::LSTM lstm(init, "lstm", 3, 2);
+  const nn::GRU gru(init, "gru", 3, 2);
+  const Variable xs = tensor3("xs", float64);
+  const nn::LSTM::Result made = lstm(xs);
+  const Variable hidden = gru(xs);
+  const Array steps = wave({3, 4, 3});
+  nn::LSTMCell::State state{second(subtensor(xs, {0, {}, {0, 2}}), 0.0), second(subtensor(xs, {0, {}, {0, 2}}), 0.0)};
+  Variable h = state.hidden;
+  std::vector<Variable> states, values;
+  for (int t = 0; t < 3; ++t) {
+    state = lstm.cell(subtensor(xs, {t}), state);
+    h = gru.cell(subtensor(xs, {t}), h);
+    states.push_back(state.hidden);
+    values.push_back(h);
+  }
+  expect_near(run({xs}, made.hidden, {steps}), run({xs}, stack(states), {steps}).to_doubles());
+  expect_near(run({xs}, made.last.cell, {steps}), run({xs}, state.cell, {steps}).to_doubles());
+  expect_near(run({xs}, hidden, {steps}), run({xs}, stack(values), {steps}).to_doubles());
+  const Variable looped = grad(sum(made.hidden * made.hidden), lstm.cell.hidden_weight), unrolled = grad(sum(stack(states) * stack(states)), lstm.cell.hidden_weight);
+  expect_near(run({xs}, looped, {steps}), run({xs}, unrolled, {steps}).to_doubles());
+  EXPECT_EQ(nn::parameters(lstm, gru).size(), 7u);
 }
 
 TEST_P(NnOnEachDevice, GruIsItsFormula) {

@@ -11,22 +11,27 @@
 // the call where max, min, argmax or argmin find nothing to choose from. See tests/function/reduce_test.cpp.
 #pragma once
 #include <damo/axes.hpp>
+#include <damo/reduce_options.hpp>
 #include <damo/variable.hpp>
 
 namespace damo {
 
 /// Of integers int64, or uint64 of unsigned ones; of nothing 0.
 Variable sum(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+Variable sum(const Operand& x, const Axes& axes, const ReduceOptions& options);
 /// Likewise; of nothing 1.
 Variable prod(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+Variable prod(const Operand& x, const Axes& axes, const ReduceOptions& options);
 /// Of integers and bools in float64; of nothing NaN.
 Variable mean(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+Variable mean(const Operand& x, const Axes& axes, const ReduceOptions& options);
 /// Mean squared distance from the mean, over n - ddof elements.
 Variable var(const Operand& x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
 /// Square root of var: NumPy's std.
 Variable stddev(const Operand& x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
 /// sqrt(sum of squares).
 Variable norm(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+Variable norm(const Operand& x, const Axes& axes, const NormOptions& options);
 /// log(sum(exp(x))), which does not overflow: of elements that are all -inf, -inf.
 Variable logsumexp(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 

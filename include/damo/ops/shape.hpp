@@ -13,9 +13,6 @@
 
 namespace damo {
 
-/// A new axis of extent 1 in a pattern of dimshuffle.
-inline constexpr int kNewAxis = -1;
-
 /// Axis i of the result is axis pattern[i] of x, or a new axis of extent 1 for kNewAxis. An axis that the pattern leaves
 /// out must have the static extent 1. x: any dtype, rank r. Throws ShapeError for an axis that is missing, repeated, or
 /// left out with another extent. Theano's dimshuffle.

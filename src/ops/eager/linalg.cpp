@@ -2,6 +2,7 @@
 
 #include <damo/array_math.hpp>
 #include <damo/array_reduce.hpp>
+#include <damo/array_shape.hpp>
 
 #include "graph/base/environment.hpp"
 #include "ops/contraction.hpp"
@@ -18,15 +19,7 @@ struct ArrayWorld {
   const Shape& dims(const Array& v) const { return v.shape(); }
   DType dtype_of(const Array& v) const { return v.dtype(); }
   std::string describe(const Array& v) const { return damo::describe(v); }
-  Array view(const Array& v, const std::vector<int>& pattern) const {
-    Shape shape;
-    Strides strides;
-    for (int axis : pattern) {
-      shape.push_back(axis == kNewAxis ? 1 : v.shape()[axis]);
-      strides.push_back(axis == kNewAxis ? 0 : v.strides()[axis]);
-    }
-    return v.view(v.dtype(), shape, strides, 0);
-  }
+  Array view(const Array& v, const std::vector<int>& pattern) const { return dimshuffle(v, pattern); }
   Array diagonal(const Array& v, int a, int b) const {
     Shape shape = v.shape();
     Strides strides = v.strides();

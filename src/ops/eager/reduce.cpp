@@ -1,18 +1,21 @@
 // sum, max, ...: specs made of the built-in reductions, kept by their number in the device's EagerKernels.
 #include <damo/array_reduce.hpp>
 
+#include <cmath>
+#include <optional>
+
 #include <damo/array_math.hpp>
 
 #include "ops/eager/inner_product.hpp"
 #include "ops/eager/kernels.hpp"
-#include "ops/reduced_shape.hpp"
 #include "ops/reductions.hpp"
 
 namespace damo {
 namespace {
 
-/// What stands around the reduction: norm is sqrt(sum(x x)), squares the sum of (x - m)^2, dot that of x y.
-enum class Around : std::uint32_t { kNothing, kNorm, kSquares, kDot };
+/// What stands around the reduction: norm is sqrt(sum(x x)), squares the sum of (x - m)^2, dot that of x y; absolute that of |x|, nonzero that of x != 0.
+enum class Around : std::uint32_t { kNothing, kNorm, kSquares, kDot, kAbsolute, kNonzero };
+bool is_norm(Around around) { return around == Around::kNorm || around == Around::kAbsolute || around == Around::kNonzero; }
 
 DType dtype_of_mean(const Array& x) { return is_floating(x.dtype()) ? x.dtype() : float64; }
 
@@ -25,24 +28,28 @@ Step elementwise(std::string name, std::string code, std::vector<int> inputs, DT
   return step;
 }
 
+/// second: of the second input; without one the accumulator of a reduction that nothing stands around, bool for its own.
 KernelSpec spec_of(ReductionKind kind, Around around, DType x, DType second, DType result) {
   KernelSpec spec;
-  spec.name = around == Around::kNorm ? "norm" : around == Around::kSquares ? "squares" : around == Around::kDot ? "dot" : name_of(kind);
+  spec.name = is_norm(around) ? "norm" : around == Around::kSquares ? "squares" : around == Around::kDot ? "dot" : name_of(kind);
   spec.inputs = {x};
   spec.outputs = {result};
   if (around == Around::kSquares || around == Around::kDot) spec.inputs.push_back(second);
   spec.rows = {false, around == Around::kSquares};
-  const DType inner = sum_dtype(around == Around::kNorm ? result : x);
+  const DType inner = sum_dtype(is_norm(around) ? result : x);
   int value = 0;
   DType dtype = x;
   if (around != Around::kNothing) {
     dtype = inner;
     if (around == Around::kNorm) spec.steps = {elementwise("sqr", "x0 * x0", {0}, inner)};
+    else if (around == Around::kAbsolute) spec.steps = {elementwise("abs", "fabs(x0)", {0}, inner)};
+    else if (around == Around::kNonzero) spec.steps = {elementwise("nonzero", "x0 != T(0) ? T(1) : T(0)", {0}, inner)};
     else if (around == Around::kDot) spec.steps = {elementwise("mul", is_floating(inner) ? "x0 * x1" : "wrap_mul(x0, x1)", {0, 1}, inner)};
     else spec.steps = {elementwise("sub", "x0 - x1", {0, 1}, second), elementwise("sqr", "x0 * x0", {2}, second)}, dtype = second;
     value = spec.first_step() + static_cast<int>(spec.steps.size()) - 1;
   }
-  value = append_reduction(spec, kind, value, dtype, around == Around::kNothing ? result : dtype);
+  const bool is_told = around == Around::kNothing && second != bool_;
+  value = append_reduction(spec, kind, value, dtype, around == Around::kNothing ? result : dtype, is_told ? std::optional<DType>(second) : std::nullopt);
   if (around == Around::kNorm) {
     spec.steps.push_back(elementwise("sqrt", "sqrt(x0)", {value}, inner));
     ++value;
@@ -51,9 +58,9 @@ KernelSpec spec_of(ReductionKind kind, Around around, DType x, DType second, DTy
   return spec;
 }
 
-/// Into out, whose reduced axes have extent 1.
-void run(ReductionKind kind, Around around, const Array& x, const Array& second, std::uint32_t mask, const Array& out) {
-  const DType other = second ? second.dtype() : bool_;
+/// Into out, whose reduced axes have extent 1. accumulator: bool for the reduction's own.
+void run(ReductionKind kind, Around around, const Array& x, const Array& second, std::uint32_t mask, const Array& out, DType accumulator = bool_) {
+  const DType other = second ? second.dtype() : accumulator;
   const std::uint32_t number = static_cast<std::uint32_t>(around) << 16 | static_cast<std::uint32_t>(kind) << 12 | static_cast<std::uint32_t>(x.dtype()) << 8 |
                                static_cast<std::uint32_t>(other) << 4 | static_cast<std::uint32_t>(out.dtype());
   const auto kernel = EagerKernels::of(x.device().backend())->reducing(number, [&] { return spec_of(kind, around, x.dtype(), other, out.dtype()); });
@@ -62,7 +69,7 @@ void run(ReductionKind kind, Around around, const Array& x, const Array& second,
   kernel->run(inputs, out, x.shape(), mask);
 }
 
-Array run(ReductionKind kind, Around around, const std::string& name, const Array& x, const Array& second, const Axes& axes, bool keep, DType result) {
+Array run(ReductionKind kind, Around around, const std::string& name, const Array& x, const Array& second, const Axes& axes, bool keep, DType result, DType accumulator = bool_) {
   if (!x) throw TypeError(name + ": the Array is empty", "check the Array with if (array)");
   const std::uint32_t mask = axes.mask(x.rank(), name);
   const Shape kept = reduced_shape(x.shape(), mask, true);
@@ -70,7 +77,7 @@ Array run(ReductionKind kind, Around around, const std::string& name, const Arra
     throw ShapeError(name + ": there is no element to choose in an array of shape " + to_string(x.shape()));
   }
   const Array out = Array::empty(kept, result, x.device());
-  run(kind, around, x, second, mask, out);
+  run(kind, around, x, second, mask, out, accumulator);
   return keep ? out : out.reshape(reduced_shape(x.shape(), mask, false));
 }
 
@@ -78,7 +85,31 @@ Array run(ReductionKind kind, const Array& x, const Axes& axes, bool keep) {
   return run(kind, Around::kNothing, name_of(kind), x, {}, axes, keep, x ? result_of(kind, x.dtype()) : float32);
 }
 
+Array run(ReductionKind kind, const Array& x, const Axes& axes, const ReduceOptions& options) {
+  if (!x) throw TypeError(name_of(kind) + ": the Array is empty", "check the Array with if (array)");
+  const ReducedDTypes dtypes = dtypes_of(kind, x.dtype(), options);
+  return run(kind, Around::kNothing, name_of(kind), x, {}, axes, options.keepdims, dtypes.result, dtypes.accumulator);
+}
+
 }  // namespace
+
+Array sum(const Array& x, const Axes& axes, const ReduceOptions& options) { return run(ReductionKind::kSum, x, axes, options); }
+Array prod(const Array& x, const Axes& axes, const ReduceOptions& options) { return run(ReductionKind::kProd, x, axes, options); }
+Array mean(const Array& x, const Axes& axes, const ReduceOptions& options) { return run(ReductionKind::kMean, x, axes, options); }
+
+Array norm(const Array& x, const Axes& axes, const NormOptions& options) {
+  check_order(options.ord);
+  if (options.ord == 2 || !x) return norm(x, axes, options.keepdims);
+  const DType dtype = dtype_of_mean(x);
+  const auto of = [&](ReductionKind kind, Around around) { return run(kind, around, "norm", x, {}, axes, options.keepdims, dtype); };
+  if (options.ord == 1) return of(ReductionKind::kSum, Around::kAbsolute);
+  if (options.ord == 0) return of(ReductionKind::kSum, Around::kNonzero);
+  if (std::isinf(options.ord)) return of(options.ord > 0 ? ReductionKind::kMax : ReductionKind::kMin, Around::kAbsolute);
+  const DType inner = sum_dtype(dtype);
+  const Array powers = pow(abs(inner == x.dtype() ? x : astype(x, inner)), options.ord);
+  const Array result = pow(sum(powers, axes, options.keepdims), 1 / options.ord);
+  return inner == dtype ? result : astype(result, dtype);
+}
 
 Array sum(const Array& x, const Axes& axes, bool keep) { return run(ReductionKind::kSum, x, axes, keep); }
 Array prod(const Array& x, const Axes& axes, bool keep) { return run(ReductionKind::kProd, x, axes, keep); }

@@ -11,7 +11,7 @@
 namespace damo {
 namespace {
 
-constexpr std::int64_t kNarrowLimit = (std::int64_t{1} << 31) - 4096;  // room for one step of a block past the end
+constexpr std::int64_t kNarrowReduction = (std::int64_t{1} << 31) - 4096;  // room for one step of a block past the end
 constexpr int kGpuBlock = 256;
 constexpr std::int64_t kGpuSmallestChunk = 4096;  // elements of a block of which there are several an output
 constexpr std::int64_t kCpuTask = 16384;          // elements: enough that handing a task to a thread does not show
@@ -71,7 +71,7 @@ Reduction::Plan Reduction::plan(Backend& backend, const AxisGroups& groups) cons
   layout.form = is_columns(groups) ? ReductionForm::kColumns : ReductionForm::kRows;
   layout.kept_rank = groups.kept.rank();
   layout.reduced_rank = groups.reduced.rank();
-  layout.wide = plan.outputs >= kNarrowLimit || plan.length >= kNarrowLimit;
+  layout.wide = plan.outputs >= kNarrowReduction || plan.length >= kNarrowReduction;
   layout.with_index = with_index_;
   layout.plain = plain_;
   const AxisGroup& inner = layout.form == ReductionForm::kColumns ? groups.kept : groups.reduced;

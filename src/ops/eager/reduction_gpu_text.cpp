@@ -3,7 +3,7 @@
 namespace damo {
 namespace {
 
-constexpr int kBlock = 256;      // threads of a block
+constexpr int kReductionBlock = 256;      // threads of a block
 constexpr int kUnroll = 8;       // loads of a thread under way: 8 of 4 bytes by 2048 threads are 64 KB a multiprocessor
 constexpr int kUnrollLarge = 4;  // of accumulators that take several registers
 
@@ -28,10 +28,10 @@ class GpuReduction : ReductionWriter {
 
  private:
   void begin(const std::string& name) {
-    line("extern \"C\" __global__ void __launch_bounds__(" + number(kBlock) + ") " + name +
+    line("extern \"C\" __global__ void __launch_bounds__(" + number(kReductionBlock) + ") " + name +
          "(const damo_arguments a) {");
-    const std::string lanes = number(l_.lanes), outputs = number(kBlock / l_.lanes);
-    line("  __shared__ __align__(16) char damo_memory[" + number(kBlock) + " * sizeof(damo_value)];");
+    const std::string lanes = number(l_.lanes), outputs = number(kReductionBlock / l_.lanes);
+    line("  __shared__ __align__(16) char damo_memory[" + number(kReductionBlock) + " * sizeof(damo_value)];");
     line("  damo_value* const shared = reinterpret_cast<damo_value*>(damo_memory);");
     line("  const int t = threadIdx.x;");
     const bool rows = l_.form == ReductionForm::kRows;
@@ -48,7 +48,7 @@ class GpuReduction : ReductionWriter {
       line("#pragma unroll");
       line("  for (int half = " + number(l_.lanes / 2) + "; half > 0; half /= 2) {");
       line("    if (lane < half) shared[t] = value = damo_reduce(value, shared[t + half * " +
-           number(rows ? 1 : kBlock / l_.lanes) + "]);");
+           number(rows ? 1 : kReductionBlock / l_.lanes) + "]);");
       line("    __syncthreads();\n  }");
     }
     line("  if (lane == 0 && output < a.outputs) " + store);

@@ -1,6 +1,6 @@
 #include <damo/reduction_kernel.hpp>
 
-#include "ops/reduced_shape.hpp"
+#include "ops/reductions.hpp"
 #include "ops/eager/reduction.hpp"
 #include "ops/eager/snippet.hpp"
 

@@ -4,6 +4,7 @@
 
 #include <damo/array_math.hpp>
 
+#include "ops/dimshuffle_op.hpp"
 #include "ops/eager/index_kernels.hpp"
 #include "ops/eager/overlap.hpp"
 
@@ -36,6 +37,14 @@ void require_positions(const char* name, const Array& x, const Array& positions)
 }
 
 }  // namespace
+
+Array dimshuffle(const Array& x, std::span<const int> pattern) {
+  require("dimshuffle", x);
+  const DimShuffleOp op({pattern.begin(), pattern.end()});
+  op.check(x.shape());
+  const Op::Layout layout = op.turned({x.shape(), x.strides(), 0});
+  return x.view(x.dtype(), layout.shape, layout.strides, 0);
+}
 
 Array squeeze(const Array& x, const Axes& axes) {
   require("squeeze", x);

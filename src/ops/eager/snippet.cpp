@@ -35,7 +35,7 @@ std::size_t end_of_subscript(std::string_view text, std::size_t at) {
   return at;
 }
 
-[[noreturn]] void refuse(const std::string& kernel, const std::string& what, const std::string& remedy) {
+[[noreturn]] void refuse_call(const std::string& kernel, const std::string& what, const std::string& remedy) {
   throw TypeError(kernel + ": " + what, remedy);
 }
 
@@ -43,7 +43,7 @@ std::uint64_t scalar_bits(const std::string& kernel, const RawParameter& paramet
   const bool cut = is_floating(number.dtype()) && !is_floating(parameter.dtype);
   const bool fits = is_floating(parameter.dtype) || number.dtype() == bool_ || number.fits(parameter.dtype);
   if (cut || !fits) {
-    refuse(kernel, "the parameter \"" + parameter.declaration + "\" cannot hold " + to_string(number),
+    refuse_call(kernel, "the parameter \"" + parameter.declaration + "\" cannot hold " + to_string(number),
            cut ? "round it first, or declare the parameter float or double" : "declare a wider type");
   }
   std::uint64_t bits = 0;
@@ -129,7 +129,7 @@ bool is_identifier(std::string_view name) {
 SnippetArguments::SnippetArguments(const std::string& kernel, std::span<const RawParameter> parameters,
                                    std::span<const ArrayOperand> given) {
   if (given.size() != parameters.size()) {
-    refuse(kernel,
+    refuse_call(kernel,
            std::to_string(given.size()) + " arguments are given, it has " + std::to_string(parameters.size()) +
                " parameters",
            "give one for each, in order");
@@ -137,7 +137,7 @@ SnippetArguments::SnippetArguments(const std::string& kernel, std::span<const Ra
   for (std::size_t i = 0; i < given.size(); ++i) {
     const RawParameter& parameter = parameters[i];
     if (parameter.is_pointer == given[i].is_number()) {
-      refuse(kernel,
+      refuse_call(kernel,
              "the parameter \"" + parameter.declaration + "\" wants " +
                  (parameter.is_pointer ? "an Array, it is given a number" : "a number, it is given an Array"),
              parameter.is_pointer ? "Array::full makes an Array of a number" : "item() reads an Array of one element");
@@ -148,7 +148,7 @@ SnippetArguments::SnippetArguments(const std::string& kernel, std::span<const Ra
     }
     const Array& array = given[i].array();
     if (array.dtype() != parameter.dtype) {
-      refuse(kernel,
+      refuse_call(kernel,
              "the parameter \"" + parameter.declaration + "\" wants elements of " + std::string(name(parameter.dtype)) +
                  ", it is given " + describe(array),
              "astype(x, " + std::string(name(parameter.dtype)) + ") converts it");
@@ -161,7 +161,7 @@ SnippetArguments::SnippetArguments(const std::string& kernel, std::span<const Ra
     backend = &there;
     arrays.push_back(array);
   }
-  if (!backend) refuse(kernel, "no argument is an Array", "it has nothing to work on");
+  if (!backend) refuse_call(kernel, "no argument is an Array", "it has nothing to work on");
 }
 
 Shape common_shape(const std::string& kernel, std::span<const Array> arrays) {

@@ -31,7 +31,7 @@ __global__ void take_along(const void* x, const long long* positions, void* z, l
 )";
 
 // A thread adds up one line, so that an element that was taken twice gets both in order.
-constexpr const char* kAdd = R"(
+constexpr const char* kAddAlong = R"(
 template <class T>
 __global__ void add_along(const T* g, const long long* positions, T* z, long long lines, long long count, long long extent, long long inner) {
   const long long step = (long long)gridDim.x * blockDim.x;
@@ -59,7 +59,7 @@ class AddAlongOp final : public Op {
     const Cell &g = context.storage(node.input(0)), &positions = context.storage(node.input(1));
     Cell& z = context.storage(node.output());
     context.promise_recordable();
-    const Kernel kernel = context.compile(kAdd, g.dtype() == float64 ? "add_along<double>" : "add_along<float>");
+    const Kernel kernel = context.compile(kAddAlong, g.dtype() == float64 ? "add_along<double>" : "add_along<float>");
     return [&g, &positions, &z, &backend = context.device().backend(), kernel, axis = axis_] {
       if (z.size() == 0) return;
       const std::uint64_t zero = 0;

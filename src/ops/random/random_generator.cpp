@@ -113,7 +113,7 @@ class GeneratorWorld {
 
 namespace {
 
-using Draws = Distributions<GeneratorWorld>;
+using GeneratorDraws = Distributions<GeneratorWorld>;
 
 }  // namespace
 
@@ -121,59 +121,59 @@ RandomGenerator RandomGenerator::split() { return {split_key(key_, splits_++), 0
 
 Array RandomGenerator::bits(const Shape& shape, DType dtype) {
   GeneratorWorld world(*this);
-  return Draws(world).bits(shape, dtype);
+  return GeneratorDraws(world).bits(shape, dtype);
 }
 Array RandomGenerator::uniform(const Shape& shape, const ArrayOperand& low, const ArrayOperand& high, DType dtype) {
   GeneratorWorld world(*this);
-  return Draws(world).uniform(shape, low, high, dtype);
+  return GeneratorDraws(world).uniform(shape, low, high, dtype);
 }
 Array RandomGenerator::normal(const Shape& shape, const ArrayOperand& mean, const ArrayOperand& std, DType dtype) {
   GeneratorWorld world(*this);
-  return Draws(world).normal(shape, mean, std, dtype);
+  return GeneratorDraws(world).normal(shape, mean, std, dtype);
 }
 Array RandomGenerator::truncated_normal(const Shape& shape, const ArrayOperand& low, const ArrayOperand& high, const ArrayOperand& mean, const ArrayOperand& std, DType dtype) {
   GeneratorWorld world(*this);
-  return Draws(world).truncated_normal(shape, low, high, mean, std, dtype);
+  return GeneratorDraws(world).truncated_normal(shape, low, high, mean, std, dtype);
 }
 Array RandomGenerator::exponential(const Shape& shape, const ArrayOperand& scale, DType dtype) {
   GeneratorWorld world(*this);
-  return Draws(world).exponential(shape, scale, dtype);
+  return GeneratorDraws(world).exponential(shape, scale, dtype);
 }
 Array RandomGenerator::gumbel(const Shape& shape, DType dtype) {
   GeneratorWorld world(*this);
-  return Draws(world).gumbel(shape, dtype);
+  return GeneratorDraws(world).gumbel(shape, dtype);
 }
 Array RandomGenerator::gamma(const Shape& shape, const ArrayOperand& alpha, const ArrayOperand& scale, DType dtype) {
   GeneratorWorld world(*this);
-  return Draws(world).gamma(shape, alpha, scale, dtype);
+  return GeneratorDraws(world).gamma(shape, alpha, scale, dtype);
 }
 Array RandomGenerator::poisson(const Shape& shape, const ArrayOperand& rate) {
   GeneratorWorld world(*this);
-  return Draws(world).poisson(shape, rate);
+  return GeneratorDraws(world).poisson(shape, rate);
 }
 Array RandomGenerator::bernoulli(const Shape& shape, const ArrayOperand& p) {
   GeneratorWorld world(*this);
-  return Draws(world).bernoulli(shape, p);
+  return GeneratorDraws(world).bernoulli(shape, p);
 }
 Array RandomGenerator::randint(const Shape& shape, std::int64_t low, std::int64_t high, DType dtype) {
   GeneratorWorld world(*this);
-  return Draws(world).randint(shape, low, high, dtype);
+  return GeneratorDraws(world).randint(shape, low, high, dtype);
 }
 Array RandomGenerator::categorical(const Array& logits, int axis) {
   GeneratorWorld world(*this);
-  return Draws(world).categorical(logits, axis);
+  return GeneratorDraws(world).categorical(logits, axis);
 }
 Array RandomGenerator::categorical_of(const Array& probabilities, int axis) {
   GeneratorWorld world(*this);
-  return Draws(world).categorical_of(probabilities, axis);
+  return GeneratorDraws(world).categorical_of(probabilities, axis);
 }
 Array RandomGenerator::choice(std::int64_t n, const Shape& shape, bool replace, const std::vector<double>& p) {
   GeneratorWorld world(*this);
-  return Draws(world).choice(n, shape, replace, p);
+  return GeneratorDraws(world).choice(n, shape, replace, p);
 }
 Array RandomGenerator::permutation(std::int64_t n) {
   GeneratorWorld world(*this);
-  return Draws(world).permutation(n);
+  return GeneratorDraws(world).permutation(n);
 }
 Array RandomGenerator::permutation(const Array& x, int axis) { return take(x, permutation(x.shape()[normalize_axis(axis, x.rank())]), axis); }
 Array RandomGenerator::dropout(const Array& x, double p) { return GeneratorWorld(*this).dropout(x, p); }

@@ -12,6 +12,7 @@
 #include <damo/random.hpp>
 #include "ops/gradient_parts.hpp"
 #include "ops/random/distributions.hpp"
+#include "ops/random/step_draws.hpp"
 #include "ops/random/stream_state.hpp"
 
 namespace damo {
@@ -28,7 +29,7 @@ class StreamWorld {
   using Operand = damo::Operand;
   using DrawShape = damo::DrawShape;
 
-  explicit StreamWorld(const RandomStream& stream) : data_(*stream.data_), line_(data_.where) {}
+  explicit StreamWorld(const RandomStream& stream) : stream_(stream), data_(*stream.data_), line_(data_.where) {}
 
   Variable draw(const std::string& name, RandomKind kind, DType dtype, int digits, const DrawShape& shape, const std::vector<const Operand*>& parameters) {
     if (!shape.like()) check_draw_shape(name, shape.shape());
@@ -79,15 +80,22 @@ class StreamWorld {
   }
 
  private:
-  std::vector<Variable> keys() { return {data_.key, data_.counter, constant(Scalar(data_.draws.fetch_add(1)), line_)}; }
+  std::vector<Variable> keys() {
+    if (StepDraws* const step = StepDraws::current(); step && data_.state.is_shared()) {
+      StepDraws::Stream& stream = step->stream(data_.state, line_, [stream = stream_] { return stream.bits({2}, uint64); });
+      return {stream.key, stream.counter, constant(Scalar(stream.draws++), line_)};
+    }
+    return {data_.key, data_.counter, constant(Scalar(data_.draws.fetch_add(1)), line_)};
+  }
 
+  RandomStream stream_;
   RandomStream::Data& data_;
   SourceLine line_;
 };
 
 namespace {
 
-using Draws = Distributions<StreamWorld>;
+using StreamDraws = Distributions<StreamWorld>;
 
 }  // namespace
 
@@ -116,59 +124,59 @@ RandomStream RandomStream::split() const {
 
 Variable RandomStream::bits(const DrawShape& shape, DType dtype) const {
   StreamWorld world(*this);
-  return Draws(world).bits(shape, dtype);
+  return StreamDraws(world).bits(shape, dtype);
 }
 Variable RandomStream::uniform(const DrawShape& shape, const Operand& low, const Operand& high, DType dtype) const {
   StreamWorld world(*this);
-  return Draws(world).uniform(shape, low, high, dtype);
+  return StreamDraws(world).uniform(shape, low, high, dtype);
 }
 Variable RandomStream::normal(const DrawShape& shape, const Operand& mean, const Operand& std, DType dtype) const {
   StreamWorld world(*this);
-  return Draws(world).normal(shape, mean, std, dtype);
+  return StreamDraws(world).normal(shape, mean, std, dtype);
 }
 Variable RandomStream::truncated_normal(const DrawShape& shape, const Operand& low, const Operand& high, const Operand& mean, const Operand& std, DType dtype) const {
   StreamWorld world(*this);
-  return Draws(world).truncated_normal(shape, low, high, mean, std, dtype);
+  return StreamDraws(world).truncated_normal(shape, low, high, mean, std, dtype);
 }
 Variable RandomStream::exponential(const DrawShape& shape, const Operand& scale, DType dtype) const {
   StreamWorld world(*this);
-  return Draws(world).exponential(shape, scale, dtype);
+  return StreamDraws(world).exponential(shape, scale, dtype);
 }
 Variable RandomStream::gumbel(const DrawShape& shape, DType dtype) const {
   StreamWorld world(*this);
-  return Draws(world).gumbel(shape, dtype);
+  return StreamDraws(world).gumbel(shape, dtype);
 }
 Variable RandomStream::gamma(const DrawShape& shape, const Operand& alpha, const Operand& scale, DType dtype) const {
   StreamWorld world(*this);
-  return Draws(world).gamma(shape, alpha, scale, dtype);
+  return StreamDraws(world).gamma(shape, alpha, scale, dtype);
 }
 Variable RandomStream::poisson(const DrawShape& shape, const Operand& rate) const {
   StreamWorld world(*this);
-  return Draws(world).poisson(shape, rate);
+  return StreamDraws(world).poisson(shape, rate);
 }
 Variable RandomStream::bernoulli(const DrawShape& shape, const Operand& p) const {
   StreamWorld world(*this);
-  return Draws(world).bernoulli(shape, p);
+  return StreamDraws(world).bernoulli(shape, p);
 }
 Variable RandomStream::randint(const DrawShape& shape, std::int64_t low, std::int64_t high, DType dtype) const {
   StreamWorld world(*this);
-  return Draws(world).randint(shape, low, high, dtype);
+  return StreamDraws(world).randint(shape, low, high, dtype);
 }
 Variable RandomStream::categorical(const Operand& logits, int axis) const {
   StreamWorld world(*this);
-  return Draws(world).categorical(logits.as(logits.promotable().dtype), axis);
+  return StreamDraws(world).categorical(logits.as(logits.promotable().dtype), axis);
 }
 Variable RandomStream::categorical_of(const Operand& probabilities, int axis) const {
   StreamWorld world(*this);
-  return Draws(world).categorical_of(probabilities.as(probabilities.promotable().dtype), axis);
+  return StreamDraws(world).categorical_of(probabilities.as(probabilities.promotable().dtype), axis);
 }
 Variable RandomStream::choice(std::int64_t n, const DrawShape& shape, bool replace, const std::vector<double>& p) const {
   StreamWorld world(*this);
-  return Draws(world).choice(n, shape, replace, p);
+  return StreamDraws(world).choice(n, shape, replace, p);
 }
 Variable RandomStream::permutation(std::int64_t n) const {
   StreamWorld world(*this);
-  return Draws(world).permutation(n);
+  return StreamDraws(world).permutation(n);
 }
 Variable RandomStream::permutation(const Operand& x, int axis) const {
   const Variable from = x.as(x.promotable().dtype);

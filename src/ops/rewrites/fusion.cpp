@@ -39,13 +39,18 @@ std::vector<std::vector<NodeId>> kernels_of(const FunctionGraph& graph, const Fu
   const std::vector<NodeId> nodes = graph.nodes();
   std::vector<std::vector<NodeId>> groups = elementwise.groups();
   if (std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) { return is_reduction(graph, node); })) {
-    std::unordered_set<NodeId> alone;  // reductions whose groups grew beyond the limits
+    std::unordered_set<NodeId> alone;  // reductions whose groups grew beyond the limits: first those across rows, which a group needs least
     for (std::size_t before = 1; before != alone.size();) {
       before = alone.size();
       groups = ReductionGroups(graph, elementwise.groups(), alone).groups();
       for (const std::vector<NodeId>& members : groups) {
         if (members.size() < 2 || within(limits, graph, members)) continue;
-        std::copy_if(members.begin(), members.end(), std::inserter(alone, alone.end()), [&](NodeId node) { return is_reduction(graph, node); });
+        std::uint32_t axes = 0;
+        for (NodeId node : members) axes |= kernel_op(graph, node).reduced_axes().value_or(0);
+        const bool joins_across = std::any_of(members.begin(), members.end(), [&](NodeId node) { return is_reduction(graph, node) && *kernel_op(graph, node).reduced_axes() != axes; });
+        std::copy_if(members.begin(), members.end(), std::inserter(alone, alone.end()), [&](NodeId node) {
+          return is_reduction(graph, node) && (!joins_across || !(*kernel_op(graph, node).reduced_axes() >> (graph.type(graph.inputs(node)[0]).dims.rank() - 1) & 1u));
+        });
       }
     }
   }

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include <damo/kernel_op.hpp>
+#include "ops/lower.hpp"
 #include "ops/reduce_op.hpp"
 
 namespace damo {
@@ -65,9 +66,12 @@ ReductionGroups::ReductionGroups(const FunctionGraph& graph, const std::vector<s
     whole.axes = *op->reduced_axes();
     whole.reduces = true;
     whole.joins = joins_of(*op);
+    whole.may_go_across = is_plain_join(node);
   }
   // Producers first. A group's first reader may stand before the group's last node in the order of nodes, so edges are counted.
-  std::vector<int> waiting(wholes_.size(), 0), ready;
+  // What may go across rows waits until the groups of rows that it may join are there.
+  std::vector<int> waiting(wholes_.size(), 0), ready, ready_across;
+  const auto becomes_ready = [&](int whole) { (wholes_[static_cast<std::size_t>(whole)].may_go_across ? ready_across : ready).push_back(whole); };
   std::vector<std::vector<int>> readers(wholes_.size());
   for (int i = 0; i < static_cast<int>(wholes_.size()); ++i) {
     for (NodeId node : wholes_[static_cast<std::size_t>(i)].nodes) {
@@ -78,14 +82,16 @@ ReductionGroups::ReductionGroups(const FunctionGraph& graph, const std::vector<s
         ++waiting[static_cast<std::size_t>(i)];
       }
     }
-    if (waiting[static_cast<std::size_t>(i)] == 0) ready.push_back(i);
+    if (waiting[static_cast<std::size_t>(i)] == 0) becomes_ready(i);
   }
-  while (!ready.empty()) {
-    const int whole = ready.back();
-    ready.pop_back();
-    join(whole);
+  while (!ready.empty() || !ready_across.empty()) {
+    std::vector<int>& next = ready.empty() ? ready_across : ready;
+    const int whole = next.back();
+    next.pop_back();
+    if (!join_across(whole)) join(whole);
+    wholes_[static_cast<std::size_t>(whole)].is_done = true;
     for (int reader : readers[static_cast<std::size_t>(whole)]) {
-      if (--waiting[static_cast<std::size_t>(reader)] == 0) ready.push_back(reader);
+      if (--waiting[static_cast<std::size_t>(reader)] == 0) becomes_ready(reader);
     }
   }
   join_siblings();
@@ -144,6 +150,60 @@ bool ReductionGroups::may_spread(const Whole& group) const {
 bool ReductionGroups::fits(const Whole& from, const Whole& to, NodeId node, ValueId input) const {
   const std::vector<int> read = shapes_.of(input), made = to.reduces ? to.space : shapes_.of(graph_.outputs(node)[0]);
   return read == made || (from.reduces && is_row_of(read, from.space, from.axes) && made == from.space && may_spread(from));
+}
+
+/// Whether what the reduction gives is a join itself, of elements alone, and there are rows along the last axis that it could be across.
+bool ReductionGroups::is_plain_join(NodeId node) const {
+  const KernelOp& op = kernel_op(graph_, node);
+  const int rank = graph_.type(graph_.inputs(node)[0]).dims.rank();
+  const std::uint32_t axes = *op.reduced_axes();
+  if (op.scans() != KernelOp::Scans::kNo || axes == 0 || axes >> (rank - 1) & 1u) return false;
+  const KernelSpec spec = lower(op, graph_.apply(node));
+  const auto joins = std::count_if(spec.steps.begin(), spec.steps.end(), [](const Step& step) { return step.join.has_value(); });
+  return joins == 1 && !spec.uses_place() && spec.stores[0] >= spec.first_step() && spec.step_of(spec.stores[0]).join;
+}
+
+/// Whether the group's rows are what the reduction goes across, and its result is neither an element nor a value of a row.
+bool ReductionGroups::has_rows_for(const Whole& group, const Whole& whole) const {
+  const auto all = static_cast<std::uint32_t>((std::uint64_t{1} << whole.space.size()) - 1);
+  const std::vector<int>& result = shapes_.of(graph_.outputs(whole.nodes[0])[0]);
+  return group.takes_part && group.reduces && group.joins <= Joins::kRows && group.space == whole.space && group.axes == (all & ~whole.axes) &&
+         result != group.space && !is_row_of(result, group.space, group.axes);
+}
+
+/// A group of rows that reads the value, which the reduction reads; -1: none.
+int ReductionGroups::group_beside(ValueId value, const Whole& whole) {
+  for (const Use& use : graph_.uses(value)) {
+    if (use.node == NodeId::kNone) continue;
+    const int reader = whole_of_[static_cast<std::size_t>(use.node)];
+    if (wholes_[static_cast<std::size_t>(reader)].is_done && has_rows_for(wholes_[static_cast<std::size_t>(find(reader))], whole)) return find(reader);
+  }
+  return -1;
+}
+
+/// Into a group of rows that makes or reads what the reduction reads, on whose level it may be: all that it reads besides is made before. The group keeps
+/// its space, and nothing in it reads the result.
+bool ReductionGroups::join_across(int number) {
+  Whole& whole = wholes_[static_cast<std::size_t>(number)];
+  if (!whole.may_go_across) return false;
+  int group = -1, least = 0;
+  for (ValueId input : graph_.inputs(whole.nodes[0])) {
+    const int producer = producer_of(input);
+    if (shapes_.of(input) != whole.space) return false;
+    if (producer >= 0 && has_rows_for(wholes_[static_cast<std::size_t>(find(producer))], whole)) group = find(producer);
+  }
+  for (ValueId input : graph_.inputs(whole.nodes[0])) {
+    if (group < 0) group = group_beside(input, whole);
+  }
+  if (group < 0) return false;
+  for (ValueId input : graph_.inputs(whole.nodes[0])) {
+    const int producer = producer_of(input);
+    if (producer >= 0 && find(producer) != group) least = std::max(least, wholes_[static_cast<std::size_t>(find(producer))].level + 1);
+  }
+  if (least > wholes_[static_cast<std::size_t>(group)].level) return false;
+  whole.parent = group;
+  whole.level = wholes_[static_cast<std::size_t>(group)].level;
+  return true;
 }
 
 void ReductionGroups::join(int number) {

@@ -3,6 +3,11 @@
 // rows that the reductions leave. So softmax, written with max, exp, sum and a division, is one group. Scans make groups as reductions do, in one
 // direction and without reductions, and no scan follows from another of its group.
 //
+// A group of rows may join across them too: a reduction over all axes but those of its rows, as the gradient by a norm's weight, or a sum of
+// columns beside one of rows. Its condition: one plain join, without the numbers of elements; it reads an element of the group, or an array
+// that the group reads, in the group's space; its result is neither an element nor a value of a row, and is read outside alone. Rows are along the last axis,
+// where neighbours lie in memory as a rule. Where a call's arrays lie otherwise the kernel is split (split_passes.hpp).
+//
 // The groups of elementwise nodes stay as they are and are joined as wholes. The proof that no path leaves a group and comes back
 // is that of fusion_groups.hpp: each whole has a level, which rises along every edge that is not inside a group. A whole joins
 // those of its producers that are on its level if all of them agree; else it rises.
@@ -36,6 +41,8 @@ class ReductionGroups {
     std::vector<int> space;        // symbols of the elements' axes
     std::uint32_t axes = 0;        // that are reduced
     bool reduces = false, takes_part = false;
+    bool may_go_across = false;    // a reduction that may join across the rows of a group
+    bool is_done = false;          // its group is found
     Joins joins = Joins::kNone;
   };
   int find(int whole);
@@ -43,6 +50,10 @@ class ReductionGroups {
   bool fits(const Whole& from, const Whole& to, NodeId node, ValueId input) const;
   bool may_spread(const Whole& group) const;
   void join(int whole);
+  bool is_plain_join(NodeId node) const;
+  bool has_rows_for(const Whole& group, const Whole& whole) const;
+  int group_beside(ValueId value, const Whole& whole);
+  bool join_across(int whole);
   int producer_of(ValueId value) const;
   void join_siblings();
 

@@ -17,7 +17,7 @@ namespace {
 template <class T>
 bool is(const Op& op) { return dynamic_cast<const T*>(&op) != nullptr; }
 
-constexpr int kMostLifts = 16, kCheapToRepeat = 8;
+constexpr int kMostLifts = 16, kCheapToLift = 8;
 
 /// Whether the pattern leaves all axes where they are; a new one may stand for one that is left out there, both have extent 1.
 bool changes_nothing(const std::vector<int>& pattern, int rank) {
@@ -160,7 +160,7 @@ Variable sink_fill(Site& site) {
     const Pair fill = fill_of(site, input);
     if (fill ? static_cast<bool>(only) : !site.number(input)) return {};
     if (!fill) continue;
-    if (!site.number(fill.second) && (site.readings(input) != 1 || static_cast<const ElementwiseOp&>(site.op()).cost() > kCheapToRepeat)) return {};
+    if (!site.number(fill.second) && (site.readings(input) != 1 || static_cast<const ElementwiseOp&>(site.op()).cost() > kCheapToLift)) return {};
     only = fill;
   }
   if (!only) return {};

@@ -85,6 +85,11 @@ Opened open() {
 
 }  // namespace
 
+bool takes_wide_integers(void* handle) {
+  const auto openblas = openblas_configuration(handle);
+  return openblas && openblas->has_wide_integers;
+}
+
 const BlasLibrary* blas() {
   static const Opened opened = open();
   return opened.library ? &*opened.library : nullptr;

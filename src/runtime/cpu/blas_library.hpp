@@ -26,4 +26,7 @@ struct BlasLibrary {
 /// Null if there is none.
 const BlasLibrary* blas();
 
+/// Of a library that was opened: whether it says that its integers have 64 bits, which Damo's calls have not.
+bool takes_wide_integers(void* handle);
+
 }  // namespace damo::cpu_backend

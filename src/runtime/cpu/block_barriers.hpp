@@ -3,7 +3,7 @@
 #include <span>
 
 #include "runtime/cpu/launch_report.hpp"
-#include "runtime/cpu/thread_state.hpp"
+#include "runtime/cpu/kernel_abi.hpp"
 
 namespace damo::cpu_backend {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/cpu/thread_state.hpp"
+#include "runtime/cpu/kernel_abi.hpp"
 
 namespace damo::cpu_backend {
 

@@ -20,7 +20,7 @@ std::string lanes_text(std::uint32_t lanes) {
   return text;
 }
 
-const char* name_of(Wait kind) {
+const char* operation_of(Wait kind) {
   switch (kind) {
     case Wait::kShuffle: return "shuffle (__shfl_*_sync)";
     case Wait::kBallot: return "vote (__ballot_sync, __any_sync, __all_sync)";
@@ -55,7 +55,7 @@ bool are_lanes_there(std::span<const ThreadState> lanes, LaunchReport& report) {
     else if (const std::uint32_t absent = state.mask & returned; absent != 0) problem = "names " + lanes_text(absent) + ", which returned before";
     else if (state.kind == Wait::kShuffle && !is_source_there) problem = "is read at " + lanes_text(1u << source) + ", which takes no part";
     else continue;
-    report.fail(name_of(state.kind) + (report.object ? source_place_text(report.object, address_of(state, *report.object) - 1) : std::string()) +
+    report.fail(operation_of(state.kind) + (report.object ? source_place_text(report.object, address_of(state, *report.object) - 1) : std::string()) +
                     place_text("block", state.block) + place_text("thread", state.thread) + ": its mask " + hexadecimal(state.mask) + " " + problem,
                 "name the lanes that come to the call, and read no others: __ballot_sync() before a branch tells which will take it");
     return false;

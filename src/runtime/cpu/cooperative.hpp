@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/cpu/thread_state.hpp"
+#include "runtime/cpu/kernel_abi.hpp"
 
 namespace damo::cpu_backend {
 

@@ -18,6 +18,7 @@
 #include "runtime/cpu/host_cache.hpp"
 #include "runtime/cpu/launch_check.hpp"
 #include "runtime/cpu/kernel_watchdog.hpp"
+#include "runtime/cpu/lapack_solver.hpp"
 #include "runtime/cpu/launch_report.hpp"
 #include "runtime/memory/memory_pool.hpp"
 #include "runtime/memory/pinned_pool.hpp"
@@ -170,6 +171,7 @@ void CpuBackend::launch(const LoadedKernel& loaded, const LaunchConfig& config, 
 }
 
 std::unique_ptr<MatrixEngine> CpuBackend::make_matrix_engine() { return cpu_backend::make_blas_engine(*this, workers_); }
+std::unique_ptr<DenseSolver> CpuBackend::make_dense_solver() { return cpu_backend::make_lapack_solver(*this, workers_.threads()); }
 
 std::unique_ptr<Backend> make_cpu_backend() { return std::make_unique<CpuBackend>(); }
 

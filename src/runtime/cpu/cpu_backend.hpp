@@ -31,6 +31,7 @@ class CpuBackend : public SynchronousBackend {
   std::shared_ptr<const LoadedModule> load(std::span<const std::byte> bytes, const std::string& name) override;
   void launch(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments, void* stream) override;
   std::unique_ptr<MatrixEngine> make_matrix_engine() override;
+  std::unique_ptr<DenseSolver> make_dense_solver() override;
 
  private:
   cpu_backend::LaunchCheck check_of(const CpuKernel& kernel, const LaunchConfig& config, void* const* arguments) const;

@@ -47,6 +47,23 @@ Work reducing_work(const KernelSpec& spec, const Layout& layout, const Geometry&
   return work;
 }
 
+constexpr std::int64_t kRowsHeld = 1024;             // that a task joins across at most, so that the error of a sum grows slowly
+constexpr std::int64_t kFewestRowsHeld = 4;          // so that what tasks hold is little beside the arrays
+constexpr std::int64_t kBytesHeld = std::int64_t{1} << 18;  // of a task: half a second-level cache
+
+/// Of the shape alone: by the number of threads sums would follow it.
+Work across_work(const KernelSpec& spec, const Geometry& geometry) {
+  Work work;
+  const std::int64_t rows = geometry.count, length = geometry.reduced.count;
+  work.tile = std::clamp(divide_up(rows, kManyTasks), kFewestRowsHeld, kRowsHeld);
+  work.chunk = length;
+  work.chunks = divide_up(rows, work.tile);
+  work.launches.push_back({0, {{work.chunks}, {1}}});
+  work.launches.push_back({1, {{divide_up(length, kCpuAcrossColumns)}, {1}}});
+  work.scratch_bytes = static_cast<std::size_t>(work.chunks * length) * across_bytes(spec) + 128 * spec.steps.size();
+  return work;
+}
+
 constexpr std::int64_t kScanChunk = 32768;  // elements: they stay in the second-level cache while a task reads them twice
 constexpr int kScanLanes = 1024;
 
@@ -82,6 +99,7 @@ class CpuDialect final : public Dialect {
 
   Layout share_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors&) const override {
     layout.lanes = spec.scans() ? kScanLanes : cpu_lanes(spec, layout, geometry.reduced.extents[-1]);
+    if (spec.joins_across()) return layout;
     layout.chunked = (spec.scans() ? scan_work(spec, layout, geometry) : reducing_work(spec, layout, geometry)).chunks > 1;
     return layout;
   }
@@ -91,6 +109,10 @@ class CpuDialect final : public Dialect {
     return !spec.scans() && rows < kManyTasks && rows * length >= kManyTasks * kTask && !joins_in_one_pass(spec);
   }
 
+  bool joins_across(const KernelSpec& spec, const Geometry& geometry, const Processors&) const override {
+    return classify_reducing(geometry).form == Form::kRows && geometry.reduced.count * static_cast<std::int64_t>(across_bytes(spec)) <= kBytesHeld;
+  }
+
   std::string emit(const KernelSpec& spec, const Layout& layout) const override {
     if (layout.form == Form::kElements) return CpuEmitter(spec, layout).emit();
     return spec.scans() ? CpuScanEmitter(spec, layout).emit() : CpuReducingEmitter(spec, layout).emit();
@@ -98,6 +120,7 @@ class CpuDialect final : public Dialect {
 
   Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors&) const override {
     if (spec.scans()) return scan_work(spec, layout, geometry);
+    if (spec.joins_across()) return across_work(spec, geometry);
     if (layout.form != Form::kElements) return reducing_work(spec, layout, geometry);
     if (layout.tile_axis < 0) return one_launch({{divide_up(geometry.count, cpu_chunk(spec))}, {1}});
     const std::int64_t inner = geometry.extents[-1], other = geometry.extents[layout.tile_axis];

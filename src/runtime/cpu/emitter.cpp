@@ -12,8 +12,6 @@ namespace {
 constexpr int kHeavyCost = 60;  // instructions an element from which a block has fewer elements
 constexpr int kLightChunk = 16384, kHeavyChunk = 4096;
 
-std::string number(int value) { return std::to_string(value); }
-
 constexpr const char* kHead = R"(using namespace damo;
 #define DAMO_FUNCTION static inline __attribute__((always_inline))
 )";

@@ -1,5 +1,6 @@
 // The calling convention of every kernel compiled for the CPU, generated or CUDA C: the loader finds a
-// function of this type under the kernel's name, the launcher calls it once for each share of the grid.
+// function of this type under the kernel's name, the launcher calls it once for each share of the grid. Of kernels whose threads wait,
+// compiled code and the scheduler (cooperative.hpp) share each thread's ThreadState.
 #pragma once
 #include <cstdint>
 
@@ -26,5 +27,7 @@ inline bool fits_index_range(const LaunchFrame& frame) {
 
 /// Runs blocks [first, last) of the grid, linear in x fastest. arguments[i] points at the i-th argument's value.
 using KernelEntry = void (*)(void* const* arguments, const LaunchFrame* frame, std::int64_t first, std::int64_t last);
+
+#include "runtime/cpu/clang/prelude/thread_state.h"
 
 }  // namespace damo::cpu_backend

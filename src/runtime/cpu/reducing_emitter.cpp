@@ -10,9 +10,7 @@ namespace {
 constexpr int kRun = 256;         // elements that a partial value takes before it is added to others
 constexpr int kColumnRun = 1024;  // of a column, likewise
 
-std::string number(int value) { return std::to_string(value); }
-
-constexpr const char* kHead = R"(using namespace damo;
+constexpr const char* kReducingHead = R"(using namespace damo;
 #define DAMO_FUNCTION static inline __attribute__((always_inline))
 typedef i64 place;
 )";
@@ -48,7 +46,7 @@ bool CpuReducingEmitter::may_keep(int value, const Passes& passes) {
 }
 
 std::string CpuReducingEmitter::emit() {
-  text_ = kHead + argument_struct(spec_, layout_) + steps_.functions();
+  text_ = kReducingHead + argument_struct(spec_, layout_) + steps_.functions();
   if (layout_.chunked) {
     line("struct Partial {");
     for (int join : passes_.all()[0].joins) line("  alignas(8) Joined" + number(join) + " j" + number(join) + ";");
@@ -57,6 +55,7 @@ std::string CpuReducingEmitter::emit() {
   if (columns()) emit_columns();
   else emit_rows();
   if (layout_.chunked) emit_finish();
+  if (spec_.joins_across()) emit_finish_across();
   return std::move(text_);
 }
 
@@ -174,6 +173,7 @@ void CpuReducingEmitter::emit_element(const std::string& indent, const std::stri
   }
   for (int value : pass.keeps) line(indent + at(kept_in_[static_cast<std::size_t>(value)]) + " = v" + number(value) + ";");
   for (int output : pass.stores) line(indent + at(parameter_of(output)) + " = " + steps_.stored(output, names) + ";");
+  for (int join : pass.across) line(indent + "h" + number(join) + "[" + place + "] = " + steps_.appended(join, "h" + number(join) + "[" + place + "]", names) + ";");
 }
 
 void CpuReducingEmitter::declare_lanes(const std::string& indent, const std::string& letter, int join, const std::string& count) {
@@ -290,8 +290,13 @@ void CpuReducingEmitter::emit_row_stores(const std::string& indent) {
 
 void CpuReducingEmitter::emit_rows() {
   begin(entry_name(spec_));
-  line("    const i64 chunk = task % a.chunks, from = task / a.chunks * a.tile, to = from + a.tile < a.n ? from + a.tile : a.n;");
-  line("    const i64 begin = chunk * a.chunk, end = begin + a.chunk < a.length ? begin + a.chunk : a.length;");
+  if (spec_.joins_across()) {
+    line("    const i64 from = task * a.tile, to = from + a.tile < a.n ? from + a.tile : a.n, begin = 0, end = a.length;");
+    emit_held_across();
+  } else {
+    line("    const i64 chunk = task % a.chunks, from = task / a.chunks * a.tile, to = from + a.tile < a.n ? from + a.tile : a.n;");
+    line("    const i64 begin = chunk * a.chunk, end = begin + a.chunk < a.length ? begin + a.chunk : a.length;");
+  }
   line("    for (i64 row = from; row < to; ++row) {");
   emit_row_start("      ", "row", layout_.rank, "");
   emit_row_values("      ", {}, passes_.first_row_steps());
@@ -362,6 +367,53 @@ void CpuReducingEmitter::emit_columns() {
     emit_row_stores("    ");
   }
   line("  }\n}");
+}
+
+/// h3, ...: the task's values of joins across rows, one for each place of a row.
+void CpuReducingEmitter::emit_held_across() {
+  std::string from = "static_cast<char*>(a.scratch)";
+  for (const Passes::Pass& pass : passes_.all()) {
+    for (int join : pass.across) {
+      const std::string n = number(join), type = "Joined" + n;
+      line("    " + type + "* __restrict const h" + n + " = reinterpret_cast<" + type + "*>(" + from + ") + task * a.length;");
+      line("    for (i64 p = 0; p < a.length; ++p) h" + n + "[p] = neutral" + n + "();");
+      from += " + (a.chunks * a.length * i64(sizeof(" + type + ")) + 127) / 128 * 128";
+    }
+  }
+}
+
+/// Each task joins what the first kernel's tasks have of some neighbouring places.
+void CpuReducingEmitter::emit_finish_across() {
+  const std::string columns = number(kCpuAcrossColumns), run = number(kRun);
+  begin(entry_names(spec_, layout_)[1]);
+  line("    const i64 place_of_first = task * " + columns + ", left = a.length - place_of_first, count = left < " + columns + " ? left : " + columns + ";");
+  std::string from = "static_cast<const char*>(a.scratch)";
+  for (const Passes::Pass& pass : passes_.all()) {
+    for (int join : pass.across) {
+      const std::string n = number(join), type = "Joined" + n;
+      line("    const " + type + "* const h" + n + " = reinterpret_cast<const " + type + "*>(" + from + ") + place_of_first;");
+      line("    " + type + " t" + n + "[" + columns + "]; for (i64 k = 0; k < count; ++k) t" + n + "[k] = neutral" + n + "();");
+      line("    for (i64 r = 0; r < a.chunks; r += " + run + ") {");
+      line("      const i64 stop = r + " + run + " < a.chunks ? r + " + run + " : a.chunks;");
+      line("      " + type + " m" + n + "[" + columns + "]; for (i64 k = 0; k < count; ++k) m" + n + "[k] = neutral" + n + "();");
+      line("      for (i64 c = r; c < stop; ++c) for (i64 k = 0; k < count; ++k) m" + n + "[k] = reduce" + n + "(m" + n + "[k], h" + n + "[c * a.length + k]);");
+      line("      for (i64 k = 0; k < count; ++k) t" + n + "[k] = reduce" + n + "(t" + n + "[k], m" + n + "[k]);\n    }");
+      from += " + (a.chunks * a.length * i64(sizeof(" + type + ")) + 127) / 128 * 128";
+    }
+  }
+  line("    for (i64 k = 0; k < count; ++k) {\n      i64 left_over = place_of_first + k;");
+  for (int axis = layout_.reduced_rank - 1; axis >= 0; --axis) {
+    const std::string n = number(axis);
+    line("      const i64 q" + n + " = " + (axis > 0 ? "left_over % a.reduced[" + n + "]; left_over /= a.reduced[" + n + "];" : "left_over;"));
+  }
+  for (int output : passes_.across_stores()) {
+    const int i = parameter_of(output);
+    const std::string n = number(spec_.stores[static_cast<std::size_t>(output)]), type = value_type(steps_.dtype(spec_.stores[static_cast<std::size_t>(output)]));
+    std::string place = "0";
+    for (int axis = 0; !is_scalar(access(i)) && axis < layout_.reduced_rank; ++axis) place += " + q" + number(axis) + " * a.r" + number(i) + "[" + number(axis) + "]";
+    line("      { const " + type + " v" + n + " = post" + n + "(t" + n + "[k], a.n); a.p" + number(i) + "[" + place + "] = " + steps_.stored(output, [](int value) { return local_name(value); }) + "; }");
+  }
+  line("    }\n  }\n}");
 }
 
 /// Each task joins the chunks of `tile` rows; as rows, whatever the main kernel's form.

@@ -3,6 +3,9 @@
 //   kRows     a row is gone through once a pass, with `lanes` partial values side by side, which vectorise.
 //   kColumns  `lanes` neighbouring rows at once: their partial values are arrays, along which loops vectorise.
 //
+// A spec that joins across rows goes over rows: each task has values of its own for all places of a row, in scratch memory, into which it joins its rows
+// one after another; a second kernel joins those of the tasks, in their order.
+//
 // A partial value takes few elements before it is joined with others, so that the error of a sum grows slowly.
 // A value that a later pass needs is kept where an output's row will be, if there is one of its type; else made again.
 #pragma once
@@ -16,6 +19,8 @@
 
 namespace damo {
 
+inline constexpr int kCpuAcrossColumns = 512;  ///< places of a row that a task of the second kernel joins
+
 class CpuReducingEmitter {
  public:
   CpuReducingEmitter(const KernelSpec& spec, const Layout& layout);
@@ -25,6 +30,8 @@ class CpuReducingEmitter {
   void emit_rows();
   void emit_columns();
   void emit_finish();
+  void emit_held_across();
+  void emit_finish_across();
   void begin(const std::string& name);
   void begin_tasks();
   void emit_row_start(const std::string& indent, const std::string& number, int axes, const std::string& column);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kStrip = 1024, kChains = 8, kPart = kStrip / kChains;  // elements of a row
 
-constexpr const char* kHead = R"(using namespace damo;
+constexpr const char* kScanHead = R"(using namespace damo;
 #define DAMO_FUNCTION static inline __attribute__((always_inline))
 typedef i64 place;
 extern "C" void damo_wait_for(const int* flag);
@@ -20,13 +20,10 @@ constexpr const char* kUsersHead = R"(#define DAMO_FUNCTION static __device__ __
 typedef i64 place;
 extern "C" __device__ void damo_wait_for(const int* flag);
 )";
-
-std::string number(int value) { return std::to_string(value); }
-
 }  // namespace
 
 std::string CpuScanEmitter::emit() {
-  text_ = (spec_.users_text ? users_head(spec_) + kUsersHead : kHead) + argument_struct(spec_, layout_) + steps_.functions();
+  text_ = (spec_.users_text ? users_head(spec_) + kUsersHead : kScanHead) + argument_struct(spec_, layout_) + steps_.functions();
   if (layout_.chunked) {
     line("struct Partial {");
     for (int join : joins()) line("  alignas(8) Joined" + number(join) + " j" + number(join) + ";");

@@ -6,12 +6,6 @@
 #include "runtime/kernel/body.hpp"
 
 namespace damo {
-namespace {
-
-std::string number(std::size_t value) { return std::to_string(value); }
-
-}  // namespace
-
 /// A function `run` over `size` elements. Parameters: the numbers, then for each input and output of the segment a pointer to
 /// its first element, with a stride where elements do not lie side by side, or the one element that all are.
 std::string CpuEmitter::segment_function(const CpuSegment& segment) const {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/cpu/thread_state.hpp"
+#include "runtime/cpu/kernel_abi.hpp"
 
 namespace damo::cpu_backend {
 

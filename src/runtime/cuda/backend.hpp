@@ -28,6 +28,8 @@ namespace damo::cuda_backend {
 class CudaKernel;
 struct Callback;  // stream.cpp
 
+inline CUdeviceptr address(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
+
 class CudaBackend : public Backend {
  public:
   /// Throws DeviceError if there is no such GPU. Makes no context.
@@ -98,6 +100,7 @@ class CudaBackend : public Backend {
   void launch(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments, void* stream) override;
 
   std::unique_ptr<MatrixEngine> make_matrix_engine() override;
+  std::unique_ptr<DenseSolver> make_dense_solver() override;
 
   const Driver& driver() const { return driver_; }
   /// That a multiprocessor can hold at once.

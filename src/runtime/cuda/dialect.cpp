@@ -27,6 +27,10 @@ class CudaDialect final : public Dialect {
     return prefers_cuda_passes(spec, geometry, processors);
   }
 
+  bool joins_across(const KernelSpec& spec, const Geometry& geometry, const Processors& processors) const override {
+    return joins_cuda_across(spec, geometry, processors);
+  }
+
   std::string emit(const KernelSpec& spec, const Layout& layout) const override {
     if (layout.form == Form::kElements) return CudaEmitter(spec, layout).emit();
     return spec.scans() ? CudaScanEmitter(spec, layout).emit() : CudaReducingEmitter(spec, layout).emit();

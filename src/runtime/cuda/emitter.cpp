@@ -8,8 +8,6 @@
 namespace damo {
 namespace {
 
-std::string number(int value) { return std::to_string(value); }
-
 /// Exact below 2^31 with ArgumentBlock's magic numbers.
 constexpr const char* kDivide = "DAMO_FUNCTION u32 divide(u32 n, u32 magic, u32 shift) { return (__umulhi(n, magic) + n) >> shift; }\n";
 

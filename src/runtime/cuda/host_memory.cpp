@@ -10,8 +10,6 @@
 namespace damo::cuda_backend {
 namespace {
 
-CUdeviceptr address(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
-
 constexpr char kDigits[] = "0123456789abcdef";
 
 std::string hexadecimal(const CUipcMemHandle& handle) {

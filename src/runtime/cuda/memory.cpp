@@ -10,8 +10,6 @@
 namespace damo::cuda_backend {
 namespace {
 
-CUdeviceptr address(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
-
 /// Null for want of memory, which is the pool's to judge: it may free what it keeps and ask again.
 bool has_memory(CUresult result, const char* call, std::size_t bytes) {
   if (result == CUDA_ERROR_OUT_OF_MEMORY) return false;

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kInstall =
     "install the CUDA toolkit (package cuda-nvrtc, 12.4 or newer) or name the library's directory with DAMO_NVRTC_PATH";
 
-struct Opened {
+struct OpenedNvrtc {
   NvrtcLibrary library;
   std::string problem;
 };
@@ -60,8 +60,8 @@ void open_builtins(const NvrtcLibrary& library) {
 }
 
 /// Never closed: NVRTC's own threads and statics would have to survive it.
-Opened open() {
-  Opened result;
+OpenedNvrtc open_nvrtc() {
+  OpenedNvrtc result;
   NvrtcLibrary& library = result.library;
   library.path = find_nvrtc();
   if (library.path.empty()) {
@@ -88,16 +88,16 @@ Opened open() {
   return result;
 }
 
-const Opened& opened() {
-  static const Opened once = open();
+const OpenedNvrtc& opened_nvrtc() {
+  static const OpenedNvrtc once = open_nvrtc();
   return once;
 }
 
 }  // namespace
 
 const NvrtcLibrary& nvrtc() {
-  if (!opened().problem.empty()) throw DeviceError(opened().problem, kInstall);
-  return opened().library;
+  if (!opened_nvrtc().problem.empty()) throw DeviceError(opened_nvrtc().problem, kInstall);
+  return opened_nvrtc().library;
 }
 
 }  // namespace damo::cuda_backend
@@ -105,12 +105,12 @@ const NvrtcLibrary& nvrtc() {
 namespace damo {
 
 std::optional<std::string> nvrtc_problem() {
-  const std::string& problem = cuda_backend::opened().problem;
+  const std::string& problem = cuda_backend::opened_nvrtc().problem;
   return problem.empty() ? std::nullopt : std::optional(problem + "; " + cuda_backend::kInstall);
 }
 
 std::string nvrtc_version() {
-  const auto& [library, problem] = cuda_backend::opened();
+  const auto& [library, problem] = cuda_backend::opened_nvrtc();
   if (!problem.empty()) return {};
   return std::to_string(library.major) + "." + std::to_string(library.minor) + ", " + library.path;
 }

@@ -13,12 +13,12 @@ namespace {
 
 constexpr int kTilesOfASum = 32;  // that a partial value takes before it is joined with others: the error of a sum grows slowly
 
-std::string number(int value) { return std::to_string(value); }
-
 }  // namespace
 
 CudaReducingEmitter::CudaReducingEmitter(const KernelSpec& spec, const Layout& layout)
-    : spec_(spec), layout_(layout), steps_(spec), passes_(spec, [&layout](int, const Passes&) { return layout.whole; }), block_(reducing_block(layout)), backward_(spec.is_backward()) {}
+    : spec_(spec), layout_(layout), steps_(spec), passes_(spec, [&layout](int, const Passes&) { return layout.whole; }), block_(reducing_block(layout)), backward_(spec.is_backward()) {
+  for (const Passes::Pass& pass : passes_.all()) across_.insert(across_.end(), pass.across.begin(), pass.across.end());
+}
 
 std::string CudaReducingEmitter::stored(int i) const { return storage_type(spec_.parameter_dtype(i)); }
 std::string CudaReducingEmitter::loaded(int i) const { return value_type(spec_.parameter_dtype(i)); }
@@ -49,6 +49,7 @@ std::string CudaReducingEmitter::emit() {
   emit_offset_functions();
   emit_main();
   if (layout_.chunked) emit_finish();
+  if (!across_.empty()) emit_finish_across();
   return std::move(text_);
 }
 
@@ -82,7 +83,8 @@ void CudaReducingEmitter::begin(const std::string& name) {
   line("extern \"C\" __global__ void" + cluster + " __launch_bounds__(" + number(block_) + residents + ") " + name + "(const __grid_constant__ Arguments a) {");
   line("  const int t = threadIdx.x, lane = t " + (rows() ? "% " + lanes : "/ " + slots) + ", slot = t " + (rows() ? "/ " + lanes : "% " + slots) + ";");
   const std::string block = layout_.cluster > 1 ? "(blockIdx.x / " + number(layout_.cluster) + ")" : "blockIdx.x";
-  line("  const i64 own = (i64(" + block + ") * " + slots + " + slot) * " + vector + ", row = own < a.n ? own : a.n - " + vector + ";");
+  if (across_.empty()) line("  const i64 own = (i64(" + block + ") * " + slots + " + slot) * " + vector + ", row = own < a.n ? own : a.n - " + vector + ";");
+  else line("  const i64 block = " + block + ";");
   if (!spec_.numbers.empty()) line("  const Numbers& numbers = a.numbers;");
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (is_scalar(access(i))) line("  const " + loaded(i) + " v" + number(i) + " = " + loaded(i) + "(a.p" + number(i) + "[0]);");
@@ -247,6 +249,7 @@ std::string CudaReducingEmitter::call(int value) const {
 void CudaReducingEmitter::emit_vector(const Passes::Pass& pass) {
   const std::string width = number(layout_.vector);
   for (int output : pass.stores) line("        Vec<" + stored(spec_.input_count() + output) + ", " + width + "> y" + number(output) + ";");
+  for (int join : pass.across) line("        Vec<Joined" + number(join) + ", " + width + "> h" + number(join) + " = held" + number(join) + "[(slot * " + number(layout_.items) + " + u) * " + number(layout_.lanes) + " + lane];");
   const std::string guard = rows() && layout_.ends == Ends::kAnywhere ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "";
   line("#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + guard + "{");
   for (int input : pass.inputs) {
@@ -260,8 +263,10 @@ void CudaReducingEmitter::emit_vector(const Passes::Pass& pass) {
   for (int value : pass.keeps) line("          keep" + number(value) + "[u][k] = v" + number(value) + ";");
   const auto names = [this](int value) { return name(value); };
   for (int join : pass.joins) line("          m" + number(join) + "[k] = " + steps_.appended(join, "m" + number(join) + "[k]", names) + ";");
+  for (int join : pass.across) line("          h" + number(join) + ".e[k] = " + steps_.appended(join, "h" + number(join) + ".e[k]", names) + ";");
   for (int output : pass.stores) line("          y" + number(output) + ".e[k] = " + steps_.stored(output, names) + ";");
   line("        }");
+  for (int join : pass.across) line("        held" + number(join) + "[(slot * " + number(layout_.items) + " + u) * " + number(layout_.lanes) + " + lane] = h" + number(join) + ";");
   for (int output : pass.stores) emit_store(output);
 }
 
@@ -290,7 +295,7 @@ void CudaReducingEmitter::declare_accumulators(const std::string& letter, int jo
 std::vector<int> CudaReducingEmitter::read_by(const Passes::Pass& pass, bool late_alone) const {
   std::vector<int> inputs;
   for (int input : pass.inputs) {
-    if (is_read(input) && (!late_alone || passes_.is_read_late(input))) inputs.push_back(input);
+    if (is_read(input) && (!late_alone || is_late(input))) inputs.push_back(input);
   }
   return inputs;
 }
@@ -404,13 +409,15 @@ void CudaReducingEmitter::emit_row_stores() {
 
 void CudaReducingEmitter::emit_main() {
   begin(entry_name(spec_));
-  line("  const i64 chunk = blockIdx.y;");
+  if (layout_.cluster > 1) line("  const int part = blockIdx.x % " + number(layout_.cluster) + ";");
+  if (!across_.empty()) emit_held_across();
+  line("  const i64 chunk = " + std::string(across_.empty() ? "blockIdx.y;" : "0;"));
   line("  const place begin = place(chunk * a.chunk), to = place(chunk * a.chunk + a.chunk < a.length ? chunk * a.chunk + a.chunk : a.length), end = " +
        std::string(layout_.ends == Ends::kTiles ? "to;" : "own < a.n ? to : begin;"));
   emit_row_start();
   const bool shifts = rows() && layout_.ends == Ends::kAnywhere && layout_.vector > 1;
   if (shifts) emit_shift();
-  if (layout_.cluster > 1) line("  const int part = blockIdx.x % " + number(layout_.cluster) + ";\n  arrive();");  // a block can be given something once it is there
+  if (layout_.cluster > 1) line("  arrive();");  // a block can be given something once it is there
   const std::string lane = layout_.cluster > 1 ? "(part * " + number(layout_.lanes) + " + lane)" : "lane";
   line("  const place first = begin + " + lane + (rows() ? " * " + number(layout_.vector) : "") + (shifts ? " - place(shift);" : ";"));
   emit_row_values({}, passes_.first_row_steps());
@@ -418,7 +425,7 @@ void CudaReducingEmitter::emit_main() {
     std::vector<int> inputs, all;
     for (int i = 0; i < spec_.parameter_count(); ++i) {
       all.push_back(i);
-      if (!spec_.is_output(i) && is_read(i) && !passes_.is_read_late(i)) inputs.push_back(i);
+      if (!spec_.is_output(i) && is_read(i) && !is_late(i)) inputs.push_back(i);
     }
     emit_bases(all, "first");
     declare_vectors(inputs);
@@ -436,6 +443,82 @@ void CudaReducingEmitter::emit_main() {
     }
   } else {
     emit_row_stores();
+  }
+  if (!across_.empty()) emit_leave_across();
+  line("}");
+}
+
+/// held3, ...: the block's values of joins across rows, a vector's side by side; of each row that it goes through at a time. Then the loop over its rows.
+void CudaReducingEmitter::emit_held_across() {
+  const std::string width = number(layout_.vector), lanes = number(layout_.lanes), items = number(layout_.items);
+  line("  extern __shared__ __align__(128) unsigned char held[];");
+  std::int64_t from = 0;
+  for (int join : across_) {
+    const std::string n = number(join), type = "Vec<Joined" + n + ", " + width + ">";
+    const std::int64_t bytes = std::int64_t{block_} * layout_.items * layout_.vector * spec_.step_of(join).join->bytes;
+    line("  static_assert(sizeof(Joined" + n + ") == " + number(spec_.step_of(join).join->bytes) + ", \"\");");
+    line("  " + type + "* const held" + n + " = reinterpret_cast<" + type + "*>(held + " + std::to_string(from) + ");");
+    line("  for (int u = 0; u < " + items + "; ++u) {\n    " + type + " h;\n#pragma unroll\n    for (int k = 0; k < " + width + "; ++k) h.e[k] = neutral" + n + "();");
+    line("    held" + n + "[(slot * " + items + " + u) * " + lanes + " + lane] = h;\n  }");
+    from += divide_up(bytes, 128) * 128;
+  }
+  line("  for (i64 group = block; group * " + number(slots()) + " < a.n; group += a.chunks) {");
+  line("  const i64 own = group * " + number(slots()) + " + slot, row = own < a.n ? own : a.n - 1;");
+}
+
+/// part3, ...: where the blocks' values lie, those of one block side by side.
+void CudaReducingEmitter::emit_parts_across() {
+  std::string from = "static_cast<char*>(a.scratch)";
+  for (int join : across_) {
+    const std::string n = number(join), type = "Joined" + n;
+    line("  " + type + "* const part" + n + " = reinterpret_cast<" + type + "*>(" + from + ");");
+    from += " + (a.chunks * a.length * i64(sizeof(" + type + ")) + 127) / 128 * 128";
+  }
+}
+
+/// The end of the loop over rows; then what a block's threads hold, joined over the rows that it goes through at a time, becomes one of the a.chunks values of each place.
+void CudaReducingEmitter::emit_leave_across() {
+  const std::string width = number(layout_.vector), lanes = number(layout_.lanes), items = number(layout_.items), all = number(slots());
+  std::size_t meetings = 0;
+  for (const Passes::Pass& pass : passes_.all()) meetings += layout_.lanes > 32 ? pass.joins.size() : 0;
+  if (meetings == 1 && layout_.cluster == 1) line("  __syncthreads();");  // the next row's values come where this one's are read
+  line("  }");
+  emit_parts_across();
+  if (slots() > 1) line("  __syncthreads();");
+  line("  for (int u = slot; u < " + items + "; u += " + all + ") {");
+  line("    const i64 at = i64(" + part() + " * " + lanes + " + lane) * " + width + " + i64(u) * " + number(step()) + ";\n    if (at >= a.length) continue;");
+  for (int join : across_) {
+    const std::string n = number(join), type = "Vec<Joined" + n + ", " + width + ">";
+    line("    {\n      " + type + " sum = held" + n + "[u * " + lanes + " + lane];");
+    if (slots() > 1) {
+      line("      for (int s = 1; s < " + all + "; ++s) {\n        const " + type + " h = held" + n + "[(s * " + items + " + u) * " + lanes + " + lane];");
+      line("#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) sum.e[k] = reduce" + n + "(sum.e[k], h.e[k]);\n      }");
+    }
+    line("      *reinterpret_cast<" + type + "*>(part" + n + " + block * a.length + at) = sum;\n    }");
+  }
+  line("  }");
+}
+
+/// Threads of kAcrossColumns neighbouring places, kAcrossLanes of them for each.
+void CudaReducingEmitter::emit_finish_across() {
+  const std::string columns = number(kAcrossColumns), lanes = number(kAcrossLanes);
+  line("extern \"C\" __global__ void __launch_bounds__(" + number(kAcrossColumns * kAcrossLanes) + ") " + entry_names(spec_, layout_)[1] + "(const __grid_constant__ Arguments a) {");
+  line("  const int t = threadIdx.x, lane = t / " + columns + ", slot = t % " + columns + ";");
+  line("  const i64 own = i64(blockIdx.x) * " + columns + " + slot, p = own < a.length ? own : a.length - 1;");
+  emit_parts_across();
+  for (int join : across_) {
+    const std::string n = number(join), type = "Joined" + n, s = "s" + n;
+    line("  " + type + " j" + n + " = neutral" + n + "();");
+    line("#pragma unroll 4\n  for (i64 k = lane; k < a.chunks; k += " + lanes + ") j" + n + " = reduce" + n + "(j" + n + ", part" + n + "[k * a.length + p]);");
+    line("  __shared__ " + type + " " + s + "[" + number(kAcrossColumns * kAcrossLanes) + "];\n  " + s + "[t] = j" + n + ";\n  __syncthreads();");
+    line("  for (int half = " + number(kAcrossLanes / 2) + "; half > 0; half /= 2) {");
+    line("    if (lane < half) " + s + "[t] = reduce" + n + "(" + s + "[t], " + s + "[t + half * " + columns + "]);\n    __syncthreads();\n  }");
+  }
+  line("  if (lane != 0 || own >= a.length) return;");
+  for (int join : across_) line("  const " + value_type(steps_.dtype(join)) + " v" + number(join) + " = post" + number(join) + "(s" + number(join) + "[slot], a.n);");
+  for (int output : passes_.across_stores()) {
+    const int i = spec_.input_count() + output;
+    line("  a.p" + number(i) + "[" + (moves(i) ? "along" + number(i) + "(a, place(p))" : "0") + "] = " + steps_.stored(output, [](int value) { return local_name(value); }) + ";");
   }
   line("}");
 }

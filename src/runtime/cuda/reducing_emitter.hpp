@@ -5,6 +5,9 @@
 //             be shared by the blocks of a cluster, which read each other's joined values.
 //   else      each pass reads the row again, a tile of lanes * items vectors at a time.
 //   chunked   a row is cut into chunks, a block each, whose values a second kernel joins.
+//   across    (a spec that joins across rows; whole) a.chunks blocks, or clusters, go over the rows in turn. Each thread's elements of all its
+//             rows lie at the same places of the row, so it joins them into values that lie in shared memory and are its own;
+//             a second kernel joins the blocks' values, in their order.
 //
 // Of rows a vector is neighbours along the row; where rows begin anywhere (Ends), vectors lie where memory wants them, and the first
 // and the last of a row are read by element. Of columns a vector is neighbouring columns: a thread then has as many rows' values.
@@ -46,7 +49,14 @@ class CudaReducingEmitter {
   void emit_divisors(const Passes::Pass& pass);
   void emit_row_values(const std::vector<int>& joins, const std::vector<int>& steps);
   void emit_row_stores();
+  void emit_held_across();
+  void emit_leave_across();
+  void emit_parts_across();
+  void emit_finish_across();
 
+  /// Rows that a block goes through side by side.
+  int slots() const { return block_ / layout_.lanes; }
+  std::string part() const { return layout_.cluster > 1 ? "part" : "0"; }
   bool rows() const { return layout_.form == Form::kRows; }
   /// Whether a thread has several rows, whose values are arrays.
   bool several() const { return !rows() && layout_.vector > 1; }
@@ -57,6 +67,8 @@ class CudaReducingEmitter {
   bool is_together(int parameter) const { return layout_.vector > 1 && !spec_.is_ordinals(parameter) && (access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow); }
   /// Of what points into an array, or counts in its place.
   std::string pointer_type(int parameter) const { return spec_.is_ordinals(parameter) ? "const Ordinals " : std::string(spec_.is_output(parameter) ? "" : "const ") + stored(parameter) + "* const "; }
+  /// Whether each pass that wants the input reads it. A block that goes over many rows finds what they share in its cache.
+  bool is_late(int input) const { return passes_.is_read_late(input) || (!across_.empty() && access(input) == Access::kEveryRow); }
   bool is_read(int input) const { return passes_.is_element(input) && !is_scalar(access(input)); }
   bool is_row_value(int value) const { return several() && !passes_.is_element(value) && !(value < spec_.input_count() && is_scalar(access(value))); }
   bool divides_by_row(int value) const;
@@ -87,6 +99,7 @@ class CudaReducingEmitter {
   Passes passes_;
   int block_;
   bool backward_;              // a scan from the last element
+  std::vector<int> across_;    // joins across rows
   std::vector<int> divisors_;  // that the text at hand has declared
   std::string text_;
 };

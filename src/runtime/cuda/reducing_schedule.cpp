@@ -7,6 +7,7 @@
 #include <damo/error.hpp>
 
 #include "graph/base/environment.hpp"
+#include "runtime/cuda/schedule.hpp"
 #include "runtime/kernel/passes.hpp"
 #include "runtime/kernel/pressure.hpp"
 
@@ -14,15 +15,12 @@ namespace damo {
 namespace {
 
 constexpr int kBlock = 256;
-constexpr int kVectorBytes = 16;                // the widest access of a thread
-constexpr int kBytesInFlight = 128;             // of reads a thread: 256 threads have as much on their way as a multiprocessor needs
+constexpr int kRowBytesInFlight = 128;             // of reads a thread: 256 threads have as much on their way as a multiprocessor needs
 constexpr int kColumnBytesInFlight = 128, kColumnElements = 32;  // a thread, at most
 constexpr int kMostItems = 8;                   // vectors of a thread, of kernels that read little or nothing
 constexpr int kWordsHeld = 16;                  // registers of a thread that hold a row's elements, where a block holds it so
 constexpr int kMostWordsHeld = 32;              // beyond that, and of 16-bit floats, which are half the bytes
 constexpr int kWordsOfLongestRows = 64;         // where a cluster of kLanesAlone would not hold them else, and of kernels that write no elements
-constexpr int kOwnRegisters = 24;               // of a thread, for addresses and what a step needs within itself
-constexpr int kRegisters = 65536;               // of a multiprocessor
 constexpr int kResidentThreads = 1024;          // that hold rows
 constexpr int kColumnWords = 96;                // registers of a thread for the values of its columns
 constexpr std::int64_t kSmallestChunk = 4096;   // elements of a block of which there are several a row
@@ -36,6 +34,8 @@ constexpr int kLanesAlone = 512;                // of a row that is not worth a 
 constexpr int kLanesOfReaders = 128;            // where no elements are written: many small blocks read while others wait, two large ones do not
 constexpr int kClustersResident = 5;            // blocks of kLanesOfACluster
 constexpr int kArraysOfResidents = 2;           // of a kernel that has so many
+constexpr int kOwnRegistersAcross = 16;         // as kOwnRegisters, of a block that goes over many rows: what 64 of them spill once a row costs less than a block fewer
+constexpr std::int64_t kRowsHeld = 256;         // that a block joins across, so that the error of a sum grows slowly
 constexpr std::int64_t kManyElements = std::int64_t{1} << 20;  // which few blocks read for longer than launches more take
 
 bool is_moved(Access access) { return !is_scalar(access) && access != Access::kRepeat; }
@@ -55,7 +55,8 @@ int words_of_place(const KernelSpec& spec, const Layout& layout) {
   const Passes passes(spec, [](int, const Passes&) { return true; });
   int words = 0;
   for (int i = 0; i < spec.input_count(); ++i) {
-    if (is_moved(access_of(layout, i)) && !passes.is_read_late(i)) words += words_of(spec.parameter_dtype(i));
+    const bool is_late = passes.is_read_late(i) || (spec.joins_across() && access_of(layout, i) == Access::kEveryRow);
+    if (is_moved(access_of(layout, i)) && !is_late) words += words_of(spec.parameter_dtype(i));
   }
   std::size_t kept = 0;
   for (const Passes::Pass& pass : passes.all()) kept = std::max(kept, pass.kept.size());
@@ -107,7 +108,8 @@ int vector_of(const KernelSpec& spec, const Layout& layout, const Geometry& geom
   int vector = some ? kVectorBytes / widest : 1;
   if (layout.form == Form::kRows) {
     // Rows that begin anywhere are read along one axis.
-    while (vector > 1 && layout.reduced_rank > 1 && !has_whole_vectors(spec, layout, geometry, vector)) vector /= 2;
+    // Across rows a thread's elements are at the same places of each.
+    while (vector > 1 && (layout.reduced_rank > 1 || spec.joins_across()) && !has_whole_vectors(spec, layout, geometry, vector)) vector /= 2;
     return vector;
   }
   const int words = words_held(spec) + static_cast<int>(partial_bytes(spec)) / 4;
@@ -172,7 +174,7 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, std::int64_t length, cons
 /// if that takes no less than half of them.
 int items_of_pass(const KernelSpec& spec, const Layout& layout, std::int64_t length) {
   const std::int64_t each = std::int64_t{layout.lanes} * layout.vector, most = divide_up(length, each);
-  const int wanted = static_cast<int>(std::clamp<std::int64_t>(kBytesInFlight / (bytes_read(spec, layout) * layout.vector), 1, std::min<std::int64_t>(most, kMostItems)));
+  const int wanted = static_cast<int>(std::clamp<std::int64_t>(kRowBytesInFlight / (bytes_read(spec, layout) * layout.vector), 1, std::min<std::int64_t>(most, kMostItems)));
   for (int items = wanted; items * 2 > wanted; --items) {
     if (length % (each * items) == 0) return items;
   }
@@ -182,6 +184,29 @@ int items_of_pass(const KernelSpec& spec, const Layout& layout, std::int64_t len
 /// Elements that a block's threads take together of each row.
 std::int64_t tile_of(const Layout& layout) {
   return std::int64_t{layout.lanes} * layout.cluster * layout.items * (layout.form == Form::kRows ? layout.vector : 1);
+}
+
+/// Shared memory of a block for what it holds of joins across rows.
+std::size_t held_bytes(const KernelSpec& spec, const Layout& layout) {
+  std::size_t bytes = 0;
+  const std::int64_t places = std::int64_t{reducing_block(layout)} * layout.items * layout.vector;
+  for (const Step& step : spec.steps) {
+    if (step.join && step.join->across) bytes += static_cast<std::size_t>(divide_up(places * step.join->bytes, 128) * 128);
+  }
+  return bytes;
+}
+
+/// With what a row's own joins take there.
+std::size_t shared_bytes_across(const KernelSpec& spec, const Layout& layout) {
+  return held_bytes(spec, layout) + partial_bytes(spec) * static_cast<std::size_t>(reducing_block(layout) / 32 + layout.cluster);
+}
+
+/// Blocks that a multiprocessor holds at once: by its shared memory, and by registers for the row's elements and a vector of each join across rows.
+int resident_across(const KernelSpec& spec, const Layout& layout, const Processors& processors) {
+  const auto in_shared = static_cast<int>(processors.shared_bytes / std::max<std::size_t>(shared_bytes_across(spec, layout), 1));
+  const int of_vectors = layout.vector * (layout.items * words_of_place(spec, layout) + static_cast<int>(across_bytes(spec)) / 4);
+  const int threads = std::min(kRegisters / (kOwnRegistersAcross + of_vectors), kResidentThreads);
+  return std::max(std::min(threads / reducing_block(layout), in_shared), 1);
 }
 
 /// Inputs that all rows share stay in the caches.
@@ -230,7 +255,12 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
     layout.whole = goes_again(spec) && std::int64_t{layout.lanes} * held >= length;
     if (layout.whole) layout.items = static_cast<int>(divide_up(length, layout.lanes));
   } else {
-    layout.whole = goes_again(spec) && hold_rows(spec, layout, length, processors, asked);
+    layout.whole = (goes_again(spec) || spec.joins_across()) && hold_rows(spec, layout, length, processors, asked);
+    if (layout.whole && spec.joins_across()) {
+      if (asked.residents == 0) layout.residents = resident_across(spec, layout, processors);
+      if (layout.ends == Ends::kVectors && length == tile_of(layout) && outputs % (reducing_block(layout) / layout.lanes) == 0) layout.ends = Ends::kTiles;
+      return layout;
+    }
     if (!layout.whole) {
       while (layout.lanes < 32 && std::int64_t{layout.lanes} * layout.vector < length) layout.lanes *= 2;
       const bool many = outputs / (kBlock / 32) >= std::int64_t{32} * processors.count;
@@ -304,7 +334,28 @@ bool prefers_cuda_passes(const KernelSpec& spec, const Geometry& geometry, const
   return goes_again(spec) && rows * geometry.reduced.count >= kManyElements && blocks * 2 < processors.count;
 }
 
+bool joins_cuda_across(const KernelSpec& spec, const Geometry& geometry, const Processors& processors) {
+  const Layout layout = share_cuda_rows(spec, classify_reducing(geometry), geometry, processors);
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  const bool meets = layout.cluster == 1 || !passes.all()[0].joins.empty();  // the blocks of a cluster, before they give each other values
+  return layout.form == Form::kRows && layout.whole && meets && shared_bytes_across(spec, layout) <= processors.shared_bytes;
+}
+
+static Work across_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors) {
+  Work work;
+  const int threads = reducing_block(layout);
+  const std::int64_t length = geometry.reduced.count, groups = divide_up(geometry.count, threads / layout.lanes);
+  const std::int64_t resident = std::max<std::int64_t>(std::int64_t{processors.count} * resident_across(spec, layout, processors) / layout.cluster, 1);
+  work.chunk = length;
+  work.chunks = std::min(resident * divide_up(groups, resident * kRowsHeld), divide_up(groups, 2));
+  work.launches.push_back({0, {{work.chunks * layout.cluster}, {threads}, held_bytes(spec, layout)}});
+  work.launches.push_back({1, {{divide_up(length, kAcrossColumns)}, {kAcrossColumns * kAcrossLanes}}});
+  work.scratch_bytes = static_cast<std::size_t>(work.chunks * length) * across_bytes(spec) + 128 * spec.steps.size();
+  return work;
+}
+
 Work reducing_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors) {
+  if (spec.joins_across()) return across_cuda_work(spec, layout, geometry, processors);
   Work work;
   const std::int64_t length = std::max<std::int64_t>(geometry.reduced.count, 1);
   const int threads = reducing_block(layout), slots = threads / layout.lanes;

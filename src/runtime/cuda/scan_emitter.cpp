@@ -92,7 +92,6 @@ constexpr const char* kLookBack = R"(template <class A, class Join> DAMO_FUNCTIO
 }
 )";
 
-std::string number(int value) { return std::to_string(value); }
 int words(const Join& join) { return (join.bytes + 3) / 4; }
 
 }  // namespace

@@ -13,15 +13,12 @@
 namespace damo {
 namespace {
 
-constexpr int kVectorBytes = 16;     // the widest access of a thread
 constexpr int kBytesInFlight = 32;   // of reads a thread: 48 KB a multiprocessor keep an H200's memory busy
 constexpr std::size_t kSharedBytes = 48 * 1024;       // that a kernel may declare
 constexpr std::size_t kLargeTileBytes = 20 * 1024;    // beyond it too few blocks share a multiprocessor
 constexpr int kHeavyCost = 150;      // instructions an element from which arithmetic, not memory, is the limit
 
-constexpr int kRegisters = 65536;    // of a multiprocessor, for the threads of its blocks
 constexpr int kMostRegisters = 255;  // of a thread
-constexpr int kOwnRegisters = 24;    // of a thread, for addresses, coordinates and what a step needs within itself
 
 /// Whether the values that a thread holds at once lie in registers: as many as its block leaves it, all vectors' elements at once.
 bool has_registers(const CudaSchedule& schedule, int words) {

@@ -5,6 +5,11 @@
 
 namespace damo {
 
+inline constexpr int kVectorBytes = 16;   ///< the widest access of a thread
+inline constexpr int kRegisters = 65536;  ///< of a multiprocessor, for the threads of its blocks
+/// Of a thread, for addresses, coordinates and what a step needs within itself.
+inline constexpr int kOwnRegisters = 24;
+
 struct CudaSchedule {
   int block = 128;   ///< threads
   int vector = 4;    ///< elements of one access

@@ -24,6 +24,10 @@ Shape expected(Shape dims) {
   return dims;
 }
 
+[[noreturn]] void refuse_target(std::size_t result, const Shape& made, const Shape& wanted) {
+  throw ShapeError("result " + std::to_string(result) + " has shape " + to_string(made) + ", where " + to_string(wanted) + " has its place", "make all steps' values of one shape");
+}
+
 }  // namespace
 
 Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool replays)
@@ -117,6 +121,41 @@ std::vector<Array> Context::call(std::span<const Array> inputs, std::span<Array>
   drop_views();
   for (int input : program_.inputs()) CellAccess::clear(cell(input));
   return outputs;
+}
+
+void Context::step(std::span<Array> inputs, std::span<Array> targets) {
+  ++call_;
+  for (std::size_t i = 0; i < inputs.size(); ++i) CellAccess::set_array(cell(program_.inputs()[i]), std::move(inputs[i]));
+  targets_ = targets;
+  Binding* binding = &enter(0, bindings_, deciding_, all_nodes_);
+  for (int number = 0, stage = 0; number < static_cast<int>(thunks_.size()); ++number) binding = run_node_of(*binding, number, stage);
+  targets_ = {};
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    Array& value = CellAccess::array(cell(program_.results()[i].cell));
+    if (!targets[i]) {
+      targets[i] = value;
+      continue;
+    }
+    if (value.data() != targets[i].data() || value.shape().size() == 0) {
+      if (!(value.shape() == targets[i].shape())) refuse_target(i, value.shape(), targets[i].shape());
+      targets[i].copy_from(value);
+    }
+  }
+  for (std::size_t i = 0; i < targets.size(); ++i) {  // they are the caller's, and may be somebody else's at the next step
+    Array& value = CellAccess::array(cell(program_.results()[i].cell));
+    if (value && value.shares_buffer_with(targets[i])) value = Array();
+  }
+  drop_views();
+  for (int input : program_.inputs()) CellAccess::clear(cell(input));
+}
+
+bool Context::is_recordable() const { return std::all_of(recordable_.begin(), recordable_.end(), [](char is) { return is != 0; }); }
+
+const Array* Context::target_of(int number) const {
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    if (program_.results()[i].cell == number && targets_[i]) return &targets_[i];
+  }
+  return nullptr;
 }
 
 void Context::publish(SharedCall& shared) {
@@ -284,6 +323,11 @@ void Context::allocate_arena(const Binding& binding, Stage& stage, std::size_t b
 void Context::set_owned(int number) {
   Cell& target = cell(number);
   Array& array = CellAccess::array(target);
+  if (const Array* given = target_of(number)) {
+    if (!(given->shape() == target.shape())) refuse_target(static_cast<std::size_t>(given - targets_.data()), target.shape(), given->shape());
+    array = *given;
+    return;
+  }
   if (array && array.shape() == target.shape() && array.claim()) return;
   array = Array();
   blame(program_, program_.cells()[static_cast<std::size_t>(number)].producer, [&] { array = Array::empty(target.shape(), target.dtype(), program_.device()); });

@@ -34,6 +34,12 @@ class Context {
   /// given_up: none, or the same inputs, which the caller does not need any more: results may have their memory.
   std::vector<Array> call(std::span<const Array> inputs, std::span<Array> given_up = {});
 
+  /// A call within another Context's call, whose log, capture and blame it shares; the Program has no shared variables and is built with share_results. inputs: taken.
+  /// targets: by result, C order, where its values go; what is empty gets the result. Throws ShapeError for a target of another shape.
+  void step(std::span<Array> inputs, std::span<Array> targets);
+  /// Whether all its thunks have promised ThunkContext::promise_recordable.
+  bool is_recordable() const;
+
  private:
   /// What the stages of the last call left: the next one mostly finds it as it needs it.
   struct Stage {
@@ -56,6 +62,7 @@ class Context {
   void allocate_arena(const Binding& binding, Stage& stage, std::size_t bytes);
   std::size_t held_bytes() const;
   void set_owned(int cell);
+  const Array* target_of(int cell) const;
   void run_node(int node, bool is_sized);
   void begin_outputs(const ProgramNode& node, bool is_sized);
   void begin_update(const ProgramUpdate& update);
@@ -89,6 +96,7 @@ class Context {
   BindingTable bindings_;
   std::vector<Stage> stages_;
   std::uint64_t call_ = 0;
+  std::span<const Array> targets_;          // of the step in progress
 };
 
 }  // namespace damo

@@ -6,8 +6,6 @@
 namespace damo {
 namespace {
 
-std::size_t at(int number) { return static_cast<std::size_t>(number); }
-
 class UpdatePlanner {
  public:
   UpdatePlanner(std::vector<ProgramUpdate>& updates, std::vector<ProgramNode>& nodes, std::vector<ProgramCell>& cells, const std::vector<int>& results)
@@ -56,6 +54,7 @@ class UpdatePlanner {
   }
 
   static int place_of(const ProgramNode& node, int output) { return static_cast<int>(std::find(node.outputs.begin(), node.outputs.end(), output) - node.outputs.begin()); }
+  static std::size_t at(int number) { return static_cast<std::size_t>(number); }
   std::string label(int cell) const { return cells_[at(cell)].name.empty() ? "" : " " + cells_[at(cell)].name; }
 
   std::string reason_to_copy(const ProgramUpdate& update) const {

@@ -172,12 +172,12 @@ std::string entry_name(const KernelSpec& spec) { return "damo_" + identifier(spe
 
 Processors processors_of(const DeviceProperties& device) {
   const bool has_clusters = device.architecture.starts_with("sm_") && std::atoi(device.architecture.c_str() + 3) >= 90;
-  return {std::max(device.multiprocessors, 1), has_clusters ? 8 : 1};
+  return {std::max(device.multiprocessors, 1), has_clusters ? 8 : 1, device.max_shared_bytes};
 }
 
 std::vector<std::string> entry_names(const KernelSpec& spec, const Layout& layout) {
   const std::string name = entry_name(spec);
-  if (layout.chunked && !spec.scans()) return {name, name + "_finish"};
+  if ((layout.chunked && !spec.scans()) || spec.joins_across()) return {name, name + "_finish"};
   return {name};
 }
 

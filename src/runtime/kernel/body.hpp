@@ -1,6 +1,7 @@
 // The part of a kernel's text that no target changes: type names, one function for each distinct step, and `body`, which
 // takes one element of every input to one element of every output. Kernels that reduce call the functions themselves.
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -16,6 +17,7 @@ std::string storage_type(DType dtype);
 std::string value_type(DType dtype);
 /// A literal of value_type(dtype).
 std::string literal(const Scalar& value);
+inline std::string number(std::int64_t value) { return std::to_string(value); }
 
 /// Prints the steps of a spec: a function for each distinct one, and the calls of these functions.
 class StepPrinter {

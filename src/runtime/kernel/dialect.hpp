@@ -21,7 +21,7 @@ struct Work {
   };
   std::vector<Launch> launches;
   // Of kernels that reduce.
-  std::int64_t chunk = 0, chunks = 1;  ///< elements of a chunk, chunks of a row
+  std::int64_t chunk = 0, chunks = 1;  ///< elements of a chunk, chunks of a row; of joins across rows chunks of the rows
   std::int64_t tile = 1;               ///< rows of a task, on a CPU; of a scan on a GPU places of a row's states
   std::size_t scratch_bytes = 0;       ///< for the values of the chunks
   std::size_t zeroed_bytes = 0;        ///< the first of them, which are 0 when the launches begin; a multiple of 8
@@ -31,6 +31,7 @@ struct Work {
 struct Processors {
   int count = 1;    ///< multiprocessors
   int cluster = 1;  ///< blocks that may share their memory
+  std::size_t shared_bytes = 48 * 1024;  ///< of a block, at most
 };
 Processors processors_of(const DeviceProperties& device);
 
@@ -44,6 +45,8 @@ class Dialect {
   virtual Layout share_rows(const KernelSpec&, Layout layout, const Geometry&, const Processors&) const { return layout; }
   /// Whether rows that are gone through several times are so few and long that a kernel a pass (split_passes) is faster.
   virtual bool prefers_passes(const KernelSpec&, const Geometry&, const Processors&) const { return false; }
+  /// Whether one kernel both goes through the rows and joins across them; else split_across.
+  virtual bool joins_across(const KernelSpec&, const Geometry&, const Processors&) const { return false; }
   /// extern "C" kernels of these names (entry_names), each taking one struct (ArgumentBlock) by value.
   virtual std::string emit(const KernelSpec& spec, const Layout& layout) const = 0;
   virtual Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors) const = 0;
@@ -62,7 +65,7 @@ inline Work one_launch(const LaunchConfig& config) {
 
 /// "damo_mul_add_tanh".
 std::string entry_name(const KernelSpec& spec);
-/// That, and of a kernel in chunks the one that joins their values.
+/// That, and of a kernel in chunks, or one that joins across rows, the one that joins what the blocks have.
 std::vector<std::string> entry_names(const KernelSpec& spec, const Layout& layout);
 
 }  // namespace damo

@@ -31,14 +31,16 @@ Passes::Passes(const KernelSpec& spec, const MayKeep& may_keep) : spec_(spec) {
   passes_.resize(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < spec.steps.size(); ++i) {
     const int value = spec.first_step() + static_cast<int>(i);
-    if (spec.steps[i].join) passes_[static_cast<std::size_t>(known(value) - 1)].joins.push_back(value);
+    if (spec.is_across(value)) passes_[static_cast<std::size_t>(known(value) - 1)].across.push_back(value);
+    else if (spec.steps[i].join) passes_[static_cast<std::size_t>(known(value) - 1)].joins.push_back(value);
     else if (is_element(value)) continue;
     else if (known(value) == 0) first_row_steps_.push_back(value);
     else passes_[static_cast<std::size_t>(known(value) - 1)].row_steps.push_back(value);
   }
   for (std::size_t i = 0; i < spec.stores.size(); ++i) {
     const int value = spec.stores[i];
-    if (is_element(value)) passes_[static_cast<std::size_t>(known(value))].stores.push_back(static_cast<int>(i));
+    if (spec.is_across(value)) across_stores_.push_back(static_cast<int>(i));
+    else if (is_element(value)) passes_[static_cast<std::size_t>(known(value))].stores.push_back(static_cast<int>(i));
     else row_stores_.push_back(static_cast<int>(i));
   }
   std::vector<bool> made(element_.size(), false);
@@ -70,8 +72,10 @@ void Passes::plan(int number, std::vector<bool>& made, const MayKeep& may_keep) 
   const auto want = [&](int value) {
     if (is_element(value)) wanted[static_cast<std::size_t>(value)] = true;
   };
-  for (int join : pass.joins) {
-    for (int input : spec_.step_of(join).inputs) want(input);
+  for (const auto* joins : {&pass.joins, &pass.across}) {
+    for (int join : *joins) {
+      for (int input : spec_.step_of(join).inputs) want(input);
+    }
   }
   for (int output : pass.stores) want(spec_.stores[static_cast<std::size_t>(output)]);
   for (int value = static_cast<int>(element_.size()) - 1; value >= spec_.first_step(); --value) {
@@ -109,13 +113,21 @@ void Passes::plan(int number, std::vector<bool>& made, const MayKeep& may_keep) 
 
 bool joins_in_one_pass(const KernelSpec& spec) {
   const Passes passes(spec, [](int, const Passes&) { return false; });
-  return passes.all().size() == 1 && passes.all()[0].stores.empty();
+  return passes.all().size() == 1 && passes.all()[0].stores.empty() && passes.across_stores().empty();
 }
 
 std::size_t partial_bytes(const KernelSpec& spec) {
   std::size_t bytes = 0;
   for (const Step& step : spec.steps) {
-    if (step.join) bytes += (static_cast<std::size_t>(step.join->bytes) + 7) / 8 * 8;
+    if (step.join && !step.join->across) bytes += (static_cast<std::size_t>(step.join->bytes) + 7) / 8 * 8;
+  }
+  return bytes;
+}
+
+std::size_t across_bytes(const KernelSpec& spec) {
+  std::size_t bytes = 0;
+  for (const Step& step : spec.steps) {
+    if (step.join && step.join->across) bytes += static_cast<std::size_t>(step.join->bytes);
   }
   return bytes;
 }

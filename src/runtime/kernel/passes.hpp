@@ -24,6 +24,7 @@ class Passes {
     std::vector<int> steps;      ///< element values that it makes
     std::vector<int> keeps;      ///< those of them that later passes read
     std::vector<int> joins;      ///< row values that it ends with, or prefixes of them
+    std::vector<int> across;     ///< joins across rows whose elements it has
     std::vector<int> row_steps;  ///< row values that follow from joins of this pass and before
     std::vector<int> stores;     ///< outputs, by number, whose elements it writes
   };
@@ -32,6 +33,8 @@ class Passes {
   const std::vector<int>& first_row_steps() const { return first_row_steps_; }
   /// Outputs of which each row has one element: written when all passes are done.
   const std::vector<int>& row_stores() const { return row_stores_; }
+  /// Outputs that joins across rows give: written when all rows are done.
+  const std::vector<int>& across_stores() const { return across_stores_; }
   /// Whether one pass alone reads the input, and not the first: then nothing is won by reading it before.
   bool is_read_late(int input) const;
   bool is_element(int value) const { return element_[static_cast<std::size_t>(value)]; }
@@ -47,12 +50,14 @@ class Passes {
   std::vector<bool> element_;  // by value
   std::vector<int> known_;     // by value
   std::vector<Pass> passes_;
-  std::vector<int> first_row_steps_, row_stores_;
+  std::vector<int> first_row_steps_, row_stores_, across_stores_;
 };
 
 /// Whether one pass does it all and gives rows' values alone: then rows may be cut into chunks.
 bool joins_in_one_pass(const KernelSpec& spec);
 /// Of the values of one chunk of one row: each join's accumulator, eight bytes aligned.
 std::size_t partial_bytes(const KernelSpec& spec);
+/// Of the accumulators of the joins across rows, for one place of a row.
+std::size_t across_bytes(const KernelSpec& spec);
 
 }  // namespace damo

@@ -6,7 +6,8 @@
 // of the space, or a row's, there for each point of the kept axes: what joins gave, and what follows from that alone.
 // Steps mix freely: softmax is x, max = join(x), e = exp(x - max), sum = join(e), e / sum. Passes (passes.hpp) says how
 // often a row is gone through. A prefix join gives each element what joins those of its row up to it, or before it; a spec with one is a scan:
-// it reduces one axis, all its joins are prefix joins in one direction, and none follows from another. An override replaces the printed text for one dialect, for kernels tuned by hand.
+// it reduces one axis, all its joins are prefix joins in one direction, and none follows from another. A join across rows joins what the
+// rows have at one place of the reduced axes: as the gradient by a weight that multiplies each row. No step follows from it: it is stored. An override replaces the printed text for one dialect, for kernels tuned by hand.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -45,6 +46,7 @@ struct Join {
   std::string post;         ///< of a and n, the number of elements that were joined; empty: a
   Prefix prefix = Prefix::kNone;
   bool backward = false;    ///< of a prefix join: the last element is the first
+  bool across = false;      ///< over the kept axes instead of the reduced ones
 
   friend bool operator==(const Join&, const Join&) = default;
 };
@@ -146,6 +148,11 @@ struct KernelSpec {
   bool is_backward() const {
     return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.join && step.join->backward; });
   }
+  bool joins_across() const {
+    return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.join && step.join->across; });
+  }
+  /// Whether a value is one of those joins.
+  bool is_across(int value) const { return value >= first_step() && step_of(value).join && step_of(value).join->across; }
   bool uses_place() const {
     return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.is_place; });
   }

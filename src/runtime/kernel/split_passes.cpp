@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 #include "runtime/kernel/passes.hpp"
 
@@ -14,7 +15,7 @@ DType held(DType dtype) { return is_half(dtype) ? float32 : dtype; }
 /// One part: what its targets need, down to arrays and to values that earlier parts left in memory.
 class PartBuilder {
  public:
-  PartBuilder(const KernelSpec& whole, const std::map<int, int>& between) : whole_(whole), between_(between) {}
+  PartBuilder(const KernelSpec& whole, const std::map<int, int>& between, bool across = false) : whole_(whole), between_(between) { part_.across = across; }
 
   void store(int value, DType dtype, int parameter) { targets_.push_back({value, dtype, parameter}); }
 
@@ -38,7 +39,7 @@ class PartBuilder {
       const bool is_input = value < whole_.input_count();
       spec.inputs.push_back(is_input ? whole_.inputs[static_cast<std::size_t>(value)] : held(whole_.step_of(value).result));
       spec.values.push_back(is_input && whole_.is_value(value));
-      spec.rows.push_back(!passes.is_element(value));
+      spec.rows.push_back(!part_.across && !passes.is_element(value));  // across rows a row's value is an element
       spec.ordinals.push_back(is_input && whole_.is_ordinals(value) ? whole_.ordinals[static_cast<std::size_t>(value)] : std::nullopt);
       part_.parameters.push_back(is_input ? value : whole_.parameter_count() + between_.at(value));
     });
@@ -57,6 +58,7 @@ class PartBuilder {
       if (value < whole_.first_step() || is_made(value)) return;
       Step step = whole_.step_of(value);
       for (int& input : step.inputs) input = number_.at(input);
+      if (step.join) step.join->across = false;
       number_.emplace(value, spec.first_step() + static_cast<int>(spec.steps.size()));
       spec.steps.push_back(std::move(step));
     });
@@ -84,30 +86,87 @@ class PartBuilder {
   PassSpec part_;
 };
 
+/// Values of rows that elements which are joined across rows follow from.
+std::vector<int> read_across(const KernelSpec& spec, const Passes& passes) {
+  std::vector<bool> wanted(static_cast<std::size_t>(spec.first_step()) + spec.steps.size(), false);
+  std::vector<int> rows;
+  for (int value = static_cast<int>(wanted.size()) - 1; value >= spec.first_step(); --value) {
+    if (!wanted[static_cast<std::size_t>(value)] && !spec.is_across(value)) continue;
+    if (!spec.is_across(value) && !passes.is_element(value)) {
+      rows.push_back(value);
+      continue;
+    }
+    for (int input : spec.step_of(value).inputs) wanted[static_cast<std::size_t>(input)] = true;
+  }
+  return rows;
+}
+
+/// The parts as they are made, and what lies in memory between them.
+class Splitter {
+ public:
+  explicit Splitter(const KernelSpec& spec) : spec_(spec), passes_(spec, [](int, const Passes&) { return false; }) {}
+  const Passes& passes() const { return passes_; }
+  PartBuilder part(bool across = false) const { return PartBuilder(spec_, between_, across); }
+  /// A value of rows that later parts read.
+  void leave(PartBuilder& part, int value) {
+    if (!made_.emplace(value, static_cast<int>(split_.between.size())).second) return;
+    const DType dtype = held(spec_.step_of(value).result);
+    part.store(value, dtype, spec_.parameter_count() + static_cast<int>(split_.between.size()));
+    split_.between.push_back(dtype);
+  }
+  void store(PartBuilder& part, int output) const { part.store(spec_.stores[static_cast<std::size_t>(output)], spec_.outputs[static_cast<std::size_t>(output)], spec_.input_count() + output); }
+  void end(PartBuilder& part, const std::string& name) {
+    if (!part.is_empty()) split_.parts.push_back(part.build(passes_, spec_.name + name));
+    between_.insert(made_.begin(), made_.end());
+    made_.clear();
+  }
+  /// With the part that joins across rows.
+  PassSpecs all() {
+    PartBuilder last = part(true);
+    for (int output : passes_.across_stores()) store(last, output);
+    end(last, "_across");
+    return std::move(split_);
+  }
+
+ private:
+  const KernelSpec& spec_;
+  const Passes passes_;
+  std::map<int, int> between_, made_;  // values in memory: of earlier parts, of the one at hand
+  PassSpecs split_;
+};
+
 }  // namespace
 
 PassSpecs split_passes(const KernelSpec& spec) {
-  const Passes passes(spec, [](int, const Passes&) { return false; });
-  PassSpecs split;
-  std::map<int, int> between;  // joins of earlier passes
+  Splitter split(spec);
+  const Passes& passes = split.passes();
+  const std::vector<int> across = read_across(spec, passes);
   for (std::size_t pass = 0; pass < passes.all().size(); ++pass) {
-    PartBuilder part(spec, between);
-    std::map<int, int> made;
-    for (int join : passes.all()[pass].joins) {
-      made.emplace(join, static_cast<int>(split.between.size()));
-      const DType dtype = held(spec.step_of(join).result);
-      part.store(join, dtype, spec.parameter_count() + static_cast<int>(split.between.size()));
-      split.between.push_back(dtype);
+    const auto ends_here = [&](int value) { return passes.known(value) == static_cast<int>(pass) + 1 || (passes.known(value) == 0 && pass == 0); };
+    PartBuilder part = split.part();
+    for (int join : passes.all()[pass].joins) split.leave(part, join);
+    for (int value : across) {
+      if (ends_here(value)) split.leave(part, value);
     }
-    for (int output : passes.all()[pass].stores) part.store(spec.stores[static_cast<std::size_t>(output)], spec.outputs[static_cast<std::size_t>(output)], spec.input_count() + output);
+    for (int output : passes.all()[pass].stores) split.store(part, output);
     for (int output : passes.row_stores()) {
-      const int value = spec.stores[static_cast<std::size_t>(output)];
-      if (passes.known(value) == static_cast<int>(pass) + 1 || (passes.known(value) == 0 && pass == 0)) part.store(value, spec.outputs[static_cast<std::size_t>(output)], spec.input_count() + output);
+      if (ends_here(spec.stores[static_cast<std::size_t>(output)])) split.store(part, output);
     }
-    if (!part.is_empty()) split.parts.push_back(part.build(passes, spec.name + "_pass" + std::to_string(pass)));
-    between.insert(made.begin(), made.end());
+    split.end(part, "_pass" + std::to_string(pass));
   }
-  return split;
+  return split.all();
+}
+
+PassSpecs split_across(const KernelSpec& spec) {
+  Splitter split(spec);
+  PartBuilder rows = split.part();
+  for (int value : read_across(spec, split.passes())) split.leave(rows, value);
+  for (const Passes::Pass& pass : split.passes().all()) {
+    for (int output : pass.stores) split.store(rows, output);
+  }
+  for (int output : split.passes().row_stores()) split.store(rows, output);
+  split.end(rows, "_rows");
+  return split.all();
 }
 
 }  // namespace damo

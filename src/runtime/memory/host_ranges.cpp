@@ -6,13 +6,13 @@
 namespace damo {
 namespace {
 
-struct Registry {
+struct RangeRegistry {
   std::mutex mutex;
   std::multimap<std::uintptr_t, std::size_t> ranges;
 };
 
-Registry& registry() {
-  static Registry* const registry = new Registry;  // arrays may outlive every static
+RangeRegistry& registry() {
+  static RangeRegistry* const registry = new RangeRegistry;  // arrays may outlive every static
   return *registry;
 }
 

@@ -13,7 +13,7 @@
 namespace damo {
 namespace {
 
-constexpr std::size_t kSmallest = 4096, kLargest = std::size_t{1} << 62;
+constexpr std::size_t kSmallest = 4096, kLargestPinned = std::size_t{1} << 62;
 
 std::size_t block_bytes(std::size_t bytes) { return std::bit_ceil(std::max(bytes, kSmallest)); }
 
@@ -28,7 +28,7 @@ bool same(PinnedOptions a, PinnedOptions b) { return a.mapped == b.mapped && a.w
 
 void* PinnedPool::allocate(std::size_t bytes, PinnedOptions options) {
   if (bytes == 0) return nullptr;
-  if (bytes > kLargest) fail(backend_, bytes);
+  if (bytes > kLargestPinned) fail(backend_, bytes);
   const std::size_t size = block_bytes(bytes);
   void* memory = take_cached(size, options);
   if (memory == nullptr) {

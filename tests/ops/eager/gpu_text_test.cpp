@@ -7,7 +7,7 @@
 #include <damo/array_math.hpp>
 #include <damo/module.hpp>
 #include "ops/eager/elementwise_text.hpp"
-#include "ops/reduced_shape.hpp"
+#include "ops/reductions.hpp"
 #include "ops/eager/reduction.hpp"
 #include "ops/eager/reference.hpp"
 #include "ops/eager/snippet.hpp"

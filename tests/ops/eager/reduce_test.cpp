@@ -191,6 +191,30 @@ TEST_P(EagerReduce, NamesWrongAxes) {
   EXPECT_THAT(error_of([&] { sum(Array()); }), ::testing::HasSubstr("sum: the Array is empty"));
 }
 
+TEST_P(EagerReduce, AccumulatesAndGivesWhatIsAsked) {
+  std::vector<float> values(40, 1.0f);
+  values[0] = 16777216.0f;
+  const Array x = Array::from(values, {2, 20}, device());
+  const Array wide = sum(x, {}, {.dtype = float64}), inner = sum(x, 1, {.keepdims = true, .acc_dtype = float64});
+  EXPECT_EQ(wide.dtype(), float64);
+  EXPECT_EQ(wide.to_doubles(), Values{16777255.0});
+  EXPECT_EQ(inner.dtype(), float32);
+  EXPECT_EQ(inner.shape(), (Shape{2, 1}));
+  EXPECT_EQ(inner.to_doubles(), (Values{16777236.0, 20.0}));
+  EXPECT_EQ(mean(x, 1, {.dtype = float64}).to_doubles(), (Values{16777235.0 / 20, 1}));
+  EXPECT_EQ(prod(astype(x, float16), 1, {.acc_dtype = float64}).dtype(), float16);
+  const Array i = Array::from(std::vector<std::int32_t>{2000000000, 2000000000, -7}, {3}, device());
+  EXPECT_EQ(sum(i, 0, {.dtype = float32}).to_doubles(), Values{4e9});
+  EXPECT_EQ(sum(i, 0, {.dtype = int32}).to_doubles(), Values{4000000000.0 - 7 - 4294967296.0});
+  EXPECT_THAT(error_of<TypeError>([&] { sum(x, 0, {.dtype = int64}); }), ::testing::HasSubstr("sum of float32 is no integer: .dtype = int64"));
+}
+
+TEST_P(EagerReduce, GoesOverMoreThanTwoToThe31ElementsOfARepeatedOne) {
+  const std::int64_t count = (std::int64_t{1} << 31) + 7;
+  EXPECT_EQ(sum(astype(Array::full({1}, 3.0f, device()), int8).broadcast_to({count})).to_vector<std::int64_t>(), std::vector<std::int64_t>{3 * count});
+  EXPECT_EQ(mean(Array::full({1}, 0.5f, device()).broadcast_to({count}), {}, {.acc_dtype = float64}).to_doubles(), Values{0.5});
+}
+
 DAMO_ON_EACH_DEVICE(EagerReduce);
 
 }  // namespace

@@ -1,9 +1,11 @@
 // The texts of kernels that reduce: NVRTC takes them and hardly anything spills; and, as the CPU's compiler knows threads, shuffles
 // and barriers, run there in place of a GPU, each form against the same spec in the CPU's own text.
 #include <cmath>
+#include <optional>
 #include <random>
 #include <regex>
 #include <set>
+#include <span>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -21,6 +23,7 @@
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel/reducing_specs.hpp"
 #include "runtime/kernel/spec_kernel.hpp"
+#include "support/scratch_directory.hpp"
 
 namespace damo {
 namespace {
@@ -37,9 +40,14 @@ const Given kGiven[] = {{{7, 3}, 2},       {{7, 3}, 1},          {{600, 33}, 2},
 /// Shapes of inputs and outputs, as each spec of this list has them.
 struct Case {
   KernelSpec spec;
-  std::vector<bool> is_row;  // of every parameter
+  std::vector<bool> is_row;          // of every parameter
+  std::vector<bool> is_column = {};  // of every parameter, or none: one element for each place of a row
 };
 std::vector<Case> cases() { return {{softmax(), {false, false}}, {moments(), {false, true, true}}, {center(), {false, false, true, false, true}}, {argmax(), {false, true}}, {places(), {false, true, false}}}; }
+/// Those that join across rows: the shapes that one kernel serves.
+std::vector<Case> cases_across() { return {{norm_gradient(), {false, false, false, true, false, false}, {false, false, false, false, true, true}}, {sums_of_both(), {false, true, false}, {false, false, true}}}; }
+const Given kGivenAcross[] = {{{600, 33}, 2}, {{37, 128}, 2}, {{20, 4096}, 2}, {{3000, 5}, 2}, {{9, 40, 7}, 4}, {{9, 4, 40}, 6}, {{50, 1001}, 2, false, true}};
+const Processors kFewProcessors = {2, 1, 227 * 1024};  // blocks then have many rows
 
 class Arrays {
  public:
@@ -48,6 +56,7 @@ class Arrays {
     for (int i = 0; i < one.spec.parameter_count(); ++i) {
       const bool repeats = given.repeated && !one.spec.is_output(i);
       Shape shape = one.is_row[static_cast<std::size_t>(i)] || repeats ? row_shape(given) : given.shape;
+      if (!one.is_column.empty() && one.is_column[static_cast<std::size_t>(i)]) shape = column_shape(given);
       if (given.turned) std::reverse(shape.begin(), shape.end());
       Array array = Array::empty({shape.size() + 1}, one.spec.parameter_dtype(i), device);
       if (!one.spec.is_output(i)) {
@@ -88,7 +97,9 @@ void expect_hardly_a_spill(const Case& one, const Given& given, int cluster, std
   const cuda_backend::NvrtcCompiler compiler(cluster > 1 ? 90 : 75);
   const Arrays arrays(one, given, Device("null"));
   const Geometry geometry(given.shape, arrays.layouts, given.mask, one.spec.uses_place());
-  const Layout layout = cuda_layout(one.spec, geometry, {132, cluster});
+  const Processors processors = {132, cluster, 227 * 1024};
+  if (one.spec.joins_across() && !cuda_dialect().joins_across(one.spec, geometry, processors)) return;
+  const Layout layout = cuda_layout(one.spec, geometry, processors);
   CompileRequest request{cuda_dialect().emit(one.spec, layout), SourceKind::kGenerated, "reducing.cu"};
   if (!known.insert(request.source).second) return;
   request.flags = {"--ptxas-options=-v"};
@@ -111,6 +122,15 @@ TEST(CudaReducing, CompilesWithHardlyASpill) {
   }
 }
 
+TEST(CudaReducing, CompilesJoinsAcrossRowsWithHardlyASpill) {
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  std::set<std::string> known;
+  const Case one = cases_across()[0];
+  expect_hardly_a_spill(one, {{50, 1024}, 2}, 1, known);
+  for (const Given& given : {Given{{9, 8192}, 2}, Given{{9, 16384}, 2}}) expect_hardly_a_spill(one, given, 8, known);
+  EXPECT_EQ(known.size(), 3u) << "one kernel each";
+}
+
 TEST(CudaReducing, SharesLongRowsAmongTheBlocksOfAClusterWhereThereAreSome) {
   const Case one = cases()[0];
   const auto layout = [&](std::int64_t length, int cluster) {
@@ -130,47 +150,99 @@ TEST(CudaReducing, SharesLongRowsAmongTheBlocksOfAClusterWhereThereAreSome) {
   EXPECT_FALSE(layout(300000, 8).whole);
 }
 
-TEST(CudaReducing, GivesOnTheCpuWhatTheCpusTextGives) {
-  Device device("null");
+std::optional<Device> cpu_or_none() {
   try {
-    device = cpu();
-  } catch (const DeviceError& error) {
-    GTEST_SKIP() << "needs the CPU back end: " << error.what();
+    return cpu();
+  } catch (const DeviceError&) {
+    return std::nullopt;
   }
-  for (const Case& one : cases()) {
-    for (const Given& given : kGiven) {
-      const Arrays arrays(one, given, device), expected = arrays.dense();
-      const Geometry geometry(given.shape, arrays.layouts, given.mask, one.spec.uses_place());
-      const Layout layout = cuda_layout(one.spec, geometry);
-      const Work work = cuda_dialect().work(one.spec, layout, geometry, kProcessors);
-      ArgumentBlock block(one.spec, layout, geometry, cuda_dialect().vector_width(one.spec, layout), work);
-      for (std::size_t i = 0; i < arrays.all.size(); ++i) block.set_pointer(static_cast<int>(i), arrays.all[i].data());
-      const Array scratch = Array::empty({static_cast<std::int64_t>(std::max<std::size_t>(work.scratch_bytes, 1))}, uint8, device);
-      block.set_scratch(scratch.data());
-      block.set_fast();
-      CompileRequest request;
-      request.source = as_cuda_c(cuda_dialect().emit(one.spec, layout));
-      request.kind = SourceKind::kCudaC;
-      request.kernels = entry_names(one.spec, layout);
-      const auto module = device.backend().cache().get(request);
-      for (const Work::Launch& launch : work.launches) {
-        void* arguments[] = {block.data()};
-        device.backend().launch(*module->kernel(request.kernels[static_cast<std::size_t>(launch.entry)]), launch.config, arguments, nullptr);
-      }
-      SpecKernel kernel(one.spec, device.backend());
-      BoundKernel bound(kernel);
-      bound.bind(given.shape, expected.layouts, false, given.mask);
-      for (std::size_t i = 0; i < expected.all.size(); ++i) bound.set_pointer(static_cast<int>(i), expected.all[i].data());
-      bound.launch(nullptr);
-      for (int i = one.spec.input_count(); i < one.spec.parameter_count(); ++i) {
-        const std::vector<double> found = arrays.all[static_cast<std::size_t>(i)].to_doubles(), wanted = expected.all[static_cast<std::size_t>(i)].to_doubles();
-        for (std::size_t k = 0; k < found.size(); ++k) {
-          const double added = 2 * static_cast<double>(given.shape.size()) / static_cast<double>(row_shape(given).size());  // of sums
-          ASSERT_NEAR(found[k], wanted[k], 1e-5 * std::max(1.0, std::abs(wanted[k])) + 1e-7 * added) << one.spec.name << " " << ::testing::PrintToString(given) << " " << to_string(layout) << " output " << i << " element " << k;
-        }
-      }
+}
+
+/// The case in both texts, run by the CPU.
+void expect_what_the_cpus_text_gives(const Case& one, const Given& given, const Processors& processors, Device device) {
+  const testing::Environment form("DAMO_CPU_FORM", "reference");  // right by construction, and compiled in half of the time
+  const Arrays arrays(one, given, device), expected = arrays.dense();
+  const Geometry geometry(given.shape, arrays.layouts, given.mask, one.spec.uses_place());
+  if (one.spec.joins_across()) ASSERT_TRUE(cuda_dialect().joins_across(one.spec, geometry, processors)) << one.spec.name << " " << ::testing::PrintToString(given);
+  const Layout layout = cuda_layout(one.spec, geometry, processors);
+  const Work work = cuda_dialect().work(one.spec, layout, geometry, processors);
+  ArgumentBlock block(one.spec, layout, geometry, cuda_dialect().vector_width(one.spec, layout), work);
+  for (std::size_t i = 0; i < arrays.all.size(); ++i) block.set_pointer(static_cast<int>(i), arrays.all[i].data());
+  const Array scratch = Array::empty({static_cast<std::int64_t>(std::max<std::size_t>(work.scratch_bytes, 1))}, uint8, device);
+  block.set_scratch(scratch.data());
+  block.set_fast();
+  CompileRequest request;
+  request.source = as_cuda_c(cuda_dialect().emit(one.spec, layout));
+  request.kind = SourceKind::kCudaC;
+  request.kernels = entry_names(one.spec, layout);
+  const auto module = device.backend().cache().get(request);
+  for (const Work::Launch& launch : work.launches) {
+    void* arguments[] = {block.data()};
+    device.backend().launch(*module->kernel(request.kernels[static_cast<std::size_t>(launch.entry)]), launch.config, arguments, nullptr);
+  }
+  SpecKernel kernel(one.spec, device.backend());
+  BoundKernel bound(kernel);
+  bound.bind(given.shape, expected.layouts, false, given.mask);
+  for (std::size_t i = 0; i < expected.all.size(); ++i) bound.set_pointer(static_cast<int>(i), expected.all[i].data());
+  bound.launch(nullptr);
+  for (int i = one.spec.input_count(); i < one.spec.parameter_count(); ++i) {
+    const std::vector<double> found = arrays.all[static_cast<std::size_t>(i)].to_doubles(), wanted = expected.all[static_cast<std::size_t>(i)].to_doubles();
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      const double added = 2 * static_cast<double>(given.shape.size()) / static_cast<double>(found.size());  // of sums
+      ASSERT_NEAR(found[k], wanted[k], 1e-5 * std::max(1.0, std::abs(wanted[k])) + 1e-7 * added) << one.spec.name << " " << ::testing::PrintToString(given) << " " << to_string(layout) << " output " << i << " element " << k;
     }
   }
+}
+
+TEST(CudaReducing, GivesOnTheCpuWhatTheCpusTextGives) {
+  const std::optional<Device> device = cpu_or_none();
+  if (!device) GTEST_SKIP() << "needs the CPU back end";
+  for (const Case& one : cases()) {
+    for (const Given& given : kGiven) expect_what_the_cpus_text_gives(one, given, kProcessors, *device);
+  }
+}
+
+TEST(CudaReducing, JoinsAcrossRowsOnTheCpuAsTheCpusTextDoes) {
+  const std::optional<Device> device = cpu_or_none();
+  if (!device) GTEST_SKIP() << "needs the CPU back end";
+  for (const Case& one : cases_across()) {
+    for (const Given& given : std::span(kGivenAcross).first(one.spec.input_count() == 2 ? std::size(kGivenAcross) : 2)) expect_what_the_cpus_text_gives(one, given, kFewProcessors, *device);
+  }
+}
+
+TEST(CudaReducing, JoinsAcrossRowsInAsManyBlocksAsTheShapeAndTheGpuAsk) {
+  const KernelSpec spec = norm_gradient();
+  const auto work = [&](const Shape& shape, const Processors& processors) {
+    const Shape row = {shape[0], 1}, column = {1, shape[1]};
+    const Strides dense = contiguous_strides(shape), of_row = contiguous_strides(row), of_column = contiguous_strides(column);
+    const ArrayLayout arrays[] = {{&shape, &dense}, {&shape, &dense}, {&shape, &dense}, {&row, &of_row}, {&column, &of_column}, {&column, &of_column}};
+    const Geometry geometry(shape, arrays, 2);
+    EXPECT_TRUE(cuda_dialect().joins_across(spec, geometry, processors)) << to_string(shape);
+    return cuda_dialect().work(spec, cuda_layout(spec, geometry, processors), geometry, processors);
+  };
+  const Processors h200 = {132, 8, 227 * 1024};
+  const Work norm = work({16384, 8192}, h200);
+  EXPECT_EQ(norm.chunks, 264) << "two blocks of 512 threads a multiprocessor";
+  EXPECT_EQ(norm.launches[0].config.shared_bytes, 2 * 8192 * sizeof(float));
+  EXPECT_EQ(work({3, 8192}, h200).chunks, 2) << "two rows a block, where there are few";
+  EXPECT_EQ(work({1 << 22, 64}, h200).chunks % 132, 0);
+  EXPECT_LE(divide_up((1 << 22) / 16, work({1 << 22, 64}, h200).chunks), 256) << "rows that a value takes";
+}
+
+TEST(CudaReducing, LeavesJoinsAcrossRowsToAKernelOfTheirOwnWhereTheyDoNotFit) {
+  const KernelSpec spec = norm_gradient();
+  const auto fits = [&](const Shape& shape, bool turned, const Processors& processors) {
+    const Shape row = {shape[0], 1}, column = {1, shape[1]};
+    Strides dense = contiguous_strides(shape);
+    if (turned) dense = {1, shape[0]};
+    const Strides of_row = contiguous_strides(row), of_column = contiguous_strides(column);
+    const ArrayLayout arrays[] = {{&shape, &dense}, {&shape, &dense}, {&shape, &dense}, {&row, &of_row}, {&column, &of_column}, {&column, &of_column}};
+    return cuda_dialect().joins_across(spec, Geometry(shape, arrays, 2), processors);
+  };
+  EXPECT_TRUE(fits({1000, 1024}, false, {132, 1, 48 * 1024}));
+  EXPECT_FALSE(fits({1000, 8192}, false, {132, 1, 48 * 1024})) << "more than the shared memory";
+  EXPECT_FALSE(fits({1000, 1000000}, false, {132, 8, 227 * 1024})) << "more than a cluster holds";
+  EXPECT_FALSE(fits({1000, 1024}, true, {132, 8, 227 * 1024})) << "neighbours in memory are of unlike rows";
 }
 
 }  // namespace

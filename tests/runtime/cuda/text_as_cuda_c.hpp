@@ -10,7 +10,7 @@
 
 namespace damo {
 
-inline constexpr Processors kProcessors = {132, 1};  ///< the CPU has no clusters
+inline constexpr Processors kProcessors = {132, 1, 227 * 1024};  ///< the CPU has no clusters
 /// What ptxas says of a kernel whose registers did not suffice.
 inline const std::regex kSpill("([0-9]+) bytes spill stores");
 

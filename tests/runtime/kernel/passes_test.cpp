@@ -156,7 +156,22 @@ TEST(Passes, OfRandomSpecsFindWhatTheyReadMadeAndMakeEachJoinAndStoreOnce) {
   EXPECT_GE(kept, 100u);
 }
 
+TEST(Passes, JoinAcrossRowsAsSoonAsTheElementsAreThere) {
+  const KernelSpec spec = norm_gradient();
+  const Passes passes(spec, [](int, const Passes&) { return false; });
+  ASSERT_EQ(passes.all().size(), 3u);
+  EXPECT_THAT(passes.all()[0].across, ElementsAre(6)) << "the greatest g, which no join of rows comes before";
+  EXPECT_THAT(passes.all()[0].inputs, ElementsAre(0, 1));
+  EXPECT_THAT(passes.all()[1].across, ElementsAre(5));
+  EXPECT_THAT(passes.all()[1].joins, ElementsAre(4));
+  EXPECT_THAT(passes.across_stores(), ElementsAre(2, 3));
+  EXPECT_THAT(passes.row_stores(), ElementsAre(1));
+  EXPECT_EQ(across_bytes(spec), 8u);
+  EXPECT_EQ(partial_bytes(spec), 16u) << "of the row's own joins";
+}
+
 TEST(JoinsInOnePass, AsksForRowsValuesAloneInOnePass) {
+  EXPECT_FALSE(joins_in_one_pass(sums_of_both())) << "a chunk of a row has not all of its places";
   EXPECT_TRUE(joins_in_one_pass(moments()));
   EXPECT_TRUE(joins_in_one_pass(argmax()));
   EXPECT_FALSE(joins_in_one_pass(softmax()));

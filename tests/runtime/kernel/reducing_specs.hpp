@@ -33,6 +33,15 @@ inline Shape row_shape(const Given& given) {
   return shape;
 }
 
+/// Of what there is one for each place of a row.
+inline Shape column_shape(const Given& given) {
+  Shape shape = given.shape;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (!(given.mask >> axis & 1u)) shape[axis] = 1;
+  }
+  return shape;
+}
+
 inline Step map(std::string code, std::vector<int> inputs, int cost = 1) {
   Step step;
   step.name = "map";
@@ -51,6 +60,13 @@ inline Step join(std::string neutral, std::string reduce, int input, std::string
 
 inline Step sum_of(int input) { return join("0", "a + b", input); }
 inline Step max_of(int input) { return join("-T(1) / T(0)", "maximum(a, b)", input); }
+
+/// Of what the rows have at one place.
+inline Step across(Step step) {
+  step.join->across = true;
+  step.join->bytes = static_cast<int>(itemsize(step.compute));
+  return step;
+}
 
 inline KernelSpec spec_of(std::string name, std::vector<Step> steps, std::vector<int> stores, int inputs = 1) {
   KernelSpec spec;
@@ -78,6 +94,16 @@ inline KernelSpec center() {
   spec.rows = {false, false, true};
   return spec;
 }
+
+/// As the gradient of a norm: of x and g the sum of (x - mean(x)) g along the row and across rows, the greatest g across rows, and an element
+/// that needs the row's sum.
+inline KernelSpec norm_gradient() {
+  return spec_of("norm_gradient", {join("0", "a + b", 0, "a / T(n)"), map("(x0 - x1) * x2", {0, 2, 1}), sum_of(3), across(sum_of(3)), across(max_of(1)), map("x0 - x1 * T(0.01)", {3, 4})},
+                 {7, 4, 5, 6}, 2);
+}
+
+/// The sums of rows and of columns, which one pass gives.
+inline KernelSpec sums_of_both() { return spec_of("sums_of_both", {sum_of(0), across(sum_of(0))}, {1, 2}); }
 
 inline Step place_in_row() {
   Step place;
@@ -108,6 +134,18 @@ inline KernelSpec argmax() {
                    .reduce = "better(a, b)",
                    .post = "a.at"};
   return spec_of("argmax", {place_in_row(), best}, {2});
+}
+
+/// Two joins across rows of whatever the spec has, and stores of them.
+inline void add_across(KernelSpec& spec, std::mt19937& random) {
+  for (int i = 0; i < 2; ++i) {
+    int value = 0;
+    do value = static_cast<int>(random() % (static_cast<std::size_t>(spec.first_step()) + spec.steps.size()));
+    while (spec.is_across(value));
+    spec.steps.push_back(across(sum_of(value)));
+    spec.stores.push_back(spec.first_step() + static_cast<int>(spec.steps.size()) - 1);
+    spec.outputs.push_back(float32);
+  }
 }
 
 /// Of 3 arrays (the last along rows), a number and a constant: a join of the first, then steps and joins of whatever came before,

@@ -15,12 +15,13 @@ namespace {
 using ::testing::ElementsAre;
 
 /// What each value of a spec is, written out as one expression on what its inputs are: "map exp(x0 - x1)(x, join ...)".
-std::vector<std::string> expressions(const KernelSpec& spec, const std::vector<std::string>& inputs) {
+/// all_across: its joins are those across the rows of another spec.
+std::vector<std::string> expressions(const KernelSpec& spec, const std::vector<std::string>& inputs, bool all_across = false) {
   std::vector<std::string> all = inputs;
   for (const Scalar& number : spec.numbers) all.push_back("number " + to_string(number));
   for (const Scalar& constant : spec.constants) all.push_back("constant " + to_string(constant));
   for (const Step& step : spec.steps) {
-    std::string text = step.name + " " + step.code + (step.is_place ? " place" : "") + "(";
+    std::string text = step.name + " " + step.code + (step.is_place ? " place" : "") + (step.join && (step.join->across || all_across) ? " across" : "") + "(";
     for (int input : step.inputs) text += all[static_cast<std::size_t>(input)] + ", ";
     all.push_back(text + ")" + std::to_string(static_cast<int>(step.result)));
   }
@@ -34,7 +35,7 @@ std::vector<std::string> input_names(const KernelSpec& spec) {
 }
 
 /// Holds the parts, run one after the other, against the whole: outputs are what they were, inputs have their domains.
-void expect_same(const KernelSpec& whole, const PassSpecs& split) {
+void expect_same(const KernelSpec& whole, const PassSpecs& split, bool by_pass = true) {
   const Passes passes(whole, [](int, const Passes&) { return false; });
   std::map<int, std::string> memory;  // by the whole's parameters, and after them values between passes
   std::map<int, bool> is_row;
@@ -49,7 +50,7 @@ void expect_same(const KernelSpec& whole, const PassSpecs& split) {
       const int parameter = part.parameters[static_cast<std::size_t>(i)];
       ASSERT_TRUE(memory.contains(parameter)) << part.spec.name << " reads what no part before has written";
       inputs.push_back(memory.at(parameter));
-      EXPECT_EQ(part.spec.is_row(i), is_row.at(parameter)) << part.spec.name << " input " << i;
+      EXPECT_EQ(part.spec.is_row(i), is_row.at(parameter) && !part.across) << part.spec.name << " input " << i;
       if (parameter < whole.input_count()) {
         EXPECT_EQ(part.spec.inputs[static_cast<std::size_t>(i)], whole.inputs[static_cast<std::size_t>(parameter)]);
         EXPECT_EQ(part.spec.is_value(i), whole.is_value(parameter));
@@ -57,7 +58,8 @@ void expect_same(const KernelSpec& whole, const PassSpecs& split) {
         EXPECT_EQ(part.spec.inputs[static_cast<std::size_t>(i)], split.between.at(static_cast<std::size_t>(parameter - whole.parameter_count())));
       }
     }
-    const std::vector<std::string> values = expressions(part.spec, inputs);
+    EXPECT_FALSE(part.spec.joins_across()) << part.spec.name;
+    const std::vector<std::string> values = expressions(part.spec, inputs, part.across);
     for (std::size_t i = 0; i < part.spec.stores.size(); ++i) {
       const int parameter = part.parameters[static_cast<std::size_t>(part.spec.input_count()) + i];
       EXPECT_FALSE(memory.contains(parameter)) << part.spec.name << " writes again what is there";
@@ -66,7 +68,9 @@ void expect_same(const KernelSpec& whole, const PassSpecs& split) {
       const DType dtype = parameter < whole.parameter_count() ? whole.parameter_dtype(parameter) : split.between.at(static_cast<std::size_t>(parameter - whole.parameter_count()));
       EXPECT_EQ(part.spec.outputs[i], dtype);
     }
-    EXPECT_LE(Passes(part.spec, [](int, const Passes&) { return false; }).all().size(), 1u) << part.spec.name;
+    if (by_pass) {
+      EXPECT_LE(Passes(part.spec, [](int, const Passes&) { return false; }).all().size(), 1u) << part.spec.name;
+    }
   }
   const std::vector<std::string> wanted = expressions(whole, input_names(whole));
   for (std::size_t i = 0; i < whole.stores.size(); ++i) {
@@ -99,6 +103,38 @@ TEST(SplitPasses, LeavesOnePassWhole) {
   EXPECT_EQ(split_passes(argmax()).parts.size(), 1u);
   expect_same(moments(), split_passes(moments()));
   expect_same(argmax(), split_passes(argmax()));
+}
+
+TEST(SplitPasses, MakesTheJoinsAcrossRowsASpecBehindTheOthers) {
+  const PassSpecs split = split_passes(norm_gradient());
+  ASSERT_EQ(split.parts.size(), 4u);
+  EXPECT_TRUE(split.parts[3].across);
+  // Of the whole: 0 x, 1 g, 2 the element, 3 the row's sum, 4 and 5 what is joined across; 6 the mean and 7 the sum between.
+  EXPECT_THAT(split.parts[3].parameters, ElementsAre(0, 1, 6, 4, 5));
+  expect_same(norm_gradient(), split);
+  expect_same(sums_of_both(), split_passes(sums_of_both()));
+}
+
+TEST(SplitAcross, MakesTwoSpecsOfWhichTheSecondReadsValuesOfRows) {
+  const PassSpecs split = split_across(norm_gradient());
+  ASSERT_EQ(split.parts.size(), 2u);
+  EXPECT_THAT(split.parts[0].parameters, ElementsAre(0, 1, 6, 2, 3)) << "the mean, which elements need that are joined across rows, and what the rows give";
+  EXPECT_THAT(split.parts[1].parameters, ElementsAre(0, 1, 6, 4, 5));
+  expect_same(norm_gradient(), split, false);
+  expect_same(sums_of_both(), split_across(sums_of_both()), false);
+}
+
+TEST(SplitAcross, ComputesWhatRandomSpecsDo) {
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    KernelSpec spec = random_spec(random, 12);
+    add_across(spec, random);
+    const PassSpecs split = split_across(spec);
+    EXPECT_EQ(split.parts.size(), 2u);
+    expect_same(spec, split, false);
+    expect_same(spec, split_passes(spec));
+  }
 }
 
 TEST(SplitPasses, ComputesWhatRandomSpecsDo) {

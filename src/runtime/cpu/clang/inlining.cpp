@@ -11,6 +11,8 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/Scalarizer.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <set>
 #include <vector>
 
@@ -26,10 +28,14 @@ void prepare_for_inlining(llvm::Function& function) {
   function.addFnAttr(llvm::Attribute::AlwaysInline);
 }
 
-bool has_vectors(const llvm::Function& function) {
-  return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction& instruction) {
-    return instruction.getType()->isVectorTy() || (llvm::isa<llvm::StoreInst>(instruction) && instruction.getOperand(0)->getType()->isVectorTy());
-  });
+/// Of the widest vector that the function computes or stores.
+std::uint64_t vector_bits(const llvm::Function& function) {
+  std::uint64_t widest = 0;
+  for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+    const llvm::Type* type = llvm::isa<llvm::StoreInst>(instruction) ? instruction.getOperand(0)->getType() : instruction.getType();
+    if (type->isVectorTy()) widest = std::max<std::uint64_t>(widest, type->getPrimitiveSizeInBits().getKnownMinValue());
+  }
+  return widest;
 }
 
 void inline_marked(llvm::Module& module) {
@@ -52,13 +58,14 @@ void inline_marked(llvm::Module& module) {
   passes.addPass(llvm::GlobalDCEPass());
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(scalar)));
   passes.run(module, modules);
-  // float4 is returned as two vectors of two: the loop over threads can't make vectors of those.
+  // float4 is returned as two vectors of two: the loop over threads can't make vectors of those. Vectors that are wider than any of CUDA C
+  // are meant as they stand: Damo's own texts for a block of one thread have them (runtime/library/tiled_text.hpp).
   llvm::FunctionPassManager parts;
   parts.addPass(llvm::ScalarizerPass({.ScalarizeVariableInsertExtract = true, .ScalarizeLoadStore = true, .ScalarizeMinBits = 0}));
   parts.addPass(llvm::EarlyCSEPass());
   parts.addPass(llvm::ADCEPass());  // halves of vectors that a thread seems to inherit from the one before
   for (llvm::Function& function : module) {
-    if (has_vectors(function)) parts.run(function, functions);
+    if (const std::uint64_t bits = vector_bits(function); bits > 0 && bits <= 128) parts.run(function, functions);
   }
 }
 

@@ -46,18 +46,18 @@ bool are_independent(const llvm::Function& function, llvm::ArrayRef<llvm::BasicB
 }
 
 /// A load or store, and its distance from round to round in elements; 0 where that is no number.
-struct Access {
+struct GroupedAccess {
   const llvm::Instruction* instruction;
   std::int64_t stride;
   bool is_grouped() const { return stride > 1 ? stride <= kLargestFactor : stride < -1 && -stride <= kLargestFactor; }
 };
 
 /// In the order in which a round does them.
-std::vector<Access> read_accesses(llvm::Loop& loop, llvm::LoopInfo& loops, llvm::ScalarEvolution& evolution) {
+std::vector<GroupedAccess> read_accesses(llvm::Loop& loop, llvm::LoopInfo& loops, llvm::ScalarEvolution& evolution) {
   llvm::PredicatedScalarEvolution predicated(evolution, loop);
   llvm::LoopBlocksRPO order(&loop);
   order.perform(&loops);
-  std::vector<Access> accesses;
+  std::vector<GroupedAccess> accesses;
   for (llvm::BasicBlock* block : order) {
     for (llvm::Instruction& instruction : *block) {
       llvm::Value* const address = llvm::getLoadStorePointerOperand(&instruction);
@@ -81,8 +81,8 @@ bool are_apart(const llvm::Instruction& a, const llvm::Instruction& b, llvm::AAR
 
 /// The vectoriser moves strided loads to before stores, and strided stores to behind other accesses.
 bool would_reorder(llvm::Loop& loop, llvm::LoopInfo& loops, llvm::AAResults& aliases, llvm::ScalarEvolution& evolution) {
-  const std::vector<Access> accesses = read_accesses(loop, loops, evolution);
-  if (llvm::none_of(accesses, [](const Access& access) { return access.is_grouped(); })) return false;
+  const std::vector<GroupedAccess> accesses = read_accesses(loop, loops, evolution);
+  if (llvm::none_of(accesses, [](const GroupedAccess& access) { return access.is_grouped(); })) return false;
   if (accesses.size() > kMostAccesses) return true;
   for (size_t i = 0; i < accesses.size(); ++i) {
     for (size_t j = i + 1; accesses[i].instruction->mayWriteToMemory() && j < accesses.size(); ++j) {

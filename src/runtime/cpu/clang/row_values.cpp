@@ -12,15 +12,15 @@
 namespace damo::clang_plugin {
 namespace {
 
-constexpr int kDeepest = 12;
-constexpr long kLargestStep = 1 << 16;
+constexpr int kDeepestValue = 12;
+constexpr long kLargestRowStep = 1 << 16;
 constexpr long kFarthest = 4;  ///< elements: vectors of such places are read whole and picked from
 
 /// By how much more an operation's result is in the next thread, where its operands are more by a and b.
 std::optional<long> step_of_result(const llvm::BinaryOperator& operation, long a, long b) {
   const auto* by = llvm::dyn_cast<llvm::ConstantInt>(operation.getOperand(1));
   const auto* times = llvm::dyn_cast<llvm::ConstantInt>(operation.getOperand(0));
-  if (std::labs(a) > kLargestStep || std::labs(b) > kLargestStep) return std::nullopt;
+  if (std::labs(a) > kLargestRowStep || std::labs(b) > kLargestRowStep) return std::nullopt;
   switch (operation.getOpcode()) {
     case llvm::Instruction::Add: return a + b;
     case llvm::Instruction::Sub: return a - b;
@@ -57,7 +57,7 @@ bool RowValues::is_same(const llvm::Value* value, int depth) const {
   if (is_known_before(value) || copies_.count(value)) return true;
   if (const int slot = marker_slot(value); slot >= 0) return slot / 3 != kThread || (slot != kThread * 3 && noted_[slot % 3]);
   const auto* instruction = llvm::cast<llvm::Instruction>(value);
-  if (depth > kDeepest || !loop_.contains(instruction) || llvm::isa<llvm::PHINode>(instruction)) return false;
+  if (depth > kDeepestValue || !loop_.contains(instruction) || llvm::isa<llvm::PHINode>(instruction)) return false;
   if (instruction->mayReadOrWriteMemory() || !llvm::isSafeToSpeculativelyExecute(instruction)) return false;
   for (const llvm::Value* operand : instruction->operands()) {
     if (!is_same(operand, depth + 1)) return false;
@@ -70,7 +70,7 @@ std::optional<long> RowValues::step_of(const llvm::Value* value, As as, int dept
   if (is_index_on_x(value) || (guesses && value == follows_)) return 1;
   if (is_invariant(value)) return 0;
   const auto* const instruction = llvm::dyn_cast<llvm::Instruction>(value);
-  if (!instruction || depth > 2 * kDeepest) return std::nullopt;
+  if (!instruction || depth > 2 * kDeepestValue) return std::nullopt;
   if (const auto* cast = llvm::dyn_cast<llvm::CastInst>(instruction)) {
     // An index is not negative, and its sum does not wrap; of other values an extension may go on from another number.
     const bool keeps = guesses || llvm::isa<llvm::TruncInst>(cast) || is_index_on_x(without_extension(cast));

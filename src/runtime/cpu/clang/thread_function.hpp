@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "kernels.hpp"
-#include "runtime/cpu/thread_state.hpp"
+#include "runtime/cpu/kernel_abi.hpp"
 
 namespace llvm {
 class CallInst;

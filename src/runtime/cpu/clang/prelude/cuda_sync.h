@@ -1,5 +1,5 @@
 // CUDA C on the CPU: what one thread of a block does with the others, and with the outside. Everything that waits is one
-// marker, __damo_wait; lower_cuda.cpp gives it its meaning, runtime/cpu/thread_state.hpp lists the kinds.
+// marker, __damo_wait; lower_cuda.cpp gives it its meaning, runtime/cpu/kernel_abi.hpp lists the kinds.
 #pragma once
 
 // Suspends the thread until the others of its block or warp that must take part have arrived. operand: of a shuffle the

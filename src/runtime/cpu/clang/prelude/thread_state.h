@@ -1,5 +1,5 @@
 // What one thread of a CUDA C block knows and says: where it stands, and, when it waits, for what. Compiled code and the
-// scheduler both read and write it. This is its one description: the runtime (runtime/cpu/thread_state.hpp) and CUDA C's
+// scheduler both read and write it. This is its one description: the runtime (runtime/cpu/kernel_abi.hpp) and CUDA C's
 // prelude (cuda_c.h) include it, each in a namespace of its own that has a LaunchFrame.
 
 /// What a thread waits for: the first argument of the prelude's __damo_wait.

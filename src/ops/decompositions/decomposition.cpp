@@ -1,0 +1,258 @@
+#include "ops/decompositions/decomposition.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <damo/array_create.hpp>
+#include <damo/array_shape.hpp>
+#include <damo/linalg_error.hpp>
+
+#include "runtime/library/dense_solver.hpp"
+
+namespace damo {
+namespace {
+
+using enum DecompositionKind;
+
+struct KindFacts {
+  const char* name;
+  int inputs;
+  bool square;
+};
+const KindFacts& facts(DecompositionKind kind) {
+  static constexpr KindFacts all[] = {{"cholesky", 1, true}, {"solve", 2, true},    {"solve_triangular", 2, true}, {"inv", 1, true}, {"det", 1, true},
+                                      {"slogdet", 1, true},  {"qr", 1, false}, {"svd", 1, false},             {"eigh", 1, true}};
+  return all[static_cast<int>(kind)];
+}
+
+std::int64_t least(std::int64_t m, std::int64_t n) { return m == kUnknown || n == kUnknown ? (m == 0 || n == 0 ? 0 : kUnknown) : std::min(m, n); }
+
+Shape batches_of(const Shape& shape) { return Shape(std::span(shape.begin(), static_cast<std::size_t>(shape.rank() - 2))); }
+Shape joined(Shape batches, std::initializer_list<std::int64_t> extents) {
+  for (std::int64_t extent : extents) batches.push_back(extent);
+  return batches;
+}
+
+/// A copy of x, of matrices (b..., m, n), whose memory has them column by column; and how a solver sees it.
+struct Columns {
+  Columns(const Array& x, const Shape& batches)
+      : columns(swap_axes(x.broadcast_to(joined(batches, {x.shape()[-2], x.shape()[-1]})), -1, -2).copy()) {}
+  Columns(const Shape& batches, std::int64_t rows, std::int64_t width, DType dtype, Device device) : columns(Array::empty(joined(batches, {width, rows}), dtype, device)) {}
+  MatrixStack stack() const {
+    const std::int64_t size = columns.shape()[-1] * columns.shape()[-2];
+    return {columns.data(), columns.dtype(), columns.shape()[-1], columns.shape()[-2], size == 0 ? 0 : columns.size() / size};
+  }
+  /// (b..., m, n) again.
+  Array rows() const { return swap_axes(columns, -1, -2); }
+  Array columns;  // (b..., n, m)
+};
+
+std::string which(const DenseSolver::Result& failure, std::int64_t count) {
+  return count == 1 ? std::string("the matrix") : "matrix " + std::to_string(failure->matrix) + " of " + std::to_string(count);
+}
+
+class Computation {
+ public:
+  Computation(const Decomposition& what, std::span<const Array> inputs, std::span<const Array> outputs)
+      : what_(what), x_(inputs[0]), inputs_(inputs), outputs_(outputs), library_(SolverLibrary::of(x_.device().backend())) {}
+
+  void operator()() {
+    switch (what_.kind) {
+      case kCholesky: return cholesky();
+      case kSolve: return solve();
+      case kSolveTriangular: return solve_triangular();
+      case kInverse: return solve();
+      case kDeterminant:
+      case kLogDeterminant: return determinant();
+      case kQr: return qr();
+      case kSvd: return svd();
+      case kEigh: return eigh();
+    }
+  }
+
+ private:
+  DenseSolver& solver() const { return library_->solver(); }
+  [[noreturn]] void refuse(const std::string& message, const std::string& remedy) const { throw LinalgError(std::string(what_.name()) + ": " + message, remedy); }
+
+  void cholesky() {
+    if (x_.size() == 0) return;
+    const Columns a(x_, batches_of(x_.shape()));
+    if (const auto failure = solver().cholesky(a.stack())) {
+      refuse(which(failure, a.stack().count) + " is not positive definite: its leading minor of order " + std::to_string(failure->info) + " is not positive",
+             "add a small multiple of the identity, or look whether the lower triangle is what it should be");
+    }
+    outputs_[0].copy_from(a.rows());
+  }
+
+  struct Lu {
+    Columns a;
+    Array pivots;
+    DenseSolver::Result failure;
+  };
+  Lu lu(const Shape& batches) {
+    Lu made{Columns(x_, batches), {}, {}};
+    const MatrixStack stack = made.a.stack();
+    made.pivots = Array::empty({stack.count, stack.rows}, int32, x_.device());
+    if (stack.count > 0) made.failure = solver().lu(stack, static_cast<std::int32_t*>(made.pivots.data()));
+    return made;
+  }
+
+  void solve() {
+    const Array& out = outputs_[0];
+    if (out.size() == 0) return;
+    const Shape batches = batches_of(out.shape());
+    const Lu factors = lu(batches);
+    if (factors.failure) {
+      const std::string who = which(factors.failure, factors.a.stack().count);
+      refuse(factors.failure->info > 0 ? who + " is singular: there is no pivot in column " + std::to_string(factors.failure->info - 1) : who + " has NaN among its elements",
+             "use pinv, or add a small multiple of the identity");
+    }
+    const std::int64_t n = x_.shape()[-1];
+    const Columns b(what_.kind == kInverse ? eye(n, {}, 0, x_.dtype(), x_.device()) : inputs_[1], batches);
+    solver().lu_solve(factors.a.stack(), static_cast<const std::int32_t*>(factors.pivots.data()), b.stack());
+    out.copy_from(b.rows());
+  }
+
+  void solve_triangular() {
+    const Array& out = outputs_[0];
+    if (out.size() == 0) return;
+    const Columns a(x_, batches_of(out.shape())), b(inputs_[1], batches_of(out.shape()));
+    solver().triangular_solve(a.stack(), {what_.lower, what_.transposed, what_.unit_diagonal}, b.stack());
+    out.copy_from(b.rows());
+  }
+
+  /// Of L's and U's diagonals and the row exchanges, on the host: so much is little beside the factors.
+  void determinant() {
+    const std::int64_t n = x_.shape()[-1], count = outputs_[0].size();
+    const Lu factors = lu(batches_of(x_.shape()));
+    const Array diagonals = factors.a.columns.view(x_.dtype(), {count, n}, {n * n, n + 1}, 0);
+    const std::vector<double> u = n == 0 ? std::vector<double>() : diagonals.to_doubles();
+    const std::vector<std::int32_t> pivots = n == 0 ? std::vector<std::int32_t>() : factors.pivots.to_vector<std::int32_t>();
+    std::vector<double> first(static_cast<std::size_t>(count)), logarithm(first.size());
+    for (std::int64_t i = 0; i < count; ++i) {
+      double product = 1, sign = 1, sum = 0;
+      for (std::int64_t k = i * n; k < (i + 1) * n; ++k) {
+        const double factor = u[static_cast<std::size_t>(k)] * (pivots[static_cast<std::size_t>(k)] == k - i * n + 1 ? 1 : -1);
+        product *= factor;
+        sign *= std::isnan(factor) ? factor : factor > 0 ? 1 : factor < 0 ? -1 : 0;
+        sum += std::log(std::abs(factor));
+      }
+      first[static_cast<std::size_t>(i)] = what_.kind == kDeterminant ? product : sign;
+      logarithm[static_cast<std::size_t>(i)] = sum;
+    }
+    store(first, outputs_[0]);
+    if (what_.kind == kLogDeterminant) store(logarithm, outputs_[1]);
+  }
+  static void store(const std::vector<double>& values, const Array& out) {
+    if (out.dtype() == float64) out.copy_from(Array::from(values, out.shape(), out.device()));
+    else out.copy_from(Array::from(std::vector<float>(values.begin(), values.end()), out.shape(), out.device()));
+  }
+
+  void qr() {
+    const Array &q_out = outputs_[0], &r_out = outputs_[1];
+    const std::int64_t m = x_.shape()[-2], n = x_.shape()[-1], k = std::min(m, n), width = q_out.shape()[-1];
+    if (k == 0) {
+      if (q_out.size() > 0) q_out.copy_from(eye(m, {}, 0, x_.dtype(), x_.device()).broadcast_to(q_out.shape()));
+      return;
+    }
+    const Shape batches = batches_of(x_.shape());
+    const Columns a(x_, batches), q(batches, m, width, x_.dtype(), x_.device());
+    if (x_.size() == 0) return;
+    const Array tau = Array::empty({a.stack().count, k}, x_.dtype(), x_.device());
+    solver().qr(a.stack(), tau.data());
+    const auto part = [&](const Array& matrices, std::int64_t rows, std::int64_t columns) {
+      Shape shape = joined(batches, {rows, columns});
+      return matrices.view(matrices.dtype(), shape, matrices.strides(), 0);
+    };
+    part(q.rows(), m, k).copy_from(part(a.rows(), m, k));
+    part(r_out, k, n).copy_from(part(a.rows(), k, n));
+    solver().qr_vectors(q.stack(), k, tau.data());
+    q_out.copy_from(q.rows());
+  }
+
+  /// A solver takes no more columns than rows: a wide matrix, row by row, is its tall transpose column by column, with U and V in each other's place.
+  void svd() {
+    const Array &u_out = outputs_[0], &values = outputs_[1], &vt_out = outputs_[2];
+    const std::int64_t m = x_.shape()[-2], n = x_.shape()[-1], k = std::min(m, n);
+    if (x_.size() == 0) {
+      for (const Array* vectors : {&u_out, &vt_out}) {
+        if (vectors->size() > 0) vectors->copy_from(eye(vectors->shape()[-1], {}, 0, x_.dtype(), x_.device()).broadcast_to(vectors->shape()));
+      }
+      return;
+    }
+    const bool tall = m >= n;
+    const Shape batches = batches_of(x_.shape());
+    const Columns a(tall ? x_ : swap_axes(x_, -1, -2), batches);
+    const std::int64_t rows = std::max(m, n);
+    const Columns u(batches, rows, what_.full ? rows : k, x_.dtype(), x_.device()), vt(batches, k, k, x_.dtype(), x_.device());
+    const Array s = values.is_contiguous() ? values : Array::empty(values.shape(), values.dtype(), values.device());
+    if (const auto failure = solver().svd(a.stack(), s.data(), u.stack(), vt.stack())) {
+      refuse("the method did not converge for " + which(failure, a.stack().count), "look for NaN and infinity among its elements");
+    }
+    if (!s.shares_buffer_with(values)) values.copy_from(s);
+    u_out.copy_from(tall ? u.rows() : swap_axes(vt.rows(), -1, -2));
+    vt_out.copy_from(tall ? vt.rows() : swap_axes(u.rows(), -1, -2));
+  }
+
+  void eigh() {
+    if (x_.size() == 0) return;
+    const Columns a(x_, batches_of(x_.shape()));
+    const Array& values = outputs_[0];
+    const Array w = values.is_contiguous() ? values : Array::empty(values.shape(), values.dtype(), values.device());
+    if (const auto failure = solver().eigh(a.stack(), w.data())) {
+      refuse("the method did not converge for " + which(failure, a.stack().count), "look for NaN and infinity among its elements");
+    }
+    if (!w.shares_buffer_with(values)) values.copy_from(w);
+    outputs_[1].copy_from(a.rows());
+  }
+
+  const Decomposition& what_;
+  const Array& x_;
+  std::span<const Array> inputs_, outputs_;
+  std::shared_ptr<SolverLibrary> library_;
+};
+
+}  // namespace
+
+const char* Decomposition::name() const { return facts(kind).name; }
+int Decomposition::input_count() const { return facts(kind).inputs; }
+
+std::vector<Shape> Decomposition::shapes(std::span<const Shape> inputs) const {
+  const Shape& x = inputs[0];
+  std::int64_t m = x[-2], n = x[-1];
+  if (facts(kind).square) {
+    if (m != n && m != kUnknown && n != kUnknown) {
+      throw ShapeError(std::string(name()) + ": the matrix of " + to_string(x) + " is not square: " + std::to_string(m) + " rows, " + std::to_string(n) + " columns",
+                       "give it as many rows as columns");
+    }
+    m = n = m == kUnknown ? n : m;
+  }
+  const Shape batches = batches_of(x);
+  const std::int64_t k = least(m, n);
+  switch (kind) {
+    case kCholesky:
+    case kInverse: return {joined(batches, {n, n})};
+    case kSolve:
+    case kSolveTriangular: {
+      const Shape& b = inputs[1];
+      if (b[-2] != n && b[-2] != kUnknown && n != kUnknown) {
+        throw ShapeError(std::string(name()) + ": the matrix has " + std::to_string(n) + " rows, the right side " + std::to_string(b[-2]) + ": " + to_string(x) + ", " + to_string(b),
+                         "give both as many rows; a right side with one axis is a vector");
+      }
+      const Shape both[] = {batches, batches_of(b)};
+      return {joined(broadcast_shapes(both), {n == kUnknown ? b[-2] : n, b[-1]})};
+    }
+    case kDeterminant: return {batches};
+    case kLogDeterminant: return {batches, batches};
+    case kQr: return {joined(batches, {m, full ? m : k}), joined(batches, {full ? m : k, n})};
+    case kSvd: return {joined(batches, {m, full ? m : k}), joined(batches, {k}), joined(batches, {full ? n : k, n})};
+    case kEigh: return {joined(batches, {n}), joined(batches, {n, n})};
+  }
+  return {};
+}
+
+void Decomposition::compute(std::span<const Array> inputs, std::span<const Array> outputs) const { Computation(*this, inputs, outputs)(); }
+
+}  // namespace damo

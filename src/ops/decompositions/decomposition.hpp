@@ -1,0 +1,42 @@
+// Decomposition: what a DenseSolver (runtime/library/dense_solver.hpp) computes of matrices in the last two axes, as ops and Arrays have it: rows first,
+// axes of batches before, which are the same for all inputs. Raw: the triangles that decompositions.hpp cuts out have anything beside them.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <damo/array.hpp>
+#include <damo/shape.hpp>
+
+namespace damo {
+
+enum class DecompositionKind : std::uint8_t {
+  kCholesky,         ///< (n, n) -> L
+  kSolve,            ///< (n, n), (n, k) -> (n, k)
+  kSolveTriangular,  ///< the same
+  kInverse,          ///< (n, n) -> (n, n)
+  kDeterminant,      ///< (n, n) -> ()
+  kLogDeterminant,   ///< (n, n) -> sign (), logarithm ()
+  kQr,               ///< (m, n) -> Q (m, k), R (k, n)
+  kSvd,              ///< (m, n) -> U (m, k), values (k), V^T (k, n)
+  kEigh              ///< (n, n) -> values (n), vectors (n, n)
+};
+
+struct Decomposition {
+  DecompositionKind kind;
+  bool full = false;                                            ///< of QR and SVD: square Q, U and V
+  bool lower = true, transposed = false, unit_diagonal = false;  ///< of a triangle
+  bool operator==(const Decomposition&) const = default;
+
+  /// Of the function that users call.
+  const char* name() const;
+  int input_count() const;
+  /// Of extents that may be unknown; batches broadcast. Throws ShapeError.
+  std::vector<Shape> shapes(std::span<const Shape> inputs) const;
+  /// inputs: float32 or float64, of one dtype, any strides; outputs: of shapes(). In order of the default stream; methods that can fail wait for the device.
+  /// Throws LinalgError and DeviceError.
+  void compute(std::span<const Array> inputs, std::span<const Array> outputs) const;
+};
+
+}  // namespace damo

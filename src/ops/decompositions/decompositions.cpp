@@ -1,0 +1,112 @@
+#include "ops/decompositions/decompositions.hpp"
+
+#include <damo/ops/cast.hpp>
+#include <damo/ops/decompositions.hpp>
+#include <damo/ops/linalg.hpp>
+#include <damo/ops/math.hpp>
+#include <damo/ops/reduce.hpp>
+
+#include "ops/decompositions/decomposition_op.hpp"
+#include "ops/diagonal.hpp"
+#include "ops/gradient_parts.hpp"
+
+namespace damo {
+namespace {
+
+struct GraphWorld {
+  using Value = Variable;
+  SourceLine line;
+
+  Operand at(const Variable& v) const { return At(line)(v); }
+  const Shape& dims(const Variable& v) const { return v.dims(); }
+  DType dtype_of(const Variable& v) const { return v.dtype(); }
+  std::string describe(const Variable& v) const { return damo::describe(v); }
+  Variable cast(const Variable& v, DType dtype) const { return damo::cast(at(v), dtype); }
+  Variable view(const Variable& v, const std::vector<int>& pattern) const { return dimshuffle(at(v), pattern); }
+  std::vector<Variable> apply(const Decomposition& what, const std::vector<Variable>& values) const { return decompose(what, values, line); }
+  Variable multiply(const Variable& v, const Variable& w) const { return mul(at(v), at(w)); }
+  Variable matmul(const Variable& v, const Variable& w) const { return damo::matmul(at(v), at(w)); }
+  Variable triangle(const Variable& v, std::int64_t diagonal, bool lower) const {
+    const Variable column = index_along(at(v), {-1}), bound = add(at(index_along(at(v), {-2})), diagonal);
+    return where(at(lower ? le(at(column), at(bound)) : ge(at(column), at(bound))), at(v), 0);
+  }
+  Variable inverted(const Variable& values, double rcond) const {
+    const Variable counts = gt(at(values), at(mul(at(max(at(values), -1, true)), rcond)));
+    return where(at(counts), at(reciprocal(at(where(at(counts), at(values), 1)))), 0);
+  }
+};
+
+struct Given {
+  explicit Given(const Operand& operand) : value(operand.as(operand.promotable().dtype)), line(operand.where()) {}
+  Decompositions<GraphWorld> decompositions() const { return Decompositions<GraphWorld>({line}); }
+  Variable value;
+  SourceLine line;
+};
+
+}  // namespace
+
+Variable cholesky(const Operand& x, bool lower) {
+  const Given given(x);
+  return given.decompositions().cholesky(given.value, lower);
+}
+Variable solve(const Operand& a, const Operand& b) {
+  const Given given(a);
+  return given.decompositions().solve(given.value, Given(b).value);
+}
+Variable solve_triangular(const Operand& a, const Operand& b, bool lower, bool transposed, bool unit_diagonal) {
+  const Given given(a);
+  return given.decompositions().solve_triangular(given.value, Given(b).value, lower, transposed, unit_diagonal);
+}
+Variable cholesky_solve(const Operand& l, const Operand& b) {
+  const Given given(l);
+  return given.decompositions().cholesky_solve(given.value, Given(b).value);
+}
+Variable inv(const Operand& x) {
+  const Given given(x);
+  return given.decompositions().inv(given.value);
+}
+Variable pinv(const Operand& x, std::optional<double> rcond) {
+  const Given given(x);
+  return given.decompositions().pinv(given.value, rcond);
+}
+Variable det(const Operand& x) {
+  const Given given(x);
+  return given.decompositions().det(given.value);
+}
+SignAndLogarithm slogdet(const Operand& x) {
+  const Given given(x);
+  auto [sign, logarithm] = given.decompositions().slogdet(given.value);
+  return {sign, logarithm};
+}
+QrFactors qr(const Operand& x, bool complete) {
+  const Given given(x);
+  auto [q, r] = given.decompositions().qr(given.value, complete);
+  return {q, r};
+}
+SingularValues svd(const Operand& x, bool full_matrices) {
+  const Given given(x);
+  const auto parts = given.decompositions().svd(given.value, full_matrices);
+  return {parts[0], parts[1], parts[2]};
+}
+Eigenvalues eigh(const Operand& x, bool lower) {
+  const Given given(x);
+  auto [values, vectors] = given.decompositions().eigh(given.value, lower);
+  return {values, vectors};
+}
+
+Variable tril(const Operand& x, std::int64_t diagonal) {
+  const Given given(x);
+  return GraphWorld{given.line}.triangle(given.decompositions().checked("tril", given.value), diagonal, true);
+}
+Variable triu(const Operand& x, std::int64_t diagonal) {
+  const Given given(x);
+  return GraphWorld{given.line}.triangle(given.decompositions().checked("triu", given.value), diagonal, false);
+}
+Variable diagonal(const Operand& x) {
+  const Given given(x);
+  const int rank = given.decompositions().checked("diagonal", given.value).rank();
+  return diagonal(given.value, rank - 2, rank - 1, given.line);
+}
+Variable trace(const Operand& x) { return sum(At(x.where())(diagonal(x)), -1); }
+
+}  // namespace damo

@@ -1,0 +1,98 @@
+#include <damo/array_decompositions.hpp>
+
+#include <damo/array_create.hpp>
+#include <damo/array_linalg.hpp>
+#include <damo/array_math.hpp>
+#include <damo/array_reduce.hpp>
+#include <damo/array_shape.hpp>
+
+#include "ops/decompositions/decompositions.hpp"
+
+namespace damo {
+namespace {
+
+struct FactoredArrays {
+  using Value = Array;
+
+  const Shape& dims(const Array& v) const { return v.shape(); }
+  DType dtype_of(const Array& v) const { return v.dtype(); }
+  std::string describe(const Array& v) const { return damo::describe(v); }
+  Array cast(const Array& v, DType dtype) const { return astype(v, dtype); }
+  Array view(const Array& v, const std::vector<int>& pattern) const { return dimshuffle(v, pattern); }
+  std::vector<Array> apply(const Decomposition& what, const std::vector<Array>& values) const {
+    std::vector<Shape> shapes;
+    for (const Array& value : values) shapes.push_back(value.shape());
+    std::vector<Array> results;
+    for (const Shape& shape : what.shapes(shapes)) results.push_back(Array::empty(shape, values[0].dtype(), values[0].device()));
+    what.compute(values, results);
+    return results;
+  }
+  Array multiply(const Array& v, const Array& w) const { return mul(v, w); }
+  Array matmul(const Array& v, const Array& w) const { return damo::matmul(v, w); }
+  Array triangle(const Array& v, std::int64_t diagonal, bool lower) const {
+    const Array row = arange(diagonal, v.shape()[-2] + diagonal, 1, int64, v.device()), column = arange(0, v.shape()[-1], 1, int64, v.device());
+    const Array bound = expand_dims(row, 1);
+    return where(lower ? le(column, bound) : ge(column, bound), v, 0);
+  }
+  Array inverted(const Array& values, double rcond) const {
+    const Array counts = gt(values, mul(max(values, -1, true), rcond));
+    return where(counts, reciprocal(where(counts, values, 1)), 0);
+  }
+};
+
+/// x, if it has elements to work on, and the second lies where the first does.
+const Array& given(const char* name, const Array& x) {
+  if (!x) throw TypeError(std::string(name) + ": an operand is an empty Array", "check the Array with if (array)");
+  return x;
+}
+const Array& beside(const char* name, const Array& x, const Array& y) {
+  if (!(given(name, x).device() == given(name, y).device())) {
+    throw DeviceError(std::string(name) + ": operands lie on " + x.device().name() + " and " + y.device().name(), "move one of them: x.to(device)");
+  }
+  return y;
+}
+Decompositions<FactoredArrays> decompositions() { return Decompositions(FactoredArrays{}); }
+
+}  // namespace
+
+Array cholesky(const Array& x, bool lower) { return decompositions().cholesky(given("cholesky", x), lower); }
+Array solve(const Array& a, const Array& b) { return decompositions().solve(a, beside("solve", a, b)); }
+Array solve_triangular(const Array& a, const Array& b, bool lower, bool transposed, bool unit_diagonal) {
+  return decompositions().solve_triangular(a, beside("solve_triangular", a, b), lower, transposed, unit_diagonal);
+}
+Array cholesky_solve(const Array& l, const Array& b) { return decompositions().cholesky_solve(l, beside("cholesky_solve", l, b)); }
+Array inv(const Array& x) { return decompositions().inv(given("inv", x)); }
+Array pinv(const Array& x, std::optional<double> rcond) { return decompositions().pinv(given("pinv", x), rcond); }
+Array det(const Array& x) { return decompositions().det(given("det", x)); }
+SignAndLogarithmArrays slogdet(const Array& x) {
+  auto [sign, logarithm] = decompositions().slogdet(given("slogdet", x));
+  return {sign, logarithm};
+}
+QrArrays qr(const Array& x, bool complete) {
+  auto [q, r] = decompositions().qr(given("qr", x), complete);
+  return {q, r};
+}
+SingularValueArrays svd(const Array& x, bool full_matrices) {
+  const auto parts = decompositions().svd(given("svd", x), full_matrices);
+  return {parts[0], parts[1], parts[2]};
+}
+EigenvalueArrays eigh(const Array& x, bool lower) {
+  auto [values, vectors] = decompositions().eigh(given("eigh", x), lower);
+  return {values, vectors};
+}
+
+Array tril(const Array& x, std::int64_t diagonal) { return FactoredArrays{}.triangle(decompositions().checked("tril", given("tril", x)), diagonal, true); }
+Array triu(const Array& x, std::int64_t diagonal) { return FactoredArrays{}.triangle(decompositions().checked("triu", given("triu", x)), diagonal, false); }
+Array diagonal(const Array& x) {
+  const Array matrices = decompositions().checked("diagonal", given("diagonal", x));
+  Shape shape = matrices.shape();
+  Strides strides = matrices.strides();
+  if (shape[-2] != shape[-1]) throw ShapeError("diagonal: a matrix of " + to_string(shape) + " is not square", "slice it: a diagonal is of two axes of one extent");
+  strides[strides.rank() - 2] += strides[strides.rank() - 1];
+  shape.erase(shape.rank() - 1);
+  strides.erase(strides.rank() - 1);
+  return matrices.view(matrices.dtype(), shape, strides, 0);
+}
+Array trace(const Array& x) { return sum(diagonal(x), -1); }
+
+}  // namespace damo

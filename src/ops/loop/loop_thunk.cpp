@@ -1,0 +1,187 @@
+#include "ops/loop/loop_thunk.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <damo/module_options.hpp>
+#include "ops/loop/loop_rows.hpp"
+#include "runtime/exec/context.hpp"
+#include "runtime/exec/version_table.hpp"
+
+namespace damo {
+namespace {
+
+using Kind = LoopOutput::Kind;
+
+constexpr std::int64_t kFirstRows = 16;  // of a loop whose end is found on the way
+
+class LoopThunk {
+ public:
+  LoopThunk(const LoopOp& op, const Apply& node, ThunkContext& context)
+      : op_(std::static_pointer_cast<const LoopOp>(op.shared_from_this())), plan_(op_->plan()), device_(context.device()), inputs_(cells(context, node.inputs())),
+        outputs_(cells(context, node.outputs())), made_({inputs_.begin(), inputs_.end()}), rows_(plan_.outputs.size()), sums_(plan_.outputs.size()) {
+    std::vector<int> sums;
+    for (const LoopOutput& output : plan_.outputs) {
+      if (output.kind == Kind::kSum) sums.push_back(static_cast<int>(op.body().inputs.size() + sums.size()));
+    }
+    const auto program = std::make_shared<Program>(op.graph(), device_, ModuleOptions::default_check(), true, sums);
+    context_ = std::make_unique<Context>(program, nullptr, false);
+    if (!plan_.has_count_input && !plan_.has_until && context_->is_recordable()) context.promise_recordable();
+  }
+
+  void operator()() {
+    std::vector<Shape> shapes;
+    for (const Cell* input : inputs_) shapes.push_back(input->shape());
+    count_ = count_of(shapes);
+    std::shared_ptr<const Shapes>* const known = made_.find();
+    const std::shared_ptr<const Shapes> made = known ? *known : made_.add(std::make_shared<const Shapes>(op_->step_shapes(shapes)));
+    const std::int64_t first = plan_.most < 0 ? 0 : std::max<std::int64_t>(0, count_ - plan_.most);
+    const bool is_sized = plan_.has_count_input || plan_.has_until || !*made;
+    is_placed_.assign(plan_.outputs.size(), false);
+    for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
+      if (plan_.outputs[i].kind == Kind::kSum) sums_[i] = initial(i).copy();
+      else if (const std::optional<Shape> row = row_shape(i, *made)) place(i, shapes, *row, first, is_sized);
+    }
+    std::int64_t done = 0;
+    bool has_ended = false;
+    for (; done < count_ - first && !has_ended; ++done) has_ended = step(plan_.is_backward ? count_ - 1 - done : first + done, shapes, first);
+    if (plan_.must_end && !has_ended && count_ > 0) {
+      throw GraphError(op_->name() + ": the condition still holds after " + std::to_string(count_) + " steps, the limit", "raise the limit, or find out why it stays true");
+    }
+    for (std::size_t i = 0; i < plan_.outputs.size(); ++i) finish(i, done, is_sized);
+  }
+
+ private:
+  static std::vector<Cell*> cells(ThunkContext& context, std::span<const Variable> variables) {
+    std::vector<Cell*> cells;
+    for (const Variable& variable : variables) cells.push_back(&context.storage(variable));
+    return cells;
+  }
+  static std::vector<Cell*> cells(ThunkContext& context, const std::vector<Variable>& variables) { return cells(context, std::span(variables)); }
+
+  const Array& initial(std::size_t i) const { return inputs_[static_cast<std::size_t>(plan_.initial_input(i))]->array(); }
+
+  std::int64_t count_of(std::span<const Shape> shapes) const {
+    if (!plan_.has_count_input) return op_->count(shapes);
+    const std::int64_t count = inputs_[0]->array().item().as_int();
+    if (count < 0) throw ShapeError(op_->name() + ": the number of steps is " + std::to_string(count), "give 0 or more");
+    op_->require_rows(shapes, count);
+    return count;
+  }
+
+  /// Of what a step gives; nothing where the first step will tell.
+  std::optional<Shape> row_shape(std::size_t i, const Shapes& made) const {
+    if (made) return (*made)[i];
+    if (plan_.outputs[i].kind == Kind::kState) {
+      Shape row = initial(i).shape();
+      row.erase(0);
+      return row;
+    }
+    const Shape& dims = op_->body().outputs[i].dims();
+    if (dims.is_known()) return dims;
+    if (count_ > 0) return {};
+    throw ShapeError(op_->name() + ": no step was made, and only a step tells the shape of output " + std::to_string(i), "make one step at least");
+  }
+
+  /// Gives the rows of an output their places, with those in them that the loop begins with.
+  void place(std::size_t i, std::span<const Shape> shapes, const Shape& row, std::int64_t first, bool is_sized) {
+    const LoopOutput& output = plan_.outputs[i];
+    is_placed_[i] = true;
+    if (output.kind == Kind::kState && initial(i).shape()[0] != output.depth) {
+      throw ShapeError(op_->name() + ": the initial value of output " + std::to_string(i) + " has " + std::to_string(initial(i).shape()[0]) + " rows for taps that reach back " + std::to_string(output.depth),
+                       "give as many rows, the oldest first");
+    }
+    const DType dtype = outputs_[i]->dtype();
+    Shape kept = row;
+    if (plan_.has_until) {  // how many rows there will be is not known yet
+      kept.insert(0, output.keep < 0 ? std::min(count_, kFirstRows) + output.depth : 0);
+      rows_[i].begin(Array::empty(kept, dtype, device_), 0, output.keep < 0 ? 0 : std::max(output.depth + 1, output.keep));
+    } else {
+      kept = op_->output_shape(i, shapes, count_, row);
+      if (is_sized) outputs_[i]->resize(kept);
+      const std::int64_t all = output.like >= 0 ? kept[0] : count_ + output.depth;
+      rows_[i].begin(outputs_[i]->array(), plan_.is_backward ? 0 : all - kept[0], kept[0] < all ? output.depth + 1 : 0);
+      const bool writes_all = first == 0 && (output.like < 0 || (output.offset == 0 && kept[0] == count_));
+      if (!writes_all) rows_[i].kept().copy_from(Array::zeros(kept, dtype, device_));
+    }
+    for (std::int64_t j = 0; j < output.depth; ++j) rows_[i].row((plan_.is_backward ? count_ : first) + j).copy_from(row_of(initial(i), j));
+  }
+
+  /// Whether it was the last one.
+  bool step(std::int64_t p, std::span<const Shape> shapes, std::int64_t first) {
+    step_inputs_.clear();
+    targets_.clear();
+    auto from = inputs_.begin() + plan_.first_sequence();
+    for (const LoopSequence& sequence : plan_.sequences) step_inputs_.push_back(row_of((*from++)->array(), p + sequence.offset));
+    for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
+      const LoopOutput& output = plan_.outputs[i];
+      if (output.kind == Kind::kSum || !is_placed_[i]) {
+        targets_.emplace_back();
+        continue;
+      }
+      const std::int64_t row = output.kind == Kind::kState ? plan_.written_row(output, p) : p + output.offset;
+      if (plan_.has_until && output.keep < 0) rows_[i].grow(row, count_ + output.depth);
+      for (std::int64_t lag : output.lags) step_inputs_.push_back(rows_[i].row(plan_.read_row(output, p, lag)));
+      targets_.push_back(rows_[i].row(row));
+    }
+    if (plan_.has_until) targets_.emplace_back();
+    for (auto other = inputs_.begin() + plan_.first_other(); other != inputs_.end(); ++other) step_inputs_.push_back((*other)->array());
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      if (plan_.outputs[i].kind == Kind::kSum) step_inputs_.push_back(std::move(sums_[i]));
+    }
+    context_->step(step_inputs_, targets_);
+    for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
+      if (plan_.outputs[i].kind == Kind::kSum) {
+        sums_[i] = std::move(targets_[i]);
+      } else if (!is_placed_[i]) {
+        place(i, shapes, targets_[i].shape(), first, true);
+        rows_[i].row(p + plan_.outputs[i].offset).copy_from(targets_[i]);
+      }
+    }
+    const bool has_ended = plan_.has_until && targets_.back().item().as_int() != 0;
+    targets_.clear();
+    return has_ended;
+  }
+
+  void finish(std::size_t i, std::int64_t done, bool is_sized) {
+    const LoopOutput& output = plan_.outputs[i];
+    if (output.kind == Kind::kSum) {
+      if (is_sized) outputs_[i]->resize(sums_[i].shape());
+      outputs_[i]->array().copy_from(sums_[i]);
+      sums_[i] = Array();
+      return;
+    }
+    if (plan_.has_until) {
+      const std::int64_t all = done + output.depth, given = done + (output.keeps_initial ? output.depth : 0), kept = output.keep < 0 ? given : std::min(output.keep, given);
+      Shape shape = rows_[i].kept().shape();
+      shape[0] = kept;
+      outputs_[i]->resize(shape);
+      if (output.keep < 0) outputs_[i]->array().copy_from(rows_[i].kept().slice({Slice{all - kept, all, 1}}));
+      for (std::int64_t j = 0; output.keep >= 0 && j < kept; ++j) row_of(outputs_[i]->array(), j).copy_from(rows_[i].row(all - kept + j));
+    }
+    rows_[i].end();
+  }
+
+  std::shared_ptr<const LoopOp> op_;
+  const LoopPlan& plan_;
+  Device device_;
+  std::vector<Cell*> inputs_, outputs_;
+  VersionTable<std::shared_ptr<const Shapes>> made_;  // of what steps give
+  std::unique_ptr<Context> context_;
+  // Of the call in progress.
+  std::int64_t count_ = 0;
+  std::vector<LoopRows> rows_;
+  std::vector<Array> sums_, step_inputs_, targets_;
+  std::vector<bool> is_placed_;
+};
+
+}  // namespace
+
+Thunk loop_thunk(const LoopOp& loop, const Apply& node, ThunkContext& context) {
+  const auto thunk = std::make_shared<LoopThunk>(loop, node, context);
+  return [thunk] { (*thunk)(); };
+}
+
+}  // namespace damo

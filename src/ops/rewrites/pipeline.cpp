@@ -1,0 +1,74 @@
+#include "ops/rewrites/pipeline.hpp"
+
+#include <utility>
+
+#include "graph/rewrite/pass_names.hpp"
+#include "ops/inner_graph_op.hpp"
+#include "ops/rewrites/forward_shapes.hpp"
+#include "ops/rewrites/fuse_products.hpp"
+#include "ops/rewrites/fusion.hpp"
+#include "ops/rewrites/join_sinks.hpp"
+#include "ops/rewrites/simplify.hpp"
+#include "ops/rewrites/sink_branches.hpp"
+#include "ops/rewrites/trim_loops.hpp"
+
+namespace damo {
+namespace {
+
+/// Each in place of what the passes make of it: last, when what goes into it and what stays outside is settled.
+FunctionGraph rewrite_inner_graphs(FunctionGraph graph, Options options, Device device) {
+  options.passes.clear();
+  bool has_changed = false;
+  for (NodeId node : graph.nodes()) {
+    const auto* op = dynamic_cast<const InnerGraphOp*>(&graph.op(node));
+    if (!op) continue;
+    std::vector<FunctionGraph> rewritten;
+    for (const FunctionGraph* inner : op->inner_graphs()) rewritten.push_back(rewrite_graph(*inner, options, device));
+    const std::vector<ValueId> inputs(graph.inputs(node).begin(), graph.inputs(node).end()), outputs(graph.outputs(node).begin(), graph.outputs(node).end());
+    std::vector<TensorType> types;
+    for (ValueId output : outputs) types.push_back(graph.type(output));
+    const NodeId made = graph.add(op->with_graphs(std::move(rewritten)), inputs, types, graph.where(node));
+    for (std::size_t i = 0; i < outputs.size(); ++i) graph.replace(outputs[i], graph.outputs(made)[i]);
+    has_changed = true;
+  }
+  if (has_changed) graph.prune();
+  return graph;
+}
+
+std::vector<Pass> passes_of(const Options& options, Device device) {
+  std::vector<Pass> passes = {{std::string(kMergeDuplicates), merge_duplicates}};
+  passes.insert(passes.end(), options.passes.begin(), options.passes.end());
+  static const std::vector<Rule> exact = simplification_rules(false), regrouping = simplification_rules(true);
+  const std::vector<Rule>& rules = options.reassociate ? regrouping : exact;
+  passes.push_back({std::string(kTrimLoops), trim_loops});
+  passes.push_back({.name = std::string(kSimplify), .rules = rules});
+  passes.push_back({std::string(kForwardShapes), [&rules, names = with_environment(options.disable)](FunctionGraph graph) {
+                      const int before = graph.node_limit();
+                      graph = forward_shapes(std::move(graph));
+                      if (graph.node_limit() == before) return graph;
+                      return apply_rules(std::move(graph), rules, names);  // x * 1 is left of a fill
+                    }});
+  passes.push_back({std::string(kSinkBranches), sink_branches});
+  if (options.tf32) passes.push_back({std::string(kUseTf32), use_tf32});
+  if (options.fuse) {
+    passes.push_back({std::string(kFuseProducts), [device](FunctionGraph graph) { return fuse_products(std::move(graph), device); }});
+    passes.push_back({std::string(kFuseElementwise), [limits = options.fusion](FunctionGraph graph) { return fuse_elementwise(std::move(graph), limits); }});
+    passes.push_back({std::string(kJoinSinks), join_sinks});
+  }
+  passes.push_back({std::string(kRewriteInnerGraphs), [options, device](FunctionGraph graph) { return rewrite_inner_graphs(std::move(graph), options, device); }});
+  return passes;
+}
+
+std::vector<std::string> disabled(const Options& options) {
+  std::vector<std::string> names = options.disable;
+  if (!options.rewrite) names.insert(names.end(), {std::string(kSimplify), std::string(kForwardShapes)});
+  return names;
+}
+
+}  // namespace
+
+FunctionGraph rewrite_graph(FunctionGraph graph, const Options& options, Device device, std::vector<PassReport>* reports) {
+  return run_passes(std::move(graph), passes_of(options, device), reports, disabled(options));
+}
+
+}  // namespace damo

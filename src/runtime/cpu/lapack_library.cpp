@@ -1,0 +1,74 @@
+#include "runtime/cpu/lapack_library.hpp"
+
+#include <dlfcn.h>
+
+#include <vector>
+
+#include <damo/error.hpp>
+
+#include "graph/base/environment.hpp"
+#include "runtime/cpu/blas_library.hpp"
+
+namespace damo::cpu_backend {
+namespace {
+
+template <class T>
+bool look_up(void* handle, const std::string& letter, LapackFunctions<T>& functions) {
+  bool complete = true;
+  const auto find = [&](const char* name, auto& function) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, (letter + name + "_").c_str()));
+    complete = complete && function;
+  };
+  find("potrf", functions.potrf);
+  find("getrf", functions.getrf);
+  find("getrs", functions.getrs);
+  find("trsm", functions.trsm);
+  find("geqrf", functions.geqrf);
+  find("orgqr", functions.orgqr);
+  find("gesdd", functions.gesdd);
+  find("syevd", functions.syevd);
+  return complete;
+}
+
+/// Why it is not taken; empty if it is.
+std::string open(const std::string& file, LapackLibrary& library) {
+  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) {
+    const char* reason = dlerror();
+    return reason ? reason : file + " cannot be opened";
+  }
+  std::string problem;
+  if (!look_up(handle, "s", library.single) || !look_up(handle, "d", library.real)) problem = file + " lacks LAPACK (dpotrf_)";
+  else if (takes_wide_integers(handle)) problem = file + " takes integers of 64 bits";
+  if (problem.empty()) library.name = file;
+  else dlclose(handle);
+  return problem;
+}
+
+/// Never closed: its threads would have to survive it.
+LapackLibrary open() {
+  LapackLibrary library;
+  const std::string chosen = environment("DAMO_LAPACK_PATH");
+  if (!chosen.empty()) {
+    const std::string problem = open(chosen, library);
+    if (problem.empty()) return library;
+    throw DeviceError("DAMO_LAPACK_PATH is '" + chosen + "', which is no LAPACK library: " + problem, "give the file of a library with dpotrf_");
+  }
+  std::string problems;
+  for (const char* file : {"libopenblas.so.0", "liblapack.so.3"}) {
+    const std::string problem = open(file, library);
+    if (problem.empty()) return library;
+    problems += (problems.empty() ? "" : "; ") + problem;
+  }
+  throw DeviceError("there is no LAPACK, which factors matrices on the CPU (" + problems + ")",
+                    "install libopenblas0-pthread (Debian, Ubuntu), or name a library's file with DAMO_LAPACK_PATH");
+}
+
+}  // namespace
+
+const LapackLibrary& lapack() {
+  static const LapackLibrary opened = open();
+  return opened;
+}
+
+}  // namespace damo::cpu_backend
