@@ -1,7 +1,10 @@
 // The roles of damo-bench's child processes; see process_benchmarks.cpp, workload_benchmarks.cpp.
+#include <sys/resource.h>
+
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 
@@ -112,7 +115,38 @@ void cold_workload(std::ostream& out, const std::string& device_name, const std:
   throw std::runtime_error("no workload named " + name);
 }
 
-constexpr std::string_view kWorkloadRole = "workload/", kUnfusedRole = "unfused_workload/";
+/// function() of a large graph with no kernel compiled, the process's compiler opened before.
+void large_graph(std::ostream& out, const std::string& device_name, const std::string& name) {
+  const Device device = ready(device_name);
+  {
+    const Variable x = vector("x");
+    function({x}, {sqrt(x)}, on(device));
+  }
+  for (const LargeGraph& graph : large_graphs()) {
+    if (graph.name != name) continue;
+    const Variable x = input({float32, {1024}}, "x");
+    auto start = Clock::now();
+    Variable z = graph.make(x);
+    out << "build_s " << seconds_since(start) << "\n";
+    const std::uint64_t compiles = cache_statistics(device).compiles;
+    start = Clock::now();
+    const double busy = processor_seconds();
+    std::optional<Function> f = function({x}, {z}, on(device));
+    out << "function_s " << seconds_since(start) << "\nprocessor_s " << processor_seconds() - busy << "\nrewrite_s " << f->build_report().graph_milliseconds * 1e-3 << "\nkernels "
+        << f->kernels().size() << "\ncompiles " << cache_statistics(device).compiles - compiles << "\n";
+    start = Clock::now();
+    f.reset();
+    z = x;
+    out << "free_s " << seconds_since(start) << "\n";
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    out << "peak_megabytes " << static_cast<double>(usage.ru_maxrss) / 1024 << "\n";
+    return;
+  }
+  throw std::runtime_error("no large graph named " + name);
+}
+
+constexpr std::string_view kLargeRole = "large_graph/", kWorkloadRole = "workload/", kUnfusedRole = "unfused_workload/";
 
 }  // namespace
 
@@ -126,6 +160,8 @@ int run_child(const std::string& role, const std::string& device, const std::str
       compile(out, device, file);
     else if (role == "twenty_kernels")
       twenty_kernels(out, device);
+    else if (role.starts_with(kLargeRole))
+      large_graph(out, device, role.substr(kLargeRole.size()));
     else if (role.starts_with(kWorkloadRole))
       cold_workload(out, device, role.substr(kWorkloadRole.size()), true);
     else if (role.starts_with(kUnfusedRole))

@@ -1,6 +1,9 @@
 // graph_work_N/null: function() on a graph of N nodes for the device that compiles nothing: snapshot, rewrites, fusion,
 // plan, texts of the kernels. rewrite_s is the part before make_thunk.
+// large_NAME_N/DEVICE: function() of such a graph, compiling included, in a process of its own with an empty kernel cache; peak_megabytes:
+// of that process, graph and Function together. Median of three.
 #include "benchmarks.hpp"
+#include "child_process.hpp"
 #include "workload.hpp"
 
 namespace damo::bench {
@@ -42,7 +45,22 @@ void run(benchmark::State& state, int nodes) {
   state.counters["ns_a_node"] = median(whole) * 1e9 / nodes;
 }
 
+void run_large(benchmark::State& state, const std::string& name, const std::string& device) {
+  const Children children;
+  const Figures figures = children.medians(3, "large_graph/" + name, device, true);
+  for ([[maybe_unused]] auto _ : state) state.SetIterationTime(figures.at("function_s"));
+  for (const auto& [figure, value] : figures) state.counters[figure] = value;
+}
+
 }  // namespace
+
+void add_large_graphs(const std::vector<Target>& targets) {
+  for (const Target& target : targets) {
+    for (const LargeGraph& graph : large_graphs()) {
+      add(std::string(graph.name) + "/" + target.name, [=, name = std::string(graph.name)](benchmark::State& state) { run_large(state, name, target.name); });
+    }
+  }
+}
 
 void add_graph_work() {
   for (int nodes : {10000, 100000, 1000000}) {

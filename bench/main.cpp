@@ -131,6 +131,7 @@ int run(int count, char** arguments) {
   add_cuda_c(all, effort);
   add_processes(all);
   add_graph_work();
+  add_large_graphs(all);
   PlainNames<benchmark::ConsoleReporter> display(benchmark::ConsoleReporter::OO_None);
   PlainNames<benchmark::JSONReporter> file;
   benchmark::RunSpecifiedBenchmarks(&display, to_file ? &file : nullptr);

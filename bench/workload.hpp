@@ -36,4 +36,12 @@ Array random_array(const Shape& shape, Device device, unsigned seed);
 /// z = exp(-z z) + y, five times: twenty ops.
 Variable twenty_ops(Variable z, const Variable& y);
 
+/// The parts of damo-bench's large graphs, of one input: a chain of a million nodes and a balanced tree of 500,000 leaves, whose
+/// numbers are all unlike; and the gradient of 5,000 ops. One output.
+struct LargeGraph {
+  const char* name;
+  std::function<Variable(const Variable&)> make;
+};
+std::vector<LargeGraph> large_graphs();
+
 }  // namespace damo::bench

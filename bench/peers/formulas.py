@@ -30,6 +30,27 @@ def adam(m, p, first, second, g):
     return p - 1e-3 * first / (m.sqrt(second) + 1e-8), first, second
 
 
+def softmax(m, x):
+    """The library's own where it has one."""
+    if hasattr(m, "softmax"):
+        return m.softmax(x, 1)
+    e = m.exp(x - m.amax(x, axis=1, keepdims=True))
+    return e / m.sum(e, axis=1, keepdims=True)
+
+
+def mean_of_rows(m, x):
+    return m.sum(x, axis=1, keepdims=True) / x.shape[1]
+
+
+def layer_norm(m, x, weight, bias):
+    centered = x - mean_of_rows(m, x)
+    return centered / m.sqrt(mean_of_rows(m, centered * centered) + 1e-5) * weight + bias
+
+
+def rms_norm(m, x, weight):
+    return x / m.sqrt(mean_of_rows(m, x * x) + 1e-5) * weight
+
+
 def long_chain(length):
     def chain(m, x):
         for i in range(length):
@@ -50,7 +71,15 @@ def workloads(sizes):
         Workload("transpose_tanh", [(r, c), (c, r)], lambda m, x, y: m.tanh(x.T) + y, 12 * r * c),
         Workload("outer", [(r, 1), (1, c), (r, c)], lambda m, a, b, x: a * b + x, 8 * r * c),
         Workload("adam", [(n // 2,)] * 4, adam, 14 * n),
-        # gemm_bias_relu and gemm_bias_gelu_tf32 are in dtypes that not every library here has.
+        Workload("sum_xy", [(n,)] * 2, lambda m, x, y: m.sum(x * y), 8 * n),
+        Workload("softmax_4k", [(n // 4096, 4096)], softmax, 8 * n),
+        Workload("softmax_64k", [(n // 65536, 65536)], softmax, 8 * n),
+        Workload("layernorm_8k", [(r, c), (c,), (c,)], layer_norm, 8 * r * c),
+        Workload("rmsnorm_1k", [(n // 1024, 1024), (1024,)], rms_norm, 8 * n),
+        Workload("colsum_gelu", [(r, c)], lambda m, x: m.sum(gelu(m, x), axis=0), 4 * r * c),
+        Workload("argmax_rows", [(r, c)], lambda m, x: m.argmax(x, 1), 4 * r * c),
+        Workload("cumsum_rows", [(r, c)], lambda m, x: m.cumsum(x, 1), 8 * r * c),
+        # cross_entropy, gemm_bias_relu and gemm_bias_gelu_tf32 take dtypes that not every library here has.
         Workload("gemm_bias_gelu", [(g, g), (g, g), (g,)], lambda m, x, w, b: gelu(m, m.matmul(x, w) + b), 12 * g * g),
         Workload("mlp_infer_b1", [(1, 784), (784, 512), (512, 512), (512, 10)],
                  lambda m, x, a, b, c: m.matmul(relu(m, m.matmul(relu(m, m.matmul(x, a)), b)), c), 4 * (784 * 512 + 512 * 512 + 5120)),

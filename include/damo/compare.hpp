@@ -5,7 +5,8 @@
 // Each side: kernels a call launches, least bytes they must move, median time of at least 5 calls, the two sides in turn
 // and the first calls left out, speed against the device's own copy, compile time and whether the kernels came from the cache, peak memory beyond the
 // inputs. The results of both sides are compared element by element. write_html() writes one page that needs no other
-// file and no network, with the table, a chart and both graphs drawn. See tests/function/compare_test.cpp and
+// file and no network, with the table, a chart, the fused side's kernels and
+// how near each is to the copy's speed, and both graphs drawn. See tests/function/compare_test.cpp and
 // examples/fused_vs_unfused.cpp.
 #pragma once
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include <damo/function.hpp>
+#include <damo/report.hpp>
 
 namespace damo {
 
@@ -33,6 +35,7 @@ struct ComparisonSide {
   std::uint64_t compiled = 0, from_disk = 0, from_memory = 0;  ///< kernels by where their code came from
   std::size_t peak_bytes = 0;  ///< most device memory of one call beyond the inputs: temporaries and results
   FunctionGraph graph;
+  FunctionReport report;       ///< of a build that was profiled
 
   double bytes_per_second() const { return milliseconds > 0 ? static_cast<double>(bytes) / (milliseconds * 1e-3) : 0; }
 };

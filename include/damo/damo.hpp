@@ -59,6 +59,7 @@
 #include <damo/random.hpp>
 #include <damo/raw_kernel.hpp>
 #include <damo/reduction_kernel.hpp>
+#include <damo/report.hpp>
 #include <damo/rewrite.hpp>
 #include <damo/scan_kernel.hpp>
 #include <damo/shape.hpp>

@@ -32,6 +32,7 @@
 namespace damo {
 
 class Executor;
+struct FunctionReport;  // report.hpp
 
 /// The results of a call: a vector that is an Array where there is one result.
 class Results : public std::vector<Array> {
@@ -123,6 +124,9 @@ class Function {
   Profile profile() const;
   /// Text: nodes in order, what each fused, its kernel's layout, registers and spills, what the passes took.
   std::string explain() const;
+  /// The same for programs and as a page (report.hpp): of each node lines, reasons, bytes, floor, registers, occupancy; and times where
+  /// Options::profile is set.
+  FunctionReport report() const;
   /// What a call with inputs of these shapes, in C order, takes of the device's memory; nothing runs and nothing is allocated.
   /// Throws ShapeError as the call would. A call whose plan does not fit is an OutOfMemoryError before anything runs.
   CallPlan plan(std::span<const Shape> shapes) const;

@@ -1,13 +1,16 @@
 // FunctionGraph: a snapshot of a graph with dense ids, for rewriting. Values, nodes and uses are numbered; the user's
 // Variables are never touched. A pass takes a FunctionGraph and gives one back (rewrite.hpp).
 // It models Boost.Graph's VertexListGraph and BidirectionalGraph: include <damo/boost_graph.hpp> and run any of its
-// algorithms. Every walk is iterative: a chain of 1,000,000 nodes is fine. See tests/graph/function_graph_test.cpp.
+// algorithms. Every walk is iterative: a chain of 1,000,000 nodes is fine. What the functions here give (spans, references) stays valid while
+// nodes and values are added; what is changed (the inputs of a node, the uses of a value) may move. See tests/graph/function_graph_test.cpp.
 #pragma once
 #include <cstdint>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include <damo/graph_lists.hpp>
 #include <damo/op.hpp>
 
 namespace damo {
@@ -46,19 +49,19 @@ class FunctionGraph {
 
   const Op& op(NodeId node) const { return *at(node).op; }
   const OpPtr& op_ptr(NodeId node) const { return at(node).op; }
-  std::span<const ValueId> inputs(NodeId node) const { return at(node).inputs; }
-  std::span<const ValueId> outputs(NodeId node) const { return at(node).outputs; }
+  std::span<const ValueId> inputs(NodeId node) const { return {at(node).inputs.data(), at(node).inputs.size()}; }
+  std::span<const ValueId> outputs(NodeId node) const { return {at(node).outputs.data(), at(node).outputs.size()}; }
   SourceLine where(NodeId node) const { return at(node).where; }
 
-  const TensorType& type(ValueId value) const { return at(value).type; }
+  const TensorType& type(ValueId value) const { return types_[at(value).type]; }
   /// kNone for an input, a constant or a shared variable.
   NodeId owner(ValueId value) const { return at(value).owner; }
   int owner_index(ValueId value) const { return at(value).owner_index; }
   const ConstantPtr& constant(ValueId value) const { return at(value).constant; }
   /// Null if it is no shared variable.
-  const SharedPtr& shared(ValueId value) const { return at(value).shared; }
-  const std::string& name(ValueId value) const { return at(value).name; }
-  std::span<const Use> uses(ValueId value) const { return at(value).uses; }
+  const SharedPtr& shared(ValueId value) const { return extras_of(value).shared; }
+  const std::string& name(ValueId value) const { return extras_of(value).name; }
+  std::span<const Use> uses(ValueId value) const { return {at(value).uses.data(), at(value).uses.size()}; }
   bool is_output(ValueId value) const;
 
   /// Adds op applied to inputs; types come from op.make_node. Gives the new node.
@@ -79,8 +82,10 @@ class FunctionGraph {
   void keep_outputs(std::span<const int> results, bool updates);
   /// Removes nodes that no output needs; gives their number.
   int prune();
+  /// The same graph without the records of removed nodes and of values that nobody reads or makes. Numbers change, their order stays.
+  FunctionGraph compact() const;
 
-  /// Inputs before users, by Boost.Graph's topological_sort. Throws GraphError naming the nodes of a cycle.
+  /// Inputs before users: the order of Boost.Graph's topological_sort. Throws GraphError naming the nodes of a cycle.
   std::vector<NodeId> toposort() const;
   /// Throws GraphError for a cycle, TypeError for an output that overwrites an input of another type, InternalError for
   /// uses that disagree with inputs.
@@ -94,31 +99,46 @@ class FunctionGraph {
  private:
   struct Node {
     OpPtr op;
-    std::vector<ValueId> inputs, outputs;
+    SmallList<ValueId, 4> inputs;
+    SmallList<ValueId, 2> outputs;
     SourceLine where;
     bool alive = true;
   };
+  /// What few values have.
+  struct Extras {
+    std::string name;
+    SharedPtr shared;
+  };
   struct Value {
-    TensorType type;
+    std::uint32_t type = 0;  // in types_
     NodeId owner = NodeId::kNone;
     int owner_index = 0;
+    int extras = -1;         // in extras_
     ConstantPtr constant;
-    SharedPtr shared;
-    std::string name;
-    std::vector<Use> uses;
+    SmallList<Use, 2> uses;
   };
   const Node& at(NodeId node) const { return nodes_[static_cast<std::size_t>(node)]; }
   Node& at(NodeId node) { return nodes_[static_cast<std::size_t>(node)]; }
   const Value& at(ValueId value) const { return values_[static_cast<std::size_t>(value)]; }
   Value& at(ValueId value) { return values_[static_cast<std::size_t>(value)]; }
-  ValueId new_value(TensorType type);
+  ValueId new_value(const TensorType& type);
+  std::uint32_t number_of(const TensorType& type);
+  const Extras& extras_of(ValueId value) const {
+    static const Extras none;
+    return at(value).extras < 0 ? none : extras_[static_cast<std::size_t>(at(value).extras)];
+  }
+  void set_extras(ValueId value, Extras extras);
+  NodeId new_node(const OpPtr& op, SourceLine where);
   void drop_use(ValueId value, Use use);
   void check_inputs(std::span<const Variable> inputs) const;
   void copy(std::span<const Variable> inputs, std::span<const Variable> outputs, std::span<const Assignment> updates);
   void check_unused(std::span<const Variable> inputs) const;
 
-  std::vector<Node> nodes_;
-  std::vector<Value> values_;
+  PagedList<Node> nodes_;
+  PagedList<Value> values_;
+  PagedList<TensorType> types_;  // each once: a graph has few
+  std::unordered_multimap<std::size_t, std::uint32_t> type_numbers_;  // by hash; of types behind the first few, which are compared
+  PagedList<Extras> extras_;
   std::vector<ValueId> inputs_, outputs_, updated_;
   int alive_ = 0;
 };

@@ -6,6 +6,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,6 +78,8 @@ class ThunkContext {
 
   /// A kernel that Damo generates, for generated ops: want() names a layout to compile together with the others.
   virtual SpecKernel& kernel(const KernelSpec& spec) = 0;
+  /// The same kernel for all nodes that ask with the same spec.
+  virtual SpecKernel& kernel(std::shared_ptr<const KernelSpec> spec) = 0;
   virtual void want(SpecKernel& kernel, const Layout& layout) = 0;
 };
 

@@ -61,14 +61,11 @@ void measure_times(const Function& unfused, const Function& fused, std::span<con
 }
 
 /// From a build of its own: recording events around each node would slow the measured calls.
-std::uint64_t measure_bytes(std::span<const Variable> inputs, std::span<const Variable> outputs,
-                            std::span<const Array> values, Options options, SourceLine where) {
+FunctionReport measure_nodes(std::span<const Variable> inputs, std::span<const Variable> outputs, std::span<const Array> values, Options options, SourceLine where) {
   options.profile = true;
   const Function function = damo::function(inputs, outputs, options, where);
   function.call(values);
-  std::uint64_t bytes = 0;
-  for (const ProfileRow& row : function.profile().rows) bytes += row.bytes;
-  return bytes;
+  return function.report();
 }
 
 struct Built {
@@ -101,7 +98,8 @@ Built build(std::span<const Variable> inputs, std::span<const Variable> outputs,
   const std::uint64_t launches = device.backend().launches;
   results = function.call(values);
   side.kernels = device.backend().launches - launches;
-  side.bytes = measure_bytes(inputs, outputs, values, options, where);
+  side.report = measure_nodes(inputs, outputs, values, options, where);
+  for (const NodeReport& node : side.report.nodes) side.bytes += node.bytes;
   function.free_memory();
   return {std::move(function), std::move(results)};
 }

@@ -3,38 +3,11 @@
 
 #include <damo/print.hpp>
 #include "function/compare_rows.hpp"
+#include "function/page.hpp"
 #include "graph/print/label.hpp"
 
 namespace damo {
 namespace {
-
-constexpr const char* kHead = R"(<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<style>
-:root { color-scheme: light dark; --page: #ffffff; --text: #1f2328; --soft: #57606a; --line: #d0d7de; --band: #f6f8fa; --fused: #16a34a; --unfused: #8c959f; --slower: #cf222e; }
-@media (prefers-color-scheme: dark) {
-:root { --page: #0d1117; --text: #e6edf3; --soft: #9da7b3; --line: #30363d; --band: #161b22; --fused: #3fb950; --unfused: #7d8590; --slower: #f85149; }
-}
-body { margin: 0 auto; max-width: 1200px; padding: 24px; background: var(--page); color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
-h1 { font-size: 20px; margin: 0; font-weight: 600; }
-h2 { font-size: 16px; margin: 32px 0 8px; }
-.verdict { font-size: 40px; line-height: 1.2; font-weight: 700; color: var(--text); margin: 8px 0 24px; }
-.verdict.faster { color: var(--fused); }
-.verdict.slower { color: var(--slower); }
-.soft { color: var(--soft); }
-.scroll { overflow: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: 4px 16px 4px 8px; border-bottom: 1px solid var(--line); text-align: right; font-weight: 400; }
-th:first-child, td:first-child { text-align: left; }
-thead th { font-weight: 600; background: var(--band); }
-.graphs { display: flex; flex-wrap: wrap; gap: 24px; align-items: flex-start; }
-.graphs figure { margin: 0; border: 1px solid var(--line); border-radius: 8px; max-width: 100%; overflow: auto; max-height: 1000px; }
-.graphs figcaption { padding: 8px 14px; background: var(--band); border-bottom: 1px solid var(--line); font-weight: 600; position: sticky; left: 0; }
-.chart text { font: 13px system-ui, sans-serif; fill: var(--text); }
-.chart .fused { fill: var(--fused); }
-.chart .unfused { fill: var(--unfused); }
-</style>
-)";
 
 constexpr double kBarLeft = 170, kBarRoom = 420;
 
@@ -115,13 +88,14 @@ std::string figure(const std::string& caption, const FunctionGraph& graph) {
 std::string Comparison::html() const {
   const std::string title = escape_xml(title_of(*this));
   std::string page =
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<title>" + title + "</title>\n" + kHead + "</head>\n<body>\n";
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<title>" + title + "</title>\n" + kPageHead + "</head>\n<body>\n";
   page += "<h1>" + title + "</h1>\n<p class=\"verdict" + tone_of(*this) + "\">" + escape_xml(verdict_of(*this)) + "</p>\n";
   page += "<div class=\"scroll\">" + chart(*this) + "</div>\n<h2>Measured</h2>\n" + table(*this);
   page +=
       "<p class=\"soft\">Bytes moved: the least that the kernels must read and write. The copy is the device's own, "
       "both directions counted; "
       "a small array that stays in a cache can pass it.</p>\n";
+  if (!fused.report.nodes.empty()) page += "<h2>Kernels of the fused side</h2>\n" + roofline(fused.report) + kernel_table(fused.report);
   page += "<h2>Values of both sides</h2>\n" + differences(*this);
   page += "<h2>The graph</h2>\n<div class=\"graphs\">\n" +
           figure("fused, kernels a call: " + std::to_string(fused.kernels), fused.graph) +

@@ -38,6 +38,8 @@ bool is_elementwise(const FunctionGraph& graph, NodeId node) {
   return graph.op(node).inner_graph() || dynamic_cast<const KernelOp*>(&graph.op(node));
 }
 
+}  // namespace
+
 int cost_of(const FunctionGraph& graph, NodeId node) {
   if (const FunctionGraph* inner = graph.op(node).inner_graph()) {
     int cost = 0;
@@ -47,6 +49,8 @@ int cost_of(const FunctionGraph& graph, NodeId node) {
   const auto* op = dynamic_cast<const KernelOp*>(&graph.op(node));
   return op ? op->cost() : 0;
 }
+
+namespace {
 
 /// Why two elementwise neighbours have a kernel each.
 std::string reason_between(const FunctionGraph& graph, NodeId producer, NodeId consumer, const Options& options) {

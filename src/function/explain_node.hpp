@@ -33,4 +33,7 @@ std::vector<std::string> overwrites_of(const FunctionGraph& graph, NodeId node, 
 std::vector<std::string> borders_of(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers,
                                     const Options& options);
 
+/// Instructions an element, by the rows' costs; 0 for ops that are not elementwise.
+int cost_of(const FunctionGraph& graph, NodeId node);
+
 }  // namespace damo

@@ -2,6 +2,7 @@
 // release walks down iteratively.
 #pragma once
 #include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@ struct ApplyData {
   std::atomic<std::int64_t> shares = 0;
   OpPtr op;  // null: an input, a constant or a shared variable
   std::vector<Variable> inputs;
-  std::vector<TensorType> types;  // of the outputs
+  std::vector<std::shared_ptr<const TensorType>> types;  // of the outputs; mostly an input's
   std::vector<std::string> names;  // of the outputs; empty until one is named
   ConstantPtr constant;
   SharedPtr shared;

@@ -61,31 +61,47 @@ class NodeNumbering {
   std::vector<ApplyData*> nodes_;
 };
 
-/// Every node that outputs need, inputs before users, without recursion; but those that have a number already, the graph's inputs.
-std::vector<ApplyData*> needed_nodes(std::span<const Variable> outputs, NodeNumbering& numbering) {
+/// Every node that outputs need, inputs before users, but those that have a number already, the graph's inputs.
+struct NeededNodes {
   struct Visit {
     ApplyData* node;
-    std::size_t next = 0;
+    int number;
+    std::size_t first_input = 0, next = 0;
   };
-  std::vector<ApplyData*> order;
-  std::vector<Visit> stack;
-  const auto enter = [&](ApplyData* node) {
-    const int before = numbering.count(), number = numbering.number(node);
-    if (number >= before) stack.push_back({node});
-  };
-  for (const Variable& output : outputs) {
-    enter(ApplyData::of(output));
-    while (!stack.empty()) {
-      Visit& top = stack.back();
-      if (top.next == top.node->inputs.size()) {
-        order.push_back(top.node);
-        stack.pop_back();
-      } else {
-        enter(ApplyData::of(top.node->inputs[top.next++]));
+  std::vector<Visit> order;
+  std::vector<int> inputs;  // numbers of the nodes that compute the inputs of each, from Visit::first_input on
+
+  /// Walks without recursion and asks for each reading's number once.
+  NeededNodes(std::span<const Variable> outputs, NodeNumbering& numbering) {
+    std::vector<Visit> stack;
+    const auto enter = [&](ApplyData* node) {
+      const int before = numbering.count(), number = numbering.number(node);
+      if (number < before) return number;
+      stack.push_back({node, number, inputs.size()});
+      inputs.resize(inputs.size() + node->inputs.size());
+      return number;
+    };
+    for (const Variable& output : outputs) {
+      enter(ApplyData::of(output));
+      while (!stack.empty()) {
+        Visit& top = stack.back();
+        if (top.next == top.node->inputs.size()) {
+          order.push_back(top);
+          stack.pop_back();
+        } else {
+          const std::size_t at = top.first_input + top.next;
+          const int number = enter(ApplyData::of(top.node->inputs[top.next++]));  // top may have moved
+          inputs[at] = number;
+        }
       }
     }
   }
-  return order;
+};
+
+std::size_t hash_of(const TensorType& type) {
+  std::size_t hash = static_cast<std::size_t>(type.dtype) * 31 + static_cast<std::size_t>(type.rank());
+  for (std::int64_t extent : type.dims) hash = (hash ^ static_cast<std::size_t>(extent)) * 0x9e3779b97f4a7c15u;
+  return hash;
 }
 
 }  // namespace
@@ -117,7 +133,7 @@ void FunctionGraph::copy(std::span<const Variable> inputs, std::span<const Varia
   const auto first_of = [&](const Variable& variable) -> ValueId& { return first_value[static_cast<std::size_t>(numbering.number(ApplyData::of(variable)))]; };
   for (const Variable& input : inputs) {
     const ValueId value = new_value(input.type());
-    at(value).name = input.name();
+    set_extras(value, {input.name(), {}});
     numbering.number(ApplyData::of(input));
     first_value.push_back(value);
     inputs_.push_back(value);
@@ -129,36 +145,32 @@ void FunctionGraph::copy(std::span<const Variable> inputs, std::span<const Varia
   for (const Assignment& update : updates) outputs.push_back(update.value);
   std::vector<Variable> wanted = outputs;
   for (const Assignment& update : updates) wanted.push_back(update.variable);
-  const std::vector<ApplyData*> needed = needed_nodes(wanted, numbering);
+  const NeededNodes needed(wanted, numbering);
   first_value.resize(static_cast<std::size_t>(numbering.count()));
-  nodes_.reserve(needed.size());
-  values_.reserve(needed.size() + inputs.size());
-  for (ApplyData* data : needed) {
+  for (const NeededNodes::Visit& visit : needed.order) {
+    ApplyData* const data = visit.node;
     if (!data->op && !data->constant && !data->shared) {
       const Variable unknown = ApplyData::output(data, 0);
       bad_graph(damo::describe(unknown) + " is needed by the outputs and is not among the inputs", unknown, "add it to the inputs");
     }
-    const auto number = static_cast<NodeId>(nodes_.size());
+    const NodeId number = data->op ? new_node(data->op, data->where) : NodeId::kNone;
     for (std::size_t i = 0; i < data->types.size(); ++i) {
-      const ValueId value = new_value(data->types[i]);
-      if (i == 0) first_value[static_cast<std::size_t>(numbering.number(data))] = value;
+      const ValueId value = new_value(*data->types[i]);
+      if (i == 0) first_value[static_cast<std::size_t>(visit.number)] = value;
       Value& record = at(value);
       record.constant = data->constant;
-      record.shared = data->shared;
-      if (!data->names.empty()) record.name = data->names[i];
-      if (data->op) record.owner = number, record.owner_index = static_cast<int>(i);
+      set_extras(value, {data->names.empty() ? std::string() : data->names[i], data->shared});
+      if (!data->op) continue;
+      record.owner = number;
+      record.owner_index = static_cast<int>(i);
+      at(number).outputs.push_back(value);
     }
-    if (!data->op) continue;
-    Node node{data->op, {}, {}, data->where};
-    const auto first = static_cast<int>(first_value[static_cast<std::size_t>(numbering.number(data))]);
-    for (int i = 0; i < static_cast<int>(data->types.size()); ++i) node.outputs.push_back(static_cast<ValueId>(first + i));
-    for (const Variable& input : data->inputs) {
-      const auto value = static_cast<ValueId>(static_cast<int>(first_of(input)) + input.index());
-      at(value).uses.push_back({number, static_cast<int>(node.inputs.size())});
-      node.inputs.push_back(value);
+    for (std::size_t i = 0; i < data->inputs.size(); ++i) {
+      const auto maker = static_cast<std::size_t>(needed.inputs[visit.first_input + i]);
+      const auto value = static_cast<ValueId>(static_cast<int>(first_value[maker]) + data->inputs[i].index());
+      at(value).uses.push_back({number, static_cast<int>(i)});
+      at(number).inputs.push_back(value);
     }
-    nodes_.push_back(std::move(node));
-    ++alive_;
   }
   for (const Variable& output : outputs) {
     const auto value = static_cast<ValueId>(static_cast<int>(first_of(output)) + output.index());
@@ -176,9 +188,38 @@ void FunctionGraph::check_unused(std::span<const Variable> inputs) const {
   }
 }
 
-ValueId FunctionGraph::new_value(TensorType type) {
-  values_.push_back({std::move(type)});
+ValueId FunctionGraph::new_value(const TensorType& type) {
+  values_.push_back({.type = number_of(type), .constant = {}, .uses = {}});
   return static_cast<ValueId>(values_.size() - 1);
+}
+
+std::uint32_t FunctionGraph::number_of(const TensorType& type) {
+  constexpr std::size_t kCompared = 4;
+  for (std::size_t i = 0; i < std::min(types_.size(), kCompared); ++i) {
+    if (types_[i] == type) return static_cast<std::uint32_t>(i);
+  }
+  const auto next = static_cast<std::uint32_t>(types_.size());
+  if (next >= kCompared) {
+    const auto [first, last] = type_numbers_.equal_range(hash_of(type));
+    for (auto entry = first; entry != last; ++entry) {
+      if (types_[entry->second] == type) return entry->second;
+    }
+    type_numbers_.emplace(hash_of(type), next);
+  }
+  types_.push_back(type);
+  return next;
+}
+
+void FunctionGraph::set_extras(ValueId value, Extras extras) {
+  if (extras.name.empty() && !extras.shared) return;
+  at(value).extras = static_cast<int>(extras_.size());
+  extras_.push_back(std::move(extras));
+}
+
+NodeId FunctionGraph::new_node(const OpPtr& op, SourceLine where) {
+  nodes_.push_back({.op = op, .inputs = {}, .outputs = {}, .where = where});
+  ++alive_;
+  return static_cast<NodeId>(nodes_.size() - 1);
 }
 
 std::vector<NodeId> FunctionGraph::nodes() const {
@@ -207,17 +248,15 @@ NodeId FunctionGraph::add(const OpPtr& op, std::span<const ValueId> inputs, Sour
 }
 
 NodeId FunctionGraph::add(const OpPtr& op, std::span<const ValueId> inputs, std::span<const TensorType> types, SourceLine where) {
-  const auto number = static_cast<NodeId>(nodes_.size());
-  Node node{op, {inputs.begin(), inputs.end()}, {}, where};
+  const NodeId number = new_node(op, where);
+  at(number).inputs.append(inputs.data(), inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) at(inputs[i]).uses.push_back({number, static_cast<int>(i)});
   for (std::size_t i = 0; i < types.size(); ++i) {
     const ValueId value = new_value(types[i]);
     at(value).owner = number;
     at(value).owner_index = static_cast<int>(i);
-    node.outputs.push_back(value);
+    at(number).outputs.push_back(value);
   }
-  nodes_.push_back(std::move(node));
-  ++alive_;
   return number;
 }
 
@@ -228,8 +267,8 @@ ValueId FunctionGraph::add_constant(ConstantPtr value) {
 }
 
 ValueId FunctionGraph::add_input(TensorType type, std::string name) {
-  const ValueId id = new_value(std::move(type));
-  at(id).name = std::move(name);
+  const ValueId id = new_value(type);
+  set_extras(id, {std::move(name), {}});
   inputs_.push_back(id);
   return id;
 }
@@ -242,17 +281,17 @@ void FunctionGraph::add_output(ValueId value) {
 void FunctionGraph::replace(ValueId old, ValueId replacement) {
   if (old == replacement) return;
   check_replacement(type(old), type(replacement));
-  std::vector<Use> uses = std::exchange(at(old).uses, {});
+  const SmallList<Use, 2> uses = std::exchange(at(old).uses, {});
   for (const Use& use : uses) {
-    (use.node == NodeId::kNone ? outputs_ : at(use.node).inputs)[static_cast<std::size_t>(use.position)] = replacement;
+    const auto position = static_cast<std::size_t>(use.position);
+    (use.node == NodeId::kNone ? outputs_[position] : at(use.node).inputs[position]) = replacement;
   }
-  auto& gained = at(replacement).uses;
-  gained.insert(gained.end(), uses.begin(), uses.end());
-  if (at(replacement).name.empty()) at(replacement).name = at(old).name;
+  at(replacement).uses.append(uses.data(), uses.size());
+  if (name(replacement).empty() && !name(old).empty()) set_extras(replacement, {name(old), shared(replacement)});
 }
 
 void FunctionGraph::drop_use(ValueId value, Use use) {
-  std::erase_if(at(value).uses, [&](const Use& other) { return same_use(other, use); });
+  at(value).uses.erase_if([&](const Use& other) { return same_use(other, use); });
 }
 
 void FunctionGraph::set_input(NodeId node, int position, ValueId value) {
@@ -305,10 +344,51 @@ int FunctionGraph::prune() {
     ++removed;
   }
   for (std::size_t i = 0; i < values_.size(); ++i) {
-    if (is_touched[i]) std::erase_if(values_[i].uses, [&](const Use& use) { return use.node != NodeId::kNone && !at(use.node).alive; });
+    if (is_touched[i]) values_[i].uses.erase_if([&](const Use& use) { return use.node != NodeId::kNone && !at(use.node).alive; });
   }
   alive_ -= removed;
   return removed;
+}
+
+FunctionGraph FunctionGraph::compact() const {
+  std::vector<char> is_kept(values_.size(), 0);
+  const auto keep = [&](ValueId value) { is_kept[static_cast<std::size_t>(value)] = 1; };
+  for (const auto* list : {&inputs_, &outputs_, &updated_}) std::for_each(list->begin(), list->end(), keep);
+  std::vector<NodeId> node_of(nodes_.size(), NodeId::kNone);
+  int kept = 0;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (!nodes_[i].alive) continue;
+    node_of[i] = static_cast<NodeId>(kept++);
+    std::for_each(nodes_[i].inputs.begin(), nodes_[i].inputs.end(), keep);
+    std::for_each(nodes_[i].outputs.begin(), nodes_[i].outputs.end(), keep);
+  }
+  FunctionGraph made;
+  std::vector<ValueId> value_of(values_.size(), ValueId::kNone);
+  const auto renumbered = [&](auto ids) {
+    for (ValueId& id : ids) id = value_of[static_cast<std::size_t>(id)];
+    return ids;
+  };
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    if (!is_kept[i]) continue;
+    const Value& value = values_[i];
+    value_of[i] = made.new_value(types_[value.type]);
+    if (value.extras >= 0) made.set_extras(value_of[i], extras_[static_cast<std::size_t>(value.extras)]);
+    Value& copy = made.at(value_of[i]);
+    copy.constant = value.constant;
+    copy.owner_index = value.owner_index;
+    if (value.owner != NodeId::kNone) copy.owner = node_of[static_cast<std::size_t>(value.owner)];
+    for (const Use& use : value.uses) copy.uses.push_back({use.node == NodeId::kNone ? use.node : node_of[static_cast<std::size_t>(use.node)], use.position});
+  }
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (!nodes_[i].alive) continue;
+    Node& copy = made.at(made.new_node(nodes_[i].op, nodes_[i].where));
+    copy.inputs = renumbered(nodes_[i].inputs);
+    copy.outputs = renumbered(nodes_[i].outputs);
+  }
+  made.inputs_ = renumbered(inputs_);
+  made.outputs_ = renumbered(outputs_);
+  made.updated_ = renumbered(updated_);
+  return made;
 }
 
 Apply FunctionGraph::apply(NodeId node) const {
@@ -332,11 +412,12 @@ void FunctionGraph::verify() const {
   if (!is_numbered_in_order(*this)) toposort();
   for (NodeId node : nodes()) verify_claims(*this, node);
   std::size_t readings = outputs_.size(), uses = 0;
-  for (const Node& node : nodes_) readings += node.alive ? node.inputs.size() : 0;
-  for (const Value& value : values_) {
-    for (const Use& use : value.uses) {
-      const auto& slots = use.node == NodeId::kNone ? outputs_ : at(use.node).inputs;
-      const bool right = static_cast<std::size_t>(use.position) < slots.size() && &at(slots[static_cast<std::size_t>(use.position)]) == &value;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) readings += nodes_[i].alive ? nodes_[i].inputs.size() : 0;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    for (const Use& use : values_[i].uses) {
+      const std::span<const ValueId> slots = use.node == NodeId::kNone ? std::span<const ValueId>(outputs_) : inputs(use.node);
+      const auto position = static_cast<std::size_t>(use.position);
+      const bool right = position < slots.size() && slots[position] == static_cast<ValueId>(i);
       if (!right) throw InternalError("a value's uses disagree with its readers");
       ++uses;
     }

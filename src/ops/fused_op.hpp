@@ -6,13 +6,14 @@
 
 #include <damo/graph.hpp>
 #include <damo/op.hpp>
+#include "ops/fused_form.hpp"
 
 namespace damo {
 
 class FusedOp final : public Op {
  public:
-  /// inner: only ElementwiseOps, and ReduceOps of the same axes or of all others (lower.hpp); numbered inputs first.
-  explicit FusedOp(FunctionGraph inner);
+  /// inner: only ElementwiseOps, and ReduceOps of the same axes or of all others (lower.hpp); numbered inputs first. form: that of inner.
+  FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form);
 
   std::string name() const override { return "fused"; }
   Props props() const override;
@@ -21,6 +22,7 @@ class FusedOp final : public Op {
   Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
   /// Of every value of the inner graph. Throws ShapeError as infer_shape does.
   std::vector<Shape> shapes(std::span<const Shape> inputs) const;
+  FusedForm& form() const { return *form_; }
   /// Bit a: axis a of the space is part of a row.
   std::uint32_t reduced_axes() const { return reduced_axes_; }
   bool may_run_in_place() const override { return reduced_axes_ == 0; }
@@ -30,6 +32,7 @@ class FusedOp final : public Op {
 
  private:
   FunctionGraph inner_;
+  std::shared_ptr<FusedForm> form_;
   std::uint32_t reduced_axes_;
 };
 

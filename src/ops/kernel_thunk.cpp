@@ -33,8 +33,8 @@ struct Plan {
 
 class KernelThunk {
  public:
-  KernelThunk(SpecKernel& kernel, std::vector<Cell*> cells, Apply node, ThunkContext& context, std::uint32_t reduced_axes)
-      : bound_({cells.begin(), cells.end()}), kernel_(kernel), cells_(std::move(cells)), node_(std::move(node)), stream_(context.stream()), device_(context.device()), reduced_axes_(reduced_axes), in_place_(context.runs_in_place()) {}
+  KernelThunk(SpecKernel& kernel, std::vector<Scalar> numbers, std::vector<Cell*> cells, Apply node, ThunkContext& context, std::uint32_t reduced_axes)
+      : bound_({cells.begin(), cells.end()}), kernel_(kernel), numbers_(std::move(numbers)), cells_(std::move(cells)), node_(std::move(node)), stream_(context.stream()), device_(context.device()), reduced_axes_(reduced_axes), in_place_(context.runs_in_place()) {}
 
   void operator()() {
     Bound* bound = bound_.find();
@@ -115,7 +115,7 @@ class KernelThunk {
     Bound bound;
     std::vector<int> parameters(cells_.size());
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = static_cast<int>(i);
-    bound.launches.push_back({BoundKernel(kernel_), std::move(parameters)});
+    bound.launches.push_back({BoundKernel(kernel_, numbers_), std::move(parameters)});
     bound.launches[0].kernel.bind(space, layouts(), in_place_, reduced_axes_);
     return bound;
   }
@@ -145,7 +145,9 @@ class KernelThunk {
 
   const Plan& plan(Plan& plan, PassSpecs (*split)(const KernelSpec&)) const {
     if (!plan.parts.empty()) return plan;
-    PassSpecs specs = split(kernel_.spec());
+    KernelSpec own = kernel_.spec();
+    if (!numbers_.empty()) own.numbers = numbers_;
+    PassSpecs specs = split(own);
     for (PassSpec& part : specs.parts) {
       const std::uint32_t axes = part.spec.reduces() ? reduced_axes_ : 0;
       std::vector<int> parameters;
@@ -169,6 +171,7 @@ class KernelThunk {
 
   VersionTable<Bound> bound_;
   SpecKernel& kernel_;
+  std::vector<Scalar> numbers_;  // in the place of those of the kernel's spec; empty: those
   std::vector<Cell*> cells_;
   Apply node_;
   Stream stream_;
@@ -180,18 +183,27 @@ class KernelThunk {
 
 }  // namespace
 
-Thunk kernel_thunk(KernelSpec spec, const Apply& node, ThunkContext& context, std::uint32_t reduced_axes) {
+namespace {
+
+Thunk kernel_thunk(SpecKernel& kernel, std::vector<Scalar> numbers, const Apply& node, ThunkContext& context, std::uint32_t reduced_axes) {
   context.promise_repeatable();
-  SpecKernel& kernel = context.kernel(spec);
   std::vector<Cell*> cells;
   for (int input : array_inputs(node)) cells.push_back(&context.storage(node.input(input)));
   for (const Variable& output : node.outputs()) cells.push_back(&context.storage(output));
-  const auto thunk = std::make_shared<KernelThunk>(kernel, std::move(cells), node, context, reduced_axes);
+  const auto thunk = std::make_shared<KernelThunk>(kernel, std::move(numbers), std::move(cells), node, context, reduced_axes);
   try {
     if (const std::optional<Layout> layout = thunk->expected()) context.want(kernel, *layout);
   } catch (const ShapeError&) {  // extents that stand for unknown ones need not fit together: compiled at the first call
   }
   return [thunk] { (*thunk)(); };
+}
+
+}  // namespace
+
+Thunk kernel_thunk(KernelSpec spec, const Apply& node, ThunkContext& context, std::uint32_t reduced_axes) { return kernel_thunk(context.kernel(spec), {}, node, context, reduced_axes); }
+
+Thunk kernel_thunk(std::shared_ptr<const KernelSpec> spec, std::vector<Scalar> numbers, const Apply& node, ThunkContext& context, std::uint32_t reduced_axes) {
+  return kernel_thunk(context.kernel(std::move(spec)), std::move(numbers), node, context, reduced_axes);
 }
 
 }  // namespace damo

@@ -11,23 +11,28 @@ namespace {
 
 constexpr std::size_t kNameLength = 60;
 
+/// A step that reads numbers alone is computed by the compiler.
+bool is_argument(const FunctionGraph& graph, NodeId node, int position) {
+  const auto inputs = graph.inputs(node);
+  const bool has_array = std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) { return !is_literal(graph.constant(input)); });
+  const ValueId value = inputs[static_cast<std::size_t>(position)];
+  const auto* row = dynamic_cast<const ElementwiseOp*>(&graph.op(node));
+  return has_array && (row ? may_be_argument(*row, position, graph.constant(value)->scalar()) : kernel_op(graph, node).takes_as_argument(position));
+}
+
 /// The numbers that a graph's nodes read. Each reading of an argument has one of its own, so that the text does not tell
 /// which of them are equal; a literal has one for all of its readers.
 class Literals {
  public:
-  Literals(const FunctionGraph& graph, const std::vector<NodeId>& order, KernelSpec& spec) : graph_(graph) {
-    const int arrays = static_cast<int>(graph.inputs().size() + graph.outputs().size());
-    const bool reduces = std::any_of(order.begin(), order.end(), [&](NodeId node) { return kernel_op(graph, node).reduced_axes().has_value(); });
-    int room = room_for_numbers(reduces ? 4 * arrays : arrays);  // strides along two kinds of axes, in 64 bits
+  Literals(const FunctionGraph& graph, const std::vector<NodeId>& order, KernelSpec& spec) : graph_(graph), arguments_(number_arguments(graph)) {
+    std::size_t next = 0;
     for (NodeId node : order) {
       const auto inputs = graph.inputs(node);
       for (std::size_t i = 0; i < inputs.size(); ++i) {
         if (!is_literal(graph.constant(inputs[i]))) continue;
         const Scalar& number = graph.constant(inputs[i])->scalar();
-        const int bytes = bytes_of_number(number.dtype());
-        if (bytes <= room && is_argument(node, static_cast<int>(i))) {
-          room -= bytes;
-          arguments_.push_back({node, static_cast<int>(i)});
+        if (next < arguments_.size() && arguments_[next].node == node && arguments_[next].position == static_cast<int>(i)) {
+          ++next;
           spec.numbers.push_back(number);
         } else if (constants_.try_emplace(inputs[i], static_cast<int>(spec.constants.size())).second) {
           spec.constants.push_back(number);
@@ -42,16 +47,8 @@ class Literals {
   }
 
  private:
-  /// A step that reads numbers alone is computed by the compiler.
-  bool is_argument(NodeId node, int position) const {
-    const auto inputs = graph_.inputs(node);
-    const bool has_array = std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) { return !is_literal(graph_.constant(input)); });
-    const ValueId value = inputs[static_cast<std::size_t>(position)];
-    const auto* row = dynamic_cast<const ElementwiseOp*>(&graph_.op(node));
-    return has_array && (row ? may_be_argument(*row, position, graph_.constant(value)->scalar()) : kernel_op(graph_, node).takes_as_argument(position));
-  }
   const FunctionGraph& graph_;
-  std::vector<Use> arguments_;
+  const std::vector<Use> arguments_;
   std::unordered_map<ValueId, int> constants_;
   std::size_t next_ = 0;
 };
@@ -68,6 +65,25 @@ std::string name_of(const std::vector<Step>& steps) {
 }
 
 }  // namespace
+
+std::vector<Use> number_arguments(const FunctionGraph& graph) {
+  const std::vector<NodeId> order = graph.nodes();
+  const int arrays = static_cast<int>(graph.inputs().size() + graph.outputs().size());
+  const bool reduces = std::any_of(order.begin(), order.end(), [&](NodeId node) { return kernel_op(graph, node).reduced_axes().has_value(); });
+  int room = room_for_numbers(reduces ? 4 * arrays : arrays);  // strides along two kinds of axes, in 64 bits
+  std::vector<Use> arguments;
+  for (NodeId node : order) {
+    const auto inputs = graph.inputs(node);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (!is_literal(graph.constant(inputs[i]))) continue;
+      const int bytes = bytes_of_number(graph.type(inputs[i]).dtype);
+      if (bytes > room || !is_argument(graph, node, static_cast<int>(i))) continue;
+      room -= bytes;
+      arguments.push_back({node, static_cast<int>(i)});
+    }
+  }
+  return arguments;
+}
 
 std::vector<int> array_inputs(const Apply& node) {
   std::vector<int> inputs;
@@ -161,9 +177,10 @@ std::unordered_map<NodeId, int> add_ordinals(const FunctionGraph& graph, const s
 
 KernelSpec lower(const FunctionGraph& graph) {
   KernelSpec spec;
-  std::unordered_map<ValueId, int> number;
+  std::vector<int> number(static_cast<std::size_t>(graph.value_limit()), -1);
+  const auto number_of = [&](ValueId value) -> int& { return number[static_cast<std::size_t>(value)]; };
   for (ValueId input : graph.inputs()) {
-    number.emplace(input, spec.input_count());
+    number_of(input) = spec.input_count();
     spec.inputs.push_back(graph.type(input).dtype);
   }
   spec.rows = row_inputs(graph);
@@ -175,14 +192,14 @@ KernelSpec lower(const FunctionGraph& graph) {
     std::vector<KernelBuilder::Value> values;
     for (ValueId input : graph.inputs(node)) {
       const bool is_number = is_literal(graph.constant(input));
-      values.push_back({is_number ? spec.input_count() + literals.place(node, static_cast<int>(values.size())) : number.at(input), graph.type(input).dtype});
+      values.push_back({is_number ? spec.input_count() + literals.place(node, static_cast<int>(values.size())) : number_of(input), graph.type(input).dtype});
     }
     const auto own = ordinals.find(node);
     KernelBuilder builder(spec, graph.op(node).name(), std::move(values), own == ordinals.end() ? -1 : own->second);
-    number.emplace(graph.outputs(node)[0], lowered(builder, graph, node, rows));
+    number_of(graph.outputs(node)[0]) = lowered(builder, graph, node, rows);
   }
   for (ValueId output : graph.outputs()) {
-    spec.stores.push_back(number.at(output));
+    spec.stores.push_back(number_of(output));
     spec.outputs.push_back(graph.type(output).dtype);
   }
   spec.name = spec.steps.empty() ? "copy" : name_of(spec.steps);

@@ -21,6 +21,9 @@ KernelSpec lower(const KernelOp& op, const Apply& node);
 /// Of a graph of KernelOps over one space: its inputs are the kernel's, its outputs the stores; scalar constants become literals.
 KernelSpec lower(const FunctionGraph& graph);
 
+/// Those readings of numbers in the graph that lower makes arguments of its kernel, in the order of KernelSpec::numbers.
+std::vector<Use> number_arguments(const FunctionGraph& graph);
+
 /// For each parameter of the spec that lower made of this node, which of the node's inputs it is.
 std::vector<int> array_inputs(const Apply& node);
 

@@ -120,6 +120,41 @@ TEST_P(LongKernels, OfUnlikeNumbersAreCompiledOnce) {
   }
 }
 
+TEST_P(LongKernels, OfOneGraphThatDifferInNumbersAloneAreOneTextEachWithItsOwn) {
+  const Variable x = vector("x"), y = vector("y");
+  const auto groups = [](const Variable& v, double number) { return cumsum((v - number) * 0.5 + 0.25 * number); };
+  Options options;
+  options.device = device();
+  const Function f = function({x, y}, {groups(x, 1.25), groups(y, 3.5), exp(y) * sum(x * 2.25) - sum(x * 0.75)}, options);
+  const std::vector<double> a = {4, 8, 1}, b = {0.5, 2, 16};
+  const auto results = f.call<3>(Array::from(std::vector<float>(a.begin(), a.end()), {3}, device()), Array::from(std::vector<float>(b.begin(), b.end()), {3}, device()));
+  double first = 0, second = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(results[0].to_doubles()[i], first += (a[i] - 1.25) * 0.5 + 0.3125);
+    EXPECT_EQ(results[1].to_doubles()[i], second += (b[i] - 3.5) * 0.5 + 0.875);
+    EXPECT_NEAR(results[2].to_doubles()[i], std::exp(b[i]) * 13 * 2.25 - 13 * 0.75, 1e-6 * std::exp(b[i]) * 30);
+  }
+}
+
+TEST_P(LongKernels, OfATreeGiveItsSum) {
+  const Variable x = vector("x");
+  std::vector<Variable> level;
+  double factor = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const double number = 0.5 + 0.001 * ((i * 7919) % 3001);
+    level.push_back(x * number);
+    factor += number;
+  }
+  while (level.size() > 1) {
+    std::vector<Variable> above;
+    for (std::size_t i = 0; i + 1 < level.size(); i += 2) above.push_back(level[i] + level[i + 1]);
+    if (level.size() % 2 == 1) above.push_back(level.back());
+    level = std::move(above);
+  }
+  const std::vector<double> result = run({x}, {level[0]}, {values({300}, float32, 1)}, true)[0].to_doubles(), from = values({300}, float32, 1).to_doubles();
+  for (std::size_t i = 0; i < from.size(); ++i) ASSERT_NEAR(result[i], factor * from[i], 1e-5 * std::fabs(factor * from[i]));
+}
+
 DAMO_ON_EACH_DEVICE(LongKernels);
 
 }  // namespace

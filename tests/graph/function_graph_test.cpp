@@ -180,6 +180,42 @@ TEST_F(FunctionGraphTest, LeavesTheUsersGraphAlone) {
   EXPECT_TRUE(y.owner().input(0).is_same(x_));
 }
 
+TEST_F(FunctionGraphTest, GivesSpansThatStayValidWhileNodesAreAdded) {
+  FunctionGraph graph = graph_of({x_, y_}, {f_(x_, y_)});
+  const NodeId node = graph.owner(graph.outputs()[0]);
+  const auto inputs = graph.inputs(node), outputs = graph.outputs(node);
+  const TensorType& type = graph.type(outputs[0]);
+  for (int extent = 1; extent <= 100; ++extent) {
+    const TensorType types[] = {{float32, {extent}}};
+    graph.add(g_, inputs, types, {});
+  }
+  EXPECT_THAT(inputs, ElementsAre(graph.inputs()[0], graph.inputs()[1]));
+  EXPECT_EQ(outputs.data(), graph.outputs(node).data());
+  EXPECT_EQ(&type, &graph.type(outputs[0]));
+  for (int i = 1; i <= 100; ++i) EXPECT_EQ(graph.type(graph.outputs(static_cast<NodeId>(static_cast<int>(node) + i))[0]).dims, Shape({i}));
+  graph.verify();
+}
+
+TEST_F(FunctionGraphTest, IsCompactedToWhatIsThere) {
+  const Variable a = f_(x_), b = g_(a, constant(3.0f)), c = two_(b).owner().output(1);
+  c.set_name("c");
+  FunctionGraph graph = graph_of({x_, y_}, {c, b}, true);
+  graph.replace(graph.outputs(graph.owner(graph.inputs(graph.owner(graph.outputs()[1]))[0]))[0], graph.inputs()[0]);
+  EXPECT_EQ(graph.prune(), 1);
+  const FunctionGraph small = graph.compact();
+  small.verify();
+  EXPECT_EQ(small.node_limit(), 2);
+  EXPECT_EQ(small.value_limit(), 6) << "x, y, the constant, b, both results of two";
+  EXPECT_EQ(small.name(small.outputs()[0]), "c");
+  EXPECT_EQ(small.owner_index(small.outputs()[0]), 1);
+  const NodeId node = small.owner(small.outputs()[1]);
+  EXPECT_EQ(small.op(node).name(), "g");
+  EXPECT_EQ(small.inputs(node)[0], small.inputs()[0]);
+  EXPECT_EQ(small.constant(small.inputs(node)[1])->scalar().as_double(), 3);
+  EXPECT_EQ(small.where(node).line, b.where().line);
+  EXPECT_THAT(small.uses(small.outputs()[1]), SizeIs(2));
+}
+
 TEST_F(FunctionGraphTest, SortsAndPrunesAMillionNodes) {
   Variable y = x_;
   for (int i = 0; i < 1'000'000; ++i) y = f_(y);

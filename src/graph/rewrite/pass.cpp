@@ -88,6 +88,7 @@ FunctionGraph run_passes(FunctionGraph graph, std::span<const Pass> passes, std:
       try {
         graph = pass.run ? pass.run(std::move(graph)) : apply_rules(std::move(graph), pass.rules, disabled, &report.rules);
         check(graph, before, updates);
+        if (2 * graph.node_count() < graph.node_limit()) graph = graph.compact();  // later passes look at what is there
       } catch (Error& error) {
         error.add_where("in pass " + pass.name);
         throw;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
-#include <unordered_set>
 
 #include <damo/ops/math.hpp>
+#include "graph/base/hash_index.hpp"
 #include "ops/random/random_op.hpp"
 
 namespace damo {
@@ -37,7 +37,8 @@ Variable state_behind(const Variable& state, std::uint64_t draws, SourceLine lin
 }
 
 std::vector<Assignment> stream_updates(std::span<const Variable> values, std::span<const Assignment> updates) {
-  std::unordered_set<std::size_t> seen;
+  HashIndex seen(1024);
+  std::vector<std::size_t> ids;  // of the nodes that were seen
   std::vector<Variable> waiting(values.begin(), values.end());
   std::vector<Assignment> moved;
   std::unordered_map<std::size_t, std::size_t> place;  // of a state in `moved`
@@ -47,8 +48,12 @@ std::vector<Assignment> stream_updates(std::span<const Variable> values, std::sp
     waiting.pop_back();
     if (!value.has_owner()) continue;
     const Apply node = value.owner();
-    if (!seen.insert(node.output(0).id()).second) continue;
-    for (const Variable& input : node.inputs()) waiting.push_back(input);
+    const std::size_t id = node.output(0).id();
+    if (seen.find_or_add(id >> 4, static_cast<int>(ids.size()), [&](int other) { return ids[static_cast<std::size_t>(other)] == id; }) >= 0) continue;
+    ids.push_back(id);
+    for (const Variable& input : node.inputs()) {
+      if (input.has_owner()) waiting.push_back(input);
+    }
     const auto* op = dynamic_cast<const DrawOp*>(&node.op());
     if (!op) continue;
     const Variable &counter = node.input(op->key_input() + 1), &ordinal = node.input(op->key_input() + 2);

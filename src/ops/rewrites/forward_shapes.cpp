@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -14,26 +15,30 @@
 namespace damo {
 namespace {
 
-/// The input of which the node reads no element; -1 if it reads of all.
-int shape_input(const FunctionGraph& graph, NodeId node) {
+/// The input, if there is one of that number, of which a node of the op reads no element; -1 if it reads of all.
+int shape_input(const Op& op) {
   static const Op* const second = op_of("second").get();
-  const Op& op = graph.op(node);
   if (&op == second) return 0;
   if (const auto* reduction = dynamic_cast<const ReduceOp*>(&op)) return reduction->kind() == ReductionKind::kCount || reduction->kind() == ReductionKind::kIndex ? 0 : -1;
-  return dynamic_cast<const ReshapingOp*>(&op) && graph.inputs(node).size() == 2 ? 1 : -1;
+  return dynamic_cast<const ReshapingOp*>(&op) ? 1 : -1;
 }
 
 class ShapeForwarding {
  public:
-  explicit ShapeForwarding(FunctionGraph& graph) : graph_(graph), order_(graph.toposort()), shape_input_(static_cast<std::size_t>(graph.node_limit()), -1), is_needed_(shape_input_.size(), false) {
-    for (NodeId node : order_) {
-      shape_input_[static_cast<std::size_t>(node)] = shape_input(graph, node);
-      has_work_ |= shape_input_[static_cast<std::size_t>(node)] >= 0;
+  explicit ShapeForwarding(FunctionGraph& graph) : graph_(graph), shape_input_(static_cast<std::size_t>(graph.node_limit()), -1), is_needed_(shape_input_.size(), false) {
+    std::unordered_map<const Op*, int> known;  // a graph has few ops
+    for (NodeId node : graph.nodes()) {
+      const auto [found, is_new] = known.try_emplace(&graph.op(node));
+      if (is_new) found->second = shape_input(graph.op(node));
+      if (found->second < 0 || static_cast<std::size_t>(found->second) >= graph.inputs(node).size()) continue;
+      shape_input_[static_cast<std::size_t>(node)] = found->second;
+      has_work_ = true;
     }
   }
 
   void run() {
     if (!has_work_) return;
+    order_ = graph_.toposort();
     find_needed();
     const SymbolicShapes::Checks checks{[&](NodeId node) { return is_needed(node); }, [&](NodeId node, int input) { return counts(node, input); }};
     const SymbolicShapes shapes(graph_, order_, &checks);
@@ -169,7 +174,7 @@ class ShapeForwarding {
   }
 
   FunctionGraph& graph_;
-  const std::vector<NodeId> order_;
+  std::vector<NodeId> order_;
   std::vector<int> shape_input_;  // by node
   std::vector<char> is_needed_;   // by node
   std::vector<std::pair<ValueId, ValueId>> replacements_;  // made when all are known: shapes are those of the values that were there

@@ -152,6 +152,8 @@ class ProductFusion {
 }  // namespace
 
 FunctionGraph fuse_products(FunctionGraph graph, Device device) {
+  const std::vector<NodeId> nodes = graph.nodes();
+  if (std::none_of(nodes.begin(), nodes.end(), [&](NodeId node) { return contraction(graph, node); })) return graph;
   for (NodeId node : graph.toposort()) {
     const ContractionOp* op = contraction(graph, node);
     if (!op || op->has_start() || !is_floating(op->form().result)) continue;

@@ -69,8 +69,9 @@ std::vector<std::vector<NodeId>> kernels_of(const FunctionGraph& graph, const Fu
 }  // namespace
 
 FunctionGraph fuse_elementwise(FunctionGraph graph, const FusionLimits& limits) {
+  FusionBuilder builder(graph);
   for (const std::vector<NodeId>& members : kernels_of(graph, limits)) {
-    if (members.size() > 1) replace_by_fused(graph, members);
+    if (members.size() > 1) builder.replace(members);
   }
   graph.prune();
   return graph;

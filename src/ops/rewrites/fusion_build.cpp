@@ -1,68 +1,59 @@
 #include "ops/rewrites/fusion_build.hpp"
 
 #include <algorithm>
-#include <unordered_map>
-#include <unordered_set>
+#include <utility>
 
 #include "ops/fused_op.hpp"
 #include "ops/lower.hpp"
 
 namespace damo {
-namespace {
 
-/// Builds the inner graph of a FusedOp while noting what it reads and writes outside.
-class GroupBuilder {
- public:
-  GroupBuilder(const FunctionGraph& graph, const std::vector<NodeId>& members) : graph_(graph), inside_(members.begin(), members.end()) {
-    for (NodeId node : members) find_inputs(node);
-    for (NodeId node : members) add(node);
+ValueId& FusionBuilder::inner_value(ValueId outer) {
+  if (static_cast<std::size_t>(outer) >= value_of_.size()) value_of_.resize(static_cast<std::size_t>(graph_.value_limit()), ValueId::kNone);
+  ValueId& value = value_of_[static_cast<std::size_t>(outer)];
+  if (value == ValueId::kNone) touched_.push_back(outer);
+  return value;
+}
+
+void FusionBuilder::find_inputs(NodeId node) {
+  for (ValueId input : graph_.inputs(node)) {
+    if (is_inside(graph_.owner(input)) || is_literal(graph_.constant(input))) continue;
+    ValueId& value = inner_value(input);
+    if (value != ValueId::kNone) continue;
+    value = inner_.add_input(graph_.type(input), graph_.name(input));
+    inputs_.push_back(input);
   }
-  FunctionGraph inner;
-  std::vector<ValueId> inputs, outputs;  // of the outer graph
+}
 
- private:
-  void find_inputs(NodeId node) {
-    for (ValueId input : graph_.inputs(node)) {
-      const bool outside = graph_.owner(input) == NodeId::kNone || !inside_.contains(graph_.owner(input));
-      if (!outside || value_.contains(input)) continue;
-      if (is_literal(graph_.constant(input))) continue;
-      value_.emplace(input, inner.add_input(graph_.type(input), graph_.name(input)));
-      inputs.push_back(input);
-    }
+void FusionBuilder::add(NodeId node) {
+  SmallList<ValueId, 4> values;
+  for (ValueId input : graph_.inputs(node)) {
+    ValueId& value = inner_value(input);
+    if (value == ValueId::kNone) value = inner_.add_constant(graph_.constant(input));
+    values.push_back(value);
   }
-  void add(NodeId node) {
-    std::vector<ValueId> values;
-    for (ValueId input : graph_.inputs(node)) {
-      auto found = value_.find(input);
-      if (found == value_.end()) found = value_.emplace(input, inner.add_constant(graph_.constant(input))).first;
-      values.push_back(found->second);
-    }
-    const ValueId output = graph_.outputs(node)[0];
-    const TensorType types[] = {graph_.type(output)};
-    const NodeId copy = inner.add(graph_.op_ptr(node), values, types, graph_.where(node));
-    value_.emplace(output, inner.outputs(copy)[0]);
-    const auto uses = graph_.uses(output);
-    if (std::all_of(uses.begin(), uses.end(), [&](const Use& use) { return inside_.contains(use.node); })) return;
-    inner.add_output(inner.outputs(copy)[0]);
-    outputs.push_back(output);
-  }
-  const FunctionGraph& graph_;
-  std::unordered_set<NodeId> inside_;
-  std::unordered_map<ValueId, ValueId> value_;  // outer -> inner
-};
+  const ValueId output = graph_.outputs(node)[0];
+  const NodeId copy = inner_.add(graph_.op_ptr(node), {values.data(), values.size()}, {&graph_.type(output), 1}, graph_.where(node));
+  inner_value(output) = inner_.outputs(copy)[0];
+  const auto uses = graph_.uses(output);
+  if (std::all_of(uses.begin(), uses.end(), [&](const Use& use) { return is_inside(use.node); })) return;
+  inner_.add_output(inner_.outputs(copy)[0]);
+  outputs_.push_back(output);
+}
 
-}  // namespace
-
-NodeId replace_by_fused(FunctionGraph& graph, const std::vector<NodeId>& members) {
-  GroupBuilder group(graph, members);
+NodeId FusionBuilder::replace(const std::vector<NodeId>& members) {
+  ++group_;
+  group_of_.resize(static_cast<std::size_t>(graph_.node_limit()), 0);
+  for (NodeId node : members) group_of_[static_cast<std::size_t>(node)] = group_;
+  for (NodeId node : members) find_inputs(node);
+  for (NodeId node : members) add(node);
   std::vector<TensorType> types;
-  for (ValueId output : group.outputs) types.push_back(graph.type(output));
-  auto op = std::make_shared<const FusedOp>(std::move(group.inner));
-  const NodeId fused = graph.add(op, group.inputs, types, graph.where(members.back()));
-  for (std::size_t i = 0; i < group.outputs.size(); ++i) {
-    const ValueId from = group.outputs[i], to = graph.outputs(fused)[i];
-    graph.replace(from, to);
-  }
+  for (ValueId output : outputs_) types.push_back(graph_.type(output));
+  std::shared_ptr<FusedForm> form = forms_.of(inner_);
+  const NodeId fused = graph_.add(std::make_shared<const FusedOp>(std::exchange(inner_, {}), std::move(form)), inputs_, types, graph_.where(members.back()));
+  for (std::size_t i = 0; i < outputs_.size(); ++i) graph_.replace(outputs_[i], graph_.outputs(fused)[i]);
+  for (ValueId value : touched_) value_of_[static_cast<std::size_t>(value)] = ValueId::kNone;
+  for (auto* list : {&touched_, &inputs_, &outputs_}) list->clear();
   return fused;
 }
 

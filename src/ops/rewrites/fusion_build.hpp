@@ -1,13 +1,34 @@
-// Putting one FusedOp in the place of the members of a kernel.
+// Putting FusedOps in the place of the members of kernels.
 #pragma once
 #include <vector>
 
 #include <damo/graph.hpp>
+#include "ops/fused_form.hpp"
 
 namespace damo {
 
-/// Gives the new node. members: in the order in which the kernel runs them. Their uses from outside read it; they themselves are left
-/// for prune().
-NodeId replace_by_fused(FunctionGraph& graph, const std::vector<NodeId>& members);
+/// For all kernels of one graph: groups that differ in their numbers alone share a form.
+class FusionBuilder {
+ public:
+  explicit FusionBuilder(FunctionGraph& graph) : graph_(graph) {}
+  /// Gives the new node. members: in the order in which the kernel runs them. Their uses from outside read it; they themselves are left
+  /// for prune().
+  NodeId replace(const std::vector<NodeId>& members);
+
+ private:
+  void find_inputs(NodeId node);
+  void add(NodeId node);
+  bool is_inside(NodeId node) const { return node != NodeId::kNone && static_cast<std::size_t>(node) < group_of_.size() && group_of_[static_cast<std::size_t>(node)] == group_; }
+  ValueId& inner_value(ValueId outer);
+
+  FunctionGraph& graph_;
+  FusedForms forms_;
+  int group_ = 0;
+  std::vector<int> group_of_;       // by node of the graph: the last group that it was a member of
+  std::vector<ValueId> value_of_;   // by value of the graph: the inner graph's, kNone if that has none yet
+  std::vector<ValueId> touched_;    // those that have one
+  FunctionGraph inner_;
+  std::vector<ValueId> inputs_, outputs_;  // of the outer graph
+};
 
 }  // namespace damo

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "ops/lower.hpp"
 #include "ops/number_arguments.hpp"
+#include "ops/rewrites/tree_cut.hpp"
 #include "runtime/kernel/pressure.hpp"
 
 namespace damo {
@@ -20,14 +22,13 @@ struct End {
 
 void FusionCut::enter(const std::vector<NodeId>& members) {
   ++lists_;
-  closing_.resize(std::max(closing_.size(), members.size()));
+  closing_.assign(members.size(), ValueId::kNone);
   for (std::size_t i = 0; i < members.size(); ++i) {
-    closing_[i].clear();
     at(graph_.outputs(members[i])[0]) = {.last = static_cast<int>(i), .list = lists_, .made = static_cast<int>(i)};
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
     for (ValueId input : graph_.inputs(members[i])) {
-      if (Value& value = at(input); value.list == lists_) value.last = static_cast<int>(i);
+      if (Value& value = at(input); value.list == lists_) value.last = static_cast<int>(i), ++value.readers;
     }
   }
   for (NodeId node : members) {
@@ -36,7 +37,7 @@ void FusionCut::enter(const std::vector<NodeId>& members) {
     value.leaves = std::any_of(graph_.uses(output).begin(), graph_.uses(output).end(), [&](const Use& use) {
       return use.node == NodeId::kNone || graph_.outputs(use.node).size() != 1 || at(graph_.outputs(use.node)[0]).list != lists_;
     });
-    closing_[static_cast<std::size_t>(value.last)].push_back(output);
+    value.next = std::exchange(closing_[static_cast<std::size_t>(value.last)], output);
   }
 }
 
@@ -80,7 +81,7 @@ std::size_t FusionCut::end_of_run(const std::vector<NodeId>& members, std::size_
     }
     most_words = std::max(most_words, open_words);
     crossed += bytes(output);
-    for (ValueId closed : closing_[end]) {
+    for (ValueId closed = closing_[end]; closed != ValueId::kNone; closed = at(closed).next) {
       if (at(closed).made < static_cast<int>(begin)) continue;
       crossed -= bytes(closed);
       if (at(closed).leaves) continue;
@@ -108,13 +109,36 @@ std::size_t FusionCut::end_of_run(const std::vector<NodeId>& members, std::size_
   return best;
 }
 
+/// Whether no value has two readers in the list, and so many branches meet that a run of the list would begin anywhere in a tree: the number of Horton and
+/// Strahler, which is 1 for a chain, 2 for a sum of terms, 1 + log2(n) for a balanced tree of n leaves.
+bool FusionCut::is_bushy(const std::vector<NodeId>& members) {
+  constexpr int kBushy = 5;
+  std::vector<int> strahler(members.size(), 1);
+  int most = 1;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (at(graph_.outputs(members[i])[0]).readers > 1) return false;
+    int greatest = 0, times = 0;
+    for (ValueId input : graph_.inputs(members[i])) {
+      if (at(input).list != lists_) continue;
+      const int own = strahler[static_cast<std::size_t>(at(input).made)];
+      if (own > greatest) greatest = own, times = 1;
+      else if (own == greatest) ++times;
+    }
+    strahler[i] = std::max(1, greatest + (times > 1 ? 1 : 0));
+    most = std::max(most, strahler[i]);
+  }
+  return most >= kBushy;
+}
+
 std::vector<std::vector<NodeId>> FusionCut::operator()(const std::vector<NodeId>& members) {
   if (members.size() < 2) return {members};
   const std::vector<NodeId> ordered = order_(members);
   enter(ordered);
+  const std::size_t first_end = end_of_run(ordered, 0);
+  if (first_end < ordered.size() && is_bushy(ordered)) return TreeCut(graph_, limits_)(ordered);
   std::vector<std::vector<NodeId>> runs;
   for (std::size_t begin = 0; begin < ordered.size();) {
-    const std::size_t end = end_of_run(ordered, begin);
+    const std::size_t end = begin == 0 ? first_end : end_of_run(ordered, begin);
     runs.emplace_back(ordered.begin() + static_cast<std::ptrdiff_t>(begin), ordered.begin() + static_cast<std::ptrdiff_t>(end));
     begin = end;
   }

@@ -1,6 +1,6 @@
 // Cutting a fusion group to size. The members run in an order that holds few values at once (fusion_order.hpp); kernels are
 // runs of that order, each as long as the limits allow, and where a group must be cut it is cut where the fewest bytes go
-// through memory. Among cuts that cost the same that one is taken behind which the next kernel begins as this one does: then
+// through memory. A large tree is no list: it is cut from its leaves up, so that its like subtrees are like kernels. Among cuts that cost the same that one is taken behind which the next kernel begins as this one does: then
 // the like parts of a long chain or of a tree become kernels of one text, which is compiled once.
 #pragma once
 #include <vector>
@@ -26,10 +26,13 @@ class FusionCut {
     int list = -1;        // the list that this is said of
     int run = -1;         // the last run that reads it as an input
     int made = -1;        // the place of the member that makes it
+    int readers = 0;      // members, each reading counted
+    ValueId next = ValueId::kNone;  // of those whose last reader stands in the same place
     bool leaves = false;  // some node outside reads it: an output of whatever kernel makes it
   };
   Value& at(ValueId value) { return value_[static_cast<std::size_t>(value)]; }
   void enter(const std::vector<NodeId>& members);
+  bool is_bushy(const std::vector<NodeId>& members);
   std::size_t end_of_run(const std::vector<NodeId>& members, std::size_t begin);
   bool begins_alike(NodeId a, NodeId b) const;
 
@@ -37,7 +40,7 @@ class FusionCut {
   const FusionLimits& limits_;
   FusionOrder order_;
   std::vector<Value> value_;
-  std::vector<std::vector<ValueId>> closing_;  // by place: the values whose last reader in the list stands there
+  std::vector<ValueId> closing_;  // by place: the first of the values whose last reader in the list stands there
   int lists_ = 0, runs_ = 0;
 };
 

@@ -15,18 +15,18 @@ void FusionOrder::leave(const std::vector<NodeId>& members) {
 }
 
 /// Places of the members that the node reads, the one that needs most words first.
-std::vector<int> FusionOrder::inputs_inside(NodeId node) const {
-  std::vector<int> inputs;
+FusionOrder::Places FusionOrder::inputs_inside(NodeId node) const {
+  Places inputs;
   for (ValueId input : graph_.inputs(node)) {
     const int at = place(graph_.owner(input));
     if (at >= 0 && std::find(inputs.begin(), inputs.end(), at) == inputs.end()) inputs.push_back(at);
   }
-  std::stable_sort(inputs.begin(), inputs.end(), [&](int a, int b) { return needed_[static_cast<std::size_t>(a)] > needed_[static_cast<std::size_t>(b)]; });
+  if (inputs.size() > 1) std::stable_sort(inputs.begin(), inputs.end(), [&](int a, int b) { return needed_[static_cast<std::size_t>(a)] > needed_[static_cast<std::size_t>(b)]; });
   return inputs;
 }
 
 /// Words that a step needs if each of its inputs is computed while those before it are held.
-int FusionOrder::needed_by(const std::vector<int>& inputs, int own) const {
+int FusionOrder::needed_by(const Places& inputs, int own) const {
   int needed = own, held = 0;
   for (int input : inputs) {
     needed = std::max(needed, held + needed_[static_cast<std::size_t>(input)]);
@@ -39,16 +39,17 @@ std::vector<NodeId> FusionOrder::depth_first(const std::vector<NodeId>& members)
   needed_.assign(members.size(), 0);
   std::vector<bool> is_read(members.size(), false);
   for (std::size_t i = 0; i < members.size(); ++i) {
-    const std::vector<int> inputs = inputs_inside(members[i]);
+    const Places inputs = inputs_inside(members[i]);
     for (int input : inputs) is_read[static_cast<std::size_t>(input)] = true;
     needed_[i] = needed_by(inputs, words_of(graph_.type(graph_.outputs(members[i])[0]).dtype));
   }
   struct Visit {
     int member;
-    std::vector<int> inputs;
+    Places inputs;
     std::size_t next = 0;
   };
   std::vector<NodeId> order;
+  order.reserve(members.size());
   std::vector<bool> is_entered(members.size(), false);
   std::vector<Visit> stack;
   const auto visit = [&](int member) {

@@ -25,8 +25,9 @@ class FusionOrder {
   void enter(const std::vector<NodeId>& members);
   void leave(const std::vector<NodeId>& members);
   int place(NodeId node) const { return node == NodeId::kNone ? -1 : place_[static_cast<std::size_t>(node)]; }
-  int needed_by(const std::vector<int>& inputs, int own) const;
-  std::vector<int> inputs_inside(NodeId node) const;
+  using Places = SmallList<int, 4>;
+  int needed_by(const Places& inputs, int own) const;
+  Places inputs_inside(NodeId node) const;
   std::vector<NodeId> depth_first(const std::vector<NodeId>& members);
 
   const FunctionGraph& graph_;

@@ -63,11 +63,11 @@ struct Group {
   std::vector<NodeId> nodes;
 };
 
-void join(FunctionGraph& graph, const std::vector<NodeId>& nodes) {
+void join(FunctionGraph& graph, FusionBuilder& builder, const std::vector<NodeId>& nodes) {
   std::vector<std::shared_ptr<const FusedOp>> members;
   std::vector<ValueId> inputs, outputs;
   for (NodeId node : nodes) {
-    if (!graph.op(node).inner_graph()) node = replace_by_fused(graph, {node});
+    if (!graph.op(node).inner_graph()) node = builder.replace({node});
     members.push_back(std::static_pointer_cast<const FusedOp>(graph.op_ptr(node)));
     inputs.insert(inputs.end(), graph.inputs(node).begin(), graph.inputs(node).end());
     outputs.insert(outputs.end(), graph.outputs(node).begin(), graph.outputs(node).end());
@@ -95,9 +95,10 @@ FunctionGraph join_sinks(FunctionGraph graph) {
     if (group == alike.end()) group = alike.insert(alike.end(), {std::move(spec), {}});
     group->nodes.push_back(node);
   }
+  FusionBuilder builder(graph);
   for (const auto& [name, alike] : groups) {
     for (const Group& group : alike) {
-      if (group.nodes.size() >= kFewest) join(graph, group.nodes);
+      if (group.nodes.size() >= kFewest) join(graph, builder, group.nodes);
     }
   }
   graph.prune();

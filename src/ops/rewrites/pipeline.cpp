@@ -52,7 +52,8 @@ std::vector<Pass> passes_of(const Options& options, Device device) {
   passes.push_back({std::string(kForwardShapes), [&rules, names = with_environment(options.disable)](FunctionGraph graph) {
                       const int before = graph.node_limit();
                       graph = forward_shapes(std::move(graph));
-                      return graph.node_limit() == before ? graph : apply_rules(std::move(graph), rules, names);  // x * 1 is left of a fill
+                      if (graph.node_limit() == before) return graph;
+                      return apply_rules(std::move(graph), rules, names);  // x * 1 is left of a fill
                     }});
   passes.push_back({std::string(kSinkBranches), sink_branches});
   if (options.tf32) passes.push_back({std::string(kUseTf32), use_tf32});

@@ -350,7 +350,7 @@ void Context::run_node(int number, bool is_sized) {
   }
   blame(program_, number, [&] {
     try {
-      if (recorder_) recorder_->begin(*clock_);
+      if (recorder_) recorder_->begin(*clock_, program_, number);
       begin_outputs(node, is_sized);
       thunks_[at]();
       check_outputs(node, is_sized);

@@ -1,5 +1,7 @@
 #include "runtime/exec/node_context.hpp"
 
+#include <algorithm>
+
 #include "runtime/kernel/cache.hpp"
 
 namespace damo {
@@ -11,6 +13,9 @@ std::shared_ptr<const LoadedKernel> PendingKernels::add(int node, CompileRequest
 }
 
 void PendingKernels::add(int node, SpecKernel& kernel, const Layout& layout) {
+  std::vector<Layout>& wanted = wanted_[&kernel];
+  if (std::find(wanted.begin(), wanted.end(), layout) != wanted.end()) return;
+  wanted.push_back(layout);
   if (!kernel.has(layout)) items_.push_back({node, kernel.request(layout), nullptr, &kernel, layout});
 }
 
@@ -28,6 +33,7 @@ void PendingKernels::compile(const Program& program) {
   }
   for (std::size_t i = 0; i < items_.size(); ++i) finish(items_[i], modules[i]);
   items_.clear();
+  wanted_.clear();
 }
 
 void PendingKernels::finish(const Item& item, const std::shared_ptr<const LoadedModule>& module) {

@@ -2,6 +2,8 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <damo/thunk.hpp>
@@ -30,6 +32,7 @@ class PendingKernels {
   void finish(const Item& item, const std::shared_ptr<const LoadedModule>& module);
   Backend& backend_;
   std::vector<Item> items_;
+  std::unordered_map<const SpecKernel*, std::vector<Layout>> wanted_;  // of kernels that several nodes have
 };
 
 class NodeContext final : public ThunkContext {
@@ -43,6 +46,7 @@ class NodeContext final : public ThunkContext {
   bool runs_in_place() const override { return program_.nodes()[static_cast<std::size_t>(node_)].runs_in_place; }
   Kernel compile(std::string_view source, std::string_view name, std::vector<std::string> flags) override;
   SpecKernel& kernel(const KernelSpec& spec) override { return program_.kernel(node_, requests_++, spec); }
+  SpecKernel& kernel(std::shared_ptr<const KernelSpec> spec) override { return program_.kernel(node_, requests_++, std::move(spec)); }
   void want(SpecKernel& kernel, const Layout& layout) override { pending_.add(node_, kernel, layout); }
   void promise_recordable() override { is_recordable_ = true; }
   void promise_repeatable() override { is_recordable_ = is_repeatable_ = true; }

@@ -2,15 +2,23 @@
 
 #include <algorithm>
 
+#include "runtime/exec/nvtx.hpp"
 #include "runtime/exec/program.hpp"
 
 namespace damo {
 
 ProfileRecorder::ProfileRecorder(const Program& program) : rows_(program.nodes().size()) {}
 
+void ProfileRecorder::begin(Clock& clock, const Program& program, int node) {
+  clock.began_milliseconds = milliseconds();
+  if (nvtx::is_there()) nvtx::push(program.describe(node).c_str());
+  clock.start.record(clock.stream);
+}
+
 void ProfileRecorder::end(const Clock& clock, int node, const std::vector<Cell>& cells, const Program& program) {
   clock.stop.record(clock.stream);
   clock.stop.synchronize();
+  if (nvtx::is_there()) nvtx::pop();
   const double milliseconds = clock.stop.milliseconds_since(clock.start);
   const ProgramNode& plan = program.nodes()[static_cast<std::size_t>(node)];
   std::vector<int> touched = plan.inputs;
@@ -28,6 +36,8 @@ void ProfileRecorder::end(const Clock& clock, int node, const std::vector<Cell>&
   ++row.calls;
   row.milliseconds += milliseconds;
   row.bytes += bytes;
+  if (spans_.size() == Profile::kSpans) spans_.pop_front();
+  spans_.push_back({static_cast<std::size_t>(node), calls_, clock.began_milliseconds, milliseconds});
 }
 
 void ProfileRecorder::called(double milliseconds) {
@@ -43,10 +53,16 @@ Profile ProfileRecorder::profile(const Program& program) const {
   profile.calls = calls_;
   profile.milliseconds = total_milliseconds_;
   profile.copy_bytes_per_second = program.device().measure_copy();
+  std::vector<std::size_t> row_of(rows_.size(), 0);
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const ProgramNode& node = program.nodes()[i];
     if (node.is_view) continue;
+    row_of[i] = profile.rows.size();
     profile.rows.push_back({node.apply.op().name(), to_string(node.apply.where()), rows_[i].calls, rows_[i].milliseconds, rows_[i].bytes});
+  }
+  for (ProfileSpan span : spans_) {
+    span.row = row_of[span.row];
+    profile.spans.push_back(span);
   }
   return profile;
 }

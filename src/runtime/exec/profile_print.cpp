@@ -1,8 +1,10 @@
 // Profile as a table.
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <ostream>
 
+#include <damo/error.hpp>
 #include <damo/profile.hpp>
 #include "runtime/memory/memory_pool.hpp"
 
@@ -18,6 +20,16 @@ std::string format(const char* pattern, double value) {
 std::string padded(std::string text, std::size_t width, bool right) {
   const std::string space(width - std::min(width, text.size()), ' ');
   return right ? space + text : text + space;
+}
+
+/// As a JSON string.
+std::string quoted(const std::string& text) {
+  std::string made = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') made += '\\';
+    if (static_cast<unsigned char>(c) >= 0x20) made += c;
+  }
+  return made + "\"";
 }
 
 std::vector<std::string> cells_of(const ProfileRow& row, const Profile& profile) {
@@ -53,6 +65,27 @@ std::string to_string(const Profile& profile) {
     text += line + "\n";
   }
   return text;
+}
+
+std::string Profile::chrome_trace() const {
+  std::string text = "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n";
+  text += "{\"ph\": \"M\", \"pid\": 1, \"name\": \"process_name\", \"args\": {\"name\": " + quoted(device) + "}}";
+  for (const ProfileSpan& span : spans) {
+    const ProfileRow& row = rows[span.row];
+    const double bytes = row.calls > 0 ? static_cast<double>(row.bytes) / static_cast<double>(row.calls) : 0;
+    text += ",\n{\"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"name\": " + quoted(row.op) + format(", \"ts\": %.3f", span.start_milliseconds * 1e3) + format(", \"dur\": %.3f", span.milliseconds * 1e3) +
+            ", \"args\": {\"call\": " + std::to_string(span.call + 1) + ", \"line\": " + quoted(row.where) + format(", \"bytes\": %.0f", bytes) +
+            format(", \"GB/s\": %.3f", span.milliseconds > 0 ? bytes / span.milliseconds * 1e-6 : 0) + "}}";
+  }
+  return text + "\n]}\n";
+}
+
+const Profile& Profile::write_chrome_trace(const std::string& path) const {
+  std::ofstream file(path, std::ios::binary);
+  file << chrome_trace();
+  file.close();
+  if (!file) throw UserError("cannot write " + path, "name a file in a directory that exists and is yours");
+  return *this;
 }
 
 std::ostream& operator<<(std::ostream& out, const Profile& profile) { return out << to_string(profile); }

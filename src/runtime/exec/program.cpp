@@ -177,16 +177,29 @@ SpecKernel& Program::kernel(int node, int request, const KernelSpec& spec) {
   const std::lock_guard lock(mutex_);
   auto& kernels = kernels_[static_cast<std::size_t>(node)];
   while (static_cast<int>(kernels.size()) <= request) {
-    kernels.push_back(std::make_unique<SpecKernel>(spec, device_.backend()));
+    all_kernels_.push_back(std::make_unique<SpecKernel>(spec, device_.backend()));
+    kernels.push_back(all_kernels_.back().get());
   }
   return *kernels[static_cast<std::size_t>(request)];
 }
 
+SpecKernel& Program::kernel(int node, int request, std::shared_ptr<const KernelSpec> spec) {
+  const std::lock_guard lock(mutex_);
+  auto& kernels = kernels_[static_cast<std::size_t>(node)];
+  if (static_cast<int>(kernels.size()) > request) return *kernels[static_cast<std::size_t>(request)];
+  const auto [found, is_new] = like_.try_emplace(spec.get());
+  if (is_new) {
+    all_kernels_.push_back(std::make_unique<SpecKernel>(*spec, device_.backend()));
+    found->second = {spec, all_kernels_.back().get()};
+  }
+  kernels.push_back(found->second.kernel);
+  return *kernels.back();
+}
+
 std::vector<const SpecKernel*> Program::kernels(int node) const {
   const std::lock_guard lock(mutex_);
-  std::vector<const SpecKernel*> all;
-  for (const auto& kernel : kernels_[static_cast<std::size_t>(node)]) all.push_back(kernel.get());
-  return all;
+  const std::vector<SpecKernel*>& own = kernels_[static_cast<std::size_t>(node)];
+  return {own.begin(), own.end()};
 }
 
 }  // namespace damo

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <damo/array.hpp>
@@ -115,6 +116,8 @@ class Program {
 
   /// The request-th kernel that the node asks for: the same object for every context.
   SpecKernel& kernel(int node, int request, const KernelSpec& spec);
+  /// The same one for all nodes that ask with the same spec.
+  SpecKernel& kernel(int node, int request, std::shared_ptr<const KernelSpec> spec);
   std::vector<const SpecKernel*> kernels(int node) const;
 
  private:
@@ -139,7 +142,13 @@ class Program {
   std::vector<int> cell_of_;  // by ValueId
   std::atomic<bool> told_splits_ = false;
   mutable std::mutex mutex_;
-  std::vector<std::vector<std::unique_ptr<SpecKernel>>> kernels_;
+  std::vector<std::unique_ptr<SpecKernel>> all_kernels_;
+  std::vector<std::vector<SpecKernel*>> kernels_;  // by node and request
+  struct Like {
+    std::shared_ptr<const KernelSpec> spec;  // held, so that its address stays its own
+    SpecKernel* kernel;
+  };
+  std::unordered_map<const KernelSpec*, Like> like_;
 };
 
 }  // namespace damo

@@ -1,5 +1,6 @@
 #include "runtime/kernel/argument_block.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -21,7 +22,7 @@ Magic magic_of(std::uint32_t d) {
 
 class Writer {
  public:
-  explicit Writer(bool wide) : wide_(wide) {}
+  Writer(bool wide, std::vector<std::byte> begun = {}) : bytes(std::move(begun)), wide_(wide) {}
   void index(std::int64_t value) {
     if (wide_) put(value);
     else put(static_cast<std::int32_t>(value));
@@ -113,12 +114,19 @@ std::string argument_struct(const KernelSpec& spec, const Layout& layout) {
 
 std::string joined_structs() { return "struct Member {\n  Arguments a;\n  i64 begin;\n};\nstruct Joined {\n  const Member* members;\n  const u32* member_of;\n};\n"; }
 
+void ArgumentBlock::set_numbers(std::span<const Scalar> numbers) {
+  Writer writer(false, {bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(numbers_at_)});
+  for (const Scalar& number : numbers) writer.number(number);
+  std::copy(writer.bytes.begin() + static_cast<std::ptrdiff_t>(numbers_at_), writer.bytes.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(numbers_at_));
+}
+
 ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int vector_width, const Work& work) {
   const bool reduces = layout.form != Form::kElements;
   Writer writer(reduces || layout.wide);
   const int count = spec.parameter_count();
   for (int i = 0; i < count; ++i) writer.put(std::uint64_t{0});
   if (reduces) writer.put(std::uint64_t{0});
+  numbers_at_ = writer.bytes.size();
   for (const Scalar& number : spec.numbers) writer.number(number);
   if (!spec.numbers.empty()) writer.align(8);
   if (reduces) {

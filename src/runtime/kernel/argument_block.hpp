@@ -8,6 +8,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ class ArgumentBlock {
   void set_pointer(int parameter, const void* address) {
     pointers()[parameter] = reinterpret_cast<std::uintptr_t>(address);
   }
+  /// In the place of the spec's numbers, of the same dtypes.
+  void set_numbers(std::span<const Scalar> numbers);
   /// The element of a parameter whose access is kValue, in the bits' first bytes.
   void set_value(int parameter, std::uint64_t bits) { pointers()[parameter] = bits; }
   /// After the pointers are set: recomputes the flag.
@@ -55,7 +58,7 @@ class ArgumentBlock {
   std::uintptr_t* pointers() { return reinterpret_cast<std::uintptr_t*>(bytes_.data()); }
   std::vector<std::byte> bytes_;
   std::vector<std::uintptr_t> alignment_;  // a mask for each array
-  std::size_t flag_at_ = 0;
+  std::size_t numbers_at_ = 0, flag_at_ = 0;
   std::uint32_t flags_ = 1;
   bool can_be_fast_ = true;
 };

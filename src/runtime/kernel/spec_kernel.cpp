@@ -43,7 +43,7 @@ CompileRequest SpecKernel::request(const Layout& layout) const {
 }
 
 void SpecKernel::add(const Layout& layout, std::shared_ptr<const LoadedModule> module) {
-  auto variant = std::make_unique<Variant>(Variant{layout, {}});
+  auto variant = std::make_unique<Variant>(layout, std::vector<std::shared_ptr<const LoadedKernel>>());
   for (const std::string& name : entry_names(spec_, layout)) variant->kernels.push_back(module->kernel(name));
   const std::lock_guard lock(mutex_);
   variants_.push_back(std::move(variant));
@@ -114,7 +114,7 @@ Geometry geometry_of(const KernelSpec& spec, const Shape& space, std::span<const
   return Geometry(space, all, reduced_axes, spec.uses_place());
 }
 
-BoundKernel::BoundKernel(SpecKernel& kernel) : kernel_(&kernel) {
+BoundKernel::BoundKernel(SpecKernel& kernel, std::span<const Scalar> numbers) : kernel_(&kernel), numbers_(numbers) {
   for (int i = 0; i < kernel.spec().parameter_count(); ++i) {
     if (!kernel.spec().is_ordinals(i)) parameters_.push_back(i);
   }
@@ -130,6 +130,7 @@ void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
   const Dialect& dialect = kernel_->backend().dialect();
   const Work work = dialect.work(spec, variant.layout, geometry, processors_of(kernel_->backend().limits()));
   block_ = ArgumentBlock(spec, variant.layout, geometry, dialect.vector_width(spec, variant.layout), work);
+  if (!numbers_.empty()) block_.set_numbers(numbers_);
   block_.set_streams(!spec.reduces() && dialect.streams(bytes_of(spec, geometry)));
   scratch_bytes_ = work.scratch_bytes;
   zeroed_bytes_ = work.zeroed_bytes;
@@ -137,6 +138,10 @@ void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
     const LoadedKernel& code = *variant.kernels[static_cast<std::size_t>(launch.entry)];
     check_launch(code, launch.config);
     code.block_bytes.store(static_cast<std::uint32_t>(block_.size()), std::memory_order_relaxed);
+    if (launch.entry == 0) {
+      variant.threads.store(static_cast<int>(launch.config.block[0] * launch.config.block[1] * launch.config.block[2]), std::memory_order_relaxed);
+      variant.shared_bytes.store(static_cast<std::uint32_t>(launch.config.shared_bytes), std::memory_order_relaxed);
+    }
     launches_.push_back({&code, launch.config});
   }
 }

@@ -4,11 +4,14 @@
 // Binding new shapes compiles nothing as long as some compiled layout serves them. A layout that none serves is compiled
 // at that moment, with a debug log line.
 #pragma once
+#include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "runtime/backend.hpp"
@@ -35,6 +38,10 @@ class SpecKernel {
   struct Variant {
     Layout layout;
     std::vector<std::shared_ptr<const LoadedKernel>> kernels;  ///< by entry; mostly one
+    mutable std::atomic<int> threads = 0;                      ///< of a block of the first entry, as last bound; 0: not yet
+    mutable std::atomic<std::uint32_t> shared_bytes = 0;       ///< beside them: dynamic shared memory
+
+    Variant(Layout of, std::vector<std::shared_ptr<const LoadedKernel>> code) : layout(std::move(of)), kernels(std::move(code)) {}
   };
   /// Compiled code that serves the layout for count elements, compiling if there is none.
   const Variant& variant(const Layout& layout, std::int64_t count);
@@ -59,7 +66,8 @@ Geometry geometry_of(const KernelSpec& spec, const Shape& space, std::span<const
 
 class BoundKernel {
  public:
-  explicit BoundKernel(SpecKernel& kernel);
+  /// numbers: in the place of the spec's, which stand for any of their dtypes; they must live until it is bound. Empty: the spec's.
+  explicit BoundKernel(SpecKernel& kernel, std::span<const Scalar> numbers = {});
 
   /// arrays: inputs but for ordinals, then outputs; they number the parameters here. Each broadcasts to the space, so what a row has one of keeps its reduced axes with extent
   /// 1. reduced_axes: bit a for axis a, where the spec reduces. in_place: see Layout; otherwise no output shares memory
@@ -76,6 +84,7 @@ class BoundKernel {
 
  private:
   SpecKernel* kernel_;
+  std::span<const Scalar> numbers_;
   struct Launch {
     const LoadedKernel* code;
     LaunchConfig config;

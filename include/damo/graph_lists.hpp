@@ -1,0 +1,121 @@
+// The lists that a FunctionGraph consists of. A graph of a million nodes has a few large pieces of memory rather than several small ones a
+// node, and what a list holds stays where it is while the list grows: spans and references that a pass took outlive what it adds.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace damo {
+
+/// A list that only grows, in pages of 16, 32, 64, ... elements.
+template <class T>
+class PagedList {
+ public:
+  PagedList() = default;
+  PagedList(const PagedList& other) {
+    for (std::size_t i = 0; i < other.size_; ++i) push_back(other[i]);
+  }
+  PagedList(PagedList&& other) noexcept : pages_(std::exchange(other.pages_, {})), size_(std::exchange(other.size_, 0)) {}
+  PagedList& operator=(PagedList other) noexcept {
+    std::swap(pages_, other.pages_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~PagedList() {
+    for (std::size_t i = 0; i < size_; ++i) std::destroy_at(&(*this)[i]);
+    for (std::size_t page = 0; page < pages_.size() && pages_[page]; ++page) std::allocator<T>().deallocate(pages_[page], kFirst << page);
+  }
+
+  std::size_t size() const { return size_; }
+  T& operator[](std::size_t i) { return *place(i); }
+  const T& operator[](std::size_t i) const { return *place(i); }
+  T& push_back(T value) {
+    const auto page = static_cast<std::size_t>(page_of(size_));
+    if (!pages_[page]) pages_[page] = std::allocator<T>().allocate(kFirst << page);
+    T* const made = std::construct_at(place(size_), std::move(value));
+    ++size_;
+    return *made;
+  }
+
+ private:
+  static constexpr std::size_t kFirst = 16;
+  static int page_of(std::size_t i) { return std::bit_width(i + kFirst) - std::bit_width(kFirst); }
+  T* place(std::size_t i) const { return pages_[static_cast<std::size_t>(page_of(i))] + (i + kFirst - std::bit_floor(i + kFirst)); }
+
+  std::array<T*, 28> pages_ = {};  // room for 2^32 elements
+  std::size_t size_ = 0;
+};
+
+/// A list of plain values; up to kInside of them need no memory of their own.
+template <class T, std::uint32_t kInside>
+class SmallList {
+  static_assert(std::is_trivially_copyable_v<T> && kInside > 0);
+
+ public:
+  SmallList() : inside_() {}
+  SmallList(const SmallList& other) : inside_() { append(other.data(), other.size_); }
+  SmallList(SmallList&& other) noexcept : inside_() { take(other); }
+  SmallList& operator=(SmallList other) noexcept {
+    free();
+    take(other);
+    return *this;
+  }
+  ~SmallList() { free(); }
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  T* data() { return capacity_ > kInside ? outside_ : inside_; }
+  const T* data() const { return capacity_ > kInside ? outside_ : inside_; }
+  T* begin() { return data(); }
+  T* end() { return data() + size_; }
+  const T* begin() const { return data(); }
+  const T* end() const { return data() + size_; }
+  T& operator[](std::size_t i) { return data()[i]; }
+  const T& operator[](std::size_t i) const { return data()[i]; }
+
+  void push_back(T value) { append(&value, 1); }
+  /// from: not of this list.
+  void append(const T* from, std::size_t count) {
+    reserve(size_ + static_cast<std::uint32_t>(count));
+    std::copy_n(from, count, end());
+    size_ += static_cast<std::uint32_t>(count);
+  }
+  template <class Holds>
+  void erase_if(Holds holds) {
+    size_ = static_cast<std::uint32_t>(std::remove_if(begin(), end(), holds) - begin());
+  }
+
+ private:
+  void free() noexcept {
+    if (capacity_ > kInside) delete[] outside_;
+  }
+  /// This list has no memory of its own.
+  void take(SmallList& other) noexcept {
+    size_ = std::exchange(other.size_, 0);
+    capacity_ = std::exchange(other.capacity_, kInside);
+    if (capacity_ > kInside) outside_ = other.outside_;
+    else std::copy_n(other.inside_, size_, inside_);
+  }
+  void reserve(std::uint32_t count) {
+    if (count <= capacity_) return;
+    const std::uint32_t capacity = std::max(count, 2 * capacity_);
+    T* const larger = new T[capacity];
+    std::copy_n(data(), size_, larger);
+    free();
+    outside_ = larger;
+    capacity_ = capacity;
+  }
+
+  std::uint32_t size_ = 0, capacity_ = kInside;
+  union {
+    T inside_[kInside];
+    T* outside_;
+  };
+};
+
+}  // namespace damo

@@ -1,0 +1,51 @@
+// FusedForm: what fused groups have in common that differ in their numbers and in the user's lines alone: their kernel. A long chain, a large tree or
+// equal layers are thousands of groups of few forms; each form is lowered, printed, hashed and compiled once.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include <damo/graph.hpp>
+#include "graph/base/hash_index.hpp"
+#include "runtime/kernel/spec.hpp"
+
+namespace damo {
+
+class FusedForm {
+ public:
+  explicit FusedForm(std::vector<Use> arguments) : arguments_(std::move(arguments)) {}
+  /// Lowered from the first graph of this form that asks; the others have the same but for its numbers.
+  std::shared_ptr<const KernelSpec> spec(const FunctionGraph& inner);
+  /// Those of one graph of this form, in the order of KernelSpec::numbers.
+  std::vector<Scalar> numbers(const FunctionGraph& inner) const;
+
+ private:
+  std::vector<Use> arguments_;
+  std::once_flag lowered_;
+  std::shared_ptr<const KernelSpec> spec_;
+};
+
+/// The forms met so far. Two graphs have one form if their nodes, in order, have equal ops, types and inputs, numbers that are arguments
+/// being alike and all others equal. Cost: linear in the graph.
+class FusedForms {
+ public:
+  std::shared_ptr<FusedForm> of(const FunctionGraph& inner);
+
+ private:
+  struct Form {
+    std::vector<std::int64_t> words;
+    std::shared_ptr<FusedForm> form;
+  };
+  int number_of(const OpPtr& op);
+  void add_type(const TensorType& type);
+
+  HashIndex op_index_{64}, form_index_{64};
+  std::unordered_map<const Op*, int> known_ops_;
+  std::vector<OpPtr> ops_;
+  std::vector<Form> forms_;
+  std::vector<std::int64_t> words_;  // of the graph at hand
+};
+
+}  // namespace damo
