@@ -305,7 +305,7 @@ void FunctionGraph::set_input(NodeId node, int position, ValueId value) {
 void FunctionGraph::set_shared(ValueId value, SharedPtr storage) {
   if (!shared(value)) throw GraphError("set_shared: the value is no shared variable");
   if (!storage) throw TypeError("set_shared: the storage is not there");
-  at(value).shared = std::move(storage);
+  set_extras(value, {name(value), std::move(storage)});
 }
 
 void FunctionGraph::keep_outputs(std::span<const int> results, bool updates) {
@@ -316,7 +316,7 @@ void FunctionGraph::keep_outputs(std::span<const int> results, bool updates) {
   }
   if (updates) kept.insert(kept.end(), outputs_.begin() + result_count(), outputs_.end());
   else updated_.clear();
-  for (ValueId output : outputs_) std::erase_if(at(output).uses, [](const Use& use) { return use.node == NodeId::kNone; });
+  for (ValueId output : outputs_) at(output).uses.erase_if([](const Use& use) { return use.node == NodeId::kNone; });
   outputs_.clear();
   for (ValueId output : kept) add_output(output);
 }
