@@ -39,12 +39,10 @@ class KernelThunk {
   void operator()() {
     Bound* bound = bound_.find();
     if (!bound) bound = &bound_.add(bind());
-    std::vector<Array> between;
-    for (const TensorType& type : bound->between) between.push_back(Array::empty(type.dims, type.dtype, device_));
     for (Launch& launch : bound->launches) {
       for (std::size_t i = 0; i < launch.parameters.size(); ++i) {
         const auto from = static_cast<std::size_t>(launch.parameters[i]);
-        launch.kernel.set_pointer(static_cast<int>(i), from < cells_.size() ? cells_[from]->array().data() : between[from - cells_.size()].data());
+        launch.kernel.set_pointer(static_cast<int>(i), from < cells_.size() ? cells_[from]->array().data() : bound->between[from - cells_.size()].data());
       }
       launch.kernel.launch(stream_.handle());
     }
@@ -64,7 +62,7 @@ class KernelThunk {
   };
   struct Bound {
     std::vector<Launch> launches;
-    std::vector<TensorType> between;
+    std::vector<Array> between;  ///< one element a row, or less: they stay from call to call
   };
 
   /// Whether the joins across rows are a kernel of their own. Without rows there are results all the same.
@@ -123,16 +121,13 @@ class KernelThunk {
   /// All parts go over the whole's space.
   Bound bind(const Shape& space, const Plan& plan) const {
     Bound bound;
-    bound.between = plan.between;
-    for (TensorType& type : bound.between) type.dims = reduced_shape(space, reduced_axes_, true);
-    std::vector<Strides> strides;
-    for (const TensorType& type : bound.between) strides.push_back(contiguous_strides(type.dims));
+    for (const TensorType& type : plan.between) bound.between.push_back(Array::empty(reduced_shape(space, reduced_axes_, true), type.dtype, device_));
     for (const Part& part : plan.parts) {
       std::vector<ArrayLayout> arrays;
       for (int parameter : part.parameters) {
         const auto from = static_cast<std::size_t>(parameter);
         if (from < cells_.size()) arrays.push_back({&cells_[from]->shape(), &cells_[from]->strides()});
-        else arrays.push_back({&bound.between[from - cells_.size()].dims, &strides[from - cells_.size()]});
+        else arrays.push_back({&bound.between[from - cells_.size()].shape(), &bound.between[from - cells_.size()].strides()});
       }
       bound.launches.push_back({BoundKernel(*part.kernel), part.parameters});
       bound.launches.back().kernel.bind(space, arrays, false, part.across ? other_axes(space) : part.reduced_axes);
