@@ -99,11 +99,16 @@ class ShapeForwarding {
     std::vector<ValueId> inputs(graph_.inputs(node).begin(), graph_.inputs(node).end());
     if (std::none_of(inputs.begin(), inputs.end(), [&](ValueId input) { return is_fill(input); })) return;
     const std::vector<int> others = shape_without_fills(shapes, node);
+    int rank = 0;  // of the other operands: axes of extent 1 are in no comparison of extents, and yet the result has them
+    for (ValueId input : inputs) {
+      if (!is_fill(input)) rank = std::max(rank, graph_.type(input).rank());
+    }
     bool changes = false;
     for (ValueId& input : inputs) {
       if (!is_fill(input)) continue;
       const NodeId fill = graph_.owner(input);
       const ValueId value = graph_.inputs(fill)[1];
+      if (std::max(rank, graph_.type(value).rank()) < graph_.type(input).rank()) continue;
       if (graph_.type(value).dtype != graph_.type(input).dtype || !shapes.is_sure(graph_.inputs(fill)[0]) || !covers(others, shapes.of(input))) continue;
       input = value;
       changes = true;

@@ -18,12 +18,12 @@ using damo::testing::formula;
 class ForwardShapes : public ::testing::Test {
  protected:
   std::string forwarded(const std::vector<Variable>& outputs) const {
-    const Variable inputs[] = {x_, y_, row_, k_};
+    const Variable inputs[] = {x_, y_, row_, k_, one_, number_};
     const FunctionGraph graph = forward_shapes(FunctionGraph(inputs, outputs, true));
     graph.verify();
     return formula(graph);
   }
-  const Variable x_ = matrix("x"), y_ = matrix("y"), row_ = vector("row"), k_ = input({float32, {2, 3}}, "k");
+  const Variable x_ = matrix("x"), y_ = matrix("y"), row_ = vector("row"), k_ = input({float32, {2, 3}}, "k"), one_ = input({float32, {1}}, "one"), number_ = scalar("number");
 };
 
 TEST_F(ForwardShapes, DropsAFillBesideAValueOfItsShape) {
@@ -36,6 +36,12 @@ TEST_F(ForwardShapes, DropsAFillBesideAValueOfItsShape) {
 TEST_F(ForwardShapes, KeepsAFillThatGivesTheShape) {
   EXPECT_EQ(forwarded({second(exp(x_), 2.0) * row_}), "mul(second(x, 2), row)") << "but computes no exp for it";
   EXPECT_EQ(forwarded({second(exp(x_), 2.0)}), "second(x, 2)");
+}
+
+TEST_F(ForwardShapes, KeepsAFillThatGivesAnAxisOfOneElement) {
+  EXPECT_EQ(forwarded({tanh(second(one_, number_))}), "tanh(second(one, number))");
+  EXPECT_EQ(forwarded({second(one_, number_) * number_}), "mul(second(one, number), number)");
+  EXPECT_EQ(forwarded({second(one_, number_) * row_}), "mul(number, row)");
 }
 
 TEST_F(ForwardShapes, KeepsWhatAloneWouldFindAnErrorOfShapes) {
