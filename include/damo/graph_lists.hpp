@@ -17,7 +17,7 @@ template <class T>
 class PagedList {
  public:
   PagedList() = default;
-  PagedList(const PagedList& other) {
+  PagedList(const PagedList& other) : PagedList() {  // made from here on: where memory runs out, what was copied goes
     for (std::size_t i = 0; i < other.size_; ++i) push_back(other[i]);
   }
   PagedList(PagedList&& other) noexcept : pages_(std::exchange(other.pages_, {})), size_(std::exchange(other.size_, 0)) {}

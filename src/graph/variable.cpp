@@ -91,6 +91,7 @@ Apply::Apply(const Op& op, std::vector<Variable> inputs, std::vector<TensorType>
     if (!input) throw GraphError("op " + op.name() + " was given an empty Variable");
   }
   auto* data = new ApplyData;
+  any_ = Variable(data, 0);  // which gives it up if there is no memory for what follows
   data->op = std::move(shared);
   data->inputs = std::move(inputs);
   data->types.reserve(outputs.size());
@@ -98,7 +99,6 @@ Apply::Apply(const Op& op, std::vector<Variable> inputs, std::vector<TensorType>
     const auto same = std::find_if(data->inputs.begin(), data->inputs.end(), [&](const Variable& input) { return input.type() == type; });
     data->types.push_back(same != data->inputs.end() ? type_of(*same) : std::make_shared<const TensorType>(std::move(type)));
   }
-  any_ = Variable(data, 0);
 }
 
 const Op& Apply::op() const { return *any_.data_->op; }
