@@ -49,7 +49,8 @@ TEST_F(KernelTimeLimit, NamesTheLineWhereTheKernelStood) {
   const auto kernel = compiled("__global__ void k(volatile int* y) {\n  y[1] = 1;\n  while (y[0] == 0)\n    ;\n}");
   Device(&backend_).set_kernel_time_limit(0.05);
   std::vector<int> y(2);
-  EXPECT_THAT(error_of(*kernel, {{1}, {1}}, y.data()), HasSubstr("stopped after 0.05 s at user.cu:3:"));
+  // "near" where the instruction that it stood at belongs to no line, as a loop's last jump may.
+  EXPECT_THAT(error_of(*kernel, {{1}, {1}}, y.data()), ::testing::AnyOf(HasSubstr("stopped after 0.05 s at user.cu:3:"), HasSubstr("stopped after 0.05 s near user.cu:3:")));
   EXPECT_EQ(y[1], 1);
 }
 
