@@ -5,6 +5,7 @@
 //      mean(cross_entropy) by logits reads no loss.
 //   2. A value that is needed for its shape alone gives way to one of the same shape that is an input, or is computed in any case.
 //
+// A fill also gives its axes: one of them may have a single element, so its value takes its place only beside an operand of its rank.
 // Condition: both shapes are equal by the types, by extents that both take from one value, or because nodes that stay check it
 // (SymbolicShapes): an error of shapes at a call stays an error. tests/ops/rewrites/forward_shapes_test.cpp.
 #pragma once

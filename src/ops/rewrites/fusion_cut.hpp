@@ -1,7 +1,8 @@
 // Cutting a fusion group to size. The members run in an order that holds few values at once (fusion_order.hpp); kernels are
 // runs of that order, each as long as the limits allow, and where a group must be cut it is cut where the fewest bytes go
-// through memory. A large tree is no list: it is cut from its leaves up, so that its like subtrees are like kernels. Among cuts that cost the same that one is taken behind which the next kernel begins as this one does: then
-// the like parts of a long chain or of a tree become kernels of one text, which is compiled once.
+// through memory. A large tree is no list: it is cut from its leaves up (tree_cut.hpp), so that its like subtrees are like kernels. Among cuts that cost
+// the same that one is taken behind which the next kernel begins as this one does: then the like parts of a long chain become kernels of one
+// text, which is compiled once. Values are the same wherever the cut is: each step computes what it computed, and runs keep the order.
 #pragma once
 #include <vector>
 
