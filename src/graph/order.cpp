@@ -81,4 +81,32 @@ std::vector<NodeId> FunctionGraph::toposort() const {
   return order;
 }
 
+std::vector<Apply> needed_nodes(std::span<const Variable> outputs, const std::unordered_set<std::size_t>& ends) {
+  struct Visit {
+    Apply node;
+    std::size_t next = 0;
+  };
+  std::vector<Apply> order;
+  std::unordered_set<std::size_t> seen;
+  std::vector<Visit> stack;
+  const auto enter = [&](const Variable& variable) {
+    if (!variable.has_owner() || ends.contains(variable.id())) return;
+    Apply node = variable.owner();
+    if (seen.insert(node.output(0).id()).second) stack.push_back({std::move(node)});
+  };
+  for (const Variable& output : outputs) {
+    enter(output);
+    while (!stack.empty()) {
+      if (stack.back().next < stack.back().node.inputs().size()) {
+        const Variable input = stack.back().node.inputs()[stack.back().next++];
+        enter(input);
+        continue;
+      }
+      order.push_back(std::move(stack.back().node));
+      stack.pop_back();
+    }
+  }
+  return order;
+}
+
 }  // namespace damo

@@ -7,6 +7,7 @@
 
 #include <damo/log.hpp>
 #include <damo/ops/math.hpp>
+#include "graph/order.hpp"
 
 namespace damo {
 namespace {
@@ -25,40 +26,11 @@ std::string built_at(const Apply& node) {
   return node.op().name() + (line.empty() ? "" : " built at " + line);
 }
 
-/// Nodes that the outputs need, inputs before users.
-std::vector<Apply> nodes_of(std::span<const Variable> outputs) {
-  struct Visit {
-    Apply node;
-    std::size_t next = 0;
-  };
-  std::vector<Apply> order;
-  std::unordered_set<std::size_t> seen;
-  std::vector<Visit> stack;
-  const auto visit = [&](const Variable& variable) {
-    if (!variable.has_owner()) return;
-    Apply node = variable.owner();
-    if (seen.insert(node.output(0).id()).second) stack.push_back({std::move(node)});
-  };
-  for (const Variable& output : outputs) {
-    visit(output);
-    while (!stack.empty()) {
-      Visit& top = stack.back();
-      if (top.next < top.node.inputs().size()) {
-        visit(top.node.inputs()[top.next++]);
-        continue;
-      }
-      order.push_back(std::move(top.node));
-      stack.pop_back();
-    }
-  }
-  return order;
-}
-
 class BackwardWalk {
  public:
   /// outputs: of the graph, those whose gradients are known among them.
   BackwardWalk(std::span<const Variable> outputs, std::span<const Variable> inputs, std::span<const Variable> constants, SourceLine where)
-      : order_(nodes_of(outputs)), where_(where) {
+      : order_(needed_nodes(outputs)), where_(where) {
     for (const Variable& constant : constants) constants_.insert(constant.id());
     for (const Apply& node : order_) {
       for (const Variable& variable : node.inputs()) reached_.insert(variable.id());

@@ -4,40 +4,12 @@
 #include <unordered_set>
 
 #include <damo/rewrite.hpp>
+#include "graph/order.hpp"
 #include "ops/elementwise_op.hpp"
 #include "ops/loop/loop_op.hpp"
 
 namespace damo {
 namespace {
-
-/// Nodes that the outputs need, inputs before users.
-std::vector<Apply> needed(std::span<const Variable> outputs, const std::unordered_set<std::size_t>& ends) {
-  struct Visit {
-    Apply node;
-    std::size_t next = 0;
-  };
-  std::vector<Apply> order;
-  std::unordered_set<std::size_t> seen;
-  std::vector<Visit> stack;
-  const auto enter = [&](const Variable& variable) {
-    if (!variable.has_owner() || ends.contains(variable.id())) return;
-    Apply node = variable.owner();
-    if (seen.insert(node.output(0).id()).second) stack.push_back({std::move(node)});
-  };
-  for (const Variable& output : outputs) {
-    enter(output);
-    while (!stack.empty()) {
-      if (stack.back().next < stack.back().node.inputs().size()) {
-        const Variable input = stack.back().node.inputs()[stack.back().next++];
-        enter(input);
-      } else {
-        order.push_back(std::move(stack.back().node));
-        stack.pop_back();
-      }
-    }
-  }
-  return order;
-}
 
 /// A number spread over a shape, which kernels write down rather than read.
 bool is_fill(const Apply& node) {
@@ -50,7 +22,7 @@ class Surroundings {
  public:
   Surroundings(std::span<const Variable> own, std::span<const Variable> outputs) {
     for (const Variable& variable : own) inside_.insert(variable.id());
-    for (const Apply& node : needed(outputs, inside_)) {
+    for (const Apply& node : needed_nodes(outputs, inside_)) {
       bool is_constant = true, is_inside = false;
       for (const Variable& input : node.inputs()) {
         is_constant &= input.is_constant() || constant_.contains(input.id());
@@ -88,7 +60,7 @@ class Surroundings {
 std::unordered_set<std::size_t> leaves_of(std::span<const Variable> outputs) {
   std::unordered_set<std::size_t> leaves;
   for (const Variable& output : outputs) leaves.insert(output.id());
-  for (const Apply& node : needed(outputs, {})) {
+  for (const Apply& node : needed_nodes(outputs)) {
     for (const Variable& input : node.inputs()) leaves.insert(input.id());
   }
   return leaves;
