@@ -11,6 +11,7 @@
 #include <damo/array_scan.hpp>
 #include <damo/array_shape.hpp>
 #include <damo/array_sort.hpp>
+#include <damo/array_subtensor.hpp>
 #include <damo/cache.hpp>
 #include <damo/chart.hpp>
 #include <damo/check_function.hpp>
