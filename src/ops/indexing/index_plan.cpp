@@ -63,7 +63,11 @@ IndexPlan IndexPlan::of(const std::string& user, const std::vector<Item>& items,
   return plan;
 }
 
-bool IndexPlan::takes_all() const { return std::all_of(part.begin(), part.end(), is_whole); }
+std::span<const Index> IndexPlan::shortest() const {
+  const auto last = std::find_if_not(part.rbegin(), part.rend(), is_whole);
+  return std::span(part).first(static_cast<std::size_t>(part.rend() - last));
+}
+bool IndexPlan::takes_all() const { return shortest().empty(); }
 bool IndexPlan::is_turned() const {
   std::vector<int> same(turned_back.size());
   std::iota(same.begin(), same.end(), 0);

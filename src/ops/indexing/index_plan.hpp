@@ -1,5 +1,6 @@
 // How indices among which are tensors are followed: as a view of x, in which the axes that tensors name lie side by side, and one walk over these axes.
 #pragma once
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct IndexPlan {
   std::vector<int> turned_back; ///< the reverse
   int axis = 0, axes = 0;       ///< of the turned part: those that the positions walk over, whose place their common shape takes
 
+  std::span<const Index> shortest() const;  ///< the part, without whole axes at its end
   bool takes_all() const;  ///< the part is x
   bool is_turned() const;  ///< the turned part is not the part
 };

@@ -35,12 +35,12 @@ class IndexedTensor {
     if (kind == ScatterKind::kAdd && x_.dtype() == bool_) throw TypeError(user_ + ": x is bool, which nothing is added to", "cast it to an integer");
     if (plan_.tensors.empty()) {
       const Operand value = plan_.is_turned() && !y.is_number() ? at_(without_new_axes(y.variable())) : y;
-      return kind == ScatterKind::kSet ? set_subtensor(at_(x_), std::span<const Index>(plan_.part), value) : inc_subtensor(at_(x_), std::span<const Index>(plan_.part), value);
+      return kind == ScatterKind::kSet ? set_subtensor(at_(x_), plan_.shortest(), value) : inc_subtensor(at_(x_), plan_.shortest(), value);
     }
     const Variable value = written_value(user_, x_, y, line_);
     Variable part = write_at({user_, kind, plan_.axis, plan_.axes}, turned(), positions(), value, may_repeat() ? Repeats::kMay : Repeats::kNone, line_);
     if (plan_.is_turned()) part = dimshuffle(at_(part), plan_.turned_back);
-    return plan_.takes_all() ? part : set_subtensor(at_(x_), std::span<const Index>(plan_.part), at_(part));
+    return plan_.takes_all() ? part : set_subtensor(at_(x_), plan_.shortest(), at_(part));
   }
 
  private:
@@ -55,7 +55,7 @@ class IndexedTensor {
   bool may_repeat() const { return plan_.tensors.size() > 1 || tensor(plan_.tensors[0]).dtype() != bool_; }
 
   Variable turned() const {
-    const Variable part = plan_.takes_all() ? x_ : subtensor(at_(x_), std::span<const Index>(plan_.part));
+    const Variable part = plan_.takes_all() ? x_ : subtensor(at_(x_), plan_.shortest());
     return plan_.is_turned() ? dimshuffle(at_(part), plan_.turned) : part;
   }
   /// y, which fits to the turned part, as it fits to the part.
