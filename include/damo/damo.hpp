@@ -5,12 +5,14 @@
 #include <damo/array_create.hpp>
 #include <damo/array_decompositions.hpp>
 #include <damo/array_fft.hpp>
+#include <damo/array_indexing.hpp>
 #include <damo/array_linalg.hpp>
 #include <damo/array_masks.hpp>
 #include <damo/array_math.hpp>
 #include <damo/array_reduce.hpp>
 #include <damo/array_scan.hpp>
 #include <damo/array_shape.hpp>
+#include <damo/array_softmax.hpp>
 #include <damo/array_sort.hpp>
 #include <damo/array_subtensor.hpp>
 #include <damo/cache.hpp>

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include <damo/array_shape.hpp>
@@ -55,11 +56,11 @@ Array as_words(const Array& x) { return x.view(word_dtype(x.dtype()), x.shape(),
 class PositionReports final : public Companion {
  public:
   explicit PositionReports(Backend& backend) : backend_(backend) {}
-  std::shared_ptr<KernelReport> of(const std::string& user, int axis) {
+  std::shared_ptr<KernelReport> of(const std::string& user, int axis, CountsFromEnd counts) {
     const std::lock_guard lock(mutex_);
-    std::shared_ptr<KernelReport>& report = reports_[{user, axis}];
+    std::shared_ptr<KernelReport>& report = reports_[{user, axis, counts}];
     if (report) return report;
-    report = std::make_shared<KernelReport>(Device(&backend_), [user, axis](std::int64_t position, std::int64_t extent) { return beyond_axis(user, position, axis, extent, {}); });
+    report = std::make_shared<KernelReport>(Device(&backend_), [user, axis, counts](std::int64_t position, std::int64_t extent) { return beyond_axis(user, position, axis, extent, {}, counts); });
     if (!is_host(backend_)) backend_.watch(report);
     return report;
   }
@@ -67,7 +68,7 @@ class PositionReports final : public Companion {
  private:
   Backend& backend_;
   std::mutex mutex_;
-  std::map<std::pair<std::string, int>, std::shared_ptr<KernelReport>> reports_;
+  std::map<std::tuple<std::string, int, CountsFromEnd>, std::shared_ptr<KernelReport>> reports_;
 };
 
 /// A device's kernels that follow positions.
@@ -101,12 +102,12 @@ void fill_range(const Array& out, std::int64_t start, std::int64_t step) {
   (*range_kernel(out, Index::kIntegerRange, "unsigned long long"))(static_cast<std::uint64_t>(start), static_cast<std::uint64_t>(step), out);
 }
 
-Array checked_positions(const char* user, const Array& positions, int axis, std::int64_t extent, std::int64_t otherwise) {
+Array checked_positions(const char* user, const Array& positions, int axis, std::int64_t extent, std::int64_t otherwise, CountsFromEnd counts) {
   Backend& backend = positions.device().backend();
   const DType dtype = positions.dtype();
   const auto found = kernel(positions, Index::kCheck, dtype, dtype, [&] {
-    return ElementwiseKernel("const " + c_type(dtype) + "* p, long long extent, long long otherwise, unsigned long long found_at, long long* z",
-                             text("const long long at = (long long)p[i]; const bool is_there = at >= -extent && at < extent;"
+    return ElementwiseKernel("const " + c_type(dtype) + "* p, long long least, long long extent, long long otherwise, unsigned long long found_at, long long* z",
+                             text("const long long at = (long long)p[i]; const bool is_there = at >= least && at < extent;"
                                   "if (!is_there) {"
                                   "  volatile long long* found = (volatile long long*)found_at;"
                                   "  found[1] = at; found[2] = extent; found[0] = 1;"
@@ -114,8 +115,8 @@ Array checked_positions(const char* user, const Array& positions, int axis, std:
                                   "z[i] = !is_there ? otherwise : at < 0 ? at + extent : at"),
                              {.name = "check_positions"});
   });
-  const std::shared_ptr<KernelReport> report = backend.companion<PositionReports>()->of(user, axis);
-  const Array checked = found->results(positions, extent, otherwise, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(report->address())))[0];
+  const std::shared_ptr<KernelReport> report = backend.companion<PositionReports>()->of(user, axis, counts);
+  const Array checked = found->results(positions, counts == CountsFromEnd::kYes ? -extent : std::int64_t{0}, extent, otherwise, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(report->address())))[0];
   if (is_host(backend)) report->check();
   return checked;
 }
