@@ -8,6 +8,7 @@
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel_report.hpp"
 #include "runtime/kernel_time_limit.hpp"
+#include "runtime/library/convolution.hpp"
 #include "runtime/library/dense_solver.hpp"
 #include "runtime/library/matrix_product.hpp"
 #include "runtime/memory/memory_pool.hpp"
@@ -137,6 +138,8 @@ const DeviceProperties& Backend::limits() const {
 }
 
 std::unique_ptr<MatrixEngine> Backend::make_matrix_engine() { return nullptr; }
+
+std::unique_ptr<ConvolutionEngine> Backend::make_convolution_engine() { return nullptr; }
 
 std::unique_ptr<DenseSolver> Backend::make_dense_solver() { throw DeviceError("no matrices can be factored on " + name_, "move them to the CPU or to a GPU"); }
 

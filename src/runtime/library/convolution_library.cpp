@@ -10,7 +10,7 @@ std::shared_ptr<PreparedConvolution> ConvolutionLibrary::prepare(const Convoluti
     const std::lock_guard lock(mutex_);
     if (const auto found = prepared_.find(convolution); found != prepared_.end()) return found->second;
   }
-  std::shared_ptr<PreparedConvolution> made = tiled_convolution(backend_, convolution);
+  std::shared_ptr<PreparedConvolution> made = engine_ ? engine_->prepare(convolution) : tiled_convolution(backend_, convolution);
   if (!made) made = direct_convolution(backend_, convolution);
   const std::lock_guard lock(mutex_);
   if (prepared_.size() >= kMost) prepared_.clear();
