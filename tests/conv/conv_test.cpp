@@ -129,9 +129,12 @@ TEST_P(Convolutions, SumInFloat32ForSixteenBits) {
 TEST_P(Convolutions, TakeBlocksThatAreWholeAndDepthwiseOnes) {
   const WindowCase lenet{.n = 5, .channels = 6, .filters = 20, .in = {1, 12, 12}, .window = {1, 5, 5}};
   const WindowCase depthwise{.n = 2, .groups = 6, .channels = 6, .filters = 6, .in = {1, 9, 9}, .window = {1, 3, 3}, .before = {0, 1, 1}, .after = {0, 1, 1}};
+  const WindowCase two_a_channel{.n = 2, .groups = 3, .channels = 3, .filters = 6, .in = {1, 11, 37}, .window = {1, 3, 2}, .stride = {1, 2, 1}, .before = {0, 1, 0}, .after = {0, 1, 0}};
+  const WindowCase one_filter{.n = 1, .channels = 1, .filters = 1, .in = {1, 71, 50}, .window = {1, 3, 3}, .stride = {1, 1, 2}};
   const WindowCase pointwise{.n = 1, .channels = 17, .filters = 33, .in = {1, 6, 7}};
   expect_convolution(lenet, 2, float32, options_of(lenet, 2), text_of(lenet, 2));
-  for (const WindowCase& c : {depthwise, pointwise}) expect_convolution(c, 2, float64, options_of(c, 2), text_of(c, 2));
+  for (const WindowCase& c : {depthwise, two_a_channel, one_filter, pointwise}) expect_convolution(c, 2, float64, options_of(c, 2), text_of(c, 2));
+  expect_convolution(two_a_channel, 2, float16, options_of(two_a_channel, 2), "float16 " + text_of(two_a_channel, 2));
 }
 
 TEST_P(Convolutions, SamePaddingKeepsTheExtentOverTheStride) {
