@@ -15,6 +15,7 @@
 #include "runtime/cuda/cudnn_library.hpp"
 #include "runtime/cuda/tuning.hpp"
 #include "runtime/kernel/cache.hpp"
+#include "runtime/library/block_convolution.hpp"
 #include "runtime/library/direct_convolution.hpp"
 
 namespace damo::cuda_backend {
@@ -22,8 +23,8 @@ namespace {
 
 constexpr std::size_t kMostWorkspace = std::size_t{1} << 30;
 constexpr int kConvolutionRepeats = 5;
-constexpr std::int64_t kMostOfOwn = std::int64_t{1} << 32;  // products in all, up to which Damo's own kernel is tried: a few ms
-constexpr int kOwnKernel = -1;                              // beside the library's algorithms, which count from 0
+constexpr std::int64_t kMostOfOwn = std::int64_t{1} << 32;  // products in all, up to which the plain kernel is tried: a few ms
+constexpr int kOwnPlain = -1, kOwnBlocks = -2;              // Damo's kernels, beside the library's algorithms, which count from 0
 
 int cudnn_type(DType dtype) { return dtype == float64 ? kCudnnReal64 : dtype == float16 ? kCudnnReal16 : dtype == bfloat16 ? kCudnnBfloat16 : kCudnnReal32; }
 
@@ -125,6 +126,7 @@ class PreparedCudnn final : public PreparedConvolution {
       if (status == 0 && bytes <= kMostWorkspace) candidates_.push_back({algorithm, bytes});
       else log(LogLevel::kDebug, "cuDNN: algorithm " + std::to_string(algorithm) + " is not for " + text_of(c_) + ": " + (status == 0 ? "its workspace is too large" : library.error_string(status)));
     }
+    if (fits_blocks(c_)) workspace_ = block_workspace_bytes(c_);
     for (const Candidate& one : candidates_) workspace_ = std::max(workspace_, one.bytes);
   }
 
@@ -134,7 +136,7 @@ class PreparedCudnn final : public PreparedConvolution {
   void run(const ConvolutionAddresses& at, void* workspace, void* stream) override {
     if (backend_.generation() != generation_) refuse_lost(backend_, "a convolution");
     if (!stream) stream = backend_.default_stream();
-    if (own_is_chosen_.load(std::memory_order_acquire)) return own_->run(at, nullptr, stream);
+    if (own_is_chosen_.load(std::memory_order_acquire)) return own_->run(at, workspace, stream);
     if (stream == backend_.default_stream()) {
       if (WorkLog* log = current_log(backend_); log && log->convolve(*this, at, workspace)) return;
       check_default_stream(backend_);
@@ -144,7 +146,7 @@ class PreparedCudnn final : public PreparedConvolution {
       const std::lock_guard lock(mutex_);
       if (!chosen_) chosen_ = choose(at, workspace, stream);
     }
-    if (chosen_->algorithm == kOwnKernel) return own_->run(at, nullptr, stream);
+    if (chosen_->algorithm < 0) return own_->run(at, workspace, stream);
     check_cudnn(status_of(*chosen_, at, workspace, stream), "a convolution of cuDNN");
     backend_.note_work(stream);
     backend_.launches.fetch_add(1, std::memory_order_relaxed);
@@ -184,35 +186,39 @@ class PreparedCudnn final : public PreparedConvolution {
     return library_.by_weight(session_->handle, alpha, d.x, at.input, d.y, at.output, d.convolution, one.algorithm, workspace, one.bytes, beta, d.w, at.weight);
   }
 
-  Candidate own() {
-    if (!own_) own_ = direct_convolution(backend_, c_);
+  std::shared_ptr<PreparedConvolution> make_own(int which) { return which == kOwnBlocks ? block_convolution(backend_, c_) : direct_convolution(backend_, c_); }
+
+  Candidate choose_own(int which) {
+    own_ = make_own(which);
     own_is_chosen_.store(true, std::memory_order_release);
-    return {kOwnKernel, 0};
+    return {which, 0};
   }
 
-  std::string finding_text() const { return "cudnn " + std::to_string(library_.version()) + " " + backend_.limits().description + " " + text_of(c_); }
+  std::string finding_text() const { return "cudnn and blocks " + std::to_string(library_.version()) + " " + backend_.limits().description + " " + text_of(c_); }
 
   Candidate choose(const ConvolutionAddresses& at, void* workspace, void* stream) {
     if (!may_measure(backend_, stream)) return candidates_.front();
-    if (const std::optional<Candidate> known = kept()) return known->algorithm == kOwnKernel ? own() : *known;
+    if (const std::optional<Candidate> known = kept()) return known->algorithm < 0 ? choose_own(known->algorithm) : *known;
     std::vector<std::pair<double, Candidate>> times;
     for (const Candidate& one : candidates_) {
       if (status_of(one, at, workspace, stream) != 0) continue;  // the first call loads the kernel
       times.push_back({measured_milliseconds(backend_, stream, kConvolutionRepeats, [&] { status_of(one, at, workspace, stream); }), one});
     }
-    const std::int64_t of_result = c_.groups * c_.outputs * c_.channels * product_of(c_.kernel);
-    if (times.empty() || c_.batch * product_of(c_.out) <= kMostOfOwn / of_result) {
-      own_ = direct_convolution(backend_, c_);
-      own_->run(at, nullptr, stream);
-      times.push_back({measured_milliseconds(backend_, stream, kConvolutionRepeats, [&] { own_->run(at, nullptr, stream); }), {kOwnKernel, 0}});
-    }
+    const auto measure_own = [&](int which) {
+      const std::shared_ptr<PreparedConvolution> own = make_own(which);
+      own->run(at, workspace, stream);
+      times.push_back({measured_milliseconds(backend_, stream, kConvolutionRepeats, [&] { own->run(at, workspace, stream); }), {which, 0}});
+    };
+    const std::int64_t of_place = c_.groups * c_.outputs * c_.channels * product_of(c_.kernel);
+    if (fits_blocks(c_)) measure_own(kOwnBlocks);
+    else if (times.empty() || c_.batch * product_of(c_.out) <= kMostOfOwn / of_place) measure_own(kOwnPlain);
     const auto& [time, best] = *std::min_element(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [milliseconds, one] : times) {
-      log(LogLevel::kDebug, "cuDNN: " + std::to_string(1000 * milliseconds) + " us by " + (one.algorithm == kOwnKernel ? "Damo's own kernel" : "algorithm " + std::to_string(one.algorithm)) + " for " + text_of(c_));
+      log(LogLevel::kDebug, "cuDNN: " + std::to_string(1000 * milliseconds) + " us by " + (one.algorithm == kOwnBlocks ? "Damo's blocks" : one.algorithm == kOwnPlain ? "Damo's plain kernel" : "algorithm " + std::to_string(one.algorithm)) + " for " + text_of(c_));
     }
     const std::int32_t number = best.algorithm;
     backend_.cache().keep_finding(finding_text(), std::as_bytes(std::span(&number, 1)));
-    return best.algorithm == kOwnKernel ? own() : best;
+    return best.algorithm < 0 ? choose_own(best.algorithm) : best;
   }
 
   /// What an earlier process measured, if the library still takes it.
@@ -221,7 +227,7 @@ class PreparedCudnn final : public PreparedConvolution {
     std::int32_t number = 0;
     if (!bytes || bytes->size() != sizeof number) return std::nullopt;
     std::memcpy(&number, bytes->data(), sizeof number);
-    if (number == kOwnKernel) return Candidate{kOwnKernel, 0};
+    if (number == kOwnPlain || (number == kOwnBlocks && fits_blocks(c_))) return Candidate{number, 0};
     const auto found = std::find_if(candidates_.begin(), candidates_.end(), [&](const Candidate& one) { return one.algorithm == number; });
     return found == candidates_.end() ? std::nullopt : std::optional(*found);
   }

@@ -1,5 +1,5 @@
 // ConvolutionLibrary: convolutions on one device, by whatever takes them best there: its vendor's library, on a CPU blocks in registers
-// (tiled_convolution.hpp), else, and on any device, Damo's plain kernels (direct_convolution.hpp), which take all. A companion of the device: it is made,
+// (tiled_convolution.hpp), on a GPU blocks in shared memory (block_convolution.hpp), else, and on any device, plain kernels (direct_convolution.hpp), which take all. A companion of the device: it is made,
 // and a library opened, at the first convolution. Thread-safe. See tests/conv/conv_test.cpp.
 #pragma once
 #include <map>

@@ -16,19 +16,19 @@ namespace {
 // K0.., S0.., P0..: window, stride and padding, which loops and divisions are made of.
 constexpr const char* kCommonText = R"(
 // Whether value, found later, takes the place of best. No branch: which element is the greatest nobody can guess.
-static __device__ inline bool is_greater(SUM value, SUM best) { return (value > best) | ((value != value) & (best == best)); }
+[[maybe_unused]] static __device__ inline bool is_greater(SUM value, SUM best) { return (value > best) | ((value != value) & (best == best)); }
 
 // Whether an element of a window that begins there is x's. Without padding all are.
-static __device__ inline bool is_in(const Sizes& s, long long i0, long long i1, long long i2) {
+[[maybe_unused]] static __device__ inline bool is_in(const Sizes& s, long long i0, long long i1, long long i2) {
   return (P0 == 0 || (i0 >= 0 && i0 < s.in[0])) && (P1 == 0 || (i1 >= 0 && i1 < s.in[1])) && (P2 == 0 || (i2 >= 0 && i2 < s.in[2]));
 }
-static __device__ inline long long place_of(const Sizes& s, long long i0, long long i1, long long i2) { return (i0 * s.in[1] + i1) * s.in[2] + i2; }
+[[maybe_unused]] static __device__ inline long long place_of(const Sizes& s, long long i0, long long i1, long long i2) { return (i0 * s.in[1] + i1) * s.in[2] + i2; }
 
 #define FOR_EACH_OF(E0, E1, E2) \
   _Pragma("unroll") for (int j0 = 0; j0 < E0; ++j0) _Pragma("unroll") for (int j1 = 0; j1 < E1; ++j1) _Pragma("unroll") for (int j2 = 0; j2 < E2; ++j2)
 
 // The greatest element of the window that begins at (i0, i1, i2).
-static __device__ inline SUM greatest_value(const T* picture, const Sizes& s, long long i0, long long i1, long long i2) {
+[[maybe_unused]] static __device__ inline SUM greatest_value(const T* picture, const Sizes& s, long long i0, long long i1, long long i2) {
   SUM best = -INFINITY;
   FOR_EACH_OF(K0, K1, K2) {
     if (is_in(s, i0 + j0, i1 + j1, i2 + j2)) {
@@ -40,7 +40,7 @@ static __device__ inline SUM greatest_value(const T* picture, const Sizes& s, lo
 }
 
 // Which one is the first greatest.
-static __device__ inline int greatest(const T* picture, const Sizes& s, long long i0, long long i1, long long i2, SUM& best) {
+[[maybe_unused]] static __device__ inline int greatest(const T* picture, const Sizes& s, long long i0, long long i1, long long i2, SUM& best) {
   int which = -1;
   best = 0;
   FOR_EACH_OF(K0, K1, K2) {
@@ -55,11 +55,11 @@ static __device__ inline int greatest(const T* picture, const Sizes& s, long lon
 }
 
 // Elements of x in a window, of one axis.
-static __device__ inline long long inside(long long begin, long long window, long long extent) {
+[[maybe_unused]] static __device__ inline long long inside(long long begin, long long window, long long extent) {
   const long long first = begin < 0 ? 0 : begin, last = begin + window < extent ? begin + window : extent;
   return last - first;
 }
-static __device__ inline SUM count_of(const Sizes& s, long long p0, long long p1, long long p2) {
+[[maybe_unused]] static __device__ inline SUM count_of(const Sizes& s, long long p0, long long p1, long long p2) {
 #if COUNTS_PADDING
   return (SUM)(K0 * K1 * K2);
 #else
