@@ -28,7 +28,7 @@ void CudaEmitter::emit_turns() {
   emit_coordinates("  ", "one");
   for (int i = 0; i < spec_.parameter_count(); ++i) {
     const std::string n = number(i);
-    if (spec_.moves_with_turns(i)) line(std::string("  ") + (spec_.is_output(i) ? "" : "const ") + stored(i) + "* q" + n + " = &" + element(i) + ";");
+    if (spec_.moves_with_turns(i)) line(std::string("  ") + (spec_.is_output(i) ? "" : "const ") + stored(i) + "* m" + n + " = &" + element(i) + ";");
     else if (!spec_.is_output(i)) line("  " + stored(i) + " x" + n + " = " + element(i) + ";");
     if (spec_.is_output(i)) line("  " + stored(i) + " y" + n + ";");
     if (spec_.is_output(i) && spec_.moves_with_turns(i)) line("  const u32 b" + n + " = u32(a.b" + n + ");");
@@ -40,7 +40,7 @@ void CudaEmitter::emit_turns() {
     if (!spec_.moves_with_turns(i)) continue;
     line("    " + stored(i) + " row" + n + "[" + at_once + "];");
     line("#pragma unroll");
-    line("    for (u32 u = 0; u < " + at_once + "; ++u) { row" + n + "[u] = *q" + n + "; q" + n + " += a.t" + n + "; }");
+    line("    for (u32 u = 0; u < " + at_once + "; ++u) { row" + n + "[u] = *m" + n + "; m" + n + " += a.t" + n + "; }");
   }
   line("#pragma unroll");
   line("    for (u32 u = 0; u < " + at_once + "; ++u) {");
@@ -50,7 +50,7 @@ void CudaEmitter::emit_turns() {
   line("  for (u32 turn = whole; turn < turns; ++turn) {");
   for (int i = 0; i < spec_.input_count(); ++i) {
     const std::string n = number(i);
-    if (spec_.moves_with_turns(i)) line("    const " + stored(i) + " row" + n + " = *q" + n + "; q" + n + " += a.t" + n + ";");
+    if (spec_.moves_with_turns(i)) line("    const " + stored(i) + " row" + n + " = *m" + n + "; m" + n + " += a.t" + n + ";");
   }
   emit_turn("    ", "turn", "");
   line("  }");
@@ -73,7 +73,7 @@ void CudaEmitter::emit_turn(const std::string& indent, const std::string& turn, 
     for (int lag = depth; lag > 0; --lag) {
       line(indent + "x" + number(spec_.carrier(output, lag)) + " = " + (lag == 1 ? "y" + n : "x" + number(spec_.carrier(output, lag - 1))) + ";");
     }
-    if (!spec_.is_last(i)) line(indent + "if (" + turn + " >= b" + n + ") { *q" + n + " = y" + n + "; q" + n + " += a.t" + n + "; }");
+    if (!spec_.is_last(i)) line(indent + "if (" + turn + " >= b" + n + ") { *m" + n + " = y" + n + "; m" + n + " += a.t" + n + "; }");
   }
 }
 
