@@ -1,5 +1,6 @@
 #include "campaign.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -24,6 +25,7 @@ constexpr std::size_t kMostFailures = 20;        // then something is wrong with
 
 struct Options {
   std::string device = "cpu", out;
+  std::string family;  ///< graphs without a node of it are left out; "any"
   std::uint64_t first = 0, count = 1000;
   double seconds = 1e9;
   int limit = 120;  ///< seconds for one graph
@@ -36,9 +38,14 @@ struct Message {
   char what[240];  ///< empty: the graph begins, or the tally
 };
 
-std::string check_seed(std::uint64_t seed, Device device, Tally& tally) {
-  std::string wrong = check_graph(random_graph(seed), device, tally);
-  return wrong.empty() && seed % 4 == 0 ? check_in_place(seed, device) : wrong;
+std::string check_seed(std::uint64_t seed, const Options& options, Tally& tally) {
+  const GraphSpec graph = random_graph(seed);
+  const bool is_asked_for = options.family.empty() || std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const NodeSpec& node) {
+    return !node.family.empty() && (options.family == "any" || node.family == options.family);
+  });
+  if (!is_asked_for) return {};
+  std::string wrong = check_graph(graph, Device(options.device), tally);
+  return wrong.empty() && seed % 4 == 0 ? check_in_place(seed, Device(options.device)) : wrong;
 }
 
 void send(int pipe, Message message) {
@@ -51,7 +58,7 @@ void send(int pipe, Message message) {
   for (std::uint64_t seed = first; seed < last; ++seed) {
     Message message{seed, tally.elements, tally.known, {}};
     send(pipe, message);
-    const std::string wrong = check_seed(seed, Device(options.device), tally);
+    const std::string wrong = check_seed(seed, options, tally);
     if (wrong.empty()) continue;
     std::snprintf(message.what, sizeof message.what, "%s", wrong.c_str());
     send(pipe, message);
@@ -149,6 +156,7 @@ Options parse(int count, char** arguments) {
     const std::string name = arguments[i], value = arguments[i + 1];
     if (name == "--device") options.device = value;
     else if (name == "--out") options.out = value;
+    else if (name == "--family") options.family = value;
     else if (name == "--first") options.first = std::stoull(value);
     else if (name == "--count") options.count = std::stoull(value);
     else if (name == "--seconds") options.seconds = std::stod(value);

@@ -2,9 +2,9 @@
 
 #include <cmath>
 #include <fstream>
-#include <sstream>
+#include <set>
 
-#include "reference.hpp"
+#include "op_family.hpp"
 
 namespace damo::testing {
 namespace {
@@ -48,22 +48,35 @@ std::string node_text(const NodeSpec& node) {
     case NodeSpec::Kind::kReduce: return node.name + "(" + first + ", std::vector<int>" + list_of(node.pattern, "") + (node.number != 0 ? ", keepdims)" : ")");
     case NodeSpec::Kind::kDot: return "dot(" + first + ", " + v(node.operands[1]) + ")";
     case NodeSpec::Kind::kHead: return "head(" + first + ", " + v(node.operands[1]) + ")";
+    case NodeSpec::Kind::kFamily:
+      return node.family + "_node<Variable>(\"" + node.name + "\", " + list_of(node.operands) + ", " + list_of(node.pattern, "") + ")";
     default: return node.name + ".outputs(" + list_of(node.operands) + ")";
   }
 }
 
-/// The text of graph_ops.hpp, where the graph needs it.
+/// A header beside this file, as part of a program.
+std::string carried(const std::string& header) {
+  std::ifstream file(DAMO_SOURCE_DIR "/tests/random_graph/" + header);
+  std::string text;
+  for (std::string line; std::getline(file, line);) {
+    if (line != "#pragma once" && !line.starts_with("#include \"")) text += line + "\n";
+  }
+  return text;
+}
+
+/// The texts of graph_ops.hpp and of families, where the graph needs them.
 std::string definitions(const GraphSpec& graph) {
   bool needed = false;
+  std::set<std::string> families;
   for (const NodeSpec& node : graph.nodes) {
+    if (node.kind == NodeSpec::Kind::kFamily) families.insert(node.family);
     needed |= node.name.starts_with("raw_") || node.name.starts_with("fuzz_") || (node.kind >= NodeSpec::Kind::kBackwards && node.kind <= NodeSpec::Kind::kParts);
   }
-  if (!needed) return "";
-  std::ostringstream text;
-  text << std::ifstream(DAMO_SOURCE_DIR "/tests/random_graph/graph_ops.hpp").rdbuf() << "using namespace damo::testing;\n";
-  std::string all = text.str();
-  if (const std::size_t once = all.find("#pragma once\n"); once != std::string::npos) all.erase(once, 13);
-  return all;
+  std::string text;
+  if (needed) text += carried("graph_ops.hpp");
+  if (!families.empty()) text += carried("family_parts.hpp");
+  for (const std::string& family : families) text += carried(family + "_ops.hpp");
+  return text.empty() ? text : text + "using namespace damo::testing;\n";
 }
 
 std::string expectations(const GraphSpec& graph, std::size_t call) {
@@ -117,7 +130,7 @@ std::string program_of(const GraphSpec& graph, const std::string& device, const 
     inputs.push_back(next++);
   }
   for (const NodeSpec& node : graph.nodes) {
-    if (node.kind != NodeSpec::Kind::kRaw) {
+    if (node.kind != NodeSpec::Kind::kRaw && node.kind != NodeSpec::Kind::kFamily) {
       text += "  const Variable " + v(next++) + " = " + node_text(node) + ";\n";
       continue;
     }
