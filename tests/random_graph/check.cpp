@@ -4,9 +4,11 @@
 #include <map>
 #include <thread>
 
+#include "gradient_check.hpp"
 #include "graph_ops.hpp"
 #include "op_family.hpp"
 #include "runtime/array/array_layout.hpp"
+#include "shared_check.hpp"
 
 namespace damo::testing {
 namespace {
@@ -121,6 +123,8 @@ class Check {
     for (int output : graph_.outputs) outputs_.push_back(values[static_cast<std::size_t>(output)]);
     for (const bool fuse : {true, false}) run_function(fuse);
     if (wrong_.empty()) run_eager();
+    if (wrong_.empty() && graph_.updates) wrong_ = check_shared(graph_, expected_, device_, tally_.updates);
+    if (wrong_.empty() && graph_.differentiates) wrong_ = check_gradient(graph_, device_, tally_.gradient_elements);
     return wrong_;
   }
 

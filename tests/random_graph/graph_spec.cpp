@@ -124,8 +124,12 @@ class Generator {
  public:
   explicit Generator(std::uint64_t seed) : random_(generator(seed)) {
     const std::vector<const OpFamily*>& families = op_families();
-    if (const std::uint64_t drawn = generator(~seed)(); drawn % 5 < 2) families_ = {families[drawn / 5 % families.size()]};
+    const std::uint64_t drawn = generator(~seed)();
+    if (drawn % 5 < 2) families_ = {families[drawn / 5 % families.size()]};
     else if (drawn % 5 == 2) families_ = families;
+    graph_.differentiates = (drawn >> 32) % 4 == 0;
+    graph_.recomputes = (drawn >> 36) % 2 == 0;
+    graph_.updates = (drawn >> 40) % 6 == 0;
   }
 
   GraphSpec draw() {

@@ -52,6 +52,8 @@ struct GraphSpec {
   std::vector<std::vector<std::int64_t>> calls;   ///< extents by symbol; kUnknown where data decides
   int threads = 1;
   bool share_results = false;
+  bool differentiates = false, recomputes = false;  ///< whether gradients are looked at too (gradient_check.hpp), of what is computed again
+  bool updates = false;                             ///< and shared variables (shared_check.hpp)
 
   /// Of every value. Throws std::logic_error for a spec that cannot be built: what a shrinker tries may be one.
   std::vector<ValueType> types() const;

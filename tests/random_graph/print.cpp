@@ -96,6 +96,20 @@ std::string expectations(const GraphSpec& graph, std::size_t call) {
   return text;
 }
 
+/// What gradient_check.cpp differentiates.
+std::string gradient_text(const GraphSpec& graph) {
+  const ValueType type = graph.types()[static_cast<std::size_t>(graph.outputs[0])];
+  std::vector<int> by;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    if (is_floating(graph.inputs[i].dtype)) by.push_back(static_cast<int>(i));
+  }
+  const std::string y = v(graph.outputs[0]), dtype(name(type.dtype));
+  std::vector<int> recomputed = by;
+  if (recomputed.size() > 2) recomputed.resize(2);
+  return "  const Variable weights = " + (type.dims.empty() ? "constant(Scalar(0.75).cast(" + dtype + "))" : "cast(mod(index_along(" + y + ", Axes()), 7) + 1, " + dtype + ") * 0.25") +
+         ";\n  const std::vector<Variable> gradients = lop({" + (graph.recomputes ? "recompute(" + y + ", " + list_of(recomputed) + ")" : y) + "}, {weights}, " + list_of(by) + ", Disconnected::kZero);\n";
+}
+
 }  // namespace
 
 std::string extents_text(const Shape& shape) {
@@ -138,7 +152,9 @@ std::string program_of(const GraphSpec& graph, const std::string& device, const 
     text += "  const std::vector<Variable> " + outputs + " = " + node_text(node) + ";\n";
     for (int i = 0; i < node.output_count(); ++i) text += "  const Variable " + v(next++) + " = " + outputs + "[" + std::to_string(i) + "];\n";
   }
-  text += "  for (const bool fuse : {true, false}) {\n    const Function f = function(" + list_of(inputs) + ", " + list_of(graph.outputs) +
+  std::string outputs = list_of(graph.outputs);
+  if (graph.differentiates) text += gradient_text(graph), outputs = "gradients";
+  text += "  for (const bool fuse : {true, false}) {\n    const Function f = function(" + list_of(inputs) + ", " + outputs +
           ",\n                                {.fuse = fuse, .device = device" + (graph.share_results ? ", .share_results = true" : "") + ", .allow_unused_inputs = true});\n";
   for (std::size_t call = 0; call < graph.calls.size(); ++call) {
     text += "    {\n";
@@ -150,7 +166,7 @@ std::string program_of(const GraphSpec& graph, const std::string& device, const 
       text += "    const Array a" + std::to_string(i) + " = b" + std::to_string(owner) + ".view(" + dtype + ", " + extents_text(place.shape) + ", " +
               extents_text(place.strides) + ", " + std::to_string(place.offset) + ");\n";
     }
-    text += expectations(graph, call) + "    const Array arrays[] = " + list_of(inputs, "a") + ";\n    const Results results = f.call(arrays);\n" +
+    text += (graph.differentiates ? "" : expectations(graph, call)) + "    const Array arrays[] = " + list_of(inputs, "a") + ";\n    const Results results = f.call(arrays);\n" +
             "    for (const Array& result : results) {\n      std::printf(\"%s:\", fuse ? \"fused\" : \"unfused\");\n" +
             "      for (const double value : result.to_doubles()) std::printf(\" %.9g\", value);\n      std::printf(\"\\n\");\n    }\n    }\n";
   }
