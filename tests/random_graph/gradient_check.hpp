@@ -1,4 +1,4 @@
-// The gradient of a random graph's first result by its floating inputs, as a graph of its own.
+// The gradient of a random graph's first result of float32 or float64 by its floating inputs, as a graph of its own.
 //
 // What it should be comes from the same graph with float64 in the place of float32, not rewritten, nothing fused. Rounding is bounded by how far that
 // gradient moves when each input does by a few units in float32's last places; where it moves far (a comparison of nearly equal values) nothing is expected.
@@ -10,6 +10,9 @@
 #include "graph_spec.hpp"
 
 namespace damo::testing {
+
+/// The value whose gradient is looked at; -1: none.
+int differentiated(const GraphSpec& graph);
 
 /// What is wrong; empty if nothing is, and where there is no gradient: 16-bit floats, ops without one.
 /// compared: counts elements of gradients of which something is expected.

@@ -135,6 +135,7 @@ class Generator {
   GraphSpec draw() {
     const std::size_t palette = 1 + pick(3);
     for (std::size_t i = 0; i < palette; ++i) dtypes_.push_back(pick(3) == 0 ? float32 : kAllDTypes[pick(std::size(kAllDTypes))]);
+    if (graph_.differentiates && !families_.empty()) dtypes_ = {pick(2) == 0 ? float32 : float64};  // 16-bit floats have no gradient that is looked at
     if (pick(8) == 0) overwrites_ = true, dtypes_ = {pick(2) == 0 ? float32 : int32};
     draw_symbols();
     for (std::size_t i = 0, count = 1 + pick(4); i < count; ++i) add_input();

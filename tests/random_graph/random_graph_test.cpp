@@ -34,7 +34,7 @@ TEST_P(RandomGraphOnEachDevice, GivesWhatTheReferenceGives) {
     std::string program, wrong = check_graph(random_graph(seed), device(), tally);
     if (!wrong.empty()) {
       const GraphSpec smallest = shrunk(random_graph(seed), [&](const GraphSpec& graph) { return !check_graph(graph, device(), tally).empty(); });
-      program = program_of(smallest, GetParam(), check_graph(smallest, device(), tally));
+      program = program_of(smallest, GetParam(), "seed " + std::to_string(seed) + ": " + check_graph(smallest, device(), tally));
     } else if (seed % 4 == 0) {
       wrong = check_in_place(seed, device(), &program);
     }
@@ -71,7 +71,7 @@ TEST(RandomGraph, CoversEveryKindOfNodeAndOfMemory) {
   for (const OpFamily* family : op_families()) EXPECT_TRUE(families.contains(family->name)) << family->name;
   for (const char* name : {"argsort", "searchsorted", "topk", "take", "along", "taken_back", "add_rows_back", "masked", "flatnonzero", "one_hot", "pad", "shifted", "diagonal", "conv", "conv_by_w",
                            "conv_transpose", "max_pool", "matmul_turned", "tensordot", "ij,ij,ij->j3", "softmax", "cross_entropy", "logcumsumexp", "scan_taps", "while", "ifelse", "dropout",
-                           "normal", "cholesky", "eigh"}) {
+                           "normal", "cholesky", "eigh", "bend", "running"}) {
     EXPECT_TRUE(seen.contains(name)) << name;
   }
   for (int lie = 0; lie < kLies; ++lie) EXPECT_TRUE(seen.contains("lie " + std::to_string(lie)));
