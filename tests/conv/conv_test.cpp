@@ -134,7 +134,6 @@ TEST_P(Convolutions, TakeBlocksThatAreWholeAndDepthwiseOnes) {
   const WindowCase pointwise{.n = 1, .channels = 17, .filters = 33, .in = {1, 6, 7}};
   expect_convolution(lenet, 2, float32, options_of(lenet, 2), text_of(lenet, 2));
   for (const WindowCase& c : {depthwise, two_a_channel, one_filter, pointwise}) expect_convolution(c, 2, float64, options_of(c, 2), text_of(c, 2));
-  expect_convolution(two_a_channel, 2, float16, options_of(two_a_channel, 2), "float16 " + text_of(two_a_channel, 2));
 }
 
 TEST_P(Convolutions, SamePaddingKeepsTheExtentOverTheStride) {

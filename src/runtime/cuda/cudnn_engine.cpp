@@ -24,6 +24,7 @@ namespace {
 constexpr std::size_t kMostWorkspace = std::size_t{1} << 30;
 constexpr int kConvolutionRepeats = 5;
 constexpr std::int64_t kMostOfOwn = std::int64_t{1} << 32;  // products in all, up to which the plain kernel is tried: a few ms
+constexpr double kWorthACompile = 0.02;                     // milliseconds of cuDNN's best: what takes less is not worth half a second of compiling
 constexpr int kOwnPlain = -1, kOwnBlocks = -2;              // Damo's kernels, beside the library's algorithms, which count from 0
 
 int cudnn_type(DType dtype) { return dtype == float64 ? kCudnnReal64 : dtype == float16 ? kCudnnReal16 : dtype == bfloat16 ? kCudnnBfloat16 : kCudnnReal32; }
@@ -210,9 +211,13 @@ class PreparedCudnn final : public PreparedConvolution {
       times.push_back({measured_milliseconds(backend_, stream, kConvolutionRepeats, [&] { own->run(at, workspace, stream); }), {which, 0}});
     };
     const std::int64_t of_place = c_.groups * c_.outputs * c_.channels * product_of(c_.kernel);
-    if (fits_blocks(c_)) measure_own(kOwnBlocks);
-    else if (times.empty() || c_.batch * product_of(c_.out) <= kMostOfOwn / of_place) measure_own(kOwnPlain);
-    const auto& [time, best] = *std::min_element(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    const auto fastest = [&] { return *std::min_element(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.first < b.first; }); };
+    if (fits_blocks(c_)) {
+      if (times.empty() || fastest().first > kWorthACompile) measure_own(kOwnBlocks);
+    } else if (times.empty() || c_.batch * product_of(c_.out) <= kMostOfOwn / of_place) {
+      measure_own(kOwnPlain);
+    }
+    const Candidate best = fastest().second;
     for (const auto& [milliseconds, one] : times) {
       log(LogLevel::kDebug, "cuDNN: " + std::to_string(1000 * milliseconds) + " us by " + (one.algorithm == kOwnBlocks ? "Damo's blocks" : one.algorithm == kOwnPlain ? "Damo's plain kernel" : "algorithm " + std::to_string(one.algorithm)) + " for " + text_of(c_));
     }
