@@ -107,6 +107,13 @@ TEST_P(DecompositionsOf, HaveTheValuesOfSmallMatrices) {
   EXPECT_EQ(eigh(Array::from(std::vector<double>{5, 99, 0, 3}, {2, 2}, device())).values.to_doubles(), (std::vector<double>{3, 5}));
   EXPECT_EQ(tril(Array::from(std::vector<int>{1, 2, 3, 4, 5, 6}, {2, 3}, device()), 1).to_doubles(), (std::vector<double>{1, 2, 0, 4, 5, 6}));
   EXPECT_EQ(triu(Array::from(std::vector<int>{1, 2, 3, 4, 5, 6}, {2, 3}, device()), 1).to_doubles(), (std::vector<double>{0, 2, 3, 0, 0, 6}));
+  for (DType dtype : kAllDTypes) {
+    const Variable x = input({dtype, {2, 2}});
+    const Array ones = Array::ones({2, 2}, dtype, device());
+    EXPECT_EQ(tril(x).dtype(), dtype);
+    EXPECT_EQ(Array(function({x}, {triu(x)}, {.device = device()})(ones)).to_doubles(), (std::vector<double>{1, 1, 0, 1})) << name(dtype);
+    EXPECT_EQ(tril(ones).dtype(), dtype);
+  }
   EXPECT_EQ(solve(Array::from(std::vector<int>{2, 0, 0, 4}, {2, 2}, device()), Array::from(std::vector<int>{1, 1}, device())).to_doubles(), (std::vector<double>{0.5, 0.25}));
   EXPECT_EQ(inv(astype(x, float16)).dtype(), float16);
   EXPECT_EQ(inv(astype(x, int32)).dtype(), float64);

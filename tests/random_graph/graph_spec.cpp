@@ -127,9 +127,9 @@ class Generator {
     const std::uint64_t drawn = generator(~seed)();
     if (drawn % 5 < 2) families_ = {families[drawn / 5 % families.size()]};
     else if (drawn % 5 == 2) families_ = families;
-    graph_.differentiates = (drawn >> 32) % 4 == 0;
+    graph_.differentiates = (drawn >> 32) % 8 == 0;
     graph_.recomputes = (drawn >> 36) % 2 == 0;
-    graph_.updates = (drawn >> 40) % 6 == 0;
+    graph_.updates = (drawn >> 40) % 8 == 0;
   }
 
   GraphSpec draw() {

@@ -28,7 +28,7 @@ struct GraphWorld {
   Variable matmul(const Variable& v, const Variable& w) const { return damo::matmul(at(v), at(w)); }
   Variable triangle(const Variable& v, std::int64_t diagonal, bool lower) const {
     const Variable column = index_along(at(v), {-1}), bound = add(at(index_along(at(v), {-2})), diagonal);
-    return where(at(lower ? le(at(column), at(bound)) : ge(at(column), at(bound))), at(v), 0);
+    return where(at(lower ? le(at(column), at(bound)) : ge(at(column), at(bound))), at(v), constant(Scalar(0).cast(v.dtype())));  // 0 itself would make integers of bools
   }
   Variable inverted(const Variable& values, double rcond) const {
     const Variable counts = gt(at(values), at(mul(at(max(at(values), -1, true)), rcond)));
