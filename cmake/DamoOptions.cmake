@@ -34,7 +34,7 @@ if(DAMO_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${DAMO_CCACHE})
 endif()
 # Half a gigabyte before GCC first looks for memory to free (128 MB by itself): an eighth of what large files take to compile.
-# Nearly two hundred links, each in a third of the time where a linker faster than binutils' default is here.
+# A hundred programs are linked, each in a third of the time where a linker faster than binutils' default is here.
 if(DAMO_QUICK_BUILD)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(--param=ggc-min-heapsize=524288)
