@@ -14,7 +14,7 @@ int cpu_chunk(const KernelSpec& spec);
 /// Elements that fill a cache line in every array: what streaming stores work on.
 int cpu_vector(const KernelSpec& spec);
 /// Elements that go through all turns together: what they carry stays in the first-level cache, and few threads' work does not run short.
-inline constexpr int kTurnStrip = 1024;
+inline constexpr int kTurnStrip = 4096;
 /// The pragma before a loop over elements.
 std::string vectorise(const KernelSpec& spec);
 inline constexpr int kCpuTile = 64;  // kStrip of the prelude
