@@ -1,5 +1,7 @@
 #include "ops/decompositions/decompositions.hpp"
 
+#include <limits>
+
 #include <damo/ops/cast.hpp>
 #include <damo/ops/decompositions.hpp>
 #include <damo/ops/linalg.hpp>
@@ -8,6 +10,7 @@
 
 #include "ops/decompositions/decomposition_op.hpp"
 #include "ops/diagonal.hpp"
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 
 namespace damo {
@@ -30,8 +33,11 @@ struct GraphWorld {
     const Variable column = index_along(at(v), {-1}), bound = add(at(index_along(at(v), {-2})), diagonal);
     return where(at(lower ? le(at(column), at(bound)) : ge(at(column), at(bound))), at(v), 0);
   }
+  template <class Build>
+  Variable asked(const char* name, const Variable& x, const Build& build) const { return damo::asked(name, build, std::span(&x, 1), line); }
+  /// 1 / value of those above rcond times the greatest, which of no values is 0, and 0 in place of the others.
   Variable inverted(const Variable& values, double rcond) const {
-    const Variable counts = gt(at(values), at(mul(at(max(at(values), -1, true)), rcond)));
+    const Variable counts = gt(at(values), at(mul(at(norm(at(values), -1, {.ord = std::numeric_limits<double>::infinity(), .keepdims = true})), rcond)));
     return where(at(counts), at(reciprocal(at(where(at(counts), at(values), 1)))), 0);
   }
 };

@@ -12,6 +12,7 @@
 #include <damo/ops/scan.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/thunk.hpp>
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/indexing/masked_shape.hpp"
 #include "ops/indexing/take_kernels.hpp"
@@ -213,7 +214,9 @@ Variable flatnonzero(const Operand& x) {
 std::vector<Variable> nonzero(const Operand& x) {
   const Variable from = tensor_of(x);
   const SourceLine line = x.where();
-  if (from.rank() == 0) throw ShapeError("nonzero: x has no axis: " + describe(from), "give it one: expand_dims(x, 0)");
+  asked("nonzero", [&] {
+    if (from.rank() == 0) throw ShapeError("nonzero: x has no axis: " + describe(from), "give it one: expand_dims(x, 0)");
+  }, x);
   const Variable positions = positions_where("nonzero", from.dtype() == bool_ ? from : neq(At(line)(from), 0), {}, line);
   if (from.rank() == 1) return {positions};
   std::vector<Variable> along;
@@ -227,12 +230,19 @@ std::vector<Variable> nonzero(const Operand& x) {
 Variable subtensor(const Operand& x, const Variable& mask) {
   const SourceLine line = x.where();
   const Variable from = tensor_of(x);
-  if (!mask) throw GraphError("subtensor: the mask is an empty Variable");
-  check_mask("subtensor", from.dims(), mask.dtype(), mask.dims());
-  return rows_at(rows_of(from, mask, line), positions_where("subtensor", mask, from, line), line);
+  const Variable operands[] = {from, mask};
+  return asked("subtensor", [&] {
+    if (!mask) throw GraphError("subtensor: the mask is an empty Variable");
+    check_mask("subtensor", from.dims(), mask.dtype(), mask.dims());
+    return rows_at(rows_of(from, mask, line), positions_where("subtensor", mask, from, line), line);
+  }, std::span<const Variable>(operands), line);
 }
 
-Variable set_subtensor(const Operand& x, const Variable& mask, const Operand& y) { return write("set_subtensor", x, mask, y, Write::kSet); }
-Variable inc_subtensor(const Operand& x, const Variable& mask, const Operand& y) { return write("inc_subtensor", x, mask, y, Write::kAdd); }
+Variable set_subtensor(const Operand& x, const Variable& mask, const Operand& y) {
+  return asked("set_subtensor", [&] { return write("set_subtensor", x, mask, y, Write::kSet); }, x, y);
+}
+Variable inc_subtensor(const Operand& x, const Variable& mask, const Operand& y) {
+  return asked("inc_subtensor", [&] { return write("inc_subtensor", x, mask, y, Write::kAdd); }, x, y);
+}
 
 }  // namespace damo

@@ -7,6 +7,7 @@
 #include <damo/op.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/thunk.hpp>
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "runtime/array/array_layout.hpp"
 #include "runtime/backend.hpp"
@@ -116,7 +117,10 @@ ErrorParts beyond_axis(const std::string& user, std::int64_t position, int axis,
 }
 
 Variable checked_positions(const std::string& user, const Variable& x, int axis, const Variable& positions, SourceLine line, CountsFromEnd counts) {
-  if (!is_integer(positions.dtype())) throw TypeError(user + ": positions are integers, these are " + describe(positions), "cast(positions, int64)");
+  const Variable operands[] = {x, positions};
+  asked(user, [&] {
+    if (!is_integer(positions.dtype())) throw TypeError(user + ": positions are integers, these are " + describe(positions), "cast(positions, int64)");
+  }, std::span<const Variable>(operands), line);
   const int from_end = x.rank() - axis;
   const Variable inputs[] = {positions, with_extent(x, from_end)};
   return std::make_shared<const CheckedPositionsOp>(user, axis, from_end, counts)->apply(inputs, line).output();

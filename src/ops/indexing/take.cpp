@@ -5,6 +5,7 @@
 #include <damo/ops/indexing.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/thunk.hpp>
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/indexing/positions.hpp"
 #include "ops/indexing/sorted_positions.hpp"
@@ -149,8 +150,10 @@ Gradients TakeOp::gradient(const Apply& node, std::span<const Variable> output_g
 
 Variable take(const Operand& x, const Operand& positions, int axis) {
   const Variable from = x.as(x.promotable().dtype);
-  if (from.rank() == 0) throw ShapeError("take: x has no axis: " + describe(from));
-  const int along = normalize_axis(axis, from.rank());
+  const int along = asked("take", [&] {
+    if (from.rank() == 0) throw ShapeError("take: x has no axis: " + describe(from));
+    return normalize_axis(axis, from.rank());
+  }, x, positions);
   const Variable inputs[] = {from, checked_positions("take", from, along, positions.as(positions.promotable().dtype), x.where())};
   return std::make_shared<const TakeOp>(along)->apply(inputs, x.where()).output();
 }
