@@ -114,7 +114,9 @@ struct DataLoader::Epoch::Work {
     }
     if (data->reader) {
       for (const Array& array : data->reader(chosen)) {
-        if (array.rank() == 0 || array.shape()[0] != rows) throw ShapeError("data loader: the reader gave " + to_string(array.shape()) + " for " + std::to_string(rows) + " rows");
+        if (!array) throw TypeError("data loader: an Array is empty", "check it with if (array)");
+    if (array.rank() == 0) throw ShapeError("data loader: " + describe(array) + " has no rows", "batches are made along axis 0: reshape it");
+    if (array.shape()[0] != rows) throw ShapeError("data loader: the reader gave " + to_string(array.shape()) + " for " + std::to_string(rows) + " rows");
         made_now.batch.push_back(array.device() == data->device ? array : transfer.make(array.dtype(), array.shape(), [&](std::byte* to) { array.to_host(to); }));
       }
     }

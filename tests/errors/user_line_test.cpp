@@ -1,6 +1,8 @@
 // What is refused before an op is built, and what Damo builds of several ops, tells the line of the user's call.
 #include <damo/damo.hpp>
 
+#include <cmath>
+
 #include <gmock/gmock.h>
 
 #include "support/devices.hpp"
@@ -15,6 +17,7 @@ using ::testing::HasSubstr;
 
 TEST(UserLine, IsInErrorsOfFunctionsThatCheckBeforeTheyBuild) {
   const Variable x = matrix("x"), v = vector("v"), i = vector("i", int64), none;
+  const RandomStream random(1, Device("null"));
   const Variable k = input({float32, {3, 4}}, "k");
   const std::pair<const char*, std::function<void()>> mistakes[] = {
       {"squeeze", [&] { squeeze(x, 0); }}, {"squeeze", [&] { squeeze(k, 0); }}, {"swap_axes", [&] { swap_axes(x, 0, 2); }}, {"flip", [&] { flip(x, 2); }},
@@ -25,6 +28,8 @@ TEST(UserLine, IsInErrorsOfFunctionsThatCheckBeforeTheyBuild) {
       {"one_hot", [&] { one_hot(v, 3); }}, {"one_hot", [&] { one_hot(i, -3); }}, {"nonzero", [&] { nonzero(scalar("s")); }}, {"subtensor", [&] { subtensor(x, i); }}, {"set_subtensor", [&] { set_subtensor(x, i, 0.0); }},
       {"print", [&] { print(x, "x", {"mode"}); }}, {"observe", [&] { observe(x, nullptr); }}, {"grad_clip", [&] { grad_clip(x, 2, 1); }}, {"conv2d", [&] { conv2d(tensor4("a"), tensor4("b"), {.stride = 0}); }},
       {"max_pool2d", [&] { max_pool2d(tensor4("a"), 2, {.padding = 2}); }}, {"inv", [&] { inv(v); }}, {"tril", [&] { tril(v); }}, {"specify_shape", [&] { specify_shape(k, {3, 5}); }},
+      {"uniform", [&] { random.uniform({3}, 2, 1); }}, {"normal", [&] { random.normal({3}, 0, 1, int32); }}, {"poisson", [&] { random.poisson({-1}, 2.0); }}, {"dropout", [&] { random.dropout(x, 2); }},
+      {"sum", [&] { sum(x, {}, {.dtype = int32}); }}, {"norm", [&] { norm(x, {}, {.ord = NAN}); }},
       {"constant", [&] { constant(Array()); }}};
   for (const auto& [name, mistake] : mistakes) {
     EXPECT_THAT(error_of(mistake), AllOf(HasSubstr(name), HasSubstr(std::string(name) + " built at "), HasSubstr("errors/user_line_test.cpp:")));

@@ -1,12 +1,11 @@
 #include "ops/decompositions/decompositions.hpp"
 
-#include <limits>
-
 #include <damo/ops/cast.hpp>
 #include <damo/ops/decompositions.hpp>
 #include <damo/ops/linalg.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/reduce.hpp>
+#include <damo/ops/shape.hpp>
 
 #include "ops/decompositions/decomposition_op.hpp"
 #include "ops/diagonal.hpp"
@@ -37,7 +36,9 @@ struct GraphWorld {
   Variable asked(const char* name, const Variable& x, const Build& build) const { return damo::asked(name, build, std::span(&x, 1), line); }
   /// 1 / value of those above rcond times the greatest, which of no values is 0, and 0 in place of the others.
   Variable inverted(const Variable& values, double rcond) const {
-    const Variable counts = gt(at(values), at(mul(at(norm(at(values), -1, {.ord = std::numeric_limits<double>::infinity(), .keepdims = true})), rcond)));
+    std::vector<PadWidth> one_more(static_cast<std::size_t>(values.rank()));
+    one_more.back().after = 1;
+    const Variable greatest = max(at(pad(at(values), one_more, 0.0)), -1, true), counts = gt(at(values), at(mul(at(greatest), rcond)));
     return where(at(counts), at(reciprocal(at(where(at(counts), at(values), 1)))), 0);
   }
 };

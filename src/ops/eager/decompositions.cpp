@@ -1,7 +1,5 @@
 #include <damo/array_decompositions.hpp>
 
-#include <limits>
-
 #include <damo/array_create.hpp>
 #include <damo/array_linalg.hpp>
 #include <damo/array_math.hpp>
@@ -39,7 +37,8 @@ struct FactoredArrays {
   template <class Build>
   Array asked(const char*, const Array&, const Build& build) const { return build(); }
   Array inverted(const Array& values, double rcond) const {
-    const Array counts = gt(values, mul(norm(values, -1, {.ord = std::numeric_limits<double>::infinity(), .keepdims = true}), rcond));
+    if (values.size() == 0) return values;
+    const Array counts = gt(values, mul(max(values, -1, true), rcond));
     return where(counts, reciprocal(where(counts, values, 1)), 0);
   }
 };
