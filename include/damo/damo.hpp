@@ -5,6 +5,7 @@
 #include <damo/array_conv.hpp>
 #include <damo/array_create.hpp>
 #include <damo/array_decompositions.hpp>
+#include <damo/array_fft.hpp>
 #include <damo/array_linalg.hpp>
 #include <damo/array_masks.hpp>
 #include <damo/array_math.hpp>
@@ -12,6 +13,7 @@
 #include <damo/array_scan.hpp>
 #include <damo/array_shape.hpp>
 #include <damo/array_sort.hpp>
+#include <damo/array_subtensor.hpp>
 #include <damo/cache.hpp>
 #include <damo/chart.hpp>
 #include <damo/check_function.hpp>
@@ -41,6 +43,7 @@
 #include <damo/ops/cast.hpp>
 #include <damo/ops/conv.hpp>
 #include <damo/ops/decompositions.hpp>
+#include <damo/ops/fft.hpp>
 #include <damo/ops/indexing.hpp>
 #include <damo/ops/inspect.hpp>
 #include <damo/ops/linalg.hpp>

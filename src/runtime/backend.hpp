@@ -31,6 +31,7 @@ class KernelCache;  // kernel/cache.hpp
 class Dialect;      // kernel/dialect.hpp
 class MatrixEngine;  // library/matrix_product.hpp
 class DenseSolver;   // library/dense_solver.hpp
+class FourierEngine;  // library/fourier.hpp
 class ReplayedWork;  // stream/work_log.hpp
 class WorkLog;
 
@@ -285,6 +286,8 @@ class Backend {
   virtual std::unique_ptr<MatrixEngine> make_matrix_engine();
   /// The library that factors matrices, opened now. Throws DeviceError where there is none. SolverLibrary asks once.
   virtual std::unique_ptr<DenseSolver> make_dense_solver();
+  /// What computes Fourier transforms, opened now. Throws DeviceError where there is nothing. FourierLibrary asks once.
+  virtual std::unique_ptr<FourierEngine> make_fourier_engine();
 
   MemoryPool& pool() { return *pool_; }
   PinnedPool& pinned_pool() { return *pinned_pool_; }

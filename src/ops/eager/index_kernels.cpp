@@ -6,8 +6,11 @@
 #include <string>
 #include <utility>
 
+#include <damo/array_shape.hpp>
+#include <damo/array_sort.hpp>
 #include <damo/elementwise_kernel.hpp>
 
+#include "ops/eager/kept_kernels.hpp"
 #include "ops/eager/kernels.hpp"
 #include "ops/eager/overlap.hpp"
 #include "ops/eager/snippet.hpp"
@@ -20,7 +23,7 @@ namespace {
 
 SourceText text(std::string code) { return SourceText(std::move(code), nullptr, 0); }
 
-enum class Index : std::uint32_t { kRange, kIntegerRange, kCheck, kGather, kScatter };
+enum class Index : std::uint32_t { kRange, kIntegerRange, kCheck, kScatter };
 
 template <class Make>
 std::shared_ptr<const ElementwiseKernel> kernel(const Array& array, Index index, DType a, DType b, Make make) {
@@ -67,6 +70,23 @@ class PositionReports final : public Companion {
   std::map<std::pair<std::string, int>, std::shared_ptr<KernelReport>> reports_;
 };
 
+/// A device's kernels that follow positions.
+class WalkKernels final : public Companion {
+ public:
+  explicit WalkKernels(Backend& backend) : gathers_(backend), scatters_(backend) {}
+  static std::shared_ptr<WalkKernels> of(const Array& x) { return x.device().backend().companion<WalkKernels>(); }
+  const Gather& gather(DType dtype, bool strided) {
+    return gathers_.of({itemsize(dtype), strided}, [&](const CompileKernel& compile) { return Gather(compile, dtype, strided); });
+  }
+  const Scatter& scatter(DType dtype, ScatterKind kind) {
+    return scatters_.of({dtype, kind}, [&](const CompileKernel& compile) { return Scatter(compile, dtype, kind); });
+  }
+
+ private:
+  KeptKernels<std::pair<std::size_t, bool>, Gather> gathers_;
+  KeptKernels<std::pair<DType, ScatterKind>, Scatter> scatters_;
+};
+
 }  // namespace
 
 void fill_range(const Array& out, double start, double step) {
@@ -100,22 +120,11 @@ Array checked_positions(const char* user, const Array& positions, int axis, std:
   return checked;
 }
 
-void gather(const Array& x, const Array& positions, const Array& out, std::int64_t extent, std::int64_t inner) {
-  const auto found = kernel(x, Index::kGather, word_dtype(x.dtype()), int64, [&] {
-    const std::string type = word(x.dtype());
-    // x and positions are not of z's shape: they come as addresses.
-    return ElementwiseKernel(
-        "unsigned long long x_at, unsigned long long p_at, long long extent, long long count, long long inner, " +
-            type + "* z",
-        text("const " + type + "* x = (const " + type + "*)x_at; const long long* p = (const long long*)p_at;"
-             "const long long k = i % inner, j = i / inner % count, o = i / inner / count;"
-             "z[i] = x[(o * extent + p[j]) * inner + k]"),
-        {.name = "gather"});
-  });
-  const auto address = [](const Array& array) {
-    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(array.data()));
-  };
-  (*found)(address(x), address(positions), extent, positions.size(), inner, as_words(out));
+void gather(const Array& x, const Array& positions, const Array& out, int axis, int axes, bool strided) { WalkKernels::of(x)->gather(x.dtype(), strided)(x, positions, out, axis, axes); }
+
+void scatter(ScatterKind kind, const Array& y, const Array& positions, const Array& z, int axis, int axes, bool repeats) {
+  const Array flat = positions.reshape({-1}), order = repeats ? argsort(flat) : Array();
+  WalkKernels::of(z)->scatter(z.dtype(), kind)(y, repeats ? take(flat, order) : flat, order, z, axis, axes);
 }
 
 void scatter(const Array& x, const Array& positions, const Array& values) {

@@ -101,6 +101,7 @@ class CudaBackend : public Backend {
 
   std::unique_ptr<MatrixEngine> make_matrix_engine() override;
   std::unique_ptr<DenseSolver> make_dense_solver() override;
+  std::unique_ptr<FourierEngine> make_fourier_engine() override;
 
   const Driver& driver() const { return driver_; }
   /// That a multiprocessor can hold at once.
