@@ -1,6 +1,7 @@
 // Everything a user of graphs needs. boost_graph.hpp and dlpack.hpp are included by those who use them.
 #pragma once
 #include <damo/array.hpp>
+#include <damo/array_constant.hpp>
 #include <damo/array_conv.hpp>
 #include <damo/array_create.hpp>
 #include <damo/array_decompositions.hpp>
@@ -55,6 +56,7 @@
 #include <damo/ops/shape.hpp>
 #include <damo/ops/softmax.hpp>
 #include <damo/ops/sort.hpp>
+#include <damo/ops/specify_shape.hpp>
 #include <damo/ops/subtensor.hpp>
 #include <damo/optim.hpp>
 #include <damo/options.hpp>

@@ -130,6 +130,11 @@ TEST_P(DecompositionsOf, GiveWhatTheyShouldForSingularAndEmptyMatrices) {
   EXPECT_EQ(inv(none).shape(), (Shape{0, 0}));
   EXPECT_EQ(cholesky(none).size() + solve(none, Array::zeros({0, 3}, float64, device())).size() + eigh(none).values.size(), 0);
   const Array flat = Array::zeros({2, 0}, float64, device());
+  EXPECT_EQ(pinv(flat).shape(), (Shape{0, 2}));
+  EXPECT_EQ(pinv(none).shape(), (Shape{0, 0}));
+  const Variable x = tensor3("x", float64);
+  const Array stack = Array::zeros({3, 0, 2}, float64, device());
+  EXPECT_EQ(Array(function({x}, {pinv(x)}, {.device = device()})(stack)).shape(), (Shape{3, 2, 0}));
   EXPECT_EQ(qr(flat, true).q.to_doubles(), (std::vector<double>{1, 0, 0, 1}));
   EXPECT_EQ(svd(flat).u.to_doubles(), (std::vector<double>{1, 0, 0, 1}));
   EXPECT_EQ(svd(flat).vt.shape(), (Shape{0, 0}));

@@ -34,7 +34,10 @@ struct FactoredArrays {
     const Array bound = expand_dims(row, 1);
     return where(lower ? le(column, bound) : ge(column, bound), v, Array::scalar(Scalar(0).cast(v.dtype()), v.device()));
   }
+  template <class Build>
+  Array asked(const char*, const Array&, const Build& build) const { return build(); }
   Array inverted(const Array& values, double rcond) const {
+    if (values.size() == 0) return values;
     const Array counts = gt(values, mul(max(values, -1, true), rcond));
     return where(counts, reciprocal(where(counts, values, 1)), 0);
   }

@@ -11,6 +11,7 @@
 #include <damo/ops/shape.hpp>
 #include <damo/ops/subtensor.hpp>
 #include <damo/thunk.hpp>
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/indexing/masked_shape.hpp"
 #include "ops/indexing/positions.hpp"
@@ -150,7 +151,9 @@ Variable flatnonzero(const Operand& x) {
 std::vector<Variable> nonzero(const Operand& x) {
   const Variable from = tensor_of(x);
   const SourceLine line = x.where();
-  if (from.rank() == 0) throw ShapeError("nonzero: x has no axis: " + describe(from), "give it one: expand_dims(x, 0)");
+  asked("nonzero", [&] {
+    if (from.rank() == 0) throw ShapeError("nonzero: x has no axis: " + describe(from), "give it one: expand_dims(x, 0)");
+  }, x);
   const Variable positions = true_positions("nonzero", from.dtype() == bool_ ? from : neq(At(line)(from), 0), {}, line);
   if (from.rank() == 1) return {positions};
   std::vector<Variable> along;
@@ -164,19 +167,22 @@ std::vector<Variable> nonzero(const Operand& x) {
 Variable subtensor(const Operand& x, const Variable& mask) {
   const SourceLine line = x.where();
   const Variable from = tensor_of(x);
-  if (!mask) throw GraphError("subtensor: the mask is an empty Variable");
-  if (is_integer(mask.dtype())) return subtensor(x, {AnyIndex<Variable>(mask), ellipsis});
-  check_mask("subtensor", from.dims(), mask.dtype(), mask.dims());
-  return take_once_at(rows_of(from, mask, line), true_positions("subtensor", mask, from, line), 0, 1, "subtensor", line);
+  const Variable operands[] = {from, mask};
+  return asked("subtensor", [&] {
+    if (!mask) throw GraphError("subtensor: the mask is an empty Variable");
+    if (is_integer(mask.dtype())) return subtensor(x, {AnyIndex<Variable>(mask), ellipsis});
+    check_mask("subtensor", from.dims(), mask.dtype(), mask.dims());
+    return take_once_at(rows_of(from, mask, line), true_positions("subtensor", mask, from, line), 0, 1, "subtensor", line);
+  }, std::span<const Variable>(operands), line);
 }
 
 Variable set_subtensor(const Operand& x, const Variable& mask, const Operand& y) {
   if (mask && is_integer(mask.dtype())) return set_subtensor(x, {AnyIndex<Variable>(mask), ellipsis}, y);
-  return write("set_subtensor", x, mask, y, ScatterKind::kSet);
+  return asked("set_subtensor", [&] { return write("set_subtensor", x, mask, y, ScatterKind::kSet); }, x, y);
 }
 Variable inc_subtensor(const Operand& x, const Variable& mask, const Operand& y) {
   if (mask && is_integer(mask.dtype())) return inc_subtensor(x, {AnyIndex<Variable>(mask), ellipsis}, y);
-  return write("inc_subtensor", x, mask, y, ScatterKind::kAdd);
+  return asked("inc_subtensor", [&] { return write("inc_subtensor", x, mask, y, ScatterKind::kAdd); }, x, y);
 }
 
 }  // namespace damo

@@ -7,6 +7,7 @@
 #include <damo/op.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/thunk.hpp>
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/indexing/walks.hpp"
 #include "runtime/array/array_layout.hpp"
@@ -130,7 +131,10 @@ ErrorParts beyond_axis(const std::string& user, std::int64_t position, int axis,
 }
 
 Variable checked_positions(const std::string& user, const Variable& x, int axis, const Variable& positions, SourceLine line, CountsFromEnd counts, int axes, const Variable& before) {
-  if (!is_integer(positions.dtype())) throw TypeError(user + ": positions are integers, these are " + describe(positions), "cast(positions, int64)");
+  const Variable operands[] = {x, positions};
+  asked(user, [&] {
+    if (!is_integer(positions.dtype())) throw TypeError(user + ": positions are integers, these are " + describe(positions), "cast(positions, int64)");
+  }, std::span<const Variable>(operands), line);
   const int from_end = x.rank() - axis;
   std::vector<Variable> inputs{positions, axes == 1 ? with_extent(x, from_end) : x};
   if (before) inputs.push_back(before);

@@ -10,6 +10,7 @@
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/thunk.hpp>
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/indexing/positions.hpp"
 #include "ops/indexing/sorted_positions.hpp"
@@ -227,8 +228,10 @@ Variable write_at(const WriteForm& form, const Variable& x, const Variable& posi
 
 Variable take(const Operand& x, const Operand& positions, int axis) {
   const Variable from = x.as(x.promotable().dtype);
-  if (from.rank() == 0) throw ShapeError("take: x has no axis: " + describe(from));
-  const int along = normalize_axis(axis, from.rank());
+  const int along = asked("take", [&] {
+    if (from.rank() == 0) throw ShapeError("take: x has no axis: " + describe(from));
+    return normalize_axis(axis, from.rank());
+  }, x, positions);
   return take_at(from, checked_positions("take", from, along, positions.as(positions.promotable().dtype), x.where()), along, 1, x.where());
 }
 
