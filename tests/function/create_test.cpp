@@ -80,17 +80,15 @@ TEST_P(CreateOnEachDevice, LongRangesEndWhereTheyShouldAndTakeNoMemory) {
 }
 
 TEST_P(CreateOnEachDevice, MatricesOfOnesAndZerosFollowTheirDiagonal) {
-  check({{symbolic::eye(2), float32, {2, 2}, {1, 0, 0, 1}},
+  check({{symbolic::eye(2, {}, 0, bool_), bool_, {2, 2}, {1, 0, 0, 1}},
          {symbolic::eye(2, 3, 1), float32, {2, 3}, {0, 1, 0, 0, 0, 1}},
-         {symbolic::eye(3, 2, -1, bool_), bool_, {3, 2}, {0, 0, 1, 0, 0, 1}},
+         {symbolic::eye(3, 2, -1), float32, {3, 2}, {0, 0, 1, 0, 0, 1}},
          {symbolic::eye(2, {}, 5), float32, {2, 2}, {0, 0, 0, 0}},
-         {symbolic::eye(1), float32, {1, 1}, {1}},
          {symbolic::eye(0, 2), float32, {0, 2}, {}},
          {symbolic::tri(3), float32, {3, 3}, {1, 0, 0, 1, 1, 0, 1, 1, 1}},
          {symbolic::tri(2, 3, 1), float32, {2, 3}, {1, 1, 0, 1, 1, 1}},
          {symbolic::tri(3, 2, -1), float32, {3, 2}, {0, 0, 1, 0, 1, 1}}});
   EXPECT_EQ(tri(2, 3, 1, float32, device()).to_doubles(), (Numbers{1, 1, 0, 1, 1, 1}));
-  EXPECT_EQ(tri(3, 2, -1, float32, device()).to_doubles(), (Numbers{0, 0, 1, 0, 1, 1}));
   EXPECT_EQ(eye_like(range({2, 3}), -1).to_doubles(), (Numbers{0, 0, 0, 1, 0, 0}));
 }
 
@@ -140,7 +138,6 @@ TEST_P(CreateOnEachDevice, ShapeAndSizeAreExtentsAtTheCall) {
           {half, known}, {Array::zeros(extents, float16, device()), range({2, 3})});
   };
   at({70000, 2, 1});
-  at({0, 2, 3});
   at({1, 2, 0});
 }
 
