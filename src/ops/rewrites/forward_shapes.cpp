@@ -218,8 +218,9 @@ class ShapeForwarding {
     for (NodeId node : order_) {
       if (!counts(node)) continue;
       const ValueId value = graph_.inputs(node)[0];
+      if (!shapes.is_sure(value)) continue;
       const auto found = first.find(shapes.of(value));
-      if (found == first.end() || found->second.depth >= depth_of(value) || !shapes.is_sure(value)) continue;
+      if (found == first.end() || found->second.depth >= depth_of(value)) continue;
       graph_.set_input(node, 0, as(graph_.type(value).dtype, found->second.value, graph_.where(node)));
     }
   }

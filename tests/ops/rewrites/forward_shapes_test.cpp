@@ -44,7 +44,7 @@ TEST_F(ForwardShapes, KeepsAFillThatGivesTheShape) {
 }
 
 TEST_F(ForwardShapes, KeepsAFillThatGivesAnAxisOfOneElement) {
-  EXPECT_EQ(forwarded({tanh(second(one_, number_))}), "tanh(second(one, number))");
+  EXPECT_EQ(forwarded({tanh(second(one_, number_))}), "second(one, tanh(number))");
   EXPECT_EQ(forwarded({second(one_, number_) * number_}), "mul(second(one, number), number)");
   EXPECT_EQ(forwarded({second(one_, number_) * row_}), "mul(number, row)");
 }
@@ -65,8 +65,8 @@ TEST_F(ForwardShapes, CountsWithoutComputing) {
 
 TEST_F(ForwardShapes, CountsWhatIsThereFirstThoughWhatIsCountedIsComputedAnyway) {
   const Variable loss = mean(exp(row_)), by_label = mean(sum(where(eq(x_, expand_dims(label_, 1)), x_, 0.0), 1));
-  EXPECT_THAT(forwarded({loss, grad(loss, row_)}), ::testing::HasSubstr("count[0](row)"));
-  EXPECT_THAT(forwarded({by_label, grad(by_label, x_)}), ::testing::HasSubstr("count[0](cast")) << "of another dtype";
+  EXPECT_THAT(forwarded({grad(loss, row_), loss}), ::testing::HasSubstr("count[0](row)"));
+  EXPECT_THAT(forwarded({grad(by_label, x_), by_label}), ::testing::HasSubstr("count[0](cast")) << "of another dtype";
 }
 
 TEST_F(ForwardShapes, LeavesValuesThatAreComputedAnyway) {
