@@ -206,16 +206,18 @@ class ShapeForwarding {
     for (ValueId input : graph_.inputs()) first.try_emplace(shapes.of(input), First{0, input});
     std::vector<int> depths(static_cast<std::size_t>(graph_.node_limit()), 0);
     const auto depth_of = [&](ValueId value) { return graph_.owner(value) == NodeId::kNone ? 0 : depths[static_cast<std::size_t>(graph_.owner(value))]; };
-    for (NodeId node : order_) {
+    const std::vector<NodeId> order = graph_.toposort();  // with what the other steps made. A count then follows from less than it did: no cycle
+    for (NodeId node : order) {
       int& depth = depths[static_cast<std::size_t>(node)];
       for (ValueId input : graph_.inputs(node)) depth = std::max(depth, depth_of(input) + 1);
       if (!is_needed(node) || graph_.op(node).view_of(0) >= 0) continue;
       for (ValueId output : graph_.outputs(node)) {
+        if (!shapes.is_sure(output)) continue;
         const auto [found, is_new] = first.try_emplace(shapes.of(output), First{depth, output});
         if (!is_new && depth < found->second.depth) found->second = {depth, output};
       }
     }
-    for (NodeId node : order_) {
+    for (NodeId node : order) {
       if (!counts(node)) continue;
       const ValueId value = graph_.inputs(node)[0];
       if (!shapes.is_sure(value)) continue;
