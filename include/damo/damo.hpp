@@ -1,16 +1,21 @@
 // Everything a user of graphs needs. boost_graph.hpp and dlpack.hpp are included by those who use them.
 #pragma once
 #include <damo/array.hpp>
+#include <damo/array_constant.hpp>
 #include <damo/array_conv.hpp>
 #include <damo/array_create.hpp>
 #include <damo/array_decompositions.hpp>
+#include <damo/array_fft.hpp>
+#include <damo/array_indexing.hpp>
 #include <damo/array_linalg.hpp>
 #include <damo/array_masks.hpp>
 #include <damo/array_math.hpp>
 #include <damo/array_reduce.hpp>
 #include <damo/array_scan.hpp>
 #include <damo/array_shape.hpp>
+#include <damo/array_softmax.hpp>
 #include <damo/array_sort.hpp>
+#include <damo/array_subtensor.hpp>
 #include <damo/cache.hpp>
 #include <damo/chart.hpp>
 #include <damo/check_function.hpp>
@@ -40,6 +45,7 @@
 #include <damo/ops/cast.hpp>
 #include <damo/ops/conv.hpp>
 #include <damo/ops/decompositions.hpp>
+#include <damo/ops/fft.hpp>
 #include <damo/ops/indexing.hpp>
 #include <damo/ops/inspect.hpp>
 #include <damo/ops/linalg.hpp>
@@ -50,6 +56,7 @@
 #include <damo/ops/shape.hpp>
 #include <damo/ops/softmax.hpp>
 #include <damo/ops/sort.hpp>
+#include <damo/ops/specify_shape.hpp>
 #include <damo/ops/subtensor.hpp>
 #include <damo/optim.hpp>
 #include <damo/options.hpp>

@@ -25,7 +25,8 @@
 // Random draws in a step are other ones at each step: the stream gives the loop a key, and each step goes on where the one before was.
 //
 // Memory: all rows of an output, or, where only the last ones are read (subtensor(y, {-1}), {{-3, {}}}), as many as those and the taps need. Rows are
-// written where they belong, and read there. Cost: the step's kernels, once a step; a step of one kernel adds about 0.2 us on the CPU. Shared variables
+// written where they belong, and read there. Cost: the step's kernels, once a step; a step of one kernel adds about 0.2 us on the CPU. A loop whose
+// steps are elementwise, and give values of one shape, is one kernel with the loop inside, without `until` (explain() says one_kernel; Options::disable = {"fuse_loops"}). Shared variables
 // are read by steps and updated behind the call, as everywhere. Two scans that are alike are two loops: keep what scan() gives. Where the number of
 // steps is known the loop does not wait for the device; one that reads `until`, or a Variable number of steps, does.
 // See tests/loop/scan_test.cpp and examples/56_character_lstm.cpp.

@@ -62,7 +62,7 @@ struct Options {
   bool nan_guard = false;
   std::vector<Pass> passes = {};       ///< the user's rewrites, run after merging duplicates and before fusion
   FusionLimits fusion = {};
-  /// Matrix products of float32 may round operands to 10 bits of fraction (TF32) where the device multiplies faster so. Not on
+  /// Matrix products and convolutions of float32 may round operands to 10 bits of fraction (TF32) where the device multiplies faster so. Not on
   /// the CPU. At first what DAMO_TF32 says.
   bool tf32 = default_tf32();
 

@@ -49,6 +49,7 @@ class Cell {
 struct KernelSpec;    // src/runtime/kernel/spec.hpp
 struct Layout;        // src/runtime/kernel/layout.hpp
 class SpecKernel;     // src/runtime/kernel/spec_kernel.hpp
+class Program;        // src/runtime/exec/program.hpp
 
 class ThunkContext {
  public:
@@ -81,6 +82,8 @@ class ThunkContext {
   /// The same kernel for all nodes that ask with the same spec.
   virtual SpecKernel& kernel(std::shared_ptr<const KernelSpec> spec) = 0;
   virtual void want(SpecKernel& kernel, const Layout& layout) = 0;
+  /// A graph that the thunk runs: what kernels it has count as the node's, for explain() and report().
+  virtual void runs(std::shared_ptr<const Program> program) = 0;
 };
 
 }  // namespace damo

@@ -6,6 +6,7 @@
 #include "function/function_data.hpp"
 #include "graph/print/label.hpp"
 #include "ops/contraction_op.hpp"
+#include "ops/inner_graph_op.hpp"
 
 namespace damo {
 namespace {
@@ -78,7 +79,7 @@ std::string node_text(const FunctionGraph& graph, NodeId node, const NodeNumbers
     const bool has = library->has(library->computes_as(graph.type(graph.inputs(node)[0]).dtype));
     text += "     by " + (has ? library->engine()->name() : "a kernel of Damo's own") + "\n";
   }
-  if (!kernels.empty()) text += "     moves " + traffic_of(graph, node) + "\n";
+  if (!kernels.empty() && !dynamic_cast<const InnerGraphOp*>(&graph.op(node))) text += "     moves " + traffic_of(graph, node) + "\n";
   for (const std::string& line : overwrites_of(graph, node, numbers, planned.overwrites)) text += "     " + line + "\n";
   std::vector<std::string> copies;
   for (int output : planned.outputs) {

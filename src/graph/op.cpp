@@ -6,6 +6,7 @@
 #include <typeinfo>
 
 #include "graph/node_observer.hpp"
+#include "graph/user_line.hpp"
 #include "graph/op_claims.hpp"
 
 namespace damo {
@@ -88,7 +89,8 @@ std::size_t Op::hash() const {
   return hash;
 }
 
-Apply Op::apply(std::span<const Variable> inputs, SourceLine where) const {
+Apply Op::apply(std::span<const Variable> inputs, SourceLine own_line) const {
+  const SourceLine where = line_of_user(own_line);
   try {
     Apply node = make_node(Inputs(inputs));
     node.set_where(where);

@@ -4,7 +4,9 @@
 
 #include <damo/op.hpp>
 #include <damo/ops/shape.hpp>
+#include <damo/ops/specify_shape.hpp>
 #include <damo/ops/subtensor.hpp>
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/window_thunk.hpp"
 
@@ -182,6 +184,13 @@ class PadOp final : public Op {
   std::vector<PadWidth> widths_;
 };
 
+/// Whether two shapes, of which extents may be unknown, can be one.
+bool may_be_equal(const Shape& a, const Shape& b) {
+  bool may = a.rank() == b.rank();
+  for (int axis = 0; may && axis < a.rank(); ++axis) may = a[axis] == b[axis] || a[axis] == kUnknown || b[axis] == kUnknown;
+  return may;
+}
+
 std::vector<Variable> promoted(std::span<const Variable> tensors, const char* name, SourceLine line) {
   if (tensors.empty()) throw GraphError(std::string(name) + ": there are no tensors");
   std::vector<Promotable> dtypes;
@@ -197,54 +206,75 @@ std::vector<Variable> promoted(std::span<const Variable> tensors, const char* na
 }  // namespace
 
 Variable concatenate(std::span<const Variable> tensors, int axis, SourceLine where) {
-  const std::vector<Variable> same = promoted(tensors, "concatenate", where);
-  if (same.front().rank() == 0) throw ShapeError("concatenate: tensors of rank 0 have no axis to lie along", "stack them");
-  const int along = normalize_axis(axis, same.front().rank());
-  for (const Variable& tensor : same) {
-    if (tensor.rank() != same.front().rank()) throw ShapeError("concatenate: " + describe(tensor) + " does not fit to " + describe(same.front()));
-  }
-  return std::make_shared<const ConcatenateOp>(along)->apply(same, where).output();
+  return asked("concatenate", [&] {
+    const std::vector<Variable> same = promoted(tensors, "concatenate", where);
+    if (same.front().rank() == 0) throw ShapeError("concatenate: tensors of rank 0 have no axis to lie along", "stack them");
+    const int along = normalize_axis(axis, same.front().rank());
+    for (const Variable& tensor : same) {
+      if (tensor.rank() != same.front().rank()) throw ShapeError("concatenate: " + describe(tensor) + " does not fit to " + describe(same.front()));
+    }
+    return std::make_shared<const ConcatenateOp>(along)->apply(same, where).output();
+  }, tensors, where);
 }
 
 Variable stack(std::span<const Variable> tensors, int axis, SourceLine where) {
-  std::vector<Variable> expanded;
-  for (const Variable& tensor : promoted(tensors, "stack", where)) expanded.push_back(expand_dims(At(where)(tensor), axis));
-  return concatenate(expanded, axis < 0 ? axis + expanded.front().rank() : axis, where);
+  return asked("stack", [&] {
+    std::vector<Variable> expanded;
+    for (const Variable& tensor : promoted(tensors, "stack", where)) {
+      if (!may_be_equal(tensor.dims(), tensors.front().dims())) {
+        throw ShapeError("stack: " + to_string(tensor.dims()) + " is another shape than " + to_string(tensors.front().dims()), "broadcast_to or reshape makes them equal");
+      }
+      expanded.push_back(expand_dims(At(where)(tensor), axis));
+    }
+    return concatenate(expanded, axis < 0 ? axis + expanded.front().rank() : axis, where);
+  }, tensors, where);
 }
 
 std::vector<Variable> split(const Operand& x, std::span<const std::int64_t> sizes, int axis) {
-  const Variable whole = x.as(x.promotable().dtype);
-  const int along = normalize_axis(axis, whole.rank());
-  std::int64_t first = 0;
-  std::vector<Variable> parts;
-  for (std::int64_t size : sizes) {
-    if (size < 0) throw ShapeError("split: a part has " + std::to_string(size) + " elements", "sizes are 0 or more");
-    std::vector<Index> indices(static_cast<std::size_t>(along) + 1);
-    indices.back() = Index(first, first + size);
-    parts.push_back(subtensor(x, indices));
-    first += size;
-  }
-  const std::int64_t extent = whole.dims()[along];
-  if (extent != kUnknown && extent != first) {
-    throw ShapeError("split: the parts have " + std::to_string(first) + " elements along axis " + std::to_string(along) + ", x has " + std::to_string(extent));
-  }
-  return parts;
+  return asked("split", [&] {
+    const Variable given = x.as(x.promotable().dtype);
+    const int along = normalize_axis(axis, given.rank());
+    std::int64_t sum = 0;
+    for (std::int64_t size : sizes) {
+      if (size < 0) throw ShapeError("split: a part has " + std::to_string(size) + " elements", "sizes are 0 or more");
+      sum += size;
+    }
+    Shape dims = given.dims();
+    if (dims[along] != kUnknown && dims[along] != sum) {
+      throw ShapeError("split: the parts have " + std::to_string(sum) + " elements along axis " + std::to_string(along) + ", x has " + std::to_string(dims[along]));
+    }
+    dims[along] = sum;
+    const At at(x.where());
+    const Variable whole = specify_shape(at(given), dims);  // where the extent shows at the call alone it is compared there
+    std::int64_t first = 0;
+    std::vector<Variable> parts;
+    for (std::int64_t size : sizes) {
+      std::vector<Index> indices(static_cast<std::size_t>(along) + 1);
+      indices.back() = Index(first, first + size);
+      parts.push_back(subtensor(at(whole), indices));
+      first += size;
+    }
+    return parts;
+  }, x);
 }
 
 Variable roll(const Operand& x, std::int64_t shift, int axis) {
   const Variable inputs[] = {x.as(x.promotable().dtype)};
-  return std::make_shared<const RollOp>(normalize_axis(axis, inputs[0].rank()), shift)->apply(inputs, x.where()).output();
+  const int along = asked("roll", [&] { return normalize_axis(axis, inputs[0].rank()); }, x);
+  return std::make_shared<const RollOp>(along, shift)->apply(inputs, x.where()).output();
 }
 
 Variable pad(const Operand& x, std::span<const PadWidth> widths, const Operand& value) {
   const Variable base = x.as(x.promotable().dtype);
-  if (static_cast<int>(widths.size()) != base.rank()) {
-    throw ShapeError("pad: " + std::to_string(widths.size()) + " widths for " + std::to_string(base.rank()) + " axes", "give one for each axis; {} adds nothing");
-  }
-  for (const PadWidth& width : widths) {
-    if (width.before < 0 || width.after < 0) throw ShapeError("pad: a width is below 0", "subtensor makes a tensor smaller");
-  }
-  if (!value.is_number() && value.variable().rank() != 0) throw ShapeError("pad: the value is " + describe(value.variable()), "give a number, or a Variable of rank 0");
+  asked("pad", [&] {
+    if (static_cast<int>(widths.size()) != base.rank()) {
+      throw ShapeError("pad: " + std::to_string(widths.size()) + " widths for " + std::to_string(base.rank()) + " axes", "give one for each axis; {} adds nothing");
+    }
+    for (const PadWidth& width : widths) {
+      if (width.before < 0 || width.after < 0) throw ShapeError("pad: a width is below 0", "subtensor makes a tensor smaller");
+    }
+    if (!value.is_number() && value.variable().rank() != 0) throw ShapeError("pad: the value is " + describe(value.variable()), "give a number, or a Variable of rank 0");
+  }, x);
   const Variable inputs[] = {base, value.is_number() ? value.as(base.dtype()) : cast_at(value.variable(), base.dtype(), x.where())};
   return std::make_shared<const PadOp>(std::vector<PadWidth>(widths.begin(), widths.end()))->apply(inputs, x.where()).output();
 }

@@ -57,6 +57,10 @@ std::size_t ElementwiseOp::hash() const {
 DType ElementwiseOp::promoted(std::span<const DType> inputs) const {
   std::vector<Promotable> operands;
   for (std::size_t i = row_->condition_first ? 1 : 0; i < inputs.size(); ++i) operands.push_back({inputs[i]});
+  const DType common = result_type(operands);
+  if (cast_to_ || row_->result != ResultRule::kFloating || is_floating(common)) return common;
+  // As NumPy looks for the first floating dtype that takes each operand: int8 and uint8 meet in float16, not in int16, whose is float32.
+  for (Promotable& operand : operands) operand.dtype = floating_of(operand.dtype);
   return result_type(operands);
 }
 

@@ -231,13 +231,19 @@ std::vector<Variable> with_zeros(std::vector<Variable> gradients, std::span<cons
   return gradients;
 }
 
-std::vector<Variable> lop_with(std::span<const Variable> outputs, std::span<const Variable> output_gradients, std::span<const Variable> inputs, const GradOptions& options, SourceLine where) {
+/// build(), whose errors tell where the gradient was asked for.
+template <class Build>
+auto at_line(SourceLine where, const Build& build) {
   try {
-    return with_zeros(backward(outputs, output_gradients, inputs, options, where), inputs, where);
+    return build();
   } catch (Error& error) {
     if (where) error.add_where("in the gradient asked for at " + to_string(where));
     throw;
   }
+}
+
+std::vector<Variable> lop_with(std::span<const Variable> outputs, std::span<const Variable> output_gradients, std::span<const Variable> inputs, const GradOptions& options, SourceLine where) {
+  return at_line(where, [&] { return with_zeros(backward(outputs, output_gradients, inputs, options, where), inputs, where); });
 }
 
 }  // namespace
@@ -248,17 +254,11 @@ std::vector<Variable> lop(std::span<const Variable> outputs, std::span<const Var
 }
 
 std::vector<Variable> grad(const Variable& cost, std::span<const Variable> inputs, const GradOptions& options, SourceLine where) {
-  if (!cost) throw GraphError("grad: the cost is an empty Variable");
-  if (cost.rank() != 0) {
-    ErrorParts parts{"grad: the cost must be 0-d, it is " + describe(cost),
-                     {},
-                     {},
-                     "sum it, or give the gradient of each element: lop(cost, gradients, x)"};
-    if (where) parts.where = "in the gradient asked for at " + to_string(where);
-    throw ShapeError(std::move(parts));
-  }
-  if (!is_floating(cost.dtype()))
-    throw TypeError("grad: " + describe(cost) + " has no gradient", "cast it to a floating dtype before");
+  at_line(where, [&] {
+    if (!cost) throw GraphError("grad: the cost is an empty Variable");
+    if (cost.rank() != 0) throw ShapeError("grad: the cost must be 0-d, it is " + describe(cost), "sum it, or give the gradient of each element: lop(cost, gradients, x)");
+    if (!is_floating(cost.dtype())) throw TypeError("grad: " + describe(cost) + " has no gradient", "cast it to a floating dtype before");
+  });
   const Variable one = constant(Scalar(1.0).cast(cost.dtype()), where);
   return lop_with(std::span(&cost, 1), std::span(&one, 1), inputs, options, where);
 }

@@ -3,6 +3,7 @@
 
 #include <damo/gradient.hpp>
 #include <damo/ops/math.hpp>
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/identity_op.hpp"
 
@@ -44,7 +45,9 @@ Variable applied(std::shared_ptr<const Op> op, const Operand& x) {
 Variable consider_constant(const Operand& x) { return applied(std::make_shared<const ConsiderConstantOp>(), x); }
 Variable disconnected_grad(const Operand& x) { return applied(std::make_shared<const DisconnectedGradOp>(), x); }
 Variable grad_clip(const Operand& x, double lower, double upper) {
-  if (!(lower <= upper)) throw OptionError("grad_clip: the lower bound " + std::to_string(lower) + " is not below the upper one, " + std::to_string(upper));
+  asked("grad_clip", [&] {
+    if (!(lower <= upper)) throw OptionError("grad_clip: the lower bound " + std::to_string(lower) + " is not below the upper one, " + std::to_string(upper));
+  }, x);
   return applied(std::make_shared<const GradClipOp>(lower, upper), x);
 }
 

@@ -9,6 +9,7 @@
 #include <damo/op.hpp>
 #include <damo/thunk.hpp>
 #include "graph/base/number_text.hpp"
+#include "graph/user_line.hpp"
 
 namespace damo {
 namespace {
@@ -90,14 +91,18 @@ Variable looked_at(const Operand& x, std::shared_ptr<const Op> op) {
 
 Variable print(const Operand& x, std::string message, std::vector<std::string> what) {
   static const std::string words[] = {"value", "shape", "strides", "min", "max", "mean", "finite"};
-  for (const std::string& word : what) {
-    if (std::find(std::begin(words), std::end(words), word) == std::end(words)) throw OptionError("print: there is no '" + word + "' to print", "say value, shape, strides, min, max, mean or finite");
-  }
+  asked("print", [&] {
+    for (const std::string& word : what) {
+      if (std::find(std::begin(words), std::end(words), word) == std::end(words)) throw OptionError("print: there is no '" + word + "' to print", "say value, shape, strides, min, max, mean or finite");
+    }
+  }, x);
   return looked_at(x, std::make_shared<const PrintOp>(std::move(message), std::move(what)));
 }
 
 Variable observe(const Operand& x, std::function<void(const Array&)> look) {
-  if (!look) throw GraphError("observe: there is no function to call");
+  asked("observe", [&] {
+    if (!look) throw GraphError("observe: there is no function to call");
+  }, x);
   return looked_at(x, std::make_shared<const ObserveOp>(std::move(look)));
 }
 

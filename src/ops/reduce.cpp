@@ -6,6 +6,7 @@
 #include <damo/ops/cast.hpp>
 #include <damo/gradient.hpp>
 #include <damo/ops/math.hpp>
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/reduce_op.hpp"
 
@@ -20,7 +21,7 @@ Variable plain(ReductionKind reduction, const Operand& x, const Axes& axes, bool
 /// Elements as the accumulator has them, and what it gives as asked: the casts are part of the reduction's kernel.
 Variable accumulated(ReductionKind reduction, const Operand& x, const Axes& axes, const ReduceOptions& options) {
   const ReducedOperand asked(name_of(reduction).c_str(), x, axes);
-  const ReducedDTypes dtypes = dtypes_of(reduction, asked.x.dtype(), options);
+  const ReducedDTypes dtypes = damo::asked(name_of(reduction), [&] { return dtypes_of(reduction, asked.x.dtype(), options); }, x);
   const At at(asked.line);
   const Variable reduced = reduce(reduction, cast(at(asked.x), dtypes.accumulator), asked.axes, asked.line);
   return drop_axes(cast(at(reduced), dtypes.result), asked.axes, options.keepdims, asked.line);
@@ -71,7 +72,7 @@ Variable stddev(const Operand& x, const Axes& axes, bool keep, int ddof) {
 Variable norm(const Operand& x, const Axes& axes, bool keep) { return norm(x, axes, NormOptions{.keepdims = keep}); }
 
 Variable norm(const Operand& x, const Axes& axes, const NormOptions& options) {
-  check_order(options.ord);
+  damo::asked("norm", [&] { check_order(options.ord); }, x);
   const ReducedOperand asked("norm", x, axes);
   const At at(asked.line);
   const Variable wide = cast(at(asked.x), asked.inner());

@@ -3,6 +3,8 @@
 
 #include <damo/op.hpp>
 #include <damo/ops/shape.hpp>
+#include <damo/ops/specify_shape.hpp>
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/reshape_op.hpp"
 #include "runtime/array/view_layout.hpp"
@@ -97,6 +99,39 @@ class BroadcastToOp final : public Op {
   Shape to_;
 };
 
+/// A view of all of x, whose extents are looked at.
+class SpecifyShapeOp final : public Op {
+ public:
+  explicit SpecifyShapeOp(const Shape& declared) : declared_(declared) {}
+  std::string name() const override { return "specify_shape"; }
+  Props props() const override { return {{"shape", std::vector<std::int64_t>(declared_.begin(), declared_.end())}}; }
+  Apply make_node(Inputs inputs) const override {
+    inputs.require_count(1);
+    const Variable& x = inputs.at(0);
+    return {*this, {x}, {{x.dtype(), merged(x.dims())}}};
+  }
+  int view_of(int) const override { return 0; }
+  Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
+    merged(inputs[0].shape);
+    return inputs[0];
+  }
+  Gradients gradient(const Apply&, std::span<const Variable> output_gradients) const override { return Gradients(output_gradients[0]); }
+
+ private:
+  /// x's extents, and those declared where x's are not known.
+  Shape merged(const Shape& x) const {
+    Shape to = x;
+    bool fits = x.rank() == declared_.rank();
+    for (int axis = 0; fits && axis < x.rank(); ++axis) {
+      if (to[axis] == kUnknown) to[axis] = declared_[axis];
+      fits = declared_[axis] == kUnknown || to[axis] == declared_[axis];
+    }
+    if (!fits) throw ShapeError("specify_shape: " + to_string(x) + " is not the " + to_string(declared_) + " that was declared");
+    return to;
+  }
+  Shape declared_;
+};
+
 }  // namespace
 
 Variable reshape_like(const Variable& g, const Variable& x, SourceLine line) {
@@ -118,12 +153,24 @@ Variable reshaped(std::shared_ptr<const Op> op, const Operand& x) {
 Variable reshape(const Operand& x, const Shape& shape) { return reshaped(std::make_shared<const ReshapeOp>(shape), x); }
 Variable broadcast_to(const Operand& x, const Shape& shape) { return reshaped(std::make_shared<const BroadcastToOp>(shape), x); }
 
+Variable specify_shape(const Operand& x, const Shape& shape) {
+  return asked("specify_shape", [&] {
+    for (std::int64_t extent : shape) {
+      if (extent < kUnknown) throw ShapeError("specify_shape: an extent is " + std::to_string(extent), "give 0 or more, or kUnknown");
+    }
+    Variable declared = reshaped(std::make_shared<const SpecifyShapeOp>(shape), x);
+    return declared.dims() == x.as(x.promotable().dtype).dims() ? x.as(x.promotable().dtype) : declared;
+  }, x);
+}
+
 Variable flatten(const Operand& x, int first, int last) {
   const int rank = x.is_number() ? 0 : x.variable().rank();
   if (rank == 0) return reshape(x, {1});
-  const int from = normalize_axis(first, rank), to = normalize_axis(last, rank);
-  if (from > to) throw ShapeError("flatten: axis " + std::to_string(first) + " comes after axis " + std::to_string(last));
-  return reshaped(std::make_shared<const FlattenOp>(from, to), x);
+  return asked("flatten", [&] {
+    const int from = normalize_axis(first, rank), to = normalize_axis(last, rank);
+    if (from > to) throw ShapeError("flatten: axis " + std::to_string(first) + " comes after axis " + std::to_string(last));
+    return reshaped(std::make_shared<const FlattenOp>(from, to), x);
+  }, x);
 }
 
 }  // namespace damo

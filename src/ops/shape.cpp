@@ -5,6 +5,7 @@
 
 #include <damo/op.hpp>
 #include <damo/ops/subtensor.hpp>
+#include "graph/user_line.hpp"
 #include "ops/dimshuffle_op.hpp"
 #include "ops/gradient_parts.hpp"
 
@@ -23,13 +24,11 @@ Variable transpose(const Operand& x) {
 
 Variable expand_dims(const Operand& x, int axis) {
   const int rank = x.is_number() ? 0 : x.variable().rank();
-  if (axis < -rank - 1 || axis > rank) {
-    ErrorParts parts{"expand_dims: axis " + std::to_string(axis) + " does not exist: the result has " + std::to_string(rank + 1) + (rank == 0 ? " axis" : " axes"),
-                     {}, {}, "give an axis from " + std::to_string(-rank - 1) + " to " + std::to_string(rank)};
-    if (!x.is_number()) parts.operands.push_back(describe(x.variable()));
-    if (x.where()) parts.where = "expand_dims built at " + to_string(x.where());
-    throw ShapeError(std::move(parts));
-  }
+  asked("expand_dims", [&] {
+    if (axis >= -rank - 1 && axis <= rank) return;
+    throw ShapeError("expand_dims: axis " + std::to_string(axis) + " does not exist: the result has " + std::to_string(rank + 1) + (rank == 0 ? " axis" : " axes"),
+                     "give an axis from " + std::to_string(-rank - 1) + " to " + std::to_string(rank));
+  }, x);
   std::vector<int> pattern(static_cast<std::size_t>(rank));
   std::iota(pattern.begin(), pattern.end(), 0);
   pattern.insert(pattern.begin() + (axis < 0 ? axis + rank + 1 : axis), kNewAxis);
@@ -38,10 +37,15 @@ Variable expand_dims(const Operand& x, int axis) {
 
 Variable squeeze(const Operand& x, const Axes& axes) {
   const Shape dims = x.is_number() ? Shape() : x.variable().dims();
-  const std::uint32_t mask = axes.mask(dims.rank(), "squeeze");
+  const std::uint32_t mask = asked("squeeze", [&] { return axes.mask(dims.rank(), "squeeze"); }, x);
   std::vector<int> pattern;
   for (int axis = 0; axis < dims.rank(); ++axis) {
     const bool is_asked = mask >> axis & 1u;
+    asked("squeeze", [&] {
+      if (!is_asked || axes.is_all() || dims[axis] == 1) return;
+      throw ShapeError("squeeze: axis " + std::to_string(axis) + (dims[axis] == kUnknown ? " is not known to have the extent 1" : " has " + std::to_string(dims[axis]) + " elements, not 1"),
+                       dims[axis] == kUnknown ? "declare it: specify_shape, or the input's type" : "subtensor takes one of them");
+    }, x);
     if (!is_asked || (axes.is_all() && dims[axis] != 1)) pattern.push_back(axis);
   }
   return dimshuffle(x, pattern);
@@ -51,13 +55,13 @@ Variable swap_axes(const Operand& x, int a, int b) {
   const int rank = x.is_number() ? 0 : x.variable().rank();
   std::vector<int> pattern(static_cast<std::size_t>(rank));
   std::iota(pattern.begin(), pattern.end(), 0);
-  std::swap(pattern[static_cast<std::size_t>(normalize_axis(a, rank))], pattern[static_cast<std::size_t>(normalize_axis(b, rank))]);
+  asked("swap_axes", [&] { std::swap(pattern[static_cast<std::size_t>(normalize_axis(a, rank))], pattern[static_cast<std::size_t>(normalize_axis(b, rank))]); }, x);
   return dimshuffle(x, pattern);
 }
 
 Variable flip(const Operand& x, const Axes& axes) {
   const int rank = x.is_number() ? 0 : x.variable().rank();
-  const std::uint32_t mask = axes.mask(rank, "flip");
+  const std::uint32_t mask = asked("flip", [&] { return axes.mask(rank, "flip"); }, x);
   std::vector<Index> indices(static_cast<std::size_t>(rank));
   for (int axis = 0; axis < rank; ++axis) {
     if (mask >> axis & 1u) indices[static_cast<std::size_t>(axis)] = Index(std::nullopt, std::nullopt, -1);
@@ -74,7 +78,9 @@ Variable tile(const Operand& x, std::span<const std::int64_t> counts) {
   for (int axis = 0; axis < rank; ++axis) {
     const int of_x = axis - (rank - dims.rank()), of_counts = axis - (rank - static_cast<int>(counts.size()));
     const std::int64_t count = of_counts < 0 ? 1 : counts[static_cast<std::size_t>(of_counts)];
-    if (count < 0) throw ShapeError("tile: a count is " + std::to_string(count), "counts are 0 or more");
+    asked("tile", [&] {
+      if (count < 0) throw ShapeError("tile: a count is " + std::to_string(count), "counts are 0 or more");
+    }, x);
     pattern.push_back(kNewAxis);
     pattern.push_back(of_x < 0 ? kNewAxis : of_x);
     stretched.push_back(count);
@@ -87,8 +93,10 @@ Variable tile(const Operand& x, std::span<const std::int64_t> counts) {
 }
 
 Variable repeat(const Operand& x, std::int64_t count, int axis) {
-  const int rank = x.is_number() ? 0 : x.variable().rank(), at = normalize_axis(axis, rank);
-  if (count < 0) throw ShapeError("repeat: the count is " + std::to_string(count), "it is 0 or more");
+  const int rank = x.is_number() ? 0 : x.variable().rank(), at = asked("repeat", [&] {
+    if (count < 0) throw ShapeError("repeat: the count is " + std::to_string(count), "it is 0 or more");
+    return normalize_axis(axis, rank);
+  }, x);
   Shape stretched = Shape::filled(rank + 1, -1);
   stretched[at + 1] = count;
   const SourceLine line = x.where();

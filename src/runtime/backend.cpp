@@ -8,7 +8,9 @@
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel_report.hpp"
 #include "runtime/kernel_time_limit.hpp"
+#include "runtime/library/convolution.hpp"
 #include "runtime/library/dense_solver.hpp"
+#include "runtime/library/fourier.hpp"
 #include "runtime/library/matrix_product.hpp"
 #include "runtime/memory/memory_pool.hpp"
 #include "runtime/memory/pinned_pool.hpp"
@@ -137,6 +139,9 @@ const DeviceProperties& Backend::limits() const {
 }
 
 std::unique_ptr<MatrixEngine> Backend::make_matrix_engine() { return nullptr; }
+
+std::unique_ptr<FourierEngine> Backend::make_fourier_engine() { throw DeviceError("there are no Fourier transforms on " + name_, "move the arrays to the CPU or to a GPU"); }
+std::unique_ptr<ConvolutionEngine> Backend::make_convolution_engine() { return nullptr; }
 
 std::unique_ptr<DenseSolver> Backend::make_dense_solver() { throw DeviceError("no matrices can be factored on " + name_, "move them to the CPU or to a GPU"); }
 

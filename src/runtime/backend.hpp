@@ -30,7 +30,9 @@ class PinnedPool;   // pinned_pool.hpp
 class KernelCache;  // kernel/cache.hpp
 class Dialect;      // kernel/dialect.hpp
 class MatrixEngine;  // library/matrix_product.hpp
+class ConvolutionEngine;  // library/convolution.hpp
 class DenseSolver;   // library/dense_solver.hpp
+class FourierEngine;  // library/fourier.hpp
 class ReplayedWork;  // stream/work_log.hpp
 class WorkLog;
 
@@ -283,8 +285,12 @@ class Backend {
   virtual void launch(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments, void* stream) = 0;
   /// The library for matrix products, opened now; null if there is none. MatrixLibrary asks once.
   virtual std::unique_ptr<MatrixEngine> make_matrix_engine();
+  /// The library for convolutions, opened now; null if there is none. ConvolutionLibrary asks once.
+  virtual std::unique_ptr<ConvolutionEngine> make_convolution_engine();
   /// The library that factors matrices, opened now. Throws DeviceError where there is none. SolverLibrary asks once.
   virtual std::unique_ptr<DenseSolver> make_dense_solver();
+  /// What computes Fourier transforms, opened now. Throws DeviceError where there is nothing. FourierLibrary asks once.
+  virtual std::unique_ptr<FourierEngine> make_fourier_engine();
 
   MemoryPool& pool() { return *pool_; }
   PinnedPool& pinned_pool() { return *pinned_pool_; }

@@ -162,7 +162,9 @@ DataLoader::DataLoader(std::int64_t count, Reader reader, LoaderOptions options)
 DataLoader::DataLoader(std::vector<Array> arrays, LoaderOptions options) {
   if (arrays.empty()) throw ShapeError("data loader: there are no arrays to make batches of");
   for (const Array& array : arrays) {
-    if (array.rank() == 0 || array.shape()[0] != arrays[0].shape()[0]) {
+    if (!array) throw TypeError("data loader: an Array is empty", "check it with if (array)");
+    if (array.rank() == 0) throw ShapeError("data loader: " + describe(array) + " has no rows", "batches are made along axis 0: reshape it");
+    if (array.shape()[0] != arrays[0].shape()[0]) {
       throw ShapeError("data loader: arrays have as many rows as the first, " + to_string(arrays[0].shape()) + "; this one is " + to_string(array.shape()));
     }
   }

@@ -13,6 +13,7 @@
 #include <damo/ops/shape.hpp>
 #include <damo/ops/softmax.hpp>
 #include <damo/ops/subtensor.hpp>
+#include "graph/user_line.hpp"
 
 namespace damo::nn {
 namespace {
@@ -65,7 +66,10 @@ Shared Init::he(std::string name, const Shape& shape) {
 
 Linear::Linear(Init& init, const std::string& name, std::int64_t inputs, std::int64_t outputs)
     : weight(init.glorot(name + ".weight", {inputs, outputs})), bias(init.full(name + ".bias", {outputs})) {}
-Variable Linear::operator()(const Operand& x) const { return dot(x, weight) + bias; }
+Variable Linear::operator()(const Operand& x) const {
+  const BuiltAt here(x.where());
+  return dot(x, weight) + bias;
+}
 
 namespace {
 
@@ -86,23 +90,31 @@ Shared filters_of(Init& init, const std::string& name, std::int64_t channels, st
 Conv2d::Conv2d(Init& init, const std::string& name, std::int64_t channels, std::int64_t filters, const PerAxis& window, ConvOptions options)
     : weight(filters_of(init, name + ".weight", channels, filters, window, options.groups)), bias(init.full(name + ".bias", {filters})), options(std::move(options)) {}
 Variable Conv2d::operator()(const Operand& x) const {
+  const BuiltAt here(x.where());
   const Variable y = conv2d(x, weight, options);
   return y + along(bias, 1, y.rank());
 }
 
 Embedding::Embedding(Init& init, const std::string& name, std::int64_t count, std::int64_t features)
     : weight(init.normal(name + ".weight", {count, features}, 0.02)) {}
-Variable Embedding::operator()(const Operand& positions) const { return take(weight, positions, 0); }
+Variable Embedding::operator()(const Operand& positions) const {
+  const BuiltAt here(positions.where());
+  return take(weight, positions, 0);
+}
 
 LayerNorm::LayerNorm(Init& init, const std::string& name, std::int64_t features, double epsilon)
     : scale(init.full(name + ".scale", {features}, 1)), shift(init.full(name + ".shift", {features})), epsilon(epsilon) {}
 Variable LayerNorm::operator()(const Operand& x) const {
+  const BuiltAt here(x.where());
   return (x - mean(x, -1, keepdims)) * rsqrt(var(x, -1, keepdims) + epsilon) * scale + shift;
 }
 
 RMSNorm::RMSNorm(Init& init, const std::string& name, std::int64_t features, double epsilon)
     : scale(init.full(name + ".scale", {features}, 1)), epsilon(epsilon) {}
-Variable RMSNorm::operator()(const Operand& x) const { return x * rsqrt(mean(sqr(x), -1, keepdims) + epsilon) * scale; }
+Variable RMSNorm::operator()(const Operand& x) const {
+  const BuiltAt here(x.where());
+  return x * rsqrt(mean(sqr(x), -1, keepdims) + epsilon) * scale;
+}
 
 BatchNorm::BatchNorm(Init& init, const std::string& name, std::int64_t features, int axis, double momentum, double epsilon)
     : scale(init.full(name + ".scale", {features}, 1)), shift(init.full(name + ".shift", {features})),
@@ -110,6 +122,7 @@ BatchNorm::BatchNorm(Init& init, const std::string& name, std::int64_t features,
       axis(axis), momentum(momentum), epsilon(epsilon) {}
 
 Variable BatchNorm::train(const Operand& x, optim::Updates& updates) const {
+  const BuiltAt here(x.where());
   const int rank = x.variable().rank(), kept = normalize_axis(axis, rank);
   std::vector<int> others;
   for (int i = 0; i < rank; ++i) {
@@ -121,6 +134,7 @@ Variable BatchNorm::train(const Operand& x, optim::Updates& updates) const {
   return (x - along(center, kept, rank)) * along(rsqrt(spread + epsilon) * scale, kept, rank) + along(shift, kept, rank);
 }
 Variable BatchNorm::operator()(const Operand& x) const {
+  const BuiltAt here(x.where());
   const int rank = x.variable().rank();
   return (x - along(running_mean, axis, rank)) * along(rsqrt(running_var + epsilon) * scale, axis, rank) + along(shift, axis, rank);
 }
@@ -132,7 +146,10 @@ LSTMCell::LSTMCell(Init& init, const std::string& name, std::int64_t inputs, std
   assign(start.slice({{features, 2 * features}}), 1.0);
   bias.set(start);
 }
-LSTMCell::State LSTMCell::operator()(const Operand& x, const State& state) const { return from_sums(dot(x, input_weight) + bias, state); }
+LSTMCell::State LSTMCell::operator()(const Operand& x, const State& state) const {
+  const BuiltAt here(x.where());
+  return from_sums(dot(x, input_weight) + bias, state);
+}
 LSTMCell::State LSTMCell::from_sums(const Variable& sums, const State& state) const {
   const std::vector<Variable> gates = split(sums + dot(state.hidden, hidden_weight), {features, features, features, features}, -1);
   const Variable cell = sigmoid(gates[1]) * state.cell + sigmoid(gates[0]) * tanh(gates[2]);
@@ -142,7 +159,10 @@ LSTMCell::State LSTMCell::from_sums(const Variable& sums, const State& state) co
 GRUCell::GRUCell(Init& init, const std::string& name, std::int64_t inputs, std::int64_t features)
     : input_weight(init.glorot(name + ".input_weight", {inputs, 3 * features})), hidden_weight(init.glorot(name + ".hidden_weight", {features, 3 * features})),
       input_bias(init.full(name + ".input_bias", {3 * features})), hidden_bias(init.full(name + ".hidden_bias", {3 * features})), features(features) {}
-Variable GRUCell::operator()(const Operand& x, const Operand& hidden) const { return from_sums(dot(x, input_weight) + input_bias, hidden); }
+Variable GRUCell::operator()(const Operand& x, const Operand& hidden) const {
+  const BuiltAt here(x.where());
+  return from_sums(dot(x, input_weight) + input_bias, hidden);
+}
 Variable GRUCell::from_sums(const Variable& sums, const Operand& hidden) const {
   const std::vector<Variable> in = split(sums, {features, features, features}, -1);
   const std::vector<Variable> back = split(dot(hidden, hidden_weight) + hidden_bias, {features, features, features}, -1);
@@ -158,6 +178,7 @@ Variable begin_of(const Variable& sums, std::int64_t features) { return second(s
 }  // namespace
 
 LSTM::Result LSTM::operator()(const Operand& xs, const std::optional<LSTMCell::State>& begin) const {
+  const BuiltAt here(xs.where());
   const Variable sums = dot(xs, cell.input_weight) + cell.bias, zeros = begin_of(sums, cell.features);
   const ScanOutputs states = scan({.sequences = {sums}, .initial = {begin ? begin->hidden : zeros, begin ? begin->cell : zeros}, .name = "lstm"},
                                   [&](const Variable& sum, const Variable& hidden, const Variable& memory) {
@@ -168,11 +189,13 @@ LSTM::Result LSTM::operator()(const Operand& xs, const std::optional<LSTMCell::S
 }
 
 Variable GRU::operator()(const Operand& xs, const Variable& begin) const {
+  const BuiltAt here(xs.where());
   const Variable sums = dot(xs, cell.input_weight) + cell.input_bias;
   return scan({.sequences = {sums}, .initial = {begin ? begin : begin_of(sums, cell.features)}, .name = "gru"}, [&](const Variable& sum, const Variable& hidden) { return cell.from_sums(sum, hidden); });
 }
 
 Variable attention(const Operand& query, const Operand& key, const Operand& value, const AttentionOptions& options) {
+  const BuiltAt here(query.where());
   const Variable q = query.variable();
   Variable k = key.variable(), v = value.variable();
   const int rank = q.rank();

@@ -7,6 +7,7 @@
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/reduce.hpp>
+#include "graph/user_line.hpp"
 
 namespace damo::optim {
 namespace {
@@ -42,6 +43,7 @@ class Step {
 
 template <class Rule>
 Updates for_each(const CostOrGradients& from, const std::vector<Shared>& parameters, const Operand& rate, const Rule& rule) {
+  const BuiltAt here(rate.where());
   const std::vector<Variable> gradients = from.by(parameters);
   Updates updates;
   for (std::size_t i = 0; i < parameters.size(); ++i) rule(Step(parameters[i], gradients[i], rate, updates));
@@ -52,7 +54,7 @@ Updates for_each(const CostOrGradients& from, const std::vector<Shared>& paramet
 Variable bias_correction(double beta, const Variable& t) { return -expm1(t * std::log(beta)); }
 
 Updates adam_with_decay(const char* who, const CostOrGradients& from, const std::vector<Shared>& parameters, const Operand& rate, double decay, const AdamOptions& options) {
-  for (const double beta : {options.beta1, options.beta2}) require(beta > 0 && beta < 1, who, "a beta lies between 0 and 1, this one is " + std::to_string(beta));
+  for (const double beta : {options.beta1, options.beta2}) require(beta >= 0 && beta < 1, who, "a beta is 0 or more and less than 1, this one is " + std::to_string(beta));
   if (parameters.empty()) return {};
   const Shared count = shared(std::string(who) + "'s steps", Array::full({}, std::int64_t{0}, int64, parameters.front().device()));
   Updates updates = for_each(from, parameters, rate, [&](const Step& step) {
@@ -70,7 +72,7 @@ Updates adam_with_decay(const char* who, const CostOrGradients& from, const std:
 }  // namespace
 
 std::vector<Variable> CostOrGradients::by(const std::vector<Shared>& parameters) const {
-  if (is_cost_) return grad(values_.front(), std::vector<Variable>(parameters.begin(), parameters.end()));
+  if (is_cost_) return grad(values_.front(), std::vector<Variable>(parameters.begin(), parameters.end()), Disconnected::kRaise, line_of_user({}));
   if (values_.size() != parameters.size()) {
     throw GraphError("optim: " + std::to_string(values_.size()) + " gradients for " + std::to_string(parameters.size()) + " parameters", "give one a parameter, in their order");
   }

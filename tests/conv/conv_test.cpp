@@ -129,9 +129,11 @@ TEST_P(Convolutions, SumInFloat32ForSixteenBits) {
 TEST_P(Convolutions, TakeBlocksThatAreWholeAndDepthwiseOnes) {
   const WindowCase lenet{.n = 5, .channels = 6, .filters = 20, .in = {1, 12, 12}, .window = {1, 5, 5}};
   const WindowCase depthwise{.n = 2, .groups = 6, .channels = 6, .filters = 6, .in = {1, 9, 9}, .window = {1, 3, 3}, .before = {0, 1, 1}, .after = {0, 1, 1}};
+  const WindowCase two_a_channel{.n = 2, .groups = 3, .channels = 3, .filters = 6, .in = {1, 11, 37}, .window = {1, 3, 2}, .stride = {1, 2, 1}, .before = {0, 1, 0}, .after = {0, 1, 0}};
+  const WindowCase one_filter{.n = 1, .channels = 1, .filters = 1, .in = {1, 71, 50}, .window = {1, 3, 3}, .stride = {1, 1, 2}};
   const WindowCase pointwise{.n = 1, .channels = 17, .filters = 33, .in = {1, 6, 7}};
   expect_convolution(lenet, 2, float32, options_of(lenet, 2), text_of(lenet, 2));
-  for (const WindowCase& c : {depthwise, pointwise}) expect_convolution(c, 2, float64, options_of(c, 2), text_of(c, 2));
+  for (const WindowCase& c : {depthwise, two_a_channel, one_filter, pointwise}) expect_convolution(c, 2, float64, options_of(c, 2), text_of(c, 2));
 }
 
 TEST_P(Convolutions, SamePaddingKeepsTheExtentOverTheStride) {
@@ -210,8 +212,54 @@ TEST_P(Convolutions, GiveTheSameBitsAtEveryCall) {
   const Variable x = pictures(float32, 4, "x"), w = pictures(float32, 4, "w"), y = conv2d(x, w, {.padding = 1});
   const Function f = function({x, w}, {y, grad(sum(y * y), x), grad(sum(y * y), w)}, options());
   const Array a = noise({9, 5, 13, 13}, float32), b = noise({7, 5, 3, 3}, float32);
-  const auto once = f(a, b), again = f(a, b);
-  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(Array(once[i]).to_doubles(), Array(again[i]).to_doubles()) << i;
+  const auto once = f(a, b), other = f(flip(a, 2), b);
+  // On a GPU later calls are replayed as graphs.
+  for (int call = 0; call < 6; ++call) {
+    const bool is_first = call % 2 == 0;
+    const auto again = f(is_first ? a : flip(a, 2).contiguous(), b);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(Array(again[i]).to_doubles(), Array((is_first ? once : other)[i]).to_doubles()) << "result " << i << " of call " << call;
+  }
+}
+
+TEST_P(Convolutions, SumManyProductsOfSixteenBitsInFloat32) {
+  // 1,026 products an element of the result, 1,024 one of the weight's gradient.
+  const WindowCase c{.n = 1, .channels = 1026, .filters = 5, .in = {1, 32, 32}};
+  expect_convolution(c, 2, float16, options_of(c, 2), "float16 " + text_of(c, 2));
+}
+
+TEST_P(Convolutions, KeepANanInTheElementsThatReadIt) {
+  const WindowCase c{.n = 2, .channels = 3, .filters = 4, .in = {1, 16, 16}, .window = {1, 3, 3}, .before = {0, 1, 1}, .after = {0, 1, 1}};
+  Doubles xs(2 * 3 * 16 * 16, 0.5), gs(2 * 4 * 16 * 16, 0.25);
+  xs[16 * 16 + 5 * 16 + 6] = gs[7 * 16 + 3] = std::nan("");
+  const Array x = astype(Array::from(xs, {2, 3, 16, 16}, device()), float32), g = astype(Array::from(gs, {2, 4, 16, 16}, device()), float32), w = noise({4, 3, 3, 3}, float32);
+  Doubles y(gs.size()), dx(xs.size()), dw(4 * 3 * 3 * 3);
+  testing::for_each_product(c, [&](std::size_t i, std::size_t j, std::size_t k) { y[k] += xs[i], dx[i] += gs[k], dw[j] += gs[k] * xs[i]; });
+  const Variable vx = pictures(float32, 4, "x"), vw = pictures(float32, 4, "w"), vg = pictures(float32, 4, "g"), vy = conv2d(vx, vw, {.padding = 1});
+  const std::vector<Variable> by = lop({vy}, {vg}, {vx, vw});
+  const auto found = function({vx, vw, vg}, {vy, by[0], by[1]}, options())(x, w, g);
+  const auto nans = [](const Doubles& values) {
+    std::vector<bool> are;
+    for (const double value : values) are.push_back(std::isnan(value));
+    return are;
+  };
+  EXPECT_EQ(nans(Array(found[0]).to_doubles()), nans(y));
+  EXPECT_EQ(nans(Array(found[1]).to_doubles()), nans(dx));
+  EXPECT_EQ(nans(Array(found[2]).to_doubles()), nans(dw));
+}
+
+TEST_P(Convolutions, RoundTheirOperandsOnlyWhereTf32IsAllowed) {
+  const WindowCase c{.n = 2, .channels = 16, .filters = 16, .in = {1, 12, 12}, .window = {1, 3, 3}};
+  const Array x = noise({2, 16, 12, 12}, float32), w = noise({16, 16, 3, 3}, float32);
+  const Doubles xs = x.to_doubles(), ws = w.to_doubles();
+  Doubles y(2 * 16 * 10 * 10), size(y.size());
+  testing::for_each_product(c, [&](std::size_t i, std::size_t j, std::size_t k) { y[k] += xs[i] * ws[j], size[k] += std::fabs(xs[i] * ws[j]); });
+  const Variable vx = pictures(float32, 4, "x"), vw = pictures(float32, 4, "w");
+  const Function exact = function({vx, vw}, {conv2d(vx, vw)}, options()), rounded = function({vx, vw}, {conv2d(vx, vw)}, {.device = device(), .tf32 = true});
+  expect_sums(exact(x, w), y, size, float32, "float32");
+  EXPECT_EQ(debugprint(exact.graph()).find("tf32"), std::string::npos);
+  EXPECT_THAT(debugprint(rounded.graph()), HasSubstr("tf32=true"));
+  const Doubles found = Array(rounded(x, w)).to_doubles();
+  for (std::size_t i = 0; i < y.size(); ++i) ASSERT_NEAR(found[i], y[i], 0x1p-9 * size[i]) << i;
 }
 
 TEST_P(Convolutions, PromoteTheirOperands) {

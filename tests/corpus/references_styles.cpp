@@ -182,6 +182,16 @@ const Reference kTemplates("styles_of_templates", [](Arrays& a) {
     of(a, "r")[i] = std::norm(z);
   }
 });
+const Reference kClasses("shared_classes", [](Arrays& a) {
+  const Values& x = of(a, "x");
+  for (int b = 0; b < 4; ++b) {
+    const auto best = std::max_element(x.begin() + b * 128, x.begin() + b * 128 + 128);
+    of(a, "best")[b] = *best;
+    of(a, "where")[b] = static_cast<double>(best - x.begin());
+  }
+  for (int warp = 0; warp < 16; ++warp) of(a, "sums")[warp] = sum_of(x, warp * 32, 32);
+  for (int i = 0; i < 512; ++i) ++of(a, "counts")[i / 128 * 7 + static_cast<int>(of(a, "labels")[i])];
+});
 
 }  // namespace
 }  // namespace damo::corpus

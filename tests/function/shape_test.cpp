@@ -75,6 +75,42 @@ class ShapeOps : public testing::OnEachDevice {
   Options options() const { return {.device = device()}; }
 };
 
+TEST_P(ShapeOps, SplitComparesTheSizesWithAnExtentThatShowsAtTheCall) {
+  const Variable v = vector("v"), x = matrix("x");
+  const auto parts = split(v, {2, 3});
+  const Function f = function({v}, {parts[0] * 2.0, parts[1]}, options());
+  EXPECT_EQ(f(noise({5}))[1].shape(), (Shape{3}));
+  EXPECT_THAT(error_of<ShapeError>([&] { f(noise({6})); }), ::testing::AllOf(HasSubstr("(6,) is not the (5,) that was declared"), HasSubstr("shape_test.cpp:")));
+  EXPECT_THAT(error_of<ShapeError>([&] { function({x}, {exp(split(x + 1.0, {1, 1}, 1)[0])}, options())(noise({2, 3})); }), HasSubstr("(2, 3) is not the (?, 2) that was declared"));
+}
+
+TEST_P(ShapeOps, SpecifyShapePutsExtentsIntoTheTypeAndComparesThemAtTheCall) {
+  const Variable x = matrix("x"), y = matrix("y"), column = specify_shape(y, {kUnknown, 1});
+  EXPECT_EQ(column.dims(), (Shape{kUnknown, 1}));
+  EXPECT_TRUE(specify_shape(column, {kUnknown, kUnknown}).is_same(column));
+  const Function f = function({x, y}, {x * column, grad(sum(sqr(x * column)), y)}, options());
+  const Array a = noise({2, 3}), b = noise({2, 1});
+  const auto [product, gradient] = f.call<2>(a, b);
+  EXPECT_EQ(product.to_doubles(), (a * b).to_doubles());
+  EXPECT_EQ(gradient.to_doubles(), (2.0 * b * sum(sqr(a), 1, true)).to_doubles());
+  EXPECT_THAT(error_of<ShapeError>([&] { f(a, noise({2, 3})); }), HasSubstr("specify_shape: (2, 3) is not the (?, 1) that was declared"));
+  EXPECT_THAT(error_of<ShapeError>([&] { specify_shape(column, {kUnknown, 2}); }), HasSubstr("(?, 1) is not the (?, 2) that was declared"));
+}
+
+TEST_P(ShapeOps, AConstantOfAnArrayHasItsElementsOfThatMoment) {
+  Array a = noise({3, 4}, int16), b = noise({4, 3});
+  const Variable x = vector("x"), turned = constant(flip(a).transpose(), "turned");
+  EXPECT_EQ(turned.type().dims, (Shape{4, 3}));
+  EXPECT_EQ(turned.dtype(), int16);
+  const std::vector<double> want = (Array::ones({3}, float32, device()) * flip(a).transpose()).to_doubles();
+  const Function f = function({x}, {x * turned, constant(Array::zeros({0, 2}, float64, device()))}, options());
+  a += 1;
+  const auto [product, nothing] = f.call<2>(Array::ones({3}, float32, device()));
+  EXPECT_EQ(product.to_doubles(), want);
+  EXPECT_EQ(nothing.shape(), (Shape{0, 2}));
+  EXPECT_EQ(nothing.dtype(), float64);
+}
+
 TEST_P(ShapeOps, SelectTheElementsThatNumPySelects) {
   for (const Selection& selection : selections()) {
     for (bool is_known : {true, false}) {

@@ -174,6 +174,19 @@ TEST_P(SharedOnEachDevice, NewValuesMayBeInputsConstantsAndViews) {
   EXPECT_THAT(f.explain(), AllOf(HasSubstr("updates a by a copy: it is input x"), HasSubstr("it is the new value of b too"), HasSubstr("result 0 is a copy: it is the new value of shared variable b")));
 }
 
+TEST_P(SharedOnEachDevice, AConstantThatIsANewValueIsThereAtTheNextCallToo) {
+  const Shared count = shared("count", Array::scalar(Scalar(5.0f), device()));
+  const Variable zero = constant(Scalar(0.0f));
+  const Function f = function({}, {zero, count}, with({{count, zero}}));
+  for (int call = 0; call < 3; ++call) {
+    count.set(Array::scalar(Scalar(5.0f), device()));
+    const Results results = f();
+    EXPECT_THAT(results[0].to_vector<float>(), ElementsAre(0)) << "call " << call;
+    EXPECT_THAT(results[1].to_vector<float>(), ElementsAre(5)) << "call " << call;
+    EXPECT_THAT(values(count), ElementsAre(0)) << "call " << call;
+  }
+}
+
 TEST_P(SharedOnEachDevice, AnOpThatOverwritesWorksInTheVariablesOwnMemory) {
   const RawKernel count{{.name = "count_up",
                          .inputs = {"int* counts", "const int* x"},

@@ -107,6 +107,13 @@ TEST_P(DecompositionsOf, HaveTheValuesOfSmallMatrices) {
   EXPECT_EQ(eigh(Array::from(std::vector<double>{5, 99, 0, 3}, {2, 2}, device())).values.to_doubles(), (std::vector<double>{3, 5}));
   EXPECT_EQ(tril(Array::from(std::vector<int>{1, 2, 3, 4, 5, 6}, {2, 3}, device()), 1).to_doubles(), (std::vector<double>{1, 2, 0, 4, 5, 6}));
   EXPECT_EQ(triu(Array::from(std::vector<int>{1, 2, 3, 4, 5, 6}, {2, 3}, device()), 1).to_doubles(), (std::vector<double>{0, 2, 3, 0, 0, 6}));
+  for (DType dtype : kAllDTypes) {
+    const Variable x = input({dtype, {2, 2}});
+    const Array ones = Array::ones({2, 2}, dtype, device());
+    EXPECT_EQ(tril(x).dtype(), dtype);
+    EXPECT_EQ(Array(function({x}, {triu(x)}, {.device = device()})(ones)).to_doubles(), (std::vector<double>{1, 1, 0, 1})) << name(dtype);
+    EXPECT_EQ(tril(ones).dtype(), dtype);
+  }
   EXPECT_EQ(solve(Array::from(std::vector<int>{2, 0, 0, 4}, {2, 2}, device()), Array::from(std::vector<int>{1, 1}, device())).to_doubles(), (std::vector<double>{0.5, 0.25}));
   EXPECT_EQ(inv(astype(x, float16)).dtype(), float16);
   EXPECT_EQ(inv(astype(x, int32)).dtype(), float64);
@@ -123,6 +130,11 @@ TEST_P(DecompositionsOf, GiveWhatTheyShouldForSingularAndEmptyMatrices) {
   EXPECT_EQ(inv(none).shape(), (Shape{0, 0}));
   EXPECT_EQ(cholesky(none).size() + solve(none, Array::zeros({0, 3}, float64, device())).size() + eigh(none).values.size(), 0);
   const Array flat = Array::zeros({2, 0}, float64, device());
+  EXPECT_EQ(pinv(flat).shape(), (Shape{0, 2}));
+  EXPECT_EQ(pinv(none).shape(), (Shape{0, 0}));
+  const Variable x = tensor3("x", float64);
+  const Array stack = Array::zeros({3, 0, 2}, float64, device());
+  EXPECT_EQ(Array(function({x}, {pinv(x)}, {.device = device()})(stack)).shape(), (Shape{3, 2, 0}));
   EXPECT_EQ(qr(flat, true).q.to_doubles(), (std::vector<double>{1, 0, 0, 1}));
   EXPECT_EQ(svd(flat).u.to_doubles(), (std::vector<double>{1, 0, 0, 1}));
   EXPECT_EQ(svd(flat).vt.shape(), (Shape{0, 0}));

@@ -56,6 +56,19 @@ TEST(Math, OperatorsAreTheirRows) {
   EXPECT_EQ((x + 1.5).dtype(), float32);
 }
 
+TEST(Math, FunctionsOfIntegersOfTwoKindsAreOfTheFirstFloatThatTakesBoth) {
+  // NumPy: np.hypot(np.int8(1), np.uint8(1)).dtype is float16, though the two promote to int16.
+  const auto of = [](DType a, DType b) { return hypot(damo::vector("a", a), damo::vector("b", b)).dtype(); };
+  EXPECT_EQ(of(int8, uint8), float16);
+  EXPECT_EQ(of(int8, uint16), float32);
+  EXPECT_EQ(of(uint16, int16), float32);
+  EXPECT_EQ(of(bool_, int8), float16);
+  EXPECT_EQ(of(int8, int32), float64);
+  EXPECT_EQ(of(uint16, float16), float32);
+  EXPECT_EQ(of(uint64, int8), float64);
+  EXPECT_EQ(hypot(damo::vector("a", int8), 3).dtype(), float16);
+}
+
 TEST(Math, EveryCallCarriesTheUsersLine) {
   EXPECT_EQ(exp(x).where().line, __LINE__);
   EXPECT_EQ((x + y).where().line, __LINE__);

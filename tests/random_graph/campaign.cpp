@@ -1,5 +1,6 @@
 #include "campaign.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -24,6 +25,7 @@ constexpr std::size_t kMostFailures = 20;        // then something is wrong with
 
 struct Options {
   std::string device = "cpu", out;
+  std::string family;  ///< graphs without a node of it are left out; "any"
   std::uint64_t first = 0, count = 1000;
   double seconds = 1e9;
   int limit = 120;  ///< seconds for one graph
@@ -32,13 +34,18 @@ struct Options {
 
 struct Message {
   std::uint64_t seed;
-  std::uint64_t elements, known;
+  std::uint64_t elements, known, gradients, updates, none;
   char what[240];  ///< empty: the graph begins, or the tally
 };
 
-std::string check_seed(std::uint64_t seed, Device device, Tally& tally) {
-  std::string wrong = check_graph(random_graph(seed), device, tally);
-  return wrong.empty() && seed % 4 == 0 ? check_in_place(seed, device) : wrong;
+std::string check_seed(std::uint64_t seed, const Options& options, Tally& tally) {
+  const GraphSpec graph = random_graph(seed);
+  const bool is_asked_for = options.family.empty() || std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const NodeSpec& node) {
+    return !node.family.empty() && (options.family == "any" || node.family == options.family);
+  });
+  if (!is_asked_for) return {};
+  std::string wrong = check_graph(graph, Device(options.device), tally);
+  return wrong.empty() && seed % 4 == 0 ? check_in_place(seed, Device(options.device)) : wrong;
 }
 
 void send(int pipe, Message message) {
@@ -49,14 +56,14 @@ void send(int pipe, Message message) {
 [[noreturn]] void work(const Options& options, std::uint64_t first, std::uint64_t last, int pipe) {
   Tally tally;
   for (std::uint64_t seed = first; seed < last; ++seed) {
-    Message message{seed, tally.elements, tally.known, {}};
+    Message message{seed, tally.elements, tally.known, tally.gradient_elements, tally.updates, tally.no_graphs, {}};
     send(pipe, message);
-    const std::string wrong = check_seed(seed, Device(options.device), tally);
+    const std::string wrong = check_seed(seed, options, tally);
     if (wrong.empty()) continue;
     std::snprintf(message.what, sizeof message.what, "%s", wrong.c_str());
     send(pipe, message);
   }
-  Message done{last, tally.elements, tally.known, {}};
+  Message done{last, tally.elements, tally.known, tally.gradient_elements, tally.updates, tally.no_graphs, {}};
   send(pipe, done);
   std::fflush(nullptr);
   _exit(0);
@@ -149,6 +156,7 @@ Options parse(int count, char** arguments) {
     const std::string name = arguments[i], value = arguments[i + 1];
     if (name == "--device") options.device = value;
     else if (name == "--out") options.out = value;
+    else if (name == "--family") options.family = value;
     else if (name == "--first") options.first = std::stoull(value);
     else if (name == "--count") options.count = std::stoull(value);
     else if (name == "--seconds") options.seconds = std::stod(value);
@@ -164,7 +172,7 @@ Options parse(int count, char** arguments) {
 int campaign(int count, char** arguments) {
   const Options options = parse(count, arguments);
   const std::uint64_t end = options.first + options.count;
-  std::uint64_t next = options.first, elements = 0, known = 0;
+  std::uint64_t next = options.first, elements = 0, known = 0, gradients = 0, updates = 0, none = 0;
   std::size_t failures = 0;
   const auto start_time = std::chrono::steady_clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_time).count(); };
@@ -186,6 +194,9 @@ int campaign(int count, char** arguments) {
     const std::string how = end_of(child, timed_out);
     elements += latest.elements;
     known += latest.known;
+    gradients += latest.gradients;
+    updates += latest.updates;
+    none += latest.none;
     next = stopped ? current : current < last ? current + 1 : last;
     if (!stopped && current < last) wrong.emplace_back(current, how.empty() ? "ends early" : how);
     for (const auto& [seed, what] : wrong) report(options, seed, what);
@@ -193,9 +204,10 @@ int campaign(int count, char** arguments) {
     if (failures >= kMostFailures) std::printf("stopped after %zu failures\n", kMostFailures);
     if (stopped || failures >= kMostFailures) break;
   }
-  std::printf("%llu graphs on %s in %.1f s, %zu failures; %llu elements compared, %.1f %% of them known\n",
+  std::printf("%llu graphs on %s in %.1f s, %zu failures; %llu elements compared, %.1f %% of them known; %llu of gradients, %llu shared variables; %llu graphs whose extents do not fit\n",
               static_cast<unsigned long long>(next - options.first), options.device.c_str(), elapsed(), failures,
-              static_cast<unsigned long long>(elements), elements > 0 ? 100.0 * static_cast<double>(known) / static_cast<double>(elements) : 0.0);
+              static_cast<unsigned long long>(elements), elements > 0 ? 100.0 * static_cast<double>(known) / static_cast<double>(elements) : 0.0, static_cast<unsigned long long>(gradients),
+              static_cast<unsigned long long>(updates), static_cast<unsigned long long>(none));
   return failures == 0 ? 0 : 1;
 }
 

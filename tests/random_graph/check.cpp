@@ -4,9 +4,11 @@
 #include <map>
 #include <thread>
 
+#include "gradient_check.hpp"
 #include "graph_ops.hpp"
-#include "reference.hpp"
+#include "op_family.hpp"
 #include "runtime/array/array_layout.hpp"
+#include "shared_check.hpp"
 
 namespace damo::testing {
 namespace {
@@ -56,11 +58,21 @@ std::vector<Variable> build_node(const NodeSpec& node, const std::vector<Variabl
     case NodeSpec::Kind::kDot: return {dot(in[0], in[1])};
     case NodeSpec::Kind::kScan: return {scanned<Variable, const Operand&>(node, in[0])};
     case NodeSpec::Kind::kReduce: return {reduction(node.name).graph(in[0], Axes(node.pattern), node.number != 0)};
+    case NodeSpec::Kind::kFamily: return op_family(node.family).build(node.name, in, node.pattern);
     default: return in.size() == 1 ? raw_kernel(node.name).outputs({in[0]}) : raw_kernel(node.name).outputs({in[0], in[1]});
   }
 }
 
 /// On Arrays, at once. Empty where there is no such thing: RawKernels, and what follows from them.
+std::vector<Array> eager_results(const NodeSpec& node, const std::vector<Array>& in) {
+  std::vector<Array> results;
+  if (node.kind == NodeSpec::Kind::kFamily && std::all_of(in.begin(), in.end(), [](const Array& array) { return static_cast<bool>(array); })) {
+    results = op_family(node.family).eager(node.name, in, node.pattern);
+  }
+  results.resize(static_cast<std::size_t>(node.output_count()));
+  return results;
+}
+
 Array eager_node(const NodeSpec& node, const std::vector<Array>& in, Device device) {
   if (node.kind == NodeSpec::Kind::kConstant) return Array::scalar(Scalar(node.number).cast(node.dtype), device);
   if (std::any_of(in.begin(), in.end(), [](const Array& array) { return !array; })) return {};
@@ -111,6 +123,8 @@ class Check {
     for (int output : graph_.outputs) outputs_.push_back(values[static_cast<std::size_t>(output)]);
     for (const bool fuse : {true, false}) run_function(fuse);
     if (wrong_.empty()) run_eager();
+    if (wrong_.empty() && graph_.updates) wrong_ = check_shared(graph_, expected_, device_, tally_.updates);
+    if (wrong_.empty() && graph_.differentiates) wrong_ = check_gradient(graph_, device_, tally_.gradient_elements);
     return wrong_;
   }
 
@@ -196,7 +210,8 @@ class Check {
       for (const NodeSpec& node : graph_.nodes) {
         std::vector<Array> in;
         for (int operand : node.operands) in.push_back(values[static_cast<std::size_t>(operand)]);
-        for (int i = 0; i < node.output_count(); ++i) values.push_back(eager_node(node, in, device_));
+        if (node.output_count() == 1 && node.kind != NodeSpec::Kind::kFamily) values.push_back(eager_node(node, in, device_));
+        else for (Array& result : eager_results(node, in)) values.push_back(std::move(result));
       }
       for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
         const Array& value = values[static_cast<std::size_t>(graph_.outputs[i])];
@@ -256,6 +271,9 @@ std::string check_graph(const GraphSpec& graph, Device device, Tally& tally) {
   ++tally.graphs;
   try {
     return Check(graph, device, tally).run();
+  } catch (const NoGraph&) {
+    ++tally.no_graphs;
+    return {};
   } catch (const std::exception& error) {
     return std::string("threw: ") + error.what();
   }

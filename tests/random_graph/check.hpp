@@ -8,6 +8,8 @@ namespace damo::testing {
 
 struct Tally {
   std::size_t graphs = 0, fused = 0;
+  std::size_t gradient_elements = 0, updates = 0;  ///< of gradients that were compared; of shared variables
+  std::size_t no_graphs = 0;    ///< for which some extent does not fit: nothing was run
   std::size_t elements = 0, known = 0;
   std::size_t results = 0, known_results = 0;  ///< of which half the elements are known: one large graph does not decide
 };

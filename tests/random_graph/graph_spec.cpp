@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <random>
 #include <stdexcept>
 
+#include "op_family.hpp"
 #include "ops/rows.hpp"
 
 namespace damo::testing {
 namespace {
-
-constexpr int kSizedSymbols = 1000;  // and above: what a head leaves, by node
 
 std::mt19937_64 generator(std::uint64_t seed) { return std::mt19937_64(seed * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du); }
 
@@ -25,10 +25,6 @@ DType row_result(const ElementwiseRow& row, const std::vector<DType>& operands) 
 }
 
 DType raw_dtype(const std::string& name) { return name == "raw_mix" || name == "raw_into" ? float32 : int32; }
-
-void demand(bool holds) {
-  if (!holds) throw std::logic_error("the node takes other operands");
-}
 
 std::vector<ValueType> node_types(const NodeSpec& node, int number, const std::vector<ValueType>& values) {
   std::vector<ValueType> in;
@@ -74,7 +70,7 @@ std::vector<ValueType> node_types(const NodeSpec& node, int number, const std::v
     case NodeSpec::Kind::kHead: {
       demand(!in.at(0).dims.empty() && in.at(1).dtype == int32 && in[1].dims.empty());
       ValueType result = in[0];
-      result.dims[0] = kSizedSymbols + number;
+      result.dims[0] = NewSymbols{number}.sized();
       return {result};
     }
     case NodeSpec::Kind::kReduce: {
@@ -88,7 +84,7 @@ std::vector<ValueType> node_types(const NodeSpec& node, int number, const std::v
       }
       for (std::size_t axis = 0; axis < reduced.size(); ++axis) {
         const int symbol = in[0].dims[axis];
-        demand(symbol < kSizedSymbols);  // may be 0, of which there is no maximum
+        demand(symbol < kSizedSymbols || symbol >= kFreshSymbols);  // the others may be 0, of which there is no maximum
         if (!reduced[axis]) result.dims.push_back(symbol);
         else if (node.number != 0) result.dims.push_back(kOne);
       }
@@ -111,6 +107,11 @@ std::vector<ValueType> node_types(const NodeSpec& node, int number, const std::v
       }
       return {result};
     }
+    case NodeSpec::Kind::kFamily: {
+      std::vector<ValueType> results = op_family(node.family).types(node, in, NewSymbols{number});
+      demand(static_cast<int>(results.size()) == node.outputs);
+      return results;
+    }
     case NodeSpec::Kind::kRaw:
       for (const ValueType& value : in) demand(value.dtype == raw_dtype(node.name) && value.dims == in[0].dims);
       demand(node.name != "raw_strided" || in[0].dims.size() == 1);
@@ -121,11 +122,20 @@ std::vector<ValueType> node_types(const NodeSpec& node, int number, const std::v
 
 class Generator {
  public:
-  explicit Generator(std::uint64_t seed) : random_(generator(seed)) {}
+  explicit Generator(std::uint64_t seed) : random_(generator(seed)) {
+    const std::vector<const OpFamily*>& families = op_families();
+    const std::uint64_t drawn = generator(~seed)();
+    if (drawn % 5 < 2) families_ = {families[drawn / 5 % families.size()]};
+    else if (drawn % 5 == 2) families_ = families;
+    graph_.differentiates = (drawn >> 32) % 8 == 0;
+    graph_.recomputes = (drawn >> 36) % 2 == 0;
+    graph_.updates = (drawn >> 40) % 8 == 0;
+  }
 
   GraphSpec draw() {
     const std::size_t palette = 1 + pick(3);
     for (std::size_t i = 0; i < palette; ++i) dtypes_.push_back(pick(3) == 0 ? float32 : kAllDTypes[pick(std::size(kAllDTypes))]);
+    if (graph_.differentiates && !families_.empty()) dtypes_ = {pick(2) == 0 ? float32 : float64};  // 16-bit floats have no gradient that is looked at
     if (pick(8) == 0) overwrites_ = true, dtypes_ = {pick(2) == 0 ? float32 : int32};
     draw_symbols();
     for (std::size_t i = 0, count = 1 + pick(4); i < count; ++i) add_input();
@@ -203,6 +213,7 @@ class Generator {
       if (pick(4) > 0) return add_raw();
       return try_add({.kind = NodeSpec::Kind::kBackwardsInto, .name = {}, .operands = {near()}, .pattern = {}});
     }
+    if (!families_.empty() && pick(4) == 0) return add_of_family();
     if (kind < 26) return add_row();
     if (kind < 29) node.kind = NodeSpec::Kind::kCast, node.operands = {near()}, node.dtype = pick(2) ? dtypes_[pick(dtypes_.size())] : kAllDTypes[pick(std::size(kAllDTypes))];
     else if (kind < 31) node.kind = NodeSpec::Kind::kConstant, node.dtype = dtypes_[pick(dtypes_.size())], node.number = number_of_a_rule(pick(41));
@@ -322,7 +333,7 @@ class Generator {
         dims.push_back(values_[static_cast<std::size_t>(x)].dims.back());
         const bool is_small = std::all_of(graph_.calls.begin(), graph_.calls.end(), [&](const std::vector<std::int64_t>& extents) {
           std::int64_t count = 1;
-          for (int symbol : dims) count *= static_cast<std::size_t>(symbol) < extents.size() ? extents[static_cast<std::size_t>(symbol)] : 300;
+          for (int symbol : dims) count *= static_cast<std::size_t>(symbol) < extents.size() ? extents[static_cast<std::size_t>(symbol)] : greatest_extent(symbol);
           return count <= 50000;
         });
         if (is_small) nodes.push_back(std::move(node));
@@ -346,6 +357,25 @@ class Generator {
     return try_add(std::move(node));
   }
 
+  bool add_of_family() {
+    Draw draw(random_, values_, [this](int symbol) { return greatest_extent(symbol); });
+    std::optional<NodeSpec> node = families_[pick(families_.size())]->draw(draw);
+    if (!node || draw.result_size > 5000) return false;
+    const NewSymbols symbols{static_cast<int>(graph_.nodes.size())};
+    if (!try_add(std::move(*node))) return false;
+    bounds_[symbols.sized()] = draw.result_size;
+    for (int i = 0; i < kFreshOfANode; ++i) bounds_[symbols.fresh(i)] = i < static_cast<int>(draw.bounds.size()) ? draw.bounds[static_cast<std::size_t>(i)] : 300;
+    return true;
+  }
+
+  /// In any call; of what nodes make no more than that.
+  std::int64_t greatest_extent(int symbol) const {
+    std::int64_t greatest = 0;
+    if (symbol >= kSizedSymbols) return bounds_.contains(symbol) ? bounds_.at(symbol) : 300;
+    for (const std::vector<std::int64_t>& extents : graph_.calls) greatest = std::max(greatest, extents[static_cast<std::size_t>(symbol)]);
+    return greatest;
+  }
+
   int as_dtype(int value, DType dtype) {
     if (values_[static_cast<std::size_t>(value)].dtype == dtype) return value;
     try_add({.kind = NodeSpec::Kind::kCast, .name = {}, .operands = {value}, .dtype = dtype, .pattern = {}});
@@ -363,6 +393,8 @@ class Generator {
   std::mt19937_64 random_;
   std::vector<DType> dtypes_;
   Dims space_;
+  std::vector<const OpFamily*> families_;  // of which nodes are drawn
+  std::map<int, std::int64_t> bounds_;     // of extents that nodes make
   bool hides_extents_ = false, overwrites_ = false;  // overwrites_: many RawKernels, on each other's outputs
   GraphSpec graph_;
   std::vector<ValueType> values_;

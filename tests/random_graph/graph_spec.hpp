@@ -28,14 +28,16 @@ struct InputSpec {
 };
 
 struct NodeSpec {
-  enum class Kind : std::uint8_t { kRow, kCast, kConstant, kDimshuffle, kContiguous, kRaw, kBackwards, kBackwardsInto, kCopied, kHead, kParts, kReduce, kDot, kScan };
+  enum class Kind : std::uint8_t { kRow, kCast, kConstant, kDimshuffle, kContiguous, kRaw, kBackwards, kBackwardsInto, kCopied, kHead, kParts, kReduce, kDot, kScan, kFamily };
   Kind kind = Kind::kRow;
+  std::string family = {};    ///< of kFamily (op_family.hpp), whose op is `name`
   std::string name;           ///< of a row, a RawKernel or a reduction; of kParts how (parts_of)
   std::vector<int> operands;  ///< values
   DType dtype = float32;      ///< of a cast or a constant
   double number = 0;          ///< of a constant; of a reduction 1 if its axes stay; that parts_of takes
-  std::vector<int> pattern;   ///< of a dimshuffle; the axes of a reduction, that of kParts
-  int output_count() const { return kind == Kind::kRaw && name == "raw_both" ? 2 : 1; }
+  std::vector<int> pattern;   ///< of a dimshuffle; the axes of a reduction, that of kParts; numbers of a family's op
+  int outputs = 1;            ///< of a family's op
+  int output_count() const { return kind == Kind::kRaw && name == "raw_both" ? 2 : outputs; }
 };
 
 struct ValueType {
@@ -50,6 +52,8 @@ struct GraphSpec {
   std::vector<std::vector<std::int64_t>> calls;   ///< extents by symbol; kUnknown where data decides
   int threads = 1;
   bool share_results = false;
+  bool differentiates = false, recomputes = false;  ///< whether gradients are looked at too (gradient_check.hpp), of what is computed again
+  bool updates = false;                             ///< and shared variables (shared_check.hpp)
 
   /// Of every value. Throws std::logic_error for a spec that cannot be built: what a shrinker tries may be one.
   std::vector<ValueType> types() const;

@@ -1,10 +1,12 @@
 #include "print.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <sstream>
+#include <set>
 
-#include "reference.hpp"
+#include "gradient_check.hpp"
+#include "op_family.hpp"
 
 namespace damo::testing {
 namespace {
@@ -48,26 +50,46 @@ std::string node_text(const NodeSpec& node) {
     case NodeSpec::Kind::kReduce: return node.name + "(" + first + ", std::vector<int>" + list_of(node.pattern, "") + (node.number != 0 ? ", keepdims)" : ")");
     case NodeSpec::Kind::kDot: return "dot(" + first + ", " + v(node.operands[1]) + ")";
     case NodeSpec::Kind::kHead: return "head(" + first + ", " + v(node.operands[1]) + ")";
+    case NodeSpec::Kind::kFamily:
+      return node.family + "_node<Variable>(\"" + node.name + "\", " + list_of(node.operands) + ", " + list_of(node.pattern, "") + ")";
     default: return node.name + ".outputs(" + list_of(node.operands) + ")";
   }
 }
 
-/// The text of graph_ops.hpp, where the graph needs it.
+/// A header beside this file, as part of a program.
+std::string carried(const std::string& header) {
+  std::ifstream file(DAMO_SOURCE_DIR "/tests/random_graph/" + header);
+  std::string text;
+  for (std::string line; std::getline(file, line);) {
+    if (line != "#pragma once" && !line.starts_with("#include \"")) text += line + "\n";
+  }
+  return text;
+}
+
+/// The texts of graph_ops.hpp and of families, where the graph needs them.
 std::string definitions(const GraphSpec& graph) {
   bool needed = false;
+  std::set<std::string> families;
   for (const NodeSpec& node : graph.nodes) {
+    if (node.kind == NodeSpec::Kind::kFamily) families.insert(node.family);
     needed |= node.name.starts_with("raw_") || node.name.starts_with("fuzz_") || (node.kind >= NodeSpec::Kind::kBackwards && node.kind <= NodeSpec::Kind::kParts);
   }
-  if (!needed) return "";
-  std::ostringstream text;
-  text << std::ifstream(DAMO_SOURCE_DIR "/tests/random_graph/graph_ops.hpp").rdbuf() << "using namespace damo::testing;\n";
-  std::string all = text.str();
-  if (const std::size_t once = all.find("#pragma once\n"); once != std::string::npos) all.erase(once, 13);
-  return all;
+  std::string text;
+  if (needed) text += carried("graph_ops.hpp");
+  if (!families.empty()) text += carried("family_parts.hpp");
+  for (const std::string& family : families) text += carried(family + "_ops.hpp");
+  return text.empty() ? text : text + "using namespace damo::testing;\n";
 }
 
 std::string expectations(const GraphSpec& graph, std::size_t call) {
-  const std::vector<Tensor> values = reference_of(graph, call);
+  const std::vector<Tensor> values = [&]() -> std::vector<Tensor> {
+    try {
+      return reference_of(graph, call);
+    } catch (const NoGraph&) {
+      return {};
+    }
+  }();
+  if (values.empty()) return "    // some extent does not fit: nothing is expected\n";
   std::string text;
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     const Tensor& tensor = values[static_cast<std::size_t>(graph.outputs[i])];
@@ -81,6 +103,34 @@ std::string expectations(const GraphSpec& graph, std::size_t call) {
     text += tensor.elements.size() > 12 ? " ...\n" : "\n";
   }
   return text;
+}
+
+/// The first of the inputs that the differentiated value depends on.
+int recomputed_from(const GraphSpec& graph, const std::vector<int>& inputs) {
+  for (int input : inputs) {
+    std::set<int> follows{input};
+    int value = static_cast<int>(graph.inputs.size());
+    for (const NodeSpec& node : graph.nodes) {
+      const bool depends = std::any_of(node.operands.begin(), node.operands.end(), [&](int operand) { return follows.contains(operand); });
+      for (int i = 0; i < node.output_count(); ++i, ++value) {
+        if (depends) follows.insert(value);
+      }
+    }
+    if (follows.contains(differentiated(graph))) return input;
+  }
+  return inputs.front();
+}
+
+/// What gradient_check.cpp differentiates.
+std::string gradient_text(const GraphSpec& graph) {
+  const ValueType type = graph.types()[static_cast<std::size_t>(differentiated(graph))];
+  std::vector<int> by;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    if (is_floating(graph.inputs[i].dtype)) by.push_back(static_cast<int>(i));
+  }
+  const std::string y = v(differentiated(graph)), dtype(name(type.dtype));
+  return "  const Variable weights = " + (type.dims.empty() ? "constant(Scalar(0.75).cast(" + dtype + "))" : "cast(mod(index_along(" + y + ", Axes()), 7) + 1, " + dtype + ") * 0.25") +
+         ";\n  const std::vector<Variable> gradients = lop({" + (graph.recomputes ? "recompute(" + y + ", {" + v(recomputed_from(graph, by)) + "})" : y) + "}, {weights}, " + list_of(by) + ", Disconnected::kZero);\n";
 }
 
 }  // namespace
@@ -117,7 +167,7 @@ std::string program_of(const GraphSpec& graph, const std::string& device, const 
     inputs.push_back(next++);
   }
   for (const NodeSpec& node : graph.nodes) {
-    if (node.kind != NodeSpec::Kind::kRaw) {
+    if (node.kind != NodeSpec::Kind::kRaw && node.kind != NodeSpec::Kind::kFamily) {
       text += "  const Variable " + v(next++) + " = " + node_text(node) + ";\n";
       continue;
     }
@@ -125,7 +175,10 @@ std::string program_of(const GraphSpec& graph, const std::string& device, const 
     text += "  const std::vector<Variable> " + outputs + " = " + node_text(node) + ";\n";
     for (int i = 0; i < node.output_count(); ++i) text += "  const Variable " + v(next++) + " = " + outputs + "[" + std::to_string(i) + "];\n";
   }
-  text += "  for (const bool fuse : {true, false}) {\n    const Function f = function(" + list_of(inputs) + ", " + list_of(graph.outputs) +
+  std::string outputs = list_of(graph.outputs);
+  const bool differentiates = graph.differentiates && what.find("gradient") != std::string::npos && differentiated(graph) >= 0;
+  if (differentiates) text += gradient_text(graph), outputs = "gradients";
+  text += "  for (const bool fuse : {true, false}) {\n    const Function f = function(" + list_of(inputs) + ", " + outputs +
           ",\n                                {.fuse = fuse, .device = device" + (graph.share_results ? ", .share_results = true" : "") + ", .allow_unused_inputs = true});\n";
   for (std::size_t call = 0; call < graph.calls.size(); ++call) {
     text += "    {\n";
@@ -137,7 +190,7 @@ std::string program_of(const GraphSpec& graph, const std::string& device, const 
       text += "    const Array a" + std::to_string(i) + " = b" + std::to_string(owner) + ".view(" + dtype + ", " + extents_text(place.shape) + ", " +
               extents_text(place.strides) + ", " + std::to_string(place.offset) + ");\n";
     }
-    text += expectations(graph, call) + "    const Array arrays[] = " + list_of(inputs, "a") + ";\n    const Results results = f.call(arrays);\n" +
+    text += (differentiates ? "" : expectations(graph, call)) + "    const Array arrays[] = " + list_of(inputs, "a") + ";\n    const Results results = f.call(arrays);\n" +
             "    for (const Array& result : results) {\n      std::printf(\"%s:\", fuse ? \"fused\" : \"unfused\");\n" +
             "      for (const double value : result.to_doubles()) std::printf(\" %.9g\", value);\n      std::printf(\"\\n\");\n    }\n    }\n";
   }

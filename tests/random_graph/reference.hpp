@@ -6,6 +6,7 @@
 // taken at the corners; where a row may do anything between the corners, a large change is unknown. float16 and bfloat16
 // add half a unit in the last place at every step, although a fused kernel keeps float32 between steps.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,18 @@ struct Tensor {
 /// Every value of the graph in one call.
 std::vector<Tensor> reference_of(const GraphSpec& graph, std::size_t call);
 
+/// x's elements in another order or number: from(place in the result) is the place in x.
+using Coordinates = std::vector<std::int64_t>;
+Tensor gathered(const Tensor& x, const Shape& shape, const std::function<Coordinates(const Coordinates&)>& from);
+/// dimshuffle.
+Tensor shuffled(const Tensor& x, const std::vector<int>& pattern);
+/// How many elements an element of the axis is long.
+inline std::int64_t inner_size(const Shape& shape, int axis) {
+  std::int64_t size = 1;
+  for (int i = axis + 1; i < shape.rank(); ++i) size *= shape[i];
+  return size;
+}
+
 /// One row on tensors that broadcast.
 Tensor apply_row(const ElementwiseRow& row, const std::vector<Tensor>& operands);
 /// One reduction (sum, max, ...) along axes.
@@ -34,6 +47,14 @@ Tensor apply_row(const ElementwiseRow& row, const std::vector<Tensor>& operands)
 Tensor scan_tensor(const std::string& name, const Tensor& x, int axis, bool reverse, bool exclusive, DType result);
 Tensor reduce_tensor(const std::string& name, const Tensor& x, const std::vector<int>& axes, bool keep, DType result);
 Tensor cast_tensor(const Tensor& x, DType dtype);
+/// Finite and small floats: what tamed() of family_parts.hpp gives.
+Tensor tamed_tensor(const Tensor& x);
+std::vector<int> all_axes(const Tensor& x);
+
+/// Of a row's elements, kept in a dtype: integers modulo its range.
+Element sum_of(const std::vector<Element>& row, DType kept, bool mean);
+Element greatest_of(const std::vector<Element>& row);
+Element product_of(const Element& x, const Element& y, DType kept);
 
 /// What is wrong with the array; empty if nothing is.
 std::string difference(const Array& array, const Tensor& expected);

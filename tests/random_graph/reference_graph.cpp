@@ -3,14 +3,10 @@
 #include <cmath>
 #include <functional>
 
-#include "reference.hpp"
+#include "op_family.hpp"
 
 namespace damo::testing {
-namespace {
 
-using Coordinates = std::vector<std::int64_t>;
-
-/// The elements of x that `from` names for each place of the shape.
 Tensor gathered(const Tensor& x, const Shape& shape, const std::function<Coordinates(const Coordinates&)>& from) {
   Tensor result{x.dtype, shape, {}};
   Coordinates at(static_cast<std::size_t>(shape.rank()), 0);
@@ -35,6 +31,8 @@ Tensor shuffled(const Tensor& x, const std::vector<int>& pattern) {
     return there;
   });
 }
+
+namespace {
 
 Tensor backwards_of(const Tensor& x) {
   return gathered(x, x.shape, [&](Coordinates at) {
@@ -119,7 +117,8 @@ Tensor dot_of(const Tensor& x, const Tensor& y, DType result) {
   return cast_tensor(reduce_tensor("sum", products, last, false, sums), result);
 }
 
-std::vector<Tensor> results_of(const NodeSpec& node, const std::vector<Tensor>& in, DType result) {
+std::vector<Tensor> results_of(const NodeSpec& node, const std::vector<Tensor>& in, const std::vector<DType>& dtypes) {
+  const DType result = dtypes[0];
   switch (node.kind) {
     case NodeSpec::Kind::kRow: return {apply_row(*find_elementwise(node.name), in)};
     case NodeSpec::Kind::kCast: return {cast_tensor(in[0], node.dtype)};
@@ -136,6 +135,7 @@ std::vector<Tensor> results_of(const NodeSpec& node, const std::vector<Tensor>& 
     case NodeSpec::Kind::kDot: return {dot_of(in[0], in[1], result)};
     case NodeSpec::Kind::kScan: return {scan_tensor(node.name, in[0], node.pattern[0], node.number >= 2, static_cast<int>(node.number) % 2 != 0, result)};
     case NodeSpec::Kind::kReduce: return {reduce_tensor(node.name, in[0], node.pattern, node.number != 0, result)};
+    case NodeSpec::Kind::kFamily: return op_family(node.family).reference(node, in, dtypes);
     default: return {in[0]};
   }
 }
@@ -166,7 +166,9 @@ std::vector<Tensor> reference_of(const GraphSpec& graph, std::size_t call) {
   for (const NodeSpec& node : graph.nodes) {
     std::vector<Tensor> in;
     for (int operand : node.operands) in.push_back(values[static_cast<std::size_t>(operand)]);
-    for (Tensor& result : results_of(node, in, types[values.size()].dtype)) values.push_back(std::move(result));
+    std::vector<DType> dtypes;
+    for (int i = 0; i < node.output_count(); ++i) dtypes.push_back(types[values.size() + static_cast<std::size_t>(i)].dtype);
+    for (Tensor& result : results_of(node, in, dtypes)) values.push_back(std::move(result));
   }
   return values;
 }

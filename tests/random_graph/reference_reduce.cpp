@@ -16,11 +16,11 @@ constexpr Element kUnknown{0, kInfinite};
 bool is_unknown(const Element& x) { return !std::isfinite(x.error); }
 
 struct Limits {
-  Wide unit, greatest, least;  // of what values are kept in
+  Wide unit, greatest, least, tiny;  // of what values are kept in; least: below it products lose digits; tiny: the least number above 0
 };
 Limits limits_of(DType dtype) {
-  if (dtype == float64) return {0x1p-53L, 0x1.fffffffffffffp1023L, 0x1p-1000L};
-  return {0x1p-24L, 0x1.fffffep127L, 0x1p-120L};
+  if (dtype == float64) return {0x1p-53L, 0x1.fffffffffffffp1023L, 0x1p-1000L, 0x1p-1074L};
+  return {0x1p-24L, 0x1.fffffep127L, 0x1p-120L, 0x1p-149L};
 }
 
 Element summed(const std::vector<Element>& row, DType kept, bool mean) {
@@ -109,6 +109,38 @@ Element reduced(const std::string& name, const std::vector<Element>& row, DType 
 }
 
 }  // namespace
+
+Element sum_of(const std::vector<Element>& row, DType kept, bool mean) {
+  if (is_floating(kept)) return summed(row, kept, mean);
+  return cast_tensor({uint64, {}, {integers(row, uint64, false)}}, kept).elements[0];
+}
+
+Element greatest_of(const std::vector<Element>& row) { return chosen(row, 1, false); }
+
+Element product_of(const Element& x, const Element& y, DType kept) {
+  if (is_unknown(x) || is_unknown(y)) return kUnknown;
+  if (!is_floating(kept)) {
+    const auto product = static_cast<std::uint64_t>(static_cast<Big>(x.value)) * static_cast<std::uint64_t>(static_cast<Big>(y.value));
+    return {static_cast<Wide>(product), 0};
+  }
+  const Wide value = x.value * y.value;
+  if (!std::isfinite(value)) return x.error + y.error > 0 ? kUnknown : Element{value, 0};
+  const Limits limits = limits_of(kept);
+  const Element product{value, std::fabs(x.value) * y.error + std::fabs(y.value) * x.error + x.error * y.error + 1.1L * limits.unit * std::fabs(value) + limits.tiny};
+  return std::fabs(value) + product.error < limits.greatest ? product : kUnknown;
+}
+
+Tensor tamed_tensor(const Tensor& x) {
+  const auto number = [&](double value) { return Tensor{x.dtype, {}, {{static_cast<Wide>(value), 0}}}; };
+  const Tensor finite = apply_row(*find_elementwise("where"), {apply_row(*find_elementwise("isnan"), {x}), number(0), x});
+  return apply_row(*find_elementwise("clip"), {finite, number(-4), number(4)});
+}
+
+std::vector<int> all_axes(const Tensor& x) {
+  std::vector<int> axes(static_cast<std::size_t>(x.shape.rank()));
+  for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int>(i);
+  return axes;
+}
 
 Tensor scan_tensor(const std::string& name, const Tensor& x, int axis, bool reverse, bool exclusive, DType result) {
   Tensor tensor{result, x.shape, x.elements};

@@ -82,6 +82,11 @@ class Shrinker {
       if (try_spec(std::move(candidate))) smaller = true;
       else ++i;
     }
+    for (bool GraphSpec::*flag : {&GraphSpec::differentiates, &GraphSpec::recomputes, &GraphSpec::updates}) {
+      GraphSpec candidate = best_;
+      candidate.*flag = false;
+      if (best_.*flag) smaller |= try_spec(std::move(candidate));
+    }
     if (best_.threads > 1) {
       GraphSpec candidate = best_;
       candidate.threads = 1;

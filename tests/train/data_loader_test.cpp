@@ -135,6 +135,8 @@ TEST(DataLoader, SaysWhatCannotBeLoaded) {
   const auto error = [](auto&& make) { return error_of<UserError>(make); };
   EXPECT_THAT(error([&] { DataLoader({x}, {.batch = 0}); }), HasSubstr("data loader: a batch has one row and more, this one 0"));
   EXPECT_THAT(error([&] { DataLoader({x, y}); }), HasSubstr("arrays have as many rows as the first, (4, 2); this one is (3,)"));
+  EXPECT_THAT(error([&] { DataLoader({x, Array::scalar(1.0f, cpu)}); }), HasSubstr("data loader: float32 () on cpu has no rows"));
+  EXPECT_THAT(error([&] { DataLoader({x, Array()}); }), HasSubstr("data loader: an Array is empty"));
   EXPECT_THAT(error([&] { DataLoader({Array::zeros({0, 2}, float32, cpu)}); }), HasSubstr("there are no rows to make batches of"));
   EXPECT_THAT(error([&] { DataLoader(std::vector<Array>{}); }), HasSubstr("there are no arrays to make batches of"));
   EXPECT_THAT(error([&] { DataLoader({x}, {.batch = 5, .drop_last = true}); }), HasSubstr("an epoch of 4 rows has no batch of 5"));

@@ -125,6 +125,14 @@ TEST_P(OptimOnEachDevice, AdamwShrinksWeightsByThemselves) {
   expect_formula([](auto& from, auto& p) { return optim::adamw(from, p, 0.01, 0.1); }, [](Element& e, double g, int t) { adam(e, g, t, 0.1); });
 }
 
+TEST_P(OptimOnEachDevice, AdamMayRememberNoGradients) {
+  // Without memory a step is rate g / (|g| + epsilon): the corrections divide by 1 - 0^t = 1 and 1 - beta2^1.
+  const Shared w = shared("w", Array::from(std::vector<double>{1, -2}, device()));
+  const Function train = function({}, {}, {.device = device(), .updates = optim::adam(sum(sqr(w)), {w}, 0.25, {.beta1 = 0})});
+  train();
+  EXPECT_THAT(w.array().to_vector<double>(), ::testing::ElementsAre(::testing::DoubleNear(0.75, 1e-7), ::testing::DoubleNear(-1.75, 1e-7)));
+}
+
 TEST_P(OptimOnEachDevice, TheRateMayBeAVariable) {
   const Shared w = shared("w", array({1, 2}));
   const Variable cost = sum(sqr(w)), rate = scalar("rate", float64);
@@ -165,7 +173,7 @@ TEST(Optim, SaysWhatDoesNotFit) {
   EXPECT_THAT(error_of<GraphError>([&] { optim::adam(std::vector<Variable>{d}, {w}, 0.1); }), HasSubstr("the gradient of w float32 (2,) is d float64 (?,)"));
   EXPECT_THAT(error_of<OptionError>([&] { optim::sgd(std::vector<Variable>{g}, {w}, 0.1, {.nesterov = true}); }), HasSubstr("looks ahead by its momentum, which is 0"));
   EXPECT_THAT(error_of<OptionError>([&] { optim::sgd(std::vector<Variable>{g}, {w}, 0.1, {.momentum = 1.5}); }), HasSubstr("momentum lies between 0 and 1, this one is 1.5"));
-  EXPECT_THAT(error_of<OptionError>([&] { optim::adam(std::vector<Variable>{g}, {w}, 0.1, {.beta2 = 1}); }), HasSubstr("adam: a beta lies between 0 and 1"));
+  EXPECT_THAT(error_of<OptionError>([&] { optim::adam(std::vector<Variable>{g}, {w}, 0.1, {.beta2 = 1}); }), HasSubstr("adam: a beta is 0 or more and less than 1"));
   EXPECT_THAT(error_of<OptionError>([&] { optim::rmsprop(std::vector<Variable>{g}, {w}, 0.1, 1.0); }), HasSubstr("rmsprop: decay lies between 0 and 1"));
   EXPECT_THAT(error_of<OptionError>([&] { optim::clip_by_global_norm({g}, 0); }), HasSubstr("the limit is greater than 0"));
   EXPECT_THAT(error_of<GraphError>([] { optim::global_norm({}); }), HasSubstr("global_norm: of no gradients"));

@@ -7,8 +7,9 @@
 // extents...), the result (n, filters, extents...), whose extents are (extent + 2 padding - dilation (window - 1) - 1) / stride + 1, rounded down. x
 // and w are promoted to one floating dtype; products of float16 and bfloat16 are added up in float32. What does not lie in C order is copied first; n may be 0.
 //
-// Kernels of Damo's own convolve: on the CPU they hold blocks of the result in registers and read x where it lies (runtime/library/tiled_convolution.hpp), on
-// a GPU a thread adds up an element. Results are the same bits at every call, and on the CPU with any number of threads. Convolutions and pooling have gradients
+// On a GPU cuDNN convolves where it is installed, or a kernel of Damo's own (runtime/library/block_convolution.hpp), whichever is faster (runtime/cuda/cudnn_engine.hpp); on the CPU
+// kernels that hold blocks of the result in registers and read x where it lies (runtime/library/tiled_convolution.hpp). Results are the same bits at every
+// call, and on the CPU with any number of threads. Convolutions and pooling have gradients
 // of every order. TypeError for what is not floating; ShapeError for windows that do not fit into x with its padding, groups that do not divide, channels that
 // do not match: when the graph is built where extents are known, else at the call. See tests/conv/conv_test.cpp, tests/conv/pool_test.cpp and examples/57_lenet.cpp.
 #pragma once

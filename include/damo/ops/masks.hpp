@@ -23,7 +23,7 @@ Variable flatnonzero(const Operand& x);
 /// nonzero(condition), as NumPy's where of one operand.
 inline std::vector<Variable> where(const Operand& condition) { return nonzero(condition); }
 
-/// The parts of x where the mask is true, along a first axis that takes the place of the mask's: x (a, b, c) by a mask (a, b) is (count, c). x: any dtype.
+/// The parts of x where the mask is true (one of integers: subtensor(x, {mask}), as ops/subtensor.hpp has it, here and below), along a first axis that takes the place of the mask's: x (a, b, c) by a mask (a, b) is (count, c). x: any dtype.
 Variable subtensor(const Operand& x, const Variable& mask);
 
 /// x with y where the mask is true, of x's type. y: a number or a tensor that broadcasts to x's axes behind the mask's, put in each place, in one elementwise

@@ -5,9 +5,11 @@
 #include <damo/ops/linalg.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/reduce.hpp>
+#include <damo/ops/shape.hpp>
 
 #include "ops/decompositions/decomposition_op.hpp"
 #include "ops/diagonal.hpp"
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 
 namespace damo {
@@ -28,10 +30,15 @@ struct GraphWorld {
   Variable matmul(const Variable& v, const Variable& w) const { return damo::matmul(at(v), at(w)); }
   Variable triangle(const Variable& v, std::int64_t diagonal, bool lower) const {
     const Variable column = index_along(at(v), {-1}), bound = add(at(index_along(at(v), {-2})), diagonal);
-    return where(at(lower ? le(at(column), at(bound)) : ge(at(column), at(bound))), at(v), 0);
+    return where(at(lower ? le(at(column), at(bound)) : ge(at(column), at(bound))), at(v), constant(Scalar(0).cast(v.dtype())));  // 0 itself would make integers of bools
   }
+  template <class Build>
+  Variable asked(const char* name, const Variable& x, const Build& build) const { return damo::asked(name, build, std::span(&x, 1), line); }
+  /// 1 / value of those above rcond times the greatest, which of no values is 0, and 0 in place of the others.
   Variable inverted(const Variable& values, double rcond) const {
-    const Variable counts = gt(at(values), at(mul(at(max(at(values), -1, true)), rcond)));
+    std::vector<PadWidth> one_more(static_cast<std::size_t>(values.rank()));
+    one_more.back().after = 1;
+    const Variable greatest = max(at(pad(at(values), one_more, 0.0)), -1, true), counts = gt(at(values), at(mul(at(greatest), rcond)));
     return where(at(counts), at(reciprocal(at(where(at(counts), at(values), 1)))), 0);
   }
 };

@@ -32,9 +32,12 @@ struct FactoredArrays {
   Array triangle(const Array& v, std::int64_t diagonal, bool lower) const {
     const Array row = arange(diagonal, v.shape()[-2] + diagonal, 1, int64, v.device()), column = arange(0, v.shape()[-1], 1, int64, v.device());
     const Array bound = expand_dims(row, 1);
-    return where(lower ? le(column, bound) : ge(column, bound), v, 0);
+    return where(lower ? le(column, bound) : ge(column, bound), v, Array::scalar(Scalar(0).cast(v.dtype()), v.device()));
   }
+  template <class Build>
+  Array asked(const char*, const Array&, const Build& build) const { return build(); }
   Array inverted(const Array& values, double rcond) const {
+    if (values.size() == 0) return values;
     const Array counts = gt(values, mul(max(values, -1, true), rcond));
     return where(counts, reciprocal(where(counts, values, 1)), 0);
   }

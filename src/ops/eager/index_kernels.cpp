@@ -4,10 +4,14 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 
+#include <damo/array_shape.hpp>
+#include <damo/array_sort.hpp>
 #include <damo/elementwise_kernel.hpp>
 
+#include "ops/eager/kept_kernels.hpp"
 #include "ops/eager/kernels.hpp"
 #include "ops/eager/overlap.hpp"
 #include "ops/eager/snippet.hpp"
@@ -20,7 +24,7 @@ namespace {
 
 SourceText text(std::string code) { return SourceText(std::move(code), nullptr, 0); }
 
-enum class Index : std::uint32_t { kRange, kIntegerRange, kCheck, kGather, kScatter };
+enum class Index : std::uint32_t { kRange, kIntegerRange, kCheck, kScatter };
 
 template <class Make>
 std::shared_ptr<const ElementwiseKernel> kernel(const Array& array, Index index, DType a, DType b, Make make) {
@@ -52,11 +56,11 @@ Array as_words(const Array& x) { return x.view(word_dtype(x.dtype()), x.shape(),
 class PositionReports final : public Companion {
  public:
   explicit PositionReports(Backend& backend) : backend_(backend) {}
-  std::shared_ptr<KernelReport> of(const std::string& user, int axis) {
+  std::shared_ptr<KernelReport> of(const std::string& user, int axis, CountsFromEnd counts) {
     const std::lock_guard lock(mutex_);
-    std::shared_ptr<KernelReport>& report = reports_[{user, axis}];
+    std::shared_ptr<KernelReport>& report = reports_[{user, axis, counts}];
     if (report) return report;
-    report = std::make_shared<KernelReport>(Device(&backend_), [user, axis](std::int64_t position, std::int64_t extent) { return beyond_axis(user, position, axis, extent, {}); });
+    report = std::make_shared<KernelReport>(Device(&backend_), [user, axis, counts](std::int64_t position, std::int64_t extent) { return beyond_axis(user, position, axis, extent, {}, counts); });
     if (!is_host(backend_)) backend_.watch(report);
     return report;
   }
@@ -64,7 +68,24 @@ class PositionReports final : public Companion {
  private:
   Backend& backend_;
   std::mutex mutex_;
-  std::map<std::pair<std::string, int>, std::shared_ptr<KernelReport>> reports_;
+  std::map<std::tuple<std::string, int, CountsFromEnd>, std::shared_ptr<KernelReport>> reports_;
+};
+
+/// A device's kernels that follow positions.
+class WalkKernels final : public Companion {
+ public:
+  explicit WalkKernels(Backend& backend) : gathers_(backend), scatters_(backend) {}
+  static std::shared_ptr<WalkKernels> of(const Array& x) { return x.device().backend().companion<WalkKernels>(); }
+  const Gather& gather(DType dtype, bool strided) {
+    return gathers_.of({itemsize(dtype), strided}, [&](const CompileKernel& compile) { return Gather(compile, dtype, strided); });
+  }
+  const Scatter& scatter(DType dtype, ScatterKind kind) {
+    return scatters_.of({dtype, kind}, [&](const CompileKernel& compile) { return Scatter(compile, dtype, kind); });
+  }
+
+ private:
+  KeptKernels<std::pair<std::size_t, bool>, Gather> gathers_;
+  KeptKernels<std::pair<DType, ScatterKind>, Scatter> scatters_;
 };
 
 }  // namespace
@@ -81,12 +102,12 @@ void fill_range(const Array& out, std::int64_t start, std::int64_t step) {
   (*range_kernel(out, Index::kIntegerRange, "unsigned long long"))(static_cast<std::uint64_t>(start), static_cast<std::uint64_t>(step), out);
 }
 
-Array checked_positions(const char* user, const Array& positions, int axis, std::int64_t extent, std::int64_t otherwise) {
+Array checked_positions(const char* user, const Array& positions, int axis, std::int64_t extent, std::int64_t otherwise, CountsFromEnd counts) {
   Backend& backend = positions.device().backend();
   const DType dtype = positions.dtype();
   const auto found = kernel(positions, Index::kCheck, dtype, dtype, [&] {
-    return ElementwiseKernel("const " + c_type(dtype) + "* p, long long extent, long long otherwise, unsigned long long found_at, long long* z",
-                             text("const long long at = (long long)p[i]; const bool is_there = at >= -extent && at < extent;"
+    return ElementwiseKernel("const " + c_type(dtype) + "* p, long long least, long long extent, long long otherwise, unsigned long long found_at, long long* z",
+                             text("const long long at = (long long)p[i]; const bool is_there = at >= least && at < extent;"
                                   "if (!is_there) {"
                                   "  volatile long long* found = (volatile long long*)found_at;"
                                   "  found[1] = at; found[2] = extent; found[0] = 1;"
@@ -94,28 +115,17 @@ Array checked_positions(const char* user, const Array& positions, int axis, std:
                                   "z[i] = !is_there ? otherwise : at < 0 ? at + extent : at"),
                              {.name = "check_positions"});
   });
-  const std::shared_ptr<KernelReport> report = backend.companion<PositionReports>()->of(user, axis);
-  const Array checked = found->results(positions, extent, otherwise, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(report->address())))[0];
+  const std::shared_ptr<KernelReport> report = backend.companion<PositionReports>()->of(user, axis, counts);
+  const Array checked = found->results(positions, counts == CountsFromEnd::kYes ? -extent : std::int64_t{0}, extent, otherwise, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(report->address())))[0];
   if (is_host(backend)) report->check();
   return checked;
 }
 
-void gather(const Array& x, const Array& positions, const Array& out, std::int64_t extent, std::int64_t inner) {
-  const auto found = kernel(x, Index::kGather, word_dtype(x.dtype()), int64, [&] {
-    const std::string type = word(x.dtype());
-    // x and positions are not of z's shape: they come as addresses.
-    return ElementwiseKernel(
-        "unsigned long long x_at, unsigned long long p_at, long long extent, long long count, long long inner, " +
-            type + "* z",
-        text("const " + type + "* x = (const " + type + "*)x_at; const long long* p = (const long long*)p_at;"
-             "const long long k = i % inner, j = i / inner % count, o = i / inner / count;"
-             "z[i] = x[(o * extent + p[j]) * inner + k]"),
-        {.name = "gather"});
-  });
-  const auto address = [](const Array& array) {
-    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(array.data()));
-  };
-  (*found)(address(x), address(positions), extent, positions.size(), inner, as_words(out));
+void gather(const Array& x, const Array& positions, const Array& out, int axis, int axes, bool strided) { WalkKernels::of(x)->gather(x.dtype(), strided)(x, positions, out, axis, axes); }
+
+void scatter(ScatterKind kind, const Array& y, const Array& positions, const Array& z, int axis, int axes, bool repeats) {
+  const Array flat = positions.reshape({-1}), order = repeats ? argsort(flat) : Array();
+  WalkKernels::of(z)->scatter(z.dtype(), kind)(y, repeats ? take(flat, order) : flat, order, z, axis, axes);
 }
 
 void scatter(const Array& x, const Array& positions, const Array& values) {

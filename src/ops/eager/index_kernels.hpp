@@ -3,6 +3,8 @@
 #include <cstdint>
 
 #include <damo/array.hpp>
+#include "ops/indexing/positions.hpp"
+#include "ops/indexing/walks.hpp"
 
 namespace damo {
 
@@ -12,10 +14,11 @@ void fill_range(const Array& out, std::int64_t start, std::int64_t step);
 
 /// int64, each in [0, extent): what gather and scatter follow. One that is not on the axis is `otherwise` and an IndexError: at once on
 /// a CPU, from whoever waits for the device on a GPU.
-Array checked_positions(const char* user, const Array& positions, int axis, std::int64_t extent, std::int64_t otherwise);
+Array checked_positions(const char* user, const Array& positions, int axis, std::int64_t extent, std::int64_t otherwise, CountsFromEnd counts = CountsFromEnd::kYes);
 
-/// out[o, j, k] = x[o, positions[j], k] for x of shape (outer, extent, inner), everything in C order; positions are checked ones.
-void gather(const Array& x, const Array& positions, const Array& out, std::int64_t extent, std::int64_t inner);
+/// Gather and Scatter (ops/indexing/walks.hpp) by the kernels of x's device; x of gather in C order unless it is called strided.
+void gather(const Array& x, const Array& positions, const Array& out, int axis, int axes, bool strided = false);
+void scatter(ScatterKind kind, const Array& y, const Array& positions, const Array& z, int axis, int axes, bool repeats);
 /// x[positions[j]] = values[j], but where a position is below 0; x and positions, which are checked ones, in C order.
 void scatter(const Array& x, const Array& positions, const Array& values);
 

@@ -8,7 +8,9 @@
 #include <damo/array_scan.hpp>
 #include <damo/array_shape.hpp>
 #include <damo/array_sort.hpp>
+#include <damo/array_subtensor.hpp>
 #include "ops/indexing/masked_shape.hpp"
+#include "ops/indexing/walks.hpp"
 
 namespace damo {
 namespace {
@@ -34,9 +36,11 @@ Array spread(const std::string& user, const Array& x, const Array& mask, const A
   if (y.rank() <= x.rank() - mask.rank()) return y;
   const Counts counts(mask);
   const Array rows = rows_of(x, mask);
-  check_rows(user, rows.shape(), counts.all, y.shape());
+  Shape part = rows.shape();
+  part[0] = counts.all;
+  require_fits_part(user, part, y.shape(), y.shape());
   if (counts.all == 0) return x;
-  return take(y, maximum(counts.until - 1, 0), 0).reshape(x.shape());
+  return take(y.broadcast_to(part), maximum(counts.until - 1, 0), 0).reshape(x.shape());
 }
 
 Array write(const std::string& user, const Array& x, const Array& mask, const ArrayOperand& y, bool adds) {
@@ -79,11 +83,18 @@ std::vector<Array> nonzero(const Array& x) {
 Array subtensor(const Array& x, const Array& mask) {
   require("subtensor", x, "x");
   require("subtensor", mask, "the mask");
+  if (is_integer(mask.dtype())) return subtensor(x, {AnyIndex<Array>(mask), ellipsis});
   check_mask("subtensor", x.shape(), mask.dtype(), mask.shape());
   return take(rows_of(x, mask), Counts(mask).positions(), 0);
 }
 
-Array set_subtensor(const Array& x, const Array& mask, const ArrayOperand& y) { return write("set_subtensor", x, mask, y, false); }
-Array inc_subtensor(const Array& x, const Array& mask, const ArrayOperand& y) { return write("inc_subtensor", x, mask, y, true); }
+Array set_subtensor(const Array& x, const Array& mask, const ArrayOperand& y) {
+  if (mask && is_integer(mask.dtype())) return set_subtensor(x, {AnyIndex<Array>(mask), ellipsis}, y);
+  return write("set_subtensor", x, mask, y, false);
+}
+Array inc_subtensor(const Array& x, const Array& mask, const ArrayOperand& y) {
+  if (mask && is_integer(mask.dtype())) return inc_subtensor(x, {AnyIndex<Array>(mask), ellipsis}, y);
+  return write("inc_subtensor", x, mask, y, true);
+}
 
 }  // namespace damo

@@ -231,21 +231,12 @@ Array pad(const Array& x, std::span<const PadWidth> widths, Scalar value) {
 Array take(const Array& x, const Array& positions, int axis) {
   require_positions("take", x, positions);
   const int along = axis_of("take", axis, x.rank());
-  Shape shape;
-  std::int64_t inner = 1;
-  for (int i = 0; i < x.rank(); ++i) {
-    if (i > along) inner *= x.shape()[i];
-    if (i != along)
-      shape.push_back(x.shape()[i]);
-    else
-      for (std::int64_t extent : positions.shape()) shape.push_back(extent);
-  }
-  const Array out = Array::empty(shape, x.dtype(), x.device());
+  const Array out = Array::empty(taken_shape(x.shape(), positions.shape(), along, 1), x.dtype(), x.device());
   if (out.size() == 0) return out;
   if (x.shape()[along] == 0)
     throw ShapeError("take: there is nothing to take from axis " + std::to_string(along) + " of " +
                      to_string(x.shape()));
-  gather(contiguous(x), contiguous(checked_positions("take", positions, along, x.shape()[along], 0)), out, x.shape()[along], inner);
+  gather(contiguous(x), contiguous(checked_positions("take", positions, along, x.shape()[along], 0)), out, along, 1);
   return out;
 }
 

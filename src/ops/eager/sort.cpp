@@ -1,14 +1,12 @@
 #include <damo/array_sort.hpp>
 
-#include <map>
 #include <memory>
-#include <mutex>
 
 #include <damo/array_create.hpp>
 #include <damo/array_math.hpp>
 #include <damo/array_shape.hpp>
-#include <damo/module.hpp>
 #include "ops/eager/index_kernels.hpp"
+#include "ops/eager/kept_kernels.hpp"
 #include "ops/promotion.hpp"
 #include "ops/sort/sort_kernels.hpp"
 #include "runtime/backend.hpp"
@@ -19,28 +17,18 @@ namespace {
 /// A device's kernels that sort, by dtype.
 class SortKernels final : public Companion {
  public:
-  explicit SortKernels(Backend& backend) : device_(&backend) {}
+  explicit SortKernels(Backend& backend) : argsorts_(backend), searches_(backend) {}
   static std::shared_ptr<SortKernels> of(const Array& x) { return x.device().backend().companion<SortKernels>(); }
-  const Argsort& argsort(DType dtype) { return found(argsorts_, dtype); }
-  const Searchsorted& searchsorted(DType dtype) { return found(searches_, dtype); }
+  const Argsort& argsort(DType dtype) {
+    return argsorts_.of(dtype, [&](const CompileKernel& compile) { return Argsort(compile, dtype); });
+  }
+  const Searchsorted& searchsorted(DType dtype) {
+    return searches_.of(dtype, [&](const CompileKernel& compile) { return Searchsorted(compile, dtype); });
+  }
 
  private:
-  template <class Made>
-  const Made& found(std::map<DType, std::unique_ptr<Made>>& all, DType dtype) {
-    const std::lock_guard lock(mutex_);
-    std::unique_ptr<Made>& made = all[dtype];
-    if (!made) made = std::make_unique<Made>([this](std::string_view source, std::string_view name) { return compiled(source, name); }, dtype);
-    return *made;
-  }
-  Kernel compiled(std::string_view source, std::string_view name) const {
-    ModuleOptions options;
-    if (name.find('<') != std::string_view::npos) options.kernels = {std::string(name)};
-    return Module(device_, std::string(source).c_str(), options).kernel(name);
-  }
-  Device device_;
-  std::mutex mutex_;
-  std::map<DType, std::unique_ptr<Argsort>> argsorts_;
-  std::map<DType, std::unique_ptr<Searchsorted>> searches_;
+  KeptKernels<DType, Argsort> argsorts_;
+  KeptKernels<DType, Searchsorted> searches_;
 };
 
 /// x with the axis last; which of the result's is that.
@@ -64,7 +52,7 @@ struct Lines {
     if (out.size() == 0) return out;
     const std::int64_t count = lines.shape()[-1], taken = order.shape()[-1], rows = order.size() / taken;
     const Array begins = arange(0, rows * count, count, int64, x.device()).reshape({rows, 1});
-    gather(lines.reshape({rows * count}), contiguous(add(order.contiguous().reshape({rows, taken}), begins)).reshape({rows * taken}), out.reshape({rows * taken}), rows * count, 1);
+    gather(lines.reshape({rows * count}), contiguous(add(order.contiguous().reshape({rows, taken}), begins)).reshape({rows * taken}), out.reshape({rows * taken}), 0, 1);
     return out;
   }
 

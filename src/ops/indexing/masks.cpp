@@ -4,16 +4,18 @@
 #include <numeric>
 #include <string>
 
-#include <damo/custom_gradient.hpp>
 #include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
-#include <damo/ops/indexing.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/scan.hpp>
 #include <damo/ops/shape.hpp>
+#include <damo/ops/subtensor.hpp>
 #include <damo/thunk.hpp>
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/indexing/masked_shape.hpp"
+#include "ops/indexing/positions.hpp"
+#include "ops/indexing/take_at.hpp"
 #include "ops/indexing/take_kernels.hpp"
 #include "ops/reshape_op.hpp"
 #include "ops/subtensor_op.hpp"
@@ -97,97 +99,33 @@ class CoordinateOp final : public Op {
   int axis_;
 };
 
-constexpr const char* kWriteRows = R"(
-template <int bytes>
-__global__ void write_rows(const void* y, const long long* positions, long long count, long long inner, void* z) {
-  typedef typename word<bytes>::type Word;
-  const long long step = (long long)gridDim.x * blockDim.x;
-  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count * inner; i += step) {
-    ((Word*)z)[positions[i / inner] * inner + i % inner] = ((const Word*)y)[i];
-  }
-}
-)";
+}  // namespace
 
-Variable rows_at(const Variable& x, const Variable& positions, SourceLine line);
-Variable with_rows(const Variable& x, const Variable& positions, const Variable& y, const std::string& user, SourceLine line);
-
-/// x with the rows of y in the place of those at positions, no two of which are equal and all of which are on the axis. Inputs: x, positions, y.
-class WriteRowsOp final : public Op {
- public:
-  explicit WriteRowsOp(std::string user) : user_(std::move(user)) {}
-  std::string name() const override { return "write_rows"; }
-  Props props() const override { return {{"for", user_}}; }
-  Apply make_node(Inputs inputs) const override {
-    inputs.require_count(3);
-    const Variable &x = inputs.at(0), &y = inputs.at(2);
-    check_rows(user_, x.dims(), inputs.at(1).dims()[0], y.dims());
-    return {*this, {contiguous(x), inputs.at(1), contiguous(y)}, {x.type()}};
-  }
-  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override {
-    check_rows(user_, inputs[0], inputs[1][0], inputs[2]);
-    return {{inputs[0]}};
-  }
-  int overwrites(int) const override { return 0; }
-  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
-    const Cell &positions = context.storage(node.input(1)), &y = context.storage(node.input(2));
-    Cell& z = context.storage(node.output());
-    context.promise_recordable();
-    const Kernel kernel = context.compile(kWords + kWriteRows, "write_rows<" + std::to_string(itemsize(z.dtype())) + ">");
-    return [&positions, &y, &z, kernel] {
-      if (y.size() == 0) return;
-      kernel(elements_launch(y.size()), y.array(), positions.array(), positions.size(), y.size() / positions.size(), z.array());
-    };
-  }
-  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
-    const SourceLine line = node.where();
-    const Variable &positions = node.input(1), &g = output_gradients[0];
-    return Gradients{Gradient(with_rows(g, positions, zeros_like(node.input(2), line), user_, line)), Gradient::disconnected(), Gradient(rows_at(g, positions, line))};
-  }
-
- private:
-  std::string user_;
-};
-
-Variable with_rows(const Variable& x, const Variable& positions, const Variable& y, const std::string& user, SourceLine line) {
-  const Variable inputs[] = {x, positions, y};
-  return std::make_shared<const WriteRowsOp>(user)->apply(inputs, line).output();
-}
-
-/// take(), which positions that differ let have a gradient without sums.
-Variable rows_at(const Variable& x, const Variable& positions, SourceLine line) {
-  const Variable rows = take(At(line)(x), At(line)(positions), 0);
-  if (!is_floating(x.dtype())) return rows;
-  return with_gradient(rows, {x}, [positions, line](auto in, auto, auto g) { return Gradients(with_rows(zeros_like(in[0], line), positions, g[0], "subtensor", line)); }, line);
-}
-
-/// x: empty where any mask will do.
-Variable positions_where(const std::string& user, const Variable& mask, const Variable& x, SourceLine line) {
+Variable true_positions(const std::string& user, const Variable& mask, const Variable& x, SourceLine line) {
   const At at(line);
   std::vector<Variable> inputs{mask, cumsum(at(cast_at(mask, int64, line)))};
   if (x) inputs.push_back(x);
   return std::make_shared<const TruePositionsOp>(user)->apply(inputs, line).output();
 }
 
+namespace {
+
 Variable tensor_of(const Operand& x) { return x.as(x.promotable().dtype); }
 
 /// With the mask's axes as one.
 Variable rows_of(const Variable& x, const Variable& mask, SourceLine line) { return mask.rank() == 1 ? x : flatten(At(line)(x), 0, mask.rank() - 1); }
 
-enum class Write { kSet, kAdd };
-
-Variable write(const std::string& user, const Operand& operand, const Variable& mask, const Operand& y, Write how) {
+Variable write(const std::string& user, const Operand& operand, const Variable& mask, const Operand& y, ScatterKind how) {
   const SourceLine line = operand.where();
   const At at(line);
   const Variable x = tensor_of(operand);
   if (!mask) throw GraphError(user + ": the mask is an empty Variable");
   check_mask(user, x.dims(), mask.dtype(), mask.dims());
-  if (how == Write::kAdd && x.dtype() == bool_) throw TypeError(user + ": x is bool, which nothing is added to", "cast it to an integer");
+  if (how == ScatterKind::kAdd && x.dtype() == bool_) throw TypeError(user + ": x is bool, which nothing is added to", "cast it to an integer");
   const Variable value = written_value(user, x, y, line);
   if (value.rank() > x.rank() - mask.rank()) {
-    const Variable positions = positions_where(user, mask, x, line), rows = rows_of(x, mask, line);
-    check_rows(user, rows.dims(), kUnknown, value.dims());
-    const Variable added = how == Write::kSet ? value : add(at(rows_at(rows, positions, line)), at(value));
-    const Variable written = with_rows(rows, positions, added, user, line);
+    const Variable positions = true_positions(user, mask, x, line), rows = rows_of(x, mask, line);
+    const Variable written = write_at({user, how, 0, 1}, rows, positions, value, Repeats::kNone, line);
     return mask.rank() == 1 ? written : reshape_like(written, x, line);
   }
   for (int axis = 0; axis < mask.rank(); ++axis) {
@@ -199,7 +137,7 @@ Variable write(const std::string& user, const Operand& operand, const Variable& 
   }
   std::vector<int> pattern(static_cast<std::size_t>(x.rank()), kNewAxis);
   std::iota(pattern.begin(), pattern.begin() + mask.rank(), 0);
-  return where(at(dimshuffle(at(mask), pattern)), at(how == Write::kSet ? value : add(at(x), at(value))), at(x));
+  return where(at(dimshuffle(at(mask), pattern)), at(how == ScatterKind::kSet ? value : add(at(x), at(value))), at(x));
 }
 
 }  // namespace
@@ -207,14 +145,16 @@ Variable write(const std::string& user, const Operand& operand, const Variable& 
 Variable flatnonzero(const Operand& x) {
   const Variable from = tensor_of(x);
   const SourceLine line = x.where();
-  return positions_where("flatnonzero", from.dtype() == bool_ ? from : neq(At(line)(from), 0), {}, line);
+  return true_positions("flatnonzero", from.dtype() == bool_ ? from : neq(At(line)(from), 0), {}, line);
 }
 
 std::vector<Variable> nonzero(const Operand& x) {
   const Variable from = tensor_of(x);
   const SourceLine line = x.where();
-  if (from.rank() == 0) throw ShapeError("nonzero: x has no axis: " + describe(from), "give it one: expand_dims(x, 0)");
-  const Variable positions = positions_where("nonzero", from.dtype() == bool_ ? from : neq(At(line)(from), 0), {}, line);
+  asked("nonzero", [&] {
+    if (from.rank() == 0) throw ShapeError("nonzero: x has no axis: " + describe(from), "give it one: expand_dims(x, 0)");
+  }, x);
+  const Variable positions = true_positions("nonzero", from.dtype() == bool_ ? from : neq(At(line)(from), 0), {}, line);
   if (from.rank() == 1) return {positions};
   std::vector<Variable> along;
   for (int axis = 0; axis < from.rank(); ++axis) {
@@ -227,12 +167,22 @@ std::vector<Variable> nonzero(const Operand& x) {
 Variable subtensor(const Operand& x, const Variable& mask) {
   const SourceLine line = x.where();
   const Variable from = tensor_of(x);
-  if (!mask) throw GraphError("subtensor: the mask is an empty Variable");
-  check_mask("subtensor", from.dims(), mask.dtype(), mask.dims());
-  return rows_at(rows_of(from, mask, line), positions_where("subtensor", mask, from, line), line);
+  const Variable operands[] = {from, mask};
+  return asked("subtensor", [&] {
+    if (!mask) throw GraphError("subtensor: the mask is an empty Variable");
+    if (is_integer(mask.dtype())) return subtensor(x, {AnyIndex<Variable>(mask), ellipsis});
+    check_mask("subtensor", from.dims(), mask.dtype(), mask.dims());
+    return take_once_at(rows_of(from, mask, line), true_positions("subtensor", mask, from, line), 0, 1, "subtensor", line);
+  }, std::span<const Variable>(operands), line);
 }
 
-Variable set_subtensor(const Operand& x, const Variable& mask, const Operand& y) { return write("set_subtensor", x, mask, y, Write::kSet); }
-Variable inc_subtensor(const Operand& x, const Variable& mask, const Operand& y) { return write("inc_subtensor", x, mask, y, Write::kAdd); }
+Variable set_subtensor(const Operand& x, const Variable& mask, const Operand& y) {
+  if (mask && is_integer(mask.dtype())) return set_subtensor(x, {AnyIndex<Variable>(mask), ellipsis}, y);
+  return asked("set_subtensor", [&] { return write("set_subtensor", x, mask, y, ScatterKind::kSet); }, x, y);
+}
+Variable inc_subtensor(const Operand& x, const Variable& mask, const Operand& y) {
+  if (mask && is_integer(mask.dtype())) return inc_subtensor(x, {AnyIndex<Variable>(mask), ellipsis}, y);
+  return asked("inc_subtensor", [&] { return write("inc_subtensor", x, mask, y, ScatterKind::kAdd); }, x, y);
+}
 
 }  // namespace damo

@@ -7,7 +7,9 @@
 #include <damo/op.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/thunk.hpp>
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
+#include "ops/indexing/walks.hpp"
 #include "runtime/array/array_layout.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/kernel_report.hpp"
@@ -17,7 +19,7 @@ namespace {
 
 constexpr const char* kSource = R"(
 template <class Position>
-__global__ void check_positions(const Position* positions, long long count, long long least, long long extent, long long* checked, volatile long long* found) {
+__global__ void check_positions(const Position* positions, long long count, long long least, long long extent, const long long* before, long long* checked, volatile long long* found) {
   const long long step = (long long)gridDim.x * blockDim.x;
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
     const long long at = (long long)positions[i];
@@ -27,7 +29,7 @@ __global__ void check_positions(const Position* positions, long long count, long
       found[2] = extent;
       found[0] = 1;
     }
-    checked[i] = !is_there ? 0 : at < 0 ? at + extent : at;
+    checked[i] = (before ? before[i] * extent : 0) + (!is_there ? 0 : at < 0 ? at + extent : at);
   }
 }
 )";
@@ -40,22 +42,25 @@ std::string type_name(DType dtype) {
 
 class CheckedPositionsOp final : public Op {
  public:
-  CheckedPositionsOp(std::string user, int axis, int from_end, CountsFromEnd counts) : user_(std::move(user)), axis_(axis), from_end_(from_end), counts_(counts) {}
+  CheckedPositionsOp(std::string user, int axis, int from_end, int axes, CountsFromEnd counts) : user_(std::move(user)), axis_(axis), from_end_(from_end), axes_(axes), counts_(counts) {}
   std::string name() const override { return "checked_positions"; }
-  Props props() const override { return {{"for", user_}, {"axis", std::int64_t{axis_}}, {"of", std::int64_t{-from_end_}}, {"negative", counts_ == CountsFromEnd::kYes}}; }
+  Props props() const override { return {{"for", user_}, {"axis", std::int64_t{axis_}}, {"of", std::int64_t{-from_end_}}, {"axes", std::int64_t{axes_}}, {"negative", counts_ == CountsFromEnd::kYes}}; }
   Apply make_node(Inputs inputs) const override {
-    inputs.require_count(2);
-    return {*this, {contiguous(inputs.at(0)), inputs.at(1)}, {{int64, inputs.at(0).dims()}}};
+    std::vector<Variable> all(inputs.begin(), inputs.end());
+    all.at(0) = contiguous(inputs.at(0));
+    return {*this, std::move(all), {{int64, inputs.at(0).dims()}}};
   }
   Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override {
-    if (inputs[1][-from_end_] == 0 && inputs[0].size() > 0) {
+    if (extent(inputs[1]) == 0 && inputs[0].size() > 0) {
       throw ShapeError(user_ + ": there is nothing to take from axis " + std::to_string(axis_) + ", which has no elements");
     }
+    if (inputs.size() > 2) require_common(user_, inputs[2], inputs[0]);
     return {{inputs[0]}};
   }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
     Cell &positions = context.storage(node.input(0)), &checked = context.storage(node.output());
     const Cell& x = context.storage(node.input(1));
+    const Cell* before = node.inputs().size() > 2 ? &context.storage(node.input(2)) : nullptr;
     const std::string name = "check_positions<" + type_name(node.input(0).dtype()) + ">";
     const Kernel kernel = context.compile(kSource, name);
     const auto describe = [user = user_, axis = axis_, where = node.where(), counts = counts_](std::int64_t position, std::int64_t extent) {
@@ -68,22 +73,24 @@ class CheckedPositionsOp final : public Op {
       backend.watch(report);
       context.promise_recordable();
     }
-    return [&positions, &checked, &x, kernel, report, axis = -from_end_, waits, from_end = counts_ == CountsFromEnd::kYes] {
+    return [this, self = shared_from_this(), &positions, &checked, &x, before, kernel, report, waits, from_end = counts_ == CountsFromEnd::kYes] {
       if (!waits) report->check();  // what an earlier call found
       const std::int64_t count = checked.size();
       if (count == 0) return;
       const std::int64_t blocks = std::min<std::int64_t>((count + 255) / 256, 4096);
-      const std::int64_t extent = x.shape()[axis];
-      kernel({.grid = {blocks}, .block = {256}}, positions.array(), count, from_end ? -extent : 0, extent, checked.array(), static_cast<long long*>(report->address()));
+      const std::int64_t extent = this->extent(x.shape());
+      kernel({.grid = {blocks}, .block = {256}}, positions.array(), count, from_end ? -extent : 0, extent, before ? KernelArgument(before->array()) : KernelArgument(nullptr), checked.array(), static_cast<long long*>(report->address()));
       if (waits) report->check();
     };
   }
-  Gradients gradient(const Apply&, std::span<const Variable>) const override { return Gradients(2, Gradient::disconnected()); }
+  Gradients gradient(const Apply& node, std::span<const Variable>) const override { return Gradients(node.inputs().size(), Gradient::disconnected()); }
 
  private:
+  std::int64_t extent(const Shape& x) const { return walked_extent(x, x.rank() - from_end_, axes_); }
   std::string user_;
   int axis_;      // as errors call it
   int from_end_;  // of the input that has its extent
+  int axes_;
   CountsFromEnd counts_;
 };
 
@@ -108,6 +115,14 @@ Variable with_extent(const Variable& x, int from_end) {
 
 }  // namespace
 
+void require_common(const std::string& user, const Shape& a, const Shape& b) {
+  for (int axis = 1; axis <= std::min(a.rank(), b.rank()); ++axis) {
+    const std::int64_t x = a[-axis], y = b[-axis];
+    if (x == y || x == 1 || y == 1 || x == kUnknown || y == kUnknown) continue;
+    throw ShapeError(user + ": positions of shapes " + to_string(a) + " and " + to_string(b) + " do not fit together", "they have one shape, or types that say 1 where they stretch");
+  }
+}
+
 ErrorParts beyond_axis(const std::string& user, std::int64_t position, int axis, std::int64_t extent, SourceLine line, CountsFromEnd counts) {
   ErrorParts parts{user + ": position " + std::to_string(position) + " is not on axis " + std::to_string(axis) + ", whose extent is " + std::to_string(extent), {}, {},
                    "give positions from " + std::to_string(counts == CountsFromEnd::kYes ? -extent : 0) + " to " + std::to_string(extent - 1)};
@@ -115,11 +130,15 @@ ErrorParts beyond_axis(const std::string& user, std::int64_t position, int axis,
   return parts;
 }
 
-Variable checked_positions(const std::string& user, const Variable& x, int axis, const Variable& positions, SourceLine line, CountsFromEnd counts) {
-  if (!is_integer(positions.dtype())) throw TypeError(user + ": positions are integers, these are " + describe(positions), "cast(positions, int64)");
+Variable checked_positions(const std::string& user, const Variable& x, int axis, const Variable& positions, SourceLine line, CountsFromEnd counts, int axes, const Variable& before) {
+  const Variable operands[] = {x, positions};
+  asked(user, [&] {
+    if (!is_integer(positions.dtype())) throw TypeError(user + ": positions are integers, these are " + describe(positions), "cast(positions, int64)");
+  }, std::span<const Variable>(operands), line);
   const int from_end = x.rank() - axis;
-  const Variable inputs[] = {positions, with_extent(x, from_end)};
-  return std::make_shared<const CheckedPositionsOp>(user, axis, from_end, counts)->apply(inputs, line).output();
+  std::vector<Variable> inputs{positions, axes == 1 ? with_extent(x, from_end) : x};
+  if (before) inputs.push_back(before);
+  return std::make_shared<const CheckedPositionsOp>(user, axis, from_end, axes, counts)->apply(inputs, line).output();
 }
 
 }  // namespace damo

@@ -13,7 +13,17 @@ enum class CountsFromEnd : bool { kNo, kYes };
 
 /// int64, in C order, each in [0, extent of x along the axis): what kernels may follow without looking. One that is not is reported
 /// (kernel_report.hpp) and 0. Negative ones count from the end, or are none. user: the op in whose name errors speak. Of x only the shape is read.
-Variable checked_positions(const std::string& user, const Variable& x, int axis, const Variable& positions, SourceLine line, CountsFromEnd counts = CountsFromEnd::kYes);
+/// axes: how many axes, from that one on, the positions count through in C order. before: checked ones of axes that come before, of the positions' shape: then
+/// the results count through those and these.
+Variable checked_positions(const std::string& user, const Variable& x, int axis, const Variable& positions, SourceLine line, CountsFromEnd counts = CountsFromEnd::kYes, int axes = 1,
+                           const Variable& before = {});
+
+/// int64 (count,): where a mask is true, in C order; checked ones of as many axes of x, to which it fits (ShapeError). x: of which only the shape is read, or
+/// empty where any mask will do.
+Variable true_positions(const std::string& user, const Variable& mask, const Variable& x, SourceLine line);
+
+/// Throws ShapeError unless both shapes stretch to a common one, of unknown extents as far as one can tell.
+void require_common(const std::string& user, const Shape& a, const Shape& b);
 
 /// What is said of a position that is not on its axis.
 ErrorParts beyond_axis(const std::string& user, std::int64_t position, int axis, std::int64_t extent, SourceLine line, CountsFromEnd counts = CountsFromEnd::kYes);

@@ -7,6 +7,7 @@
 
 #include <damo/op.hpp>
 #include <damo/thunk.hpp>
+#include "ops/indexing/walks.hpp"
 #include "ops/sort/radix_sort.hpp"
 
 namespace damo {
@@ -14,9 +15,9 @@ namespace {
 
 class SortedPositionsOp final : public Op {
  public:
-  explicit SortedPositionsOp(int axis) : axis_(axis) {}
+  SortedPositionsOp(int axis, int axes) : axis_(axis), axes_(axes) {}
   std::string name() const override { return "sorted_positions"; }
-  Props props() const override { return {{"axis", std::int64_t{axis_}}}; }
+  Props props() const override { return {{"axis", std::int64_t{axis_}}, {"axes", std::int64_t{axes_}}}; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(2);
     const Shape& dims = inputs.at(0).dims();
@@ -25,7 +26,7 @@ class SortedPositionsOp final : public Op {
   }
   Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override {
     const Shape all{inputs[0].size()};
-    if (all[0] >> 32 != 0) throw ShapeError("more than 2^32 positions have no gradient", "take them in parts");
+    if (all[0] >> 32 != 0) throw ShapeError("more than 2^32 positions are not sorted, as gradients and writes need it", "take them in parts");
     return {{all, all}};
   }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
@@ -33,8 +34,8 @@ class SortedPositionsOp final : public Op {
     Cell &keys = context.storage(node.output(0)), &order = context.storage(node.output(1));
     context.promise_recordable();
     const RadixSort sort([&](std::string_view source, std::string_view name) { return context.compile(source, name); });
-    return [&positions, &x, &keys, &order, sort, axis = axis_] {
-      const auto last = static_cast<std::uint64_t>(std::max<std::int64_t>(x.shape()[axis] - 1, 1));
+    return [&positions, &x, &keys, &order, sort, axis = axis_, axes = axes_] {
+      const auto last = static_cast<std::uint64_t>(std::max<std::int64_t>(walked_extent(x.shape(), axis, axes) - 1, 1));
       const auto words = [](const Array& array) { return array.view(uint64, array.shape(), array.strides(), 0); };
       sort(words(positions.array()), 1, keys.size(), static_cast<int>(std::bit_width(last)), words(keys.array()), order.array());
     };
@@ -42,14 +43,14 @@ class SortedPositionsOp final : public Op {
   Gradients gradient(const Apply&, std::span<const Variable>) const override { return Gradients(2, Gradient::disconnected()); }
 
  private:
-  int axis_;
+  int axis_, axes_;
 };
 
 }  // namespace
 
-SortedPositions sorted_positions(const Variable& positions, const Variable& x, int axis, SourceLine line) {
+SortedPositions sorted_positions(const Variable& positions, const Variable& x, int axis, int axes, SourceLine line) {
   const Variable inputs[] = {positions, x};
-  const Apply node = std::make_shared<const SortedPositionsOp>(axis)->apply(inputs, line);
+  const Apply node = std::make_shared<const SortedPositionsOp>(axis, axes)->apply(inputs, line);
   return {node.output(0), node.output(1)};
 }
 

@@ -1,36 +1,24 @@
-// take: slices along an axis, copied; its gradient adds them back.
-#include <string>
+// TakeOp: slices at positions along axes, copied; its gradient adds them back. WriteAtOp: x with other slices there.
+#include "ops/indexing/take_at.hpp"
 
+#include <memory>
+#include <numeric>
+
+#include <damo/custom_gradient.hpp>
 #include <damo/op.hpp>
 #include <damo/ops/indexing.hpp>
+#include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/thunk.hpp>
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/indexing/positions.hpp"
 #include "ops/indexing/sorted_positions.hpp"
 #include "ops/indexing/take_kernels.hpp"
+#include "ops/reshape_op.hpp"
 
 namespace damo {
 namespace {
-
-// x is (outer, extent, inner), positions (count), z (outer, count, inner). Words are elements, whatever they mean.
-constexpr const char* kGather = R"(
-template <int bytes>
-__global__ void gather(const void* x, const long long* positions, void* z, long long rows, long long count, long long extent, long long inner, int wide) {
-  typedef typename word<bytes>::type Word;
-  const long long step = (long long)gridDim.x * blockDim.y;
-  for (long long row = (long long)blockIdx.x * blockDim.y + threadIdx.y; row < rows; row += step) {
-    const long long outer = row / count;
-    const Word* from = (const Word*)x + (outer * extent + positions[row - outer * count]) * inner;
-    Word* to = (Word*)z + row * inner;
-    if (wide) {
-      for (long long k = threadIdx.x; k < inner * bytes / 16; k += blockDim.x) ((uint4*)to)[k] = ((const uint4*)from)[k];
-    } else {
-      for (long long k = threadIdx.x; k < inner; k += blockDim.x) to[k] = from[k];
-    }
-  }
-}
-)";
 
 // z is (outer, extent, inner), g (outer, count, inner); keys are sorted, and g's slice order[i] belongs to keys[i]. Each element of z adds
 // its own slices in their order.
@@ -62,50 +50,36 @@ __global__ void add_slices(const T* g, const long long* keys, const long long* o
 
 class TakeOp final : public Op {
  public:
-  explicit TakeOp(int axis) : axis_(axis) {}
+  TakeOp(int axis, int axes, bool strided) : axis_(axis), axes_(axes), strided_(strided) {}
   std::string name() const override { return "take"; }
-  Props props() const override { return {{"axis", std::int64_t{axis_}}}; }
+  Props props() const override { return {{"axis", std::int64_t{axis_}}, {"axes", std::int64_t{axes_}}, {"strided", strided_}}; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(2);
-    return {*this, {contiguous(inputs.at(0)), inputs.at(1)}, {{inputs.at(0).dtype(), taken(inputs.at(0).dims(), inputs.at(1).dims())}}};
+    const Variable& x = inputs.at(0);
+    return {*this, {strided_ ? x : contiguous(x), inputs.at(1)}, {{x.dtype(), taken_shape(x.dims(), inputs.at(1).dims(), axis_, axes_)}}};
   }
-  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{taken(inputs[0], inputs[1])}}; }
+  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{taken_shape(inputs[0], inputs[1], axis_, axes_)}}; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
     const Cell &x = context.storage(node.input(0)), &positions = context.storage(node.input(1));
     Cell& z = context.storage(node.output());
-    const auto bytes = static_cast<std::int64_t>(itemsize(x.dtype()));
     context.promise_recordable();
-    const Kernel kernel = context.compile(kWords + kGather, "gather<" + std::to_string(bytes) + ">");
-    return [&x, &positions, &z, kernel, bytes, axis = axis_] {
-      if (z.size() == 0) return;
-      const Shape& shape = x.shape();
-      const std::int64_t inner = inner_size(shape, axis), rows = z.size() / inner;
-      const auto is_wide = [](const Array& array) { return reinterpret_cast<std::uintptr_t>(array.data()) % 16 == 0; };
-      const bool wide = inner * bytes % 16 == 0 && is_wide(x.array()) && is_wide(z.array());
-      kernel(rows_launch(rows, wide ? inner * bytes / 16 : inner), x.array(), positions.array(), z.array(), rows, positions.size(), shape[axis], inner, wide ? 1 : 0);
-    };
+    const Gather gather([&](std::string_view source, std::string_view name) { return context.compile(source, name); }, x.dtype(), strided_);
+    return [&x, &positions, &z, gather, axis = axis_, axes = axes_] { gather(x.array(), positions.array(), z.array(), axis, axes); };
   }
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override;
 
  private:
-  Shape taken(const Shape& x, const Shape& positions) const {
-    Shape to;
-    for (int axis = 0; axis < x.rank(); ++axis) {
-      if (axis != axis_) to.push_back(x[axis]);
-      else for (std::int64_t extent : positions) to.push_back(extent);
-    }
-    return to;
-  }
-  int axis_;
+  int axis_, axes_;
+  bool strided_;
 };
 
 /// What take's gradient is: of x's shape, slices of g added where they were taken. Inputs: g, positions in order, where each came from, x for
 /// its shape, and the positions as they were, which its own gradient takes.
 class AddSlicesOp final : public Op {
  public:
-  explicit AddSlicesOp(int axis) : axis_(axis) {}
+  AddSlicesOp(int axis, int axes) : axis_(axis), axes_(axes) {}
   std::string name() const override { return "add_slices"; }
-  Props props() const override { return {{"axis", std::int64_t{axis_}}}; }
+  Props props() const override { return {{"axis", std::int64_t{axis_}}, {"axes", std::int64_t{axes_}}}; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(5);
     return {*this, {contiguous(inputs.at(0)), inputs.at(1), inputs.at(2), inputs.at(3), inputs.at(4)}, {{inputs.at(0).dtype(), inputs.at(3).dims()}}};
@@ -116,43 +90,149 @@ class AddSlicesOp final : public Op {
     Cell& z = context.storage(node.output());
     context.promise_recordable();
     const Kernel kernel = context.compile(kAdd, g.dtype() == float64 ? "add_slices<double>" : "add_slices<float>");
-    return [&g, &keys, &order, &z, kernel, axis = axis_] {
+    return [&g, &keys, &order, &z, kernel, axis = axis_, axes = axes_] {
       if (z.size() == 0) return;
       const Shape& shape = z.shape();
-      const std::int64_t inner = inner_size(shape, axis), rows = z.size() / inner;
-      kernel(rows_launch(rows, inner), g.array(), keys.array(), order.array(), z.array(), rows, keys.size(), shape[axis], inner);
+      const std::int64_t inner = inner_size(shape, axis + axes - 1), rows = z.size() / inner;
+      kernel(rows_launch(rows, inner), g.array(), keys.array(), order.array(), z.array(), rows, keys.size(), walked_extent(shape, axis, axes), inner);
     };
   }
   /// What was added from a slice of g comes from there.
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
     Gradients gradients(node.inputs().size(), Gradient::disconnected());
-    const Variable inputs[] = {output_gradients[0], node.input(4)};
-    gradients[0] = std::make_shared<const TakeOp>(axis_)->apply(inputs, node.where()).output();
+    gradients[0] = take_at(output_gradients[0], node.input(4), axis_, axes_, node.where());
     return gradients;
   }
 
  private:
-  int axis_;
+  int axis_, axes_;
 };
 
 Gradients TakeOp::gradient(const Apply& node, std::span<const Variable> output_gradients) const {
   const SourceLine line = node.where();
   const Variable &x = node.input(0), &g = output_gradients[0];
-  const SortedPositions sorted = sorted_positions(node.input(1), x, axis_, line);
+  const SortedPositions sorted = sorted_positions(node.input(1), x, axis_, axes_, line);
   // 16-bit sums would round at each addition.
   const Variable inputs[] = {cast_at(g, g.dtype() == float64 ? float64 : float32, line), sorted.positions, sorted.order, x, node.input(1)};
-  const Variable sums = std::make_shared<const AddSlicesOp>(axis_)->apply(inputs, line).output();
+  const Variable sums = std::make_shared<const AddSlicesOp>(axis_, axes_)->apply(inputs, line).output();
   return Gradients{Gradient(cast_at(sums, x.dtype(), line)), Gradient::disconnected()};
 }
 
+constexpr const char* kLasts = R"(
+extern "C" __global__ void lasts_of_equals(const long long* keys, const long long* order, long long count, unsigned char* is_last) {
+  const long long step = (long long)gridDim.x * blockDim.x;
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) is_last[order[i]] = i + 1 == count || keys[i + 1] != keys[i];
+}
+)";
+
+/// Of each position whether no later one is equal: whose slice stays of those that are set. Inputs: sorted positions, their order.
+class LastsOp final : public Op {
+ public:
+  std::string name() const override { return "lasts_of_equals"; }
+  Apply make_node(Inputs inputs) const override {
+    inputs.require_count(2);
+    return {*this, {inputs.at(0), inputs.at(1)}, {{bool_, inputs.at(0).dims()}}};
+  }
+  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{inputs[0]}}; }
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
+    const Cell &keys = context.storage(node.input(0)), &order = context.storage(node.input(1));
+    Cell& lasts = context.storage(node.output());
+    context.promise_recordable();
+    const Kernel kernel = context.compile(kLasts, "lasts_of_equals");
+    return [&keys, &order, &lasts, kernel] {
+      if (keys.size() > 0) kernel(elements_launch(keys.size()), keys.array(), order.array(), keys.size(), lasts.array());
+    };
+  }
+  Gradients gradient(const Apply&, std::span<const Variable>) const override { return Gradients(2, Gradient::disconnected()); }
+};
+
+/// Inputs: x, positions, y, and, but where all positions differ, the sorted ones and their order.
+class WriteAtOp final : public Op {
+ public:
+  WriteAtOp(std::string user, ScatterKind kind, int axis, int axes) : user_(std::move(user)), kind_(kind), axis_(axis), axes_(axes) {}
+  std::string name() const override { return kind_ == ScatterKind::kAdd ? "add_at" : "write_at"; }
+  Props props() const override { return {{"for", user_}, {"axis", std::int64_t{axis_}}, {"axes", std::int64_t{axes_}}}; }
+  Apply make_node(Inputs inputs) const override {
+    std::vector<Variable> all(inputs.begin(), inputs.end());
+    all.at(0) = contiguous(inputs.at(0));
+    const Variable &x = all[0], &y = all[2];
+    require_fits_part(user_, taken_shape(x.dims(), all[1].dims(), axis_, axes_), y.dims(), y.dims());
+    return {*this, std::move(all), {x.type()}};
+  }
+  Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override {
+    require_fits_part(user_, taken_shape(inputs[0], inputs[1], axis_, axes_), inputs[2], node.input(2).dims());
+    return {{inputs[0]}};
+  }
+  int overwrites(int) const override { return 0; }
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
+    const bool sorted = node.inputs().size() > 3;
+    const Cell &positions = context.storage(node.input(1)), &y = context.storage(node.input(2)), &keys = sorted ? context.storage(node.input(3)) : positions;
+    const Cell* order = sorted ? &context.storage(node.input(4)) : nullptr;
+    Cell& z = context.storage(node.output());
+    context.promise_recordable();
+    const Scatter scatter([&](std::string_view source, std::string_view name) { return context.compile(source, name); }, z.dtype(), kind_);
+    return [&positions, &y, &keys, order, &z, scatter, axis = axis_, axes = axes_] {
+      const Shape part = taken_shape(z.shape(), positions.shape(), axis, axes);
+      scatter(y.array().broadcast_to(part), keys.array(), order ? order->array() : Array(), z.array(), axis, axes);
+    };
+  }
+  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
+    const SourceLine line = node.where();
+    const At at(line);
+    const Variable &positions = node.input(1), &y = node.input(2), &g = output_gradients[0];
+    const bool sets = kind_ == ScatterKind::kSet, repeats = node.inputs().size() > 3;
+    Gradients gradients(node.inputs().size(), Gradient::disconnected());
+    gradients[0] = !sets ? g : write_at({user_, kind_, axis_, axes_}, g, positions, constant(Scalar(0.0).cast(g.dtype()), line), repeats ? Repeats::kMay : Repeats::kNone, line);
+    Variable part = repeats ? take_at(g, positions, axis_, axes_, line) : take_once_at(g, positions, axis_, axes_, user_, line);
+    if (sets && repeats) {
+      const Variable inputs[] = {node.input(3), node.input(4)};
+      const Variable lasts = reshape_like(std::make_shared<const LastsOp>()->apply(inputs, line).output(), positions, line);
+      std::vector<int> pattern(static_cast<std::size_t>(g.rank() - axis_ - axes_ + positions.rank()), kNewAxis);
+      std::iota(pattern.begin(), pattern.begin() + positions.rank(), 0);
+      part = where(at(dimshuffle(at(lasts), pattern)), at(part), 0.0);
+    }
+    gradients[2] = sum_to(part, y.dims(), line);
+    return gradients;
+  }
+
+ private:
+  std::string user_;
+  ScatterKind kind_;
+  int axis_, axes_;
+};
+
 }  // namespace
+
+Variable take_at(const Variable& x, const Variable& positions, int axis, int axes, SourceLine line, bool strided) {
+  const Variable inputs[] = {x, positions};
+  return std::make_shared<const TakeOp>(axis, axes, strided)->apply(inputs, line).output();
+}
+
+Variable take_once_at(const Variable& x, const Variable& positions, int axis, int axes, const std::string& user, SourceLine line) {
+  const Variable part = take_at(x, positions, axis, axes, line);
+  if (!is_floating(x.dtype())) return part;
+  const auto back = [form = WriteForm{user, ScatterKind::kSet, axis, axes}, positions, line](auto in, auto, auto g) {
+    return Gradients(write_at(form, zeros_like(in[0], line), positions, g[0], Repeats::kNone, line));
+  };
+  return with_gradient(part, {x}, back, line);
+}
+
+Variable write_at(const WriteForm& form, const Variable& x, const Variable& positions, const Variable& y, Repeats repeats, SourceLine line) {
+  std::vector<Variable> inputs{x, positions, y};
+  if (repeats == Repeats::kMay) {
+    const SortedPositions sorted = sorted_positions(positions, x, form.axis, form.axes, line);
+    inputs.insert(inputs.end(), {sorted.positions, sorted.order});
+  }
+  return std::make_shared<const WriteAtOp>(form.user, form.kind, form.axis, form.axes)->apply(inputs, line).output();
+}
 
 Variable take(const Operand& x, const Operand& positions, int axis) {
   const Variable from = x.as(x.promotable().dtype);
-  if (from.rank() == 0) throw ShapeError("take: x has no axis: " + describe(from));
-  const int along = normalize_axis(axis, from.rank());
-  const Variable inputs[] = {from, checked_positions("take", from, along, positions.as(positions.promotable().dtype), x.where())};
-  return std::make_shared<const TakeOp>(along)->apply(inputs, x.where()).output();
+  const int along = asked("take", [&] {
+    if (from.rank() == 0) throw ShapeError("take: x has no axis: " + describe(from));
+    return normalize_axis(axis, from.rank());
+  }, x, positions);
+  return take_at(from, checked_positions("take", from, along, positions.as(positions.promotable().dtype), x.where()), along, 1, x.where());
 }
 
 }  // namespace damo

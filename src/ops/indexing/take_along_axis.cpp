@@ -9,6 +9,7 @@
 #include <damo/ops/reduce.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/thunk.hpp>
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/indexing/positions.hpp"
 #include "ops/indexing/take_kernels.hpp"
@@ -130,16 +131,20 @@ Gradients AddAlongOp::gradient(const Apply& node, std::span<const Variable> outp
 
 Variable take_along_axis(const Operand& x, const Operand& positions, int axis) {
   const Variable from = x.as(x.promotable().dtype), at = positions.as(positions.promotable().dtype);
-  if (from.rank() == 0) throw ShapeError("take_along_axis: x has no axis: " + describe(from));
-  const int along = normalize_axis(axis, from.rank());
+  const int along = asked("take_along_axis", [&] {
+    if (from.rank() == 0) throw ShapeError("take_along_axis: x has no axis: " + describe(from));
+    return normalize_axis(axis, from.rank());
+  }, x, positions);
   const Variable inputs[] = {from, checked_positions("take_along_axis", from, along, at, x.where())};
   return std::make_shared<const TakeAlongOp>(along)->apply(inputs, x.where()).output();
 }
 
 Variable one_hot(const Operand& positions, std::int64_t count, DType dtype) {
   const Variable at = positions.as(positions.promotable().dtype);
-  if (!is_integer(at.dtype())) throw TypeError("one_hot: positions are integers, these are " + describe(at), "cast(positions, int64)");
-  if (count < 0) throw ShapeError("one_hot: the count is " + std::to_string(count), "it is 0 or more");
+  asked("one_hot", [&] {
+    if (!is_integer(at.dtype())) throw TypeError("one_hot: positions are integers, these are " + describe(at), "cast(positions, int64)");
+    if (count < 0) throw ShapeError("one_hot: the count is " + std::to_string(count), "it is 0 or more");
+  }, positions);
   const SourceLine line = positions.where();
   Shape lines = Shape::filled(at.rank() + 1, -1);
   lines[-1] = count;

@@ -21,7 +21,9 @@ class IfElseThunk {
  public:
   IfElseThunk(const IfElseOp& op, const Apply& node, ThunkContext& context) : condition_(context.storage(node.input(0))) {
     for (std::size_t i = 0; i < 2; ++i) {
-      branches_[i].context = std::make_unique<Context>(std::make_shared<Program>(op.branch(i), context.device(), ModuleOptions::default_check(), true), nullptr, false);
+      const auto program = std::make_shared<Program>(op.branch(i), context.device(), ModuleOptions::default_check(), true);
+      branches_[i].context = std::make_unique<Context>(program, nullptr, false);
+      context.runs(program);
       const int first = op.first_input(i);
       for (int k = 0; k < static_cast<int>(op.branch(i).inputs().size()); ++k) branches_[i].inputs.push_back(&context.storage(node.input(first + k)));
     }

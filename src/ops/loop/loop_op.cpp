@@ -48,6 +48,13 @@ OpPtr LoopOp::with_graphs(std::vector<FunctionGraph> graphs) const {
   auto op = std::make_shared<LoopOp>(*this);
   op->graph_ = std::move(graphs.front());
   op->shapes_ = std::make_shared<const InnerShapes>(op->graph_);
+  op->kernel_ = nullptr;
+  return op;
+}
+
+OpPtr LoopOp::with_kernel(std::shared_ptr<const LoopKernel> kernel) const {
+  auto op = std::make_shared<LoopOp>(*this);
+  op->kernel_ = std::move(kernel);
   return op;
 }
 
@@ -57,6 +64,7 @@ Props LoopOp::props() const {
   if (plan_.is_backward) props.emplace_back("backward", true);
   if (plan_.most >= 0) props.emplace_back("last", plan_.most);
   if (plan_.has_until) props.emplace_back("until", true);
+  if (kernel_) props.emplace_back("one_kernel", true);
   props.emplace_back("nodes", std::int64_t{graph_.node_count()});
   std::vector<std::int64_t> kept;
   for (const LoopOutput& output : plan_.outputs) kept.push_back(output.keep);

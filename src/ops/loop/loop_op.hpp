@@ -10,6 +10,8 @@
 
 namespace damo {
 
+struct LoopKernel;
+
 /// inputs: free Variables, which stand for a step's values.
 struct LoopBody {
   std::vector<Variable> inputs, outputs;
@@ -28,6 +30,10 @@ class LoopOp final : public InnerGraphOp {
 
   std::vector<const FunctionGraph*> inner_graphs() const override { return {&graph_}; }
   OpPtr with_graphs(std::vector<FunctionGraph> graphs) const override;
+
+  /// What runs all steps, where shapes allow it at the call; null: steps run one by one. Made by fuse_loops.
+  const LoopKernel* kernel() const { return kernel_.get(); }
+  OpPtr with_kernel(std::shared_ptr<const LoopKernel> kernel) const;
 
   const LoopPlan& plan() const { return plan_; }
   const LoopBody& body() const { return body_; }
@@ -53,6 +59,7 @@ class LoopOp final : public InnerGraphOp {
   std::string name_;
   FunctionGraph graph_;
   std::shared_ptr<const InnerShapes> shapes_;
+  std::shared_ptr<const LoopKernel> kernel_;
 };
 
 /// The node of a loop. outer: what the step's outputs read beside `own`, its own inputs, which are found and become inputs of the node. leading: the

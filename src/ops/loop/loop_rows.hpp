@@ -28,6 +28,7 @@ class LoopRows {
     if (slots == 0) ring_ = Array();
     else if (!ring_ || !(ring_.shape() == shape)) ring_ = Array::empty(shape, kept_.dtype(), kept_.device());
   }
+  bool keeps(std::int64_t number) const { return number >= first_ && number - first_ < kept_.shape()[0]; }
   Array row(std::int64_t number) const {
     const std::int64_t at = number - first_;
     return at >= 0 && at < kept_.shape()[0] ? row_of(kept_, at) : row_of(ring_, number % ring_.shape()[0]);
@@ -43,6 +44,8 @@ class LoopRows {
     kept_ = larger;
   }
   const Array& kept() const { return kept_; }
+  /// The number of the first kept one.
+  std::int64_t first() const { return first_; }
   /// Lets go of the kept ones; the ring stays for the next call.
   void end() { kept_ = Array(); }
 

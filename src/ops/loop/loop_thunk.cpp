@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <damo/module_options.hpp>
+#include "ops/loop/loop_kernel.hpp"
 #include "ops/loop/loop_rows.hpp"
 #include "runtime/exec/context.hpp"
 #include "runtime/exec/version_table.hpp"
@@ -15,6 +16,7 @@ namespace {
 
 using Kind = LoopOutput::Kind;
 
+constexpr std::int64_t kMostTurns = INT32_MAX;  // of a kernel, which counts them in 32 bits
 constexpr std::int64_t kFirstRows = 16;  // of a loop whose end is found on the way
 
 class LoopThunk {
@@ -26,9 +28,11 @@ class LoopThunk {
     for (const LoopOutput& output : plan_.outputs) {
       if (output.kind == Kind::kSum) sums.push_back(static_cast<int>(op.body().inputs.size() + sums.size()));
     }
-    const auto program = std::make_shared<Program>(op.graph(), device_, ModuleOptions::default_check(), true, sums);
-    context_ = std::make_unique<Context>(program, nullptr, false);
-    if (!plan_.has_count_input && !plan_.has_until && context_->is_recordable()) context.promise_recordable();
+    program_ = std::make_shared<Program>(op.graph(), device_, ModuleOptions::default_check(), true, sums);
+    if (op.kernel()) kernel_.emplace(op, node, context);
+    else context_ = std::make_unique<Context>(program_, nullptr, false);
+    context.runs(program_);
+    if (!plan_.has_count_input && !plan_.has_until && (kernel_ || context_->is_recordable())) context.promise_recordable();
   }
 
   void operator()() {
@@ -39,11 +43,18 @@ class LoopThunk {
     const std::shared_ptr<const Shapes> made = known ? *known : made_.add(std::make_shared<const Shapes>(op_->step_shapes(shapes)));
     const std::int64_t first = plan_.most < 0 ? 0 : std::max<std::int64_t>(0, count_ - plan_.most);
     const bool is_sized = plan_.has_count_input || plan_.has_until || !*made;
+    is_one_kernel_ = kernel_ && count_ - first <= kMostTurns && kernel_->serves(*made);
     is_placed_.assign(plan_.outputs.size(), false);
     for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
-      if (plan_.outputs[i].kind == Kind::kSum) sums_[i] = initial(i).copy();
+      if (plan_.outputs[i].kind == Kind::kSum) begin_sum(i, is_sized);
       else if (const std::optional<Shape> row = row_shape(i, *made)) place(i, shapes, *row, first, is_sized);
     }
+    if (is_one_kernel_) {
+      (*kernel_)(count_, first, rows_);
+      for (LoopRows& rows : rows_) rows.end();
+      return;
+    }
+    if (!context_) context_ = std::make_unique<Context>(program_, nullptr, false);
     std::int64_t done = 0;
     bool has_ended = false;
     for (; done < count_ - first && !has_ended; ++done) has_ended = step(plan_.is_backward ? count_ - 1 - done : first + done, shapes, first);
@@ -85,6 +96,11 @@ class LoopThunk {
     throw ShapeError(op_->name() + ": no step was made, and only a step tells the shape of output " + std::to_string(i), "make one step at least");
   }
 
+  void begin_sum(std::size_t i, bool is_sized) {
+    if (!is_one_kernel_) sums_[i] = initial(i).copy();
+    else if (is_sized) outputs_[i]->resize(initial(i).shape());
+  }
+
   /// Gives the rows of an output their places, with those in them that the loop begins with.
   void place(std::size_t i, std::span<const Shape> shapes, const Shape& row, std::int64_t first, bool is_sized) {
     const LoopOutput& output = plan_.outputs[i];
@@ -102,11 +118,14 @@ class LoopThunk {
       kept = op_->output_shape(i, shapes, count_, row);
       if (is_sized) outputs_[i]->resize(kept);
       const std::int64_t all = output.like >= 0 ? kept[0] : count_ + output.depth;
-      rows_[i].begin(outputs_[i]->array(), plan_.is_backward ? 0 : all - kept[0], kept[0] < all ? output.depth + 1 : 0);
+      rows_[i].begin(outputs_[i]->array(), plan_.is_backward ? 0 : all - kept[0], !is_one_kernel_ && kept[0] < all ? output.depth + 1 : 0);
       const bool writes_all = first == 0 && (output.like < 0 || (output.offset == 0 && kept[0] == count_));
       if (!writes_all) rows_[i].kept().copy_from(Array::zeros(kept, dtype, device_));
     }
-    for (std::int64_t j = 0; j < output.depth; ++j) rows_[i].row((plan_.is_backward ? count_ : first) + j).copy_from(row_of(initial(i), j));
+    for (std::int64_t j = 0; j < output.depth; ++j) {
+      const std::int64_t number = (plan_.is_backward ? count_ : first) + j;
+      if (!is_one_kernel_ || rows_[i].keeps(number)) rows_[i].row(number).copy_from(row_of(initial(i), j));
+    }
   }
 
   /// Whether it was the last one.
@@ -169,12 +188,15 @@ class LoopThunk {
   Device device_;
   std::vector<Cell*> inputs_, outputs_;
   VersionTable<std::shared_ptr<const Shapes>> made_;  // of what steps give
-  std::unique_ptr<Context> context_;
+  std::shared_ptr<Program> program_;
+  std::unique_ptr<Context> context_;  // of loops in one kernel none before a call whose shapes that does not serve
+  std::optional<LoopKernelRun> kernel_;
   // Of the call in progress.
   std::int64_t count_ = 0;
   std::vector<LoopRows> rows_;
   std::vector<Array> sums_, step_inputs_, targets_;
   std::vector<bool> is_placed_;
+  bool is_one_kernel_ = false;
 };
 
 }  // namespace

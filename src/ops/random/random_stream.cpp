@@ -10,6 +10,7 @@
 #include <damo/ops/sort.hpp>
 #include <damo/ops/subtensor.hpp>
 #include <damo/random.hpp>
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/random/distributions.hpp"
 #include "ops/random/step_draws.hpp"
@@ -128,19 +129,19 @@ Variable RandomStream::bits(const DrawShape& shape, DType dtype) const {
 }
 Variable RandomStream::uniform(const DrawShape& shape, const Operand& low, const Operand& high, DType dtype) const {
   StreamWorld world(*this);
-  return StreamDraws(world).uniform(shape, low, high, dtype);
+  return asked("uniform", [&] { return StreamDraws(world).uniform(shape, low, high, dtype); }, low, high);
 }
 Variable RandomStream::normal(const DrawShape& shape, const Operand& mean, const Operand& std, DType dtype) const {
   StreamWorld world(*this);
-  return StreamDraws(world).normal(shape, mean, std, dtype);
+  return asked("normal", [&] { return StreamDraws(world).normal(shape, mean, std, dtype); }, mean, std);
 }
 Variable RandomStream::truncated_normal(const DrawShape& shape, const Operand& low, const Operand& high, const Operand& mean, const Operand& std, DType dtype) const {
   StreamWorld world(*this);
-  return StreamDraws(world).truncated_normal(shape, low, high, mean, std, dtype);
+  return asked("truncated_normal", [&] { return StreamDraws(world).truncated_normal(shape, low, high, mean, std, dtype); }, low, high, mean, std);
 }
 Variable RandomStream::exponential(const DrawShape& shape, const Operand& scale, DType dtype) const {
   StreamWorld world(*this);
-  return StreamDraws(world).exponential(shape, scale, dtype);
+  return asked("exponential", [&] { return StreamDraws(world).exponential(shape, scale, dtype); }, scale);
 }
 Variable RandomStream::gumbel(const DrawShape& shape, DType dtype) const {
   StreamWorld world(*this);
@@ -148,15 +149,15 @@ Variable RandomStream::gumbel(const DrawShape& shape, DType dtype) const {
 }
 Variable RandomStream::gamma(const DrawShape& shape, const Operand& alpha, const Operand& scale, DType dtype) const {
   StreamWorld world(*this);
-  return StreamDraws(world).gamma(shape, alpha, scale, dtype);
+  return asked("gamma", [&] { return StreamDraws(world).gamma(shape, alpha, scale, dtype); }, alpha, scale);
 }
 Variable RandomStream::poisson(const DrawShape& shape, const Operand& rate) const {
   StreamWorld world(*this);
-  return StreamDraws(world).poisson(shape, rate);
+  return asked("poisson", [&] { return StreamDraws(world).poisson(shape, rate); }, rate);
 }
 Variable RandomStream::bernoulli(const DrawShape& shape, const Operand& p) const {
   StreamWorld world(*this);
-  return StreamDraws(world).bernoulli(shape, p);
+  return asked("bernoulli", [&] { return StreamDraws(world).bernoulli(shape, p); }, p);
 }
 Variable RandomStream::randint(const DrawShape& shape, std::int64_t low, std::int64_t high, DType dtype) const {
   StreamWorld world(*this);
@@ -164,11 +165,11 @@ Variable RandomStream::randint(const DrawShape& shape, std::int64_t low, std::in
 }
 Variable RandomStream::categorical(const Operand& logits, int axis) const {
   StreamWorld world(*this);
-  return StreamDraws(world).categorical(logits.as(logits.promotable().dtype), axis);
+  return asked("categorical", [&] { return StreamDraws(world).categorical(logits.as(logits.promotable().dtype), axis); }, logits);
 }
 Variable RandomStream::categorical_of(const Operand& probabilities, int axis) const {
   StreamWorld world(*this);
-  return StreamDraws(world).categorical_of(probabilities.as(probabilities.promotable().dtype), axis);
+  return asked("categorical_of", [&] { return StreamDraws(world).categorical_of(probabilities.as(probabilities.promotable().dtype), axis); }, probabilities);
 }
 Variable RandomStream::choice(std::int64_t n, const DrawShape& shape, bool replace, const std::vector<double>& p) const {
   StreamWorld world(*this);
@@ -185,6 +186,8 @@ Variable RandomStream::permutation(const Operand& x, int axis) const {
   line[static_cast<std::size_t>(along)] = Index();
   return take(x, argsort(bits(subtensor(x, line), uint64)), along);
 }
-Variable RandomStream::dropout(const Operand& x, double p) const { return StreamWorld(*this).dropout(x.as(x.promotable().dtype), p, x.where()); }
+Variable RandomStream::dropout(const Operand& x, double p) const {
+  return asked("dropout", [&] { return StreamWorld(*this).dropout(x.as(x.promotable().dtype), p, x.where()); }, x);
+}
 
 }  // namespace damo

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ops/contraction_op.hpp"
+#include "ops/conv/conv_op.hpp"
 #include "ops/elementwise_op.hpp"
 #include "ops/lower.hpp"
 #include "ops/reduce_op.hpp"
@@ -164,17 +165,30 @@ FunctionGraph fuse_products(FunctionGraph graph, Device device) {
   return graph;
 }
 
-FunctionGraph use_tf32(FunctionGraph graph) {
-  for (NodeId node : graph.nodes()) {
-    const ContractionOp* op = contraction(graph, node);
-    if (!op || graph.type(graph.inputs(node)[0]).dtype != float32) continue;
+namespace {
+
+/// The same product or convolution with TF32; null if the node is neither.
+std::shared_ptr<const Op> with_tf32(const FunctionGraph& graph, NodeId node) {
+  if (const ContractionOp* op = contraction(graph, node)) {
     ContractionForm form = op->form();
     form.tf32 = true;
+    return std::make_shared<const ContractionOp>(op->name(), form, op->overwrites(0) >= 0);
+  }
+  const auto* op = dynamic_cast<const ConvolutionOp*>(&graph.op(node));
+  return op ? std::make_shared<const ConvolutionOp>(op->role(), op->form(), true) : nullptr;
+}
+
+}  // namespace
+
+FunctionGraph use_tf32(FunctionGraph graph) {
+  for (NodeId node : graph.nodes()) {
+    const auto op = with_tf32(graph, node);
+    if (!op || graph.type(graph.inputs(node)[0]).dtype != float32) continue;
     const auto outputs = graph.outputs(node);
     const TensorType types[] = {graph.type(outputs[0])};
     const std::vector<ValueId> inputs(graph.inputs(node).begin(), graph.inputs(node).end());
     const ValueId old = outputs[0];
-    const NodeId made = graph.add(std::make_shared<const ContractionOp>(op->name(), form, op->overwrites(0) >= 0), inputs, types, graph.where(node));
+    const NodeId made = graph.add(op, inputs, types, graph.where(node));
     graph.replace(old, graph.outputs(made)[0]);
   }
   graph.prune();

@@ -19,7 +19,7 @@ namespace damo {
 /// Asks for the device's library if there is a contraction.
 FunctionGraph fuse_products(FunctionGraph graph, Device device);
 
-/// Every float32 contraction may use TF32 (Options::tf32).
+/// Every float32 contraction and convolution may use TF32 (Options::tf32).
 FunctionGraph use_tf32(FunctionGraph graph);
 
 }  // namespace damo

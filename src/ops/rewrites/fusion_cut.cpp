@@ -15,6 +15,7 @@ namespace {
 /// What ending a kernel behind a member would mean.
 struct End {
   int written = 0;          // arrays: outputs in any case, and values that later members read
+  bool has_room = false;    // for all numbers beside these arrays; else some would stand in the text, which no like part would share
   std::int64_t crossed = 0; // bytes an element that are written and read again because the kernel ends here
 };
 
@@ -52,7 +53,7 @@ bool FusionCut::begins_alike(NodeId a, NodeId b) const {
 }
 
 /// The run that starts at `begin` goes as far as the limits allow, then back, up to half its length, to where ending it costs
-/// least. An end that writes more arrays than the limit counts only if there is no other.
+/// least. An end that writes more arrays than the limit, or leaves numbers no room, counts only if there is no other.
 std::size_t FusionCut::end_of_run(const std::vector<NodeId>& members, std::size_t begin) {
   ++runs_;
   std::vector<End> ends;  // behind members begin, begin + 1, ...
@@ -88,13 +89,13 @@ std::size_t FusionCut::end_of_run(const std::vector<NodeId>& members, std::size_
       --open;
       open_words -= words_of(graph_.type(closed).dtype);
     }
-    ends.push_back({leaving + open, crossed});
+    ends.push_back({leaving + open, numbers <= room_for_numbers(read + leaving + open), crossed});
     const bool fits = cost <= limits_.cost && read <= limits_.inputs && leaving <= limits_.outputs && words + most_words <= limits_.registers &&
                       numbers <= room_for_numbers(read + leaving);
     if (!fits && end > begin) break;
   }
   if (end == members.size()) return end;
-  const auto fits = [&](std::size_t cut) { return ends[cut - begin - 1].written <= limits_.outputs; };
+  const auto fits = [&](std::size_t cut) { return ends[cut - begin - 1].written <= limits_.outputs && ends[cut - begin - 1].has_room; };
   std::size_t best = end;
   while (best > begin + 1 && !fits(best)) --best;
   bool best_is_like = begins_alike(members[best], members[begin]);

@@ -6,6 +6,7 @@
 #include "ops/gradient_mark.hpp"
 #include "ops/inner_graph_op.hpp"
 #include "ops/rewrites/forward_shapes.hpp"
+#include "ops/rewrites/fuse_loops.hpp"
 #include "ops/rewrites/fuse_products.hpp"
 #include "ops/rewrites/fusion.hpp"
 #include "ops/rewrites/join_sinks.hpp"
@@ -62,6 +63,7 @@ std::vector<Pass> passes_of(const Options& options, Device device) {
     for (Pass& pass : fusion_passes(options)) passes.push_back(std::move(pass));
   }
   passes.push_back({std::string(kRewriteInnerGraphs), [options, device](FunctionGraph graph) { return rewrite_inner_graphs(std::move(graph), options, device); }});
+  if (options.fuse) passes.push_back({std::string(kFuseLoops), [limits = options.fusion](FunctionGraph graph) { return fuse_loops(std::move(graph), limits); }});
   return passes;
 }
 

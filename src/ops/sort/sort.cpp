@@ -8,6 +8,7 @@
 #include <damo/ops/sort.hpp>
 #include <damo/ops/subtensor.hpp>
 #include <damo/thunk.hpp>
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/sort/sort_kernels.hpp"
 
@@ -98,8 +99,10 @@ class SearchsortedOp final : public Op {
 /// What a function that sorts was given, with the axis last.
 struct Lines {
   Lines(const char* name, const Operand& given, int asked) : x(given.as(given.promotable().dtype)), line(given.where()) {
-    if (x.rank() == 0) throw ShapeError(std::string(name) + ": x has no axis: " + describe(x), "give it one: expand_dims(x, 0)");
-    axis = normalize_axis(asked, x.rank());
+    damo::asked(name, [&] {
+      if (x.rank() == 0) throw ShapeError(std::string(name) + ": x has no axis: " + describe(x), "give it one: expand_dims(x, 0)");
+      axis = normalize_axis(asked, x.rank());
+    }, given);
   }
   Variable last_to_axis(const Variable& y) const { return swap_axes(At(line)(y), axis, -1); }
   Variable order(bool descending, std::optional<std::int64_t> count = {}) const {

@@ -18,6 +18,7 @@
 #include "runtime/cpu/host_cache.hpp"
 #include "runtime/cpu/launch_check.hpp"
 #include "runtime/cpu/kernel_watchdog.hpp"
+#include "runtime/cpu/fourier.hpp"
 #include "runtime/cpu/lapack_solver.hpp"
 #include "runtime/cpu/launch_report.hpp"
 #include "runtime/memory/memory_pool.hpp"
@@ -171,6 +172,7 @@ void CpuBackend::launch(const LoadedKernel& loaded, const LaunchConfig& config, 
 }
 
 std::unique_ptr<MatrixEngine> CpuBackend::make_matrix_engine() { return cpu_backend::make_blas_engine(*this, workers_); }
+std::unique_ptr<FourierEngine> CpuBackend::make_fourier_engine() { return cpu_backend::make_fourier_engine(*this, workers_); }
 std::unique_ptr<DenseSolver> CpuBackend::make_dense_solver() { return cpu_backend::make_lapack_solver(*this, workers_.threads()); }
 
 std::unique_ptr<Backend> make_cpu_backend() { return std::make_unique<CpuBackend>(); }

@@ -32,6 +32,7 @@ class CpuBackend : public SynchronousBackend {
   void launch(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments, void* stream) override;
   std::unique_ptr<MatrixEngine> make_matrix_engine() override;
   std::unique_ptr<DenseSolver> make_dense_solver() override;
+  std::unique_ptr<FourierEngine> make_fourier_engine() override;
 
  private:
   cpu_backend::LaunchCheck check_of(const CpuKernel& kernel, const LaunchConfig& config, void* const* arguments) const;

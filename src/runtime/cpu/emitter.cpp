@@ -16,6 +16,8 @@ constexpr const char* kHead = R"(using namespace damo;
 #define DAMO_FUNCTION static inline __attribute__((always_inline))
 )";
 
+}  // namespace
+
 /// Four vectors at a time hide the latency of a chain of exponentials; a light loop waits for memory, and in a very
 /// long one the compiler takes half as long again. No element waits for another: arrays do not overlap, which Clang does not take from
 /// `restrict` variables within a function; in place each element is read before it is written and by nobody else, its loads and stores in order.
@@ -24,9 +26,10 @@ std::string vectorise(const KernelSpec& spec) {
   return std::string("#pragma clang loop vectorize(assume_safety) interleave_count(") + (is_chain ? "4)" : "2)");
 }
 
-}  // namespace
-
-int cpu_chunk(const KernelSpec& spec) { return spec.cost() >= kHeavyCost ? kHeavyChunk : kLightChunk; }
+int cpu_chunk(const KernelSpec& spec) {
+  if (spec.loop) return kTurnStrip;
+  return spec.cost() >= kHeavyCost ? kHeavyChunk : kLightChunk;
+}
 
 int cpu_vector(const KernelSpec& spec) {
   int narrowest = 8;
@@ -91,12 +94,12 @@ bool CpuEmitter::streams() const {
   for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) {
     if (access(i) != Access::kDense && access(i) != Access::kRow) return false;
   }
-  return spec_.cost() < kHeavyCost;
+  return spec_.cost() < kHeavyCost && !spec_.loop;
 }
 
 /// Of pointers r0, r1, ... that stand at the start of the run.
-std::string CpuEmitter::element(int i, const std::string& index) const {
-  const std::string r = "r" + number(i);
+std::string CpuEmitter::element(int i, const std::string& index, const char* pointer) const {
+  const std::string r = pointer + number(i);
   switch (access(i)) {
     case Access::kScalar:
     case Access::kRepeat:
@@ -138,6 +141,7 @@ void CpuEmitter::emit_strips(const std::string& indent, const std::string& count
 }
 
 void CpuEmitter::emit_inner_loop(const std::string& indent, const std::string& count) {
+  if (spec_.loop) return emit_turns(indent, count);
   if (has_segments()) return emit_segments(indent, count);
   line(indent + "i64 done = 0;");
   if (streams()) emit_strips(indent, count);

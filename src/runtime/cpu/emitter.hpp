@@ -13,6 +13,10 @@ namespace damo {
 int cpu_chunk(const KernelSpec& spec);
 /// Elements that fill a cache line in every array: what streaming stores work on.
 int cpu_vector(const KernelSpec& spec);
+/// Elements that go through all turns together: what they carry stays in the first-level cache, and few threads' work does not run short.
+inline constexpr int kTurnStrip = 4096;
+/// The pragma before a loop over elements.
+std::string vectorise(const KernelSpec& spec);
 inline constexpr int kCpuTile = 64;  // kStrip of the prelude
 
 class CpuEmitter {
@@ -28,7 +32,8 @@ class CpuEmitter {
   void emit_tiles();
   void emit_tile_position();
   void emit_inner_loop(const std::string& indent, const std::string& count);
-  bool has_segments() const { return segments_.segments.size() > 1 && !layout_.in_place; }
+  bool has_segments() const { return segments_.segments.size() > 1 && !layout_.in_place && !spec_.loop; }
+  void emit_turns(const std::string& indent, const std::string& count);  // loop_emitter.cpp
   std::string segment_function(const CpuSegment& segment) const;
   void emit_segment_functions();
   void emit_segments(const std::string& indent, const std::string& count);
@@ -40,15 +45,17 @@ class CpuEmitter {
   std::string row_offset(int parameter) const;
 
   Access access(int parameter) const { return layout_.access[static_cast<std::size_t>(parameter)]; }
-  bool is_scalar_input(int i) const { return is_scalar(access(i)) && !spec_.is_output(i); }
-  bool is_hoisted(int i) const { return access(i) == Access::kRepeat && !spec_.is_output(i); }
+  /// Whether an input has one element for all turns.
+  bool is_steady(int i) const { return !spec_.is_output(i) && (!spec_.loop || spec_.source(i) == SerialLoop::Source::kOnce); }
+  bool is_scalar_input(int i) const { return is_scalar(access(i)) && is_steady(i); }
+  bool is_hoisted(int i) const { return access(i) == Access::kRepeat && is_steady(i); }
   std::string stored(int i) const;
   std::string loaded(int i) const;
   std::string array(int i) const {
     if (spec_.is_ordinals(i)) return "const Ordinals";
     return std::string(spec_.is_output(i) ? "" : "const ") + stored(i) + (layout_.in_place ? "*" : "* __restrict");
   }
-  std::string element(int i, const std::string& index) const;
+  std::string element(int i, const std::string& index, const char* pointer = "r") const;
   bool streams() const;
   void line(const std::string& text) { text_ += text + "\n"; }
 

@@ -8,6 +8,8 @@
 #include "graph/base/environment.hpp"
 #include "runtime/cuda/cublas_engine.hpp"
 #include "runtime/cuda/cuda_backend.hpp"
+#include "runtime/cuda/cudnn_engine.hpp"
+#include "runtime/cuda/cufft.hpp"
 #include "runtime/cuda/cusolver.hpp"
 #include "runtime/cuda/dialect.hpp"
 #include "runtime/cuda/module.hpp"
@@ -75,7 +77,9 @@ int CudaBackend::threads_per_multiprocessor() const {
 }
 
 std::unique_ptr<MatrixEngine> CudaBackend::make_matrix_engine() { return make_cublas_engine(*this); }
+std::unique_ptr<ConvolutionEngine> CudaBackend::make_convolution_engine() { return make_cudnn_engine(*this); }
 std::unique_ptr<DenseSolver> CudaBackend::make_dense_solver() { return make_cusolver(*this); }
+std::unique_ptr<FourierEngine> CudaBackend::make_fourier_engine() { return make_cufft(*this); }
 
 const Compiler& CudaBackend::compiler() { return compiler_; }
 const Dialect& CudaBackend::dialect() { return cuda_dialect(); }

@@ -100,7 +100,9 @@ class CudaBackend : public Backend {
   void launch(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments, void* stream) override;
 
   std::unique_ptr<MatrixEngine> make_matrix_engine() override;
+  std::unique_ptr<ConvolutionEngine> make_convolution_engine() override;
   std::unique_ptr<DenseSolver> make_dense_solver() override;
+  std::unique_ptr<FourierEngine> make_fourier_engine() override;
 
   const Driver& driver() const { return driver_; }
   /// That a multiprocessor can hold at once.

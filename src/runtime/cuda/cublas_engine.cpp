@@ -13,9 +13,9 @@
 #include <damo/array.hpp>
 #include <damo/log.hpp>
 
-#include "graph/base/environment.hpp"
 #include "runtime/cuda/backend.hpp"
 #include "runtime/cuda/cublas_library.hpp"
+#include "runtime/cuda/tuning.hpp"
 #include "runtime/kernel/cache.hpp"
 #include "runtime/library/generated_product.hpp"
 #include "runtime/stream/capture.hpp"
@@ -206,8 +206,7 @@ class CublasProduct final : public PreparedProduct {
   }
 
   CublasHeuristic choose(const MatrixAddresses& at, void* workspace, void* stream) {
-    const bool is_captured = backend_.captures.load(std::memory_order_relaxed) != 0 || backend_.is_capturing(static_cast<CUstream>(stream));
-    if (candidates_.size() == 1 || is_captured || environment("DAMO_TUNE") == "0") return candidates_.front();
+    if (candidates_.size() == 1 || !may_measure(backend_, stream)) return candidates_.front();
     if (const std::optional<CublasHeuristic> known = kept()) return *known;
     // C0 would change under repeats in place.
     MatrixAddresses trial = at;
@@ -216,13 +215,8 @@ class CublasProduct final : public PreparedProduct {
       scratch = Array::empty({(p_.batches - 1) * p_.c.batch + p_.m * std::max(p_.c.row, p_.n)}, p_.result, Device(&backend_));
       trial.result = scratch.data();
     }
-    const Event begin(backend_), end(backend_);
     const auto milliseconds = [&](const CublasHeuristic& one, int repeats) {
-      backend_.record(begin.handle, stream);
-      for (int repeat = 0; repeat < repeats; ++repeat) status_of(one, trial, workspace, stream);
-      backend_.record(end.handle, stream);
-      backend_.synchronize_event(end.handle);
-      return backend_.milliseconds(begin.handle, end.handle) / repeats;
+      return measured_milliseconds(backend_, stream, repeats, [&] { status_of(one, trial, workspace, stream); });
     };
     std::vector<std::pair<double, std::size_t>> times;
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
@@ -251,15 +245,6 @@ class CublasProduct final : public PreparedProduct {
     known.algorithm = algorithm;
     return known;
   }
-
-  struct Event {
-    explicit Event(CudaBackend& backend) : backend(backend), handle(backend.create_event()) {}
-    Event(const Event&) = delete;
-    Event& operator=(const Event&) = delete;
-    ~Event() { backend.destroy_event(handle); }
-    CudaBackend& backend;
-    void* handle;
-  };
 
   CudaBackend& backend_;
   const CublasLibrary& library_;

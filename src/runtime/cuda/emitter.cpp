@@ -36,8 +36,9 @@ std::string CudaEmitter::emit() {
     line("  const u32 block = blockIdx.x - u32(m.begin);");
   }
   if (!spec_.numbers.empty()) line("  const Numbers& numbers = a.numbers;");
-  emit_scalars("  ");
-  if (tiled) emit_tile_schedule();
+  if (!spec_.loop) emit_scalars("  ");
+  if (spec_.loop) emit_turns();
+  else if (tiled) emit_tile_schedule();
   else emit_block_schedule();
   line("}");
   return std::move(text_);

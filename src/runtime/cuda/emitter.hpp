@@ -16,6 +16,8 @@ class CudaEmitter {
  private:
   void emit_scalars(const std::string& indent);
   void emit_block_schedule();     // flat and coordinates
+  void emit_turns();              // in turns: loop_emitter.cpp
+  void emit_turn(const std::string& indent, const std::string& turn, const std::string& row);
   void emit_loads();
   void emit_stores();
   void emit_coordinates(const std::string& indent, const std::string& position);

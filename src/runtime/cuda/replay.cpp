@@ -1,5 +1,5 @@
 // CudaBackend's replays: a log of work becomes a graph, by capturing a stream that is given the work and run by nobody. Which
-// node an item became is asked after each item. Later calls set the parameters of those kernels whose values changed, which
+// node a kernel became is asked after it; a library's call may be several. Later calls set the parameters of those kernels whose values changed, which
 // leaves replays under way as they are, and launch the graph.
 #include <algorithm>
 #include <memory>
@@ -69,7 +69,7 @@ class CudaReplay final : public ReplayedWork {
     CaptureStream on(backend_);
     for (std::size_t i = 0; i < log_->items().size(); ++i) {
       log_->run(i, on.stream);
-      nodes_.push_back(last_node(on.stream));
+      nodes_.push_back(log_->items()[i].kind == WorkItem::Kind::kKernel ? last_node(on.stream) : nullptr);
     }
     graph_ = on.finish();
     backend_.check(backend_.driver().graph_instantiate(&executable_, graph_, 0), "cuGraphInstantiate");
@@ -114,7 +114,7 @@ class CudaReplay final : public ReplayedWork {
   std::unique_ptr<WorkLog> log_;  // keeps kernels and products
   CUgraph graph_ = nullptr;       // whose nodes set() names
   CUgraphExec executable_ = nullptr;
-  std::vector<CUgraphNode> nodes_;  // by item: its last
+  std::vector<CUgraphNode> nodes_;  // by item: a kernel's
 };
 
 }  // namespace

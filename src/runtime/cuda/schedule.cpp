@@ -55,6 +55,8 @@ void measured(CudaTile& tile) {
 }  // namespace
 
 CudaSchedule cuda_schedule(const KernelSpec& spec) {
+  // Turns wait for each other, so what counts is how many elements are on their way: one a thread.
+  if (spec.loop) return {128, 1, 1};
   int widest = 1, read = 0, written = 0;
   for (int i = 0; i < spec.parameter_count(); ++i) {
     const int bytes = spec.element_bytes(i);

@@ -50,7 +50,9 @@ Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool
     shared_values_.push_back(&CellAccess::array(cell(number)));
     if (!program.shared_uses()[i].state->type().dims.is_known()) deciding_.push_back(number);
   }
-  for (const ProgramUpdate& update : program.updates()) borrowing_.push_back(update.cell);
+  for (const ProgramUpdate& update : program.updates()) {
+    if (update.copied.empty()) borrowing_.push_back(update.cell);  // else the cell keeps its value: a constant has it from call to call
+  }
   for (const ProgramUpdate& donation : program.donations()) borrowing_.push_back(donation.cell);
   for (const ProgramNode& node : program.nodes()) {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {

@@ -48,6 +48,7 @@ class NodeContext final : public ThunkContext {
   SpecKernel& kernel(const KernelSpec& spec) override { return program_.kernel(node_, requests_++, spec); }
   SpecKernel& kernel(std::shared_ptr<const KernelSpec> spec) override { return program_.kernel(node_, requests_++, std::move(spec)); }
   void want(SpecKernel& kernel, const Layout& layout) override { pending_.add(node_, kernel, layout); }
+  void runs(std::shared_ptr<const Program> program) override { program_.add_inner(node_, inner_++, std::move(program)); }
   void promise_recordable() override { is_recordable_ = true; }
   void promise_repeatable() override { is_recordable_ = is_repeatable_ = true; }
   bool is_recordable() const { return is_recordable_; }
@@ -56,7 +57,7 @@ class NodeContext final : public ThunkContext {
  private:
   Program& program_;
   int node_;
-  int requests_ = 0;
+  int requests_ = 0, inner_ = 0;
   bool is_recordable_ = false, is_repeatable_ = false;
   std::vector<Cell>& cells_;
   PendingKernels& pending_;

@@ -199,7 +199,21 @@ SpecKernel& Program::kernel(int node, int request, std::shared_ptr<const KernelS
 std::vector<const SpecKernel*> Program::kernels(int node) const {
   const std::lock_guard lock(mutex_);
   const std::vector<SpecKernel*>& own = kernels_[static_cast<std::size_t>(node)];
-  return {own.begin(), own.end()};
+  std::vector<const SpecKernel*> all{own.begin(), own.end()};
+  const auto inner = inner_.find(node);
+  if (inner == inner_.end()) return all;
+  for (const auto& program : inner->second) {
+    for (std::size_t i = 0; i < program->nodes().size(); ++i) {
+      for (const SpecKernel* kernel : program->kernels(static_cast<int>(i))) all.push_back(kernel);
+    }
+  }
+  return all;
+}
+
+void Program::add_inner(int node, int number, std::shared_ptr<const Program> program) {
+  const std::lock_guard lock(mutex_);
+  auto& inner = inner_[node];
+  if (static_cast<int>(inner.size()) <= number) inner.push_back(std::move(program));
 }
 
 }  // namespace damo

@@ -118,7 +118,10 @@ class Program {
   SpecKernel& kernel(int node, int request, const KernelSpec& spec);
   /// The same one for all nodes that ask with the same spec.
   SpecKernel& kernel(int node, int request, std::shared_ptr<const KernelSpec> spec);
+  /// Those that the node asked for, and those of graphs that it runs.
   std::vector<const SpecKernel*> kernels(int node) const;
+  /// The number-th graph that the node runs; of several contexts the first one's stays.
+  void add_inner(int node, int number, std::shared_ptr<const Program> program);
 
  private:
   void add_cells(const FunctionGraph& graph);
@@ -144,6 +147,7 @@ class Program {
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<SpecKernel>> all_kernels_;
   std::vector<std::vector<SpecKernel*>> kernels_;  // by node and request
+  std::unordered_map<int, std::vector<std::shared_ptr<const Program>>> inner_;  // by node
   struct Like {
     std::shared_ptr<const KernelSpec> spec;  // held, so that its address stays its own
     SpecKernel* kernel;

@@ -93,6 +93,26 @@ std::string reducing_fields(const KernelSpec& spec, const Layout& layout) {
   return text;
 }
 
+std::string turn_fields(const KernelSpec& spec) {
+  std::string text = "  i64 turns;\n";
+  for (int i = 0; i < spec.parameter_count(); ++i) {
+    const std::string n = std::to_string(i);
+    if (spec.moves_with_turns(i)) text += "  i64 t" + n + ";\n" + (spec.is_output(i) ? "  i64 b" + n + ";\n" : "");
+  }
+  return text;
+}
+
+/// In the order of turn_fields.
+std::vector<std::int64_t> turn_values(const KernelSpec& spec, const LoopRun& run) {
+  std::vector<std::int64_t> values{run.turns};
+  for (int i = 0; i < spec.parameter_count(); ++i) {
+    if (!spec.moves_with_turns(i)) continue;
+    values.push_back(run.strides[static_cast<std::size_t>(i)]);
+    if (spec.is_output(i)) values.push_back(run.begins[static_cast<std::size_t>(i - spec.input_count())]);
+  }
+  return values;
+}
+
 }  // namespace
 
 std::string argument_struct(const KernelSpec& spec, const Layout& layout) {
@@ -101,6 +121,7 @@ std::string argument_struct(const KernelSpec& spec, const Layout& layout) {
   std::string text = number_struct(spec) + "struct Arguments {\n" + pointer_fields(spec, layout) + (reduces ? "  void* scratch;\n" : "");
   if (!spec.numbers.empty()) text += "  Numbers numbers;\n";
   if (reduces) return text + reducing_fields(spec, layout) + "  u32 fast;\n};\n";
+  if (spec.loop) text += turn_fields(spec);
   text += "  " + index + " n;\n";
   if (!layout.is_flat()) {
     text += array_field(index, "extent", layout.rank);
@@ -118,6 +139,11 @@ void ArgumentBlock::set_numbers(std::span<const Scalar> numbers) {
   Writer writer(false, {bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(numbers_at_)});
   for (const Scalar& number : numbers) writer.number(number);
   std::copy(writer.bytes.begin() + static_cast<std::ptrdiff_t>(numbers_at_), writer.bytes.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(numbers_at_));
+}
+
+void ArgumentBlock::set_run(const KernelSpec& spec, const LoopRun& run) {
+  const std::vector<std::int64_t> values = turn_values(spec, run);
+  std::memcpy(bytes_.data() + turns_at_, values.data(), values.size() * sizeof values[0]);
 }
 
 ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int vector_width, const Work& work) {
@@ -141,6 +167,11 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
       for (std::int64_t stride : geometry.reduced.strides[at]) writer.index(stride);
     }
   } else {
+    turns_at_ = writer.bytes.size();  // a multiple of 8: pointers and numbers stand before
+    if (spec.loop) {
+      const LoopRun none{0, std::vector<std::int64_t>(static_cast<std::size_t>(count)), std::vector<std::int64_t>(spec.outputs.size())};
+      for (std::int64_t value : turn_values(spec, none)) writer.put(value);
+    }
     writer.index(geometry.count);
   }
   if (!reduces && !layout.is_flat()) {

@@ -2,6 +2,8 @@
 //   pointers of all arrays, or in a pointer's place the element of one that is passed by value; the spec's numbers; n; and unless the layout is flat: extents, magic numbers of division (32-bit indices only),
 //   strides of the arrays that are neither dense nor scalar; last the flags `fast`: 1 if every array meets the
 //   alignment that vector accesses need, and then 2 if the arrays are too large for the caches (Dialect::streams).
+// Of a spec with turns (SerialLoop), before n: their number, and of each array that moves with them its stride (t0) and, if it is written, the first turn that
+//   is stored (b0), in 64 bits.
 // Of a kernel that reduces: behind the pointers that of the scratch memory; n, length, chunk, chunks, tile in 64 bits (n: rows);
 //   the extents of the kept and of the reduced axes; of each array that is no scalar its strides along the kept axes (k0)
 //   and, unless it has one element a row, along the reduced ones (r0); the flags.
@@ -40,6 +42,8 @@ class ArgumentBlock {
   }
   /// In the place of the spec's numbers, of the same dtypes.
   void set_numbers(std::span<const Scalar> numbers);
+  /// Of a spec with turns.
+  void set_run(const KernelSpec& spec, const LoopRun& run);
   /// The element of a parameter whose access is kValue, in the bits' first bytes.
   void set_value(int parameter, std::uint64_t bits) { pointers()[parameter] = bits; }
   /// After the pointers are set: recomputes the flag.
@@ -58,7 +62,7 @@ class ArgumentBlock {
   std::uintptr_t* pointers() { return reinterpret_cast<std::uintptr_t*>(bytes_.data()); }
   std::vector<std::byte> bytes_;
   std::vector<std::uintptr_t> alignment_;  // a mask for each array
-  std::size_t numbers_at_ = 0, flag_at_ = 0;
+  std::size_t numbers_at_ = 0, turns_at_ = 0, flag_at_ = 0;
   std::uint32_t flags_ = 1;
   bool can_be_fast_ = true;
 };

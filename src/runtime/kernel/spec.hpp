@@ -7,7 +7,8 @@
 // Steps mix freely: softmax is x, max = join(x), e = exp(x - max), sum = join(e), e / sum. Passes (passes.hpp) says how
 // often a row is gone through. A prefix join gives each element what joins those of its row up to it, or before it; a spec with one is a scan:
 // it reduces one axis, all its joins are prefix joins in one direction, and none follows from another. A join across rows joins what the
-// rows have at one place of the reduced axes: as the gradient by a weight that multiplies each row. No step follows from it: it is stored. An override replaces the printed text for one dialect, for kernels tuned by hand.
+// rows have at one place of the reduced axes: as the gradient by a weight that multiplies each row. No step follows from it: it is stored. The steps of an
+// elementwise spec may be gone through in turns (SerialLoop). An override replaces the printed text for one dialect, for kernels tuned by hand.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -76,6 +77,31 @@ struct Step {
   }
 };
 
+/// The steps are computed again and again for each element, in turns, by one kernel. What a turn leaves to later ones stays in registers, or on a CPU in its
+/// first-level cache. Of elementwise specs without ordinals and values. What a launch brings is in LoopRun.
+struct SerialLoop {
+  enum class Source : std::uint8_t {
+    kOnce,    ///< the same element in all turns
+    kRow,     ///< another one each turn, LoopRun::strides apart
+    kCarried  ///< what an output had `lag` turns before; the array has what stands for it in the first `lag` turns
+  };
+  struct Input {
+    Source source = Source::kOnce;
+    int output = 0, lag = 0;  ///< of kCarried, lags 1, 2, ... of an output being inputs without a gap
+
+    friend bool operator==(const Input&, const Input&) = default;
+  };
+  std::vector<Input> inputs;
+  std::vector<bool> last;  ///< of output i: what it has after the last turn is stored, where there was none what lag 1 began with; else that of each turn from LoopRun::begins on
+};
+
+/// The turns of one launch.
+struct LoopRun {
+  std::int64_t turns = 0;             ///< below 2^31
+  std::vector<std::int64_t> strides;  ///< by parameter: elements from one turn's to the next's, of those that are other ones each turn
+  std::vector<std::int64_t> begins;   ///< by output: the first turn that is stored
+};
+
 /// Hand-written text for one dialect; gets the spec's layout.
 struct Override {
   std::string dialect;
@@ -99,6 +125,7 @@ struct KernelSpec {
   std::vector<bool> values;        ///< whether input i is one element, passed by value with each launch; may be shorter
   std::vector<bool> rows;          ///< whether input i has one element a row; may be shorter
   std::vector<std::optional<std::uint32_t>> ordinals;  ///< of input i, if it is no array but the elements' numbers (ordinals.hpp); may be shorter
+  std::optional<SerialLoop> loop;
   std::vector<Override> overrides;
   std::optional<UsersText> users_text;
 
@@ -121,6 +148,19 @@ struct KernelSpec {
   bool is_row(int parameter) const {
     const auto i = static_cast<std::size_t>(parameter);
     return i < rows.size() && rows[i];
+  }
+  /// Where input i of a spec with turns comes from.
+  SerialLoop::Source source(int parameter) const { return loop->inputs[static_cast<std::size_t>(parameter)].source; }
+  /// The input that has what output number `output` had `lag` turns before; -1: none.
+  int carrier(int output, int lag) const {
+    const auto found = std::find(loop->inputs.begin(), loop->inputs.end(), SerialLoop::Input{SerialLoop::Source::kCarried, output, lag});
+    return found == loop->inputs.end() ? -1 : static_cast<int>(found - loop->inputs.begin());
+  }
+  /// Whether output i of a spec with turns is stored once, behind them.
+  bool is_last(int parameter) const { return loop->last[static_cast<std::size_t>(parameter - input_count())]; }
+  /// Whether each turn reads or writes another element of it.
+  bool moves_with_turns(int parameter) const {
+    return loop && (is_output(parameter) ? !is_last(parameter) : source(parameter) == SerialLoop::Source::kRow);
   }
   /// Whether input i has no memory: element k of it is k, in C order, over the axes of `ordinals`.
   bool is_ordinals(int parameter) const {

@@ -1,5 +1,6 @@
 #include "runtime/kernel/spec_kernel.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <damo/array.hpp>
@@ -16,6 +17,10 @@ Layout SpecKernel::layout_of(const Geometry& geometry, bool in_place) const {
   layout.in_place = in_place;
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (spec_.is_value(i)) layout.access[static_cast<std::size_t>(i)] = Access::kValue;
+  }
+  if (spec_.loop && layout.tile_axis >= 0) {  // each turn would need its own tiles
+    layout.tile_axis = -1;
+    std::replace(layout.access.begin(), layout.access.end(), Access::kTransposed, Access::kStrided);
   }
   layout = backend_.dialect().adapt(spec_, std::move(layout));
   return spec_.reduces() ? backend_.dialect().share_rows(spec_, std::move(layout), geometry, processors_of(backend_.limits())) : layout;

@@ -73,6 +73,10 @@ class BoundKernel {
   /// 1. reduced_axes: bit a for axis a, where the spec reduces. in_place: see Layout; otherwise no output shares memory
   /// with another array.
   void bind(const Shape& space, std::span<const ArrayLayout> arrays, bool in_place = false, std::uint32_t reduced_axes = 0);
+  /// Of a spec with turns; also before its first launch.
+  void set_run(const LoopRun& run) {
+    if (!launches_.empty()) block_.set_run(kernel_->spec(), run);
+  }
   void set_pointer(int parameter, const void* address) {
     if (!launches_.empty()) block_.set_pointer(parameters_[static_cast<std::size_t>(parameter)], address);
   }

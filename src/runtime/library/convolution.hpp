@@ -6,14 +6,15 @@
 //   kWeightGradient  w of x and y
 //
 // over three spatial axes; of fewer the first ones have extent 1. Arrays lie in C order: x (n, groups, channels, in...), w (groups, outputs, channels, kernel...),
-// y (n, groups, outputs, out...). Sizes alone: an engine works them out once and runs with other addresses at each call. convolution_library.hpp has the
-// one that a device uses.
+// y (n, groups, outputs, out...). Sizes alone: an engine works them out once and runs with other addresses at each call. ConvolutionEngine: what one kind of
+// device has beside Damo's own kernels. convolution_library.hpp has the one that a device uses.
 #pragma once
 #include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include <damo/dtype.hpp>
 
@@ -44,13 +45,23 @@ struct ConvolutionAddresses {
 };
 
 /// A convolution that was worked out. Thread-safe.
-class PreparedConvolution {
+class PreparedConvolution : public std::enable_shared_from_this<PreparedConvolution> {
  public:
   virtual ~PreparedConvolution() = default;
   /// Memory on the device that a run needs for itself.
   virtual std::size_t workspace_bytes() const { return 0; }
   /// In order of the stream. Throws DeviceError.
   virtual void run(const ConvolutionAddresses& addresses, void* workspace, void* stream) = 0;
+};
+
+/// Thread-safe.
+class ConvolutionEngine {
+ public:
+  virtual ~ConvolutionEngine() = default;
+  /// "cuDNN 9.14.0, libcudnn.so.9": for logs and errors.
+  virtual const std::string& name() const = 0;
+  /// Null for a convolution that it does not take.
+  virtual std::shared_ptr<PreparedConvolution> prepare(const Convolution& convolution) = 0;
 };
 
 }  // namespace damo

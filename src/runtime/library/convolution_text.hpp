@@ -36,10 +36,11 @@ struct Sizes {
 )";
 
 /// Loops over rows of elements, with FOR_EACH_ROW, and over a row's, with FOR_EACH_IN_ROW. On a GPU a thread has an element, threads of a block lie along rows and
-/// then across them; on a CPU a block is one thread, whose loop over the row becomes vectors.
+/// then across them; on a CPU a block is one thread, which has neighbouring rows and whose loop over the row becomes vectors.
 inline constexpr const char* kRowsText = R"(
 #if IS_HOST
-#define FOR_EACH_ROW(row, rows) for (long long row = blockIdx.x; row < (rows); row += gridDim.x)
+#define FOR_EACH_ROW(row, rows) \
+  for (long long row = (long long)blockIdx.x * (rows) / gridDim.x, end_row = ((long long)blockIdx.x + 1) * (rows) / gridDim.x; row < end_row; ++row)
 #define FOR_EACH_IN_ROW(i, count) for (long long i = 0; i < (count); ++i)
 #else
 #define FOR_EACH_ROW(row, rows) \

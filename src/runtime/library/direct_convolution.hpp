@@ -1,5 +1,5 @@
 // Convolutions by plain kernels of Damo's own, from one text for all back ends, an element of the result a thread or, of a weight's gradient, a block:
-// for machines without a library, and where groups are too small for anything else (depthwise). Any sizes, floating dtypes. Each element is added up in one
+// for GPUs without a library, and for pictures too large for others. Any sizes, floating dtypes. Each element is added up in one
 // order, without atomics.
 #pragma once
 #include <memory>

@@ -16,19 +16,19 @@ namespace {
 // K0.., S0.., P0..: window, stride and padding, which loops and divisions are made of.
 constexpr const char* kCommonText = R"(
 // Whether value, found later, takes the place of best. No branch: which element is the greatest nobody can guess.
-static __device__ inline bool is_greater(SUM value, SUM best) { return (value > best) | ((value != value) & (best == best)); }
+[[maybe_unused]] static __device__ inline bool is_greater(SUM value, SUM best) { return (value > best) | ((value != value) & (best == best)); }
 
 // Whether an element of a window that begins there is x's. Without padding all are.
-static __device__ inline bool is_in(const Sizes& s, long long i0, long long i1, long long i2) {
+[[maybe_unused]] static __device__ inline bool is_in(const Sizes& s, long long i0, long long i1, long long i2) {
   return (P0 == 0 || (i0 >= 0 && i0 < s.in[0])) && (P1 == 0 || (i1 >= 0 && i1 < s.in[1])) && (P2 == 0 || (i2 >= 0 && i2 < s.in[2]));
 }
-static __device__ inline long long place_of(const Sizes& s, long long i0, long long i1, long long i2) { return (i0 * s.in[1] + i1) * s.in[2] + i2; }
+[[maybe_unused]] static __device__ inline long long place_of(const Sizes& s, long long i0, long long i1, long long i2) { return (i0 * s.in[1] + i1) * s.in[2] + i2; }
 
 #define FOR_EACH_OF(E0, E1, E2) \
   _Pragma("unroll") for (int j0 = 0; j0 < E0; ++j0) _Pragma("unroll") for (int j1 = 0; j1 < E1; ++j1) _Pragma("unroll") for (int j2 = 0; j2 < E2; ++j2)
 
 // The greatest element of the window that begins at (i0, i1, i2).
-static __device__ inline SUM greatest_value(const T* picture, const Sizes& s, long long i0, long long i1, long long i2) {
+[[maybe_unused]] static __device__ inline SUM greatest_value(const T* picture, const Sizes& s, long long i0, long long i1, long long i2) {
   SUM best = -INFINITY;
   FOR_EACH_OF(K0, K1, K2) {
     if (is_in(s, i0 + j0, i1 + j1, i2 + j2)) {
@@ -40,7 +40,7 @@ static __device__ inline SUM greatest_value(const T* picture, const Sizes& s, lo
 }
 
 // Which one is the first greatest.
-static __device__ inline int greatest(const T* picture, const Sizes& s, long long i0, long long i1, long long i2, SUM& best) {
+[[maybe_unused]] static __device__ inline int greatest(const T* picture, const Sizes& s, long long i0, long long i1, long long i2, SUM& best) {
   int which = -1;
   best = 0;
   FOR_EACH_OF(K0, K1, K2) {
@@ -55,11 +55,11 @@ static __device__ inline int greatest(const T* picture, const Sizes& s, long lon
 }
 
 // Elements of x in a window, of one axis.
-static __device__ inline long long inside(long long begin, long long window, long long extent) {
+[[maybe_unused]] static __device__ inline long long inside(long long begin, long long window, long long extent) {
   const long long first = begin < 0 ? 0 : begin, last = begin + window < extent ? begin + window : extent;
   return last - first;
 }
-static __device__ inline SUM count_of(const Sizes& s, long long p0, long long p1, long long p2) {
+[[maybe_unused]] static __device__ inline SUM count_of(const Sizes& s, long long p0, long long p1, long long p2) {
 #if COUNTS_PADDING
   return (SUM)(K0 * K1 * K2);
 #else
@@ -68,12 +68,90 @@ static __device__ inline SUM count_of(const Sizes& s, long long p0, long long p1
 }
 )";
 
+// Windows of two along the last axis, on a CPU: a vector has HALF windows side by side, and what is said of a window stands in both of its lanes.
+constexpr const char* kPairsText = R"(
+#if PAIRS
+#define PAIR_LANES (32 / (int)sizeof(T))
+#define HALF (PAIR_LANES / 2)
+typedef T Pairs __attribute__((vector_size(32)));
+typedef Word Masks __attribute__((vector_size(32)));
+typedef T AnyPairs __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
+typedef Word AnyMasks __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
+#if PAIR_DOUBLES
+#define BOTH_FIRST(v) __builtin_shufflevector(v, v, 0, 0, 2, 2)
+#define BOTH_SECOND(v) __builtin_shufflevector(v, v, 1, 1, 3, 3)
+#else
+#define BOTH_FIRST(v) __builtin_shufflevector(v, v, 0, 0, 2, 2, 4, 4, 6, 6)
+#define BOTH_SECOND(v) __builtin_shufflevector(v, v, 1, 1, 3, 3, 5, 5, 7, 7)
+#endif
+
+static __device__ inline Pairs greater_of(Pairs value, Pairs best) {
+  const Masks is_better = (Masks)(value > best) | ((Masks)(value != value) & (Masks)(best == best));
+  return (Pairs)(((Masks)value & is_better) | ((Masks)best & ~is_better));
+}
+
+// Of the windows that begin at (i0, i1, i2), (i0, i1, i2 + 2)...
+static __device__ inline Pairs greatest_of_pairs(const T* picture, const Sizes& s, long long i0, long long i1, long long i2) {
+  Pairs best = Pairs{} - INFINITY;
+  FOR_EACH_OF(K0, K1, 1) {
+    if (is_in(s, i0 + j0, i1 + j1, i2 + j2)) {
+      const Pairs values = *(const AnyPairs*)(picture + place_of(s, i0 + j0, i1 + j1, i2));
+      best = greater_of(BOTH_SECOND(values), greater_of(BOTH_FIRST(values), best));
+    }
+  }
+  return best;
+}
+
+[[maybe_unused]] static __device__ inline void write_greatest(const T* picture, T* y, const Sizes& s, long long i0, long long i1, long long p2) {
+  const Pairs best = greatest_of_pairs(picture, s, i0, i1, p2 * 2);
+  _Pragma("unroll") for (int l = 0; l < HALF; ++l) y[p2 + l] = best[2 * l];
+}
+
+// y's elements where the windows' greatest are.
+[[maybe_unused]] static __device__ inline void write_where_greatest(const T* picture, const Word* y, Word* z, const Sizes& s, long long i0, long long i1, long long p2) {
+  const Pairs best = greatest_of_pairs(picture, s, i0, i1, p2 * 2);
+  Masks value, is_second, is_left = ~Masks{};
+  _Pragma("unroll") for (int l = 0; l < HALF; ++l) {
+    value[2 * l] = value[2 * l + 1] = y[p2 + l];
+    is_second[2 * l] = 0, is_second[2 * l + 1] = ~(Word)0;
+  }
+  FOR_EACH_OF(S0, S1, 1) {
+    const bool is_there = is_in(s, i0 + j0, i1 + j1, p2 * 2 + j2) && (S0 == K0 || i0 + j0 < s.in[0]) && (S1 == K1 || i1 + j1 < s.in[1]);
+    if (is_there) {
+      const long long at = place_of(s, i0 + j0, i1 + j1, p2 * 2);
+      const Pairs own = *(const AnyPairs*)(picture + at);
+      Masks is_equal = (Masks)(own == best) | ((Masks)(own != own) & (Masks)(best != best));
+      if (j0 >= K0 || j1 >= K1) is_equal = Masks{};
+      const Masks first = BOTH_FIRST(is_equal);
+      *(AnyMasks*)(z + at) = value & is_equal & is_left & ~(first & is_second);
+      is_left &= ~(first | BOTH_SECOND(is_equal));
+    }
+  }
+}
+
+// As many at a time as HALF, the last ones again with some before them.
+#define IF_PAIRS(statement) \
+  if (s.out[2] >= HALF) { \
+    for (long long p2 = 0; p2 < s.out[2]; p2 += HALF) { \
+      const long long p = p2 + HALF <= s.out[2] ? p2 : s.out[2] - HALF; \
+      statement; \
+    } \
+    continue; \
+  }
+#else
+#define IF_PAIRS(statement)
+#endif
+)";
+
 constexpr const char* kOutText = R"(
 extern "C" __global__ void pool(const T* __restrict__ x, const T* __restrict__ v, T* __restrict__ y, Sizes s) {
   const long long in_size = s.in[0] * s.in[1] * s.in[2];
   FOR_EACH_ROW(row, s.batch * s.groups * s.out[0] * s.out[1]) {
     const long long p1 = row % s.out[1], p0 = row / s.out[1] % s.out[0], plane = row / (s.out[1] * s.out[0]) * in_size;
     const T* picture = x + plane;
+#if ROLE_IS_MAX
+    IF_PAIRS(write_greatest(picture, y + row * s.out[2], s, p0 * S0 - P0, p1 * S1 - P1, p))
+#endif
     FOR_EACH_IN_ROW(p2, s.out[2]) {
       const long long i0 = p0 * S0 - P0, i1 = p1 * S1 - P1, i2 = p2 * S2 - P2;
 #if ROLE_IS_MAX
@@ -101,6 +179,7 @@ extern "C" __global__ void pool(const T* __restrict__ x, const T* __restrict__ y
   const long long in_size = s.in[0] * s.in[1] * s.in[2];
   FOR_EACH_ROW(row, s.batch * s.groups * s.out[0] * s.out[1]) {
     const long long p1 = row % s.out[1], p0 = row / s.out[1] % s.out[0], plane = row / (s.out[1] * s.out[0]) * in_size;
+    IF_PAIRS(write_where_greatest(x + plane, (const Word*)y + row * s.out[2], (Word*)z + plane, s, p0 * S0 - P0, p1 * S1 - P1, p))
     FOR_EACH_IN_ROW(p2, s.out[2]) {
       const long long i0 = p0 * S0 - P0, i1 = p1 * S1 - P1, i2 = p2 * S2 - P2;
       const SUM best = greatest_value(x + plane, s, i0, i1, i2);
@@ -230,12 +309,14 @@ std::string pooling_text(const Pooling& pooling, bool is_host) {
     define("M" + axis, (c.kernel[i] + c.stride[i] - 1) / c.stride[i]);
   }
   define("IS_HOST", is_host ? 1 : 0);
+  define("PAIRS", is_host && !is_half(c.dtype) && c.kernel[2] == 2 && c.stride[2] == 2 && c.padding[2] == 0 ? 1 : 0);
+  define("PAIR_DOUBLES", c.dtype == float64 ? 1 : 0);
   define("COUNTS_PADDING", pooling.counts_padding ? 1 : 0);
   define("ROLE_IS_MAX", pooling.role == PoolingRole::kMax ? 1 : 0);
   define("ROLE_IS_AT", pooling.role == PoolingRole::kMaxAt ? 1 : 0);
   define("ROLE_IS_MEAN", pooling.role == PoolingRole::kMeanGradient ? 1 : 0);
   const bool is_gradient = pooling.role == PoolingRole::kMaxGradient || pooling.role == PoolingRole::kMeanGradient;
-  return text + kRowsText + kSizesText + kCommonText + (writes_apart(pooling) ? kApartText : is_gradient ? kGatherText : kOutText);
+  return text + kRowsText + kSizesText + kCommonText + kPairsText + (writes_apart(pooling) ? kApartText : is_gradient ? kGatherText : kOutText);
 }
 
 std::shared_ptr<const PreparedPooling> prepare_pooling(Backend& backend, const Pooling& pooling) { return backend.companion<PoolingLibrary>()->prepare(pooling); }

@@ -8,6 +8,7 @@
 
 #include "runtime/kernel/cache.hpp"
 #include "runtime/library/convolution_text.hpp"
+#include "runtime/library/narrow_text.hpp"
 #include "runtime/library/tiled_text.hpp"
 
 namespace damo {
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::int64_t kMostParts = 16;                        // of a batch, of which each has a sum of its own
 constexpr std::int64_t kMostPartialBytes = std::int64_t{64} << 20;  // of all these sums
+constexpr std::int64_t kNarrowVectors = 6, kNarrowLine = 3;    // of a narrow block, as many as keep the processor's adders busy, and at most of one line
 constexpr std::int64_t kLeastUnits = 32;                       // of work, so that threads end together
 
 /// As the text has it.
@@ -29,6 +31,11 @@ std::int64_t blocks_of(std::int64_t count, std::int64_t each) { return (count + 
 /// Of two numbers of rows the one of which fewer are computed in vain: with two vectors each, or one, they keep the processor's adders busy and fit its registers.
 std::int64_t best_rows(std::int64_t count, std::int64_t few, std::int64_t many) { return blocks_of(count, few) * few < blocks_of(count, many) * many ? few : many; }
 
+/// Whether a group has so few filters, or elements of a window, that blocks of them would mostly be computed in vain.
+bool is_narrow(const Convolution& c) {
+  return c.role == ConvolutionRole::kInputGradient ? c.channels * product_of(c.kernel) < 3 || c.outputs < 2 : c.outputs < 3;
+}
+
 /// Of the text's vectors, whatever registers the compiler makes of them.
 std::int64_t vector_bytes(const Backend& backend) { return backend.limits().architecture.find("avx512") != std::string::npos ? 64 : 32; }
 
@@ -36,7 +43,8 @@ class TiledConvolution final : public PreparedConvolution {
  public:
   TiledConvolution(Backend& backend, const Convolution& c) : backend_(backend), c_(c), item_(c.dtype == float64 ? 8 : 4) {
     const std::int64_t bytes = vector_bytes(backend), lanes = bytes / item_, places = product_of(c.out), window = product_of(c.kernel), depth = c.channels * window;
-    bool copies = is_half(c.dtype);
+    const bool narrow = is_narrow(c);
+    bool copies = narrow || is_half(c.dtype);
     for (std::size_t i = 0; i < 3; ++i) {
       const std::int64_t reach = (c.out[i] - 1) * c.stride[i] + (c.kernel[i] - 1) * c.dilation[i] + 1;
       copies |= c.padding[i] > 0 || reach > c.in[i];
@@ -45,15 +53,25 @@ class TiledConvolution final : public PreparedConvolution {
     if (!copies) tiles_.padded = c.in;
     tiles_.copies = copies;
     std::int64_t rows = 0, packed = 0, units = 0, steps = 0, pictures = c.batch * c.groups;
-    tiles_.panel = copies ? aligned(c.channels * product_of(tiles_.padded)) : 0;
+    const std::int64_t vectors = blocks_of(c.out[2], lanes), line = std::min(vectors, kNarrowLine);  // of a narrow block
     const auto share = [&](std::int64_t whole, std::int64_t least, std::int64_t beside) {
       tiles_.chunk = std::max(blocks_of(blocks_of(whole, std::max<std::int64_t>(blocks_of(kLeastUnits, beside), 1)), least) * least, least);
       tiles_.chunks = blocks_of(whole, tiles_.chunk);
       units = beside * tiles_.chunks;
     };
-    const char* text = kTiledForwardText;
+    const auto set_panel = [&] { tiles_.panel = copies ? aligned(c.channels * product_of(tiles_.padded) + (narrow ? kNarrowVectors * lanes * c.stride[2] : 0)) : 0; };
+    set_panel();
+    const char* text = narrow ? kNarrowForwardText : kTiledForwardText;
     switch (c.role) {
       case ConvolutionRole::kForward:
+        if (narrow) {
+          rows = std::max<std::int64_t>(kNarrowVectors / line, 1);
+          share(c.out[1], rows, pictures);
+          tiles_.padded[1] = (tiles_.chunk - 1) * c.stride[1] + (c.kernel[1] - 1) * c.dilation[1] + 1;
+          set_panel();
+          tiles_.scratch = tiles_.panel;
+          break;
+        }
         rows = best_rows(c.outputs, 5, 6);
         share(places, 2 * lanes, pictures);
         packed = c.groups * blocks_of(c.outputs, rows) * rows * depth;
@@ -62,8 +80,13 @@ class TiledConvolution final : public PreparedConvolution {
         tiles_.scratch = tiles_.panel + depth * 2 * lanes;
         break;
       case ConvolutionRole::kInputGradient:
-        text = kTiledInputText;
+        text = narrow ? kNarrowInputText : kTiledInputText;
         share(c.channels, 1, pictures);
+        if (narrow) {
+          rows = 1;
+          tiles_.scratch = tiles_.panel + c.out[2];
+          break;
+        }
         rows = best_rows(tiles_.chunk * window, 5, 6);
         prepare_blocks_ = c.groups * tiles_.chunks * blocks_of(tiles_.chunk * window, rows);
         packed = prepare_blocks_ * rows * c.outputs;
@@ -71,13 +94,13 @@ class TiledConvolution final : public PreparedConvolution {
         tiles_.scratch = tiles_.panel + c.outputs * 2 * lanes;
         break;
       case ConvolutionRole::kWeightGradient: {
-        text = kTiledWeightText;
+        text = narrow ? kNarrowWeightText : kTiledWeightText;
         rows = best_rows(depth, 8, 9);
-        const std::int64_t one = c.groups * blocks_of(c.outputs, lanes) * lanes * depth;
+        const std::int64_t filters = narrow ? c.outputs : blocks_of(c.outputs, lanes), one = c.groups * filters * lanes * depth;
         tiles_.parts = std::clamp<std::int64_t>(kMostPartialBytes / (one * item_), 1, std::min(c.batch, kMostParts));
-        share(depth, rows, tiles_.parts * c.groups * blocks_of(c.outputs, lanes));
+        share(depth, rows, tiles_.parts * c.groups * (narrow ? 1 : filters));
         packed = tiles_.parts * one;
-        tiles_.scratch = tiles_.panel + places * lanes;
+        tiles_.scratch = tiles_.panel + (narrow ? c.out[0] * c.out[1] * vectors : places) * lanes;
         break;
       }
     }
@@ -99,7 +122,9 @@ class TiledConvolution final : public PreparedConvolution {
     define("IS_HALF", is_half(c.dtype) ? 1 : 0);
     define("VECTOR_BYTES", bytes);
     define("ROWS", rows);
-    request.source += std::string(kSizesText) + kTiledCommonText + text;
+    if (narrow) define("IS_DENSE", c.stride[2] == 1);
+    if (narrow && c.role == ConvolutionRole::kForward) define("LINE", line);
+    request.source += std::string(kSizesText) + kTiledCommonText + (narrow ? kNarrowCommonText : "") + text;
     request.kind = SourceKind::kCudaC;
     request.file_name = "tiled_convolution.cu";
     request.kernels = {"prepare", "convolve"};
@@ -155,9 +180,7 @@ bool fits_ints(const Convolution& c) {
 }  // namespace
 
 std::shared_ptr<PreparedConvolution> tiled_convolution(Backend& backend, const Convolution& c) {
-  if (backend.kind() != DeviceKind::kCpu || !fits_ints(c)) return nullptr;
-  const bool fills = c.role == ConvolutionRole::kInputGradient ? c.channels * product_of(c.kernel) >= 3 && c.outputs >= 2 : c.outputs >= 3;
-  return fills ? std::make_shared<TiledConvolution>(backend, c) : nullptr;
+  return backend.kind() == DeviceKind::kCpu && fits_ints(c) ? std::make_shared<TiledConvolution>(backend, c) : nullptr;
 }
 
 }  // namespace damo

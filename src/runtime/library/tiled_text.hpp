@@ -57,6 +57,16 @@ static __device__ inline const SUM* padded_picture(const T* from, SUM* to, long 
   return to;
 }
 
+static __device__ inline __attribute__((always_inline)) void store(T* to, Vector values, int count) {
+#if !IS_HALF
+  if (count >= LANES) {
+    *(Anywhere*)to = values;
+    return;
+  }
+#endif
+  PLAIN_LOOP for (int l = 0; l < LANES && l < count; ++l) to[l] = TO_T(values[l]);
+}
+
 // Places grow from one to the next: equal ends mean neighbours.
 static __device__ inline bool are_neighbours(const int* places) { return places[LANES - 1] - places[0] == LANES - 1; }
 
@@ -75,16 +85,6 @@ static __device__ inline __attribute__((always_inline)) void multiply(const SUM*
 )cuda";
 
 inline constexpr const char* kTiledForwardText = R"(
-static __device__ inline __attribute__((always_inline)) void store(T* to, Vector values, int count) {
-#if !IS_HALF
-  if (count >= LANES) {
-    *(Anywhere*)to = values;
-    return;
-  }
-#endif
-  PLAIN_LOOP for (int l = 0; l < LANES && l < count; ++l) to[l] = TO_T(values[l]);
-}
-
 // packed: (groups, blocks, channels window, ROWS)
 extern "C" __global__ void prepare(const T* x, const T* w, T* y, Sizes s, Tiles t) {
   const long long depth = s.channels * window_of(s), blocks = (s.outputs + ROWS - 1) / ROWS;

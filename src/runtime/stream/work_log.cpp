@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "runtime/library/convolution.hpp"
 #include "runtime/library/matrix_product.hpp"
 #include "runtime/memory/memory_pool.hpp"
 
@@ -29,10 +30,13 @@ struct FillValues {
   std::uint64_t element;
   std::size_t element_bytes, count;
 };
-struct ProductValues {
-  MatrixAddresses addresses;
+template <class Addresses>
+struct LibraryValues {
+  Addresses addresses;
   void* workspace;
 };
+using ProductValues = LibraryValues<MatrixAddresses>;
+using ConvolutionValues = LibraryValues<ConvolutionAddresses>;
 
 }  // namespace
 
@@ -106,6 +110,14 @@ bool WorkLog::multiply(PreparedProduct& product, const MatrixAddresses& addresse
   return true;
 }
 
+bool WorkLog::convolve(PreparedConvolution& convolution, const ConvolutionAddresses& addresses, void* workspace) {
+  held_.push_back(convolution.shared_from_this());
+  const ConvolutionValues values{addresses, workspace};
+  add(WorkItem::Kind::kConvolution, &convolution, sizeof values);
+  std::memcpy(values_.data() + items_.back().first, &values, sizeof values);
+  return true;
+}
+
 void WorkLog::flush_for_other_work() {
   const LogScope to_the_device(nullptr);
   was_interrupted_ = true;
@@ -119,7 +131,7 @@ void WorkLog::flush_for_other_work() {
 }
 
 std::size_t WorkLog::kernels() const {
-  return static_cast<std::size_t>(std::count_if(items_.begin(), items_.end(), [](const WorkItem& item) { return item.kind == WorkItem::Kind::kKernel || item.kind == WorkItem::Kind::kProduct; }));
+  return static_cast<std::size_t>(std::count_if(items_.begin(), items_.end(), [](const WorkItem& item) { return item.kind != WorkItem::Kind::kCopy && item.kind != WorkItem::Kind::kFill; }));
 }
 
 bool WorkLog::operator==(const WorkLog& other) const {
@@ -191,6 +203,10 @@ void WorkLog::run(std::size_t i, void* stream) const {
     case WorkItem::Kind::kProduct: {
       const auto [addresses, workspace] = values(ProductValues{});
       return static_cast<PreparedProduct*>(const_cast<void*>(item.what))->run(addresses, workspace, stream);
+    }
+    case WorkItem::Kind::kConvolution: {
+      const auto [addresses, workspace] = values(ConvolutionValues{});
+      return static_cast<PreparedConvolution*>(const_cast<void*>(item.what))->run(addresses, workspace, stream);
     }
   }
 }

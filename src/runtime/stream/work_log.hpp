@@ -1,5 +1,5 @@
 // WorkLog: work for a device's default stream that one thread has asked for and the device does not have yet: launches,
-// copies and fills within the device, matrix products, in order. While a LogScope is open the thread's work goes there,
+// copies and fills within the device, matrix products and convolutions of libraries, in order. While a LogScope is open the thread's work goes there,
 // so that a whole sequence can be looked at, and given to the device with one call where it is known (Replay, replay.hpp).
 //
 // Nobody else may see a difference. What cannot wait (a wait, an event, a copy to or from the host, a kernel whose
@@ -17,14 +17,16 @@
 
 namespace damo {
 
+class PreparedConvolution;
 class PreparedProduct;
+struct ConvolutionAddresses;
 struct MatrixAddresses;
 class WorkLog;
 
 /// One piece of work. Values (arguments, addresses) lie in WorkLog::values. No padding: logs are compared as bytes.
 struct WorkItem {
-  enum class Kind : std::uint64_t { kKernel, kCopy, kFill, kProduct };
-  const void* what = nullptr;  ///< the LoadedKernel or the PreparedProduct
+  enum class Kind : std::uint64_t { kKernel, kCopy, kFill, kProduct, kConvolution };
+  const void* what = nullptr;  ///< the LoadedKernel, the PreparedProduct or the PreparedConvolution
   Dim3 grid, block;
   std::uint64_t shared_bytes = 0;
   Kind kind = Kind::kKernel;
@@ -52,6 +54,7 @@ class WorkLog {
   bool copy(void* to, const void* from, std::size_t bytes, CopyKind kind);
   bool fill(void* to, const void* element, std::size_t element_bytes, std::size_t count);
   bool multiply(PreparedProduct& product, const MatrixAddresses& addresses, void* workspace);
+  bool convolve(PreparedConvolution& convolution, const ConvolutionAddresses& addresses, void* workspace);
   /// Other work of the thread is about to go to the default stream, or to be waited for.
   void flush_for_other_work();
   /// Whether that happened since begin(): what the log has is not all that was asked for.
@@ -60,7 +63,7 @@ class WorkLog {
   std::span<const WorkItem> items() const { return items_; }
   std::span<const std::byte> values() const { return values_; }
   bool empty() const { return items_.empty(); }
-  /// How many of the items are kernels and products: what Backend::launches counts.
+  /// How many of the items are kernels and calls of libraries: what Backend::launches counts.
   std::size_t kernels() const;
   bool operator==(const WorkLog& other) const;
   /// Equal but for values of kernels.

@@ -226,6 +226,12 @@ TEST_F(Fusion, CutsALongChainIntoKernelsOfOneText) {
   EXPECT_LE(texts(graph).size(), 2u) << "the last one is shorter";
 }
 
+TEST_F(Fusion, CutsALongSumWhereAllItsNumbersAreArguments) {
+  const FunctionGraph graph = fused({x_}, {sum_of_products(x_, 6000)});
+  EXPECT_GE(graph.node_count(), 6);
+  EXPECT_LE(texts(graph).size(), 3u) << "the first and the last one differ";
+}
+
 Variable tree(const Variables& leaves, std::size_t begin, std::size_t end) {
   if (end == begin + 1) return leaves[begin];
   const std::size_t middle = (begin + end) / 2;

@@ -37,6 +37,30 @@ TEST(CudaCRefusals, NamesWhatIsWrongAtTheUsersLine) {
   }
 }
 
+// As NVRTC has it: no initialiser may be written, and the constructor that does not run must be one that could.
+TEST(CudaCRefusals, NamesWhatIsWrongWithASharedVariablesInitialisation) {
+  const std::string classes = "struct A { int n = 1; }; struct W { int n; __device__ W(int k) : n(k) {} }; struct D { int n; D() = delete; };\n"
+                              "class P { int n; __device__ P() : n(1) {} }; union U { A a; W w; }; template <class T> __device__ void f() { __shared__ T a; }\n";
+  const Refused cases[] = {
+      {"__shared__ int a = 3;", "user.cu:3:38: error: initialization is not supported for __shared__ variables"},
+      {"__shared__ A a{};", "user.cu:3:36: error: initialization is not supported for __shared__ variables"},
+      {"__shared__ A a[2] = {};", "user.cu:3:36: error: initialization is not supported for __shared__ variables"},
+      {"__shared__ W a(3);", "user.cu:3:36: error: initialization is not supported for __shared__ variables"},
+      {"__shared__ W a;", "user.cu:3:36: error: no matching constructor for initialization of 'W'"},
+      {"__shared__ D a[4];", "user.cu:3:36: error: call to deleted constructor of 'D[4]'"},
+      {"__shared__ P a;", "user.cu:3:36: error: calling a private constructor of class 'P'"},
+      {"__shared__ U a;", "user.cu:3:36: error: call to implicitly-deleted default constructor of 'U'"},
+      {"f<D>();", "user.cu:2:123: error: call to deleted constructor of 'D'"},
+  };
+  for (const Refused& refused : cases) {
+    const CompileOutput output = compile_cuda(classes + "__global__ void k() { " + refused.text + " }");
+    EXPECT_FALSE(output.ok) << refused.text;
+    EXPECT_EQ(output.log.rfind(refused.message, 0), 0u) << refused.text << "\n" << output.log;
+  }
+  const CompileOutput output = compile_cuda("struct A { int n = 1; };\n__shared__ A a[2];\n__global__ void k(int* y) { *y = a[0].n; }");
+  EXPECT_EQ(output.log.rfind("user.cu:2:14: error: initialization is not supported for __shared__ variables", 0), 0u) << output.log;
+}
+
 TEST(CudaCRefusals, NamesConstructsThatTheCpuCannotRun) {
   const Refused cases[] = {
       {"__global__ void k(int* y) { asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(*y)); }", "user.cu:1:29: error: inline assembly (PTX) is not supported on the CPU"},

@@ -57,6 +57,39 @@ TEST(Forms, LetOneThreadAddUpVolatileSharedMemory) {
     })", expected, x.data());
 }
 
+// Failed before: Clang refuses such variables. NVRTC takes them, warns, and runs no constructor.
+TEST(Forms, RunNoConstructorForSharedMemory) {
+  const std::string text = R"(
+    __device__ int made;
+    struct Cell {
+      float value = 5;
+      int tag;
+      __device__ Cell() : tag(atomicAdd(&made, 1)) {}
+      __device__ ~Cell() { atomicAdd(&made, 100); }
+    };
+    template <class T> __device__ float right_of(float own) {
+      __shared__ T cells[64], one;
+      cells[threadIdx.x].value = own;
+      __syncthreads();
+      if (threadIdx.x == 0) one.value = cells[63].value;
+      __syncthreads();
+      return threadIdx.x == 63 ? one.value : cells[threadIdx.x + 1].value;
+    }
+    extern "C" __global__ void k(float* y, const float* x) {
+      __shared__ Cell first[2][3];
+      if (threadIdx.x == 0) first[1][2].value = 1;
+      y[threadIdx.x] = right_of<Cell>(x[threadIdx.x]) * first[1][2].value + made;
+    })";
+  const std::vector<float> x = numbers(64);
+  std::vector<float> expected(x.begin() + 1, x.end());
+  expected.push_back(x[63]);
+  expect_in_all_forms(text, expected, x.data());
+  const std::string log = compile_cuda(text).log;
+  for (const char* const place : {"user.cu:10:20", "user.cu:10:31", "user.cu:18:23"}) {
+    EXPECT_THAT(log, ::testing::HasSubstr(place + std::string(": warning: no constructor or destructor runs for "))) << log;
+  }
+}
+
 TEST(Forms, ShuffleAfterAnInnerLoop) {
   const std::vector<float> x = numbers(4 * 8 * 64);
   std::vector<float> expected(4 * 64);

@@ -1,15 +1,10 @@
 #include "lowering_steps.hpp"
 
-#include <llvm/IR/Constants.h>
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/Module.h>
 #include <llvm/IR/Operator.h>
 #include <llvm/IR/ReplaceConstant.h>
 #include <llvm/Support/Alignment.h>
 
-#include <map>
-#include <set>
-
+#include "ir.hpp"
 #include "thread_function.hpp"
 
 namespace damo::clang_plugin {

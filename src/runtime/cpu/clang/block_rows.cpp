@@ -1,13 +1,9 @@
 #include "row_loops.hpp"
 
 #include <llvm/ADT/STLExtras.h>
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InstIterator.h>
-#include <llvm/IR/Instructions.h>
-#include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/Module.h>
 #include <llvm/IR/PatternMatch.h>
 
+#include "ir.hpp"
 #include "markers.hpp"
 #include "thread_function.hpp"
 

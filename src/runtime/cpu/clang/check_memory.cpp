@@ -1,16 +1,9 @@
 #include "lowering_steps.hpp"
 
-#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/Demangle/Demangle.h>
-#include <llvm/IR/Constants.h>
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InstIterator.h>
-#include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/Module.h>
 #include <llvm/Support/MathExtras.h>
 
-#include <map>
-
+#include "ir.hpp"
 #include "locate.hpp"
 
 namespace damo::clang_plugin {

@@ -4,13 +4,9 @@
 #include <llvm/IR/AttributeMask.h>
 #include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/DebugInfo.h>
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Intrinsics.h>
-#include <llvm/IR/Module.h>
 
-#include <vector>
-
+#include "ir.hpp"
 #include "markers.hpp"
 #include "thread_function.hpp"
 

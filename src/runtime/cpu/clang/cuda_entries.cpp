@@ -20,68 +20,7 @@
 namespace damo::clang_plugin {
 namespace {
 
-constexpr const char* kEntryPrefix = "__damo_entry_";
 constexpr const char* kThreadPrefix = "__damo_thread_";
-constexpr const char* kBlocksPrefix = "__damo_blocks_";
-
-void report(clang::DiagnosticsEngine& diagnostics, clang::SourceLocation place, const std::string& message) {
-  const unsigned id = diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, "%0");
-  diagnostics.Report(place, id) << message;
-}
-
-/// The type of a kernel's parameter, in words that the entry can say. A function's name says it all, unless the prelude
-/// has functions of that name too ("norm", "max"): then the type is spelled out, and the call picks the kernel by it.
-std::string parameter_type(const std::string& kernel, const clang::FunctionDecl& function, unsigned index) {
-  const auto found = function.getDeclContext()->getRedeclContext()->lookup(function.getDeclName());
-  const bool overloaded = std::next(found.begin()) != found.end();
-  if (!overloaded || function.getDescribedFunctionTemplate()) {
-    return "damo::cuda::Parameter<" + std::to_string(index) + ", decltype(" + kernel + ")>";
-  }
-  clang::PrintingPolicy policy = function.getASTContext().getPrintingPolicy();
-  policy.FullyQualifiedName = true;
-  policy.PrintCanonicalTypes = true;
-  return "damo::cuda::same<" + function.getParamDecl(index)->getType().getCanonicalType().getUnqualifiedType().getAsString(policy) + ">";
-}
-
-/// Arguments of the template that the name gives: "scale<float, 4>" has 2.
-unsigned count_template_arguments(const std::string& kernel) {
-  const size_t open = kernel.find('<');
-  if (open == std::string::npos) return 0;
-  unsigned count = 1;
-  int depth = 0;
-  for (const char c : kernel.substr(open)) {
-    depth += (c == '<' || c == '(' || c == '{') - (c == '>' || c == ')' || c == '}');
-    count += c == ',' && depth == 1 ? 1 : 0;
-  }
-  return count;
-}
-
-/// Parameters of a kernel. A pack at their end has one for each argument that the name gives the template's last one.
-unsigned count_parameters(const std::string& kernel, const clang::FunctionDecl& function) {
-  const unsigned written = function.getNumParams();
-  const clang::FunctionTemplateDecl* pattern = function.getDescribedFunctionTemplate();
-  if (!pattern || written == 0 || !function.getParamDecl(written - 1)->isParameterPack()) return written;
-  const unsigned named = count_template_arguments(kernel), before = pattern->getTemplateParameters()->size() - 1;
-  return written - 1 + (named > before ? named - before : 0);
-}
-
-/// Three functions a kernel, of which lowering keeps those that its form needs: one thread; the threads of blocks in
-/// loops; and blocks of a function that stands for all threads of a block. Loops are the macros' (cuda_c.h).
-std::string entry_text(size_t index, const std::string& kernel, const clang::FunctionDecl& function) {
-  std::string declarations, arguments;
-  for (unsigned i = 0, count = count_parameters(kernel, function); i < count; ++i) {
-    const std::string n = std::to_string(i), type = parameter_type(kernel, function, i);
-    declarations += type + " p" + n + " = *static_cast<" + type + "*>(arguments[" + n + "]); ";
-    arguments += (i ? ", p" : "p") + n;
-  }
-  const std::string number = std::to_string(index), head = "extern \"C\" __attribute__((device)) void ";
-  const std::string call = kernel + "(" + arguments + ")";
-  const std::string blocks = "(void* const* arguments, const damo::LaunchFrame* frame, long first, long last) { ";
-  const std::string thread = kThreadPrefix + number;
-  return head + thread + "(void* const* arguments, damo::cuda::ThreadState* state) { " + declarations + call + "; }\n" +
-         head + kEntryPrefix + number + blocks + declarations + "__DAMO_RUN_BLOCKS(__DAMO_RUN_THREADS(" + call + ")) }\n" +
-         head + kBlocksPrefix + number + blocks + "__DAMO_RUN_BLOCKS(" + thread + "(arguments, &state);) }\n";
-}
 
 class OnPragma : public clang::PragmaHandler {
  public:
@@ -106,7 +45,7 @@ class CudaEntries::Consumer : public clang::ASTConsumer,
                               public clang::ASTMutationListener,
                               public clang::RecursiveASTVisitor<CudaEntries::Consumer> {
  public:
-  explicit Consumer(CudaEntries& owner) : owner_(owner), diagnostics_(owner.compiler_->getDiagnostics()) {}
+  explicit Consumer(CudaEntries& owner) : owner_(owner) {}
 
   clang::ASTMutationListener* GetASTMutationListener() override { return this; }
   void AddedVisibleDecl(const clang::DeclContext*, const clang::Decl* declaration) override {
@@ -126,45 +65,11 @@ class CudaEntries::Consumer : public clang::ASTConsumer,
     }
     return true;
   }
-  /// Variables that only the text itself can name: the host sets and reads them too, by their names.
-  bool VisitVarDecl(clang::VarDecl* variable) {
-    const bool is_devices = variable->hasAttr<clang::CUDADeviceAttr>() || variable->hasAttr<clang::CUDAConstantAttr>();
-    const bool is_hidden = variable->isFileVarDecl() && !variable->isExternallyVisible() && !variable->getType().isConstQualified();
-    if (is_devices && is_hidden && !variable->hasAttr<clang::UsedAttr>()) {
-      variable->addAttr(clang::UsedAttr::CreateImplicit(owner_.compiler_->getASTContext()));
-    }
-    return true;
-  }
-  bool VisitAsmStmt(clang::AsmStmt* statement) {
-    const auto* written = llvm::dyn_cast<clang::GCCAsmStmt>(statement);
-    const bool is_empty = written && written->getAsmString()->getString().empty();  // only keeps the compiler from moving code
-    if (!is_empty) refuse(statement->getAsmLoc(), "inline assembly (PTX)");
-    return true;
-  }
-  bool VisitCallExpr(clang::CallExpr* call) {
-    const clang::FunctionDecl* callee = call->getDirectCallee();
-    if (callee && is_host_only(*callee)) {
-      report(diagnostics_, call->getExprLoc(), "'" + callee->getNameAsString() + "' is a __host__ function: device code cannot call it");
-    }
-    return true;
-  }
-  bool TraverseFunctionDecl(clang::FunctionDecl* function) {
-    // Host functions of the text are checked by Clang but never run here.
-    return is_host_only(*function) ? true : RecursiveASTVisitor::TraverseFunctionDecl(function);
-  }
+  /// No kernel stands in a function's body.
+  bool TraverseStmt(clang::Stmt*) { return true; }
 
  private:
-  /// Marked __host__ and nothing else. What has no mark at all may run anywhere, and Clang marks it both, implicitly.
-  static bool is_host_only(const clang::FunctionDecl& function) {
-    const auto* host = function.getAttr<clang::CUDAHostAttr>();
-    const auto* device = function.getAttr<clang::CUDADeviceAttr>();
-    return !function.hasAttr<clang::CUDAGlobalAttr>() && host && !host->isImplicit() && (!device || device->isImplicit());
-  }
-  void refuse(clang::SourceLocation place, const char* construct) {
-    report(diagnostics_, place, std::string(construct) + " is not supported on the CPU");
-  }
   CudaEntries& owner_;
-  clang::DiagnosticsEngine& diagnostics_;
 };
 
 CudaEntries::CudaEntries(std::vector<std::string> wanted, std::vector<KernelInfo>& found)
@@ -244,7 +149,7 @@ std::vector<std::string> CudaEntries::choose(clang::Preprocessor& preprocessor) 
   }
   for (size_t i = 0; i < names.size(); ++i) {
     if (std::find(names.begin(), names.begin() + i, names[i]) == names.begin() + i) continue;
-    report(preprocessor.getDiagnostics(), clang::SourceLocation(),
+    report_error(preprocessor.getDiagnostics(), clang::SourceLocation(),
            "two __global__ functions are named '" + names[i] + "': a kernel is found by its name, so names must differ");
     return {};
   }
@@ -256,12 +161,12 @@ std::vector<std::string> CudaEntries::choose(clang::Preprocessor& preprocessor) 
   };
   for (const std::string& name : wanted_) {
     if (is_known(name)) continue;
-    report(preprocessor.getDiagnostics(), clang::SourceLocation(),
+    report_error(preprocessor.getDiagnostics(), clang::SourceLocation(),
            "no __global__ function named '" + name + "'" + (known.empty() ? "" : "; there is " + known));
     return {};
   }
   if (names.empty()) {
-    report(preprocessor.getDiagnostics(), clang::SourceLocation(), "no __global__ function to compile" + (known.empty() ? "" : " but templates: " + known + "; name the instances that are wanted, such as \"scale<float>\""));
+    report_error(preprocessor.getDiagnostics(), clang::SourceLocation(), "no __global__ function to compile" + (known.empty() ? "" : " but templates: " + known + "; name the instances that are wanted, such as \"scale<float>\""));
   }
   return names;
 }
@@ -295,12 +200,9 @@ void CudaEntries::enter(clang::Preprocessor& preprocessor) {
     for (const Kernel& kernel : kernels_) {
       if (kernel.name == base_name(names[i])) function = kernel.function;
     }
-    text += entry_text(i, names[i], *function);
     const std::string number = std::to_string(i);
-    found_.push_back({.name = names[i],
-                      .entry = kEntryPrefix + number,
-                      .thread = kThreadPrefix + number,
-                      .blocks = kBlocksPrefix + number});
+    found_.push_back({.name = names[i], .entry = "__damo_entry_" + number, .thread = kThreadPrefix + number, .blocks = "__damo_blocks_" + number});
+    text += entry_text(found_.back(), *function);
   }
   clang::SourceManager& sources = preprocessor.getSourceManager();
   const clang::FileID file = sources.createFileID(llvm::MemoryBuffer::getMemBufferCopy(text, kEntryFile));

@@ -53,8 +53,19 @@ class CudaEntries {
   clang::CompilerInstance* compiler_ = nullptr;
 };
 
+/// Three functions a kernel, of which lowering keeps those that its form needs: one thread; the threads of blocks in
+/// loops; and blocks of a function that stands for all threads of a block. Loops are the macros' (cuda_c.h).
+std::string entry_text(const KernelInfo& kernel, const clang::FunctionDecl& function);
+
 /// What nvcc's preprocessing gives and Clang's does not: alignas behind a variable's memory space, and headers of the host that are
 /// not there (<unistd.h>): nothing is included, and a warning says so. (cuda_preprocessing.cpp)
 void add_cuda_preprocessing(clang::Preprocessor& preprocessor);
+
+/// Looks at what functions hold, before code is generated for them: refuses what can't run here, at the user's line. A variable in
+/// __shared__ memory may be of a class whose constructor does something, as NVRTC has it: the constructor must be one that
+/// can be called, and is not, about which a warning is given; the storage is left as it is. (device_code.cpp)
+std::unique_ptr<clang::ASTConsumer> make_device_code_consumer(clang::CompilerInstance& compiler);
+/// Makes the attribute known that __shared__ brings (cuda_c.h). Before the process's first text.
+void register_shared_attribute();
 
 }  // namespace damo::clang_plugin

@@ -11,6 +11,10 @@ namespace damo::clang_plugin {
 
 bool is_user_file(llvm::StringRef name) { return !name.starts_with(kPreludeDirectory) && name != kEntryFile; }
 
+void report_error(clang::DiagnosticsEngine& diagnostics, clang::SourceLocation place, const std::string& message) {
+  diagnostics.Report(place, diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, "%0")) << message;
+}
+
 UserDiagnostics::UserDiagnostics(clang::DiagnosticOptions* options, std::string file)
     : options_(options), file_(std::move(file)), stream_(text_), printer_(stream_, options) {
   options->ShowPresumedLoc = true;  // as #line says: a row's code is the user's line, not the generated one
@@ -24,6 +28,7 @@ void UserDiagnostics::EndSourceFile() { printer_.EndSourceFile(); }
 
 void UserDiagnostics::HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) {
   DiagnosticConsumer::HandleDiagnostic(level, info);  // counts
+  if (info.getID() == clang::diag::err_alias_is_definition && info.getLocation().isInvalid()) return;  // __shared__ (device_code.cpp): Clang says next what is wrong
   // A note belongs to the message before it, and is shown where that is.
   if (is_launch_from_kernel(info)) return print_at(info.getLocation(), level, info, "launching a kernel from a kernel (dynamic parallelism) is not supported on the CPU");
   if (level != clang::DiagnosticsEngine::Note) shown_ = is_users(info) || level >= clang::DiagnosticsEngine::Error;

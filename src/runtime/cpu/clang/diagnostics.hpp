@@ -15,6 +15,8 @@ inline constexpr const char* kEntryFile = "<damo-entry>";
 /// Of the user's text, or of a file that it includes.
 bool is_user_file(llvm::StringRef name);
 
+void report_error(clang::DiagnosticsEngine& diagnostics, clang::SourceLocation place, const std::string& message);
+
 class UserDiagnostics : public clang::DiagnosticConsumer {
  public:
   /// file: named by errors that have no place in the user's text.

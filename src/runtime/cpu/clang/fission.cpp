@@ -1,8 +1,5 @@
 #include "lowering_steps.hpp"
 
-#include <llvm/Analysis/LoopInfo.h>
-#include <llvm/IR/InstIterator.h>
-#include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/Local.h>
 
 #include <algorithm>

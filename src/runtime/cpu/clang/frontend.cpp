@@ -225,7 +225,10 @@ class GenerateAction : public clang::ASTFrontendAction {
                                                compiler.getCodeGenOpts(), context_);
     generator_ = generator;
     std::vector<std::unique_ptr<clang::ASTConsumer>> consumers;
-    if (entries_) consumers.push_back(entries_->make_consumer(compiler));
+    if (entries_) {
+      consumers.push_back(entries_->make_consumer(compiler));
+      consumers.push_back(make_device_code_consumer(compiler));
+    }
     consumers.emplace_back(generator);
     return std::make_unique<clang::MultiplexConsumer>(std::move(consumers));
   }
@@ -258,6 +261,7 @@ std::string words_of(const damo_clang_request& request, const Settings& settings
 }  // namespace
 
 FrontendResult run_frontend(const damo_clang_request& request, const std::vector<std::string>& flags, bool line_tables, const Target& target, llvm::LLVMContext& context) {
+  register_shared_attribute();
   FrontendResult result;
   const Settings settings{request.language == DAMO_CLANG_CUDA_C, target, flags, list_of(request.files), line_tables};
   Precompiled prelude;

@@ -1,13 +1,8 @@
 #include "row_loops.hpp"
 
-#include <llvm/Analysis/LoopInfo.h>
-#include <llvm/Analysis/ValueTracking.h>
-#include <llvm/IR/Dominators.h>
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/IntrinsicInst.h>
-
 #include <optional>
 
+#include "ir.hpp"
 #include "isolated_steps.hpp"
 #include "markers.hpp"
 #include "row_values.hpp"

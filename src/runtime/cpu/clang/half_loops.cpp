@@ -5,13 +5,10 @@
 // find out. It is said only of loops that gain by it: innermost ones that convert, every access of which is done in each round and
 // to a place beside the last round's. The rest is left to the tables.
 #include "codegen.hpp"
+#include "ir.hpp"
 
-#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
-#include <llvm/IR/Constants.h>
-#include <llvm/IR/Dominators.h>
-#include <llvm/IR/Instructions.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/Utils/LoopUtils.h>
 

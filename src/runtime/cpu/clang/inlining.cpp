@@ -1,8 +1,5 @@
 #include "lowering_steps.hpp"
 
-#include <llvm/IR/InstIterator.h>
-#include <llvm/IR/Instructions.h>
-#include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
@@ -13,8 +10,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <set>
-#include <vector>
+
+#include "ir.hpp"
 
 namespace damo::clang_plugin {
 namespace {

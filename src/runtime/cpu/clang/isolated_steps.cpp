@@ -1,13 +1,9 @@
 #include "isolated_steps.hpp"
 
 #include <llvm/ADT/STLExtras.h>
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InstIterator.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/ValueMapper.h>
-
-#include <set>
 
 #include "markers.hpp"
 #include "thread_function.hpp"

@@ -10,12 +10,6 @@
 // - The steps end in their header alone, and the header has no effect: it is asked once more than the body is run.
 // - Nothing before the steps has an effect: all of it is done again. Own loops, and own local arrays, there are none.
 #pragma once
-#include <llvm/Analysis/LoopInfo.h>
-#include <llvm/IR/Dominators.h>
-#include <llvm/IR/Instructions.h>
-
-#include <vector>
-
 #include "row_values.hpp"
 
 namespace damo::clang_plugin {

@@ -1,17 +1,8 @@
 #include "lowering_steps.hpp"
 
-#include <llvm/Analysis/LoopInfo.h>
-#include <llvm/Analysis/ValueTracking.h>
-#include <llvm/IR/Dominators.h>
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InstIterator.h>
-#include <llvm/IR/Instructions.h>
-#include <llvm/IR/Module.h>
-
 #include <algorithm>
-#include <set>
-#include <vector>
 
+#include "ir.hpp"
 #include "thread_function.hpp"
 
 namespace damo::clang_plugin {

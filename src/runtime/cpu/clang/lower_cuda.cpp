@@ -1,15 +1,10 @@
 #include "lower_cuda.hpp"
 
 #include <llvm/Demangle/Demangle.h>
-#include <llvm/IR/Constants.h>
-#include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
-#include <map>
-#include <set>
-#include <vector>
-
+#include "ir.hpp"
 #include "isolated_steps.hpp"
 #include "locate.hpp"
 #include "lowering_steps.hpp"

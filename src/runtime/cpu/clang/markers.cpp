@@ -1,11 +1,6 @@
 #include "markers.hpp"
 
-#include <llvm/IR/InstIterator.h>
-#include <llvm/IR/Instructions.h>
-#include <llvm/IR/Module.h>
-
-#include <string>
-#include <utility>
+#include "ir.hpp"
 
 namespace damo::clang_plugin {
 namespace {

@@ -4,7 +4,6 @@
 // own or pastes words together gets all parts.
 #pragma once
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -1,11 +1,6 @@
 #include "row_values.hpp"
 
-#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/GetElementPtrTypeIterator.h>
-#include <llvm/IR/Instructions.h>
-#include <llvm/IR/IntrinsicInst.h>
-
-#include <cstdlib>
 
 #include "markers.hpp"
 

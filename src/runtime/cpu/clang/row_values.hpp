@@ -1,14 +1,11 @@
 // What a value is in the threads of the loop over threadIdx.x: the same in all of them, and then the same value in front of that
 // loop, or more by a constant from each to the next.
 #pragma once
-#include <llvm/Analysis/LoopInfo.h>
-#include <llvm/IR/Dominators.h>
-#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Operator.h>
 
-#include <map>
 #include <optional>
-#include <vector>
+
+#include "ir.hpp"
 
 namespace damo::clang_plugin {
 

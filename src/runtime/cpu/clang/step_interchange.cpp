@@ -1,6 +1,5 @@
 #include "row_loops.hpp"
 
-#include <llvm/IR/IRBuilder.h>
 #include <llvm/Transforms/Utils/Local.h>
 
 #include <algorithm>

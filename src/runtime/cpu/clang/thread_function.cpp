@@ -1,14 +1,8 @@
 #include "thread_function.hpp"
 
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InstIterator.h>
-#include <llvm/IR/Instructions.h>
-#include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/Module.h>
 #include <llvm/IR/Operator.h>
 
-#include <vector>
-
+#include "ir.hpp"
 #include "markers.hpp"
 
 namespace damo::clang_plugin {

@@ -2,9 +2,6 @@
 // the block's and the thread's indices, and shared memory. Functions that could not be inlined ask the runtime for the
 // ThreadState of the thread that calls them.
 #pragma once
-
-#include <cstddef>
-
 #include "kernels.hpp"
 #include "runtime/cpu/kernel_abi.hpp"
 

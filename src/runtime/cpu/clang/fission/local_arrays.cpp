@@ -1,8 +1,3 @@
-#include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/Module.h>
-
-#include <set>
-
 #include "thread_loop.hpp"
 
 namespace damo::clang_plugin {

@@ -1,7 +1,5 @@
 #include "region_exits.hpp"
 
-#include <llvm/IR/Module.h>
-
 #include "../thread_function.hpp"
 #include "runtime/cpu/block_regions.hpp"
 

@@ -1,8 +1,5 @@
 #include "region_values.hpp"
 
-#include <llvm/Analysis/ValueTracking.h>
-#include <llvm/IR/Module.h>
-
 #include <algorithm>
 
 #include "../markers.hpp"

@@ -2,10 +2,6 @@
 // what follows cheaply from a thread's index is computed again; the rest goes through an array of one element a thread.
 #pragma once
 #include <llvm/ADT/MapVector.h>
-#include <llvm/IR/Dominators.h>
-
-#include <map>
-#include <vector>
 
 #include "regions.hpp"
 #include "thread_loop.hpp"

@@ -1,8 +1,6 @@
 #include "regions.hpp"
 
-#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/CFG.h>
-#include <llvm/IR/Dominators.h>
 
 #include <algorithm>
 

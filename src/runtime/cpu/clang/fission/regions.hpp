@@ -2,12 +2,7 @@
 // threads of a block before the next one begins. Cuts are at waits, at loops that hold waits, where the block as a whole
 // decides what comes next, and where ways from different regions meet.
 #pragma once
-#include <llvm/IR/Instructions.h>
-
-#include <map>
 #include <memory>
-#include <set>
-#include <vector>
 
 #include "thread_program.hpp"
 #include "uniformity.hpp"

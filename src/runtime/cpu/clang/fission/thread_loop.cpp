@@ -1,7 +1,5 @@
 #include "thread_loop.hpp"
 
-#include <llvm/IR/Module.h>
-
 namespace damo::clang_plugin {
 namespace {
 

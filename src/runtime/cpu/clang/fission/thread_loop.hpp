@@ -1,7 +1,5 @@
 // The loop nest in which one region runs for the threads of a block, and the memory that threads keep between regions.
 #pragma once
-#include <llvm/IR/IRBuilder.h>
-
 #include "regions.hpp"
 
 namespace damo::clang_plugin {

@@ -1,12 +1,7 @@
 // A kernel's thread function in the shape that fission works on: what all threads of all blocks compute alike stands in
 // a prologue, each wait is the last thing that its block does, and there is one way to return.
 #pragma once
-#include <llvm/IR/Instructions.h>
-
-#include <map>
-#include <set>
-#include <vector>
-
+#include "../ir.hpp"
 #include "../thread_function.hpp"
 
 namespace damo::clang_plugin {

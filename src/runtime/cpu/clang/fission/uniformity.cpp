@@ -1,6 +1,5 @@
 #include "uniformity.hpp"
 
-#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/CFG.h>
 

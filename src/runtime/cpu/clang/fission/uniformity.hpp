@@ -6,10 +6,6 @@
 // race needs a barrier of the block for that, or something else that orders threads (orders_threads, barriers of some of them).
 // Behind such a thing, up to the next barrier of the block, loads differ. Waits of a warp do not order the block's other warps.
 #pragma once
-#include <llvm/IR/Instructions.h>
-
-#include <set>
-
 #include "thread_program.hpp"
 
 namespace damo::clang_plugin {

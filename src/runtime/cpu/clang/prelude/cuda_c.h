@@ -5,7 +5,7 @@
 #define __host__ __attribute__((host))
 #define __device__ __attribute__((device))
 #define __global__ _Pragma("damo_kernel") __attribute__((global))
-#define __shared__ _Pragma("damo_variable") __attribute__((shared))
+#define __shared__ _Pragma("damo_variable") __attribute__((shared, damo_shared))
 #define __constant__ _Pragma("damo_variable") __attribute__((constant))
 #define __forceinline__ __inline__ __attribute__((always_inline))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))

@@ -1,0 +1,62 @@
+// Whose line a node and an error have. Ops take the line of their call from their operands; what is made of several ops takes care that each of them,
+// and what is refused before any of them is built, has the line of the user's call and not one of Damo's sources:
+//
+//   Variable Embedding::operator()(const Operand& positions) const {
+//     const BuiltAt here(positions.where());                         // all nodes that this thread builds until here ends
+//     return take(weight, positions, 0);
+//   }
+//   return asked("take", [&] { ...throw ShapeError("take: ...")...; }, x, positions);
+//
+// See tests/errors/user_line_test.cpp.
+#pragma once
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+#include <damo/error.hpp>
+#include <damo/variable.hpp>
+
+namespace damo {
+
+/// While it lives, line_of_user() of this thread is its line; the outermost counts, which is the user's own call. An unknown line changes nothing.
+class BuiltAt {
+ public:
+  explicit BuiltAt(SourceLine line);
+  ~BuiltAt();
+  BuiltAt(const BuiltAt&) = delete;
+  BuiltAt& operator=(const BuiltAt&) = delete;
+
+ private:
+  bool is_outermost_;
+};
+
+/// The line that a BuiltAt of this thread says, else `own`.
+SourceLine line_of_user(SourceLine own);
+
+/// Gives an error that says neither operands nor line those of the function that was called.
+void add_asked(Error& error, std::string_view function, std::initializer_list<const Operand*> operands);
+void add_asked(Error& error, std::string_view function, std::span<const Variable> operands, SourceLine line);
+
+/// build(), whose errors tell which function was asked with which operands, at which line, unless an op has told.
+template <class Build, class... Operands>
+auto asked(std::string_view function, const Build& build, const Operands&... operands) {
+  try {
+    return build();
+  } catch (Error& error) {
+    add_asked(error, function, {&operands...});
+    throw;
+  }
+}
+
+/// The same of Variables without lines of their own.
+template <class Build>
+auto asked(std::string_view function, const Build& build, std::span<const Variable> operands, SourceLine line) {
+  try {
+    return build();
+  } catch (Error& error) {
+    add_asked(error, function, operands, line);
+    throw;
+  }
+}
+
+}  // namespace damo

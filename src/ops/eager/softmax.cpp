@@ -1,0 +1,98 @@
+#include <damo/array_softmax.hpp>
+
+#include <string>
+
+#include <damo/array_create.hpp>
+#include <damo/array_indexing.hpp>
+#include <damo/array_math.hpp>
+#include <damo/array_reduce.hpp>
+#include <damo/array_shape.hpp>
+#include "ops/eager/index_kernels.hpp"
+
+namespace damo {
+namespace {
+
+/// In the dtype that sums of exponentials are computed in.
+Array summed_wide(const char* name, const Array& x) {
+  if (!x) throw TypeError(std::string(name) + ": x is an empty Array", "check the Array with if (array)");
+  return is_half(x.dtype()) ? astype(x, float32) : is_floating(x.dtype()) ? x : astype(x, float64);
+}
+Array as_given(const Array& y, const Array& x) { return is_half(x.dtype()) ? astype(y, x.dtype()) : y; }
+
+Array integers(const char* name, const Array& x, const Array& positions) {
+  if (!x || !positions) throw TypeError(std::string(name) + ": an operand is an empty Array", "check the Array with if (array)");
+  if (!is_integer(positions.dtype())) throw TypeError(std::string(name) + ": positions are integers, these are " + describe(positions), "astype(positions, int64)");
+  if (!(x.device() == positions.device())) throw DeviceError(std::string(name) + ": " + describe(x) + " with positions " + describe(positions), "move one of them: x.to(device)");
+  return positions;
+}
+
+/// x's elements at checked positions along an axis, which has their extent in the result.
+Array taken_along(const Array& x, const Array& positions, int axis) {
+  const Array out = Array::empty(positions.shape(), x.dtype(), x.device());
+  if (out.size() == 0) return out;
+  const Strides strides = contiguous_strides(x.shape());
+  Array at = positions * strides[axis];
+  for (int other = 0; other < x.rank(); ++other) {
+    if (other == axis) continue;
+    Shape line = Shape::filled(x.rank(), 1);
+    line[other] = x.shape()[other];
+    at = at + (arange(0, x.shape()[other], 1, int64, x.device()) * strides[other]).reshape(line);
+  }
+  gather(contiguous(x), contiguous(at), out, 0, x.rank());
+  return out;
+}
+
+/// Throws unless positions have x's extents beside the axis.
+void require_lines(const char* name, const Array& x, const Array& positions, int axis) {
+  bool fits = x.rank() == positions.rank();
+  for (int other = 0; fits && other < x.rank(); ++other) fits = other == axis || x.shape()[other] == positions.shape()[other];
+  if (!fits) {
+    throw ShapeError(std::string(name) + ": positions of shape " + to_string(positions.shape()) + " do not fit to x of shape " + to_string(x.shape()) + " along axis " + std::to_string(axis),
+                     "all axes but that one have the same extents");
+  }
+}
+
+}  // namespace
+
+Array logsumexp(const Array& x, const Axes& axes, bool keepdims) {
+  const Array wide = summed_wide("logsumexp", x), greatest = max(wide, axes, true);
+  const Array base = where(isinf(greatest), 0, greatest), logarithm = log(sum(exp(wide - base), axes, true)) + base;
+  return as_given(keepdims ? logarithm : squeeze(logarithm, axes), x);
+}
+
+Array softmax(const Array& x, int axis) {
+  const Array wide = summed_wide("softmax", x), e = exp(wide - max(wide, axis, true));
+  return as_given(e / sum(e, axis, true), x);
+}
+
+Array log_softmax(const Array& x, int axis) {
+  const Array wide = summed_wide("log_softmax", x), less = wide - max(wide, axis, true);
+  return as_given(less - log(sum(exp(less), axis, true)), x);
+}
+
+Array cross_entropy(const Array& logits, const Array& labels, int axis) {
+  const Array given = integers("cross_entropy", logits, labels), wide = summed_wide("cross_entropy", logits);
+  const int along = normalize_axis(axis, wide.rank());
+  if (labels.rank() != wide.rank() - 1) throw ShapeError("cross_entropy: labels of shape " + to_string(labels.shape()) + " for logits of shape " + to_string(wide.shape()), "one for each row");
+  const Array positions = expand_dims(given, along);
+  require_lines("cross_entropy", wide, positions, along);
+  const Array checked = checked_positions("cross_entropy", positions, along, wide.shape()[along], 0, CountsFromEnd::kNo);
+  return as_given(squeeze(-taken_along(log_softmax(wide, along), checked, along), along), logits);
+}
+
+Array take_along_axis(const Array& x, const Array& positions, int axis) {
+  const Array given = integers("take_along_axis", x, positions);
+  if (x.rank() == 0) throw ShapeError("take_along_axis: x has no axis: " + describe(x));
+  const int along = normalize_axis(axis, x.rank());
+  require_lines("take_along_axis", x, given, along);
+  if (given.size() > 0 && x.shape()[along] == 0) throw ShapeError("take_along_axis: there is nothing to take from axis " + std::to_string(along) + ", which has no elements");
+  return taken_along(x, checked_positions("take_along_axis", given, along, x.shape()[along], 0), along);
+}
+
+Array one_hot(const Array& positions, std::int64_t count, DType dtype) {
+  const Array given = integers("one_hot", positions, positions);
+  if (count < 0) throw ShapeError("one_hot: the count is " + std::to_string(count), "it is 0 or more");
+  return astype(eq(expand_dims(astype(given, int64), -1), arange(0, count, 1, int64, positions.device())), dtype);
+}
+
+}  // namespace damo

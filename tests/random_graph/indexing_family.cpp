@@ -1,0 +1,198 @@
+#include "indexing_ops.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "op_family.hpp"
+
+namespace damo::testing {
+namespace {
+
+constexpr Wide kNobodyKnows = std::numeric_limits<Wide>::infinity();
+
+bool has_axes_of(const Dims& x, const Dims& mask) { return mask.size() <= x.size() && std::equal(mask.begin(), mask.end(), x.begin()); }
+
+std::optional<NodeSpec> draw_indexing(Draw& draw) {
+  static const char* kNames[] = {"take", "along", "taken_back", "along_back", "one_hot", "nonzero", "flatnonzero", "masked", "set_masked", "add_masked", "add_rows_back"};
+  const std::string name = kNames[draw.pick(std::size(kNames))];
+  const bool by_mask = name.find("mask") != std::string::npos || name == "add_rows_back", back = name == "taken_back" || name == "along_back";
+  const std::optional<int> x = draw.find([&](const ValueType& type) {
+    return !type.dims.empty() && (!back || type.dtype == float32 || type.dtype == float64) && (name.starts_with("add_") ? type.dtype != bool_ : true);
+  });
+  if (!x) return {};
+  NodeSpec node{.kind = NodeSpec::Kind::kFamily, .family = "indexing", .name = name, .operands = {*x}, .pattern = {draw.number(0, draw.rank(*x) - 1), draw.number(2, 5)}};
+  draw.result_size = draw.size(*x);
+  const Dims dims = draw.type(*x).dims;
+  if (name.starts_with("take")) {
+    const std::optional<int> positions = draw.find([&](const ValueType& type) { return type.dims.size() + dims.size() < 7 && draw.size(type.dims) * draw.size(dims) <= 5000; });
+    if (!positions) return {};
+    node.operands.push_back(*positions);
+    draw.result_size *= draw.size(*positions);
+  } else if (name.starts_with("along")) {
+    node.operands.push_back(*draw.find([&](const ValueType& type) { return type.dims == dims; }));
+  } else if (name == "one_hot") {
+    draw.result_size *= node.pattern[1];
+    draw.bounds = {node.pattern[1]};
+  } else if (by_mask) {
+    const std::optional<int> mask = draw.find([&](const ValueType& type) { return !type.dims.empty() && has_axes_of(dims, type.dims) && (type.dtype == bool_ || draw.pick(3) == 0); });
+    if (!mask) return {};
+    node.operands.push_back(*mask);
+    const Dims rest(dims.begin() + draw.rank(*mask), dims.end());
+    if (name == "masked") draw.bounds = {draw.size(*mask)};
+    if (name == "set_masked" || name == "add_masked") {
+      const std::optional<int> y = draw.find([&](const ValueType& type) { return type.dtype == draw.type(*x).dtype && (type.dims.empty() || type.dims == rest); });
+      if (!y) return {};
+      node.operands.push_back(*y);
+    }
+  }
+  return node;
+}
+
+std::vector<ValueType> indexing_types(const NodeSpec& node, const std::vector<ValueType>& in, const NewSymbols& symbols) {
+  const ValueType& x = in.at(0);
+  const int axis = node.pattern.at(0);
+  demand(axis < static_cast<int>(x.dims.size()));
+  if (node.name.ends_with("nonzero")) return {{int64, {symbols.sized()}}};
+  if (node.name == "one_hot") {
+    Dims dims = x.dims;
+    dims.push_back(symbols.fresh());
+    return {{int32, dims}};
+  }
+  if (node.name == "masked" || node.name == "set_masked" || node.name == "add_masked" || node.name == "add_rows_back") {
+    demand(!in.at(1).dims.empty() && has_axes_of(x.dims, in[1].dims) && (!node.name.starts_with("add_") || x.dtype != bool_));
+    Dims rest(x.dims.begin() + static_cast<std::ptrdiff_t>(in[1].dims.size()), x.dims.end());
+    if (node.operands.size() == 3) demand(in[2].dtype == x.dtype && (in[2].dims.empty() || in[2].dims == rest));
+    if (node.name != "masked") return {x};
+    rest.insert(rest.begin(), symbols.sized());
+    return {{x.dtype, rest}};
+  }
+  if (node.name.starts_with("along")) demand(in.at(1).dims == x.dims);
+  if (node.name.ends_with("_back")) demand(x.dtype == float32 || x.dtype == float64);
+  if (node.name != "take") return {x};
+  Dims dims(x.dims.begin(), x.dims.begin() + axis);
+  dims.insert(dims.end(), in.at(1).dims.begin(), in[1].dims.end());
+  dims.insert(dims.end(), x.dims.begin() + axis + 1, x.dims.end());
+  demand(dims.size() < 7);
+  return {{x.dtype, dims}};
+}
+
+/// From 0 to extent - 1; -1: nobody knows.
+std::int64_t position_of(const Element& number, std::int64_t extent) {
+  if (!std::isfinite(number.error)) return -1;
+  const auto whole = static_cast<std::int64_t>(number.value), turn = 2 * extent, turned = (whole % turn + turn) % turn - extent;
+  return turned < 0 ? turned + extent : turned;
+}
+
+/// What taking and adding back do: place in x of each element that is taken; empty where a position is not known.
+std::vector<std::int64_t> taken_places(const NodeSpec& node, const Tensor& x, const Tensor& numbers, Shape& shape) {
+  const int axis = node.pattern[0];
+  const bool along = node.name.starts_with("along");
+  const std::int64_t extent = x.shape[axis], inner = inner_size(x.shape, axis), outer = extent * inner == 0 ? 0 : x.shape.size() / (extent * inner);
+  demand_extents(extent > 0 && x.shape.size() > 0);
+  shape = x.shape;
+  if (!along) {
+    shape = {};
+    for (int i = 0; i < axis; ++i) shape.push_back(x.shape[i]);
+    for (int i = 0; i < numbers.shape.rank(); ++i) shape.push_back(numbers.shape[i]);
+    for (int i = axis + 1; i < x.shape.rank(); ++i) shape.push_back(x.shape[i]);
+  }
+  const std::int64_t count = along ? extent : static_cast<std::int64_t>(numbers.elements.size());
+  std::vector<std::int64_t> places;
+  for (std::int64_t i = 0; i < outer; ++i) {
+    for (std::int64_t k = 0; k < count; ++k) {
+      for (std::int64_t j = 0; j < inner; ++j) {
+        const std::int64_t at = (i * count + k) * inner + j, position = position_of(numbers.elements[static_cast<std::size_t>(along ? at : k)], extent);
+        places.push_back(position < 0 ? -1 : (i * extent + position) * inner + j);
+      }
+    }
+  }
+  return places;
+}
+
+Tensor taken(const NodeSpec& node, const Tensor& x, const Tensor& numbers) {
+  Shape shape;
+  const std::vector<std::int64_t> places = taken_places(node, x, numbers, shape);
+  Tensor result{x.dtype, shape, {}};
+  if (!node.name.ends_with("_back")) {
+    for (std::int64_t place : places) result.elements.push_back(place < 0 ? Element{0, kNobodyKnows} : x.elements[static_cast<std::size_t>(place)]);
+    return result;
+  }
+  result = {x.dtype, x.shape, std::vector<Element>(x.elements.size())};  // sums of whole numbers, exact in both dtypes but for the largest
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (places[i] >= 0) result.elements[static_cast<std::size_t>(places[i])].value += static_cast<Wide>(i) + 1;
+    else std::fill(result.elements.begin(), result.elements.end(), Element{0, kNobodyKnows});
+  }
+  for (Element& element : result.elements) element.error += element.value * 0x1p-16L;
+  return result;
+}
+
+Tensor as_bools(const Tensor& x) { return cast_tensor(x, bool_); }
+
+/// A mask is of known elements, or nobody knows what comes out, not even how many elements.
+std::vector<std::int64_t> true_places(const Tensor& mask) {
+  std::vector<std::int64_t> places;
+  for (std::size_t i = 0; i < mask.elements.size(); ++i) {
+    demand_extents(std::isfinite(mask.elements[i].error));
+    if (mask.elements[i].value != 0) places.push_back(static_cast<std::int64_t>(i));
+  }
+  return places;
+}
+
+std::vector<Tensor> masked(const NodeSpec& node, const std::vector<Tensor>& in) {
+  const Tensor& x = in[0];
+  const Tensor mask = as_bools(in[1]);
+  std::int64_t inner = 1;
+  for (int axis = mask.shape.rank(); axis < x.shape.rank(); ++axis) inner *= x.shape[axis];
+  if (node.name == "masked") {
+    const std::vector<std::int64_t> places = true_places(mask);
+    Shape shape{static_cast<std::int64_t>(places.size())};
+    for (int axis = mask.shape.rank(); axis < x.shape.rank(); ++axis) shape.push_back(x.shape[axis]);
+    Tensor result{x.dtype, shape, {}};
+    for (std::int64_t place : places) {
+      for (std::int64_t i = 0; i < inner; ++i) result.elements.push_back(x.elements[static_cast<std::size_t>(place * inner + i)]);
+    }
+    return {result};
+  }
+  if (node.name == "add_rows_back") true_places(mask);
+  Tensor y = node.name == "add_rows_back" ? x : in[2];
+  Tensor result = x;
+  if (node.name != "add_rows_back" && y.shape.rank() == 0) y.elements.resize(1);
+  const Tensor sums = node.name == "set_masked" ? Tensor{} : apply_row(*find_elementwise("add"), {x, y});
+  for (std::size_t i = 0; i < x.elements.size(); ++i) {
+    const Element& chosen = mask.elements[i / static_cast<std::size_t>(inner)];
+    if (!std::isfinite(chosen.error)) result.elements[i] = {0, kNobodyKnows};
+    else if (chosen.value != 0) result.elements[i] = node.name == "set_masked" ? y.elements[y.shape.rank() == 0 ? 0 : i % static_cast<std::size_t>(inner)] : sums.elements[i];
+  }
+  return {result};
+}
+
+std::vector<Tensor> indexing_reference(const NodeSpec& node, const std::vector<Tensor>& in, const std::vector<DType>&) {
+  const Tensor& x = in[0];
+  if (node.name.ends_with("nonzero")) {
+    std::int64_t count = 0;
+    Tensor result{int64, {}, {}};
+    for (std::int64_t place : true_places(as_bools(x))) {
+      result.elements.push_back({static_cast<Wide>(node.name == "nonzero" ? place % x.shape[-1] : place), 0});
+      ++count;
+    }
+    result.shape = {count};
+    return {result};
+  }
+  if (node.name == "one_hot") {
+    Shape shape = x.shape;
+    shape.push_back(node.pattern[1]);
+    Tensor result{int32, shape, {}};
+    for (const Element& element : cast_tensor(x, int64).elements) {
+      for (int k = 0; k < node.pattern[1]; ++k) result.elements.push_back(std::isfinite(element.error) ? Element{element.value == k ? 1.0L : 0.0L, 0} : element);
+    }
+    return {result};
+  }
+  if (node.name.starts_with("take") || node.name.starts_with("along")) return {taken(node, x, cast_tensor(in[1], int64))};
+  return masked(node, in);
+}
+
+}  // namespace
+
+const OpFamily indexing_family{"indexing", draw_indexing, indexing_types, indexing_node<Variable>, indexing_node<Array>, indexing_reference};
+
+}  // namespace damo::testing

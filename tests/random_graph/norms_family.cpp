@@ -1,0 +1,119 @@
+#include "norms_ops.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "op_family.hpp"
+
+namespace damo::testing {
+namespace {
+
+constexpr const char* kNorms[] = {"var", "stddev", "norm", "norm_p", "logcumsumexp", "softmax", "softmax", "log_softmax", "logsumexp", "cross_entropy", "layer_norm", "log_sum_exp_by_hand", "softmax_by_hand"};
+
+bool drops_axis(const std::string& name) { return name == "stddev" || name == "norm_p" || name == "cross_entropy"; }
+bool keeps_one(const std::string& name) { return name == "var" || name == "norm" || name == "logsumexp" || name == "log_sum_exp_by_hand"; }
+
+std::optional<NodeSpec> draw_norm(Draw& draw) {
+  const std::string name = kNorms[draw.pick(std::size(kNorms))];
+  const std::optional<int> x = draw.find([](const ValueType& type) { return !type.dims.empty() && is_floating(type.dtype); });
+  if (!x) return {};
+  NodeSpec node{.kind = NodeSpec::Kind::kFamily, .family = "norms", .name = name, .operands = {*x}, .pattern = {draw.number(0, draw.rank(*x) - 1), draw.number(0, 3), draw.number(0, 1)}};
+  if (name == "cross_entropy") node.operands.push_back(*draw.find([&](const ValueType& type) { return type.dims == draw.type(*x).dims; }));
+  return node;
+}
+
+std::vector<ValueType> norm_types(const NodeSpec& node, const std::vector<ValueType>& in, const NewSymbols&) {
+  ValueType result = in.at(0);
+  const int axis = node.pattern.at(0);
+  demand(axis < static_cast<int>(result.dims.size()) && is_floating(result.dtype));
+  for (int symbol : result.dims) demand(symbol < kSizedSymbols || symbol >= kFreshSymbols);  // may have no greatest element
+  if (node.name == "cross_entropy") demand(in.at(1).dims == in[0].dims);
+  if (keeps_one(node.name)) result.dims[static_cast<std::size_t>(axis)] = kOne;
+  if (drops_axis(node.name)) result.dims.erase(result.dims.begin() + axis);
+  return {result};
+}
+
+const ElementwiseRow& row_named(const char* name) { return *find_elementwise(name); }
+Tensor number_like(const Tensor& x, double value) { return {x.dtype, {}, {{static_cast<Wide>(value), 0}}}; }
+
+/// log(sum(exp(x))), with the axis.
+Tensor log_sum_exp(const Tensor& x, int axis) {
+  const Tensor most = reduce_tensor("max", x, {axis}, true, x.dtype);
+  const Tensor less = apply_row(row_named("sub"), {x, most});
+  Tensor result = apply_row(row_named("add"), {apply_row(row_named("log"), {reduce_tensor("sum", apply_row(row_named("exp"), {less}), {axis}, true, x.dtype)}), most});
+  for (std::size_t i = 0; i < most.elements.size(); ++i) {
+    if (std::isinf(most.elements[i].value) && most.elements[i].error == 0) result.elements[i] = most.elements[i];
+  }
+  return result;
+}
+
+Tensor computed(const NodeSpec& node, const Tensor& x, const std::vector<Tensor>& in) {
+  const int axis = node.pattern[0];
+  const std::string& name = node.name;
+  const auto sum = [&](const Tensor& of, bool keep) { return reduce_tensor("sum", of, {axis}, keep, of.dtype); };
+  if (name == "var" || name == "stddev" || name == "layer_norm") {
+    const int freedom = name == "var" ? node.pattern[1] % 2 : 0;
+    demand_extents(x.shape[axis] > freedom);
+    const Tensor centred = apply_row(row_named("sub"), {x, reduce_tensor("mean", x, {axis}, true, x.dtype)});
+    Tensor squares = sum(apply_row(row_named("mul"), {centred, centred}), name != "stddev");
+    const Tensor mean = apply_row(row_named("true_div"), {squares, number_like(x, static_cast<double>(x.shape[axis] - freedom))});
+    if (name == "var") return mean;
+    if (name == "stddev") return apply_row(row_named("sqrt"), {mean});
+    return apply_row(row_named("true_div"), {centred, apply_row(row_named("sqrt"), {apply_row(row_named("add"), {mean, number_like(x, 0.5)})})});
+  }
+  const Tensor sizes = apply_row(row_named("abs"), {x});
+  if (name == "norm" || (name == "norm_p" && node.pattern[1] == 2)) return apply_row(row_named("sqrt"), {sum(apply_row(row_named("mul"), {x, x}), name == "norm")});
+  if (name == "norm_p" && node.pattern[1] == 0) return reduce_tensor("max", sizes, {axis}, false, x.dtype);
+  if (name == "norm_p" && node.pattern[1] == 1) return sum(sizes, false);
+  if (name == "norm_p") return apply_row(row_named("pow"), {sum(apply_row(row_named("pow"), {sizes, number_like(x, 3)}), false), number_like(x, 1.0 / 3)});
+  demand_extents(x.shape[axis] > 0);
+  if (name == "logsumexp" || name == "log_sum_exp_by_hand") return log_sum_exp(x, axis);
+  if (name == "logcumsumexp") {
+    Tensor result = x;
+    const std::int64_t extent = x.shape[axis], inner = inner_size(x.shape, axis);
+    for (std::int64_t i = 0; i < x.shape.size(); ++i) {
+      const std::int64_t place = i / inner % extent, count = node.pattern[2] ? extent - place : place + 1;
+      Tensor line{x.dtype, {count}, {}};
+      for (std::int64_t k = 0; k < count; ++k) line.elements.push_back(x.elements[static_cast<std::size_t>(i + (node.pattern[2] ? k : -k) * inner)]);
+      result.elements[static_cast<std::size_t>(i)] = log_sum_exp(line, 0).elements[0];
+    }
+    for (Element& element : result.elements) element.error += static_cast<Wide>(extent) * (std::fabs(element.value) + 1) * (x.dtype == float64 ? 0x1p-51L : 0x1p-22L);
+    return result;
+  }
+  const Tensor less = apply_row(row_named("sub"), {x, reduce_tensor("max", x, {axis}, true, x.dtype)}), powers = apply_row(row_named("exp"), {less});
+  if (name == "softmax") return apply_row(row_named("true_div"), {powers, sum(powers, true)});
+  const Tensor logarithms = apply_row(row_named("sub"), {less, apply_row(row_named("log"), {sum(powers, true)})});
+  if (name != "cross_entropy") return logarithms;
+  const Tensor labels = reduce_tensor("argmax", in[1], {axis}, false, int64);
+  const std::int64_t extent = x.shape[axis], inner = inner_size(x.shape, axis);
+  Tensor result{x.dtype, labels.shape, {}};
+  for (std::int64_t i = 0; i < labels.shape.size(); ++i) {
+    const Element& label = labels.elements[static_cast<std::size_t>(i)];
+    const auto at = static_cast<std::int64_t>(label.value);
+    if (!std::isfinite(label.error)) result.elements.push_back(label);
+    else result.elements.push_back(logarithms.elements[static_cast<std::size_t>((i / inner * extent + at) * inner + i % inner)]);
+  }
+  return apply_row(row_named("neg"), {result});
+}
+
+std::vector<Tensor> norm_reference(const NodeSpec& node, const std::vector<Tensor>& in, const std::vector<DType>& dtypes) {
+  const bool is_one_op = node.name != "layer_norm" && !node.name.ends_with("_by_hand");  // whose steps round to 16 bits
+  Tensor x = is_half(in[0].dtype) && is_one_op ? cast_tensor(in[0], float32) : in[0];
+  Tensor result = computed(node, x, in);
+  if (node.name.ends_with("_by_hand")) {  // exp overflows in what is written down, and does not in what rules make of it
+    for (std::size_t i = 0; i < result.elements.size(); ++i) {
+      if (is_half(in[0].dtype) || !(std::fabs(result.elements[i].value) < 40)) result.elements[i].error = std::numeric_limits<Wide>::infinity();
+      else result.elements[i].error += (x.dtype == float64 ? 0x1p-45L : 0x1p-16L) * 40;
+    }
+    for (const Element& element : x.elements) {
+      if (!(std::fabs(element.value) + element.error < 40)) std::fill(result.elements.begin(), result.elements.end(), Element{0, std::numeric_limits<Wide>::infinity()});
+    }
+  }
+  return {cast_tensor(result, dtypes[0])};
+}
+
+}  // namespace
+
+const OpFamily norms_family{"norms", draw_norm, norm_types, norms_node<Variable>, norms_node<Array>, norm_reference};
+
+}  // namespace damo::testing
