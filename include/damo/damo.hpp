@@ -44,6 +44,7 @@
 #include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/ops/conv.hpp>
+#include <damo/ops/create.hpp>
 #include <damo/ops/decompositions.hpp>
 #include <damo/ops/fft.hpp>
 #include <damo/ops/indexing.hpp>

@@ -1,33 +1,17 @@
 #include <damo/array_create.hpp>
 
-#include <cmath>
-
+#include <damo/array_decompositions.hpp>
 #include <damo/array_math.hpp>
 
 #include "ops/eager/index_kernels.hpp"
+#include "ops/range_length.hpp"
 
 namespace damo {
-namespace {
-
-__extension__ typedef __int128 Wide;  // holds the distance of any two integers
-
-Wide wide(const Scalar& integer) {
-  return integer.dtype() == uint64 ? Wide(static_cast<std::uint64_t>(integer.as_int())) : Wide(integer.as_int());
-}
-
-}  // namespace
 
 Array arange(Scalar start, Scalar stop, Scalar step, DType dtype, Device device) {
-  if (step.as_double() == 0) throw OptionError("arange: the step is 0");
-  const bool integers = !is_floating(start.dtype()) && !is_floating(stop.dtype()) && !is_floating(step.dtype());
-  double count = std::ceil((stop.as_double() - start.as_double()) / step.as_double());
-  if (integers) {
-    const Wide distance = wide(stop) - wide(start), by = wide(step);
-    count = (distance > 0) == (by > 0) ? static_cast<double>((distance + by + (by > 0 ? -1 : 1)) / by) : 0;
-  }
-  if (!(count < 0x1p62)) throw ShapeError("arange: the range has no end", "give finite numbers");
-  const Array out = Array::empty({static_cast<std::int64_t>(std::max(count, 0.0))}, dtype, device);
-  if (integers && !is_floating(dtype))
+  const auto [count, of_integers] = range_length(start, stop, step);
+  const Array out = Array::empty({count}, dtype, device);
+  if (of_integers && !is_floating(dtype))
     fill_range(out, start.as_int(), step.as_int());
   else
     fill_range(out, start.as_double(), step.as_double());
@@ -36,6 +20,7 @@ Array arange(Scalar start, Scalar stop, Scalar step, DType dtype, Device device)
 
 Array linspace(double start, double stop, std::int64_t count, DType dtype, Device device) {
   if (count < 0) throw ShapeError("linspace: " + std::to_string(count) + " numbers cannot be made");
+  if (is_integer(dtype)) return astype(floor(linspace(start, stop, count, float64, device)), dtype);
   const Array out = Array::empty({count}, dtype, device);
   fill_range(out, start, count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0.0);
   if (count > 1) assign(out.slice({{count - 1, count}}), stop);
@@ -48,6 +33,23 @@ Array eye(std::int64_t rows, std::optional<std::int64_t> columns, int diagonal, 
   const std::int64_t top = diagonal < 0 ? -std::int64_t{diagonal} : 0, left = diagonal > 0 ? diagonal : 0;
   const std::int64_t length = std::min(rows - top, width - left);
   if (length > 0) assign(out.view(dtype, {length}, {width + 1}, top * width + left), 1);
+  return out;
+}
+
+Array eye_like(const Array& x, int diagonal, std::optional<DType> dtype) {
+  if (x.shape().rank() != 2) throw ShapeError("eye_like: x has " + std::to_string(x.shape().rank()) + " axes, not 2");
+  return eye(x.shape()[0], x.shape()[1], diagonal, dtype.value_or(x.dtype()), x.device());
+}
+
+Array tri(std::int64_t rows, std::optional<std::int64_t> columns, int diagonal, DType dtype, Device device) {
+  return tril(Array::ones({rows, columns.value_or(rows)}, dtype, device), diagonal);
+}
+
+Array diag(const Array& x, int diagonal) {
+  if (x.shape().rank() != 1) throw ShapeError("diag: x has " + std::to_string(x.shape().rank()) + " axes, not 1", "diagonal takes it out of a matrix");
+  const std::int64_t down = diagonal < 0 ? -std::int64_t{diagonal} : 0, right = diagonal > 0 ? diagonal : 0, width = x.shape()[0] + down + right;
+  const Array out = Array::zeros({width, width}, x.dtype(), x.device());
+  if (x.size() > 0) assign(out.view(x.dtype(), x.shape(), {width + 1}, down * width + right), x);
   return out;
 }
 

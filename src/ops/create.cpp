@@ -1,0 +1,181 @@
+// Everything here is made of other ops: of a number that stretches, and of the numbers of its elements (index_along).
+#include <damo/ops/create.hpp>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <damo/ops/cast.hpp>
+#include <damo/ops/math.hpp>
+#include <damo/ops/reduce.hpp>
+#include <damo/ops/shape.hpp>
+#include "graph/user_line.hpp"
+#include "ops/gradient_parts.hpp"
+#include "ops/range_length.hpp"
+#include "ops/reduce_op.hpp"
+
+namespace damo {
+namespace {
+
+/// build(), whose errors tell the function and the line: there are no operands.
+template <class Build>
+Variable made_at(const char* function, SourceLine line, const Build& build) { return asked(function, build, std::span<const Variable>(), line); }
+
+void check_extents(const std::string& function, const Shape& shape, DType dtype) {
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] >= 0) continue;
+    throw ShapeError(function + ": the extent of axis " + std::to_string(axis) + " is " + std::to_string(shape[axis]), "extents are 0 or more; full_like follows those of a Variable");
+  }
+  if (shape.size() > std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(itemsize(dtype))) {
+    throw ShapeError(function + ": a tensor of shape " + to_string(shape) + " and dtype " + std::string(name(dtype)) + " has more than 2^63 bytes");
+  }
+}
+
+Variable filled(const char* function, const Shape& shape, Scalar value, DType dtype, SourceLine line) {
+  return made_at(function, line, [&] {
+    check_extents(function, shape, dtype);
+    const Variable number = constant(value.cast(dtype), line);
+    return shape.empty() ? number : broadcast_to(At(line)(number), shape);
+  });
+}
+
+/// int64: the place of each element along the one axis that has not the extent 1. Nothing of x is read but that extent.
+Variable places(const Variable& x, int axis, SourceLine line) { return reduce(ReductionKind::kIndex, x, std::uint32_t{1} << axis, line); }
+
+/// int64 (count,): 0, 1, ...
+Variable places(const char* function, std::int64_t count, SourceLine line) { return places(filled(function, {count}, 0, int8, line), 0, line); }
+
+Variable as_row(const Variable& vector, SourceLine line) { return dimshuffle(At(line)(vector), {kNewAxis, 0}); }
+Variable as_column(const Variable& vector, SourceLine line) { return dimshuffle(At(line)(vector), {0, kNewAxis}); }
+
+/// (rows, 1), moved by the diagonal: the column that the diagonal has in each row.
+Variable moved(const Variable& rows, int diagonal, SourceLine line) { return diagonal == 0 ? rows : add(At(line)(rows), At(line)(constant(Scalar(std::int64_t{diagonal}), line))); }
+
+template <class Compare>
+Variable compared_places(const char* function, std::int64_t rows, std::int64_t columns, int diagonal, DType dtype, SourceLine line, Compare compare) {
+  return made_at(function, line, [&] {
+    check_extents(function, {rows, columns}, dtype);
+    const At at(line);
+    const Variable row = moved(as_column(places(function, rows, line), line), diagonal, line), column = as_row(places(function, columns, line), line);
+    return cast_at(compare(at(row), at(column)), dtype, line);
+  });
+}
+
+Variable tensor_of(const Operand& x, const char* function, int rank) {
+  const Variable tensor = x.as(x.promotable().dtype);
+  asked(function, [&] {
+    if (tensor.rank() == rank) return;
+    throw ShapeError(std::string(function) + ": x has " + std::to_string(tensor.rank()) + (tensor.rank() == 1 ? " axis" : " axes") + ", not " + std::to_string(rank),
+                     rank == 1 && tensor.rank() == 2 ? "diagonal takes it out of a matrix" : "");
+  }, x);
+  return tensor;
+}
+
+std::uint32_t all_axes(int rank) { return (std::uint32_t{1} << rank) - 1; }
+
+/// x's shape with the extent 1 along all axes but one. A count reads no element.
+Variable only_axis(const Variable& x, int axis, SourceLine line) {
+  const std::uint32_t others = all_axes(x.rank()) & ~(std::uint32_t{1} << axis);
+  return others == 0 ? x : reduce(ReductionKind::kCount, x, others, line);
+}
+
+/// int64, rank 0. Counted in float64, which has all integers up to 2^53.
+Variable count(const Variable& x, std::uint32_t axes, SourceLine line) {
+  return cast_at(dimshuffle(At(line)(count_of(cast_at(x, float64, line), axes, line)), {}), int64, line);
+}
+
+Variable extents_constant(const Shape& dims, SourceLine line) {
+  ConstantData data{{int64, {dims.rank()}}, std::vector<std::byte>(static_cast<std::size_t>(dims.rank()) * sizeof(std::int64_t))};
+  for (int axis = 0; axis < dims.rank(); ++axis) Scalar(dims[axis]).store(data.bytes.data() + static_cast<std::size_t>(axis) * sizeof(std::int64_t));
+  return constant(std::move(data), {}, line);
+}
+
+}  // namespace
+
+namespace symbolic {
+
+Variable full(const Shape& shape, Scalar value, DType dtype, SourceLine where) { return filled("full", shape, value, dtype, where); }
+Variable zeros(const Shape& shape, DType dtype, SourceLine where) { return filled("zeros", shape, 0, dtype, where); }
+Variable ones(const Shape& shape, DType dtype, SourceLine where) { return filled("ones", shape, 1, dtype, where); }
+
+Variable arange(Scalar start, Scalar stop, Scalar step, DType dtype, SourceLine where) {
+  return made_at("arange", where, [&] {
+    const auto [count, of_integers] = range_length(start, stop, step);
+    check_extents("arange", {count}, dtype);
+    const DType inner = of_integers && !is_floating(dtype) ? int64 : float64;
+    const At at(where);
+    const auto number = [&](const Scalar& value) { return at(constant(inner == int64 ? Scalar(value.as_int()) : Scalar(value.as_double()), where)); };
+    const Variable place = cast_at(places("arange", count, where), inner, where);
+    return cast_at(add(number(start), at(mul(at(place), number(step)))), dtype, where);
+  });
+}
+
+Variable linspace(double start, double stop, std::int64_t count, DType dtype, SourceLine where) {
+  return made_at("linspace", where, [&] {
+    if (count < 0) throw ShapeError("linspace: " + std::to_string(count) + " numbers cannot be made");
+    check_extents("linspace", {count}, dtype);
+    const At at(where);
+    const auto number = [&](auto value) { return at(constant(Scalar(value), where)); };
+    const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0.0;
+    const Variable place = places("linspace", count, where);
+    Variable values = add(number(start), at(mul(at(cast_at(place, float64, where)), number(step))));
+    if (count > 1) values = damo::where(at(eq(at(place), number(count - 1))), number(stop), at(values));
+    return cast_at(is_integer(dtype) ? floor(at(values)) : values, dtype, where);
+  });
+}
+
+Variable eye(std::int64_t rows, std::optional<std::int64_t> columns, int diagonal, DType dtype, SourceLine where) {
+  return compared_places("eye", rows, columns.value_or(rows), diagonal, dtype, where, [](const Operand& row, const Operand& column) { return eq(row, column); });
+}
+Variable tri(std::int64_t rows, std::optional<std::int64_t> columns, int diagonal, DType dtype, SourceLine where) {
+  return compared_places("tri", rows, columns.value_or(rows), diagonal, dtype, where, [](const Operand& row, const Operand& column) { return ge(row, column); });
+}
+
+}  // namespace symbolic
+
+Variable full_like(const Operand& x, Scalar value, std::optional<DType> dtype) {
+  const Variable like = x.as(x.promotable().dtype);
+  const DType result = dtype.value_or(like.dtype());
+  const At at(x.where());
+  return second(at(cast_at(like, result, x.where())), at(constant(value.cast(result), x.where())));
+}
+Variable zeros_like(const Operand& x, std::optional<DType> dtype) { return full_like(x, 0, dtype); }
+Variable ones_like(const Operand& x, std::optional<DType> dtype) { return full_like(x, 1, dtype); }
+
+Variable eye_like(const Operand& x, int diagonal, std::optional<DType> dtype) {
+  const Variable like = tensor_of(x, "eye_like", 2);
+  const SourceLine line = x.where();
+  const At at(line);
+  const Variable row = places(only_axis(like, 0, line), 0, line), column = places(only_axis(like, 1, line), 1, line);
+  return cast_at(eq(at(moved(row, diagonal, line)), at(column)), dtype.value_or(like.dtype()), line);
+}
+
+Variable diag(const Operand& x, int diagonal) {
+  const Variable values = tensor_of(x, "diag", 1);
+  const SourceLine line = x.where();
+  const At at(line);
+  const Variable zero = constant(Scalar(0).cast(values.dtype()), line);  // 0 itself would make integers of bools
+  const std::int64_t right = diagonal > 0 ? diagonal : 0, down = diagonal < 0 ? -std::int64_t{diagonal} : 0;
+  const Variable by_column = diagonal == 0 ? values : pad(at(values), {PadWidth{right, down}}, at(zero));
+  const Variable row = places(as_column(by_column, line), 0, line), column = places(as_row(by_column, line), 1, line);
+  return where(at(eq(at(moved(row, diagonal, line)), at(column))), at(as_row(by_column, line)), at(zero));
+}
+
+Variable shape(const Operand& x) {
+  const Variable tensor = x.as(x.promotable().dtype);
+  const SourceLine line = x.where();
+  if (tensor.dims().is_known()) return extents_constant(tensor.dims(), line);
+  std::vector<Variable> extents;
+  for (int axis = 0; axis < tensor.rank(); ++axis) {
+    const std::int64_t known = tensor.dims()[axis];
+    extents.push_back(known == kUnknown ? count(only_axis(tensor, axis, line), std::uint32_t{1} << axis, line) : constant(Scalar(known), line));
+  }
+  return stack(extents, 0, line);
+}
+
+Variable size(const Operand& x) {
+  const Variable tensor = x.as(x.promotable().dtype);
+  return count(tensor, all_axes(tensor.rank()), x.where());
+}
+
+}  // namespace damo
