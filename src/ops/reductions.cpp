@@ -66,11 +66,6 @@ Join join_of(ReductionKind reduction, DType compute) {
       join.neutral = reduction == ReductionKind::kAny ? "false" : "true";
       join.reduce = reduction == ReductionKind::kAny ? "a | b" : "a & b";
       break;
-    case ReductionKind::kCount:
-      join.neutral = "0";
-      join.reduce = "a";
-      join.post = "T(n)";
-      break;
     default:
       break;
   }
@@ -252,7 +247,12 @@ int append_reduction(KernelSpec& spec, ReductionKind reduction, int value, DType
   step.code = "x0";
   step.inputs = {value};
   step.result = result;
-  if (reduction == ReductionKind::kArgmax || reduction == ReductionKind::kArgmin) {
+  if (reduction == ReductionKind::kCount) {
+    step.code.clear();
+    step.inputs.clear();
+    step.compute = computed_in(result);
+    step.is_count = true;
+  } else if (reduction == ReductionKind::kArgmax || reduction == ReductionKind::kArgmin) {
     step.inputs.push_back(append_place(spec));
     step.compute = computed_in(x);
     step.join = best_of(reduction == ReductionKind::kArgmax, step.compute, std::to_string(next_value(spec)));
@@ -260,7 +260,7 @@ int append_reduction(KernelSpec& spec, ReductionKind reduction, int value, DType
     step.inputs_as = {step.compute, int64};
   } else {
     const bool truth = reduction == ReductionKind::kAny || reduction == ReductionKind::kAll;
-    step.compute = reduction == ReductionKind::kMean || reduction == ReductionKind::kCount ? computed_in(result) : reduction <= ReductionKind::kProd ? sum_dtype(x) : computed_in(x);
+    step.compute = reduction == ReductionKind::kMean ? computed_in(result) : reduction <= ReductionKind::kProd ? sum_dtype(x) : computed_in(x);
     step.compute = accumulator.value_or(step.compute);
     step.join = join_of(reduction, step.compute);
     if (truth) step.code = "x0 != T(0)";

@@ -40,6 +40,7 @@ class ShapeForwarding {
     if (!has_work_) return;
     order_ = graph_.toposort();
     find_needed();
+    if (pass_fills_on()) order_ = graph_.toposort(), find_needed();
     const SymbolicShapes::Checks checks{[&](NodeId node) { return is_needed(node); }, [&](NodeId node, int input) { return counts(node, input); }};
     const SymbolicShapes shapes(graph_, order_, &checks);
     for (NodeId node : order_) {
@@ -47,6 +48,7 @@ class ShapeForwarding {
     }
     for (const auto& [old, made] : replacements_) graph_.replace(old, made);
     replace_readings(shapes);
+    count_first(shapes);
   }
 
  private:
@@ -74,6 +76,35 @@ class ShapeForwarding {
   bool is_fill(ValueId value) const {
     const NodeId owner = graph_.owner(value);
     return owner != NodeId::kNone && shape_input_[static_cast<std::size_t>(owner)] == 0 && dynamic_cast<const ElementwiseOp*>(&graph_.op(owner));
+  }
+
+  /// f(second(x, a)) as second(x, f(a)), f of one operand beside numbers: a fill that drop_fills finds, and fewer elements to compute.
+  bool pass_fills_on() {
+    bool changes = false;
+    for (NodeId node : order_) {
+      if (!is_needed(node) || shape_input_[static_cast<std::size_t>(node)] >= 0 || !dynamic_cast<const ElementwiseOp*>(&graph_.op(node)) || graph_.outputs(node).size() != 1) continue;
+      std::vector<ValueId> inputs(graph_.inputs(node).begin(), graph_.inputs(node).end());
+      const auto is_number = [&](ValueId input) { return graph_.constant(input) && graph_.type(input).rank() == 0; };
+      const auto at = std::find_if_not(inputs.begin(), inputs.end(), is_number);
+      if (at == inputs.end() || !is_fill(*at) || !std::all_of(at + 1, inputs.end(), is_number)) continue;
+      const TensorType type = graph_.type(graph_.outputs(node)[0]), filled = graph_.type(*at);
+      const NodeId fill = graph_.owner(*at);
+      const ValueId shape = graph_.inputs(fill)[0], value = graph_.inputs(fill)[1];
+      if (graph_.type(value).dtype != filled.dtype || type.dtype != filled.dtype || graph_.type(shape).rank() != type.rank()) continue;
+      *at = value;
+      const ValueId operands[] = {shape, add(graph_.op_ptr(node), inputs, {type.dtype, graph_.type(value).dims}, graph_.where(node), -1)};
+      graph_.replace(graph_.outputs(node)[0], add(graph_.op_ptr(fill), operands, type, graph_.where(fill), 0));
+      changes = true;
+    }
+    return changes;
+  }
+
+  ValueId add(std::shared_ptr<const Op> op, std::span<const ValueId> inputs, const TensorType& type, SourceLine where, int shape_input) {
+    const TensorType types[] = {type};
+    const NodeId made = graph_.add(std::move(op), inputs, types, where);
+    is_needed_.push_back(true);
+    shape_input_.push_back(shape_input);
+    return graph_.outputs(made)[0];
   }
 
   /// Whether the node's check that the operand has the extents of others is there when this is done.
@@ -105,20 +136,17 @@ class ShapeForwarding {
     }
     bool changes = false;
     for (ValueId& input : inputs) {
-      if (!is_fill(input)) continue;
-      const NodeId fill = graph_.owner(input);
-      const ValueId value = graph_.inputs(fill)[1];
-      if (std::max(rank, graph_.type(value).rank()) < graph_.type(input).rank()) continue;
-      if (graph_.type(value).dtype != graph_.type(input).dtype || !shapes.is_sure(graph_.inputs(fill)[0]) || !covers(others, shapes.of(input))) continue;
-      input = value;
-      changes = true;
+      while (is_fill(input)) {  // of a fill perhaps
+        const NodeId fill = graph_.owner(input);
+        const ValueId value = graph_.inputs(fill)[1];
+        if (std::max(rank, graph_.type(value).rank()) < graph_.type(input).rank()) break;
+        if (graph_.type(value).dtype != graph_.type(input).dtype || !shapes.is_sure(graph_.inputs(fill)[0]) || !covers(others, shapes.of(input))) break;
+        input = value;
+        changes = true;
+      }
     }
     if (!changes) return;
-    const TensorType types[] = {graph_.type(graph_.outputs(node)[0])};
-    const NodeId made = graph_.add(graph_.op_ptr(node), inputs, types, graph_.where(node));
-    is_needed_.push_back(true);
-    shape_input_.push_back(-1);
-    replacements_.emplace_back(graph_.outputs(node)[0], graph_.outputs(made)[0]);
+    replacements_.emplace_back(graph_.outputs(node)[0], add(graph_.op_ptr(node), inputs, graph_.type(graph_.outputs(node)[0]), graph_.where(node), -1));
   }
 
   /// Whether a value of the one shape has the other's extents wherever that is not 1.
@@ -162,6 +190,50 @@ class ShapeForwarding {
     }
   }
 
+  /// What a count reads in vain makes it wait for a value that it does not need: the gradient of a mean(loss) by logits would wait for all losses,
+  /// and be a kernel of its own. It counts the value of that shape that is there first, of whatever dtype: the one with the fewest ops before it.
+  void count_first(const SymbolicShapes& shapes) {
+    const auto counts = [&](NodeId node) {
+      const auto* reduction = dynamic_cast<const ReduceOp*>(&graph_.op(node));
+      return reduction && reduction->kind() == ReductionKind::kCount && is_needed(node);
+    };
+    if (std::none_of(order_.begin(), order_.end(), counts)) return;
+    struct First {
+      int depth;
+      ValueId value;
+    };
+    std::map<std::vector<int>, First> first;
+    for (ValueId input : graph_.inputs()) first.try_emplace(shapes.of(input), First{0, input});
+    std::vector<int> depths(static_cast<std::size_t>(graph_.node_limit()), 0);
+    const auto depth_of = [&](ValueId value) { return graph_.owner(value) == NodeId::kNone ? 0 : depths[static_cast<std::size_t>(graph_.owner(value))]; };
+    const std::vector<NodeId> order = graph_.toposort();  // with what the other steps made. A count then follows from less than it did: no cycle
+    for (NodeId node : order) {
+      int& depth = depths[static_cast<std::size_t>(node)];
+      for (ValueId input : graph_.inputs(node)) depth = std::max(depth, depth_of(input) + 1);
+      if (!is_needed(node) || graph_.op(node).view_of(0) >= 0) continue;
+      for (ValueId output : graph_.outputs(node)) {
+        if (!shapes.is_sure(output)) continue;
+        const auto [found, is_new] = first.try_emplace(shapes.of(output), First{depth, output});
+        if (!is_new && depth < found->second.depth) found->second = {depth, output};
+      }
+    }
+    for (NodeId node : order) {
+      if (!counts(node)) continue;
+      const ValueId value = graph_.inputs(node)[0];
+      if (!shapes.is_sure(value)) continue;
+      const auto found = first.find(shapes.of(value));
+      if (found == first.end() || found->second.depth >= depth_of(value)) continue;
+      graph_.set_input(node, 0, as(graph_.type(value).dtype, found->second.value, graph_.where(node)));
+    }
+  }
+
+  /// The value, or a cast of it.
+  ValueId as(DType dtype, ValueId value, SourceLine where) {
+    if (graph_.type(value).dtype == dtype) return value;
+    const ValueId inputs[] = {value};
+    return add(cast_op(dtype), inputs, {dtype, graph_.type(value).dims}, where, -1);
+  }
+
   /// What find gives for the value; else, of a view, the view of what it gives for the value beneath.
   template <class Find>
   ValueId like(ValueId value, Find find) {
@@ -171,11 +243,7 @@ class ShapeForwarding {
     const ValueId beneath = find(graph_.inputs(view)[0]);
     if (beneath == ValueId::kNone) return beneath;
     const ValueId inputs[] = {beneath};
-    const TensorType types[] = {graph_.type(value)};
-    const NodeId made = graph_.add(graph_.op_ptr(view), inputs, types, graph_.where(view));
-    is_needed_.push_back(true);
-    shape_input_.push_back(-1);
-    return graph_.outputs(made)[0];
+    return add(graph_.op_ptr(view), inputs, graph_.type(value), graph_.where(view), -1);
   }
 
   FunctionGraph& graph_;

@@ -11,6 +11,7 @@
 namespace damo {
 namespace {
 
+constexpr int kMostReads = 64;  // that are looked at before a group stays on its level
 constexpr std::int64_t kOneRow = 16384;  // elements of the only row that one block, or one thread of a CPU, goes through again and again
 
 /// Axes, those of extent 1 last: what broadcasts to a shape has fewer.
@@ -34,7 +35,7 @@ ReductionGroups::ReductionGroups(const FunctionGraph& graph, const std::vector<s
   const auto add = [&](std::vector<NodeId> nodes) -> Whole& {
     const int number = static_cast<int>(wholes_.size());
     for (NodeId node : nodes) whole_of_[static_cast<std::size_t>(node)] = number;
-    wholes_.push_back({.nodes = std::move(nodes), .parent = number});
+    wholes_.push_back({.nodes = std::move(nodes), .parent = number, .next = number});
     return wholes_.back();
   };
   for (const std::vector<NodeId>& nodes : groups) {
@@ -72,13 +73,13 @@ ReductionGroups::ReductionGroups(const FunctionGraph& graph, const std::vector<s
   // What may go across rows waits until the groups of rows that it may join are there.
   std::vector<int> waiting(wholes_.size(), 0), ready, ready_across;
   const auto becomes_ready = [&](int whole) { (wholes_[static_cast<std::size_t>(whole)].may_go_across ? ready_across : ready).push_back(whole); };
-  std::vector<std::vector<int>> readers(wholes_.size());
+  readers_.resize(wholes_.size());
   for (int i = 0; i < static_cast<int>(wholes_.size()); ++i) {
     for (NodeId node : wholes_[static_cast<std::size_t>(i)].nodes) {
       for (ValueId input : graph.inputs(node)) {
         const int producer = producer_of(input);
         if (producer < 0 || producer == i) continue;
-        readers[static_cast<std::size_t>(producer)].push_back(i);
+        readers_[static_cast<std::size_t>(producer)].push_back(i);
         ++waiting[static_cast<std::size_t>(i)];
       }
     }
@@ -90,7 +91,7 @@ ReductionGroups::ReductionGroups(const FunctionGraph& graph, const std::vector<s
     next.pop_back();
     if (!join_across(whole)) join(whole);
     wholes_[static_cast<std::size_t>(whole)].is_done = true;
-    for (int reader : readers[static_cast<std::size_t>(whole)]) {
+    for (int reader : readers_[static_cast<std::size_t>(whole)]) {
       if (--waiting[static_cast<std::size_t>(reader)] == 0) becomes_ready(reader);
     }
   }
@@ -119,6 +120,37 @@ int ReductionGroups::find(int whole) {
     whole = parent;
   }
   return whole;
+}
+
+void ReductionGroups::unite(int into, int from) {
+  wholes_[static_cast<std::size_t>(from)].parent = into;
+  std::swap(wholes_[static_cast<std::size_t>(into)].next, wholes_[static_cast<std::size_t>(from)].next);  // two rings become one
+}
+
+/// The group on that level, and what reads it above. Not where one of the others, which would then be no longer below it, follows from it, nor
+/// where more than a few reads tell so.
+bool ReductionGroups::raise(int group, int level, const std::map<int, bool>& others) {
+  std::map<int, int> levels = {{group, level}};
+  std::vector<int> raised = {group};
+  int reads = 0;
+  for (std::size_t i = 0; i < raised.size(); ++i) {
+    const int from = raised[i], above = levels[from] + 1;
+    for (int member = wholes_[static_cast<std::size_t>(from)].next;; member = wholes_[static_cast<std::size_t>(member)].next) {
+      for (int reader : readers_[static_cast<std::size_t>(member)]) {
+        if (++reads > kMostReads) return false;
+        const int to = find(reader);
+        if (to == from || !wholes_[static_cast<std::size_t>(reader)].is_done) continue;
+        const auto [found, is_new] = levels.try_emplace(to, wholes_[static_cast<std::size_t>(to)].level);
+        if (found->second >= above) continue;
+        if (others.contains(to)) return false;
+        found->second = above;
+        raised.push_back(to);
+      }
+      if (member == from) break;
+    }
+  }
+  for (const auto& [raised_group, to] : levels) wholes_[static_cast<std::size_t>(raised_group)].level = to;
+  return true;
 }
 
 /// The whole that makes the value; -1 for inputs and constants.
@@ -201,7 +233,7 @@ bool ReductionGroups::join_across(int number) {
     if (producer >= 0 && find(producer) != group) least = std::max(least, wholes_[static_cast<std::size_t>(find(producer))].level + 1);
   }
   if (least > wholes_[static_cast<std::size_t>(group)].level) return false;
-  whole.parent = group;
+  unite(group, number);
   whole.level = wholes_[static_cast<std::size_t>(group)].level;
   return true;
 }
@@ -225,6 +257,11 @@ void ReductionGroups::join(int number) {
     const int level = wholes_[static_cast<std::size_t>(producer)].level;
     whole.level = std::max(whole.level, level + (may_join || level < 0 ? 0 : 1));
   }
+  // A group that waits for nothing of what the whole waits for may be later: the rows of a loss, whose gradient also reads a number.
+  for (const auto& [producer, may_join] : joins) {
+    const Whole& from = wholes_[static_cast<std::size_t>(producer)];
+    if (may_join && from.level < whole.level && (from.reduces || whole.reduces)) raise(producer, whole.level, joins);
+  }
   std::vector<int> partners;
   for (const auto& [producer, may_join] : joins) {
     if (may_join && wholes_[static_cast<std::size_t>(producer)].level == whole.level) partners.push_back(producer);
@@ -243,7 +280,7 @@ void ReductionGroups::join(int number) {
     const int a = find(partner), b = find(number);
     if (a == b) continue;
     Whole &into = wholes_[static_cast<std::size_t>(a)], &from = wholes_[static_cast<std::size_t>(b)];
-    from.parent = a;
+    unite(a, b);
     if (from.reduces && !into.reduces) into.space = from.space, into.dims = from.dims, into.axes = from.axes, into.reduces = true;
     if (into.joins == Joins::kNone) into.joins = from.joins;
     into.level = whole.level;
@@ -263,7 +300,7 @@ void ReductionGroups::join_siblings() {
       if (first < 0) first = group;
       first = find(first);
       if (group == first || whole.level != wholes_[static_cast<std::size_t>(first)].level || !agree(first, group)) continue;
-      wholes_[static_cast<std::size_t>(group)].parent = first;
+      unite(first, group);
       Joins& joins = wholes_[static_cast<std::size_t>(first)].joins;
       if (joins == Joins::kNone) joins = whole.joins;
     }

@@ -10,9 +10,11 @@
 //
 // The groups of elementwise nodes stay as they are and are joined as wholes. The proof that no path leaves a group and comes back
 // is that of fusion_groups.hpp: each whole has a level, which rises along every edge that is not inside a group. A whole joins
-// those of its producers that are on its level if all of them agree; else it rises.
+// those of its producers that are on its level if all of them agree; else it rises. A producer on a lower level rises to it first, and what follows from
+// the producer above that, unless the whole reads some of it.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <unordered_set>
 #include <vector>
 
@@ -37,6 +39,7 @@ class ReductionGroups {
     std::vector<NodeId> nodes;
     int level = 0;
     int parent = -1;               // union-find
+    int next = -1;                 // of the ring of its group's wholes
     Shape dims;                    // of the elements, as far as they are known
     std::vector<int> space;        // symbols of the elements' axes
     std::uint32_t axes = 0;        // that are reduced
@@ -46,6 +49,8 @@ class ReductionGroups {
     Joins joins = Joins::kNone;
   };
   int find(int whole);
+  void unite(int into, int from);
+  bool raise(int group, int level, const std::map<int, bool>& others);
   bool agree(int a, int b);
   bool fits(const Whole& from, const Whole& to, NodeId node, ValueId input) const;
   bool may_spread(const Whole& group) const;
@@ -61,6 +66,7 @@ class ReductionGroups {
   const std::vector<NodeId> order_;
   const SymbolicShapes shapes_;
   std::vector<Whole> wholes_;
+  std::vector<std::vector<int>> readers_;  // by whole, one for each read
   std::vector<int> whole_of_;        // by node
   std::vector<bool> follows_scan_;   // by node
   std::vector<std::vector<NodeId>> groups_;

@@ -349,28 +349,38 @@ void CudaReducingEmitter::emit_pass(const Passes::Pass& pass) {
   line("  }");
 }
 
-/// Joins the lanes' values; every thread of the row then has the same bits.
-void CudaReducingEmitter::emit_across(int join) {
-  const std::string n = number(join), j = "j" + n, reduce = "reduce" + n, shared = "s" + n;
+/// Joins the lanes' values; every thread of the row then has the same bits. All joins in one meeting of the block.
+void CudaReducingEmitter::emit_across(const std::vector<int>& joins) {
   const int lanes = layout_.lanes, slots = block_ / lanes;
-  if (lanes == 1) return;
+  if (lanes == 1 || joins.empty()) return;
+  const auto each = [&](const std::string& indent, const auto& text) {
+    for (int join : joins) line(unrolled(indent, text("j" + number(join) + (several() ? "[k]" : ""), "reduce" + number(join), "s" + number(join))));
+  };
   if (!rows()) {
-    const std::string place = several() ? "[k * " + number(block_) + " + " : "[", own = several() ? j + "[k]" : j;
-    line("  __shared__ Joined" + n + " " + shared + "[" + number(block_ * (several() ? layout_.vector : 1)) + "];\n" + unrolled("  ", shared + place + "t] = " + own + ";") + "\n  __syncthreads();");
-    line("#pragma unroll\n  for (int half = " + number(lanes / 2) + "; half > 0; half /= 2) {");
-    line("    if (lane < half) {\n" + unrolled("      ", shared + place + "t] = " + reduce + "(" + shared + place + "t], " + shared + place + "t + half * " + number(slots) + "]);") + "\n    }\n    __syncthreads();\n  }");
-    line(unrolled("  ", own + " = " + shared + place + "slot];"));
+    const std::string place = several() ? "[k * " + number(block_) + " + " : "[";
+    for (int join : joins) line("  __shared__ Joined" + number(join) + " s" + number(join) + "[" + number(block_ * (several() ? layout_.vector : 1)) + "];");
+    each("  ", [&](const std::string& own, const std::string&, const std::string& shared) { return shared + place + "t] = " + own + ";"; });
+    line("  __syncthreads();\n#pragma unroll\n  for (int half = " + number(lanes / 2) + "; half > 0; half /= 2) {\n    if (lane < half) {");
+    each("      ", [&](const std::string&, const std::string& reduce, const std::string& shared) { return shared + place + "t] = " + reduce + "(" + shared + place + "t], " + shared + place + "t + half * " + number(slots) + "]);"; });
+    line("    }\n    __syncthreads();\n  }");
+    each("  ", [&](const std::string& own, const std::string&, const std::string& shared) { return own + " = " + shared + place + "slot];"; });
     return;
   }
   const int in_warp = lanes < 32 ? lanes : 32, warps = lanes / 32;
-  line("#pragma unroll\n  for (int distance = " + number(in_warp / 2) + "; distance > 0; distance /= 2) " + j + " = " + reduce + "(" + j + ", exchanged(" + j + ", distance));");
+  line("#pragma unroll\n  for (int distance = " + number(in_warp / 2) + "; distance > 0; distance /= 2) {");
+  each("    ", [](const std::string& j, const std::string& reduce, const std::string&) { return j + " = " + reduce + "(" + j + ", exchanged(" + j + ", distance));"; });
+  line("  }");
   if (warps <= 1) {
-    line("  " + j + " = of_lane(" + j + ", t & 31 & ~" + number(in_warp - 1) + ");");
+    each("  ", [&](const std::string& j, const std::string&, const std::string&) { return j + " = of_lane(" + j + ", t & 31 & ~" + number(in_warp - 1) + ");"; });
     return;
   }
-  line("  __shared__ Joined" + n + " " + shared + "[" + number(block_ / 32) + "];\n  if (t % 32 == 0) " + shared + "[t / 32] = " + j + ";\n  __syncthreads();");
-  line("  " + j + " = " + shared + "[slot * " + number(warps) + "];");
-  line("#pragma unroll\n  for (int w = 1; w < " + number(warps) + "; ++w) " + j + " = " + reduce + "(" + j + ", " + shared + "[slot * " + number(warps) + " + w]);");
+  for (int join : joins) line("  __shared__ Joined" + number(join) + " s" + number(join) + "[" + number(block_ / 32) + "];");
+  each("  ", [](const std::string& j, const std::string&, const std::string& shared) { return "if (t % 32 == 0) " + shared + "[t / 32] = " + j + ";"; });
+  line("  __syncthreads();");
+  each("  ", [&](const std::string& j, const std::string&, const std::string& shared) { return j + " = " + shared + "[slot * " + number(warps) + "];"; });
+  line("#pragma unroll\n  for (int w = 1; w < " + number(warps) + "; ++w) {");
+  each("    ", [&](const std::string& j, const std::string& reduce, const std::string& shared) { return j + " = " + reduce + "(" + j + ", " + shared + "[slot * " + number(warps) + " + w]);"; });
+  line("  }");
 }
 
 /// Joins the values of the cluster's blocks, in their order: each block's first threads give its value to the others.
@@ -433,7 +443,7 @@ void CudaReducingEmitter::emit_main() {
   }
   for (const Passes::Pass& pass : passes_.all()) {
     emit_pass(pass);
-    for (int join : pass.joins) emit_across(join);
+    emit_across(pass.joins);
     emit_across_blocks(pass.joins);
     if (!layout_.chunked) emit_row_values(pass.joins, pass.row_steps);
   }
@@ -480,7 +490,7 @@ void CudaReducingEmitter::emit_parts_across() {
 void CudaReducingEmitter::emit_leave_across() {
   const std::string width = number(layout_.vector), lanes = number(layout_.lanes), items = number(layout_.items), all = number(slots());
   std::size_t meetings = 0;
-  for (const Passes::Pass& pass : passes_.all()) meetings += layout_.lanes > 32 ? pass.joins.size() : 0;
+  for (const Passes::Pass& pass : passes_.all()) meetings += layout_.lanes > 32 && !pass.joins.empty() ? 1 : 0;
   if (meetings == 1 && layout_.cluster == 1) line("  __syncthreads();");  // the next row's values come where this one's are read
   line("  }");
   emit_parts_across();
@@ -536,8 +546,8 @@ void CudaReducingEmitter::emit_finish() {
     const std::string n = number(join);
     finish.line("  Joined" + n + " j" + n + " = neutral" + n + "();");
     finish.line("  for (i64 k = lane; k < a.chunks && own < a.n; k += " + number(layout_.lanes) + ") j" + n + " = reduce" + n + "(j" + n + ", " + finish.partial("k") + ".j" + n + ");");
-    finish.emit_across(join);
   }
+  finish.emit_across(pass.joins);
   finish.emit_row_values(pass.joins, pass.row_steps);
   finish.emit_row_stores();
   finish.line("}");

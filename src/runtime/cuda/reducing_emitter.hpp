@@ -2,7 +2,7 @@
 // (Form::kRows), or, so that neighbours in memory go to neighbouring threads, along the rows beside it (kColumns).
 //
 //   whole     the lanes hold a row in registers, so each element is read once however many passes there are. A row may
-//             be shared by the blocks of a cluster, which read each other's joined values.
+//             be shared by the blocks of a cluster, which give each other joined values.
 //   else      each pass reads the row again, a tile of lanes * items vectors at a time.
 //   chunked   a row is cut into chunks, a block each, whose values a second kernel joins.
 //   across    (a spec that joins across rows; whole) a.chunks blocks, or clusters, go over the rows in turn. Each thread's elements of all its
@@ -44,7 +44,7 @@ class CudaReducingEmitter {
   void emit_vector(const Passes::Pass& pass);
   void emit_store(int output);
   void declare_accumulators(const std::string& letter, int join, const std::string& indent);
-  void emit_across(int join);
+  void emit_across(const std::vector<int>& joins);
   void emit_across_blocks(const std::vector<int>& joins);
   void emit_divisors(const Passes::Pass& pass);
   void emit_row_values(const std::vector<int>& joins, const std::vector<int>& steps);

@@ -106,7 +106,7 @@ void StepPrinter::add(const Step& step) {
   const std::string number = std::to_string(dtypes_.size());
   dtypes_.push_back(step.result);
   called_.emplace_back();
-  if (step.is_place) return;
+  if (step.is_place || step.is_count) return;
   if (step.join) {
     called_.back() = "joined" + number;
     functions_ += join_functions(step, number);
@@ -126,6 +126,7 @@ std::string StepPrinter::value_text(int value, const Name& name) const {
 }
 
 std::string StepPrinter::call(int value, const Name& name) const {
+  if (const Step& step = spec_.step_of(value); step.is_count) return converted(value_type(step.result), value_type(step.compute) + "(a.length)");
   return called_[static_cast<std::size_t>(value - spec_.first_step())] + "(" + arguments(value, name) + ")";
 }
 

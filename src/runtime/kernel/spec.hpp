@@ -66,13 +66,14 @@ struct Step {
   std::vector<DType> inputs_as;  ///< what each input is converted to; empty: compute
   std::optional<Join> join;  ///< code gives, from one element, what is joined
   bool is_place = false;     ///< no inputs: the element's number among those that are reduced together, in C order
+  bool is_count = false;     ///< no inputs: how many elements are reduced together. A value of a row that needs no join
 
   /// As which the code sees input i.
   DType input_as(std::size_t i) const { return i == 0 && condition_first ? bool_ : i < inputs_as.size() ? inputs_as[i] : compute; }
 
   friend bool operator==(const Step& a, const Step& b) {
     return a.name == b.name && a.code == b.code && a.compute == b.compute && a.result == b.result &&
-           a.condition_first == b.condition_first && a.rounds == b.rounds && a.inputs == b.inputs && a.inputs_as == b.inputs_as && a.join == b.join && a.is_place == b.is_place;
+           a.condition_first == b.condition_first && a.rounds == b.rounds && a.inputs == b.inputs && a.inputs_as == b.inputs_as && a.join == b.join && a.is_place == b.is_place && a.is_count == b.is_count;
   }
 };
 
@@ -179,7 +180,7 @@ struct KernelSpec {
   }
   /// Whether its iteration space has reduced axes: it joins the elements of rows, or counts them.
   bool reduces() const {
-    return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.join || step.is_place; });
+    return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.join || step.is_place || step.is_count; });
   }
   /// Whether it has prefix joins.
   bool scans() const {

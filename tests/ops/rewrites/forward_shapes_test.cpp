@@ -18,12 +18,12 @@ using damo::testing::formula;
 class ForwardShapes : public ::testing::Test {
  protected:
   std::string forwarded(const std::vector<Variable>& outputs) const {
-    const Variable inputs[] = {x_, y_, row_, k_, one_, number_};
+    const Variable inputs[] = {x_, y_, row_, k_, one_, number_, label_};
     const FunctionGraph graph = forward_shapes(FunctionGraph(inputs, outputs, true));
     graph.verify();
     return formula(graph);
   }
-  const Variable x_ = matrix("x"), y_ = matrix("y"), row_ = vector("row"), k_ = input({float32, {2, 3}}, "k"), one_ = input({float32, {1}}, "one"), number_ = scalar("number");
+  const Variable x_ = matrix("x"), y_ = matrix("y"), row_ = vector("row"), k_ = input({float32, {2, 3}}, "k"), one_ = input({float32, {1}}, "one"), number_ = scalar("number"), label_ = vector("label", int32);
 };
 
 TEST_F(ForwardShapes, DropsAFillBesideAValueOfItsShape) {
@@ -33,13 +33,18 @@ TEST_F(ForwardShapes, DropsAFillBesideAValueOfItsShape) {
   EXPECT_EQ(forwarded({second(max(x_, 1, true), 2.0) * x_}), "mul(2, x)") << "that stretches over it";
 }
 
+TEST_F(ForwardShapes, DropsAFillOfAFill) {
+  EXPECT_EQ(forwarded({second(exp(x_), second(tanh(x_), 2.0)) * x_}), "mul(2, x)");
+  EXPECT_EQ(forwarded({neg(second(exp(x_), number_) * 3.0) * x_}), "mul(neg(mul(number, 3)), x)") << "and of what follows from one";
+}
+
 TEST_F(ForwardShapes, KeepsAFillThatGivesTheShape) {
   EXPECT_EQ(forwarded({second(exp(x_), 2.0) * row_}), "mul(second(x, 2), row)") << "but computes no exp for it";
   EXPECT_EQ(forwarded({second(exp(x_), 2.0)}), "second(x, 2)");
 }
 
 TEST_F(ForwardShapes, KeepsAFillThatGivesAnAxisOfOneElement) {
-  EXPECT_EQ(forwarded({tanh(second(one_, number_))}), "tanh(second(one, number))");
+  EXPECT_EQ(forwarded({tanh(second(one_, number_))}), "second(one, tanh(number))");
   EXPECT_EQ(forwarded({second(one_, number_) * number_}), "mul(second(one, number), number)");
   EXPECT_EQ(forwarded({second(one_, number_) * row_}), "mul(number, row)");
 }
@@ -56,6 +61,12 @@ TEST_F(ForwardShapes, CountsWithoutComputing) {
   const std::string text = forwarded({mean_gradient});
   EXPECT_THAT(text, ::testing::HasSubstr("count[0, 1](x)")) << text;
   EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("second"))) << text;
+}
+
+TEST_F(ForwardShapes, CountsWhatIsThereFirstThoughWhatIsCountedIsComputedAnyway) {
+  const Variable loss = mean(exp(row_)), by_label = mean(sum(where(eq(x_, expand_dims(label_, 1)), x_, 0.0), 1));
+  EXPECT_THAT(forwarded({grad(loss, row_), loss}), ::testing::HasSubstr("count[0](row)"));
+  EXPECT_THAT(forwarded({grad(by_label, x_), by_label}), ::testing::HasSubstr("count[0](cast")) << "of another dtype";
 }
 
 TEST_F(ForwardShapes, LeavesValuesThatAreComputedAnyway) {

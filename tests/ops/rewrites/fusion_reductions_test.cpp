@@ -47,6 +47,13 @@ TEST_F(ReductionFusion, MakesOneKernelOfARowProgram) {
   EXPECT_EQ(kernels({x_}, {logsumexp(tanh(x_), 1, keepdims), max(x_, 1, keepdims), x_ * 2.0}), 1);
 }
 
+TEST_F(ReductionFusion, LetsRowsWaitForANumberThatTheirLastStepReads) {
+  const Variable number = custom(sum(w_, 0, keepdims));
+  EXPECT_EQ(text({x_, w_}, {softmax(x_, 1) * number}), "sum custom fused(exp max mul sub sum true_div)");
+  const Variable exps = exp(x_ - max(x_, 1, keepdims)), sums = sum(exps, 1, keepdims);
+  EXPECT_EQ(text({x_}, {exps / custom(sums)}), "fused(exp max sub sum) custom true_div") << "what follows from the rows";
+}
+
 TEST_F(ReductionFusion, JoinsReductionsThatReadTheSameArray) {
   EXPECT_EQ(text({x_}, {sum(x_, 1, keepdims), max(x_, 1, keepdims), argmax(x_, 1, keepdims)}), "fused(argmax max sum)");
   EXPECT_EQ(text({x_}, {sum(x_, 1, keepdims), sum(x_, 0, keepdims)}), "fused(sum sum)") << "of rows, and across them";
