@@ -161,7 +161,7 @@ Variable diag(const Operand& x, int diagonal) {
   return where(at(eq(at(moved(row, diagonal, line)), at(column))), at(as_row(by_column, line)), at(zero));
 }
 
-Variable shape(const Operand& x) {
+Variable shape_of(const Operand& x) {
   const Variable tensor = x.as(x.promotable().dtype);
   const SourceLine line = x.where();
   if (tensor.dims().is_known()) return extents_constant(tensor.dims(), line);
@@ -173,7 +173,7 @@ Variable shape(const Operand& x) {
   return stack(extents, 0, line);
 }
 
-Variable size(const Operand& x) {
+Variable size_of(const Operand& x) {
   const Variable tensor = x.as(x.promotable().dtype);
   return count(tensor, all_axes(tensor.rank()), x.where());
 }

@@ -129,12 +129,12 @@ TEST_P(CreateOnEachDevice, DiagPutsAVectorOnADiagonal) {
 TEST_P(CreateOnEachDevice, ShapeAndSizeAreExtentsAtTheCall) {
   const Variable half = input({float16, {kUnknown, 2, kUnknown}}, "half"), known = input({float32, {2, 3}}, "known");
   const auto at = [&](const Shape& extents) {
-    check({{shape(exp(half)), int64, {3}, {static_cast<double>(extents[0]), 2, static_cast<double>(extents[2])}},
-           {size(half), int64, {}, {static_cast<double>(extents.size())}},
-           {shape(known), int64, {2}, {2, 3}},
-           {size(known), int64, {}, {6}},
-           {shape(sum(half)), int64, {0}, {}},
-           {size(sum(half)), int64, {}, {1}}},
+    check({{shape_of(exp(half)), int64, {3}, {static_cast<double>(extents[0]), 2, static_cast<double>(extents[2])}},
+           {size_of(half), int64, {}, {static_cast<double>(extents.size())}},
+           {shape_of(known), int64, {2}, {2, 3}},
+           {size_of(known), int64, {}, {6}},
+           {shape_of(sum(half)), int64, {0}, {}},
+           {size_of(sum(half)), int64, {}, {1}}},
           {half, known}, {Array::zeros(extents, float16, device()), range({2, 3})});
   };
   at({70000, 2, 1});
@@ -143,7 +143,7 @@ TEST_P(CreateOnEachDevice, ShapeAndSizeAreExtentsAtTheCall) {
 
 TEST_P(CreateOnEachDevice, StandInLoopsAndAsNewValuesOfSharedVariables) {
   const Variable x = matrix("x");
-  const auto states = scan({.initial = {Initial(x)}, .steps = 2}, [](const Variable& h) { return h + eye_like(h) + symbolic::arange(2) + ones_like(h) * cast(size(h), float32); });
+  const auto states = scan({.initial = {Initial(x)}, .steps = 2}, [](const Variable& h) { return h + eye_like(h) + symbolic::arange(2) + ones_like(h) * cast(size_of(h), float32); });
   check({{states[0], float32, {2, 2, 2}, {5, 5, 4, 6, 10, 10, 8, 12}}}, {x}, {Array::zeros({2, 2}, float32, device())});
   const Shared w = shared("w", array({3, 4})), v = shared("v", Array::zeros({2, 2}, float32, device()));
   function({}, std::vector<Variable>{}, {.device = device(), .updates = {{w, symbolic::linspace(1, 2, 2)}, {v, diag(w)}}})();

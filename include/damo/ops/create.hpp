@@ -3,7 +3,7 @@
 //   symbolic::arange(0, 10, 2)                    what no Variable is given to has a namespace of its own: damo::arange is an Array
 //   x + symbolic::linspace(0.0, 1.0, 5)           made on the device of the call, in the kernel of the sum
 //   zeros_like(x)  eye_like(x)  diag(v)           extents are those of x at the call
-//   cast(shape(x), float32)                       extents as numbers
+//   cast(shape_of(x), float32)                    extents as numbers
 //
 // Arrays have the same names, arguments and values in array_create.hpp and as Array::zeros, ones and full. Here extents and numbers are known when the
 // graph is built. All are made of other ops: a filled tensor is one number that stretches, the others are elementwise work on the numbers of rows and
@@ -54,8 +54,8 @@ Variable diag(const Operand& x, int diagonal = 0);
 
 /// int64 (rank,): the extents of x at the call, on its device; a constant where the graph knows them. No element of x is read, and no gradient passes to
 /// it. Cost: two small kernels for each extent that the graph does not know.
-Variable shape(const Operand& x);
+Variable shape_of(const Operand& x);
 /// int64, rank 0: how many elements x has; otherwise as shape.
-Variable size(const Operand& x);
+Variable size_of(const Operand& x);
 
 }  // namespace damo
