@@ -52,7 +52,7 @@ float rounded_float(int operation, int rounding, float a, float b, float c) { re
 double rounded_double(int operation, int rounding, double a, double b, double c) {
   return rounded(operation, rounding, a, b, c);
 }
-float narrow(int rounding, double x) { return converted<float>(rounding, x); }
+float double_to_float(int rounding, double x) { return converted<float>(rounding, x); }
 float signed_to_float(int rounding, long long x) { return converted<float>(rounding, x); }
 double signed_to_double(int rounding, long long x) { return converted<double>(rounding, x); }
 

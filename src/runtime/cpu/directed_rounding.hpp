@@ -6,7 +6,7 @@ namespace damo::cpu_backend {
 
 float rounded_float(int operation, int rounding, float a, float b, float c);
 double rounded_double(int operation, int rounding, double a, double b, double c);
-float narrow(int rounding, double x);
+float double_to_float(int rounding, double x);
 float signed_to_float(int rounding, long long x);
 float unsigned_to_float(int rounding, unsigned long long x);
 double signed_to_double(int rounding, long long x);

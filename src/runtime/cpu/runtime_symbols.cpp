@@ -126,7 +126,7 @@ const Entry kTable[] = {
     {"__damo_cyl_bessel_i1", reinterpret_cast<void*>(cyl_bessel_i1)},
     {"__damo_rounded_float", reinterpret_cast<void*>(rounded_float)},
     {"__damo_rounded_double", reinterpret_cast<void*>(rounded_double)},
-    {"__damo_narrow", reinterpret_cast<void*>(narrow)},
+    {"__damo_narrow", reinterpret_cast<void*>(double_to_float)},
     {"__damo_signed_to_float", reinterpret_cast<void*>(signed_to_float)},
     {"__damo_unsigned_to_float", reinterpret_cast<void*>(unsigned_to_float)},
     {"__damo_signed_to_double", reinterpret_cast<void*>(signed_to_double)},
