@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <damo/graph.hpp>
+#include "ops/promotion.hpp"
 #include "ops/rows.hpp"
 
 namespace damo {
@@ -57,11 +58,7 @@ std::size_t ElementwiseOp::hash() const {
 DType ElementwiseOp::promoted(std::span<const DType> inputs) const {
   std::vector<Promotable> operands;
   for (std::size_t i = row_->condition_first ? 1 : 0; i < inputs.size(); ++i) operands.push_back({inputs[i]});
-  const DType common = result_type(operands);
-  if (cast_to_ || row_->result != ResultRule::kFloating || is_floating(common)) return common;
-  // As NumPy looks for the first floating dtype that takes each operand: int8 and uint8 meet in float16, not in int16, whose is float32.
-  for (Promotable& operand : operands) operand.dtype = floating_of(operand.dtype);
-  return result_type(operands);
+  return cast_to_ ? result_type(operands) : promoted_dtype(*row_, std::move(operands));
 }
 
 Step ElementwiseOp::step(std::span<const DType> inputs, std::vector<int> values) const {

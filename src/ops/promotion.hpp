@@ -17,6 +17,15 @@ bool is_too_large(const Operand& operand, DType dtype) {
          !operand.number().fits(dtype);
 }
 
+/// What a row promotes inputs of these dtypes to, its condition left out. A floating row looks, as NumPy does, for the first floating dtype that takes
+/// each of them: int8 and uint8 meet in float16, not in int16, whose is float32.
+inline DType promoted_dtype(const ElementwiseRow& row, std::vector<Promotable> inputs) {
+  const DType common = result_type(inputs);
+  if (row.result != ResultRule::kFloating || is_floating(common)) return common;
+  for (Promotable& input : inputs) input.dtype = floating_of(input.dtype);
+  return result_type(inputs);
+}
+
 /// The dtype that numbers beside the inputs become. As in NumPy, a comparison with a number out of range widens; what
 /// is computed in floating point takes any number; anything else refuses it with a TypeError.
 template <class Operand>

@@ -79,7 +79,9 @@ struct Plan {
         inputs.push_back({nullptr, operand.number().cast(dtype)});
       }
     }
-    result = result_of(row, common);
+    std::vector<Promotable> promoted;
+    for (const EagerInput& input : std::span(inputs).subspan(row.condition_first ? 1 : 0)) promoted.push_back({input.dtype()});
+    result = result_of(row, promoted_dtype(row, std::move(promoted)));
   }
 };
 

@@ -65,6 +65,7 @@ TEST_P(EagerMath, PromotesAsNumPyDoes) {
   EXPECT_EQ((i8 + f32).dtype(), float32);
   EXPECT_EQ((i8 / i8).dtype(), float64);
   EXPECT_EQ(exp(i8).dtype(), float16);
+  EXPECT_EQ(hypot(i8, astype(i8, uint8)).dtype(), float16) << "of graphs too, tests/ops/math_test.cpp";
   EXPECT_EQ((f32 + 1e300).to_doubles()[0], INFINITY);
   EXPECT_EQ((f32 < 2).dtype(), bool_);
   EXPECT_EQ((bytes({100}) + bytes({100})).to_doubles()[0], -56);
