@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "op_family.hpp"
+#include "reference.hpp"
 #include "ops/rows.hpp"
 
 namespace damo::testing {
@@ -15,9 +16,7 @@ namespace {
 std::mt19937_64 generator(std::uint64_t seed) { return std::mt19937_64(seed * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du); }
 
 DType row_result(const ElementwiseRow& row, const std::vector<DType>& operands) {
-  std::vector<Promotable> promotables;
-  for (std::size_t i = row.condition_first ? 1 : 0; i < operands.size(); ++i) promotables.push_back({operands[i]});
-  const DType common = result_type(promotables);
+  const DType common = common_dtype(row, operands);
   if (static_cast<int>(operands.size()) != arity(row) || !takes(row, common) || (row.condition_first && operands[0] != bool_)) {
     throw std::logic_error("the row takes other operands");
   }

@@ -186,14 +186,23 @@ std::size_t position(const Shape& shape, const Shape& space, std::int64_t i) {
 
 }  // namespace
 
-Tensor apply_row(const ElementwiseRow& row, const std::vector<Tensor>& operands) {
+DType common_dtype(const ElementwiseRow& row, const std::vector<DType>& operands) {
   std::vector<Promotable> promotables;
+  for (std::size_t i = row.condition_first ? 1 : 0; i < operands.size(); ++i) promotables.push_back({operands[i]});
+  const DType common = result_type(promotables);
+  if (row.result != ResultRule::kFloating || is_floating(common)) return common;
+  for (Promotable& operand : promotables) operand.dtype = floating_of(operand.dtype);
+  return result_type(promotables);
+}
+
+Tensor apply_row(const ElementwiseRow& row, const std::vector<Tensor>& operands) {
+  std::vector<DType> dtypes;
   std::vector<Shape> shapes;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (!(row.condition_first && i == 0)) promotables.push_back({operands[i].dtype});
-    shapes.push_back(operands[i].shape);
+  for (const Tensor& operand : operands) {
+    dtypes.push_back(operand.dtype);
+    shapes.push_back(operand.shape);
   }
-  const DType common = result_type(promotables), compute = computed_in(row, common);
+  const DType common = common_dtype(row, dtypes), compute = computed_in(row, common);
   Tensor result{result_of(row, common), broadcast_shapes(shapes), {}};
   const RowReference& reference = *row_reference(row.name);
   const bool chooses = row.name == "where", drops_first = row.name == "second";

@@ -41,6 +41,8 @@ inline std::int64_t inner_size(const Shape& shape, int axis) {
 }
 
 /// One row on tensors that broadcast.
+/// What the operands are promoted to: floating rows of integers take the first floating dtype that holds each operand, as NumPy does.
+DType common_dtype(const ElementwiseRow& row, const std::vector<DType>& operands);
 Tensor apply_row(const ElementwiseRow& row, const std::vector<Tensor>& operands);
 /// One reduction (sum, max, ...) along axes.
 /// Each element is what reduces those of its line up to it, from either end.

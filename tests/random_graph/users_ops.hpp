@@ -6,13 +6,22 @@
 
 namespace damo::testing {
 
+/// The gradient by an operand of what an op stretched it to.
+inline Variable summed(Variable g, const Variable& operand) {
+  while (g.rank() > operand.rank()) g = sum(g, 0);
+  for (int axis = 0; axis < g.rank(); ++axis) {
+    if (operand.dims()[axis] == 1 && g.dims()[axis] != 1) g = sum(g, axis, true);
+  }
+  return g;
+}
+
 /// |x| y + 1, in two steps; x and y broadcast.
 struct BendOp final : KernelOp {
   std::string name() const override { return "bend"; }
   void lower(KernelBuilder& k) const override { k.output(k.step("x0 * x1 + T(1)", {k.step("x0 < T(0) ? -x0 : x0", {k.input(0)}), k.input(1)})); }
   Gradients gradient(const Apply& node, std::span<const Variable> g) const override {
     const Variable &x = node.input(0), &y = node.input(1);
-    return {g[0] * sign(x) * y, g[0] * abs(x)};
+    return {summed(g[0] * sign(x) * y, x), summed(g[0] * abs(x), y)};
   }
 };
 
