@@ -249,6 +249,9 @@ void ReductionGroups::join(int number) {
       const Whole& from = wholes_[static_cast<std::size_t>(find(producer))];
       const auto [found, is_new] = joins.try_emplace(find(producer), true);
       if (is_new) found->second = agree(producer, number);
+      // What is joined across the rows of a group is known when all of its rows are done, so no element of the group reads it.
+      const Whole& own = wholes_[static_cast<std::size_t>(producer)];
+      if (own.may_go_across && own.axes != from.axes) found->second = false;
       const bool is_chain = whole.joins >= Joins::kForward && follows_scan_[static_cast<std::size_t>(graph_.owner(input))];
       if (found->second) found->second = fits(from, whole, node, input) && !(is_chain && from.joins >= Joins::kForward);
     }

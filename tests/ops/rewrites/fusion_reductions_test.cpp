@@ -77,6 +77,10 @@ TEST_F(ReductionFusion, ReadsWhatIsJoinedAcrossRowsFromMemory) {
   const Variable e = exp(x_ - max(x_, 1, keepdims));
   EXPECT_EQ(text({x_}, {e / sum(e, 0, keepdims)}), "fused(exp max sub sum) true_div");
   EXPECT_EQ(text({x_}, {e, sum(x_, 0, keepdims) * 2.0}), "fused(exp max sub sum) mul");
+  // columns / w is of a column's shape too, so it is no step down to elements that keeps it out.
+  const Variable rows = softmax(x_, 1), columns = sum(rows, 0, keepdims);
+  const FunctionGraph graph = fused({x_, y_, w_}, {rows + columns / expand_dims(w_, 0) * y_});
+  EXPECT_EQ(graph.node_count(), 3) << nodes_text(graph) << ": rows and their columns, a view, the rest";
 }
 
 TEST_F(ReductionFusion, JoinsAcrossRowsAlongTheLastAxisAlone) {
