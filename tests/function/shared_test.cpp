@@ -187,6 +187,22 @@ TEST_P(SharedOnEachDevice, AConstantThatIsANewValueIsThereAtTheNextCallToo) {
   }
 }
 
+TEST_P(SharedOnEachDevice, AnOpThatOverwritesAViewOfTheVariableReadsItAsItLies) {
+  static const RawKernel add{{.name = "shared_add_in_place",
+                              .inputs = {"int* t", "const int* x"},
+                              .outputs = {"int* t"},
+                              .scalars = {"int size"},
+                              .body = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < size) t[i] += x[i];",
+                              .overwrites = {"t"}}};
+  const Shared state = shared("state", Array::from(std::vector<int>{10, 20, 30}, device()));
+  const Variable x = input({int32, {kUnknown}}, "x");
+  const Function f = function({x}, {}, {.device = device(), .updates = {{state, add.outputs({flip(state), x})[0]}}});
+  f(Array::from(std::vector<int>{1, 2, 3}, device()));
+  EXPECT_EQ(state.array().to_vector<int>(), (std::vector<int>{31, 22, 13}));
+  f(Array::from(std::vector<int>{1, 2, 3}, device()));
+  EXPECT_EQ(state.array().to_vector<int>(), (std::vector<int>{14, 24, 34}));
+}
+
 TEST_P(SharedOnEachDevice, AnOpThatOverwritesWorksInTheVariablesOwnMemory) {
   const RawKernel count{{.name = "count_up",
                          .inputs = {"int* counts", "const int* x"},

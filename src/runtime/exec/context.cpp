@@ -396,10 +396,14 @@ void Context::begin_update(const ProgramUpdate& update) {
   Cell &value = cell(update.cell), &old = cell(update.variable);
   bool is_taken = false;
   if (update.apart.empty() && value.shape() == old.shape()) {
-    for (int alias : update.aliases) CellAccess::clear(cell(alias));
+    const auto is_view = [&](int alias) { return program_.cells()[static_cast<std::size_t>(alias)].role == CellRole::kView; };
+    for (int alias : update.aliases) {  // what passed the old value on may also have made a copy, in memory of its own, of a view that lay otherwise
+      const Array& passed = cell(alias).array();
+      if (is_view(alias) || (passed && passed.data() == old.array().data() && passed.shape() == old.shape() && passed.strides() == old.strides())) CellAccess::clear(cell(alias));
+    }
     is_taken = update.state ? shared_->take(*update.state, old.array()) : is_contiguous(old.shape(), old.strides()) && old.array().claim();
     for (int alias : update.aliases) {  // nobody reads its views any more, but the node may overwrite what passed it on
-      if (program_.cells()[static_cast<std::size_t>(alias)].role != CellRole::kView) CellAccess::set_array(cell(alias), old.array());
+      if (!is_view(alias) && !cell(alias).array()) CellAccess::set_array(cell(alias), old.array());
     }
   }
   CellAccess::set_array(value, is_taken ? old.array() : Array::empty(value.shape(), value.dtype(), program_.device()));
