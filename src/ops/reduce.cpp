@@ -34,6 +34,21 @@ Variable root_of(const Variable& sum, const At& at, Root root) {
   return where(at(is_zero), 0.0, at(root(at(where(at(is_zero), 1.0, at(sum))))));
 }
 
+Variable variance(const char* name, const Operand& x, const Axes& axes, bool keep, int ddof, bool root) {
+  const ReducedOperand asked(name, x, axes);
+  const At at(asked.line);
+  // 16 bits would spoil the mean, and the squares more, and could not hold the variance of what has a deviation in their range: all stay in float32 until the end.
+  const Variable wide = cast(at(asked.x), asked.inner());
+  const Variable square = sqr(at(sub(at(wide), at(reduce(ReductionKind::kMean, wide, asked.axes, asked.line)))));
+  Variable result = reduce(ddof == 0 ? ReductionKind::kMean : ReductionKind::kSum, square, asked.axes, asked.line);
+  if (ddof != 0) {
+    const Variable count = sub(at(count_of(wide, asked.axes, asked.line)), static_cast<double>(ddof));
+    result = true_div(at(result), at(maximum(at(count), 0.0)));
+  }
+  if (root) result = sqrt(at(result));
+  return drop_axes(cast(at(result), asked.dtype()), asked.axes, keep, asked.line);
+}
+
 }  // namespace
 
 Variable sum(const Operand& x, const Axes& axes, const ReduceOptions& options) { return accumulated(ReductionKind::kSum, x, axes, options); }
@@ -51,23 +66,8 @@ Variable index_along(const Operand& x, const Axes& axes) { return plain(Reductio
 Variable any(const Operand& x, const Axes& axes, bool keep) { return plain(ReductionKind::kAny, x, axes, keep); }
 Variable all(const Operand& x, const Axes& axes, bool keep) { return plain(ReductionKind::kAll, x, axes, keep); }
 
-Variable var(const Operand& x, const Axes& axes, bool keep, int ddof) {
-  const ReducedOperand asked("var", x, axes);
-  const At at(asked.line);
-  // 16 bits would spoil the mean, and the squares more: both stay in float32 until the end.
-  const Variable wide = cast(at(asked.x), asked.inner());
-  const Variable square = sqr(at(sub(at(wide), at(reduce(ReductionKind::kMean, wide, asked.axes, asked.line)))));
-  Variable result = reduce(ddof == 0 ? ReductionKind::kMean : ReductionKind::kSum, square, asked.axes, asked.line);
-  if (ddof != 0) {
-    const Variable count = sub(at(count_of(wide, asked.axes, asked.line)), static_cast<double>(ddof));
-    result = true_div(at(result), at(maximum(at(count), 0.0)));
-  }
-  return drop_axes(cast(at(result), asked.dtype()), asked.axes, keep, asked.line);
-}
-
-Variable stddev(const Operand& x, const Axes& axes, bool keep, int ddof) {
-  return sqrt(At(x.where())(var(x, axes, keep, ddof)));
-}
+Variable var(const Operand& x, const Axes& axes, bool keep, int ddof) { return variance("var", x, axes, keep, ddof, false); }
+Variable stddev(const Operand& x, const Axes& axes, bool keep, int ddof) { return variance("stddev", x, axes, keep, ddof, true); }
 
 Variable norm(const Operand& x, const Axes& axes, bool keep) { return norm(x, axes, NormOptions{.keepdims = keep}); }
 

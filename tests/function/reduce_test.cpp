@@ -154,6 +154,12 @@ TEST_P(Reduce, AddsSixteenBitsInFloat32AndIntegersInSixtyFour) {
   EXPECT_EQ(of(large, [](const Variable& v) { return sum(v); }).to_doubles(), Values{300000});
 }
 
+TEST_P(Reduce, HasADeviationWhereSixteenBitsCannotHoldTheVariance) {
+  const Array x = astype(Array::from(std::vector<float>{-300, 300, -300, 300}, device()), float16);
+  EXPECT_EQ(of(x, [](const Variable& v) { return stddev(v); }).to_doubles(), Values{300});
+  EXPECT_EQ(stddev(x).to_doubles(), Values{300});
+}
+
 TEST_P(Reduce, TellsWhetherSomeOrAllAreNotZero) {
   const Array x = Array::from(std::vector<float>{0, 0, 0, 0, 2, 0, 1, 1, std::nanf("")}, {3, 3}, device());
   EXPECT_EQ(of(x, [](const Variable& v) { return any(v, 1); }).to_doubles(), (Values{0, 1, 1}));

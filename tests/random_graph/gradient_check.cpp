@@ -179,7 +179,9 @@ std::string check_gradient(const GraphSpec& graph, Device device, std::size_t& c
   const std::optional<GraphSpec> wide = widened(graph);
   const std::optional<GradientGraph> made = wide ? gradient_graph(graph) : std::nullopt, reference = made ? gradient_graph(*wide) : std::nullopt;
   if (!reference) return {};
-  const bool is_wide = std::none_of(types.begin(), types.end(), [](const ValueType& value) { return value.dtype == float32; });
+  // Rules make softmax of what is written by hand, whose row is NaN where an infinity is in it.
+  const bool by_hand = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const NodeSpec& node) { return node.name.ends_with("_by_hand"); });
+  const bool is_wide = !by_hand && std::none_of(types.begin(), types.end(), [](const ValueType& value) { return value.dtype == float32; });
   const damo::Options plain{.fuse = false, .rewrite = false, .device = device, .allow_unused_inputs = true};
   const Function gradient = function(reference->inputs, reference->gradients, plain), cost = function(reference->inputs, std::vector<Variable>{reference->cost}, plain);
   std::vector<std::vector<Array>> calls;

@@ -63,6 +63,7 @@ Tensor computed(const NodeSpec& node, const Tensor& x, const std::vector<Tensor>
   }
   const Tensor sizes = apply_row(row_named("abs"), {x});
   if (name == "norm" || (name == "norm_p" && node.pattern[1] == 2)) return apply_row(row_named("sqrt"), {sum(apply_row(row_named("mul"), {x, x}), name == "norm")});
+  if (name == "norm_p" && node.pattern[1] == 0) demand_extents(x.shape[axis] > 0);
   if (name == "norm_p" && node.pattern[1] == 0) return reduce_tensor("max", sizes, {axis}, false, x.dtype);
   if (name == "norm_p" && node.pattern[1] == 1) return sum(sizes, false);
   if (name == "norm_p") return apply_row(row_named("pow"), {sum(apply_row(row_named("pow"), {sizes, number_like(x, 3)}), false), number_like(x, 1.0 / 3)});

@@ -115,6 +115,12 @@ const RowReference* row_reference(std::string_view row) {
   return reference_of(row);
 }
 
+/// Infinite because no number holds it, long double neither, and not since it is so: what rules make of log(exp(x)) stays finite.
+bool overflows(std::string_view row, const std::array<Element, 3>& x) {
+  static const std::set<std::string_view> names = {"exp", "exp2", "expm1", "sinh", "cosh"};
+  return std::isfinite(x[0].value) && (names.contains(row) || (row == "pow" && x[0].value != 0 && std::isfinite(x[1].value)));
+}
+
 /// The row's bound, in units in the last place of what it is computed in. It holds in the range that the row gives.
 Wide own_ulps(const ElementwiseRow& row, const std::array<Element, 3>& x, std::size_t count) {
   bool inside = true;
@@ -154,7 +160,7 @@ Element floating_row(const ElementwiseRow& row, const RowReference& reference, D
   });
   if (!agrees || has_lone_points(row.name, x)) return kUnknownElement;
   if (result == bool_) return change == 0 ? Element{center != 0 ? 1.0L : 0.0L, 0} : kUnknownElement;
-  if (!std::isfinite(center)) return {center, 0};
+  if (!std::isfinite(center)) return std::isinf(center) && overflows(row.name, x) ? kUnknownElement : Element{center, 0};
   if (is_lost_in_periods(row.name, x)) return kUnknownElement;  // also where the box is whole periods wide, and its corners agree
   if (!is_tame(row.name) && change > std::fabs(center) * 0x1p-4L) return kUnknownElement;
   const DType arithmetic = is_half(compute) ? float32 : compute;

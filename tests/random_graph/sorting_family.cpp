@@ -52,7 +52,7 @@ Order order_of(const std::vector<Element>& line, bool descending) {
   });
   for (std::size_t i = 0; order.error > 0 && i + 1 < line.size(); ++i) {
     const Wide step = std::fabs(line[order.places[i]].value - line[order.places[i + 1]].value);
-    order.certain &= step > 2 * order.error || std::isnan(step);
+    order.certain &= step > 2 * order.error || (std::isnan(step) && std::isfinite(order.error));
   }
   return order;
 }

@@ -91,6 +91,18 @@ Array run(ReductionKind kind, const Array& x, const Axes& axes, const ReduceOpti
   return run(kind, Around::kNothing, name_of(kind), x, {}, axes, options.keepdims, dtypes.result, dtypes.accumulator);
 }
 
+Array variance(const char* name, const Array& x, const Axes& axes, bool keep, int ddof, bool root) {
+  if (!x) throw TypeError(std::string(name) + ": the Array is empty", "check the Array with if (array)");
+  // Half precision would spoil the mean, and the squares more, and could not hold the variance of what has a deviation in its range: all are kept in float32 until the end.
+  const DType dtype = dtype_of_mean(x), inner = is_half(dtype) ? float32 : dtype;
+  const Array center = run(ReductionKind::kMean, Around::kNothing, name, x, {}, axes, true, inner);
+  const Array squares = run(ReductionKind::kSum, Around::kSquares, name, x, center, axes, keep, inner);
+  const std::int64_t count = squares.size() == 0 ? 0 : x.size() / squares.size();
+  Array result = squares / static_cast<double>(std::max<std::int64_t>(count - ddof, 0));
+  if (root) result = sqrt(result);
+  return inner == dtype ? result : astype(result, dtype);
+}
+
 }  // namespace
 
 Array sum(const Array& x, const Axes& axes, const ReduceOptions& options) { return run(ReductionKind::kSum, x, axes, options); }
@@ -126,18 +138,8 @@ Array argmax(const Array& x, int axis, bool keep) { return run(ReductionKind::kA
 Array argmin(const Array& x) { return run(ReductionKind::kArgmin, x, {}, false); }
 Array argmin(const Array& x, int axis, bool keep) { return run(ReductionKind::kArgmin, x, axis, keep); }
 
-Array var(const Array& x, const Axes& axes, bool keep, int ddof) {
-  if (!x) throw TypeError("var: the Array is empty", "check the Array with if (array)");
-  // Half precision would spoil the mean, and the squares more: both are kept in float32 until the end.
-  const DType dtype = dtype_of_mean(x), inner = is_half(dtype) ? float32 : dtype;
-  const Array center = run(ReductionKind::kMean, Around::kNothing, "var", x, {}, axes, true, inner);
-  const Array squares = run(ReductionKind::kSum, Around::kSquares, "var", x, center, axes, keep, inner);
-  const std::int64_t count = squares.size() == 0 ? 0 : x.size() / squares.size();
-  const Array result = squares / static_cast<double>(std::max<std::int64_t>(count - ddof, 0));
-  return inner == dtype ? result : astype(result, dtype);
-}
-
-Array stddev(const Array& x, const Axes& axes, bool keep, int ddof) { return sqrt(var(x, axes, keep, ddof)); }
+Array var(const Array& x, const Axes& axes, bool keep, int ddof) { return variance("var", x, axes, keep, ddof, false); }
+Array stddev(const Array& x, const Axes& axes, bool keep, int ddof) { return variance("stddev", x, axes, keep, ddof, true); }
 
 void inner_product(const Array& x, const Array& y, const Array& out) {
   run(ReductionKind::kSum, Around::kDot, x, y, (1u << x.rank()) - 1, out.view(out.dtype(), Shape::filled(x.rank(), 1), Strides::filled(x.rank(), 0), 0));
