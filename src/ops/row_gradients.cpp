@@ -108,7 +108,7 @@ DAMO_RULE(sigmoid, g * out * (1.0 - out))
 DAMO_RULE(softplus, g * sigmoid(x))
 DAMO_RULE(erf, g * (1.1283791670955126 * exp(-sqr(x))))
 DAMO_RULE(erfc, g * (-1.1283791670955126 * exp(-sqr(x))))
-DAMO_RULE(relu, where(gt(x, 0.0), g, 0.0))
+DAMO_RULE(relu, where(gt(out, 0.0), g, 0.0))  // of the result, so that what was under it need not be kept
 DAMO_RULE(gelu, g * (0.5 * erfc(x * -0.7071067811865476) + 0.3989422804014327 * x * exp(-0.5 * sqr(x))))
 Gradients gelu_tanh(const Variable& g, std::span<const Variable> in, const Variable&) {
   const Variable& x = in[0];
