@@ -40,6 +40,7 @@
 #include <damo/kernel_op.hpp>
 #include <damo/log.hpp>
 #include <damo/loop.hpp>
+#include <damo/loop_checkpoints.hpp>
 #include <damo/nn.hpp>
 #include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
