@@ -1,5 +1,5 @@
 """The workloads of damo-bench as formulas on arrays of any library: the same names, shapes and arithmetic as bench/workload.cpp and,
-of training steps, bench/training_benchmarks.cpp.
+of training steps, bench/perceptron_benchmarks.cpp.
 
 `m` is the library's module (numpy, jax.numpy, torch, cupy): exp, tanh and sqrt are taken from it.
 """
@@ -91,7 +91,7 @@ def mlp_loss(m, x, w1, b1, w2, b2, w3, b3, labels):
 
 
 def mlp_step(batch, dtype):
-    """A step of SGD, 784 pixels to 10 classes, as bench/training_benchmarks.cpp has it."""
+    """A step of SGD, 784 pixels to 10 classes, as bench/perceptron_benchmarks.cpp has it."""
     hidden = 512 if batch < 1000 else 4096
     shapes = [(batch, 784), (784, hidden), (hidden,), (hidden, hidden), (hidden,), (hidden, 10), (10,), (batch,)]
     return Workload(f"mlp_step_b{batch}" + ("_bf16" if dtype == "bfloat16" else ""), shapes, mlp_loss, 0, dtype, 10, 0.05, tuple(range(1, 7)), 0.01)

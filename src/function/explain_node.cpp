@@ -63,7 +63,7 @@ std::string reason_between(const FunctionGraph& graph, NodeId producer, NodeId c
   const std::string shapes = "its shape " + to_string(to) + " is not " + to_string(from);
   const auto limit = [](const std::string& what, int most) { return "together beyond the limit of " + what + " (" + std::to_string(most) + ")"; };
   switch (record.between(producer, consumer)) {
-    case Apart::kNone: return from == to ? "what made this kernel came after the fuser" : shapes;
+    case Apart::kNone: return from == to ? "the fuser did not see the two side by side" : shapes;
     case Apart::kCycle: return "one kernel would make a cycle through other nodes";
     case Apart::kShape: return shapes + ", and computing it again for each element costs more than reading it";
     case Apart::kReaders: return shapes + ", and others read it too";
