@@ -1,5 +1,6 @@
 #include "ops/decompositions/decompositions.hpp"
 
+#include <damo/custom_gradient.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/ops/decompositions.hpp>
 #include <damo/ops/linalg.hpp>
@@ -50,6 +51,14 @@ struct Given {
   SourceLine line;
 };
 
+/// Golub and Pereyra 1973, of matrices whose rank does not change: singular values may be equal, which the gradient through them would not bear.
+/// dP = -P dA P + P P^T dA^T (1 - A P) + (1 - P A) dA^T P^T P.
+Gradients gradient_of_pinv(std::span<const Variable> in, std::span<const Variable> out, std::span<const Variable> gradients) {
+  const Variable &a = in[0], &p = out[0], pt = swap_axes(p, -1, -2), gt = swap_axes(gradients[0], -1, -2);
+  const Variable left = matmul(matmul(gt, p), pt), right = matmul(pt, matmul(p, gt));
+  return {(left - matmul(a, matmul(p, left))) + (right - matmul(matmul(right, p), a)) - matmul(matmul(pt, gradients[0]), pt)};
+}
+
 }  // namespace
 
 Variable cholesky(const Operand& x, bool lower) {
@@ -74,7 +83,8 @@ Variable inv(const Operand& x) {
 }
 Variable pinv(const Operand& x, std::optional<double> rcond) {
   const Given given(x);
-  return given.decompositions().pinv(given.value, rcond);
+  const Variable inverse = given.decompositions().pinv(given.value, rcond);
+  return is_floating(given.value.dtype()) ? with_gradient(inverse, {given.value}, gradient_of_pinv, given.line) : inverse;
 }
 Variable det(const Operand& x) {
   const Given given(x);
