@@ -128,7 +128,7 @@ DAMO_RULE(polygamma, zero_like(x), g * polygamma(x + 1.0, y))  // the order has 
 // Functions of machine learning and statistics. relu, elu and selu at 0: the gradient of the negative side.
 DAMO_RULE(sigmoid, g * out * (1.0 - out))
 DAMO_RULE(softplus, g * sigmoid(x))
-DAMO_RULE(relu, where(gt(x, 0.0), g, 0.0))
+DAMO_RULE(relu, where(gt(out, 0.0), g, 0.0))  // of the result, so that what was under it need not be kept
 DAMO_RULE(gelu, g * (0.5 * erfc(x * -0.7071067811865476) + 0.3989422804014327 * x * exp(-0.5 * sqr(x))))
 Gradients gelu_tanh(const Variable& g, std::span<const Variable> in, const Variable&) {
   const Variable& x = in[0];
