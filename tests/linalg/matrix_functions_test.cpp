@@ -107,6 +107,24 @@ TEST_P(MatrixFunctions, LeastSquaresAreNumPys) {
   EXPECT_THAT(error_of([&] { lstsq(b, b); }), HasSubstr("lstsq: a is no matrix"));
 }
 
+TEST_P(MatrixFunctions, LuFactorsAreThoseOfTheRowsInOrder) {
+  if (!has_factors()) GTEST_SKIP() << "needs LAPACK or cuSOLVER";
+  const Array x = of({2, 4, 1, 1, 1, 3, 4, 2, -2, 0, 1, 2, 3, 0, 0, 0, 2, 5}, {2, 3, 3});
+  const LuArrays eager = lu(x);
+  EXPECT_EQ(eager.order.to_doubles(), (Values{2, 0, 1, 1, 2, 0}));
+  expect_near(eager.l, {1, 0, 0, 0.5, 1, 0, 0.25, 1.0 / 6, 1, 1, 0, 0, 0, 1, 0, 0, 0.5, 1});
+  expect_near(eager.u, {4, 2, -2, 0, 3, 2, 0, 0, 19.0 / 6, 3, 0, 0, 0, 2, 5, 0, 0, -0.5});
+  const Variable v = tensor3("x", float64);
+  const LuFactors parts = lu(v);
+  const Results results = function({v}, {parts.order, parts.l, parts.u, matmul(parts.l, parts.u)}, options())(x);
+  for (int i = 0; i < 3; ++i) expect_near(results[static_cast<std::size_t>(i)], (i == 0 ? eager.order : i == 1 ? eager.l : eager.u).to_doubles());
+  expect_near(results[3], take_along_axis(x, expand_dims(eager.order, 2).broadcast_to({2, 3, 3}).contiguous(), 1).to_doubles());
+  const GradientCase cases[] = {{"l", [](std::span<const Variable> in) { return lu(in[0]).l; }, {x}}, {"u", [](std::span<const Variable> in) { return lu(in[0]).u; }, {x}}};
+  verify_grad(cases, {.device = device()});
+  EXPECT_EQ(lu(of({0, 0, 0, 0}, {2, 2})).u.to_doubles(), (Values{0, 0, 0, 0})) << "a singular matrix is no error";
+  EXPECT_THAT(error_of([&] { lu(of({1, 2}, {1, 2})); }), HasSubstr("lu: the matrix of (1, 2) is not square"));
+}
+
 TEST_P(MatrixFunctions, GradientsOfTheInverseBearEqualSingularValues) {
   if (!has_factors()) GTEST_SKIP() << "needs LAPACK or cuSOLVER";
   const Values identity = {1, 0, 0, 0, 1, 0, 0, 0, 1};

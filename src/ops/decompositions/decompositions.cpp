@@ -33,6 +33,7 @@ struct GraphWorld {
     const Variable column = index_along(at(v), {-1}), bound = add(at(index_along(at(v), {-2})), diagonal);
     return where(at(lower ? le(at(column), at(bound)) : ge(at(column), at(bound))), at(v), constant(Scalar(0).cast(v.dtype())));  // 0 itself would make integers of bools
   }
+  Variable with_ones(const Variable& v) const { return where(at(eq(at(index_along(at(v), {-1})), at(index_along(at(v), {-2})))), 1.0, at(v)); }
   template <class Build>
   Variable asked(const char* name, const Variable& x, const Build& build) const { return damo::asked(name, build, std::span(&x, 1), line); }
   /// 1 / value of those above rcond times the greatest, which of no values is 0, and 0 in place of the others.
@@ -109,6 +110,11 @@ Eigenvalues eigh(const Operand& x, bool lower) {
   const Given given(x);
   auto [values, vectors] = given.decompositions().eigh(given.value, lower);
   return {values, vectors};
+}
+LuFactors lu(const Operand& x) {
+  const Given given(x);
+  const auto parts = given.decompositions().lu(given.value);
+  return {parts[0], parts[1], parts[2]};
 }
 
 Variable tril(const Operand& x, std::int64_t diagonal) {

@@ -6,6 +6,7 @@
 //   apply(decomposition, values)           its results, raw
 //   triangle(v, diagonal, lower)           tril and triu
 //   multiply(v, w)  matmul(v, w)           broadcasting
+//   with_ones(v)                           1 on the diagonal of what has 0 there
 //   inverted(values, rcond)                1 / value, or 0 up to rcond times the greatest
 #pragma once
 #include <limits>
@@ -72,6 +73,11 @@ class Decompositions {
     const Value given = matrix("eigh", x);
     const auto parts = run({DecompositionKind::kEigh}, {lower ? given : swapped(given)});
     return {back(parts[0], x), back(parts[1], x)};
+  }
+  /// Order, L, U.
+  std::vector<Value> lu(const Value& x) {
+    const auto parts = run({DecompositionKind::kLu}, {matrix("lu", x)});
+    return {world_.cast(parts[1], int64), back(world_.with_ones(world_.triangle(parts[0], -1, true)), x), back(world_.triangle(parts[0], 0, false), x)};
   }
   /// x as it is, if it has matrices.
   Value checked(const char* name, const Value& x) const {
