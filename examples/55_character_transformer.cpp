@@ -1,5 +1,6 @@
 // A decoder-only transformer (Radford et al. 2019) that learns the next character of a text, and then writes some. Tokens, positions, blocks of causal
-// attention and a gelu layer, all in plain ops; the table of tokens serves both ends. The shape is a struct: GPT-2's is {1024, 768, 12, 12}.
+// attention and a gelu layer, all in plain ops; the table of tokens serves both ends. The model stands in support/transformer.hpp, its shape is a
+// struct: damo-bench times the same code as examples::kGpt2.
 // Text: Damo's own user guide, or a file that is given. "full" is 1.4 million parameters, else a small one for seconds.
 #include <damo/damo.hpp>
 #include <iostream>
@@ -7,64 +8,13 @@
 
 #include "support/pipeline.hpp"
 #include "support/text.hpp"
+#include "support/transformer.hpp"
 using namespace damo;
-
-struct Size {
-  std::int64_t context, features, heads;
-  int blocks;
-};
-
-struct Block {
-  std::int64_t heads;
-  nn::LayerNorm before_attention, before_layer;
-  nn::Linear mix, out, up, down;
-
-  Block(nn::Init& init, const std::string& name, const Size& size)
-      : heads(size.heads), before_attention(init, name + ".before_attention", size.features), before_layer(init, name + ".before_layer", size.features),
-        mix(init, name + ".mix", size.features, 3 * size.features), out(init, name + ".out", size.features, size.features),
-        up(init, name + ".up", size.features, 4 * size.features), down(init, name + ".down", 4 * size.features, size.features) {}
-
-  /// x: (batch, context, features), all known.
-  Variable operator()(const Variable& x) const {
-    const Shape dims = x.dims();
-    std::vector<Variable> qkv = split(mix(before_attention(x)), {dims[2], dims[2], dims[2]}, -1);
-    for (Variable& part : qkv) part = swap_axes(reshape(part, {dims[0], dims[1], heads, dims[2] / heads}), 1, 2);
-    const Variable seen = nn::attention(qkv[0], qkv[1], qkv[2], {.causal = true});
-    const Variable h = x + out(reshape(swap_axes(seen, 1, 2), dims));
-    return h + down(gelu_tanh(up(before_layer(h))));
-  }
-  std::vector<Shared> parameters() const { return nn::parameters(before_attention, mix, out, before_layer, up, down); }
-};
-
-struct Transformer {
-  Size size;
-  nn::Embedding tokens, positions;
-  std::vector<Block> blocks;
-  nn::LayerNorm last;
-
-  Transformer(nn::Init& init, std::int64_t vocabulary, const Size& size)
-      : size(size), tokens(init, "tokens", vocabulary, size.features), positions(init, "positions", size.context, size.features), last(init, "last", size.features) {
-    for (int i = 0; i < size.blocks; ++i) blocks.emplace_back(init, "block" + std::to_string(i), size);
-  }
-  /// (batch, context) -> (batch, context, vocabulary)
-  Variable operator()(const Variable& words) const {
-    Variable x = tokens(words) + positions.weight;
-    for (const Block& block : blocks) x = block(x);
-    return dot(last(x), transpose(tokens.weight));
-  }
-  std::vector<Shared> parameters() const {
-    std::vector<Shared> all = nn::parameters(tokens, positions, last);
-    for (const Block& block : blocks) {
-      for (const Shared& parameter : block.parameters()) all.push_back(parameter);
-    }
-    return all;
-  }
-};
 
 int main(int count, char** arguments) {
   const examples::Arguments run = examples::arguments_of(count, arguments);
   const examples::Text text = examples::load_text(run.folder);
-  const Size size = run.full ? Size{64, 192, 6, 3} : Size{16, 64, 2, 1};
+  const examples::TransformerSize size = run.full ? examples::TransformerSize{64, 192, 6, 3} : examples::TransformerSize{16, 64, 2, 1};
   const std::int64_t batch = 32, steps = run.full ? 600 : 250;
   if (text.size() < 10 * size.context) {
     std::cerr << "the text is missing or too short\n";
@@ -72,7 +22,7 @@ int main(int count, char** arguments) {
   }
 
   nn::Init init(run.seed);
-  const Transformer model(init, static_cast<std::int64_t>(text.letters.size()), size);
+  const examples::Transformer model(init, static_cast<std::int64_t>(text.letters.size()), size);
   const std::vector<Shared> parameters = model.parameters();
   std::int64_t weights = 0;
   for (const Shared& parameter : parameters) weights += parameter.dims().size();
