@@ -59,6 +59,8 @@ const char* look_up_all(void* library, Driver& driver) {
   if (!driver.event_elapsed_time && !lacking) lacking = "cuEventElapsedTime";
   look_up(library, "cuStreamGetCaptureInfo_v2", driver.stream_get_capture_info);
   if (!driver.stream_get_capture_info && !lacking) lacking = "cuStreamGetCaptureInfo_v2";
+  look_up(library, "cuStreamUpdateCaptureDependencies", driver.stream_set_capture_end);
+  if (!driver.stream_set_capture_end && !lacking) lacking = "cuStreamUpdateCaptureDependencies";
   look_up(library, "cuMemPrefetchAsync", driver.mem_prefetch_async);
   look_up(library, "cuMemAdvise", driver.mem_advise);
   return lacking;
