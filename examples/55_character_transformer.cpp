@@ -1,97 +1,28 @@
 // A decoder-only transformer (Radford et al. 2019) that learns the next character of a text, and then writes some. Tokens, positions, blocks of causal
-// attention and a gelu layer, all in plain ops; the table of tokens serves both ends. The shape is a struct: GPT-2's is {1024, 768, 12, 12}.
+// attention and a gelu layer, all in plain ops; the table of tokens serves both ends. The model stands in support/transformer.hpp, its shape is a
+// struct: damo-bench times the same code as examples::kGpt2.
 // Text: Damo's own user guide, or a file that is given. "full" is 1.4 million parameters, else a small one for seconds.
-#include <cmath>
 #include <damo/damo.hpp>
-#include <fstream>
 #include <iostream>
-#include <iterator>
-#include <map>
 #include <random>
 
-#include "support/digits.hpp"
 #include "support/pipeline.hpp"
+#include "support/text.hpp"
+#include "support/transformer.hpp"
 using namespace damo;
-
-struct Size {
-  std::int64_t context, features, heads;
-  int blocks;
-};
-
-struct Block {
-  std::int64_t heads;
-  nn::LayerNorm before_attention, before_layer;
-  nn::Linear mix, out, up, down;
-
-  Block(nn::Init& init, const std::string& name, const Size& size)
-      : heads(size.heads), before_attention(init, name + ".before_attention", size.features), before_layer(init, name + ".before_layer", size.features),
-        mix(init, name + ".mix", size.features, 3 * size.features), out(init, name + ".out", size.features, size.features),
-        up(init, name + ".up", size.features, 4 * size.features), down(init, name + ".down", 4 * size.features, size.features) {}
-
-  /// x: (batch, context, features), all known.
-  Variable operator()(const Variable& x) const {
-    const Shape dims = x.dims();
-    std::vector<Variable> qkv = split(mix(before_attention(x)), {dims[2], dims[2], dims[2]}, -1);
-    for (Variable& part : qkv) part = swap_axes(reshape(part, {dims[0], dims[1], heads, dims[2] / heads}), 1, 2);
-    const Variable seen = nn::attention(qkv[0], qkv[1], qkv[2], {.causal = true});
-    const Variable h = x + out(reshape(swap_axes(seen, 1, 2), dims));
-    return h + down(gelu_tanh(up(before_layer(h))));
-  }
-  std::vector<Shared> parameters() const { return nn::parameters(before_attention, mix, out, before_layer, up, down); }
-};
-
-struct Transformer {
-  Size size;
-  nn::Embedding tokens, positions;
-  std::vector<Block> blocks;
-  nn::LayerNorm last;
-
-  Transformer(nn::Init& init, std::int64_t vocabulary, const Size& size)
-      : size(size), tokens(init, "tokens", vocabulary, size.features), positions(init, "positions", size.context, size.features), last(init, "last", size.features) {
-    for (int i = 0; i < size.blocks; ++i) blocks.emplace_back(init, "block" + std::to_string(i), size);
-  }
-  /// (batch, context) -> (batch, context, vocabulary)
-  Variable operator()(const Variable& words) const {
-    Variable x = tokens(words) + positions.weight;
-    for (const Block& block : blocks) x = block(x);
-    return dot(last(x), transpose(tokens.weight));
-  }
-  std::vector<Shared> parameters() const {
-    std::vector<Shared> all = nn::parameters(tokens, positions, last);
-    for (const Block& block : blocks) {
-      for (const Shared& parameter : block.parameters()) all.push_back(parameter);
-    }
-    return all;
-  }
-};
 
 int main(int count, char** arguments) {
   const examples::Arguments run = examples::arguments_of(count, arguments);
-  std::ifstream file(run.folder.empty() ? examples::data_file("../../docs/user_guide.md") : run.folder);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  const Size size = run.full ? Size{64, 192, 6, 3} : Size{16, 64, 2, 1};
+  const examples::Text text = examples::load_text(run.folder);
+  const examples::TransformerSize size = run.full ? examples::TransformerSize{64, 192, 6, 3} : examples::TransformerSize{16, 64, 2, 1};
   const std::int64_t batch = 32, steps = run.full ? 600 : 250;
-  if (static_cast<std::int64_t>(text.size()) < 10 * size.context) {
+  if (text.size() < 10 * size.context) {
     std::cerr << "the text is missing or too short\n";
     return 1;
   }
 
-  // The characters that there are, and how much a guess by their counts alone would cost.
-  std::map<char, std::int64_t> number;
-  std::map<char, double> counts;
-  for (const char letter : text) ++counts[letter];
-  std::string letters;
-  double entropy = 0;
-  for (const auto& [letter, times] : counts) {
-    number.emplace(letter, static_cast<std::int64_t>(number.size()));
-    letters += letter;
-    entropy -= times / static_cast<double>(text.size()) * std::log(times / static_cast<double>(text.size()));
-  }
-  std::vector<std::int64_t> codes;
-  for (const char letter : text) codes.push_back(number.at(letter));
-
   nn::Init init(run.seed);
-  const Transformer model(init, static_cast<std::int64_t>(letters.size()), size);
+  const examples::Transformer model(init, static_cast<std::int64_t>(text.letters.size()), size);
   const std::vector<Shared> parameters = model.parameters();
   std::int64_t weights = 0;
   for (const Shared& parameter : parameters) weights += parameter.dims().size();
@@ -105,16 +36,8 @@ int main(int count, char** arguments) {
   const Function train = function({words, next}, {cost}, {.name = "train", .updates = updates});
 
   // Any place of the text may begin a row.
-  const auto row_at = [&](std::span<const std::int64_t> places) {
-    std::vector<std::int64_t> here, there;
-    for (const std::int64_t place : places) {
-      here.insert(here.end(), codes.begin() + place, codes.begin() + place + size.context);
-      there.insert(there.end(), codes.begin() + place + 1, codes.begin() + place + 1 + size.context);
-    }
-    const Shape shape{static_cast<std::int64_t>(places.size()), size.context};
-    return Batch{Array::from(here, shape), Array::from(there, shape)};
-  };
-  const DataLoader loader(static_cast<std::int64_t>(text.size()) - size.context, row_at, {.batch = batch, .seed = run.seed, .drop_last = true});
+  const auto rows_at = [&](std::span<const std::int64_t> places) { return text.rows_at(places, size.context); };
+  const DataLoader loader(text.size() - size.context, rows_at, {.batch = batch, .seed = run.seed, .drop_last = true});
   std::vector<double> costs;
   Progress progress(steps, "transformer of " + std::to_string(weights) + " parameters");
   for (std::int64_t epoch = 0; progress.done() < steps; ++epoch) {
@@ -126,23 +49,23 @@ int main(int count, char** arguments) {
       progress.advance();
     }
   }
-  Chart("Transformer, characters of the user guide", "step", "nats a character").line("training", costs).line("by counts alone", {0, static_cast<double>(steps)}, {entropy, entropy}).save("transformer.svg");
+  Chart("Transformer, characters of the user guide", "step", "nats a character").line("training", costs).line("by counts alone", {0, static_cast<double>(steps)}, {text.entropy, text.entropy}).save("transformer.svg");
 
   // It writes on, a character at a time, each drawn by its probability.
   const Variable line = input({int64, {1, size.context}}, "line");
   const Function guess = function({line}, {softmax(subtensor(model(line), {0, -1}))}, {.name = "guess"});
-  std::vector<std::int64_t> written(codes.begin(), codes.begin() + size.context);
+  std::vector<std::int64_t> written(text.codes.begin(), text.codes.begin() + size.context);
   std::mt19937_64 random(run.seed);
   for (int i = 0; i < (run.full ? 400 : 60); ++i) {
     const std::vector<std::int64_t> end(written.end() - size.context, written.end());
     const std::vector<float> chances = Array(guess(Array::from(end, {1, size.context}))).to_vector<float>();
     written.push_back(std::discrete_distribution<std::int64_t>(chances.begin(), chances.end())(random));
   }
-  for (const std::int64_t code : written) std::cout << letters[static_cast<std::size_t>(code)];
+  for (const std::int64_t code : written) std::cout << text.letters[static_cast<std::size_t>(code)];
   double last = 0;
   for (std::size_t i = costs.size() - 20; i < costs.size(); ++i) last += costs[i] / 20;
-  std::cout << "\ncost " << last << " nats a character, by counts alone " << entropy << ", " << examples::seconds() << " s\n";
-  const bool right = last < (run.full ? 0.4 : 0.85) * entropy;
+  std::cout << "\ncost " << last << " nats a character, by counts alone " << text.entropy << ", " << examples::seconds() << " s\n";
+  const bool right = last < (run.full ? 0.4 : 0.85) * text.entropy;
   std::cout << (right ? "right\n" : "WRONG\n");
   return right ? 0 : 1;
 }

@@ -42,7 +42,8 @@ class Init {
   Device device_;
 };
 
-/// (n, inputs) -> x weight + bias, (n, outputs). Weights by Glorot, bias 0.
+/// (n, inputs) -> x weight + bias, (n, outputs). Weights by Glorot, bias 0. Where x is float16 or bfloat16 and the parameters are wider, a call computes in
+/// x's dtype with rounded parameters (mixed precision: Micikevicius et al. 2018); their gradients have their own dtype.
 struct Linear {
   Linear(Init& init, const std::string& name, std::int64_t inputs, std::int64_t outputs);
   Variable operator()(const Operand& x) const;

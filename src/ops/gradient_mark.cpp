@@ -24,10 +24,11 @@ Thunk GradientMark::make_thunk(const Apply& node, ThunkContext& context) const {
   };
 }
 
-FunctionGraph drop_gradient_marks(FunctionGraph graph) {
+FunctionGraph drop_gradient_marks(FunctionGraph graph, Marks marks) {
   bool some = false;
   for (NodeId node : graph.nodes()) {
-    if (!dynamic_cast<const GradientMark*>(&graph.op(node))) continue;
+    const auto* mark = dynamic_cast<const GradientMark*>(&graph.op(node));
+    if (!mark || (marks == Marks::kOfGradients && mark->is_for_passes())) continue;
     some = true;
     for (std::size_t i = 0; i < graph.outputs(node).size(); ++i) graph.replace(graph.outputs(node)[i], graph.inputs(node)[i]);
   }

@@ -5,6 +5,7 @@
 
 #include <damo/array_math.hpp>
 #include <damo/loop.hpp>
+#include <damo/ops/cast.hpp>
 #include <damo/ops/conv.hpp>
 #include <damo/ops/indexing.hpp>
 #include <damo/ops/linalg.hpp>
@@ -14,6 +15,7 @@
 #include <damo/ops/softmax.hpp>
 #include <damo/ops/subtensor.hpp>
 #include "graph/user_line.hpp"
+#include "ops/attention/attention.hpp"
 
 namespace damo::nn {
 namespace {
@@ -68,6 +70,8 @@ Linear::Linear(Init& init, const std::string& name, std::int64_t inputs, std::in
     : weight(init.glorot(name + ".weight", {inputs, outputs})), bias(init.full(name + ".bias", {outputs})) {}
 Variable Linear::operator()(const Operand& x) const {
   const BuiltAt here(x.where());
+  const DType dtype = x.promotable().dtype;
+  if (is_half(dtype) && !is_half(weight.dtype())) return dot(x, cast(weight, dtype)) + cast(bias, dtype);
   return dot(x, weight) + bias;
 }
 
@@ -197,7 +201,7 @@ Variable GRU::operator()(const Operand& xs, const Variable& begin) const {
 Variable attention(const Operand& query, const Operand& key, const Operand& value, const AttentionOptions& options) {
   const BuiltAt here(query.where());
   const Variable q = query.variable();
-  Variable k = key.variable(), v = value.variable();
+  const Variable k = key.variable(), v = value.variable();
   const int rank = q.rank();
   if (rank < 3 || k.rank() != rank || v.rank() != rank) {
     throw ShapeError(ErrorParts{"attention: query, key and value have the axes (batch..., heads, n, features)", {describe(q), describe(k), describe(v)}, {}, "expand_dims(x, -3) makes one head"});
@@ -207,19 +211,8 @@ Variable attention(const Operand& query, const Operand& key, const Operand& valu
   if (!is_known || groups == 0 || v.dims()[-3] != groups || heads % groups != 0) {
     throw ShapeError(ErrorParts{"attention: heads of the query are a multiple of those of key and value, and known with the features when the graph is built", {describe(q), describe(k), describe(v)}, {}, {}});
   }
-  if (heads != groups) {
-    k = repeat(k, heads / groups, -3);
-    v = repeat(v, heads / groups, -3);
-  }
-  Variable scores = matmul(q, swap_axes(k, -1, -2)) * (options.scale ? *options.scale : 1 / std::sqrt(static_cast<double>(features)));
-  Variable seen;
-  if (options.causal) seen = le(index_along(scores, -1), index_along(scores, -2));
-  if (options.mask) seen = seen ? seen & *options.mask : *options.mask;
-  // Not -inf, of which a row that sees nothing would be all: softmax would give NaN, and so would its gradient.
-  if (seen) scores = where(seen, scores, scores.dtype() == float16 ? -6e4 : -1e30);
-  Variable weights = softmax(scores, -1);
-  if (seen) weights = where(seen, weights, 0.0);
-  return matmul(weights, v);
+  const double scale = options.scale ? *options.scale : 1 / std::sqrt(static_cast<double>(features));
+  return damo::attention(q, k, v, options.mask ? *options.mask : Variable(), {.causal = options.causal, .scale = scale});
 }
 
 }  // namespace damo::nn

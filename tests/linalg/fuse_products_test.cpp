@@ -8,8 +8,9 @@
 #include <damo/damo.hpp>
 #include "ops/contraction_op.hpp"
 #include "support/devices.hpp"
-#include "support/sampling.hpp"
 #include "support/graphs.hpp"
+#include "support/noise.hpp"
+#include "support/sampling.hpp"
 #include "support/scratch_directory.hpp"
 
 namespace damo {
@@ -19,17 +20,10 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::nodes_text;
 
-class FuseProducts : public testing::OnEachDevice {
+class FuseProducts : public testing::NoiseOnEachDevice {
  protected:
+  FuseProducts() : NoiseOnEachDevice(3) {}
   Options options() const { return {.device = device()}; }
-  Array noise(const Shape& shape, DType dtype = float32) {
-    std::vector<float> values(static_cast<std::size_t>(shape.size()));
-    std::uniform_real_distribution<float> uniform(-2, 2);
-    for (float& value : values) value = uniform(random_);
-    const Array array = Array::from(values, shape, device());
-    return dtype == float32 ? array : astype(array, dtype);
-  }
-  int pick(int least, int most) { return std::uniform_int_distribution<int>(least, most)(random_); }
   bool has_epilogues() const {
     const MatrixEngine* engine = MatrixLibrary::of(device().backend())->engine();
     return engine && engine->has_epilogues(float32);
@@ -46,7 +40,6 @@ class FuseProducts : public testing::OnEachDevice {
     const std::vector<double> a = got.to_doubles(), b = want.to_doubles();
     for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], bound * (1 + std::fabs(b[i]))) << what << " [" << i << "]";
   }
-  std::mt19937 random_{3};
 };
 
 TEST_P(FuseProducts, MakesOneCallOfAlphaDotPlusBetaC) {

@@ -1,8 +1,10 @@
 #include "ops/rewrites/pipeline.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "graph/rewrite/pass_names.hpp"
+#include "ops/attention/attention.hpp"
 #include "ops/gradient_mark.hpp"
 #include "ops/inner_graph_op.hpp"
 #include "ops/rewrites/forward_shapes.hpp"
@@ -10,6 +12,7 @@
 #include "ops/rewrites/fuse_products.hpp"
 #include "ops/rewrites/fusion.hpp"
 #include "ops/rewrites/join_sinks.hpp"
+#include "ops/rewrites/push_out_of_loops.hpp"
 #include "ops/rewrites/simplify.hpp"
 #include "ops/rewrites/sink_branches.hpp"
 #include "ops/rewrites/trim_loops.hpp"
@@ -44,11 +47,14 @@ std::vector<Pass> fusion_passes(const Options& options) {
 }
 
 std::vector<Pass> passes_of(const Options& options, Device device) {
-  std::vector<Pass> passes = {{std::string(kMergeDuplicates), merge_duplicates}};
+  std::vector<Pass> passes;
+  if (options.fuse) passes.push_back({std::string(kAttentionKernels), [device](FunctionGraph graph) { return use_attention_kernels(std::move(graph), device); }});
+  passes.push_back({std::string(kMergeDuplicates), merge_duplicates});
   passes.insert(passes.end(), options.passes.begin(), options.passes.end());
   static const std::vector<Rule> exact = simplification_rules(false), regrouping = simplification_rules(true);
   const std::vector<Rule>& rules = options.reassociate ? regrouping : exact;
   passes.push_back({std::string(kTrimLoops), trim_loops});
+  passes.push_back({std::string(kPushOutOfLoops), push_out_of_loops});
   passes.push_back({.name = std::string(kSimplify), .rules = rules});
   passes.push_back({std::string(kForwardShapes), [&rules, names = with_environment(options.disable)](FunctionGraph graph) {
                       const int before = graph.node_limit();
@@ -69,12 +75,15 @@ std::vector<Pass> passes_of(const Options& options, Device device) {
 
 std::vector<std::string> disabled_passes(const Options& options) {
   std::vector<std::string> names = options.disable;
-  if (!options.rewrite) names.insert(names.end(), {std::string(kSimplify), std::string(kForwardShapes)});
+  if (!options.rewrite) names.insert(names.end(), {std::string(kSimplify), std::string(kForwardShapes), std::string(kAttentionKernels)});
   return names;
 }
 
 FunctionGraph rewrite_graph(FunctionGraph graph, const Options& options, Device device, std::vector<PassReport>* reports) {
-  return run_passes(std::move(graph), passes_of(options, device), reports, disabled_passes(options));
+  const std::vector<std::string> disabled = disabled_passes(options), names = with_environment(disabled);
+  const bool has_kernels = options.fuse && std::find(names.begin(), names.end(), kAttentionKernels) == names.end();
+  if (!has_kernels) graph = drop_gradient_marks(std::move(graph), Marks::kAll);
+  return run_passes(std::move(graph), passes_of(options, device), reports, disabled);
 }
 
 }  // namespace damo

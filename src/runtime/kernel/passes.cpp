@@ -113,7 +113,7 @@ void Passes::plan(int number, std::vector<bool>& made, const MayKeep& may_keep) 
 
 bool joins_in_one_pass(const KernelSpec& spec) {
   const Passes passes(spec, [](int, const Passes&) { return false; });
-  return passes.all().size() == 1 && !passes.all()[0].joins.empty() && passes.all()[0].stores.empty() && passes.across_stores().empty();
+  return passes.all().size() == 1 && !passes.all()[0].joins.empty() && passes.across_stores().empty();
 }
 
 std::size_t partial_bytes(const KernelSpec& spec) {

@@ -53,7 +53,7 @@ class Passes {
   std::vector<int> first_row_steps_, row_stores_, across_stores_;
 };
 
-/// Whether one pass does it all and gives rows' values alone: then rows may be cut into chunks.
+/// Whether one pass does it all, whatever it writes on its way: then rows may be cut into chunks.
 bool joins_in_one_pass(const KernelSpec& spec);
 /// Of the values of one chunk of one row: each join's accumulator, eight bytes aligned.
 std::size_t partial_bytes(const KernelSpec& spec);

@@ -1,0 +1,56 @@
+// Where attention is kernels of its own, and that they compile, on the tests' own driver.
+#include <damo/damo.hpp>
+
+#include <gmock/gmock.h>
+
+#include "ops/attention/attention_op.hpp"
+#include "runtime/cuda/cuda_backend.hpp"
+
+namespace damo {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string explained(const Options& options) {
+  const auto tensor = [&](const char* name) { return input({bfloat16, {2, 4, kUnknown, 16}}, name); };
+  const Variable q = tensor("q"), k = tensor("k"), v = tensor("v"), z = nn::attention(q, k, v, {.causal = true});
+  const std::vector<Variable> by = lop({z}, {z}, {q, k, v});
+  return function(std::vector<Variable>{q, k, v}, std::vector<Variable>{z, by[0], by[1], by[2]}, options).explain();
+}
+
+TEST(AttentionNvrtc, IsKernelsOfItsOwnUnlessThePassIsOff) {
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  const std::string text = explained({.device = Device("cuda:0")});
+  EXPECT_THAT(text, HasSubstr("attention{causal=true, scale=0.25}"));
+  EXPECT_THAT(text, HasSubstr("attention_gradient{causal=true, scale=0.25}"));
+  EXPECT_THAT(text, Not(HasSubstr("matmul")));
+  for (const Options& options : {Options{.disable = {"attention_kernels"}, .device = Device("null")}, Options{.fuse = false, .device = Device("null")}, Options{.device = Device("null")}}) {
+    EXPECT_THAT(explained(options), Not(HasSubstr("attention_gradient{")));
+    EXPECT_THAT(explained(options), HasSubstr("matmul"));
+  }
+}
+
+TEST(AttentionNvrtc, AsksForHalfTypesWhoseShapesAreKnownToFit) {
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  const auto takes = [](const TensorType& query, const TensorType& key, const TensorType* mask = nullptr, double scale = 1) {
+    return has_attention_kernel({.scale = scale}, query, key, key, mask, Device("cuda:0"));
+  };
+  const auto type = [](DType dtype, std::int64_t features, std::int64_t batch = 2) { return TensorType{dtype, {batch, 4, kUnknown, features}}; };
+  const TensorType seen{bool_, {1, kUnknown}}, weights{float32, {1, kUnknown}};
+  EXPECT_TRUE(takes(type(float16, 64), type(float16, 64)));
+  EXPECT_TRUE(takes(type(bfloat16, 128), type(bfloat16, 128), &seen));
+  EXPECT_TRUE(takes({bfloat16, {4, 9, 80}}, {bfloat16, {2, 7, 80}})) << "no batch, grouped heads";
+  EXPECT_FALSE(takes(type(float32, 64), type(float32, 64)));
+  EXPECT_FALSE(takes(type(bfloat16, 64), type(float16, 64)));
+  EXPECT_FALSE(takes(type(bfloat16, 24), type(bfloat16, 24)));
+  EXPECT_FALSE(takes(type(bfloat16, 144), type(bfloat16, 144)));
+  EXPECT_FALSE(takes(type(bfloat16, kUnknown), type(bfloat16, kUnknown)));
+  EXPECT_FALSE(takes(type(bfloat16, 64), type(bfloat16, 64, 1))) << "one batch of keys for all queries";
+  EXPECT_FALSE(takes(type(bfloat16, 64), type(bfloat16, 64), &weights));
+  EXPECT_FALSE(takes(type(bfloat16, 64), type(bfloat16, 64), nullptr, -1));
+  EXPECT_FALSE(has_attention_kernel({}, type(bfloat16, 64), type(bfloat16, 64), type(bfloat16, 64), nullptr, Device("null")));
+}
+
+}  // namespace
+}  // namespace damo
