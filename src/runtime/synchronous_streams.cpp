@@ -63,7 +63,7 @@ namespace {
 class HostReplay final : public ReplayedWork {
  public:
   explicit HostReplay(const WorkLog& log) : log_(log.clone()) {}
-  void set(std::size_t i, const WorkLog& log) override { log_->take_values(i, log); }
+  bool set(std::size_t i, const WorkLog& log) override { return log_->take_values(i, log), true; }
   void launch() override { log_->run(nullptr); }
 
  private:

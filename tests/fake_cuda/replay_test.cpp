@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <sstream>
@@ -16,6 +17,7 @@
 namespace damo {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -96,6 +98,61 @@ TEST_F(FakeCudaNvrtc, OnlyKernelsWhoseArraysMovedAreSet) {
   EXPECT_EQ(now[0], "set" + now[5].substr(6));
   EXPECT_THAT(now[5], HasSubstr(text(other.data())));
   EXPECT_NE(held.data(), other.data());
+}
+
+/// A copy of x, which a kernel writes into, and some kernels after it.
+Function copy_and_chain(const Device& device) {
+  const Variable x = vector("x");
+  Variable y = set_subtensor(x, {{0, 2}}, 1.0);
+  for (int i = 0; i < 7; ++i) y = y + 1.0;
+  return function({x}, {y}, {.fuse = false, .device = device});
+}
+
+TEST_F(FakeCudaNvrtc, ACopyWhoseArraysMovedIsSetAsAGraphWithinTheGraph) {
+  const Function f = copy_and_chain(device());
+  const Array x = zeros();
+  for (int call = 0; call < 3; ++call) f(x);
+  events();
+  f(x);
+  const std::vector<std::string> before = events();
+  ASSERT_THAT(before, ::testing::SizeIs(::testing::Ge(9u)));
+  ASSERT_EQ(before[0], "graph");
+  ASSERT_THAT(before[1], HasSubstr(text(x.data()))) << "the copy";
+  std::vector<Array> others;
+  for (int i = 0; i < 4; ++i) others.push_back(zeros());
+  f(others[0]);  // a new graph, whose copy can be set
+  events();
+  for (const Array& other : others) {
+    if (&other == &others[0]) continue;
+    f(other);
+    const std::vector<std::string> now = events();
+    const auto graph = std::find(now.begin(), now.end(), "graph");
+    ASSERT_NE(graph, now.end());
+    ASSERT_EQ(now.end() - graph, static_cast<std::ptrdiff_t>(before.size()));
+    EXPECT_THAT(graph[1], HasSubstr(text(other.data())));
+    EXPECT_THAT(now[0], HasSubstr("set " + text(other.data())));
+    for (const std::string& event : now) EXPECT_THAT(event, ::testing::Not(HasSubstr(text(x.data()) + " "))) << "an array of another call";
+  }
+}
+
+TEST_F(FakeCudaNvrtc, AGraphThatTheDriverRefusesToSetIsNotLaunched) {
+  static const auto refuse = reinterpret_cast<void (*)(bool)>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fake_cuda_refuse_inner"));
+  const Function f = copy_and_chain(device());
+  std::vector<Array> arrays;
+  for (int i = 0; i < 4; ++i) arrays.push_back(zeros());
+  for (int call = 0; call < 5; ++call) f(arrays[call < 4 ? 0 : 1]);
+  refuse(true);
+  for (int call = 0; call < 2; ++call) {
+    for (const Array& x : {arrays[2], arrays[3], arrays[2]}) {
+      events();
+      f(x);
+      std::vector<std::string> now = events();
+      if (now[0] == "graph") now.erase(now.begin());
+      EXPECT_THAT(now, Each(HasSubstr("launch"))) << "nothing is set";
+      EXPECT_THAT(now[0], HasSubstr(text(x.data())));
+    }
+  }
+  refuse(false);
 }
 
 TEST_F(FakeCudaNvrtc, OneKernelIsAGraphToo) {

@@ -84,6 +84,8 @@ class CudaBackend : public Backend {
   std::unique_ptr<ReplayedWork> prepare_replay(const WorkLog& log) override;
   /// Whether the calling thread is doing that.
   static bool captures_replay();
+  /// For such a capture; not owned if somebody waits for the device, or captures, now.
+  std::unique_lock<std::shared_mutex> lock_replay_captures() { return {replay_captures_, std::try_to_lock}; }
   bool is_capturing(CUstream stream) const noexcept;
 
   void launch_graph(CUgraphExec graph, void* stream);

@@ -73,6 +73,8 @@ namespace damo::cuda_backend {
   X(graph_launch, cuGraphLaunch)                                \
   X(graph_exec_destroy, cuGraphExecDestroy)                     \
   X(graph_exec_kernel_set, cuGraphExecKernelNodeSetParams)      \
+  X(graph_add_child, cuGraphAddChildGraphNode)                  \
+  X(graph_exec_child_set, cuGraphExecChildGraphNodeSetParams)   \
   X(event_create, cuEventCreate)                                \
   X(event_destroy, cuEventDestroy)                              \
   X(event_record, cuEventRecord)                                \
@@ -105,8 +107,9 @@ struct Driver {
   DAMO_OPTIONAL_DRIVER_FUNCTIONS(DAMO_MEMBER)
 #undef DAMO_MEMBER
   decltype(&cuEventElapsedTime) event_elapsed_time = nullptr;  ///< either version of it: they take the same arguments
-  /// The version that every driver has; cuda.h of CUDA 13 declares a later one.
+  // The versions that every driver has; cuda.h of CUDA 13 declares later ones.
   CUresult(CUDAAPI* stream_get_capture_info)(CUstream, CUstreamCaptureStatus*, cuuint64_t* id, CUgraph*, const CUgraphNode** dependencies, std::size_t* count) = nullptr;
+  CUresult(CUDAAPI* stream_set_capture_end)(CUstream, CUgraphNode* dependencies, std::size_t count, unsigned flags) = nullptr;
   // The versions of CUDA 8, which every driver has; cuda.h of CUDA 13 declares the later ones only.
   CUresult(CUDAAPI* mem_prefetch_async)(CUdeviceptr, std::size_t, CUdevice, CUstream) = nullptr;
   CUresult(CUDAAPI* mem_advise)(CUdeviceptr, std::size_t, CUmem_advise, CUdevice) = nullptr;

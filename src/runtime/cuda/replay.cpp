@@ -1,10 +1,13 @@
 // CudaBackend's replays: a log of work becomes a graph, by capturing a stream that is given the work and run by nobody. Which
 // node a kernel became is asked after it; a library's call may be several. Later calls set the parameters of those kernels whose values changed, which
-// leaves replays under way as they are, and launch the graph.
+// leaves replays under way as they are, and launch the graph. What else moves (WorkLog::moves) is a graph within the graph. It is set by a graph of the
+// same work captured anew, of which the driver takes the parameters if it has the same nodes, and refuses it if not.
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <damo/error.hpp>
@@ -17,39 +20,56 @@ namespace {
 
 thread_local bool captures_now = false;
 
-/// A stream that is captured, which the rest of the back end knows nothing of: memory that goes back to the pool meanwhile needs
+/// A graph and who destroys it.
+class OwnGraph {
+ public:
+  explicit OwnGraph(CudaBackend& backend) : driver_(backend.driver()) {}
+  OwnGraph(const OwnGraph&) = delete;
+  OwnGraph& operator=(const OwnGraph&) = delete;
+  ~OwnGraph() {
+    if (graph) driver_.graph_destroy(graph);
+  }
+  CUgraph graph = nullptr;
+
+ private:
+  const Driver& driver_;
+};
+
+/// A stream to be captured, which the rest of the back end knows nothing of: memory that goes back to the pool meanwhile needs
 /// no holding, as each call brings its own (Replay).
 class CaptureStream {
  public:
   explicit CaptureStream(CudaBackend& backend) : backend_(backend), driver_(backend.driver()) {
     backend.check(driver_.stream_create(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
-    const CUresult result = driver_.stream_begin_capture(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
-    if (result != CUDA_SUCCESS) driver_.stream_destroy(stream);
-    backend.check(result, "cuStreamBeginCapture");
-    captures_now = is_open_ = true;
   }
   CaptureStream(const CaptureStream&) = delete;
   CaptureStream& operator=(const CaptureStream&) = delete;
-  ~CaptureStream() {
-    CUgraph graph = nullptr;
-    if (is_open_ && end(&graph) == CUDA_SUCCESS && graph) driver_.graph_destroy(graph);
-    driver_.stream_destroy(stream);
-  }
-  CUgraph finish() {
-    CUgraph graph = nullptr;
-    backend_.check(end(&graph), "cuStreamEndCapture");
-    return graph;
+  ~CaptureStream() { driver_.stream_destroy(stream); }
+
+  /// Of what the function gives to the stream.
+  template <class Work>
+  CUgraph capture(const Work& work) {
+    OwnGraph made(backend_);
+    backend_.check(driver_.stream_begin_capture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), "cuStreamBeginCapture");
+    const bool nested = std::exchange(captures_now, true);
+    const auto end = [&] {
+      captures_now = nested;
+      return driver_.stream_end_capture(stream, &made.graph);
+    };
+    try {
+      work();
+    } catch (...) {
+      end();
+      throw;
+    }
+    backend_.check(end(), "cuStreamEndCapture");
+    return std::exchange(made.graph, nullptr);
   }
   CUstream stream = nullptr;
 
  private:
-  CUresult end(CUgraph* graph) {
-    captures_now = is_open_ = false;
-    return driver_.stream_end_capture(stream, graph);
-  }
   CudaBackend& backend_;
   const Driver& driver_;
-  bool is_open_ = false;
 };
 
 class CudaReplay final : public ReplayedWork {
@@ -59,25 +79,35 @@ class CudaReplay final : public ReplayedWork {
   CudaReplay& operator=(const CudaReplay&) = delete;
   /// A replay under way goes on.
   ~CudaReplay() override {
-    if (generation_ != backend_.generation() || !backend_.bind_quietly()) return;
+    if (generation_ != backend_.generation() || !backend_.bind_quietly()) {
+      static_cast<void>(inner_.release());  // its stream went with the device's context
+      return;
+    }
     if (executable_) backend_.driver().graph_exec_destroy(executable_);
     if (graph_) backend_.driver().graph_destroy(graph_);
   }
 
   void capture() {
     backend_.bind();
+    if (log_->moving() != 0) inner_ = std::make_unique<CaptureStream>(backend_);
     CaptureStream on(backend_);
-    for (std::size_t i = 0; i < log_->items().size(); ++i) {
-      log_->run(i, on.stream);
-      nodes_.push_back(log_->items()[i].kind == WorkItem::Kind::kKernel ? last_node(on.stream) : nullptr);
-    }
-    graph_ = on.finish();
+    graph_ = on.capture([&] {
+      for (std::size_t i = 0; i < log_->items().size(); ++i) {
+        if (log_->moves(i)) {
+          nodes_.push_back(add_inner(i, on.stream));
+        } else {
+          log_->run(i, on.stream);
+          nodes_.push_back(log_->items()[i].kind == WorkItem::Kind::kKernel ? last_node(on.stream) : nullptr);
+        }
+      }
+    });
     backend_.check(backend_.driver().graph_instantiate(&executable_, graph_, 0), "cuGraphInstantiate");
   }
 
-  void set(std::size_t i, const WorkLog& log) override {
-    log_->take_values(i, log);
+  bool set(std::size_t i, const WorkLog& log) override {
     const WorkItem& item = log_->items()[i];
+    if (item.kind != WorkItem::Kind::kKernel) return set_inner(i, log);
+    log_->take_values(i, log);
     const auto extent = [](std::int64_t value) { return static_cast<unsigned>(value); };
     CUDA_KERNEL_NODE_PARAMS parameters{};
     parameters.func = static_cast<const CudaKernel*>(static_cast<const LoadedKernel*>(item.what))->function();
@@ -87,6 +117,7 @@ class CudaReplay final : public ReplayedWork {
     parameters.kernelParams = log_->arguments(item);
     backend_.bind();
     backend_.check(backend_.driver().graph_exec_kernel_set(executable_, nodes_[i], &parameters), "cuGraphExecKernelNodeSetParams");
+    return true;
   }
 
   void launch() override {
@@ -97,16 +128,49 @@ class CudaReplay final : public ReplayedWork {
   }
 
  private:
+  CUgraph capture_inner(std::size_t i, const WorkLog& log) {
+    return inner_->capture([&] { log.run(i, inner_->stream); });
+  }
+
+  /// Item i as a graph within the graph that the stream's capture makes.
+  CUgraphNode add_inner(std::size_t i, CUstream stream) {
+    OwnGraph inner(backend_);
+    inner.graph = capture_inner(i, *log_);
+    CUgraph graph = nullptr;
+    const std::span<const CUgraphNode> before = last_nodes(stream, &graph);
+    CUgraphNode node = nullptr;
+    backend_.check(backend_.driver().graph_add_child(&node, graph, before.data(), before.size(), inner.graph), "cuGraphAddChildGraphNode");
+    backend_.check(backend_.driver().stream_set_capture_end(stream, &node, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES), "cuStreamUpdateCaptureDependencies");
+    return node;
+  }
+
+  bool set_inner(std::size_t i, const WorkLog& log) {
+    const auto no_wait = backend_.lock_replay_captures();
+    if (!no_wait) return false;
+    backend_.bind();
+    OwnGraph inner(backend_);
+    inner.graph = capture_inner(i, log);
+    backend_.check(backend_.driver().graph_exec_child_set(executable_, nodes_[i], inner.graph), "cuGraphExecChildGraphNodeSetParams");
+    log_->take_values(i, log);
+    return true;
+  }
+
   /// What the stream's next work would wait for: the node of its last.
   CUgraphNode last_node(CUstream stream) const {
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUgraph graph = nullptr;
+    const std::span<const CUgraphNode> nodes = last_nodes(stream, &graph);
+    if (nodes.size() != 1) throw DeviceError("the work of a call can't be captured: it ends in " + std::to_string(nodes.size()) + " nodes");
+    return nodes[0];
+  }
+
+  std::span<const CUgraphNode> last_nodes(CUstream stream, CUgraph* graph) const {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     cuuint64_t id = 0;
     const CUgraphNode* nodes = nullptr;
     std::size_t count = 0;
-    backend_.check(backend_.driver().stream_get_capture_info(stream, &status, &id, &graph, &nodes, &count), "cuStreamGetCaptureInfo");
-    if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE || count != 1) throw DeviceError("the work of a call can't be captured: it ends in " + std::to_string(count) + " nodes");
-    return nodes[0];
+    backend_.check(backend_.driver().stream_get_capture_info(stream, &status, &id, graph, &nodes, &count), "cuStreamGetCaptureInfo");
+    if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE) throw DeviceError("the work of a call can't be captured: it ended the capture");
+    return {nodes, count};
   }
 
   CudaBackend& backend_;
@@ -114,7 +178,8 @@ class CudaReplay final : public ReplayedWork {
   std::unique_ptr<WorkLog> log_;  // keeps kernels and products
   CUgraph graph_ = nullptr;       // whose nodes set() names
   CUgraphExec executable_ = nullptr;
-  std::vector<CUgraphNode> nodes_;  // by item: a kernel's
+  std::vector<CUgraphNode> nodes_;  // by item: a kernel's, or of what moves
+  std::unique_ptr<CaptureStream> inner_;  // for what moves
 };
 
 }  // namespace
@@ -122,7 +187,7 @@ class CudaReplay final : public ReplayedWork {
 bool CudaBackend::captures_replay() { return captures_now; }
 
 std::unique_ptr<ReplayedWork> CudaBackend::prepare_replay(const WorkLog& log) {
-  const std::unique_lock no_wait(replay_captures_, std::try_to_lock);
+  const auto no_wait = lock_replay_captures();
   if (!no_wait) return nullptr;
   auto replay = std::make_unique<CudaReplay>(*this, log);
   replay->capture();

@@ -13,6 +13,7 @@ constexpr int kCallsPerGraph = 32;    // a graph takes as long to make as some t
 constexpr int kPatchedInARow = 4;     // then a second set of addresses seems to alternate with the first
 constexpr int kFewInARow = 2;         // so few launches: one by one they are the quicker way
 constexpr int kUnlikeInARow = 64;     // then there is no sequence that comes again
+constexpr std::size_t kLaunchesPerMoving = 4;  // that capturing it anew is reckoned as: cuBLASLt's products take less than one, cuDNN's calls were not timed
 
 }  // namespace
 
@@ -64,7 +65,7 @@ bool Replay::replay(Part& part, const WorkLog& log) {
   const auto like = std::find_if(part.graphs.rbegin(), part.graphs.rend(), [&](const Graph& graph) { return graph.log->is_like(log); });
   if (like == part.graphs.rend()) {
     if (++part.unlike > kUnlikeInARow) {
-      switch_off(part, "its calls differ in more than addresses of kernels' arrays");
+      switch_off(part, "its calls differ in more than addresses of kernels' arrays and of a few products, convolutions and copies");
       return false;
     }
     return make(part, log);
@@ -72,7 +73,14 @@ bool Replay::replay(Part& part, const WorkLog& log) {
   part.unlike = 0;
   if (++part.patched == kPatchedInARow && part.graphs.size() < kMostGraphs) return make(part, log);
   const auto graph = std::prev(like.base());
-  patch(*graph, log);
+  try {
+    if (!patch(*graph, log)) return false;
+  } catch (const OutOfMemoryError&) {
+    throw;
+  } catch (const Error&) {  // the library launches something else at these addresses: the device refuses, and the graph is not to be trusted
+    part.graphs.erase(graph);
+    return false;
+  }
   return use(part, static_cast<std::size_t>(graph - part.graphs.begin()), log.backend());
 }
 
@@ -85,21 +93,27 @@ bool Replay::use(Part& part, std::size_t graph, Backend& backend) {
   return true;
 }
 
-void Replay::patch(Graph& graph, const WorkLog& log) {
+/// False if that can't be done now; the graph is what its log says all the same.
+bool Replay::patch(Graph& graph, const WorkLog& log) {
+  graph.addresses.clear();  // until all is set it is no call's
   for (std::size_t i = 0; i < log.items().size(); ++i) {
     if (!log.differs(i, *graph.log)) continue;
+    if (!graph.work->set(i, log)) return false;
     graph.log->take_values(i, log);
-    graph.work->set(i, log);
     log.backend().replayed_values.fetch_add(1, std::memory_order_relaxed);
   }
+  return true;
 }
 
 bool Replay::make(Part& part, const WorkLog& log) {
   if (part.made > static_cast<int>(kMostGraphs) && static_cast<std::uint64_t>(part.made) * kCallsPerGraph > part.calls) return false;
   ++part.made;
   Graph graph;
+  graph.log = log.clone();
+  for (const Graph& other : part.graphs) graph.log->learn_moving(*other.log);
+  if (graph.log->moving() * kLaunchesPerMoving > log.items().size()) graph.log->forget_moving();
   try {
-    graph.work = log.backend().prepare_replay(log);
+    graph.work = log.backend().prepare_replay(*graph.log);
   } catch (const OutOfMemoryError&) {
     throw;
   } catch (const Error& error) {
@@ -107,7 +121,6 @@ bool Replay::make(Part& part, const WorkLog& log) {
     return false;
   }
   if (!graph.work) return false;
-  graph.log = log.clone();
   if (part.graphs.size() == kMostGraphs) part.graphs.pop_back();
   part.graphs.insert(part.graphs.begin(), std::move(graph));
   return use(part, 0, log.backend());

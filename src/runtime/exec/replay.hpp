@@ -4,6 +4,10 @@
 // was seen often enough to come again; what differs from all graphs is given to the device piece by piece, as without a
 // log. So a replay can't be wrong about addresses: nothing is remembered that a thunk did not ask for in this call.
 //
+// What a library launches for a product is its secret, so its addresses can't be set. Where they were seen to move the next
+// graph has the product as a graph within the graph, which is captured anew with the addresses of the call. The same goes for
+// convolutions, copies and fills. A capture costs some launches: where more than a few of them move, nothing is gained.
+//
 // Two graphs are kept of one sequence, as what alternates between two sets of addresses (results, shared variables' old and
 // new values) then needs nothing set. See tests/function/replay_test.cpp.
 #pragma once
@@ -51,7 +55,7 @@ class Replay {
   bool replay(Part& part, const WorkLog& log);
   static bool use(Part& part, std::size_t graph, Backend& backend);
   bool make(Part& part, const WorkLog& log);
-  void patch(Graph& graph, const WorkLog& log);
+  static bool patch(Graph& graph, const WorkLog& log);
   static void switch_off(Part& part, const std::string& why);
 
   std::vector<Part> parts_;

@@ -144,9 +144,20 @@ bool WorkLog::is_like(const WorkLog& other) const {
   if (items_.size() != other.items_.size() || values_.size() != other.values_.size()) return false;
   if (std::memcmp(items_.data(), other.items_.data(), items_.size() * sizeof(WorkItem)) != 0) return false;
   for (std::size_t i = 0; i < items_.size(); ++i) {
-    if (items_[i].kind != WorkItem::Kind::kKernel && differs(i, other)) return false;
+    if (items_[i].kind != WorkItem::Kind::kKernel && !moves(i) && differs(i, other)) return false;
   }
   return true;
+}
+
+std::size_t WorkLog::moving() const { return static_cast<std::size_t>(std::count(moving_.begin(), moving_.end(), 1)); }
+
+void WorkLog::learn_moving(const WorkLog& other) {
+  if (items_.size() != other.items_.size() || values_.size() != other.values_.size()) return;
+  if (std::memcmp(items_.data(), other.items_.data(), items_.size() * sizeof(WorkItem)) != 0) return;
+  moving_.resize(items_.size(), 0);
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    if (items_[i].kind != WorkItem::Kind::kKernel && (other.moves(i) || differs(i, other))) moving_[i] = 1;
+  }
 }
 
 bool WorkLog::differs(std::size_t i, const WorkLog& other) const {
@@ -163,6 +174,7 @@ std::unique_ptr<WorkLog> WorkLog::clone() const {
   auto copy = std::make_unique<WorkLog>(backend_);
   copy->items_ = items_;
   copy->values_ = values_;
+  copy->moving_ = moving_;
   copy->held_ = held_;
   return copy;
 }
@@ -218,6 +230,7 @@ void WorkLog::run(void* stream) const {
 void WorkLog::clear() noexcept {
   items_.clear();
   values_.clear();
+  moving_.clear();
   held_.clear();
 }
 

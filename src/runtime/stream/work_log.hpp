@@ -37,8 +37,9 @@ struct WorkItem {
 class ReplayedWork {
  public:
   virtual ~ReplayedWork() = default;
-  /// The log is like the one that this was made from, but for the values of its kernels. Sets those of item i.
-  virtual void set(std::size_t i, const WorkLog& log) = 0;
+  /// The log is_like the one that this was made from, whose item i differs: it becomes the log's. False if that can't be done
+  /// now, and nothing changed. After an error nobody knows what this would do, so it must not be launched.
+  virtual bool set(std::size_t i, const WorkLog& log) = 0;
   virtual void launch() = 0;
 };
 
@@ -66,8 +67,14 @@ class WorkLog {
   /// How many of the items are kernels and calls of libraries: what Backend::launches counts.
   std::size_t kernels() const;
   bool operator==(const WorkLog& other) const;
-  /// Equal but for values of kernels.
+  /// Equal but for values of kernels, and of items that move.
   bool is_like(const WorkLog& other) const;
+  /// What else than a kernel is expected to come with other values, so that a replay must be able to set it.
+  bool moves(std::size_t i) const { return i < moving_.size() && moving_[i] != 0; }
+  std::size_t moving() const;
+  /// If the other log is the same sequence: what moves in it, and what else than kernels has other values there, moves here.
+  void learn_moving(const WorkLog& other);
+  void forget_moving() { moving_.clear(); }
   bool differs(std::size_t i, const WorkLog& other) const;
   /// Those of item i, of a log like this one.
   void take_values(std::size_t i, const WorkLog& other);
@@ -110,6 +117,7 @@ class WorkLog {
   std::uint32_t generation_;
   std::vector<WorkItem> items_;
   std::vector<std::byte> values_;
+  std::vector<char> moving_;                       // by item; empty: none
   std::vector<std::shared_ptr<const void>> held_;  // kernels that their owners may let go of
   std::vector<Block> blocks_;
   std::vector<void*> allocated_;

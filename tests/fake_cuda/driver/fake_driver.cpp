@@ -3,7 +3,7 @@
 // succeed and do nothing (fallback.cpp). A test reads what was noted through fake_cuda_take_events.
 //
 //   launch K a b        a kernel reached the device, with the first two pointers of its arguments
-//   set K a b           a node of an executable graph got other arguments
+//   set K a b           a node of an executable graph got other arguments, a line for each node of a graph within it
 //   graph               the launches of an executable graph follow
 #include <cuda.h>
 
@@ -20,16 +20,19 @@ namespace {
 struct Function {
   std::string name;
 };
+struct Graph;
 struct Node {
   Function* function;
   void* pointers[2];
+  Graph* inner = nullptr;  // instead of a function
 };
 struct Graph {
   std::vector<Node*> nodes;
 };
 struct Executable {
-  std::vector<Node> nodes;
-  std::map<Node*, std::size_t> places;
+  std::vector<Node> nodes;                         // those of graphs within it one by one
+  std::map<const Node*, std::size_t> places;       // of the first of them
+  std::map<const Node*, std::size_t> inner_counts;
 };
 struct Stream {
   Graph* captured = nullptr;
@@ -38,7 +41,7 @@ struct Stream {
 std::mutex mutex;
 std::string events;
 std::map<std::string, Function*> functions;
-bool notes = true;
+bool notes = true, refuses_inner = false;
 
 Stream* stream_of(CUstream stream) { return reinterpret_cast<Stream*>(stream); }
 
@@ -50,7 +53,7 @@ void note(const char* what, const Node& node) {
 }
 
 Node node_of(CUfunction function, void** arguments) {
-  Node node{reinterpret_cast<Function*>(function), {}};
+  Node node{reinterpret_cast<Function*>(function), {}, nullptr};
   std::memcpy(node.pointers, arguments[0], sizeof node.pointers);
   return node;
 }
@@ -75,6 +78,8 @@ __attribute__((visibility("default"))) char* fake_cuda_take_events() {
 }
 /// For timing: whether anything is noted.
 __attribute__((visibility("default"))) void fake_cuda_note(bool whether) { notes = whether; }
+/// As if a graph within a graph had other nodes than the one that it is set to.
+__attribute__((visibility("default"))) void fake_cuda_refuse_inner(bool whether) { refuses_inner = whether; }
 
 CUresult cuGetErrorName(CUresult, const char** text) { return *text = "CUDA_ERROR_FAKE", CUDA_SUCCESS; }
 CUresult cuGetErrorString(CUresult, const char** text) { return *text = "an error of the fake driver", CUDA_SUCCESS; }
@@ -110,7 +115,7 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, 
 CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream) { return std::memcpy(to, reinterpret_cast<void*>(from), bytes), CUDA_SUCCESS; }
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t, CUstream stream) {
   static Function copy{"copy"};
-  return add(stream_of(stream), {&copy, {reinterpret_cast<void*>(from), reinterpret_cast<void*>(to)}});
+  return add(stream_of(stream), {&copy, {reinterpret_cast<void*>(from), reinterpret_cast<void*>(to)}, nullptr});
 }
 
 CUresult cuStreamCreate(CUstream* stream, unsigned) { return *stream = reinterpret_cast<CUstream>(new Stream), CUDA_SUCCESS; }
@@ -124,8 +129,9 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   return *status = stream_of(stream)->captured ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE, CUDA_SUCCESS;
 }
-CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t*, CUgraph*, const CUgraphNode** nodes, std::size_t* count) {
+CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t*, CUgraph* captured, const CUgraphNode** nodes, std::size_t* count) {
   Graph* const graph = stream_of(stream)->captured;
+  *captured = reinterpret_cast<CUgraph>(graph);
   *status = graph ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
   *count = graph && !graph->nodes.empty() ? 1 : 0;
   if (*count) *nodes = reinterpret_cast<const CUgraphNode*>(&graph->nodes.back());
@@ -135,14 +141,29 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus* statu
 CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode*, std::size_t* count) { return *count = reinterpret_cast<Graph*>(graph)->nodes.size(), CUDA_SUCCESS; }
 CUresult cuGraphDestroy(CUgraph handle) {
   auto* const graph = reinterpret_cast<Graph*>(handle);
-  for (Node* node : graph->nodes) delete node;
+  for (Node* node : graph->nodes) {
+    if (node->inner) cuGraphDestroy(reinterpret_cast<CUgraph>(node->inner));
+    delete node;
+  }
   return delete graph, CUDA_SUCCESS;
+}
+CUresult cuGraphAddChildGraphNode(CUgraphNode* made, CUgraph to, const CUgraphNode*, std::size_t, CUgraph inner) {
+  auto* const copy = new Graph;
+  for (const Node* node : reinterpret_cast<Graph*>(inner)->nodes) copy->nodes.push_back(new Node(*node));
+  auto* const node = new Node{nullptr, {}, copy};
+  reinterpret_cast<Graph*>(to)->nodes.push_back(node);
+  return *made = reinterpret_cast<CUgraphNode>(node), CUDA_SUCCESS;
 }
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* made, CUgraph handle, unsigned long long) {
   auto* const executable = new Executable;
   for (Node* node : reinterpret_cast<Graph*>(handle)->nodes) {
     executable->places[node] = executable->nodes.size();
-    executable->nodes.push_back(*node);
+    if (!node->inner) {
+      executable->nodes.push_back(*node);
+      continue;
+    }
+    executable->inner_counts[node] = node->inner->nodes.size();
+    for (const Node* inner : node->inner->nodes) executable->nodes.push_back(*inner);
   }
   return *made = reinterpret_cast<CUgraphExec>(executable), CUDA_SUCCESS;
 }
@@ -153,6 +174,18 @@ CUresult cuGraphExecKernelNodeSetParams(CUgraphExec handle, CUgraphNode place, c
   node = node_of(parameters->func, parameters->kernelParams);
   const std::lock_guard lock(mutex);
   note("set", node);
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec handle, CUgraphNode place, CUgraph inner) {
+  auto* const executable = reinterpret_cast<Executable*>(handle);
+  const auto* const node = reinterpret_cast<const Node*>(place);
+  const std::vector<Node*>& nodes = reinterpret_cast<Graph*>(inner)->nodes;
+  if (refuses_inner || nodes.size() != executable->inner_counts.at(node)) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+  const std::lock_guard lock(mutex);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    executable->nodes[executable->places.at(node) + i] = *nodes[i];
+    note("set", *nodes[i]);
+  }
   return CUDA_SUCCESS;
 }
 CUresult cuGraphLaunch(CUgraphExec handle, CUstream) {

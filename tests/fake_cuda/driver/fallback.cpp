@@ -7,6 +7,7 @@ extern "C" __attribute__((used)) CUresult fake_cuda_success() { return CUDA_SUCC
 #define DAMO_FUNCTION(member, symbol) DAMO_FALL_BACK(symbol)
 DAMO_DRIVER_FUNCTIONS(DAMO_FUNCTION)
 DAMO_FALL_BACK(cuInit)
+DAMO_FALL_BACK(cuStreamUpdateCaptureDependencies)
 DAMO_FALL_BACK(cuEventElapsedTime)
 DAMO_FALL_BACK(cuMemPrefetchAsync)
 DAMO_FALL_BACK(cuMemAdvise)
