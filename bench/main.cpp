@@ -126,6 +126,7 @@ int run(int count, char** arguments) {
   add_workloads(all, effort);
   add_training(all, effort);
   add_transformers(all, effort);
+  add_perceptrons(all, effort);
   add_launches(all, effort);
   add_calls(all, effort);
   add_eager(all, effort);

@@ -3,7 +3,6 @@
 // loader's thread, and become numbers on the device. "full" trains for 15 epochs, else one on a fifth of the pictures. Parameters are saved,
 // loaded into a second network and tested there.
 #include <damo/damo.hpp>
-#include <filesystem>
 #include <iostream>
 
 #include "support/pipeline.hpp"
@@ -18,12 +17,9 @@ struct Network {
 
 int main(int count, char** arguments) {
   const examples::Arguments run = examples::arguments_of(count, arguments);
-  const std::string folder = run.folder.empty() ? "/usr/share/datasets/fashion-mnist" : run.folder;
-  if (!std::filesystem::is_directory(folder)) {
-    std::cout << "Skipped\nneeds Fashion-MNIST: " << folder << " is not there; apt-get install dataset-fashion-mnist, or give a folder\n";
-    return 77;
-  }
-  const idx::Set set = idx::load_set(folder);
+  const auto found = examples::load_fashion(run);
+  if (!found) return examples::kSkipped;
+  const idx::Set& set = *found;
   const std::int64_t pictures = run.full ? 60000 : 12000, epochs = run.full ? 15 : 1;
   const DataLoader loader({set.train_images.slice({{0, pictures}}), set.train_labels.slice({{0, pictures}})}, {.batch = 128, .seed = run.seed, .drop_last = true});
 

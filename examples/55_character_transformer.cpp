@@ -2,46 +2,27 @@
 // attention and a gelu layer, all in plain ops; the table of tokens serves both ends. The model stands in support/transformer.hpp, its shape is a
 // struct: damo-bench times the same code as examples::kGpt2.
 // Text: Damo's own user guide, or a file that is given. "full" is 1.4 million parameters, else a small one for seconds.
-#include <cmath>
 #include <damo/damo.hpp>
-#include <fstream>
 #include <iostream>
-#include <iterator>
-#include <map>
 #include <random>
 
-#include "support/digits.hpp"
 #include "support/pipeline.hpp"
+#include "support/text.hpp"
 #include "support/transformer.hpp"
 using namespace damo;
 
 int main(int count, char** arguments) {
   const examples::Arguments run = examples::arguments_of(count, arguments);
-  std::ifstream file(run.folder.empty() ? examples::data_file("../../docs/user_guide.md") : run.folder);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const examples::Text text = examples::load_text(run.folder);
   const examples::TransformerSize size = run.full ? examples::TransformerSize{64, 192, 6, 3} : examples::TransformerSize{16, 64, 2, 1};
   const std::int64_t batch = 32, steps = run.full ? 600 : 250;
-  if (static_cast<std::int64_t>(text.size()) < 10 * size.context) {
+  if (text.size() < 10 * size.context) {
     std::cerr << "the text is missing or too short\n";
     return 1;
   }
 
-  // The characters that there are, and how much a guess by their counts alone would cost.
-  std::map<char, std::int64_t> number;
-  std::map<char, double> counts;
-  for (const char letter : text) ++counts[letter];
-  std::string letters;
-  double entropy = 0;
-  for (const auto& [letter, times] : counts) {
-    number.emplace(letter, static_cast<std::int64_t>(number.size()));
-    letters += letter;
-    entropy -= times / static_cast<double>(text.size()) * std::log(times / static_cast<double>(text.size()));
-  }
-  std::vector<std::int64_t> codes;
-  for (const char letter : text) codes.push_back(number.at(letter));
-
   nn::Init init(run.seed);
-  const examples::Transformer model(init, static_cast<std::int64_t>(letters.size()), size);
+  const examples::Transformer model(init, static_cast<std::int64_t>(text.letters.size()), size);
   const std::vector<Shared> parameters = model.parameters();
   std::int64_t weights = 0;
   for (const Shared& parameter : parameters) weights += parameter.dims().size();
@@ -55,16 +36,8 @@ int main(int count, char** arguments) {
   const Function train = function({words, next}, {cost}, {.name = "train", .updates = updates});
 
   // Any place of the text may begin a row.
-  const auto row_at = [&](std::span<const std::int64_t> places) {
-    std::vector<std::int64_t> here, there;
-    for (const std::int64_t place : places) {
-      here.insert(here.end(), codes.begin() + place, codes.begin() + place + size.context);
-      there.insert(there.end(), codes.begin() + place + 1, codes.begin() + place + 1 + size.context);
-    }
-    const Shape shape{static_cast<std::int64_t>(places.size()), size.context};
-    return Batch{Array::from(here, shape), Array::from(there, shape)};
-  };
-  const DataLoader loader(static_cast<std::int64_t>(text.size()) - size.context, row_at, {.batch = batch, .seed = run.seed, .drop_last = true});
+  const auto rows_at = [&](std::span<const std::int64_t> places) { return text.rows_at(places, size.context); };
+  const DataLoader loader(text.size() - size.context, rows_at, {.batch = batch, .seed = run.seed, .drop_last = true});
   std::vector<double> costs;
   Progress progress(steps, "transformer of " + std::to_string(weights) + " parameters");
   for (std::int64_t epoch = 0; progress.done() < steps; ++epoch) {
@@ -76,23 +49,23 @@ int main(int count, char** arguments) {
       progress.advance();
     }
   }
-  Chart("Transformer, characters of the user guide", "step", "nats a character").line("training", costs).line("by counts alone", {0, static_cast<double>(steps)}, {entropy, entropy}).save("transformer.svg");
+  Chart("Transformer, characters of the user guide", "step", "nats a character").line("training", costs).line("by counts alone", {0, static_cast<double>(steps)}, {text.entropy, text.entropy}).save("transformer.svg");
 
   // It writes on, a character at a time, each drawn by its probability.
   const Variable line = input({int64, {1, size.context}}, "line");
   const Function guess = function({line}, {softmax(subtensor(model(line), {0, -1}))}, {.name = "guess"});
-  std::vector<std::int64_t> written(codes.begin(), codes.begin() + size.context);
+  std::vector<std::int64_t> written(text.codes.begin(), text.codes.begin() + size.context);
   std::mt19937_64 random(run.seed);
   for (int i = 0; i < (run.full ? 400 : 60); ++i) {
     const std::vector<std::int64_t> end(written.end() - size.context, written.end());
     const std::vector<float> chances = Array(guess(Array::from(end, {1, size.context}))).to_vector<float>();
     written.push_back(std::discrete_distribution<std::int64_t>(chances.begin(), chances.end())(random));
   }
-  for (const std::int64_t code : written) std::cout << letters[static_cast<std::size_t>(code)];
+  for (const std::int64_t code : written) std::cout << text.letters[static_cast<std::size_t>(code)];
   double last = 0;
   for (std::size_t i = costs.size() - 20; i < costs.size(); ++i) last += costs[i] / 20;
-  std::cout << "\ncost " << last << " nats a character, by counts alone " << entropy << ", " << examples::seconds() << " s\n";
-  const bool right = last < (run.full ? 0.4 : 0.85) * entropy;
+  std::cout << "\ncost " << last << " nats a character, by counts alone " << text.entropy << ", " << examples::seconds() << " s\n";
+  const bool right = last < (run.full ? 0.4 : 0.85) * text.entropy;
   std::cout << (right ? "right\n" : "WRONG\n");
   return right ? 0 : 1;
 }

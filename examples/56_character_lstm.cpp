@@ -1,15 +1,11 @@
 // An LSTM (Hochreiter, Schmidhuber 1997) that learns the next character of a text by scan, backpropagation through time included, and then writes some: the writing is a
 // loop too, in one call, each character drawn by its probability and given to the next step.
 // Text: Damo's own user guide, or a file that is given. "full" has the shape of the benchmark (64 steps, batch 64, 256 features), else a small one for seconds.
-#include <cmath>
 #include <damo/damo.hpp>
-#include <fstream>
 #include <iostream>
-#include <iterator>
-#include <map>
 
-#include "support/digits.hpp"
 #include "support/pipeline.hpp"
+#include "support/text.hpp"
 using namespace damo;
 
 struct Model {
@@ -26,30 +22,15 @@ struct Model {
 
 int main(int count, char** arguments) {
   const examples::Arguments run = examples::arguments_of(count, arguments);
-  std::ifstream file(run.folder.empty() ? examples::data_file("../../docs/user_guide.md") : run.folder);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const examples::Text text = examples::load_text(run.folder);
   const std::int64_t length = run.full ? 64 : 24, batch = run.full ? 64 : 32, features = run.full ? 256 : 64, steps = run.full ? 1500 : 250;
-  if (static_cast<std::int64_t>(text.size()) < 10 * length) {
+  if (text.size() < 10 * length) {
     std::cerr << "the text is missing or too short\n";
     return 1;
   }
 
-  // The characters that there are, and how much a guess by their counts alone would cost.
-  std::map<char, std::int64_t> number;
-  std::map<char, double> counts;
-  for (const char letter : text) ++counts[letter];
-  std::string letters;
-  double entropy = 0;
-  for (const auto& [letter, times] : counts) {
-    number.emplace(letter, static_cast<std::int64_t>(number.size()));
-    letters += letter;
-    entropy -= times / static_cast<double>(text.size()) * std::log(times / static_cast<double>(text.size()));
-  }
-  std::vector<std::int64_t> codes;
-  for (const char letter : text) codes.push_back(number.at(letter));
-
   nn::Init init(run.seed);
-  const Model model(init, static_cast<std::int64_t>(letters.size()), run.full ? 96 : 32, features);
+  const Model model(init, static_cast<std::int64_t>(text.letters.size()), run.full ? 96 : 32, features);
   const std::vector<Shared> parameters = model.parameters();
   const Variable here = input({int64, {batch, length}}, "here"), next = input({int64, {batch, length}}, "next");
   const Variable cost = mean(cross_entropy(model(transpose(here)), transpose(next)));
@@ -57,16 +38,8 @@ int main(int count, char** arguments) {
   const Function train = function({here, next}, {cost}, {.name = "train", .updates = optim::adam(gradients, parameters, run.full ? 2e-3 : 1e-2)});
 
   // Any place of the text may begin a row.
-  const auto rows_at = [&](std::span<const std::int64_t> places) {
-    std::vector<std::int64_t> now, then;
-    for (const std::int64_t place : places) {
-      now.insert(now.end(), codes.begin() + place, codes.begin() + place + length);
-      then.insert(then.end(), codes.begin() + place + 1, codes.begin() + place + 1 + length);
-    }
-    const Shape shape{static_cast<std::int64_t>(places.size()), length};
-    return Batch{Array::from(now, shape), Array::from(then, shape)};
-  };
-  const DataLoader loader(static_cast<std::int64_t>(text.size()) - length, rows_at, {.batch = batch, .seed = run.seed, .drop_last = true});
+  const auto rows_at = [&](std::span<const std::int64_t> places) { return text.rows_at(places, length); };
+  const DataLoader loader(text.size() - length, rows_at, {.batch = batch, .seed = run.seed, .drop_last = true});
   std::vector<double> costs;
   Progress progress(steps, "LSTM");
   for (std::int64_t epoch = 0; progress.done() < steps; ++epoch) {
@@ -78,7 +51,7 @@ int main(int count, char** arguments) {
       progress.advance();
     }
   }
-  Chart("LSTM, characters of the user guide", "step", "nats a character").line("training", costs).line("by counts alone", {0, static_cast<double>(steps)}, {entropy, entropy}).save("lstm.svg");
+  Chart("LSTM, characters of the user guide", "step", "nats a character").line("training", costs).line("by counts alone", {0, static_cast<double>(steps)}, {text.entropy, text.entropy}).save("lstm.svg");
 
   // Each step draws a letter and hands it on with the cell's state.
   const RandomStream random(run.seed);
@@ -88,11 +61,11 @@ int main(int count, char** arguments) {
     return std::vector{random.categorical(model.scores(state.hidden)), state.hidden, state.cell};
   });
   const Function write = function({first}, {writing[0]}, {.name = "write"});
-  for (const std::int64_t code : Array(write(Array::from(std::vector{codes[0]}, {1}))).to_vector<std::int64_t>()) std::cout << letters[static_cast<std::size_t>(code)];
+  for (const std::int64_t code : Array(write(Array::from(std::vector{text.codes[0]}, {1}))).to_vector<std::int64_t>()) std::cout << text.letters[static_cast<std::size_t>(code)];
   double last = 0;
   for (std::size_t i = costs.size() - 20; i < costs.size(); ++i) last += costs[i] / 20;
-  std::cout << "\ncost " << last << " nats a character, by counts alone " << entropy << ", " << examples::seconds() << " s\n";
-  const bool right = last < (run.full ? 0.5 : 0.85) * entropy;
+  std::cout << "\ncost " << last << " nats a character, by counts alone " << text.entropy << ", " << examples::seconds() << " s\n";
+  const bool right = last < (run.full ? 0.5 : 0.85) * text.entropy;
   std::cout << (right ? "right\n" : "WRONG\n");
   return right ? 0 : 1;
 }

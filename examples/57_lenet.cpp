@@ -2,7 +2,6 @@
 // behind it, and two dense layers with dropout. Pictures come as bytes from the loader's thread. "full" trains for 12 epochs, else 40 steps. What is learned has a
 // stream of random numbers for dropout, what predicts has none: two functions of the same parameters. LeCun et al. 1998, with relu and Adam.
 #include <damo/damo.hpp>
-#include <filesystem>
 #include <iostream>
 
 #include "support/pipeline.hpp"
@@ -25,12 +24,9 @@ struct LeNet {
 
 int main(int count, char** arguments) {
   const examples::Arguments run = examples::arguments_of(count, arguments);
-  const std::string folder = run.folder.empty() ? "/usr/share/datasets/fashion-mnist" : run.folder;
-  if (!std::filesystem::is_directory(folder)) {
-    std::cout << "Skipped\nneeds Fashion-MNIST: " << folder << " is not there; apt-get install dataset-fashion-mnist, or give a folder\n";
-    return 77;
-  }
-  const idx::Set set = idx::load_set(folder);
+  const auto found = examples::load_fashion(run);
+  if (!found) return examples::kSkipped;
+  const idx::Set& set = *found;
   const std::int64_t pictures = run.full ? 60000 : 40 * 128, epochs = run.full ? 12 : 1, tested = run.full ? 10000 : 2000;
   const DataLoader loader({set.train_images.slice({{0, pictures}}), set.train_labels.slice({{0, pictures}})}, {.batch = 128, .seed = run.seed, .drop_last = true});
 

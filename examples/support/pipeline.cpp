@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <map>
 
 namespace examples {
@@ -18,6 +20,13 @@ Arguments arguments_of(int count, char** arguments) {
     else run.folder = word;
   }
   return run;
+}
+
+std::optional<damo::idx::Set> load_fashion(const Arguments& run) {
+  const std::string folder = run.folder.empty() ? "/usr/share/datasets/fashion-mnist" : run.folder;
+  if (std::filesystem::is_directory(folder)) return damo::idx::load_set(folder);
+  std::cout << "Skipped\nneeds Fashion-MNIST: " << folder << " is not there; apt-get install dataset-fashion-mnist, or give a folder\n";
+  return std::nullopt;
 }
 
 void save_pictures(const std::string& file, const std::vector<damo::Array>& rows) {

@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 #include <damo/array.hpp>
+#include <damo/io/idx.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,12 @@ struct Arguments {
   std::string folder;
 };
 Arguments arguments_of(int count, char** arguments);
+
+/// A page's exit status where what it needs is not there.
+inline constexpr int kSkipped = 77;
+
+/// Fashion-MNIST from run.folder, or from where Debian's package dataset-fashion-mnist puts it. If it is not there, says so and gives nothing.
+std::optional<damo::idx::Set> load_fashion(const Arguments& run);
 
 /// Rows of square grey pictures, side by side, as SVG: each array (n, pixels), float32, from 0 to 1, is one row.
 void save_pictures(const std::string& file, const std::vector<damo::Array>& rows);

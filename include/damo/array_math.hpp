@@ -11,6 +11,7 @@
 //
 //   + - * / %      add sub mul true_div mod; / of integers is in float64, int_div floors
 //   -x  ~x         neg invert
+//   << >>          left_shift right_shift, of integers
 //   & | ^          and_ or_ xor_
 //   < <= > >=      lt le gt ge: an Array of dtype bool; equality is eq(x, y) and neq(x, y)
 //   += -= *= /= %= write into the Array on the left, whose dtype stays: TypeError if that would turn a floating result
@@ -60,6 +61,8 @@ inline Array operator>=(const ArrayOperand& x, const ArrayOperand& y) { return g
 inline Array operator&(const ArrayOperand& x, const ArrayOperand& y) { return and_(x, y); }
 inline Array operator|(const ArrayOperand& x, const ArrayOperand& y) { return or_(x, y); }
 inline Array operator^(const ArrayOperand& x, const ArrayOperand& y) { return xor_(x, y); }
+inline Array operator<<(const ArrayOperand& x, const ArrayOperand& y) { return left_shift(x, y); }
+inline Array operator>>(const ArrayOperand& x, const ArrayOperand& y) { return right_shift(x, y); }
 inline Array operator~(const Array& x) { return invert(x); }
 
 const Array& operator+=(const Array& x, const ArrayOperand& y);

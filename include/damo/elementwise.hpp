@@ -39,7 +39,8 @@ enum class Domain : std::uint8_t {
   kAll,              ///< bool too
   kNumbers,          ///< no bool
   kFloats,           ///< floating after the result rule
-  kIntegersAndBool   ///< and_, or_, xor_, invert
+  kIntegersAndBool,  ///< and_, or_, xor_, invert
+  kIntegers          ///< left_shift, right_shift
 };
 
 /// A row's gradient rule: the output's gradient, the inputs and the output -> the inputs' gradients.

@@ -14,12 +14,14 @@ std::string takes_what(Domain domain) {
     case Domain::kNumbers: return "takes numbers";
     case Domain::kFloats: return "takes floating dtypes";
     case Domain::kIntegersAndBool: return "takes integers and bool";
+    case Domain::kIntegers: return "takes integers";
     default: return "takes every dtype";
   }
 }
 
 std::string remedy(Domain domain) {
   if (domain == Domain::kIntegersAndBool) return "compare first, or cast(x, int32)";
+  if (domain == Domain::kIntegers) return "cast(x, int32)";
   return domain == Domain::kNumbers ? "cast(x, int32), or use and_, or_, xor_, invert for bools" : "cast(x, float32)";
 }
 

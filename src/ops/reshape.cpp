@@ -58,19 +58,33 @@ class FlattenOp final : public ReshapingOp {
   int first_, last_;
 };
 
-class BroadcastToOp final : public Op {
+/// A view of all of x whose shape the user gives, with -1 or kUnknown where x's own extent stays.
+class GivenShapeOp : public Op {
  public:
-  explicit BroadcastToOp(const Shape& to) : to_(to) {}
-  std::string name() const override { return "broadcast_to"; }
-  Props props() const override { return {{"shape", std::vector<std::int64_t>(to_.begin(), to_.end())}}; }
+  explicit GivenShapeOp(const Shape& given) : given_(given) {}
+  Props props() const override { return {{"shape", std::vector<std::int64_t>(given_.begin(), given_.end())}}; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(1);
     const Variable& x = inputs.at(0);
-    return {*this, {x}, {{x.dtype(), stretched(x.dims())}}};
+    return {*this, {x}, {{x.dtype(), shape_of(x.dims())}}};
   }
   int view_of(int) const override { return 0; }
+
+ protected:
+  /// The view's shape, as far as x's is known. Throws ShapeError if that does not fit.
+  virtual Shape shape_of(const Shape& x) const = 0;
+  const Shape& given() const { return given_; }
+
+ private:
+  Shape given_;
+};
+
+class BroadcastToOp final : public GivenShapeOp {
+ public:
+  using GivenShapeOp::GivenShapeOp;
+  std::string name() const override { return "broadcast_to"; }
   Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
-    const ViewLayout view = broadcast_layout({inputs[0].shape, inputs[0].strides, inputs[0].offset}, stretched(inputs[0].shape));
+    const ViewLayout view = broadcast_layout({inputs[0].shape, inputs[0].strides, inputs[0].offset}, shape_of(inputs[0].shape));
     return {view.shape, view.strides, view.offset};
   }
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
@@ -78,11 +92,10 @@ class BroadcastToOp final : public Op {
   }
 
  private:
-  /// to_, with x's extents where it has -1.
-  Shape stretched(const Shape& x) const {
-    Shape to = to_;
+  Shape shape_of(const Shape& x) const override {
+    Shape to = given();
     const int added = to.rank() - x.rank();
-    const auto fail = [&](const std::string& why) { throw ShapeError("broadcast_to: " + to_string(x) + " cannot become " + to_string(to_) + ": " + why); };
+    const auto fail = [&](const std::string& why) { throw ShapeError("broadcast_to: " + to_string(x) + " cannot become " + to_string(given()) + ": " + why); };
     if (added < 0) fail("it has more axes");
     for (int axis = 0; axis < to.rank(); ++axis) {
       if (to[axis] < -1) fail("the extent of axis " + std::to_string(axis) + " is " + std::to_string(to[axis]));
@@ -96,40 +109,30 @@ class BroadcastToOp final : public Op {
     }
     return to;
   }
-  Shape to_;
 };
 
-/// A view of all of x, whose extents are looked at.
-class SpecifyShapeOp final : public Op {
+class SpecifyShapeOp final : public GivenShapeOp {
  public:
-  explicit SpecifyShapeOp(const Shape& declared) : declared_(declared) {}
+  using GivenShapeOp::GivenShapeOp;
   std::string name() const override { return "specify_shape"; }
-  Props props() const override { return {{"shape", std::vector<std::int64_t>(declared_.begin(), declared_.end())}}; }
-  Apply make_node(Inputs inputs) const override {
-    inputs.require_count(1);
-    const Variable& x = inputs.at(0);
-    return {*this, {x}, {{x.dtype(), merged(x.dims())}}};
-  }
-  int view_of(int) const override { return 0; }
   Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
-    merged(inputs[0].shape);
+    shape_of(inputs[0].shape);
     return inputs[0];
   }
   Gradients gradient(const Apply&, std::span<const Variable> output_gradients) const override { return Gradients(output_gradients[0]); }
 
  private:
   /// x's extents, and those declared where x's are not known.
-  Shape merged(const Shape& x) const {
+  Shape shape_of(const Shape& x) const override {
     Shape to = x;
-    bool fits = x.rank() == declared_.rank();
+    bool fits = x.rank() == given().rank();
     for (int axis = 0; fits && axis < x.rank(); ++axis) {
-      if (to[axis] == kUnknown) to[axis] = declared_[axis];
-      fits = declared_[axis] == kUnknown || to[axis] == declared_[axis];
+      if (to[axis] == kUnknown) to[axis] = given()[axis];
+      fits = given()[axis] == kUnknown || to[axis] == given()[axis];
     }
-    if (!fits) throw ShapeError("specify_shape: " + to_string(x) + " is not the " + to_string(declared_) + " that was declared");
+    if (!fits) throw ShapeError("specify_shape: " + to_string(x) + " is not the " + to_string(given()) + " that was declared");
     return to;
   }
-  Shape declared_;
 };
 
 }  // namespace

@@ -29,9 +29,11 @@ DAMO_RULE(mul, g * y, g * x)
 DAMO_RULE(true_div, g / y, -(g * out / y))
 DAMO_RULE(int_div, zero_like(x), zero_like(y))
 DAMO_RULE(mod, g, -(g * int_div(x, y)))
+DAMO_RULE(fmod, g, -(g * round_half_to_even((x - out) / y)))
 DAMO_RULE(neg, -g)
 DAMO_RULE(abs, g * sign(x))  // at 0: 0
 DAMO_RULE(sign, zero_like(x))
+DAMO_RULE(copysign, where(logical_xor(signbit(x), signbit(y)), -g, g), zero_like(y))  // at x = 0: the side on which its sign puts it
 DAMO_RULE(reciprocal, -(g * sqr(out)))
 DAMO_RULE(sqr, g * (2.0 * x))
 
@@ -50,7 +52,7 @@ DAMO_RULE(log, g / x)
 DAMO_RULE(log2, g * 1.4426950408889634 / x)
 DAMO_RULE(log10, g * 0.4342944819032518 / x)
 DAMO_RULE(log1p, g / (1.0 + x))
-DAMO_RULE(log_1mexp, -(g / expm1(-x)))
+DAMO_RULE(log1mexp, -(g / expm1(-x)))
 
 // Trigonometry and its hyperbolic kin.
 DAMO_RULE(sin, g * cos(x))
@@ -91,29 +93,51 @@ DAMO_RULE(eq, none(), none())
 DAMO_RULE(neq, none(), none())
 DAMO_RULE(isnan, none())
 DAMO_RULE(isinf, none())
+DAMO_RULE(isfinite, none())
+DAMO_RULE(signbit, none())
+DAMO_RULE(logical_and, none(), none())
+DAMO_RULE(logical_or, none(), none())
+DAMO_RULE(logical_xor, none(), none())
+DAMO_RULE(logical_not, none())
 
 // Logic, of integers and bools.
 DAMO_RULE(and_, none(), none())
 DAMO_RULE(or_, none(), none())
 DAMO_RULE(xor_, none(), none())
 DAMO_RULE(invert, none())
+DAMO_RULE(left_shift, none(), none())
+DAMO_RULE(right_shift, none(), none())
 
 // Choice.
 DAMO_RULE(where, none(), where(x, g, 0.0), where(x, 0.0, g))
 DAMO_RULE(second, none(), g)
 DAMO_RULE(identity, g)
 
+// Error functions, gamma and its kin.
+DAMO_RULE(erf, g * (1.1283791670955126 * exp(-sqr(x))))
+DAMO_RULE(erfc, g * (-1.1283791670955126 * exp(-sqr(x))))
+DAMO_RULE(erfcx, g * (2.0 * x * out - 1.1283791670955126))
+DAMO_RULE(erfinv, g * (0.886226925452758 * exp(sqr(out))))
+DAMO_RULE(erfcinv, g * (-0.886226925452758 * exp(sqr(out))))
+DAMO_RULE(gamma, g * out * psi(x))
+DAMO_RULE(gammaln, g * psi(x))
+DAMO_RULE(psi, g * trigamma(x))
+DAMO_RULE(trigamma, g * polygamma(2.0, x))
+DAMO_RULE(polygamma, zero_like(x), g * polygamma(x + 1.0, y))  // the order has none
+
 // Functions of machine learning and statistics. relu, elu and selu at 0: the gradient of the negative side.
 DAMO_RULE(sigmoid, g * out * (1.0 - out))
 DAMO_RULE(softplus, g * sigmoid(x))
-DAMO_RULE(erf, g * (1.1283791670955126 * exp(-sqr(x))))
-DAMO_RULE(erfc, g * (-1.1283791670955126 * exp(-sqr(x))))
-DAMO_RULE(relu, where(gt(x, 0.0), g, 0.0))
+DAMO_RULE(relu, where(gt(out, 0.0), g, 0.0))  // of the result, so that what was under it need not be kept
 DAMO_RULE(gelu, g * (0.5 * erfc(x * -0.7071067811865476) + 0.3989422804014327 * x * exp(-0.5 * sqr(x))))
 Gradients gelu_tanh(const Variable& g, std::span<const Variable> in, const Variable&) {
   const Variable& x = in[0];
   const Variable share = sigmoid(1.5957691216057308 * x * (1.0 + 0.044715 * sqr(x)));
   return {g * (share + x * share * (1.0 - share) * (1.5957691216057308 * (1.0 + 0.134145 * sqr(x))))};
+}
+Gradients silu(const Variable& g, std::span<const Variable> in, const Variable& out) {
+  const Variable share = sigmoid(in[0]);
+  return {g * (share + out * (1.0 - share))};
 }
 DAMO_RULE(elu, where(gt(x, 0.0), g, g * exp(x)))
 DAMO_RULE(selu, where(gt(x, 0.0), 1.0507009873554805 * g, 1.7580993408473768 * g * exp(x)))

@@ -77,6 +77,8 @@ bool takes(const ElementwiseRow& row, DType promoted) {
       return promoted != bool_;
     case kFloats:
       return is_floating(computed_in(row, promoted));
+    case kIntegers:
+      return !is_floating(promoted) && promoted != bool_;
     default:
       return !is_floating(promoted);
   }

@@ -8,6 +8,7 @@
 #include "runtime/backend.hpp"
 #include "runtime/kernel/cache.hpp"
 #include "support/devices.hpp"
+#include "support/sampling.hpp"
 #if DAMO_HAS_CUDA
 #include "runtime/cuda/cuda_backend.hpp"
 #include "runtime/cuda/nvrtc.hpp"
@@ -97,7 +98,7 @@ TEST_P(CorpusNvrtc, Compiles) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
   const Case c = read_case(GetParam());
   try {
-    cuda_backend::NvrtcCompiler(90).compile(request_of(c));
+    cuda_backend::NvrtcCompiler(damo::testing::nvrtc_architecture()).compile(request_of(c));
   } catch (const Error& error) {
     FAIL() << error.what();
   }

@@ -1,4 +1,4 @@
-// What is refused before an op is built, and what Damo builds of several ops, tells the line of the user's call.
+// What is refused before an op is built, and what Damo builds of several ops, tells the line of the user's call (src/graph/user_line.hpp).
 #include <damo/damo.hpp>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Fourier transforms in graphs and of Arrays against NumPy's values and sums in long double.
+// Fourier transforms in graphs and of Arrays (src/ops/fourier, src/ops/eager/fft.cpp, src/runtime/cpu/fourier.cpp) against NumPy's values and sums in long double.
 #include <damo/damo.hpp>
 
 #include <cmath>

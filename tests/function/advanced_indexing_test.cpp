@@ -1,4 +1,5 @@
-// Indices among which are tensors. Expected values are NumPy 2's, or loops on the host.
+// Indices among which are tensors: src/ops/indexing/index_plan.cpp, and what follows it in graphs (index_tensors.cpp) and on Arrays
+// (src/ops/eager/subtensor.cpp). Expected values are NumPy 2's, or loops on the host.
 #include <damo/damo.hpp>
 
 #include <cmath>

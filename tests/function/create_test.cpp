@@ -1,4 +1,4 @@
-// Values that a graph makes itself, against what NumPy gives.
+// Values that a graph makes itself (src/ops/create.cpp), against what NumPy gives.
 #include <damo/ops/create.hpp>
 
 #include <cmath>

@@ -9,6 +9,7 @@
 
 #include <damo/damo.hpp>
 #include "support/devices.hpp"
+#include "support/sampling.hpp"
 
 namespace damo {
 namespace {
@@ -110,11 +111,13 @@ const Known kKnown[] = {
 };
 
 TEST_P(Reduce, GivesWhatTheHostGives) {
+  std::size_t combination = 0;
   for (const Known& known : kKnown) {
     for (const Shape& shape : {Shape{5, 7}, Shape{300, 3}, Shape{3, 2500}, Shape{4, 9, 6}}) {
       for (bool turned : {false, true}) {
         for (int axis = -1; axis < shape.rank(); ++axis) {
           for (bool keep : {false, true}) {
+            if (!testing::takes_pair(static_cast<std::size_t>(&known - kKnown), combination++)) continue;
             Array x = noise(shape);
             if (turned) x = x.transpose();
             const Axes axes = axis < 0 ? Axes() : Axes(axis);
@@ -211,7 +214,9 @@ TEST_P(Reduce, IsOneOpForEqualReductions) {
 TEST_P(Reduce, HasTheGradientThatDifferencesShow) {
   for (const Known& known : kKnown) {
     if (known.name[0] == 'a') continue;  // argmax, argmin
+    std::size_t combination = 0;
     for (const auto& [axes, keep] : {std::pair{Axes(), false}, {Axes(), true}, {Axes(0), false}, {Axes(0), true}, {Axes(1), false}, {Axes(1), true}, {Axes{0, 1}, true}}) {
+      if (!testing::takes_pair(static_cast<std::size_t>(&known - kKnown), combination++)) continue;
       const Variable x = input({float64, {kUnknown, kUnknown}}, "x");
       const Function g = function({x}, {grad(sum(sqr(known.graph(x, axes, keep))), {x})[0]}, options());
       Values values = noise({3, 4}, float32, 7).to_doubles();

@@ -13,6 +13,7 @@
 #include "ops/rows.hpp"
 #include "support/devices.hpp"
 #include "support/row_reference.hpp"
+#include "support/sampling.hpp"
 
 namespace damo::testing {
 namespace {
@@ -113,7 +114,8 @@ Samples samples_of(Device device) {
 
 /// As rows_test.cpp has it: a row's bound holds in its range, outside results are roughly right.
 double allowed(const ElementwiseRow& row, DType result, double x) {
-  if (row.name == "log_1mexp" && std::fabs(x) < 0x1p-120) return 1e30;
+  if (row.name == "log1mexp" && std::fabs(x) < 0x1p-120) return 1e30;
+  if ((row.name == "gammaln" || row.name == "psi" || row.name == "polygamma") && x < 0) return 65536;  // beside zeros
   const bool inside = x >= row.low && x <= row.high;
   const double own = inside ? row.ulp : std::max(row.ulp, 512.0) * (row.name.starts_with("gelu") ? std::max(1.0, x * x / 16) : 1);
   return is_half(result) ? 0.51 + own * 0x1p-13 * (result == float16 ? 1 : 0.125) : own + 0.01;
@@ -175,7 +177,7 @@ class RowsTable : public ::testing::TestWithParam<std::tuple<std::string, DType>
     const double x = row.condition_first ? samples_.conditions[i] : samples_.floating[0][i];
     const Wide want = reference.floating(x, samples_.floating[1][i], samples_.floating[2][i]);
     const double off = result == bool_ ? (got != 0) != (want != 0) : ulps(result, got, want);
-    if (off <= (result == bool_ ? 0 : allowed(row, result, x))) return true;
+    if (off <= (result == bool_ ? 0 : row.name == "polygamma" ? allowed(row, result, samples_.floating[1][i]) + std::fmax(x, 0) : allowed(row, result, x))) return true;
     ADD_FAILURE() << row.name << " of " << name(dtype()) << " (" << x << ", " << samples_.floating[1][i] << ", " << samples_.floating[2][i] << ") is "
                   << got << ", not " << static_cast<double>(want) << ": " << off << " ulp off";
     return false;
@@ -191,7 +193,7 @@ void RowsTable::check_all(bool fuse) const {
   std::vector<const ElementwiseRow*> rows;
   std::vector<Variable> outputs;
   for (const ElementwiseRow& row : builtin_rows()) {
-    if (!takes(row, dtype())) continue;
+    if (!takes(row, dtype()) || !(fuse || takes_pair(static_cast<std::size_t>(&row - builtin_rows().data()), static_cast<std::size_t>(dtype())))) continue;
     rows.push_back(&row);
     const Variable first = row.condition_first ? condition : x;
     outputs.push_back(arity(row) == 1   ? apply_elementwise(row, {first})
@@ -199,7 +201,7 @@ void RowsTable::check_all(bool fuse) const {
                                         : apply_elementwise(row, {first, y, z}));
   }
   const Variable inputs[] = {x, y, z, condition};
-  const Function f = function(inputs, outputs, {.fuse = fuse, .device = device_});
+  const Function f = function(inputs, outputs, {.fuse = fuse, .device = device_, .allow_unused_inputs = true});
   const Array arrays[] = {samples_.arrays[0], samples_.arrays[1], samples_.arrays[2], samples_.condition};
   const Results results = f.call(arrays);
   for (std::size_t i = 0; i < rows.size(); ++i) check(*rows[i], results[i]);

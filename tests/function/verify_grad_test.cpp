@@ -35,7 +35,9 @@ Array some_positions(const std::vector<std::int64_t>& values, const Shape& shape
 /// Where the row is smooth and not steep.
 std::pair<double, double> smooth_range(const ElementwiseRow& row, int input) {
   if (row.name == "pow" && input == 0) return {0.2, 3};
-  if ((row.name == "mod" || row.name == "int_div" || row.name == "true_div") && input == 1) return {0.5, 3};
+  if (row.name == "gamma" || row.name == "gammaln" || row.name == "psi" || row.name == "trigamma") return {0.7, 3};
+  if (row.name == "polygamma") return input == 0 ? std::pair{2.0, 2.0} : std::pair{0.7, 3.0};
+  if ((row.name == "mod" || row.name == "fmod" || row.name == "int_div" || row.name == "true_div") && input == 1) return {0.5, 3};
   if (row.name == "tan") return {-1.3, 1.3};
   const double low = std::max(row.low, -3.0), high = std::min(row.high, 3.0), margin = 0.1 * (high - low);
   return {low + margin, high - margin};
@@ -81,6 +83,7 @@ std::vector<GradientCase> cases_of_all_ops() {
       {"softmax", [](Operands x) { return softmax(x[0]); }, {m}},
       {"log_softmax", [](Operands x) { return log_softmax(x[0]); }, {m}},
       {"cross_entropy", [](Operands x) { return cross_entropy(x[0], x[1]); }, {m, labels}},
+      {"attention", [](Operands x) { return nn::attention(x[0], x[1], x[1] * x[2], {.causal = true}); }, {t, some_points({2, 3, 2}, 5), some_points({2, 3, 2}, 8)}},
       {"cumsum", [](Operands x) { return cumsum(sqr(x[0]), 1); }, {m}},
       {"cumprod", [](Operands x) { return cumprod(x[0], 1); }, {m}},
       {"cummax", [](Operands x) { return cummax(x[0], 1); }, {m}},

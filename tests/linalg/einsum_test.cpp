@@ -9,6 +9,7 @@
 #include <damo/damo.hpp>
 #include "ops/einsum.hpp"
 #include "support/devices.hpp"
+#include "support/noise.hpp"
 #include "support/einsum_reference.hpp"
 
 namespace damo {
@@ -21,17 +22,9 @@ using ::testing::StartsWith;
 using testing::einsum_reference;
 using testing::error_of;
 
-class EinsumOf : public testing::OnEachDevice {
+class EinsumOf : public testing::NoiseOnEachDevice {
  protected:
-  Array noise(const Shape& shape, DType dtype = float32) {
-    std::vector<float> values(static_cast<std::size_t>(shape.size()));
-    std::uniform_real_distribution<float> uniform(-2, 2);
-    for (float& value : values) value = uniform(random_);
-    const Array array = Array::from(values, shape, device());
-    return dtype == float32 ? array : astype(array, dtype);
-  }
-  int pick(int least, int most) { return std::uniform_int_distribution<int>(least, most)(random_); }
-
+  EinsumOf() : NoiseOnEachDevice(7) {}
   static Array eager(const std::string& text, const std::vector<Array>& v) {
     switch (v.size()) {
       case 1: return einsum(text, {v[0]});
@@ -64,8 +57,6 @@ class EinsumOf : public testing::OnEachDevice {
     for (const Array& operand : operands) inputs.push_back(input({operand.dtype(), Shape::filled(operand.rank(), kUnknown)}));
     expect(text, operands, function(inputs, std::vector{graph(text, inputs)}, {.device = device()}).call(operands)[0], "graph");
   }
-
-  std::mt19937 random_{7};
 };
 
 TEST_P(EinsumOf, ComputesWhatTheLettersSay) {

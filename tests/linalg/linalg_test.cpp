@@ -10,6 +10,7 @@
 
 #include <damo/damo.hpp>
 #include "support/devices.hpp"
+#include "support/noise.hpp"
 #include "support/einsum_reference.hpp"
 #include "support/graphs.hpp"
 #include "runtime/backend.hpp"
@@ -28,19 +29,10 @@ double epsilon_of(DType dtype) {
   return dtype == float64 ? 0x1p-52 : dtype == float32 ? 0x1p-23 : dtype == float16 ? 0x1p-10 : dtype == bfloat16 ? 0x1p-7 : 0;
 }
 
-class Linalg : public testing::OnEachDevice {
+class Linalg : public testing::NoiseOnEachDevice {
  protected:
+  Linalg() : NoiseOnEachDevice(1) {}
   Options options() const { return {.device = device()}; }
-
-  Array noise(const Shape& shape, DType dtype = float32) {
-    std::vector<float> values(static_cast<std::size_t>(shape.size()));
-    std::uniform_real_distribution<float> uniform(-2, 2);
-    std::uniform_int_distribution<int> whole(-9, 9);
-    for (float& value : values) value = is_floating(dtype) ? uniform(random_) : static_cast<float>(is_signed(dtype) ? whole(random_) : std::abs(whole(random_)));
-    const Array array = Array::from(values, shape, device());
-    return dtype == float32 ? array : astype(array, dtype);
-  }
-  int pick(int least, int most) { return std::uniform_int_distribution<int>(least, most)(random_); }
 
   /// Elements anywhere: axes in any order, with gaps, backwards, repeated or overlapping.
   Array scattered(const Shape& shape, DType dtype = float32) {
@@ -91,8 +83,6 @@ class Linalg : public testing::OnEachDevice {
   void expect_both_matmul(const std::string& text, const Array& x, const Array& y, double rounds = 1) {
     expect_both(text, {x, y}, [](const auto& v) { return matmul(v[0], v[1]); }, [](const auto& v) { return matmul(v[0], v[1]); }, rounds);
   }
-
-  std::mt19937 random_{1};
 };
 
 TEST_P(Linalg, DotIsNumPys) {

@@ -82,7 +82,7 @@ TEST(Math, EveryFunctionAppliesTheRowOfItsName) {
   const Variable flag = damo::vector("flag", bool_);
   const auto input_of = [&](string_view name) {
     for (const ElementwiseRow& row : builtin_rows()) {
-      if (row.name == name) return row.condition_first ? flag : row.domain == Domain::kIntegersAndBool ? counts : x;
+      if (row.name == name) return row.condition_first ? flag : row.domain == Domain::kIntegersAndBool || row.domain == Domain::kIntegers ? counts : x;
     }
     return Variable();
   };

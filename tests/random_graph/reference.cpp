@@ -82,23 +82,29 @@ Element cast_element(DType from, DType to, Element x) {
 bool is_tame(std::string_view row) {
   static const std::set<std::string_view> names = {"add", "sub", "mul", "neg", "abs", "sign", "maximum", "minimum", "clip", "ceil", "floor", "trunc",
                                                    "round_half_to_even", "round_half_away", "relu", "identity", "lt", "le", "gt", "ge", "isnan", "isinf",
-                                                   "fuzz_blend", "fuzz_gate", "deg2rad", "rad2deg"};
+                                                   "fuzz_blend", "fuzz_gate", "deg2rad", "rad2deg", "isfinite", "signbit", "copysign"};
   return names.contains(row);
 }
+
+bool has_poles_below_zero(std::string_view row) { return row == "gamma" || row == "gammaln" || row == "psi" || row == "trigamma" || row == "polygamma"; }
 
 /// Periodic rows, whose values at the corners say nothing once the box is as wide as a period.
 bool is_lost_in_periods(std::string_view row, const std::array<Element, 3>& x) {
   if (row == "sin" || row == "cos" || row == "tan") return x[0].error > 0.1L;
-  if (row != "mod" && row != "int_div") return false;
+  if (has_poles_below_zero(row)) return x[row == "polygamma" ? 1 : 0].value < 0.5L && x[row == "polygamma" ? 1 : 0].error > 0.02L;
+  if (row != "mod" && row != "int_div" && row != "fmod") return false;
   const Wide period = std::fabs(x[1].value), turns = period > 0 ? std::fabs(x[0].value) / period : 0;
   return x[0].error + turns * x[1].error > 0.1L * period;
 }
 
 /// Rows that differ at single points of the box from what they are at its corners. Equality may hold where it holds at
 /// none. A power of a negative base is a number where the exponent is an integer, as every large float is, and its sign
-/// changes from one to the next; pow(NaN, 0) and pow(1, NaN) are 1.
+/// changes from one to the next; pow(NaN, 0) and pow(1, NaN) are 1. The sign of a NaN is nobody's, and polygamma is a number of whole orders alone.
 bool has_lone_points(std::string_view row, const std::array<Element, 3>& x) {
   if (row == "eq" || row == "neq") return x[0].error + x[1].error > 0 && std::fabs(x[0].value - x[1].value) <= x[0].error + x[1].error;
+  if (row == "signbit" && std::isnan(x[0].value)) return true;
+  if (row == "copysign" && std::isnan(x[1].value)) return true;
+  if (row == "polygamma") return x[0].error > 0;
   if (row != "pow") return false;
   if (std::isnan(x[1].value)) return x[0].error > 0 && std::fabs(x[0].value - 1) <= x[0].error;
   const bool holds_integer = std::floor(x[1].value + x[1].error) >= x[1].value - x[1].error;
@@ -117,7 +123,7 @@ const RowReference* row_reference(std::string_view row) {
 
 /// Infinite because no number holds it, long double neither, and not since it is so: what rules make of log(exp(x)) stays finite.
 bool overflows(std::string_view row, const std::array<Element, 3>& x) {
-  static const std::set<std::string_view> names = {"exp", "exp2", "expm1", "sinh", "cosh"};
+  static const std::set<std::string_view> names = {"exp", "exp2", "expm1", "sinh", "cosh", "erfcx", "gamma", "gammaln"};
   return std::isfinite(x[0].value) && (names.contains(row) || (row == "pow" && x[0].value != 0 && std::isfinite(x[1].value)));
 }
 
@@ -125,8 +131,10 @@ bool overflows(std::string_view row, const std::array<Element, 3>& x) {
 Wide own_ulps(const ElementwiseRow& row, const std::array<Element, 3>& x, std::size_t count) {
   bool inside = true;
   for (std::size_t i = 0; i < count; ++i) inside &= x[i].value >= static_cast<Wide>(row.low) && x[i].value <= static_cast<Wide>(row.high);
-  if (row.name == "log_1mexp" && std::fabs(x[0].value) < 0x1p-100L) return kUnknownError;
+  if (row.name == "log1mexp" && std::fabs(x[0].value) < 0x1p-100L) return kUnknownError;
+  if (has_poles_below_zero(row.name) && row.name != "gamma" && x[count - 1].value < 0) return kUnknownError;  // beside zeros nothing of a relative bound is left
   const Wide far = row.name.starts_with("gelu") ? std::max(1.0L, x[0].value * x[0].value / 16) : 1;
+  if (row.name == "polygamma") return static_cast<Wide>(row.ulp) + std::fmax(x[0].value, 0);
   return inside ? static_cast<Wide>(row.ulp) : std::max(static_cast<Wide>(row.ulp), 512.0L) * far;
 }
 

@@ -20,6 +20,8 @@ std::string dtypes(const ElementwiseRow& row) {
       return row.result == ResultRule::kSame ? "floating" : "numbers";
     case Domain::kIntegersAndBool:
       return "integers, bool";
+    case Domain::kIntegers:
+      return "integers";
     default:
       return "all";
   }

@@ -11,6 +11,7 @@
 //   -x  ~x         neg invert
 //   < <= > >=      lt le gt ge: a Variable of dtype bool. Equality is eq(x, y) and neq(x, y), for == and != of two
 //                  handles would be read as a comparison of the handles.
+//   << >>          left_shift right_shift, of integers
 //   & | ^          and_ or_ xor_: integers bit by bit, bools as logic. && and || are not overloaded, both sides of
 //                  them would be computed.
 //
@@ -44,6 +45,8 @@ inline Variable operator>=(const Operand& x, const Operand& y) { return ge(x, y)
 inline Variable operator&(const Operand& x, const Operand& y) { return and_(x, y); }
 inline Variable operator|(const Operand& x, const Operand& y) { return or_(x, y); }
 inline Variable operator^(const Operand& x, const Operand& y) { return xor_(x, y); }
+inline Variable operator<<(const Operand& x, const Operand& y) { return left_shift(x, y); }
+inline Variable operator>>(const Operand& x, const Operand& y) { return right_shift(x, y); }
 inline Variable operator~(const Operand& x) { return invert(x); }
 
 }  // namespace damo

@@ -178,6 +178,7 @@ class LoopGradient {
     } else {
       made_plan_.count = plan_.count;
       made_plan_.counter = plan_.counter;
+      made_plan_.is_tight = plan_.is_tight;
     }
     for (const Lag& lag : lags_) {
       const LoopOutput& state = plan_.outputs[lag.output];

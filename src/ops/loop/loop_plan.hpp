@@ -37,6 +37,7 @@ struct LoopPlan {
   bool has_count_input = false;  ///< the node's first input is the count
   int counter = -1;              ///< else: the sequence that has count + extra rows
   bool is_exact = false;         ///< all sequences have as many; else they may have more than they need
+  bool is_tight = false;         ///< all sequences have count + their extra rows: this loop checks it (is_exact), or the one whose gradient it is
   bool is_backward = false;
   std::int64_t most = -1;        ///< only so many positions, the last ones, are gone through
   std::int64_t truncation = -1;  ///< `most` of the gradient

@@ -82,7 +82,7 @@ class Builder {
     if (!arguments_.steps) {
       if (arguments_.sequences.empty()) refuse<GraphError>(name_ + " has neither sequences nor a number of steps", "give .steps", where_);
       plan_.counter = 0;
-      plan_.is_exact = true;
+      plan_.is_exact = plan_.is_tight = true;
       return;
     }
     const Variable& steps = arguments_.steps->variable();

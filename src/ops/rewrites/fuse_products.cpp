@@ -150,6 +150,17 @@ class ProductFusion {
   SourceLine where_;
 };
 
+/// The same product or convolution with TF32; null if the node is neither.
+std::shared_ptr<const Op> with_tf32(const FunctionGraph& graph, NodeId node) {
+  if (const ContractionOp* op = contraction(graph, node)) {
+    ContractionForm form = op->form();
+    form.tf32 = true;
+    return std::make_shared<const ContractionOp>(op->name(), form, op->overwrites(0) >= 0);
+  }
+  const auto* op = dynamic_cast<const ConvolutionOp*>(&graph.op(node));
+  return op ? std::make_shared<const ConvolutionOp>(op->role(), op->form(), true) : nullptr;
+}
+
 }  // namespace
 
 FunctionGraph fuse_products(FunctionGraph graph, Device device) {
@@ -164,21 +175,6 @@ FunctionGraph fuse_products(FunctionGraph graph, Device device) {
   graph.prune();
   return graph;
 }
-
-namespace {
-
-/// The same product or convolution with TF32; null if the node is neither.
-std::shared_ptr<const Op> with_tf32(const FunctionGraph& graph, NodeId node) {
-  if (const ContractionOp* op = contraction(graph, node)) {
-    ContractionForm form = op->form();
-    form.tf32 = true;
-    return std::make_shared<const ContractionOp>(op->name(), form, op->overwrites(0) >= 0);
-  }
-  const auto* op = dynamic_cast<const ConvolutionOp*>(&graph.op(node));
-  return op ? std::make_shared<const ConvolutionOp>(op->role(), op->form(), true) : nullptr;
-}
-
-}  // namespace
 
 FunctionGraph use_tf32(FunctionGraph graph) {
   for (NodeId node : graph.nodes()) {

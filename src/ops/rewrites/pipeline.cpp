@@ -12,6 +12,7 @@
 #include "ops/rewrites/fuse_products.hpp"
 #include "ops/rewrites/fusion.hpp"
 #include "ops/rewrites/join_sinks.hpp"
+#include "ops/rewrites/push_out_of_loops.hpp"
 #include "ops/rewrites/simplify.hpp"
 #include "ops/rewrites/sink_branches.hpp"
 #include "ops/rewrites/trim_loops.hpp"
@@ -53,6 +54,7 @@ std::vector<Pass> passes_of(const Options& options, Device device) {
   static const std::vector<Rule> exact = simplification_rules(false), regrouping = simplification_rules(true);
   const std::vector<Rule>& rules = options.reassociate ? regrouping : exact;
   passes.push_back({std::string(kTrimLoops), trim_loops});
+  passes.push_back({std::string(kPushOutOfLoops), push_out_of_loops});
   passes.push_back({.name = std::string(kSimplify), .rules = rules});
   passes.push_back({std::string(kForwardShapes), [&rules, names = with_environment(options.disable)](FunctionGraph graph) {
                       const int before = graph.node_limit();

@@ -39,12 +39,12 @@ Variable to_expm1(Site& site) {
   return e == ValueId::kNone ? Variable() : made_of(site, exponent(site, e), [](const Variable& x) { return expm1(x); });
 }
 
-/// log1p(exp(x)) is softplus(x), log1p(-sigmoid(x)) is -softplus(x), log1p(-exp(x)) is log_1mexp(x).
+/// log1p(exp(x)) is softplus(x), log1p(-sigmoid(x)) is -softplus(x), log1p(-exp(x)) is log1mexp(x).
 Variable to_softplus(Site& site) {
   if (const ValueId x = exponent(site, site.input(0)); x != ValueId::kNone) return made_of(site, x, [](const Variable& v) { return softplus(v); });
   const ValueId inner = inside(site, site.input(0), rows().neg);
   if (inner == ValueId::kNone) return {};
-  if (const ValueId x = exponent(site, inner); x != ValueId::kNone) return made_of(site, x, [](const Variable& v) { return log_1mexp(v); });
+  if (const ValueId x = exponent(site, inner); x != ValueId::kNone) return made_of(site, x, [](const Variable& v) { return log1mexp(v); });
   return made_of(site, inside(site, inner, rows().sigmoid), [](const Variable& v) { return neg(softplus(v)); });
 }
 

@@ -1,10 +1,6 @@
 #include "runtime/cpu/blas_library.hpp"
 
-#include <dlfcn.h>
-
-#include <algorithm>
 #include <optional>
-#include <type_traits>
 
 #include <damo/error.hpp>
 #include <damo/log.hpp>
@@ -16,20 +12,14 @@ namespace {
 
 constexpr const char* kInstall = "install libopenblas0-pthread (Debian, Ubuntu), or name a library's file with DAMO_BLAS_PATH";
 
-template <class Function>
-bool look_up(void* handle, const char* symbol, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(handle, symbol));
-  return function != nullptr;
-}
-
 /// "OpenBLAS 0.3.21": the first two words of what the library says of itself, and whether its integers have 64 bits.
 struct Configuration {
   std::string name;
   bool has_wide_integers = false;
 };
-std::optional<Configuration> openblas_configuration(void* handle) {
+std::optional<Configuration> openblas_configuration(DynamicLibrary& opened) {
   const char* (*configuration)() = nullptr;
-  if (!look_up(handle, "openblas_get_config", configuration)) return std::nullopt;
+  if (!opened.find_optional("openblas_get_config", configuration)) return std::nullopt;
   const std::string text = configuration();
   const std::size_t space = text.find(' ');
   return Configuration{text.substr(0, space == std::string::npos ? space : text.find(' ', space + 1)), text.find("USE64BITINT") != std::string::npos};
@@ -37,25 +27,22 @@ std::optional<Configuration> openblas_configuration(void* handle) {
 
 /// Why it is not taken; empty if it is.
 std::string open(const std::string& file, bool only_if_fast, BlasLibrary& library) {
-  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    const char* reason = dlerror();
-    return reason ? reason : file + " cannot be opened";
-  }
-  const bool complete = look_up(handle, "cblas_sgemm", library.single.gemm) && look_up(handle, "cblas_dgemm", library.real.gemm) &&
-                        look_up(handle, "cblas_sgemv", library.single.gemv) && look_up(handle, "cblas_dgemv", library.real.gemv);
-  const std::optional<Configuration> openblas = openblas_configuration(handle);
-  void* mark = nullptr;
-  const bool is_fast = openblas || look_up(handle, "bli_init", mark) || look_up(handle, "mkl_get_version", mark);
-  std::string problem;
-  if (!complete) problem = file + " lacks the C interface (cblas_sgemm)";
-  else if (openblas && openblas->has_wide_integers) problem = file + " takes integers of 64 bits";
-  else if (only_if_fast && !is_fast) problem = file + " is the reference BLAS";
+  DynamicLibrary opened(file);
+  opened.find("cblas_sgemm", library.single.gemm);
+  opened.find("cblas_dgemm", library.real.gemm);
+  opened.find("cblas_sgemv", library.single.gemv);
+  opened.find("cblas_dgemv", library.real.gemv);
+  const std::optional<Configuration> openblas = openblas_configuration(opened);
+  void (*mark)() = nullptr;
+  const bool is_fast = openblas || opened.find_optional("bli_init", mark) || opened.find_optional("mkl_get_version", mark);
+  std::string problem = opened.problem();
+  if (problem.empty() && openblas && openblas->has_wide_integers) problem = file + " takes integers of 64 bits";
+  else if (problem.empty() && only_if_fast && !is_fast) problem = file + " is the reference BLAS";
   if (!problem.empty()) {
-    dlclose(handle);
+    opened.reject();
     return problem;
   }
-  look_up(handle, "openblas_set_num_threads", library.set_threads);
+  opened.find_optional("openblas_set_num_threads", library.set_threads);
   library.name = (openblas ? openblas->name + ", " : std::string()) + file;
   return {};
 }
@@ -64,7 +51,6 @@ struct Opened {
   std::optional<BlasLibrary> library;
 };
 
-/// Never closed: its threads would have to survive it.
 Opened open() {
   BlasLibrary library;
   const std::string chosen = environment("DAMO_BLAS_PATH");
@@ -85,8 +71,8 @@ Opened open() {
 
 }  // namespace
 
-bool takes_wide_integers(void* handle) {
-  const auto openblas = openblas_configuration(handle);
+bool takes_wide_integers(DynamicLibrary& opened) {
+  const auto openblas = openblas_configuration(opened);
   return openblas && openblas->has_wide_integers;
 }
 

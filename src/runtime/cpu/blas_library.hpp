@@ -5,6 +5,8 @@
 #pragma once
 #include <string>
 
+#include "runtime/library/dynamic_library.hpp"
+
 namespace damo::cpu_backend {
 
 /// Values of the C interface's enumerations.
@@ -27,6 +29,6 @@ struct BlasLibrary {
 const BlasLibrary* blas();
 
 /// Of a library that was opened: whether it says that its integers have 64 bits, which Damo's calls have not.
-bool takes_wide_integers(void* handle);
+bool takes_wide_integers(DynamicLibrary& opened);
 
 }  // namespace damo::cpu_backend

@@ -104,92 +104,87 @@ class Transforming {
     });
   }
 
+  /// One array of a block: element k is at re[k * stride], im[k * stride].
+  struct Lane {
+    T *re, *im;
+    std::int64_t stride;
+    void set(std::int64_t k, T real, T imaginary) const { re[k * stride] = real, im[k * stride] = imaginary; }
+  };
+
+  /// Transforms of `extent` pairs, one a row, which load(lane, row) makes from x and store(lane, row) takes into the result.
+  template <class Load, class Store>
+  void by_rows(std::int64_t rows, std::int64_t extent, bool inverse, const Load& load, const Store& store) const {
+    const auto plan = plans_.of(extent);
+    in_blocks(rows, t_.extent(), [&](std::int64_t first, std::int64_t end) {
+      const std::int64_t arrays = end - first;
+      Block block(extent, arrays);
+      const auto lane = [&](std::int64_t b) { return Lane{block.x.re + b, block.x.im + b, arrays}; };
+      for (std::int64_t b = 0; b < arrays; ++b) load(lane(b), first + b);
+      if (inverse) block.exchange();
+      plan->run(block.x, block.other, arrays);
+      if (inverse) block.exchange();
+      for (std::int64_t b = 0; b < arrays; ++b) store(lane(b), first + b);
+    });
+  }
+
   void spectra(const T* from, T* to, std::int64_t rows) const {
     const std::int64_t n = t_.extent(), pairs = t_.pairs();
-    const auto plan = plans_.of(n);
-    in_blocks(rows, n, [&](std::int64_t first, std::int64_t end) {
-      const std::int64_t arrays = end - first;
-      Block block(n, arrays);
-      for (std::int64_t b = 0; b < arrays; ++b) {
-        for (std::int64_t j = 0; j < n; ++j) block.x.re[j * arrays + b] = from[(first + b) * n + j];
-      }
-      plan->run(block.x, block.other, arrays);
-      for (std::int64_t b = 0; b < arrays; ++b) {
-        for (std::int64_t k = 0; k < pairs; ++k) put(to, (first + b) * pairs + k, block.x.re[k * arrays + b], block.x.im[k * arrays + b]);
-      }
-    });
+    const auto load = [&](const Lane& lane, std::int64_t row) {
+      for (std::int64_t j = 0; j < n; ++j) lane.re[j * lane.stride] = from[row * n + j];
+    };
+    const auto store = [&](const Lane& lane, std::int64_t row) {
+      for (std::int64_t k = 0; k < pairs; ++k) put(to, row * pairs + k, lane.re[k * lane.stride], lane.im[k * lane.stride]);
+    };
+    by_rows(rows, n, false, load, store);
   }
   /// Even elements as real parts, odd ones as imaginary parts: Z_k. Then X_k is the sum of both's transforms, E_k = (Z_k + Z*_(h - k)) / 2 and
   /// exp(-2 pi i k / n) O_k, O_k = (Z_k - Z*_(h - k)) / 2i.
   void spectra_by_halves(const T* from, T* to, std::int64_t rows) const {
     const std::int64_t n = t_.extent(), half = n / 2;
-    const auto plan = plans_.of(half);
     const RootsOfUnity<T> roots(n, half + 1);
-    in_blocks(rows, n, [&](std::int64_t first, std::int64_t end) {
-      const std::int64_t arrays = end - first;
-      Block block(half, arrays);
-      for (std::int64_t b = 0; b < arrays; ++b) {
-        const T* row = from + (first + b) * n;
-        for (std::int64_t j = 0; j < half; ++j) block.x.re[j * arrays + b] = row[2 * j], block.x.im[j * arrays + b] = row[2 * j + 1];
+    const auto load = [&](const Lane& lane, std::int64_t row) {
+      for (std::int64_t j = 0; j < half; ++j) lane.set(j, from[row * n + 2 * j], from[row * n + 2 * j + 1]);
+    };
+    const auto store = [&](const Lane& lane, std::int64_t row) {
+      for (std::int64_t k = 0; k <= half; ++k) {
+        const std::int64_t here = k % half * lane.stride, mirrored = (half - k) % half * lane.stride;
+        const T zr = lane.re[here], zi = lane.im[here], mr = lane.re[mirrored], mi = -lane.im[mirrored];
+        const T er = (zr + mr) / 2, ei = (zi + mi) / 2, odd_r = (zi - mi) / 2, odd_i = (mr - zr) / 2;
+        const T wr = roots.re[static_cast<std::size_t>(k)], wi = roots.im[static_cast<std::size_t>(k)];
+        put(to, row * (half + 1) + k, er + (odd_r * wr - odd_i * wi), ei + (odd_r * wi + odd_i * wr));
       }
-      plan->run(block.x, block.other, arrays);
-      for (std::int64_t b = 0; b < arrays; ++b) {
-        for (std::int64_t k = 0; k <= half; ++k) {
-          const std::int64_t here = k % half * arrays + b, mirrored = (half - k) % half * arrays + b;
-          const T zr = block.x.re[here], zi = block.x.im[here], mr = block.x.re[mirrored], mi = -block.x.im[mirrored];
-          const T er = (zr + mr) / 2, ei = (zi + mi) / 2, odd_r = (zi - mi) / 2, odd_i = (mr - zr) / 2;
-          const T wr = roots.re[static_cast<std::size_t>(k)], wi = roots.im[static_cast<std::size_t>(k)];
-          put(to, (first + b) * (half + 1) + k, er + (odd_r * wr - odd_i * wi), ei + (odd_r * wi + odd_i * wr));
-        }
-      }
-    });
+    };
+    by_rows(rows, half, false, load, store);
   }
   void reals(const T* from, T* to, std::int64_t rows) const {
     const std::int64_t n = t_.extent(), pairs = t_.pairs();
-    const auto plan = plans_.of(n);
-    in_blocks(rows, n, [&](std::int64_t first, std::int64_t end) {
-      const std::int64_t arrays = end - first;
-      Block block(n, arrays);
-      for (std::int64_t b = 0; b < arrays; ++b) {
-        for (std::int64_t k = 0; k < n; ++k) {
-          const T* pair = from + 2 * ((first + b) * pairs + std::min(k, n - k));
-          block.x.re[k * arrays + b] = pair[0];
-          block.x.im[k * arrays + b] = k < pairs ? pair[1] : -pair[1];
-        }
+    const auto load = [&](const Lane& lane, std::int64_t row) {
+      for (std::int64_t k = 0; k < n; ++k) {
+        const T* pair = from + 2 * (row * pairs + std::min(k, n - k));
+        lane.set(k, pair[0], k < pairs ? pair[1] : -pair[1]);
       }
-      block.exchange();
-      plan->run(block.x, block.other, arrays);
-      block.exchange();
-      for (std::int64_t b = 0; b < arrays; ++b) {
-        for (std::int64_t j = 0; j < n; ++j) to[(first + b) * n + j] = block.x.re[j * arrays + b];
-      }
-    });
+    };
+    const auto store = [&](const Lane& lane, std::int64_t row) {
+      for (std::int64_t j = 0; j < n; ++j) to[row * n + j] = lane.re[j * lane.stride];
+    };
+    by_rows(rows, n, true, load, store);
   }
   /// The reverse of spectra_by_halves: Z_k = (X_k + X*_(h - k)) + i exp(+2 pi i k / n) (X_k - X*_(h - k)).
   void reals_by_halves(const T* from, T* to, std::int64_t rows) const {
     const std::int64_t n = t_.extent(), half = n / 2;
-    const auto plan = plans_.of(half);
     const RootsOfUnity<T> roots(n, half + 1);
-    in_blocks(rows, n, [&](std::int64_t first, std::int64_t end) {
-      const std::int64_t arrays = end - first;
-      Block block(half, arrays);
-      for (std::int64_t b = 0; b < arrays; ++b) {
-        const T* row = from + 2 * (first + b) * (half + 1);
-        for (std::int64_t k = 0; k < half; ++k) {
-          const T xr = row[2 * k], xi = row[2 * k + 1], mr = row[2 * (half - k)], mi = -row[2 * (half - k) + 1];
-          const T wr = roots.re[static_cast<std::size_t>(k)], wi = -roots.im[static_cast<std::size_t>(k)], dr = xr - mr, di = xi - mi;
-          block.x.re[k * arrays + b] = (xr + mr) - (dr * wi + di * wr);
-          block.x.im[k * arrays + b] = (xi + mi) + (dr * wr - di * wi);
-        }
+    const auto load = [&](const Lane& lane, std::int64_t number) {
+      const T* row = from + 2 * number * (half + 1);
+      for (std::int64_t k = 0; k < half; ++k) {
+        const T xr = row[2 * k], xi = row[2 * k + 1], mr = row[2 * (half - k)], mi = -row[2 * (half - k) + 1];
+        const T wr = roots.re[static_cast<std::size_t>(k)], wi = -roots.im[static_cast<std::size_t>(k)], dr = xr - mr, di = xi - mi;
+        lane.set(k, (xr + mr) - (dr * wi + di * wr), (xi + mi) + (dr * wr - di * wi));
       }
-      block.exchange();
-      plan->run(block.x, block.other, arrays);
-      block.exchange();
-      for (std::int64_t b = 0; b < arrays; ++b) {
-        T* row = to + (first + b) * n;
-        for (std::int64_t j = 0; j < half; ++j) row[2 * j] = block.x.re[j * arrays + b], row[2 * j + 1] = block.x.im[j * arrays + b];
-      }
-    });
+    };
+    const auto store = [&](const Lane& lane, std::int64_t row) {
+      for (std::int64_t j = 0; j < half; ++j) put(to, row * half + j, lane.re[j * lane.stride], lane.im[j * lane.stride]);
+    };
+    by_rows(rows, half, true, load, store);
   }
   static void put(T* to, std::int64_t pair, T re, T im) { to[2 * pair] = re, to[2 * pair + 1] = im; }
 

@@ -1,9 +1,5 @@
 #include "runtime/cpu/lapack_library.hpp"
 
-#include <dlfcn.h>
-
-#include <vector>
-
 #include <damo/error.hpp>
 
 #include "graph/base/environment.hpp"
@@ -13,12 +9,8 @@ namespace damo::cpu_backend {
 namespace {
 
 template <class T>
-bool look_up(void* handle, const std::string& letter, LapackFunctions<T>& functions) {
-  bool complete = true;
-  const auto find = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, (letter + name + "_").c_str()));
-    complete = complete && function;
-  };
+void look_up(DynamicLibrary& opened, const std::string& letter, LapackFunctions<T>& functions) {
+  const auto find = [&](const char* name, auto& function) { opened.find(letter + name + "_", function); };
   find("potrf", functions.potrf);
   find("getrf", functions.getrf);
   find("getrs", functions.getrs);
@@ -27,25 +19,20 @@ bool look_up(void* handle, const std::string& letter, LapackFunctions<T>& functi
   find("orgqr", functions.orgqr);
   find("gesdd", functions.gesdd);
   find("syevd", functions.syevd);
-  return complete;
 }
 
 /// Why it is not taken; empty if it is.
 std::string open(const std::string& file, LapackLibrary& library) {
-  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    const char* reason = dlerror();
-    return reason ? reason : file + " cannot be opened";
-  }
-  std::string problem;
-  if (!look_up(handle, "s", library.single) || !look_up(handle, "d", library.real)) problem = file + " lacks LAPACK (dpotrf_)";
-  else if (takes_wide_integers(handle)) problem = file + " takes integers of 64 bits";
+  DynamicLibrary opened(file);
+  look_up(opened, "s", library.single);
+  look_up(opened, "d", library.real);
+  std::string problem = opened.problem();
+  if (problem.empty() && takes_wide_integers(opened)) problem = file + " takes integers of 64 bits";
   if (problem.empty()) library.name = file;
-  else dlclose(handle);
+  else opened.reject();
   return problem;
 }
 
-/// Never closed: its threads would have to survive it.
 LapackLibrary open() {
   LapackLibrary library;
   const std::string chosen = environment("DAMO_LAPACK_PATH");

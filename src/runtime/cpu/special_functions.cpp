@@ -14,6 +14,7 @@ constexpr policy<domain_error<ignore_error>, pole_error<ignore_error>, overflow_
 }  // namespace
 
 double erfinv(double x) {
+  if (x == 0) return x;  // -0 too
   if (x == 1 || x == -1) return x * std::numeric_limits<double>::infinity();
   return boost::math::erf_inv(x, kQuiet);
 }

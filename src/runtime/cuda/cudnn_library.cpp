@@ -1,49 +1,40 @@
 #include "runtime/cuda/cudnn_library.hpp"
 
-#include <dlfcn.h>
-
 #include <optional>
-#include <type_traits>
 
 #include <damo/error.hpp>
 #include <damo/log.hpp>
 
 #include "graph/base/environment.hpp"
-#include "runtime/cuda/nvrtc_library.hpp"
+#include "runtime/cuda/toolkit_library.hpp"
 
 namespace damo::cuda_backend {
 namespace {
 
 constexpr const char *kCudnnFile = "libcudnn.so.9", *kCudnnVariable = "DAMO_CUDNN_PATH";
 
-bool look_up_all(void* handle, CudnnLibrary& library) {
-  bool complete = true;
-  const auto look_up = [&](const char* symbol, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, symbol));
-    complete = complete && function;
-  };
-  look_up("cudnnGetVersion", library.version);
-  look_up("cudnnGetErrorString", library.error_string);
-  look_up("cudnnCreate", library.create);
-  look_up("cudnnSetStream", library.set_stream);
-  look_up("cudnnCreateTensorDescriptor", library.tensor_create);
-  look_up("cudnnDestroyTensorDescriptor", library.tensor_destroy);
-  look_up("cudnnSetTensorNdDescriptor", library.tensor_set);
-  look_up("cudnnCreateFilterDescriptor", library.filter_create);
-  look_up("cudnnDestroyFilterDescriptor", library.filter_destroy);
-  look_up("cudnnSetFilterNdDescriptor", library.filter_set);
-  look_up("cudnnCreateConvolutionDescriptor", library.convolution_create);
-  look_up("cudnnDestroyConvolutionDescriptor", library.convolution_destroy);
-  look_up("cudnnSetConvolutionNdDescriptor", library.convolution_set);
-  look_up("cudnnSetConvolutionMathType", library.convolution_set_math);
-  look_up("cudnnSetConvolutionGroupCount", library.convolution_set_groups);
-  look_up("cudnnGetConvolutionForwardWorkspaceSize", library.forward_workspace);
-  look_up("cudnnGetConvolutionBackwardDataWorkspaceSize", library.by_input_workspace);
-  look_up("cudnnGetConvolutionBackwardFilterWorkspaceSize", library.by_weight_workspace);
-  look_up("cudnnConvolutionForward", library.forward);
-  look_up("cudnnConvolutionBackwardData", library.by_input);
-  look_up("cudnnConvolutionBackwardFilter", library.by_weight);
-  return complete;
+void look_up_all(DynamicLibrary& opened, CudnnLibrary& library) {
+  opened.find("cudnnGetVersion", library.version);
+  opened.find("cudnnGetErrorString", library.error_string);
+  opened.find("cudnnCreate", library.create);
+  opened.find("cudnnSetStream", library.set_stream);
+  opened.find("cudnnCreateTensorDescriptor", library.tensor_create);
+  opened.find("cudnnDestroyTensorDescriptor", library.tensor_destroy);
+  opened.find("cudnnSetTensorNdDescriptor", library.tensor_set);
+  opened.find("cudnnCreateFilterDescriptor", library.filter_create);
+  opened.find("cudnnDestroyFilterDescriptor", library.filter_destroy);
+  opened.find("cudnnSetFilterNdDescriptor", library.filter_set);
+  opened.find("cudnnCreateConvolutionDescriptor", library.convolution_create);
+  opened.find("cudnnDestroyConvolutionDescriptor", library.convolution_destroy);
+  opened.find("cudnnSetConvolutionNdDescriptor", library.convolution_set);
+  opened.find("cudnnSetConvolutionMathType", library.convolution_set_math);
+  opened.find("cudnnSetConvolutionGroupCount", library.convolution_set_groups);
+  opened.find("cudnnGetConvolutionForwardWorkspaceSize", library.forward_workspace);
+  opened.find("cudnnGetConvolutionBackwardDataWorkspaceSize", library.by_input_workspace);
+  opened.find("cudnnGetConvolutionBackwardFilterWorkspaceSize", library.by_weight_workspace);
+  opened.find("cudnnConvolutionForward", library.forward);
+  opened.find("cudnnConvolutionBackwardData", library.by_input);
+  opened.find("cudnnConvolutionBackwardFilter", library.by_weight);
 }
 
 /// Why there is none; empty if there is.
@@ -51,18 +42,13 @@ std::string open(CudnnLibrary& library, bool is_chosen) {
   library.path = find_toolkit_library(kCudnnFile, kCudnnVariable);
   if (library.path.empty() && is_chosen) return std::string(kCudnnFile) + " is not there";
   if (library.path.empty()) library.path = kCudnnFile;  // where the loader looks, or open already
-  void* handle = dlopen(library.path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    const char* reason = dlerror();
-    return library.path + " cannot be opened" + (reason ? std::string(": ") + reason : "");
-  }
-  if (!look_up_all(handle, library)) return library.path + " is too old, or no cuDNN at all";
-  const std::size_t version = library.version();
-  library.name = "cuDNN " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." + std::to_string(version % 100) + ", " + library.path;
+  DynamicLibrary opened(library.path);
+  look_up_all(opened, library);
+  if (!opened.problem().empty()) return opened.problem();
+  library.name = name_with_version("cuDNN", library.version(), 10000, library.path);
   return {};
 }
 
-/// Never closed: its handles and kernels live as long as the process.
 std::optional<CudnnLibrary> open_cudnn() {
   const std::string chosen = environment(kCudnnVariable);
   if (chosen == "none") return std::nullopt;

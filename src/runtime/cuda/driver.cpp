@@ -1,8 +1,8 @@
 #include "runtime/cuda/driver.hpp"
 
-#include <dlfcn.h>
-
 #include <damo/error.hpp>
+
+#include "runtime/library/dynamic_library.hpp"
 
 namespace damo::cuda_backend {
 namespace {
@@ -14,14 +14,8 @@ struct Opened {
   std::string problem;
 };
 
-template <class Function>
-void look_up(void* library, const char* symbol, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, symbol));
-}
-
-std::string no_library(const char* library, const char* reason) {
-  return "no CUDA driver: " + std::string(library) + " cannot be opened (" + (reason ? reason : "no reason given") +
-         "). Install the NVIDIA driver; in a container, start it with the GPUs passed in (--gpus all)";
+std::string no_library(const std::string& problem) {
+  return "no CUDA driver: " + problem + ". Install the NVIDIA driver; in a container, start it with the GPUs passed in (--gpus all)";
 }
 
 std::string too_old(const std::string& symbol) {
@@ -41,27 +35,21 @@ std::string not_initialised(const Driver& driver, CUresult result) {
   return problem;
 }
 
-/// The first function that the library lacks; null if it has all.
-const char* look_up_all(void* library, Driver& driver) {
-  const char* lacking = nullptr;
+/// Those that the library must have, and those that it may have.
+void look_up_all(DynamicLibrary& library, Driver& driver) {
 #define DAMO_NAME(symbol) #symbol
-#define DAMO_REQUIRED(member, symbol)                 \
-  look_up(library, DAMO_NAME(symbol), driver.member); \
-  if (!driver.member && !lacking) lacking = DAMO_NAME(symbol);
-#define DAMO_OPTIONAL(member, symbol) look_up(library, DAMO_NAME(symbol), driver.member);
+#define DAMO_REQUIRED(member, symbol) library.find(DAMO_NAME(symbol), driver.member);
+#define DAMO_OPTIONAL(member, symbol) library.find_optional(DAMO_NAME(symbol), driver.member);
   DAMO_DRIVER_FUNCTIONS(DAMO_REQUIRED)
   DAMO_OPTIONAL_DRIVER_FUNCTIONS(DAMO_OPTIONAL)
 #undef DAMO_OPTIONAL
 #undef DAMO_REQUIRED
 #undef DAMO_NAME
-  look_up(library, "cuEventElapsedTime_v2", driver.event_elapsed_time);  // CUDA 12.8
-  if (!driver.event_elapsed_time) look_up(library, "cuEventElapsedTime", driver.event_elapsed_time);
-  if (!driver.event_elapsed_time && !lacking) lacking = "cuEventElapsedTime";
-  look_up(library, "cuStreamGetCaptureInfo_v2", driver.stream_get_capture_info);
-  if (!driver.stream_get_capture_info && !lacking) lacking = "cuStreamGetCaptureInfo_v2";
-  look_up(library, "cuMemPrefetchAsync", driver.mem_prefetch_async);
-  look_up(library, "cuMemAdvise", driver.mem_advise);
-  return lacking;
+  if (!library.find_optional("cuEventElapsedTime_v2", driver.event_elapsed_time))  // CUDA 12.8
+    library.find("cuEventElapsedTime", driver.event_elapsed_time);
+  library.find("cuStreamGetCaptureInfo_v2", driver.stream_get_capture_info);
+  library.find_optional("cuMemPrefetchAsync", driver.mem_prefetch_async);
+  library.find_optional("cuMemAdvise", driver.mem_advise);
 }
 
 const Opened& opened() {
@@ -75,20 +63,20 @@ const Opened& opened() {
 
 }  // namespace
 
-// Never closed: other libraries of the process may use the driver too.
 Driver open_driver(const char* library_name, std::string* problem) {
   Driver driver;
-  void* library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    *problem = no_library(library_name, dlerror());
+  DynamicLibrary library(library_name);
+  if (!library.is_open()) {
+    *problem = no_library(library.problem());
     return driver;
   }
-  if (const char* lacking = look_up_all(library, driver)) {
-    *problem = too_old(lacking);
+  look_up_all(library, driver);
+  if (!library.missing().empty()) {
+    *problem = too_old(library.missing());
     return driver;
   }
   decltype(&cuInit) initialise = nullptr;
-  look_up(library, "cuInit", initialise);
+  library.find_optional("cuInit", initialise);
   const CUresult result = initialise ? initialise(0) : CUDA_ERROR_NOT_FOUND;
   if (result != CUDA_SUCCESS) *problem = not_initialised(driver, result);
   return driver;

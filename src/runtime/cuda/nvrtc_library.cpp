@@ -1,12 +1,10 @@
 #include "runtime/cuda/nvrtc_library.hpp"
 
-#include <dlfcn.h>
-
-#include <type_traits>
 #include <damo/error.hpp>
 
 #include "graph/base/environment.hpp"
 #include "runtime/cuda/cuda_backend.hpp"
+#include "runtime/cuda/toolkit_library.hpp"
 
 namespace damo::cuda_backend {
 namespace {
@@ -26,29 +24,22 @@ std::string not_found() {
          "system's library directories";
 }
 
-/// Whether the library has all the functions.
-bool look_up_all(void* handle, NvrtcLibrary& library) {
-  bool complete = true;
-  const auto look_up = [&](const char* symbol, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, symbol));
-    complete = complete && function;
-  };
-  look_up("nvrtcVersion", library.version);
-  look_up("nvrtcGetErrorString", library.get_error_string);
-  look_up("nvrtcGetNumSupportedArchs", library.get_num_supported_archs);
-  look_up("nvrtcGetSupportedArchs", library.get_supported_archs);
-  look_up("nvrtcCreateProgram", library.create_program);
-  look_up("nvrtcDestroyProgram", library.destroy_program);
-  look_up("nvrtcCompileProgram", library.compile_program);
-  look_up("nvrtcGetProgramLogSize", library.get_program_log_size);
-  look_up("nvrtcGetProgramLog", library.get_program_log);
-  look_up("nvrtcGetCUBINSize", library.get_cubin_size);
-  look_up("nvrtcGetCUBIN", library.get_cubin);
-  look_up("nvrtcGetPTXSize", library.get_ptx_size);
-  look_up("nvrtcGetPTX", library.get_ptx);
-  look_up("nvrtcAddNameExpression", library.add_name_expression);
-  look_up("nvrtcGetLoweredName", library.get_lowered_name);
-  return complete;
+void look_up_all(DynamicLibrary& opened, NvrtcLibrary& library) {
+  opened.find("nvrtcVersion", library.version);
+  opened.find("nvrtcGetErrorString", library.get_error_string);
+  opened.find("nvrtcGetNumSupportedArchs", library.get_num_supported_archs);
+  opened.find("nvrtcGetSupportedArchs", library.get_supported_archs);
+  opened.find("nvrtcCreateProgram", library.create_program);
+  opened.find("nvrtcDestroyProgram", library.destroy_program);
+  opened.find("nvrtcCompileProgram", library.compile_program);
+  opened.find("nvrtcGetProgramLogSize", library.get_program_log_size);
+  opened.find("nvrtcGetProgramLog", library.get_program_log);
+  opened.find("nvrtcGetCUBINSize", library.get_cubin_size);
+  opened.find("nvrtcGetCUBIN", library.get_cubin);
+  opened.find("nvrtcGetPTXSize", library.get_ptx_size);
+  opened.find("nvrtcGetPTX", library.get_ptx);
+  opened.find("nvrtcAddNameExpression", library.add_name_expression);
+  opened.find("nvrtcGetLoweredName", library.get_lowered_name);
 }
 
 /// NVRTC opens its builtins by name alone, which fails outside the loader's directories; a library that is open
@@ -56,10 +47,9 @@ bool look_up_all(void* handle, NvrtcLibrary& library) {
 void open_builtins(const NvrtcLibrary& library) {
   const std::string directory = library.path.substr(0, library.path.rfind('/') + 1);
   const std::string version = std::to_string(library.major) + "." + std::to_string(library.minor);
-  dlopen((directory + "libnvrtc-builtins.so." + version).c_str(), RTLD_NOW | RTLD_LOCAL);
+  DynamicLibrary(directory + "libnvrtc-builtins.so." + version);
 }
 
-/// Never closed: NVRTC's own threads and statics would have to survive it.
 OpenedNvrtc open_nvrtc() {
   OpenedNvrtc result;
   NvrtcLibrary& library = result.library;
@@ -68,15 +58,10 @@ OpenedNvrtc open_nvrtc() {
     result.problem = not_found();
     return result;
   }
-  void* handle = dlopen(library.path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    const char* reason = dlerror();
-    result.problem =
-        "no CUDA compiler: " + library.path + " cannot be opened" + (reason ? std::string(": ") + reason : "");
-    return result;
-  }
-  if (!look_up_all(handle, library)) {
-    result.problem = "no CUDA compiler: " + library.path + " is too old, or no NVRTC at all";
+  DynamicLibrary opened(library.path);
+  look_up_all(opened, library);
+  if (!opened.problem().empty()) {
+    result.problem = "no CUDA compiler: " + opened.problem();
     return result;
   }
   library.version(&library.major, &library.minor);

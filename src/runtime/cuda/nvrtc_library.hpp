@@ -37,8 +37,6 @@ struct NvrtcLibrary {
 
 /// The library's file as the search finds it now; empty if there is none. Opens nothing.
 std::string find_nvrtc();
-/// Another library of the toolkit, "libcublasLt.so", in the same places; variable: of the environment, that names it.
-std::string find_toolkit_library(const char* file, const char* variable);
 
 /// What tells one NVRTC from another, from its file alone: "libnvrtc.so.13.0.88", or name, size and time of change
 /// where the name holds no full version. "none" for an empty path.

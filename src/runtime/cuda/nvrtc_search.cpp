@@ -6,6 +6,7 @@
 
 #include "graph/base/environment.hpp"
 #include "runtime/cuda/nvrtc_library.hpp"
+#include "runtime/cuda/toolkit_library.hpp"
 
 namespace damo::cuda_backend {
 namespace {

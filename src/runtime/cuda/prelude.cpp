@@ -27,14 +27,14 @@ void append_file(std::string& to, std::string_view name) {
   }
 }
 
-std::string compose_generated(bool draws) {
+std::string compose_generated(bool draws, bool gammas) {
   std::string text;
   append_file(text, "core.h");
   append_file(text, "math.h");
   append_file(text, "convert.h");
   for (const PreludeFile* file = prelude_files; file->name; ++file) {
     const std::string_view name = file->name;
-    if (name != "core.h" && name != "math.h" && name != "convert.h" && (draws || name != "random.h") && !name.starts_with("cuda_")) append_code(text, file->text);
+    if (name != "core.h" && name != "math.h" && name != "convert.h" && (draws || name != "random.h") && (gammas || name != "gamma.h") && !name.starts_with("cuda_")) append_code(text, file->text);
   }
   return text;
 }
@@ -42,9 +42,9 @@ std::string compose_generated(bool draws) {
 }  // namespace
 
 const std::string& generated_prelude(std::string_view source) {
-  static const std::string all = compose_generated(true), without_random = compose_generated(false);
-  const bool draws = source.find("random_") != std::string_view::npos || source.find("philox") != std::string_view::npos || source.find("exact_") != std::string_view::npos;
-  return draws ? all : without_random;
+  static const std::string texts[] = {compose_generated(false, false), compose_generated(false, true), compose_generated(true, false), compose_generated(true, true)};
+  const auto names = [&](auto... words) { return (... || (source.find(words) != std::string_view::npos)); };
+  return texts[(names("random_", "philox", "exact_") ? 2 : 0) + (names("digamma", "trigamma", "polygamma") ? 1 : 0)];
 }
 
 const std::string& cuda_c_prelude() {

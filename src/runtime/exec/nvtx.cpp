@@ -1,6 +1,6 @@
 #include "runtime/exec/nvtx.hpp"
 
-#include <dlfcn.h>
+#include "runtime/library/dynamic_library.hpp"
 
 namespace damo::nvtx {
 namespace {
@@ -10,13 +10,10 @@ struct Library {
   int (*pop)() = nullptr;
 
   Library() {
-    void* handle = nullptr;
     for (const char* name : {"libnvToolsExt.so.1", "libnvToolsExt.so"}) {
-      if (!handle) handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+      DynamicLibrary opened(name);
+      if (opened.find_optional("nvtxRangePushA", push) && opened.find_optional("nvtxRangePop", pop)) return;
     }
-    if (!handle) return;
-    push = reinterpret_cast<int (*)(const char*)>(dlsym(handle, "nvtxRangePushA"));
-    pop = reinterpret_cast<int (*)()>(dlsym(handle, "nvtxRangePop"));
   }
 };
 

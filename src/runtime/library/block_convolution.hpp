@@ -6,7 +6,8 @@
 //   input gradient   rows: channels; columns: elements of all pictures; summed over filters and window
 //   weight gradient  rows: filters; columns: channels and window; summed over places of all pictures, in parts that are added up in order
 //
-// The parts follow from sizes alone, and there are no atomics: the same bits at every call and on every GPU. See tests/conv/block_convolution_test.cpp.
+// A block multiplies zeros where a window has no element: in the input gradient a weight that is inf or NaN makes NaN of elements that have no
+// product with it, as it does with cuDNN. The parts follow from sizes alone, and there are no atomics: the same bits at every call and on every GPU. See tests/conv/block_convolution_test.cpp.
 #pragma once
 #include <memory>
 

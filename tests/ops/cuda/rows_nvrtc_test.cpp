@@ -10,6 +10,7 @@
 #include "runtime/cuda/dialect.hpp"
 #include "runtime/cuda/nvrtc.hpp"
 #include "support/row_source.hpp"
+#include "support/sampling.hpp"
 
 namespace damo::testing {
 namespace {
@@ -44,7 +45,7 @@ TEST_P(RowsNvrtc, CompileForTheGpu) {
   layout.rank = 2;
   layout.access.assign(static_cast<std::size_t>(spec.parameter_count()), Access::kStrided);
   const std::string text = cuda_dialect().emit(spec, cuda_dialect().adapt(spec, layout));
-  const cuda_backend::NvrtcCompiler compiler(90);
+  const cuda_backend::NvrtcCompiler compiler(nvrtc_architecture());
   try {
     EXPECT_EQ(compiler.compile({text, SourceKind::kGenerated, "rows.cu"}).log, "");
   } catch (const CompileError& error) {

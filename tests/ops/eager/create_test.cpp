@@ -1,3 +1,4 @@
+// Arrays that are made from a description (src/ops/eager/create.cpp), against what NumPy gives.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

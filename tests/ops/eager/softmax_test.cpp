@@ -1,4 +1,4 @@
-// Softmax, its kin and positions along an axis, of Arrays, against loops on the host.
+// Softmax (src/ops/eager/softmax.cpp), its kin and positions along an axis, of Arrays, against loops on the host.
 #include <damo/array_softmax.hpp>
 
 #include <cmath>

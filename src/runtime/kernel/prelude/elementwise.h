@@ -49,6 +49,27 @@ DAMO_MATH T minimum(T x, T y) {
   const auto a = math::in_words(x), b = math::in_words(y);
   return T(((a < b) | (a != a)) ? a : b);
 }
+// Whether x is below 0; of a float its sign's bit, which -0 and some NaN have.
+template <class T>
+DAMO_MATH bool is_negative(T x) {
+  if constexpr (math::is_floating<T>) return signbit(x);
+  else if constexpr (math::is_signed<T>) return x < T(0);
+  else return ((void)x, false);
+}
+// Bits that leave the dtype are lost; by a negative number, or by as many bits as there are or more, all of them: 0, or to the right -1 where x is below 0.
+template <class T>
+DAMO_MATH T left_shift(T x, T y) {
+  const bool inside = math::WordOf<T>(y) < 8 * sizeof(T);
+  const math::WordOf<T> word = math::WordOf<T>(x) << (inside ? math::WordOf<T>(y) : 0u);
+  return math::low_bytes<T>(inside ? word : math::WordOf<T>(0));
+}
+template <class T>
+DAMO_MATH T right_shift(T x, T y) {
+  const bool inside = math::WordOf<T>(y) < 8 * sizeof(T);
+  const math::WordOf<T> last = 8 * sizeof(T) - 1, count = inside ? math::WordOf<T>(y) : last;
+  if constexpr (math::is_signed<T>) return T(x >> count);
+  else return T(inside ? x >> count : 0);
+}
 // The row where's: x where the condition is true.
 template <class T>
 DAMO_MATH T choose(bool condition, T x, T y) {
@@ -83,7 +104,21 @@ DAMO_MATH T integer_floor_mod(T x, T y) {
   }
 }
 
+template <class T>
+DAMO_MATH T integer_rest(T x, T y) {
+  bool special = y == T(0);
+  if constexpr (is_signed<T>) special |= y == T(-1);
+  return T(x % (special ? T(1) : y));
+}
+
 }  // namespace math
+
+// x - y trunc(x / y), with the sign of x; of integers 0 where y is 0.
+template <class T>
+DAMO_MATH T truncated_mod(T x, T y) {
+  if constexpr (math::is_floating<T>) return fmod(x, y);
+  else return math::integer_rest(x, y);
+}
 
 // x - y floor(x / y), with the sign of y; of integers 0 where y is 0.
 template <class T>

@@ -11,6 +11,7 @@
 #include "runtime/cpu/random_kernels/kernel_writer.hpp"
 #include "runtime/cpu/random_kernels/run.hpp"
 #include "runtime/cpu/random_kernels/shrink.hpp"
+#include "support/sampling.hpp"
 #if DAMO_HAS_CUDA
 #include "runtime/cuda/cuda_backend.hpp"
 #include "runtime/cuda/nvrtc.hpp"
@@ -34,7 +35,7 @@ TEST(RandomKernels, GiveTheSameValuesInAllForms) {
 #if DAMO_HAS_CUDA
 TEST(RandomKernels, CompileWithNvrtc) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
-  const cuda_backend::NvrtcCompiler compiler(90);
+  const cuda_backend::NvrtcCompiler compiler(damo::testing::nvrtc_architecture());
   std::vector<Program> programs;
   for (std::uint64_t seed = 1; seed <= 16; ++seed) programs.push_back(random_program(seed));
   EXPECT_FALSE(compiler.compile({.source = source_of(programs), .kind = SourceKind::kCudaC, .file_name = "k.cu"}).bytes.empty());

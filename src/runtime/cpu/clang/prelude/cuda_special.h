@@ -2,13 +2,12 @@
 // Read when a source names one of them: see prelude.cpp. Float forms are computed in double and rounded once.
 #pragma once
 #include "cuda_math.h"
+#include "math_special.h"
 #pragma clang force_cuda_host_device begin
 
 // By the host's libraries (src/runtime/cpu/special_functions.cpp and the C library).
 extern "C" {
 #define __DAMO_HOST __device__ __attribute__((const, nothrow, host))
-__DAMO_HOST double __damo_erfinv(double);
-__DAMO_HOST double __damo_erfcinv(double);
 __DAMO_HOST double __damo_cyl_bessel_i0(double);
 __DAMO_HOST double __damo_cyl_bessel_i1(double);
 #define __DAMO_BESSEL(name) __DAMO_HOST double name(double); __DAMO_HOST float name##f(float);
@@ -25,19 +24,6 @@ __device__ __attribute__((nothrow, host)) float remquof(float, float, int*);
 
 namespace damo::cuda {
 
-// exp(x * x), the square's rounding error made good.
-inline double exp_of_square(double x) {
-  const double square = x * x;
-  return ::exp(square) * (1.0 + ::fma(x, x, -square));
-}
-// exp(x * x) * erfc(x), which stays in range where erfc underflows.
-inline double erfcx(double x) {
-  if (x < 25.0) return exp_of_square(x) * ::erfc(x);
-  const double step = -0.5 / (x * x);
-  double term = 1.0, sum = 1.0;
-  for (int k = 1; k < 24; k += 2) term *= step * k, sum += term;
-  return 0.56418958354775628695 / x * sum;
-}
 // erfc(-x / sqrt(2)) / 2; the second part of 1 / sqrt(2) keeps the far tail right.
 inline double normcdf(double x) {
   const double a = 0.70710678118654757, b = -4.8336466567264567e-17;
@@ -82,7 +68,7 @@ inline T norm(const T* values, int count) {
   inline float name(float x) { return name##f(x); }
 __DAMO_SPECIAL(erfinv, __damo_erfinv)
 __DAMO_SPECIAL(erfcinv, __damo_erfcinv)
-__DAMO_SPECIAL(erfcx, damo::cuda::erfcx)
+__DAMO_SPECIAL(erfcx, damo::erfcx)
 __DAMO_SPECIAL(normcdf, damo::cuda::normcdf)
 __DAMO_SPECIAL(normcdfinv, damo::cuda::normcdfinv)
 __DAMO_SPECIAL(sinpi, damo::cuda::sinpi)

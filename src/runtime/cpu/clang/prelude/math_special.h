@@ -1,5 +1,6 @@
-// Error function, float and double; gamma function by the C library. See math_support.h for the rules.
+// Error functions, gamma and its kin, float and double. See math_support.h for the rules.
 #pragma once
+#include "math_double_trig.h"
 #include "math_double_power.h"
 #include "math_float.h"
 #include "math_float_wide.h"
@@ -84,7 +85,36 @@ DAMO_MATH double erfc(double x) {
   return x != x ? x : (x < 0.0 ? negative : positive);
 }
 
-// By the C library: calls, so a loop over them does not vectorise.
+// e^(x^2) erfc(x): the square in two parts, where erfc underflows the asymptotic series.
+DAMO_MATH double erfcx(double x) {
+  DAMO_EXACT
+  const math::Pair<double> square = math::two_product(x, x);
+  const double near = exp(square.hi) * (1.0 + square.lo) * erfc(x);
+  const double step = -0.5 / (x * x);
+  double term = 1.0, sum = 1.0;
+  for (int k = 1; k < 24; k += 2) term *= step * k, sum += term;
+  return x < -27.0 ? __builtin_inf() : x < 25.0 ? near : 0.56418958354775628695 / x * sum;
+}
+DAMO_MATH float erfcx(float x) { return float(erfcx(double(x))); }
+
+// By the host's libraries (src/runtime/cpu/special_functions.cpp), the C library and gamma.h: calls and loops, which do not vectorise.
+#define DAMO_HOST_FUNCTION extern "C" __attribute__((const, nothrow)) double
+}  // namespace damo
+DAMO_HOST_FUNCTION __damo_erfinv(double);
+DAMO_HOST_FUNCTION __damo_erfcinv(double);
+#undef DAMO_HOST_FUNCTION
+#include "gamma.h"
+namespace damo {
+DAMO_MATH double erfinv(double x) { return __damo_erfinv(x); }
+DAMO_MATH float erfinv(float x) { return float(__damo_erfinv(x)); }
+DAMO_MATH double erfcinv(double x) { return __damo_erfcinv(x); }
+DAMO_MATH float erfcinv(float x) { return float(__damo_erfcinv(x)); }
+DAMO_MATH double digamma(double x) { return math::digamma_of(x); }
+DAMO_MATH float digamma(float x) { return float(math::digamma_of(x)); }
+DAMO_MATH double trigamma(double x) { return math::trigamma_of(x); }
+DAMO_MATH float trigamma(float x) { return float(math::trigamma_of(x)); }
+DAMO_MATH double polygamma(double n, double x) { return math::polygamma_of(n, x); }
+DAMO_MATH float polygamma(float n, float x) { return float(math::polygamma_of(n, x)); }
 DAMO_MATH float tgamma(float x) { return float(__builtin_tgamma(x)); }
 DAMO_MATH double tgamma(double x) { return __builtin_tgamma(x); }
 DAMO_MATH float lgamma(float x) { return float(__builtin_lgamma(x)); }
