@@ -133,7 +133,7 @@ def main():
     options.engines = options.engines.split(",") if options.engines else ENGINES[options.device]
     sys.path.insert(0, os.path.join(HERE, "peers"))
     import formulas
-    options.names = ["copy"] + [work.name for work in formulas.workloads(formulas.CPU) if work.name != "compile_chain1000"]
+    options.names = ["copy"] + [work.name for work in formulas.workloads(formulas.CPU if options.device == "cpu" else formulas.GPU) if work.name != "compile_chain1000"]
     options.only = options.only or ",".join(options.names)
     rounds, context = run_rounds(options)
     key = "processor_us" if options.processor else "us"

@@ -4,21 +4,10 @@
 #include <damo/damo.hpp>
 #include <iostream>
 
+#include "support/character_model.hpp"
 #include "support/pipeline.hpp"
 #include "support/text.hpp"
 using namespace damo;
-
-struct Model {
-  nn::Embedding letters;
-  nn::LSTM lstm;
-  nn::Linear scores;
-
-  Model(nn::Init& init, std::int64_t vocabulary, std::int64_t embedding, std::int64_t features)
-      : letters(init, "letters", vocabulary, embedding), lstm(init, "lstm", embedding, features), scores(init, "scores", features, vocabulary) {}
-  /// (steps, batch) -> (steps, batch, vocabulary)
-  Variable operator()(const Variable& text) const { return scores(lstm(letters(text)).hidden); }
-  std::vector<Shared> parameters() const { return nn::parameters(letters, lstm, scores); }
-};
 
 int main(int count, char** arguments) {
   const examples::Arguments run = examples::arguments_of(count, arguments);
@@ -30,7 +19,7 @@ int main(int count, char** arguments) {
   }
 
   nn::Init init(run.seed);
-  const Model model(init, static_cast<std::int64_t>(text.letters.size()), run.full ? 96 : 32, features);
+  const examples::CharacterModel model(init, static_cast<std::int64_t>(text.letters.size()), run.full ? 96 : 32, features);
   const std::vector<Shared> parameters = model.parameters();
   const Variable here = input({int64, {batch, length}}, "here"), next = input({int64, {batch, length}}, "next");
   const Variable cost = mean(cross_entropy(model(transpose(here)), transpose(next)));

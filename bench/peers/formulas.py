@@ -1,13 +1,36 @@
-"""The workloads of damo-bench as formulas on arrays of any library: the same names, shapes and arithmetic as bench/workload.cpp.
+"""The workloads of damo-bench as formulas on arrays of any library: the same names, shapes and arithmetic as bench/workload.cpp and,
+of training steps, bench/perceptron_benchmarks.cpp.
 
 `m` is the library's module (numpy, jax.numpy, torch, cupy): exp, tanh and sqrt are taken from it.
 """
-import collections
+import dataclasses
+import typing
 
-Workload = collections.namedtuple("Workload", "name shapes formula bytes")
 
-GPU = dict(elements=1 << 27, rows=16384, columns=8192, chain=1 << 20, matrix=4096)
-CPU = dict(elements=1 << 24, rows=4096, columns=4096, chain=1 << 16, matrix=1024)
+@dataclasses.dataclass(frozen=True)
+class Workload:
+    name: str
+    shapes: list
+    formula: typing.Callable
+    bytes: int
+    dtype: str = "float32"  # of all arrays but labels
+    classes: int = 0        # if not 0: the last array holds integers below it
+    scale: float = 1.0      # of the random values
+    trained: tuple = ()     # positions of the arrays by which the formula, a loss, is differentiated; the loss and these gradients are the result
+    rate: float = 0.0       # if not 0: not the gradients, but the arrays after a step of that length down them
+
+    @property
+    def is_of_all(self):
+        """Whether a library without gradients and without bfloat16 computes it too."""
+        return not self.trained and self.dtype == "float32"
+
+    def stepped(self, arrays, loss, gradients):
+        """The result, of the loss and its gradients."""
+        return (loss, *(arrays[i] - self.rate * g if self.rate else g for i, g in zip(self.trained, gradients)))
+
+
+GPU = dict(elements=1 << 27, rows=16384, columns=8192, chain=1 << 20, half_matrix=8192, matrix=4096, batches=(64, 8192))
+CPU = dict(elements=1 << 24, rows=4096, columns=4096, chain=1 << 16, half_matrix=1024, matrix=1024, batches=(64,))
 
 
 def chain20(m, x, y):
@@ -51,6 +74,29 @@ def rms_norm(m, x, weight):
     return x / m.sqrt(mean_of_rows(m, x * x) + 1e-5) * weight
 
 
+def cross_entropy(m, scores, labels):
+    """Its mean; the library's own where it has one."""
+    if hasattr(m, "nn"):
+        return m.nn.functional.cross_entropy(scores, labels)
+    greatest = m.amax(scores, axis=1, keepdims=True)
+    sums = m.log(m.sum(m.exp(scores - greatest), axis=1)) + greatest[:, 0]
+    return m.mean(sums - m.take_along_axis(scores, labels[:, None], 1)[:, 0])
+
+
+def mlp_loss(m, x, w1, b1, w2, b2, w3, b3, labels):
+    """Of two hidden layers; the last products are compared in float32."""
+    h = relu(m, m.matmul(relu(m, m.matmul(x, w1) + b1), w2) + b2)
+    scores = m.matmul(h, w3) + b3
+    return cross_entropy(m, scores.astype("float32") if hasattr(scores, "astype") else scores.float(), labels)
+
+
+def mlp_step(batch, dtype):
+    """A step of SGD, 784 pixels to 10 classes, as bench/perceptron_benchmarks.cpp has it."""
+    hidden = 512 if batch < 1000 else 4096
+    shapes = [(batch, 784), (784, hidden), (hidden,), (hidden, hidden), (hidden,), (hidden, 10), (10,), (batch,)]
+    return Workload(f"mlp_step_b{batch}" + ("_bf16" if dtype == "bfloat16" else ""), shapes, mlp_loss, 0, dtype, 10, 0.05, tuple(range(1, 7)), 0.01)
+
+
 def long_chain(length):
     def chain(m, x):
         for i in range(length):
@@ -59,10 +105,14 @@ def long_chain(length):
     return chain
 
 
+IN_BFLOAT16 = ["double", "softmax_4k", "softmax_64k", "softmax_1k", "softmax_50257", "layernorm_8k", "rmsnorm_1k", "colsum_gelu", "argmax_rows"]
+
+
 def workloads(sizes):
     """Every workload but copy, which each library says in its own way."""
-    n, r, c, k, g = sizes["elements"], sizes["rows"], sizes["columns"], sizes["chain"], sizes["matrix"]
-    return [
+    n, r, c, k, g, h = (sizes[key] for key in ("elements", "rows", "columns", "chain", "matrix", "half_matrix"))
+    rows = lambda columns: Workload(f"softmax_{columns}" if columns % 1000 else f"softmax_{columns // 1000}k", [(n // columns, columns)], softmax, 8 * n)  # noqa: E731
+    all_of_them = [
         Workload("double", [(n,)], lambda m, x: x * 2, 8 * n),
         Workload("axpby_tanh", [(n,)] * 2, lambda m, x, y: m.tanh(1.5 * x + 0.5 * y) * x, 12 * n),
         Workload("chain20", [(n,)] * 2, chain20, 12 * n),
@@ -74,12 +124,15 @@ def workloads(sizes):
         Workload("sum_xy", [(n,)] * 2, lambda m, x, y: m.sum(x * y), 8 * n),
         Workload("softmax_4k", [(n // 4096, 4096)], softmax, 8 * n),
         Workload("softmax_64k", [(n // 65536, 65536)], softmax, 8 * n),
+        rows(1000), rows(50257), rows(300), rows(262144),
         Workload("layernorm_8k", [(r, c), (c,), (c,)], layer_norm, 8 * r * c),
         Workload("rmsnorm_1k", [(n // 1024, 1024), (1024,)], rms_norm, 8 * n),
         Workload("colsum_gelu", [(r, c)], lambda m, x: m.sum(gelu(m, x), axis=0), 4 * r * c),
         Workload("argmax_rows", [(r, c)], lambda m, x: m.argmax(x, 1), 4 * r * c),
         Workload("cumsum_rows", [(r, c)], lambda m, x: m.cumsum(x, 1), 8 * r * c),
-        # cross_entropy, gemm_bias_relu and gemm_bias_gelu_tf32 take dtypes that not every library here has.
+        Workload("cross_entropy", [(r, c), (r,)], cross_entropy, 4 * r * c, classes=c),
+        Workload("cross_entropy_gradient", [(r, c), (r,)], cross_entropy, 8 * r * c, classes=c, trained=(0,)),
+        Workload("gemm_bias_relu", [(h, h), (h, h), (h,)], lambda m, x, w, b: relu(m, m.matmul(x, w) + b), 6 * h * h, "bfloat16"),
         Workload("gemm_bias_gelu", [(g, g), (g, g), (g,)], lambda m, x, w, b: gelu(m, m.matmul(x, w) + b), 12 * g * g),
         Workload("mlp_infer_b1", [(1, 784), (784, 512), (512, 512), (512, 10)],
                  lambda m, x, a, b, c: m.matmul(relu(m, m.matmul(relu(m, m.matmul(x, a)), b)), c), 4 * (784 * 512 + 512 * 512 + 5120)),
@@ -87,3 +140,6 @@ def workloads(sizes):
         Workload("compile_chain100", [(k,)], long_chain(100), 8 * k),
         Workload("compile_chain1000", [(k,)], long_chain(1000), 8 * k),
     ]
+    named = {work.name: work for work in all_of_them}
+    all_of_them += [dataclasses.replace(named[name], name=name + "_bf16", dtype="bfloat16", bytes=named[name].bytes // 2) for name in IN_BFLOAT16]
+    return all_of_them + [mlp_step(batch, "float32") for batch in sizes["batches"]] + [mlp_step(batch, "bfloat16") for batch in sizes["batches"] if batch > 1000]

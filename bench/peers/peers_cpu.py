@@ -4,6 +4,7 @@
     bench/peers/peers_cpu.py --threads 2 --out peers.json [--only double,outer] [--quick] [--budget SECONDS]
 """
 import argparse
+import dataclasses
 import datetime
 import os
 import sys
@@ -34,6 +35,8 @@ import numpy  # noqa: E402
 
 import formulas  # noqa: E402
 import measure  # noqa: E402
+import on_jax_arrays  # noqa: E402
+import on_torch_arrays  # noqa: E402
 
 engines = options.engines.split(",")
 jax = torch = None
@@ -65,26 +68,25 @@ def aligned(values):
 
 def run(table, work, copy=False):
     generator = numpy.random.default_rng(0)
-    arrays = [aligned(generator.random(shape, dtype=numpy.float32)) for shape in work.shapes]
+    arrays = [aligned(generator.random(shape, dtype=numpy.float32) * numpy.float32(work.scale)) for shape in work.shapes]
+    if work.classes:
+        arrays[-1] = generator.integers(0, work.classes, work.shapes[-1])
     name, size, formula = work.name, work.bytes, work.formula
-    if "numpy" in engines:
+    if "numpy" in engines and work.is_of_all:
         table.measure(name, "numpy", lambda: (lambda: arrays[0].copy()) if copy else (lambda: formula(numpy, *arrays)), nothing, size)
     if jax and "jax_jit" in engines:
-        on_jax = [jax.numpy.asarray(a) for a in arrays]
-        compiled = jax.jit((lambda x: x + 0) if copy else (lambda *a: formula(jax.numpy, *a)))
+        on_jax = [jax.numpy.asarray(a, dtype=work.dtype if a.dtype == numpy.float32 else "int32") for a in arrays]
+        compiled = jax.jit(lambda x: x + 0) if copy else on_jax_arrays.compiled(jax, work)
         table.measure(name, "jax_jit", lambda: (lambda: jax.block_until_ready(compiled(*on_jax))), nothing, size)
     if not torch:
         return
     on_torch = [torch.from_numpy(a) for a in arrays]
-    eager = (lambda x: x.clone()) if copy else (lambda *a: formula(torch, *a))
+    on_torch = [a.to(getattr(torch, work.dtype)) if a.is_floating_point() else a for a in on_torch]
+    torch_work = dataclasses.replace(work, formula=lambda m, x: x.clone()) if copy else work
     if "torch_compile" in engines:
-        def make():
-            torch._dynamo.reset()
-            compiled = torch.compile(eager, dynamic=False)
-            return lambda: compiled(*on_torch)
-        table.measure(name, "torch_compile", make, nothing, size)
+        table.measure(name, "torch_compile", lambda: on_torch_arrays.compiled(torch, torch_work, on_torch), nothing, size)
     if "torch_eager" in engines:
-        table.measure(name, "torch_eager", lambda: (lambda: eager(*on_torch)), nothing, size)
+        table.measure(name, "torch_eager", lambda: on_torch_arrays.eager(torch, torch_work, on_torch), nothing, size)
 
 
 context = dict(threads=options.threads, keep_memory=options.keep_memory, date=datetime.datetime.now().astimezone().isoformat(timespec="seconds"), numpy=numpy.__version__,

@@ -9,8 +9,10 @@ import argparse
 import datetime
 import importlib
 
-import formulas  # noqa: E402
-import measure  # noqa: E402
+import formulas
+import measure
+import on_jax_arrays
+import on_torch_arrays
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--only", help="workloads, separated by commas")
@@ -38,41 +40,44 @@ cupy = library("cupy", "cupy_fuse")
 
 
 class OnTorch:
-    def __init__(self, shapes):
+    def __init__(self, work):
         generator = torch.Generator(device="cuda").manual_seed(0)
-        self.arrays = [torch.rand(shape, device="cuda", generator=generator) for shape in shapes]
+        self.work = work
+        self.arrays = [(torch.rand(shape, device="cuda", generator=generator) * work.scale).to(getattr(torch, work.dtype)) for shape in work.shapes]
+        if work.classes:
+            self.arrays[-1] = torch.randint(0, work.classes, work.shapes[-1], device="cuda", generator=generator)
 
-    def eager(self, formula):
-        return lambda: formula(torch, *self.arrays)
+    def eager(self):
+        return on_torch_arrays.eager(torch, self.work, self.arrays)
 
-    def compiled(self, formula, mode=None):
-        torch._dynamo.reset()
-        function = torch.compile(lambda *a: formula(torch, *a), dynamic=False, mode=mode)
-        return lambda: function(*self.arrays)
+    def compiled(self, mode=None):
+        return on_torch_arrays.compiled(torch, self.work, self.arrays, mode)
 
 
 def on_torch(table, work, copy):
-    data, wait = OnTorch(work.shapes), torch.cuda.synchronize
+    data, wait = OnTorch(work), torch.cuda.synchronize
     if copy and "torch_eager" in engines:
         target = torch.empty_like(data.arrays[0])
         table.measure(work.name, "torch_eager", lambda: (lambda: target.copy_(data.arrays[0])), wait, work.bytes)
     if not copy and "torch_compile" in engines:
-        table.measure(work.name, "torch_compile", lambda: data.compiled(work.formula), wait, work.bytes)
+        table.measure(work.name, "torch_compile", lambda: data.compiled(), wait, work.bytes)
         if work.name == "tiny_double":
-            table.measure(work.name, "torch_compile_reduce_overhead", lambda: data.compiled(work.formula, "reduce-overhead"), wait, work.bytes)
+            table.measure(work.name, "torch_compile_reduce_overhead", lambda: data.compiled("reduce-overhead"), wait, work.bytes)
     if not copy and "torch_eager" in engines:
-        table.measure(work.name, "torch_eager", lambda: data.eager(work.formula), wait, work.bytes)
+        table.measure(work.name, "torch_eager", lambda: data.eager(), wait, work.bytes)
     del data
     torch.cuda.empty_cache()
 
 
 def on_jax(table, work):
     keys = jax.random.split(jax.random.PRNGKey(0), len(work.shapes))
-    arrays = [jax.random.uniform(key, shape, dtype="float32") for key, shape in zip(keys, work.shapes)]
+    arrays = [(jax.random.uniform(key, shape, dtype="float32") * work.scale).astype(work.dtype) for key, shape in zip(keys, work.shapes)]
+    if work.classes:
+        arrays[-1] = jax.random.randint(keys[-1], work.shapes[-1], 0, work.classes)
     last = []
 
     def make():
-        compiled = jax.jit(lambda *a: work.formula(jax.numpy, *a))
+        compiled = on_jax_arrays.compiled(jax, work)
 
         def call():
             last[:] = [compiled(*arrays)]
@@ -82,6 +87,8 @@ def on_jax(table, work):
 
 def on_cupy(table, work):
     arrays = [cupy.random.random(shape, dtype=cupy.float32) for shape in work.shapes]
+    if work.classes:
+        arrays[-1] = cupy.random.randint(0, work.classes, work.shapes[-1])
 
     def make():
         def formula(*a):  # fuse names its kernel after the function: a lambda has no name that C takes
@@ -108,6 +115,6 @@ for work in works:
         continue
     if jax:
         on_jax(table, work)
-    if cupy and not work.name.startswith("compile_chain"):  # its fuse makes no kernel of chains that long
+    if cupy and work.is_of_all and not work.name.startswith("compile_chain"):  # its fuse makes no kernel of chains that long
         on_cupy(table, work)
 table.save(options.out)

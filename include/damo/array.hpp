@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -47,11 +48,16 @@ class Array {
   }
   template <class T>
   static Array from(const std::vector<T>& values, const Shape& shape, Device device = Device()) {
-    return from(std::span<const T>(values), shape, device);
+    if constexpr (std::is_same_v<T, bool>) {  // whose elements lie in bits
+      const std::vector<unsigned char> bytes(values.begin(), values.end());
+      return from_bytes(bytes.data(), bytes.size(), bool_, shape, device);
+    } else {
+      return from(std::span<const T>(values), shape, device);
+    }
   }
   template <class T>
   static Array from(const std::vector<T>& values, Device device = Device()) {
-    return from(std::span<const T>(values), Shape{static_cast<std::int64_t>(values.size())}, device);
+    return from(values, Shape{static_cast<std::int64_t>(values.size())}, device);
   }
   static Array scalar(Scalar value, Device device = Device());
   /// Host elements of the caller's, which must outlive every Array that shares them; on a CPU device no copy is made.

@@ -37,6 +37,11 @@ struct EigenvalueArrays {
 };
 EigenvalueArrays eigh(const Array& x, bool lower = true);
 
+struct LuArrays {
+  Array order, l, u;
+};
+LuArrays lu(const Array& x);
+
 Array tril(const Array& x, std::int64_t diagonal = 0);
 Array triu(const Array& x, std::int64_t diagonal = 0);
 Array diagonal(const Array& x);

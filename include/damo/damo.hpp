@@ -1,6 +1,7 @@
 // Everything a user of graphs needs. boost_graph.hpp and dlpack.hpp are included by those who use them.
 #pragma once
 #include <damo/array.hpp>
+#include <damo/array_choose.hpp>
 #include <damo/array_constant.hpp>
 #include <damo/array_conv.hpp>
 #include <damo/array_create.hpp>
@@ -10,11 +11,14 @@
 #include <damo/array_linalg.hpp>
 #include <damo/array_masks.hpp>
 #include <damo/array_math.hpp>
+#include <damo/array_matrix_functions.hpp>
 #include <damo/array_reduce.hpp>
 #include <damo/array_scan.hpp>
 #include <damo/array_shape.hpp>
+#include <damo/array_signal.hpp>
 #include <damo/array_softmax.hpp>
 #include <damo/array_sort.hpp>
+#include <damo/array_statistics.hpp>
 #include <damo/array_subtensor.hpp>
 #include <damo/cache.hpp>
 #include <damo/chart.hpp>
@@ -40,9 +44,11 @@
 #include <damo/kernel_op.hpp>
 #include <damo/log.hpp>
 #include <damo/loop.hpp>
+#include <damo/loop_checkpoints.hpp>
 #include <damo/nn.hpp>
 #include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
+#include <damo/ops/choose.hpp>
 #include <damo/ops/conv.hpp>
 #include <damo/ops/create.hpp>
 #include <damo/ops/decompositions.hpp>
@@ -52,12 +58,15 @@
 #include <damo/ops/linalg.hpp>
 #include <damo/ops/masks.hpp>
 #include <damo/ops/math.hpp>
+#include <damo/ops/matrix_functions.hpp>
 #include <damo/ops/reduce.hpp>
 #include <damo/ops/scan.hpp>
 #include <damo/ops/shape.hpp>
+#include <damo/ops/signal.hpp>
 #include <damo/ops/softmax.hpp>
 #include <damo/ops/sort.hpp>
 #include <damo/ops/specify_shape.hpp>
+#include <damo/ops/statistics.hpp>
 #include <damo/ops/subtensor.hpp>
 #include <damo/optim.hpp>
 #include <damo/options.hpp>

@@ -20,12 +20,14 @@
 // the sequences' rows, which then are the limit: outputs have as many rows as there were steps.
 //
 // Gradients of any order go through; a loop that goes back keeps what the gradient reads. .truncate_gradient = k goes back k steps from the
-// last one: what is earlier counts as constant. Gradients of values that all steps use are added up in the loop, of 16-bit floats in float32.
+// last one: what is earlier counts as constant. Gradients of values that all steps use are sums over the steps, of 16-bit floats in float32. loop_checkpoints.hpp keeps
+// fewer states.
 //
 // Random draws in a step are other ones at each step: the stream gives the loop a key, and each step goes on where the one before was.
 //
 // Memory: all rows of an output, or, where only the last ones are read (subtensor(y, {-1}), {{-3, {}}}), as many as those and the taps need. Rows are
-// written where they belong, and read there. Cost: the step's kernels, once a step; a step of one kernel adds about 0.2 us on the CPU. A loop whose
+// written where they belong, and read there. Products that no step need compute itself are one product for all steps (push_out_of_loops, docs/rewrites.md).
+// Cost: the step's kernels, once a step; a step of one kernel adds about 0.2 us on the CPU. A loop whose
 // steps are elementwise, and give values of one shape, is one kernel with the loop inside, without `until` (explain() says one_kernel; Options::disable = {"fuse_loops"}). Shared variables
 // are read by steps and updated behind the call, as everywhere. Two scans that are alike are two loops: keep what scan() gives. Where the number of
 // steps is known the loop does not wait for the device; one that reads `until`, or a Variable number of steps, does.

@@ -1,5 +1,6 @@
 // What Function::report() gives: for each node that runs, where the user wrote it, why its kernel ends where it does, what it must move, how long that
-// takes at the speed of the device's own copy, and how near to it the kernel came. As text, as JSON and as one HTML page with a roofline plot.
+// takes at the speed of the device's own copy, and how near to it the kernel came. As text, as JSON and as one HTML page with a roofline plot, whose
+// roofs, memory and arithmetic, are measured on the device.
 //
 //   const Function f = function({x}, {y}, {.profile = true});
 //   f(a);
@@ -42,6 +43,7 @@ struct NodeReport {
 struct FunctionReport {
   std::string name, device, device_description;
   double copy_bytes_per_second = 0;
+  double instructions_per_second = 0;  ///< that the device can do on values in registers, in the unit of NodeReport::instructions; 0: not measured
   std::uint64_t calls = 0;           ///< that were measured
   std::vector<NodeReport> nodes;     ///< that run something: views are left out
 

@@ -65,7 +65,7 @@ std::vector<std::string> updates_of(const Program& program, int cell) {
 }
 
 /// One node, indented under its number.
-std::string node_text(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers, const Options& options,
+std::string node_text(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers, const Options& options, const FusionRecord& fusion,
                       const Program& program, int number) {
   const std::vector<const SpecKernel*> kernels = program.kernels(number);
   const ProgramNode& planned = program.nodes()[static_cast<std::size_t>(number)];
@@ -90,7 +90,7 @@ std::string node_text(const FunctionGraph& graph, NodeId node, const NodeNumbers
   }
   if (planned.is_view) text += copies.empty() ? "     a view: no kernel, no memory\n" : "     a view\n";
   for (const std::string& line : copies) text += "     " + line + "\n";
-  for (const std::string& border : borders_of(graph, node, numbers, options))
+  for (const std::string& border : borders_of(graph, node, numbers, options, fusion))
     text += "     ends here: " + border + "\n";
   return text;
 }
@@ -130,7 +130,7 @@ std::string Function::explain() const {
   for (NodeId node : order) numbers.emplace(node, numbers.size() + 1);
   for (; number < std::min(order.size(), kNodes); ++number) {
     text += "  " + std::to_string(number + 1) + "  " +
-            node_text(graph, order[number], numbers, data_->options, program, static_cast<int>(number));
+            node_text(graph, order[number], numbers, data_->options, data_->fusion, program, static_cast<int>(number));
   }
   if (number < order.size()) text += "  ... " + plural(order.size() - number, "more node") + "\n";
   for (std::size_t i = 0; i < program.cells().size(); ++i) {

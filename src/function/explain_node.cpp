@@ -6,7 +6,11 @@
 #include <unordered_map>
 
 #include "graph/print/label.hpp"
+#include "ops/contraction_op.hpp"
+#include "ops/conv/conv_op.hpp"
 #include "ops/elementwise_op.hpp"
+#include "ops/inner_graph_op.hpp"
+#include "ops/raw_kernel_op.hpp"
 
 namespace damo {
 namespace {
@@ -52,21 +56,41 @@ int cost_of(const FunctionGraph& graph, NodeId node) {
 
 namespace {
 
-/// Why two elementwise neighbours have a kernel each.
-std::string reason_between(const FunctionGraph& graph, NodeId producer, NodeId consumer, const Options& options) {
+/// Why two neighbours that could fuse have a kernel each.
+std::string reason_between(const FunctionGraph& graph, NodeId producer, NodeId consumer, const Options& options, const FusionRecord& record) {
   if (!options.fuse) return "fusion is off";
   const Shape &from = graph.type(graph.outputs(producer)[0]).dims, &to = graph.type(graph.outputs(consumer)[0]).dims;
-  if (!(from == to)) return "its shape " + to_string(to) + " is not " + to_string(from);
-  const int cost = cost_of(graph, producer) + cost_of(graph, consumer);
-  if (cost > options.fusion.cost)
-    return "together beyond the limit of cost (" + std::to_string(cost) + " > " + std::to_string(options.fusion.cost) +
-           ")";
-  std::set<ValueId> inputs(graph.inputs(producer).begin(), graph.inputs(producer).end());
-  inputs.insert(graph.inputs(consumer).begin(), graph.inputs(consumer).end());
-  if (static_cast<int>(inputs.size()) > options.fusion.inputs) return "together beyond the limit of inputs";
-  if (static_cast<int>(graph.outputs(producer).size() + graph.outputs(consumer).size()) > options.fusion.outputs)
-    return "together beyond the limit of outputs";
-  return "one kernel would make a cycle through other nodes, or pass a limit";
+  const std::string shapes = "its shape " + to_string(to) + " is not " + to_string(from);
+  const auto limit = [](const std::string& what, int most) { return "together beyond the limit of " + what + " (" + std::to_string(most) + ")"; };
+  switch (record.between(producer, consumer)) {
+    case Apart::kNone: return from == to ? "the fuser did not see the two side by side" : shapes;
+    case Apart::kCycle: return "one kernel would make a cycle through other nodes";
+    case Apart::kShape: return shapes + ", and computing it again for each element costs more than reading it";
+    case Apart::kReaders: return shapes + ", and others read it too";
+    case Apart::kAxes: return "reductions over other axes";
+    case Apart::kScan: return "a scan beside a reduction, or of what a scan gave";
+    case Apart::kAcross: return "known when all rows are done";
+    case Apart::kOneRow: return "one long row would be the work of one block";
+    case Apart::kNeighbours: return "the kernels that it could have joined do not fit together";
+    case Apart::kInputs: return limit("inputs", options.fusion.inputs);
+    case Apart::kOutputs: return limit("outputs", options.fusion.outputs);
+    case Apart::kCost: return "together beyond the limit of cost (" + std::to_string(cost_of(graph, producer) + cost_of(graph, consumer)) + " > " + std::to_string(options.fusion.cost) + ")";
+    case Apart::kRegisters: return limit("registers", options.fusion.registers);
+    case Apart::kNumbers: return "together they have more numbers than a launch has room for";
+  }
+  return {};
+}
+
+/// What stands between a kernel and a node that never fuses.
+std::string what_it_is(const FunctionGraph& graph, NodeId node) {
+  const Op& op = graph.op(node);
+  const std::string kind = dynamic_cast<const ContractionOp*>(&op)    ? "a matrix product"
+                           : dynamic_cast<const ConvolutionOp*>(&op)  ? "a convolution"
+                           : dynamic_cast<const InnerGraphOp*>(&op)   ? "a loop or a branch"
+                           : dynamic_cast<const RawKernelOp*>(&op)    ? "a user's kernel"
+                           : op.view_of(0) >= 0                       ? "a view"
+                                                                      : "";
+  return "not elementwise" + (kind.empty() ? "" : ": " + kind);
 }
 
 /// A value's name, else by the number of its node: "x", "v3", "v3.1".
@@ -176,8 +200,7 @@ std::vector<std::string> overwrites_of(const FunctionGraph& graph, NodeId node, 
   return lines;
 }
 
-std::vector<std::string> borders_of(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers,
-                                    const Options& options) {
+std::vector<std::string> borders_of(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers, const Options& options, const FusionRecord& record) {
   if (!is_elementwise(graph, node)) return {};
   std::vector<std::string> reasons;
   std::set<std::string> seen;
@@ -186,15 +209,15 @@ std::vector<std::string> borders_of(const FunctionGraph& graph, NodeId node, con
   };
   for (ValueId input : graph.inputs(node)) {
     const NodeId owner = graph.owner(input);
-    if (owner != NodeId::kNone && !is_elementwise(graph, owner))
-      add("reads " + neighbour(graph, owner, numbers) + ": not elementwise");
+    if (owner != NodeId::kNone && !is_elementwise(graph, owner)) add("reads " + neighbour(graph, owner, numbers) + ": " + what_it_is(graph, owner));
   }
   for (ValueId output : graph.outputs(node)) {
     for (const Use& use : graph.uses(output)) {
-      if (use.node == NodeId::kNone) continue;
-      const std::string reader = "feeds " + neighbour(graph, use.node, numbers) + ": ";
-      add(reader +
-          (is_elementwise(graph, use.node) ? reason_between(graph, node, use.node, options) : "not elementwise"));
+      if (use.node != NodeId::kNone) {
+        add("feeds " + neighbour(graph, use.node, numbers) + ": " + (is_elementwise(graph, use.node) ? reason_between(graph, node, use.node, options, record) : what_it_is(graph, use.node)));
+      } else if (graph.uses(output).size() == 1) {
+        add(use.position < graph.result_count() ? "gives result " + std::to_string(use.position) : "gives a shared variable's new value");
+      }
     }
     if (reasons.size() > 2 * kBordersListed) break;
   }

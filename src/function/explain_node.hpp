@@ -6,6 +6,7 @@
 
 #include <damo/graph.hpp>
 #include <damo/options.hpp>
+#include "ops/rewrites/fusion_record.hpp"
 #include "runtime/exec/program.hpp"
 
 namespace damo {
@@ -28,10 +29,9 @@ std::string traffic_of(const FunctionGraph& graph, NodeId node);
 std::vector<std::string> overwrites_of(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers,
                                        const std::vector<ProgramOverwrite>& overwrites);
 
-/// Why the node's neighbours are no part of its kernel: "feeds 2 dimshuffle: not elementwise". Empty for ops that never
-/// fuse.
-std::vector<std::string> borders_of(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers,
-                                    const Options& options);
+/// Why the node's neighbours are no part of its kernel, as the fuser wrote it down: "feeds 2 dimshuffle: not elementwise: a view", "gives result 0".
+/// Empty for ops that never fuse.
+std::vector<std::string> borders_of(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers, const Options& options, const FusionRecord& record);
 
 /// Instructions an element, by the rows' costs; 0 for ops that are not elementwise.
 int cost_of(const FunctionGraph& graph, NodeId node);

@@ -85,7 +85,7 @@ Function function(std::span<const Variable> inputs, std::span<const Variable> ou
   data->options.defaults.clear();
   data->is_plain = data->defaults.empty() && !options.nan_guard;
   check_names_of_rows(data->graph);
-  data->graph = rewrite_graph(std::move(data->graph), options, device, &data->report.passes);
+  data->graph = rewrite_graph(std::move(data->graph), options, device, &data->report.passes, &data->fusion);
   data->report.graph_milliseconds = milliseconds_since(start);
   const auto compiling = std::chrono::steady_clock::now();
   data->executor = executor_of(data->graph, device, options, data->donated);
@@ -161,6 +161,7 @@ Function Function::rebuilt(FunctionGraph graph, SourceLine where) const {
   data->options = data_->options;
   data->where = where;
   data->graph = std::move(graph);
+  data->fusion = data_->fusion;
   data->donated = data_->donated;
   data->defaults = data_->defaults;
   data->is_plain = data_->is_plain;
@@ -202,6 +203,7 @@ Function Function::copy(std::span<const Assignment> swap, SourceLine where) cons
 
 Function Function::part(std::span<const int> results, bool updates, SourceLine where) const {
   FunctionGraph graph = data_->graph;
+  FusionRecord fusion;
   const int count = graph.result_count() - (data_->options.nan_guard ? 1 : 0);
   std::vector<int> kept(results.begin(), results.end());
   for (int result : kept) {
@@ -211,9 +213,11 @@ Function Function::part(std::span<const int> results, bool updates, SourceLine w
   graph.keep_outputs(kept, updates);
   graph.prune();
   if (data_->options.fuse) {
-    graph = run_passes(unfuse(std::move(graph)), fusion_passes(data_->options), nullptr, disabled_passes(data_->options));
+    graph = run_passes(unfuse(std::move(graph)), fusion_passes(data_->options, &fusion), nullptr, disabled_passes(data_->options));
   }
-  return rebuilt(std::move(graph), where);
+  const Function made = rebuilt(std::move(graph), where);
+  made.data_->fusion = std::move(fusion);
+  return made;
 }
 
 const Array& Results::only() const {

@@ -44,6 +44,8 @@ thead th { font-weight: 600; background: var(--band); }
 /// A plot of instructions a second over instructions a byte, both logarithmic, with a point for each timed kernel below the line of the
 /// copy's speed; nothing if none was timed.
 std::string roofline(const FunctionReport& report);
+/// "12 T instructions a second".
+std::string instruction_rate(double per_second);
 /// Each kernel with its lines, bytes, floor, share of the copy's speed, registers, spills, occupancy and reasons.
 std::string kernel_table(const FunctionReport& report);
 

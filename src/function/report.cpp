@@ -8,8 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "function/compare_rows.hpp"
+#include "function/compute_roof.hpp"
 #include "function/explain_node.hpp"
 #include "function/function_data.hpp"
+#include "function/page.hpp"
 #include "graph/print/label.hpp"
 #include "runtime/memory/memory_pool.hpp"
 
@@ -69,6 +71,7 @@ FunctionReport Function::report() const {
   if (data_->options.profile) profile = this->profile();
   report.calls = profile.calls;
   report.copy_bytes_per_second = data_->options.profile ? profile.copy_bytes_per_second : device().measure_copy();
+  if (report.calls > 0) report.instructions_per_second = compute_roof(device());
   NodeNumbers numbers;
   for (const ProgramNode& node : program.nodes()) numbers.emplace(node.id, numbers.size() + 1);
   std::size_t row = 0;
@@ -76,7 +79,7 @@ FunctionReport Function::report() const {
     const ProgramNode& planned = program.nodes()[i];
     if (planned.is_view) continue;
     NodeReport node{.number = static_cast<int>(i) + 1, .op = op_label(planned.apply.op()), .lines = lines_of(graph, planned.id), .formulas = formulas_of(graph, planned.id, numbers, kFormulas),
-                    .reasons = borders_of(graph, planned.id, numbers, data_->options), .kernels = {}};
+                    .reasons = borders_of(graph, planned.id, numbers, data_->options, data_->fusion), .kernels = {}};
     for (const SpecKernel* kernel : program.kernels(static_cast<int>(i))) {
       for (const SpecKernel::Variant* variant : kernel->variants()) node.kernels.push_back(report_of(*variant));
     }
@@ -96,7 +99,7 @@ FunctionReport Function::report() const {
 }
 
 std::string FunctionReport::text() const {
-  std::string text = "report of function" + (name.empty() ? "" : " " + name) + " on " + device + ", copy " + rate_text(copy_bytes_per_second) + "\n";
+  std::string text = "report of function" + (name.empty() ? "" : " " + name) + " on " + device + ", copy " + rate_text(copy_bytes_per_second) + (instructions_per_second > 0 ? ", arithmetic " + instruction_rate(instructions_per_second) : "") + "\n";
   for (const NodeReport& node : nodes) {
     text += "  " + std::to_string(node.number) + "  " + node.op + (node.lines.empty() ? "" : "  at " + node.lines) + "\n";
     for (const std::string& formula : node.formulas) text += "       " + formula + "\n";
@@ -136,7 +139,7 @@ std::string FunctionReport::json() const {
                          {"copy_share", node.copy_share()},
                          {"kernels", std::move(kernels)}});
   }
-  const Json all = {{"name", name}, {"device", device}, {"device_description", device_description}, {"copy_bytes_per_second", copy_bytes_per_second}, {"calls", calls}, {"nodes", std::move(all_nodes)}};
+  const Json all = {{"name", name}, {"device", device}, {"device_description", device_description}, {"copy_bytes_per_second", copy_bytes_per_second}, {"instructions_per_second", instructions_per_second}, {"calls", calls}, {"nodes", std::move(all_nodes)}};
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -56,6 +56,13 @@ std::string decade(double exponent) {
 
 }  // namespace
 
+std::string instruction_rate(double per_second) {
+  static const char* const prefixes[] = {"", " k", " M", " G", " T", " P"};
+  std::size_t prefix = 0;
+  for (; per_second >= 1000 && prefix + 1 < std::size(prefixes); ++prefix) per_second /= 1000;
+  return short_number(per_second) + prefixes[prefix] + " instructions a second";
+}
+
 std::string roofline(const FunctionReport& report) {
   std::vector<Point> points;
   for (const NodeReport& node : report.nodes) {
@@ -70,7 +77,10 @@ std::string roofline(const FunctionReport& report) {
     slowest = std::min(slowest, point.rate), fastest = std::max(fastest, point.rate);
   }
   const Scale x(least / 1.5, most * 1.5, kLeft, kLeft + kWidth);
-  const double low = std::pow(10, x.first) * report.copy_bytes_per_second, high = std::pow(10, x.last) * report.copy_bytes_per_second;
+  const double begin = std::pow(10, x.first), end = std::pow(10, x.last), copy = report.copy_bytes_per_second;
+  const double compute = report.instructions_per_second > 0 ? report.instructions_per_second : end * copy;
+  const double ridge = std::clamp(compute / copy, begin, end);  // left of it memory is the lower roof
+  const double low = std::min(begin * copy, compute), high = std::min(end * copy, compute);
   const Scale y(std::min(slowest, low), std::max(fastest, high), kTop + kHeight, kTop);
   std::string body = line("axis", kLeft, kTop + kHeight, kLeft + kWidth, kTop + kHeight) + line("axis", kLeft, kTop, kLeft, kTop + kHeight);
   for (double exponent = x.first; exponent <= x.last; ++exponent) {
@@ -82,14 +92,16 @@ std::string roofline(const FunctionReport& report) {
     body += line("axis", kLeft - 5, place, kLeft, place) + label(kLeft - 9, place + 4, decade(exponent), "end");
   }
   body += label(kLeft + kWidth / 2, kTop + kHeight + 42, "instructions a byte", "middle") + label(kLeft + 6, kTop + 12, "instructions a second");
-  body += line("roof", x(std::pow(10, x.first)), y(low), x(std::pow(10, x.last)), y(high)) + label(kLeft + kWidth, kTop + kHeight - 10, "line: the copy's " + rate_text(report.copy_bytes_per_second), "end");
+  const std::string arithmetic = report.instructions_per_second > 0 ? ", then arithmetic's " + instruction_rate(compute) : "";
+  body += line("roof", x(begin), y(low), x(ridge), y(high)) + line("roof", x(ridge), y(high), x(end), y(high)) +
+          label(kLeft + kWidth, kTop + kHeight - 10, "lines: the copy's " + rate_text(copy) + arithmetic, "end");
   for (const Point& point : points) {
     body += "<circle cx=\"" + at(x(point.intensity)) + "\" cy=\"" + at(y(point.rate)) + "\" r=\"6\"><title>" + escape_xml(std::to_string(point.node->number) + " " + point.node->op + ": " + duration_text(point.node->milliseconds) + ", " + short_number(100 * point.node->copy_share()) + " % of the copy's speed") +
             "</title></circle>\n" + label(x(point.intensity) + 10, y(point.rate) + 4, std::to_string(point.node->number));
   }
   const std::string width = at(kLeft + kWidth + 30), height = at(kTop + kHeight + 52);
   return "<div class=\"scroll\"><svg class=\"roofline\" xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"" + width + "\" height=\"" + height + "\" viewBox=\"0 0 " + width + " " + height +
-         "\">\n<title>Roofline: how near each kernel came to the copy's speed</title>\n" + body + "</svg></div>\n";
+         "\">\n<title>Roofline: how near each kernel came to the speed of the copy and of arithmetic</title>\n" + body + "</svg></div>\n";
 }
 
 std::string kernel_table(const FunctionReport& report) {
@@ -121,7 +133,7 @@ std::string FunctionReport::html() const {
   const std::string title = escape_xml("function" + (name.empty() ? "" : " " + name) + " on " + device + (device_description.empty() ? "" : " (" + device_description + ")"));
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<title>" + title + "</title>\n" + kPageHead + "</head>\n<body>\n<h1>" + title + "</h1>\n<p class=\"soft\">" +
          (calls > 0 ? "Times are means over " + std::to_string(calls) + (calls == 1 ? " call" : " calls") + " that waited for each node. " : "Not timed: build with Options::profile and call the function. ") +
-         "The floor is the least bytes at the speed of the device's own copy, " + rate_text(copy_bytes_per_second) + ".</p>\n" + roofline(*this) + kernel_table(*this) + "</body>\n</html>\n";
+         "The floor is the least bytes at the speed of the device's own copy, " + rate_text(copy_bytes_per_second) + (instructions_per_second > 0 ? "; arithmetic on values in registers does " + instruction_rate(instructions_per_second) : "") + ".</p>\n" + roofline(*this) + kernel_table(*this) + "</body>\n</html>\n";
 }
 
 }  // namespace damo

@@ -30,6 +30,9 @@ TEST(UserLine, IsInErrorsOfFunctionsThatCheckBeforeTheyBuild) {
       {"max_pool2d", [&] { max_pool2d(tensor4("a"), 2, {.padding = 2}); }}, {"inv", [&] { inv(v); }}, {"tril", [&] { tril(v); }}, {"specify_shape", [&] { specify_shape(k, {3, 5}); }},
       {"uniform", [&] { random.uniform({3}, 2, 1); }}, {"normal", [&] { random.normal({3}, 0, 1, int32); }}, {"poisson", [&] { random.poisson({-1}, 2.0); }}, {"dropout", [&] { random.dropout(x, 2); }},
       {"sum", [&] { sum(x, {}, {.dtype = int32}); }}, {"norm", [&] { norm(x, {}, {.ord = NAN}); }},
+      {"quantile", [&] { quantile(x, 2); }}, {"median", [&] { median(x, 3); }}, {"bincount", [&] { bincount(v); }}, {"confusion_matrix", [&] { confusion_matrix(v, v); }},
+      {"choose", [&] { choose(v, {v}); }}, {"meshgrid", [&] { meshgrid({x}); }}, {"matrix_power", [&] { matrix_power(v, 2); }}, {"expm", [&] { expm(k); }}, {"lstsq", [&] { lstsq(v, v); }},
+      {"convolve", [&] { convolve(x, v); }}, {"bilinear_upsampling", [&] { bilinear_upsampling(x, 2); }}, {"separable_conv2d", [&] { separable_conv2d(x, x, x); }},
       {"constant", [&] { constant(Array()); }}};
   for (const auto& [name, mistake] : mistakes) {
     EXPECT_THAT(error_of(mistake), AllOf(HasSubstr(name), HasSubstr(std::string(name) + " built at "), HasSubstr("errors/user_line_test.cpp:")));
@@ -60,6 +63,16 @@ TEST(UserLine, IsThatOfALayersCallInTheNodesOfTheLayerAndInItsErrors) {
   EXPECT_GT(files_of(f).size(), 10u);
   EXPECT_THAT(files_of(f), Each(HasSubstr("errors/user_line_test.cpp:")));
   EXPECT_THAT(error_of([&] { words(vector("v")); }), HasSubstr("errors/user_line_test.cpp:"));
+}
+
+TEST(UserLine, IsThatOfTheCallOfWhatIsMadeOfSeveralOps) {
+  const Variable x = matrix("x"), v = vector("v"), i = vector("i", int64), w = input({float32, {3}}, "w"), pictures = input({float32, {kUnknown, 2, kUnknown, kUnknown}}, "pictures");
+  const std::vector<Variable> outputs = {ptp(x), median(x, 0), quantile(x, 0.3), bincount(i), bincount(i, v), unique(x).inverse, confusion_matrix(i, i).matrix, choose(i, {v, w}), meshgrid({v, w})[0],
+                                         kron(x, v), matrix_power(x, 0), convolve(v, w, ConvolveMode::kSame), bilinear_upsampling(pictures, 2)};
+  const Variable inputs[] = {x, v, i, w, pictures};
+  const Function f = function(inputs, outputs, {.fuse = false, .device = Device("null")});
+  EXPECT_GT(files_of(f).size(), 50u);
+  EXPECT_THAT(files_of(f), Each(HasSubstr("errors/user_line_test.cpp:")));
 }
 
 TEST(UserLine, IsThatOfAnOptimizersCallInItsUpdatesAndItsErrors) {

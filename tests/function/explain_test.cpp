@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <damo/ops/linalg.hpp>
 #include <damo/ops/math.hpp>
+#include <damo/ops/reduce.hpp>
 #include <damo/ops/shape.hpp>
 
 namespace damo {
@@ -24,7 +26,7 @@ TEST(Explain, ShowsFormulasTrafficAndWhatEndsAGroup) {
   EXPECT_THAT(text, HasSubstr("       z = (exp(((1.5 * x) + y)) * x) + b\n"));
   EXPECT_THAT(text, HasSubstr("       v1.0 = x - y\n"));
   EXPECT_THAT(text, HasSubstr("moves 16 bytes an element and 1 broadcast input\n"));
-  EXPECT_THAT(text, HasSubstr("ends here: feeds 2 dimshuffle: not elementwise\n"));
+  EXPECT_THAT(text, HasSubstr("ends here: feeds 2 dimshuffle: not elementwise: a view\n"));
   EXPECT_THAT(text, HasSubstr("a view: no kernel, no memory\n"));
   EXPECT_THAT(text, HasSubstr("       v3 = tanh(v2) - 2\n"));
   EXPECT_THAT(text, HasSubstr("fuse_elementwise: 9 -> 3 nodes in "));
@@ -36,6 +38,19 @@ TEST(Explain, NamesTheLimitThatEndsAGroup) {
   EXPECT_THAT(f.explain(), HasSubstr("ends here: feeds 2 exp: together beyond the limit of cost (24 > 20)\n"));
   const Function g = function({x}, {exp(exp(x))}, {.fuse = false, .device = Device("null")});
   EXPECT_THAT(g.explain(), HasSubstr("ends here: feeds 2 exp: fusion is off\n"));
+  EXPECT_THAT(f.explain(), HasSubstr("ends here: gives result 0\n"));
+}
+
+TEST(Explain, TellsWhatTheFuserDecided) {
+  const Variable x = matrix("x"), w = matrix("w");
+  const auto page = [&](const Variable& y, FusionLimits limits = {}) { return function({x, w}, {y}, {.device = Device("null"), .allow_unused_inputs = true, .fusion = limits}).explain(); };
+  EXPECT_THAT(page(sum(exp(sum(x, 0, true)) * x, 1)), HasSubstr("reductions over other axes"));
+  EXPECT_THAT(page(tanh(exp(x) + dot(exp(x), w))), HasSubstr("feeds 2 dot: not elementwise: a matrix product\n"));
+  EXPECT_THAT(page(tanh(exp(x) + dot(exp(x), w))), HasSubstr("one kernel would make a cycle through other nodes\n"));
+  EXPECT_THAT(page(exp(x) + exp(w) + tanh(x), {.inputs = 1}), HasSubstr("together beyond the limit of inputs (1)\n"));
+  const Variable row = input({float32, {1, 64}}, "row"), full = input({float32, {64, 64}}, "full");
+  EXPECT_THAT(function({row, full}, {tanh(tanh(row)) + full}, {.device = Device("null")}).explain(),
+              HasSubstr("its shape (64, 64) is not (1, 64), and computing it again for each element costs more than reading it\n"));
 }
 
 TEST(Explain, StaysShortForALargeGraph) {

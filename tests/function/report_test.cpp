@@ -65,6 +65,10 @@ TEST_P(Report, HasTimesOfProfiledCallsAndTheirShareOfTheCopy) {
   for (const char* part : {"<svg class=\"roofline\"", "instructions a byte", "% of the copy", "report_test.cpp:", "feeds 2 dimshuffle"}) EXPECT_THAT(page, HasSubstr(part));
   const auto json = nlohmann::json::parse(report.json());
   EXPECT_EQ(json["name"], "demo");
+  EXPECT_EQ(json["instructions_per_second"], report.instructions_per_second);
+  EXPECT_THAT(page, HasSubstr("then arithmetic&#39;s "));
+  EXPECT_THAT(report.text(), HasSubstr(" instructions a second\n"));
+  EXPECT_GT(report.instructions_per_second, 1e8) << "a processor does some at each of its clock's ticks";
   EXPECT_EQ(json["nodes"].size(), 2u);
   EXPECT_EQ(json["nodes"][0]["bytes"], report.nodes[0].bytes);
   EXPECT_EQ(json["nodes"][0]["reasons"][0], report.nodes[0].reasons[0]);

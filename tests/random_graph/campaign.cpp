@@ -152,7 +152,8 @@ void report(const Options& options, std::uint64_t seed, const std::string& what)
 
 Options parse(int count, char** arguments) {
   Options options;
-  for (int i = 0; i + 1 < count; i += 2) {
+  if (count % 2 != 0) std::fprintf(stderr, "each option takes a value: --device --out --family --first --count --seconds --limit --shrink\n"), std::exit(2);
+  for (int i = 0; i < count; i += 2) {
     const std::string name = arguments[i], value = arguments[i + 1];
     if (name == "--device") options.device = value;
     else if (name == "--out") options.out = value;

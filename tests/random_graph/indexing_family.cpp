@@ -13,11 +13,11 @@ constexpr Wide kNobodyKnows = std::numeric_limits<Wide>::infinity();
 bool has_axes_of(const Dims& x, const Dims& mask) { return mask.size() <= x.size() && std::equal(mask.begin(), mask.end(), x.begin()); }
 
 std::optional<NodeSpec> draw_indexing(Draw& draw) {
-  static const char* kNames[] = {"take", "along", "taken_back", "along_back", "one_hot", "nonzero", "flatnonzero", "masked", "set_masked", "add_masked", "add_rows_back"};
+  static const char* kNames[] = {"take", "along", "taken_back", "along_back", "one_hot", "nonzero", "flatnonzero", "masked", "set_masked", "add_masked", "add_rows_back", "picked", "set_picked", "add_picked"};
   const std::string name = kNames[draw.pick(std::size(kNames))];
   const bool by_mask = name.find("mask") != std::string::npos || name == "add_rows_back", back = name == "taken_back" || name == "along_back";
   const std::optional<int> x = draw.find([&](const ValueType& type) {
-    return !type.dims.empty() && (!back || type.dtype == float32 || type.dtype == float64) && (name.starts_with("add_") ? type.dtype != bool_ : true);
+    return type.dims.size() > (name.ends_with("picked") ? 1u : 0u) && (!name.ends_with("_picked") || type.dtype != bool_) && (!back || type.dtype == float32 || type.dtype == float64) && (name.starts_with("add_") ? type.dtype != bool_ : true);
   });
   if (!x) return {};
   NodeSpec node{.kind = NodeSpec::Kind::kFamily, .family = "indexing", .name = name, .operands = {*x}, .pattern = {draw.number(0, draw.rank(*x) - 1), draw.number(2, 5)}};
@@ -30,6 +30,12 @@ std::optional<NodeSpec> draw_indexing(Draw& draw) {
     draw.result_size *= draw.size(*positions);
   } else if (name.starts_with("along")) {
     node.operands.push_back(*draw.find([&](const ValueType& type) { return type.dims == dims; }));
+  } else if (name.ends_with("picked")) {
+    const std::optional<int> i = draw.find([&](const ValueType& type) { return type.dims.size() + dims.size() < 8 && draw.size(type.dims) * draw.size(dims) <= 5000; });
+    if (!i) return {};
+    node.operands.push_back(*i);
+    node.operands.push_back(*draw.find([&](const ValueType& type) { return type.dims == draw.type(*i).dims; }));
+    draw.result_size *= draw.size(*i);
   } else if (name == "one_hot") {
     draw.result_size *= node.pattern[1];
     draw.bounds = {node.pattern[1]};
@@ -65,6 +71,13 @@ std::vector<ValueType> indexing_types(const NodeSpec& node, const std::vector<Va
     if (node.name != "masked") return {x};
     rest.insert(rest.begin(), symbols.sized());
     return {{x.dtype, rest}};
+  }
+  if (node.name.ends_with("picked")) {
+    demand(x.dims.size() > 1 && in.at(1).dims == in.at(2).dims && in[1].dims.size() + x.dims.size() < 8 && (node.name == "picked" || x.dtype != bool_));
+    if (node.name != "picked") return {x};
+    Dims dims = in[1].dims;
+    dims.insert(dims.end(), x.dims.begin() + 2, x.dims.end());
+    return {{x.dtype, dims}};
   }
   if (node.name.starts_with("along")) demand(in.at(1).dims == x.dims);
   if (node.name.ends_with("_back")) demand(x.dtype == float32 || x.dtype == float64);
@@ -123,6 +136,40 @@ Tensor taken(const NodeSpec& node, const Tensor& x, const Tensor& numbers) {
     else std::fill(result.elements.begin(), result.elements.end(), Element{0, kNobodyKnows});
   }
   for (Element& element : result.elements) element.error += element.value * 0x1p-16L;
+  return result;
+}
+
+/// x[i, j], 2 written there, or 1 added as often as a place is named.
+Tensor picked(const std::string& name, const Tensor& x, const Tensor& i, const Tensor& j) {
+  demand_extents(x.shape.size() > 0);
+  const std::int64_t inner = inner_size(x.shape, 1);
+  Tensor result = x, counts{x.dtype, x.shape, std::vector<Element>(x.elements.size())};
+  if (name == "picked") {
+    result = {x.dtype, i.shape, {}};
+    for (int axis = 2; axis < x.shape.rank(); ++axis) result.shape.push_back(x.shape[axis]);
+  }
+  for (std::size_t k = 0; k < i.elements.size(); ++k) {
+    const std::int64_t row = position_of(i.elements[k], x.shape[0]), column = position_of(j.elements[k], x.shape[1]);
+    if (row < 0 || column < 0) {
+      if (name == "picked") result.elements.insert(result.elements.end(), static_cast<std::size_t>(inner), Element{0, kNobodyKnows});
+      else return {x.dtype, x.shape, std::vector<Element>(x.elements.size(), Element{0, kNobodyKnows})};
+      continue;
+    }
+    for (std::int64_t at = (row * x.shape[1] + column) * inner, end = at + inner; at < end; ++at) {
+      const auto place = static_cast<std::size_t>(at);
+      if (name == "picked") result.elements.push_back(x.elements[place]);
+      else if (name == "set_picked") result.elements[place] = {2, 0};
+      else counts.elements[place].value += 1;
+    }
+  }
+  if (name != "add_picked") return result;
+  const Tensor sums = apply_row(*find_elementwise("add"), {x, counts});
+  for (std::size_t k = 0; k < counts.elements.size(); ++k) {
+    const Wide count = counts.elements[k].value;
+    if (count == 0) continue;
+    result.elements[k] = sums.elements[k];
+    if (is_floating(x.dtype) && count > 1) result.elements[k].error += count * (std::fabs(x.elements[k].value) + count) * (x.dtype == float64 ? 0x1p-53L : 0x1p-24L);  // one after the other
+  }
   return result;
 }
 
@@ -187,6 +234,7 @@ std::vector<Tensor> indexing_reference(const NodeSpec& node, const std::vector<T
     }
     return {result};
   }
+  if (node.name.ends_with("picked")) return {picked(node.name, x, cast_tensor(in[1], int64), cast_tensor(in[2], int64))};
   if (node.name.starts_with("take") || node.name.starts_with("along")) return {taken(node, x, cast_tensor(in[1], int64))};
   return masked(node, in);
 }

@@ -12,6 +12,11 @@ std::vector<T> indexing_node(const std::string& how, const std::vector<T>& in, c
   const T& x = in[0];
   const int axis = numbers[0];
   if (how == "take") return {take(x, positions_on(x, axis, in[1]), axis)};
+  if (how.ends_with("picked")) {  // x[i, j]; of repeated places the value that set writes is the same
+    const T i = positions_on(x, 0, in[1]), j = positions_on(x, 1, in[2]);
+    if (how == "picked") return {subtensor(x, {i, j})};
+    return {how == "set_picked" ? set_subtensor(x, {i, j}, 2) : inc_subtensor(x, {i, j}, 1)};
+  }
   if (how == "nonzero") return {nonzero(x).back()};
   if (how == "flatnonzero") return {flatnonzero(x)};
   if (how == "masked") return {subtensor(x, converted(in[1], bool_))};

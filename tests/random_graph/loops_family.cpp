@@ -8,18 +8,20 @@
 namespace damo::testing {
 namespace {
 
-constexpr const char* kLoops[] = {"scan", "scan", "scan_two", "scan_taps", "scan_last", "map", "reduce", "while", "ifelse"};
+constexpr const char* kLoops[] = {"scan", "scan", "scan_two", "scan_taps", "scan_last", "scan_products", "map", "reduce", "while", "ifelse"};
 
-int outputs_of(const std::string& name) { return name == "scan_two" || name == "while" ? 2 : 1; }
+int outputs_of(const std::string& name) { return name == "scan_two" || name == "scan_products" || name == "while" ? 2 : 1; }
 
 std::optional<NodeSpec> draw_loop(Draw& draw) {
   const std::string name = kLoops[draw.pick(std::size(kLoops))];
   const std::optional<int> x = draw.find([&](const ValueType& type) {
+    if (name == "scan_products" && type.dims.size() != 2 && type.dims.size() != 3) return false;
     return !type.dims.empty() && (type.dtype == float32 || type.dtype == float64) && draw.extent(type.dims[0]) <= 40;
   });
   if (!x) return {};
   NodeSpec node{.kind = NodeSpec::Kind::kFamily, .family = "loops", .name = name, .operands = {*x, draw.twin(*x)}, .pattern = {draw.number(0, 1), draw.number(0, 2)}};
   node.outputs = outputs_of(name);
+  if (name == "scan_products") draw.result_size = 3 * draw.size(*x) * draw.extent(draw.type(*x).dims.back());
   draw.bounds = {draw.extent(draw.type(*x).dims[0])};
   return node;
 }
@@ -28,6 +30,7 @@ std::vector<ValueType> loop_types(const NodeSpec& node, const std::vector<ValueT
   ValueType x = in.at(0);
   demand(!x.dims.empty() && (x.dtype == float32 || x.dtype == float64) && in.at(1).dtype == x.dtype && in[1].dims == x.dims);
   demand(node.outputs == outputs_of(node.name));
+  if (node.name == "scan_products") demand(x.dims.size() == 2 || x.dims.size() == 3);
   if (node.name == "scan_last" || node.name == "reduce") x.dims.erase(x.dims.begin());
   if (node.name == "scan_taps") x.dims[0] = symbols.fresh();
   return std::vector<ValueType>(static_cast<std::size_t>(node.outputs), x);
@@ -90,6 +93,18 @@ std::vector<Tensor> loop_reference(const NodeSpec& node, const std::vector<Tenso
       rows.push_back(a);
       a = a * 2 + 1, b = bent(b);
     }
+  }
+  if (node.name == "scan_products") {
+    Value weights = row_of(y, 0), state = weights;
+    if (weights.tensor.shape.rank() == 2) weights = row_of(weights.tensor, 0);
+    weights = Value{shuffled(weights.tensor, {0, kNewAxis})} * Value{shuffled(weights.tensor, {kNewAxis, 0})} * 0.0625;
+    const auto product = [&](const Value& value) { return Value{dot_of(value.tensor, weights.tensor, x.dtype)}; };
+    for (std::int64_t step = 0; step < steps; ++step) {
+      const Value row = row_of(x, place(step));
+      state = Value{apply_row(*find_elementwise("tanh"), {product(state).tensor})} + product(row);
+      rows.push_back(state), others.push_back(bent(product(state)) - row);
+    }
+    return {stacked(rows), stacked(others)};
   }
   if (node.name == "map") {
     for (std::int64_t i = 0; i < steps; ++i) rows.push_back(bent(row_of(x, i) * 2 + row_of(y, i)) - row_of(x, 0));

@@ -32,6 +32,14 @@ std::vector<T> loops_node(const std::string& how, const std::vector<T>& in, cons
       const Variable states = scan({.sequences = {x}, .initial = {first(y)}, .go_backwards = backwards}, [&](const Variable& row, const Variable& state) { return bent(state) * row + 1.0; });
       return {subtensor(states, {-1})};
     }
+    if (how == "scan_products") {  // of the state, of a row that no state is in, and of what no step reads
+      const Variable row = y.rank() == 2 ? first(y) : first(first(y)), weights = expand_dims(row, 1) * expand_dims(row, 0) * 0.0625;
+      const ScanOutputs both = scan({.sequences = {x}, .initial = {first(y), {}}, .go_backwards = backwards}, [&](const Variable& of, const Variable& state) {
+        const Variable next = tanh(dot(state, weights)) + dot(of, weights);
+        return std::pair(next, bent(dot(next, weights)) - of);
+      });
+      return {both[0], both[1]};
+    }
     if (how == "map") return {map({x, y}, [&](const Variable& a, const Variable& b) { return bent(a * 2.0 + b) - first(x); })};
     if (how == "reduce") return {reduce({x}, {first(y)}, [&](const Variable& row, const Variable& state) { return bent(state) - row; })};
     if (how == "while") {

@@ -5,7 +5,7 @@
 namespace damo::testing {
 
 const std::vector<const OpFamily*>& op_families() {
-  static const std::vector<const OpFamily*> all = {&sorting_family, &indexing_family, &shapes_family, &windows_family, &products_family, &norms_family, &loops_family, &draws_family, &factors_family, &users_family};
+  static const std::vector<const OpFamily*> all = {&sorting_family, &indexing_family, &shapes_family, &windows_family, &products_family, &norms_family, &loops_family, &draws_family, &factors_family, &fourier_family, &users_family};
   return all;
 }
 

@@ -71,7 +71,7 @@ TEST(RandomGraph, CoversEveryKindOfNodeAndOfMemory) {
   for (const OpFamily* family : op_families()) EXPECT_TRUE(families.contains(family->name)) << family->name;
   for (const char* name : {"argsort", "searchsorted", "topk", "take", "along", "taken_back", "add_rows_back", "masked", "flatnonzero", "one_hot", "pad", "shifted", "diagonal", "conv", "conv_by_w",
                            "conv_transpose", "max_pool", "matmul_turned", "tensordot", "ij,ij,ij->j3", "softmax", "cross_entropy", "logcumsumexp", "scan_taps", "while", "ifelse", "dropout",
-                           "normal", "cholesky", "eigh", "bend", "running"}) {
+                           "normal", "cholesky", "eigh", "rfft", "irfft", "picked", "set_picked", "add_picked", "bend", "running"}) {
     EXPECT_TRUE(seen.contains(name)) << name;
   }
   for (int lie = 0; lie < kLies; ++lie) EXPECT_TRUE(seen.contains("lie " + std::to_string(lie)));

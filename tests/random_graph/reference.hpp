@@ -33,6 +33,8 @@ using Coordinates = std::vector<std::int64_t>;
 Tensor gathered(const Tensor& x, const Shape& shape, const std::function<Coordinates(const Coordinates&)>& from);
 /// dimshuffle.
 Tensor shuffled(const Tensor& x, const std::vector<int>& pattern);
+/// The sum of products over x's last axis and y's last but one.
+Tensor dot_of(const Tensor& x, const Tensor& y, DType result);
 /// How many elements an element of the axis is long.
 inline std::int64_t inner_size(const Shape& shape, int axis) {
   std::int64_t size = 1;

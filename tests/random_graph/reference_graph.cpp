@@ -32,6 +32,22 @@ Tensor shuffled(const Tensor& x, const std::vector<int>& pattern) {
   });
 }
 
+Tensor dot_of(const Tensor& x, const Tensor& y, DType result) {
+  const DType wide = is_half(result) ? float32 : result;
+  const int summed = std::max(y.shape.rank() - 2, 0);
+  std::vector<int> of_x, of_y, last = {x.shape.rank() + y.shape.rank() - 2};
+  for (int axis = 0; axis < x.shape.rank() - 1; ++axis) of_x.push_back(axis);
+  of_x.insert(of_x.end(), static_cast<std::size_t>(y.shape.rank() - 1), kNewAxis);
+  of_x.push_back(x.shape.rank() - 1);
+  for (int axis = 0; axis < y.shape.rank(); ++axis) {
+    if (axis != summed) of_y.push_back(axis);
+  }
+  of_y.push_back(summed);
+  const Tensor products = apply_row(*find_elementwise("mul"), {shuffled(cast_tensor(x, wide), of_x), shuffled(cast_tensor(y, wide), of_y)});
+  const DType sums = is_floating(wide) ? wide : is_signed(wide) ? int64 : uint64;
+  return cast_tensor(reduce_tensor("sum", products, last, false, sums), result);
+}
+
 namespace {
 
 Tensor backwards_of(const Tensor& x) {
@@ -98,23 +114,6 @@ std::vector<Tensor> raw_results(const NodeSpec& node, const std::vector<Tensor>&
     results[1].elements.push_back(mixed(int32, a, b, 1, 2));
   }
   return results;
-}
-
-/// The sum of products over x's last axis and y's last but one.
-Tensor dot_of(const Tensor& x, const Tensor& y, DType result) {
-  const DType wide = is_half(result) ? float32 : result;
-  const int summed = std::max(y.shape.rank() - 2, 0);
-  std::vector<int> of_x, of_y, last = {x.shape.rank() + y.shape.rank() - 2};
-  for (int axis = 0; axis < x.shape.rank() - 1; ++axis) of_x.push_back(axis);
-  of_x.insert(of_x.end(), static_cast<std::size_t>(y.shape.rank() - 1), kNewAxis);
-  of_x.push_back(x.shape.rank() - 1);
-  for (int axis = 0; axis < y.shape.rank(); ++axis) {
-    if (axis != summed) of_y.push_back(axis);
-  }
-  of_y.push_back(summed);
-  const Tensor products = apply_row(*find_elementwise("mul"), {shuffled(cast_tensor(x, wide), of_x), shuffled(cast_tensor(y, wide), of_y)});
-  const DType sums = is_floating(wide) ? wide : is_signed(wide) ? int64 : uint64;
-  return cast_tensor(reduce_tensor("sum", products, last, false, sums), result);
 }
 
 std::vector<Tensor> results_of(const NodeSpec& node, const std::vector<Tensor>& in, const std::vector<DType>& dtypes) {

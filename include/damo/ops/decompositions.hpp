@@ -60,6 +60,13 @@ struct Eigenvalues {
 /// Of a symmetric matrix, of which the lower triangle, or the upper, alone is read: values ascending, the vectors in columns. Cost: about 9 n^3.
 Eigenvalues eigh(const Operand& x, bool lower = true);
 
+struct LuFactors {
+  Variable order;  ///< int64 (b..., n): row order[i] of x is row i of l u
+  Variable l, u;   ///< lower triangular with ones on the diagonal, upper triangular
+};
+/// Of square matrices, rows exchanged so that no element of l is above 1. A singular one has a 0 on u's diagonal, and no gradient. Cost: 2 n^3 / 3.
+LuFactors lu(const Operand& x);
+
 /// The elements of matrices on and below the diagonal that lies so many columns to the right of the main one, zeros beside; on and above.
 Variable tril(const Operand& x, std::int64_t diagonal = 0);
 Variable triu(const Operand& x, std::int64_t diagonal = 0);

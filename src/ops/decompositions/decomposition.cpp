@@ -23,7 +23,7 @@ struct KindFacts {
 };
 const KindFacts& facts(DecompositionKind kind) {
   static constexpr KindFacts all[] = {{"cholesky", 1, true}, {"solve", 2, true},    {"solve_triangular", 2, true}, {"inv", 1, true}, {"det", 1, true},
-                                      {"slogdet", 1, true},  {"qr", 1, false}, {"svd", 1, false},             {"eigh", 1, true}};
+                                      {"slogdet", 1, true},  {"qr", 1, false}, {"svd", 1, false},             {"eigh", 1, true}, {"lu", 1, true}};
   return all[static_cast<int>(kind)];
 }
 
@@ -69,6 +69,7 @@ class Computation {
       case kQr: return qr();
       case kSvd: return svd();
       case kEigh: return eigh();
+      case kLu: return factors();
     }
   }
 
@@ -148,6 +149,19 @@ class Computation {
   static void store(const std::vector<double>& values, const Array& out) {
     if (out.dtype() == float64) out.copy_from(Array::from(values, out.shape(), out.device()));
     else out.copy_from(Array::from(std::vector<float>(values.begin(), values.end()), out.shape(), out.device()));
+  }
+
+  /// A pivot that is 0 leaves a 0 in U, and is no failure. The exchanges, from the first row on, are few beside the factors.
+  void factors() {
+    if (x_.size() == 0) return;
+    const std::int64_t n = x_.shape()[-1];
+    const Lu made = lu(batches_of(x_.shape()));
+    outputs_[0].copy_from(made.a.rows());
+    const std::vector<std::int32_t> pivots = made.pivots.to_vector<std::int32_t>();
+    std::vector<double> order(pivots.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<double>(static_cast<std::int64_t>(i) % n);
+    for (std::size_t i = 0; i < order.size(); ++i) std::swap(order[i], order[i - i % static_cast<std::size_t>(n) + static_cast<std::size_t>(pivots[i]) - 1]);
+    store(order, outputs_[1]);
   }
 
   void qr() {
@@ -249,6 +263,7 @@ std::vector<Shape> Decomposition::shapes(std::span<const Shape> inputs) const {
     case kQr: return {joined(batches, {m, full ? m : k}), joined(batches, {full ? m : k, n})};
     case kSvd: return {joined(batches, {m, full ? m : k}), joined(batches, {k}), joined(batches, {full ? n : k, n})};
     case kEigh: return {joined(batches, {n}), joined(batches, {n, n})};
+    case kLu: return {joined(batches, {n, n}), joined(batches, {n})};
   }
   return {};
 }

@@ -20,7 +20,8 @@ enum class DecompositionKind : std::uint8_t {
   kLogDeterminant,   ///< (n, n) -> sign (), logarithm ()
   kQr,               ///< (m, n) -> Q (m, k), R (k, n)
   kSvd,              ///< (m, n) -> U (m, k), values (k), V^T (k, n)
-  kEigh              ///< (n, n) -> values (n), vectors (n, n)
+  kEigh,             ///< (n, n) -> values (n), vectors (n, n)
+  kLu                ///< (n, n) -> L below the diagonal and U (n, n), which row of x each of their product's is (n), in x's dtype
 };
 
 struct Decomposition {

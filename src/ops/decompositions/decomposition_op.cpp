@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include <damo/ops/cast.hpp>
 #include <damo/ops/decompositions.hpp>
 #include <damo/ops/linalg.hpp>
 #include <damo/ops/math.hpp>
@@ -80,6 +81,15 @@ class Rules {
     const Variable middle = on_diagonal(times(one_over_differences(w), product(turned(v), g_[1])), g_[0]);
     const Variable s = product(v, product(middle, turned(v)));
     return half_diagonal(lower(sum(s, turned(s))));
+  }
+
+  /// Of x with its rows in order: L^-T (tril(L^T g_L, -1) + triu(g_U U^T)) U^-T; then each row goes back to its place.
+  Variable lu() const {
+    const Variable &both = node_.output(0), u = triu(at_(both)), ones = cast(at_(is_diagonal(both)), both.dtype()), l = sum(tril(at_(both), -1), ones);
+    const Variable middle = sum(tril(at_(product(turned(l), tril(at_(g_[0]), -1))), -1), triu(at_(product(triu(at_(g_[0])), turned(u)))));
+    const Variable left = solve_triangular(at_(l), at_(middle), true, true, true), inner = turned(triangular(u, turned(left), false));
+    const Variable places = cast(at_(eq(at_(column(node_.output(1))), at_(index_along(at_(both), {-1})))), both.dtype());
+    return product(turned(places), inner);
   }
 
  private:
@@ -178,6 +188,7 @@ Gradients DecompositionOp::gradient(const Apply& node, std::span<const Variable>
       if (what_.full) return Gradients{Gradient::not_defined("full matrices are not determined by x: use svd(x, false)")};
       return rules.svd();
     case kEigh: return rules.eigh();
+    case kLu: return rules.lu();
   }
   return Gradients{Gradient::disconnected()};
 }

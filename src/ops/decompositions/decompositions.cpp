@@ -1,5 +1,6 @@
 #include "ops/decompositions/decompositions.hpp"
 
+#include <damo/custom_gradient.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/ops/decompositions.hpp>
 #include <damo/ops/linalg.hpp>
@@ -32,6 +33,7 @@ struct GraphWorld {
     const Variable column = index_along(at(v), {-1}), bound = add(at(index_along(at(v), {-2})), diagonal);
     return where(at(lower ? le(at(column), at(bound)) : ge(at(column), at(bound))), at(v), constant(Scalar(0).cast(v.dtype())));  // 0 itself would make integers of bools
   }
+  Variable with_ones(const Variable& v) const { return where(at(eq(at(index_along(at(v), {-1})), at(index_along(at(v), {-2})))), 1.0, at(v)); }
   template <class Build>
   Variable asked(const char* name, const Variable& x, const Build& build) const { return damo::asked(name, build, std::span(&x, 1), line); }
   /// 1 / value of those above rcond times the greatest, which of no values is 0, and 0 in place of the others.
@@ -49,6 +51,14 @@ struct Given {
   Variable value;
   SourceLine line;
 };
+
+/// Golub and Pereyra 1973, of matrices whose rank does not change: singular values may be equal, which the gradient through them would not bear.
+/// dP = -P dA P + P P^T dA^T (1 - A P) + (1 - P A) dA^T P^T P.
+Gradients gradient_of_pinv(std::span<const Variable> in, std::span<const Variable> out, std::span<const Variable> gradients) {
+  const Variable &a = in[0], &p = out[0], pt = swap_axes(p, -1, -2), gt = swap_axes(gradients[0], -1, -2);
+  const Variable left = matmul(matmul(gt, p), pt), right = matmul(pt, matmul(p, gt));
+  return {(left - matmul(a, matmul(p, left))) + (right - matmul(matmul(right, p), a)) - matmul(matmul(pt, gradients[0]), pt)};
+}
 
 }  // namespace
 
@@ -74,7 +84,8 @@ Variable inv(const Operand& x) {
 }
 Variable pinv(const Operand& x, std::optional<double> rcond) {
   const Given given(x);
-  return given.decompositions().pinv(given.value, rcond);
+  const Variable inverse = given.decompositions().pinv(given.value, rcond);
+  return is_floating(given.value.dtype()) ? with_gradient(inverse, {given.value}, gradient_of_pinv, given.line) : inverse;
 }
 Variable det(const Operand& x) {
   const Given given(x);
@@ -99,6 +110,11 @@ Eigenvalues eigh(const Operand& x, bool lower) {
   const Given given(x);
   auto [values, vectors] = given.decompositions().eigh(given.value, lower);
   return {values, vectors};
+}
+LuFactors lu(const Operand& x) {
+  const Given given(x);
+  const auto parts = given.decompositions().lu(given.value);
+  return {parts[0], parts[1], parts[2]};
 }
 
 Variable tril(const Operand& x, std::int64_t diagonal) {

@@ -6,6 +6,7 @@
 //   apply(decomposition, values)           its results, raw
 //   triangle(v, diagonal, lower)           tril and triu
 //   multiply(v, w)  matmul(v, w)           broadcasting
+//   with_ones(v)                           1 on the diagonal of what has 0 there
 //   inverted(values, rcond)                1 / value, or 0 up to rcond times the greatest
 #pragma once
 #include <limits>
@@ -20,6 +21,12 @@
 #include "ops/decompositions/decomposition.hpp"
 
 namespace damo {
+
+/// Which share of the greatest singular value counts as none, of matrices of these dims computed in that dtype, unless asked.
+inline double least_share(const Shape& dims, DType dtype, std::optional<double> asked) {
+  const bool known = dims[-1] != kUnknown && dims[-2] != kUnknown;
+  return asked.value_or((known ? static_cast<double>(std::max(dims[-1], dims[-2])) : 1000) * (dtype == float64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon()));
+}
 
 template <class World>
 class Decompositions {
@@ -42,9 +49,7 @@ class Decompositions {
   Value inv(const Value& x) { return back(run({DecompositionKind::kInverse}, {matrix("inv", x)})[0], x); }
   Value pinv(const Value& x, std::optional<double> rcond) {
     const Value given = matrix("pinv", x);
-    const std::int64_t m = world_.dims(given)[-2], n = world_.dims(given)[-1];
-    const double extent = m == kUnknown || n == kUnknown ? 1000 : static_cast<double>(std::max(m, n));
-    const double least = rcond.value_or(extent * (world_.dtype_of(given) == float64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon()));
+    const double least = least_share(world_.dims(given), world_.dtype_of(given), rcond);
     const std::vector<Value> parts = run({DecompositionKind::kSvd}, {given});
     // V diag(1 / s) U^T
     const Value scaled = world_.multiply(swapped(parts[2]), new_axis(world_.inverted(parts[1], least), -2));
@@ -68,6 +73,11 @@ class Decompositions {
     const Value given = matrix("eigh", x);
     const auto parts = run({DecompositionKind::kEigh}, {lower ? given : swapped(given)});
     return {back(parts[0], x), back(parts[1], x)};
+  }
+  /// Order, L, U.
+  std::vector<Value> lu(const Value& x) {
+    const auto parts = run({DecompositionKind::kLu}, {matrix("lu", x)});
+    return {world_.cast(parts[1], int64), back(world_.with_ones(world_.triangle(parts[0], -1, true)), x), back(world_.triangle(parts[0], 0, false), x)};
   }
   /// x as it is, if it has matrices.
   Value checked(const char* name, const Value& x) const {

@@ -34,6 +34,7 @@ struct FactoredArrays {
     const Array bound = expand_dims(row, 1);
     return where(lower ? le(column, bound) : ge(column, bound), v, Array::scalar(Scalar(0).cast(v.dtype()), v.device()));
   }
+  Array with_ones(const Array& v) const { return v + eye(v.shape()[-1], {}, 0, v.dtype(), v.device()); }
   template <class Build>
   Array asked(const char*, const Array&, const Build& build) const { return build(); }
   Array inverted(const Array& values, double rcond) const {
@@ -82,6 +83,10 @@ SingularValueArrays svd(const Array& x, bool full_matrices) {
 EigenvalueArrays eigh(const Array& x, bool lower) {
   auto [values, vectors] = decompositions().eigh(given("eigh", x), lower);
   return {values, vectors};
+}
+LuArrays lu(const Array& x) {
+  const auto parts = decompositions().lu(given("lu", x));
+  return {parts[0], parts[1], parts[2]};
 }
 
 Array tril(const Array& x, std::int64_t diagonal) { return FactoredArrays{}.triangle(decompositions().checked("tril", given("tril", x)), diagonal, true); }

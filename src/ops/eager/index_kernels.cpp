@@ -24,16 +24,16 @@ namespace {
 
 SourceText text(std::string code) { return SourceText(std::move(code), nullptr, 0); }
 
-enum class Index : std::uint32_t { kRange, kIntegerRange, kCheck, kScatter };
+enum class IndexKernel : std::uint32_t { kRange, kIntegerRange, kCheck, kScatter };
 
 template <class Make>
-std::shared_ptr<const ElementwiseKernel> kernel(const Array& array, Index index, DType a, DType b, Make make) {
+std::shared_ptr<const ElementwiseKernel> kernel(const Array& array, IndexKernel index, DType a, DType b, Make make) {
   const std::uint32_t number =
       static_cast<std::uint32_t>(index) << 8 | static_cast<std::uint32_t>(a) << 4 | static_cast<std::uint32_t>(b);
   return EagerKernels::of(array.device().backend())->snippet(number, make);
 }
 
-std::shared_ptr<const ElementwiseKernel> range_kernel(const Array& out, Index index, const char* number) {
+std::shared_ptr<const ElementwiseKernel> range_kernel(const Array& out, IndexKernel index, const char* number) {
   const DType dtype = out.dtype();
   return kernel(out, index, dtype, dtype, [&] {
     const std::string type = c_type(dtype);
@@ -96,16 +96,16 @@ void fill_range(const Array& out, double start, double step) {
     fill_range(wide, start, step);
     return copy_into(out, wide);
   }
-  (*range_kernel(out, Index::kRange, "double"))(start, step, out);
+  (*range_kernel(out, IndexKernel::kRange, "double"))(start, step, out);
 }
 void fill_range(const Array& out, std::int64_t start, std::int64_t step) {
-  (*range_kernel(out, Index::kIntegerRange, "unsigned long long"))(static_cast<std::uint64_t>(start), static_cast<std::uint64_t>(step), out);
+  (*range_kernel(out, IndexKernel::kIntegerRange, "unsigned long long"))(static_cast<std::uint64_t>(start), static_cast<std::uint64_t>(step), out);
 }
 
 Array checked_positions(const char* user, const Array& positions, int axis, std::int64_t extent, std::int64_t otherwise, CountsFromEnd counts) {
   Backend& backend = positions.device().backend();
   const DType dtype = positions.dtype();
-  const auto found = kernel(positions, Index::kCheck, dtype, dtype, [&] {
+  const auto found = kernel(positions, IndexKernel::kCheck, dtype, dtype, [&] {
     return ElementwiseKernel("const " + c_type(dtype) + "* p, long long least, long long extent, long long otherwise, unsigned long long found_at, long long* z",
                              text("const long long at = (long long)p[i]; const bool is_there = at >= least && at < extent;"
                                   "if (!is_there) {"
@@ -129,7 +129,7 @@ void scatter(ScatterKind kind, const Array& y, const Array& positions, const Arr
 }
 
 void scatter(const Array& x, const Array& positions, const Array& values) {
-  const auto found = kernel(x, Index::kScatter, word_dtype(x.dtype()), int64, [&] {
+  const auto found = kernel(x, IndexKernel::kScatter, word_dtype(x.dtype()), int64, [&] {
     const std::string type = word(x.dtype());
     return ElementwiseKernel("unsigned long long x_at, const long long* p, const " + type + "* v, unsigned char* written",
                              text("written[i] = p[i] >= 0; if (p[i] >= 0) ((" + type + "*)x_at)[p[i]] = v[i]"),

@@ -192,7 +192,13 @@ class Builder {
     const TensorType &begun = lags_[lag].type(), &type = made.type();
     const SourceLine line = made.where() ? made.where() : where_;
     const std::string differs = label + " begins as " + to_string(begun) + ", the step gives " + to_string(type);
-    if (begun.dtype != type.dtype) refuse<TypeError>(differs, "cast one of them: cast(x, " + std::string(damo::name(begun.dtype)) + ")", line, made);
+    if (begun.dtype != type.dtype) {
+      // The one whose kind the other would lose stays: a sum of floats that begins with the integer 0 wants a floating 0.
+      const bool floats = is_floating(begun.dtype), mixed = floats != is_floating(type.dtype);
+      const DType common = mixed ? (floats ? begun.dtype : type.dtype) : promote(begun.dtype, type.dtype);
+      const std::string what = common == begun.dtype ? "what the step gives" : common == type.dtype ? "the initial value" : "both";
+      refuse<TypeError>(differs, "cast " + what + ": cast(x, " + std::string(damo::name(common)) + ")", line, made);
+    }
     bool fits = begun.rank() == type.rank();
     for (int axis = 0; fits && axis < type.rank(); ++axis) fits = begun.dims[axis] == type.dims[axis] || begun.dims[axis] == kUnknown || type.dims[axis] == kUnknown;
     if (!fits) refuse<ShapeError>(differs, "give an initial value of the shape that steps give: broadcast_to(x, shape)", line, made);

@@ -1,6 +1,8 @@
 #include "ops/rewrites/fusion.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -18,7 +20,8 @@ bool is_reduction(const FunctionGraph& graph, NodeId node) {
   return op && op->reduced_axes();
 }
 
-bool within(const FusionLimits& limits, const FunctionGraph& graph, const std::vector<NodeId>& members) {
+/// The limit that one kernel of the members would pass; kNone if it would not.
+Apart limit_passed(const FusionLimits& limits, const FunctionGraph& graph, const std::vector<NodeId>& members) {
   const std::unordered_set<NodeId> inside(members.begin(), members.end());
   std::unordered_set<ValueId> read;
   int cost = 0, written = 0;
@@ -30,49 +33,112 @@ bool within(const FusionLimits& limits, const FunctionGraph& graph, const std::v
     const auto uses = graph.uses(graph.outputs(node)[0]);
     written += std::any_of(uses.begin(), uses.end(), [&](const Use& use) { return !inside.contains(use.node); });
   }
-  return cost <= limits.cost && static_cast<int>(read.size()) <= limits.inputs && written <= limits.outputs;
+  if (cost > limits.cost) return Apart::kCost;
+  if (static_cast<int>(read.size()) > limits.inputs) return Apart::kInputs;
+  return written > limits.outputs ? Apart::kOutputs : Apart::kNone;
 }
 
-/// The nodes of each kernel.
-std::vector<std::vector<NodeId>> kernels_of(const FunctionGraph& graph, const FusionLimits& limits) {
-  const FusionGroups elementwise(graph);
-  const std::vector<NodeId> nodes = graph.nodes();
-  std::vector<std::vector<NodeId>> groups = elementwise.groups();
-  if (std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) { return is_reduction(graph, node); })) {
-    std::unordered_set<NodeId> alone;  // reductions whose groups grew beyond the limits: first those across rows, which a group needs least
-    for (std::size_t before = 1; before != alone.size();) {
-      before = alone.size();
-      groups = ReductionGroups(graph, elementwise.groups(), alone).groups();
-      for (const std::vector<NodeId>& members : groups) {
-        if (members.size() < 2 || within(limits, graph, members)) continue;
-        std::uint32_t axes = 0;
-        for (NodeId node : members) axes |= kernel_op(graph, node).reduced_axes().value_or(0);
-        const bool joins_across = std::any_of(members.begin(), members.end(), [&](NodeId node) { return is_reduction(graph, node) && *kernel_op(graph, node).reduced_axes() != axes; });
-        std::copy_if(members.begin(), members.end(), std::inserter(alone, alone.end()), [&](NodeId node) {
-          return is_reduction(graph, node) && (!joins_across || !(*kernel_op(graph, node).reduced_axes() >> (graph.type(graph.inputs(node)[0]).dims.rank() - 1) & 1u));
-        });
+/// The nodes of each kernel, and why kernels that lie side by side are two.
+class KernelPlan {
+ public:
+  KernelPlan(const FunctionGraph& graph, const FusionLimits& limits) : graph_(graph), elementwise_(graph), kernel_of_(static_cast<std::size_t>(graph.node_limit()), -1) {
+    const std::vector<NodeId> nodes = graph.nodes();
+    std::vector<std::vector<NodeId>> groups = elementwise_.groups();
+    if (std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) { return is_reduction(graph, node); })) groups = with_reductions(limits);
+    FusionCut cut(graph, limits);
+    for (int group = 0; group < static_cast<int>(groups.size()); ++group) {
+      std::vector<NodeId>& members = groups[static_cast<std::size_t>(group)];
+      if (std::any_of(members.begin(), members.end(), [&](NodeId node) { return is_reduction(graph, node); })) {
+        add({std::move(members), group, Apart::kNone});
+        continue;
+      }
+      std::vector<std::vector<NodeId>> runs = cut(members);
+      for (std::size_t run = 0; run < runs.size(); ++run) add({std::move(runs[run]), group, cut.end_of(run)});
+    }
+  }
+
+  struct Kernel {
+    std::vector<NodeId> members;
+    int group;
+    Apart end;  // the limit behind which others of its group begin
+  };
+  const std::vector<Kernel>& kernels() const { return kernels_; }
+
+  struct Border {
+    int producer, reader;  // kernels
+    Apart why;
+  };
+  std::vector<Border> borders() {
+    std::vector<Border> all;
+    for (int reader = 0; reader < static_cast<int>(kernels_.size()); ++reader) {
+      for (NodeId node : kernels_[static_cast<std::size_t>(reader)].members) {
+        for (ValueId input : graph_.inputs(node)) {
+          const NodeId owner = graph_.owner(input);
+          const int producer = owner == NodeId::kNone ? -1 : kernel_of_[static_cast<std::size_t>(owner)];
+          if (producer >= 0 && producer != reader) all.push_back({producer, reader, why_apart(owner, node)});
+        }
       }
     }
+    return all;
   }
-  std::vector<std::vector<NodeId>> kernels;
-  FusionCut cut(graph, limits);
-  for (std::vector<NodeId>& members : groups) {
-    if (std::any_of(members.begin(), members.end(), [&](NodeId node) { return is_reduction(graph, node); })) {
-      kernels.push_back(std::move(members));
-    } else {
-      for (std::vector<NodeId>& run : cut(members)) kernels.push_back(std::move(run));
+
+ private:
+  /// Reductions whose groups grow beyond the limits stay alone: first those across rows, which a group needs least.
+  std::vector<std::vector<NodeId>> with_reductions(const FusionLimits& limits) {
+    std::unordered_set<NodeId> alone;
+    for (std::size_t before = 1; before != alone.size();) {
+      before = alone.size();
+      reductions_.emplace(graph_, elementwise_.groups(), alone);
+      for (const std::vector<NodeId>& members : reductions_->groups()) {
+        const Apart passed = members.size() < 2 ? Apart::kNone : limit_passed(limits, graph_, members);
+        if (passed == Apart::kNone) continue;
+        std::uint32_t axes = 0;
+        for (NodeId node : members) axes |= kernel_op(graph_, node).reduced_axes().value_or(0);
+        const bool joins_across = std::any_of(members.begin(), members.end(), [&](NodeId node) { return is_reduction(graph_, node) && *kernel_op(graph_, node).reduced_axes() != axes; });
+        for (NodeId node : members) {
+          if (!is_reduction(graph_, node)) continue;
+          if (joins_across && *kernel_op(graph_, node).reduced_axes() >> (graph_.type(graph_.inputs(node)[0]).dims.rank() - 1) & 1u) continue;
+          alone.insert(node);
+          limit_of_.emplace(node, passed);
+        }
+      }
     }
+    return reductions_->groups();
   }
-  return kernels;
-}
+
+  void add(Kernel kernel) {
+    for (NodeId node : kernel.members) kernel_of_[static_cast<std::size_t>(node)] = static_cast<int>(kernels_.size());
+    kernels_.push_back(std::move(kernel));
+  }
+
+  Apart why_apart(NodeId producer, NodeId reader) {
+    const Kernel &from = kernels_[static_cast<std::size_t>(kernel_of_[static_cast<std::size_t>(producer)])], &to = kernels_[static_cast<std::size_t>(kernel_of_[static_cast<std::size_t>(reader)])];
+    if (from.group == to.group) return from.end;
+    for (NodeId node : {producer, reader}) {
+      if (const auto found = limit_of_.find(node); found != limit_of_.end()) return found->second;
+    }
+    const Apart why = reductions_ ? reductions_->apart(producer, reader) : Apart::kNone;
+    if (why != Apart::kNone || is_reduction(graph_, producer) || is_reduction(graph_, reader)) return std::max(why, Apart::kCycle);
+    return elementwise_.apart(producer, reader);
+  }
+
+  const FunctionGraph& graph_;
+  FusionGroups elementwise_;
+  std::optional<ReductionGroups> reductions_;
+  std::unordered_map<NodeId, Apart> limit_of_;  // of reductions that stay alone
+  std::vector<int> kernel_of_;                  // by node
+  std::vector<Kernel> kernels_;
+};
 
 }  // namespace
 
-FunctionGraph fuse_elementwise(FunctionGraph graph, const FusionLimits& limits) {
+FunctionGraph fuse_elementwise(FunctionGraph graph, const FusionLimits& limits, FusionRecord* record) {
+  KernelPlan plan(graph, limits);
+  const std::vector<KernelPlan::Border> borders = record ? plan.borders() : std::vector<KernelPlan::Border>();
   FusionBuilder builder(graph);
-  for (const std::vector<NodeId>& members : kernels_of(graph, limits)) {
-    if (members.size() > 1) builder.replace(members);
-  }
+  std::vector<NodeId> made;
+  for (const KernelPlan::Kernel& kernel : plan.kernels()) made.push_back(kernel.members.size() > 1 ? builder.replace(kernel.members) : kernel.members[0]);
+  for (const KernelPlan::Border& border : borders) record->note(made[static_cast<std::size_t>(border.producer)], made[static_cast<std::size_t>(border.reader)], border.why);
   graph.prune();
   return graph;
 }

@@ -15,9 +15,11 @@
 #pragma once
 #include <damo/graph.hpp>
 #include <damo/options.hpp>
+#include "ops/rewrites/fusion_record.hpp"
 
 namespace damo {
 
-FunctionGraph fuse_elementwise(FunctionGraph graph, const FusionLimits& limits);
+/// record: where the reasons go for which kernels side by side are two.
+FunctionGraph fuse_elementwise(FunctionGraph graph, const FusionLimits& limits, FusionRecord* record = nullptr);
 
 }  // namespace damo

@@ -56,6 +56,7 @@ bool FusionCut::begins_alike(NodeId a, NodeId b) const {
 /// least. An end that writes more arrays than the limit, or leaves numbers no room, counts only if there is no other.
 std::size_t FusionCut::end_of_run(const std::vector<NodeId>& members, std::size_t begin) {
   ++runs_;
+  passed_.push_back(Apart::kNone);
   std::vector<End> ends;  // behind members begin, begin + 1, ...
   int cost = 0, numbers = 0, read = 0, leaving = 0, open = 0, open_words = 0, words = 0, most_words = 0;
   std::int64_t crossed = 0;
@@ -90,9 +91,14 @@ std::size_t FusionCut::end_of_run(const std::vector<NodeId>& members, std::size_
       open_words -= words_of(graph_.type(closed).dtype);
     }
     ends.push_back({leaving + open, numbers <= room_for_numbers(read + leaving + open), crossed});
-    const bool fits = cost <= limits_.cost && read <= limits_.inputs && leaving <= limits_.outputs && words + most_words <= limits_.registers &&
-                      numbers <= room_for_numbers(read + leaving);
-    if (!fits && end > begin) break;
+    const Apart passed = cost > limits_.cost                                  ? Apart::kCost
+                         : read > limits_.inputs                             ? Apart::kInputs
+                         : leaving > limits_.outputs                         ? Apart::kOutputs
+                         : words + most_words > limits_.registers            ? Apart::kRegisters
+                         : numbers > room_for_numbers(read + leaving)        ? Apart::kNumbers
+                                                                             : Apart::kNone;
+    passed_.back() = passed;
+    if (passed != Apart::kNone && end > begin) break;
   }
   if (end == members.size()) return end;
   const auto fits = [&](std::size_t cut) { return ends[cut - begin - 1].written <= limits_.outputs && ends[cut - begin - 1].has_room; };
@@ -132,7 +138,11 @@ bool FusionCut::is_bushy(const std::vector<NodeId>& members) {
 }
 
 std::vector<std::vector<NodeId>> FusionCut::operator()(const std::vector<NodeId>& members) {
-  if (members.size() < 2) return {members};
+  passed_.clear();
+  if (members.size() < 2) {
+    passed_.push_back(Apart::kNone);
+    return {members};
+  }
   const std::vector<NodeId> ordered = order_(members);
   enter(ordered);
   const std::size_t first_end = end_of_run(ordered, 0);

@@ -4,11 +4,13 @@
 // the same that one is taken behind which the next kernel begins as this one does: then the like parts of a long chain become kernels of one
 // text, which is compiled once. Values are the same wherever the cut is: each step computes what it computed, and runs keep the order.
 #pragma once
+#include <algorithm>
 #include <vector>
 
 #include <damo/graph.hpp>
 #include <damo/options.hpp>
 #include "ops/rewrites/fusion_order.hpp"
+#include "ops/rewrites/fusion_record.hpp"
 
 namespace damo {
 
@@ -19,6 +21,8 @@ class FusionCut {
 
   /// members: a group, inputs before users -> runs of it within the limits, the steps of each in the order that they run in.
   std::vector<std::vector<NodeId>> operator()(const std::vector<NodeId>& members);
+  /// The limit at which a run of the last group ended; of a tree's kernels that which the group passed first.
+  Apart end_of(std::size_t run) const { return passed_[std::min(run, passed_.size() - 1)]; }
 
  private:
   /// How a value stands in the list of members at hand.
@@ -41,6 +45,7 @@ class FusionCut {
   const FusionLimits& limits_;
   FusionOrder order_;
   std::vector<Value> value_;
+  std::vector<Apart> passed_;     // by run
   std::vector<ValueId> closing_;  // by place: the first of the values whose last reader in the list stands there
   int lists_ = 0, runs_ = 0;
 };

@@ -71,9 +71,10 @@ bool FusionGroups::is_cheap_to_repeat(NodeId producer) {
   return true;
 }
 
-bool FusionGroups::may_share(NodeId producer, NodeId consumer) {
-  if (!at(producer).op || !at(consumer).op) return false;
-  return space_of(graph_, producer) == space_of(graph_, consumer) || is_cheap_to_repeat(producer);
+/// What stands against one kernel of two elementwise nodes, their levels aside.
+Apart FusionGroups::against(NodeId producer, NodeId consumer) {
+  if (space_of(graph_, producer) == space_of(graph_, consumer) || is_cheap_to_repeat(producer)) return Apart::kNone;
+  return graph_.uses(graph_.outputs(producer)[0]).size() > 1 ? Apart::kReaders : Apart::kShape;
 }
 
 void FusionGroups::set_levels() {

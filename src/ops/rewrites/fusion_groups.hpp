@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <damo/graph.hpp>
+#include "ops/rewrites/fusion_record.hpp"
 
 namespace damo {
 
@@ -13,6 +14,11 @@ class FusionGroups {
   explicit FusionGroups(const FunctionGraph& graph);
   /// Elementwise nodes by group, each in topological order.
   const std::vector<std::vector<NodeId>>& groups() const { return groups_; }
+  /// Why two elementwise nodes, of which one reads the other, are in different groups.
+  Apart apart(NodeId producer, NodeId reader) {
+    const Apart why = against(producer, reader);
+    return why == Apart::kNone ? Apart::kCycle : why;
+  }
 
  private:
   struct Node {
@@ -26,7 +32,8 @@ class FusionGroups {
   Node& at(NodeId node) { return nodes_[static_cast<std::size_t>(node)]; }
   int find(int node);
   void unite(NodeId a, NodeId b);
-  bool may_share(NodeId producer, NodeId consumer);
+  Apart against(NodeId producer, NodeId consumer);
+  bool may_share(NodeId producer, NodeId consumer) { return at(producer).op && at(consumer).op && against(producer, consumer) == Apart::kNone; }
   bool is_cheap_to_repeat(NodeId producer);
   void set_levels();
   void raise_producers();

@@ -158,14 +158,17 @@ int ReductionGroups::producer_of(ValueId value) const {
   return graph_.owner(value) == NodeId::kNone ? -1 : whole_of_[static_cast<std::size_t>(graph_.owner(value))];
 }
 
-/// Whether one space and one set of axes serve both groups.
-bool ReductionGroups::agree(int a, int b) {
+/// What stands against one space and one set of axes for both groups.
+Apart ReductionGroups::against(int a, int b) {
   const Whole *x = &wholes_[static_cast<std::size_t>(find(a))], *y = &wholes_[static_cast<std::size_t>(find(b))];
-  if (x == y) return true;
-  if (!x->takes_part || !y->takes_part) return false;
-  if (x->reduces && y->reduces) return x->space == y->space && x->axes == y->axes && (x->joins == y->joins || x->joins == Joins::kNone || y->joins == Joins::kNone);
+  if (x == y) return Apart::kNone;
+  if (!x->takes_part || !y->takes_part) return Apart::kCycle;
+  if (x->reduces && y->reduces) {
+    if (x->space != y->space || x->axes != y->axes) return Apart::kAxes;
+    return x->joins == y->joins || x->joins == Joins::kNone || y->joins == Joins::kNone ? Apart::kNone : Apart::kScan;
+  }
   if (y->reduces) std::swap(x, y);
-  return y->space == x->space || (x->reduces && is_row_of(y->space, x->space, x->axes));
+  return y->space == x->space || (x->reduces && is_row_of(y->space, x->space, x->axes)) ? Apart::kNone : Apart::kShape;
 }
 
 /// One row of many elements is one block's work, or one thread's, if it is gone through twice.
@@ -178,10 +181,12 @@ bool ReductionGroups::may_spread(const Whole& group) const {
   return length <= kOneRow;
 }
 
-/// Whether the edge stays in one domain, or leads from a row to its elements.
-bool ReductionGroups::fits(const Whole& from, const Whole& to, NodeId node, ValueId input) const {
+/// What stands against the edge: it should stay in one domain, or lead from a row to its elements.
+Apart ReductionGroups::against(const Whole& from, const Whole& to, NodeId node, ValueId input) const {
   const std::vector<int> read = shapes_.of(input), made = to.reduces ? to.space : shapes_.of(graph_.outputs(node)[0]);
-  return read == made || (from.reduces && is_row_of(read, from.space, from.axes) && made == from.space && may_spread(from));
+  if (read == made) return Apart::kNone;
+  if (!from.reduces || !is_row_of(read, from.space, from.axes) || made != from.space) return Apart::kShape;
+  return may_spread(from) ? Apart::kNone : Apart::kOneRow;
 }
 
 /// Whether what the reduction gives is a join itself, of elements alone, and there are rows along the last axis that it could be across.
@@ -238,6 +243,15 @@ bool ReductionGroups::join_across(int number) {
   return true;
 }
 
+/// The whole joins none of its producers, of which each alone would do.
+void ReductionGroups::note_neighbours(int number) {
+  for (NodeId node : wholes_[static_cast<std::size_t>(number)].nodes) {
+    for (ValueId input : graph_.inputs(node)) {
+      if (producer_of(input) >= 0 && producer_of(input) != number) record_.note(graph_.owner(input), node, Apart::kNeighbours);
+    }
+  }
+}
+
 void ReductionGroups::join(int number) {
   Whole& whole = wholes_[static_cast<std::size_t>(number)];
   if (!whole.takes_part) whole.level = -1;  // unless a group leads to it: a view of an input is before all groups, and keeps none of them apart
@@ -248,12 +262,16 @@ void ReductionGroups::join(int number) {
       if (producer < 0 || producer == number) continue;
       const Whole& from = wholes_[static_cast<std::size_t>(find(producer))];
       const auto [found, is_new] = joins.try_emplace(find(producer), true);
-      if (is_new) found->second = agree(producer, number);
+      Apart why = is_new ? against(producer, number) : Apart::kNone;
       // What is joined across the rows of a group is known when all of its rows are done, so no element of the group reads it.
       const Whole& own = wholes_[static_cast<std::size_t>(producer)];
-      if (own.may_go_across && own.axes != from.axes) found->second = false;
+      if (own.may_go_across && own.axes != from.axes) why = Apart::kAcross;
       const bool is_chain = whole.joins >= Joins::kForward && follows_scan_[static_cast<std::size_t>(graph_.owner(input))];
-      if (found->second) found->second = fits(from, whole, node, input) && !(is_chain && from.joins >= Joins::kForward);
+      if (is_chain && from.joins >= Joins::kForward && why == Apart::kNone) why = Apart::kScan;
+      if (found->second && why == Apart::kNone) why = against(from, whole, node, input);
+      if (why == Apart::kNone) continue;
+      found->second = false;
+      if (why != Apart::kCycle) record_.note(graph_.owner(input), node, why);
     }
   }
   for (const auto& [producer, may_join] : joins) {
@@ -277,6 +295,7 @@ void ReductionGroups::join(int number) {
   if (partners.empty()) return;
   if (!agreed || !reduces) {  // elementwise groups alone stay what they were
     ++whole.level;
+    note_neighbours(number);
     return;
   }
   for (int partner : partners) {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include <damo/graph.hpp>
+#include "ops/rewrites/fusion_record.hpp"
 #include "ops/rewrites/symbolic_shapes.hpp"
 
 namespace damo {
@@ -32,6 +33,8 @@ class ReductionGroups {
   ReductionGroups(const FunctionGraph& graph, const std::vector<std::vector<NodeId>>& groups, const std::unordered_set<NodeId>& alone);
   /// All groups, those of elementwise nodes alone among them; nodes in topological order.
   const std::vector<std::vector<NodeId>>& groups() const { return groups_; }
+  /// What was found against one group of two nodes, of which one reads the other.
+  Apart apart(NodeId producer, NodeId reader) const { return record_.between(producer, reader); }
 
  private:
   enum class Joins : std::uint8_t { kNone, kRows, kForward, kBackward };  // index_along reduces, and joins nothing
@@ -52,9 +55,11 @@ class ReductionGroups {
   int find(int whole);
   void unite(int into, int from);
   bool raise(int group, int level, const std::map<int, bool>& others);
-  bool agree(int a, int b);
-  bool fits(const Whole& from, const Whole& to, NodeId node, ValueId input) const;
+  Apart against(int a, int b);
+  bool agree(int a, int b) { return against(a, b) == Apart::kNone; }
+  Apart against(const Whole& from, const Whole& to, NodeId node, ValueId input) const;
   bool may_spread(const Whole& group) const;
+  void note_neighbours(int whole);
   void join(int whole);
   bool is_plain_join(NodeId node) const;
   bool has_rows_for(const Whole& group, const Whole& whole) const;
@@ -70,6 +75,7 @@ class ReductionGroups {
   std::vector<std::vector<int>> readers_;  // by whole, one for each read
   std::vector<int> whole_of_;        // by node
   std::vector<bool> follows_scan_;   // by node
+  FusionRecord record_;
   std::vector<std::vector<NodeId>> groups_;
 };
 

@@ -40,13 +40,26 @@ FunctionGraph rewrite_inner_graphs(FunctionGraph graph, Options options, Device 
   return graph;
 }
 
-}  // namespace
-
-std::vector<Pass> fusion_passes(const Options& options) {
-  return {{std::string(kFuseElementwise), [limits = options.fusion](FunctionGraph graph) { return fuse_elementwise(std::move(graph), limits); }}, {std::string(kJoinSinks), join_sinks}};
+/// The pass, behind which the record follows the numbers of nodes: run_passes compacts a graph of which most is gone, so it is done here.
+Pass followed_by(FusionRecord* record, Pass pass) {
+  if (!record) return pass;
+  pass.run = [record, run = std::move(pass.run)](FunctionGraph graph) {
+    graph = run(std::move(graph));
+    if (2 * graph.node_count() >= graph.node_limit()) return graph;
+    record->renumber(graph.nodes());
+    return graph.compact();
+  };
+  return pass;
 }
 
-std::vector<Pass> passes_of(const Options& options, Device device) {
+}  // namespace
+
+std::vector<Pass> fusion_passes(const Options& options, FusionRecord* record) {
+  const Pass fuse{std::string(kFuseElementwise), [limits = options.fusion, record](FunctionGraph graph) { return fuse_elementwise(std::move(graph), limits, record); }};
+  return {followed_by(record, fuse), followed_by(record, {std::string(kJoinSinks), join_sinks})};
+}
+
+std::vector<Pass> passes_of(const Options& options, Device device, FusionRecord* record) {
   std::vector<Pass> passes;
   if (options.fuse) passes.push_back({std::string(kAttentionKernels), [device](FunctionGraph graph) { return use_attention_kernels(std::move(graph), device); }});
   passes.push_back({std::string(kMergeDuplicates), merge_duplicates});
@@ -66,10 +79,10 @@ std::vector<Pass> passes_of(const Options& options, Device device) {
   if (options.tf32) passes.push_back({std::string(kUseTf32), use_tf32});
   if (options.fuse) {
     passes.push_back({std::string(kFuseProducts), [device](FunctionGraph graph) { return fuse_products(std::move(graph), device); }});
-    for (Pass& pass : fusion_passes(options)) passes.push_back(std::move(pass));
+    for (Pass& pass : fusion_passes(options, record)) passes.push_back(std::move(pass));
   }
-  passes.push_back({std::string(kRewriteInnerGraphs), [options, device](FunctionGraph graph) { return rewrite_inner_graphs(std::move(graph), options, device); }});
-  if (options.fuse) passes.push_back({std::string(kFuseLoops), [limits = options.fusion](FunctionGraph graph) { return fuse_loops(std::move(graph), limits); }});
+  passes.push_back(followed_by(record, {std::string(kRewriteInnerGraphs), [options, device](FunctionGraph graph) { return rewrite_inner_graphs(std::move(graph), options, device); }}));
+  if (options.fuse) passes.push_back(followed_by(record, {std::string(kFuseLoops), [limits = options.fusion](FunctionGraph graph) { return fuse_loops(std::move(graph), limits); }}));
   return passes;
 }
 
@@ -79,11 +92,11 @@ std::vector<std::string> disabled_passes(const Options& options) {
   return names;
 }
 
-FunctionGraph rewrite_graph(FunctionGraph graph, const Options& options, Device device, std::vector<PassReport>* reports) {
+FunctionGraph rewrite_graph(FunctionGraph graph, const Options& options, Device device, std::vector<PassReport>* reports, FusionRecord* record) {
   const std::vector<std::string> disabled = disabled_passes(options), names = with_environment(disabled);
   const bool has_kernels = options.fuse && std::find(names.begin(), names.end(), kAttentionKernels) == names.end();
   if (!has_kernels) graph = drop_gradient_marks(std::move(graph), Marks::kAll);
-  return run_passes(std::move(graph), passes_of(options, device), reports, disabled);
+  return run_passes(std::move(graph), passes_of(options, device, record), reports, disabled);
 }
 
 }  // namespace damo

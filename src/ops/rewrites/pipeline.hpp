@@ -4,15 +4,16 @@
 #include <vector>
 
 #include <damo/options.hpp>
+#include "ops/rewrites/fusion_record.hpp"
 
 namespace damo {
 
 /// All of them; the names of those that are not to run: disabled_passes.
-std::vector<Pass> passes_of(const Options& options, Device device);
-/// Those that make kernels of elementwise nodes and reductions.
-std::vector<Pass> fusion_passes(const Options& options);
+std::vector<Pass> passes_of(const Options& options, Device device, FusionRecord* record = nullptr);
+/// Those that make kernels of elementwise nodes and reductions. record: outlives them.
+std::vector<Pass> fusion_passes(const Options& options, FusionRecord* record = nullptr);
 std::vector<std::string> disabled_passes(const Options& options);
 
-FunctionGraph rewrite_graph(FunctionGraph graph, const Options& options, Device device, std::vector<PassReport>* reports = nullptr);
+FunctionGraph rewrite_graph(FunctionGraph graph, const Options& options, Device device, std::vector<PassReport>* reports = nullptr, FusionRecord* record = nullptr);
 
 }  // namespace damo

@@ -1,12 +1,15 @@
 // Rules for views: chains of them become one, those in the midst of elementwise work move before it, where they part no kernels, and fills
-// (`second` with a number) stay numbers as long as they can. All keep every value, bit for bit.
+// (`second` with a number) stay numbers as long as they can. All keep every value, bit for bit, but for join_parts' sign of 0.
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <span>
 #include <utility>
 
 #include <damo/kernel_op.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
+#include <damo/ops/shape.hpp>
 #include "ops/dimshuffle_op.hpp"
 #include "ops/reshape_op.hpp"
 #include "ops/rewrites/match.hpp"
@@ -191,12 +194,70 @@ Variable drop_fill(Site& site) {
   return inner && site.number(inner.second) ? if_fits(site, second(site.operand(inner.first), site.operand(value))) : Variable();
 }
 
+constexpr std::size_t kMostParts = 32;
+
+/// What set_subtensor(zeros, [.., start:stop, ..], value) writes, along one axis.
+struct SetPart {
+  std::int64_t start = 0, stop = 0;
+  int axis = -1;
+  ValueId value = ValueId::kNone;
+};
+
+/// Of a value of known extents, in the type of `whole`; nothing if it is no such part.
+std::optional<SetPart> set_part(const Site& site, ValueId written, const TensorType& whole) {
+  const auto* op = site.made_by<WriteSubtensorOp>(written);
+  if (!op || op->write() != WindowWrite::kSet || !(site.type(written) == whole) || !whole.dims.is_known()) return {};
+  const Pair zeros = fill_of(site, site.input_of(written, 0));
+  if (!zeros || !is_number(site, zeros.second, 0) || std::signbit(number_of(site, zeros.second))) return {};
+  SetPart part{.value = site.input_of(written, 1)};
+  for (std::size_t i = 0; i < op->indices().size(); ++i) {
+    const Index& index = op->indices()[i];
+    if (index.is_position() || index.slice().step != 1) return {};
+    const Slice& slice = index.slice();
+    if (!slice.start && !slice.stop) continue;
+    if (part.axis >= 0 || !slice.start || !slice.stop || *slice.start < 0 || *slice.stop <= *slice.start) return {};
+    part = {*slice.start, *slice.stop, static_cast<int>(i), part.value};
+  }
+  if (part.axis < 0) return {};
+  Shape dims = whole.dims;
+  dims[part.axis] = part.stop - part.start;
+  return site.type(part.value).dims == dims && site.type(part.value).dtype == whole.dtype ? std::optional(part) : std::nullopt;
+}
+
+/// A sum of parts set into zeros that together fill an axis is those parts side by side: the gradient of what was split.
+Variable join_parts(Site& site) {
+  const TensorType& whole = site.type(site.output());
+  std::vector<SetPart> parts;
+  std::vector<ValueId> waiting{site.output()};
+  while (!waiting.empty()) {
+    const ValueId value = waiting.back();
+    waiting.pop_back();
+    if (const Pair terms = pair_of(site, value, rows().add)) {
+      if (waiting.size() + parts.size() + 2 > kMostParts) return {};
+      waiting.insert(waiting.end(), {terms.first, terms.second});
+      continue;
+    }
+    const auto part = set_part(site, value, whole);
+    if (!part || (!parts.empty() && part->axis != parts[0].axis)) return {};
+    parts.push_back(*part);
+  }
+  std::sort(parts.begin(), parts.end(), [](const SetPart& a, const SetPart& b) { return a.start < b.start; });
+  std::int64_t end = 0;
+  std::vector<Variable> values;
+  for (const SetPart& part : parts) {
+    if (part.start != std::exchange(end, part.stop)) return {};
+    values.push_back(site.operand(part.value));
+  }
+  return end == whole.dims[parts[0].axis] ? if_fits(site, concatenate(values, parts[0].axis)) : Variable();
+}
+
 }  // namespace
 
 std::vector<Rule> view_rules() {
   const auto is_contiguous_op = [](const Op& op) { return op.passes_through(0) == 0; };
   const auto is_row = [](const Op& op) { return is<ElementwiseOp>(op) && &op != rows().second.get(); };
   return {
+      {.name = "join_parts", .ops = {rows().add}, .rewrite = join_parts},
       {.name = "merge_dimshuffles", .takes = is<DimShuffleOp>, .rewrite = merge_dimshuffles},
       {.name = "merge_reshapes", .takes = is<ReshapingOp>, .rewrite = merge_reshapes},
       {.name = "drop_contiguous", .takes = is_contiguous_op, .rewrite = drop_contiguous},

@@ -175,6 +175,16 @@ TEST_F(Simplify, KeepsFillsNumbers) {
   EXPECT_EQ(simplified(transpose(second(transpose(x_), 2.0))), "second(x, 2)");
 }
 
+TEST_F(Simplify, PutsPartsThatWereSetIntoZerosSideBySide) {
+  const Variable zeros = second(k_, 0.0), first = exp(subtensor(k_, {{}, {0, 1}})), rest = tanh(subtensor(k_, {{}, {1, 3}}));
+  const auto at = [&](const Variable& base, std::int64_t start, std::int64_t stop, const Variable& part) { return set_subtensor(base, {{}, {start, stop}}, part); };
+  const std::string parts = "(exp(subtensor[:, 0:1](k)), tanh(subtensor[:, 1:3](k)))";
+  EXPECT_EQ(simplified(at(zeros, 1, 3, rest) + at(zeros, 0, 1, first)), "concatenate[1]" + parts);
+  for (const Variable& other : {at(zeros, 0, 2, rest) + at(zeros, 0, 1, first), at(second(k_, 1.0), 1, 3, rest) + at(zeros, 0, 1, first), at(zeros, 1, 3, first) + at(zeros, 0, 1, first)}) {
+    EXPECT_THAT(simplified(other), ::testing::Not(::testing::HasSubstr("concatenate"))) << "parts overlap, do not lie in zeros, or stretch";
+  }
+}
+
 TEST_F(Simplify, HasItsRulesInTheManual) {
   std::ifstream file(DAMO_SOURCE_DIR "/docs/rewrites.md");
   const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());

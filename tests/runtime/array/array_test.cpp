@@ -41,6 +41,14 @@ TEST_F(ArrayTest, RefusesANullAddressOfTheHost) {
   EXPECT_EQ(Array::borrow(nullptr, float32, {0}, {1}, device).size(), 0);
 }
 
+TEST_F(ArrayTest, TakesVectorsOfBoolsWhoseElementsLieInBits) {
+  const std::vector<bool> bools = {true, false, false, true};
+  EXPECT_EQ(Array::from(bools, device).dtype(), bool_);
+  EXPECT_EQ(Array::from(bools, device).to_doubles(), (std::vector<double>{1, 0, 0, 1}));
+  EXPECT_EQ(Array::from(bools, {2, 2}, device).shape(), (Shape{2, 2}));
+  EXPECT_THAT(error_of<ShapeError>([&] { Array::from(bools, {3}, device); }), HasSubstr("4"));
+}
+
 TEST_F(ArrayTest, StartsEmpty) {
   const Array array{};
   EXPECT_FALSE(array);

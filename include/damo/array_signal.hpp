@@ -1,0 +1,14 @@
+// Signals and pictures of Arrays, at once: see ops/signal.hpp for what they mean. See tests/conv/signal_test.cpp.
+#pragma once
+#include <cstdint>
+
+#include <damo/array.hpp>
+#include <damo/ops/signal.hpp>
+
+namespace damo {
+
+Array convolve(const Array& x, const Array& w, ConvolveMode mode = ConvolveMode::kFull);
+Array bilinear_upsampling(const Array& x, std::int64_t ratio);
+Array separable_conv2d(const Array& x, const Array& depthwise, const Array& pointwise, const ConvOptions& options = {});
+
+}  // namespace damo

@@ -1,0 +1,21 @@
+#include <damo/array_signal.hpp>
+
+#include <cmath>
+
+#include <damo/array_conv.hpp>
+#include <damo/array_linalg.hpp>
+#include <damo/array_shape.hpp>
+#include <damo/array_subtensor.hpp>
+#include "ops/both_worlds.hpp"
+#include "ops/signal_of.hpp"
+
+namespace damo {
+
+Array convolve(const Array& x, const Array& w, ConvolveMode mode) { return contiguous(SignalOf<OfArrays>::convolve(given_array("convolve", x), given_array("convolve", w), mode)); }
+Array bilinear_upsampling(const Array& x, std::int64_t ratio) { return SignalOf<OfArrays>::bilinear_upsampling(given_array("bilinear_upsampling", x), ratio); }
+Array separable_conv2d(const Array& x, const Array& depthwise, const Array& pointwise, const ConvOptions& options) {
+  given_array("separable_conv2d", depthwise), given_array("separable_conv2d", pointwise);
+  return SignalOf<OfArrays>::separable_conv2d(given_array("separable_conv2d", x), depthwise, pointwise, options);
+}
+
+}  // namespace damo

@@ -1,0 +1,55 @@
+#include <damo/array_statistics.hpp>
+
+#include <damo/array_indexing.hpp>
+#include <damo/array_linalg.hpp>
+#include <damo/array_masks.hpp>
+#include <damo/array_reduce.hpp>
+#include <damo/array_scan.hpp>
+#include <damo/array_shape.hpp>
+#include <damo/array_sort.hpp>
+#include <damo/array_subtensor.hpp>
+#include "ops/both_worlds.hpp"
+#include "ops/statistics_bins.hpp"
+#include "ops/statistics_of.hpp"
+
+namespace damo {
+namespace {
+
+using EagerStatistics = StatisticsOf<OfArrays>;
+
+Array bins_of(const Array& positions, DType dtype, std::int64_t min_length) {
+  const bool some = positions.size() > 0;
+  const std::int64_t least = some ? std::min<std::int64_t>(min(positions).item().as_int(), 0) : 0, greatest = some ? max(positions).item().as_int() : -1;
+  return Array::zeros({bin_count(least, std::max<std::int64_t>(greatest, -1), min_length)}, dtype, positions.device());
+}
+
+}  // namespace
+
+Array ptp(const Array& x, const Axes& axes, bool keep) { return sub(max(given_array("ptp", x), axes, keep), min(x, axes, keep)); }
+Array median(const Array& x, std::optional<int> axis, bool keep) { return EagerStatistics::median(given_array("median", x), axis, keep); }
+Array quantile(const Array& x, double q, std::optional<int> axis, bool keep) { return EagerStatistics::quantile(given_array("quantile", x), q, axis, keep); }
+
+Array bincount(const Array& x, std::int64_t min_length) {
+  check_bins(given_array("bincount", x).dtype(), x.rank(), min_length);
+  const Array positions = OfArrays::converted(x, int64), bins = bins_of(positions, int64, min_length);
+  return positions.size() == 0 ? bins : inc_subtensor(bins, {positions}, 1);
+}
+Array bincount(const Array& x, const Array& weights, std::int64_t min_length) {
+  check_bins(given_array("bincount", x).dtype(), x.rank(), min_length);
+  const DType dtype = is_floating(given_array("bincount", weights).dtype()) ? weights.dtype() : float64;
+  if (weights.shape() != x.shape()) throw ShapeError("bincount: weights of shape " + to_string(weights.shape()) + " for x of shape " + to_string(x.shape()), "give each element a weight");
+  const Array positions = OfArrays::converted(x, int64), bins = bins_of(positions, dtype, min_length);
+  return positions.size() == 0 ? bins : inc_subtensor(bins, {positions}, OfArrays::converted(weights, dtype));
+}
+
+UniqueArrays unique(const Array& x) {
+  const auto parts = EagerStatistics::unique(given_array("unique", x));
+  return {parts.values, parts.positions, parts.inverse, parts.counts};
+}
+ConfusionMatrixArrays confusion_matrix(const Array& actual, const Array& predicted) {
+  given_array("confusion_matrix", predicted);
+  const auto [matrix, labels] = EagerStatistics::confusion_matrix(given_array("confusion_matrix", actual), predicted);
+  return {matrix, labels};
+}
+
+}  // namespace damo

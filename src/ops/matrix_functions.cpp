@@ -1,0 +1,90 @@
+#include <damo/ops/matrix_functions.hpp>
+
+#include <memory>
+
+#include <damo/array_matrix_functions.hpp>
+#include <damo/op.hpp>
+#include <damo/ops/decompositions.hpp>
+#include <damo/ops/indexing.hpp>
+#include <damo/ops/linalg.hpp>
+#include <damo/ops/math.hpp>
+#include <damo/ops/shape.hpp>
+#include <damo/thunk.hpp>
+#include "graph/user_line.hpp"
+#include "ops/both_worlds.hpp"
+#include "ops/decompositions/decompositions.hpp"
+#include "ops/eager/overlap.hpp"
+#include "ops/matrix_functions_of.hpp"
+
+namespace damo {
+namespace {
+
+using GraphMatrices = MatrixFunctionsOf<OfVariables>;
+
+/// The vector of the numbers of x's rows; nothing of x is read but its shape.
+Variable row_numbers(const Variable& x) {
+  std::vector<AnyIndex<Variable>> one(static_cast<std::size_t>(x.rank()), 0);
+  one.back() = AnyIndex<Variable>(Slice{});
+  return index_along(subtensor(x, one), 0);
+}
+
+/// The Array's expm, which asks the data how often to square.
+class ExpmOp final : public Op {
+ public:
+  std::string name() const override { return "expm"; }
+  Apply make_node(Inputs inputs) const override {
+    inputs.require_count(1);
+    GraphMatrices::require_square("expm", inputs.at(0));
+    return {*this, {inputs.at(0)}, {inputs.at(0).type()}};
+  }
+  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override {
+    if (inputs[0][-1] != inputs[0][-2]) throw ShapeError("expm: matrices of " + to_string(inputs[0]) + " are not square", "only square ones have powers");
+    return {{inputs[0]}};
+  }
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
+    const Cell& x = context.storage(node.input(0));
+    Cell& out = context.storage(node.output());
+    return [&x, &out] { copy_into(out.array(), damo::expm(x.array())); };
+  }
+  /// The integral of e^(t A^T) g e^((1 - t) A^T) stands in the upper right of e^[[A^T, g], [0, A^T]].
+  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
+    const BuiltAt here(node.where());
+    const Variable &x = node.input(0), turned = swap_axes(x, -1, -2), &g = output_gradients[0];
+    const int rank = x.rank();
+    const Variable all = damo::expm(concatenate({concatenate({turned, g}, rank - 1), concatenate({zeros_like(g), turned}, rank - 1)}, rank - 2));
+    const Variable rows = row_numbers(x);
+    return take(take(all, rows, rank - 2), add(rows, OfVariables::extent(x, rank - 1)), rank - 1);
+  }
+};
+
+}  // namespace
+
+Variable kron(const Operand& x, const Operand& y) {
+  const BuiltAt here(x.where());
+  return asked("kron", [&] { return GraphMatrices::kron(given_variable(x), given_variable(y)); }, x, y);
+}
+Variable matrix_power(const Operand& x, int n) {
+  const BuiltAt here(x.where());
+  return asked("matrix_power", [&] { return GraphMatrices::matrix_power(given_variable(x), n); }, x);
+}
+Variable expm(const Operand& x) {
+  const BuiltAt here(x.where());
+  const Variable given = given_variable(x), wide = OfVariables::converted(given, computed_dtype(given.dtype()));
+  const Variable result = asked("expm", [&] { return std::make_shared<const ExpmOp>()->apply(std::span(&wide, 1), x.where()).output(); }, x);
+  return is_floating(given.dtype()) ? OfVariables::converted(result, given.dtype()) : result;
+}
+
+LeastSquares lstsq(const Operand& a, const Operand& b, std::optional<double> rcond) {
+  const BuiltAt here(a.where());
+  return asked("lstsq", [&]() -> LeastSquares {
+    const Variable x = given_variable(a), y = given_variable(b);
+    const DType common = result_type(std::vector<Promotable>{{x.dtype()}, {y.dtype()}}), dtype = computed_dtype(common), shown = is_floating(common) ? common : dtype;
+    require_system(x, y);
+    const Variable wide = OfVariables::converted(x, dtype);
+    const double least = least_share(x.dims(), dtype, rcond);
+    const auto parts = GraphMatrices::lstsq(wide, OfVariables::converted(y, dtype), pinv(wide, least), svd(wide, false).values, least);
+    return {OfVariables::converted(parts.solution, shown), OfVariables::converted(parts.residuals, shown), parts.rank, OfVariables::converted(parts.values, shown)};
+  }, a, b);
+}
+
+}  // namespace damo

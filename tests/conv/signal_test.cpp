@@ -1,0 +1,119 @@
+// Convolution of vectors against NumPy 2.3 (values written down), upsampling against its definition, separable convolution against the two that it is made of.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <damo/damo.hpp>
+#include "support/devices.hpp"
+
+namespace damo {
+namespace {
+
+using testing::error_of;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Values = std::vector<double>;
+
+class Signal : public testing::OnEachDevice {
+ protected:
+  Array of(const Values& values) const { return Array::from(values, device()); }
+  Array some(const Shape& shape) const { return astype(RandomGenerator(3, device()).randint(shape, -8, 8), float64) * 0.25; }
+  static void expect_near(const Array& got, const Values& want) {
+    const Values values = got.to_doubles();
+    ASSERT_EQ(values.size(), want.size());
+    for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(values[i], want[i], 1e-12) << i;
+  }
+  Options options() const { return {.device = device()}; }
+};
+
+constexpr ConvolveMode kModes[] = {ConvolveMode::kFull, ConvolveMode::kSame, ConvolveMode::kValid};
+
+TEST_P(Signal, ConvolutionsOfVectorsAreNumPys) {
+  struct Case {
+    Values x, w, want[3];
+  };
+  const Case cases[] = {{{1, 2, 3}, {0, 1, 0.5}, {{0, 1, 2.5, 4, 1.5}, {1, 2.5, 4}, {2.5}}},
+                        {{1, 2, 3, 4, 5}, {1, -1, 2, 0.5}, {{1, 1, 3, 5.5, 8, 4.5, 12, 2.5}, {1, 3, 5.5, 8, 4.5}, {5.5, 8}}},
+                        {{1, 2, 3}, {2}, {{2, 4, 6}, {2, 4, 6}, {2, 4, 6}}}};
+  for (const Case& one : cases) {
+    const Array x = of(one.x), w = of(one.w);
+    const Variable a = vector("a", float64), b = input({float64, w.shape()}, "b");
+    for (std::size_t i = 0; i < 3; ++i) {
+      expect_near(convolve(x, w, kModes[i]), one.want[i]);
+      if (one.x.size() != 5) continue;  // a kernel takes its time
+      expect_near(convolve(w, x, kModes[i]), one.want[i]);  // they change places
+      EXPECT_EQ(convolve(astype(x * 2, int32), astype(w * 2, int32), kModes[i]).to_doubles(), (Array::from(one.want[i], device()) * 4).to_doubles());
+      expect_near(function({a, b}, {convolve(a, b, kModes[i])}, options())(x, w), one.want[i]);
+    }
+  }
+  const Variable a = vector("a", float64), b = vector("b", float64);
+  expect_near(function({a, b}, {convolve(a, b)}, options())(of({1, 2, 3}), of({0, 1, 0.5})), cases[0].want[0]);
+  EXPECT_THAT(error_of([&] { convolve(a, b, ConvolveMode::kSame); }), HasSubstr("convolve: no operand's extent is known"));
+  EXPECT_THAT(error_of([&] { convolve(matrix("m"), b); }), HasSubstr("convolve: an operand has 2 axes, not 1"));
+  EXPECT_THAT(error_of([&] { convolve(of({1}), Array::zeros({0}, float64, device())); }), HasSubstr("convolve: an operand has no elements"));
+  const auto bools = astype(of({1, 0, 1}), bool_);
+  EXPECT_EQ(convolve(bools, bools).dtype(), bool_);
+  EXPECT_THAT(convolve(bools, bools).to_doubles(), ElementsAre(1, 0, 1, 0, 1));
+  const GradientCase gradients[] = {{"full", [](std::span<const Variable> v) { return convolve(v[0], v[1]); }, {some({5}), some({3})}},
+                                    {"same", [](std::span<const Variable> v) { return convolve(v[0], v[1], ConvolveMode::kSame); }, {some({5}), some({4})}},
+                                    {"upsampling", [](std::span<const Variable> v) { return bilinear_upsampling(v[0], 3); }, {some({1, 2, 2, 3})}}};
+  verify_grad(gradients, {.device = device()});
+}
+
+/// At the place (i + 0.5) / ratio - 0.5 of the line, whose ends go on.
+double between(const Values& line, std::int64_t i, double ratio) {
+  const double place = (static_cast<double>(i) + 0.5) / ratio - 0.5, below = std::floor(place), last = static_cast<double>(line.size() - 1);
+  const double low = line[static_cast<std::size_t>(std::clamp(below, 0.0, last))], high = line[static_cast<std::size_t>(std::clamp(below + 1, 0.0, last))];
+  return low + (high - low) * (place - below);
+}
+
+TEST_P(Signal, UpsamplingIsLinearBetweenCentres) {
+  for (std::int64_t ratio : {1, 2, 3}) {
+    const Array x = some({2, 1, 4, 3});
+    const Array eager = bilinear_upsampling(x, ratio);
+    ASSERT_EQ(eager.shape(), (Shape{2, 1, 4 * ratio, 3 * ratio}));
+    const Variable v = tensor4("x", float64);
+    const Values got = eager.to_doubles(), from = x.to_doubles();
+    if (ratio == 3) {
+      const Values fused = Array(function({v}, {bilinear_upsampling(v, ratio)}, options())(x)).to_doubles();
+      ASSERT_EQ(fused.size(), got.size());
+      for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(fused[i], got[i], 1e-14);
+    }
+    for (std::int64_t n = 0; n < 2; ++n) {
+      for (std::int64_t i = 0; i < 4 * ratio; ++i) {
+        for (std::int64_t j = 0; j < 3 * ratio; ++j) {
+          Values column;
+          for (std::int64_t row = 0; row < 4; ++row) {
+            const auto begin = from.begin() + n * 12 + row * 3;
+            column.push_back(between(Values(begin, begin + 3), j, static_cast<double>(ratio)));
+          }
+          EXPECT_NEAR(got[static_cast<std::size_t>((n * 4 * ratio + i) * 3 * ratio + j)], between(column, i, static_cast<double>(ratio)), 1e-13);
+        }
+      }
+    }
+  }
+  EXPECT_THAT(error_of([&] { bilinear_upsampling(matrix("m"), 2); }), HasSubstr("bilinear_upsampling: x has 2 axes, not 4"));
+  EXPECT_THAT(error_of([&] { bilinear_upsampling(tensor4("m"), 0); }), HasSubstr("bilinear_upsampling: the ratio is 0"));
+  EXPECT_THAT(error_of([&] { bilinear_upsampling(tensor4("m", int32), 2); }), HasSubstr("bilinear_upsampling takes floating dtypes, not int32"));
+}
+
+TEST_P(Signal, SeparableConvolutionSeesEachChannelAloneFirst) {
+  const Array x = some({2, 3, 5, 4}), depthwise = some({6, 1, 3, 3}), pointwise = some({4, 6, 1, 1});
+  const ConvOptions options{.padding = 1};
+  std::vector<Array> alone;
+  for (std::int64_t c = 0; c < 3; ++c) alone.push_back(conv2d(x.slice({{}, {c, c + 1}}).contiguous(), depthwise.slice({{2 * c, 2 * c + 2}}).contiguous(), options));
+  const Values want = conv2d(concatenate(alone, 1), pointwise).to_doubles(), got = separable_conv2d(x, depthwise, pointwise, options).to_doubles();
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-12);
+  const Variable v = input({float64, {kUnknown, 3, kUnknown, kUnknown}}, "x");
+  const Array graph = function({v}, {separable_conv2d(v, constant(depthwise), constant(pointwise), options)}, this->options())(x);
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(graph.to_doubles()[i], want[i], 1e-12);
+  EXPECT_THAT(error_of([&] { separable_conv2d(tensor4("x"), tensor4("d"), tensor4("p")); }), HasSubstr("separable_conv2d: the channels of x are not known"));
+}
+
+DAMO_ON_EACH_DEVICE(Signal);
+
+}  // namespace
+}  // namespace damo
