@@ -69,7 +69,8 @@ struct Embedding {
   Shared weight;
 };
 
-/// (x - mean) / sqrt(var + epsilon) scale + shift along the last axis. Ba, Kiros, Hinton 2016.
+/// (x - mean) / sqrt(var + epsilon) scale + shift along the last axis. Ba, Kiros, Hinton 2016. For the gradient mean and variance are computed again
+/// (recompute, custom_gradient.hpp): nothing but x is kept.
 struct LayerNorm {
   LayerNorm(Init& init, const std::string& name, std::int64_t features, double epsilon = 1e-5);
   Variable operator()(const Operand& x) const;
@@ -78,7 +79,7 @@ struct LayerNorm {
   double epsilon;
 };
 
-/// x / sqrt(mean(x^2) + epsilon) scale along the last axis. Zhang, Sennrich 2019.
+/// x / sqrt(mean(x^2) + epsilon) scale along the last axis. Zhang, Sennrich 2019. Computed again for the gradient, as LayerNorm.
 struct RMSNorm {
   RMSNorm(Init& init, const std::string& name, std::int64_t features, double epsilon = 1e-5);
   Variable operator()(const Operand& x) const;
@@ -156,7 +157,8 @@ struct AttentionOptions {
 /// softmax(query key^T scale) value: query (batch..., heads, n, features), key (batch..., groups, m, features), value (batch..., groups, m, depth) ->
 /// (batch..., heads, n, depth). heads is a multiple of groups: each group of keys serves as many heads in a row (Ainslie et al. 2023), which
 /// copies keys and values. Both numbers are known when the graph is built, and so is features, unless scale is told. A query that may look at
-/// nothing gets 0. Memory: the (n, m) weights of all heads. Vaswani et al. 2017.
+/// nothing gets 0. Memory: the (n, m) weights of all heads; none of them on a GPU from sm_80 on for one batch axis or none, float16 or bfloat16, features == depth, a known multiple
+/// of 16 up to 128, and scale > 0: there keys and values are not copied either (Dao et al. 2022). explain() names what runs. Vaswani et al. 2017.
 Variable attention(const Operand& query, const Operand& key, const Operand& value, const AttentionOptions& options = {});
 
 /// The parameters of several layers, in order.

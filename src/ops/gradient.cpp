@@ -8,6 +8,7 @@
 #include <damo/log.hpp>
 #include <damo/ops/math.hpp>
 #include "graph/order.hpp"
+#include "ops/joined_parts.hpp"
 
 namespace damo {
 namespace {
@@ -54,7 +55,7 @@ class BackwardWalk {
   /// The gradient by a Variable, to which nothing is added.
   void know(const Variable& variable, const Variable& gradient) {
     if (!known_.insert(variable.id()).second) throw GraphError("the known gradient by " + describe(variable) + " is given twice");
-    slots_.insert_or_assign(variable.id(), spread(gradient, variable, where_));
+    slots_.insert_or_assign(variable.id(), std::vector{spread(gradient, variable, where_)});
   }
 
   /// A gradient of the outputs' by one of them.
@@ -69,7 +70,7 @@ class BackwardWalk {
   /// Empty if nothing arrived.
   Variable gradient_of(const Variable& variable) {
     const auto found = slots_.find(variable.id());
-    return found == slots_.end() ? Variable() : found->second;
+    return found == slots_.end() ? Variable() : sum_of(found->second);
   }
   bool is_reached(const Variable& variable) const { return reached_.contains(variable.id()); }
 
@@ -80,8 +81,20 @@ class BackwardWalk {
 
   void arrive(const Variable& variable, const Variable& gradient) {
     if (known_.contains(variable.id())) return;
-    const auto [slot, is_first] = slots_.try_emplace(variable.id(), gradient);
-    if (!is_first) slot->second = add(operand(slot->second, where_), operand(gradient, where_));
+    slots_[variable.id()].push_back(gradient);
+  }
+
+  /// Of all that arrived: that alone from then on.
+  const Variable& sum_of(std::vector<Variable>& arrived) const {
+    if (arrived.size() > 1) {
+      Variable sum = joined_parts(arrived, where_);
+      if (!sum) {
+        sum = arrived.front();
+        for (std::size_t i = 1; i < arrived.size(); ++i) sum = add(operand(sum, where_), operand(arrived[i], where_));
+      }
+      arrived = {sum};
+    }
+    return arrived.front();
   }
 
   /// One for each output of the node; empty if none has any.
@@ -91,7 +104,7 @@ class BackwardWalk {
     for (const Variable& output : node.outputs()) {
       const auto found = slots_.find(output.id());
       some |= found != slots_.end();
-      gradients.push_back(found == slots_.end() ? Variable() : found->second);
+      gradients.push_back(found == slots_.end() ? Variable() : sum_of(found->second));
     }
     if (!some) return {};
     for (int i = 0; i < node.output_count(); ++i) {
@@ -161,7 +174,7 @@ class BackwardWalk {
   std::unordered_set<std::size_t> reached_;  // Variables of the graph
   std::unordered_set<std::size_t> wanted_;   // what is asked for, and what depends on it
   std::unordered_set<std::size_t> constants_, known_;
-  std::unordered_map<std::size_t, Variable> slots_;  // gradients that arrived, of the Variables' shapes
+  std::unordered_map<std::size_t, std::vector<Variable>> slots_;  // gradients that arrived, of the Variables' shapes
 };
 
 /// what: "lop: output "

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include <damo/array_math.hpp>
+#include <damo/custom_gradient.hpp>
 #include <damo/loop.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/ops/conv.hpp>
@@ -110,14 +111,16 @@ LayerNorm::LayerNorm(Init& init, const std::string& name, std::int64_t features,
     : scale(init.full(name + ".scale", {features}, 1)), shift(init.full(name + ".shift", {features})), epsilon(epsilon) {}
 Variable LayerNorm::operator()(const Operand& x) const {
   const BuiltAt here(x.where());
-  return (x - mean(x, -1, keepdims)) * rsqrt(var(x, -1, keepdims) + epsilon) * scale + shift;
+  const Variable y = (x - mean(x, -1, keepdims)) * rsqrt(var(x, -1, keepdims) + epsilon) * scale + shift;
+  return recompute(y, {x.variable()});
 }
 
 RMSNorm::RMSNorm(Init& init, const std::string& name, std::int64_t features, double epsilon)
     : scale(init.full(name + ".scale", {features}, 1)), epsilon(epsilon) {}
 Variable RMSNorm::operator()(const Operand& x) const {
   const BuiltAt here(x.where());
-  return x * rsqrt(mean(sqr(x), -1, keepdims) + epsilon) * scale;
+  const Variable y = x * rsqrt(mean(sqr(x), -1, keepdims) + epsilon) * scale;
+  return recompute(y, {x.variable()});
 }
 
 BatchNorm::BatchNorm(Init& init, const std::string& name, std::int64_t features, int axis, double momentum, double epsilon)
