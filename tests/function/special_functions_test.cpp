@@ -18,7 +18,7 @@ namespace {
 using testing::error_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kAbove = std::numeric_limits<double>::infinity(), kUndefined = std::numeric_limits<double>::quiet_NaN();
 
 class SpecialFunctions : public testing::OnEachDevice {
  protected:
@@ -136,17 +136,17 @@ TEST_P(SpecialFunctions, HaveTheirPolesAndEnds) {
     const auto got = values(row, x);
     for (std::size_t i = 0; i < x.size(); ++i) EXPECT_TRUE(got[i] == want[i] || (std::isnan(got[i]) && std::isnan(want[i]))) << row << " of " << x[i] << " is " << got[i];
   };
-  expect("gamma", {0, -0.0, -1, -7, kInfinity, -kInfinity, kNan}, {kInfinity, -kInfinity, kNan, kNan, kInfinity, kNan, kNan});
-  expect("gammaln", {0, -3, 1, 2, kInfinity, -kInfinity, kNan}, {kInfinity, kInfinity, 0, 0, kInfinity, kInfinity, kNan});
-  expect("psi", {0, -0.0, -1, -7, kInfinity, -kInfinity, kNan}, {-kInfinity, kInfinity, kNan, kNan, kInfinity, kNan, kNan});
-  expect("trigamma", {0, -0.0, -1, kInfinity, -kInfinity, kNan}, {kInfinity, kInfinity, kInfinity, 0, kNan, kNan});
-  expect("erfinv", {-1, 1, 1.5, -2, 0, kNan}, {-kInfinity, kInfinity, kNan, kNan, 0, kNan});
-  expect("erfcinv", {0, 2, 1, -0.5, 2.5, kNan}, {kInfinity, -kInfinity, 0, kNan, kNan, kNan});
-  expect("erfcx", {0, kInfinity, -kInfinity, -30, kNan}, {1, 0, kInfinity, kInfinity, kNan});
+  expect("gamma", {0, -0.0, -1, -7, kAbove, -kAbove, kUndefined}, {kAbove, -kAbove, kUndefined, kUndefined, kAbove, kUndefined, kUndefined});
+  expect("gammaln", {0, -3, 1, 2, kAbove, -kAbove, kUndefined}, {kAbove, kAbove, 0, 0, kAbove, kAbove, kUndefined});
+  expect("psi", {0, -0.0, -1, -7, kAbove, -kAbove, kUndefined}, {-kAbove, kAbove, kUndefined, kUndefined, kAbove, kUndefined, kUndefined});
+  expect("trigamma", {0, -0.0, -1, kAbove, -kAbove, kUndefined}, {kAbove, kAbove, kAbove, 0, kUndefined, kUndefined});
+  expect("erfinv", {-1, 1, 1.5, -2, 0, kUndefined}, {-kAbove, kAbove, kUndefined, kUndefined, 0, kUndefined});
+  expect("erfcinv", {0, 2, 1, -0.5, 2.5, kUndefined}, {kAbove, -kAbove, 0, kUndefined, kUndefined, kUndefined});
+  expect("erfcx", {0, kAbove, -kAbove, -30, kUndefined}, {1, 0, kAbove, kAbove, kUndefined});
   const auto of_order = [&](double n, double x) { return polygamma(of<double>({n}), of<double>({x})).item().as_double(); };
-  EXPECT_TRUE(std::isnan(of_order(0.5, 2)) && std::isnan(of_order(-1, 2)) && std::isnan(of_order(171, 2)) && std::isnan(of_order(1, kNan)));
-  EXPECT_EQ(of_order(3, -2), kInfinity);
-  EXPECT_EQ(of_order(2, 0), -kInfinity);
+  EXPECT_TRUE(std::isnan(of_order(0.5, 2)) && std::isnan(of_order(-1, 2)) && std::isnan(of_order(171, 2)) && std::isnan(of_order(1, kUndefined)));
+  EXPECT_EQ(of_order(3, -2), kAbove);
+  EXPECT_EQ(of_order(2, 0), -kAbove);
 }
 
 TEST_P(SpecialFunctions, OfHalfPrecisionAreComputedInFloat32AndRoundedOnce) {
@@ -180,7 +180,7 @@ TEST_P(SpecialFunctions, FmodHasTheSignOfTheFirst) {
 }
 
 TEST_P(SpecialFunctions, LogicAndSignsTakeEveryDtype) {
-  const Array x = of<float>({0, -0.0f, 2, static_cast<float>(kNan), static_cast<float>(-kInfinity)});
+  const Array x = of<float>({0, -0.0f, 2, static_cast<float>(kUndefined), static_cast<float>(-kAbove)});
   const auto bools = [](const Array& array) { return array.to_doubles(); };
   EXPECT_THAT(bools(logical_not(x)), ElementsAre(1, 1, 0, 0, 0));
   EXPECT_THAT(bools(logical_and(x, 1)), ElementsAre(0, 0, 1, 1, 1)) << "NaN is not 0";
@@ -188,7 +188,7 @@ TEST_P(SpecialFunctions, LogicAndSignsTakeEveryDtype) {
   EXPECT_THAT(bools(logical_xor(x, 1)), ElementsAre(1, 1, 0, 0, 0));
   EXPECT_THAT(bools(isfinite(x)), ElementsAre(1, 1, 1, 0, 0));
   EXPECT_THAT(bools(isfinite(of<int>({1, -1}))), ElementsAre(1, 1));
-  EXPECT_THAT(bools(signbit(of<float>({-0.0f, 0, -2, static_cast<float>(-kInfinity)}))), ElementsAre(1, 0, 1, 1));
+  EXPECT_THAT(bools(signbit(of<float>({-0.0f, 0, -2, static_cast<float>(-kAbove)}))), ElementsAre(1, 0, 1, 1));
   EXPECT_THAT(bools(signbit(of<std::int8_t>({-1, 0, 1}))), ElementsAre(1, 0, 0));
   EXPECT_THAT(bools(signbit(of<std::uint8_t>({200, 0}))), ElementsAre(0, 0));
   EXPECT_THAT(copysign(of<double>({1, -2, 0}), of<double>({-0.0, 3, -1})).to_vector<double>(), ElementsAre(-1, 2, -0.0));
