@@ -1,6 +1,7 @@
 // A loop over stretches of steps, each of which is a loop: the gradient of the outer one keeps what stretches begin with, and its step runs a stretch again before it goes
 // back through it.
 #include <damo/loop_checkpoints.hpp>
+#include <damo/op.hpp>
 
 #include <algorithm>
 
