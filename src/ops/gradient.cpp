@@ -8,7 +8,6 @@
 #include <damo/log.hpp>
 #include <damo/ops/math.hpp>
 #include "graph/order.hpp"
-#include "ops/joined_parts.hpp"
 
 namespace damo {
 namespace {
@@ -87,11 +86,8 @@ class BackwardWalk {
   /// Of all that arrived: that alone from then on.
   const Variable& sum_of(std::vector<Variable>& arrived) const {
     if (arrived.size() > 1) {
-      Variable sum = joined_parts(arrived, where_);
-      if (!sum) {
-        sum = arrived.front();
-        for (std::size_t i = 1; i < arrived.size(); ++i) sum = add(operand(sum, where_), operand(arrived[i], where_));
-      }
+      Variable sum = arrived.front();
+      for (std::size_t i = 1; i < arrived.size(); ++i) sum = add(operand(sum, where_), operand(arrived[i], where_));
       arrived = {sum};
     }
     return arrived.front();

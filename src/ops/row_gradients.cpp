@@ -65,8 +65,8 @@ DAMO_RULE(atan2, g * y / (sqr(x) + sqr(y)), -(g * x / (sqr(x) + sqr(y))))  // x 
 DAMO_RULE(sinh, g * cosh(x))
 DAMO_RULE(cosh, g * sinh(x))
 DAMO_RULE(tanh, g * (1.0 - sqr(out)))
-DAMO_RULE(asinh, g * rsqrt(1.0 + sqr(x)))
-DAMO_RULE(acosh, g * rsqrt((x - 1.0) * (x + 1.0)))
+DAMO_RULE(asinh, g / hypot(x, 1.0))  // x^2 may leave the range where x does not
+DAMO_RULE(acosh, g * (rsqrt(x - 1.0) * rsqrt(x + 1.0)))
 DAMO_RULE(atanh, g / ((1.0 - x) * (1.0 + x)))
 DAMO_RULE(deg2rad, g * 0.017453292519943295)
 DAMO_RULE(rad2deg, g * 57.29577951308232)

@@ -38,15 +38,17 @@ TEST_P(ScanCheckpoints, GiveTheStatesOfScanAndItsGradients) {
       }
       const std::int64_t steps = xs.dims()[0];
       const Results made = function(by, outputs, {.disable = {"push_out_of_loops"}, .device = device()}).call(std::vector{waves({steps, 3}, 1.1), waves({3}, 2.3), waves({3, 3}, 0.9)});
+      const double slack = device().is_host() ? 0 : 1e-14;  // a library may add up a product of a loop within a loop in another order
       const std::vector<double> states = Array(made[0]).to_doubles(), rows = Array(made[1]).to_doubles();
       ASSERT_EQ(made[1].shape(), (Shape{(steps + every - 1) / every, 3}));
       for (std::int64_t row = 0; row < made[1].shape()[0]; ++row) {
         const std::int64_t at = std::min((row + 1) * every, steps) - 1;
-        for (std::int64_t i = 0; i < 3; ++i) EXPECT_EQ(rows[static_cast<std::size_t>(3 * row + i)], states[static_cast<std::size_t>(3 * at + i)]);
+        for (std::int64_t i = 0; i < 3; ++i) EXPECT_NEAR(rows[static_cast<std::size_t>(3 * row + i)], states[static_cast<std::size_t>(3 * at + i)], slack);
       }
-      for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(Array(made[2 + i]).to_doubles(), Array(made[5 + i]).to_doubles()) << "input " << i;
-      const std::vector<double> want = Array(made[4]).to_doubles(), have = Array(made[7]).to_doubles();
-      for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(have[i], want[i], 1e-14);
+      for (std::size_t k = 0; k < 3; ++k) {
+        const std::vector<double> want = Array(made[2 + k]).to_doubles(), have = Array(made[5 + k]).to_doubles();
+        for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(have[i], want[i], k < 2 ? slack : 1e-14) << "input " << k;
+      }
     }
   }
 }

@@ -1,6 +1,8 @@
 #include "products_ops.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include "op_family.hpp"
@@ -151,7 +153,9 @@ std::vector<Tensor> product_reference(const NodeSpec& node, const std::vector<Te
       }
       row.push_back(product);
     }
-    result.elements.push_back(sum_of(row, kept, false));
+    // Of three operands two may be added up first: an infinity times a sum, not a sum of infinities.
+    const bool is_finite = std::all_of(row.begin(), row.end(), [](const Element& x) { return std::isfinite(x.value); });
+    result.elements.push_back(in.size() > 2 && !is_finite ? Element{0, std::numeric_limits<Wide>::infinity()} : sum_of(row, kept, false));
   }
   return {cast_tensor(result, dtypes[0])};
 }

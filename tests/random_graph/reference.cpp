@@ -98,13 +98,17 @@ bool is_lost_in_periods(std::string_view row, const std::array<Element, 3>& x) {
 }
 
 /// Rows that differ at single points of the box from what they are at its corners. Equality may hold where it holds at
-/// none. A power of a negative base is a number where the exponent is an integer, as every large float is, and its sign
+/// none. Gamma and its kin have poles at 0 and below. A power of a negative base is a number where the exponent is an integer, as every large float is, and its sign
 /// changes from one to the next; pow(NaN, 0) and pow(1, NaN) are 1. The sign of a NaN is nobody's, and polygamma is a number of whole orders alone.
 bool has_lone_points(std::string_view row, const std::array<Element, 3>& x) {
   if (row == "eq" || row == "neq") return x[0].error + x[1].error > 0 && std::fabs(x[0].value - x[1].value) <= x[0].error + x[1].error;
   if (row == "signbit" && std::isnan(x[0].value)) return true;
   if (row == "copysign" && std::isnan(x[1].value)) return true;
   if (row == "polygamma") return x[0].error > 0;
+  if (row == "gamma" || row == "gammaln" || row == "psi" || row == "trigamma" || row == "polygamma") {
+    const Element& at = x[row == "polygamma" ? 1 : 0];
+    return at.error > 0 && at.value - at.error <= 0 && std::floor(at.value + at.error) >= at.value - at.error;
+  }
   if (row != "pow") return false;
   if (std::isnan(x[1].value)) return x[0].error > 0 && std::fabs(x[0].value - 1) <= x[0].error;
   const bool holds_integer = std::floor(x[1].value + x[1].error) >= x[1].value - x[1].error;

@@ -96,6 +96,8 @@ std::string literal(const Scalar& value) {
   return text.front() == '-' ? "(" + text + ")" : text;
 }
 
+constexpr int kCalledCost = 100;  // a call costs about 20
+
 StepPrinter::StepPrinter(const KernelSpec& spec) : spec_(spec), dtypes_(spec.inputs) {
   for (const Scalar& number : spec.numbers) dtypes_.push_back(number.dtype());
   for (const Scalar& constant : spec.constants) dtypes_.push_back(constant.dtype());
@@ -114,7 +116,8 @@ void StepPrinter::add(const Step& step) {
   }
   std::string definition = signature(step);
   auto [found, is_new] = names_.try_emplace(definition, "f" + std::to_string(names_.size()) + "_" + identifier(step.name));
-  if (is_new) functions_ += "DAMO_FUNCTION " + value_type(step.result) + " " + found->second + definition;
+  // A long function is called, not copied to each element of a vector: on a GPU a kernel with eight of poisson took 15 s to compile.
+  if (is_new) functions_ += std::string(step.cost < kCalledCost ? "DAMO_FUNCTION " : "DAMO_CALLED ") + value_type(step.result) + " " + found->second + definition;
   called_.back() = found->second;
 }
 

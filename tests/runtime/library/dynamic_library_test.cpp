@@ -13,7 +13,7 @@ TEST(DynamicLibrary, FindsFunctionsByTheirNames) {
   library.find("cbrt", cube_root);
   EXPECT_EQ(library.problem(), "");
   ASSERT_NE(cube_root, nullptr);
-  EXPECT_EQ(cube_root(27.0), 3.0);
+  EXPECT_DOUBLE_EQ(cube_root(27.0), 3.0);
 }
 
 TEST(DynamicLibrary, NamesItselfAndTheFirstFunctionThatIsMissing) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #define DAMO_MATH __device__ __forceinline__
+#define DAMO_CALLED static __device__ __noinline__
 #define DAMO_MEMBER __device__ __forceinline__
 
 namespace damo {

@@ -125,7 +125,7 @@ DAMO_MATH double polygamma_of(double n, double x) {
   double last = 0.0;
   for (int part = x > 0.0 ? 2 : 0; part < 3; ++part) {  // one text of the sum for the three
     const double sum = zeta_sum(order, part == 0 ? 1.0 - x : part == 1 ? ceil(x) - x : x > 0.0 ? x : x - below);
-    last = part == 0 ? -sum : part == 1 ? sum + last : sign * sum + last;
+    last = part == 0 ? -sum : part == 1 ? sum + last : x > 0.0 ? sign * sum : sign * sum + last;
   }
   return last;
 }

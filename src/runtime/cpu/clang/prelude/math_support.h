@@ -12,6 +12,7 @@
 #define DAMO_MATH static inline __attribute__((always_inline))
 #define DAMO_MEMBER inline __attribute__((always_inline))
 #endif
+#define DAMO_CALLED DAMO_MATH  // vectors are made of what is inlined
 
 // First line of a body whose roundings matter: a kernel may be compiled with reassociation (sums vectorise by it)
 // and that freedom must not reach an error-compensated expression. Fused steps are written out with madd().
