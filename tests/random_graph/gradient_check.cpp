@@ -98,7 +98,8 @@ struct Expected {
   std::vector<Values> gradients, bounds;  ///< by input; infinite: nobody knows
 };
 
-Expected expected_of(const Function& gradient, const std::vector<Array>& arrays) {
+/// has_positions: one element's last bit may decide where another's gradient goes; nobody then knows any of an input of which one is not known.
+Expected expected_of(const Function& gradient, const std::vector<Array>& arrays, bool has_positions) {
   Expected expected{doubles(gradient.call(moved(arrays, 0, 0))), {}};
   for (const Values& center : expected.gradients) {
     double greatest = 0;
@@ -117,6 +118,10 @@ Expected expected_of(const Function& gradient, const std::vector<Array>& arrays)
         bound = std::isfinite(change) && change < 0.01 * size + 100 * bound && size < 1e30 ? bound + 300 * change : INFINITY;
       }
     }
+  }
+  for (Values& bounds : expected.bounds) {
+    const bool is_open = std::any_of(bounds.begin(), bounds.end(), [](double bound) { return std::isinf(bound); });
+    if (has_positions && is_open) std::fill(bounds.begin(), bounds.end(), INFINITY);
   }
   return expected;
 }
@@ -179,8 +184,12 @@ std::string check_gradient(const GraphSpec& graph, Device device, std::size_t& c
   const std::optional<GraphSpec> wide = widened(graph);
   const std::optional<GradientGraph> made = wide ? gradient_graph(graph) : std::nullopt, reference = made ? gradient_graph(*wide) : std::nullopt;
   if (!reference) return {};
+  const auto some = [&](auto is) { return std::any_of(graph.nodes.begin(), graph.nodes.end(), is); };
+  const bool has_positions = some([](const NodeSpec& node) { return node.family == "indexing" || node.family == "sorting"; });
+  // Where the quotient is large there are many steps in the least difference, and they look like a slope.
+  const bool has_steps = some([](const NodeSpec& node) { return node.name == "int_div" || node.name == "mod" || node.name == "fmod"; });
   // Rules make softmax of what is written by hand, whose row is NaN where an infinity is in it.
-  const bool by_hand = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const NodeSpec& node) { return node.name.ends_with("_by_hand"); });
+  const bool by_hand = some([](const NodeSpec& node) { return node.name.ends_with("_by_hand"); });
   const bool is_wide = !by_hand && std::none_of(types.begin(), types.end(), [](const ValueType& value) { return value.dtype == float32; });
   const damo::Options plain{.fuse = false, .rewrite = false, .device = device, .allow_unused_inputs = true};
   const Function gradient = function(reference->inputs, reference->gradients, plain), cost = function(reference->inputs, std::vector<Variable>{reference->cost}, plain);
@@ -188,8 +197,9 @@ std::string check_gradient(const GraphSpec& graph, Device device, std::size_t& c
   std::vector<Expected> expected;
   for (std::size_t call = 0; call < graph.calls.size(); ++call) {
     calls.push_back(arguments_of(graph, call, device).arrays);
-    expected.push_back(expected_of(gradient, calls.back()));
+    expected.push_back(expected_of(gradient, calls.back(), has_positions));
     for (const Values& bounds : expected.back().bounds) compared += static_cast<std::size_t>(std::count_if(bounds.begin(), bounds.end(), [](double bound) { return std::isfinite(bound); }));
+    if (has_steps) continue;
     if (std::string wrong = against_differences(cost, expected.back(), calls.back()); !wrong.empty()) return "gradient, float64, call " + std::to_string(call) + ": " + wrong;
   }
   for (const bool fuse : {true, false}) {

@@ -196,11 +196,12 @@ Variable drop_fill(Site& site) {
 
 constexpr std::size_t kMostParts = 32;
 
-/// What set_subtensor(zeros, [.., start:stop, ..], value) writes, along one axis.
+/// What set_subtensor(zeros, [.., start:stop, ..], value), or with a position in the slice's place, writes, along one axis.
 struct SetPart {
   std::int64_t start = 0, stop = 0;
   int axis = -1;
   ValueId value = ValueId::kNone;
+  bool is_position = false;  ///< the value lacks the axis
 };
 
 /// Of a value of known extents, in the type of `whole`; nothing if it is no such part.
@@ -212,15 +213,26 @@ std::optional<SetPart> set_part(const Site& site, ValueId written, const TensorT
   SetPart part{.value = site.input_of(written, 1)};
   for (std::size_t i = 0; i < op->indices().size(); ++i) {
     const Index& index = op->indices()[i];
-    if (index.is_position() || index.slice().step != 1) return {};
-    const Slice& slice = index.slice();
-    if (!slice.start && !slice.stop) continue;
-    if (part.axis >= 0 || !slice.start || !slice.stop || *slice.start < 0 || *slice.stop <= *slice.start) return {};
-    part = {*slice.start, *slice.stop, static_cast<int>(i), part.value};
+    const std::int64_t extent = whole.dims[static_cast<int>(i)];
+    const auto from_front = [extent](std::int64_t place) { return place < 0 ? place + extent : place; };
+    SetPart cut{0, extent, static_cast<int>(i), part.value, index.is_position()};
+    if (index.is_position()) {
+      cut.start = from_front(index.position()), cut.stop = cut.start + 1;
+    } else {
+      if (index.slice().step != 1) return {};
+      if (index.slice().start) cut.start = from_front(*index.slice().start);
+      if (index.slice().stop) cut.stop = from_front(*index.slice().stop);
+      if (cut.start == 0 && cut.stop == extent) continue;
+    }
+    if (part.axis >= 0 || cut.start < 0 || cut.stop > extent || cut.stop <= cut.start) return {};
+    part = cut;
   }
   if (part.axis < 0) return {};
-  Shape dims = whole.dims;
-  dims[part.axis] = part.stop - part.start;
+  Shape dims;
+  for (int axis = 0; axis < whole.dims.rank(); ++axis) {
+    if (axis != part.axis) dims.push_back(whole.dims[axis]);
+    else if (!part.is_position) dims.push_back(part.stop - part.start);
+  }
   return site.type(part.value).dims == dims && site.type(part.value).dtype == whole.dtype ? std::optional(part) : std::nullopt;
 }
 
@@ -246,7 +258,7 @@ Variable join_parts(Site& site) {
   std::vector<Variable> values;
   for (const SetPart& part : parts) {
     if (part.start != std::exchange(end, part.stop)) return {};
-    values.push_back(site.operand(part.value));
+    values.push_back(part.is_position ? expand_dims(site.operand(part.value), part.axis) : site.operand(part.value));
   }
   return end == whole.dims[parts[0].axis] ? if_fits(site, concatenate(values, parts[0].axis)) : Variable();
 }

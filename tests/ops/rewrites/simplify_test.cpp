@@ -180,6 +180,10 @@ TEST_F(Simplify, PutsPartsThatWereSetIntoZerosSideBySide) {
   const auto at = [&](const Variable& base, std::int64_t start, std::int64_t stop, const Variable& part) { return set_subtensor(base, {{}, {start, stop}}, part); };
   const std::string parts = "(exp(subtensor[:, 0:1](k)), tanh(subtensor[:, 1:3](k)))";
   EXPECT_EQ(simplified(at(zeros, 1, 3, rest) + at(zeros, 0, 1, first)), "concatenate[1]" + parts);
+  EXPECT_EQ(simplified(set_subtensor(zeros, {{}, {1, {}}}, rest) + set_subtensor(zeros, {{}, {{}, -2}}, first)), "concatenate[1]" + parts) << "slices to the ends";
+  const Variable column = exp(subtensor(k_, {{}, 0}));
+  EXPECT_THAT(simplified(at(zeros, 1, 3, rest) + set_subtensor(zeros, {{}, -3}, column)), ::testing::StartsWith("concatenate[1](")) << "a position";
+  EXPECT_THAT(simplified(at(zeros, 1, 3, rest) + set_subtensor(zeros, {{}, 1}, column)), ::testing::Not(::testing::HasSubstr("concatenate"))) << "a position within another part";
   for (const Variable& other : {at(zeros, 0, 2, rest) + at(zeros, 0, 1, first), at(second(k_, 1.0), 1, 3, rest) + at(zeros, 0, 1, first), at(zeros, 1, 3, first) + at(zeros, 0, 1, first)}) {
     EXPECT_THAT(simplified(other), ::testing::Not(::testing::HasSubstr("concatenate"))) << "parts overlap, do not lie in zeros, or stretch";
   }
