@@ -163,6 +163,17 @@ TEST_P(Reduce, HasADeviationWhereSixteenBitsCannotHoldTheVariance) {
   EXPECT_EQ(stddev(x).to_doubles(), Values{300});
 }
 
+TEST(ReduceOnCpu, AddsManyEqualNumbersToFewUnitsInTheLastPlace) {
+  if (!DAMO_HAS_CPU) GTEST_SKIP() << "needs the CPU back end";
+  const Variable x = vector("x", float32);
+  const Function f = function({x}, {sum(x)}, {.device = cpu()});
+  for (const float value : {0.1f, 1.0f / 3}) {  // each addition rounds the same way: the worst there is
+    const double wanted = static_cast<double>(value) * 5'000'001;
+    const double found = f(Array::from(std::vector<float>(5'000'001, value), cpu()))[0].item().as_double();
+    EXPECT_LE(std::fabs(found - wanted), 8 * std::ldexp(1.0, std::ilogb(wanted) - 23)) << value;
+  }
+}
+
 TEST_P(Reduce, TellsWhetherSomeOrAllAreNotZero) {
   const Array x = Array::from(std::vector<float>{0, 0, 0, 0, 2, 0, 1, 1, std::nanf("")}, {3, 3}, device());
   EXPECT_EQ(of(x, [](const Variable& v) { return any(v, 1); }).to_doubles(), (Values{0, 1, 1}));
