@@ -102,7 +102,7 @@ Join scanned_by(ScanKind scan, DType compute, const std::string& number) {
   join.preamble = "struct " + join.accumulator + " { " + value + " m, c; };\n";
   join.members = {{value, "m"}, {value, "c"}};
   join.neutral = join.accumulator + "{1, 0}";
-  join.reduce = join.accumulator + "{a.m * b.m, b.m == 0 ? b.c : b.m * a.c + b.c}";
+  join.reduce = "b.m == 0 ? b : " + join.accumulator + "{a.m * b.m, b.m * a.c + b.c}";  // infinities before a 0 are forgotten, however elements are grouped
   join.post = "a.c";
   return join;
 }

@@ -163,6 +163,20 @@ TEST_P(Reduce, HasADeviationWhereSixteenBitsCannotHoldTheVariance) {
   EXPECT_EQ(stddev(x).to_doubles(), Values{300});
 }
 
+TEST_P(Reduce, AddsManyEqualNumbersToFewUnitsInTheLastPlace) {
+  const Variable x = tensor3("x", float32);
+  const Function f = function({x}, {sum(x), sum(x, {0, 2}), sum(x, {0, 1})}, {.device = device()});
+  for (const Shape& shape : {Shape{1, 1, 2'000'001}, Shape{2'000'001, 1, 1}, Shape{70'001, 1, 40}, Shape{3, 2, 700'001}}) {
+    for (const float value : {0.1f, 1.0f / 3}) {  // each addition rounds the same way: the worst there is
+      const Results results = f(Array::from(std::vector<float>(static_cast<std::size_t>(shape.size()), value), shape, device()));
+      for (const Array& result : results) {
+        const double wanted = static_cast<double>(value) * static_cast<double>(shape.size() / result.size());
+        for (const double found : result.to_doubles()) EXPECT_LE(std::fabs(found - wanted), 16 * std::ldexp(1.0, std::ilogb(wanted) - 23)) << shape[0] << " x " << shape[2] << " of " << value;
+      }
+    }
+  }
+}
+
 TEST_P(Reduce, TellsWhetherSomeOrAllAreNotZero) {
   const Array x = Array::from(std::vector<float>{0, 0, 0, 0, 2, 0, 1, 1, std::nanf("")}, {3, 3}, device());
   EXPECT_EQ(of(x, [](const Variable& v) { return any(v, 1); }).to_doubles(), (Values{0, 1, 1}));

@@ -318,6 +318,28 @@ TEST_P(LeastInt16OnEachDevice, SmallIntegersEqualTheGreaterOfTwoWhereTheyAreIt) 
 }
 DAMO_ON_EACH_DEVICE(LeastInt16OnEachDevice);
 
+/// NaN is neither less nor greater than anything: NVIDIA's assembler takes what can't be negative for a number.
+class NanOnEachDevice : public testing::OnEachDevice {};
+TEST_P(NanOnEachDevice, IsOrderedBehindNoFunctionThatGivesWhatIsNotNegative) {
+  const Elementwise at_least{{.name = "at_least_minus_one", .code = "x0 >= T(-1) ? T(1) : T(0)"}};
+  for (const DType dtype : {float16, float32, float64}) {
+    const Variable x = vector("x", dtype), y = vector("y", dtype);
+    std::vector<Variable> outputs;
+    for (const Variable& positive : {abs(x), sqr(x), exp(x), exp2(x), abs(x) + abs(y), maximum(abs(x), abs(y)), abs(x) * 2.0, sqr(sqr(x)), abs(cast(x, float32))}) {
+      for (const Variable& ordered : {ge(positive, 0.0), gt(positive, -1.0), le(0, positive), lt(constant(Scalar(-2).cast(int8)), positive), le(-positive, 0.0)}) outputs.push_back(cast(ordered, float32));
+      outputs.push_back(at_least(positive));
+    }
+    outputs.push_back(grad(sum(maximum(abs(y) + abs(x), 0.0)), y));
+    const Variable inputs[] = {x, y};
+    const Array a = astype(Array::from(std::vector<double>{1, NAN, -2}, device()), dtype), b = astype(Array::from(std::vector<double>{1, 1, 3}, device()), dtype);
+    for (const bool fuse : {true, false}) {
+      const Results results = function(inputs, outputs, {.fuse = fuse, .device = device()})(a, b);
+      for (std::size_t i = 0; i < outputs.size(); ++i) EXPECT_EQ(results[i].to_doubles(), (std::vector<double>{1, 0, 1})) << name(dtype) << " " << i << " fused " << fuse;
+    }
+  }
+}
+DAMO_ON_EACH_DEVICE(NanOnEachDevice);
+
 INSTANTIATE_TEST_SUITE_P(, RowsTable, ::testing::Combine(::testing::Values("cpu", "cuda:0"), ::testing::ValuesIn(kAllDTypes)), [](const auto& info) {
   const std::string& device = std::get<0>(info.param);
   return device.substr(0, device.find(':')) + "_" + std::string(name(std::get<1>(info.param)));

@@ -170,6 +170,19 @@ TEST_P(Scans, HaveGradients) {
   EXPECT_EQ(second(vector({2, 3, 4}), vector({1, 0, 0}))[0].to_doubles(), (Values{0, 5, 3}));
 }
 
+TEST_P(Scans, ForgetWhatIsBehindAFactorThatIsZero) {
+  constexpr int kZero = 2999, kLength = 5000;
+  Values values(kLength, 1.0);
+  values[kZero] = 0;
+  values[kZero + 1] = kNotANumber;
+  const Values gradient = run([](const Variable& x) { return grad(sum(cumprod(x, 0)), x); }, vector(values));
+  for (int i = 0; i < kLength; ++i) {
+    if (i < kZero) EXPECT_EQ(gradient[static_cast<std::size_t>(i)], kZero - i) << i;
+    else if (i == kZero + 1) EXPECT_EQ(gradient[static_cast<std::size_t>(i)], 0);
+    else EXPECT_TRUE(std::isnan(gradient[static_cast<std::size_t>(i)])) << i;
+  }
+}
+
 TEST_P(Scans, OfAUsersOpFuseAsBuiltInOnes) {
   struct Smoothed final : KernelOp {  // y[i] = y[i - 1] / 2 + x[i]
     std::string name() const override { return "smoothed"; }

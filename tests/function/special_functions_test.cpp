@@ -211,6 +211,17 @@ TEST_P(SpecialFunctions, MaximumAndMinimumGiveTheGradientOfEqualsToTheFirst) {
   EXPECT_THAT(results[6].to_vector<double>(), ElementsAre(0, 0, 1));
 }
 
+TEST_P(SpecialFunctions, ErfcxHasAnExactSlopeWhereItsTermsCancel) {
+  // mpmath, 30 digits: 2 x erfcx(x) - 2 / sqrt(pi)
+  const std::vector<double> at = {-1, 0, 0.5, 4.0, 5.25, 6, 9.75, 10.25, 30, 798, 1e4}, slopes = {-11.14633932862008, -1.1283791670955126, -0.5126888229025867, -0.032383506095021455,
+      -0.019445444672148649, -0.015060353489052321, -0.0058436614816109768, -0.0052951345599447542, -0.00062583541050748407, -8.8596845276908442e-7, -5.6418957508491212e-9};
+  for (const DType dtype : {float32, float64}) {
+    const Variable x = vector("x", dtype);
+    const std::vector<double> found = function({x}, {grad(sum(erfcx(x)), x)}, {.device = device()})(astype(Array::from(at, device()), dtype))[0].to_doubles();
+    for (std::size_t i = 0; i < at.size(); ++i) EXPECT_NEAR(found[i] / slopes[i], 1, dtype == float32 ? 2e-5 : 5e-14) << name(dtype) << " " << at[i];
+  }
+}
+
 DAMO_ON_EACH_DEVICE(SpecialFunctions);
 
 }  // namespace

@@ -178,7 +178,7 @@ std::string program_of(const GraphSpec& graph, const std::string& device, const 
   std::string outputs = list_of(graph.outputs);
   const bool differentiates = graph.differentiates && what.find("gradient") != std::string::npos && differentiated(graph) >= 0;
   if (differentiates) text += gradient_text(graph), outputs = "gradients";
-  text += "  for (const bool fuse : {true, false}) {\n    const Function f = function(" + list_of(inputs) + ", " + outputs +
+  text += "  for (const bool fuse : {true, false}) {\n    const Function f = function(" + std::string(differentiates ? "std::vector<Variable>" : "") + list_of(inputs) + ", " + outputs +
           ",\n                                {.fuse = fuse, .device = device" + (graph.share_results ? ", .share_results = true" : "") + ", .allow_unused_inputs = true});\n";
   for (std::size_t call = 0; call < graph.calls.size(); ++call) {
     text += "    {\n";

@@ -7,8 +7,8 @@
 namespace damo {
 namespace {
 
-constexpr int kRun = 256;         // elements that a partial value takes before it is added to others
-constexpr int kColumnRun = 1024;  // of a column, likewise
+constexpr int kRun = 32;          // elements that a partial value takes before it is added to others
+constexpr int kColumnRun = 128;  // of a column, likewise
 
 constexpr const char* kReducingHead = R"(using namespace damo;
 #define DAMO_FUNCTION static inline __attribute__((always_inline))
@@ -428,10 +428,12 @@ void CpuReducingEmitter::emit_finish() {
   finish.emit_row_start("      ", "row", layout_.rank, "");
   finish.emit_row_values("      ", {}, passes_.first_row_steps());
   const Passes::Pass& pass = passes_.all()[0];
+  finish.line("      Partial* const of_row = static_cast<Partial*>(a.scratch) + row * a.chunks;");
   for (int join : pass.joins) {
     const std::string n = number(join);
-    finish.line("      Joined" + n + " j" + n + " = neutral" + n + "();");
-    finish.line("      for (i64 k = 0; k < a.chunks; ++k) j" + n + " = reduce" + n + "(j" + n + ", static_cast<const Partial*>(a.scratch)[row * a.chunks + k].j" + n + ");");
+    finish.line("      for (i64 apart = 1; apart < a.chunks; apart *= 2) {");  // pairs, so that the error of a sum grows with the logarithm of chunks
+    finish.line("        for (i64 k = 0; k + apart < a.chunks; k += 2 * apart) of_row[k].j" + n + " = reduce" + n + "(of_row[k].j" + n + ", of_row[k + apart].j" + n + ");\n      }");
+    finish.line("      const Joined" + n + " j" + n + " = of_row[0].j" + n + ";");
   }
   finish.emit_row_values("      ", pass.joins, pass.row_steps);
   finish.emit_row_stores("      ");

@@ -248,9 +248,11 @@ void CudaScanEmitter::emit_column_prefix(int join) {
   const std::string n = number(join), type = "Joined" + n, reduce = "reduce" + n, width = number(layout_.vector), s = "s" + n, e = "e" + n, all = "all" + n;
   const std::string block = number(block_), slots = number(this->slots()), last = number(layout_.items - 1);
   const auto each = [&](const std::string& indent, const std::string& text) { line("#pragma unroll\n" + indent + "for (int k = 0; k < " + width + "; ++k) " + text); };
-  line("  " + type + " " + e + "[" + width + "], " + all + "[" + width + "];\n  bool has" + n + " = lane > 0;");
-  each("  ", e + "[k] = " + all + "[k] = m" + n + "[" + last + "][k];");
+  line("  " + type + " " + e + "[" + width + "];\n  bool has" + n + " = lane > 0;");
+  each("  ", e + "[k] = m" + n + "[" + last + "][k];");
   if (layout_.lanes == 1) return;
+  line("  " + type + " " + all + "[" + width + "];");
+  each("  ", all + "[k] = " + e + "[k];");
   line("  __shared__ " + type + " " + s + "[" + number(block_ * layout_.vector) + "];");
   each("  ", s + "[k * " + block + " + t] = " + all + "[k];");
   line("  __syncthreads();\n#pragma unroll\n  for (int d = 1; d < " + number(layout_.lanes) + "; d *= 2) {\n    if (lane >= d) {");

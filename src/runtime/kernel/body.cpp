@@ -58,6 +58,12 @@ std::string signature(const Step& step) {
   return text + "}\n";
 }
 
+/// Whether the text of a step orders numbers. Of a template's brackets too: a step too many costs an addition.
+bool orders(const Step& step) {
+  const auto has = [](const std::string& text) { return text.find_first_of("<>") != std::string::npos; };
+  return has(step.code) || (step.join && (has(step.join->reduce) || has(step.join->append)));
+}
+
 /// The functions of a join whose value has this number.
 std::string join_functions(const Step& step, const std::string& number) {
   const Join& join = *step.join;
@@ -137,12 +143,20 @@ std::string StepPrinter::appended(int join, const std::string& before, const Nam
   return "append" + std::to_string(join) + "(" + before + ", " + arguments(join, name) + ")";
 }
 
+bool StepPrinter::computes(int value) const {
+  if (value >= spec_.first_step()) return true;
+  return spec_.loop && value < spec_.input_count() && spec_.loop->inputs[static_cast<std::size_t>(value)].source == SerialLoop::Source::kCarried;
+}
+
 std::string StepPrinter::arguments(int value, const Name& name) const {
   const Step& step = spec_.step_of(value);
   std::string text;
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-    const std::string type = value_type(step.input_as(i)), argument = value_text(step.inputs[i], name);
-    text += (i > 0 ? ", " : "") + (value_type(dtype(step.inputs[i])) == type ? argument : converted(type, argument));
+    const DType from = dtype(step.inputs[i]);
+    const std::string type = value_type(step.input_as(i)), given = value_text(step.inputs[i], name);
+    const std::string argument = value_type(from) == type ? given : converted(type, given);
+    const bool is_computed = computes(step.inputs[i]) && is_floating(from) && type == "float";
+    text += (i > 0 ? ", " : "") + (is_computed && orders(step) ? "math::of_any_sign(" + argument + ")" : argument);
   }
   return text;
 }

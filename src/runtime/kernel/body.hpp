@@ -41,6 +41,8 @@ class StepPrinter {
 
  private:
   void add(const Step& step);
+  /// Whether the kernel makes a value, this turn or one before: of what it loads its compiler knows nothing.
+  bool computes(int value) const;
   std::string arguments(int value, const Name& name) const;
 
   const KernelSpec& spec_;

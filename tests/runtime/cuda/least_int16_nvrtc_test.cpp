@@ -1,6 +1,6 @@
 // NVIDIA's assembler takes the result of neg.s16 and abs.s16 for a number that fits: -(-32768) > 0 is true then. Before CUDA 13.4 it also takes
-// max.s16(x, y) == x for true whatever they are (min, u16 alike). No row may come to these instructions. Compiled here, loaded nowhere;
-// values: tests/function/rows_table_test.cpp.
+// max.s16(x, y) == x for true whatever they are (min, u16 alike). No row may come to these instructions. And a float that can't be negative
+// counts as a number, NaN or not, where it is ordered. Compiled here, loaded nowhere; values: tests/function/rows_table_test.cpp.
 #include <string>
 #include <vector>
 
@@ -59,6 +59,16 @@ TEST(SmallIntegersNvrtc, AreComparedInNoInstructionOfSixteenBits) {
                 Not(ContainsRegex(kGreater)))
         << type;
   }
+}
+
+TEST(FloatsNvrtc, AreOrderedAfterAnAdditionOfWhichTheAssemblerKnowsNoSign) {
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  const auto text = [](const std::string& value) {
+    return "extern \"C\" __global__ void k(const f32* in, bool* y) { y[threadIdx.x] = " + value + " >= 0.0f; }\n";
+  };
+  const char* const kAdded = "add[.]rn[.]f32";
+  EXPECT_THAT(ptx(text("fabsf(in[threadIdx.x])")), Not(ContainsRegex(kAdded)));
+  EXPECT_THAT(ptx(text("math::of_any_sign(fabsf(in[threadIdx.x]))")), ContainsRegex(kAdded));
 }
 
 }  // namespace

@@ -111,6 +111,10 @@ DAMO_MATH auto in_words(T x) {
   }
 }
 
+// x, of which the compiler knows nothing. ptxas (12.4 to 13.5) takes a float that it knows to be no less than 0 (an abs, a square, an
+// exponential, a sum of such) for a number: of NaN it makes "abs(x) >= 0" and "exp(x) > -1" true. -0 added to any float changes nothing.
+DAMO_MATH float of_any_sign(float x) { return __fadd_rn(x, -0.0f); }
+
 // The special function unit: 2^x and 1/x, at most 2 and 1 ulp from the truth; denormals count as 0.
 DAMO_MATH float fast_exp2(float x) {
   float y;

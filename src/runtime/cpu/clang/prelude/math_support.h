@@ -62,6 +62,9 @@ DAMO_MATH T in_words(T x) {
   return x;
 }
 
+// x: what a GPU's compiler must not know of it (src/runtime/cuda/prelude/math.h).
+DAMO_MATH float of_any_sign(float x) { return x; }
+
 // C++'s conversion of an x within To's range, as the one instruction that it is: where a conversion out of range is
 // defined (a flag, for users' code), Clang writes a longer one for a scalar, which does not vectorise.
 template <class To, class From>
