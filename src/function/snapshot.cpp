@@ -26,7 +26,7 @@ FunctionGraph graph_of(std::span<const Variable> inputs, std::span<const Variabl
   std::vector<Assignment> updates = options.updates;
   for (std::size_t i = 0; i < updates.size(); ++i) updates[i].value = values[outputs.size() + i];
   std::vector<Variable> results(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(outputs.size()));
-  if (options.nan_guard) results.push_back(guard_of(results, updates));
+  if (options.nan_guard) results.push_back(guard_of(results.empty() ? SourceLine{} : results[0].where()));
   const bool warns = options.warn_of_unused_inputs && !options.allow_unused_inputs;
   const auto snapshot = [&] { return FunctionGraph(inputs, results, options.allow_unused_inputs || warns, updates); };
   FunctionGraph graph = snapshot();

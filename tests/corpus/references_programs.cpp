@@ -135,9 +135,18 @@ const Reference kSimd("simd_bytes", [](Arrays& a) {
       dot += p * q;
       greater |= (p > q ? 0xffu : 0u) << b;
     }
-    for (int b = 0; b < 32; b += 16) greatest |= std::max(x >> b & 0xffff, y >> b & 0xffff) << b;
-    const u32 values[] = {sum, difference, greatest, dot, greater};
-    std::copy(std::begin(values), std::end(values), of(a, "out").begin() + 5 * i);
+    u32 of_sum = 0, least = 0, greater_half = 0;
+    for (int b = 0; b < 32; b += 16) {
+      const u32 p = x >> b & 0xffff, q = y >> b & 0xffff;
+      const auto half = [](u32 bits) { return int((bits & 0xffff) ^ 0x8000) - 0x8000; };
+      greatest |= std::max(p, q) << b;
+      of_sum |= static_cast<u32>(std::max({half(p + q), half(0x00ff8000u >> b), 0})) << b;
+      least |= std::min({p, q, u32{0x7fff}}) << b;
+      greater_half |= (half(p) >= half(q) ? p : q) << b;
+      greater_half ^= half(p) >= half(q) ? (b == 16 ? 1u : 2u) : 0u;
+    }
+    const u32 values[] = {sum, difference, greatest, dot, greater, of_sum, least, greater_half};
+    std::copy(std::begin(values), std::end(values), of(a, "out").begin() + 8 * i);
   }
 });
 const Reference kInt8("int8_dot", [](Arrays& a) {

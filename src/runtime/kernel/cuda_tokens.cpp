@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <string>
+#include <utility>
 
 namespace damo {
 namespace {
@@ -16,12 +17,31 @@ bool is_word(std::string_view token) {
 }
 
 void CudaTokens::skip_directive() {
+  const std::size_t word = source_.find_first_not_of(" \t", at_ + 1);
+  if (skips_else_ && word != std::string_view::npos && (source_.substr(word, 4) == "else" || source_.substr(word, 4) == "elif")) skip_to_endif();
   while (at_ < source_.size() && source_[at_] != '\n') {
     if (at(0) == '/' && at(1) == '*') {  // may go on over lines
       at_ = std::min(source_.find("*/", at_ + 2), source_.size() - 2) + 2;
       continue;
     }
     at_ += at(0) == '\\' && at(1) == '\n' ? 2 : 1;
+  }
+}
+
+/// From an "#else" to its "#endif".
+void CudaTokens::skip_to_endif() {
+  for (int depth = 1; depth > 0;) {
+    at_ = source_.find('\n', at_);
+    const std::size_t begin = at_ == std::string_view::npos ? at_ : source_.find_first_not_of(" \t\r\n", at_);
+    if (begin == std::string_view::npos) {
+      at_ = source_.size();
+      return;
+    }
+    at_ = begin;
+    if (source_[begin] != '#') continue;
+    const std::size_t word = std::min(source_.find_first_not_of(" \t", begin + 1), source_.size());
+    if (source_.substr(word, 2) == "if") ++depth;
+    else if (source_.substr(word, 5) == "endif") --depth;
   }
 }
 
@@ -94,19 +114,21 @@ std::string_view CudaTokens::peek() {
 // A list in place of recursion: a source may open a million brackets.
 void CudaTokens::skip_balanced(char open) {
   std::string opened(1, open);
+  const bool skipped_else = std::exchange(skips_else_, true);
   for (std::string_view token = next(); !token.empty(); token = next()) {
     if (token.size() > 1 || is_word(token)) continue;
     const char c = token[0], innermost = opened.back();
     const char close = innermost == '(' ? ')' : innermost == '{' ? '}' : innermost == '[' ? ']' : '>';
     if (c == close) {
       opened.pop_back();
-      if (opened.empty()) return;
+      if (opened.empty()) break;
     } else if (c == '(' || c == '{' || c == '[' || (c == '<' && innermost == '<')) {
       opened += c;  // within other brackets a "<" is a comparison
     } else if (innermost == '<' && (c == ';' || c == '}')) {
-      return;  // it was no bracket after all
+      break;  // it was no bracket after all
     }
   }
+  skips_else_ = skipped_else;
 }
 
 }  // namespace damo

@@ -21,6 +21,11 @@ bool is_mark(std::string_view word) {
   return std::find(std::begin(kMarks), std::end(kMarks), word) != std::end(kMarks);
 }
 
+bool is_attribute(std::string_view word) {
+  constexpr std::string_view kAttributes[] = {"__align__", "alignas", "__attribute__", "__declspec", "__launch_bounds__"};
+  return std::find(std::begin(kAttributes), std::end(kAttributes), word) != std::end(kAttributes);
+}
+
 bool is_type_word(std::string_view word) {
   return word == "struct" || word == "class" || word == "union" || word == "enum";
 }
@@ -32,7 +37,7 @@ class Declarations {
 
   std::vector<Declaration> read() {
     for (std::string_view token = tokens_.next(); !token.empty(); token = tokens_.next()) {
-      if (opens_space(token) || token == "}" || token == ";") continue;
+      if (opens_space(token) || is_access(token) || token == "}" || token == ";") continue;
       read_declaration(token);
     }
     return std::move(found_);
@@ -58,18 +63,39 @@ class Declarations {
     return true;
   }
 
+  /// "public:"
+  bool is_access(std::string_view token) {
+    if ((token != "public" && token != "protected" && token != "private") || tokens_.peek() != ":") return false;
+    tokens_.next();
+    return true;
+  }
+
+  /// "struct __align__(8) Complex {": Complex, of what stands behind "struct".
+  std::string class_name() const {
+    CudaTokens ahead = tokens_;
+    for (std::string_view token = ahead.next(); !token.empty() && token != "{" && token != ";"; token = ahead.next()) {
+      if (token == "(" || token == "[") ahead.skip_balanced(token[0]);
+      else if (is_word(token) && !is_attribute(token)) return std::string(token);
+    }
+    return {};
+  }
+
   void read_declaration(std::string_view token) {
     Declaration declaration;
     declaration.begin = place_of(token);
     bool is_type = false, has_parameters = false, has_value = false;
-    std::string_view last;
+    std::string_view last, before;
     for (; !token.empty() && token != ";"; token = tokens_.next()) {
       if (token == "}") break;  // of the namespace around it
-      is_type |= !has_parameters && is_type_word(token);
-      has_value |= token == "=";
+      if (token == ":" && has_parameters && !is_type && declaration.body == 0) declaration.body = place_of(token);
+      if (!has_parameters && is_type_word(token)) {
+        if (!is_type && token != "enum") declaration.class_name = class_name();
+        is_type = true;
+      }
+      has_value |= token == "=" && last != "operator";
       if (is_word(token)) last = token;
-      if (token == "(" && !has_parameters && !last.empty()) {
-        has_parameters = true;
+      if (token == "(" && !has_parameters && !last.empty() && !is_attribute(last)) {
+        has_parameters = declaration.is_function = true;
         declaration.names.emplace_back(last);
       }
       if (token == "(" || token == "[")
@@ -78,10 +104,19 @@ class Declarations {
         tokens_.skip_balanced('<');
       else if (token == "{") {
         if (is_type && !last.empty()) declaration.names.emplace_back(last);
+        const bool is_initialiser = declaration.body > 0 && is_word(before);  // ": count{0}"
+        const bool is_class = is_type && !has_parameters && declaration.members_end == 0;
+        const std::size_t opened = place_of(token);
+        if (is_class) declaration.members_begin = opened + 1;
         tokens_.skip_balanced('{');
-        if (has_parameters && !has_value && !is_type) break;  // a function's body
+        if (is_class) declaration.members_end = end_of_braces();
+        if (has_parameters && !has_value && !is_type && !is_initialiser) {  // a function's body
+          if (declaration.body == 0) declaration.body = opened;
+          break;
+        }
         is_type = false;
       }
+      before = token;
     }
     if (!has_parameters && !last.empty()) declaration.names.emplace_back(last);
     CudaTokens rest = tokens_;
@@ -89,6 +124,14 @@ class Declarations {
     declaration.end = next.empty() ? source_.size() : place_of(next);
     declaration.is_device = has_mark(source_.substr(declaration.begin, declaration.end - declaration.begin));
     found_.push_back(std::move(declaration));
+  }
+
+  /// Where the "}" stands that was read last.
+  std::size_t end_of_braces() const {
+    CudaTokens rest = tokens_;
+    const std::string_view next = rest.next();
+    const std::size_t end = source_.rfind('}', next.empty() ? source_.size() : place_of(next));
+    return end == std::string_view::npos ? source_.size() : end;
   }
 
   static bool has_mark(std::string_view text) {
@@ -144,8 +187,12 @@ std::string redefined_type(const LogError& error) {
   return word_at(error.shown, static_cast<std::size_t>(error.column) - 1);
 }
 
-/// Blank but for preprocessor lines, of which other code may be in need.
+/// Blank but for preprocessor lines, of which other code may be in need. A pragma is about the code beside it.
 void blank(std::string& source, std::size_t begin, std::size_t end) {
+  const auto is_pragma = [&](std::size_t at) {
+    at = source.find_first_not_of(" \t", at + 1);
+    return at != std::string::npos && source.compare(at, 6, "pragma") == 0;
+  };
   bool is_directive = false, line_begins = true;
   for (std::size_t at = begin; at < end; ++at) {
     char& c = source[at];
@@ -154,7 +201,7 @@ void blank(std::string& source, std::size_t begin, std::size_t end) {
       line_begins = true;
       continue;
     }
-    if (line_begins && c == '#') is_directive = true;
+    if (line_begins && c == '#') is_directive = !is_pragma(at);
     if (!std::isspace(static_cast<unsigned char>(c))) line_begins = false;
     if (!is_directive) c = ' ';
   }
@@ -179,10 +226,16 @@ class HostCode {
     if (number > line_begins_.size()) return false;
     const std::size_t begin = line_begins_[number - 1], end = std::min(text.find('\n', begin), text.size());
     const std::size_t first = text.find_first_not_of(" \t", begin);
-    if (first < end && text[first] == '#') return leave_out_include(error, begin, end);
+    if (first >= end) return false;  // left out by an error before this one
+    if (text[first] == '#') return leave_out_include(error, begin, end);
     bool any = false;
     for (Declaration& declaration : declarations_) {
-      if (declaration.is_device || declaration.end <= begin || declaration.begin >= end) continue;
+      if (declaration.end <= begin || declaration.begin >= end) continue;
+      if (leave_out_member(declaration, error, begin, end)) {
+        any = true;
+        continue;
+      }
+      if (declaration.is_device) continue;
       blank(text, declaration.begin, declaration.end);
       declaration.is_device = true;  // not again
       left_out_.push_back({what_of(declaration) + " (line " + std::to_string(error.line) + ": " + error.message + ")", declaration.names});
@@ -211,6 +264,39 @@ class HostCode {
   std::string text;
 
  private:
+  /// Without a member whose place the compiler would fill.
+  static bool can_do_without(const Declaration& of_class, const Declaration& member, std::string_view text) {
+    const std::string& name = member.names.front();
+    if (name == of_class.class_name || text.find("virtual") != std::string_view::npos || text.find("override") != std::string_view::npos) return false;
+    CudaTokens tokens(text);
+    for (std::string_view token = tokens.next(); !token.empty(); token = tokens.next()) {
+      if (token == "operator") return tokens.next() != "=" || tokens.peek() == "=";
+    }
+    return true;
+  }
+
+  /// False if the error is in no member function of a class that it can do without.
+  bool leave_out_member(const Declaration& of_class, const LogError& error, std::size_t begin, std::size_t end) {
+    if (of_class.members_begin >= end || of_class.members_end <= begin) return false;
+    const std::string members = text.substr(of_class.members_begin, of_class.members_end - of_class.members_begin);
+    const std::size_t place = error.column > 0 ? std::min(begin + static_cast<std::size_t>(error.column) - 1, end - 1) : end - 1;
+    for (Declaration& member : declarations(members)) {
+      const std::size_t from = of_class.members_begin + member.begin, to = of_class.members_begin + member.end, body = of_class.members_begin + member.body;
+      if (to <= begin || from >= end || member.is_device || !member.is_function) continue;
+      if (member.body > 0 && place >= body) {  // declared it stays: who calls it is told
+        blank(text, body, to);
+        text[body] = ';';
+      } else if (can_do_without(of_class, member, std::string_view(members).substr(member.begin, member.end - member.begin))) {
+        blank(text, from, to);
+      } else {
+        continue;
+      }
+      left_out_.push_back({what_of(member) + " of '" + of_class.class_name + "' (line " + std::to_string(error.line) + ": " + error.message + ")", member.names});
+      return true;
+    }
+    return false;
+  }
+
   bool leave_out_include(const LogError& error, std::size_t begin, std::size_t end) {
     const std::string line = text.substr(begin, end - begin);
     if (line.find("include") == std::string::npos) return false;

@@ -1,7 +1,8 @@
 // Files of CUDA C hold the program around their kernels too: main, functions that launch, buffers, checks of errors; and
 // they include more of it. None of that is compiled here. A text that does not compile as it stands is tried again
 // without the declarations that the errors are in, in the text itself if it has such code and in files that it includes, as
-// long as these are not marked as code of the device; "#include"s of headers that are not there go the same way. So do
+// long as these are not marked as code of the device; of a class without the bodies of the member functions that they are in, or without the
+// whole function, unless the compiler would put another in its place (constructors, destructors, assignments, overrides). "#include"s of headers that are not there go the same way. So do
 // names of the prelude's that the source gives another meaning ("typedef long long ssize_t;"): the prelude leaves them
 // out. Lines and columns stay as they were. See tests/runtime/kernel/host_code_test.cpp.
 #pragma once
@@ -16,11 +17,15 @@
 
 namespace damo {
 
-/// A declaration of a text, outside of functions and classes.
+/// A declaration of a text, outside of functions and classes; or of the text between a class's braces.
 struct Declaration {
   std::size_t begin = 0, end = 0;  ///< in the text
   bool is_device = false;          ///< something in it is marked __global__, __device__, __constant__, ...
+  bool is_function = false;
+  std::size_t body = 0;  ///< of a function's definition, where its body begins, or the initialisers of a constructor's; else 0
   std::vector<std::string> names;  ///< that it declares, as far as can be told without a compiler
+  std::string class_name;          ///< of the definition of a class, whose members stand from members_begin to members_end
+  std::size_t members_begin = 0, members_end = 0;
 };
 
 /// In the order of the text; what stands in namespaces too.

@@ -50,7 +50,7 @@ struct Finder {
 
 TEST(HostCode, FindsDeclarationsAndWhatIsTheDevices) {
   const std::string source =
-      "\n#include <x.h>\nnamespace a { inline namespace b {\n__device__ int f(int x) { if (x) { return 1; } return 2; }\n} }\n"
+      "\xEF\xBB\xBF#include <x.h>\nnamespace a { inline namespace b {\n__device__ int f(int x) { if (x) { return 1; } return 2; }\n} }\n"
       "extern \"C\" {\nvoid host(int, float);\n}\nstruct Timer { int start; Timer() {} } timer;\n"
       "template <class T, int n = (1 > 0)> __global__ void k(T* x) {}\nint values[] = {1, 2}, more;\nint main() { k<<<1, 1>>>(0); }";
   const std::vector<Declaration> found = declarations(source);
@@ -77,12 +77,6 @@ TEST(HostCode, IsPassedOverWithItsLinesKept) {
                       "'check' (line 2: 'cudaError_t' is unknown); 'main' (line 8: 'check' is unknown)");
 }
 
-TEST(HostCode, OfATextThatCompilesIsLeftAlone) {
-  Finder compiler;
-  EXPECT_EQ(compile_past_host_code(request_of("__global__ void k() {}\nint main() { k<<<1, 1>>>(); }"), std::ref(compiler)).log, "");
-  EXPECT_EQ(compiler.calls, 1);
-}
-
 std::string error_of(const std::string& source, Finder compiler) {
   try {
     compile_past_host_code(request_of(source), std::ref(compiler));
@@ -90,6 +84,64 @@ std::string error_of(const std::string& source, Finder compiler) {
     return error.log() + "|" + (error.source() == source ? "" : "other source");
   }
   return "nothing thrown";
+}
+
+TEST(HostCode, LosesItsPragmasWithTheFunctionsThatTheyAreIn) {
+  const std::string source = "__global__ void k() {}\nint main() {\n  bad();\n  #pragma unroll\n#if 1\n#  pragma omp parallel for\n  for (;;) {}\n#endif\n}\n";
+  Finder compiler{{"bad", "pragma"}, "", 0};
+  compile_past_host_code(request_of(source), std::ref(compiler));
+  EXPECT_EQ(compiler.text.find("pragma"), std::string::npos);
+  EXPECT_NE(compiler.text.find("#endif"), std::string::npos);
+}
+
+TEST(HostCode, IsFoundBehindABraceThatIsOpenedInEachOfTwoWays) {
+  const std::string source = "__global__ void k(int n) {\n#ifdef LINKED\n  while (n) {\n#  if 1\n#  endif\n#else\n  for (;;) {\n#endif\n    --n;\n  }\n}\nvoid host() { bad(); }\nint main() { k<<<1, 1>>>(0); }\n";
+  Finder compiler{{"bad"}, "", 0};
+  compile_past_host_code(request_of(source), std::ref(compiler));
+  EXPECT_EQ(compiler.text.find("host"), std::string::npos);
+  EXPECT_NE(compiler.text.find("while (n)"), std::string::npos);
+}
+
+TEST(HostCode, OfClassesIsPassedOverFunctionByFunction) {
+  const std::string source =
+      "class __align__(8) Complex : public Pair<float> {\n"
+      " public:\n"
+      "  __device__ Complex(float x) : re(x) {}\n"
+      "  friend std::ostream& operator<<(std::ostream& out, const Complex& x) { return out << x.re; }\n"
+      "  Complex& operator+=(const Complex& x) { check(x); return *this; }\n"
+      "  void print() {\n    printf_(re);\n    printf_(re);\n  }\n"
+      " private:\n"
+      "  float re;\n"
+      "};\n__global__ void k(Complex* x) {}\nint main() { k<<<1, 1>>>(0); }\n";
+  Finder compiler{{"ostream", "check", "printf_"}, "", 0};
+  const CompiledCode code = compile_past_host_code(request_of(source), std::ref(compiler));
+  for (const char* stays : {"public:", "Complex(float x) : re(x) {}", "private:", "float re;", "main"}) EXPECT_NE(compiler.text.find(stays), std::string::npos) << stays;
+  EXPECT_NE(compiler.text.find("void print() ;"), std::string::npos);
+  for (const char* gone : {"friend", "operator", "printf_"}) EXPECT_EQ(compiler.text.find(gone), std::string::npos) << gone;
+  EXPECT_EQ(code.log, "user.cu: warning: left out, as it does not compile and is not marked as code of the device: 'operator' of 'Complex' (line 4: 'ostream' is unknown); "
+                      "'operator' of 'Complex' (line 5: 'check' is unknown); 'print' of 'Complex' (line 7: 'printf_' is unknown)");
+}
+
+TEST(HostCode, ThatTheCompilerWouldReplaceStaysInItsClass) {
+  for (const char* member : {"Value(bad x) {}", "~Value() noexcept(bad) {}", "Value& operator=(bad x) { return *this; }", "virtual void f(bad x) {}", "int f(bad x) override { return 1; }"}) {
+    const std::string source = std::string("struct Value {\n  ") + member + "\n  __device__ int get() { return 1; }\n};\n__global__ void k(Value* x) {}\nint main() { k<<<1, 1>>>(0); }\n";
+    EXPECT_EQ(error_of(source, {{"bad"}, "", 0}), "user.cu:2:1: error: 'bad' is unknown\n|") << member;
+  }
+}
+
+TEST(HostCode, OfAMembersBodyLeavesItsDeclaration) {
+  const std::string source =
+      "struct Value {\n  Value(int n) : count{n},\n    other(bad) {\n  }\n  ~Value() {\n    bad();\n  }\n  int get() const {\n    return bad;\n  }\n  int count, other;\n};\n"
+      "__global__ void k(Value* x) {}\nint main() { k<<<1, 1>>>(0); }\n";
+  Finder compiler{{"bad"}, "", 0};
+  compile_past_host_code(request_of(source), std::ref(compiler));
+  for (const char* stays : {"Value(int n) ;", "~Value() ;", "int get() const ;", "int count, other;"}) EXPECT_NE(compiler.text.find(stays), std::string::npos) << stays << compiler.text;
+}
+
+TEST(HostCode, OfATextThatCompilesIsLeftAlone) {
+  Finder compiler;
+  EXPECT_EQ(compile_past_host_code(request_of("__global__ void k() {}\nint main() { k<<<1, 1>>>(); }"), std::ref(compiler)).log, "");
+  EXPECT_EQ(compiler.calls, 1);
 }
 
 TEST(HostCode, LeavesTheErrorsOfKernels) {

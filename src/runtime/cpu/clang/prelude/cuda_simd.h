@@ -123,4 +123,31 @@ inline int __vimax3_s32_relu(int a, int b, int c) { return max(__vimax3_s32(a, b
 inline int __vimin3_s32_relu(int a, int b, int c) { return max(__vimin3_s32(a, b, c), 0); }
 inline int __viaddmax_s32_relu(int a, int b, int c) { return max(__viaddmax_s32(a, b, c), 0); }
 inline int __viaddmin_s32_relu(int a, int b, int c) { return max(__viaddmin_s32(a, b, c), 0); }
+// Of two halves each.
+#define __DAMO_THREE(letter)                                                                                                            \
+  inline unsigned __vimax3_##letter##16x2(unsigned a, unsigned b, unsigned c) { return __vmax##letter##2(__vmax##letter##2(a, b), c); } \
+  inline unsigned __vimin3_##letter##16x2(unsigned a, unsigned b, unsigned c) { return __vmin##letter##2(__vmin##letter##2(a, b), c); } \
+  inline unsigned __viaddmax_##letter##16x2(unsigned a, unsigned b, unsigned c) { return __vmax##letter##2(__vadd2(a, b), c); }         \
+  inline unsigned __viaddmin_##letter##16x2(unsigned a, unsigned b, unsigned c) { return __vmin##letter##2(__vadd2(a, b), c); }
+__DAMO_THREE(s)
+__DAMO_THREE(u)
+#undef __DAMO_THREE
+inline unsigned __vimax_s16x2_relu(unsigned a, unsigned b) { return __vmaxs2(__vmaxs2(a, b), 0); }
+inline unsigned __vimin_s16x2_relu(unsigned a, unsigned b) { return __vmaxs2(__vmins2(a, b), 0); }
+inline unsigned __vimax3_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(__vimax3_s16x2(a, b, c), 0); }
+inline unsigned __vimin3_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(__vimin3_s16x2(a, b, c), 0); }
+inline unsigned __viaddmax_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(__viaddmax_s16x2(a, b, c), 0); }
+inline unsigned __viaddmin_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(__viaddmin_s16x2(a, b, c), 0); }
+// And whether it was the first, or both were equal.
+#define __DAMO_WHICH(name, T, Half, op)                                                                               \
+  inline T name##32(T a, T b, bool* first) { return (*first = a op b) ? a : b; }                                      \
+  inline unsigned name##16x2(unsigned a, unsigned b, bool* first_high, bool* first_low) {                             \
+    *first_high = (Half)(a >> 16) op (Half)(b >> 16), *first_low = (Half)a op (Half)b;                                \
+    return ((*first_high ? a : b) & 0xffff0000u) | ((*first_low ? a : b) & 0xffffu);                                  \
+  }
+__DAMO_WHICH(__vibmax_s, int, short, >=)
+__DAMO_WHICH(__vibmin_s, int, short, <=)
+__DAMO_WHICH(__vibmax_u, unsigned, unsigned short, >=)
+__DAMO_WHICH(__vibmin_u, unsigned, unsigned short, <=)
+#undef __DAMO_WHICH
 #pragma clang force_cuda_host_device end
