@@ -50,8 +50,7 @@ class Site {
   ValueId input_of(ValueId value, int i = 0) const { return graph_.inputs(graph_.owner(value))[static_cast<std::size_t>(i)]; }
   /// The value of a constant of rank 0; null for all others.
   const ConstantData* number(ValueId value) const {
-    const ConstantData* constant = graph_.constant(value).get();
-    return constant && constant->is_scalar() ? constant : nullptr;
+    return graph_.is_literal(value) ? graph_.constant(value).get() : nullptr;
   }
   /// How often the value is read, by nodes that are still needed and by the graph's outputs.
   int readings(ValueId value) const;
@@ -71,6 +70,8 @@ struct Rule {
   std::string name;            ///< DAMO_DISABLE and Options::disable take it
   std::vector<OpPtr> ops = {};  ///< it is asked about nodes of these very ops,
   std::function<bool(const Op&)> takes = {};  ///< and of ops for which this is true; asked once an op
+  /// Where it is given, of those nodes alone of which some input is computed by an op for which this is true; asked once an op.
+  std::function<bool(const Op&)> reads = {};
   /// What stands in the node's place, a node of one output: ops on operands of the site. Empty: the rule does not apply. The dtype and
   /// rank must be the node's, and an extent known where the node's is. Must not make anew what it matched.
   std::function<Variable(Site&)> rewrite;

@@ -170,7 +170,7 @@ std::string traffic_of(const FunctionGraph& graph, NodeId node) {
   std::size_t bytes = 0, broadcast = 0;
   std::set<ValueId> seen;
   for (ValueId input : graph.inputs(node)) {
-    if (is_literal(graph, input) || !seen.insert(input).second) continue;
+    if (graph.is_literal(input) || !seen.insert(input).second) continue;
     const TensorType& type = graph.type(input);
     bool repeats = type.rank() < space.rank();
     for (int axis = 0; axis < type.rank() && !repeats; ++axis) repeats = type.dims[axis] == 1 && space[axis] != 1;

@@ -5,6 +5,7 @@
 #include <damo/log.hpp>
 #include "function/nan_guard.hpp"
 #include "ops/gradient_mark.hpp"
+#include "ops/random/random_op.hpp"
 #include "ops/random/stream_state.hpp"
 
 namespace damo {
@@ -24,11 +25,16 @@ FunctionGraph graph_of(std::span<const Variable> inputs, std::span<const Variabl
   if (!options.givens.empty()) values = substitute(values, options.givens, options.allow_unused_inputs || options.warn_of_unused_inputs);
   std::vector<Assignment> updates = options.updates;
   for (std::size_t i = 0; i < updates.size(); ++i) updates[i].value = values[outputs.size() + i];
-  for (Assignment& update : stream_updates(values, updates)) updates.push_back(std::move(update));
-  values.resize(outputs.size());
-  if (options.nan_guard) values.push_back(guard_of(values.empty() ? SourceLine{} : values[0].where()));
+  std::vector<Variable> results(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(outputs.size()));
+  if (options.nan_guard) results.push_back(guard_of(results.empty() ? SourceLine{} : results[0].where()));
   const bool warns = options.warn_of_unused_inputs && !options.allow_unused_inputs;
-  FunctionGraph graph(inputs, values, options.allow_unused_inputs || warns, updates);
+  const auto snapshot = [&] { return FunctionGraph(inputs, results, options.allow_unused_inputs || warns, updates); };
+  FunctionGraph graph = snapshot();
+  if (graph.has_op<DrawOp>()) {  // else nobody pays for the walk that looks for draws' states
+    const std::size_t asked = updates.size();
+    for (Assignment& update : stream_updates(values, updates)) updates.push_back(std::move(update));
+    if (updates.size() > asked) graph = snapshot();
+  }
   if (warns) warn_of_unused(graph, inputs);
   return drop_gradient_marks(std::move(graph));
 }

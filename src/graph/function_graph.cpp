@@ -1,7 +1,12 @@
 #include <damo/graph.hpp>
 
 #include <algorithm>
-#include <unordered_map>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
 #include <unordered_set>
 #include <utility>
 
@@ -45,57 +50,40 @@ void check_replacement(const TensorType& from, const TensorType& to) {
   throw TypeError("rewrite: a " + to_string(from) + " cannot be replaced by a " + to_string(to));
 }
 
-/// Numbers for nodes, in order of asking.
-class NodeNumbering {
+/// The number of each node's first value; a node's values are numbered consecutively. Nodes that lie side by side have their entries side by side, as neighbours
+/// in memory mostly are neighbours in the graph: a hash of each address would wait for memory at each node.
+class FirstValues {
  public:
-  int number(ApplyData* node) {
-    const int next = static_cast<int>(nodes_.size());
-    const int found = index_.find_or_add(std::hash<ApplyData*>()(node) >> 4, next, [&](int other) { return nodes_[static_cast<std::size_t>(other)] == node; });
-    if (found < 0) nodes_.push_back(node);
-    return found < 0 ? next : found;
+  static constexpr ValueId kUnseen = ValueId::kNone, kEntered{-2};
+
+  ValueId& of(const ApplyData* node) {
+    const auto address = reinterpret_cast<std::uintptr_t>(node);
+    return page(address / kPage)[address % kPage / kGranule];
   }
-  int count() const { return static_cast<int>(nodes_.size()); }
+  ValueId of(const Variable& variable) { return static_cast<ValueId>(static_cast<int>(of(ApplyData::of(variable))) + variable.index()); }
 
  private:
-  HashIndex index_{1024};
-  std::vector<ApplyData*> nodes_;
-};
+  static constexpr std::size_t kGranule = std::bit_floor(sizeof(ApplyData)), kPage = 512 * kGranule;  // bytes; no two nodes begin in one granule
+  using Page = std::array<ValueId, kPage / kGranule>;
 
-/// Every node that outputs need, inputs before users, but those that have a number already, the graph's inputs.
-struct NeededNodes {
-  struct Visit {
-    ApplyData* node;
-    int number;
-    std::size_t first_input = 0, next = 0;
-  };
-  std::vector<Visit> order;
-  std::vector<int> inputs;  // numbers of the nodes that compute the inputs of each, from Visit::first_input on
-
-  /// Walks without recursion and asks for each reading's number once.
-  NeededNodes(std::span<const Variable> outputs, NodeNumbering& numbering) {
-    std::vector<Visit> stack;
-    const auto enter = [&](ApplyData* node) {
-      const int before = numbering.count(), number = numbering.number(node);
-      if (number < before) return number;
-      stack.push_back({node, number, inputs.size()});
-      inputs.resize(inputs.size() + node->inputs.size());
-      return number;
-    };
-    for (const Variable& output : outputs) {
-      enter(ApplyData::of(output));
-      while (!stack.empty()) {
-        Visit& top = stack.back();
-        if (top.next == top.node->inputs.size()) {
-          order.push_back(top);
-          stack.pop_back();
-        } else {
-          const std::size_t at = top.first_input + top.next;
-          const int number = enter(ApplyData::of(top.node->inputs[top.next++]));  // top may have moved
-          inputs[at] = number;
-        }
-      }
+  Page& page(std::uintptr_t address) {
+    if (address == last_address_) return *last_;
+    const int next = static_cast<int>(addresses_.size());
+    const int found = index_.find_or_add(address, next, [&](int other) { return addresses_[static_cast<std::size_t>(other)] == address; });
+    if (found < 0) {
+      addresses_.push_back(address);
+      pages_.push_back(std::make_unique_for_overwrite<Page>());
+      pages_.back()->fill(kUnseen);
     }
+    last_address_ = address;
+    return *(last_ = pages_[static_cast<std::size_t>(found < 0 ? next : found)].get());
   }
+
+  HashIndex index_{16};
+  std::vector<std::uintptr_t> addresses_;  // by page
+  std::vector<std::unique_ptr<Page>> pages_;
+  std::uintptr_t last_address_ = 0;
+  Page* last_ = nullptr;
 };
 
 std::size_t hash_of(const TensorType& type) {
@@ -127,15 +115,13 @@ void FunctionGraph::check_inputs(std::span<const Variable> inputs) const {
   }
 }
 
+/// Walks without recursion: a node is entered, then all that computes its inputs, then it is added.
 void FunctionGraph::copy(std::span<const Variable> inputs, std::span<const Variable> results, std::span<const Assignment> updates) {
-  NodeNumbering numbering;
-  std::vector<ValueId> first_value;  // by node; a node's values are numbered consecutively
-  const auto first_of = [&](const Variable& variable) -> ValueId& { return first_value[static_cast<std::size_t>(numbering.number(ApplyData::of(variable)))]; };
+  FirstValues first_values;
   for (const Variable& input : inputs) {
     const ValueId value = new_value(input.type());
     set_extras(value, {input.name(), {}});
-    numbering.number(ApplyData::of(input));
-    first_value.push_back(value);
+    first_values.of(ApplyData::of(input)) = value;
     inputs_.push_back(value);
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -145,39 +131,70 @@ void FunctionGraph::copy(std::span<const Variable> inputs, std::span<const Varia
   for (const Assignment& update : updates) outputs.push_back(update.value);
   std::vector<Variable> wanted = outputs;
   for (const Assignment& update : updates) wanted.push_back(update.variable);
-  const NeededNodes needed(wanted, numbering);
-  first_value.resize(static_cast<std::size_t>(numbering.count()));
-  for (const NeededNodes::Visit& visit : needed.order) {
-    ApplyData* const data = visit.node;
-    if (!data->op && !data->constant && !data->shared) {
-      const Variable unknown = ApplyData::output(data, 0);
-      bad_graph(damo::describe(unknown) + " is needed by the outputs and is not among the inputs", unknown, "add it to the inputs");
-    }
-    const NodeId number = data->op ? new_node(data->op, data->where) : NodeId::kNone;
-    for (std::size_t i = 0; i < data->types.size(); ++i) {
-      const ValueId value = new_value(*data->types[i]);
-      if (i == 0) first_value[static_cast<std::size_t>(visit.number)] = value;
-      Value& record = at(value);
-      record.constant = data->constant;
-      set_extras(value, {data->names.empty() ? std::string() : data->names[i], data->shared});
-      if (!data->op) continue;
-      record.owner = number;
-      record.owner_index = static_cast<int>(i);
-      at(number).outputs.push_back(value);
-    }
+  const auto add_data = [&](ApplyData* data) {
+    const ValueId first = copy(data);
+    first_values.of(data) = first;
+    if (!data->op) return;
+    const NodeId number = at(first).owner;
     for (std::size_t i = 0; i < data->inputs.size(); ++i) {
-      const auto maker = static_cast<std::size_t>(needed.inputs[visit.first_input + i]);
-      const auto value = static_cast<ValueId>(static_cast<int>(first_value[maker]) + data->inputs[i].index());
+      const ValueId value = first_values.of(data->inputs[i]);
       at(value).uses.push_back({number, static_cast<int>(i)});
       at(number).inputs.push_back(value);
     }
+  };
+  struct Visit {
+    ApplyData* data;
+    std::size_t next = 0;
+  };
+  std::vector<Visit> stack;
+  const auto enter = [&](ApplyData* data) {
+    ValueId& first = first_values.of(data);
+    if (first != FirstValues::kUnseen) return;
+    if (data->inputs.empty()) return add_data(data);
+    first = FirstValues::kEntered;
+    stack.push_back({data});
+  };
+  for (const Variable& output : wanted) {
+    enter(ApplyData::of(output));
+    while (!stack.empty()) {
+      Visit& top = stack.back();
+      if (top.next < top.data->inputs.size()) {
+        enter(ApplyData::of(top.data->inputs[top.next++]));
+      } else {
+        add_data(top.data);
+        stack.pop_back();
+      }
+    }
   }
   for (const Variable& output : outputs) {
-    const auto value = static_cast<ValueId>(static_cast<int>(first_of(output)) + output.index());
+    const ValueId value = first_values.of(output);
     at(value).uses.push_back({NodeId::kNone, static_cast<int>(outputs_.size())});
     outputs_.push_back(value);
   }
-  for (const Assignment& update : updates) updated_.push_back(first_of(update.variable));
+  for (const Assignment& update : updates) updated_.push_back(first_values.of(update.variable));
+  is_pruned_ = true;  // what no output needs was not copied
+}
+
+/// A node with its values but for what it reads, or a leaf's value. Gives the first value.
+ValueId FunctionGraph::copy(ApplyData* data) {
+  if (!data->op && !data->constant && !data->shared) {
+    const Variable unknown = ApplyData::output(data, 0);
+    bad_graph(damo::describe(unknown) + " is needed by the outputs and is not among the inputs", unknown, "add it to the inputs");
+  }
+  const NodeId number = data->op ? new_node(data->op, data->where) : NodeId::kNone;
+  ValueId first = ValueId::kNone;
+  for (std::size_t i = 0; i < data->types.size(); ++i) {
+    const ValueId value = new_value(*data->types[i]);
+    if (i == 0) first = value;
+    if (data->constant) set_constant(value, data->constant);
+    set_extras(value, {data->names.empty() ? std::string() : data->names[i], data->shared});
+    if (!data->op) continue;
+    Value& record = at(value);
+    record.owner = number;
+    record.owner_index = static_cast<int>(i);
+    at(number).outputs.push_back(value);
+  }
+  return first;
 }
 
 void FunctionGraph::check_unused(std::span<const Variable> inputs) const {
@@ -189,6 +206,7 @@ void FunctionGraph::check_unused(std::span<const Variable> inputs) const {
 }
 
 ValueId FunctionGraph::new_value(const TensorType& type) {
+  note_change();
   values_.push_back({.type = number_of(type), .constant = {}, .uses = {}});
   return static_cast<ValueId>(values_.size() - 1);
 }
@@ -210,14 +228,34 @@ std::uint32_t FunctionGraph::number_of(const TensorType& type) {
   return next;
 }
 
+OpId FunctionGraph::number_of(const OpPtr& op) {
+  constexpr std::size_t kCompared = 8;
+  for (std::size_t i = 0; i < std::min(ops_.size(), kCompared); ++i) {
+    if (ops_[i] == op) return static_cast<OpId>(i);
+  }
+  const auto next = static_cast<OpId>(ops_.size());
+  if (ops_.size() >= kCompared) {
+    if (const auto [found, is_new] = op_numbers_.try_emplace(op.get(), next); !is_new) return found->second;
+  }
+  ops_.push_back(op);
+  return next;
+}
+
 void FunctionGraph::set_extras(ValueId value, Extras extras) {
   if (extras.name.empty() && !extras.shared) return;
   at(value).extras = static_cast<int>(extras_.size());
   extras_.push_back(std::move(extras));
 }
 
+void FunctionGraph::set_constant(ValueId value, ConstantPtr constant) {
+  Value& record = at(value);
+  if (constant->is_scalar()) std::memcpy(&record.bits, constant->bytes.data(), constant->bytes.size());
+  record.constant = std::move(constant);
+}
+
 NodeId FunctionGraph::new_node(const OpPtr& op, SourceLine where) {
-  nodes_.push_back({.op = op, .inputs = {}, .outputs = {}, .where = where});
+  note_change();
+  nodes_.push_back({.op = number_of(op), .inputs = {}, .outputs = {}, .where = where});
   ++alive_;
   return static_cast<NodeId>(nodes_.size() - 1);
 }
@@ -262,7 +300,7 @@ NodeId FunctionGraph::add(const OpPtr& op, std::span<const ValueId> inputs, std:
 
 ValueId FunctionGraph::add_constant(ConstantPtr value) {
   const ValueId id = new_value(value->type);
-  at(id).constant = std::move(value);
+  set_constant(id, std::move(value));
   return id;
 }
 
@@ -274,6 +312,7 @@ ValueId FunctionGraph::add_input(TensorType type, std::string name) {
 }
 
 void FunctionGraph::add_output(ValueId value) {
+  note_change();
   at(value).uses.push_back({NodeId::kNone, static_cast<int>(outputs_.size())});
   outputs_.push_back(value);
 }
@@ -281,6 +320,7 @@ void FunctionGraph::add_output(ValueId value) {
 void FunctionGraph::replace(ValueId old, ValueId replacement) {
   if (old == replacement) return;
   check_replacement(type(old), type(replacement));
+  note_change();
   const SmallList<Use, 2> uses = std::exchange(at(old).uses, {});
   for (const Use& use : uses) {
     const auto position = static_cast<std::size_t>(use.position);
@@ -297,6 +337,7 @@ void FunctionGraph::drop_use(ValueId value, Use use) {
 void FunctionGraph::set_input(NodeId node, int position, ValueId value) {
   ValueId& slot = at(node).inputs[static_cast<std::size_t>(position)];
   check_replacement(type(slot), type(value));
+  note_change();
   drop_use(slot, {node, position});
   slot = value;
   at(value).uses.push_back({node, position});
@@ -309,6 +350,7 @@ void FunctionGraph::set_shared(ValueId value, SharedPtr storage) {
 }
 
 void FunctionGraph::keep_outputs(std::span<const int> results, bool updates) {
+  note_change();
   std::vector<ValueId> kept;
   for (int result : results) {
     if (result < 0 || result >= result_count()) throw GraphError("there is no result " + std::to_string(result) + ": the graph has " + std::to_string(result_count()));
@@ -322,6 +364,8 @@ void FunctionGraph::keep_outputs(std::span<const int> results, bool updates) {
 }
 
 int FunctionGraph::prune() {
+  if (is_pruned_) return 0;
+  is_pruned_ = true;
   std::vector<char> needed(nodes_.size(), 0);
   std::vector<NodeId> pending;
   const auto need = [&](ValueId value) {
@@ -336,12 +380,14 @@ int FunctionGraph::prune() {
     for (ValueId input : inputs(node)) need(input);
   }
   int removed = 0;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) removed += nodes_[i].alive && !needed[i];
+  if (removed == 0) return 0;
+  is_verified_ = false;
   std::vector<char> is_touched(values_.size(), 0);
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (!nodes_[i].alive || needed[i]) continue;
     nodes_[i].alive = false;
     for (ValueId input : nodes_[i].inputs) is_touched[static_cast<std::size_t>(input)] = 1;
-    ++removed;
   }
   for (std::size_t i = 0; i < values_.size(); ++i) {
     if (is_touched[i]) values_[i].uses.erase_if([&](const Use& use) { return use.node != NodeId::kNone && !at(use.node).alive; });
@@ -375,13 +421,14 @@ FunctionGraph FunctionGraph::compact() const {
     if (value.extras >= 0) made.set_extras(value_of[i], extras_[static_cast<std::size_t>(value.extras)]);
     Value& copy = made.at(value_of[i]);
     copy.constant = value.constant;
+    copy.bits = value.bits;
     copy.owner_index = value.owner_index;
     if (value.owner != NodeId::kNone) copy.owner = node_of[static_cast<std::size_t>(value.owner)];
     for (const Use& use : value.uses) copy.uses.push_back({use.node == NodeId::kNone ? use.node : node_of[static_cast<std::size_t>(use.node)], use.position});
   }
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (!nodes_[i].alive) continue;
-    Node& copy = made.at(made.new_node(nodes_[i].op, nodes_[i].where));
+    Node& copy = made.at(made.new_node(op_ptr(nodes_[i].op), nodes_[i].where));
     copy.inputs = renumbered(nodes_[i].inputs);
     copy.outputs = renumbered(nodes_[i].outputs);
   }
@@ -410,7 +457,9 @@ std::string FunctionGraph::describe(NodeId node) const {
 
 void FunctionGraph::verify() const {
   if (!is_numbered_in_order(*this)) toposort();
-  for (NodeId node : nodes()) verify_claims(*this, node);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].alive) verify_claims(*this, static_cast<NodeId>(i));
+  }
   std::size_t readings = outputs_.size(), uses = 0;
   for (std::size_t i = 0; i < nodes_.size(); ++i) readings += nodes_[i].alive ? nodes_[i].inputs.size() : 0;
   for (std::size_t i = 0; i < values_.size(); ++i) {
@@ -423,6 +472,12 @@ void FunctionGraph::verify() const {
     }
   }
   if (uses != readings) throw InternalError("values miss some of their uses");
+}
+
+void FunctionGraph::verify_changes() {
+  if (is_verified_) return;
+  verify();
+  is_verified_ = true;
 }
 
 }  // namespace damo

@@ -4,6 +4,8 @@
 #include <memory>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "ops/elementwise_op.hpp"
 #include "ops/promotion.hpp"
@@ -72,14 +74,15 @@ const OpPtr& op_of(std::string_view name) {
 
 void check_names_of_rows(const FunctionGraph& graph) {
   std::unordered_map<std::string_view, const ElementwiseRow*> seen;
-  const ElementwiseRow* last = nullptr;
+  std::vector<char> is_known(static_cast<std::size_t>(graph.op_limit()));  // by op
   for (NodeId node : graph.nodes()) {
+    if (std::exchange(is_known[static_cast<std::size_t>(graph.op_id(node))], 1)) continue;
     const auto* const op = dynamic_cast<const ElementwiseOp*>(&graph.op(node));
-    if (!op || &op->row() == last) continue;
-    last = &op->row();
-    const ElementwiseRow& first = *seen.try_emplace(last->name, last).first->second;
-    if (&first == last || first == *last) continue;
-    throw GraphError("row '" + last->name + "': unlike rows of this name meet in one graph: " + definition(first) + " and " + definition(*last),
+    if (!op) continue;
+    const ElementwiseRow& row = op->row();
+    const ElementwiseRow& first = *seen.try_emplace(row.name, &row).first->second;
+    if (&first == &row || first == row) continue;
+    throw GraphError("row '" + row.name + "': unlike rows of this name meet in one graph: " + definition(first) + " and " + definition(row),
                      "give one of them another name");
   }
 }

@@ -2,8 +2,10 @@
 // equal layers are thousands of groups of few forms; each form is lowered, printed, hashed and compiled once.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -18,6 +20,8 @@ class FusedForm {
   explicit FusedForm(std::vector<Use> arguments) : arguments_(std::move(arguments)) {}
   /// Lowered from the first graph of this form that asks; the others have the same but for its numbers.
   std::shared_ptr<const KernelSpec> spec(const FunctionGraph& inner);
+  /// The outputs' shapes for inputs of these, which are those of every graph of this form: infer() is asked where the last ones were others.
+  std::vector<Shape> shapes(std::span<const Shape> inputs, const std::function<std::vector<Shape>()>& infer);
   /// Those of one graph of this form, in the order of KernelSpec::numbers.
   std::vector<Scalar> numbers(const FunctionGraph& inner) const;
 
@@ -25,6 +29,8 @@ class FusedForm {
   std::vector<Use> arguments_;
   std::once_flag lowered_;
   std::shared_ptr<const KernelSpec> spec_;
+  std::mutex mutex_;
+  std::vector<Shape> last_inputs_, last_outputs_;  // no outputs: nothing was inferred yet
 };
 
 /// The forms met so far. Two graphs have one form if their nodes, in order, have equal ops, types and inputs, numbers that are arguments

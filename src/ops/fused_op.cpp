@@ -17,10 +17,12 @@ Apply FusedOp::make_node(Inputs inputs) const {
 }
 
 Shapes FusedOp::infer_shape(const Apply&, std::span<const Shape> inputs) const {
-  const std::vector<Shape> all = shapes(inputs);
-  std::vector<Shape> outputs;
-  for (ValueId output : inner_.outputs()) outputs.push_back(all[static_cast<std::size_t>(output)]);
-  return outputs;
+  return form_->shapes(inputs, [&] {
+    const std::vector<Shape> all = shapes(inputs);
+    std::vector<Shape> outputs;
+    for (ValueId output : inner_.outputs()) outputs.push_back(all[static_cast<std::size_t>(output)]);
+    return outputs;
+  });
 }
 
 std::vector<Shape> FusedOp::shapes(std::span<const Shape> inputs) const {

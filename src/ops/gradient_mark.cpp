@@ -25,6 +25,7 @@ Thunk GradientMark::make_thunk(const Apply& node, ThunkContext& context) const {
 }
 
 FunctionGraph drop_gradient_marks(FunctionGraph graph, Marks marks) {
+  if (!graph.has_op<GradientMark>()) return graph;
   bool some = false;
   for (NodeId node : graph.nodes()) {
     const auto* mark = dynamic_cast<const GradientMark*>(&graph.op(node));

@@ -11,13 +11,21 @@ namespace {
 
 constexpr std::size_t kNameLength = 60;
 
-/// A step that reads numbers alone is computed by the compiler.
-bool is_argument(const FunctionGraph& graph, NodeId node, int position) {
-  const auto inputs = graph.inputs(node);
-  const bool has_array = std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) { return !is_literal(graph.constant(input)); });
-  const ValueId value = inputs[static_cast<std::size_t>(position)];
-  const auto* row = dynamic_cast<const ElementwiseOp*>(&graph.op(node));
-  return has_array && (row ? may_be_argument(*row, position, graph.constant(value)->scalar()) : kernel_op(graph, node).takes_as_argument(position));
+/// What an op of a graph has to do with arguments.
+struct NumbersOf {
+  bool is_row = false;
+  NumberRule rule = NumberRule::kNever;  // of a row
+  bool reduces = false;
+};
+
+std::vector<NumbersOf> numbers_of_ops(const FunctionGraph& graph) {
+  std::vector<NumbersOf> all(static_cast<std::size_t>(graph.op_limit()));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto* op = dynamic_cast<const KernelOp*>(&graph.op(static_cast<OpId>(i)));  // else of a node that is gone
+    const auto* row = dynamic_cast<const ElementwiseOp*>(op);
+    all[i] = {row != nullptr, row ? number_rule(*row) : NumberRule::kNever, op && op->reduced_axes()};
+  }
+  return all;
 }
 
 /// The numbers that a graph's nodes read. Each reading of an argument has one of its own, so that the text does not tell
@@ -29,8 +37,8 @@ class Literals {
     for (NodeId node : order) {
       const auto inputs = graph.inputs(node);
       for (std::size_t i = 0; i < inputs.size(); ++i) {
-        if (!is_literal(graph.constant(inputs[i]))) continue;
-        const Scalar& number = graph.constant(inputs[i])->scalar();
+        if (!graph.is_literal(inputs[i])) continue;
+        const Scalar number = graph.number(inputs[i]);
         if (next < arguments_.size() && arguments_[next].node == node && arguments_[next].position == static_cast<int>(i)) {
           ++next;
           spec.numbers.push_back(number);
@@ -67,19 +75,22 @@ std::string name_of(const std::vector<Step>& steps) {
 }  // namespace
 
 std::vector<Use> number_arguments(const FunctionGraph& graph) {
-  const std::vector<NodeId> order = graph.nodes();
   const int arrays = static_cast<int>(graph.inputs().size() + graph.outputs().size());
-  const bool reduces = std::any_of(order.begin(), order.end(), [&](NodeId node) { return kernel_op(graph, node).reduced_axes().has_value(); });
+  const std::vector<NumbersOf> ops = numbers_of_ops(graph);
+  const bool reduces = std::any_of(ops.begin(), ops.end(), [](const NumbersOf& op) { return op.reduces; });
   int room = room_for_numbers(reduces ? 4 * arrays : arrays);  // strides along two kinds of axes, in 64 bits
   std::vector<Use> arguments;
-  for (NodeId node : order) {
+  for (NodeId node : graph.nodes()) {
     const auto inputs = graph.inputs(node);
+    if (std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) { return graph.is_literal(input); })) continue;  // computed by the compiler
+    const NumbersOf& op = ops[static_cast<std::size_t>(graph.op_id(node))];
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (!is_literal(graph.constant(inputs[i]))) continue;
-      const int bytes = bytes_of_number(graph.type(inputs[i]).dtype);
-      if (bytes > room || !is_argument(graph, node, static_cast<int>(i))) continue;
+      if (!graph.is_literal(inputs[i])) continue;
+      const int bytes = bytes_of_number(graph.type(inputs[i]).dtype), position = static_cast<int>(i);
+      if (bytes > room) continue;
+      if (op.is_row ? !may_be_argument(op.rule, position, graph.number(inputs[i])) : !kernel_op(graph, node).takes_as_argument(position)) continue;
       room -= bytes;
-      arguments.push_back({node, static_cast<int>(i)});
+      arguments.push_back({node, position});
     }
   }
   return arguments;
@@ -191,7 +202,7 @@ KernelSpec lower(const FunctionGraph& graph) {
   for (NodeId node : order) {
     std::vector<KernelBuilder::Value> values;
     for (ValueId input : graph.inputs(node)) {
-      const bool is_number = is_literal(graph.constant(input));
+      const bool is_number = graph.is_literal(input);
       values.push_back({is_number ? spec.input_count() + literals.place(node, static_cast<int>(values.size())) : number_of(input), graph.type(input).dtype});
     }
     const auto own = ordinals.find(node);

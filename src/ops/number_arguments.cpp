@@ -14,36 +14,42 @@ bool is_power_of_two(double value) {
   return std::isnormal(value) && std::fabs(std::frexp(value, &exponent)) == 0.5;
 }
 
-bool is_comparison(std::string_view name) {
-  return name == "lt" || name == "le" || name == "gt" || name == "ge" || name == "eq" || name == "neq";
-}
-
 /// x + -0.0 and x - 0.0 are x, -0.0 - x is -x. x + 0.0 is not x where x is -0.0.
-bool simplifies_sum(std::string_view name, int position, double value) {
-  return value == 0.0 && std::signbit(value) == (name == "add" || position == 0);
+bool simplifies_sum(NumberRule rule, int position, double value) {
+  return value == 0.0 && std::signbit(value) == (rule == NumberRule::kSum || position == 0);
 }
 
-bool float_may_be_argument(std::string_view name, int position, double value) {
+bool float_may_be_argument(NumberRule rule, int position, double value) {
   if (!std::isfinite(value)) return false;
-  if (name == "add" || name == "sub") return !simplifies_sum(name, position, value);
-  if (name == "mul") return std::fabs(value) != 1.0;
-  if (name == "true_div") return position == 0 ? std::fabs(value) != 1.0 : !is_power_of_two(value);
-  return is_comparison(name);
+  if (rule == NumberRule::kSum || rule == NumberRule::kDifference) return !simplifies_sum(rule, position, value);
+  if (rule == NumberRule::kProduct) return std::fabs(value) != 1.0;
+  if (rule == NumberRule::kQuotient) return position == 0 ? std::fabs(value) != 1.0 : !is_power_of_two(value);
+  return true;
 }
 
 /// Vector units multiply 64-bit integers slowly, and shift them quickly.
-bool integer_may_be_argument(std::string_view name, const Scalar& number) {
+bool integer_may_be_argument(NumberRule rule, const Scalar& number) {
   const std::int64_t value = number.as_int();
-  if (name == "add" || name == "sub" || is_comparison(name)) return value != 0;
-  return name == "mul" && value != 0 && !is_power_of_two(number.as_double());
+  if (rule == NumberRule::kProduct) return value != 0 && !is_power_of_two(number.as_double());
+  return rule != NumberRule::kQuotient && value != 0;
 }
 
 }  // namespace
 
-bool may_be_argument(const ElementwiseOp& op, int position, const Scalar& number) {
-  if (!is_builtin(op.row()) || number.dtype() == bool_) return false;
+NumberRule number_rule(const ElementwiseOp& op) {
+  if (!is_builtin(op.row())) return NumberRule::kNever;
   const std::string_view name = op.row().name;
-  return is_floating(number.dtype()) ? float_may_be_argument(name, position, number.as_double()) : integer_may_be_argument(name, number);
+  if (name == "add") return NumberRule::kSum;
+  if (name == "sub") return NumberRule::kDifference;
+  if (name == "mul") return NumberRule::kProduct;
+  if (name == "true_div") return NumberRule::kQuotient;
+  const bool compares = name == "lt" || name == "le" || name == "gt" || name == "ge" || name == "eq" || name == "neq";
+  return compares ? NumberRule::kComparison : NumberRule::kNever;
+}
+
+bool may_be_argument(NumberRule rule, int position, const Scalar& number) {
+  if (rule == NumberRule::kNever || number.dtype() == bool_) return false;
+  return is_floating(number.dtype()) ? float_may_be_argument(rule, position, number.as_double()) : integer_may_be_argument(rule, number);
 }
 
 }  // namespace damo

@@ -147,6 +147,46 @@ TEST_F(FunctionGraphTest, NamesANodeThatReadsItself) {
   EXPECT_THAT(error_of([&] { graph.toposort(); }), HasSubstr("cycle through f at "));
 }
 
+TEST_F(FunctionGraphTest, LooksForCyclesAgainWhereSomethingChanged) {
+  FunctionGraph graph = graph_of({x_}, {g_(f_(x_))});
+  graph.verify_changes();
+  const NodeId g = graph.owner(graph.outputs()[0]), f = graph.owner(graph.inputs(g)[0]);
+  graph.set_input(f, 0, graph.outputs()[0]);
+  EXPECT_THAT(error_of([&] { graph.verify_changes(); }), HasSubstr("the graph has a cycle"));
+  EXPECT_THAT(error_of([&] { graph.verify_changes(); }), HasSubstr("the graph has a cycle")) << "it still has";
+}
+
+TEST_F(FunctionGraphTest, NumbersEachOpOnce) {
+  const FunctionGraph graph = graph_of({x_}, {f_(g_(f_(x_)))});
+  const NodeId last = graph.owner(graph.outputs()[0]), middle = graph.owner(graph.inputs(last)[0]), first = graph.owner(graph.inputs(middle)[0]);
+  EXPECT_EQ(graph.op_limit(), 2);
+  EXPECT_EQ(graph.op_id(first), graph.op_id(last));
+  EXPECT_NE(graph.op_id(first), graph.op_id(middle));
+  EXPECT_TRUE(graph.has_op<OpaqueOp>());
+  EXPECT_FALSE(FunctionGraph().has_op<OpaqueOp>());
+  std::vector<OpHandle<OpaqueOp>> many;
+  Variable z = x_;
+  for (int i = 0; i < 20; ++i) many.push_back(make_op<OpaqueOp>("op" + std::to_string(i)));
+  for (int i = 0; i < 60; ++i) z = many[static_cast<std::size_t>(i * 7 % 20)](z);
+  const FunctionGraph of_many = graph_of({x_}, {z});
+  EXPECT_EQ(of_many.op_limit(), 20);
+  for (NodeId node : of_many.nodes()) EXPECT_EQ(&of_many.op(of_many.op_id(node)), &of_many.op(node));
+  EXPECT_EQ(of_many.op(of_many.owner(of_many.outputs()[0])).name(), "op13") << "59 * 7 % 20";
+}
+
+TEST_F(FunctionGraphTest, KnowsTheNumberOfALiteral) {
+  const Variable minus_three = constant(Scalar(std::int8_t{-3})), half = constant(Scalar(Half(0.5f))), row = constant({{float32, {1}}, std::vector<std::byte>(4)});
+  const FunctionGraph graph = graph_of({x_}, {minus_three, half, row, x_}), copy = graph.compact();
+  for (const FunctionGraph* one : {&graph, &copy}) {
+    EXPECT_TRUE(one->is_literal(one->outputs()[0]));
+    EXPECT_EQ(one->number(one->outputs()[0]).as_int(), -3);
+    EXPECT_EQ(one->number_bits(one->outputs()[0]), 0xfdu);
+    EXPECT_EQ(one->number(one->outputs()[1]).as_double(), 0.5);
+    EXPECT_FALSE(one->is_literal(one->outputs()[2])) << "it has an axis";
+    EXPECT_FALSE(one->is_literal(one->outputs()[3]));
+  }
+}
+
 TEST_F(FunctionGraphTest, SortsInputsBeforeUsers) {
   Variable y = x_;
   for (int i = 0; i < 50; ++i) y = i % 3 ? f_(y, x_) : g_(y, y);

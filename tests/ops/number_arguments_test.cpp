@@ -16,7 +16,7 @@ namespace damo {
 namespace {
 
 bool is_argument(const char* op, int position, const Scalar& number) {
-  return may_be_argument(static_cast<const ElementwiseOp&>(*elementwise_op(*find_elementwise(op))), position, number);
+  return may_be_argument(number_rule(static_cast<const ElementwiseOp&>(*elementwise_op(*find_elementwise(op)))), position, number);
 }
 
 KernelSpec lowered(const Variable& x, const Variable& y) {
@@ -52,7 +52,7 @@ TEST(NumberArguments, AreNotWhereTheValueMakesBetterCode) {
 
 TEST(NumberArguments, AreNotInAUsersCode) {
   const auto row = std::make_shared<ElementwiseRow>(ElementwiseRow{.name = "mul", .code = "x0 * x1"});
-  EXPECT_FALSE(may_be_argument(ElementwiseOp(row), 1, 1.5f));
+  EXPECT_FALSE(may_be_argument(number_rule(ElementwiseOp(row)), 1, 1.5f));
 }
 
 TEST(NumberArguments, LeaveKernelsThatDifferInThemOneText) {

@@ -20,26 +20,27 @@ class HashIndex {
     for (std::size_t at = place(mixed);; at = (at + 1) & (slots_.size() - 1)) {
       Slot& slot = slots_[at];
       if (slot.number < 0) {
-        slot = {mixed, number};
+        slot = {high(mixed), number};
         ++count_;
         return -1;
       }
-      if (slot.hash == mixed && is_same(slot.number)) return slot.number;
+      if (slot.high == high(mixed) && is_same(slot.number)) return slot.number;
     }
   }
 
  private:
   struct Slot {
-    std::size_t hash = 0;
+    std::uint32_t high = 0;  // bits of the mixed hash, which say the place too: numbers are fewer than 2^31
     int number = -1;
   };
+  static std::uint32_t high(std::size_t mixed) { return static_cast<std::uint32_t>(mixed >> 32); }
   std::size_t place(std::size_t mixed) const { return mixed >> (64 - std::countr_zero(slots_.size())); }
   void grow() {
     std::vector<Slot> old(2 * slots_.size());
     old.swap(slots_);
     for (const Slot& slot : old) {
       if (slot.number < 0) continue;
-      std::size_t at = place(slot.hash);
+      std::size_t at = place(std::size_t{slot.high} << 32);
       while (slots_[at].number >= 0) at = (at + 1) & (slots_.size() - 1);
       slots_[at] = slot;
     }

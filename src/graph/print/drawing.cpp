@@ -226,13 +226,13 @@ void DrawingBuilder::add_op(NodeId node) {
   std::vector<DrawingText> text = {{shortened(op_label(graph_.op(node)), kTextLimit)}};
   std::vector<ValueId> arrays;
   for (ValueId input : inputs) {
-    if (!is_literal(graph_, input)) arrays.push_back(input);
+    if (!graph_.is_literal(input)) arrays.push_back(input);
   }
   if (arrays.size() < inputs.size()) {
     text.push_back({"("});
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (i > 0) text.push_back({", "});
-      const bool literal = is_literal(graph_, inputs[i]);
+      const bool literal = graph_.is_literal(inputs[i]);
       text.push_back({literal ? shortened(leaf_label(graph_, inputs[i]), 16) : "·", literal});
     }
     text.push_back({")"});

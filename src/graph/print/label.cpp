@@ -29,13 +29,9 @@ std::string aliasing_label(const FunctionGraph& graph, NodeId node) {
   return text;
 }
 
-bool is_literal(const FunctionGraph& graph, ValueId value) {
-  return graph.constant(value) && graph.constant(value)->is_scalar();
-}
-
 std::string leaf_label(const FunctionGraph& graph, ValueId value) {
   if (!graph.name(value).empty()) return graph.name(value);
-  if (is_literal(graph, value)) return to_string(graph.constant(value)->scalar());
+  if (graph.is_literal(value)) return to_string(graph.number(value));
   if (graph.constant(value)) return "constant";
   if (graph.shared(value)) return "shared variable";
   const auto inputs = graph.inputs();

@@ -15,8 +15,6 @@ std::string aliasing_label(const FunctionGraph& graph, NodeId node);
 std::string leaf_label(const FunctionGraph& graph, ValueId value);
 /// "new w" of what shared variable w becomes; empty for a result.
 std::string update_label(const FunctionGraph& graph, std::size_t output);
-/// A scalar constant: shown beside the op that reads it.
-bool is_literal(const FunctionGraph& graph, ValueId value);
 /// 0 -> "A", 25 -> "Z", 26 -> "AA".
 std::string letters(std::size_t number);
 /// At most this many characters; a longer text loses its end. Does not cut inside a UTF-8 character.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include <damo/rewrite.hpp>
 #include "graph/base/hash_index.hpp"
@@ -22,32 +23,47 @@ void merge_constants(FunctionGraph& graph) {
     const auto value = static_cast<ValueId>(i);
     const ConstantPtr& constant = graph.constant(value);
     if (!constant || graph.uses(value).empty()) continue;
-    const int same = seen.find_or_add(hash_of(*constant), i, [&](int number) {
-      const ConstantData& other = *graph.constant(static_cast<ValueId>(number));
-      return other.type == constant->type && other.bytes == constant->bytes;
+    const bool is_literal = graph.is_literal(value);
+    const std::size_t hash = is_literal ? mix(static_cast<std::size_t>(graph.type(value).dtype), graph.number_bits(value)) : hash_of(*constant);
+    const int same = seen.find_or_add(hash, i, [&](int number) {
+      const auto other = static_cast<ValueId>(number);
+      if (&graph.type(other) != &graph.type(value)) return false;
+      return is_literal ? graph.number_bits(other) == graph.number_bits(value) : graph.constant(other)->bytes == constant->bytes;
     });
     if (same >= 0) graph.replace(value, static_cast<ValueId>(same));
   }
 }
 
-std::size_t hash_of(const FunctionGraph& graph, NodeId node) {
-  std::size_t hash = graph.op(node).hash();
-  for (ValueId input : graph.inputs(node)) hash = mix(hash, static_cast<std::size_t>(input));
-  return hash;
-}
-
-bool is_same(const FunctionGraph& graph, NodeId a, NodeId b) {
-  const auto left = graph.inputs(a), right = graph.inputs(b);
-  return std::equal(left.begin(), left.end(), right.begin(), right.end()) && graph.op(a).equals(graph.op(b));
+/// For each op of the graph the number of the first that is equal to it.
+std::vector<int> equal_ops(const FunctionGraph& graph) {
+  HashIndex seen(static_cast<std::size_t>(graph.op_limit()));
+  std::vector<int> first(static_cast<std::size_t>(graph.op_limit()));
+  for (int i = 0; i < graph.op_limit(); ++i) {
+    const Op& op = graph.op(static_cast<OpId>(i));
+    const int same = seen.find_or_add(op.hash(), i, [&](int other) { return graph.op(static_cast<OpId>(other)).equals(op); });
+    first[static_cast<std::size_t>(i)] = same < 0 ? i : same;
+  }
+  return first;
 }
 
 }  // namespace
 
 FunctionGraph merge_duplicates(FunctionGraph graph) {
   merge_constants(graph);
+  const std::vector<int> equal = equal_ops(graph);
+  const auto op_of = [&](NodeId node) { return equal[static_cast<std::size_t>(graph.op_id(node))]; };
+  const auto hash_of = [&](NodeId node) {
+    auto hash = static_cast<std::size_t>(op_of(node));
+    for (ValueId input : graph.inputs(node)) hash = mix(hash, static_cast<std::size_t>(input));
+    return hash;
+  };
+  const auto is_same = [&](NodeId a, NodeId b) {
+    const auto left = graph.inputs(a), right = graph.inputs(b);
+    return op_of(a) == op_of(b) && std::equal(left.begin(), left.end(), right.begin(), right.end());
+  };
   HashIndex seen(static_cast<std::size_t>(graph.node_count()));
   for (NodeId node : some_order(graph)) {
-    const int same = seen.find_or_add(hash_of(graph, node), static_cast<int>(node), [&](int other) { return is_same(graph, static_cast<NodeId>(other), node); });
+    const int same = seen.find_or_add(hash_of(node), static_cast<int>(node), [&](int other) { return is_same(static_cast<NodeId>(other), node); });
     if (same < 0) continue;
     for (std::size_t i = 0; i < graph.outputs(node).size(); ++i) graph.replace(graph.outputs(node)[i], graph.outputs(static_cast<NodeId>(same))[i]);
   }

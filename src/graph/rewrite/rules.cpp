@@ -1,6 +1,7 @@
 // apply_rules: the worklist under all rules.
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <unordered_map>
 #include <utility>
 
@@ -148,6 +149,7 @@ class RuleDriver {
     for (const Rule& rule : rules) {
       reports.push_back({rule.name});
       is_on_.push_back(std::find(disabled.begin(), disabled.end(), rule.name) == disabled.end());
+      if (!rule.reads) of_all_ |= bit_of(is_on_.size() - 1);
     }
   }
 
@@ -172,15 +174,35 @@ class RuleDriver {
   bool has_changed = false;
 
  private:
-  const std::vector<int>& rules_for(const Op& op) {
-    const auto [found, is_new] = rules_of_.try_emplace(&op);
-    if (!is_new) return found->second;
-    for (std::size_t i = 0; i < rules_.size(); ++i) {
-      const Rule& rule = rules_[i];
-      const bool is_named = std::any_of(rule.ops.begin(), rule.ops.end(), [&](const OpPtr& of) { return of.get() == &op; });
-      if (is_on_[i] && (is_named || (rule.takes && rule.takes(op)))) found->second.push_back(static_cast<int>(i));
+  /// What the rules say of an op.
+  struct OpRules {
+    std::vector<int> asked;
+    std::uint64_t readers = 0;  // bits of the rules that want it among a node's inputs
+  };
+  /// Of rules 64 apart it is one, so that a rule may be asked in vain.
+  static std::uint64_t bit_of(std::size_t rule) { return std::uint64_t{1} << rule % 64; }
+
+  const OpRules& rules_for(OpId id) {
+    while (rules_of_.size() <= static_cast<std::size_t>(id)) {  // rules make nodes of other ops
+      const Op& op = graph_.op(static_cast<OpId>(rules_of_.size()));
+      OpRules& of = rules_of_.emplace_back();
+      for (std::size_t i = 0; i < rules_.size(); ++i) {
+        const Rule& rule = rules_[i];
+        const bool is_named = std::any_of(rule.ops.begin(), rule.ops.end(), [&](const OpPtr& named) { return named.get() == &op; });
+        if (is_on_[i] && (is_named || (rule.takes && rule.takes(op)))) of.asked.push_back(static_cast<int>(i));
+        if (is_on_[i] && (!rule.reads || rule.reads(op))) of.readers |= bit_of(i);
+      }
     }
-    return found->second;
+    return rules_of_[static_cast<std::size_t>(id)];
+  }
+
+  /// Bits of the rules that some input of the node lets ask.
+  std::uint64_t rules_by_inputs(NodeId node) {
+    std::uint64_t bits = of_all_;
+    for (ValueId input : graph_.inputs(node)) {
+      if (const NodeId owner = graph_.owner(input); owner != NodeId::kNone) bits |= rules_for(graph_.op_id(owner)).readers;
+    }
+    return bits;
   }
 
   void look(NodeId node) {
@@ -190,8 +212,9 @@ class RuleDriver {
     }
     is_looked_at_[static_cast<std::size_t>(node)] = true;
     if (build_.is_dead(node) || graph_.outputs(node).size() != 1) return;
-    for (int rule : rules_for(graph_.op(node))) {
-      if (ask(rule, node)) return;
+    const std::uint64_t allowed = rules_by_inputs(node);
+    for (int rule : rules_for(graph_.op_id(node)).asked) {
+      if (allowed & bit_of(static_cast<std::size_t>(rule)) && ask(rule, node)) return;
     }
   }
 
@@ -235,7 +258,8 @@ class RuleDriver {
   Site::Build build_;
   const int nodes_before_, limit_;
   std::vector<bool> is_on_;
-  std::unordered_map<const Op*, std::vector<int>> rules_of_;
+  std::vector<OpRules> rules_of_;  // by op
+  std::uint64_t of_all_ = 0;       // bits of the rules that any input lets ask
   std::vector<NodeId> again_;
   std::vector<char> is_looked_at_, is_queued_;
 };

@@ -72,7 +72,7 @@ class KernelChoice {
 }  // namespace
 
 FunctionGraph use_attention_kernels(FunctionGraph graph, Device device) {
-  KernelChoice(graph, device).run();
+  if (graph.has_op<AttentionMark>() || graph.has_op<AttentionGradientMark>()) KernelChoice(graph, device).run();
   return drop_gradient_marks(std::move(graph), Marks::kAll);
 }
 

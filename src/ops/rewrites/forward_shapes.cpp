@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -26,12 +25,13 @@ int shape_input(const Op& op) {
 class ShapeForwarding {
  public:
   explicit ShapeForwarding(FunctionGraph& graph) : graph_(graph), shape_input_(static_cast<std::size_t>(graph.node_limit()), -1), is_needed_(shape_input_.size(), false) {
-    std::unordered_map<const Op*, int> known;  // a graph has few ops
+    std::vector<int> known(static_cast<std::size_t>(graph.op_limit()));  // by op
+    for (std::size_t i = 0; i < known.size(); ++i) known[i] = shape_input(graph.op(static_cast<OpId>(i)));
+    if (std::all_of(known.begin(), known.end(), [](int input) { return input < 0; })) return;
     for (NodeId node : graph.nodes()) {
-      const auto [found, is_new] = known.try_emplace(&graph.op(node));
-      if (is_new) found->second = shape_input(graph.op(node));
-      if (found->second < 0 || static_cast<std::size_t>(found->second) >= graph.inputs(node).size()) continue;
-      shape_input_[static_cast<std::size_t>(node)] = found->second;
+      const int input = known[static_cast<std::size_t>(graph.op_id(node))];
+      if (input < 0 || static_cast<std::size_t>(input) >= graph.inputs(node).size()) continue;
+      shape_input_[static_cast<std::size_t>(node)] = input;
       has_work_ = true;
     }
   }

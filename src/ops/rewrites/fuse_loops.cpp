@@ -6,6 +6,7 @@
 namespace damo {
 
 FunctionGraph fuse_loops(FunctionGraph graph, const FusionLimits& limits) {
+  if (!graph.has_op<LoopOp>()) return graph;
   bool has_changed = false;
   for (NodeId node : graph.nodes()) {
     const auto* loop = dynamic_cast<const LoopOp*>(&graph.op(node));

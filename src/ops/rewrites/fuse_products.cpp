@@ -23,8 +23,8 @@ bool is_row(const FunctionGraph& graph, NodeId node, const char* name) {
 
 /// A finite number other than 0 that a node reads.
 std::optional<double> factor(const FunctionGraph& graph, ValueId value) {
-  if (!is_literal(graph.constant(value))) return std::nullopt;
-  const double number = graph.constant(value)->scalar().as_double();
+  if (!graph.is_literal(value)) return std::nullopt;
+  const double number = graph.number(value).as_double();
   return std::isfinite(number) && number != 0 ? std::optional(number) : std::nullopt;
 }
 
@@ -104,7 +104,7 @@ class ProductFusion {
     const auto inputs = graph_.inputs(reader);
     const bool is_first = inputs[0] == out_;
     ValueId c = inputs[is_first ? 1 : 0];
-    if (c == out_ || is_literal(graph_.constant(c)) || graph_.type(c).dtype != form_.result) return false;
+    if (c == out_ || graph_.is_literal(c) || graph_.type(c).dtype != form_.result) return false;
     double beta = subtracts && is_first ? -1 : 1;
     if (subtracts && !is_first) form_.alpha = -form_.alpha;
     const NodeId owner = graph_.owner(c);
@@ -112,7 +112,7 @@ class ProductFusion {
       for (int i = 0; i < 2; ++i) {
         const std::optional<double> number = factor(graph_, graph_.inputs(owner)[static_cast<std::size_t>(i)]);
         const ValueId other = graph_.inputs(owner)[static_cast<std::size_t>(1 - i)];
-        if (!number || is_literal(graph_.constant(other)) || !(graph_.type(other) == graph_.type(c))) continue;
+        if (!number || graph_.is_literal(other) || !(graph_.type(other) == graph_.type(c))) continue;
         beta *= *number;
         c = other;
         break;
@@ -164,8 +164,7 @@ std::shared_ptr<const Op> with_tf32(const FunctionGraph& graph, NodeId node) {
 }  // namespace
 
 FunctionGraph fuse_products(FunctionGraph graph, Device device) {
-  const std::vector<NodeId> nodes = graph.nodes();
-  if (std::none_of(nodes.begin(), nodes.end(), [&](NodeId node) { return contraction(graph, node); })) return graph;
+  if (!graph.has_op<ContractionOp>()) return graph;
   for (NodeId node : graph.toposort()) {
     const ContractionOp* op = contraction(graph, node);
     if (!op || op->has_start() || !is_floating(op->form().result)) continue;

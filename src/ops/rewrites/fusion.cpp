@@ -15,11 +15,6 @@
 namespace damo {
 namespace {
 
-bool is_reduction(const FunctionGraph& graph, NodeId node) {
-  const auto* op = dynamic_cast<const KernelOp*>(&graph.op(node));
-  return op && op->reduced_axes();
-}
-
 /// The limit that one kernel of the members would pass; kNone if it would not.
 Apart limit_passed(const FusionLimits& limits, const FunctionGraph& graph, const std::vector<NodeId>& members) {
   const std::unordered_set<NodeId> inside(members.begin(), members.end());
@@ -28,7 +23,7 @@ Apart limit_passed(const FusionLimits& limits, const FunctionGraph& graph, const
   for (NodeId node : members) {
     cost += kernel_op(graph, node).cost();
     for (ValueId input : graph.inputs(node)) {
-      if (!is_literal(graph.constant(input)) && !inside.contains(graph.owner(input))) read.insert(input);
+      if (!graph.is_literal(input) && !inside.contains(graph.owner(input))) read.insert(input);
     }
     const auto uses = graph.uses(graph.outputs(node)[0]);
     written += std::any_of(uses.begin(), uses.end(), [&](const Use& use) { return !inside.contains(use.node); });
@@ -42,13 +37,17 @@ Apart limit_passed(const FusionLimits& limits, const FunctionGraph& graph, const
 class KernelPlan {
  public:
   KernelPlan(const FunctionGraph& graph, const FusionLimits& limits) : graph_(graph), elementwise_(graph), kernel_of_(static_cast<std::size_t>(graph.node_limit()), -1) {
+    for (int i = 0; i < graph.op_limit(); ++i) {
+      const auto* op = dynamic_cast<const KernelOp*>(&graph.op(static_cast<OpId>(i)));
+      reduces_.push_back(op && op->reduced_axes());
+    }
     const std::vector<NodeId> nodes = graph.nodes();
-    std::vector<std::vector<NodeId>> groups = elementwise_.groups();
-    if (std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) { return is_reduction(graph, node); })) groups = with_reductions(limits);
+    const bool has_reductions = std::find(reduces_.begin(), reduces_.end(), 1) != reduces_.end() && std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) { return is_reduction(node); });
+    std::vector<std::vector<NodeId>> groups = has_reductions ? with_reductions(limits) : elementwise_.take_groups();
     FusionCut cut(graph, limits);
     for (int group = 0; group < static_cast<int>(groups.size()); ++group) {
       std::vector<NodeId>& members = groups[static_cast<std::size_t>(group)];
-      if (std::any_of(members.begin(), members.end(), [&](NodeId node) { return is_reduction(graph, node); })) {
+      if (has_reductions && std::any_of(members.begin(), members.end(), [&](NodeId node) { return is_reduction(node); })) {
         add({std::move(members), group, Apart::kNone});
         continue;
       }
@@ -83,6 +82,8 @@ class KernelPlan {
   }
 
  private:
+  bool is_reduction(NodeId node) const { return reduces_[static_cast<std::size_t>(graph_.op_id(node))] != 0; }
+
   /// Reductions whose groups grow beyond the limits stay alone: first those across rows, which a group needs least.
   std::vector<std::vector<NodeId>> with_reductions(const FusionLimits& limits) {
     std::unordered_set<NodeId> alone;
@@ -94,9 +95,9 @@ class KernelPlan {
         if (passed == Apart::kNone) continue;
         std::uint32_t axes = 0;
         for (NodeId node : members) axes |= kernel_op(graph_, node).reduced_axes().value_or(0);
-        const bool joins_across = std::any_of(members.begin(), members.end(), [&](NodeId node) { return is_reduction(graph_, node) && *kernel_op(graph_, node).reduced_axes() != axes; });
+        const bool joins_across = std::any_of(members.begin(), members.end(), [&](NodeId node) { return is_reduction(node) && *kernel_op(graph_, node).reduced_axes() != axes; });
         for (NodeId node : members) {
-          if (!is_reduction(graph_, node)) continue;
+          if (!is_reduction(node)) continue;
           if (joins_across && *kernel_op(graph_, node).reduced_axes() >> (graph_.type(graph_.inputs(node)[0]).dims.rank() - 1) & 1u) continue;
           alone.insert(node);
           limit_of_.emplace(node, passed);
@@ -118,12 +119,13 @@ class KernelPlan {
       if (const auto found = limit_of_.find(node); found != limit_of_.end()) return found->second;
     }
     const Apart why = reductions_ ? reductions_->apart(producer, reader) : Apart::kNone;
-    if (why != Apart::kNone || is_reduction(graph_, producer) || is_reduction(graph_, reader)) return std::max(why, Apart::kCycle);
+    if (why != Apart::kNone || is_reduction(producer) || is_reduction(reader)) return std::max(why, Apart::kCycle);
     return elementwise_.apart(producer, reader);
   }
 
   const FunctionGraph& graph_;
   FusionGroups elementwise_;
+  std::vector<char> reduces_;                   // by op
   std::optional<ReductionGroups> reductions_;
   std::unordered_map<NodeId, Apart> limit_of_;  // of reductions that stay alone
   std::vector<int> kernel_of_;                  // by node

@@ -17,7 +17,7 @@ ValueId& FusionBuilder::inner_value(ValueId outer) {
 
 void FusionBuilder::find_inputs(NodeId node) {
   for (ValueId input : graph_.inputs(node)) {
-    if (is_inside(graph_.owner(input)) || is_literal(graph_.constant(input))) continue;
+    if (is_inside(graph_.owner(input)) || graph_.is_literal(input)) continue;
     ValueId& value = inner_value(input);
     if (value != ValueId::kNone) continue;
     value = inner_.add_input(graph_.type(input), graph_.name(input));

@@ -47,7 +47,7 @@ bool FusionCut::begins_alike(NodeId a, NodeId b) const {
   const auto inputs_a = graph_.inputs(a), inputs_b = graph_.inputs(b);
   if (inputs_a.size() != inputs_b.size() || !graph_.op(a).equals(graph_.op(b))) return false;
   for (std::size_t i = 0; i < inputs_a.size(); ++i) {
-    if (is_literal(graph_.constant(inputs_a[i])) != is_literal(graph_.constant(inputs_b[i]))) return false;
+    if (graph_.is_literal(inputs_a[i]) != graph_.is_literal(inputs_b[i])) return false;
   }
   return true;
 }
@@ -68,8 +68,8 @@ std::size_t FusionCut::end_of_run(const std::vector<NodeId>& members, std::size_
     cost += kernel_op(graph_, node).cost();
     for (ValueId input : graph_.inputs(node)) {
       const bool is_made_here = at(input).list == lists_ && at(input).made >= static_cast<int>(begin);
-      if (is_literal(graph_.constant(input))) numbers += bytes_of_number(graph_.type(input).dtype);
-      if (is_made_here || is_literal(graph_.constant(input)) || at(input).run == runs_) continue;
+      if (graph_.is_literal(input)) numbers += bytes_of_number(graph_.type(input).dtype);
+      if (is_made_here || graph_.is_literal(input) || at(input).run == runs_) continue;
       at(input).run = runs_;
       ++read;
       words += words_of(graph_.type(input).dtype);

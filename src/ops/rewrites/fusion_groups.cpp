@@ -3,27 +3,27 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include <damo/kernel_op.hpp>
+#include "ops/lower.hpp"
 
 namespace damo {
 namespace {
 
 constexpr int kCheapToRepeat = 8;  // instructions that a kernel may do again for every element of a broadcast
 
-/// The iteration space of an elementwise node, as far as it is known.
-const Shape& space_of(const FunctionGraph& graph, NodeId node) { return graph.type(graph.outputs(node)[0]).dims; }
-
 }  // namespace
 
 FusionGroups::FusionGroups(const FunctionGraph& graph)
     : graph_(graph), order_(graph.toposort()), nodes_(static_cast<std::size_t>(graph.node_limit())) {
+  std::vector<char> is_elementwise(static_cast<std::size_t>(graph.op_limit()));
+  for (std::size_t i = 0; i < is_elementwise.size(); ++i) {
+    const auto* op = dynamic_cast<const KernelOp*>(&graph.op(static_cast<OpId>(i)));
+    is_elementwise[i] = op && !op->reduced_axes();
+  }
   for (NodeId node : order_) {
     Node& record = at(node);
-    record.op = dynamic_cast<const KernelOp*>(&graph.op(node));
-    if (record.op && (record.op->reduced_axes() || graph.outputs(node).size() != 1)) record.op = nullptr;
+    record.is_elementwise = is_elementwise[static_cast<std::size_t>(graph.op_id(node))] && graph.outputs(node).size() == 1;
     record.parent = static_cast<int>(node);
-    record.cost = record.op ? record.op->cost() : 0;
-    record.space = &space_of(graph, node);
+    record.own_space = record.space = &graph.type(graph.outputs(node)[0]).dims;
   }
   set_levels();
   raise_producers();
@@ -46,7 +46,6 @@ void FusionGroups::unite(NodeId a, NodeId b) {
   if (root == other) return;
   Node &into = nodes_[static_cast<std::size_t>(root)], &from = nodes_[static_cast<std::size_t>(other)];
   from.parent = root;
-  into.cost += from.cost;
   into.has_other_space |= from.has_other_space || !(*into.space == *from.space);
   if (from.space->rank() > into.space->rank()) into.space = from.space;
 }
@@ -54,14 +53,14 @@ void FusionGroups::unite(NodeId a, NodeId b) {
 /// A single reader, and so few instructions that doing them for each element of the reader costs less than memory.
 bool FusionGroups::is_cheap_to_repeat(NodeId producer) {
   int cost = 0;
-  for (NodeId node = producer; at(node).op;) {
+  for (NodeId node = producer; at(node).is_elementwise;) {
     const auto uses = graph_.uses(graph_.outputs(node)[0]);
-    cost += at(node).op->cost();
+    cost += kernel_op(graph_, node).cost();
     if (uses.size() != 1 || cost > kCheapToRepeat) return false;
     NodeId next = NodeId::kNone;
     for (ValueId input : graph_.inputs(node)) {
       const NodeId owner = graph_.owner(input);
-      if (owner == NodeId::kNone || !at(owner).op) continue;
+      if (owner == NodeId::kNone || !at(owner).is_elementwise) continue;
       if (next != NodeId::kNone) return false;  // a tree of producers: leave it a kernel of its own
       next = owner;
     }
@@ -73,7 +72,8 @@ bool FusionGroups::is_cheap_to_repeat(NodeId producer) {
 
 /// What stands against one kernel of two elementwise nodes, their levels aside.
 Apart FusionGroups::against(NodeId producer, NodeId consumer) {
-  if (space_of(graph_, producer) == space_of(graph_, consumer) || is_cheap_to_repeat(producer)) return Apart::kNone;
+  const Shape *from = at(producer).own_space, *to = at(consumer).own_space;
+  if (from == to || *from == *to || is_cheap_to_repeat(producer)) return Apart::kNone;
   return graph_.uses(graph_.outputs(producer)[0]).size() > 1 ? Apart::kReaders : Apart::kShape;
 }
 
@@ -91,7 +91,7 @@ void FusionGroups::set_levels() {
 
 void FusionGroups::raise_producers() {
   for (auto node = order_.rbegin(); node != order_.rend(); ++node) {
-    if (!at(*node).op) continue;
+    if (!at(*node).is_elementwise) continue;
     const auto uses = graph_.uses(graph_.outputs(*node)[0]);
     const auto is_read = [](const Use& use) { return use.node != NodeId::kNone; };  // a result may come at any time
     const auto first = std::find_if(uses.begin(), uses.end(), is_read);
@@ -104,7 +104,7 @@ void FusionGroups::raise_producers() {
 
 void FusionGroups::join_edges() {
   for (NodeId node : order_) {
-    if (!at(node).op) continue;
+    if (!at(node).is_elementwise) continue;
     for (ValueId input : graph_.inputs(node)) {
       const NodeId owner = graph_.owner(input);
       if (owner == NodeId::kNone || at(owner).level != at(node).level) continue;
@@ -124,7 +124,7 @@ void FusionGroups::join_siblings() {
     if (uses.size() < 2 || (dims.is_known() && dims.size() == 1)) continue;  // one element is read again at no cost
     first.clear();
     for (const Use& use : uses) {
-      if (use.node == NodeId::kNone || !at(use.node).op) continue;
+      if (use.node == NodeId::kNone || !at(use.node).is_elementwise) continue;
       const auto [found, is_first] = first.try_emplace(at(use.node).level, use.node);
       if (is_first) continue;
       const Node& a = nodes_[static_cast<std::size_t>(find(static_cast<int>(found->second)))];
@@ -138,7 +138,7 @@ void FusionGroups::join_siblings() {
 void FusionGroups::collect() {
   std::vector<int> number(nodes_.size(), -1);
   for (NodeId node : order_) {
-    if (!at(node).op) continue;
+    if (!at(node).is_elementwise) continue;
     int& group = number[static_cast<std::size_t>(find(static_cast<int>(node)))];
     if (group < 0) {
       group = static_cast<int>(groups_.size());

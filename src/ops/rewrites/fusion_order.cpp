@@ -95,6 +95,7 @@ std::vector<NodeId> FusionOrder::operator()(const std::vector<NodeId>& members) 
   enter(members);
   std::vector<NodeId> order = depth_first(members);
   leave(members);
+  if (order == members) return members;
   return words_held(order) <= words_held(members) ? order : members;
 }
 

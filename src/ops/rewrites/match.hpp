@@ -1,7 +1,11 @@
 // What Damo's rules are written with: the rows' ops by name, and patterns of a few nodes.
 #pragma once
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include <damo/rewrite.hpp>
 #include "ops/elementwise_op.hpp"
@@ -34,7 +38,7 @@ inline Pair pair_of(const Site& site, ValueId value, const OpPtr& op) { return s
 inline ValueId inside(const Site& site, ValueId value, const OpPtr& op) { return site.made_by(value, *op) ? site.input_of(value) : ValueId::kNone; }
 
 /// The number that the value is; NaN if it is none.
-inline double number_of(const Site& site, ValueId value) { return site.number(value) ? site.number(value)->scalar().as_double() : std::nan(""); }
+inline double number_of(const Site& site, ValueId value) { return site.graph().is_literal(value) ? site.graph().number(value).as_double() : std::nan(""); }
 /// By value: 0.0 and -0.0 are equal.
 inline bool is_number(const Site& site, ValueId value, double number) { return number_of(site, value) == number; }
 /// The operand beside that number, of an op of two that commutes; kNone if neither is the number.
@@ -52,6 +56,10 @@ bool are_floats(const Site& site, ValueId a, ValueId b);
 inline bool has_one_dtype(const Site& site, ValueId a, ValueId b) { return site.type(a).dtype == site.type(b).dtype; }
 /// Whether the value cannot stretch any other one, nor be refused beside it: a number, or extents known to be 1.
 bool is_single(const Site& site, ValueId value);
+/// What Rule::reads and Rule::takes want: one of these very ops.
+inline std::function<bool(const Op&)> is_one_of(std::vector<OpPtr> ops) {
+  return [ops = std::move(ops)](const Op& op) { return std::any_of(ops.begin(), ops.end(), [&](const OpPtr& of) { return of.get() == &op; }); };
+}
 /// A number of the dtype.
 Variable number(double value, DType dtype);
 

@@ -22,6 +22,7 @@ namespace {
 
 /// Each in place of what the passes make of it: last, when what goes into it and what stays outside is settled.
 FunctionGraph rewrite_inner_graphs(FunctionGraph graph, Options options, Device device) {
+  if (!graph.has_op<InnerGraphOp>()) return graph;
   options.passes.clear();
   bool has_changed = false;
   for (NodeId node : graph.nodes()) {

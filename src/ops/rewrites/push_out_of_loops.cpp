@@ -406,6 +406,7 @@ class PushOut {
 }  // namespace
 
 FunctionGraph push_out_of_loops(FunctionGraph graph) {
+  if (!graph.has_op<LoopOp>()) return graph;
   std::vector<NodeId> loops;
   for (NodeId node : graph.nodes()) {
     if (dynamic_cast<const LoopOp*>(&graph.op(node))) loops.push_back(node);

@@ -49,19 +49,20 @@ Variable merge_numbers(Site& site, bool reassociates) {
 Variable take_signs(Site& site) {
   const RowOps& row = rows();
   const ValueId out = site.output(), a = site.input(0), b = site.input(1);
+  const bool adds = &site.op() == row.add.get(), subtracts = &site.op() == row.sub.get(), multiplies = &site.op() == row.mul.get();
   const auto negated = [&](ValueId value) {
     const ValueId inner = inside(site, value, row.neg);
     return inner != ValueId::kNone && has_one_dtype(site, inner, out) ? inner : ValueId::kNone;
   };
   const ValueId minus_a = negated(a), minus_b = negated(b);
   const bool has_a = minus_a != ValueId::kNone, has_b = minus_b != ValueId::kNone;
+  if (!has_a && !has_b && (adds || subtracts || (!site.number(a) && !site.number(b)))) return {};
   if (!has_one_dtype(site, a, out) || !has_one_dtype(site, b, out)) return {};
-  if (site.made_by(out, *row.add)) {
+  if (adds) {
     if (has_b) return if_fits(site, sub(site.operand(a), site.operand(minus_b)));
     return has_a ? if_fits(site, sub(site.operand(b), site.operand(minus_a))) : Variable();
   }
-  if (site.made_by(out, *row.sub)) return has_b ? if_fits(site, add(site.operand(a), site.operand(minus_b))) : Variable();
-  const bool multiplies = site.made_by(out, *row.mul);
+  if (subtracts) return has_b ? if_fits(site, add(site.operand(a), site.operand(minus_b))) : Variable();
   if (!multiplies && !is_floating_value(site, out)) return {};
   const auto made = [&](const Variable& x, const Variable& y) { return if_fits(site, multiplies ? mul(x, y) : true_div(x, y)); };
   if (has_a && has_b) return made(site.operand(minus_a), site.operand(minus_b));
@@ -109,12 +110,12 @@ Variable specialise_square(Site& site) {
 std::vector<Rule> algebra_rules(bool reassociates) {
   const RowOps& row = rows();
   std::vector<Rule> rules = {
-      {.name = "merge_numbers", .ops = {row.add, row.mul}, .rewrite = [](Site& site) { return merge_numbers(site, false); }},
+      {.name = "merge_numbers", .ops = {row.add, row.mul}, .reads = is_one_of({row.add, row.mul}), .rewrite = [](Site& site) { return merge_numbers(site, false); }},
       {.name = "take_signs", .ops = {row.add, row.sub, row.mul, row.true_div}, .rewrite = take_signs},
       {.name = "specialise_power", .ops = {row.pow}, .rewrite = specialise_power},
       {.name = "specialise_square", .ops = {row.mul}, .rewrite = specialise_square},
   };
-  if (reassociates) rules.push_back({.name = "regroup_numbers", .ops = {row.add, row.mul}, .rewrite = [](Site& site) { return merge_numbers(site, true); }});
+  if (reassociates) rules.push_back({.name = "regroup_numbers", .ops = {row.add, row.mul}, .reads = is_one_of({row.add, row.mul}), .rewrite = [](Site& site) { return merge_numbers(site, true); }});
   return rules;
 }
 

@@ -218,16 +218,16 @@ Variable drop_softmax_quotient(Site& site) {
 std::vector<Rule> stability_rules() {
   const RowOps& row = rows();
   return {
-      {.name = "to_log1p", .ops = {row.log}, .rewrite = to_log1p},
-      {.name = "to_expm1", .ops = {row.sub, row.add}, .rewrite = to_expm1},
-      {.name = "to_softplus", .ops = {row.log1p}, .rewrite = to_softplus},
-      {.name = "to_log_of_inverse", .ops = {row.log}, .rewrite = to_log_of_inverse},
-      {.name = "to_sigmoid", .ops = {row.reciprocal, row.true_div, row.mul}, .rewrite = to_sigmoid},
-      {.name = "to_complement", .ops = {row.sub}, .rewrite = to_complement},
+      {.name = "to_log1p", .ops = {row.log}, .reads = is_one_of({row.add, row.sub}), .rewrite = to_log1p},
+      {.name = "to_expm1", .ops = {row.sub, row.add}, .reads = is_one_of({row.exp}), .rewrite = to_expm1},
+      {.name = "to_softplus", .ops = {row.log1p}, .reads = is_one_of({row.exp, row.neg}), .rewrite = to_softplus},
+      {.name = "to_log_of_inverse", .ops = {row.log}, .reads = is_one_of({row.exp, row.sigmoid}), .rewrite = to_log_of_inverse},
+      {.name = "to_sigmoid", .ops = {row.reciprocal, row.true_div, row.mul}, .reads = is_one_of({row.add, row.exp}), .rewrite = to_sigmoid},
+      {.name = "to_complement", .ops = {row.sub}, .reads = is_one_of({row.erf, row.sigmoid}), .rewrite = to_complement},
       {.name = "to_logsumexp", .ops = {row.log}, .rewrite = to_logsumexp},
-      {.name = "to_softmax", .ops = {row.true_div, row.mul}, .rewrite = to_softmax},
+      {.name = "to_softmax", .ops = {row.true_div, row.mul}, .reads = is_one_of({row.exp}), .rewrite = to_softmax},
       {.name = "to_log_softmax", .ops = {row.log}, .rewrite = to_log_softmax},
-      {.name = "drop_softmax_quotient", .ops = {row.mul}, .rewrite = drop_softmax_quotient},
+      {.name = "drop_softmax_quotient", .ops = {row.mul}, .reads = is_one_of({row.true_div, row.add}), .rewrite = drop_softmax_quotient},
   };
 }
 

@@ -269,14 +269,14 @@ std::vector<Rule> view_rules() {
   const auto is_contiguous_op = [](const Op& op) { return op.passes_through(0) == 0; };
   const auto is_row = [](const Op& op) { return is<ElementwiseOp>(op) && &op != rows().second.get(); };
   return {
-      {.name = "join_parts", .ops = {rows().add}, .rewrite = join_parts},
+      {.name = "join_parts", .ops = {rows().add}, .reads = [](const Op& op) { return &op == rows().add.get() || is<WriteSubtensorOp>(op); }, .rewrite = join_parts},
       {.name = "merge_dimshuffles", .takes = is<DimShuffleOp>, .rewrite = merge_dimshuffles},
       {.name = "merge_reshapes", .takes = is<ReshapingOp>, .rewrite = merge_reshapes},
       {.name = "drop_contiguous", .takes = is_contiguous_op, .rewrite = drop_contiguous},
       {.name = "drop_whole_subtensor", .takes = is<SubtensorOp>, .rewrite = drop_whole_subtensor},
       {.name = "drop_fill", .ops = {rows().second}, .rewrite = drop_fill},
       {.name = "drop_axes_of_numbers", .takes = is<ElementwiseOp>, .rewrite = drop_axes_of_numbers},
-      {.name = "sink_fill", .takes = is_row, .rewrite = sink_fill},
+      {.name = "sink_fill", .takes = is_row, .reads = is_one_of({rows().second}), .rewrite = sink_fill},
       {.name = "lift_view_of_fill", .takes = is<DimShuffleOp>, .rewrite = lift_view_of_fill},
       {.name = "lift_dimshuffle", .takes = is<DimShuffleOp>, .rewrite = lift_dimshuffle},
       {.name = "lift_subtensor", .takes = is<SubtensorOp>, .rewrite = lift_subtensor},

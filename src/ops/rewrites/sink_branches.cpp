@@ -64,8 +64,7 @@ bool hands_on(const IfElseOp& op) { return op.branch(0).node_count() == 0 && op.
 
 FunctionGraph sink_branches(FunctionGraph graph) {
   const auto choice_of = [&](NodeId node) { return graph.is_alive(node) ? dynamic_cast<const IfElseOp*>(&graph.op(node)) : nullptr; };
-  const std::vector<NodeId> nodes = graph.nodes();
-  if (std::none_of(nodes.begin(), nodes.end(), [&](NodeId node) { return choice_of(node) != nullptr; })) return graph;
+  if (!graph.has_op<IfElseOp>()) return graph;
   const std::vector<NodeId> order = graph.toposort();
   for (auto node = order.rbegin(); node != order.rend(); ++node) {
     const IfElseOp* op = choice_of(*node);

@@ -27,11 +27,11 @@ void TreeCut::read(Part& part, ValueId value) {
 }
 
 /// The node with the parts at the open places taken in; all else that it reads is an array.
-TreeCut::Part TreeCut::step(NodeId node, const std::vector<int>& open) {
+TreeCut::Part TreeCut::step(NodeId node, const Places& open) {
   const ValueId output = graph_.outputs(node)[0];
   const int own = words_of(graph_.type(output).dtype);
   Part part{.cost = kernel_op(graph_, node).cost(), .read = {}};
-  std::vector<int> needs;
+  SmallList<int, 4> needs;
   for (int place : open) {
     const Part& taken = parts_[at(place)];
     part.cost += taken.cost;
@@ -44,7 +44,7 @@ TreeCut::Part TreeCut::step(NodeId node, const std::vector<int>& open) {
   for (ValueId input : graph_.inputs(node)) {
     const NodeId owner = graph_.owner(input);
     const int place = owner == NodeId::kNone ? -1 : place_[static_cast<std::size_t>(owner)];
-    if (is_literal(graph_.constant(input))) part.numbers += bytes_of_number(graph_.type(input).dtype);
+    if (graph_.is_literal(input)) part.numbers += bytes_of_number(graph_.type(input).dtype);
     else if (std::find(open.begin(), open.end(), place) == open.end()) read(part, input);
   }
   std::sort(needs.begin(), needs.end(), std::greater<>());
@@ -60,7 +60,7 @@ std::vector<std::vector<NodeId>> TreeCut::operator()(const std::vector<NodeId>& 
   std::vector<int> taken_by(members.size(), -1);  // by place: of the step that took the part in
   for (std::size_t i = 0; i < members.size(); ++i) {
     const NodeId node = members[i];
-    std::vector<int> open;
+    Places open;
     for (ValueId input : graph_.inputs(node)) {
       const NodeId owner = graph_.owner(input);
       const int place = owner == NodeId::kNone ? -1 : place_[static_cast<std::size_t>(owner)];
@@ -79,7 +79,7 @@ std::vector<std::vector<NodeId>> TreeCut::operator()(const std::vector<NodeId>& 
     while (!open.empty() && !fits(with_result(part))) {
       int largest = 0;
       for (int place : open) largest = std::max(largest, parts_[at(place)].cost);
-      std::erase_if(open, [&](int place) { return parts_[at(place)].cost == largest; });
+      open.erase_if([&](int place) { return parts_[at(place)].cost == largest; });
       part = step(node, open);
     }
     for (int place : open) {

@@ -21,11 +21,12 @@ class TreeCut {
   struct Part {
     int cost = 0, numbers = 0, leaving = 0, words_leaving = 0;
     int needed = 0;               // words of values that are held at once
-    std::vector<ValueId> read;    // arrays, each once
+    SmallList<ValueId, 4> read;   // arrays, each once
   };
   bool fits(const Part& part) const;
   static void read(Part& part, ValueId value);
-  Part step(NodeId node, const std::vector<int>& open);
+  using Places = SmallList<int, 4>;
+  Part step(NodeId node, const Places& open);
 
   const FunctionGraph& graph_;
   const FusionLimits& limits_;

@@ -107,6 +107,7 @@ bool trim_node(FunctionGraph& graph, NodeId node) {
 }  // namespace
 
 FunctionGraph trim_loops(FunctionGraph graph) {
+  if (!graph.has_op<LoopOp>()) return graph;
   std::vector<NodeId> loops;
   for (NodeId node : graph.nodes()) {
     if (dynamic_cast<const LoopOp*>(&graph.op(node))) loops.push_back(node);

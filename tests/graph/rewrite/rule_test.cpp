@@ -60,6 +60,16 @@ TEST_F(RuleTest, LetsTheFirstRuleThatAppliesWin) {
   EXPECT_EQ(reports[1].asked, 0);
 }
 
+TEST_F(RuleTest, AsksOnlyWhereAnInputIsMadeByAnOpThatTheRuleReads) {
+  Rule rule = drops_pairs(f_);
+  rule.reads = [this](const Op& op) { return &op == &*f_; };
+  const Rule rules[] = {rule, becomes("h_to_f", h_, f_)};
+  std::vector<RuleReport> reports;
+  EXPECT_THAT(chain(apply_rules(graph(f_(g_(f_(f_(x_))))), rules, {}, &reports)), ElementsAre("f", "g"));
+  EXPECT_EQ(reports[0].asked, 1) << "of three: one reads x, one g";
+  EXPECT_THAT(chain(apply_rules(graph(g_(f_(h_(x_)))), rules)), ElementsAre("g")) << "h became f";
+}
+
 TEST_F(RuleTest, LeavesOutWhatIsDisabled) {
   const Rule rules[] = {becomes("f_to_g", f_, g_), becomes("f_to_h", f_, h_)};
   const std::string disabled[] = {"f_to_g"};
