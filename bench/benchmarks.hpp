@@ -39,9 +39,9 @@ void add(const std::string& name, Run run) {
 void report(benchmark::State& state, const Timing& timing);
 
 void add_workloads(const std::vector<Target>& targets, Effort effort);  // NAME/DEVICE, NAME/DEVICE/unfused
-void add_training(const std::vector<Target>& targets, Effort effort);   // adamw_300/DEVICE, adamw_300/DEVICE/unfused, lstm_step/DEVICE, ...
+void add_training(const std::vector<Target>& targets, Effort effort);   // adamw_300/DEVICE, adamw_300/DEVICE/unfused, adamw_300/DEVICE/guarded, lstm_step/DEVICE, ...
 void add_transformers(const std::vector<Target>& targets, Effort effort);  // gpt2_step/cuda
-void add_perceptrons(const std::vector<Target>& targets, Effort effort);  // mlp_step_b64/DEVICE, mlp_step_b8192/cuda, mlp_step_b8192_bf16/cuda
+void add_perceptrons(const std::vector<Target>& targets, Effort effort);  // mlp_step_b64/DEVICE, mlp_step_b8192/cuda, mlp_step_b8192_bf16/cuda, .../guarded
 void add_launches(const std::vector<Target>& targets, Effort effort);   // launch/DEVICE, launch_driver/cuda
 void add_calls(const std::vector<Target>& targets, Effort effort);      // prepared_call/DEVICE, checked_call/DEVICE, ...
 void add_eager(const std::vector<Target>& targets, Effort effort);      // eager_NAME/DEVICE

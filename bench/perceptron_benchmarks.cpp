@@ -1,6 +1,6 @@
-// mlp_step_b64, mlp_step_b8192, mlp_step_b8192_bf16 /DEVICE: a training step of a perceptron of two hidden layers with cross entropy and plain gradient
+// mlp_step_b64, mlp_step_b8192, mlp_step_b8192_bf16 /DEVICE, /DEVICE/guarded: a training step of a perceptron of two hidden layers with cross entropy and plain gradient
 // descent, as bench/peers/peers_gpu.py's of those names: 784-512-512-10 on 64 rows, 784-4096-4096-10 on 8,192 rows (GPUs alone), parameters float32 or bfloat16,
-// no TF32. compile_s: from the expression to the end of the first call. operations: of the matrix products, forward and backward.
+// no TF32. guarded: with Options::nan_guard. compile_s: from the expression to the end of the first call. operations: of the matrix products, forward and backward.
 #include <damo/damo.hpp>
 
 #include "benchmarks.hpp"
@@ -19,7 +19,7 @@ struct Perceptron {
 constexpr std::int64_t kPixels = 784, kKinds = 10;
 constexpr Perceptron kPerceptrons[] = {{"mlp_step_b64", 64, 512, float32, true}, {"mlp_step_b8192", 8192, 4096, float32, false}, {"mlp_step_b8192_bf16", 8192, 4096, bfloat16, false}};
 
-void run_perceptron(benchmark::State& state, const Perceptron& size, const Target& target, Effort effort) {
+void run_perceptron(benchmark::State& state, const Perceptron& size, const Target& target, bool guards, Effort effort) {
   const auto values_of = [&](const Shape& shape, unsigned seed) { return astype(random_array(shape, target.device, seed) * 0.05f, size.dtype); };
   const Shape shapes[] = {{kPixels, size.hidden}, {size.hidden}, {size.hidden, size.hidden}, {size.hidden}, {size.hidden, kKinds}, {kKinds}};
   std::vector<Variable> w;
@@ -37,7 +37,7 @@ void run_perceptron(benchmark::State& state, const Perceptron& size, const Targe
   const std::vector<Variable> gradients = grad(cost, w);
   std::vector<Assignment> updates;
   for (std::size_t i = 0; i < w.size(); ++i) updates.push_back({parameters[i], w[i] - 0.01 * gradients[i]});
-  const Function step = function({x, y}, {cost}, {.device = target.device, .updates = updates});
+  const Function step = function({x, y}, {cost}, {.device = target.device, .updates = updates, .nan_guard = guards});
   step.call(batch);
   target.device.synchronize();
   state.counters["compile_s"] = seconds_since(start);
@@ -56,7 +56,10 @@ void run_perceptron(benchmark::State& state, const Perceptron& size, const Targe
 void add_perceptrons(const std::vector<Target>& targets, Effort effort) {
   for (const Target& target : targets) {
     for (const Perceptron& size : kPerceptrons) {
-      if (size.on_cpu || !target.device.is_host()) add(std::string(size.name) + "/" + target.name, [=](benchmark::State& state) { run_perceptron(state, size, target, effort); });
+      if (!size.on_cpu && target.device.is_host()) continue;
+      for (const bool guards : {false, true}) {
+        add(std::string(size.name) + "/" + target.name + (guards ? "/guarded" : ""), [=](benchmark::State& state) { run_perceptron(state, size, target, guards, effort); });
+      }
     }
   }
 }

@@ -1,7 +1,8 @@
-// adamw_300/DEVICE, adamw_300/DEVICE/unfused: a step of AdamW over 300 float32 tensors of 1,000 to 665,000 elements, 99.9 million
+// adamw_300/DEVICE, adamw_300/DEVICE/unfused, adamw_300/DEVICE/guarded: a step of AdamW over 300 float32 tensors of 1,000 to 665,000 elements, 99.9 million
 // parameters together, a tenth of that on the CPU: gradients are inputs, weights and moments shared variables that are updated in place.
 // bytes_per_second counts what must move: four arrays read, three written. launches: of one call.
-// lstm_step/DEVICE, lstm_step/DEVICE/inside: a step of gradient descent of the model of examples/56_character_lstm.cpp, 96 characters, 256 features, batch 64, 64 steps, float32;
+// guarded: with Options::nan_guard.
+// lstm_step/DEVICE, lstm_step/DEVICE/inside, lstm_step/DEVICE/guarded: a step of gradient descent of the model of examples/56_character_lstm.cpp, 96 characters, 256 features, batch 64, 64 steps, float32;
 // inside: with all products in the loop (without push_out_of_loops). items: characters.
 #include <damo/damo.hpp>
 
@@ -46,9 +47,9 @@ Step adamw(Device device) {
   return step;
 }
 
-void run(benchmark::State& state, const Target& target, bool fuse, Effort effort) {
+void run(benchmark::State& state, const Target& target, bool fuse, bool guards, Effort effort) {
   const Step step = adamw(target.device);
-  const Function function = damo::function(step.gradients, std::span<const Variable>(), {.fuse = fuse, .device = target.device, .updates = step.updates});
+  const Function function = damo::function(step.gradients, std::span<const Variable>(), {.fuse = fuse, .device = target.device, .updates = step.updates, .nan_guard = guards});
   for (int i = 0; i < 2; ++i) function.call(step.values);
   const std::uint64_t before = target.device.backend().launches;
   function.call(step.values);
@@ -58,7 +59,7 @@ void run(benchmark::State& state, const Target& target, bool fuse, Effort effort
   target.device.free_cache();
 }
 
-void run_lstm(benchmark::State& state, const Target& target, bool pushes_out, Effort effort) {
+void run_lstm(benchmark::State& state, const Target& target, bool pushes_out, bool guards, Effort effort) {
   constexpr std::int64_t kSteps = 64, kBatch = 64, kCharacters = 96, kFeatures = 256;
   nn::Init init(1, float32, target.device);
   const examples::CharacterModel model(init, kCharacters, kFeatures, kFeatures);
@@ -66,7 +67,7 @@ void run_lstm(benchmark::State& state, const Target& target, bool pushes_out, Ef
   const Variable here = input({int64, {kBatch, kSteps}}, "here"), next = input({int64, {kBatch, kSteps}}, "next");
   const Variable cost = mean(cross_entropy(model(transpose(here)), transpose(next)));
   const std::vector<Variable> gradients = grad(cost, std::vector<Variable>(parameters.begin(), parameters.end()));
-  Options options{.device = target.device, .updates = optim::sgd(gradients, parameters, 1e-2)};
+  Options options{.device = target.device, .updates = optim::sgd(gradients, parameters, 1e-2), .nan_guard = guards};
   if (!pushes_out) options.disable = {"push_out_of_loops"};
   const Function function = damo::function({here, next}, {cost}, options);
   std::vector<std::int64_t> now, then;
@@ -83,9 +84,11 @@ void run_lstm(benchmark::State& state, const Target& target, bool pushes_out, Ef
 void add_training(const std::vector<Target>& targets, Effort effort) {
   for (const Target& target : targets) {
     for (const bool fuse : {true, false}) {
-      add("lstm_step/" + target.name + (fuse ? "" : "/inside"), [=](benchmark::State& state) { run_lstm(state, target, fuse, effort); });
-      add("adamw_300/" + target.name + (fuse ? "" : "/unfused"), [=](benchmark::State& state) { run(state, target, fuse, effort); });
+      add("lstm_step/" + target.name + (fuse ? "" : "/inside"), [=](benchmark::State& state) { run_lstm(state, target, fuse, false, effort); });
+      add("adamw_300/" + target.name + (fuse ? "" : "/unfused"), [=](benchmark::State& state) { run(state, target, fuse, false, effort); });
     }
+    add("lstm_step/" + target.name + "/guarded", [=](benchmark::State& state) { run_lstm(state, target, true, true, effort); });
+    add("adamw_300/" + target.name + "/guarded", [=](benchmark::State& state) { run(state, target, true, true, effort); });
   }
 }
 

@@ -80,7 +80,7 @@ std::string node_text(const FunctionGraph& graph, NodeId node, const NodeNumbers
     text += "     by " + (has ? library->engine()->name() : "a kernel of Damo's own") + "\n";
   }
   if (!kernels.empty() && !dynamic_cast<const InnerGraphOp*>(&graph.op(node))) text += "     moves " + traffic_of(graph, node) + "\n";
-  for (const std::string& line : overwrites_of(graph, node, numbers, planned.overwrites)) text += "     " + line + "\n";
+  for (const std::string& line : overwrites_of(graph, node, numbers, program, planned)) text += "     " + line + "\n";
   std::vector<std::string> copies;
   for (int output : planned.outputs) {
     for (std::string& line : copies_of(program, output)) copies.push_back(std::move(line));

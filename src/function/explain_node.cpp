@@ -186,10 +186,11 @@ std::string traffic_of(const FunctionGraph& graph, NodeId node) {
   return text;
 }
 
-std::vector<std::string> overwrites_of(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers,
-                                       const std::vector<ProgramOverwrite>& overwrites) {
+std::vector<std::string> overwrites_of(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers, const Program& program,
+                                       const ProgramNode& planned) {
   std::vector<std::string> lines;
-  for (const ProgramOverwrite& overwrite : overwrites) {
+  for (const ProgramOverwrite& overwrite : planned.overwrites) {
+    if (!overwrite.in_place && !program.copies_first(planned, overwrite)) continue;
     ValueId input = graph.inputs(node)[static_cast<std::size_t>(overwrite.input)];
     for (NodeId owner = graph.owner(input); owner != NodeId::kNone && graph.op(owner).passes_through(0) >= 0; owner = graph.owner(input))
       input = graph.inputs(owner)[static_cast<std::size_t>(graph.op(owner).passes_through(0))];

@@ -27,9 +27,10 @@ std::string lines_of(const FunctionGraph& graph, NodeId node);
 /// "12 bytes an element", and how many inputs are broadcast, as far as types tell.
 std::string traffic_of(const FunctionGraph& graph, NodeId node);
 
-/// "overwrites total in place", or "copies total first: it is an input of the function", for each such output.
-std::vector<std::string> overwrites_of(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers,
-                                       const std::vector<ProgramOverwrite>& overwrites);
+/// "overwrites total in place", or "copies total first: it is an input of the function", for each such output; of a shared variable
+/// that is updated where it lies neither.
+std::vector<std::string> overwrites_of(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers, const Program& program,
+                                       const ProgramNode& planned);
 
 /// Why the node's neighbours are no part of its kernel, as the fuser wrote it down: "feeds 2 dimshuffle: not elementwise: a view", "gives result 0".
 /// Empty for ops that never fuse.

@@ -86,6 +86,7 @@ Function function(std::span<const Variable> inputs, std::span<const Variable> ou
   data->is_plain = data->defaults.empty() && !options.nan_guard;
   check_names_of_rows(data->graph);
   data->graph = rewrite_graph(std::move(data->graph), options, device, &data->report.passes, &data->fusion);
+  if (options.nan_guard) attach_guard(data->graph);
   data->report.graph_milliseconds = milliseconds_since(start);
   const auto compiling = std::chrono::steady_clock::now();
   data->executor = executor_of(data->graph, device, options, data->donated);

@@ -4,10 +4,9 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <unordered_set>
 
-#include <damo/ops/math.hpp>
-#include <damo/ops/reduce.hpp>
-#include <damo/ops/shape.hpp>
+#include "function/finite_guard_op.hpp"
 #include "graph/base/number_text.hpp"
 #include "ops/rewrites/unfuse.hpp"
 #include "runtime/exec/executor.hpp"
@@ -40,17 +39,18 @@ struct Values {
 
 }  // namespace
 
-Variable guard_of(std::span<const Variable> results, std::span<const Assignment> updates) {
-  std::vector<Variable> flags;
-  const auto add = [&](const Variable& value) {
-    if (!value || !is_floating(value.dtype())) return;
-    const SourceLine line = value.where();
-    const Operand x(value, line.file, line.line);
-    flags.push_back(any(or_(isnan(x), isinf(x))));
-  };
-  for (const Variable& result : results) add(result);
-  for (const Assignment& update : updates) add(update.value);
-  return flags.empty() ? constant(Scalar(false)) : flags.size() == 1 ? flags[0] : any(stack(flags));
+Variable guard_of(SourceLine where) { return std::make_shared<const FiniteGuardOp>()->apply({}, where).output(0); }
+
+void attach_guard(FunctionGraph& graph) {
+  const ValueId alone = graph.outputs()[static_cast<std::size_t>(graph.result_count()) - 1];
+  std::vector<ValueId> looked_at;
+  std::unordered_set<ValueId> seen{alone};
+  for (ValueId value : graph.outputs()) {
+    if (is_floating(graph.type(value).dtype) && seen.insert(value).second) looked_at.push_back(value);
+  }
+  const NodeId guard = graph.owner(alone);
+  graph.replace(alone, graph.outputs(graph.add(graph.op_ptr(guard), looked_at, graph.where(guard)))[0]);
+  graph.prune();
 }
 
 NotFiniteError not_finite(const FunctionGraph& given, std::span<const Array> inputs, Device device) {

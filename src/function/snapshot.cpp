@@ -26,7 +26,7 @@ FunctionGraph graph_of(std::span<const Variable> inputs, std::span<const Variabl
   for (std::size_t i = 0; i < updates.size(); ++i) updates[i].value = values[outputs.size() + i];
   for (Assignment& update : stream_updates(values, updates)) updates.push_back(std::move(update));
   values.resize(outputs.size());
-  if (options.nan_guard) values.push_back(guard_of(values, updates));
+  if (options.nan_guard) values.push_back(guard_of(values.empty() ? SourceLine{} : values[0].where()));
   const bool warns = options.warn_of_unused_inputs && !options.allow_unused_inputs;
   FunctionGraph graph(inputs, values, options.allow_unused_inputs || warns, updates);
   if (warns) warn_of_unused(graph, inputs);

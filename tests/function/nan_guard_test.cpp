@@ -1,6 +1,7 @@
 // Options::nan_guard, on each device: what it finds, what it names, what stays as it was.
 #include <damo/damo.hpp>
 
+#include <algorithm>
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -68,6 +69,56 @@ TEST_P(NanGuardOnEachDevice, LooksAtFloatsAlone) {
   EXPECT_EQ(none(array({1})).size(), 1u);
   EXPECT_EQ(f.part({1})(array({0, 2})).size(), 1u);
   EXPECT_THAT(error_of([&] { f.part({2}); }), HasSubstr("part: there is no result 2: the function has 2"));
+}
+
+TEST_P(NanGuardOnEachDevice, SeesEveryElementHoweverResultsLie) {
+  const Variable x = matrix("x");
+  const Index every_second(std::nullopt, std::nullopt, 2), backwards(std::nullopt, std::nullopt, -2);
+  const std::vector<Variable> views = {transpose(x), subtensor(x, {Index(), every_second}), subtensor(x, {backwards, Index(4, 0, -1)}), broadcast_to(expand_dims(x, 0), {3, -1, -1})};
+  std::vector<float> places(42);
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<float>(i);
+  for (const Variable& view : views) {
+    const Function plain = function({x}, {view}, {.device = device()}), guarded = function({x}, {view}, {.device = device(), .nan_guard = true});
+    const std::vector<float> seen = Array(plain(array(places, {6, 7}))).to_vector<float>();
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      std::vector<float> values(42, 1);
+      values[i] = kInf;
+      const bool is_seen = std::find(seen.begin(), seen.end(), places[i]) != seen.end();
+      bool threw = false;
+      try {
+        guarded(array(values, {6, 7}));
+      } catch (const NotFiniteError&) {
+        threw = true;
+      }
+      EXPECT_EQ(threw, is_seen) << "element " << i << " of " << to_string(view.type());
+    }
+  }
+}
+
+TEST_P(NanGuardOnEachDevice, SeesTheLastElementOfManyLargeResultsOfAnyFloat) {
+  for (const DType dtype : {bfloat16, float64}) {
+    const Variable x = vector("x", dtype);
+    std::vector<Variable> results;
+    for (int i = 0; i < 140; ++i) results.push_back(subtensor(x, {Index(i, i + 2)}));  // more than the kernel takes at once
+    results.push_back(x * 1.0);
+    results.push_back(subtensor(x, {Index(0, 0)}));
+    const Function f = function(std::vector<Variable>{x}, results, {.device = device(), .nan_guard = true});
+    const Array good = astype(Array::ones({8193}, float32, device()), dtype);
+    EXPECT_EQ(f(good).size(), 142u);
+    for (const std::int64_t place : {140, 141, 8192}) {
+      const Array bad = good.copy();
+      bad.slice({{place, place + 1}}).copy_from(Array::full({1}, place % 2 == 0 ? -kInf : std::numeric_limits<float>::quiet_NaN(), dtype, device()));
+      EXPECT_THROW(f(bad), NotFiniteError) << name(dtype) << " at " << place;
+    }
+  }
+}
+
+TEST_P(NanGuardOnEachDevice, LeavesFusionAsItIs) {
+  const Shared w = shared("w", Array::ones({64}, float32, device())), m = shared("m", Array::zeros({64}, float32, device())), step = shared("step", Array::scalar(0.0f, device()));
+  const Variable g = vector("g"), t = step + 1.0, moment = 0.9 * m + 0.1 * g;
+  const std::vector<Assignment> updates = {{step, t}, {m, moment}, {w, w - moment * t}};
+  const Function plain = function({g}, {}, {.device = device(), .updates = updates}), guarded = function({g}, {}, {.device = device(), .updates = updates, .nan_guard = true});
+  EXPECT_EQ(guarded.graph().node_count(), plain.graph().node_count() + 1);
 }
 
 TEST(ErrorsOfRuns, NameTheNodesOperandsWithTheirStridesOnCpu) {

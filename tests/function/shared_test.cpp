@@ -129,6 +129,15 @@ TEST_P(SharedOnEachDevice, AnElementwiseUpdateIsWrittenWhereTheOldValueLies) {
   EXPECT_LT(worst, 1e-2);
 }
 
+TEST_P(SharedOnEachDevice, AProductIsAddedToTheOldValueWhereItLies) {
+  const Shared w = shared("w", range({3, 3}));
+  const Variable x = input({float32, {3, 3}}, "x");
+  const Function f = function({x}, {}, with({{w, w + dot(x, x)}}));
+  EXPECT_THAT(f.explain(), AllOf(HasSubstr("updates w where it lies"), Not(HasSubstr("copies w first"))));
+  f(Array::ones({3, 3}, float32, device()));
+  EXPECT_THAT(values(w), ElementsAre(3, 4, 5, 6, 7, 8, 9, 10, 11));
+}
+
 TEST_P(SharedOnEachDevice, AnUpdateWaitsForOtherReadersOfTheOldValue) {
   const auto add_one = make_op<AddOneOp>();
   const Shared w = shared("w", range({3, 4}));

@@ -1,4 +1,5 @@
 // Loops that run as one kernel against the same loops step by step, and against plain C++ and float64.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -64,6 +65,15 @@ TEST_P(LoopKernel, IsOneLaunchThatExplainNames) {
   }
   EXPECT_THAT(f.kernels()[0].name, HasSubstr("damo_loop_"));
   EXPECT_THAT(steps.kernels()[0].name, Not(HasSubstr("loop_")));
+}
+
+TEST_P(LoopKernel, ReadsForTheGradientWhatTheStepsGaveToAState) {
+  const Variable h0 = vector("h0", float32);
+  const ScanOutputs states = scan({.initial = {h0}, .steps = 3}, [](const Variable& h) { return tanh(1.01 * h + 0.1); });
+  const Function f = function({h0}, {grad(sum(subtensor(states[0], {-1})), h0)}, on());
+  f(Array::zeros({9}, float32, device()));
+  const std::vector<KernelInfo> kernels = f.kernels();
+  EXPECT_EQ(std::count_if(kernels.begin(), kernels.end(), [](const auto& kernel) { return kernel.name.find("tanh") != std::string::npos; }), 1) << f.explain();
 }
 
 TEST_P(LoopKernel, LeavesStepsThatReadOtherElementsAsTheyAre) {

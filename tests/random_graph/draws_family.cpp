@@ -3,8 +3,10 @@
 // judges: in a graph, fused or not, on any device, they are the same bits.
 #include "draws_ops.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "op_family.hpp"
 
@@ -12,9 +14,13 @@ namespace damo::testing {
 namespace {
 
 std::optional<NodeSpec> draw_draw(Draw& draw) {
-  static const char* kDraws[] = {"bits", "uniform", "uniform", "uniform_between", "normal", "exponential", "gamma", "bernoulli", "randint", "poisson", "dropout", "dropout", "categorical"};
+  static const char* kDraws[] = {"bits", "uniform", "uniform", "uniform_between", "normal", "exponential", "gamma", "bernoulli", "randint", "poisson", "dropout", "dropout", "categorical",
+                                 "gumbel", "truncated_normal", "choice", "categorical_of", "permutation"};
   const std::string name = kDraws[draw.pick(std::size(kDraws))];
-  const std::optional<int> x = draw.find([&](const ValueType& type) { return name == "dropout" ? is_floating(type.dtype) : name == "categorical" ? !type.dims.empty() && type.dtype == float32 : true; });
+  const std::optional<int> x = draw.find([&](const ValueType& type) {
+    if (name.starts_with("categorical")) return !type.dims.empty() && type.dtype == float32;
+    return name == "dropout" ? is_floating(type.dtype) : name != "permutation" || !type.dims.empty();
+  });
   if (!x) return {};
   return NodeSpec{.kind = NodeSpec::Kind::kFamily, .family = "draws", .name = name, .operands = {*x}, .pattern = {draw.number(0, 1000), draw.number(0, 3), draw.number(0, 1)}};
 }
@@ -22,7 +28,11 @@ std::optional<NodeSpec> draw_draw(Draw& draw) {
 std::vector<ValueType> draw_types(const NodeSpec& node, const std::vector<ValueType>& in, const NewSymbols&) {
   ValueType result = in.at(0);
   const bool wide = node.pattern.at(2) != 0;
-  if (node.name == "categorical") {
+  if (node.name == "permutation") {
+    demand(!result.dims.empty());
+    return {result};
+  }
+  if (node.name.starts_with("categorical")) {
     demand(!result.dims.empty() && result.dtype == float32 && (result.dims.back() < kSizedSymbols || result.dims.back() >= kFreshSymbols));
     result.dims.pop_back();
     return {{int64, result.dims}};
@@ -30,7 +40,7 @@ std::vector<ValueType> draw_types(const NodeSpec& node, const std::vector<ValueT
   if (node.name == "dropout") demand(is_floating(result.dtype));
   else if (node.name == "bits") result.dtype = wide ? uint64 : uint32;
   else if (node.name == "bernoulli") result.dtype = bool_;
-  else result.dtype = node.name == "randint" || node.name == "poisson" ? int64 : wide ? float64 : float32;
+  else result.dtype = node.name == "randint" || node.name == "poisson" || node.name == "choice" ? int64 : wide ? float64 : float32;
   return {result};
 }
 
@@ -76,7 +86,14 @@ std::vector<Tensor> draw_reference(const NodeSpec& node, const std::vector<Tenso
     }
     return {cast_tensor(kept_ones, x.dtype)};
   }
-  if (node.name == "categorical") demand_extents(x.shape[-1] > 0);
+  if (node.name.starts_with("categorical")) demand_extents(x.shape[-1] > 0);
+  if (node.name == "permutation") {
+    demand_extents(x.shape.size() > 0);
+    std::vector<std::int64_t> order(static_cast<std::size_t>(x.shape[0]));
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return word_of(node, static_cast<std::uint64_t>(a), true) < word_of(node, static_cast<std::uint64_t>(b), true); });
+    return {gathered(x, x.shape, [&](Coordinates at) { return at[0] = order[static_cast<std::size_t>(at[0])], at; })};
+  }
   RandomGenerator random(static_cast<std::uint64_t>(node.pattern[0]), static_cast<std::uint64_t>(node.pattern[1]), Device("cpu"));
   if (node.name == "categorical") {
     const Array noise = random.gumbel(x.shape);
@@ -84,6 +101,13 @@ std::vector<Tensor> draw_reference(const NodeSpec& node, const std::vector<Tenso
     Tensor sums = tamed_tensor(x);
     for (std::size_t i = 0; i < values.size(); ++i) sums.elements[i].value += static_cast<Wide>(values[i]), sums.elements[i].error += 0x1p-22L * (4 + std::fabs(static_cast<Wide>(values[i])));
     return {reduce_tensor("argmax", sums, {x.shape.rank() - 1}, false, int64)};
+  }
+  if (node.name == "categorical_of") {
+    const std::vector<double> noise = random.exponential(x.shape).to_doubles();
+    Tensor divisors{float32, x.shape, {}};
+    for (double value : noise) divisors.elements.push_back({static_cast<Wide>(value), static_cast<Wide>(value) * 0x1p-22L});
+    const Tensor probabilities = apply_row("add", {tamed_tensor(x), number_like(x, 5)});
+    return {reduce_tensor("argmax", apply_row("true_div", {probabilities, divisors}), {x.shape.rank() - 1}, false, int64)};
   }
   const Array array = drawn<Array>(node.name, random, x.shape, wide ? float64 : float32);
   for (double value : array.to_doubles()) result.elements.push_back({static_cast<Wide>(value), 0});

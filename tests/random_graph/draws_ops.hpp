@@ -15,6 +15,9 @@ Result drawn(const std::string& how, Random& random, const Shape& shape, DType d
   if (how == "normal") return random.normal(shape, 0.5, 2, dtype);
   if (how == "exponential") return random.exponential(shape, 1.5, dtype);
   if (how == "gamma") return random.gamma(shape, 2.5, 1, dtype);
+  if (how == "gumbel") return random.gumbel(shape, dtype);
+  if (how == "truncated_normal") return random.truncated_normal(shape, -1, 2, 0.5, 2, dtype);
+  if (how == "choice") return random.choice(7, shape);
   if (how == "bernoulli") return random.bernoulli(shape, 0.25);
   if (how == "randint") return random.randint(shape, -3, 9);
   return random.poisson(shape, 4);
@@ -30,11 +33,15 @@ std::vector<T> draws_node(const std::string& how, const std::vector<T>& in, cons
     const RandomStream random(stack({constant(Scalar(key)), constant(Scalar(counter))}, 0));
     if (how == "dropout") return {random.dropout(tamed(x), 0.25)};
     if (how == "categorical") return {random.categorical(tamed(x), -1)};
+    if (how == "categorical_of") return {random.categorical_of(add(tamed(x), 5.0), -1)};
+    if (how == "permutation") return {random.permutation(x, 0)};
     return {drawn<Variable>(how, random, x, dtype)};
   } else {
     RandomGenerator random(key, counter, x.device());
     if (how == "dropout") return {random.dropout(tamed(x), 0.25)};
     if (how == "categorical") return {random.categorical(tamed(x), -1)};
+    if (how == "categorical_of") return {random.categorical_of(add(tamed(x), 5.0), -1)};
+    if (how == "permutation") return {random.permutation(x, 0)};
     return {drawn<Array>(how, random, x.shape(), dtype)};
   }
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "matrix_reference.hpp"
 #include "op_family.hpp"
 
 namespace damo::testing {
@@ -31,63 +32,6 @@ std::vector<ValueType> factor_types(const NodeSpec& node, const std::vector<Valu
   if (node.name == "slogdet" || node.name == "svd" || node.name == "eigh") result.dims.pop_back();
   if (node.name == "slogdet") result.dims.pop_back();
   return {result};
-}
-
-struct Matrix {
-  std::size_t rows, columns;
-  std::vector<Wide> values = std::vector<Wide>(rows * columns, 0);
-  Wide& at(std::size_t i, std::size_t j) { return values[i * columns + j]; }
-  Wide at(std::size_t i, std::size_t j) const { return values[i * columns + j]; }
-};
-
-Matrix cholesky_of(const Matrix& s) {
-  Matrix l{s.rows, s.rows};
-  for (std::size_t j = 0; j < s.rows; ++j) {
-    for (std::size_t i = j; i < s.rows; ++i) {
-      Wide rest = s.at(i, j);
-      for (std::size_t k = 0; k < j; ++k) rest -= l.at(i, k) * l.at(j, k);
-      l.at(i, j) = i == j ? std::sqrt(rest) : rest / l.at(j, j);
-    }
-  }
-  return l;
-}
-
-/// l y = b, or l^T y = b.
-Matrix solved(const Matrix& l, Matrix b, bool transposed) {
-  for (std::size_t step = 0; step < l.rows; ++step) {
-    const std::size_t i = transposed ? l.rows - 1 - step : step;
-    for (std::size_t c = 0; c < b.columns; ++c) {
-      for (std::size_t k = transposed ? i + 1 : 0; k < (transposed ? l.rows : i); ++k) b.at(i, c) -= (transposed ? l.at(k, i) : l.at(i, k)) * b.at(k, c);
-      b.at(i, c) /= l.at(i, i);
-    }
-  }
-  return b;
-}
-
-/// Descending: columns are turned against each other until all are orthogonal (Hestenes).
-std::vector<Wide> singular_values(Matrix a) {
-  for (int sweep = 0; sweep < 30; ++sweep) {
-    for (std::size_t p = 0; p < a.columns; ++p) {
-      for (std::size_t q = p + 1; q < a.columns; ++q) {
-        Wide pp = 0, qq = 0, pq = 0;
-        for (std::size_t i = 0; i < a.rows; ++i) pp += a.at(i, p) * a.at(i, p), qq += a.at(i, q) * a.at(i, q), pq += a.at(i, p) * a.at(i, q);
-        if (std::fabs(pq) <= 1e-25L * std::sqrt(pp * qq)) continue;
-        const Wide zeta = (qq - pp) / (2 * pq), t = std::copysign(1.0L, zeta) / (std::fabs(zeta) + std::sqrt(1 + zeta * zeta)), c = 1 / std::sqrt(1 + t * t);
-        for (std::size_t i = 0; i < a.rows; ++i) {
-          const Wide x = a.at(i, p), y = a.at(i, q);
-          a.at(i, p) = c * (x - t * y), a.at(i, q) = c * (t * x + y);
-        }
-      }
-    }
-  }
-  std::vector<Wide> values;
-  for (std::size_t j = 0; j < a.columns; ++j) {
-    Wide size = 0;
-    for (std::size_t i = 0; i < a.rows; ++i) size += a.at(i, j) * a.at(i, j);
-    values.push_back(std::sqrt(size));
-  }
-  std::sort(values.rbegin(), values.rend());
-  return values;
 }
 
 /// |R| of QR, by Gram and Schmidt.
@@ -124,12 +68,7 @@ std::vector<Wide> factor_of(const std::string& name, const Matrix& s, const Matr
     for (std::size_t i = 0; i < l.rows; ++i) sum += 2 * std::log(l.at(i, i));
     return {sum};
   }
-  Matrix b = x;
-  if (name == "inv") {
-    b = Matrix{s.rows, s.rows};
-    for (std::size_t i = 0; i < s.rows; ++i) b.at(i, i) = 1;
-  }
-  return solved(l, solved(l, b, false), true).values;
+  return solved_twice(l, name == "inv" ? identity_matrix(s.rows) : x).values;
 }
 
 std::vector<Tensor> factor_reference(const NodeSpec& node, const std::vector<Tensor>& in, const std::vector<DType>& dtypes) {
@@ -145,17 +84,9 @@ std::vector<Tensor> factor_reference(const NodeSpec& node, const std::vector<Ten
   Tensor result{dtypes[0], shape, {}};
   const Wide unit = dtypes[0] == float64 ? 0x1p-53L : 0x1p-24L;
   for (std::size_t first = 0; first < x.elements.size(); first += rows * columns) {
-    Matrix values{rows, columns}, s{rows, rows};
-    Wide error = 0, size = 0, trace = 0;
-    for (std::size_t i = 0; i < rows * columns; ++i) values.values[i] = x.elements[first + i].value, error = std::max(error, x.elements[first + i].error);
-    for (std::size_t i = 0; i < rows; ++i) {
-      for (std::size_t j = 0; j < rows; ++j) {
-        for (std::size_t k = 0; k < columns; ++k) s.at(i, j) += values.at(i, k) * values.at(j, k) / static_cast<Wide>(columns);
-        if (i == j) s.at(i, j) += 4, trace += s.at(i, i);
-      }
-    }
+    const auto [values, s, error, trace, change] = conditioned(x, first, rows, columns, unit);
     const auto n = static_cast<Wide>(rows);
-    const Wide change = n * (8 * error + error * error) + 2 * (static_cast<Wide>(columns) + 8 * n) * unit * trace;  // of s, in norm
+    Wide size = 0;
     const std::vector<Wide> factor = factor_of(node.name, s, values);
     for (Wide value : factor) size = std::max(size, std::fabs(value));
     // A triangle alone is not as well conditioned as the matrix that it is part of: its diagonal is at least 4, the rest up to the trace.

@@ -24,4 +24,18 @@ T positions_on(const T& x, int axis, const T& numbers) {
   return sub(mod(converted(numbers, int64), add(extent, extent)), extent);
 }
 
+/// x x^T / columns + 4, symmetric and far from singular: no eigenvalue is below 4.
+template <class T>
+T well_conditioned(const T& x) {
+  const T product = true_div(matmul(x, swap_axes(x, -1, -2)), converted(extent_of(x, x.rank() - 1), x.dtype()));
+  return add(product, triu(tril(add(mul(product, 0.0), 4.0))));
+}
+
+/// With n and channels in front where x has not got them: rank `spatial` + 2.
+template <class T>
+T as_picture(T x, int spatial) {
+  while (x.rank() < spatial + 2) x = expand_dims(x, 0);
+  return x;
+}
+
 }  // namespace damo::testing

@@ -212,7 +212,7 @@ class Generator {
       if (pick(4) > 0) return add_raw();
       return try_add({.kind = NodeSpec::Kind::kBackwardsInto, .name = {}, .operands = {near()}, .pattern = {}});
     }
-    if (!families_.empty() && pick(4) == 0) return add_of_family();
+    if (!families_.empty() && pick(3) == 0) return add_of_family();
     if (kind < 26) return add_row();
     if (kind < 29) node.kind = NodeSpec::Kind::kCast, node.operands = {near()}, node.dtype = pick(2) ? dtypes_[pick(dtypes_.size())] : kAllDTypes[pick(std::size(kAllDTypes))];
     else if (kind < 31) node.kind = NodeSpec::Kind::kConstant, node.dtype = dtypes_[pick(dtypes_.size())], node.number = number_of_a_rule(pick(41));

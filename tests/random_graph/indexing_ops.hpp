@@ -26,9 +26,9 @@ std::vector<T> indexing_node(const std::string& how, const std::vector<T>& in, c
     const T mask = converted(in[1], bool_);
     return {inc_subtensor(x, mask, subtensor(x, mask))};
   }
+  if (how == "along") return {take_along_axis(x, positions_on(x, axis, in[1]), axis)};
+  if (how == "one_hot") return {one_hot(converted(in[0], int64), numbers[1], int32)};
   if constexpr (std::is_same_v<T, Variable>) {
-    if (how == "along") return {take_along_axis(x, positions_on(x, axis, in[1]), axis)};
-    if (how == "one_hot") return {one_hot(converted(in[0], int64), numbers[1], int32)};
     const T taken = how == "taken_back" ? take(x, positions_on(x, axis, in[1]), axis) : take_along_axis(x, positions_on(x, axis, in[1]), axis);
     const T weights = converted(index_along(taken, {}) + 1, x.dtype());  // "taken_back", "along_back": weights are added up where elements came from
     return {lop(taken, weights, x)};

@@ -8,7 +8,7 @@
 namespace damo::testing {
 namespace {
 
-constexpr const char* kLoops[] = {"scan", "scan", "scan_two", "scan_taps", "scan_last", "scan_products", "map", "reduce", "while", "ifelse"};
+constexpr const char* kLoops[] = {"scan", "scan", "scan_two", "scan_taps", "scan_last", "scan_products", "scan_checkpoints", "map", "reduce", "while", "ifelse"};
 
 int outputs_of(const std::string& name) { return name == "scan_two" || name == "scan_products" || name == "while" ? 2 : 1; }
 
@@ -22,7 +22,8 @@ std::optional<NodeSpec> draw_loop(Draw& draw) {
   NodeSpec node{.kind = NodeSpec::Kind::kFamily, .family = "loops", .name = name, .operands = {*x, draw.twin(*x)}, .pattern = {draw.number(0, 1), draw.number(0, 2)}};
   node.outputs = outputs_of(name);
   if (name == "scan_products") draw.result_size = 3 * draw.size(*x) * draw.extent(draw.type(*x).dims.back());
-  draw.bounds = {draw.extent(draw.type(*x).dims[0])};
+  draw.bounds = {std::max<std::int64_t>(draw.extent(draw.type(*x).dims[0]), 3)};
+  if (name == "scan_checkpoints") draw.result_size = 5 * draw.size(*x);
   return node;
 }
 
@@ -33,6 +34,7 @@ std::vector<ValueType> loop_types(const NodeSpec& node, const std::vector<ValueT
   if (node.name == "scan_products") demand(x.dims.size() == 2 || x.dims.size() == 3);
   if (node.name == "scan_last" || node.name == "reduce") x.dims.erase(x.dims.begin());
   if (node.name == "scan_taps") x.dims[0] = symbols.fresh();
+  if (node.name == "scan_checkpoints") demand(x.dims.size() < 6), x.dims.insert(x.dims.begin(), symbols.fresh());
   return std::vector<ValueType>(static_cast<std::size_t>(node.outputs), x);
 }
 
@@ -109,6 +111,11 @@ std::vector<Tensor> loop_reference(const NodeSpec& node, const std::vector<Tenso
   if (node.name == "map") {
     for (std::int64_t i = 0; i < steps; ++i) rows.push_back(bent(row_of(x, i) * 2 + row_of(y, i)) - row_of(x, 0));
     return {stacked(rows)};
+  }
+  if (node.name == "scan_checkpoints") {  // behind the second step, the fourth and the last
+    Value kept{y};
+    for (const Value& row : {Value{x}, Value{y}, Value{x} * 0.5, Value{y}, Value{x}}) rows.push_back(kept = bent(kept) + row);
+    return {stacked({rows[1], rows[3], rows[4]})};
   }
   Value state = row_of(node.name == "scan_two" ? x : y, 0), older = row_of(y, 0);
   if (node.name == "scan_taps") {

@@ -40,6 +40,10 @@ std::vector<T> loops_node(const std::string& how, const std::vector<T>& in, cons
       });
       return {both[0], both[1]};
     }
+    if (how == "scan_checkpoints") {  // of a number of steps that is known
+      const Variable rows = stack({x, y, x * 0.5, y, x}, 0);
+      return {scan_checkpoints({.sequences = {rows}, .initial = {y}}, 2, [&](const Variable& row, const Variable& state) { return bent(state) + row; })};
+    }
     if (how == "map") return {map({x, y}, [&](const Variable& a, const Variable& b) { return bent(a * 2.0 + b) - first(x); })};
     if (how == "reduce") return {reduce({x}, {first(y)}, [&](const Variable& row, const Variable& state) { return bent(state) - row; })};
     if (how == "while") {

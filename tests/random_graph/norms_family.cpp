@@ -8,7 +8,8 @@
 namespace damo::testing {
 namespace {
 
-constexpr const char* kNorms[] = {"var", "stddev", "norm", "norm_p", "logcumsumexp", "softmax", "softmax", "log_softmax", "logsumexp", "cross_entropy", "layer_norm", "log_sum_exp_by_hand", "softmax_by_hand"};
+constexpr const char* kNorms[] = {"var", "stddev", "norm", "norm_p", "logcumsumexp", "softmax", "softmax", "log_softmax", "logsumexp",
+                                  "cross_entropy", "layer_norm", "log_sum_exp_by_hand", "softmax_by_hand", "global_norm", "clip_by_global_norm"};
 
 bool drops_axis(const std::string& name) { return name == "stddev" || name == "norm_p" || name == "cross_entropy"; }
 bool keeps_one(const std::string& name) { return name == "var" || name == "norm" || name == "logsumexp" || name == "log_sum_exp_by_hand"; }
@@ -19,6 +20,7 @@ std::optional<NodeSpec> draw_norm(Draw& draw) {
   if (!x) return {};
   NodeSpec node{.kind = NodeSpec::Kind::kFamily, .family = "norms", .name = name, .operands = {*x}, .pattern = {draw.number(0, draw.rank(*x) - 1), draw.number(0, 3), draw.number(0, 1)}};
   if (name == "cross_entropy") node.operands.push_back(*draw.find([&](const ValueType& type) { return type.dims == draw.type(*x).dims; }));
+  if (name.ends_with("global_norm")) node.operands.push_back(draw.twin(*x)), node.outputs = name == "global_norm" ? 1 : 2;
   return node;
 }
 
@@ -27,20 +29,22 @@ std::vector<ValueType> norm_types(const NodeSpec& node, const std::vector<ValueT
   const int axis = node.pattern.at(0);
   demand(axis < static_cast<int>(result.dims.size()) && is_floating(result.dtype));
   for (int symbol : result.dims) demand(symbol < kSizedSymbols || symbol >= kFreshSymbols);  // may have no greatest element
+  if (node.name.ends_with("global_norm")) {
+    demand(!is_half(result.dtype) && in.at(1).dtype == result.dtype && in[1].dims == result.dims && node.outputs == (node.name == "global_norm" ? 1 : 2));
+    return node.outputs == 1 ? std::vector<ValueType>{{result.dtype, {}}} : std::vector<ValueType>{result, result};
+  }
   if (node.name == "cross_entropy") demand(in.at(1).dims == in[0].dims);
   if (keeps_one(node.name)) result.dims[static_cast<std::size_t>(axis)] = kOne;
   if (drops_axis(node.name)) result.dims.erase(result.dims.begin() + axis);
   return {result};
 }
 
-const ElementwiseRow& row_named(const char* name) { return *find_elementwise(name); }
-Tensor number_like(const Tensor& x, double value) { return {x.dtype, {}, {{static_cast<Wide>(value), 0}}}; }
 
 /// log(sum(exp(x))), with the axis.
 Tensor log_sum_exp(const Tensor& x, int axis) {
   const Tensor most = reduce_tensor("max", x, {axis}, true, x.dtype);
-  const Tensor less = apply_row(row_named("sub"), {x, most});
-  Tensor result = apply_row(row_named("add"), {apply_row(row_named("log"), {reduce_tensor("sum", apply_row(row_named("exp"), {less}), {axis}, true, x.dtype)}), most});
+  const Tensor less = apply_row("sub", {x, most});
+  Tensor result = apply_row("add", {apply_row("log", {reduce_tensor("sum", apply_row("exp", {less}), {axis}, true, x.dtype)}), most});
   for (std::size_t i = 0; i < most.elements.size(); ++i) {
     if (std::isinf(most.elements[i].value) && most.elements[i].error == 0) result.elements[i] = most.elements[i];
   }
@@ -54,19 +58,19 @@ Tensor computed(const NodeSpec& node, const Tensor& x, const std::vector<Tensor>
   if (name == "var" || name == "stddev" || name == "layer_norm") {
     const int freedom = name == "var" ? node.pattern[1] % 2 : 0;
     demand_extents(x.shape[axis] > freedom);
-    const Tensor centred = apply_row(row_named("sub"), {x, reduce_tensor("mean", x, {axis}, true, x.dtype)});
-    Tensor squares = sum(apply_row(row_named("mul"), {centred, centred}), name != "stddev");
-    const Tensor mean = apply_row(row_named("true_div"), {squares, number_like(x, static_cast<double>(x.shape[axis] - freedom))});
+    const Tensor centred = apply_row("sub", {x, reduce_tensor("mean", x, {axis}, true, x.dtype)});
+    Tensor squares = sum(apply_row("mul", {centred, centred}), name != "stddev");
+    const Tensor mean = apply_row("true_div", {squares, number_like(x, static_cast<double>(x.shape[axis] - freedom))});
     if (name == "var") return mean;
-    if (name == "stddev") return apply_row(row_named("sqrt"), {mean});
-    return apply_row(row_named("true_div"), {centred, apply_row(row_named("sqrt"), {apply_row(row_named("add"), {mean, number_like(x, 0.5)})})});
+    if (name == "stddev") return apply_row("sqrt", {mean});
+    return apply_row("true_div", {centred, apply_row("sqrt", {apply_row("add", {mean, number_like(x, 0.5)})})});
   }
-  const Tensor sizes = apply_row(row_named("abs"), {x});
-  if (name == "norm" || (name == "norm_p" && node.pattern[1] == 2)) return apply_row(row_named("sqrt"), {sum(apply_row(row_named("mul"), {x, x}), name == "norm")});
+  const Tensor sizes = apply_row("abs", {x});
+  if (name == "norm" || (name == "norm_p" && node.pattern[1] == 2)) return apply_row("sqrt", {sum(apply_row("mul", {x, x}), name == "norm")});
   if (name == "norm_p" && node.pattern[1] == 0) demand_extents(x.shape[axis] > 0);
   if (name == "norm_p" && node.pattern[1] == 0) return reduce_tensor("max", sizes, {axis}, false, x.dtype);
   if (name == "norm_p" && node.pattern[1] == 1) return sum(sizes, false);
-  if (name == "norm_p") return apply_row(row_named("pow"), {sum(apply_row(row_named("pow"), {sizes, number_like(x, 3)}), false), number_like(x, 1.0 / 3)});
+  if (name == "norm_p") return apply_row("pow", {sum(apply_row("pow", {sizes, number_like(x, 3)}), false), number_like(x, 1.0 / 3)});
   demand_extents(x.shape[axis] > 0);
   if (name == "logsumexp" || name == "log_sum_exp_by_hand") return log_sum_exp(x, axis);
   if (name == "logcumsumexp") {
@@ -81,9 +85,9 @@ Tensor computed(const NodeSpec& node, const Tensor& x, const std::vector<Tensor>
     for (Element& element : result.elements) element.error += static_cast<Wide>(extent) * (std::fabs(element.value) + 1) * (x.dtype == float64 ? 0x1p-51L : 0x1p-22L);
     return result;
   }
-  const Tensor less = apply_row(row_named("sub"), {x, reduce_tensor("max", x, {axis}, true, x.dtype)}), powers = apply_row(row_named("exp"), {less});
-  if (name == "softmax") return apply_row(row_named("true_div"), {powers, sum(powers, true)});
-  const Tensor logarithms = apply_row(row_named("sub"), {less, apply_row(row_named("log"), {sum(powers, true)})});
+  const Tensor less = apply_row("sub", {x, reduce_tensor("max", x, {axis}, true, x.dtype)}), powers = apply_row("exp", {less});
+  if (name == "softmax") return apply_row("true_div", {powers, sum(powers, true)});
+  const Tensor logarithms = apply_row("sub", {less, apply_row("log", {sum(powers, true)})});
   if (name != "cross_entropy") return logarithms;
   const Tensor labels = reduce_tensor("argmax", in[1], {axis}, false, int64);
   const std::int64_t extent = x.shape[axis], inner = inner_size(x.shape, axis);
@@ -94,10 +98,19 @@ Tensor computed(const NodeSpec& node, const Tensor& x, const std::vector<Tensor>
     if (!std::isfinite(label.error)) result.elements.push_back(label);
     else result.elements.push_back(logarithms.elements[static_cast<std::size_t>((i / inner * extent + at) * inner + i % inner)]);
   }
-  return apply_row(row_named("neg"), {result});
+  return apply_row("neg", {result});
+}
+
+std::vector<Tensor> global_norms(const NodeSpec& node, const Tensor& x, const Tensor& y) {
+  const auto squares = [](const Tensor& of) { return reduce_tensor("sum", apply_row("mul", {of, of}), all_axes(of), false, of.dtype); };
+  const Tensor norm = apply_row("sqrt", {apply_row("add", {squares(x), squares(y)})}), limit = number_like(x, 2);
+  if (node.name == "global_norm") return {norm};
+  const Tensor factor = apply_row("true_div", {limit, apply_row("maximum", {norm, limit})});
+  return {apply_row("mul", {x, factor}), apply_row("mul", {y, factor})};
 }
 
 std::vector<Tensor> norm_reference(const NodeSpec& node, const std::vector<Tensor>& in, const std::vector<DType>& dtypes) {
+  if (node.name.ends_with("global_norm")) return global_norms(node, in[0], in[1]);
   const bool is_one_op = node.name != "layer_norm" && !node.name.ends_with("_by_hand");  // whose steps round to 16 bits
   Tensor x = is_half(in[0].dtype) && is_one_op ? cast_tensor(in[0], float32) : in[0];
   Tensor result = computed(node, x, in);

@@ -20,6 +20,8 @@ std::vector<T> norms_node(const std::string& how, const std::vector<T>& in, cons
   if constexpr (std::is_same_v<T, Variable>) {
     if (how == "softmax") return {softmax(x, axis)};
     if (how == "log_softmax") return {log_softmax(x, axis)};
+    if (how == "global_norm") return {optim::global_norm({x, in[1]})};
+    if (how == "clip_by_global_norm") return optim::clip_by_global_norm({x, in[1]}, 2);
     if (how == "logsumexp") return {logsumexp(x, axis, true)};
     if (how == "cross_entropy") return {cross_entropy(x, argmax(in[1], axis), axis)};
     if (how == "layer_norm") {

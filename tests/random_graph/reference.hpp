@@ -8,6 +8,7 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph_spec.hpp"
@@ -46,6 +47,9 @@ inline std::int64_t inner_size(const Shape& shape, int axis) {
 /// What the operands are promoted to: floating rows of integers take the first floating dtype that holds each operand, as NumPy does.
 DType common_dtype(const ElementwiseRow& row, const std::vector<DType>& operands);
 Tensor apply_row(const ElementwiseRow& row, const std::vector<Tensor>& operands);
+inline Tensor apply_row(std::string_view name, const std::vector<Tensor>& operands) { return apply_row(*find_elementwise(name), operands); }
+/// Of rank 0 and x's dtype.
+inline Tensor number_like(const Tensor& x, double value) { return {x.dtype, {}, {{static_cast<Wide>(value), 0}}}; }
 /// One reduction (sum, max, ...) along axes.
 /// Each element is what reduces those of its line up to it, from either end.
 Tensor scan_tensor(const std::string& name, const Tensor& x, int axis, bool reverse, bool exclusive, DType result);

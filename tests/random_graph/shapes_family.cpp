@@ -7,26 +7,34 @@
 namespace damo::testing {
 namespace {
 
+bool takes_two(const std::string& name) { return name == "concatenate" || name == "stack" || name == "set_slice" || name == "add_slice" || name == "split" || name == "reshape"; }
 bool is_triangle(const std::string& name) { return name == "tril" || name == "triu"; }
 
 std::optional<NodeSpec> draw_shape(Draw& draw) {
-  static const char* kNames[] = {"slice", "slice", "flip", "concatenate", "stack", "flatten", "repeat", "tile", "pad", "tril", "triu", "diagonal", "set_slice", "add_slice", "shifted"};
+  static const char* kNames[] = {"slice", "slice", "flip", "concatenate", "stack", "flatten", "repeat", "tile", "pad", "tril", "triu", "diagonal",
+                                 "set_slice", "add_slice", "shifted", "squeeze", "split", "transpose", "broadcast_to", "reshape", "specify_shape", "observed"};
   const std::string name = kNames[draw.pick(std::size(kNames))];
   const std::optional<int> x = draw.find([&](const ValueType& type) {
     const std::size_t rank = type.dims.size();
     if (name == "diagonal") return rank >= 2 && type.dims[rank - 1] == type.dims[rank - 2];
     if (name == "add_slice") return rank >= 1 && type.dtype != bool_;
-    if (name == "stack") return rank >= 1 && rank < 6;
+    if (name == "stack" || name == "split" || name == "broadcast_to") return rank >= 1 && rank < 6;
+    if (name == "specify_shape") return std::find(type.dims.begin(), type.dims.end(), kHiddenOne) != type.dims.end();
     return is_triangle(name) ? rank >= 2 : rank >= 1;
   });
   if (!x) return {};
   const auto bound = [&] { return draw.pick(3) == 0 ? 9 : draw.number(-4, 5); };
   NodeSpec node{.kind = NodeSpec::Kind::kFamily, .family = "shapes", .name = name, .operands = {*x},
                 .pattern = {draw.number(0, draw.rank(*x) - 1), bound(), bound(), draw.pick(3) == 0 ? -draw.number(1, 2) : draw.number(1, 3), draw.number(2, 4), draw.number(0, 3)}};
-  if (name == "concatenate" || name == "stack" || name.ends_with("t_slice") || name == "add_slice") node.operands.push_back(draw.twin(*x));
+  if (takes_two(name)) node.operands.push_back(draw.twin(*x));
+  if (name == "split") node.outputs = 2;
+  if (name == "specify_shape") {
+    for (int symbol : draw.type(*x).dims) node.pattern.push_back(symbol == kHiddenOne);
+  }
   const std::int64_t extent = draw.extent(draw.type(*x).dims[static_cast<std::size_t>(node.pattern[0])]);
-  draw.bounds = {name == "flatten" ? draw.size(*x) : name == "stack" ? 2 : name == "pad" ? extent + 5 : name == "concatenate" ? 3 * extent : name == "slice" ? extent : 4 * extent};
-  draw.result_size = draw.size(*x) * (name == "repeat" || name == "tile" || name == "concatenate" || name == "stack" ? 4 : 1) + (name == "pad" ? 5 * draw.size(*x) : 0);
+  draw.bounds = {name == "flatten" ? draw.size(*x) : name == "stack" || name == "split" ? 2 : name == "broadcast_to" || name == "reshape" ? 3 : name == "pad" ? extent + 5 : name == "concatenate" ? 3 * extent : name == "slice" ? extent : 4 * extent};
+  if (name == "reshape") draw.bounds.push_back(draw.size(*x));
+  draw.result_size = draw.size(*x) * (name == "split" || name == "broadcast_to" || name == "reshape" || name == "repeat" || name == "tile" || name == "concatenate" || name == "stack" ? 4 : 1) + (name == "pad" ? 5 * draw.size(*x) : 0);
   return node;
 }
 
@@ -42,8 +50,27 @@ std::vector<ValueType> shape_types(const NodeSpec& node, const std::vector<Value
   else if (node.name == "flatten") dims.resize(axis), dims.push_back(symbols.fresh());
   else if (node.name == "diagonal") demand(dims.size() >= 2 && dims.back() == dims[dims.size() - 2]), dims.pop_back();
   else if (is_triangle(node.name)) demand(dims.size() >= 2);
+  else if (node.name == "transpose") std::reverse(dims.begin(), dims.end());
+  else if (node.name == "broadcast_to") dims.insert(dims.begin(), symbols.fresh());
+  else if (node.name == "reshape") dims = {symbols.fresh(), symbols.fresh(1)};
+  if (node.name == "reshape") {
+    for (int symbol : in[0].dims) demand(symbol < kSizedSymbols || symbol >= kFreshSymbols);  // of which there may be none
+  }
+  if (node.name == "specify_shape") {
+    demand(node.pattern.size() == dims.size() + 6);
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      demand(node.pattern[i + 6] == 0 || dims[i] == kHiddenOne || dims[i] == kOne);
+      if (node.pattern[i + 6] != 0) dims[i] = kOne;
+    }
+  }
+  if (node.name == "split") {
+    Dims one = dims;
+    one.insert(one.begin() + node.pattern[0], kOne), dims.insert(dims.begin() + node.pattern[0], symbols.fresh());
+    demand(dims.size() < 7);
+    return {{result.dtype, one}, result};
+  }
   demand(node.name != "add_slice" || in[0].dtype != bool_);
-  demand(node.name != "stack" || dims.size() < 7);
+  demand(dims.size() < 7);
   return {result};
 }
 
@@ -115,6 +142,32 @@ std::vector<Tensor> shape_reference(const NodeSpec& node, const std::vector<Tens
     for (int i = 0; i < axis; ++i) flat.push_back(shape[i]);
     flat.push_back(extent * inner_size(shape, axis));
     return {{x.dtype, flat, x.elements}};
+  }
+  if (node.name == "squeeze" || node.name == "specify_shape" || node.name == "observed") return {x};
+  if (node.name == "transpose") {
+    std::vector<int> pattern(static_cast<std::size_t>(shape.rank()));
+    for (std::size_t i = 0; i < pattern.size(); ++i) pattern[i] = shape.rank() - 1 - static_cast<int>(i);
+    return {shuffled(x, pattern)};
+  }
+  if (node.name == "broadcast_to" || node.name == "reshape") {
+    const bool stretches = node.name == "broadcast_to";
+    Tensor result{x.dtype, stretches ? Shape{3} : Shape{3, x.shape.size()}, {}};
+    demand_extents(stretches || x.shape.size() > 0);
+    for (int i = 0; stretches && i < shape.rank(); ++i) result.shape.push_back(shape[i]);
+    for (const Tensor* part : {&x, &x, stretches ? &x : &in[1]}) result.elements.insert(result.elements.end(), part->elements.begin(), part->elements.end());
+    return {result};
+  }
+  if (node.name == "split") {
+    const auto of = [&](const std::vector<const Tensor*>& parts) {
+      Tensor result{x.dtype, {}, {}};
+      for (int i = 0; i <= shape.rank(); ++i) result.shape.push_back(i == axis ? static_cast<std::int64_t>(parts.size()) : shape[i > axis ? i - 1 : i]);
+      const std::int64_t inner = inner_size(x.shape, axis) * extent;
+      for (std::int64_t i = 0, size = inner == 0 ? 0 : x.shape.size() / inner; i < size; ++i) {
+        for (const Tensor* part : parts) result.elements.insert(result.elements.end(), part->elements.begin() + i * inner, part->elements.begin() + (i + 1) * inner);
+      }
+      return result;
+    };
+    return {of({&x}), of({&in[1], &x})};
   }
   if (node.name == "repeat" || node.name == "tile") {
     shape[axis] = n[4] * extent;

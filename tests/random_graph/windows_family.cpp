@@ -88,9 +88,9 @@ Shape shape_of(std::int64_t n, std::int64_t channels, const Triple& extents, int
   return shape;
 }
 
-using Addends = std::vector<std::vector<Element>>;
+using WindowTerms = std::vector<std::vector<Element>>;
 /// Sums of products, added up in float32 at least.
-Tensor summed_up(Addends terms, Shape shape, DType dtype) {
+Tensor summed_up(WindowTerms terms, Shape shape, DType dtype) {
   const DType kept = is_half(dtype) ? float32 : dtype;
   Tensor result{kept, std::move(shape), {}};
   for (const std::vector<Element>& row : terms) result.elements.push_back(sum_of(row, kept, false));
@@ -144,7 +144,7 @@ std::vector<Tensor> window_reference(const NodeSpec& node, const std::vector<Ten
     const Triple reached = c.out();
     for (int i = 0; i < spatial; ++i) demand_extents(reached[static_cast<std::size_t>(i)] >= x.shape[i + 2]);
     for (int i = 0; i < spatial; ++i) demand_extents(reached[static_cast<std::size_t>(i)] == x.shape[i + 2]);
-    Addends terms(static_cast<std::size_t>(result.size()));
+    WindowTerms terms(static_cast<std::size_t>(result.size()));
     for_each_product(c, [&](std::size_t to, std::size_t weight, std::size_t from) { terms[to].push_back(product_of(x.elements[from], turned.elements[weight], kept)); });
     return {summed_up(std::move(terms), result, x.dtype)};
   }
@@ -154,12 +154,12 @@ std::vector<Tensor> window_reference(const NodeSpec& node, const std::vector<Ten
   }
   const WindowCase c = case_of(node, x.shape, w.shape, node.pattern[5] ? 2 : 1);
   const Shape shape = shape_of(c.n, c.filters, c.out(), spatial);
-  Addends terms(static_cast<std::size_t>(shape.size()));
+  WindowTerms terms(static_cast<std::size_t>(shape.size()));
   for_each_product(c, [&](std::size_t from, std::size_t weight, std::size_t to) { terms[to].push_back(product_of(x.elements[from], w.elements[weight], kept)); });
   const Tensor y = summed_up(std::move(terms), shape, x.dtype);
   if (node.name == "conv") return {y};
   const bool by_x = node.name == "conv_by_x";
-  Addends back(by_x ? x.elements.size() : w.elements.size());
+  WindowTerms back(by_x ? x.elements.size() : w.elements.size());
   for_each_product(c, [&](std::size_t from, std::size_t weight, std::size_t to) {
     back[by_x ? from : weight].push_back(product_of(y.elements[to], (by_x ? w.elements[weight] : x.elements[from]), kept));
   });

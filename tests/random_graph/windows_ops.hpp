@@ -4,13 +4,6 @@
 
 namespace damo::testing {
 
-/// With n and channels in front where x has not got them: rank `spatial` + 2.
-template <class T>
-T as_picture(T x, int spatial) {
-  while (x.rank() < spatial + 2) x = expand_dims(x, 0);
-  return x;
-}
-
 inline Variable front_of(const Variable& x, const std::vector<std::int64_t>& counts) {
   std::vector<Index> indices;
   for (std::int64_t count : counts) indices.push_back(count < 0 ? Index() : Index(std::nullopt, count));

@@ -1,6 +1,6 @@
 // The gradient of a loop: a loop that goes the other way. At position p it reads what step p read, the gradients that arrive at what step p gave,
 // from outside and from the steps that read it, and gives those of what step p read: rows for sequences, states for lags (which the steps before add to their own), sums
-// for others.
+// for others. What step p gave to a state is read from the state's row too, where a gradient is made of it, as that of tanh is, and not computed once more.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -93,10 +93,12 @@ class LoopGradient {
     leading.insert(leading.end(), sequences_.begin(), sequences_.end());
     leading.insert(leading.end(), initials_.begin(), initials_.end());
     if (outputs_.empty()) return collect({});
+    std::vector<Assignment> known = adjoints();
+    known.insert(known.end(), written_.begin(), written_.end());
     std::vector<Variable> own = own_sequences_;
     own.insert(own.end(), own_lags_.begin(), own_lags_.end());
     for (const Assignment& other : other_values()) others_.push_back(other);
-    const Apply made = make_loop(made_plan_, own, substitute(substitute(outputs_, adjoints(), true), others_, true), leading, op_.name() + "_gradient", node_.where());
+    const Apply made = make_loop(made_plan_, own, substitute(substitute(outputs_, known, true), others_, true), leading, op_.name() + "_gradient", node_.where());
     return collect(made.outputs());
   }
 
@@ -183,6 +185,14 @@ class LoopGradient {
     for (const Lag& lag : lags_) {
       const LoopOutput& state = plan_.outputs[lag.output];
       add_sequence(node_.output(static_cast<int>(lag.output)), body_.inputs[lag.input], {plan_.read_row(state, 0, lag.lag), state.depth});
+    }
+    for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
+      const LoopOutput& state = plan_.outputs[i];
+      const Variable& value = body_.outputs[i];
+      const bool is_known = std::any_of(written_.begin(), written_.end(), [&](const Assignment& known) { return known.variable.is_same(value); });
+      if (state.kind != Kind::kState || !value.has_owner() || is_known) continue;
+      written_.push_back({value, input(value.type(), "", node_.where())});
+      add_sequence(node_.output(static_cast<int>(i)), written_.back().value, {plan_.written_row(state, 0), state.depth});
     }
   }
 
@@ -340,6 +350,7 @@ class LoopGradient {
   std::vector<Variable> count_, sequences_, initials_;    // inputs of the node
   std::vector<Variable> own_sequences_, own_lags_;        // of its step
   std::vector<Variable> outputs_;
+  std::vector<Assignment> written_;                       // what a step gives to a state: its row
   std::vector<Assignment> others_;
   std::unordered_map<std::size_t, int> made_of_input_;    // by input of the step: the output that is its gradient
 };

@@ -29,7 +29,7 @@ void ProfileRecorder::end(const Clock& clock, int node, const std::vector<Cell>&
   for (int cell : touched) bytes += distinct_bytes(cells[static_cast<std::size_t>(cell)]);
   for (const ProgramOverwrite& overwrite : plan.overwrites) {  // a copy reads the old values and writes them
     const int output = plan.outputs[static_cast<std::size_t>(overwrite.output)];
-    if (!overwrite.in_place) bytes += 2 * distinct_bytes(cells[static_cast<std::size_t>(output)]);
+    if (program.copies_first(plan, overwrite)) bytes += 2 * distinct_bytes(cells[static_cast<std::size_t>(output)]);
   }
   const std::lock_guard lock(mutex_);
   Row& row = rows_[static_cast<std::size_t>(node)];

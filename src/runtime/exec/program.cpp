@@ -216,4 +216,13 @@ void Program::add_inner(int node, int number, std::shared_ptr<const Program> pro
   if (static_cast<int>(inner.size()) <= number) inner.push_back(std::move(program));
 }
 
+bool Program::copies_first(const ProgramNode& node, const ProgramOverwrite& overwrite) const {
+  if (overwrite.in_place) return false;
+  const int output = node.outputs[static_cast<std::size_t>(overwrite.output)], input = node.inputs[static_cast<std::size_t>(overwrite.input)];
+  return std::none_of(updates_.begin(), updates_.end(), [&](const ProgramUpdate& update) {
+    const bool is_old = update.variable == input || std::find(update.aliases.begin(), update.aliases.end(), input) != update.aliases.end();
+    return update.cell == output && is_old && update.copied.empty() && update.apart.empty();
+  });
+}
+
 }  // namespace damo

@@ -100,6 +100,8 @@ class Program {
   const std::vector<SharedCall::Use>& shared_uses() const { return shared_uses_; }
   /// In the order of those shared variables that are updated.
   const std::vector<ProgramUpdate>& updates() const { return updates_; }
+  /// Whether an output that begins as an input is a copy of it: not if it is in the input's memory, or is a shared variable's new value where the old one lies.
+  bool copies_first(const ProgramNode& node, const ProgramOverwrite& overwrite) const;
   const std::vector<ProgramUpdate>& donations() const { return donations_; }
   /// The cell that has the memory which this one looks into, through views of views; itself if it is no view.
   int root(int cell) const;

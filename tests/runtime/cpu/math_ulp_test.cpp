@@ -48,7 +48,7 @@ const Bound kBounds[] = {
     {"cbrt", false, 0.51, 0.55, 0.51, 0.55}, {"sin", false, 0.6, 1, 0.6, 1}, {"cos", false, 0.6, 1, 0.6, 1},
     {"tan", false, 0.6, 1, 0.6, 1},    {"asin", false, 1.5, 1.5, 1.5, 1.5}, {"acos", false, 1.5, 1.5, 1.5, 1.5},
     {"atan", false, 1.6, 2, 2, 2},   {"sinh", false, 0.6, 2, 0.6, 2},    {"cosh", false, 0.6, 2, 0.6, 2},
-    {"tanh", false, 2, 2, 2.2, 2.2},   {"asinh", false, 0.6, 1.5, 0.6, 1.5}, {"acosh", false, 0.6, 1.5, 0.6, 1.5},
+    {"tanh", false, 2, 2, 2, 2.2},   {"asinh", false, 0.6, 1.5, 0.6, 1.5}, {"acosh", false, 0.6, 1.5, 0.6, 1.5},
     {"atanh", false, 0.6, 1.5, 0.6, 1.5}, {"erf", false, 1.5, 1.5, 1.5, 1.5}, {"erfc", false, 0.6, 1.5, 0.6, 1.5},
     {"sigmoid", false, 2, 2, 2, 2},    {"softplus", false, 2, 2, 2, 2},    {"floor", false, 0, 0, 0, 0},
     {"ceil", false, 0, 0, 0, 0},       {"trunc", false, 0, 0, 0, 0},       {"rint", false, 0, 0, 0, 0},

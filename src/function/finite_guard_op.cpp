@@ -1,0 +1,152 @@
+#include "function/finite_guard_op.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <damo/thunk.hpp>
+#include "runtime/backend.hpp"
+
+namespace damo {
+namespace {
+
+constexpr int kMostLines = 128, kBlock = 256;
+constexpr std::int64_t kChunk = 8192;  // elements of a block
+
+/// Lines of one dtype, as the kernel has them: a whole array as a rule.
+struct GuardedLines {
+  const void* at[kMostLines];
+  std::int64_t sizes[kMostLines], strides[kMostLines];
+  int first_chunks[kMostLines + 1];
+};
+static_assert(sizeof(GuardedLines) + 16 <= kMaxArgumentBytes);
+
+/// A float is finite if its bits without the sign are less than those of infinity. What follows is a loop without branches, which both compilers turn into wide
+/// instructions; on the CPU a block is one thread, whose elements are neighbours.
+constexpr const char* kGuardText = R"(
+struct GuardedLines { const WORD* at[LINES]; long long sizes[LINES], strides[LINES]; int first_chunks[LINES + 1]; };
+extern "C" __global__ void finite_guard(GuardedLines lines, bool* found) {
+  int line = 0;
+  while (lines.first_chunks[line + 1] <= (int)blockIdx.x) ++line;
+  const long long begin = ((long long)blockIdx.x - lines.first_chunks[line]) * CHUNK, left = lines.sizes[line] - begin, stride = lines.strides[line];
+  const int count = left < CHUNK ? (int)left : CHUNK;
+  const WORD* x = lines.at[line] + begin * stride;
+  WORD most = 0;
+  if (stride == 1) {
+    for (int i = FIRST; i < count; i += STEP) {
+      const WORD size = x[i] & MAGNITUDE;
+      most = size > most ? size : most;
+    }
+  } else {
+    for (int i = FIRST; i < count; i += STEP) {
+      const WORD size = x[i * stride] & MAGNITUDE;
+      most = size > most ? size : most;
+    }
+  }
+  if (most >= INFINITE) *found = true;
+}
+)";
+
+std::string guard_text(DType dtype, bool on_host) {
+  std::string text = "#define LINES " + std::to_string(kMostLines) + "\n#define CHUNK " + std::to_string(kChunk) + "\n";
+  if (dtype == float64) text += "#define WORD unsigned long long\n#define MAGNITUDE 0x7fffffffffffffffull\n#define INFINITE 0x7ff0000000000000ull\n";
+  else if (dtype == float32) text += "#define WORD unsigned int\n#define MAGNITUDE 0x7fffffffu\n#define INFINITE 0x7f800000u\n";
+  else text += "#define WORD unsigned short\n#define MAGNITUDE 0x7fff\n#define INFINITE " + std::string(dtype == float16 ? "0x7c00" : "0x7f80") + "\n";
+  return text + (on_host ? "#define FIRST 0\n#define STEP 1" : "#define FIRST threadIdx.x\n#define STEP " + std::to_string(kBlock)) + kGuardText;
+}
+
+/// Calls with address, size and stride of lines that hold each element of an array, and none twice but where its axes overlap. Of one that is dense, whatever the order
+/// of its axes, a single line.
+template <class Visit>
+void each_line(const Array& array, Visit visit) {
+  struct Axis {
+    std::int64_t stride, extent;
+  };
+  if (array.size() == 0) return;
+  std::vector<Axis> axes;
+  const auto* base = static_cast<const std::byte*>(array.data());
+  const auto item = static_cast<std::int64_t>(itemsize(array.dtype()));
+  for (int axis = 0; axis < array.rank(); ++axis) {
+    const std::int64_t stride = array.strides()[axis], extent = array.shape()[axis];
+    if (extent == 1 || stride == 0) continue;
+    if (stride < 0) base += (extent - 1) * stride * item;
+    axes.push_back({std::abs(stride), extent});
+  }
+  std::sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.stride < b.stride; });
+  std::vector<Axis> merged;
+  for (const Axis& axis : axes) {
+    if (!merged.empty() && axis.stride == merged.back().stride * merged.back().extent) merged.back().extent *= axis.extent;
+    else merged.push_back(axis);
+  }
+  if (merged.empty()) return visit(base, std::int64_t{1}, std::int64_t{1});
+  const auto longest = std::max_element(merged.begin(), merged.end(), [](const Axis& a, const Axis& b) { return a.extent < b.extent; });
+  const Axis line = *longest;
+  merged.erase(longest);
+  std::int64_t lines = 1;
+  for (const Axis& axis : merged) lines *= axis.extent;
+  for (std::int64_t i = 0; i < lines; ++i) {
+    std::int64_t rest = i, offset = 0;
+    for (const Axis& axis : merged) offset += rest % axis.extent * axis.stride, rest /= axis.extent;
+    visit(base + offset * item, line.extent, line.stride);
+  }
+}
+
+class FiniteGuardThunk {
+ public:
+  FiniteGuardThunk(const Apply& node, ThunkContext& context) : found_(context.storage(node.output())), stream_(context.stream()), on_host_(context.device().is_host()) {
+    for (const DType dtype : {float16, bfloat16, float32, float64}) {
+      std::vector<const Cell*> cells;
+      for (const Variable& input : node.inputs()) {
+        if (input.dtype() == dtype) cells.push_back(&context.storage(input));
+      }
+      if (!cells.empty()) groups_.push_back({context.compile(guard_text(dtype, on_host_), "finite_guard"), std::move(cells)});
+    }
+  }
+
+  void operator()() {
+    const std::uint8_t no = 0;
+    found_.array().device().backend().fill(found_.array().data(), &no, 1, 1, detail::stream_handle(stream_));
+    for (const Group& group : groups_) {
+      GuardedLines lines{};
+      int count = 0;
+      const auto launch = [&] {
+        if (count > 0) group.kernel.launch({.grid = {lines.first_chunks[count]}, .block = {on_host_ ? 1 : kBlock}}, lines, found_);
+        count = 0;
+      };
+      for (const Cell* cell : group.cells) {
+        each_line(cell->array(), [&](const void* at, std::int64_t size, std::int64_t stride) {
+          if (count == kMostLines) launch();
+          lines.at[count] = at, lines.sizes[count] = size, lines.strides[count] = stride;
+          lines.first_chunks[count + 1] = lines.first_chunks[count] + static_cast<int>((size + kChunk - 1) / kChunk);
+          ++count;
+        });
+      }
+      launch();
+    }
+  }
+
+ private:
+  struct Group {
+    Kernel kernel;
+    std::vector<const Cell*> cells;
+  };
+  Cell& found_;
+  Stream stream_;
+  bool on_host_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace
+
+Apply FiniteGuardOp::make_node(Inputs in) const { return {*this, {in.begin(), in.end()}, {{bool_, {}}}}; }
+
+Thunk FiniteGuardOp::make_thunk(const Apply& node, ThunkContext& context) const {
+  context.promise_recordable();
+  context.promise_repeatable();
+  return [thunk = std::make_shared<FiniteGuardThunk>(node, context)] { (*thunk)(); };
+}
+
+}  // namespace damo

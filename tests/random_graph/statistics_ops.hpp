@@ -1,0 +1,33 @@
+// Order statistics, counts and what is different, in random graphs. A printed program carries this file with it.
+#pragma once
+#include "family_parts.hpp"
+
+namespace damo::testing {
+
+/// Few different values, some of them NaN where x has any.
+template <class T>
+T coarse(const T& x) {
+  return is_floating(x.dtype()) ? where(isnan(x), x, trunc(clip(x, -4.0, 4.0))) : x;
+}
+
+/// numbers: the axis, -1: of all elements; how many eighths the quantile is, or the least length; whether the axis stays.
+template <class T>
+std::vector<T> statistics_node(const std::string& how, const std::vector<T>& in, const std::vector<int>& numbers) {
+  const T& x = in[0];
+  const std::optional<int> axis = numbers[0] < 0 ? std::nullopt : std::optional<int>(numbers[0]);
+  const bool keeps = numbers[2] != 0;
+  if (how == "ptp") return {ptp(x, axis ? Axes(*axis) : Axes(), keeps)};
+  if (how == "median") return {median(x, axis, keeps)};
+  if (how == "quantile") return {quantile(x, numbers[1] / 8.0, axis, keeps)};
+  if (how == "unique") {
+    const auto all = unique(coarse(x));
+    return {all.values, all.positions, all.inverse, all.counts};
+  }
+  const T labels = mod(converted(x, int64), 5);
+  if (how == "bincount") return {bincount(labels, numbers[1])};
+  if (how == "weighed") return {bincount(labels, in[1], numbers[1])};
+  const auto both = confusion_matrix(labels, mod(converted(in[1], int64), 5));  // "confusion_matrix"
+  return {both.matrix, both.labels};
+}
+
+}  // namespace damo::testing
