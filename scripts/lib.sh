@@ -78,11 +78,11 @@ mention_cuda() {
   fi
 }
 
-# One job a core, and no more than memory allows: the largest files take 1.5 GB to compile.
+# One job a core, and no more than memory allows: the largest files take 2 GB to compile.
 job_count() {
   local cores memory
   cores=$(nproc)
-  memory=$(awk '/MemAvailable/ { print int($2 / 1572864) }' /proc/meminfo)
+  memory=$(awk '/MemAvailable/ { print int($2 / 2097152) }' /proc/meminfo)
   [ "$memory" -ge 1 ] || memory=1
   echo $((cores < memory ? cores : memory))
 }

@@ -1,2 +1,2 @@
-// A precompiled header belongs to a program, which does nothing: GoogleTest's, and that of the examples.
+// A precompiled header belongs to a target, which does nothing: the layers' has one, GoogleTest's, and that of the examples.
 int main() {}

@@ -1,4 +1,4 @@
-// A Comparison as rows of text, which the table and the page share; and how numbers are written there.
+// A Comparison as rows of text, which the table and the page share; how numbers are written there, and to files.
 #pragma once
 #include <string>
 #include <vector>
@@ -27,5 +27,8 @@ std::string short_number(double value);
 std::string duration_text(double milliseconds);
 /// "35.1 GB/s".
 std::string rate_text(double bytes_per_second);
+
+/// What is in the file afterwards; a UserError if it can't be written.
+void write_file(const std::string& path, const std::string& text);
 
 }  // namespace damo

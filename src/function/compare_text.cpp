@@ -13,14 +13,14 @@ std::string right(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
+}  // namespace
+
 void write_file(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
   file.close();
   if (!file) throw UserError("cannot write " + path, "name a file in a directory that exists and is yours");
 }
-
-}  // namespace
 
 std::string Comparison::text() const {
   const std::vector<ComparisonRow> rows = rows_of(*this);

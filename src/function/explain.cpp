@@ -11,7 +11,7 @@
 namespace damo {
 namespace {
 
-constexpr std::size_t kNodes = 60, kFormulas = 8;  // more make nobody wiser
+constexpr std::size_t kNodes = 60;  // more make nobody wiser
 
 std::string milliseconds(double value) {
   char text[32];
@@ -70,7 +70,7 @@ std::string node_text(const FunctionGraph& graph, NodeId node, const NodeNumbers
   const std::vector<const SpecKernel*> kernels = program.kernels(number);
   const ProgramNode& planned = program.nodes()[static_cast<std::size_t>(number)];
   std::string text = head_of(graph, node) + "\n";
-  for (const std::string& formula : formulas_of(graph, node, numbers, kFormulas)) text += "       " + formula + "\n";
+  for (const std::string& formula : formulas_of(graph, node, numbers, kMostFormulas)) text += "       " + formula + "\n";
   for (const SpecKernel* kernel : kernels) {
     for (const SpecKernel::Variant* variant : kernel->variants()) text += "     kernel " + kernel_text(*variant) + "\n";
   }

@@ -14,6 +14,8 @@ namespace damo {
 /// The page's numbers of nodes, from 1.
 using NodeNumbers = std::unordered_map<NodeId, std::size_t>;
 
+inline constexpr std::size_t kMostFormulas = 8;  ///< more make nobody wiser
+
 /// A fused op's formulas, one for each output and each value that is used twice: "z = tanh(t1) * v2". v2: what node 2
 /// computes, v2.1: its second output. At most `limit`, then "... 12 more". Empty for other ops.
 std::vector<std::string> formulas_of(const FunctionGraph& graph, NodeId node, const NodeNumbers& numbers,

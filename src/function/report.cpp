@@ -2,7 +2,6 @@
 #include <damo/report.hpp>
 
 #include <algorithm>
-#include <fstream>
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -17,8 +16,6 @@
 
 namespace damo {
 namespace {
-
-constexpr std::size_t kFormulas = 8;
 
 /// Of each input once and each output, as far as types know their extents; 0 if one does not.
 std::uint64_t bytes_by_types(const FunctionGraph& graph, NodeId node) {
@@ -54,13 +51,6 @@ KernelReport report_of(const SpecKernel::Variant& variant) {
   return report;
 }
 
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) throw UserError("cannot write " + path, "name a file in a directory that exists and is yours");
-}
-
 }  // namespace
 
 FunctionReport Function::report() const {
@@ -78,7 +68,7 @@ FunctionReport Function::report() const {
   for (std::size_t i = 0; i < program.nodes().size(); ++i) {
     const ProgramNode& planned = program.nodes()[i];
     if (planned.is_view) continue;
-    NodeReport node{.number = static_cast<int>(i) + 1, .op = op_label(planned.apply.op()), .lines = lines_of(graph, planned.id), .formulas = formulas_of(graph, planned.id, numbers, kFormulas),
+    NodeReport node{.number = static_cast<int>(i) + 1, .op = op_label(planned.apply.op()), .lines = lines_of(graph, planned.id), .formulas = formulas_of(graph, planned.id, numbers, kMostFormulas),
                     .reasons = borders_of(graph, planned.id, numbers, data_->options, data_->fusion), .kernels = {}};
     for (const SpecKernel* kernel : program.kernels(static_cast<int>(i))) {
       for (const SpecKernel::Variant* variant : kernel->variants()) node.kernels.push_back(report_of(*variant));

@@ -26,14 +26,14 @@ class SpecialFunctions : public testing::OnEachDevice {
   Array of(const std::vector<T>& values) const { return Array::from(values, device()); }
 };
 
-struct Known {
+struct KnownValue {
   const char* row;
   double x, y;  ///< of rows of two inputs the first is the order
   double value;
 };
 
 // mpmath 1.3 with 40 digits: psi(n, x) and its series, gamma, loggamma's real part, erfinv, exp(x^2) erfc(x).
-const Known kKnown[] = {
+const KnownValue kKnownValues[] = {
     {"psi", 0.1, 0, -10.423754940411076},
     {"psi", 0.5, 0, -1.9635100260214235},
     {"psi", 1.25, 0, -0.22745353337626542},
@@ -116,7 +116,7 @@ const Known kKnown[] = {
 };
 
 TEST_P(SpecialFunctions, AreWhatMpmathSays) {
-  for (const Known& known : kKnown) {
+  for (const KnownValue& known : kKnownValues) {
     const ElementwiseRow& row = *find_elementwise(known.row);
     const bool has_order = arity(row) == 2;
     const auto get = [&](const Array& order, const Array& x) { return (has_order ? apply_elementwise(row, {order, x}) : apply_elementwise(row, {x})).item().as_double(); };

@@ -21,7 +21,7 @@ namespace damo {
 namespace {
 
 /// y = x * n0 + s, z = x - y; s: one element for all.
-KernelSpec spec_of(float number) {
+KernelSpec spec_adding(float number) {
   const auto step = [](std::string name, std::string code, std::vector<int> inputs) {
     Step step;
     step.name = std::move(name);
@@ -42,7 +42,7 @@ KernelSpec spec_of(float number) {
 struct Member {
   KernelSpec spec;
   Array x, s, y, z;
-  Member(std::int64_t size, float number, Device device) : spec(spec_of(number)) {
+  Member(std::int64_t size, float number, Device device) : spec(spec_adding(number)) {
     std::vector<float> values(static_cast<std::size_t>(size));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 97) - 40;
     x = Array::from(values, device);
