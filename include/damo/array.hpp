@@ -70,7 +70,9 @@ class Array {
   Array& operator=(Array&& other) noexcept;
   ~Array();
 
-  explicit operator bool() const { return buffer_ != nullptr; }
+  /// Whether it has a buffer. Of an expression this is no question: `if (x > y)` and `!isnan(x)` do not compile; all(), any() and logical_not() ask for the elements.
+  explicit operator bool() const& { return buffer_ != nullptr; }
+  explicit operator bool() const&& = delete;
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
   const Strides& strides() const { return strides_; }

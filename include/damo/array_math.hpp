@@ -64,6 +64,8 @@ inline Array operator^(const ArrayOperand& x, const ArrayOperand& y) { return xo
 inline Array operator<<(const ArrayOperand& x, const ArrayOperand& y) { return left_shift(x, y); }
 inline Array operator>>(const ArrayOperand& x, const ArrayOperand& y) { return right_shift(x, y); }
 inline Array operator~(const Array& x) { return invert(x); }
+Array operator&&(const Array& x, const Array& y) = delete;  // logical_and(), or & of bools: && would ask whether they are empty
+Array operator||(const Array& x, const Array& y) = delete;  // logical_or(), or |
 
 const Array& operator+=(const Array& x, const ArrayOperand& y);
 const Array& operator-=(const Array& x, const ArrayOperand& y);

@@ -47,7 +47,9 @@ class Variable {
   Variable& operator=(Variable other) noexcept;
   ~Variable();
 
-  explicit operator bool() const { return data_ != nullptr; }
+  /// Whether it is one at all. Of an expression this is no question: `if (x > y)` and `!isnan(x)` do not compile; where() and logical_not() ask for the values.
+  explicit operator bool() const& { return data_ != nullptr; }
+  explicit operator bool() const&& = delete;
   const TensorType& type() const;
   DType dtype() const { return type().dtype; }
   int rank() const { return type().rank(); }

@@ -85,6 +85,10 @@ Array TestValues::of(const Variable& variable) const {
   return value;
 }
 
-bool TestValues::has(const Variable& variable) const { return variable && bool(data_->value_of(variable)); }
+bool TestValues::has(const Variable& variable) const {
+  if (!variable) return false;
+  const Array value = data_->value_of(variable);
+  return bool(value);
+}
 
 }  // namespace damo

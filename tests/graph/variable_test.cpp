@@ -2,6 +2,7 @@
 
 #include <set>
 #include <thread>
+#include <type_traits>
 
 #include <gmock/gmock.h>
 
@@ -40,6 +41,11 @@ TEST(Variable, HasAnIdOfItsOwnAmongAnyNumberOfOutputs) {
   EXPECT_EQ(ids.size(), held.size());
   EXPECT_EQ(held[5].id(), held[5].owner().output(5).id()) << "however one comes by it";
 }
+
+// "if (x > y)" and "where(!isnan(x), ...)" would ask whether an expression is there, and it always is.
+template <class T>
+concept AsksOfExpressions = requires(T (*expression)()) { static_cast<bool>(expression()); } || requires(T (*expression)()) { !expression(); };
+static_assert(!AsksOfExpressions<Variable> && !AsksOfExpressions<Array> && std::is_constructible_v<bool, const Variable&> && std::is_constructible_v<bool, const Array&>);
 
 TEST(Variable, IsEmptyByDefault) {
   const Variable empty;

@@ -48,5 +48,7 @@ inline Variable operator^(const Operand& x, const Operand& y) { return xor_(x, y
 inline Variable operator<<(const Operand& x, const Operand& y) { return left_shift(x, y); }
 inline Variable operator>>(const Operand& x, const Operand& y) { return right_shift(x, y); }
 inline Variable operator~(const Operand& x) { return invert(x); }
+Variable operator&&(const Variable& x, const Variable& y) = delete;  // logical_and(), or & of bools: && would ask whether they are empty
+Variable operator||(const Variable& x, const Variable& y) = delete;  // logical_or(), or |
 
 }  // namespace damo

@@ -57,7 +57,8 @@ TEST_F(ArrayTest, StartsEmpty) {
   EXPECT_FALSE(array.shares_buffer_with(array));
   EXPECT_EQ(describe(array), "empty Array");
   EXPECT_THAT(error_of<TypeError>([&] { array.device(); }), HasSubstr("an empty Array is on no device"));
-  EXPECT_FALSE(array.copy());
+  const Array copy = array.copy();
+  EXPECT_FALSE(copy);
 }
 
 TEST_F(ArrayTest, KnowsWhatItIs) {
