@@ -10,6 +10,7 @@
 #include <damo/function.hpp>
 #include <damo/gradient.hpp>
 #include <damo/ops/math.hpp>
+#include <damo/ops/reduce.hpp>
 #include "support/devices.hpp"
 
 namespace damo {
