@@ -78,6 +78,7 @@ std::vector<Tensor> attention_reference(const NodeSpec& node, const std::vector<
         score.value += q.value * k.value * factor * kScale;
         score.error += kScale * (std::fabs(q.value) * k.error + std::fabs(k.value) * q.error + q.error * k.error + std::fabs(q.value * k.value) * unit * (static_cast<Wide>(features) + 4));
       }
+      if (std::isnan(score.error)) score.error = std::numeric_limits<Wide>::infinity();  // 0 by what nobody knows
       scores.push_back(score), seen.push_back(j);
     }
     const Weighted weights = weighted(scores, unit);

@@ -88,12 +88,11 @@ std::vector<Tensor> loop_reference(const NodeSpec& node, const std::vector<Tenso
   if (node.name == "while") {
     Value a{x}, b{y};
     for (;;) {
-      const Element most = reduce_tensor("max", apply_row(*find_elementwise("abs"), {a.tensor}), all_axes(x), false, x.dtype).elements[0];
+      const Value size{apply_row(*find_elementwise("abs"), {a.tensor})};
+      const Element most = reduce_tensor("max", size.tensor, all_axes(x), false, x.dtype).elements[0];
       if (!(std::fabs(most.value - 100) > most.error)) return {unknown_like(x), unknown_like(x)};
       if (most.value >= 100) return {a.tensor, b.tensor};
-      demand_extents(rows.size() < 38);  // -1 stays as it is
-      rows.push_back(a);
-      a = a * 2 + 1, b = bent(b);
+      a = size * 2 + 1, b = bent(b);
     }
   }
   if (node.name == "scan_products") {

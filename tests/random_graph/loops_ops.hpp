@@ -48,7 +48,7 @@ std::vector<T> loops_node(const std::string& how, const std::vector<T>& in, cons
     if (how == "reduce") return {reduce({x}, {first(y)}, [&](const Variable& row, const Variable& state) { return bent(state) - row; })};
     if (how == "while") {
       const auto is_small = [](const Variable& a, const Variable&) { return lt(max(abs(a)), 100.0); };
-      return while_loop({x, y}, is_small, [&](const Variable& a, const Variable& b) { return std::pair(a * 2.0 + 1.0, bent(b)); }, 40);
+      return while_loop({x, y}, is_small, [&](const Variable& a, const Variable& b) { return std::pair(abs(a) * 2.0 + 1.0, bent(b)); }, 40);
     }
     return {ifelse(gt(mean(x), 0.0), bent(x) + y, y - x * 3.0)};  // "ifelse"
   }
