@@ -29,8 +29,10 @@ constexpr int kOwnPlain = -1, kOwnBlocks = -2;              // Damo's kernels, b
 
 int cudnn_type(DType dtype) { return dtype == float64 ? kCudnnReal64 : dtype == float16 ? kCudnnReal16 : dtype == bfloat16 ? kCudnnBfloat16 : kCudnnReal32; }
 
-/// By the first of what the library's heuristics usually name; DAMO_TUNE=0 takes it.
-std::vector<int> algorithms_of(ConvolutionRole role) {
+/// By the first of what the library's heuristics usually name; DAMO_TUNE=0 takes it. Of 16 bits without the one by indices: cuDNN 9.14 on an H200
+/// adds parts of long sums in 16 bits there, and of 1,026 products an element was the wrong one of its two neighbours.
+std::vector<int> algorithms_of(ConvolutionRole role, DType dtype) {
+  if (role == ConvolutionRole::kForward && is_half(dtype)) return {kCudnnForwardGemm, kCudnnForwardWindowsGemm};
   if (role == ConvolutionRole::kForward) return {kCudnnForwardIndexedGemm, kCudnnForwardGemm, kCudnnForwardWindowsGemm};
   return {role == ConvolutionRole::kInputGradient ? kCudnnByInputGemm : kCudnnByWeightGemm};
 }
@@ -121,7 +123,7 @@ class PreparedCudnn final : public PreparedConvolution {
  public:
   PreparedCudnn(CudaBackend& backend, const CudnnLibrary& library, std::shared_ptr<Session> session, const Convolution& convolution)
       : backend_(backend), library_(library), session_(std::move(session)), c_(convolution), descriptors_(library, convolution) {
-    for (const int algorithm : algorithms_of(c_.role)) {
+    for (const int algorithm : algorithms_of(c_.role, c_.dtype)) {
       std::size_t bytes = 0;
       const int status = workspace_of(algorithm, bytes);
       if (status == 0 && bytes <= kMostWorkspace) candidates_.push_back({algorithm, bytes});
