@@ -232,7 +232,7 @@ class Check {
 
 }  // namespace
 
-std::vector<Variable> build(const GraphSpec& graph) {
+std::vector<Variable> build(const GraphSpec& graph, const Stand& instead_of) {
   std::vector<Variable> values;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const InputSpec& spec = graph.inputs[i];
@@ -243,7 +243,7 @@ std::vector<Variable> build(const GraphSpec& graph) {
   for (const NodeSpec& node : graph.nodes) {
     std::vector<Variable> in;
     for (int operand : node.operands) in.push_back(values[static_cast<std::size_t>(operand)]);
-    for (Variable& output : build_node(node, in)) values.push_back(std::move(output));
+    for (Variable& output : build_node(node, in)) values.push_back(instead_of ? instead_of(output) : std::move(output));
   }
   return values;
 }

@@ -1,5 +1,6 @@
 // Runs a random graph in every way and holds it against the reference.
 #pragma once
+#include <functional>
 #include <string>
 
 #include "graph_spec.hpp"
@@ -21,8 +22,10 @@ std::string check_graph(const GraphSpec& graph, Device device, Tally& tally);
 /// A row on Arrays whose result goes into one of several overlapping views. program: one that shows it.
 std::string check_in_place(std::uint64_t seed, Device device, std::string* program = nullptr);
 
-/// One Variable a value.
-std::vector<Variable> build(const GraphSpec& graph);
+/// What takes the place of a node's value.
+using Stand = std::function<Variable(const Variable&)>;
+/// One Variable a value. instead_of: what readers get in the place of a node's values.
+std::vector<Variable> build(const GraphSpec& graph, const Stand& instead_of = {});
 /// The inputs of one call, on the device, lying in their buffers.
 struct Arguments {
   std::vector<Array> buffers, arrays;

@@ -50,8 +50,8 @@ Variable computed_again(const Variable& y, const std::vector<Variable>& inputs) 
 }
 
 /// Weights differ from element to element, so that a gradient that lands in another place is seen.
-std::optional<GradientGraph> gradient_graph(const GraphSpec& graph) {
-  const std::vector<Variable> values = build(graph);
+std::optional<GradientGraph> gradient_graph(const GraphSpec& graph, const Stand& instead_of = {}) {
+  const std::vector<Variable> values = build(graph, instead_of);
   GradientGraph made;
   made.inputs.assign(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(graph.inputs.size()));
   const Variable y = values[static_cast<std::size_t>(differentiated(graph))];
@@ -172,25 +172,52 @@ std::string difference_of(const Results& results, const Expected& expected, bool
   return {};
 }
 
-/// Widens the bounds by what the dtypes at hand leave of a formula whose terms cancel: how far the gradients, as they are written, scatter where inputs move
-/// by about a unit in the last place.
-void admit_noise(Expected& expected, const GradientGraph& made, const std::vector<Array>& arrays, const damo::Options& plain) {
-  const Function gradient = function(made.inputs, made.gradients, plain);
-  const auto call = [&](double amount, unsigned seed) {
-    std::vector<Array> near = moved(arrays, amount, seed);
-    for (std::size_t i = 0; i < near.size(); ++i) near[i] = astype(near[i], arrays[i].dtype());
-    return doubles(gradient.call(near));
-  };
-  const std::vector<Values> center = call(0, 0);
-  for (unsigned way = 0; way < 4; ++way) {
-    const std::vector<Values> near = call(2e-7, 20 + way);
+/// Widens the bounds to four times what changes from the first gradients to the others.
+void admit_spread(Expected& expected, const std::vector<std::vector<Values>>& gradients) {
+  for (const std::vector<Values>& near : gradients) {
     for (std::size_t i = 0; i < near.size(); ++i) {
       for (std::size_t k = 0; k < near[i].size(); ++k) {
-        const double spread = std::fabs(near[i][k] - center[i][k]);
+        const double spread = std::fabs(near[i][k] - gradients[0][i][k]);
         expected.bounds[i][k] = std::isfinite(spread) ? std::max(expected.bounds[i][k], 4 * spread) : INFINITY;
       }
     }
   }
+}
+
+/// What the dtypes at hand leave of a formula whose terms cancel: how far the gradients, as they are written, scatter where inputs move by about a unit in
+/// the last place.
+void admit_noise(Expected& expected, const GradientGraph& made, const std::vector<Array>& arrays, const damo::Options& plain) {
+  const Function gradient = function(made.inputs, made.gradients, plain);
+  std::vector<std::vector<Values>> gradients;
+  for (unsigned way = 0; way < 5; ++way) {
+    std::vector<Array> near = moved(arrays, way == 0 ? 0 : 2e-7, 19 + way);
+    for (std::size_t i = 0; i < near.size(); ++i) near[i] = astype(near[i], arrays[i].dtype());
+    gradients.push_back(doubles(gradient.call(near)));
+  }
+  admit_spread(expected, gradients);
+}
+
+/// What float32 leaves of the values in between, such as erf(x) next to -1 of which log1p is taken: how far the float64 gradients scatter where each
+/// computed value moves by about a unit in the last place of float32, each element another way.
+void admit_rounded_values(Expected& expected, const GraphSpec& wide, const std::vector<Array>& arrays, const damo::Options& plain) {
+  const Variable amount = input({float64, {}}, "amount"), seed = input({float64, {}}, "seed");
+  double nodes = 0;
+  std::optional<GradientGraph> made = gradient_graph(wide, [&](const Variable& value) -> Variable {
+    if (value.dtype() != float64) return value;
+    const Variable phase = 78.233 * ++nodes + seed;
+    const Variable way = sin(value.rank() == 0 ? phase : phase + 12.9898 * cast(index_along(value, Axes()), float64));
+    return value * (1 + amount * way);
+  });
+  if (!made) return;
+  made->inputs.push_back(amount), made->inputs.push_back(seed);
+  const Function gradient = function(made->inputs, made->gradients, plain);
+  std::vector<std::vector<Values>> gradients;
+  for (double way = 0; way < 5; ++way) {
+    std::vector<Array> values = moved(arrays, 0, 0);
+    values.push_back(Array::scalar(way == 0 ? 0.0 : 1.2e-7, values.front().device())), values.push_back(Array::scalar(way, values.front().device()));
+    gradients.push_back(doubles(gradient.call(values)));
+  }
+  admit_spread(expected, gradients);
 }
 
 /// Moves the inputs along a direction and asks whether the cost changes as the gradient says.
@@ -264,6 +291,7 @@ std::string check_gradient(const GraphSpec& graph, Device device, std::size_t& c
       std::string wrong = difference_of(results, expected[call], is_wide);
       if (!wrong.empty()) {
         admit_noise(expected[call], *made, calls[call], plain);
+        if (!is_wide) admit_rounded_values(expected[call], *wide, calls[call], plain);
         wrong = difference_of(results, expected[call], is_wide);
       }
       if (!wrong.empty()) return std::string("gradient, ") + (fuse ? "fused" : "unfused") + ", call " + std::to_string(call) + ": " + wrong;
