@@ -70,6 +70,9 @@ class ThunkContext {
   /// Promises besides that its work follows from the layouts and addresses of the node's cells alone: a call whose addresses
   /// are those of one before may leave the thunk out and repeat its work.
   virtual void promise_repeatable() {}
+  /// Promises that no work but this reads or writes what its own writes, and none writes what it reads, except through the node's
+  /// cells and memory that the thunk asks Damo for while it runs: of a replayed graph the device may then run it beside other nodes' work.
+  virtual void promise_contained() {}
 
   /// A kernel of CUDA C source, for a GPU or for the CPU. The kernels that all thunks of a Function ask for are compiled
   /// together, on several threads, when every make_thunk has returned: launch it in the thunk, not in make_thunk.

@@ -146,6 +146,7 @@ Apply FiniteGuardOp::make_node(Inputs in) const { return {*this, {in.begin(), in
 Thunk FiniteGuardOp::make_thunk(const Apply& node, ThunkContext& context) const {
   context.promise_recordable();
   context.promise_repeatable();
+  context.promise_contained();
   return [thunk = std::make_shared<FiniteGuardThunk>(node, context)] { (*thunk)(); };
 }
 

@@ -107,6 +107,7 @@ Thunk ContractionOp::make_thunk(const Apply& node, ThunkContext& context) const 
   for (const Variable& input : node.inputs()) cells.push_back(&context.storage(input));
   cells.push_back(&context.storage(node.output()));
   context.promise_repeatable();
+  context.promise_contained();
   return [thunk = std::make_shared<ContractionThunk>(form_, std::move(cells), context)] { (*thunk)(); };
 }
 

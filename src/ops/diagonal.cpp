@@ -58,6 +58,7 @@ class EmbedDiagonalOp final : public Op {
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
     Cell &x = context.storage(node.input(0)), &out = context.storage(node.output());
     context.promise_recordable();
+    context.promise_contained();
     return [&x, &out, a = a_, b = b_] {
       assign(out.array(), 0);
       Strides strides = out.strides();

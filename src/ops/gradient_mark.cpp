@@ -19,6 +19,7 @@ Thunk GradientMark::make_thunk(const Apply& node, ThunkContext& context) const {
   std::vector<std::pair<const Cell*, const Cell*>> pairs;
   for (int i = 0; i < outputs_; ++i) pairs.emplace_back(&context.storage(node.input(i)), &context.storage(node.output(i)));
   context.promise_recordable();
+  context.promise_contained();
   return [pairs] {
     for (const auto& [from, to] : pairs) to->array().copy_from(from->array());
   };

@@ -104,6 +104,7 @@ Thunk JoinedOp::make_thunk(const Apply& node, ThunkContext& context) const {
   }
   SpecKernel& kernel = context.kernel(specs[0]);
   context.promise_recordable();
+  context.promise_contained();
   const auto thunk = std::make_shared<JoinedThunk>(kernel, std::move(specs), std::move(cells), context);
   for (const auto& layout : thunk->expected()) context.want(kernel, layout);
   return [thunk] { (*thunk)(); };

@@ -182,6 +182,7 @@ namespace {
 
 Thunk kernel_thunk(SpecKernel& kernel, std::vector<Scalar> numbers, const Apply& node, ThunkContext& context, std::uint32_t reduced_axes) {
   context.promise_repeatable();
+  context.promise_contained();
   std::vector<Cell*> cells;
   for (int input : array_inputs(node)) cells.push_back(&context.storage(node.input(input)));
   for (const Variable& output : node.outputs()) cells.push_back(&context.storage(output));

@@ -98,6 +98,7 @@ class WindowThunk {
 
 Thunk window_thunk(const Apply& node, ThunkContext& context, WindowWrite write, Windows windows) {
   context.promise_recordable();
+  context.promise_contained();
   SpecKernel& kernel = context.kernel(spec_of(write, node.output().dtype()));
   std::vector<Cell*> inputs;
   for (const Variable& input : node.inputs()) inputs.push_back(&context.storage(input));

@@ -1,10 +1,16 @@
 // SynchronousBackend's streams, events and captures.
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <memory>
+#include <queue>
 #include <utility>
+#include <vector>
 
 #include <damo/error.hpp>
 
+#include "runtime/stream/work_log.hpp"
+#include "runtime/stream/work_order.hpp"
 #include "runtime/synchronous_backend.hpp"
 
 namespace damo {
@@ -60,14 +66,39 @@ void SynchronousBackend::add_callback(void* stream, std::function<void()> functi
 
 namespace {
 
+/// Gives items in an order as unlike the log's as their waits allow it: of those that may go, the last first. So what waits for too little shows.
 class HostReplay final : public ReplayedWork {
  public:
-  explicit HostReplay(const WorkLog& log) : log_(log.clone()) {}
+  explicit HostReplay(const WorkLog& log) : log_(log.clone()), order_(unlike_order(log)) {}
   bool set(std::size_t i, const WorkLog& log) override { return log_->take_values(i, log), true; }
-  void launch() override { log_->run(nullptr); }
+  void launch() override {
+    for (std::uint32_t i : order_) log_->run(i, nullptr);
+  }
 
  private:
+  static std::vector<std::uint32_t> unlike_order(const WorkLog& log) {
+    const WorkOrder work(log);
+    std::vector<std::vector<std::uint32_t>> waiting(work.waits.size());  // by item: those that wait for it
+    std::vector<std::size_t> missing(work.waits.size());
+    std::priority_queue<std::uint32_t> ready;
+    for (std::uint32_t i = 0; i < work.waits.size(); ++i) {
+      for (std::uint32_t other : work.waits[i]) waiting[other].push_back(i);
+      missing[i] = work.waits[i].size();
+      if (missing[i] == 0) ready.push(i);
+    }
+    std::vector<std::uint32_t> order;
+    while (!ready.empty()) {
+      order.push_back(ready.top());
+      ready.pop();
+      for (std::uint32_t next : waiting[order.back()]) {
+        if (--missing[next] == 0) ready.push(next);
+      }
+    }
+    return order;
+  }
+
   std::unique_ptr<WorkLog> log_;
+  std::vector<std::uint32_t> order_;
 };
 
 }  // namespace

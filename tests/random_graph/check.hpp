@@ -4,6 +4,7 @@
 #include <string>
 
 #include "graph_spec.hpp"
+#include "runtime/backend.hpp"
 
 namespace damo::testing {
 
@@ -21,6 +22,19 @@ std::string check_graph(const GraphSpec& graph, Device device, Tally& tally);
 
 /// A row on Arrays whose result goes into one of several overlapping views. program: one that shows it.
 std::string check_in_place(std::uint64_t seed, Device device, std::string* program = nullptr);
+
+/// While it lives, calls of so many launches are replayed, on a CPU too, whose replays change the order as far as the waits allow it; 0: none.
+class ReplaysFrom {
+ public:
+  ReplaysFrom(Device device, int least) : backend_(device.backend()), before_(backend_.least_replayed.exchange(least)) {}
+  ReplaysFrom(const ReplaysFrom&) = delete;
+  ReplaysFrom& operator=(const ReplaysFrom&) = delete;
+  ~ReplaysFrom() { backend_.least_replayed = before_; }
+
+ private:
+  Backend& backend_;
+  int before_;
+};
 
 /// What takes the place of a node's value.
 using Stand = std::function<Variable(const Variable&)>;

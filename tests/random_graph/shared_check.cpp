@@ -43,8 +43,9 @@ std::string check_shared(const GraphSpec& graph, const std::vector<std::vector<T
   updates_made += updates.size();
   for (int output : graph.outputs) outputs.push_back(values[static_cast<std::size_t>(output)]);
   for (const bool fuse : {true, false}) {
+    const ReplaysFrom least(device, fuse ? 1 : 0);
     const Function f = function(inputs, outputs, {.fuse = fuse, .device = device, .allow_unused_inputs = true, .updates = updates, .givens = givens});
-    for (std::size_t round = 0; round < graph.calls.size() + 2; ++round) {  // the last ones with layouts that were there
+    for (std::size_t round = 0; round < 3 * graph.calls.size() + 1; ++round) {  // with layouts that were there, and often enough for replays
       const std::size_t call = round % graph.calls.size();
       const std::vector<Array> arrays = arguments_of(graph, call, device).arrays;
       std::vector<Array> given;

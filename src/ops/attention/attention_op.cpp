@@ -77,6 +77,7 @@ struct AttentionCells {
     for (const Variable& input : node.inputs()) inputs.push_back(&context.storage(input));
     for (const Variable& output : node.outputs()) outputs.push_back(&context.storage(output));
     context.promise_recordable();
+    context.promise_contained();
   }
   AttentionVariant variant() const {
     return {.features = static_cast<int>(inputs[0]->shape()[-1]), .dtype = inputs[0]->dtype(), .causal = form.causal, .masked = masked};

@@ -110,6 +110,7 @@ Thunk ConvolutionOp::make_thunk(const Apply& node, ThunkContext& context) const 
   for (const Variable& input : node.inputs()) cells.push_back(&context.storage(input));
   cells.push_back(&context.storage(node.output()));
   context.promise_recordable();
+  context.promise_contained();
   return [thunk = std::make_shared<ConvolutionThunk>(role_, form_, tf32_, std::move(cells), context)] { (*thunk)(); };
 }
 

@@ -51,6 +51,7 @@ Thunk PoolOp::make_thunk(const Apply& node, ThunkContext& context) const {
   for (const Variable& input : node.inputs()) cells.push_back(&context.storage(input));
   cells.push_back(&context.storage(node.output()));
   context.promise_repeatable();
+  context.promise_contained();
   struct Bound {
     std::shared_ptr<const PreparedPooling> pooling;
   };

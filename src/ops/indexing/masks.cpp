@@ -87,6 +87,7 @@ class CoordinateOp final : public Op {
     const Cell &positions = context.storage(node.input(0)), &x = context.storage(node.input(1));
     Cell& along = context.storage(node.output());
     context.promise_recordable();
+    context.promise_contained();
     const Kernel kernel = context.compile(kCoordinate, "coordinate");
     return [&positions, &x, &along, kernel, axis = axis_] {
       if (positions.size() == 0) return;

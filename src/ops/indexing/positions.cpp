@@ -72,6 +72,7 @@ class CheckedPositionsOp final : public Op {
     if (!waits) {
       backend.watch(report);
       context.promise_recordable();
+      context.promise_contained();
     }
     return [this, self = shared_from_this(), &positions, &checked, &x, before, kernel, report, waits, from_end = counts_ == CountsFromEnd::kYes] {
       if (!waits) report->check();  // what an earlier call found

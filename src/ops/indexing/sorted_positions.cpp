@@ -33,6 +33,7 @@ class SortedPositionsOp final : public Op {
     const Cell &positions = context.storage(node.input(0)), &x = context.storage(node.input(1));
     Cell &keys = context.storage(node.output(0)), &order = context.storage(node.output(1));
     context.promise_recordable();
+    context.promise_contained();
     const RadixSort sort([&](std::string_view source, std::string_view name) { return context.compile(source, name); });
     return [&positions, &x, &keys, &order, sort, axis = axis_, axes = axes_] {
       const auto last = static_cast<std::uint64_t>(std::max<std::int64_t>(walked_extent(x.shape(), axis, axes) - 1, 1));

@@ -63,6 +63,7 @@ class TakeOp final : public Op {
     const Cell &x = context.storage(node.input(0)), &positions = context.storage(node.input(1));
     Cell& z = context.storage(node.output());
     context.promise_recordable();
+    context.promise_contained();
     const Gather gather([&](std::string_view source, std::string_view name) { return context.compile(source, name); }, x.dtype(), strided_);
     return [&x, &positions, &z, gather, axis = axis_, axes = axes_] { gather(x.array(), positions.array(), z.array(), axis, axes); };
   }
@@ -89,6 +90,7 @@ class AddSlicesOp final : public Op {
     const Cell &g = context.storage(node.input(0)), &keys = context.storage(node.input(1)), &order = context.storage(node.input(2));
     Cell& z = context.storage(node.output());
     context.promise_recordable();
+    context.promise_contained();
     const Kernel kernel = context.compile(kAdd, g.dtype() == float64 ? "add_slices<double>" : "add_slices<float>");
     return [&g, &keys, &order, &z, kernel, axis = axis_, axes = axes_] {
       if (z.size() == 0) return;
@@ -138,6 +140,7 @@ class LastsOp final : public Op {
     const Cell &keys = context.storage(node.input(0)), &order = context.storage(node.input(1));
     Cell& lasts = context.storage(node.output());
     context.promise_recordable();
+    context.promise_contained();
     const Kernel kernel = context.compile(kLasts, "lasts_of_equals");
     return [&keys, &order, &lasts, kernel] {
       if (keys.size() > 0) kernel(elements_launch(keys.size()), keys.array(), order.array(), keys.size(), lasts.array());
@@ -170,6 +173,7 @@ class WriteAtOp final : public Op {
     const Cell* order = sorted ? &context.storage(node.input(4)) : nullptr;
     Cell& z = context.storage(node.output());
     context.promise_recordable();
+    context.promise_contained();
     const Scatter scatter([&](std::string_view source, std::string_view name) { return context.compile(source, name); }, z.dtype(), kind_);
     return [&positions, &y, &keys, order, &z, scatter, axis = axis_, axes = axes_] {
       const Shape part = taken_shape(z.shape(), positions.shape(), axis, axes);

@@ -34,6 +34,7 @@ class ArgsortOp final : public Op {
     const Cell& x = context.storage(node.input(0));
     Cell& order = context.storage(node.output());
     context.promise_recordable();
+    context.promise_contained();
     const Argsort argsort(compile_in(context), x.dtype());
     return [&x, &order, argsort, descending = descending_] {
       const std::int64_t count = std::max<std::int64_t>(x.shape()[-1], 1);
@@ -87,6 +88,7 @@ class SearchsortedOp final : public Op {
     const Cell &sorted = context.storage(node.input(0)), &values = context.storage(node.input(1));
     Cell& places = context.storage(node.output());
     context.promise_recordable();
+    context.promise_contained();
     const Searchsorted search(compile_in(context), sorted.dtype());
     return [&sorted, &values, &places, search, right = right_] { search(sorted.array(), values.array(), right, places.array()); };
   }

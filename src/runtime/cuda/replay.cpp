@@ -1,5 +1,6 @@
 // CudaBackend's replays: a log of work becomes a graph, by capturing a stream that is given the work and run by nobody. Which
-// node a kernel became is asked after it; a library's call may be several. Later calls set the parameters of those kernels whose values changed, which
+// node a kernel became is asked after it; a library's call may be several. Before each item the stream's capture is told what the item waits for
+// (WorkOrder), so that the device runs side by side what needs nothing of each other; DAMO_DISABLE=side_by_side keeps the log's order. Later calls set the parameters of those kernels whose values changed, which
 // leaves replays under way as they are, and launch the graph. What else moves (WorkLog::moves) is a graph within the graph. It is set by a graph of the
 // same work captured anew, of which the driver takes the parameters if it has the same nodes, and refuses it if not.
 #include <algorithm>
@@ -12,8 +13,10 @@
 
 #include <damo/error.hpp>
 
+#include "graph/rewrite/pass_names.hpp"
 #include "runtime/cuda/backend.hpp"
 #include "runtime/cuda/module.hpp"
+#include "runtime/stream/work_order.hpp"
 
 namespace damo::cuda_backend {
 namespace {
@@ -91,14 +94,22 @@ class CudaReplay final : public ReplayedWork {
     backend_.bind();
     if (log_->moving() != 0) inner_ = std::make_unique<CaptureStream>(backend_);
     CaptureStream on(backend_);
+    const std::size_t count = log_->items().size();
+    const WorkOrder order(*log_);
+    const bool is_wide = !is_disabled(kSideBySide) && order.depth() < count;
+    std::vector<std::vector<CUgraphNode>> ends(count);  // by item: what those that wait for it wait for
     graph_ = on.capture([&] {
-      for (std::size_t i = 0; i < log_->items().size(); ++i) {
+      for (std::size_t i = 0; i < count; ++i) {
+        if (is_wide) wait_for(order.waits[i], ends, on.stream);
         if (log_->moves(i)) {
           nodes_.push_back(add_inner(i, on.stream));
         } else {
           log_->run(i, on.stream);
           nodes_.push_back(log_->items()[i].kind == WorkItem::Kind::kKernel ? last_node(on.stream) : nullptr);
         }
+        CUgraph graph = nullptr;
+        const std::span<const CUgraphNode> nodes = last_nodes(on.stream, &graph);
+        ends[i].assign(nodes.begin(), nodes.end());
       }
     });
     backend_.check(backend_.driver().graph_instantiate(&executable_, graph_, 0), "cuGraphInstantiate");
@@ -128,6 +139,13 @@ class CudaReplay final : public ReplayedWork {
   }
 
  private:
+  /// The stream's next work waits for these items and for nothing else.
+  void wait_for(const std::vector<std::uint32_t>& items, const std::vector<std::vector<CUgraphNode>>& ends, CUstream stream) const {
+    std::vector<CUgraphNode> nodes;
+    for (std::uint32_t item : items) nodes.insert(nodes.end(), ends[item].begin(), ends[item].end());
+    backend_.check(backend_.driver().stream_set_capture_end(stream, nodes.data(), nodes.size(), CU_STREAM_SET_CAPTURE_DEPENDENCIES), "cuStreamUpdateCaptureDependencies");
+  }
+
   CUgraph capture_inner(std::size_t i, const WorkLog& log) {
     return inner_->capture([&] { log.run(i, inner_->stream); });
   }

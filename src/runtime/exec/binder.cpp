@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "runtime/backend.hpp"
 #include "runtime/exec/cell_access.hpp"
-#include "runtime/exec/memory_plan.hpp"
 
 namespace damo {
 namespace {
@@ -12,6 +12,7 @@ namespace {
 __extension__ typedef __int128 Wide;  // products of any two 64-bit numbers
 
 constexpr Wide kMostBytes = Wide{1} << 47;  // what a processor can address
+constexpr std::size_t kApart = 16 << 20;    // a third of what the caches of GPUs hold that are worth a replay
 
 /// Offsets of the first and the last element from element (0, 0, ...), in bytes.
 struct Reach {
@@ -134,6 +135,15 @@ void Binder::check_overwrites(const ProgramNode& node) const {
   }
 }
 
+/// Few bytes all lie apart where calls are replayed as graphs: nodes that share memory in turn can't run side by side (work_order.hpp).
+void Binder::spread(std::vector<Lifetime>& lives) const {
+  if (program_.device().backend().least_replayed == 0) return;
+  std::size_t bytes = 0;
+  for (const Lifetime& life : lives) bytes += life.bytes;
+  if (bytes > kApart) return;
+  for (Lifetime& life : lives) life.first = 0, life.last = static_cast<int>(program_.nodes().size());
+}
+
 /// Memory for what the bound nodes write: of its own for what leaves the function, else in the arena.
 void Binder::place(Binding& binding) const {
   std::vector<Lifetime> lives;
@@ -159,6 +169,7 @@ void Binder::place(Binding& binding) const {
       binding.places.push_back({output, 0});
     }
   }
+  spread(lives);
   const MemoryPlan plan(lives);
   for (std::size_t i = 0; i < lives.size(); ++i) binding.places[i].offset = plan.offsets[i];
   binding.arena_bytes = plan.bytes;

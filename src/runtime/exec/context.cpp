@@ -31,7 +31,7 @@ Shape expected(Shape dims) {
 }  // namespace
 
 Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool replays)
-    : owner_(std::move(owner)), program_(*owner_), recorder_(recorder), cells_(program_.cells().size()), recordable_(program_.nodes().size(), 1),
+    : owner_(std::move(owner)), program_(*owner_), recorder_(recorder), cells_(program_.cells().size()), recordable_(program_.nodes().size(), 1), contained_(program_.nodes().size(), 0),
       replays_(replays && !recorder && program_.device().backend().least_replayed != 0), is_repeatable_(program_.updates().empty() && program_.donations().empty()), log_(program_.device().backend()), passing_(program_.nodes().size(), 0),
       view_offsets_(program_.nodes().size(), 0), versions_(cells_.size(), 0), all_nodes_(program_.nodes().size()) {
   const Program& program = program_;
@@ -94,6 +94,7 @@ void Context::make_thunks() {
     blame(program_, number, [&] {
       thunks_[i] = node.apply.op().make_thunk(node.apply, context);
       recordable_[i] = context.is_recordable();
+      contained_[i] = context.is_contained();
       is_repeatable_ &= context.is_repeatable();
       if (!thunks_[i]) throw GraphError("make_thunk gave an empty Thunk", "return a function to call, or override view_of for a view");
     });
@@ -195,7 +196,10 @@ std::vector<Array> Context::run(CaptureScope* capture) {
       flush(*binding, capture);
       scope.switch_to(nullptr);
     }
+    const bool is_step = log_of_thread != nullptr && !capture;
+    if (is_step) log_.begin_step(contained_[static_cast<std::size_t>(number)] != 0);
     binding = run_node_of(*binding, number, stage);
+    if (is_step) touch_cells(number), log_.end_step();
     scope.switch_to(stage == before ? log : wanted());
   }
   std::vector<Array> outputs;
@@ -240,6 +244,20 @@ Binding* Context::run_node_of(Binding& binding, int number, int& stage) {
   if (!is_sized) return &binding;
   const std::span<const int> outputs = program_.nodes()[static_cast<std::size_t>(number)].outputs;
   return &enter(static_cast<std::size_t>(++stage), binding.next, outputs, std::span(binding.waiting).subspan(1));
+}
+
+/// Tells the log which memory the node's cells have.
+void Context::touch_cells(int number) {
+  if (!contained_[static_cast<std::size_t>(number)]) return;
+  const ProgramNode& node = program_.nodes()[static_cast<std::size_t>(number)];
+  const auto touch = [&](int at, bool writes) {
+    const Array& array = cell(at).array();
+    if (!array) return;
+    const ByteRange range = byte_range(array.shape(), array.strides(), itemsize(array.dtype()));
+    log_.touch(static_cast<const std::byte*>(array.data()) + range.first, range.bytes(), writes);
+  };
+  for (int input : node.inputs) touch(input, false);
+  for (int output : node.outputs) touch(output, true);
 }
 
 void Context::refuse_captured_update() const {

@@ -53,6 +53,7 @@ class Context {
   void publish(SharedCall& shared);
   std::vector<Array> run(CaptureScope* capture);
   Binding* run_node_of(Binding& binding, int number, int& stage);
+  void touch_cells(int number);
   [[noreturn]] void refuse_captured_update() const;
   void flush(Binding& binding, CaptureScope* capture);
   bool repeats(Binding& binding);
@@ -82,6 +83,7 @@ class Context {
   std::vector<Cell> cells_;
   std::vector<Thunk> thunks_;               // by node; empty for views
   std::vector<char> recordable_;            // by node: its thunk's work may wait for others'
+  std::vector<char> contained_;             // by node: its thunk's work touches what its cells have and nothing else
   bool replays_;
   bool is_repeatable_;                      // with the same addresses a call is the same work
   std::vector<const void*> addresses_;      // of the call in progress

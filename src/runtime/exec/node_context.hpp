@@ -51,14 +51,16 @@ class NodeContext final : public ThunkContext {
   void runs(std::shared_ptr<const Program> program) override { program_.add_inner(node_, inner_++, std::move(program)); }
   void promise_recordable() override { is_recordable_ = true; }
   void promise_repeatable() override { is_recordable_ = is_repeatable_ = true; }
+  void promise_contained() override { is_contained_ = true; }
   bool is_recordable() const { return is_recordable_; }
   bool is_repeatable() const { return is_repeatable_; }
+  bool is_contained() const { return is_contained_; }
 
  private:
   Program& program_;
   int node_;
   int requests_ = 0, inner_ = 0;
-  bool is_recordable_ = false, is_repeatable_ = false;
+  bool is_recordable_ = false, is_repeatable_ = false, is_contained_ = false;
   std::vector<Cell>& cells_;
   PendingKernels& pending_;
 };

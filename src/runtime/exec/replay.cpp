@@ -6,6 +6,8 @@
 #include <damo/error.hpp>
 #include <damo/log.hpp>
 
+#include "runtime/stream/work_order.hpp"
+
 namespace damo {
 namespace {
 
@@ -62,7 +64,7 @@ bool Replay::replay(Part& part, const WorkLog& log) {
     part.patched = part.unlike = 0;
     return use(part, static_cast<std::size_t>(same - part.graphs.begin()), log.backend());
   }
-  const auto like = std::find_if(part.graphs.rbegin(), part.graphs.rend(), [&](const Graph& graph) { return graph.log->is_like(log); });
+  const auto like = std::find_if(part.graphs.rbegin(), part.graphs.rend(), [&](const Graph& graph) { return graph.log->is_like(log) && keeps_order(log, *graph.log); });
   if (like == part.graphs.rend()) {
     if (++part.unlike > kUnlikeInARow) {
       switch_off(part, "its calls differ in more than addresses of kernels' arrays and of a few products, convolutions and copies");
@@ -121,6 +123,7 @@ bool Replay::make(Part& part, const WorkLog& log) {
     return false;
   }
   if (!graph.work) return false;
+  damo::log(LogLevel::kDebug, "a graph of " + std::to_string(log.items().size()) + " pieces of work, " + std::to_string(WorkOrder(log).depth()) + " of them one after another");
   if (part.graphs.size() == kMostGraphs) part.graphs.pop_back();
   part.graphs.insert(part.graphs.begin(), std::move(graph));
   return use(part, 0, log.backend());

@@ -65,7 +65,7 @@ void* MemoryPool::allocate(std::size_t bytes, std::string_view wanted_by) {
       backend_.fill(memory, &byte, 1, size.bytes, nullptr);
     }
     if (!is_new || fills) backend_.fork_streams();
-    if (work && !is_kept) work->note_allocated(memory);
+    if (work && !is_kept) work->note_allocated(memory, size.bytes);
   } catch (...) {
     release(memory, bytes);
     throw;

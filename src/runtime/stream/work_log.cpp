@@ -16,6 +16,7 @@ static_assert(std::has_unique_object_representations_v<WorkItem>, "logs are comp
 
 constexpr std::size_t kAlignment = 16;       // of each value
 constexpr std::uint64_t kKeptCalls = 64;     // after so many that did not need it a block goes back to the pool
+constexpr std::size_t kSpread = 64 << 20;    // up to so many bytes of blocks one that this call has used waits for the next call: work that shares it can't run side by side
 
 std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -46,7 +47,36 @@ WorkLog::~WorkLog() {
   for (const Block& block : blocks_) give_back(block);
 }
 
+void WorkLog::begin_step(bool is_known) {
+  drop_empty_step();
+  steps_.push_back({static_cast<std::uint32_t>(items_.size()), static_cast<std::uint32_t>(touches_.size()), is_known});
+  in_step_ = true;
+}
+
+void WorkLog::touch(const void* memory, std::size_t bytes, bool writes) {
+  if (in_step_ && bytes != 0) touches_.push_back({reinterpret_cast<std::uintptr_t>(memory), bytes, writes});
+}
+
+void WorkLog::end_step() {
+  drop_empty_step();
+  in_step_ = false;
+}
+
+void WorkLog::drop_empty_step() {
+  if (steps_.empty() || steps_.back().first_item != items_.size()) return;
+  touches_.resize(steps_.back().first_touch);
+  steps_.pop_back();
+}
+
+std::span<const WorkLog::Touch> WorkLog::touches(std::size_t step) const {
+  const std::size_t end = step + 1 < steps_.size() ? steps_[step + 1].first_touch : touches_.size();
+  return std::span(touches_).subspan(steps_[step].first_touch, end - steps_[step].first_touch);
+}
+
 void WorkLog::add(WorkItem::Kind kind, const void* what, std::size_t bytes) {
+  if (steps_.empty() || (!in_step_ && steps_.back().is_known)) {  // work between nodes, or of a step whose beginning the device has: nobody says what it touches
+    steps_.push_back({static_cast<std::uint32_t>(items_.size()), static_cast<std::uint32_t>(touches_.size()), false});
+  }
   WorkItem& item = items_.emplace_back();
   item.what = what;
   item.kind = kind;
@@ -174,6 +204,8 @@ std::unique_ptr<WorkLog> WorkLog::clone() const {
   auto copy = std::make_unique<WorkLog>(backend_);
   copy->items_ = items_;
   copy->values_ = values_;
+  copy->steps_ = steps_;
+  copy->touches_ = touches_;
   copy->moving_ = moving_;
   copy->held_ = held_;
   return copy;
@@ -229,6 +261,8 @@ void WorkLog::run(void* stream) const {
 
 void WorkLog::clear() noexcept {
   items_.clear();
+  steps_.clear();
+  touches_.clear();
   values_.clear();
   moving_.clear();
   held_.clear();
@@ -252,11 +286,16 @@ bool WorkLog::keep(void* memory, std::size_t bytes, std::size_t class_bytes, Str
 
 void* WorkLog::take(std::size_t class_bytes) noexcept {
   const auto fits = [&](const Block& block) { return block.class_bytes == class_bytes && block.is_own && block.used_by == 0; };
-  const auto found = std::find_if(blocks_.rbegin(), blocks_.rend(), fits);
+  auto found = std::find_if(blocks_.rbegin(), blocks_.rend(), [&](const Block& block) { return fits(block) && block.last_call != call_; });
+  if (found == blocks_.rend()) {
+    std::size_t bytes = class_bytes;
+    for (const Block& block : blocks_) bytes += block.class_bytes;
+    if (bytes > kSpread) found = std::find_if(blocks_.rbegin(), blocks_.rend(), fits);
+  }
   if (found == blocks_.rend() || backend_.streams_at_large != 0) return nullptr;
   void* const memory = found->memory;
   try {
-    allocated_.push_back(memory);
+    note_allocated(memory, class_bytes);
   } catch (...) {
     return nullptr;
   }
@@ -264,10 +303,20 @@ void* WorkLog::take(std::size_t class_bytes) noexcept {
   return memory;
 }
 
+void WorkLog::note_allocated(void* memory, std::size_t class_bytes) {
+  allocated_.push_back(memory);
+  try {
+    touch(memory, class_bytes, true);
+  } catch (...) {
+    allocated_.pop_back();
+    throw;
+  }
+}
+
 void WorkLog::begin(bool for_capture) {
   ++call_;
   is_for_capture_ = for_capture;
-  was_interrupted_ = false;
+  was_interrupted_ = in_step_ = false;
   clear();
   allocated_.clear();
   std::sort(blocks_.begin(), blocks_.end(), [](const Block& a, const Block& b) { return std::less<>()(a.memory, b.memory); });

@@ -45,6 +45,18 @@ class ReplayedWork {
 
 class WorkLog {
  public:
+  /// Bytes that items of a step may read, or also write.
+  struct Touch {
+    std::uintptr_t begin;
+    std::size_t bytes;
+    bool writes;
+  };
+  /// Items that one node asked for, in order (work_order.hpp).
+  struct Step {
+    std::uint32_t first_item, first_touch;
+    bool is_known;  ///< its touches are all that its items may touch
+  };
+
   explicit WorkLog(Backend& backend) : backend_(backend), generation_(backend.generation()) {}
   WorkLog(const WorkLog&) = delete;
   WorkLog& operator=(const WorkLog&) = delete;
@@ -56,6 +68,14 @@ class WorkLog {
   bool fill(void* to, const void* element, std::size_t element_bytes, std::size_t count);
   bool multiply(PreparedProduct& product, const MatrixAddresses& addresses, void* workspace);
   bool convolve(PreparedConvolution& convolution, const ConvolutionAddresses& addresses, void* workspace);
+  /// What comes until end_step() is one step. is_known: the caller names by touch() all memory that its items may touch, but for
+  /// what the thread asks for meanwhile and lets go of, which is noted here.
+  void begin_step(bool is_known);
+  void touch(const void* memory, std::size_t bytes, bool writes);
+  void end_step();
+  std::span<const Step> steps() const { return steps_; }
+  std::span<const Touch> touches() const { return touches_; }
+  std::span<const Touch> touches(std::size_t step) const;
   /// Other work of the thread is about to go to the default stream, or to be waited for.
   void flush_for_other_work();
   /// Whether that happened since begin(): what the log has is not all that was asked for.
@@ -94,7 +114,7 @@ class WorkLog {
   bool keep(void* memory, std::size_t bytes, std::size_t class_bytes, StreamSet used_by) noexcept;
   /// A block of a size class; null if there is none.
   void* take(std::size_t class_bytes) noexcept;
-  void note_allocated(void* memory) { allocated_.push_back(memory); }
+  void note_allocated(void* memory, std::size_t class_bytes);
   /// Around a call. Equal calls get equal memory; what no call needed for a while goes back. for_capture: the work is for a
   /// stream that is captured; copies from host memory wait too, which must stay as it is as long as the captured graph.
   void begin(bool for_capture = false);
@@ -111,12 +131,16 @@ class WorkLog {
     std::uint64_t last_call;
   };
   void add(WorkItem::Kind kind, const void* what, std::size_t bytes);
+  void drop_empty_step();
   void give_back(const Block& block) noexcept;
 
   Backend& backend_;
   std::uint32_t generation_;
   std::vector<WorkItem> items_;
   std::vector<std::byte> values_;
+  std::vector<Step> steps_;                        // each has items
+  std::vector<Touch> touches_;
+  bool in_step_ = false;
   std::vector<char> moving_;                       // by item; empty: none
   std::vector<std::shared_ptr<const void>> held_;  // kernels that their owners may let go of
   std::vector<Block> blocks_;

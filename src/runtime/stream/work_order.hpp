@@ -1,0 +1,35 @@
+// WorkOrder: which items of a log must wait for which, so that a device may run the others side by side.
+//
+// Condition: an item may run beside another one, or change places with it, only if no byte that one of them may write is read or written by the
+// other. What an item may touch is known where its step says so (WorkLog::begin_step); an item of a step that does not say it waits for all
+// before it, and all after it wait for it. Items of one step stay in their order. Nothing else orders work on a device: host memory that a step
+// reads was filled before the log began, and what it reports of its data (KernelReport) is taken in any order.
+//
+// The waits follow from addresses of one call. In another call of the same sequence addresses may differ and touch each other otherwise:
+// keeps_order() tells whether they do. Held against the log's own order by HostReplay, which runs items as far from it as their waits let it
+// (tests/function/replay_test.cpp, tests/runtime/stream/work_order_test.cpp).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace damo {
+
+class WorkLog;
+
+struct WorkOrder {
+  /// Logs with more items keep their order.
+  static constexpr std::size_t kMostItems = 8192;
+
+  explicit WorkOrder(const WorkLog& log);
+
+  /// By item: those that it waits for, none of which waits for another one of them.
+  std::vector<std::vector<std::uint32_t>> waits;
+  /// The number of items on the longest way from wait to wait.
+  std::size_t depth() const;
+};
+
+/// Whether two logs of the same items have the same order: all that touched, or did not, does so in the other.
+bool keeps_order(const WorkLog& log, const WorkLog& other);
+
+}  // namespace damo
