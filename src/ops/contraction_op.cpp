@@ -84,7 +84,7 @@ Apply ContractionOp::make_node(Inputs inputs) const {
 }
 
 Shapes ContractionOp::infer_shape(const Apply& node, std::span<const Shape> inputs) const {
-  const Shape result = shape(inputs);
+  const Shape product = contraction_shape(name_, form_, inputs[0], inputs[1]);
   const auto batches = [&](const Shape& shape) { return Shape(std::span(shape.begin(), static_cast<std::size_t>(form_.batch))); };
   const Shape dims[] = {batches(node.input(0).dims()), batches(node.input(1).dims())}, shapes[] = {batches(inputs[0]), batches(inputs[1])};
   try {
@@ -92,7 +92,9 @@ Shapes ContractionOp::infer_shape(const Apply& node, std::span<const Shape> inpu
   } catch (const ShapeError& error) {
     throw ShapeError(name_ + ": of the batches, " + error.parts().message, error.parts().remedy);
   }
-  return {{result}};
+  if (!has_start()) return {{product}};
+  const Shape with_start[] = {contraction_shape(name_, form_, node.input(0).dims(), node.input(1).dims()), node.input(2).dims()}, of_call[] = {product, inputs[2]};
+  return {{broadcast_values(with_start, of_call)}};  // as the sum that this was
 }
 
 Shape ContractionOp::shape(std::span<const Shape> inputs) const {

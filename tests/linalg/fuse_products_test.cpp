@@ -83,6 +83,24 @@ TEST_P(FuseProducts, StepsAlongAGradientInTheVariablesOwnMemory) {
   expect_near(w.array(), start - 0.5 * dot(a.transpose(), b), 1e-5, "two steps");
 }
 
+// Nobody said how many columns the batch has, so the product's extents follow from the variable's alone.
+TEST_P(FuseProducts, StepsByAProductOfUnknownExtents) {
+  const Array start = noise({16, 12});
+  const Shared w = shared("w", start);
+  const auto x = matrix("x"), g = matrix("g");
+  const Function step = function({x, g}, {}, {.device = device(), .updates = {{w, w - 0.25 * dot(transpose(x), g)}}});
+  EXPECT_EQ(nodes_text(step.graph()), "dimshuffle dot");
+  EXPECT_THAT(step.explain(), HasSubstr("updates w where it lies"));
+  const Array a = noise({8, 16}), b = noise({8, 12});
+  step(a, b);
+  expect_near(w.array(), start - 0.25 * dot(a.transpose(), b), 1e-5, "one step");
+  const Array held = w.array();
+  for (const auto& [rows, columns] : {std::pair{16, 1}, {1, 12}, {1, 1}, {15, 12}}) {
+    EXPECT_THAT(testing::error_of<ShapeError>([&] { step(noise({8, rows}), noise({8, columns})); }), HasSubstr("fuse_products_test.cpp")) << "an extent of 1 that nobody declared does not stretch";
+  }
+  expect_near(w.array(), held, 0, "nothing was written");
+}
+
 TEST_P(FuseProducts, TakesABiasThatNoKernelWouldAdd) {
   const auto x = matrix("x"), w = matrix("w"), b = vector("b");
   const Function f = function({x, w, b}, {dot(x, w) + b}, options());

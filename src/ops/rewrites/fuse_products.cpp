@@ -73,8 +73,20 @@ class ProductFusion {
     if (reader == NodeId::kNone || graph_.outputs(reader).size() != 1) return false;
     const ValueId result = graph_.outputs(reader)[0];
     if (take_cast(reader, result)) return true;
-    if (!(graph_.type(result) == graph_.type(out_))) return false;
-    return take_scale(reader, result) || take_sum(reader, result) || take_activation(reader, result);
+    if (graph_.type(result).dtype != form_.result) return false;
+    if (take_sum(reader, result)) return true;
+    return graph_.type(result) == graph_.type(out_) && (take_scale(reader, result) || take_activation(reader, result));
+  }
+
+  /// Whether the result has the product's extents in every call, or there is none: where one of them is not known, that of the result is, and
+  /// not by stretching what the product has. The op checks it (ContractionOp::infer_shape).
+  bool is_unstretched(ValueId result) const {
+    const Shape &product = graph_.type(out_).dims, &sum = graph_.type(result).dims;
+    if (product.rank() != sum.rank()) return false;
+    for (int axis = 0; axis < sum.rank(); ++axis) {
+      if (product[axis] != sum[axis] && product[axis] != kUnknown) return false;
+    }
+    return true;
   }
 
   bool take_cast(NodeId reader, ValueId result) {
@@ -100,7 +112,7 @@ class ProductFusion {
 
   bool take_sum(NodeId reader, ValueId result) {
     const bool adds = is_row(graph_, reader, "add"), subtracts = is_row(graph_, reader, "sub");
-    if (form_.beta != 0 || !(adds || subtracts) || !(is_written(result) || activates(result))) return false;
+    if (form_.beta != 0 || !(adds || subtracts) || !is_unstretched(result) || !(is_written(result) || activates(result))) return false;
     const auto inputs = graph_.inputs(reader);
     const bool is_first = inputs[0] == out_;
     ValueId c = inputs[is_first ? 1 : 0];
