@@ -81,7 +81,7 @@ class ConcatenateOp final : public Op {
   }
   Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{side_by_side(inputs, axis_)}}; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
-    return window_thunk(node, context, WindowWrite::kSet, [axis = axis_](std::span<const Layout> inputs, const Layout& output) {
+    return window_thunk(node, context, WindowWrite::kSetApart, [axis = axis_](std::span<const Layout> inputs, const Layout& output) {
       std::vector<Window> windows;
       std::int64_t first = 0;
       for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -118,7 +118,7 @@ class RollOp final : public Op {
   }
   Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{inputs[0]}}; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
-    return window_thunk(node, context, WindowWrite::kSet, [axis = axis_, by = shift_](std::span<const Layout> inputs, const Layout& output) {
+    return window_thunk(node, context, WindowWrite::kSetApart, [axis = axis_, by = shift_](std::span<const Layout> inputs, const Layout& output) {
       const Layout& x = inputs[0];
       const std::int64_t extent = x.shape[axis];
       if (extent == 0) return std::vector<Window>();

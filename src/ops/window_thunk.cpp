@@ -7,6 +7,7 @@
 #include "ops/elementwise_op.hpp"
 #include "runtime/exec/version_table.hpp"
 #include "runtime/kernel/spec_kernel.hpp"
+#include "runtime/stream/work_log.hpp"
 
 namespace damo {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 KernelSpec spec_of(WindowWrite write, DType dtype) {
   KernelSpec spec;
   spec.outputs = {dtype};
-  if (write == WindowWrite::kSet) {
+  if (write != WindowWrite::kAdd) {
     spec.name = "copy";
     spec.inputs = {dtype};
     spec.stores = {0};
@@ -38,6 +39,7 @@ class WindowThunk {
     std::vector<Launch>* launches = bound_.find();
     if (!launches) launches = &bound_.add(bind());
     const auto bytes = static_cast<std::int64_t>(itemsize(output_.dtype()));
+    if (WorkLog* log = current_log(kernel_.backend()); log && write_ == WindowWrite::kSetApart) log->note_apart();
     for (Launch& launch : *launches) {
       const std::byte* from = inputs_[static_cast<std::size_t>(launch.input)]->data<const std::byte>() + launch.from * bytes;
       const std::byte* to = output_.data<const std::byte>() + launch.to * bytes;

@@ -15,7 +15,11 @@ struct Window {
   Op::Layout to;     ///< of the output
 };
 
-enum class WindowWrite { kSet, kAdd };
+enum class WindowWrite {
+  kSet,
+  kAdd,
+  kSetApart,  ///< of an op that overwrites no input: no two windows meet, so their kernels may run side by side
+};
 
 /// Called with the layouts of inputs and output when they are new. Windows are written in order.
 using Windows = std::function<std::vector<Window>(std::span<const Op::Layout> inputs, const Op::Layout& output)>;

@@ -133,7 +133,8 @@ void Context::step(std::span<Array> inputs, std::span<Array> targets) {
   for (std::size_t i = 0; i < inputs.size(); ++i) CellAccess::set_array(cell(program_.inputs()[i]), std::move(inputs[i]));
   targets_ = targets;
   Binding* binding = &enter(0, bindings_, deciding_, all_nodes_);
-  for (int number = 0, stage = 0; number < static_cast<int>(thunks_.size()); ++number) binding = run_node_of(*binding, number, stage);
+  WorkLog* const log = current_log(program_.device().backend());
+  for (int number = 0, stage = 0; number < static_cast<int>(thunks_.size()); ++number) binding = run_step_of(*binding, number, stage, log);
   targets_ = {};
   for (std::size_t i = 0; i < targets.size(); ++i) {
     Array& value = CellAccess::array(cell(program_.results()[i].cell));
@@ -196,10 +197,7 @@ std::vector<Array> Context::run(CaptureScope* capture) {
       flush(*binding, capture);
       scope.switch_to(nullptr);
     }
-    const bool is_step = log_of_thread != nullptr && !capture;
-    if (is_step) log_.begin_step(contained_[static_cast<std::size_t>(number)] != 0);
-    binding = run_node_of(*binding, number, stage);
-    if (is_step) touch_cells(number), log_.end_step();
+    binding = run_step_of(*binding, number, stage, capture ? nullptr : log_of_thread);
     scope.switch_to(stage == before ? log : wanted());
   }
   std::vector<Array> outputs;
@@ -246,15 +244,25 @@ Binding* Context::run_node_of(Binding& binding, int number, int& stage) {
   return &enter(static_cast<std::size_t>(++stage), binding.next, outputs, std::span(binding.waiting).subspan(1));
 }
 
+/// The node as a step of the log; null: there is none.
+Binding* Context::run_step_of(Binding& binding, int number, int& stage, WorkLog* log) {
+  if (!log) return run_node_of(binding, number, stage);
+  log->begin_step(contained_[static_cast<std::size_t>(number)] != 0);
+  Binding* const next = run_node_of(binding, number, stage);
+  touch_cells(number, *log);
+  log->end_step();
+  return next;
+}
+
 /// Tells the log which memory the node's cells have.
-void Context::touch_cells(int number) {
+void Context::touch_cells(int number, WorkLog& log) {
   if (!contained_[static_cast<std::size_t>(number)]) return;
   const ProgramNode& node = program_.nodes()[static_cast<std::size_t>(number)];
   const auto touch = [&](int at, bool writes) {
     const Array& array = cell(at).array();
     if (!array) return;
     const ByteRange range = byte_range(array.shape(), array.strides(), itemsize(array.dtype()));
-    log_.touch(static_cast<const std::byte*>(array.data()) + range.first, range.bytes(), writes);
+    log.touch(static_cast<const std::byte*>(array.data()) + range.first, range.bytes(), writes);
   };
   for (int input : node.inputs) touch(input, false);
   for (int output : node.outputs) touch(output, true);

@@ -53,7 +53,8 @@ class Context {
   void publish(SharedCall& shared);
   std::vector<Array> run(CaptureScope* capture);
   Binding* run_node_of(Binding& binding, int number, int& stage);
-  void touch_cells(int number);
+  Binding* run_step_of(Binding& binding, int number, int& stage, WorkLog* log);
+  void touch_cells(int number, WorkLog& log);
   [[noreturn]] void refuse_captured_update() const;
   void flush(Binding& binding, CaptureScope* capture);
   bool repeats(Binding& binding);

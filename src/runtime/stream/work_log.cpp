@@ -57,6 +57,10 @@ void WorkLog::touch(const void* memory, std::size_t bytes, bool writes) {
   if (in_step_ && bytes != 0) touches_.push_back({reinterpret_cast<std::uintptr_t>(memory), bytes, writes});
 }
 
+void WorkLog::note_apart() {
+  if (in_step_ && !steps_.empty()) steps_.back().is_apart = steps_.back().is_known;
+}
+
 void WorkLog::end_step() {
   drop_empty_step();
   in_step_ = false;

@@ -54,7 +54,8 @@ class WorkLog {
   /// Items that one node asked for, in order (work_order.hpp).
   struct Step {
     std::uint32_t first_item, first_touch;
-    bool is_known;  ///< its touches are all that its items may touch
+    bool is_known;          ///< its touches are all that its items may touch
+    bool is_apart = false;  ///< none of its items writes what another one of them touches
   };
 
   explicit WorkLog(Backend& backend) : backend_(backend), generation_(backend.generation()) {}
@@ -72,6 +73,8 @@ class WorkLog {
   /// what the thread asks for meanwhile and lets go of, which is noted here.
   void begin_step(bool is_known);
   void touch(const void* memory, std::size_t bytes, bool writes);
+  /// None of the step's items writes what another one of them touches.
+  void note_apart();
   void end_step();
   std::span<const Step> steps() const { return steps_; }
   std::span<const Touch> touches() const { return touches_; }

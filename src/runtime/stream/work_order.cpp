@@ -125,10 +125,13 @@ WorkOrder::WorkOrder(const WorkLog& log) : waits(log.items().size()) {
     }
     reduce(before, step, ancestors);
     for (std::uint32_t other : before) is_awaited[other] = 1;
-    const auto last_of = [&](std::uint32_t other) { return (other + 1 < steps.size() ? steps[other + 1].first_item : static_cast<std::uint32_t>(waits.size())) - 1; };
-    Steps& first = waits[steps[step].first_item];
-    first.clear();
-    for (std::uint32_t other : before) first.push_back(last_of(other));
+    const auto end_of = [&](std::uint32_t of) { return of + 1 < steps.size() ? steps[of + 1].first_item : static_cast<std::uint32_t>(waits.size()); };
+    const auto is_apart = [&](std::uint32_t of) { return steps[of].is_apart && end_of(of) - steps[of].first_item <= kMostApart; };
+    std::vector<std::uint32_t> items;
+    for (std::uint32_t other : before) {
+      for (std::uint32_t item = is_apart(other) ? steps[other].first_item : end_of(other) - 1; item < end_of(other); ++item) items.push_back(item);
+    }
+    for (std::uint32_t item = steps[step].first_item; item < (is_apart(step) ? end_of(step) : steps[step].first_item + 1); ++item) waits[item] = items;
   }
 }
 
@@ -146,7 +149,7 @@ bool keeps_order(const WorkLog& log, const WorkLog& other) {
   if (log.steps().size() != other.steps().size() || log.touches().size() != other.touches().size()) return false;
   for (std::size_t i = 0; i < log.steps().size(); ++i) {
     const WorkLog::Step &a = log.steps()[i], &b = other.steps()[i];
-    if (a.first_item != b.first_item || a.first_touch != b.first_touch || a.is_known != b.is_known) return false;
+    if (a.first_item != b.first_item || a.first_touch != b.first_touch || a.is_known != b.is_known || a.is_apart != b.is_apart) return false;
   }
   const std::span<const Touch> now = log.touches(), then = other.touches();
   for (std::size_t i = 0; i < now.size(); ++i) {

@@ -2,7 +2,8 @@
 //
 // Condition: an item may run beside another one, or change places with it, only if no byte that one of them may write is read or written by the
 // other. What an item may touch is known where its step says so (WorkLog::begin_step); an item of a step that does not say it waits for all
-// before it, and all after it wait for it. Items of one step stay in their order. Nothing else orders work on a device: host memory that a step
+// before it, and all after it wait for it. Items of one step stay in their order, unless whoever asked for them says that none of them touches what another
+// one writes (WorkLog::note_apart). Nothing else orders work on a device: host memory that a step
 // reads was filled before the log began, and what it reports of its data (KernelReport) is taken in any order.
 //
 // The waits follow from addresses of one call. In another call of the same sequence addresses may differ and touch each other otherwise:
@@ -20,6 +21,8 @@ class WorkLog;
 struct WorkOrder {
   /// Logs with more items keep their order.
   static constexpr std::size_t kMostItems = 8192;
+  /// Steps with more items keep their order.
+  static constexpr std::size_t kMostApart = 16;
 
   explicit WorkOrder(const WorkLog& log);
 

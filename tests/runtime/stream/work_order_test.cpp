@@ -83,6 +83,17 @@ TEST_F(WorkOrderOf, ItemsOfOneStepStayInOrder) {
   EXPECT_THAT(waits(), ElementsAre(IsEmpty(), ElementsAre(0u), ElementsAre(1u), IsEmpty(), ElementsAre(3u), ElementsAre(2u)));
 }
 
+TEST_F(WorkOrderOf, ItemsThatAreApartWaitForWhatTheirStepWaitsFor) {
+  step({{0, 4, kWrites}});
+  log_.begin_step(true);
+  item(), item(), item();
+  log_.note_apart();
+  log_.touch(&bytes_[0], 4, kReads), log_.touch(&bytes_[8], 8, kWrites);
+  log_.end_step();
+  step({{8, 12, kReads}});
+  EXPECT_THAT(waits(), ElementsAre(IsEmpty(), ElementsAre(0u), ElementsAre(0u), ElementsAre(0u), ElementsAre(1u, 2u, 3u)));
+}
+
 TEST_F(WorkOrderOf, AStepThatDoesNotSayWhatItTouchesWaitsForAllAndAllForIt) {
   step({{0, 4, kWrites}});
   step({{8, 12, kWrites}});
