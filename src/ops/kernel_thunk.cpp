@@ -44,7 +44,7 @@ class KernelThunk {
         const auto from = static_cast<std::size_t>(launch.parameters[i]);
         launch.kernel.set_pointer(static_cast<int>(i), from < cells_.size() ? cells_[from]->array().data() : bound->between[from - cells_.size()].data());
       }
-      launch.kernel.launch(stream_.handle());
+      launch.kernel.launch(stream_.handle(), bound->launches.size() == 1);
     }
   }
 

@@ -247,22 +247,22 @@ Binding* Context::run_node_of(Binding& binding, int number, int& stage) {
 /// The node as a step of the log; null: there is none.
 Binding* Context::run_step_of(Binding& binding, int number, int& stage, WorkLog* log) {
   if (!log) return run_node_of(binding, number, stage);
-  log->begin_step(contained_[static_cast<std::size_t>(number)] != 0);
+  const std::uint32_t step = log->begin_step(contained_[static_cast<std::size_t>(number)] != 0);
   Binding* const next = run_node_of(binding, number, stage);
-  touch_cells(number, *log);
+  touch_cells(number, *log, step);
   log->end_step();
   return next;
 }
 
 /// Tells the log which memory the node's cells have.
-void Context::touch_cells(int number, WorkLog& log) {
+void Context::touch_cells(int number, WorkLog& log, std::uint32_t step) {
   if (!contained_[static_cast<std::size_t>(number)]) return;
   const ProgramNode& node = program_.nodes()[static_cast<std::size_t>(number)];
   const auto touch = [&](int at, bool writes) {
     const Array& array = cell(at).array();
     if (!array) return;
     const ByteRange range = byte_range(array.shape(), array.strides(), itemsize(array.dtype()));
-    log.touch(static_cast<const std::byte*>(array.data()) + range.first, range.bytes(), writes);
+    log.touch(step, static_cast<const std::byte*>(array.data()) + range.first, range.bytes(), writes);
   };
   for (int input : node.inputs) touch(input, false);
   for (int output : node.outputs) touch(output, true);

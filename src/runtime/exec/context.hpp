@@ -54,7 +54,7 @@ class Context {
   std::vector<Array> run(CaptureScope* capture);
   Binding* run_node_of(Binding& binding, int number, int& stage);
   Binding* run_step_of(Binding& binding, int number, int& stage, WorkLog* log);
-  void touch_cells(int number, WorkLog& log);
+  void touch_cells(int number, WorkLog& log, std::uint32_t step);
   [[noreturn]] void refuse_captured_update() const;
   void flush(Binding& binding, CaptureScope* capture);
   bool repeats(Binding& binding);

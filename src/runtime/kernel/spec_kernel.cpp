@@ -5,8 +5,10 @@
 
 #include <damo/array.hpp>
 #include <damo/log.hpp>
+#include "runtime/array/array_layout.hpp"
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel/dialect.hpp"
+#include "runtime/stream/work_log.hpp"
 
 namespace damo {
 
@@ -149,9 +151,41 @@ void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
     }
     launches_.push_back({&code, launch.config});
   }
+  bind_finish(space, arrays, reduced_axes);
 }
 
-void BoundKernel::launch(void* stream) {
+namespace {
+
+/// An array of the whole space is no value of rows, of which there is one along the reduced axes, and none of columns, if the space extends along both.
+bool extends_along_both(const Shape& space, std::uint32_t reduced_axes) {
+  std::int64_t reduced = 1, kept = 1;
+  for (int axis = 0; axis < space.rank(); ++axis) (reduced_axes >> axis & 1u ? reduced : kept) *= space[axis];
+  return reduced > 1 && kept > 1;
+}
+
+}  // namespace
+
+void BoundKernel::bind_finish(const Shape& space, std::span<const ArrayLayout> arrays, std::uint32_t reduced_axes) {
+  finished_.clear();
+  if (launches_.size() < 2) return;
+  const KernelSpec& spec = kernel_->spec();
+  const bool has_whole = extends_along_both(space, reduced_axes);
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const int parameter = parameters_[i];
+    Finished& array = finished_.emplace_back();
+    if (has_whole && *arrays[i].shape == space) continue;
+    const ByteRange range = byte_range(*arrays[i].shape, *arrays[i].strides, itemsize(spec.parameter_dtype(parameter)));
+    array = {nullptr, range.first, range.bytes(), spec.is_output(parameter)};
+  }
+}
+
+void BoundKernel::note_finish(WorkLog& log, const Array& scratch) const {
+  log.split_step();
+  log.touch(scratch.data(), scratch.nbytes(), false);
+  for (const Finished& array : finished_) log.touch(static_cast<const std::byte*>(array.address) + array.first, array.bytes, array.writes);
+}
+
+void BoundKernel::launch(void* stream, bool is_last) {
   if (launches_.empty()) return;
   Backend& backend = kernel_->backend();
   Array scratch;
@@ -164,6 +198,7 @@ void BoundKernel::launch(void* stream) {
   block_.set_fast();
   void* arguments[] = {block_.data()};
   for (const Launch& launch : launches_) {
+    if (WorkLog* log = is_last && &launch != launches_.data() ? current_log(backend) : nullptr) note_finish(*log, scratch);
     backend.launches.fetch_add(1, std::memory_order_relaxed);
     backend.launch(*launch.code, launch.config, arguments, stream);
   }

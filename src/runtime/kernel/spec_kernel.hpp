@@ -21,6 +21,8 @@
 
 namespace damo {
 
+class WorkLog;
+
 class SpecKernel {
  public:
   SpecKernel(KernelSpec spec, Backend& backend);
@@ -78,13 +80,16 @@ class BoundKernel {
     if (!launches_.empty()) block_.set_run(kernel_->spec(), run);
   }
   void set_pointer(int parameter, const void* address) {
-    if (!launches_.empty()) block_.set_pointer(parameters_[static_cast<std::size_t>(parameter)], address);
+    if (launches_.empty()) return;
+    block_.set_pointer(parameters_[static_cast<std::size_t>(parameter)], address);
+    if (!finished_.empty()) finished_[static_cast<std::size_t>(parameter)].address = address;
   }
   /// The element of an input that the spec passes by value, in the bits' first bytes.
   void set_value(int parameter, std::uint64_t bits) {
     if (!launches_.empty()) block_.set_value(parameters_[static_cast<std::size_t>(parameter)], bits);
   }
-  void launch(void* stream);
+  /// is_last: nothing follows in the node's step of a log, so that joins left to a second launch are waited for by their readers alone.
+  void launch(void* stream, bool is_last = false);
 
  private:
   SpecKernel* kernel_;
@@ -93,7 +98,18 @@ class BoundKernel {
     const LoadedKernel* code;
     LaunchConfig config;
   };
-  std::vector<Launch> launches_;  // none: nothing to do
+  /// What the second launch may touch of an array: the first one leaves it joins of rows, or of columns, to finish.
+  struct Finished {
+    const void* address = nullptr;
+    std::int64_t first = 0;  // bytes from there
+    std::size_t bytes = 0;   // 0: nothing, as the array has an element for each of the space's
+    bool writes = false;
+  };
+  void bind_finish(const Shape& space, std::span<const ArrayLayout> arrays, std::uint32_t reduced_axes);
+  void note_finish(WorkLog& log, const Array& scratch) const;
+
+  std::vector<Launch> launches_;     // none: nothing to do
+  std::vector<Finished> finished_;   // by array; empty: one launch
   std::vector<int> parameters_;   // of the arrays
   std::size_t scratch_bytes_ = 0, zeroed_bytes_ = 0;
   ArgumentBlock block_;

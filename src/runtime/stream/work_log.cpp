@@ -47,14 +47,22 @@ WorkLog::~WorkLog() {
   for (const Block& block : blocks_) give_back(block);
 }
 
-void WorkLog::begin_step(bool is_known) {
+std::uint32_t WorkLog::begin_step(bool is_known) {
   drop_empty_step();
-  steps_.push_back({static_cast<std::uint32_t>(items_.size()), static_cast<std::uint32_t>(touches_.size()), is_known});
+  steps_.push_back({static_cast<std::uint32_t>(items_.size()), is_known});
   in_step_ = true;
+  return static_cast<std::uint32_t>(steps_.size() - 1);
 }
 
-void WorkLog::touch(const void* memory, std::size_t bytes, bool writes) {
-  if (in_step_ && bytes != 0) touches_.push_back({reinterpret_cast<std::uintptr_t>(memory), bytes, writes});
+void WorkLog::touch(std::uint32_t step, const void* memory, std::size_t bytes, bool writes) {
+  const bool is_there = in_step_ && step < steps_.size();  // not where the device was given what the log had, the step's beginning with it
+  if (is_there && bytes != 0) touches_.push_back({reinterpret_cast<std::uintptr_t>(memory), bytes, step, writes});
+}
+
+void WorkLog::touch(const void* memory, std::size_t bytes, bool writes) { touch(static_cast<std::uint32_t>(steps_.size() - 1), memory, bytes, writes); }
+
+void WorkLog::split_step() {
+  if (in_step_ && !steps_.empty() && steps_.back().is_known && steps_.back().first_item < items_.size()) steps_.push_back({.first_item = static_cast<std::uint32_t>(items_.size()), .is_known = true, .is_single = true});
 }
 
 void WorkLog::note_apart() {
@@ -68,18 +76,14 @@ void WorkLog::end_step() {
 
 void WorkLog::drop_empty_step() {
   if (steps_.empty() || steps_.back().first_item != items_.size()) return;
-  touches_.resize(steps_.back().first_touch);
   steps_.pop_back();
-}
-
-std::span<const WorkLog::Touch> WorkLog::touches(std::size_t step) const {
-  const std::size_t end = step + 1 < steps_.size() ? steps_[step + 1].first_touch : touches_.size();
-  return std::span(touches_).subspan(steps_[step].first_touch, end - steps_[step].first_touch);
+  while (!touches_.empty() && touches_.back().step == steps_.size()) touches_.pop_back();
 }
 
 void WorkLog::add(WorkItem::Kind kind, const void* what, std::size_t bytes) {
-  if (steps_.empty() || (!in_step_ && steps_.back().is_known)) {  // work between nodes, or of a step whose beginning the device has: nobody says what it touches
-    steps_.push_back({static_cast<std::uint32_t>(items_.size()), static_cast<std::uint32_t>(touches_.size()), false});
+  const auto is_beyond = [&](const Step& step) { return in_step_ ? step.is_single && step.first_item < items_.size() : step.is_known; };
+  if (steps_.empty() || is_beyond(steps_.back())) {  // work between nodes, or of a step whose beginning the device has: nobody says what it touches
+    steps_.push_back({static_cast<std::uint32_t>(items_.size()), false});
   }
   WorkItem& item = items_.emplace_back();
   item.what = what;

@@ -49,13 +49,15 @@ class WorkLog {
   struct Touch {
     std::uintptr_t begin;
     std::size_t bytes;
+    std::uint32_t step;
     bool writes;
   };
   /// Items that one node asked for, in order (work_order.hpp).
   struct Step {
-    std::uint32_t first_item, first_touch;
+    std::uint32_t first_item;
     bool is_known;          ///< its touches are all that its items may touch
     bool is_apart = false;  ///< none of its items writes what another one of them touches
+    bool is_single = false;  ///< what comes behind its first item is a step that does not say what it touches
   };
 
   explicit WorkLog(Backend& backend) : backend_(backend), generation_(backend.generation()) {}
@@ -69,16 +71,19 @@ class WorkLog {
   bool fill(void* to, const void* element, std::size_t element_bytes, std::size_t count);
   bool multiply(PreparedProduct& product, const MatrixAddresses& addresses, void* workspace);
   bool convolve(PreparedConvolution& convolution, const ConvolutionAddresses& addresses, void* workspace);
-  /// What comes until end_step() is one step. is_known: the caller names by touch() all memory that its items may touch, but for
-  /// what the thread asks for meanwhile and lets go of, which is noted here.
-  void begin_step(bool is_known);
+  /// What comes until end_step() is one step, whose number this gives. is_known: the caller names by touch() all memory that its items may touch, but
+  /// for what the thread asks for meanwhile and lets go of, which is noted here.
+  std::uint32_t begin_step(bool is_known);
+  void touch(std::uint32_t step, const void* memory, std::size_t bytes, bool writes);
+  /// Of the step that has begun last.
   void touch(const void* memory, std::size_t bytes, bool writes);
+  /// The next item, the last of a known step, touches less than the others: the step ends here, and another one begins whose touches the caller names.
+  void split_step();
   /// None of the step's items writes what another one of them touches.
   void note_apart();
   void end_step();
   std::span<const Step> steps() const { return steps_; }
   std::span<const Touch> touches() const { return touches_; }
-  std::span<const Touch> touches(std::size_t step) const;
   /// Other work of the thread is about to go to the default stream, or to be waited for.
   void flush_for_other_work();
   /// Whether that happened since begin(): what the log has is not all that was asked for.

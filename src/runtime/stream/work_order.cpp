@@ -107,6 +107,9 @@ WorkOrder::WorkOrder(const WorkLog& log) : waits(log.items().size()) {
   for (std::size_t i = 1; i < waits.size(); ++i) waits[i] = {static_cast<std::uint32_t>(i - 1)};
   const std::span<const WorkLog::Step> steps = log.steps();
   if (waits.size() > kMostItems || steps.empty()) return;
+  std::vector<Touch> touches(log.touches().begin(), log.touches().end());
+  std::stable_sort(touches.begin(), touches.end(), [](const Touch& a, const Touch& b) { return a.step < b.step; });
+  auto touch = touches.begin();
   Ancestors ancestors(steps.size());
   TouchedBytes touched;
   std::uint32_t barrier = 0;  // the last step that does not say what it touches; all before it wait for nobody else
@@ -114,7 +117,8 @@ WorkOrder::WorkOrder(const WorkLog& log) : waits(log.items().size()) {
   for (std::uint32_t step = 0; step < steps.size(); ++step) {
     Steps before;
     if (steps[step].is_known) {
-      for (const Touch& touch : log.touches(step)) touched.add(touch, step, before);
+      while (touch != touches.end() && touch->step < step) ++touch;
+      for (; touch != touches.end() && touch->step == step; ++touch) touched.add(*touch, step, before);
       if (before.empty() && !steps[barrier].is_known) before = {barrier};
     } else {
       for (std::uint32_t other = barrier; other < step; ++other) {
@@ -149,11 +153,11 @@ bool keeps_order(const WorkLog& log, const WorkLog& other) {
   if (log.steps().size() != other.steps().size() || log.touches().size() != other.touches().size()) return false;
   for (std::size_t i = 0; i < log.steps().size(); ++i) {
     const WorkLog::Step &a = log.steps()[i], &b = other.steps()[i];
-    if (a.first_item != b.first_item || a.first_touch != b.first_touch || a.is_known != b.is_known || a.is_apart != b.is_apart) return false;
+    if (a.first_item != b.first_item || a.is_known != b.is_known || a.is_apart != b.is_apart) return false;
   }
   const std::span<const Touch> now = log.touches(), then = other.touches();
   for (std::size_t i = 0; i < now.size(); ++i) {
-    if (now[i].writes != then[i].writes) return false;
+    if (now[i].writes != then[i].writes || now[i].step != then[i].step) return false;
     if (now[i].begin == then[i].begin && now[i].bytes == then[i].bytes) continue;
     for (std::size_t k = 0; k < now.size(); ++k) {
       if (overlap(now[i], now[k]) != overlap(then[i], then[k])) return false;

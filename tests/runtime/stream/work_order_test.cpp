@@ -94,6 +94,31 @@ TEST_F(WorkOrderOf, ItemsThatAreApartWaitForWhatTheirStepWaitsFor) {
   EXPECT_THAT(waits(), ElementsAre(IsEmpty(), ElementsAre(0u), ElementsAre(0u), ElementsAre(0u), ElementsAre(1u, 2u, 3u)));
 }
 
+TEST_F(WorkOrderOf, WhatANodeFinishesLaterNobodyElseWaitsFor) {
+  const std::uint32_t node = log_.begin_step(true);
+  log_.touch(&bytes_[64], 8, kWrites);  // scratch
+  item();
+  log_.split_step();
+  log_.touch(&bytes_[64], 8, kReads), log_.touch(&bytes_[32], 4, kWrites);
+  item();
+  log_.touch(node, &bytes_[0], 4, kWrites), log_.touch(node, &bytes_[32], 4, kWrites);
+  log_.end_step();
+  step({{0, 4, kReads}});
+  step({{32, 36, kReads}});
+  EXPECT_THAT(waits(), ElementsAre(IsEmpty(), ElementsAre(0u), ElementsAre(0u), ElementsAre(1u)));
+}
+
+TEST_F(WorkOrderOf, MoreThanOneItemBehindASplitTouchesWhatNobodySays) {
+  const std::uint32_t node = log_.begin_step(true);
+  item();
+  log_.split_step();
+  item(), item();
+  log_.touch(node, &bytes_[0], 4, kWrites);
+  log_.end_step();
+  step({{100, 104, kReads}});
+  EXPECT_THAT(waits(), ElementsAre(IsEmpty(), IsEmpty(), ElementsAre(1u, 0u), ElementsAre(2u)));
+}
+
 TEST_F(WorkOrderOf, AStepThatDoesNotSayWhatItTouchesWaitsForAllAndAllForIt) {
   step({{0, 4, kWrites}});
   step({{8, 12, kWrites}});
