@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <limits>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -17,6 +19,7 @@
 #include "runtime/kernel/cache.hpp"
 #include "runtime/library/block_convolution.hpp"
 #include "runtime/library/direct_convolution.hpp"
+#include "runtime/library/unfolded_convolution.hpp"
 
 namespace damo::cuda_backend {
 namespace {
@@ -25,7 +28,8 @@ constexpr std::size_t kMostWorkspace = std::size_t{1} << 30;
 constexpr int kConvolutionRepeats = 5;
 constexpr std::int64_t kMostOfOwn = std::int64_t{1} << 32;  // products in all, up to which the plain kernel is tried: a few ms
 constexpr double kWorthACompile = 0.02;                     // milliseconds of cuDNN's best: what takes less is not worth half a second of compiling
-constexpr int kOwnPlain = -1, kOwnBlocks = -2;              // Damo's kernels, beside the library's algorithms, which count from 0
+constexpr std::int64_t kLeastUnfolded = std::int64_t{1} << 26;  // products in all, from which on cuBLASLt may be worth opening
+constexpr int kOwnPlain = -1, kOwnBlocks = -2, kOwnUnfolded = -3;  // Damo's kernels, beside the library's algorithms, which count from 0
 
 int cudnn_type(DType dtype) { return dtype == float64 ? kCudnnReal64 : dtype == float16 ? kCudnnReal16 : dtype == bfloat16 ? kCudnnBfloat16 : kCudnnReal32; }
 
@@ -129,8 +133,12 @@ class PreparedCudnn final : public PreparedConvolution {
       if (status == 0 && bytes <= kMostWorkspace) candidates_.push_back({algorithm, bytes});
       else log(LogLevel::kDebug, "cuDNN: algorithm " + std::to_string(algorithm) + " is not for " + text_of(c_) + ": " + (status == 0 ? "its workspace is too large" : library.error_string(status)));
     }
-    if (fits_blocks(c_)) workspace_ = block_workspace_bytes(c_);
-    for (const Candidate& one : candidates_) workspace_ = std::max(workspace_, one.bytes);
+    std::size_t most = fits_blocks(c_) ? block_workspace_bytes(c_) : 0;
+    const std::size_t of_unfolded = fits_unfolded(c_) && products() >= kLeastUnfolded ? unfolded_workspace_bytes(backend, c_) : 0;
+    may_be_unfolded_ = of_unfolded != 0;
+    most = std::max(most, of_unfolded);
+    for (const Candidate& one : candidates_) most = std::max(most, one.bytes);
+    workspace_ = most;
   }
 
   bool is_taken() const { return !candidates_.empty(); }
@@ -147,7 +155,10 @@ class PreparedCudnn final : public PreparedConvolution {
     backend_.bind();
     {
       const std::lock_guard lock(mutex_);
-      if (!chosen_) chosen_ = choose(at, workspace, stream);
+      if (!chosen_) {
+        chosen_ = choose(at, workspace, stream);
+        workspace_ = own_ ? own_->workspace_bytes() : chosen_->bytes;  // after it was chosen: until then any may be tried
+      }
     }
     if (chosen_->algorithm < 0) return own_->run(at, workspace, stream);
     check_cudnn(status_of(*chosen_, at, workspace, stream), "a convolution of cuDNN");
@@ -160,6 +171,8 @@ class PreparedCudnn final : public PreparedConvolution {
     int algorithm = 0;
     std::size_t bytes = 0;
   };
+
+  std::int64_t products() const { return c_.batch * product_of(c_.out) * c_.groups * c_.outputs * c_.channels * product_of(c_.kernel); }
 
   int workspace_of(int algorithm, std::size_t& bytes) const {
     const std::lock_guard lock(session_->mutex);
@@ -189,7 +202,19 @@ class PreparedCudnn final : public PreparedConvolution {
     return library_.by_weight(session_->handle, alpha, d.x, at.input, d.y, at.output, d.convolution, one.algorithm, workspace, one.bytes, beta, d.w, at.weight);
   }
 
-  std::shared_ptr<PreparedConvolution> make_own(int which) { return which == kOwnBlocks ? block_convolution(backend_, c_) : direct_convolution(backend_, c_); }
+  /// Null where it cannot be had.
+  std::shared_ptr<PreparedConvolution> make_own(int which) {
+    if (which == kOwnUnfolded) return unfolded_convolution(backend_, c_);
+    return which == kOwnBlocks ? block_convolution(backend_, c_) : direct_convolution(backend_, c_);
+  }
+  static std::string name_of(int algorithm) {
+    switch (algorithm) {
+      case kOwnPlain: return "Damo's plain kernel";
+      case kOwnBlocks: return "Damo's blocks";
+      case kOwnUnfolded: return "a product of the unfolded picture";
+      default: return "algorithm " + std::to_string(algorithm);
+    }
+  }
 
   Candidate choose_own(int which) {
     own_ = make_own(which);
@@ -197,7 +222,7 @@ class PreparedCudnn final : public PreparedConvolution {
     return {which, 0};
   }
 
-  std::string finding_text() const { return "cudnn and blocks " + std::to_string(library_.version()) + " " + backend_.limits().description + " " + text_of(c_); }
+  std::string finding_text() const { return "cudnn, blocks and products " + std::to_string(library_.version()) + " " + backend_.limits().description + " " + text_of(c_); }
 
   Candidate choose(const ConvolutionAddresses& at, void* workspace, void* stream) {
     if (!may_measure(backend_, stream)) return candidates_.front();
@@ -209,19 +234,20 @@ class PreparedCudnn final : public PreparedConvolution {
     }
     const auto measure_own = [&](int which) {
       const std::shared_ptr<PreparedConvolution> own = make_own(which);
+      if (!own) return;
       own->run(at, workspace, stream);
       times.push_back({measured_milliseconds(backend_, stream, kConvolutionRepeats, [&] { own->run(at, workspace, stream); }), {which, 0}});
     };
-    const std::int64_t of_place = c_.groups * c_.outputs * c_.channels * product_of(c_.kernel);
     const auto fastest = [&] { return *std::min_element(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.first < b.first; }); };
     if (fits_blocks(c_)) {
       if (times.empty() || fastest().first > kWorthACompile) measure_own(kOwnBlocks);
-    } else if (times.empty() || c_.batch * product_of(c_.out) <= kMostOfOwn / of_place) {
+    } else if (times.empty() || products() <= kMostOfOwn) {
       measure_own(kOwnPlain);
     }
+    if (may_be_unfolded_ && (times.empty() || fastest().first > kWorthACompile)) measure_own(kOwnUnfolded);
     const Candidate best = fastest().second;
     for (const auto& [milliseconds, one] : times) {
-      log(LogLevel::kDebug, "cuDNN: " + std::to_string(1000 * milliseconds) + " us by " + (one.algorithm == kOwnBlocks ? "Damo's blocks" : one.algorithm == kOwnPlain ? "Damo's plain kernel" : "algorithm " + std::to_string(one.algorithm)) + " for " + text_of(c_));
+      log(LogLevel::kDebug, "cuDNN: " + std::to_string(1000 * milliseconds) + " us by " + name_of(one.algorithm) + " for " + text_of(c_));
     }
     const std::int32_t number = best.algorithm;
     backend_.cache().keep_finding(finding_text(), std::as_bytes(std::span(&number, 1)));
@@ -234,7 +260,7 @@ class PreparedCudnn final : public PreparedConvolution {
     std::int32_t number = 0;
     if (!bytes || bytes->size() != sizeof number) return std::nullopt;
     std::memcpy(&number, bytes->data(), sizeof number);
-    if (number == kOwnPlain || (number == kOwnBlocks && fits_blocks(c_))) return Candidate{number, 0};
+    if (number == kOwnPlain || (number == kOwnBlocks && fits_blocks(c_)) || (number == kOwnUnfolded && may_be_unfolded_)) return Candidate{number, 0};
     const auto found = std::find_if(candidates_.begin(), candidates_.end(), [&](const Candidate& one) { return one.algorithm == number; });
     return found == candidates_.end() ? std::nullopt : std::optional(*found);
   }
@@ -246,7 +272,8 @@ class PreparedCudnn final : public PreparedConvolution {
   Convolution c_;
   CudnnDescriptors descriptors_;
   std::vector<Candidate> candidates_;
-  std::size_t workspace_ = 0;
+  bool may_be_unfolded_ = false;
+  std::atomic<std::size_t> workspace_ = 0;
   std::mutex mutex_;
   std::optional<Candidate> chosen_;
   std::shared_ptr<PreparedConvolution> own_;
