@@ -11,6 +11,7 @@
 #include <damo/array_subtensor.hpp>
 #include "ops/indexing/masked_shape.hpp"
 #include "ops/indexing/walks.hpp"
+#include "ops/promotion.hpp"
 
 namespace damo {
 namespace {
@@ -48,8 +49,7 @@ Array write(const std::string& user, const Array& x, const Array& mask, const Ar
   require(user, mask, "the mask");
   check_mask(user, x.shape(), mask.dtype(), mask.shape());
   if (adds && x.dtype() == bool_) throw TypeError(user + ": x is bool, which nothing is added to", "cast it to an integer");
-  const Promotable both[] = {{x.dtype()}, y.promotable()};
-  if (result_type(both) != x.dtype()) throw TypeError(user + ": y would not stay what it is in x " + describe(x), "cast x or y");
+  require_stays(user, x.dtype(), y);
   const Array condition = mask.reshape([&] {
     Shape shape = mask.shape();
     while (shape.rank() < x.rank()) shape.push_back(1);
