@@ -128,7 +128,8 @@ class Operand {
   bool is_number() const { return !variable_; }
   const Variable& variable() const { return variable_; }
   const Scalar& number() const { return number_; }
-  SourceLine where() const { return where_; }
+  /// The line that it was written on; of what Damo makes of several ops that of the user's call.
+  SourceLine where() const;
   /// As an operand of a promotion.
   Promotable promotable() const;
   /// The Variable; a number becomes a constant of dtype.

@@ -75,6 +75,17 @@ TEST(UserLine, IsThatOfTheCallOfWhatIsMadeOfSeveralOps) {
   EXPECT_THAT(files_of(f), Each(HasSubstr("errors/user_line_test.cpp:")));
 }
 
+TEST(UserLine, IsThatOfTheNodeInItsGradientAndInWhatItsOpWrapsItsInputsIn) {
+  const Variable x = input({float32, {4, 4}}, "x"), q = input({float32, {kUnknown, 4, kUnknown, 8}}, "q"), pictures = tensor4("pictures"), state = input({uint64, {2}}, "state");
+  const RandomStream random(state);
+  const Variable inputs[] = {x, q, pictures, state};
+  const Variable cost = sum(nn::attention(q, q, q)) + sum(pinv(x)) + sum(random.normal({4, 4}, x, x)) + sum(conv2d(pictures, pictures)) + sum(max_pool2d(pictures, 2)) + sum(rfft(x)) + sum(tril(x));
+  const Function f = function(inputs, grad(cost, {x, q, pictures}), {.fuse = false, .rewrite = false, .device = Device("null")});
+  EXPECT_GT(files_of(f).size(), 50u);
+  EXPECT_THAT(files_of(f), Each(HasSubstr("errors/user_line_test.cpp:")));
+  EXPECT_THAT(error_of([&] { lstsq(x, input({float32, {5}})); }), HasSubstr("errors/user_line_test.cpp:"));
+}
+
 TEST(UserLine, IsThatOfAnOptimizersCallInItsUpdatesAndItsErrors) {
   const Shared w = shared("w", Array::zeros({3}, float32, Device("null"))), other = shared("other", Array::zeros({3}, float32, Device("null")));
   const Variable cost = sum(sqr(w));
