@@ -7,10 +7,9 @@
 #include <damo/array_math.hpp>
 #include <damo/array_scan.hpp>
 #include <damo/array_shape.hpp>
-#include <damo/array_sort.hpp>
 #include <damo/array_subtensor.hpp>
+#include "ops/eager/index_kernels.hpp"
 #include "ops/indexing/masked_shape.hpp"
-#include "ops/indexing/walks.hpp"
 #include "ops/promotion.hpp"
 
 namespace damo {
@@ -18,10 +17,14 @@ namespace {
 
 /// How many elements are true up to each, and at all.
 struct Counts {
-  explicit Counts(const Array& mask) : until(cumsum(astype(ravel(mask), int64))), all(until.size() == 0 ? 0 : until.slice({{until.size() - 1, until.size()}}).item().as_int()) {}
-  /// In C order: the j-th true element is the first that has j up to it.
-  Array positions() const { return searchsorted(until, arange(Scalar(std::int64_t{1}), Scalar(all + 1), Scalar(std::int64_t{1}), int64, until.device())); }
-  Array until;
+  explicit Counts(const Array& mask) : flat(ravel(mask)), until(cumsum(flat)), all(until.size() == 0 ? 0 : until.slice({{until.size() - 1, until.size()}}).item().as_int()) {}
+  /// In C order: each true element stands where as many are before it.
+  Array positions() const {
+    const Array positions = Array::empty({all}, int64, until.device());
+    if (all > 0) scatter(positions, where(flat, until - 1, -1), arange(Scalar(until.size()), int64, until.device()));
+    return positions;
+  }
+  Array flat, until;
   std::int64_t all;
 };
 
