@@ -33,6 +33,16 @@ TEST_P(FunctionOnEachDevice, ComputesSeveralOutputs) {
   EXPECT_THAT(product.to_vector<float>(), ElementsAre(4, 12, 24));
 }
 
+TEST_P(FunctionOnEachDevice, TakesListsAndRanges) {
+  const Variable x = vector("x"), y = vector("y");
+  const std::vector<Variable> inputs{x, y};
+  const Variable cost = sum(x * y);
+  const Results gradients = function({x, y}, grad(cost, inputs), {.device = device()})(array({1, 2}), array({3, 5}));
+  EXPECT_EQ(gradients[0].to_vector<float>(), (std::vector<float>{3, 5}));
+  EXPECT_EQ(gradients[1].to_vector<float>(), (std::vector<float>{1, 2}));
+  EXPECT_EQ(Array(function(inputs, {cost}, {.device = device()})(array({1, 2}), array({3, 5}))).to_vector<float>(), (std::vector<float>{13}));
+}
+
 TEST_P(FunctionOnEachDevice, TakesZeroElementsAtTheFirstCall) {
   const auto x = matrix("x");
   for (const bool fuse : {true, false}) {
