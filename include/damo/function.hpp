@@ -25,6 +25,7 @@
 #include <vector>
 
 #include <damo/array.hpp>
+#include <damo/array_operand.hpp>
 #include <damo/call_plan.hpp>
 #include <damo/graph.hpp>
 #include <damo/options.hpp>
@@ -42,6 +43,8 @@ class Results : public std::vector<Array> {
   Results(std::vector<Array> arrays) : std::vector<Array>(std::move(arrays)) {}
   operator Array() const& { return only(); }
   operator Array() && { return only(); }
+  /// f(a) + 1: arithmetic takes it as an Array.
+  operator ArrayOperand() const { return only(); }
 
  private:
   const Array& only() const;

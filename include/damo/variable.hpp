@@ -50,6 +50,8 @@ class Variable {
   /// Whether it is one at all. Of an expression this is no question: `if (x > y)` and `!isnan(x)` do not compile; where() and logical_not() ask for the values.
   explicit operator bool() const& { return data_ != nullptr; }
   explicit operator bool() const&& = delete;
+  IsEmpty operator!() const& { return {data_ == nullptr}; }
+  IsEmpty operator!() const&& = delete;
   const TensorType& type() const;
   DType dtype() const { return type().dtype; }
   int rank() const { return type().rank(); }
