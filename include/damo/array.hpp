@@ -4,6 +4,7 @@
 // See tests/runtime/array/array_test.cpp.
 #pragma once
 #include <cstdint>
+#include <initializer_list>
 #include <iosfwd>
 #include <memory>
 #include <optional>
@@ -59,6 +60,15 @@ class Array {
   static Array from(const std::vector<T>& values, Device device = Device()) {
     return from(values, Shape{static_cast<std::int64_t>(values.size())}, device);
   }
+  /// Array::from({1.0, 2.0, 3.0}), Array::from({1.0, 2.0}, {2, 1}).
+  template <class T>
+  static Array from(std::initializer_list<T> values, Device device = Device()) {
+    return from(std::vector<T>(values), device);
+  }
+  template <class T>
+  static Array from(std::initializer_list<T> values, const Shape& shape, Device device = Device()) {
+    return from(std::vector<T>(values), shape, device);
+  }
   static Array scalar(Scalar value, Device device = Device());
   /// Host elements of the caller's, which must outlive every Array that shares them; on a CPU device no copy is made.
   static Array borrow(void* elements, DType dtype, const Shape& shape, const Strides& strides, Device device);
@@ -73,6 +83,8 @@ class Array {
   /// Whether it has a buffer. Of an expression this is no question: `if (x > y)` and `!isnan(x)` do not compile; all(), any() and logical_not() ask for the elements.
   explicit operator bool() const& { return buffer_ != nullptr; }
   explicit operator bool() const&& = delete;
+  IsEmpty operator!() const& { return {buffer_ == nullptr}; }
+  IsEmpty operator!() const&& = delete;
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
   const Strides& strides() const { return strides_; }

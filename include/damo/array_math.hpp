@@ -43,6 +43,7 @@ void apply_elementwise(const ElementwiseRow& row, std::initializer_list<ArrayOpe
 
 /// The elements in another dtype, as ops/cast.hpp converts them: a new array, also where the dtype stays.
 Array astype(const Array& x, DType dtype);
+inline Array cast(const Array& x, DType dtype) { return astype(x, dtype); }
 /// Elements of from, broadcast and cast, into to: to[...] = from. from may be a number.
 void assign(const Array& to, const ArrayOperand& from);
 

@@ -19,6 +19,9 @@ Array squeeze(const Array& x, const Axes& axes = {});  ///< without those axes, 
 Array expand_dims(const Array& x, int axis);           ///< a new axis of extent 1
 Array flip(const Array& x, const Axes& axes = {});     ///< backwards along the axes: PyCUDA's reverse
 Array swap_axes(const Array& x, int a, int b);
+inline Array transpose(const Array& x) { return x.transpose(); }  ///< axes reversed
+inline Array broadcast_to(const Array& x, const Shape& shape) { return x.broadcast_to(shape); }
+inline Array reshape(const Array& x, const Shape& shape) { return x.reshape(shape); }  ///< a view where strides allow it
 
 Array ravel(const Array& x);       ///< rank 1; a view if x is in C order
 Array flatten(const Array& x, int first = 0, int last = -1);  ///< the axes from first to last as one; a view likewise

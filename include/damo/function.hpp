@@ -4,6 +4,7 @@
 //   Function f = function({x, y}, {tanh(1.5 * x + 0.5 * y) * x, x - y});
 //   auto [z, d] = f.call<2>(a, b);
 //   Array only = function({x}, {2 * x})(a);
+//   Results d = function({x, y}, grad(cost, {x, y}))(a, b);         // a list, or any range of Variables
 //   Results r = f.call_named({{"y", b}, {"x", a}});
 //
 // Options name shared variables' updates and givens (options.hpp, shared.hpp); function({}, {}, {.updates = ...}) has no result.
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include <damo/array.hpp>
+#include <damo/array_operand.hpp>
 #include <damo/call_plan.hpp>
 #include <damo/graph.hpp>
 #include <damo/options.hpp>
@@ -41,6 +43,8 @@ class Results : public std::vector<Array> {
   Results(std::vector<Array> arrays) : std::vector<Array>(std::move(arrays)) {}
   operator Array() const& { return only(); }
   operator Array() && { return only(); }
+  /// f(a) + 1: arithmetic takes it as an Array.
+  operator ArrayOperand() const { return only(); }
 
  private:
   const Array& only() const;
@@ -155,6 +159,14 @@ Function function(std::span<const Variable> inputs, std::span<const Variable> ou
 inline Function function(std::initializer_list<Variable> inputs, std::initializer_list<Variable> outputs, const Options& options = {},
                          SourceLine where = {__builtin_FILE(), __builtin_LINE()}) {
   return function(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()), options, where);
+}
+inline Function function(std::initializer_list<Variable> inputs, std::span<const Variable> outputs, const Options& options = {},
+                         SourceLine where = {__builtin_FILE(), __builtin_LINE()}) {
+  return function(std::span(inputs.begin(), inputs.size()), outputs, options, where);
+}
+inline Function function(std::span<const Variable> inputs, std::initializer_list<Variable> outputs, const Options& options = {},
+                         SourceLine where = {__builtin_FILE(), __builtin_LINE()}) {
+  return function(inputs, std::span(outputs.begin(), outputs.size()), options, where);
 }
 
 }  // namespace damo

@@ -52,6 +52,13 @@ Scalar weak_number(T number) {
   else return static_cast<std::int64_t>(number);
 }
 
+/// What !x of a Variable or an Array gives: whether it is empty. Not a bool, which ops would take for a number: where(!mask, x, y) does not compile, logical_not(mask) is
+/// what was meant.
+struct IsEmpty {
+  bool value = false;
+  constexpr operator bool() const { return value; }
+};
+
 /// Shortest text that reads back as the same value: "1.5", "-3", "true", "inf".
 std::string to_string(const Scalar& value);
 

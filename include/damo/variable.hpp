@@ -50,6 +50,8 @@ class Variable {
   /// Whether it is one at all. Of an expression this is no question: `if (x > y)` and `!isnan(x)` do not compile; where() and logical_not() ask for the values.
   explicit operator bool() const& { return data_ != nullptr; }
   explicit operator bool() const&& = delete;
+  IsEmpty operator!() const& { return {data_ == nullptr}; }
+  IsEmpty operator!() const&& = delete;
   const TensorType& type() const;
   DType dtype() const { return type().dtype; }
   int rank() const { return type().rank(); }
@@ -128,7 +130,8 @@ class Operand {
   bool is_number() const { return !variable_; }
   const Variable& variable() const { return variable_; }
   const Scalar& number() const { return number_; }
-  SourceLine where() const { return where_; }
+  /// The line that it was written on; of what Damo makes of several ops that of the user's call.
+  SourceLine where() const;
   /// As an operand of a promotion.
   Promotable promotable() const;
   /// The Variable; a number becomes a constant of dtype.

@@ -7,7 +7,6 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,11 +15,12 @@ namespace damo {
 /// A number for each spatial axis, or one for all of them.
 class PerAxis {
  public:
+  PerAxis() = default;  ///< none
   template <std::integral T>
   PerAxis(T all) : numbers_{static_cast<std::int64_t>(all)} {}
   PerAxis(std::initializer_list<std::int64_t> numbers) : numbers_(numbers) {}
   PerAxis(std::vector<std::int64_t> numbers) : numbers_(std::move(numbers)) {}
-  /// One, or as many as there are axes: whoever is given another count refuses it.
+  /// None, one, or as many as there are axes: whoever is given another count refuses it.
   const std::vector<std::int64_t>& numbers() const { return numbers_; }
 
  private:
@@ -63,12 +63,12 @@ struct ConvTransposeOptions {
 };
 
 struct PoolOptions {
-  std::optional<PerAxis> stride = {};  ///< the window unless told
-  PerAxis padding = 0;                 ///< at most half of the window; never the greatest
+  PerAxis stride = {};         ///< the window unless told
+  PerAxis padding = 0;         ///< at most half of the window; never the greatest
 };
 
 struct AvgPoolOptions {
-  std::optional<PerAxis> stride = {};
+  PerAxis stride = {};             ///< the window unless told
   PerAxis padding = 0;             ///< zeros, at most half of the window
   bool count_include_pad = true;   ///< false: each mean is over the elements of x that its window has
 };

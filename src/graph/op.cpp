@@ -92,7 +92,10 @@ std::size_t Op::hash() const {
 Apply Op::apply(std::span<const Variable> inputs, SourceLine own_line) const {
   const SourceLine where = line_of_user(own_line);
   try {
-    Apply node = make_node(Inputs(inputs));
+    Apply node = [&] {
+      const BuiltAt here(where);  // what make_node wraps its inputs in has the line too
+      return make_node(Inputs(inputs));
+    }();
     node.set_where(where);
     if (has_claims(node.op(), static_cast<std::size_t>(node.output_count()))) {
       std::vector<TensorType> from, to;

@@ -5,6 +5,7 @@
 
 #include <damo/op.hpp>
 #include "graph/apply_data.hpp"
+#include "graph/user_line.hpp"
 
 namespace damo {
 
@@ -120,6 +121,8 @@ std::vector<Variable> Apply::outputs() const {
   for (int i = 0; i < output_count(); ++i) all.push_back(output(i));
   return all;
 }
+
+SourceLine Operand::where() const { return line_of_user(where_); }
 
 void Operand::refuse_empty() const {
   ErrorParts parts{"an empty Variable was given to an op", {}, {}, "assign it before it is used"};

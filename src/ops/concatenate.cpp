@@ -8,6 +8,7 @@
 #include <damo/ops/subtensor.hpp>
 #include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
+#include "ops/promotion.hpp"
 #include "ops/window_thunk.hpp"
 
 namespace damo {
@@ -274,6 +275,7 @@ Variable pad(const Operand& x, std::span<const PadWidth> widths, const Operand& 
       if (width.before < 0 || width.after < 0) throw ShapeError("pad: a width is below 0", "subtensor makes a tensor smaller");
     }
     if (!value.is_number() && value.variable().rank() != 0) throw ShapeError("pad: the value is " + describe(value.variable()), "give a number, or a Variable of rank 0");
+    if (is_too_large(value, base.dtype())) throw TypeError("pad: " + to_string(value.number()) + " does not fit " + std::string(name(base.dtype())), "cast x to a wider dtype");
   }, x);
   const Variable inputs[] = {base, value.is_number() ? value.as(base.dtype()) : cast_at(value.variable(), base.dtype(), x.where())};
   return std::make_shared<const PadOp>(std::vector<PadWidth>(widths.begin(), widths.end()))->apply(inputs, x.where()).output();

@@ -17,6 +17,14 @@ bool is_too_large(const Operand& operand, DType dtype) {
          !operand.number().fits(dtype);
 }
 
+/// Whether y may be written into elements of x's dtype: a dtype that this one takes in, and a number that it holds. TypeError, beginning with user, otherwise.
+template <class Operand>
+void require_stays(const std::string& user, DType x, const Operand& y) {
+  if (is_too_large(y, x)) throw TypeError(user + ": " + to_string(y.number()) + " does not fit " + std::string(name(x)), "cast x to a wider dtype");
+  const Promotable both[] = {{x}, y.promotable()};
+  if (result_type(both) != x) throw TypeError(user + ": y would not stay what it is in x", "cast x or y");
+}
+
 /// What a row promotes inputs of these dtypes to, its condition left out. A floating row looks, as NumPy does, for the first floating dtype that takes
 /// each of them: int8 and uint8 meet in float16, not in int16, whose is float32.
 inline DType promoted_dtype(const ElementwiseRow& row, std::vector<Promotable> inputs) {

@@ -4,7 +4,9 @@
 #include <string>
 
 #include <damo/op.hpp>
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
+#include "ops/promotion.hpp"
 #include "ops/subtensor_op.hpp"
 #include "ops/window_thunk.hpp"
 #include "runtime/array/view_layout.hpp"
@@ -134,12 +136,10 @@ Variable write(const Operand& x, std::span<const Index> indices, const Operand& 
 }  // namespace
 
 Variable written_value(const std::string& who, const Variable& x, const Operand& y, SourceLine line) {
-  const std::vector<Promotable> both{{x.dtype()}, y.promotable()};
-  if (result_type(both) == x.dtype()) return y.is_number() ? y.as(x.dtype()) : cast_at(y.variable(), x.dtype(), line);
-  ErrorParts parts{who + ": y would not stay what it is in x", {describe(x)}, {}, "cast x or y"};
-  if (!y.is_number()) parts.operands.push_back(describe(y.variable()));
-  if (line) parts.where = who + " built at " + damo::to_string(line);
-  throw TypeError(std::move(parts));
+  const Operand base(x, line.file, line.line);
+  if (y.is_number()) asked(who, [&] { require_stays(who, x.dtype(), y); }, base);
+  else asked(who, [&] { require_stays(who, x.dtype(), y); }, base, y);
+  return y.is_number() ? y.as(x.dtype()) : cast_at(y.variable(), x.dtype(), line);
 }
 
 Variable subtensor(const Operand& x, std::span<const Index> indices) {

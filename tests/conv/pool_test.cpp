@@ -119,6 +119,14 @@ TEST_P(Pooling, ReadsAnyStridesAndNoPictures) {
   EXPECT_EQ(Array(function({v}, {global_avg_pool(v)}, options())(x)[0]).shape(), (Shape{6, 4}));
 }
 
+TEST(PoolingOptions, StrideIsANumberAListOrTheWindow) {
+  const Variable x = input({float32, {1, 2, 9, 9}}, "x");
+  EXPECT_EQ(max_pool2d(x, {3, 2}).dims(), (Shape{1, 2, 3, 4}));
+  EXPECT_EQ(max_pool2d(x, {3, 2}, {.stride = 1}).dims(), (Shape{1, 2, 7, 8}));
+  EXPECT_EQ(max_pool2d(x, {3, 2}, {.stride = {2, 1}, .padding = {1, 0}}).dims(), (Shape{1, 2, 5, 8}));
+  EXPECT_EQ(avg_pool2d(x, 3, {.stride = {1, 4}}).dims(), (Shape{1, 2, 7, 2}));
+}
+
 TEST(PoolingErrors, SayWhatDoesNotFit) {
   const Variable x = input({float32, {1, 2, 5, 5}}, "x");
   EXPECT_THAT(error_of([&] { max_pool2d(x, 6); }), HasSubstr("max_pool2d: a window that reaches over 6 elements does not fit into axis 2, which has 5"));

@@ -25,7 +25,7 @@ TEST(UserLine, IsInErrorsOfFunctionsThatCheckBeforeTheyBuild) {
       {"flatten", [&] { flatten(x, 1, 0); }}, {"concatenate", [&] { concatenate({x, v}); }}, {"concatenate", [&] { concatenate({x, none}); }}, {"stack", [&] { stack({k, input({float32, {5, 4}})}); }},
       {"split", [&] { split(k, {1, 1}); }}, {"split", [&] { split(x, {-1, 1}); }}, {"roll", [&] { roll(x, 1, 2); }}, {"pad", [&] { pad(x, {{1, 1}}); }}, {"pad", [&] { pad(v, {{-1, 1}}); }},
       {"sort", [&] { sort(x, 3); }}, {"argsort", [&] { argsort(scalar("s")); }}, {"take", [&] { take(x, v); }}, {"take", [&] { take(x, i, 4); }}, {"take_along_axis", [&] { take_along_axis(x, i, 4); }},
-      {"one_hot", [&] { one_hot(v, 3); }}, {"one_hot", [&] { one_hot(i, -3); }}, {"nonzero", [&] { nonzero(scalar("s")); }}, {"subtensor", [&] { subtensor(x, v); }}, {"set_subtensor", [&] { set_subtensor(x, v, 0.0); }},
+      {"one_hot", [&] { one_hot(v, 3); }}, {"one_hot", [&] { one_hot(i, -3); }}, {"nonzero", [&] { nonzero(scalar("s")); }}, {"subtensor", [&] { subtensor(x, v); }}, {"subtensor", [&] { subtensor(x, {0, 1, 2}); }}, {"subtensor", [&] { subtensor(x, {i, v}); }}, {"inc_subtensor", [&] { inc_subtensor(cast(x, int32), {i}, 0.5); }}, {"set_subtensor", [&] { set_subtensor(x, v, 0.0); }},
       {"print", [&] { print(x, "x", {"mode"}); }}, {"observe", [&] { observe(x, nullptr); }}, {"grad_clip", [&] { grad_clip(x, 2, 1); }}, {"conv2d", [&] { conv2d(tensor4("a"), tensor4("b"), {.stride = 0}); }},
       {"max_pool2d", [&] { max_pool2d(tensor4("a"), 2, {.padding = 2}); }}, {"inv", [&] { inv(v); }}, {"tril", [&] { tril(v); }}, {"specify_shape", [&] { specify_shape(k, {3, 5}); }},
       {"uniform", [&] { random.uniform({3}, 2, 1); }}, {"normal", [&] { random.normal({3}, 0, 1, int32); }}, {"poisson", [&] { random.poisson({-1}, 2.0); }}, {"dropout", [&] { random.dropout(x, 2); }},
@@ -73,6 +73,17 @@ TEST(UserLine, IsThatOfTheCallOfWhatIsMadeOfSeveralOps) {
   const Function f = function(inputs, outputs, {.fuse = false, .device = Device("null")});
   EXPECT_GT(files_of(f).size(), 50u);
   EXPECT_THAT(files_of(f), Each(HasSubstr("errors/user_line_test.cpp:")));
+}
+
+TEST(UserLine, IsThatOfTheNodeInItsGradientAndInWhatItsOpWrapsItsInputsIn) {
+  const Variable x = input({float32, {4, 4}}, "x"), q = input({float32, {kUnknown, 4, kUnknown, 8}}, "q"), pictures = tensor4("pictures"), state = input({uint64, {2}}, "state");
+  const RandomStream random(state);
+  const Variable inputs[] = {x, q, pictures, state};
+  const Variable cost = sum(nn::attention(q, q, q)) + sum(pinv(x)) + sum(random.normal({4, 4}, x, x)) + sum(conv2d(pictures, pictures)) + sum(max_pool2d(pictures, 2)) + sum(rfft(x)) + sum(tril(x));
+  const Function f = function(inputs, grad(cost, {x, q, pictures}), {.fuse = false, .rewrite = false, .device = Device("null")});
+  EXPECT_GT(files_of(f).size(), 50u);
+  EXPECT_THAT(files_of(f), Each(HasSubstr("errors/user_line_test.cpp:")));
+  EXPECT_THAT(error_of([&] { lstsq(x, input({float32, {5}})); }), HasSubstr("errors/user_line_test.cpp:"));
 }
 
 TEST(UserLine, IsThatOfAnOptimizersCallInItsUpdatesAndItsErrors) {

@@ -166,6 +166,47 @@ TEST_P(AdvancedIndexing, TakesNothingFromNothing) {
   EXPECT_EQ(subtensor(range({2, 3}), {none, none}).shape(), (Shape{0}));
 }
 
+// Enough of them for several workers, whose parts are slices of axes before, positions or columns.
+TEST_P(AdvancedIndexing, AddsAndSetsManyRepeatedPositionsInTheirOrder) {
+  const Variable x = tensor3("x"), y = tensor3("y"), i = vector("i", int64);
+  const Variable added = inc_subtensor(x, {{}, i}, y), set = set_subtensor(x, {{}, i}, y), taken = sum(take(x, i, 1) * y);
+  const Function f = function({x, y, i}, {added, set, grad(taken, x), grad(sum(sqr(set)), y)}, {.device = device()});
+  std::mt19937 random(1);
+  for (const Shape& shape : {Shape{3, 50, 8}, Shape{1, 5000, 1}, Shape{1, 7, 100}, Shape{40, 3, 2}}) {
+    const std::int64_t count = 2000, extent = shape[1], inner = shape[2];
+    std::vector<std::int64_t> at(static_cast<std::size_t>(count));
+    for (std::int64_t& position : at) position = static_cast<std::int64_t>(random() % static_cast<unsigned>(extent));
+    const auto numbers = [&](std::int64_t size) {
+      std::vector<float> values(static_cast<std::size_t>(size));
+      for (float& value : values) value = static_cast<float>(random() % 1000) / 7;
+      return values;
+    };
+    const std::vector<float> from = numbers(shape.size()), to_add = numbers(shape[0] * count * inner);
+    std::vector<float> sums = from, lasts = from, gradient(from.size(), 0), of_y(to_add.size(), 0);
+    std::vector<std::int64_t> writer(from.size(), -1);
+    for (std::int64_t outer = 0; outer < shape[0]; ++outer) {
+      for (std::int64_t j = 0; j < count; ++j) {
+        for (std::int64_t k = 0; k < inner; ++k) {
+          const auto to = static_cast<std::size_t>((outer * extent + at[static_cast<std::size_t>(j)]) * inner + k), here = static_cast<std::size_t>((outer * count + j) * inner + k);
+          sums[to] += to_add[here], gradient[to] += to_add[here];
+          lasts[to] = to_add[here], writer[to] = static_cast<std::int64_t>(here);
+        }
+      }
+    }
+    for (std::int64_t here : writer) {
+      if (here >= 0) of_y[static_cast<std::size_t>(here)] = 2 * to_add[static_cast<std::size_t>(here)];
+    }
+    const Array a = Array::from(from, shape, device()), b = Array::from(to_add, {shape[0], count, inner}, device()), positions = Array::from(at, device());
+    const Results results = f(a, b, positions);
+    EXPECT_EQ(results[0].to_vector<float>(), sums);
+    EXPECT_EQ(results[1].to_vector<float>(), lasts);
+    EXPECT_EQ(results[2].to_vector<float>(), gradient);
+    EXPECT_EQ(results[3].to_vector<float>(), of_y);
+    EXPECT_EQ(inc_subtensor(a, {{}, positions}, b).to_vector<float>(), sums);
+    EXPECT_EQ(set_subtensor(a, {{}, positions}, b).to_vector<float>(), lasts);
+  }
+}
+
 TEST_P(AdvancedIndexing, NamesWhatDoesNotFit) {
   const Variable x = tensor3("x"), i = vector("i", int64), j = vector("j", int64), y = vector("y"), fixed = input({int64, {2}}), other = input({int64, {3}});
   const auto places = [&](std::vector<std::int64_t> at) { return Array::from(at, {static_cast<std::int64_t>(at.size())}, device()); };

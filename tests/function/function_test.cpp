@@ -33,6 +33,27 @@ TEST_P(FunctionOnEachDevice, ComputesSeveralOutputs) {
   EXPECT_THAT(product.to_vector<float>(), ElementsAre(4, 12, 24));
 }
 
+static_assert(!std::is_constructible_v<ArrayOperand, IsEmpty>, "where(!mask, x, y) of Arrays asks whether mask is empty, which is no element");
+
+TEST_P(FunctionOnEachDevice, GivesResultsThatAreArraysInArithmetic) {
+  const Variable x = vector("x");
+  const Function f = function({x}, {2 * x}, {.device = device()});
+  const Array a = Array::from({1.0f, 2.0f}, device());
+  EXPECT_EQ((f(a) + 1).to_vector<float>(), (std::vector<float>{3, 5}));
+  EXPECT_EQ(transpose(reshape(Array::from({1.0, 2.0, 3.0, 4.0}, {4}, device()), {2, 2})).to_vector<double>(), (std::vector<double>{1, 3, 2, 4}));
+  EXPECT_EQ(cast(broadcast_to(a, {2, 2}), int64).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 2, 1, 2}));
+}
+
+TEST_P(FunctionOnEachDevice, TakesListsAndRanges) {
+  const Variable x = vector("x"), y = vector("y");
+  const std::vector<Variable> inputs{x, y};
+  const Variable cost = sum(x * y);
+  const Results gradients = function({x, y}, grad(cost, inputs), {.device = device()})(array({1, 2}), array({3, 5}));
+  EXPECT_EQ(gradients[0].to_vector<float>(), (std::vector<float>{3, 5}));
+  EXPECT_EQ(gradients[1].to_vector<float>(), (std::vector<float>{1, 2}));
+  EXPECT_EQ(Array(function(inputs, {cost}, {.device = device()})(array({1, 2}), array({3, 5}))).to_vector<float>(), (std::vector<float>{13}));
+}
+
 TEST_P(FunctionOnEachDevice, TakesZeroElementsAtTheFirstCall) {
   const auto x = matrix("x");
   for (const bool fuse : {true, false}) {

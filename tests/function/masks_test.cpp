@@ -133,6 +133,9 @@ TEST_P(MasksOnEachDevice, SaysWhatDoesNotFit) {
   EXPECT_THAT(error_of([&] { subtensor(range({3, 2}), bools({1, 1}, {2})); }), HasSubstr("does not fit to x of shape (3, 2)"));
   EXPECT_THAT(error_of([&] { set_subtensor(range({2, 2}), bools({1, 0}, {2}), range({2, 2})); }), HasSubstr("whose shape is (1, 2)"));
   EXPECT_THAT(error_of([&] { set_subtensor(Array::zeros({2}, int32, device()), bools({1, 0}, {2}), 0.5); }), HasSubstr("y would not stay what it is in x"));
+  EXPECT_THAT(error_of([&] { set_subtensor(Array::zeros({2}, uint8, device()), bools({1, 0}, {2}), 256); }), HasSubstr("set_subtensor: 256 does not fit uint8"));
+  EXPECT_THAT(error_of([&] { set_subtensor(Array::zeros({2}, uint8, device()), {1}, -1); }), HasSubstr("set_subtensor: -1 does not fit uint8"));
+  EXPECT_THAT(error_of([&] { pad(Array::zeros({2}, uint8, device()), {{1, 1}}, -1); }), HasSubstr("pad: -1 does not fit uint8"));
   EXPECT_THAT(error_of([&] { nonzero(Array()); }), HasSubstr("nonzero: x is an empty Array"));
 }
 

@@ -45,6 +45,9 @@ TEST(Variable, HasAnIdOfItsOwnAmongAnyNumberOfOutputs) {
 // "if (x > y)" and "where(!isnan(x), ...)" would ask whether an expression is there, and it always is.
 template <class T>
 concept AsksOfExpressions = requires(T (*expression)()) { static_cast<bool>(expression()); } || requires(T (*expression)()) { !expression(); };
+// !mask is a question of the handle too, whose answer is no number: what takes elements refuses it.
+static_assert(std::is_convertible_v<decltype(!std::declval<const Variable&>()), bool> && std::is_convertible_v<decltype(!std::declval<const Array&>()), bool>);
+static_assert(!std::is_constructible_v<Operand, IsEmpty>);
 static_assert(!AsksOfExpressions<Variable> && !AsksOfExpressions<Array> && std::is_constructible_v<bool, const Variable&> && std::is_constructible_v<bool, const Array&>);
 
 TEST(Variable, IsEmptyByDefault) {

@@ -101,6 +101,9 @@ TEST(ShapeOps, NameWhatCannotFitWhenTheGraphIsBuilt) {
   EXPECT_THAT(error([&] { concatenate({scalar("a"), scalar("b")}); }), HasSubstr("stack them"));
   EXPECT_THAT(error([&] { split(x, {1, 3}, 1); }), HasSubstr("the parts have 4 elements along axis 1, x has 3"));
   EXPECT_THAT(error([&] { set_subtensor(x, {0}, input({float64, {3}}, "y")); }), HasSubstr("y would not stay what it is in x"));
+  EXPECT_THAT(error([&] { set_subtensor(vector("b", uint8), {0}, 300); }), HasSubstr("set_subtensor: 300 does not fit uint8"));
+  EXPECT_THAT(error([&] { inc_subtensor(vector("b", uint8), {vector("i", int64)}, -1); }), HasSubstr("inc_subtensor: -1 does not fit uint8"));
+  EXPECT_THAT(error([&] { pad(vector("b", int8), {{1, 1}}, 128); }), HasSubstr("pad: 128 does not fit int8"));
   EXPECT_THAT(error([&] { set_subtensor(x, {0}, input({float32, {4}}, "y")); }), HasSubstr("y of shape (4,) does not fit into x[0] of shape (3,)"));
   EXPECT_THAT(error([&] { inc_subtensor(vector("b", bool_), {0}, true); }), HasSubstr("x is bool, which nothing is added to"));
   EXPECT_THAT(error([&] { pad(x, {{1, 1}}); }), HasSubstr("1 widths for 2 axes"));

@@ -10,6 +10,7 @@
 #include <damo/ops/shape.hpp>
 #include <damo/ops/softmax.hpp>
 #include <damo/rewrite.hpp>
+#include "graph/user_line.hpp"
 #include "ops/attention/attention_mark.hpp"
 #include "ops/backward.hpp"
 
@@ -47,6 +48,7 @@ Variable attention(const Variable& query, const Variable& key, const Variable& v
 /// The gradients of plain ops over Variables of their own, in whose places the operands come: one operand may be computed from another, and the walk must not go
 /// from one to the other.
 Gradients AttentionMark::gradient(const Apply& node, std::span<const Variable> output_gradients) const {
+  const BuiltAt here(node.where());
   const std::span<const Variable> given = node.inputs().subspan(1);
   const Variable& g = output_gradients[0];
   const Variable mask = given.size() > 3 ? given[3] : Variable();

@@ -50,9 +50,9 @@ WindowForm WindowForm::of(std::string name, int axes, const ConvTransposeOptions
   return form;
 }
 
-WindowForm WindowForm::of(std::string name, int axes, const PerAxis& window, const std::optional<PerAxis>& stride, const PerAxis& padding, Extents3& kernel) {
+WindowForm WindowForm::of(std::string name, int axes, const PerAxis& window, const PerAxis& stride, const PerAxis& padding, Extents3& kernel) {
   kernel = numbers_of(name, "window", window, axes, 1, 1);
-  WindowForm form = of(std::move(name), axes, ConvOptions{stride ? *stride : window, padding, 1, 1});
+  WindowForm form = of(std::move(name), axes, ConvOptions{stride.numbers().empty() ? window : stride, padding, 1, 1});
   for (int i = 0; i < axes; ++i) {
     if (2 * form.padding[at(i)] > kernel[at(i)]) {
       throw ShapeError(form.name + ": padding is " + std::to_string(form.padding[at(i)]) + " where the window is " + std::to_string(kernel[at(i)]),

@@ -23,7 +23,7 @@ struct WindowForm {
   static WindowForm of(std::string name, int axes, const ConvOptions& options);
   static WindowForm of(std::string name, int axes, const ConvTransposeOptions& options);
   /// Of pooling; kernel gets the window.
-  static WindowForm of(std::string name, int axes, const PerAxis& window, const std::optional<PerAxis>& stride, const PerAxis& padding, Extents3& kernel);
+  static WindowForm of(std::string name, int axes, const PerAxis& window, const PerAxis& stride, const PerAxis& padding, Extents3& kernel);
 
   /// Windows along an axis, of an extent that may be kUnknown; ShapeError for a window that does not fit.
   std::int64_t windows(int axis, std::int64_t extent, std::int64_t kernel) const;

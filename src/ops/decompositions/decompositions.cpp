@@ -31,7 +31,7 @@ struct GraphWorld {
   Variable matmul(const Variable& v, const Variable& w) const { return damo::matmul(at(v), at(w)); }
   Variable triangle(const Variable& v, std::int64_t diagonal, bool lower) const {
     const Variable column = index_along(at(v), {-1}), bound = add(at(index_along(at(v), {-2})), diagonal);
-    return where(at(lower ? le(at(column), at(bound)) : ge(at(column), at(bound))), at(v), constant(Scalar(0).cast(v.dtype())));  // 0 itself would make integers of bools
+    return where(at(lower ? le(at(column), at(bound)) : ge(at(column), at(bound))), at(v), at(constant(Scalar(0).cast(v.dtype()), line)));  // 0 itself would make integers of bools
   }
   Variable with_ones(const Variable& v) const { return where(at(eq(at(index_along(at(v), {-1})), at(index_along(at(v), {-2})))), 1.0, at(v)); }
   template <class Build>
@@ -85,7 +85,11 @@ Variable inv(const Operand& x) {
 Variable pinv(const Operand& x, std::optional<double> rcond) {
   const Given given(x);
   const Variable inverse = given.decompositions().pinv(given.value, rcond);
-  return is_floating(given.value.dtype()) ? with_gradient(inverse, {given.value}, gradient_of_pinv, given.line) : inverse;
+  if (!is_floating(given.value.dtype())) return inverse;
+  return with_gradient(inverse, {given.value}, [line = given.line](auto in, auto out, auto gradients) {
+    const BuiltAt here(line);
+    return gradient_of_pinv(in, out, gradients);
+  }, given.line);
 }
 Variable det(const Operand& x) {
   const Given given(x);

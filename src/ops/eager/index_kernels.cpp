@@ -74,7 +74,7 @@ class PositionReports final : public Companion {
 /// A device's kernels that follow positions.
 class WalkKernels final : public Companion {
  public:
-  explicit WalkKernels(Backend& backend) : gathers_(backend), scatters_(backend) {}
+  explicit WalkKernels(Backend& backend) : gathers_(backend), scatters_(backend), ordered_scatters_(backend) {}
   static std::shared_ptr<WalkKernels> of(const Array& x) { return x.device().backend().companion<WalkKernels>(); }
   const Gather& gather(DType dtype, bool strided) {
     return gathers_.of({itemsize(dtype), strided}, [&](const CompileKernel& compile) { return Gather(compile, dtype, strided); });
@@ -82,10 +82,14 @@ class WalkKernels final : public Companion {
   const Scatter& scatter(DType dtype, ScatterKind kind) {
     return scatters_.of({dtype, kind}, [&](const CompileKernel& compile) { return Scatter(compile, dtype, kind); });
   }
+  const OrderedScatter& ordered_scatter(DType dtype, ScatterKind kind) {
+    return ordered_scatters_.of({dtype, kind}, [&](const CompileKernel& compile) { return OrderedScatter(compile, dtype, kind); });
+  }
 
  private:
   KeptKernels<std::pair<std::size_t, bool>, Gather> gathers_;
   KeptKernels<std::pair<DType, ScatterKind>, Scatter> scatters_;
+  KeptKernels<std::pair<DType, ScatterKind>, OrderedScatter> ordered_scatters_;
 };
 
 }  // namespace
@@ -124,6 +128,7 @@ Array checked_positions(const char* user, const Array& positions, int axis, std:
 void gather(const Array& x, const Array& positions, const Array& out, int axis, int axes, bool strided) { WalkKernels::of(x)->gather(x.dtype(), strided)(x, positions, out, axis, axes); }
 
 void scatter(ScatterKind kind, const Array& y, const Array& positions, const Array& z, int axis, int axes, bool repeats) {
+  if (repeats && scatters_in_order(z.device(), z.dtype())) return WalkKernels::of(z)->ordered_scatter(z.dtype(), kind)(y, positions, z, axis, axes);
   const Array flat = positions.reshape({-1}), order = repeats ? argsort(flat) : Array();
   WalkKernels::of(z)->scatter(z.dtype(), kind)(y, repeats ? take(flat, order) : flat, order, z, axis, axes);
 }

@@ -7,20 +7,24 @@
 #include <damo/array_math.hpp>
 #include <damo/array_scan.hpp>
 #include <damo/array_shape.hpp>
-#include <damo/array_sort.hpp>
 #include <damo/array_subtensor.hpp>
+#include "ops/eager/index_kernels.hpp"
 #include "ops/indexing/masked_shape.hpp"
-#include "ops/indexing/walks.hpp"
+#include "ops/promotion.hpp"
 
 namespace damo {
 namespace {
 
 /// How many elements are true up to each, and at all.
 struct Counts {
-  explicit Counts(const Array& mask) : until(cumsum(astype(ravel(mask), int64))), all(until.size() == 0 ? 0 : until.slice({{until.size() - 1, until.size()}}).item().as_int()) {}
-  /// In C order: the j-th true element is the first that has j up to it.
-  Array positions() const { return searchsorted(until, arange(Scalar(std::int64_t{1}), Scalar(all + 1), Scalar(std::int64_t{1}), int64, until.device())); }
-  Array until;
+  explicit Counts(const Array& mask) : flat(ravel(mask)), until(cumsum(flat)), all(until.size() == 0 ? 0 : until.slice({{until.size() - 1, until.size()}}).item().as_int()) {}
+  /// In C order: each true element stands where as many are before it.
+  Array positions() const {
+    const Array positions = Array::empty({all}, int64, until.device());
+    if (all > 0) scatter(positions, where(flat, until - 1, -1), arange(Scalar(until.size()), int64, until.device()));
+    return positions;
+  }
+  Array flat, until;
   std::int64_t all;
 };
 
@@ -48,8 +52,7 @@ Array write(const std::string& user, const Array& x, const Array& mask, const Ar
   require(user, mask, "the mask");
   check_mask(user, x.shape(), mask.dtype(), mask.shape());
   if (adds && x.dtype() == bool_) throw TypeError(user + ": x is bool, which nothing is added to", "cast it to an integer");
-  const Promotable both[] = {{x.dtype()}, y.promotable()};
-  if (result_type(both) != x.dtype()) throw TypeError(user + ": y would not stay what it is in x " + describe(x), "cast x or y");
+  require_stays(user, x.dtype(), y);
   const Array condition = mask.reshape([&] {
     Shape shape = mask.shape();
     while (shape.rank() < x.rank()) shape.push_back(1);

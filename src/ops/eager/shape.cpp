@@ -215,6 +215,9 @@ Array pad(const Array& x, std::span<const PadWidth> widths, Scalar value) {
     throw ShapeError("pad: " + std::to_string(widths.size()) + " widths for " + std::to_string(x.rank()) + " axes",
                      "give one for each axis; {} adds nothing");
   }
+  if (is_integer(value.dtype()) && is_integer(x.dtype()) && !value.fits(x.dtype())) {
+    throw TypeError("pad: " + to_string(value) + " does not fit " + std::string(name(x.dtype())), "astype x to a wider dtype");
+  }
   Shape shape = x.shape();
   std::vector<Slice> inside;
   for (int axis = 0; axis < x.rank(); ++axis) {

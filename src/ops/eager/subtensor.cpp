@@ -11,6 +11,7 @@
 #include "ops/indexing/index_plan.hpp"
 #include "ops/indexing/masked_shape.hpp"
 #include "ops/indexing/positions.hpp"
+#include "ops/promotion.hpp"
 
 namespace damo {
 namespace {
@@ -33,8 +34,7 @@ class IndexedArray {
 
   Array written(ScatterKind kind, const ArrayOperand& y) const {
     if (kind == ScatterKind::kAdd && x_.dtype() == bool_) throw TypeError(user_ + ": x is bool, which nothing is added to", "cast it to an integer");
-    const Promotable both[] = {{x_.dtype()}, y.promotable()};
-    if (result_type(both) != x_.dtype()) throw TypeError(user_ + ": y would not stay what it is in x " + describe(x_), "cast x or y");
+    require_stays(user_, x_.dtype(), y);
     const Array value = y.is_number() ? Array::scalar(y.number().cast(x_.dtype()), x_.device()) : astype(y.array(), x_.dtype());
     const Array z = x_.copy(), part = turned(z);
     if (plan_.tensors.empty()) {

@@ -7,6 +7,7 @@
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/ops/subtensor.hpp>
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/indexing/index_plan.hpp"
 #include "ops/indexing/masked_shape.hpp"
@@ -117,8 +118,14 @@ class IndexedTensor {
 
 }  // namespace
 
-Variable subtensor(const Operand& x, Indices indices) { return IndexedTensor("subtensor", x, indices).taken(); }
-Variable set_subtensor(const Operand& x, Indices indices, const Operand& y) { return IndexedTensor("set_subtensor", x, indices).written(ScatterKind::kSet, y); }
-Variable inc_subtensor(const Operand& x, Indices indices, const Operand& y) { return IndexedTensor("inc_subtensor", x, indices).written(ScatterKind::kAdd, y); }
+Variable subtensor(const Operand& x, Indices indices) {
+  return asked("subtensor", [&] { return IndexedTensor("subtensor", x, indices).taken(); }, x);
+}
+Variable set_subtensor(const Operand& x, Indices indices, const Operand& y) {
+  return asked("set_subtensor", [&] { return IndexedTensor("set_subtensor", x, indices).written(ScatterKind::kSet, y); }, x);
+}
+Variable inc_subtensor(const Operand& x, Indices indices, const Operand& y) {
+  return asked("inc_subtensor", [&] { return IndexedTensor("inc_subtensor", x, indices).written(ScatterKind::kAdd, y); }, x);
+}
 
 }  // namespace damo

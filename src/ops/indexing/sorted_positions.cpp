@@ -7,17 +7,25 @@
 
 #include <damo/op.hpp>
 #include <damo/thunk.hpp>
+#include "ops/indexing/take_kernels.hpp"
 #include "ops/indexing/walks.hpp"
 #include "ops/sort/radix_sort.hpp"
 
 namespace damo {
 namespace {
 
+constexpr const char* kAsTheyAre = R"(
+extern "C" __global__ void as_they_are(const long long* positions, long long count, long long* keys, long long* order) {
+  const long long step = (long long)gridDim.x * blockDim.x;
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) keys[i] = positions[i], order[i] = i;
+}
+)";
+
 class SortedPositionsOp final : public Op {
  public:
-  SortedPositionsOp(int axis, int axes) : axis_(axis), axes_(axes) {}
+  SortedPositionsOp(int axis, int axes, Sorting sorting) : axis_(axis), axes_(axes), sorting_(sorting) {}
   std::string name() const override { return "sorted_positions"; }
-  Props props() const override { return {{"axis", std::int64_t{axis_}}, {"axes", std::int64_t{axes_}}}; }
+  Props props() const override { return {{"axis", std::int64_t{axis_}}, {"axes", std::int64_t{axes_}}, {"for_scatter", sorting_ == Sorting::kForScatter}}; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(2);
     const Shape& dims = inputs.at(0).dims();
@@ -34,6 +42,12 @@ class SortedPositionsOp final : public Op {
     Cell &keys = context.storage(node.output(0)), &order = context.storage(node.output(1));
     context.promise_recordable();
     context.promise_contained();
+    if (sorting_ == Sorting::kForScatter && scatters_in_order(context.device(), x.dtype())) {
+      const Kernel kernel = context.compile(kAsTheyAre, "as_they_are");
+      return [&positions, &keys, &order, kernel] {
+        if (keys.size() > 0) kernel(elements_launch(keys.size()), positions.array(), keys.size(), keys.array(), order.array());
+      };
+    }
     const RadixSort sort([&](std::string_view source, std::string_view name) { return context.compile(source, name); });
     return [&positions, &x, &keys, &order, sort, axis = axis_, axes = axes_] {
       const auto last = static_cast<std::uint64_t>(std::max<std::int64_t>(walked_extent(x.shape(), axis, axes) - 1, 1));
@@ -45,13 +59,14 @@ class SortedPositionsOp final : public Op {
 
  private:
   int axis_, axes_;
+  Sorting sorting_;
 };
 
 }  // namespace
 
-SortedPositions sorted_positions(const Variable& positions, const Variable& x, int axis, int axes, SourceLine line) {
+SortedPositions sorted_positions(const Variable& positions, const Variable& x, int axis, int axes, Sorting sorting, SourceLine line) {
   const Variable inputs[] = {positions, x};
-  const Apply node = std::make_shared<const SortedPositionsOp>(axis, axes)->apply(inputs, line);
+  const Apply node = std::make_shared<const SortedPositionsOp>(axis, axes, sorting)->apply(inputs, line);
   return {node.output(0), node.output(1)};
 }
 

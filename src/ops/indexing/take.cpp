@@ -91,6 +91,11 @@ class AddSlicesOp final : public Op {
     Cell& z = context.storage(node.output());
     context.promise_recordable();
     context.promise_contained();
+    if (const Cell& x = context.storage(node.input(3)); scatters_in_order(context.device(), x.dtype())) {
+      const Cell& positions = context.storage(node.input(4));
+      const OrderedScatter scatter([&](std::string_view source, std::string_view name) { return context.compile(source, name); }, g.dtype(), ScatterKind::kAdd, true);
+      return [&g, &positions, &z, scatter, axis = axis_, axes = axes_] { scatter(g.array(), positions.array(), z.array(), axis, axes); };
+    }
     const Kernel kernel = context.compile(kAdd, g.dtype() == float64 ? "add_slices<double>" : "add_slices<float>");
     return [&g, &keys, &order, &z, kernel, axis = axis_, axes = axes_] {
       if (z.size() == 0) return;
@@ -113,7 +118,7 @@ class AddSlicesOp final : public Op {
 Gradients TakeOp::gradient(const Apply& node, std::span<const Variable> output_gradients) const {
   const SourceLine line = node.where();
   const Variable &x = node.input(0), &g = output_gradients[0];
-  const SortedPositions sorted = sorted_positions(node.input(1), x, axis_, axes_, line);
+  const SortedPositions sorted = sorted_positions(node.input(1), x, axis_, axes_, Sorting::kForScatter, line);
   // 16-bit sums would round at each addition.
   const Variable inputs[] = {cast_at(g, g.dtype() == float64 ? float64 : float32, line), sorted.positions, sorted.order, x, node.input(1)};
   const Variable sums = std::make_shared<const AddSlicesOp>(axis_, axes_)->apply(inputs, line).output();
@@ -174,7 +179,13 @@ class WriteAtOp final : public Op {
     Cell& z = context.storage(node.output());
     context.promise_recordable();
     context.promise_contained();
-    const Scatter scatter([&](std::string_view source, std::string_view name) { return context.compile(source, name); }, z.dtype(), kind_);
+    const CompileKernel compile = [&](std::string_view source, std::string_view name) { return context.compile(source, name); };
+    if (sorted && scatters_in_order(context.device(), z.dtype())) {
+      return [&positions, &y, &z, scatter = OrderedScatter(compile, z.dtype(), kind_), axis = axis_, axes = axes_] {
+        scatter(y.array().broadcast_to(taken_shape(z.shape(), positions.shape(), axis, axes)), positions.array(), z.array(), axis, axes);
+      };
+    }
+    const Scatter scatter(compile, z.dtype(), kind_);
     return [&positions, &y, &keys, order, &z, scatter, axis = axis_, axes = axes_] {
       const Shape part = taken_shape(z.shape(), positions.shape(), axis, axes);
       scatter(y.array().broadcast_to(part), keys.array(), order ? order->array() : Array(), z.array(), axis, axes);
@@ -189,7 +200,8 @@ class WriteAtOp final : public Op {
     gradients[0] = !sets ? g : write_at({user_, kind_, axis_, axes_}, g, positions, constant(Scalar(0.0).cast(g.dtype()), line), repeats ? Repeats::kMay : Repeats::kNone, line);
     Variable part = repeats ? take_at(g, positions, axis_, axes_, line) : take_once_at(g, positions, axis_, axes_, user_, line);
     if (sets && repeats) {
-      const Variable inputs[] = {node.input(3), node.input(4)};
+      const SortedPositions sorted = sorted_positions(positions, node.input(0), axis_, axes_, Sorting::kAlways, line);
+      const Variable inputs[] = {sorted.positions, sorted.order};
       const Variable lasts = reshape_like(std::make_shared<const LastsOp>()->apply(inputs, line).output(), positions, line);
       std::vector<int> pattern(static_cast<std::size_t>(g.rank() - axis_ - axes_ + positions.rank()), kNewAxis);
       std::iota(pattern.begin(), pattern.begin() + positions.rank(), 0);
@@ -224,7 +236,7 @@ Variable take_once_at(const Variable& x, const Variable& positions, int axis, in
 Variable write_at(const WriteForm& form, const Variable& x, const Variable& positions, const Variable& y, Repeats repeats, SourceLine line) {
   std::vector<Variable> inputs{x, positions, y};
   if (repeats == Repeats::kMay) {
-    const SortedPositions sorted = sorted_positions(positions, x, form.axis, form.axes, line);
+    const SortedPositions sorted = sorted_positions(positions, x, form.axis, form.axes, Sorting::kForScatter, line);
     inputs.insert(inputs.end(), {sorted.positions, sorted.order});
   }
   return std::make_shared<const WriteAtOp>(form.user, form.kind, form.axis, form.axes)->apply(inputs, line).output();

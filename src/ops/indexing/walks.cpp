@@ -1,10 +1,12 @@
 #include "ops/indexing/walks.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
 
 #include "ops/indexing/take_kernels.hpp"
+#include "runtime/array/array_layout.hpp"
 
 namespace damo {
 namespace {
@@ -16,10 +18,12 @@ __global__ void gather(const void* x, const long long* positions, void* z, long 
   typedef typename word<bytes>::type Word;
   const long long step = (long long)gridDim.x * blockDim.y;
   for (long long row = (long long)blockIdx.x * blockDim.y + threadIdx.y; row < rows; row += step) {
-    const long long outer = row / count;
+    const long long outer = rows == count ? 0 : row / count;
     const Word* from = (const Word*)x + (outer * extent + positions[row - outer * count]) * inner;
     Word* to = (Word*)z + row * inner;
-    if (wide) {
+    if (inner == 1) {
+      *to = *from;
+    } else if (wide) {
       for (long long k = threadIdx.x; k < inner * bytes / 16; k += blockDim.x) ((uint4*)to)[k] = ((const uint4*)from)[k];
     } else {
       for (long long k = threadIdx.x; k < inner; k += blockDim.x) to[k] = from[k];
@@ -50,7 +54,8 @@ __global__ void gather_strided(const void* x, const long long* positions, void* 
   typedef typename word<bytes>::type Word;
   const long long step = (long long)gridDim.x * blockDim.y;
   for (long long row = (long long)blockIdx.x * blockDim.y + threadIdx.y; row < rows; row += step) {
-    const Word* from = (const Word*)x + place(outer, row / count) + place(walked, positions[row % count]);
+    const long long before = rows == count ? 0 : row / count;
+    const Word* from = (const Word*)x + place(outer, before) + place(walked, positions[row - before * count]);
     for (long long k = threadIdx.x; k < length; k += blockDim.x) ((Word*)z)[row * length + k] = from[place(inner, k)];
   }
 }
@@ -64,7 +69,7 @@ __global__ void scatter(const void* from, const long long* keys, const long long
   T* z = (T*)to_there;
   const long long step = (long long)gridDim.x * blockDim.y;
   for (long long row = (long long)blockIdx.x * blockDim.y + threadIdx.y; row < rows; row += step) {
-    const long long outer = row / count, i = row - outer * count, key = keys[i];
+    const long long outer = rows == count ? 0 : row / count, i = row - outer * count, key = keys[i];
     if (adds ? i > 0 && keys[i - 1] == key : i + 1 < count && keys[i + 1] == key) continue;
     for (long long k = threadIdx.x; k < inner; k += blockDim.x) {
       T* to = z + (outer * extent + key) * inner + k;
@@ -74,6 +79,35 @@ __global__ void scatter(const void* from, const long long* keys, const long long
         Sum sum = (Sum)*to;
         for (long long j = i; j < count && keys[j] == key; ++j) sum += (Sum)y[place(of_y, (outer * count + (order ? order[j] : j)) * inner + k)];
         *to = (T)sum;
+      }
+    }
+  }
+}
+)";
+
+// The same of positions in any order: each block goes through all of them and writes those of its own range of positions and of columns, so that what
+// is written at one place comes in their order.
+constexpr const char* kScatterInOrder = R"(
+template <class T, bool adds, bool from_zero>
+__global__ void scatter_in_order(const void* from, const long long* positions, void* to_there, long long outers, long long count, long long extent, long long inner, SomeAxes of_y) {
+  const T* y = (const T*)from;
+  const long long least = extent * blockIdx.x / gridDim.x, bound = extent * (blockIdx.x + 1) / gridDim.x;
+  const long long left = inner * blockIdx.y / gridDim.y, right = inner * (blockIdx.y + 1) / gridDim.y;
+  for (long long outer = blockIdx.z; outer < outers; outer += gridDim.z) {
+    T* rows = (T*)to_there + outer * extent * inner;
+    if (from_zero) {
+      for (long long row = least; row < bound; ++row) {
+        for (long long k = left; k < right; ++k) rows[row * inner + k] = 0;
+      }
+    }
+    for (long long i = 0; i < count; ++i) {
+      const long long position = positions[i], first = (outer * count + i) * inner;
+      if (position < least || position >= bound) continue;
+      T* to = rows + position * inner;
+      for (long long k = left; k < right; ++k) {
+        const T value = y[of_y.rank == 0 ? 0 : of_y.rank == 1 ? (first + k) * of_y.strides[0] : place(of_y, first + k)];
+        if (adds) to[k] += value;
+        else to[k] = value;
       }
     }
   }
@@ -108,6 +142,21 @@ SomeAxes some_axes(const Array& x, int first, int end) {
 std::string bits_type(DType dtype) {
   static constexpr const char* words[] = {"unsigned char", "unsigned short", "", "unsigned int"};
   return itemsize(dtype) == 8 ? "unsigned long long" : words[itemsize(dtype) - 1];
+}
+
+/// Of dtypes that are added up in themselves; integers wrap as unsigned ones.
+std::string in_order_name(DType dtype, ScatterKind kind, bool from_zero) {
+  const bool adds = kind == ScatterKind::kAdd;
+  const std::string type = adds && dtype == float64 ? "double" : adds && dtype == float32 ? "float" : bits_type(dtype);
+  return "scatter_in_order<" + type + (adds ? ", true" : ", false") + (from_zero ? ", true>" : ", false>");
+}
+
+/// A block for each worker: slices of axes before, else columns, so long as they fill lines of the cache, else ranges of positions.
+LaunchConfig in_order_launch(Device device, std::int64_t outers, std::int64_t count, std::int64_t extent, std::int64_t inner) {
+  constexpr std::int64_t kWorthAWorker = 1 << 14, kColumns = 32;
+  const std::int64_t workers = std::clamp<std::int64_t>(outers * (count + extent) * inner / kWorthAWorker, 1, std::max(device.backend().limits().multiprocessors, 1));
+  const std::int64_t along_outer = std::min(outers, workers), along_inner = std::clamp<std::int64_t>(inner / kColumns, 1, workers / along_outer);
+  return {.grid = {std::clamp<std::int64_t>(workers / along_outer / along_inner, 1, extent), along_inner, along_outer}};
 }
 
 /// Integers wrap as unsigned ones.
@@ -160,6 +209,17 @@ void Gather::operator()(const Array& x, const Array& positions, const Array& z, 
   const auto is_wide = [](const Array& array) { return reinterpret_cast<std::uintptr_t>(array.data()) % 16 == 0; };
   const bool wide = inner * bytes % 16 == 0 && is_wide(x) && is_wide(z);
   kernel_(rows_launch(rows, wide ? inner * bytes / 16 : inner), x, positions, z, rows, positions.size(), walked_extent(shape, axis, axes), inner, wide ? 1 : 0);
+}
+
+bool scatters_in_order(Device device, DType dtype) { return is_host(device.backend()) && !is_half(dtype); }
+
+OrderedScatter::OrderedScatter(const CompileKernel& compile, DType dtype, ScatterKind kind, bool from_zero)
+    : kernel_(compile(kSomeAxes + kScatterInOrder, in_order_name(dtype, kind, from_zero))), from_zero_(from_zero) {}
+
+void OrderedScatter::operator()(const Array& y, const Array& positions, const Array& z, int axis, int axes) const {
+  if (z.size() == 0 || (y.size() == 0 && !from_zero_)) return;
+  const std::int64_t inner = inner_size(z.shape(), axis + axes - 1), extent = walked_extent(z.shape(), axis, axes), outers = z.size() / (extent * inner), count = positions.size();
+  kernel_(in_order_launch(z.device(), outers, count, extent, inner), KernelArgument::address_of(y), positions, KernelArgument::address_of(z), outers, count, extent, inner, some_axes(y, 0, y.rank()));
 }
 
 Scatter::Scatter(const CompileKernel& compile, DType dtype, ScatterKind kind)

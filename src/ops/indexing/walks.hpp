@@ -31,6 +31,23 @@ class Gather {
 
 enum class ScatterKind : bool { kSet, kAdd };
 
+/// Whether OrderedScatter is to be taken for repeated positions: on a CPU, whose few threads need no sorted positions. 16-bit floats, which add up in
+/// float32, want the sum of each position in one go.
+bool scatters_in_order(Device device, DType dtype);
+
+/// Writes slices as Scatter does, of positions in any order, equal ones among them. No 16-bit floats. Each worker reads all positions.
+class OrderedScatter {
+ public:
+  /// from_zero: z has arbitrary contents before, and counts as zeros.
+  OrderedScatter(const CompileKernel& compile, DType dtype, ScatterKind kind, bool from_zero = false);
+  /// y: of taken_shape(), any strides; z: contiguous.
+  void operator()(const Array& y, const Array& positions, const Array& z, int axis, int axes) const;
+
+ private:
+  Kernel kernel_;
+  bool from_zero_;
+};
+
 /// Writes slices, without atomics and the same at every call: the last of those at one position, or their sum in order, to what is there. 16-bit floats add
 /// up in float32.
 class Scatter {

@@ -1,6 +1,7 @@
 #include "ops/random/distributions.hpp"
 
 #include <damo/ops/math.hpp>
+#include "graph/user_line.hpp"
 
 namespace damo {
 
@@ -10,7 +11,10 @@ const ElementwiseRow& scaled_row() {
                                   .code = "random_scaled<T>(x0, x1, x2)",
                                   .domain = Domain::kFloats,
                                   .cost = 2,
-                                  .gradient = [](auto& g, auto& in, auto&) { return std::vector<Gradient>{g * in[1], g * in[0], g}; }};
+                                  .gradient = [](auto& g, auto& in, auto& out) {
+                                    const BuiltAt here(out.where());
+                                    return std::vector<Gradient>{g * in[1], g * in[0], g};
+                                  }};
   return row;
 }
 
@@ -20,7 +24,10 @@ const ElementwiseRow& between_row() {
                                   .code = "random_between<T>(x0, x1, x2)",
                                   .domain = Domain::kFloats,
                                   .cost = 5,
-                                  .gradient = [](auto& g, auto& in, auto&) { return std::vector<Gradient>{g * (in[2] - in[1]), g * (1 - in[0]), g * in[0]}; }};
+                                  .gradient = [](auto& g, auto& in, auto& out) {
+                                    const BuiltAt here(out.where());
+                                    return std::vector<Gradient>{g * (in[2] - in[1]), g * (1 - in[0]), g * in[0]};
+                                  }};
   return row;
 }
 

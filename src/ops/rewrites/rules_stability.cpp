@@ -61,7 +61,7 @@ ValueId one_plus_exp(const Site& site, ValueId value) {
 }
 
 /// 1 / (1 + exp(-x)) is sigmoid(x), and so is exp(x) / (1 + exp(x)), also with a numerator: the gradient of log(1 + exp(x)) is
-/// (g / (1 + exp(x))) exp(x).
+/// (g / (1 + exp(x))) exp(x), and that of 1 / (1 + exp(-x)) the same of -g.
 Variable to_sigmoid(Site& site) {
   const ValueId out = site.output();
   const auto turned = [](const Variable& x) { return sigmoid(neg(x)); };
@@ -74,9 +74,69 @@ Variable to_sigmoid(Site& site) {
   }
   for (const Pair& operands : {pair_of(site, out, rows().mul), pair_of(site, out, rows().mul).swapped()}) {
     const ValueId x = exponent(site, operands.first);
-    const Pair quotient = pair_of(site, operands.second, rows().true_div);
+    const ValueId negated = inside(site, operands.second, rows().neg);
+    const Pair quotient = pair_of(site, negated == ValueId::kNone ? operands.second : negated, rows().true_div);
     if (x == ValueId::kNone || !quotient || one_plus_exp(site, quotient.second) != x || !are_floats(site, quotient.first, out)) continue;
-    return made_of(site, x, [&](const Variable& v) { return mul(site.operand(quotient.first), sigmoid(v)); });
+    const Variable g = site.operand(quotient.first);
+    return made_of(site, x, [&](const Variable& v) { return mul(negated == ValueId::kNone ? g : neg(g), sigmoid(v)); });
+  }
+  return {};
+}
+
+/// What a value is the sigmoid of: x or -x.
+struct SigmoidOf {
+  ValueId x = ValueId::kNone;
+  bool is_negated = false;
+  friend bool operator==(const SigmoidOf&, const SigmoidOf&) = default;
+};
+
+/// Of sigmoid(x), and of 1 - sigmoid(x), which is that of -x.
+SigmoidOf sigmoid_of(const Site& site, ValueId value) {
+  SigmoidOf of{inside(site, value, rows().sigmoid)};
+  const Pair difference = pair_of(site, value, rows().sub);
+  if (difference && is_number(site, difference.first, 1) && has_one_dtype(site, difference.second, value)) of = {inside(site, difference.second, rows().sigmoid), true};
+  if (!are_floats(site, of.x, value)) return {};
+  for (ValueId inner = inside(site, of.x, rows().neg); inner != ValueId::kNone; inner = inside(site, of.x, rows().neg)) of = {inner, !of.is_negated};
+  return of;
+}
+
+/// value * s, s being that sigmoid, without the divisions by it that are in the value's terms and factors; empty where there is none.
+Variable without_quotient(Site& site, ValueId value, const SigmoidOf& sigmoid, ValueId s, int depth = 0) {
+  constexpr int kDeepest = 6;
+  if (depth == kDeepest || !are_floats(site, value, s)) return {};
+  const auto deeper = [&](ValueId inner) { return without_quotient(site, inner, sigmoid, s, depth + 1); };
+  if (const ValueId inner = inside(site, value, rows().neg); inner != ValueId::kNone) {
+    const Variable rest = deeper(inner);
+    return rest ? neg(rest) : rest;
+  }
+  if (const Pair quotient = pair_of(site, value, rows().true_div); quotient && are_floats(site, quotient.first, value) && are_floats(site, quotient.second, value)) {
+    if (sigmoid_of(site, quotient.second) == sigmoid) return second(site.operand(s), site.operand(quotient.first));
+    const Variable rest = deeper(quotient.first);
+    return rest ? true_div(rest, site.operand(quotient.second)) : rest;
+  }
+  const Pair product = pair_of(site, value, rows().mul);
+  for (const Pair& factors : {product, product.swapped()}) {
+    const Variable rest = factors ? deeper(factors.first) : Variable();
+    if (rest) return mul(rest, site.operand(factors.second));
+  }
+  for (const OpPtr& op : {rows().add, rows().sub}) {
+    const Pair terms = pair_of(site, value, op);
+    if (!terms) continue;
+    Variable first = deeper(terms.first), last = deeper(terms.second);
+    if (!first && !last) return {};
+    if (!first) first = mul(site.operand(terms.first), site.operand(s));
+    if (!last) last = mul(site.operand(terms.second), site.operand(s));
+    return op == rows().add ? add(first, last) : sub(first, last);
+  }
+  return {};
+}
+
+/// (g / s) s is g where s is a sigmoid, which may be 0, or 1 less one: what the gradients of log(s) and log(1 - s) multiply.
+Variable drop_sigmoid_quotient(Site& site) {
+  for (const Pair& operands : {pair_of(site, site.output(), rows().mul), pair_of(site, site.output(), rows().mul).swapped()}) {
+    const SigmoidOf sigmoid = sigmoid_of(site, operands.second);
+    if (sigmoid.x == ValueId::kNone) continue;
+    if (const Variable made = without_quotient(site, operands.first, sigmoid, operands.second)) return if_fits(site, made);
   }
   return {};
 }
@@ -140,6 +200,12 @@ struct SoftmaxFactor {
   Variable factor;
 };
 SoftmaxFactor softmax_factor(Site& site, ValueId value, ValueId exps) {
+  // Of a sum over all axes, which is a number: they are put back behind the division.
+  if (const auto* view = site.made_by<DimShuffleOp>(value); view && site.type(site.input_of(value)).rank() == 0) {
+    const Pair quotient = pair_of(site, site.input_of(value), rows().true_div);
+    if (!quotient || !has_one_dtype(site, quotient.first, value) || !site.made_by<DimShuffleOp>(quotient.second)) return {};
+    return {summed_axes(site, site.input_of(quotient.second), exps), dimshuffle(site.operand(quotient.first), std::vector<int>(view->pattern().begin(), view->pattern().end()))};
+  }
   if (const ValueId sums = inside(site, value, rows().reciprocal); sums != ValueId::kNone) return {summed_axes(site, sums, exps), number(1, site.type(value).dtype)};
   if (const Pair quotient = pair_of(site, value, rows().true_div); quotient && has_one_dtype(site, quotient.first, value)) return {summed_axes(site, quotient.second, exps), site.operand(quotient.first)};
   const auto* sum = site.made_by<ReduceOp>(value);
@@ -223,6 +289,7 @@ std::vector<Rule> stability_rules() {
       {.name = "to_softplus", .ops = {row.log1p}, .reads = is_one_of({row.exp, row.neg}), .rewrite = to_softplus},
       {.name = "to_log_of_inverse", .ops = {row.log}, .reads = is_one_of({row.exp, row.sigmoid}), .rewrite = to_log_of_inverse},
       {.name = "to_sigmoid", .ops = {row.reciprocal, row.true_div, row.mul}, .reads = is_one_of({row.add, row.exp}), .rewrite = to_sigmoid},
+      {.name = "drop_sigmoid_quotient", .ops = {row.mul}, .reads = is_one_of({row.sigmoid, row.sub}), .rewrite = drop_sigmoid_quotient},
       {.name = "to_complement", .ops = {row.sub}, .reads = is_one_of({row.erf, row.sigmoid}), .rewrite = to_complement},
       {.name = "to_logsumexp", .ops = {row.log}, .rewrite = to_logsumexp},
       {.name = "to_softmax", .ops = {row.true_div, row.mul}, .reads = is_one_of({row.exp}), .rewrite = to_softmax},

@@ -134,6 +134,11 @@ TEST_F(Simplify, KnowsSigmoids) {
   EXPECT_EQ(simplified(s * (1.0 - s)), "mul(sigmoid(x), sub(1, sigmoid(x)))") << "one sigmoid is less work than two";
   EXPECT_EQ(simplified(s + log(1.0 - s)), "sub(sigmoid(x), softplus(x))");
   EXPECT_EQ(simplified((y_ / (1.0 + exp(x_))) * exp(x_)), "mul(y, sigmoid(x))");
+  EXPECT_EQ(simplified(-(y_ / (1.0 + exp(x_))) * exp(x_)), "mul(neg(y), sigmoid(x))");
+  EXPECT_EQ(simplified((y_ / s) * s), "second(sigmoid(x), y)") << "y in the common shape";
+  EXPECT_EQ(simplified((-y_ / (1.0 - s)) * s * (1.0 - s)), "mul(second(sub(1, sigmoid(x)), neg(y)), sigmoid(x))");
+  EXPECT_EQ(simplified((y_ / s - x_) * s), "sub(second(sigmoid(x), y), mul(x, sigmoid(x)))");
+  EXPECT_EQ(simplified((y_ / sigmoid(y_)) * s), "mul(true_div(y, sigmoid(y)), sigmoid(x))") << "of another value";
 }
 
 TEST_F(Simplify, KnowsSoftmaxAndItsLogarithm) {
