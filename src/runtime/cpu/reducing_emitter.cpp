@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "runtime/kernel/argument_block.hpp"
+#include "runtime/kernel/dialect.hpp"
+#include "runtime/kernel/users_text.hpp"
 
 namespace damo {
 namespace {
@@ -12,6 +14,9 @@ constexpr int kColumnRun = 128;  // of a column, likewise
 
 constexpr const char* kReducingHead = R"(using namespace damo;
 #define DAMO_FUNCTION static inline __attribute__((always_inline))
+typedef i64 place;
+)";
+constexpr const char* kUsersReducingHead = R"(#define DAMO_FUNCTION static __device__ __forceinline__
 typedef i64 place;
 )";
 
@@ -46,26 +51,41 @@ bool CpuReducingEmitter::may_keep(int value, const Passes& passes) {
 }
 
 std::string CpuReducingEmitter::emit() {
-  text_ = kReducingHead + argument_struct(spec_, layout_) + steps_.functions();
-  if (layout_.chunked) {
-    line("struct Partial {");
-    for (int join : passes_.all()[0].joins) line("  alignas(8) Joined" + number(join) + " j" + number(join) + ";");
-    line("};");
-  }
+  emit_head();
   if (columns()) emit_columns();
   else emit_rows();
   if (layout_.chunked) emit_finish();
   if (spec_.joins_across()) emit_finish_across();
+  emit_users_kernels();
   return std::move(text_);
 }
 
-void CpuReducingEmitter::begin(const std::string& name) {
-  line("extern \"C\" void " + name + "(void* const* arguments, const LaunchFrame*, i64 first, i64 last) {");
-  line("  const Arguments& a = *static_cast<const Arguments*>(arguments[0]);");
-  begin_tasks();
+/// What all kernels of the text need.
+void CpuReducingEmitter::emit_head() {
+  text_ = (spec_.users_text ? users_head(spec_) + kUsersReducingHead : kReducingHead) + argument_struct(spec_, layout_) + steps_.functions();
+  if (!layout_.chunked) return;
+  line("struct Partial {");
+  for (int join : passes_.all()[0].joins) line("  alignas(8) alignas(Joined" + number(join) + ") Joined" + number(join) + " j" + number(join) + ";");
+  line("};");
 }
 
-void CpuReducingEmitter::begin_tasks() {
+/// Of a user's CUDA C the kernels stand behind all that they call, outside of its namespace; a block is a task.
+void CpuReducingEmitter::emit_users_kernels() {
+  if (!spec_.users_text) return;
+  line("}");
+  for (const std::string& name : entry_names(spec_, layout_)) {
+    line("extern \"C\" __global__ void " + name + "(const damo_generated::Arguments a) { damo_generated::of_" + name + "(a, blockIdx.x, blockIdx.x + 1ll); }");
+  }
+}
+
+/// The beginning of one kernel: a loop over tasks.
+void CpuReducingEmitter::begin(const std::string& name) {
+  if (spec_.users_text) {
+    line("DAMO_FUNCTION void of_" + name + "(const Arguments& a, i64 first, i64 last) {");
+  } else {
+    line("extern \"C\" void " + name + "(void* const* arguments, const LaunchFrame*, i64 first, i64 last) {");
+    line("  const Arguments& a = *static_cast<const Arguments*>(arguments[0]);");
+  }
   if (!spec_.numbers.empty()) line("  const Numbers numbers = a.numbers;");  // a copy that no store can change
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (!is_scalar(access(i))) continue;

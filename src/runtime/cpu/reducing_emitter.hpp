@@ -32,8 +32,9 @@ class CpuReducingEmitter {
   void emit_finish();
   void emit_held_across();
   void emit_finish_across();
+  void emit_head();
+  void emit_users_kernels();
   void begin(const std::string& name);
-  void begin_tasks();
   void emit_row_start(const std::string& indent, const std::string& number, int axes, const std::string& column);
   void emit_row_pass(const Passes::Pass& pass);
   void emit_column_pass(const Passes::Pass& pass);

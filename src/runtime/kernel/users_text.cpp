@@ -16,6 +16,10 @@ std::string users_head(const KernelSpec& spec) {
   text += "typedef unsigned char u8; typedef unsigned short u16; typedef unsigned int u32; typedef unsigned long long u64;\n";
   if (has(float16)) text += "typedef __half half;\n";
   if (has(bfloat16)) text += "typedef __nv_bfloat16 bfloat16;\n";
+  if (spec.has_ordinals()) {
+    text += "struct Ordinals {\n  u64 first;\n  __device__ __forceinline__ Ordinals operator+(i64 n) const { return Ordinals{first + u64(n)}; }\n";
+    text += "  __device__ __forceinline__ i64 operator[](i64 n) const { return i64(first + u64(n)); }\n  __device__ __forceinline__ i64 operator*() const { return i64(first); }\n};\n";
+  }
   return text + "template <class To, class From> __device__ __forceinline__ To convert(From x) { return To(x); }\n";
 }
 
