@@ -9,8 +9,7 @@
 namespace damo {
 namespace {
 
-constexpr int kRun = 32;          // elements that a partial value takes before it is added to others
-constexpr int kColumnRun = 128;  // of a column, likewise
+constexpr int kColumnRun = 128;  // as kCpuRun, of a column
 
 constexpr const char* kReducingHead = R"(using namespace damo;
 #define DAMO_FUNCTION static inline __attribute__((always_inline))
@@ -231,6 +230,54 @@ void CpuReducingEmitter::emit_joins(const std::string& indent, const std::string
   }
 }
 
+/// So many elements from e0, e1, ... on: into lanes, and what is left over into the values of this letter.
+void CpuReducingEmitter::emit_elements(const std::string& indent, const std::string& count, const std::string& before, const std::string& letter, const Passes::Pass& pass) {
+  const std::string lanes = number(layout_.lanes);
+  line(indent + "i64 j = 0;");
+  if (!pass.joins.empty() && layout_.lanes > 1) {
+    line(indent + "for (; j + " + lanes + " <= " + count + "; j += " + lanes + ") {");
+    line(kLanes);
+    line(indent + "  for (int k = 0; k < " + lanes + "; ++k) {");
+    emit_element(indent + "    ", "j + k", before + "j + k", pass);
+    emit_joins(indent + "    ", "m", true, pass);
+    line(indent + "  }\n" + indent + "}");
+  }
+  if (pass.joins.empty()) line(kVectorise);
+  line(indent + "for (; j < " + count + "; ++j) {");
+  emit_element(indent + "  ", "j", before + "j", pass);
+  emit_joins(indent + "  ", letter, false, pass);
+  line(indent + "}");
+}
+
+/// m3[0], ...: what all lanes have.
+void CpuReducingEmitter::emit_joined_lanes(const std::string& indent, const Passes::Pass& pass) {
+  line(indent + "for (int half = " + number(layout_.lanes / 2) + "; half > 0; half /= 2) {");
+  for (int join : pass.joins) {
+    const std::string joined = "reduce" + number(join) + "(" + lane("m", join, "k") + ", " + lane("m", join, "k + half") + ")";
+    line(indent + "  for (int k = 0; k < half; ++k) " + set_lane("m", join, "k", joined));
+  }
+  line(indent + "}");
+}
+
+/// The whole row as one run, joined to the values that are called by j.
+void CpuReducingEmitter::emit_run(const Passes::Pass& pass) {
+  if (layout_.lanes > 1) {
+    for (int join : pass.joins) declare_lanes("      ", "m", join, number(layout_.lanes));
+  }
+  emit_reduced_offsets("      ", "begin", 1, pass);
+  if (layout_.lanes == 1) {
+    line("      for (i64 k = begin; k < end; ++k) {");
+    emit_element("        ", "k - begin", "k", pass);
+    emit_joins("        ", "j", false, pass);
+    line("      }");
+    return;
+  }
+  emit_elements("      ", "end - begin", "begin + ", "j", pass);
+  if (layout_.lanes == 1) return;
+  emit_joined_lanes("      ", pass);
+  for (int join : pass.joins) line("      j" + number(join) + " = reduce" + number(join) + "(" + lane("m", join, "0") + ", j" + number(join) + ");");
+}
+
 void CpuReducingEmitter::emit_row_pass(const Passes::Pass& pass) {
   const std::string lanes = number(layout_.lanes), last = number(layout_.reduced_rank - 1);
   const bool several = layout_.reduced_rank > 1, joins = !pass.joins.empty(), has_lanes = joins && layout_.lanes > 1;
@@ -239,6 +286,11 @@ void CpuReducingEmitter::emit_row_pass(const Passes::Pass& pass) {
     line("      " + type + " j" + n + " = neutral" + n + "();");
   }
   line("      {");
+  if (joins && has_one_run()) {
+    emit_run(pass);
+    line("      }");
+    return;
+  }
   if (joins) {
     for (int join : pass.joins) {
       const std::string n = number(join);
@@ -246,14 +298,7 @@ void CpuReducingEmitter::emit_row_pass(const Passes::Pass& pass) {
       if (has_lanes) declare_lanes("      ", "m", join, lanes);
     }
     line("      const auto fold = [&]() __attribute__((always_inline)) {");
-    if (has_lanes) {
-      line("        for (int half = " + number(layout_.lanes / 2) + "; half > 0; half /= 2) {");
-      for (int join : pass.joins) {
-        const std::string joined = "reduce" + number(join) + "(" + lane("m", join, "k") + ", " + lane("m", join, "k + half") + ")";
-        line("          for (int k = 0; k < half; ++k) " + set_lane("m", join, "k", joined));
-      }
-      line("        }");
-    }
+    if (has_lanes) emit_joined_lanes("        ", pass);
     for (int join : pass.joins) {
       const std::string n = number(join), reduce = "reduce" + n, j = "j" + n;
       if (has_lanes) {
@@ -265,25 +310,12 @@ void CpuReducingEmitter::emit_row_pass(const Passes::Pass& pass) {
     line("      };");
     line("      i64 in_run = 0;");
   }
-  const std::string longest = number(kRun * layout_.lanes);
+  const std::string longest = number(kCpuRun * layout_.lanes);
   line("      for (i64 r = begin; r < end;) {");
   line("        i64 run = end - r < " + longest + " ? end - r : " + longest + ";");
   if (several) line("        const i64 c = r % a.reduced[" + last + "]; if (a.reduced[" + last + "] - c < run) run = a.reduced[" + last + "] - c;");
   emit_reduced_offsets("        ", "r", layout_.reduced_rank, pass);
-  line("        i64 j = 0;");
-  if (has_lanes) {
-    line("        for (; j + " + lanes + " <= run; j += " + lanes + ") {");
-    line(kLanes);
-    line("          for (int k = 0; k < " + lanes + "; ++k) {");
-    emit_element("            ", "j + k", "r + j + k", pass);
-    emit_joins("            ", "m", true, pass);
-    line("          }\n        }");
-  }
-  if (!joins) line(kVectorise);
-  line("        for (; j < run; ++j) {");
-  emit_element("          ", "j", "r + j", pass);
-  emit_joins("          ", "s", false, pass);
-  line("        }");
+  emit_elements("        ", "run", "r + ", "s", pass);
   if (joins) line("        in_run += run; if (in_run >= " + longest + ") { fold(); in_run = 0; }");
   line("        r += run;\n      }");
   if (joins) line("      fold();");
@@ -296,7 +328,7 @@ void CpuReducingEmitter::emit_row_values(const std::string& indent, const std::v
     if (columns()) line(indent + type + " v" + n + "[" + number(layout_.lanes) + "]; for (i64 k = 0; k < count; ++k) v" + n + "[k] = " + text + ";");
     else line(indent + "const " + type + " v" + n + " = " + text + ";");
   };
-  for (int join : joins) emit(join, "post" + number(join) + "(" + (columns() ? lane("t", join, "k") : "j" + number(join)) + ", a.length)");
+  for (int join : joins) emit(join, "post" + number(join) + "(" + (columns() ? lane("m", join, "k") : "j" + number(join)) + ", a.length)");
   for (int value : steps) emit(value, steps_.call(value, [this](int input) { return row_name(input); }));
 }
 
@@ -333,12 +365,15 @@ void CpuReducingEmitter::emit_rows() {
 }
 
 void CpuReducingEmitter::emit_column_pass(const Passes::Pass& pass) {
-  for (int join : pass.joins) declare_lanes("    ", "t", join, "count");
+  // The values of a run, and of all before it; of one run alone the latter are never looked at.
+  for (int join : pass.joins) {
+    declare_lanes("    ", "m", join, "count");
+    declare_lanes("    ", "t", join, "0");
+  }
   // Four elements of a row at a time: four streams from memory, and a fourth of the traffic to the partial values.
   const bool bundles = layout_.reduced_rank == 1 && pass.stores.empty() && pass.keeps.empty() && pass.kept.empty();
-  line("    for (i64 r = begin; r < end;) {");
+  line("    for (i64 r = begin; r < end;) {\n    const bool has_more = r > begin;");
   line("    const i64 stop = r + " + number(kColumnRun) + " < end ? r + " + number(kColumnRun) + " : end;");
-  for (int join : pass.joins) declare_lanes("    ", "m", join, "count");
   if (bundles) {
     line("    for (; r + 4 <= stop; r += 4) {\n      for (i64 k = 0; k < count; ++k) {");
     for (int join : pass.joins) line("        Joined" + number(join) + " j" + number(join) + " = " + lane("m", join, "k") + ";");
@@ -359,8 +394,9 @@ void CpuReducingEmitter::emit_column_pass(const Passes::Pass& pass) {
   emit_joins("        ", "m", true, pass);
   line("      }\n    }");
   for (int join : pass.joins) {
-    const std::string joined = "reduce" + number(join) + "(" + lane("t", join, "k") + ", " + lane("m", join, "k") + ")";
-    line("    for (i64 k = 0; k < count; ++k) " + set_lane("t", join, "k", joined));
+    const std::string n = number(join), joined = "reduce" + n + "(" + lane("t", join, "k") + ", " + lane("m", join, "k") + ")";
+    line("    if (has_more) for (i64 k = 0; k < count; ++k) " + set_lane("m", join, "k", joined));
+    line("    if (r < end) for (i64 k = 0; k < count; ++k) { " + set_lane("t", join, "k", lane("m", join, "k")) + " " + set_lane("m", join, "k", "neutral" + n + "()") + " }");
   }
   line("    }");
 }
@@ -378,10 +414,9 @@ void CpuReducingEmitter::emit_columns() {
     if (!layout_.chunked) emit_row_values("    ", pass.joins, pass.row_steps);
   }
   if (layout_.chunked) {
-    line("    const i64 row = outer * " + extent + " + column;");
+    emit_parts("a.n");
     for (int join : passes_.all()[0].joins) {
-      const std::string n = number(join);
-      line("    for (i64 k = 0; k < count; ++k) static_cast<Partial*>(a.scratch)[(row + k) * a.chunks + chunk].j" + n + " = " + lane("t", join, "k") + ";");
+      line("    for (i64 k = 0; k < count; ++k) part" + number(join) + "[chunk * a.n + outer * " + extent + " + column + k] = " + lane("m", join, "k") + ";");
     }
   } else {
     emit_row_stores("    ");
@@ -389,39 +424,55 @@ void CpuReducingEmitter::emit_columns() {
   line("  }\n}");
 }
 
+/// Joins whose parts lie apart: across rows, or of columns in chunks.
+std::vector<int> CpuReducingEmitter::parted() const {
+  if (!spec_.joins_across()) return passes_.all()[0].joins;
+  std::vector<int> joins;
+  for (const Passes::Pass& pass : passes_.all()) joins.insert(joins.end(), pass.across.begin(), pass.across.end());
+  return joins;
+}
+
+/// part3, ...: the parts of a join's values, those of one chunk side by side, so many.
+void CpuReducingEmitter::emit_parts(const std::string& count) {
+  std::string from = "static_cast<char*>(a.scratch)";
+  for (int join : parted()) {
+    const std::string n = number(join), type = "Joined" + n;
+    line("    " + type + "* const part" + n + " = reinterpret_cast<" + type + "*>(" + from + ");");
+    from += " + (a.chunks * " + count + " * i64(sizeof(" + type + ")) + 127) / 128 * 128";
+  }
+}
+
 /// h3, ...: the task's values of joins across rows, one for each place of a row.
 void CpuReducingEmitter::emit_held_across() {
-  std::string from = "static_cast<char*>(a.scratch)";
-  for (const Passes::Pass& pass : passes_.all()) {
-    for (int join : pass.across) {
-      const std::string n = number(join), type = "Joined" + n;
-      line("    " + type + "* __restrict const h" + n + " = reinterpret_cast<" + type + "*>(" + from + ") + task * a.length;");
-      line("    for (i64 p = 0; p < a.length; ++p) h" + n + "[p] = neutral" + n + "();");
-      from += " + (a.chunks * a.length * i64(sizeof(" + type + ")) + 127) / 128 * 128";
-    }
+  emit_parts("a.length");
+  for (int join : parted()) {
+    const std::string n = number(join);
+    line("    Joined" + n + "* __restrict const h" + n + " = part" + n + " + task * a.length;");
+    line("    for (i64 p = 0; p < a.length; ++p) h" + n + "[p] = neutral" + n + "();");
   }
+}
+
+/// The beginning of a kernel whose tasks join the parts of some neighbouring values, of so many: part3[value] then is all of them. Parts are joined in
+/// pairs, so that the error of a sum grows with the logarithm of their number.
+void CpuReducingEmitter::begin_finish_of_parts(const std::string& all) {
+  const std::string columns = number(kCpuAcrossColumns);
+  begin(entry_names(spec_, layout_)[1]);
+  line("    const i64 first_value = task * " + columns + ", left = " + all + " - first_value, count = left < " + columns + " ? left : " + columns + ";");
+  emit_parts(all);
+  for (int join : parted()) {
+    const std::string n = number(join), type = "Joined" + n;
+    line("    for (i64 apart = 1; apart < a.chunks; apart *= 2) {\n      for (i64 c = 0; c + apart < a.chunks; c += 2 * apart) {");
+    line("        " + type + "* __restrict const to = part" + n + " + c * " + all + " + first_value;");
+    line("        const " + type + "* __restrict const other = part" + n + " + (c + apart) * " + all + " + first_value;");
+    line("        for (i64 k = 0; k < count; ++k) to[k] = reduce" + n + "(to[k], other[k]);\n      }\n    }");
+  }
+  line("    for (i64 value = first_value; value < first_value + count; ++value) {");
 }
 
 /// Each task joins what the first kernel's tasks have of some neighbouring places.
 void CpuReducingEmitter::emit_finish_across() {
-  const std::string columns = number(kCpuAcrossColumns), run = number(kRun);
-  begin(entry_names(spec_, layout_)[1]);
-  line("    const i64 place_of_first = task * " + columns + ", left = a.length - place_of_first, count = left < " + columns + " ? left : " + columns + ";");
-  std::string from = "static_cast<const char*>(a.scratch)";
-  for (const Passes::Pass& pass : passes_.all()) {
-    for (int join : pass.across) {
-      const std::string n = number(join), type = "Joined" + n;
-      line("    const " + type + "* const h" + n + " = reinterpret_cast<const " + type + "*>(" + from + ") + place_of_first;");
-      line("    " + type + " t" + n + "[" + columns + "]; for (i64 k = 0; k < count; ++k) t" + n + "[k] = neutral" + n + "();");
-      line("    for (i64 r = 0; r < a.chunks; r += " + run + ") {");
-      line("      const i64 stop = r + " + run + " < a.chunks ? r + " + run + " : a.chunks;");
-      line("      " + type + " m" + n + "[" + columns + "]; for (i64 k = 0; k < count; ++k) m" + n + "[k] = neutral" + n + "();");
-      line("      for (i64 c = r; c < stop; ++c) for (i64 k = 0; k < count; ++k) m" + n + "[k] = reduce" + n + "(m" + n + "[k], h" + n + "[c * a.length + k]);");
-      line("      for (i64 k = 0; k < count; ++k) t" + n + "[k] = reduce" + n + "(t" + n + "[k], m" + n + "[k]);\n    }");
-      from += " + (a.chunks * a.length * i64(sizeof(" + type + ")) + 127) / 128 * 128";
-    }
-  }
-  line("    for (i64 k = 0; k < count; ++k) {\n      i64 left_over = place_of_first + k;");
+  begin_finish_of_parts("a.length");
+  line("      i64 left_over = value;");
   for (int axis = layout_.reduced_rank - 1; axis >= 0; --axis) {
     const std::string n = number(axis);
     line("      const i64 q" + n + " = " + (axis > 0 ? "left_over % a.reduced[" + n + "]; left_over /= a.reduced[" + n + "];" : "left_over;"));
@@ -431,26 +482,34 @@ void CpuReducingEmitter::emit_finish_across() {
     const std::string n = number(spec_.stores[static_cast<std::size_t>(output)]), type = value_type(steps_.dtype(spec_.stores[static_cast<std::size_t>(output)]));
     std::string place = "0";
     for (int axis = 0; !is_scalar(access(i)) && axis < layout_.reduced_rank; ++axis) place += " + q" + number(axis) + " * a.r" + number(i) + "[" + number(axis) + "]";
-    line("      { const " + type + " v" + n + " = post" + n + "(t" + n + "[k], a.n); a.p" + number(i) + "[" + place + "] = " + steps_.stored(output, [](int value) { return local_name(value); }) + "; }");
+    line("      { const " + type + " v" + n + " = post" + n + "(part" + n + "[value], a.n); a.p" + number(i) + "[" + place + "] = " + steps_.stored(output, [](int value) { return local_name(value); }) + "; }");
   }
   line("    }\n  }\n}");
 }
 
-/// Each task joins the chunks of `tile` rows; as rows, whatever the main kernel's form.
+/// Each task joins the chunks of `tile` rows, or of some neighbouring columns, and then goes through these as rows.
 void CpuReducingEmitter::emit_finish() {
   Layout rows = layout_;
   rows.form = Form::kRows;
-  rows.chunked = false;
   CpuReducingEmitter finish(spec_, rows);
-  finish.begin(entry_names(spec_, layout_)[1]);
-  finish.line("    const i64 from = task * a.tile, to = from + a.tile < a.n ? from + a.tile : a.n;");
-  finish.line("    for (i64 row = from; row < to; ++row) {");
+  if (columns()) {
+    finish.begin_finish_of_parts("a.n");
+    finish.line("      const i64 row = value;");
+  } else {
+    finish.begin(entry_names(spec_, layout_)[1]);
+    finish.line("    const i64 from = task * a.tile, to = from + a.tile < a.n ? from + a.tile : a.n;");
+    finish.line("    for (i64 row = from; row < to; ++row) {");
+  }
   finish.emit_row_start("      ", "row", layout_.rank, "");
   finish.emit_row_values("      ", {}, passes_.first_row_steps());
   const Passes::Pass& pass = passes_.all()[0];
-  finish.line("      Partial* const of_row = static_cast<Partial*>(a.scratch) + row * a.chunks;");
+  if (!columns()) finish.line("      Partial* const of_row = static_cast<Partial*>(a.scratch) + row * a.chunks;");
   for (int join : pass.joins) {
     const std::string n = number(join);
+    if (columns()) {
+      finish.line("      const Joined" + n + " j" + n + " = part" + n + "[value];");
+      continue;
+    }
     finish.line("      for (i64 apart = 1; apart < a.chunks; apart *= 2) {");  // pairs, so that the error of a sum grows with the logarithm of chunks
     finish.line("        for (i64 k = 0; k + apart < a.chunks; k += 2 * apart) of_row[k].j" + n + " = reduce" + n + "(of_row[k].j" + n + ", of_row[k + apart].j" + n + ");\n      }");
     finish.line("      const Joined" + n + " j" + n + " = of_row[0].j" + n + ";");

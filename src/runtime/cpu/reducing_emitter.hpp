@@ -19,7 +19,9 @@
 
 namespace damo {
 
-inline constexpr int kCpuAcrossColumns = 512;  ///< places of a row that a task of the second kernel joins
+inline constexpr int kCpuAcrossColumns = 512;  ///< columns, or places of a row, that a task of the second kernel joins
+inline constexpr int kCpuRun = 32;             ///< elements that a partial value takes before it is joined with others
+inline constexpr int kCpuShortLanes = 16;      ///< of rows that are one run of so many; shorter ones than kCpuRun have one
 
 class CpuReducingEmitter {
  public:
@@ -31,11 +33,17 @@ class CpuReducingEmitter {
   void emit_columns();
   void emit_finish();
   void emit_held_across();
+  std::vector<int> parted() const;
+  void emit_parts(const std::string& count);
+  void begin_finish_of_parts(const std::string& all);
   void emit_finish_across();
   void emit_head();
   void emit_users_kernels();
   void begin(const std::string& name);
   void emit_row_start(const std::string& indent, const std::string& number, int axes, const std::string& column);
+  void emit_elements(const std::string& indent, const std::string& count, const std::string& before, const std::string& letter, const Passes::Pass& pass);
+  void emit_joined_lanes(const std::string& indent, const Passes::Pass& pass);
+  void emit_run(const Passes::Pass& pass);
   void emit_row_pass(const Passes::Pass& pass);
   void emit_column_pass(const Passes::Pass& pass);
   void emit_reduced_offsets(const std::string& indent, const std::string& place, int axes, const Passes::Pass& pass);
@@ -50,6 +58,8 @@ class CpuReducingEmitter {
   std::string lane(const std::string& letter, int join, const std::string& k) const;
   std::string set_lane(const std::string& letter, int join, const std::string& k, const std::string& value) const;
   bool may_keep(int value, const Passes& passes);
+  /// Whether a row is no longer than its lanes take in one run.
+  bool has_one_run() const { return layout_.reduced_rank == 1 && (layout_.lanes == 1 || layout_.lanes == kCpuShortLanes); }
   bool columns() const { return layout_.form == Form::kColumns; }
   Access access(int parameter) const { return layout_.access[static_cast<std::size_t>(parameter)]; }
   std::string pointer_type(int parameter) const;
