@@ -1,8 +1,6 @@
 // A ScanKernel is a KernelSpec whose join is the user's text; its compiled kernels are the device's (EagerKernels).
 #include <damo/scan_kernel.hpp>
 
-#include <atomic>
-
 #include <damo/axes.hpp>
 #include <damo/error.hpp>
 #include "ops/eager/kernels.hpp"
@@ -26,7 +24,6 @@ std::string expression(const SourceText& text) { return "\n" + line_directive(te
 }  // namespace
 
 ScanKernel::ScanKernel(DType dtype, SourceText operation, SourceText neutral, bool exclusive, ScanKernelOptions options) {
-  static std::atomic<std::uint32_t> count = 0;
   const std::string label = "ScanKernel " + options.name;
   if (!is_identifier(options.name)) throw GraphError(label + ": a kernel cannot be called so", "use letters, digits and _");
   if (operation.text.empty()) throw GraphError(label + ": it has no operation", "\"a + b\"");
@@ -47,7 +44,7 @@ ScanKernel::ScanKernel(DType dtype, SourceText operation, SourceText neutral, bo
   std::string preamble;
   if (!options.preamble.text.empty()) preamble = line_directive(options.preamble) + options.preamble.text + "\n";
   spec.users_text = UsersText{std::move(preamble), std::move(options.flags)};
-  data_ = std::make_shared<Data>(Data{std::move(spec), dtype, std::uint32_t{1} << 31 | count.fetch_add(1)});
+  data_ = std::make_shared<Data>(Data{std::move(spec), dtype, EagerKernels::number_of_users()});
 }
 
 Array ScanKernel::operator()(const Array& x, int axis) const {

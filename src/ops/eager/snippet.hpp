@@ -41,7 +41,7 @@ bool is_identifier(std::string_view name);
 /// arrays on several devices.
 struct SnippetArguments {
   std::vector<Array> arrays;           ///< in order of the pointer parameters
-  std::vector<std::uint64_t> scalars;  ///< in order of the others: the value in the first bytes
+  std::vector<Scalar> numbers;  ///< in order of the others, of their dtypes
   Backend* backend = nullptr;
 
   SnippetArguments(const std::string& kernel, std::span<const RawParameter> parameters,
