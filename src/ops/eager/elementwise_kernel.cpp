@@ -38,8 +38,7 @@ struct ElementwiseKernel::Data {
   }
   int width(std::span<const Array> arrays) const;
   std::shared_ptr<const LoadedKernel> kernel(Backend& backend, const SnippetLayout& layout);
-  void launch(Backend& backend, std::span<const Array> arrays, std::span<const Scalar> numbers,
-              const Shape& space);
+  void launch(Backend& backend, std::span<const Array> arrays, std::span<const Scalar> numbers, const Shape& space);
   void run(SnippetArguments& arguments);
 };
 
@@ -106,8 +105,8 @@ std::shared_ptr<const LoadedKernel> ElementwiseKernel::Data::kernel(Backend& bac
   return kernels.try_emplace(place, std::move(made)).first->second;
 }
 
-void ElementwiseKernel::Data::launch(Backend& backend, std::span<const Array> arrays,
-                                     std::span<const Scalar> numbers, const Shape& space) {
+void ElementwiseKernel::Data::launch(Backend& backend, std::span<const Array> arrays, std::span<const Scalar> numbers,
+                                     const Shape& space) {
   SnippetLayout layout;
   bool all_dense = true;
   for (const Array& array : arrays) {
@@ -129,8 +128,10 @@ void ElementwiseKernel::Data::launch(Backend& backend, std::span<const Array> ar
   };
   std::size_t array = 0, number = 0;
   for (const RawParameter& parameter : snippet.parameters) {
-    if (parameter.is_pointer) block.push_back(reinterpret_cast<std::uintptr_t>(arrays[array++].data()));
-    else numbers[number++].store(&block.emplace_back());
+    if (parameter.is_pointer)
+      block.push_back(reinterpret_cast<std::uintptr_t>(arrays[array++].data()));
+    else
+      numbers[number++].store(&block.emplace_back());
   }
   block.push_back(static_cast<std::uint64_t>(size));
   if (layout.rank > 0) {

@@ -1,4 +1,5 @@
-// A ReductionKernel is a KernelSpec whose join calls the user's text; its compiled kernels are the device's (EagerKernels).
+// A ReductionKernel is a KernelSpec whose join calls the user's text; its compiled kernels are the device's
+// (EagerKernels).
 #include <damo/reduction_kernel.hpp>
 
 #include <span>
@@ -41,9 +42,12 @@ Array ReductionKernel::run(const Axes& axes, bool keepdims, std::initializer_lis
     }
     const Array whole = x.broadcast_to(space);
     copies.push_back(whole.is_contiguous() ? whole : packed_copy(whole));
-    inputs.push_back({nullptr, Scalar(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(copies.back().data())))});
+    inputs.push_back(
+        {nullptr, Scalar(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(copies.back().data())))});
   }
-  EagerKernels::of(*arguments.backend)->reducing(data_->number, [this] { return data_->reduction.spec; })->run(inputs, out, space, mask);
+  EagerKernels::of(*arguments.backend)
+      ->reducing(data_->number, [this] { return data_->reduction.spec; })
+      ->run(inputs, out, space, mask);
   return keepdims ? out : out.reshape(reduced_shape(space, mask, false));
 }
 

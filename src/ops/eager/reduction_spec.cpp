@@ -30,11 +30,14 @@ std::vector<RawParameter> read_parameters(const ReductionKernelDefinition& given
   }
   for (const RawParameter& parameter : parameters) {
     if (parameter.is_pointer && !parameter.is_const)
-      refuse(given.name, "the argument \"" + parameter.declaration + "\" can be written", "write const: a reduction's result is a new Array");
+      refuse(given.name, "the argument \"" + parameter.declaration + "\" can be written",
+             "write const: a reduction's result is a new Array");
   }
-  const auto arrays = std::count_if(parameters.begin(), parameters.end(), [](const RawParameter& parameter) { return parameter.is_pointer; });
+  const auto arrays = std::count_if(parameters.begin(), parameters.end(),
+                                    [](const RawParameter& parameter) { return parameter.is_pointer; });
   if (arrays == 0) refuse(given.name, "no argument is an array", ".arguments = \"const float* x\"");
-  if (arrays > 1 && given.map.text.empty()) refuse(given.name, "it has several arrays and no .map", ".map = \"x[i] * y[i]\"");
+  if (arrays > 1 && given.map.text.empty())
+    refuse(given.name, "it has several arrays and no .map", ".map = \"x[i] * y[i]\"");
   return parameters;
 }
 
@@ -46,7 +49,8 @@ struct Positions {
   /// A macro of the user's may name them beside an array that is passed by its address.
   Positions(const std::string& map, const ReductionSpec& made) {
     const std::string rest = without_elements(map, made.parameters);
-    const bool is_argument = std::any_of(made.parameters.begin(), made.parameters.end(), [](const RawParameter& parameter) { return parameter.name == "r"; });
+    const bool is_argument = std::any_of(made.parameters.begin(), made.parameters.end(),
+                                         [](const RawParameter& parameter) { return parameter.name == "r"; });
     const bool some_plain = std::find(made.plain.begin(), made.plain.end(), true) != made.plain.end();
     if (is_argument) place_name = "damo_place";
     index = some_plain || names(rest, "i");
@@ -56,7 +60,8 @@ struct Positions {
 
 /// "static type signature { return type(expression); }", the expression's lines the user's.
 std::string function(const std::string& type, const std::string& signature, const SourceText& expression) {
-  return "static __device__ __forceinline__ " + type + " " + signature + " {\nreturn " + type + "(\n" + line_directive(expression) + expression.text + "\n" + kGeneratedLine + ");\n}\n";
+  return "static __device__ __forceinline__ " + type + " " + signature + " {\nreturn " + type + "(\n" +
+         line_directive(expression) + expression.text + "\n" + kGeneratedLine + ");\n}\n";
 }
 
 /// The user's preamble, then damo_neutral(), damo_reduce(a, b), damo_post(a, n) and damo_map(arguments, i, r).
@@ -64,20 +69,32 @@ std::string functions(const ReductionKernelDefinition& given, const ReductionSpe
   std::vector<DType> dtypes = {given.dtype_out};
   for (const RawParameter& parameter : made.parameters) dtypes.push_back(parameter.dtype);
   std::string text = includes_for(dtypes);
-  if (!given.preamble.text.empty()) text += line_directive(given.preamble) + given.preamble.text + "\n" + kGeneratedLine;
-  const std::string accumulator = !given.accumulator.empty() ? given.accumulator : is_half(given.dtype_out) ? "float" : c_type(given.dtype_out);
+  if (!given.preamble.text.empty())
+    text += line_directive(given.preamble) + given.preamble.text + "\n" + kGeneratedLine;
+  const std::string accumulator = !given.accumulator.empty() ? given.accumulator
+                                  : is_half(given.dtype_out) ? "float"
+                                                             : c_type(given.dtype_out);
   text += "typedef " + accumulator + " damo_value;\ntypedef " + c_type(given.dtype_out) + " damo_result;\n";
-  text += "static_assert(sizeof(damo_value) <= " + std::to_string(kMostAccumulatorBytes) + ", \"the accumulator is too large\");\n";
-  text += "template <class T> struct damo_element { T value; __device__ __forceinline__ const T& operator[](long long) const { return value; } };\n";
-  text += function("damo_value", "damo_neutral()", given.neutral) + function("damo_value", "damo_reduce(damo_value a, damo_value b)", given.reduce);
-  text += function("damo_result", "damo_post(damo_value a, long long n)", given.post.text.empty() ? SourceText("a", nullptr, 0) : given.post);
+  text += "static_assert(sizeof(damo_value) <= " + std::to_string(kMostAccumulatorBytes) +
+          ", \"the accumulator is too large\");\n";
+  text +=
+      "template <class T> struct damo_element { T value; __device__ __forceinline__ const T& operator[](long long) "
+      "const { return value; } };\n";
+  text += function("damo_value", "damo_neutral()", given.neutral) +
+          function("damo_value", "damo_reduce(damo_value a, damo_value b)", given.reduce);
+  text += function("damo_result", "damo_post(damo_value a, long long n)",
+                   given.post.text.empty() ? SourceText("a", nullptr, 0) : given.post);
   std::string parameters;
   for (std::size_t k = 0; k < made.parameters.size(); ++k) {
     const RawParameter& parameter = made.parameters[k];
     const std::string type = c_type(parameter.dtype);
-    parameters += (!parameter.is_pointer ? type : made.plain[k] ? "const " + type + "*" : "damo_element<" + type + ">") + " " + parameter.name + ", ";
+    parameters += (!parameter.is_pointer ? type
+                   : made.plain[k]       ? "const " + type + "*"
+                                         : "damo_element<" + type + ">") +
+                  " " + parameter.name + ", ";
   }
-  return text + function("damo_value", "damo_map(" + parameters + "long long i, long long " + positions.place_name + ")", given.map);
+  return text + function("damo_value",
+                         "damo_map(" + parameters + "long long i, long long " + positions.place_name + ")", given.map);
 }
 
 /// A call of damo_map: x0, x1, ... are the inputs in order, then the index and the place if they are used.
@@ -87,9 +104,16 @@ std::string map_call(const ReductionSpec& made, const Positions& positions) {
   for (; k < made.parameters.size(); ++k) {
     const RawParameter& parameter = made.parameters[k];
     const std::string type = c_type(parameter.dtype), x = "x" + std::to_string(k);
-    if (!parameter.is_pointer) call += "(" + type + ")" + x + ", ";
-    else if (made.plain[k]) call += "(const " + type + "*)" + x + ", ";
-    else call += "damo_element<" + type + ">{" + (parameter.dtype == float16 ? "__ushort_as_half(" + x + ")" : parameter.dtype == bfloat16 ? "__ushort_as_bfloat16(" + x + ")" : x) + "}, ";
+    if (!parameter.is_pointer)
+      call += "(" + type + ")" + x + ", ";
+    else if (made.plain[k])
+      call += "(const " + type + "*)" + x + ", ";
+    else
+      call += "damo_element<" + type + ">{" +
+              (parameter.dtype == float16    ? "__ushort_as_half(" + x + ")"
+               : parameter.dtype == bfloat16 ? "__ushort_as_bfloat16(" + x + ")"
+                                             : x) +
+              "}, ";
   }
   const std::string index = positions.index ? "x" + std::to_string(k++) : "0";
   return call + index + ", " + (positions.place ? "x" + std::to_string(k) : "0") + ")";
@@ -101,7 +125,8 @@ ReductionSpec reduction_spec(ReductionKernelDefinition given) {
   ReductionSpec made;
   made.parameters = read_parameters(given);
   if (given.map.text.empty()) {
-    const auto only = std::find_if(made.parameters.begin(), made.parameters.end(), [](const RawParameter& parameter) { return parameter.is_pointer; });
+    const auto only = std::find_if(made.parameters.begin(), made.parameters.end(),
+                                   [](const RawParameter& parameter) { return parameter.is_pointer; });
     given.map = SourceText(only->name + "[i]", nullptr, 0);
   }
   KernelSpec& spec = made.spec;
@@ -139,7 +164,8 @@ ReductionSpec reduction_spec(ReductionKernelDefinition given) {
   join.bytes = given.accumulator.empty() ? static_cast<int>(itemsize(step.compute)) : kMostAccumulatorBytes;
   join.neutral = "damo_neutral()";
   join.reduce = "damo_reduce(a, b)";
-  join.post = "damo_post(n > 0 ? a : damo_neutral(), n)";  // many neutral values are joined, which of nothing should be one even where it is none
+  join.post = "damo_post(n > 0 ? a : damo_neutral(), n)";  // many neutral values are joined, which of nothing should be
+                                                           // one even where it is none
   step.join = std::move(join);
   spec.steps.push_back(std::move(step));
   spec.stores = {spec.first_step() + static_cast<int>(spec.steps.size()) - 1};

@@ -21,6 +21,10 @@ typedef i64 place;
 
 // Unrolled, a short loop over partial values would not be vectorised as one.
 constexpr const char* kLanes = "#pragma clang loop unroll(disable)";
+// Of what is left over from lanes: one partial value gains nothing from vectors, and the compiler would try.
+constexpr const char* kNotVectorised = "#pragma clang loop vectorize(disable)";
+// Of loops that run seldom: one vector at a time compiles sooner.
+constexpr const char* kBriefly = "#pragma clang loop interleave_count(1) unroll(disable)";
 constexpr const char* kVectorise = "#pragma clang loop vectorize(enable)";
 
 std::string product(const std::string& index, const std::string& stride) { return stride.empty() ? index : "(" + index + ") * " + stride; }
@@ -233,8 +237,8 @@ void CpuReducingEmitter::emit_joins(const std::string& indent, const std::string
 /// So many elements from e0, e1, ... on: into lanes, and what is left over into the values of this letter.
 void CpuReducingEmitter::emit_elements(const std::string& indent, const std::string& count, const std::string& before, const std::string& letter, const Passes::Pass& pass) {
   const std::string lanes = number(layout_.lanes);
-  line(indent + "i64 j = 0;");
   if (!pass.joins.empty() && layout_.lanes > 1) {
+    line(indent + "i64 j = 0;");
     line(indent + "for (; j + " + lanes + " <= " + count + "; j += " + lanes + ") {");
     line(kLanes);
     line(indent + "  for (int k = 0; k < " + lanes + "; ++k) {");
@@ -242,8 +246,15 @@ void CpuReducingEmitter::emit_elements(const std::string& indent, const std::str
     emit_joins(indent + "    ", "m", true, pass);
     line(indent + "  }\n" + indent + "}");
   }
-  if (pass.joins.empty()) line(kVectorise);
-  line(indent + "for (; j < " + count + "; ++j) {");
+  if (!pass.joins.empty() && layout_.lanes == 1) {  // counted from r: from 0, Clang's loop over rows of 4 takes a third longer
+    line(indent + "for (i64 k = r; k < r + " + count + "; ++k) {");
+    emit_element(indent + "  ", "k - r", "k", pass);
+    emit_joins(indent + "  ", letter, false, pass);
+    line(indent + "}");
+    return;
+  }
+  line(pass.joins.empty() ? kVectorise : kNotVectorised);
+  line(indent + (!pass.joins.empty() && layout_.lanes > 1 ? "for (; j < " : "for (i64 j = 0; j < ") + count + "; ++j) {");
   emit_element(indent + "  ", "j", before + "j", pass);
   emit_joins(indent + "  ", letter, false, pass);
   line(indent + "}");
@@ -259,66 +270,32 @@ void CpuReducingEmitter::emit_joined_lanes(const std::string& indent, const Pass
   line(indent + "}");
 }
 
-/// The whole row as one run, joined to the values that are called by j.
-void CpuReducingEmitter::emit_run(const Passes::Pass& pass) {
-  if (layout_.lanes > 1) {
-    for (int join : pass.joins) declare_lanes("      ", "m", join, number(layout_.lanes));
-  }
-  emit_reduced_offsets("      ", "begin", 1, pass);
-  if (layout_.lanes == 1) {
-    line("      for (i64 k = begin; k < end; ++k) {");
-    emit_element("        ", "k - begin", "k", pass);
-    emit_joins("        ", "j", false, pass);
-    line("      }");
-    return;
-  }
-  emit_elements("      ", "end - begin", "begin + ", "j", pass);
-  if (layout_.lanes == 1) return;
-  emit_joined_lanes("      ", pass);
-  for (int join : pass.joins) line("      j" + number(join) + " = reduce" + number(join) + "(" + lane("m", join, "0") + ", j" + number(join) + ");");
-}
-
+/// A row in runs, each of which has partial values of its own (s3, and lanes m3); a row of one run is joined to j3 at once.
 void CpuReducingEmitter::emit_row_pass(const Passes::Pass& pass) {
-  const std::string lanes = number(layout_.lanes), last = number(layout_.reduced_rank - 1);
-  const bool several = layout_.reduced_rank > 1, joins = !pass.joins.empty(), has_lanes = joins && layout_.lanes > 1;
+  const std::string last = number(layout_.reduced_rank - 1), longest = number(kCpuRun * layout_.lanes);
+  const bool several = layout_.reduced_rank > 1, joins = !pass.joins.empty(), in_runs = joins && !has_one_run();
+  const std::string letter = in_runs ? "s" : "j", stop = in_runs ? "stop" : "end";
+  for (int join : pass.joins) line("      Joined" + number(join) + " j" + number(join) + " = neutral" + number(join) + "();");
+  line(in_runs || several ? "      for (i64 r = begin; r < end;) {" : "      {\n      const i64 r = begin;");
+  if (in_runs) line("      const i64 stop = end - r < " + longest + " ? end : r + " + longest + ";");
   for (int join : pass.joins) {
-    const std::string n = number(join), type = "Joined" + n;
-    line("      " + type + " j" + n + " = neutral" + n + "();");
+    const std::string n = number(join);
+    if (in_runs) line("      Joined" + n + " s" + n + " = neutral" + n + "();");
+    if (layout_.lanes > 1) declare_lanes("      ", "m", join, number(layout_.lanes));
   }
-  line("      {");
-  if (joins && has_one_run()) {
-    emit_run(pass);
-    line("      }");
-    return;
-  }
-  if (joins) {
-    for (int join : pass.joins) {
-      const std::string n = number(join);
-      line("      Joined" + n + " s" + n + " = neutral" + n + "();");
-      if (has_lanes) declare_lanes("      ", "m", join, lanes);
-    }
-    line("      const auto fold = [&]() __attribute__((always_inline)) {");
-    if (has_lanes) emit_joined_lanes("        ", pass);
-    for (int join : pass.joins) {
-      const std::string n = number(join), reduce = "reduce" + n, j = "j" + n;
-      if (has_lanes) {
-        line("        s" + n + " = " + reduce + "(" + lane("m", join, "0") + ", s" + n + ");");
-        line("        for (int k = 0; k < " + lanes + "; ++k) " + set_lane("m", join, "k", "neutral" + n + "()"));
-      }
-      line("        " + j + " = " + reduce + "(" + j + ", s" + n + "); s" + n + " = neutral" + n + "();");
-    }
-    line("      };");
-    line("      i64 in_run = 0;");
-  }
-  const std::string longest = number(kCpuRun * layout_.lanes);
-  line("      for (i64 r = begin; r < end;) {");
-  line("        i64 run = end - r < " + longest + " ? end - r : " + longest + ";");
+  if (in_runs) line(several ? "      while (r < stop) {" : "      {");
+  line("        i64 run = " + stop + " - r;");
   if (several) line("        const i64 c = r % a.reduced[" + last + "]; if (a.reduced[" + last + "] - c < run) run = a.reduced[" + last + "] - c;");
   emit_reduced_offsets("        ", "r", layout_.reduced_rank, pass);
-  emit_elements("        ", "run", "r + ", "s", pass);
-  if (joins) line("        in_run += run; if (in_run >= " + longest + ") { fold(); in_run = 0; }");
-  line("        r += run;\n      }");
-  if (joins) line("      fold();");
+  emit_elements("        ", "run", "r + ", letter, pass);
+  if (in_runs || several) line("        r += run;");
+  if (in_runs) line("      }");
+  if (joins && layout_.lanes > 1) emit_joined_lanes("      ", pass);
+  for (int join : pass.joins) {
+    const std::string n = number(join), reduce = "reduce" + n + "(", own = letter + n;
+    if (layout_.lanes > 1) line("      " + own + " = " + reduce + lane("m", join, "0") + ", " + own + ");");
+    if (in_runs) line("      j" + n + " = " + reduce + "j" + n + ", s" + n + ");");
+  }
   line("      }");
 }
 
@@ -328,16 +305,25 @@ void CpuReducingEmitter::emit_row_values(const std::string& indent, const std::v
     if (columns()) line(indent + type + " v" + n + "[" + number(layout_.lanes) + "]; for (i64 k = 0; k < count; ++k) v" + n + "[k] = " + text + ";");
     else line(indent + "const " + type + " v" + n + " = " + text + ";");
   };
-  for (int join : joins) emit(join, "post" + number(join) + "(" + (columns() ? lane("m", join, "k") : "j" + number(join)) + ", a.length)");
+  for (int join : joins) emit(join, "post" + number(join) + "(" + joined_value(join) + ", a.length)");
   for (int value : steps) emit(value, steps_.call(value, [this](int input) { return row_name(input); }));
 }
 
-void CpuReducingEmitter::emit_row_stores(const std::string& indent) {
+/// What is stored of each row, and these values of it, which nothing else looks at.
+void CpuReducingEmitter::emit_row_results(const std::string& indent, const std::vector<int>& joins, const std::vector<int>& steps) {
+  const std::string inner = columns() ? indent + "  " : indent;
+  const auto is_new = [&](int value) { return std::find(joins.begin(), joins.end(), value) != joins.end() || std::find(steps.begin(), steps.end(), value) != steps.end(); };
+  const auto names = [&](int value) { return is_new(value) ? local_name(value) : row_name(value); };
+  if (passes_.row_stores().empty()) return;
+  if (columns()) line(indent + "for (i64 k = 0; k < count; ++k) {");
+  const auto declare = [&](int value, const std::string& text) { line(inner + "const " + value_type(steps_.dtype(value)) + " " + local_name(value) + " = " + text + ";"); };
+  for (int join : joins) declare(join, "post" + number(join) + "(" + joined_value(join) + ", a.length)");
+  for (int value : steps) declare(value, steps_.call(value, names));
   for (int output : passes_.row_stores()) {
-    const std::string n = number(parameter_of(output)), text = steps_.stored(output, [this](int value) { return row_name(value); });
-    if (columns()) line(indent + "for (i64 k = 0; k < count; ++k) r" + n + "[" + (is_scalar(access(parameter_of(output))) ? "0" : product("k", kept_step(parameter_of(output)))) + "] = " + text + ";");
-    else line(indent + "r" + n + "[0] = " + text + ";");
+    const int i = parameter_of(output);
+    line(inner + "r" + number(i) + "[" + (columns() && !is_scalar(access(i)) ? product("k", kept_step(i)) : "0") + "] = " + steps_.stored(output, names) + ";");
   }
+  if (columns()) line(indent + "}");
 }
 
 void CpuReducingEmitter::emit_rows() {
@@ -354,25 +340,25 @@ void CpuReducingEmitter::emit_rows() {
   emit_row_values("      ", {}, passes_.first_row_steps());
   for (const Passes::Pass& pass : passes_.all()) {
     emit_row_pass(pass);
-    if (!layout_.chunked) emit_row_values("      ", pass.joins, pass.row_steps);
+    if (&pass != &passes_.all().back()) emit_row_values("      ", pass.joins, pass.row_steps);
   }
   if (layout_.chunked) {
     for (int join : passes_.all()[0].joins) line("      static_cast<Partial*>(a.scratch)[row * a.chunks + chunk].j" + number(join) + " = j" + number(join) + ";");
   } else {
-    emit_row_stores("      ");
+    emit_row_results("      ", passes_.all().back().joins, passes_.all().back().row_steps);
   }
   line("    }\n  }\n}");
 }
 
 void CpuReducingEmitter::emit_column_pass(const Passes::Pass& pass) {
-  // The values of a run, and of all before it; of one run alone the latter are never looked at.
+  // The values of a run, and of all runs where there are several.
   for (int join : pass.joins) {
     declare_lanes("    ", "m", join, "count");
-    declare_lanes("    ", "t", join, "0");
+    declare_lanes("    ", "t", join, "(in_runs ? count : 0)");
   }
   // Four elements of a row at a time: four streams from memory, and a fourth of the traffic to the partial values.
   const bool bundles = layout_.reduced_rank == 1 && pass.stores.empty() && pass.keeps.empty() && pass.kept.empty();
-  line("    for (i64 r = begin; r < end;) {\n    const bool has_more = r > begin;");
+  line("    for (i64 r = begin; r < end;) {");
   line("    const i64 stop = r + " + number(kColumnRun) + " < end ? r + " + number(kColumnRun) + " : end;");
   if (bundles) {
     line("    for (; r + 4 <= stop; r += 4) {\n      for (i64 k = 0; k < count; ++k) {");
@@ -395,10 +381,10 @@ void CpuReducingEmitter::emit_column_pass(const Passes::Pass& pass) {
   line("      }\n    }");
   for (int join : pass.joins) {
     const std::string n = number(join), joined = "reduce" + n + "(" + lane("t", join, "k") + ", " + lane("m", join, "k") + ")";
-    line("    if (has_more) for (i64 k = 0; k < count; ++k) " + set_lane("m", join, "k", joined));
-    line("    if (r < end) for (i64 k = 0; k < count; ++k) { " + set_lane("t", join, "k", lane("m", join, "k")) + " " + set_lane("m", join, "k", "neutral" + n + "()") + " }");
+    line("    if (in_runs)\n" + std::string(kBriefly) + "\n      for (i64 k = 0; k < count; ++k) { " + set_lane("t", join, "k", joined) + " " + set_lane("m", join, "k", "neutral" + n + "()") + " }");
   }
   line("    }");
+  for (int join : pass.joins) line("    if (in_runs)\n" + std::string(kBriefly) + "\n      for (i64 k = 0; k < count; ++k) " + set_lane("m", join, "k", lane("t", join, "k")));
 }
 
 void CpuReducingEmitter::emit_columns() {
@@ -407,19 +393,20 @@ void CpuReducingEmitter::emit_columns() {
   line("    const i64 chunk = task % a.chunks, tile = task / a.chunks, tiles = (" + extent + " + " + number(layout_.lanes - 1) + ") / " + lanes + ";");
   line("    const i64 outer = tile / tiles, column = tile % tiles * " + lanes + ", left = " + extent + " - column, count = left < " + lanes + " ? left : " + lanes + ";");
   line("    const i64 begin = chunk * a.chunk, end = begin + a.chunk < a.length ? begin + a.chunk : a.length;");
+  line("    const bool in_runs = end - begin > " + number(kColumnRun) + ";");
   emit_row_start("    ", "outer", layout_.rank - 1, "column");
   emit_row_values("    ", {}, passes_.first_row_steps());
   for (const Passes::Pass& pass : passes_.all()) {
     emit_column_pass(pass);
-    if (!layout_.chunked) emit_row_values("    ", pass.joins, pass.row_steps);
+    if (&pass != &passes_.all().back()) emit_row_values("    ", pass.joins, pass.row_steps);
   }
   if (layout_.chunked) {
     emit_parts("a.n");
     for (int join : passes_.all()[0].joins) {
-      line("    for (i64 k = 0; k < count; ++k) part" + number(join) + "[chunk * a.n + outer * " + extent + " + column + k] = " + lane("m", join, "k") + ";");
+      line(std::string(kBriefly) + "\n    for (i64 k = 0; k < count; ++k) part" + number(join) + "[chunk * a.n + outer * " + extent + " + column + k] = " + lane("m", join, "k") + ";");
     }
   } else {
-    emit_row_stores("    ");
+    emit_row_results("    ", passes_.all().back().joins, passes_.all().back().row_steps);
   }
   line("  }\n}");
 }
@@ -464,7 +451,7 @@ void CpuReducingEmitter::begin_finish_of_parts(const std::string& all) {
     line("    for (i64 apart = 1; apart < a.chunks; apart *= 2) {\n      for (i64 c = 0; c + apart < a.chunks; c += 2 * apart) {");
     line("        " + type + "* __restrict const to = part" + n + " + c * " + all + " + first_value;");
     line("        const " + type + "* __restrict const other = part" + n + " + (c + apart) * " + all + " + first_value;");
-    line("        for (i64 k = 0; k < count; ++k) to[k] = reduce" + n + "(to[k], other[k]);\n      }\n    }");
+    line(std::string(kBriefly) + "\n        for (i64 k = 0; k < count; ++k) to[k] = reduce" + n + "(to[k], other[k]);\n      }\n    }");
   }
   line("    for (i64 value = first_value; value < first_value + count; ++value) {");
 }
@@ -514,8 +501,7 @@ void CpuReducingEmitter::emit_finish() {
     finish.line("        for (i64 k = 0; k + apart < a.chunks; k += 2 * apart) of_row[k].j" + n + " = reduce" + n + "(of_row[k].j" + n + ", of_row[k + apart].j" + n + ");\n      }");
     finish.line("      const Joined" + n + " j" + n + " = of_row[0].j" + n + ";");
   }
-  finish.emit_row_values("      ", pass.joins, pass.row_steps);
-  finish.emit_row_stores("      ");
+  finish.emit_row_results("      ", pass.joins, pass.row_steps);
   finish.line("    }\n  }\n}");
   text_ += finish.text_;
 }

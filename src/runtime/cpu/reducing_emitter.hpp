@@ -43,7 +43,6 @@ class CpuReducingEmitter {
   void emit_row_start(const std::string& indent, const std::string& number, int axes, const std::string& column);
   void emit_elements(const std::string& indent, const std::string& count, const std::string& before, const std::string& letter, const Passes::Pass& pass);
   void emit_joined_lanes(const std::string& indent, const Passes::Pass& pass);
-  void emit_run(const Passes::Pass& pass);
   void emit_row_pass(const Passes::Pass& pass);
   void emit_column_pass(const Passes::Pass& pass);
   void emit_reduced_offsets(const std::string& indent, const std::string& place, int axes, const Passes::Pass& pass);
@@ -51,13 +50,15 @@ class CpuReducingEmitter {
   void emit_element(const std::string& indent, const std::string& index, const std::string& place, const Passes::Pass& pass, const std::string& prefixes = {});
   void emit_joins(const std::string& indent, const std::string& letter, bool in_lanes, const Passes::Pass& pass);
   void emit_row_values(const std::string& indent, const std::vector<int>& joins, const std::vector<int>& steps);
-  void emit_row_stores(const std::string& indent);
+  void emit_row_results(const std::string& indent, const std::vector<int>& joins, const std::vector<int>& steps);
 
   /// Partial values side by side, in arrays of their own for each member, so that loops over them vectorise.
   void declare_lanes(const std::string& indent, const std::string& letter, int join, const std::string& count);
   std::string lane(const std::string& letter, int join, const std::string& k) const;
   std::string set_lane(const std::string& letter, int join, const std::string& k, const std::string& value) const;
   bool may_keep(int value, const Passes& passes);
+  /// The accumulator of all elements of the row at hand.
+  std::string joined_value(int join) const { return columns() ? lane("m", join, "k") : "j" + number(join); }
   /// Whether a row is no longer than its lanes take in one run.
   bool has_one_run() const { return layout_.reduced_rank == 1 && (layout_.lanes == 1 || layout_.lanes == kCpuShortLanes); }
   bool columns() const { return layout_.form == Form::kColumns; }

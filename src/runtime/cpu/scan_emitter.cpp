@@ -39,7 +39,7 @@ void CpuScanEmitter::emit_turn() {
 void CpuScanEmitter::emit_stores_of_rows(const std::string& indent) {
   if (passes_.row_stores().empty()) return;
   line(indent + (layout_.chunked ? "if (chunk == 0) {" : "{"));
-  emit_row_stores(indent + "  ");
+  emit_row_results(indent + "  ", {}, {});
   line(indent + "}");
 }
 

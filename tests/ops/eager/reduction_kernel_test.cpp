@@ -107,7 +107,8 @@ TEST_P(EagerReductionKernel, KeepsAStructOfTheUsers) {
   }
 }
 
-/// Of the largest size, with a constructor and an alignment of its own, joined in every form: rows, columns, chunks of both.
+/// Of the largest size, with a constructor and an alignment of its own, joined in every form: rows, columns, chunks of
+/// both.
 TEST_P(EagerReductionKernel, KeepsALargeStructThatIsConstructed) {
   const ReductionKernel moments({.dtype_out = float64,
                                  .neutral = "Moments()",
@@ -131,13 +132,17 @@ TEST_P(EagerReductionKernel, KeepsALargeStructThatIsConstructed) {
       ASSERT_EQ(found.size(), groups.size());
       for (std::size_t i = 0; i < groups.size(); ++i) {
         const double n = static_cast<double>(groups[i].size());
-        ASSERT_NEAR(found[i], std::inner_product(groups[i].begin(), groups[i].end(), groups[i].begin(), 0.0) / n + 1000 * n, 1e-9 * 1000 * n) << to_string(shape) << " " << mask;
+        ASSERT_NEAR(found[i],
+                    std::inner_product(groups[i].begin(), groups[i].end(), groups[i].begin(), 0.0) / n + 1000 * n,
+                    1e-9 * 1000 * n)
+            << to_string(shape) << " " << mask;
       }
     }
   }
 }
 
-/// Arguments and types of the user's are called as he likes, the number of an element is right in any order of memory, and whole arrays lie beside elements.
+/// Arguments and types of the user's are called as he likes, the number of an element is right in any order of memory,
+/// and whole arrays lie beside elements.
 TEST_P(EagerReductionKernel, LeavesNamesToTheUser) {
   const ReductionKernel weighted({.dtype_out = float64,
                                   .neutral = "T{0}",
@@ -147,7 +152,8 @@ TEST_P(EagerReductionKernel, LeavesNamesToTheUser) {
                                   .preamble = "struct T { double value; }; struct Arguments {}; struct place {};",
                                   .post = "a.value",
                                   .accumulator = "T"});
-  const Array x = astype(random({6, 50}).transpose(), float16), u = Array::from<std::int8_t>({1, -2, 3, -4, 5, 6}, {1, 6}, device()), v = random({50, 1}) > 0;
+  const Array x = astype(random({6, 50}).transpose(), float16),
+              u = Array::from<std::int8_t>({1, -2, 3, -4, 5, 6}, {1, 6}, device()), v = random({50, 1}) > 0;
   const Values a = x.to_doubles(), b = u.broadcast_to({50, 6}).to_doubles(), c = v.to_doubles();
   Values expected(50);
   for (std::size_t i = 0; i < 300; ++i) expected[i / 6] += a[i] * b[i % 5] + 0.5 * c[i / 6];
@@ -155,7 +161,8 @@ TEST_P(EagerReductionKernel, LeavesNamesToTheUser) {
 }
 
 TEST_P(EagerReductionKernel, ReducesNoAxisAndNumbers) {
-  const ReductionKernel sum({.dtype_out = float32, .neutral = "0", .reduce = "a + b", .arguments = "const float* x", .post = "a + n"});
+  const ReductionKernel sum(
+      {.dtype_out = float32, .neutral = "0", .reduce = "a + b", .arguments = "const float* x", .post = "a + n"});
   EXPECT_EQ(sum(array({7}).reshape(Shape{})).to_doubles(), Values{8});
   EXPECT_EQ(sum.along(Axes(std::vector<int>{}), true, array({7, 9})).to_doubles(), (Values{8, 10}));
 }
