@@ -6,7 +6,6 @@
 #include <damo/error.hpp>
 
 #include "ops/eager/snippet.hpp"
-#include "runtime/kernel/line_directive.hpp"
 
 namespace damo {
 namespace {
@@ -58,19 +57,12 @@ struct Positions {
   }
 };
 
-/// "static type signature { return type(expression); }", the expression's lines the user's.
-std::string function(const std::string& type, const std::string& signature, const SourceText& expression) {
-  return "static __device__ __forceinline__ " + type + " " + signature + " {\nreturn " + type + "(\n" +
-         line_directive(expression) + expression.text + "\n" + kGeneratedLine + ");\n}\n";
-}
-
 /// The user's preamble, then damo_neutral(), damo_reduce(a, b), damo_post(a, n) and damo_map(arguments, i, r).
 std::string functions(const ReductionKernelDefinition& given, const ReductionSpec& made, const Positions& positions) {
   std::vector<DType> dtypes = {given.dtype_out};
   for (const RawParameter& parameter : made.parameters) dtypes.push_back(parameter.dtype);
   std::string text = includes_for(dtypes);
-  if (!given.preamble.text.empty())
-    text += line_directive(given.preamble) + given.preamble.text + "\n" + kGeneratedLine;
+  if (!given.preamble.text.empty()) text += with_lines(given.preamble);
   const std::string accumulator = !given.accumulator.empty() ? given.accumulator
                                   : is_half(given.dtype_out) ? "float"
                                                              : c_type(given.dtype_out);
@@ -78,12 +70,13 @@ std::string functions(const ReductionKernelDefinition& given, const ReductionSpe
   text += "static_assert(sizeof(damo_value) <= " + std::to_string(kMostAccumulatorBytes) +
           ", \"the accumulator is too large\");\n";
   text +=
-      "template <class T> struct damo_element { T value; __device__ __forceinline__ const T& operator[](long long) "
+      "template <class damo_type> struct damo_element { damo_type value; __device__ __forceinline__ const damo_type& "
+      "operator[](long long) "
       "const { return value; } };\n";
-  text += function("damo_value", "damo_neutral()", given.neutral) +
-          function("damo_value", "damo_reduce(damo_value a, damo_value b)", given.reduce);
-  text += function("damo_result", "damo_post(damo_value a, long long n)",
-                   given.post.text.empty() ? SourceText("a", nullptr, 0) : given.post);
+  text += function_of("damo_value", "damo_neutral()", given.neutral) +
+          function_of("damo_value", "damo_reduce(damo_value a, damo_value b)", given.reduce);
+  text += function_of("damo_result", "damo_post(damo_value a, long long n)",
+                      given.post.text.empty() ? SourceText("a", nullptr, 0) : given.post);
   std::string parameters;
   for (std::size_t k = 0; k < made.parameters.size(); ++k) {
     const RawParameter& parameter = made.parameters[k];
@@ -93,8 +86,9 @@ std::string functions(const ReductionKernelDefinition& given, const ReductionSpe
                                          : "damo_element<" + type + ">") +
                   " " + parameter.name + ", ";
   }
-  return text + function("damo_value",
-                         "damo_map(" + parameters + "long long i, long long " + positions.place_name + ")", given.map);
+  return text + function_of("damo_value",
+                            "damo_map(" + parameters + "long long i, long long " + positions.place_name + ")",
+                            given.map);
 }
 
 /// A call of damo_map: x0, x1, ... are the inputs in order, then the index and the place if they are used.

@@ -77,6 +77,13 @@ std::vector<RawParameter> parse_parameters(std::string_view list) {
   return parameters;
 }
 
+std::string with_lines(const SourceText& text) { return line_directive(text) + text.text + "\n" + kGeneratedLine; }
+
+std::string function_of(const std::string& type, const std::string& signature, const SourceText& expression) {
+  return "static __device__ __forceinline__ " + type + " " + signature + " {\nreturn " + type + "(\n" +
+         with_lines(expression) + ");\n}\n";
+}
+
 std::string c_type(DType dtype) {
   static constexpr const char* names[] = {
       "bool",         "signed char",        "short",  "int",           "long long", "unsigned char", "unsigned short",

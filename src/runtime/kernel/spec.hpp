@@ -108,7 +108,7 @@ struct Override {
   std::function<std::string(const Layout&)> text;
 };
 
-/// A user's CUDA C that stands before a kernel whose steps have more of it (users_text.hpp). Of specs that reduce.
+/// A user's CUDA C that stands before a kernel whose steps call it (users_text.hpp). Of specs that reduce.
 struct UsersText {
   std::string preamble;            ///< with its line directives
   std::vector<std::string> flags;  ///< the compiler's

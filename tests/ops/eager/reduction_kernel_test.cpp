@@ -144,14 +144,15 @@ TEST_P(EagerReductionKernel, KeepsALargeStructThatIsConstructed) {
 /// Arguments and types of the user's are called as he likes, the number of an element is right in any order of memory,
 /// and whole arrays lie beside elements.
 TEST_P(EagerReductionKernel, LeavesNamesToTheUser) {
-  const ReductionKernel weighted({.dtype_out = float64,
-                                  .neutral = "T{0}",
-                                  .reduce = "T{a.value + b.value}",
-                                  .map = "T{(double)x0[i] * u64[i % 5] + r * v0[i]}",
-                                  .arguments = "const half* x0, const int8_t* u64, double r, const bool* v0",
-                                  .preamble = "struct T { double value; }; struct Arguments {}; struct place {};",
-                                  .post = "a.value",
-                                  .accumulator = "T"});
+  const ReductionKernel weighted(
+      {.dtype_out = float64,
+       .neutral = "T{0}",
+       .reduce = "T{a.value + b.value}",
+       .map = "T{(double)x0[i] * u64[i % N] + r * v0[i]}",
+       .arguments = "const half* x0, const int8_t* u64, double r, const bool* v0",
+       .preamble = "struct T { double value; }; struct Arguments {}; struct place {};\n#define N 5\n#define A(x) x",
+       .post = "a.value",
+       .accumulator = "T"});
   const Array x = astype(random({6, 50}).transpose(), float16),
               u = Array::from<std::int8_t>({1, -2, 3, -4, 5, 6}, {1, 6}, device()), v = random({50, 1}) > 0;
   const Values a = x.to_doubles(), b = u.broadcast_to({50, 6}).to_doubles(), c = v.to_doubles();
