@@ -6,6 +6,9 @@
 // A spec that joins across rows goes over rows: each task has values of its own for all places of a row, in scratch memory, into which it joins its rows
 // one after another; a second kernel joins those of the tasks, in their order.
 //
+// Of rows in chunks a second kernel joins the parts that the chunks give: those of a row lie side by side, of columns those of neighbouring columns.
+// The text of a user's CUDA C is the same, in functions that kernels behind it call, a task a block (users_text.hpp).
+//
 // A partial value takes few elements before it is joined with others, so that the error of a sum grows slowly.
 // A value that a later pass needs is kept where an output's row will be, if there is one of its type; else made again.
 #pragma once
