@@ -4,13 +4,12 @@
 #include <map>
 #include <mutex>
 
-#include "ops/eager/axis_groups.hpp"
 #include "ops/eager/elementwise_text.hpp"
 #include "ops/eager/overlap.hpp"
-#include "ops/eager/reduction_text.hpp"
 #include "ops/eager/snippet.hpp"
 #include "runtime/array/array_layout.hpp"
 #include "runtime/kernel/cache.hpp"
+#include "runtime/kernel/layout.hpp"
 
 namespace damo {
 namespace {
@@ -39,8 +38,7 @@ struct ElementwiseKernel::Data {
   }
   int width(std::span<const Array> arrays) const;
   std::shared_ptr<const LoadedKernel> kernel(Backend& backend, const SnippetLayout& layout);
-  void launch(Backend& backend, std::span<const Array> arrays, std::span<const std::uint64_t> scalars,
-              const Shape& space);
+  void launch(Backend& backend, std::span<const Array> arrays, std::span<const Scalar> numbers, const Shape& space);
   void run(SnippetArguments& arguments);
 };
 
@@ -107,35 +105,38 @@ std::shared_ptr<const LoadedKernel> ElementwiseKernel::Data::kernel(Backend& bac
   return kernels.try_emplace(place, std::move(made)).first->second;
 }
 
-void ElementwiseKernel::Data::launch(Backend& backend, std::span<const Array> arrays,
-                                     std::span<const std::uint64_t> scalars, const Shape& space) {
+void ElementwiseKernel::Data::launch(Backend& backend, std::span<const Array> arrays, std::span<const Scalar> numbers,
+                                     const Shape& space) {
   SnippetLayout layout;
   bool all_dense = true;
   for (const Array& array : arrays) {
     layout.dense.push_back(array.shape() == space && array.is_contiguous());
     all_dense &= layout.dense.back();
   }
-  std::vector<Array> strided;
+  std::vector<ArrayLayout> strided;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
-    if (!layout.dense[i]) strided.push_back(arrays[i]);
+    if (!layout.dense[i]) strided.push_back({&arrays[i].shape(), &arrays[i].strides()});
   }
-  const AxisGroups groups(space, strided, 0, !all_dense);
-  layout.rank = all_dense ? 0 : groups.kept.rank();
+  const Geometry geometry(space, strided);
+  layout.rank = all_dense ? 0 : geometry.extents.rank();
   const std::int64_t size = space.size();
   layout.wide = size >= kNarrowLimit - kBlock * kMostNeighbours;
   if (all_dense && !layout.wide && backend.kind() == DeviceKind::kCuda) layout.width = width(arrays);
-  ReductionArguments block;
-  std::size_t array = 0, scalar = 0;
+  std::vector<std::uint64_t> block;  // members of eight bytes
+  const auto put = [&block](const auto& values) {
+    for (const std::int64_t value : values) block.push_back(static_cast<std::uint64_t>(value));
+  };
+  std::size_t array = 0, number = 0;
   for (const RawParameter& parameter : snippet.parameters) {
     if (parameter.is_pointer)
-      block.put_address(arrays[array++].data());
+      block.push_back(reinterpret_cast<std::uintptr_t>(arrays[array++].data()));
     else
-      block.put(scalars[scalar++]);
+      numbers[number++].store(&block.emplace_back());
   }
-  block.put(static_cast<std::uint64_t>(size));
+  block.push_back(static_cast<std::uint64_t>(size));
   if (layout.rank > 0) {
-    block.put(groups.kept.extents);
-    for (std::size_t i = 0; i < strided.size(); ++i) block.put(groups.kept.strides[i]);
+    put(geometry.extents);
+    for (const Strides& strides : geometry.strides) put(strides);
   }
   const std::shared_ptr<const LoadedKernel> code = kernel(backend, layout);
   const std::int64_t threads = layout.wide ? std::min(size, kMostThreads) : (size + layout.width - 1) / layout.width;
@@ -167,7 +168,7 @@ void ElementwiseKernel::Data::run(SnippetArguments& arguments) {
       copies = is_output(j) && (plain[i] ? share_memory(given[j], given[i]) : would_overwrite(given[j], given[i]));
     if (copies) arrays[i] = packed_copy(plain[i] ? given[i].broadcast_to(space) : given[i]);
   }
-  launch(*arguments.backend, arrays, arguments.scalars, space);
+  launch(*arguments.backend, arrays, arguments.numbers, space);
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     if (is_output(i) && arrays[i].data() != given[i].data()) copy_into(given[i], arrays[i]);
   }

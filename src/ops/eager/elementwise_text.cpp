@@ -13,10 +13,10 @@ class ElementwisePrinter {
     std::vector<DType> dtypes;
     for (const RawParameter& parameter : s_.parameters) dtypes.push_back(parameter.dtype);
     text_ = includes_for(dtypes);
-    if (!s_.preamble.text.empty()) text_ += line_directive(s_.preamble) + s_.preamble.text + "\n" + kGeneratedLine;
+    if (!s_.preamble.text.empty()) text_ += with_lines(s_.preamble);
     line(
-        "template <class T> struct damo_element { T* at; __device__ __forceinline__ T& operator[](long long) const { "
-        "return *at; } };");
+        "template <class damo_type> struct damo_element { damo_type* at; __device__ __forceinline__ damo_type& "
+        "operator[](long long) const { return *at; } };");
     line(std::string("typedef ") + (l_.wide ? "unsigned long long" : "unsigned int") + " damo_position;");
     arguments();
     body();

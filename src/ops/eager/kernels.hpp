@@ -78,6 +78,8 @@ class EagerKernels final : public Companion {
   std::size_t size() const;
   /// The kernel that reduces of that number, which says all about it; made at its first use.
   std::shared_ptr<EagerKernel> reducing(std::uint32_t number, const std::function<KernelSpec()>& spec);
+  /// A number that no other kernel has, for one that a user wrote.
+  static std::uint32_t number_of_users();
   std::shared_ptr<const ElementwiseKernel> snippet(std::uint32_t number,
                                                    const std::function<ElementwiseKernel()>& make);
 
@@ -103,7 +105,7 @@ class EagerKernels final : public Companion {
   mutable std::shared_mutex mutex_;
   std::unordered_map<Key, Entry, Hash> kernels_;
   std::unordered_map<std::uint32_t, std::shared_ptr<const ElementwiseKernel>> snippets_;
-  std::unordered_map<std::uint32_t, std::shared_ptr<EagerKernel>> reductions_;  // few: one an op and dtype
+  std::unordered_map<std::uint32_t, std::shared_ptr<EagerKernel>> reductions_;  // one an op and dtype, and the users'
 };
 
 }  // namespace damo

@@ -1,14 +1,11 @@
 // A ScanKernel is a KernelSpec whose join is the user's text; its compiled kernels are the device's (EagerKernels).
 #include <damo/scan_kernel.hpp>
 
-#include <atomic>
-
 #include <damo/axes.hpp>
 #include <damo/error.hpp>
 #include "ops/eager/kernels.hpp"
 #include "ops/eager/overlap.hpp"
 #include "ops/eager/snippet.hpp"
-#include "runtime/kernel/line_directive.hpp"
 
 namespace damo {
 
@@ -18,15 +15,7 @@ struct ScanKernel::Data {
   std::uint32_t number;  // among the device's kernels
 };
 
-namespace {
-
-/// As part of an expression, its lines the user's.
-std::string expression(const SourceText& text) { return "\n" + line_directive(text) + text.text + "\n" + kGeneratedLine; }
-
-}  // namespace
-
 ScanKernel::ScanKernel(DType dtype, SourceText operation, SourceText neutral, bool exclusive, ScanKernelOptions options) {
-  static std::atomic<std::uint32_t> count = 0;
   const std::string label = "ScanKernel " + options.name;
   if (!is_identifier(options.name)) throw GraphError(label + ": a kernel cannot be called so", "use letters, digits and _");
   if (operation.text.empty()) throw GraphError(label + ": it has no operation", "\"a + b\"");
@@ -40,14 +29,16 @@ ScanKernel::ScanKernel(DType dtype, SourceText operation, SourceText neutral, bo
   step.inputs = {0};
   step.compute = is_half(dtype) ? float32 : dtype;
   step.result = dtype;
-  step.join = Join{.bytes = static_cast<int>(itemsize(step.compute)), .neutral = neutral.text.empty() ? "" : expression(neutral), .reduce = expression(operation),
+  step.join = Join{.bytes = static_cast<int>(itemsize(step.compute)), .neutral = exclusive ? "damo_neutral()" : "", .reduce = "damo_join(a, b)",
                    .prefix = exclusive ? Prefix::kExclusive : Prefix::kInclusive};
   spec.steps = {std::move(step)};
   spec.stores = {1};
-  std::string preamble;
-  if (!options.preamble.text.empty()) preamble = line_directive(options.preamble) + options.preamble.text + "\n";
-  spec.users_text = UsersText{std::move(preamble), std::move(options.flags)};
-  data_ = std::make_shared<Data>(Data{std::move(spec), dtype, std::uint32_t{1} << 31 | count.fetch_add(1)});
+  const std::string type = c_type(spec.steps[0].compute);
+  std::string text = options.preamble.text.empty() ? std::string() : with_lines(options.preamble);
+  if (exclusive) text += function_of(type, "damo_neutral()", neutral);
+  text += function_of(type, "damo_join(" + type + " a, " + type + " b)", operation);
+  spec.users_text = UsersText{std::move(text), std::move(options.flags)};
+  data_ = std::make_shared<Data>(Data{std::move(spec), dtype, EagerKernels::number_of_users()});
 }
 
 Array ScanKernel::operator()(const Array& x, int axis) const {

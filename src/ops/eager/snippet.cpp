@@ -39,16 +39,14 @@ std::size_t end_of_subscript(std::string_view text, std::size_t at) {
   throw TypeError(kernel + ": " + what, remedy);
 }
 
-std::uint64_t scalar_bits(const std::string& kernel, const RawParameter& parameter, const Scalar& number) {
+Scalar as_declared(const std::string& kernel, const RawParameter& parameter, const Scalar& number) {
   const bool cut = is_floating(number.dtype()) && !is_floating(parameter.dtype);
   const bool fits = is_floating(parameter.dtype) || number.dtype() == bool_ || number.fits(parameter.dtype);
   if (cut || !fits) {
     refuse_call(kernel, "the parameter \"" + parameter.declaration + "\" cannot hold " + to_string(number),
            cut ? "round it first, or declare the parameter float or double" : "declare a wider type");
   }
-  std::uint64_t bits = 0;
-  number.cast(parameter.dtype).store(&bits);
-  return bits;
+  return number.cast(parameter.dtype);
 }
 
 }  // namespace
@@ -77,6 +75,13 @@ std::vector<RawParameter> parse_parameters(std::string_view list) {
     }
   }
   return parameters;
+}
+
+std::string with_lines(const SourceText& text) { return line_directive(text) + text.text + "\n" + kGeneratedLine; }
+
+std::string function_of(const std::string& type, const std::string& signature, const SourceText& expression) {
+  return "static __device__ __forceinline__ " + type + " " + signature + " {\nreturn " + type + "(\n" +
+         with_lines(expression) + ");\n}\n";
 }
 
 std::string c_type(DType dtype) {
@@ -143,7 +148,7 @@ SnippetArguments::SnippetArguments(const std::string& kernel, std::span<const Ra
              parameter.is_pointer ? "Array::full makes an Array of a number" : "item() reads an Array of one element");
     }
     if (!parameter.is_pointer) {
-      scalars.push_back(scalar_bits(kernel, parameter, given[i].number()));
+      numbers.push_back(as_declared(kernel, parameter, given[i].number()));
       continue;
     }
     const Array& array = given[i].array();

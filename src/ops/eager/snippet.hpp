@@ -24,6 +24,11 @@ std::vector<RawParameter> parse_parameters(std::string_view list);
 /// Back to lines that are not the user's.
 inline constexpr const char* kGeneratedLine = "#line 1 \"generated\"\n";
 
+/// The text, its lines the user's, and behind it lines that are not.
+std::string with_lines(const SourceText& text);
+/// A device function: "type signature { return type(expression); }", the expression's lines the user's.
+std::string function_of(const std::string& type, const std::string& signature, const SourceText& expression);
+
 /// "float", "__half", "long long": in CUDA C.
 std::string c_type(DType dtype);
 /// The includes that CUDA C needs for parameters of these dtypes.
@@ -41,7 +46,7 @@ bool is_identifier(std::string_view name);
 /// arrays on several devices.
 struct SnippetArguments {
   std::vector<Array> arrays;           ///< in order of the pointer parameters
-  std::vector<std::uint64_t> scalars;  ///< in order of the others: the value in the first bytes
+  std::vector<Scalar> numbers;  ///< in order of the others, of their dtypes
   Backend* backend = nullptr;
 
   SnippetArguments(const std::string& kernel, std::span<const RawParameter> parameters,

@@ -23,8 +23,8 @@ int cpu_lanes(const KernelSpec& spec, const Layout& layout, std::int64_t run) {
     ++joins;
   }
   if (layout.form == Form::kColumns) return numbers && joins == 1 ? 2048 : 256;
-  if (run < 32) return 1;
-  return !numbers ? 4 : run < 512 ? 16 : 64;
+  if (run < kCpuRun) return 1;
+  return !numbers ? 4 : run < kCpuRun * kCpuShortLanes ? kCpuShortLanes : 64;
 }
 
 /// Kernels of several passes keep their rows whole: only values of one pass can be joined by a second launch.
@@ -42,8 +42,8 @@ Work reducing_work(const KernelSpec& spec, const Layout& layout, const Geometry&
   if (!columns && work.chunks == 1) work.tile = std::max<std::int64_t>(kTask / work.chunk, 1);
   work.launches.push_back({0, {{divide_up(tasks, work.tile) * work.chunks}, {1}}});
   if (work.chunks == 1) return work;
-  work.launches.push_back({1, {{divide_up(outputs, work.tile)}, {1}}});
-  work.scratch_bytes = static_cast<std::size_t>(outputs * work.chunks) * partial_bytes(spec);
+  work.launches.push_back({1, {{divide_up(outputs, columns ? kCpuAcrossColumns : work.tile)}, {1}}});
+  work.scratch_bytes = static_cast<std::size_t>(outputs * work.chunks) * partial_bytes(spec) + 128 * spec.steps.size();
   return work;
 }
 

@@ -3,20 +3,28 @@
 #include <algorithm>
 
 #include "runtime/kernel/argument_block.hpp"
+#include "runtime/kernel/dialect.hpp"
+#include "runtime/kernel/users_text.hpp"
 
 namespace damo {
 namespace {
 
-constexpr int kRun = 32;          // elements that a partial value takes before it is added to others
-constexpr int kColumnRun = 128;  // of a column, likewise
+constexpr int kColumnRun = 128;  // as kCpuRun, of a column
 
 constexpr const char* kReducingHead = R"(using namespace damo;
 #define DAMO_FUNCTION static inline __attribute__((always_inline))
 typedef i64 place;
 )";
+constexpr const char* kUsersReducingHead = R"(#define DAMO_FUNCTION static __device__ __forceinline__
+typedef i64 place;
+)";
 
 // Unrolled, a short loop over partial values would not be vectorised as one.
 constexpr const char* kLanes = "#pragma clang loop unroll(disable)";
+// Of what is left over from lanes: one partial value gains nothing from vectors, and the compiler would try.
+constexpr const char* kNotVectorised = "#pragma clang loop vectorize(disable)";
+// Of loops that run seldom: one vector at a time compiles sooner.
+constexpr const char* kBriefly = "#pragma clang loop interleave_count(1) unroll(disable)";
 constexpr const char* kVectorise = "#pragma clang loop vectorize(enable)";
 
 std::string product(const std::string& index, const std::string& stride) { return stride.empty() ? index : "(" + index + ") * " + stride; }
@@ -46,26 +54,41 @@ bool CpuReducingEmitter::may_keep(int value, const Passes& passes) {
 }
 
 std::string CpuReducingEmitter::emit() {
-  text_ = kReducingHead + argument_struct(spec_, layout_) + steps_.functions();
-  if (layout_.chunked) {
-    line("struct Partial {");
-    for (int join : passes_.all()[0].joins) line("  alignas(8) Joined" + number(join) + " j" + number(join) + ";");
-    line("};");
-  }
+  emit_head();
   if (columns()) emit_columns();
   else emit_rows();
   if (layout_.chunked) emit_finish();
   if (spec_.joins_across()) emit_finish_across();
+  emit_users_kernels();
   return std::move(text_);
 }
 
-void CpuReducingEmitter::begin(const std::string& name) {
-  line("extern \"C\" void " + name + "(void* const* arguments, const LaunchFrame*, i64 first, i64 last) {");
-  line("  const Arguments& a = *static_cast<const Arguments*>(arguments[0]);");
-  begin_tasks();
+/// What all kernels of the text need.
+void CpuReducingEmitter::emit_head() {
+  text_ = (spec_.users_text ? users_head(spec_) + kUsersReducingHead : kReducingHead) + argument_struct(spec_, layout_) + steps_.functions();
+  if (!layout_.chunked) return;
+  line("struct Partial {");
+  for (int join : passes_.all()[0].joins) line("  alignas(8) alignas(Joined" + number(join) + ") Joined" + number(join) + " j" + number(join) + ";");
+  line("};");
 }
 
-void CpuReducingEmitter::begin_tasks() {
+/// Of a user's CUDA C the kernels stand behind all that they call, outside of its namespace; a block is a task.
+void CpuReducingEmitter::emit_users_kernels() {
+  if (!spec_.users_text) return;
+  line("}");
+  for (const std::string& name : entry_names(spec_, layout_)) {
+    line("extern \"C\" __global__ void " + name + "(const damo_generated::Arguments a) { damo_generated::of_" + name + "(a, blockIdx.x, blockIdx.x + 1ll); }");
+  }
+}
+
+/// The beginning of one kernel: a loop over tasks.
+void CpuReducingEmitter::begin(const std::string& name) {
+  if (spec_.users_text) {
+    line("DAMO_FUNCTION void of_" + name + "(const Arguments& a, i64 first, i64 last) {");
+  } else {
+    line("extern \"C\" void " + name + "(void* const* arguments, const LaunchFrame*, i64 first, i64 last) {");
+    line("  const Arguments& a = *static_cast<const Arguments*>(arguments[0]);");
+  }
   if (!spec_.numbers.empty()) line("  const Numbers numbers = a.numbers;");  // a copy that no store can change
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (!is_scalar(access(i))) continue;
@@ -211,62 +234,68 @@ void CpuReducingEmitter::emit_joins(const std::string& indent, const std::string
   }
 }
 
-void CpuReducingEmitter::emit_row_pass(const Passes::Pass& pass) {
-  const std::string lanes = number(layout_.lanes), last = number(layout_.reduced_rank - 1);
-  const bool several = layout_.reduced_rank > 1, joins = !pass.joins.empty(), has_lanes = joins && layout_.lanes > 1;
+/// So many elements from e0, e1, ... on: into lanes, and what is left over into the values of this letter.
+void CpuReducingEmitter::emit_elements(const std::string& indent, const std::string& count, const std::string& before, const std::string& letter, const Passes::Pass& pass) {
+  const std::string lanes = number(layout_.lanes);
+  if (!pass.joins.empty() && layout_.lanes > 1) {
+    line(indent + "i64 j = 0;");
+    line(indent + "for (; j + " + lanes + " <= " + count + "; j += " + lanes + ") {");
+    line(kLanes);
+    line(indent + "  for (int k = 0; k < " + lanes + "; ++k) {");
+    emit_element(indent + "    ", "j + k", before + "j + k", pass);
+    emit_joins(indent + "    ", "m", true, pass);
+    line(indent + "  }\n" + indent + "}");
+  }
+  if (!pass.joins.empty() && layout_.lanes == 1) {  // counted from r: from 0, Clang's loop over rows of 4 takes a third longer
+    line(indent + "for (i64 k = r; k < r + " + count + "; ++k) {");
+    emit_element(indent + "  ", "k - r", "k", pass);
+    emit_joins(indent + "  ", letter, false, pass);
+    line(indent + "}");
+    return;
+  }
+  line(pass.joins.empty() ? kVectorise : kNotVectorised);
+  line(indent + (!pass.joins.empty() && layout_.lanes > 1 ? "for (; j < " : "for (i64 j = 0; j < ") + count + "; ++j) {");
+  emit_element(indent + "  ", "j", before + "j", pass);
+  emit_joins(indent + "  ", letter, false, pass);
+  line(indent + "}");
+}
+
+/// m3[0], ...: what all lanes have.
+void CpuReducingEmitter::emit_joined_lanes(const std::string& indent, const Passes::Pass& pass) {
+  line(indent + "for (int half = " + number(layout_.lanes / 2) + "; half > 0; half /= 2) {");
   for (int join : pass.joins) {
-    const std::string n = number(join), type = "Joined" + n;
-    line("      " + type + " j" + n + " = neutral" + n + "();");
+    const std::string joined = "reduce" + number(join) + "(" + lane("m", join, "k") + ", " + lane("m", join, "k + half") + ")";
+    line(indent + "  for (int k = 0; k < half; ++k) " + set_lane("m", join, "k", joined));
   }
-  line("      {");
-  if (joins) {
-    for (int join : pass.joins) {
-      const std::string n = number(join);
-      line("      Joined" + n + " s" + n + " = neutral" + n + "();");
-      if (has_lanes) declare_lanes("      ", "m", join, lanes);
-    }
-    line("      const auto fold = [&]() __attribute__((always_inline)) {");
-    if (has_lanes) {
-      line("        for (int half = " + number(layout_.lanes / 2) + "; half > 0; half /= 2) {");
-      for (int join : pass.joins) {
-        const std::string joined = "reduce" + number(join) + "(" + lane("m", join, "k") + ", " + lane("m", join, "k + half") + ")";
-        line("          for (int k = 0; k < half; ++k) " + set_lane("m", join, "k", joined));
-      }
-      line("        }");
-    }
-    for (int join : pass.joins) {
-      const std::string n = number(join), reduce = "reduce" + n, j = "j" + n;
-      if (has_lanes) {
-        line("        s" + n + " = " + reduce + "(" + lane("m", join, "0") + ", s" + n + ");");
-        line("        for (int k = 0; k < " + lanes + "; ++k) " + set_lane("m", join, "k", "neutral" + n + "()"));
-      }
-      line("        " + j + " = " + reduce + "(" + j + ", s" + n + "); s" + n + " = neutral" + n + "();");
-    }
-    line("      };");
-    line("      i64 in_run = 0;");
+  line(indent + "}");
+}
+
+/// A row in runs, each of which has partial values of its own (s3, and lanes m3); a row of one run is joined to j3 at once.
+void CpuReducingEmitter::emit_row_pass(const Passes::Pass& pass) {
+  const std::string last = number(layout_.reduced_rank - 1), longest = number(kCpuRun * layout_.lanes);
+  const bool several = layout_.reduced_rank > 1, joins = !pass.joins.empty(), in_runs = joins && !has_one_run();
+  const std::string letter = in_runs ? "s" : "j", stop = in_runs ? "stop" : "end";
+  for (int join : pass.joins) line("      Joined" + number(join) + " j" + number(join) + " = neutral" + number(join) + "();");
+  line(in_runs || several ? "      for (i64 r = begin; r < end;) {" : "      {\n      const i64 r = begin;");
+  if (in_runs) line("      const i64 stop = end - r < " + longest + " ? end : r + " + longest + ";");
+  for (int join : pass.joins) {
+    const std::string n = number(join);
+    if (in_runs) line("      Joined" + n + " s" + n + " = neutral" + n + "();");
+    if (layout_.lanes > 1) declare_lanes("      ", "m", join, number(layout_.lanes));
   }
-  const std::string longest = number(kRun * layout_.lanes);
-  line("      for (i64 r = begin; r < end;) {");
-  line("        i64 run = end - r < " + longest + " ? end - r : " + longest + ";");
+  if (in_runs) line(several ? "      while (r < stop) {" : "      {");
+  line("        i64 run = " + stop + " - r;");
   if (several) line("        const i64 c = r % a.reduced[" + last + "]; if (a.reduced[" + last + "] - c < run) run = a.reduced[" + last + "] - c;");
   emit_reduced_offsets("        ", "r", layout_.reduced_rank, pass);
-  line("        i64 j = 0;");
-  if (has_lanes) {
-    line("        for (; j + " + lanes + " <= run; j += " + lanes + ") {");
-    line(kLanes);
-    line("          for (int k = 0; k < " + lanes + "; ++k) {");
-    emit_element("            ", "j + k", "r + j + k", pass);
-    emit_joins("            ", "m", true, pass);
-    line("          }\n        }");
+  emit_elements("        ", "run", "r + ", letter, pass);
+  if (in_runs || several) line("        r += run;");
+  if (in_runs) line("      }");
+  if (joins && layout_.lanes > 1) emit_joined_lanes("      ", pass);
+  for (int join : pass.joins) {
+    const std::string n = number(join), reduce = "reduce" + n + "(", own = letter + n;
+    if (layout_.lanes > 1) line("      " + own + " = " + reduce + lane("m", join, "0") + ", " + own + ");");
+    if (in_runs) line("      j" + n + " = " + reduce + "j" + n + ", s" + n + ");");
   }
-  if (!joins) line(kVectorise);
-  line("        for (; j < run; ++j) {");
-  emit_element("          ", "j", "r + j", pass);
-  emit_joins("          ", "s", false, pass);
-  line("        }");
-  if (joins) line("        in_run += run; if (in_run >= " + longest + ") { fold(); in_run = 0; }");
-  line("        r += run;\n      }");
-  if (joins) line("      fold();");
   line("      }");
 }
 
@@ -276,16 +305,25 @@ void CpuReducingEmitter::emit_row_values(const std::string& indent, const std::v
     if (columns()) line(indent + type + " v" + n + "[" + number(layout_.lanes) + "]; for (i64 k = 0; k < count; ++k) v" + n + "[k] = " + text + ";");
     else line(indent + "const " + type + " v" + n + " = " + text + ";");
   };
-  for (int join : joins) emit(join, "post" + number(join) + "(" + (columns() ? lane("t", join, "k") : "j" + number(join)) + ", a.length)");
+  for (int join : joins) emit(join, "post" + number(join) + "(" + joined_value(join) + ", a.length)");
   for (int value : steps) emit(value, steps_.call(value, [this](int input) { return row_name(input); }));
 }
 
-void CpuReducingEmitter::emit_row_stores(const std::string& indent) {
+/// What is stored of each row, and these values of it, which nothing else looks at.
+void CpuReducingEmitter::emit_row_results(const std::string& indent, const std::vector<int>& joins, const std::vector<int>& steps) {
+  const std::string inner = columns() ? indent + "  " : indent;
+  const auto is_new = [&](int value) { return std::find(joins.begin(), joins.end(), value) != joins.end() || std::find(steps.begin(), steps.end(), value) != steps.end(); };
+  const auto names = [&](int value) { return is_new(value) ? local_name(value) : row_name(value); };
+  if (passes_.row_stores().empty()) return;
+  if (columns()) line(indent + "for (i64 k = 0; k < count; ++k) {");
+  const auto declare = [&](int value, const std::string& text) { line(inner + "const " + value_type(steps_.dtype(value)) + " " + local_name(value) + " = " + text + ";"); };
+  for (int join : joins) declare(join, "post" + number(join) + "(" + joined_value(join) + ", a.length)");
+  for (int value : steps) declare(value, steps_.call(value, names));
   for (int output : passes_.row_stores()) {
-    const std::string n = number(parameter_of(output)), text = steps_.stored(output, [this](int value) { return row_name(value); });
-    if (columns()) line(indent + "for (i64 k = 0; k < count; ++k) r" + n + "[" + (is_scalar(access(parameter_of(output))) ? "0" : product("k", kept_step(parameter_of(output)))) + "] = " + text + ";");
-    else line(indent + "r" + n + "[0] = " + text + ";");
+    const int i = parameter_of(output);
+    line(inner + "r" + number(i) + "[" + (columns() && !is_scalar(access(i)) ? product("k", kept_step(i)) : "0") + "] = " + steps_.stored(output, names) + ";");
   }
+  if (columns()) line(indent + "}");
 }
 
 void CpuReducingEmitter::emit_rows() {
@@ -302,23 +340,26 @@ void CpuReducingEmitter::emit_rows() {
   emit_row_values("      ", {}, passes_.first_row_steps());
   for (const Passes::Pass& pass : passes_.all()) {
     emit_row_pass(pass);
-    if (!layout_.chunked) emit_row_values("      ", pass.joins, pass.row_steps);
+    if (&pass != &passes_.all().back()) emit_row_values("      ", pass.joins, pass.row_steps);
   }
   if (layout_.chunked) {
     for (int join : passes_.all()[0].joins) line("      static_cast<Partial*>(a.scratch)[row * a.chunks + chunk].j" + number(join) + " = j" + number(join) + ";");
   } else {
-    emit_row_stores("      ");
+    emit_row_results("      ", passes_.all().back().joins, passes_.all().back().row_steps);
   }
   line("    }\n  }\n}");
 }
 
 void CpuReducingEmitter::emit_column_pass(const Passes::Pass& pass) {
-  for (int join : pass.joins) declare_lanes("    ", "t", join, "count");
+  // The values of a run, and of all runs where there are several.
+  for (int join : pass.joins) {
+    declare_lanes("    ", "m", join, "count");
+    declare_lanes("    ", "t", join, "(in_runs ? count : 0)");
+  }
   // Four elements of a row at a time: four streams from memory, and a fourth of the traffic to the partial values.
   const bool bundles = layout_.reduced_rank == 1 && pass.stores.empty() && pass.keeps.empty() && pass.kept.empty();
   line("    for (i64 r = begin; r < end;) {");
   line("    const i64 stop = r + " + number(kColumnRun) + " < end ? r + " + number(kColumnRun) + " : end;");
-  for (int join : pass.joins) declare_lanes("    ", "m", join, "count");
   if (bundles) {
     line("    for (; r + 4 <= stop; r += 4) {\n      for (i64 k = 0; k < count; ++k) {");
     for (int join : pass.joins) line("        Joined" + number(join) + " j" + number(join) + " = " + lane("m", join, "k") + ";");
@@ -339,10 +380,11 @@ void CpuReducingEmitter::emit_column_pass(const Passes::Pass& pass) {
   emit_joins("        ", "m", true, pass);
   line("      }\n    }");
   for (int join : pass.joins) {
-    const std::string joined = "reduce" + number(join) + "(" + lane("t", join, "k") + ", " + lane("m", join, "k") + ")";
-    line("    for (i64 k = 0; k < count; ++k) " + set_lane("t", join, "k", joined));
+    const std::string n = number(join), joined = "reduce" + n + "(" + lane("t", join, "k") + ", " + lane("m", join, "k") + ")";
+    line("    if (in_runs)\n" + std::string(kBriefly) + "\n      for (i64 k = 0; k < count; ++k) { " + set_lane("t", join, "k", joined) + " " + set_lane("m", join, "k", "neutral" + n + "()") + " }");
   }
   line("    }");
+  for (int join : pass.joins) line("    if (in_runs)\n" + std::string(kBriefly) + "\n      for (i64 k = 0; k < count; ++k) " + set_lane("m", join, "k", lane("t", join, "k")));
 }
 
 void CpuReducingEmitter::emit_columns() {
@@ -351,57 +393,73 @@ void CpuReducingEmitter::emit_columns() {
   line("    const i64 chunk = task % a.chunks, tile = task / a.chunks, tiles = (" + extent + " + " + number(layout_.lanes - 1) + ") / " + lanes + ";");
   line("    const i64 outer = tile / tiles, column = tile % tiles * " + lanes + ", left = " + extent + " - column, count = left < " + lanes + " ? left : " + lanes + ";");
   line("    const i64 begin = chunk * a.chunk, end = begin + a.chunk < a.length ? begin + a.chunk : a.length;");
+  line("    const bool in_runs = end - begin > " + number(kColumnRun) + ";");
   emit_row_start("    ", "outer", layout_.rank - 1, "column");
   emit_row_values("    ", {}, passes_.first_row_steps());
   for (const Passes::Pass& pass : passes_.all()) {
     emit_column_pass(pass);
-    if (!layout_.chunked) emit_row_values("    ", pass.joins, pass.row_steps);
+    if (&pass != &passes_.all().back()) emit_row_values("    ", pass.joins, pass.row_steps);
   }
   if (layout_.chunked) {
-    line("    const i64 row = outer * " + extent + " + column;");
+    emit_parts("a.n");
     for (int join : passes_.all()[0].joins) {
-      const std::string n = number(join);
-      line("    for (i64 k = 0; k < count; ++k) static_cast<Partial*>(a.scratch)[(row + k) * a.chunks + chunk].j" + n + " = " + lane("t", join, "k") + ";");
+      line(std::string(kBriefly) + "\n    for (i64 k = 0; k < count; ++k) part" + number(join) + "[chunk * a.n + outer * " + extent + " + column + k] = " + lane("m", join, "k") + ";");
     }
   } else {
-    emit_row_stores("    ");
+    emit_row_results("    ", passes_.all().back().joins, passes_.all().back().row_steps);
   }
   line("  }\n}");
 }
 
+/// Joins whose parts lie apart: across rows, or of columns in chunks.
+std::vector<int> CpuReducingEmitter::parted() const {
+  if (!spec_.joins_across()) return passes_.all()[0].joins;
+  std::vector<int> joins;
+  for (const Passes::Pass& pass : passes_.all()) joins.insert(joins.end(), pass.across.begin(), pass.across.end());
+  return joins;
+}
+
+/// part3, ...: the parts of a join's values, those of one chunk side by side, so many.
+void CpuReducingEmitter::emit_parts(const std::string& count) {
+  std::string from = "static_cast<char*>(a.scratch)";
+  for (int join : parted()) {
+    const std::string n = number(join), type = "Joined" + n;
+    line("    " + type + "* const part" + n + " = reinterpret_cast<" + type + "*>(" + from + ");");
+    from += " + (a.chunks * " + count + " * i64(sizeof(" + type + ")) + 127) / 128 * 128";
+  }
+}
+
 /// h3, ...: the task's values of joins across rows, one for each place of a row.
 void CpuReducingEmitter::emit_held_across() {
-  std::string from = "static_cast<char*>(a.scratch)";
-  for (const Passes::Pass& pass : passes_.all()) {
-    for (int join : pass.across) {
-      const std::string n = number(join), type = "Joined" + n;
-      line("    " + type + "* __restrict const h" + n + " = reinterpret_cast<" + type + "*>(" + from + ") + task * a.length;");
-      line("    for (i64 p = 0; p < a.length; ++p) h" + n + "[p] = neutral" + n + "();");
-      from += " + (a.chunks * a.length * i64(sizeof(" + type + ")) + 127) / 128 * 128";
-    }
+  emit_parts("a.length");
+  for (int join : parted()) {
+    const std::string n = number(join);
+    line("    Joined" + n + "* __restrict const h" + n + " = part" + n + " + task * a.length;");
+    line("    for (i64 p = 0; p < a.length; ++p) h" + n + "[p] = neutral" + n + "();");
   }
+}
+
+/// The beginning of a kernel whose tasks join the parts of some neighbouring values, of so many: part3[value] then is all of them. Parts are joined in
+/// pairs, so that the error of a sum grows with the logarithm of their number.
+void CpuReducingEmitter::begin_finish_of_parts(const std::string& all) {
+  const std::string columns = number(kCpuAcrossColumns);
+  begin(entry_names(spec_, layout_)[1]);
+  line("    const i64 first_value = task * " + columns + ", left = " + all + " - first_value, count = left < " + columns + " ? left : " + columns + ";");
+  emit_parts(all);
+  for (int join : parted()) {
+    const std::string n = number(join), type = "Joined" + n;
+    line("    for (i64 apart = 1; apart < a.chunks; apart *= 2) {\n      for (i64 c = 0; c + apart < a.chunks; c += 2 * apart) {");
+    line("        " + type + "* __restrict const to = part" + n + " + c * " + all + " + first_value;");
+    line("        const " + type + "* __restrict const other = part" + n + " + (c + apart) * " + all + " + first_value;");
+    line(std::string(kBriefly) + "\n        for (i64 k = 0; k < count; ++k) to[k] = reduce" + n + "(to[k], other[k]);\n      }\n    }");
+  }
+  line("    for (i64 value = first_value; value < first_value + count; ++value) {");
 }
 
 /// Each task joins what the first kernel's tasks have of some neighbouring places.
 void CpuReducingEmitter::emit_finish_across() {
-  const std::string columns = number(kCpuAcrossColumns), run = number(kRun);
-  begin(entry_names(spec_, layout_)[1]);
-  line("    const i64 place_of_first = task * " + columns + ", left = a.length - place_of_first, count = left < " + columns + " ? left : " + columns + ";");
-  std::string from = "static_cast<const char*>(a.scratch)";
-  for (const Passes::Pass& pass : passes_.all()) {
-    for (int join : pass.across) {
-      const std::string n = number(join), type = "Joined" + n;
-      line("    const " + type + "* const h" + n + " = reinterpret_cast<const " + type + "*>(" + from + ") + place_of_first;");
-      line("    " + type + " t" + n + "[" + columns + "]; for (i64 k = 0; k < count; ++k) t" + n + "[k] = neutral" + n + "();");
-      line("    for (i64 r = 0; r < a.chunks; r += " + run + ") {");
-      line("      const i64 stop = r + " + run + " < a.chunks ? r + " + run + " : a.chunks;");
-      line("      " + type + " m" + n + "[" + columns + "]; for (i64 k = 0; k < count; ++k) m" + n + "[k] = neutral" + n + "();");
-      line("      for (i64 c = r; c < stop; ++c) for (i64 k = 0; k < count; ++k) m" + n + "[k] = reduce" + n + "(m" + n + "[k], h" + n + "[c * a.length + k]);");
-      line("      for (i64 k = 0; k < count; ++k) t" + n + "[k] = reduce" + n + "(t" + n + "[k], m" + n + "[k]);\n    }");
-      from += " + (a.chunks * a.length * i64(sizeof(" + type + ")) + 127) / 128 * 128";
-    }
-  }
-  line("    for (i64 k = 0; k < count; ++k) {\n      i64 left_over = place_of_first + k;");
+  begin_finish_of_parts("a.length");
+  line("      i64 left_over = value;");
   for (int axis = layout_.reduced_rank - 1; axis >= 0; --axis) {
     const std::string n = number(axis);
     line("      const i64 q" + n + " = " + (axis > 0 ? "left_over % a.reduced[" + n + "]; left_over /= a.reduced[" + n + "];" : "left_over;"));
@@ -411,32 +469,39 @@ void CpuReducingEmitter::emit_finish_across() {
     const std::string n = number(spec_.stores[static_cast<std::size_t>(output)]), type = value_type(steps_.dtype(spec_.stores[static_cast<std::size_t>(output)]));
     std::string place = "0";
     for (int axis = 0; !is_scalar(access(i)) && axis < layout_.reduced_rank; ++axis) place += " + q" + number(axis) + " * a.r" + number(i) + "[" + number(axis) + "]";
-    line("      { const " + type + " v" + n + " = post" + n + "(t" + n + "[k], a.n); a.p" + number(i) + "[" + place + "] = " + steps_.stored(output, [](int value) { return local_name(value); }) + "; }");
+    line("      { const " + type + " v" + n + " = post" + n + "(part" + n + "[value], a.n); a.p" + number(i) + "[" + place + "] = " + steps_.stored(output, [](int value) { return local_name(value); }) + "; }");
   }
   line("    }\n  }\n}");
 }
 
-/// Each task joins the chunks of `tile` rows; as rows, whatever the main kernel's form.
+/// Each task joins the chunks of `tile` rows, or of some neighbouring columns, and then goes through these as rows.
 void CpuReducingEmitter::emit_finish() {
   Layout rows = layout_;
   rows.form = Form::kRows;
-  rows.chunked = false;
   CpuReducingEmitter finish(spec_, rows);
-  finish.begin(entry_names(spec_, layout_)[1]);
-  finish.line("    const i64 from = task * a.tile, to = from + a.tile < a.n ? from + a.tile : a.n;");
-  finish.line("    for (i64 row = from; row < to; ++row) {");
+  if (columns()) {
+    finish.begin_finish_of_parts("a.n");
+    finish.line("      const i64 row = value;");
+  } else {
+    finish.begin(entry_names(spec_, layout_)[1]);
+    finish.line("    const i64 from = task * a.tile, to = from + a.tile < a.n ? from + a.tile : a.n;");
+    finish.line("    for (i64 row = from; row < to; ++row) {");
+  }
   finish.emit_row_start("      ", "row", layout_.rank, "");
   finish.emit_row_values("      ", {}, passes_.first_row_steps());
   const Passes::Pass& pass = passes_.all()[0];
-  finish.line("      Partial* const of_row = static_cast<Partial*>(a.scratch) + row * a.chunks;");
+  if (!columns()) finish.line("      Partial* const of_row = static_cast<Partial*>(a.scratch) + row * a.chunks;");
   for (int join : pass.joins) {
     const std::string n = number(join);
+    if (columns()) {
+      finish.line("      const Joined" + n + " j" + n + " = part" + n + "[value];");
+      continue;
+    }
     finish.line("      for (i64 apart = 1; apart < a.chunks; apart *= 2) {");  // pairs, so that the error of a sum grows with the logarithm of chunks
     finish.line("        for (i64 k = 0; k + apart < a.chunks; k += 2 * apart) of_row[k].j" + n + " = reduce" + n + "(of_row[k].j" + n + ", of_row[k + apart].j" + n + ");\n      }");
     finish.line("      const Joined" + n + " j" + n + " = of_row[0].j" + n + ";");
   }
-  finish.emit_row_values("      ", pass.joins, pass.row_steps);
-  finish.emit_row_stores("      ");
+  finish.emit_row_results("      ", pass.joins, pass.row_steps);
   finish.line("    }\n  }\n}");
   text_ += finish.text_;
 }

@@ -6,6 +6,9 @@
 // A spec that joins across rows goes over rows: each task has values of its own for all places of a row, in scratch memory, into which it joins its rows
 // one after another; a second kernel joins those of the tasks, in their order.
 //
+// Of rows in chunks a second kernel joins the parts that the chunks give: those of a row lie side by side, of columns those of neighbouring columns.
+// The text of a user's CUDA C is the same, in functions that kernels behind it call, a task a block (users_text.hpp).
+//
 // A partial value takes few elements before it is joined with others, so that the error of a sum grows slowly.
 // A value that a later pass needs is kept where an output's row will be, if there is one of its type; else made again.
 #pragma once
@@ -19,7 +22,9 @@
 
 namespace damo {
 
-inline constexpr int kCpuAcrossColumns = 512;  ///< places of a row that a task of the second kernel joins
+inline constexpr int kCpuAcrossColumns = 512;  ///< columns, or places of a row, that a task of the second kernel joins
+inline constexpr int kCpuRun = 32;             ///< elements that a partial value takes before it is joined with others
+inline constexpr int kCpuShortLanes = 16;      ///< of rows that are one run of so many; shorter ones than kCpuRun have one
 
 class CpuReducingEmitter {
  public:
@@ -31,10 +36,16 @@ class CpuReducingEmitter {
   void emit_columns();
   void emit_finish();
   void emit_held_across();
+  std::vector<int> parted() const;
+  void emit_parts(const std::string& count);
+  void begin_finish_of_parts(const std::string& all);
   void emit_finish_across();
+  void emit_head();
+  void emit_users_kernels();
   void begin(const std::string& name);
-  void begin_tasks();
   void emit_row_start(const std::string& indent, const std::string& number, int axes, const std::string& column);
+  void emit_elements(const std::string& indent, const std::string& count, const std::string& before, const std::string& letter, const Passes::Pass& pass);
+  void emit_joined_lanes(const std::string& indent, const Passes::Pass& pass);
   void emit_row_pass(const Passes::Pass& pass);
   void emit_column_pass(const Passes::Pass& pass);
   void emit_reduced_offsets(const std::string& indent, const std::string& place, int axes, const Passes::Pass& pass);
@@ -42,13 +53,17 @@ class CpuReducingEmitter {
   void emit_element(const std::string& indent, const std::string& index, const std::string& place, const Passes::Pass& pass, const std::string& prefixes = {});
   void emit_joins(const std::string& indent, const std::string& letter, bool in_lanes, const Passes::Pass& pass);
   void emit_row_values(const std::string& indent, const std::vector<int>& joins, const std::vector<int>& steps);
-  void emit_row_stores(const std::string& indent);
+  void emit_row_results(const std::string& indent, const std::vector<int>& joins, const std::vector<int>& steps);
 
   /// Partial values side by side, in arrays of their own for each member, so that loops over them vectorise.
   void declare_lanes(const std::string& indent, const std::string& letter, int join, const std::string& count);
   std::string lane(const std::string& letter, int join, const std::string& k) const;
   std::string set_lane(const std::string& letter, int join, const std::string& k, const std::string& value) const;
   bool may_keep(int value, const Passes& passes);
+  /// The accumulator of all elements of the row at hand.
+  std::string joined_value(int join) const { return columns() ? lane("m", join, "k") : "j" + number(join); }
+  /// Whether a row is no longer than its lanes take in one run.
+  bool has_one_run() const { return layout_.reduced_rank == 1 && (layout_.lanes == 1 || layout_.lanes == kCpuShortLanes); }
   bool columns() const { return layout_.form == Form::kColumns; }
   Access access(int parameter) const { return layout_.access[static_cast<std::size_t>(parameter)]; }
   std::string pointer_type(int parameter) const;

@@ -4,41 +4,22 @@
 
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/dialect.hpp"
-#include "runtime/kernel/users_text.hpp"
 
 namespace damo {
 namespace {
 
 constexpr int kStrip = 1024, kChains = 8, kPart = kStrip / kChains;  // elements of a row
 
-constexpr const char* kScanHead = R"(using namespace damo;
-#define DAMO_FUNCTION static inline __attribute__((always_inline))
-typedef i64 place;
-extern "C" void damo_wait_for(const int* flag);
-)";
-constexpr const char* kUsersHead = R"(#define DAMO_FUNCTION static __device__ __forceinline__
-typedef i64 place;
-extern "C" __device__ void damo_wait_for(const int* flag);
-)";
 }  // namespace
 
 std::string CpuScanEmitter::emit() {
-  text_ = (spec_.users_text ? users_head(spec_) + kUsersHead : kScanHead) + argument_struct(spec_, layout_) + steps_.functions();
-  if (layout_.chunked) {
-    line("struct Partial {");
-    for (int join : joins()) line("  alignas(8) Joined" + number(join) + " j" + number(join) + ";");
-    line("};");
-  }
-  if (spec_.users_text) {  // a block is a task
-    line("DAMO_FUNCTION void go_through(const Arguments& a, i64 first, i64 last) {");
-    begin_tasks();
-  } else {
-    begin(entry_name(spec_));
-  }
+  emit_head();
+  line(std::string("extern \"C\" ") + (spec_.users_text ? "__device__ " : "") + "void damo_wait_for(const int* flag);");
+  begin(entry_name(spec_));
   if (columns()) emit_scanned_columns();
   else emit_scanned_rows();
   line("  }\n}");
-  if (spec_.users_text) line("}\nextern \"C\" __global__ void " + entry_name(spec_) + "(const damo_generated::Arguments a) { damo_generated::go_through(a, blockIdx.x, blockIdx.x + 1ll); }");
+  emit_users_kernels();
   return std::move(text_);
 }
 
@@ -58,7 +39,7 @@ void CpuScanEmitter::emit_turn() {
 void CpuScanEmitter::emit_stores_of_rows(const std::string& indent) {
   if (passes_.row_stores().empty()) return;
   line(indent + (layout_.chunked ? "if (chunk == 0) {" : "{"));
-  emit_row_stores(indent + "  ");
+  emit_row_results(indent + "  ", {}, {});
   line(indent + "}");
 }
 

@@ -7,11 +7,15 @@
 #include "runtime/cuda/vector_text.hpp"
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/dialect.hpp"
+#include "runtime/kernel/users_text.hpp"
 
 namespace damo {
 namespace {
 
 constexpr int kTilesOfASum = 32;  // that a partial value takes before it is joined with others: the error of a sum grows slowly
+
+/// Of what the text declares and this kernel does not need: warnings are for the user's own text, which stands before.
+constexpr const char* kNoWarnings = "#pragma nv_diag_suppress 177\n";
 
 }  // namespace
 
@@ -36,21 +40,38 @@ std::string CudaReducingEmitter::unrolled(const std::string& indent, const std::
 }
 
 std::string CudaReducingEmitter::emit() {
-  text_ = cuda_head(layout_.in_place) + kCudaRows;
+  emit_head();
   if (layout_.cluster > 1) text_ += kCudaCluster;
-  if (divides()) text_ += kCudaDivide;
-  line(std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " place;");
-  text_ += argument_struct(spec_, layout_) + steps_.functions();
   if (layout_.chunked) {
     line("struct Partial {");
-    for (int join : passes_.all()[0].joins) line("  alignas(8) Joined" + number(join) + " j" + number(join) + ";");
+    for (int join : passes_.all()[0].joins) line("  alignas(8) alignas(Joined" + number(join) + ") Joined" + number(join) + " j" + number(join) + ";");
     line("};");
   }
-  emit_offset_functions();
   emit_main();
   if (layout_.chunked) emit_finish();
   if (!across_.empty()) emit_finish_across();
+  emit_users_kernels();
   return std::move(text_);
+}
+
+/// What all kernels of the text need.
+void CudaReducingEmitter::emit_head() {
+  text_ = (spec_.users_text ? cuda_head(layout_.in_place, users_head(spec_) + kNoWarnings) : cuda_head(layout_.in_place)) + kCudaRows;
+  if (divides()) text_ += kCudaDivide;
+  line(std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " place;");
+  text_ += argument_struct(spec_, layout_) + steps_.functions();
+  emit_offset_functions();
+}
+
+/// The head of a kernel. Of a user's CUDA C it is that of a function, which a kernel outside of the generated namespace calls.
+void CudaReducingEmitter::begin_kernel(const std::string& name, const std::string& bounds, const std::string& cluster) {
+  const std::string head = "extern \"C\" __global__ void" + cluster + " __launch_bounds__(" + bounds + ") " + name + "(const __grid_constant__ ";
+  line((spec_.users_text ? "DAMO_FUNCTION void of_" + name + "(const Arguments& a)" : head + "Arguments a)") + " {");
+  if (spec_.users_text) users_kernels_ += head + "damo_generated::Arguments a) { damo_generated::of_" + name + "(a); }\n";
+}
+
+void CudaReducingEmitter::emit_users_kernels() {
+  if (spec_.users_text) text_ += "}\n" + users_kernels_;
 }
 
 /// along3(a, p): how far place p of a row lies from its beginning in array 3.
@@ -79,8 +100,7 @@ void CudaReducingEmitter::emit_offset_functions() {
 void CudaReducingEmitter::begin(const std::string& name) {
   const std::string lanes = number(layout_.lanes), slots = number(block_ / layout_.lanes), vector = several() ? number(layout_.vector) : "1";
   const std::string cluster = layout_.cluster > 1 ? " __cluster_dims__(" + number(layout_.cluster) + ", 1, 1)" : "";
-  const std::string residents = layout_.residents > 0 ? ", " + number(layout_.residents) : "";
-  line("extern \"C\" __global__ void" + cluster + " __launch_bounds__(" + number(block_) + residents + ") " + name + "(const __grid_constant__ Arguments a) {");
+  begin_kernel(name, bounds(), cluster);
   line("  const int t = threadIdx.x, lane = t " + (rows() ? "% " + lanes : "/ " + slots) + ", slot = t " + (rows() ? "/ " + lanes : "% " + slots) + ";");
   const std::string block = layout_.cluster > 1 ? "(blockIdx.x / " + number(layout_.cluster) + ")" : "blockIdx.x";
   if (across_.empty()) line("  const i64 own = (i64(" + block + ") * " + slots + " + slot) * " + vector + ", row = own < a.n ? own : a.n - " + vector + ";");
@@ -349,6 +369,15 @@ void CudaReducingEmitter::emit_pass(const Passes::Pass& pass) {
   line("  }");
 }
 
+/// s3, ...: of so many values in shared memory. A user's type may have a constructor, which shared memory must not.
+void CudaReducingEmitter::declare_shared(const std::vector<int>& joins, int count) {
+  for (int join : joins) {
+    const std::string n = number(join), type = "Joined" + n, many = "[" + number(count);
+    if (spec_.step_of(join).join->accumulator.empty()) line("  __shared__ " + type + " s" + n + many + "];");
+    else line("  __shared__ __align__(16) unsigned char bytes" + n + many + " * sizeof(" + type + ")];\n  " + type + "* const s" + n + " = reinterpret_cast<" + type + "*>(bytes" + n + ");");
+  }
+}
+
 /// Joins the lanes' values; every thread of the row then has the same bits. All joins in one meeting of the block.
 void CudaReducingEmitter::emit_across(const std::vector<int>& joins) {
   const int lanes = layout_.lanes, slots = block_ / lanes;
@@ -358,10 +387,10 @@ void CudaReducingEmitter::emit_across(const std::vector<int>& joins) {
   };
   if (!rows()) {
     const std::string place = several() ? "[k * " + number(block_) + " + " : "[";
-    for (int join : joins) line("  __shared__ Joined" + number(join) + " s" + number(join) + "[" + number(block_ * (several() ? layout_.vector : 1)) + "];");
+    declare_shared(joins, block_ * (several() ? layout_.vector : 1));
     each("  ", [&](const std::string& own, const std::string&, const std::string& shared) { return shared + place + "t] = " + own + ";"; });
-    line("  __syncthreads();\n#pragma unroll\n  for (int half = " + number(lanes / 2) + "; half > 0; half /= 2) {\n    if (lane < half) {");
-    each("      ", [&](const std::string&, const std::string& reduce, const std::string& shared) { return shared + place + "t] = " + reduce + "(" + shared + place + "t], " + shared + place + "t + half * " + number(slots) + "]);"; });
+    line("  __syncthreads();\n#pragma unroll\n  for (int apart = " + number(lanes / 2) + "; apart > 0; apart /= 2) {\n    if (lane < apart) {");
+    each("      ", [&](const std::string&, const std::string& reduce, const std::string& shared) { return shared + place + "t] = " + reduce + "(" + shared + place + "t], " + shared + place + "t + apart * " + number(slots) + "]);"; });
     line("    }\n    __syncthreads();\n  }");
     each("  ", [&](const std::string& own, const std::string&, const std::string& shared) { return own + " = " + shared + place + "slot];"; });
     return;
@@ -374,7 +403,7 @@ void CudaReducingEmitter::emit_across(const std::vector<int>& joins) {
     each("  ", [&](const std::string& j, const std::string&, const std::string&) { return j + " = of_lane(" + j + ", t & 31 & ~" + number(in_warp - 1) + ");"; });
     return;
   }
-  for (int join : joins) line("  __shared__ Joined" + number(join) + " s" + number(join) + "[" + number(block_ / 32) + "];");
+  declare_shared(joins, block_ / 32);
   each("  ", [](const std::string& j, const std::string&, const std::string& shared) { return "if (t % 32 == 0) " + shared + "[t / 32] = " + j + ";"; });
   line("  __syncthreads();");
   each("  ", [&](const std::string& j, const std::string&, const std::string& shared) { return j + " = " + shared + "[slot * " + number(warps) + "];"; });
@@ -512,7 +541,7 @@ void CudaReducingEmitter::emit_leave_across() {
 /// Threads of kAcrossColumns neighbouring places, kAcrossLanes of them for each.
 void CudaReducingEmitter::emit_finish_across() {
   const std::string columns = number(kAcrossColumns), lanes = number(kAcrossLanes);
-  line("extern \"C\" __global__ void __launch_bounds__(" + number(kAcrossColumns * kAcrossLanes) + ") " + entry_names(spec_, layout_)[1] + "(const __grid_constant__ Arguments a) {");
+  begin_kernel(entry_names(spec_, layout_)[1], number(kAcrossColumns * kAcrossLanes));
   line("  const int t = threadIdx.x, lane = t / " + columns + ", slot = t % " + columns + ";");
   line("  const i64 own = i64(blockIdx.x) * " + columns + " + slot, p = own < a.length ? own : a.length - 1;");
   emit_parts_across();
@@ -521,8 +550,8 @@ void CudaReducingEmitter::emit_finish_across() {
     line("  " + type + " j" + n + " = neutral" + n + "();");
     line("#pragma unroll 4\n  for (i64 k = lane; k < a.chunks; k += " + lanes + ") j" + n + " = reduce" + n + "(j" + n + ", part" + n + "[k * a.length + p]);");
     line("  __shared__ " + type + " " + s + "[" + number(kAcrossColumns * kAcrossLanes) + "];\n  " + s + "[t] = j" + n + ";\n  __syncthreads();");
-    line("  for (int half = " + number(kAcrossLanes / 2) + "; half > 0; half /= 2) {");
-    line("    if (lane < half) " + s + "[t] = reduce" + n + "(" + s + "[t], " + s + "[t + half * " + columns + "]);\n    __syncthreads();\n  }");
+    line("  for (int apart = " + number(kAcrossLanes / 2) + "; apart > 0; apart /= 2) {");
+    line("    if (lane < apart) " + s + "[t] = reduce" + n + "(" + s + "[t], " + s + "[t + apart * " + columns + "]);\n    __syncthreads();\n  }");
   }
   line("  if (lane != 0 || own >= a.length) return;");
   for (int join : across_) line("  const " + value_type(steps_.dtype(join)) + " v" + number(join) + " = post" + number(join) + "(s" + number(join) + "[slot], a.n);");
@@ -552,6 +581,7 @@ void CudaReducingEmitter::emit_finish() {
   finish.emit_row_stores();
   finish.line("}");
   text_ += finish.text_;
+  users_kernels_ += finish.users_kernels_;
 }
 
 }  // namespace damo

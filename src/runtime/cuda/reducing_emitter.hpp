@@ -31,6 +31,9 @@ class CudaReducingEmitter {
  protected:
   void emit_main();
   void emit_finish();
+  void emit_head();
+  void begin_kernel(const std::string& name, const std::string& bounds, const std::string& cluster = {});
+  void emit_users_kernels();
   void begin(const std::string& name);
   void emit_row_start();
   void emit_shift();
@@ -44,6 +47,7 @@ class CudaReducingEmitter {
   void emit_vector(const Passes::Pass& pass);
   void emit_store(int output);
   void declare_accumulators(const std::string& letter, int join, const std::string& indent);
+  void declare_shared(const std::vector<int>& joins, int count);
   void emit_across(const std::vector<int>& joins);
   void emit_across_blocks(const std::vector<int>& joins);
   void emit_divisors(const Passes::Pass& pass);
@@ -56,6 +60,8 @@ class CudaReducingEmitter {
 
   /// Rows that a block goes through side by side.
   int slots() const { return block_ / layout_.lanes; }
+  /// Of __launch_bounds__.
+  std::string bounds() const { return number(block_) + (layout_.residents > 0 ? ", " + number(layout_.residents) : ""); }
   std::string part() const { return layout_.cluster > 1 ? "part" : "0"; }
   bool rows() const { return layout_.form == Form::kRows; }
   /// Whether a thread has several rows, whose values are arrays.
@@ -101,7 +107,7 @@ class CudaReducingEmitter {
   bool backward_;              // a scan from the last element
   std::vector<int> across_;    // joins across rows
   std::vector<int> divisors_;  // that the text at hand has declared
-  std::string text_;
+  std::string text_, users_kernels_;
 };
 
 }  // namespace damo

@@ -22,6 +22,7 @@ constexpr int kWordsHeld = 16;                  // registers of a thread that ho
 constexpr int kMostWordsHeld = 32;              // beyond that, and of 16-bit floats, which are half the bytes
 constexpr int kWordsOfLongestRows = 64;         // where a cluster of kLanesAlone would not hold them else, and of kernels that write no elements
 constexpr int kResidentThreads = 1024;          // that hold rows
+constexpr std::size_t kColumnSharedBytes = 48 * 1024;  // that any block may have, for the values that threads of a column join
 constexpr int kColumnWords = 96;                // registers of a thread for the values of its columns
 constexpr std::int64_t kSmallestChunk = 4096;   // elements of a block of which there are several a row
 constexpr std::int64_t kMostChunks = 65535;     // the grid's second axis
@@ -113,7 +114,8 @@ int vector_of(const KernelSpec& spec, const Layout& layout, const Geometry& geom
     return vector;
   }
   const int words = words_held(spec) + static_cast<int>(partial_bytes(spec)) / 4;
-  while (vector > 1 && (vector * words > kColumnWords || !has_whole_vectors(spec, layout, geometry, vector))) vector /= 2;
+  const auto fits = [&](int width) { return width * words <= kColumnWords && static_cast<std::size_t>(kBlock * width) * partial_bytes(spec) <= kColumnSharedBytes; };
+  while (vector > 1 && (!fits(vector) || !has_whole_vectors(spec, layout, geometry, vector))) vector /= 2;
   return vector;
 }
 

@@ -5,7 +5,6 @@
 #include "runtime/cuda/vector_text.hpp"
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/dialect.hpp"
-#include "runtime/kernel/users_text.hpp"
 
 namespace damo {
 namespace {
@@ -97,13 +96,10 @@ int words(const Join& join) { return (join.bytes + 3) / 4; }
 }  // namespace
 
 std::string CudaScanEmitter::emit() {
-  text_ = (spec_.users_text ? cuda_head(layout_.in_place, users_head(spec_)) : cuda_head(layout_.in_place)) + kCudaRows + kScan;
+  emit_head();
+  text_ += kScan;
   if (layout_.chunked) text_ += kStates;
   if (layout_.chunked && rows()) text_ += kLookBack;
-  if (divides()) text_ += kCudaDivide;
-  line(std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " place;");
-  text_ += argument_struct(spec_, layout_) + steps_.functions();
-  emit_offset_functions();
   emit_begin();
   emit_tile();
   emit_joined();
@@ -113,19 +109,14 @@ std::string CudaScanEmitter::emit() {
   }
   emit_results();
   line("}");
-  if (spec_.users_text) line("}\n" + kernel_head("damo_generated::Arguments") + " { damo_generated::go_through(a); }");
+  emit_users_kernels();
   return std::move(text_);
-}
-
-std::string CudaScanEmitter::kernel_head(const std::string& arguments) const {
-  const std::string residents = layout_.residents > 0 ? ", " + number(layout_.residents) : "";
-  return "extern \"C\" __global__ void __launch_bounds__(" + number(block_) + residents + ") " + entry_name(spec_) + "(const __grid_constant__ " + arguments + " a)";
 }
 
 /// Which rows and which tile of them are the block's.
 void CudaScanEmitter::emit_begin() {
   const std::string lanes = number(layout_.lanes), slots = number(this->slots()), vector = several() ? number(layout_.vector) : "1";
-  line((spec_.users_text ? "DAMO_FUNCTION void go_through(const Arguments& a)" : kernel_head("Arguments")) + " {");
+  begin_kernel(entry_name(spec_), bounds());
   line("  const int t = threadIdx.x, lane = t " + (rows() ? "% " + lanes : "/ " + slots) + ", slot = t " + (rows() ? "/ " + lanes : "% " + slots) + ";");
   if (layout_.chunked) {
     line("  __shared__ u32 ticket;\n  if (t == 0) ticket = atomicAdd(static_cast<u32*>(a.scratch), 1u);\n  __syncthreads();");

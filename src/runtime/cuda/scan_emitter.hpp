@@ -24,7 +24,6 @@ class CudaScanEmitter : private CudaReducingEmitter {
   std::string emit();
 
  private:
-  std::string kernel_head(const std::string& arguments) const;
   void emit_begin();
   void emit_tile();
   void emit_joined();

@@ -38,7 +38,7 @@ enum class Prefix : std::uint8_t { kNone, kInclusive, kExclusive };
 /// How the elements of a row become one value. Texts are C expressions in which T is the step's `compute` type.
 struct Join {
   std::string accumulator;  ///< C type of a and b, copied as bytes; empty: T
-  int bytes = 8;            ///< of the accumulator, at most 16
+  int bytes = 8;            ///< of the accumulator, or more; at most 64
   std::vector<std::pair<std::string, std::string>> members;  ///< type and name of each, where the accumulator is a struct of these
   std::string preamble;     ///< types and functions that the texts need
   std::string neutral;      ///< reduce(neutral, a) is a; of a prefix join the value of no elements
@@ -108,7 +108,7 @@ struct Override {
   std::function<std::string(const Layout&)> text;
 };
 
-/// A user's CUDA C that stands before a kernel whose steps have more of it (users_text.hpp). Scans alone.
+/// A user's CUDA C that stands before a kernel whose steps call it (users_text.hpp). Of specs that reduce.
 struct UsersText {
   std::string preamble;            ///< with its line directives
   std::vector<std::string> flags;  ///< the compiler's

@@ -1,12 +1,17 @@
-// The CUDA texts of reductions, scans and snippet kernels under NVRTC: each layout compiles, without a warning.
+// The CUDA texts of kernels of snippets under NVRTC: each layout compiles, without a warning.
+#include <utility>
+#include <vector>
+
 #include <gmock/gmock.h>
 
 #include "ops/eager/elementwise_text.hpp"
-#include "ops/eager/reduction_text.hpp"
+#include "ops/eager/reduction_spec.hpp"
 #include "ops/eager/snippet.hpp"
+#include "ops/reductions.hpp"
 #include "runtime/cuda/cuda_backend.hpp"
 #include "runtime/cuda/dialect.hpp"
 #include "runtime/cuda/nvrtc.hpp"
+#include "runtime/kernel/spec_kernel.hpp"
 
 namespace damo {
 namespace {
@@ -24,38 +29,66 @@ std::string log_of(std::string source, SourceKind kind, std::vector<std::string>
 
 SourceText text(const char* text) { return SourceText(text, nullptr, 0); }
 
-ReductionDefinition inner_product() {
-  ReductionDefinition definition;
-  definition.name = "inner";
-  definition.parameters = parse_parameters("const half* x, float s, const float* y");
-  definition.accumulator = "float";
-  definition.accumulator_bytes = 4;
-  definition.neutral = text("0");
-  definition.reduce = text("a + b");
-  definition.map = text("(float)x[i] * y[i] * s + (float)r");
-  definition.result = float16;
-  return definition;
+struct UsersReduction {
+  ReductionKernelDefinition definition;
+  Shape of_second;  ///< of the second array; of the first it is the space's
+};
+
+/// Halves beside a broadcast array, places and numbers; elements read by their address; a large accumulator that must
+/// be constructed.
+std::vector<UsersReduction> users_reductions(const Shape& space) {
+  const Shape row = {space[0], 1};
+  return {{{.dtype_out = float16,
+            .neutral = text("0"),
+            .reduce = text("a + b"),
+            .map = text("(float)x[i] * y[i] * s + (float)r + (float)(i % 3)"),
+            .arguments = "const half* x, const float* y, float s"},
+           row},
+          {{.dtype_out = bfloat16,
+            .neutral = text("0"),
+            .reduce = text("a + b"),
+            .map = text("(float)x[i] * (float)y[(i + 1) % 7]"),
+            .arguments = "const __nv_bfloat16* x, const half* y"},
+           space},
+          {{.dtype_out = float64,
+            .neutral = text("Moments()"),
+            .reduce = text("joined(a, b)"),
+            .map = text("Moments(x[i], y[i])"),
+            .arguments = "const double* x, const unsigned char* y",
+            .preamble = text("struct alignas(16) Moments { double v[8] = {}; Moments() = default; __device__ "
+                             "Moments(double x, double y) { v[0] = x; v[7] = y; } };\n"
+                             "__device__ Moments joined(Moments a, Moments b) { for (int k = 0; k < 8; ++k) a.v[k] += "
+                             "b.v[k]; return a; }"),
+            .post = text("a.v[0] / a.v[7] + n"),
+            .accumulator = "Moments"},
+           space}};
 }
 
-TEST(EagerNvrtc, CompilesReductionsOfEveryLayout) {
+TEST(EagerNvrtc, CompilesReductionsOfEveryForm) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
-  const ReductionDefinition definition = inner_product();
-  for (const ReductionForm form : {ReductionForm::kRows, ReductionForm::kColumns}) {
-    for (const bool finishes : {false, true}) {
-      ReductionLayout layout;
-      layout.gpu = true;
-      layout.form = form;
-      layout.lanes = form == ReductionForm::kRows ? 32 : 8;
-      layout.kept_rank = 1;
-      layout.reduced_rank = finishes ? 2 : 1;
-      layout.with_index = true;
-      layout.wide = finishes;
-      layout.finishes = finishes;
-      layout.plain = {false, finishes};
-      layout.unit = {true, false, true};
-      std::vector<std::string> kernels = {main_kernel(definition)};
-      if (!finishes) kernels.push_back(finish_kernel(definition));
-      EXPECT_EQ(log_of(reduction_text(definition, layout), SourceKind::kCudaC, kernels), "");
+  for (const auto& [space, mask] :
+       {std::pair(Shape{2, 70001}, 2u), {Shape{600, 33}, 2u}, {Shape{3000, 64}, 1u}, {Shape{3, 20000}, 3u}}) {
+    for (UsersReduction& one : users_reductions(space)) {
+      const ReductionSpec made = reduction_spec(std::move(one.definition));
+      const Shape number = {}, shapes[] = {space, one.of_second}, kept = reduced_shape(space, mask, true);
+      const Strides strides[] = {contiguous_strides(shapes[0]), contiguous_strides(shapes[1])},
+                    of_kept = contiguous_strides(kept);
+      std::vector<ArrayLayout> layouts;
+      for (std::size_t k = 0; k < made.parameters.size(); ++k) {
+        if (made.spec.values[k])
+          layouts.push_back({&number, &number});
+        else
+          layouts.push_back({&shapes[k], &strides[k]});
+      }
+      layouts.push_back({&kept, &of_kept});
+      const Geometry geometry = geometry_of(made.spec, space, layouts, mask);
+      Layout layout = classify_reducing(geometry);
+      for (std::size_t i = 0; i < made.spec.values.size(); ++i) {
+        if (made.spec.values[i]) layout.access[i] = Access::kValue;
+      }
+      layout = cuda_dialect().share_rows(made.spec, layout, geometry, {132, 1});
+      EXPECT_EQ(log_of(cuda_dialect().emit(made.spec, layout), SourceKind::kCudaC, entry_names(made.spec, layout)), "")
+          << to_string(layout);
     }
   }
 }

@@ -107,6 +107,67 @@ TEST_P(EagerReductionKernel, KeepsAStructOfTheUsers) {
   }
 }
 
+/// Of the largest size, with a constructor and an alignment of its own, joined in every form: rows, columns, chunks of
+/// both.
+TEST_P(EagerReductionKernel, KeepsALargeStructThatIsConstructed) {
+  const ReductionKernel moments({.dtype_out = float64,
+                                 .neutral = "Moments()",
+                                 .reduce = "joined(a, b)",
+                                 .map = "Moments(x[i])",
+                                 .arguments = "const float* x",
+                                 .name = "moments",
+                                 .preamble = R"(struct alignas(16) Moments {
+                                   double power[8] = {};
+                                   Moments() = default;
+                                   __device__ explicit Moments(double x) { for (int k = 0; k < 8; ++k) power[k] = k == 0 ? 1 : power[k - 1] * x; }
+                                 };
+                                 __device__ Moments joined(Moments a, const Moments& b) { for (int k = 0; k < 8; ++k) a.power[k] += b.power[k]; return a; })",
+                                 .post = "a.power[2] / a.power[0] + 1000 * n",
+                                 .accumulator = "Moments"});
+  for (const Shape& shape : {Shape{3, 30001}, Shape{40000, 3}, Shape{300, 40}, Shape{90, 130}}) {
+    const Array x = random(shape);
+    for (std::uint32_t mask : {1u, 2u, 3u}) {
+      const auto groups = groups_of(x, mask);
+      const Values found = (mask == 3 ? moments(x) : moments.along(mask == 1 ? 0 : 1, false, x)).to_doubles();
+      ASSERT_EQ(found.size(), groups.size());
+      for (std::size_t i = 0; i < groups.size(); ++i) {
+        const double n = static_cast<double>(groups[i].size());
+        ASSERT_NEAR(found[i],
+                    std::inner_product(groups[i].begin(), groups[i].end(), groups[i].begin(), 0.0) / n + 1000 * n,
+                    1e-9 * 1000 * n)
+            << to_string(shape) << " " << mask;
+      }
+    }
+  }
+}
+
+/// Arguments and types of the user's are called as he likes, the number of an element is right in any order of memory,
+/// and whole arrays lie beside elements.
+TEST_P(EagerReductionKernel, LeavesNamesToTheUser) {
+  const ReductionKernel weighted(
+      {.dtype_out = float64,
+       .neutral = "T{0}",
+       .reduce = "T{a.value + b.value}",
+       .map = "T{(double)x0[i] * u64[i % N] + r * v0[i]}",
+       .arguments = "const half* x0, const int8_t* u64, double r, const bool* v0",
+       .preamble = "struct T { double value; }; struct Arguments {}; struct place {};\n#define N 5\n#define A(x) x",
+       .post = "a.value",
+       .accumulator = "T"});
+  const Array x = astype(random({6, 50}).transpose(), float16),
+              u = Array::from<std::int8_t>({1, -2, 3, -4, 5, 6}, {1, 6}, device()), v = random({50, 1}) > 0;
+  const Values a = x.to_doubles(), b = u.broadcast_to({50, 6}).to_doubles(), c = v.to_doubles();
+  Values expected(50);
+  for (std::size_t i = 0; i < 300; ++i) expected[i / 6] += a[i] * b[i % 5] + 0.5 * c[i / 6];
+  EXPECT_EQ(weighted.along(1, false, x, u, 0.5, v).to_doubles(), expected);
+}
+
+TEST_P(EagerReductionKernel, ReducesNoAxisAndNumbers) {
+  const ReductionKernel sum(
+      {.dtype_out = float32, .neutral = "0", .reduce = "a + b", .arguments = "const float* x", .post = "a + n"});
+  EXPECT_EQ(sum(array({7}).reshape(Shape{})).to_doubles(), Values{8});
+  EXPECT_EQ(sum.along(Axes(std::vector<int>{}), true, array({7, 9})).to_doubles(), (Values{8, 10}));
+}
+
 TEST_P(EagerReductionKernel, AccumulatesHalvesInFloat) {
   const ReductionKernel sum({.dtype_out = float16,
                              .neutral = "0",

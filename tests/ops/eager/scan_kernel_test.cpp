@@ -48,6 +48,12 @@ TEST_P(EagerScan, SumsLinesOfAnyLength) {
     expect_sums(integers({size}), 0);
 }
 
+TEST_P(EagerScan, LeavesNamesToTheUser) {
+  const InclusiveScanKernel running(
+      float16, "T(a) * N + b", {.preamble = "#define T float\n#define N 1\nstruct Arguments {};"});
+  EXPECT_EQ(running(astype(array({1, 0, 3, 1}), float16)).to_doubles(), (Values{1, 1, 4, 5}));
+}
+
 TEST_P(EagerScan, WorksAlongAnyAxis) {
   const Array x = integers({5, 37, 70});
   for (int axis : {0, 1, 2, -1}) expect_sums(x, axis);

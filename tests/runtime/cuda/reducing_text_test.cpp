@@ -45,6 +45,30 @@ struct Case {
   std::vector<bool> is_column = {};  // of every parameter, or none: one element for each place of a row
 };
 std::vector<Case> cases() { return {{softmax(), {false, false}}, {moments(), {false, true, true}}, {center(), {false, false, true, false, true}}, {argmax(), {false, true}}, {places(), {false, true, false}}}; }
+/// A user's type of the largest size, which has a constructor.
+Case users_type() {
+  KernelSpec spec;
+  spec.name = "users_type";
+  spec.inputs = spec.outputs = {float32};
+  Step step = join("Widest()", "joined(a, b)", 0, "a.greatest + a.sum / n");
+  step.code = "Widest(x0)";
+  step.join->accumulator = "Widest";
+  step.join->bytes = 64;
+  spec.steps = {step};
+  spec.stores = {1};
+  spec.users_text = UsersText{R"(struct alignas(16) Widest {
+  float greatest = -1e30f, sum = 0, rest[14] = {};
+  Widest() = default;
+  __device__ explicit Widest(float x) : greatest(x), sum(x) {}
+};
+__device__ Widest joined(Widest a, const Widest& b) {
+  a.greatest = a.greatest > b.greatest ? a.greatest : b.greatest;
+  a.sum += b.sum;
+  return a;
+}
+)", {}};
+  return {std::move(spec), {false, true}};
+}
 /// Those that join across rows: the shapes that one kernel serves.
 std::vector<Case> cases_across() { return {{norm_gradient(), {false, false, false, true, false, false}, {false, false, false, false, true, true}}, {sums_of_both(), {false, true, false}, {false, false, true}}}; }
 const Given kGivenAcross[] = {{{600, 33}, 2}, {{37, 128}, 2}, {{20, 4096}, 2}, {{3000, 5}, 2}, {{9, 40, 7}, 4}, {{9, 4, 40}, 6}, {{50, 1001}, 2, false, true}};
@@ -210,6 +234,12 @@ TEST(CudaReducing, GivesOnTheCpuWhatTheCpusTextGives) {
       if (testing::takes_pair(i, k)) expect_what_the_cpus_text_gives(all[i], kGiven[k], kProcessors, *device);
     }
   }
+}
+
+TEST(CudaReducing, JoinsAUsersTypeOnTheCpuAsTheCpusTextDoes) {
+  const std::optional<Device> device = cpu_or_none();
+  if (!device) GTEST_SKIP() << "needs the CPU back end";
+  for (const Given& given : {Given{{3, 20000}, 2}, Given{{600, 33}, 2}, Given{{3000, 64}, 1}, Given{{5, 40}, 1}}) expect_what_the_cpus_text_gives(users_type(), given, kProcessors, *device);
 }
 
 TEST(CudaReducing, JoinsAcrossRowsOnTheCpuAsTheCpusTextDoes) {
