@@ -8,9 +8,10 @@
 //   module.kernel("multiply_them")({.block = {400}}, Out(dest), In(a), In(b));
 //
 // Kernels are found by the names in the text, with or without extern "C"; one in a namespace as "space::name" or, if no
-// other has it, as "name". Instances of templates are named in ModuleOptions::kernels, with any blanks. Each Module has
-// variables of its own, also beside another of equal text; compiled code is shared and kept on disk. A compile error is
-// a CompileError with the compiler's log, lines and columns those of the text, and the lines around; warnings are in
+// other has it, as "name". Of kernels that share a name each is found by its type, "(void (*)(float*))name", as kernel_names()
+// has it. Instances of templates, and other expressions that NVRTC takes, are named in ModuleOptions::kernels, with any blanks.
+// Each Module has variables of its own, also beside another of equal text; compiled code is shared and kept on disk. A compile
+// error is a CompileError with the compiler's log, lines and columns those of the text, and the lines around; warnings are in
 // log() and in Damo's log. Cheap to copy; loaded as long as a copy, a Kernel or a Global of it lives. Thread-safe.
 // See tests/runtime/cuda/module_test.cpp.
 #pragma once
@@ -67,9 +68,9 @@ class Module {
   static Module load(Device device, const std::string& path);
 
   Device device() const;
-  /// Throws DeviceError that names those there are.
+  /// Throws DeviceError that names those there are; for a name that several have, with their lines and how to name one.
   Kernel kernel(std::string_view name) const;
-  /// Sorted. Of ready machine code: those that the driver tells, from CUDA 12.4 on.
+  /// Sorted, each as kernel() finds it. Of ready machine code: those that the driver tells, from CUDA 12.4 on.
   std::vector<std::string> kernel_names() const;
   /// A __device__ or __constant__ variable, by its name as a kernel's, static or not; of a variable template an instance
   /// that kernels use, "mask<float>". Throws DeviceError if there is none.

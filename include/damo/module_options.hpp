@@ -16,7 +16,7 @@ struct ModuleOptions {
   bool fast_math = false;
   bool line_info = true;                 ///< GPU: profilers and compute-sanitizer see source lines. CPU: a fault names its line
   int max_registers = 0;                 ///< a thread; 0: as the compiler likes. CPU: no effect
-  std::vector<std::string> kernels;      ///< instances of templates: {"scale<float, 4>"}. Others need no naming
+  std::vector<std::string> kernels;      ///< instances of templates: {"scale<float, 4>"}, and expressions. Others need no naming
   std::vector<std::string> flags;        ///< as they are for the compiler at hand: NVRTC's options, or those of clang -cc1
   /// CPU: finds accesses out of bounds and the use of uninitialised shared memory. GPU: compute-sanitizer does that, and
   /// one log line says so. Default: whether DAMO_CHECK is 1.

@@ -130,7 +130,7 @@ struct RawKernelDefinition {
   std::vector<std::string> scalars;  ///< "int size", "long long x_stride0", "float factor"
   SourceText body;                   ///< what stands between the kernel's braces
   SourceText source;                 ///< instead of body: whole CUDA C, with helpers, whose kernel is called .kernel
-  std::string kernel;                ///< default: name. A template's instance is "scale<float>"
+  std::string kernel;                ///< default: name. Also "scale<float>", an instance, or "(void (*)(float*))scale", of several
   std::vector<std::string> flags;    ///< "-DTILE=16"
   ShapeRule shapes = same_as_input;
   LaunchRule launch = one_thread_each(512);

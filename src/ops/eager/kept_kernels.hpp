@@ -27,7 +27,7 @@ class KeptKernels {
  private:
   Kernel compiled(std::string_view source, std::string_view name) const {
     ModuleOptions options;
-    if (name.find('<') != std::string_view::npos) options.kernels = {std::string(name)};
+    if (name.find_first_of("<(") != std::string_view::npos) options.kernels = {std::string(name)};
     return Module(device_, std::string(source).c_str(), options).kernel(name);
   }
   Device device_;

@@ -1,5 +1,6 @@
 #include "runtime/cuda/module.hpp"
 
+#include <map>
 #include <set>
 
 #include <damo/error.hpp>
@@ -7,6 +8,7 @@
 #include "runtime/cuda/backend.hpp"
 #include "runtime/cuda/cubin_variables.hpp"
 #include "runtime/cuda/symbol_name.hpp"
+#include "runtime/kernel/name_expression.hpp"
 #include "runtime/kernel/variable_symbol.hpp"
 
 namespace damo::cuda_backend {
@@ -90,12 +92,16 @@ void CudaModule::read_names() {
   if (driver_.module_enumerate_functions(functions.data(), count, module_) != CUDA_SUCCESS) return;
   std::set<std::string> known;
   for (const auto& [name, code] : names_) known.insert(code.lowered);
+  std::map<std::string, SymbolName> symbols;
+  std::map<std::string, int> sharing;  // how many kernels have a name
   for (CUfunction function : functions) {
     const char* symbol = nullptr;
-    if (driver_.func_get_name(&symbol, function) != CUDA_SUCCESS || !symbol || known.contains(symbol)) continue;
-    SymbolName read = read_symbol(symbol);
-    // Of two overloads the first has the plain name; both are found by what the code calls them.
-    const std::string& name = names_.contains(read.name) ? symbol : read.name;
+    if (driver_.func_get_name(&symbol, function) != CUDA_SUCCESS || !symbol) continue;
+    ++sharing[(symbols[symbol] = read_symbol(symbol)).name];
+  }
+  for (auto& [symbol, read] : symbols) {
+    if (known.contains(symbol)) continue;
+    const std::string name = sharing[read.name] > 1 ? with_cast(read.name, read.parameters.value_or("")) : read.name;
     names_[name] = {symbol, /*is_kernel=*/true, std::move(read.parameters)};
   }
 }

@@ -19,6 +19,7 @@
 #include "runtime/kernel/cuda_tokens.hpp"
 #include "runtime/kernel/host_code.hpp"
 #include "runtime/kernel/include_digest.hpp"
+#include "runtime/kernel/kernel_scan.hpp"
 
 namespace damo::cuda_backend {
 namespace {
@@ -129,6 +130,12 @@ std::string undefined_function(const CompileRequest& request, const std::string&
       log += "\nnote: texture and surface references are not supported, CUDA has none since version 12: pass an array";
   }
   if (const std::string note = undefined_function(request, log); !note.empty()) log += "\n" + note;
+  if (log.find("cannot determine which instance of overloaded function") != std::string::npos) {
+    for (const std::string& name : request.kernels) {
+      if (const std::string found = kernels_of_name(scan_names(request.source), name); found.find(" in line ") != found.rfind(" in line "))
+        log += "\n" + request.file_name + ": note: several __global__ functions are named '" + name + "': " + found + "; name one by an expression such as (void (*)(float*))" + name;
+    }
+  }
   if (result != NVRTC_ERROR_COMPILATION) message += std::string(": ") + library.get_error_string(result);
   throw CompileError(std::move(message), std::move(log), request.source);
 }

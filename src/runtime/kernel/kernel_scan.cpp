@@ -1,6 +1,8 @@
 #include "runtime/kernel/kernel_scan.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <cstdlib>
 
 #include "runtime/kernel/cuda_tokens.hpp"
 
@@ -17,9 +19,36 @@ bool takes_brackets(std::string_view word) {
   return std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords);
 }
 
+/// The tokens of a text with blanks where they are needed, or help to read.
+std::string spaced(std::string_view text) {
+  std::string result;
+  CudaTokens tokens(text);
+  for (std::string_view token = tokens.next(); !token.empty(); token = tokens.next()) {
+    const bool is_apart = !result.empty() && (is_word(result.substr(result.size() - 1)) || std::isdigit(static_cast<unsigned char>(result.back())) ||
+                                              std::string_view("*&>,").find(result.back()) != std::string_view::npos);
+    if (is_apart && (is_word(token) || std::isdigit(static_cast<unsigned char>(token[0])))) result += ' ';
+    result += token;
+  }
+  return result;
+}
+
+/// As #line tells.
+std::size_t line_of(std::string_view source, std::size_t place) {
+  constexpr std::string_view kLine = "\n#line ";
+  const std::size_t directive = source.substr(0, place).rfind(kLine);
+  const bool begins = directive == std::string_view::npos && source.starts_with(kLine.substr(1));
+  std::size_t from = 0, line = 1;
+  if (begins || directive != std::string_view::npos) {
+    const std::size_t number = begins ? kLine.size() - 1 : directive + kLine.size();
+    line = std::strtoul(std::string(source.substr(number, 20)).c_str(), nullptr, 10);
+    from = std::min(source.find('\n', number), place - 1) + 1;
+  }
+  return line + static_cast<std::size_t>(std::count(source.begin() + static_cast<std::ptrdiff_t>(from), source.begin() + static_cast<std::ptrdiff_t>(place), '\n'));
+}
+
 class Scanner {
  public:
-  explicit Scanner(std::string_view source) : tokens_(source) {}
+  explicit Scanner(std::string_view source) : source_(source), tokens_(source) {}
 
   ScannedNames run() {
     for (std::string_view token = tokens_.next(); !token.empty(); token = tokens_.next()) read(token);
@@ -33,6 +62,7 @@ class Scanner {
     bool is_instance = false;    ///< an explicit instantiation
     bool has_value = false;      ///< its initialiser has begun
     std::string name;
+    std::string_view last_word;  ///< of the name
     bool joins = false;          ///< the last token was "::"
   };
 
@@ -101,6 +131,7 @@ class Scanner {
       }
     } else if (!declaration_.has_value) {
       declaration_.name = declaration_.joins ? declaration_.name + "::" + std::string(word) : std::string(word);
+      declaration_.last_word = word;
     }
     declaration_.joins = false;
   }
@@ -122,12 +153,26 @@ class Scanner {
 
   /// A function's parameters, or a variable's value in brackets.
   void read_parameters() {
+    const std::string_view behind_name = source_.substr(declaration_.last_word.empty() ? 0 : place_behind(declaration_.last_word));
     tokens_.skip_balanced('(');
     if (declaration_.is_kernel) {
+      const std::string_view next = CudaTokens(tokens_).peek();
       const bool is_definition = !declaration_.name.empty() && !declaration_.is_instance && body_follows();
-      if (is_definition) add_once(declaration_.is_template ? names_.templates : names_.kernels, qualified());
+      if (is_definition) {
+        add_once(declaration_.is_template ? names_.templates : names_.kernels, qualified());
+        add_definition(behind_name.substr(0, static_cast<std::size_t>(next.data() - behind_name.data())));
+      }
     }
     declaration_.is_kernel = declaration_.is_device = false;  // named or a function: no variable
+  }
+
+  std::size_t place_behind(std::string_view word) const { return static_cast<std::size_t>(word.data() - source_.data()) + word.size(); }
+
+  /// parameters: in their brackets, and what stands before the next token.
+  void add_definition(std::string_view parameters) {
+    const std::size_t open = std::min(parameters.find('('), parameters.size() - 1), close = parameters.rfind(')');
+    names_.definitions.push_back({qualified(), spaced(parameters.substr(open + 1, close - open - 1)), declaration_.is_template,
+                                  line_of(source_, place_behind(declaration_.last_word))});
   }
 
   /// Skips what may stand between parameters and body.
@@ -164,6 +209,7 @@ class Scanner {
     return text + declaration_.name;
   }
 
+  std::string_view source_;
   CudaTokens tokens_;
   std::vector<std::string> spaces_;
   Declaration declaration_;
@@ -173,5 +219,15 @@ class Scanner {
 }  // namespace
 
 ScannedNames scan_names(std::string_view source) { return Scanner(source).run(); }
+
+std::string kernels_of_name(const ScannedNames& scanned, std::string_view name) {
+  std::string text;
+  for (const ScannedKernel& kernel : scanned.definitions) {
+    const bool has_name = kernel.name == name || kernel.name.ends_with("::" + std::string(name));
+    if (!has_name || kernel.is_template) continue;
+    text += (text.empty() ? "" : ", ") + kernel.name + "(" + kernel.parameters + ") in line " + std::to_string(kernel.line);
+  }
+  return text;
+}
 
 }  // namespace damo

@@ -11,6 +11,7 @@
 #include "runtime/backend.hpp"
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel/kernel_scan.hpp"
+#include "runtime/kernel/name_expression.hpp"
 #include "runtime/module/module_request.hpp"
 #include "runtime/module/text_file.hpp"
 
@@ -54,16 +55,18 @@ std::string without_blanks(std::string_view name) {
   return text;
 }
 
-/// The name itself if it is known, else those that end in "::name".
+/// The name itself if it is known, else the expressions that choose among those of the name, else those that end in "::name".
 std::vector<std::string> full_names(const std::vector<std::string>& names, std::string_view name) {
   const std::string wanted = without_blanks(name), ending = "::" + wanted;
-  std::vector<std::string> found;
+  std::vector<std::string> chosen, ended;
   for (const std::string& known : names) {
     const std::string text = without_blanks(known);
     if (text == wanted) return {known};
-    if (text.ends_with(ending)) found.push_back(known);
+    const std::string_view named = name_in(text);
+    if (named == wanted) chosen.push_back(known);
+    if (named.ends_with(ending)) ended.push_back(known);
   }
-  return found;
+  return chosen.empty() ? ended : chosen;
 }
 
 /// name, or the one name that ends in "::name"; empty if there is none.
@@ -80,14 +83,17 @@ std::string list(const std::vector<std::string>& names) {
 
 [[noreturn]] void refuse_kernel(const std::string& module, const std::string& source,
                                 const std::vector<std::string>& names, std::string_view name) {
+  const ScannedNames scanned = scan_names(source);
   if (const std::vector<std::string> several = full_names(names, name); several.size() > 1) {
-    throw DeviceError("module '" + module + "' has several kernels '" + std::string(name) + "': " + list(several),
-                      "ask for one of these by its whole name");
+    const std::string found = kernels_of_name(scanned, name);
+    throw DeviceError("module '" + module + "' has several kernels '" + std::string(name) + "': " + (found.empty() ? list(several) : found),
+                      "ask for one by its whole name: " + list(several));
   }
-  const std::vector<std::string> templates = scan_names(source).templates;
   const std::string base(name.substr(0, name.find('<')));
   std::string remedy = "ask for one of these; a kernel is a __global__ function with a body";
-  if (!full_name(templates, base).empty()) {
+  if (has_cast(name)) {
+    remedy = "ask for one of these, or name the expression in ModuleOptions::kernels too: the compiler reads it there";
+  } else if (!full_name(scanned.templates, base).empty()) {
     remedy = "'" + base + "' is a template: name the instance in ModuleOptions::kernels, as in {\"" +
              (base == name ? base + "<float>" : std::string(name)) + "\"}";
   }

@@ -7,6 +7,7 @@
 
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel/kernel_scan.hpp"
+#include "runtime/kernel/name_expression.hpp"
 #include "runtime/module/module_request.hpp"
 #include "runtime/module/text_file.hpp"
 
@@ -56,11 +57,11 @@ void require_gpu(Device device, const LinkInput& input) {
 
 bool is_source(const LinkInput& input) { return input.kind() == Kind::kSource; }
 
-/// Whether the text has the template of which name, "scale<float>", is an instance.
-bool declares_template(const std::string& text, const std::string& name) {
-  const std::string base = name.substr(0, name.find('<'));
-  const std::vector<std::string> templates = scan_names(text).templates;
-  return std::find(templates.begin(), templates.end(), base) != templates.end();
+/// Whether the text has the template of which name, "scale<float>", is an instance, or the kernel that a cast chooses.
+bool has_named(const std::string& text, const std::string& name) {
+  const std::string_view named = name_in(name), base = named.substr(0, named.find('<'));
+  const std::vector<ScannedKernel> kernels = scan_names(text).definitions;
+  return std::any_of(kernels.begin(), kernels.end(), [&](const ScannedKernel& kernel) { return kernel.name == base && (kernel.is_template || has_cast(name)); });
 }
 
 }  // namespace
@@ -103,7 +104,7 @@ std::shared_ptr<const LoadedModule> load_linked(Device device, const std::vector
     }
     return backend.cache().load_own(module_request(source, options, backend.kind()), &log);
   }
-  // An instance of a template is asked of the sources in which the template stands.
+  // An instance of a template is asked of the sources in which the template stands, an overload of those that have its name.
   std::vector<CompiledCode> compiled;
   compiled.reserve(inputs.size());
   std::vector<CodePart> parts;
@@ -115,7 +116,7 @@ std::shared_ptr<const LoadedModule> load_linked(Device device, const std::vector
     }
     ModuleOptions own = options;
     own.file_name = input.name();
-    std::erase_if(own.kernels, [&](const std::string& name) { return !declares_template(input.contents(), name); });
+    std::erase_if(own.kernels, [&](const std::string& name) { return !has_named(input.contents(), name); });
     CompileRequest request = module_request(input.contents(), own, backend.kind());
     request.options.relocatable = true;
     link_options = request.options;

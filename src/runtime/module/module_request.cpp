@@ -7,6 +7,7 @@
 #include <damo/error.hpp>
 
 #include "graph/base/environment.hpp"
+#include "runtime/kernel/name_expression.hpp"
 
 namespace damo {
 namespace {
@@ -32,7 +33,8 @@ bool is_standard(std::string_view text) {
   return false;
 }
 
-/// Whether it may be an expression as "space::scale<float, 4>" is: what is not would give errors of code nobody wrote.
+/// Whether it may be an expression as "space::scale<float, 4>" or "(void (*)(float*))scale" is: what is not would give errors of code
+/// nobody wrote.
 bool may_be_instance(std::string_view name) {
   if (name.find_first_of(";{}#\n") != std::string_view::npos) return false;
   int open = 0;
@@ -41,8 +43,8 @@ bool may_be_instance(std::string_view name) {
     if (open < 0) return false;
   }
   const std::size_t last = name.find_last_not_of(" \t");
-  const bool has_arguments = name.find('<') != std::string_view::npos;
-  return open == 0 && last != std::string_view::npos && (!has_arguments || name[last] == '>' || name[last] == ')');
+  const bool has_arguments = name.find('<') != std::string_view::npos && name[0] != '(';
+  return open == 0 && !name_in(name).empty() && (!has_arguments || name[last] == '>' || name[last] == ')');
 }
 
 void check(const ModuleOptions& options) {

@@ -25,7 +25,7 @@ TEST(CudaCRefusals, NamesWhatIsWrongAtTheUsersLine) {
       {"__global__ void k(float* y) { y[0] = expf(1, 2, 3); }", "user.cu:1:38: error: no matching function for call to 'expf'"},
       {"__global__ int k() { return 1; }", "user.cu:1:12: error: kernel function type 'int ()' must have void return type"},
       {"__device__ void f() {}", "user.cu: error: no __global__ function to compile"},
-      {"__global__ void k(int* y) {}\n__global__ void k(float* y) {}", "user.cu: error: two __global__ functions are named 'k'"},
+      {"struct S {\n  static __global__ void k(int* y) {}\n};", "user.cu:2:26: error: a __global__ function cannot be a member of a class"},
       {"#include \"missing.h\"\n__global__ void k() {}", "user.cu:1:10: fatal error: 'missing.h' file not found"},
       {"__device__ float f(float);\n__global__ void k(float* y) { *y = f(1); }", "error: function 'f(float)' is called but has no definition"},
   };
@@ -74,6 +74,16 @@ TEST(CudaCRefusals, NamesConstructsThatTheCpuCannotRun) {
     EXPECT_FALSE(output.ok) << refused.text;
     EXPECT_NE(output.log.find(refused.message), std::string::npos) << refused.text << "\n" << output.log;
   }
+}
+
+TEST(CudaCRefusals, NamesTheKernelsThatSharePlainNames) {
+  const std::string text = "__global__ void k(int* y) {}\n__global__ void k(const float* y) {}\ntemplate <class T> __global__ void k(T, T) {}";
+  const auto log = [&](const char* name) { return compile_cuda(text, {name}).log; };
+  EXPECT_EQ(log("k"), "user.cu: error: several __global__ functions are named 'k': (void (*)(int*))k in line 1, (void (*)(float const*))k in line 2; "
+                      "name one by such an expression\n");
+  EXPECT_EQ(log("(void (*)(float))k").find("user.cu: error: address of overloaded function 'k' does not match required type 'void (float)'\nuser.cu:"), 0u);
+  EXPECT_EQ(log("(3)"), "user.cu: error: '(3)' is no __global__ function\n");
+  EXPECT_EQ(log("static_cast<void (*)(int*)>(k)"), "");
 }
 
 TEST(CudaCRefusals, NamesTheKernelsThereAreWhenOneIsUnknown) {

@@ -72,6 +72,31 @@ TEST_F(SignaturesNvrtc, LeaveOutWhatIsCompiledOut) {
   EXPECT_FALSE(code.names.contains("absent"));
   EXPECT_FALSE(code.names.contains("also_absent"));
   EXPECT_FALSE(code.names.contains("two")) << "an overloaded name is no name of a kernel";
+  EXPECT_EQ(code.names.at("(void (*)(float*))two").lowered, "_Z3twoPf");
+  EXPECT_EQ(code.names.at("(void (*)(int*))two").parameters, "int*");
+}
+
+TEST_F(SignaturesNvrtc, TellKernelsOfOneNameApart) {
+  const CodeContainer code = names_of(R"(
+    namespace space {
+    namespace { struct P { float x; }; }
+    static __global__ void k(::space::P* x, int n) { x->x = n; }
+    static __global__ void k(const float* __restrict__ x,  // read
+                             float* y, int n[3]) { y[0] = x[0]; }
+    }
+    __device__ void device_too(float* x, int n) {}
+    static __global__ void device_too(float* x) {}
+    #ifdef TWICE
+    __global__ void once(float* x, int n) {}
+    #else
+    __global__ void once(float* x) {}
+    #endif
+  )", {kAllKernels, "static_cast<void (*)(const float*, float*, int*)>(space::k)"});
+  EXPECT_EQ(code.names.at("(void (*)(space::P*, int))space::k").parameters, "space::(anonymous namespace)::P*, int");
+  EXPECT_EQ(code.names.at("static_cast<void (*)(const float*, float*, int*)>(space::k)").parameters, "float const*, float*, int*");
+  EXPECT_EQ(code.names.at("once").parameters, "float*");
+  EXPECT_EQ(code.names.at("device_too").parameters, "float*");
+  EXPECT_EQ(code.names.size(), 4u);
 }
 
 TEST_F(SignaturesNvrtc, AreNoPartOfAnErrorsLog) {

@@ -32,6 +32,28 @@ TEST(ScanNames, FindsKernelsTemplatesAndVariables) {
   EXPECT_THAT(names.variables, ElementsAre("table", "other", "counter"));
 }
 
+TEST(ScanNames, TellsTheParametersAndLinesOfEveryDefinition) {
+  const ScannedNames names = scan_names(R"(__global__ void k(float* x);
+__global__ void k(float* x) { x[0] = 1; }
+namespace space {
+__global__ void __launch_bounds__(128)
+k(const float *__restrict__ x, /* how many */ unsigned int n,  // of them
+  std::vector<int> list, float (*f)(int)) {}
+}
+template <class T> __global__ void k(T x) {}
+#line 40 "other.cu"
+__global__ void k() {}
+)");
+  EXPECT_THAT(names.kernels, ElementsAre("k", "space::k"));
+  ASSERT_EQ(names.definitions.size(), 4u);
+  EXPECT_EQ(names.definitions[1].parameters, "const float* __restrict__ x, unsigned int n, std::vector<int> list, float(* f)(int)");
+  EXPECT_TRUE(names.definitions[2].is_template);
+  EXPECT_EQ(kernels_of_name(names, "space::k"), "space::k(" + names.definitions[1].parameters + ") in line 5");
+  EXPECT_EQ(names.definitions[3].line, 40u);
+  EXPECT_EQ(kernels_of_name(names, "k").substr(0, 50), "k(float* x) in line 2, space::k(const float* __res");
+  EXPECT_EQ(kernels_of_name(names, "other"), "");
+}
+
 TEST(ScanNames, FollowsNamespacesAndLinkageBlocks) {
   const ScannedNames names = scan_names(R"(
     namespace a::b { namespace { __global__ void inner() {} } __constant__ int n; }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -68,16 +69,86 @@ TEST_P(ModuleOnEachDevice, AsksForTheWholeNameWhereSeveralFit) {
   const Module module(device(), R"(
     namespace a { __global__ void f(float* x) { x[0] = 1; } __device__ float v = 1; }
     namespace b { __global__ void f(float* x) { x[0] = 2; } __device__ float v = 2; __device__ int w = 3; })");
-  EXPECT_EQ(error_of([&] { module.kernel("f"); }), "module 'kernel.cu' has several kernels 'f': a::f, b::f\n"
-                                                   "  ask for one of these by its whole name");
+  EXPECT_EQ(error_of([&] { module.kernel("f"); }),
+            "module 'kernel.cu' has several kernels 'f': a::f(float* x) in line 2, b::f(float* x) in line 3\n"
+            "  ask for one by its whole name: a::f, b::f");
   EXPECT_THAT(error_of([&] { module.global("v"); }), HasSubstr("has several variables 'v': a::v, b::v\n"));
   EXPECT_EQ(module.global("b::v").get<float>(), 2);
   EXPECT_EQ(module.global("w").get<int>(), 3) << "no other has the name";
   EXPECT_TRUE(module.has_global("w"));
 }
 
+constexpr const char* kOverloads = R"(
+struct Pair { float a, b; };
+__global__ void fill(float* x) { x[0] = 1; }
+__global__ void fill(const double* x, float* y, int n) { y[0] = x[0] + n; }
+__global__ void alone(float* x) { x[0] = 3; }
+__device__ void alone(float* x, int n) {}
+namespace space {
+__global__ void fill(float* x, Pair p) { x[0] = p.a - p.b; }
+namespace {
+__global__ void hidden(float* x) { x[0] = 5; }
+__global__ void hidden(int* x) { x[0] = 6; }
+}
+}
+template <class T> __global__ void fill(T* x, long n) { x[0] = T(n); }
+template <class T, int n> __global__ void fill(T* x, long) { x[0] = T(n); }
+)";
+
+TEST_P(ModuleOnEachDevice, ChoosesAmongKernelsOfOneNameByAnExpression) {
+  const Module module(device(), kOverloads, {.kernels = {"fill<float>", "fill<float, 7>", "static_cast<void (*)(const double*, float*, int)>(fill)"}});
+  EXPECT_THAT(module.kernel_names(), ElementsAre("(void (*)(float*))fill", "(void (*)(float*))space::hidden", "(void (*)(int*))space::hidden", "alone", "fill<float, 7>",
+                                                 "fill<float>", "space::fill", "static_cast<void (*)(const double*, float*, int)>(fill)"));
+  const Array y = array({0});
+  const auto value = [&] { return y.to_vector<float>().front(); };
+  module.kernel("(void(*)(float*))fill")({}, y);
+  EXPECT_EQ(value(), 1);
+  module.kernel("static_cast<void (*)(const double*, float*, int)>(fill)")({}, Array::from(std::vector<double>{0.5}, device()), y, 2);
+  EXPECT_EQ(value(), 2.5f);
+  module.kernel("space::fill")({}, y, std::array<float, 2>{7, 3});
+  EXPECT_EQ(value(), 4);
+  module.kernel("(void (*)(float*))space::hidden")({}, y);
+  EXPECT_EQ(value(), 5);
+  module.kernel("fill<float, 7>")({}, y, 9L);
+  EXPECT_EQ(value(), 7);
+  module.kernel("fill<float>")({}, y, 9L);
+  EXPECT_EQ(value(), 9);
+  module.kernel("alone")({}, y);
+  EXPECT_EQ(value(), 3);
+}
+
+TEST_P(ModuleOnEachDevice, ListsTheKernelsOfANameThatSeveralHave) {
+  const Module module(device(), kOverloads);
+  EXPECT_EQ(error_of([&] { module.kernel("fill"); }),
+            "module 'kernel.cu' has several kernels 'fill': fill(float* x) in line 3, fill(const double* x, float* y, int n) in line 4, "
+            "space::fill(float* x, Pair p) in line 8\n"
+            "  ask for one by its whole name: (void (*)(double const*, float*, int))fill, (void (*)(float*))fill");
+  EXPECT_THAT(error_of([&] { module.kernel("hidden"); }), HasSubstr("has several kernels 'hidden': space::hidden(float* x) in line 10, "));
+  EXPECT_THAT(error_of([&] { module.kernel("(void (*)(int*))fill"); }), HasSubstr("or name the expression in ModuleOptions::kernels too"));
+  const std::string error = error_of([&] { Module(device(), kOverloads, {.kernels = {"fill"}}); });
+  EXPECT_THAT(error, HasSubstr("several __global__ functions are named 'fill': "));
+  EXPECT_THAT(error, HasSubstr("in line 3, "));
+  EXPECT_THAT(error, HasSubstr("name one by "));
+}
+
+TEST_P(ModuleOnEachDevice, TakesTheBranchThatIsCompiledOfAKernelWrittenTwice) {
+  const char* source = "#if WIDE\n__global__ void k(float* x, int n) { x[0] = n; }\n#else\n__global__ void k(float* x) { x[0] = 1; }\n#endif";
+  const Module wide(device(), source, {.defines = {{"WIDE", "1"}}}), narrow(device(), source, {.defines = {{"WIDE", "0"}}});
+  EXPECT_THAT(wide.kernel_names(), ElementsAre("k"));
+  const Array y = array({0});
+  wide.kernel("k")({}, y, 4);
+  EXPECT_THAT(y.to_vector<float>(), ElementsAre(4));
+  narrow.kernel("k")({}, y);
+  EXPECT_THAT(y.to_vector<float>(), ElementsAre(1));
+}
+
+TEST_P(ModuleOnEachDevice, RefusesAKernelThatIsAMemberOfAClass) {
+  const char* source = "struct S {\n  static __global__ void k(float* x) {}\n};";
+  EXPECT_THAT(error_of([&] { Module(device(), source); }), HasSubstr("cannot be a member "));
+}
+
 TEST_P(ModuleOnEachDevice, RefusesAnInstanceThatIsNoName) {
-  for (const char* name : {"repeat<float", "repeat<float>); int x = (3", "repeat<float>;", "repeat<(3>", " "}) {
+  for (const char* name : {"repeat<float> x", "repeat<float", "repeat<float>); int x = (3", "repeat<float>;", "repeat<(3>", " "}) {
     EXPECT_THAT(error_of([&] { Module(device(), std::string(kModuleSource), {.kernels = {name}}); }),
                 HasSubstr("ModuleOptions::kernels: '" + std::string(name) + "' names no kernel"));
   }

@@ -3,6 +3,7 @@
 #include <clang/AST/ASTConsumer.h>
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/ASTMutationListener.h>
+#include <clang/AST/Mangle.h>
 #include <clang/AST/RecursiveASTVisitor.h>
 #include <clang/Basic/SourceManager.h>
 #include <clang/Frontend/CompilerInstance.h>
@@ -10,9 +11,11 @@
 #include <clang/Lex/Preprocessor.h>
 #include <clang/Sema/Sema.h>
 #include <clang/Sema/SemaCUDA.h>
+#include <llvm/Demangle/Demangle.h>
 
-#include <algorithm>
 #include <functional>
+#include <map>
+#include <set>
 #include <string_view>
 
 #include "diagnostics.hpp"
@@ -20,23 +23,28 @@
 namespace damo::clang_plugin {
 namespace {
 
-constexpr const char* kThreadPrefix = "__damo_thread_";
-
 class OnPragma : public clang::PragmaHandler {
  public:
-  OnPragma(const char* name, std::function<void(clang::Preprocessor&)> act) : PragmaHandler(name), act_(std::move(act)) {}
+  OnPragma(const char* name, std::function<void()> act) : PragmaHandler(name), act_(std::move(act)) {}
   void HandlePragma(clang::Preprocessor& preprocessor, clang::PragmaIntroducer, clang::Token& token) override {
     // The rest of the line first: what is entered now must not be read as part of the directive.
     do preprocessor.LexUnexpandedToken(token);
     while (token.isNot(clang::tok::eod));
-    act_(preprocessor);
+    act_();
   }
 
  private:
-  std::function<void(clang::Preprocessor&)> act_;
+  std::function<void()> act_;
 };
 
-std::string base_name(const std::string& expression) { return expression.substr(0, expression.find('<')); }
+/// Names in an unnamed namespace are found without it, as C++ does.
+std::string without_unnamed_spaces(std::string name) {
+  constexpr std::string_view kUnnamed = "(anonymous namespace)::";
+  for (std::size_t at = 0; (at = name.find(kUnnamed, at)) != std::string::npos;) name.erase(at, kUnnamed.size());
+  return name;
+}
+
+std::string pointer_name(std::size_t number) { return "__damo_kernel_" + std::to_string(number); }
 
 }  // namespace
 
@@ -58,9 +66,7 @@ class CudaEntries::Consumer : public clang::ASTConsumer,
   }
 
   bool VisitFunctionDecl(clang::FunctionDecl* function) {
-    if (function->getIdentifier() && function->getName().starts_with(kThreadPrefix)) {
-      if (function->hasBody()) owner_.read_entry(function);
-    } else if (function->hasAttr<clang::CUDAGlobalAttr>() && !function->getPrimaryTemplate()) {
+    if (function->hasAttr<clang::CUDAGlobalAttr>() && !function->getPrimaryTemplate()) {
       owner_.add_kernel(function, function->getDescribedFunctionTemplate() != nullptr);
     }
     return true;
@@ -77,17 +83,18 @@ CudaEntries::CudaEntries(std::vector<std::string> wanted, std::vector<KernelInfo
 
 // The empty declaration makes the parser finish the user's last function before it meets the pragma.
 const char* CudaEntries::trailer() { 
-  return "\n# 1 \"<damo-entry>\"\n;\n#pragma damo_kernel_end\n#pragma clang force_cuda_host_device end\n#pragma damo_entries\n";
+  return "\n# 1 \"<damo-entry>\"\n;\n#pragma damo_kernel_end\n#pragma clang force_cuda_host_device end\n#pragma damo_names\n";
 }
 
 std::unique_ptr<clang::ASTConsumer> CudaEntries::make_consumer(clang::CompilerInstance& compiler) {
   compiler_ = &compiler;
   clang::Preprocessor& preprocessor = compiler.getPreprocessor();
   add_cuda_preprocessing(preprocessor);
-  preprocessor.AddPragmaHandler(new OnPragma("damo_entries", [this](clang::Preprocessor& at) { enter(at); }));
+  preprocessor.AddPragmaHandler(new OnPragma("damo_names", [this] { enter_names(); }));
+  preprocessor.AddPragmaHandler(new OnPragma("damo_entries", [this] { enter_entries(); }));
   // What __global__ and the end of the user's text say (cuda_c.h).
-  preprocessor.AddPragmaHandler(new OnPragma("damo_kernel", [this](clang::Preprocessor&) { mark_for_both(false); }));
-  preprocessor.AddPragmaHandler(new OnPragma("damo_kernel_end", [this](clang::Preprocessor&) { mark_for_both(true); }));
+  preprocessor.AddPragmaHandler(new OnPragma("damo_kernel", [this] { mark_for_both(false); }));
+  preprocessor.AddPragmaHandler(new OnPragma("damo_kernel_end", [this] { mark_for_both(true); }));
   return std::make_unique<Consumer>(*this);
 }
 
@@ -101,22 +108,19 @@ void CudaEntries::mark_for_both(bool marks) {
 }
 
 void CudaEntries::add_kernel(clang::FunctionDecl* function, bool is_template) {
+  if (llvm::isa<clang::CXXMethodDecl>(function)) {
+    report_error(compiler_->getDiagnostics(), function->getLocation(), "a __global__ function cannot be a member of a class");
+  }
   for (Kernel& kernel : kernels_) {
     if (kernel.function->getCanonicalDecl() == function->getCanonicalDecl()) return;
   }
-  std::string name = function->getQualifiedNameAsString();
-  constexpr std::string_view kUnnamed = "(anonymous namespace)::";  // found without it, as C++ does
-  for (size_t at = 0; (at = name.find(kUnnamed, at)) != std::string::npos;) name.erase(at, kUnnamed.size());
-  kernels_.push_back({function, std::move(name), is_template});
+  kernels_.push_back({function, without_unnamed_spaces(function->getQualifiedNameAsString()), is_template});
 }
 
 /// Those that the text asks for, "template __global__ void scale<float>(float*);", or writes, "template <> ...": "scale<float>".
-std::vector<std::string> CudaEntries::instances(const Kernel& kernel) const {
-  std::vector<std::string> names;
-  const clang::FunctionTemplateDecl* const pattern = kernel.function->getDescribedFunctionTemplate();
-  if (!pattern) return names;
+void CudaEntries::add_instances(const Kernel& kernel) {
   clang::PrintingPolicy policy = compiler_->getASTContext().getPrintingPolicy();
-  for (const clang::FunctionDecl* function : pattern->specializations()) {
+  for (const clang::FunctionDecl* function : kernel.function->getDescribedFunctionTemplate()->specializations()) {
     const clang::TemplateSpecializationKind kind = function->getTemplateSpecializationKind();
     if (kind != clang::TSK_ExplicitInstantiationDefinition && (kind != clang::TSK_ExplicitSpecialization || !function->isDefined())) continue;
     const auto* const written = function->getTemplateSpecializationArgsAsWritten();
@@ -128,47 +132,65 @@ std::vector<std::string> CudaEntries::instances(const Kernel& kernel) const {
     policy.FullyQualifiedName = policy.PrintCanonicalTypes = !as_written;
     as_written ? clang::printTemplateArgumentList(stream, written->arguments(), policy)
                : clang::printTemplateArgumentList(stream, deduced->asArray(), policy);
-    stream.flush();
-    names.push_back(std::move(name));
+    choices_.push_back({stream.str(), {}, function});
   }
-  return names;
 }
 
-std::vector<std::string> CudaEntries::choose(clang::Preprocessor& preprocessor) {
-  // "*" among the names: those that are no templates, beside the others.
-  const bool all = std::erase(wanted_, "*") > 0 || wanted_.empty();
-  std::vector<std::string> names = wanted_;
-  std::string known;
+/// "(void (*)(float const*))": the function's type, by which an expression chooses among those of one name. In the words in which the
+/// names that NVRTC makes are read back, so that a kernel has one name on every device.
+std::string CudaEntries::cast_to(const clang::FunctionDecl& function) const {
+  clang::ASTContext& context = compiler_->getASTContext();
+  const clang::QualType type = context.getPointerType(function.getType());
+  std::string symbol;
+  llvm::raw_string_ostream stream(symbol);
+  std::unique_ptr<clang::MangleContext>(context.createMangleContext())->mangleCanonicalTypeName(type, stream);
+  const std::string text = llvm::demangle(stream.str());  // "typeinfo name for void (*)(float const*)"
+  return "(" + without_unnamed_spaces(text.substr(text.find("void (*)"))) + ")";
+}
+
+/// A name that the caller gave: an expression, such as "scale<float>" or "(void (*)(float*))scale", which Clang reads, or
+/// a plain name, which must be one kernel's.
+void CudaEntries::choose_wanted(const std::string& name) {
+  const std::string base = name.substr(0, name.find('<'));
+  Choice choice{name, name, nullptr};
+  std::string known, candidates;
+  bool is_known = base == "static_cast" || base.find_first_of("(&") != std::string::npos;
   for (const Kernel& kernel : kernels_) {
-    known += (known.empty() ? "" : ", ") + kernel.name + (kernel.is_template ? "<...>" : "");
-    const bool is_choice = all && !kernel.is_template && kernel.function->isDefined();
-    for (const std::string& instance : all ? instances(kernel) : std::vector<std::string>()) {
-      if (std::find(names.begin(), names.end(), instance) == names.end()) names.push_back(instance);
-    }
-    if (is_choice && std::find(wanted_.begin(), wanted_.end(), kernel.name) == wanted_.end()) names.push_back(kernel.name);
+    if (kernel.name == base) is_known = true;
+    known += (known.empty() ? "; there is " : ", ") + kernel.name + (kernel.is_template ? "<...>" : "");
+    if (kernel.name != name || kernel.is_template || !kernel.function->isDefined()) continue;
+    const unsigned line = compiler_->getSourceManager().getPresumedLineNumber(kernel.function->getLocation());
+    candidates += (candidates.empty() ? "" : ", ") + cast_to(*kernel.function) + name + " in line " + std::to_string(line);
+    if (choice.function) choice.name.clear();
+    choice.function = kernel.function;
   }
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (std::find(names.begin(), names.begin() + i, names[i]) == names.begin() + i) continue;
-    report_error(preprocessor.getDiagnostics(), clang::SourceLocation(),
-           "two __global__ functions are named '" + names[i] + "': a kernel is found by its name, so names must differ");
-    return {};
+  if (!is_known) return report_error(compiler_->getDiagnostics(), {}, "no __global__ function named '" + name + "'" + known);
+  if (choice.name.empty()) return report_error(compiler_->getDiagnostics(), {}, "several __global__ functions are named '" + name + "': " + candidates + "; name one by such an expression");
+  choices_.push_back(std::move(choice));
+}
+
+void CudaEntries::choose() {
+  // "*" among the names: those that are no templates, and the instances that the text asks for, beside the others.
+  const bool all = std::erase(wanted_, "*") > 0 || wanted_.empty();
+  for (const std::string& name : wanted_) choose_wanted(name);
+  const std::size_t given = choices_.size();
+  std::string templates;
+  for (const Kernel& kernel : kernels_) {
+    if (!all) break;
+    if (kernel.is_template) templates += (templates.empty() ? "" : ", ") + kernel.name + "<...>", add_instances(kernel);
+    else if (kernel.function->isDefined()) choices_.push_back({kernel.name, {}, kernel.function});
   }
-  const auto is_known = [&](const std::string& name) {
-    for (const Kernel& kernel : kernels_) {
-      if (kernel.name == base_name(name)) return true;
-    }
-    return false;
-  };
-  for (const std::string& name : wanted_) {
-    if (is_known(name)) continue;
-    report_error(preprocessor.getDiagnostics(), clang::SourceLocation(),
-           "no __global__ function named '" + name + "'" + (known.empty() ? "" : "; there is " + known));
-    return {};
+  std::map<std::string, int> count;
+  for (std::size_t i = given; i < choices_.size(); ++i) ++count[choices_[i].name];
+  for (Choice& choice : choices_) {
+    if (!choice.function) continue;
+    // Also the prelude may have functions of that name ("norm", "max").
+    const auto same = choice.function->getDeclContext()->getRedeclContext()->lookup(choice.function->getDeclName());
+    choice.expression = (std::next(same.begin()) == same.end() ? "" : cast_to(*choice.function)) + choice.name;
+    if (count[choice.name] > 1) choice.name = choice.expression;
   }
-  if (names.empty()) {
-    report_error(preprocessor.getDiagnostics(), clang::SourceLocation(), "no __global__ function to compile" + (known.empty() ? "" : " but templates: " + known + "; name the instances that are wanted, such as \"scale<float>\""));
-  }
-  return names;
+  if (!choices_.empty() || compiler_->getDiagnostics().hasErrorOccurred()) return;
+  report_error(compiler_->getDiagnostics(), {}, "no __global__ function to compile" + (templates.empty() ? "" : " but templates: " + templates + "; name the instances that are wanted, such as \"scale<float>\""));
 }
 
 /// A kernel becomes an ordinary device function, which the entry may call. All of the user's text has been checked
@@ -189,26 +211,6 @@ void CudaEntries::make_callable() {
   }
 }
 
-void CudaEntries::enter(clang::Preprocessor& preprocessor) {
-  // A text that ends inside a function or a namespace: the parser is about to say so.
-  if (preprocessor.getDiagnostics().hasErrorOccurred() || !compiler_->getSema().CurContext->isTranslationUnit()) return;
-  const std::vector<std::string> names = choose(preprocessor);
-  make_callable();
-  std::string text;
-  for (size_t i = 0; i < names.size(); ++i) {
-    const clang::FunctionDecl* function = nullptr;
-    for (const Kernel& kernel : kernels_) {
-      if (kernel.name == base_name(names[i])) function = kernel.function;
-    }
-    const std::string number = std::to_string(i);
-    found_.push_back({.name = names[i], .entry = "__damo_entry_" + number, .thread = kThreadPrefix + number, .blocks = "__damo_blocks_" + number});
-    text += entry_text(found_.back(), *function);
-  }
-  clang::SourceManager& sources = preprocessor.getSourceManager();
-  const clang::FileID file = sources.createFileID(llvm::MemoryBuffer::getMemBufferCopy(text, kEntryFile));
-  preprocessor.EnterSourceFile(file, nullptr, clang::SourceLocation());
-}
-
 /// Threads that the kernel's __launch_bounds__ allows; 0 if there is none.
 static unsigned long launch_bound(const clang::FunctionDecl& kernel, const clang::ASTContext& context) {
   const auto* bounds = kernel.getAttr<clang::CUDALaunchBoundsAttr>();
@@ -217,31 +219,52 @@ static unsigned long launch_bound(const clang::FunctionDecl& kernel, const clang
   return threads && threads->isStrictlyPositive() ? static_cast<unsigned long>(threads->getLimitedValue()) : 0;
 }
 
-/// The kernel that an entry's statement calls; null if it calls none. An entry is of Damo's own text (entry_text).
-const clang::FunctionDecl* CudaEntries::called_kernel(const clang::Stmt* statement) const {
-  if (!statement) return nullptr;
-  const auto* const call = llvm::dyn_cast<clang::CallExpr>(statement);
-  if (const clang::FunctionDecl* callee = call ? call->getDirectCallee() : nullptr) {
-    const clang::FunctionTemplateDecl* const primary = callee->getPrimaryTemplate();
-    const clang::FunctionDecl* pattern = primary ? primary->getTemplatedDecl() : nullptr;
-    for (const Kernel& known : kernels_) {
-      const clang::FunctionDecl* canonical = known.function->getCanonicalDecl();
-      if (callee->getCanonicalDecl() == canonical || (pattern && pattern->getCanonicalDecl() == canonical)) return callee;
-    }
+void CudaEntries::enter(const std::string& text) {
+  clang::Preprocessor& preprocessor = compiler_->getPreprocessor();
+  const clang::FileID file = compiler_->getSourceManager().createFileID(llvm::MemoryBuffer::getMemBufferCopy(text, kEntryFile));
+  preprocessor.EnterSourceFile(file, nullptr, clang::SourceLocation());
+}
+
+/// First the names are read, each as the value of a pointer, so that Clang finds the functions that they stand for.
+void CudaEntries::enter_names() {
+  // A text that ends inside a function or a namespace: the parser is about to say so.
+  if (compiler_->getDiagnostics().hasErrorOccurred() || !compiler_->getSema().CurContext->isTranslationUnit()) return;
+  choose();
+  if (compiler_->getDiagnostics().hasErrorOccurred()) return;
+  make_callable();
+  std::string text;
+  for (std::size_t i = 0; i < choices_.size(); ++i) {
+    text += "static __device__ constexpr auto " + pointer_name(i) + " = " + choices_[i].expression + ";\n";
   }
-  for (const clang::Stmt* child : statement->children()) {
-    if (const clang::FunctionDecl* found = called_kernel(child)) return found;
+  enter(text + ";\n#pragma damo_entries\n");
+}
+
+/// The function that a name was found to stand for; null, with an error, if it is no kernel.
+clang::FunctionDecl* CudaEntries::found_kernel(std::size_t number) const {
+  clang::ASTContext& context = compiler_->getASTContext();
+  const auto found = context.getTranslationUnitDecl()->lookup(&context.Idents.get(pointer_name(number)));
+  const clang::APValue* const value = found.find_first<clang::VarDecl>()->evaluateValue();
+  const auto* pointee = value && value->isLValue() ? value->getLValueBase().dyn_cast<const clang::ValueDecl*>() : nullptr;
+  auto* function = const_cast<clang::FunctionDecl*>(llvm::dyn_cast_or_null<clang::FunctionDecl>(pointee));
+  for (const Kernel& kernel : kernels_) {
+    if (!function) break;
+    const clang::FunctionDecl* const pattern = function->getPrimaryTemplate() ? function->getPrimaryTemplate()->getTemplatedDecl() : function;
+    if (pattern->getCanonicalDecl() == kernel.function->getCanonicalDecl()) return function;
   }
+  report_error(compiler_->getDiagnostics(), {}, "'" + choices_[number].name + "' is no __global__ function");
   return nullptr;
 }
 
-/// The parameter types as the entry's call resolved them: a template's arguments are in place.
-void CudaEntries::read_entry(const clang::FunctionDecl* entry) {
-  const clang::FunctionDecl* const kernel = called_kernel(entry->getBody());
-  if (!kernel) return;
+/// Then the entries.
+void CudaEntries::enter_entries() {
+  std::string text;
   clang::ASTContext& context = compiler_->getASTContext();
-  for (KernelInfo& info : found_) {
-    if (entry->getName() != info.thread) continue;
+  std::set<const clang::FunctionDecl*> entered;
+  for (std::size_t i = 0; i < choices_.size() && !compiler_->getDiagnostics().hasErrorOccurred(); ++i) {
+    const clang::FunctionDecl* const kernel = found_kernel(i);
+    if (!kernel || (!entered.insert(kernel->getCanonicalDecl()).second && i >= wanted_.size())) continue;  // the caller's name stands
+    const std::string number = std::to_string(i);
+    KernelInfo info{.name = choices_[i].name, .entry = "__damo_entry_" + number, .thread = "__damo_thread_" + number, .blocks = "__damo_blocks_" + number};
     info.max_threads = launch_bound(*kernel, context);
     const clang::PresumedLoc place = context.getSourceManager().getPresumedLoc(kernel->getLocation());
     if (place.isValid()) info.place = std::string(place.getFilename()) + ":" + std::to_string(place.getLine());
@@ -251,7 +274,10 @@ void CudaEntries::read_entry(const clang::FunctionDecl* entry) {
       info.parameter_types.push_back(type.getAsString(context.getPrintingPolicy()));
       info.parameter_bytes.push_back(static_cast<unsigned>(context.getTypeSizeInChars(type).getQuantity()));
     }
+    text += entry_text(info, pointer_name(i));
+    found_.push_back(std::move(info));
   }
+  enter(text);
 }
 
 }  // namespace damo::clang_plugin

@@ -1,7 +1,7 @@
 // CUDA C on the CPU, the part that needs the syntax tree: finds the __global__ functions, names what is not supported
 // at the user's line, and appends for each kernel the function that runs it over blocks and threads.
-// How: trailer() ends the text with a pragma. When the parser reaches it every kernel is known, and the entries are
-// parsed as one more file, so that names, templates and by-value structs are Clang's business and not ours.
+// How: trailer() ends the text with a pragma. When the parser reaches it every kernel is known, and the names that are wanted
+// are parsed as one more file, then the entries as another, so that overloads, templates and by-value structs are Clang's business.
 #pragma once
 #include <memory>
 #include <string>
@@ -14,7 +14,6 @@ class ASTConsumer;
 class CompilerInstance;
 class FunctionDecl;
 class Preprocessor;
-class Stmt;
 }  // namespace clang
 
 namespace damo::clang_plugin {
@@ -36,26 +35,37 @@ class CudaEntries {
     std::string name;
     bool is_template;
   };
+  /// A kernel that is to be found, by the name under which and the expression by which it is.
+  struct Choice {
+    std::string name, expression;
+    const clang::FunctionDecl* function;  ///< null where only the expression tells
+  };
   void add_kernel(clang::FunctionDecl* function, bool is_template);
-  void enter(clang::Preprocessor& preprocessor);
-  std::vector<std::string> instances(const Kernel& kernel) const;
-  std::vector<std::string> choose(clang::Preprocessor& preprocessor);
+  void add_instances(const Kernel& kernel);
+  std::string cast_to(const clang::FunctionDecl& function) const;
+  void choose_wanted(const std::string& name);
+  void choose();
   void make_callable();
   /// Whether functions declared from here on are for host and device, unmarked ones above all.
   void mark_for_both(bool marks);
-  const clang::FunctionDecl* called_kernel(const clang::Stmt* statement) const;
-  void read_entry(const clang::FunctionDecl* entry);
+  /// The parser reads the text next.
+  void enter(const std::string& text);
+  void enter_names();
+  clang::FunctionDecl* found_kernel(std::size_t number) const;
+  void enter_entries();
 
   std::vector<std::string> wanted_;
   std::vector<KernelInfo>& found_;
   std::vector<Kernel> kernels_;
+  std::vector<Choice> choices_;
   bool marks_for_both_ = true;
   clang::CompilerInstance* compiler_ = nullptr;
 };
 
 /// Three functions a kernel, of which lowering keeps those that its form needs: one thread; the threads of blocks in
-/// loops; and blocks of a function that stands for all threads of a block. Loops are the macros' (cuda_c.h).
-std::string entry_text(const KernelInfo& kernel, const clang::FunctionDecl& function);
+/// loops; and blocks of a function that stands for all threads of a block. Loops are the macros' (cuda_c.h). pointer: a constant that
+/// points to the kernel.
+std::string entry_text(const KernelInfo& kernel, const std::string& pointer);
 
 /// What nvcc's preprocessing gives and Clang's does not: alignas behind a variable's memory space, and headers of the host that are
 /// not there (<unistd.h>): nothing is included, and a warning says so. (cuda_preprocessing.cpp)

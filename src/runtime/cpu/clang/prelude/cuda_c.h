@@ -102,14 +102,9 @@ namespace damo::cuda {
 template <class T>
 using same = typename If<true, T>::type;  // not deduced from
 
-template <int I, class F>
-struct ParameterOf;
-template <int I, class R, class... P>
-struct ParameterOf<I, R(P...)> {
-  using type = __type_pack_element<I, P...>;
-};
-template <int I, class F>
-using Parameter = typename ParameterOf<I, F>::type;
+// Of a kernel's type, for decltype alone.
+template <int I, class... P>
+__device__ __type_pack_element<I, P...> parameter(void (*)(P...));
 
 }  // namespace damo::cuda
 
