@@ -7,6 +7,7 @@
 
 #include "ops/indexing/take_kernels.hpp"
 #include "runtime/array/array_layout.hpp"
+#include "runtime/backend.hpp"
 
 namespace damo {
 namespace {
