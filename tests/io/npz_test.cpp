@@ -9,6 +9,7 @@
 
 using namespace damo;
 using namespace damo::testing;
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -61,7 +62,7 @@ TEST(Npz, NamesTheMemberThatIsDamaged) {
   EXPECT_THAT(error_of<FileError>([&] { npz::load(path, Device("cpu")); }), HasSubstr("x.npz, member x.npy: byte "));
   EXPECT_THAT(error_of<FileError>([&] { npz::load(path, Device("cpu")); }), HasSubstr("CRC error"));
   write_bytes(path, bytes.substr(0, 200));
-  EXPECT_THAT(error_of<FileError>([&] { npz::load(path, Device("cpu")); }), HasSubstr("x.npz: Not a zip archive"));
+  EXPECT_THAT(error_of<FileError>([&] { npz::load(path, Device("cpu")); }), AnyOf(HasSubstr("x.npz: Not a zip archive"), HasSubstr("x.npz: Possibly truncated or corrupted zip archive")));
   EXPECT_THAT(error_of<FileError>([] { npz::load("/nowhere/x.npz", Device("cpu")); }), HasSubstr("npz: /nowhere/x.npz: No such file"));
 }
 

@@ -1,7 +1,7 @@
 // FourierPlan: transforms of one extent, of several arrays side by side. Stockham's form of Cooley and Tukey's method, which needs no permutation, in steps of 4, 2, 3, 5, 7,
 // 11 and 13; extents with greater prime factors by Bluestein's method, as a convolution of a power of 2 (Van Loan 1992, Computational Frameworks for the Fast Fourier
 // Transform, 1.7 and 4.2). Roots of unity are computed in long double and rounded once, so that the error's norm stays below about
-// epsilon log2(n) of the result's, as Higham has it (2002, Accuracy and Stability of Numerical Algorithms, 24.1): tests/fourier/fourier_plan_test.cpp measures it.
+// epsilon log2(n) of the result's, as Higham has it (2002, Accuracy and Stability of Numerical Algorithms, 24.1): tests/runtime/cpu/fourier_plan_test.cpp measures it.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
 // CudaBackend's replays: a log of work becomes a graph, by capturing a stream that is given the work and run by nobody. Which
 // node a kernel became is asked after it; a library's call may be several. Before each item the stream's capture is told what the item waits for
-// (WorkOrder), so that the device runs side by side what needs nothing of each other; DAMO_DISABLE=side_by_side keeps the log's order. Later calls set the parameters of those kernels whose values changed, which
+// (WorkOrder), so that the device runs side by side what needs nothing of each other. Later calls set the parameters of those kernels whose values changed, which
 // leaves replays under way as they are, and launch the graph. What else moves (WorkLog::moves) is a graph within the graph. It is set by a graph of the
 // same work captured anew, of which the driver takes the parameters if it has the same nodes, and refuses it if not.
 #include <algorithm>
@@ -13,7 +13,6 @@
 
 #include <damo/error.hpp>
 
-#include "graph/rewrite/pass_names.hpp"
 #include "runtime/cuda/backend.hpp"
 #include "runtime/cuda/module.hpp"
 #include "runtime/stream/work_order.hpp"
@@ -96,7 +95,7 @@ class CudaReplay final : public ReplayedWork {
     CaptureStream on(backend_);
     const std::size_t count = log_->items().size();
     const WorkOrder order(*log_);
-    const bool is_wide = !is_disabled(kSideBySide) && order.depth() < count;
+    const bool is_wide = order.depth() < count;
     std::vector<std::vector<CUgraphNode>> ends(count);  // by item: what those that wait for it wait for
     graph_ = on.capture([&] {
       for (std::size_t i = 0; i < count; ++i) {

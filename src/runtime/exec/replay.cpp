@@ -6,6 +6,7 @@
 #include <damo/error.hpp>
 #include <damo/log.hpp>
 
+#include "graph/rewrite/pass_names.hpp"
 #include "runtime/stream/work_order.hpp"
 
 namespace damo {
@@ -114,6 +115,7 @@ bool Replay::make(Part& part, const WorkLog& log) {
   graph.log = log.clone();
   for (const Graph& other : part.graphs) graph.log->learn_moving(*other.log);
   if (graph.log->moving() * kLaunchesPerMoving > log.items().size()) graph.log->forget_moving();
+  if (is_disabled(kSideBySide)) graph.log->forget_steps();
   try {
     graph.work = log.backend().prepare_replay(*graph.log);
   } catch (const OutOfMemoryError&) {
@@ -123,7 +125,7 @@ bool Replay::make(Part& part, const WorkLog& log) {
     return false;
   }
   if (!graph.work) return false;
-  damo::log(LogLevel::kDebug, "a graph of " + std::to_string(log.items().size()) + " pieces of work, " + std::to_string(WorkOrder(log).depth()) + " of them one after another");
+  damo::log(LogLevel::kDebug, "a graph of " + std::to_string(log.items().size()) + " pieces of work, " + std::to_string(WorkOrder(*graph.log).depth()) + " of them one after another");
   if (part.graphs.size() == kMostGraphs) part.graphs.pop_back();
   part.graphs.insert(part.graphs.begin(), std::move(graph));
   return use(part, 0, log.backend());

@@ -82,6 +82,8 @@ class WorkLog {
   /// None of the step's items writes what another one of them touches.
   void note_apart();
   void end_step();
+  /// Its items keep their order, whatever they touch.
+  void forget_steps() { steps_.clear(), touches_.clear(); }
   std::span<const Step> steps() const { return steps_; }
   std::span<const Touch> touches() const { return touches_; }
   /// Other work of the thread is about to go to the default stream, or to be waited for.

@@ -150,6 +150,7 @@ std::size_t WorkOrder::depth() const {
 }
 
 bool keeps_order(const WorkLog& log, const WorkLog& other) {
+  if (other.steps().empty()) return true;
   if (log.steps().size() != other.steps().size() || log.touches().size() != other.touches().size()) return false;
   for (std::size_t i = 0; i < log.steps().size(); ++i) {
     const WorkLog::Step &a = log.steps()[i], &b = other.steps()[i];

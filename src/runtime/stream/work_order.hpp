@@ -32,7 +32,7 @@ struct WorkOrder {
   std::size_t depth() const;
 };
 
-/// Whether two logs of the same items have the same order: all that touched, or did not, does so in the other.
+/// Whether the other log's order is right for a log of the same items: all that touched, or did not, does so in the other, or the other's items wait for all before them.
 bool keeps_order(const WorkLog& log, const WorkLog& other);
 
 }  // namespace damo
