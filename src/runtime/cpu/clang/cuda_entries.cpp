@@ -240,12 +240,12 @@ void CudaEntries::enter_names() {
 }
 
 /// The function that a name was found to stand for; null, with an error, if it is no kernel.
-clang::FunctionDecl* CudaEntries::found_kernel(std::size_t number) const {
+const clang::FunctionDecl* CudaEntries::found_kernel(std::size_t number) const {
   clang::ASTContext& context = compiler_->getASTContext();
   const auto found = context.getTranslationUnitDecl()->lookup(&context.Idents.get(pointer_name(number)));
   const clang::APValue* const value = found.find_first<clang::VarDecl>()->evaluateValue();
   const auto* pointee = value && value->isLValue() ? value->getLValueBase().dyn_cast<const clang::ValueDecl*>() : nullptr;
-  auto* function = const_cast<clang::FunctionDecl*>(llvm::dyn_cast_or_null<clang::FunctionDecl>(pointee));
+  const auto* function = llvm::dyn_cast_or_null<clang::FunctionDecl>(pointee);
   for (const Kernel& kernel : kernels_) {
     if (!function) break;
     const clang::FunctionDecl* const pattern = function->getPrimaryTemplate() ? function->getPrimaryTemplate()->getTemplatedDecl() : function;
