@@ -272,7 +272,9 @@ void CudaEntries::enter_entries() {
       const clang::QualType type = parameter->getType().getCanonicalType().getUnqualifiedType();
       info.parameter_names.push_back(parameter->getNameAsString());
       info.parameter_types.push_back(type.getAsString(context.getPrintingPolicy()));
-      info.parameter_bytes.push_back(static_cast<unsigned>(context.getTypeSizeInChars(type).getQuantity()));
+      // A class template's instance may not have been needed so far. One that can't be made is an error of the entry.
+      const bool is_complete = compiler_->getSema().isCompleteType(parameter->getLocation(), type);
+      info.parameter_bytes.push_back(is_complete ? static_cast<unsigned>(context.getTypeSizeInChars(type).getQuantity()) : 0);
     }
     text += entry_text(info, pointer_name(i));
     found_.push_back(std::move(info));
