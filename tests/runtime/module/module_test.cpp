@@ -55,12 +55,16 @@ TEST_P(ModuleOnEachDevice, FindsKernelsByTheirPlainNames) {
 }
 
 TEST_P(ModuleOnEachDevice, FindsInstancesHoweverTheyAreSpaced) {
-  const Module module(device(), "template <class T, int times> __global__ void repeat(T* x) { x[0] *= times; }",
-                      {.kernels = {"repeat<float,3>", "repeat< unsigned  int , 2 >"}});
+  const Module module(device(), R"(template <class T> struct Box { T value; };
+    template <class T, int times> __global__ void repeat(T* x) { x[0] *= times; }
+    template <class T> __global__ void put(T* x, const Box<T> box) { x[0] = box.value; })",
+                      {.kernels = {"repeat<float,3>", "repeat< unsigned  int , 2 >", "put<float>"}});
   const Array x = array({2});
   module.kernel("repeat<float, 3>")({}, x);
   module.kernel("repeat < float,3 >")({}, x);
   EXPECT_THAT(x.to_vector<float>(), ElementsAre(18));
+  module.kernel("put<float>")({}, x, std::array<float, 1>{4});
+  EXPECT_THAT(x.to_vector<float>(), ElementsAre(4)) << "of a class that nothing else needs";
   EXPECT_TRUE(module.kernel("repeat<unsigned int, 2>"));
   EXPECT_THAT(error_of([&] { module.kernel("repeat<unsignedint, 2>"); }), HasSubstr("has no kernel"));
 }

@@ -78,8 +78,7 @@ void limit_rows(llvm::Function& function, unsigned threads, unsigned size) {
     llvm::IRBuilder<> builder(question);
     llvm::Value* answer = builder.getInt32(threads);
     if (size != 0 && threads != 0) {
-      llvm::Value* const asked = builder.CreateCall(function.getParent()->getOrInsertFunction("__damo_block_size_x", builder.getInt32Ty()));
-      answer = builder.CreateSelect(builder.CreateICmpEQ(asked, builder.getInt32(size)), answer, builder.getInt32(0));
+      answer = builder.CreateSelect(builder.CreateICmpEQ(call_marker(builder, kBlockSize, 0), builder.getInt32(size)), answer, builder.getInt32(0));
     }
     question->replaceAllUsesWith(answer);
     question->eraseFromParent();

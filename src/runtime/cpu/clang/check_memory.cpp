@@ -22,7 +22,7 @@ struct Access {
 unsigned alignment_bits(llvm::MaybeAlign alignment) { return llvm::Log2(alignment.valueOrOne()) << kAlignment; }
 
 /// "_ZZ1kPfE4tile" -> "tile".
-std::string plain_name(const std::string& symbol) {
+std::string plain_name(llvm::StringRef symbol) {
   const std::string full = llvm::demangle(symbol);
   const size_t colon = full.rfind("::");
   return colon == std::string::npos ? full : full.substr(colon + 2);
@@ -99,9 +99,9 @@ class Instrumenter {
     if (variable.getAddressSpace() == kSharedSpace) {
       llvm::Constant* const flat = llvm::ConstantExpr::getAddrSpaceCast(&variable, llvm::PointerType::get(module_.getContext(), 0));
       const unsigned dynamic = variable.isDeclaration() ? unsigned{kDynamic} : 0;
-      return check_object(access, place, variable_name(variable), flat, bytes, kShared | dynamic);
+      return check_object(access, place, plain_name(variable.getName()), flat, bytes, kShared | dynamic);
     }
-    if (!is_plainly_right(access, &variable, bytes)) check_object(access, place, variable_name(variable), &variable, bytes, 0);
+    if (!is_plainly_right(access, &variable, bytes)) check_object(access, place, plain_name(variable.getName()), &variable, bytes, 0);
   }
 
   void check_object(const Access& access, const std::string& place, llvm::StringRef name, llvm::Value* object, std::uint64_t bytes, unsigned bits) {
@@ -141,8 +141,6 @@ class Instrumenter {
     global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
     return known = global;
   }
-
-  static std::string variable_name(const llvm::GlobalVariable& variable) { return plain_name(variable.getName().str()); }
 
   llvm::Module& module_;
   const llvm::DataLayout& data_;

@@ -4,7 +4,6 @@
 #include <llvm/IR/AttributeMask.h>
 #include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/DebugInfo.h>
-#include <llvm/IR/Intrinsics.h>
 
 #include "ir.hpp"
 #include "markers.hpp"
@@ -14,10 +13,6 @@ namespace damo::clang_plugin {
 namespace {
 
 constexpr unsigned kFrameAlignment = 64;  // of the memory that damo_coroutine_memory gives
-
-llvm::Function* intrinsic(llvm::Module& module, llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Type*> types = {}) {
-  return llvm::Intrinsic::getDeclaration(&module, id, types);
-}
 
 /// The same body under a signature that returns the coroutine's handle.
 llvm::Function* with_handle(llvm::Module& module, llvm::Function& thread) {
@@ -65,10 +60,10 @@ class Coroutine {
     auto* entry = llvm::BasicBlock::Create(module_.getContext(), "coroutine", &function_, old);
     llvm::IRBuilder<> builder(entry);
     llvm::Value* const null = llvm::ConstantPointerNull::get(builder.getPtrTy());
-    id_ = builder.CreateCall(intrinsic(module_, llvm::Intrinsic::coro_id), {builder.getInt32(kFrameAlignment), null, null, null});
-    llvm::Value* size = builder.CreateCall(intrinsic(module_, llvm::Intrinsic::coro_size, {builder.getInt64Ty()}));
+    id_ = builder.CreateIntrinsic(llvm::Intrinsic::coro_id, {}, {builder.getInt32(kFrameAlignment), null, null, null});
+    llvm::Value* size = builder.CreateIntrinsic(llvm::Intrinsic::coro_size, {builder.getInt64Ty()}, {});
     const auto memory = module_.getOrInsertFunction("damo_coroutine_memory", builder.getPtrTy(), builder.getInt64Ty());
-    handle_ = builder.CreateCall(intrinsic(module_, llvm::Intrinsic::coro_begin), {id_, builder.CreateCall(memory, {size})});
+    handle_ = builder.CreateIntrinsic(llvm::Intrinsic::coro_begin, {}, {id_, builder.CreateCall(memory, {size})});
     // Local variables must be seen to belong to the entry block.
     for (llvm::Instruction& instruction : llvm::make_early_inc_range(*old)) {
       if (llvm::isa<llvm::AllocaInst>(instruction)) instruction.moveBefore(*entry, entry->begin());
@@ -81,11 +76,10 @@ class Coroutine {
     leave_ = llvm::BasicBlock::Create(module_.getContext(), "leave", &function_);
     cleanup_ = llvm::BasicBlock::Create(module_.getContext(), "cleanup", &function_);
     llvm::IRBuilder<> builder(cleanup_);
-    builder.CreateCall(intrinsic(module_, llvm::Intrinsic::coro_free), {id_, handle_});  // the memory is the scheduler's
+    builder.CreateIntrinsic(llvm::Intrinsic::coro_free, {}, {id_, handle_});  // the memory is the scheduler's
     builder.CreateBr(leave_);
     builder.SetInsertPoint(leave_);
-    builder.CreateCall(intrinsic(module_, llvm::Intrinsic::coro_end),
-                       {handle_, builder.getFalse(), llvm::ConstantTokenNone::get(module_.getContext())});
+    builder.CreateIntrinsic(llvm::Intrinsic::coro_end, {}, {handle_, builder.getFalse(), llvm::ConstantTokenNone::get(module_.getContext())});
     builder.CreateRet(handle_);
   }
 
@@ -97,7 +91,7 @@ class Coroutine {
     const int offsets[] = {kKindOffset, kMaskOffset, kValueOffset, kOperandOffset};
     for (unsigned i = 0; i < 4; ++i) builder.CreateStore(wait.getArgOperand(i), field(builder, offsets[i]));
     llvm::Value* const token = llvm::ConstantTokenNone::get(module_.getContext());
-    llvm::Value* const how = builder.CreateCall(intrinsic(module_, llvm::Intrinsic::coro_suspend), {token, builder.getFalse()});
+    llvm::Value* const how = builder.CreateIntrinsic(llvm::Intrinsic::coro_suspend, {}, {token, builder.getFalse()});
     llvm::SwitchInst* const decide = builder.CreateSwitch(how, leave_, 2);
     decide->addCase(builder.getInt8(0), after);
     decide->addCase(builder.getInt8(1), cleanup_);

@@ -240,12 +240,12 @@ void CudaEntries::enter_names() {
 }
 
 /// The function that a name was found to stand for; null, with an error, if it is no kernel.
-clang::FunctionDecl* CudaEntries::found_kernel(std::size_t number) const {
+const clang::FunctionDecl* CudaEntries::found_kernel(std::size_t number) const {
   clang::ASTContext& context = compiler_->getASTContext();
   const auto found = context.getTranslationUnitDecl()->lookup(&context.Idents.get(pointer_name(number)));
   const clang::APValue* const value = found.find_first<clang::VarDecl>()->evaluateValue();
   const auto* pointee = value && value->isLValue() ? value->getLValueBase().dyn_cast<const clang::ValueDecl*>() : nullptr;
-  auto* function = const_cast<clang::FunctionDecl*>(llvm::dyn_cast_or_null<clang::FunctionDecl>(pointee));
+  const auto* function = llvm::dyn_cast_or_null<clang::FunctionDecl>(pointee);
   for (const Kernel& kernel : kernels_) {
     if (!function) break;
     const clang::FunctionDecl* const pattern = function->getPrimaryTemplate() ? function->getPrimaryTemplate()->getTemplatedDecl() : function;
@@ -272,7 +272,9 @@ void CudaEntries::enter_entries() {
       const clang::QualType type = parameter->getType().getCanonicalType().getUnqualifiedType();
       info.parameter_names.push_back(parameter->getNameAsString());
       info.parameter_types.push_back(type.getAsString(context.getPrintingPolicy()));
-      info.parameter_bytes.push_back(static_cast<unsigned>(context.getTypeSizeInChars(type).getQuantity()));
+      // A class template's instance may not have been needed so far. One that can't be made is an error of the entry.
+      const bool is_complete = compiler_->getSema().isCompleteType(parameter->getLocation(), type);
+      info.parameter_bytes.push_back(is_complete ? static_cast<unsigned>(context.getTypeSizeInChars(type).getQuantity()) : 0);
     }
     text += entry_text(info, pointer_name(i));
     found_.push_back(std::move(info));

@@ -51,7 +51,7 @@ class CudaEntries {
   /// The parser reads the text next.
   void enter(const std::string& text);
   void enter_names();
-  clang::FunctionDecl* found_kernel(std::size_t number) const;
+  const clang::FunctionDecl* found_kernel(std::size_t number) const;
   void enter_entries();
 
   std::vector<std::string> wanted_;

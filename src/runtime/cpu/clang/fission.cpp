@@ -19,8 +19,7 @@ namespace {
 /// Values that no memory can hold, control flow that goes to addresses: not in ordinary kernels.
 bool can_split(llvm::Function& function) {
   return std::none_of(llvm::inst_begin(function), llvm::inst_end(function), [](const llvm::Instruction& instruction) {
-    const bool strange_end = instruction.isTerminator() && !llvm::isa<llvm::BranchInst>(instruction) && !llvm::isa<llvm::SwitchInst>(instruction) &&
-                             !llvm::isa<llvm::ReturnInst>(instruction) && !llvm::isa<llvm::UnreachableInst>(instruction);
+    const bool strange_end = instruction.isTerminator() && !llvm::isa<llvm::BranchInst, llvm::SwitchInst, llvm::ReturnInst, llvm::UnreachableInst>(instruction);
     const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
     return strange_end || instruction.getType()->isTokenTy() || (variable && !variable->isStaticAlloca());
   });
@@ -84,7 +83,7 @@ bool split_at_barriers(llvm::Module& module, const KernelInfo& kernel) {
     regions.adopt(loop.top, *region);
   }
   RegionExits exits(program, regions, memory, loops);
-  exits.place_results();
+  for (const Wait& wait : program.waits) exits.place_result(wait);
   RegionValues values(program, uniformity, regions, memory, loops);
   values.connect();
   for (auto& [region, loop] : loops) loop.is_needed = needs_threads(program, *region, loop, uniformity, values);

@@ -13,6 +13,7 @@
 #include <clang/Serialization/ASTWriter.h>
 #include <clang/Serialization/InMemoryModuleCache.h>
 #include <clang/Serialization/PCHContainerOperations.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/Support/VirtualFileSystem.h>
 
@@ -42,13 +43,10 @@ struct Settings {
 
   /// A flag other than a macro or a search path can change the language, which a precompiled prelude can't follow.
   bool fits_precompiled() const {
-    for (size_t i = 0; i < flags.size(); ++i) {
-      const std::string& flag = flags[i];
-      if (flag.rfind("-D__DAMO_OWN_", 0) == 0) return false;  // a type of the prelude is to be left out
-      const bool harmless = flag.rfind("-D", 0) == 0 || flag.rfind("-U", 0) == 0 || flag.rfind("-I", 0) == 0 || flag[0] != '-';
-      if (!harmless) return false;
-    }
-    return true;
+    return llvm::all_of(flags, [](llvm::StringRef flag) {
+      if (flag.starts_with("-D__DAMO_OWN_")) return false;  // a type of the prelude is to be left out
+      return flag.starts_with("-D") || flag.starts_with("-U") || flag.starts_with("-I") || !flag.starts_with("-");
+    });
   }
   std::string key() const { return (cuda ? "cuda " : "loops ") + target.cpu + " " + target.feature_string(); }
 };

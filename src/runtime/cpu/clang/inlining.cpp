@@ -1,5 +1,6 @@
 #include "lowering_steps.hpp"
 
+#include <llvm/ADT/SetVector.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
@@ -12,6 +13,7 @@
 #include <cstdint>
 
 #include "ir.hpp"
+#include "thread_function.hpp"
 
 namespace damo::clang_plugin {
 namespace {
@@ -19,7 +21,6 @@ namespace {
 void prepare_for_inlining(llvm::Function& function) {
   function.setLinkage(llvm::GlobalValue::InternalLinkage);
   function.setComdat(nullptr);
-  function.setDSOLocal(true);
   function.removeFnAttr(llvm::Attribute::NoInline);
   function.removeFnAttr(llvm::Attribute::OptimizeNone);
   function.addFnAttr(llvm::Attribute::AlwaysInline);
@@ -76,25 +77,20 @@ void inline_into(llvm::Module& module, const std::set<std::string>& entries) {
 }
 
 bool reaches_wait(llvm::Function& function) {
-  std::set<llvm::Function*> seen = {&function};
-  std::vector<llvm::Function*> open = {&function};
-  const auto visit = [&](llvm::Function* next) {
-    if (next && seen.insert(next).second) open.push_back(next);
-  };
-  while (!open.empty()) {
-    llvm::Function* const at = open.back();
-    open.pop_back();
-    if (at->getName() == "__damo_wait") return true;
-    bool calls_pointers = false;
-    for (llvm::Instruction& instruction : llvm::instructions(*at)) {
+  llvm::SetVector<llvm::Function*> reached;
+  reached.insert(&function);
+  bool calls_pointers = false;
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    if (reached[i]->getName() == kWait) return true;
+    for (llvm::Instruction& instruction : llvm::instructions(*reached[i])) {
       auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
       if (!call || call->isInlineAsm()) continue;
-      visit(call->getCalledFunction());
-      calls_pointers |= call->getCalledFunction() == nullptr;
-    }
-    if (!calls_pointers) continue;
-    for (llvm::Function& target : *at->getParent()) {
-      if (!target.isDeclaration() && target.hasAddressTaken()) visit(&target);
+      if (call->getCalledFunction()) reached.insert(call->getCalledFunction());
+      else if (!std::exchange(calls_pointers, true)) {
+        for (llvm::Function& target : *function.getParent()) {
+          if (!target.isDeclaration() && target.hasAddressTaken()) reached.insert(&target);
+        }
+      }
     }
   }
   return false;

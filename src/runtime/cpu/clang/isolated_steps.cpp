@@ -63,9 +63,7 @@ bool IsolatedSteps::has_shape() const {
   if (!latch || !exit || !threads_.getLoopPredecessor() || threads_.getExitingBlock() != header || !latch->getSingleSuccessor()) return false;
   if (llvm::isa<llvm::PHINode>(latch->front()) || llvm::isa<llvm::PHINode>(exit->front())) return false;
   if (std::distance(header->phis().begin(), header->phis().end()) != 1 || !header->phis().begin()->getType()->isIntegerTy(32)) return false;
-  for (const llvm::Instruction& instruction : *latch) {
-    if (instruction.mayReadOrWriteMemory()) return false;
-  }
+  if (llvm::any_of(*latch, [](const llvm::Instruction& instruction) { return instruction.mayReadOrWriteMemory(); })) return false;
   llvm::BasicBlock *const steps_latch = steps_.getLoopLatch(), *const after = steps_.getExitBlock();
   if (!after || llvm::isa<llvm::PHINode>(after->front()) || after->getSinglePredecessor() != steps_.getHeader()) return false;
   return steps_latch && steps_latch->getSingleSuccessor() && steps_.getLoopPredecessor() && steps_.getExitingBlock() == steps_.getHeader();
@@ -90,13 +88,9 @@ bool IsolatedSteps::is_cheap(const llvm::Value* value, int depth) const {
   if (marker_slot(value) >= 0 || values_.is_invariant(value)) return true;
   const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
   if (!instruction || depth > kDeepest || !threads_.contains(instruction)) return false;
-  const bool plain = llvm::isa<llvm::CastInst>(instruction) || llvm::isa<llvm::GetElementPtrInst>(instruction) || llvm::isa<llvm::ICmpInst>(instruction) ||
+  const bool plain = llvm::isa<llvm::CastInst, llvm::GetElementPtrInst, llvm::ICmpInst>(instruction) ||
                      (llvm::isa<llvm::BinaryOperator>(instruction) && instruction->getType()->isIntegerTy() && !instruction->isIntDivRem());
-  if (!plain) return false;
-  for (const llvm::Value* operand : instruction->operands()) {
-    if (!is_cheap(operand, depth + 1)) return false;
-  }
-  return true;
+  return plain && llvm::all_of(instruction->operands(), [&](const llvm::Value* operand) { return is_cheap(operand, depth + 1); });
 }
 
 bool IsolatedSteps::read_uses() {
@@ -114,13 +108,8 @@ bool IsolatedSteps::read_uses() {
       if (before && &instruction != &threads_.getHeader()->front() && !is_cheap(&instruction)) kept_.push_back(&instruction);
     }
   }
-  for (const llvm::Instruction* value : kept_) {
-    if (!can_be_kept(value->getType())) return false;
-  }
-  for (const llvm::PHINode* value : own_) {
-    if (!can_be_kept(value->getType())) return false;
-  }
-  return own_.size() + kept_.size() <= kMostValues;
+  const auto fits = [](const llvm::Instruction* value) { return can_be_kept(value->getType()); };
+  return llvm::all_of(kept_, fits) && llvm::all_of(own_, fits) && own_.size() + kept_.size() <= kMostValues;
 }
 
 llvm::Value* IsolatedSteps::place(llvm::IRBuilder<>& builder, llvm::Value* array) const {

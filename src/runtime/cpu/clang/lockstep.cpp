@@ -101,9 +101,8 @@ bool add_turns(llvm::Function& function, bool with_locks, std::vector<llvm::Inst
 }  // namespace
 
 bool may_go_in_step(const llvm::Module& module) {
-  return std::any_of(module.begin(), module.end(), [](const llvm::Function& function) {
-    return std::any_of(llvm::inst_begin(function), llvm::inst_end(function),
-                       [](const llvm::Instruction& instruction) { return is_volatile(instruction) || instruction.isAtomic(); });
+  return llvm::any_of(module, [](const llvm::Function& function) {
+    return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction& instruction) { return is_volatile(instruction) || instruction.isAtomic(); });
   });
 }
 

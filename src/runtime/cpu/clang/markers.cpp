@@ -25,9 +25,12 @@ std::vector<llvm::CallInst*> calls_of(llvm::Function& function, llvm::StringRef 
   return calls;
 }
 
+llvm::Value* call_marker(llvm::IRBuilderBase& builder, MarkerGroup group, int axis) {
+  return builder.CreateCall(builder.GetInsertBlock()->getModule()->getOrInsertFunction(name_of(group, axis), builder.getInt32Ty()));
+}
+
 llvm::Value* read_marker(llvm::IRBuilderBase& builder, MarkerGroup group, int axis) {
-  const auto marker = builder.GetInsertBlock()->getModule()->getOrInsertFunction(name_of(group, axis), builder.getInt32Ty());
-  return builder.CreateZExt(builder.CreateCall(marker), builder.getInt64Ty());
+  return builder.CreateZExt(call_marker(builder, group, axis), builder.getInt64Ty());
 }
 
 const llvm::Value* without_extension(const llvm::Value* value) {

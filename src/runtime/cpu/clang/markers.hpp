@@ -15,7 +15,8 @@ int marker_slot(const llvm::Value* value);
 /// All calls of what is called so in function.
 std::vector<llvm::CallInst*> calls_of(llvm::Function& function, llvm::StringRef name);
 
-/// Reads an index or size where builder stands, as 64 bits.
+/// Reads an index or size where builder stands, as 32 bits or as 64.
+llvm::Value* call_marker(llvm::IRBuilderBase& builder, MarkerGroup group, int axis);
 llvm::Value* read_marker(llvm::IRBuilderBase& builder, MarkerGroup group, int axis);
 
 /// value, or what it extends to 64 bits. No index is negative, so that both extensions of one are the same.

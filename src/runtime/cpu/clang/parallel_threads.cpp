@@ -28,8 +28,7 @@ bool is_local(const llvm::Value& object) { return llvm::isa<llvm::AllocaInst>(ob
 /// True of memory that can't be a local variable, as long as no local variable's address gets out: a pointer that came as
 /// data or from a call, a variable of the module. In an array of kept values each thread has its own place.
 bool is_of_all_threads(const llvm::Value* object) {
-  return llvm::isa<llvm::LoadInst>(object) || llvm::isa<llvm::CallInst>(object) || llvm::isa<llvm::Argument>(object) || llvm::isa<llvm::GlobalVariable>(object) ||
-         is_kept_value(object);
+  return llvm::isa<llvm::LoadInst, llvm::CallInst, llvm::Argument, llvm::GlobalVariable>(object) || is_kept_value(object);
 }
 
 bool are_independent(const llvm::Function& function, llvm::ArrayRef<llvm::BasicBlock*> blocks) {

@@ -54,10 +54,7 @@ bool RowValues::is_same(const llvm::Value* value, int depth) const {
   const auto* instruction = llvm::cast<llvm::Instruction>(value);
   if (depth > kDeepestValue || !loop_.contains(instruction) || llvm::isa<llvm::PHINode>(instruction)) return false;
   if (instruction->mayReadOrWriteMemory() || !llvm::isSafeToSpeculativelyExecute(instruction)) return false;
-  for (const llvm::Value* operand : instruction->operands()) {
-    if (!is_same(operand, depth + 1)) return false;
-  }
-  return true;
+  return llvm::all_of(instruction->operands(), [&](const llvm::Value* operand) { return is_same(operand, depth + 1); });
 }
 
 std::optional<long> RowValues::step_of(const llvm::Value* value, As as, int depth) const {

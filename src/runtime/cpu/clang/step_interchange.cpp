@@ -1,8 +1,8 @@
 #include "row_loops.hpp"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/Transforms/Utils/Local.h>
 
-#include <algorithm>
 
 #include "isolated_steps.hpp"
 #include "markers.hpp"
@@ -50,15 +50,11 @@ void read_phis(Steps& found, RowValues& values) {
       found.own.push_back(&phi);
     }
   }
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (llvm::PHINode* phi : found.counted) {
-      if (values.is_invariant(phi->getIncomingValueForBlock(latch))) continue;
-      values.forget(phi);
-      found.own.push_back(phi);
-      changed = true;
-    }
-    std::erase_if(found.counted, [&](llvm::PHINode* phi) { return std::find(found.own.begin(), found.own.end(), phi) != found.own.end(); });
+  const auto differs = [&](llvm::PHINode* phi) { return !values.is_invariant(phi->getIncomingValueForBlock(latch)); };
+  for (auto phi = llvm::find_if(found.counted, differs); phi != found.counted.end(); phi = llvm::find_if(found.counted, differs)) {
+    values.forget(*phi);
+    found.own.push_back(*phi);
+    found.counted.erase(phi);
   }
 }
 

@@ -78,11 +78,9 @@ Target resolve_target(const char* cpu, const char* features, bool guarded) {
 void initialize_llvm() {
   static std::once_flag once;
   std::call_once(once, [] {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-    LLVMInitializeX86AsmParser();
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeNativeTargetAsmParser();
     // What it can't go on from it ends by abort(), which the runtime catches; else by exit() in some cases.
     llvm::install_fatal_error_handler([](void*, const char*, bool) { std::abort(); });
   });

@@ -112,12 +112,11 @@ bool orders_threads(const llvm::Instruction& instruction) {
 }
 
 void call_runner(llvm::Module& module, const KernelInfo& kernel, const char* runner, llvm::Function& thread) {
-  llvm::Type* const pointer = llvm::PointerType::get(module.getContext(), 0);
-  llvm::Type* const wide = llvm::Type::getInt64Ty(module.getContext());
-  llvm::Type* const none = llvm::Type::getVoidTy(module.getContext());
+  llvm::IRBuilder<> builder(module.getContext());
+  llvm::Type *const pointer = builder.getPtrTy(), *const wide = builder.getInt64Ty(), *const none = builder.getVoidTy();
   auto* entry = llvm::Function::Create(llvm::FunctionType::get(none, {pointer, pointer, wide, wide}, false),
                                        llvm::GlobalValue::ExternalLinkage, kernel.entry, module);
-  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(module.getContext(), "", entry));
+  builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "", entry));
   builder.CreateCall(module.getOrInsertFunction(runner, none, pointer, pointer, pointer, wide, wide),
                      {&thread, entry->getArg(0), entry->getArg(1), entry->getArg(2), entry->getArg(3)});
   builder.CreateRetVoid();

@@ -1,3 +1,5 @@
+#include <llvm/ADT/SetVector.h>
+
 #include <algorithm>
 #include <cstddef>
 
@@ -88,20 +90,15 @@ std::vector<int> meeting_nodes(const FlowGraph& graph) {
 }
 
 std::vector<int> nodes_between(const FlowGraph& graph, const std::vector<int>& meeting, int node) {
-  std::vector<int> found;
-  std::vector<char> seen(graph.next.size());
-  seen[meeting[node]] = 1;
-  std::vector<int> open = {node};
-  while (!open.empty()) {
-    const int at = open.back();
-    open.pop_back();
-    for (int to : graph.next[at]) {
-      if (std::exchange(seen[to], 1)) continue;
-      if (to != graph.end()) found.push_back(to);
-      open.push_back(to);
+  llvm::SetVector<int> found;
+  const auto go_on = [&](int from) {
+    for (int to : graph.next[from]) {
+      if (to != meeting[node] && to != graph.end()) found.insert(to);
     }
-  }
-  return found;
+  };
+  go_on(node);
+  for (std::size_t i = 0; i < found.size(); ++i) go_on(found[i]);
+  return {found.begin(), found.end()};
 }
 
 }  // namespace damo::clang_plugin

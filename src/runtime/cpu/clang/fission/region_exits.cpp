@@ -42,10 +42,6 @@ llvm::Value* RegionExits::thread_state(llvm::IRBuilder<>& builder, const ThreadL
   return builder.CreateInBoundsGEP(builder.getInt8Ty(), states_, place);
 }
 
-void RegionExits::place_results() {
-  for (const Wait& wait : program_.waits) place_result(wait);
-}
-
 void RegionExits::place_result(const Wait& wait) {
   const bool slow = regions_.of(wait.call->getParent())->disperses;
   llvm::Type* const wide = llvm::Type::getInt64Ty(wait.call->getContext());

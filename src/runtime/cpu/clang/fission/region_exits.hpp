@@ -11,8 +11,8 @@ class RegionExits {
  public:
   RegionExits(ThreadProgram& program, Regions& regions, ThreadMemory& memory, std::map<Region*, ThreadLoop>& loops);
 
-  /// Gives each wait's result the address where it will be found. Before values are connected.
-  void place_results();
+  /// Gives the wait's result the address where it will be found. For each, before values are connected.
+  void place_result(const Wait& wait);
   /// Ties the loops together, and to the function's beginning and end. After values are connected.
   void connect(const RegionValues& values);
 
@@ -23,7 +23,6 @@ class RegionExits {
   };
   llvm::Value* thread_state(llvm::IRBuilder<>& builder, const ThreadLoop& loop, int offset) const;
   llvm::Value* element(llvm::IRBuilder<>& builder, llvm::Value* array, llvm::Type* type, const ThreadLoop& loop) const;
-  void place_result(const Wait& wait);
   void connect_region(Region& region, const RegionValues& values);
   void leave_loop(Region& region, const Exit& exit, unsigned arc, llvm::Value* chosen, const RegionValues& values);
   void note_wait(llvm::IRBuilder<>& builder, const ThreadLoop& loop, const Region& region, const Wait& wait);

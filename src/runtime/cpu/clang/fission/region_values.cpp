@@ -13,10 +13,7 @@ constexpr int kRecomputed = 12;  // instructions that cost less than a load and 
 llvm::Type* stored_type(llvm::Type* type) { return type->isIntegerTy(1) ? llvm::Type::getInt8Ty(type->getContext()) : type; }
 
 bool is_cheap(const llvm::Instruction& instruction) {
-  if (llvm::isa<llvm::CastInst>(instruction) || llvm::isa<llvm::GetElementPtrInst>(instruction) || llvm::isa<llvm::CmpInst>(instruction) ||
-      llvm::isa<llvm::SelectInst>(instruction)) {
-    return true;
-  }
+  if (llvm::isa<llvm::CastInst, llvm::GetElementPtrInst, llvm::CmpInst, llvm::SelectInst>(instruction)) return true;
   const auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(&instruction);
   if (!operation) return false;
   if (operation->getOpcode() == llvm::Instruction::FDiv || operation->getOpcode() == llvm::Instruction::FRem) return false;
@@ -118,13 +115,9 @@ const RegionValues::Slot& RegionValues::slot(llvm::Instruction& instruction) {
   const auto found = slots_.find(&instruction);
   if (found != slots_.end()) return found->second;
   llvm::Type* const type = stored_type(instruction.getType());
-  Slot made{nullptr, is_single(instruction)};
-  if (made.is_single) {
-    made.place = memory_.variable(type);
-  } else {
-    made.place = memory_.array(program_.function.getParent()->getDataLayout().getTypeAllocSize(type));
-  }
-  return slots_.insert({&instruction, made}).first->second;
+  const bool is_one = is_single(instruction);
+  llvm::Value* const place = is_one ? memory_.variable(type) : memory_.array(program_.function.getDataLayout().getTypeAllocSize(type));
+  return slots_.insert({&instruction, Slot{place, is_one}}).first->second;
 }
 
 void RegionValues::store(llvm::IRBuilder<>& builder, const ThreadLoop& loop, const llvm::Value* variable, llvm::Value* value) const {
@@ -135,12 +128,7 @@ void RegionValues::store(llvm::IRBuilder<>& builder, const ThreadLoop& loop, con
 }
 
 void RegionValues::store_definition(llvm::Instruction& instruction) {
-  llvm::IRBuilder<> builder(instruction.getContext());
-  if (llvm::isa<llvm::PHINode>(instruction)) {
-    builder.SetInsertPoint(&*instruction.getParent()->getFirstInsertionPt());
-  } else {
-    builder.SetInsertPoint(instruction.getNextNode());
-  }
+  llvm::IRBuilder<> builder(llvm::isa<llvm::PHINode>(instruction) ? &*instruction.getParent()->getFirstInsertionPt() : instruction.getNextNode());
   store(builder, loops_.at(regions_.of(instruction.getParent())), &instruction, &instruction);
 }
 

@@ -1,5 +1,6 @@
 #include "regions.hpp"
 
+#include <llvm/ADT/SetVector.h>
 #include <llvm/IR/CFG.h>
 
 #include <algorithm>
@@ -171,17 +172,15 @@ void Regions::number() {
 }
 
 bool Regions::repeats(const Region& region) const {
-  std::set<const Region*> seen;
-  std::vector<const Region*> open = {&region};
-  while (!open.empty()) {
-    const Region* at = open.back();
-    open.pop_back();
-    for (const Exit& exit : at->exits) {
-      if (exit.to == &region) return true;
-      if (exit.to && seen.insert(exit.to).second) open.push_back(exit.to);
-    }
+  llvm::SetVector<const Region*> behind;
+  const auto go_on = [&](const Region& from) {
+    for (const Exit& exit : from.exits) behind.insert(exit.to);
+  };
+  go_on(region);
+  for (std::size_t i = 0; i < behind.size(); ++i) {
+    if (behind[i]) go_on(*behind[i]);
   }
-  return false;
+  return behind.contains(&region);
 }
 
 }  // namespace damo::clang_plugin

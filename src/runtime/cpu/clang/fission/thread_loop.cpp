@@ -1,18 +1,15 @@
 #include "thread_loop.hpp"
 
+#include "../markers.hpp"
+
 namespace damo::clang_plugin {
-namespace {
-
-constexpr const char* kSizes[] = {"__damo_block_size_x", "__damo_block_size_y", "__damo_block_size_z"};
-
-}  // namespace
 
 ThreadMemory::ThreadMemory(ThreadProgram& program) : program_(program) {
   llvm::IRBuilder<> builder(program.prologue->getTerminator());
   llvm::Module& module = *program.function.getParent();
   count = builder.getInt64(1);
   for (int axis = 0; axis < 3; ++axis) {
-    block_size[axis] = builder.CreateCall(module.getOrInsertFunction(kSizes[axis], builder.getInt32Ty()));
+    block_size[axis] = call_marker(builder, kBlockSize, axis);
     count = builder.CreateMul(count, builder.CreateZExt(block_size[axis], builder.getInt64Ty()), "", true, true);
   }
   padded_ = builder.CreateAnd(builder.CreateAdd(count, builder.getInt64(63), "", true, true), builder.getInt64(~63ul), "padded");

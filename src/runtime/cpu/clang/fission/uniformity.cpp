@@ -70,11 +70,7 @@ bool Uniformity::spread(llvm::BasicBlock* block) {
   bool changed = false;
   for (llvm::Instruction& instruction : *block) {
     if (differs(&instruction) || same_results_.count(&instruction)) continue;
-    for (const llvm::Value* operand : instruction.operands()) {
-      if (!differs(operand)) continue;
-      changed |= mark(&instruction);
-      break;
-    }
+    if (llvm::any_of(instruction.operands(), [&](const llvm::Value* operand) { return differs(operand); })) changed |= mark(&instruction);
   }
   if (parts(block) && parted_.insert(block).second) changed |= spread_from_branch(block);
   return changed;
@@ -94,9 +90,8 @@ bool Uniformity::spread_from_branch(llvm::BasicBlock* block) {
   if (!inside.count(block)) return changed;
   for (llvm::BasicBlock* at : between) {
     for (llvm::Instruction& instruction : *at) {
-      for (const llvm::User* user : instruction.users()) {
-        if (!inside.count(llvm::cast<llvm::Instruction>(user)->getParent())) changed |= mark(&instruction);
-      }
+      const auto is_outside = [&](const llvm::User* user) { return !inside.count(llvm::cast<llvm::Instruction>(user)->getParent()); };
+      if (llvm::any_of(instruction.users(), is_outside)) changed |= mark(&instruction);
     }
   }
   return changed;

@@ -18,13 +18,10 @@ class AtomicOperations {
     return __atomic_compare_exchange(p(), &expected, &v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   }
   __device__ inline bool compare_exchange_weak(T& expected, T v, int = 0, int = 0) const { return compare_exchange_strong(expected, v); }
-  __device__ inline T fetch_add(T v, int = 0) const { return __atomic_fetch_add(p(), v, __ATOMIC_SEQ_CST); }
-  __device__ inline T fetch_sub(T v, int = 0) const { return __atomic_fetch_sub(p(), v, __ATOMIC_SEQ_CST); }
-  __device__ inline T fetch_min(T v, int = 0) const { return __atomic_fetch_min(p(), v, __ATOMIC_SEQ_CST); }
-  __device__ inline T fetch_max(T v, int = 0) const { return __atomic_fetch_max(p(), v, __ATOMIC_SEQ_CST); }
-  __device__ inline T fetch_and(T v, int = 0) const { return __atomic_fetch_and(p(), v, __ATOMIC_SEQ_CST); }
-  __device__ inline T fetch_or(T v, int = 0) const { return __atomic_fetch_or(p(), v, __ATOMIC_SEQ_CST); }
-  __device__ inline T fetch_xor(T v, int = 0) const { return __atomic_fetch_xor(p(), v, __ATOMIC_SEQ_CST); }
+#define __DAMO_FETCH(name) __device__ inline T name(T v, int = 0) const { return __atomic_##name(p(), v, __ATOMIC_SEQ_CST); }
+  __DAMO_FETCH(fetch_add) __DAMO_FETCH(fetch_sub) __DAMO_FETCH(fetch_min) __DAMO_FETCH(fetch_max)
+  __DAMO_FETCH(fetch_and) __DAMO_FETCH(fetch_or) __DAMO_FETCH(fetch_xor)
+#undef __DAMO_FETCH
   __device__ inline operator T() const { return load(); }
   __device__ inline T operator=(T v) const { store(v); return v; }
   __device__ inline T operator++() const { return fetch_add(1) + 1; }

@@ -3,7 +3,7 @@
 #pragma once
 #pragma clang force_cuda_host_device begin
 
-// The outer namespace holds the rest: an unqualified name inside damo finds damo's own first.
+// The C library's functions. damo::name is damo's own where there is one, else the one here.
 namespace damo_libm {
 #define __DAMO_UNARY(name)                                          \
   inline float name(float x) { return __builtin_##name##f(x); }     \
@@ -22,18 +22,10 @@ __DAMO_BINARY_LIST(__DAMO_BINARY)
 #undef __DAMO_BINARY
 }  // namespace damo_libm
 
-namespace damo::cuda {
+namespace damo {
 using namespace ::damo_libm;
-#define __DAMO_UNARY(name)                               \
-  inline float call_##name(float x) { return name(x); }  \
-  inline double call_##name(double x) { return name(x); }
-#define __DAMO_BINARY(name)                                                  \
-  inline float call_##name(float x, float y) { return name(x, y); }          \
-  inline double call_##name(double x, double y) { return name(x, y); }
-__DAMO_UNARY_LIST(__DAMO_UNARY)
-__DAMO_BINARY_LIST(__DAMO_BINARY)
-#undef __DAMO_UNARY
-#undef __DAMO_BINARY
+}
+namespace damo::cuda {
 template <class T>
 using if_integral = typename If<__is_integral(T), double>::type;
 template <class A, class B>
@@ -41,18 +33,18 @@ using if_mixed = typename If<__is_arithmetic(A) && __is_arithmetic(B) && (__is_i
 }  // namespace damo::cuda
 
 #define __DAMO_UNARY(name)                                             \
-  inline float name##f(float x) { return damo::cuda::call_##name(x); } \
-  inline float name(float x) { return damo::cuda::call_##name(x); }    \
-  inline double name(double x) { return damo::cuda::call_##name(x); }  \
-  template <class T> inline damo::cuda::if_integral<T> name(T x) { return damo::cuda::call_##name(double(x)); }
+  inline float name##f(float x) { return damo::name(x); } \
+  inline float name(float x) { return damo::name(x); }    \
+  inline double name(double x) { return damo::name(x); }  \
+  template <class T> inline damo::cuda::if_integral<T> name(T x) { return damo::name(double(x)); }
 #define __DAMO_BINARY(name)                                                                                        \
-  inline float name##f(float x, float y) { return damo::cuda::call_##name(x, y); }                                 \
-  inline float name(float x, float y) { return damo::cuda::call_##name(x, y); }                                    \
-  inline double name(double x, double y) { return damo::cuda::call_##name(x, y); }                                 \
-  inline double name(float x, double y) { return damo::cuda::call_##name(double(x), y); }                          \
-  inline double name(double x, float y) { return damo::cuda::call_##name(x, double(y)); }                          \
+  inline float name##f(float x, float y) { return damo::name(x, y); }                                 \
+  inline float name(float x, float y) { return damo::name(x, y); }                                    \
+  inline double name(double x, double y) { return damo::name(x, y); }                                 \
+  inline double name(float x, double y) { return damo::name(double(x), y); }                          \
+  inline double name(double x, float y) { return damo::name(x, double(y)); }                          \
   template <class A, class B> inline damo::cuda::if_mixed<A, B> name(A x, B y) {          \
-    return damo::cuda::call_##name(double(x), double(y));                                                          \
+    return damo::name(double(x), double(y));                                                          \
   }
 __DAMO_UNARY_LIST(__DAMO_UNARY)
 __DAMO_BINARY_LIST(__DAMO_BINARY)

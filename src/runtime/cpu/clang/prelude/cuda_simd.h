@@ -119,10 +119,6 @@ __DAMO_THREE(unsigned, u32)
 #undef __DAMO_THREE
 inline int __vimax_s32_relu(int a, int b) { return max(max(a, b), 0); }
 inline int __vimin_s32_relu(int a, int b) { return max(min(a, b), 0); }
-inline int __vimax3_s32_relu(int a, int b, int c) { return max(__vimax3_s32(a, b, c), 0); }
-inline int __vimin3_s32_relu(int a, int b, int c) { return max(__vimin3_s32(a, b, c), 0); }
-inline int __viaddmax_s32_relu(int a, int b, int c) { return max(__viaddmax_s32(a, b, c), 0); }
-inline int __viaddmin_s32_relu(int a, int b, int c) { return max(__viaddmin_s32(a, b, c), 0); }
 // Of two halves each.
 #define __DAMO_THREE(letter)                                                                                                            \
   inline unsigned __vimax3_##letter##16x2(unsigned a, unsigned b, unsigned c) { return __vmax##letter##2(__vmax##letter##2(a, b), c); } \
@@ -134,10 +130,11 @@ __DAMO_THREE(u)
 #undef __DAMO_THREE
 inline unsigned __vimax_s16x2_relu(unsigned a, unsigned b) { return __vmaxs2(__vmaxs2(a, b), 0); }
 inline unsigned __vimin_s16x2_relu(unsigned a, unsigned b) { return __vmaxs2(__vmins2(a, b), 0); }
-inline unsigned __vimax3_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(__vimax3_s16x2(a, b, c), 0); }
-inline unsigned __vimin3_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(__vimin3_s16x2(a, b, c), 0); }
-inline unsigned __viaddmax_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(__viaddmax_s16x2(a, b, c), 0); }
-inline unsigned __viaddmin_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(__viaddmin_s16x2(a, b, c), 0); }
+#define __DAMO_RELU(name)                                                                                                       \
+  inline int name##_s32_relu(int a, int b, int c) { return max(name##_s32(a, b, c), 0); }                                       \
+  inline unsigned name##_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(name##_s16x2(a, b, c), 0); }
+__DAMO_RELU(__vimax3) __DAMO_RELU(__vimin3) __DAMO_RELU(__viaddmax) __DAMO_RELU(__viaddmin)
+#undef __DAMO_RELU
 // And whether it was the first, or both were equal.
 #define __DAMO_WHICH(name, T, Half, op)                                                                               \
   inline T name##32(T a, T b, bool* first) { return (*first = a op b) ? a : b; }                                      \

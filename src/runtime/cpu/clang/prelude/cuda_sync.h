@@ -31,21 +31,6 @@ __device__ inline unsigned thread_in_block() {
 }
 __device__ inline int lane() { return int(thread_in_block() & 31u); }
 
-// The lanes of a shuffle's segment end where width says; beyond it a thread reads itself. As in the PTX manual (shfl).
-__device__ inline int lane_of_index(int source, int width) { return (lane() & -width) | (source & (width - 1)); }
-__device__ inline int lane_up(unsigned delta, int width) {
-  const int own = lane(), source = own - int(delta);
-  return source < (own & -width) ? own : source;
-}
-__device__ inline int lane_down(unsigned delta, int width) {
-  const int own = lane(), source = own + int(delta);
-  return source > (own | (width - 1)) ? own : source;
-}
-__device__ inline int lane_xor(int mask, int width) {
-  const int own = lane(), source = own ^ mask;
-  return source > (own | (width - 1)) ? own : source;
-}
-
 template <class T>
 __device__ inline T exchange(unsigned mask, T value, int source) {
   static_assert(sizeof(T) <= 32, "a shuffle moves up to 32 bytes");
@@ -63,18 +48,19 @@ __device__ inline T exchange(unsigned mask, T value, int source) {
 }  // namespace damo::cuda
 
 __device__ inline void __syncwarp(unsigned mask = 0xffffffffu) { __damo_wait(4, mask, 0, 0); }
+// The lanes of a shuffle's segment end where width says; beyond it a thread reads itself. As in the PTX manual (shfl).
 template <class T> __device__ inline T __shfl_sync(unsigned mask, T v, int source, int width = 32) {
-  return damo::cuda::exchange(mask, v, damo::cuda::lane_of_index(source, width));
+  return damo::cuda::exchange(mask, v, (damo::cuda::lane() & -width) | (source & (width - 1)));
 }
-template <class T> __device__ inline T __shfl_up_sync(unsigned mask, T v, unsigned delta, int width = 32) {
-  return damo::cuda::exchange(mask, v, damo::cuda::lane_up(delta, width));
-}
-template <class T> __device__ inline T __shfl_down_sync(unsigned mask, T v, unsigned delta, int width = 32) {
-  return damo::cuda::exchange(mask, v, damo::cuda::lane_down(delta, width));
-}
-template <class T> __device__ inline T __shfl_xor_sync(unsigned mask, T v, int lanes, int width = 32) {
-  return damo::cuda::exchange(mask, v, damo::cuda::lane_xor(lanes, width));
-}
+#define __DAMO_SHUFFLE(name, Distance, operation, is_outside)                                          \
+  template <class T> __device__ inline T name(unsigned mask, T v, Distance distance, int width = 32) { \
+    const int own = damo::cuda::lane(), source = own operation int(distance);                          \
+    return damo::cuda::exchange(mask, v, is_outside ? own : source);                                   \
+  }
+__DAMO_SHUFFLE(__shfl_up_sync, unsigned, -, source < (own & -width))
+__DAMO_SHUFFLE(__shfl_down_sync, unsigned, +, source > (own | (width - 1)))
+__DAMO_SHUFFLE(__shfl_xor_sync, int, ^, source > (own | (width - 1)))
+#undef __DAMO_SHUFFLE
 __device__ inline unsigned __activemask() { return unsigned(__damo_wait(16, 0, 0, 0)); }
 __device__ inline unsigned __ballot_sync(unsigned mask, int p) { return unsigned(__damo_wait(6, mask, p != 0, 0)); }
 __device__ inline int __any_sync(unsigned mask, int p) { return __ballot_sync(mask, p) != 0; }

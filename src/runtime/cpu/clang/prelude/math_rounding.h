@@ -4,18 +4,13 @@
 
 namespace damo {
 
-DAMO_MATH float floor(float x) { return __builtin_floorf(x); }
-DAMO_MATH double floor(double x) { return __builtin_floor(x); }
-DAMO_MATH float ceil(float x) { return __builtin_ceilf(x); }
-DAMO_MATH double ceil(double x) { return __builtin_ceil(x); }
-DAMO_MATH float trunc(float x) { return __builtin_truncf(x); }
-DAMO_MATH double trunc(double x) { return __builtin_trunc(x); }
-DAMO_MATH float rint(float x) { return __builtin_rintf(x); }  // half to even
-DAMO_MATH double rint(double x) { return __builtin_rint(x); }
-DAMO_MATH float nearbyint(float x) { return __builtin_rintf(x); }
-DAMO_MATH double nearbyint(double x) { return __builtin_rint(x); }
-DAMO_MATH float round(float x) { return __builtin_roundf(x); }  // half away from zero
-DAMO_MATH double round(double x) { return __builtin_round(x); }
+// rint and nearbyint: half to even. round: half away from zero.
+#define DAMO_ROUNDING(name, done)                                    \
+  DAMO_MATH float name(float x) { return __builtin_##done##f(x); }   \
+  DAMO_MATH double name(double x) { return __builtin_##done(x); }
+DAMO_ROUNDING(floor, floor) DAMO_ROUNDING(ceil, ceil) DAMO_ROUNDING(trunc, trunc)
+DAMO_ROUNDING(rint, rint) DAMO_ROUNDING(nearbyint, rint) DAMO_ROUNDING(round, round)
+#undef DAMO_ROUNDING
 
 DAMO_MATH float fabs(float x) { return math::magnitude(x); }
 DAMO_MATH double fabs(double x) { return math::magnitude(x); }

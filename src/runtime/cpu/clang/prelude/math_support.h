@@ -48,9 +48,6 @@ DAMO_MATH float with_sign(float x, float s) { return as_float((bits(x) & 0x7ffff
 DAMO_MATH double with_sign(double x, double s) {
   return as_double((bits(x) & 0x7fffffffffffffffull) | (bits(s) & 0x8000000000000000ull));
 }
-// x negated where s is negative.
-DAMO_MATH float flip_sign(float x, float s) { return as_float(bits(x) ^ (bits(s) & 0x80000000u)); }
-DAMO_MATH double flip_sign(double x, double s) { return as_double(bits(x) ^ (bits(s) & 0x8000000000000000ull)); }
 
 // A word's low bytes as an integer.
 template <class To, class Word>
