@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "support/devices.hpp"
 
 namespace damo {
@@ -38,6 +40,21 @@ TEST_P(CudaCLanguageOnEachDevice, TakesAlignasBehindTheMemorySpace) {
 
 TEST_P(CudaCLanguageOnEachDevice, PassesOverTheWordRegister) {
   EXPECT_THAT(values_of("__global__ void k(float* y) { register float s = 0; for (register int i = 0; i < 4; ++i) s += i; y[0] = s; }", 1), ElementsAre(6));
+}
+
+TEST_P(CudaCLanguageOnEachDevice, TakesPitchedMemoryByValue) {
+  const Module module(device(), R"(__global__ void k(cudaPitchedPtr to, cudaExtent extent, cudaPos at) {
+      float* const row = reinterpret_cast<float*>(static_cast<char*>(to.ptr) + at.y * to.pitch);
+      row[at.x] = extent.width * extent.height + at.z;
+    })");
+  const Array y = array({0, 0, 0, 0});
+  struct Pitched {
+    const void* at;
+    std::size_t pitch, x, y;
+  };
+  using Three = std::array<std::size_t, 3>;
+  module.kernel("k")({}, Pitched{y.data(), 8, 8, 2}, Three{3, 2, 1}, Three{1, 1, 4});
+  EXPECT_THAT(y.to_vector<float>(), ElementsAre(0, 0, 0, 10));
 }
 
 TEST_P(CudaCLanguageOnEachDevice, HasTheIntegerTypesOfLinux) {

@@ -121,6 +121,11 @@ TEST_P(ModuleOnEachDevice, ChoosesAmongKernelsOfOneNameByAnExpression) {
   EXPECT_EQ(value(), 3);
 }
 
+TEST_P(ModuleOnEachDevice, CallsTypesOf16BitsAsCudaDoes) {
+  const Module module(device(), "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n__global__ void k(__half* x) {}\n__global__ void k(__nv_bfloat16* x) {}");
+  EXPECT_THAT(module.kernel_names(), ElementsAre("(void (*)(__half*))k", "(void (*)(__nv_bfloat16*))k"));
+}
+
 TEST_P(ModuleOnEachDevice, ListsTheKernelsOfANameThatSeveralHave) {
   const Module module(device(), kOverloads);
   EXPECT_EQ(error_of([&] { module.kernel("fill"); }),

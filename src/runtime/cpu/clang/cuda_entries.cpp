@@ -37,12 +37,16 @@ class OnPragma : public clang::PragmaHandler {
   std::function<void()> act_;
 };
 
-/// Names in an unnamed namespace are found without it, as C++ does.
-std::string without_unnamed_spaces(std::string name) {
-  constexpr std::string_view kUnnamed = "(anonymous namespace)::";
-  for (std::size_t at = 0; (at = name.find(kUnnamed, at)) != std::string::npos;) name.erase(at, kUnnamed.size());
-  return name;
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+  return text;
 }
+
+/// Names in an unnamed namespace are found without it, as C++ does.
+std::string without_unnamed_spaces(std::string name) { return replaced(std::move(name), "(anonymous namespace)::", ""); }
+
+/// As the types are called on a GPU.
+std::string cuda_name(std::string name) { return replaced(replaced(std::move(name), "_Float16", "__half"), "damo::bfloat16", "__nv_bfloat16"); }
 
 std::string pointer_name(std::size_t number) { return "__damo_kernel_" + std::to_string(number); }
 
@@ -108,9 +112,7 @@ void CudaEntries::mark_for_both(bool marks) {
 }
 
 void CudaEntries::add_kernel(clang::FunctionDecl* function, bool is_template) {
-  if (llvm::isa<clang::CXXMethodDecl>(function)) {
-    report_error(compiler_->getDiagnostics(), function->getLocation(), "a __global__ function cannot be a member of a class");
-  }
+  if (llvm::isa<clang::CXXMethodDecl>(function)) report_error(compiler_->getDiagnostics(), function->getLocation(), "a __global__ function cannot be a member of a class");
   for (Kernel& kernel : kernels_) {
     if (kernel.function->getCanonicalDecl() == function->getCanonicalDecl()) return;
   }
@@ -160,7 +162,7 @@ void CudaEntries::choose_wanted(const std::string& name) {
     known += (known.empty() ? "; there is " : ", ") + kernel.name + (kernel.is_template ? "<...>" : "");
     if (kernel.name != name || kernel.is_template || !kernel.function->isDefined()) continue;
     const unsigned line = compiler_->getSourceManager().getPresumedLineNumber(kernel.function->getLocation());
-    candidates += (candidates.empty() ? "" : ", ") + cast_to(*kernel.function) + name + " in line " + std::to_string(line);
+    candidates += (candidates.empty() ? "" : ", ") + cuda_name(cast_to(*kernel.function)) + name + " in line " + std::to_string(line);
     if (choice.function) choice.name.clear();
     choice.function = kernel.function;
   }
@@ -187,7 +189,7 @@ void CudaEntries::choose() {
     // Also the prelude may have functions of that name ("norm", "max").
     const auto same = choice.function->getDeclContext()->getRedeclContext()->lookup(choice.function->getDeclName());
     choice.expression = (std::next(same.begin()) == same.end() ? "" : cast_to(*choice.function)) + choice.name;
-    if (count[choice.name] > 1) choice.name = choice.expression;
+    if (count[choice.name] > 1) choice.name = cuda_name(choice.expression);
   }
   if (!choices_.empty() || compiler_->getDiagnostics().hasErrorOccurred()) return;
   report_error(compiler_->getDiagnostics(), {}, "no __global__ function to compile" + (templates.empty() ? "" : " but templates: " + templates + "; name the instances that are wanted, such as \"scale<float>\""));
@@ -230,7 +232,6 @@ void CudaEntries::enter_names() {
   // A text that ends inside a function or a namespace: the parser is about to say so.
   if (compiler_->getDiagnostics().hasErrorOccurred() || !compiler_->getSema().CurContext->isTranslationUnit()) return;
   choose();
-  if (compiler_->getDiagnostics().hasErrorOccurred()) return;
   make_callable();
   std::string text;
   for (std::size_t i = 0; i < choices_.size(); ++i) {
@@ -246,10 +247,9 @@ const clang::FunctionDecl* CudaEntries::found_kernel(std::size_t number) const {
   const clang::APValue* const value = found.find_first<clang::VarDecl>()->evaluateValue();
   const auto* pointee = value && value->isLValue() ? value->getLValueBase().dyn_cast<const clang::ValueDecl*>() : nullptr;
   const auto* function = llvm::dyn_cast_or_null<clang::FunctionDecl>(pointee);
+  const clang::FunctionDecl* const pattern = function && function->getPrimaryTemplate() ? function->getPrimaryTemplate()->getTemplatedDecl() : function;
   for (const Kernel& kernel : kernels_) {
-    if (!function) break;
-    const clang::FunctionDecl* const pattern = function->getPrimaryTemplate() ? function->getPrimaryTemplate()->getTemplatedDecl() : function;
-    if (pattern->getCanonicalDecl() == kernel.function->getCanonicalDecl()) return function;
+    if (pattern && pattern->getCanonicalDecl() == kernel.function->getCanonicalDecl()) return function;
   }
   report_error(compiler_->getDiagnostics(), {}, "'" + choices_[number].name + "' is no __global__ function");
   return nullptr;

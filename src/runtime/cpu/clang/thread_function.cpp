@@ -75,15 +75,12 @@ void lower_tie(llvm::Function& entry) {
 }
 
 llvm::Value* shared_memory_of(llvm::Function& function) {
-  llvm::Value* frame = nullptr;
   llvm::Value* const state = tie_of(function) ? nullptr : thread_state_of(function);
   // Behind the call that gave the state, if there is one.
   auto* asked = llvm::dyn_cast_or_null<llvm::Instruction>(state);
   llvm::IRBuilder<> builder(asked ? asked->getNextNode() : first_place(function));
-  if (state)
-    frame = builder.CreateLoad(builder.getPtrTy(), builder.CreateConstInBoundsGEP1_32(builder.getInt8Ty(), state, kFrameOffset));
-  else
-    frame = function.getArg(1);
+  const auto of_thread = [&] { return builder.CreateLoad(builder.getPtrTy(), builder.CreateConstInBoundsGEP1_32(builder.getInt8Ty(), state, kFrameOffset)); };
+  llvm::Value* const frame = state ? static_cast<llvm::Value*>(of_thread()) : function.getArg(1);
   llvm::LoadInst* shared = builder.CreateLoad(builder.getPtrTy(), builder.CreateConstInBoundsGEP1_32(builder.getInt8Ty(), frame, kSharedOffset));
   llvm::MDNode* alignment = llvm::MDNode::get(function.getContext(), llvm::ConstantAsMetadata::get(builder.getInt64(64)));
   shared->setMetadata(llvm::LLVMContext::MD_align, alignment);

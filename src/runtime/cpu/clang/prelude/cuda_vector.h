@@ -1,5 +1,5 @@
 // CUDA's vector types: float4 and its family with CUDA's alignments (a vector of 3 has that of its elements and no
-// padding), their make_ functions, dim3.
+// padding), their make_ functions, dim3, and what tells a kernel of pitched memory.
 #pragma once
 
 #define __DAMO_VECTOR(T, name, a2, a4)                                                              \
@@ -44,3 +44,6 @@ struct dim3 {
   __host__ __device__ constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
   __host__ __device__ constexpr operator uint3() const { return uint3{x, y, z}; }
 };
+struct cudaPitchedPtr { void* ptr; size_t pitch, xsize, ysize; };
+struct cudaExtent { size_t width, height, depth; };
+struct cudaPos { size_t x, y, z; };
