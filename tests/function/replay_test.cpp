@@ -92,6 +92,24 @@ TEST_P(ReplayOnEachDevice, BranchesGiveWhatTheyGiveInOrder) {
   EXPECT_EQ(replayed, run(false));
 }
 
+// What follows from all readers of a temporary may have its memory, and nothing runs later for it.
+TEST_P(ReplayOnEachDevice, AChainNeedsTwoBuffersAndBranchesHaveTheirOwn) {
+  const Variable x = input({float32, {1000}}, "x");
+  Variable chain = x;
+  for (int i = 0; i < 20; ++i) chain = tanh(chain);
+  const std::size_t bytes = 4096;  // of 1,000 elements, rounded
+  EXPECT_LE(function({x}, {chain}, unfused()).plan({{1000}}).temporaries, 2 * bytes);
+  std::vector<Variable> branches;
+  for (int i = 0; i < 4; ++i) branches.push_back(sum(exp(tanh(x * (i + 1.0)))));
+  const Function wide = function({x}, branches, unfused()), narrow = function({x}, branches, unfused(false));
+  EXPECT_GE(wide.plan({{1000}}).temporaries, 8 * bytes) << "two of each branch";
+  const Array a = range({1000});
+  for (int call = 0; call < 5; ++call) {
+    const Results got = wide(a), want = narrow(a);
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(values(got[i]), values(want[i]));
+  }
+}
+
 TEST_P(ReplayOnEachDevice, SetsTheKernelsWhoseArraysMoved) {
   const Variable x = vector("x"), y = vector("y");
   const Function f = function({x, y}, {(x + 1.0) * 3.0 + y}, unfused());  // x is read by the first of three kernels, the result written by the last

@@ -150,7 +150,7 @@ class Check {
   void run_function(bool fuse) {
     const bool rewrite = fuse || graph_.outputs.size() % 2 == 0;
     const std::string way = std::string(fuse ? "fused" : "unfused") + (rewrite ? "" : ", as written");
-    const bool replays = fuse == (outputs_.size() % 2 == 0);
+    const bool replays = graph_.nodes.size() % 3 == 0 && fuse == (outputs_.size() % 2 == 0);
     const ReplaysFrom least(device_, replays ? 1 : 0);
     const Function f = function(inputs_, outputs_, {.fuse = fuse, .rewrite = rewrite, .device = device_, .share_results = graph_.share_results, .allow_unused_inputs = true});
     for (NodeId node : f.graph().nodes()) tally_.fused += f.graph().op(node).inner_graph() != nullptr;

@@ -1,7 +1,9 @@
 #include "runtime/exec/binder.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "runtime/backend.hpp"
 #include "runtime/exec/cell_access.hpp"
@@ -13,6 +15,68 @@ __extension__ typedef __int128 Wide;  // products of any two 64-bit numbers
 
 constexpr Wide kMostBytes = Wide{1} << 47;  // what a processor can address
 constexpr std::size_t kApart = 16 << 20;    // a third of what the caches of GPUs hold that are worth a replay
+constexpr std::size_t kMostOrdered = 4096;  // nodes, whose order takes two megabytes of bits
+
+/// Which nodes follow from which by data alone.
+class DataOrder {
+ public:
+  DataOrder(const Program& program, const std::vector<int>& passing) : program_(program), passing_(passing), words_((program.nodes().size() + 63) / 64), before_(program.nodes().size() * words_, 0), readers_(program.cells().size()) {
+    for (std::size_t i = 0; i < program.nodes().size(); ++i) {
+      const int node = static_cast<int>(i);
+      for (int input : program.nodes()[i].inputs) {
+        add(node, cell(input).producer);
+        readers_[static_cast<std::size_t>(memory_of(input))].push_back(node);
+      }
+    }
+  }
+
+  /// Whether a node follows from all that write or read the cell's memory.
+  bool follows(int node, int of) const {
+    const std::vector<int>& readers = readers_[static_cast<std::size_t>(of)];
+    return has(node, cell(of).producer) && std::all_of(readers.begin(), readers.end(), [&](int reader) { return has(node, reader); });
+  }
+
+ private:
+  const ProgramCell& cell(int number) const { return program_.cells()[static_cast<std::size_t>(number)]; }
+
+  /// The cell whose memory it looks into, was handed or overwrites.
+  int memory_of(int number) const {
+    for (;;) {
+      const int producer = cell(number).producer;
+      if (cell(number).role == CellRole::kView) {
+        number = cell(number).base;
+      } else if (producer >= 0 && std::binary_search(passing_.begin(), passing_.end(), producer)) {
+        const ProgramNode& node = program_.nodes()[static_cast<std::size_t>(producer)];
+        number = node.inputs[static_cast<std::size_t>(node.passes)];
+      } else if (const int overwritten = producer < 0 ? -1 : overwritten_by(program_.nodes()[static_cast<std::size_t>(producer)], number); overwritten >= 0) {
+        number = overwritten;
+      } else {
+        return number;
+      }
+    }
+  }
+  static int overwritten_by(const ProgramNode& node, int output) {
+    for (const ProgramOverwrite& overwrite : node.overwrites) {
+      if (overwrite.in_place && node.outputs[static_cast<std::size_t>(overwrite.output)] == output) return node.inputs[static_cast<std::size_t>(overwrite.input)];
+    }
+    return -1;
+  }
+
+  void add(int node, int earlier) {
+    if (earlier < 0) return;
+    std::uint64_t *to = row(node), *from = row(earlier);
+    for (std::size_t i = 0; i < words_; ++i) to[i] |= from[i];
+    to[earlier / 64] |= std::uint64_t{1} << (earlier % 64);
+  }
+  bool has(int node, int earlier) const { return earlier >= 0 && (before_[static_cast<std::size_t>(node) * words_ + static_cast<std::size_t>(earlier / 64)] >> (earlier % 64) & 1) != 0; }
+  std::uint64_t* row(int node) { return before_.data() + static_cast<std::size_t>(node) * words_; }
+
+  const Program& program_;
+  const std::vector<int>& passing_;  // in order
+  std::size_t words_;
+  std::vector<std::uint64_t> before_;    // by node: the nodes that it follows from
+  std::vector<std::vector<int>> readers_;  // by cell: of its memory
+};
 
 /// Offsets of the first and the last element from element (0, 0, ...), in bytes.
 struct Reach {
@@ -135,13 +199,15 @@ void Binder::check_overwrites(const ProgramNode& node) const {
   }
 }
 
-/// Few bytes all lie apart where calls are replayed as graphs: nodes that share memory in turn can't run side by side (work_order.hpp).
-void Binder::spread(std::vector<Lifetime>& lives) const {
-  if (program_.device().backend().least_replayed == 0) return;
+/// Memory that nodes share in turn orders them, so where calls are replayed as graphs, whose nodes run side by side (work_order.hpp), a temporary has the
+/// bytes of another one only if its node follows from all that read that one. Where that could cost much memory they share as they can.
+MemoryPlan Binder::plan_of(const Binding& binding, const std::vector<Lifetime>& lives) const {
   std::size_t bytes = 0;
   for (const Lifetime& life : lives) bytes += life.bytes;
-  if (bytes > kApart) return;
-  for (Lifetime& life : lives) life.first = 0, life.last = static_cast<int>(program_.nodes().size());
+  const bool is_wide = program_.device().backend().least_replayed != 0 && bytes <= kApart && lives.size() <= MemoryPlan::kMostAsked && program_.nodes().size() <= kMostOrdered;
+  if (!is_wide) return MemoryPlan(lives);
+  const DataOrder order(program_, binding.passing);
+  return MemoryPlan(lives, [&](std::size_t later, std::size_t earlier) { return order.follows(lives[later].first, binding.places[earlier].cell); });
 }
 
 /// Memory for what the bound nodes write: of its own for what leaves the function, else in the arena.
@@ -169,8 +235,7 @@ void Binder::place(Binding& binding) const {
       binding.places.push_back({output, 0});
     }
   }
-  spread(lives);
-  const MemoryPlan plan(lives);
+  const MemoryPlan plan = plan_of(binding, lives);
   for (std::size_t i = 0; i < lives.size(); ++i) binding.places[i].offset = plan.offsets[i];
   binding.arena_bytes = plan.bytes;
 }

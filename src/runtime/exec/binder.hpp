@@ -24,7 +24,7 @@ class Binder {
   void bind_view(int node, Binding& binding);
   void set_layout(int cell, const Shape& shape, const Strides& strides, Binding& binding);
   void check_overwrites(const ProgramNode& node) const;
-  void spread(std::vector<Lifetime>& lives) const;
+  MemoryPlan plan_of(const Binding& binding, const std::vector<Lifetime>& lives) const;
   void place(Binding& binding) const;
 
   Cell& cell(int i) { return cells_[static_cast<std::size_t>(i)]; }

@@ -8,18 +8,21 @@ namespace damo {
 namespace {
 
 constexpr std::size_t kAlignment = 256;
-constexpr std::size_t kExactLimit = 512;  // beyond it the quadratic search gives way to reuse in order of time
 
 std::size_t rounded(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-void place_by_size(std::span<const Lifetime> lives, MemoryPlan& plan) {
+void place_by_size(std::span<const Lifetime> lives, const MemoryPlan::MayFollow& may_follow, MemoryPlan& plan) {
+  const auto may_share = [&](std::size_t a, std::size_t b) {
+    if (lives[a].first > lives[b].last) return !may_follow || may_follow(a, b);
+    return lives[b].first > lives[a].last && (!may_follow || may_follow(b, a));
+  };
   std::vector<std::size_t> order(lives.size()), placed;
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return lives[a].bytes > lives[b].bytes; });
   for (std::size_t i : order) {
     std::size_t offset = 0;
     for (std::size_t other : placed) {  // sorted by offset
-      if (lives[other].first > lives[i].last || lives[other].last < lives[i].first) continue;
+      if (may_share(i, other)) continue;
       if (plan.offsets[other] >= offset + rounded(lives[i].bytes)) break;
       offset = std::max(offset, plan.offsets[other] + rounded(lives[other].bytes));
     }
@@ -57,8 +60,9 @@ void place_by_time(std::span<const Lifetime> lives, MemoryPlan& plan) {
 
 }  // namespace
 
-MemoryPlan::MemoryPlan(std::span<const Lifetime> lifetimes) : offsets(lifetimes.size(), 0) {
-  if (lifetimes.size() <= kExactLimit) place_by_size(lifetimes, *this);
+// Beyond the limit the quadratic search gives way to reuse in order of time.
+MemoryPlan::MemoryPlan(std::span<const Lifetime> lifetimes, const MayFollow& may_follow) : offsets(lifetimes.size(), 0) {
+  if (lifetimes.size() <= kMostAsked) place_by_size(lifetimes, may_follow, *this);
   else place_by_time(lifetimes, *this);
 }
 

@@ -3,6 +3,7 @@
 // an offset each, 256-aligned, and the arena's size.
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -17,7 +18,12 @@ struct MemoryPlan {
   std::vector<std::size_t> offsets;
   std::size_t bytes = 0;
 
-  explicit MemoryPlan(std::span<const Lifetime> lifetimes);
+  /// Whether one, given first, may have bytes of another one whose life ended before its own began.
+  using MayFollow = std::function<bool(std::size_t later, std::size_t earlier)>;
+
+  /// may_follow: empty: always. It is not asked where there are more than kMostAsked.
+  static constexpr std::size_t kMostAsked = 512;
+  explicit MemoryPlan(std::span<const Lifetime> lifetimes, const MayFollow& may_follow = {});
 };
 
 }  // namespace damo

@@ -77,6 +77,17 @@ TEST(MemoryPlan, ReusesTheBytesOfTheDead) {
   EXPECT_EQ(MemoryPlan(at_once).bytes, 10240u);
 }
 
+TEST(MemoryPlan, KeepsApartWhatMayNotFollow) {
+  std::vector<Lifetime> chain;
+  for (int i = 0; i < 10; ++i) chain.push_back({1024, i, i + 1});
+  EXPECT_EQ(MemoryPlan(chain, [](std::size_t, std::size_t) { return false; }).bytes, 10240u);
+  const MemoryPlan evens(chain, [](std::size_t later, std::size_t earlier) {
+    EXPECT_GT(later, earlier + 1);
+    return later % 2 == earlier % 2;
+  });
+  EXPECT_EQ(evens.bytes, 2048u);
+}
+
 TEST(MemoryPlan, KeepsANodesInputApartFromItsOutput) {
   const Lifetime lives[] = {{256, 0, 1}, {256, 1, 1}};
   const MemoryPlan plan(lives);
