@@ -15,6 +15,7 @@ __extension__ typedef __int128 Wide;  // products of any two 64-bit numbers
 
 constexpr Wide kMostBytes = Wide{1} << 47;  // what a processor can address
 constexpr std::size_t kApart = 16 << 20;    // a third of what the caches of GPUs hold that are worth a replay
+constexpr std::size_t kTiny = 2048;         // bytes that are not worth a wait: a node's second launch, which nobody waits for, may still read or write its values of rows
 constexpr std::size_t kMostOrdered = 4096;  // nodes, whose order takes two megabytes of bits
 
 /// Which nodes follow from which by data alone.
@@ -207,7 +208,10 @@ MemoryPlan Binder::plan_of(const Binding& binding, const std::vector<Lifetime>& 
   const bool is_wide = program_.device().backend().least_replayed != 0 && bytes <= kApart && lives.size() <= MemoryPlan::kMostAsked && program_.nodes().size() <= kMostOrdered;
   if (!is_wide) return MemoryPlan(lives);
   const DataOrder order(program_, binding.passing);
-  return MemoryPlan(lives, [&](std::size_t later, std::size_t earlier) { return order.follows(lives[later].first, binding.places[earlier].cell); });
+  return MemoryPlan(lives, [&](std::size_t later, std::size_t earlier) {
+    const bool is_tiny = std::min(lives[later].bytes, lives[earlier].bytes) <= kTiny;
+    return !is_tiny && order.follows(lives[later].first, binding.places[earlier].cell);
+  });
 }
 
 /// Memory for what the bound nodes write: of its own for what leaves the function, else in the arena.
