@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "op_family.hpp"
 #include "reference.hpp"
 
 namespace damo::testing {
@@ -56,6 +57,7 @@ bool is_nan(const Element& x) { return std::isnan(x.value); }
 
 /// The greatest, or its place; sign -1: the least.
 Element chosen(const std::vector<Element>& row, Wide sign, bool place) {
+  demand_extents(!row.empty());
   if (std::any_of(row.begin(), row.end(), is_unknown)) return kUnknown;
   if (const auto nan = std::find_if(row.begin(), row.end(), is_nan); nan != row.end()) {
     return {place ? static_cast<Wide>(nan - row.begin()) : nan->value, 0};

@@ -77,7 +77,8 @@ void DevicePointer::copy_in(const void* host, std::size_t bytes, const Stream* s
   if (stream != nullptr) hold(backend, state_->buffer);
   backend.copy(data(), host, bytes, CopyKind::kHostToDevice, handle);
   note_use(backend, state_->buffer, handle);
-  if (stream == nullptr && backend.is_pinned(host)) backend.synchronize(nullptr);  // else it has been read already
+  // Plain host memory has been read by now, but may lie in the driver's buffer still: another stream would not wait for it.
+  if (stream == nullptr) backend.synchronize(nullptr);
 }
 
 void DevicePointer::copy_out(void* host, std::size_t bytes, const Stream* stream) const {
@@ -235,7 +236,9 @@ void copy_2d(const Rows& to, const Rows& from, std::size_t row_bytes, std::size_
   }
   backend.copy_rows(copy, to.host_ ? CopyKind::kDeviceToHost : CopyKind::kHostToDevice, handle);
   note_use(backend, own.state_->buffer, handle);
-  if (stream == nullptr && (to.host_ || backend.is_pinned(from.host_))) backend.synchronize(nullptr);
+  if (stream != nullptr) return;
+  backend.synchronize(nullptr);
+  if (to.host_) backend.throw_found();
 }
 
 }  // namespace damo
