@@ -41,6 +41,8 @@ class CudaBackend : public Backend {
   void release(void* memory) noexcept override;
   void* allocate_pinned(std::size_t bytes, PinnedOptions options = {}) override;
   void release_pinned(void* memory) noexcept override;
+  /// 90 for compute capability 9.0.
+  int architecture() const { return architecture_; }
   bool is_pinned(const void* memory) override;
   void register_host(void* memory, std::size_t bytes, PinnedOptions options) override;
   void unregister_host(void* memory) noexcept override;

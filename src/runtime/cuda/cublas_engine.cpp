@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -13,8 +14,10 @@
 #include <damo/array.hpp>
 #include <damo/log.hpp>
 
+#include "graph/base/environment.hpp"
 #include "runtime/cuda/backend.hpp"
 #include "runtime/cuda/cublas_library.hpp"
+#include "runtime/cuda/small_product.hpp"
 #include "runtime/cuda/tuning.hpp"
 #include "runtime/kernel/cache.hpp"
 #include "runtime/library/generated_product.hpp"
@@ -26,7 +29,7 @@ namespace {
 
 constexpr std::size_t kWorkspace = std::size_t{32} << 20;  // what NVIDIA advises for Hopper
 constexpr int kCandidates = 16;     // of which each runs once
-constexpr int kFinalists = 4, kRepeats = 4;
+constexpr int kFinalists = 4, kRepeats = 10;
 constexpr int kBestAlignment = 16;  // bytes: of the widest loads
 
 int type_of(DType dtype) {
@@ -109,6 +112,7 @@ class CublasProduct final : public PreparedProduct {
       : backend_(backend), library_(library), handle_(handle), p_(product), alpha_(product.alpha, scale_dtype(product)), beta_(product.beta, scale_dtype(product)),
         descriptors_(library, product, a, b), candidates_(candidates(kBestAlignment, kWorkspace)) {
     for (const CublasHeuristic& one : candidates_) workspace_ = std::max(workspace_, (one.workspace_bytes + 255) / 256 * 256);
+    if (is_taken() && environment("DAMO_TUNE") != "0") small_ = small_product(backend, product);
   }
 
   bool is_taken() const { return !candidates_.empty(); }
@@ -117,6 +121,7 @@ class CublasProduct final : public PreparedProduct {
 
   void run(const MatrixAddresses& given, void* workspace, void* stream) override {
     if (backend_.generation() != generation_) refuse_lost(backend_, "a matrix product");
+    if (takes_small_.load(std::memory_order_acquire) && alignment_of(given) == kBestAlignment) return small_->run(given, stream);
     if (!stream) stream = backend_.default_stream();
     if (stream == backend_.default_stream()) {
       if (WorkLog* log = current_log(backend_); log && log->multiply(*this, given, workspace)) return;
@@ -133,6 +138,7 @@ class CublasProduct final : public PreparedProduct {
     }
     if (alignment == kBestAlignment) {
       if (!chosen_) chosen_ = choose(at, workspace, stream);
+      if (takes_small_) return small_->run(given, stream);
       multiply(*chosen_, at, workspace, stream);
     } else {
       run_misaligned(alignment, at, workspace, stream);
@@ -202,11 +208,12 @@ class CublasProduct final : public PreparedProduct {
   }
 
   std::string finding_text() const {
-    return "cublaslt " + std::to_string(library_.version()) + (is_half(p_.result) ? " float32 parts " : " ") + backend_.limits().description + " " + text_of(p_);
+    return "cublaslt " + std::to_string(library_.version()) + (is_half(p_.result) ? " float32 parts " : small_ ? " or a small kernel " : " ") + backend_.limits().description + " " + text_of(p_);
   }
 
+  /// The library's fastest algorithm; sets takes_small_ if the kernel of small products is faster.
   CublasHeuristic choose(const MatrixAddresses& at, void* workspace, void* stream) {
-    if (candidates_.size() == 1 || !may_measure(backend_, stream)) return candidates_.front();
+    if ((candidates_.size() == 1 && !small_) || !may_measure(backend_, stream)) return candidates_.front();
     if (const std::optional<CublasHeuristic> known = kept()) return *known;
     // C0 would change under repeats in place.
     MatrixAddresses trial = at;
@@ -215,27 +222,36 @@ class CublasProduct final : public PreparedProduct {
       scratch = Array::empty({(p_.batches - 1) * p_.c.batch + p_.m * std::max(p_.c.row, p_.n)}, p_.result, Device(&backend_));
       trial.result = scratch.data();
     }
-    const auto milliseconds = [&](const CublasHeuristic& one, int repeats) {
-      return measured_milliseconds(backend_, stream, repeats, [&] { status_of(one, trial, workspace, stream); });
+    const std::size_t small = candidates_.size();  // the number of that kernel, behind the library's
+    const auto run = [&](std::size_t number) {
+      if (number == small) return small_->run(trial, stream), 0;
+      return status_of(candidates_[number], trial, workspace, stream);
     };
+    const auto milliseconds = [&](std::size_t number, int repeats) { return measured_milliseconds(backend_, stream, repeats, [&] { run(number); }); };
     std::vector<std::pair<double, std::size_t>> times;
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      if (status_of(candidates_[i], trial, workspace, stream) == 0) times.push_back({milliseconds(candidates_[i], 1), i});  // the first call loads the kernel
+    for (std::size_t number = 0; number <= small; ++number) {
+      if (number == small && !(small_ && small_->is_ready())) continue;
+      if (run(number) == 0) times.push_back({milliseconds(number, 1), number});  // the first call loads the kernel
     }
     if (times.empty()) return candidates_.front();
     std::sort(times.begin(), times.end());
     times.resize(std::min<std::size_t>(times.size(), kFinalists));
-    for (auto& [time, number] : times) time = milliseconds(candidates_[number], kRepeats);
+    for (auto& [time, number] : times) time = milliseconds(number, kRepeats);
     const std::size_t best = std::min_element(times.begin(), times.end())->second;
-    log(LogLevel::kDebug, "cuBLASLt: of " + std::to_string(candidates_.size()) + " algorithms number " + std::to_string(best) + " is the fastest for " + text_of(p_));
-    const CublasHeuristic& chosen = candidates_[best];
-    backend_.cache().keep_finding(finding_text(), std::as_bytes(std::span(&chosen.algorithm, 1)));
-    return chosen;
+    log(LogLevel::kDebug, "cuBLASLt: of " + std::to_string(candidates_.size()) + " algorithms " + (best == small ? "none is as fast as the kernel of small products" : "number " + std::to_string(best) + " is the fastest") + " for " + text_of(p_));
+    takes_small_ = best == small;
+    const std::span<const std::byte> finding = takes_small_ ? std::as_bytes(std::span(&kSmall, 1)) : std::as_bytes(std::span(&candidates_[best].algorithm, 1));
+    backend_.cache().keep_finding(finding_text(), finding);
+    return takes_small_ ? candidates_.front() : candidates_[best];
   }
 
-  /// What an earlier process measured, if the library still takes it.
+  /// What an earlier process measured, if it can still be had.
   std::optional<CublasHeuristic> kept() {
     const auto bytes = backend_.cache().finding(finding_text());
+    if (bytes && bytes->size() == sizeof kSmall && small_ && small_->is_ready()) {
+      takes_small_ = true;
+      return candidates_.front();
+    }
     CublasHeuristic known{};
     if (!bytes || bytes->size() != sizeof known.algorithm) return std::nullopt;
     CublasAlgorithm algorithm;
@@ -245,6 +261,8 @@ class CublasProduct final : public PreparedProduct {
     known.algorithm = algorithm;
     return known;
   }
+
+  static constexpr std::byte kSmall{1};  // what is kept of a product that the kernel of small products computes
 
   CudaBackend& backend_;
   const CublasLibrary& library_;
@@ -257,6 +275,8 @@ class CublasProduct final : public PreparedProduct {
   std::size_t workspace_ = 0;
   std::mutex mutex_;
   std::optional<CublasHeuristic> chosen_;
+  std::shared_ptr<SmallProduct> small_;  // null: it does not take the product, or nothing is measured
+  std::atomic<bool> takes_small_ = false;
   std::map<int, std::optional<CublasHeuristic>> misaligned_;  // by alignment; none: the library has no algorithm
   std::shared_ptr<PreparedProduct> generated_;
 };

@@ -1,5 +1,10 @@
 #include "runtime/cuda/tuning.hpp"
 
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+
 #include "graph/base/environment.hpp"
 #include "runtime/cuda/backend.hpp"
 
@@ -15,6 +20,26 @@ struct TimingEvent {
   void* handle;
 };
 
+/// Holds a stream's work back until release(), so that work which is shorter than giving it to the driver is not measured with pauses. Not for
+/// ever: a library that loads code may wait for the device itself.
+class Gate {
+ public:
+  Gate(CudaBackend& backend, void* stream) {
+    backend.add_callback(stream, [is_open = is_open_] {
+      const auto last = std::chrono::steady_clock::now() + kLongest;
+      while (!is_open->load(std::memory_order_acquire) && std::chrono::steady_clock::now() < last) std::this_thread::yield();
+    });
+  }
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+  ~Gate() { release(); }
+  void release() { is_open_->store(true, std::memory_order_release); }
+
+ private:
+  static constexpr std::chrono::milliseconds kLongest{5};
+  std::shared_ptr<std::atomic<bool>> is_open_ = std::make_shared<std::atomic<bool>>(false);
+};
+
 }  // namespace
 
 bool may_measure(const CudaBackend& backend, void* stream) {
@@ -24,9 +49,11 @@ bool may_measure(const CudaBackend& backend, void* stream) {
 
 double measured_milliseconds(CudaBackend& backend, void* stream, int repeats, const std::function<void()>& work) {
   const TimingEvent begin(backend), end(backend);
+  Gate gate(backend, stream);
   backend.record(begin.handle, stream);
   for (int repeat = 0; repeat < repeats; ++repeat) work();
   backend.record(end.handle, stream);
+  gate.release();
   backend.synchronize_event(end.handle);
   return backend.milliseconds(begin.handle, end.handle) / repeats;
 }
