@@ -1,11 +1,16 @@
 // r2 wide dense row dense dense
 #define DAMO_FUNCTION static __device__ __forceinline__
 using namespace damo;
+#if __CUDA_ARCH__ >= 900
+DAMO_FUNCTION void wait_first() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+#else
+DAMO_FUNCTION void wait_first() {}
+#endif
 template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
 template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) {
   if constexpr (sizeof(T) * N != 16) return *reinterpret_cast<const Vec<T, N>*>(p);
   u32 word[4];
-  asm("ld.global.nc.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];"
+  asm volatile("ld.global.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];"
       : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3]) : "l"(p));
   Vec<T, N> vector;
   memcpy(&vector, word, 16);
@@ -58,6 +63,7 @@ DAMO_FUNCTION void body(float v0, float v1, float& y0, float& y1) {
   y1 = float(v7);
 }
 extern "C" __global__ void __launch_bounds__(128) damo_mul_add_tanh_mul_sub(const __grid_constant__ Arguments a) {
+  wait_first();
   Vec<float, 4> x0[1];
   Vec<float, 4> x1[1];
   Vec<float, 4> y2[1];

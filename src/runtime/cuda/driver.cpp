@@ -49,6 +49,7 @@ void look_up_all(DynamicLibrary& library, Driver& driver) {
     library.find("cuEventElapsedTime", driver.event_elapsed_time);
   library.find("cuStreamGetCaptureInfo_v2", driver.stream_get_capture_info);
   library.find("cuStreamUpdateCaptureDependencies", driver.stream_set_capture_end);
+  library.find_optional("cuStreamUpdateCaptureDependencies_v2", driver.stream_set_capture_edges);
   library.find_optional("cuMemPrefetchAsync", driver.mem_prefetch_async);
   library.find_optional("cuMemAdvise", driver.mem_advise);
 }

@@ -110,6 +110,8 @@ struct Driver {
   // The versions that every driver has; cuda.h of CUDA 13 declares later ones.
   CUresult(CUDAAPI* stream_get_capture_info)(CUstream, CUstreamCaptureStatus*, cuuint64_t* id, CUgraph*, const CUgraphNode** dependencies, std::size_t* count) = nullptr;
   CUresult(CUDAAPI* stream_set_capture_end)(CUstream, CUgraphNode* dependencies, std::size_t count, unsigned flags) = nullptr;
+  /// With what each dependency is (CUDA 12.3); null in older drivers.
+  CUresult(CUDAAPI* stream_set_capture_edges)(CUstream, CUgraphNode* dependencies, const CUgraphEdgeData*, std::size_t count, unsigned flags) = nullptr;
   // The versions of CUDA 8, which every driver has; cuda.h of CUDA 13 declares the later ones only.
   CUresult(CUDAAPI* mem_prefetch_async)(CUdeviceptr, std::size_t, CUdevice, CUstream) = nullptr;
   CUresult(CUDAAPI* mem_advise)(CUdeviceptr, std::size_t, CUmem_advise, CUdevice) = nullptr;

@@ -21,7 +21,7 @@ std::string CudaEmitter::loaded(int i) const { return value_type(spec_.parameter
 
 std::string CudaEmitter::emit() {
   const bool tiled = layout_.tile_axis >= 0;
-  text_ = cuda_head(layout_.in_place);
+  text_ = cuda_head();
   if (!tiled && !layout_.is_flat() && !layout_.wide) text_ += kDivide;
   text_ += std::string("typedef ") + (layout_.wide ? "i64" : "u32") + " index;\n";
   text_ += std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " offset;\n";
@@ -30,6 +30,7 @@ std::string CudaEmitter::emit() {
   if (layout_.joined) text_ += joined_structs();
   line("extern \"C\" __global__ void __launch_bounds__(" + number(tiled ? tile_.threads : schedule_.block) + ") " +
        entry_name(spec_) + "(const __grid_constant__ " + (layout_.joined ? "Joined j" : "Arguments a") + ") {");
+  line("  wait_first();");
   if (layout_.joined) {
     line("  const Member& m = j.members[j.member_of[blockIdx.x]];");
     line("  const Arguments a = m.a;");  // a copy that no store can change

@@ -24,12 +24,13 @@ const std::string* lasting(const std::string& name) {
 }  // namespace
 
 CudaKernel::CudaKernel(CudaBackend& owner, std::shared_ptr<const CudaModule> module, CUfunction function,
-                       std::string name, const CodeName* known)
+                       std::string name, const CodeName* known, bool waits_first)
     : owner_(owner),
       driver_(owner.driver()),
       module_(std::move(module)),
       function_(function),
       generation_(owner.generation()),
+      waits_first_(waits_first),
       lasting_name_(lasting(name)) {
   name_ = std::move(name);
   backend = &owner;

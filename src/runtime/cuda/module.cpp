@@ -7,6 +7,7 @@
 
 #include "runtime/cuda/backend.hpp"
 #include "runtime/cuda/cubin_variables.hpp"
+#include "runtime/cuda/cubin_waits.hpp"
 #include "runtime/cuda/symbol_name.hpp"
 #include "runtime/kernel/name_expression.hpp"
 #include "runtime/kernel/variable_symbol.hpp"
@@ -36,6 +37,7 @@ CudaModule::CudaModule(CudaBackend& backend, std::span<const std::byte> bytes, s
   try {
     read_names();
     variables_ = cubin_variables(container.code);
+    wait_first_ = kernels_that_wait_first(container.code);
   } catch (...) {
     driver_.module_unload(module_);
     throw;
@@ -56,10 +58,11 @@ std::shared_ptr<const LoadedKernel> CudaModule::kernel(const std::string& name) 
   const auto known = names_.find(name);
   const CodeName* const found = known == names_.end() ? nullptr : &known->second;
   CUfunction function = nullptr;
-  const CUresult result = driver_.module_get_function(&function, module_, found ? found->lowered.c_str() : name.c_str());
+  const std::string& symbol = found ? found->lowered : name;
+  const CUresult result = driver_.module_get_function(&function, module_, symbol.c_str());
   if (result == CUDA_ERROR_NOT_FOUND) fail_without(name);
   check(result, "cuModuleGetFunction");
-  return std::make_shared<const CudaKernel>(backend_, shared_from_this(), function, name, found);
+  return std::make_shared<const CudaKernel>(backend_, shared_from_this(), function, name, found, wait_first_.contains(symbol));
 }
 
 std::pair<void*, std::size_t> CudaModule::global(const std::string& name) const {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 
@@ -36,6 +37,7 @@ class CudaModule : public LoadedModule, public std::enable_shared_from_this<Cuda
   const Driver& driver_;
   std::string name_;
   std::map<std::string, CodeName> names_;
+  std::set<std::string> wait_first_;  // symbols of kernels (cubin_waits.hpp)
   std::vector<std::string> variables_;  // their symbols, where the code tells
   CUmodule module_ = nullptr;
   std::uint32_t generation_;  // of the context it is loaded in
@@ -45,12 +47,14 @@ class CudaKernel : public LoadedKernel {
  public:
   /// known: what the compiler told of it; may be null.
   CudaKernel(CudaBackend& owner, std::shared_ptr<const CudaModule> module, CUfunction function, std::string name,
-             const CodeName* known);
+             const CodeName* known, bool waits_first = false);
 
   CUfunction function() const { return function_; }
   Occupancy occupancy(int threads, std::size_t shared_bytes) const override;
   int suggested_threads(std::size_t shared_bytes) const override;
   std::uint32_t generation() const { return generation_; }
+  /// Before anything else it waits for the work that it follows, so that it may be launched before that has ended.
+  bool waits_first() const { return waits_first_; }
   /// Lives as long as the process: for error texts after the kernel is gone.
   const std::string* lasting_name() const { return lasting_name_; }
   /// Lets a launch ask for this much dynamic shared memory: beyond 48 KB a block a kernel must be told.
@@ -70,6 +74,7 @@ class CudaKernel : public LoadedKernel {
   std::shared_ptr<const CudaModule> module_;
   CUfunction function_;
   std::uint32_t generation_;
+  bool waits_first_;
   const std::string* lasting_name_;
   mutable std::mutex grant_mutex_;
   mutable std::atomic<std::size_t> granted_shared_bytes_{0};

@@ -56,7 +56,7 @@ std::string CudaReducingEmitter::emit() {
 
 /// What all kernels of the text need.
 void CudaReducingEmitter::emit_head() {
-  text_ = (spec_.users_text ? cuda_head(layout_.in_place, users_head(spec_) + kNoWarnings) : cuda_head(layout_.in_place)) + kCudaRows;
+  text_ = (spec_.users_text ? cuda_head(users_head(spec_) + kNoWarnings) : cuda_head()) + kCudaRows;
   if (divides()) text_ += kCudaDivide;
   line(std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " place;");
   text_ += argument_struct(spec_, layout_) + steps_.functions();
@@ -68,6 +68,7 @@ void CudaReducingEmitter::begin_kernel(const std::string& name, const std::strin
   const std::string head = "extern \"C\" __global__ void" + cluster + " __launch_bounds__(" + bounds + ") " + name + "(const __grid_constant__ ";
   line((spec_.users_text ? "DAMO_FUNCTION void of_" + name + "(const Arguments& a)" : head + "Arguments a)") + " {");
   if (spec_.users_text) users_kernels_ += head + "damo_generated::Arguments a) { damo_generated::of_" + name + "(a); }\n";
+  line("  wait_first();");
 }
 
 void CudaReducingEmitter::emit_users_kernels() {

@@ -1,6 +1,7 @@
 // CudaBackend's replays: a log of work becomes a graph, by capturing a stream that is given the work and run by nobody. Which
 // node a kernel became is asked after it; a library's call may be several. Before each item the stream's capture is told what the item waits for
-// (WorkOrder), so that the device runs side by side what needs nothing of each other. Later calls set the parameters of those kernels whose values changed, which
+// (WorkOrder), so that the device runs side by side what needs nothing of each other; a kernel that waits itself for what it follows
+// (cubin_waits.hpp) is launched before such a kernel in front of it has ended. Later calls set the parameters of those kernels whose values changed, which
 // leaves replays under way as they are, and launch the graph. What else moves (WorkLog::moves) is a graph within the graph. It is set by a graph of the
 // same work captured anew, of which the driver takes the parameters if it has the same nodes, and refuses it if not.
 #include <algorithm>
@@ -95,11 +96,13 @@ class CudaReplay final : public ReplayedWork {
     CaptureStream on(backend_);
     const std::size_t count = log_->items().size();
     const WorkOrder order(*log_);
-    const bool is_wide = order.depth() < count;
+    // A log whose items keep their order keeps their ends too. Later drivers alone know waits that are not for an end.
+    const bool launches_early = !log_->steps().empty() && backend_.driver().stream_set_capture_edges;
+    const bool is_wide = launches_early || order.depth() < count;
     std::vector<std::vector<CUgraphNode>> ends(count);  // by item: what those that wait for it wait for
     graph_ = on.capture([&] {
       for (std::size_t i = 0; i < count; ++i) {
-        if (is_wide) wait_for(order.waits[i], ends, on.stream);
+        if (is_wide) wait_for(order.waits[i], ends, launches_early && waits_first(i), on.stream);
         if (log_->moves(i)) {
           nodes_.push_back(add_inner(i, on.stream));
         } else {
@@ -138,11 +141,31 @@ class CudaReplay final : public ReplayedWork {
   }
 
  private:
-  /// The stream's next work waits for these items and for nothing else.
-  void wait_for(const std::vector<std::uint32_t>& items, const std::vector<std::vector<CUgraphNode>>& ends, CUstream stream) const {
+  bool waits_first(std::size_t i) const {
+    const WorkItem& item = log_->items()[i];
+    return item.kind == WorkItem::Kind::kKernel && !log_->moves(i) && static_cast<const CudaKernel*>(static_cast<const LoadedKernel*>(item.what))->waits_first();
+  }
+
+  /// The stream's next work waits for these items and for nothing else. early: of kernels that wait first it does not wait for the end. Both sides must
+  /// be such kernels: what waits for this one's end alone may then count on the ends of all that came before it.
+  void wait_for(const std::vector<std::uint32_t>& items, const std::vector<std::vector<CUgraphNode>>& ends, bool early, CUstream stream) const {
     std::vector<CUgraphNode> nodes;
-    for (std::uint32_t item : items) nodes.insert(nodes.end(), ends[item].begin(), ends[item].end());
-    backend_.check(backend_.driver().stream_set_capture_end(stream, nodes.data(), nodes.size(), CU_STREAM_SET_CAPTURE_DEPENDENCIES), "cuStreamUpdateCaptureDependencies");
+    std::vector<CUgraphEdgeData> edges;
+    bool some_early = false;
+    for (std::uint32_t item : items) {
+      CUgraphEdgeData edge{};
+      if (early && waits_first(item)) {
+        some_early = true;
+        edge.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+        edge.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+      }
+      nodes.insert(nodes.end(), ends[item].begin(), ends[item].end());
+      edges.resize(nodes.size(), edge);
+    }
+    const Driver& driver = backend_.driver();
+    const CUresult result = some_early ? driver.stream_set_capture_edges(stream, nodes.data(), edges.data(), nodes.size(), CU_STREAM_SET_CAPTURE_DEPENDENCIES)
+                                       : driver.stream_set_capture_end(stream, nodes.data(), nodes.size(), CU_STREAM_SET_CAPTURE_DEPENDENCIES);
+    backend_.check(result, "cuStreamUpdateCaptureDependencies");
   }
 
   CUgraph capture_inner(std::size_t i, const WorkLog& log) {

@@ -1,7 +1,5 @@
 #include "runtime/cuda/vector_text.hpp"
 
-#include <string_view>
-
 namespace damo {
 namespace {
 
@@ -12,11 +10,12 @@ constexpr const char* kHead = R"(#define DAMO_FUNCTION static __device__ __force
 constexpr const char* kVector = R"(template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
 )";
 
-/// `nc` promises that the kernel writes nothing of what it reads, which is not so where an output is an input.
+/// Not ld.global.nc, which promises that nobody writes what is read while the kernel runs: an output may be an input, and a kernel may be launched
+/// before the one that writes its inputs has ended (cubin_waits.hpp). It was no faster either (docs/performance.md).
 constexpr const char* kLoad = R"(template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) {
   if constexpr (sizeof(T) * N != 16) return *reinterpret_cast<const Vec<T, N>*>(p);
   u32 word[4];
-  asm("ld.global.nc.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];"
+  asm volatile("ld.global.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];"
       : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3]) : "l"(p));
   Vec<T, N> vector;
   memcpy(&vector, word, 16);
@@ -34,13 +33,18 @@ constexpr const char* kStore = R"(template <int N, class T> DAMO_FUNCTION void s
 }
 )";
 
+// What comes first in each kernel, see cubin_waits.hpp.
+constexpr const char* kWait = R"(#if __CUDA_ARCH__ >= 900
+DAMO_FUNCTION void wait_first() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+#else
+DAMO_FUNCTION void wait_first() {}
+#endif
+)";
+
 }  // namespace
 
-std::string cuda_head(bool in_place, const std::string& types) {
-  std::string load = kLoad;
-  const std::string_view read_only = "asm(\"ld.global.nc", ordered = "asm volatile(\"ld.global";  // before the stores, which are volatile too
-  if (in_place) load.replace(load.find(read_only), read_only.size(), ordered);
-  return kHead + types + kVector + load + kStore;
+std::string cuda_head(const std::string& types) {
+  return kHead + types + kWait + kVector + kLoad + kStore;
 }
 
 }  // namespace damo

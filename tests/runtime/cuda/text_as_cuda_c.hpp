@@ -16,7 +16,7 @@ inline const std::regex kSpill("([0-9]+) bytes spill stores");
 
 /// The text with what the prelude of generated kernels and PTX would give it, as far as float32 and the tests' rows need it. That of a user's text has its types.
 inline std::string as_cuda_c(std::string text) {
-  const std::string prelude = "using namespace damo;\n", head = cuda_head(false, prelude), vectors = head.substr(head.find(prelude) + prelude.size());
+  const std::string prelude = "using namespace damo;\n", head = cuda_head(prelude), vectors = head.substr(head.find(prelude) + prelude.size());
   const std::size_t types = text.find(prelude);
   if (types != std::string::npos) text.replace(types, prelude.size(), R"(
 using i32 = int; using u32 = unsigned; using i64 = long long; using u64 = unsigned long long;
@@ -26,6 +26,7 @@ __device__ float maximum(float a, float b) { return a > b || a != a ? a : b; }
   const std::size_t at = text.find(vectors);
   EXPECT_NE(at, std::string::npos) << text;
   return at == std::string::npos ? text : text.replace(at, vectors.size(), R"(
+DAMO_FUNCTION void wait_first() {}
 template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
 template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
 template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& v) { *reinterpret_cast<Vec<T, N>*>(p) = v; }
