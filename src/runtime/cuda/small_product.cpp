@@ -75,6 +75,9 @@ __device__ __forceinline__ int vector_of(int mine, int i) { return ALONG ? mine 
 
 extern "C" __global__ void __launch_bounds__(THREADS) small_product(const float* a, const float* b, const float* start, const float* bias, float* c, int m, int n, int k,
     long long a_stride, long long b_stride, long long c_stride, long long a_batch, long long b_batch, long long c_batch, float alpha, float beta) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");  // cubin_waits.hpp
+#endif
   extern __shared__ __align__(16) float shared[];
   a += blockIdx.z * a_batch, b += blockIdx.z * b_batch, c += blockIdx.z * c_batch;
   const int i0 = blockIdx.y * ROWS, j0 = blockIdx.x * COLUMNS;
@@ -88,18 +91,19 @@ extern "C" __global__ void __launch_bounds__(THREADS) small_product(const float*
     }
     asm volatile("cp.async.commit_group;");
   };
-  #pragma unroll 1
-  for (int number = 0; number < STAGES - 1; ++number) fetch_both(number);
   float sum[4][4] = {};
   #pragma unroll 1
-  for (int number = 0; number < pieces; ++number) {
-    asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
-    __syncthreads();  // all threads' copies are there, and nobody reads the piece that comes next in its place
+  for (int number = 1 - STAGES; number < pieces; ++number) {
+    if (number >= 0) {
+      asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
+      __syncthreads();  // all threads' copies are there, and nobody reads the piece that comes next in its place
+    }
     fetch_both(number + STAGES - 1);
+    if (number < 0) continue;
     const float* piece_a = shared + number % STAGES * PIECE;
     const float* piece_b = piece_a + WORDS(ROWS, A_ALONG);
     if (number * STEPS + slice * DEPTH >= k) continue;
-    #pragma unroll UNROLL
+    #pragma unroll 2
     for (int step = slice * DEPTH; step < slice * DEPTH + DEPTH; step += 4) {
       float x[4][4], y[4][4];
       read<ROWS, A_ALONG>(x, piece_a, my_row, step);
@@ -155,7 +159,7 @@ CompileRequest request_of(const Tile& tile, const Lie& a, const Lie& b) {
   CompileRequest request;
   const auto define = [&](const char* name, int value) { request.source += "#define " + std::string(name) + " " + std::to_string(value) + "\n"; };
   define("ROWS", tile.rows), define("COLUMNS", tile.columns), define("SLICES", tile.slices), define("DEPTH", tile.depth), define("STAGES", tile.stages);
-  define("A_ALONG", a.along), define("A_VECTOR", a.vector), define("B_ALONG", b.along), define("B_VECTOR", b.vector), define("UNROLL", 2);
+  define("A_ALONG", a.along), define("A_VECTOR", a.vector), define("B_ALONG", b.along), define("B_VECTOR", b.vector);
   request.source += kText;
   request.kind = SourceKind::kCudaC;
   request.file_name = "small_product.cu";
