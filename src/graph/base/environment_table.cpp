@@ -56,7 +56,7 @@ constexpr EnvironmentVariable kVariables[] = {
     {"DAMO_CACHE_DIR", "a directory", "`$XDG_CACHE_HOME/damo`, else `~/.cache/damo`", "where the kernel cache is", anything},
     {"DAMO_CACHE_LIMIT", "bytes, or with K, M, G; 0: no disk cache", "`1G`", "its size; the least recently used go first", is_bytes},
     {"DAMO_DUMP", "a directory", "none", "the source of each kernel that is compiled or loaded is written there", anything},
-    {"DAMO_DISABLE", "names: `attention_kernels,forward_shapes,fuse_elementwise,fuse_loops,fuse_products,join_sinks,merge_duplicates,push_out_of_loops,replay,rewrite_inner_graphs,side_by_side,simplify,sink_branches,trim_loops,use_tf32`", "none", "passes and rewrite rules (docs/rewrites.md) to leave out; `replay`: calls are not replayed as graphs; `side_by_side`: a replayed graph keeps the order of the nodes", anything},
+    {"DAMO_DISABLE", "names: `attention_kernels,forward_shapes,fuse_elementwise,fuse_loops,fuse_products,join_sinks,merge_duplicates,push_out_of_loops,replay,rewrite_inner_graphs,side_by_side,simplify,sink_branches,trim_loops,use_tf32`", "none", "passes and rewrite rules (docs/rewrites.md) to leave out; `replay`: calls are not replayed as graphs; `side_by_side`: the kernels of a replayed graph run one after another, each begun when the one before has ended", anything},
     {"DAMO_NUM_THREADS", "1 to 4096", "all cores this process may use", "threads that kernels of the CPU use", is_thread_count},
     {"DAMO_COMPILE_TIME_LIMIT", "seconds", "none", "when the CPU's compiler gives a kernel up; what it held of memory is lost", is_seconds},
     {"DAMO_KERNEL_TIME_LIMIT", "seconds", "none", "when a CUDA C kernel on the CPU is stopped with an error", is_seconds},
