@@ -13,6 +13,7 @@
 
 #include "runtime/backend.hpp"
 #include "runtime/cuda/cuda_backend.hpp"
+#include "support/scratch_directory.hpp"
 
 namespace damo {
 namespace {
@@ -50,6 +51,12 @@ class FakeCudaNvrtc : public ::testing::Test {
     return found;
   }
 
+  /// Waits of kernels in graphs, since the last call, that are not for the end of the kernel before.
+  static std::size_t early_waits() {
+    static const auto take = reinterpret_cast<std::size_t (*)()>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fake_cuda_take_early"));
+    return take();
+  }
+
  private:
   std::optional<Device> device_;
 };
@@ -58,6 +65,14 @@ Function chain(const Device& device, int kernels) {
   const Variable x = vector("x");
   Variable y = x;
   for (int i = 0; i < kernels; ++i) y = y + 1.0;
+  return function({x}, {y}, {.fuse = false, .device = device});
+}
+
+/// A copy of x, which a kernel writes into, and some kernels after it.
+Function copy_and_chain(const Device& device) {
+  const Variable x = vector("x");
+  Variable y = set_subtensor(x, {{0, 2}}, 1.0);
+  for (int i = 0; i < 7; ++i) y = y + 1.0;
   return function({x}, {y}, {.fuse = false, .device = device});
 }
 
@@ -79,6 +94,19 @@ TEST_F(FakeCudaNvrtc, ACallThatComesAgainIsOneLaunchOfAGraph) {
   }
 }
 
+TEST_F(FakeCudaNvrtc, KernelsThatWaitThemselvesAreLaunchedEarly) {
+  const Array x = zeros();
+  const auto waits = [&](const Function& f) {
+    early_waits();
+    for (int call = 0; call < 4; ++call) f(x);
+    return early_waits();
+  };
+  EXPECT_EQ(waits(chain(device(), 4)), 3u);
+  EXPECT_EQ(waits(copy_and_chain(device())), 7u) << "of eight kernels; the first waits for the end of a copy";
+  const testing::Environment in_order("DAMO_DISABLE", "side_by_side");
+  EXPECT_EQ(waits(chain(device(), 4)), 0u);
+}
+
 TEST_F(FakeCudaNvrtc, OnlyKernelsWhoseArraysMovedAreSet) {
   const Function f = chain(device(), 4);
   const Array x = zeros(), moved = zeros();
@@ -98,14 +126,6 @@ TEST_F(FakeCudaNvrtc, OnlyKernelsWhoseArraysMovedAreSet) {
   EXPECT_EQ(now[0], "set" + now[5].substr(6));
   EXPECT_THAT(now[5], HasSubstr(text(other.data())));
   EXPECT_NE(held.data(), other.data());
-}
-
-/// A copy of x, which a kernel writes into, and some kernels after it.
-Function copy_and_chain(const Device& device) {
-  const Variable x = vector("x");
-  Variable y = set_subtensor(x, {{0, 2}}, 1.0);
-  for (int i = 0; i < 7; ++i) y = y + 1.0;
-  return function({x}, {y}, {.fuse = false, .device = device});
 }
 
 TEST_F(FakeCudaNvrtc, ACopyWhoseArraysMovedIsSetAsAGraphWithinTheGraph) {

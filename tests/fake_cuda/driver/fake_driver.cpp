@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -42,6 +43,7 @@ std::mutex mutex;
 std::string events;
 std::map<std::string, Function*> functions;
 bool notes = true, refuses_inner = false;
+std::size_t early_waits = 0;
 
 Stream* stream_of(CUstream stream) { return reinterpret_cast<Stream*>(stream); }
 
@@ -81,6 +83,9 @@ __attribute__((visibility("default"))) void fake_cuda_note(bool whether) { notes
 /// As if a graph within a graph had other nodes than the one that it is set to.
 __attribute__((visibility("default"))) void fake_cuda_refuse_inner(bool whether) { refuses_inner = whether; }
 
+/// How many waits of captured work for the work before it, since the last call, were not for its end.
+__attribute__((visibility("default"))) std::size_t fake_cuda_take_early() { return std::exchange(early_waits, 0); }
+
 CUresult cuGetErrorName(CUresult, const char** text) { return *text = "CUDA_ERROR_FAKE", CUDA_SUCCESS; }
 CUresult cuGetErrorString(CUresult, const char** text) { return *text = "an error of the fake driver", CUDA_SUCCESS; }
 CUresult cuDriverGetVersion(int* version) { return *version = 13000, CUDA_SUCCESS; }
@@ -110,6 +115,8 @@ CUresult cuMemGetInfo(std::size_t* available, std::size_t* total) { return *avai
 CUresult cuMemAlloc(CUdeviceptr* memory, std::size_t bytes) {
   return *memory = reinterpret_cast<CUdeviceptr>(std::aligned_alloc(512, (bytes + 511) / 512 * 512)), CUDA_SUCCESS;
 }
+CUresult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) { return *memory = std::malloc(bytes), CUDA_SUCCESS; }
+CUresult cuMemFreeHost(void* memory) { return std::free(memory), CUDA_SUCCESS; }
 CUresult cuMemFree(CUdeviceptr memory) { return std::free(reinterpret_cast<void*>(memory)), CUDA_SUCCESS; }
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream) { return std::memcpy(reinterpret_cast<void*>(to), from, bytes), CUDA_SUCCESS; }
 CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream) { return std::memcpy(to, reinterpret_cast<void*>(from), bytes), CUDA_SUCCESS; }
@@ -125,6 +132,11 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) { return str
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   *graph = reinterpret_cast<CUgraph>(stream_of(stream)->captured);
   return stream_of(stream)->captured = nullptr, CUDA_SUCCESS;
+}
+CUresult cuStreamUpdateCaptureDependencies_v2(CUstream, CUgraphNode*, const CUgraphEdgeData* edges, std::size_t count, unsigned) {
+  const std::lock_guard lock(mutex);
+  for (std::size_t i = 0; i < count; ++i) early_waits += edges[i].from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC && edges[i].type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+  return CUDA_SUCCESS;
 }
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   return *status = stream_of(stream)->captured ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE, CUDA_SUCCESS;
