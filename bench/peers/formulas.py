@@ -18,6 +18,7 @@ class Workload:
     scale: float = 1.0      # of the random values
     trained: tuple = ()     # positions of the arrays by which the formula, a loss, is differentiated; the loss and these gradients are the result
     rate: float = 0.0       # if not 0: not the gradients, but the arrays after a step of that length down them
+    keeps_loss: bool = True  # False: the gradients alone are the result
 
     @property
     def is_of_all(self):
@@ -26,7 +27,8 @@ class Workload:
 
     def stepped(self, arrays, loss, gradients):
         """The result, of the loss and its gradients."""
-        return (loss, *(arrays[i] - self.rate * g if self.rate else g for i, g in zip(self.trained, gradients)))
+        changed = tuple(arrays[i] - self.rate * g if self.rate else g for i, g in zip(self.trained, gradients))
+        return (loss, *changed) if self.keeps_loss else changed
 
 
 GPU = dict(elements=1 << 27, rows=16384, columns=8192, chain=1 << 20, half_matrix=8192, matrix=4096, batches=(64, 8192))
@@ -105,7 +107,29 @@ def long_chain(length):
     return chain
 
 
-IN_BFLOAT16 = ["double", "softmax_4k", "softmax_64k", "softmax_1k", "softmax_50257", "layernorm_8k", "rmsnorm_1k", "colsum_gelu", "argmax_rows"]
+def sum_of_products(terms):
+    def formula(m, x):
+        y = x * 0.5
+        for i in range(2, terms + 1):
+            y = y + x * (1.0 / i)
+        return y
+    return formula
+
+
+def repeated(times, step):
+    def formula(m, x):
+        for _ in range(times):
+            x = step(m, x)
+        return x
+    return formula
+
+
+def weighted(formula):
+    """A loss whose gradients are those of the formula's result, of which the last array is the gradient."""
+    return lambda m, *arrays: m.sum(formula(m, *arrays[:-1]) * arrays[-1])
+
+
+IN_BFLOAT16 = ["double", "softmax_4k", "softmax_64k", "softmax_1k", "softmax_50257", "layernorm_8k", "rmsnorm_1k", "layernorm_gradient", "rmsnorm_gradient", "colsum_gelu", "argmax_rows"]
 
 
 def workloads(sizes):
@@ -127,8 +151,13 @@ def workloads(sizes):
         rows(1000), rows(50257), rows(300), rows(262144),
         Workload("layernorm_8k", [(r, c), (c,), (c,)], layer_norm, 8 * r * c),
         Workload("rmsnorm_1k", [(n // 1024, 1024), (1024,)], rms_norm, 8 * n),
+        Workload("layernorm_gradient", [(r, c), (c,), (c,), (r, c)], weighted(layer_norm), 12 * r * c, trained=(0, 1, 2), keeps_loss=False),
+        Workload("rmsnorm_gradient", [(n // 1024, 1024), (1024,), (n // 1024, 1024)], weighted(rms_norm), 12 * n, trained=(0, 1), keeps_loss=False),
         Workload("colsum_gelu", [(r, c)], lambda m, x: m.sum(gelu(m, x), axis=0), 4 * r * c),
         Workload("argmax_rows", [(r, c)], lambda m, x: m.argmax(x, 1), 4 * r * c),
+        Workload("cumsum", [(n,)], lambda m, x: m.cumsum(x, 0), 8 * n),
+        Workload("cumsum_columns", [(r, c)], lambda m, x: m.cumsum(x, 0), 8 * r * c),
+        Workload("cumsum_weighted", [(r, c), (r, c)], lambda m, x, y: m.cumsum(x * y, 1) * y, 12 * r * c),
         Workload("cumsum_rows", [(r, c)], lambda m, x: m.cumsum(x, 1), 8 * r * c),
         Workload("cross_entropy", [(r, c), (r,)], cross_entropy, 4 * r * c, classes=c),
         Workload("cross_entropy_gradient", [(r, c), (r,)], cross_entropy, 8 * r * c, classes=c, trained=(0,)),
@@ -139,6 +168,12 @@ def workloads(sizes):
         Workload("tiny_double", [(256,)], lambda m, x: x * 2, 2048),
         Workload("compile_chain100", [(k,)], long_chain(100), 8 * k),
         Workload("compile_chain1000", [(k,)], long_chain(1000), 8 * k),
+        *(Workload(f"sum_of_products{terms}", [(n // 8,)], sum_of_products(terms), n) for terms in (60, 66, 100, 1000)),
+        Workload("gradient_of_100_tanh", [(n // 8,), (n // 8,)], weighted(repeated(100, lambda m, y: m.tanh(1.5 * y + 0.1))), 3 * n // 2, trained=(0,), keeps_loss=False),
+        Workload("tan8", [(n // 8,)], repeated(8, lambda m, z: m.tan(z) * 0.5), n),
+        Workload("small_sin50", [(2000,)], repeated(50, lambda m, z: m.sin(z)), 16000),
+        Workload("small_tanh50", [(2000,)], repeated(50, lambda m, z: m.tanh(z)), 16000),
+        Workload("small_exp50", [(2000,)], repeated(50, lambda m, z: m.exp(-z)), 16000),
     ]
     named = {work.name: work for work in all_of_them}
     all_of_them += [dataclasses.replace(named[name], name=name + "_bf16", dtype="bfloat16", bytes=named[name].bytes // 2) for name in IN_BFLOAT16]
