@@ -70,7 +70,7 @@ class TouchedBytes {
   std::map<std::uintptr_t, Range> ranges_;  // by where they begin; none of them overlap
 };
 
-/// The steps before each step, as bits.
+/// The steps before each step, or the items before each item, as bits.
 class Ancestors {
  public:
   explicit Ancestors(std::size_t steps) : words_((steps + 63) / 64), bits_(steps * words_, 0) {}
@@ -147,6 +147,29 @@ std::size_t WorkOrder::depth() const {
     depth = std::max(depth, depths[i]);
   }
   return depth;
+}
+
+void WorkOrder::narrow(std::size_t chains) {
+  if (waits.size() > kMostItems) return;  // in a row
+  Ancestors ancestors(waits.size());
+  std::vector<std::uint32_t> lasts;  // of each chain
+  for (std::uint32_t item = 0; item < waits.size(); ++item) {
+    for (std::uint32_t other : waits[item]) ancestors.add(item, other);
+    std::uint32_t* before = nullptr;  // the latest last item that this one comes after
+    for (std::uint32_t& last : lasts) {
+      if (ancestors.has(item, last) && (!before || last > *before)) before = &last;
+    }
+    if (before) {
+      *before = item;
+    } else if (lasts.size() < chains) {
+      lasts.push_back(item);
+    } else {
+      std::uint32_t& oldest = *std::min_element(lasts.begin(), lasts.end());
+      waits[item].push_back(oldest);
+      ancestors.add(item, oldest);
+      oldest = item;
+    }
+  }
 }
 
 bool keeps_order(const WorkLog& log, const WorkLog& other) {

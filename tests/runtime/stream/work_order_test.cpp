@@ -167,6 +167,56 @@ TEST_F(WorkOrderOf, OtherAddressesKeepTheOrderIfWhatTouchedStillDoes) {
   EXPECT_FALSE(keeps_order(log_, *before));
 }
 
+TEST_F(WorkOrderOf, NarrowedIndependentItemsAreSoManyChains) {
+  for (int i = 0; i < 10; ++i) step({{i, i + 1, kWrites}});
+  WorkOrder order(log_);
+  EXPECT_EQ(order.depth(), 1u);
+  order.narrow(2);
+  EXPECT_EQ(order.depth(), 5u);
+  order.narrow(1);
+  EXPECT_EQ(order.depth(), 10u);
+}
+
+TEST_F(WorkOrderOf, NarrowingLeavesWhatIsNarrowEnough) {
+  step({{0, 8, kWrites}});
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < 3; ++i) step({{0, 8, kReads}, {10 + i, 11 + i, kWrites}});
+    step({{10, 13, kReads}, {0, 8, kWrites}});
+  }
+  WorkOrder order(log_);
+  const auto before = order.waits;
+  order.narrow(3);
+  EXPECT_EQ(order.waits, before);
+}
+
+/// Of no more than so many items none comes before another one; what came before another item still does.
+TEST_F(WorkOrderOf, NarrowedRandomStepsRunInSoManyChains) {
+  std::mt19937 random(8);
+  const auto draw = [&](int bound) { return static_cast<int>(random() % static_cast<unsigned>(bound)); };
+  for (int round = 0; round < 100; ++round) {
+    log_.clear();
+    const int count = 2 + draw(9), most = 1 + draw(4);
+    for (int i = 0; i < count; ++i) step({{draw(30), 40, draw(4) == 0}, {50 + draw(9), 60, draw(2) == 0}});
+    WorkOrder order(log_);
+    const auto before = order.waits;
+    order.narrow(static_cast<std::size_t>(most));
+    std::vector<unsigned> reached(static_cast<std::size_t>(count), 0);  // bits
+    for (std::size_t i = 0; i < reached.size(); ++i) {
+      for (std::uint32_t other : order.waits[i]) {
+        ASSERT_LT(other, i);
+        reached[i] |= reached[other] | 1u << other;
+      }
+      for (std::uint32_t other : before[i]) EXPECT_TRUE(reached[i] >> other & 1);
+    }
+    for (unsigned set = 0; set < 1u << count; ++set) {
+      if (__builtin_popcount(set) <= most) continue;
+      bool some_ordered = false;
+      for (std::size_t i = 0; i < reached.size(); ++i) some_ordered |= (set >> i & 1) != 0 && (reached[i] & set) != 0;
+      ASSERT_TRUE(some_ordered) << "round " << round << ": all of " << set << " may run at once";
+    }
+  }
+}
+
 /// Against all pairs: two steps are ordered if they touch, or if a chain of such pairs leads from one to the other.
 TEST_F(WorkOrderOf, RandomStepsAreOrderedAsAllPairsSay) {
   std::mt19937 random(7);
