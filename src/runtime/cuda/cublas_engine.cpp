@@ -29,6 +29,9 @@ namespace {
 
 constexpr std::size_t kWorkspace = std::size_t{32} << 20;  // what NVIDIA advises for Hopper
 constexpr int kCandidates = 16;     // of which each runs once
+/// Of short products: to load an algorithm's kernel takes some 5 ms, and of 16 of them on an H200 none had its fastest behind the first four.
+constexpr int kFewCandidates = 4;
+constexpr double kFewOperations = 1 << 28;
 constexpr int kFinalists = 4, kRepeats = 10;
 constexpr int kBestAlignment = 16;  // bytes: of the widest loads
 
@@ -176,9 +179,10 @@ class CublasProduct final : public PreparedProduct {
     for (const int attribute : {kPreferenceAlignmentA, kPreferenceAlignmentB, kPreferenceAlignmentC, kPreferenceAlignmentD}) {
       check_cublas(library_.preference_set(preference, attribute, &bytes, sizeof bytes), "cublasLtMatmulPreferenceSetAttribute");
     }
-    std::vector<CublasHeuristic> found(kCandidates);
+    const double operations = static_cast<double>(p_.m) * static_cast<double>(p_.n) * static_cast<double>(p_.k) * static_cast<double>(std::max<std::int64_t>(p_.batches, 1));
+    std::vector<CublasHeuristic> found(operations < kFewOperations ? kFewCandidates : kCandidates);
     int count = 0;
-    const int status = library_.heuristics(handle_, descriptors_.desc, descriptors_.first, descriptors_.second, descriptors_.result, descriptors_.result, preference, kCandidates,
+    const int status = library_.heuristics(handle_, descriptors_.desc, descriptors_.first, descriptors_.second, descriptors_.result, descriptors_.result, preference, static_cast<int>(found.size()),
                                            found.data(), &count);
     found.resize(status == 0 ? static_cast<std::size_t>(std::max(count, 0)) : 0);
     std::erase_if(found, [&](const CublasHeuristic& one) { return one.state != 0 || one.workspace_bytes > most; });
