@@ -20,12 +20,13 @@ using ReplayedThunks = testing::ReplayOnEachDevice;
 class RecordableOp final : public Op {
  public:
   using Run = std::function<void(const Array& x, const Array& y)>;
-  explicit RecordableOp(Run run) : run_(std::move(run)) {}
+  explicit RecordableOp(Run run, bool is_contained = false) : run_(std::move(run)), is_contained_(is_contained) {}
   std::string name() const override { return "recordable"; }
   Apply make_node(Inputs in) const override { return {*this, {in.begin(), in.end()}, {in.at(0).type()}}; }
   Shapes infer_shape(const Apply&, std::span<const Shape> in) const override { return {{in[0]}}; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
     context.promise_recordable();
+    if (is_contained_) context.promise_contained();
     return [&x = context.storage(node.input(0)), &y = context.storage(node.output()), run = run_] {
       run(x.array(), y.array());
     };
@@ -35,6 +36,7 @@ class RecordableOp final : public Op {
 
  private:
   Run run_;
+  bool is_contained_;
 };
 
 TEST_P(ReplayedThunks, AThunkMayCallAFunction) {
@@ -50,6 +52,18 @@ TEST_P(ReplayedThunks, AThunkMayCallAFunction) {
     EXPECT_EQ(values(f(a)), values(tanh((a + 1.0f) * 0.5f + 1.0f) * static_cast<float>(call) * 3.0f)) << call;
     EXPECT_EQ(values(calls.array()), std::vector<float>{static_cast<float>(call + 1)});
   }
+}
+
+// What the Function has between its kernels, and its results, lie where they lay for the other node.
+TEST_P(ReplayedThunks, TwoThunksMayCallOneFunction) {
+  const Variable u = vector("u");
+  const Function inner = function({u}, {tanh(u + 1.0) * 2.0}, unfused());
+  const auto op = make_op<RecordableOp>([&](const Array& x, const Array& y) { y.copy_from(inner(x)); }, true);
+  const Variable x = vector("x"), y = vector("y");
+  const Function f = function({x, y}, {op(x + 1.0) - op(y * 3.0)}, unfused());
+  const Array a = range({50}, 0.5f), b = range({50}, -20);
+  const std::vector<float> expected = values(tanh(a + 2.0f) * 2.0f - tanh(b * 3.0f + 1.0f) * 2.0f);
+  for (int call = 0; call < 6; ++call) EXPECT_EQ(values(f(a, b)), expected) << call;
 }
 
 // Factors and Fourier transforms are given to a library, strided copies to the host's loops: behind what the log has.

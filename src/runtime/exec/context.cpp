@@ -184,7 +184,8 @@ void Context::publish(SharedCall& shared) {
 std::vector<Array> Context::run(CaptureScope* capture) {
   const int count = static_cast<int>(thunks_.size());
   Binding* binding = &enter(0, bindings_, deciding_, all_nodes_);
-  if (log_of_thread) {  // a thunk's call, behind what the call around it has in its log
+  if (log_of_thread) {  // a thunk's call, behind what the call around it has in its log; this Context's memory may be other thunks' in turn
+    log_of_thread->note_uncontained();
     for (int number = 0, stage = 0; number < count; ++number) binding = run_node_of(*binding, number, stage);
     return results();
   }

@@ -70,6 +70,10 @@ void WorkLog::note_apart() {
     steps_.back().is_apart = steps_.back().is_known && steps_.back().first_item == items_.size();
 }
 
+void WorkLog::note_uncontained() {
+  if (in_step_ && !steps_.empty()) steps_.back().is_known = steps_.back().is_apart = false;
+}
+
 void WorkLog::end_step() {
   drop_empty_step();
   in_step_ = false;

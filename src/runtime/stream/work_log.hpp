@@ -83,6 +83,8 @@ class WorkLog {
   /// None of the items that the step will have writes what another one of them touches. Without effect behind an item:
   /// what somebody else asked for to prepare the node's memory, a fill or a copy, must come first.
   void note_apart();
+  /// The step's items touch more than its touches say.
+  void note_uncontained();
   void end_step();
   /// Its items keep their order, whatever they touch.
   void forget_steps() { steps_.clear(), touches_.clear(); }
