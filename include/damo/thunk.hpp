@@ -71,7 +71,9 @@ class ThunkContext {
   /// are those of one before may leave the thunk out and repeat its work.
   virtual void promise_repeatable() {}
   /// Promises that no work but this reads or writes what its own writes, and none writes what it reads, except through the node's
-  /// cells and memory that the thunk asks Damo for while it runs: of a replayed graph the device may then run it beside other nodes' work.
+  /// cells and memory that the thunk asks Damo for while it runs: of a replayed graph the device may then run it beside other nodes' work. In a loop the thunk runs
+  /// once a step, and each run's work is other work to the next one: memory that it keeps from run to run to write to is no such memory. A run that calls a
+  /// Function, whose memory other nodes may share, is taken for one without this promise.
   virtual void promise_contained() {}
 
   /// A kernel of CUDA C source, for a GPU or for the CPU. The kernels that all thunks of a Function ask for are compiled

@@ -39,10 +39,12 @@ class KernelThunk {
   void operator()() {
     Bound* bound = bound_.find();
     if (!bound) bound = &bound_.add(bind());
+    std::vector<Array> between;
+    for (const TensorType& type : bound->between) between.push_back(Array::empty(type.dims, type.dtype, device_));
     for (Launch& launch : bound->launches) {
       for (std::size_t i = 0; i < launch.parameters.size(); ++i) {
         const auto from = static_cast<std::size_t>(launch.parameters[i]);
-        launch.kernel.set_pointer(static_cast<int>(i), from < cells_.size() ? cells_[from]->array().data() : bound->between[from - cells_.size()].data());
+        launch.kernel.set_pointer(static_cast<int>(i), from < cells_.size() ? cells_[from]->array().data() : between[from - cells_.size()].data());
       }
       launch.kernel.launch(stream_.handle(), bound->launches.size() == 1);
     }
@@ -62,7 +64,9 @@ class KernelThunk {
   };
   struct Bound {
     std::vector<Launch> launches;
-    std::vector<Array> between;  ///< one element a row, or less: they stay from call to call
+    /// One element a row, or less. Each call asks for their memory, as it does for a kernel's scratch: what a thunk kept would be nobody's business in a log, where
+    /// the steps of a loop would share it side by side (work_order.hpp), and could be dropped while a graph of an earlier call still has its address.
+    std::vector<TensorType> between;
   };
 
   /// Whether the joins across rows are a kernel of their own. Without rows there are results all the same.
@@ -121,13 +125,15 @@ class KernelThunk {
   /// All parts go over the whole's space.
   Bound bind(const Shape& space, const Plan& plan) const {
     Bound bound;
-    for (const TensorType& type : plan.between) bound.between.push_back(Array::empty(reduced_shape(space, reduced_axes_, true), type.dtype, device_));
+    const Shape row = reduced_shape(space, reduced_axes_, true);
+    const Strides row_strides = contiguous_strides(row);
+    for (const TensorType& type : plan.between) bound.between.push_back({type.dtype, row});
     for (const Part& part : plan.parts) {
       std::vector<ArrayLayout> arrays;
       for (int parameter : part.parameters) {
         const auto from = static_cast<std::size_t>(parameter);
         if (from < cells_.size()) arrays.push_back({&cells_[from]->shape(), &cells_[from]->strides()});
-        else arrays.push_back({&bound.between[from - cells_.size()].shape(), &bound.between[from - cells_.size()].strides()});
+        else arrays.push_back({&row, &row_strides});
       }
       bound.launches.push_back({BoundKernel(*part.kernel), part.parameters});
       bound.launches.back().kernel.bind(space, arrays, false, part.across ? other_axes(space) : part.reduced_axes);

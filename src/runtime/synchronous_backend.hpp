@@ -58,8 +58,7 @@ class SynchronousBackend : public Backend {
   template <class Work>
   bool is_noted(void* stream, Work&& work) {
     if (stream == nullptr) {
-      check_default_stream(*this);
-      if (WorkLog* log = current_log(*this)) log->flush_for_other_work();
+      enter_default_stream(*this);
       return false;
     }
     return static_cast<HostStream*>(stream)->note(std::forward<Work>(work));

@@ -1,8 +1,10 @@
 // SynchronousBackend's streams, events and captures.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -42,10 +44,7 @@ bool SynchronousBackend::is_stream_done(void* stream) {
 void* SynchronousBackend::create_event(EventOptions) { return new HostEvent; }
 void SynchronousBackend::destroy_event(void* event) noexcept { delete event_of(event); }
 void SynchronousBackend::record(void* event, void* stream) {
-  if (stream == nullptr) {
-    check_default_stream(*this);
-    if (WorkLog* log = current_log(*this)) log->flush_for_other_work();
-  }
+  if (stream == nullptr) enter_default_stream(*this);
   event_of(event)->record(stream_of(stream));
 }
 void SynchronousBackend::wait(void* stream, void* event) { event_of(event)->wait(stream_of(stream)); }
@@ -66,19 +65,26 @@ void SynchronousBackend::add_callback(void* stream, std::function<void()> functi
 
 namespace {
 
-/// Gives items in an order as unlike the log's as their waits allow it: of those that may go, the last first. So what waits for too little shows.
+/// Gives items in orders as unlike the log's as their waits allow it, so that what waits for too little shows: of those that may go, the last first, which runs
+/// what follows from a late item before an early one; and in turn with that level by level, which runs between two items of one node all that other nodes have
+/// there.
 class HostReplay final : public ReplayedWork {
  public:
-  explicit HostReplay(const WorkLog& log) : log_(log.clone()), order_(unlike_order(log)) {}
+  explicit HostReplay(const WorkLog& log) : log_(log.clone()) {
+    const WorkOrder work(log);
+    orders_[0] = last_first(work);
+    orders_[1] = by_level(work);
+  }
   bool set(std::size_t i, const WorkLog& log) override { return log_->take_values(i, log), true; }
   void launch() override {
-    for (std::uint32_t i : order_) log_->run(i, nullptr);
+    for (std::uint32_t i : orders_[launches_++ % orders_.size()]) log_->run(i, nullptr);
   }
 
  private:
-  static std::vector<std::uint32_t> unlike_order(const WorkLog& log) {
-    const WorkOrder work(log);
-    std::vector<std::vector<std::uint32_t>> waiting(work.waits.size());  // by item: those that wait for it
+  using Items = std::vector<std::uint32_t>;
+
+  static Items last_first(const WorkOrder& work) {
+    std::vector<Items> waiting(work.waits.size());  // by item: those that wait for it
     std::vector<std::size_t> missing(work.waits.size());
     std::priority_queue<std::uint32_t> ready;
     for (std::uint32_t i = 0; i < work.waits.size(); ++i) {
@@ -86,7 +92,7 @@ class HostReplay final : public ReplayedWork {
       missing[i] = work.waits[i].size();
       if (missing[i] == 0) ready.push(i);
     }
-    std::vector<std::uint32_t> order;
+    Items order;
     while (!ready.empty()) {
       order.push_back(ready.top());
       ready.pop();
@@ -97,8 +103,17 @@ class HostReplay final : public ReplayedWork {
     return order;
   }
 
+  static Items by_level(const WorkOrder& work) {
+    const std::vector<std::size_t> levels = work.levels();
+    Items order(levels.size());
+    std::iota(order.rbegin(), order.rend(), 0u);
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return levels[a] < levels[b]; });
+    return order;
+  }
+
   std::unique_ptr<WorkLog> log_;
-  std::vector<std::uint32_t> order_;
+  std::array<Items, 2> orders_;
+  std::size_t launches_ = 0;
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Replayed calls of Functions: the bits of direct calls, whatever moves between them. On the CPU, which gains nothing by it,
-// the tests switch replays on: the log, what is set for which kernel, and memory are the same for all devices.
+// Replayed calls of Functions: the bits of direct calls, whatever moves between them.
 #include <damo/damo.hpp>
 
 #include <random>
@@ -7,37 +6,17 @@
 
 #include <gmock/gmock.h>
 
-#include "runtime/backend.hpp"
-#include "support/devices.hpp"
+#include "support/replays.hpp"
 #include "support/test_ops.hpp"
 
 namespace damo {
 namespace {
 
 using damo::testing::error_of;
+using damo::testing::ReplayOnEachDevice;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-class ReplayOnEachDevice : public damo::testing::OnEachDevice {
- protected:
-  void SetUp() override {
-    OnEachDevice::SetUp();
-    if (IsSkipped()) return;
-    least_ = backend().least_replayed.exchange(2);
-  }
-  void TearDown() override {
-    if (!IsSkipped()) backend().least_replayed = least_;
-  }
-  Backend& backend() const { return device().backend(); }
-  std::uint64_t replays() const { return backend().replays; }
-  std::uint64_t set() const { return backend().replayed_values; }
-  Options unfused(bool replay = true) const { return {.fuse = false, .device = device(), .replay = replay}; }
-  static std::vector<float> values(const Array& array) { return array.to_vector<float>(); }
-
- private:
-  int least_ = 0;
-};
 
 TEST_P(ReplayOnEachDevice, ReplaysWhatComesAgainAndSetsNothingWhereNothingMoved) {
   const Variable x = vector("x");

@@ -96,6 +96,21 @@ TEST_P(Scans, WriteBesideThemWhatAnAxisOfOneElementLeaves) {
   EXPECT_EQ(results[1].to_doubles(), (Values{2, 4, 6}));
 }
 
+// A draw asks for the shape alone, and is made beside the prefixes in one kernel.
+TEST_P(Scans, MayHaveTheirShapeReadAlone) {
+  for (const int axis : {0, 1}) {
+    const auto drawn = [&](bool fuse) {
+      const RandomStream random(3, device());
+      const Variable x = tensor_of(float64, 2, "x");
+      Options options = this->options();
+      options.fuse = fuse;
+      const Array values = function({x}, {x - cast(random.randint(cumsum(x, axis), 1, 4), float64)}, options)(noise({5, 40}));
+      return values.to_doubles();
+    };
+    EXPECT_EQ(drawn(true), drawn(false)) << axis;
+  }
+}
+
 TEST_P(Scans, CarryNanAndInfinity) {
   const Array x = vector({1, kInfinite, 2, -kInfinite, 3, kNotANumber, 4});
   const auto same = [](const Values& found, const Values& expected) {

@@ -10,6 +10,7 @@
 #include "runtime/memory/buffer.hpp"
 #include "runtime/array/copy_kernel.hpp"
 #include "runtime/memory/host_address.hpp"
+#include "runtime/stream/work_log.hpp"
 
 namespace damo {
 namespace {
@@ -40,6 +41,7 @@ void store(const Array& to, const void* elements) {
   if (to.is_contiguous()) {
     store_contiguous(to, elements);
   } else if (is_host(backend)) {
+    enter_default_stream(backend);
     copy_strided(itemsize(to.dtype()), to.shape(), to.data(), to.strides(), elements, packed);
   } else if (range_bytes(to) > kSmallRange) {
     const Array arrived = Array::empty(to.shape(), to.dtype(), to.device());
@@ -64,7 +66,9 @@ void copy_within(const Array& to, const Array& from) {
     backend.copy(first_byte(to), first_byte(from), to.nbytes(), CopyKind::kDeviceToDevice, nullptr);
     return;
   }
-  if (is_host(backend)) {
+  if (is_host(backend) &&
+      !current_log(backend)) {  // in a log it is a piece of work as all others, of what those before it leave
+    check_default_stream(backend);
     copy_strided(itemsize(to.dtype()), to.shape(), to.data(), to.strides(), from.data(), from.strides());
     return;
   }
@@ -143,6 +147,7 @@ void Array::to_host(void* elements) const {
     backend.synchronize(nullptr);  // into pinned memory a copy returns before it is done
     backend.throw_found();
   } else if (is_host(backend)) {
+    enter_default_stream(backend);
     copy_strided(itemsize(dtype_), shape_, elements, packed, data_, strides_);
   } else if (range_bytes(*this) > kSmallRange) {
     copy().to_host(elements);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/cpu/fourier_plan.hpp"
-#include "runtime/stream/capture.hpp"
+#include "runtime/stream/work_log.hpp"
 
 namespace damo::cpu_backend {
 namespace {
@@ -198,7 +198,7 @@ class CpuFourier final : public FourierEngine {
   CpuFourier(const Backend& backend, const WorkerPool& workers) : backend_(backend), workers_(workers) {}
   const std::string& name() const override { return name_; }
   void run(const FourierTransform& transform, void* from, void* to) override {
-    check_default_stream(backend_);
+    enter_default_stream(backend_);
     if (transform.dtype == float64) Transforming<double>(workers_, doubles_, transform)(static_cast<double*>(from), static_cast<double*>(to));
     else Transforming<float>(workers_, floats_, transform)(static_cast<float*>(from), static_cast<float*>(to));
   }

@@ -8,7 +8,7 @@
 
 #include "runtime/cpu/blas_library.hpp"
 #include "runtime/cpu/lapack_library.hpp"
-#include "runtime/stream/capture.hpp"
+#include "runtime/stream/work_log.hpp"
 
 namespace damo::cpu_backend {
 namespace {
@@ -121,7 +121,7 @@ class Lapack {
 class LapackSolver final : public DenseSolver {
   template <class Method>
   auto of(const MatrixStack& a, Method&& method) {
-    check_default_stream(backend_);
+    enter_default_stream(backend_);
     return a.dtype == float64 ? method(real_, double{}) : method(single_, float{});
   }
 

@@ -91,7 +91,7 @@ void CpuScanEmitter::emit_scanned_rows() {
 
 /// mN[j + 1]: of element j of the strip first what is joined, then what its part of the strip up to it gives.
 void CpuScanEmitter::emit_strip() {
-  const Passes::Pass &first = passes_.all()[0], &last = passes_.all().back();
+  const Passes::Pass &first = passes_.all()[0], last = passes_.behind_prefixes();
   const std::string vectorise = layout_.in_place ? "#pragma clang loop vectorize(assume_safety)" : "#pragma clang loop vectorize(enable)";
   line("      bool some = false;\n      for (i64 r = begin; r < end; r += " + number(kStrip) + ") {\n        const i64 count = end - r < " + number(kStrip) + " ? end - r : " + number(kStrip) + ";");
   const auto make = [&](const Passes::Pass& pass) {
@@ -163,7 +163,7 @@ void CpuScanEmitter::emit_scanned_columns() {
 }
 
 void CpuScanEmitter::emit_column_element() {
-  Passes::Pass before = passes_.all()[0], behind = passes_.all().back(), all = before;
+  Passes::Pass before = passes_.all()[0], behind = passes_.behind_prefixes(), all = before;
   const auto known = [](const std::vector<int>& values, int value) { return std::find(values.begin(), values.end(), value) != values.end(); };
   std::erase_if(behind.inputs, [&](int value) { return known(before.inputs, value); });
   std::erase_if(behind.steps, [&](int value) { return known(before.steps, value); });

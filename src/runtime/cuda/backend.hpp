@@ -137,8 +137,7 @@ class CudaBackend : public Backend {
   /// Of a stream that work is given to: the default one is refused in a thread that captures.
   CUstream stream_of(void* stream) const {
     if (is_default(stream)) {
-      check_default_stream(*this);
-      if (WorkLog* log = current_log(*this)) log->flush_for_other_work();
+      enter_default_stream(*this);
       return static_cast<CUstream>(default_stream_);
     }
     return static_cast<CUstream>(stream);

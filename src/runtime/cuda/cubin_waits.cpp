@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t kInstructionBytes = 16;
 constexpr std::uint16_t kOperation = 0xfff;
 constexpr std::uint16_t kWait = 0x82e;  // ACQBULK
+constexpr std::uint16_t kPredicate = 0xf000, kAlways = 0x7000;  // the 4 bits above: which of a thread's predicates lets it take part
 // LDC, ULDC (parameters), S2R, S2UR, CS2R (the thread's own numbers), NOP, and on a warp's shared registers UMOV, UIADD3, ULEA, ULOP3, USHF, UISETP.
 constexpr std::uint16_t kHarmless[] = {0xb82, 0xab9, 0x919, 0x9c3, 0x805, 0x918, 0x882, 0xc82, 0x290, 0x890, 0x291, 0x891, 0x292, 0x892, 0x299, 0x899, 0x28c, 0x88c};
 // By their low 8 bits, whatever the kinds of their operands, for which the 4 bits above are even: MOV, SEL, ISETP, IADD3, LEA, LOP3, PRMT, SHF,
@@ -25,8 +26,9 @@ bool is_harmless(std::uint16_t operation) {
 
 bool waits_first(const CubinFile& file, const Elf64_Shdr& text) {
   for (std::size_t at = 0; at + kInstructionBytes <= text.sh_size; at += kInstructionBytes) {
-    const auto operation = static_cast<std::uint16_t>(file.at<std::uint16_t>(text.sh_offset + at) & kOperation);
-    if (operation == kWait) return true;
+    const auto word = file.at<std::uint16_t>(text.sh_offset + at);
+    const auto operation = static_cast<std::uint16_t>(word & kOperation);
+    if (operation == kWait) return (word & kPredicate) == kAlways;  // else some threads go on without
     if (!is_harmless(operation)) return false;
   }
   return false;

@@ -8,7 +8,7 @@
 
 #include "runtime/cuda/backend.hpp"
 #include "runtime/cuda/cufft_library.hpp"
-#include "runtime/stream/capture.hpp"
+#include "runtime/stream/work_log.hpp"
 
 namespace damo::cuda_backend {
 namespace {
@@ -23,7 +23,7 @@ class Cufft final : public FourierEngine {
 
   /// One thread at a time: a plan has one scratch memory. After a reset the plans' context is gone, and with it they; the engine is made anew then.
   void run(const FourierTransform& t, void* from, void* to) override {
-    check_default_stream(backend_);
+    enter_default_stream(backend_);
     const std::lock_guard lock(mutex_);
     backend_.bind();
     const Plan& plan = plan_of(t);

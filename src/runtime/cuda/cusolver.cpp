@@ -9,7 +9,7 @@
 
 #include "runtime/cuda/backend.hpp"
 #include "runtime/cuda/cusolver_library.hpp"
-#include "runtime/stream/capture.hpp"
+#include "runtime/stream/work_log.hpp"
 
 namespace damo::cuda_backend {
 namespace {
@@ -26,7 +26,7 @@ class Cusolver final : public DenseSolver {
   /// context's; and not destroyed: at a reset their context is gone, and at the end of the process the driver may be.
   template <class Method>
   auto of(const MatrixStack& a, Method&& method) {
-    check_default_stream(backend_);
+    enter_default_stream(backend_);
     const std::lock_guard lock(mutex_);
     backend_.bind();
     const CUstream stream = static_cast<CUstream>(backend_.default_stream());

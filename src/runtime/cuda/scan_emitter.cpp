@@ -302,7 +302,7 @@ void CudaScanEmitter::emit_value(int join) {
 }
 
 void CudaScanEmitter::emit_results() {
-  const Passes::Pass& pass = passes_.all().back();
+  const Passes::Pass pass = passes_.behind_prefixes();
   emit_divisors(pass);
   const std::string width = number(layout_.vector);
   line("#pragma unroll\n  for (int u = 0; u < " + number(layout_.items) + "; ++u) {\n    const place at = first + u * " + number(step()) + ";");

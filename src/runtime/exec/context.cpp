@@ -121,6 +121,9 @@ std::vector<Array> Context::call(std::span<const Array> inputs, std::span<Array>
   }
   std::vector<Array> outputs = run(capture);
   if (capture) return outputs;  // what the cells hold is part of the graph
+  if (WorkLog* log = program_.shared_uses().empty() ? nullptr : current_log(program_.device().backend())) {
+    log->flush_for_other_work();  // a thunk's call: other threads may use the variables once it is over
+  }
   if (program_.is_guarded() && outputs.back().item().as_int() != 0) throw NotFiniteFound();
   publish(shared);
   drop_views();
@@ -181,6 +184,11 @@ void Context::publish(SharedCall& shared) {
 std::vector<Array> Context::run(CaptureScope* capture) {
   const int count = static_cast<int>(thunks_.size());
   Binding* binding = &enter(0, bindings_, deciding_, all_nodes_);
+  if (log_of_thread) {  // a thunk's call, behind what the call around it has in its log; this Context's memory may be other thunks' in turn
+    log_of_thread->note_uncontained();
+    for (int number = 0, stage = 0; number < count; ++number) binding = run_node_of(*binding, number, stage);
+    return results();
+  }
   if (!capture && replays_ && repeats(*binding)) return results();
   const auto wanted = [&] { return capture || binding->replay.begin() ? &log_ : nullptr; };
   WorkLog* const first = capture || replays_ ? wanted() : nullptr;

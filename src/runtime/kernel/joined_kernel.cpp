@@ -6,6 +6,8 @@
 
 #include "runtime/array/array_layout.hpp"
 #include "runtime/kernel/dialect.hpp"
+#include "runtime/stream/capture.hpp"
+#include "runtime/stream/work_log.hpp"
 
 namespace damo {
 namespace {
@@ -78,20 +80,16 @@ void JoinedKernel::add(std::size_t number, const Member& member, const Geometry&
   found->bytes += bytes_of(kernel_.spec(), geometry);
 }
 
-/// The table: each member's argument block and number of its first thread block; the last entry has the number of all.
 void JoinedKernel::finish(Launch& launch) {
   Backend& backend = kernel_.backend();
-  const std::size_t members = launch.blocks.size(), entry = launch.blocks[0].size() + sizeof(std::int64_t);
+  const std::size_t members = launch.blocks.size();
   for (ArgumentBlock& block : launch.blocks) block.set_streams(backend.dialect().streams(launch.bytes));
   launch.config.grid = {launch.begins.back()};
   check_launch(*launch.code, launch.config);
   launch.code->block_bytes.store(2 * sizeof(void*), std::memory_order_relaxed);
   launch.addresses.assign(members * static_cast<std::size_t>(kernel_.spec().parameter_count()), nullptr);
-  launch.table.resize((members + 1) * entry);
-  for (std::size_t i = 0; i <= members; ++i) std::memcpy(&launch.table[(i + 1) * entry - sizeof(std::int64_t)], &launch.begins[i], sizeof(std::int64_t));
   for (std::size_t i = 0; i < members; ++i) launch.map.insert(launch.map.end(), static_cast<std::size_t>(launch.begins[i + 1] - launch.begins[i]), static_cast<std::uint32_t>(i));
   if (is_host(backend)) return;
-  launch.table_there = on_device(launch.table.size(), backend);
   launch.map_there = on_device(launch.map.size() * sizeof(std::uint32_t), backend);
   backend.copy(launch.map_there.data(), launch.map.data(), launch.map_there.nbytes(), CopyKind::kHostToDevice, nullptr);
 }
@@ -109,21 +107,33 @@ void JoinedKernel::set_pointer(std::size_t member, int parameter, const void* ad
 }
 
 void JoinedKernel::send(Launch& launch, void* stream) {
-  if (std::exchange(launch.is_current, true)) return;
-  const std::size_t entry = launch.blocks[0].size() + sizeof(std::int64_t);
-  for (std::size_t i = 0; i < launch.blocks.size(); ++i) {
+  if (launch.is_current) return;
+  Backend& backend = kernel_.backend();
+  CaptureScope* const capture = current_capture(backend);
+  if (!launch.table || capture) launch.table = std::make_shared<Table>();
+  if (capture) capture->holds().hold(launch.table);
+  else if (WorkLog* log = is_host(backend) ? current_log(backend) : nullptr) log->flush_for_other_work();  // a launch that waits there would find the new table
+  const std::size_t members = launch.blocks.size(), entry = launch.blocks[0].size() + sizeof(std::int64_t);
+  std::vector<std::byte>& bytes = launch.table->bytes;
+  bytes.resize((members + 1) * entry);
+  for (std::size_t i = 0; i <= members; ++i) std::memcpy(&bytes[(i + 1) * entry - sizeof(std::int64_t)], &launch.begins[i], sizeof(std::int64_t));
+  for (std::size_t i = 0; i < members; ++i) {
     launch.blocks[i].set_fast();
-    std::memcpy(&launch.table[i * entry], launch.blocks[i].data(), launch.blocks[i].size());
+    std::memcpy(&bytes[i * entry], launch.blocks[i].data(), launch.blocks[i].size());
   }
-  if (!launch.table_there) return;
-  kernel_.backend().copy(launch.table_there.data(), launch.table.data(), launch.table.size(), CopyKind::kHostToDevice, stream);
+  if (!is_host(backend)) {
+    if (!launch.table->there) launch.table->there = on_device(bytes.size(), backend);
+    backend.copy(launch.table->there.data(), bytes.data(), bytes.size(), CopyKind::kHostToDevice, stream);
+  }
+  launch.is_current = true;
 }
 
 void JoinedKernel::launch(void* stream) {
   Backend& backend = kernel_.backend();
   for (Launch& launch : launches_) {
     send(launch, stream);
-    const void* joined[] = {launch.table_there ? launch.table_there.data() : launch.table.data(), launch.map_there ? launch.map_there.data() : launch.map.data()};
+    const Table& table = *launch.table;
+    const void* joined[] = {table.there ? table.there.data() : table.bytes.data(), launch.map_there ? launch.map_there.data() : launch.map.data()};
     void* arguments[] = {joined};
     backend.launches.fetch_add(1, std::memory_order_relaxed);
     backend.launch(*launch.code, launch.config, arguments, stream);

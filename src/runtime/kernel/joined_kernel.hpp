@@ -32,6 +32,12 @@ class JoinedKernel {
   static Layout layout_of(const SpecKernel& kernel, const Geometry& geometry, bool in_place);
 
  private:
+  /// Each member's argument block and number of its first thread block; the last entry has the number of all. A launch that a captured graph has reads it at each launch
+  /// of the graph, so the graph holds it, and it is not written again.
+  struct Table {
+    std::vector<std::byte> bytes;
+    Array there;  // on the device; empty where kernels read host memory
+  };
   struct Launch {
     Layout layout;
     const LoadedKernel* code = nullptr;
@@ -39,11 +45,11 @@ class JoinedKernel {
     std::vector<ArgumentBlock> blocks;  // by member of this launch
     std::vector<std::int64_t> begins;   // the first thread block of each, and their number at the end
     std::vector<const void*> addresses;
-    std::vector<std::byte> table;
-    Array table_there, map_there;  // on the device
+    std::shared_ptr<Table> table;  // what the last launch took; null: there was none
+    Array map_there;               // on the device
     std::vector<std::uint32_t> map;
     std::size_t bytes = 0;         // of all arrays
-    bool is_current = false;       // the table is what the device has
+    bool is_current = false;       // the table is of these addresses
   };
   struct Place {
     int launch = -1;     // none: the member has no elements, or is launched apart

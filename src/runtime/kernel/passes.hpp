@@ -29,6 +29,8 @@ class Passes {
     std::vector<int> stores;     ///< outputs, by number, whose elements it writes
   };
   const std::vector<Pass>& all() const { return passes_; }
+  /// Of a scan, what reads prefixes or comes with what does: empty where nobody reads them, as of a scan of which only the shape is asked for.
+  Pass behind_prefixes() const { return passes_.size() > 1 ? passes_.back() : Pass(); }
   /// Row values that need no join at all.
   const std::vector<int>& first_row_steps() const { return first_row_steps_; }
   /// Outputs of which each row has one element: written when all passes are done.

@@ -66,7 +66,12 @@ void WorkLog::split_step() {
 }
 
 void WorkLog::note_apart() {
-  if (in_step_ && !steps_.empty()) steps_.back().is_apart = steps_.back().is_known;
+  if (in_step_ && !steps_.empty())
+    steps_.back().is_apart = steps_.back().is_known && steps_.back().first_item == items_.size();
+}
+
+void WorkLog::note_uncontained() {
+  if (in_step_ && !steps_.empty()) steps_.back().is_known = steps_.back().is_apart = false;
 }
 
 void WorkLog::end_step() {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/backend.hpp"
+#include "runtime/stream/capture.hpp"
 
 namespace damo {
 
@@ -79,8 +80,11 @@ class WorkLog {
   void touch(const void* memory, std::size_t bytes, bool writes);
   /// The next item, the last of a known step, touches less than the others: the step ends here, and another one begins whose touches the caller names.
   void split_step();
-  /// None of the step's items writes what another one of them touches.
+  /// None of the items that the step will have writes what another one of them touches. Without effect behind an item:
+  /// what somebody else asked for to prepare the node's memory, a fill or a copy, must come first.
   void note_apart();
+  /// The step's items touch more than its touches say.
+  void note_uncontained();
   void end_step();
   /// Its items keep their order, whatever they touch.
   void forget_steps() { steps_.clear(), touches_.clear(); }
@@ -166,6 +170,13 @@ extern constinit thread_local WorkLog* log_of_thread [[gnu::tls_model("initial-e
 inline WorkLog* current_log(const Backend& backend) {
   WorkLog* const log = log_of_thread;
   return log != nullptr && &log->backend() == &backend ? log : nullptr;
+}
+
+/// For who gives work to the default stream himself: throws DeviceError if the thread captures, and gives the device
+/// first what the thread's log has.
+inline void enter_default_stream(const Backend& backend) {
+  check_default_stream(backend);
+  if (WorkLog* log = current_log(backend)) log->flush_for_other_work();
 }
 
 /// While it lives the thread's work for the default stream goes to the log; null: to the device.

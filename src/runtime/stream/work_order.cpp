@@ -139,14 +139,17 @@ WorkOrder::WorkOrder(const WorkLog& log) : waits(log.items().size()) {
   }
 }
 
-std::size_t WorkOrder::depth() const {
-  std::vector<std::size_t> depths(waits.size(), 1);
-  std::size_t depth = 0;
+std::vector<std::size_t> WorkOrder::levels() const {
+  std::vector<std::size_t> levels(waits.size(), 1);
   for (std::size_t i = 0; i < waits.size(); ++i) {
-    for (std::uint32_t other : waits[i]) depths[i] = std::max(depths[i], depths[other] + 1);
-    depth = std::max(depth, depths[i]);
+    for (std::uint32_t other : waits[i]) levels[i] = std::max(levels[i], levels[other] + 1);
   }
-  return depth;
+  return levels;
+}
+
+std::size_t WorkOrder::depth() const {
+  const std::vector<std::size_t> all = levels();
+  return all.empty() ? 0 : *std::max_element(all.begin(), all.end());
 }
 
 void WorkOrder::narrow(std::size_t chains) {

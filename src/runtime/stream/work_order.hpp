@@ -7,7 +7,7 @@
 // reads was filled before the log began, and what it reports of its data (KernelReport) is taken in any order.
 //
 // The waits follow from addresses of one call. In another call of the same sequence addresses may differ and touch each other otherwise:
-// keeps_order() tells whether they do. Held against the log's own order by HostReplay, which runs items as far from it as their waits let it
+// keeps_order() tells whether they do. Held against the log's own order by HostReplay, which runs items in orders as far from it as their waits let it
 // (tests/function/replay_test.cpp, tests/runtime/stream/work_order_test.cpp).
 #pragma once
 #include <cstddef>
@@ -28,7 +28,9 @@ struct WorkOrder {
 
   /// By item: those that it waits for, none of which waits for another one of them.
   std::vector<std::vector<std::uint32_t>> waits;
-  /// The number of items on the longest way from wait to wait.
+  /// By item: the number of items on the longest way from wait to wait that ends with it.
+  std::vector<std::size_t> levels() const;
+  /// The greatest level.
   std::size_t depth() const;
   /// Lets at most so many items, at least 1, run at the same time: the items become so many chains, each of whose items comes after the one before it.
   /// Where that does not follow from the waits an item waits for the chain that has waited longest. Takes time and memory of the square of the items, at most 8 MiB.

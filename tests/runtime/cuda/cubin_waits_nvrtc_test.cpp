@@ -1,6 +1,8 @@
 // Which kernels wait for the work that they follow before they touch memory: by the machine code, for texts and for what Damo writes.
 #include "runtime/cuda/cubin_waits.hpp"
 
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,7 @@ TEST(CubinWaitsNvrtc, AreThoseInFrontOfEveryAccessToMemory) {
   EXPECT_THAT(kernels("x[0] = 1;" + wait + work), IsEmpty()) << "a store before";
   EXPECT_THAT(kernels("atomicAdd(x, 1);" + wait + work), IsEmpty());
   EXPECT_THAT(kernels("if (i < n) {" + wait + "} x[i] = 1;"), IsEmpty()) << "some threads do not wait";
+  EXPECT_THAT(kernels("asm volatile(\"{ .reg .pred p; setp.lt.s32 p, %0, %1; @p griddepcontrol.wait; }\" :: \"r\"(i), \"r\"(n) : \"memory\"); x[i] = 1;"), IsEmpty()) << "some threads do not wait, without a branch";
   EXPECT_THAT(kernels("__shared__ float s[32]; s[threadIdx.x] = 1; __syncthreads();" + wait + "x[i] = s[0];"), IsEmpty()) << "more than registers: not known to be harmless";
 }
 
@@ -45,6 +48,23 @@ TEST(CubinWaitsNvrtc, AreNoneOfOtherAndOfDamagedCode) {
   std::vector<std::byte> code = code_of("extern \"C\" __global__ void k(float* x) { " + std::string(kWait) + " x[0] = 1; }", SourceKind::kCudaC);
   ASSERT_THAT(kernels_that_wait_first(code), ElementsAre("k"));
   for (std::size_t left = 0; left < code.size(); left += 97) kernels_that_wait_first(std::span(code).first(left));  // reads nothing beyond
+}
+
+TEST(CubinWaitsNvrtc, AreThoseInWhichAllThreadsWait) {
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  std::vector<std::byte> code = code_of("extern \"C\" __global__ void k(float* x) { " + std::string(kWait) + " x[0] = 1; }", SourceKind::kCudaC);
+  ASSERT_THAT(kernels_that_wait_first(code), ElementsAre("k"));
+  int changed = 0;
+  for (std::size_t at = 0; at + 16 <= code.size(); at += 16) {
+    std::uint16_t word;
+    std::memcpy(&word, &code[at], sizeof word);
+    if (word != 0x782e) continue;
+    word = 0x082e;  // of threads whose predicate 0 holds
+    std::memcpy(&code[at], &word, sizeof word);
+    ++changed;
+  }
+  EXPECT_EQ(changed, 1);
+  EXPECT_THAT(kernels_that_wait_first(code), IsEmpty());
 }
 
 /// y = x * 2, and the sum of its rows or of its columns.

@@ -86,12 +86,21 @@ TEST_F(WorkOrderOf, ItemsOfOneStepStayInOrder) {
 TEST_F(WorkOrderOf, ItemsThatAreApartWaitForWhatTheirStepWaitsFor) {
   step({{0, 4, kWrites}});
   log_.begin_step(true);
-  item(), item(), item();
   log_.note_apart();
+  item(), item(), item();
   log_.touch(&bytes_[0], 4, kReads), log_.touch(&bytes_[8], 8, kWrites);
   log_.end_step();
   step({{8, 12, kReads}});
   EXPECT_THAT(waits(), ElementsAre(IsEmpty(), ElementsAre(0u), ElementsAre(0u), ElementsAre(0u), ElementsAre(1u, 2u, 3u)));
+}
+
+TEST_F(WorkOrderOf, WhatPreparedTheMemoryOfItemsThatAreApartComesFirst) {
+  log_.begin_step(true);
+  item();
+  log_.note_apart();
+  item(), item();
+  log_.end_step();
+  EXPECT_THAT(waits(), ElementsAre(IsEmpty(), ElementsAre(0u), ElementsAre(1u)));
 }
 
 TEST_F(WorkOrderOf, WhatANodeFinishesLaterNobodyElseWaitsFor) {
