@@ -43,6 +43,10 @@ Plugin open_plugin() {
       tried += "  " + path + ": " + problem + "\n";
       continue;
     }
+    if (is_cut_short(path)) {
+      tried += "  " + path + ": is cut short; build or install it again\n";
+      continue;
+    }
     void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (!library) {
       tried += "  " + std::string(dlerror()) + "\n";

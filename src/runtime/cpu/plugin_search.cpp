@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "graph/base/environment.hpp"
@@ -98,6 +101,23 @@ std::string who_else_writes(const std::string& path) {
     if (std::string problem = who_else_writes_here(at.string()); !problem.empty()) return problem;
     if (at == at.parent_path()) return {};
   }
+}
+
+bool is_cut_short(const std::string& path) {
+  std::error_code error;
+  const std::uint64_t size = std::filesystem::file_size(path, error);
+  std::ifstream file(path, std::ios::binary);
+  const auto read = [&](std::uint64_t offset, auto& record) {
+    return file.seekg(static_cast<std::streamoff>(offset)) && file.read(reinterpret_cast<char*>(&record), sizeof record);
+  };
+  ElfW(Ehdr) header;
+  if (error || !read(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return false;  // of what is no library the loader says so
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    ElfW(Phdr) segment;
+    if (!read(header.e_phoff + std::uint64_t{i} * header.e_phentsize, segment)) return true;
+    if (segment.p_type == PT_LOAD && (segment.p_offset > size || segment.p_filesz > size - segment.p_offset)) return true;
+  }
+  return false;
 }
 
 }  // namespace damo::cpu_backend

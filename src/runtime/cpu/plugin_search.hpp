@@ -15,4 +15,8 @@ std::vector<std::string> plugin_candidates(const std::string& file);
 /// "user 1000 owns /opt/lib"; empty if nobody can. Looks at the file and at every directory above it, past links.
 std::string who_else_writes(const std::string& path);
 
+/// Whether a library's file ends before what is to be loaded of it: a copy that did not come to its end. The loader maps such a file, and whoever
+/// touches what is missing is killed.
+bool is_cut_short(const std::string& path);
+
 }  // namespace damo::cpu_backend

@@ -61,6 +61,19 @@ TEST_F(PluginSearch, RefusesWhatAnotherUserOwns) {
   EXPECT_EQ(who_else_writes(file_), "user 12345 owns " + std::filesystem::canonical(file_).string());
 }
 
+TEST_F(PluginSearch, SaysWhatIsCutShort) {
+  const std::string whole = std::filesystem::read_symlink("/proc/self/exe").string();
+  EXPECT_FALSE(is_cut_short(whole));
+  EXPECT_FALSE(is_cut_short(file_)) << "no library: the loader says so";
+  EXPECT_FALSE(is_cut_short(root_ / "nowhere"));
+  std::filesystem::copy_file(whole, file_, std::filesystem::copy_options::overwrite_existing);
+  const auto size = std::filesystem::file_size(whole);
+  for (const auto left : {size / 2, size / 10, std::uintmax_t{100}}) {
+    std::filesystem::resize_file(file_, left);
+    EXPECT_TRUE(is_cut_short(file_)) << left << " of " << size << " bytes";
+  }
+}
+
 TEST_F(PluginSearch, LooksWhereTheEnvironmentSaysAlone) {
   const Environment chosen("DAMO_PLUGIN_DIR", "/opt/here");
   EXPECT_THAT(plugin_candidates("x.so"), ElementsAre("/opt/here/x.so"));
