@@ -1,6 +1,9 @@
 // isclose and allclose: one row of two arrays and the two tolerances.
+#include <string>
+
 #include <damo/array_math.hpp>
 #include <damo/array_reduce.hpp>
+#include <damo/error.hpp>
 
 namespace damo {
 namespace {
