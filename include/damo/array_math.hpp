@@ -36,6 +36,12 @@ namespace damo {
 #undef DAMO_ROW2
 #undef DAMO_ROW3
 
+/// Where |x - y| <= atol + rtol |y|, infinities of one sign are equal, and NaN is close to nothing unless equal_nan: bool, as NumPy's isclose. 16-bit floats are
+/// compared in float32. OptionError for a tolerance that is negative or NaN. Cost: one kernel.
+Array isclose(const ArrayOperand& x, const ArrayOperand& y, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
+/// Whether all elements are; waits for the device.
+bool allclose(const ArrayOperand& x, const ArrayOperand& y, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
+
 /// Any row, a user's too: apply_elementwise(swish.row(), {a}).
 Array apply_elementwise(const ElementwiseRow& row, std::initializer_list<ArrayOperand> inputs);
 /// Into the elements of out, which has the shape of the result. In place of a new array.

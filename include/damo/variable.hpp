@@ -4,6 +4,7 @@
 // See tests/graph/variable_test.cpp.
 #pragma once
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <span>
 #include <string>
@@ -169,7 +170,8 @@ struct Assignment {
   Variable variable, value;
 };
 
-/// "x float32 (?, ?)", for errors; an unnamed Variable is called by its op.
+/// "x float32 (?, ?)", for errors and prints; an unnamed Variable is called by its op. What is computed from what: debugprint (print.hpp).
 std::string describe(const Variable& variable);
+std::ostream& operator<<(std::ostream& out, const Variable& variable);
 
 }  // namespace damo

@@ -1,6 +1,7 @@
 #include <damo/variable.hpp>
 
 #include <algorithm>
+#include <ostream>
 #include <utility>
 
 #include <damo/op.hpp>
@@ -200,5 +201,7 @@ std::string describe(const Variable& variable) {
   if (label.empty()) label = variable.is_shared() ? "shared variable" : "input";
   return label + " " + to_string(variable.type());
 }
+
+std::ostream& operator<<(std::ostream& out, const Variable& variable) { return out << describe(variable); }
 
 }  // namespace damo

@@ -43,7 +43,7 @@ Variable apply_op(const OpPtr& op, const ElementwiseRow& row, std::span<const Op
   SourceLine where;
   for (const Operand& input : inputs) {
     const bool condition = row.condition_first && variables.empty();
-    variables.push_back(input.as(condition ? bool_ : is_too_large(input, common) ? computed_in(row, common) : common));
+    variables.push_back(input.as(condition ? bool_ : input.is_number() ? dtype_of_number(row, inputs, input, common) : common));
     if (!where || (input.where() && !input.is_number())) where = input.where();
   }
   return op->apply(variables, where).output();

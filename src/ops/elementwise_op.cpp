@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <damo/graph.hpp>
+#include "ops/comparisons.hpp"
 #include "ops/promotion.hpp"
 #include "ops/rows.hpp"
 
@@ -70,6 +71,12 @@ Step ElementwiseOp::step(std::span<const DType> inputs, std::vector<int> values)
   step.compute = cast_to_ ? inputs[0] : computed_in(*row_, common);
   step.result = cast_to_ ? *cast_to_ : result_of(*row_, common);
   step.code = cast_to_ ? "x0" : code_for(*row_, step.compute);
+  if (!cast_to_ && compares_unlike_signs(*row_, inputs)) {
+    const bool signed_first = is_signed(inputs[0]);
+    step.compute = uint64;
+    step.inputs_as = signed_first ? std::vector{int64, uint64} : std::vector{uint64, int64};
+    step.code = code_of_unlike_signs(*row_, signed_first);
+  }
   step.condition_first = row_->condition_first;
   step.rounds = cast_to_.has_value();
   step.inputs = std::move(values);

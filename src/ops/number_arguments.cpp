@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "ops/comparisons.hpp"
 #include "ops/rows.hpp"
 
 namespace damo {
@@ -43,8 +44,7 @@ NumberRule number_rule(const ElementwiseOp& op) {
   if (name == "sub") return NumberRule::kDifference;
   if (name == "mul") return NumberRule::kProduct;
   if (name == "true_div") return NumberRule::kQuotient;
-  const bool compares = name == "lt" || name == "le" || name == "gt" || name == "ge" || name == "eq" || name == "neq";
-  return compares ? NumberRule::kComparison : NumberRule::kNever;
+  return is_comparison(op.row()) ? NumberRule::kComparison : NumberRule::kNever;
 }
 
 bool may_be_argument(NumberRule rule, int position, const Scalar& number) {

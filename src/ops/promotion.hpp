@@ -1,11 +1,13 @@
 // How a row's operands come to one dtype, whatever they are: a Variable or an Array, and numbers beside them.
 #pragma once
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <damo/error.hpp>
 
+#include "ops/comparisons.hpp"
 #include "ops/rows.hpp"
 
 namespace damo {
@@ -56,6 +58,15 @@ DType common_dtype(const ElementwiseRow& row, std::span<const Operand> inputs) {
     promotables[i].weak = false;
   }
   return result_type(promotables);
+}
+
+/// What a number beside the inputs becomes where they promote to common (common_dtype). Beside integers that promote to float64 a comparison leaves it what it is:
+/// float64 would round it, and the comparison is exact (comparisons.hpp).
+template <class Operand>
+DType dtype_of_number(const ElementwiseRow& row, std::span<const Operand> inputs, const Operand& number, DType common) {
+  const auto is_integers = [](const Operand& input) { return is_integer(input.promotable().dtype); };
+  if (is_comparison(row) && is_floating(common) && std::all_of(inputs.begin(), inputs.end(), is_integers)) return number.number().dtype();
+  return is_too_large(number, common) ? computed_in(row, common) : common;
 }
 
 }  // namespace damo

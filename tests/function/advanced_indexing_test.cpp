@@ -207,6 +207,17 @@ TEST_P(AdvancedIndexing, AddsAndSetsManyRepeatedPositionsInTheirOrder) {
   }
 }
 
+TEST_P(AdvancedIndexing, TheGradientOfASetSortsNoPositionsAgain) {
+  const Variable x = vector("x"), y = vector("y"), at = vector("at", int64), z = set_subtensor(x, {at}, y);
+  const Function f = function({x, y, at}, {z, grad(sum(z * z), y)}, {.device = device()});
+  const std::string text = f.explain(), name = "  sorted_positions{";
+  EXPECT_NE(text.find(name), std::string::npos);
+  EXPECT_EQ(text.find(name), text.rfind(name)) << text;
+  const Results got = f(range({3}), array({4, 5, 6, 7}), integers<std::int64_t>({2, 0, 2, 0}));
+  EXPECT_EQ(got[0].to_doubles(), (std::vector<double>{7, 1, 6}));
+  EXPECT_EQ(got[1].to_doubles(), (std::vector<double>{0, 0, 12, 14})) << "the last write of a place alone counts";
+}
+
 TEST_P(AdvancedIndexing, NamesWhatDoesNotFit) {
   const Variable x = tensor3("x"), i = vector("i", int64), j = vector("j", int64), y = vector("y"), fixed = input({int64, {2}}), other = input({int64, {3}});
   const auto places = [&](std::vector<std::int64_t> at) { return Array::from(at, {static_cast<std::int64_t>(at.size())}, device()); };

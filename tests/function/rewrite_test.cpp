@@ -181,6 +181,28 @@ TEST_P(Rewriting, KeepsGradientsOfLogarithmsOfSigmoidsFinite) {
   }
 }
 
+TEST_P(Rewriting, KeepsGradientsOfSaturatedQuotientsFinite) {
+  const Variable x = vector("x", float64), w = vector("w", float64), e = exp(x);
+  const Variable sigmoids[] = {e / (1 + e), e * (1 / (1 + e)), reciprocal(1 + exp(-x)), 1 - 1 / (1 + exp(x))};
+  std::vector<Variable> outputs;
+  for (const Variable& s : sigmoids) outputs.insert(outputs.end(), {s, grad(sum(w * s), x)});
+  const Variable swish = x * e / (1 + e), shares = e / sum(e);
+  outputs.insert(outputs.end(), {swish, grad(sum(w * swish), x), shares, grad(sum(w * shares), x)});
+  const std::vector<double> values = {-800, -1, 0, 1, 30, 800}, weights = {1, 2, 3, 4, 5, 6};
+  const auto got = results({x, w}, outputs, {}, Array::from(values, device()), Array::from(weights, device()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double s = 1 / (1 + std::exp(-values[i])), slope = s * (1 / (1 + std::exp(values[i])));
+    for (std::size_t k = 0; k < 8; k += 2) {
+      EXPECT_NEAR(got[k][i], s, 1e-15) << "sigmoid " << k / 2 << " at " << values[i];
+      EXPECT_NEAR(got[k + 1][i], weights[i] * slope, 1e-14) << "gradient " << k / 2 << " at " << values[i];
+    }
+    EXPECT_NEAR(got[8][i], values[i] * s, 1e-13);
+    EXPECT_NEAR(got[9][i], weights[i] * (s + values[i] * slope), 1e-13);
+    EXPECT_EQ(got[10][i], values[i] == 800 ? 1 : 0);
+    EXPECT_EQ(got[11][i], 0);
+  }
+}
+
 TEST_P(Rewriting, OfARowWithoutElementsStaysWhatItWas) {
   const Variable x = matrix("x");
   const std::vector<Variable> outputs = {log(sum(exp(x), 1)), exp(x) / sum(exp(x), 1, true)};

@@ -1,6 +1,7 @@
 #include <damo/variable.hpp>
 
 #include <set>
+#include <sstream>
 #include <thread>
 #include <type_traits>
 
@@ -98,6 +99,9 @@ TEST(Variable, DescribesItself) {
   const Variable x = matrix("x");
   EXPECT_EQ(describe(x), "x float32 (?, ?)");
   EXPECT_EQ(describe(op(x)), "soft float32 (?, ?)");
+  std::ostringstream out;
+  out << x << ", " << op(x);
+  EXPECT_EQ(out.str(), "x float32 (?, ?), soft float32 (?, ?)");
   EXPECT_EQ(describe(vector()), "input float32 (?,)");
   EXPECT_EQ(describe(constant(2.5)), "2.5 float64 ()");
   EXPECT_EQ(describe(Variable(op(x)).set_name("y")), "y float32 (?, ?)");

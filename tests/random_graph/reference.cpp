@@ -223,12 +223,14 @@ Tensor apply_row(const ElementwiseRow& row, const std::vector<Tensor>& operands)
   const DType common = common_dtype(row, dtypes), compute = computed_in(row, common);
   Tensor result{result_of(row, common), broadcast_shapes(shapes), {}};
   const RowReference& reference = *row_reference(row.name);
+  // Integers that promote to float64 are compared as what they are; an Element holds every one of them.
+  const bool compares_integers = row.result == ResultRule::kBool && std::all_of(dtypes.begin(), dtypes.end(), [](DType dtype) { return is_integer(dtype); });
   const bool chooses = row.name == "where", drops_first = row.name == "second";
   for (std::int64_t i = 0, size = result.shape.size(); i < size; ++i) {
     std::array<Element, 3> x{};
     for (std::size_t k = 0; k < operands.size(); ++k) {
       x[k] = operands[k].elements[position(operands[k].shape, result.shape, i)];
-      if (!(row.condition_first && k == 0)) x[k] = cast_element(operands[k].dtype, compute, x[k]);
+      if (!(row.condition_first && k == 0) && !compares_integers) x[k] = cast_element(operands[k].dtype, compute, x[k]);
     }
     if (chooses || drops_first) {
       result.elements.push_back(drops_first ? x[1] : is_open(x[0]) ? x[0] : x[0].value != 0 ? x[1] : x[2]);

@@ -75,7 +75,7 @@ struct Plan {
       if (!operand.is_number()) {
         inputs.push_back({&operand.array(), {}});
       } else {
-        const DType dtype = condition ? bool_ : is_too_large(operand, common) ? computed_in(row, common) : common;
+        const DType dtype = condition ? bool_ : dtype_of_number(row, operands, operand, common);
         inputs.push_back({nullptr, operand.number().cast(dtype)});
       }
     }

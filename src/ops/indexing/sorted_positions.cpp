@@ -9,7 +9,6 @@
 #include <damo/thunk.hpp>
 #include "ops/indexing/take_kernels.hpp"
 #include "ops/indexing/walks.hpp"
-#include "ops/sort/radix_sort.hpp"
 
 namespace damo {
 namespace {
@@ -23,9 +22,9 @@ extern "C" __global__ void as_they_are(const long long* positions, long long cou
 
 class SortedPositionsOp final : public Op {
  public:
-  SortedPositionsOp(int axis, int axes, Sorting sorting) : axis_(axis), axes_(axes), sorting_(sorting) {}
+  SortedPositionsOp(int axis, int axes) : axis_(axis), axes_(axes) {}
   std::string name() const override { return "sorted_positions"; }
-  Props props() const override { return {{"axis", std::int64_t{axis_}}, {"axes", std::int64_t{axes_}}, {"for_scatter", sorting_ == Sorting::kForScatter}}; }
+  Props props() const override { return {{"axis", std::int64_t{axis_}}, {"axes", std::int64_t{axes_}}}; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(2);
     const Shape& dims = inputs.at(0).dims();
@@ -42,32 +41,33 @@ class SortedPositionsOp final : public Op {
     Cell &keys = context.storage(node.output(0)), &order = context.storage(node.output(1));
     context.promise_recordable();
     context.promise_contained();
-    if (sorting_ == Sorting::kForScatter && scatters_in_order(context.device(), x.dtype())) {
+    if (scatters_in_order(context.device(), x.dtype())) {
       const Kernel kernel = context.compile(kAsTheyAre, "as_they_are");
       return [&positions, &keys, &order, kernel] {
         if (keys.size() > 0) kernel(elements_launch(keys.size()), positions.array(), keys.size(), keys.array(), order.array());
       };
     }
-    const RadixSort sort([&](std::string_view source, std::string_view name) { return context.compile(source, name); });
-    return [&positions, &x, &keys, &order, sort, axis = axis_, axes = axes_] {
-      const auto last = static_cast<std::uint64_t>(std::max<std::int64_t>(walked_extent(x.shape(), axis, axes) - 1, 1));
-      const auto words = [](const Array& array) { return array.view(uint64, array.shape(), array.strides(), 0); };
-      sort(words(positions.array()), 1, keys.size(), static_cast<int>(std::bit_width(last)), words(keys.array()), order.array());
-    };
+    const PositionSort sort([&](std::string_view source, std::string_view name) { return context.compile(source, name); });
+    return [&positions, &x, &keys, &order, sort, axis = axis_, axes = axes_] { sort(positions.array(), x.shape(), axis, axes, keys.array(), order.array()); };
   }
   Gradients gradient(const Apply&, std::span<const Variable>) const override { return Gradients(2, Gradient::disconnected()); }
 
  private:
   int axis_, axes_;
-  Sorting sorting_;
 };
 
 }  // namespace
 
-SortedPositions sorted_positions(const Variable& positions, const Variable& x, int axis, int axes, Sorting sorting, SourceLine line) {
+SortedPositions sorted_positions(const Variable& positions, const Variable& x, int axis, int axes, SourceLine line) {
   const Variable inputs[] = {positions, x};
-  const Apply node = std::make_shared<const SortedPositionsOp>(axis, axes, sorting)->apply(inputs, line);
+  const Apply node = std::make_shared<const SortedPositionsOp>(axis, axes)->apply(inputs, line);
   return {node.output(0), node.output(1)};
+}
+
+void PositionSort::operator()(const Array& positions, const Shape& x, int axis, int axes, const Array& sorted, const Array& order) const {
+  const auto last = static_cast<std::uint64_t>(std::max<std::int64_t>(walked_extent(x, axis, axes) - 1, 1));
+  const auto words = [](const Array& array) { return array.view(uint64, array.shape(), array.strides(), 0); };
+  sort_(words(positions), 1, sorted.size(), static_cast<int>(std::bit_width(last)), words(sorted), order);
 }
 
 }  // namespace damo

@@ -1,6 +1,8 @@
 // Positions in order, and where each came from: what lets a kernel add up by position without atomics, in one order.
 #pragma once
+#include <damo/array.hpp>
 #include <damo/variable.hpp>
+#include "ops/sort/radix_sort.hpp"
 
 namespace damo {
 
@@ -8,10 +10,20 @@ struct SortedPositions {
   Variable positions;  ///< int64, rank 1, ascending
   Variable order;      ///< int64: positions[i] was at order[i] in C order; ascending among equals
 };
-/// positions: checked_positions of axes of x. for_scatter: only OrderedScatter, which wants none in order, stands for what reads them where
-/// scatters_in_order(device, dtype): they are then not sorted. Cost: 5 reads and writes of both for each 8 bits of the extent. Method: radix sort from the least
-/// digit on (Knuth, The Art of Computer Programming 3, 5.2.5), whose tiles each thread goes through in order.
-enum class Sorting : bool { kAlways, kForScatter };
-SortedPositions sorted_positions(const Variable& positions, const Variable& x, int axis, int axes, Sorting sorting, SourceLine line);
+/// positions: checked_positions of axes of x. Where scatters_in_order(device, x's dtype) they stay as they are, and order counts: OrderedScatter wants none in
+/// order, and whoever does sorts them with a PositionSort. Cost elsewhere: that of a PositionSort.
+SortedPositions sorted_positions(const Variable& positions, const Variable& x, int axis, int axes, SourceLine line);
+
+/// Puts positions in order. Cost: 5 reads and writes of both results for each 8 bits of the extent. Method: radix sort from the least digit on (Knuth, The Art of
+/// Computer Programming 3, 5.2.5), whose tiles each thread goes through in order.
+class PositionSort {
+ public:
+  explicit PositionSort(const CompileKernel& compile) : sort_(compile) {}
+  /// positions: of axes of an array of shape x. sorted, order: int64 of as many, as in SortedPositions; sorted may not be positions.
+  void operator()(const Array& positions, const Shape& x, int axis, int axes, const Array& sorted, const Array& order) const;
+
+ private:
+  RadixSort sort_;
+};
 
 }  // namespace damo

@@ -118,7 +118,7 @@ class AddSlicesOp final : public Op {
 Gradients TakeOp::gradient(const Apply& node, std::span<const Variable> output_gradients) const {
   const SourceLine line = node.where();
   const Variable &x = node.input(0), &g = output_gradients[0];
-  const SortedPositions sorted = sorted_positions(node.input(1), x, axis_, axes_, Sorting::kForScatter, line);
+  const SortedPositions sorted = sorted_positions(node.input(1), x, axis_, axes_, line);
   // 16-bit sums would round at each addition.
   const Variable inputs[] = {cast_at(g, g.dtype() == float64 ? float64 : float32, line), sorted.positions, sorted.order, x, node.input(1)};
   const Variable sums = std::make_shared<const AddSlicesOp>(axis_, axes_)->apply(inputs, line).output();
@@ -132,26 +132,41 @@ extern "C" __global__ void lasts_of_equals(const long long* keys, const long lon
 }
 )";
 
-/// Of each position whether no later one is equal: whose slice stays of those that are set. Inputs: sorted positions, their order.
+/// Of each position whether no later one is equal: whose slice stays of those that are set. Inputs: sorted_positions' results, and its x. Where those are not in
+/// order they are sorted here, since nothing before needed it.
 class LastsOp final : public Op {
  public:
+  LastsOp(int axis, int axes) : axis_(axis), axes_(axes) {}
   std::string name() const override { return "lasts_of_equals"; }
+  Props props() const override { return {{"axis", std::int64_t{axis_}}, {"axes", std::int64_t{axes_}}}; }
   Apply make_node(Inputs inputs) const override {
-    inputs.require_count(2);
-    return {*this, {inputs.at(0), inputs.at(1)}, {{bool_, inputs.at(0).dims()}}};
+    inputs.require_count(3);
+    return {*this, {inputs.at(0), inputs.at(1), inputs.at(2)}, {{bool_, inputs.at(0).dims()}}};
   }
   Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{inputs[0]}}; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
-    const Cell &keys = context.storage(node.input(0)), &order = context.storage(node.input(1));
+    const Cell &keys = context.storage(node.input(0)), &order = context.storage(node.input(1)), &x = context.storage(node.input(2));
     Cell& lasts = context.storage(node.output());
     context.promise_recordable();
     context.promise_contained();
-    const Kernel kernel = context.compile(kLasts, "lasts_of_equals");
-    return [&keys, &order, &lasts, kernel] {
-      if (keys.size() > 0) kernel(elements_launch(keys.size()), keys.array(), order.array(), keys.size(), lasts.array());
+    const CompileKernel compile = [&](std::string_view source, std::string_view name) { return context.compile(source, name); };
+    const Kernel kernel = compile(kLasts, "lasts_of_equals");
+    if (!scatters_in_order(context.device(), x.dtype())) {
+      return [&keys, &order, &lasts, kernel] {
+        if (keys.size() > 0) kernel(elements_launch(keys.size()), keys.array(), order.array(), keys.size(), lasts.array());
+      };
+    }
+    return [&keys, &x, &lasts, kernel, sort = PositionSort(compile), axis = axis_, axes = axes_] {
+      if (keys.size() == 0) return;
+      const Array sorted = Array::empty(keys.shape(), int64, keys.array().device()), places = Array::empty(keys.shape(), int64, keys.array().device());
+      sort(keys.array(), x.shape(), axis, axes, sorted, places);
+      kernel(elements_launch(keys.size()), sorted, places, keys.size(), lasts.array());
     };
   }
-  Gradients gradient(const Apply&, std::span<const Variable>) const override { return Gradients(2, Gradient::disconnected()); }
+  Gradients gradient(const Apply&, std::span<const Variable>) const override { return Gradients(3, Gradient::disconnected()); }
+
+ private:
+  int axis_, axes_;
 };
 
 /// Inputs: x, positions, y, and, but where all positions differ, the sorted ones and their order.
@@ -200,9 +215,8 @@ class WriteAtOp final : public Op {
     gradients[0] = !sets ? g : write_at({user_, kind_, axis_, axes_}, g, positions, constant(Scalar(0.0).cast(g.dtype()), line), repeats ? Repeats::kMay : Repeats::kNone, line);
     Variable part = repeats ? take_at(g, positions, axis_, axes_, line) : take_once_at(g, positions, axis_, axes_, user_, line);
     if (sets && repeats) {
-      const SortedPositions sorted = sorted_positions(positions, node.input(0), axis_, axes_, Sorting::kAlways, line);
-      const Variable inputs[] = {sorted.positions, sorted.order};
-      const Variable lasts = reshape_like(std::make_shared<const LastsOp>()->apply(inputs, line).output(), positions, line);
+      const Variable inputs[] = {node.input(3), node.input(4), node.input(0)};
+      const Variable lasts = reshape_like(std::make_shared<const LastsOp>(axis_, axes_)->apply(inputs, line).output(), positions, line);
       std::vector<int> pattern(static_cast<std::size_t>(g.rank() - axis_ - axes_ + positions.rank()), kNewAxis);
       std::iota(pattern.begin(), pattern.begin() + positions.rank(), 0);
       part = where(at(dimshuffle(at(lasts), pattern)), at(part), 0.0);
@@ -236,7 +250,7 @@ Variable take_once_at(const Variable& x, const Variable& positions, int axis, in
 Variable write_at(const WriteForm& form, const Variable& x, const Variable& positions, const Variable& y, Repeats repeats, SourceLine line) {
   std::vector<Variable> inputs{x, positions, y};
   if (repeats == Repeats::kMay) {
-    const SortedPositions sorted = sorted_positions(positions, x, form.axis, form.axes, Sorting::kForScatter, line);
+    const SortedPositions sorted = sorted_positions(positions, x, form.axis, form.axes, line);
     inputs.insert(inputs.end(), {sorted.positions, sorted.order});
   }
   return std::make_shared<const WriteAtOp>(form.user, form.kind, form.axis, form.axes)->apply(inputs, line).output();

@@ -60,6 +60,8 @@ bool is_single(const Site& site, ValueId value);
 inline std::function<bool(const Op&)> is_one_of(std::vector<OpPtr> ops) {
   return [ops = std::move(ops)](const Op& op) { return std::any_of(ops.begin(), ops.end(), [&](const OpPtr& of) { return of.get() == &op; }); };
 }
+/// Whether a dimshuffle of that pattern leaves all axes where they are; a new one may stand for one that is left out there, both have extent 1.
+bool changes_nothing(const std::vector<int>& pattern, int rank);
 /// A number of the dtype.
 Variable number(double value, DType dtype);
 

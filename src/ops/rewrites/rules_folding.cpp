@@ -3,9 +3,11 @@
 // a larger one would take memory for what a kernel makes on its way. All keep every value.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <type_traits>
 #include <unordered_map>
+#include <utility>
 
 #include "ops/rewrites/match.hpp"
 #include "ops/rows.hpp"
@@ -46,6 +48,18 @@ Evaluate wrapping(F f) {
   });
 }
 
+/// f on numbers of the dtype, or, of integers of which only one has a sign, on how they are ordered: no dtype holds both.
+template <class F>
+Evaluate compared(F f) {
+  return [f, alike = computed(f)](DType dtype, std::span<const Scalar> in) {
+    const bool are_unlike = is_integer(in[0].dtype()) && is_integer(in[1].dtype()) && is_signed(in[0].dtype()) != is_signed(in[1].dtype());
+    if (!are_unlike) return alike(dtype, in);
+    const auto order = [](std::int64_t x, std::uint64_t y) { return std::cmp_less(x, y) ? -1 : std::cmp_equal(x, y) ? 0 : 1; };
+    const std::int64_t x = in[0].as_int(), y = in[1].as_int();
+    return Scalar(f(is_signed(in[0].dtype()) ? order(x, static_cast<std::uint64_t>(y)) : -order(y, static_cast<std::uint64_t>(x)), 0));
+  };
+}
+
 template <class F>
 Evaluate of_floats(F f) {
   return computed([f](auto x, auto y) -> decltype(x) {
@@ -73,12 +87,12 @@ std::unordered_map<const Op*, Evaluate> evaluations() {
       {row.true_div.get(), of_floats([](auto x, auto y) { return x / y; })},
       {row.reciprocal.get(), of_floats([](auto x, auto) { return 1 / x; })},
       {row.sqrt.get(), of_floats([](auto x, auto) { return std::sqrt(x); })},
-      {row.lt.get(), computed([](auto x, auto y) { return x < y; })},
-      {row.le.get(), computed([](auto x, auto y) { return x <= y; })},
-      {row.gt.get(), computed([](auto x, auto y) { return x > y; })},
-      {row.ge.get(), computed([](auto x, auto y) { return x >= y; })},
-      {row.eq.get(), computed([](auto x, auto y) { return x == y; })},
-      {row.neq.get(), computed([](auto x, auto y) { return x != y; })},
+      {row.lt.get(), compared([](auto x, auto y) { return x < y; })},
+      {row.le.get(), compared([](auto x, auto y) { return x <= y; })},
+      {row.gt.get(), compared([](auto x, auto y) { return x > y; })},
+      {row.ge.get(), compared([](auto x, auto y) { return x >= y; })},
+      {row.eq.get(), compared([](auto x, auto y) { return x == y; })},
+      {row.neq.get(), compared([](auto x, auto y) { return x != y; })},
       {row.and_.get(), of_integers([](auto x, auto y) { return x & y; })},
       {row.or_.get(), of_integers([](auto x, auto y) { return x | y; })},
       {row.xor_.get(), of_integers([](auto x, auto y) { return x ^ y; })},

@@ -60,8 +60,23 @@ ValueId one_plus_exp(const Site& site, ValueId value) {
   return are_floats(site, e, value) ? exponent(site, e) : ValueId::kNone;
 }
 
-/// 1 / (1 + exp(-x)) is sigmoid(x), and so is exp(x) / (1 + exp(x)), also with a numerator: the gradient of log(1 + exp(x)) is
-/// (g / (1 + exp(x))) exp(x), and that of 1 / (1 + exp(-x)) the same of -g.
+/// A product with exp(x), whose other factor is `rest`, or exp(x) itself.
+struct ExpFactor {
+  ValueId x = ValueId::kNone, exp = ValueId::kNone, rest = ValueId::kNone;
+  explicit operator bool() const { return x != ValueId::kNone; }
+  Variable times(Site& site, const Variable& y) const { return rest == ValueId::kNone ? y : mul(site.operand(rest), y); }
+};
+ExpFactor exp_factor(const Site& site, ValueId value) {
+  if (const ValueId x = exponent(site, value); x != ValueId::kNone) return {x, value};
+  const Pair product = pair_of(site, value, rows().mul);
+  for (const Pair& factors : {product, product.swapped()}) {
+    const ValueId x = factors && are_floats(site, factors.second, value) ? exponent(site, factors.first) : ValueId::kNone;
+    if (x != ValueId::kNone) return {x, factors.first, factors.second};
+  }
+  return {};
+}
+
+/// 1 / (1 + exp(-x)) is sigmoid(x), and so is exp(x) / (1 + exp(x)), also of a product with exp(x).
 Variable to_sigmoid(Site& site) {
   const ValueId out = site.output();
   const auto turned = [](const Variable& x) { return sigmoid(neg(x)); };
@@ -70,15 +85,8 @@ Variable to_sigmoid(Site& site) {
     const ValueId x = one_plus_exp(site, site.input(1));
     if (x == ValueId::kNone) return {};
     if (is_number(site, site.input(0), 1)) return made_of(site, x, turned);
-    return exponent(site, site.input(0)) == x ? made_of(site, x, [](const Variable& v) { return sigmoid(v); }) : Variable();
-  }
-  for (const Pair& operands : {pair_of(site, out, rows().mul), pair_of(site, out, rows().mul).swapped()}) {
-    const ValueId x = exponent(site, operands.first);
-    const ValueId negated = inside(site, operands.second, rows().neg);
-    const Pair quotient = pair_of(site, negated == ValueId::kNone ? operands.second : negated, rows().true_div);
-    if (x == ValueId::kNone || !quotient || one_plus_exp(site, quotient.second) != x || !are_floats(site, quotient.first, out)) continue;
-    const Variable g = site.operand(quotient.first);
-    return made_of(site, x, [&](const Variable& v) { return mul(negated == ValueId::kNone ? g : neg(g), sigmoid(v)); });
+    const ExpFactor numerator = exp_factor(site, site.input(0));
+    return numerator.x == x ? made_of(site, x, [&](const Variable& v) { return numerator.times(site, sigmoid(v)); }) : Variable();
   }
   return {};
 }
@@ -100,17 +108,19 @@ SigmoidOf sigmoid_of(const Site& site, ValueId value) {
   return of;
 }
 
-/// value * s, s being that sigmoid, without the divisions by it that are in the value's terms and factors; empty where there is none.
-Variable without_quotient(Site& site, ValueId value, const SigmoidOf& sigmoid, ValueId s, int depth = 0) {
+/// value * factor, where terms and factors of the value are known to be simpler when they are multiplied by it: `known` gives their products, and nothing for
+/// others. Empty where it knows none.
+template <class Known>
+Variable product_with(Site& site, ValueId value, ValueId factor, const Known& known, int depth = 0) {
   constexpr int kDeepest = 6;
-  if (depth == kDeepest || !are_floats(site, value, s)) return {};
-  const auto deeper = [&](ValueId inner) { return without_quotient(site, inner, sigmoid, s, depth + 1); };
+  if (depth == kDeepest || !are_floats(site, value, factor)) return {};
+  if (const Variable product = known(value)) return product;
+  const auto deeper = [&](ValueId inner) { return product_with(site, inner, factor, known, depth + 1); };
   if (const ValueId inner = inside(site, value, rows().neg); inner != ValueId::kNone) {
     const Variable rest = deeper(inner);
     return rest ? neg(rest) : rest;
   }
   if (const Pair quotient = pair_of(site, value, rows().true_div); quotient && are_floats(site, quotient.first, value) && are_floats(site, quotient.second, value)) {
-    if (sigmoid_of(site, quotient.second) == sigmoid) return second(site.operand(s), site.operand(quotient.first));
     const Variable rest = deeper(quotient.first);
     return rest ? true_div(rest, site.operand(quotient.second)) : rest;
   }
@@ -124,9 +134,65 @@ Variable without_quotient(Site& site, ValueId value, const SigmoidOf& sigmoid, V
     if (!terms) continue;
     Variable first = deeper(terms.first), last = deeper(terms.second);
     if (!first && !last) return {};
-    if (!first) first = mul(site.operand(terms.first), site.operand(s));
-    if (!last) last = mul(site.operand(terms.second), site.operand(s));
+    if (!first) first = mul(site.operand(terms.first), site.operand(factor));
+    if (!last) last = mul(site.operand(terms.second), site.operand(factor));
     return op == rows().add ? add(first, last) : sub(first, last);
+  }
+  return {};
+}
+
+/// What a value multiplied by exp(x) is, where it is divided by 1 + exp(x): finite though exp(x) may not be.
+class OverOnePlusExp {
+ public:
+  OverOnePlusExp(Site& site, ValueId x) : site_(site), x_(x), upright_{x, false} {
+    for (ValueId inner = inside(site, x, rows().neg); inner != ValueId::kNone; inner = inside(site, upright_.x, rows().neg)) upright_ = {inner, !upright_.is_negated};
+  }
+
+  /// value exp(x); empty if the value is of none of these forms.
+  Variable operator()(ValueId value) const {
+    if (is_inverse(value)) return s();
+    if (const ValueId root = inside(site_, value, rows().sqr); root != ValueId::kNone && is_inverse(root)) return mul(site_.operand(root), s());
+    if (const ValueId g = numerator(value); g != ValueId::kNone) return mul(site_.operand(g), s());
+    const Pair terms = pair_of(site_, value, rows().sub);
+    return terms ? derivative(terms) : Variable();
+  }
+
+ private:
+  Variable s() const { return sigmoid(site_.operand(x_)); }
+  /// Whether it is 1 / (1 + exp(x)): sigmoid(-x), perhaps not yet written so.
+  bool is_inverse(ValueId value) const {
+    const ValueId of = inside(site_, value, rows().reciprocal);
+    return sigmoid_of(site_, value) == SigmoidOf{upright_.x, !upright_.is_negated} || (of != ValueId::kNone && one_plus_exp(site_, of) == x_);
+  }
+  /// g of g / (1 + exp(x)).
+  ValueId numerator(ValueId value) const {
+    const Pair quotient = pair_of(site_, value, rows().true_div);
+    return quotient && one_plus_exp(site_, quotient.second) == x_ && are_floats(site_, quotient.first, value) ? quotient.first : ValueId::kNone;
+  }
+  bool is_sigmoid(ValueId value) const { return sigmoid_of(site_, value) == upright_; }
+  /// (g / (1 + exp(x)) - g s / (1 + exp(x))) exp(x), s being sigmoid(x), is g s (1 - s): a difference of equals where s is 1.
+  Variable derivative(const Pair& terms) const {
+    const auto slope = [&] { return mul(s(), sub(1.0, s())); };
+    const ValueId g = numerator(terms.first), product = numerator(terms.second);
+    if (is_inverse(terms.first) && product != ValueId::kNone && is_sigmoid(product)) return slope();
+    const Pair factors = product == ValueId::kNone ? Pair() : pair_of(site_, product, rows().mul);
+    if (g == ValueId::kNone || !factors) return {};
+    const bool fits = (factors.first == g && is_sigmoid(factors.second)) || (factors.second == g && is_sigmoid(factors.first));
+    return fits ? mul(site_.operand(g), slope()) : Variable();
+  }
+
+  Site& site_;
+  ValueId x_;
+  SigmoidOf upright_;  ///< what sigmoid_of gives of sigmoid(x)
+};
+
+/// (g / (1 + exp(x))) exp(x) is g sigmoid(x), and sigmoid(-x) exp(x) is sigmoid(x): what the gradients of log(1 + exp(x)), of exp(x) / (1 + exp(x)) and of
+/// 1 / (1 + exp(x)) multiply.
+Variable to_sigmoid_product(Site& site) {
+  for (const Pair& operands : {pair_of(site, site.output(), rows().mul), pair_of(site, site.output(), rows().mul).swapped()}) {
+    const ExpFactor factor = exp_factor(site, operands.first);
+    if (!factor) continue;
+    if (const Variable made = product_with(site, operands.second, factor.exp, OverOnePlusExp(site, factor.x))) return if_fits(site, factor.times(site, made));
   }
   return {};
 }
@@ -136,7 +202,12 @@ Variable drop_sigmoid_quotient(Site& site) {
   for (const Pair& operands : {pair_of(site, site.output(), rows().mul), pair_of(site, site.output(), rows().mul).swapped()}) {
     const SigmoidOf sigmoid = sigmoid_of(site, operands.second);
     if (sigmoid.x == ValueId::kNone) continue;
-    if (const Variable made = without_quotient(site, operands.first, sigmoid, operands.second)) return if_fits(site, made);
+    const auto known = [&](ValueId value) -> Variable {
+      const Pair quotient = pair_of(site, value, rows().true_div);
+      if (!quotient || !are_floats(site, quotient.first, value) || sigmoid_of(site, quotient.second) != sigmoid) return {};
+      return second(site.operand(operands.second), site.operand(quotient.first));
+    };
+    if (const Variable made = product_with(site, operands.first, operands.second, known)) return if_fits(site, made);
   }
   return {};
 }
@@ -149,10 +220,22 @@ Variable to_complement(Site& site) {
   return made_of(site, inside(site, site.input(1), rows().sigmoid), [](const Variable& x) { return sigmoid(neg(x)); });
 }
 
-/// The axes of a sum over exp(x), which stay with extent 1. 0: it is none.
+/// The value before a view that leaves out leading axes of extent 1, which broadcasting puts back: sum(x, 0) beside x is its sum with that axis kept.
+ValueId with_leading_axes(const Site& site, ValueId value) {
+  const auto* view = site.made_by<DimShuffleOp>(value);
+  if (!view) return value;
+  const int rank = site.type(site.input_of(value)).rank();
+  std::vector<int> pattern(view->pattern().begin(), view->pattern().end());
+  if (static_cast<int>(pattern.size()) > rank) return value;
+  pattern.insert(pattern.begin(), static_cast<std::size_t>(rank) - pattern.size(), kNewAxis);
+  return changes_nothing(pattern, rank) ? site.input_of(value) : value;
+}
+
+/// The axes of a sum over exp(x), which stay with extent 1, or are left out where broadcasting puts them back. 0: it is none.
 std::uint32_t summed_axes(const Site& site, ValueId value, ValueId of) {
-  const auto* sum = site.made_by<ReduceOp>(value);
-  return sum && sum->kind() == ReductionKind::kSum && site.input_of(value) == of ? *sum->reduced_axes() : 0;
+  const ValueId sums = with_leading_axes(site, value);
+  const auto* sum = site.made_by<ReduceOp>(sums);
+  return sum && sum->kind() == ReductionKind::kSum && site.input_of(sums) == of ? *sum->reduced_axes() : 0;
 }
 
 /// Whether x is y less y's greatest element already, or, as logsumexp has it, less that or 0.
@@ -228,9 +311,12 @@ Variable to_softmax(Site& site) {
   for (const Pair& operands : {pair_of(site, out, rows().mul), pair_of(site, out, rows().mul).swapped()}) {
     const ValueId x = exponent(site, operands.first);
     if (x == ValueId::kNone || is_shifted(site, x)) continue;
-    const Pair fill = pair_of(site, operands.second, rows().second);
-    const SoftmaxFactor known = softmax_factor(site, fill && fill.first == operands.first ? fill.second : operands.second, operands.first);
-    if (known.axes != 0) return made_of(site, x, [&](const Variable& v) { return mul(softmax_of(v, known.axes), known.factor); });
+    const auto known = [&](ValueId value) -> Variable {
+      const Pair fill = pair_of(site, value, rows().second);
+      const SoftmaxFactor factor = softmax_factor(site, fill && fill.first == operands.first ? fill.second : value, operands.first);
+      return factor.axes == 0 ? Variable() : mul(softmax_of(site.operand(x), factor.axes), factor.factor);
+    };
+    if (const Variable made = product_with(site, operands.second, operands.first, known)) return if_fits(site, made);
   }
   return {};
 }
@@ -288,7 +374,8 @@ std::vector<Rule> stability_rules() {
       {.name = "to_expm1", .ops = {row.sub, row.add}, .reads = is_one_of({row.exp}), .rewrite = to_expm1},
       {.name = "to_softplus", .ops = {row.log1p}, .reads = is_one_of({row.exp, row.neg}), .rewrite = to_softplus},
       {.name = "to_log_of_inverse", .ops = {row.log}, .reads = is_one_of({row.exp, row.sigmoid}), .rewrite = to_log_of_inverse},
-      {.name = "to_sigmoid", .ops = {row.reciprocal, row.true_div, row.mul}, .reads = is_one_of({row.add, row.exp}), .rewrite = to_sigmoid},
+      {.name = "to_sigmoid", .ops = {row.reciprocal, row.true_div}, .reads = is_one_of({row.add, row.exp}), .rewrite = to_sigmoid},
+      {.name = "to_sigmoid_product", .ops = {row.mul}, .reads = is_one_of({row.exp, row.mul}), .rewrite = to_sigmoid_product},
       {.name = "drop_sigmoid_quotient", .ops = {row.mul}, .reads = is_one_of({row.sigmoid, row.sub}), .rewrite = drop_sigmoid_quotient},
       {.name = "to_complement", .ops = {row.sub}, .reads = is_one_of({row.erf, row.sigmoid}), .rewrite = to_complement},
       {.name = "to_logsumexp", .ops = {row.log}, .rewrite = to_logsumexp},

@@ -23,16 +23,6 @@ bool is(const Op& op) { return dynamic_cast<const T*>(&op) != nullptr; }
 
 constexpr int kMostLifts = 16, kCheapToLift = 8;
 
-/// Whether the pattern leaves all axes where they are; a new one may stand for one that is left out there, both have extent 1.
-bool changes_nothing(const std::vector<int>& pattern, int rank) {
-  if (static_cast<int>(pattern.size()) != rank) return false;
-  for (int axis = 0; axis < rank; ++axis) {
-    const int from = pattern[static_cast<std::size_t>(axis)];
-    if (from != axis && (from != kNewAxis || std::find(pattern.begin(), pattern.end(), axis) != pattern.end())) return false;
-  }
-  return true;
-}
-
 Variable shuffled(const Variable& x, const std::vector<int>& pattern) { return changes_nothing(pattern, x.rank()) ? x : dimshuffle(x, pattern); }
 
 /// One dimshuffle in place of two, none in place of one that changes nothing.

@@ -19,6 +19,15 @@ bool are_floats(const Site& site, ValueId a, ValueId b) {
   return a != ValueId::kNone && b != ValueId::kNone && is_floating(site.type(a).dtype) && has_one_dtype(site, a, b);
 }
 
+bool changes_nothing(const std::vector<int>& pattern, int rank) {
+  if (static_cast<int>(pattern.size()) != rank) return false;
+  for (int axis = 0; axis < rank; ++axis) {
+    const int from = pattern[static_cast<std::size_t>(axis)];
+    if (from != axis && (from != kNewAxis || std::find(pattern.begin(), pattern.end(), axis) != pattern.end())) return false;
+  }
+  return true;
+}
+
 bool is_single(const Site& site, ValueId value) {
   for (std::int64_t extent : site.type(value).dims) {
     if (extent != 1) return false;

@@ -72,6 +72,16 @@ TEST_P(EagerMath, PromotesAsNumPyDoes) {
   EXPECT_EQ(lt(i8, 300).to_vector<bool>(), (std::vector<bool>{true, true, true}));
 }
 
+TEST_P(EagerMath, TellsWhatIsCloseAsNumPyDoes) {
+  const float inf = INFINITY, nan = NAN;
+  const Array x = array({1, 1, inf, inf, nan, 0, 1e30f}), y = array({1.00001f, 1.0001f, inf, -inf, nan, 1e-9f, inf});
+  EXPECT_EQ(isclose(x, y, 1e-4, 1e-8).to_vector<bool>(), (std::vector<bool>{true, true, true, false, false, true, false}));
+  EXPECT_EQ(isclose(x, y, 2e-5, 0, true).to_vector<bool>(), (std::vector<bool>{true, false, true, false, true, false, false}));
+  EXPECT_TRUE(allclose(astype(array({1, 2}), float16), array({1, 2})));
+  EXPECT_TRUE(allclose(bytes({1, 2}), array({1, 2})) && allclose(bytes({2, 2}), 2) && !allclose(bytes({1, 2}), 2));
+  EXPECT_THAT(error_of([&] { allclose(x, y, -1); }), ::testing::HasSubstr("isclose: the tolerances are -1"));
+}
+
 TEST_P(EagerMath, BroadcastsAndReadsAnyStrides) {
   const Array a = range({3, 4}), row = array({10, 20, 30, 40});
   const Array sum = a + row, turned = a.transpose() + a.slice({{}, {std::nullopt, 3}}).slice({{0, 1}});

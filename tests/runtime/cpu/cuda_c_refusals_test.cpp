@@ -24,7 +24,6 @@ TEST(CudaCRefusals, NamesWhatIsWrongAtTheUsersLine) {
       {"__global__ void k(int* y) { *y = 1; ", "user.cu: error: expected '}'\nuser.cu:1:27: note: to match this '{'"},
       {"__global__ void k(float* y) { y[0] = expf(1, 2, 3); }", "user.cu:1:38: error: no matching function for call to 'expf'"},
       {"__global__ int k() { return 1; }", "user.cu:1:12: error: kernel function type 'int ()' must have void return type"},
-      {"__device__ void f() {}", "user.cu: error: no __global__ function to compile"},
       {"struct S {\n  static __global__ void k(int* y) {}\n};", "user.cu:2:26: error: a __global__ function cannot be a member of a class"},
       {"#include \"missing.h\"\n__global__ void k() {}", "user.cu:1:10: fatal error: 'missing.h' file not found"},
       {"__device__ float f(float);\n__global__ void k(float* y) { *y = f(1); }", "error: function 'f(float)' is called but has no definition"},
@@ -67,7 +66,6 @@ TEST(CudaCRefusals, NamesConstructsThatTheCpuCannotRun) {
       {"__global__ void k(float* y, unsigned long long t) {\n  *y = tex2D<float>(t, 0, 0);\n}", "user.cu:2:8: error: 'tex2D<float>' is unavailable: texture memory is not supported on the CPU"},
       {"texture<float, 2, cudaReadModeElementType> image;\n__global__ void k(float* y) {}", "user.cu:1:1: error: 'texture<float, 2>' is unavailable: texture and surface references are not supported"},
       {"__global__ void child(int* y) {}\n__global__ void k(int* y) {\n  child<<<1, 1>>>(y);\n}", "user.cu:3:3: error: launching a kernel from a kernel (dynamic parallelism) is not supported on the CPU"},
-      {"template <class T> __global__ void scale(T* y) {}", "user.cu: error: no __global__ function to compile but templates: scale<...>; name the instances"},
   };
   for (const Refused& refused : cases) {
     const CompileOutput output = compile_cuda(refused.text);

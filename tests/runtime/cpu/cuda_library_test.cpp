@@ -244,8 +244,9 @@ TEST(CudaLibrary, HasTheFunctionsOfHalves) {
                 0, "#include <cuda_fp16.h>\n#include <cuda_bf16.h>");
 }
 
-// With a language standard given, no precompiled prelude fits and the parts are chosen by the source's words.
+// With a language standard given, no precompiled prelude fits and the parts are chosen by the source's words. Of the oldest one, all but those of std.
 TEST(CudaLibrary, ReadsThePartsThatASourceNames) {
+  std::string all;
   for (const char* body :
        {"y[0] = expf(y[1]);", "y[0] = sinpif(y[1]);", "y[0] = min(3, 4);", "y[0] = __popc(3);",
         "atomicMax((int*)y, 3);", "y[0] = __fadd_rz(y[1], y[2]);", "y[0] = __vadd4(1, 2);", "y[0] = std::max(1.0f, y[1]);",
@@ -257,7 +258,10 @@ TEST(CudaLibrary, ReadsThePartsThatASourceNames) {
         "float s, c; sincosf(y[0], &s, &c); y[0] = s * c;", "y[0] = __dp4a(1, 2, 3);", "y[0] = __fmaf_rn(1, 2, 3) + fma(1.0, 2.0, 3.0);"}) {
     const CompileOutput output = compile_cuda(std::string("__global__ void k(float* y) { ") + body + " }", {}, {"-std=c++20"});
     EXPECT_TRUE(output.ok) << body << "\n" << output.log;
+    if (std::string(body).find("std::") == std::string::npos) all += std::string("{ ") + body + " }\n";
   }
+  const CompileOutput oldest = compile_cuda("__global__ void k(float* y) {\n" + all + "}", {}, {"-std=c++11"});
+  EXPECT_TRUE(oldest.ok) << oldest.log;
 }
 
 TEST(CudaLibrary, ProvidesTheHeadersThatProgramsInclude) {

@@ -163,6 +163,16 @@ TEST_P(ModuleOnEachDevice, RefusesAnInstanceThatIsNoName) {
   }
 }
 
+TEST_P(ModuleOnEachDevice, ATextWithoutKernelsCompilesAndHasNone) {
+  for (const char* source : {"template <class T> __global__ void scale(T* y) { y[0] *= 2; }", "__device__ void f() {}"}) {
+    const Module module(device(), source);
+    EXPECT_TRUE(module.kernel_names().empty());
+    EXPECT_THAT(error_of([&] { module.kernel("scale"); }), HasSubstr("has no kernel 'scale'; it has none"));
+  }
+  const Module module(device(), "template <class T> __global__ void scale(T* y) { y[0] *= 2; }");
+  EXPECT_THAT(error_of([&] { module.kernel("scale<int>"); }), HasSubstr("'scale' is a template: name the instance in ModuleOptions::kernels"));
+}
+
 TEST_P(ModuleOnEachDevice, RefusesAStandardThatThereIsNot) {
   for (const char* standard : {"c++99", "17", "-std=c++17", "gnu++", "c++ 17"}) {
     const std::string error = error_of([&] { Module(device(), std::string(kModuleSource), {.standard = standard}); });

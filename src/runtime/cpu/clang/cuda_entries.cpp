@@ -176,10 +176,9 @@ void CudaEntries::choose() {
   const bool all = std::erase(wanted_, "*") > 0 || wanted_.empty();
   for (const std::string& name : wanted_) choose_wanted(name);
   const std::size_t given = choices_.size();
-  std::string templates;
   for (const Kernel& kernel : kernels_) {
     if (!all) break;
-    if (kernel.is_template) templates += (templates.empty() ? "" : ", ") + kernel.name + "<...>", add_instances(kernel);
+    if (kernel.is_template) add_instances(kernel);
     else if (kernel.function->isDefined()) choices_.push_back({kernel.name, {}, kernel.function});
   }
   std::map<std::string, int> count;
@@ -191,8 +190,6 @@ void CudaEntries::choose() {
     choice.expression = (std::next(same.begin()) == same.end() ? "" : cast_to(*choice.function)) + choice.name;
     if (count[choice.name] > 1) choice.name = cuda_name(choice.expression);
   }
-  if (!choices_.empty() || compiler_->getDiagnostics().hasErrorOccurred()) return;
-  report_error(compiler_->getDiagnostics(), {}, "no __global__ function to compile" + (templates.empty() ? "" : " but templates: " + templates + "; name the instances that are wanted, such as \"scale<float>\""));
 }
 
 /// A kernel becomes an ordinary device function, which the entry may call. All of the user's text has been checked

@@ -54,10 +54,11 @@ struct bfloat16 {
   bfloat16(T value) : bits(convert<bfloat16>(value).bits) {}
   constexpr operator float() const { return __builtin_bit_cast(float, u32(bits) << 16); }
 
-  constexpr bfloat16& operator+=(float other) { return *this = float(*this) + other; }
-  constexpr bfloat16& operator-=(float other) { return *this = float(*this) - other; }
-  constexpr bfloat16& operator*=(float other) { return *this = float(*this) * other; }
-  constexpr bfloat16& operator/=(float other) { return *this = float(*this) / other; }
+  // Not constexpr, which in C++11 would make them const.
+  bfloat16& operator+=(float other) { return *this = float(*this) + other; }
+  bfloat16& operator-=(float other) { return *this = float(*this) - other; }
+  bfloat16& operator*=(float other) { return *this = float(*this) * other; }
+  bfloat16& operator/=(float other) { return *this = float(*this) / other; }
 
  private:
   // To nearest, ties to even; a NaN stays a NaN and becomes quiet.
