@@ -125,6 +125,10 @@ class Op : public std::enable_shared_from_this<Op> {
   /// where they lie.
   virtual bool may_run_in_place() const { return false; }
 
+  /// Whether an input may be float8_e4m3 or float8_e5m2, which arithmetic does not take: the op moves elements and computes nothing of them, or converts
+  /// them itself. apply() refuses such inputs for others.
+  virtual bool takes_float8() const { return false; }
+
   /// The gradients of the inputs, from those of the outputs (gradient.hpp). output_gradients: one for each output, of its
   /// dtype and shape, zeros where nothing depends on it, empty for outputs of integers and bools, which have none. Builds
   /// Variables and computes nothing. Default: not defined, for every input.

@@ -54,6 +54,7 @@ std::string guard_text(DType dtype, bool on_host) {
   std::string text = "#define LINES " + std::to_string(kMostLines) + "\n#define CHUNK " + std::to_string(kChunk) + "\n";
   if (dtype == float64) text += "#define WORD unsigned long long\n#define MAGNITUDE 0x7fffffffffffffffull\n#define INFINITE 0x7ff0000000000000ull\n";
   else if (dtype == float32) text += "#define WORD unsigned int\n#define MAGNITUDE 0x7fffffffu\n#define INFINITE 0x7f800000u\n";
+  else if (is_float8(dtype)) text += "#define WORD unsigned char\n#define MAGNITUDE 0x7f\n#define INFINITE " + std::string(dtype == float8_e4m3 ? "0x7f" : "0x7c") + "\n";
   else text += "#define WORD unsigned short\n#define MAGNITUDE 0x7fff\n#define INFINITE " + std::string(dtype == float16 ? "0x7c00" : "0x7f80") + "\n";
   return text + (on_host ? "#define FIRST 0\n#define STEP 1" : "#define FIRST threadIdx.x\n#define STEP " + std::to_string(kBlock)) + kGuardText;
 }
@@ -97,7 +98,7 @@ void each_line(const Array& array, Visit visit) {
 class FiniteGuardThunk {
  public:
   FiniteGuardThunk(const Apply& node, ThunkContext& context) : found_(context.storage(node.output())), stream_(context.stream()), on_host_(context.device().is_host()) {
-    for (const DType dtype : {float16, bfloat16, float32, float64}) {
+    for (const DType dtype : {float8_e4m3, float8_e5m2, float16, bfloat16, float32, float64}) {
       std::vector<const Cell*> cells;
       for (const Variable& input : node.inputs()) {
         if (input.dtype() == dtype) cells.push_back(&context.storage(input));

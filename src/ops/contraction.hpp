@@ -6,7 +6,9 @@
 // operand. A batch axis of extent 1 stretches. Everything that dot, matmul, tensordot and einsum do comes down to this.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <damo/array.hpp>
@@ -38,6 +40,8 @@ class Contraction {
   void run(const Array& x, const Array& y, const Array* c, const Array& out, void* stream = nullptr) const;
 
  private:
+  Contraction(std::shared_ptr<MatrixLibrary> library, const ContractionForm& form) : library_(std::move(library)), form_(form) {}
+
   /// One operand, as it is or as its packed copy.
   struct Side {
     bool is_packed = false;
@@ -48,6 +52,8 @@ class Contraction {
     std::int64_t extent, x, y, out;
   };
 
+  void plan(DType operands, const ArrayLayout& x, const ArrayLayout& y, const Shape& out, const ArrayLayout* c);
+  bool is_aligned(const Array& x, const Array& y, const Array* c, const Array& out) const;
   void plan_sides(const ArrayLayout& x, const ArrayLayout& y, const Shape& out);
   void plan_start(const ArrayLayout* c, const Shape& out);
   void prepare();
@@ -67,6 +73,8 @@ class Contraction {
   bool starts_apart_ = false;  // c has the result's layout: no copy of it is made
   bool has_bias_ = false, activates_ = false;  // in the library
   std::shared_ptr<PreparedProduct> prepared_;
+  /// Of 8-bit floats that the library multiplies as they are: the same with operands that are converted, for addresses which it does not take.
+  std::shared_ptr<const Contraction> converted_;
 };
 
 /// The whole, at once: a new array.

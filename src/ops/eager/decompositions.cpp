@@ -6,6 +6,7 @@
 #include <damo/array_reduce.hpp>
 #include <damo/array_shape.hpp>
 
+#include "graph/base/computed_dtype.hpp"
 #include "ops/decompositions/decompositions.hpp"
 
 namespace damo {
@@ -47,6 +48,7 @@ struct FactoredArrays {
 /// x, if it has elements to work on, and the second lies where the first does.
 const Array& given(const char* name, const Array& x) {
   if (!x) throw TypeError(std::string(name) + ": an operand is an empty Array", "check the Array with if (array)");
+  require_computed(name, x.dtype());
   return x;
 }
 const Array& beside(const char* name, const Array& x, const Array& y) {

@@ -34,6 +34,7 @@ int type_of(DType dtype) {
     case float64: return kCublasReal64;
     case float16: return kCublasReal16;
     case bfloat16: return kCublasBfloat16;
+    case float8_e4m3: return kCublasReal8E4M3;
     case int8: return kCublasInt8;
     case int32: return kCublasInt32;
     default: return kCublasReal32;
@@ -266,12 +267,19 @@ class CublasEngine final : public MatrixEngine {
   CublasEngine(CudaBackend& backend, const CublasLibrary& library) : backend_(backend), library_(library) {}
 
   const std::string& name() const override { return library_.name; }
-  std::optional<DType> computes_as(DType operands) const override { return is_floating(operands) ? std::optional(operands) : std::nullopt; }
-  bool has_epilogues(DType operands) const override { return is_floating(operands) && operands != float64; }
+  /// 8-bit floats as they are where tensor cores multiply them and the library has products of this pair: of float8_e5m2 it has only those with float8_e4m3.
+  std::optional<DType> computes_as(DType operands) const override {
+    if (is_float8(operands)) return operands == float8_e4m3 && backend_.architecture() >= 89 ? operands : float16;
+    return is_floating(operands) ? std::optional(operands) : std::nullopt;
+  }
+  /// The bias of 8-bit operands would be bfloat16 beside a float32 result.
+  bool has_epilogues(DType operands) const override { return is_floating(operands) && operands != float64 && !is_float8(operands); }
   std::shared_ptr<PreparedProduct> prepare(const MatrixProduct& product) override {
     const auto a = order_of(product.a, product.m, product.k), b = order_of(product.b, product.k, product.n);
     const bool is_int8 = product.operands == int8 && product.result == int32;
-    const bool fits = is_int8 || product.operands == product.result || (is_half(product.operands) && product.result == float32);
+    const bool is_wide = product.result == float32 || is_half(product.result);
+    if (is_float8(product.operands) && (!a || !b || a->is_transposed || !b->is_transposed || !is_wide)) return nullptr;
+    const bool fits = is_int8 || is_float8(product.operands) || product.operands == product.result || (is_half(product.operands) && product.result == float32);
     if (!a || !b || !fits || !(is_int8 || is_floating(product.operands)) || product.batches > std::numeric_limits<std::int32_t>::max()) return nullptr;
     if (product.operands == float64 && (product.has_bias || product.activation != Activation::kNone)) return nullptr;
     const std::int64_t numbers[] = {product.m, product.n, product.k};

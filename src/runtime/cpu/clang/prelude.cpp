@@ -232,7 +232,7 @@ std::string math_includes(const std::string* source, bool cuda) {
 }
 
 std::string loops_header(const std::string* source) {
-  return include("core.h") + math_includes(source, false) + include("convert.h") + include("elementwise.h") + include("ordinals.h") + include("random.h") + include("strips.h");
+  return include("core.h") + math_includes(source, false) + include("convert.h") + include("float8.h") + include("elementwise.h") + include("ordinals.h") + include("random.h") + include("strips.h");
 }
 
 /// core.h, math_*.h and elementwise.h are written as plain C++: in CUDA C the pragma makes them device functions.
@@ -240,7 +240,7 @@ std::string cuda_header(const std::string* source) {
   std::string text = "#pragma clang force_cuda_host_device begin\n" + include("core.h");
   const bool functions = !source || wants(*source, "cuda_math.h");
   if (functions) text += math_includes(source, true);
-  if (!source || wants(*source, "elementwise.h")) text += include("convert.h") + include("elementwise.h") + include("ordinals.h") + include("random.h");
+  if (!source || wants(*source, "elementwise.h")) text += include("convert.h") + include("float8.h") + include("elementwise.h") + include("ordinals.h") + include("random.h");
   text += "#pragma clang force_cuda_host_device end\n" + include("cuda_c.h");
   for (const char* part : kBaseParts) {
     if (!source || wants(*source, part)) text += include(part);
