@@ -7,6 +7,7 @@
 #include <damo/array_shape.hpp>
 
 #include "graph/base/computed_dtype.hpp"
+#include "ops/both_worlds.hpp"
 #include "ops/decompositions/decompositions.hpp"
 
 namespace damo {
@@ -91,8 +92,8 @@ LuArrays lu(const Array& x) {
   return {parts[0], parts[1], parts[2]};
 }
 
-Array tril(const Array& x, std::int64_t diagonal) { return FactoredArrays{}.triangle(decompositions().checked("tril", given("tril", x)), diagonal, true); }
-Array triu(const Array& x, std::int64_t diagonal) { return FactoredArrays{}.triangle(decompositions().checked("triu", given("triu", x)), diagonal, false); }
+Array tril(const Array& x, std::int64_t diagonal) { return FactoredArrays{}.triangle(decompositions().checked("tril", given_array("tril", x)), diagonal, true); }
+Array triu(const Array& x, std::int64_t diagonal) { return FactoredArrays{}.triangle(decompositions().checked("triu", given_array("triu", x)), diagonal, false); }
 Array diagonal(const Array& x) {
   const Array matrices = decompositions().checked("diagonal", given("diagonal", x));
   Shape shape = matrices.shape();
