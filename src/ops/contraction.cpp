@@ -111,27 +111,28 @@ Shape contraction_shape(const std::string& name, const ContractionForm& form, co
   return out;
 }
 
-Contraction::Contraction(Backend& backend, const ContractionForm& form, DType operands, ArrayLayout x, ArrayLayout y, const Shape& out, const ArrayLayout* c)
+Contraction::Contraction(Backend& backend, const ContractionForm& form, DType x_dtype, DType y_dtype, ArrayLayout x, ArrayLayout y, const Shape& out, const ArrayLayout* c)
     : library_(MatrixLibrary::of(backend)), form_(form) {
-  compute_ = library_->computes_as(operands);
+  compute_ = library_->computes_as(x_dtype);
+  y_compute_ = library_->computes_as(y_dtype);
   if (is_float8(compute_)) {
-    plan(operands, x, y, out, c);
+    plan(x_dtype, x, y, out, c);
     auto converted = std::shared_ptr<Contraction>(new Contraction(library_, form));
-    converted->compute_ = float16;  // has all numbers of both
-    converted->plan(operands, x, y, out, c);
+    converted->compute_ = converted->y_compute_ = float16;  // has all numbers of both
+    converted->plan(x_dtype, x, y, out, c);
     if (prepared_) converted_ = std::move(converted);
     else *this = std::move(*converted);
     return;
   }
-  plan(operands, x, y, out, c);
+  plan(x_dtype, x, y, out, c);
 }
 
-void Contraction::plan(DType operands, const ArrayLayout& x, const ArrayLayout& y, const Shape& out, const ArrayLayout* c) {
-  converts_ = compute_ != operands;
+void Contraction::plan(DType x_dtype, const ArrayLayout& x, const ArrayLayout& y, const Shape& out, const ArrayLayout* c) {
+  converts_ = compute_ != x_dtype;
   target_ = !converts_ ? form_.result : is_half(compute_) && form_.result != compute_ ? float32 : compute_;
   is_empty_ = out.size() == 0;
   if (is_empty_) return;
-  is_inner_ = out.size() == 1 && form_.summed > 0 && form_.alpha == 1 && form_.beta == 0 && !is_float8(operands);
+  is_inner_ = out.size() == 1 && form_.summed > 0 && form_.alpha == 1 && form_.beta == 0 && !is_float8(x_dtype);
   plan_sides(x, y, out);
   if (product_.k == 0 || is_inner_) return;
   plan_start(c, out);
@@ -141,6 +142,7 @@ void Contraction::plan(DType operands, const ArrayLayout& x, const ArrayLayout& 
 void Contraction::plan_sides(const ArrayLayout& x, const ArrayLayout& y, const Shape& out) {
   const Groups groups(form_, *x.shape, *x.strides, *y.shape, *y.strides, out);
   product_.operands = compute_;
+  if (y_compute_ != compute_) product_.b_operands = y_compute_;
   product_.result = target_;
   product_.m = count_of(groups.rows);
   product_.n = count_of(groups.columns);
@@ -289,7 +291,7 @@ void Contraction::run(const Array& x, const Array& y, const Array* c, const Arra
     else if (form_.beta != 1) target *= form_.beta;
   } else {
     const void* start = form_.beta == 0 || has_bias_ ? nullptr : starts_apart_ ? c->data() : target.data();
-    multiply(operand(x, x_, compute_), operand(y, y_, compute_), start, has_bias_ ? c->data() : nullptr, target, stream);
+    multiply(operand(x, x_, compute_), operand(y, y_, y_compute_), start, has_bias_ ? c->data() : nullptr, target, stream);
   }
   finish(target);
   if (is_apart) copy_into(out, target);
@@ -313,7 +315,7 @@ void Contraction::multiply(const Array& x, const Array& y, const void* start, co
       in_y += index[i] * loops_[i].y;
       in_out += index[i] * loops_[i].out;
     }
-    prepared_->run({.a = at(x.data(), in_x, compute_), .b = at(y.data(), in_y, compute_), .start = at(start, in_out, target_), .bias = bias, .result = at(target.data(), in_out, target_)},
+    prepared_->run({.a = at(x.data(), in_x, compute_), .b = at(y.data(), in_y, y_compute_), .start = at(start, in_out, target_), .bias = bias, .result = at(target.data(), in_out, target_)},
                    workspace ? workspace.data() : nullptr, stream);
     std::size_t axis = 0;
     while (axis < loops_.size() && ++index[axis] == loops_[axis].extent) index[axis++] = 0;
@@ -323,7 +325,7 @@ void Contraction::multiply(const Array& x, const Array& y, const void* start, co
 
 Array contract(const std::string& name, const ContractionForm& form, const Array& x, const Array& y) {
   const Array out = Array::empty(contraction_shape(name, form, x.shape(), y.shape()), form.result, x.device());
-  const Contraction contraction(x.device().backend(), form, x.dtype(), {&x.shape(), &x.strides()}, {&y.shape(), &y.strides()}, out.shape());
+  const Contraction contraction(x.device().backend(), form, x.dtype(), y.dtype(), {&x.shape(), &x.strides()}, {&y.shape(), &y.strides()}, out.shape());
   contraction.run(x, y, nullptr, out);
   return out;
 }

@@ -33,7 +33,7 @@ class ContractionThunk {
   static ArrayLayout layout(const Cell& cell) { return {&cell.shape(), &cell.strides()}; }
   Contraction bind() const {
     const std::optional<ArrayLayout> start = cells_.size() == 4 ? std::optional(layout(*cells_[2])) : std::nullopt;
-    return Contraction(device_.backend(), form_, cells_[0]->dtype(), layout(*cells_[0]), layout(*cells_[1]), cells_.back()->shape(), start ? &*start : nullptr);
+    return Contraction(device_.backend(), form_, cells_[0]->dtype(), cells_[1]->dtype(), layout(*cells_[0]), layout(*cells_[1]), cells_.back()->shape(), start ? &*start : nullptr);
   }
 
   ContractionForm form_;
@@ -76,7 +76,7 @@ bool ContractionOp::equals(const Op& other) const {
 
 Apply ContractionOp::make_node(Inputs inputs) const {
   inputs.require_count(has_start() ? 3 : 2);
-  require_dtype(inputs.at(1), inputs.at(0).dtype());
+  if (!is_float8(inputs.at(0).dtype()) || !is_float8(inputs.at(1).dtype())) require_dtype(inputs.at(1), inputs.at(0).dtype());
   if (has_start()) require_dtype(inputs.at(2), form_.result);
   std::vector<Shape> shapes;
   for (const Variable& input : inputs) shapes.push_back(input.dims());

@@ -132,7 +132,8 @@ class Products {
     return pattern == same && rank(v) == static_cast<int>(pattern.size()) ? v : world_.view(v, pattern);
   }
 
-  /// The dtype that operands of these are converted to; wanted() is known then. TypeError for bool, and for 8-bit floats beside others.
+  /// The dtype that operands of these are converted to, or one of 8 bits where they stay as they are; wanted() is known then. TypeError for bool, and for 8-bit floats
+  /// beside others.
   DType common_of(std::span<const DType> operands) {
     if (std::any_of(operands.begin(), operands.end(), is_float8)) return common_of_float8(operands);
     std::vector<Promotable> promotables;
@@ -141,7 +142,6 @@ class Products {
   }
 
  private:
-  /// That of one dtype stay. Two dtypes meet in 16 bits, which hold all numbers of both; sums are in float32 in any case.
   DType common_of_float8(std::span<const DType> operands) {
     for (const DType dtype : operands) {
       if (!is_float8(dtype)) refuse<TypeError>("multiplies 8-bit floats with each other alone, not with " + std::string(damo::name(dtype)), "cast it to float8_e4m3, or the other to " + std::string(damo::name(is_floating(dtype) ? dtype : float32)));
@@ -150,9 +150,7 @@ class Products {
     if (!is_floating(wanted_) || is_float8(wanted_)) {
       refuse<TypeError>("a result of 8-bit floats is float32, bfloat16, float16 or float64, not " + std::string(damo::name(wanted_)), "leave the dtype out, and cast the result");
     }
-    if (wanted_ == float64) return float64;
-    const bool is_one = std::all_of(operands.begin(), operands.end(), [&](DType dtype) { return dtype == operands[0]; });
-    return is_one ? operands[0] : wanted_ == bfloat16 ? bfloat16 : float16;
+    return wanted_ == float64 ? float64 : operands[0];
   }
 
   /// The dtype that operands of this one are promoted to, and the one that was asked for. TypeError for bool.
@@ -174,6 +172,7 @@ class Products {
   DType prepare(Value& x, Value& y) {
     const DType both[] = {world_.dtype_of(x), world_.dtype_of(y)};
     const DType common = common_of(both);
+    if (is_float8(common)) return common;
     x = world_.cast(x, common);
     y = world_.cast(y, common);
     return common;

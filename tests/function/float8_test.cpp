@@ -115,6 +115,16 @@ TEST_P(Float8OnEachDevice, IsReadAndWrittenByFusedKernels) {
   }
 }
 
+TEST_P(Float8OnEachDevice, UsersKernelsReadAndWriteIt) {
+  const RawKernel doubled{{.name = "doubled",
+                           .inputs = {"const __nv_fp8_e4m3* x"},
+                           .outputs = {"__nv_fp8_e5m2* y"},
+                           .scalars = {"int size"},
+                           .body = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < size) y[i] = __nv_fp8_e5m2(2.0f * float(x[i]));"}};
+  const Variable x = vector("x", float8_e4m3);
+  EXPECT_THAT(Array(function({x}, {doubled(x)}, {.device = device()})(astype(Array::from(std::vector<double>{1, -3, 448}, device()), float8_e4m3))).to_doubles(), ElementsAre(2, -6, 896));
+}
+
 TEST_P(Float8OnEachDevice, IsPrinted) {
   EXPECT_EQ(to_string(Array::full({2}, 0.3, float8_e4m3, device())), "[0.3 0.3]") << "in the fewest digits that give it";
 }

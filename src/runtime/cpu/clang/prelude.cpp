@@ -37,6 +37,7 @@ const Provided kProvided[] = {
                     "cuda/std/initializer_list"}},
     {"cuda_new.h", {"new", "cuda/std/new"}},
     {"cuda_half.h", {"cuda_fp16.h", "cuda_fp16.hpp", "cuda_bf16.h", "cuda_bf16.hpp", "cublas.h", "cublas_v2.h", "cublasLt.h", "cudnn.h"}},
+    {"cuda_float8.h", {"cuda_fp8.h", "cuda_fp8.hpp"}},
     {"cuda_complex.h", {"cuComplex.h"}},
     {"cuda_groups.h", {"cooperative_groups.h", "cooperative_groups/memcpy_async.h"}},
     {"cuda_groups_reduce.h", {"cooperative_groups/reduce.h", "cooperative_groups/scan.h"}},
@@ -53,7 +54,7 @@ struct Refused {
 
 const Refused kRefused[] = {
     {"wmma, the matrix units' interface,", {"mma.h", "crt/mma.h"}},
-    {"8-bit and smaller floating point", {"cuda_fp8.h", "cuda_fp6.h", "cuda_fp4.h"}},
+    {"floating point of 6 and 4 bits", {"cuda_fp6.h", "cuda_fp4.h"}},
     {"CUB", {"cub/cub.cuh", "cub/block/block_reduce.cuh", "cub/block/block_scan.cuh", "cub/block/block_load.cuh",
              "cub/block/block_store.cuh", "cub/block/block_radix_sort.cuh", "cub/warp/warp_reduce.cuh",
              "cub/warp/warp_scan.cuh", "cub/device/device_reduce.cuh"}},
