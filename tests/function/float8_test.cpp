@@ -154,6 +154,24 @@ TEST(Float8Graph, RefusesArithmetic) {
   EXPECT_THAT(error_of<TypeError>([&] { where(eq(y, y), x, y); }), HasSubstr("no common dtype"));
 }
 
+TEST(Float8Graph, GradientsPassWhatMovesElements) {
+  const Variable x = matrix("x"), q = cast(x, float8_e4m3), places = constant(Array::from(std::vector<std::int64_t>{0, 0}));
+  const auto total = [](const Variable& y) { return sum(cast(y, float32)); };
+  const Variable cost = total(subtensor(q, {Index(1, 3)})) * 3.0 + total(concatenate({q, q}, 0)) + total(transpose(flip(q, 1))) + total(take(q, places, 0)) + total(where(gt(x, 0.0), q, 0.0)) +
+                        total(subtensor(q, gt(x, 10.0)));
+  const Array gradient(function({x}, {grad(cost, x)}, {.device = Device("cpu")})(Array::full({4, 2}, 0.5F, float32, Device("cpu"))));
+  EXPECT_THAT(gradient.to_doubles(), ElementsAre(6, 6, 7, 7, 7, 7, 4, 4));
+}
+
+TEST(Float8Graph, NanGuardSeesWhatLeavesTheRange) {
+  const Variable x = vector("x");
+  for (const DType dtype : {float8_e4m3, float8_e5m2}) {
+    const Function f = function({x}, {cast(x, dtype)}, {.device = Device("cpu"), .nan_guard = true});
+    f(Array::full({3}, 448, float32, Device("cpu")));
+    EXPECT_THAT(error_of([&] { f(Array::full({3}, 1e6, float32, Device("cpu"))); }), HasSubstr(dtype == float8_e4m3 ? "cast gave nan" : "cast gave inf"));
+  }
+}
+
 TEST(Float8Graph, GradientsOfItsValuesAreFloat32) {
   const Variable x = vector("x"), w = vector("w", float8_e4m3);
   const Variable cost = sum(cast(reshape(cast(x, float8_e4m3), {2, 2}), float32) * 3.0) + sum(cast(w, float32) * 1000.3);
