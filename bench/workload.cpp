@@ -1,6 +1,7 @@
 #include "workload.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 namespace damo::bench {
@@ -204,6 +205,12 @@ std::vector<Workload> workloads(DeviceKind kind) {
       gemm("gemm_bias_relu", sizes.half_matrix, bfloat16, false, [](const Variable& z) { return relu(z); }),
       gemm("gemm_bias_gelu", sizes.matrix, float32, false, [](const Variable& z) { return gelu_tanh(z); }),
       gemm("gemm_bias_gelu_tf32", sizes.matrix, float32, true, [](const Variable& z) { return gelu_tanh(z); }),
+      {.name = "gemm_fp8",  // float8_e4m3, both along the summed axis; the result in bfloat16
+       .shapes = {{sizes.half_matrix, sizes.half_matrix}, {sizes.half_matrix, sizes.half_matrix}},
+       .graph = [](Variables v) -> std::vector<Variable> { return {dot(v[0], transpose(v[1]), bfloat16)}; },
+       .bytes = times(1, sizes.half_matrix * sizes.half_matrix),
+       .dtype = float8_e4m3,
+       .operations = 2.0 * std::pow(static_cast<double>(sizes.half_matrix), 3)},
       {.name = "mlp_infer_b1",
        .shapes = {{1, 784}, {784, 512}, {512, 512}, {512, 10}},
        .graph = [](Variables v) -> std::vector<Variable> { return {dot(relu(dot(relu(dot(v[0], v[1])), v[2])), v[3])}; },

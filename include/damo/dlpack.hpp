@@ -37,7 +37,9 @@ enum DLDataTypeCode : std::uint32_t {
   kDLOpaqueHandle = 3,
   kDLBfloat = 4,
   kDLComplex = 5,
-  kDLBool = 6
+  kDLBool = 6,
+  kDLFloat8_e4m3fn = 10,
+  kDLFloat8_e5m2 = 12
 };
 
 /// A kind of number, its bits, and how many of them an element packs.

@@ -81,6 +81,7 @@ struct ElementwiseRow {
   ResultRule result = ResultRule::kSame;
   Domain domain = Domain::kAll;
   bool condition_first = false;   ///< x0 is bool and takes no part in the promotion (where)
+  bool moves = false;             ///< takes float8_e4m3 and float8_e5m2 too: it gives elements unchanged, or says what kind of number one is
   int cost = 1;                   ///< about how many instructions an element; fusion sums it to limit a kernel
   double ulp = 0.5;               ///< error bound of float32 and float64 results, for the tests
   double low = -4, high = 4;      ///< inputs that the tests draw from; both sides of every special value are added
@@ -92,7 +93,7 @@ struct ElementwiseRow {
   /// each file that includes the line makes a function of its own of a lambda.
   friend bool operator==(const ElementwiseRow& a, const ElementwiseRow& b) {
     return a.name == b.name && a.code == b.code && a.integer_code == b.integer_code && a.bool_code == b.bool_code &&
-           a.result == b.result && a.domain == b.domain && a.condition_first == b.condition_first &&
+           a.result == b.result && a.domain == b.domain && a.condition_first == b.condition_first && a.moves == b.moves &&
            (a.gradient == b.gradient || (a.gradient && b.gradient && a.line == b.line && a.file == b.file));
   }
 };

@@ -162,8 +162,7 @@ KernelArgument KernelArgument::of_type() {
   } else if constexpr (std::is_enum_v<T>) {
     argument.kind_ = Kind::kEnum;
     argument.element_ = ElementType::of(dtype_of<std::underlying_type_t<T>>());
-  } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16> ||
-                       (std::is_arithmetic_v<T> && sizeof(T) <= 8)) {
+  } else if constexpr (is_small_float<T> || (std::is_arithmetic_v<T> && sizeof(T) <= 8)) {
     argument.kind_ = Kind::kNumber;
     argument.element_ = ElementType::of(dtype_of<T>());
   }

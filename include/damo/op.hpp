@@ -54,7 +54,7 @@ class Inputs {
   std::span<const Variable> variables_;
 };
 
-/// What Op::gradient gives for one input: a Variable of the input's dtype and shape; disconnected, when the outputs do not
+/// What Op::gradient gives for one input: a Variable of the input's dtype (float32 for 8-bit floats) and shape; disconnected, when the outputs do not
 /// depend on its values (an index, a shape, a condition); or not defined, with the reason, which is an error for those
 /// who ask for it.
 class Gradient {
@@ -125,8 +125,12 @@ class Op : public std::enable_shared_from_this<Op> {
   /// where they lie.
   virtual bool may_run_in_place() const { return false; }
 
+  /// Whether an input may be float8_e4m3 or float8_e5m2, which arithmetic does not take: the op moves elements and computes nothing of them, or converts
+  /// them itself. apply() refuses such inputs for others.
+  virtual bool takes_float8() const { return false; }
+
   /// The gradients of the inputs, from those of the outputs (gradient.hpp). output_gradients: one for each output, of its
-  /// dtype and shape, zeros where nothing depends on it, empty for outputs of integers and bools, which have none. Builds
+  /// dtype (float32 for 8-bit floats) and shape, zeros where nothing depends on it, empty for outputs of integers and bools, which have none. Builds
   /// Variables and computes nothing. Default: not defined, for every input.
   virtual Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const;
 

@@ -29,8 +29,7 @@ struct ElementType {
     if constexpr (std::is_void_v<V> || std::is_same_v<V, char> || std::is_same_v<V, unsigned char> ||
                   std::is_same_v<V, std::byte>) {
       return {};
-    } else if constexpr (std::is_same_v<V, Half> || std::is_same_v<V, BFloat16> ||
-                         (std::is_arithmetic_v<V> && sizeof(V) <= 8)) {
+    } else if constexpr (is_small_float<V> || (std::is_arithmetic_v<V> && sizeof(V) <= 8)) {
       return {Kind::kNumber, dtype_of<V>()};
     } else {
       return {Kind::kOther};

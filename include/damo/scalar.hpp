@@ -14,7 +14,7 @@ class Scalar {
  public:
   Scalar() = default;
   template <class T>
-    requires(std::is_arithmetic_v<T> || std::same_as<T, Half> || std::same_as<T, BFloat16>)
+    requires(std::is_arithmetic_v<T> || is_small_float<T>)
   Scalar(T value) : dtype_(dtype_of<T>()) {
     if constexpr (std::is_same_v<T, bool> || std::is_integral_v<T>) bits_ = static_cast<std::uint64_t>(value);
     else number_ = static_cast<double>(value);

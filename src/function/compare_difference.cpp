@@ -12,8 +12,8 @@ namespace {
 /// The bits of a floating value as an integer in the order of the values: neighbours differ by one, -0 and +0 by none.
 template <class T>
 std::int64_t ordered(T value) {
-  using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t,
-                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+  using Bits = std::conditional_t<sizeof(T) == 1, std::uint8_t,
+                                  std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
   const auto bits = std::bit_cast<Bits>(value);
   constexpr auto sign = static_cast<Bits>(Bits{1} << (sizeof(T) * 8 - 1));
   const auto magnitude = static_cast<std::int64_t>(bits & static_cast<Bits>(~sign));

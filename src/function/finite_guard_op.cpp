@@ -69,6 +69,7 @@ std::string guard_text(DType dtype, bool on_host) {
   define("LINES", std::to_string(kMostLines)), define("CHUNK", std::to_string(on_host ? kHostChunk : kDeviceChunk));
   if (dtype == float64) define("WORD", "unsigned long long"), define("MAGNITUDE", "0x7fffffffffffffffull"), define("INFINITE", "0x7ff0000000000000ull");
   else if (dtype == float32) define("WORD", "unsigned int"), define("MAGNITUDE", "0x7fffffffu"), define("INFINITE", "0x7f800000u");
+  else if (is_float8(dtype)) define("WORD", "unsigned char"), define("MAGNITUDE", "0x7f"), define("INFINITE", dtype == float8_e4m3 ? "0x7f" : "0x7c");
   else define("WORD", "unsigned short"), define("MAGNITUDE", "0x7fff"), define("INFINITE", dtype == float16 ? "0x7c00" : "0x7f80");
   if (on_host) {
     define("FIRST", "0"), define("STEP", "1"), define("LOAD", "1"), define("UNROLL", ""), define("WAIT", "");
@@ -120,7 +121,7 @@ void each_line(const Array& array, Visit visit) {
 class FiniteGuardThunk {
  public:
   FiniteGuardThunk(const Apply& node, ThunkContext& context) : found_(context.storage(node.output())), stream_(context.stream()), on_host_(context.device().is_host()) {
-    for (const DType dtype : {float16, bfloat16, float32, float64}) {
+    for (const DType dtype : {float8_e4m3, float8_e5m2, float16, bfloat16, float32, float64}) {
       std::vector<const Cell*> cells;
       for (const Variable& input : node.inputs()) {
         if (input.dtype() == dtype) cells.push_back(&context.storage(input));

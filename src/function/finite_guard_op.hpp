@@ -9,6 +9,7 @@ namespace damo {
 class FiniteGuardOp final : public Op {
  public:
   std::string name() const override { return "finite_guard"; }
+  bool takes_float8() const override { return true; }
   Apply make_node(Inputs in) const override;
   Shapes infer_shape(const Apply&, std::span<const Shape>) const override { return {{Shape{}}}; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;

@@ -5,6 +5,7 @@
 #include <typeindex>
 #include <typeinfo>
 
+#include "graph/base/computed_dtype.hpp"
 #include "graph/node_observer.hpp"
 #include "graph/user_line.hpp"
 #include "graph/op_claims.hpp"
@@ -92,6 +93,9 @@ std::size_t Op::hash() const {
 Apply Op::apply(std::span<const Variable> inputs, SourceLine own_line) const {
   const SourceLine where = line_of_user(own_line);
   try {
+    if (!takes_float8()) {
+      for (const Variable& input : inputs) require_computed(name(), input.dtype());
+    }
     Apply node = [&] {
       const BuiltAt here(where);  // what make_node wraps its inputs in has the line too
       return make_node(Inputs(inputs));

@@ -126,7 +126,10 @@ class HeadReader {
 };
 
 std::string code_of(DType dtype) {
-  if (dtype == bfloat16) throw TypeError("npy: NumPy has no bfloat16", "astype(x, float32) holds all its values; a .safetensors file keeps bfloat16");
+  if (dtype == bfloat16 || is_float8(dtype)) {
+    const std::string own(name(dtype));
+    throw TypeError("npy: NumPy has no " + own, "astype(x, float32) holds all its values; a .safetensors file keeps " + own);
+  }
   const char letter = dtype == bool_ ? 'b' : is_floating(dtype) ? 'f' : is_signed(dtype) ? 'i' : 'u';
   return {itemsize(dtype) == 1 ? '|' : '<', letter, static_cast<char>('0' + itemsize(dtype))};
 }

@@ -8,7 +8,7 @@ namespace damo::io {
 
 /// To its end, which must be the source's.
 Array read_npy(Source& source, Device device);
-/// The head of an array in C order; its elements follow. TypeError for bfloat16.
+/// The head of an array in C order; its elements follow. TypeError for bfloat16 and 8-bit floats.
 std::string npy_head(const Array& array);
 
 }  // namespace damo::io

@@ -18,7 +18,7 @@ constexpr std::uint64_t kMostHeadBytes = 100'000'000;  // the format's own bound
 constexpr std::string_view kMetadata = "__metadata__";
 
 constexpr std::pair<std::string_view, DType> kNames[] = {{"BOOL", bool_}, {"I8", int8}, {"I16", int16}, {"I32", int32}, {"I64", int64}, {"U8", uint8}, {"U16", uint16},
-                                                         {"U32", uint32}, {"U64", uint64}, {"F16", float16}, {"BF16", bfloat16}, {"F32", float32}, {"F64", float64}};
+                                                         {"U32", uint32}, {"U64", uint64}, {"F8_E4M3", float8_e4m3}, {"F8_E5M2", float8_e5m2}, {"F16", float16}, {"BF16", bfloat16}, {"F32", float32}, {"F64", float64}};
 
 std::string_view name_of(DType dtype) {
   return std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& known) { return known.second == dtype; })->first;

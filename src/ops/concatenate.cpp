@@ -45,6 +45,7 @@ class PartOp final : public Op {
  public:
   PartOp(int axis, int part) : axis_(axis), part_(part) {}
   std::string name() const override { return "part"; }
+  bool takes_float8() const override { return true; }
   Props props() const override { return {{"axis", std::int64_t{axis_}}, {"part", std::int64_t{part_}}}; }
   Apply make_node(Inputs inputs) const override {
     return {*this, {inputs.begin(), inputs.end()}, {{inputs.at(0).dtype(), inputs.at(part_ + 1).dims()}}};
@@ -74,6 +75,7 @@ class ConcatenateOp final : public Op {
  public:
   explicit ConcatenateOp(int axis) : axis_(axis) {}
   std::string name() const override { return "concatenate"; }
+  bool takes_float8() const override { return true; }
   Props props() const override { return {{"axis", std::int64_t{axis_}}}; }
   Apply make_node(Inputs inputs) const override {
     std::vector<Shape> shapes;
@@ -112,6 +114,7 @@ class RollOp final : public Op {
  public:
   RollOp(int axis, std::int64_t shift) : axis_(axis), shift_(shift) {}
   std::string name() const override { return "roll"; }
+  bool takes_float8() const override { return true; }
   Props props() const override { return {{"axis", std::int64_t{axis_}}, {"shift", shift_}}; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(1);
@@ -142,6 +145,7 @@ class PadOp final : public Op {
  public:
   explicit PadOp(std::vector<PadWidth> widths) : widths_(std::move(widths)) {}
   std::string name() const override { return "pad"; }
+  bool takes_float8() const override { return true; }
   Props props() const override {
     std::vector<std::int64_t> numbers;
     for (const PadWidth& width : widths_) numbers.push_back(width.before), numbers.push_back(width.after);

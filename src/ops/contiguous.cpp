@@ -10,6 +10,7 @@ namespace {
 class ContiguousOp final : public Op {
  public:
   std::string name() const override { return "contiguous"; }
+  bool takes_float8() const override { return true; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(1);
     return {*this, {inputs.at(0)}, {inputs.at(0).type()}};

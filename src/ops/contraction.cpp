@@ -12,6 +12,8 @@
 namespace damo {
 namespace {
 
+constexpr std::int64_t kFloat8Multiple = 16;  // bytes, of addresses and steps of 8-bit floats that a library multiplies
+
 /// One axis of both operands; a stride of 0 where the operand does not have it or is stretched.
 struct AxisStep {
   std::int64_t extent, x, y;
@@ -109,14 +111,28 @@ Shape contraction_shape(const std::string& name, const ContractionForm& form, co
   return out;
 }
 
-Contraction::Contraction(Backend& backend, const ContractionForm& form, DType operands, ArrayLayout x, ArrayLayout y, const Shape& out, const ArrayLayout* c)
+Contraction::Contraction(Backend& backend, const ContractionForm& form, DType x_dtype, DType y_dtype, ArrayLayout x, ArrayLayout y, const Shape& out, const ArrayLayout* c)
     : library_(MatrixLibrary::of(backend)), form_(form) {
-  compute_ = library_->computes_as(operands);
-  converts_ = compute_ != operands;
-  target_ = converts_ ? compute_ : form.result;
+  compute_ = library_->computes_as(x_dtype);
+  y_compute_ = library_->computes_as(y_dtype);
+  if (is_float8(compute_)) {
+    plan(x_dtype, x, y, out, c);
+    auto converted = std::shared_ptr<Contraction>(new Contraction(library_, form));
+    converted->compute_ = converted->y_compute_ = float16;  // has all numbers of both
+    converted->plan(x_dtype, x, y, out, c);
+    if (prepared_) converted_ = std::move(converted);
+    else *this = std::move(*converted);
+    return;
+  }
+  plan(x_dtype, x, y, out, c);
+}
+
+void Contraction::plan(DType x_dtype, const ArrayLayout& x, const ArrayLayout& y, const Shape& out, const ArrayLayout* c) {
+  converts_ = compute_ != x_dtype;
+  target_ = !converts_ ? form_.result : is_half(compute_) && form_.result != compute_ ? float32 : compute_;
   is_empty_ = out.size() == 0;
   if (is_empty_) return;
-  is_inner_ = out.size() == 1 && form.summed > 0 && form.alpha == 1 && form.beta == 0;
+  is_inner_ = out.size() == 1 && form_.summed > 0 && form_.alpha == 1 && form_.beta == 0 && !is_float8(x_dtype);
   plan_sides(x, y, out);
   if (product_.k == 0 || is_inner_) return;
   plan_start(c, out);
@@ -126,6 +142,7 @@ Contraction::Contraction(Backend& backend, const ContractionForm& form, DType op
 void Contraction::plan_sides(const ArrayLayout& x, const ArrayLayout& y, const Shape& out) {
   const Groups groups(form_, *x.shape, *x.strides, *y.shape, *y.strides, out);
   product_.operands = compute_;
+  if (y_compute_ != compute_) product_.b_operands = y_compute_;
   product_.result = target_;
   product_.m = count_of(groups.rows);
   product_.n = count_of(groups.columns);
@@ -139,13 +156,19 @@ void Contraction::plan_sides(const ArrayLayout& x, const ArrayLayout& y, const S
   std::vector<AxisStep> batch = groups.batch;
   const auto side = [&](const ArrayLayout& array, std::optional<MatrixStrides> strides, std::int64_t rows, std::int64_t columns, const std::vector<AxisStep>& first,
                         const std::vector<AxisStep>& second, std::int64_t AxisStep::*stride, Side& made) {
-    if (strides && !converts_ && (!has_library || order_of(*strides, rows, columns))) return *strides;
+    // 8-bit floats are multiplied where the summed axis is the one whose elements are neighbours, in both operands.
+    const bool is_tight = is_float8(compute_), turns = is_tight && &made == &y_;
+    const auto fits = [&] {
+      const std::optional<MatrixOrder> order = order_of(*strides, rows, columns);
+      return order && (!is_tight || (order->is_transposed == turns && order->leading % kFloat8Multiple == 0));
+    };
+    if (strides && !converts_ && (!has_library || fits())) return *strides;
     made.is_packed = true;
     for (int i = 0; i < form_.batch; ++i) {
       made.shape.push_back((*array.shape)[i]);
       made.strides.push_back((*array.strides)[i]);
     }
-    for (const std::vector<AxisStep>* steps : {&first, &second}) {
+    for (const std::vector<AxisStep>* steps : {turns ? &second : &first, turns ? &first : &second}) {
       for (const AxisStep& step : *steps) {
         made.shape.push_back(step.extent);
         made.strides.push_back(step.*stride);
@@ -156,7 +179,7 @@ void Contraction::plan_sides(const ArrayLayout& x, const ArrayLayout& y, const S
       batch[static_cast<std::size_t>(i)].*stride = made.shape[i] == 1 ? 0 : inner;
       inner *= made.shape[i];
     }
-    return MatrixStrides{columns, 1, 0};
+    return turns ? MatrixStrides{1, rows, 0} : MatrixStrides{columns, 1, 0};
   };
   product_.a = side(x, matrix_of(of_x(groups.rows), of_x(groups.summed), &AxisStep::x), product_.m, product_.k, groups.rows, groups.summed, &AxisStep::x, x_);
   product_.b = side(y, matrix_of(of_y(groups.summed), of_y(groups.columns), &AxisStep::y), product_.k, product_.n, groups.summed, groups.columns, &AxisStep::y, y_);
@@ -191,6 +214,11 @@ void Contraction::plan_sides(const ArrayLayout& x, const ArrayLayout& y, const S
   loops_ = std::move(loops);
 }
 
+bool Contraction::is_aligned(const Array& x, const Array& y, const Array* c, const Array& out) const {
+  const auto begins = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address) % kFloat8Multiple == 0; };
+  return (x_.is_packed || begins(x.data())) && (y_.is_packed || begins(y.data())) && (!c || begins(c->data())) && begins(out.data());
+}
+
 void Contraction::plan_start(const ArrayLayout* c, const Shape& out) {
   activates_ = form_.activation != Activation::kNone && library_->engine() && library_->engine()->has_epilogues(compute_) && target_ == form_.result;
   if (!c) return;
@@ -217,6 +245,12 @@ void Contraction::plan_start(const ArrayLayout* c, const Shape& out) {
 }
 
 void Contraction::prepare() {
+  if (is_float8(compute_)) {
+    const auto fits = [](std::int64_t elements) { return elements % kFloat8Multiple == 0; };
+    bool all_fit = fits(product_.m) && fits(product_.n) && fits(product_.k) && fits(product_.a.row) && fits(product_.b.column) && fits(product_.a.batch) && fits(product_.b.batch);
+    for (const Loop& loop : loops_) all_fit &= fits(loop.x) && fits(loop.y);
+    if (!all_fit) return;
+  }
   MatrixProduct wanted = product_;
   wanted.has_bias = has_bias_;
   wanted.beta = form_.beta != 0 && !has_bias_ ? form_.beta : 0;
@@ -236,6 +270,7 @@ Array Contraction::operand(const Array& array, const Side& side, DType dtype) {
 
 void Contraction::run(const Array& x, const Array& y, const Array* c, const Array& out, void* stream) const {
   if (is_empty_) return;
+  if (converted_ && !is_aligned(x, y, c, out)) return converted_->run(x, y, c, out, stream);
   const bool is_apart = target_ != out.dtype() && !is_inner_;
   const Array target = is_apart ? Array::empty(out.shape(), target_, out.device()) : out;
   const bool is_copied = c && !has_bias_ && !(starts_apart_ && product_.k != 0) && !(c->data() == target.data() && c->dtype() == target.dtype());
@@ -256,7 +291,7 @@ void Contraction::run(const Array& x, const Array& y, const Array* c, const Arra
     else if (form_.beta != 1) target *= form_.beta;
   } else {
     const void* start = form_.beta == 0 || has_bias_ ? nullptr : starts_apart_ ? c->data() : target.data();
-    multiply(operand(x, x_, compute_), operand(y, y_, compute_), start, has_bias_ ? c->data() : nullptr, target, stream);
+    multiply(operand(x, x_, compute_), operand(y, y_, y_compute_), start, has_bias_ ? c->data() : nullptr, target, stream);
   }
   finish(target);
   if (is_apart) copy_into(out, target);
@@ -280,7 +315,7 @@ void Contraction::multiply(const Array& x, const Array& y, const void* start, co
       in_y += index[i] * loops_[i].y;
       in_out += index[i] * loops_[i].out;
     }
-    prepared_->run({.a = at(x.data(), in_x, compute_), .b = at(y.data(), in_y, compute_), .start = at(start, in_out, target_), .bias = bias, .result = at(target.data(), in_out, target_)},
+    prepared_->run({.a = at(x.data(), in_x, compute_), .b = at(y.data(), in_y, y_compute_), .start = at(start, in_out, target_), .bias = bias, .result = at(target.data(), in_out, target_)},
                    workspace ? workspace.data() : nullptr, stream);
     std::size_t axis = 0;
     while (axis < loops_.size() && ++index[axis] == loops_[axis].extent) index[axis++] = 0;
@@ -290,7 +325,7 @@ void Contraction::multiply(const Array& x, const Array& y, const void* start, co
 
 Array contract(const std::string& name, const ContractionForm& form, const Array& x, const Array& y) {
   const Array out = Array::empty(contraction_shape(name, form, x.shape(), y.shape()), form.result, x.device());
-  const Contraction contraction(x.device().backend(), form, x.dtype(), {&x.shape(), &x.strides()}, {&y.shape(), &y.strides()}, out.shape());
+  const Contraction contraction(x.device().backend(), form, x.dtype(), y.dtype(), {&x.shape(), &x.strides()}, {&y.shape(), &y.strides()}, out.shape());
   contraction.run(x, y, nullptr, out);
   return out;
 }

@@ -6,7 +6,9 @@
 // operand. A batch axis of extent 1 stretches. Everything that dot, matmul, tensordot and einsum do comes down to this.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <damo/array.hpp>
@@ -28,16 +30,18 @@ struct ContractionForm {
 /// Extents may be kUnknown. Throws ShapeError, beginning with name, for extents that differ.
 Shape contraction_shape(const std::string& name, const ContractionForm& form, const Shape& x, const Shape& y);
 
-/// What follows from layouts. x and y have one dtype.
+/// What follows from layouts. x and y have one dtype, or are 8-bit floats.
 class Contraction {
  public:
   /// out: in C order; c, if there is one, broadcasts to its shape and has its dtype.
-  Contraction(Backend& backend, const ContractionForm& form, DType operands, ArrayLayout x, ArrayLayout y, const Shape& out, const ArrayLayout* c = nullptr);
+  Contraction(Backend& backend, const ContractionForm& form, DType x_dtype, DType y_dtype, ArrayLayout x, ArrayLayout y, const Shape& out, const ArrayLayout* c = nullptr);
 
   /// Arrays of those layouts. c may be out itself.
   void run(const Array& x, const Array& y, const Array* c, const Array& out, void* stream = nullptr) const;
 
  private:
+  Contraction(std::shared_ptr<MatrixLibrary> library, const ContractionForm& form) : library_(std::move(library)), form_(form) {}
+
   /// One operand, as it is or as its packed copy.
   struct Side {
     bool is_packed = false;
@@ -48,6 +52,8 @@ class Contraction {
     std::int64_t extent, x, y, out;
   };
 
+  void plan(DType x_dtype, const ArrayLayout& x, const ArrayLayout& y, const Shape& out, const ArrayLayout* c);
+  bool is_aligned(const Array& x, const Array& y, const Array* c, const Array& out) const;
   void plan_sides(const ArrayLayout& x, const ArrayLayout& y, const Shape& out);
   void plan_start(const ArrayLayout* c, const Shape& out);
   void prepare();
@@ -57,9 +63,9 @@ class Contraction {
 
   std::shared_ptr<MatrixLibrary> library_;
   ContractionForm form_;
-  DType compute_;          // of the operands that the library gets
+  DType compute_, y_compute_;  // of the operands that the library gets
   DType target_;           // of the result that it gives
-  bool converts_ = false;  // compute_ is not the dtype of x and y
+  bool converts_ = false;  // these are not the dtypes of x and y
   bool is_empty_ = false, is_inner_ = false;  // one element: a reduction
   Side x_, y_;
   MatrixProduct product_;
@@ -67,6 +73,8 @@ class Contraction {
   bool starts_apart_ = false;  // c has the result's layout: no copy of it is made
   bool has_bias_ = false, activates_ = false;  // in the library
   std::shared_ptr<PreparedProduct> prepared_;
+  /// Of 8-bit floats that the library multiplies as they are: the same with operands that are converted, for addresses which it does not take.
+  std::shared_ptr<const Contraction> converted_;
 };
 
 /// The whole, at once: a new array.

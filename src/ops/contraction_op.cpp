@@ -33,7 +33,7 @@ class ContractionThunk {
   static ArrayLayout layout(const Cell& cell) { return {&cell.shape(), &cell.strides()}; }
   Contraction bind() const {
     const std::optional<ArrayLayout> start = cells_.size() == 4 ? std::optional(layout(*cells_[2])) : std::nullopt;
-    return Contraction(device_.backend(), form_, cells_[0]->dtype(), layout(*cells_[0]), layout(*cells_[1]), cells_.back()->shape(), start ? &*start : nullptr);
+    return Contraction(device_.backend(), form_, cells_[0]->dtype(), cells_[1]->dtype(), layout(*cells_[0]), layout(*cells_[1]), cells_.back()->shape(), start ? &*start : nullptr);
   }
 
   ContractionForm form_;
@@ -76,7 +76,7 @@ bool ContractionOp::equals(const Op& other) const {
 
 Apply ContractionOp::make_node(Inputs inputs) const {
   inputs.require_count(has_start() ? 3 : 2);
-  require_dtype(inputs.at(1), inputs.at(0).dtype());
+  if (!is_float8(inputs.at(0).dtype()) || !is_float8(inputs.at(1).dtype())) require_dtype(inputs.at(1), inputs.at(0).dtype());
   if (has_start()) require_dtype(inputs.at(2), form_.result);
   std::vector<Shape> shapes;
   for (const Variable& input : inputs) shapes.push_back(input.dims());
@@ -120,12 +120,15 @@ Gradients ContractionOp::gradient(const Apply& node, std::span<const Variable> o
   const At at(line);
   if (has_start() || form_.activation != Activation::kNone) return Gradients(node.inputs().size(), Gradient::not_defined("fuse_products made it, after gradients were taken"));
   if (!is_floating(form_.result) || !is_floating(x.dtype())) return Gradients{Gradient::disconnected(), Gradient::disconnected()};
-  const Variable g = cast(at(output_gradients[0]), x.dtype());
+  // 8-bit operands' gradients are float32 (gradient.hpp), and are multiplied as the result's dtype is: y is read anew, its numbers are the same there.
+  const bool of_float8 = is_float8(x.dtype());
+  const DType multiplied = of_float8 ? form_.result : x.dtype();
+  const Variable g = cast(at(output_gradients[0]), multiplied);
   const int batch = form_.batch, summed = form_.summed, rows = x.rank() - batch - summed, columns = y.rank() - batch - summed;
   const auto form_of = [&](int over) {
     ContractionForm form = form_;
     form.summed = over;
-    form.result = x.dtype();
+    form.result = of_float8 ? float32 : x.dtype();
     return form;
   };
   // x: the sum over columns of g (batch, rows, columns) and y (batch, columns, summed); y: over rows of x and g.
@@ -133,12 +136,12 @@ Gradients ContractionOp::gradient(const Apply& node, std::span<const Variable> o
   append(turned, 0, batch);
   append(turned, batch + summed, columns);
   append(turned, batch, summed);
-  const Variable of_x = contract(name_, form_of(columns), g, dimshuffle(at(y), turned), line);
+  const Variable of_x = contract(name_, form_of(columns), g, cast(at(dimshuffle(at(y), turned)), multiplied), line);
   turned.clear();
   append(turned, 0, batch);
   append(turned, batch + rows, summed);
   append(turned, batch, rows);
-  const Variable of_y = contract(name_, form_of(rows), dimshuffle(at(x), turned), g, line);
+  const Variable of_y = contract(name_, form_of(rows), cast(at(dimshuffle(at(x), turned)), multiplied), g, line);
   return std::vector<Variable>{unstretched(of_x, x, batch, line), unstretched(of_y, y, batch, line)};
 }
 

@@ -22,6 +22,7 @@ class ContractionOp final : public Op {
   Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
   int overwrites(int) const override { return overwrites_ ? 2 : -1; }
+  bool takes_float8() const override { return true; }
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override;
   /// Whatever they are called.
   bool equals(const Op& other) const override;

@@ -15,6 +15,7 @@ class DiagonalOp final : public Op {
  public:
   DiagonalOp(int a, int b) : a_(a), b_(b) {}
   std::string name() const override { return "diagonal"; }
+  bool takes_float8() const override { return true; }
   Props props() const override { return {{"axes", std::vector<std::int64_t>{a_, b_}}}; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(1);
@@ -49,6 +50,7 @@ class EmbedDiagonalOp final : public Op {
  public:
   EmbedDiagonalOp(int a, int b) : a_(a), b_(b) {}
   std::string name() const override { return "embed_diagonal"; }
+  bool takes_float8() const override { return true; }
   Props props() const override { return {{"axes", std::vector<std::int64_t>{a_, b_}}}; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(1);

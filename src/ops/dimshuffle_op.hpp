@@ -15,6 +15,7 @@ class DimShuffleOp final : public Op {
   explicit DimShuffleOp(std::vector<std::int64_t> pattern) : pattern_(std::move(pattern)) {}
 
   std::string name() const override { return "dimshuffle"; }
+  bool takes_float8() const override { return true; }
   const std::vector<std::int64_t>& pattern() const { return pattern_; }
   Props props() const override { return {{"pattern", pattern_}}; }
 

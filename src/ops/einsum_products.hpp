@@ -1,5 +1,6 @@
 // einsum for any World of values (products.hpp): diagonals, sums over axes that one operand alone has, then products of two.
 #pragma once
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,16 +22,19 @@ class Einsum {
 
   Value value() {
     std::vector<int> ranks;
-    std::vector<Promotable> dtypes;
+    std::vector<DType> dtypes;
     for (const Value& v : products_.operands()) {
       ranks.push_back(products_.rank(v));
-      dtypes.push_back({world().dtype_of(v)});
+      dtypes.push_back(world().dtype_of(v));
     }
     if (ranks.empty()) products_.template refuse<GraphError>("there are no operands", "give one for each term");
     parse(ranks);
     find_extents();
-    const DType common = products_.common_of(result_type(dtypes));
-    for (const Value& v : products_.operands()) values_.push_back(world().cast(v, common));
+    DType common = products_.common_of(dtypes);
+    // One product takes 8-bit floats as they are; what is summed before it, or multiplied after it, is of the result's dtype.
+    const bool has_float8 = std::any_of(dtypes.begin(), dtypes.end(), is_float8), stays = has_float8 && dtypes.size() == 2 && !sums_before();
+    if (has_float8) common = products_.wanted();
+    for (const Value& v : products_.operands()) values_.push_back(stays ? v : world().cast(v, common));
     for (std::size_t i = 0; i < values_.size(); ++i) take_diagonals(i);
     for (std::size_t i = 0; i < values_.size(); ++i) sum_own_axes(i);
     while (values_.size() > 1) {
@@ -42,6 +46,13 @@ class Einsum {
 
  private:
   World& world() { return products_.world(); }
+
+  bool sums_before() const {
+    for (std::size_t i = 0; i < terms_.inputs.size(); ++i) {
+      if (std::any_of(terms_.inputs[i].begin(), terms_.inputs[i].end(), [&](int label) { return !is_kept(label, i, i); })) return true;
+    }
+    return false;
+  }
 
   void parse(const std::vector<int>& ranks) {
     try {

@@ -31,7 +31,7 @@ void set_lines(const Gradients& results, std::vector<Variable> leaves, SourceLin
 Gradients ElementwiseOp::gradient(const Apply& node, std::span<const Variable> output_gradients) const {
   const Variable &g = output_gradients[0], out = node.output();
   const SourceLine where = node.where();
-  if (cast_to_) return cast_at(g, node.input(0).dtype(), where);
+  if (cast_to_) return cast_at(g, gradient_dtype(node.input(0).dtype()), where);
   if (!row_->gradient) {
     return Gradients(node.inputs().size(), Gradient::not_defined("the row " + name() + " has no .gradient"));
   }
@@ -57,7 +57,7 @@ Gradients ElementwiseOp::gradient(const Apply& node, std::span<const Variable> o
     const TensorType& type = node.inputs()[i].type();
     if (!value || !is_floating(type.dtype)) continue;
     gradients[i] = value.rank() < type.rank() ? value : sum_to(value, type.dims, where);
-    gradients[i] = cast_at(gradients[i].value(), type.dtype, where);
+    gradients[i] = cast_at(gradients[i].value(), gradient_dtype(type.dtype), where);
   }
   return gradients;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <damo/graph.hpp>
+#include "graph/base/computed_dtype.hpp"
 #include "ops/comparisons.hpp"
 #include "ops/promotion.hpp"
 #include "ops/rows.hpp"
@@ -36,6 +37,7 @@ std::vector<DType> dtypes_of(std::span<const Variable> variables) {
 
 void check_takes(const ElementwiseRow& row, DType common) {
   if (takes(row, common)) return;
+  require_computed(row.name, common);
   throw TypeError(row.name + " " + takes_what(row.domain) + ", not " + std::string(damo::name(common)), remedy(row.domain));
 }
 

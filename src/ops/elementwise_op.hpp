@@ -23,6 +23,8 @@ class ElementwiseOp final : public KernelOp {
   void lower(KernelBuilder& kernel) const override;
   int cost() const override { return row_->cost; }
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override;
+  /// make_node refuses what the row does not take.
+  bool takes_float8() const override { return true; }
   bool equals(const Op& other) const override;
   std::size_t hash() const override;
 

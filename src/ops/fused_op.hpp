@@ -16,6 +16,7 @@ class FusedOp final : public Op {
   FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form);
 
   std::string name() const override { return "fused"; }
+  bool takes_float8() const override { return true; }
   Props props() const override;
   const FunctionGraph* inner_graph() const override { return &inner_; }
   Apply make_node(Inputs inputs) const override;

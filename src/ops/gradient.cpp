@@ -8,6 +8,7 @@
 #include <damo/log.hpp>
 #include <damo/ops/math.hpp>
 #include "graph/order.hpp"
+#include "ops/gradient_parts.hpp"
 
 namespace damo {
 namespace {
@@ -18,7 +19,7 @@ Operand operand(const Variable& variable, SourceLine where) { return {variable, 
 Variable spread(const Variable& g, const Variable& x, SourceLine where) {
   bool is_less = g.rank() < x.rank();
   for (int axis = 1; axis <= g.rank() && !is_less; ++axis) is_less = g.dims()[-axis] == 1 && x.dims()[-axis] != 1;
-  return is_less ? second(operand(x, where), operand(g, where)) : g;
+  return is_less ? second(operand(cast_at(x, gradient_dtype(x.dtype()), where), where), operand(g, where)) : g;
 }
 
 std::string built_at(const Apply& node) {
@@ -106,7 +107,7 @@ class BackwardWalk {
     for (int i = 0; i < node.output_count(); ++i) {
       Variable& gradient = gradients[static_cast<std::size_t>(i)];
       if (!gradient && is_floating(node.output(i).dtype()))
-        gradient = second(operand(node.output(i), node.where()), 0.0);
+        gradient = zeros_like(node.output(i), node.where());
     }
     return gradients;
   }
@@ -155,13 +156,14 @@ class BackwardWalk {
       const std::int64_t have = gradient.dims()[-axis], want = of.dims()[-axis];
       fits = have == want || have == 1 || have == kUnknown || want == kUnknown;
     }
-    if (gradient.dtype() == of.dtype() && fits) return;
+    if (gradient.dtype() == gradient_dtype(of.dtype()) && fits) return;
     ErrorParts parts{node.op().name() + ": the gradient by input " + std::to_string(input) + " is " +
                          to_string(gradient.type()) + ", the input " + to_string(of.type()),
                      {},
                      "in the gradient of " + built_at(node),
-                     "a gradient has its input's dtype and shape: cast it, or sum what is too much"};
-    if (gradient.dtype() != of.dtype()) throw TypeError(std::move(parts));
+                     is_float8(of.dtype()) ? "the gradient of 8-bit floats is float32, which this op does not know: cast to float32 before it"
+                                           : "a gradient has its input's dtype and shape: cast it, or sum what is too much"};
+    if (gradient.dtype() != gradient_dtype(of.dtype())) throw TypeError(std::move(parts));
     throw ShapeError(std::move(parts));
   }
 
@@ -187,10 +189,10 @@ void check_seeds(const std::string& what, std::span<const Variable> outputs, std
       throw TypeError(label + ", " + describe(outputs[i]) + ", has no gradient: only floating values have",
                       "cast it before");
     }
-    if (gradients[i].dtype() != outputs[i].dtype() || gradients[i].rank() > outputs[i].rank()) {
+    if (gradients[i].dtype() != gradient_dtype(outputs[i].dtype()) || gradients[i].rank() > outputs[i].rank()) {
       throw TypeError(
           label + " is " + to_string(outputs[i].type()) + ", its gradient " + to_string(gradients[i].type()),
-          "a gradient has its output's dtype and shape");
+          is_float8(outputs[i].dtype()) ? "the gradient of 8-bit floats is float32" : "a gradient has its output's dtype and shape");
     }
   }
 }
@@ -235,7 +237,7 @@ namespace {
 
 std::vector<Variable> with_zeros(std::vector<Variable> gradients, std::span<const Variable> inputs, SourceLine where) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!gradients[i]) gradients[i] = second(operand(inputs[i], where), 0.0);
+    if (!gradients[i]) gradients[i] = zeros_like(inputs[i], where);
   }
   return gradients;
 }
@@ -266,7 +268,7 @@ std::vector<Variable> grad(const Variable& cost, std::span<const Variable> input
   at_line(where, [&] {
     if (!cost) throw GraphError("grad: the cost is an empty Variable");
     if (cost.rank() != 0) throw ShapeError("grad: the cost must be 0-d, it is " + describe(cost), "sum it, or give the gradient of each element: lop(cost, gradients, x)");
-    if (!is_floating(cost.dtype())) throw TypeError("grad: " + describe(cost) + " has no gradient", "cast it to a floating dtype before");
+    if (!is_floating(cost.dtype()) || is_float8(cost.dtype())) throw TypeError("grad: " + describe(cost) + " has no gradient", "cast it to a floating dtype before");
   });
   const Variable one = constant(Scalar(1.0).cast(cost.dtype()), where);
   return lop_with(std::span(&cost, 1), std::span(&one, 1), inputs, options, where);

@@ -8,6 +8,7 @@ namespace damo {
 
 class GradientMark : public Op {
  public:
+  bool takes_float8() const override { return true; }
   explicit GradientMark(int outputs) : outputs_(outputs) {}
   int outputs() const { return outputs_; }
   /// Whether it stays until the passes have seen it.

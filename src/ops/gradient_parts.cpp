@@ -24,6 +24,6 @@ Variable sum_to(const Variable& g, const Shape& dims, SourceLine line) {
   return dropped == 0 ? sums : dimshuffle(At(line)(sums), left);
 }
 
-Variable zeros_like(const Variable& x, SourceLine line) { return second(At(line)(x), 0.0); }
+Variable zeros_like(const Variable& x, SourceLine line) { return second(At(line)(cast_at(x, gradient_dtype(x.dtype()), line)), 0.0); }
 
 }  // namespace damo

@@ -15,10 +15,13 @@ class At {
   SourceLine line_;
 };
 
+/// Of the gradient of such a value: its own dtype, but float32 of 8-bit floats, in which sums of gradients would be lost.
+constexpr DType gradient_dtype(DType dtype) { return is_float8(dtype) ? float32 : dtype; }
+
 Variable cast_at(const Variable& x, DType dtype, SourceLine line);
 /// g summed until it has the shape of a Variable of these dims that was broadcast to g's.
 Variable sum_to(const Variable& g, const Shape& dims, SourceLine line);
-/// x: of a floating dtype. Of x only the shape is read.
+/// Where a gradient of x begins. x: of a floating dtype. Of x only the shape is read.
 Variable zeros_like(const Variable& x, SourceLine line);
 
 }  // namespace damo

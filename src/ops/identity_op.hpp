@@ -6,6 +6,7 @@ namespace damo {
 
 class IdentityOp : public KernelOp {
  public:
+  bool takes_float8() const override { return true; }
   int cost() const override { return 0; }
   void lower(KernelBuilder& kernel) const override { kernel.output(kernel.input(0)); }
 };

@@ -13,6 +13,7 @@ namespace damo {
 
 class InnerGraphOp : public Op {
  public:
+  bool takes_float8() const override { return true; }
   virtual std::vector<const FunctionGraph*> inner_graphs() const = 0;
   /// The same op over graphs that compute the same.
   virtual OpPtr with_graphs(std::vector<FunctionGraph> graphs) const = 0;

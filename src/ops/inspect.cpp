@@ -17,6 +17,7 @@ namespace {
 /// Its input, whose value is looked at: what it overwrites stays what it is.
 class LookOp : public Op {
  public:
+  bool takes_float8() const override { return true; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(1);
     return {*this, {inputs.at(0)}, {inputs.at(0).type()}};

@@ -16,6 +16,7 @@ class JoinedOp final : public Op {
   explicit JoinedOp(std::vector<std::shared_ptr<const FusedOp>> members);
 
   std::string name() const override { return "joined"; }
+  bool takes_float8() const override { return true; }
   Props props() const override { return {{"members", static_cast<std::int64_t>(members_.size())}}; }
   Apply make_node(Inputs inputs) const override;
   Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;

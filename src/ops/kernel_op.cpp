@@ -36,7 +36,7 @@ Step KernelBuilder::step_of(std::string code, const std::vector<Value>& values, 
   const DType common = result_type(dtypes);
   step.name = name_;
   step.code = std::move(code);
-  step.compute = is_half(common) ? float32 : common;
+  step.compute = is_narrow(common) ? float32 : common;
   step.result = result.value_or(common);
   if (where) step.row = {where.file, where.line};
   return step;

@@ -46,9 +46,8 @@ struct Pair {
   SourceLine line;
   Pair(const Operand& left, const Operand& right) : line(left.where()) {
     const Promotable both[] = {left.promotable(), right.promotable()};
-    const DType dtype = result_type(both);
-    x = left.is_number() ? left.as(dtype) : left.variable();
-    y = right.is_number() ? right.as(dtype) : right.variable();
+    x = left.is_number() ? left.as(result_type(both)) : left.variable();
+    y = right.is_number() ? right.as(result_type(both)) : right.variable();
   }
   Products<GraphWorld> products(const char* name, std::optional<DType> dtype) const { return {GraphWorld{line}, name, dtype}; }
 };

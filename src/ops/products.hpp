@@ -132,6 +132,27 @@ class Products {
     return pattern == same && rank(v) == static_cast<int>(pattern.size()) ? v : world_.view(v, pattern);
   }
 
+  /// The dtype that operands of these are converted to, or one of 8 bits where they stay as they are; wanted() is known then. TypeError for bool, and for 8-bit floats
+  /// beside others.
+  DType common_of(std::span<const DType> operands) {
+    if (std::any_of(operands.begin(), operands.end(), is_float8)) return common_of_float8(operands);
+    std::vector<Promotable> promotables;
+    for (const DType dtype : operands) promotables.push_back({dtype});
+    return common_of(result_type(promotables));
+  }
+
+ private:
+  DType common_of_float8(std::span<const DType> operands) {
+    for (const DType dtype : operands) {
+      if (!is_float8(dtype)) refuse<TypeError>("multiplies 8-bit floats with each other alone, not with " + std::string(damo::name(dtype)), "cast it to float8_e4m3, or the other to " + std::string(damo::name(is_floating(dtype) ? dtype : float32)));
+    }
+    wanted_ = asked_.value_or(float32);
+    if (!is_floating(wanted_) || is_float8(wanted_)) {
+      refuse<TypeError>("a result of 8-bit floats is float32, bfloat16, float16 or float64, not " + std::string(damo::name(wanted_)), "leave the dtype out, and cast the result");
+    }
+    return wanted_ == float64 ? float64 : operands[0];
+  }
+
   /// The dtype that operands of this one are promoted to, and the one that was asked for. TypeError for bool.
   DType common_of(DType promoted) {
     if (promoted == bool_) refuse<TypeError>("takes numbers, not bool", "cast one to int32 to count, or float32");
@@ -142,13 +163,16 @@ class Products {
     return native(promoted, wanted_) ? promoted : wanted_;
   }
 
- private:
   /// Whether products of one dtype are added up, and given, in the other.
-  static bool native(DType operands, DType result) { return operands == result || (is_half(operands) && result == float32) || (is_integer(operands) && is_integer(result)); }
+  static bool native(DType operands, DType result) {
+    if (is_float8(operands)) return is_half(result) || result == float32;
+    return operands == result || (is_half(operands) && result == float32) || (is_integer(operands) && is_integer(result));
+  }
 
   DType prepare(Value& x, Value& y) {
-    const Promotable both[] = {{world_.dtype_of(x)}, {world_.dtype_of(y)}};
-    const DType common = common_of(result_type(both));
+    const DType both[] = {world_.dtype_of(x), world_.dtype_of(y)};
+    const DType common = common_of(both);
+    if (is_float8(common)) return common;
     x = world_.cast(x, common);
     y = world_.cast(y, common);
     return common;

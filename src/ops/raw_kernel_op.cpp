@@ -46,11 +46,12 @@ RawKernelOp::RawKernelOp(RawKernelDefinition definition) : definition_(std::move
 
 void RawKernelOp::write_source() {
   std::string parameters;
-  bool half = false, bfloat16s = false;
+  bool half = false, bfloat16s = false, float8s = false;
   const auto add = [&](const RawParameter& parameter) {
     parameters += (parameters.empty() ? "" : ", ") + parameter.declaration;
     half |= parameter.dtype == float16;
     bfloat16s |= parameter.dtype == bfloat16;
+    float8s |= is_float8(parameter.dtype);
   };
   for (const RawParameter& input : inputs_) add(input);
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
@@ -59,6 +60,7 @@ void RawKernelOp::write_source() {
   for (const RawScalar& scalar : scalars_) add(scalar.parameter);
   if (half) source_ += "#include <cuda_fp16.h>\n";
   if (bfloat16s) source_ += "#include <cuda_bf16.h>\n";
+  if (float8s) source_ += "#include <cuda_fp8.h>\n";
   if (!definition_.source.text.empty()) {
     source_ += line_directive(definition_.source) + definition_.source.text;
   } else {

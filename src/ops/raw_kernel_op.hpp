@@ -22,6 +22,7 @@ class RawKernelOp final : public Op {
   explicit RawKernelOp(RawKernelDefinition definition);
 
   std::string name() const override { return definition_.name; }
+  bool takes_float8() const override { return true; }
   Apply make_node(Inputs inputs) const override;
   Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;

@@ -38,6 +38,8 @@ const DType* dtype_of_words(const std::string& words) {
                                                          {"__half", float16},
                                                          {"__nv_bfloat16", bfloat16},
                                                          {"nv_bfloat16", bfloat16},
+                                                         {"__nv_fp8_e4m3", float8_e4m3},
+                                                         {"__nv_fp8_e5m2", float8_e5m2},
                                                          {"char", int8},
                                                          {"signed char", int8},
                                                          {"int8_t", int8},
@@ -68,7 +70,7 @@ const DType* dtype_of_words(const std::string& words) {
 [[noreturn]] void refuse(std::string_view declaration, const std::string& what) {
   throw GraphError("cannot read the declaration \"" + std::string(declaration) + "\": " + what,
                    "write it as C does: const float* x, double* y, int n; types: bool, char, short, int, long, their "
-                   "unsigned forms, int8_t to uint64_t, half, __nv_bfloat16, float, double");
+                   "unsigned forms, int8_t to uint64_t, half, __nv_bfloat16, __nv_fp8_e4m3, __nv_fp8_e5m2, float, double");
 }
 
 }  // namespace

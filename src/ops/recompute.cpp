@@ -18,6 +18,7 @@ namespace {
 class AfterOp final : public Op {
  public:
   std::string name() const override { return "after"; }
+  bool takes_float8() const override { return true; }
   Apply make_node(Inputs inputs) const override { return {*this, {inputs.begin(), inputs.end()}, {inputs.at(0).type()}}; }
   Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{inputs[0]}}; }
   int view_of(int) const override { return 0; }

@@ -16,6 +16,8 @@ class ReduceOp final : public KernelOp {
 
   std::string name() const override { return name_of(reduction_); }
   Props props() const override;
+  /// Where of x only the shape is read.
+  bool takes_float8() const override { return reduction_ == ReductionKind::kCount || reduction_ == ReductionKind::kIndex; }
   Apply make_node(Inputs inputs) const override;
   void lower(KernelBuilder& kernel) const override;
   std::optional<std::uint32_t> reduced_axes() const override { return axes_; }

@@ -33,11 +33,11 @@ Scalar least(DType dtype, bool greatest) {
   return visit(dtype, [&](auto zero) -> Scalar {
     using T = decltype(zero);
     if constexpr (std::is_integral_v<T>) return greatest ? std::numeric_limits<T>::max() : std::numeric_limits<T>::min();
-    else return Scalar(greatest ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity()).cast(is_half(dtype) ? float32 : dtype);
+    else return Scalar(greatest ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity()).cast(is_narrow(dtype) ? float32 : dtype);
   });
 }
 
-DType computed_in(DType dtype) { return is_half(dtype) ? float32 : dtype; }
+DType computed_in(DType dtype) { return is_narrow(dtype) ? float32 : dtype; }
 
 Join join_of(ReductionKind reduction, DType compute) {
   const bool floating = is_floating(compute);
@@ -134,7 +134,7 @@ Join best_of(bool greatest, DType compute, const std::string& number, bool first
 std::string name_of(ReductionKind reduction) { return kNames[static_cast<int>(reduction)]; }
 
 DType sum_dtype(DType dtype) {
-  if (is_half(dtype)) return float32;
+  if (is_narrow(dtype)) return float32;
   if (is_floating(dtype)) return dtype;
   return dtype == bool_ || is_signed(dtype) ? int64 : uint64;
 }
@@ -144,7 +144,7 @@ DType result_of(ReductionKind reduction, DType x) {
     case ReductionKind::kSum:
     case ReductionKind::kProd: return is_floating(x) ? x : sum_dtype(x);
     case ReductionKind::kMean: return is_floating(x) ? x : float64;
-    case ReductionKind::kCount: return x == float16 || x == bfloat16 ? float32 : is_floating(x) ? x : float64;  // 65,505 is infinite in float16
+    case ReductionKind::kCount: return is_narrow(x) ? float32 : is_floating(x) ? x : float64;  // 65,505 is infinite in float16
     case ReductionKind::kMax:
     case ReductionKind::kMin: return x;
     case ReductionKind::kArgmax:

@@ -61,6 +61,7 @@ class FlattenOp final : public ReshapingOp {
 /// A view of all of x whose shape the user gives, with -1 or kUnknown where x's own extent stays.
 class GivenShapeOp : public Op {
  public:
+  bool takes_float8() const override { return true; }
   explicit GivenShapeOp(const Shape& given) : given_(given) {}
   Props props() const override { return {{"shape", std::vector<std::int64_t>(given_.begin(), given_.end())}}; }
   Apply make_node(Inputs inputs) const override {

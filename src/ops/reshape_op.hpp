@@ -14,6 +14,7 @@ Variable reshape_like(const Variable& g, const Variable& x, SourceLine line);
 /// A view of what is contiguous: make_node sees to that.
 class ReshapingOp : public Op {
  public:
+  bool takes_float8() const override { return true; }
   int view_of(int) const override { return 0; }
   Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
     const Shape to = shape(inputs);

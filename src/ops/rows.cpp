@@ -70,6 +70,7 @@ const std::string& code_for(const ElementwiseRow& row, DType dtype) {
 }
 
 bool takes(const ElementwiseRow& row, DType promoted) {
+  if (is_float8(promoted)) return row.moves;
   switch (row.domain) {
     case kAll:
       return true;

@@ -17,6 +17,7 @@ class SubtensorOp final : public Op {
  public:
   explicit SubtensorOp(std::vector<Index> indices) : indices_(std::move(indices)) {}
   std::string name() const override { return "subtensor"; }
+  bool takes_float8() const override { return true; }
   Props props() const override;
   Apply make_node(Inputs inputs) const override;
   int view_of(int) const override { return 0; }
@@ -36,6 +37,7 @@ class WriteSubtensorOp final : public Op {
   Apply make_node(Inputs inputs) const override;
   Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
   int overwrites(int) const override { return 0; }
+  bool takes_float8() const override { return write_ == WindowWrite::kSet || write_ == WindowWrite::kSetApart; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override;
   const std::vector<Index>& indices() const { return indices_; }

@@ -25,8 +25,10 @@ std::uint64_t low_bits(std::uint64_t word, int count) { return count == 64 ? wor
 /// Digits (with the hidden one) and exponents of a floating dtype.
 struct Format {
   int digits, least, most;
+  bool has_infinity = true;  ///< else all bits set is the one NaN, and the rest of the last exponent are numbers
 };
 Format format_of(DType dtype) {
+  if (is_float8(dtype)) return dtype == float8_e4m3 ? Format{4, -6, 8, false} : Format{3, -14, 15};
   return dtype == float16 ? Format{11, -14, 15} : dtype == bfloat16 ? Format{8, -126, 127} : dtype == float32 ? Format{24, -126, 127} : Format{53, -1022, 1023};
 }
 
@@ -45,6 +47,7 @@ Exact exact(DType dtype, std::uint64_t word) {
   const Format format = format_of(dtype);
   const std::uint64_t mantissa = low_bits(word, format.digits - 1), field = low_bits(word, bits - 1) >> (format.digits - 1);
   const int biased = static_cast<int>(field), special = format.most - format.least + 2;
+  if (!format.has_infinity && low_bits(word, bits - 1) == low_bits(~std::uint64_t{0}, bits - 1)) return {Exact::kNaN, negative, 0, 0};
   if (biased == special) return {mantissa ? Exact::kNaN : Exact::kInfinity, negative, 0, 0};
   const std::uint64_t hidden = std::uint64_t{biased != 0} << (format.digits - 1);
   return {Exact::kNumber, negative, mantissa | hidden, std::max(biased, 1) - 1 + format.least - (format.digits - 1)};
@@ -67,8 +70,8 @@ std::uint64_t floating_of(const Exact& x, DType dtype) {
   const Format format = format_of(dtype);
   const int mantissa_bits = format.digits - 1;
   const auto biased = [&](int exponent) { return static_cast<std::uint64_t>(exponent - format.least + 1) << mantissa_bits; };
-  const std::uint64_t sign = std::uint64_t{x.negative} << (bits_of(dtype) - 1), infinity = biased(format.most + 1);
-  if (x.kind == Exact::kNaN) return infinity | 1;
+  const std::uint64_t sign = std::uint64_t{x.negative} << (bits_of(dtype) - 1), infinity = biased(format.most + 1) - (format.has_infinity ? 0 : 1);
+  if (x.kind == Exact::kNaN) return infinity | 1;  // of float8_e4m3 `infinity` is its NaN
   if (x.kind == Exact::kInfinity) return sign | infinity;
   if (x.mantissa == 0) return sign;
   const int top = 63 - std::countl_zero(x.mantissa) + x.exponent;  // 2^top <= x < 2^(top + 1)
@@ -98,7 +101,7 @@ bool same(DType dtype, std::uint64_t a, std::uint64_t b) {
 
 std::string text_of(DType dtype, std::uint64_t word) { return std::string(name(dtype)) + " " + to_string(Scalar::load(dtype, &word)); }
 
-/// Ties of the 16-bit formats and of float32 with their neighbours, limits of every integer dtype, random patterns.
+/// Ties of the 8- and 16-bit formats and of float32 with their neighbours, limits of every integer dtype, random patterns.
 Words samples(DType dtype, int random_count) {
   std::mt19937_64 random(3);
   Words words;
@@ -124,8 +127,8 @@ Words samples(DType dtype, int random_count) {
       put(std::nextafter(limit, 0)), put(-std::nextafter(limit, 1e300)), put(std::nextafter(static_cast<float>(limit), 0.0F)), put(-std::nextafter(static_cast<float>(limit), 1e30F));
     }
     for (int i = 0; i < random_count; ++i) {
-      // 8, 11 or 24 digits, one more that makes it a tie, and perhaps a bit far below that decides it.
-      const int digits[] = {8, 11, 24}, n = digits[random() % 3];
+      // 3, 4, 8, 11 or 24 digits, one more that makes it a tie, and perhaps a bit far below that decides it.
+      const int digits[] = {8, 11, 24, 3, 4}, n = digits[random() % 5];
       const int exponent = static_cast<int>(random() % (i % 2 ? 44 : 300)) - (i % 2 ? 26 : 160);
       const double tie = static_cast<double>((random() >> (64 - n)) * 2 + 1), offset[] = {0, 0x1p-27, -0x1p-27, 0x1p-12};
       put(std::ldexp((i % 4 < 2 ? 1 : -1) * (tie + offset[random() % 4]), exponent - n));
@@ -182,7 +185,7 @@ TEST_P(CastOnEachDevice, GivesTheExactRoundingOrTheNearestIntegerForEveryPairOfD
     }
     for (const DType target : kAllDTypes) {
       expect_cast(astype(array, target), source, words, "astype");
-      if (target != int8 && target != uint64 && target != bfloat16) continue;
+      if (target != int8 && target != uint64 && target != bfloat16 && target != float8_e4m3) continue;
       const Array column = Array::zeros({array.size(), 2}, target, device()).slice({{}, {0, 1}});
       assign(column, array.reshape({array.size(), 1}));
       expect_cast(column.copy(), source, words, "assign");
@@ -191,7 +194,7 @@ TEST_P(CastOnEachDevice, GivesTheExactRoundingOrTheNearestIntegerForEveryPairOfD
 }
 
 TEST_P(CastOnEachDevice, GivesTheSameForOneElementAsForMany) {
-  for (const DType source : {float16, bfloat16, float32, float64, int64, uint64}) {
+  for (const DType source : {float8_e5m2, float16, bfloat16, float32, float64, int64, uint64}) {
     const Words all = samples(source, 3);
     const Variable x = vector("x", source), number = scalar("number", source);
     std::vector<Variable> outputs;
@@ -265,6 +268,8 @@ TEST(HalfConversions, RoundOnceFromEveryNumber) {
     const double value = std::bit_cast<double>(word);
     ASSERT_TRUE(same(float16, Half(value).bits, cast_of(float64, word, float16))) << std::hexfloat << value;
     ASSERT_TRUE(same(bfloat16, BFloat16(value).bits, cast_of(float64, word, bfloat16))) << std::hexfloat << value;
+    ASSERT_TRUE(same(float8_e4m3, Float8E4M3(value).bits, cast_of(float64, word, float8_e4m3))) << std::hexfloat << value;
+    ASSERT_TRUE(same(float8_e5m2, Float8E5M2(value).bits, cast_of(float64, word, float8_e5m2))) << std::hexfloat << value;
   }
   for (const std::uint64_t word : samples(int64, 100000)) {
     const auto value = static_cast<std::int64_t>(word);

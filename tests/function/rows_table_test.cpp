@@ -211,6 +211,7 @@ TEST_P(RowsTable, GivesWhatItShould) { check_all(true); }
 TEST_P(RowsTable, GivesWhatItShouldInKernelsOfTheirOwn) { check_all(false); }
 
 TEST_P(RowsTable, GivesTheSameHoweverItsInputsLie) {
+  if (is_float8(dtype())) GTEST_SKIP() << "8-bit floats are not computed with: float8_test.cpp";
   const Array all = samples_.arrays[0], other = samples_.arrays[1];  // 504 elements at least
   const auto matrix = [&](const Array& from, std::int64_t first, std::int64_t rows, std::int64_t columns) { return from.slice({{first, first + rows * columns}}).reshape({rows, columns}); };
   const Array square = matrix(all, 0, 18, 18), wide = matrix(other, 3, 12, 40);

@@ -10,7 +10,7 @@
 # A file of src/ belongs to the part that its folder names; a public header to the one listed here.
 cmake_policy(VERSION 3.25)
 
-set(public_base     error linalg_error dtype shape log half scalar version)
+set(public_base     error linalg_error dtype shape log half float8 scalar version)
 set(public_graph    type variable op graph graph_lists rewrite print boost_graph)
 set(public_runtime  kernel launch_config parameter_type kernel_argument host_argument strided prepared_kernel device array
                     cuda_c stream event memory host_memory ipc captured_graph dlpack module module_options global source_text compiler cache index)

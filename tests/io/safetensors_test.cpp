@@ -73,7 +73,7 @@ TEST(Safetensors, SaysWhatAHeadIsAtFaultFor) {
   EXPECT_THAT(error(std::string(100000, '['), 0), HasSubstr("expected a JSON object"));
   EXPECT_THAT(error("{\"a\":{\"shape\":" + std::string(100000, '['), 0), HasSubstr("tensor a: expected dtype, a shape of at most 16 extents and two data_offsets, and nothing else"));
   EXPECT_THAT(error("{" + a + "," + a + "}", 8), HasSubstr("expected each name once, found a twice"));
-  EXPECT_THAT(error(R"({"a":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[0,2]}})", 2), HasSubstr("tensor a: expected one of Damo's dtypes, found F8_E4M3"));
+  EXPECT_THAT(error(R"({"a":{"dtype":"F8_E8M0","shape":[2],"data_offsets":[0,2]}})", 2), HasSubstr("tensor a: expected one of Damo's dtypes, found F8_E8M0"));
   EXPECT_THAT(error(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8), HasSubstr("expected offsets 12 bytes apart, as F32 (3,) takes, found 0 and 8"));
   EXPECT_THAT(error(R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8), HasSubstr("tensor a: expected dtype, a shape"));
   EXPECT_THAT(error(R"({"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})", 0), HasSubstr("expected a shape that memory can have"));

@@ -82,7 +82,7 @@ std::optional<GraphSpec> widened(GraphSpec graph) {
   }
   try {
     for (const ValueType& value : graph.types()) {
-      if (is_half(value.dtype)) return {};
+      if (is_narrow(value.dtype)) return {};
     }
   } catch (const std::logic_error&) {
     return {};
@@ -255,7 +255,7 @@ int differentiated(const GraphSpec& graph) {
 std::string check_gradient(const GraphSpec& graph, Device device, std::size_t& compared) {
   const std::vector<ValueType> types = graph.types();
   if (differentiated(graph) < 0) return {};
-  if (std::any_of(types.begin(), types.end(), [](const ValueType& value) { return is_half(value.dtype); })) return {};
+  if (std::any_of(types.begin(), types.end(), [](const ValueType& value) { return is_narrow(value.dtype); })) return {};
   const std::optional<GraphSpec> wide = widened(graph);
   const std::optional<GradientGraph> made = wide ? gradient_graph(graph) : std::nullopt, reference = made ? gradient_graph(*wide) : std::nullopt;
   if (!reference) return {};

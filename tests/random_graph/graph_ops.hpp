@@ -54,6 +54,7 @@ inline const RawKernel raw_both{{.name = "raw_both",
 class BackwardsOp final : public Op {
  public:
   std::string name() const override { return "backwards"; }
+  bool takes_float8() const override { return true; }
   Apply make_node(Inputs in) const override { return {*this, {in.at(0)}, {in.at(0).type()}}; }
   int view_of(int) const override { return 0; }
   Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
@@ -88,6 +89,7 @@ inline const auto backwards_into = make_op<BackwardsIntoOp>();
 class CopiedOp final : public Op {
  public:
   std::string name() const override { return "copied"; }
+  bool takes_float8() const override { return true; }
   Apply make_node(Inputs in) const override { return {*this, {in.at(0)}, {in.at(0).type()}}; }
   Shapes infer_shape(const Apply&, std::span<const Shape> in) const override { return {{in[0]}}; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
@@ -118,6 +120,7 @@ inline Variable parts_of(const std::string& how, const Variable& x, int axis, in
 class HeadOp final : public Op {
  public:
   std::string name() const override { return "head"; }
+  bool takes_float8() const override { return true; }
   Apply make_node(Inputs in) const override {
     TensorType type = in.at(0).type();
     type.dims[0] = kUnknown;

@@ -4,6 +4,8 @@
 #include <limits>
 #include <map>
 #include <random>
+#include <set>
+#include <span>
 #include <stdexcept>
 
 #include "op_family.hpp"
@@ -16,6 +18,8 @@ namespace {
 std::mt19937_64 generator(std::uint64_t seed) { return std::mt19937_64(seed * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du); }
 
 DType row_result(const ElementwiseRow& row, const std::vector<DType>& operands) {
+  const std::span promoted = std::span(operands).subspan(row.condition_first ? 1 : 0);
+  if (std::any_of(promoted.begin(), promoted.end(), is_float8)) demand(row.moves && std::all_of(promoted.begin(), promoted.end(), [&](DType dtype) { return dtype == promoted[0]; }));
   const DType common = common_dtype(row, operands);
   if (static_cast<int>(operands.size()) != arity(row) || !takes(row, common) || (row.condition_first && operands[0] != bool_)) {
     throw std::logic_error("the row takes other operands");
@@ -25,12 +29,37 @@ DType row_result(const ElementwiseRow& row, const std::vector<DType>& operands) 
 
 DType raw_dtype(const std::string& name) { return name == "raw_mix" || name == "raw_into" ? float32 : int32; }
 
+/// Whether a node takes 8-bit floats as operands: it moves elements, converts or multiplies them. Rows say so themselves.
+bool takes_float8(const NodeSpec& node, const std::vector<ValueType>& in) {
+  static const std::set<std::string> kShapes = {"slice", "flip", "concatenate", "stack", "flatten", "repeat", "tile", "pad", "tril", "triu", "diagonal", "squeeze",
+                                                "split", "transpose", "broadcast_to", "reshape", "specify_shape", "observed", "set_slice"};
+  static const std::set<std::string> kIndexing = {"take", "picked", "set_picked", "masked", "along"};  // the other operands are made positions by arithmetic
+  switch (node.kind) {
+    case NodeSpec::Kind::kRow:
+    case NodeSpec::Kind::kCast:
+    case NodeSpec::Kind::kDimshuffle:
+    case NodeSpec::Kind::kContiguous:
+    case NodeSpec::Kind::kBackwards:
+    case NodeSpec::Kind::kCopied:
+    case NodeSpec::Kind::kHead:
+      return true;
+    case NodeSpec::Kind::kDot:
+      return is_float8(in[0].dtype) && is_float8(in[1].dtype);
+    case NodeSpec::Kind::kFamily:
+      if (node.family == "shapes") return kShapes.contains(node.name);
+      return node.family == "indexing" && kIndexing.contains(node.name) && std::none_of(in.begin() + 1, in.end(), [](const ValueType& value) { return is_float8(value.dtype); });
+    default:
+      return false;
+  }
+}
+
 std::vector<ValueType> node_types(const NodeSpec& node, int number, const std::vector<ValueType>& values) {
   std::vector<ValueType> in;
   for (int operand : node.operands) {
     demand(operand >= 0 && static_cast<std::size_t>(operand) < values.size());
     in.push_back(values[static_cast<std::size_t>(operand)]);
   }
+  if (std::any_of(in.begin(), in.end(), [](const ValueType& value) { return is_float8(value.dtype); })) demand(takes_float8(node, in));
   switch (node.kind) {
     case NodeSpec::Kind::kRow: {
       std::vector<DType> dtypes;
@@ -96,7 +125,7 @@ std::vector<ValueType> node_types(const NodeSpec& node, int number, const std::v
     }
     case NodeSpec::Kind::kDot: {
       const Dims &x = in.at(0).dims, &y = in.at(1).dims;
-      const DType dtype = promote(in[0].dtype, in[1].dtype);
+      const DType dtype = is_float8(in[0].dtype) ? float32 : promote(in[0].dtype, in[1].dtype);
       demand(!x.empty() && !y.empty() && x.size() + y.size() < 8 && dtype != bool_);
       const std::size_t summed = y.size() > 1 ? y.size() - 2 : 0;
       demand(x.back() == y[summed]);

@@ -21,6 +21,8 @@ struct Format {
 };
 Format format_of(DType dtype) {
   switch (dtype) {
+    case float8_e4m3: return {0x1p-4L, 0x1p-9L, 448};
+    case float8_e5m2: return {0x1p-3L, 0x1p-16L, 57344};
     case float16: return {0x1p-11L, 0x1p-24L, 65504};
     case bfloat16: return {0x1p-8L, 0x1p-133L, 0x1.fep127L};
     case float32: return {0x1p-24L, 0x1p-149L, 0x1.fffffep127L};
@@ -37,6 +39,7 @@ bool is_exact_in(DType dtype, Wide value) {
 
 /// Rounded to a floating dtype.
 Element rounded(DType dtype, Element x) {
+  if (dtype == float8_e4m3 && std::isinf(x.value)) x.value = std::numeric_limits<Wide>::quiet_NaN();
   if (is_open(x) || (x.error == 0 && is_exact_in(dtype, x.value))) return x;
   // What holds no error yet is converted once, to the nearest, and no kernel may do without; 16-bit floats may stay wide.
   if (x.error == 0 && dtype == float64) return {static_cast<Wide>(static_cast<double>(x.value)), 0};
@@ -175,13 +178,13 @@ Element floating_row(const ElementwiseRow& row, const RowReference& reference, D
   if (!std::isfinite(center)) return std::isinf(center) && overflows(row.name, x) ? kUnknownElement : Element{center, 0};
   if (is_lost_in_periods(row.name, x)) return kUnknownElement;  // also where the box is whole periods wide, and its corners agree
   if (!is_tame(row.name) && change > std::fabs(center) * 0x1p-4L) return kUnknownElement;
-  const DType arithmetic = is_half(compute) ? float32 : compute;
+  const DType arithmetic = is_narrow(compute) ? float32 : compute;
   const Format format = format_of(arithmetic);
   const Wide ulps = own_ulps(row, x, count);
   const bool is_exact = change == 0 && row.ulp <= 0.5 && is_exact_in(arithmetic, center);
   Element value{center, 1.5L * change + (is_exact ? 0 : ulps * (std::fabs(center) * 2 * format.unit + format.least))};
   if (is_open(value) || !(std::fabs(value.value) + value.error < format.greatest)) return kUnknownElement;
-  return is_half(result) ? rounded(result, value) : value;
+  return is_narrow(result) ? rounded(result, value) : value;
 }
 
 Element integer_row(const ElementwiseRow& row, const RowReference& reference, DType compute, DType result, const std::array<Element, 3>& x) {

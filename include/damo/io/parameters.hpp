@@ -3,7 +3,7 @@
 //   save("model.safetensors", {w, b});        // names from shared("w", ...)
 //   load("model.safetensors", {w, b});        // into the variables, wherever they live
 //
-// The name's end chooses the format: .safetensors or .npz (no bfloat16). Saving replaces a file as a whole (io/npy.hpp): one that breaks off
+// The name's end chooses the format: .safetensors or .npz (no bfloat16, no 8-bit floats). Saving replaces a file as a whole (io/npy.hpp): one that breaks off
 // leaves the old one. Loading looks at everything first: a name that the file lacks, one that nothing here is called by, another dtype or
 // shape are one FileError that lists them all, and then no variable has changed. GraphError for two variables of one name, or one without.
 // See tests/io/parameters_test.cpp.

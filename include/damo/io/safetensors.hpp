@@ -1,4 +1,4 @@
-// safetensors: tensors by name in one file, as Hugging Face's libraries exchange weights. All of Damo's dtypes, float16 and bfloat16 too.
+// safetensors: tensors by name in one file, as Hugging Face's libraries exchange weights. All of Damo's dtypes, bfloat16 and 8-bit floats too.
 //
 //   safetensors::save("model.safetensors", {{"w", w}, {"b", b}}, {{"format", "pt"}});
 //   NamedArrays tensors = safetensors::load("model.safetensors");      safetensors::metadata("model.safetensors")

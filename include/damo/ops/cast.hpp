@@ -4,7 +4,8 @@
 //   floating -> integer    towards zero; out of range the nearest that the dtype has, NaN 0: -1.5 is 0 as uint8, 300.0
 //                          is 127 as int8 (NumPy and C++ leave these open)
 //   integer -> integer     modulo 2^n: 300 is 44 as int8
-//   anything -> floating   the nearest, ties to even, in one rounding, infinity where the dtype ends
+//   anything -> floating   the nearest, ties to even, in one rounding, infinity where the dtype ends; float8_e4m3 has none and becomes NaN there: 465 and
+//                          more (448 is its greatest number). Nothing saturates: clip before, where that is wanted
 //   anything -> bool       whether it is not 0; NaN is true
 //
 // x: any shape, any dtype -> the same shape of dtype. The same dtype gives x itself. Fuses like a row. See

@@ -9,8 +9,8 @@
 namespace damo {
 namespace {
 
-constexpr std::string_view kNames[] = {"bool",   "int8",   "int16",   "int32",    "int64",   "uint8",  "uint16",
-                                       "uint32", "uint64", "float16", "bfloat16", "float32", "float64"};
+constexpr std::string_view kNames[] = {"bool",   "int8",        "int16",       "int32",   "int64",    "uint8",   "uint16", "uint32",
+                                       "uint64", "float8_e4m3", "float8_e5m2", "float16", "bfloat16", "float32", "float64"};
 static_assert(std::size(kNames) == std::size(kAllDTypes));
 
 /// The signed dtype of that many bytes; beyond 8 there is none, and float64 stands in, as in NumPy.
@@ -47,6 +47,9 @@ DType dtype_named(std::string_view name) {
 DType promote(DType a, DType b) {
   if (a == b || b == bool_) return a;
   if (a == bool_) return b;
+  if (is_float8(a) || is_float8(b)) {
+    throw TypeError(std::string(name(a)) + " and " + std::string(name(b)) + " have no common dtype: " + std::string(name(is_float8(a) ? a : b)) + " is never promoted", "cast it to float32 first");
+  }
   if (is_integer(a) && is_integer(b)) return promote_integers(a, b);
   if (is_floating(a) && is_floating(b)) return promote_floats(a, b);
   const DType integer = is_integer(a) ? a : b, floating = is_integer(a) ? b : a;

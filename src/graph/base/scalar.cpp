@@ -25,9 +25,9 @@ std::string shortest(T value) {
   return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
 }
 
-/// The fewest digits that read back as the same 16 bits.
+/// The fewest digits that read back as the same bits.
 template <class T>
-std::string shortest_half(T value) {
+std::string shortest_small(T value) {
   const float wide = value;
   for (int digits = 1; digits < 9; ++digits) {
     char text[32];
@@ -76,7 +76,7 @@ void Scalar::store(void* to) const {
       value = bits_ != 0;
     else if constexpr (std::is_integral_v<T>)
       value = static_cast<T>(bits_);
-    else if constexpr (sizeof(T) == 2)
+    else if constexpr (is_small_float<T>)
       value = T(static_cast<float>(number_));
     else
       value = static_cast<T>(number_);
@@ -99,10 +99,14 @@ std::string to_string(const Scalar& value) {
       return value.as_int() ? "true" : "false";
     case uint64:
       return shortest(static_cast<std::uint64_t>(value.as_int()));
+    case float8_e4m3:
+      return shortest_small(Float8E4M3(static_cast<float>(value.as_double())));
+    case float8_e5m2:
+      return shortest_small(Float8E5M2(static_cast<float>(value.as_double())));
     case float16:
-      return shortest_half(Half(static_cast<float>(value.as_double())));
+      return shortest_small(Half(static_cast<float>(value.as_double())));
     case bfloat16:
-      return shortest_half(BFloat16(static_cast<float>(value.as_double())));
+      return shortest_small(BFloat16(static_cast<float>(value.as_double())));
     case float32:
       return shortest(static_cast<float>(value.as_double()));
     case float64:

@@ -2,6 +2,7 @@
 
 #include <damo/array_math.hpp>
 #include <damo/array_reduce.hpp>
+#include "graph/base/computed_dtype.hpp"
 #include "graph/base/environment.hpp"
 #include "ops/conv/conv_op.hpp"
 #include "ops/conv/pictures.hpp"
@@ -13,6 +14,7 @@ namespace {
 void require_arrays(const WindowForm& form, std::span<const Array> arrays) {
   for (const Array& array : arrays) {
     if (!array) throw TypeError(form.name + ": an operand is an empty Array", "check the Array with if (array)");
+    require_computed(form.name, array.dtype());
     if (!(array.device() == arrays[0].device())) {
       throw DeviceError(form.name + ": operands lie on " + arrays[0].device().name() + " and " + array.device().name(), "move one of them: x.to(device)");
     }

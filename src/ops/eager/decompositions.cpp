@@ -6,6 +6,8 @@
 #include <damo/array_reduce.hpp>
 #include <damo/array_shape.hpp>
 
+#include "graph/base/computed_dtype.hpp"
+#include "ops/both_worlds.hpp"
 #include "ops/decompositions/decompositions.hpp"
 
 namespace damo {
@@ -47,6 +49,7 @@ struct FactoredArrays {
 /// x, if it has elements to work on, and the second lies where the first does.
 const Array& given(const char* name, const Array& x) {
   if (!x) throw TypeError(std::string(name) + ": an operand is an empty Array", "check the Array with if (array)");
+  require_computed(name, x.dtype());
   return x;
 }
 const Array& beside(const char* name, const Array& x, const Array& y) {
@@ -89,8 +92,8 @@ LuArrays lu(const Array& x) {
   return {parts[0], parts[1], parts[2]};
 }
 
-Array tril(const Array& x, std::int64_t diagonal) { return FactoredArrays{}.triangle(decompositions().checked("tril", given("tril", x)), diagonal, true); }
-Array triu(const Array& x, std::int64_t diagonal) { return FactoredArrays{}.triangle(decompositions().checked("triu", given("triu", x)), diagonal, false); }
+Array tril(const Array& x, std::int64_t diagonal) { return FactoredArrays{}.triangle(decompositions().checked("tril", given_array("tril", x)), diagonal, true); }
+Array triu(const Array& x, std::int64_t diagonal) { return FactoredArrays{}.triangle(decompositions().checked("triu", given_array("triu", x)), diagonal, false); }
 Array diagonal(const Array& x) {
   const Array matrices = decompositions().checked("diagonal", given("diagonal", x));
   Shape shape = matrices.shape();

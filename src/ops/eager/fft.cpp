@@ -4,6 +4,7 @@
 
 #include <damo/array_math.hpp>
 #include <damo/array_shape.hpp>
+#include "graph/base/computed_dtype.hpp"
 #include "ops/eager/kept_kernels.hpp"
 #include "ops/fourier/fourier_steps.hpp"
 
@@ -44,6 +45,7 @@ struct FourierArrays {
 
 const Array& numbers(const char* user, const Array& x) {
   if (!x) throw TypeError(std::string(user) + ": x is an empty Array", "check the Array with if (array)");
+  require_computed(user, x.dtype());
   return x;
 }
 

@@ -23,6 +23,10 @@ void check_writable(std::string_view name, const Array& out) {
 }
 
 void copy_into(const Array& to, const Array& from) {
+  if (to.dtype() == from.dtype() && is_narrow(to.dtype())) {  // as words: by way of a float NaNs would become one NaN
+    const auto words = [](const Array& array) { return array.view(itemsize(array.dtype()) == 1 ? uint8 : uint16, array.shape(), array.strides(), 0); };
+    return copy_into(words(to), words(from));
+  }
   const EagerInput inputs[] = {{&from, {}}};
   static const std::shared_ptr<const ElementwiseOp> cast = cast_op(float32);
   EagerKernels::of(to.device().backend())->kernel(cast->row(), inputs, to.dtype(), true)->run(inputs, to);

@@ -6,6 +6,7 @@
 
 #include <damo/array_math.hpp>
 
+#include "graph/base/computed_dtype.hpp"
 #include "ops/eager/inner_product.hpp"
 #include "ops/eager/kernels.hpp"
 #include "ops/reductions.hpp"
@@ -71,6 +72,7 @@ void run(ReductionKind kind, Around around, const Array& x, const Array& second,
 
 Array run(ReductionKind kind, Around around, const std::string& name, const Array& x, const Array& second, const Axes& axes, bool keep, DType result, DType accumulator = bool_) {
   if (!x) throw TypeError(name + ": the Array is empty", "check the Array with if (array)");
+  require_computed(name, x.dtype());
   const std::uint32_t mask = axes.mask(x.rank(), name);
   const Shape kept = reduced_shape(x.shape(), mask, true);
   if (chooses(kind) && kept.size() > 0 && x.size() == 0) {
@@ -87,12 +89,14 @@ Array run(ReductionKind kind, const Array& x, const Axes& axes, bool keep) {
 
 Array run(ReductionKind kind, const Array& x, const Axes& axes, const ReduceOptions& options) {
   if (!x) throw TypeError(name_of(kind) + ": the Array is empty", "check the Array with if (array)");
+  require_computed(name_of(kind), x.dtype());
   const ReducedDTypes dtypes = dtypes_of(kind, x.dtype(), options);
   return run(kind, Around::kNothing, name_of(kind), x, {}, axes, options.keepdims, dtypes.result, dtypes.accumulator);
 }
 
 Array variance(const char* name, const Array& x, const Axes& axes, bool keep, int ddof, bool root) {
   if (!x) throw TypeError(std::string(name) + ": the Array is empty", "check the Array with if (array)");
+  require_computed(name, x.dtype());
   // Half precision would spoil the mean, and the squares more, and could not hold the variance of what has a deviation in its range: all are kept in float32 until the end.
   const DType dtype = dtype_of_mean(x), inner = is_half(dtype) ? float32 : dtype;
   const Array center = run(ReductionKind::kMean, Around::kNothing, name, x, {}, axes, true, inner);

@@ -5,6 +5,7 @@
 
 #include <damo/error.hpp>
 
+#include "graph/base/computed_dtype.hpp"
 #include "ops/eager/snippet.hpp"
 
 namespace damo {
@@ -116,6 +117,7 @@ std::string map_call(const ReductionSpec& made, const Positions& positions) {
 }  // namespace
 
 ReductionSpec reduction_spec(ReductionKernelDefinition given) {
+  require_computed("ReductionKernel " + given.name, given.dtype_out);
   ReductionSpec made;
   made.parameters = read_parameters(given);
   if (given.map.text.empty()) {

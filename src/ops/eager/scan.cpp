@@ -2,6 +2,7 @@
 #include <damo/array_scan.hpp>
 
 #include <damo/error.hpp>
+#include "graph/base/computed_dtype.hpp"
 #include "ops/eager/kernels.hpp"
 #include "ops/reductions.hpp"
 
@@ -20,6 +21,7 @@ KernelSpec spec_of(ScanKind kind, DType x, DType result, ScanOptions options) {
 Array cumulate(ScanKind kind, const Array& given, std::optional<int> axis, ScanOptions options) {
   const std::string name = name_of(kind);
   if (!given) throw TypeError(name + ": the Array is empty", "check the Array with if (array)");
+  require_computed(name, given.dtype());
   const Array x = axis ? given : given.reshape({-1});
   const std::uint32_t mask = Axes(axis.value_or(0)).mask(x.rank(), name);
   const DType result = result_of(kind, x.dtype());

@@ -3,6 +3,7 @@
 
 #include <damo/axes.hpp>
 #include <damo/error.hpp>
+#include "graph/base/computed_dtype.hpp"
 #include "ops/eager/kernels.hpp"
 #include "ops/eager/overlap.hpp"
 #include "ops/eager/snippet.hpp"
@@ -20,6 +21,7 @@ ScanKernel::ScanKernel(DType dtype, SourceText operation, SourceText neutral, bo
   if (!is_identifier(options.name)) throw GraphError(label + ": a kernel cannot be called so", "use letters, digits and _");
   if (operation.text.empty()) throw GraphError(label + ": it has no operation", "\"a + b\"");
   if (exclusive && neutral.text.empty()) throw GraphError(label + ": it has no neutral value", "\"0\"");
+  require_computed(label, dtype);
   KernelSpec spec;
   spec.name = std::move(options.name);
   spec.inputs = spec.outputs = {dtype};

@@ -86,8 +86,8 @@ std::string function_of(const std::string& type, const std::string& signature, c
 
 std::string c_type(DType dtype) {
   static constexpr const char* names[] = {
-      "bool",         "signed char",        "short",  "int",           "long long", "unsigned char", "unsigned short",
-      "unsigned int", "unsigned long long", "__half", "__nv_bfloat16", "float",     "double"};
+      "bool", "signed char", "short", "int", "long long", "unsigned char", "unsigned short", "unsigned int", "unsigned long long", "__nv_fp8_e4m3", "__nv_fp8_e5m2",
+      "__half", "__nv_bfloat16", "float", "double"};
   return names[static_cast<int>(dtype)];
 }
 
@@ -95,6 +95,7 @@ std::string includes_for(std::span<const DType> dtypes) {
   std::string text;
   if (std::find(dtypes.begin(), dtypes.end(), float16) != dtypes.end()) text += "#include <cuda_fp16.h>\n";
   if (std::find(dtypes.begin(), dtypes.end(), bfloat16) != dtypes.end()) text += "#include <cuda_bf16.h>\n";
+  if (std::any_of(dtypes.begin(), dtypes.end(), is_float8)) text += "#include <cuda_fp8.h>\n";
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include <damo/array_create.hpp>
 #include <damo/array_math.hpp>
 #include <damo/array_shape.hpp>
+#include "graph/base/computed_dtype.hpp"
 #include "ops/eager/index_kernels.hpp"
 #include "ops/eager/kept_kernels.hpp"
 #include "ops/promotion.hpp"
@@ -35,6 +36,7 @@ class SortKernels final : public Companion {
 struct Lines {
   Lines(const char* name, const Array& given, int asked) : x(given) {
     if (!x) throw TypeError(std::string(name) + ": x is an empty Array", "give it elements");
+    require_computed(name, x.dtype());
     if (x.rank() == 0) throw ShapeError(std::string(name) + ": x has no axis: " + describe(x), "give it one: expand_dims(x, 0)");
     axis = normalize_axis(asked, x.rank());
   }
@@ -86,6 +88,7 @@ ArrayTopK topk(const Array& x, std::int64_t count, int axis, bool largest) {
 Array searchsorted(const Array& sorted, const Array& values, bool right) {
   if (sorted.rank() != 1) throw ShapeError("searchsorted: the sorted elements are " + describe(sorted), "give them one axis");
   const DType dtype = result_type(std::vector<Promotable>{{sorted.dtype()}, {values.dtype()}});
+  require_computed("searchsorted", dtype);
   const auto as = [&](const Array& x) { return (x.dtype() == dtype ? x : astype(x, dtype)).contiguous(); };
   const Array places = Array::empty(values.shape(), int64, values.device());
   SortKernels::of(values)->searchsorted(dtype)(as(sorted), as(values), right, places);

@@ -8,6 +8,7 @@
 #include <damo/array_shape.hpp>
 #include <damo/array_sort.hpp>
 #include <damo/array_subtensor.hpp>
+#include "graph/base/computed_dtype.hpp"
 #include "ops/both_worlds.hpp"
 #include "ops/statistics_bins.hpp"
 #include "ops/statistics_of.hpp"
@@ -36,6 +37,7 @@ Array bincount(const Array& x, std::int64_t min_length) {
 }
 Array bincount(const Array& x, const Array& weights, std::int64_t min_length) {
   check_bins(given_array("bincount", x).dtype(), x.rank(), min_length);
+  require_computed("bincount", given_array("bincount", weights).dtype());
   const DType dtype = is_floating(given_array("bincount", weights).dtype()) ? weights.dtype() : float64;
   if (weights.shape() != x.shape()) throw ShapeError("bincount: weights of shape " + to_string(weights.shape()) + " for x of shape " + to_string(x.shape()), "give each element a weight");
   const Array positions = OfArrays::converted(x, int64), bins = bins_of(positions, dtype, min_length);

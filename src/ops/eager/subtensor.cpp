@@ -7,6 +7,7 @@
 #include <damo/array_masks.hpp>
 #include <damo/array_math.hpp>
 #include <damo/array_shape.hpp>
+#include "graph/base/computed_dtype.hpp"
 #include "ops/eager/index_kernels.hpp"
 #include "ops/indexing/index_plan.hpp"
 #include "ops/indexing/masked_shape.hpp"
@@ -33,6 +34,7 @@ class IndexedArray {
   }
 
   Array written(ScatterKind kind, const ArrayOperand& y) const {
+    if (kind == ScatterKind::kAdd) require_computed(user_, x_.dtype());
     if (kind == ScatterKind::kAdd && x_.dtype() == bool_) throw TypeError(user_ + ": x is bool, which nothing is added to", "cast it to an integer");
     require_stays(user_, x_.dtype(), y);
     const Array value = y.is_number() ? Array::scalar(y.number().cast(x_.dtype()), x_.device()) : astype(y.array(), x_.dtype());

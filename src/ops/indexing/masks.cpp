@@ -37,6 +37,8 @@ class TruePositionsOp final : public Op {
  public:
   explicit TruePositionsOp(std::string user) : user_(std::move(user)) {}
   std::string name() const override { return "true_positions"; }
+  /// Of x only the shape is read.
+  bool takes_float8() const override { return true; }
   Props props() const override { return {{"for", user_}}; }
   Apply make_node(Inputs inputs) const override {
     std::vector<Variable> all(inputs.begin(), inputs.end());
@@ -77,6 +79,8 @@ class CoordinateOp final : public Op {
  public:
   explicit CoordinateOp(int axis) : axis_(axis) {}
   std::string name() const override { return "coordinate"; }
+  /// Of x only the shape is read.
+  bool takes_float8() const override { return true; }
   Props props() const override { return {{"axis", std::int64_t{axis_}}}; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(2);

@@ -44,6 +44,8 @@ class CheckedPositionsOp final : public Op {
  public:
   CheckedPositionsOp(std::string user, int axis, int from_end, int axes, CountsFromEnd counts) : user_(std::move(user)), axis_(axis), from_end_(from_end), axes_(axes), counts_(counts) {}
   std::string name() const override { return "checked_positions"; }
+  /// Of x only the shape is read.
+  bool takes_float8() const override { return true; }
   Props props() const override { return {{"for", user_}, {"axis", std::int64_t{axis_}}, {"of", std::int64_t{-from_end_}}, {"axes", std::int64_t{axes_}}, {"negative", counts_ == CountsFromEnd::kYes}}; }
   Apply make_node(Inputs inputs) const override {
     std::vector<Variable> all(inputs.begin(), inputs.end());

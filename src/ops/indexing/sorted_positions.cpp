@@ -24,6 +24,8 @@ class SortedPositionsOp final : public Op {
  public:
   SortedPositionsOp(int axis, int axes) : axis_(axis), axes_(axes) {}
   std::string name() const override { return "sorted_positions"; }
+  /// Of x only the shape is read.
+  bool takes_float8() const override { return true; }
   Props props() const override { return {{"axis", std::int64_t{axis_}}, {"axes", std::int64_t{axes_}}}; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(2);

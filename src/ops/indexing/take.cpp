@@ -52,6 +52,7 @@ class TakeOp final : public Op {
  public:
   TakeOp(int axis, int axes, bool strided) : axis_(axis), axes_(axes), strided_(strided) {}
   std::string name() const override { return "take"; }
+  bool takes_float8() const override { return true; }
   Props props() const override { return {{"axis", std::int64_t{axis_}}, {"axes", std::int64_t{axes_}}, {"strided", strided_}}; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(2);
@@ -80,6 +81,8 @@ class AddSlicesOp final : public Op {
  public:
   AddSlicesOp(int axis, int axes) : axis_(axis), axes_(axes) {}
   std::string name() const override { return "add_slices"; }
+  /// Of x only the shape is read.
+  bool takes_float8() const override { return true; }
   Props props() const override { return {{"axis", std::int64_t{axis_}}, {"axes", std::int64_t{axes_}}}; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(5);
@@ -122,7 +125,7 @@ Gradients TakeOp::gradient(const Apply& node, std::span<const Variable> output_g
   // 16-bit sums would round at each addition.
   const Variable inputs[] = {cast_at(g, g.dtype() == float64 ? float64 : float32, line), sorted.positions, sorted.order, x, node.input(1)};
   const Variable sums = std::make_shared<const AddSlicesOp>(axis_, axes_)->apply(inputs, line).output();
-  return Gradients{Gradient(cast_at(sums, x.dtype(), line)), Gradient::disconnected()};
+  return Gradients{Gradient(cast_at(sums, gradient_dtype(x.dtype()), line)), Gradient::disconnected()};
 }
 
 constexpr const char* kLasts = R"(
@@ -174,6 +177,7 @@ class WriteAtOp final : public Op {
  public:
   WriteAtOp(std::string user, ScatterKind kind, int axis, int axes) : user_(std::move(user)), kind_(kind), axis_(axis), axes_(axes) {}
   std::string name() const override { return kind_ == ScatterKind::kAdd ? "add_at" : "write_at"; }
+  bool takes_float8() const override { return kind_ == ScatterKind::kSet; }
   Props props() const override { return {{"for", user_}, {"axis", std::int64_t{axis_}}, {"axes", std::int64_t{axes_}}}; }
   Apply make_node(Inputs inputs) const override {
     std::vector<Variable> all(inputs.begin(), inputs.end());

@@ -50,6 +50,8 @@ class AddAlongOp final : public Op {
  public:
   explicit AddAlongOp(int axis) : axis_(axis) {}
   std::string name() const override { return "add_along_axis"; }
+  /// Of x only the shape is read.
+  bool takes_float8() const override { return true; }
   Props props() const override { return {{"axis", std::int64_t{axis_}}}; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(3);
@@ -81,6 +83,7 @@ class TakeAlongOp final : public Op {
  public:
   explicit TakeAlongOp(int axis) : axis_(axis) {}
   std::string name() const override { return "take_along_axis"; }
+  bool takes_float8() const override { return true; }
   Props props() const override { return {{"axis", std::int64_t{axis_}}}; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(2);
@@ -104,7 +107,7 @@ class TakeAlongOp final : public Op {
     // 16-bit sums would round at each addition.
     const Variable inputs[] = {cast_at(g, g.dtype() == float64 ? float64 : float32, line), node.input(1), x};
     const Variable sums = std::make_shared<const AddAlongOp>(axis_)->apply(inputs, line).output();
-    return Gradients{Gradient(cast_at(sums, x.dtype(), line)), Gradient::disconnected()};
+    return Gradients{Gradient(cast_at(sums, gradient_dtype(x.dtype()), line)), Gradient::disconnected()};
   }
 
  private:

@@ -17,6 +17,7 @@ class StretchesOp final : public Op {
  public:
   StretchesOp(std::int64_t count, std::int64_t length) : count_(count), length_(length) {}
   std::string name() const override { return "stretches"; }
+  bool takes_float8() const override { return true; }
   Props props() const override { return {{"count", count_}, {"length", length_}}; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(1);

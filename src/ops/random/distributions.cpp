@@ -1,6 +1,7 @@
 #include "ops/random/distributions.hpp"
 
 #include <damo/ops/math.hpp>
+#include "graph/base/computed_dtype.hpp"
 #include "graph/user_line.hpp"
 
 namespace damo {
@@ -38,6 +39,7 @@ void check_draw_shape(const std::string& name, const Shape& shape) {
 }
 
 void check_draw_dtype(const std::string& name, DType dtype) {
+  require_computed(name, dtype);
   if (!is_floating(dtype)) throw TypeError(name + ": " + std::string(damo::name(dtype)) + " is no floating dtype", "cast what is drawn, or draw by randint");
 }
 

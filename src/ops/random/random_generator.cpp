@@ -5,6 +5,7 @@
 #include <damo/array_shape.hpp>
 #include <damo/array_sort.hpp>
 #include <damo/random.hpp>
+#include "graph/base/computed_dtype.hpp"
 #include "ops/eager/kernels.hpp"
 #include "ops/lower.hpp"
 #include "ops/random/distributions.hpp"
@@ -75,6 +76,7 @@ class GeneratorWorld {
   Array apply(const ElementwiseRow& row, const Array& unit, const ArrayOperand& a, const ArrayOperand& b) { return apply_elementwise(row, {unit, a, b}); }
   Array dropout(const Array& x, double p) {
     check_place("dropout", x);
+    require_computed("dropout", x.dtype());
     const auto made = Distributions<GeneratorWorld>::dropout(x.dtype(), p);
     std::vector<EagerInput> inputs{{&x, {}}};
     for (const EagerInput& key : keys()) inputs.push_back(key);

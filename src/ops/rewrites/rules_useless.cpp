@@ -71,7 +71,7 @@ Variable drop_settled_choice(Site& site) {
 }
 
 int value_bits(DType integer) { return 8 * static_cast<int>(itemsize(integer)) - (is_signed(integer) ? 1 : 0); }
-int digits_of(DType floating) { return floating == float64 ? 53 : floating == float32 ? 24 : floating == float16 ? 11 : 8; }
+int digits_of(DType floating) { return floating == float64 ? 53 : floating == float32 ? 24 : floating == float16 ? 11 : floating == bfloat16 ? 8 : floating == float8_e4m3 ? 4 : 3; }
 
 /// Whether `to` has every value of `from`.
 bool holds(DType to, DType from) {

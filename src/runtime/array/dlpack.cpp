@@ -17,6 +17,8 @@ DLDataType code_of(DType dtype) {
   const std::uint8_t bits = static_cast<std::uint8_t>(8 * itemsize(dtype));
   const auto code = dtype == bool_       ? kDLBool
                     : dtype == bfloat16  ? kDLBfloat
+                    : dtype == float8_e4m3 ? kDLFloat8_e4m3fn
+                    : dtype == float8_e5m2 ? kDLFloat8_e5m2
                     : is_floating(dtype) ? kDLFloat
                     : is_signed(dtype)   ? kDLInt
                                          : kDLUInt;
@@ -34,7 +36,7 @@ DType dtype_of_code(DLDataType code) {
   std::string text = code.code < std::size(names) ? names[code.code] : "code " + std::to_string(code.code) + ", ";
   text += std::to_string(code.bits) + (code.lanes == 1 ? "" : " x " + std::to_string(code.lanes));
   throw TypeError("from_dlpack: no dtype of Damo holds elements of type " + text,
-                  "cast the tensor to one of bool, int8-64, uint8-64, float16, bfloat16, float32, float64");
+                  "cast the tensor to one of bool, int8-64, uint8-64, float8_e4m3 (e4m3fn), float8_e5m2, float16, bfloat16, float32, float64");
 }
 
 DLDevice code_of(const Backend& backend) {

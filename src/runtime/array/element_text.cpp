@@ -40,13 +40,13 @@ Decimal rounded(double value, int decimals) {
 
 // The fewest digits that give the same value in dtype.
 Decimal shortest(DType dtype, double value) {
-  if (is_half(dtype)) {
+  if (is_narrow(dtype)) {
     for (int decimals = 0; decimals < 6; ++decimals) {
       const Decimal decimal = rounded(value, decimals);
       char text[40];
       std::snprintf(text, sizeof text, "%.*e", decimals, value);
       const double back = std::strtod(text, nullptr);
-      if ((dtype == float16 ? float(Half(back)) : float(BFloat16(back))) == static_cast<float>(value)) return decimal;
+      if (Scalar(back).cast(dtype).as_double() == value) return decimal;
     }
   }
   char text[40];

@@ -86,7 +86,7 @@ class BlasEngine final : public MatrixEngine {
   const std::string& name() const override { return library_.name; }
   std::optional<DType> computes_as(DType operands) const override {
     if (!is_floating(operands)) return std::nullopt;
-    return is_half(operands) ? float32 : operands;
+    return is_narrow(operands) ? float32 : operands;
   }
   bool has_epilogues(DType) const override { return false; }
   std::shared_ptr<PreparedProduct> prepare(const MatrixProduct& product) override {

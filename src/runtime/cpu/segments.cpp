@@ -11,7 +11,7 @@ constexpr int kSegmentCost = 20;         // of a segment, unless one step has mo
 constexpr int kStripBytes = 16 * 1024;   // of all strips: half of a first-level cache
 constexpr int kLeastStrip = 64, kMostStrip = 1024;
 
-DType kept_as(DType result) { return is_half(result) ? float32 : result; }
+DType kept_as(DType result) { return is_narrow(result) ? float32 : result; }
 
 /// For each step the last that reads it; its own if none does.
 std::vector<int> last_readers(const KernelSpec& spec) {

@@ -129,6 +129,9 @@ class CudaBackend : public Backend {
       fail(result, call);
   }
 
+  /// 90 for sm_90.
+  int architecture() const { return architecture_; }
+
  private:
   void bind_slowly() const;
   void make_context() const;

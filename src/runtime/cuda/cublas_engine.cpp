@@ -40,6 +40,8 @@ int type_of(DType dtype) {
     case float64: return kCublasReal64;
     case float16: return kCublasReal16;
     case bfloat16: return kCublasBfloat16;
+    case float8_e4m3: return kCublasReal8E4M3;
+    case float8_e5m2: return kCublasReal8E5M2;
     case int8: return kCublasInt8;
     case int32: return kCublasInt32;
     default: return kCublasReal32;
@@ -66,7 +68,7 @@ class Descriptors {
     const std::uint32_t activation = p.activation == Activation::kGeluTanh ? kEpilogueGelu : 0;
     const std::uint32_t epilogue = activation | (p.has_bias ? kEpilogueBias : 0);
     if (epilogue != 0) set(kDescEpilogue, epilogue);
-    first = layout(p.operands, b.is_transposed ? p.k : p.n, b.is_transposed ? p.n : p.k, b.leading, p.batches, p.b.batch);
+    first = layout(p.b_operands.value_or(p.operands), b.is_transposed ? p.k : p.n, b.is_transposed ? p.n : p.k, b.leading, p.batches, p.b.batch);
     second = layout(p.operands, a.is_transposed ? p.m : p.k, a.is_transposed ? p.k : p.m, a.leading, p.batches, p.a.batch);
     result = layout(p.result, p.n, p.m, std::max(p.c.row, p.n), p.batches, p.c.batch);
   }
@@ -104,7 +106,7 @@ class Descriptors {
 
 /// What a product depends on, as a key of the cache.
 std::string text_of(const MatrixProduct& p) {
-  std::string text = std::string(name(p.operands)) + " " + std::string(name(p.result));
+  std::string text = std::string(name(p.operands)) + (p.b_operands ? " " + std::string(name(*p.b_operands)) : "") + " " + std::string(name(p.result));
   for (const std::int64_t number : {p.m, p.n, p.k, p.batches, p.a.row, p.a.column, p.a.batch, p.b.row, p.b.column, p.b.batch, p.c.row, p.c.batch}) text += " " + std::to_string(number);
   return text + (p.beta != 0 ? " start" : "") + (p.has_bias ? " bias" : "") + (p.tf32 ? " tf32" : "") + " " + std::to_string(static_cast<int>(p.activation));
 }
@@ -290,12 +292,21 @@ class CublasEngine final : public MatrixEngine {
   CublasEngine(CudaBackend& backend, const CublasLibrary& library) : backend_(backend), library_(library) {}
 
   const std::string& name() const override { return library_.name; }
-  std::optional<DType> computes_as(DType operands) const override { return is_floating(operands) ? std::optional(operands) : std::nullopt; }
-  bool has_epilogues(DType operands) const override { return is_floating(operands) && operands != float64; }
+  /// 8-bit floats as they are where tensor cores multiply them.
+  std::optional<DType> computes_as(DType operands) const override {
+    if (is_float8(operands)) return backend_.architecture() >= 89 ? operands : float16;
+    return is_floating(operands) ? std::optional(operands) : std::nullopt;
+  }
+  /// The bias of 8-bit operands would be bfloat16 beside a float32 result.
+  bool has_epilogues(DType operands) const override { return is_floating(operands) && operands != float64 && !is_float8(operands); }
   std::shared_ptr<PreparedProduct> prepare(const MatrixProduct& product) override {
     const auto a = order_of(product.a, product.m, product.k), b = order_of(product.b, product.k, product.n);
     const bool is_int8 = product.operands == int8 && product.result == int32;
-    const bool fits = is_int8 || product.operands == product.result || (is_half(product.operands) && product.result == float32);
+    const bool is_wide = product.result == float32 || is_half(product.result);
+    // The library reads both along the summed axis, and has no products of two float8_e5m2.
+    const bool are_e5m2 = product.operands == float8_e5m2 && !product.b_operands;
+    if (is_float8(product.operands) && (!a || !b || a->is_transposed || !b->is_transposed || !is_wide || are_e5m2)) return nullptr;
+    const bool fits = is_int8 || is_float8(product.operands) || product.operands == product.result || (is_half(product.operands) && product.result == float32);
     if (!a || !b || !fits || !(is_int8 || is_floating(product.operands)) || product.batches > std::numeric_limits<std::int32_t>::max()) return nullptr;
     if (product.operands == float64 && (product.has_bias || product.activation != Activation::kNone)) return nullptr;
     const std::int64_t numbers[] = {product.m, product.n, product.k};

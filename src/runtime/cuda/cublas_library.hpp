@@ -11,7 +11,7 @@
 
 namespace damo::cuda_backend {
 
-inline constexpr int kCublasReal32 = 0, kCublasReal64 = 1, kCublasReal16 = 2, kCublasInt8 = 3, kCublasInt32 = 10, kCublasBfloat16 = 14;
+inline constexpr int kCublasReal32 = 0, kCublasReal64 = 1, kCublasReal16 = 2, kCublasInt8 = 3, kCublasInt32 = 10, kCublasBfloat16 = 14, kCublasReal8E4M3 = 28, kCublasReal8E5M2 = 29;
 inline constexpr int kCompute32 = 68, kCompute64 = 70, kComputeInt32 = 72, kCompute32FastTf32 = 77;
 inline constexpr int kDescTransposeA = 3, kDescTransposeB = 4, kDescEpilogue = 7, kDescBiasPointer = 8;
 inline constexpr int kLayoutBatchCount = 5, kLayoutBatchStride = 6;

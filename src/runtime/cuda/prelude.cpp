@@ -32,9 +32,10 @@ std::string compose_generated(bool draws, bool gammas) {
   append_file(text, "core.h");
   append_file(text, "math.h");
   append_file(text, "convert.h");
+  append_file(text, "float8.h");
   for (const PreludeFile* file = prelude_files; file->name; ++file) {
     const std::string_view name = file->name;
-    if (name != "core.h" && name != "math.h" && name != "convert.h" && (draws || name != "random.h") && (gammas || name != "gamma.h") && !name.starts_with("cuda_")) append_code(text, file->text);
+    if (name != "core.h" && name != "math.h" && name != "convert.h" && name != "float8.h" && (draws || name != "random.h") && (gammas || name != "gamma.h") && !name.starts_with("cuda_")) append_code(text, file->text);
   }
   return text;
 }

@@ -35,7 +35,7 @@ class Writer {
   }
   /// A number as value_type(dtype) holds it.
   void number(const Scalar& value) {
-    const DType held = is_half(value.dtype()) ? float32 : value.dtype();
+    const DType held = is_narrow(value.dtype()) ? float32 : value.dtype();
     std::uint64_t bits = 0;
     value.cast(held).store(&bits);
     align(itemsize(held));

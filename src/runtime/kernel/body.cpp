@@ -11,12 +11,12 @@
 namespace damo {
 
 std::string storage_type(DType dtype) {
-  static constexpr const char* names[] = {"bool", "i8",  "i16",  "i32",      "i64",   "u8",    "u16",
-                                          "u32",  "u64", "half", "bfloat16", "float", "double"};
+  static constexpr const char* names[] = {"bool", "i8",          "i16",         "i32",  "i64",      "u8",    "u16",   "u32",
+                                          "u64",  "float8_e4m3", "float8_e5m2", "half", "bfloat16", "float", "double"};
   return names[static_cast<int>(dtype)];
 }
 
-std::string value_type(DType dtype) { return is_half(dtype) ? "float" : storage_type(dtype); }
+std::string value_type(DType dtype) { return is_narrow(dtype) ? "float" : storage_type(dtype); }
 
 namespace {
 
@@ -50,7 +50,7 @@ std::string signature(const Step& step) {
     text += (i > 0 ? ", " : "") + value_type(step.input_as(i)) + " x" + std::to_string(i);
   }
   std::string code = converted(step.rounds ? storage_type(step.result) : value_type(step.result), step.code);
-  if (step.rounds && is_half(step.result)) code = "float(" + code + ")";
+  if (step.rounds && is_narrow(step.result)) code = "float(" + code + ")";
   text += ") {\n  typedef " + value_type(step.compute) + " T;\n";
   if (step.row) text += line_directive(step.row.file, step.row.line);
   text += "  return " + code + ";\n";

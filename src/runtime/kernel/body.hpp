@@ -13,7 +13,7 @@ namespace damo {
 
 /// As an array holds it: "half", "bool", "i16".
 std::string storage_type(DType dtype);
-/// As a step computes with it: float for half and bfloat16.
+/// As a step computes with it: float for half, bfloat16 and 8-bit floats.
 std::string value_type(DType dtype);
 /// A literal of value_type(dtype).
 std::string literal(const Scalar& value);

@@ -9,8 +9,8 @@
 namespace damo {
 namespace {
 
-/// A value between passes is not rounded to 16 bits, as it is not in one kernel.
-DType held(DType dtype) { return is_half(dtype) ? float32 : dtype; }
+/// A value between passes is not rounded to 16 bits or 8, as it is not in one kernel.
+DType held(DType dtype) { return is_narrow(dtype) ? float32 : dtype; }
 
 /// One part: what its targets need, down to arrays and to values that earlier parts left in memory.
 class PartBuilder {

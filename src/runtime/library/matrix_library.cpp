@@ -20,7 +20,8 @@ std::optional<MatrixOrder> order_of(const MatrixStrides& strides, std::int64_t r
 }
 
 DType MatrixLibrary::computes_as(DType operands) const {
-  return engine_ ? engine_->computes_as(operands).value_or(operands) : operands;
+  if (const std::optional<DType> own = engine_ ? engine_->computes_as(operands) : std::nullopt) return *own;
+  return is_float8(operands) ? float32 : operands;  // Damo's own kernels do not read them
 }
 
 std::shared_ptr<PreparedProduct> MatrixLibrary::prepare(const MatrixProduct& product) {
@@ -29,7 +30,7 @@ std::shared_ptr<PreparedProduct> MatrixLibrary::prepare(const MatrixProduct& pro
     if (const auto found = prepared_.find(product); found != prepared_.end()) return found->second;
   }
   std::shared_ptr<PreparedProduct> made = engine_ ? engine_->prepare(product) : nullptr;
-  if (!made && !product.has_bias && product.activation == Activation::kNone) made = generated_product(backend_, product);
+  if (!made && !is_float8(product.operands) && !product.has_bias && product.activation == Activation::kNone) made = generated_product(backend_, product);
   const std::lock_guard lock(mutex_);
   if (prepared_.size() >= kMost) prepared_.clear();
   return prepared_.try_emplace(product, std::move(made)).first->second;

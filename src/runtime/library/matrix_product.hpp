@@ -28,7 +28,8 @@ struct MatrixStrides {
 };
 
 struct MatrixProduct {
-  DType operands = float32, result = float32;  ///< of A and B; of C, C0 and bias
+  DType operands = float32, result = float32;  ///< of A and B; of C, C0 and bias. 8-bit floats are an engine's alone
+  std::optional<DType> b_operands = {};  ///< of B, where it is the other dtype of 8 bits
   std::int64_t m = 0, n = 0, k = 0, batches = 1;
   MatrixStrides a, b, c;  ///< c.column is 1
   double alpha = 1, beta = 0;  ///< beta 0: C0 is not read

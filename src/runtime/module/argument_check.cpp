@@ -22,7 +22,7 @@ bool number_fits(const KernelArgument& argument, const ParameterType& parameter)
 bool class_fits(const KernelArgument& argument, const ParameterType& parameter) {
   if (parameter.kind == Parameter::kOther) return true;
   if (parameter.kind == Parameter::kPointer) return true;  // a class that is a pointer; its size is compared
-  return parameter.kind == Parameter::kNumber && is_half(parameter.element.dtype) && argument.bytes() == 2;
+  return parameter.kind == Parameter::kNumber && is_narrow(parameter.element.dtype) && argument.bytes() == itemsize(parameter.element.dtype);
 }
 
 /// Memory that is to get values from a kernel that cannot write it.
@@ -63,6 +63,8 @@ bool fits(const KernelArgument& argument, const ParameterType& parameter) {
 std::string host_type(DType dtype) {
   switch (dtype) {
     case bool_: return "bool";
+    case float8_e4m3: return "damo::Float8E4M3";
+    case float8_e5m2: return "damo::Float8E5M2";
     case float16: return "damo::Half";
     case bfloat16: return "damo::BFloat16";
     case float32: return "float";

@@ -12,7 +12,8 @@ constexpr std::pair<std::string_view, DType> kNumbers[] = {
     {"unsigned char", uint8}, {"short", int16}, {"unsigned short", uint16}, {"int", int32}, {"unsigned int", uint32},
     {"unsigned", uint32}, {"long", int64}, {"unsigned long", uint64}, {"long long", int64}, {"unsigned long long", uint64},
     {"damo::half", float16}, {"half", float16}, {"__half", float16}, {"_Float16", float16},
-    {"damo::bfloat16", bfloat16}, {"__nv_bfloat16", bfloat16}, {"__bf16", bfloat16}};
+    {"damo::bfloat16", bfloat16}, {"__nv_bfloat16", bfloat16}, {"__bf16", bfloat16},
+    {"__nv_fp8_e4m3", float8_e4m3}, {"__nv_fp8_e5m2", float8_e5m2}};
 
 /// CUDA's vector types, without the number of lanes.
 constexpr std::pair<std::string_view, DType> kVectors[] = {

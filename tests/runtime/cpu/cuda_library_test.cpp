@@ -278,6 +278,27 @@ TEST(CudaLibrary, ProvidesTheHeadersThatProgramsInclude) {
   EXPECT_TRUE(output.ok) << output.log;
 }
 
+// CUDA's conversions to 8 bits saturate where constructors and __NV_SATFINITE make them.
+TEST(CudaLibrary, ConvertsFloatsOf8Bits) {
+  expect_values({{"float(__nv_fp8_e4m3(0.3f))", 0.3125},
+                 {"double(__nv_fp8_e4m3(1e9))", 448},
+                 {"float(__nv_fp8_e5m2(-INFINITY))", -57344},
+                 {"float(__nv_fp8_e4m3(NAN))", std::nan("")},
+                 {"float(__nv_fp8_e4m3(1.0625 + 1e-12))", 1.125},
+                 {"float(__nv_fp8_e5m2(-7))", -7},
+                 {"int(__nv_fp8_e4m3(-2.5f))", -2},
+                 {"float(__half(__nv_fp8_e4m3(__float2half(17.0f))))", 16},
+                 {"bool(__nv_fp8_e5m2(-0.0f))", 0},
+                 {"__nv_cvt_float_to_fp8(500.0f, __NV_NOSAT, __NV_E4M3)", 0x7f},
+                 {"__nv_cvt_float_to_fp8(500.0f, __NV_SATFINITE, __NV_E4M3)", 0x7e},
+                 {"__nv_cvt_double_to_fp8(1e30, __NV_NOSAT, __NV_E5M2)", 0x7c},
+                 {"float2(__nv_fp8x2_e4m3(make_float2(1.5f, -448.5f))).y", -448},
+                 {"float4(__nv_fp8x4_e5m2(make_float4(1, 2, 3.4f, 1e-9f))).z", 3.5},
+                 {"__half2float(__half(__nv_cvt_fp8_to_halfraw(0x7b, __NV_E5M2)))", 57344},
+                 {"sizeof(__nv_fp8_e4m3) + 10 * sizeof(__nv_fp8x2_e5m2) + 100 * sizeof(__nv_fp8x4_e4m3)", 421}},
+                0, "#include <cuda_fp8.h>\n#include <cuda_fp16.h>");
+}
+
 TEST(CudaLibrary, HasStorageForAType) {
   const auto values = evaluate({"sizeof(Wide)", "alignof(Wide)", "sizeof(std::aligned_storage<12, 4>::type)"},
                                "#include <type_traits>\nusing Wide = std::aligned_storage_t<24, 16>;");
@@ -285,7 +306,7 @@ TEST(CudaLibrary, HasStorageForAType) {
 }
 
 TEST(CudaLibrary, RefusesHeadersAtTheUsersLine) {
-  for (const char* name : {"mma.h", "cub/cub.cuh", "thrust/sort.h", "cuda_fp8.h"}) {
+  for (const char* name : {"mma.h", "cub/cub.cuh", "thrust/sort.h", "cuda_fp6.h"}) {
     const CompileOutput output = compile_cuda(std::string("// text\n#include <") + name + ">\n__global__ void k() {}");
     EXPECT_FALSE(output.ok);
     EXPECT_NE(output.log.find("user.cu:2:"), std::string::npos) << output.log;

@@ -18,7 +18,7 @@ TEST(CublasLibrary, IsDeclaredAsItsHeaderDoes) {
   GTEST_SKIP() << "needs cublasLt.h";
 #else
   static_assert(kCublasReal32 == CUDA_R_32F && kCublasReal64 == CUDA_R_64F && kCublasReal16 == CUDA_R_16F && kCublasInt8 == CUDA_R_8I && kCublasInt32 == CUDA_R_32I &&
-                kCublasBfloat16 == CUDA_R_16BF);
+                kCublasBfloat16 == CUDA_R_16BF && kCublasReal8E4M3 == CUDA_R_8F_E4M3 && kCublasReal8E5M2 == CUDA_R_8F_E5M2);
   static_assert(kCompute32 == CUBLAS_COMPUTE_32F && kCompute64 == CUBLAS_COMPUTE_64F && kComputeInt32 == CUBLAS_COMPUTE_32I && kCompute32FastTf32 == CUBLAS_COMPUTE_32F_FAST_TF32);
   static_assert(kDescTransposeA == CUBLASLT_MATMUL_DESC_TRANSA && kDescTransposeB == CUBLASLT_MATMUL_DESC_TRANSB && kDescEpilogue == CUBLASLT_MATMUL_DESC_EPILOGUE &&
                 kDescBiasPointer == CUBLASLT_MATMUL_DESC_BIAS_POINTER);

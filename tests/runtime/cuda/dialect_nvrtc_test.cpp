@@ -12,7 +12,7 @@ namespace {
 
 /// y0 = wrap_mul(x0, x1) of integers, tanh(x0) * x1 of floats: prelude and CUDA's own names meet.
 KernelSpec product(DType dtype) {
-  const DType compute = is_half(dtype) ? float32 : dtype;
+  const DType compute = is_narrow(dtype) ? float32 : dtype;
   const char* code = dtype == bool_ ? "x0 && x1" : is_floating(dtype) ? "tanh(x0) * x1" : "wrap_mul(x0, x1)";
   KernelSpec spec;
   spec.name = "product";
@@ -41,7 +41,7 @@ const Layout kLayouts[] = {
 TEST(CudaDialect, PrintsWhatNvrtcCompiles) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
   const NvrtcCompiler compiler(90);
-  for (const DType dtype : {bool_, int8, uint64, float16, bfloat16, float32, float64}) {
+  for (const DType dtype : {bool_, int8, uint64, float8_e4m3, float8_e5m2, float16, bfloat16, float32, float64}) {
     for (const Layout& layout : kLayouts) {
       const std::string text = cuda_dialect().emit(product(dtype), cuda_dialect().adapt(product(dtype), layout));
       try {

@@ -37,6 +37,7 @@ const Provided kProvided[] = {
                     "cuda/std/initializer_list"}},
     {"cuda_new.h", {"new", "cuda/std/new"}},
     {"cuda_half.h", {"cuda_fp16.h", "cuda_fp16.hpp", "cuda_bf16.h", "cuda_bf16.hpp", "cublas.h", "cublas_v2.h", "cublasLt.h", "cudnn.h"}},
+    {"cuda_float8.h", {"cuda_fp8.h", "cuda_fp8.hpp"}},
     {"cuda_complex.h", {"cuComplex.h"}},
     {"cuda_groups.h", {"cooperative_groups.h", "cooperative_groups/memcpy_async.h"}},
     {"cuda_groups_reduce.h", {"cooperative_groups/reduce.h", "cooperative_groups/scan.h"}},
@@ -53,7 +54,7 @@ struct Refused {
 
 const Refused kRefused[] = {
     {"wmma, the matrix units' interface,", {"mma.h", "crt/mma.h"}},
-    {"8-bit and smaller floating point", {"cuda_fp8.h", "cuda_fp6.h", "cuda_fp4.h"}},
+    {"floating point of 6 and 4 bits", {"cuda_fp6.h", "cuda_fp4.h"}},
     {"CUB", {"cub/cub.cuh", "cub/block/block_reduce.cuh", "cub/block/block_scan.cuh", "cub/block/block_load.cuh",
              "cub/block/block_store.cuh", "cub/block/block_radix_sort.cuh", "cub/warp/warp_reduce.cuh",
              "cub/warp/warp_scan.cuh", "cub/device/device_reduce.cuh"}},
@@ -232,7 +233,7 @@ std::string math_includes(const std::string* source, bool cuda) {
 }
 
 std::string loops_header(const std::string* source) {
-  return include("core.h") + math_includes(source, false) + include("convert.h") + include("elementwise.h") + include("ordinals.h") + include("random.h") + include("strips.h");
+  return include("core.h") + math_includes(source, false) + include("convert.h") + include("float8.h") + include("elementwise.h") + include("ordinals.h") + include("random.h") + include("strips.h");
 }
 
 /// core.h, math_*.h and elementwise.h are written as plain C++: in CUDA C the pragma makes them device functions.
@@ -240,7 +241,7 @@ std::string cuda_header(const std::string* source) {
   std::string text = "#pragma clang force_cuda_host_device begin\n" + include("core.h");
   const bool functions = !source || wants(*source, "cuda_math.h");
   if (functions) text += math_includes(source, true);
-  if (!source || wants(*source, "elementwise.h")) text += include("convert.h") + include("elementwise.h") + include("ordinals.h") + include("random.h");
+  if (!source || wants(*source, "elementwise.h")) text += include("convert.h") + include("float8.h") + include("elementwise.h") + include("ordinals.h") + include("random.h");
   text += "#pragma clang force_cuda_host_device end\n" + include("cuda_c.h");
   for (const char* part : kBaseParts) {
     if (!source || wants(*source, part)) text += include(part);

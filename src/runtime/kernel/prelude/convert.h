@@ -9,6 +9,10 @@
 #pragma once
 
 namespace damo {
+
+struct float8_e4m3;  // float8.h has them
+struct float8_e5m2;
+
 namespace math {
 
 // Where integers of that many bytes are added without overflow: unsigned, and no smaller than int.
@@ -24,11 +28,15 @@ template <class T>
 using WordOf = typename Word<sizeof(T)>::type;
 
 template <class T>
-inline constexpr bool is_half = false;
+inline constexpr bool is_narrow = false;
 template <>
-inline constexpr bool is_half<half> = true;
+inline constexpr bool is_narrow<half> = true;
 template <>
-inline constexpr bool is_half<bfloat16> = true;
+inline constexpr bool is_narrow<bfloat16> = true;
+template <>
+inline constexpr bool is_narrow<float8_e4m3> = true;
+template <>
+inline constexpr bool is_narrow<float8_e5m2> = true;
 template <class T>
 inline constexpr bool is_brain = false;
 template <>
@@ -69,7 +77,7 @@ DAMO_MATH Word folded(Word word) {
   return (word | ((word & kLow) + kLow)) & ~kLow;
 }
 
-// As a float that rounds to 16 bits as the number itself would: 13 digits of a double are left, two more than binary16 has. Such
+// As a float that rounds to 16 bits or 8 as the number itself would: 13 digits of a double are left, two more than binary16 has. Such
 // a number is a float, but below 2^-137, where bfloat16 too has nothing but 0.
 DAMO_MATH float to_be_rounded(double x) { return float(as_double(folded<40>(bits(x)))); }
 // A float holds the integers up to 2^24, a double those up to 2^53; greater ones are folded first.
@@ -88,13 +96,13 @@ DAMO_MATH float integer_to_be_rounded(T x) {
 
 template <class To, class From>
 DAMO_MATH To convert(From x) {
-  if constexpr (math::is_half<From>) {
+  if constexpr (math::is_narrow<From>) {
     return convert<To>(float(x));
   } else if constexpr (math::is_bool<To>) {
     return x != From(0);
-  } else if constexpr (math::is_half<To>) {
+  } else if constexpr (math::is_narrow<To>) {
     if constexpr (math::is_floating<From> && sizeof(From) == 8) return To(math::to_be_rounded(x));
-    // An integer that binary16 does not round to infinity is a float.
+    // An integer that binary16 and 8 bits do not round to infinity is a float.
     else if constexpr (math::is_floating<From> || !math::is_brain<To> || sizeof(From) < 4) return To(float(x));
     else return To(math::integer_to_be_rounded(x));
   } else if constexpr (math::is_floating<From> && !math::is_floating<To>) {
