@@ -129,8 +129,6 @@ class CudaBackend : public Backend {
       fail(result, call);
   }
 
-  /// 90 for sm_90.
-  int architecture() const { return architecture_; }
 
  private:
   void bind_slowly() const;
