@@ -39,12 +39,11 @@ class KernelThunk {
   void operator()() {
     Bound* bound = bound_.find();
     if (!bound) bound = &bound_.add(bind());
-    std::vector<Array> between;
-    for (const TensorType& type : bound->between) between.push_back(Array::empty(type.dims, type.dtype, device_));
+    const Between between(*bound, device_);
     for (Launch& launch : bound->launches) {
       for (std::size_t i = 0; i < launch.parameters.size(); ++i) {
         const auto from = static_cast<std::size_t>(launch.parameters[i]);
-        launch.kernel.set_pointer(static_cast<int>(i), from < cells_.size() ? cells_[from]->array().data() : between[from - cells_.size()].data());
+        launch.kernel.set_pointer(static_cast<int>(i), from < cells_.size() ? cells_[from]->array().data() : bound->memory[from - cells_.size()].data());
       }
       launch.kernel.launch(stream_.handle(), bound->launches.size() == 1);
     }
@@ -67,6 +66,24 @@ class KernelThunk {
     /// One element a row, or less. Each call asks for their memory, as it does for a kernel's scratch: what a thunk kept would be nobody's business in a log, where
     /// the steps of a loop would share it side by side (work_order.hpp), and could be dropped while a graph of an earlier call still has its address.
     std::vector<TensorType> between;
+    std::vector<Array> memory;  ///< during a call; kept as a list, which a call in the steady state need not allocate
+  };
+
+  /// The memory of the values between the kernels, during a call.
+  class Between {
+   public:
+    Between(Bound& bound, Device device) : memory_(bound.memory) {
+      memory_.resize(bound.between.size());
+      for (std::size_t i = 0; i < memory_.size(); ++i) memory_[i] = Array::empty(bound.between[i].dims, bound.between[i].dtype, device);
+    }
+    Between(const Between&) = delete;
+    Between& operator=(const Between&) = delete;
+    ~Between() {
+      for (Array& array : memory_) array = Array();
+    }
+
+   private:
+    std::vector<Array>& memory_;
   };
 
   /// Whether the joins across rows are a kernel of their own. Without rows there are results all the same.

@@ -9,7 +9,7 @@
 // one, are read where they lie; what no library takes (gaps, negative or zero strides inside a matrix) is copied first. Results
 // are in C order. Sums over no elements are 0. float16 and bfloat16 are added up in float32; integers modulo the range of the
 // result's dtype. dtype: of the result, where sums want more than the operands' dtype holds: int32 of int8 operands, float32
-// of bfloat16 ones; TypeError for one that holds less. No bools. float8_e4m3 and float8_e5m2, also one beside the other, are added up in float32, which is
+// of bfloat16 ones; TypeError for one that holds less. No bools. float8_e4m3 and float8_e5m2, also one beside the other, are added up in float32 (tensor cores keep some 14 bits), which is
 // the result's dtype too unless dtype asks for bfloat16, float16 or float64; a scale stands behind the product: dot(x, w) * 0.01f.
 //
 // On a GPU cuBLASLt multiplies, on the CPU the system's BLAS (DAMO_BLAS_PATH, docs/user_guide.md), opened at the first product;

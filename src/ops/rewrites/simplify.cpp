@@ -1,6 +1,9 @@
 #include "ops/rewrites/simplify.hpp"
 
+#include <algorithm>
 #include <iterator>
+
+#include <damo/axes.hpp>
 
 #include "ops/rewrites/match.hpp"
 
