@@ -13,6 +13,8 @@
 #include "runtime/kernel/dialect.hpp"
 #include "runtime/kernel/spec_kernel.hpp"
 #include "runtime/kernel/split_passes.hpp"
+#include "runtime/memory/memory_pool.hpp"
+#include "runtime/stream/work_log.hpp"
 
 namespace damo {
 namespace {
@@ -43,7 +45,7 @@ class KernelThunk {
     for (Launch& launch : bound->launches) {
       for (std::size_t i = 0; i < launch.parameters.size(); ++i) {
         const auto from = static_cast<std::size_t>(launch.parameters[i]);
-        launch.kernel.set_pointer(static_cast<int>(i), from < cells_.size() ? cells_[from]->array().data() : bound->memory[from - cells_.size()].data());
+        launch.kernel.set_pointer(static_cast<int>(i), from < cells_.size() ? cells_[from]->array().data() : bound->memory[from - cells_.size()]);
       }
       launch.kernel.launch(stream_.handle(), bound->launches.size() == 1);
     }
@@ -63,27 +65,51 @@ class KernelThunk {
   };
   struct Bound {
     std::vector<Launch> launches;
-    /// One element a row, or less. Each call asks for their memory, as it does for a kernel's scratch: what a thunk kept would be nobody's business in a log, where
-    /// the steps of a loop would share it side by side (work_order.hpp), and could be dropped while a graph of an earlier call still has its address.
-    std::vector<TensorType> between;
-    std::vector<Array> memory;  ///< during a call; kept as a list, which a call in the steady state need not allocate
+    std::vector<TensorType> between;  ///< one element a row, or less
+    std::vector<Array> kept;          ///< their memory, for calls whose work goes to the device at once
+    std::vector<void*> memory;        ///< during a call
   };
 
-  /// The memory of the values between the kernels, during a call.
+  /// The memory of the values between the kernels, during a call. It stays from call to call but for a log's: there what a thunk keeps would be nobody's business, the
+  /// steps of a loop would share it side by side (work_order.hpp), and it could be dropped while a graph of an earlier call still has its address. A log's call asks for it,
+  /// as for a kernel's scratch.
   class Between {
    public:
-    Between(Bound& bound, Device device) : memory_(bound.memory) {
-      memory_.resize(bound.between.size());
-      for (std::size_t i = 0; i < memory_.size(); ++i) memory_[i] = Array::empty(bound.between[i].dims, bound.between[i].dtype, device);
+    Between(Bound& bound, Device device) : bound_(bound), pool_(device.backend().pool()), is_own_(current_log(device.backend()) != nullptr) {
+      bound_.memory.clear();
+      bound_.memory.reserve(bound_.between.size());
+      if (is_own_) ask();
+      else keep(device);
     }
     Between(const Between&) = delete;
     Between& operator=(const Between&) = delete;
     ~Between() {
-      for (Array& array : memory_) array = Array();
+      if (is_own_) release();
     }
 
    private:
-    std::vector<Array>& memory_;
+    void keep(Device device) {
+      while (bound_.kept.size() < bound_.between.size()) {
+        const TensorType& type = bound_.between[bound_.kept.size()];
+        bound_.kept.push_back(Array::empty(type.dims, type.dtype, device));
+      }
+      for (const Array& array : bound_.kept) bound_.memory.push_back(array.data());
+    }
+    void ask() {
+      try {
+        for (const TensorType& type : bound_.between) bound_.memory.push_back(pool_.allocate(bytes_of(type)));
+      } catch (...) {
+        release();
+        throw;
+      }
+    }
+    static std::size_t bytes_of(const TensorType& type) { return static_cast<std::size_t>(type.dims.size()) * itemsize(type.dtype); }
+    void release() noexcept {
+      for (std::size_t i = 0; i < bound_.memory.size(); ++i) pool_.release(bound_.memory[i], bytes_of(bound_.between[i]), 0);  // the default stream alone has used it
+    }
+    Bound& bound_;
+    MemoryPool& pool_;
+    bool is_own_;
   };
 
   /// Whether the joins across rows are a kernel of their own. Without rows there are results all the same.

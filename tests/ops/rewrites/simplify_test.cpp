@@ -134,10 +134,10 @@ TEST_F(Simplify, KnowsSigmoids) {
   EXPECT_EQ(simplified(s * (1.0 - s)), "mul(sigmoid(x), sub(1, sigmoid(x)))") << "one sigmoid is less work than two";
   EXPECT_EQ(simplified(s + log(1.0 - s)), "sub(sigmoid(x), softplus(x))");
   EXPECT_EQ(simplified((y_ / (1.0 + exp(x_))) * exp(x_)), "mul(y, sigmoid(x))");
-  EXPECT_EQ(simplified(-(y_ / (1.0 + exp(x_))) * exp(x_)), "mul(neg(y), sigmoid(x))");
+  EXPECT_EQ(simplified(-(y_ / (1.0 + exp(x_))) * exp(x_)), "neg(mul(y, sigmoid(x)))");
   EXPECT_EQ(simplified(y_ * exp(x_) / (1.0 + exp(x_))), "mul(y, sigmoid(x))");
   EXPECT_EQ(simplified(exp(x_) * sigmoid(-x_)), "sigmoid(x)");
-  EXPECT_EQ(simplified((y_ / (1.0 + exp(x_)) - y_ * s / (1.0 + exp(x_))) * exp(x_)), "mul(y, mul(sigmoid(x), sub(1, sigmoid(x))))") << "1 less 1, times infinity";
+  EXPECT_EQ(simplified((y_ / (1.0 + exp(x_)) - y_ * s / (1.0 + exp(x_))) * exp(x_)), "mul(y, mul(sigmoid(x), sigmoid(neg(x))))") << "1 less 1, times infinity";
   EXPECT_EQ(simplified((y_ / (1.0 + exp(y_))) * exp(x_)), "mul(true_div(y, add(1, exp(y))), exp(x))") << "of another value";
   EXPECT_EQ(simplified((y_ / s) * s), "second(sigmoid(x), y)") << "y in the common shape";
   EXPECT_EQ(simplified((-y_ / (1.0 - s)) * s * (1.0 - s)), "mul(second(sub(1, sigmoid(x)), neg(y)), sigmoid(x))");
