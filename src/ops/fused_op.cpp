@@ -5,7 +5,7 @@
 
 namespace damo {
 
-FusedOp::FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form) : inner_(std::move(inner)), form_(std::move(form)), reduced_axes_(row_axes(inner_)) {}
+FusedOp::FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form) : inner_(std::move(inner)), form_(std::move(form)), reduced_axes_(row_axes(inner_)), reduces_(has_reductions(inner_)) {}
 
 Props FusedOp::props() const { return {{"nodes", std::int64_t{inner_.node_count()}}}; }
 

@@ -26,7 +26,8 @@ class FusedOp final : public Op {
   FusedForm& form() const { return *form_; }
   /// Bit a: axis a of the space is part of a row.
   std::uint32_t reduced_axes() const { return reduced_axes_; }
-  bool may_run_in_place() const override { return reduced_axes_ == 0; }
+  /// What is read again after a reduction, be it over no axes, is read after elements were written.
+  bool may_run_in_place() const override { return !reduces_; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
   bool equals(const Op& other) const override { return this == &other; }
   std::size_t hash() const override { return std::hash<const void*>()(this); }
@@ -35,6 +36,7 @@ class FusedOp final : public Op {
   FunctionGraph inner_;
   std::shared_ptr<FusedForm> form_;
   std::uint32_t reduced_axes_;
+  bool reduces_;  ///< over no axes perhaps
 };
 
 }  // namespace damo

@@ -115,6 +115,11 @@ std::uint32_t row_axes(const FunctionGraph& graph) {
   return axes;
 }
 
+bool has_reductions(const FunctionGraph& graph) {
+  const std::vector<NodeId> nodes = graph.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) { return kernel_op(graph, node).reduced_axes().has_value(); });
+}
+
 /// The number of the value that the node's op gives. rows: the axes that make rows.
 int lowered(KernelBuilder& builder, const FunctionGraph& graph, NodeId node, std::uint32_t rows) {
   const KernelOp& op = kernel_op(graph, node);
@@ -123,6 +128,7 @@ int lowered(KernelBuilder& builder, const FunctionGraph& graph, NodeId node, std
   for (std::size_t i = first; i < builder.spec().steps.size(); ++i) {
     Step& step = builder.spec().steps[i];
     if (!step.join) continue;
+    if (!op.reduced_axes()) throw GraphError(op.name() + ": lower has a join, reduced_axes() says that nothing is reduced", "return the axes from reduced_axes()");
     if ((step.join->prefix != Prefix::kNone) != (op.scans() != KernelOp::Scans::kNo)) {
       throw GraphError(op.name() + ": " + (op.scans() == KernelOp::Scans::kNo ? "lower has a scan, scans() says that there is none" : "lower has a join, and scans() says that the op scans"), "an op either reduces or scans: write two, which is two kernels");
     }

@@ -14,6 +14,8 @@ inline const KernelOp& kernel_op(const FunctionGraph& graph, NodeId node) { retu
 
 /// The axes that make the rows of a graph of KernelOps over one space; 0 if nothing is reduced. Reductions over all other axes join across rows.
 std::uint32_t row_axes(const FunctionGraph& graph);
+/// Whether one of the graph's KernelOps reduces or scans, over no axes perhaps.
+bool has_reductions(const FunctionGraph& graph);
 
 /// On a node's inputs, which are array parameters but for scalar constants.
 KernelSpec lower(const KernelOp& op, const Apply& node);

@@ -115,6 +115,15 @@ TEST_P(Float8OnEachDevice, IsReadAndWrittenByFusedKernels) {
   }
 }
 
+TEST_P(Float8OnEachDevice, AFillIsCast) {
+  for (const DType dtype : {int32, float32}) {
+    const Variable x = vector("x", float8_e5m2), y = cast(second(x, constant(Array::full({1}, 3, float8_e5m2))), dtype);
+    const Results results = function({x}, {y}, {.device = device()})(Array::full({2}, 0.5, float8_e5m2, device()));
+    EXPECT_EQ(results[0].dtype(), dtype);
+    EXPECT_THAT(results[0].to_doubles(), ElementsAre(3, 3));
+  }
+}
+
 TEST_P(Float8OnEachDevice, UsersKernelsReadAndWriteIt) {
   const RawKernel doubled{{.name = "doubled",
                            .inputs = {"const __nv_fp8_e4m3* x"},

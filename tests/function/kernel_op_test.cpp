@@ -118,6 +118,7 @@ struct Wrong final : KernelOp {
     if (how_ == 3) k.output(k.input(1));
     if (how_ == 5) k.output(k.step("x0 + nothing", {k.input(0)}));
     if (how_ == 6) k.output(k.step("T(1)", {}));
+    if (how_ == 7) k.output(k.join({.element = "x0", .neutral = "0", .reduce = "a + b"}, {k.input(0)}));
   }
   int how_;
 };
@@ -133,6 +134,7 @@ TEST_P(KernelOpOnEachDevice, SaysWhatIsWrongWithADescription) {
   EXPECT_THAT(error(5), HasSubstr("nothing"));
   EXPECT_THAT(error(5), HasSubstr("kernel_op_test.cpp"));
   EXPECT_THAT(error(6), HasSubstr("wrong: a step of lower reads no value"));
+  EXPECT_THAT(error(7), HasSubstr("wrong: lower has a join, reduced_axes() says that nothing is reduced"));
   EXPECT_THAT(error_of([&] { mean_of_squares(x); }), HasSubstr("mean_of_squares: x has 1 axes, fewer than are reduced"));
   EXPECT_THAT(error_of([&] { sector(input({float32, {3}}), input({float32, {4}})); }), HasSubstr("sector: "));
 }

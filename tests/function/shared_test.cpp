@@ -168,6 +168,14 @@ TEST_P(SharedOnEachDevice, AnUpdateThatMixesElementsGetsABufferOfItsOwn) {
   EXPECT_EQ(device().memory().in_use_bytes, in_use);
 }
 
+TEST_P(SharedOnEachDevice, AReductionOverNoAxesReadsTheOldValueAgain) {
+  const Shared s = shared("s", array({-2, 0.5, 3}), {-1});
+  const Variable place = argmin(s, std::vector<int>{}, keepdims), doubled = exp2(s), positive = lt(place, doubled - 1.0);
+  const Function f = function({}, {positive}, with({{s, doubled}}));
+  EXPECT_THAT(Array(f()).to_doubles(), ElementsAre(0, 1, 1));
+  EXPECT_THAT(values(s), ElementsAre(0.25, std::sqrt(2.0F), 8));
+}
+
 TEST_P(SharedOnEachDevice, NewValuesMayBeInputsConstantsAndViews) {
   const Shared a = shared("a", array({0, 0})), b = shared("b", array({0, 0})), c = shared("c", range({2, 2})), d = shared("d", array({0, 0}));
   const Variable x = input({float32, {2}}, "x"), sum = x + 1.0;

@@ -148,7 +148,7 @@ Pair fill_of(const Site& site, ValueId value) {
 }
 
 /// f(fill(x, a), 2) is fill(x, f(a, 2)): computed once. Where a is no number f is a kernel perhaps, unless it is cheap to do again. The fill may
-/// be of a wider dtype than a, that of x: f is computed there.
+/// be of a wider dtype than a, that of x: f is computed there. A dtype of 8 bits promotes with no other one: f must give it too.
 Variable sink_fill(Site& site) {
   Pair only;
   DType dtype = bool_;
@@ -163,6 +163,8 @@ Variable sink_fill(Site& site) {
   if (!only) return {};
   std::vector<Variable> values;
   for (ValueId input : site.inputs()) values.push_back(site.number(input) ? site.operand(input) : cast(site.operand(only.second), dtype));
+  const DType shape_dtype = site.type(only.first).dtype, given = site.type(site.output()).dtype;
+  if (shape_dtype != given && (is_float8(shape_dtype) || is_float8(given))) return {};
   return if_fits(site, second(site.operand(only.first), site.op().apply(values, {}).output()));
 }
 
