@@ -21,6 +21,7 @@
 
 #include "locate.hpp"
 #include "parallel_threads.hpp"
+#include "rare_arguments.hpp"
 
 namespace damo::clang_plugin {
 namespace {
@@ -67,6 +68,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const Options&
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(llvm::TargetLibraryInfoImpl(machine.getTargetTriple())); });
   keep_order_of_accesses(builder);
   widen_half_loops(builder);
+  part_rare_arguments(builder);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);

@@ -1,6 +1,6 @@
 // Sine, cosine, tangent and their inverses, double. See math_support.h for the rules.
 #pragma once
-#include "math_support.h"
+#include "math_rare.h"
 
 namespace damo {
 namespace math {
@@ -104,33 +104,59 @@ DAMO_MATH Pair<double> cos_reduced(double r, double rest) {
 }
 DAMO_MATH double flip_if(double x, u32 odd) { return as_double(bits(x) ^ (u64(odd) << 63)); }
 
-}  // namespace math
-
-DAMO_MATH double sin(double x) {
-  const math::TurnDouble t = math::reduce_turn(x);
-  const double y = (t.quarter & 1u) ? math::cos_reduced(t.r, t.rest).hi : math::sin_reduced(t.r, t.rest).hi;
-  return math::magnitude(x) < 0x1p-27 ? x : math::flip_if(y, (t.quarter >> 1) & 1u);
+// What the functions give of an x in quarter turns.
+DAMO_MATH double sin_of(TurnDouble t, double x) {
+  const double y = (t.quarter & 1u) ? cos_reduced(t.r, t.rest).hi : sin_reduced(t.r, t.rest).hi;
+  return magnitude(x) < 0x1p-27 ? x : flip_if(y, (t.quarter >> 1) & 1u);
 }
-
-DAMO_MATH double cos(double x) {
-  const math::TurnDouble t = math::reduce_turn(x);
-  const double y = (t.quarter & 1u) ? math::sin_reduced(t.r, t.rest).hi : math::cos_reduced(t.r, t.rest).hi;
-  return math::flip_if(y, ((t.quarter + 1u) >> 1) & 1u);
+DAMO_MATH double cos_of(TurnDouble t) {
+  const double y = (t.quarter & 1u) ? sin_reduced(t.r, t.rest).hi : cos_reduced(t.r, t.rest).hi;
+  return flip_if(y, ((t.quarter + 1u) >> 1) & 1u);
 }
-
-DAMO_MATH double tan(double x) {
+DAMO_MATH double tan_of(TurnDouble t, double x) {
   DAMO_EXACT
-  const math::TurnDouble t = math::reduce_turn(x);
-  const math::Pair<double> s = math::sin_reduced(t.r, t.rest), c = math::cos_reduced(t.r, t.rest);
+  const Pair<double> s = sin_reduced(t.r, t.rest), c = cos_reduced(t.r, t.rest);
   const bool odd = t.quarter & 1u;
-  const math::Pair<double> top = {odd ? c.hi : s.hi, odd ? c.lo : s.lo}, bottom = {odd ? s.hi : c.hi, odd ? s.lo : c.lo};
-  const math::Pair<double> q = math::divide(top, bottom);
-  return math::magnitude(x) < 0x1p-27 ? x : math::flip_if(q.hi + q.lo, t.quarter & 1u);
+  const Pair<double> top = {odd ? c.hi : s.hi, odd ? c.lo : s.lo}, bottom = {odd ? s.hi : c.hi, odd ? s.lo : c.lo};
+  const Pair<double> q = divide(top, bottom);
+  return magnitude(x) < 0x1p-27 ? x : flip_if(q.hi + q.lo, t.quarter & 1u);
 }
-
-namespace math {
+DAMO_MATH double sin_of_any(double x) { return sin_of(reduce_turn(x), x); }
+DAMO_MATH double cos_of_any(double x) { return cos_of(reduce_turn(x)); }
+DAMO_MATH double tan_of_any(double x) { return tan_of(reduce_turn(x), x); }
 
 inline constexpr double kHalfPiDouble = 0x1.921fb54442d18p+0, kHalfPiDoubleLow = 0x1.1a62633145c07p-54;
+
+#if DAMO_HAS_FMA  // or the usual way would need more steps
+// An x that is no further than that from 0 has fewer turns than a product with a part of pi/2 has digits to lose.
+inline constexpr double kFarTurnDouble = 0x1p20;
+DAMO_MATH bool is_far_turn(double x) { return !(magnitude(x) <= kFarTurnDouble); }
+DAMO_MATH TurnDouble near_turn(double x) {
+  DAMO_EXACT
+  const double sum = madd(x, 0x1.45f306dc9c883p-1, kRounderDouble), turns = sum - kRounderDouble;
+  // A multiple of pi/2's last digit, or of x's, and below 1: no digit is lost.
+  const double whole = madd(-turns, kHalfPiDouble, x);
+  const Pair<double> low = two_product(turns, kHalfPiDoubleLow), r = two_sum(whole, -low.hi);
+  return {r.hi, madd(-turns, -0x1.f1976b7ed8fbcp-110, r.lo - low.lo), u32(bits(sum))};
+}
+DAMO_MATH double sin_near(double x) { return sin_of(near_turn(x), x); }
+DAMO_MATH double cos_near(double x) { return cos_of(near_turn(x)); }
+DAMO_MATH double tan_near(double x) { return tan_of(near_turn(x), x); }
+#endif
+
+}  // namespace math
+
+#if DAMO_HAS_FMA
+DAMO_MATH double sin(double x) { return math::unless_rare<double, math::is_far_turn, math::sin_of_any>(x, math::sin_near(x)); }
+DAMO_MATH double cos(double x) { return math::unless_rare<double, math::is_far_turn, math::cos_of_any>(x, math::cos_near(x)); }
+DAMO_MATH double tan(double x) { return math::unless_rare<double, math::is_far_turn, math::tan_of_any>(x, math::tan_near(x)); }
+#else
+DAMO_MATH double sin(double x) { return math::sin_of_any(x); }
+DAMO_MATH double cos(double x) { return math::cos_of_any(x); }
+DAMO_MATH double tan(double x) { return math::tan_of_any(x); }
+#endif
+
+namespace math {
 
 // asin s - s for s in [0, 1/2], z = s^2.
 DAMO_MATH double asin_tail(double s, double z) {

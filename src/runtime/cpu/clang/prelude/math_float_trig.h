@@ -1,6 +1,6 @@
 // Sine, cosine, tangent and their inverses, float. See math_support.h for the rules.
 #pragma once
-#include "math_support.h"
+#include "math_rare.h"
 
 namespace damo {
 namespace math {
@@ -81,31 +81,88 @@ DAMO_MATH double cos_reduced(double r) {
 }
 DAMO_MATH float flip_if(float x, u32 odd) { return as_float(bits(x) ^ (odd << 31)); }
 
-}  // namespace math
-
-DAMO_MATH float sin(float x) {
-  const math::Turn t = math::reduce_turn(x);
-  const float y = float((t.quarter & 1u) ? math::cos_reduced(t.r) : math::sin_reduced(t.r));
-  return x == 0.0f ? x : math::flip_if(y, (t.quarter >> 1) & 1u);
+DAMO_MATH float sin_of_any(float x) {
+  const Turn t = reduce_turn(x);
+  const float y = float((t.quarter & 1u) ? cos_reduced(t.r) : sin_reduced(t.r));
+  return x == 0.0f ? x : flip_if(y, (t.quarter >> 1) & 1u);
 }
-
-DAMO_MATH float cos(float x) {
-  const math::Turn t = math::reduce_turn(x);
-  const float y = float((t.quarter & 1u) ? math::sin_reduced(t.r) : math::cos_reduced(t.r));
-  return math::flip_if(y, ((t.quarter + 1u) >> 1) & 1u);
+DAMO_MATH float cos_of_any(float x) {
+  const Turn t = reduce_turn(x);
+  const float y = float((t.quarter & 1u) ? sin_reduced(t.r) : cos_reduced(t.r));
+  return flip_if(y, ((t.quarter + 1u) >> 1) & 1u);
 }
-
-DAMO_MATH float tan(float x) {
-  const math::Turn t = math::reduce_turn(x);
-  const double s = math::sin_reduced(t.r), c = math::cos_reduced(t.r);
+DAMO_MATH float tan_of_any(float x) {
+  const Turn t = reduce_turn(x);
+  const double s = sin_reduced(t.r), c = cos_reduced(t.r);
   const bool odd = t.quarter & 1u;
   const float y = float((odd ? c : s) / (odd ? s : c));
-  return x == 0.0f ? x : math::flip_if(y, t.quarter & 1u);
+  return x == 0.0f ? x : flip_if(y, t.quarter & 1u);
 }
 
-namespace math {
+inline constexpr float kHalfPi = 0x1.921fb6p+0f, kHalfPiLow = -0x1.777a5cp-25f, kHalfPiLowest = -0x1.ee59dap-50f;
 
-inline constexpr float kHalfPi = 0x1.921fb6p+0f, kHalfPiLow = -0x1.777a5cp-25f;
+#if DAMO_HAS_FMA  // or the usual way would need more steps
+// Sine and cosine of an x that is no further than kFarTurn from 0, each as a sum whose second part is small: in float,
+// at half the cost of a double. x = turns pi/2 + r + rest.
+inline constexpr float kFarTurn = 131072.0f;
+struct NearTurn {
+  float sin, sin_rest, cos, cos_rest;
+  u32 quarter;  // only its low two bits mean anything
+};
+DAMO_MATH bool is_far_turn(float x) { return !(magnitude(x) <= kFarTurn); }
+DAMO_MATH NearTurn near_turn(float x) {
+  DAMO_EXACT
+  const float sum = madd(x, 0x1.45f306p-1f, kRounder), turns = sum - kRounder;
+  // A multiple of pi/2's last digit, or of x's, and below 1: no digit is lost.
+  const float whole = madd(-turns, kHalfPi, x);
+  const float low = turns * kHalfPiLow, low_rest = madd(turns, kHalfPiLow, -low);
+  const Pair<float> near = two_sum(whole, -low);
+  const float r = near.hi, rest = madd(-turns, kHalfPiLowest, near.lo - low_rest), u = r * r;
+  const float sin_rest = madd(r * u, horner(u, -0x1.555544p-3f, 0x1.1106bcp-7f, -0x1.99165p-13f), rest);
+  const float cos = madd(-0.5f * r, r, 1.0f), lost = madd(-0.5f * r, r, 1.0f - cos);
+  const float cos_rest = madd(u * u, horner(u, 0x1.55554ap-5f, -0x1.6c0c14p-10f, 0x1.99de6ep-16f), madd(-r, rest, lost));
+  return {r, sin_rest, cos, cos_rest, bits(sum)};
+}
+DAMO_MATH float sin_near(float x) {
+  DAMO_EXACT
+  const NearTurn t = near_turn(x);
+  const bool odd = t.quarter & 1u;
+  const float y = (odd ? t.cos : t.sin) + (odd ? t.cos_rest : t.sin_rest);
+  return x == 0.0f ? x : flip_if(y, (t.quarter >> 1) & 1u);
+}
+DAMO_MATH float cos_near(float x) {
+  DAMO_EXACT
+  const NearTurn t = near_turn(x);
+  const bool odd = t.quarter & 1u;
+  const float y = (odd ? t.sin : t.cos) + (odd ? t.sin_rest : t.cos_rest);
+  return flip_if(y, ((t.quarter + 1u) >> 1) & 1u);
+}
+DAMO_MATH float tan_near(float x) {
+  DAMO_EXACT
+  const NearTurn t = near_turn(x);
+  const bool odd = t.quarter & 1u;
+  const Pair<float> s = fast_two_sum(t.sin, t.sin_rest), c = fast_two_sum(t.cos, t.cos_rest);
+  const float top = odd ? c.hi : s.hi, top_rest = odd ? c.lo : s.lo, bottom = odd ? s.hi : c.hi, bottom_rest = odd ? s.lo : c.lo;
+  const float inverse = 1.0f / bottom, quotient = top * inverse;
+  const float left = madd(-quotient, bottom, top) + madd(-quotient, bottom_rest, top_rest);
+  const float y = madd(left, inverse, quotient);
+  return x == 0.0f ? x : flip_if(y, t.quarter & 1u);
+}
+#endif
+
+}  // namespace math
+
+#if DAMO_HAS_FMA
+DAMO_MATH float sin(float x) { return math::unless_rare<float, math::is_far_turn, math::sin_of_any>(x, math::sin_near(x)); }
+DAMO_MATH float cos(float x) { return math::unless_rare<float, math::is_far_turn, math::cos_of_any>(x, math::cos_near(x)); }
+DAMO_MATH float tan(float x) { return math::unless_rare<float, math::is_far_turn, math::tan_of_any>(x, math::tan_near(x)); }
+#else
+DAMO_MATH float sin(float x) { return math::sin_of_any(x); }
+DAMO_MATH float cos(float x) { return math::cos_of_any(x); }
+DAMO_MATH float tan(float x) { return math::tan_of_any(x); }
+#endif
+
+namespace math {
 
 // asin s - s for s in [0, 1/2], z = s^2.
 DAMO_MATH float asin_tail(float s, float z) {
