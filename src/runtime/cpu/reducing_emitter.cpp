@@ -20,8 +20,9 @@ typedef i64 place;
 )";
 
 // Unrolled, a short loop over partial values would not be vectorised as one.
-constexpr const char* kLanes = "#pragma clang loop unroll(disable)";
+constexpr const char* kLanes = "#pragma clang loop vectorize(enable) unroll(disable)";
 // Of what is left over from lanes: one partial value gains nothing from vectors, and the compiler would try.
+constexpr int kLeastVector = 4;  // elements of a vector that are worth a loop of their own
 constexpr const char* kNotVectorised = "#pragma clang loop vectorize(disable)";
 // Of loops that run seldom: one vector at a time compiles sooner.
 constexpr const char* kBriefly = "#pragma clang loop interleave_count(1) unroll(disable)";
@@ -262,15 +263,15 @@ void CpuReducingEmitter::emit_elements(const std::string& indent, const std::str
 
 /// m3[0], ...: what all lanes have.
 void CpuReducingEmitter::emit_joined_lanes(const std::string& indent, const Passes::Pass& pass) {
-  line(indent + "for (int half = " + number(layout_.lanes / 2) + "; half > 0; half /= 2) {");
-  for (int join : pass.joins) {
-    const std::string joined = "reduce" + number(join) + "(" + lane("m", join, "k") + ", " + lane("m", join, "k + half") + ")";
-    line(indent + "  for (int k = 0; k < half; ++k) " + set_lane("m", join, "k", joined));
+  for (int half = layout_.lanes / 2; half > 0; half /= 2) {
+    for (int join : pass.joins) {
+      const std::string joined = "reduce" + number(join) + "(" + lane("m", join, "k") + ", " + lane("m", join, "k + " + number(half)) + ")";
+      if (half >= kLeastVector) line(kLanes);
+      line(indent + "for (int k = 0; k < " + number(half) + "; ++k) " + set_lane("m", join, "k", joined));
+    }
   }
-  line(indent + "}");
 }
 
-/// A row in runs, each of which has partial values of its own (s3, and lanes m3); a row of one run is joined to j3 at once.
 void CpuReducingEmitter::emit_row_pass(const Passes::Pass& pass) {
   const std::string last = number(layout_.reduced_rank - 1), longest = number(kCpuRun * layout_.lanes);
   const bool several = layout_.reduced_rank > 1, joins = !pass.joins.empty(), in_runs = joins && !has_one_run();

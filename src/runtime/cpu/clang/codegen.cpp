@@ -68,6 +68,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const Options&
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(llvm::TargetLibraryInfoImpl(machine.getTargetTriple())); });
   keep_order_of_accesses(builder);
   widen_half_loops(builder);
+  unroll_lanes(builder);
   part_rare_arguments(builder);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);

@@ -33,6 +33,8 @@ bool check_types(const llvm::Module& module, std::string& error);
 
 /// Puts in front of the vectoriser what tells it how wide loops over float16 are to be (half_loops.cpp).
 void widen_half_loops(llvm::PassBuilder& builder);
+/// Lets the loops over a reduction's partial values be unrolled once they are vectors (lane_loops.cpp).
+void unroll_lanes(llvm::PassBuilder& builder);
 
 /// Runs the optimiser's pipeline and the code generator, noting in progress which of the kernels is at work.
 Generated generate_object(llvm::Module& module, const std::vector<KernelInfo>& kernels, const Target& target, const Options& options, const Progress& progress);
