@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <damo/damo.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 #if DAMO_HAS_CPU
@@ -69,6 +71,35 @@ TEST(StripsOnCpu, StreamOutputsThatNoCacheHolds) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     ASSERT_EQ(sums[i], values[i] + 1.0f) << i;
     ASSERT_EQ(bits[i], values[i] < 0.5f) << i;
+  }
+}
+
+/// The rows of a large array as those of small ones, which stay in the caches.
+void rows_of_any_size_agree(const Function& f, const Array& x, const Array& weight) {
+  constexpr std::int64_t kSlice = 97;
+  const Results all = f(x, weight);
+  for (std::int64_t from = 0; from < x.shape()[0]; from += 11 * kSlice) {
+    const std::int64_t to = std::min(from + kSlice, x.shape()[0]);
+    const Results some = f(x.slice({{from, to}}), weight);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const Array expected = contiguous(some[i]), got = contiguous(all[i].slice({{from, to}}));
+      ASSERT_EQ(std::memcmp(expected.data(), got.data(), expected.nbytes()), 0) << "result " << i << ", rows from " << from << " of " << to_string(x.shape());
+    }
+  }
+}
+
+TEST(StripsOnCpu, StreamRowsThatWereReduced) {
+  const auto counted = [](std::int64_t count, DType dtype) { return astype(Array::from(counting(count, 1000), cpu()) * 0.001 - 0.4, dtype); };
+  for (const DType dtype : {float32, float16}) {
+    const Variable x = matrix("x", dtype), weight = vector("weight", dtype);
+    const Variable centred = x - mean(x, 1, keepdims), norm = centred * rsqrt(mean(sqr(centred), 1, keepdims) + 1e-5) * weight;
+    const Function f = function({x, weight}, {norm, x / max(x, 1, keepdims)}, on_cpu()), g = function({x, weight}, {softmax(x, 1) * weight}, on_cpu());
+    for (const std::int64_t length : {640, 4099, 40000}) {
+      const std::int64_t rows = ((std::int64_t{80} << 20) / static_cast<std::int64_t>(itemsize(dtype)) / 2 + length - 1) / length;
+      const Array given = counted(rows * length, dtype).reshape({rows, length}), by = counted(length, dtype);
+      rows_of_any_size_agree(f, given, by);
+      rows_of_any_size_agree(g, given, by);
+    }
   }
 }
 

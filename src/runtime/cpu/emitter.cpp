@@ -9,7 +9,6 @@
 namespace damo {
 namespace {
 
-constexpr int kHeavyCost = 60;  // instructions an element from which a block has fewer elements
 constexpr int kLightChunk = 16384, kHeavyChunk = 4096;
 
 constexpr const char* kHead = R"(using namespace damo;

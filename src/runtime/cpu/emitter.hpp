@@ -18,6 +18,7 @@ inline constexpr int kTurnStrip = 4096;
 /// The pragma before a loop over elements.
 std::string vectorise(const KernelSpec& spec);
 inline constexpr int kCpuTile = 64;  // kStrip of the prelude
+inline constexpr int kHeavyCost = 60;  // instructions an element from which a kernel waits for arithmetic, and a block has fewer elements
 
 class CpuEmitter {
  public:

@@ -19,6 +19,8 @@ constexpr const char* kUsersReducingHead = R"(#define DAMO_FUNCTION static __dev
 typedef i64 place;
 )";
 
+constexpr int kRowAhead = 64 << 10;  // bytes of a row that the second-level cache holds beside another one
+
 // Unrolled, a short loop over partial values would not be vectorised as one.
 constexpr const char* kLanes = "#pragma clang loop vectorize(enable) unroll(disable)";
 // Of what is left over from lanes: one partial value gains nothing from vectors, and the compiler would try.
@@ -178,7 +180,7 @@ void CpuReducingEmitter::emit_reduced_offsets(const std::string& indent, const s
 }
 
 /// What a pass does with one element, but for joining it.
-void CpuReducingEmitter::emit_element(const std::string& indent, const std::string& index, const std::string& place, const Passes::Pass& pass, const std::string& prefixes) {
+void CpuReducingEmitter::emit_element(const std::string& indent, const std::string& index, const std::string& place, const Passes::Pass& pass, const std::string& prefixes, bool to_strip) {
   const std::string from_first = backward_ && !columns() ? "-(" + index + ")" : index;
   const auto at = [&](int i) { return "e" + number(i) + "[" + product(from_first, inner_step(i)) + "]"; };
   const auto names = [this](int value) { return name(value); };
@@ -196,7 +198,10 @@ void CpuReducingEmitter::emit_element(const std::string& indent, const std::stri
     line(indent + "const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = " + text + ";");
   }
   for (int value : pass.keeps) line(indent + at(kept_in_[static_cast<std::size_t>(value)]) + " = v" + number(value) + ";");
-  for (int output : pass.stores) line(indent + at(parameter_of(output)) + " = " + steps_.stored(output, names) + ";");
+  for (int output : pass.stores) {
+    const std::string target = to_strip ? "strip" + number(output) + "[k]" : at(parameter_of(output));
+    line(indent + target + " = " + steps_.stored(output, names) + ";");
+  }
   for (int join : pass.across) line(indent + "h" + number(join) + "[" + place + "] = " + steps_.appended(join, "h" + number(join) + "[" + place + "]", names) + ";");
 }
 
@@ -235,6 +240,34 @@ void CpuReducingEmitter::emit_joins(const std::string& indent, const std::string
   }
 }
 
+/// Whether what the pass stores may go past the caches: neighbours, which no pass reads again. A kernel that computes long does not wait for memory.
+bool CpuReducingEmitter::streams(const Passes::Pass& pass) const {
+  if (columns() || layout_.in_place || spec_.users_text || spec_.scans() || spec_.joins_across() || !pass.joins.empty() || pass.stores.empty() || spec_.cost() >= kHeavyCost) return false;
+  return std::all_of(pass.stores.begin(), pass.stores.end(), [&](int output) {
+    const int parameter = parameter_of(output);
+    return access(parameter) == Access::kRow && std::find(kept_in_.begin(), kept_in_.end(), parameter) == kept_in_.end();
+  });
+}
+
+/// Leaves in j how many elements were stored past the caches. Meanwhile the row behind this one is asked for, if it is short enough for the second-level cache.
+void CpuReducingEmitter::emit_strips(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass) {
+  const std::string strip = number(kCpuTile);
+  std::string addresses;
+  for (int output : pass.stores) addresses += " | u64(e" + number(parameter_of(output)) + ")";
+  line(indent + "if (a.fast & 2 && (" + addresses.substr(3) + ") % 64 == 0) for (; j + " + strip + " <= " + count + "; j += " + strip + ") {");
+  for (int input : pass.inputs) {
+    if (access(input) != Access::kRow) continue;
+    line(indent + "  if (a.length <= " + number(kRowAhead / static_cast<int>(itemsize(spec_.parameter_dtype(input)))) + ") prefetch_strip(e" + number(input) + " + " + kept_step(input) + " + j);");
+  }
+  for (int output : pass.stores) line(indent + "  alignas(64) " + storage_type(spec_.parameter_dtype(parameter_of(output))) + " strip" + number(output) + "[" + strip + "];");
+  line(kVectorise);
+  line(indent + "  for (i64 k = 0; k < " + strip + "; ++k) {");
+  emit_element(indent + "    ", "j + k", before + "j + k", pass, {}, true);
+  line(indent + "  }");
+  for (int output : pass.stores) line(indent + "  stream_strip(e" + number(parameter_of(output)) + " + j, strip" + number(output) + ");");
+  line(indent + "}");
+}
+
 /// So many elements from e0, e1, ... on: into lanes, and what is left over into the values of this letter.
 void CpuReducingEmitter::emit_elements(const std::string& indent, const std::string& count, const std::string& before, const std::string& letter, const Passes::Pass& pass) {
   const std::string lanes = number(layout_.lanes);
@@ -254,8 +287,10 @@ void CpuReducingEmitter::emit_elements(const std::string& indent, const std::str
     line(indent + "}");
     return;
   }
+  if (pass.joins.empty()) line(indent + "i64 j = 0;");
+  if (streams(pass)) emit_strips(indent, count, before, pass);
   line(pass.joins.empty() ? kVectorise : kNotVectorised);
-  line(indent + (!pass.joins.empty() && layout_.lanes > 1 ? "for (; j < " : "for (i64 j = 0; j < ") + count + "; ++j) {");
+  line(indent + "for (; j < " + count + "; ++j) {");
   emit_element(indent + "  ", "j", before + "j", pass);
   emit_joins(indent + "  ", letter, false, pass);
   line(indent + "}");
@@ -348,7 +383,10 @@ void CpuReducingEmitter::emit_rows() {
   } else {
     emit_row_results("      ", passes_.all().back().joins, passes_.all().back().row_steps);
   }
-  line("    }\n  }\n}");
+  line("    }\n  }");
+  const auto& passes = passes_.all();
+  if (std::any_of(passes.begin(), passes.end(), [this](const Passes::Pass& pass) { return streams(pass); })) line("  if (a.fast & 2) stream_fence();");
+  line("}");
 }
 
 void CpuReducingEmitter::emit_column_pass(const Passes::Pass& pass) {

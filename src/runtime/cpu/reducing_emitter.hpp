@@ -50,7 +50,10 @@ class CpuReducingEmitter {
   void emit_column_pass(const Passes::Pass& pass);
   void emit_reduced_offsets(const std::string& indent, const std::string& place, int axes, const Passes::Pass& pass);
   /// prefixes: statements that make the values that the element has from prefix joins.
-  void emit_element(const std::string& indent, const std::string& index, const std::string& place, const Passes::Pass& pass, const std::string& prefixes = {});
+  /// to_strip: what is stored goes to element k of strips.
+  void emit_element(const std::string& indent, const std::string& index, const std::string& place, const Passes::Pass& pass, const std::string& prefixes = {}, bool to_strip = false);
+  bool streams(const Passes::Pass& pass) const;
+  void emit_strips(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass);
   void emit_joins(const std::string& indent, const std::string& letter, bool in_lanes, const Passes::Pass& pass);
   void emit_row_values(const std::string& indent, const std::vector<int>& joins, const std::vector<int>& steps);
   void emit_row_results(const std::string& indent, const std::vector<int>& joins, const std::vector<int>& steps);

@@ -95,6 +95,9 @@ std::size_t bytes_of(const KernelSpec& spec, const Geometry& geometry) {
     for (int axis = 0; axis < geometry.extents.rank(); ++axis) {
       if (geometry.strides[static_cast<std::size_t>(i)][axis] != 0) bytes *= static_cast<std::size_t>(geometry.extents[axis]);
     }
+    for (int axis = 0; axis < geometry.reduced.extents.rank(); ++axis) {
+      if (geometry.reduced.strides[static_cast<std::size_t>(i)][axis] != 0) bytes *= static_cast<std::size_t>(geometry.reduced.extents[axis]);
+    }
     sum += bytes;
   }
   return sum;
@@ -138,7 +141,7 @@ void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
   const Work work = dialect.work(spec, variant.layout, geometry, processors_of(kernel_->backend().limits()));
   block_ = ArgumentBlock(spec, variant.layout, geometry, dialect.vector_width(spec, variant.layout), work);
   if (!numbers_.empty()) block_.set_numbers(numbers_);
-  block_.set_streams(!spec.reduces() && dialect.streams(bytes_of(spec, geometry)));
+  block_.set_streams(dialect.streams(bytes_of(spec, geometry)));
   scratch_bytes_ = work.scratch_bytes;
   zeroed_bytes_ = work.zeroed_bytes;
   for (const Work::Launch& launch : work.launches) {

@@ -16,6 +16,12 @@ static inline __attribute__((always_inline)) void stream_strip(T* to, const T* f
 }
 static inline __attribute__((always_inline)) void stream_fence() { __builtin_ia32_sfence(); }
 
+// Asks for what a loop will read in a while: memory that need not be there.
+template <class T>
+static inline __attribute__((always_inline)) void prefetch_strip(const T* from) {
+  for (int i = 0; i < int(sizeof(T)) * kStrip / 64; ++i) __builtin_prefetch((const char*)from + 64 * i, 0, 2);
+}
+
 namespace tiles {
 
 // Of a word of so many bytes: only its type is asked for.
