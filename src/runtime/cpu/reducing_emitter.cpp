@@ -22,13 +22,13 @@ typedef i64 place;
 constexpr int kRowAhead = 64 << 10;  // bytes of a row that the second-level cache holds beside another one
 
 // Unrolled, a short loop over partial values would not be vectorised as one.
-constexpr const char* kLanes = "#pragma clang loop vectorize(enable) unroll(disable)";
+constexpr const char* kLanes = "#pragma clang loop vectorize(assume_safety) unroll(disable)";
 // Of what is left over from lanes: one partial value gains nothing from vectors, and the compiler would try.
 constexpr int kLeastVector = 4;  // elements of a vector that are worth a loop of their own
 constexpr const char* kNotVectorised = "#pragma clang loop vectorize(disable)";
 // Of loops that run seldom: one vector at a time compiles sooner.
 constexpr const char* kBriefly = "#pragma clang loop interleave_count(1) unroll(disable)";
-constexpr const char* kVectorise = "#pragma clang loop vectorize(enable)";
+constexpr const char* kVectorise = "#pragma clang loop vectorize(assume_safety)";
 
 std::string product(const std::string& index, const std::string& stride) { return stride.empty() ? index : "(" + index + ") * " + stride; }
 
