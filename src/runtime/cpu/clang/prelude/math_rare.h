@@ -19,7 +19,11 @@ DAMO_MATH double unless_rare(bool is_rare, double x, double usual, void (*rare)(
 // A call: its text stands once, whatever the loops that may get here.
 template <class T, bool (*is_rare)(T), T (*of_any)(T)>
 __attribute__((noinline)) static void set_rare(const T* x, T* y, int n) {
-  for (int i = 0; i < n; ++i) y[i] = is_rare(x[i]) ? of_any(x[i]) : y[i];
+#pragma clang loop vectorize(assume_safety) interleave_count(1)
+  for (int i = 0; i < n; ++i) {
+    const T value = of_any(x[i]);  // of each: a loop without a branch becomes vectors
+    y[i] = is_rare(x[i]) ? value : y[i];
+  }
 }
 #endif
 
