@@ -137,6 +137,25 @@ TEST_P(JoinedOnEachDevice, ADonatedInputOfOneMemberIsWrittenOver) {
   }
 }
 
+TEST_P(JoinedOnEachDevice, AMemberThatReadsAValueTwiceIsAnotherKernel) {
+  std::vector<Variable> inputs, sums;
+  std::vector<Array> given;
+  for (int i = 0; i < 9; ++i) {
+    inputs.push_back(input({float32, {4 + i / 2}}));
+    given.push_back(Array::full({4 + i / 2}, i + 1, float32, device()));
+  }
+  for (std::size_t i = 0; i < 8; i += 2) sums.push_back(inputs[i] + inputs[i + 1]);
+  const Variable twice = inputs[8] + inputs[8];
+  for (const bool is_first : {true, false}) {
+    std::vector<Variable> outputs = sums;
+    outputs.insert(is_first ? outputs.begin() : outputs.end(), twice);
+    const Results results = function(inputs, outputs, {.device = device()}).call(given);
+    std::vector<double> expected{3, 7, 11, 15};
+    expected.insert(is_first ? expected.begin() : expected.end(), 18);
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_THAT(results[i].to_doubles(), ::testing::Each(expected[i])) << i;
+  }
+}
+
 TEST_P(JoinedOnEachDevice, ShapesMayChangeFromCallToCall) {
   std::vector<Variable> inputs, outputs;
   for (int i = 0; i < 4; ++i) {
