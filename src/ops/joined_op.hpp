@@ -11,7 +11,7 @@ namespace damo {
 
 class JoinedOp final : public Op {
  public:
-  /// Elementwise members alone, each of which has one space for all of its outputs; at least one. Blocks run in any order, so no
+  /// Elementwise members alone, without a reduction, be it over no axes, each of which has one space for all of its outputs; at least one. Blocks run in any order, so no
   /// member may read a shared variable that another one updates.
   explicit JoinedOp(std::vector<std::shared_ptr<const FusedOp>> members);
 

@@ -156,6 +156,21 @@ TEST_P(JoinedOnEachDevice, AMemberThatReadsAValueTwiceIsAnotherKernel) {
   }
 }
 
+TEST_P(JoinedOnEachDevice, AReductionOverNoAxesIsNoMember) {
+  std::vector<Shared> all;
+  std::vector<Assignment> updates;
+  std::vector<Variable> outputs;
+  for (int i = 0; i < 4; ++i) {
+    const Shared s = all.emplace_back(shared("s", Array::full({i + 2}, -2, float32, device())));
+    const Variable doubled = exp2(s);
+    updates.push_back({s, doubled});
+    outputs.push_back(lt(argmin(s, std::vector<int>{}, keepdims), doubled - 1.0));
+  }
+  const Function f = function({}, outputs, {.device = device(), .updates = updates});
+  for (const Array& positive : f()) EXPECT_THAT(positive.to_doubles(), ::testing::Each(0));
+  for (const Shared& s : all) EXPECT_THAT(s.array().to_doubles(), ::testing::Each(0.25));
+}
+
 TEST_P(JoinedOnEachDevice, ShapesMayChangeFromCallToCall) {
   std::vector<Variable> inputs, outputs;
   for (int i = 0; i < 4; ++i) {
