@@ -127,6 +127,7 @@ TEST_P(FusedReductions, JoinAcrossRowsWhatFollowsFromPlacesInThem) {
       for (std::size_t k = 0; k < columns; ++k) ASSERT_NEAR(found[k], expected[k], 1e-5) << to_string(shape) << (turned ? " turned" : "") << " column " << k;
     }
   }
+  expect_equal({x}, {cummax(x, 1), x + cast(index_along(x, 1), float32), sum(x, 0)}, {noise({5, 9})});
   const Variable z = tensor3("z");
   const Array cube = noise({4, 3, 5}).transpose();
   const Values in = cube.to_doubles(), found = function({z}, {sum(z * index_along(z, {0, 2}), 1)}, {.device = device()})(cube)[0].to_doubles();
