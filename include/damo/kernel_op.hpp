@@ -114,7 +114,7 @@ class KernelOp : public Op {
   /// Default: any number of inputs of any dtypes, one output of the promoted dtype. An override has one output of output_shape() too.
   Apply make_node(Inputs inputs) const override;
   Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
-  bool may_run_in_place() const override { return !reduced_axes(); }
+  bool may_run_in_place(int, int) const override { return !reduced_axes(); }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
 };
 

@@ -120,10 +120,10 @@ class Op : public std::enable_shared_from_this<Op> {
   /// the op still is a function of its inputs: what it is given never changes under its other readers.
   virtual int overwrites(int) const { return -1; }
 
-  /// Whether an output may have the memory of an input of its dtype and shape, both in C order: each element of it is
-  /// computed from the elements at its own place alone, which are read before it is written. Shared variables are then updated
-  /// where they lie.
-  virtual bool may_run_in_place() const { return false; }
+  /// Whether output i may have the memory of input j of its dtype and shape, both in C order: each element of the input is read
+  /// for the outputs' elements at its own place alone, before they are written. Shared variables are then updated where they lie.
+  /// A value that is several inputs must be allowed as each of them.
+  virtual bool may_run_in_place(int, int) const { return false; }
 
   /// Whether an input may be float8_e4m3 or float8_e5m2, which arithmetic does not take: the op moves elements and computes nothing of them, or converts
   /// them itself. apply() refuses such inputs for others.

@@ -92,6 +92,16 @@ Shapes JoinedOp::infer_shape(const Apply& node, std::span<const Shape> inputs) c
   return shapes;
 }
 
+bool JoinedOp::may_run_in_place(int output, int input) const {
+  for (const auto& member : members_) {
+    const int inputs = input_count(*member), outputs = output_count(*member);
+    if (output < outputs) return input >= 0 && input < inputs;
+    output -= outputs;
+    input -= inputs;
+  }
+  return false;
+}
+
 Thunk JoinedOp::make_thunk(const Apply& node, ThunkContext& context) const {
   std::vector<KernelSpec> specs;
   std::vector<std::vector<Cell*>> cells;

@@ -11,7 +11,7 @@ namespace damo {
 
 class JoinedOp final : public Op {
  public:
-  /// Elementwise members alone, each of which has one space for all of its outputs; at least one. Blocks run in any order, so no
+  /// Elementwise members alone, without a reduction, be it over no axes, each of which has one space for all of its outputs; at least one. Blocks run in any order, so no
   /// member may read a shared variable that another one updates.
   explicit JoinedOp(std::vector<std::shared_ptr<const FusedOp>> members);
 
@@ -20,7 +20,8 @@ class JoinedOp final : public Op {
   Props props() const override { return {{"members", static_cast<std::int64_t>(members_.size())}}; }
   Apply make_node(Inputs inputs) const override;
   Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
-  bool may_run_in_place() const override { return true; }
+  /// Within a member: the blocks of another one may read the input when this one's have written.
+  bool may_run_in_place(int output, int input) const override;
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
   bool equals(const Op& other) const override { return this == &other; }
   std::size_t hash() const override { return std::hash<const void*>()(this); }

@@ -155,8 +155,8 @@ class KernelThunk {
     const Geometry geometry = geometry_of(kernel_.spec(), space, layouts(), reduced_axes_);
     const Dialect& dialect = kernel_.backend().dialect();
     const Processors processors = processors_of(kernel_.backend().limits());
-    if (kernel_.spec().reduces() && dialect.prefers_passes(kernel_.spec(), geometry, processors)) return bind(space, plan(passes_, split_passes));
-    if (parts_across(geometry)) return bind(space, plan(across_, split_across));
+    if (kernel_.spec().reduces() && dialect.prefers_passes(kernel_.spec(), geometry, processors)) return bind(space, plan(passes_, split_passes, space.rank()));
+    if (parts_across(geometry)) return bind(space, plan(across_, split_across, space.rank()));
     Bound bound;
     std::vector<int> parameters(cells_.size());
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = static_cast<int>(i);
@@ -187,11 +187,18 @@ class KernelThunk {
   /// The axes of which there is one element for each of the rows.
   std::uint32_t other_axes(const Shape& space) const { return ~reduced_axes_ & static_cast<std::uint32_t>((std::uint64_t{1} << space.rank()) - 1); }
 
-  const Plan& plan(Plan& plan, PassSpecs (*split)(const KernelSpec&)) const {
+  /// The axes of the rows, counted from the last.
+  std::uint32_t row_axes(int rank) const {
+    std::uint32_t axes = 0;
+    for (int axis = 0; axis < rank; ++axis) axes |= (reduced_axes_ >> axis & 1u) << (rank - 1 - axis);
+    return axes;
+  }
+
+  const Plan& plan(Plan& plan, PassSpecs (*split)(const KernelSpec&, std::uint32_t), int rank) const {
     if (!plan.parts.empty()) return plan;
     KernelSpec own = kernel_.spec();
     if (!numbers_.empty()) own.numbers = numbers_;
-    PassSpecs specs = split(own);
+    PassSpecs specs = split(own, row_axes(rank));
     for (PassSpec& part : specs.parts) {
       const std::uint32_t axes = part.spec.reduces() ? reduced_axes_ : 0;
       std::vector<int> parameters;
@@ -204,10 +211,10 @@ class KernelThunk {
     return plan;
   }
 
-  /// Of a parameter of the spec, or of a value between passes behind them: its number without the spec's ordinals; -1 of these.
+  /// Of a parameter of the spec, or of a value between passes behind them: its number without the spec's ordinals; -1 of these and of a part's own.
   int array_of(int parameter) const {
     const KernelSpec& spec = kernel_.spec();
-    if (parameter < spec.parameter_count() && spec.is_ordinals(parameter)) return -1;
+    if (parameter == PassSpec::kPlaces || (parameter < spec.parameter_count() && spec.is_ordinals(parameter))) return -1;
     int array = parameter;
     for (int i = 0; i < std::min(parameter, spec.input_count()); ++i) array -= spec.is_ordinals(i) ? 1 : 0;
     return array;

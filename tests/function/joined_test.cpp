@@ -101,6 +101,76 @@ TEST_P(JoinedOnEachDevice, NoMemberReadsWhatAnotherOneWrites) {
   }
 }
 
+TEST_P(JoinedOnEachDevice, ADonatedInputThatSeveralMembersReadIsNotWrittenOver) {
+  const Variable x = input({float32, {5}}, "x");
+  std::vector<Variable> inputs{x}, outputs;
+  std::vector<Array> tens;
+  for (const Shape& shape : {Shape{5}, Shape{3, 5}, Shape{4, 5}, Shape{2, 5}}) {
+    inputs.push_back(input({float32, shape}));
+    outputs.push_back(inputs.back() + x);
+    tens.push_back(Array::full(shape, 10, float32, device()));
+  }
+  const Function f = function(inputs, outputs, {.device = device(), .donate = {x}});
+  ASSERT_EQ(f.graph().node_count(), 1);
+  for (int call = 0; call < 4; ++call) {
+    std::vector<Array> given = tens;
+    given.insert(given.begin(), Array::full({5}, call, float32, device()));
+    for (const Array& sum : f.call_with(given)) EXPECT_THAT(sum.to_doubles(), ::testing::Each(10 + call));
+  }
+}
+
+TEST_P(JoinedOnEachDevice, ADonatedInputOfOneMemberIsWrittenOver) {
+  std::vector<Variable> inputs, outputs;
+  for (int i = 0; i < 4; ++i) {
+    inputs.push_back(input({float32, {i + 2}}));
+    outputs.push_back(inputs.back() * 2.0);
+  }
+  const Function f = function(inputs, outputs, {.device = device(), .donate = inputs});
+  std::vector<Array> given;
+  std::vector<const void*> memory;
+  for (int i = 0; i < 4; ++i) given.push_back(Array::full({i + 2}, i, float32, device()));
+  for (const Array& array : given) memory.push_back(array.data());
+  const Results results = f.call_with(given);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(results[i].data(), memory[i]);
+    EXPECT_THAT(results[i].to_doubles(), ::testing::Each(2.0 * static_cast<double>(i)));
+  }
+}
+
+TEST_P(JoinedOnEachDevice, AMemberThatReadsAValueTwiceIsAnotherKernel) {
+  std::vector<Variable> inputs, sums;
+  std::vector<Array> given;
+  for (int i = 0; i < 9; ++i) {
+    inputs.push_back(input({float32, {4 + i / 2}}));
+    given.push_back(Array::full({4 + i / 2}, i + 1, float32, device()));
+  }
+  for (std::size_t i = 0; i < 8; i += 2) sums.push_back(inputs[i] + inputs[i + 1]);
+  const Variable twice = inputs[8] + inputs[8];
+  for (const bool is_first : {true, false}) {
+    std::vector<Variable> outputs = sums;
+    outputs.insert(is_first ? outputs.begin() : outputs.end(), twice);
+    const Results results = function(inputs, outputs, {.device = device()}).call(given);
+    std::vector<double> expected{3, 7, 11, 15};
+    expected.insert(is_first ? expected.begin() : expected.end(), 18);
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_THAT(results[i].to_doubles(), ::testing::Each(expected[i])) << i;
+  }
+}
+
+TEST_P(JoinedOnEachDevice, AReductionOverNoAxesIsNoMember) {
+  std::vector<Shared> all;
+  std::vector<Assignment> updates;
+  std::vector<Variable> outputs;
+  for (int i = 0; i < 4; ++i) {
+    const Shared s = all.emplace_back(shared("s", Array::full({i + 2}, -2, float32, device())));
+    const Variable doubled = exp2(s);
+    updates.push_back({s, doubled});
+    outputs.push_back(lt(argmin(s, std::vector<int>{}, keepdims), doubled - 1.0));
+  }
+  const Function f = function({}, outputs, {.device = device(), .updates = updates});
+  for (const Array& positive : f()) EXPECT_THAT(positive.to_doubles(), ::testing::Each(0));
+  for (const Shared& s : all) EXPECT_THAT(s.array().to_doubles(), ::testing::Each(0.25));
+}
+
 TEST_P(JoinedOnEachDevice, ShapesMayChangeFromCallToCall) {
   std::vector<Variable> inputs, outputs;
   for (int i = 0; i < 4; ++i) {

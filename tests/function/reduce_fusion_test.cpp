@@ -106,6 +106,40 @@ TEST_P(FusedReductions, JoinAcrossRowsToo) {
   }
 }
 
+TEST_P(FusedReductions, JoinAcrossRowsWhatFollowsFromPlacesInThem) {
+  const Variable x = matrix("x"), labels = vector("labels", int32), b = vector("b");
+  const Function f = function({x, b, labels}, {grad(sum(cross_entropy(x + b, labels)), b)}, {.device = device()});
+  for (const Shape& shape : {Shape{40, 7}, Shape{3, 70000}}) {
+    for (bool turned : {false, true}) {
+      const Array values = turned ? noise({shape[1], shape[0]}).transpose() : noise(shape);
+      const Values in = values.to_doubles();
+      const auto rows = static_cast<std::size_t>(shape[0]), columns = static_cast<std::size_t>(shape[1]);
+      Values expected(columns, 0);
+      std::vector<std::int32_t> chosen;
+      for (std::size_t row = 0; row < rows; ++row) {
+        double all = 0;
+        for (std::size_t k = 0; k < columns; ++k) all += std::exp(in[row * columns + k]);
+        for (std::size_t k = 0; k < columns; ++k) expected[k] += std::exp(in[row * columns + k]) / all;
+        chosen.push_back(static_cast<std::int32_t>((row * 31 + 5) % columns));
+        expected[static_cast<std::size_t>(chosen.back())] -= 1;
+      }
+      const Values found = f(values, Array::zeros({shape[1]}, float32, device()), Array::from(chosen, device()))[0].to_doubles();
+      for (std::size_t k = 0; k < columns; ++k) ASSERT_NEAR(found[k], expected[k], 1e-5) << to_string(shape) << (turned ? " turned" : "") << " column " << k;
+    }
+  }
+  expect_equal({x}, {cummax(x, 1), x + cast(index_along(x, 1), float32), sum(x, 0)}, {noise({5, 9})});
+  const Variable z = tensor3("z");
+  const Array cube = noise({4, 3, 5}).transpose();
+  const Values in = cube.to_doubles(), found = function({z}, {sum(z * index_along(z, {0, 2}), 1)}, {.device = device()})(cube)[0].to_doubles();
+  for (std::size_t i = 0; i < 5; ++i) {
+    for (std::size_t k = 0; k < 4; ++k) {
+      double expected = 0;
+      for (std::size_t j = 0; j < 3; ++j) expected += in[(i * 3 + j) * 4 + k] * static_cast<double>(i * 4 + k);
+      EXPECT_NEAR(found[i * 4 + k], expected, 1e-4);
+    }
+  }
+}
+
 TEST_P(FusedReductions, JoinAcrossRowsOfAnyDtypeAndRank) {
   const Variable x = tensor3("x", bfloat16), i = tensor3("i", int8);
   const Function f = function({x}, {x - mean(x, 2, keepdims), sum(x, {0, 1})}, {.device = device()});

@@ -41,19 +41,33 @@ void FusionBuilder::add(NodeId node) {
   outputs_.push_back(output);
 }
 
-NodeId FusionBuilder::replace(const std::vector<NodeId>& members) {
+void FusionBuilder::build(const std::vector<NodeId>& members) {
   ++group_;
   group_of_.resize(static_cast<std::size_t>(graph_.node_limit()), 0);
   for (NodeId node : members) group_of_[static_cast<std::size_t>(node)] = group_;
   for (NodeId node : members) find_inputs(node);
   for (NodeId node : members) add(node);
+}
+
+void FusionBuilder::forget() {
+  for (ValueId value : touched_) value_of_[static_cast<std::size_t>(value)] = ValueId::kNone;
+  for (auto* list : {&touched_, &inputs_, &outputs_}) list->clear();
+}
+
+FunctionGraph FusionBuilder::inner_graph_of(const std::vector<NodeId>& members) {
+  build(members);
+  forget();
+  return std::exchange(inner_, {});
+}
+
+NodeId FusionBuilder::replace(const std::vector<NodeId>& members) {
+  build(members);
   std::vector<TensorType> types;
   for (ValueId output : outputs_) types.push_back(graph_.type(output));
   std::shared_ptr<FusedForm> form = forms_.of(inner_);
   const NodeId fused = graph_.add(std::make_shared<const FusedOp>(std::exchange(inner_, {}), std::move(form)), inputs_, types, graph_.where(members.back()));
   for (std::size_t i = 0; i < outputs_.size(); ++i) graph_.replace(outputs_[i], graph_.outputs(fused)[i]);
-  for (ValueId value : touched_) value_of_[static_cast<std::size_t>(value)] = ValueId::kNone;
-  for (auto* list : {&touched_, &inputs_, &outputs_}) list->clear();
+  forget();
   return fused;
 }
 

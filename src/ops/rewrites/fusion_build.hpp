@@ -14,8 +14,12 @@ class FusionBuilder {
   /// Gives the new node. members: in the order in which the kernel runs them. Their uses from outside read it; they themselves are left
   /// for prune().
   NodeId replace(const std::vector<NodeId>& members);
+  /// What their FusedOp would compute: a value that they read several times is one input.
+  FunctionGraph inner_graph_of(const std::vector<NodeId>& members);
 
  private:
+  void build(const std::vector<NodeId>& members);
+  void forget();
   void find_inputs(NodeId node);
   void add(NodeId node);
   bool is_inside(NodeId node) const { return node != NodeId::kNone && static_cast<std::size_t>(node) < group_of_.size() && group_of_[static_cast<std::size_t>(node)] == group_; }

@@ -239,7 +239,9 @@ bool ReductionGroups::join_across(int number) {
   }
   if (least > wholes_[static_cast<std::size_t>(group)].level) return false;
   unite(group, number);
-  whole.level = wholes_[static_cast<std::size_t>(group)].level;
+  Whole& rows = wholes_[static_cast<std::size_t>(group)];
+  if (rows.joins == Joins::kNone) rows.joins = Joins::kRows;  // it counts elements, and now joins some: no scan goes with it
+  whole.level = rows.level;
   return true;
 }
 

@@ -28,7 +28,7 @@ bool is_sink(const FunctionGraph& graph, NodeId node) {
   if (const auto* fused = dynamic_cast<const FusedOp*>(&graph.op(node))) {
     const FunctionGraph& inner = *fused->inner_graph();
     const std::vector<NodeId> nodes = inner.nodes();
-    if (fused->reduced_axes() != 0 || std::any_of(nodes.begin(), nodes.end(), [&](NodeId one) { return kernel_op(inner, one).counts_elements(); })) return false;
+    if (has_reductions(inner) || std::any_of(nodes.begin(), nodes.end(), [&](NodeId one) { return kernel_op(inner, one).counts_elements(); })) return false;
   } else {
     const auto* op = dynamic_cast<const KernelOp*>(&graph.op(node));
     if (!op || op->reduced_axes() || graph.outputs(node).size() != 1 || op->counts_elements()) return false;
@@ -40,9 +40,10 @@ bool is_sink(const FunctionGraph& graph, NodeId node) {
   return has_one_space(graph, node);
 }
 
-KernelSpec spec_of(const FunctionGraph& graph, NodeId node) {
+/// Of the node as a member: an op that is alone becomes a FusedOp, whose kernel has fewer parameters where the op reads a value twice.
+KernelSpec spec_of(const FunctionGraph& graph, FusionBuilder& builder, NodeId node) {
   const FunctionGraph* inner = graph.op(node).inner_graph();
-  return inner ? lower(*inner) : lower(kernel_op(graph, node), graph.apply(node));
+  return lower(inner ? *inner : builder.inner_graph_of({node}));
 }
 
 /// Nodes that read a shared variable to which another node gives its new value: that may be written where the old one lies, and
@@ -87,15 +88,15 @@ FunctionGraph join_sinks(FunctionGraph graph) {
     if (!refused.contains(node) && is_sink(graph, node)) sinks.push_back(node);
   }
   if (sinks.size() < kFewest) return graph;
+  FusionBuilder builder(graph);
   std::map<std::string, std::vector<Group>> groups;  // by the kernel's name
   for (NodeId node : sinks) {
-    KernelSpec spec = spec_of(graph, node);
+    KernelSpec spec = spec_of(graph, builder, node);
     std::vector<Group>& alike = groups[spec.name];
     auto group = std::find_if(alike.begin(), alike.end(), [&](const Group& other) { return have_one_text(other.spec, spec); });
     if (group == alike.end()) group = alike.insert(alike.end(), {std::move(spec), {}});
     group->nodes.push_back(node);
   }
-  FusionBuilder builder(graph);
   for (const auto& [name, alike] : groups) {
     for (const Group& group : alike) {
       if (group.nodes.size() >= kFewest) join(graph, builder, group.nodes);

@@ -83,7 +83,7 @@ class UpdatePlanner {
       const int input = node.inputs[at(i)];
       if (memory_[at(input)] != update.variable || (i == overwritten && cells_[at(input)].role != CellRole::kView)) continue;
       if (input != update.variable) return op.name() + " reads the old value through a view";
-      if (!op.may_run_in_place()) return op.name() + " may read elements of the old value after it has written them";
+      if (!op.may_run_in_place(place_of(node, update.cell), i)) return op.name() + " may read elements of the old value after it has written them";
     }
     return {};
   }

@@ -15,7 +15,7 @@ DType held(DType dtype) { return is_narrow(dtype) ? float32 : dtype; }
 /// One part: what its targets need, down to arrays and to values that earlier parts left in memory.
 class PartBuilder {
  public:
-  PartBuilder(const KernelSpec& whole, const std::map<int, int>& between, bool across = false) : whole_(whole), between_(between) { part_.across = across; }
+  PartBuilder(const KernelSpec& whole, const std::map<int, int>& between, std::uint32_t row_axes, bool across) : whole_(whole), between_(between), row_axes_(row_axes) { part_.across = across; }
 
   void store(int value, DType dtype, int parameter) { targets_.push_back({value, dtype, parameter}); }
 
@@ -43,6 +43,7 @@ class PartBuilder {
       spec.ordinals.push_back(is_input && whole_.is_ordinals(value) ? whole_.ordinals[static_cast<std::size_t>(value)] : std::nullopt);
       part_.parameters.push_back(is_input ? value : whole_.parameter_count() + between_.at(value));
     });
+    if (part_.across) add_places(wanted);
     const int first_constant = whole_.input_count() + static_cast<int>(whole_.numbers.size());
     each([&](int value) {
       if (value < whole_.input_count() || value >= first_constant) return;
@@ -55,7 +56,7 @@ class PartBuilder {
       spec.constants.push_back(whole_.constants[static_cast<std::size_t>(value - first_constant)]);
     });
     each([&](int value) {
-      if (value < whole_.first_step() || is_made(value)) return;
+      if (value < whole_.first_step() || number_.contains(value)) return;
       Step step = whole_.step_of(value);
       for (int& input : step.inputs) input = number_.at(input);
       if (step.join) step.join->across = false;
@@ -79,8 +80,27 @@ class PartBuilder {
   };
   bool is_made(int value) const { return between_.contains(value); }
 
+  /// What counts the elements of the whole's rows, where the part's own rows are others.
+  void add_places(const std::vector<bool>& wanted) {
+    KernelSpec& spec = part_.spec;
+    int places = -1;
+    for (int value = whole_.first_step(); value < static_cast<int>(wanted.size()); ++value) {
+      if (!wanted[static_cast<std::size_t>(value)] || !whole_.step_of(value).is_place) continue;
+      if (places < 0) {
+        places = spec.input_count();
+        spec.inputs.push_back(int64);
+        spec.values.push_back(false);
+        spec.rows.push_back(false);
+        spec.ordinals.push_back(row_axes_);
+        part_.parameters.push_back(PassSpec::kPlaces);
+      }
+      number_.emplace(value, places);
+    }
+  }
+
   const KernelSpec& whole_;
   const std::map<int, int>& between_;
+  std::uint32_t row_axes_;
   std::vector<Target> targets_;
   std::map<int, int> number_;
   PassSpec part_;
@@ -104,9 +124,9 @@ std::vector<int> read_across(const KernelSpec& spec, const Passes& passes) {
 /// The parts as they are made, and what lies in memory between them.
 class Splitter {
  public:
-  explicit Splitter(const KernelSpec& spec) : spec_(spec), passes_(spec, [](int, const Passes&) { return false; }) {}
+  Splitter(const KernelSpec& spec, std::uint32_t row_axes) : spec_(spec), row_axes_(row_axes), passes_(spec, [](int, const Passes&) { return false; }) {}
   const Passes& passes() const { return passes_; }
-  PartBuilder part(bool across = false) const { return PartBuilder(spec_, between_, across); }
+  PartBuilder part(bool across = false) const { return PartBuilder(spec_, between_, row_axes_, across); }
   /// A value of rows that later parts read.
   void leave(PartBuilder& part, int value) {
     if (!made_.emplace(value, static_cast<int>(split_.between.size())).second) return;
@@ -130,6 +150,7 @@ class Splitter {
 
  private:
   const KernelSpec& spec_;
+  std::uint32_t row_axes_;
   const Passes passes_;
   std::map<int, int> between_, made_;  // values in memory: of earlier parts, of the one at hand
   PassSpecs split_;
@@ -137,8 +158,8 @@ class Splitter {
 
 }  // namespace
 
-PassSpecs split_passes(const KernelSpec& spec) {
-  Splitter split(spec);
+PassSpecs split_passes(const KernelSpec& spec, std::uint32_t row_axes) {
+  Splitter split(spec, row_axes);
   const Passes& passes = split.passes();
   const std::vector<int> across = read_across(spec, passes);
   for (std::size_t pass = 0; pass < passes.all().size(); ++pass) {
@@ -157,8 +178,8 @@ PassSpecs split_passes(const KernelSpec& spec) {
   return split.all();
 }
 
-PassSpecs split_across(const KernelSpec& spec) {
-  Splitter split(spec);
+PassSpecs split_across(const KernelSpec& spec, std::uint32_t row_axes) {
+  Splitter split(spec, row_axes);
   PartBuilder rows = split.part();
   for (int value : read_across(spec, split.passes())) split.leave(rows, value);
   for (const Passes::Pass& pass : split.passes().all()) {

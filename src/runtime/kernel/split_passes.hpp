@@ -2,6 +2,7 @@
 //   split_passes  one a pass, for few long rows: each pass then has all of a device
 //   split_across  the joins across rows apart from the rest, for rows that one kernel can't both hold and join: arrays are read once more
 #pragma once
+#include <cstdint>
 #include <vector>
 
 #include "runtime/kernel/spec.hpp"
@@ -9,8 +10,9 @@
 namespace damo {
 
 struct PassSpec {
+  static constexpr int kPlaces = -1;
   KernelSpec spec;
-  /// For each parameter the parameter of the whole spec, or that many and the number of a value between passes.
+  /// For each parameter the parameter of the whole spec, or that many and the number of a value between passes; kPlaces: an input that counts.
   std::vector<int> parameters;
   bool across = false;  ///< it reduces the axes that the whole keeps, and the other way round
 };
@@ -18,8 +20,9 @@ struct PassSpecs {
   std::vector<PassSpec> parts;
   std::vector<DType> between;
 };
-/// Joins across rows are a spec of their own behind the others.
-PassSpecs split_passes(const KernelSpec& spec);
-PassSpecs split_across(const KernelSpec& spec);
+/// Joins across rows are a spec of their own behind the others. Its rows lie along other axes, so an element's place in a row of the whole
+/// is an input of ordinals there. row_axes: those that make the whole's rows, as ordinals have them, bit a being the axis that is a-th from the last.
+PassSpecs split_passes(const KernelSpec& spec, std::uint32_t row_axes);
+PassSpecs split_across(const KernelSpec& spec, std::uint32_t row_axes);
 
 }  // namespace damo

@@ -8,7 +8,9 @@
 #include <gtest/gtest.h>
 
 #include <damo/gradient.hpp>
+#include <damo/ops/cast.hpp>
 #include <damo/ops/reduce.hpp>
+#include <damo/ops/scan.hpp>
 #include <damo/ops/shape.hpp>
 #include "ops/lower.hpp"
 #include "ops/reduce_op.hpp"
@@ -85,6 +87,12 @@ TEST_F(ReductionFusion, ReadsWhatIsJoinedAcrossRowsFromMemory) {
 
 TEST_F(ReductionFusion, JoinsAcrossRowsAlongTheLastAxisAlone) {
   EXPECT_EQ(text({x_}, {sum(exp(x_ - max(x_, 0, keepdims)), 1, keepdims)}), "fused(exp max sub) sum") << "neighbours lie along the last axis";
+}
+
+TEST_F(ReductionFusion, JoinsAcrossRowsThatCountTheirElementsButNotAcrossThoseOfAScan) {
+  const Variable counted = x_ + cast(index_along(x_, 1), float32), scanned = cummax(x_, 1), columns = sum(x_, 0, keepdims);
+  EXPECT_EQ(text({x_}, {counted, columns}), "fused(add cast index_along sum)");
+  for (const Variables& outputs : {Variables{scanned, counted, columns}, Variables{columns, counted, scanned}}) EXPECT_EQ(kernels({x_}, outputs), 2) << text({x_}, outputs);
 }
 
 TEST_F(ReductionFusion, GivesUpJoinsAcrossRowsFirstWhereAGroupIsBeyondTheLimits) {

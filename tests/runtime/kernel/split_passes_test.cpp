@@ -14,6 +14,9 @@ namespace {
 
 using ::testing::ElementsAre;
 
+constexpr std::uint32_t kRowAxes = 0b101;
+constexpr const char* kPlace = "place";  // of an element, in a row of the whole
+
 /// What each value of a spec is, written out as one expression on what its inputs are: "map exp(x0 - x1)(x, join ...)".
 /// all_across: its joins are those across the rows of another spec.
 std::vector<std::string> expressions(const KernelSpec& spec, const std::vector<std::string>& inputs, bool all_across = false) {
@@ -21,7 +24,11 @@ std::vector<std::string> expressions(const KernelSpec& spec, const std::vector<s
   for (const Scalar& number : spec.numbers) all.push_back("number " + to_string(number));
   for (const Scalar& constant : spec.constants) all.push_back("constant " + to_string(constant));
   for (const Step& step : spec.steps) {
-    std::string text = step.name + " " + step.code + (step.is_place ? " place" : "") + (step.join && (step.join->across || all_across) ? " across" : "") + "(";
+    if (step.is_place) {
+      all.push_back(all_across ? "place in a row of the part" : kPlace);
+      continue;
+    }
+    std::string text = step.name + " " + step.code + (step.join && (step.join->across || all_across) ? " across" : "") + "(";
     for (int input : step.inputs) text += all[static_cast<std::size_t>(input)] + ", ";
     all.push_back(text + ")" + std::to_string(static_cast<int>(step.result)));
   }
@@ -48,6 +55,11 @@ void expect_same(const KernelSpec& whole, const PassSpecs& split, bool by_pass =
     std::vector<std::string> inputs;
     for (int i = 0; i < part.spec.input_count(); ++i) {
       const int parameter = part.parameters[static_cast<std::size_t>(i)];
+      if (parameter == PassSpec::kPlaces) {
+        EXPECT_TRUE(part.spec.is_ordinals(i) && part.spec.ordinals[static_cast<std::size_t>(i)] == kRowAxes);
+        inputs.push_back(kPlace);
+        continue;
+      }
       ASSERT_TRUE(memory.contains(parameter)) << part.spec.name << " reads what no part before has written";
       inputs.push_back(memory.at(parameter));
       EXPECT_EQ(part.spec.is_row(i), is_row.at(parameter) && !part.across) << part.spec.name << " input " << i;
@@ -80,7 +92,7 @@ void expect_same(const KernelSpec& whole, const PassSpecs& split, bool by_pass =
 }
 
 TEST(SplitPasses, MakesAPassASpec) {
-  const PassSpecs split = split_passes(softmax());
+  const PassSpecs split = split_passes(softmax(), kRowAxes);
   ASSERT_EQ(split.parts.size(), 3u);
   EXPECT_THAT(split.between, ElementsAre(float32, float32));
   // Of the whole: 0 the input, 1 the output; 2 and 3 the maximum and the sum between.
@@ -92,36 +104,46 @@ TEST(SplitPasses, MakesAPassASpec) {
 }
 
 TEST(SplitPasses, WritesValuesOfRowsAsSoonAsTheyAreKnown) {
-  const PassSpecs split = split_passes(center());
+  const PassSpecs split = split_passes(center(), kRowAxes);
   ASSERT_EQ(split.parts.size(), 2u);
   EXPECT_THAT(split.parts[0].parameters, ElementsAre(0, 2, 5, 4)) << "x and bias; the mean between, and with the bias as output";
   expect_same(center(), split);
 }
 
 TEST(SplitPasses, LeavesOnePassWhole) {
-  EXPECT_EQ(split_passes(moments()).parts.size(), 1u);
-  EXPECT_EQ(split_passes(argmax()).parts.size(), 1u);
-  expect_same(moments(), split_passes(moments()));
-  expect_same(argmax(), split_passes(argmax()));
+  EXPECT_EQ(split_passes(moments(), kRowAxes).parts.size(), 1u);
+  EXPECT_EQ(split_passes(argmax(), kRowAxes).parts.size(), 1u);
+  expect_same(moments(), split_passes(moments(), kRowAxes));
+  expect_same(argmax(), split_passes(argmax(), kRowAxes));
 }
 
 TEST(SplitPasses, MakesTheJoinsAcrossRowsASpecBehindTheOthers) {
-  const PassSpecs split = split_passes(norm_gradient());
+  const PassSpecs split = split_passes(norm_gradient(), kRowAxes);
   ASSERT_EQ(split.parts.size(), 4u);
   EXPECT_TRUE(split.parts[3].across);
   // Of the whole: 0 x, 1 g, 2 the element, 3 the row's sum, 4 and 5 what is joined across; 6 the mean and 7 the sum between.
   EXPECT_THAT(split.parts[3].parameters, ElementsAre(0, 1, 6, 4, 5));
   expect_same(norm_gradient(), split);
-  expect_same(sums_of_both(), split_passes(sums_of_both()));
+  expect_same(sums_of_both(), split_passes(sums_of_both(), kRowAxes));
 }
 
 TEST(SplitAcross, MakesTwoSpecsOfWhichTheSecondReadsValuesOfRows) {
-  const PassSpecs split = split_across(norm_gradient());
+  const PassSpecs split = split_across(norm_gradient(), kRowAxes);
   ASSERT_EQ(split.parts.size(), 2u);
   EXPECT_THAT(split.parts[0].parameters, ElementsAre(0, 1, 6, 2, 3)) << "the mean, which elements need that are joined across rows, and what the rows give";
   EXPECT_THAT(split.parts[1].parameters, ElementsAre(0, 1, 6, 4, 5));
   expect_same(norm_gradient(), split, false);
-  expect_same(sums_of_both(), split_across(sums_of_both()), false);
+  expect_same(sums_of_both(), split_across(sums_of_both(), kRowAxes), false);
+}
+
+TEST(SplitAcross, CountsPlacesInRowsOfTheWhole) {
+  KernelSpec spec = spec_of("sums_of_places", {place_in_row(), map("x0 * x1", {0, 1}), sum_of(2), across(sum_of(2))}, {3, 4});
+  const PassSpecs split = split_across(spec, kRowAxes);
+  ASSERT_EQ(split.parts.size(), 2u);
+  EXPECT_THAT(split.parts[1].parameters, ElementsAre(0, PassSpec::kPlaces, 2));
+  EXPECT_TRUE(split.parts[0].spec.uses_place());
+  EXPECT_FALSE(split.parts[1].spec.uses_place());
+  expect_same(spec, split, false);
 }
 
 TEST(SplitAcross, ComputesWhatRandomSpecsDo) {
@@ -129,11 +151,18 @@ TEST(SplitAcross, ComputesWhatRandomSpecsDo) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
     KernelSpec spec = random_spec(random, 12);
+    if (seed % 2 == 0) {  // two that add to x what follows from its place
+      for (int i = 0; i < 2; ++i) {
+        const int place = spec.first_step() + static_cast<int>(spec.steps.size());
+        spec.steps.push_back(place_in_row());
+        spec.steps.push_back(map("x0 + x1", {0, place}));
+      }
+    }
     add_across(spec, random);
-    const PassSpecs split = split_across(spec);
+    const PassSpecs split = split_across(spec, kRowAxes);
     EXPECT_EQ(split.parts.size(), 2u);
     expect_same(spec, split, false);
-    expect_same(spec, split_passes(spec));
+    expect_same(spec, split_passes(spec, kRowAxes));
   }
 }
 
@@ -143,7 +172,7 @@ TEST(SplitPasses, ComputesWhatRandomSpecsDo) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
     const KernelSpec spec = random_spec(random, 12);
-    const PassSpecs split = split_passes(spec);
+    const PassSpecs split = split_passes(spec, kRowAxes);
     most = std::max(most, split.parts.size());
     expect_same(spec, split);
   }
