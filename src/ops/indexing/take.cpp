@@ -159,7 +159,7 @@ class LastsOp final : public Op {
         if (keys.size() > 0) kernel(elements_launch(keys.size()), keys.array(), order.array(), keys.size(), lasts.array());
       };
     }
-    return [&keys, &x, &lasts, kernel, sort = PositionSort(compile), axis = axis_, axes = axes_] {
+    return [&keys, &x, &lasts, kernel, sort = PositionSort(context.device(), compile), axis = axis_, axes = axes_] {
       if (keys.size() == 0) return;
       const Array sorted = Array::empty(keys.shape(), int64, keys.array().device()), places = Array::empty(keys.shape(), int64, keys.array().device());
       sort(keys.array(), x.shape(), axis, axes, sorted, places);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
@@ -19,12 +20,15 @@ CompileKernel compile_in(ThunkContext& context) {
   return [&context](std::string_view source, std::string_view name) { return context.compile(source, name); };
 }
 
-/// Along the last axis.
+/// Along the last axis. wanted: how many of each line's places anybody reads, a FirstOp above it; the others may be anything. -1: all.
 class ArgsortOp final : public Op {
  public:
-  explicit ArgsortOp(bool descending) : descending_(descending) {}
+  explicit ArgsortOp(bool descending, std::int64_t wanted = -1) : descending_(descending), wanted_(wanted) {}
   std::string name() const override { return "argsort"; }
-  Props props() const override { return {{"descending", descending_}}; }
+  Props props() const override {
+    if (wanted_ < 0) return {{"descending", descending_}};
+    return {{"descending", descending_}, {"wanted", wanted_}};
+  }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(1);
     return {*this, {contiguous(inputs.at(0))}, {{int64, inputs.at(0).dims()}}};
@@ -35,16 +39,17 @@ class ArgsortOp final : public Op {
     Cell& order = context.storage(node.output());
     context.promise_recordable();
     context.promise_contained();
-    const Argsort argsort(compile_in(context), x.dtype());
-    return [&x, &order, argsort, descending = descending_] {
+    const Argsort argsort(context.device(), compile_in(context), x.dtype());
+    return [&x, &order, argsort, descending = descending_, wanted = wanted_ < 0 ? std::nullopt : std::optional(wanted_)] {
       const std::int64_t count = std::max<std::int64_t>(x.shape()[-1], 1);
-      argsort(x.array(), x.size() / count, count, descending, order.array());
+      argsort(x.array(), x.size() / count, count, descending, order.array(), wanted);
     };
   }
   Gradients gradient(const Apply&, std::span<const Variable>) const override { return Gradients{Gradient::disconnected()}; }
 
  private:
   bool descending_;
+  std::int64_t wanted_;
 };
 
 /// The first elements along the last axis, of which there must be as many.
@@ -109,7 +114,7 @@ struct Lines {
   Variable last_to_axis(const Variable& y) const { return swap_axes(At(line)(y), axis, -1); }
   Variable order(bool descending, std::optional<std::int64_t> count = {}) const {
     const Variable lines = axis == x.rank() - 1 ? x : last_to_axis(x);
-    Variable order = std::make_shared<const ArgsortOp>(descending)->apply(std::span(&lines, 1), line).output();
+    Variable order = std::make_shared<const ArgsortOp>(descending, count.value_or(-1))->apply(std::span(&lines, 1), line).output();
     if (count) order = std::make_shared<const FirstOp>(*count)->apply(std::span(&order, 1), line).output();
     return axis == x.rank() - 1 ? order : last_to_axis(order);
   }
