@@ -39,8 +39,7 @@ struct Lines {
   Lines(const char* name, const Array& given, int asked) : x(given) {
     if (!x) throw TypeError(std::string(name) + ": x is an empty Array", "give it elements");
     require_computed(name, x.dtype());
-    if (x.rank() == 0) throw ShapeError(std::string(name) + ": x has no axis: " + describe(x), "give it one: expand_dims(x, 0)");
-    axis = normalize_axis(asked, x.rank());
+    axis = normalize_axis(name, asked, x.rank());
   }
   Array last_to_axis(const Array& y) const { return swap_axes(y, axis, -1); }
   /// Along the last axis. wanted: as Argsort has it.
@@ -88,7 +87,8 @@ ArrayTopK topk(const Array& x, std::int64_t count, int axis, bool largest) {
 }
 
 Array searchsorted(const Array& sorted, const Array& values, bool right) {
-  if (sorted.rank() != 1) throw ShapeError("searchsorted: the sorted elements are " + describe(sorted), "give them one axis");
+  for (const Array* x : {&sorted, &values}) require_computed("searchsorted", x->dtype());
+  if (sorted.rank() != 1) throw ShapeError("searchsorted: the sorted elements have " + std::to_string(sorted.rank()) + " axes, not 1: " + describe(sorted), "flatten them, or search each line by itself");
   const DType dtype = result_type(std::vector<Promotable>{{sorted.dtype()}, {values.dtype()}});
   require_computed("searchsorted", dtype);
   const auto as = [&](const Array& x) { return (x.dtype() == dtype ? x : astype(x, dtype)).contiguous(); };

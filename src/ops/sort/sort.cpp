@@ -9,6 +9,7 @@
 #include <damo/ops/sort.hpp>
 #include <damo/ops/subtensor.hpp>
 #include <damo/thunk.hpp>
+#include "graph/base/computed_dtype.hpp"
 #include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/sort/sort_kernels.hpp"
@@ -52,6 +53,12 @@ class ArgsortOp final : public Op {
   std::int64_t wanted_;
 };
 
+/// Throws ShapeError for a count that lines of such an extent, which may be unknown, do not have.
+void require_first(std::int64_t extent, std::int64_t count) {
+  if (count < 0) throw ShapeError("topk: the count is " + std::to_string(count), "ask for 0 elements or more");
+  if (extent != kUnknown && extent < count) throw ShapeError("topk: " + std::to_string(count) + " elements of lines of " + std::to_string(extent), "ask for as many as there are, or fewer");
+}
+
 /// The first elements along the last axis, of which there must be as many.
 class FirstOp final : public Op {
  public:
@@ -68,11 +75,9 @@ class FirstOp final : public Op {
 
  private:
   Shape part(Shape shape) const {
-    if (count_ < 0) throw ShapeError("topk: the count is " + std::to_string(count_), "ask for 0 elements or more");
-    if (shape[-1] != kUnknown && shape[-1] < count_) {
-      throw ShapeError("topk: " + std::to_string(count_) + " elements of lines of " + std::to_string(shape[-1]), "ask for as many as there are, or fewer");
-    }
-    shape[-1] = count_;
+    std::int64_t& extent = shape[shape.rank() - 1];
+    require_first(extent, count_);
+    extent = count_;
     return shape;
   }
   std::int64_t count_;
@@ -107,8 +112,8 @@ class SearchsortedOp final : public Op {
 struct Lines {
   Lines(const char* name, const Operand& given, int asked) : x(given.as(given.promotable().dtype)), line(given.where()) {
     damo::asked(name, [&] {
-      if (x.rank() == 0) throw ShapeError(std::string(name) + ": x has no axis: " + describe(x), "give it one: expand_dims(x, 0)");
-      axis = normalize_axis(asked, x.rank());
+      require_computed(name, x.dtype());
+      axis = normalize_axis(name, asked, x.rank());
     }, given);
   }
   Variable last_to_axis(const Variable& y) const { return swap_axes(At(line)(y), axis, -1); }
@@ -136,13 +141,21 @@ Variable sort(const Operand& x, int axis, bool descending) {
 
 TopK topk(const Operand& x, std::int64_t count, int axis, bool largest) {
   const Lines lines("topk", x, axis);
-  const Variable positions = lines.order(largest, count);
-  return {lines.at(positions), positions};
+  return asked("topk", [&]() -> TopK {
+    require_first(lines.x.dims()[lines.axis], count);
+    const Variable positions = lines.order(largest, count);
+    return {lines.at(positions), positions};
+  }, x);
 }
 
 Variable searchsorted(const Operand& sorted, const Operand& values, bool right) {
-  const DType dtype = result_type(std::vector{sorted.promotable(), values.promotable()});
   const SourceLine line = sorted.where();
+  const DType dtype = asked("searchsorted", [&] {
+    for (const Operand* x : {&sorted, &values}) require_computed("searchsorted", x->promotable().dtype);
+    const Shape dims = sorted.as(sorted.promotable().dtype).dims();
+    if (dims.rank() != 1) throw ShapeError("searchsorted: the sorted elements have " + std::to_string(dims.rank()) + " axes, not 1", "flatten them, or search each line by itself");
+    return result_type(std::vector{sorted.promotable(), values.promotable()});
+  }, sorted, values);
   const Variable inputs[] = {cast_at(sorted.as(dtype), dtype, line), cast_at(values.as(dtype), dtype, line)};
   return std::make_shared<const SearchsortedOp>(right)->apply(inputs, line).output();
 }
