@@ -23,8 +23,8 @@ class Axes {
   Axes(std::vector<int> axes) : axes_(std::move(axes)), all_(false) {}
 
   bool is_all() const { return all_; }
-  /// Bit a for axis a. Throws ShapeError, beginning with name, for an axis that does not exist or is named twice.
-  std::uint32_t mask(int rank, std::string_view name) const;
+  /// Bit a for axis a. Throws ShapeError, beginning with name and saying what owner has (normalize_axis), for an axis that does not exist or is named twice.
+  std::uint32_t mask(int rank, std::string_view name, std::string_view owner = "x") const;
 
  private:
   std::vector<int> axes_;

@@ -81,7 +81,7 @@ Shape broadcast_shapes(std::span<const Shape> shapes);
 /// The common shape of values of a graph: 1 yields only where the Variable's type says 1, so that the graph alone tells what stretches. dims:
 /// of the types. Throws ShapeError naming the axis, and what to declare where NumPy would stretch it.
 Shape broadcast_values(std::span<const Shape> dims, std::span<const Shape> shapes);
-/// axis in [-rank, rank) as [0, rank). Throws ShapeError.
-int normalize_axis(int axis, int rank);
+/// axis in [-rank, rank) as [0, rank). Throws ShapeError: "<function>: axis 3 does not exist: <owner> has 2 axes", with the axes that do.
+int normalize_axis(std::string_view function, int axis, int rank, std::string_view owner = "x");
 
 }  // namespace damo

@@ -214,7 +214,7 @@ Variable concatenate(std::span<const Variable> tensors, int axis, SourceLine whe
   return asked("concatenate", [&] {
     const std::vector<Variable> same = promoted(tensors, "concatenate", where);
     if (same.front().rank() == 0) throw ShapeError("concatenate: tensors of rank 0 have no axis to lie along", "stack them");
-    const int along = normalize_axis(axis, same.front().rank());
+    const int along = normalize_axis("concatenate", axis, same.front().rank(), "each tensor");
     for (const Variable& tensor : same) {
       if (tensor.rank() != same.front().rank()) throw ShapeError("concatenate: " + describe(tensor) + " does not fit to " + describe(same.front()));
     }
@@ -225,11 +225,13 @@ Variable concatenate(std::span<const Variable> tensors, int axis, SourceLine whe
 Variable stack(std::span<const Variable> tensors, int axis, SourceLine where) {
   return asked("stack", [&] {
     std::vector<Variable> expanded;
+    int at = 0;
     for (const Variable& tensor : promoted(tensors, "stack", where)) {
+      if (expanded.empty()) at = normalize_axis("stack", axis, tensor.rank() + 1, "the result");
       if (!may_be_equal(tensor.dims(), tensors.front().dims())) {
         throw ShapeError("stack: " + to_string(tensor.dims()) + " is another shape than " + to_string(tensors.front().dims()), "broadcast_to or reshape makes them equal");
       }
-      expanded.push_back(expand_dims(At(where)(tensor), axis));
+      expanded.push_back(expand_dims(At(where)(tensor), at));
     }
     return concatenate(expanded, axis < 0 ? axis + expanded.front().rank() : axis, where);
   }, tensors, where);
@@ -238,7 +240,7 @@ Variable stack(std::span<const Variable> tensors, int axis, SourceLine where) {
 std::vector<Variable> split(const Operand& x, std::span<const std::int64_t> sizes, int axis) {
   return asked("split", [&] {
     const Variable given = x.as(x.promotable().dtype);
-    const int along = normalize_axis(axis, given.rank());
+    const int along = normalize_axis("split", axis, given.rank());
     std::int64_t sum = 0;
     for (std::int64_t size : sizes) {
       if (size < 0) throw ShapeError("split: a part has " + std::to_string(size) + " elements", "sizes are 0 or more");
@@ -265,7 +267,7 @@ std::vector<Variable> split(const Operand& x, std::span<const std::int64_t> size
 
 Variable roll(const Operand& x, std::int64_t shift, int axis) {
   const Variable inputs[] = {x.as(x.promotable().dtype)};
-  const int along = asked("roll", [&] { return normalize_axis(axis, inputs[0].rank()); }, x);
+  const int along = asked("roll", [&] { return normalize_axis("roll", axis, inputs[0].rank()); }, x);
   return std::make_shared<const RollOp>(along, shift)->apply(inputs, x.where()).output();
 }
 

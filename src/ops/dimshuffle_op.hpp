@@ -36,7 +36,7 @@ class DimShuffleOp final : public Op {
     std::vector<int> uses(static_cast<std::size_t>(dims.rank()), 0);
     for (std::int64_t axis : pattern_) {
       if (axis == kNewAxis) continue;
-      if (axis < 0 || axis >= dims.rank()) throw ShapeError("dimshuffle: axis " + std::to_string(axis) + " does not exist: x has " + std::to_string(dims.rank()) + " axes");
+      if (axis < 0 || axis >= dims.rank()) throw ShapeError("dimshuffle: axis " + std::to_string(axis) + " does not exist: x has " + std::to_string(dims.rank()) + " axes", "name x's axes from 0 on, kNewAxis for one more");
       if (++uses[static_cast<std::size_t>(axis)] > 1) throw ShapeError("dimshuffle: axis " + std::to_string(axis) + " is named twice");
     }
     for (int axis = 0; axis < dims.rank(); ++axis) {

@@ -115,7 +115,10 @@ class Products {
 
   template <class E>
   [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const {
-    ErrorParts parts{name_ + ": " + what, {}, {}, remedy};
+    refuse<E>(ErrorParts{name_ + ": " + what, {}, {}, remedy});
+  }
+  template <class E>
+  [[noreturn]] void refuse(ErrorParts parts) const {
     for (const Value& v : operands_) parts.operands.push_back(world_.describe(v));
     if (world_.line) parts.where = name_ + " built at " + to_string(world_.line);
     throw E(std::move(parts));
@@ -206,9 +209,10 @@ class Products {
     std::vector<bool> taken(static_cast<std::size_t>(rank(v)), false);
     for (int& axis : axes) {
       const int given = axis;
-      if (axis < 0) axis += rank(v);
-      if (axis < 0 || axis >= rank(v)) {
-        refuse<ShapeError>("axis " + std::to_string(given) + " of the " + which + " does not exist: it has " + std::to_string(rank(v)) + " axes", "name axes that it has");
+      try {
+        axis = normalize_axis(name_, axis, rank(v), "the " + std::string(which));
+      } catch (const ShapeError& error) {
+        refuse<ShapeError>(error.parts());
       }
       if (taken[static_cast<std::size_t>(axis)]) refuse<ShapeError>("axis " + std::to_string(given) + " of the " + which + " is named twice", "name each axis once");
       taken[static_cast<std::size_t>(axis)] = true;

@@ -35,7 +35,7 @@ Variable root_of(const Variable& sum, const At& at, Root root) {
 }
 
 Variable variance(const char* name, const Operand& x, const Axes& axes, bool keep, int ddof, bool root) {
-  const ReducedOperand asked(name, x, axes);
+  const ReducedOperand asked = ReducedOperand::computed(name, x, axes);
   const At at(asked.line);
   // 16 bits would spoil the mean, and the squares more, and could not hold the variance of what has a deviation in their range: all stay in float32 until the end.
   const Variable wide = cast(at(asked.x), asked.inner());
@@ -73,7 +73,7 @@ Variable norm(const Operand& x, const Axes& axes, bool keep) { return norm(x, ax
 
 Variable norm(const Operand& x, const Axes& axes, const NormOptions& options) {
   damo::asked("norm", [&] { check_order(options.ord); }, x);
-  const ReducedOperand asked("norm", x, axes);
+  const ReducedOperand asked = ReducedOperand::computed("norm", x, axes);
   const At at(asked.line);
   const Variable wide = cast(at(asked.x), asked.inner());
   const auto over = [&](ReductionKind kind, const Variable& elements) { return reduce(kind, elements, asked.axes, asked.line); };
@@ -94,7 +94,7 @@ Variable norm(const Operand& x, const Axes& axes, const NormOptions& options) {
 }
 
 Variable logsumexp(const Operand& x, const Axes& axes, bool keep) {
-  const ReducedOperand asked("logsumexp", x, axes);
+  const ReducedOperand asked = ReducedOperand::computed("logsumexp", x, axes);
   const At at(asked.line);
   const Variable wide = cast(at(asked.x), asked.inner()), greatest = reduce(ReductionKind::kMax, wide, asked.axes, asked.line);
   // Infinities need no shift; by one of them the difference would be NaN. The result does not depend on the shift, so no gradient passes.

@@ -3,6 +3,8 @@
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
+#include "graph/base/computed_dtype.hpp"
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/reductions.hpp"
 
@@ -100,14 +102,14 @@ Variable count_of(const Variable& x, std::uint32_t axes, SourceLine line) {
 }
 
 ReducedOperand::ReducedOperand(const char* name, const Operand& given, const Axes& asked) : x(given.as(given.promotable().dtype)), line(given.where()) {
-  try {
+  damo::asked(name, [&] {
     axes = asked.mask(x.rank(), name);
-  } catch (const ShapeError& error) {
-    ErrorParts parts = error.parts();
-    parts.operands.push_back(describe(x));
-    if (line) parts.where = std::string(name) + " built at " + to_string(line);
-    throw ShapeError(std::move(parts));
-  }
+  }, given);
+}
+
+ReducedOperand ReducedOperand::computed(const char* name, const Operand& x, const Axes& axes) {
+  damo::asked(name, [&] { require_computed(name, x.promotable().dtype); }, x);
+  return {name, x, axes};
 }
 
 Variable drop_axes(const Variable& reduced, std::uint32_t axes, bool keep, SourceLine line) {

@@ -45,6 +45,8 @@ Variable count_of(const Variable& x, std::uint32_t axes, SourceLine line);
 /// What a function that reduces was given: x as a Variable, and which of its axes. Throws ShapeError, in that function's name.
 struct ReducedOperand {
   ReducedOperand(const char* name, const Operand& x, const Axes& axes);
+  /// Of what is made of several ops, each of which would refuse 8-bit floats in its own name.
+  static ReducedOperand computed(const char* name, const Operand& x, const Axes& axes);
   /// In which sums of x are formed, 16 bits not being enough, and the dtype of what comes out.
   DType inner() const { return is_half(dtype()) ? float32 : dtype(); }
   DType dtype() const { return is_floating(x.dtype()) ? x.dtype() : float64; }

@@ -171,7 +171,7 @@ Variable flatten(const Operand& x, int first, int last) {
   const int rank = x.is_number() ? 0 : x.variable().rank();
   if (rank == 0) return reshape(x, {1});
   return asked("flatten", [&] {
-    const int from = normalize_axis(first, rank), to = normalize_axis(last, rank);
+    const int from = normalize_axis("flatten", first, rank), to = normalize_axis("flatten", last, rank);
     if (from > to) throw ShapeError("flatten: axis " + std::to_string(first) + " comes after axis " + std::to_string(last));
     return reshaped(std::make_shared<const FlattenOp>(from, to), x);
   }, x);

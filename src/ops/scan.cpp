@@ -15,7 +15,7 @@ Variable scanned(ScanKind kind, const Operand& given, std::optional<int> axis, S
     return scan(kind, std::span(&line, 1), 0, options, given.where());
   }
   const ReducedOperand asked(name.c_str(), given, *axis);
-  return scan(kind, std::span(&asked.x, 1), normalize_axis(*axis, asked.x.rank()), options, asked.line);
+  return scan(kind, std::span(&asked.x, 1), normalize_axis(name, *axis, asked.x.rank()), options, asked.line);
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ bool ScanOp::equals(const Op& other) const {
 Apply ScanOp::make_node(Inputs inputs) const {
   inputs.require_count(kind_ == ScanKind::kRecurrence ? 2 : 1);
   const Variable& x = inputs.at(0);
-  if (axis_ >= x.rank()) throw ShapeError(name() + ": x has " + std::to_string(x.rank()) + " axes, there is no axis " + std::to_string(axis_));
+  normalize_axis(name(), axis_, x.rank());
   return {*this, {inputs.begin(), inputs.end()}, {{result_of(kind_, x.dtype()), x.dims()}}};
 }
 

@@ -24,14 +24,10 @@ Variable transpose(const Operand& x) {
 
 Variable expand_dims(const Operand& x, int axis) {
   const int rank = x.is_number() ? 0 : x.variable().rank();
-  asked("expand_dims", [&] {
-    if (axis >= -rank - 1 && axis <= rank) return;
-    throw ShapeError("expand_dims: axis " + std::to_string(axis) + " does not exist: the result has " + std::to_string(rank + 1) + (rank == 0 ? " axis" : " axes"),
-                     "give an axis from " + std::to_string(-rank - 1) + " to " + std::to_string(rank));
-  }, x);
+  const int at = asked("expand_dims", [&] { return normalize_axis("expand_dims", axis, rank + 1, "the result"); }, x);
   std::vector<int> pattern(static_cast<std::size_t>(rank));
   std::iota(pattern.begin(), pattern.end(), 0);
-  pattern.insert(pattern.begin() + (axis < 0 ? axis + rank + 1 : axis), kNewAxis);
+  pattern.insert(pattern.begin() + at, kNewAxis);
   return dimshuffle(x, pattern);
 }
 
@@ -55,7 +51,7 @@ Variable swap_axes(const Operand& x, int a, int b) {
   const int rank = x.is_number() ? 0 : x.variable().rank();
   std::vector<int> pattern(static_cast<std::size_t>(rank));
   std::iota(pattern.begin(), pattern.end(), 0);
-  asked("swap_axes", [&] { std::swap(pattern[static_cast<std::size_t>(normalize_axis(a, rank))], pattern[static_cast<std::size_t>(normalize_axis(b, rank))]); }, x);
+  asked("swap_axes", [&] { std::swap(pattern[static_cast<std::size_t>(normalize_axis("swap_axes", a, rank))], pattern[static_cast<std::size_t>(normalize_axis("swap_axes", b, rank))]); }, x);
   return dimshuffle(x, pattern);
 }
 
@@ -95,7 +91,7 @@ Variable tile(const Operand& x, std::span<const std::int64_t> counts) {
 Variable repeat(const Operand& x, std::int64_t count, int axis) {
   const int rank = x.is_number() ? 0 : x.variable().rank(), at = asked("repeat", [&] {
     if (count < 0) throw ShapeError("repeat: the count is " + std::to_string(count), "it is 0 or more");
-    return normalize_axis(axis, rank);
+    return normalize_axis("repeat", axis, rank);
   }, x);
   Shape stretched = Shape::filled(rank + 1, -1);
   stretched[at + 1] = count;

@@ -14,7 +14,7 @@ namespace {
 /// x less the greatest of its row, which counts as constant: it changes no result, and so no gradient.
 class Shifted {
  public:
-  Shifted(const char* name, const Operand& operand, int axis) : given(name, operand, axis), at(given.line), wide(cast(at(given.x), given.inner())) {
+  Shifted(const char* name, const Operand& operand, int axis) : given(ReducedOperand::computed(name, operand, axis)), at(given.line), wide(cast(at(given.x), given.inner())) {
     values = sub(at(wide), at(disconnected_grad(at(reduced(ReductionKind::kMax, wide)))));
     exps = exp(at(values));
     sums = reduced(ReductionKind::kSum, exps);
@@ -60,7 +60,7 @@ Variable cross_entropy(const Operand& logits, const Operand& given, int axis) {
   const At& at = row.at;
   const Variable labels = labels_of(given, row.given.x, row.given.line);
   const Variable places = row.reduced(ReductionKind::kIndex, row.wide);
-  const Variable label = expand_dims(at(checked_positions("cross_entropy", row.given.x, normalize_axis(axis, row.given.x.rank()), labels, row.given.line, CountsFromEnd::kNo)), axis);
+  const Variable label = expand_dims(at(checked_positions("cross_entropy", row.given.x, normalize_axis("cross_entropy", axis, row.given.x.rank()), labels, row.given.line, CountsFromEnd::kNo)), axis);
   const Variable chosen = row.reduced(ReductionKind::kSum, where(at(eq(at(places), at(label))), at(row.values), 0.0));
   return drop_axes(cast(at(sub(at(log(at(row.sums))), at(chosen))), row.given.dtype()), row.given.axes, false, row.given.line);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <damo/error.hpp>
+#include "graph/base/computed_dtype.hpp"
 
 namespace damo {
 
@@ -17,8 +18,9 @@ struct StatisticsOf {
   /// What median and quantile choose from: in order along one axis, with NaN last.
   struct Ordered {
     Ordered(const char* name, const Value& x, std::optional<int> asked) : rank(World::dims(x).rank()), is_whole(!asked) {
+      require_computed(name, x.dtype());
       const Value line = asked ? x : flattened(x);
-      axis = asked ? normalize_axis(*asked, rank) : 0;
+      axis = asked ? normalize_axis(name, *asked, rank) : 0;
       if (World::dims(line)[axis] == 0) throw ShapeError(std::string(name) + ": axis " + std::to_string(axis) + " of x has no elements", "there is nothing to choose from");
       const DType dtype = line.dtype();
       result = is_floating(dtype) ? dtype : float64;

@@ -283,6 +283,8 @@ class Backend {
   virtual std::vector<std::byte> link(std::span<const CodePart> parts, const CompileOptions& options);
   /// arguments[i] points at the i-th argument's value. The caller has checked limits (check_launch). The hot path.
   virtual void launch(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments, void* stream) = 0;
+  /// A kernel that is part of the back end and needs no compiling; null if there is none of that name, as everywhere here.
+  virtual std::shared_ptr<const LoadedKernel> native_kernel(std::string_view /*name*/) { return nullptr; }
   /// The library for matrix products, opened now; null if there is none. MatrixLibrary asks once.
   virtual std::unique_ptr<MatrixEngine> make_matrix_engine();
   /// The library for convolutions, opened now; null if there is none. ConvolutionLibrary asks once.

@@ -22,9 +22,9 @@ namespace damo::nn {
 namespace {
 
 /// A vector of features along one axis of rank many.
-Variable along(const Variable& features, int axis, int rank) {
+Variable along(const Variable& features, const char* layer, int axis, int rank) {
   std::vector<int> pattern(static_cast<std::size_t>(rank), kNewAxis);
-  pattern[static_cast<std::size_t>(normalize_axis(axis, rank))] = 0;
+  pattern[static_cast<std::size_t>(normalize_axis(layer, axis, rank))] = 0;
   return dimshuffle(features, pattern);
 }
 
@@ -97,7 +97,7 @@ Conv2d::Conv2d(Init& init, const std::string& name, std::int64_t channels, std::
 Variable Conv2d::operator()(const Operand& x) const {
   const BuiltAt here(x.where());
   const Variable y = conv2d(x, weight, options);
-  return y + along(bias, 1, y.rank());
+  return y + along(bias, "nn::Conv2d", 1, y.rank());
 }
 
 Embedding::Embedding(Init& init, const std::string& name, std::int64_t count, std::int64_t features)
@@ -130,7 +130,7 @@ BatchNorm::BatchNorm(Init& init, const std::string& name, std::int64_t features,
 
 Variable BatchNorm::train(const Operand& x, optim::Updates& updates) const {
   const BuiltAt here(x.where());
-  const int rank = x.variable().rank(), kept = normalize_axis(axis, rank);
+  const int rank = x.variable().rank(), kept = normalize_axis("nn::BatchNorm", axis, rank);
   std::vector<int> others;
   for (int i = 0; i < rank; ++i) {
     if (i != kept) others.push_back(i);
@@ -138,12 +138,12 @@ Variable BatchNorm::train(const Operand& x, optim::Updates& updates) const {
   const Variable center = mean(x, others), spread = var(x, others);
   updates.push_back({running_mean, momentum * running_mean + (1 - momentum) * center});
   updates.push_back({running_var, momentum * running_var + (1 - momentum) * spread});
-  return (x - along(center, kept, rank)) * along(rsqrt(spread + epsilon) * scale, kept, rank) + along(shift, kept, rank);
+  return (x - along(center, "nn::BatchNorm", kept, rank)) * along(rsqrt(spread + epsilon) * scale, "nn::BatchNorm", kept, rank) + along(shift, "nn::BatchNorm", kept, rank);
 }
 Variable BatchNorm::operator()(const Operand& x) const {
   const BuiltAt here(x.where());
   const int rank = x.variable().rank();
-  return (x - along(running_mean, axis, rank)) * along(rsqrt(running_var + epsilon) * scale, axis, rank) + along(shift, axis, rank);
+  return (x - along(running_mean, "nn::BatchNorm", axis, rank)) * along(rsqrt(running_var + epsilon) * scale, "nn::BatchNorm", axis, rank) + along(shift, "nn::BatchNorm", axis, rank);
 }
 
 LSTMCell::LSTMCell(Init& init, const std::string& name, std::int64_t inputs, std::int64_t features)

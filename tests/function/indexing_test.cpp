@@ -52,7 +52,7 @@ TEST_P(Indexing, TakesSlicesAndAddsTheirGradientsBack) {
   for (const Case& c : kCases) {
     for (DType dtype : {float32, float64, bfloat16, int8, int32}) {
       const Array x = noise(c.shape, dtype);
-      const int axis = normalize_axis(c.axis, c.shape.rank());
+      const int axis = normalize_axis("take", c.axis, c.shape.rank());
       const std::int64_t extent = c.shape[axis], inner = product(c.shape, axis + 1, c.shape.rank()), outer = product(c.shape, 0, axis), count = c.of_positions.size();
       const std::vector<std::int64_t> at = positions(count, extent);
       const Array p = Array::from(at, c.of_positions, device());

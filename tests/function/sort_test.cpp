@@ -59,12 +59,22 @@ TEST_P(Sort, OrdersRowsOfEachDtypeAndKeepsEqualsInOrder) {
   }
 }
 
+TEST_P(Sort, OrdersSixtyFourBitIntegersOfAllSizes) {
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(), greatest = std::numeric_limits<std::int64_t>::max();
+  const Array x = Array::from(std::vector<std::int64_t>{greatest, 0, -1, greatest - 1, least, 1, least + 1, 0, greatest}, {9}, device());
+  EXPECT_THAT(argsort(x).to_vector<std::int64_t>(), ElementsAre(4, 6, 2, 1, 7, 5, 3, 0, 8));
+  EXPECT_THAT(argsort(x, 0, true).to_vector<std::int64_t>(), ElementsAre(0, 8, 3, 5, 1, 7, 2, 6, 4));
+  EXPECT_THAT(argsort(x.view(uint64, {9}, {1}, 0)).to_vector<std::int64_t>(), ElementsAre(1, 7, 5, 3, 0, 8, 4, 6, 2));
+}
+
 TEST_P(Sort, OrdersRowsOfEachLength) {
   for (std::int64_t count : {1, 2, 3, 31, 64, 1000, 2048, 2049, 5000, 40000}) {
     const Array x = some({3, count}, int32);
     EXPECT_EQ(argsort(x).to_vector<std::int64_t>(), ordered(x.to_doubles(), static_cast<std::size_t>(count), false)) << count;
     EXPECT_EQ(argsort(x, 1, true).to_vector<std::int64_t>(), ordered(x.to_doubles(), static_cast<std::size_t>(count), true)) << count;
   }
+  const Array fine = RandomGenerator(8, device()).normal({2, 40000}, 0, 1, float64);
+  for (bool descending : {false, true}) EXPECT_EQ(argsort(fine, 1, descending).to_vector<std::int64_t>(), ordered(fine.to_doubles(), 40000, descending));
   const Array many = some({70000, 3}, float32);
   EXPECT_EQ(argsort(many).to_vector<std::int64_t>(), ordered(many.to_doubles(), 3, false));
 }
@@ -108,6 +118,21 @@ TEST_P(Sort, GivesTheFirstOfEachLine) {
   const ArrayTopK eager = topk(given, 2);
   EXPECT_EQ(eager.values.to_doubles(), values.to_doubles());
   EXPECT_EQ(eager.positions.to_doubles(), positions.to_doubles());
+}
+
+TEST_P(Sort, GivesTheFirstOfLongLinesAsASortHasThem) {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const Variable x = vector("x");
+  const TopK most = topk(x, 5), least = topk(x, 5, 0, false);
+  const Function f = function({x}, {most.positions, least.positions, argsort(x, 0, true)}, options());
+  std::vector<float> values(40000, 1);
+  values[7] = -inf, values[39999] = nan, values[100] = inf, values[20000] = -nan, values[30000] = -0.0f, values[30001] = 0;
+  const auto [high, low, all] = f.call<3>(Array::from(values, {40000}, device()));
+  EXPECT_THAT(high.to_vector<std::int64_t>(), ElementsAre(20000, 39999, 100, 0, 1));
+  EXPECT_THAT(low.to_vector<std::int64_t>(), ElementsAre(7, 30000, 30001, 0, 1));
+  const std::vector<std::int64_t> places = all.to_vector<std::int64_t>();
+  EXPECT_THAT(std::vector(places.begin(), places.begin() + 5), ElementsAre(20000, 39999, 100, 0, 1));
+  EXPECT_EQ(places.back(), 7);
 }
 
 TEST_P(Sort, SendsGradientsBackByPosition) {

@@ -135,9 +135,12 @@ Shape broadcast_values(std::span<const Shape> dims, std::span<const Shape> shape
   return result;
 }
 
-int normalize_axis(int axis, int rank) {
+int normalize_axis(std::string_view function, int axis, int rank, std::string_view owner) {
+  const std::string user(function), of(owner);
+  if (rank == 0) throw ShapeError(user + ": " + of + " has no axis, and so no axis " + std::to_string(axis), "give it one: expand_dims(x, 0)");
   if (axis < -rank || axis >= rank) {
-    throw ShapeError("axis " + std::to_string(axis) + " does not exist: the array has " + std::to_string(rank) + " axes");
+    throw ShapeError(user + ": axis " + std::to_string(axis) + " does not exist: " + of + " has " + std::to_string(rank) + (rank == 1 ? " axis" : " axes"),
+                     "give an axis from " + std::to_string(-rank) + " to " + std::to_string(rank - 1));
   }
   return axis < 0 ? axis + rank : axis;
 }

@@ -134,6 +134,12 @@ Variable diagonal(const Operand& x) {
   const int rank = given.decompositions().checked("diagonal", given.value).rank();
   return diagonal(given.value, rank - 2, rank - 1, given.line);
 }
-Variable trace(const Operand& x) { return sum(At(x.where())(diagonal(x)), -1); }
+Variable trace(const Operand& x) {
+  asked("trace", [&] {
+    const Variable v = x.as(x.promotable().dtype);
+    if (v.rank() < 2) throw ShapeError("trace: x is no matrix: " + describe(v), "give it two axes or more");
+  }, x);
+  return sum(At(x.where())(diagonal(x)), -1);
+}
 
 }  // namespace damo

@@ -104,6 +104,9 @@ Array diagonal(const Array& x) {
   strides.erase(strides.rank() - 1);
   return matrices.view(matrices.dtype(), shape, strides, 0);
 }
-Array trace(const Array& x) { return sum(diagonal(x), -1); }
+Array trace(const Array& x) {
+  if (x && x.rank() < 2) throw ShapeError("trace: x is no matrix: " + describe(x), "give it two axes or more");
+  return sum(diagonal(x), -1);
+}
 
 }  // namespace damo

@@ -59,7 +59,6 @@ void ScanKernel::into(const Array& x, const Array& y, int axis) const {
   }
   if (!(x.shape() == y.shape())) throw ShapeError(name + ": shapes differ: " + to_string(x.shape()) + " into " + to_string(y.shape()), "give the result the shape of the input");
   if (!(x.device() == y.device())) throw DeviceError(name + ": " + describe(x) + " into " + describe(y), "move one of them: x.to(device)");
-  if (x.rank() == 0) throw ShapeError(name + ": an array of rank 0 has no axis", "reshape it to (1,)");
   const std::uint32_t mask = Axes(axis).mask(x.rank(), name);
   check_writable(name, y);
   const auto kernel = EagerKernels::of(x.device().backend())->reducing(data_->number, [&] { return data_->spec; });

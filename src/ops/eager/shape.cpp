@@ -11,15 +11,6 @@
 namespace damo {
 namespace {
 
-int axis_of(const char* name, int axis, int rank) {
-  const int real = axis < 0 ? axis + rank : axis;
-  if (real < 0 || real >= rank) {
-    throw ShapeError(std::string(name) + ": there is no axis " + std::to_string(axis) + " in an array of " +
-                     std::to_string(rank) + " axes");
-  }
-  return real;
-}
-
 void require(const char* name, const Array& x) {
   if (!x) throw TypeError(std::string(name) + ": an Array is empty", "check the Array with if (array)");
 }
@@ -64,7 +55,7 @@ Array squeeze(const Array& x, const Axes& axes) {
 
 Array expand_dims(const Array& x, int axis) {
   require("expand_dims", x);
-  const int at = axis_of("expand_dims", axis, x.rank() + 1);
+  const int at = normalize_axis("expand_dims", axis, x.rank() + 1, "the result");
   Shape shape = x.shape();
   Strides strides = x.strides();
   shape.insert(at, 1);
@@ -86,8 +77,8 @@ Array swap_axes(const Array& x, int a, int b) {
   require("swap_axes", x);
   std::vector<int> order;
   for (int axis = 0; axis < x.rank(); ++axis) order.push_back(axis);
-  std::swap(order[static_cast<std::size_t>(axis_of("swap_axes", a, x.rank()))],
-            order[static_cast<std::size_t>(axis_of("swap_axes", b, x.rank()))]);
+  std::swap(order[static_cast<std::size_t>(normalize_axis("swap_axes", a, x.rank()))],
+            order[static_cast<std::size_t>(normalize_axis("swap_axes", b, x.rank()))]);
   return x.permute(order);
 }
 
@@ -105,7 +96,7 @@ Array concatenate(std::span<const Array> arrays, int axis) {
     require("concatenate", array);
     dtypes.push_back({array.dtype()});
   }
-  const int along = axis_of("concatenate", axis, arrays.front().rank());
+  const int along = normalize_axis("concatenate", axis, arrays.front().rank(), "each array");
   Shape shape = arrays.front().shape();
   shape[along] = 0;
   for (const Array& array : arrays) {
@@ -136,7 +127,8 @@ Array stack(std::span<const Array> arrays, int axis) {
       throw ShapeError("stack: shapes differ: " + to_string(arrays.front().shape()) + " and " +
                        to_string(array.shape()));
     }
-    expanded.push_back(expand_dims(array, axis));
+    require("stack", array);
+    expanded.push_back(expand_dims(array, normalize_axis("stack", axis, array.rank() + 1, "the result")));
   }
   if (expanded.empty()) throw GraphError("stack: there are no arrays");
   return concatenate(expanded, axis);
@@ -145,7 +137,7 @@ Array stack(std::span<const Array> arrays, int axis) {
 Array flatten(const Array& x, int first, int last) {
   require("flatten", x);
   if (x.rank() == 0) return x.reshape({1});
-  const int from = axis_of("flatten", first, x.rank()), to = axis_of("flatten", last, x.rank());
+  const int from = normalize_axis("flatten", first, x.rank()), to = normalize_axis("flatten", last, x.rank());
   if (from > to) throw ShapeError("flatten: axis " + std::to_string(first) + " comes after axis " + std::to_string(last));
   Shape shape, merged;
   for (int axis = 0; axis < x.rank(); ++axis) (axis >= from && axis <= to ? merged : shape).push_back(x.shape()[axis]);
@@ -155,7 +147,7 @@ Array flatten(const Array& x, int first, int last) {
 
 std::vector<Array> split(const Array& x, std::span<const std::int64_t> sizes, int axis) {
   require("split", x);
-  const int along = axis_of("split", axis, x.rank());
+  const int along = normalize_axis("split", axis, x.rank());
   std::vector<Slice> slices(static_cast<std::size_t>(x.rank()));
   std::vector<Array> parts;
   std::int64_t first = 0;
@@ -174,7 +166,7 @@ std::vector<Array> split(const Array& x, std::span<const std::int64_t> sizes, in
 
 Array roll(const Array& x, std::int64_t shift, int axis) {
   require("roll", x);
-  const int along = axis_of("roll", axis, x.rank());
+  const int along = normalize_axis("roll", axis, x.rank());
   const std::int64_t extent = x.shape()[along];
   if (extent == 0) return x.copy();
   const std::int64_t by = (shift % extent + extent) % extent;
@@ -201,7 +193,7 @@ Array tile(const Array& x, std::span<const std::int64_t> counts) {
 
 Array repeat(const Array& x, std::int64_t count, int axis) {
   require("repeat", x);
-  const int along = axis_of("repeat", axis, x.rank());
+  const int along = normalize_axis("repeat", axis, x.rank());
   if (count < 0) throw ShapeError("repeat: the count is " + std::to_string(count), "it is 0 or more");
   Shape stretched = x.shape(), repeated = x.shape();
   stretched.insert(along + 1, count);
@@ -233,7 +225,7 @@ Array pad(const Array& x, std::span<const PadWidth> widths, Scalar value) {
 
 Array take(const Array& x, const Array& positions, int axis) {
   require_positions("take", x, positions);
-  const int along = axis_of("take", axis, x.rank());
+  const int along = normalize_axis("take", axis, x.rank());
   const Array out = Array::empty(taken_shape(x.shape(), positions.shape(), along, 1), x.dtype(), x.device());
   if (out.size() == 0) return out;
   if (x.shape()[along] == 0)

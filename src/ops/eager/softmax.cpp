@@ -55,24 +55,29 @@ void require_lines(const char* name, const Array& x, const Array& positions, int
 }  // namespace
 
 Array logsumexp(const Array& x, const Axes& axes, bool keepdims) {
+  static_cast<void>(axes.mask(x ? x.rank() : 0, "logsumexp"));
   const Array wide = summed_wide("logsumexp", x), greatest = max(wide, axes, true);
   const Array base = where(isinf(greatest), 0, greatest), logarithm = log(sum(exp(wide - base), axes, true)) + base;
   return as_given(keepdims ? logarithm : squeeze(logarithm, axes), x);
 }
 
 Array softmax(const Array& x, int axis) {
-  const Array wide = summed_wide("softmax", x), e = exp(wide - max(wide, axis, true));
-  return as_given(e / sum(e, axis, true), x);
+  const Array wide = summed_wide("softmax", x);
+  const int along = normalize_axis("softmax", axis, x.rank());
+  const Array e = exp(wide - max(wide, along, true));
+  return as_given(e / sum(e, along, true), x);
 }
 
 Array log_softmax(const Array& x, int axis) {
-  const Array wide = summed_wide("log_softmax", x), less = wide - max(wide, axis, true);
-  return as_given(less - log(sum(exp(less), axis, true)), x);
+  const Array wide = summed_wide("log_softmax", x);
+  const int along = normalize_axis("log_softmax", axis, x.rank());
+  const Array less = wide - max(wide, along, true);
+  return as_given(less - log(sum(exp(less), along, true)), x);
 }
 
 Array cross_entropy(const Array& logits, const Array& labels, int axis) {
   const Array given = integers("cross_entropy", logits, labels), wide = summed_wide("cross_entropy", logits);
-  const int along = normalize_axis(axis, wide.rank());
+  const int along = normalize_axis("cross_entropy", axis, wide.rank(), "logits");
   if (labels.rank() != wide.rank() - 1) throw ShapeError("cross_entropy: labels of shape " + to_string(labels.shape()) + " for logits of shape " + to_string(wide.shape()), "one for each row");
   const Array positions = expand_dims(given, along);
   require_lines("cross_entropy", wide, positions, along);
@@ -82,8 +87,7 @@ Array cross_entropy(const Array& logits, const Array& labels, int axis) {
 
 Array take_along_axis(const Array& x, const Array& positions, int axis) {
   const Array given = integers("take_along_axis", x, positions);
-  if (x.rank() == 0) throw ShapeError("take_along_axis: x has no axis: " + describe(x));
-  const int along = normalize_axis(axis, x.rank());
+  const int along = normalize_axis("take_along_axis", axis, x.rank());
   require_lines("take_along_axis", x, given, along);
   if (given.size() > 0 && x.shape()[along] == 0) throw ShapeError("take_along_axis: there is nothing to take from axis " + std::to_string(along) + ", which has no elements");
   return taken_along(x, checked_positions("take_along_axis", given, along, x.shape()[along], 0), along);

@@ -1,6 +1,7 @@
 #include <damo/array_sort.hpp>
 
 #include <memory>
+#include <optional>
 
 #include <damo/array_create.hpp>
 #include <damo/array_math.hpp>
@@ -18,16 +19,17 @@ namespace {
 /// A device's kernels that sort, by dtype.
 class SortKernels final : public Companion {
  public:
-  explicit SortKernels(Backend& backend) : argsorts_(backend), searches_(backend) {}
+  explicit SortKernels(Backend& backend) : device_(&backend), argsorts_(backend), searches_(backend) {}
   static std::shared_ptr<SortKernels> of(const Array& x) { return x.device().backend().companion<SortKernels>(); }
   const Argsort& argsort(DType dtype) {
-    return argsorts_.of(dtype, [&](const CompileKernel& compile) { return Argsort(compile, dtype); });
+    return argsorts_.of(dtype, [&](const CompileKernel& compile) { return Argsort(device_, compile, dtype); });
   }
   const Searchsorted& searchsorted(DType dtype) {
     return searches_.of(dtype, [&](const CompileKernel& compile) { return Searchsorted(compile, dtype); });
   }
 
  private:
+  Device device_;
   KeptKernels<DType, Argsort> argsorts_;
   KeptKernels<DType, Searchsorted> searches_;
 };
@@ -37,15 +39,14 @@ struct Lines {
   Lines(const char* name, const Array& given, int asked) : x(given) {
     if (!x) throw TypeError(std::string(name) + ": x is an empty Array", "give it elements");
     require_computed(name, x.dtype());
-    if (x.rank() == 0) throw ShapeError(std::string(name) + ": x has no axis: " + describe(x), "give it one: expand_dims(x, 0)");
-    axis = normalize_axis(asked, x.rank());
+    axis = normalize_axis(name, asked, x.rank());
   }
   Array last_to_axis(const Array& y) const { return swap_axes(y, axis, -1); }
-  /// Along the last axis.
-  Array order(bool descending) const {
+  /// Along the last axis. wanted: as Argsort has it.
+  Array order(bool descending, std::optional<std::int64_t> wanted = {}) const {
     const Array lines = last_to_axis(x).contiguous(), order = Array::empty(lines.shape(), int64, x.device());
     const std::int64_t count = std::max<std::int64_t>(lines.shape()[-1], 1);
-    SortKernels::of(x)->argsort(x.dtype())(lines, lines.size() / count, count, descending, order);
+    SortKernels::of(x)->argsort(x.dtype())(lines, lines.size() / count, count, descending, order, wanted);
     return order;
   }
   /// x's elements at such places, likewise.
@@ -81,12 +82,13 @@ ArrayTopK topk(const Array& x, std::int64_t count, int axis, bool largest) {
   if (count > extent) throw ShapeError("topk: " + std::to_string(count) + " elements of lines of " + std::to_string(extent), "ask for as many as there are, or fewer");
   std::vector<Slice> part(static_cast<std::size_t>(x.rank()));
   part.back() = Slice{0, count};
-  const Array order = lines.order(largest).slice(part).contiguous();
+  const Array order = lines.order(largest, count).slice(part).contiguous();
   return {lines.last_to_axis(lines.at(order)).contiguous(), lines.last_to_axis(order).contiguous()};
 }
 
 Array searchsorted(const Array& sorted, const Array& values, bool right) {
-  if (sorted.rank() != 1) throw ShapeError("searchsorted: the sorted elements are " + describe(sorted), "give them one axis");
+  for (const Array* x : {&sorted, &values}) require_computed("searchsorted", x->dtype());
+  if (sorted.rank() != 1) throw ShapeError("searchsorted: the sorted elements have " + std::to_string(sorted.rank()) + " axes, not 1: " + describe(sorted), "flatten them, or search each line by itself");
   const DType dtype = result_type(std::vector<Promotable>{{sorted.dtype()}, {values.dtype()}});
   require_computed("searchsorted", dtype);
   const auto as = [&](const Array& x) { return (x.dtype() == dtype ? x : astype(x, dtype)).contiguous(); };

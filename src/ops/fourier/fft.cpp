@@ -8,6 +8,7 @@
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/thunk.hpp>
+#include "graph/user_line.hpp"
 #include "ops/fourier/fourier_steps.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/reduce_op.hpp"
@@ -89,17 +90,21 @@ struct FourierVariables {
 };
 
 Variable tensor_of_numbers(const Operand& x) { return x.as(x.promotable().dtype); }
-FourierSteps<FourierVariables> steps(const FourierVariables& at, const char* user, FftNorm norm) { return {at, user, norm}; }
+/// act(steps, x), whose errors tell what was called.
+template <class Act>
+Variable transformed(const char* user, const Operand& x, FftNorm norm, const Act& act) {
+  return asked(user, [&] { return act(FourierSteps<FourierVariables>({x.where()}, user, norm), tensor_of_numbers(x)); }, x);
+}
 
 }  // namespace
 
-Variable rfft(const Operand& x, int axis, FftNorm norm) { return steps({x.where()}, "rfft", norm).from_real(tensor_of_numbers(x), axis); }
-Variable irfft(const Operand& x, std::optional<std::int64_t> extent, int axis, FftNorm norm) { return steps({x.where()}, "irfft", norm).to_real(tensor_of_numbers(x), extent, axis); }
-Variable fft(const Operand& x, int axis, FftNorm norm) { return steps({x.where()}, "fft", norm).complex(tensor_of_numbers(x), axis, false); }
-Variable ifft(const Operand& x, int axis, FftNorm norm) { return steps({x.where()}, "ifft", norm).complex(tensor_of_numbers(x), axis, true); }
-Variable rfftn(const Operand& x, const Axes& axes, FftNorm norm) { return steps({x.where()}, "rfftn", norm).from_real(tensor_of_numbers(x), axes); }
-Variable irfftn(const Operand& x, std::optional<std::int64_t> extent, const Axes& axes, FftNorm norm) { return steps({x.where()}, "irfftn", norm).to_real(tensor_of_numbers(x), extent, axes); }
-Variable fftn(const Operand& x, const Axes& axes, FftNorm norm) { return steps({x.where()}, "fftn", norm).complex(tensor_of_numbers(x), axes, false); }
-Variable ifftn(const Operand& x, const Axes& axes, FftNorm norm) { return steps({x.where()}, "ifftn", norm).complex(tensor_of_numbers(x), axes, true); }
+Variable rfft(const Operand& x, int axis, FftNorm norm) { return transformed("rfft", x, norm, [&](const auto& steps, const Variable& v) { return steps.from_real(v, axis); }); }
+Variable irfft(const Operand& x, std::optional<std::int64_t> extent, int axis, FftNorm norm) { return transformed("irfft", x, norm, [&](const auto& steps, const Variable& v) { return steps.to_real(v, extent, axis); }); }
+Variable fft(const Operand& x, int axis, FftNorm norm) { return transformed("fft", x, norm, [&](const auto& steps, const Variable& v) { return steps.complex(v, axis, false); }); }
+Variable ifft(const Operand& x, int axis, FftNorm norm) { return transformed("ifft", x, norm, [&](const auto& steps, const Variable& v) { return steps.complex(v, axis, true); }); }
+Variable rfftn(const Operand& x, const Axes& axes, FftNorm norm) { return transformed("rfftn", x, norm, [&](const auto& steps, const Variable& v) { return steps.from_real(v, axes); }); }
+Variable irfftn(const Operand& x, std::optional<std::int64_t> extent, const Axes& axes, FftNorm norm) { return transformed("irfftn", x, norm, [&](const auto& steps, const Variable& v) { return steps.to_real(v, extent, axes); }); }
+Variable fftn(const Operand& x, const Axes& axes, FftNorm norm) { return transformed("fftn", x, norm, [&](const auto& steps, const Variable& v) { return steps.complex(v, axes, false); }); }
+Variable ifftn(const Operand& x, const Axes& axes, FftNorm norm) { return transformed("ifftn", x, norm, [&](const auto& steps, const Variable& v) { return steps.complex(v, axes, true); }); }
 
 }  // namespace damo

@@ -25,7 +25,7 @@ class FourierSteps {
 
   Value complex(const Value& given, const Axes& axes, bool inverse) const {
     const Value x = wide(given);
-    const std::uint32_t mask = mask_of(axes, ops_.rank(x) - 1);
+    const std::uint32_t mask = mask_of(axes, ops_.rank(x) - 1, kPairs);
     return narrow(scaled(turned(x, mask, inverse), x, mask, inverse), given);
   }
   Value from_real(const Value& given, const Axes& axes) const {
@@ -38,16 +38,17 @@ class FourierSteps {
   Value to_real(const Value& given, std::optional<std::int64_t> extent, const Axes& axes) const {
     if (extent && *extent < 1) throw ShapeError(user_ + ": an extent of " + std::to_string(*extent), "a transform has 1 element or more");
     const Value x = wide(given);
-    const std::uint32_t mask = mask_of(axes, ops_.rank(x) - 1), last = last_of(mask, 1);
+    const std::uint32_t mask = mask_of(axes, ops_.rank(x) - 1, kPairs), last = last_of(mask, 1);
     const Value y = last_axes(turned(x, mask & ~last, true), last, ops_.rank(x) - 1, {.kind = FourierKind::kComplexToReal, .extent = extent.value_or(-1)});
     return narrow(scaled(y, y, mask, true), given);
   }
 
  private:
+  static constexpr const char* kPairs = "x beside its pairs";
   /// Of axes that are there, at least one.
-  std::uint32_t mask_of(const Axes& axes, int rank) const {
+  std::uint32_t mask_of(const Axes& axes, int rank, const char* owner = "x") const {
     if (rank < 1) throw ShapeError(user_ + ": x has no axis to transform", "complex numbers have one more, of extent 2");
-    const std::uint32_t mask = axes.mask(rank, user_);
+    const std::uint32_t mask = axes.mask(rank, user_, owner);
     if (mask == 0) throw ShapeError(user_ + ": no axis is named", "name one, or none at all for all of them");
     return mask;
   }

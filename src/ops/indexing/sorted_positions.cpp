@@ -49,7 +49,7 @@ class SortedPositionsOp final : public Op {
         if (keys.size() > 0) kernel(elements_launch(keys.size()), positions.array(), keys.size(), keys.array(), order.array());
       };
     }
-    const PositionSort sort([&](std::string_view source, std::string_view name) { return context.compile(source, name); });
+    const PositionSort sort(context.device(), [&](std::string_view source, std::string_view name) { return context.compile(source, name); });
     return [&positions, &x, &keys, &order, sort, axis = axis_, axes = axes_] { sort(positions.array(), x.shape(), axis, axes, keys.array(), order.array()); };
   }
   Gradients gradient(const Apply&, std::span<const Variable>) const override { return Gradients(2, Gradient::disconnected()); }

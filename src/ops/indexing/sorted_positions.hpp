@@ -18,7 +18,7 @@ SortedPositions sorted_positions(const Variable& positions, const Variable& x, i
 /// Computer Programming 3, 5.2.5), whose tiles each thread goes through in order.
 class PositionSort {
  public:
-  explicit PositionSort(const CompileKernel& compile) : sort_(compile) {}
+  PositionSort(Device device, const CompileKernel& compile) : sort_(device, compile) {}
   /// positions: of axes of an array of shape x. sorted, order: int64 of as many, as in SortedPositions; sorted may not be positions.
   void operator()(const Array& positions, const Shape& x, int axis, int axes, const Array& sorted, const Array& order) const;
 

@@ -159,7 +159,7 @@ class LastsOp final : public Op {
         if (keys.size() > 0) kernel(elements_launch(keys.size()), keys.array(), order.array(), keys.size(), lasts.array());
       };
     }
-    return [&keys, &x, &lasts, kernel, sort = PositionSort(compile), axis = axis_, axes = axes_] {
+    return [&keys, &x, &lasts, kernel, sort = PositionSort(context.device(), compile), axis = axis_, axes = axes_] {
       if (keys.size() == 0) return;
       const Array sorted = Array::empty(keys.shape(), int64, keys.array().device()), places = Array::empty(keys.shape(), int64, keys.array().device());
       sort(keys.array(), x.shape(), axis, axes, sorted, places);
@@ -262,10 +262,7 @@ Variable write_at(const WriteForm& form, const Variable& x, const Variable& posi
 
 Variable take(const Operand& x, const Operand& positions, int axis) {
   const Variable from = x.as(x.promotable().dtype);
-  const int along = asked("take", [&] {
-    if (from.rank() == 0) throw ShapeError("take: x has no axis: " + describe(from));
-    return normalize_axis(axis, from.rank());
-  }, x, positions);
+  const int along = asked("take", [&] { return normalize_axis("take", axis, from.rank()); }, x, positions);
   return take_at(from, checked_positions("take", from, along, positions.as(positions.promotable().dtype), x.where()), along, 1, x.where());
 }
 

@@ -136,10 +136,7 @@ Gradients AddAlongOp::gradient(const Apply& node, std::span<const Variable> outp
 
 Variable take_along_axis(const Operand& x, const Operand& positions, int axis) {
   const Variable from = x.as(x.promotable().dtype), at = positions.as(positions.promotable().dtype);
-  const int along = asked("take_along_axis", [&] {
-    if (from.rank() == 0) throw ShapeError("take_along_axis: x has no axis: " + describe(from));
-    return normalize_axis(axis, from.rank());
-  }, x, positions);
+  const int along = asked("take_along_axis", [&] { return normalize_axis("take_along_axis", axis, from.rank()); }, x, positions);
   const Variable inputs[] = {from, checked_positions("take_along_axis", from, along, at, x.where())};
   return std::make_shared<const TakeAlongOp>(along)->apply(inputs, x.where()).output();
 }

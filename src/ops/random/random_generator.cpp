@@ -177,7 +177,7 @@ Array RandomGenerator::permutation(std::int64_t n) {
   GeneratorWorld world(*this);
   return GeneratorDraws(world).permutation(n);
 }
-Array RandomGenerator::permutation(const Array& x, int axis) { return take(x, permutation(x.shape()[normalize_axis(axis, x.rank())]), axis); }
+Array RandomGenerator::permutation(const Array& x, int axis) { return take(x, permutation(x.shape()[normalize_axis("permutation", axis, x.rank())]), axis); }
 Array RandomGenerator::dropout(const Array& x, double p) { return GeneratorWorld(*this).dropout(x, p); }
 
 }  // namespace damo

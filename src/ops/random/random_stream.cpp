@@ -181,7 +181,7 @@ Variable RandomStream::permutation(std::int64_t n) const {
 }
 Variable RandomStream::permutation(const Operand& x, int axis) const {
   const Variable from = x.as(x.promotable().dtype);
-  const int along = normalize_axis(axis, from.rank());
+  const int along = asked("permutation", [&] { return normalize_axis("permutation", axis, from.rank()); }, x);
   std::vector<Index> line(static_cast<std::size_t>(from.rank()), Index(0));  // of which only the extent is read
   line[static_cast<std::size_t>(along)] = Index();
   return take(x, argsort(bits(subtensor(x, line), uint64)), along);

@@ -70,11 +70,21 @@ extern "C" __global__ void move_digits(const unsigned long long* keys, const lon
 
 }  // namespace
 
-RadixSort::RadixSort(const CompileKernel& compile) : count_digits_(compile(kCount, "count_digits")), scan_counts_(compile(kScan, "scan_counts")), move_digits_(compile(kMove, "move_digits")) {}
+void require_sortable(std::int64_t count) {
+  if (count >> 32 != 0) throw ShapeError("rows of " + std::to_string(count) + " elements cannot be sorted: 2^32 - 1 are the most", "sort parts of them");
+}
+
+RadixSort::RadixSort(Device device, const CompileKernel& compile) : host_(HostSort::of(device)) {
+  if (host_) return;
+  count_digits_ = compile(kCount, "count_digits");
+  scan_counts_ = compile(kScan, "scan_counts");
+  move_digits_ = compile(kMove, "move_digits");
+}
 
 void RadixSort::operator()(const Array& keys, std::int64_t rows, std::int64_t count, int bits, const Array& sorted, const Array& order) const {
-  if (count >> 32 != 0) throw ShapeError("rows of " + std::to_string(count) + " elements cannot be sorted: 2^32 - 1 are the most", "sort parts of them");
+  require_sortable(count);
   if (rows * count == 0) return;
+  if (host_) return host_->sort(keys, {}, rows, count, sorted, order);
   const int passes = std::max((bits + 7) / 8, 1);
   // Tiles long enough that their counters, 256 each, are not more than the elements, short enough to keep a GPU's threads busy.
   const std::int64_t tile = std::clamp<std::int64_t>(count * rows / 2048, std::min<std::int64_t>(count, 32), std::min<std::int64_t>(count, 1024)), tiles = (count + tile - 1) / tile;

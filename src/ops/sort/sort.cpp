@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
@@ -8,6 +9,7 @@
 #include <damo/ops/sort.hpp>
 #include <damo/ops/subtensor.hpp>
 #include <damo/thunk.hpp>
+#include "graph/base/computed_dtype.hpp"
 #include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/sort/sort_kernels.hpp"
@@ -19,12 +21,15 @@ CompileKernel compile_in(ThunkContext& context) {
   return [&context](std::string_view source, std::string_view name) { return context.compile(source, name); };
 }
 
-/// Along the last axis.
+/// Along the last axis. wanted: how many of each line's places anybody reads, a FirstOp above it; the others may be anything. -1: all.
 class ArgsortOp final : public Op {
  public:
-  explicit ArgsortOp(bool descending) : descending_(descending) {}
+  explicit ArgsortOp(bool descending, std::int64_t wanted = -1) : descending_(descending), wanted_(wanted) {}
   std::string name() const override { return "argsort"; }
-  Props props() const override { return {{"descending", descending_}}; }
+  Props props() const override {
+    if (wanted_ < 0) return {{"descending", descending_}};
+    return {{"descending", descending_}, {"wanted", wanted_}};
+  }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(1);
     return {*this, {contiguous(inputs.at(0))}, {{int64, inputs.at(0).dims()}}};
@@ -35,17 +40,24 @@ class ArgsortOp final : public Op {
     Cell& order = context.storage(node.output());
     context.promise_recordable();
     context.promise_contained();
-    const Argsort argsort(compile_in(context), x.dtype());
-    return [&x, &order, argsort, descending = descending_] {
+    const Argsort argsort(context.device(), compile_in(context), x.dtype());
+    return [&x, &order, argsort, descending = descending_, wanted = wanted_ < 0 ? std::nullopt : std::optional(wanted_)] {
       const std::int64_t count = std::max<std::int64_t>(x.shape()[-1], 1);
-      argsort(x.array(), x.size() / count, count, descending, order.array());
+      argsort(x.array(), x.size() / count, count, descending, order.array(), wanted);
     };
   }
   Gradients gradient(const Apply&, std::span<const Variable>) const override { return Gradients{Gradient::disconnected()}; }
 
  private:
   bool descending_;
+  std::int64_t wanted_;
 };
+
+/// Throws ShapeError for a count that lines of such an extent, which may be unknown, do not have.
+void require_first(std::int64_t extent, std::int64_t count) {
+  if (count < 0) throw ShapeError("topk: the count is " + std::to_string(count), "ask for 0 elements or more");
+  if (extent != kUnknown && extent < count) throw ShapeError("topk: " + std::to_string(count) + " elements of lines of " + std::to_string(extent), "ask for as many as there are, or fewer");
+}
 
 /// The first elements along the last axis, of which there must be as many.
 class FirstOp final : public Op {
@@ -63,11 +75,9 @@ class FirstOp final : public Op {
 
  private:
   Shape part(Shape shape) const {
-    if (count_ < 0) throw ShapeError("topk: the count is " + std::to_string(count_), "ask for 0 elements or more");
-    if (shape[-1] != kUnknown && shape[-1] < count_) {
-      throw ShapeError("topk: " + std::to_string(count_) + " elements of lines of " + std::to_string(shape[-1]), "ask for as many as there are, or fewer");
-    }
-    shape[-1] = count_;
+    std::int64_t& extent = shape[shape.rank() - 1];
+    require_first(extent, count_);
+    extent = count_;
     return shape;
   }
   std::int64_t count_;
@@ -102,14 +112,14 @@ class SearchsortedOp final : public Op {
 struct Lines {
   Lines(const char* name, const Operand& given, int asked) : x(given.as(given.promotable().dtype)), line(given.where()) {
     damo::asked(name, [&] {
-      if (x.rank() == 0) throw ShapeError(std::string(name) + ": x has no axis: " + describe(x), "give it one: expand_dims(x, 0)");
-      axis = normalize_axis(asked, x.rank());
+      require_computed(name, x.dtype());
+      axis = normalize_axis(name, asked, x.rank());
     }, given);
   }
   Variable last_to_axis(const Variable& y) const { return swap_axes(At(line)(y), axis, -1); }
   Variable order(bool descending, std::optional<std::int64_t> count = {}) const {
     const Variable lines = axis == x.rank() - 1 ? x : last_to_axis(x);
-    Variable order = std::make_shared<const ArgsortOp>(descending)->apply(std::span(&lines, 1), line).output();
+    Variable order = std::make_shared<const ArgsortOp>(descending, count.value_or(-1))->apply(std::span(&lines, 1), line).output();
     if (count) order = std::make_shared<const FirstOp>(*count)->apply(std::span(&order, 1), line).output();
     return axis == x.rank() - 1 ? order : last_to_axis(order);
   }
@@ -131,13 +141,21 @@ Variable sort(const Operand& x, int axis, bool descending) {
 
 TopK topk(const Operand& x, std::int64_t count, int axis, bool largest) {
   const Lines lines("topk", x, axis);
-  const Variable positions = lines.order(largest, count);
-  return {lines.at(positions), positions};
+  return asked("topk", [&]() -> TopK {
+    require_first(lines.x.dims()[lines.axis], count);
+    const Variable positions = lines.order(largest, count);
+    return {lines.at(positions), positions};
+  }, x);
 }
 
 Variable searchsorted(const Operand& sorted, const Operand& values, bool right) {
-  const DType dtype = result_type(std::vector{sorted.promotable(), values.promotable()});
   const SourceLine line = sorted.where();
+  const DType dtype = asked("searchsorted", [&] {
+    for (const Operand* x : {&sorted, &values}) require_computed("searchsorted", x->promotable().dtype);
+    const Shape dims = sorted.as(sorted.promotable().dtype).dims();
+    if (dims.rank() != 1) throw ShapeError("searchsorted: the sorted elements have " + std::to_string(dims.rank()) + " axes, not 1", "flatten them, or search each line by itself");
+    return result_type(std::vector{sorted.promotable(), values.promotable()});
+  }, sorted, values);
   const Variable inputs[] = {cast_at(sorted.as(dtype), dtype, line), cast_at(values.as(dtype), dtype, line)};
   return std::make_shared<const SearchsortedOp>(right)->apply(inputs, line).output();
 }

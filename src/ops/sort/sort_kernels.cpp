@@ -98,13 +98,24 @@ std::string of_size(const char* name, DType dtype) { return std::string(name) + 
 
 }  // namespace
 
-Argsort::Argsort(const CompileKernel& compile, DType dtype) : dtype_(dtype), words_(compile(kToWords, of_size("order_words", dtype))), rows_(compile(kRows, "sort_rows")), radix_(compile) {}
+Argsort::Argsort(Device device, const CompileKernel& compile, DType dtype) : dtype_(dtype), host_(HostSort::of(device)) {
+  if (host_) return;
+  words_ = compile(kToWords, of_size("order_words", dtype));
+  rows_ = compile(kRows, "sort_rows");
+  radix_.emplace(device, compile);
+}
 
-void Argsort::operator()(const Array& x, std::int64_t rows, std::int64_t count, bool descending, const Array& order) const {
+void Argsort::operator()(const Array& x, std::int64_t rows, std::int64_t count, bool descending, const Array& order, std::optional<std::int64_t> wanted) const {
   if (rows * count == 0) return;
+  if (host_) {
+    require_sortable(count);
+    const SortKey key{infinity_of(dtype_), flip_of(dtype_), static_cast<std::int32_t>(itemsize(dtype_)), descending};
+    if (wanted && HostSort::selects(count, *wanted)) return host_->select(x, key, rows, count, *wanted, order);
+    return host_->sort(x, key, rows, count, {}, order);
+  }
   const Array keys = Array::empty({rows * count}, uint64, x.device());
   words_(elements_launch(rows * count), x, rows * count, infinity_of(dtype_), flip_of(dtype_), descending ? 1 : 0, keys);
-  if (count > kBlockRow) return radix_(keys, rows, count, 8 * static_cast<int>(itemsize(dtype_)), Array::empty({rows * count}, uint64, x.device()), order);
+  if (count > kBlockRow) return (*radix_)(keys, rows, count, 8 * static_cast<int>(itemsize(dtype_)), Array::empty({rows * count}, uint64, x.device()), order);
   const auto width = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(count)));
   rows_({.grid = {std::min<std::int64_t>(rows, 65535)}, .block = {std::clamp<std::int64_t>(width / 2, 32, 256)}}, keys, rows, static_cast<int>(count), static_cast<int>(width), order);
 }

@@ -1,24 +1,28 @@
-// The kernels of argsort and searchsorted, for graphs and for Arrays: CUDA C on every back end.
+// What argsort and searchsorted run, for graphs and for Arrays: kernels of CUDA C; argsort on a host its HostSort.
 #pragma once
 #include <cstdint>
+#include <optional>
 
 #include <damo/array.hpp>
+#include "ops/sort/host_sort.hpp"
 #include "ops/sort/radix_sort.hpp"
 
 namespace damo {
 
 /// Elements become words whose order is theirs: NaN behind all others, both zeros alike. Rows of up to 2,048 are a block's, sorted in its shared memory
-/// (Batcher 1968); longer ones go through RadixSort.
+/// (Batcher 1968); longer ones go through RadixSort. A host sorts rows of any length by its HostSort.
 class Argsort {
  public:
-  explicit Argsort(const CompileKernel& compile, DType dtype);
-  /// x: rows times count elements, contiguous. order: int64 of as many, contiguous: places in their row, stable either way.
-  void operator()(const Array& x, std::int64_t rows, std::int64_t count, bool descending, const Array& order) const;
+  Argsort(Device device, const CompileKernel& compile, DType dtype);
+  /// x: rows times count elements, contiguous. order: int64 of as many, contiguous: places in their row, stable either way. wanted: of how many of each row's
+  /// places anything is read; those behind them may be left as they were.
+  void operator()(const Array& x, std::int64_t rows, std::int64_t count, bool descending, const Array& order, std::optional<std::int64_t> wanted = {}) const;
 
  private:
   DType dtype_;
+  std::optional<HostSort> host_;
   Kernel words_, rows_;
-  RadixSort radix_;
+  std::optional<RadixSort> radix_;  ///< where there is no HostSort
 };
 
 class Searchsorted {

@@ -21,6 +21,7 @@
 #include "runtime/cpu/fourier.hpp"
 #include "runtime/cpu/lapack_solver.hpp"
 #include "runtime/cpu/launch_report.hpp"
+#include "runtime/cpu/line_sort.hpp"
 #include "runtime/memory/memory_pool.hpp"
 #include "runtime/memory/pinned_pool.hpp"
 
@@ -169,6 +170,13 @@ void CpuBackend::launch(const LoadedKernel& loaded, const LaunchConfig& config, 
   if (!report.failed()) return;
   cpu_backend::release_kernel_memory(report);
   throw DeviceError("kernel '" + kernel.name() + "': " + report.what(), report.remedy());
+}
+
+std::shared_ptr<const LoadedKernel> CpuBackend::native_kernel(std::string_view name) {
+  for (const cpu_backend::NativeKernel& kernel : cpu_backend::line_sort_kernels()) {
+    if (kernel.name == name) return std::make_shared<CpuKernel>(*this, kernel);
+  }
+  return nullptr;
 }
 
 std::unique_ptr<MatrixEngine> CpuBackend::make_matrix_engine() { return cpu_backend::make_blas_engine(*this, workers_); }

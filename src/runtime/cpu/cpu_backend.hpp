@@ -30,6 +30,7 @@ class CpuBackend : public SynchronousBackend {
   const Dialect& dialect() override;
   std::shared_ptr<const LoadedModule> load(std::span<const std::byte> bytes, const std::string& name) override;
   void launch(const LoadedKernel& kernel, const LaunchConfig& config, void* const* arguments, void* stream) override;
+  std::shared_ptr<const LoadedKernel> native_kernel(std::string_view name) override;
   std::unique_ptr<MatrixEngine> make_matrix_engine() override;
   std::unique_ptr<DenseSolver> make_dense_solver() override;
   std::unique_ptr<FourierEngine> make_fourier_engine() override;

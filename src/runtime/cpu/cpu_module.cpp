@@ -69,6 +69,13 @@ CpuKernel::CpuKernel(std::shared_ptr<const CpuModule> module, cpu_backend::Kerne
   }
 }
 
+CpuKernel::CpuKernel(Backend& device, const cpu_backend::NativeKernel& kernel) : entry(kernel.entry) {
+  name_ = kernel.name;
+  backend = &device;
+  max_threads_per_block = device.limits().max_threads_per_block;
+  parameters_.emplace({ParameterType::parse(kernel.parameter, kernel.bytes)});
+}
+
 const cpu_backend::LoadedObject& CpuKernel::object() const { return module_->object(); }
 
 CpuModule::CpuModule(Backend& backend, std::span<const std::byte> object, const std::string& name)

@@ -3,6 +3,7 @@
 #include "runtime/backend.hpp"
 #include "runtime/cpu/check_table.hpp"
 #include "runtime/cpu/elf_loader.hpp"
+#include "runtime/cpu/native_kernel.hpp"
 
 namespace damo {
 
@@ -11,14 +12,16 @@ class CpuModule;
 class CpuKernel final : public LoadedKernel {
  public:
   CpuKernel(std::shared_ptr<const CpuModule> module, cpu_backend::KernelEntry entry, const std::string& name);
+  CpuKernel(Backend& backend, const cpu_backend::NativeKernel& kernel);
 
   cpu_backend::KernelEntry entry;
+  /// Not of a native kernel.
   const cpu_backend::LoadedObject& object() const;
   cpu_backend::CheckTable checks;  ///< of a checked kernel
   bool has_users_code = false;     ///< CUDA C, or generated with a user's row in it: it may fault
 
  private:
-  std::shared_ptr<const CpuModule> module_;  // the code lives as long as its kernels
+  std::shared_ptr<const CpuModule> module_;  // the code lives as long as its kernels; null: the library's own
 };
 
 class CpuModule final : public LoadedModule, public std::enable_shared_from_this<CpuModule> {

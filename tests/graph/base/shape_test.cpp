@@ -11,7 +11,9 @@ namespace damo {
 namespace {
 
 using damo::testing::error_of;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 Shape common(const std::vector<Shape>& shapes) { return broadcast_shapes(shapes); }
 
@@ -114,12 +116,12 @@ TEST(BroadcastShapes, NamesTheAxisThatDiffers) {
 }
 
 TEST(NormalizeAxis, CountsFromTheFront) {
-  EXPECT_EQ(normalize_axis(1, 3), 1);
-  EXPECT_EQ(normalize_axis(-1, 3), 2);
-  EXPECT_EQ(normalize_axis(-3, 3), 0);
-  EXPECT_THAT(error_of<ShapeError>([] { normalize_axis(3, 3); }), HasSubstr("axis 3 does not exist: the array has 3 axes"));
-  EXPECT_THAT(error_of<ShapeError>([] { normalize_axis(-4, 3); }), HasSubstr("axis -4 does not exist"));
-  EXPECT_THAT(error_of<ShapeError>([] { normalize_axis(0, 0); }), HasSubstr("the array has 0 axes"));
+  EXPECT_EQ(normalize_axis("sum", 1, 3), 1);
+  EXPECT_EQ(normalize_axis("sum", -1, 3), 2);
+  EXPECT_EQ(normalize_axis("sum", -3, 3), 0);
+  EXPECT_THAT(error_of<ShapeError>([] { normalize_axis("sum", 3, 3); }), AllOf(StartsWith("sum: axis 3 does not exist: x has 3 axes"), HasSubstr("give an axis from -3 to 2")));
+  EXPECT_THAT(error_of<ShapeError>([] { normalize_axis("sum", -4, 3); }), HasSubstr("sum: axis -4 does not exist"));
+  EXPECT_THAT(error_of<ShapeError>([] { normalize_axis("sum", 0, 0); }), AllOf(StartsWith("sum: x has no axis"), HasSubstr("expand_dims(x, 0)")));
 }
 
 }  // namespace

@@ -185,9 +185,9 @@ TEST_P(EagerReduce, GivesInnerProducts) {
 
 TEST_P(EagerReduce, NamesWrongAxes) {
   const Array x = range({2, 3});
-  EXPECT_THAT(error_of([&] { sum(x, 2); }), ::testing::HasSubstr("sum: there is no axis 2 in an array of 2 axes"));
+  EXPECT_THAT(error_of([&] { sum(x, 2); }), ::testing::HasSubstr("sum: axis 2 does not exist: x has 2 axes"));
   EXPECT_THAT(error_of([&] { sum(x, {1, -1}); }), ::testing::HasSubstr("sum: axis 1 is named twice"));
-  EXPECT_THAT(error_of([&] { argmin(x, -3); }), ::testing::HasSubstr("argmin: there is no axis -3"));
+  EXPECT_THAT(error_of([&] { argmin(x, -3); }), ::testing::HasSubstr("argmin: axis -3 does not exist"));
   EXPECT_THAT(error_of([&] { sum(Array()); }), ::testing::HasSubstr("sum: the Array is empty"));
 }
 

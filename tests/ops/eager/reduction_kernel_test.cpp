@@ -193,7 +193,7 @@ TEST_P(EagerReductionKernel, SaysWhatIsWrong) {
   EXPECT_THAT(error_of([&] { inner(x, astype(x, float64)); }),
               ::testing::HasSubstr("wants elements of float32, it is given float64 (4,)"));
   EXPECT_THAT(error_of([&] { inner(x, range({3})); }), ::testing::HasSubstr("inner: cannot broadcast (4,) with (3,)"));
-  EXPECT_THAT(error_of([&] { inner.along(1, false, x, x); }), ::testing::HasSubstr("inner: there is no axis 1"));
+  EXPECT_THAT(error_of([&] { inner.along(1, false, x, x); }), ::testing::HasSubstr("inner: axis 1 does not exist"));
   EXPECT_THAT(error_of([] { ReductionKernel({.neutral = "0", .reduce = "a+b", .arguments = "float* x"}); }),
               ::testing::HasSubstr("\"float * x\" can be written"));
   EXPECT_THAT(error_of([] { ReductionKernel({.neutral = "0", .arguments = "const float* x"}); }),

@@ -109,7 +109,7 @@ TEST_P(EagerScan, WorksInPlaceAndOnViews) {
 TEST_P(EagerScan, SaysWhatIsWrong) {
   const InclusiveScanKernel sum(int32, "a + b", {.name = "running"});
   const Array x = integers({2, 3});
-  EXPECT_THAT(error_of([&] { sum(x, 2); }), ::testing::HasSubstr("running: there is no axis 2 in an array of 2 axes"));
+  EXPECT_THAT(error_of([&] { sum(x, 2); }), ::testing::HasSubstr("running: axis 2 does not exist: x has 2 axes"));
   EXPECT_THAT(error_of([&] { sum(range({3})); }),
               ::testing::HasSubstr("running works on int32, it is given float32 (3,)"));
   EXPECT_THAT(error_of([&] {
@@ -118,7 +118,7 @@ TEST_P(EagerScan, SaysWhatIsWrong) {
               ::testing::HasSubstr("running: shapes differ: (2, 3) into (3, 2)"));
   EXPECT_THAT(
       error_of([&] { sum(Array::scalar(1, device())); }),
-      ::testing::AnyOf(::testing::HasSubstr("an array of rank 0 has no axis"), ::testing::HasSubstr("works on int32")));
+      ::testing::AnyOf(::testing::HasSubstr("x has no axis"), ::testing::HasSubstr("works on int32")));
   EXPECT_THAT(error_of([] { ExclusiveScanKernel(int32, "a + b", ""); }),
               ::testing::HasSubstr("it has no neutral value"));
   const int line = __LINE__ + 1;

@@ -1,0 +1,100 @@
+#include "ops/sort/host_sort.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include <damo/stream.hpp>
+#include "runtime/backend.hpp"
+
+namespace damo {
+namespace {
+
+constexpr std::int64_t kLeastRun = 1 << 14;      ///< elements that are worth a run of their own, and its merge
+constexpr std::int64_t kWorthAThread = 1 << 13;  ///< elements
+
+std::int64_t quotient_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// How lines are shared by the threads: in runs where there are fewer lines than threads, of `least` elements at least.
+struct Shares {
+  Shares(Device device, std::int64_t lines, std::int64_t count, std::int64_t least) {
+    threads = device.backend().limits().multiprocessors;
+    runs = std::clamp<std::int64_t>(quotient_up(threads, lines), 1, std::max<std::int64_t>(count / least, 1));
+    run = quotient_up(count, runs);
+    runs = quotient_up(count, run);
+    blocks = std::clamp<std::int64_t>(lines * count / kWorthAThread, 1, std::min(threads, lines * runs));
+  }
+  LaunchConfig launch() const { return {.grid = {blocks}, .block = {1}}; }
+  std::int64_t threads, runs, run, blocks;
+};
+
+Array words(std::int64_t count, Device device) { return Array::empty({count}, uint64, device); }
+Array places(std::int64_t count, Device device) { return Array::empty({count}, int64, device); }
+std::uint64_t* words_of(const Array& array) { return array ? static_cast<std::uint64_t*>(array.data()) : nullptr; }
+std::int64_t* places_of(const Array& array) { return static_cast<std::int64_t*>(array.data()); }
+
+}  // namespace
+
+std::optional<HostSort> HostSort::of(Device device) {
+  const auto kernel = [&](const char* name) { return device.backend().native_kernel(name); };
+  auto sort_runs = kernel(SortRuns::kName), merge_runs = kernel(MergeRuns::kName),
+       select_first = kernel(SelectFirst::kName);
+  if (!sort_runs || !merge_runs || !select_first) return std::nullopt;
+  const Stream stream = Stream::default_of(device);
+  return HostSort(Kernel(std::move(sort_runs), stream), Kernel(std::move(merge_runs), stream),
+                  Kernel(std::move(select_first), stream));
+}
+
+void HostSort::sort(const Array& x, const SortKey& key, std::int64_t lines, std::int64_t count, const Array& sorted,
+                    const Array& order) const {
+  const Device device = x.device();
+  const Shares shares(device, lines, count, kLeastRun);
+  const int merges = std::bit_width(static_cast<std::uint64_t>(shares.runs - 1));
+  // The last merge ends in the results.
+  std::pair<Array, Array> to{sorted, order}, other;
+  if (merges > 0) other = {words(lines * count, device), places(lines * count, device)};
+  if (merges > 1 && !sorted) to.first = words(lines * count, device);
+  if (merges % 2 == 1) std::swap(to, other);
+  const Array scratch = words(2 * shares.run * shares.blocks, device);
+  sort_runs_(shares.launch(), SortRuns{x.data(), key, lines, count, shares.run, words_of(scratch), words_of(to.first),
+                                       places_of(to.second)});
+  const std::int64_t pieces = std::max<std::int64_t>(shares.threads / lines, 1);
+  std::int64_t run = shares.run;
+  for (int merge = 0; merge < merges; ++merge, run *= 2) {
+    std::swap(to, other);
+    const bool is_last = merge == merges - 1;
+    merge_runs_({.grid = {lines * pieces}, .block = {1}},
+                MergeRuns{words_of(other.first), places_of(other.second), lines, count, run, pieces,
+                          words_of(is_last ? sorted : to.first), places_of(to.second)});
+  }
+}
+
+void HostSort::select(const Array& x, const SortKey& key, std::int64_t lines, std::int64_t count, std::int64_t wanted,
+                      const Array& order) const {
+  if (wanted == 0) return;
+  const Device device = x.device();
+  const Shares shares(device, lines, count, std::max(kLeastRun, kLeastShare * wanted));
+  const Array scratch = words(2 * shares.run * shares.blocks, device);
+  if (shares.runs == 1) {
+    select_first_(shares.launch(), SelectFirst{x.data(), key, nullptr, lines, count, shares.run, wanted,
+                                               words_of(scratch), nullptr, places_of(order), count});
+    return;
+  }
+  const std::int64_t candidates = shares.runs * wanted;
+  const Array keys = words(lines * candidates, device), from = places(lines * candidates, device);
+  select_first_(shares.launch(), SelectFirst{x.data(), key, nullptr, lines, count, shares.run, wanted,
+                                             words_of(scratch), words_of(keys), places_of(from), candidates});
+  select_first_({.grid = {1}, .block = {1}}, SelectFirst{keys.data(),
+                                                         {},
+                                                         places_of(from),
+                                                         lines,
+                                                         candidates,
+                                                         candidates,
+                                                         wanted,
+                                                         words_of(scratch),
+                                                         nullptr,
+                                                         places_of(order),
+                                                         count});
+}
+
+}  // namespace damo

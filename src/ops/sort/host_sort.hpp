@@ -1,0 +1,39 @@
+// HostSort: orders of lines on a device whose memory is the host's, by the native kernels of library/line_sort.hpp,
+// which need no compiling. See tests/ops/cpu/host_sort_test.cpp.
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include <damo/array.hpp>
+#include <damo/kernel.hpp>
+#include "runtime/library/line_sort.hpp"
+
+namespace damo {
+
+class HostSort {
+ public:
+  /// Nothing where the device has no such kernels.
+  static std::optional<HostSort> of(Device device);
+
+  /// x: lines times count elements, count below 2^32, contiguous. order: int64 of as many: places in their line,
+  /// stable. sorted: their keys, or empty. Lines are shared by the threads; long ones, where there are fewer lines than
+  /// threads, in runs that are merged. Cost: 2 to 4 reads and writes of 8 bytes an element, as many bits of the keys
+  /// differ; twice that where their lower 32 bits matter as much as the upper ones.
+  void sort(const Array& x, const SortKey& key, std::int64_t lines, std::int64_t count, const Array& sorted,
+            const Array& order) const;
+
+  /// Whether the first `wanted` of so many are sooner selected than all are sorted.
+  static bool selects(std::int64_t count, std::int64_t wanted) { return wanted <= count / kLeastShare; }
+  /// The first `wanted` places of each of order's lines alone. Cost: one read of x, where few of its elements come
+  /// behind smaller ones.
+  void select(const Array& x, const SortKey& key, std::int64_t lines, std::int64_t count, std::int64_t wanted,
+              const Array& order) const;
+
+ private:
+  static constexpr std::int64_t kLeastShare = 8;
+  HostSort(Kernel sort_runs, Kernel merge_runs, Kernel select_first)
+      : sort_runs_(std::move(sort_runs)), merge_runs_(std::move(merge_runs)), select_first_(std::move(select_first)) {}
+  Kernel sort_runs_, merge_runs_, select_first_;
+};
+
+}  // namespace damo

@@ -1,0 +1,82 @@
+// Errors name the function that was called, not one that it is made of, with the operands and the line of the call; a bad axis is told in one wording everywhere.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <damo/damo.hpp>
+#include "support/errors.hpp"
+
+namespace damo {
+namespace {
+
+using testing::error_of;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+using Sizes = std::vector<std::int64_t>;
+
+struct Called {
+  const char* name;
+  std::function<void(const Variable& x, int axis)> on_variable;
+  std::function<void(const Array& x, int axis)> on_array;
+};
+
+#define DAMO_CALLED(name, call) \
+  Called { name, [](const Variable& x, int axis) { static_cast<void>(call); }, [](const Array& x, int axis) { static_cast<void>(call); } }
+
+const Called kAlongAnAxis[] = {
+    DAMO_CALLED("sum", sum(x, axis)), DAMO_CALLED("mean", mean(x, axis)), DAMO_CALLED("prod", prod(x, axis)), DAMO_CALLED("max", max(x, axis)), DAMO_CALLED("argmin", argmin(x, axis)),
+    DAMO_CALLED("var", var(x, axis)), DAMO_CALLED("all", all(x, axis)), DAMO_CALLED("logsumexp", logsumexp(x, axis)), DAMO_CALLED("norm", norm(x, axis)), DAMO_CALLED("median", median(x, axis)),
+    DAMO_CALLED("quantile", quantile(x, 0.5, axis)), DAMO_CALLED("sort", sort(x, axis)), DAMO_CALLED("argsort", argsort(x, axis)), DAMO_CALLED("topk", topk(x, 1, axis)),
+    DAMO_CALLED("softmax", softmax(x, axis)), DAMO_CALLED("log_softmax", log_softmax(x, axis)), DAMO_CALLED("cumsum", cumsum(x, axis)), DAMO_CALLED("squeeze", squeeze(x, axis)),
+    DAMO_CALLED("flip", flip(x, axis)), DAMO_CALLED("swap_axes", swap_axes(x, 0, axis)), DAMO_CALLED("roll", roll(x, 1, axis)), DAMO_CALLED("repeat", repeat(x, 2, axis)),
+    DAMO_CALLED("flatten", flatten(x, 0, axis)), DAMO_CALLED("split", split(x, Sizes{1, 1}, axis)), DAMO_CALLED("rfft", rfft(x, axis)),
+};
+
+TEST(CalledNames, ABadAxisIsToldInOneWording) {
+  const Variable x = matrix("x");
+  const Array values = Array::zeros({2, 3});
+  for (const Called& f : kAlongAnAxis) {
+    const std::string begin = std::string(f.name) + ": axis 3 does not exist: x has 2 axes", remedy = "give an axis from -2 to 1";
+    EXPECT_THAT(error_of<ShapeError>([&] { f.on_variable(x, 3); }), AllOf(StartsWith(begin), HasSubstr(remedy), HasSubstr("x float32 (?, ?)"), HasSubstr(std::string(f.name) + " built at"), HasSubstr("called_names_test.cpp:")));
+    EXPECT_THAT(error_of<ShapeError>([&] { f.on_array(values, 3); }), AllOf(StartsWith(begin), HasSubstr(remedy)));
+    EXPECT_THAT(error_of<ShapeError>([&] { f.on_array(values, -3); }), StartsWith(std::string(f.name) + ": axis -3 does not exist"));
+  }
+  EXPECT_THAT(error_of<ShapeError>([&] { stack({x, x}, 4); }), AllOf(StartsWith("stack: axis 4 does not exist: the result has 3 axes"), HasSubstr("stack built at")));
+  EXPECT_THAT(error_of<ShapeError>([&] { stack({values, values}, 4); }), StartsWith("stack: axis 4 does not exist: the result has 3 axes"));
+  EXPECT_THAT(error_of<ShapeError>([&] { concatenate({values, values}, 2); }), StartsWith("concatenate: axis 2 does not exist: each array has 2 axes"));
+  EXPECT_THAT(error_of<ShapeError>([&] { fft(x, 1); }), StartsWith("fft: axis 1 does not exist: x beside its pairs has 1 axis\n"));
+  EXPECT_THAT(error_of<ShapeError>([&] { sum(scalar("s"), 0); }), AllOf(StartsWith("sum: x has no axis"), HasSubstr("expand_dims(x, 0)")));
+}
+
+TEST(CalledNames, ArithmeticOnEightBitFloatsNamesWhatWasCalled) {
+  const Variable x = input({float8_e4m3, {3, 4}}, "x");
+  const auto refused = [&](const char* name, auto call) {
+    EXPECT_THAT(error_of<TypeError>([&] { static_cast<void>(call()); }), AllOf(StartsWith(std::string(name) + " does not compute with float8_e4m3"), HasSubstr("x float8_e4m3 (3, 4)"), HasSubstr(std::string(name) + " built at"), HasSubstr("cast it to float32")));
+  };
+  refused("sum", [&] { return sum(x); });
+  refused("var", [&] { return var(x); });
+  refused("norm", [&] { return norm(x); });
+  refused("logsumexp", [&] { return logsumexp(x); });
+  refused("softmax", [&] { return softmax(x); });
+  refused("median", [&] { return median(x); });
+  refused("sort", [&] { return sort(x); });
+  refused("topk", [&] { return topk(x, 2); });
+  refused("searchsorted", [&] { return searchsorted(x, x); });
+}
+
+TEST(CalledNames, WhatIsMadeOfSeveralOpsNamesItself) {
+  const Variable x = matrix("x"), v = vector("v");
+  EXPECT_THAT(error_of<ShapeError>([&] { topk(x, -1); }), AllOf(StartsWith("topk: the count is -1"), HasSubstr("x float32 (?, ?)"), HasSubstr("topk built at"), Not(HasSubstr("argsort"))));
+  EXPECT_THAT(error_of<ShapeError>([&] { searchsorted(x, v); }), AllOf(StartsWith("searchsorted: the sorted elements have 2 axes, not 1"), HasSubstr("searchsorted built at")));
+  EXPECT_THAT(error_of<ShapeError>([&] { trace(v); }), AllOf(StartsWith("trace: x is no matrix: v float32 (?,)"), HasSubstr("trace built at"), Not(HasSubstr("diagonal"))));
+  EXPECT_THAT(error_of<ShapeError>([] { trace(Array::zeros({3})); }), StartsWith("trace: x is no matrix"));
+}
+
+}  // namespace
+}  // namespace damo
