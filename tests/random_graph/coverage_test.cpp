@@ -93,6 +93,7 @@ const Seen& seen() {
       if (graph.threads > 1) seen.features.insert("threads");
       if (graph.differentiates) seen.features.insert("gradients");
       if (graph.updates) seen.features.insert("updates");
+      if (graph.donates) seen.features.insert("donates");
     }
     return seen;
   }();
@@ -102,7 +103,7 @@ const Seen& seen() {
 TEST(RandomGraphCoverage, HoldsEveryKindOfNodeAndOfMemory) {
   for (const ElementwiseRow* row : elementwise_rows()) EXPECT_TRUE(seen().nodes.contains(std::string(row->name))) << row->name;
   for (const char* name : {"raw_mix", "raw_strided", "raw_into", "raw_mirror", "raw_both"}) EXPECT_TRUE(seen().nodes.contains(name)) << name;
-  for (const char* name : {"shared", "empty", "threads", "gradients", "updates"}) EXPECT_TRUE(seen().features.contains(name)) << name;
+  for (const char* name : {"shared", "empty", "threads", "gradients", "updates", "donates"}) EXPECT_TRUE(seen().features.contains(name)) << name;
   for (const OpFamily* family : op_families()) EXPECT_TRUE(seen().families.contains(family->name)) << family->name;
   for (int lie = 0; lie < kLies; ++lie) EXPECT_TRUE(seen().features.contains("lie " + std::to_string(lie)));
   for (int kind : {1, 2, 3, 4, 6, 7, 8, 9}) EXPECT_TRUE(seen().nodes.contains("kind " + std::to_string(kind))) << kind;

@@ -8,7 +8,7 @@
 namespace damo::testing {
 namespace {
 
-constexpr const char* kCreations[] = {"choose", "choose", "choose", "meshgrid", "meshgrid", "full_like", "zeros_like", "ones_like", "eye_like", "diag", "shape_of", "size_of",
+constexpr const char* kCreations[] = {"choose", "choose", "choose", "meshgrid", "meshgrid", "full_like", "zeros_like", "ones_like", "eye_like", "diag", "shape_of", "size_of", "index_along", "index_along",
                                       "arange", "linspace", "eye", "tri", "zeros", "ones", "full"};
 
 bool is_like(const std::string& name) { return name.ends_with("_like"); }
@@ -28,6 +28,7 @@ std::optional<NodeSpec> draw_creation(Draw& draw) {
     draw.result_size = 2 * draw.size(*x) * draw.size(node.operands[1]);
     node.outputs = 2;
   }
+  if (name == "index_along") node.outputs = 3, node.pattern[1] = draw.number(0, 15);
   if (name == "choose") {
     Dims dims;
     std::vector<Dims> all{draw.type(*x).dims};
@@ -62,6 +63,12 @@ std::vector<ValueType> creation_types(const NodeSpec& node, const std::vector<Va
     return {{other ? int32 : x.dtype, x.dims}};
   }
   if (node.name == "size_of") return {{int64, {}}};
+  if (node.name == "index_along") {
+    demand(node.outputs == 3);
+    ValueType along{int64, x.dims}, others{int64, x.dims};
+    for (std::size_t axis = 0; axis < x.dims.size(); ++axis) (node.pattern[1] >> axis & 1 ? along : others).dims[axis] = kOne;
+    return {{int64, x.dims}, along, others};
+  }
   if (node.name == "shape_of") {
     demand(!x.dims.empty());
     return {{int64, {symbols.fresh()}}};
@@ -108,6 +115,27 @@ Tensor chosen_elements(const std::vector<Tensor>& in, DType dtype) {
   return result;
 }
 
+/// Where each element lies among those of the axes that have a bit, and the sums of that along those axes, and of twice that along the others.
+std::vector<Tensor> places_of(const Shape& shape, int bits) {
+  Tensor places{int64, shape, {}}, along{int64, shape, {}}, others{int64, shape, {}};
+  for (int axis = 0; axis < shape.rank(); ++axis) (bits >> axis & 1 ? along : others).shape[axis] = 1;
+  along.elements.resize(static_cast<std::size_t>(along.shape.size()), {0, 0});
+  others.elements.resize(static_cast<std::size_t>(others.shape.size()), {0, 0});
+  for (std::int64_t i = 0; i < shape.size(); ++i) {
+    std::int64_t rest = i, place = 0, unit = 1, of_along = 0, of_others = 0, along_unit = 1, others_unit = 1;
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+      const std::int64_t at = rest % shape[axis];
+      rest /= shape[axis];
+      if (bits >> axis & 1) place += at * unit, unit *= shape[axis], of_others += at * others_unit, others_unit *= shape[axis];
+      else of_along += at * along_unit, along_unit *= shape[axis];
+    }
+    places.elements.push_back({static_cast<Wide>(place), 0});
+    along.elements[static_cast<std::size_t>(of_along)].value += place;
+    others.elements[static_cast<std::size_t>(of_others)].value += 2 * place;
+  }
+  return {places, along, others};
+}
+
 std::vector<Tensor> creation_reference(const NodeSpec& node, const std::vector<Tensor>& in, const std::vector<DType>& dtypes) {
   const Tensor& x = in[0];
   const std::string& name = node.name;
@@ -130,6 +158,7 @@ std::vector<Tensor> creation_reference(const NodeSpec& node, const std::vector<T
     for (std::int64_t i = 0; i < x.shape[0]; ++i) result.elements[static_cast<std::size_t>((i + down) * extent + i + right)] = x.elements[static_cast<std::size_t>(i)];
     return {result};
   }
+  if (name == "index_along") return places_of(x.shape, count);
   if (name == "size_of") return {{int64, {}, {{static_cast<Wide>(x.shape.size()), 0}}}};
   Tensor result{dtypes[0], {}, {}};
   if (name == "shape_of") {

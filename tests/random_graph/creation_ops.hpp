@@ -27,7 +27,15 @@ T created(const std::string& how, const T& x, int start, int count, int step, DT
   }
 }
 
-/// numbers: a start or a diagonal; a count; a step, not 0; whether of another dtype than x's.
+inline std::vector<int> axes_of_bits(int rank, int bits) {
+  std::vector<int> axes;
+  for (int axis = 0; axis < rank; ++axis) {
+    if (bits >> axis & 1) axes.push_back(axis);
+  }
+  return axes;
+}
+
+/// numbers: a start or a diagonal; a count, or a bit for each axis; a step, not 0; whether of another dtype than x's.
 template <class T>
 std::vector<T> creation_node(const std::string& how, const std::vector<T>& in, const std::vector<int>& numbers) {
   const T& x = in[0];
@@ -42,8 +50,13 @@ std::vector<T> creation_node(const std::string& how, const std::vector<T>& in, c
   if constexpr (std::is_same_v<T, Variable>) {
     if (how == "shape_of") return {shape_of(x)};
     if (how == "size_of") return {size_of(x)};
+    if (how == "index_along") {
+      const std::vector<int> axes = axes_of_bits(x.rank(), numbers[1]), others = axes_of_bits(x.rank(), ~numbers[1]);
+      const T places = index_along(x, axes);
+      return {places, sum(places, axes, keepdims), sum(places * 2, others, keepdims)};
+    }
   }
-  if (how == "shape_of" || how == "size_of") return {};
+  if (how == "shape_of" || how == "size_of" || how == "index_along") return {};
   return {created(how, x, numbers[0], numbers[1], numbers[2], numbers[3] != 0 && how != "linspace" ? int32 : float32)};
 }
 

@@ -158,6 +158,8 @@ class Generator {
     graph_.differentiates = (drawn >> 32) % 8 == 0;
     graph_.recomputes = (drawn >> 36) % 2 == 0;
     graph_.updates = (drawn >> 40) % 8 == 0;
+    graph_.donates = (drawn >> 44) % 8 == 0;
+    has_sinks_ = (drawn >> 48) % 8 == 0;
   }
 
   GraphSpec draw() {
@@ -175,6 +177,7 @@ class Generator {
       for (int tries = 0; tries < 12 && !add_node(); ++tries) {
       }
     }
+    if (has_sinks_) add_sinks();
     const std::size_t count = values_.size();
     graph_.outputs.push_back(static_cast<int>(count - 1));
     for (std::size_t i = 0, more = pick(4); i < more; ++i) graph_.outputs.push_back(static_cast<int>(pick(5) == 0 ? pick(count) : count - 1 - pick(std::min<std::size_t>(count, 4))));
@@ -272,6 +275,17 @@ class Generator {
       return true;
     } catch (const std::logic_error&) {
       return false;
+    }
+  }
+
+  /// The same row of several values, each of them a result: kernels of one text, which are one launch.
+  void add_sinks() {
+    static const char* kNames[] = {"add", "mul", "maximum", "neg", "abs", "lt"};
+    const char* const name = kNames[pick(std::size(kNames))];
+    for (std::size_t i = 0, count = 4 + pick(3); i < count; ++i) {
+      NodeSpec node{.kind = NodeSpec::Kind::kRow, .name = name, .operands = {near()}, .pattern = {}};
+      if (arity(*find_elementwise(name)) == 2) node.operands.push_back(pick(4) == 0 ? node.operands[0] : near());
+      if (try_add(std::move(node))) graph_.outputs.push_back(static_cast<int>(values_.size() - 1));
     }
   }
 
@@ -423,7 +437,8 @@ class Generator {
   Dims space_;
   std::vector<const OpFamily*> families_;  // of which nodes are drawn
   std::map<int, std::int64_t> bounds_;     // of extents that nodes make
-  bool hides_extents_ = false, overwrites_ = false;  // overwrites_: many RawKernels, on each other's outputs
+  bool hides_extents_ = false, has_sinks_ = false;
+  bool overwrites_ = false;  // many RawKernels, on each other's outputs
   GraphSpec graph_;
   std::vector<ValueType> values_;
 };

@@ -54,6 +54,7 @@ struct GraphSpec {
   bool share_results = false;
   bool differentiates = false, recomputes = false;  ///< whether gradients are looked at too (gradient_check.hpp), of what is computed again
   bool updates = false;                             ///< and shared variables (shared_check.hpp)
+  bool donates = false;                             ///< and inputs that results may be written over
 
   /// Of every value. Throws std::logic_error for a spec that cannot be built: what a shrinker tries may be one.
   std::vector<ValueType> types() const;

@@ -82,7 +82,7 @@ class Shrinker {
       if (try_spec(std::move(candidate))) smaller = true;
       else ++i;
     }
-    for (bool GraphSpec::*flag : {&GraphSpec::differentiates, &GraphSpec::recomputes, &GraphSpec::updates}) {
+    for (bool GraphSpec::*flag : {&GraphSpec::differentiates, &GraphSpec::recomputes, &GraphSpec::updates, &GraphSpec::donates}) {
       GraphSpec candidate = best_;
       candidate.*flag = false;
       if (best_.*flag) smaller |= try_spec(std::move(candidate));
