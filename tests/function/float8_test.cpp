@@ -72,6 +72,9 @@ TEST_P(Float8OnEachDevice, WhatMovesElementsKeepsTheirBits) {
     EXPECT_EQ(codes_of(results[5]), rows_of(dtype, {15, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}));
     for (const Array& result : results) EXPECT_EQ(result.dtype(), dtype);
     EXPECT_EQ(codes_of(contiguous(transpose(given))), turned);
+    Codes diagonal_codes;
+    for (int i = 0; i < 16; ++i) diagonal_codes.push_back(code_at(dtype, 17 * i));
+    EXPECT_EQ(codes_of(contiguous(diagonal(given))), diagonal_codes);
     EXPECT_EQ(codes_of(concatenate(std::vector{given, given}, 0)), rows_of(dtype, twice));
     EXPECT_EQ(codes_of(take(given, rows, 0)), rows_of(dtype, {3, 15, 3}));
     EXPECT_EQ(codes_of(given.to(Device("cpu")).to(device())), rows_of(dtype, all));

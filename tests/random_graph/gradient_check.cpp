@@ -261,8 +261,9 @@ std::string check_gradient(const GraphSpec& graph, Device device, std::size_t& c
   if (!reference) return {};
   const auto some = [&](auto is) { return std::any_of(graph.nodes.begin(), graph.nodes.end(), is); };
   const bool has_positions = some([](const NodeSpec& node) { return node.family == "indexing" || node.family == "sorting" || node.family == "statistics"; });
-  // Where the quotient is large there are many steps in the least difference, and they look like a slope.
-  const bool has_steps = some([](const NodeSpec& node) { return node.name == "int_div" || node.name == "mod" || node.name == "fmod"; });
+  // Where the quotient, or what is rounded, is large there are many steps in the least difference, and they look like a slope.
+  static const std::set<std::string> kSteps = {"int_div", "mod", "fmod", "floor", "ceil", "trunc", "round_half_to_even", "round_half_away"};
+  const bool has_steps = some([](const NodeSpec& node) { return kSteps.contains(node.name); });
   // Whose own gradients the user says, whatever their values do.
   static const std::set<std::string> kTold = {"consider_constant", "zero_grad", "disconnected_grad", "grad_clip", "with_gradient"};
   const bool is_told = some([](const NodeSpec& node) { return kTold.contains(node.name); });

@@ -95,7 +95,7 @@ LuArrays lu(const Array& x) {
 Array tril(const Array& x, std::int64_t diagonal) { return FactoredArrays{}.triangle(decompositions().checked("tril", given_array("tril", x)), diagonal, true); }
 Array triu(const Array& x, std::int64_t diagonal) { return FactoredArrays{}.triangle(decompositions().checked("triu", given_array("triu", x)), diagonal, false); }
 Array diagonal(const Array& x) {
-  const Array matrices = decompositions().checked("diagonal", given("diagonal", x));
+  const Array matrices = decompositions().checked("diagonal", given_array("diagonal", x));
   Shape shape = matrices.shape();
   Strides strides = matrices.strides();
   if (shape[-2] != shape[-1]) throw ShapeError("diagonal: a matrix of " + to_string(shape) + " is not square", "slice it: a diagonal is of two axes of one extent");
