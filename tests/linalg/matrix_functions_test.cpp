@@ -75,6 +75,10 @@ TEST_P(MatrixFunctions, ExponentialsAreScipys) {
   expect_near(Array(function({a}, {expm(a)}, options())(x)), want, 1e-12);
   expect_near(expm(of({0, 0, 0, 0, 0, 1, -1, 0, 40, 0, 0, -40}, {3, 2, 2})), {1, 0, 0, 1, std::cos(1.0), std::sin(1.0), -std::sin(1.0), std::cos(1.0), std::exp(40.0), 0, 0, std::exp(-40.0)}, 1e-12);
   EXPECT_EQ(expm(astype(x, float32)).dtype(), float32);
+  const double nan = std::nan("");
+  const Array beside = expm(of({nan, 0, 0, 1, 0, 0, 0, 0, 1, 1, HUGE_VAL, 1}, {3, 2, 2}));
+  for (const std::size_t i : {0, 1, 2, 3, 8, 9, 10, 11}) EXPECT_TRUE(std::isnan(beside.to_doubles()[i])) << i;
+  expect_near(beside.slice({{1, 2}}).copy(), {1, 0, 0, 1}, 1e-12);
   expect_near(expm(astype(x, float32)), want, 1e-5);
   EXPECT_EQ(expm(Array::zeros({0, 3, 3}, float64, device())).shape(), (Shape{0, 3, 3}));
   EXPECT_THAT(error_of([&] { expm(of({1, 2}, {1, 2})); }), HasSubstr("expm: matrices of 1 x 2 are not square"));

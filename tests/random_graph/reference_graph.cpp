@@ -45,7 +45,12 @@ Tensor dot_of(const Tensor& x, const Tensor& y, DType result) {
   of_y.push_back(summed);
   const Tensor products = apply_row(*find_elementwise("mul"), {shuffled(cast_tensor(x, wide), of_x), shuffled(cast_tensor(y, wide), of_y)});
   const DType sums = is_floating(wide) ? wide : is_signed(wide) ? int64 : uint64;
-  return cast_tensor(reduce_tensor("sum", products, last, false, sums), result);
+  Tensor all = reduce_tensor("sum", products, last, false, sums);
+  if (is_float8(x.dtype)) {  // a GPU keeps some 14 bits of each 32 products that it adds up
+    const Tensor sizes = reduce_tensor("sum", apply_row(*find_elementwise("abs"), {products}), last, false, sums);
+    for (std::size_t i = 0; i < all.elements.size(); ++i) all.elements[i].error += 0x1p-12L * (1 + static_cast<Wide>(x.shape[-1]) / 32) * std::fabs(sizes.elements[i].value);
+  }
+  return cast_tensor(all, result);
 }
 
 namespace {

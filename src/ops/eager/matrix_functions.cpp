@@ -1,5 +1,7 @@
 #include <damo/array_matrix_functions.hpp>
 
+#include <limits>
+
 #include <damo/array_decompositions.hpp>
 #include <damo/array_linalg.hpp>
 #include <damo/array_reduce.hpp>
@@ -32,12 +34,14 @@ Array expm(const Array& given) {
   const DType shown = is_floating(given.dtype()) ? given.dtype() : x.dtype();
   if (x.size() == 0) return OfArrays::converted(x, shown);
   // Each matrix is halved until the approximant holds, and squared as often.
+  const auto of_matrices_of = [](const Array& values) { return expand_dims(expand_dims(values, -1), -1); };
   const Array size = max(sum(abs(x), -2), -1), asked = ceil(log2(size / 5.371920351148152)), times = where(isfinite(asked), maximum(asked, 0.0), 0.0);
-  const Array of_matrices = expand_dims(expand_dims(times, -1), -1);
-  Array result = pade13(x * exp2(-of_matrices));
+  const Array of_matrices = of_matrices_of(times), is_finite = of_matrices_of(isfinite(size));
+  // A matrix with NaN has no other exponential; a solver might call it singular.
+  Array result = pade13(where(is_finite, x, 0.0) * exp2(-of_matrices));
   const int most = static_cast<int>(max(times).item().as_double());
   for (int k = 0; k < most; ++k) result = where(gt(of_matrices, k), matmul(result, result), result);
-  return OfArrays::converted(result, shown);
+  return OfArrays::converted(where(is_finite, result, std::numeric_limits<double>::quiet_NaN()), shown);
 }
 
 LeastSquaresArrays lstsq(const Array& a, const Array& b, std::optional<double> rcond) {
