@@ -42,11 +42,16 @@ struct Lines {
     axis = normalize_axis(name, asked, x.rank());
   }
   Array last_to_axis(const Array& y) const { return swap_axes(y, axis, -1); }
-  /// Along the last axis. wanted: as Argsort has it.
+  /// Along the last axis: of all places, or of the first so many.
   Array order(bool descending, std::optional<std::int64_t> wanted = {}) const {
-    const Array lines = last_to_axis(x).contiguous(), order = Array::empty(lines.shape(), int64, x.device());
-    const std::int64_t count = std::max<std::int64_t>(lines.shape()[-1], 1);
-    SortKernels::of(x)->argsort(x.dtype())(lines, lines.size() / count, count, descending, order, wanted);
+    const Array lines = last_to_axis(x).contiguous();
+    const std::int64_t count = std::max<std::int64_t>(lines.shape()[-1], 1), rows = lines.size() / count;
+    Shape shape = lines.shape();
+    if (wanted) shape[shape.rank() - 1] = *wanted;
+    const Array order = Array::empty(shape, int64, x.device());
+    const Argsort& argsort = SortKernels::of(x)->argsort(x.dtype());
+    if (wanted) argsort.first(lines, rows, count, *wanted, descending, order);
+    else argsort(lines, rows, count, descending, order);
     return order;
   }
   /// x's elements at such places, likewise.
@@ -80,9 +85,7 @@ ArrayTopK topk(const Array& x, std::int64_t count, int axis, bool largest) {
   const std::int64_t extent = x.shape()[lines.axis];
   if (count < 0) throw ShapeError("topk: the count is " + std::to_string(count), "ask for 0 elements or more");
   if (count > extent) throw ShapeError("topk: " + std::to_string(count) + " elements of lines of " + std::to_string(extent), "ask for as many as there are, or fewer");
-  std::vector<Slice> part(static_cast<std::size_t>(x.rank()));
-  part.back() = Slice{0, count};
-  const Array order = lines.order(largest, count).slice(part).contiguous();
+  const Array order = lines.order(largest, count);
   return {lines.last_to_axis(lines.at(order)).contiguous(), lines.last_to_axis(order).contiguous()};
 }
 

@@ -77,24 +77,15 @@ void HostSort::select(const Array& x, const SortKey& key, std::int64_t lines, st
   const Array scratch = words(2 * shares.run * shares.blocks, device);
   if (shares.runs == 1) {
     select_first_(shares.launch(), SelectFirst{x.data(), key, nullptr, lines, count, shares.run, wanted,
-                                               words_of(scratch), nullptr, places_of(order), count});
+                                               words_of(scratch), nullptr, places_of(order)});
     return;
   }
   const std::int64_t candidates = shares.runs * wanted;
   const Array keys = words(lines * candidates, device), from = places(lines * candidates, device);
   select_first_(shares.launch(), SelectFirst{x.data(), key, nullptr, lines, count, shares.run, wanted,
-                                             words_of(scratch), words_of(keys), places_of(from), candidates});
-  select_first_({.grid = {1}, .block = {1}}, SelectFirst{keys.data(),
-                                                         {},
-                                                         places_of(from),
-                                                         lines,
-                                                         candidates,
-                                                         candidates,
-                                                         wanted,
-                                                         words_of(scratch),
-                                                         nullptr,
-                                                         places_of(order),
-                                                         count});
+                                             words_of(scratch), words_of(keys), places_of(from)});
+  select_first_({.grid = {1}, .block = {1}}, SelectFirst{keys.data(), {}, places_of(from), lines, candidates, candidates,
+                                                         wanted, words_of(scratch), nullptr, places_of(order)});
 }
 
 }  // namespace damo

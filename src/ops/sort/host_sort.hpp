@@ -24,7 +24,7 @@ class HostSort {
 
   /// Whether the first `wanted` of so many are sooner selected than all are sorted.
   static bool selects(std::int64_t count, std::int64_t wanted) { return wanted <= count / kLeastShare; }
-  /// The first `wanted` places of each of order's lines alone. Cost: one read of x, where few of its elements come
+  /// order: the first `wanted` places of each line alone, contiguous. Cost: one read of x, where few of its elements come
   /// behind smaller ones.
   void select(const Array& x, const SortKey& key, std::int64_t lines, std::int64_t count, std::int64_t wanted,
               const Array& order) const;

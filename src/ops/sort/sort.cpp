@@ -21,66 +21,50 @@ CompileKernel compile_in(ThunkContext& context) {
   return [&context](std::string_view source, std::string_view name) { return context.compile(source, name); };
 }
 
-/// Along the last axis. wanted: how many of each line's places anybody reads, a FirstOp above it; the others may be anything. -1: all.
-class ArgsortOp final : public Op {
- public:
-  explicit ArgsortOp(bool descending, std::int64_t wanted = -1) : descending_(descending), wanted_(wanted) {}
-  std::string name() const override { return "argsort"; }
-  Props props() const override {
-    if (wanted_ < 0) return {{"descending", descending_}};
-    return {{"descending", descending_}, {"wanted", wanted_}};
-  }
-  Apply make_node(Inputs inputs) const override {
-    inputs.require_count(1);
-    return {*this, {contiguous(inputs.at(0))}, {{int64, inputs.at(0).dims()}}};
-  }
-  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{inputs[0]}}; }
-  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
-    const Cell& x = context.storage(node.input(0));
-    Cell& order = context.storage(node.output());
-    context.promise_recordable();
-    context.promise_contained();
-    const Argsort argsort(context.device(), compile_in(context), x.dtype());
-    return [&x, &order, argsort, descending = descending_, wanted = wanted_ < 0 ? std::nullopt : std::optional(wanted_)] {
-      const std::int64_t count = std::max<std::int64_t>(x.shape()[-1], 1);
-      argsort(x.array(), x.size() / count, count, descending, order.array(), wanted);
-    };
-  }
-  Gradients gradient(const Apply&, std::span<const Variable>) const override { return Gradients{Gradient::disconnected()}; }
-
- private:
-  bool descending_;
-  std::int64_t wanted_;
-};
-
 /// Throws ShapeError for a count that lines of such an extent, which may be unknown, do not have.
 void require_first(std::int64_t extent, std::int64_t count) {
   if (count < 0) throw ShapeError("topk: the count is " + std::to_string(count), "ask for 0 elements or more");
   if (extent != kUnknown && extent < count) throw ShapeError("topk: " + std::to_string(count) + " elements of lines of " + std::to_string(extent), "ask for as many as there are, or fewer");
 }
 
-/// The first elements along the last axis, of which there must be as many.
-class FirstOp final : public Op {
+/// Along the last axis. count: topk's, the places of the first so many; none: of all.
+class ArgsortOp final : public Op {
  public:
-  explicit FirstOp(std::int64_t count) : count_(count) {}
-  std::string name() const override { return "first"; }
-  Props props() const override { return {{"count", count_}}; }
+  ArgsortOp(bool descending, std::optional<std::int64_t> count) : descending_(descending), count_(count) {}
+  std::string name() const override { return count_ ? "topk" : "argsort"; }
+  Props props() const override {
+    if (!count_) return {{"descending", descending_}};
+    return {{"descending", descending_}, {"count", *count_}};
+  }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(1);
-    return {*this, {inputs.at(0)}, {{inputs.at(0).dtype(), part(inputs.at(0).dims())}}};
+    return {*this, {contiguous(inputs.at(0))}, {{int64, part(inputs.at(0).dims())}}};
   }
-  int view_of(int) const override { return 0; }
-  Layout view_layout(const Apply&, std::span<const Layout> inputs) const override { return {part(inputs[0].shape), inputs[0].strides, inputs[0].offset}; }
+  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{part(inputs[0])}}; }
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
+    const Cell& x = context.storage(node.input(0));
+    Cell& order = context.storage(node.output());
+    context.promise_recordable();
+    context.promise_contained();
+    const Argsort argsort(context.device(), compile_in(context), x.dtype());
+    return [&x, &order, argsort, descending = descending_, wanted = count_] {
+      const std::int64_t count = std::max<std::int64_t>(x.shape()[-1], 1), rows = x.size() / count;
+      if (wanted) argsort.first(x.array(), rows, count, *wanted, descending, order.array());
+      else argsort(x.array(), rows, count, descending, order.array());
+    };
+  }
   Gradients gradient(const Apply&, std::span<const Variable>) const override { return Gradients{Gradient::disconnected()}; }
 
  private:
   Shape part(Shape shape) const {
+    if (!count_) return shape;
     std::int64_t& extent = shape[shape.rank() - 1];
-    require_first(extent, count_);
-    extent = count_;
+    require_first(extent, *count_);
+    extent = *count_;
     return shape;
   }
-  std::int64_t count_;
+  bool descending_;
+  std::optional<std::int64_t> count_;
 };
 
 class SearchsortedOp final : public Op {
@@ -119,8 +103,7 @@ struct Lines {
   Variable last_to_axis(const Variable& y) const { return swap_axes(At(line)(y), axis, -1); }
   Variable order(bool descending, std::optional<std::int64_t> count = {}) const {
     const Variable lines = axis == x.rank() - 1 ? x : last_to_axis(x);
-    Variable order = std::make_shared<const ArgsortOp>(descending, count.value_or(-1))->apply(std::span(&lines, 1), line).output();
-    if (count) order = std::make_shared<const FirstOp>(*count)->apply(std::span(&order, 1), line).output();
+    const Variable order = std::make_shared<const ArgsortOp>(descending, count)->apply(std::span(&lines, 1), line).output();
     return axis == x.rank() - 1 ? order : last_to_axis(order);
   }
   Variable at(const Variable& order) const { return take_along_axis(At(line)(x), At(line)(order), axis); }

@@ -105,13 +105,24 @@ Argsort::Argsort(Device device, const CompileKernel& compile, DType dtype) : dty
   radix_.emplace(device, compile);
 }
 
-void Argsort::operator()(const Array& x, std::int64_t rows, std::int64_t count, bool descending, const Array& order, std::optional<std::int64_t> wanted) const {
+SortKey Argsort::key(bool descending) const { return {infinity_of(dtype_), flip_of(dtype_), static_cast<std::int32_t>(itemsize(dtype_)), descending}; }
+
+void Argsort::first(const Array& x, std::int64_t rows, std::int64_t count, std::int64_t wanted, bool descending, const Array& order) const {
+  if (rows * wanted == 0) return;
+  if (host_ && HostSort::selects(count, wanted)) {
+    require_sortable(count);
+    return host_->select(x, key(descending), rows, count, wanted, order);
+  }
+  const Array all = Array::empty({rows, count}, int64, x.device());
+  (*this)(x, rows, count, descending, all);
+  order.reshape({rows, wanted}).copy_from(all.slice({{}, {0, wanted}}));
+}
+
+void Argsort::operator()(const Array& x, std::int64_t rows, std::int64_t count, bool descending, const Array& order) const {
   if (rows * count == 0) return;
   if (host_) {
     require_sortable(count);
-    const SortKey key{infinity_of(dtype_), flip_of(dtype_), static_cast<std::int32_t>(itemsize(dtype_)), descending};
-    if (wanted && HostSort::selects(count, *wanted)) return host_->select(x, key, rows, count, *wanted, order);
-    return host_->sort(x, key, rows, count, {}, order);
+    return host_->sort(x, key(descending), rows, count, {}, order);
   }
   const Array keys = Array::empty({rows * count}, uint64, x.device());
   words_(elements_launch(rows * count), x, rows * count, infinity_of(dtype_), flip_of(dtype_), descending ? 1 : 0, keys);

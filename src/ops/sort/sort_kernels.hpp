@@ -14,11 +14,14 @@ namespace damo {
 class Argsort {
  public:
   Argsort(Device device, const CompileKernel& compile, DType dtype);
-  /// x: rows times count elements, contiguous. order: int64 of as many, contiguous: places in their row, stable either way. wanted: of how many of each row's
-  /// places anything is read; those behind them may be left as they were.
-  void operator()(const Array& x, std::int64_t rows, std::int64_t count, bool descending, const Array& order, std::optional<std::int64_t> wanted = {}) const;
+  /// x: rows times count elements, contiguous. order: int64 of as many, contiguous: places in their row, stable either way.
+  void operator()(const Array& x, std::int64_t rows, std::int64_t count, bool descending, const Array& order) const;
+  /// order: the first `wanted` places of each row alone, at most count, contiguous. On a host few are selected; else all are sorted.
+  void first(const Array& x, std::int64_t rows, std::int64_t count, std::int64_t wanted, bool descending, const Array& order) const;
 
  private:
+  SortKey key(bool descending) const;
+
   DType dtype_;
   std::optional<HostSort> host_;
   Kernel words_, rows_;

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <new>
 #include <utility>
 
 #include "runtime/library/line_sort.hpp"
@@ -233,8 +234,7 @@ template <class Key>
 void select_first(const Key& key, std::int64_t count, std::int64_t first, Candidate* candidates) {
   std::int64_t kept = 0;
   for (; kept < first; ++kept) candidates[kept] = {key(kept), kept};
-  const auto greatest = [&] { return std::max_element(candidates, candidates + first)->key; };
-  std::uint64_t bound = greatest();
+  std::uint64_t bound = std::max_element(candidates, candidates + first)->key;
   for (std::int64_t i = first; i < count; ++i) {
     const std::uint64_t own = key(i);
     if (own >= bound) continue;  // an equal one comes behind those that are there
@@ -249,11 +249,12 @@ void select_first(const Key& key, std::int64_t count, std::int64_t first, Candid
 
 void select_runs(void* const* arguments, const LaunchFrame* frame, std::int64_t first, std::int64_t last) {
   const SelectFirst& work = *static_cast<const SelectFirst*>(arguments[0]);
+  const std::int64_t runs = (work.count + work.run - 1) / work.run;
   with_key(work.x, work.key, [&](auto key) {
     const auto* const x = key.x;
     each_run(work, *frame, first, last,
              [&](std::int64_t line, std::int64_t run, std::int64_t begin, std::int64_t count, std::uint64_t* scratch) {
-               const std::int64_t at = line * work.count + begin, to = line * work.line_stride + run * work.first;
+               const std::int64_t at = line * work.count + begin, to = (line * runs + run) * work.first;
                key.x = x + at;
                Candidate* const candidates = std::launder(reinterpret_cast<Candidate*>(scratch));
                select_first(key, count, work.first, candidates);

@@ -36,8 +36,7 @@ struct MergeRuns {
   std::int64_t* order_out;
 };
 
-/// The first elements of each run, in order: a run's behind those of the run before, a line's from line_stride elements
-/// behind the line's before.
+/// The first elements of each run, in order, a run's behind those of the run before.
 struct SelectFirst {
   static constexpr const char* kName = "select_first";
   const void* x;
@@ -47,7 +46,6 @@ struct SelectFirst {
   std::uint64_t* scratch;
   std::uint64_t* keys;  ///< or null
   std::int64_t* order;
-  std::int64_t line_stride;
 };
 
 }  // namespace damo
