@@ -4,6 +4,7 @@
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
+#include <damo/ops/specify_shape.hpp>
 #include "ops/gradient_parts.hpp"
 #include "ops/indexing/positions.hpp"
 #include "ops/reduce_op.hpp"
@@ -26,7 +27,8 @@ class Shifted {
   Variable wide, values, exps, sums;
 };
 
-Variable labels_of(const Operand& given, const Variable& logits, SourceLine line) {
+/// They stretch to the logits' rows; rows known to be one do not stretch to them.
+Variable labels_of(const Operand& given, const Variable& logits, int axis, SourceLine line) {
   const Variable labels = given.as(given.promotable().dtype);
   ErrorParts parts{"cross_entropy: ", {describe(logits), describe(labels)}, {}, {}};
   if (line) parts.where = "cross_entropy built at " + to_string(line);
@@ -40,7 +42,12 @@ Variable labels_of(const Operand& given, const Variable& logits, SourceLine line
     parts.remedy = "give a label for each row of logits";
     throw ShapeError(std::move(parts));
   }
-  return labels;
+  Shape rows = logits.dims();
+  rows.erase(axis);
+  for (std::int64_t& extent : rows) {
+    if (extent != 1) extent = kUnknown;
+  }
+  return specify_shape(At(line)(labels), rows);
 }
 
 }  // namespace
@@ -58,9 +65,10 @@ Variable log_softmax(const Operand& x, int axis) {
 Variable cross_entropy(const Operand& logits, const Operand& given, int axis) {
   const Shifted row("cross_entropy", logits, axis);
   const At& at = row.at;
-  const Variable labels = labels_of(given, row.given.x, row.given.line);
+  const int along = normalize_axis("cross_entropy", axis, row.given.x.rank());
+  const Variable labels = labels_of(given, row.given.x, along, row.given.line);
   const Variable places = row.reduced(ReductionKind::kIndex, row.wide);
-  const Variable label = expand_dims(at(checked_positions("cross_entropy", row.given.x, normalize_axis("cross_entropy", axis, row.given.x.rank()), labels, row.given.line, CountsFromEnd::kNo)), axis);
+  const Variable label = expand_dims(at(checked_positions("cross_entropy", row.given.x, along, labels, row.given.line, CountsFromEnd::kNo)), axis);
   const Variable chosen = row.reduced(ReductionKind::kSum, where(at(eq(at(places), at(label))), at(row.values), 0.0));
   return drop_axes(cast(at(sub(at(log(at(row.sums))), at(chosen))), row.given.dtype()), row.given.axes, false, row.given.line);
 }

@@ -14,6 +14,8 @@ namespace {
 
 using testing::error_of;
 using ::testing::AllOf;
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Values = std::vector<double>;
 
@@ -85,6 +87,15 @@ TEST(CrossEntropy, RefusesLabelsThatAreNone) {
   EXPECT_THAT(error_of<ShapeError>([&] { cross_entropy(x, matrix("labels", int32)); }), HasSubstr("logits have 2 axes, so labels have 1, not 2"));
   EXPECT_THAT(error_of<ShapeError>([&] { cross_entropy(x, vector("labels", int32), 2); }), HasSubstr("cross_entropy: axis 2 does not exist"));
   EXPECT_THAT(error_of<ShapeError>([&] { softmax(scalar("s")); }), HasSubstr("softmax: x has no axis"));
+}
+
+TEST_P(Softmax, RowsKnownToBeOneDoNotStretchToLabels) {
+  const Variable x = input({float32, {1, 4}}, "x"), labels = vector("labels", int64);
+  const Function f = function({x, labels}, {cross_entropy(x, labels)}, options());
+  const auto zeros = [&](const Shape& shape, DType dtype) { return Array::zeros(shape, dtype, device()); };
+  EXPECT_THAT(f(zeros({1, 4}, float32), zeros({1}, int64))[0].to_doubles(), ElementsAre(DoubleNear(std::log(4.0), 1e-6)));
+  EXPECT_THAT(error_of<ShapeError>([&] { f(zeros({1, 4}, float32), zeros({3}, int64)); }), HasSubstr("(3,) is not the (1,)"));
+  EXPECT_THAT(error_of<ShapeError>([&] { cross_entropy(x, input({int64, {3}}, "three")); }), HasSubstr("(3,)"));
 }
 
 TEST_P(Softmax, GivesWhatFloat64Gives) {

@@ -9,6 +9,7 @@
 #include <damo/ops/math.hpp>
 #include <damo/ops/scan.hpp>
 #include <damo/ops/shape.hpp>
+#include <damo/ops/specify_shape.hpp>
 #include <damo/ops/subtensor.hpp>
 #include <damo/thunk.hpp>
 #include "graph/user_line.hpp"
@@ -133,16 +134,24 @@ Variable write(const std::string& user, const Operand& operand, const Variable& 
     const Variable written = write_at({user, how, 0, 1}, rows, positions, value, Repeats::kNone, line);
     return mask.rank() == 1 ? written : reshape_like(written, x, line);
   }
-  for (int axis = 0; axis < mask.rank(); ++axis) {
-    if (mask.dims()[axis] == 1 && x.dims()[axis] == kUnknown) throw ShapeError(user + ": axis " + std::to_string(axis) + " of the mask is 1, x's is not known", "declare one as the other: masks do not stretch");
-  }
   for (int axis = 1; axis <= value.rank(); ++axis) {
     const std::int64_t have = value.dims()[-axis], want = x.dims()[-axis];
     if (have != want && have != 1 && have != kUnknown && want != kUnknown) throw ShapeError(user + ": y of shape " + to_string(value.dims()) + " does not fit to x of shape " + to_string(x.dims()) + " behind the mask's axes");
   }
   std::vector<int> pattern(static_cast<std::size_t>(x.rank()), kNewAxis);
   std::iota(pattern.begin(), pattern.begin() + mask.rank(), 0);
-  return where(at(dimshuffle(at(mask), pattern)), at(how == ScatterKind::kSet ? value : add(at(x), at(value))), at(x));
+  // An axis known to be 1 would stretch over one that is not known, and neither masks nor x do: both are declared as known as the other.
+  Shape of_mask = x.dims(), of_value = x.dims();
+  for (int axis = 0; axis < mask.rank(); ++axis) {
+    if (of_mask[axis] == kUnknown) of_mask[axis] = mask.dims()[axis];
+  }
+  for (std::int64_t& extent : of_value) {
+    if (extent != 1) extent = kUnknown;
+  }
+  const Variable known = specify_shape(at(x), of_mask);
+  const Variable chosen = specify_shape(at(mask), Shape(std::span(of_mask.begin(), static_cast<std::size_t>(mask.rank()))));
+  const Variable fitting = specify_shape(at(value), Shape(std::span(of_value.end() - value.rank(), static_cast<std::size_t>(value.rank()))));
+  return where(at(dimshuffle(at(chosen), pattern)), at(how == ScatterKind::kSet ? fitting : add(at(known), at(fitting))), at(known));
 }
 
 }  // namespace
