@@ -141,6 +141,20 @@ TEST_P(DecompositionsOf, GiveWhatTheyShouldForSingularAndEmptyMatrices) {
   EXPECT_EQ(det(Array::zeros({0, 3, 3}, float64, device())).shape(), (Shape{0}));
 }
 
+TEST_P(DecompositionsOf, MatricesWithNaNGiveNaNWhereOthersAreSingular) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Array x = Array::from(std::vector<double>{0, nan, 0, 1, 2, 0, 0, 4, nan, 1, 1, 1}, {3, 2, 2}, device()), b = Array::ones({2, 1}, float64, device());
+  const std::vector<double> inverse = inv(x).to_doubles(), solution = solve(x, b).to_doubles(), determinant = det(x).to_doubles();
+  for (const std::size_t i : {0, 2}) {
+    EXPECT_TRUE(std::isnan(determinant[i])) << i;
+    for (std::size_t k = 0; k < 4; ++k) EXPECT_TRUE(std::isnan(inverse[4 * i + k])) << i << " " << k;
+    for (std::size_t k = 0; k < 2; ++k) EXPECT_TRUE(std::isnan(solution[2 * i + k])) << i << " " << k;
+  }
+  EXPECT_EQ(std::vector<double>(inverse.begin() + 4, inverse.begin() + 8), (std::vector<double>{0.5, 0, 0, 0.25}));
+  const Array singular = Array::from(std::vector<double>{0, nan, 0, 1, 1, 2, 2, 4}, {2, 2, 2}, device());
+  EXPECT_THAT(error_of<LinalgError>([&] { inv(singular); }), StartsWith("inv: matrix 1 of 2 is singular"));
+}
+
 TEST_P(DecompositionsOf, AreTheSameInGraphs) {
   const Variable x = input({float64, {kUnknown, kUnknown}}, "x"), b = input({float64, {kUnknown, kUnknown}}, "b");
   const auto [q, r] = qr(x);

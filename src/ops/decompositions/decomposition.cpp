@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include <damo/array_create.hpp>
+#include <damo/array_math.hpp>
+#include <damo/array_reduce.hpp>
 #include <damo/array_shape.hpp>
 #include <damo/linalg_error.hpp>
 
@@ -92,8 +94,18 @@ class Computation {
     Array pivots;
     DenseSolver::Result failure;
   };
-  Lu lu(const Shape& batches) {
-    Lu made{Columns(x_, batches), {}, {}};
+  /// A column with NaN has no greatest element: a solver may say that it has no pivot. Matrices with NaN have factors of NaN then.
+  Lu lu(const Shape& batches) const {
+    Lu made = lu_of(x_, batches);
+    if (!made.failure) return made;
+    const Array broken = any(isnan(x_), {-2, -1}, true);
+    if (any(broken).to_doubles()[0] == 0) return made;
+    made = lu_of(where(broken, eye(x_.shape()[-1], {}, 0, x_.dtype(), x_.device()), x_), batches);
+    made.a.columns = where(broken, std::numeric_limits<double>::quiet_NaN(), made.a.columns);
+    return made;
+  }
+  Lu lu_of(const Array& x, const Shape& batches) const {
+    Lu made{Columns(x, batches), {}, {}};
     const MatrixStack stack = made.a.stack();
     made.pivots = Array::empty({stack.count, stack.rows}, int32, x_.device());
     if (stack.count > 0) made.failure = solver().lu(stack, static_cast<std::int32_t*>(made.pivots.data()));
