@@ -18,10 +18,11 @@
 #include <shared_mutex>
 
 #include "runtime/backend.hpp"
-#include "runtime/stream/capture.hpp"
-#include "runtime/stream/work_log.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "runtime/cuda/nvrtc.hpp"
+#include "runtime/cuda/stream_watcher.hpp"
+#include "runtime/stream/capture.hpp"
+#include "runtime/stream/work_log.hpp"
 
 namespace damo::cuda_backend {
 
@@ -88,7 +89,13 @@ class CudaBackend : public Backend {
   static bool captures_replay();
   /// For such a capture; not owned if somebody waits for the device, or captures, now.
   std::unique_lock<std::shared_mutex> lock_replay_captures() { return {replay_captures_, std::try_to_lock}; }
+  /// For the owner of that lock, one for a capture and another for one within it. Kept: what libraries have for each stream stays good for the next capture.
+  CUstream replay_stream(bool within);
   bool is_capturing(CUstream stream) const noexcept;
+  /// Until unwatch_streams(). A watcher may not call either while it is told of a stream.
+  void watch_streams(StreamWatcher* watcher);
+  void unwatch_streams(StreamWatcher* watcher) noexcept;
+  void tell_of_capture(CUstream stream) noexcept;
 
   void launch_graph(CUgraphExec graph, void* stream);
   /// Kernels of a replay that was launched: for error texts.
@@ -168,6 +175,9 @@ class CudaBackend : public Backend {
   std::atomic<int> stream_count_ = 0;
   std::atomic<StreamSet> foreign_streams_ = 0;  // whose handle the program has: at large for good
   CUevent order_event_ = nullptr;
+  std::array<CUstream, 2> replay_streams_{};
+  std::mutex watchers_mutex_;
+  std::vector<StreamWatcher*> watchers_;
   std::atomic<Callback*> finished_callbacks_{nullptr};
   // Names of the kernels launched last, a ring. Two threads may overwrite each other's: the error text then lacks one.
   static constexpr unsigned kRecent = 4;

@@ -50,6 +50,7 @@ bool CudaBackend::is_capturing(CUstream stream) const noexcept {
 void CudaBackend::begin_capture(void* stream) {
   bind();
   join_streams(stream_set(stream));  // nobody can wait for its earlier work until the capture is over
+  tell_of_capture(static_cast<CUstream>(stream));
   check(driver_.stream_begin_capture(static_cast<CUstream>(stream), CU_STREAM_CAPTURE_MODE_RELAXED),
         "cuStreamBeginCapture");
 }

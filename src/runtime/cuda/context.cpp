@@ -52,6 +52,7 @@ void CudaBackend::reset() {
     stream_count_ = 0;
     foreign_streams_ = streams_at_large = 0;
     order_event_ = nullptr;
+    replay_streams_ = {};
   }
   {
     const std::lock_guard peers_lock(peers_mutex_);

@@ -15,6 +15,7 @@
 
 #include "runtime/cuda/backend.hpp"
 #include "runtime/cuda/cudnn_library.hpp"
+#include "runtime/cuda/cudnn_sessions.hpp"
 #include "runtime/cuda/tuning.hpp"
 #include "runtime/kernel/cache.hpp"
 #include "runtime/library/block_convolution.hpp"
@@ -117,16 +118,10 @@ class CudnnDescriptors {
   std::size_t first_axis_ = 0;
 };
 
-/// The library's handle, which works for one stream at a time.
-struct Session {
-  CudnnHandle handle = nullptr;
-  std::mutex mutex;
-};
-
 class PreparedCudnn final : public PreparedConvolution {
  public:
-  PreparedCudnn(CudaBackend& backend, const CudnnLibrary& library, std::shared_ptr<Session> session, const Convolution& convolution)
-      : backend_(backend), library_(library), session_(std::move(session)), c_(convolution), descriptors_(library, convolution) {
+  PreparedCudnn(CudaBackend& backend, const CudnnLibrary& library, std::shared_ptr<CudnnSessions> sessions, const Convolution& convolution)
+      : backend_(backend), library_(library), sessions_(std::move(sessions)), c_(convolution), descriptors_(library, convolution) {
     for (const int algorithm : algorithms_of(c_.role, c_.dtype)) {
       std::size_t bytes = 0;
       const int status = workspace_of(algorithm, bytes);
@@ -175,13 +170,14 @@ class PreparedCudnn final : public PreparedConvolution {
   std::int64_t products() const { return c_.batch * product_of(c_.out) * c_.groups * c_.outputs * c_.channels * product_of(c_.kernel); }
 
   int workspace_of(int algorithm, std::size_t& bytes) const {
-    const std::lock_guard lock(session_->mutex);
+    const auto session = sessions_->of(static_cast<CUstream>(backend_.default_stream()));
+    const std::lock_guard lock(session->mutex);
     switch (c_.role) {
-      case ConvolutionRole::kForward: return library_.forward_workspace(session_->handle, descriptors_.x, descriptors_.w, descriptors_.convolution, descriptors_.y, algorithm, &bytes);
-      case ConvolutionRole::kInputGradient: return library_.by_input_workspace(session_->handle, descriptors_.w, descriptors_.y, descriptors_.convolution, descriptors_.x, algorithm, &bytes);
+      case ConvolutionRole::kForward: return library_.forward_workspace(session->handle, descriptors_.x, descriptors_.w, descriptors_.convolution, descriptors_.y, algorithm, &bytes);
+      case ConvolutionRole::kInputGradient: return library_.by_input_workspace(session->handle, descriptors_.w, descriptors_.y, descriptors_.convolution, descriptors_.x, algorithm, &bytes);
       case ConvolutionRole::kWeightGradient: break;
     }
-    return library_.by_weight_workspace(session_->handle, descriptors_.x, descriptors_.y, descriptors_.convolution, descriptors_.w, algorithm, &bytes);
+    return library_.by_weight_workspace(session->handle, descriptors_.x, descriptors_.y, descriptors_.convolution, descriptors_.w, algorithm, &bytes);
   }
 
   int status_of(const Candidate& one, const ConvolutionAddresses& at, void* workspace, void* stream) const {
@@ -190,16 +186,16 @@ class PreparedCudnn final : public PreparedConvolution {
     const bool is_real = c_.dtype == float64;
     const void *alpha = is_real ? static_cast<const void*>(&real[0]) : &single[0], *beta = is_real ? static_cast<const void*>(&real[1]) : &single[1];
     const CudnnDescriptors& d = descriptors_;
-    const std::lock_guard lock(session_->mutex);
-    if (const int status = library_.set_stream(session_->handle, static_cast<CUstream>(stream)); status != 0) return status;
+    const auto session = sessions_->of(static_cast<CUstream>(stream));
+    const std::lock_guard lock(session->mutex);
     switch (c_.role) {
       case ConvolutionRole::kForward:
-        return library_.forward(session_->handle, alpha, d.x, at.input, d.w, at.weight, d.convolution, one.algorithm, workspace, one.bytes, beta, d.y, at.output);
+        return library_.forward(session->handle, alpha, d.x, at.input, d.w, at.weight, d.convolution, one.algorithm, workspace, one.bytes, beta, d.y, at.output);
       case ConvolutionRole::kInputGradient:
-        return library_.by_input(session_->handle, alpha, d.w, at.weight, d.y, at.output, d.convolution, one.algorithm, workspace, one.bytes, beta, d.x, at.input);
+        return library_.by_input(session->handle, alpha, d.w, at.weight, d.y, at.output, d.convolution, one.algorithm, workspace, one.bytes, beta, d.x, at.input);
       case ConvolutionRole::kWeightGradient: break;
     }
-    return library_.by_weight(session_->handle, alpha, d.x, at.input, d.y, at.output, d.convolution, one.algorithm, workspace, one.bytes, beta, d.w, at.weight);
+    return library_.by_weight(session->handle, alpha, d.x, at.input, d.y, at.output, d.convolution, one.algorithm, workspace, one.bytes, beta, d.w, at.weight);
   }
 
   /// Null where it cannot be had.
@@ -267,7 +263,7 @@ class PreparedCudnn final : public PreparedConvolution {
 
   CudaBackend& backend_;
   const CudnnLibrary& library_;
-  std::shared_ptr<Session> session_;
+  std::shared_ptr<CudnnSessions> sessions_;
   std::uint32_t generation_ = backend_.generation();
   Convolution c_;
   CudnnDescriptors descriptors_;
@@ -282,31 +278,20 @@ class PreparedCudnn final : public PreparedConvolution {
 
 class CudnnEngine final : public ConvolutionEngine {
  public:
-  CudnnEngine(CudaBackend& backend, const CudnnLibrary& library) : backend_(backend), library_(library) {}
+  CudnnEngine(CudaBackend& backend, const CudnnLibrary& library) : backend_(backend), library_(library), sessions_(std::make_shared<CudnnSessions>(backend, library)) {}
 
   const std::string& name() const override { return library_.name; }
   std::shared_ptr<PreparedConvolution> prepare(const Convolution& convolution) override {
     if (!is_taken_by_cudnn(convolution)) return nullptr;
     backend_.bind();
-    auto prepared = std::make_shared<PreparedCudnn>(backend_, library_, session(), convolution);
+    auto prepared = std::make_shared<PreparedCudnn>(backend_, library_, sessions_, convolution);
     return prepared->is_taken() ? prepared : nullptr;
   }
 
  private:
-  /// Made at the first convolution; its handle is not destroyed, as cuBLASLt's is not (cublas_engine.cpp).
-  std::shared_ptr<Session> session() {
-    const std::lock_guard lock(mutex_);
-    if (!session_) {
-      auto made = std::make_shared<Session>();
-      check_cudnn(library_.create(&made->handle), "cudnnCreate");
-      session_ = std::move(made);
-    }
-    return session_;
-  }
   CudaBackend& backend_;
   const CudnnLibrary& library_;
-  std::mutex mutex_;
-  std::shared_ptr<Session> session_;
+  std::shared_ptr<CudnnSessions> sessions_;
 };
 
 }  // namespace

@@ -42,42 +42,25 @@ class OwnGraph {
   const Driver& driver_;
 };
 
-/// A stream to be captured, which the rest of the back end knows nothing of: memory that goes back to the pool meanwhile needs
-/// no holding, as each call brings its own (Replay).
-class CaptureStream {
- public:
-  explicit CaptureStream(CudaBackend& backend) : backend_(backend), driver_(backend.driver()) {
-    backend.check(driver_.stream_create(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+/// Of what the function gives to the stream.
+template <class Work>
+CUgraph captured(CudaBackend& backend, CUstream stream, const Work& work) {
+  OwnGraph made(backend);
+  backend.check(backend.driver().stream_begin_capture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), "cuStreamBeginCapture");
+  const bool nested = std::exchange(captures_now, true);
+  const auto end = [&] {
+    captures_now = nested;
+    return backend.driver().stream_end_capture(stream, &made.graph);
+  };
+  try {
+    work();
+  } catch (...) {
+    end();
+    throw;
   }
-  CaptureStream(const CaptureStream&) = delete;
-  CaptureStream& operator=(const CaptureStream&) = delete;
-  ~CaptureStream() { driver_.stream_destroy(stream); }
-
-  /// Of what the function gives to the stream.
-  template <class Work>
-  CUgraph capture(const Work& work) {
-    OwnGraph made(backend_);
-    backend_.check(driver_.stream_begin_capture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), "cuStreamBeginCapture");
-    const bool nested = std::exchange(captures_now, true);
-    const auto end = [&] {
-      captures_now = nested;
-      return driver_.stream_end_capture(stream, &made.graph);
-    };
-    try {
-      work();
-    } catch (...) {
-      end();
-      throw;
-    }
-    backend_.check(end(), "cuStreamEndCapture");
-    return std::exchange(made.graph, nullptr);
-  }
-  CUstream stream = nullptr;
-
- private:
-  CudaBackend& backend_;
-  const Driver& driver_;
-};
+  backend.check(end(), "cuStreamEndCapture");
+  return std::exchange(made.graph, nullptr);
+}
 
 class CudaReplay final : public ReplayedWork {
  public:
@@ -86,18 +69,15 @@ class CudaReplay final : public ReplayedWork {
   CudaReplay& operator=(const CudaReplay&) = delete;
   /// A replay under way goes on.
   ~CudaReplay() override {
-    if (generation_ != backend_.generation() || !backend_.bind_quietly()) {
-      static_cast<void>(inner_.release());  // its stream went with the device's context
-      return;
-    }
+    if (generation_ != backend_.generation() || !backend_.bind_quietly()) return;
     if (executable_) backend_.driver().graph_exec_destroy(executable_);
     if (graph_) backend_.driver().graph_destroy(graph_);
   }
 
   void capture() {
     backend_.bind();
-    if (log_->moving() != 0) inner_ = std::make_unique<CaptureStream>(backend_);
-    CaptureStream on(backend_);
+    const CUstream on = announced(false);
+    if (log_->moving() != 0) announced(true);  // before the first is captured
     const std::size_t count = log_->items().size();
     WorkOrder order(*log_);
     order.narrow(kMostBranches);
@@ -105,17 +85,17 @@ class CudaReplay final : public ReplayedWork {
     const bool launches_early = !log_->steps().empty() && backend_.driver().stream_set_capture_edges;
     const bool is_wide = launches_early || order.depth() < count;
     std::vector<std::vector<CUgraphNode>> ends(count);  // by item: what those that wait for it wait for
-    graph_ = on.capture([&] {
+    graph_ = captured(backend_, on, [&] {
       for (std::size_t i = 0; i < count; ++i) {
-        if (is_wide) wait_for(order.waits[i], ends, launches_early && waits_first(i), on.stream);
+        if (is_wide) wait_for(order.waits[i], ends, launches_early && waits_first(i), on);
         if (log_->moves(i)) {
-          nodes_.push_back(add_inner(i, on.stream));
+          nodes_.push_back(add_inner(i, on));
         } else {
-          log_->run(i, on.stream);
-          nodes_.push_back(log_->items()[i].kind == WorkItem::Kind::kKernel ? last_node(on.stream) : nullptr);
+          log_->run(i, on);
+          nodes_.push_back(log_->items()[i].kind == WorkItem::Kind::kKernel ? last_node(on) : nullptr);
         }
         CUgraph graph = nullptr;
-        const std::span<const CUgraphNode> nodes = last_nodes(on.stream, &graph);
+        const std::span<const CUgraphNode> nodes = last_nodes(on, &graph);
         ends[i].assign(nodes.begin(), nodes.end());
       }
     });
@@ -173,8 +153,16 @@ class CudaReplay final : public ReplayedWork {
     backend_.check(result, "cuStreamUpdateCaptureDependencies");
   }
 
+  /// Told of, so that libraries are ready for it.
+  CUstream announced(bool within) const {
+    const CUstream stream = backend_.replay_stream(within);
+    backend_.tell_of_capture(stream);
+    return stream;
+  }
+
   CUgraph capture_inner(std::size_t i, const WorkLog& log) {
-    return inner_->capture([&] { log.run(i, inner_->stream); });
+    const CUstream within = backend_.replay_stream(true);
+    return captured(backend_, within, [&] { log.run(i, within); });
   }
 
   /// Item i as a graph within the graph that the stream's capture makes.
@@ -193,6 +181,7 @@ class CudaReplay final : public ReplayedWork {
     const auto no_wait = backend_.lock_replay_captures();
     if (!no_wait) return false;
     backend_.bind();
+    announced(true);
     OwnGraph inner(backend_);
     inner.graph = capture_inner(i, log);
     backend_.check(backend_.driver().graph_exec_child_set(executable_, nodes_[i], inner.graph), "cuGraphExecChildGraphNodeSetParams");
@@ -224,12 +213,20 @@ class CudaReplay final : public ReplayedWork {
   CUgraph graph_ = nullptr;       // whose nodes set() names
   CUgraphExec executable_ = nullptr;
   std::vector<CUgraphNode> nodes_;  // by item: a kernel's, or of what moves
-  std::unique_ptr<CaptureStream> inner_;  // for what moves
 };
 
 }  // namespace
 
 bool CudaBackend::captures_replay() { return captures_now; }
+
+/// The rest of the back end knows nothing of these streams: memory that goes back to the pool meanwhile needs no holding, as each call brings its own (Replay).
+CUstream CudaBackend::replay_stream(bool within) {
+  bind();
+  const std::lock_guard lock(streams_mutex_);
+  CUstream& stream = replay_streams_[within ? 1 : 0];
+  if (!stream) check(driver_.stream_create(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+  return stream;
+}
 
 std::unique_ptr<ReplayedWork> CudaBackend::prepare_replay(const WorkLog& log) {
   const auto no_wait = lock_replay_captures();

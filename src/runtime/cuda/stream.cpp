@@ -71,7 +71,26 @@ void CudaBackend::destroy_stream(void* stream) noexcept {
     if (set != StreamSet{1} << 63) foreign_streams_.fetch_and(~set);
     stream_count_ = static_cast<int>(streams_.size());
   }
+  {
+    const std::lock_guard lock(watchers_mutex_);
+    for (StreamWatcher* watcher : watchers_) watcher->before_destruction(static_cast<CUstream>(stream));
+  }
   driver_.stream_destroy(static_cast<CUstream>(stream));
+}
+
+void CudaBackend::watch_streams(StreamWatcher* watcher) {
+  const std::lock_guard lock(watchers_mutex_);
+  watchers_.push_back(watcher);
+}
+
+void CudaBackend::unwatch_streams(StreamWatcher* watcher) noexcept {
+  const std::lock_guard lock(watchers_mutex_);
+  std::erase(watchers_, watcher);
+}
+
+void CudaBackend::tell_of_capture(CUstream stream) noexcept {
+  const std::lock_guard lock(watchers_mutex_);
+  for (StreamWatcher* watcher : watchers_) watcher->before_capture(stream);
 }
 
 StreamPriorities CudaBackend::stream_priorities() {

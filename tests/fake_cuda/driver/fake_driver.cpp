@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <string>
@@ -37,6 +38,7 @@ struct Executable {
 };
 struct Stream {
   Graph* captured = nullptr;
+  bool is_there = true;
 };
 
 std::mutex mutex;
@@ -44,6 +46,13 @@ std::string events;
 std::map<std::string, Function*> functions;
 bool notes = true, refuses_inner = false;
 std::size_t early_waits = 0;
+
+std::deque<Stream> streams;  // also those that were destroyed: no other has their address
+
+CUresult made(CUstream* stream) {
+  const std::lock_guard lock(mutex);
+  return *stream = reinterpret_cast<CUstream>(&streams.emplace_back()), CUDA_SUCCESS;
+}
 
 Stream* stream_of(CUstream stream) { return reinterpret_cast<Stream*>(stream); }
 
@@ -82,6 +91,13 @@ __attribute__((visibility("default"))) char* fake_cuda_take_events() {
 __attribute__((visibility("default"))) void fake_cuda_note(bool whether) { notes = whether; }
 /// As if a graph within a graph had other nodes than the one that it is set to.
 __attribute__((visibility("default"))) void fake_cuda_refuse_inner(bool whether) { refuses_inner = whether; }
+
+/// 0: destroyed, 1: there, 2: captured.
+__attribute__((visibility("default"))) int fake_cuda_stream_state(CUstream stream) {
+  const std::lock_guard lock(mutex);
+  if (!stream_of(stream)->is_there) return 0;
+  return stream_of(stream)->captured ? 2 : 1;
+}
 
 /// How many waits of captured work for the work before it, since the last call, were not for its end.
 __attribute__((visibility("default"))) std::size_t fake_cuda_take_early() { return std::exchange(early_waits, 0); }
@@ -125,9 +141,12 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t, CUstre
   return add(stream_of(stream), {&copy, {reinterpret_cast<void*>(from), reinterpret_cast<void*>(to)}, nullptr});
 }
 
-CUresult cuStreamCreate(CUstream* stream, unsigned) { return *stream = reinterpret_cast<CUstream>(new Stream), CUDA_SUCCESS; }
-CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned, int) { return *stream = reinterpret_cast<CUstream>(new Stream), CUDA_SUCCESS; }
-CUresult cuStreamDestroy(CUstream stream) { return delete stream_of(stream), CUDA_SUCCESS; }
+CUresult cuStreamCreate(CUstream* stream, unsigned) { return made(stream); }
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned, int) { return made(stream); }
+CUresult cuStreamDestroy(CUstream stream) {
+  const std::lock_guard lock(mutex);
+  return stream_of(stream)->is_there = false, CUDA_SUCCESS;
+}
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) { return stream_of(stream)->captured = new Graph, CUDA_SUCCESS; }
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   *graph = reinterpret_cast<CUgraph>(stream_of(stream)->captured);
