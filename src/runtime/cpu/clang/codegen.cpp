@@ -21,7 +21,6 @@
 
 #include "locate.hpp"
 #include "parallel_threads.hpp"
-#include "rare_arguments.hpp"
 
 namespace damo::clang_plugin {
 namespace {

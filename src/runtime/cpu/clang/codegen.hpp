@@ -35,6 +35,8 @@ bool check_types(const llvm::Module& module, std::string& error);
 void widen_half_loops(llvm::PassBuilder& builder);
 /// Lets the loops over a reduction's partial values be unrolled once they are vectors (lane_loops.cpp).
 void unroll_lanes(llvm::PassBuilder& builder);
+/// Makes vectors of functions whose rare arguments are a matter of their own (rare_arguments.cpp).
+void part_rare_arguments(llvm::PassBuilder& builder);
 
 /// Runs the optimiser's pipeline and the code generator, noting in progress which of the kernels is at work.
 Generated generate_object(llvm::Module& module, const std::vector<KernelInfo>& kernels, const Target& target, const Options& options, const Progress& progress);

@@ -127,7 +127,6 @@ DAMO_MATH double tan_of_any(double x) { return tan_of(reduce_turn(x), x); }
 
 inline constexpr double kHalfPiDouble = 0x1.921fb54442d18p+0, kHalfPiDoubleLow = 0x1.1a62633145c07p-54;
 
-#if DAMO_HAS_FMA  // or the usual way would need more steps
 // An x that is no further than that from 0 has fewer turns than a product with a part of pi/2 has digits to lose.
 inline constexpr double kFarTurnDouble = 0x1p20;
 DAMO_MATH bool is_far_turn(double x) { return !(magnitude(x) <= kFarTurnDouble); }
@@ -142,19 +141,12 @@ DAMO_MATH TurnDouble near_turn(double x) {
 DAMO_MATH double sin_near(double x) { return sin_of(near_turn(x), x); }
 DAMO_MATH double cos_near(double x) { return cos_of(near_turn(x)); }
 DAMO_MATH double tan_near(double x) { return tan_of(near_turn(x), x); }
-#endif
 
 }  // namespace math
 
-#if DAMO_HAS_FMA
-DAMO_MATH double sin(double x) { return math::unless_rare<double, math::is_far_turn, math::sin_of_any>(x, math::sin_near(x)); }
-DAMO_MATH double cos(double x) { return math::unless_rare<double, math::is_far_turn, math::cos_of_any>(x, math::cos_near(x)); }
-DAMO_MATH double tan(double x) { return math::unless_rare<double, math::is_far_turn, math::tan_of_any>(x, math::tan_near(x)); }
-#else
-DAMO_MATH double sin(double x) { return math::sin_of_any(x); }
-DAMO_MATH double cos(double x) { return math::cos_of_any(x); }
-DAMO_MATH double tan(double x) { return math::tan_of_any(x); }
-#endif
+DAMO_MATH double sin(double x) { return math::unless_rare<double, math::is_far_turn, math::sin_of_any, math::sin_near>(x); }
+DAMO_MATH double cos(double x) { return math::unless_rare<double, math::is_far_turn, math::cos_of_any, math::cos_near>(x); }
+DAMO_MATH double tan(double x) { return math::unless_rare<double, math::is_far_turn, math::tan_of_any, math::tan_near>(x); }
 
 namespace math {
 

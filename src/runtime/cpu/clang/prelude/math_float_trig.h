@@ -101,7 +101,6 @@ DAMO_MATH float tan_of_any(float x) {
 
 inline constexpr float kHalfPi = 0x1.921fb6p+0f, kHalfPiLow = -0x1.777a5cp-25f, kHalfPiLowest = -0x1.ee59dap-50f;
 
-#if DAMO_HAS_FMA  // or the usual way would need more steps
 // Sine and cosine of an x that is no further than kFarTurn from 0, each as a sum whose second part is small: in float,
 // at half the cost of a double. x = turns pi/2 + r + rest.
 inline constexpr float kFarTurn = 131072.0f;
@@ -148,19 +147,12 @@ DAMO_MATH float tan_near(float x) {
   const float y = madd(left, inverse, quotient);
   return x == 0.0f ? x : flip_if(y, t.quarter & 1u);
 }
-#endif
 
 }  // namespace math
 
-#if DAMO_HAS_FMA
-DAMO_MATH float sin(float x) { return math::unless_rare<float, math::is_far_turn, math::sin_of_any>(x, math::sin_near(x)); }
-DAMO_MATH float cos(float x) { return math::unless_rare<float, math::is_far_turn, math::cos_of_any>(x, math::cos_near(x)); }
-DAMO_MATH float tan(float x) { return math::unless_rare<float, math::is_far_turn, math::tan_of_any>(x, math::tan_near(x)); }
-#else
-DAMO_MATH float sin(float x) { return math::sin_of_any(x); }
-DAMO_MATH float cos(float x) { return math::cos_of_any(x); }
-DAMO_MATH float tan(float x) { return math::tan_of_any(x); }
-#endif
+DAMO_MATH float sin(float x) { return math::unless_rare<float, math::is_far_turn, math::sin_of_any, math::sin_near>(x); }
+DAMO_MATH float cos(float x) { return math::unless_rare<float, math::is_far_turn, math::cos_of_any, math::cos_near>(x); }
+DAMO_MATH float tan(float x) { return math::unless_rare<float, math::is_far_turn, math::tan_of_any, math::tan_near>(x); }
 
 namespace math {
 
