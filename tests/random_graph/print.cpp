@@ -133,6 +133,13 @@ std::string gradient_text(const GraphSpec& graph) {
          ";\n  const std::vector<Variable> gradients = lop({" + (graph.recomputes ? "recompute(" + y + ", {" + v(recomputed_from(graph, by)) + "})" : y) + "}, {weights}, " + list_of(by) + ", Disconnected::kZero);\n";
 }
 
+/// Every line of the text behind "//".
+std::string as_comment(const std::string& text) {
+  std::string comment = "// ";
+  for (const char c : text) comment += c == '\n' ? "\n// " : std::string(1, c);
+  return comment + "\n";
+}
+
 }  // namespace
 
 std::string extents_text(const Shape& shape) {
@@ -149,7 +156,7 @@ std::string array_text(const std::vector<Scalar>& values, DType dtype) {
 }
 
 std::string program_of(const GraphSpec& graph, const std::string& device, const std::string& what) {
-  std::string text = "// " + what + "\n#include <cmath>\n#include <cstdio>\n#include <damo/damo.hpp>\n" + definitions(graph) +
+  std::string text = as_comment(what) + "#include <cmath>\n#include <cstdio>\n#include <damo/damo.hpp>\n" + definitions(graph) +
                      "using namespace damo;\n\nint main() {\n  const Device device(\"" + device + "\");\n";
   std::vector<int> inputs, buffers;
   const std::vector<Variable> variables = [&] {

@@ -17,6 +17,7 @@ namespace damo::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 double seconds_allowed() {
   const char* text = std::getenv("RANDOM_GRAPH_SECONDS");
@@ -69,7 +70,8 @@ TEST(RandomGraph, ProgramsCarryTheFamiliesThatTheyNeed) {
   std::uint64_t seed = 0;
   const auto has_loop = [](const GraphSpec& graph) { return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const NodeSpec& node) { return node.name == "scan_taps"; }); };
   while (!has_loop(random_graph(seed))) ++seed;
-  const std::string program = program_of(random_graph(seed), "cpu", "wrong");
+  const std::string program = program_of(random_graph(seed), "cpu", "wrong\nby far");
+  EXPECT_THAT(program, StartsWith("// wrong\n// by far\n#include")) << "or it would not compile";
   EXPECT_THAT(program, HasSubstr("loops_node<Variable>(\"scan_taps\", {v"));
   EXPECT_THAT(program, HasSubstr("std::vector<T> loops_node(const std::string& how"));
   EXPECT_THAT(program, HasSubstr("T tamed(const T& x)"));
