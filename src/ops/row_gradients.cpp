@@ -33,7 +33,8 @@ DAMO_RULE(fmod, g, -(g * round_half_to_even((x - out) / y)))
 DAMO_RULE(neg, -g)
 DAMO_RULE(abs, g * sign(x))  // at 0: 0
 DAMO_RULE(sign, zero_like(x))
-DAMO_RULE(copysign, where(logical_xor(signbit(x), signbit(y)), -g, g), zero_like(y))  // at x = 0: the side on which its sign puts it
+// At x = 0: the side on which its sign puts it. NaN's sign is not the same on all machines: NaN, as of abs.
+DAMO_RULE(copysign, where(isnan(x), x, where(logical_xor(signbit(x), signbit(y)), -g, g)), zero_like(y))
 DAMO_RULE(reciprocal, -(g * sqr(out)))
 DAMO_RULE(sqr, g * (2.0 * x))
 

@@ -132,6 +132,17 @@ TEST_P(GradientOnEachDevice, AtEdgesIsFinite) {
   EXPECT_THAT(results[4].to_vector<double>(), Each(1)) << "one of two equal inputs has it, not both";
 }
 
+TEST_P(GradientOnEachDevice, OfCopysignOfNanIsNanWhateverItsSign) {
+  const Variable x = vector("x", float64), y = vector("y", float64);
+  const Function f = function({x, y}, {grad(sum(copysign(x, y)), x)}, {.device = device()});
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Array gradients = f(Array::from(std::vector{nan, -nan, -2.0, 2.0, -2.0}, device()), Array::from(std::vector{-1.0, -1.0, -1.0, -1.0, 1.0}, device()));
+  const std::vector<double> gradient = gradients.to_doubles();
+  EXPECT_TRUE(std::isnan(gradient[0]));
+  EXPECT_TRUE(std::isnan(gradient[1]));
+  EXPECT_EQ(std::vector(gradient.begin() + 2, gradient.end()), (std::vector{1.0, -1.0, -1.0}));
+}
+
 TEST_P(GradientOnEachDevice, SumsOverAxesThatWereBroadcast) {
   const auto x = matrix("x"), bias = vector("bias"), g = matrix("g");
   const auto column = input({float32, {kUnknown, 1}}, "column"), number = scalar("number");
