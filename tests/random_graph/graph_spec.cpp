@@ -15,6 +15,8 @@
 namespace damo::testing {
 namespace {
 
+constexpr std::int64_t kMostElements = 200000;  // of a value: the reference takes 0.2 us for one
+
 std::mt19937_64 generator(std::uint64_t seed) { return std::mt19937_64(seed * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du); }
 
 DType row_result(const ElementwiseRow& row, const std::vector<DType>& operands) {
@@ -270,6 +272,8 @@ class Generator {
     try {
       std::vector<ValueType> types = node_types(node, static_cast<int>(graph_.nodes.size()), values_);
       if (node.kind == NodeSpec::Kind::kConstant && !is_signed(node.dtype)) node.number = std::abs(node.number);
+      // A family says itself how large its values are.
+      if (node.kind != NodeSpec::Kind::kFamily && !std::all_of(types.begin(), types.end(), [this](const ValueType& type) { return greatest_size(type.dims) <= kMostElements; })) return false;
       values_.insert(values_.end(), types.begin(), types.end());
       graph_.nodes.push_back(std::move(node));
       return true;
@@ -416,6 +420,13 @@ class Generator {
     if (symbol >= kSizedSymbols) return bounds_.contains(symbol) ? bounds_.at(symbol) : 300;
     for (const std::vector<std::int64_t>& extents : graph_.calls) greatest = std::max(greatest, extents[static_cast<std::size_t>(symbol)]);
     return greatest;
+  }
+
+  /// Elements, in any call, at most.
+  std::int64_t greatest_size(const Dims& dims) const {
+    std::int64_t size = 1;
+    for (int symbol : dims) size = std::min(size * std::max<std::int64_t>(greatest_extent(symbol), 1), kMostElements + 1);
+    return size;
   }
 
   int as_dtype(int value, DType dtype) {
