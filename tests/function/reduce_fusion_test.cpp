@@ -59,6 +59,30 @@ TEST_P(FusedReductions, GiveSoftmaxOfEveryShape) {
   }
 }
 
+TEST_P(FusedReductions, HoldValuesOfRowsOfAnyLengthAndStart) {
+  for (const DType dtype : {float32, float64, bfloat16}) {
+    const Variable x = matrix("x", dtype);
+    const Function f = function({x}, {softmax(x, 1), logsumexp(x, 1)}, {.device = device()});
+    const double tolerance = dtype == bfloat16 ? 8e-3 : dtype == float32 ? 1e-5
+                                                                         : 1e-12;
+    for (const std::int64_t length : {31, 32, 33, 47, 64, 65, 127, 511, 512, 513, 1000, 16383, 16384, 16385}) {
+      const Array given = astype(noise({3, length + 1}), dtype).slice({{}, {1, length + 1}});  // of 16 bits no row is aligned as the one before
+      const Results results = f(given);
+      const Values in = given.to_doubles(), out = results[0].to_doubles(), logs = results[1].to_doubles();
+      const auto columns = static_cast<std::size_t>(length);
+      for (std::size_t row = 0; row < 3; ++row) {
+        double sum = 0;
+        for (std::size_t k = 0; k < columns; ++k) sum += std::exp(in[row * columns + k]);
+        ASSERT_NEAR(logs[row], std::log(sum), tolerance * std::log(sum)) << length << " of " << name(dtype);
+        for (std::size_t k = 0; k < columns; ++k) {
+          const double expected = std::exp(in[row * columns + k]) / sum;
+          ASSERT_NEAR(out[row * columns + k], expected, tolerance * expected) << length << " of " << name(dtype) << ", row " << row << " element " << k;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(FusedReductions, GiveLayerNormAndItsGradients) {
   const Variable x = matrix("x"), w = vector("w"), b = vector("b"), g = matrix("g");
   const Variable y = layer_norm(x, w, b);

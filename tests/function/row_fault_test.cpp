@@ -51,6 +51,18 @@ TEST_F(RowFaultOnCpu, ADivisionByZeroNamesTheRow) {
   EXPECT_THAT(text, AllOf(HasSubstr("integer division by zero at"), HasSubstr("cut_div"), HasSubstr(at_line(cut_div()))));
 }
 
+TEST_F(RowFaultOnCpu, ASumOfRowsDividesNothingBehindTheirEnds) {
+  const Variable a = matrix("a", int32), b = matrix("b", int32);
+  const Function f = function({a, b}, {sum(cut_div()(a, b), 1)}, {.device = cpu()});
+  for (const std::int64_t length : {5, 40, 100, 600, 1001}) {
+    const Array x = Array::full({3, length}, 9, int32, cpu());
+    EXPECT_THAT(Array(f(x, Array::full({3, length}, 4, int32, cpu()))).to_doubles(), ::testing::Each(2.0 * static_cast<double>(length))) << length;
+    std::vector<std::int32_t> y(static_cast<std::size_t>(3 * length), 4);
+    y.back() = 0;
+    EXPECT_THAT(error_of([&] { f(x, Array::from(y, {3, length}, cpu())); }), HasSubstr("integer division by zero")) << length;
+  }
+}
+
 TEST_F(RowFaultOnCpu, TheLeastIntegerDividedByMinusOneNamesTheRow) {
   EXPECT_THAT(fault_of(cut_div(), {1, kLeast}, {1, -1}), AllOf(HasSubstr("integer division by zero"), HasSubstr("or of the smallest integer by -1"), HasSubstr(at_line(cut_div()))));
 }

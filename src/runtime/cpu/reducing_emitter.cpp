@@ -19,6 +19,7 @@ constexpr const char* kUsersReducingHead = R"(#define DAMO_FUNCTION static __dev
 typedef i64 place;
 )";
 
+constexpr int kWorthStrips = 512;    // elements of a row from which storing past the caches is worth it
 constexpr int kRowAhead = 64 << 10;  // bytes of a row that the second-level cache holds beside another one
 
 // Unrolled, a short loop over partial values would not be vectorised as one.
@@ -35,14 +36,17 @@ std::string product(const std::string& index, const std::string& stride) { retur
 }  // namespace
 
 CpuReducingEmitter::CpuReducingEmitter(const KernelSpec& spec, const Layout& layout)
-    : spec_(spec), layout_(layout), steps_(spec), backward_(spec.is_backward()), kept_in_(static_cast<std::size_t>(spec.first_step()) + spec.steps.size(), -1),
-      passes_(spec, [this](int value, const Passes& passes) { return may_keep(value, passes); }) {}
+    : spec_(spec), layout_(layout), steps_(spec), backward_(spec.is_backward()), kept_in_(static_cast<std::size_t>(spec.first_step()) + spec.steps.size(), kNowhere), passes_(spec, [this](int value, const Passes& passes) { return may_keep(value, passes); }) {}
 
-/// An output of the value's type that the last pass writes can hold it until then, one value an output. In place, a later
-/// pass would find the kept value where it looks for the input.
+/// Short rows have an array for each value. Else an output of the value's type that the last pass writes can hold it until then, one value an output. In place,
+/// a later pass would find the kept value where it looks for the input.
 bool CpuReducingEmitter::may_keep(int value, const Passes& passes) {
   int& kept_in = kept_in_[static_cast<std::size_t>(value)];
-  if (kept_in >= 0) return true;
+  if (kept_in != kNowhere) return true;
+  if (layout_.whole) {
+    kept_in = kHeld;
+    return true;
+  }
   if (layout_.in_place) return false;
   for (int output = 0; output < static_cast<int>(spec_.stores.size()); ++output) {
     const int parameter = parameter_of(output);
@@ -154,7 +158,7 @@ void CpuReducingEmitter::each_moving(const Passes::Pass& pass, Do act) const {
   for (const auto* values : {&pass.kept, &pass.keeps}) {
     for (int value : *values) {
       const int parameter = kept_in_[static_cast<std::size_t>(value)];
-      if (std::find(parameters.begin(), parameters.end(), parameter) == parameters.end()) parameters.push_back(parameter);
+      if (parameter != kHeld && std::find(parameters.begin(), parameters.end(), parameter) == parameters.end()) parameters.push_back(parameter);
     }
   }
   for (int parameter : parameters) act(parameter);
@@ -179,6 +183,11 @@ void CpuReducingEmitter::emit_reduced_offsets(const std::string& indent, const s
   });
 }
 
+std::string CpuReducingEmitter::kept(int value, const std::string& place, const std::function<std::string(int)>& at) const {
+  const int parameter = kept_in_[static_cast<std::size_t>(value)];
+  return parameter == kHeld ? "held" + number(value) + "[" + place + "]" : at(parameter);
+}
+
 /// What a pass does with one element, but for joining it.
 void CpuReducingEmitter::emit_element(const std::string& indent, const std::string& index, const std::string& place, const Passes::Pass& pass, const std::string& prefixes, bool to_strip) {
   const std::string from_first = backward_ && !columns() ? "-(" + index + ")" : index;
@@ -190,14 +199,14 @@ void CpuReducingEmitter::emit_element(const std::string& indent, const std::stri
     line(indent + "const " + type + " v" + number(input) + " = " + type + "(" + at(input) + ");");
   }
   for (int value : pass.kept) {
-    line(indent + "const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = " + at(kept_in_[static_cast<std::size_t>(value)]) + ";");
+    line(indent + "const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = " + kept(value, place, at) + ";");
   }
   text_ += prefixes;
   for (int value : pass.steps) {
     const std::string text = spec_.step_of(value).is_place ? (backward_ ? "a.length - 1 - (" + place + ")" : place) : steps_.call(value, names);
     line(indent + "const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = " + text + ";");
   }
-  for (int value : pass.keeps) line(indent + at(kept_in_[static_cast<std::size_t>(value)]) + " = v" + number(value) + ";");
+  for (int value : pass.keeps) line(indent + kept(value, place, at) + " = v" + number(value) + ";");
   for (int output : pass.stores) {
     const std::string target = to_strip ? "strip" + number(output) + "[k]" : at(parameter_of(output));
     line(indent + target + " = " + steps_.stored(output, names) + ";");
@@ -249,16 +258,38 @@ bool CpuReducingEmitter::streams(const Passes::Pass& pass) const {
   });
 }
 
-/// Leaves in j how many elements were stored past the caches. Meanwhile the row behind this one is asked for, if it is short enough for the second-level cache.
+/// Elements of a row before the first whole cache line of each output: 0 to 63.
+std::string CpuReducingEmitter::head_of(int output) const {
+  const int parameter = parameter_of(output);
+  return "i64((0 - u64(e" + number(parameter) + ")) % 64) / " + number(static_cast<int>(itemsize(spec_.parameter_dtype(parameter))));
+}
+
+/// Asks for the row behind this one while a pass is busy with arithmetic, or else while it stores past the caches: memory would be idle in the one, and in the
+/// other the fetching by the processor itself does not keep up.
+void CpuReducingEmitter::emit_ahead(const std::string& indent, const std::string& before, const Passes::Pass& pass) {
+  if (&pass != asks_ahead()) return;
+  for (int input : passes_.all()[0].inputs) {
+    if (access(input) == Access::kRow) line(indent + "  if (ahead) prefetch_strip(r" + number(input) + " + " + kept_step(input) + " + " + before + "j);");
+  }
+}
+
+/// The pass that does, if any. It goes over strips.
+const Passes::Pass* CpuReducingEmitter::asks_ahead() const {
+  const Passes::Pass* last = &passes_.all().back();
+  if (layout_.reduced_rank > 1 || !streams(*last)) return nullptr;
+  if (layout_.whole && layout_.lanes == kCpuTile) {
+    for (const Passes::Pass& pass : passes_.all()) {
+      if (!pass.keeps.empty()) return &pass;
+    }
+  }
+  return last;
+}
+
+/// Whole cache lines of all outputs at a time.
 void CpuReducingEmitter::emit_strips(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass) {
   const std::string strip = number(kCpuTile);
-  std::string addresses;
-  for (int output : pass.stores) addresses += " | u64(e" + number(parameter_of(output)) + ")";
-  line(indent + "if (a.fast & 2 && (" + addresses.substr(3) + ") % 64 == 0) for (; j + " + strip + " <= " + count + "; j += " + strip + ") {");
-  for (int input : pass.inputs) {
-    if (access(input) != Access::kRow) continue;
-    line(indent + "  if (a.length <= " + number(kRowAhead / static_cast<int>(itemsize(spec_.parameter_dtype(input)))) + ") prefetch_strip(e" + number(input) + " + " + kept_step(input) + " + j);");
-  }
+  line(indent + "for (; j + " + strip + " <= " + count + "; j += " + strip + ") {");
+  emit_ahead(indent, before, pass);
   for (int output : pass.stores) line(indent + "  alignas(64) " + storage_type(spec_.parameter_dtype(parameter_of(output))) + " strip" + number(output) + "[" + strip + "];");
   line(kVectorise);
   line(indent + "  for (i64 k = 0; k < " + strip + "; ++k) {");
@@ -268,28 +299,64 @@ void CpuReducingEmitter::emit_strips(const std::string& indent, const std::strin
   line(indent + "}");
 }
 
-/// So many elements from e0, e1, ... on: into lanes, and what is left over into the values of this letter.
+/// So many elements from e0, e1, ... on, of a pass that joins nothing.
+void CpuReducingEmitter::emit_stores(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass) {
+  const bool strips = streams(pass);
+  line(indent + "i64 j = 0;");
+  if (strips) {
+    // Up to a place from which all outputs are whole lines, and behind the lines, element by element.
+    std::string same = "a.fast & 2 && " + count + " >= " + number(kWorthStrips);
+    for (int output : pass.stores) same += output == pass.stores[0] ? "" : " && " + head_of(output) + " == head";
+    line(indent + "const i64 head = " + head_of(pass.stores[0]) + ";");
+    line(indent + "const bool in_strips = " + same + ";");
+    line(indent + "for (i64 until = in_strips ? head : " + count + ";; until = " + count + ") {");
+  }
+  line(kVectorise);
+  line(indent + "for (; j < " + (strips ? "until" : count) + "; ++j) {");
+  emit_element(indent + "  ", "j", before + "j", pass);
+  line(indent + "}");
+  if (!strips) return;
+  line(indent + "if (until == " + count + ") break;");
+  emit_strips(indent, count, before, pass);
+  line(indent + "}");
+}
+
+/// What is left over from lanes: one more round of all, of which some have no element.
+void CpuReducingEmitter::emit_last_lanes(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass) {
+  line(indent + "if (j < " + count + ")");
+  line(kLanes);
+  line(indent + "  for (int k = 0; k < " + number(layout_.lanes) + "; ++k) {");
+  // A store under the condition would keep the lanes in memory, in the other loops too.
+  for (int join : pass.joins) line(indent + "    Joined" + number(join) + " n" + number(join) + " = " + lane("m", join, "k") + ";");
+  line(indent + "    if (j + k < " + count + ") {");
+  emit_element(indent + "      ", "j + k", before + "j + k", pass);
+  emit_joins(indent + "      ", "n", false, pass);
+  line(indent + "    }");
+  for (int join : pass.joins) line(indent + "    " + set_lane("m", join, "k", "n" + number(join)));
+  line(indent + "  }");
+}
+
+/// So many elements from e0, e1, ... on: into lanes, and what is left over from few lanes into the values of this letter.
 void CpuReducingEmitter::emit_elements(const std::string& indent, const std::string& count, const std::string& before, const std::string& letter, const Passes::Pass& pass) {
   const std::string lanes = number(layout_.lanes);
-  if (!pass.joins.empty() && layout_.lanes > 1) {
-    line(indent + "i64 j = 0;");
-    line(indent + "for (; j + " + lanes + " <= " + count + "; j += " + lanes + ") {");
-    line(kLanes);
-    line(indent + "  for (int k = 0; k < " + lanes + "; ++k) {");
-    emit_element(indent + "    ", "j + k", before + "j + k", pass);
-    emit_joins(indent + "    ", "m", true, pass);
-    line(indent + "  }\n" + indent + "}");
-  }
-  if (!pass.joins.empty() && layout_.lanes == 1) {  // counted from r: from 0, Clang's loop over rows of 4 takes a third longer
+  if (pass.joins.empty()) return emit_stores(indent, count, before, pass);
+  if (layout_.lanes == 1) {  // counted from r: from 0, Clang's loop over rows of 4 takes a third longer
     line(indent + "for (i64 k = r; k < r + " + count + "; ++k) {");
     emit_element(indent + "  ", "k - r", "k", pass);
     emit_joins(indent + "  ", letter, false, pass);
     line(indent + "}");
     return;
   }
-  if (pass.joins.empty()) line(indent + "i64 j = 0;");
-  if (streams(pass)) emit_strips(indent, count, before, pass);
-  line(pass.joins.empty() ? kVectorise : kNotVectorised);
+  line(indent + "i64 j = 0;");
+  line(indent + "for (; j + " + lanes + " <= " + count + "; j += " + lanes + ") {");
+  emit_ahead(indent, before, pass);
+  line(kLanes);
+  line(indent + "  for (int k = 0; k < " + lanes + "; ++k) {");
+  emit_element(indent + "    ", "j + k", before + "j + k", pass);
+  emit_joins(indent + "    ", "m", true, pass);
+  line(indent + "  }\n" + indent + "}");
+  if (layout_.lanes >= kCpuShortLanes) return emit_last_lanes(indent, count, before, pass);
+  line(kNotVectorised);
   line(indent + "for (; j < " + count + "; ++j) {");
   emit_element(indent + "  ", "j", before + "j", pass);
   emit_joins(indent + "  ", letter, false, pass);
@@ -364,6 +431,9 @@ void CpuReducingEmitter::emit_row_results(const std::string& indent, const std::
 
 void CpuReducingEmitter::emit_rows() {
   begin(entry_name(spec_));
+  for (int value = 0; value < static_cast<int>(kept_in_.size()); ++value) {
+    if (kept_in_[static_cast<std::size_t>(value)] == kHeld) line("    alignas(64) " + value_type(steps_.dtype(value)) + " held" + number(value) + "[" + number(kCpuHeld) + "];");
+  }
   if (spec_.joins_across()) {
     line("    const i64 from = task * a.tile, to = from + a.tile < a.n ? from + a.tile : a.n, begin = 0, end = a.length;");
     emit_held_across();
@@ -373,6 +443,13 @@ void CpuReducingEmitter::emit_rows() {
   }
   line("    for (i64 row = from; row < to; ++row) {");
   emit_row_start("      ", "row", layout_.rank, "");
+  if (asks_ahead()) {
+    std::size_t bytes = 0;
+    for (int input : passes_.all()[0].inputs) {
+      if (access(input) == Access::kRow) bytes += itemsize(spec_.parameter_dtype(input));
+    }
+    line("      const bool ahead = a.fast & 2 && a.length * " + number(static_cast<int>(bytes)) + " <= " + number(kRowAhead) + ";");
+  }
   emit_row_values("      ", {}, passes_.first_row_steps());
   for (const Passes::Pass& pass : passes_.all()) {
     emit_row_pass(pass);

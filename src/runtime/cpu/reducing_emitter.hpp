@@ -10,7 +10,8 @@
 // The text of a user's CUDA C is the same, in functions that kernels behind it call, a task a block (users_text.hpp).
 //
 // A partial value takes few elements before it is joined with others, so that the error of a sum grows slowly.
-// A value that a later pass needs is kept where an output's row will be, if there is one of its type; else made again.
+// A value that a later pass needs is held in an array of the task if rows are short (Layout::whole); else it is kept where an output's row will be, if there is
+// one of its type; else it is made again.
 #pragma once
 #include <functional>
 #include <string>
@@ -25,6 +26,7 @@ namespace damo {
 inline constexpr int kCpuAcrossColumns = 512;  ///< columns, or places of a row, that a task of the second kernel joins
 inline constexpr int kCpuRun = 32;             ///< elements that a partial value takes before it is joined with others
 inline constexpr int kCpuShortLanes = 16;      ///< of rows that are one run of so many; shorter ones than kCpuRun have one
+inline constexpr int kCpuHeld = 16384;         ///< elements of rows whose values a task holds: they stay in a second-level cache beside the row
 
 class CpuReducingEmitter {
  public:
@@ -54,6 +56,10 @@ class CpuReducingEmitter {
   void emit_element(const std::string& indent, const std::string& index, const std::string& place, const Passes::Pass& pass, const std::string& prefixes = {}, bool to_strip = false);
   bool streams(const Passes::Pass& pass) const;
   void emit_strips(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass);
+  std::string head_of(int output) const;
+  const Passes::Pass* asks_ahead() const;
+  void emit_ahead(const std::string& indent, const std::string& before, const Passes::Pass& pass);
+  void emit_stores(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass);
   void emit_joins(const std::string& indent, const std::string& letter, bool in_lanes, const Passes::Pass& pass);
   void emit_row_values(const std::string& indent, const std::vector<int>& joins, const std::vector<int>& steps);
   void emit_row_results(const std::string& indent, const std::vector<int>& joins, const std::vector<int>& steps);
@@ -63,6 +69,9 @@ class CpuReducingEmitter {
   std::string lane(const std::string& letter, int join, const std::string& k) const;
   std::string set_lane(const std::string& letter, int join, const std::string& k, const std::string& value) const;
   bool may_keep(int value, const Passes& passes);
+  /// Where a kept value of one element is; at: that place in an array's row.
+  std::string kept(int value, const std::string& place, const std::function<std::string(int)>& at) const;
+  void emit_last_lanes(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass);
   /// The accumulator of all elements of the row at hand.
   std::string joined_value(int join) const { return columns() ? lane("m", join, "k") : "j" + number(join); }
   /// Whether a row is no longer than its lanes take in one run.
@@ -84,7 +93,8 @@ class CpuReducingEmitter {
   const Layout& layout_;
   StepPrinter steps_;
   bool backward_;             // a scan from the last element: places are counted from there
-  std::vector<int> kept_in_;  // by value: the parameter in whose row it is kept, -1: none
+  static constexpr int kNowhere = -1, kHeld = -2;
+  std::vector<int> kept_in_;  // by value: the parameter in whose row it is kept
   Passes passes_;
   std::string text_;
 };

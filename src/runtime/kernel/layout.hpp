@@ -62,7 +62,7 @@ struct Layout {
   int cluster = 1;       ///< blocks that share a row
   int residents = 0;     ///< blocks that a multiprocessor is to hold at once; 0: as it comes
   Ends ends = Ends::kAnywhere;
-  bool whole = false;    ///< lanes and items hold a row, which is then read once
+  bool whole = false;    ///< lanes and items hold a row, which is then read once; on a CPU an array of the task holds its values
   bool chunked = false;  ///< rows are cut into chunks, whose values a second launch joins
 
   /// All dense, scalars or values: no coordinate is ever computed.

@@ -116,6 +116,12 @@ bool joins_in_one_pass(const KernelSpec& spec) {
   return passes.all().size() == 1 && !passes.all()[0].joins.empty() && passes.across_stores().empty();
 }
 
+bool wants_kept(const KernelSpec& spec) {
+  bool wants = false;
+  const Passes passes(spec, [&](int, const Passes&) { return wants = true; });
+  return wants;
+}
+
 std::size_t partial_bytes(const KernelSpec& spec) {
   std::size_t bytes = 0;
   for (const Step& step : spec.steps) {
