@@ -272,8 +272,10 @@ class Generator {
     try {
       std::vector<ValueType> types = node_types(node, static_cast<int>(graph_.nodes.size()), values_);
       if (node.kind == NodeSpec::Kind::kConstant && !is_signed(node.dtype)) node.number = std::abs(node.number);
-      // A family says itself how large its values are.
-      if (node.kind != NodeSpec::Kind::kFamily && !std::all_of(types.begin(), types.end(), [this](const ValueType& type) { return greatest_size(type.dims) <= kMostElements; })) return false;
+      const auto is_large = [this](const ValueType& type) { return greatest_size(type.dims) > kMostElements; };
+      const bool from_large = std::any_of(node.operands.begin(), node.operands.end(), [&](int operand) { return is_large(values_[static_cast<std::size_t>(operand)]); });
+      // A family says itself how large its values are; nothing else makes large values of small ones.
+      if (node.kind != NodeSpec::Kind::kFamily && !from_large && std::any_of(types.begin(), types.end(), is_large)) return false;
       values_.insert(values_.end(), types.begin(), types.end());
       graph_.nodes.push_back(std::move(node));
       return true;
