@@ -73,6 +73,39 @@ TEST_P(CreateOnEachDevice, RangesHaveNumPysLengthsAndValues) {
   EXPECT_EQ(linspace(-1, 1, 4, int32, device()).to_doubles(), (Numbers{-1, -1, 0, 1}));
 }
 
+TEST_P(CreateOnEachDevice, RangesOfNumbersOfTheCallAreNumPys) {
+  const Variable n = scalar("n", int32), end = scalar("end", float64), step = scalar("step", float64);
+  const Function f = function({n, end, step}, {arange(n), arange(2, n, 3), arange(-1.0, end, step), arange(n, float16) * 0.5, sum(arange(n))}, {.device = device()});
+  const auto at = [&](int count, double stop, double by) { return f(Array::scalar(count, device()), Array::scalar(stop, device()), Array::scalar(by, device())); };
+  const Results some = at(9, 0.3, 0.5);
+  EXPECT_EQ(some[0].dtype(), int32);
+  EXPECT_EQ(some[0].to_doubles(), (Numbers{0, 1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(some[1].to_doubles(), (Numbers{2, 5, 8}));
+  EXPECT_EQ(some[2].to_doubles(), (Numbers{-1, -0.5, 0}));
+  EXPECT_EQ(some[3].dtype(), float16);
+  EXPECT_EQ(some[3].to_doubles(), (Numbers{0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4}));
+  EXPECT_EQ(some[4].to_doubles(), (Numbers{36}));
+  const Results others = at(-4, -3.0, -0.75);
+  EXPECT_EQ(others[0].shape(), (Shape{0}));
+  EXPECT_EQ(others[2].to_doubles(), (Numbers{-1, -1.75, -2.5}));
+  EXPECT_EQ(others[4].to_doubles(), (Numbers{0}));
+  EXPECT_EQ(at(3, 1.0, 2.0)[0].to_doubles(), (Numbers{0, 1, 2})) << "of another length again";
+  EXPECT_THAT(error_of([&] { at(3, 1.0, 0.0); }), AllOf(HasSubstr("arange: the step is 0"), HasSubstr("create_test.cpp")));
+  EXPECT_THAT(error_of([&] { at(3, std::nan(""), 1.0); }), HasSubstr("arange: the range has no end"));
+  EXPECT_THAT(error_of([] { arange(vector("v")); }), AllOf(HasSubstr("arange: stop has 1 axis, and is one number"), HasSubstr("create_test.cpp")));
+}
+
+TEST_P(CreateOnEachDevice, RangesOfNumbersOfTheCallCountRowsAndHaveGradients) {
+  const Variable scores = matrix("scores", float64), labels = vector("labels", int64), start = scalar("start", float64), step = scalar("step", float64);
+  const Variable chosen = subtensor(scores, {arange(subtensor(shape_of(labels), {0})), labels});  // p[T.arange(y.shape[0]), y]
+  const Variable cost = sum(sqr(arange(start, cast(subtensor(shape_of(labels), {0}), float64), step)));
+  const Function f = function({scores, labels, start, step}, {chosen, grad(cost, start), grad(cost, step)}, {.device = device()});
+  const Results results = f(astype(range({3, 4}), float64), Array::from(std::vector<std::int64_t>{1, 0, 3}, device()), Array::scalar(0.5, device()), Array::scalar(1.0, device()));
+  EXPECT_EQ(results[0].to_doubles(), (Numbers{1, 4, 11}));
+  EXPECT_EQ(results[1].to_doubles(), (Numbers{2 * (0.5 + 1.5 + 2.5)}));
+  EXPECT_EQ(results[2].to_doubles(), (Numbers{2 * (1.5 + 2 * 2.5)}));
+}
+
 TEST_P(CreateOnEachDevice, LongRangesEndWhereTheyShouldAndTakeNoMemory) {
   check({{max(symbolic::linspace(0.0, 0.7, 5001, float64)), float64, {}, {0.7}}});
   const Variable v = vector("v");

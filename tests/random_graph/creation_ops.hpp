@@ -11,6 +11,7 @@ template <class T>
 T created(const std::string& how, const T& x, int start, int count, int step, DType dtype) {
   const int stop = start + (count - 1) * step + (step > 0 ? 1 : -1);
   if constexpr (std::is_same_v<T, Variable>) {
+    if (how == "arange" && count % 2 == 0) return arange(start, add(mul(size_of(x), 0), stop), step, dtype);  // known at the call alone
     if (how == "arange") return symbolic::arange(start, stop, step, dtype);
     if (how == "linspace") return symbolic::linspace(start, stop, count, dtype);
     if (how == "eye") return symbolic::eye(count, count + 1, start, dtype);

@@ -3,10 +3,11 @@
 //   symbolic::arange(0, 10, 2)                    what no Variable is given to has a namespace of its own: damo::arange is an Array
 //   x + symbolic::linspace(0.0, 1.0, 5)           made on the device of the call, in the kernel of the sum
 //   zeros_like(x)  eye_like(x)  diag(v)           extents are those of x at the call
+//   arange(n)  arange(0.0, n, 0.5)                n is a Variable: the numbers are those of the call
 //   cast(shape_of(x), float32)                    extents as numbers
 //
-// Arrays have the same names, arguments and values in array_create.hpp and as Array::zeros, ones and full. Here extents and numbers are known when the
-// graph is built. All are made of other ops: a filled tensor is one number that stretches, the others are elementwise work on the numbers of rows and
+// Arrays have the same names, arguments and values in array_create.hpp and as Array::zeros, ones and full. Extents and numbers are known when the
+// graph is built, but for those of arange(n). All are made of other ops: a filled tensor is one number that stretches, the others are elementwise work on the numbers of rows and
 // columns (a vector of int64 each, unless a kernel over that axis counts them itself), so what reads them elementwise takes no memory for them.
 // See tests/function/create_test.cpp.
 #pragma once
@@ -51,6 +52,12 @@ Variable eye_like(const Operand& x, int diagonal = 0, std::optional<DType> dtype
 /// The matrix with x, a vector of any dtype, on that diagonal, zeros beside: as many rows and columns as it takes. `diagonal` takes it back out of
 /// the main one; its gradient is that of the elements there. ShapeError for another rank.
 Variable diag(const Operand& x, int diagonal = 0);
+
+/// As symbolic::arange, of numbers that are known at the call, each of rank 0: start, start + step, ... below stop. dtype: unless told, what the three are
+/// promoted to. Gradients pass to start and step. Throws ShapeError for another rank, at the call OptionError for a step of 0 and ShapeError for a range without
+/// an end. Cost: the call waits for the numbers, as its shapes follow from them; a range along an axis of x is index_along(x, axis), which waits for nothing.
+Variable arange(const Variable& stop, std::optional<DType> dtype = {}, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
+Variable arange(const Operand& start, const Variable& stop, const Operand& step = 1, std::optional<DType> dtype = {});
 
 /// int64 (rank,): the extents of x at the call, on its device; a constant where the graph knows them. No element of x is read, and no gradient passes to
 /// it. Cost: two small kernels for each extent that the graph does not know.
