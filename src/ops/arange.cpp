@@ -48,14 +48,16 @@ class RangeOp final : public Op {
 Variable arange(const Operand& start, const Variable& stop, const Operand& step, std::optional<DType> dtype) {
   const SourceLine line = start.where();
   const BuiltAt here(line);
-  return asked("arange", [&] {
-    const DType common = result_type(std::vector{start.promotable(), {stop.dtype()}, step.promotable()});
-    const DType result = dtype.value_or(common == bool_ ? int64 : common), inner = is_floating(common) || is_floating(result) ? float64 : int64;
-    const Variable numbers[] = {given_variable(start), stop, given_variable(step)};
-    const Variable place = reduce(ReductionKind::kIndex, std::make_shared<const RangeOp>()->apply(numbers, line).output(), 1, line);
-    const At at(line);
-    return cast_at(add(at(cast_at(numbers[0], inner, line)), at(mul(at(cast_at(place, inner, line)), at(cast_at(numbers[2], inner, line))))), result, line);
-  }, start, Operand(stop, line.file, line.line), step);
+  return asked(
+      "arange", [&] {
+        const DType common = result_type(std::vector{start.promotable(), {stop.dtype()}, step.promotable()});
+        const DType result = dtype.value_or(common == bool_ ? int64 : common), inner = is_floating(common) || is_floating(result) ? float64 : int64;
+        const Variable numbers[] = {given_variable(start), stop, given_variable(step)};
+        const Variable place = reduce(ReductionKind::kIndex, std::make_shared<const RangeOp>()->apply(numbers, line).output(), 1, line);
+        const At at(line);
+        return cast_at(add(at(cast_at(numbers[0], inner, line)), at(mul(at(cast_at(place, inner, line)), at(cast_at(numbers[2], inner, line))))), result, line);
+      },
+      start, Operand(stop, line.file, line.line), step);
 }
 
 Variable arange(const Variable& stop, std::optional<DType> dtype, SourceLine where) { return arange(Operand(0, where.file, where.line), stop, 1, dtype); }

@@ -99,7 +99,7 @@ class CpuDialect final : public Dialect {
 
   Layout share_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors&) const override {
     layout.lanes = spec.scans() ? kScanLanes : cpu_lanes(spec, layout, geometry.reduced.extents[-1]);
-    layout.whole = layout.form == Form::kRows && !spec.scans() && !spec.users_text && geometry.reduced.count <= kCpuHeld && wants_kept(spec);
+    layout.whole = layout.form == Form::kRows && !spec.scans() && !spec.users_text && CpuReducingEmitter::holds(spec, geometry.reduced.count);
     if (spec.joins_across()) return layout;
     layout.chunked = (spec.scans() ? scan_work(spec, layout, geometry) : reducing_work(spec, layout, geometry)).chunks > 1;
     return layout;

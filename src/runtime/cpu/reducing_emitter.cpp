@@ -20,7 +20,8 @@ typedef i64 place;
 )";
 
 constexpr int kWorthStrips = 512;    // elements of a row from which storing past the caches is worth it
-constexpr int kRowAhead = 64 << 10;  // bytes of a row that the second-level cache holds beside another one
+constexpr int kHeldBytes = 256 << 10;  // of a task, on its stack: what the second-level cache holds beside the row and the next one
+constexpr int kRowAhead = 64 << 10;    // bytes of rows without dear values that are asked for ahead: for longer ones the processor's own fetching is as good
 
 // Unrolled, a short loop over partial values would not be vectorised as one.
 constexpr const char* kLanes = "#pragma clang loop vectorize(assume_safety) unroll(disable)";
@@ -58,6 +59,11 @@ bool CpuReducingEmitter::may_keep(int value, const Passes& passes) {
     return true;
   }
   return false;
+}
+
+bool CpuReducingEmitter::holds(const KernelSpec& spec, std::int64_t length) {
+  const auto bytes = static_cast<std::int64_t>(kept_bytes(spec));
+  return bytes > 0 && length <= kHeldBytes / bytes;
 }
 
 std::string CpuReducingEmitter::emit() {
@@ -273,16 +279,12 @@ void CpuReducingEmitter::emit_ahead(const std::string& indent, const std::string
   }
 }
 
-/// The pass that does, if any. It goes over strips.
+/// The pass that does, if any: the first that holds values, else the one that stores. It goes over strips.
 const Passes::Pass* CpuReducingEmitter::asks_ahead() const {
-  const Passes::Pass* last = &passes_.all().back();
-  if (layout_.reduced_rank > 1 || !streams(*last)) return nullptr;
-  if (layout_.whole && layout_.lanes == kCpuTile) {
-    for (const Passes::Pass& pass : passes_.all()) {
-      if (!pass.keeps.empty()) return &pass;
-    }
-  }
-  return last;
+  const auto& passes = passes_.all();
+  if (layout_.reduced_rank > 1 || !streams(passes.back())) return nullptr;
+  const auto holds = std::find_if(passes.begin(), passes.end(), [](const Passes::Pass& pass) { return !pass.keeps.empty(); });
+  return layout_.whole && layout_.lanes == kCpuTile && holds != passes.end() ? &*holds : &passes.back();
 }
 
 /// Whole cache lines of all outputs at a time.
@@ -432,7 +434,7 @@ void CpuReducingEmitter::emit_row_results(const std::string& indent, const std::
 void CpuReducingEmitter::emit_rows() {
   begin(entry_name(spec_));
   for (int value = 0; value < static_cast<int>(kept_in_.size()); ++value) {
-    if (kept_in_[static_cast<std::size_t>(value)] == kHeld) line("    alignas(64) " + value_type(steps_.dtype(value)) + " held" + number(value) + "[" + number(kCpuHeld) + "];");
+    if (kept_in_[static_cast<std::size_t>(value)] == kHeld) line("    alignas(64) " + value_type(steps_.dtype(value)) + " held" + number(value) + "[" + number(kHeldBytes / static_cast<int>(kept_bytes(spec_))) + "];");
   }
   if (spec_.joins_across()) {
     line("    const i64 from = task * a.tile, to = from + a.tile < a.n ? from + a.tile : a.n, begin = 0, end = a.length;");
@@ -443,12 +445,12 @@ void CpuReducingEmitter::emit_rows() {
   }
   line("    for (i64 row = from; row < to; ++row) {");
   emit_row_start("      ", "row", layout_.rank, "");
-  if (asks_ahead()) {
+  if (const Passes::Pass* pass = asks_ahead()) {
     std::size_t bytes = 0;
     for (int input : passes_.all()[0].inputs) {
       if (access(input) == Access::kRow) bytes += itemsize(spec_.parameter_dtype(input));
     }
-    line("      const bool ahead = a.fast & 2 && a.length * " + number(static_cast<int>(bytes)) + " <= " + number(kRowAhead) + ";");
+    line("      const bool ahead = a.fast & 2 && a.length * " + number(static_cast<int>(bytes)) + " <= " + number(pass->keeps.empty() ? kRowAhead : kHeldBytes) + ";");
   }
   emit_row_values("      ", {}, passes_.first_row_steps());
   for (const Passes::Pass& pass : passes_.all()) {

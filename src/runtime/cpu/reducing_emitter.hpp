@@ -10,7 +10,7 @@
 // The text of a user's CUDA C is the same, in functions that kernels behind it call, a task a block (users_text.hpp).
 //
 // A partial value takes few elements before it is joined with others, so that the error of a sum grows slowly.
-// A value that a later pass needs is held in an array of the task if rows are short (Layout::whole); else it is kept where an output's row will be, if there is
+// A value that a later pass needs is held in an array of the task if it fits (Layout::whole); else it is kept where an output's row will be, if there is
 // one of its type; else it is made again.
 #pragma once
 #include <functional>
@@ -26,12 +26,13 @@ namespace damo {
 inline constexpr int kCpuAcrossColumns = 512;  ///< columns, or places of a row, that a task of the second kernel joins
 inline constexpr int kCpuRun = 32;             ///< elements that a partial value takes before it is joined with others
 inline constexpr int kCpuShortLanes = 16;      ///< of rows that are one run of so many; shorter ones than kCpuRun have one
-inline constexpr int kCpuHeld = 16384;         ///< elements of rows whose values a task holds: they stay in a second-level cache beside the row
 
 class CpuReducingEmitter {
  public:
   CpuReducingEmitter(const KernelSpec& spec, const Layout& layout);
   std::string emit();
+  /// Whether rows of this length have dear values, and a task can hold them.
+  static bool holds(const KernelSpec& spec, std::int64_t length);
 
  protected:
   void emit_rows();

@@ -1,5 +1,8 @@
 #include "runtime/kernel/passes.hpp"
 
+#include <algorithm>
+#include <set>
+
 namespace damo {
 namespace {
 
@@ -116,10 +119,15 @@ bool joins_in_one_pass(const KernelSpec& spec) {
   return passes.all().size() == 1 && !passes.all()[0].joins.empty() && passes.across_stores().empty();
 }
 
-bool wants_kept(const KernelSpec& spec) {
-  bool wants = false;
-  const Passes passes(spec, [&](int, const Passes&) { return wants = true; });
-  return wants;
+std::size_t kept_bytes(const KernelSpec& spec) {
+  std::set<int> kept;
+  const Passes passes(spec, [&](int value, const Passes&) { return kept.insert(value), true; });
+  std::size_t bytes = 0;
+  for (int value : kept) {
+    const DType dtype = spec.step_of(value).result;
+    bytes += is_floating(dtype) ? std::max(itemsize(dtype), sizeof(float)) : itemsize(dtype);  // as a step computes it (value_type)
+  }
+  return bytes;
 }
 
 std::size_t partial_bytes(const KernelSpec& spec) {

@@ -57,8 +57,8 @@ class Passes {
 
 /// Whether one pass does it all, whatever it writes on its way: then rows may be cut into chunks.
 bool joins_in_one_pass(const KernelSpec& spec);
-/// Whether a later pass wants a value again that is dear.
-bool wants_kept(const KernelSpec& spec);
+/// Of what later passes want again of one element and is dear.
+std::size_t kept_bytes(const KernelSpec& spec);
 /// Of the values of one chunk of one row: each join's accumulator, eight bytes aligned.
 std::size_t partial_bytes(const KernelSpec& spec);
 /// Of the accumulators of the joins across rows, for one place of a row.
