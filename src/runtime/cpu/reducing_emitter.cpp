@@ -19,10 +19,6 @@ constexpr const char* kUsersReducingHead = R"(#define DAMO_FUNCTION static __dev
 typedef i64 place;
 )";
 
-constexpr int kWorthStrips = 512;    // elements of a row from which storing past the caches is worth it
-constexpr int kHeldBytes = 256 << 10;  // of a task, on its stack: what the second-level cache holds beside the row and the next one
-constexpr int kRowAhead = 64 << 10;    // bytes of rows without dear values that are asked for ahead: for longer ones the processor's own fetching is as good
-
 // Unrolled, a short loop over partial values would not be vectorised as one.
 constexpr const char* kLanes = "#pragma clang loop vectorize(assume_safety) unroll(disable)";
 // Of what is left over from lanes: one partial value gains nothing from vectors, and the compiler would try.
@@ -30,14 +26,14 @@ constexpr int kLeastVector = 4;  // elements of a vector that are worth a loop o
 constexpr const char* kNotVectorised = "#pragma clang loop vectorize(disable)";
 // Of loops that run seldom: one vector at a time compiles sooner.
 constexpr const char* kBriefly = "#pragma clang loop interleave_count(1) unroll(disable)";
-constexpr const char* kVectorise = "#pragma clang loop vectorize(assume_safety)";
 
 std::string product(const std::string& index, const std::string& stride) { return stride.empty() ? index : "(" + index + ") * " + stride; }
 
 }  // namespace
 
 CpuReducingEmitter::CpuReducingEmitter(const KernelSpec& spec, const Layout& layout)
-    : spec_(spec), layout_(layout), steps_(spec), backward_(spec.is_backward()), kept_in_(static_cast<std::size_t>(spec.first_step()) + spec.steps.size(), kNowhere), passes_(spec, [this](int value, const Passes& passes) { return may_keep(value, passes); }) {}
+    : spec_(spec), layout_(layout), steps_(spec), backward_(spec.is_backward()), kept_in_(static_cast<std::size_t>(spec.first_step()) + spec.steps.size(), kNowhere),
+      passes_(spec, [this](int value, const Passes& passes) { return may_keep(value, passes); }) {}
 
 /// Short rows have an array for each value. Else an output of the value's type that the last pass writes can hold it until then, one value an output. In place,
 /// a later pass would find the kept value where it looks for the input.
@@ -63,7 +59,7 @@ bool CpuReducingEmitter::may_keep(int value, const Passes& passes) {
 
 bool CpuReducingEmitter::holds(const KernelSpec& spec, std::int64_t length) {
   const auto bytes = static_cast<std::int64_t>(kept_bytes(spec));
-  return bytes > 0 && length <= kHeldBytes / bytes;
+  return bytes > 0 && length <= kCpuHeldBytes / bytes;
 }
 
 std::string CpuReducingEmitter::emit() {
@@ -255,74 +251,6 @@ void CpuReducingEmitter::emit_joins(const std::string& indent, const std::string
   }
 }
 
-/// Whether what the pass stores may go past the caches: neighbours, which no pass reads again. A kernel that computes long does not wait for memory.
-bool CpuReducingEmitter::streams(const Passes::Pass& pass) const {
-  if (columns() || layout_.in_place || spec_.users_text || spec_.scans() || spec_.joins_across() || !pass.joins.empty() || pass.stores.empty() || spec_.cost() >= kHeavyCost) return false;
-  return std::all_of(pass.stores.begin(), pass.stores.end(), [&](int output) {
-    const int parameter = parameter_of(output);
-    return access(parameter) == Access::kRow && std::find(kept_in_.begin(), kept_in_.end(), parameter) == kept_in_.end();
-  });
-}
-
-/// Elements of a row before the first whole cache line of each output: 0 to 63.
-std::string CpuReducingEmitter::head_of(int output) const {
-  const int parameter = parameter_of(output);
-  return "i64((0 - u64(e" + number(parameter) + ")) % 64) / " + number(static_cast<int>(itemsize(spec_.parameter_dtype(parameter))));
-}
-
-/// Asks for the row behind this one while a pass is busy with arithmetic, or else while it stores past the caches: memory would be idle in the one, and in the
-/// other the fetching by the processor itself does not keep up.
-void CpuReducingEmitter::emit_ahead(const std::string& indent, const std::string& before, const Passes::Pass& pass) {
-  if (&pass != asks_ahead()) return;
-  for (int input : passes_.all()[0].inputs) {
-    if (access(input) == Access::kRow) line(indent + "  if (ahead) prefetch_strip(r" + number(input) + " + " + kept_step(input) + " + " + before + "j);");
-  }
-}
-
-/// The pass that does, if any: the first that holds values, else the one that stores. It goes over strips.
-const Passes::Pass* CpuReducingEmitter::asks_ahead() const {
-  const auto& passes = passes_.all();
-  if (layout_.reduced_rank > 1 || !streams(passes.back())) return nullptr;
-  const auto holds = std::find_if(passes.begin(), passes.end(), [](const Passes::Pass& pass) { return !pass.keeps.empty(); });
-  return layout_.whole && layout_.lanes == kCpuTile && holds != passes.end() ? &*holds : &passes.back();
-}
-
-/// Whole cache lines of all outputs at a time.
-void CpuReducingEmitter::emit_strips(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass) {
-  const std::string strip = number(kCpuTile);
-  line(indent + "for (; j + " + strip + " <= " + count + "; j += " + strip + ") {");
-  emit_ahead(indent, before, pass);
-  for (int output : pass.stores) line(indent + "  alignas(64) " + storage_type(spec_.parameter_dtype(parameter_of(output))) + " strip" + number(output) + "[" + strip + "];");
-  line(kVectorise);
-  line(indent + "  for (i64 k = 0; k < " + strip + "; ++k) {");
-  emit_element(indent + "    ", "j + k", before + "j + k", pass, {}, true);
-  line(indent + "  }");
-  for (int output : pass.stores) line(indent + "  stream_strip(e" + number(parameter_of(output)) + " + j, strip" + number(output) + ");");
-  line(indent + "}");
-}
-
-/// So many elements from e0, e1, ... on, of a pass that joins nothing.
-void CpuReducingEmitter::emit_stores(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass) {
-  const bool strips = streams(pass);
-  line(indent + "i64 j = 0;");
-  if (strips) {
-    // Up to a place from which all outputs are whole lines, and behind the lines, element by element.
-    std::string same = "a.fast & 2 && " + count + " >= " + number(kWorthStrips);
-    for (int output : pass.stores) same += output == pass.stores[0] ? "" : " && " + head_of(output) + " == head";
-    line(indent + "const i64 head = " + head_of(pass.stores[0]) + ";");
-    line(indent + "const bool in_strips = " + same + ";");
-    line(indent + "for (i64 until = in_strips ? head : " + count + ";; until = " + count + ") {");
-  }
-  line(kVectorise);
-  line(indent + "for (; j < " + (strips ? "until" : count) + "; ++j) {");
-  emit_element(indent + "  ", "j", before + "j", pass);
-  line(indent + "}");
-  if (!strips) return;
-  line(indent + "if (until == " + count + ") break;");
-  emit_strips(indent, count, before, pass);
-  line(indent + "}");
-}
-
 /// What is left over from lanes: one more round of all, of which some have no element.
 void CpuReducingEmitter::emit_last_lanes(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass) {
   line(indent + "if (j < " + count + ")");
@@ -434,7 +362,7 @@ void CpuReducingEmitter::emit_row_results(const std::string& indent, const std::
 void CpuReducingEmitter::emit_rows() {
   begin(entry_name(spec_));
   for (int value = 0; value < static_cast<int>(kept_in_.size()); ++value) {
-    if (kept_in_[static_cast<std::size_t>(value)] == kHeld) line("    alignas(64) " + value_type(steps_.dtype(value)) + " held" + number(value) + "[" + number(kHeldBytes / static_cast<int>(kept_bytes(spec_))) + "];");
+    if (kept_in_[static_cast<std::size_t>(value)] == kHeld) line("    alignas(64) " + value_type(steps_.dtype(value)) + " held" + number(value) + "[" + number(kCpuHeldBytes / static_cast<int>(kept_bytes(spec_))) + "];");
   }
   if (spec_.joins_across()) {
     line("    const i64 from = task * a.tile, to = from + a.tile < a.n ? from + a.tile : a.n, begin = 0, end = a.length;");
@@ -445,13 +373,7 @@ void CpuReducingEmitter::emit_rows() {
   }
   line("    for (i64 row = from; row < to; ++row) {");
   emit_row_start("      ", "row", layout_.rank, "");
-  if (const Passes::Pass* pass = asks_ahead()) {
-    std::size_t bytes = 0;
-    for (int input : passes_.all()[0].inputs) {
-      if (access(input) == Access::kRow) bytes += itemsize(spec_.parameter_dtype(input));
-    }
-    line("      const bool ahead = a.fast & 2 && a.length * " + number(static_cast<int>(bytes)) + " <= " + number(pass->keeps.empty() ? kRowAhead : kHeldBytes) + ";");
-  }
+  declare_ahead("      ");
   emit_row_values("      ", {}, passes_.first_row_steps());
   for (const Passes::Pass& pass : passes_.all()) {
     emit_row_pass(pass);

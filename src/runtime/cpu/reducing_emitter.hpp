@@ -26,6 +26,7 @@ namespace damo {
 inline constexpr int kCpuAcrossColumns = 512;  ///< columns, or places of a row, that a task of the second kernel joins
 inline constexpr int kCpuRun = 32;             ///< elements that a partial value takes before it is joined with others
 inline constexpr int kCpuShortLanes = 16;      ///< of rows that are one run of so many; shorter ones than kCpuRun have one
+inline constexpr int kCpuHeldBytes = 256 << 10;  ///< of a task's values, on its stack: a second-level cache holds them beside the row and the next one
 
 class CpuReducingEmitter {
  public:
@@ -59,6 +60,7 @@ class CpuReducingEmitter {
   void emit_strips(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass);
   std::string head_of(int output) const;
   const Passes::Pass* asks_ahead() const;
+  void declare_ahead(const std::string& indent);
   void emit_ahead(const std::string& indent, const std::string& before, const Passes::Pass& pass);
   void emit_stores(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass);
   void emit_joins(const std::string& indent, const std::string& letter, bool in_lanes, const Passes::Pass& pass);

@@ -1,0 +1,96 @@
+// The part of CpuReducingEmitter that writes passes which join nothing: what they store goes past the caches where arrays are larger than these
+// (ArgumentBlock::set_streams), whole cache lines at a time, and the row behind is asked for meanwhile.
+#include <algorithm>
+
+#include "runtime/cpu/emitter.hpp"
+#include "runtime/cpu/reducing_emitter.hpp"
+
+namespace damo {
+namespace {
+
+constexpr int kWorthStrips = 512;    // elements of a row from which storing past the caches is worth it
+constexpr int kRowAhead = 64 << 10;  // bytes of rows without dear values that are asked for ahead: for longer ones the processor's own fetching is as good
+constexpr const char* kVectoriseStores = "#pragma clang loop vectorize(assume_safety)";
+
+}  // namespace
+
+/// Whether what the pass stores may go past the caches: neighbours, which no pass reads again. A kernel that computes long does not wait for memory.
+bool CpuReducingEmitter::streams(const Passes::Pass& pass) const {
+  if (columns() || layout_.in_place || spec_.users_text || spec_.scans() || spec_.joins_across() || !pass.joins.empty() || pass.stores.empty() || spec_.cost() >= kHeavyCost) return false;
+  return std::all_of(pass.stores.begin(), pass.stores.end(), [&](int output) {
+    const int parameter = parameter_of(output);
+    return access(parameter) == Access::kRow && std::find(kept_in_.begin(), kept_in_.end(), parameter) == kept_in_.end();
+  });
+}
+
+/// Elements of a row before the first whole cache line of each output: 0 to 63.
+std::string CpuReducingEmitter::head_of(int output) const {
+  const int parameter = parameter_of(output);
+  return "i64((0 - u64(e" + number(parameter) + ")) % 64) / " + number(static_cast<int>(itemsize(spec_.parameter_dtype(parameter))));
+}
+
+/// Asks for the row behind this one while a pass is busy with arithmetic, or else while it stores past the caches: memory would be idle in the one, and in the
+/// other the fetching by the processor itself does not keep up.
+void CpuReducingEmitter::emit_ahead(const std::string& indent, const std::string& before, const Passes::Pass& pass) {
+  if (&pass != asks_ahead()) return;
+  for (int input : passes_.all()[0].inputs) {
+    if (access(input) == Access::kRow) line(indent + "  if (ahead) prefetch_strip(r" + number(input) + " + " + kept_step(input) + " + " + before + "j);");
+  }
+}
+
+/// The pass that does, if any: the first that holds values, else the one that stores. It goes over strips.
+const Passes::Pass* CpuReducingEmitter::asks_ahead() const {
+  const auto& passes = passes_.all();
+  if (layout_.reduced_rank > 1 || !streams(passes.back())) return nullptr;
+  const auto holds = std::find_if(passes.begin(), passes.end(), [](const Passes::Pass& pass) { return !pass.keeps.empty(); });
+  return layout_.whole && layout_.lanes == kCpuTile && holds != passes.end() ? &*holds : &passes.back();
+}
+
+/// Whether a row is short enough for that.
+void CpuReducingEmitter::declare_ahead(const std::string& indent) {
+  const Passes::Pass* pass = asks_ahead();
+  if (!pass) return;
+  std::size_t bytes = 0;
+  for (int input : passes_.all()[0].inputs) {
+    if (access(input) == Access::kRow) bytes += itemsize(spec_.parameter_dtype(input));
+  }
+  line(indent + "const bool ahead = a.fast & 2 && a.length * " + number(static_cast<int>(bytes)) + " <= " + number(pass->keeps.empty() ? kRowAhead : kCpuHeldBytes) + ";");
+}
+
+/// Whole cache lines of all outputs at a time.
+void CpuReducingEmitter::emit_strips(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass) {
+  const std::string strip = number(kCpuTile);
+  line(indent + "for (; j + " + strip + " <= " + count + "; j += " + strip + ") {");
+  emit_ahead(indent, before, pass);
+  for (int output : pass.stores) line(indent + "  alignas(64) " + storage_type(spec_.parameter_dtype(parameter_of(output))) + " strip" + number(output) + "[" + strip + "];");
+  line(kVectoriseStores);
+  line(indent + "  for (i64 k = 0; k < " + strip + "; ++k) {");
+  emit_element(indent + "    ", "j + k", before + "j + k", pass, {}, true);
+  line(indent + "  }");
+  for (int output : pass.stores) line(indent + "  stream_strip(e" + number(parameter_of(output)) + " + j, strip" + number(output) + ");");
+  line(indent + "}");
+}
+
+/// So many elements from e0, e1, ... on, of a pass that joins nothing.
+void CpuReducingEmitter::emit_stores(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass) {
+  const bool strips = streams(pass);
+  line(indent + "i64 j = 0;");
+  if (strips) {
+    // Up to a place from which all outputs are whole lines, and behind the lines, element by element.
+    std::string same = "a.fast & 2 && " + count + " >= " + number(kWorthStrips);
+    for (int output : pass.stores) same += output == pass.stores[0] ? "" : " && " + head_of(output) + " == head";
+    line(indent + "const i64 head = " + head_of(pass.stores[0]) + ";");
+    line(indent + "const bool in_strips = " + same + ";");
+    line(indent + "for (i64 until = in_strips ? head : " + count + ";; until = " + count + ") {");
+  }
+  line(kVectoriseStores);
+  line(indent + "for (; j < " + (strips ? "until" : count) + "; ++j) {");
+  emit_element(indent + "  ", "j", before + "j", pass);
+  line(indent + "}");
+  if (!strips) return;
+  line(indent + "if (until == " + count + ") break;");
+  emit_strips(indent, count, before, pass);
+  line(indent + "}");
+}
+
+}  // namespace damo
