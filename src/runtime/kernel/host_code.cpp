@@ -86,7 +86,7 @@ class Declarations {
     bool is_type = false, has_parameters = false, has_value = false;
     std::string_view last, before;
     for (; !token.empty() && token != ";"; token = tokens_.next()) {
-      if (token == "}") break;  // of the namespace around it
+      if (token == "}") break;  // of the namespace around it, which stays: "INSTANCES(1) INSTANCES(2) }"
       if (token == ":" && has_parameters && !is_type && declaration.body == 0) declaration.body = place_of(token);
       if (!has_parameters && is_type_word(token)) {
         if (!is_type && token != "enum") declaration.class_name = class_name();
@@ -121,7 +121,10 @@ class Declarations {
     if (!has_parameters && !last.empty()) declaration.names.emplace_back(last);
     CudaTokens rest = tokens_;
     const std::string_view next = rest.next();
-    declaration.end = next.empty() ? source_.size() : place_of(next);
+    declaration.end = token == "}" ? place_of(token) : next.empty() ? source_.size()
+                                                                    : place_of(next);
+    // The next one's indentation is not this one's: an error in that line is none of this one.
+    while (declaration.end > declaration.begin && std::isspace(static_cast<unsigned char>(source_[declaration.end - 1]))) --declaration.end;
     declaration.is_device = has_mark(source_.substr(declaration.begin, declaration.end - declaration.begin));
     found_.push_back(std::move(declaration));
   }

@@ -215,6 +215,30 @@ TEST(CudaC, TakesMacrosFromTheFlags) {
   EXPECT_EQ(y, std::vector<int>(16, 42));
 }
 
+TEST(CudaC, MayHaveMacrosOfAnyNames) {
+  // Names of variables, of parameters and of what is in namespaces, in front of headers and behind them.
+  std::string macros;
+  for (const char* name : {"A", "B", "D", "F", "N", "T", "U", "a", "b", "i", "n", "s", "t", "nx", "ny", "nz", "gx", "row", "at", "y", "z", "first", "last", "block", "state", "frame",
+                           "arguments", "joined", "T0", "p0", "count", "size", "mask", "max", "swap"}) {
+    macros += std::string("#define ") + name + " 17\n";
+  }
+  const auto object = load(compile_cuda(macros + R"(
+#include <cooperative_groups.h>
+#include <cuda_fp16.h>
+#include <algorithm>
+#define w 5
+__global__ void k(int* to) {
+  cooperative_groups::this_thread_block().sync();
+  to[threadIdx.x] = nx + N + z + swap + w + H;
+}
+#define float double
+)",
+                                        {}, {"-DH=9", "-DI=9", "-DJ=9", "-DO=9"}));
+  std::vector<int> y(4, -1);
+  launch(object->kernel("k"), {1}, {4}, y.data());
+  for (const int value : y) EXPECT_EQ(value, 4 * 17 + 5 + 9);
+}
+
 TEST(CudaC, TakesFlagsThatThePrecompiledPreludeCannotFollow) {
   const auto object = load(compile_cuda("__global__ void fill(long* y) { y[threadIdx.x] = __cplusplus; }", {}, {"-std=c++17"}));
   std::vector<long> y(4);

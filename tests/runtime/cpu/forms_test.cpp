@@ -1,6 +1,7 @@
 // Forms of a kernel's threads: all give the values of the reference form.
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <numeric>
 
 #include "runtime/cpu/compile_support.hpp"
@@ -118,6 +119,32 @@ TEST(Forms, ShuffleAfterAnInnerLoop) {
         m = v;
       }
     })", expected, x.data());
+}
+
+TEST(Forms, FuseTheFirstOfTwoProducts) {
+  const std::string text = R"(
+__global__ void k(float* y, const float* x, float a, float b, float c, float d, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] * (a * b + c * d);
+})";
+  constexpr int kThreads = 61;
+  std::vector<float> x(kThreads);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i));
+  for (const char* form : {"", "--damo-reference"}) {
+    const auto object = load(compile_cuda(text, {}, *form ? std::vector<std::string>{form} : std::vector<std::string>{}));
+    for (int first = 1; first <= 16; ++first) {
+      const auto number = [&](int i) { return std::sin(static_cast<float>(first + i)); };
+      const float a = number(0), b = number(1), c = number(2), d = number(3);
+      std::vector<float> y(kThreads), fused(kThreads), plain(kThreads);
+      launch(object->kernel("k"), {1}, {64}, y.data(), x.data(), a, b, c, d, kThreads);
+      const volatile float ab = a * b, cd = c * d;  // each rounded
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        fused[i] = x[i] * std::fma(a, b, cd);
+        plain[i] = x[i] * (ab + cd);  // without the instruction
+      }
+      EXPECT_TRUE(y == fused || y == plain) << "form '" << form << "', numbers from " << first;
+    }
+  }
 }
 
 TEST(Forms, TheReferenceHasNoLoopsOverThreads) {

@@ -122,6 +122,24 @@ TEST(HostCode, OfClassesIsPassedOverFunctionByFunction) {
                       "'operator' of 'Complex' (line 5: 'check' is unknown); 'print' of 'Complex' (line 7: 'printf_' is unknown)");
 }
 
+TEST(HostCode, InFrontOfTheErrorsLineStays) {
+  const std::string source =
+      "namespace a {\n  inline float half_of(float x) { return 0.5f * x; }\n  // for the host\n  void host() { bad(); }\n}\n"
+      "class Point {\n  float x;\n public:\n  float twice() const { return 2 * x; }\n  friend bad& operator<<(bad& out, const Point& p) { return out << p.x; }\n};\n"
+      "__global__ void k(Point* p) {}\nint main() { k<<<1, 1>>>(0); }\n";
+  Finder compiler{{"bad"}, "", 0};
+  const CompiledCode code = compile_past_host_code(request_of(source), std::ref(compiler));
+  for (const char* stays : {"half_of(float x) { return", "twice() const { return 2 * x; }"}) EXPECT_NE(compiler.text.find(stays), std::string::npos) << stays;
+  for (const char* gone : {"host()", "friend"}) EXPECT_EQ(compiler.text.find(gone), std::string::npos) << gone;
+}
+
+TEST(HostCode, TheBraceBehindMacrosThatEndInNoSemicolonStays) {
+  const std::string source = "namespace a {\n__global__ void k(int* x) {}\nBAD(1)\nBAD(2)\n}\nint main() { a::k<<<1, 1>>>(0); }\n";
+  Finder compiler{{"BAD"}, "", 0};
+  compile_past_host_code(request_of(source), std::ref(compiler));
+  EXPECT_EQ(std::count(compiler.text.begin(), compiler.text.end(), '{'), std::count(compiler.text.begin(), compiler.text.end(), '}'));
+}
+
 TEST(HostCode, ThatTheCompilerWouldReplaceStaysInItsClass) {
   for (const char* member : {"Value(bad x) {}", "~Value() noexcept(bad) {}", "Value& operator=(bad x) { return *this; }", "virtual void f(bad x) {}", "int f(bad x) override { return 1; }"}) {
     const std::string source = std::string("struct Value {\n  ") + member + "\n  __device__ int get() { return 1; }\n};\n__global__ void k(Value* x) {}\nint main() { k<<<1, 1>>>(0); }\n";

@@ -276,6 +276,7 @@ void CudaEntries::enter_entries() {
     text += entry_text(info, pointer_name(i));
     found_.push_back(std::move(info));
   }
+  forget_users_macros(compiler_->getPreprocessor());  // "#define nx 680": an entry has variables of such names
   enter(text);
 }
 

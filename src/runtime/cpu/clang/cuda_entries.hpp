@@ -68,8 +68,12 @@ class CudaEntries {
 std::string entry_text(const KernelInfo& kernel, const std::string& pointer);
 
 /// What nvcc's preprocessing gives and Clang's does not: alignas behind a variable's memory space, and headers of the host that are
-/// not there (<unistd.h>): nothing is included, and a warning says so. (cuda_preprocessing.cpp)
+/// not there (<unistd.h>): nothing is included, and a warning says so. The user's macros mean nothing within the prelude's headers.
+/// (cuda_preprocessing.cpp)
 void add_cuda_preprocessing(clang::Preprocessor& preprocessor);
+
+/// For what is read behind the user's text, which has ordinary names too. (cuda_preprocessing.cpp)
+void forget_users_macros(clang::Preprocessor& preprocessor);
 
 /// Looks at what functions hold, before code is generated for them: refuses what can't run here, at the user's line. A variable in
 /// __shared__ memory may be of a class whose constructor does something, as NVRTC has it: the constructor must be one that

@@ -1,11 +1,17 @@
 #include "cuda_entries.hpp"
 
+#include <clang/Basic/SourceManager.h>
+#include <clang/Lex/MacroInfo.h>
 #include <clang/Lex/PPCallbacks.h>
 #include <clang/Lex/Pragma.h>
 #include <clang/Lex/Preprocessor.h>
 
 #include <algorithm>
 #include <memory>
+#include <utility>
+
+#include "diagnostics.hpp"
+#include "prelude.hpp"
 
 namespace damo::clang_plugin {
 namespace {
@@ -68,10 +74,59 @@ class MissingHeaders : public clang::PPCallbacks {
   unsigned warning_, error_;
 };
 
+using Macros = llvm::SmallVector<std::pair<clang::IdentifierInfo*, clang::MacroInfo*>, 16>;
+
+/// Those of the text, its headers and its flags that mean something to nobody else: names with an underscore in front and NDEBUG
+/// tell headers what to do.
+Macros users_macros(clang::Preprocessor& preprocessor) {
+  const clang::SourceManager& sources = preprocessor.getSourceManager();
+  Macros found;
+  for (const auto& [identifier, state] : std::as_const(preprocessor).macros(/*IncludeExternalMacros=*/false)) {
+    if (identifier->getName().starts_with("_") || identifier->getName() == "NDEBUG") continue;
+    clang::MacroInfo* const macro = preprocessor.getMacroInfo(identifier);
+    if (!macro || macro->isBuiltinMacro() || macro->getDefinitionLoc().isInvalid() || sources.isWrittenInBuiltinFile(macro->getDefinitionLoc())) continue;
+    const clang::PresumedLoc place = sources.getPresumedLoc(macro->getDefinitionLoc());
+    if (place.isValid() && is_user_file(place.getFilename())) found.emplace_back(const_cast<clang::IdentifierInfo*>(identifier), macro);
+  }
+  return found;
+}
+
+Macros hide(clang::Preprocessor& preprocessor) {
+  Macros macros = users_macros(preprocessor);
+  for (const auto& [identifier, macro] : macros) {
+    preprocessor.appendMacroDirective(identifier, new (preprocessor.getPreprocessorAllocator()) clang::UndefMacroDirective(macro->getDefinitionLoc()));
+  }
+  return macros;
+}
+
+/// A header of the prelude has ordinary names for its parameters: "#define N 64" in front of it means the user's N alone.
+class MacrosOutsideOfHeaders : public clang::PPCallbacks {
+ public:
+  explicit MacrosOutsideOfHeaders(clang::Preprocessor& preprocessor) : preprocessor_(preprocessor) {}
+
+  void FileChanged(clang::SourceLocation place, FileChangeReason reason, clang::SrcMgr::CharacteristicKind, clang::FileID) override {
+    if (reason != EnterFile && reason != ExitFile) return;
+    const clang::PresumedLoc presumed = preprocessor_.getSourceManager().getPresumedLoc(place);
+    const bool in_prelude = presumed.isValid() && llvm::StringRef(presumed.getFilename()).starts_with(kPreludeDirectory);
+    if (in_prelude && !std::exchange(in_prelude_, true)) hidden_ = hide(preprocessor_);
+    if (in_prelude || !std::exchange(in_prelude_, false)) return;
+    for (const auto& [identifier, macro] : hidden_) preprocessor_.appendDefMacroDirective(identifier, macro);
+    hidden_.clear();
+  }
+
+ private:
+  clang::Preprocessor& preprocessor_;
+  bool in_prelude_ = false;
+  Macros hidden_;
+};
+
 }  // namespace
+
+void forget_users_macros(clang::Preprocessor& preprocessor) { hide(preprocessor); }
 
 void add_cuda_preprocessing(clang::Preprocessor& preprocessor) {
   preprocessor.AddPragmaHandler(new VariablePragma);
+  preprocessor.addPPCallbacks(std::make_unique<MacrosOutsideOfHeaders>(preprocessor));
   preprocessor.addPPCallbacks(std::make_unique<MissingHeaders>(preprocessor.getDiagnostics()));
 }
 

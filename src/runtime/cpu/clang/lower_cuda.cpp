@@ -139,6 +139,7 @@ Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const
     entries.insert({kernel.entry, kernel.thread, kernel.blocks});
   }
   inline_into(module, entries);
+  choose_fused_products(module);
   number_active_masks(module);
   for (const KernelInfo& kernel : kernels) {
     if (!in_step) break;

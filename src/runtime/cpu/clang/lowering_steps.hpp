@@ -24,6 +24,15 @@ void inline_into(llvm::Module& module, const std::set<std::string>& entries);
 /// Whether function, or anything that it may call, waits for other threads (__damo_wait).
 bool reaches_wait(llvm::Function& function);
 
+// ---- fuse_products.cpp ---------------------------------------------------------------------------------------------------
+// A product and a sum round once together where the processor can. Of "a * b + c * d" either product may be the one that is not
+// rounded, and the code generator chooses block by block: a vector's elements, those that are left behind the last vector, and each
+// form of a kernel could have unlike last digits. So it is chosen here, before any of them is made.
+
+/// Makes each sum or difference of two products that may be fused the intrinsic for both, with the first product. The code generator
+/// makes two instructions of it where there is no one. After inlining.
+void choose_fused_products(llvm::Module& module);
+
 // ---- lockstep.cpp --------------------------------------------------------------------------------------------------------
 // Code written for warps whose lanes go in step, without __syncwarp: "volatile float* s; s[t] += s[t + 16]; s[t] += s[t
 // + 8];". Volatile accesses to shared memory are where its threads meet: all lanes that stand at one have read before
