@@ -82,7 +82,9 @@ void write_branch(llvm::CallInst& call) {
   llvm::Value* const values = entry.CreateAlloca(type);
 
   llvm::IRBuilder<> build(&call);
-  llvm::Value* const any = vector ? build.CreateOrReduce(is_rare) : is_rare;
+  // Elements that a mask leaves out may have no value at all, by which nothing may branch.
+  llvm::Value* const known = build.CreateFreeze(is_rare);
+  llvm::Value* const any = vector ? build.CreateOrReduce(known) : known;
   llvm::MDNode* const weights = llvm::MDBuilder(call.getContext()).createUnlikelyBranchWeights();
   llvm::Instruction* const end = llvm::SplitBlockAndInsertIfThen(any, call.getIterator(), false, weights);
   llvm::BasicBlock* const before = end->getParent()->getSinglePredecessor();
