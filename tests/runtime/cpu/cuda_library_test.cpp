@@ -294,6 +294,9 @@ TEST(CudaLibrary, ConvertsFloatsOf8Bits) {
                  {"__nv_cvt_double_to_fp8(1e30, __NV_NOSAT, __NV_E5M2)", 0x7c},
                  {"float2(__nv_fp8x2_e4m3(make_float2(1.5f, -448.5f))).y", -448},
                  {"float4(__nv_fp8x4_e5m2(make_float4(1, 2, 3.4f, 1e-9f))).z", 3.5},
+                 {"float4(__nv_fp8x4_e4m3(make_double4(1, 2, 3, 500))).w", 448},
+                 {"float4(__nv_fp8x4_e4m3(__floats2half2_rn(1, 2), __floats2half2_rn(3, 4.1f))).w", 4},
+                 {"float4(__nv_fp8x4_e5m2(__floats2bfloat162_rn(1, 2), __floats2bfloat162_rn(3, 4))).y", 2},
                  {"__half2float(__half(__nv_cvt_fp8_to_halfraw(0x7b, __NV_E5M2)))", 57344},
                  {"sizeof(__nv_fp8_e4m3) + 10 * sizeof(__nv_fp8x2_e5m2) + 100 * sizeof(__nv_fp8x4_e4m3)", 421}},
                 0, "#include <cuda_fp8.h>\n#include <cuda_fp16.h>");

@@ -83,11 +83,17 @@ DAMO_FLOAT8(__nv_fp8_e5m2, __NV_E5M2);
   struct __attribute__((aligned(4))) FOUR {                                                                                                             \
     __nv_fp8x4_storage_t __x;                                                                                                                           \
     FOUR() = default;                                                                                                                                   \
-    explicit FOUR(float4 x) : __x(TWO(make_float2(x.x, x.y)).__x | unsigned(TWO(make_float2(x.z, x.w)).__x) << 16) {}                                   \
+    explicit FOUR(float4 x) : FOUR(TWO(make_float2(x.x, x.y)), TWO(make_float2(x.z, x.w))) {}                                                           \
+    explicit FOUR(double4 x) : FOUR(TWO(make_double2(x.x, x.y)), TWO(make_double2(x.z, x.w))) {}                                                        \
+    explicit FOUR(__half2 low, __half2 high) : FOUR(TWO(low), TWO(high)) {}                                                                             \
+    explicit FOUR(__nv_bfloat162 low, __nv_bfloat162 high) : FOUR(TWO(low), TWO(high)) {}                                                               \
     explicit operator float4() const {                                                                                                                  \
       const auto at = [this](int i) { return damo::cuda::of_float8((__x >> (8 * i)) & 0xffu, KIND); };                                                  \
       return make_float4(at(0), at(1), at(2), at(3));                                                                                                   \
     }                                                                                                                                                   \
+                                                                                                                                                        \
+   private:                                                                                                                                             \
+    FOUR(TWO low, TWO high) : __x(low.__x | unsigned(high.__x) << 16) {}                                                                                \
   }
 DAMO_FLOAT8_PACK(__nv_fp8x2_e4m3, __nv_fp8x4_e4m3, __NV_E4M3);
 DAMO_FLOAT8_PACK(__nv_fp8x2_e5m2, __nv_fp8x4_e5m2, __NV_E5M2);
