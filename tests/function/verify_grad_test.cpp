@@ -71,6 +71,7 @@ std::vector<GradientCase> cases_of_all_ops() {
       {"broadcast", [](Operands x) { return x[0] * expand_dims(x[1], 0) + x[2]; }, {some_points({3, 5}), v, some_points({})}},
       {"specify_shape", [](Operands x) { return sqr(specify_shape(subtensor(x[0], gt(x[0], 0.0)), {12})); }, {m}},
       {"bincount", [](Operands x) { return sqr(bincount(argsort(x[1]), x[0])); }, {v, some_points({5}, 9)}},
+      {"arange", [](Operands x) { return sqr(arange(x[0], x[0] + 3.5 * x[1], x[1])); }, {some_points({}), some_points({}, 3)}},
       {"where", [](Operands x) { return where(gt(x[0], 1.0), sqr(x[0]), x[1]); }, {v, some_points({5}, 9)}},
       {"sum", [](Operands x) { return sum(sqr(x[0]), 1); }, {m}},
       {"prod", [](Operands x) { return prod(x[0], 1); }, {m}},
