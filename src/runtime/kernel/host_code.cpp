@@ -121,8 +121,8 @@ class Declarations {
     if (!has_parameters && !last.empty()) declaration.names.emplace_back(last);
     CudaTokens rest = tokens_;
     const std::string_view next = rest.next();
-    declaration.end = token == "}" ? place_of(token) : next.empty() ? source_.size()
-                                                                    : place_of(next);
+    declaration.end = next.empty() ? source_.size() : place_of(next);
+    if (token == "}") declaration.end = place_of(token);
     // The next one's indentation is not this one's: an error in that line is none of this one.
     while (declaration.end > declaration.begin && std::isspace(static_cast<unsigned char>(source_[declaration.end - 1]))) --declaration.end;
     declaration.is_device = has_mark(source_.substr(declaration.begin, declaration.end - declaration.begin));
