@@ -1,15 +1,20 @@
-// Everything here is made of other ops: of a number that stretches, and of the numbers of its elements (index_along).
+// Everything here is made of other ops: of a number that stretches, and of the numbers of its elements (index_along). Of ranges whose numbers the call knows
+// the length alone has to be there before them.
 #include <damo/ops/create.hpp>
 
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include <damo/op.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/reduce.hpp>
 #include <damo/ops/shape.hpp>
+#include <damo/thunk.hpp>
 #include "graph/user_line.hpp"
+#include "ops/both_worlds.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/range_length.hpp"
 #include "ops/reduce_op.hpp"
@@ -44,6 +49,13 @@ Variable places(const Variable& x, int axis, SourceLine line) { return reduce(Re
 
 /// int64 (count,): 0, 1, ...
 Variable places(const char* function, std::int64_t count, SourceLine line) { return places(filled(function, {count}, 0, int8, line), 0, line); }
+
+/// start + place * step for each place, computed as inner, cast to dtype.
+Variable range_values(const Variable& start, const Variable& place, const Variable& step, DType inner, DType dtype, SourceLine line) {
+  const At at(line);
+  const auto as_inner = [&](const Variable& x) { return at(cast_at(x, inner, line)); };
+  return cast_at(add(as_inner(start), at(mul(as_inner(place), as_inner(step)))), dtype, line);
+}
 
 Variable as_row(const Variable& vector, SourceLine line) { return dimshuffle(At(line)(vector), {kNewAxis, 0}); }
 Variable as_column(const Variable& vector, SourceLine line) { return dimshuffle(At(line)(vector), {0, kNewAxis}); }
@@ -90,6 +102,32 @@ Variable extents_constant(const Shape& dims, SourceLine line) {
   return constant(std::move(data), {}, line);
 }
 
+/// int8 zeros, as many as the range from start to stop by step has numbers: something whose places can be counted.
+class RangeOp final : public Op {
+ public:
+  std::string name() const override { return "range"; }
+  Apply make_node(Inputs inputs) const override {
+    inputs.require_count(3);
+    static constexpr const char* kNames[] = {"start", "stop", "step"};
+    for (int i = 0; i < 3; ++i) {
+      if (inputs.at(i).rank() == 0) continue;
+      const int axes = inputs.at(i).rank();
+      throw ShapeError(std::string("arange: ") + kNames[i] + " has " + std::to_string(axes) + (axes == 1 ? " axis" : " axes") + ", and is one number", "take an element of it: subtensor(x, {0})");
+    }
+    return {*this, {inputs.at(0), inputs.at(1), inputs.at(2)}, {{int8, {kUnknown}}}};
+  }
+  Shapes infer_shape(const Apply&, std::span<const Shape>) const override { return std::nullopt; }
+  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
+    const Cell &start = context.storage(node.input(0)), &stop = context.storage(node.input(1)), &step = context.storage(node.input(2));
+    Cell& places = context.storage(node.output());
+    return [&start, &stop, &step, &places] {
+      places.resize({range_length(start.array().item(), stop.array().item(), step.array().item()).count});
+      if (places.size() > 0) assign(places.array(), 0);
+    };
+  }
+  Gradients gradient(const Apply&, std::span<const Variable>) const override { return Gradients(3, Gradient::disconnected()); }
+};
+
 }  // namespace
 
 namespace symbolic {
@@ -103,10 +141,8 @@ Variable arange(Scalar start, Scalar stop, Scalar step, DType dtype, SourceLine 
     const auto [count, of_integers] = range_length(start, stop, step);
     check_extents("arange", {count}, dtype);
     const DType inner = of_integers && !is_floating(dtype) ? int64 : float64;
-    const At at(where);
-    const auto number = [&](const Scalar& value) { return at(constant(inner == int64 ? Scalar(value.as_int()) : Scalar(value.as_double()), where)); };
-    const Variable place = cast_at(places("arange", count, where), inner, where);
-    return cast_at(add(number(start), at(mul(at(place), number(step)))), dtype, where);
+    const auto number = [&](const Scalar& value) { return constant(inner == int64 ? Scalar(value.as_int()) : Scalar(value.as_double()), where); };
+    return range_values(number(start), places("arange", count, where), number(step), inner, dtype, where);
   });
 }
 
@@ -160,6 +196,22 @@ Variable diag(const Operand& x, int diagonal) {
   const Variable row = places(as_column(by_column, line), 0, line), column = places(as_row(by_column, line), 1, line);
   return where(at(eq(at(moved(row, diagonal, line)), at(column))), at(as_row(by_column, line)), at(zero));
 }
+
+Variable arange(const Operand& start, const Variable& stop, const Operand& step, std::optional<DType> dtype) {
+  const SourceLine line = start.where();
+  const BuiltAt here(line);
+  return asked(
+      "arange", [&] {
+        const DType common = result_type(std::vector{start.promotable(), {stop.dtype()}, step.promotable()});
+        const DType result = dtype.value_or(common == bool_ ? int64 : common), inner = is_floating(common) || is_floating(result) ? float64 : int64;
+        const Variable numbers[] = {given_variable(start), stop, given_variable(step)};
+        const Variable place = places(std::make_shared<const RangeOp>()->apply(numbers, line).output(), 0, line);
+        return range_values(numbers[0], place, numbers[2], inner, result, line);
+      },
+      start, Operand(stop, line.file, line.line), step);
+}
+
+Variable arange(const Variable& stop, std::optional<DType> dtype, SourceLine where) { return arange(Operand(0, where.file, where.line), stop, 1, dtype); }
 
 Variable shape_of(const Operand& x) {
   const Variable tensor = x.as(x.promotable().dtype);
