@@ -20,7 +20,6 @@
 #include "runtime/backend.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "runtime/cuda/nvrtc.hpp"
-#include "runtime/cuda/stream_watcher.hpp"
 #include "runtime/stream/capture.hpp"
 #include "runtime/stream/work_log.hpp"
 
@@ -30,6 +29,17 @@ class CudaKernel;
 struct Callback;  // stream.cpp
 
 inline CUdeviceptr address(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
+
+/// What keeps something of its own for each stream of a device, as a library's handles are. CudaBackend tells all that have called
+/// watch_streams(), from whatever thread captures or destroys a stream, with the device's context bound.
+class StreamWatcher {
+ public:
+  virtual ~StreamWatcher() = default;
+  /// What is made for the stream is better made now: during a capture a library may not be able to.
+  virtual void before_capture(CUstream stream) noexcept = 0;
+  /// Nothing may name the stream from now on.
+  virtual void before_destruction(CUstream stream) noexcept = 0;
+};
 
 class CudaBackend : public Backend {
  public:

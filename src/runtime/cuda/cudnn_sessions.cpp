@@ -6,8 +6,6 @@
 
 #include <damo/log.hpp>
 
-#include "runtime/cuda/backend.hpp"
-
 namespace damo::cuda_backend {
 
 CudnnSessions::CudnnSessions(CudaBackend& backend, const CudnnLibrary& library) : backend_(backend), library_(library), generation_(backend.generation()) {

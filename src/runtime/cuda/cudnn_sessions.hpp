@@ -10,12 +10,10 @@
 #include <mutex>
 #include <vector>
 
+#include "runtime/cuda/backend.hpp"
 #include "runtime/cuda/cudnn_library.hpp"
-#include "runtime/cuda/stream_watcher.hpp"
 
 namespace damo::cuda_backend {
-
-class CudaBackend;
 
 class CudnnSessions final : public StreamWatcher {
  public:
