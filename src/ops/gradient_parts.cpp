@@ -1,10 +1,12 @@
 #include "ops/gradient_parts.hpp"
 
+#include <span>
 #include <vector>
 
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
+#include <damo/ops/specify_shape.hpp>
 #include "ops/reduce_op.hpp"
 
 namespace damo {
@@ -25,5 +27,13 @@ Variable sum_to(const Variable& g, const Shape& dims, SourceLine line) {
 }
 
 Variable zeros_like(const Variable& x, SourceLine line) { return second(At(line)(cast_at(x, gradient_dtype(x.dtype()), line)), 0.0); }
+
+Variable without_stretching(const Shape& dims, const Variable& y, SourceLine line) {
+  Shape ones(std::span(dims.end() - y.rank(), static_cast<std::size_t>(y.rank())));
+  for (std::int64_t& extent : ones) {
+    if (extent != 1) extent = kUnknown;
+  }
+  return specify_shape(At(line)(y), ones);
+}
 
 }  // namespace damo

@@ -4,7 +4,6 @@
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
-#include <damo/ops/specify_shape.hpp>
 #include "ops/gradient_parts.hpp"
 #include "ops/indexing/positions.hpp"
 #include "ops/reduce_op.hpp"
@@ -44,10 +43,7 @@ Variable labels_of(const Operand& given, const Variable& logits, int axis, Sourc
   }
   Shape rows = logits.dims();
   rows.erase(axis);
-  for (std::int64_t& extent : rows) {
-    if (extent != 1) extent = kUnknown;
-  }
-  return specify_shape(At(line)(labels), rows);
+  return without_stretching(rows, labels, line);
 }
 
 }  // namespace

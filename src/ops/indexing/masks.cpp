@@ -141,16 +141,13 @@ Variable write(const std::string& user, const Operand& operand, const Variable& 
   std::vector<int> pattern(static_cast<std::size_t>(x.rank()), kNewAxis);
   std::iota(pattern.begin(), pattern.begin() + mask.rank(), 0);
   // An axis known to be 1 would stretch over one that is not known, and neither masks nor x do: both are declared as known as the other.
-  Shape of_mask = x.dims(), of_value = x.dims();
+  Shape of_mask = x.dims();
   for (int axis = 0; axis < mask.rank(); ++axis) {
     if (of_mask[axis] == kUnknown) of_mask[axis] = mask.dims()[axis];
   }
-  for (std::int64_t& extent : of_value) {
-    if (extent != 1) extent = kUnknown;
-  }
   const Variable known = specify_shape(at(x), of_mask);
   const Variable chosen = specify_shape(at(mask), Shape(std::span(of_mask.begin(), static_cast<std::size_t>(mask.rank()))));
-  const Variable fitting = specify_shape(at(value), Shape(std::span(of_value.end() - value.rank(), static_cast<std::size_t>(value.rank()))));
+  const Variable fitting = without_stretching(x.dims(), value, line);
   return where(at(dimshuffle(at(chosen), pattern)), at(how == ScatterKind::kSet ? fitting : add(at(known), at(fitting))), at(known));
 }
 
