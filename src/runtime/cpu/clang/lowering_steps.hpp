@@ -30,7 +30,8 @@ bool reaches_wait(llvm::Function& function);
 // form of a kernel could have unlike last digits. So it is chosen here, before any of them is made.
 
 /// Makes each sum or difference of two products that may be fused the intrinsic for both, with the first product. The code generator
-/// makes two instructions of it where there is no one. After inlining.
+/// makes two instructions of it where there is no one. After inlining. Needs: all three may be contracted (flags of the instructions),
+/// the products serve nothing but the sum, and no thread waits between them. The value is one of those that contraction allows.
 void choose_fused_products(llvm::Module& module);
 
 // ---- lockstep.cpp --------------------------------------------------------------------------------------------------------
