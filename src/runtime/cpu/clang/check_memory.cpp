@@ -1,5 +1,7 @@
 #include "lowering_steps.hpp"
 
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/Support/MathExtras.h>
 
@@ -96,10 +98,9 @@ class Instrumenter {
 
   void check_variable(const Access& access, const std::string& place, llvm::GlobalVariable& variable) {
     const std::uint64_t bytes = data_.getTypeAllocSize(variable.getValueType());
-    if (variable.getAddressSpace() == kSharedSpace) {
-      llvm::Constant* const flat = llvm::ConstantExpr::getAddrSpaceCast(&variable, llvm::PointerType::get(module_.getContext(), 0));
+    if (variable.getSection() == kSharedSection) {
       const unsigned dynamic = variable.isDeclaration() ? unsigned{kDynamic} : 0;
-      return check_object(access, place, plain_name(variable.getName()), flat, bytes, kShared | dynamic);
+      return check_object(access, place, plain_name(variable.getName()), &variable, bytes, kShared | dynamic);
     }
     if (!is_plainly_right(access, &variable, bytes)) check_object(access, place, plain_name(variable.getName()), &variable, bytes, 0);
   }
@@ -107,13 +108,13 @@ class Instrumenter {
   void check_object(const Access& access, const std::string& place, llvm::StringRef name, llvm::Value* object, std::uint64_t bytes, unsigned bits) {
     llvm::IRBuilder<> builder(access.instruction);
     const llvm::StringRef plain = name.split('.').first;  // as inlining leaves it: "row.i.i"
-    builder.CreateCall(object_, {text(place), text(plain.str()), object, constant(bytes), access.address,
+    builder.CreateCall(object_, {builder.CreateGlobalString(place), builder.CreateGlobalString(plain), object, constant(bytes), access.address,
                                  builder.CreateZExtOrTrunc(access.bytes, wide_), builder.getInt32(access.bits | bits)});
   }
 
   void check_memory(const Access& access, const std::string& place) {
     llvm::IRBuilder<> builder(access.instruction);
-    builder.CreateCall(memory_, {text(place), access.address, builder.CreateZExtOrTrunc(access.bytes, wide_), builder.getInt32(access.bits)});
+    builder.CreateCall(memory_, {builder.CreateGlobalString(place), access.address, builder.CreateZExtOrTrunc(access.bytes, wide_), builder.getInt32(access.bits)});
   }
 
   /// For accesses through pointers that may be to one of several objects.
@@ -128,25 +129,15 @@ class Instrumenter {
     llvm::IRBuilder<> builder(&*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
     if (llvm::DISubprogram* lines = function.getSubprogram()) builder.SetCurrentDebugLocation(llvm::DILocation::get(module_.getContext(), 0, 0, lines));
     for (llvm::AllocaInst* local : locals) {
-      builder.CreateCall(local_, {text(local->getName().split('.').first.str()), local,
+      builder.CreateCall(local_, {builder.CreateGlobalString(local->getName().split('.').first), local,
                                   constant(local->getAllocationSize(data_)->getFixedValue()), builder.getInt32(is_thread)});
     }
-  }
-
-  llvm::Constant* text(const std::string& value) {
-    llvm::Constant*& known = texts_[value];
-    if (known) return known;
-    llvm::Constant* const bytes = llvm::ConstantDataArray::getString(module_.getContext(), value);
-    auto* global = new llvm::GlobalVariable(module_, bytes->getType(), true, llvm::GlobalValue::PrivateLinkage, bytes);
-    global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
-    return known = global;
   }
 
   llvm::Module& module_;
   const llvm::DataLayout& data_;
   llvm::Type* wide_;
   llvm::FunctionCallee object_, memory_, local_;
-  std::map<std::string, llvm::Constant*> texts_;
 };
 
 }  // namespace
@@ -161,14 +152,10 @@ void check_memory(llvm::Module& module) {
 std::string check_table(const std::vector<KernelInfo>& kernels) {
   std::string text;
   for (const KernelInfo& kernel : kernels) {
-    text += kernel.name + "\t";
-    for (size_t i = 0; i < kernel.parameter_names.size(); ++i) text += (i ? "," : "") + kernel.parameter_names[i];
-    text += "\t";
-    for (size_t i = 0; i < kernel.shared_variables.size(); ++i) {
-      const SharedVariable& variable = kernel.shared_variables[i];
-      text += (i ? "," : "") + plain_name(variable.symbol) + ":" + std::to_string(variable.offset) + ":" + std::to_string(variable.bytes);
-    }
-    text += "\n";
+    const auto variables = llvm::map_range(kernel.shared_variables, [](const SharedVariable& variable) {
+      return plain_name(variable.symbol) + ":" + std::to_string(variable.offset) + ":" + std::to_string(variable.bytes);
+    });
+    text += kernel.name + "\t" + llvm::join(kernel.parameter_names, ",") + "\t" + llvm::join(variables, ",") + "\n";
   }
   return text;
 }

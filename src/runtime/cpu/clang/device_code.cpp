@@ -12,6 +12,7 @@
 namespace damo::clang_plugin {
 namespace {
 
+/// Gives __shared__ variables their section, by which lowering knows them.
 /// A variable that stands for another one is not initialised: Clang, which would refuse to initialise what is in shared memory, gives this one
 /// no initialiser as long as it has such an attribute. DeviceCode takes it away again.
 struct SharedAttribute : clang::ParsedAttrInfo {
@@ -21,6 +22,7 @@ struct SharedAttribute : clang::ParsedAttrInfo {
   }
   AttrHandling handleDeclAttribute(clang::Sema& sema, clang::Decl* declaration, const clang::ParsedAttr&) const override {
     const auto* const variable = llvm::dyn_cast<clang::VarDecl>(declaration);
+    if (variable) declaration->addAttr(clang::SectionAttr::CreateImplicit(sema.getASTContext(), kSharedSection));
     if (!variable || !variable->isLocalVarDecl() || variable->hasExternalStorage()) return AttributeNotApplied;
     const clang::QualType element = sema.getASTContext().getBaseElementType(variable->getType());
     if (!element->isDependentType() && !element->isRecordType()) return AttributeNotApplied;

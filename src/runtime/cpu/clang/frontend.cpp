@@ -56,7 +56,7 @@ std::vector<std::string> compiler_arguments(const Settings& settings) {
       "-triple", kTriple, "-target-cpu", settings.target.cpu, "-O3", "-std=c++20",
       "-mrelocation-model", "pic", "-pic-level", "2", "-fno-rtti", "-fvisibility=hidden", "-fno-threadsafe-statics",
       "-nostdsysteminc", "-nobuiltininc", "-nostdinc++", "-fgnuc-version=4.2.1", "-ferror-limit", "200",
-      "-fmessage-length=0",
+      "-fmessage-length=0", "-fpch-instantiate-templates",
       // Fused multiply-add wherever no pragma says otherwise; nothing else is given up: signed zeros, NaN and order stay.
       "-ffp-contract=fast-honor-pragmas",
       // As on a GPU, in CUDA C and in users' rows: a conversion out of range gives the nearest integer, a loop that never
@@ -69,7 +69,7 @@ std::vector<std::string> compiler_arguments(const Settings& settings) {
   }
   if (settings.target.has_avx512()) arguments.push_back("-mprefer-vector-width=512");
   if (settings.cuda) {
-    for (const char* flag : {"-x", "cuda", "-fcuda-is-device", "-ffake-address-space-map", "-fdeclspec", "-aux-triple",
+    for (const char* flag : {"-x", "cuda", "-fcuda-is-device", "-fdeclspec", "-aux-triple",
                              kTriple, "-Wno-undefined-internal", "-Wno-undefined-inline",
                              // What nvcc takes, too: the word register; new in kernels, which gives null where there is no room.
                              "-Wno-register", "-Wno-inline-new-delete", "-fcheck-new",

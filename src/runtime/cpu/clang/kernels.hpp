@@ -8,6 +8,9 @@
 
 namespace damo::clang_plugin {
 
+/// Of __shared__ variables, until each has its place in the worker's shared memory.
+inline constexpr const char* kSharedSection = "damo_shared";
+
 /// Static __shared__ memory of a kernel.
 struct SharedVariable {
   std::string symbol;

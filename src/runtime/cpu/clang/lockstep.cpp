@@ -17,7 +17,7 @@ bool is_shared(const llvm::Value* pointer) {
   llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
   return std::any_of(objects.begin(), objects.end(), [](const llvm::Value* object) {
     const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(object);
-    return global && global->getAddressSpace() == kSharedSpace;
+    return global && global->getSection() == kSharedSection;
   });
 }
 

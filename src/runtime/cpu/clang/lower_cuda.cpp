@@ -1,5 +1,7 @@
 #include "lower_cuda.hpp"
 
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
@@ -113,13 +115,8 @@ bool is_valid(llvm::Module& module, const std::vector<KernelInfo>& kernels, cons
 std::string signatures(const std::vector<KernelInfo>& kernels) {
   std::string text;
   for (const KernelInfo& kernel : kernels) {
-    std::string sizes;
-    text += kernel.name + ": ";
-    for (size_t i = 0; i < kernel.parameter_types.size(); ++i) {
-      text += (i ? ", " : "") + kernel.parameter_types[i];
-      sizes += (i ? "," : "") + std::to_string(kernel.parameter_bytes[i]);
-    }
-    text += "\t" + sizes + "\t" + std::to_string(kernel.shared_bytes) + "," + std::to_string(kernel.max_threads) + "\n";
+    const auto sizes = llvm::map_range(kernel.parameter_bytes, [](unsigned bytes) { return std::to_string(bytes); });
+    text += kernel.name + ": " + llvm::join(kernel.parameter_types, ", ") + "\t" + llvm::join(sizes, ",") + "\t" + std::to_string(kernel.shared_bytes) + "," + std::to_string(kernel.max_threads) + "\n";
   }
   return text;
 }
@@ -149,7 +146,8 @@ Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const
     known.waits |= step.waits;
     known.may_spin |= step.may_spin;
   }
-  if (!check_definitions(module, error) || !flatten_device_variables(module, error)) return Lowered::kRefused;
+  if (!check_definitions(module, error)) return Lowered::kRefused;
+  publish_device_variables(module);
   if (how.check) check_memory(module);
   if (!place_shared_variables(module, kernels, how.check ? kCheckedGap : 0, error)) return Lowered::kRefused;
   const bool needs_fibers = alone || waits_elsewhere(module);

@@ -53,14 +53,12 @@ struct InStep {
 /// lock back. After inlining, while shared variables have their address space.
 InStep keep_in_step(llvm::Function& thread, bool waits);
 
-// ---- address_spaces.cpp --------------------------------------------------------------------------------------------------
-// Variables of the device: __device__ and __constant__ ones become ordinary globals, __shared__ ones places in the
+// ---- device_variables.cpp ------------------------------------------------------------------------------------------------
+// Variables of the device: __device__ and __constant__ ones are ordinary globals, __shared__ ones become places in the
 // worker's shared memory (LaunchFrame::shared).
 
-constexpr unsigned kSharedSpace = 9;  ///< of __shared__ variables, in Clang's fake address space map
-
-/// They keep their names, so that the host can find them.
-bool flatten_device_variables(llvm::Module& module, std::string& error);
+/// Lets the host find __device__ and __constant__ variables by their names, and set them.
+void publish_device_variables(llvm::Module& module);
 
 /// Gives every __shared__ variable its offset, and every kernel its bytes of them. Memory asked for at the launch
 /// (extern __shared__) follows, 64-aligned. After inlining, before markers are lowered: thread functions take their

@@ -1,6 +1,5 @@
 #include "lowering_steps.hpp"
 
-#include <llvm/IR/Operator.h>
 #include <llvm/IR/ReplaceConstant.h>
 #include <llvm/Support/Alignment.h>
 
@@ -17,7 +16,7 @@ using Globals = std::vector<llvm::GlobalVariable*>;
 Globals shared_variables(llvm::Module& module) {
   Globals found;
   for (llvm::GlobalVariable& global : module.globals()) {
-    if (global.getAddressSpace() == kSharedSpace) found.push_back(&global);
+    if (global.getSection() == kSharedSection) found.push_back(&global);
   }
   return found;
 }
@@ -59,58 +58,28 @@ bool uses(llvm::GlobalVariable& global, const llvm::Function& function) {
 }
 
 void replace_in(llvm::Function& function, const Globals& globals, const Layout& layout) {
-  llvm::Value* base = nullptr;
+  llvm::Instruction* base = nullptr;
   for (llvm::GlobalVariable* global : globals) {
-    for (llvm::User* user : llvm::make_early_inc_range(global->users())) {
-      if (home_of(user) != &function) continue;
-      auto* cast = llvm::dyn_cast<llvm::AddrSpaceCastInst>(user);
-      if (!cast) continue;  // reported by the caller, which finds the use left
-      if (!base) base = shared_memory_of(function);
-      llvm::IRBuilder<> builder(cast);
-      llvm::Value* place = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), base, layout.offset(*global), global->getName());
-      cast->replaceAllUsesWith(place);
-      cast->eraseFromParent();
+    llvm::Value* place = nullptr;
+    for (llvm::Use& use : llvm::make_early_inc_range(global->uses())) {
+      if (home_of(use.getUser()) != &function) continue;
+      if (!base) base = llvm::cast<llvm::Instruction>(shared_memory_of(function));
+      llvm::IRBuilder<> builder(base->getNextNode());
+      if (!place) place = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), base, layout.offset(*global), global->getName());
+      use.set(place);
     }
   }
 }
 
 }  // namespace
 
-/// __device__ and __constant__ variables live in numbered address spaces; on the CPU they are ordinary globals that
-/// keep their names, so that the host can find them.
-bool flatten_device_variables(llvm::Module& module, std::string& error) {
-  std::vector<llvm::GlobalVariable*> spaced;
+void publish_device_variables(llvm::Module& module) {
   for (llvm::GlobalVariable& global : module.globals()) {
-    if (global.getAddressSpace() != 0 && global.getAddressSpace() != kSharedSpace) spaced.push_back(&global);
+    if (global.getSection() == kSharedSection) continue;
+    global.setDSOLocal(true);
+    if (!global.isConstant() && global.hasLocalLinkage()) global.setLinkage(llvm::GlobalValue::ExternalLinkage);
+    if (global.isExternallyInitialized()) global.setConstant(false);
   }
-  for (llvm::GlobalVariable* old : spaced) {
-    auto* flat = new llvm::GlobalVariable(module, old->getValueType(), old->isConstant() && !old->isExternallyInitialized(),
-                                          old->getLinkage(), nullptr, "", old, old->getThreadLocalMode(), 0,
-                                          old->isExternallyInitialized());
-    flat->copyAttributesFrom(old);
-    if (!old->isConstant()) flat->setLinkage(old->hasLocalLinkage() ? llvm::GlobalValue::ExternalLinkage : old->getLinkage());  // the host sets it
-    flat->setDSOLocal(true);
-    if (old->hasInitializer()) {
-      flat->setInitializer(old->getInitializer());
-      old->setInitializer(nullptr);
-    }
-    flat->takeName(old);
-    for (llvm::User* user : llvm::make_early_inc_range(old->users())) {
-      auto* cast = llvm::dyn_cast<llvm::AddrSpaceCastOperator>(user);
-      if (!cast || cast->getDestAddressSpace() != 0) {
-        error += "internal: the address of '" + flat->getName().str() + "' is used in a way the CPU back end does not know\n";
-        return false;
-      }
-      cast->replaceAllUsesWith(flat);
-    }
-    old->removeDeadConstantUsers();
-    if (!old->use_empty()) {
-      error += "internal: uses of '" + flat->getName().str() + "' are left in a device address space\n";
-      return false;
-    }
-    old->eraseFromParent();
-  }
-  return true;
 }
 
 bool place_shared_variables(llvm::Module& module, std::vector<KernelInfo>& kernels, unsigned gap, std::string& error) {
