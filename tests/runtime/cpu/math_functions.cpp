@@ -4,12 +4,12 @@
 
 #include "runtime/cpu/clang/prelude/math_double.h"
 #include "runtime/cpu/clang/prelude/math_double_power.h"
-#include "runtime/cpu/clang/prelude/math_double_trig.h"
 #include "runtime/cpu/clang/prelude/math_float.h"
-#include "runtime/cpu/clang/prelude/math_float_trig.h"
 #include "runtime/cpu/clang/prelude/math_float_wide.h"
+#include "runtime/cpu/clang/prelude/math_inverse_trig.h"
 #include "runtime/cpu/clang/prelude/math_rounding.h"
 #include "runtime/cpu/clang/prelude/math_special.h"
+#include "runtime/cpu/clang/prelude/math_trig.h"
 
 #ifndef DAMO_MATH_BUILD
 #define DAMO_MATH_BUILD build_without_fma

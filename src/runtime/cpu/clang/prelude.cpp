@@ -130,39 +130,9 @@ struct Family {
   std::initializer_list<const char*> cuda_words;  ///< parts of CUDA's names that need it
 };
 const Family kFamilies[] = {
-    {{"math_float_trig.h", "math_double_trig.h"}, {"sin", "cos", "tan", "normal"}},
+    {{"math_trig.h", "math_inverse_trig.h"}, {"sin", "cos", "tan", "normal"}},
     {{"math_float_wide.h", "math_double_power.h", "math_special.h"},
      {"pow", "hypot", "cbrt", "sinh", "cosh", "tanh", "exp10", "erf", "norm", "gamma"}}};
-
-/// Words of a language's own and of everyone: no sign that a part's functions are used.
-const Names kEverydayWords = {
-    "int", "float", "double", "unsigned", "long", "short", "char", "bool", "void", "const", "return", "inline", "template",
-    "class", "typename", "struct", "if", "for", "x", "y", "a", "b", "c", "n", "i", "s", "e", "A", "B", "T", "f", "define", "undef",
-    "include", "value", "result", "shift", "low", "high", "at", "mask", "base", "left", "count", "size", "k", "X", "name", "to",
-    "from", "size_t", "auto", "using", "namespace", "once", "pragma", "step", "rest", "__restrict__", "__device__", "p"};
-
-/// Whether a word of the source, with or without CUDA's "__" before and "f" behind, stands in the part.
-bool shares_words(const Names& names, std::string_view part) {
-  const Names words = names_in(text_of(part));
-  return any(names, [&](std::string_view name) {
-    if (kEverydayWords.contains(name)) return false;
-    std::string_view bare = name;
-    if (bare.starts_with("__")) bare.remove_prefix(2);
-    if (words.contains(name) || (bare.size() > 2 && words.contains(bare))) return true;
-    if (bare.size() < 3 || bare.back() != 'f') return false;
-    bare.remove_suffix(1);
-    return words.contains(bare);
-  });
-}
-
-/// CUDA's intrinsics begin with "__"; these words do too and need no part.
-const Names kKeywords = {"__global__", "__device__", "__host__", "__shared__", "__constant__", "__restrict__", "__restrict",
-                         "__forceinline__", "__inline__", "__noinline__", "__launch_bounds__", "__syncthreads", "__syncwarp",
-                         "__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync", "__ballot_sync", "__align__",
-                         "__any_sync", "__all_sync", "__activemask", "__syncthreads_count", "__syncthreads_and",
-                         "__syncthreads_or", "__expf", "__logf", "__sinf", "__cosf", "__powf", "__fdividef"};
-
-bool is_intrinsic(std::string_view name) { return name.starts_with("__") && !kKeywords.contains(name); }
 
 bool is_directed(std::string_view name) {
   if (!name.starts_with("__") || !(name.ends_with("_rz") || name.ends_with("_ru") || name.ends_with("_rd"))) return false;
@@ -192,42 +162,31 @@ bool wants(const std::string& source, std::string_view part) {
   if (part == "cuda_std.h") return names.contains("std");
   if (part == "cuda_texture_references.h") return has_reference(source, "texture") || has_reference(source, "surface");
   if (is_open(source)) return true;
-  if (part == "elementwise.h") return names.contains("damo");
   if (part == "cuda_special.h") return any(names, is_special);
+  if (part == "cuda_atomics.h") return any(names, [](auto name) { return holds(name, {"atomic", "__threadfence"}); });
+  if (part == "cuda_unsupported.h") return any(names, [](auto name) { return holds(name, {"tex", "surf", "Tex", "Surf", "__is", "luster", "cudaLaunchD", "cudaGetP", "cudaDeviceS"}); });
   if (part == "cuda_rounding.h") return any(names, is_directed);
   if (part == "cuda_simd.h") return any(names, [](auto name) { return name.starts_with("__v") || name.starts_with("__dp"); });
-  if (part == "cuda_atomics.h") return any(names, [](auto name) { return holds(name, {"atomic", "__threadfence"}); });
-  if (part == "cuda_unsupported.h") return shares_words(names, part) || any(names, [](auto name) { return holds(name, {"tex", "surf"}); });
-  const bool intrinsics = any(names, is_intrinsic) || shares_words(names, "cuda_intrinsics.h");
-  if (part == "cuda_intrinsics.h" || intrinsics) return intrinsics;
-  // The functions, also for the parts and headers that call them.
-  return shares_words(names, part) || any(names, is_special) || any(names, is_half) || names.contains("std") ||
-         source.find("#include") != std::string::npos;
+  return part != "elementwise.h" || names.contains("damo");
 }
 
-/// The math_*.h files of families of which the source names no function.
-std::vector<std::string_view> unwanted_math(const std::string& source, bool cuda) {
+/// Whether the source may name a function of the family.
+bool wants(const Family& family, const std::string& source, bool cuda) {
   const Names names = names_in(source);
-  std::vector<std::string_view> files;
-  for (const Family& family : kFamilies) {
-    const bool wanted = cuda ? is_open(source) || any(names, [&](auto name) { return holds(name, family.cuda_words); }) ||
-                                   any(names, is_half) || source.find("#include") != std::string::npos
-                             : std::any_of(family.files.begin(), family.files.end(), [&](const char* file) { return uses(names, file); });
-    if (!wanted) files.insert(files.end(), family.files.begin(), family.files.end());
-  }
-  return files;
+  if (!cuda) return std::any_of(family.files.begin(), family.files.end(), [&](const char* file) { return uses(names, file); });
+  return is_open(source) || any(names, [&](auto name) { return holds(name, family.cuda_words); }) || any(names, is_half) || source.find("#include") != std::string::npos;
 }
 
 std::string include(std::string_view name) { return "#include \"" + std::string(name) + "\"\n"; }
 
 /// The math files but those of families of which the source names no function.
 std::string math_includes(const std::string* source, bool cuda) {
-  const std::vector<std::string_view> left_out = source ? unwanted_math(*source, cuda) : std::vector<std::string_view>();
-  std::string text;
+  std::string left_out, text;
+  for (const Family& family : kFamilies) {
+    for (const char* file : family.files) left_out += source && !wants(family, *source, cuda) ? include(file) : "";
+  }
   for (const PreludeFile* file = prelude_files; file->name; ++file) {
-    const std::string_view name = file->name;
-    const bool wanted = name.starts_with("math_") && std::find(left_out.begin(), left_out.end(), name) == left_out.end();
-    if (wanted) text += include(name);
+    if (std::string_view(file->name).starts_with("math_") && left_out.find(include(file->name)) == std::string::npos) text += include(file->name);
   }
   return text;
 }
@@ -239,13 +198,10 @@ std::string loops_header(const std::string* source) {
 /// core.h, math_*.h and elementwise.h are written as plain C++: in CUDA C the pragma makes them device functions.
 std::string cuda_header(const std::string* source) {
   std::string text = "#pragma clang force_cuda_host_device begin\n" + include("core.h");
-  const bool functions = !source || wants(*source, "cuda_math.h");
-  if (functions) text += math_includes(source, true);
+  text += math_includes(source, true);
   if (!source || wants(*source, "elementwise.h")) text += include("convert.h") + include("float8.h") + include("elementwise.h") + include("ordinals.h") + include("random.h");
   text += "#pragma clang force_cuda_host_device end\n" + include("cuda_c.h");
-  for (const char* part : kBaseParts) {
-    if (!source || wants(*source, part)) text += include(part);
-  }
+  for (const char* part : kBaseParts) text += !source || wants(*source, part) ? include(part) : "";
   return text;
 }
 

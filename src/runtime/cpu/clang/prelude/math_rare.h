@@ -28,12 +28,10 @@ __attribute__((noinline)) static void set_rare(const T* x, T* y, int n) {
 #endif
 
 // What a function gives of x: usual(x), which is right unless is_rare(x), or of_any(x). Each element's own argument decides,
-// not those of its neighbours. Usual ways are exact in few steps with fused multiply-adds alone; elsewhere of_any() gives all.
+// not those of its neighbours.
 template <class T, bool (*is_rare)(T), T (*of_any)(T), T (*usual)(T)>
 DAMO_MATH T unless_rare(T x) {
-#if !DAMO_HAS_FMA
-  return of_any(x);
-#elif defined(__clang__)
+#if defined(__clang__)
   return unless_rare(is_rare(x), x, usual(x), &set_rare<T, is_rare, of_any>);
 #else
   return is_rare(x) ? of_any(x) : usual(x);

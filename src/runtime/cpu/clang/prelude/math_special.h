@@ -1,6 +1,6 @@
 // Error functions, gamma and its kin, float and double. See math_support.h for the rules.
 #pragma once
-#include "math_double_trig.h"
+#include "math_trig.h"
 #include "math_double_power.h"
 #include "math_float.h"
 #include "math_float_wide.h"
@@ -98,11 +98,9 @@ DAMO_MATH double erfcx(double x) {
 DAMO_MATH float erfcx(float x) { return float(erfcx(double(x))); }
 
 // By the host's libraries (src/runtime/cpu/special_functions.cpp), the C library and gamma.h: calls and loops, which do not vectorise.
-#define DAMO_HOST_FUNCTION extern "C" __attribute__((const, nothrow)) double
 }  // namespace damo
-DAMO_HOST_FUNCTION __damo_erfinv(double);
-DAMO_HOST_FUNCTION __damo_erfcinv(double);
-#undef DAMO_HOST_FUNCTION
+extern "C" __attribute__((const, nothrow)) double __damo_erfinv(double);
+extern "C" __attribute__((const, nothrow)) double __damo_erfcinv(double);
 #include "gamma.h"
 namespace damo {
 DAMO_MATH double erfinv(double x) { return __damo_erfinv(x); }

@@ -155,6 +155,15 @@ DAMO_MATH Pair<T> fast_two_sum(T a, T b) {
   return {s, b - (s - a)};
 }
 // a * b without error, away from overflow and denormals.
+DAMO_MATH Pair<float> two_product(float a, float b) {
+  DAMO_EXACT
+  const float p = a * b;
+#if DAMO_HAS_FMA
+  return {p, __builtin_fmaf(a, b, -p)};
+#else
+  return {p, float(double(a) * b - p)};
+#endif
+}
 DAMO_MATH Pair<double> two_product(double a, double b) {
   DAMO_EXACT
   const double p = a * b;
@@ -164,6 +173,18 @@ DAMO_MATH Pair<double> two_product(double a, double b) {
   const double ca = 134217729.0 * a, cb = 134217729.0 * b;  // 2^27 + 1: halves of 26 bits
   const double ah = ca - (ca - a), al = a - ah, bh = cb - (cb - b), bl = b - bh;
   return {p, ((ah * bh - p) + ah * bl + al * bh) + al * bl};
+#endif
+}
+
+// c - a * b, rounded once where c is near the product.
+template <class T>
+DAMO_MATH T less_product(T c, T a, T b) {
+  DAMO_EXACT
+#if DAMO_HAS_FMA
+  return madd(-a, b, c);
+#else
+  const Pair<T> p = two_product(a, b);
+  return (c - p.hi) - p.lo;
 #endif
 }
 
@@ -177,5 +198,7 @@ DAMO_MATH Pair<double> divide(Pair<double> a, Pair<double> b) {
 // x + 1.5 * 2^23 rounds x to an integer and leaves it in the low bits of the sum (2^52 for double).
 inline constexpr float kRounder = 12582912.0f;
 inline constexpr double kRounderDouble = 6755399441055744.0;
+DAMO_MATH float rounder(float) { return kRounder; }
+DAMO_MATH double rounder(double) { return kRounderDouble; }
 
 }  // namespace damo::math
