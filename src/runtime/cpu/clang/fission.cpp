@@ -25,35 +25,14 @@ bool can_split(llvm::Function& function) {
   });
 }
 
-/// What a region does is the block's own, and is done once, if no thread differs in it.
-bool needs_threads(const ThreadProgram& program, const Region& region, const ThreadLoop& loop, const Uniformity& uniformity, const RegionValues& values) {
-  if (region.is_partial || region.disperses || region.loses || loop.top->size() > 1) return true;
-  for (const llvm::BasicBlock* block : region.blocks) {
-    for (const llvm::Instruction& instruction : *block) {
-      if (llvm::isa<llvm::PHINode>(instruction) && block == region.leader) continue;
-      if (is_wait(&instruction) && program.wait_at(block)->only_orders()) continue;
-      if (uniformity.differs(&instruction) || instruction.mayHaveSideEffects() || llvm::isa<llvm::UnreachableInst>(instruction)) return true;
-    }
-  }
-  return std::any_of(region.exits.begin(), region.exits.end(), [&](const Exit& exit) {
-    return (exit.to && exit.to->is_partial) || !values.stores_on(region, exit, false).empty();
-  });
-}
-
 /// Says of the loops over region's threads that they are parallel, where that is so, and keeps them from being unrolled, which
 /// costs more than it brings.
 void describe_loops(const Region& region, const ThreadLoop& loop) {
   llvm::LLVMContext& context = region.leader->getContext();
-  const auto property = [&](const char* name, llvm::ArrayRef<llvm::Metadata*> value = {}) {
-    llvm::SmallVector<llvm::Metadata*, 2> parts = {llvm::MDString::get(context, name)};
-    parts.append(value.begin(), value.end());
-    return llvm::MDNode::get(context, parts);
-  };
-  llvm::MDNode* const once = property("llvm.loop.unroll.disable");
-  llvm::Metadata* const one = llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), 1));
+  llvm::MDNode* const once = llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.disable"));
   std::vector<llvm::BasicBlock*> blocks = region.blocks;
   blocks.insert(blocks.end(), {loop.choose, loop.top});
-  declare_threads_independent(*loop.latch, blocks, {once, property("llvm.loop.interleave.count", one)});
+  declare_threads_independent(*loop.latch, blocks, once);
   for (llvm::BasicBlock* outer : loop.outer_latches) {
     outer->getTerminator()->setMetadata(llvm::LLVMContext::MD_loop, llvm::makePostTransformationMetadata(context, nullptr, {}, once));
   }
@@ -86,7 +65,6 @@ bool split_at_barriers(llvm::Module& module, const KernelInfo& kernel) {
   for (const Wait& wait : program.waits) exits.place_result(wait);
   RegionValues values(program, uniformity, regions, memory, loops);
   values.connect();
-  for (auto& [region, loop] : loops) loop.is_needed = needs_threads(program, *region, loop, uniformity, values);
   exits.connect(values);
   values.erase_phis();
   split_local_arrays(program, regions, memory, loops);
@@ -94,7 +72,6 @@ bool split_at_barriers(llvm::Module& module, const KernelInfo& kernel) {
   const bool is_asked = module.getFunction("damo_current_thread") != nullptr;
   for (const auto& region : regions.all) {
     const ThreadLoop& loop = loops.at(region.get());
-    if (!loop.is_needed) continue;
     if (is_asked) tell_thread(thread, loop);
     describe_loops(*region, loop);
   }

@@ -45,15 +45,11 @@ llvm::Value* RegionExits::thread_state(llvm::IRBuilder<>& builder, const ThreadL
 void RegionExits::place_result(const Wait& wait) {
   const bool slow = regions_.of(wait.call->getParent())->disperses;
   llvm::Type* const wide = llvm::Type::getInt64Ty(wait.call->getContext());
-  if (wait.counts() && !slow) counts_[&wait] = {memory_.variable(wide), memory_.variable(wide), memory_.variable(wide)};
   if (!wait.result) return;
   const ThreadLoop& loop = loops_.at(regions_.of(wait.after));
   llvm::IRBuilder<> builder(loop.top->getTerminator());
   if (slow) {
     wait.result->setOperand(0, thread_state(builder, loop, kValueOffset));
-  } else if (wait.counts()) {
-    wait.result->setOperand(0, counts_.at(&wait).result);
-    wait.result->moveBefore(loop.begin->getTerminator());
   } else if (stays_in_lanes(wait)) {
     wait.result->setOperand(0, element(builder, values_, wide, loop));
   } else {
@@ -67,7 +63,7 @@ void RegionExits::connect(const RegionValues& values) {
   if (regions_.disperses) dispatch_ = llvm::BasicBlock::Create(context, "dispatch", &program_.function);
   for (const auto& region : regions_.all) connect_region(*region, values);
   for (const auto& region : regions_.all) {
-    if (next_ && loops_.at(region.get()).is_needed) admit(*region);
+    if (next_) admit(*region);
   }
   for (const Wait& wait : program_.waits) wait.call->eraseFromParent();
   llvm::IRBuilder<> builder(program_.prologue->getTerminator());
@@ -79,18 +75,11 @@ void RegionExits::connect(const RegionValues& values) {
 void RegionExits::connect_region(Region& region, const RegionValues& values) {
   const ThreadLoop& loop = loops_.at(&region);
   llvm::IRBuilder<> builder(program_.function.getContext());
-  if (!loop.is_needed) {
-    loop.begin->getTerminator()->setSuccessor(0, region.leader);
-    for (const Exit& exit : region.exits) {
-      exit.from->getTerminator()->setSuccessor(exit.successor, exit.to ? make_arc(region, exit, values) : program_.finish);
-    }
-    return;
-  }
-  std::vector<Arc> arcs;
+  std::vector<llvm::BasicBlock*> arcs;
   bool returns = false;
   for (const Exit& exit : region.exits) {
     returns |= !exit.to;
-    if (exit.to && !region.disperses) arcs.push_back({make_arc(region, exit, values), &exit});
+    if (exit.to && !region.disperses) arcs.push_back(make_arc(exit));
   }
   llvm::Value* chosen = nullptr;
   if (arcs.size() + returns > 1) {
@@ -107,10 +96,10 @@ void RegionExits::connect_region(Region& region, const RegionValues& values) {
   if (region.disperses) {
     builder.CreateBr(dispatch_);
   } else if (!chosen) {
-    builder.CreateBr(arcs.empty() ? program_.finish : arcs[0].block);
+    builder.CreateBr(arcs.empty() ? program_.finish : arcs[0]);
   } else {
     llvm::SwitchInst* choice = builder.CreateSwitch(builder.CreateLoad(builder.getInt32Ty(), chosen), program_.finish);
-    for (size_t i = 0; i < arcs.size(); ++i) choice->addCase(builder.getInt32(static_cast<unsigned>(i + 1)), arcs[i].block);
+    for (size_t i = 0; i < arcs.size(); ++i) choice->addCase(builder.getInt32(static_cast<unsigned>(i + 1)), arcs[i]);
   }
 }
 
@@ -121,7 +110,7 @@ void RegionExits::leave_loop(Region& region, const Exit& exit, unsigned arc, llv
   regions_.adopt(leave, region);
   region.blocks.push_back(leave);
   llvm::IRBuilder<> builder(leave);
-  for (const PhiStore& store : values.stores_on(region, exit, false)) values.store(builder, loop, store.phi, store.value);
+  for (const PhiStore& store : values.stores_on(exit)) values.store(builder, loop, store.phi, store.value);
   unsigned next = exit.to ? static_cast<unsigned>(exit.to->number) : kReturned;
   if (exit.wait) note_wait(builder, loop, region, *exit.wait);
   if (exit.wait && region.disperses) next |= kWaiting;
@@ -136,13 +125,6 @@ void RegionExits::note_wait(llvm::IRBuilder<>& builder, const ThreadLoop& loop, 
   if (region.disperses) {
     const int offsets[] = {kKindOffset, kMaskOffset, kValueOffset, kOperandOffset};
     for (unsigned i = 0; i < 4; ++i) builder.CreateStore(wait.call->getArgOperand(i), thread_state(builder, loop, offsets[i]));
-  } else if (wait.counts()) {
-    const auto add = [&](llvm::Value* sum, llvm::Value* term) {
-      builder.CreateStore(builder.CreateAdd(builder.CreateLoad(builder.getInt64Ty(), sum), term), sum);
-    };
-    const Count& count = counts_.at(&wait);
-    add(count.set, builder.CreateZExt(builder.CreateIsNotNull(wait.call->getArgOperand(2)), builder.getInt64Ty()));
-    add(count.present, builder.getInt64(1));
   } else if (stays_in_lanes(wait)) {
     builder.CreateStore(wait.call->getArgOperand(2), element(builder, values_, builder.getInt64Ty(), loop));
     if (!has_full_mask(wait)) builder.CreateStore(wait.call->getArgOperand(1), element(builder, masks_, builder.getInt32Ty(), loop));
@@ -151,40 +133,21 @@ void RegionExits::note_wait(llvm::IRBuilder<>& builder, const ThreadLoop& loop, 
 }
 
 /// The block's part of leaving.
-llvm::BasicBlock* RegionExits::make_arc(Region& region, const Exit& exit, const RegionValues& values) {
-  const ThreadLoop& loop = loops_.at(&region);
+llvm::BasicBlock* RegionExits::make_arc(const Exit& exit) {
   auto* arc = llvm::BasicBlock::Create(program_.function.getContext(), "next", &program_.function);
   llvm::IRBuilder<> builder(arc);
-  if (exit.wait) {
-    if (exit.wait->counts()) {
-      llvm::IRBuilder<> before(loop.begin->getTerminator());
-      before.CreateStore(builder.getInt64(0), counts_.at(exit.wait).set);
-      before.CreateStore(builder.getInt64(0), counts_.at(exit.wait).present);
-    }
-    end_wait(builder, *exit.wait);
-  }
-  for (const PhiStore& store : values.stores_on(region, exit, true)) values.store(builder, loop, store.phi, store.value);
+  if (exit.wait && stays_in_lanes(*exit.wait)) end_wait(builder, *exit.wait);
   builder.CreateBr(loops_.at(exit.to).begin);
   return arc;
 }
 
 void RegionExits::end_wait(llvm::IRBuilder<>& builder, const Wait& wait) {
-  if (wait.counts()) {
-    const Count& count = counts_.at(&wait);
-    llvm::Value* set = builder.CreateLoad(builder.getInt64Ty(), count.set);
-    llvm::Value* present = builder.CreateLoad(builder.getInt64Ty(), count.present);
-    llvm::Value* result = set;
-    if (wait.kind == WaitKind::kBarrierAnd) result = builder.CreateZExt(builder.CreateICmpEQ(set, present), builder.getInt64Ty());
-    if (wait.kind == WaitKind::kBarrierOr) result = builder.CreateZExt(builder.CreateIsNotNull(set), builder.getInt64Ty());
-    builder.CreateStore(result, count.result);
-  } else if (stays_in_lanes(wait)) {
-    llvm::Type *const pointer = builder.getPtrTy(), *const number = builder.getInt32Ty();
-    const auto operation = program_.function.getParent()->getOrInsertFunction("damo_warp_operation", builder.getVoidTy(), number, pointer, pointer, pointer,
-                                                                              pointer, builder.getInt64Ty());
-    llvm::Value* const null = llvm::ConstantPointerNull::get(builder.getPtrTy());
-    llvm::Value* const masks = has_full_mask(wait) ? null : masks_;
-    builder.CreateCall(operation, {builder.getInt32(static_cast<unsigned>(wait.kind)), values_, operands_, masks, next_ ? next_ : null, memory_.count});
-  }
+  llvm::Type *const pointer = builder.getPtrTy(), *const number = builder.getInt32Ty();
+  const auto operation = program_.function.getParent()->getOrInsertFunction("damo_warp_operation", builder.getVoidTy(), number, pointer, pointer, pointer,
+                                                                            pointer, builder.getInt64Ty());
+  llvm::Value* const null = llvm::ConstantPointerNull::get(builder.getPtrTy());
+  llvm::Value* const masks = has_full_mask(wait) ? null : masks_;
+  builder.CreateCall(operation, {builder.getInt32(static_cast<unsigned>(wait.kind)), values_, operands_, masks, next_ ? next_ : null, memory_.count});
 }
 
 /// Threads that are elsewhere, or have returned, take no part.

@@ -17,16 +17,12 @@ class RegionExits {
   void connect(const RegionValues& values);
 
  private:
-  struct Arc {
-    llvm::BasicBlock* block;
-    const Exit* exit;
-  };
   llvm::Value* thread_state(llvm::IRBuilder<>& builder, const ThreadLoop& loop, int offset) const;
   llvm::Value* element(llvm::IRBuilder<>& builder, llvm::Value* array, llvm::Type* type, const ThreadLoop& loop) const;
   void connect_region(Region& region, const RegionValues& values);
   void leave_loop(Region& region, const Exit& exit, unsigned arc, llvm::Value* chosen, const RegionValues& values);
   void note_wait(llvm::IRBuilder<>& builder, const ThreadLoop& loop, const Region& region, const Wait& wait);
-  llvm::BasicBlock* make_arc(Region& region, const Exit& exit, const RegionValues& values);
+  llvm::BasicBlock* make_arc(const Exit& exit);
   void end_wait(llvm::IRBuilder<>& builder, const Wait& wait);
   void admit(Region& region);
   void dispatch();
@@ -39,10 +35,6 @@ class RegionExits {
   llvm::Value* states_ = nullptr;    ///< of each thread: a ThreadState, for waits that the runtime ends
   llvm::Value *values_ = nullptr, *operands_ = nullptr, *masks_ = nullptr;  ///< of each thread: what it brings to a warp operation
   llvm::BasicBlock* dispatch_ = nullptr;
-  struct Count {
-    llvm::AllocaInst *set, *present, *result;
-  };
-  std::map<const Wait*, Count> counts_;
 };
 
 }  // namespace damo::clang_plugin

@@ -24,7 +24,7 @@ bool is_cheap(const llvm::Instruction& instruction) {
 
 RegionValues::RegionValues(ThreadProgram& program, const Uniformity& uniformity, Regions& regions, ThreadMemory& memory,
                            std::map<Region*, ThreadLoop>& loops)
-    : program_(program), uniformity_(uniformity), regions_(regions), memory_(memory), loops_(loops), dominators_(program.function) {}
+    : program_(program), uniformity_(uniformity), regions_(regions), memory_(memory), loops_(loops) {}
 
 /// Everything is found from the values as they were; only then is anything replaced.
 void RegionValues::connect() {
@@ -42,13 +42,6 @@ void RegionValues::connect() {
     if (phi && is_leader_phi(*phi)) connect_phi(*phi);
   }
   for (const auto& [use, value] : replacements) use->set(value);
-  for (const auto& [instruction, slot] : slots_) {
-    auto* phi = llvm::dyn_cast<llvm::PHINode>(instruction);
-    if (phi && is_leader_phi(*phi) && !slot.is_single) share_place(*phi);
-  }
-  for (const auto& region : regions_.all) {
-    if (!region->is_partial) hoist(*region);
-  }
   for (const auto& [instruction, slot] : slots_) {
     if (!is_leader_phi(*instruction)) store_definition(*instruction);
   }
@@ -146,74 +139,9 @@ void RegionValues::connect_phi(llvm::PHINode& phi) {
   }
 }
 
-/// A value that becomes phi's next one, in a later region, is stored there at once: then nothing is copied on the way.
-void RegionValues::share_place(llvm::PHINode& phi) {
-  for (auto& [way, stores] : exit_stores_) {
-    for (size_t i = 0; i < stores.size(); ++i) {
-      if (stores[i].phi != &phi) continue;
-      auto* value = llvm::dyn_cast<llvm::Instruction>(phi.getIncomingValueForBlock(way.first));
-      if (!value || value == &phi || is_leader_phi(*value)) continue;
-      const auto found = slots_.find(value);
-      const auto loaded = known_.find({regions_.of(way.first), value});
-      // A value in one phi's place can't move on to another's: the first phi would stay behind.
-      if (found == slots_.end() || found->second.is_single || found->second.is_shared || loaded == known_.end() || loaded->second != stores[i].value || !is_over(phi, *value)) continue;
-      const Slot shared = slots_.find(&phi)->second;
-      found->second.place->replaceAllUsesWith(shared.place);
-      found->second = shared;
-      found->second.is_shared = true;
-      stores.erase(stores.begin() + static_cast<long>(i));
-      return;
-    }
-  }
-}
-
-/// True if, from value on, nobody asks for phi until it has its next value.
-bool RegionValues::is_over(const llvm::PHINode& phi, const llvm::Instruction& value) const {
-  if (!dominators_.dominates(phi.getParent(), value.getParent())) return false;
-  const Region* const home = regions_.of(phi.getParent());
-  std::set<const Region*> seen = {home};
-  std::vector<const Region*> open = {regions_.of(value.getParent())};
-  while (!open.empty()) {
-    const Region* at = open.back();
-    open.pop_back();
-    for (const Exit& exit : at->exits) {
-      if (!exit.to || !seen.insert(exit.to).second) continue;
-      if (known_.count({exit.to, const_cast<llvm::PHINode*>(&phi)})) return false;
-      open.push_back(exit.to);
-    }
-  }
-  return true;
-}
-
-bool RegionValues::is_known_before_threads(const Region& region, const llvm::Value* value) const {
-  const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
-  if (!instruction) return true;
-  return instruction->getParent() == program_.prologue || instruction->getParent() == loops_.at(const_cast<Region*>(&region)).begin;
-}
-
-std::vector<PhiStore> RegionValues::stores_on(const Region& region, const Exit& exit, bool of_block) const {
-  std::vector<PhiStore> chosen;
+std::vector<PhiStore> RegionValues::stores_on(const Exit& exit) const {
   const auto found = exit_stores_.find({exit.from, exit.successor});
-  if (found == exit_stores_.end()) return chosen;
-  for (const PhiStore& store : found->second) {
-    const bool once = !region.disperses && slots_.find(store.phi)->second.is_single && is_known_before_threads(region, store.value);
-    if (once == of_block) chosen.push_back(store);
-  }
-  return chosen;
-}
-
-/// What is the same for all threads and harmless is computed once, before them.
-void RegionValues::hoist(Region& region) {
-  llvm::Instruction* const place = loops_.at(&region).begin->getTerminator();
-  for (llvm::BasicBlock* block : region.blocks) {
-    for (llvm::Instruction& instruction : llvm::make_early_inc_range(*block)) {
-      if (llvm::isa<llvm::PHINode>(instruction) || instruction.isTerminator() || uniformity_.differs(&instruction)) continue;
-      if (instruction.mayReadOrWriteMemory() || !llvm::isSafeToSpeculativelyExecute(&instruction)) continue;
-      if (std::all_of(instruction.op_begin(), instruction.op_end(), [&](const llvm::Value* v) { return is_known_before_threads(region, v); })) {
-        instruction.moveBefore(place);
-      }
-    }
-  }
+  return found == exit_stores_.end() ? std::vector<PhiStore>() : found->second;
 }
 
 void RegionValues::erase_phis() {

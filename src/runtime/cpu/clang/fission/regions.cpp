@@ -1,6 +1,7 @@
 #include "regions.hpp"
 
 #include <llvm/ADT/SetVector.h>
+#include <llvm/Analysis/IteratedDominanceFrontier.h>
 #include <llvm/IR/CFG.h>
 
 #include <algorithm>
@@ -54,25 +55,17 @@ void Regions::choose_leaders() {
 
 /// A block belongs to the region that all ways to it come from; if they come from several it begins its own.
 void Regions::grow() {
+  llvm::DominatorTree dominators(program_.function);
+  llvm::ForwardIDFCalculator frontier(dominators);
+  const llvm::SmallPtrSet<llvm::BasicBlock*, 16> known(leaders_.begin(), leaders_.end());
+  llvm::SmallVector<llvm::BasicBlock*> meetings;
+  frontier.setDefiningBlocks(known);
+  frontier.calculate(meetings);
+  leaders_.insert(meetings.begin(), meetings.end());
+  leaders_.erase(program_.finish);
   std::map<const llvm::BasicBlock*, llvm::BasicBlock*> leader_of;
-  for (bool changed = true; changed;) {
-    changed = false;
-    leader_of.clear();
-    for (llvm::BasicBlock* block : program_.order) {
-      llvm::BasicBlock*& leader = leader_of[block];
-      if (leaders_.count(block)) leader = block;
-      if (leader) continue;
-      for (llvm::BasicBlock* previous : llvm::predecessors(block)) {
-        const auto known = leader_of.find(previous);
-        if (known != leader_of.end() && known->second) leader = known->second;
-      }
-    }
-    for (llvm::BasicBlock* block : program_.order) {
-      if (leaders_.count(block)) continue;
-      for (llvm::BasicBlock* previous : llvm::predecessors(block)) {
-        if (leader_of.at(previous) != leader_of.at(block) && leaders_.insert(block).second) changed = true;
-      }
-    }
+  for (llvm::BasicBlock* block : program_.order) {
+    leader_of[block] = leaders_.count(block) ? block : leader_of.at(dominators.getNode(block)->getIDom()->getBlock());
   }
   std::map<llvm::BasicBlock*, Region*> by_leader;
   for (llvm::BasicBlock* block : program_.order) {
@@ -107,7 +100,7 @@ void Regions::find_dispersal(Region& region) {
   std::set<Region*> onward, tails;
   for (const Exit& exit : region.exits) {
     if (exit.to) (exit.to->is_tail && !exit.wait ? tails : onward).insert(exit.to);
-    if (exit.wait && !exit.wait->is_barrier() && !exit.wait->is_warp_operation()) region.disperses = true;
+    if (exit.wait && !exit.wait->is_common()) region.disperses = true;
   }
   if (region.is_tail) {
     const bool returns = std::any_of(region.exits.begin(), region.exits.end(), [](const Exit& exit) { return !exit.to; });

@@ -14,7 +14,6 @@ struct ThreadLoop {
   llvm::BasicBlock* end = nullptr;    ///< once a block, after its threads
   llvm::Value* index[3] = {};         ///< threadIdx
   llvm::Value* thread = nullptr;      ///< its number in the block, 64 bit
-  bool is_needed = true;              ///< false: all that the region does is the block's, and done once
 };
 
 /// Arrays of one element a thread, in memory of the worker, each 64-aligned.

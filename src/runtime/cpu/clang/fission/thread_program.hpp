@@ -14,6 +14,7 @@ struct Wait {
   bool is_barrier() const { return kind == WaitKind::kBarrier || counts(); }
   bool only_orders() const { return kind == WaitKind::kBarrier || kind == WaitKind::kWarp || kind == WaitKind::kLockstep; }  ///< gives nothing
   bool counts() const { return kind >= WaitKind::kBarrierCount && kind <= WaitKind::kBarrierOr; }
+  bool is_common() const { return kind == WaitKind::kBarrier || is_warp_operation(); }  ///< made by the block as a whole, others by the runtime
   bool is_warp_operation() const { return kind >= WaitKind::kWarp && kind <= WaitKind::kLockstep && kind != WaitKind::kNamedBarrier; }
 };
 
