@@ -66,8 +66,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const Options&
   // No vector library: one function that its table lacks would make the whole loop scalar.
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(llvm::TargetLibraryInfoImpl(machine.getTargetTriple())); });
   keep_order_of_accesses(builder);
-  widen_half_loops(builder);
-  unroll_lanes(builder);
+  describe_vector_loops(builder);
   part_rare_arguments(builder);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);

@@ -31,10 +31,9 @@ struct Options {
 /// vector of more than 4096 bytes. Clang's language has both; no GPU compiler does. Before anything else is done with module.
 bool check_types(const llvm::Module& module, std::string& error);
 
-/// Puts in front of the vectoriser what tells it how wide loops over float16 are to be (half_loops.cpp).
-void widen_half_loops(llvm::PassBuilder& builder);
-/// Lets the loops over a reduction's partial values be unrolled once they are vectors (lane_loops.cpp).
-void unroll_lanes(llvm::PassBuilder& builder);
+/// Puts in front of the vectoriser what says how wide loops over float16 are to be, and that loops over a reduction's partial values
+/// may be unrolled once they are vectors (vector_loops.cpp).
+void describe_vector_loops(llvm::PassBuilder& builder);
 /// Makes vectors of functions whose rare arguments are a matter of their own (rare_arguments.cpp).
 void part_rare_arguments(llvm::PassBuilder& builder);
 

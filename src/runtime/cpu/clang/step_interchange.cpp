@@ -3,7 +3,6 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/Transforms/Utils/Local.h>
 
-
 #include "isolated_steps.hpp"
 #include "markers.hpp"
 #include "row_values.hpp"

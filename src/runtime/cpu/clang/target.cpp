@@ -1,6 +1,7 @@
 #include "target.hpp"
 
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringMap.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/TargetSelect.h>
@@ -54,9 +55,7 @@ Target Target::without_avx512() const {
 }
 
 std::string Target::feature_string() const {
-  std::string text;
-  for (const std::string& feature : features) text += (text.empty() ? "" : ",") + feature;
-  return text;
+  return llvm::join(features, ",");
 }
 
 bool Target::has_avx512() const {

@@ -105,17 +105,15 @@ __device__ inline void scan(const Group& group, T value, Op&& op) {
 
 }  // namespace details
 
-template <class Group, class T, class Op>
-__device__ inline T inclusive_scan(const Group& group, T value, Op&& op) {
+template <class Group, class T, class Op = plus<T>>
+__device__ inline T inclusive_scan(const Group& group, T value, Op op = {}) {
   details::scan(group, value, op);
   details::Places<T>::get(thread_block::thread_rank(), value);
   group.sync();
   return value;
 }
-template <class Group, class T>
-__device__ inline T inclusive_scan(const Group& group, T value) { return inclusive_scan(group, value, plus<T>()); }
-template <class Group, class T, class Op>
-__device__ inline T exclusive_scan(const Group& group, T value, Op&& op) {
+template <class Group, class T, class Op = plus<T>>
+__device__ inline T exclusive_scan(const Group& group, T value, Op op = {}) {
   details::scan(group, value, op);
   const unsigned before = details::members(group).before(thread_block::thread_rank());
   value = T{};
@@ -123,8 +121,6 @@ __device__ inline T exclusive_scan(const Group& group, T value, Op&& op) {
   group.sync();
   return value;
 }
-template <class Group, class T>
-__device__ inline T exclusive_scan(const Group& group, T value) { return exclusive_scan(group, value, plus<T>()); }
 template <class Group, class T, class Op>
 __device__ inline void reduce_store_async(const Group& group, T* to, T value, Op&& op) {
   const T result = reduce(group, value, op);

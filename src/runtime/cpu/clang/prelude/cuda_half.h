@@ -16,35 +16,26 @@ using __nv_bfloat16 = damo::bfloat16;
 using nv_bfloat16 = damo::bfloat16;
 using bfloat16 = damo::bfloat16;
 
-struct __half_raw {
-  unsigned short x;
-  __half_raw() = default;
-  constexpr __half_raw(__half h) : x(__builtin_bit_cast(unsigned short, h)) {}
-  constexpr operator __half() const { return __builtin_bit_cast(__half, x); }
-};
-struct __nv_bfloat16_raw {
-  unsigned short x;
-  __nv_bfloat16_raw() = default;
-  constexpr __nv_bfloat16_raw(__nv_bfloat16 h) : x(h.bits) {}
-  constexpr operator __nv_bfloat16() const { return __builtin_bit_cast(__nv_bfloat16, x); }
-};
-
-// Both parts default to 0 only when a value is asked for: arrays in shared memory have no constructor to run.
-struct __attribute__((aligned(4))) __half2 {
-  __half x, y;
-  __half2() = default;
-  constexpr __half2(__half x, __half y) : x(x), y(y) {}
-};
-struct __attribute__((aligned(4))) __nv_bfloat162 {
-  __nv_bfloat16 x, y;
-  __nv_bfloat162() = default;
-  constexpr __nv_bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) : x(x), y(y) {}
-};
+// Both parts of a pair default to 0 only when a value is asked for: arrays in shared memory have no constructor to run.
+#define __DAMO_TYPES(H, Raw, V, make)                                            \
+  struct Raw {                                                                   \
+    unsigned short x;                                                            \
+    Raw() = default;                                                             \
+    constexpr Raw(H h) : x(__builtin_bit_cast(unsigned short, h)) {}             \
+    constexpr operator H() const { return __builtin_bit_cast(H, x); }            \
+  };                                                                             \
+  struct __attribute__((aligned(4))) V {                                         \
+    H x, y;                                                                      \
+    V() = default;                                                               \
+    constexpr V(H x, H y) : x(x), y(y) {}                                        \
+  };                                                                             \
+  inline V make(H x, H y) { return {x, y}; }
+__DAMO_TYPES(__half, __half_raw, __half2, make_half2)
+__DAMO_TYPES(__nv_bfloat16, __nv_bfloat16_raw, __nv_bfloat162, make_bfloat162)
+#undef __DAMO_TYPES
 using half2 = __half2;
 using __nv_half2 = __half2;
 using nv_bfloat162 = __nv_bfloat162;
-inline __half2 make_half2(__half x, __half y) { return {x, y}; }
-inline __nv_bfloat162 make_bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) { return {x, y}; }
 
 namespace damo::cuda {
 
@@ -131,6 +122,10 @@ inline bfloat16 operator--(bfloat16& a, int) { const bfloat16 old = a; --a; retu
   inline bool __h##name(H a, H b) { return float(a) op float(b); }                       \
   inline bool __h##name##u(H a, H b) { return damo::cuda::half_isnan(a) || damo::cuda::half_isnan(b) || float(a) op float(b); }
 #define __DAMO_FUNCTION(H, name, call) inline H h##name(H x) { return H(call(float(x))); }
+#define __DAMO_FUNCTIONS(X, H)                                                                               \
+  X(H, exp, expf) X(H, exp2, exp2f) X(H, exp10, exp10f) X(H, log, logf) X(H, log2, log2f) X(H, log10, log10f) \
+  X(H, sin, sinf) X(H, cos, cosf) X(H, tanh, tanhf) X(H, tanh_approx, tanhf) X(H, sqrt, sqrtf)                \
+  X(H, rsqrt, rsqrtf) X(H, rcp, 1.0f /) X(H, floor, floorf) X(H, ceil, ceilf) X(H, rint, rintf) X(H, trunc, truncf)
 #define __DAMO_FROM_INTEGER(H, N, I, from)                                                                   \
   inline H __##from##2##N##_rn(I x) { return damo::cuda::half_of<H>(x); }    \
   inline H __##from##2##N##_rz(I x) { return damo::cuda::half_directed<H>(damo::cuda::wide_of(x), 'z'); } \
@@ -182,18 +177,12 @@ inline bfloat16 operator--(bfloat16& a, int) { const bfloat16 old = a; --a; retu
   inline H __hmax(H a, H b) { return damo::cuda::half_greatest(a, b); }                                      \
   inline H __hmin_nan(H a, H b) { return __hisnan(a) || __hisnan(b) ? __ushort_as_##N(0x7fff) : __hmin(a, b); } \
   inline H __hmax_nan(H a, H b) { return __hisnan(a) || __hisnan(b) ? __ushort_as_##N(0x7fff) : __hmax(a, b); } \
-  __DAMO_FUNCTION(H, exp, expf) __DAMO_FUNCTION(H, exp2, exp2f) __DAMO_FUNCTION(H, exp10, exp10f)            \
-  __DAMO_FUNCTION(H, log, logf) __DAMO_FUNCTION(H, log2, log2f) __DAMO_FUNCTION(H, log10, log10f)            \
-  __DAMO_FUNCTION(H, sin, sinf) __DAMO_FUNCTION(H, cos, cosf) __DAMO_FUNCTION(H, tanh, tanhf)                \
-  __DAMO_FUNCTION(H, tanh_approx, tanhf) __DAMO_FUNCTION(H, sqrt, sqrtf) __DAMO_FUNCTION(H, rsqrt, rsqrtf)   \
-  __DAMO_FUNCTION(H, rcp, 1.0f /) __DAMO_FUNCTION(H, floor, floorf) __DAMO_FUNCTION(H, ceil, ceilf)          \
-  __DAMO_FUNCTION(H, rint, rintf) __DAMO_FUNCTION(H, trunc, truncf)
+  __DAMO_FUNCTIONS(__DAMO_FUNCTION, H)
 __DAMO_HALF(__half, half)
 __DAMO_HALF(__nv_bfloat16, bfloat16)
 #undef __DAMO_HALF
 #undef __DAMO_ARITHMETIC
 #undef __DAMO_COMPARISON
-#undef __DAMO_FUNCTION
 #undef __DAMO_FROM_INTEGER
 #undef __DAMO_TO_INTEGER
 #undef __DAMO_TO_INTEGERS
@@ -202,6 +191,7 @@ __DAMO_HALF(__nv_bfloat16, bfloat16)
 // ---- pairs: each function is the scalar one on both parts ----------------------------------------------------------
 #define __DAMO_BOTH(V, name, scalar) inline V name(V a, V b) { return V{scalar(a.x, b.x), scalar(a.y, b.y)}; }
 #define __DAMO_EACH(V, name, scalar) inline V name(V a) { return V{scalar(a.x), scalar(a.y)}; }
+#define __DAMO_FUNCTION2(V, name, call) __DAMO_EACH(V, h2##name, h##name)
 #define __DAMO_THREE(V, name, scalar) inline V name(V a, V b, V c) { return V{scalar(a.x, b.x, c.x), scalar(a.y, b.y, c.y)}; }
 #define __DAMO_COMPARISON(V, H, name)                                                                              \
   inline V __h##name##2(V a, V b) { return V{H(__h##name(a.x, b.x) ? 1.0f : 0.0f), H(__h##name(a.y, b.y) ? 1.0f : 0.0f)}; } \
@@ -240,12 +230,7 @@ __DAMO_HALF(__nv_bfloat16, bfloat16)
   __DAMO_THREE(V, __hfma2, __hfma) __DAMO_THREE(V, __hfma2_sat, __hfma_sat)                                  \
   __DAMO_THREE(V, __hfma2_relu, __hfma_relu)                                                                 \
   __DAMO_EACH(V, __hneg2, __hneg) __DAMO_EACH(V, __habs2, __habs)                                            \
-  __DAMO_EACH(V, h2exp, hexp) __DAMO_EACH(V, h2exp2, hexp2) __DAMO_EACH(V, h2exp10, hexp10)                  \
-  __DAMO_EACH(V, h2log, hlog) __DAMO_EACH(V, h2log2, hlog2) __DAMO_EACH(V, h2log10, hlog10)                  \
-  __DAMO_EACH(V, h2sin, hsin) __DAMO_EACH(V, h2cos, hcos) __DAMO_EACH(V, h2tanh, htanh)                      \
-  __DAMO_EACH(V, h2tanh_approx, htanh) __DAMO_EACH(V, h2sqrt, hsqrt) __DAMO_EACH(V, h2rsqrt, hrsqrt)         \
-  __DAMO_EACH(V, h2rcp, hrcp) __DAMO_EACH(V, h2floor, hfloor) __DAMO_EACH(V, h2ceil, hceil)                  \
-  __DAMO_EACH(V, h2rint, hrint) __DAMO_EACH(V, h2trunc, htrunc)                                              \
+  __DAMO_FUNCTIONS(__DAMO_FUNCTION2, V)                                                                      \
   __DAMO_COMPARISON(V, H, eq) __DAMO_COMPARISON(V, H, ne) __DAMO_COMPARISON(V, H, lt)                        \
   __DAMO_COMPARISON(V, H, le) __DAMO_COMPARISON(V, H, gt) __DAMO_COMPARISON(V, H, ge)                        \
   __DAMO_COMPARISON(V, H, equ) __DAMO_COMPARISON(V, H, neu) __DAMO_COMPARISON(V, H, ltu)                     \
@@ -274,6 +259,9 @@ __DAMO_PAIR(__nv_bfloat162, __nv_bfloat16, bfloat16)
 #undef __DAMO_PAIR
 #undef __DAMO_BOTH
 #undef __DAMO_EACH
+#undef __DAMO_FUNCTION
+#undef __DAMO_FUNCTION2
+#undef __DAMO_FUNCTIONS
 #undef __DAMO_THREE
 #undef __DAMO_COMPARISON
 #undef __DAMO_OPERATOR

@@ -81,16 +81,14 @@ inline unsigned __fns(unsigned mask, unsigned base, int n) {
 
 // ---- arithmetic with one stated rounding --------------------------------------------------------------------------
 #pragma clang fp contract(off)
-inline float __fadd_rn(float a, float b) { return a + b; }
-inline float __fsub_rn(float a, float b) { return a - b; }
-inline float __fmul_rn(float a, float b) { return a * b; }
-inline float __fdiv_rn(float a, float b) { return a / b; }
-inline float __frcp_rn(float x) { return 1.0f / x; }
-inline double __dadd_rn(double a, double b) { return a + b; }
-inline double __dsub_rn(double a, double b) { return a - b; }
-inline double __dmul_rn(double a, double b) { return a * b; }
-inline double __ddiv_rn(double a, double b) { return a / b; }
-inline double __drcp_rn(double x) { return 1.0 / x; }
+#define __DAMO_ROUNDED(T, letter)                             \
+  inline T __##letter##add_rn(T a, T b) { return a + b; }     \
+  inline T __##letter##sub_rn(T a, T b) { return a - b; }     \
+  inline T __##letter##mul_rn(T a, T b) { return a * b; }     \
+  inline T __##letter##div_rn(T a, T b) { return a / b; }     \
+  inline T __##letter##rcp_rn(T x) { return T(1) / x; }
+__DAMO_ROUNDED(float, f) __DAMO_ROUNDED(double, d)
+#undef __DAMO_ROUNDED
 #pragma clang fp contract(fast)
 inline float __fsqrt_rn(float x) { return sqrtf(x); }
 inline double __dsqrt_rn(double x) { return sqrt(x); }

@@ -136,24 +136,20 @@ inline float2 curand_normal2(State* s) {
   return damo::cuda::normals(x, y);
 }
 template <class State>
-inline float curand_normal(State* s) {
-  if (s->has_normal) return s->has_normal = 0, s->normal;
-  const float2 pair = curand_normal2(s);
-  s->has_normal = 1, s->normal = pair.y;
-  return pair.x;
-}
-template <class State>
 inline double2 curand_normal2_double(State* s) {
   const unsigned a = curand(s), b = curand(s), c = curand(s), d = curand(s);
   return damo::cuda::normals(a, b, c, d);
 }
-template <class State>
-inline double curand_normal_double(State* s) {
-  if (s->has_normal_double) return s->has_normal_double = 0, s->normal_double;
-  const double2 pair = curand_normal2_double(s);
-  s->has_normal_double = 1, s->normal_double = pair.y;
-  return pair.x;
-}
+#define __DAMO_NORMAL(T, suffix)                                                              \
+  template <class State>                                                                      \
+  inline T curand_normal##suffix(State* s) {                                                  \
+    if (s->has_normal##suffix) return s->has_normal##suffix = 0, s->normal##suffix;           \
+    const auto pair = curand_normal2##suffix(s);                                              \
+    s->has_normal##suffix = 1, s->normal##suffix = pair.y;                                    \
+    return pair.x;                                                                            \
+  }
+__DAMO_NORMAL(float, ) __DAMO_NORMAL(double, _double)
+#undef __DAMO_NORMAL
 template <class State>
 inline float curand_log_normal(State* s, float mean, float deviation) { return expf(mean + deviation * curand_normal(s)); }
 template <class State>

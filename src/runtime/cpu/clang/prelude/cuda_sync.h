@@ -83,15 +83,13 @@ template <class T> __device__ inline unsigned __match_all_sync(unsigned mask, T 
   *same = lanes != 0;
   return lanes;
 }
-__device__ inline unsigned __reduce_add_sync(unsigned mask, unsigned v) { return unsigned(__damo_wait(9, mask, v, 0)); }
-__device__ inline int __reduce_add_sync(unsigned mask, int v) { return int(__damo_wait(9, mask, unsigned(v), 0)); }
-__device__ inline unsigned __reduce_min_sync(unsigned mask, unsigned v) { return unsigned(__damo_wait(10, mask, v, 0)); }
-__device__ inline unsigned __reduce_max_sync(unsigned mask, unsigned v) { return unsigned(__damo_wait(11, mask, v, 0)); }
-__device__ inline int __reduce_min_sync(unsigned mask, int v) { return int(__damo_wait(12, mask, unsigned(v), 0)); }
-__device__ inline int __reduce_max_sync(unsigned mask, int v) { return int(__damo_wait(13, mask, unsigned(v), 0)); }
-__device__ inline unsigned __reduce_and_sync(unsigned mask, unsigned v) { return unsigned(__damo_wait(14, mask, v, 0)); }
-__device__ inline unsigned __reduce_or_sync(unsigned mask, unsigned v) { return unsigned(__damo_wait(15, mask, v, 0)); }
-__device__ inline unsigned __reduce_xor_sync(unsigned mask, unsigned v) { return unsigned(__damo_wait(18, mask, v, 0)); }
+#define __DAMO_REDUCE(name, T, kind) \
+  __device__ inline T name(unsigned mask, T v) { return T(__damo_wait(kind, mask, unsigned(v), 0)); }
+__DAMO_REDUCE(__reduce_add_sync, unsigned, 9) __DAMO_REDUCE(__reduce_add_sync, int, 9)
+__DAMO_REDUCE(__reduce_min_sync, unsigned, 10) __DAMO_REDUCE(__reduce_max_sync, unsigned, 11)
+__DAMO_REDUCE(__reduce_min_sync, int, 12) __DAMO_REDUCE(__reduce_max_sync, int, 13)
+__DAMO_REDUCE(__reduce_and_sync, unsigned, 14) __DAMO_REDUCE(__reduce_or_sync, unsigned, 15) __DAMO_REDUCE(__reduce_xor_sync, unsigned, 18)
+#undef __DAMO_REDUCE
 
 // ---- the outside --------------------------------------------------------------------------------------------------
 __device__ inline long long clock64() { return damo_kernel_clock(); }

@@ -1,9 +1,4 @@
-// Loops over float16. Every processor with AVX2 converts eight binary16 to float and back in one instruction, but LLVM 19's
-// cost tables know the instructions for four alone and take those for eight, and for four doubles, to be done element by
-// element: the vectoriser then uses half, or a quarter, of each register. Here it is told the width.
-// Needs nothing for the values: how many rounds go at once is the vectoriser's own choice, and whether any may is still its to
-// find out. It is said only of loops that gain by it: innermost ones that convert, every access of which is done in each round and
-// to a place beside the last round's. The rest is left to the tables.
+// What the vectoriser is told of loops over float16, and the unroller of loops over the partial values of a reduction.
 #include "codegen.hpp"
 #include "ir.hpp"
 
@@ -15,6 +10,12 @@
 namespace damo::clang_plugin {
 namespace {
 
+// Loops over float16. Every processor with AVX2 converts eight binary16 to float and back in one instruction, but LLVM 19's
+// cost tables know the instructions for four alone and take those for eight, and for four doubles, to be done element by
+// element: the vectoriser then uses half, or a quarter, of each register. Here it is told the width.
+// Needs nothing for the values: how many rounds go at once is the vectoriser's own choice, and whether any may is still its to
+// find out. It is said only of loops that gain by it: innermost ones that convert, every access of which is done in each round and
+// to a place beside the last round's. The rest is left to the tables.
 constexpr const char* kWidth = "llvm.loop.vectorize.width";
 constexpr unsigned kNeighbours = 4;  // elements between a round's access and the next one's: a vector type's parts
 
@@ -69,10 +70,32 @@ struct HalfLoops : llvm::PassInfoMixin<HalfLoops> {
   }
 };
 
+// Loops over the partial values of a reduction, which stand side by side in a small array: `vectorize(enable) unroll(disable)` keeps such a loop whole until
+// it is made of vectors. Then it may be unrolled, and what lies in the array comes into registers. Unrolled earlier it would be as many scalar steps.
+// Needs nothing for the values: how often a loop's body stands in the code changes none.
+constexpr unsigned kMostRounds = 64;
+
+struct LaneLoops : llvm::PassInfoMixin<LaneLoops> {
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+    auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
+    for (llvm::Loop* loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder()) {
+      if (!loop->isInnermost() || !llvm::getBooleanLoopAttribute(loop, "llvm.loop.vectorize.enable")) continue;
+      llvm::MDNode* const id = loop->getLoopID();
+      const unsigned rounds = evolution.getSmallConstantTripCount(loop);
+      if (rounds == 0 || rounds > kMostRounds || !llvm::findOptionMDForLoopID(id, "llvm.loop.unroll.disable")) continue;
+      loop->setLoopID(llvm::makePostTransformationMetadata(function.getContext(), id, {"llvm.loop.unroll."}, {}));
+    }
+    return llvm::PreservedAnalyses::all();
+  }
+};
+
 }  // namespace
 
-void widen_half_loops(llvm::PassBuilder& builder) {
-  builder.registerVectorizerStartEPCallback([](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) { passes.addPass(HalfLoops()); });
+void describe_vector_loops(llvm::PassBuilder& builder) {
+  builder.registerVectorizerStartEPCallback([](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
+    passes.addPass(HalfLoops());
+    passes.addPass(LaneLoops());
+  });
 }
 
 }  // namespace damo::clang_plugin
