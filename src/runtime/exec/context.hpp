@@ -17,6 +17,7 @@
 
 #include <damo/thunk.hpp>
 #include "runtime/exec/binding.hpp"
+#include "runtime/exec/fault_flag.hpp"
 #include "runtime/exec/profile.hpp"
 #include "runtime/exec/program.hpp"
 #include "runtime/stream/work_log.hpp"
@@ -50,7 +51,8 @@ class Context {
 
   void predict();
   void make_thunks();
-  void publish(SharedCall& shared);
+  void refuse_faults();
+  std::vector<SharedCall::NewValue> new_values(std::vector<Array>& copies);
   std::vector<Array> run(CaptureScope* capture);
   Binding* run_node_of(Binding& binding, int number, int& stage);
   Binding* run_step_of(Binding& binding, int number, int& stage, WorkLog* log);
@@ -72,7 +74,7 @@ class Context {
   void check_outputs(const ProgramNode& node, bool is_sized) const;
   std::vector<Array> results();
   bool is_apart(const ProgramResult& result, std::span<const Array> earlier) const;
-  void drop_views();
+  void tidy();
 
   Cell& cell(int i) { return cells_[static_cast<std::size_t>(i)]; }
   const Cell& cell(int i) const { return cells_[static_cast<std::size_t>(i)]; }
@@ -81,6 +83,7 @@ class Context {
   Program& program_;
   ProfileRecorder* recorder_;  // null: no profile
   std::optional<ProfileRecorder::Clock> clock_;
+  FaultFlag faults_;
   std::vector<Cell> cells_;
   std::vector<Thunk> thunks_;               // by node; empty for views
   std::vector<char> recordable_;            // by node: its thunk's work may wait for others'
