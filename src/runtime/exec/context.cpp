@@ -12,6 +12,7 @@
 #include "runtime/exec/call_plan.hpp"
 #include "runtime/exec/cell_access.hpp"
 #include "runtime/exec/node_context.hpp"
+#include "runtime/kernel_report.hpp"
 #include "runtime/stream/capture.hpp"
 
 namespace damo {
@@ -30,8 +31,8 @@ Shape expected(Shape dims) {
 
 }  // namespace
 
-Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool replays)
-    : owner_(std::move(owner)), program_(*owner_), recorder_(recorder), faults_(program_.device()), cells_(program_.cells().size()), recordable_(program_.nodes().size(), 1), contained_(program_.nodes().size(), 0), replays_(replays && !recorder && program_.device().backend().least_replayed != 0), is_repeatable_((program_.updates().empty() || program_.swaps_buffers()) && program_.donations().empty()), log_(program_.device().backend()), passing_(program_.nodes().size(), 0), view_offsets_(program_.nodes().size(), 0), versions_(cells_.size(), 0), all_nodes_(program_.nodes().size()) {
+Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool replays, RepeatState* outer)
+    : owner_(std::move(owner)), program_(*owner_), recorder_(recorder), faults_(program_.device()), cells_(program_.cells().size()), recordable_(program_.nodes().size(), 1), contained_(program_.nodes().size(), 0), replays_(replays && !recorder && program_.device().backend().least_replayed != 0), is_repeatable_((program_.updates().empty() || program_.swaps_buffers()) && program_.donations().empty()), repeat_state_(outer ? outer : &own_state_), log_(program_.device().backend()), passing_(program_.nodes().size(), 0), view_offsets_(program_.nodes().size(), 0), versions_(cells_.size(), 0), all_nodes_(program_.nodes().size()) {
   const Program& program = program_;
   std::iota(all_nodes_.begin(), all_nodes_.end(), 0);
   if (recorder) clock_.emplace(program.device());
@@ -89,15 +90,16 @@ void Context::make_thunks() {
     const ProgramNode& node = program_.nodes()[i];
     if (node.is_view) continue;
     const int number = static_cast<int>(i);
-    NodeContext context(program_, number, cells_, pending, faults_);
+    NodeContext context(program_, number, cells_, pending, faults_, *repeat_state_);
     blame(program_, number, [&] {
       thunks_[i] = node.apply.op().make_thunk(node.apply, context);
       recordable_[i] = context.is_recordable();
       contained_[i] = context.is_contained();
-      is_repeatable_ &= context.is_repeatable();
+      are_thunks_repeatable_ &= context.is_repeatable();
       if (!thunks_[i]) throw GraphError("make_thunk gave an empty Thunk", "return a function to call, or override view_of for a view");
     });
   }
+  is_repeatable_ &= are_thunks_repeatable_;
   pending.compile(program_);
   for (std::size_t i = 0; replays_ && i < thunks_.size(); ++i) {
     if (!recordable_[i] && program_.tells_splits()) {
@@ -226,15 +228,16 @@ std::vector<Array> Context::run(CaptureScope* capture) {
   return capture ? outputs : results();
 }
 
-/// Whether the call's addresses are those of a graph, and it was launched. Thunks and views are left out: results must have
-/// buffers of their own.
+/// Whether the call's addresses are those of a graph, and it was launched. Thunks are left out, and views that are no results: results must lie in buffers of
+/// their own.
 bool Context::repeats(Binding& binding) {
   addresses_.clear();
   if (!is_repeatable_ || !binding.waiting.empty() || !binding.replay.has_graph()) return false;
   for (const ProgramResult& result : program_.results()) {
-    const CellRole role = program_.cells()[static_cast<std::size_t>(result.cell)].role;
-    const bool is_owned = std::find(binding.owned.begin(), binding.owned.end(), result.cell) != binding.owned.end();
-    if (role == CellRole::kView || (role == CellRole::kOutput && !is_owned)) return false;
+    const int memory = program_.root(result.cell);
+    const CellRole role = program_.cells()[static_cast<std::size_t>(memory)].role;
+    const bool is_owned = std::find(binding.owned.begin(), binding.owned.end(), memory) != binding.owned.end();
+    if (role == CellRole::kOutput ? !is_owned : memory != result.cell) return false;
   }
   const auto add = [&](const std::vector<int>& cells) {
     for (int number : cells) addresses_.push_back(cell(number).array().data());
@@ -244,7 +247,19 @@ bool Context::repeats(Binding& binding) {
   add(binding.owned);
   addresses_.push_back(stages_[0].arena.data());
   addresses_.push_back(reinterpret_cast<const void*>(log_.epoch()));
-  return binding.replay.repeat(program_.device().backend(), addresses_);
+  addresses_.push_back(reinterpret_cast<const void*>(repeat_state_->changes));
+  for (const auto& report : repeat_state_->reports) report->check();
+  if (!binding.replay.repeat(program_.device().backend(), addresses_)) return false;
+  for (const ProgramResult& result : program_.results()) look(result.cell);
+  return true;
+}
+
+/// Gives a view its place in what it looks at.
+void Context::look(int number) {
+  const ProgramCell& plan = program_.cells()[static_cast<std::size_t>(number)];
+  if (plan.role != CellRole::kView) return;
+  look(plan.base);
+  run_node(plan.producer, false);
 }
 
 void Context::flush(Binding& binding, CaptureScope* capture) {
@@ -362,6 +377,7 @@ void Context::allocate_arena(const Binding& binding, Stage& stage, std::size_t b
   const std::size_t have = stage.arena ? stage.arena.nbytes() : 0;
   if (stage.arena && bytes <= have && bytes >= have / 4) return;
   stage.arena = Array();  // before the new one is asked for
+  ++repeat_state_->changes;
   const auto allocate = [&] { stage.arena = Array::empty(Shape{static_cast<std::int64_t>(bytes)}, uint8, program_.device()); };
   if (binding.largest_node < 0) allocate();
   else blame(program_, binding.largest_node, allocate);
@@ -377,6 +393,7 @@ void Context::set_owned(int number) {
     return;
   }
   if (array && array.shape() == target.shape() && array.claim()) return;
+  if (repeat_state_ != &own_state_ && (array || !current_log(program_.device().backend()))) ++repeat_state_->changes;  // what the log gave is the log's business
   array = Array();
   blame(program_, program_.cells()[static_cast<std::size_t>(number)].producer, [&] { array = Array::empty(target.shape(), target.dtype(), program_.device()); });
 }

@@ -38,8 +38,8 @@ class PendingKernels {
 
 class NodeContext final : public ThunkContext {
  public:
-  NodeContext(Program& program, int node, std::vector<Cell>& cells, PendingKernels& pending, FaultFlag& faults)
-      : program_(program), node_(node), cells_(cells), pending_(pending), faults_(faults) {}
+  NodeContext(Program& program, int node, std::vector<Cell>& cells, PendingKernels& pending, FaultFlag& faults, RepeatState& repeat_state)
+      : program_(program), node_(node), cells_(cells), pending_(pending), faults_(faults), repeat_state_(repeat_state) {}
 
   Cell& storage(const Variable& variable) override;
   Device device() const override { return program_.device(); }
@@ -50,6 +50,7 @@ class NodeContext final : public ThunkContext {
   SpecKernel& kernel(std::shared_ptr<const KernelSpec> spec) override { return program_.kernel(node_, requests_++, std::move(spec)); }
   void want(SpecKernel& kernel, const Layout& layout) override { pending_.add(node_, kernel, layout); }
   void* fault_flag() override { return faults_.address(); }
+  RepeatState& repeat_state() override { return repeat_state_; }
   void runs(std::shared_ptr<const Program> program) override { program_.add_inner(node_, inner_++, std::move(program)); }
   void promise_recordable() override { is_recordable_ = true; }
   void promise_repeatable() override { is_recordable_ = is_repeatable_ = true; }
@@ -66,6 +67,7 @@ class NodeContext final : public ThunkContext {
   std::vector<Cell>& cells_;
   PendingKernels& pending_;
   FaultFlag& faults_;
+  RepeatState& repeat_state_;
 };
 
 }  // namespace damo
