@@ -92,10 +92,14 @@ class FunctionGraph {
   /// For building a graph from nothing, as a fused op's inner graph is.
   ValueId add_input(TensorType type, std::string name = {});
   void add_output(ValueId value);
+  /// One more result, behind the others and before the shared variables' new values.
+  void add_result(ValueId value);
   /// Every use of old reads replacement. Throws TypeError if the types differ. Does not look for cycles: verify() does.
   void replace(ValueId old, ValueId replacement);
   /// One reading reads value instead. Throws TypeError if the types differ.
   void set_input(NodeId node, int position, ValueId value);
+  /// The node is of another op, one of the same inputs and outputs.
+  void set_op(NodeId node, const OpPtr& op);
   /// What was a shared variable's value is another one's. TypeError for storage that is not there, GraphError for a value that is no shared variable.
   void set_shared(ValueId value, SharedPtr storage);
   /// Of the results only these are left, in this order; updates: of the shared variables' new values all or none. Nodes stay: prune() removes them.
@@ -144,6 +148,7 @@ class FunctionGraph {
   Node& at(NodeId node) { return nodes_[static_cast<std::size_t>(node)]; }
   const Value& at(ValueId value) const { return values_[static_cast<std::size_t>(value)]; }
   Value& at(ValueId value) { return values_[static_cast<std::size_t>(value)]; }
+  void set_outputs(const std::vector<ValueId>& values);
   ValueId new_value(const TensorType& type);
   std::uint32_t number_of(const TensorType& type);
   OpId number_of(const OpPtr& op);

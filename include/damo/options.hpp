@@ -56,9 +56,10 @@ struct Options {
   /// Inputs whose memory results may have: where a call is given such an Array for good, f(std::move(a)), and nobody else holds it, a result of
   /// its type is written over it, as far as the order of the work allows. Nothing changes for an Array that somebody still holds.
   std::vector<Variable> donate = {};
-  /// Results and new values of shared variables are looked at when a call has computed them: NaN or an infinity in one is a NotFiniteError (function.hpp) that
-  /// names the first op that made such a value of finite ones. Shared variables then keep their values. Cost: one more reading of these values, a
-  /// wait for the device at each call, memory for new values beside the old ones; donate has no effect. Whatever does not come to a result is not seen.
+  /// Results and new values of shared variables are looked at as they are stored, rounded: NaN or an infinity in one is a NotFiniteError (function.hpp) that
+  /// names the first op that made such a value of finite ones. Shared variables then keep their values. Cost: a few instructions an element in the kernels that store these values,
+  /// one more reading of those that libraries compute, a wait for the device at each call, memory for new values beside the old ones, kept from call to call until
+  /// Function::free_memory; donate has no effect. Whatever does not come to a result is not seen.
   bool nan_guard = false;
   std::vector<Pass> passes = {};       ///< the user's rewrites, run after merging duplicates and before fusion
   FusionLimits fusion = {};

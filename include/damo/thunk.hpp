@@ -50,6 +50,7 @@ struct KernelSpec;    // src/runtime/kernel/spec.hpp
 struct Layout;        // src/runtime/kernel/layout.hpp
 class SpecKernel;     // src/runtime/kernel/spec_kernel.hpp
 class Program;        // src/runtime/exec/program.hpp
+struct RepeatState;   // src/runtime/exec/repeat_state.hpp
 
 class ThunkContext {
  public:
@@ -87,6 +88,11 @@ class ThunkContext {
   /// The same kernel for all nodes that ask with the same spec.
   virtual SpecKernel& kernel(std::shared_ptr<const KernelSpec> spec) = 0;
   virtual void want(SpecKernel& kernel, const Layout& layout) = 0;
+  /// Where kernels tell that a value which they store in a guarded output is not finite (KernelSpec::guarded): a 32-bit number that becomes 1, as the device addresses it. The same
+  /// for all thunks of a running Function, which looks at it when all is computed (Options::nan_guard).
+  virtual void* fault_flag() = 0;
+  /// For a thunk whose work is repeatable while what stands here is the same, or which asks a report before each run.
+  virtual RepeatState& repeat_state() = 0;
   /// A graph that the thunk runs: what kernels it has count as the node's, for explain() and report().
   virtual void runs(std::shared_ptr<const Program> program) = 0;
 };

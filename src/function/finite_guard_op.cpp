@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <damo/thunk.hpp>
-#include "runtime/backend.hpp"
+#include "runtime/kernel/float_bits.hpp"
 
 namespace damo {
 namespace {
@@ -27,13 +27,13 @@ struct GuardedLines {
 };
 static_assert(sizeof(GuardedLines) + 16 <= kMaxArgumentBytes);
 
-/// A float is finite if its bits without the sign are less than those of infinity. LOAD elements are read at once where they lie one behind another. On the CPU that is
+/// LOAD elements are read at once where they lie one behind another. On the CPU that is
 /// one, in a loop without branches, which the compiler turns into wide instructions, and a block is one thread, whose elements are neighbours; on a GPU 16 bytes, and what a
 /// thread reads of a chunk is under way at once.
 constexpr const char* kGuardText = R"(
 struct GuardedLines { const WORD* at[LINES]; long long sizes[LINES], strides[LINES]; int first_chunks[LINES + 1]; };
 struct alignas(sizeof(WORD) * LOAD) Words { WORD e[LOAD]; };
-extern "C" __global__ void finite_guard(GuardedLines lines, bool* found) {
+extern "C" __global__ void finite_guard(GuardedLines lines, unsigned int* found) {
   WAIT;
   int line = 0;
   for (int half = LINES / 2; half > 0; half /= 2) {
@@ -59,7 +59,7 @@ extern "C" __global__ void finite_guard(GuardedLines lines, bool* found) {
     const WORD size = x[i * stride] & MAGNITUDE;
     most = size > most ? size : most;
   }
-  if (most >= INFINITE) *found = true;
+  if (most >= INFINITE) *found = 1;
 }
 )";
 
@@ -67,10 +67,8 @@ std::string guard_text(DType dtype, bool on_host) {
   std::string text;
   const auto define = [&](const char* name, const std::string& value) { text += "#define " + std::string(name) + " " + value + "\n"; };
   define("LINES", std::to_string(kMostLines)), define("CHUNK", std::to_string(on_host ? kHostChunk : kDeviceChunk));
-  if (dtype == float64) define("WORD", "unsigned long long"), define("MAGNITUDE", "0x7fffffffffffffffull"), define("INFINITE", "0x7ff0000000000000ull");
-  else if (dtype == float32) define("WORD", "unsigned int"), define("MAGNITUDE", "0x7fffffffu"), define("INFINITE", "0x7f800000u");
-  else if (is_float8(dtype)) define("WORD", "unsigned char"), define("MAGNITUDE", "0x7f"), define("INFINITE", dtype == float8_e4m3 ? "0x7f" : "0x7c");
-  else define("WORD", "unsigned short"), define("MAGNITUDE", "0x7fff"), define("INFINITE", dtype == float16 ? "0x7c00" : "0x7f80");
+  const FloatBits bits = float_bits(dtype);
+  define("WORD", bits.word), define("MAGNITUDE", bits.magnitude), define("INFINITE", bits.infinite);
   if (on_host) {
     define("FIRST", "0"), define("STEP", "1"), define("LOAD", "1"), define("UNROLL", ""), define("WAIT", "");
   } else {
@@ -120,7 +118,7 @@ void each_line(const Array& array, Visit visit) {
 
 class FiniteGuardThunk {
  public:
-  FiniteGuardThunk(const Apply& node, ThunkContext& context) : found_(context.storage(node.output())), stream_(context.stream()), on_host_(context.device().is_host()) {
+  FiniteGuardThunk(const Apply& node, ThunkContext& context) : found_(context.fault_flag()), on_host_(context.device().is_host()) {
     for (const DType dtype : {float8_e4m3, float8_e5m2, float16, bfloat16, float32, float64}) {
       std::vector<const Cell*> cells;
       for (const Variable& input : node.inputs()) {
@@ -131,15 +129,13 @@ class FiniteGuardThunk {
   }
 
   void operator()() {
-    const std::uint8_t no = 0;
-    found_.array().device().backend().fill(found_.array().data(), &no, 1, 1, detail::stream_handle(stream_));
     const std::int64_t chunk = on_host_ ? kHostChunk : kDeviceChunk;
     for (const Group& group : groups_) {
       GuardedLines lines{};
       int count = 0;
       const auto launch = [&] {
         std::fill(std::begin(lines.first_chunks) + count + 1, std::end(lines.first_chunks), std::numeric_limits<int>::max());
-        if (count > 0) group.kernel.launch({.grid = {lines.first_chunks[count]}, .block = {on_host_ ? 1 : kBlock}}, lines, found_);
+        if (count > 0) group.kernel.launch({.grid = {lines.first_chunks[count]}, .block = {on_host_ ? 1 : kBlock}}, lines, static_cast<unsigned int*>(found_));
         count = 0;
       };
       for (const Cell* cell : group.cells) {
@@ -159,15 +155,14 @@ class FiniteGuardThunk {
     Kernel kernel;
     std::vector<const Cell*> cells;
   };
-  Cell& found_;
-  Stream stream_;
+  void* found_;
   bool on_host_;
   std::vector<Group> groups_;
 };
 
 }  // namespace
 
-Apply FiniteGuardOp::make_node(Inputs in) const { return {*this, {in.begin(), in.end()}, {{bool_, {}}}}; }
+Apply FiniteGuardOp::make_node(Inputs in) const { return {*this, {in.begin(), in.end()}, {{bool_, {0}}}}; }
 
 Thunk FiniteGuardOp::make_thunk(const Apply& node, ThunkContext& context) const {
   context.promise_recordable();

@@ -86,7 +86,7 @@ Function function(std::span<const Variable> inputs, std::span<const Variable> ou
   data->is_plain = data->defaults.empty() && !options.nan_guard;
   check_names_of_rows(data->graph);
   data->graph = rewrite_graph(std::move(data->graph), options, device, &data->report.passes, &data->fusion);
-  if (options.nan_guard) attach_guard(data->graph);
+  if (options.nan_guard) attach_guard(data->graph, data->fusion);
   data->report.graph_milliseconds = milliseconds_since(start);
   const auto compiling = std::chrono::steady_clock::now();
   data->executor = executor_of(data->graph, device, options, data->donated);
@@ -101,7 +101,7 @@ Results Function::call_otherwise(std::span<const Array> inputs) const {
   if (!data_->options.nan_guard) return data_->executor->call(all);
   try {
     std::vector<Array> results = data_->executor->call(all);
-    results.pop_back();
+    results.resize(static_cast<std::size_t>(users_results(data_->graph)));
     return results;
   } catch (const NotFiniteFound&) {
   }
@@ -205,17 +205,16 @@ Function Function::copy(std::span<const Assignment> swap, SourceLine where) cons
 Function Function::part(std::span<const int> results, bool updates, SourceLine where) const {
   FunctionGraph graph = data_->graph;
   FusionRecord fusion;
-  const int count = graph.result_count() - (data_->options.nan_guard ? 1 : 0);
+  const int count = users_results(graph);
   std::vector<int> kept(results.begin(), results.end());
   for (int result : kept) {
     if (result < 0 || result >= count) throw GraphError("part: there is no result " + std::to_string(result) + ": the function has " + std::to_string(count));
   }
-  if (data_->options.nan_guard) kept.push_back(count);  // the guard looks at what it looked at before
   graph.keep_outputs(kept, updates);
   graph.prune();
-  if (data_->options.fuse) {
-    graph = run_passes(unfuse(std::move(graph)), fusion_passes(data_->options, &fusion), nullptr, disabled_passes(data_->options));
-  }
+  if (data_->options.fuse || data_->options.nan_guard) graph = unfuse(std::move(graph));  // the guard looks at what is left
+  if (data_->options.fuse) graph = run_passes(std::move(graph), fusion_passes(data_->options, &fusion), nullptr, disabled_passes(data_->options));
+  if (data_->options.nan_guard) attach_guard(graph, fusion);
   const Function made = rebuilt(std::move(graph), where);
   made.data_->fusion = std::move(fusion);
   return made;

@@ -2,12 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include <damo/kernel_op.hpp>
 
 #include "function/finite_guard_op.hpp"
 #include "graph/base/number_text.hpp"
+#include "ops/contraction_op.hpp"
+#include "ops/dimshuffle_op.hpp"
+#include "ops/joined_op.hpp"
+#include "ops/reshape_op.hpp"
+#include "ops/rewrites/fusion_build.hpp"
 #include "ops/rewrites/unfuse.hpp"
 #include "runtime/exec/executor.hpp"
 
@@ -37,20 +49,102 @@ struct Values {
   std::int64_t count = 0, first = 0;
 };
 
+/// Gives each value that must be looked at to the kernel that stores it, as far as there is one.
+class GuardPlan {
+ public:
+  GuardPlan(FunctionGraph& graph, FusionRecord& fusion) : graph_(graph), fusion_(fusion), builder_(graph) {}
+
+  void attach() {
+    std::unordered_set<ValueId> seen;
+    for (ValueId value : std::vector<ValueId>(graph_.outputs().begin(), graph_.outputs().end())) {
+      if (is_floating(graph_.type(value).dtype) && seen.insert(value).second) look_at(value);
+    }
+    for (const auto& [node, guarded] : guarded_) {
+      if (const auto* fused = dynamic_cast<const FusedOp*>(&graph_.op(node))) graph_.set_op(node, fused->with_form(form_of(fused->form(), guarded)));
+      else guard_members(node, guarded);
+    }
+    read_apart();
+    if (!rest_.empty()) {
+      const NodeId first = graph_.owner(rest_.front());
+      graph_.add_result(graph_.outputs(graph_.add(std::make_shared<const FiniteGuardOp>(), rest_, first == NodeId::kNone ? SourceLine{} : graph_.where(first)))[0]);
+    }
+    fusion_.rename(wrapped_);
+    graph_.prune();
+  }
+
+ private:
+  /// Where all elements of the value, and no others, are stored, in whatever order.
+  ValueId stored(ValueId value) const {
+    for (NodeId node = graph_.owner(value); node != NodeId::kNone; node = graph_.owner(value)) {
+      const Op& op = graph_.op(node);
+      const int passed = op.passes_through(0), same = passed >= 0 ? passed : dynamic_cast<const ReshapingOp*>(&op) || dynamic_cast<const DimShuffleOp*>(&op) ? 0
+                                                                                                                                                             : -1;
+      if (same < 0) break;
+      value = graph_.inputs(node)[static_cast<std::size_t>(same)];
+    }
+    return value;
+  }
+
+  void look_at(ValueId result) {
+    const ValueId value = stored(result);
+    NodeId node = graph_.owner(value);
+    int output = node == NodeId::kNone ? 0 : graph_.owner_index(value);
+    if (node != NodeId::kNone && dynamic_cast<const KernelOp*>(&graph_.op(node))) {
+      const auto [known, is_new] = wrapped_.try_emplace(node, NodeId::kNone);
+      if (is_new) known->second = builder_.replace({node});
+      node = known->second, output = 0;
+    }
+    const bool is_guarded = node != NodeId::kNone && (dynamic_cast<const FusedOp*>(&graph_.op(node)) || dynamic_cast<const JoinedOp*>(&graph_.op(node)));
+    if (!is_guarded) return rest_.push_back(result);
+    std::vector<bool>& guarded = guarded_[node];
+    guarded.resize(graph_.outputs(node).size());
+    guarded[static_cast<std::size_t>(output)] = true;
+  }
+
+  /// Groups of one form still have one.
+  std::shared_ptr<FusedForm> form_of(const FusedForm& form, const std::vector<bool>& guarded) {
+    std::shared_ptr<FusedForm>& known = forms_[{&form, guarded}];
+    if (!known) known = form.with_guards(guarded);
+    return known;
+  }
+
+  /// The members have one text, so an output is guarded in all of them or in none.
+  void guard_members(NodeId node, const std::vector<bool>& wanted) {
+    const auto& members = static_cast<const JoinedOp&>(graph_.op(node)).members();
+    std::vector<bool> guarded(members[0]->inner_graph()->outputs().size(), true);
+    for (std::size_t i = 0; i < wanted.size(); ++i) guarded[i % guarded.size()] = guarded[i % guarded.size()] && wanted[i];
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (wanted[i] && !guarded[i % guarded.size()]) rest_.push_back(graph_.outputs(node)[i]);
+    }
+    graph_.set_op(node, std::make_shared<const JoinedOp>(members, guarded));
+  }
+
+  /// Old values of shared variables are kept, so a product that adds to one reads it where it lies: it would overwrite a copy.
+  void read_apart() {
+    for (std::size_t i = 0; i < graph_.updated().size(); ++i) {
+      const NodeId node = graph_.owner(graph_.outputs()[static_cast<std::size_t>(graph_.result_count()) + i]);
+      const auto* product = node == NodeId::kNone ? nullptr : dynamic_cast<const ContractionOp*>(&graph_.op(node));
+      if (product && product->overwrites(0) >= 0) graph_.set_op(node, std::make_shared<const ContractionOp>(product->name(), product->form(), false));
+    }
+  }
+
+  FunctionGraph& graph_;
+  FusionRecord& fusion_;
+  FusionBuilder builder_;
+  std::map<NodeId, std::vector<bool>> guarded_;  // by output
+  std::map<std::pair<const FusedForm*, std::vector<bool>>, std::shared_ptr<FusedForm>> forms_;
+  std::unordered_map<NodeId, NodeId> wrapped_;  // ops that were kernels alone
+  std::vector<ValueId> rest_;
+};
+
 }  // namespace
 
-Variable guard_of(SourceLine where) { return std::make_shared<const FiniteGuardOp>()->apply({}, where).output(0); }
+void attach_guard(FunctionGraph& graph, FusionRecord& fusion) { GuardPlan(graph, fusion).attach(); }
 
-void attach_guard(FunctionGraph& graph) {
-  const ValueId alone = graph.outputs()[static_cast<std::size_t>(graph.result_count()) - 1];
-  std::vector<ValueId> looked_at;
-  std::unordered_set<ValueId> seen{alone};
-  for (ValueId value : graph.outputs()) {
-    if (is_floating(graph.type(value).dtype) && seen.insert(value).second) looked_at.push_back(value);
-  }
-  const NodeId guard = graph.owner(alone);
-  graph.replace(alone, graph.outputs(graph.add(graph.op_ptr(guard), looked_at, graph.where(guard)))[0]);
-  graph.prune();
+int users_results(const FunctionGraph& graph) {
+  const int count = graph.result_count();
+  const NodeId last = count == 0 ? NodeId::kNone : graph.owner(graph.outputs()[static_cast<std::size_t>(count) - 1]);
+  return count - (last != NodeId::kNone && dynamic_cast<const FiniteGuardOp*>(&graph.op(last)) ? 1 : 0);
 }
 
 NotFiniteError not_finite(const FunctionGraph& given, std::span<const Array> inputs, Device device) {
@@ -74,6 +168,7 @@ NotFiniteError not_finite(const FunctionGraph& given, std::span<const Array> inp
     for (ValueId value : graph.outputs(node)) look(value);
   }
   for (ValueId value : looked_at) graph.add_output(value);
+  graph.prune();  // the guard
   const std::vector<Array> arrays = Executor(graph, device, false).call(inputs);
   const auto values_of = [&](ValueId value) {
     const std::ptrdiff_t at = place[static_cast<std::size_t>(value)];

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include <damo/log.hpp>
-#include "function/nan_guard.hpp"
 #include "ops/gradient_mark.hpp"
 #include "ops/random/random_op.hpp"
 #include "ops/random/stream_state.hpp"
@@ -26,7 +25,6 @@ FunctionGraph graph_of(std::span<const Variable> inputs, std::span<const Variabl
   std::vector<Assignment> updates = options.updates;
   for (std::size_t i = 0; i < updates.size(); ++i) updates[i].value = values[outputs.size() + i];
   std::vector<Variable> results(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(outputs.size()));
-  if (options.nan_guard) results.push_back(guard_of(results.empty() ? SourceLine{} : results[0].where()));
   const bool warns = options.warn_of_unused_inputs && !options.allow_unused_inputs;
   const auto snapshot = [&] { return FunctionGraph(inputs, results, options.allow_unused_inputs || warns, updates); };
   FunctionGraph graph = snapshot();

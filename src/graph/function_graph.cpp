@@ -343,6 +343,11 @@ void FunctionGraph::set_input(NodeId node, int position, ValueId value) {
   at(value).uses.push_back({node, position});
 }
 
+void FunctionGraph::set_op(NodeId node, const OpPtr& op) {
+  note_change();
+  at(node).op = number_of(op);
+}
+
 void FunctionGraph::set_shared(ValueId value, SharedPtr storage) {
   if (!shared(value)) throw GraphError("set_shared: the value is no shared variable");
   if (!storage) throw TypeError("set_shared: the storage is not there");
@@ -358,9 +363,20 @@ void FunctionGraph::keep_outputs(std::span<const int> results, bool updates) {
   }
   if (updates) kept.insert(kept.end(), outputs_.begin() + result_count(), outputs_.end());
   else updated_.clear();
+  set_outputs(kept);
+}
+
+void FunctionGraph::add_result(ValueId value) {
+  note_change();
+  std::vector<ValueId> all = outputs_;
+  all.insert(all.begin() + result_count(), value);
+  set_outputs(all);
+}
+
+void FunctionGraph::set_outputs(const std::vector<ValueId>& values) {
   for (ValueId output : outputs_) at(output).uses.erase_if([](const Use& use) { return use.node == NodeId::kNone; });
   outputs_.clear();
-  for (ValueId output : kept) add_output(output);
+  for (ValueId output : values) add_output(output);
 }
 
 int FunctionGraph::prune() {

@@ -9,7 +9,11 @@
 namespace damo {
 
 std::shared_ptr<const KernelSpec> FusedForm::spec(const FunctionGraph& inner) {
-  std::call_once(lowered_, [&] { spec_ = std::make_shared<const KernelSpec>(lower(inner)); });
+  std::call_once(lowered_, [&] {
+    KernelSpec spec = lower(inner);
+    spec.guarded = guarded_;
+    spec_ = std::make_shared<const KernelSpec>(std::move(spec));
+  });
   return spec_;
 }
 

@@ -17,7 +17,10 @@ namespace damo {
 
 class FusedForm {
  public:
-  explicit FusedForm(std::vector<Use> arguments) : arguments_(std::move(arguments)) {}
+  explicit FusedForm(std::vector<Use> arguments, std::vector<bool> guarded = {}) : arguments_(std::move(arguments)), guarded_(std::move(guarded)) {}
+  /// The same but for the outputs that its kernel guards (KernelSpec::guarded).
+  std::shared_ptr<FusedForm> with_guards(std::vector<bool> guarded) const { return std::make_shared<FusedForm>(arguments_, std::move(guarded)); }
+  const std::vector<bool>& guarded() const { return guarded_; }
   /// Lowered from the first graph of this form that asks; the others have the same but for its numbers.
   std::shared_ptr<const KernelSpec> spec(const FunctionGraph& inner);
   /// The outputs' shapes for inputs of these, which are those of every graph of this form: infer() is asked where the last ones were others.
@@ -27,6 +30,7 @@ class FusedForm {
 
  private:
   std::vector<Use> arguments_;
+  std::vector<bool> guarded_;
   std::once_flag lowered_;
   std::shared_ptr<const KernelSpec> spec_;
   std::mutex mutex_;

@@ -1,5 +1,7 @@
 #include "ops/fused_op.hpp"
 
+#include <algorithm>
+
 #include "ops/kernel_thunk.hpp"
 #include "ops/lower.hpp"
 
@@ -7,7 +9,11 @@ namespace damo {
 
 FusedOp::FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form) : inner_(std::move(inner)), form_(std::move(form)), reduced_axes_(row_axes(inner_)), reduces_(has_reductions(inner_)) {}
 
-Props FusedOp::props() const { return {{"nodes", std::int64_t{inner_.node_count()}}}; }
+Props FusedOp::props() const {
+  Props props{{"nodes", std::int64_t{inner_.node_count()}}};
+  if (const auto guarded = std::count(form_->guarded().begin(), form_->guarded().end(), true); guarded > 0) props.push_back({"guarded", std::int64_t{guarded}});
+  return props;
+}
 
 Apply FusedOp::make_node(Inputs inputs) const {
   inputs.require_count(static_cast<int>(inner_.inputs().size()));

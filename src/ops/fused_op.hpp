@@ -24,6 +24,8 @@ class FusedOp final : public Op {
   /// Of every value of the inner graph. Throws ShapeError as infer_shape does.
   std::vector<Shape> shapes(std::span<const Shape> inputs) const;
   FusedForm& form() const { return *form_; }
+  /// The op with another form, which differs in what it guards alone.
+  OpPtr with_form(std::shared_ptr<FusedForm> form) const { return std::make_shared<const FusedOp>(inner_, std::move(form)); }
   /// Bit a: axis a of the space is part of a row.
   std::uint32_t reduced_axes() const { return reduced_axes_; }
   /// What is read again after a reduction, be it over no axes, is read after elements were written.

@@ -1,5 +1,6 @@
 #include "ops/joined_op.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -18,11 +19,11 @@ class JoinedThunk {
  public:
   /// cells: of each member, inputs, then outputs.
   JoinedThunk(SpecKernel& kernel, std::vector<KernelSpec> specs, std::vector<std::vector<Cell*>> cells, ThunkContext& context)
-      : bound_(all(cells)), kernel_(kernel), specs_(std::move(specs)), cells_(std::move(cells)), stream_(context.stream()), in_place_(context.runs_in_place()) {}
+      : bound_(all(cells)), kernel_(kernel), specs_(std::move(specs)), cells_(std::move(cells)), stream_(context.stream()), in_place_(context.runs_in_place()), flag_(kernel.spec().has_guards() ? context.fault_flag() : nullptr) {}
 
   void operator()() {
     std::unique_ptr<JoinedKernel>* found = bound_.find();
-    if (!found) found = &bound_.add(std::make_unique<JoinedKernel>(kernel_, members(), in_place_));
+    if (!found) found = &bound_.add(std::make_unique<JoinedKernel>(kernel_, members(), in_place_, flag_));
     JoinedKernel& joined = **found;
     for (std::size_t member = 0; member < cells_.size(); ++member) {
       for (std::size_t i = 0; i < cells_[member].size(); ++i) joined.set_pointer(member, static_cast<int>(i), cells_[member][i]->array().data());
@@ -63,11 +64,18 @@ class JoinedThunk {
   std::vector<std::vector<Cell*>> cells_;  // by member
   Stream stream_;
   bool in_place_;
+  const void* flag_;
 };
 
 }  // namespace
 
-JoinedOp::JoinedOp(std::vector<std::shared_ptr<const FusedOp>> members) : members_(std::move(members)) {}
+JoinedOp::JoinedOp(std::vector<std::shared_ptr<const FusedOp>> members, std::vector<bool> guarded) : members_(std::move(members)), guarded_(std::move(guarded)) {}
+
+Props JoinedOp::props() const {
+  Props props{{"members", static_cast<std::int64_t>(members_.size())}};
+  if (const auto guarded = std::count(guarded_.begin(), guarded_.end(), true); guarded > 0) props.push_back({"guarded", std::int64_t{guarded}});
+  return props;
+}
 
 Apply JoinedOp::make_node(Inputs inputs) const {
   int count = 0;
@@ -108,6 +116,7 @@ Thunk JoinedOp::make_thunk(const Apply& node, ThunkContext& context) const {
   int input = 0, output = 0;
   for (const auto& member : members_) {
     specs.push_back(lower(*member->inner_graph()));
+    specs.back().guarded = guarded_;
     std::vector<Cell*>& own = cells.emplace_back();
     for (int i = 0; i < input_count(*member); ++i) own.push_back(&context.storage(node.input(input++)));
     for (int i = 0; i < output_count(*member); ++i) own.push_back(&context.storage(node.output(output++)));

@@ -13,11 +13,12 @@ class JoinedOp final : public Op {
  public:
   /// Elementwise members alone, without a reduction, be it over no axes, each of which has one space for all of its outputs; at least one. Blocks run in any order, so no
   /// member may read a shared variable that another one updates.
-  explicit JoinedOp(std::vector<std::shared_ptr<const FusedOp>> members);
+  /// guarded: by output of a member, of all members alike (KernelSpec::guarded).
+  explicit JoinedOp(std::vector<std::shared_ptr<const FusedOp>> members, std::vector<bool> guarded = {});
 
   std::string name() const override { return "joined"; }
   bool takes_float8() const override { return true; }
-  Props props() const override { return {{"members", static_cast<std::int64_t>(members_.size())}}; }
+  Props props() const override;
   Apply make_node(Inputs inputs) const override;
   Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
   /// Within a member: the blocks of another one may read the input when this one's have written.
@@ -30,6 +31,7 @@ class JoinedOp final : public Op {
 
  private:
   std::vector<std::shared_ptr<const FusedOp>> members_;
+  std::vector<bool> guarded_;
 };
 
 }  // namespace damo

@@ -36,7 +36,7 @@ struct Plan {
 class KernelThunk {
  public:
   KernelThunk(SpecKernel& kernel, std::vector<Scalar> numbers, std::vector<Cell*> cells, Apply node, ThunkContext& context, std::uint32_t reduced_axes)
-      : bound_({cells.begin(), cells.end()}), kernel_(kernel), numbers_(std::move(numbers)), cells_(std::move(cells)), node_(std::move(node)), stream_(context.stream()), device_(context.device()), reduced_axes_(reduced_axes), in_place_(context.runs_in_place()) {}
+      : bound_({cells.begin(), cells.end()}), kernel_(kernel), numbers_(std::move(numbers)), cells_(std::move(cells)), node_(std::move(node)), stream_(context.stream()), device_(context.device()), reduced_axes_(reduced_axes), in_place_(context.runs_in_place()), flag_(kernel.spec().has_guards() ? context.fault_flag() : nullptr) {}
 
   void operator()() {
     Bound* bound = bound_.find();
@@ -162,6 +162,7 @@ class KernelThunk {
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = static_cast<int>(i);
     bound.launches.push_back({BoundKernel(kernel_, numbers_), std::move(parameters)});
     bound.launches[0].kernel.bind(space, layouts(), in_place_, reduced_axes_);
+    bound.launches[0].kernel.set_flag(flag_);
     return bound;
   }
 
@@ -180,6 +181,7 @@ class KernelThunk {
       }
       bound.launches.push_back({BoundKernel(*part.kernel), part.parameters});
       bound.launches.back().kernel.bind(space, arrays, false, part.across ? other_axes(space) : part.reduced_axes);
+      bound.launches.back().kernel.set_flag(flag_);
     }
     return bound;
   }
@@ -229,6 +231,7 @@ class KernelThunk {
   Device device_;
   std::uint32_t reduced_axes_;
   bool in_place_;  // an output may have an input's memory
+  const void* flag_;      // of guarded outputs
   Plan passes_, across_;  // empty until they are needed
 };
 

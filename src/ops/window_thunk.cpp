@@ -99,7 +99,7 @@ class WindowThunk {
 }  // namespace
 
 Thunk window_thunk(const Apply& node, ThunkContext& context, WindowWrite write, Windows windows) {
-  context.promise_recordable();
+  context.promise_repeatable();
   context.promise_contained();
   SpecKernel& kernel = context.kernel(spec_of(write, node.output().dtype()));
   std::vector<Cell*> inputs;

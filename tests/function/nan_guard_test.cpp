@@ -118,7 +118,7 @@ TEST_P(NanGuardOnEachDevice, LeavesFusionAsItIs) {
   const Variable g = vector("g"), t = step + 1.0, moment = 0.9 * m + 0.1 * g;
   const std::vector<Assignment> updates = {{step, t}, {m, moment}, {w, w - moment * t}};
   const Function plain = function({g}, {}, {.device = device(), .updates = updates}), guarded = function({g}, {}, {.device = device(), .updates = updates, .nan_guard = true});
-  EXPECT_EQ(guarded.graph().node_count(), plain.graph().node_count() + 1);
+  EXPECT_EQ(guarded.graph().node_count(), plain.graph().node_count()) << "kernels look at what they store";
 }
 
 TEST(ErrorsOfRuns, NameTheNodesOperandsWithTheirStridesOnCpu) {

@@ -256,6 +256,20 @@ TEST_F(FunctionGraphTest, IsCompactedToWhatIsThere) {
   EXPECT_THAT(small.uses(small.outputs()[1]), SizeIs(2));
 }
 
+TEST_F(FunctionGraphTest, GetsOneMoreResultAndOtherOpsForItsNodes) {
+  const Variable a = f_(x_), b = g_(a, y_);
+  FunctionGraph graph = graph_of({x_, y_}, {b, b});
+  const NodeId last = graph.owner(graph.outputs()[0]), first = graph.owner(graph.inputs(last)[0]);
+  graph.add_result(graph.outputs(first)[0]);
+  EXPECT_EQ(graph.result_count(), 3);
+  EXPECT_EQ(graph.owner(graph.outputs()[2]), first);
+  EXPECT_THAT(graph.uses(graph.outputs()[2]), SizeIs(2));
+  EXPECT_EQ(graph.uses(graph.outputs()[0])[1].position, 1);
+  graph.set_op(first, graph.op_ptr(last));
+  EXPECT_EQ(graph.op(first).name(), "g");
+  graph.verify();
+}
+
 TEST_F(FunctionGraphTest, SortsAndPrunesAMillionNodes) {
   Variable y = x_;
   for (int i = 0; i < 1'000'000; ++i) y = f_(y);

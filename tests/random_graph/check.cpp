@@ -1,6 +1,7 @@
 #include "check.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <thread>
 
@@ -124,6 +125,7 @@ class Check {
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) inputs_.push_back(values[i]);
     for (int output : graph_.outputs) outputs_.push_back(values[static_cast<std::size_t>(output)]);
     for (const bool fuse : {true, false}) run_function(fuse);
+    if (wrong_.empty() && graph_.nodes.size() % 3 == 1) run_guarded();
     if (wrong_.empty() && graph_.donates) run_donated();
     if (wrong_.empty()) run_eager();
     if (wrong_.empty() && graph_.updates) wrong_ = check_shared(graph_, expected_, device_, tally_.updates);
@@ -167,6 +169,27 @@ class Check {
     for (std::size_t call = 0; call < held.size(); ++call) compare(way + ", held", call, held[call]);
     if (graph_.threads > 1) run_threads(f, way);
     check_inputs(way);
+  }
+
+  /// A guarded call throws exactly when a floating result of the same Function without the guard is not finite.
+  void run_guarded() {
+    const ReplaysFrom least(device_, graph_.outputs.size() % 2 == 0 ? 1 : 0);
+    damo::Options options{.fuse = graph_.outputs.size() % 3 > 0, .device = device_, .allow_unused_inputs = true};
+    const Function plain = function(inputs_, outputs_, options);
+    options.nan_guard = true;
+    const Function guarded = function(inputs_, outputs_, options);
+    for (std::size_t round = 0; round < arguments_.size() + kReplays && wrong_.empty(); ++round) {
+      const std::size_t call = round % arguments_.size();
+      const Results known = plain.call(arguments_[call].arrays);
+      const bool is_bad = std::any_of(known.begin(), known.end(), has_fault);
+      try {
+        const Results results = guarded.call(arguments_[call].arrays);
+        compare("guarded, round " + std::to_string(round), call, results);
+        if (is_bad) report("guarded, round " + std::to_string(round), call, 0, "a result is not finite, and the call did not throw");
+      } catch (const NotFiniteError& error) {
+        if (!is_bad) report("guarded, round " + std::to_string(round), call, 0, std::string("all results are finite, and the call threw: ") + error.what());
+      }
+    }
   }
 
   /// Each call may write its results over its arguments.
@@ -283,6 +306,12 @@ Arguments arguments_of(const GraphSpec& graph, std::size_t call, Device device) 
     arguments.arrays.push_back(arguments.buffers.back().view(spec.dtype, place.shape, place.strides, place.offset));
   }
   return arguments;
+}
+
+bool has_fault(const Array& array) {
+  if (!is_floating(array.dtype())) return false;
+  const std::vector<double> values = array.to_doubles();
+  return std::any_of(values.begin(), values.end(), [](double x) { return !std::isfinite(x); });
 }
 
 std::string check_graph(const GraphSpec& graph, Device device, Tally& tally) {

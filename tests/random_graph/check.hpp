@@ -20,6 +20,9 @@ struct Tally {
 /// the way and the result; empty if nothing is.
 std::string check_graph(const GraphSpec& graph, Device device, Tally& tally);
 
+/// Whether an array has a NaN or an infinity, which Options::nan_guard is to see.
+bool has_fault(const Array& array);
+
 /// A row on Arrays whose result goes into one of several overlapping views. program: one that shows it.
 std::string check_in_place(std::uint64_t seed, Device device, std::string* program = nullptr);
 

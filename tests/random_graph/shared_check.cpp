@@ -1,11 +1,14 @@
 #include "shared_check.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "check.hpp"
 
 namespace damo::testing {
 namespace {
+
+enum class Way { kFused, kUnfused, kGuarded };
 
 struct State {
   Shared variable;
@@ -42,9 +45,13 @@ std::string check_shared(const GraphSpec& graph, const std::vector<std::vector<T
   if (updates.empty()) return {};
   updates_made += updates.size();
   for (int output : graph.outputs) outputs.push_back(values[static_cast<std::size_t>(output)]);
-  for (const bool fuse : {true, false}) {
+  std::vector<char> has_faults;  // by call, of the fused Function: what the guarded one is to see
+  for (const Way way_of : {Way::kFused, Way::kUnfused, Way::kGuarded}) {
+    const bool fuse = way_of != Way::kUnfused, guards = way_of == Way::kGuarded;
     const ReplaysFrom least(device, fuse ? 1 : 0);
-    const Function f = function(inputs, outputs, {.fuse = fuse, .device = device, .allow_unused_inputs = true, .updates = updates, .givens = givens});
+    damo::Options options{.fuse = fuse, .device = device, .allow_unused_inputs = true, .updates = updates, .givens = givens};
+    options.nan_guard = guards;
+    const Function f = function(inputs, outputs, options);
     for (std::size_t round = 0; round < 3 * graph.calls.size() + 1; ++round) {  // with layouts that were there, and often enough for replays
       const std::size_t call = round % graph.calls.size();
       const std::vector<Array> arrays = arguments_of(graph, call, device).arrays;
@@ -54,8 +61,23 @@ std::string check_shared(const GraphSpec& graph, const std::vector<std::vector<T
         if (state == states.end()) given.push_back(arrays[i]);
         else state->variable.set(arrays[i]);
       }
-      const Results results = f.call(given);
-      const std::string way = std::string("shared, ") + (fuse ? "fused" : "unfused") + ", round " + std::to_string(round) + ", ";
+      const std::string way = std::string("shared, ") + (guards ? "guarded" : fuse ? "fused" : "unfused") + ", round " + std::to_string(round) + ", ";
+      std::optional<Results> made;
+      try {
+        made = f.call(given);
+      } catch (const NotFiniteError& error) {
+        if (!has_faults[call]) return way + "all values are finite, and the call threw: " + error.what();
+        for (const State& state : states) {
+          if (const std::string wrong = difference(state.variable.array(), expected[call][state.input]); !wrong.empty()) return way + "input " + std::to_string(state.input) + ", which was to keep its value: " + wrong;
+        }
+        continue;
+      }
+      const Results& results = *made;
+      if (guards && has_faults[call]) return way + "a value is not finite, and the call did not throw";
+      if (way_of == Way::kFused && round < graph.calls.size()) {
+        const bool in_states = std::any_of(states.begin(), states.end(), [](const State& state) { return state.update >= 0 && has_fault(state.variable.array()); });
+        has_faults.push_back(in_states || std::any_of(results.begin(), results.end(), has_fault));
+      }
       for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
         if (const std::string wrong = difference(results[i], expected[call][static_cast<std::size_t>(graph.outputs[i])]); !wrong.empty()) return way + "result " + std::to_string(i) + ": " + wrong;
       }

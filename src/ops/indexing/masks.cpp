@@ -91,7 +91,7 @@ class CoordinateOp final : public Op {
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
     const Cell &positions = context.storage(node.input(0)), &x = context.storage(node.input(1));
     Cell& along = context.storage(node.output());
-    context.promise_recordable();
+    context.promise_repeatable();
     context.promise_contained();
     const Kernel kernel = context.compile(kCoordinate, "coordinate");
     return [&positions, &x, &along, kernel, axis = axis_] {

@@ -12,6 +12,7 @@
 #include "ops/indexing/walks.hpp"
 #include "runtime/array/array_layout.hpp"
 #include "runtime/backend.hpp"
+#include "runtime/exec/repeat_state.hpp"
 #include "runtime/kernel_report.hpp"
 
 namespace damo {
@@ -73,7 +74,8 @@ class CheckedPositionsOp final : public Op {
     const bool waits = is_host(backend);
     if (!waits) {
       backend.watch(report);
-      context.promise_recordable();
+      context.promise_repeatable();
+      context.repeat_state().reports.push_back(report);
       context.promise_contained();
     }
     return [this, self = shared_from_this(), &positions, &checked, &x, before, kernel, report, waits, from_end = counts_ == CountsFromEnd::kYes] {

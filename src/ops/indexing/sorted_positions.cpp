@@ -41,7 +41,7 @@ class SortedPositionsOp final : public Op {
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
     const Cell &positions = context.storage(node.input(0)), &x = context.storage(node.input(1));
     Cell &keys = context.storage(node.output(0)), &order = context.storage(node.output(1));
-    context.promise_recordable();
+    context.promise_repeatable();
     context.promise_contained();
     if (scatters_in_order(context.device(), x.dtype())) {
       const Kernel kernel = context.compile(kAsTheyAre, "as_they_are");

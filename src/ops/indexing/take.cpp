@@ -63,7 +63,7 @@ class TakeOp final : public Op {
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
     const Cell &x = context.storage(node.input(0)), &positions = context.storage(node.input(1));
     Cell& z = context.storage(node.output());
-    context.promise_recordable();
+    context.promise_repeatable();
     context.promise_contained();
     const Gather gather([&](std::string_view source, std::string_view name) { return context.compile(source, name); }, x.dtype(), strided_);
     return [&x, &positions, &z, gather, axis = axis_, axes = axes_] { gather(x.array(), positions.array(), z.array(), axis, axes); };
@@ -92,7 +92,7 @@ class AddSlicesOp final : public Op {
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
     const Cell &g = context.storage(node.input(0)), &keys = context.storage(node.input(1)), &order = context.storage(node.input(2));
     Cell& z = context.storage(node.output());
-    context.promise_recordable();
+    context.promise_repeatable();
     context.promise_contained();
     if (const Cell& x = context.storage(node.input(3)); scatters_in_order(context.device(), x.dtype())) {
       const Cell& positions = context.storage(node.input(4));
@@ -150,7 +150,7 @@ class LastsOp final : public Op {
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
     const Cell &keys = context.storage(node.input(0)), &order = context.storage(node.input(1)), &x = context.storage(node.input(2));
     Cell& lasts = context.storage(node.output());
-    context.promise_recordable();
+    context.promise_repeatable();
     context.promise_contained();
     const CompileKernel compile = [&](std::string_view source, std::string_view name) { return context.compile(source, name); };
     const Kernel kernel = compile(kLasts, "lasts_of_equals");
@@ -196,7 +196,7 @@ class WriteAtOp final : public Op {
     const Cell &positions = context.storage(node.input(1)), &y = context.storage(node.input(2)), &keys = sorted ? context.storage(node.input(3)) : positions;
     const Cell* order = sorted ? &context.storage(node.input(4)) : nullptr;
     Cell& z = context.storage(node.output());
-    context.promise_recordable();
+    context.promise_repeatable();
     context.promise_contained();
     const CompileKernel compile = [&](std::string_view source, std::string_view name) { return context.compile(source, name); };
     if (sorted && scatters_in_order(context.device(), z.dtype())) {

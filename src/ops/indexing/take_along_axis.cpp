@@ -61,7 +61,7 @@ class AddAlongOp final : public Op {
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
     const Cell &g = context.storage(node.input(0)), &positions = context.storage(node.input(1));
     Cell& z = context.storage(node.output());
-    context.promise_recordable();
+    context.promise_repeatable();
     context.promise_contained();
     const Kernel kernel = context.compile(kAddAlong, g.dtype() == float64 ? "add_along<double>" : "add_along<float>");
     return [&g, &positions, &z, &backend = context.device().backend(), kernel, axis = axis_] {
@@ -93,7 +93,7 @@ class TakeAlongOp final : public Op {
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
     const Cell &x = context.storage(node.input(0)), &positions = context.storage(node.input(1));
     Cell& z = context.storage(node.output());
-    context.promise_recordable();
+    context.promise_repeatable();
     context.promise_contained();
     const Kernel kernel = context.compile(kWords + kTake, "take_along<" + std::to_string(itemsize(x.dtype())) + ">");
     return [&x, &positions, &z, kernel, axis = axis_] {

@@ -19,14 +19,15 @@ inline Array row_of(const Array& all, std::int64_t number) {
 
 class LoopRows {
  public:
-  /// kept: rows first, first + 1, ... of the output, C order. slots: of the ring, 0 if nothing lies elsewhere.
-  void begin(Array kept, std::int64_t first, std::int64_t slots) {
+  /// kept: rows first, first + 1, ... of the output, C order. slots: of the ring, 0 if nothing lies elsewhere. Whether the ring is another one than before.
+  bool begin(Array kept, std::int64_t first, std::int64_t slots) {
     kept_ = std::move(kept);
     first_ = first;
     Shape shape = kept_.shape();
     shape[0] = slots;
-    if (slots == 0) ring_ = Array();
-    else if (!ring_ || !(ring_.shape() == shape)) ring_ = Array::empty(shape, kept_.dtype(), kept_.device());
+    if (slots == 0 ? !ring_ : ring_ && ring_.shape() == shape) return false;
+    ring_ = slots == 0 ? Array() : Array::empty(shape, kept_.dtype(), kept_.device());
+    return true;
   }
   bool keeps(std::int64_t number) const { return number >= first_ && number - first_ < kept_.shape()[0]; }
   Array row(std::int64_t number) const {

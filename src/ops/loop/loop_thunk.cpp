@@ -22,17 +22,18 @@ constexpr std::int64_t kFirstRows = 16;  // of a loop whose end is found on the 
 class LoopThunk {
  public:
   LoopThunk(const LoopOp& op, const Apply& node, ThunkContext& context)
-      : op_(std::static_pointer_cast<const LoopOp>(op.shared_from_this())), plan_(op_->plan()), device_(context.device()), inputs_(cells(context, node.inputs())),
-        outputs_(cells(context, node.outputs())), made_({inputs_.begin(), inputs_.end()}), rows_(plan_.outputs.size()), sums_(plan_.outputs.size()) {
+      : op_(std::static_pointer_cast<const LoopOp>(op.shared_from_this())), plan_(op_->plan()), device_(context.device()), inputs_(cells(context, node.inputs())), outputs_(cells(context, node.outputs())), made_({inputs_.begin(), inputs_.end()}), repeat_state_(context.repeat_state()), rows_(plan_.outputs.size()), sums_(plan_.outputs.size()) {
     std::vector<int> sums;
     for (const LoopOutput& output : plan_.outputs) {
       if (output.kind == Kind::kSum) sums.push_back(static_cast<int>(op.body().inputs.size() + sums.size()));
     }
     program_ = std::make_shared<Program>(op.graph(), device_, ModuleOptions::default_check(), true, sums);
     if (op.kernel()) kernel_.emplace(op, node, context);
-    else context_ = std::make_unique<Context>(program_, nullptr, false);
+    else context_ = std::make_unique<Context>(program_, nullptr, false, &repeat_state_);
     context.runs(program_);
-    if (!plan_.has_count_input && !plan_.has_until && (kernel_ || context_->is_recordable())) context.promise_recordable();
+    const bool follows_from_shapes = !plan_.has_count_input && !plan_.has_until;
+    if (follows_from_shapes && (kernel_ || context_->is_recordable())) context.promise_recordable();
+    if (follows_from_shapes && (kernel_ || (context_->is_recordable() && context_->are_thunks_repeatable()))) context.promise_repeatable();
   }
 
   void operator()() {
@@ -54,7 +55,7 @@ class LoopThunk {
       for (LoopRows& rows : rows_) rows.end();
       return;
     }
-    if (!context_) context_ = std::make_unique<Context>(program_, nullptr, false);
+    if (!context_) context_ = std::make_unique<Context>(program_, nullptr, false, &repeat_state_);
     std::int64_t done = 0;
     bool has_ended = false;
     for (; done < count_ - first && !has_ended; ++done) has_ended = step(plan_.is_backward ? count_ - 1 - done : first + done, shapes, first);
@@ -113,12 +114,12 @@ class LoopThunk {
     Shape kept = row;
     if (plan_.has_until) {  // how many rows there will be is not known yet
       kept.insert(0, output.keep < 0 ? std::min(count_, kFirstRows) + output.depth : 0);
-      rows_[i].begin(Array::empty(kept, dtype, device_), 0, output.keep < 0 ? 0 : std::max(output.depth + 1, output.keep));
+      repeat_state_.changes += rows_[i].begin(Array::empty(kept, dtype, device_), 0, output.keep < 0 ? 0 : std::max(output.depth + 1, output.keep));
     } else {
       kept = op_->output_shape(i, shapes, count_, row);
       if (is_sized) outputs_[i]->resize(kept);
       const std::int64_t all = output.like >= 0 ? kept[0] : count_ + output.depth;
-      rows_[i].begin(outputs_[i]->array(), plan_.is_backward ? 0 : all - kept[0], !is_one_kernel_ && kept[0] < all ? output.depth + 1 : 0);
+      repeat_state_.changes += rows_[i].begin(outputs_[i]->array(), plan_.is_backward ? 0 : all - kept[0], !is_one_kernel_ && kept[0] < all ? output.depth + 1 : 0);
       const bool writes_all = first == 0 && (output.like < 0 || (output.offset == 0 && kept[0] == count_));
       if (!writes_all) rows_[i].kept().copy_from(Array::zeros(kept, dtype, device_));
     }
@@ -191,6 +192,7 @@ class LoopThunk {
   std::shared_ptr<Program> program_;
   std::unique_ptr<Context> context_;  // of loops in one kernel none before a call whose shapes that does not serve
   std::optional<LoopKernelRun> kernel_;
+  RepeatState& repeat_state_;
   // Of the call in progress.
   std::int64_t count_ = 0;
   std::vector<LoopRows> rows_;

@@ -37,6 +37,17 @@ class FusionRecord {
     const auto found = reasons_.find(key(producer, reader));
     return found == reasons_.end() ? Apart::kNone : found->second;
   }
+  /// What was said of a node is said of another one, which is in its place.
+  void rename(const std::unordered_map<NodeId, NodeId>& nodes) {
+    if (nodes.empty()) return;
+    std::unordered_map<std::uint64_t, Apart> old;
+    old.swap(reasons_);
+    const auto now = [&](std::uint64_t number) {
+      const auto found = nodes.find(static_cast<NodeId>(number));
+      return found == nodes.end() ? static_cast<NodeId>(number) : found->second;
+    };
+    for (const auto& [edge, why] : old) reasons_.emplace(key(now(edge >> 32), now(edge & 0xffffffffu)), why);
+  }
   /// For the graph's compact(): nodes[i], of ascending numbers, gets the number i; others are gone.
   void renumber(std::span<const NodeId> nodes) {
     std::unordered_map<std::uint64_t, Apart> old;

@@ -41,7 +41,7 @@ std::string CpuEmitter::stored(int i) const { return storage_type(spec_.paramete
 std::string CpuEmitter::loaded(int i) const { return value_type(spec_.parameter_dtype(i)); }
 
 std::string CpuEmitter::emit() {
-  text_ = kHead + argument_struct(spec_, layout_) + (has_segments() ? "" : step_functions(spec_));
+  text_ = kHead + argument_struct(spec_, layout_) + guard_.functions() + (has_segments() ? "" : step_functions(spec_));
   if (has_segments()) emit_segment_functions();
   if (layout_.joined) {
     line("static void run_member(const Arguments& a, i64 first, i64 last) {");
@@ -51,6 +51,7 @@ std::string CpuEmitter::emit() {
     line("  const Arguments& a = *static_cast<const Arguments*>(arguments[0]);");
   }
   if (!spec_.numbers.empty()) line("  const Numbers numbers = a.numbers;");  // a copy that no store can change
+  if (!has_segments() && spec_.has_guards()) line("  " + guard_.declarations(streams()));
   emit_scalars();
   if (layout_.tile_axis >= 0)
     emit_tiles();
@@ -59,6 +60,7 @@ std::string CpuEmitter::emit() {
   else
     emit_rows();
   if (streams()) line("  if (a.fast & 2) stream_fence();");
+  if (!has_segments() && spec_.has_guards()) line("  " + guard_.tell("a.flag", streams()));
   line("}");
   if (layout_.joined) emit_joined();
   return std::move(text_);
@@ -112,14 +114,14 @@ std::string CpuEmitter::element(int i, const std::string& index, const char* poi
 
 /// The body of a loop over k; target: where an output's element goes.
 void CpuEmitter::emit_elements(const std::string& indent, const std::string& index,
-                               const std::function<std::string(int)>& target) {
+                               const std::function<std::string(int)>& target, bool to_strip) {
   for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line(indent + stored(i) + " y" + number(i) + ";");
   line(indent + body_call(spec_, [&](int i) {
          if (is_scalar_input(i) || is_hoisted(i)) return "x" + number(i);
          return spec_.is_output(i) ? "y" + number(i) : loaded(i) + "(" + element(i, index) + ")";
        }));
   for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i)
-    line(indent + target(i) + " = y" + number(i) + ";");
+    line(indent + target(i) + " = y" + number(i) + ";" + (to_strip ? "" : guard_.take(i - spec_.input_count(), "y" + number(i))));
 }
 
 /// Leaves in `done` how many elements were stored past the caches: as many whole strips as there are, or none.
@@ -131,10 +133,10 @@ void CpuEmitter::emit_strips(const std::string& indent, const std::string& count
   }
   line(vectorise(spec_));
   line(indent + "  for (i64 k = 0; k < " + strip + "; ++k) {");
-  emit_elements(indent + "    ", "done + k", [](int i) { return "strip" + number(i) + "[k]"; });
+  emit_elements(indent + "    ", "done + k", [](int i) { return "strip" + number(i) + "[k]"; }, true);
   line(indent + "  }");
   for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) {
-    line(indent + "  stream_strip(r" + number(i) + " + done, strip" + number(i) + ");");
+    line(indent + "  stream_strip(r" + number(i) + " + done, strip" + number(i) + ");" + guard_.take_strip(i - spec_.input_count(), "strip" + number(i)));
   }
   line(indent + "}");
 }

@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+#include "runtime/cpu/guard_text.hpp"
 #include "runtime/cpu/segments.hpp"
 #include "runtime/kernel/layout.hpp"
 #include "runtime/kernel/spec.hpp"
@@ -22,7 +23,7 @@ inline constexpr int kHeavyCost = 60;  // instructions an element from which a k
 
 class CpuEmitter {
  public:
-  CpuEmitter(const KernelSpec& spec, const Layout& layout) : spec_(spec), layout_(layout), segments_(spec) {}
+  CpuEmitter(const KernelSpec& spec, const Layout& layout) : spec_(spec), layout_(layout), segments_(spec), guard_(spec) {}
   std::string emit();
 
  private:
@@ -40,7 +41,7 @@ class CpuEmitter {
   void emit_segments(const std::string& indent, const std::string& count);
   void emit_strips(const std::string& indent, const std::string& count);
   void emit_elements(const std::string& indent, const std::string& index,
-                     const std::function<std::string(int)>& target);
+                     const std::function<std::string(int)>& target, bool to_strip = false);
   std::string tile_stride(int parameter, int axis) const;
   std::string tile_address(int parameter) const;
   std::string row_offset(int parameter) const;
@@ -63,6 +64,7 @@ class CpuEmitter {
   const KernelSpec& spec_;
   const Layout& layout_;
   const CpuSegments segments_;
+  const CpuGuardText guard_;
   std::vector<std::string> segment_names_;  // by segment: the namespace of its function
   std::string text_;
 };

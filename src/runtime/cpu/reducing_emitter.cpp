@@ -32,8 +32,7 @@ std::string product(const std::string& index, const std::string& stride) { retur
 }  // namespace
 
 CpuReducingEmitter::CpuReducingEmitter(const KernelSpec& spec, const Layout& layout)
-    : spec_(spec), layout_(layout), steps_(spec), backward_(spec.is_backward()), kept_in_(static_cast<std::size_t>(spec.first_step()) + spec.steps.size(), kNowhere),
-      passes_(spec, [this](int value, const Passes& passes) { return may_keep(value, passes); }) {}
+    : spec_(spec), layout_(layout), steps_(spec), guard_(spec), backward_(spec.is_backward()), kept_in_(static_cast<std::size_t>(spec.first_step()) + spec.steps.size(), kNowhere), passes_(spec, [this](int value, const Passes& passes) { return may_keep(value, passes); }) {}
 
 /// Short rows have an array for each value. Else an output of the value's type that the last pass writes can hold it until then, one value an output. In place,
 /// a later pass would find the kept value where it looks for the input.
@@ -74,7 +73,7 @@ std::string CpuReducingEmitter::emit() {
 
 /// What all kernels of the text need.
 void CpuReducingEmitter::emit_head() {
-  text_ = (spec_.users_text ? users_head(spec_) + kUsersReducingHead : kReducingHead) + argument_struct(spec_, layout_) + steps_.functions();
+  text_ = (spec_.users_text ? users_head(spec_) + kUsersReducingHead : kReducingHead) + argument_struct(spec_, layout_) + steps_.functions() + guard_.functions();
   if (!layout_.chunked) return;
   line("struct Partial {");
   for (int join : passes_.all()[0].joins) line("  alignas(8) alignas(Joined" + number(join) + ") Joined" + number(join) + " j" + number(join) + ";");
@@ -99,12 +98,26 @@ void CpuReducingEmitter::begin(const std::string& name) {
     line("  const Arguments& a = *static_cast<const Arguments*>(arguments[0]);");
   }
   if (!spec_.numbers.empty()) line("  const Numbers numbers = a.numbers;");  // a copy that no store can change
+  if (spec_.has_guards()) line("  " + guard_.declarations(has_strips()));
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (!is_scalar(access(i))) continue;
     const std::string type = value_type(spec_.parameter_dtype(i)), n = number(i);
     line("  const " + type + " v" + n + " = a.n > 0 ? " + type + "(a.p" + n + "[0]) : " + type + "(0);");
   }
   line("  for (i64 task = first; task < last; ++task) {");
+}
+
+/// The end of one kernel, behind its loop over tasks.
+void CpuReducingEmitter::end() {
+  if (spec_.has_guards()) line("  " + guard_.tell("a.flag", has_strips()));
+  line("}");
+}
+
+/// What an output receives of an element or a row.
+std::string CpuReducingEmitter::storing(int output, const std::string& target, const StepPrinter::Name& names, bool to_strip) const {
+  const std::string y = "y" + number(output), value = steps_.stored(output, names);
+  if (!spec_.is_guarded(output) || to_strip) return target + " = " + value + ";";
+  return "const " + storage_type(spec_.outputs[static_cast<std::size_t>(output)]) + " " + y + " = " + value + "; " + target + " = " + y + ";" + guard_.take(output, y);
 }
 
 std::string CpuReducingEmitter::pointer_type(int i) const {
@@ -211,7 +224,7 @@ void CpuReducingEmitter::emit_element(const std::string& indent, const std::stri
   for (int value : pass.keeps) line(indent + kept(value, place, at) + " = v" + number(value) + ";");
   for (int output : pass.stores) {
     const std::string target = to_strip ? "strip" + number(output) + "[k]" : at(parameter_of(output));
-    line(indent + target + " = " + steps_.stored(output, names) + ";");
+    line(indent + storing(output, target, names, to_strip));
   }
   for (int join : pass.across) line(indent + "h" + number(join) + "[" + place + "] = " + steps_.appended(join, "h" + number(join) + "[" + place + "]", names) + ";");
 }
@@ -354,7 +367,7 @@ void CpuReducingEmitter::emit_row_results(const std::string& indent, const std::
   for (int value : steps) declare(value, steps_.call(value, names));
   for (int output : passes_.row_stores()) {
     const int i = parameter_of(output);
-    line(inner + "r" + number(i) + "[" + (columns() && !is_scalar(access(i)) ? product("k", kept_step(i)) : "0") + "] = " + steps_.stored(output, names) + ";");
+    line(inner + storing(output, "r" + number(i) + "[" + (columns() && !is_scalar(access(i)) ? product("k", kept_step(i)) : "0") + "]", names));
   }
   if (columns()) line(indent + "}");
 }
@@ -385,9 +398,8 @@ void CpuReducingEmitter::emit_rows() {
     emit_row_results("      ", passes_.all().back().joins, passes_.all().back().row_steps);
   }
   line("    }\n  }");
-  const auto& passes = passes_.all();
-  if (std::any_of(passes.begin(), passes.end(), [this](const Passes::Pass& pass) { return streams(pass); })) line("  if (a.fast & 2) stream_fence();");
-  line("}");
+  if (has_strips()) line("  if (a.fast & 2) stream_fence();");
+  end();
 }
 
 void CpuReducingEmitter::emit_column_pass(const Passes::Pass& pass) {
@@ -448,7 +460,8 @@ void CpuReducingEmitter::emit_columns() {
   } else {
     emit_row_results("    ", passes_.all().back().joins, passes_.all().back().row_steps);
   }
-  line("  }\n}");
+  line("  }");
+  end();
 }
 
 /// Joins whose parts lie apart: across rows, or of columns in chunks.
@@ -509,9 +522,10 @@ void CpuReducingEmitter::emit_finish_across() {
     const std::string n = number(spec_.stores[static_cast<std::size_t>(output)]), type = value_type(steps_.dtype(spec_.stores[static_cast<std::size_t>(output)]));
     std::string place = "0";
     for (int axis = 0; !is_scalar(access(i)) && axis < layout_.reduced_rank; ++axis) place += " + q" + number(axis) + " * a.r" + number(i) + "[" + number(axis) + "]";
-    line("      { const " + type + " v" + n + " = post" + n + "(part" + n + "[value], a.n); a.p" + number(i) + "[" + place + "] = " + steps_.stored(output, [](int value) { return local_name(value); }) + "; }");
+    line("      { const " + type + " v" + n + " = post" + n + "(part" + n + "[value], a.n); " + storing(output, "a.p" + number(i) + "[" + place + "]", [](int value) { return local_name(value); }) + " }");
   }
-  line("    }\n  }\n}");
+  line("    }\n  }");
+  end();
 }
 
 /// Each task joins the chunks of `tile` rows, or of some neighbouring columns, and then goes through these as rows.
@@ -542,7 +556,8 @@ void CpuReducingEmitter::emit_finish() {
     finish.line("      const Joined" + n + " j" + n + " = of_row[0].j" + n + ";");
   }
   finish.emit_row_results("      ", pass.joins, pass.row_steps);
-  finish.line("    }\n  }\n}");
+  finish.line("    }\n  }");
+  finish.end();
   text_ += finish.text_;
 }
 

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/cpu/guard_text.hpp"
 #include "runtime/kernel/body.hpp"
 #include "runtime/kernel/layout.hpp"
 #include "runtime/kernel/passes.hpp"
@@ -47,6 +48,8 @@ class CpuReducingEmitter {
   void emit_head();
   void emit_users_kernels();
   void begin(const std::string& name);
+  void end();
+  std::string storing(int output, const std::string& target, const StepPrinter::Name& names, bool to_strip = false) const;
   void emit_row_start(const std::string& indent, const std::string& number, int axes, const std::string& column);
   void emit_elements(const std::string& indent, const std::string& count, const std::string& before, const std::string& letter, const Passes::Pass& pass);
   void emit_joined_lanes(const std::string& indent, const Passes::Pass& pass);
@@ -57,6 +60,7 @@ class CpuReducingEmitter {
   /// to_strip: what is stored goes to element k of strips.
   void emit_element(const std::string& indent, const std::string& index, const std::string& place, const Passes::Pass& pass, const std::string& prefixes = {}, bool to_strip = false);
   bool streams(const Passes::Pass& pass) const;
+  bool has_strips() const;
   void emit_strips(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass);
   std::string head_of(int output) const;
   const Passes::Pass* asks_ahead() const;
@@ -95,6 +99,7 @@ class CpuReducingEmitter {
   const KernelSpec& spec_;
   const Layout& layout_;
   StepPrinter steps_;
+  CpuGuardText guard_;
   bool backward_;             // a scan from the last element: places are counted from there
   static constexpr int kNowhere = -1, kHeld = -2;
   std::vector<int> kept_in_;  // by value: the parameter in whose row it is kept

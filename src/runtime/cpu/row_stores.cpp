@@ -23,6 +23,11 @@ bool CpuReducingEmitter::streams(const Passes::Pass& pass) const {
   });
 }
 
+bool CpuReducingEmitter::has_strips() const {
+  const auto& passes = passes_.all();
+  return std::any_of(passes.begin(), passes.end(), [this](const Passes::Pass& pass) { return streams(pass); });
+}
+
 /// Elements of a row before the first whole cache line of each output: 0 to 63.
 std::string CpuReducingEmitter::head_of(int output) const {
   const int parameter = parameter_of(output);
@@ -67,7 +72,7 @@ void CpuReducingEmitter::emit_strips(const std::string& indent, const std::strin
   line(indent + "  for (i64 k = 0; k < " + strip + "; ++k) {");
   emit_element(indent + "    ", "j + k", before + "j + k", pass, {}, true);
   line(indent + "  }");
-  for (int output : pass.stores) line(indent + "  stream_strip(e" + number(parameter_of(output)) + " + j, strip" + number(output) + ");");
+  for (int output : pass.stores) line(indent + "  stream_strip(e" + number(parameter_of(output)) + " + j, strip" + number(output) + ");" + guard_.take_strip(output, "strip" + number(output)));
   line(indent + "}");
 }
 

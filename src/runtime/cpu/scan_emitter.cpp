@@ -18,7 +18,8 @@ std::string CpuScanEmitter::emit() {
   begin(entry_name(spec_));
   if (columns()) emit_scanned_columns();
   else emit_scanned_rows();
-  line("  }\n}");
+  line("  }");
+  end();
   emit_users_kernels();
   return std::move(text_);
 }

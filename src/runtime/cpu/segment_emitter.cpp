@@ -6,11 +6,12 @@
 #include "runtime/kernel/body.hpp"
 
 namespace damo {
-/// A function `run` over `size` elements. Parameters: the numbers, then for each input and output of the segment a pointer to
+/// A function `run` over `size` elements. Parameters: the flag of guarded outputs, the numbers, then for each input and output of the segment a pointer to
 /// its first element, with a stride where elements do not lie side by side, or the one element that all are.
 std::string CpuEmitter::segment_function(const CpuSegment& segment) const {
   const KernelSpec& spec = segment.spec;
-  std::string parameters = "i64 size";
+  const CpuGuardText guard(spec);
+  std::string parameters = spec.has_guards() ? "i64 size, u32* flag" : "i64 size";
   if (!spec.numbers.empty()) parameters += ", const Numbers numbers";
   std::vector<std::string> elements;
   const auto array = [&](int i, Access how) {
@@ -33,9 +34,19 @@ std::string CpuEmitter::segment_function(const CpuSegment& segment) const {
   const int kept = spec.input_count() + static_cast<int>(segment.keeps.size());
   for (int i = inputs; i < kept; ++i) array(i, Access::kDense);
   for (int i = kept; i < spec.parameter_count(); ++i) array(i, access(segment.stores[static_cast<std::size_t>(i - kept)]));
-  return number_struct(spec) + step_functions(spec) + "static __attribute__((noinline)) void run(" + parameters + ") {\n" +
-         "#pragma clang loop vectorize(enable) interleave_count(2)\n  for (i64 k = 0; k < size; ++k) " +
-         body_call(spec, [&](int i) { return elements[static_cast<std::size_t>(i)]; }) + "\n}\n";
+  // A guarded output's element is a variable before it is stored.
+  const auto output = [&](int i) { return i - spec.input_count(); };
+  std::string before, behind;
+  for (int i = spec.input_count(); i < spec.parameter_count(); ++i) {
+    if (!spec.is_guarded(output(i))) continue;
+    const std::string y = "y" + number(static_cast<std::size_t>(i));
+    before += storage_type(spec.parameter_dtype(i)) + " " + y + "; ";
+    behind += " " + elements[static_cast<std::size_t>(i)] + " = " + y + ";" + guard.take(output(i), y);
+    elements[static_cast<std::size_t>(i)] = y;
+  }
+  return number_struct(spec) + step_functions(spec) + "static __attribute__((noinline)) void run(" + parameters + ") {\n" + guard.declarations() + "\n" +
+         "#pragma clang loop vectorize(enable) interleave_count(2)\n  for (i64 k = 0; k < size; ++k) { " + before +
+         body_call(spec, [&](int i) { return elements[static_cast<std::size_t>(i)]; }) + behind + " }\n" + guard.tell("flag") + "\n}\n";
 }
 
 /// Equal segments share one.
@@ -67,7 +78,7 @@ void CpuEmitter::emit_segments(const std::string& indent, const std::string& cou
   };
   for (std::size_t i = 0; i < segments_.segments.size(); ++i) {
     const CpuSegment& segment = segments_.segments[i];
-    std::string arguments = "size", numbers;
+    std::string arguments = segment.spec.has_guards() ? "size, a.flag" : "size", numbers;
     for (int at : segment.numbers) numbers += (numbers.empty() ? "numbers.n" : ", numbers.n") + number(static_cast<std::size_t>(at));
     if (!numbers.empty()) arguments += ", {" + numbers + "}";
     for (int parameter : segment.arrays) arguments += ", " + array(parameter);

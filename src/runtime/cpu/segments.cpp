@@ -86,11 +86,13 @@ class SegmentBuilder {
       result.keeps.push_back(strip);
       spec.stores.push_back(number_of(value));
       spec.outputs.push_back(strips[static_cast<std::size_t>(strip)]);
+      spec.guarded.push_back(false);
     }
     for (int output : stores_) {
       result.stores.push_back(whole_.input_count() + output);
       spec.stores.push_back(number_of(whole_.stores[static_cast<std::size_t>(output)]));
       spec.outputs.push_back(whole_.outputs[static_cast<std::size_t>(output)]);
+      spec.guarded.push_back(whole_.is_guarded(output));
     }
   }
   const std::vector<int>& values() const { return values_; }

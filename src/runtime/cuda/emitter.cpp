@@ -26,7 +26,7 @@ std::string CudaEmitter::emit() {
   text_ += std::string("typedef ") + (layout_.wide ? "i64" : "u32") + " index;\n";
   text_ += std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " offset;\n";
   if (tiled) line("DAMO_FUNCTION index at_most(index a, index b) { return a < b ? a : b; }");
-  text_ += argument_struct(spec_, layout_) + step_functions(spec_);
+  text_ += argument_struct(spec_, layout_) + cuda_guard_functions(spec_) + step_functions(spec_);
   if (layout_.joined) text_ += joined_structs();
   line("extern \"C\" __global__ void __launch_bounds__(" + number(tiled ? tile_.threads : schedule_.block) + ") " +
        entry_name(spec_) + "(const __grid_constant__ " + (layout_.joined ? "Joined j" : "Arguments a") + ") {");
@@ -106,14 +106,14 @@ void CudaEmitter::emit_stores() {
   for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) strided |= has_strides(access(i));
   line("    if (a.fast && at + " + n + " <= a.n) {");
   if (strided) emit_coordinates("      ", "at");
-  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line("      " + vector_store(i));
+  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line("      " + vector_store(i) + look(i, "y" + number(i) + (is_scalar(access(i)) || access(i) == Access::kRepeat ? "[u].e[0]" : "[u]")));
   line("    } else {");
   line("#pragma unroll");
   line("      for (int k = 0; k < " + n + "; ++k) {");
   line("        const index one = at + k;");
   line("        if (one >= a.n) break;");
   if (strided) emit_coordinates("        ", "one");
-  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line("        " + element(i) + " = y" + number(i) + "[u].e[k];");
+  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line("        " + element(i) + " = y" + number(i) + "[u].e[k];" + look(i, "y" + number(i) + "[u].e[k]"));
   line("      }");
   line("    }");
 }
@@ -263,7 +263,7 @@ void CudaEmitter::emit_tile_schedule() {
          const std::string text = access(i) == Access::kTransposed ? "tile" + number(i) + "[k % " + inner + "][k / " + inner + "]" : "x" + number(i) + "[r]";
          return loaded(i) + "(" + text + ")";
        }));
-  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line("    " + element(i) + " = y" + number(i) + ";");
+  for (int i = spec_.input_count(); i < spec_.parameter_count(); ++i) line("    " + element(i) + " = y" + number(i) + ";" + look(i, "y" + number(i)));
   line("  }");
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include "runtime/cuda/guard_text.hpp"
 #include "runtime/cuda/schedule.hpp"
 #include "runtime/kernel/layout.hpp"
 #include "runtime/kernel/spec.hpp"
@@ -35,6 +36,8 @@ class CudaEmitter {
   /// The number of the block among those of its launch, or of its member.
   std::string block() const { return layout_.joined ? "block" : "blockIdx.x"; }
   std::string pointer(int i) const { return "a.p" + std::to_string(i); }
+  /// Looks at what output i stores, if it is guarded.
+  std::string look(int i, const std::string& stored) const { return cuda_look(spec_, i - spec_.input_count(), stored); }
   std::string stored(int i) const;
   std::string loaded(int i) const;
   void line(const std::string& text) { text_ += text + "\n"; }

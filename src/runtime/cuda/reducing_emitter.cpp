@@ -59,7 +59,7 @@ void CudaReducingEmitter::emit_head() {
   text_ = (spec_.users_text ? cuda_head(users_head(spec_) + kNoWarnings) : cuda_head()) + kCudaRows;
   if (divides()) text_ += kCudaDivide;
   line(std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " place;");
-  text_ += argument_struct(spec_, layout_) + steps_.functions();
+  text_ += argument_struct(spec_, layout_) + cuda_guard_functions(spec_) + steps_.functions();
   emit_offset_functions();
 }
 
@@ -296,14 +296,22 @@ void CudaReducingEmitter::emit_store(int output) {
   const bool anywhere = rows() && layout_.ends == Ends::kAnywhere;
   const std::string n = number(i), y = "y" + number(output), width = number(layout_.vector);
   const std::string asks = anywhere ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "";
-  const std::string elements = "#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + asks + "*(" + address(i, true) + ") = " + y + ".e[k];";
+  const std::string elements = "#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + asks + (spec_.is_guarded(output) ? "{ " : "") + "*(" + address(i, true) + ") = " + y + ".e[k];" + look(output, y + ".e[k]") + (spec_.is_guarded(output) ? " }" : "");
   if (!is_together(i)) {
     line(elements);
     return;
   }
   const std::string together = anywhere ? "whole" + n + " && " + inside("at >= begin", "at + " + width + " <= end") : "a.fast";
   const std::string whole = turns() ? address(i, false) + " - " + number(layout_.vector - 1) + ", turned(" + y + "));" : address(i, false) + ", " + y + ");";
-  line("        if (" + together + ") store<" + width + ">(" + whole + " else {\n" + elements + "\n        }");
+  const std::string both = "store<" + width + ">(" + whole;
+  line("        if (" + together + ") " + (spec_.is_guarded(output) ? "{ " + both + look(output, y) + " }" : both) + " else {\n" + elements + "\n        }");
+}
+
+/// A row's value into an output.
+std::string CudaReducingEmitter::storing(int output, const std::string& target) const {
+  const std::string value = steps_.stored(output, [this](int value) { return name(value); });
+  if (!spec_.is_guarded(output)) return target + " = " + value + ";";
+  return "{ const " + stored(spec_.input_count() + output) + " y = " + value + "; " + target + " = y;" + look(output, "y") + " }";
 }
 
 /// The letter's accumulators of each element of a vector.
@@ -443,7 +451,7 @@ void CudaReducingEmitter::emit_row_stores() {
   const std::string first = layout_.cluster > 1 ? "part == 0 && lane == 0" : "lane == 0";
   for (int output : passes_.row_stores()) {
     const int i = spec_.input_count() + output;
-    line("  if (" + first + " && own < a.n) {\n" + unrolled("    ", "r" + number(i) + "[0" + across(i) + "] = " + steps_.stored(output, [this](int value) { return name(value); }) + ";") + "\n  }");
+    line("  if (" + first + " && own < a.n) {\n" + unrolled("    ", storing(output, "r" + number(i) + "[0" + across(i) + "]")) + "\n  }");
   }
 }
 
@@ -558,7 +566,7 @@ void CudaReducingEmitter::emit_finish_across() {
   for (int join : across_) line("  const " + value_type(steps_.dtype(join)) + " v" + number(join) + " = post" + number(join) + "(s" + number(join) + "[slot], a.n);");
   for (int output : passes_.across_stores()) {
     const int i = spec_.input_count() + output;
-    line("  a.p" + number(i) + "[" + (moves(i) ? "along" + number(i) + "(a, place(p))" : "0") + "] = " + steps_.stored(output, [](int value) { return local_name(value); }) + ";");
+    line("  " + storing(output, "a.p" + number(i) + "[" + (moves(i) ? "along" + number(i) + "(a, place(p))" : "0") + "]"));
   }
   line("}");
 }

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/cuda/guard_text.hpp"
 #include "runtime/kernel/body.hpp"
 #include "runtime/kernel/layout.hpp"
 #include "runtime/kernel/passes.hpp"
@@ -80,6 +81,9 @@ class CudaReducingEmitter {
   bool divides_by_row(int value) const;
   bool divides() const;  ///< some step does
   bool is_only_stored_short(int value) const;
+  /// Looks at what an output stores, if it is guarded.
+  std::string look(int output, const std::string& stored) const { return cuda_look(spec_, output, stored); }
+  std::string storing(int output, const std::string& target) const;
   std::string stored(int parameter) const;
   std::string loaded(int parameter) const;
   std::string name(int value) const { return local_name(value) + (is_row_value(value) ? "[k]" : ""); }

@@ -225,7 +225,7 @@ void Binder::place(Binding& binding) const {
       const int output = node.outputs[i];
       const ProgramCell& plan = program_.cells()[static_cast<std::size_t>(output)];
       if (node.is_in_place(static_cast<int>(i))) continue;
-      if (plan.update >= 0 || plan.donation >= 0) continue;  // see Context::begin_outputs
+      if ((plan.update >= 0 && !program_.is_guarded()) || plan.donation >= 0) continue;  // see Context::begin_outputs
       if (plan.role == CellRole::kOutput) {
         binding.owned.push_back(output);
         continue;

@@ -44,7 +44,7 @@ CallPlan plan_of(const Program& program, const std::vector<Cell>& cells, const B
   }
   plan.is_complete = binding.waiting.empty();
   plan.temporaries = binding.arena_bytes;
-  for (int owned : binding.owned) plan.results += bytes_of(cells[at(owned)]);
+  for (int owned : binding.owned) (program.cells()[at(owned)].update < 0 ? plan.results : plan.updates) += bytes_of(cells[at(owned)]);
   const auto is_bound = [&](int cell) {
     const int producer = program.cells()[at(cell)].producer;
     return producer < 0 || std::find(binding.waiting.begin(), binding.waiting.end(), producer) == binding.waiting.end();
@@ -53,7 +53,7 @@ CallPlan plan_of(const Program& program, const std::vector<Cell>& cells, const B
     if (result.is_copied && is_bound(result.cell)) plan.results += bytes_of(cells[at(result.cell)]);
   }
   for (const ProgramUpdate& update : program.updates()) {
-    if (is_bound(update.cell) && !(update.copied.empty() && update.apart.empty())) plan.updates += bytes_of(cells[at(update.cell)]);
+    if (is_bound(update.cell) && !(update.copied.empty() && (update.apart.empty() || program.is_guarded()))) plan.updates += bytes_of(cells[at(update.cell)]);
   }
   return plan;
 }

@@ -12,6 +12,7 @@
 #include "runtime/exec/call_plan.hpp"
 #include "runtime/exec/cell_access.hpp"
 #include "runtime/exec/node_context.hpp"
+#include "runtime/kernel_report.hpp"
 #include "runtime/stream/capture.hpp"
 
 namespace damo {
@@ -30,10 +31,8 @@ Shape expected(Shape dims) {
 
 }  // namespace
 
-Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool replays)
-    : owner_(std::move(owner)), program_(*owner_), recorder_(recorder), cells_(program_.cells().size()), recordable_(program_.nodes().size(), 1), contained_(program_.nodes().size(), 0),
-      replays_(replays && !recorder && program_.device().backend().least_replayed != 0), is_repeatable_(program_.updates().empty() && program_.donations().empty()), log_(program_.device().backend()), passing_(program_.nodes().size(), 0),
-      view_offsets_(program_.nodes().size(), 0), versions_(cells_.size(), 0), all_nodes_(program_.nodes().size()) {
+Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool replays, RepeatState* outer)
+    : owner_(std::move(owner)), program_(*owner_), recorder_(recorder), faults_(program_.device()), cells_(program_.cells().size()), recordable_(program_.nodes().size(), 1), contained_(program_.nodes().size(), 0), replays_(replays && !recorder && program_.device().backend().least_replayed != 0), is_repeatable_((program_.updates().empty() || program_.swaps_buffers()) && program_.donations().empty()), repeat_state_(outer ? outer : &own_state_), log_(program_.device().backend()), passing_(program_.nodes().size(), 0), view_offsets_(program_.nodes().size(), 0), versions_(cells_.size(), 0), all_nodes_(program_.nodes().size()) {
   const Program& program = program_;
   std::iota(all_nodes_.begin(), all_nodes_.end(), 0);
   if (recorder) clock_.emplace(program.device());
@@ -51,7 +50,8 @@ Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool
     if (!program.shared_uses()[i].state->type().dims.is_known()) deciding_.push_back(number);
   }
   for (const ProgramUpdate& update : program.updates()) {
-    if (update.copied.empty()) borrowing_.push_back(update.cell);  // else the cell keeps its value: a constant has it from call to call
+    // Else the cell keeps its value: a constant has it from call to call; what publish() leaves of a guarded call is the old value's buffer, the next new value's.
+    if (update.copied.empty() && !program.is_guarded()) borrowing_.push_back(update.cell);
   }
   for (const ProgramUpdate& donation : program.donations()) borrowing_.push_back(donation.cell);
   for (const ProgramNode& node : program.nodes()) {
@@ -90,15 +90,16 @@ void Context::make_thunks() {
     const ProgramNode& node = program_.nodes()[i];
     if (node.is_view) continue;
     const int number = static_cast<int>(i);
-    NodeContext context(program_, number, cells_, pending);
+    NodeContext context(program_, number, cells_, pending, faults_, *repeat_state_);
     blame(program_, number, [&] {
       thunks_[i] = node.apply.op().make_thunk(node.apply, context);
       recordable_[i] = context.is_recordable();
       contained_[i] = context.is_contained();
-      is_repeatable_ &= context.is_repeatable();
+      are_thunks_repeatable_ &= context.is_repeatable();
       if (!thunks_[i]) throw GraphError("make_thunk gave an empty Thunk", "return a function to call, or override view_of for a view");
     });
   }
+  is_repeatable_ &= are_thunks_repeatable_;
   pending.compile(program_);
   for (std::size_t i = 0; replays_ && i < thunks_.size(); ++i) {
     if (!recordable_[i] && program_.tells_splits()) {
@@ -113,6 +114,7 @@ std::vector<Array> Context::call(std::span<const Array> inputs, std::span<Array>
   CaptureScope* const capture = current_capture(program_.device().backend());
   if (capture && !program_.updates().empty()) refuse_captured_update();
   if (capture && program_.is_guarded()) throw GraphError("a Function with Options::nan_guard cannot be captured: it reads its results", "build it without for the capture");
+  faults_.clear();
   SharedCall shared(program_.shared_uses(), shared_values_);
   shared_ = &shared;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -124,10 +126,16 @@ std::vector<Array> Context::call(std::span<const Array> inputs, std::span<Array>
   if (WorkLog* log = program_.shared_uses().empty() ? nullptr : current_log(program_.device().backend())) {
     log->flush_for_other_work();  // a thunk's call: other threads may use the variables once it is over
   }
-  if (program_.is_guarded() && outputs.back().item().as_int() != 0) throw NotFiniteFound();
-  publish(shared);
-  drop_views();
-  for (int input : program_.inputs()) CellAccess::clear(cell(input));
+  std::vector<Array> copies;
+  const std::vector<SharedCall::NewValue> values = new_values(copies);
+  if (program_.is_guarded()) {
+    tidy();  // while the device works
+    refuse_faults();
+    shared.publish(values);
+  } else {
+    shared.publish(values);
+    tidy();
+  }
   return outputs;
 }
 
@@ -154,8 +162,7 @@ void Context::step(std::span<Array> inputs, std::span<Array> targets) {
     Array& value = CellAccess::array(cell(program_.results()[i].cell));
     if (value && value.shares_buffer_with(targets[i])) value = Array();
   }
-  drop_views();
-  for (int input : program_.inputs()) CellAccess::clear(cell(input));
+  tidy();
 }
 
 bool Context::is_recordable() const { return std::all_of(recordable_.begin(), recordable_.end(), [](char is) { return is != 0; }); }
@@ -167,9 +174,14 @@ const Array* Context::target_of(int number) const {
   return nullptr;
 }
 
-void Context::publish(SharedCall& shared) {
+void Context::refuse_faults() {
+  Stream::default_of(program_.device()).synchronize();
+  if (faults_.is_set()) throw NotFiniteFound();
+}
+
+/// copies: gets those of values that stay something else's.
+std::vector<SharedCall::NewValue> Context::new_values(std::vector<Array>& copies) {
   std::vector<SharedCall::NewValue> values;
-  std::vector<Array> copies;
   values.reserve(program_.updates().size());
   copies.reserve(program_.updates().size());
   for (const ProgramUpdate& update : program_.updates()) {
@@ -177,7 +189,7 @@ void Context::publish(SharedCall& shared) {
     if (!update.copied.empty()) value = &copies.emplace_back(value->copy());
     values.push_back({update.state, value});
   }
-  shared.publish(values);
+  return values;
 }
 
 /// A stage ends with a node that sizes its outputs itself; what waited for their shapes is bound then.
@@ -216,15 +228,16 @@ std::vector<Array> Context::run(CaptureScope* capture) {
   return capture ? outputs : results();
 }
 
-/// Whether the call's addresses are those of a graph, and it was launched. Thunks and views are left out: results must have
-/// buffers of their own.
+/// Whether the call's addresses are those of a graph, and it was launched. Thunks are left out, and views that are no results: results must lie in buffers of
+/// their own.
 bool Context::repeats(Binding& binding) {
   addresses_.clear();
   if (!is_repeatable_ || !binding.waiting.empty() || !binding.replay.has_graph()) return false;
   for (const ProgramResult& result : program_.results()) {
-    const CellRole role = program_.cells()[static_cast<std::size_t>(result.cell)].role;
-    const bool is_owned = std::find(binding.owned.begin(), binding.owned.end(), result.cell) != binding.owned.end();
-    if (role == CellRole::kView || (role == CellRole::kOutput && !is_owned)) return false;
+    const int memory = program_.root(result.cell);
+    const CellRole role = program_.cells()[static_cast<std::size_t>(memory)].role;
+    const bool is_owned = std::find(binding.owned.begin(), binding.owned.end(), memory) != binding.owned.end();
+    if (role == CellRole::kOutput ? !is_owned : memory != result.cell) return false;
   }
   const auto add = [&](const std::vector<int>& cells) {
     for (int number : cells) addresses_.push_back(cell(number).array().data());
@@ -234,7 +247,19 @@ bool Context::repeats(Binding& binding) {
   add(binding.owned);
   addresses_.push_back(stages_[0].arena.data());
   addresses_.push_back(reinterpret_cast<const void*>(log_.epoch()));
-  return binding.replay.repeat(program_.device().backend(), addresses_);
+  addresses_.push_back(reinterpret_cast<const void*>(repeat_state_->changes));
+  for (const auto& report : repeat_state_->reports) report->check();
+  if (!binding.replay.repeat(program_.device().backend(), addresses_)) return false;
+  for (const ProgramResult& result : program_.results()) look(result.cell);
+  return true;
+}
+
+/// Gives a view its place in what it looks at.
+void Context::look(int number) {
+  const ProgramCell& plan = program_.cells()[static_cast<std::size_t>(number)];
+  if (plan.role != CellRole::kView) return;
+  look(plan.base);
+  run_node(plan.producer, false);
 }
 
 void Context::flush(Binding& binding, CaptureScope* capture) {
@@ -352,6 +377,7 @@ void Context::allocate_arena(const Binding& binding, Stage& stage, std::size_t b
   const std::size_t have = stage.arena ? stage.arena.nbytes() : 0;
   if (stage.arena && bytes <= have && bytes >= have / 4) return;
   stage.arena = Array();  // before the new one is asked for
+  ++repeat_state_->changes;
   const auto allocate = [&] { stage.arena = Array::empty(Shape{static_cast<std::int64_t>(bytes)}, uint8, program_.device()); };
   if (binding.largest_node < 0) allocate();
   else blame(program_, binding.largest_node, allocate);
@@ -367,6 +393,7 @@ void Context::set_owned(int number) {
     return;
   }
   if (array && array.shape() == target.shape() && array.claim()) return;
+  if (repeat_state_ != &own_state_ && (array || !current_log(program_.device().backend()))) ++repeat_state_->changes;  // what the log gave is the log's business
   array = Array();
   blame(program_, program_.cells()[static_cast<std::size_t>(number)].producer, [&] { array = Array::empty(target.shape(), target.dtype(), program_.device()); });
 }
@@ -415,7 +442,7 @@ void Context::begin_outputs(const ProgramNode& node, bool is_sized) {
   if (!(program_.updates().empty() && program_.donations().empty()) && !is_sized) {
     for (int output : node.outputs) {
       const ProgramCell& plan = program_.cells()[static_cast<std::size_t>(output)];
-      if (plan.update >= 0) begin_update(program_.updates()[static_cast<std::size_t>(plan.update)]);
+      if (plan.update >= 0 && !program_.is_guarded()) begin_update(program_.updates()[static_cast<std::size_t>(plan.update)]);
       else if (plan.donation >= 0) begin_update(program_.donations()[static_cast<std::size_t>(plan.donation)]);
     }
   }
@@ -484,7 +511,8 @@ bool Context::is_apart(const ProgramResult& result, std::span<const Array> earli
 }
 
 /// What stays in a cell would hold the caller's input, or count as a holder of an output.
-void Context::drop_views() {
+void Context::tidy() {
+  for (int input : program_.inputs()) CellAccess::clear(cell(input));
   for (int number : borrowing_) CellAccess::clear(cell(number));
   for (std::size_t i = 0; i < passing_.size(); ++i) {
     if (passing_[i]) CellAccess::clear(cell(program_.nodes()[i].outputs[0]));

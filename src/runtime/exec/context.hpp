@@ -17,8 +17,10 @@
 
 #include <damo/thunk.hpp>
 #include "runtime/exec/binding.hpp"
+#include "runtime/exec/fault_flag.hpp"
 #include "runtime/exec/profile.hpp"
 #include "runtime/exec/program.hpp"
+#include "runtime/exec/repeat_state.hpp"
 #include "runtime/stream/work_log.hpp"
 
 namespace damo {
@@ -27,8 +29,8 @@ class CaptureScope;
 
 class Context {
  public:
-  /// Calls every make_thunk and compiles what they asked for, together.
-  Context(std::shared_ptr<Program> program, ProfileRecorder* recorder, bool replays = true);
+  /// Calls every make_thunk and compiles what they asked for, together. outer: of the Context whose thunk runs this one by step(); else null.
+  Context(std::shared_ptr<Program> program, ProfileRecorder* recorder, bool replays = true, RepeatState* outer = nullptr);
   ~Context();
 
   /// given_up: none, or the same inputs, which the caller does not need any more: results may have their memory.
@@ -39,6 +41,8 @@ class Context {
   void step(std::span<Array> inputs, std::span<Array> targets);
   /// Whether all its thunks have promised ThunkContext::promise_recordable.
   bool is_recordable() const;
+  /// The same of ThunkContext::promise_repeatable.
+  bool are_thunks_repeatable() const { return are_thunks_repeatable_; }
 
  private:
   /// What the stages of the last call left: the next one mostly finds it as it needs it.
@@ -50,7 +54,8 @@ class Context {
 
   void predict();
   void make_thunks();
-  void publish(SharedCall& shared);
+  void refuse_faults();
+  std::vector<SharedCall::NewValue> new_values(std::vector<Array>& copies);
   std::vector<Array> run(CaptureScope* capture);
   Binding* run_node_of(Binding& binding, int number, int& stage);
   Binding* run_step_of(Binding& binding, int number, int& stage, WorkLog* log);
@@ -58,6 +63,7 @@ class Context {
   [[noreturn]] void refuse_captured_update() const;
   void flush(Binding& binding, CaptureScope* capture);
   bool repeats(Binding& binding);
+  void look(int view);
   Binding& enter(std::size_t stage, BindingTable& table, std::span<const int> deciding, std::span<const int> nodes);
   Binding& bind(BindingTable& table, std::span<const int> deciding, std::span<const int> nodes);
   void apply(const Binding& binding, Stage& stage, std::size_t arena_bytes);
@@ -72,7 +78,7 @@ class Context {
   void check_outputs(const ProgramNode& node, bool is_sized) const;
   std::vector<Array> results();
   bool is_apart(const ProgramResult& result, std::span<const Array> earlier) const;
-  void drop_views();
+  void tidy();
 
   Cell& cell(int i) { return cells_[static_cast<std::size_t>(i)]; }
   const Cell& cell(int i) const { return cells_[static_cast<std::size_t>(i)]; }
@@ -81,12 +87,15 @@ class Context {
   Program& program_;
   ProfileRecorder* recorder_;  // null: no profile
   std::optional<ProfileRecorder::Clock> clock_;
+  FaultFlag faults_;
   std::vector<Cell> cells_;
   std::vector<Thunk> thunks_;               // by node; empty for views
   std::vector<char> recordable_;            // by node: its thunk's work may wait for others'
   std::vector<char> contained_;             // by node: its thunk's work touches what its cells have and nothing else
   bool replays_;
+  bool are_thunks_repeatable_ = true;
   bool is_repeatable_;                      // with the same addresses a call is the same work
+  RepeatState own_state_, *repeat_state_;   // the outer Context's, if there is one
   std::vector<const void*> addresses_;      // of the call in progress
   WorkLog log_;
   std::vector<char> passing_;               // by node: the output is the input itself in this call

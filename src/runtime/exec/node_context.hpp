@@ -8,6 +8,7 @@
 
 #include <damo/thunk.hpp>
 #include "runtime/backend.hpp"
+#include "runtime/exec/fault_flag.hpp"
 #include "runtime/exec/program.hpp"
 #include "runtime/module/pending_kernel.hpp"
 
@@ -37,8 +38,8 @@ class PendingKernels {
 
 class NodeContext final : public ThunkContext {
  public:
-  NodeContext(Program& program, int node, std::vector<Cell>& cells, PendingKernels& pending)
-      : program_(program), node_(node), cells_(cells), pending_(pending) {}
+  NodeContext(Program& program, int node, std::vector<Cell>& cells, PendingKernels& pending, FaultFlag& faults, RepeatState& repeat_state)
+      : program_(program), node_(node), cells_(cells), pending_(pending), faults_(faults), repeat_state_(repeat_state) {}
 
   Cell& storage(const Variable& variable) override;
   Device device() const override { return program_.device(); }
@@ -48,6 +49,8 @@ class NodeContext final : public ThunkContext {
   SpecKernel& kernel(const KernelSpec& spec) override { return program_.kernel(node_, requests_++, spec); }
   SpecKernel& kernel(std::shared_ptr<const KernelSpec> spec) override { return program_.kernel(node_, requests_++, std::move(spec)); }
   void want(SpecKernel& kernel, const Layout& layout) override { pending_.add(node_, kernel, layout); }
+  void* fault_flag() override { return faults_.address(); }
+  RepeatState& repeat_state() override { return repeat_state_; }
   void runs(std::shared_ptr<const Program> program) override { program_.add_inner(node_, inner_++, std::move(program)); }
   void promise_recordable() override { is_recordable_ = true; }
   void promise_repeatable() override { is_recordable_ = is_repeatable_ = true; }
@@ -63,6 +66,8 @@ class NodeContext final : public ThunkContext {
   bool is_recordable_ = false, is_repeatable_ = false, is_contained_ = false;
   std::vector<Cell>& cells_;
   PendingKernels& pending_;
+  FaultFlag& faults_;
+  RepeatState& repeat_state_;
 };
 
 }  // namespace damo

@@ -78,14 +78,14 @@ struct ProgramUpdate {
   std::vector<int> aliases;    ///< other cells that may look at the old value
 };
 
-/// The last result of a guarded call said that some value is not finite. Function tells which.
+/// A guarded call came to a value that is not finite. Function tells which.
 struct NotFiniteFound {};
 
 class Program {
  public:
   /// check: compile the ops' CUDA C with checked accesses. share_results: see Options.
-  /// donated: positions of inputs whose memory a result may have where the caller gives them up. guarded: the last result is one bool, and where it is true a call
-  /// throws NotFiniteFound before shared variables get new values, which therefore are never written over the old ones.
+  /// donated: positions of inputs whose memory a result may have where the caller gives them up. guarded: a call waits for the device, and where one of its
+  /// kernels has set the fault flag (ThunkContext::fault_flag) it throws NotFiniteFound before shared variables get new values, which therefore are never written over the old ones.
   Program(const FunctionGraph& graph, Device device, bool check, bool share_results = false, std::span<const int> donated = {}, bool guarded = false);
 
   Device device() const { return device_; }
@@ -100,6 +100,11 @@ class Program {
   const std::vector<SharedCall::Use>& shared_uses() const { return shared_uses_; }
   /// In the order of those shared variables that are updated.
   const std::vector<ProgramUpdate>& updates() const { return updates_; }
+  /// Whether new values are written to a buffer of the Context's, which then has the old ones' in turn: of a guarded call, and none of them is somebody else's too. So two sets of
+  /// addresses alternate, and a call's work follows from them.
+  bool swaps_buffers() const {
+    return guarded_ && std::all_of(updates_.begin(), updates_.end(), [](const ProgramUpdate& update) { return update.copied.empty(); });
+  }
   /// Whether an output that begins as an input is a copy of it: not if it is in the input's memory, or is a shared variable's new value where the old one lies.
   bool copies_first(const ProgramNode& node, const ProgramOverwrite& overwrite) const;
   const std::vector<ProgramUpdate>& donations() const { return donations_; }

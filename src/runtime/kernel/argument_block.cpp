@@ -118,7 +118,7 @@ std::vector<std::int64_t> turn_values(const KernelSpec& spec, const LoopRun& run
 std::string argument_struct(const KernelSpec& spec, const Layout& layout) {
   const std::string index = layout.wide ? "i64" : "u32", stride = layout.wide ? "i64" : "i32";
   const bool reduces = layout.form != Form::kElements;
-  std::string text = number_struct(spec) + "struct Arguments {\n" + pointer_fields(spec, layout) + (reduces ? "  void* scratch;\n" : "");
+  std::string text = number_struct(spec) + "struct Arguments {\n" + pointer_fields(spec, layout) + (reduces ? "  void* scratch;\n" : "") + (spec.has_guards() ? "  u32* flag;\n" : "");
   if (!spec.numbers.empty()) text += "  Numbers numbers;\n";
   if (reduces) return text + reducing_fields(spec, layout) + "  u32 fast;\n};\n";
   if (spec.loop) text += turn_fields(spec);
@@ -152,6 +152,8 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
   const int count = spec.parameter_count();
   for (int i = 0; i < count; ++i) writer.put(std::uint64_t{0});
   if (reduces) writer.put(std::uint64_t{0});
+  guard_at_ = writer.bytes.size() / sizeof(std::uint64_t);
+  if (spec.has_guards()) writer.put(std::uint64_t{0});
   numbers_at_ = writer.bytes.size();
   for (const Scalar& number : spec.numbers) writer.number(number);
   if (!spec.numbers.empty()) writer.align(8);

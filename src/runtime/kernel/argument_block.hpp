@@ -1,5 +1,5 @@
 // ArgumentBlock: the one struct that a generated kernel takes by value, as text for the kernel and as bytes for a launch.
-//   pointers of all arrays, or in a pointer's place the element of one that is passed by value; the spec's numbers; n; and unless the layout is flat: extents, magic numbers of division (32-bit indices only),
+//   pointers of all arrays, or in a pointer's place the element of one that is passed by value; of a spec with guarded outputs that of its flag; the spec's numbers; n; and unless the layout is flat: extents, magic numbers of division (32-bit indices only),
 //   strides of the arrays that are neither dense nor scalar; last the flags `fast`: 1 if every array meets the
 //   alignment that vector accesses need, and then 2 if the arrays are too large for the caches (Dialect::streams).
 // Of a spec with turns (SerialLoop), before n: their number, and of each array that moves with them its stride (t0) and, if it is written, the first turn that
@@ -55,6 +55,8 @@ class ArgumentBlock {
   void set_streams(bool streams) { flags_ = streams ? 3 : 1; }
   /// Of a kernel that reduces in chunks.
   void set_scratch(const void* address) { pointers()[alignment_.size()] = reinterpret_cast<std::uintptr_t>(address); }
+  /// Of a spec with guarded outputs: the 32-bit number that becomes 1 where one of them receives a value that is not finite.
+  void set_flag(const void* address) { pointers()[guard_at_] = reinterpret_cast<std::uintptr_t>(address); }
   void* data() { return bytes_.data(); }
   std::size_t size() const { return bytes_.size(); }
 
@@ -62,7 +64,7 @@ class ArgumentBlock {
   std::uintptr_t* pointers() { return reinterpret_cast<std::uintptr_t*>(bytes_.data()); }
   std::vector<std::byte> bytes_;
   std::vector<std::uintptr_t> alignment_;  // a mask for each array
-  std::size_t numbers_at_ = 0, turns_at_ = 0, flag_at_ = 0;
+  std::size_t guard_at_ = 0, numbers_at_ = 0, turns_at_ = 0, flag_at_ = 0;
   std::uint32_t flags_ = 1;
   bool can_be_fast_ = true;
 };

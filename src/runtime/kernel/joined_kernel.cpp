@@ -28,7 +28,7 @@ Array on_device(std::size_t bytes, Backend& backend) { return Array::empty({stat
 }  // namespace
 
 bool have_one_text(const KernelSpec& a, const KernelSpec& b) {
-  return a.name == b.name && a.inputs == b.inputs && a.outputs == b.outputs && a.stores == b.stores && a.values == b.values && a.rows == b.rows && a.ordinals == b.ordinals &&
+  return a.name == b.name && a.inputs == b.inputs && a.outputs == b.outputs && a.stores == b.stores && a.guarded == b.guarded && a.values == b.values && a.rows == b.rows && a.ordinals == b.ordinals &&
          a.overrides.empty() && b.overrides.empty() && have_equal_dtypes(a.numbers, b.numbers) &&
          std::equal(a.constants.begin(), a.constants.end(), b.constants.begin(), b.constants.end(), are_equal) && a.steps == b.steps;
 }
@@ -39,7 +39,7 @@ Layout JoinedKernel::layout_of(const SpecKernel& kernel, const Geometry& geometr
   return layout;
 }
 
-JoinedKernel::JoinedKernel(SpecKernel& kernel, std::span<const Member> members, bool in_place) : kernel_(kernel) {
+JoinedKernel::JoinedKernel(SpecKernel& kernel, std::span<const Member> members, bool in_place, const void* flag) : kernel_(kernel), flag_(flag) {
   places_.resize(members.size());
   std::vector<std::size_t> single;  // of one element: served by whatever layout there is, element 0 being the same in all
   for (std::size_t i = 0; i < members.size(); ++i) {
@@ -55,6 +55,7 @@ JoinedKernel::JoinedKernel(SpecKernel& kernel, std::span<const Member> members, 
       auto alone = std::make_unique<SpecKernel>(*members[i].spec, kernel.backend());
       BoundKernel bound(*alone);
       bound.bind(members[i].space, members[i].arrays, in_place);
+      bound.set_flag(flag);
       apart_.push_back({std::move(alone), std::move(bound)});
     }
   }
@@ -83,7 +84,10 @@ void JoinedKernel::add(std::size_t number, const Member& member, const Geometry&
 void JoinedKernel::finish(Launch& launch) {
   Backend& backend = kernel_.backend();
   const std::size_t members = launch.blocks.size();
-  for (ArgumentBlock& block : launch.blocks) block.set_streams(backend.dialect().streams(launch.bytes));
+  for (ArgumentBlock& block : launch.blocks) {
+    block.set_streams(backend.dialect().streams(launch.bytes));
+    if (kernel_.spec().has_guards()) block.set_flag(flag_);
+  }
   launch.config.grid = {launch.begins.back()};
   check_launch(*launch.code, launch.config);
   launch.code->block_bytes.store(2 * sizeof(void*), std::memory_order_relaxed);
@@ -110,7 +114,13 @@ void JoinedKernel::send(Launch& launch, void* stream) {
   if (launch.is_current) return;
   Backend& backend = kernel_.backend();
   CaptureScope* const capture = current_capture(backend);
+  std::swap(launch.table, launch.other);
+  if (launch.table && !capture && launch.table->addresses == launch.addresses) {
+    launch.is_current = true;
+    return;
+  }
   if (!launch.table || capture) launch.table = std::make_shared<Table>();
+  launch.table->addresses.clear();  // until it is there
   if (capture) capture->holds().hold(launch.table);
   else if (WorkLog* log = is_host(backend) ? current_log(backend) : nullptr) log->flush_for_other_work();  // a launch that waits there would find the new table
   const std::size_t members = launch.blocks.size(), entry = launch.blocks[0].size() + sizeof(std::int64_t);
@@ -125,6 +135,7 @@ void JoinedKernel::send(Launch& launch, void* stream) {
     if (!launch.table->there) launch.table->there = on_device(bytes.size(), backend);
     backend.copy(launch.table->there.data(), bytes.data(), bytes.size(), CopyKind::kHostToDevice, stream);
   }
+  launch.table->addresses = launch.addresses;
   launch.is_current = true;
 }
 

@@ -2,8 +2,9 @@
 // hundreds of tensors needs, whose kernels alone would take less time than their launches.
 //
 // The members' specs differ in their numbers alone, so one text serves them (Layout::joined); it reads which member a block
-// works for from a map and that member's arguments from a table. Both lie on the device. The map follows from shapes; the
-// table has addresses, and is sent again when one of them has changed. Members whose arrays are not dense (Layout::is_flat), and
+// works for from a map and that member's arguments from a table. Both lie on the device. The map follows from shapes; a
+// table has addresses. Two are kept, as new values and old ones of shared variables may swap their buffers at each call; with addresses that neither has, the one used longest ago is
+// sent again. Members whose arrays are not dense (Layout::is_flat), and
 // those of another index width, are launched apart. Blocks run in any order: no member may read what another one writes.
 // Cost: a lookup of 4 bytes a block, on a GPU of about 1,000 elements.
 #pragma once
@@ -23,8 +24,8 @@ class JoinedKernel {
     Shape space;
     std::vector<ArrayLayout> arrays;  ///< inputs, then outputs
   };
-  /// kernel: of a spec with the members' text. in_place: see Layout.
-  JoinedKernel(SpecKernel& kernel, std::span<const Member> members, bool in_place);
+  /// kernel: of a spec with the members' text. in_place: see Layout. flag: see ArgumentBlock::set_flag.
+  JoinedKernel(SpecKernel& kernel, std::span<const Member> members, bool in_place, const void* flag = nullptr);
 
   void set_pointer(std::size_t member, int parameter, const void* address);
   void launch(void* stream);
@@ -35,6 +36,7 @@ class JoinedKernel {
   /// Each member's argument block and number of its first thread block; the last entry has the number of all. A launch that a captured graph has reads it at each launch
   /// of the graph, so the graph holds it, and it is not written again.
   struct Table {
+    std::vector<const void*> addresses;  // that it was made for
     std::vector<std::byte> bytes;
     Array there;  // on the device; empty where kernels read host memory
   };
@@ -45,7 +47,7 @@ class JoinedKernel {
     std::vector<ArgumentBlock> blocks;  // by member of this launch
     std::vector<std::int64_t> begins;   // the first thread block of each, and their number at the end
     std::vector<const void*> addresses;
-    std::shared_ptr<Table> table;  // what the last launch took; null: there was none
+    std::shared_ptr<Table> table, other;  // what the last launch took, and what one before took that had other addresses; null: there was none
     Array map_there;               // on the device
     std::vector<std::uint32_t> map;
     std::size_t bytes = 0;         // of all arrays
@@ -65,6 +67,7 @@ class JoinedKernel {
   void send(Launch& launch, void* stream);
 
   SpecKernel& kernel_;
+  const void* flag_;
   std::vector<Place> places_;  // by member
   std::vector<Launch> launches_;
   std::vector<Apart> apart_;

@@ -122,6 +122,7 @@ struct KernelSpec {
   std::vector<Step> steps;
   std::vector<int> stores;         ///< the value that each output array receives
   std::vector<DType> outputs;
+  std::vector<bool> guarded;       ///< whether the kernel looks at what it stores in output i, and tells where ArgumentBlock::set_flag says of NaN and infinities; of specs without turns; may be shorter
   std::vector<bool> values;        ///< whether input i is one element, passed by value with each launch; may be shorter
   std::vector<bool> rows;          ///< whether input i has one element a row; may be shorter
   std::vector<std::optional<std::uint32_t>> ordinals;  ///< of input i, if it is no array but the elements' numbers (ordinals.hpp); may be shorter
@@ -170,6 +171,12 @@ struct KernelSpec {
   bool has_ordinals() const {
     return std::any_of(ordinals.begin(), ordinals.end(), [](const auto& axes) { return axes.has_value(); });
   }
+  /// Whether output i, counted among the outputs, is looked at as it is stored.
+  bool is_guarded(int output) const {
+    const auto i = static_cast<std::size_t>(output);
+    return i < guarded.size() && guarded[i];
+  }
+  bool has_guards() const { return std::find(guarded.begin(), guarded.end(), true) != guarded.end(); }
   /// Bytes of an element in memory.
   int element_bytes(int parameter) const { return is_ordinals(parameter) ? 0 : static_cast<int>(itemsize(parameter_dtype(parameter))); }
   bool is_output(int parameter) const { return parameter >= input_count(); }

@@ -84,6 +84,10 @@ class BoundKernel {
     block_.set_pointer(parameters_[static_cast<std::size_t>(parameter)], address);
     if (!finished_.empty()) finished_[static_cast<std::size_t>(parameter)].address = address;
   }
+  /// See ArgumentBlock::set_flag; nothing of a spec without guarded outputs. Once it is bound.
+  void set_flag(const void* address) {
+    if (!launches_.empty() && kernel_->spec().has_guards()) block_.set_flag(address);
+  }
   /// The element of an input that the spec passes by value, in the bits' first bytes.
   void set_value(int parameter, std::uint64_t bits) {
     if (!launches_.empty()) block_.set_value(parameters_[static_cast<std::size_t>(parameter)], bits);

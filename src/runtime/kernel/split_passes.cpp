@@ -17,7 +17,7 @@ class PartBuilder {
  public:
   PartBuilder(const KernelSpec& whole, const std::map<int, int>& between, std::uint32_t row_axes, bool across) : whole_(whole), between_(between), row_axes_(row_axes) { part_.across = across; }
 
-  void store(int value, DType dtype, int parameter) { targets_.push_back({value, dtype, parameter}); }
+  void store(int value, DType dtype, int parameter, bool guarded = false) { targets_.push_back({value, dtype, parameter, guarded}); }
 
   PassSpec build(const Passes& passes, const std::string& name) {
     std::vector<bool> wanted(static_cast<std::size_t>(whole_.first_step()) + whole_.steps.size(), false);
@@ -66,6 +66,7 @@ class PartBuilder {
     for (const Target& target : targets_) {
       spec.stores.push_back(number_.at(target.value));
       spec.outputs.push_back(target.dtype);
+      spec.guarded.push_back(target.guarded);
       part_.parameters.push_back(target.parameter);
     }
     return std::move(part_);
@@ -77,6 +78,7 @@ class PartBuilder {
     int value;
     DType dtype;
     int parameter;
+    bool guarded;
   };
   bool is_made(int value) const { return between_.contains(value); }
 
@@ -134,7 +136,7 @@ class Splitter {
     part.store(value, dtype, spec_.parameter_count() + static_cast<int>(split_.between.size()));
     split_.between.push_back(dtype);
   }
-  void store(PartBuilder& part, int output) const { part.store(spec_.stores[static_cast<std::size_t>(output)], spec_.outputs[static_cast<std::size_t>(output)], spec_.input_count() + output); }
+  void store(PartBuilder& part, int output) const { part.store(spec_.stores[static_cast<std::size_t>(output)], spec_.outputs[static_cast<std::size_t>(output)], spec_.input_count() + output, spec_.is_guarded(output)); }
   void end(PartBuilder& part, const std::string& name) {
     if (!part.is_empty()) split_.parts.push_back(part.build(passes_, spec_.name + name));
     between_.insert(made_.begin(), made_.end());

@@ -42,8 +42,10 @@ TEST(CudaDialect, PrintsWhatNvrtcCompiles) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
   const NvrtcCompiler compiler(90);
   for (const DType dtype : {bool_, int8, uint64, float8_e4m3, float8_e5m2, float16, bfloat16, float32, float64}) {
+    KernelSpec spec = product(dtype);
+    spec.guarded = {is_floating(dtype)};
     for (const Layout& layout : kLayouts) {
-      const std::string text = cuda_dialect().emit(product(dtype), cuda_dialect().adapt(product(dtype), layout));
+      const std::string text = cuda_dialect().emit(spec, cuda_dialect().adapt(spec, layout));
       try {
         EXPECT_EQ(compiler.compile({text, SourceKind::kGenerated, "product.cu"}).log, "") << text;
       } catch (const CompileError& error) {
