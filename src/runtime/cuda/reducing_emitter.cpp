@@ -428,12 +428,12 @@ void CudaReducingEmitter::emit_across_blocks(const std::vector<int>& joins) {
   if (joins == passes_.all()[0].joins) line("  leave();");
   for (int join : joins) {
     const std::string n = number(join);
-    line("  __shared__ Words<Joined" + n + "> c" + n + "[" + blocks + "];\n  if (t < " + blocks + ") give(c" + n + "[part], j" + n + ", t);");
+    line("  __shared__ Words<Joined" + n + "> met" + n + "[" + blocks + "];\n  if (t < " + blocks + ") give(met" + n + "[part], j" + n + ", t);");
   }
   line("  arrive();\n  leave();");
   for (int join : joins) {
     const std::string n = number(join), j = "j" + n;
-    line("  " + j + " = taken(c" + n + "[0]);\n#pragma unroll\n  for (int b = 1; b < " + blocks + "; ++b) " + j + " = reduce" + n + "(" + j + ", taken(c" + n + "[b]));");
+    line("  " + j + " = taken(met" + n + "[0]);\n#pragma unroll\n  for (int b = 1; b < " + blocks + "; ++b) " + j + " = reduce" + n + "(" + j + ", taken(met" + n + "[b]));");
   }
 }
 
