@@ -12,6 +12,7 @@
 #include <damo/error.hpp>
 
 #include "runtime/backend.hpp"
+#include "runtime/memory/fork_safe_mutex.hpp"
 #include "runtime/memory/memory_pool.hpp"
 #include "support/errors.hpp"
 
@@ -92,7 +93,7 @@ class HostBackend : public Backend {
   void launch(const LoadedKernel&, const LaunchConfig&, void* const*, void*) override {}
 
  private:
-  std::mutex mutex_;
+  ForkSafeMutex mutex_;  // a child that was forked during another thread's first allocation allocates too
   std::map<void*, std::size_t> sizes_;
 };
 
