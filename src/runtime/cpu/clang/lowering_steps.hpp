@@ -57,6 +57,10 @@ InStep keep_in_step(llvm::Function& thread, bool waits);
 // Variables of the device: __device__ and __constant__ ones are ordinary globals, __shared__ ones become places in the
 // worker's shared memory (LaunchFrame::shared).
 
+/// Constants that hold addresses of shared variables, "int* const tables[2] = {a, b}", are other ones in each worker: a function that reads
+/// one makes it anew, on its stack. Before inlining.
+void make_tables_locally(llvm::Module& module);
+
 /// Lets the host find __device__ and __constant__ variables by their names, and set them.
 void publish_device_variables(llvm::Module& module);
 
