@@ -50,7 +50,7 @@ struct InStep {
 
 /// Gives thread a wait before each of those accesses that needs one, and at the end of each turn of a loop that asks for what another
 /// thread does. Loops that take a lock are such loops if thread waits elsewhere too: else no other thread runs before it gives the
-/// lock back. After inlining, while shared variables have their address space.
+/// lock back. After inlining, while shared variables have their section.
 InStep keep_in_step(llvm::Function& thread, bool waits);
 
 // ---- device_variables.cpp ------------------------------------------------------------------------------------------------
