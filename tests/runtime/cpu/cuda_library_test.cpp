@@ -80,6 +80,12 @@ TEST(CudaLibrary, IsExactAtMultiplesOfAHalfTurn) {
                 0);
 }
 
+// Failed before: each gave 0.
+TEST(CudaLibrary, GivesNaNWhereThereIsNoValue) {
+  expect_values({{"isnan(sinpi(INFINITY))", 1}, {"isnan(sinpif(-INFINITY))", 1}, {"isnan(cospi(INFINITY))", 1}, {"isnan(norm3d(0.0, double(NAN), 0.0))", 1}, {"isnan(norm4df(0.0f, 0.0f, 0.0f, NAN))", 1}},
+                0);
+}
+
 TEST(CudaLibrary, RoundsInTheStatedDirection) {
   expect_values({{"__fadd_ru(1.0f, 1e-10f) > 1.0f", 1},
                  {"__fadd_rd(1.0f, 1e-10f) == 1.0f", 1},

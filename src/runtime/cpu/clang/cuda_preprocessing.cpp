@@ -19,16 +19,21 @@ namespace {
 using Tokens = llvm::SmallVector<clang::Token, 16>;
 
 /// Stands before the attribute of a variable's memory space. nvcc takes "__shared__ alignas(16) float x[4];", Clang only
-/// "alignas(16) __shared__ float x[4];": the two change places.
+/// "alignas(16) __shared__ float x[4];": the two change places. Nor does Clang take "__device__ __shared__", which means __shared__.
 class VariablePragma : public clang::PragmaHandler {
  public:
   VariablePragma() : PragmaHandler("damo_variable") {}
 
   void HandlePragma(clang::Preprocessor& preprocessor, clang::PragmaIntroducer, clang::Token& token) override {
     while (token.isNot(clang::tok::eod)) preprocessor.LexUnexpandedToken(token);
-    Tokens attributes, all;
+    Tokens attributes, device, all;
     preprocessor.Lex(token);
-    while (token.is(clang::tok::kw___attribute)) take(preprocessor, token, attributes);
+    while (token.is(clang::tok::kw___attribute)) {
+      Tokens attribute;
+      take(preprocessor, token, attribute);
+      (says(attribute, "device") ? device : attributes).append(attribute);
+    }
+    if (!says(attributes, "shared")) attributes.append(device);
     while (token.is(clang::tok::kw_alignas)) take(preprocessor, token, all);
     all.append(attributes);
     if (token.isNot(clang::tok::eof)) all.push_back(token);
@@ -38,6 +43,9 @@ class VariablePragma : public clang::PragmaHandler {
   }
 
  private:
+  static bool says(const Tokens& tokens, llvm::StringRef word) {
+    return llvm::any_of(tokens, [&](const clang::Token& token) { return token.is(clang::tok::identifier) && token.getIdentifierInfo()->getName() == word; });
+  }
   /// A word and its brackets; token becomes what follows.
   static void take(clang::Preprocessor& preprocessor, clang::Token& token, Tokens& to) {
     int open = 0;

@@ -12,7 +12,6 @@
 namespace damo::clang_plugin {
 namespace {
 
-/// Gives __shared__ variables their section, by which lowering knows them.
 /// A variable that stands for another one is not initialised: Clang, which would refuse to initialise what is in shared memory, gives this one
 /// no initialiser as long as it has such an attribute. DeviceCode takes it away again.
 struct SharedAttribute : clang::ParsedAttrInfo {
@@ -22,7 +21,6 @@ struct SharedAttribute : clang::ParsedAttrInfo {
   }
   AttrHandling handleDeclAttribute(clang::Sema& sema, clang::Decl* declaration, const clang::ParsedAttr&) const override {
     const auto* const variable = llvm::dyn_cast<clang::VarDecl>(declaration);
-    if (variable) declaration->addAttr(clang::SectionAttr::CreateImplicit(sema.getASTContext(), kSharedSection));
     if (!variable || !variable->isLocalVarDecl() || variable->hasExternalStorage()) return AttributeNotApplied;
     const clang::QualType element = sema.getASTContext().getBaseElementType(variable->getType());
     if (!element->isDependentType() && !element->isRecordType()) return AttributeNotApplied;
@@ -44,6 +42,7 @@ class DeviceCode : public clang::ASTConsumer, public clang::RecursiveASTVisitor<
     return is_host_only(*function) ? true : RecursiveASTVisitor::TraverseFunctionDecl(function);
   }
   bool VisitVarDecl(clang::VarDecl* variable) {
+    if (variable->hasAttr<clang::CUDASharedAttr>()) place_in_section(*variable);
     if (variable->isLocalVarDecl() && variable->hasAttr<clang::CUDASharedAttr>()) leave_uninitialized(*variable);
     // Variables that only the text itself can name: the host sets and reads them too, by their names.
     const bool is_devices = variable->hasAttr<clang::CUDADeviceAttr>() || variable->hasAttr<clang::CUDAConstantAttr>();
@@ -73,6 +72,15 @@ class DeviceCode : public clang::ASTConsumer, public clang::RecursiveASTVisitor<
     const auto* host = function.getAttr<clang::CUDAHostAttr>();
     const auto* device = function.getAttr<clang::CUDADeviceAttr>();
     return !function.hasAttr<clang::CUDAGlobalAttr>() && host && !host->isImplicit() && (!device || device->isImplicit());
+  }
+
+  /// Lowering knows __shared__ variables by their section, however the text says that they are shared. What lies in a section of which
+  /// Clang does not know that it is written would be constant.
+  void place_in_section(clang::VarDecl& variable) {
+    clang::ASTContext& context = compiler_.getASTContext();
+    context.SectionInfos[kSharedSection].SectionFlags = clang::ASTContext::PSF_Read | clang::ASTContext::PSF_Write;
+    variable.dropAttr<clang::SectionAttr>();
+    variable.addAttr(clang::SectionAttr::CreateImplicit(context, kSharedSection));
   }
 
   /// Checks the initialisation that SharedAttribute put off as Clang does, now that nothing refuses it any more. Code is generated for none.

@@ -53,6 +53,11 @@ llvm::Function* home_of(llvm::User* user) {
   return instruction ? instruction->getFunction() : nullptr;
 }
 
+bool holds_shared(const llvm::Constant& constant) {
+  if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(&constant)) return global->getSection() == kSharedSection;
+  return llvm::any_of(constant.operands(), [](const llvm::Use& part) { return llvm::isa<llvm::Constant>(part) && holds_shared(*llvm::cast<llvm::Constant>(part)); });
+}
+
 bool uses(llvm::GlobalVariable& global, const llvm::Function& function) {
   return llvm::any_of(global.users(), [&](llvm::User* user) { return home_of(user) == &function; });
 }
@@ -72,6 +77,26 @@ void replace_in(llvm::Function& function, const Globals& globals, const Layout& 
 }
 
 }  // namespace
+
+void make_tables_locally(llvm::Module& module) {
+  for (llvm::GlobalVariable& table : llvm::make_early_inc_range(module.globals())) {
+    if (!table.isConstant() || !table.hasInitializer() || !holds_shared(*table.getInitializer())) continue;
+    llvm::convertUsersOfConstantsToInstructions({&table});
+    std::map<llvm::Function*, llvm::AllocaInst*> copies;
+    for (llvm::Use& use : llvm::make_early_inc_range(table.uses())) {
+      llvm::Function* const home = home_of(use.getUser());
+      if (!home) continue;
+      llvm::AllocaInst*& copy = copies[home];
+      if (!copy) {
+        llvm::IRBuilder<> builder(&*home->getEntryBlock().getFirstInsertionPt());
+        copy = builder.CreateAlloca(table.getValueType(), nullptr, table.getName());
+        builder.CreateStore(table.getInitializer(), copy);
+      }
+      use.set(copy);
+    }
+    if (table.use_empty()) table.eraseFromParent();
+  }
+}
 
 void publish_device_variables(llvm::Module& module) {
   for (llvm::GlobalVariable& global : module.globals()) {

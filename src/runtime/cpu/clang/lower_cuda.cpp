@@ -135,6 +135,7 @@ Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const
     if (waits || alone || !in_step) choose_form(module, kernel, how.form, waits);
     entries.insert({kernel.entry, kernel.thread, kernel.blocks});
   }
+  make_tables_locally(module);
   inline_into(module, entries);
   choose_fused_products(module);
   number_active_masks(module);

@@ -50,12 +50,16 @@ struct InStep {
 
 /// Gives thread a wait before each of those accesses that needs one, and at the end of each turn of a loop that asks for what another
 /// thread does. Loops that take a lock are such loops if thread waits elsewhere too: else no other thread runs before it gives the
-/// lock back. After inlining, while shared variables have their address space.
+/// lock back. After inlining, while shared variables have their section.
 InStep keep_in_step(llvm::Function& thread, bool waits);
 
 // ---- device_variables.cpp ------------------------------------------------------------------------------------------------
 // Variables of the device: __device__ and __constant__ ones are ordinary globals, __shared__ ones become places in the
 // worker's shared memory (LaunchFrame::shared).
+
+/// Constants that hold addresses of shared variables, "int* const tables[2] = {a, b}", are other ones in each worker: a function that reads
+/// one makes it anew, on its stack. Before inlining.
+void make_tables_locally(llvm::Module& module);
 
 /// Lets the host find __device__ and __constant__ variables by their names, and set them.
 void publish_device_variables(llvm::Module& module);

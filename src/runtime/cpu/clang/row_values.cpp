@@ -109,9 +109,7 @@ bool RowValues::are_neighbours(const llvm::Loop& part) const {
   return true;
 }
 
-llvm::Value* RowValues::in_front(llvm::Value* value, llvm::IRBuilderBase& builder) {
-  return is_same(value, 0) ? copy(value, builder) : nullptr;
-}
+llvm::Value* RowValues::in_front(llvm::Value* value, llvm::IRBuilderBase& builder) { return is_same(value, 0) ? copy(value, builder) : nullptr; }
 
 llvm::Value* RowValues::copy(llvm::Value* value, llvm::IRBuilderBase& builder) {
   if (const auto known = copies_.find(value); known != copies_.end() && known->second) return known->second;

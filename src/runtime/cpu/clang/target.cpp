@@ -54,9 +54,7 @@ Target Target::without_avx512() const {
   return without(*this, "avx512f", [](std::string_view name) { return name.starts_with("avx512") || name == "evex512"; });
 }
 
-std::string Target::feature_string() const {
-  return llvm::join(features, ",");
-}
+std::string Target::feature_string() const { return llvm::join(features, ","); }
 
 bool Target::has_avx512() const {
   return std::any_of(features.begin(), features.end(), [](const std::string& feature) { return feature.starts_with("+avx512"); });

@@ -34,9 +34,7 @@ inline __nv_fp8x2_storage_t __nv_cvt_double2_to_fp8x2(double2 x, __nv_saturation
 }
 
 namespace damo::cuda {
-
 inline float of_float8(__nv_fp8_storage_t x, __nv_fp8_interpretation_t kind) { return kind == __NV_E4M3 ? float(__builtin_bit_cast(float8_e4m3, x)) : float(__builtin_bit_cast(float8_e5m2, x)); }
-
 }  // namespace damo::cuda
 
 inline __half_raw __nv_cvt_fp8_to_halfraw(__nv_fp8_storage_t x, __nv_fp8_interpretation_t kind) { return __half(damo::cuda::of_float8(x, kind)); }

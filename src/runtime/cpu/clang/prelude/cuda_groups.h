@@ -50,9 +50,7 @@ class coalesced_group {
   __DAMO_GROUP unsigned ballot(int p) const { return packed(__ballot_sync(mask_, p)); }
   template <class T> __DAMO_GROUP unsigned match_any(T v) const { return packed(__match_any_sync(mask_, v)); }
   template <class T> __DAMO_GROUP unsigned match_all(T v, int& same) const { return packed(__match_all_sync(mask_, v, &same)); }
-  template <class T> __DAMO_GROUP T shfl(T v, unsigned rank) const {
-    return damo::cuda::exchange(mask_, v, lane_of(rank % size()));
-  }
+  template <class T> __DAMO_GROUP T shfl(T v, unsigned rank) const { return damo::cuda::exchange(mask_, v, lane_of(rank % size())); }
   template <class T> __DAMO_GROUP T shfl_up(T v, unsigned delta) const {
     const unsigned rank = thread_rank();
     return damo::cuda::exchange(mask_, v, lane_of(rank < delta ? rank : rank - delta));
@@ -110,9 +108,7 @@ class WideTile {
   }
   template <class T> __DAMO_GROUP static T shfl(T v, unsigned rank) { return exchange(v, rank % Size); }
   template <class T> __DAMO_GROUP static T shfl_xor(T v, unsigned ranks) { return exchange(v, (thread_rank() ^ ranks) % Size); }
-  template <class T> __DAMO_GROUP static T shfl_up(T v, unsigned delta) {
-    return exchange(v, thread_rank() < delta ? thread_rank() : thread_rank() - delta);
-  }
+  template <class T> __DAMO_GROUP static T shfl_up(T v, unsigned delta) { return exchange(v, thread_rank() < delta ? thread_rank() : thread_rank() - delta); }
   template <class T> __DAMO_GROUP static T shfl_down(T v, unsigned delta) {
     return exchange(v, thread_rank() + delta < Size ? thread_rank() + delta : thread_rank());
   }

@@ -11,9 +11,7 @@ inline long long __double_as_longlong(double x) { return __builtin_bit_cast(long
 inline double __longlong_as_double(long long x) { return __builtin_bit_cast(double, x); }
 inline int __double2hiint(double x) { return int(__builtin_bit_cast(unsigned long, x) >> 32); }
 inline int __double2loint(double x) { return int(__builtin_bit_cast(unsigned long, x)); }
-inline double __hiloint2double(int high, int low) {
-  return __builtin_bit_cast(double, (unsigned long)(unsigned)high << 32 | (unsigned)low);
-}
+inline double __hiloint2double(int high, int low) { return __builtin_bit_cast(double, (unsigned long)(unsigned)high << 32 | (unsigned)low); }
 
 // ---- integers -----------------------------------------------------------------------------------------------------
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
@@ -29,14 +27,10 @@ inline unsigned long long __brevll(unsigned long long x) { return __builtin_bitr
 inline unsigned __umulhi(unsigned a, unsigned b) { return unsigned((unsigned long)a * b >> 32); }
 inline int __mulhi(int a, int b) { return int((long)a * b >> 32); }
 inline long long __mul64hi(long long a, long long b) { return (long long)((__int128)a * b >> 64); }
-inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
-  return (unsigned long long)((unsigned __int128)a * b >> 64);
-}
+inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) { return (unsigned long long)((unsigned __int128)a * b >> 64); }
 inline int mulhi(int a, int b) { return __mulhi(a, b); }
 inline unsigned umulhi(unsigned a, unsigned b) { return __umulhi(a, b); }
-inline int __mul24(int a, int b) {
-  return int(unsigned(int(unsigned(a) << 8) >> 8) * unsigned(int(unsigned(b) << 8) >> 8));
-}
+inline int __mul24(int a, int b) { return int(unsigned(int(unsigned(a) << 8) >> 8) * unsigned(int(unsigned(b) << 8) >> 8)); }
 inline unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffffu) * (b & 0xffffffu); }
 inline int mul24(int a, int b) { return __mul24(a, b); }
 inline unsigned umul24(unsigned a, unsigned b) { return __umul24(a, b); }
@@ -46,18 +40,10 @@ inline int __hadd(int a, int b) { return int(((long)a + b) >> 1); }
 inline int __rhadd(int a, int b) { return int(((long)a + b + 1) >> 1); }
 inline unsigned __uhadd(unsigned a, unsigned b) { return unsigned(((unsigned long)a + b) >> 1); }
 inline unsigned __urhadd(unsigned a, unsigned b) { return unsigned(((unsigned long)a + b + 1) >> 1); }
-inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
-  return unsigned(((unsigned long)high << 32 | low) << (shift & 31) >> 32);
-}
-inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
-  return unsigned(((unsigned long)high << 32 | low) >> (shift & 31));
-}
-inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
-  return shift >= 32 ? low : __funnelshift_l(low, high, shift);
-}
-inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) {
-  return shift >= 32 ? high : __funnelshift_r(low, high, shift);
-}
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) { return unsigned(((unsigned long)high << 32 | low) << (shift & 31) >> 32); }
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) { return unsigned(((unsigned long)high << 32 | low) >> (shift & 31)); }
+inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) { return shift >= 32 ? low : __funnelshift_l(low, high, shift); }
+inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) { return shift >= 32 ? high : __funnelshift_r(low, high, shift); }
 // Four bytes out of eight. A selector's fourth bit gives the byte's sign eight times, as the hardware does.
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
   const unsigned long bytes = (unsigned long)high << 32 | low;

@@ -23,9 +23,7 @@ __device__ inline void* allocate_aligned(size_t bytes, size_t alignment) {
   place[-1] = memory;
   return place;
 }
-__device__ inline void free_aligned(void* p) {
-  if (p) free(static_cast<void**>(p)[-1]);
-}
+__device__ inline void free_aligned(void* p) { if (p) free(static_cast<void**>(p)[-1]); }
 
 }  // namespace damo::cuda
 

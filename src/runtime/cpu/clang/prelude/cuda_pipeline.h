@@ -14,10 +14,7 @@ __device__ inline void __pipeline_wait_prior(size_t) {}
 namespace cuda {
 
 template <thread_scope Scope, unsigned char Stages>
-class pipeline_shared_state {
- public:
-  pipeline_shared_state() = default;
-};
+class pipeline_shared_state {};
 
 // A thread's own pipeline waits for nobody; a block's keeps its threads together where a stage changes hands.
 template <thread_scope Scope>
@@ -30,9 +27,7 @@ class pipeline {
   __device__ inline bool quit() { return true; }
 
  private:
-  __device__ inline void meet() {
-    if constexpr (Scope != thread_scope_thread) __syncthreads();
-  }
+  __device__ inline void meet() { if constexpr (Scope != thread_scope_thread) __syncthreads(); }
 };
 __device__ inline pipeline<thread_scope_thread> make_pipeline() { return {}; }
 template <class Group, thread_scope Scope, unsigned char Stages>
@@ -57,9 +52,7 @@ class barrier {
     }
     return phase;
   }
-  __device__ inline void wait(arrival_token phase) const {
-    while (__atomic_load_n(&phase_, __ATOMIC_ACQUIRE) == phase) __activemask();
-  }
+  __device__ inline void wait(arrival_token phase) const { while (__atomic_load_n(&phase_, __ATOMIC_ACQUIRE) == phase) __activemask(); }
   __device__ inline void arrive_and_wait() { wait(arrive()); }
   __device__ inline void arrive_and_drop() {
     __atomic_fetch_sub(&expected_, 1, __ATOMIC_ACQ_REL);

@@ -32,9 +32,7 @@ inline void skipahead(unsigned long long count, curandStateXORWOW* s) {
   if (count) __damo_xorwow_skip(s->v, count, 0);
   s->d += 362437u * unsigned(count);
 }
-inline void skipahead_sequence(unsigned long long count, curandStateXORWOW* s) {
-  if (count) __damo_xorwow_skip(s->v, count, 67);
-}
+inline void skipahead_sequence(unsigned long long count, curandStateXORWOW* s) { if (count) __damo_xorwow_skip(s->v, count, 67); }
 inline void curand_init(unsigned long long seed, unsigned long long sequence, unsigned long long offset, curandStateXORWOW* s) {
   const unsigned a = 1099087573u * (unsigned(seed) ^ 0xaad26b49u), b = 2591861531u * (unsigned(seed >> 32) ^ 0xf7dcefddu);
   s->d = 6615241u + b + a;

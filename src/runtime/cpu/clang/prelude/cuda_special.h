@@ -41,7 +41,7 @@ inline double quarter_turns(double x, int shift) {
   return quarter & 2 ? 0.0 - value : value;
 }
 inline double sinpi(double x) {
-  if (x == ::trunc(x)) return ::copysign(0.0, x);
+  if (x == ::trunc(x)) return 0.0 * x;  // of infinity NaN
   return quarter_turns(x, 0);
 }
 inline double cospi(double x) { return quarter_turns(x, 1); }
@@ -51,10 +51,10 @@ inline double logb(double x) { return x == 0 ? -__builtin_inf() : ::isfinite(x) 
 // Square root of a sum of squares, without overflow on the way.
 template <class T>
 inline T norm(const T* values, int count) {
-  T largest = 0;
-  for (int i = 0; i < count; ++i) largest = ::fmax(largest, ::fabs(values[i]));
+  T largest = 0, sum_of_zeros = 0;  // or NaN
+  for (int i = 0; i < count; ++i) largest = ::fmax(largest, ::fabs(values[i])), sum_of_zeros += values[i];
   for (int i = 0; i < count; ++i) if (::isinf(values[i])) return T(__builtin_inf());
-  if (largest == 0) return 0;
+  if (largest == 0) return sum_of_zeros;
   double sum = 0;
   for (int i = 0; i < count; ++i) sum += double(values[i] / largest) * double(values[i] / largest);
   return largest * T(::sqrt(sum));

@@ -26,9 +26,7 @@ __device__ inline void __barrier_sync_count(unsigned id, unsigned count) { __dam
 // ---- the warp -----------------------------------------------------------------------------------------------------
 namespace damo::cuda {
 
-__device__ inline unsigned thread_in_block() {
-  return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-}
+__device__ inline unsigned thread_in_block() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
 __device__ inline int lane() { return int(thread_in_block() & 31u); }
 
 template <class T>

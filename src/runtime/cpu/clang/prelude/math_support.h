@@ -45,19 +45,13 @@ DAMO_MATH double magnitude(double x) { return as_double(bits(x) & 0x7fffffffffff
 
 // Value of x with the sign of s, by bits: survives -fno-signed-zeros.
 DAMO_MATH float with_sign(float x, float s) { return as_float((bits(x) & 0x7fffffffu) | (bits(s) & 0x80000000u)); }
-DAMO_MATH double with_sign(double x, double s) {
-  return as_double((bits(x) & 0x7fffffffffffffffull) | (bits(s) & 0x8000000000000000ull));
-}
+DAMO_MATH double with_sign(double x, double s) { return as_double((bits(x) & 0x7fffffffffffffffull) | (bits(s) & 0x8000000000000000ull)); }
 
 // A word's low bytes as an integer.
 template <class To, class Word>
-DAMO_MATH To low_bytes(Word word) {
-  return To(word);
-}
+DAMO_MATH To low_bytes(Word word) { return To(word); }
 template <class T>
-DAMO_MATH T in_words(T x) {
-  return x;
-}
+DAMO_MATH T in_words(T x) { return x; }
 
 // x: what a GPU's compiler must not know of it (src/runtime/cuda/prelude/math.h).
 DAMO_MATH float of_any_sign(float x) { return x; }
@@ -116,13 +110,9 @@ DAMO_MATH double madd(double a, double b, double c) {
 
 // c[0] + c[1] x + ...: the highest coefficient comes last; Horner's rule.
 template <class T>
-DAMO_MATH T horner(T, T c0) {
-  return c0;
-}
+DAMO_MATH T horner(T, T c0) { return c0; }
 template <class T, class... Rest>
-DAMO_MATH T horner(T x, T c0, Rest... rest) {
-  return madd(horner(x, rest...), x, c0);
-}
+DAMO_MATH T horner(T x, T c0, Rest... rest) { return madd(horner(x, rest...), x, c0); }
 
 // Limits keep a NaN: the comparison is false for it.
 template <class T>
