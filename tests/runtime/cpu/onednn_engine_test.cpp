@@ -181,6 +181,20 @@ TEST_F(OneDnnProductsOnCpu, KeepDenormalsOfOneStripAmongOthers) {
   }
 }
 
+TEST_F(OneDnnProductsOnCpu, KeepDenormalsThatAreLeftOfLargerNumbers) {
+  const auto multiplies = engine();
+  const MatrixProduct p{.operands = bfloat16, .result = float32, .m = 2, .n = 3, .k = 6, .a = {6, 1}, .b = {1, 6}, .c = {3, 1}};
+  for (int exponent = -105; exponent >= -134; --exponent) {  // of what is multiplied; what is left is 2^-14 of it
+    for (const std::size_t apart : {1u, 4u}) {               // in one pair of products, in two
+      std::vector<BFloat16> a(12, BFloat16(0.0f)), b(18, BFloat16(0.0f));
+      a[0] = BFloat16(std::ldexp(1 + 0x1p-7, exponent / 2)), a[apart] = BFloat16(std::ldexp(-1 - 0x1p-6, exponent / 2));
+      b[0] = BFloat16(std::ldexp(1 + 0x1p-7, exponent - exponent / 2)), b[apart] = BFloat16(std::ldexp(1.0, exponent - exponent / 2));
+      const std::vector<std::byte> bytes = run_product(*multiplies->prepare(p), p, a.data(), b.data(), nullptr, nullptr);
+      EXPECT_EQ(number_at(bytes.data(), float32, 0), std::ldexp(1.0, exponent - 14)) << exponent << " " << apart;
+    }
+  }
+}
+
 TEST_F(OneDnnProductsOnCpu, KeepNaNAndInfinity) {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const auto multiplies = engine();
