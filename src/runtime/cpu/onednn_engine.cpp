@@ -71,7 +71,7 @@ class Int8Product final : public PreparedProduct {
     const std::int8_t* b = static_cast<const std::int8_t*>(at.b) + tile.batch * p_.b.batch + tile.column * kProductTile * strides_in(b_).column;
     std::int32_t* c = static_cast<std::int32_t*>(at.result) + tile.batch * p_.c.batch + tile.row * kProductTile * p_.c.row + tile.column * kProductTile;
     const std::int32_t offset = 0;
-    check_onednn(library_.gemm_s8s8s32(turn_of(a_), turn_of(b_), 'F', tile.m, tile.n, p_.k, 1, a, a_.leading, 0, b, b_.leading, 0, 0, c, std::max(p_.c.row, p_.n), &offset), "dnnl_gemm_s8s8s32");
+    check_onednn(library_.gemm_s8s8s32(turn_of(a_), turn_of(b_), 'F', tile.m, tile.n, p_.k, 1, a, a_.leading, 0, b, b_.leading, 0, 0, c, p_.c.row, &offset), "dnnl_gemm_s8s8s32");
   }
 
   const Backend& backend_;
@@ -113,9 +113,7 @@ bool stays_normal(std::uint16_t a, std::uint16_t b) { return a > 0 && b > 0 && a
 class Bfloat16Product final : public PreparedProduct {
  public:
   Bfloat16Product(const Backend& backend, const WorkerPool& workers, const OneDnnLibrary& library, const MatrixProduct& product, MatrixOrder a, MatrixOrder b)
-      : backend_(backend), workers_(workers), library_(library), p_(product), a_(a), b_(b), tiling_(product),
-        is_direct_(product.alpha == 1 && product.beta == 0 && !product.has_bias && product.result != float64), scans_of_a_((p_.a.batch == 0 ? 1 : p_.batches) * tiling_.rows),
-        scans_of_b_((p_.b.batch == 0 ? 1 : p_.batches) * tiling_.columns) {}
+      : backend_(backend), workers_(workers), library_(library), p_(product), a_(a), b_(b), tiling_(product), is_plain_(product.alpha == 1 && product.beta == 0 && !product.has_bias && product.result != float64), scans_of_a_((p_.a.batch == 0 ? 1 : p_.batches) * tiling_.rows), scans_of_b_((p_.b.batch == 0 ? 1 : p_.batches) * tiling_.columns) {}
 
   /// False if the library has no such product.
   bool create() {
@@ -125,8 +123,8 @@ class Bfloat16Product final : public PreparedProduct {
       for (const bool is_last_column : {false, true}) {
         const std::int64_t m = is_last_row ? p_.m - (tiling_.rows - 1) * kProductTile : kProductTile, n = is_last_column ? p_.n - (tiling_.columns - 1) * kProductTile : kProductTile;
         if ((!is_last_row && tiling_.rows == 1) || (!is_last_column && tiling_.columns == 1)) continue;
-        auto& made = matmul(is_last_row, is_last_column) =
-            OneDnnMatmul::make(m, n, p_.k, strides_in(a_), strides_in(b_), {is_direct_ ? std::max(p_.c.row, p_.n) : n, 1}, is_direct_ ? p_.result : float32);
+        const MatrixStrides a = packs_a(m) ? MatrixStrides{p_.k, 1} : strides_in(a_), b = packs_b(n) ? MatrixStrides{1, p_.k} : strides_in(b_);
+        auto& made = matmul(is_last_row, is_last_column) = OneDnnMatmul::make(m, n, p_.k, a, b, {is_direct(n) ? p_.c.row : n, 1}, is_direct(n) ? p_.result : float32);
         if (!made) return false;
         scratch = std::max(scratch, made->scratch_bytes());
       }
@@ -134,7 +132,8 @@ class Bfloat16Product final : public PreparedProduct {
     const std::int64_t most_m = std::min(p_.m, kProductTile), most_n = std::min(p_.n, kProductTile), most_k = std::min(p_.k, kWidened);
     tile_bytes_ = in_lines(static_cast<std::size_t>(most_m * most_n) * sizeof(float));
     wide_bytes_ = in_lines(static_cast<std::size_t>(most_m * most_k) * sizeof(float));
-    scratch_bytes_ = tile_bytes_ + std::max(scratch, wide_bytes_ + in_lines(static_cast<std::size_t>(most_n * most_k) * sizeof(float)));
+    vector_bytes_ = in_lines(static_cast<std::size_t>(p_.k) * sizeof(std::uint16_t));
+    scratch_bytes_ = tile_bytes_ + std::max(2 * vector_bytes_ + scratch, wide_bytes_ + in_lines(static_cast<std::size_t>(most_n * most_k) * sizeof(float)));
     return true;
   }
 
@@ -170,6 +169,16 @@ class Bfloat16Product final : public PreparedProduct {
     return static_cast<const std::uint16_t*>(at.b) + batch * p_.b.batch + tile * kProductTile * strides_in(b_).column;
   }
 
+  // oneDNN 3.7.2 takes a row or a column whose elements lie apart for one without gaps, of operands as of results. Such vectors, which tiles at the border can be, are copied.
+  bool packs_a(std::int64_t rows) const { return rows == 1 && a_.is_transposed && a_.leading > 1; }
+  bool packs_b(std::int64_t columns) const { return columns == 1 && !b_.is_transposed && b_.leading > 1; }
+  /// Whether the library writes the result itself.
+  bool is_direct(std::int64_t columns) const { return is_plain_ && (columns > 1 || p_.c.row == 1); }
+  const std::uint16_t* packed(const std::uint16_t* from, std::int64_t step, std::uint16_t* to) const {
+    for (std::int64_t l = 0; l < p_.k; ++l) to[l] = from[l * step];
+    return to;
+  }
+
   std::uint16_t scan(const MatrixAddresses& at, std::int64_t strip) const {
     if (strip < scans_of_a_) {
       const std::int64_t tile = strip % tiling_.rows, rows = std::min(kProductTile, p_.m - tile * kProductTile);
@@ -189,14 +198,17 @@ class Bfloat16Product final : public PreparedProduct {
     const std::uint16_t of_a = exponents[(p_.a.batch == 0 ? 0 : tile.batch * tiling_.rows) + tile.row];
     const std::uint16_t of_b = exponents[scans_of_a_ + (p_.b.batch == 0 ? 0 : tile.batch * tiling_.columns) + tile.column];
     auto* const sums = reinterpret_cast<float*>(scratch);
-    const bool by_library = stays_normal(of_a, of_b), is_direct = by_library && is_direct_;
+    const bool by_library = stays_normal(of_a, of_b), is_done = by_library && is_direct(tile.n);
     if (by_library) {
-      void* const c = is_direct ? static_cast<std::byte*>(at.result) + in_c * static_cast<std::int64_t>(itemsize(p_.result)) : scratch;
-      matmul(tile.row == tiling_.rows - 1, tile.column == tiling_.columns - 1)->run(a, b, c, scratch + tile_bytes_);
+      void* const c = is_done ? static_cast<std::byte*>(at.result) + in_c * static_cast<std::int64_t>(itemsize(p_.result)) : scratch;
+      auto *const row = reinterpret_cast<std::uint16_t*>(scratch + tile_bytes_), *const column = reinterpret_cast<std::uint16_t*>(scratch + tile_bytes_ + vector_bytes_);
+      if (packs_a(tile.m)) a = packed(a, a_.leading, row);
+      if (packs_b(tile.n)) b = packed(b, b_.leading, column);
+      matmul(tile.row == tiling_.rows - 1, tile.column == tiling_.columns - 1)->run(a, b, c, scratch + tile_bytes_ + 2 * vector_bytes_);
     } else {
       multiply_widened(a, b, tile, sums, scratch + tile_bytes_);
     }
-    if (is_direct) return;
+    if (is_done) return;
     if (p_.result == bfloat16) finish<BFloat16>(at, tile, in_c, sums);
     else if (p_.result == float32) finish<float>(at, tile, in_c, sums);
     else finish<double>(at, tile, in_c, sums);
@@ -247,10 +259,10 @@ class Bfloat16Product final : public PreparedProduct {
   MatrixProduct p_;
   MatrixOrder a_, b_;
   ProductTiling tiling_;
-  bool is_direct_;  // the library writes the result itself
+  bool is_plain_;  // a product that is only rounded
   std::int64_t scans_of_a_, scans_of_b_;
   std::array<std::unique_ptr<OneDnnMatmul>, 4> matmuls_;  // of tiles inside, and of those at the lower and right borders
-  std::size_t tile_bytes_ = 0, wide_bytes_ = 0, scratch_bytes_ = 0;
+  std::size_t tile_bytes_ = 0, vector_bytes_ = 0, wide_bytes_ = 0, scratch_bytes_ = 0;
 };
 
 /// The product of the transposes, C' = B' A', whose result lies as C does: a row by a matrix is quicker than a matrix by a column.
@@ -282,7 +294,9 @@ class OneDnnEngine final : public MatrixEngine {
   const std::string& name(DType) const override { return onednn()->name; }
   std::optional<DType> computes_as(DType operands) const override { return operands == bfloat16 && has(operands) ? std::optional(operands) : std::nullopt; }
   bool has_epilogues(DType operands) const override { return operands == bfloat16; }
-  std::shared_ptr<PreparedProduct> prepare(const MatrixProduct& product) override {
+  std::shared_ptr<PreparedProduct> prepare(const MatrixProduct& asked) override {
+    MatrixProduct product = asked;
+    if (product.m <= 1) product.c.row = product.n;  // one row's stride means nothing
     if (!has(product.operands) || product.b_operands || product.activation != Activation::kNone || product.m == 0 || product.n == 0 || product.k == 0) return nullptr;
     if (product.operands == bfloat16 && TurnedProduct::fits(product)) {
       auto turned = prepare(TurnedProduct::turned(product));

@@ -24,6 +24,7 @@
 #include <damo/half.hpp>
 
 #include "runtime/backend.hpp"
+#include "support/sampling.hpp"
 #include "support/scratch_directory.hpp"
 
 namespace damo::cpu_backend {
@@ -108,9 +109,10 @@ class OneDnnProductsOnCpu : public ::testing::Test {
   }
   MatrixProduct random_product(DType operands, DType result, bool is_large) {
     const std::int64_t most = is_large ? 530 : 40;
-    MatrixProduct p{.operands = operands, .result = result, .m = pick(1, most), .n = pick(1, most), .k = pick(1, is_large ? 700 : 70), .batches = is_large ? 1 : pick(1, 4)};
-    if (pick(0, 5) == 0) p.m = 1;
-    if (pick(0, 5) == 0) p.n = 1;
+    MatrixProduct p{.operands = operands, .result = result, .m = pick(1, most), .n = pick(1, most), .k = pick(1, is_large ? 300 : 70), .batches = is_large ? 1 : pick(1, 4)};
+    for (std::int64_t* extent : {&p.m, &p.n, &p.k}) {  // one row, or one beside whole tiles
+      if (pick(0, 4) == 0) *extent = is_large ? 257 : 1;
+    }
     p.a = matrix(p.m, p.k, pick(0, 3) != 0);
     p.b = matrix(p.k, p.n, pick(0, 3) != 0);
     p.c = {p.n + pick(0, 1) * pick(0, 3), 1, (p.n + 3) * p.m};
@@ -134,7 +136,7 @@ class OneDnnProductsOnCpu : public ::testing::Test {
 
 TEST_F(OneDnnProductsOnCpu, OfBfloat16AreThoseOfFloat64RoundedOnce) {
   const auto multiplies = engine();
-  for (int round = 0; round < 90; ++round) {
+  for (int round = 0; round < (damo::testing::is_thorough() ? 2000 : 60); ++round) {
     MatrixProduct p = random_product(bfloat16, round % 3 == 0 ? float32 : round % 7 == 0 ? float64 : bfloat16, round % 10 == 9);
     if (round % 4 == 1) p.alpha = -0.75;
     if (round % 4 >= 2) p.beta = round % 8 < 4 ? 1 : 0.3;
