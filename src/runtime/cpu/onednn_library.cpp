@@ -14,8 +14,6 @@
 namespace damo::cpu_backend {
 namespace {
 
-constexpr const char* kInstallOneDnn = "install libdnnl2 (Debian 12), libdnnl3 (Ubuntu 24.04) or libdnnl3.6 (Debian 13), or name a library's file with DAMO_ONEDNN_PATH";
-
 // Values of the C interface's enumerations, the same in versions 2 and 3.
 constexpr int kUnimplemented = 3;
 constexpr unsigned kSequential = 1, kOpenMp = 2;               // what a library was built for
@@ -70,6 +68,7 @@ struct OpenedOneDnn {
   bool is_there = false;
   OneDnnLibrary library;
   OneDnnFunctions functions;
+  std::string absence = {};
   void* engine = nullptr;  // never destroyed: primitives of other threads may outlive what would do it
 };
 
@@ -139,23 +138,23 @@ std::string open_onednn(const std::string& file, OpenedOneDnn& result) {
 }
 
 OpenedOneDnn open_onednn() {
-  if (!__builtin_cpu_supports("avx512vnni")) return {};  // nor has any processor without it instructions for bfloat16 that are used here
   OpenedOneDnn result;
+  // Nor has any processor without these instructions those for bfloat16 that are used here.
+  if (!__builtin_cpu_supports("avx512vnni")) return result.absence = "this processor has no instructions for bfloat16 and int8", result;
   const std::string chosen = environment("DAMO_ONEDNN_PATH");
-  if (chosen == "none") return {};
+  if (chosen == "none") return result.absence = "DAMO_ONEDNN_PATH is none", result;
   if (!chosen.empty()) {
     if (const std::string problem = open_onednn(chosen, result); !problem.empty())
       throw DeviceError("DAMO_ONEDNN_PATH is '" + chosen + "', which cannot be used: " + problem, "give the file of oneDNN 2 or 3, or none");
     return result;
   }
-  std::string problems;
   for (const char* file : {"libdnnl.so.3", "libdnnl.so.3.6", "libdnnl.so.2"}) {
     const std::string problem = open_onednn(file, result);
-    if (problem.empty()) return result;
-    problems += (problems.empty() ? "" : "; ") + problem;
+    if (problem.empty()) return result.absence.clear(), result;
+    result.absence += (result.absence.empty() ? "" : "; ") + problem;
   }
-  log(LogLevel::kInfo, "cpu: no oneDNN (" + problems + "): products of bfloat16 and int8 do not use this processor's instructions for them, and are slower; " + kInstallOneDnn);
-  return {};
+  log(LogLevel::kInfo, "cpu: no oneDNN (" + result.absence + "): products of bfloat16 and int8 do not use this processor's instructions for them, and are slower; " + kInstallOneDnn);
+  return result;
 }
 
 const OpenedOneDnn& opened_onednn() {
@@ -255,6 +254,8 @@ class Matmul final : public OneDnnMatmul {
 };
 
 }  // namespace
+
+const std::string& onednn_absence() { return opened_onednn().absence; }
 
 const OneDnnLibrary* onednn() { return opened_onednn().is_there ? &opened_onednn().library : nullptr; }
 

@@ -30,6 +30,10 @@ struct OneDnnLibrary {
 /// Null if there is none, or if this processor has no instructions for which it would be asked; then none is looked for.
 const OneDnnLibrary* onednn();
 
+/// Why onednn() is null; empty if it is not.
+const std::string& onednn_absence();
+inline constexpr const char* kInstallOneDnn = "install libdnnl2 (Debian 12), libdnnl3 (Ubuntu 24.04) or libdnnl3.6 (Debian 13), or name a library's file with DAMO_ONEDNN_PATH";
+
 /// Throws DeviceError if status is not 0: "oneDNN: dnnl_sgemm failed: out of memory".
 void check_onednn(int status, const char* function);
 
