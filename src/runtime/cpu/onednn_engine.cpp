@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -110,6 +111,23 @@ __attribute__((target("avx512f,avx512bw"))) std::uint16_t least_exponent(const s
 /// are multiples of 2^(e + f - 268). If that is 2^-126 or more, the least number that is no denormal, each of them is 0 or no denormal.
 bool stays_normal(std::uint16_t a, std::uint16_t b) { return a > 0 && b > 0 && a + b >= 268 - 126; }
 
+/// Lines of bfloat16 as lines of float32 without gaps.
+__attribute__((target("avx512f"))) void widen(const std::uint16_t* from, std::int64_t leading, std::int64_t lines, std::int64_t length, float* to) {
+  using Narrow = std::uint16_t __attribute__((vector_size(32)));
+  using Wide = std::uint32_t __attribute__((vector_size(64)));
+  constexpr std::int64_t kLanes = sizeof(Narrow) / sizeof(std::uint16_t);
+  for (std::int64_t line = 0; line < lines; ++line, from += leading, to += length) {
+    std::int64_t i = 0;
+    for (; i + kLanes <= length; i += kLanes) {
+      Narrow some;
+      std::memcpy(&some, from + i, sizeof some);
+      const Wide words = __builtin_convertvector(some, Wide) << 16;
+      std::memcpy(to + i, &words, sizeof words);
+    }
+    for (; i < length; ++i) to[i] = std::bit_cast<float>(std::uint32_t{from[i]} << 16);
+  }
+}
+
 class Bfloat16Product final : public PreparedProduct {
  public:
   Bfloat16Product(const Backend& backend, const WorkerPool& workers, const OneDnnLibrary& library, const MatrixProduct& product, MatrixOrder a, MatrixOrder b)
@@ -212,12 +230,6 @@ class Bfloat16Product final : public PreparedProduct {
     if (p_.result == bfloat16) finish<BFloat16>(at, tile, in_c, sums);
     else if (p_.result == float32) finish<float>(at, tile, in_c, sums);
     else finish<double>(at, tile, in_c, sums);
-  }
-
-  static void widen(const std::uint16_t* from, std::int64_t leading, std::int64_t lines, std::int64_t length, float* to) {
-    for (std::int64_t line = 0; line < lines; ++line) {
-      for (std::int64_t i = 0; i < length; ++i) to[line * length + i] = std::bit_cast<float>(std::uint32_t{from[line * leading + i]} << 16);
-    }
   }
 
   /// By float32, whose instructions keep denormals.
