@@ -65,6 +65,17 @@ install_packages() {
 # want_packages NAME...: the same, but goes on without those that cannot be had.
 want_packages() { (install_packages "$@") || say "going on without $*: matrix products on the CPU are slower"; }
 
+# oneDNN's package has its version in its name: the one that apt knows of, if any.
+onednn_package() {
+  local name
+  for name in libdnnl3.6 libdnnl3 libdnnl2; do
+    if apt-cache policy "$name" 2>/dev/null | grep -q 'Candidate: [0-9]'; then
+      echo "$name"
+      return
+    fi
+  done
+}
+
 # A GPU without a toolkit is worth a word: the packages above do not bring one.
 mention_cuda() {
   if command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q GPU; then

@@ -76,8 +76,8 @@ std::string node_text(const FunctionGraph& graph, NodeId node, const NodeNumbers
   }
   if (dynamic_cast<const ContractionOp*>(&graph.op(node))) {
     const auto library = MatrixLibrary::of(program.device().backend());
-    const bool has = library->has(library->computes_as(graph.type(graph.inputs(node)[0]).dtype));
-    text += "     by " + (has ? library->engine()->name() : "a kernel of Damo's own") + "\n";
+    const DType computed = library->computes_as(graph.type(graph.inputs(node)[0]).dtype);
+    text += "     by " + (library->has(computed) ? library->engine()->name(computed) : "a kernel of Damo's own") + "\n";
   }
   if (!kernels.empty() && !dynamic_cast<const InnerGraphOp*>(&graph.op(node))) text += "     moves " + traffic_of(graph, node) + "\n";
   for (const std::string& line : overwrites_of(graph, node, numbers, program, planned)) text += "     " + line + "\n";

@@ -96,6 +96,15 @@ TEST(DamoCommand, DoctorMentionsAWrongVariableAndListsThemAll) {
   EXPECT_THAT(run("doctor --json").output, HasSubstr("\"name\": \"DAMO_CACHE_LIMIT\""));
 }
 
+#if DAMO_HAS_CPU
+TEST(DamoCommand, DoctorSaysWhatMultipliesMatrices) {
+  const Environment blas("DAMO_BLAS_PATH", "none"), onednn("DAMO_ONEDNN_PATH", "none");
+  const std::string text = run("doctor").output;
+  EXPECT_THAT(text, HasSubstr("missing  CPU products    no BLAS library"));
+  EXPECT_THAT(text, HasSubstr("missing  CPU products    no oneDNN, which would be quicker for bfloat16 and int8: "));
+}
+#endif
+
 TEST(DamoCommand, DoctorNamesTheVariableThatChoseADeviceThatIsNotThere) {
   const Environment device("DAMO_DEVICE", "cuda:99");
   EXPECT_THAT(run("doctor").output, HasSubstr("DAMO_DEVICE is 'cuda:99'"));

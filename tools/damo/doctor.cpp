@@ -13,7 +13,9 @@
 #include "commands.hpp"
 #include "graph/base/environment.hpp"
 #if DAMO_HAS_CPU
+#include "runtime/cpu/blas_library.hpp"
 #include "runtime/cpu/clang_plugin.hpp"
+#include "runtime/cpu/onednn_library.hpp"
 #endif
 #if DAMO_HAS_CUDA
 #include "runtime/cuda/cuda_backend.hpp"
@@ -72,6 +74,32 @@ std::vector<Finding> look_at_cuda() {
 #endif
 }
 
+#if DAMO_HAS_CPU
+/// The libraries that multiply matrices, which are opened for it.
+std::vector<Finding> look_at_products() {
+  std::vector<Finding> findings;
+  try {
+    const cpu_backend::BlasLibrary* blas = cpu_backend::blas();
+    findings.push_back(blas ? Finding{"CPU products", State::kGood, blas->name}
+                            : Finding{"CPU products", State::kMissing, "no BLAS library: products of matrices run as kernels of Damo's own, which are slower",
+                                      "apt-get install libopenblas0-pthread, or set DAMO_BLAS_PATH to a library's file"});
+  } catch (const Error& error) {
+    findings.push_back(from_error("CPU products", State::kBroken, error));
+  }
+  try {
+    const cpu_backend::OneDnnLibrary* onednn = cpu_backend::onednn();
+    const char* const taken = !onednn ? "" : onednn->has_bfloat16 ? "bfloat16 and int8"
+                                         : onednn->has_int8       ? "int8"
+                                                                  : "nothing: it may not use this processor's instructions for bfloat16 and int8";
+    findings.push_back(onednn ? Finding{"CPU products", State::kGood, onednn->name + ", for " + taken}
+                              : Finding{"CPU products", State::kMissing, "no oneDNN, which would be quicker for bfloat16 and int8: " + cpu_backend::onednn_absence(), cpu_backend::kInstallOneDnn});
+  } catch (const Error& error) {
+    findings.push_back(from_error("CPU products", State::kBroken, error));
+  }
+  return findings;
+}
+#endif
+
 std::vector<Finding> look_at_cpu() {
 #if DAMO_HAS_CPU
   std::vector<Finding> findings;
@@ -90,6 +118,7 @@ std::vector<Finding> look_at_cpu() {
   } catch (const Error& error) {
     findings.push_back(from_error("CPU threads", State::kBroken, error));
   }
+  for (Finding& finding : look_at_products()) findings.push_back(std::move(finding));
   return findings;
 #else
   return {{"CPU", State::kMissing, "this build has no CPU back end: " DAMO_CPU_WHY,

@@ -65,6 +65,7 @@ constexpr EnvironmentVariable kVariables[] = {
     {"DAMO_CUSOLVER_PATH", "a directory, or the file", "as for libnvrtc.so", "where libcusolver.so and libcublas.so are, which factor matrices on GPUs", anything},
     {"DAMO_CUFFT_PATH", "a directory, or the file", "as for libnvrtc.so", "where libcufft.so is, which computes Fourier transforms on GPUs", anything},
     {"DAMO_BLAS_PATH", "the library's file, or `none`", "`libopenblas.so.0`, else `libblas.so.3` where that is a fast one", "what computes matrix products on the CPU; `none`: kernels of Damo's own", anything},
+    {"DAMO_ONEDNN_PATH", "the library's file, or `none`", "`libdnnl.so.3`, `libdnnl.so.3.6` or `libdnnl.so.2`", "what computes products of bfloat16 and int8 on CPUs with instructions for them; `none`: float32, and a kernel of Damo's own", anything},
     {"DAMO_CUBLASLT_PATH", "a directory, the file, or `none`", "as for libnvrtc.so", "where libcublasLt.so is, which computes matrix products on GPUs; `none`: kernels of Damo's own", anything},
     {"DAMO_CUDNN_PATH", "a directory, the file, or `none`", "as for libnvrtc.so, else where the loader looks", "where libcudnn.so.9 is, which computes convolutions on GPUs; `none`: kernels of Damo's own", anything},
     {"DAMO_TUNE", "0, 1", "1", "of several ways to compute a matrix product or a convolution on a GPU the fastest is measured at the first call and kept in the kernel cache; 0: the library's guess", is_switch},

@@ -83,7 +83,7 @@ class BlasEngine final : public MatrixEngine {
  public:
   BlasEngine(const Backend& backend, const WorkerPool& workers, const BlasLibrary& library) : backend_(backend), workers_(workers), library_(library) {}
 
-  const std::string& name() const override { return library_.name; }
+  const std::string& name(DType) const override { return library_.name; }
   std::optional<DType> computes_as(DType operands) const override {
     if (!is_floating(operands)) return std::nullopt;
     return is_narrow(operands) ? float32 : operands;

@@ -11,7 +11,7 @@
 
 #include <damo/error.hpp>
 
-#include "runtime/cpu/blas_engine.hpp"
+#include "runtime/cpu/matrix_engine.hpp"
 #include "runtime/cpu/cpu_compiler.hpp"
 #include "runtime/cpu/cpu_module.hpp"
 #include "runtime/cpu/dialect.hpp"
@@ -179,7 +179,7 @@ std::shared_ptr<const LoadedKernel> CpuBackend::native_kernel(std::string_view n
   return nullptr;
 }
 
-std::unique_ptr<MatrixEngine> CpuBackend::make_matrix_engine() { return cpu_backend::make_blas_engine(*this, workers_); }
+std::unique_ptr<MatrixEngine> CpuBackend::make_matrix_engine() { return cpu_backend::make_matrix_engine(*this, workers_); }
 std::unique_ptr<FourierEngine> CpuBackend::make_fourier_engine() { return cpu_backend::make_fourier_engine(*this, workers_); }
 std::unique_ptr<DenseSolver> CpuBackend::make_dense_solver() { return cpu_backend::make_lapack_solver(*this, workers_.threads()); }
 

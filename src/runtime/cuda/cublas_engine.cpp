@@ -291,7 +291,7 @@ class CublasEngine final : public MatrixEngine {
  public:
   CublasEngine(CudaBackend& backend, const CublasLibrary& library) : backend_(backend), library_(library) {}
 
-  const std::string& name() const override { return library_.name; }
+  const std::string& name(DType) const override { return library_.name; }
   /// 8-bit floats as they are where tensor cores multiply them.
   std::optional<DType> computes_as(DType operands) const override {
     if (is_float8(operands)) return backend_.architecture() >= 89 ? operands : float16;

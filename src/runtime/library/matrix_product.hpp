@@ -67,8 +67,8 @@ class PreparedProduct : public std::enable_shared_from_this<PreparedProduct> {
 class MatrixEngine {
  public:
   virtual ~MatrixEngine() = default;
-  /// "OpenBLAS 0.3.21, libopenblas.so.0": for explain() and errors.
-  virtual const std::string& name() const = 0;
+  /// "OpenBLAS 0.3.21, libopenblas.so.0": what multiplies operands of a dtype that it computes in; for explain().
+  virtual const std::string& name(DType operands) const = 0;
   /// What operands of this dtype must be converted to for it, and its result from; none if it has no such product.
   virtual std::optional<DType> computes_as(DType operands) const = 0;
   /// Whether a bias and activations cost nothing there; else they are better left to a kernel that does more beside.

@@ -131,7 +131,7 @@ TEST_F(BlasLibraryOnCpu, IsOpenedAtTheFirstProduct) {
         const Array x = Array::full({4, 4}, 1.0, float32, cpu);
         if (mapped().find("blas") != std::string::npos) std::exit(1);
         const auto library = MatrixLibrary::of(cpu.backend());
-        const bool named = library->engine() && library->engine()->name().find("blas") != std::string::npos;
+        const bool named = library->has(float32) && library->engine()->name(float32).find("blas") != std::string::npos;
         std::exit(named == (mapped().find("blas") != std::string::npos) ? 0 : 2);
       },
       ExitedWithCode(0), "");
@@ -141,7 +141,7 @@ TEST_F(BlasLibraryOnCpu, IsNotOpenedWhereTheEnvironmentSaysNone) {
   EXPECT_EXIT(
       {
         setenv("DAMO_BLAS_PATH", "none", 1);
-        std::exit(MatrixLibrary::of(Device("cpu").backend())->engine() ? 1 : 0);
+        std::exit(MatrixLibrary::of(Device("cpu").backend())->has(float32) ? 1 : 0);
       },
       ExitedWithCode(0), "");
 }
