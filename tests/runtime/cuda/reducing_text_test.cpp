@@ -141,6 +141,7 @@ void expect_hardly_a_spill(const Case& one, const Given& given, int cluster, std
 TEST(CudaReducing, CompilesWithHardlyASpill) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
   const Given in_clusters[] = {{{2, 4096}, 2}, {{2, 20000}, 2}, {{2, 65536}, 2}, {{2, 50257}, 2}, {{2, 120000}, 2}, {{2, 262144}, 2}};
+  const Given of_many_coordinates = {{2, 10, 2, 10, 2, 700}, 42};
   std::set<std::string> known;
   const std::vector<Case> all = cases();
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -150,6 +151,7 @@ TEST(CudaReducing, CompilesWithHardlyASpill) {
     for (std::size_t k = 0; k < std::size(in_clusters); ++k) {
       if (testing::takes_pair(i, k)) expect_hardly_a_spill(all[i], in_clusters[k], 8, known);
     }
+    expect_hardly_a_spill(all[i], of_many_coordinates, 8, known);
   }
 }
 
