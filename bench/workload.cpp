@@ -111,6 +111,12 @@ std::vector<Variable> gradient_of_100_tanh(Variables v) {
   return {lop(y, v[1], v[0])};
 }
 
+/// The last of 1,000 states, in a loop of the graph's.
+Variable scanned_tanh(const Variable& start) {
+  const ScanOutputs states = scan({.initial = {start}, .steps = 1000}, [](const Variable& h) { return tanh(1.01 * h + 0.1); });
+  return subtensor(states[0], {-1});
+}
+
 }  // namespace
 
 std::vector<Array> Workload::inputs(Device device) const {
@@ -225,6 +231,8 @@ std::vector<Workload> workloads(DeviceKind kind) {
       {"sum_of_products100", {{n / 8}}, sum_of_products(100), times(2, n / 8)},
       {"sum_of_products1000", {{n / 8}}, sum_of_products(1000), times(2, n / 8)},
       {"gradient_of_100_tanh", {{n / 8}, {n / 8}}, gradient_of_100_tanh, times(3, n / 8)},
+      {"scan_tanh1000", {{65536}}, [](Variables v) -> std::vector<Variable> { return {scanned_tanh(v[0])}; }, times(2, 65536)},
+      {"scan_tanh1000_gradient", {{65536}}, [](Variables v) -> std::vector<Variable> { return {grad(sum(scanned_tanh(v[0])), v[0])}; }, times(2, 65536)},
       {"tan8", {{n / 8}}, repeated(8, [](const Variable& z) { return tan(z) * 0.5; }), times(2, n / 8)},
       {"small_sin50", {{2000}}, repeated(50, [](const Variable& z) { return sin(z); }), times(2, 2000)},
       {"small_tanh50", {{2000}}, repeated(50, [](const Variable& z) { return tanh(z); }), times(2, 2000)},

@@ -19,6 +19,7 @@ class Workload:
     trained: tuple = ()     # positions of the arrays by which the formula, a loss, is differentiated; the loss and these gradients are the result
     rate: float = 0.0       # if not 0: not the gradients, but the arrays after a step of that length down them
     keeps_loss: bool = True  # False: the gradients alone are the result
+    is_a_loop: bool = False  # of 1,000 steps: torch.compile, which would take each of them for itself, is left out
 
     @property
     def is_of_all(self):
@@ -124,6 +125,15 @@ def repeated(times, step):
     return formula
 
 
+def scanned_tanh(m, x):
+    """The last of 1,000 states; JAX's own loop where m is JAX's."""
+    step = lambda m, h: m.tanh(1.01 * h + 0.1)  # noqa: E731
+    if m.__name__ != "jax.numpy":
+        return repeated(1000, step)(m, x)
+    import jax
+    return jax.lax.scan(lambda h, _: (step(m, h), None), x, None, length=1000)[0]
+
+
 def weighted(formula):
     """A loss whose gradients are those of the formula's result, of which the last array is the gradient."""
     return lambda m, *arrays: m.sum(formula(m, *arrays[:-1]) * arrays[-1])
@@ -170,6 +180,8 @@ def workloads(sizes):
         Workload("compile_chain1000", [(k,)], long_chain(1000), 8 * k),
         *(Workload(f"sum_of_products{terms}", [(n // 8,)], sum_of_products(terms), n) for terms in (60, 66, 100, 1000)),
         Workload("gradient_of_100_tanh", [(n // 8,), (n // 8,)], weighted(repeated(100, lambda m, y: m.tanh(1.5 * y + 0.1))), 3 * n // 2, trained=(0,), keeps_loss=False),
+        Workload("scan_tanh1000", [(65536,)], scanned_tanh, 8 * 65536, is_a_loop=True),
+        Workload("scan_tanh1000_gradient", [(65536,)], lambda m, x: m.sum(scanned_tanh(m, x)), 8 * 65536, trained=(0,), keeps_loss=False, is_a_loop=True),
         Workload("tan8", [(n // 8,)], repeated(8, lambda m, z: m.tan(z) * 0.5), n),
         Workload("small_sin50", [(2000,)], repeated(50, lambda m, z: m.sin(z)), 16000),
         Workload("small_tanh50", [(2000,)], repeated(50, lambda m, z: m.tanh(z)), 16000),

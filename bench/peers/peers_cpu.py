@@ -83,7 +83,7 @@ def run(table, work, copy=False):
     on_torch = [torch.from_numpy(a) for a in arrays]
     on_torch = [a.to(getattr(torch, work.dtype)) if a.is_floating_point() else a for a in on_torch]
     torch_work = dataclasses.replace(work, formula=lambda m, x: x.clone()) if copy else work
-    if "torch_compile" in engines:
+    if "torch_compile" in engines and not work.is_a_loop:
         table.measure(name, "torch_compile", lambda: on_torch_arrays.compiled(torch, torch_work, on_torch), nothing, size)
     if "torch_eager" in engines:
         table.measure(name, "torch_eager", lambda: on_torch_arrays.eager(torch, torch_work, on_torch), nothing, size)

@@ -59,7 +59,7 @@ def on_torch(table, work, copy):
     if copy and "torch_eager" in engines:
         target = torch.empty_like(data.arrays[0])
         table.measure(work.name, "torch_eager", lambda: (lambda: target.copy_(data.arrays[0])), wait, work.bytes)
-    if not copy and "torch_compile" in engines:
+    if not copy and "torch_compile" in engines and not work.is_a_loop:
         table.measure(work.name, "torch_compile", lambda: data.compiled(), wait, work.bytes)
         if work.name == "tiny_double":
             table.measure(work.name, "torch_compile_reduce_overhead", lambda: data.compiled("reduce-overhead"), wait, work.bytes)
