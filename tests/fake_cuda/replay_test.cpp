@@ -76,6 +76,20 @@ Function copy_and_chain(const Device& device) {
   return function({x}, {y}, {.fuse = false, .device = device});
 }
 
+TEST_F(FakeCudaNvrtc, RowsThatAreNotAlignedHaveATextOfTheirOwnWhichIsCompiledOnce) {
+  const Variable x = matrix("x");
+  const Function f = function({x}, {sum(x * x, 1)}, {.device = device()});
+  const Array aligned = Array::zeros({64, 1024}, float32, device());
+  const Array shifted = Array::zeros({64 * 1024 + 1}, float32, device()).view(float32, {64, 1024}, {1024, 1}, 1);
+  f(aligned);
+  const std::uint64_t before = cache_statistics(device()).compiles;
+  f(shifted);
+  EXPECT_EQ(cache_statistics(device()).compiles, before + 1);
+  f(shifted);
+  f(aligned);
+  EXPECT_EQ(cache_statistics(device()).compiles, before + 1);
+}
+
 TEST_F(FakeCudaNvrtc, ACallThatComesAgainIsOneLaunchOfAGraph) {
   const Function f = chain(device(), 4);
   const Array x = zeros();

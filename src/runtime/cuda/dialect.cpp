@@ -52,6 +52,14 @@ class CudaDialect final : public Dialect {
     return one_launch({{divide_up(inner, tile.inner) * divide_up(other, tile.other) * outer}, {tile.threads}});
   }
 
+  std::optional<Layout> unaligned(const Layout& layout) const override {
+    const bool asks = layout.form == Form::kElements || (layout.form == Form::kRows && layout.ends == Ends::kAnywhere);
+    if (asks || layout.vector == 1) return std::nullopt;
+    Layout other = layout;
+    other.aligned = false;
+    return other;
+  }
+
   int vector_width(const KernelSpec& spec, const Layout& layout) const override {
     return layout.form == Form::kElements ? cuda_schedule(spec).vector : layout.vector;
   }

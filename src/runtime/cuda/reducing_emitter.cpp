@@ -188,32 +188,22 @@ std::string CudaReducingEmitter::read_vector(int i) const {
 }
 
 /// The vector at `at` into x[u], read as a whole or by element.
-void CudaReducingEmitter::emit_load(int i, Together together) {
+void CudaReducingEmitter::emit_load(int i) {
   const std::string n = number(i), x = "x" + n + "[u]", width = number(layout_.vector);
   const std::string vector = x + " = " + read_vector(i) + ";";
   const bool anywhere = rows() && layout_.ends == Ends::kAnywhere && moves(i);
   const std::string elements = "#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + (anywhere ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "") + x + ".e[k] = *(" + address(i, true) + ");";
-  if (together == Together::kNever || !is_together(i)) line(elements);
+  if (!is_together(i)) line(elements);
   else if (anywhere) line("        if (whole" + n + " && " + inside("at >= begin", "at + " + width + " <= end") + ") " + vector + " else {\n" + elements + "\n        }");
-  else if (together == Together::kAsked) line("        if (a.fast) " + vector + " else {\n" + elements + "\n        }");
   else line("        " + vector);
 }
 
 /// A loop over a thread's vectors u at `at`, those of the row alone.
 void CudaReducingEmitter::emit_loads(const std::vector<int>& inputs, const std::string& at) {
   if (inputs.empty()) return;
-  const auto loop = [&](bool together) {
-    line("#pragma unroll\n      for (int u = 0; u < " + number(layout_.items) + "; ++u) {\n        const place at = " + at + ";");
-    if (layout_.ends != Ends::kTiles) line("        if (!(" + inside("", "at < end") + ")) continue;");
-    for (int i : inputs) emit_load(i, together ? Together::kAlways : Together::kNever);
-    line("      }");
-  };
-  const bool asks = (!rows() || layout_.ends != Ends::kAnywhere) && std::any_of(inputs.begin(), inputs.end(), [this](int i) { return is_together(i); });
-  if (asks) line("      if (a.fast) {");
-  loop(true);
-  if (!asks) return;
-  line("      } else {");
-  loop(false);
+  line("#pragma unroll\n      for (int u = 0; u < " + number(layout_.items) + "; ++u) {\n        const place at = " + at + ";");
+  if (layout_.ends != Ends::kTiles) line("        if (!(" + inside("", "at < end") + ")) continue;");
+  for (int i : inputs) emit_load(i);
   line("      }");
 }
 
@@ -301,10 +291,10 @@ void CudaReducingEmitter::emit_store(int output) {
     line(elements);
     return;
   }
-  const std::string together = anywhere ? "whole" + n + " && " + inside("at >= begin", "at + " + width + " <= end") : "a.fast";
   const std::string whole = turns() ? address(i, false) + " - " + number(layout_.vector - 1) + ", turned(" + y + "));" : address(i, false) + ", " + y + ");";
-  const std::string both = "store<" + width + ">(" + whole;
-  line("        if (" + together + ") " + (spec_.is_guarded(output) ? "{ " + both + look(output, y) + " }" : both) + " else {\n" + elements + "\n        }");
+  const std::string vector = "store<" + width + ">(" + whole + (spec_.is_guarded(output) ? look(output, y) : "");
+  if (!anywhere) line("        " + vector);
+  else line("        if (whole" + n + " && " + inside("at >= begin", "at + " + width + " <= end") + ") { " + vector + " } else {\n" + elements + "\n        }");
 }
 
 /// A row's value into an output.
@@ -351,7 +341,7 @@ void CudaReducingEmitter::emit_pass(const Passes::Pass& pass) {
     for (int join : pass.joins) declare_accumulators("m", join, "    ");
     line("#pragma unroll\n      for (int u = 0; u < " + items + "; ++u) {\n        const place at = first + u * " + number(step()) + ";");
     if (guarded) line("        if (!(" + inside("", "at < end") + ")) continue;");
-    for (int i : late) emit_load(i, Together::kAsked);  // one after another: all at once would take as many registers as the row
+    for (int i : late) emit_load(i);  // one after another: all at once would take as many registers as the row
     emit_vector(pass);
     line("      }");
     fold("    ");

@@ -39,8 +39,7 @@ class CudaReducingEmitter {
   void emit_row_start();
   void emit_shift();
   void emit_offset_functions();
-  enum class Together { kNever, kAlways, kAsked };  // asked: of a.fast
-  void emit_load(int parameter, Together together);
+  void emit_load(int parameter);
   void emit_bases(const std::vector<int>& parameters, const std::string& at);
   void emit_loads(const std::vector<int>& inputs, const std::string& at);
   void declare_vectors(const std::vector<int>& inputs);
@@ -71,7 +70,7 @@ class CudaReducingEmitter {
   bool moves(int parameter) const { return !is_scalar(access(parameter)) && access(parameter) != Access::kRepeat; }
   /// Whether vectors in memory hold the elements in the order opposite to the scan's.
   bool turns() const { return backward_ && rows(); }
-  bool is_together(int parameter) const { return layout_.vector > 1 && !spec_.is_ordinals(parameter) && (access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow); }
+  bool is_together(int parameter) const { return layout_.vector > 1 && layout_.aligned && !spec_.is_ordinals(parameter) && (access(parameter) == Access::kRow || access(parameter) == Access::kEveryRow); }
   /// Of what points into an array, or counts in its place.
   std::string pointer_type(int parameter) const { return spec_.is_ordinals(parameter) ? "const Ordinals " : std::string(spec_.is_output(parameter) ? "" : "const ") + stored(parameter) + "* const "; }
   /// Whether each pass that wants the input reads it. A block that goes over many rows finds what they share in its cache.

@@ -46,11 +46,13 @@ class ArgumentBlock {
   void set_run(const KernelSpec& spec, const LoopRun& run);
   /// The element of a parameter whose access is kValue, in the bits' first bytes.
   void set_value(int parameter, std::uint64_t bits) { pointers()[parameter] = bits; }
-  /// After the pointers are set: recomputes the flag.
-  void set_fast() {
+  /// After the pointers are set: recomputes the flag. Whether it is set.
+  bool set_fast() {
     std::uintptr_t misaligned = 0;
     for (std::size_t i = 0; i < alignment_.size(); ++i) misaligned |= pointers()[i] & alignment_[i];
-    *reinterpret_cast<std::uint32_t*>(bytes_.data() + flag_at_) = can_be_fast_ && misaligned == 0 ? flags_ : 0u;
+    const bool is_fast = can_be_fast_ && misaligned == 0;
+    *reinterpret_cast<std::uint32_t*>(bytes_.data() + flag_at_) = is_fast ? flags_ : 0u;
+    return is_fast;
   }
   void set_streams(bool streams) { flags_ = streams ? 3 : 1; }
   /// Of a kernel that reduces in chunks.

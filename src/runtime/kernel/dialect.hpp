@@ -2,6 +2,7 @@
 // and layout give the same bytes, on which the kernel cache rests. Golden texts: tests/golden/.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,9 @@ class Dialect {
   virtual Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors) const = 0;
   /// Elements that one vector access moves; arrays must be aligned to that many for the fast path.
   virtual int vector_width(const KernelSpec& spec, const Layout& layout) const = 0;
+  /// The layout of the text that a launch takes whose arrays do not meet the alignment of vectors; nothing where the layout's own text asks (`fast`) or has no
+  /// vectors. A text for both would have each access twice, which takes time to compile, and where accesses are few and late, to run.
+  virtual std::optional<Layout> unaligned(const Layout&) const { return std::nullopt; }
   /// Whether arrays of so many bytes together are better stored past the caches.
   virtual bool streams(std::size_t) const { return false; }
 };

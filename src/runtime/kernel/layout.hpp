@@ -64,6 +64,7 @@ struct Layout {
   Ends ends = Ends::kAnywhere;
   bool whole = false;    ///< lanes and items hold a row, which is then read once; on a CPU an array of the task holds its values
   bool chunked = false;  ///< rows are cut into chunks, whose values a second launch joins
+  bool aligned = true;   ///< arrays meet the alignment of vectors; see Dialect::unaligned
 
   /// All dense, scalars or values: no coordinate is ever computed.
   bool is_flat() const;

@@ -132,10 +132,12 @@ BoundKernel::BoundKernel(SpecKernel& kernel, std::span<const Scalar> numbers) : 
 
 void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, bool in_place, std::uint32_t reduced_axes) {
   launches_.clear();
+  unaligned_.clear();
   const KernelSpec& spec = kernel_->spec();
   Geometry geometry = geometry_of(spec, space, arrays, reduced_axes);
   if (geometry.count == 0 || (spec.scans() && geometry.reduced.count == 0)) return;
   const SpecKernel::Variant& variant = kernel_->variant(kernel_->layout_of(geometry, in_place), geometry.count);
+  variant_ = &variant;
   if (!spec.reduces()) geometry = with_rank(std::move(geometry), variant.layout.rank);
   const Dialect& dialect = kernel_->backend().dialect();
   const Work work = dialect.work(spec, variant.layout, geometry, processors_of(kernel_->backend().limits()));
@@ -188,6 +190,21 @@ void BoundKernel::note_finish(WorkLog& log, const Array& scratch) const {
   for (const Finished& array : finished_) log.touch(static_cast<const std::byte*>(array.address) + array.first, array.bytes, array.writes);
 }
 
+/// The same launches of another text, where there is one.
+const std::vector<BoundKernel::Launch>& BoundKernel::unaligned_launches() {
+  if (!unaligned_.empty()) return unaligned_;
+  const std::optional<Layout> layout = kernel_->backend().dialect().unaligned(variant_->layout);
+  if (!layout) return launches_;
+  const SpecKernel::Variant& other = kernel_->variant(*layout, 0);
+  for (const Launch& launch : launches_) {
+    const auto same = std::find_if(variant_->kernels.begin(), variant_->kernels.end(), [&](const auto& kernel) { return kernel.get() == launch.code; });
+    const LoadedKernel& code = *other.kernels[static_cast<std::size_t>(same - variant_->kernels.begin())];
+    check_launch(code, launch.config);
+    unaligned_.push_back({&code, launch.config});
+  }
+  return unaligned_;
+}
+
 void BoundKernel::launch(void* stream, bool is_last) {
   if (launches_.empty()) return;
   Backend& backend = kernel_->backend();
@@ -198,10 +215,10 @@ void BoundKernel::launch(void* stream, bool is_last) {
     const std::uint64_t zero = 0;
     if (zeroed_bytes_ > 0) backend.fill(scratch.data(), &zero, sizeof zero, zeroed_bytes_ / sizeof zero, stream);
   }
-  block_.set_fast();
+  const std::vector<Launch>& launches = block_.set_fast() ? launches_ : unaligned_launches();
   void* arguments[] = {block_.data()};
-  for (const Launch& launch : launches_) {
-    if (WorkLog* log = is_last && &launch != launches_.data() ? current_log(backend) : nullptr) note_finish(*log, scratch);
+  for (const Launch& launch : launches) {
+    if (WorkLog* log = is_last && &launch != launches.data() ? current_log(backend) : nullptr) note_finish(*log, scratch);
     backend.launches.fetch_add(1, std::memory_order_relaxed);
     backend.launch(*launch.code, launch.config, arguments, stream);
   }

@@ -112,7 +112,11 @@ class BoundKernel {
   void bind_finish(const Shape& space, std::span<const ArrayLayout> arrays, std::uint32_t reduced_axes);
   void note_finish(WorkLog& log, const Array& scratch) const;
 
+  const std::vector<Launch>& unaligned_launches();
+
+  const SpecKernel::Variant* variant_ = nullptr;
   std::vector<Launch> launches_;     // none: nothing to do
+  std::vector<Launch> unaligned_;    // of Dialect::unaligned, from the first launch on that wants them
   std::vector<Finished> finished_;   // by array; empty: one launch
   std::vector<int> parameters_;   // of the arrays
   std::size_t scratch_bytes_ = 0, zeroed_bytes_ = 0;

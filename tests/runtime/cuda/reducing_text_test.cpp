@@ -192,12 +192,13 @@ std::optional<Device> cpu_or_none() {
 }
 
 /// The case in both texts, run by the CPU.
-void expect_what_the_cpus_text_gives(const Case& one, const Given& given, const Processors& processors, Device device) {
+void expect_what_the_cpus_text_gives(const Case& one, const Given& given, const Processors& processors, Device device, bool aligned = true) {
   const testing::Environment form("DAMO_CPU_FORM", "reference");  // right by construction, and compiled in half of the time
   const Arrays arrays(one, given, device), expected = arrays.dense();
   const Geometry geometry(given.shape, arrays.layouts, given.mask, one.spec.uses_place());
   if (one.spec.joins_across()) ASSERT_TRUE(cuda_dialect().joins_across(one.spec, geometry, processors)) << one.spec.name << " " << ::testing::PrintToString(given);
-  const Layout layout = cuda_layout(one.spec, geometry, processors);
+  Layout layout = cuda_layout(one.spec, geometry, processors);
+  if (!aligned) layout = cuda_dialect().unaligned(layout).value_or(layout);
   const Work work = cuda_dialect().work(one.spec, layout, geometry, processors);
   ArgumentBlock block(one.spec, layout, geometry, cuda_dialect().vector_width(one.spec, layout), work);
   for (std::size_t i = 0; i < arrays.all.size(); ++i) block.set_pointer(static_cast<int>(i), arrays.all[i].data());
@@ -236,6 +237,21 @@ TEST(CudaReducing, GivesOnTheCpuWhatTheCpusTextGives) {
       if (testing::takes_pair(i, k)) expect_what_the_cpus_text_gives(all[i], kGiven[k], kProcessors, *device);
     }
   }
+}
+
+TEST(CudaReducing, ReadsElementsOneByOneWhereArraysAreNotAligned) {
+  const std::optional<Device> device = cpu_or_none();
+  if (!device) GTEST_SKIP() << "needs the CPU back end";
+  const std::vector<Case> all = cases();
+  std::size_t texts = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t k = i % 5; k < std::size(kGiven); k += 5) {
+      expect_what_the_cpus_text_gives(all[i], kGiven[k], kProcessors, *device, false);
+      ++texts;
+    }
+  }
+  for (const Case& one : cases_across()) expect_what_the_cpus_text_gives(one, kGivenAcross[0], kFewProcessors, *device, false);
+  EXPECT_GT(texts, 10u);
 }
 
 TEST(CudaReducing, JoinsAUsersTypeOnTheCpuAsTheCpusTextDoes) {
