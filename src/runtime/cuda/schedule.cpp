@@ -19,7 +19,7 @@ constexpr std::size_t kLargeTileBytes = 20 * 1024;    // beyond it too few block
 constexpr int kHeavyCost = 150;      // instructions an element from which arithmetic, not memory, is the limit
 
 // Where a number stands for every so few instructions, reading numbers counts: that is an instruction for each pair, once for all elements that a thread takes at once.
-constexpr int kCostOfNumber = 4, kManyNumbers = 16;
+constexpr int kCostOfNumber = 4;
 constexpr int kPartCost = 32;        // ptxas looks at least so far ahead
 constexpr int kCostOfThread = 8192;  // of all its elements: 64 to 128 KB of code, which the caches of instructions hold
 
@@ -31,10 +31,9 @@ bool has_registers(const CudaSchedule& schedule, int words) {
   return kOwnRegisters + elements * words <= std::min(kMostRegisters, kRegisters / schedule.block);
 }
 
-/// Whether it computes little for each of many numbers, and parts of its body can be had.
+/// Whether it computes little for each of its numbers, and parts of its body can be had.
 bool is_full_of_numbers(const KernelSpec& spec) {
-  const int count = static_cast<int>(spec.numbers.size());
-  return count >= kManyNumbers && count * kCostOfNumber >= spec.cost() && !spec.has_ordinals() && !spec.reduces();
+  return static_cast<int>(spec.numbers.size()) * kCostOfNumber >= spec.cost() && !spec.has_ordinals() && !spec.reduces();
 }
 
 bool is_block(int threads) { return threads >= 32 && threads <= 1024 && threads % 32 == 0; }
@@ -81,7 +80,7 @@ CudaSchedule cuda_schedule(const KernelSpec& spec) {
   while (schedule.unroll < 4 && in_flight * schedule.unroll < kBytesInFlight) schedule.unroll *= 2;
   // Three streams of writes interleave better in halves: x + y, x - y, x * y took 651 us in place of 654.
   if (spec.outputs.size() >= 3 && written > read) schedule.vector = std::max(schedule.vector / 2, 1);
-  if (is_full_of_numbers(spec)) {
+  if (spec.cost() >= kHeavyCost && is_full_of_numbers(spec)) {
     schedule.part = kPartCost;
     while (spec.cost() * schedule.vector * schedule.unroll > kCostOfThread && schedule.unroll > 1) schedule.unroll /= 2;
     while (spec.cost() * schedule.vector > kCostOfThread && schedule.vector > 1) schedule.vector /= 2;

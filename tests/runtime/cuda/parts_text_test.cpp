@@ -21,7 +21,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kCount = 40;
+constexpr int kCount = 80;
 
 /// With w = x: w = w * number + s, again and again, plus x in every tenth turn; y is the w half way, z the last one, t is s and v the number behind. Integers wrap, so values are exact.
 KernelSpec spec_of_turns() {
