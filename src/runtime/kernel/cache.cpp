@@ -50,7 +50,7 @@ std::string name_of(const CompileRequest& request) {
 /// is_done and module are guarded by the cache's mutex; the rest is the business of the call that made the entry.
 struct KernelCache::Entry {
   CompileRequest request;
-  std::string includes;  // include_digest
+  std::optional<std::string> includes;  // include_digest; null: the code is not kept
   std::size_t hash = 0;
   std::string key;
   bool is_done = false;
@@ -104,12 +104,12 @@ std::exception_ptr KernelCache::take_first_error(std::span<const EntryPointer> o
 }
 
 KernelCache::EntryPointer KernelCache::find_or_insert(const CompileRequest& request, bool& inserted) {
-  std::string includes = include_digest(request);
-  const std::size_t hash = hash_of(request) + std::hash<std::string>()(includes);
+  std::optional<std::string> includes = include_digest(request);
+  const std::size_t hash = hash_of(request) + std::hash<std::string>()(includes.value_or(""));
   const std::lock_guard lock(mutex_);
   const auto [first, last] = entries_.equal_range(hash);
   for (auto at = first; at != last; ++at) {
-    if (!equal(at->second->request, request) || at->second->includes != includes) continue;
+    if (!includes || !equal(at->second->request, request) || at->second->includes != includes) continue;
     ++statistics_.memory_hits;
     return at->second;
   }
@@ -141,7 +141,7 @@ void KernelCache::finish(Entry& entry, Module module, std::exception_ptr error) 
     entry.module = std::move(module);
     entry.error = std::move(error);
     entry.is_done = true;
-    if (entry.error) erase(entry);
+    if (entry.error || !entry.includes) erase(entry);
   }
   finished_.notify_all();
 }
@@ -163,8 +163,9 @@ KernelCache::Module KernelCache::load(std::span<const std::byte> bytes, const st
 /// True if the entry is finished, by a hit or by an error that no compile would mend.
 bool KernelCache::load_from_disk(Entry& entry) {
   try {
-    entry.key = key(entry.request, entry.includes);
+    entry.key = key(entry.request, entry.includes.value_or(""));
     dump_source(entry.request, entry.key, backend_.kind());
+    if (!entry.includes) return false;
     const auto begin = Clock::now();
     const auto bytes = disk().load(entry.key);
     if (!bytes) return false;
@@ -194,7 +195,7 @@ void KernelCache::compile(Entry& entry) {
   try {
     const CompiledCode code = compile(entry.request, entry.key);
     Module module = load(code.bytes, name_of(entry.request));
-    disk().store(entry.key, code.bytes);  // after load: what cannot be loaded is not kept
+    if (entry.includes) disk().store(entry.key, code.bytes);  // after load: what cannot be loaded is not kept
     finish(entry, std::move(module), nullptr);
   } catch (...) {
     finish(entry, nullptr, std::current_exception());
@@ -219,10 +220,11 @@ CompiledCode KernelCache::compile(const CompileRequest& request, const std::stri
 
 /// On disk such an entry is the log, a NUL, the code: under a key of its own.
 CompiledCode KernelCache::code(const CompileRequest& request, bool anew) {
-  const std::string key = Sha256().update_field("with log").update_field(this->key(request)).hex();
+  const std::optional<std::string> includes = include_digest(request);
+  const std::string key = Sha256().update_field("with log").update_field(this->key(request, includes.value_or(""))).hex();
   dump_source(request, key, backend_.kind());
   const auto begin = Clock::now();
-  if (const auto bytes = anew ? std::nullopt : disk().load(key)) {
+  if (const auto bytes = anew || !includes ? std::nullopt : disk().load(key)) {
     const auto end = std::find(bytes->begin(), bytes->end(), std::byte{0});
     if (end != bytes->end()) {
       const std::lock_guard lock(mutex_);
@@ -234,6 +236,7 @@ CompiledCode KernelCache::code(const CompileRequest& request, bool anew) {
   }
   CompiledCode code = compile(request, key);
   std::erase(code.log, '\0');
+  if (!includes) return code;
   const auto log_bytes = std::as_bytes(std::span(code.log.c_str(), code.log.size() + 1));
   std::vector<std::byte> payload(log_bytes.begin(), log_bytes.end());
   payload.insert(payload.end(), code.bytes.begin(), code.bytes.end());
@@ -286,7 +289,7 @@ DiskCache& KernelCache::disk() {
   return *disk_;
 }
 
-std::string KernelCache::key(const CompileRequest& request) { return key(request, include_digest(request)); }
+std::string KernelCache::key(const CompileRequest& request) { return key(request, include_digest(request).value_or("")); }
 
 std::string KernelCache::key(const CompileRequest& request, const std::string& includes) {
   Sha256 digest;

@@ -13,26 +13,38 @@
 namespace damo {
 namespace {
 
-/// The text with lines joined that a backslash parts.
-std::string joined(std::string_view text) {
+/// The text as directives are read from it: lines joined that a backslash parts, trigraphs and a mark of the byte order replaced,
+/// each line ended by \n.
+std::string plain(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   std::string result;
   result.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && text.substr(i + 1).starts_with("\n")) {
-      ++i;
-    } else if (text[i] == '\\' && text.substr(i + 1).starts_with("\r\n")) {
+    char c = text[i];
+    if (text.substr(i).starts_with("?\?=") || text.substr(i).starts_with("?\?/")) {
+      c = text[i + 2] == '=' ? '#' : '\\';
       i += 2;
-    } else {
-      result += text[i];
     }
+    if (c == '\\') {
+      const std::size_t end = std::min(text.find_first_not_of(" \t\v\f", i + 1), text.size());
+      if (end < text.size() && (text[end] == '\n' || text[end] == '\r')) {
+        i = text.substr(end).starts_with("\r\n") ? end + 1 : end;
+        continue;
+      }
+    }
+    result += c == '\r' ? '\n' : c;
   }
   return result;
 }
 
-/// One line of a directive, read from its beginning.
-class Line {
+bool is_in_identifier(char c) {
+  return c == '_' || c == '$' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<signed char>(c) < 0;
+}
+
+/// A directive, read from its beginning.
+class Directive {
  public:
-  explicit Line(std::string_view text) : rest_(text) {}
+  explicit Directive(std::string_view text) : rest_(text) {}
 
   bool skip(std::string_view word) {
     skip_blank();
@@ -40,21 +52,30 @@ class Line {
     rest_.remove_prefix(word.size());
     return true;
   }
-  /// What stands in "..." or <...> next; empty if nothing does.
+  /// What stands in "..." or <...> next, on this line; empty if nothing does.
   std::string name() {
     skip_blank();
     if (rest_.empty() || (rest_[0] != '"' && rest_[0] != '<')) return {};
-    const std::size_t close = rest_.find(rest_[0] == '"' ? '"' : '>', 1);
-    return close == std::string_view::npos ? std::string() : std::string(rest_.substr(1, close - 1));
+    const std::size_t close = rest_.find_first_of(rest_[0] == '"' ? "\"\n" : ">\n", 1);
+    if (close == std::string_view::npos || rest_[close] == '\n') return {};
+    const std::string result(rest_.substr(1, close - 1));
+    rest_.remove_prefix(close + 1);
+    return result;
   }
-  void skip_identifier() {
+  std::string identifier() {
     skip_blank();
-    const auto is_in_name = [](char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-    rest_.remove_prefix(static_cast<std::size_t>(std::find_if_not(rest_.begin(), rest_.end(), is_in_name) - rest_.begin()));
+    const std::string result(rest_.begin(), std::find_if_not(rest_.begin(), rest_.end(), is_in_identifier));
+    rest_.remove_prefix(result.size());
+    return result;
+  }
+  bool is_at_parameters() const { return rest_.starts_with('('); }
+  bool is_at_end() {
+    skip_blank();
+    return rest_.empty() || rest_[0] == '\n' || rest_.starts_with("//");
   }
 
  private:
-  /// A comment is a blank too.
+  /// A comment is a blank too, over any number of lines.
   void skip_blank() {
     for (;;) {
       rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\v\f"), rest_.size()));
@@ -66,30 +87,72 @@ class Line {
   std::string_view rest_;
 };
 
-/// The names after #include, #include_next and #import, and after #define NAME, which an #include NAME may mean.
-std::vector<std::string> included_names(std::string_view text) {
-  std::vector<std::string> names;
-  const std::string whole = joined(text);
-  for (std::size_t at = 0; at < whole.size();) {
-    const std::size_t end = std::min(whole.find('\n', at), whole.size());
-    Line line(std::string_view(whole).substr(at, end - at));
-    at = end + 1;
-    if (!line.skip("#") && !line.skip("%:")) continue;
-    if (line.skip("include_next") || line.skip("include") || line.skip("import")) {
-    } else if (line.skip("define")) {
-      line.skip_identifier();
-    } else {
-      continue;
+/// What a text says of files. What stands in comments and strings counts too, which costs a compile at most.
+struct Mentions {
+  std::vector<std::string> names;                                ///< after #include and its kin, and in __has_include(...)
+  std::vector<std::string> macros;                               ///< that an #include names instead
+  std::vector<std::pair<std::string, std::string>> definitions;  ///< of macros as one name; empty: as anything else
+  bool are_all = true;                                           ///< false: there is an #include or a __has_include of something else
+};
+
+bool begins_line(std::string_view text, std::size_t at) {
+  const std::size_t before = at == 0 ? std::string_view::npos : text.find_last_not_of(" \t\v\f", at - 1);
+  return before == std::string_view::npos || text[before] == '\n' || (before > 0 && text.substr(before - 1, 2) == "*/");
+}
+
+bool takes_file(std::string_view word) { return word == "include" || word == "include_next" || word == "import" || word == "embed"; }
+
+void read_directive(Directive directive, bool begins, Mentions& found) {
+  const std::string word = directive.identifier();
+  if (word == "define") {
+    std::string macro = directive.identifier();
+    std::string name = directive.is_at_parameters() ? std::string() : directive.name();
+    found.definitions.emplace_back(std::move(macro), directive.is_at_end() ? std::move(name) : std::string());
+  } else if (takes_file(word)) {
+    if (std::string name = directive.name(); !name.empty()) {
+      found.names.push_back(std::move(name));
+    } else if (begins) {
+      std::string macro = directive.identifier();
+      found.are_all = found.are_all && !macro.empty() && directive.is_at_end();
+      found.macros.push_back(std::move(macro));
     }
-    if (std::string name = line.name(); !name.empty()) names.push_back(std::move(name));
   }
-  return names;
+}
+
+/// Of __has_include(...) and its kin, behind their first two words.
+void read_question(Directive question, Mentions& found) {
+  if (!takes_file(question.identifier()) || !question.skip("(")) return;
+  std::string name = question.name();
+  found.are_all = found.are_all && !name.empty();
+  found.names.push_back(std::move(name));
+}
+
+Mentions read_mentions(std::string_view source) {
+  constexpr std::string_view kQuestion = "__has_", kDigraph = "%:";
+  Mentions found;
+  const std::string whole = plain(source);
+  const std::string_view text = whole;
+  for (std::size_t at = text.find_first_of("#%_"); at != std::string_view::npos; at = text.find_first_of("#%_", at + 1)) {
+    const std::string_view rest = text.substr(at);
+    if (rest[0] == '#') read_directive(Directive(rest.substr(1)), begins_line(text, at), found);
+    else if (rest.starts_with(kDigraph)) read_directive(Directive(rest.substr(kDigraph.size())), begins_line(text, at), found);
+    else if (rest.starts_with(kQuestion)) read_question(Directive(rest.substr(kQuestion.size())), found);
+  }
+  return found;
 }
 
 /// What the flags of both compilers say about includes.
 struct Flags {
   std::vector<std::string> directories, files, definitions;
+  bool are_all = true;  ///< false: there is one that changes the search otherwise
 };
+
+/// Of a flag that is not among those that are read.
+bool may_change_search(std::string_view flag) {
+  constexpr std::string_view kBeginnings[] = {"-i", "--i", "-F", "-c-", "-objc", "-cxx-", "-stdlib++", "-internal", "-fmodule", "-vfsoverlay", "-working-directory", "-remap",
+                                              "--sysroot", "@", "--options-file", "-optf", "--use-pch", "-use-pch", "--pch", "-pch"};
+  return std::any_of(std::begin(kBeginnings), std::end(kBeginnings), [&](std::string_view beginning) { return flag.starts_with(beginning); });
+}
 
 Flags read(const std::vector<std::string>& flags) {
   struct Option {
@@ -109,7 +172,10 @@ Flags read(const std::vector<std::string>& flags) {
   for (std::size_t i = 0; i < flags.size(); ++i) {
     const std::string_view flag = flags[i];
     const auto option = std::find_if(std::begin(kOptions), std::end(kOptions), [&](const Option& known) { return flag.starts_with(known.name); });
-    if (option == std::end(kOptions)) continue;
+    if (option == std::end(kOptions)) {
+      result.are_all = result.are_all && !may_change_search(flag);
+      continue;
+    }
     std::string_view value = flag.substr(option->name.size());
     if (value.starts_with('=')) value.remove_prefix(1);
     if (value.empty() && i + 1 < flags.size()) value = flags[++i];
@@ -123,7 +189,12 @@ class Reader {
   explicit Reader(std::vector<std::string> directories) : directories_(std::move(directories)) {}
 
   void follow(std::string_view text, const std::filesystem::path& own_directory) {
-    for (const std::string& name : included_names(text)) find(name, own_directory);
+    Mentions mentions = read_mentions(text);
+    are_all_ = are_all_ && mentions.are_all;
+    own_directories_.insert(own_directory);
+    macros_.insert(mentions.macros.begin(), mentions.macros.end());
+    for (auto& [macro, name] : mentions.definitions) definitions_[std::move(macro)].insert(std::move(name));
+    for (const std::string& name : mentions.names) find(name, own_directory);
   }
   /// In every directory: which of several files a compiler takes depends on the kind of include.
   void find(const std::string& name, const std::filesystem::path& own_directory) {
@@ -131,6 +202,25 @@ class Reader {
     if (std::filesystem::path(name).is_absolute()) return;
     for (const std::string& directory : directories_) take(name, std::filesystem::path(directory) / name);
   }
+  /// Where macros stand for names: a macro may be defined in one file, named in another, and looked for beside a third. False if one
+  /// of them is anything but a name somewhere.
+  bool follow_macros() {
+    std::size_t seen = 0;
+    do {
+      seen = seen_.size();
+      const std::set<std::string> macros = macros_;
+      const std::set<std::filesystem::path> directories = own_directories_;
+      for (const std::string& macro : macros) {
+        const std::set<std::string> names = definitions_[macro];
+        if (names.empty() || names.contains("")) return false;
+        for (const std::filesystem::path& directory : directories) {
+          for (const std::string& name : names) find(name, directory);
+        }
+      }
+    } while (seen_.size() != seen);
+    return true;
+  }
+  bool are_all() const { return are_all_; }
   std::map<std::string, std::string> paths() {
     std::erase_if(paths_, [](const auto& entry) { return entry.second.empty(); });
     return std::move(paths_);
@@ -152,8 +242,12 @@ class Reader {
 
   std::vector<std::string> directories_;
   std::set<std::string> seen_;
+  std::set<std::string> macros_;  ///< that an #include names
+  std::map<std::string, std::set<std::string>> definitions_;
+  std::set<std::filesystem::path> own_directories_;
   std::map<std::string, std::string> paths_;  // by names; empty: several
   Sha256 digest_;
+  bool are_all_ = true;
 };
 
 }  // namespace
@@ -161,11 +255,12 @@ class Reader {
 std::map<std::string, std::string> included_files(std::string_view source, const std::vector<std::string>& directories) {
   Reader reader(directories);
   reader.follow(source, {});
+  reader.follow_macros();
   return reader.paths();
 }
 
-std::string include_digest(const CompileRequest& request) {
-  if (request.kind != SourceKind::kCudaC) return {};
+std::optional<std::string> include_digest(const CompileRequest& request) {
+  if (request.kind != SourceKind::kCudaC) return std::string();
   Flags flags = read(request.flags);
   const auto& own = request.options.include_directories;
   flags.directories.insert(flags.directories.begin(), own.begin(), own.end());
@@ -173,11 +268,12 @@ std::string include_digest(const CompileRequest& request) {
   const std::filesystem::path beside = std::filesystem::path(request.file_name).parent_path();
   Reader reader(std::move(flags.directories));
   for (const std::string& file : flags.files) reader.find(file, {});
-  for (const std::string& definition : flags.definitions) {
-    const std::size_t equals = definition.find('=');
-    if (equals != std::string::npos) reader.follow("#include " + definition.substr(equals + 1), {});
+  for (std::string& definition : flags.definitions) {
+    if (const std::size_t equals = definition.find('='); equals != std::string::npos) definition[equals] = ' ';
+    reader.follow("#define " + definition, beside);
   }
   reader.follow(request.source, beside);
+  if (!reader.follow_macros() || !reader.are_all() || !flags.are_all) return std::nullopt;
   return reader.digest();
 }
 

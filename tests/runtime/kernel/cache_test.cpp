@@ -52,6 +52,18 @@ TEST_F(KernelCacheTest, CompilesNothingThatAnEarlierProcessCompiled) {
   EXPECT_EQ(next.cache().statistics().disk_hits, 1u);
 }
 
+TEST_F(KernelCacheTest, KeepsNothingWhoseIncludedFilesCannotBeTold) {
+  const CompileRequest request = {.source = "#include PASTED(a)", .kind = SourceKind::kCudaC};
+  const auto first = backend_.cache().get(request);
+  EXPECT_NE(backend_.cache().get(request), first);
+  backend_.cache().get(std::vector{request, request});
+  EXPECT_EQ(backend_.counting.compiles, 4);
+  backend_.cache().load_own(request);
+  backend_.cache().load_own(request);
+  EXPECT_EQ(backend_.counting.compiles, 6);
+  EXPECT_TRUE(cache_entries().empty());
+}
+
 TEST_F(KernelCacheTest, LoadsFromTheDiskWhatItWasToldToForget) {
   const auto lost = backend_.cache().get({.source = "a"});
   backend_.cache().forget();
