@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "runtime/cpu/blas_library.hpp"
+#include "runtime/cpu/library_calls.hpp"
 #include "runtime/stream/capture.hpp"
 #include "runtime/stream/work_log.hpp"
 
@@ -37,6 +38,7 @@ class BlasProduct final : public PreparedProduct {
   }
 
   void run_batches(const MatrixAddresses& addresses, std::int64_t first, std::int64_t last) const {
+    const LibraryCall call;
     for (std::int64_t batch = first; batch < last; ++batch) {
       const T* a = static_cast<const T*>(addresses.a) + batch * p_.a.batch;
       const T* b = static_cast<const T*>(addresses.b) + batch * p_.b.batch;
@@ -110,7 +112,10 @@ class BlasEngine final : public MatrixEngine {
 std::unique_ptr<MatrixEngine> make_blas_engine(const Backend& backend, const WorkerPool& workers) {
   const BlasLibrary* library = blas();
   if (!library) return nullptr;
-  if (library->set_threads) library->set_threads(workers.threads());
+  if (library->set_threads) {
+    const LibraryCall call;
+    library->set_threads(workers.threads());
+  }
   return std::make_unique<BlasEngine>(backend, workers, *library);
 }
 

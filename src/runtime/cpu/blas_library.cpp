@@ -6,6 +6,7 @@
 #include <damo/log.hpp>
 
 #include "graph/base/environment.hpp"
+#include "runtime/cpu/library_calls.hpp"
 
 namespace damo::cpu_backend {
 namespace {
@@ -77,7 +78,11 @@ bool takes_wide_integers(DynamicLibrary& opened) {
 }
 
 const BlasLibrary* blas() {
-  static const Opened opened = open();
+  static const Opened opened = [] {
+    Opened library = open();
+    hold_calls_at_forks();
+    return library;
+  }();
   return opened.library ? &*opened.library : nullptr;
 }
 

@@ -4,6 +4,7 @@
 
 #include "graph/base/environment.hpp"
 #include "runtime/cpu/blas_library.hpp"
+#include "runtime/cpu/library_calls.hpp"
 
 namespace damo::cpu_backend {
 namespace {
@@ -54,7 +55,11 @@ LapackLibrary open() {
 }  // namespace
 
 const LapackLibrary& lapack() {
-  static const LapackLibrary opened = open();
+  static const LapackLibrary opened = [] {
+    LapackLibrary library = open();
+    hold_calls_at_forks();
+    return library;
+  }();
   return opened;
 }
 

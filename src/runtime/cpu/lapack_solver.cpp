@@ -8,6 +8,7 @@
 
 #include "runtime/cpu/blas_library.hpp"
 #include "runtime/cpu/lapack_library.hpp"
+#include "runtime/cpu/library_calls.hpp"
 #include "runtime/stream/work_log.hpp"
 
 namespace damo::cpu_backend {
@@ -122,6 +123,7 @@ class LapackSolver final : public DenseSolver {
   template <class Method>
   auto of(const MatrixStack& a, Method&& method) {
     enter_default_stream(backend_);
+    const LibraryCall call;
     return a.dtype == float64 ? method(real_, double{}) : method(single_, float{});
   }
 
@@ -165,7 +167,10 @@ class LapackSolver final : public DenseSolver {
 
 std::unique_ptr<DenseSolver> make_lapack_solver(const Backend& backend, int threads) {
   const LapackLibrary& library = lapack();
-  if (const BlasLibrary* also = blas(); also && also->set_threads) also->set_threads(threads);
+  if (const BlasLibrary* also = blas(); also && also->set_threads) {
+    const LibraryCall call;
+    also->set_threads(threads);
+  }
   return std::make_unique<LapackSolver>(backend, library);
 }
 
