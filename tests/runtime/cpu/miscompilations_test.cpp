@@ -1,5 +1,6 @@
 // Kernels that LLVM 19 compiles wrongly, each without what keeps the bug out, and with it. Bugs of AVX-512 show in the
-// object's instructions, read by llvm-objdump, on any machine; their values are tested where the machine can run them.
+// object's instructions, read by llvm-objdump, on any machine; their values are tested where the machine can run them. And what
+// it compiles element by element (vector_loops.cpp).
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -65,6 +66,24 @@ TEST_F(Miscompilations, NoCpuNameBringsHalfArithmetic) {
     const std::string text = instructions(compile_for(cpu, kHalves));
     EXPECT_FALSE(has(text, kHalfArithmetic)) << cpu << text;
     EXPECT_TRUE(has(text, "vcvtph2ps.*%zmm")) << cpu << text;
+  }
+}
+
+TEST_F(Miscompilations, HalvesAreComparedAndRoundedInVectors) {
+  const std::string source = R"(
+using namespace damo;
+extern "C" void halves(void* const* a, const LaunchFrame*, i64 first, i64 last) {
+  const f16* __restrict x = *(const f16* const*)a[0];
+  f16* __restrict y = *(f16* const*)a[1];
+  for (i64 i = first; i < last; ++i) {
+    const float u = float(x[i]), v = float(y[i]);
+    y[i] = u < v ? f16(__builtin_floorf(v)) : x[i];
+  }
+})";
+  for (const char* cpu : {"x86-64-v3", "x86-64-v4", "sapphirerapids"}) {
+    const std::string text = instructions(compile_for(cpu, source));
+    EXPECT_TRUE(has(text, "vcmp\\w*ps.*%[yz]mm")) << cpu << text;
+    EXPECT_TRUE(has(text, "vrnd\\w*ps.*%zmm|vroundps.*%ymm")) << cpu << text;
   }
 }
 

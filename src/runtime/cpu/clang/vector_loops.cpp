@@ -4,6 +4,9 @@
 
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/Utils/LoopUtils.h>
 
@@ -70,6 +73,29 @@ struct HalfLoops : llvm::PassInfoMixin<HalfLoops> {
   }
 };
 
+// Comparisons and roundings of float16 numbers. The text has them of floats; LLVM makes them ones of halves, which a processor without instructions for those
+// does element by element. Here they are floats' again, for the vectoriser and behind the last pass that takes that back.
+// Needs nothing for the values: every half is a float, and what a half is rounded to is a half.
+struct WideHalves : llvm::PassInfoMixin<WideHalves> {
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+    using namespace llvm::Intrinsic;
+    if (!has_conversions(analyses.getResult<llvm::TargetIRAnalysis>(function), function.getContext())) return llvm::PreservedAnalyses::all();
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+      const auto* const compared = llvm::dyn_cast<llvm::FCmpInst>(&instruction);
+      const auto* const call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+      if (!compared && !(call && llvm::is_contained({floor, ceil, trunc, rint, nearbyint, roundeven, round}, call->getIntrinsicID()))) continue;
+      llvm::Type* const type = instruction.getOperand(0)->getType();
+      if (!type->getScalarType()->isHalfTy()) continue;
+      llvm::IRBuilder<> builder(&instruction);
+      const auto wide = [&](unsigned i) { return builder.CreateFPExt(instruction.getOperand(i), type->getWithNewType(builder.getFloatTy())); };
+      instruction.replaceAllUsesWith(compared ? builder.CreateFCmp(compared->getPredicate(), wide(0), wide(1))
+                                              : builder.CreateFPTrunc(builder.CreateUnaryIntrinsic(call->getIntrinsicID(), wide(0)), type));
+      instruction.eraseFromParent();
+    }
+    return llvm::PreservedAnalyses::none();
+  }
+};
+
 // Loops over the partial values of a reduction, which stand side by side in a small array: `vectorize(enable) unroll(disable)` keeps such a loop whole until
 // it is made of vectors. Then it may be unrolled, and what lies in the array comes into registers. Unrolled earlier it would be as many scalar steps.
 // Needs nothing for the values: how often a loop's body stands in the code changes none.
@@ -93,8 +119,12 @@ struct LaneLoops : llvm::PassInfoMixin<LaneLoops> {
 
 void describe_vector_loops(llvm::PassBuilder& builder) {
   builder.registerVectorizerStartEPCallback([](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
+    passes.addPass(WideHalves());
     passes.addPass(HalfLoops());
     passes.addPass(LaneLoops());
+  });
+  builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(WideHalves()));
   });
 }
 

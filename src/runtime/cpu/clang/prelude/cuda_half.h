@@ -32,7 +32,6 @@ using bfloat16 = damo::bfloat16;
   inline V make(H x, H y) { return {x, y}; }
 __DAMO_TYPES(__half, __half_raw, __half2, make_half2)
 __DAMO_TYPES(__nv_bfloat16, __nv_bfloat16_raw, __nv_bfloat162, make_bfloat162)
-#undef __DAMO_TYPES
 using half2 = __half2;
 using __nv_half2 = __half2;
 using nv_bfloat162 = __nv_bfloat162;
@@ -180,13 +179,9 @@ inline bfloat16 operator--(bfloat16& a, int) { const bfloat16 old = a; --a; retu
   __DAMO_FUNCTIONS(__DAMO_FUNCTION, H)
 __DAMO_HALF(__half, half)
 __DAMO_HALF(__nv_bfloat16, bfloat16)
-#undef __DAMO_HALF
-#undef __DAMO_ARITHMETIC
 #undef __DAMO_COMPARISON
 #undef __DAMO_FROM_INTEGER
 #undef __DAMO_TO_INTEGER
-#undef __DAMO_TO_INTEGERS
-#undef __DAMO_TO_SHORT
 
 // ---- pairs: each function is the scalar one on both parts ----------------------------------------------------------
 #define __DAMO_BOTH(V, name, scalar) inline V name(V a, V b) { return V{scalar(a.x, b.x), scalar(a.y, b.y)}; }
@@ -256,14 +251,7 @@ __DAMO_HALF(__nv_bfloat16, bfloat16)
   __device__ inline V atomicAdd(V* p, V v) { return V{atomicAdd(&p->x, v.x), atomicAdd(&p->y, v.y)}; }
 __DAMO_PAIR(__half2, __half, half)
 __DAMO_PAIR(__nv_bfloat162, __nv_bfloat16, bfloat16)
-#undef __DAMO_PAIR
-#undef __DAMO_BOTH
-#undef __DAMO_EACH
-#undef __DAMO_FUNCTION
-#undef __DAMO_FUNCTION2
-#undef __DAMO_FUNCTIONS
 #undef __DAMO_THREE
 #undef __DAMO_COMPARISON
 #undef __DAMO_OPERATOR
-#undef __DAMO_RELATION
 #pragma clang force_cuda_host_device end

@@ -50,8 +50,6 @@ __DAMO_UNARY_LIST(__DAMO_UNARY)
 __DAMO_BINARY_LIST(__DAMO_BINARY)
 #undef __DAMO_UNARY
 #undef __DAMO_BINARY
-#undef __DAMO_UNARY_LIST
-#undef __DAMO_BINARY_LIST
 
 inline float pow(float x, int n) { return powf(x, float(n)); }
 inline double pow(double x, int n) { return pow(x, double(n)); }
@@ -74,7 +72,6 @@ inline float fdividef(float x, float y) { return x / y; }
   inline bool name(double x) { return __builtin_##name(x); }   \
   template <class T> inline typename damo::If<__is_integral(T), bool>::type name(T x) { return name(double(x)); }
 __DAMO_CLASSIFY(isnan) __DAMO_CLASSIFY(isinf) __DAMO_CLASSIFY(isfinite) __DAMO_CLASSIFY(isnormal) __DAMO_CLASSIFY(signbit)
-#undef __DAMO_CLASSIFY
 
 inline int abs(int x) { return x < 0 ? -x : x; }
 inline long abs(long x) { return x < 0 ? -x : x; }
@@ -93,7 +90,6 @@ inline long long llabs(long long x) { return x < 0 ? -x : x; }
 __DAMO_INTEGER(int, unsigned)
 __DAMO_INTEGER(long, unsigned long)
 __DAMO_INTEGER(long long, unsigned long long)
-#undef __DAMO_INTEGER
 #undef __DAMO_LEAST_GREATEST
 #define __DAMO_LEAST_GREATEST(T, A, B, suffix)                     \
   inline T min(A a, B b) { return fmin##suffix(a, b); }            \
@@ -107,7 +103,6 @@ __DAMO_LEAST_GREATEST(double, double, float, )
   inline T prefix##min(T a, T b) { return b < a ? b : a; }          \
   inline T prefix##max(T a, T b) { return a < b ? b : a; }
 __DAMO_NAMED(unsigned, u) __DAMO_NAMED(long long, ll) __DAMO_NAMED(unsigned long long, ull)
-#undef __DAMO_NAMED
 
 #define __DAMO_TO_INTEGER(T, name, round)                         \
   inline T name##f(float x) { return (T)round##f(x); }            \
@@ -122,7 +117,6 @@ __DAMO_TO_INTEGER(long, lround, round) __DAMO_TO_INTEGER(long long, llround, rou
   inline float name(float x, integer n) { return __builtin_##name##f(x, n); }          \
   inline double name(double x, integer n) { return __builtin_##name(x, n); }
 __DAMO_SCALE(ldexp, int) __DAMO_SCALE(scalbn, int) __DAMO_SCALE(scalbln, long)
-#undef __DAMO_SCALE
 inline float frexpf(float x, int* e) { return __builtin_frexpf(x, e); }
 inline float frexp(float x, int* e) { return __builtin_frexpf(x, e); }
 inline double frexp(double x, int* e) { return __builtin_frexp(x, e); }
@@ -134,7 +128,6 @@ inline double modf(double x, double* whole) { *whole = trunc(x); return isinf(x)
 #define __DAMO_QUICK(name) inline float __##name(float x) { return name(x); }
 __DAMO_QUICK(expf) __DAMO_QUICK(exp10f) __DAMO_QUICK(logf) __DAMO_QUICK(log2f) __DAMO_QUICK(log10f)
 __DAMO_QUICK(sinf) __DAMO_QUICK(cosf) __DAMO_QUICK(tanf) __DAMO_QUICK(tanhf)
-#undef __DAMO_QUICK
 inline void __sincosf(float x, float* s, float* c) { *s = sinf(x), *c = cosf(x); }
 inline float __powf(float x, float y) { return powf(x, y); }
 inline float __fdividef(float x, float y) { return x / y; }

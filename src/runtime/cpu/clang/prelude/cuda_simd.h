@@ -73,10 +73,6 @@ inline long sum_of_lanes(unsigned word) {
   inline unsigned __vsadu##size(unsigned x, unsigned y) { return unsigned(damo::cuda::sum_of_lanes<U>(__vabsdiffu##size(x, y))); }
 __DAMO_WORD(4, signed char, unsigned char)
 __DAMO_WORD(2, short, unsigned short)
-#undef __DAMO_WORD
-#undef __DAMO_COMPARE
-#undef __DAMO_LANES_UNARY
-#undef __DAMO_LANES
 
 // ---- dot products of bytes ----------------------------------------------------------------------------------------
 namespace damo::cuda {
@@ -106,7 +102,6 @@ inline unsigned __dp4a(uchar4 a, uchar4 b, unsigned c) { return __dp4a(damo::cud
   inline unsigned name(ushort2 a, uchar4 b, unsigned c) { return name(damo::cuda::word(a), damo::cuda::word(b), c); }
 __DAMO_DP2A(__dp2a_lo, 0)
 __DAMO_DP2A(__dp2a_hi, 16)
-#undef __DAMO_DP2A
 
 // ---- dynamic programming: minimum and maximum of three, of a sum, with and without a floor of zero -----------------
 #define __DAMO_THREE(T, suffix)                                                                          \
@@ -134,7 +129,6 @@ inline unsigned __vimin_s16x2_relu(unsigned a, unsigned b) { return __vmaxs2(__v
   inline int name##_s32_relu(int a, int b, int c) { return max(name##_s32(a, b, c), 0); }                                       \
   inline unsigned name##_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(name##_s16x2(a, b, c), 0); }
 __DAMO_RELU(__vimax3) __DAMO_RELU(__vimin3) __DAMO_RELU(__viaddmax) __DAMO_RELU(__viaddmin)
-#undef __DAMO_RELU
 // And whether it was the first, or both were equal.
 #define __DAMO_WHICH(name, T, Half, op)                                                                               \
   inline T name##32(T a, T b, bool* first) { return (*first = a op b) ? a : b; }                                      \
@@ -146,5 +140,4 @@ __DAMO_WHICH(__vibmax_s, int, short, >=)
 __DAMO_WHICH(__vibmin_s, int, short, <=)
 __DAMO_WHICH(__vibmax_u, unsigned, unsigned short, >=)
 __DAMO_WHICH(__vibmin_u, unsigned, unsigned short, <=)
-#undef __DAMO_WHICH
 #pragma clang force_cuda_host_device end

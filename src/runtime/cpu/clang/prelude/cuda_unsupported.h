@@ -15,21 +15,16 @@ __DAMO_TEXTURE(tex2DLayered) __DAMO_TEXTURE(texCubemap) __DAMO_TEXTURE(tex2Dgath
 __DAMO_TEXTURE(tex2DLod) __DAMO_TEXTURE(tex3DLod)
 __DAMO_SURFACE(surf1Dread) __DAMO_SURFACE(surf2Dread) __DAMO_SURFACE(surf3Dread) __DAMO_SURFACE(surf1Dwrite)
 __DAMO_SURFACE(surf2Dwrite) __DAMO_SURFACE(surf3Dwrite)
-#undef __DAMO_TEXTURE
-#undef __DAMO_SURFACE
 
 #define __DAMO_PREDICATE(name) __DAMO_UNSUPPORTED("telling memory spaces apart") unsigned name(const void*);
 __DAMO_PREDICATE(__isGlobal) __DAMO_PREDICATE(__isShared) __DAMO_PREDICATE(__isConstant) __DAMO_PREDICATE(__isLocal)
-#undef __DAMO_PREDICATE
 
 #define __DAMO_LAUNCH(name) template <class... A> __DAMO_UNSUPPORTED("launching a kernel from a kernel (dynamic parallelism)") int name(A...);
 __DAMO_LAUNCH(cudaLaunchDevice) __DAMO_LAUNCH(cudaGetParameterBuffer) __DAMO_LAUNCH(cudaDeviceSynchronize)
-#undef __DAMO_LAUNCH
 
 #define __DAMO_CLUSTER(name) __DAMO_UNSUPPORTED("a thread block cluster") dim3 name();
 __DAMO_CLUSTER(__clusterDim) __DAMO_CLUSTER(__clusterRelativeBlockIdx) __DAMO_CLUSTER(__clusterGridDimInClusters)
 __DAMO_CLUSTER(__clusterIdx)
-#undef __DAMO_CLUSTER
 __DAMO_UNSUPPORTED("a thread block cluster") void __cluster_barrier_arrive();
 __DAMO_UNSUPPORTED("a thread block cluster") void __cluster_barrier_wait();
 #undef __DAMO_UNSUPPORTED
