@@ -62,10 +62,11 @@ __global__ void gather_strided(const void* x, const long long* positions, void* 
 }
 )";
 
-// z is (outer, extent, inner), y's axes (outer, count, inner). The thread of the last of equal keys sets, that of the first adds them all up, four at a time: a
-// key, its place and its element are read one after another, and a thread that read one element at a time would wait for memory three times for each.
+// z is (outer, extent, inner), y's axes (outer, count, inner). The thread of the last of equal keys sets, that of the first adds them all up, eight at a time: a
+// key, its place and its element are read one after another, and a thread that read one element at a time would wait for memory three times for each. Blocks share
+// the columns of a row, so that a long sum is one thread's for one column.
 constexpr const char* kScatter = R"(
-template <class T, class Sum, bool adds>
+template <class T, class Sum, bool adds, bool y_is_contiguous>
 __global__ void scatter(const void* from, const long long* keys, const long long* order, void* to_there, long long rows, long long count, long long extent, long long inner, SomeAxes of_y) {
   const T* y = (const T*)from;
   T* z = (T*)to_there;
@@ -73,27 +74,34 @@ __global__ void scatter(const void* from, const long long* keys, const long long
   for (long long row = (long long)blockIdx.x * blockDim.y + threadIdx.y; row < rows; row += step) {
     const long long outer = rows == count ? 0 : row / count, i = row - outer * count, key = keys[i];
     if (adds ? i > 0 && keys[i - 1] == key : i + 1 < count && keys[i + 1] == key) continue;
-    for (long long k = threadIdx.x; k < inner; k += blockDim.x) {
+    for (long long k = (long long)blockIdx.y * blockDim.x + threadIdx.x; k < inner; k += (long long)gridDim.y * blockDim.x) {
       T* to = z + (outer * extent + key) * inner + k;
       if (!adds) {
         *to = y[place(of_y, (outer * count + (order ? order[i] : i)) * inner + k)];
       } else {
+        const T* const column = y + outer * count * inner + k;  // of contiguous y
         Sum sum = (Sum)*to;
-        bool is_equal = true;
-        for (long long j = i; j < count && is_equal; j += 4) {
-          long long at[4];
-          T terms[4];
-          int equals = 0;
-          for (int m = 0; m < 4; ++m) {
+        int equals = 8;
+        for (long long j = i; equals == 8; j += 8) {
+          long long next_keys[8], at[8];
+          T terms[8];
+#pragma unroll
+          for (int m = 0; m < 8; ++m) {
             const long long next = j + m < count ? j + m : count - 1;
+            next_keys[m] = keys[next];
             at[m] = order ? order[next] : next;
-            if (equals == m && j + m < count && keys[next] == key) equals = m + 1;
           }
-          for (int m = 0; m < 4; ++m) terms[m] = m < equals ? y[place(of_y, (outer * count + at[m]) * inner + k)] : T();
-          for (int m = 0; m < 4; ++m) {
+          equals = 0;
+#pragma unroll
+          for (int m = 0; m < 8; ++m) equals += equals == m && j + m < count && next_keys[m] == key;
+#pragma unroll
+          for (int m = 0; m < 8; ++m) {
+            if (m < equals) terms[m] = y_is_contiguous ? column[at[m] * inner] : y[place(of_y, (outer * count + at[m]) * inner + k)];
+          }
+#pragma unroll
+          for (int m = 0; m < 8; ++m) {
             if (m < equals) sum += (Sum)terms[m];
           }
-          is_equal = equals == 4;
         }
         *to = (T)sum;
       }
@@ -177,14 +185,14 @@ LaunchConfig in_order_launch(Device device, std::int64_t outers, std::int64_t co
 }
 
 /// Integers wrap as unsigned ones.
-std::string scatter_name(DType dtype, ScatterKind kind) {
+std::string scatter_name(DType dtype, ScatterKind kind, bool from_zero) {
   const bool adds = kind == ScatterKind::kAdd;
   std::string type = bits_type(dtype), sum = type;
   if (adds && is_floating(dtype)) {
     sum = dtype == float64 ? "double" : "float";
     type = dtype == float16 ? "__half" : dtype == bfloat16 ? "__nv_bfloat16" : sum;
   }
-  return "scatter<" + type + ", " + sum + (adds ? ", true>" : ", false>");
+  return "scatter<" + type + ", " + sum + (adds ? ", true" : ", false") + (from_zero ? ", true>" : ", false>");
 }
 
 }  // namespace
@@ -240,7 +248,7 @@ void OrderedScatter::operator()(const Array& y, const Array& positions, const Ar
 }
 
 Scatter::Scatter(const CompileKernel& compile, DType dtype, ScatterKind kind, bool from_zero)
-    : from_zero_(from_zero), kernel_(compile((dtype == float16 ? "#include <cuda_fp16.h>\n" : dtype == bfloat16 ? "#include <cuda_bf16.h>\n" : "") + kSomeAxes + kScatter, scatter_name(dtype, kind))) {}
+    : from_zero_(from_zero), kernel_(compile((dtype == float16 ? "#include <cuda_fp16.h>\n" : dtype == bfloat16 ? "#include <cuda_bf16.h>\n" : "") + kSomeAxes + kScatter, scatter_name(dtype, kind, from_zero))) {}
 
 void Scatter::operator()(const Array& y, const Array& keys, const Array& order, const Array& z, int axis, int axes) const {
   if (from_zero_ && z.size() > 0) {
@@ -250,7 +258,9 @@ void Scatter::operator()(const Array& y, const Array& keys, const Array& order, 
   if (y.size() == 0) return;
   const std::int64_t inner = inner_size(z.shape(), axis + axes - 1), count = keys.size();
   const KernelArgument from = order ? KernelArgument(order) : KernelArgument(nullptr);
-  kernel_(rows_launch(y.size() / inner, inner), KernelArgument::address_of(y), keys, from, KernelArgument::address_of(z), y.size() / inner, count, walked_extent(z.shape(), axis, axes), inner,
+  LaunchConfig launch = rows_launch(y.size() / inner, inner);
+  launch.grid[1] = std::min<std::int64_t>((inner + launch.block[0] - 1) / launch.block[0], 65535);
+  kernel_(launch, KernelArgument::address_of(y), keys, from, KernelArgument::address_of(z), y.size() / inner, count, walked_extent(z.shape(), axis, axes), inner,
           some_axes(y, 0, y.rank()));
 }
 
