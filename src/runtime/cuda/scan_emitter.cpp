@@ -57,39 +57,55 @@ template <class A> DAMO_FUNCTION A awaited(const volatile u64* state) {
 }
 )";
 
-// What stands before a tile of a row, for one warp; nothing before the first. The states of each level's tiles lie behind those of the level below.
-constexpr const char* kLookBack = R"(template <class A, class Join> DAMO_FUNCTION A look_back(volatile u64* states, i64 tiles, i64 tile, A own, Join join) {
+// What stands before a tile of a row, for all of its block; nothing before the first. A warp has a level, so that those of all levels are asked
+// for at once and waited for side by side; they are joined from the lowest level up whatever came first. The states of each level's tiles lie
+// behind those of the level below. The last tile of 32 publishes what they have as soon as that is there: whoever waits for it needs no more.
+constexpr const char* kLookBack = R"(template <class A, class Join> DAMO_FUNCTION A look_back(volatile u64* states, u32 tiles, u32 tile, A own, A* of_level, Join join) {
   constexpr int kWords = (sizeof(A) + 3) / 4;
-  const int lane = threadIdx.x % 32;
-  A before = own;
-  bool has_before = false, publishes = true;
-  if (lane == 0) publish(states + tile * kWords, own);
-  while (tile > 0) {
-    const int digit = int(tile % 32);
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  volatile u64* level = states;
+  u32 count = tiles, at = tile;
+  for (int l = 0; l < warp && at > 0; ++l) {
+    level += i64(count) * kWords;
+    count = (count - 1) / 32 + 1;
+    at /= 32;
+  }
+  if (threadIdx.x == 0) publish(states + i64(tile) * kWords, own);
+  const int digit = int(at % 32);
+  if (digit > 0) {
     A joined = own;
-    if (lane < digit) joined = awaited<A>(states + (tile - digit + lane) * kWords);
+    if (lane < digit) joined = awaited<A>(level + (i64(at) - digit + lane) * kWords);
 #pragma unroll
     for (int d = 1; d < 32; d *= 2) {
       const A behind = of_lane_behind(joined, d);
       if (lane + d < digit) joined = join(joined, behind);
     }
-    joined = of_lane(joined, 0);
-    states += tiles * kWords;
-    tiles = (tiles + 31) / 32;
-    publishes = publishes && digit == 31;
+    if (lane == 0) of_level[warp] = joined;
+    if (threadIdx.x == 0 && digit == 31) publish(states + (i64(tiles) + tile / 32) * kWords, join(joined, own));
+  }
+  __syncthreads();
+  A before = own;
+  bool has_before = false, publishes = true;
+  for (int l = 0; tile > 0; ++l) {
+    const int place = int(tile % 32);
+    tile /= 32;
+    states += i64(tiles) * kWords;
+    tiles = (tiles - 1) / 32 + 1;
+    publishes = publishes && place == 31;
     if (publishes) {
-      own = join(joined, own);
-      if (lane == 0) publish(states + tile / 32 * kWords, own);
+      own = join(of_level[l], own);
+      if (threadIdx.x == 0 && l > 0) publish(states + i64(tile) * kWords, own);
     }
-    if (digit > 0) {
-      before = has_before ? join(joined, before) : joined;
+    if (place > 0) {
+      before = has_before ? join(of_level[l], before) : of_level[l];
       has_before = true;
     }
-    tile /= 32;
   }
   return before;
 }
 )";
+
+constexpr int kMostLevels = 7;  // of 32 tiles each: a ticket has 32 bits. A block that has tiles of a row has 8 warps at least
 
 int words(const Join& join) { return (join.bytes + 3) / 4; }
 
@@ -120,7 +136,8 @@ void CudaScanEmitter::emit_begin() {
   line("  const int t = threadIdx.x, lane = t " + (rows() ? "% " + lanes : "/ " + slots) + ", slot = t " + (rows() ? "/ " + lanes : "% " + slots) + ";");
   if (layout_.chunked) {
     line("  __shared__ u32 ticket;\n  if (t == 0) ticket = atomicAdd(static_cast<u32*>(a.scratch), 1u);\n  __syncthreads();");
-    line("  const i64 groups = (a.n + " + slots + " * " + vector + " - 1) / (" + slots + " * " + vector + "), tile = i64(ticket) / groups, group = i64(ticket) % groups;");
+    // In 32 bits, which the number of blocks has: before the first load a division of 64 would be waited for.
+    line("  const u32 groups = u32((a.n + " + slots + " * " + vector + " - 1) / (" + slots + " * " + vector + "));\n  const i64 tile = ticket / groups, group = ticket % groups;");
   } else {
     line("  const i64 tile = 0, group = blockIdx.x;");
   }
@@ -224,9 +241,8 @@ void CudaScanEmitter::emit_row_prefix(int join) {
   std::string has = "lane >= 32";
   if (layout_.chunked) {
     emit_states(join);
-    line("  __shared__ " + type + " g" + n + ";\n  if (t < 32) {");
-    line("    const " + type + " joined = look_back(states" + n + " + row * a.tile * " + number(words(*spec_.step_of(join).join)) + ", a.chunks, tile, all" + n + ", [](" + type + " a, " + type + " b) { return " + reduce + "(a, b); });");
-    line("    if (t == 0) g" + n + " = joined;\n  }\n  __syncthreads();");
+    line("  __shared__ " + type + " levels" + n + "[" + number(kMostLevels) + "];");
+    line("  const " + type + " g" + n + " = look_back(states" + n + " + row * a.tile * " + number(words(*spec_.step_of(join).join)) + ", u32(a.chunks), u32(tile), all" + n + ", levels" + n + ", [](" + type + " a, " + type + " b) { return " + reduce + "(a, b); });");
     line("  if (tile > 0) before" + n + " = lane >= 32 ? " + reduce + "(g" + n + ", before" + n + ") : g" + n + ";");
     has = "tile > 0 || lane >= 32";
   }
