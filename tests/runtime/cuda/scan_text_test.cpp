@@ -70,6 +70,28 @@ TEST(CudaScan, CompilesAUsersTextAsCudaCNvrtc) {
   }
 }
 
+/// What the text for a GPU gives on the CPU; returns the layout.
+Layout check_on_the_cpu(const ScanCase& one, const Given& given, Device device) {
+  const ScanArrays arrays(one, given, device);
+  const Geometry geometry(given.shape, arrays.layouts, given.mask, true);
+  const Layout layout = scan_layout(one.spec, geometry);
+  const Work work = cuda_dialect().work(one.spec, layout, geometry, kGpu);
+  ArgumentBlock block(one.spec, layout, geometry, cuda_dialect().vector_width(one.spec, layout), work);
+  for (std::size_t i = 0; i < arrays.all.size(); ++i) block.set_pointer(static_cast<int>(i), arrays.all[i].data());
+  const Array scratch = Array::empty({static_cast<std::int64_t>(std::max<std::size_t>(work.scratch_bytes, 1))}, uint8, device);
+  std::memset(scratch.data(), 0, work.zeroed_bytes);
+  block.set_scratch(scratch.data());
+  block.set_fast();
+  CompileRequest request;
+  request.source = as_cuda_c(cuda_dialect().emit(one.spec, layout));
+  request.kind = SourceKind::kCudaC;
+  request.kernels = entry_names(one.spec, layout);
+  void* arguments[] = {block.data()};
+  device.backend().launch(*device.backend().cache().get(request)->kernel(request.kernels[0]), work.launches[0].config, arguments, nullptr);
+  EXPECT_EQ(arrays.difference(), "") << one.spec.name << " " << ::testing::PrintToString(given) << " " << to_string(layout);
+  return layout;
+}
+
 TEST(CudaScan, GivesOnTheCpuWhatTheHostGives) {
   const testing::Environment form("DAMO_CPU_FORM", "reference");  // right by construction, and compiled in half of the time
   Device device("null");
@@ -84,27 +106,25 @@ TEST(CudaScan, GivesOnTheCpuWhatTheHostGives) {
     std::vector<Given> spaces = scan_spaces(true);
     if (&one != &all.front()) spaces.resize(4);  // the ways are the same for all
     for (const Given& given : spaces) {
-      const ScanArrays arrays(one, given, device);
-      const Geometry geometry(given.shape, arrays.layouts, given.mask, true);
-      const Layout layout = scan_layout(one.spec, geometry);
-      chunked += layout.chunked;
-      const Work work = cuda_dialect().work(one.spec, layout, geometry, kGpu);
-      ArgumentBlock block(one.spec, layout, geometry, cuda_dialect().vector_width(one.spec, layout), work);
-      for (std::size_t i = 0; i < arrays.all.size(); ++i) block.set_pointer(static_cast<int>(i), arrays.all[i].data());
-      const Array scratch = Array::empty({static_cast<std::int64_t>(std::max<std::size_t>(work.scratch_bytes, 1))}, uint8, device);
-      std::memset(scratch.data(), 0, work.zeroed_bytes);
-      block.set_scratch(scratch.data());
-      block.set_fast();
-      CompileRequest request;
-      request.source = as_cuda_c(cuda_dialect().emit(one.spec, layout));
-      request.kind = SourceKind::kCudaC;
-      request.kernels = entry_names(one.spec, layout);
-      void* arguments[] = {block.data()};
-      device.backend().launch(*device.backend().cache().get(request)->kernel(request.kernels[0]), work.launches[0].config, arguments, nullptr);
-      ASSERT_EQ(arrays.difference(), "") << one.spec.name << " " << ::testing::PrintToString(given) << " " << to_string(layout);
+      chunked += check_on_the_cpu(one, given, device).chunked;
+      ASSERT_FALSE(HasFailure());
     }
   }
   EXPECT_GT(chunked, 10u);
+}
+
+TEST(CudaScan, JoinsTilesOfManyLevelsOnTheCpu) {
+  const testing::Environment form("DAMO_CPU_FORM", "reference"), small("DAMO_CUDA_ROWS", "0,1,0,0");
+  Device device("null");
+  try {
+    device = cpu();
+  } catch (const DeviceError& error) {
+    GTEST_SKIP() << "needs the CPU back end: " << error.what();
+  }
+  // Of a row 1,060 tiles of 1,024 elements, three levels of 32; of columns 600 tiles, four levels of 8, with values of one word and of two.
+  EXPECT_TRUE(check_on_the_cpu(sums_behind(), {{1, 1060 * 1024 - 3}, 2}, device).chunked);
+  EXPECT_TRUE(check_on_the_cpu(weighted_sums(), {{600 * 8 - 3, 132}, 1}, device).chunked);
+  EXPECT_TRUE(check_on_the_cpu(recurrence(true), {{600 * 256, 2}, 1}, device).chunked);
 }
 
 }  // namespace
