@@ -114,7 +114,8 @@ int vector_of(const KernelSpec& spec, const Layout& layout, const Geometry& geom
     return vector;
   }
   const int words = words_held(spec) + static_cast<int>(partial_bytes(spec)) / 4;
-  const auto fits = [&](int width) { return width * words <= kColumnWords && static_cast<std::size_t>(kBlock * width) * partial_bytes(spec) <= kColumnSharedBytes; };
+  const int held = spec.scans() ? std::max(kBlock, 32 * kMostColumnLevels) : kBlock;  // values of a vector's columns in shared memory
+  const auto fits = [&](int width) { return width * words <= kColumnWords && static_cast<std::size_t>(held * width) * partial_bytes(spec) <= kColumnSharedBytes; };
   while (vector > 1 && (!fits(vector) || !has_whole_vectors(spec, layout, geometry, vector))) vector /= 2;
   return vector;
 }

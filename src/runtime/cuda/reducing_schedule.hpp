@@ -26,6 +26,7 @@
 namespace damo {
 
 inline constexpr int kColumnRadix = 8;   ///< tiles of a column whose values are joined into one of the next level; of a row 32 (scan_emitter.hpp)
+inline constexpr int kMostColumnLevels = 11;  ///< of so many tiles each: a ticket has 32 bits
 inline constexpr int kTicketWords = 16;  ///< of 64 bits, before the states of a scan: a line of the cache for the ticket
 
 inline constexpr int kAcrossColumns = 8, kAcrossLanes = 32;  ///< of a block that joins what blocks have of places: neighbours, and threads of each
