@@ -37,7 +37,7 @@ class CudaDialect final : public Dialect {
   }
 
   Layout share_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors& processors) const override {
-    if (spec.scans()) return share_cuda_scan(spec, std::move(layout), geometry);
+    if (spec.scans()) return share_cuda_scan(spec, std::move(layout), geometry, processors);
     return share_cuda_rows(spec, std::move(layout), geometry, processors);
   }
 

@@ -28,6 +28,8 @@ constexpr std::int64_t kSmallestChunk = 4096;   // elements of a block of which 
 constexpr std::int64_t kMostChunks = 65535;     // the grid's second axis
 constexpr std::int64_t kOneWarpRow = 4096;      // of one pass: longer rows take a block
 constexpr int kScanWords = 16, kColumnScanWords = 32;  // registers of a thread that hold elements of a scan, of rows and of columns
+constexpr int kTileScanWords = 64, kMostScanItems = 16;  // where rows are several tiles and there are tiles for all multiprocessors
+constexpr int kScanResidents = 2;               // blocks that hold so much
 constexpr int kMostLanes = 1024;
 constexpr int kSparseLanes = 64;                // up to 32 lanes a row needs no barrier, from 128 on it has warps to hide it: these hold less
 constexpr int kLanesOfACluster = 256;           // of each block, unless the longest cluster needs more
@@ -114,7 +116,8 @@ int vector_of(const KernelSpec& spec, const Layout& layout, const Geometry& geom
     return vector;
   }
   const int words = words_held(spec) + static_cast<int>(partial_bytes(spec)) / 4;
-  const auto fits = [&](int width) { return width * words <= kColumnWords && static_cast<std::size_t>(kBlock * width) * partial_bytes(spec) <= kColumnSharedBytes; };
+  const int held = spec.scans() ? std::max(kBlock, 32 * kMostColumnLevels) : kBlock;  // values of a vector's columns in shared memory
+  const auto fits = [&](int width) { return width * words <= kColumnWords && static_cast<std::size_t>(held * width) * partial_bytes(spec) <= kColumnSharedBytes; };
   while (vector > 1 && (!fits(vector) || !has_whole_vectors(spec, layout, geometry, vector))) vector /= 2;
   return vector;
 }
@@ -220,13 +223,19 @@ void mark_shared_inputs(const KernelSpec& spec, Layout& layout, const Geometry& 
   }
 }
 
-/// Registers that one element of a scan takes while others are waited for: what is joined so far, and what is wanted afterwards.
-int words_of_scan(const KernelSpec& spec, const Layout& layout) {
-  const Passes passes(spec, [](int, const Passes&) { return true; });
+/// 32-bit words of what a scan joins.
+int joined_words(const KernelSpec& spec) {
   int words = 0;
   for (const Step& step : spec.steps) {
     if (step.join) words += (step.join->bytes + 3) / 4;
   }
+  return words;
+}
+
+/// Registers that one element of a scan takes while others are waited for: what is joined so far, and what is wanted afterwards.
+int words_of_scan(const KernelSpec& spec, const Layout& layout) {
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  int words = joined_words(spec);
   for (int input : passes.all().back().inputs) {
     if (is_moved(access_of(layout, input))) words += words_of(spec.parameter_dtype(input));
   }
@@ -279,31 +288,48 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
   return layout;
 }
 
-Layout share_cuda_scan(const KernelSpec& spec, Layout layout, const Geometry& geometry) {
-  const std::int64_t length = std::max<std::int64_t>(geometry.reduced.count, 1), outputs = geometry.count;
-  const bool rows = layout.form == Form::kRows;
-  const Measured asked = measured();
-  move_in_vectors(spec, layout, geometry);
-  layout.items = std::clamp((rows ? kScanWords : kColumnScanWords) / (layout.vector * words_of_scan(spec, layout)), 1, kMostItems);
-  if (asked.items > 0) layout.items = asked.items;
-  layout.residents = asked.residents;
+/// Threads that share a row and vectors of each of them, of a scan: at most `items`, and no more than the row has.
+static void share_tile(Layout& layout, int items, std::int64_t length, std::int64_t outputs, const Measured& asked) {
   int lanes = 1;
-  if (rows) {
+  if (layout.form == Form::kRows) {
     const std::int64_t vectors = divide_up(length, layout.vector) + (layout.ends == Ends::kAnywhere ? 1 : 0);
     while (lanes < 32 && lanes < vectors) lanes *= 2;
-    while (lanes < kBlock && std::int64_t{lanes} * layout.items < vectors) lanes *= 2;
+    while (lanes < kBlock && std::int64_t{lanes} * items < vectors) lanes *= 2;
     if (asked.lanes > 0 && lanes >= kBlock) lanes = std::max(asked.lanes, kBlock);
-    layout.items = static_cast<int>(std::min<std::int64_t>(layout.items, divide_up(vectors, lanes)));
+    items = static_cast<int>(std::min<std::int64_t>(items, divide_up(vectors, lanes)));
   } else {
     int slots = 1;
     while (slots < 32 && std::int64_t{slots} * layout.vector < outputs) slots *= 2;
     lanes = kBlock / slots;
-    while (lanes > 1 && std::int64_t{lanes} / 2 * layout.items >= length) lanes /= 2;
+    while (lanes > 1 && std::int64_t{lanes} / 2 * items >= length) lanes /= 2;
   }
   layout.lanes = lanes;
+  layout.items = items;
+}
+
+Layout share_cuda_scan(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors& processors) {
+  const std::int64_t length = std::max<std::int64_t>(geometry.reduced.count, 1), outputs = geometry.count;
+  const bool rows = layout.form == Form::kRows;
+  const Measured asked = measured();
+  move_in_vectors(spec, layout, geometry);
+  const int words = layout.vector * words_of_scan(spec, layout);  // of a vector
+  const int few = asked.items > 0 ? asked.items : std::clamp((rows ? kScanWords : kColumnScanWords) / words, 1, kMostItems);
+  share_tile(layout, few, length, outputs, asked);
+  if (asked.items == 0 && scan_cuda_work(spec, layout, geometry).chunks > 1) {
+    // What stands before a vector of a row takes registers too.
+    const int each = words + (rows ? joined_words(spec) : 0), fit = (kRegisters / (kBlock * kScanResidents) - kOwnRegisters - words_held(spec)) / each;
+    int items = std::max(std::min({kMostScanItems, kTileScanWords / words, fit}), few);
+    share_tile(layout, items, length, outputs, asked);
+    while (items > few && scan_cuda_work(spec, layout, geometry).launches[0].config.grid.x < std::int64_t{processors.count} * kScanResidents) {
+      items = std::max(items / 2, few);
+      share_tile(layout, items, length, outputs, asked);
+    }
+  }
   const Work work = scan_cuda_work(spec, layout, geometry);
   layout.chunked = work.chunks > 1;
-  const std::int64_t slots = reducing_block(layout) / lanes * (rows ? 1 : layout.vector);
+  // The compiler is told of registers for all of it: of itself it would have more blocks resident, and spill.
+  layout.residents = asked.residents > 0 ? asked.residents : layout.chunked || layout.items > few ? kScanResidents * kBlock / reducing_block(layout) : 0;
+  const std::int64_t slots = reducing_block(layout) / layout.lanes * (rows ? 1 : layout.vector);
   if (layout.ends == Ends::kVectors && length % work.chunk == 0 && outputs % slots == 0) layout.ends = Ends::kTiles;
   return layout;
 }
@@ -318,10 +344,7 @@ Work scan_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry
   work.chunks = divide_up(length + (rows && layout.ends == Ends::kAnywhere ? layout.vector - 1 : 0), work.chunk);
   work.launches.push_back({0, {{groups * work.chunks}, {threads}}});
   if (work.chunks == 1) return work;
-  std::int64_t words = 0;
-  for (const Step& step : spec.steps) {
-    if (step.join) words += (step.join->bytes + 3) / 4;
-  }
+  const int words = joined_words(spec);
   work.tile = work.chunks;
   for (std::int64_t tiles = work.chunks; tiles > 1;) work.tile += tiles = divide_up(tiles, radix);
   work.zeroed_bytes = work.scratch_bytes = static_cast<std::size_t>(kTicketWords + geometry.count * work.tile * words) * sizeof(std::uint64_t);

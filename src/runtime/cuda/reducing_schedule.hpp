@@ -12,8 +12,9 @@
 //
 // Reductions of one pass hold nothing: 128 bytes of a row a thread are on their way at a time, of columns too, and at most 32 elements.
 // Kernels that write no elements of a row hold 64 registers' worth with 128 lanes: many small blocks, of which some always read.
-// A scan holds 16 registers' worth of a row a thread, of columns 32, where a tile must be high: the tiles' values, of which each column has
-// one a tile, are memory traffic too.
+// A scan holds 16 registers' worth of a row a thread, of columns 32, where that holds the row or there is little of it. Else it holds 64 with 512
+// threads resident: a block that has read waits for what stands before its tile, so others must hold more than while they read, and
+// the tiles' values, of which each column has one a tile, are memory traffic too.
 // A kernel that joins across rows has as many blocks as may be resident, or a multiple of that if a block had more than kRowsHeld rows: each goes over
 // rows in turn, and holds in shared memory a value for each place of the row and each join. What rows share it reads again each time, from its cache. It serves where a block, or a cluster, holds a row and
 // shared memory those values; else the kernel is two (split_passes.hpp). The number of blocks follows from the shape and the GPU's number of multiprocessors.
@@ -26,6 +27,7 @@
 namespace damo {
 
 inline constexpr int kColumnRadix = 8;   ///< tiles of a column whose values are joined into one of the next level; of a row 32 (scan_emitter.hpp)
+inline constexpr int kMostColumnLevels = 11;  ///< of so many tiles each: a ticket has 32 bits
 inline constexpr int kTicketWords = 16;  ///< of 64 bits, before the states of a scan: a line of the cache for the ticket
 
 inline constexpr int kAcrossColumns = 8, kAcrossLanes = 32;  ///< of a block that joins what blocks have of places: neighbours, and threads of each
@@ -35,7 +37,7 @@ int reducing_block(const Layout& layout);
 /// The layout with all that says how rows are shared out.
 Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors& processors);
 /// Likewise of a scan.
-Layout share_cuda_scan(const KernelSpec& spec, Layout layout, const Geometry& geometry);
+Layout share_cuda_scan(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors& processors);
 Work scan_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry);
 /// Whether a block a row leaves multiprocessors idle for longer than a launch more a pass takes.
 bool prefers_cuda_passes(const KernelSpec& spec, const Geometry& geometry, const Processors& processors);

@@ -57,37 +57,129 @@ template <class A> DAMO_FUNCTION A awaited(const volatile u64* state) {
 }
 )";
 
-// What stands before a tile of a row, for one warp; nothing before the first. The states of each level's tiles lie behind those of the level below.
-constexpr const char* kLookBack = R"(template <class A, class Join> DAMO_FUNCTION A look_back(volatile u64* states, i64 tiles, i64 tile, A own, Join join) {
+// What stands before a tile of a row, for all of its block; nothing before the first. A warp has a level, so that those of all levels are asked
+// for at once and waited for side by side; they are joined from the lowest level up whatever came first. The states of each level's tiles lie
+// behind those of the level below. The last tile of 32 publishes what they have as soon as that is there: whoever waits for it needs no more.
+constexpr const char* kLookBack = R"(template <class A, class Join> DAMO_FUNCTION A look_back(volatile u64* states, u32 tiles, u32 tile, A own, A* of_level, Join join) {
   constexpr int kWords = (sizeof(A) + 3) / 4;
-  const int lane = threadIdx.x % 32;
-  A before = own;
-  bool has_before = false, publishes = true;
-  if (lane == 0) publish(states + tile * kWords, own);
-  while (tile > 0) {
-    const int digit = int(tile % 32);
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  volatile u64* level = states;
+  u32 count = tiles, at = tile;
+  for (int l = 0; l < warp && at > 0; ++l) {
+    level += i64(count) * kWords;
+    count = (count - 1) / 32 + 1;
+    at /= 32;
+  }
+  if (threadIdx.x == 0) publish(states + i64(tile) * kWords, own);
+  const int digit = int(at % 32);
+  if (digit > 0) {
     A joined = own;
-    if (lane < digit) joined = awaited<A>(states + (tile - digit + lane) * kWords);
+    if (lane < digit) joined = awaited<A>(level + (i64(at) - digit + lane) * kWords);
 #pragma unroll
     for (int d = 1; d < 32; d *= 2) {
       const A behind = of_lane_behind(joined, d);
       if (lane + d < digit) joined = join(joined, behind);
     }
-    joined = of_lane(joined, 0);
-    states += tiles * kWords;
-    tiles = (tiles + 31) / 32;
-    publishes = publishes && digit == 31;
+    if (lane == 0) of_level[warp] = joined;
+    if (threadIdx.x == 0 && digit == 31) publish(states + (i64(tiles) + tile / 32) * kWords, join(joined, own));
+  }
+  __syncthreads();
+  A before = own;
+  bool has_before = false, publishes = true;
+  for (int l = 0; tile > 0; ++l) {
+    const int place = int(tile % 32);
+    tile /= 32;
+    states += i64(tiles) * kWords;
+    tiles = (tiles - 1) / 32 + 1;
+    publishes = publishes && place == 31;
     if (publishes) {
-      own = join(joined, own);
-      if (lane == 0) publish(states + tile / 32 * kWords, own);
+      own = join(of_level[l], own);
+      if (threadIdx.x == 0 && l > 0) publish(states + i64(tile) * kWords, own);
     }
-    if (digit > 0) {
-      before = has_before ? join(joined, before) : joined;
+    if (place > 0) {
+      before = has_before ? join(of_level[l], before) : of_level[l];
       has_before = true;
     }
-    tile /= 32;
   }
   return before;
+}
+)";
+
+constexpr int kMostLevels = 7;  // of 32 tiles each: a ticket has 32 bits. A block that has tiles of a row has 8 warps at least
+
+// What stands before a tile of columns, for all of its block: level l's part of column c at of_level[l * columns + c], behind a meeting. A thread
+// asks for all states of one column and level at once, neighbours for those of neighbours. The last tile of 8 publishes what they have, of a
+// higher level too, without waiting for levels above: else these would be a chain down the columns. held: what lanes have of their columns up to
+// themselves, in the memory that of_level takes. n: columns of the array, first: that of the tile.
+constexpr const char* kLookUp = R"(template <int kRadix, class A, class Join> DAMO_FUNCTION A joined_states(const volatile u64* asked, i64 stride, int digit, Join join) {
+  constexpr int kWords = (sizeof(A) + 3) / 4, kAsked = kWords == 1 ? kRadix - 1 : kWords == 2 ? 2 : 1;
+  A joined;
+#pragma unroll
+  for (int d = 0; d < kRadix - 1; d += kAsked) {
+    u64 words[kAsked][kWords];
+#pragma unroll
+    for (int k = 0; k < kAsked * kWords; ++k) {
+      if (d + k / kWords < digit) words[k / kWords][k % kWords] = asked[(d + k / kWords) * stride + k % kWords];
+    }
+#pragma unroll
+    for (int k = 0; k < kAsked; ++k) {
+      if (d + k >= digit) continue;
+      u32 bits[kWords];
+#pragma unroll
+      for (int i = 0; i < kWords; ++i) {
+        while (words[k][i] >> 32 == 0) words[k][i] = asked[(d + k) * stride + i];
+        bits[i] = u32(words[k][i]);
+      }
+      A value;
+      memcpy(&value, bits, sizeof(A));
+      joined = d + k > 0 ? join(joined, value) : value;
+    }
+  }
+  return joined;
+}
+template <int kRadix, int kSlots, int kLanes, int kVector, class A, class Join>
+DAMO_FUNCTION void look_up(volatile u64* states, i64 n, i64 first, u32 tiles, u32 tile, const A* held, A* of_level, Join join) {
+  constexpr int kWords = (sizeof(A) + 3) / 4, kColumns = kSlots * kVector, kBlock = kSlots * kLanes, kOwn = (kColumns + kBlock - 1) / kBlock;
+  const int t = threadIdx.x;
+  const i64 stride = n * kWords;
+  A own[kOwn];
+#pragma unroll
+  for (int i = 0; i < kOwn; ++i) {
+    const int c = t + i * kBlock;
+    if (c < kColumns) own[i] = held[c % kVector * kBlock + (kLanes - 1) * kSlots + c / kVector];
+    if (c < kColumns && first + c < n) publish(states + tile * stride + (first + c) * kWords, own[i]);
+  }
+  __syncthreads();
+  for (int place = t;; place += kBlock) {
+    const int l = place / kColumns, c = place % kColumns;
+    volatile u64* level = states + (first + c) * kWords;
+    u32 count = tiles, at = tile;
+    for (int i = 0; i < l && at > 0; ++i) {
+      level += count * stride;
+      count = (count - 1) / kRadix + 1;
+      at /= kRadix;
+    }
+    if (at == 0) break;
+    const int digit = int(at % kRadix);
+    if (digit == 0 || first + c >= n) continue;
+    const A joined = joined_states<kRadix, A>(level + (at - digit) * stride, stride, digit, join);
+    of_level[place] = joined;
+    if (l > 0 || digit < kRadix - 1) continue;
+    A sum = join(joined, own[kOwn > 1 ? place / kBlock : 0]);
+#pragma unroll 1
+    for (;;) {
+      level += count * stride;
+      count = (count - 1) / kRadix + 1;
+      at /= kRadix;
+      publish(level + at * stride, sum);
+      if (at % kRadix < kRadix - 1) break;
+      A all = awaited<A>(level + (at - (kRadix - 1)) * stride);
+#pragma unroll 1
+      for (int d = kRadix - 2; d > 0; --d) all = join(all, awaited<A>(level + (at - d) * stride));
+      sum = join(all, sum);
+    }
+  }
+  __syncthreads();
 }
 )";
 
@@ -99,7 +191,7 @@ std::string CudaScanEmitter::emit() {
   emit_head();
   text_ += kScan;
   if (layout_.chunked) text_ += kStates;
-  if (layout_.chunked && rows()) text_ += kLookBack;
+  if (layout_.chunked) text_ += rows() ? kLookBack : kLookUp;
   emit_begin();
   emit_tile();
   emit_joined();
@@ -120,7 +212,8 @@ void CudaScanEmitter::emit_begin() {
   line("  const int t = threadIdx.x, lane = t " + (rows() ? "% " + lanes : "/ " + slots) + ", slot = t " + (rows() ? "/ " + lanes : "% " + slots) + ";");
   if (layout_.chunked) {
     line("  __shared__ u32 ticket;\n  if (t == 0) ticket = atomicAdd(static_cast<u32*>(a.scratch), 1u);\n  __syncthreads();");
-    line("  const i64 groups = (a.n + " + slots + " * " + vector + " - 1) / (" + slots + " * " + vector + "), tile = i64(ticket) / groups, group = i64(ticket) % groups;");
+    // In 32 bits, which the number of blocks has: before the first load a division of 64 would be waited for.
+    line("  const u32 groups = u32((a.n + " + slots + " * " + vector + " - 1) / (" + slots + " * " + vector + "));\n  const i64 tile = ticket / groups, group = ticket % groups;");
   } else {
     line("  const i64 tile = 0, group = blockIdx.x;");
   }
@@ -224,9 +317,8 @@ void CudaScanEmitter::emit_row_prefix(int join) {
   std::string has = "lane >= 32";
   if (layout_.chunked) {
     emit_states(join);
-    line("  __shared__ " + type + " g" + n + ";\n  if (t < 32) {");
-    line("    const " + type + " joined = look_back(states" + n + " + row * a.tile * " + number(words(*spec_.step_of(join).join)) + ", a.chunks, tile, all" + n + ", [](" + type + " a, " + type + " b) { return " + reduce + "(a, b); });");
-    line("    if (t == 0) g" + n + " = joined;\n  }\n  __syncthreads();");
+    line("  __shared__ " + type + " levels" + n + "[" + number(kMostLevels) + "];");
+    line("  const " + type + " g" + n + " = look_back(states" + n + " + row * a.tile * " + number(words(*spec_.step_of(join).join)) + ", u32(a.chunks), u32(tile), all" + n + ", levels" + n + ", [](" + type + " a, " + type + " b) { return " + reduce + "(a, b); });");
     line("  if (tile > 0) before" + n + " = lane >= 32 ? " + reduce + "(g" + n + ", before" + n + ") : g" + n + ";");
     has = "tile > 0 || lane >= 32";
   }
@@ -244,7 +336,8 @@ void CudaScanEmitter::emit_column_prefix(int join) {
   if (layout_.lanes == 1) return;
   line("  " + type + " " + all + "[" + width + "];");
   each("  ", all + "[k] = " + e + "[k];");
-  line("  __shared__ " + type + " " + s + "[" + number(block_ * layout_.vector) + "];");
+  const int held = layout_.chunked ? std::max(layout_.lanes, kMostColumnLevels) : layout_.lanes;
+  line("  __shared__ " + type + " " + s + "[" + number(held * this->slots() * layout_.vector) + "];");
   each("  ", s + "[k * " + block + " + t] = " + all + "[k];");
   line("  __syncthreads();\n#pragma unroll\n  for (int d = 1; d < " + number(layout_.lanes) + "; d *= 2) {\n    if (lane >= d) {");
   each("      ", all + "[k] = " + reduce + "(" + s + "[k * " + block + " + t - d * " + slots + "], " + all + "[k]);");
@@ -254,24 +347,13 @@ void CudaScanEmitter::emit_column_prefix(int join) {
   each("    ", e + "[k] = " + s + "[k * " + block + " + t - " + slots + "];");
   line("  }");
   if (!layout_.chunked) return;
-  const std::string w = number(words(*spec_.step_of(join).join)), radix = number(kColumnRadix);
-  each("  ", all + "[k] = " + s + "[k * " + block + " + " + number((layout_.lanes - 1) * this->slots()) + " + slot];");
-  line("  __syncthreads();");
   emit_states(join);
-  line("  {\n    " + type + " g[" + width + "];\n    bool has_before = false, publishes = true;\n    i64 level = 0, tiles = a.chunks, at = tile;");
-  const auto state = [&](const std::string& place) { return "states" + n + " + ((level + " + place + ") * a.n + row + k) * " + w; };
-  line("    if (lane == 0 && own < a.n) {");
-  each("      ", "publish(" + state("at") + ", " + all + "[k]);");
-  line("    }\n    while (at > 0) {\n      const int digit = int(at % " + radix + ");\n      if (lane < digit) {");
-  each("        ", s + "[k * " + block + " + t] = awaited<" + type + ">(" + state("at - digit + lane") + ");");
-  line("      }\n      __syncthreads();\n      level += tiles;\n      tiles = (tiles + " + number(kColumnRadix - 1) + ") / " + radix + ";\n      publishes = publishes && digit == " + number(kColumnRadix - 1) + ";");
-  line("#pragma unroll\n      for (int k = 0; k < " + width + "; ++k) {\n        if (digit == 0) continue;\n        " + type + " joined = " + s + "[k * " + block + " + slot];");
-  line("        for (int l = 1; l < digit; ++l) joined = " + reduce + "(joined, " + s + "[k * " + block + " + l * " + slots + " + slot]);");
-  line("        if (publishes) " + all + "[k] = " + reduce + "(joined, " + all + "[k]);");
-  line("        g[k] = has_before ? " + reduce + "(joined, g[k]) : joined;\n      }");
-  line("      __syncthreads();\n      has_before |= digit > 0;\n      at /= " + radix + ";\n      if (publishes && lane == 0 && own < a.n) {");
-  each("        ", "publish(" + state("at") + ", " + all + "[k]);");
-  line("      }\n    }\n    if (tile > 0) {");
+  const std::string columns = number(this->slots() * layout_.vector), radix = number(kColumnRadix);
+  line("  look_up<" + radix + ", " + slots + ", " + number(layout_.lanes) + ", " + width + ">(states" + n + ", a.n, group * " + columns + ", u32(a.chunks), u32(tile), " + s + ", " + s + ", [](" + type + " a, " + type + " b) { return " + reduce + "(a, b); });");
+  line("  {\n    " + type + " g[" + width + "];\n    bool has_before = false;\n    u32 at = u32(tile);");
+  line("    for (int l = 0; at > 0; ++l, at /= " + radix + ") {\n      if (at % " + radix + " == 0) continue;");
+  each("      ", "g[k] = has_before ? " + reduce + "(" + s + "[l * " + columns + " + slot * " + width + " + k], g[k]) : " + s + "[l * " + columns + " + slot * " + width + " + k];");
+  line("      has_before = true;\n    }\n    if (tile > 0) {");
   each("      ", e + "[k] = has" + n + " ? " + reduce + "(g[k], " + e + "[k]) : g[k];");
   line("      has" + n + " = true;\n    }\n  }");
 }

@@ -9,7 +9,8 @@
 // Blocks take the tiles in order, by a ticket, so a block waits for blocks alone that have begun. Unlike there no block waits for the joined value
 // of all before it, which would tie the order of joining to who came when: each 32 (of columns 8) tiles' values are joined by the last of these tiles into
 // one of the next level, each 32 of which again. What stands before a tile is joined from fewer than 32 values a level, in one order
-// whatever the timing, so results are the same bits at every call. No value is neutral but the one of which an exclusive scan begins: the
+// whatever the timing, so results are the same bits at every call. Other warps wait for other levels: what a level costs is a
+// trip to the second-level cache, and so all trips are taken at once. No value is neutral but the one of which an exclusive scan begins: the
 // first element of a row stays as it is.
 #pragma once
 #include <string>

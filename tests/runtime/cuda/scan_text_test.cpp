@@ -22,30 +22,56 @@
 namespace damo {
 namespace {
 
-const Processors kGpu = {132, 1};
+const Processors kGpu = {132, 1}, kSmallGpu = {1, 1};  // small arrays fill the small one, which gives threads as much as large arrays on the other
 const std::regex kScanSpill("([0-9]+) bytes spill stores"), kScanRegisters("Used ([0-9]+) registers");
 
-Layout scan_layout(const KernelSpec& spec, const Geometry& geometry) { return cuda_dialect().share_rows(spec, classify_reducing(geometry), geometry, kGpu); }
+Layout scan_layout(const KernelSpec& spec, const Geometry& geometry, const Processors& gpu = kGpu) { return cuda_dialect().share_rows(spec, classify_reducing(geometry), geometry, gpu); }
+
+/// Sums of elements of one dtype in another.
+KernelSpec sums_of(DType dtype, DType compute) {
+  KernelSpec spec = spec_of("sums", {prefix(sum_of(0), Prefix::kInclusive)}, {1});
+  spec.inputs = spec.outputs = {dtype};
+  spec.steps[0].compute = compute;
+  spec.steps[0].result = dtype;
+  spec.steps[0].join->bytes = static_cast<int>(itemsize(compute));
+  return spec;
+}
+
+/// The greatest value so far and its place, 16 bytes.
+KernelSpec wide_pairs() {
+  KernelSpec spec = spec_of("pairs", {place_in_row(), map("Best{x0, x1}", {0, 1})}, {2});
+  spec.inputs = {float64};
+  spec.outputs = {int64};
+  spec.steps[1].compute = float64;
+  spec.steps[1].result = int64;
+  spec.steps[1].inputs_as = {float64, int64};
+  spec.steps[1].join = Join{.accumulator = "Best", .bytes = 16, .members = {{"double", "value"}, {"i64", "place"}}, .preamble = "struct Best { double value; i64 place; };\n", .neutral = "Best{0, 0}", .reduce = "a.value >= b.value ? a : b", .post = "a.place", .prefix = Prefix::kInclusive};
+  return spec;
+}
 
 TEST(CudaScan, CompilesWithoutASpillNvrtc) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
   std::set<std::string> known;
-  for (const ScanCase& one : {weighted_sums(), sums_behind(), sums_and_greatest(), recurrence(true)}) {
-    for (const Given& given : {Given{{2, 40001}, 2}, Given{{9000, 64}, 1}}) {
-      const ScanArrays arrays(one, given, Device("null"));
-      const Geometry geometry(given.shape, arrays.layouts, given.mask, true);
-      const Layout layout = scan_layout(one.spec, geometry);
-      CompileRequest request{cuda_dialect().emit(one.spec, layout), SourceKind::kGenerated, "scan.cu"};
+  std::vector<KernelSpec> specs = {weighted_sums().spec, sums_behind().spec, sums_and_greatest().spec, recurrence(true).spec, wide_pairs(), sums_of(float16, float32), sums_of(float64, float64)};
+  for (const KernelSpec& spec : specs) {
+    for (const auto& [given, gpu] : {std::pair{Given{{2, 40001}, 2}, kGpu}, {Given{{9000, 64}, 1}, kGpu}, {Given{{2, 40001}, 2}, kSmallGpu}, {Given{{1, 1 << 16}, 2}, kSmallGpu}, {Given{{9000, 64}, 1}, kSmallGpu}}) {
+      const Strides strides = contiguous_strides(given.shape), row_strides = contiguous_strides(row_shape(given));
+      const Shape of_row = row_shape(given);
+      std::vector<ArrayLayout> lies;
+      for (int i = 0; i < spec.parameter_count(); ++i) lies.push_back(!spec.is_output(i) && spec.is_row(i) ? ArrayLayout{&of_row, &row_strides} : ArrayLayout{&given.shape, &strides});
+      const Geometry geometry(given.shape, lies, given.mask, true);
+      const Layout layout = scan_layout(spec, geometry, gpu);
+      CompileRequest request{cuda_dialect().emit(spec, layout), SourceKind::kGenerated, "scan.cu"};
       if (!known.insert(request.source).second) continue;
       request.flags = {"--ptxas-options=-v"};
       try {
         const std::string log = cuda_backend::NvrtcCompiler(90).compile(request).log;
         std::smatch spill, registers;
         ASSERT_TRUE(std::regex_search(log, registers, kScanRegisters)) << log;
-        EXPECT_LE(std::stoi(registers[1]), 128) << one.spec.name << " " << to_string(layout);
-        if (std::regex_search(log, spill, kScanSpill)) EXPECT_EQ(spill[1], "0") << one.spec.name << " " << to_string(layout) << "\n" << log;
+        EXPECT_LE(std::stoi(registers[1]), 128) << spec.name << " " << to_string(layout);
+        if (std::regex_search(log, spill, kScanSpill)) EXPECT_EQ(spill[1], "0") << spec.name << " " << to_string(layout) << "\n" << log;
       } catch (const CompileError& error) {
-        ADD_FAILURE() << one.spec.name << " " << to_string(layout) << "\n" << error.what();
+        ADD_FAILURE() << spec.name << " " << to_string(layout) << "\n" << error.what();
       }
     }
   }
@@ -70,6 +96,28 @@ TEST(CudaScan, CompilesAUsersTextAsCudaCNvrtc) {
   }
 }
 
+/// What the text for a GPU gives on the CPU; returns the layout.
+Layout check_on_the_cpu(const ScanCase& one, const Given& given, Device device, const Processors& gpu = kGpu) {
+  const ScanArrays arrays(one, given, device);
+  const Geometry geometry(given.shape, arrays.layouts, given.mask, true);
+  const Layout layout = scan_layout(one.spec, geometry, gpu);
+  const Work work = cuda_dialect().work(one.spec, layout, geometry, gpu);
+  ArgumentBlock block(one.spec, layout, geometry, cuda_dialect().vector_width(one.spec, layout), work);
+  for (std::size_t i = 0; i < arrays.all.size(); ++i) block.set_pointer(static_cast<int>(i), arrays.all[i].data());
+  const Array scratch = Array::empty({static_cast<std::int64_t>(std::max<std::size_t>(work.scratch_bytes, 1))}, uint8, device);
+  std::memset(scratch.data(), 0, work.zeroed_bytes);
+  block.set_scratch(scratch.data());
+  block.set_fast();
+  CompileRequest request;
+  request.source = as_cuda_c(cuda_dialect().emit(one.spec, layout));
+  request.kind = SourceKind::kCudaC;
+  request.kernels = entry_names(one.spec, layout);
+  void* arguments[] = {block.data()};
+  device.backend().launch(*device.backend().cache().get(request)->kernel(request.kernels[0]), work.launches[0].config, arguments, nullptr);
+  EXPECT_EQ(arrays.difference(), "") << one.spec.name << " " << ::testing::PrintToString(given) << " " << to_string(layout);
+  return layout;
+}
+
 TEST(CudaScan, GivesOnTheCpuWhatTheHostGives) {
   const testing::Environment form("DAMO_CPU_FORM", "reference");  // right by construction, and compiled in half of the time
   Device device("null");
@@ -84,27 +132,48 @@ TEST(CudaScan, GivesOnTheCpuWhatTheHostGives) {
     std::vector<Given> spaces = scan_spaces(true);
     if (&one != &all.front()) spaces.resize(4);  // the ways are the same for all
     for (const Given& given : spaces) {
-      const ScanArrays arrays(one, given, device);
-      const Geometry geometry(given.shape, arrays.layouts, given.mask, true);
-      const Layout layout = scan_layout(one.spec, geometry);
-      chunked += layout.chunked;
-      const Work work = cuda_dialect().work(one.spec, layout, geometry, kGpu);
-      ArgumentBlock block(one.spec, layout, geometry, cuda_dialect().vector_width(one.spec, layout), work);
-      for (std::size_t i = 0; i < arrays.all.size(); ++i) block.set_pointer(static_cast<int>(i), arrays.all[i].data());
-      const Array scratch = Array::empty({static_cast<std::int64_t>(std::max<std::size_t>(work.scratch_bytes, 1))}, uint8, device);
-      std::memset(scratch.data(), 0, work.zeroed_bytes);
-      block.set_scratch(scratch.data());
-      block.set_fast();
-      CompileRequest request;
-      request.source = as_cuda_c(cuda_dialect().emit(one.spec, layout));
-      request.kind = SourceKind::kCudaC;
-      request.kernels = entry_names(one.spec, layout);
-      void* arguments[] = {block.data()};
-      device.backend().launch(*device.backend().cache().get(request)->kernel(request.kernels[0]), work.launches[0].config, arguments, nullptr);
-      ASSERT_EQ(arrays.difference(), "") << one.spec.name << " " << ::testing::PrintToString(given) << " " << to_string(layout);
+      chunked += check_on_the_cpu(one, given, device).chunked;
+      ASSERT_FALSE(HasFailure());
     }
   }
   EXPECT_GT(chunked, 10u);
+}
+
+TEST(CudaScan, JoinsTilesOfManyLevelsOnTheCpu) {
+  const testing::Environment form("DAMO_CPU_FORM", "reference"), small("DAMO_CUDA_ROWS", "0,1,0,0");
+  Device device("null");
+  try {
+    device = cpu();
+  } catch (const DeviceError& error) {
+    GTEST_SKIP() << "needs the CPU back end: " << error.what();
+  }
+  // Of a row 1,060 tiles of 1,024 elements, three levels of 32; of columns 600 tiles, four levels of 8, with values of one word and of two.
+  EXPECT_TRUE(check_on_the_cpu(sums_behind(), {{1, 1060 * 1024 - 3}, 2}, device).chunked);
+  EXPECT_TRUE(check_on_the_cpu(weighted_sums(), {{600 * 8 - 3, 132}, 1}, device).chunked);
+  EXPECT_TRUE(check_on_the_cpu(recurrence(true), {{600 * 256, 2}, 1}, device).chunked);
+}
+
+TEST(CudaScan, FillsLargeTilesOnTheCpu) {
+  const testing::Environment form("DAMO_CPU_FORM", "reference");
+  Device device("null");
+  try {
+    device = cpu();
+  } catch (const DeviceError& error) {
+    GTEST_SKIP() << "needs the CPU back end: " << error.what();
+  }
+  for (const ScanCase& one : {weighted_sums(), sums_behind(), sums_and_greatest(), recurrence(true)}) {
+    const Given given{{2, 100000}, 2}, columns{{9000, 64}, 1};
+    const Layout rows = check_on_the_cpu(one, given, device, kSmallGpu), deep = check_on_the_cpu(one, columns, device, kSmallGpu);
+    EXPECT_TRUE(rows.chunked && deep.chunked) << one.spec.name;
+    const std::int64_t tile = std::int64_t{rows.lanes} * rows.items * rows.vector, high = std::int64_t{deep.lanes} * deep.items;
+    for (std::int64_t length : {tile - 1, tile, tile + 1, 2 * tile, 2 * tile + 4, 3 * tile - 3}) {
+      check_on_the_cpu(one, {{2, length}, 2}, device, kSmallGpu);
+    }
+    for (std::int64_t length : {high, high + 1, 2 * high - 1, 9 * high}) check_on_the_cpu(one, {{length, 64}, 1}, device, kSmallGpu);
+    check_on_the_cpu(one, {{3, 2 * tile + 5}, 2, false, true}, device, kSmallGpu);
+    check_on_the_cpu(one, {{2 * high + 3, 66}, 1, false, true}, device, kSmallGpu);
+    ASSERT_FALSE(HasFailure());
+  }
 }
 
 }  // namespace
