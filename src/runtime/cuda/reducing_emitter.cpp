@@ -1,9 +1,11 @@
 #include "runtime/cuda/reducing_emitter.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "runtime/cuda/reducing_schedule.hpp"
 #include "runtime/cuda/reducing_text.hpp"
+#include "runtime/cuda/schedule.hpp"
 #include "runtime/cuda/vector_text.hpp"
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/dialect.hpp"
@@ -57,6 +59,7 @@ std::string CudaReducingEmitter::emit() {
 /// What all kernels of the text need.
 void CudaReducingEmitter::emit_head() {
   text_ = (spec_.users_text ? cuda_head(users_head(spec_) + kNoWarnings) : cuda_head()) + kCudaRows;
+  if (!across_.empty()) text_ += kCudaHeld;
   if (divides()) text_ += kCudaDivide;
   line(std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " place;");
   text_ += argument_struct(spec_, layout_) + cuda_guard_functions(spec_) + steps_.functions();
@@ -270,7 +273,7 @@ std::string CudaReducingEmitter::call(int value) const {
 void CudaReducingEmitter::emit_vector(const Passes::Pass& pass) {
   const std::string width = number(layout_.vector);
   for (int output : pass.stores) line("        Vec<" + stored(spec_.input_count() + output) + ", " + width + "> y" + number(output) + ";");
-  for (int join : pass.across) line("        Vec<Joined" + number(join) + ", " + width + "> h" + number(join) + " = held" + number(join) + "[(slot * " + number(layout_.items) + " + u) * " + number(layout_.lanes) + " + lane];");
+  for (int join : pass.across) line("        Vec<Joined" + number(join) + ", " + width + "> h" + number(join) + " = " + held(join, "slot") + ";");
   const std::string guard = rows() && layout_.ends == Ends::kAnywhere ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "";
   line("#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + guard + "{");
   for (int input : pass.inputs) {
@@ -287,7 +290,7 @@ void CudaReducingEmitter::emit_vector(const Passes::Pass& pass) {
   for (int join : pass.across) line("          h" + number(join) + ".e[k] = " + steps_.appended(join, "h" + number(join) + ".e[k]", names) + ";");
   for (int output : pass.stores) line("          y" + number(output) + ".e[k] = " + steps_.stored(output, names) + ";");
   line("        }");
-  for (int join : pass.across) line("        held" + number(join) + "[(slot * " + number(layout_.items) + " + u) * " + number(layout_.lanes) + " + lane] = h" + number(join) + ";");
+  for (int join : pass.across) line("        " + hold(join, "slot", "h" + number(join)));
   for (int output : pass.stores) emit_store(output);
 }
 
@@ -496,18 +499,38 @@ void CudaReducingEmitter::emit_main() {
   line("}");
 }
 
-/// held3, ...: the block's values of joins across rows, a vector's side by side; of each row that it goes through at a time. Then the loop over its rows.
+/// Elements of one access to what is held of a join across rows: a thread's vector lies in pieces of at most 16 bytes, each beside its
+/// neighbours'. Whole vectors of 32 bytes, as of 16-bit floats, would have threads that are 32 bytes apart ask for the same banks of the shared memory.
+int CudaReducingEmitter::held_piece(int join) const {
+  const int most = std::max(kVectorBytes / spec_.step_of(join).join->bytes, 1);
+  return std::min(static_cast<int>(std::bit_floor(static_cast<unsigned>(most))), layout_.vector);
+}
+
+/// The first piece of the thread's vector u, among those of the `row`th of the rows that a block goes through at a time.
+std::string CudaReducingEmitter::held_place(int join, const std::string& row) const {
+  return "held" + number(join) + " + (" + row + " * " + number(layout_.items) + " + u) * " + number(layout_.lanes * (layout_.vector / held_piece(join))) + " + lane";
+}
+
+std::string CudaReducingEmitter::held(int join, const std::string& row) const {
+  return "gathered<" + number(layout_.vector) + ">(" + held_place(join, row) + ", " + number(layout_.lanes) + ")";
+}
+
+std::string CudaReducingEmitter::hold(int join, const std::string& row, const std::string& vector) const {
+  return "scatter(" + held_place(join, row) + ", " + number(layout_.lanes) + ", " + vector + ");";
+}
+
+/// held3, ...: the block's values of joins across rows, of each row that it goes through at a time. Then the loop over its rows.
 void CudaReducingEmitter::emit_held_across() {
-  const std::string width = number(layout_.vector), lanes = number(layout_.lanes), items = number(layout_.items);
+  const std::string width = number(layout_.vector), items = number(layout_.items);
   line("  extern __shared__ __align__(128) unsigned char held[];");
   std::int64_t from = 0;
   for (int join : across_) {
-    const std::string n = number(join), type = "Vec<Joined" + n + ", " + width + ">";
+    const std::string n = number(join), piece = "Vec<Joined" + n + ", " + number(held_piece(join)) + ">";
     const std::int64_t bytes = std::int64_t{block_} * layout_.items * layout_.vector * spec_.step_of(join).join->bytes;
     line("  static_assert(sizeof(Joined" + n + ") == " + number(spec_.step_of(join).join->bytes) + ", \"\");");
-    line("  " + type + "* const held" + n + " = reinterpret_cast<" + type + "*>(held + " + std::to_string(from) + ");");
-    line("  for (int u = 0; u < " + items + "; ++u) {\n    " + type + " h;\n#pragma unroll\n    for (int k = 0; k < " + width + "; ++k) h.e[k] = neutral" + n + "();");
-    line("    held" + n + "[(slot * " + items + " + u) * " + lanes + " + lane] = h;\n  }");
+    line("  " + piece + "* const held" + n + " = reinterpret_cast<" + piece + "*>(held + " + std::to_string(from) + ");");
+    line("  for (int u = 0; u < " + items + "; ++u) {\n    Vec<Joined" + n + ", " + width + "> h;\n#pragma unroll\n    for (int k = 0; k < " + width + "; ++k) h.e[k] = neutral" + n + "();");
+    line("    " + hold(join, "slot", "h") + "\n  }");
     from += divide_up(bytes, 128) * 128;
   }
   line("  for (i64 group = block; group * " + number(slots()) + " < a.n; group += a.chunks) {");
@@ -537,9 +560,9 @@ void CudaReducingEmitter::emit_leave_across() {
   line("    const i64 at = i64(" + part() + " * " + lanes + " + lane) * " + width + " + i64(u) * " + number(step()) + ";\n    if (at >= a.length) continue;");
   for (int join : across_) {
     const std::string n = number(join), type = "Vec<Joined" + n + ", " + width + ">";
-    line("    {\n      " + type + " sum = held" + n + "[u * " + lanes + " + lane];");
+    line("    {\n      " + type + " sum = " + held(join, "0") + ";");
     if (slots() > 1) {
-      line("      for (int s = 1; s < " + all + "; ++s) {\n        const " + type + " h = held" + n + "[(s * " + items + " + u) * " + lanes + " + lane];");
+      line("      for (int s = 1; s < " + all + "; ++s) {\n        const " + type + " h = " + held(join, "s") + ";");
       line("#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) sum.e[k] = reduce" + n + "(sum.e[k], h.e[k]);\n      }");
     }
     line("      *reinterpret_cast<" + type + "*>(part" + n + " + block * a.length + at) = sum;\n    }");

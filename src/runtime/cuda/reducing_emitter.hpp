@@ -54,6 +54,10 @@ class CudaReducingEmitter {
   void emit_divisors(const Passes::Pass& pass);
   void emit_row_values(const std::vector<int>& joins, const std::vector<int>& steps);
   void emit_row_stores();
+  int held_piece(int join) const;
+  std::string held_place(int join, const std::string& row) const;
+  std::string held(int join, const std::string& row) const;                             ///< the thread's vector u
+  std::string hold(int join, const std::string& row, const std::string& vector) const;  ///< the statement that writes it
   void emit_held_across();
   void emit_leave_across();
   void emit_parts_across();

@@ -23,6 +23,27 @@ template <class A> DAMO_FUNCTION A of_lane(const A& value, int lane) {
 }
 )";
 
+const char* const kCudaHeld = R"(template <int N, class A, int P> DAMO_FUNCTION Vec<A, N> gathered(const Vec<A, P>* from, int apart) {
+  Vec<A, N> vector;
+#pragma unroll
+  for (int p = 0; p < N / P; ++p) {
+    const Vec<A, P> piece = from[p * apart];
+#pragma unroll
+    for (int k = 0; k < P; ++k) vector.e[p * P + k] = piece.e[k];
+  }
+  return vector;
+}
+template <int N, class A, int P> DAMO_FUNCTION void scatter(Vec<A, P>* to, int apart, const Vec<A, N>& vector) {
+#pragma unroll
+  for (int p = 0; p < N / P; ++p) {
+    Vec<A, P> piece;
+#pragma unroll
+    for (int k = 0; k < P; ++k) piece.e[k] = vector.e[p * P + k];
+    to[p * apart] = piece;
+  }
+}
+)";
+
 const char* const kCudaCluster = R"(DAMO_FUNCTION void arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 DAMO_FUNCTION void leave() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 template <class A> union Words { u32 words[(sizeof(A) + 3) / 4]; u64 align; };

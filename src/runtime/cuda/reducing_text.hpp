@@ -7,6 +7,8 @@ namespace damo {
 /// load_again<N>(p): a vector that other blocks read too, which stays in the caches. exchanged(value, mask) and of_lane(value, lane): values of
 /// other lanes of the warp, in words of 32 bits.
 extern const char* const kCudaRows;
+/// gathered<N>(from, apart): a vector whose pieces lie so far apart; scatter(to, apart, vector) writes one.
+extern const char* const kCudaHeld;
 /// Of the blocks of a cluster (sm_90): arrive() and leave(), which wait for all of them, give(place, value, block), which writes to that block's
 /// shared memory at the place that `place` has in one's own, and taken(place).
 extern const char* const kCudaCluster;

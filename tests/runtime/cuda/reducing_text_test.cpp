@@ -70,7 +70,7 @@ __device__ Widest joined(Widest a, const Widest& b) {
   return {std::move(spec), {false, true}};
 }
 /// Those that join across rows: the shapes that one kernel serves.
-std::vector<Case> cases_across() { return {{norm_gradient(), {false, false, false, true, false, false}, {false, false, false, false, true, true}}, {sums_of_both(), {false, true, false}, {false, false, true}}}; }
+std::vector<Case> cases_across() { return {{norm_gradient(), {false, false, false, true, false, false}, {false, false, false, false, true, true}}, {sums_of_both(), {false, true, false}, {false, false, true}}, {sums_of_both_in_float64(), {false, true, false}, {false, false, true}}}; }
 const Given kGivenAcross[] = {{{600, 33}, 2}, {{37, 128}, 2}, {{20, 4096}, 2}, {{3000, 5}, 2}, {{9, 40, 7}, 4}, {{9, 4, 40}, 6}, {{50, 1001}, 2, false, true}};
 const Processors kFewProcessors = {2, 1, 227 * 1024};  // blocks then have many rows
 
@@ -250,6 +250,20 @@ TEST(CudaReducing, JoinsAcrossRowsOnTheCpuAsTheCpusTextDoes) {
   for (const Case& one : cases_across()) {
     for (const Given& given : std::span(kGivenAcross).first(one.spec.input_count() == 2 ? std::size(kGivenAcross) : 2)) expect_what_the_cpus_text_gives(one, given, kFewProcessors, *device);
   }
+}
+
+TEST(CudaReducing, HoldsJoinsAcrossRowsInPiecesOfOneAccess) {
+  const auto pieces = [](const KernelSpec& spec) {
+    const Shape shape = {50, 1024}, row = {50, 1}, column = {1, 1024};
+    const Strides dense = contiguous_strides(shape), of_row = contiguous_strides(row), of_column = contiguous_strides(column);
+    const ArrayLayout arrays[] = {{&shape, &dense}, {&row, &of_row}, {&column, &of_column}};
+    const std::string text = cuda_dialect().emit(spec, cuda_layout(spec, Geometry(shape, arrays, 2)));
+    const std::string from = "Vec<Joined2, ";
+    const std::size_t at = text.find(from);
+    return at == std::string::npos ? text : text.substr(at + from.size(), text.find('>', at) - at - from.size());
+  };
+  EXPECT_EQ(pieces(sums_of_both()), "4");
+  EXPECT_EQ(pieces(sums_of_both_in_float64()), "2") << "lanes that are 32 bytes apart ask for the same banks";
 }
 
 TEST(CudaReducing, JoinsAcrossRowsInAsManyBlocksAsTheShapeAndTheGpuAsk) {

@@ -105,6 +105,13 @@ inline KernelSpec norm_gradient() {
 /// The sums of rows and of columns, which one pass gives.
 inline KernelSpec sums_of_both() { return spec_of("sums_of_both", {sum_of(0), across(sum_of(0))}, {1, 2}); }
 
+/// The same, those of columns in float64: a vector of float32 elements then takes twice the bytes of an access where a block holds its sums.
+inline KernelSpec sums_of_both_in_float64() {
+  Step columns = sum_of(0);
+  columns.compute = float64;
+  return spec_of("sums_of_both_in_float64", {sum_of(0), across(std::move(columns))}, {1, 2});
+}
+
 inline Step place_in_row() {
   Step place;
   place.is_place = true;
