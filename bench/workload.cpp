@@ -208,6 +208,13 @@ std::vector<Workload> workloads(DeviceKind kind) {
       {"cumsum_rows", {{r, c}}, [](Variables v) -> std::vector<Variable> { return {cumsum(v[0], 1)}; }, times(2, r * c)},
       {"cumsum_columns", {{r, c}}, [](Variables v) -> std::vector<Variable> { return {cumsum(v[0], 0)}; }, times(2, r * c)},
       {"cumsum_weighted", {{r, c}, {r, c}}, [](Variables v) -> std::vector<Variable> { return {cumsum(v[0] * v[1], 1) * v[1]}; }, times(3, r * c)},
+      {"sort", {{n / 8}}, [](Variables v) -> std::vector<Variable> { return {sort(v[0])}; }, times(2, n / 8)},
+      {"argsort_rows", {{n / 8 / c, c}}, [](Variables v) -> std::vector<Variable> { return {argsort(v[0])}; }, times(3, n / 8)},
+      {.name = "embedding_gradient",  // of 50,304 words, of which 16,384 were read
+       .shapes = {{50304, 768}, {16384, 768}, {16384}},
+       .graph = [](Variables v) -> std::vector<Variable> { return {grad(sum(take(v[0], v[2], 0) * v[1]), v[0])}; },
+       .bytes = times(1, (50304 + 16384) * 768),
+       .classes = 50304},
       gemm("gemm_bias_relu", sizes.half_matrix, bfloat16, false, [](const Variable& z) { return relu(z); }),
       gemm("gemm_bias_gelu", sizes.matrix, float32, false, [](const Variable& z) { return gelu_tanh(z); }),
       gemm("gemm_bias_gelu_tf32", sizes.matrix, float32, true, [](const Variable& z) { return gelu_tanh(z); }),

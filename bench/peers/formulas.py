@@ -134,9 +134,19 @@ def scanned_tanh(m, x):
     return jax.lax.scan(lambda h, _: (step(m, h), None), x, None, length=1000)[0]
 
 
+def sorted_values(m, x):
+    """torch gives places too."""
+    y = m.sort(x)
+    return y[0] if isinstance(y, tuple) else y
+
+
 def weighted(formula):
     """A loss whose gradients are those of the formula's result, of which the last array is the gradient."""
     return lambda m, *arrays: m.sum(formula(m, *arrays[:-1]) * arrays[-1])
+
+
+def weighted_words(m, table, weights, words):
+    return m.sum(table[words] * weights)
 
 
 IN_BFLOAT16 = ["double", "softmax_4k", "softmax_64k", "softmax_1k", "softmax_50257", "layernorm_8k", "rmsnorm_1k", "layernorm_gradient", "rmsnorm_gradient", "colsum_gelu", "argmax_rows"]
@@ -171,6 +181,9 @@ def workloads(sizes):
         Workload("cumsum_rows", [(r, c)], lambda m, x: m.cumsum(x, 1), 8 * r * c),
         Workload("cross_entropy", [(r, c), (r,)], cross_entropy, 4 * r * c, classes=c),
         Workload("cross_entropy_gradient", [(r, c), (r,)], cross_entropy, 8 * r * c, classes=c, trained=(0,)),
+        Workload("sort", [(n // 8,)], sorted_values, n),
+        Workload("argsort_rows", [(n // 8 // c, c)], lambda m, x: m.argsort(x, 1), 3 * n // 2),
+        Workload("embedding_gradient", [(50304, 768), (16384, 768), (16384,)], weighted_words, 4 * (50304 + 16384) * 768, classes=50304, trained=(0,), keeps_loss=False),
         Workload("gemm_bias_relu", [(h, h), (h, h), (h,)], lambda m, x, w, b: relu(m, m.matmul(x, w) + b), 6 * h * h, "bfloat16"),
         Workload("gemm_bias_gelu", [(g, g), (g, g), (g,)], lambda m, x, w, b: gelu(m, m.matmul(x, w) + b), 12 * g * g),
         Workload("mlp_infer_b1", [(1, 784), (784, 512), (512, 512), (512, 10)],

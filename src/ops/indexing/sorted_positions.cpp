@@ -66,10 +66,17 @@ SortedPositions sorted_positions(const Variable& positions, const Variable& x, i
   return {node.output(0), node.output(1)};
 }
 
+PositionSort::PositionSort(Device device, const CompileKernel& compile) : host_(HostSort::of(device)) {
+  if (!host_) radix_.emplace(compile, uint64);
+}
+
 void PositionSort::operator()(const Array& positions, const Shape& x, int axis, int axes, const Array& sorted, const Array& order) const {
   const auto last = static_cast<std::uint64_t>(std::max<std::int64_t>(walked_extent(x, axis, axes) - 1, 1));
   const auto words = [](const Array& array) { return array.view(uint64, array.shape(), array.strides(), 0); };
-  sort_(words(positions), 1, sorted.size(), static_cast<int>(std::bit_width(last)), words(sorted), order);
+  require_sortable(sorted.size());
+  if (sorted.size() == 0) return;
+  if (host_) host_->sort(words(positions), {}, 1, sorted.size(), words(sorted), order);
+  else (*radix_)(words(positions), 1, sorted.size(), static_cast<int>(std::bit_width(last)), words(sorted), order);
 }
 
 }  // namespace damo

@@ -1,7 +1,10 @@
 // Positions in order, and where each came from: what lets a kernel add up by position without atomics, in one order.
 #pragma once
+#include <optional>
+
 #include <damo/array.hpp>
 #include <damo/variable.hpp>
+#include "ops/sort/host_sort.hpp"
 #include "ops/sort/radix_sort.hpp"
 
 namespace damo {
@@ -14,16 +17,16 @@ struct SortedPositions {
 /// order, and whoever does sorts them with a PositionSort. Cost elsewhere: that of a PositionSort.
 SortedPositions sorted_positions(const Variable& positions, const Variable& x, int axis, int axes, SourceLine line);
 
-/// Puts positions in order. Cost: 5 reads and writes of both results for each 8 bits of the extent. Method: radix sort from the least digit on (Knuth, The Art of
-/// Computer Programming 3, 5.2.5), whose tiles each thread goes through in order.
+/// Puts positions in order. Cost: that of a RadixSort by the bits of the extent, on a host of a HostSort.
 class PositionSort {
  public:
-  PositionSort(Device device, const CompileKernel& compile) : sort_(device, compile) {}
+  PositionSort(Device device, const CompileKernel& compile);
   /// positions: of axes of an array of shape x. sorted, order: int64 of as many, as in SortedPositions; sorted may not be positions.
   void operator()(const Array& positions, const Shape& x, int axis, int axes, const Array& sorted, const Array& order) const;
 
  private:
-  RadixSort sort_;
+  std::optional<HostSort> host_;
+  std::optional<RadixSort> radix_;  ///< where there is no HostSort
 };
 
 }  // namespace damo

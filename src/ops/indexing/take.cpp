@@ -20,34 +20,6 @@
 namespace damo {
 namespace {
 
-// z is (outer, extent, inner), g (outer, count, inner); keys are sorted, and g's slice order[i] belongs to keys[i]. Each element of z adds
-// its own slices in their order.
-constexpr const char* kAdd = R"(
-__device__ long long first_not_below(const long long* keys, long long count, long long key) {
-  long long low = 0, high = count;
-  while (low < high) {
-    const long long middle = (low + high) / 2;
-    if (keys[middle] < key) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-template <class T>
-__global__ void add_slices(const T* g, const long long* keys, const long long* order, T* z, long long rows, long long count, long long extent, long long inner) {
-  const long long step = (long long)gridDim.x * blockDim.y;
-  for (long long row = (long long)blockIdx.x * blockDim.y + threadIdx.y; row < rows; row += step) {
-    const long long outer = row / extent, key = row - outer * extent;
-    const long long begin = first_not_below(keys, count, key), end = first_not_below(keys, count, key + 1);
-    for (long long k = threadIdx.x; k < inner; k += blockDim.x) {
-      T sum = 0;
-      for (long long i = begin; i < end; ++i) sum += g[(outer * count + order[i]) * inner + k];
-      z[row * inner + k] = sum;
-    }
-  }
-}
-)";
-
 class TakeOp final : public Op {
  public:
   TakeOp(int axis, int axes, bool strided) : axis_(axis), axes_(axes), strided_(strided) {}
@@ -99,13 +71,8 @@ class AddSlicesOp final : public Op {
       const OrderedScatter scatter([&](std::string_view source, std::string_view name) { return context.compile(source, name); }, g.dtype(), ScatterKind::kAdd, true);
       return [&g, &positions, &z, scatter, axis = axis_, axes = axes_] { scatter(g.array(), positions.array(), z.array(), axis, axes); };
     }
-    const Kernel kernel = context.compile(kAdd, g.dtype() == float64 ? "add_slices<double>" : "add_slices<float>");
-    return [&g, &keys, &order, &z, kernel, axis = axis_, axes = axes_] {
-      if (z.size() == 0) return;
-      const Shape& shape = z.shape();
-      const std::int64_t inner = inner_size(shape, axis + axes - 1), rows = z.size() / inner;
-      kernel(rows_launch(rows, inner), g.array(), keys.array(), order.array(), z.array(), rows, keys.size(), walked_extent(shape, axis, axes), inner);
-    };
+    const Scatter scatter([&](std::string_view source, std::string_view name) { return context.compile(source, name); }, g.dtype(), ScatterKind::kAdd, true);
+    return [&g, &keys, &order, &z, scatter, axis = axis_, axes = axes_] { scatter(g.array(), keys.array(), order.array(), z.array(), axis, axes); };
   }
   /// What was added from a slice of g comes from there.
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {

@@ -62,7 +62,8 @@ __global__ void gather_strided(const void* x, const long long* positions, void* 
 }
 )";
 
-// z is (outer, extent, inner), y's axes (outer, count, inner). The thread of the last of equal keys sets, that of the first adds them all up.
+// z is (outer, extent, inner), y's axes (outer, count, inner). The thread of the last of equal keys sets, that of the first adds them all up, four at a time: a
+// key, its place and its element are read one after another, and a thread that read one element at a time would wait for memory three times for each.
 constexpr const char* kScatter = R"(
 template <class T, class Sum, bool adds>
 __global__ void scatter(const void* from, const long long* keys, const long long* order, void* to_there, long long rows, long long count, long long extent, long long inner, SomeAxes of_y) {
@@ -78,7 +79,22 @@ __global__ void scatter(const void* from, const long long* keys, const long long
         *to = y[place(of_y, (outer * count + (order ? order[i] : i)) * inner + k)];
       } else {
         Sum sum = (Sum)*to;
-        for (long long j = i; j < count && keys[j] == key; ++j) sum += (Sum)y[place(of_y, (outer * count + (order ? order[j] : j)) * inner + k)];
+        bool is_equal = true;
+        for (long long j = i; j < count && is_equal; j += 4) {
+          long long at[4];
+          T terms[4];
+          int equals = 0;
+          for (int m = 0; m < 4; ++m) {
+            const long long next = j + m < count ? j + m : count - 1;
+            at[m] = order ? order[next] : next;
+            if (equals == m && j + m < count && keys[next] == key) equals = m + 1;
+          }
+          for (int m = 0; m < 4; ++m) terms[m] = m < equals ? y[place(of_y, (outer * count + at[m]) * inner + k)] : T();
+          for (int m = 0; m < 4; ++m) {
+            if (m < equals) sum += (Sum)terms[m];
+          }
+          is_equal = equals == 4;
+        }
         *to = (T)sum;
       }
     }
@@ -223,10 +239,14 @@ void OrderedScatter::operator()(const Array& y, const Array& positions, const Ar
   kernel_(in_order_launch(z.device(), outers, count, extent, inner), KernelArgument::address_of(y), positions, KernelArgument::address_of(z), outers, count, extent, inner, some_axes(y, 0, y.rank()));
 }
 
-Scatter::Scatter(const CompileKernel& compile, DType dtype, ScatterKind kind)
-    : kernel_(compile((dtype == float16 ? "#include <cuda_fp16.h>\n" : dtype == bfloat16 ? "#include <cuda_bf16.h>\n" : "") + kSomeAxes + kScatter, scatter_name(dtype, kind))) {}
+Scatter::Scatter(const CompileKernel& compile, DType dtype, ScatterKind kind, bool from_zero)
+    : from_zero_(from_zero), kernel_(compile((dtype == float16 ? "#include <cuda_fp16.h>\n" : dtype == bfloat16 ? "#include <cuda_bf16.h>\n" : "") + kSomeAxes + kScatter, scatter_name(dtype, kind))) {}
 
 void Scatter::operator()(const Array& y, const Array& keys, const Array& order, const Array& z, int axis, int axes) const {
+  if (from_zero_ && z.size() > 0) {
+    const std::uint64_t zero = 0;
+    z.device().backend().fill(z.data(), &zero, itemsize(z.dtype()), static_cast<std::size_t>(z.size()), nullptr);
+  }
   if (y.size() == 0) return;
   const std::int64_t inner = inner_size(z.shape(), axis + axes - 1), count = keys.size();
   const KernelArgument from = order ? KernelArgument(order) : KernelArgument(nullptr);

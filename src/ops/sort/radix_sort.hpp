@@ -1,13 +1,15 @@
-// Words of 64 bits in order, row by row, and where each came from: a stable radix sort from the least digit on (Knuth, The Art of Computer
-// Programming 3, 5.2.5), in CUDA C, or a HostSort where the device has one. What sorting and the sums of repeated positions rest on.
+// Words in order, row by row, and where each came from: a stable radix sort from the least digit on (Knuth, The Art of Computer Programming 3,
+// 5.2.5), in CUDA C. What sorting and the sums of repeated positions rest on where a device has no HostSort.
+//
+// A digit is 8 bits. For each one blocks count the digits of their tiles, 4,096 neighbouring elements, each digit's counts are summed up over the tiles,
+// and blocks move their tiles' elements: a warp finds out which of its lanes have equal digits (__match_any_sync), so places follow from the
+// order of the elements alone, and a tile is put in order in shared memory first, so that equal digits are written side by side. Nothing depends on timing.
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string_view>
 
 #include <damo/kernel.hpp>
-#include "ops/sort/host_sort.hpp"
 
 namespace damo {
 
@@ -19,14 +21,16 @@ void require_sortable(std::int64_t count);
 
 class RadixSort {
  public:
-  RadixSort(Device device, const CompileKernel& compile);
-  /// keys: rows times count words, contiguous, of which only the lowest `bits` differ. sorted: the same in order, which may not be keys; order:
-  /// int64 of as many, the place in its row that each had, ascending among equals. Cost: 5 reads and writes of both for each 8 bits, on a host HostSort's. ShapeError for rows of 2^32 words or more.
+  /// key_dtype: uint32 or uint64, the words that are sorted.
+  RadixSort(const CompileKernel& compile, DType key_dtype);
+  /// keys: rows times count words, contiguous, of which only the lowest `bits` differ. sorted: the same in order, which may not be keys, or empty where only
+  /// the order is wanted; order: int64 of as many, the place in its row that each had, ascending among equals. Cost: for each 8 bits 3 reads and writes of
+  /// keys and 2 of places, of 4 bytes. ShapeError for rows of 2^32 words or more.
   void operator()(const Array& keys, std::int64_t rows, std::int64_t count, int bits, const Array& sorted, const Array& order) const;
 
  private:
-  std::optional<HostSort> host_;
-  Kernel count_digits_, scan_counts_, move_digits_;
+  DType key_dtype_;
+  Kernel count_digits_, scan_tiles_, move_digits_;
 };
 
 }  // namespace damo

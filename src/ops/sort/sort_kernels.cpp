@@ -23,13 +23,13 @@ __device__ unsigned long long order_of(unsigned long long word, int bits, unsign
 )";
 
 const std::string kToWords = kOrder + R"(
-template <int bytes>
-__global__ void order_words(const void* x, long long size, unsigned long long infinity, unsigned long long flip, int descending, unsigned long long* keys) {
+template <int bytes, class Key>
+__global__ void order_words(const void* x, long long size, unsigned long long infinity, unsigned long long flip, int descending, Key* keys) {
   const unsigned long long all = ~0ull >> (64 - 8 * bytes);
   const long long step = (long long)gridDim.x * blockDim.x;
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += step) {
     const unsigned long long key = order_of(((const typename word<bytes>::type*)x)[i], 8 * bytes, infinity, flip);
-    keys[i] = descending ? ~key & all : key;
+    keys[i] = Key(descending ? ~key & all : key);
   }
 }
 )";
@@ -37,12 +37,13 @@ __global__ void order_words(const void* x, long long size, unsigned long long in
 // Places break ties, so that equals stay in order; what fills up the width has places behind all others.
 constexpr const char* kRows = R"(
 #define KEYS 2048
-extern "C" __global__ void sort_rows(const unsigned long long* keys, long long rows, int count, int width, long long* order) {
-  __shared__ unsigned long long key[KEYS];
+template <class Key>
+__global__ void sort_rows(const Key* keys, long long rows, int count, int width, long long* order) {
+  __shared__ Key key[KEYS];
   __shared__ int at[KEYS];
   for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
     for (int i = threadIdx.x; i < width; i += blockDim.x) {
-      key[i] = i < count ? keys[row * count + i] : ~0ull;
+      key[i] = i < count ? keys[row * count + i] : ~Key(0);
       at[i] = i;
     }
     __syncthreads();
@@ -52,7 +53,7 @@ extern "C" __global__ void sort_rows(const unsigned long long* keys, long long r
           const int i = 2 * pair - (pair & (distance - 1)), j = i + distance;
           const bool is_behind = key[i] > key[j] || (key[i] == key[j] && at[i] > at[j]);
           if (is_behind == ((i & run) == 0)) {
-            const unsigned long long k = key[i];
+            const Key k = key[i];
             const int a = at[i];
             key[i] = key[j];
             at[i] = at[j];
@@ -94,15 +95,17 @@ std::uint64_t infinity_of(DType dtype) {
   return dtype == float32 ? 0x7f800000 : dtype == float64 ? 0x7ff0000000000000u : 0;
 }
 std::uint64_t flip_of(DType dtype) { return is_signed(dtype) && !is_floating(dtype) ? std::uint64_t{1} << (8 * itemsize(dtype) - 1) : 0; }
+DType key_dtype(DType dtype) { return itemsize(dtype) == 8 ? uint64 : uint32; }
+const char* key_type(DType dtype) { return itemsize(dtype) == 8 ? "unsigned long long" : "unsigned"; }
 std::string of_size(const char* name, DType dtype) { return std::string(name) + "<" + std::to_string(itemsize(dtype)) + ">"; }
 
 }  // namespace
 
 Argsort::Argsort(Device device, const CompileKernel& compile, DType dtype) : dtype_(dtype), host_(HostSort::of(device)) {
   if (host_) return;
-  words_ = compile(kToWords, of_size("order_words", dtype));
-  rows_ = compile(kRows, "sort_rows");
-  radix_.emplace(device, compile);
+  words_ = compile(kToWords, "order_words<" + std::to_string(itemsize(dtype)) + ", " + key_type(dtype) + ">");
+  rows_ = compile(kRows, std::string("sort_rows<") + key_type(dtype) + ">");
+  radix_.emplace(compile, key_dtype(dtype));
 }
 
 SortKey Argsort::key(bool descending) const { return {infinity_of(dtype_), flip_of(dtype_), static_cast<std::int32_t>(itemsize(dtype_)), descending}; }
@@ -124,9 +127,9 @@ void Argsort::operator()(const Array& x, std::int64_t rows, std::int64_t count, 
     require_sortable(count);
     return host_->sort(x, key(descending), rows, count, {}, order);
   }
-  const Array keys = Array::empty({rows * count}, uint64, x.device());
+  const Array keys = Array::empty({rows * count}, key_dtype(dtype_), x.device());
   words_(elements_launch(rows * count), x, rows * count, infinity_of(dtype_), flip_of(dtype_), descending ? 1 : 0, keys);
-  if (count > kBlockRow) return (*radix_)(keys, rows, count, 8 * static_cast<int>(itemsize(dtype_)), Array::empty({rows * count}, uint64, x.device()), order);
+  if (count > kBlockRow) return (*radix_)(keys, rows, count, 8 * static_cast<int>(itemsize(dtype_)), {}, order);
   const auto width = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(count)));
   rows_({.grid = {std::min<std::int64_t>(rows, 65535)}, .block = {std::clamp<std::int64_t>(width / 2, 32, 256)}}, keys, rows, static_cast<int>(count), static_cast<int>(width), order);
 }

@@ -8,6 +8,8 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -287,14 +289,31 @@ class CublasProduct final : public PreparedProduct {
   std::shared_ptr<PreparedProduct> generated_;
 };
 
+/// Made where a library is expected, which is opened beside what the thread that asked goes on with: to open cuBLASLt, half a gigabyte, costs a core 50 ms, as
+/// long as a kernel takes to compile, and function() needs nothing of it. Where it then cannot be opened all products are refused, so that Damo's own kernels compute them.
 class CublasEngine final : public MatrixEngine {
  public:
-  CublasEngine(CudaBackend& backend, const CublasLibrary& library) : backend_(backend), library_(library) {}
+  explicit CublasEngine(CudaBackend& backend) : backend_(backend) {
+    try {
+      opening_ = std::jthread([] {
+        try {
+          cublas();
+        } catch (...) {  // who asks next tries again, and is told
+        }
+      });
+    } catch (const std::system_error&) {
+      // No thread for it: the first product opens it.
+    }
+  }
 
-  const std::string& name(DType) const override { return library_.name; }
-  /// 8-bit floats as they are where tensor cores multiply them.
+  const std::string& name(DType) const override {
+    static const std::string none = "no cuBLASLt";
+    const CublasLibrary* library = cublas();
+    return library ? library->name : none;
+  }
+  /// 8-bit floats as they are where tensor cores multiply them. Those no kernel of Damo's own multiplies as they are, so the library must be there.
   std::optional<DType> computes_as(DType operands) const override {
-    if (is_float8(operands)) return backend_.architecture() >= 89 ? operands : float16;
+    if (is_float8(operands)) return !cublas() ? std::nullopt : std::optional(backend_.architecture() >= 89 ? operands : float16);
     return is_floating(operands) ? std::optional(operands) : std::nullopt;
   }
   /// The bias of 8-bit operands would be bfloat16 beside a float32 result.
@@ -311,30 +330,31 @@ class CublasEngine final : public MatrixEngine {
     if (product.operands == float64 && (product.has_bias || product.activation != Activation::kNone)) return nullptr;
     const std::int64_t numbers[] = {product.m, product.n, product.k};
     if (std::any_of(std::begin(numbers), std::end(numbers), [](std::int64_t number) { return number > std::numeric_limits<std::int32_t>::max(); })) return nullptr;
+    const CublasLibrary* library = cublas();
+    if (!library) return nullptr;
     backend_.bind();
-    auto prepared = std::make_shared<CublasProduct>(backend_, library_, handle(), product, *a, *b);
+    auto prepared = std::make_shared<CublasProduct>(backend_, *library, handle(*library), product, *a, *b);
     return prepared->is_taken() ? prepared : nullptr;
   }
 
  private:
   CudaBackend& backend_;
-  const CublasLibrary& library_;
   /// Made at the first product: the engine is made under a lock that a reset takes while it holds the context's. Not destroyed: at
   /// a reset its context is gone, and at the end of the process the driver may be.
-  CublasHandle handle() {
+  CublasHandle handle(const CublasLibrary& library) {
     const std::lock_guard lock(mutex_);
-    if (!handle_) check_cublas(library_.create(&handle_), "cublasLtCreate");
+    if (!handle_) check_cublas(library.create(&handle_), "cublasLtCreate");
     return handle_;
   }
   std::mutex mutex_;
   CublasHandle handle_ = nullptr;
+  std::jthread opening_;
 };
 
 }  // namespace
 
 std::unique_ptr<MatrixEngine> make_cublas_engine(CudaBackend& backend) {
-  const CublasLibrary* library = cublas();
-  return library ? std::make_unique<CublasEngine>(backend, *library) : nullptr;
+  return has_cublas_file() || cublas() ? std::make_unique<CublasEngine>(backend) : nullptr;
 }
 
 }  // namespace damo::cuda_backend

@@ -59,6 +59,8 @@ const CublasLibrary* cublas() {
   return opened ? &*opened : nullptr;
 }
 
+bool has_cublas_file() { return environment("DAMO_CUBLASLT_PATH").empty() && !find_toolkit_library("libcublasLt.so", "DAMO_CUBLASLT_PATH").empty(); }
+
 void check_cublas(int status, const char* call) {
   if (status == 0) return;
   const char* name = cublas()->status_name(status);

@@ -59,6 +59,9 @@ struct CublasLibrary {
 /// Null if there is none, which one log line says; opened once. Throws DeviceError for a DAMO_CUBLASLT_PATH that is no such library.
 const CublasLibrary* cublas();
 
+/// Whether cublas() will find a file where it looks of itself, which it then opens; the search alone, without the tens of milliseconds that opening takes.
+bool has_cublas_file();
+
 /// Throws DeviceError. call: the library's function.
 void check_cublas(int status, const char* call);
 

@@ -14,7 +14,9 @@ constexpr const char* kDivide = "DAMO_FUNCTION u32 divide(u32 n, u32 magic, u32 
 }  // namespace
 
 CudaEmitter::CudaEmitter(const KernelSpec& spec, const Layout& layout)
-    : spec_(spec), layout_(layout), schedule_(cuda_schedule(spec)), tile_(cuda_tile(spec, layout)) {}
+    : spec_(spec), layout_(layout), schedule_(cuda_schedule(spec)), tile_(cuda_tile(spec, layout)) {
+  if (schedule_.part > 0 && layout.tile_axis < 0) parts_.emplace(spec, schedule_.part);
+}
 
 std::string CudaEmitter::stored(int i) const { return storage_type(spec_.parameter_dtype(i)); }
 std::string CudaEmitter::loaded(int i) const { return value_type(spec_.parameter_dtype(i)); }
@@ -26,7 +28,7 @@ std::string CudaEmitter::emit() {
   text_ += std::string("typedef ") + (layout_.wide ? "i64" : "u32") + " index;\n";
   text_ += std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " offset;\n";
   if (tiled) line("DAMO_FUNCTION index at_most(index a, index b) { return a < b ? a : b; }");
-  text_ += argument_struct(spec_, layout_) + cuda_guard_functions(spec_) + step_functions(spec_);
+  text_ += argument_struct(spec_, layout_) + cuda_guard_functions(spec_) + (parts_ ? parts_->functions() : step_functions(spec_));
   if (layout_.joined) text_ += joined_structs();
   line("extern \"C\" __global__ void __launch_bounds__(" + number(tiled ? tile_.threads : schedule_.block) + ") " +
        entry_name(spec_) + "(const __grid_constant__ " + (layout_.joined ? "Joined j" : "Arguments a") + ") {");
@@ -68,7 +70,9 @@ void CudaEmitter::emit_block_schedule() {
     line("  }");
   };
   each_vector([&] { emit_loads(); });
+  if (parts_) emit_parts();
   each_vector([&] {
+    if (parts_) return emit_stores();
     line("#pragma unroll");
     line("    for (int k = 0; k < " + n + "; ++k) " + body_call(spec_, [&](int i) {
            if (is_scalar_input(i)) return "x" + number(i);
@@ -78,6 +82,26 @@ void CudaEmitter::emit_block_schedule() {
          }));
     emit_stores();
   });
+}
+
+/// Each part of the body for all elements of the thread, of which its vectors hold the inputs and then the outputs.
+void CudaEmitter::emit_parts() {
+  const std::string n = number(schedule_.vector), elements = number(schedule_.vector * schedule_.unroll);
+  const std::string at = "[e / " + n + "].e[e % " + n + "]";
+  for (const BodyParts::Part& part : parts_->parts()) {
+    for (int value : part.leaves) line("  " + parts_->type_of(value) + " " + local_name(value) + "[" + elements + "];");
+  }
+  for (std::size_t part = 0; part < parts_->parts().size(); ++part) {
+    line("#pragma unroll");
+    line("  for (u32 e = 0; e < " + elements + "; ++e) " +
+         parts_->call(
+             part,
+             [&](int value) {
+               if (value >= spec_.input_count()) return local_name(value) + "[e]";
+               return is_scalar_input(value) ? "x" + number(value) : loaded(value) + "(x" + number(value) + at + ")";
+             },
+             [&](int output) { return "y" + number(spec_.input_count() + output) + at; }));
+  }
 }
 
 void CudaEmitter::emit_loads() {

@@ -1,9 +1,11 @@
 // The text of one generated CUDA kernel; see dialect.hpp for the schedules.
 #pragma once
+#include <optional>
 #include <string>
 
 #include "runtime/cuda/guard_text.hpp"
 #include "runtime/cuda/schedule.hpp"
+#include "runtime/kernel/body_parts.hpp"
 #include "runtime/kernel/layout.hpp"
 #include "runtime/kernel/spec.hpp"
 
@@ -19,6 +21,7 @@ class CudaEmitter {
   void emit_block_schedule();     // flat and coordinates
   void emit_turns();              // in turns: loop_emitter.cpp
   void emit_turn(const std::string& indent, const std::string& turn, const std::string& row);
+  void emit_parts();
   void emit_loads();
   void emit_stores();
   void emit_coordinates(const std::string& indent, const std::string& position);
@@ -46,6 +49,7 @@ class CudaEmitter {
   const Layout& layout_;
   CudaSchedule schedule_;
   CudaTile tile_;
+  std::optional<BodyParts> parts_;  // of the body, where the schedule wants them
   std::string text_;
 };
 

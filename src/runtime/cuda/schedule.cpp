@@ -18,11 +18,23 @@ constexpr std::size_t kSharedBytes = 48 * 1024;       // that a kernel may decla
 constexpr std::size_t kLargeTileBytes = 20 * 1024;    // beyond it too few blocks share a multiprocessor
 constexpr int kHeavyCost = 150;      // instructions an element from which arithmetic, not memory, is the limit
 
+// Where a number stands for every so few instructions, reading numbers counts: that is an instruction for each pair, once for all elements that a thread takes at once.
+constexpr int kCostOfNumber = 4, kManyNumbers = 16;
+constexpr int kPartCost = 32;        // ptxas looks at least so far ahead
+constexpr int kCostOfThread = 8192;  // of all its elements: 64 to 128 KB of code, which the caches of instructions hold
+
 constexpr int kMostRegisters = 255;  // of a thread
 
-/// Whether the values that a thread holds at once lie in registers: as many as its block leaves it, all vectors' elements at once.
+/// Whether the values that a thread holds at once lie in registers: as many as its block leaves it, those of all elements that it takes at once.
 bool has_registers(const CudaSchedule& schedule, int words) {
-  return kOwnRegisters + schedule.vector * words <= std::min(kMostRegisters, kRegisters / schedule.block);
+  const int elements = schedule.vector * (schedule.part > 0 ? schedule.unroll : 1);
+  return kOwnRegisters + elements * words <= std::min(kMostRegisters, kRegisters / schedule.block);
+}
+
+/// Whether it computes little for each of many numbers, and parts of its body can be had.
+bool is_full_of_numbers(const KernelSpec& spec) {
+  const int count = static_cast<int>(spec.numbers.size());
+  return count >= kManyNumbers && count * kCostOfNumber >= spec.cost() && !spec.has_ordinals() && !spec.reduces();
 }
 
 bool is_block(int threads) { return threads >= 32 && threads <= 1024 && threads % 32 == 0; }
@@ -69,13 +81,18 @@ CudaSchedule cuda_schedule(const KernelSpec& spec) {
   while (schedule.unroll < 4 && in_flight * schedule.unroll < kBytesInFlight) schedule.unroll *= 2;
   // Three streams of writes interleave better in halves: x + y, x - y, x * y took 651 us in place of 654.
   if (spec.outputs.size() >= 3 && written > read) schedule.vector = std::max(schedule.vector / 2, 1);
-  if (spec.cost() >= kHeavyCost) {
+  if (is_full_of_numbers(spec)) {
+    schedule.part = kPartCost;
+    while (spec.cost() * schedule.vector * schedule.unroll > kCostOfThread && schedule.unroll > 1) schedule.unroll /= 2;
+    while (spec.cost() * schedule.vector > kCostOfThread && schedule.vector > 1) schedule.vector /= 2;
+  } else if (spec.cost() >= kHeavyCost) {
     schedule.vector = std::min(schedule.vector, 2);
     schedule.unroll = 1;
     schedule.block = 512;
   }
   // Spilled values go through memory, which costs more than narrow accesses and few threads do.
   const int words = words_held(spec);
+  while (schedule.part > 0 && !has_registers(schedule, words) && schedule.unroll > 1) schedule.unroll /= 2;
   while (!has_registers(schedule, words) && schedule.vector > 1) schedule.vector /= 2;
   if (!has_registers(schedule, words)) schedule.block = std::min(schedule.block, 256);
   measured(schedule);

@@ -14,6 +14,7 @@ struct CudaSchedule {
   int block = 128;   ///< threads
   int vector = 4;    ///< elements of one access
   int unroll = 1;    ///< vectors of one thread
+  int part = 0;      ///< cost of the parts of the body that a thread runs for all its elements, one after the other (body_parts.hpp); 0: the whole body, element by element
 
   int elements_per_block() const { return block * vector * unroll; }
 };

@@ -76,6 +76,8 @@ std::vector<KernelCache::Module> KernelCache::get(std::span<const CompileRequest
     }
     std::vector<EntryPointer> misses = own;
     std::erase_if(misses, [&](const EntryPointer& entry) { return load_from_disk(*entry); });
+    // The longest first, so that none of them is begun when the others have ended.
+    std::stable_sort(misses.begin(), misses.end(), [](const EntryPointer& a, const EntryPointer& b) { return a->request.source.size() > b->request.source.size(); });
     compile_all(misses);
   } catch (...) {  // no memory to go on; whoever waits for an entry must not wait for ever
     for (const EntryPointer& entry : own) finish(*entry, nullptr, std::current_exception());

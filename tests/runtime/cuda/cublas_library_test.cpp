@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/scratch_directory.hpp"
+
 #if __has_include(<cublasLt.h>)
 #include <cublasLt.h>
 #define DAMO_HAS_CUBLAS_HEADER 1
@@ -54,6 +56,14 @@ TEST(CublasLibrary, IsDeclaredAsItsHeaderDoes) {
   EXPECT_TRUE(same(library.check, decltype(&cublasLtMatmulAlgoCheck){}));
   EXPECT_TRUE(same(library.matmul, decltype(&cublasLtMatmul){}));
 #endif
+}
+
+TEST(CublasLibrary, IsExpectedWhereItIsLookedForAndNobodyNamesAnother) {
+  const testing::Environment none("DAMO_CUBLASLT_PATH", "none");
+  EXPECT_FALSE(has_cublas_file()) << "what a user names is opened at once, so that function() tells what is wrong with it";
+  const testing::ScratchDirectory empty;
+  const testing::Environment elsewhere("DAMO_CUBLASLT_PATH", empty.path().c_str());
+  EXPECT_FALSE(has_cublas_file());
 }
 
 }  // namespace

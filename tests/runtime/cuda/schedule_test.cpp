@@ -39,6 +39,31 @@ TEST(CudaSchedule, HalvesTheVectorWhereThreeOutputsOutweighTheInputs) {
   EXPECT_EQ(cuda_schedule(spec_of({float32, float32, float32, float32}, {float32, float32, float32})).vector, 4);
 }
 
+/// x * n0 + n1 * x + ..., or something dearer for each number.
+KernelSpec spec_of_numbers(int count, int cost) {
+  KernelSpec spec = spec_of({float32}, {float32});
+  for (int i = 0; i < count; ++i) {
+    spec.numbers.emplace_back(static_cast<float>(i));
+    Step step;
+    step.inputs = {0};
+    step.cost = cost;
+    spec.steps.push_back(step);
+  }
+  spec.stores = {1};
+  return spec;
+}
+
+TEST(CudaSchedule, TakesAllElementsOfAThreadAtOnceWhereNumbersAreMany) {
+  const CudaSchedule many = cuda_schedule(spec_of_numbers(100, 2));
+  EXPECT_GT(many.part, 0);
+  EXPECT_EQ(many.vector * many.unroll, 8);
+  EXPECT_EQ(cuda_schedule(spec_of_numbers(1000, 2)).vector * cuda_schedule(spec_of_numbers(1000, 2)).unroll, 4) << "the code stays in the caches of instructions";
+  EXPECT_EQ(cuda_schedule(spec_of_numbers(15, 2)).part, 0);
+  const CudaSchedule dear = cuda_schedule(spec_of_numbers(100, 13));
+  EXPECT_EQ(dear.part, 0) << "reading the numbers counts little";
+  EXPECT_EQ(dear.vector, 2);
+}
+
 TEST(CudaSchedule, RefusesASettingThatNoKernelCanHave) {
   const KernelSpec spec = spec_of({float32}, {float32});
   for (const char* text : {"100,4,1", "128,3,1", "128,4,0", "128,4", "2048,4,1"}) {
