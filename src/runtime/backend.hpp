@@ -99,6 +99,8 @@ class LoadedKernel : public std::enable_shared_from_this<LoadedKernel> {
   virtual const LoadedKernel& resolved() const { return *this; }
   /// Of blocks of so many threads, with so much dynamic shared memory a block.
   virtual Occupancy occupancy(int, std::size_t) const { return {1, 1.0}; }
+  /// Clusters of so many blocks of so many threads, with so much dynamic shared memory a block, that the device holds at once; 0: unknown.
+  virtual int resident_clusters(int, int, std::size_t) const { return 0; }
   /// Threads of a block that fill the device best.
   virtual int suggested_threads(std::size_t) const {
     return max_threads_per_block > 0 && max_threads_per_block < 256 ? max_threads_per_block : 256;

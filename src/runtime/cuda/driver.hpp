@@ -95,11 +95,12 @@ namespace damo::cuda_backend {
   X(launch_kernel, cuLaunchKernel)
 
 // Null in a driver older than the one that brought them (the comment: CUDA version).
-#define DAMO_OPTIONAL_DRIVER_FUNCTIONS(X)                              \
-  X(func_get_param_info, cuFuncGetParamInfo)                /* 12.4 */ \
-  X(func_get_name, cuFuncGetName)                           /* 12.3 */ \
-  X(module_get_function_count, cuModuleGetFunctionCount)    /* 12.4 */ \
-  X(module_enumerate_functions, cuModuleEnumerateFunctions) /* 12.4 */
+#define DAMO_OPTIONAL_DRIVER_FUNCTIONS(X)                                   \
+  X(func_get_param_info, cuFuncGetParamInfo)                     /* 12.4 */ \
+  X(func_get_name, cuFuncGetName)                                /* 12.3 */ \
+  X(module_get_function_count, cuModuleGetFunctionCount)         /* 12.4 */ \
+  X(module_enumerate_functions, cuModuleEnumerateFunctions)      /* 12.4 */ \
+  X(occupancy_max_active_clusters, cuOccupancyMaxActiveClusters) /* 11.8 */
 
 struct Driver {
 #define DAMO_MEMBER(member, symbol) decltype(&symbol) member = nullptr;

@@ -87,6 +87,27 @@ Occupancy CudaKernel::occupancy(int threads, std::size_t shared_bytes) const {
   return {blocks, static_cast<double>(blocks) * threads / owner_.threads_per_multiprocessor()};
 }
 
+/// Fewer than the multiprocessors over the blocks: a cluster lies in one of the GPU's groups of multiprocessors, which are of unlike sizes.
+int CudaKernel::resident_clusters(int cluster, int threads, std::size_t shared_bytes) const {
+  if (!driver_.occupancy_max_active_clusters) return 0;
+  owner_.bind();
+  grant_shared(shared_bytes);
+  CUlaunchAttribute size = {};
+  size.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  size.value.clusterDim.x = static_cast<unsigned>(cluster);
+  size.value.clusterDim.y = size.value.clusterDim.z = 1;
+  CUlaunchConfig config = {};
+  config.gridDimX = static_cast<unsigned>(cluster) * 1024;  // more than any device holds
+  config.blockDimX = static_cast<unsigned>(threads);
+  config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = static_cast<unsigned>(shared_bytes);
+  config.attrs = &size;
+  config.numAttrs = 1;
+  int clusters = 0;
+  check(driver_.occupancy_max_active_clusters(&clusters, function_, &config), "cuOccupancyMaxActiveClusters");
+  return clusters;
+}
+
 int CudaKernel::suggested_threads(std::size_t shared_bytes) const {
   owner_.bind();
   grant_shared(shared_bytes);

@@ -51,6 +51,7 @@ class CudaKernel : public LoadedKernel {
 
   CUfunction function() const { return function_; }
   Occupancy occupancy(int threads, std::size_t shared_bytes) const override;
+  int resident_clusters(int cluster, int threads, std::size_t shared_bytes) const override;
   int suggested_threads(std::size_t shared_bytes) const override;
   std::uint32_t generation() const { return generation_; }
   /// Before anything else it waits for the work that it follows, so that it may be launched before that has ended.

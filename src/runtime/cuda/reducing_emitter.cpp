@@ -1,9 +1,11 @@
 #include "runtime/cuda/reducing_emitter.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "runtime/cuda/reducing_schedule.hpp"
 #include "runtime/cuda/reducing_text.hpp"
+#include "runtime/cuda/schedule.hpp"
 #include "runtime/cuda/vector_text.hpp"
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/dialect.hpp"
@@ -22,6 +24,9 @@ constexpr const char* kNoWarnings = "#pragma nv_diag_suppress 177\n";
 CudaReducingEmitter::CudaReducingEmitter(const KernelSpec& spec, const Layout& layout)
     : spec_(spec), layout_(layout), steps_(spec), passes_(spec, [&layout](int, const Passes&) { return layout.whole; }), block_(reducing_block(layout)), backward_(spec.is_backward()) {
   for (const Passes::Pass& pass : passes_.all()) across_.insert(across_.end(), pass.across.begin(), pass.across.end());
+  if (!stays()) return;
+  array_ahead_ = array_ahead(spec, layout);
+  if (layout.cluster > 1) own_ = own_maximum(spec, passes_);
 }
 
 std::string CudaReducingEmitter::stored(int i) const { return storage_type(spec_.parameter_dtype(i)); }
@@ -42,6 +47,12 @@ std::string CudaReducingEmitter::unrolled(const std::string& indent, const std::
 std::string CudaReducingEmitter::emit() {
   emit_head();
   if (layout_.cluster > 1) text_ += kCudaCluster;
+  if (stays()) {
+    text_ += kCudaAhead;
+    if (layout_.cluster > 1) text_ += kCudaMeetings;
+    if (own_) text_ += kCudaOwnMaximum;
+    emit_fetch_row();
+  }
   if (layout_.chunked) {
     line("struct Partial {");
     for (int join : passes_.all()[0].joins) line("  alignas(8) alignas(Joined" + number(join) + ") Joined" + number(join) + " j" + number(join) + ";");
@@ -57,6 +68,7 @@ std::string CudaReducingEmitter::emit() {
 /// What all kernels of the text need.
 void CudaReducingEmitter::emit_head() {
   text_ = (spec_.users_text ? cuda_head(users_head(spec_) + kNoWarnings) : cuda_head()) + kCudaRows;
+  if (!across_.empty()) text_ += kCudaHeld;
   if (divides()) text_ += kCudaDivide;
   line(std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " place;");
   text_ += argument_struct(spec_, layout_) + cuda_guard_functions(spec_) + steps_.functions();
@@ -104,7 +116,7 @@ void CudaReducingEmitter::begin(const std::string& name) {
   begin_kernel(name, bounds(), cluster);
   line("  const int t = threadIdx.x, lane = t " + (rows() ? "% " + lanes : "/ " + slots) + ", slot = t " + (rows() ? "/ " + lanes : "% " + slots) + ";");
   const std::string block = layout_.cluster > 1 ? "(blockIdx.x / " + number(layout_.cluster) + ")" : "blockIdx.x";
-  if (across_.empty()) line("  const i64 own = (i64(" + block + ") * " + slots + " + slot) * " + vector + ", row = own < a.n ? own : a.n - " + vector + ";");
+  if (across_.empty() && !stays()) line("  const i64 own = (i64(" + block + ") * " + slots + " + slot) * " + vector + ", row = own < a.n ? own : a.n - " + vector + ";");
   else line("  const i64 block = " + block + ";");
   if (!spec_.numbers.empty()) line("  const Numbers& numbers = a.numbers;");
   for (int i = 0; i < spec_.input_count(); ++i) {
@@ -118,34 +130,47 @@ std::string CudaReducingEmitter::across(int i) const {
   return " + k * place(a.k" + number(i) + "[" + number(layout_.rank - 1) + "])";
 }
 
-/// r0, r1, ...: where the row begins in each array, and the inputs that it has one element of.
-void CudaReducingEmitter::emit_row_start() {
-  line("  place rest = place(row);");
+/// c0, c1, ...: the row's place along each axis.
+std::string CudaReducingEmitter::coordinates() const {
+  std::string text = "  place rest = place(row);\n";
   for (int axis = layout_.rank - 1; axis >= 0; --axis) {
     const std::string n = number(axis), extent = "place(a.kept[" + n + "])";
-    line("  const place c" + n + " = " + (axis > 0 ? "rest % " + extent + "; rest /= " + extent + ";" : "rest;"));
+    text += "  const place c" + n + " = " + (axis > 0 ? "rest % " + extent + "; rest /= " + extent + ";\n" : "rest;\n");
   }
+  return text;
+}
+
+std::string CudaReducingEmitter::row_start(int i) const {
+  const std::string n = number(i);
+  std::string sum = "a.p" + n;
+  if (!is_scalar(access(i)) && access(i) != Access::kEveryRow) {
+    for (int axis = 0; axis < layout_.rank; ++axis) sum += " + c" + number(axis) + " * place(a.k" + n + "[" + number(axis) + "])";
+  }
+  return "  " + pointer_type(i) + "r" + n + " = " + sum + ";\n";
+}
+
+/// r0, r1, ...: where the row begins in each array, and the inputs that it has one element of.
+void CudaReducingEmitter::emit_row_start() {
+  text_ += coordinates();
   for (int i = 0; i < spec_.parameter_count(); ++i) {
     if (is_scalar(access(i)) && !spec_.is_output(i)) continue;
     const std::string n = number(i);
-    std::string sum = "a.p" + n;
-    if (!is_scalar(access(i)) && access(i) != Access::kEveryRow) {
-      for (int axis = 0; axis < layout_.rank; ++axis) sum += " + c" + number(axis) + " * place(a.k" + n + "[" + number(axis) + "])";
-    }
-    line("  " + pointer_type(i) + "r" + n + " = " + sum + ";");
+    text_ += row_start(i);
     if (spec_.is_output(i) || passes_.is_element(i)) continue;
     if (several()) line("  " + loaded(i) + " v" + n + "[" + number(layout_.vector) + "];\n" + unrolled("  ", "v" + n + "[k] = " + loaded(i) + "(r" + n + "[" + (across(i).empty() ? "0" : across(i).substr(3)) + "]);"));
     else line("  const " + loaded(i) + " v" + n + " = " + loaded(i) + "(r" + n + "[0]);");
   }
 }
 
+/// How far behind a whole vector of the array its row begins.
+std::string CudaReducingEmitter::phase(int i) const {
+  const std::string address = "u32(reinterpret_cast<u64>(r" + number(i) + ") / sizeof(" + stored(i) + "))";
+  return (backward_ ? "(0u - " + address + " - u32(a.length)) & " : "(" + address + " + u32(begin)) & ") + number(layout_.vector - 1) + "u";
+}
+
 /// Rows that begin anywhere: how far behind the last whole vector of the first array, and which other arrays lie like it.
 void CudaReducingEmitter::emit_shift() {
   std::string leader;
-  const auto phase = [&](int i) {
-    const std::string address = "u32(reinterpret_cast<u64>(r" + number(i) + ") / sizeof(" + stored(i) + "))";
-    return (backward_ ? "(0u - " + address + " - u32(a.length)) & " : "(" + address + " + u32(begin)) & ") + number(layout_.vector - 1) + "u";
-  };
   for (int i = 0; i < spec_.parameter_count(); ++i) {
     if (leader.empty() && access(i) == Access::kRow && !spec_.is_ordinals(i)) line("  const u32 shift = " + (leader = phase(i)) + ";");
   }
@@ -260,24 +285,30 @@ std::string CudaReducingEmitter::call(int value) const {
 void CudaReducingEmitter::emit_vector(const Passes::Pass& pass) {
   const std::string width = number(layout_.vector);
   for (int output : pass.stores) line("        Vec<" + stored(spec_.input_count() + output) + ", " + width + "> y" + number(output) + ";");
-  for (int join : pass.across) line("        Vec<Joined" + number(join) + ", " + width + "> h" + number(join) + " = held" + number(join) + "[(slot * " + number(layout_.items) + " + u) * " + number(layout_.lanes) + " + lane];");
+  for (int join : pass.across) line("        Vec<Joined" + number(join) + ", " + width + "> h" + number(join) + " = " + held(join, "slot") + ";");
   const std::string guard = rows() && layout_.ends == Ends::kAnywhere ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "";
-  line("#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + guard + "{");
+  // A block alone on its multiprocessor computes what lies beside the row too, and does not join it: a branch an element costs more. A user's code may go on for ever with what it was not meant for.
+  const bool all = stays() && !spec_.has_users_code();
+  const std::string joins = all ? guard : "";
+  line("#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + (all ? "" : guard) + "{");
   for (int input : pass.inputs) {
     if (is_read(input)) line("          const " + loaded(input) + " v" + number(input) + " = " + loaded(input) + "(x" + number(input) + "[u].e[k]);");
   }
-  for (int value : pass.kept) line("          const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = keep" + number(value) + "[u][k];");
+  for (int value : pass.kept) {
+    const bool is_own = own_ && std::find(own_->kept.begin(), own_->kept.end(), value) != own_->kept.end();
+    line("          const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = keep" + number(value) + "[u][k]" + (is_own ? " * scale" + number(own_->maximum) + ";" : ";"));
+  }
   for (int value : pass.steps) {
     const std::string text = !spec_.step_of(value).is_place ? call(value) : rows() ? "i64(at + k)" : "i64(at)";
     line("          const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = " + text + ";");
   }
   for (int value : pass.keeps) line("          keep" + number(value) + "[u][k] = v" + number(value) + ";");
   const auto names = [this](int value) { return name(value); };
-  for (int join : pass.joins) line("          m" + number(join) + "[k] = " + steps_.appended(join, "m" + number(join) + "[k]", names) + ";");
+  for (int join : pass.joins) line("          " + joins + "m" + number(join) + "[k] = " + steps_.appended(join, "m" + number(join) + "[k]", names) + ";");
   for (int join : pass.across) line("          h" + number(join) + ".e[k] = " + steps_.appended(join, "h" + number(join) + ".e[k]", names) + ";");
   for (int output : pass.stores) line("          y" + number(output) + ".e[k] = " + steps_.stored(output, names) + ";");
   line("        }");
-  for (int join : pass.across) line("        held" + number(join) + "[(slot * " + number(layout_.items) + " + u) * " + number(layout_.lanes) + " + lane] = h" + number(join) + ";");
+  for (int join : pass.across) line("        " + hold(join, "slot", "h" + number(join)));
   for (int output : pass.stores) emit_store(output);
 }
 
@@ -405,6 +436,13 @@ void CudaReducingEmitter::emit_across(const std::vector<int>& joins) {
   declare_shared(joins, block_ / 32);
   each("  ", [](const std::string& j, const std::string&, const std::string& shared) { return "if (t % 32 == 0) " + shared + "[t / 32] = " + j + ";"; });
   line("  __syncthreads();");
+  if (stays()) {  // as many as lanes of a warp
+    each("  ", [&](const std::string& j, const std::string&, const std::string& shared) { return j + " = " + shared + "[t % 32];"; });
+    line("#pragma unroll\n  for (int distance = 16; distance > 0; distance /= 2) {");
+    each("    ", [](const std::string& j, const std::string& reduce, const std::string&) { return j + " = " + reduce + "(" + j + ", exchanged(" + j + ", distance));"; });
+    line("  }");
+    return;
+  }
   each("  ", [&](const std::string& j, const std::string&, const std::string& shared) { return j + " = " + shared + "[slot * " + number(warps) + "];"; });
   line("#pragma unroll\n  for (int w = 1; w < " + number(warps) + "; ++w) {");
   each("    ", [&](const std::string& j, const std::string& reduce, const std::string& shared) { return j + " = " + reduce + "(" + j + ", " + shared + "[slot * " + number(warps) + " + w]);"; });
@@ -449,13 +487,14 @@ void CudaReducingEmitter::emit_main() {
   begin(entry_name(spec_));
   if (layout_.cluster > 1) line("  const int part = blockIdx.x % " + number(layout_.cluster) + ";");
   if (!across_.empty()) emit_held_across();
-  line("  const i64 chunk = " + std::string(across_.empty() ? "blockIdx.y;" : "0;"));
+  if (stays()) emit_stay();
+  line("  const i64 chunk = " + std::string(across_.empty() && !stays() ? "blockIdx.y;" : "0;"));
   line("  const place begin = place(chunk * a.chunk), to = place(chunk * a.chunk + a.chunk < a.length ? chunk * a.chunk + a.chunk : a.length), end = " +
        std::string(layout_.ends == Ends::kTiles ? "to;" : "own < a.n ? to : begin;"));
   emit_row_start();
   const bool shifts = rows() && layout_.ends == Ends::kAnywhere && layout_.vector > 1;
   if (shifts) emit_shift();
-  if (layout_.cluster > 1) line("  arrive();");  // a block can be given something once it is there
+  if (layout_.cluster > 1 && !stays()) line("  arrive();");  // a block can be given something once it is there
   const std::string lane = layout_.cluster > 1 ? "(part * " + number(layout_.lanes) + " + lane)" : "lane";
   line("  const place first = begin + " + lane + (rows() ? " * " + number(layout_.vector) : "") + (shifts ? " - place(shift);" : ";"));
   emit_row_values({}, passes_.first_row_steps());
@@ -467,14 +506,10 @@ void CudaReducingEmitter::emit_main() {
     }
     emit_bases(all, "first");
     declare_vectors(inputs);
-    emit_loads(inputs, "first + u * " + number(step()));
+    if (stays()) emit_loads_ahead();
+    else emit_loads(inputs, "first + u * " + number(step()));
   }
-  for (const Passes::Pass& pass : passes_.all()) {
-    emit_pass(pass);
-    emit_across(pass.joins);
-    emit_across_blocks(pass.joins);
-    if (!layout_.chunked) emit_row_values(pass.joins, pass.row_steps);
-  }
+  emit_passes();
   if (layout_.chunked) {
     for (int join : passes_.all()[0].joins) {
       line("  if (lane == 0 && own < a.n) {\n" + unrolled("    ", partial("chunk") + ".j" + number(join) + " = j" + number(join) + (several() ? "[k];" : ";")) + "\n  }");
@@ -483,21 +518,67 @@ void CudaReducingEmitter::emit_main() {
     emit_row_stores();
   }
   if (!across_.empty()) emit_leave_across();
+  if (stays()) emit_leave();
   line("}");
 }
 
-/// held3, ...: the block's values of joins across rows, a vector's side by side; of each row that it goes through at a time. Then the loop over its rows.
+void CudaReducingEmitter::emit_passes() {
+  int meeting = 0;
+  for (std::size_t i = 0; i < passes_.all().size(); ++i) {
+    const Passes::Pass& pass = passes_.all()[i];
+    emit_pass(pass);
+    if (i == 0 && stays()) emit_fetch("own + " + number(layout_.ahead) + " * clusters");  // the row is in registers
+    emit_across(pass.joins);
+    if (own_ && i == 0) {
+      const std::string m = number(own_->maximum);
+      line("  const float own" + m + " = j" + m + " == neutral" + m + "() ? 0.0f : j" + m + ";");
+      is_own_ = true;
+      continue;
+    }
+    std::vector<int> joins = pass.joins;
+    if (is_own_) joins.insert(joins.begin(), passes_.all()[0].joins.begin(), passes_.all()[0].joins.end());
+    if (!stays()) emit_across_blocks(joins);
+    else if (layout_.cluster > 1 && !joins.empty()) emit_meeting(meeting++, joins);
+    if (is_own_) {
+      is_own_ = false;
+      emit_row_values(passes_.all()[0].joins, passes_.all()[0].row_steps);
+    }
+    if (!layout_.chunked) emit_row_values(pass.joins, pass.row_steps);
+  }
+}
+
+/// Elements of one access to what is held of a join across rows: a thread's vector lies in pieces of at most 16 bytes, each beside its
+/// neighbours'. Whole vectors of 32 bytes, as of 16-bit floats, would have threads that are 32 bytes apart ask for the same banks of the shared memory.
+int CudaReducingEmitter::held_piece(int join) const {
+  const int most = std::max(kVectorBytes / spec_.step_of(join).join->bytes, 1);
+  return std::min(static_cast<int>(std::bit_floor(static_cast<unsigned>(most))), layout_.vector);
+}
+
+/// The first piece of the thread's vector u, among those of the `row`th of the rows that a block goes through at a time.
+std::string CudaReducingEmitter::held_place(int join, const std::string& row) const {
+  return "held" + number(join) + " + (" + row + " * " + number(layout_.items) + " + u) * " + number(layout_.lanes * (layout_.vector / held_piece(join))) + " + lane";
+}
+
+std::string CudaReducingEmitter::held(int join, const std::string& row) const {
+  return "gathered<" + number(layout_.vector) + ">(" + held_place(join, row) + ", " + number(layout_.lanes) + ")";
+}
+
+std::string CudaReducingEmitter::hold(int join, const std::string& row, const std::string& vector) const {
+  return "scatter(" + held_place(join, row) + ", " + number(layout_.lanes) + ", " + vector + ");";
+}
+
+/// held3, ...: the block's values of joins across rows, of each row that it goes through at a time. Then the loop over its rows.
 void CudaReducingEmitter::emit_held_across() {
-  const std::string width = number(layout_.vector), lanes = number(layout_.lanes), items = number(layout_.items);
+  const std::string width = number(layout_.vector), items = number(layout_.items);
   line("  extern __shared__ __align__(128) unsigned char held[];");
   std::int64_t from = 0;
   for (int join : across_) {
-    const std::string n = number(join), type = "Vec<Joined" + n + ", " + width + ">";
+    const std::string n = number(join), piece = "Vec<Joined" + n + ", " + number(held_piece(join)) + ">";
     const std::int64_t bytes = std::int64_t{block_} * layout_.items * layout_.vector * spec_.step_of(join).join->bytes;
     line("  static_assert(sizeof(Joined" + n + ") == " + number(spec_.step_of(join).join->bytes) + ", \"\");");
-    line("  " + type + "* const held" + n + " = reinterpret_cast<" + type + "*>(held + " + std::to_string(from) + ");");
-    line("  for (int u = 0; u < " + items + "; ++u) {\n    " + type + " h;\n#pragma unroll\n    for (int k = 0; k < " + width + "; ++k) h.e[k] = neutral" + n + "();");
-    line("    held" + n + "[(slot * " + items + " + u) * " + lanes + " + lane] = h;\n  }");
+    line("  " + piece + "* const held" + n + " = reinterpret_cast<" + piece + "*>(held + " + std::to_string(from) + ");");
+    line("  for (int u = 0; u < " + items + "; ++u) {\n    Vec<Joined" + n + ", " + width + "> h;\n#pragma unroll\n    for (int k = 0; k < " + width + "; ++k) h.e[k] = neutral" + n + "();");
+    line("    " + hold(join, "slot", "h") + "\n  }");
     from += divide_up(bytes, 128) * 128;
   }
   line("  for (i64 group = block; group * " + number(slots()) + " < a.n; group += a.chunks) {");
@@ -527,11 +608,11 @@ void CudaReducingEmitter::emit_leave_across() {
   line("    const i64 at = i64(" + part() + " * " + lanes + " + lane) * " + width + " + i64(u) * " + number(step()) + ";\n    if (at >= a.length) continue;");
   for (int join : across_) {
     const std::string n = number(join), type = "Vec<Joined" + n + ", " + width + ">";
-    line("    {\n      " + type + " sum = held" + n + "[u * " + lanes + " + lane];");
+    line("    {\n      " + type + " sum = " + held(join, "0") + ";");
     if (slots() > 1) {
       // Enough reads at once to hide their latency. Written out for all 32 slots they made the kernel of a cross-entropy and its gradient take a tenth longer to compile.
       line("#pragma unroll 8");
-      line("      for (int s = 1; s < " + all + "; ++s) {\n        const " + type + " h = held" + n + "[(s * " + items + " + u) * " + lanes + " + lane];");
+      line("      for (int s = 1; s < " + all + "; ++s) {\n        const " + type + " h = " + held(join, "s") + ";");
       line("#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) sum.e[k] = reduce" + n + "(sum.e[k], h.e[k]);\n      }");
     }
     line("      *reinterpret_cast<" + type + "*>(part" + n + " + block * a.length + at) = sum;\n    }");

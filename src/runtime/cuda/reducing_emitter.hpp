@@ -9,17 +9,23 @@
 //             rows lie at the same places of the row, so it joins them into values that lie in shared memory and are its own;
 //             a second kernel joins the blocks' values, in their order.
 //
+//   ahead     (whole) blocks, or clusters, that stay go over the rows in turn. What a row's threads read they have asked for, each its own, into a ring in
+//             shared memory when they began with a row before. The blocks of a cluster meet by messages; where that serves once for the first
+//             two passes, whose sums of exponentials are then against each block's own maximum (own_maximum.hpp).
+//
 // Of rows a vector is neighbours along the row; where rows begin anywhere (Ends), vectors lie where memory wants them, and the first
 // and the last of a row are read by element. Of columns a vector is neighbouring columns: a thread then has as many rows' values.
 // How many lanes and items there are, and why: reducing_schedule.hpp. Helpers of the text: reducing_text.hpp.
 #pragma once
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/cuda/guard_text.hpp"
 #include "runtime/kernel/body.hpp"
 #include "runtime/kernel/layout.hpp"
+#include "runtime/kernel/own_maximum.hpp"
 #include "runtime/kernel/passes.hpp"
 
 namespace damo {
@@ -36,12 +42,20 @@ class CudaReducingEmitter {
   void begin_kernel(const std::string& name, const std::string& bounds, const std::string& cluster = {});
   void emit_users_kernels();
   void begin(const std::string& name);
+  std::string coordinates() const;
+  std::string row_start(int parameter) const;
   void emit_row_start();
+  std::string phase(int parameter) const;
   void emit_shift();
   void emit_offset_functions();
   void emit_load(int parameter);
   void emit_bases(const std::vector<int>& parameters, const std::string& at);
   void emit_loads(const std::vector<int>& inputs, const std::string& at);
+  void emit_fetch_row();
+  void emit_fetch(const std::string& row);
+  void emit_stay();
+  void emit_loads_ahead();
+  void emit_leave();
   void declare_vectors(const std::vector<int>& inputs);
   void emit_pass(const Passes::Pass& pass);
   void emit_vector(const Passes::Pass& pass);
@@ -50,9 +64,15 @@ class CudaReducingEmitter {
   void declare_shared(const std::vector<int>& joins, int count);
   void emit_across(const std::vector<int>& joins);
   void emit_across_blocks(const std::vector<int>& joins);
+  void emit_meeting(int number, const std::vector<int>& joins);
+  void emit_passes();
   void emit_divisors(const Passes::Pass& pass);
   void emit_row_values(const std::vector<int>& joins, const std::vector<int>& steps);
   void emit_row_stores();
+  int held_piece(int join) const;
+  std::string held_place(int join, const std::string& row) const;
+  std::string held(int join, const std::string& row) const;                             ///< the thread's vector u
+  std::string hold(int join, const std::string& row, const std::string& vector) const;  ///< the statement that writes it
   void emit_held_across();
   void emit_leave_across();
   void emit_parts_across();
@@ -85,7 +105,12 @@ class CudaReducingEmitter {
   std::string storing(int output, const std::string& target) const;
   std::string stored(int parameter) const;
   std::string loaded(int parameter) const;
-  std::string name(int value) const { return local_name(value) + (is_row_value(value) ? "[k]" : ""); }
+  /// Whether blocks go through rows in turn, reading ahead.
+  bool stays() const { return layout_.ahead > 0; }
+  /// Whether they read them in pieces that memory can be asked for.
+  bool fetches() const { return layout_.ends == Ends::kAnywhere || layout_.aligned; }
+  int ahead_line() const { return layout_.vector * spec_.element_bytes(array_ahead_) * layout_.lanes; }  ///< bytes, of all threads' vectors u
+  std::string name(int value) const { return is_own_ && value == own_->maximum ? "own" + number(value) : local_name(value) + (is_row_value(value) ? "[k]" : ""); }
   std::string call(int value) const;
   /// From one of a thread's vectors to the next, in elements of the row or, of columns, in rows.
   int step() const {
@@ -109,6 +134,9 @@ class CudaReducingEmitter {
   int block_;
   bool backward_;              // a scan from the last element
   std::vector<int> across_;    // joins across rows
+  std::optional<OwnMaximum> own_;  // of blocks that meet once for two passes
+  bool is_own_ = false;            // the text at hand has the block's own maximum, not the row's
+  int array_ahead_ = -1;           // of blocks that stay
   std::vector<int> divisors_;  // that the text at hand has declared
   std::string text_, users_kernels_;
 };

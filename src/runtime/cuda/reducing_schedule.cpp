@@ -8,6 +8,7 @@
 
 #include "graph/base/environment.hpp"
 #include "runtime/cuda/schedule.hpp"
+#include "runtime/kernel/own_maximum.hpp"
 #include "runtime/kernel/passes.hpp"
 #include "runtime/kernel/pressure.hpp"
 
@@ -36,6 +37,10 @@ constexpr int kLanesOfACluster = 256;           // of each block, unless the lon
 constexpr int kLanesAlone = 512;                // of a row that is not worth a cluster: with 1,024 one block is resident and waits for itself
 constexpr int kLanesOfReaders = 128;            // where no elements are written: many small blocks read while others wait, two large ones do not
 constexpr int kClustersResident = 5;            // blocks of kLanesOfACluster
+constexpr std::int64_t kShortestToStay = 32768;  // elements: shorter rows have more blocks resident
+constexpr std::int64_t kRowsToStay = 8;          // of each cluster: of fewer the last ones leave multiprocessors idle for too long
+constexpr int kMostAhead = 2;                    // rows
+constexpr std::size_t kSharedOfMeetings = 2048;  // bytes, of what threads and blocks give each other, beside the rows ahead
 constexpr int kArraysOfResidents = 2;           // of a kernel that has so many
 constexpr int kOwnRegistersAcross = 16;         // as kOwnRegisters, of a block that goes over many rows: what 64 of them spill once a row costs less than a block fewer
 constexpr std::int64_t kRowsHeld = 256;         // that a block joins across, so that the error of a sum grows slowly
@@ -175,6 +180,40 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, std::int64_t length, cons
   return true;
 }
 
+/// Registers that one element of a row takes where a later pass wants what was read beside what is kept of it.
+int words_wanted_again(const KernelSpec& spec, const Layout& layout) {
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  int most = words_of_place(spec, layout);
+  for (std::size_t i = 1; i < passes.all().size(); ++i) {
+    int words = static_cast<int>(passes.all()[i].kept.size());
+    for (int input = 0; input < spec.input_count(); ++input) {
+      const bool again = std::any_of(passes.all().begin() + static_cast<std::ptrdiff_t>(i), passes.all().end(), [&](const Passes::Pass& pass) { return std::find(pass.inputs.begin(), pass.inputs.end(), input) != pass.inputs.end(); });
+      if (again && is_moved(access_of(layout, input))) words += words_of(spec.parameter_dtype(input));
+    }
+    most = std::max(most, words);
+  }
+  return most;
+}
+
+/// A longer row's cluster as one that stays, where that is better (see the head of reducing_schedule.hpp).
+void stay(const KernelSpec& spec, Layout& layout, const Geometry& geometry, const Processors& processors) {
+  const std::int64_t length = geometry.reduced.count;
+  const int array = array_ahead(spec, layout);
+  if (layout.cluster == 1 || length <= kShortestToStay || array < 0 || spec.parameter_dtype(array) != float32 || !writes_elements(spec)) return;
+  if (std::any_of(spec.outputs.begin(), spec.outputs.end(), [](DType dtype) { return itemsize(dtype) < sizeof(float); })) return;
+  const std::int64_t vectors = divide_up(length, layout.vector) + (layout.ends == Ends::kAnywhere ? 1 : 0), most = kMostWordsHeld / (words_wanted_again(spec, layout) * layout.vector);
+  Layout stays = layout;
+  stays.lanes = kMostLanes;
+  stays.cluster = 2;
+  while (stays.cluster < processors.cluster && kMostLanes * most * stays.cluster < vectors) stays.cluster *= 2;
+  stays.items = static_cast<int>(divide_up(vectors, kMostLanes * stays.cluster));
+  stays.residents = 1;
+  const std::size_t each = ahead_bytes(spec, stays), room = processors.shared_bytes - std::min(processors.shared_bytes, kSharedOfMeetings);
+  stays.ahead = static_cast<int>(std::min<std::size_t>(room / each, kMostAhead));
+  const bool many = geometry.count * stays.cluster >= kRowsToStay * processors.count;
+  if (many && stays.items <= most && stays.ahead > 0 && meets_once(spec, stays)) layout = stays;
+}
+
 /// Vectors of a thread at a time where nothing is held: for the bytes on their way, and so that the last time is as full as the others
 /// if that takes no less than half of them.
 int items_of_pass(const KernelSpec& spec, const Layout& layout, std::int64_t length) {
@@ -244,6 +283,25 @@ int words_of_scan(const KernelSpec& spec, const Layout& layout) {
 
 }  // namespace
 
+bool meets_once(const KernelSpec& spec, const Layout& layout) {
+  return layout.cluster > 1 && own_maximum(spec, Passes(spec, [](int, const Passes&) { return true; }));
+}
+
+std::size_t ahead_bytes(const KernelSpec& spec, const Layout& layout) {
+  return static_cast<std::size_t>(layout.lanes * layout.items * layout.vector * spec.element_bytes(array_ahead(spec, layout)));
+}
+
+int array_ahead(const KernelSpec& spec, const Layout& layout) {
+  int array = -1;
+  for (int i = 0; i < spec.input_count(); ++i) {
+    if (is_scalar(access_of(layout, i))) continue;
+    const bool alone = array < 0 && access_of(layout, i) == Access::kRow && !spec.is_ordinals(i);
+    if (!alone || layout.form != Form::kRows || layout.reduced_rank != 1) return -1;
+    array = i;
+  }
+  return array;
+}
+
 int reducing_block(const Layout& layout) {
   return layout.form == Form::kRows && layout.whole && layout.lanes > 32 ? layout.lanes : std::max(layout.lanes, kBlock);
 }
@@ -272,6 +330,7 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
       if (layout.ends == Ends::kVectors && length == tile_of(layout) && outputs % (reducing_block(layout) / layout.lanes) == 0) layout.ends = Ends::kTiles;
       return layout;
     }
+    if (layout.whole && asked.lanes == 0 && asked.cluster == 0) stay(spec, layout, geometry, processors);
     if (!layout.whole) {
       while (layout.lanes < 32 && std::int64_t{layout.lanes} * layout.vector < length) layout.lanes *= 2;
       const bool many = outputs / (kBlock / 32) >= std::int64_t{32} * processors.count;
@@ -395,6 +454,11 @@ Work reducing_cuda_work(const KernelSpec& spec, const Layout& layout, const Geom
     work.chunk = divide_up(divide_up(length, std::max<std::int64_t>(most, 1)), tile) * tile;
   }
   work.chunks = divide_up(length, work.chunk);
+  if (layout.ahead > 0) {
+    const std::int64_t clusters = std::max(processors.count * layout.residents / layout.cluster, 1);
+    work.launches.push_back({0, {{std::min(blocks, clusters) * layout.cluster}, {threads}, static_cast<std::size_t>(layout.ahead) * ahead_bytes(spec, layout)}});
+    return work;
+  }
   work.launches.push_back({0, {{blocks * layout.cluster, work.chunks}, {threads}}});
   if (work.chunks == 1) return work;
   work.launches.push_back({1, {{divide_up(geometry.count, slots)}, {threads}}});

@@ -8,6 +8,12 @@
 //                         threads are resident, where the compiler is told to leave them registers
 //   cluster               blocks of 256 lanes that share a row which 512 lanes do not hold, and give each other their values (sm_90): a block
 //                         of 1,024 lanes would be resident alone and wait for itself. It costs each block two meetings of all
+//   cluster that stays    blocks of 1,024 lanes with up to 32 registers' worth, as many as are resident, each cluster with every n-th row. While
+//                         it computes one row the next, or the next two where shared memory has room, are on their way there; each block sums exponentials
+//                         against its own maximum (own_maximum.hpp), so that a row costs one meeting of all. Of float32 rows of more than
+//                         kShortestToStay elements with one array to read and such sums: an element's bytes then take longer than what a block alone on its
+//                         multiprocessor does with it. 16-bit floats, whose bytes take half, and a second array are better served by several blocks out of step.
+//                         Which cluster has which row follows from the shape and the device, and a row's value from neither.
 //   past that             each pass reads the row again
 //
 // Reductions of one pass hold nothing: 128 bytes of a row a thread are on their way at a time, of columns too, and at most 32 elements.
@@ -32,6 +38,12 @@ inline constexpr int kTicketWords = 16;  ///< of 64 bits, before the states of a
 
 inline constexpr int kAcrossColumns = 8, kAcrossLanes = 32;  ///< of a block that joins what blocks have of places: neighbours, and threads of each
 
+/// Whether a row's blocks sum exponentials against their own maxima (own_maximum.hpp).
+bool meets_once(const KernelSpec& spec, const Layout& layout);
+/// Of shared memory of a block that stays: one row's part, as its threads read it.
+std::size_t ahead_bytes(const KernelSpec& spec, const Layout& layout);
+/// The array that is read ahead; -1: the rows of several, or of none, are read.
+int array_ahead(const KernelSpec& spec, const Layout& layout);
 /// Threads of a block.
 int reducing_block(const Layout& layout);
 /// The layout with all that says how rows are shared out.

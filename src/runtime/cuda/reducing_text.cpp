@@ -23,6 +23,27 @@ template <class A> DAMO_FUNCTION A of_lane(const A& value, int lane) {
 }
 )";
 
+const char* const kCudaHeld = R"(template <int N, class A, int P> DAMO_FUNCTION Vec<A, N> gathered(const Vec<A, P>* from, int apart) {
+  Vec<A, N> vector;
+#pragma unroll
+  for (int p = 0; p < N / P; ++p) {
+    const Vec<A, P> piece = from[p * apart];
+#pragma unroll
+    for (int k = 0; k < P; ++k) vector.e[p * P + k] = piece.e[k];
+  }
+  return vector;
+}
+template <int N, class A, int P> DAMO_FUNCTION void scatter(Vec<A, P>* to, int apart, const Vec<A, N>& vector) {
+#pragma unroll
+  for (int p = 0; p < N / P; ++p) {
+    Vec<A, P> piece;
+#pragma unroll
+    for (int k = 0; k < P; ++k) piece.e[k] = vector.e[p * P + k];
+    to[p * apart] = piece;
+  }
+}
+)";
+
 const char* const kCudaCluster = R"(DAMO_FUNCTION void arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 DAMO_FUNCTION void leave() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 template <class A> union Words { u32 words[(sizeof(A) + 3) / 4]; u64 align; };
@@ -38,6 +59,49 @@ template <class A> DAMO_FUNCTION A taken(const Words<A>& from) {
   memcpy(&value, from.words, sizeof(A));
   return value;
 }
+)";
+
+const char* const kCudaAhead = R"(template <int N> DAMO_FUNCTION void fetch(void* to, const void* from) {
+  if constexpr (N == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(u32(__cvta_generic_to_shared(to))), "l"(from) : "memory");
+  else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: "r"(u32(__cvta_generic_to_shared(to))), "l"(from), "n"(N) : "memory");
+}
+template <int N, class T> DAMO_FUNCTION void fetch_some(unsigned char* to, const T* from, i64 begin, i64 end) {
+#pragma unroll
+  for (int k = 0; k < N; ++k) {
+    if (k >= begin && k < end) fetch<int(sizeof(T))>(to + k * int(sizeof(T)), from + k);
+  }
+}
+DAMO_FUNCTION void fetched() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int N> DAMO_FUNCTION void await() { asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory"); }
+)";
+
+// A meeting is complete when its block has said how much comes and all of it has come; bytes may come before it is said. Each meeting has two places, used in
+// turn: a block sends to one again when it has got everything of the use between, so that every block has read the use before.
+const char* const kCudaMeetings = R"(DAMO_FUNCTION void open_meeting(u64* b) { asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(u32(__cvta_generic_to_shared(b))) : "memory"); }
+DAMO_FUNCTION void opened() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+DAMO_FUNCTION void expect(u64* b, u32 bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(u32(__cvta_generic_to_shared(b))), "r"(bytes) : "memory");
+}
+template <class A> DAMO_FUNCTION void send(Words<A>& to, const A& value, u64* b, u32 block) {
+  constexpr int many = int((sizeof(A) + 3) / 4);
+  u32 place, meeting, words[many] = {};
+  memcpy(words, &value, sizeof(A));
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(place) : "r"(u32(__cvta_generic_to_shared(&to))), "r"(block));
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(meeting) : "r"(u32(__cvta_generic_to_shared(b))), "r"(block));
+#pragma unroll
+  for (int i = 0; i + 1 < many; i += 2) {
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %2}, [%3];" :: "r"(place + 4 * i), "r"(words[i]), "r"(words[i + 1]), "r"(meeting) : "memory");
+  }
+  if constexpr (many % 2 == 1) {
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" :: "r"(place + 4 * (many - 1)), "r"(words[many - 1]), "r"(meeting) : "memory");
+  }
+}
+DAMO_FUNCTION void meet(u64* b, u32 parity) {
+  asm volatile("{\n.reg .pred p;\nagain:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1;\n@!p bra again;\n}" :: "r"(u32(__cvta_generic_to_shared(b))), "r"(parity) : "memory");
+}
+)";
+
+const char* const kCudaOwnMaximum = R"(DAMO_FUNCTION float part_of(float own, float all, float least) { return own == all && own != least ? 1.0f : exp(own - all); }
 )";
 
 // The reciprocal is rounded once; two corrections of the quotient by its exact remainder then give the quotient that is nearest

@@ -7,9 +7,19 @@ namespace damo {
 /// load_again<N>(p): a vector that other blocks read too, which stays in the caches. exchanged(value, mask) and of_lane(value, lane): values of
 /// other lanes of the warp, in words of 32 bits.
 extern const char* const kCudaRows;
+/// gathered<N>(from, apart): a vector whose pieces lie so far apart; scatter(to, apart, vector) writes one.
+extern const char* const kCudaHeld;
 /// Of the blocks of a cluster (sm_90): arrive() and leave(), which wait for all of them, give(place, value, block), which writes to that block's
 /// shared memory at the place that `place` has in one's own, and taken(place).
 extern const char* const kCudaCluster;
+/// Of blocks that stay, which read rows ahead (sm_80): fetch<N>(to, from) copies N bytes to shared memory, fetch_some(to, from, begin, end) those
+/// elements of a vector, and fetched() ends what belongs to a row; await<N>() waits for all but the last N rows. A thread reads what it has asked for itself.
+extern const char* const kCudaAhead;
+/// Of clusters that stay: open_meeting(b), before the blocks know each other; expect(b, bytes), by one thread, of all that comes to it;
+/// send(place, value, b, block) to that block's place and meeting; meet(b, parity) waits for them. The parity turns from use to use.
+extern const char* const kCudaMeetings;
+/// part_of(own, all): what exponentials against `own`, the part's maximum, are times to be against the row's (own_maximum.hpp); least: -inf.
+extern const char* const kCudaOwnMaximum;
 /// divide(x, divisor(y)): x / y to the last bit, for a y that divides many. In float. divide_to_half: within 2 ulp, for what is rounded to 16 bits.
 extern const char* const kCudaDivide;
 

@@ -61,6 +61,7 @@ struct Layout {
   int vector = 1;        ///< elements of a vector: of a row, or of neighbouring columns
   int cluster = 1;       ///< blocks that share a row
   int residents = 0;     ///< blocks that a multiprocessor is to hold at once; 0: as it comes
+  int ahead = 0;         ///< rows that blocks which stay have on their way to shared memory; 0: a block, or a cluster, has one row
   Ends ends = Ends::kAnywhere;
   bool whole = false;    ///< lanes and items hold a row, which is then read once; on a CPU an array of the task holds its values
   bool chunked = false;  ///< rows are cut into chunks, whose values a second launch joins

@@ -124,6 +124,16 @@ Geometry geometry_of(const KernelSpec& spec, const Shape& space, std::span<const
   return Geometry(space, all, reduced_axes, spec.uses_place());
 }
 
+namespace {
+
+/// Of clusters that stay no more than the device holds at once: one that came when others have ended would go through its rows alone.
+void keep_resident(const LoadedKernel& code, const Layout& layout, LaunchConfig& config) {
+  const std::int64_t resident = code.resident_clusters(layout.cluster, static_cast<int>(config.block.x), config.shared_bytes);
+  if (resident > 0) config.grid.x = std::min(config.grid.x, resident * layout.cluster);
+}
+
+}  // namespace
+
 BoundKernel::BoundKernel(SpecKernel& kernel, std::span<const Scalar> numbers) : kernel_(&kernel), numbers_(numbers) {
   for (int i = 0; i < kernel.spec().parameter_count(); ++i) {
     if (!kernel.spec().is_ordinals(i)) parameters_.push_back(i);
@@ -146,8 +156,9 @@ void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
   block_.set_streams(dialect.streams(bytes_of(spec, geometry)));
   scratch_bytes_ = work.scratch_bytes;
   zeroed_bytes_ = work.zeroed_bytes;
-  for (const Work::Launch& launch : work.launches) {
+  for (Work::Launch launch : work.launches) {
     const LoadedKernel& code = *variant.kernels[static_cast<std::size_t>(launch.entry)];
+    if (variant.layout.ahead > 0) keep_resident(code, variant.layout, launch.config);
     check_launch(code, launch.config);
     code.block_bytes.store(static_cast<std::uint32_t>(block_.size()), std::memory_order_relaxed);
     if (launch.entry == 0) {

@@ -70,8 +70,12 @@ __device__ Widest joined(Widest a, const Widest& b) {
   return {std::move(spec), {false, true}};
 }
 /// Those that join across rows: the shapes that one kernel serves.
-std::vector<Case> cases_across() { return {{norm_gradient(), {false, false, false, true, false, false}, {false, false, false, false, true, true}}, {sums_of_both(), {false, true, false}, {false, false, true}}}; }
+std::vector<Case> cases_across() { return {{norm_gradient(), {false, false, false, true, false, false}, {false, false, false, false, true, true}}, {sums_of_both(), {false, true, false}, {false, false, true}}, {sums_of_both_in_float64(), {false, true, false}, {false, false, true}}}; }
 const Given kGivenAcross[] = {{{600, 33}, 2}, {{37, 128}, 2}, {{20, 4096}, 2}, {{3000, 5}, 2}, {{9, 40, 7}, 4}, {{9, 4, 40}, 6}, {{50, 1001}, 2, false, true}};
+/// Rows of blocks that stay, two or more of each cluster: of whole vectors that fill its threads or not, and rows that begin anywhere.
+const Given kGivenToStay[] = {{{8, 65536}, 2}, {{9, 65536}, 2, false, false, false, true}, {{8, 36000}, 2}, {{8, 36001}, 2, false, true}, {{8, 36000}, 2, false, true}, {{3, 2, 70001}, 4}, {{9, 36001}, 2, false, false, false, true}};
+const Processors kProcessorsToStay = {2, 8, 227 * 1024};
+Case log_softmax_case() { return {log_softmax(), {false, false, false, true}}; }
 const Processors kFewProcessors = {2, 1, 227 * 1024};  // blocks then have many rows
 
 class Arrays {
@@ -87,6 +91,11 @@ class Arrays {
       if (!one.spec.is_output(i)) {
         std::vector<float> values(static_cast<std::size_t>(shape.size()) + 1);
         for (float& value : values) value = static_cast<float>(random() % 1000) / 250.0f - 2;
+        const std::int64_t length = given.shape[-1], begin = given.moved ? 1 : 0;
+        for (std::int64_t k = 0; given.infinite && k < shape.size(); ++k) {
+          float& value = values[static_cast<std::size_t>(begin + k)];
+          value = infinite_value(k / length, k % length, length, value + 10 * static_cast<float>(k % length) / static_cast<float>(length));  // parts with maxima of their own
+        }
         array = Array::from(values, array.shape(), device);
       }
       const std::int64_t first = given.moved ? 1 : 0;
@@ -117,12 +126,24 @@ Layout cuda_layout(const KernelSpec& spec, const Geometry& geometry, const Proce
   return cuda_dialect().share_rows(spec, classify_reducing(geometry), geometry, processors);
 }
 
+/// Of blocks that stay, which share a row or have it alone, and read so many rows ahead: for machines without clusters.
+Layout staying_layout(const KernelSpec& spec, const Geometry& geometry, int lanes, int ahead) {
+  Layout layout = cuda_layout(spec, geometry);
+  layout.lanes = lanes;
+  layout.items = static_cast<int>(divide_up(geometry.reduced.count + (layout.ends == Ends::kAnywhere ? layout.vector : 0), lanes * layout.vector));
+  layout.whole = true;
+  layout.residents = 1;
+  layout.ahead = ahead;
+  return layout;
+}
+
 /// Compiles what the case takes there, for sm_90 if it has clusters and else for the oldest GPU; counts spilled bytes.
 void expect_hardly_a_spill(const Case& one, const Given& given, int cluster, std::set<std::string>& known) {
   const cuda_backend::NvrtcCompiler compiler(cluster > 1 ? 90 : 75);
   const Arrays arrays(one, given, Device("null"));
   const Geometry geometry(given.shape, arrays.layouts, given.mask, one.spec.uses_place());
-  const Processors processors = {132, cluster, 227 * 1024};
+  // Two, so that few rows are enough for clusters that stay.
+  const Processors processors = {cluster > 1 ? 2 : 132, cluster, 227 * 1024};
   if (one.spec.joins_across() && !cuda_dialect().joins_across(one.spec, geometry, processors)) return;
   const Layout layout = cuda_layout(one.spec, geometry, processors);
   CompileRequest request{cuda_dialect().emit(one.spec, layout), SourceKind::kGenerated, "reducing.cu"};
@@ -155,6 +176,19 @@ TEST(CudaReducing, CompilesWithHardlyASpill) {
   }
 }
 
+TEST(CudaReducing, CompilesRowsOfClustersThatStayWithoutASpill) {
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  std::set<std::string> known;
+  const Case two_of_it = {log_softmax_alone(), {false, false, true}};
+  for (const Given& given : {Given{{8, 65536}, 2}, Given{{8, 50257}, 2}, Given{{8, 100001}, 2}, Given{{8, 262144}, 2}}) {
+    expect_hardly_a_spill({softmax_in_steps(), {false, false}}, given, 8, known);
+    expect_hardly_a_spill(two_of_it, given, 8, known);
+  }
+  for (const Given& given : {Given{{8, 65536}, 2}, Given{{8, 50257}, 2}}) expect_hardly_a_spill(log_softmax_case(), given, 8, known);
+  EXPECT_EQ(known.size(), 10u) << "one kernel each";
+  EXPECT_TRUE(std::all_of(known.begin(), known.end(), [](const std::string& text) { return text.find("part_of(") != std::string::npos; })) << "one meeting for the maximum and the sum";
+}
+
 TEST(CudaReducing, CompilesJoinsAcrossRowsWithHardlyASpill) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
   std::set<std::string> known;
@@ -183,6 +217,44 @@ TEST(CudaReducing, SharesLongRowsAmongTheBlocksOfAClusterWhereThereAreSome) {
   EXPECT_FALSE(layout(300000, 8).whole);
 }
 
+TEST(CudaReducing, KeepsClustersForLongRowsOfOneArrayWhoseBlocksMeetOnce) {
+  const auto layout = [](const KernelSpec& spec, const Shape& shape, const Processors& processors = {132, 8, 227 * 1024}) {
+    const Shape row = {shape[0], 1};
+    const Strides dense = contiguous_strides(shape), of_row = contiguous_strides(row);
+    const ArrayLayout arrays[] = {{&shape, &dense}, {&shape, &dense}, {&shape, &dense}, {&row, &of_row}};
+    return cuda_layout(spec, Geometry(shape, arrays, 2), processors);
+  };
+  const auto stays = [&](std::int64_t length, int cluster, int ahead) {
+    const Layout found = layout(softmax_in_steps(), {2000, length});
+    EXPECT_EQ(found.cluster, cluster) << length;
+    EXPECT_EQ(found.ahead, ahead) << length;
+    EXPECT_EQ(found.lanes, 1024) << length;
+  };
+  stays(32772, 2, 2);
+  stays(50257, 2, 2);
+  stays(65536, 2, 1);
+  stays(65537, 4, 2);
+  stays(131072, 4, 1);
+  stays(262144, 8, 1);
+  EXPECT_EQ(layout(log_softmax(), {2000, 65536}).cluster, 4) << "what was read is wanted beside what is kept";
+  EXPECT_EQ(layout(log_softmax(), {2000, 262144}).ahead, 0) << "likewise";
+  EXPECT_EQ(layout(log_softmax(), {2000, 32768}).ahead, 0) << "shorter";
+  EXPECT_EQ(layout(log_softmax(), {200, 65536}).ahead, 0) << "too few rows";
+  EXPECT_EQ(layout(log_softmax(), {2000, 65536}, {132, 1, 227 * 1024}).ahead, 0) << "no clusters";
+  EXPECT_EQ(layout(softmax_in_steps(), {2000, 65536}, {132, 8, 100 * 1024}).ahead, 0) << "no room for a row";
+  EXPECT_EQ(layout(softmax(), {2000, 65536}).ahead, 0) << "no difference by itself";
+  KernelSpec half = log_softmax();
+  half.inputs = {bfloat16};
+  EXPECT_EQ(layout(half, {2000, 65536}).ahead, 0) << "half of the bytes";
+  const Shape shape = {2000, 262144}, row = {2000, 1};
+  const Strides dense = contiguous_strides(shape), of_row = contiguous_strides(row);
+  const ArrayLayout arrays[] = {{&shape, &dense}, {&shape, &dense}, {&shape, &dense}, {&row, &of_row}};
+  const Geometry geometry(shape, arrays, 2);
+  const Work work = cuda_dialect().work(softmax_in_steps(), layout(softmax_in_steps(), shape), geometry, {132, 8, 227 * 1024});
+  EXPECT_EQ(work.launches[0].config.grid.x, 128) << "16 clusters, if the groups of multiprocessors have room for them";
+  EXPECT_EQ(work.launches[0].config.shared_bytes, 128u * 1024);
+}
+
 std::optional<Device> cpu_or_none() {
   try {
     return cpu();
@@ -192,12 +264,13 @@ std::optional<Device> cpu_or_none() {
 }
 
 /// The case in both texts, run by the CPU.
-void expect_what_the_cpus_text_gives(const Case& one, const Given& given, const Processors& processors, Device device, bool aligned = true) {
+void expect_what_the_cpus_text_gives(const Case& one, const Given& given, const Processors& processors, Device device, int lanes = 0, int ahead = 0, bool aligned = true) {
   const testing::Environment form("DAMO_CPU_FORM", "reference");  // right by construction, and compiled in half of the time
   const Arrays arrays(one, given, device), expected = arrays.dense();
   const Geometry geometry(given.shape, arrays.layouts, given.mask, one.spec.uses_place());
   if (one.spec.joins_across()) ASSERT_TRUE(cuda_dialect().joins_across(one.spec, geometry, processors)) << one.spec.name << " " << ::testing::PrintToString(given);
-  Layout layout = cuda_layout(one.spec, geometry, processors);
+  Layout layout = lanes > 0 ? staying_layout(one.spec, geometry, lanes, ahead) : cuda_layout(one.spec, geometry, processors);
+  if (&processors == &kProcessorsToStay) ASSERT_GT(layout.ahead, 0) << ::testing::PrintToString(given);
   if (!aligned) layout = cuda_dialect().unaligned(layout).value_or(layout);
   const Work work = cuda_dialect().work(one.spec, layout, geometry, processors);
   ArgumentBlock block(one.spec, layout, geometry, cuda_dialect().vector_width(one.spec, layout), work);
@@ -210,7 +283,9 @@ void expect_what_the_cpus_text_gives(const Case& one, const Given& given, const 
   request.kind = SourceKind::kCudaC;
   request.kernels = entry_names(one.spec, layout);
   const auto module = device.backend().cache().get(request);
-  for (const Work::Launch& launch : work.launches) {
+  std::vector<Work::Launch> launches = work.launches;
+  if (layout.ahead > 0 && layout.cluster > 1) launches.push_back(launches[0]);  // what blocks gave each other arrives at the next launch (kMail)
+  for (const Work::Launch& launch : launches) {
     void* arguments[] = {block.data()};
     device.backend().launch(*module->kernel(request.kernels[static_cast<std::size_t>(launch.entry)]), launch.config, arguments, nullptr);
   }
@@ -223,7 +298,11 @@ void expect_what_the_cpus_text_gives(const Case& one, const Given& given, const 
     const std::vector<double> found = arrays.all[static_cast<std::size_t>(i)].to_doubles(), wanted = expected.all[static_cast<std::size_t>(i)].to_doubles();
     for (std::size_t k = 0; k < found.size(); ++k) {
       const double added = 2 * static_cast<double>(given.shape.size()) / static_cast<double>(found.size());  // of sums
-      ASSERT_NEAR(found[k], wanted[k], 1e-5 * std::max(1.0, std::abs(wanted[k])) + 1e-7 * added) << one.spec.name << " " << ::testing::PrintToString(given) << " " << to_string(layout) << " output " << i << " element " << k;
+      if (!std::isfinite(wanted[k])) {
+        ASSERT_TRUE(std::isnan(wanted[k]) ? std::isnan(found[k]) : found[k] == wanted[k]) << found[k] << " in place of " << wanted[k] << ", " << ::testing::PrintToString(given) << " output " << i << " element " << k;
+        continue;
+      }
+      ASSERT_NEAR(found[k], wanted[k], given.infinite ? 2e-5 * std::abs(wanted[k]) + 1e-12 : 1e-5 * std::max(1.0, std::abs(wanted[k])) + 1e-7 * added) << one.spec.name << " " << ::testing::PrintToString(given) << " " << to_string(layout) << " output " << i << " element " << k;
     }
   }
 }
@@ -246,11 +325,11 @@ TEST(CudaReducing, ReadsElementsOneByOneWhereArraysAreNotAligned) {
   std::size_t texts = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     for (std::size_t k = i % 5; k < std::size(kGiven); k += 5) {
-      expect_what_the_cpus_text_gives(all[i], kGiven[k], kProcessors, *device, false);
+      expect_what_the_cpus_text_gives(all[i], kGiven[k], kProcessors, *device, 0, 0, false);
       ++texts;
     }
   }
-  for (const Case& one : cases_across()) expect_what_the_cpus_text_gives(one, kGivenAcross[0], kFewProcessors, *device, false);
+  for (const Case& one : cases_across()) expect_what_the_cpus_text_gives(one, kGivenAcross[0], kFewProcessors, *device, 0, 0, false);
   EXPECT_GT(texts, 10u);
 }
 
@@ -266,6 +345,41 @@ TEST(CudaReducing, JoinsAcrossRowsOnTheCpuAsTheCpusTextDoes) {
   for (const Case& one : cases_across()) {
     for (const Given& given : std::span(kGivenAcross).first(one.spec.input_count() == 2 ? std::size(kGivenAcross) : 2)) expect_what_the_cpus_text_gives(one, given, kFewProcessors, *device);
   }
+}
+
+TEST(CudaReducing, GoesThroughRowsInTurnReadingAheadOnTheCpu) {
+  const std::optional<Device> device = cpu_or_none();
+  if (!device) GTEST_SKIP() << "needs the CPU back end";
+  for (const Case& one : {log_softmax_case(), cases()[0]}) {
+    for (const Given& given : {Given{{9, 4096}, 2}, Given{{9, 5000}, 2}, Given{{9, 5001}, 2}, Given{{9, 5000}, 2, false, true}, Given{{9, 5003}, 2, false, true}, Given{{9, 5001}, 2, false, false, false, true}}) {
+      for (int ahead : {1, 2}) {
+        for (bool aligned : {true, false}) expect_what_the_cpus_text_gives(one, given, kFewProcessors, *device, 1024, ahead, aligned);
+      }
+    }
+  }
+}
+
+TEST(CudaReducing, SharesRowsAmongTheBlocksOfClustersThatStayOnTheCpu) {
+  const std::optional<Device> device = cpu_or_none();
+  if (!device) GTEST_SKIP() << "needs the CPU back end";
+  for (const Given& given : kGivenToStay) {
+    expect_what_the_cpus_text_gives(log_softmax_case(), given, kProcessorsToStay, *device);
+    if (given.infinite) expect_what_the_cpus_text_gives({log_softmax_alone(), {false, false, true}}, given, kProcessorsToStay, *device);
+  }
+}
+
+TEST(CudaReducing, HoldsJoinsAcrossRowsInPiecesOfOneAccess) {
+  const auto pieces = [](const KernelSpec& spec) {
+    const Shape shape = {50, 1024}, row = {50, 1}, column = {1, 1024};
+    const Strides dense = contiguous_strides(shape), of_row = contiguous_strides(row), of_column = contiguous_strides(column);
+    const ArrayLayout arrays[] = {{&shape, &dense}, {&row, &of_row}, {&column, &of_column}};
+    const std::string text = cuda_dialect().emit(spec, cuda_layout(spec, Geometry(shape, arrays, 2)));
+    const std::string from = "Vec<Joined2, ";
+    const std::size_t at = text.find(from);
+    return at == std::string::npos ? text : text.substr(at + from.size(), text.find('>', at) - at - from.size());
+  };
+  EXPECT_EQ(pieces(sums_of_both()), "4");
+  EXPECT_EQ(pieces(sums_of_both_in_float64()), "2") << "lanes that are 32 bytes apart ask for the same banks";
 }
 
 TEST(CudaReducing, JoinsAcrossRowsInAsManyBlocksAsTheShapeAndTheGpuAsk) {

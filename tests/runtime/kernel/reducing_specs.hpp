@@ -1,6 +1,7 @@
 // Specs of kernels that reduce, written by hand, each of which shows another thing that a spec can say, or made at random; and the
 // spaces that they go over.
 #pragma once
+#include <limits>
 #include <ostream>
 #include <random>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include <damo/shape.hpp>
+#include "runtime/kernel/body.hpp"
 #include "runtime/kernel/spec.hpp"
 
 namespace damo {
@@ -19,9 +21,27 @@ struct Given {
   bool turned = false;  ///< arrays lie in memory with their axes in reverse order
   bool moved = false;   ///< arrays begin an element behind where vectors do
   bool repeated = false;  ///< inputs have one element in memory for all that are reduced together
+  bool infinite = false;  ///< rows along the last axis have infinities and NaN, each in another way
 };
 inline void PrintTo(const Given& given, std::ostream* out) {
-  *out << to_string(given.shape) << " mask " << given.mask << (given.turned ? " turned" : "") << (given.moved ? " moved" : "") << (given.repeated ? " repeated" : "");
+  *out << to_string(given.shape) << " mask " << given.mask << (given.turned ? " turned" : "") << (given.moved ? " moved" : "") << (given.repeated ? " repeated" : "") << (given.infinite ? " infinite" : "");
+}
+
+/// Element `at` of a row of so many in its infinite form: -inf alone; one NaN; one +inf; -inf in the first half, the last three quarters, and all places but one; -inf and +inf; NaN in a row of -inf.
+inline float infinite_value(std::int64_t row, std::int64_t at, std::int64_t length, float value) {
+  constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const bool chosen = at == length / 3;
+  switch (row % 9) {
+    case 0: return -infinity;
+    case 1: return chosen ? nan : value;
+    case 2: return chosen ? infinity : value;
+    case 3: return at < length / 2 ? -infinity : value;
+    case 4: return at >= length / 4 ? -infinity : value;
+    case 5: return chosen ? value : -infinity;
+    case 6: return chosen ? infinity : -infinity;
+    case 7: return chosen ? nan : -infinity;
+    default: return value;
+  }
 }
 
 /// Of what there is one of a row.
@@ -83,6 +103,22 @@ inline KernelSpec softmax() {
   return spec_of("softmax", {max_of(0), map("exp(x0 - x1)", {0, 1}, 15), sum_of(2), map("x0 / x1", {2, 3}, 4)}, {4});
 }
 
+/// The softmax, its logarithm, and the logarithm of the sum of exponentials, in steps as the ops give them.
+inline KernelSpec log_softmax() {
+  const Step greatest = join(literal(Scalar(-std::numeric_limits<float>::infinity())), "maximum(a, b)", 0);
+  return spec_of("log_softmax", {greatest, map("x0 - x1", {0, 1}), map("exp(x0)", {2}, 15), sum_of(3), map("x0 / x1", {3, 4}, 4), map("log(x0)", {4}, 15), map("x0 - x1", {2, 6}), map("x0 + x1", {1, 6})}, {5, 7, 8});
+}
+
+/// The first of these alone, and the other two.
+inline KernelSpec softmax_in_steps() { return spec_of("softmax_in_steps", {log_softmax().steps[0], log_softmax().steps[1], log_softmax().steps[2], log_softmax().steps[3], log_softmax().steps[4]}, {5}); }
+inline KernelSpec log_softmax_alone() {
+  KernelSpec spec = log_softmax();
+  spec.name = "log_softmax_alone";
+  spec.stores = {7, 8};
+  spec.outputs = {float32, float32};
+  return spec;
+}
+
 /// sum(2 x) and sum(x^2), joined at once; the mean and the mean square are values of a row.
 inline KernelSpec moments() {
   return spec_of("moments", {map("x0 * T(2)", {0}), sum_of(1), map("x0 * x0", {0}), join("0", "a + b", 3, "a / T(n)")}, {2, 4});
@@ -104,6 +140,13 @@ inline KernelSpec norm_gradient() {
 
 /// The sums of rows and of columns, which one pass gives.
 inline KernelSpec sums_of_both() { return spec_of("sums_of_both", {sum_of(0), across(sum_of(0))}, {1, 2}); }
+
+/// The same, those of columns in float64: a vector of float32 elements then takes twice the bytes of an access where a block holds its sums.
+inline KernelSpec sums_of_both_in_float64() {
+  Step columns = sum_of(0);
+  columns.compute = float64;
+  return spec_of("sums_of_both_in_float64", {sum_of(0), across(std::move(columns))}, {1, 2});
+}
 
 inline Step place_in_row() {
   Step place;
