@@ -436,9 +436,9 @@ void CudaReducingEmitter::emit_across(const std::vector<int>& joins) {
   declare_shared(joins, block_ / 32);
   each("  ", [](const std::string& j, const std::string&, const std::string& shared) { return "if (t % 32 == 0) " + shared + "[t / 32] = " + j + ";"; });
   line("  __syncthreads();");
-  if (stays()) {  // as many as lanes of a warp
-    each("  ", [&](const std::string& j, const std::string&, const std::string& shared) { return j + " = " + shared + "[t % 32];"; });
-    line("#pragma unroll\n  for (int distance = 16; distance > 0; distance /= 2) {");
+  if (stays()) {  // no more than lanes of a warp, and a power of 2
+    each("  ", [&](const std::string& j, const std::string&, const std::string& shared) { return j + " = " + shared + "[t % " + number(warps) + "];"; });
+    line("#pragma unroll\n  for (int distance = " + number(warps / 2) + "; distance > 0; distance /= 2) {");
     each("    ", [](const std::string& j, const std::string& reduce, const std::string&) { return j + " = " + reduce + "(" + j + ", exchanged(" + j + ", distance));"; });
     line("  }");
     return;
