@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kInfiniteValue = std::numeric_limits<float>::infinity();
 
 class NanGuardOnEachDevice : public damo::testing::OnEachDevice {};
 
@@ -43,8 +43,8 @@ TEST_P(NanGuardOnEachDevice, SeesInfinitiesAndWhatWasNotFiniteBefore) {
   const Shared w = shared("w", array({1, 1}));
   const Function f = function({x}, {exp(x) * w}, {.device = device(), .nan_guard = true});
   EXPECT_THAT(error_of([&] { f(array({0, 1000})); }), HasSubstr("exp gave inf at (1,); 1 of 2 values are not finite"));
-  EXPECT_THAT(error_of([&] { f(array({kInf, 0})); }), HasSubstr("input x is inf at (0,); 1 of 2 values are not finite"));
-  w.set(array({1, kInf}));
+  EXPECT_THAT(error_of([&] { f(array({kInfiniteValue, 0})); }), HasSubstr("input x is inf at (0,); 1 of 2 values are not finite"));
+  w.set(array({1, kInfiniteValue}));
   EXPECT_THAT(error_of([&] { f(array({0, 0})); }), HasSubstr("shared variable w is inf at (1,)"));
   EXPECT_THAT(error_of([&] { f(array({0, 1}), array({0})); }), HasSubstr("the function takes 1 input")) << "other errors stay what they are";
 }
@@ -82,7 +82,7 @@ TEST_P(NanGuardOnEachDevice, SeesEveryElementHoweverResultsLie) {
     const std::vector<float> seen = Array(plain(array(places, {6, 7}))).to_vector<float>();
     for (std::size_t i = 0; i < places.size(); ++i) {
       std::vector<float> values(42, 1);
-      values[i] = kInf;
+      values[i] = kInfiniteValue;
       const bool is_seen = std::find(seen.begin(), seen.end(), places[i]) != seen.end();
       bool threw = false;
       try {
@@ -107,7 +107,7 @@ TEST_P(NanGuardOnEachDevice, SeesTheLastElementOfManyLargeResultsOfAnyFloat) {
     EXPECT_EQ(f(good).size(), 142u);
     for (const std::int64_t place : {140, 141, 8192}) {
       const Array bad = good.copy();
-      bad.slice({{place, place + 1}}).copy_from(Array::full({1}, place % 2 == 0 ? -kInf : std::numeric_limits<float>::quiet_NaN(), dtype, device()));
+      bad.slice({{place, place + 1}}).copy_from(Array::full({1}, place % 2 == 0 ? -kInfiniteValue : std::numeric_limits<float>::quiet_NaN(), dtype, device()));
       EXPECT_THROW(f(bad), NotFiniteError) << name(dtype) << " at " << place;
     }
   }
