@@ -57,4 +57,23 @@ DAMO_FUNCTION float divide(float x, const Divisor& d) {
 DAMO_FUNCTION float divide_to_half(float x, const Divisor& d) { return x * d.scale * d.reciprocal; }
 )";
 
+// What no asynchronous copy takes, 2 bytes and less, goes through a register. Those of 16 bytes pass the first-level cache by.
+const char* const kCudaStages = R"(template <class V> DAMO_FUNCTION void stage(V* to, const V* from) {
+#if __CUDA_ARCH__ >= 800
+  const u32 at = u32(__cvta_generic_to_shared(to));
+  if constexpr (sizeof(V) == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(at), "l"(from) : "memory");
+  else if constexpr (sizeof(V) == 8) asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" :: "r"(at), "l"(from) : "memory");
+  else if constexpr (sizeof(V) == 4) asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(at), "l"(from) : "memory");
+  else *to = *from;
+#else
+  *to = *from;
+#endif
+}
+DAMO_FUNCTION void wait_for_stages() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+)";
+
 }  // namespace damo

@@ -91,7 +91,7 @@ std::string to_string(const Layout& layout) {
   if (layout.vector > 1) text += " vectors of " + std::to_string(layout.vector);
   if (layout.cluster > 1) text += " in " + std::to_string(layout.cluster) + " blocks";
   text += layout.ends == Ends::kTiles ? ", even" : layout.ends == Ends::kVectors ? ", of vectors" : "";
-  text += std::string(layout.whole ? ", whole" : "") + (layout.chunked ? ", in chunks" : "");
+  text += std::string(layout.whole ? ", whole" : "") + (layout.staged ? ", staged" : "") + (layout.chunked ? ", in chunks" : "");
   return text;
 }
 

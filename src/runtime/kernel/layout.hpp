@@ -63,6 +63,7 @@ struct Layout {
   int residents = 0;     ///< blocks that a multiprocessor is to hold at once; 0: as it comes
   Ends ends = Ends::kAnywhere;
   bool whole = false;    ///< lanes and items hold a row, which is then read once; on a CPU an array of the task holds its values
+  bool staged = false;   ///< of a scan: inputs wait in shared memory, not in registers, and are joined twice (cuda/scan_emitter.hpp)
   bool chunked = false;  ///< rows are cut into chunks, whose values a second launch joins
 
   /// All dense, scalars or values: no coordinate is ever computed.
