@@ -65,6 +65,14 @@ class LoopThunk {
     for (std::size_t i = 0; i < plan_.outputs.size(); ++i) finish(i, done, is_sized);
   }
 
+  /// See ThunkContext::foresee. Steps that run one by one are bound by their own Context, at the first of them.
+  void foresee(const WantKernel& want) {
+    if (!kernel_) return;
+    std::vector<Shape> shapes;
+    for (const Cell* input : inputs_) shapes.push_back(input->shape());
+    kernel_->foresee(op_->step_shapes(shapes), want);
+  }
+
  private:
   static std::vector<Cell*> cells(ThunkContext& context, std::span<const Variable> variables) {
     std::vector<Cell*> cells;
@@ -205,6 +213,7 @@ class LoopThunk {
 
 Thunk loop_thunk(const LoopOp& loop, const Apply& node, ThunkContext& context) {
   const auto thunk = std::make_shared<LoopThunk>(loop, node, context);
+  context.foresee([thunk](const WantKernel& want) { thunk->foresee(want); });
   return [thunk] { (*thunk)(); };
 }
 

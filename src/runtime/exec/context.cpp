@@ -59,14 +59,13 @@ Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool
       if (node.is_in_place(static_cast<int>(i))) borrowing_.push_back(node.outputs[i]);
     }
   }
-  predict();
-  make_thunks();
+  make_thunks(predict());
 }
 
 Context::~Context() = default;
 
-/// Layouts as if every unknown extent were the same large one: what make_thunk compiles for ahead of the first call.
-void Context::predict() {
+/// Layouts as if every unknown extent were the same large one: those to compile for ahead of the first call. Gives the nodes that would hand their input on.
+std::vector<int> Context::predict() {
   const auto declare = [&](int number) {
     const Shape shape = expected(program_.cells()[static_cast<std::size_t>(number)].type.dims);
     CellAccess::set_layout(cell(number), shape, contiguous_strides(shape));
@@ -81,22 +80,30 @@ void Context::predict() {
     }
     for (int output : program_.nodes()[static_cast<std::size_t>(number)].outputs) declare(output);
   }
+  return none.passing;
 }
 
-void Context::make_thunks() {
+/// passing: nodes of which no thunk is expected to run.
+void Context::make_thunks(std::span<const int> passing) {
   PendingKernels pending(program_.device().backend());
   thunks_.resize(program_.nodes().size());
+  foresights_.resize(program_.nodes().size());
   for (std::size_t i = 0; i < thunks_.size(); ++i) {
     const ProgramNode& node = program_.nodes()[i];
     if (node.is_view) continue;
     const int number = static_cast<int>(i);
-    NodeContext context(program_, number, cells_, pending, faults_, *repeat_state_);
+    NodeContext context(program_, number, cells_, pending, faults_, *repeat_state_, foresights_[i]);
     blame(program_, number, [&] {
       thunks_[i] = node.apply.op().make_thunk(node.apply, context);
       recordable_[i] = context.is_recordable();
       contained_[i] = context.is_contained();
       are_thunks_repeatable_ &= context.is_repeatable();
       if (!thunks_[i]) throw GraphError("make_thunk gave an empty Thunk", "return a function to call, or override view_of for a view");
+      if (!foresights_[i] || std::binary_search(passing.begin(), passing.end(), number)) return;
+      try {
+        foresights_[i]([&](SpecKernel& kernel, const Layout& layout, std::int64_t) { return pending.add(number, kernel, layout), false; });
+      } catch (const ShapeError&) {  // extents that stand for unknown ones need not fit together: the first call's layouts tell
+      }
     });
   }
   is_repeatable_ &= are_thunks_repeatable_;
@@ -336,7 +343,28 @@ Binding& Context::bind(BindingTable& table, std::span<const int> deciding, std::
   }
   Binder(program_, cells_).bind(nodes, *binding);
   require_memory(program_, plan_of(program_, cells_, *binding), *binding, held_bytes());
+  compile_ahead(*binding);
   return table.add(std::move(binding));
+}
+
+/// Kernels that no guess foresaw, and that thunks would compile one after the other when they run. What fails here is left to them: a thunk that asks again throws
+/// with its node's line and operands, and only once all nodes before it have run.
+void Context::compile_ahead(const Binding& binding) {
+  PendingKernels pending(program_.device().backend());
+  for (int number : binding.nodes) {
+    const Foresight& foresight = foresights_[static_cast<std::size_t>(number)];
+    if (!foresight || std::binary_search(binding.passing.begin(), binding.passing.end(), number)) continue;
+    try {
+      foresight([&](SpecKernel& kernel, const Layout& layout, std::int64_t count) { return pending.add_unserved(number, kernel, layout, count); });
+    } catch (const Error&) {
+    }
+  }
+  if (pending.is_empty()) return;
+  log(LogLevel::kDebug, "compiling for the layouts of a call: " + pending.names());
+  try {
+    pending.compile(program_);
+  } catch (const Error&) {
+  }
 }
 
 /// What a call with other layouts gives up: arenas, and results that the caller let go of.

@@ -52,8 +52,8 @@ class Context {
     std::vector<int> placed;  // cells that look into the arena
   };
 
-  void predict();
-  void make_thunks();
+  std::vector<int> predict();
+  void make_thunks(std::span<const int> passing);
   void refuse_faults();
   std::vector<SharedCall::NewValue> new_values(std::vector<Array>& copies);
   std::vector<Array> run(CaptureScope* capture);
@@ -66,6 +66,7 @@ class Context {
   void look(int view);
   Binding& enter(std::size_t stage, BindingTable& table, std::span<const int> deciding, std::span<const int> nodes);
   Binding& bind(BindingTable& table, std::span<const int> deciding, std::span<const int> nodes);
+  void compile_ahead(const Binding& binding);
   void apply(const Binding& binding, Stage& stage, std::size_t arena_bytes);
   void allocate_arena(const Binding& binding, Stage& stage, std::size_t bytes);
   std::size_t held_bytes() const;
@@ -90,6 +91,7 @@ class Context {
   FaultFlag faults_;
   std::vector<Cell> cells_;
   std::vector<Thunk> thunks_;               // by node; empty for views
+  std::vector<Foresight> foresights_;       // by node
   std::vector<char> recordable_;            // by node: its thunk's work may wait for others'
   std::vector<char> contained_;             // by node: its thunk's work touches what its cells have and nothing else
   bool replays_;

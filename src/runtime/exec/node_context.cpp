@@ -19,6 +19,21 @@ void PendingKernels::add(int node, SpecKernel& kernel, const Layout& layout) {
   if (!kernel.has(layout)) items_.push_back({node, kernel.request(layout), nullptr, &kernel, layout});
 }
 
+bool PendingKernels::add_unserved(int node, SpecKernel& kernel, const Layout& layout, std::int64_t count) {
+  if (kernel.is_served(layout, count)) return true;
+  std::vector<Layout>& wanted = wanted_[&kernel];
+  if (std::any_of(wanted.begin(), wanted.end(), [&](const Layout& other) { return serves(other, layout, count); })) return false;
+  wanted.push_back(layout);
+  items_.push_back({node, kernel.request(layout), nullptr, &kernel, layout});
+  return false;
+}
+
+std::string PendingKernels::names() const {
+  std::string names;
+  for (const Item& item : items_) names += (names.empty() ? "" : ", ") + item.request.kernels.front();
+  return names;
+}
+
 void PendingKernels::compile(const Program& program) {
   std::vector<CompileRequest> requests;
   for (const Item& item : items_) requests.push_back(item.request);
