@@ -95,6 +95,8 @@ class ThunkContext {
   /// kernels: asked behind make_thunk, with layouts that the executor expects, and again where a call's layouts are new, before the first node runs. What all nodes'
   /// thunks want is compiled together; what it does not say a thunk compiles when it runs. Of several the last one counts.
   virtual void foresee(Foresight kernels) = 0;
+  /// The same, asked with layouts of calls alone: of work that is not worth a guess.
+  virtual void foresee_calls(Foresight kernels) = 0;
   /// Where kernels tell that a value which they store in a guarded output is not finite (KernelSpec::guarded): a 32-bit number that becomes 1, as the device addresses it. The same
   /// for all thunks of a running Function, which looks at it when all is computed (Options::nan_guard).
   virtual void* fault_flag() = 0;

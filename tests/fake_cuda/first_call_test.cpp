@@ -16,10 +16,12 @@
 #include "runtime/kernel/dialect.hpp"
 #include "runtime/kernel/layout.hpp"
 #include "support/errors.hpp"
+#include "support/test_ops.hpp"
 
 namespace damo {
 namespace {
 
+using damo::testing::CallbackOp;
 using damo::testing::error_of;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -43,7 +45,7 @@ class FirstCallNvrtc : public ::testing::Test {
     set_log_level(level_);
   }
   Device device() const { return *device_; }
-  Array zeros(const Shape& shape) const { return Array::zeros(shape, float32, device()); }
+  Array zeros(const Shape& shape, DType dtype = float32) const { return Array::zeros(shape, dtype, device()); }
 
   /// Of kernels that were compiled together for a call since the last time, a line a call: "damo_add, damo_mean".
   Names together() { return take("compiling for the layouts of a call: "); }
@@ -169,6 +171,17 @@ TEST_F(FirstCallNvrtc, WindowsThatLieOtherwiseAreCompiledWithTheOthers) {
   f(zeros({30, 40}), zeros({40, 2}).transpose(), zeros({40, 30}).transpose());
   EXPECT_THAT(together(), SizeIs(1));
   EXPECT_THAT(alone(), IsEmpty());
+}
+
+TEST_F(FirstCallNvrtc, ProductsArePreparedBeforeTheFirstNodeRuns) {
+  std::uint64_t at_first_node = 0;
+  const auto watch = make_op<CallbackOp>("watch", [&](Cell&, Cell&) { at_first_node = requests(); });
+  const Variable x = matrix("x", int32), w = matrix("w", int32);  // whose products are Damo's own
+  const Function f = function({x, w}, {dot(watch(x), w)}, {.device = device()});
+  const std::uint64_t before = requests();
+  f(zeros({4, 5}, int32), zeros({5, 6}, int32));
+  EXPECT_GT(at_first_node, before);
+  EXPECT_EQ(requests(), at_first_node);
 }
 
 /// exp, whose text for arrays that are not dense is wrong.

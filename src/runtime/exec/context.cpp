@@ -99,7 +99,7 @@ void Context::make_thunks(std::span<const int> passing) {
       contained_[i] = context.is_contained();
       are_thunks_repeatable_ &= context.is_repeatable();
       if (!thunks_[i]) throw GraphError("make_thunk gave an empty Thunk", "return a function to call, or override view_of for a view");
-      if (!foresights_[i] || std::binary_search(passing.begin(), passing.end(), number)) return;
+      if (!context.is_guessed() || std::binary_search(passing.begin(), passing.end(), number)) return;
       try {
         foresights_[i]([&](SpecKernel& kernel, const Layout& layout, std::int64_t) { return pending.add(number, kernel, layout), false; });
       } catch (const ShapeError&) {  // extents that stand for unknown ones need not fit together: the first call's layouts tell

@@ -54,7 +54,14 @@ class NodeContext final : public ThunkContext {
   Kernel compile(std::string_view source, std::string_view name, std::vector<std::string> flags) override;
   SpecKernel& kernel(const KernelSpec& spec) override { return program_.kernel(node_, requests_++, spec); }
   SpecKernel& kernel(std::shared_ptr<const KernelSpec> spec) override { return program_.kernel(node_, requests_++, std::move(spec)); }
-  void foresee(Foresight kernels) override { foresight_ = std::move(kernels); }
+  void foresee(Foresight kernels) override {
+    foresight_ = std::move(kernels);
+    is_guessed_ = true;
+  }
+  void foresee_calls(Foresight kernels) override {
+    foresight_ = std::move(kernels);
+    is_guessed_ = false;
+  }
   void* fault_flag() override { return faults_.address(); }
   RepeatState& repeat_state() override { return repeat_state_; }
   void runs(std::shared_ptr<const Program> program) override { program_.add_inner(node_, inner_++, std::move(program)); }
@@ -64,12 +71,14 @@ class NodeContext final : public ThunkContext {
   bool is_recordable() const { return is_recordable_; }
   bool is_repeatable() const { return is_repeatable_; }
   bool is_contained() const { return is_contained_; }
+  /// Whether the thunk foresees with expected layouts too.
+  bool is_guessed() const { return is_guessed_; }
 
  private:
   Program& program_;
   int node_;
   int requests_ = 0, inner_ = 0;
-  bool is_recordable_ = false, is_repeatable_ = false, is_contained_ = false;
+  bool is_recordable_ = false, is_repeatable_ = false, is_contained_ = false, is_guessed_ = false;
   std::vector<Cell>& cells_;
   PendingKernels& pending_;
   FaultFlag& faults_;
