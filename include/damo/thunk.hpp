@@ -50,6 +50,7 @@ struct KernelSpec;    // src/runtime/kernel/spec.hpp
 struct Layout;        // src/runtime/kernel/layout.hpp
 class SpecKernel;     // src/runtime/kernel/spec_kernel.hpp
 class Program;        // src/runtime/exec/program.hpp
+class PendingKernels; // src/runtime/exec/node_context.hpp
 struct RepeatState;   // src/runtime/exec/repeat_state.hpp
 
 /// Says that code of the kernel for the layout will be launched, over so many elements. Gives whether there is some; if not it is compiled soon.
@@ -102,6 +103,8 @@ class ThunkContext {
   virtual void* fault_flag() = 0;
   /// For a thunk whose work is repeatable while what stands here is the same, or which asks a report before each run.
   virtual RepeatState& repeat_state() = 0;
+  /// Where a Context that make_thunk makes asks for its kernels, which then are compiled with those of the graph around it.
+  virtual PendingKernels& pending() = 0;
   /// A graph that the thunk runs: what kernels it has count as the node's, for explain() and report().
   virtual void runs(std::shared_ptr<const Program> program) = 0;
 };

@@ -49,6 +49,8 @@ class FirstCallNvrtc : public ::testing::Test {
 
   /// Of kernels that were compiled together for a call since the last time, a line a call: "damo_add, damo_mean".
   Names together() { return take("compiling for the layouts of a call: "); }
+  /// The same for function().
+  Names guessed() { return take("compiling for expected layouts: "); }
   /// Of kernels that thunks had to compile by themselves.
   Names alone() { return take("for a new layout"); }
   /// Kernels that were asked of the cache, whether or not it had them.
@@ -123,6 +125,16 @@ TEST_F(FirstCallNvrtc, ACopyInCOrderIsCompiledForInputsThatNeedIt) {
   f(zeros({50, 30}).transpose());
   EXPECT_THAT(together(), IsEmpty());
   EXPECT_THAT(alone(), IsEmpty());
+}
+
+TEST_F(FirstCallNvrtc, GraphsWithinAGraphAreCompiledWithIt) {
+  const Variable x = vector("x"), y = vector("y"), condition = scalar("condition", bool_);
+  const ScanOutputs states = scan({.initial = {x}, .steps = 3}, [](const Variable& a) { return a * mean(a); });
+  const Variable chosen = ifelse(condition, sum(tanh(y)), sum(exp(y)));
+  const Function f = function({x, y, condition}, {states[0], chosen, max(y)}, {.device = device()});
+  const Names names = guessed();
+  ASSERT_THAT(names, SizeIs(1));
+  EXPECT_THAT(names[0], AllOf(HasSubstr("damo_tanh_sum"), HasSubstr("damo_exp_sum"), HasSubstr("damo_max"), HasSubstr("mean")));
 }
 
 TEST_F(FirstCallNvrtc, StepsOfALoopAreCompiledTogetherAtTheFirstOfThem) {

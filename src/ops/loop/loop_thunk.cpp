@@ -29,7 +29,7 @@ class LoopThunk {
     }
     program_ = std::make_shared<Program>(op.graph(), device_, ModuleOptions::default_check(), true, sums);
     if (op.kernel()) kernel_.emplace(op, node, context);
-    else context_ = std::make_unique<Context>(program_, nullptr, false, &repeat_state_);
+    else context_ = std::make_unique<Context>(program_, nullptr, false, &repeat_state_, &context.pending());
     context.runs(program_);
     const bool follows_from_shapes = !plan_.has_count_input && !plan_.has_until;
     if (follows_from_shapes && (kernel_ || context_->is_recordable())) context.promise_recordable();

@@ -30,7 +30,8 @@ class CaptureScope;
 class Context {
  public:
   /// Calls every make_thunk and compiles what they asked for, together. outer: of the Context whose thunk runs this one by step(); else null.
-  Context(std::shared_ptr<Program> program, ProfileRecorder* recorder, bool replays = true, RepeatState* outer = nullptr);
+  /// around: where to ask for kernels that somebody else compiles before the first step; null: nobody does.
+  Context(std::shared_ptr<Program> program, ProfileRecorder* recorder, bool replays = true, RepeatState* outer = nullptr, PendingKernels* around = nullptr);
   ~Context();
 
   /// given_up: none, or the same inputs, which the caller does not need any more: results may have their memory.
@@ -53,7 +54,7 @@ class Context {
   };
 
   std::vector<int> predict();
-  void make_thunks(std::span<const int> passing);
+  void make_thunks(std::span<const int> passing, PendingKernels* around);
   void refuse_faults();
   std::vector<SharedCall::NewValue> new_values(std::vector<Array>& copies);
   std::vector<Array> run(CaptureScope* capture);

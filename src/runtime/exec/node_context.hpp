@@ -1,4 +1,4 @@
-// NodeContext: the ThunkContext of one node. PendingKernels: what all nodes of a Function asked for, compiled together.
+// NodeContext: the ThunkContext of one node. PendingKernels: what all nodes of a Function asked for, those of graphs within its graph too, compiled together.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -18,18 +18,20 @@ namespace damo {
 class PendingKernels {
  public:
   explicit PendingKernels(Backend& backend) : backend_(backend) {}
-  std::shared_ptr<const LoadedKernel> add(int node, CompileRequest request);
-  void add(int node, SpecKernel& kernel, const Layout& layout);
+  /// program, node: which asked.
+  std::shared_ptr<const LoadedKernel> add(const Program& program, int node, CompileRequest request);
+  void add(const Program& program, int node, SpecKernel& kernel, const Layout& layout);
   /// Only where no code that is there, or was asked for, serves the layout: what kernels compiled one by one, in this order, would come to. Gives whether some is there.
-  bool add_unserved(int node, SpecKernel& kernel, const Layout& layout, std::int64_t count);
+  bool add_unserved(const Program& program, int node, SpecKernel& kernel, const Layout& layout, std::int64_t count);
   bool is_empty() const { return items_.empty(); }
   /// "damo_mean, damo_tanh"
   std::string names() const;
   /// Throws the first CompileError, with the node that asked.
-  void compile(const Program& program);
+  void compile();
 
  private:
   struct Item {
+    const Program* program;
     int node;
     CompileRequest request;
     std::shared_ptr<PendingKernel> by_name;  // of a user's source
@@ -64,6 +66,7 @@ class NodeContext final : public ThunkContext {
   }
   void* fault_flag() override { return faults_.address(); }
   RepeatState& repeat_state() override { return repeat_state_; }
+  PendingKernels& pending() override { return pending_; }
   void runs(std::shared_ptr<const Program> program) override { program_.add_inner(node_, inner_++, std::move(program)); }
   void promise_recordable() override { is_recordable_ = true; }
   void promise_repeatable() override { is_recordable_ = is_repeatable_ = true; }
