@@ -40,7 +40,7 @@ class KernelThunk {
 
   void operator()() {
     Bound* bound = bound_.find();
-    if (!bound) bound = &bound_.add(bind());
+    if (!bound) bound = &bound_.add(*bind(nullptr));
     const Between between(*bound, device_);
     for (Launch& launch : bound->launches) {
       for (std::size_t i = 0; i < launch.parameters.size(); ++i) {
@@ -51,11 +51,10 @@ class KernelThunk {
     }
   }
 
-  /// The layout that one kernel would have for these cells; nothing where several take its place.
-  std::optional<Layout> expected() const {
-    const Geometry geometry = geometry_of(kernel_.spec(), space(), layouts(), reduced_axes_);
-    if (parts_across(geometry)) return {};
-    return kernel_.layout_of(geometry, in_place_);
+  /// See ThunkContext::foresee.
+  void foresee(const WantKernel& want) {
+    if (bound_.find()) return;
+    if (std::optional<Bound> bound = bind(&want)) bound_.add(std::move(*bound));
   }
 
  private:
@@ -150,25 +149,27 @@ class KernelThunk {
     return space;
   }
 
-  Bound bind() {
+  /// want: see BoundKernel::bind. Nothing where code is missing.
+  std::optional<Bound> bind(const WantKernel* want) {
     const Shape space = this->space();
     const Geometry geometry = geometry_of(kernel_.spec(), space, layouts(), reduced_axes_);
     const Dialect& dialect = kernel_.backend().dialect();
     const Processors processors = processors_of(kernel_.backend().limits());
-    if (kernel_.spec().reduces() && dialect.prefers_passes(kernel_.spec(), geometry, processors)) return bind(space, plan(passes_, split_passes, space.rank()));
-    if (parts_across(geometry)) return bind(space, plan(across_, split_across, space.rank()));
+    if (kernel_.spec().reduces() && dialect.prefers_passes(kernel_.spec(), geometry, processors)) return bind(space, plan(passes_, split_passes, space.rank()), want);
+    if (parts_across(geometry)) return bind(space, plan(across_, split_across, space.rank()), want);
     Bound bound;
     std::vector<int> parameters(cells_.size());
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = static_cast<int>(i);
     bound.launches.push_back({BoundKernel(kernel_, numbers_), std::move(parameters)});
-    bound.launches[0].kernel.bind(space, layouts(), in_place_, reduced_axes_);
+    if (!bound.launches[0].kernel.bind(space, layouts(), in_place_, reduced_axes_, want)) return {};
     bound.launches[0].kernel.set_flag(flag_);
     return bound;
   }
 
   /// All parts go over the whole's space.
-  Bound bind(const Shape& space, const Plan& plan) const {
+  std::optional<Bound> bind(const Shape& space, const Plan& plan, const WantKernel* want) const {
     Bound bound;
+    bool is_whole = true;
     const Shape row = reduced_shape(space, reduced_axes_, true);
     const Strides row_strides = contiguous_strides(row);
     for (const TensorType& type : plan.between) bound.between.push_back({type.dtype, row});
@@ -180,9 +181,10 @@ class KernelThunk {
         else arrays.push_back({&row, &row_strides});
       }
       bound.launches.push_back({BoundKernel(*part.kernel), part.parameters});
-      bound.launches.back().kernel.bind(space, arrays, false, part.across ? other_axes(space) : part.reduced_axes);
+      is_whole &= bound.launches.back().kernel.bind(space, arrays, false, part.across ? other_axes(space) : part.reduced_axes, want);
       bound.launches.back().kernel.set_flag(flag_);
     }
+    if (!is_whole) return {};
     return bound;
   }
 
@@ -246,10 +248,7 @@ Thunk kernel_thunk(SpecKernel& kernel, std::vector<Scalar> numbers, const Apply&
   for (int input : array_inputs(node)) cells.push_back(&context.storage(node.input(input)));
   for (const Variable& output : node.outputs()) cells.push_back(&context.storage(output));
   const auto thunk = std::make_shared<KernelThunk>(kernel, std::move(numbers), std::move(cells), node, context, reduced_axes);
-  try {
-    if (const std::optional<Layout> layout = thunk->expected()) context.want(kernel, *layout);
-  } catch (const ShapeError&) {  // extents that stand for unknown ones need not fit together: compiled at the first call
-  }
+  context.foresee([thunk](const WantKernel& want) { thunk->foresee(want); });
   return [thunk] { (*thunk)(); };
 }
 

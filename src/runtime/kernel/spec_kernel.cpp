@@ -140,13 +140,15 @@ BoundKernel::BoundKernel(SpecKernel& kernel, std::span<const Scalar> numbers) : 
   }
 }
 
-void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, bool in_place, std::uint32_t reduced_axes) {
+bool BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, bool in_place, std::uint32_t reduced_axes, const WantKernel* want) {
   launches_.clear();
   unaligned_.clear();
   const KernelSpec& spec = kernel_->spec();
   Geometry geometry = geometry_of(spec, space, arrays, reduced_axes);
-  if (geometry.count == 0 || (spec.scans() && geometry.reduced.count == 0)) return;
-  const SpecKernel::Variant& variant = kernel_->variant(kernel_->layout_of(geometry, in_place), geometry.count);
+  if (geometry.count == 0 || (spec.scans() && geometry.reduced.count == 0)) return true;
+  const Layout layout = kernel_->layout_of(geometry, in_place);
+  if (want && !(*want)(*kernel_, layout, geometry.count)) return false;
+  const SpecKernel::Variant& variant = kernel_->variant(layout, geometry.count);
   variant_ = &variant;
   if (!spec.reduces()) geometry = with_rank(std::move(geometry), variant.layout.rank);
   const Dialect& dialect = kernel_->backend().dialect();
@@ -168,6 +170,7 @@ void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
     launches_.push_back({&code, launch.config});
   }
   bind_finish(space, arrays, reduced_axes);
+  return true;
 }
 
 namespace {
