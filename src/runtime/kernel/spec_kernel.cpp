@@ -192,7 +192,7 @@ void BoundKernel::bind_finish(const Shape& space, std::span<const ArrayLayout> a
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const int parameter = parameters_[i];
     Finished& array = finished_.emplace_back();
-    if (has_whole && *arrays[i].shape == space) continue;
+    if (spec.is_value(parameter) || (has_whole && *arrays[i].shape == space)) continue;
     const ByteRange range = byte_range(*arrays[i].shape, *arrays[i].strides, itemsize(spec.parameter_dtype(parameter)));
     array = {nullptr, range.first, range.bytes(), spec.is_output(parameter)};
   }
