@@ -50,7 +50,13 @@ struct KernelSpec;    // src/runtime/kernel/spec.hpp
 struct Layout;        // src/runtime/kernel/layout.hpp
 class SpecKernel;     // src/runtime/kernel/spec_kernel.hpp
 class Program;        // src/runtime/exec/program.hpp
+class PendingKernels; // src/runtime/exec/node_context.hpp
 struct RepeatState;   // src/runtime/exec/repeat_state.hpp
+
+/// Says that code of the kernel for the layout will be launched, over so many elements. Gives whether there is some; if not it is compiled soon.
+using WantKernel = std::function<bool(SpecKernel& kernel, const Layout& layout, std::int64_t count)>;
+/// Says so of each kernel that a thunk launches where its cells have the layouts that they have. What the thunk works out from them it may keep.
+using Foresight = std::function<void(const WantKernel& want)>;
 
 class ThunkContext {
  public:
@@ -83,16 +89,22 @@ class ThunkContext {
   /// A source that does not compile throws CompileError from function().
   virtual Kernel compile(std::string_view source, std::string_view name, std::vector<std::string> flags = {}) = 0;
 
-  /// A kernel that Damo generates, for generated ops: want() names a layout to compile together with the others.
+  /// A kernel that Damo generates, for generated ops: foresee() tells in which layouts.
   virtual SpecKernel& kernel(const KernelSpec& spec) = 0;
   /// The same kernel for all nodes that ask with the same spec.
   virtual SpecKernel& kernel(std::shared_ptr<const KernelSpec> spec) = 0;
-  virtual void want(SpecKernel& kernel, const Layout& layout) = 0;
+  /// kernels: asked behind make_thunk, with layouts that the executor expects, and again where a call's layouts are new, before the first node runs. What all nodes'
+  /// thunks want is compiled together; what it does not say a thunk compiles when it runs. Of several the last one counts.
+  virtual void foresee(Foresight kernels) = 0;
+  /// The same, asked with layouts of calls alone: of work that is not worth a guess.
+  virtual void foresee_calls(Foresight kernels) = 0;
   /// Where kernels tell that a value which they store in a guarded output is not finite (KernelSpec::guarded): a 32-bit number that becomes 1, as the device addresses it. The same
   /// for all thunks of a running Function, which looks at it when all is computed (Options::nan_guard).
   virtual void* fault_flag() = 0;
   /// For a thunk whose work is repeatable while what stands here is the same, or which asks a report before each run.
   virtual RepeatState& repeat_state() = 0;
+  /// Where a Context that make_thunk makes asks for its kernels, which then are compiled with those of the graph around it.
+  virtual PendingKernels& pending() = 0;
   /// A graph that the thunk runs: what kernels it has count as the node's, for explain() and report().
   virtual void runs(std::shared_ptr<const Program> program) = 0;
 };

@@ -9,6 +9,7 @@
 #include "ops/contraction_op.hpp"
 #include "ops/conv/conv_op.hpp"
 #include "ops/elementwise_op.hpp"
+#include "ops/fused_op.hpp"
 #include "ops/inner_graph_op.hpp"
 #include "ops/raw_kernel_op.hpp"
 
@@ -36,6 +37,12 @@ std::string without_parentheses(std::string text) {
     if (depth == 0) return text;  // the first one closes before the end
   }
   return text.substr(1, text.size() - 2);
+}
+
+/// Of an input of a group of which the kernel reads no element: the number that it gets. Else null.
+const SizeOp* size_of_input(const FunctionGraph& graph, NodeId node, std::size_t input) {
+  const auto* fused = dynamic_cast<const FusedOp*>(&graph.op(node));
+  return fused ? fused->size(static_cast<int>(input)) : nullptr;
 }
 
 bool is_elementwise(const FunctionGraph& graph, NodeId node) {
@@ -113,8 +120,11 @@ std::vector<std::string> formulas_of(const FunctionGraph& graph, NodeId node, co
   if (!inner) return {};
   std::vector<std::string> formulas;
   std::unordered_map<ValueId, std::string> text;
-  for (std::size_t i = 0; i < inner->inputs().size(); ++i)
-    text[inner->inputs()[i]] = label_of(graph, graph.inputs(node)[i], numbers);
+  for (std::size_t i = 0; i < inner->inputs().size(); ++i) {
+    const std::string label = label_of(graph, graph.inputs(node)[i], numbers);
+    const SizeOp* size = size_of_input(graph, node, i);
+    text[inner->inputs()[i]] = size ? applied(*size, {label}) : label;
+  }
   const auto term = [&](ValueId value) { return text.contains(value) ? text[value] : leaf_label(*inner, value); };
   for (NodeId member : inner->toposort()) {
     std::vector<std::string> operands;
@@ -169,8 +179,9 @@ std::string traffic_of(const FunctionGraph& graph, NodeId node) {
   const Shape& space = graph.type(graph.outputs(node)[0]).dims;
   std::size_t bytes = 0, broadcast = 0;
   std::set<ValueId> seen;
-  for (ValueId input : graph.inputs(node)) {
-    if (graph.is_literal(input) || !seen.insert(input).second) continue;
+  for (std::size_t i = 0; i < graph.inputs(node).size(); ++i) {
+    const ValueId input = graph.inputs(node)[i];
+    if (graph.is_literal(input) || size_of_input(graph, node, i) || !seen.insert(input).second) continue;
     const TensorType& type = graph.type(input);
     bool repeats = type.rank() < space.rank();
     for (int axis = 0; axis < type.rank() && !repeats; ++axis) repeats = type.dims[axis] == 1 && space[axis] != 1;

@@ -29,6 +29,11 @@ class ContractionThunk {
     bound->run(cells_[0]->array(), cells_[1]->array(), has_start ? &cells_[2]->array() : nullptr, cells_.back()->array(), stream_.handle());
   }
 
+  /// The library looks for its ways to compute the product, and begins to compile what it will measure beside them (small_product.hpp), while other kernels compile.
+  void prepare() {
+    if (!bound_.find()) bound_.add(bind());
+  }
+
  private:
   static ArrayLayout layout(const Cell& cell) { return {&cell.shape(), &cell.strides()}; }
   Contraction bind() const {
@@ -110,7 +115,9 @@ Thunk ContractionOp::make_thunk(const Apply& node, ThunkContext& context) const 
   cells.push_back(&context.storage(node.output()));
   context.promise_repeatable();
   context.promise_contained();
-  return [thunk = std::make_shared<ContractionThunk>(form_, std::move(cells), context)] { (*thunk)(); };
+  const auto thunk = std::make_shared<ContractionThunk>(form_, std::move(cells), context);
+  context.foresee_calls([thunk](const WantKernel&) { thunk->prepare(); });
+  return [thunk] { (*thunk)(); };
 }
 
 /// Contractions again, of views: each operand is read as it lies.

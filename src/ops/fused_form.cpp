@@ -11,6 +11,7 @@ namespace damo {
 std::shared_ptr<const KernelSpec> FusedForm::spec(const FunctionGraph& inner) {
   std::call_once(lowered_, [&] {
     KernelSpec spec = lower(inner);
+    spec.values = values_;
     spec.guarded = guarded_;
     spec_ = std::make_shared<const KernelSpec>(std::move(spec));
   });
@@ -47,14 +48,15 @@ void FusedForms::add_type(const TensorType& type) {
   words_.insert(words_.end(), type.dims.begin(), type.dims.end());
 }
 
-std::shared_ptr<FusedForm> FusedForms::of(const FunctionGraph& inner) {
+std::shared_ptr<FusedForm> FusedForms::of(const FunctionGraph& inner, std::vector<bool> values) {
   enum Kind : std::int64_t { kValue, kArgument, kLiteral };
   words_.clear();
   std::vector<Use> arguments = number_arguments(inner);
   std::vector<std::int64_t> ops(static_cast<std::size_t>(inner.op_limit()));
   for (std::size_t i = 0; i < ops.size(); ++i) ops[i] = number_of(inner.op_ptr(static_cast<OpId>(i)));
-  words_.insert(words_.end(), {static_cast<std::int64_t>(inner.inputs().size()), inner.node_limit()});
+  words_.insert(words_.end(), {static_cast<std::int64_t>(inner.inputs().size()), static_cast<std::int64_t>(values.size()), inner.node_limit()});
   for (ValueId input : inner.inputs()) add_type(inner.type(input));
+  words_.insert(words_.end(), values.begin(), values.end());
   std::size_t next = 0;
   std::unordered_map<ValueId, std::int64_t> literals;  // a text says which of its readers have one in common
   for (int i = 0; i < inner.node_limit(); ++i) {
@@ -81,7 +83,7 @@ std::shared_ptr<FusedForm> FusedForms::of(const FunctionGraph& inner) {
   const std::string_view bytes(reinterpret_cast<const char*>(words_.data()), words_.size() * sizeof(std::int64_t));
   const int number = form_index_.find_or_add(std::hash<std::string_view>()(bytes), static_cast<int>(forms_.size()), [&](int other) { return forms_[static_cast<std::size_t>(other)].words == words_; });
   if (number >= 0) return forms_[static_cast<std::size_t>(number)].form;
-  forms_.push_back({words_, std::make_shared<FusedForm>(std::move(arguments))});
+  forms_.push_back({words_, std::make_shared<FusedForm>(std::move(arguments), std::move(values))});
   return forms_.back().form;
 }
 

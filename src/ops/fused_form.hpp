@@ -17,9 +17,10 @@ namespace damo {
 
 class FusedForm {
  public:
-  explicit FusedForm(std::vector<Use> arguments, std::vector<bool> guarded = {}) : arguments_(std::move(arguments)), guarded_(std::move(guarded)) {}
+  /// values: of the inputs, those that each launch brings (KernelSpec::values).
+  explicit FusedForm(std::vector<Use> arguments, std::vector<bool> values = {}, std::vector<bool> guarded = {}) : arguments_(std::move(arguments)), values_(std::move(values)), guarded_(std::move(guarded)) {}
   /// The same but for the outputs that its kernel guards (KernelSpec::guarded).
-  std::shared_ptr<FusedForm> with_guards(std::vector<bool> guarded) const { return std::make_shared<FusedForm>(arguments_, std::move(guarded)); }
+  std::shared_ptr<FusedForm> with_guards(std::vector<bool> guarded) const { return std::make_shared<FusedForm>(arguments_, values_, std::move(guarded)); }
   const std::vector<bool>& guarded() const { return guarded_; }
   /// Lowered from the first graph of this form that asks; the others have the same but for its numbers.
   std::shared_ptr<const KernelSpec> spec(const FunctionGraph& inner);
@@ -30,7 +31,7 @@ class FusedForm {
 
  private:
   std::vector<Use> arguments_;
-  std::vector<bool> guarded_;
+  std::vector<bool> values_, guarded_;
   std::once_flag lowered_;
   std::shared_ptr<const KernelSpec> spec_;
   std::mutex mutex_;
@@ -38,10 +39,10 @@ class FusedForm {
 };
 
 /// The forms met so far. Two graphs have one form if their nodes, in order, have equal ops, types and inputs, numbers that are arguments
-/// being alike and all others equal. Cost: linear in the graph.
+/// being alike and all others equal, and launches bring the same inputs. Cost: linear in the graph.
 class FusedForms {
  public:
-  std::shared_ptr<FusedForm> of(const FunctionGraph& inner);
+  std::shared_ptr<FusedForm> of(const FunctionGraph& inner, std::vector<bool> values = {});
 
  private:
   struct Form {

@@ -7,7 +7,7 @@
 
 namespace damo {
 
-FusedOp::FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form) : inner_(std::move(inner)), form_(std::move(form)), reduced_axes_(row_axes(inner_)), reduces_(has_reductions(inner_)) {}
+FusedOp::FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form, SizesOfInputs sizes) : inner_(std::move(inner)), form_(std::move(form)), sizes_(std::move(sizes)), reduced_axes_(row_axes(inner_)), reduces_(has_reductions(inner_)) {}
 
 Props FusedOp::props() const {
   Props props{{"nodes", std::int64_t{inner_.node_count()}}};
@@ -33,7 +33,10 @@ Shapes FusedOp::infer_shape(const Apply&, std::span<const Shape> inputs) const {
 
 std::vector<Shape> FusedOp::shapes(std::span<const Shape> inputs) const {
   std::vector<Shape> shapes(static_cast<std::size_t>(inner_.value_limit()));
-  for (std::size_t i = 0; i < inputs.size(); ++i) shapes[static_cast<std::size_t>(inner_.inputs()[i])] = inputs[i];
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ValueId input = inner_.inputs()[i];
+    shapes[static_cast<std::size_t>(input)] = size(static_cast<int>(i)) ? inner_.type(input).dims : inputs[i];
+  }
   std::vector<Shape> operands, dims;
   for (int i = 0; i < inner_.node_limit(); ++i) {
     const auto node = static_cast<NodeId>(i);

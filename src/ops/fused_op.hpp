@@ -7,13 +7,17 @@
 #include <damo/graph.hpp>
 #include <damo/op.hpp>
 #include "ops/fused_form.hpp"
+#include "ops/size_op.hpp"
 
 namespace damo {
 
+/// By input of a group: the op of the number that its kernel gets in the place of the input's elements, or null; may be shorter.
+using SizesOfInputs = std::vector<std::shared_ptr<const SizeOp>>;
+
 class FusedOp final : public Op {
  public:
-  /// inner: only ElementwiseOps, and ReduceOps of the same axes or of all others (lower.hpp); numbered inputs first. form: that of inner.
-  FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form);
+  /// inner: only ElementwiseOps, and ReduceOps of the same axes or of all others (lower.hpp); numbered inputs first. form: that of inner, and of which inputs are sizes.
+  FusedOp(FunctionGraph inner, std::shared_ptr<FusedForm> form, SizesOfInputs sizes = {});
 
   std::string name() const override { return "fused"; }
   bool takes_float8() const override { return true; }
@@ -21,11 +25,17 @@ class FusedOp final : public Op {
   const FunctionGraph* inner_graph() const override { return &inner_; }
   Apply make_node(Inputs inputs) const override;
   Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
-  /// Of every value of the inner graph. Throws ShapeError as infer_shape does.
+  /// Of every value of the inner graph, for inputs of the node of these. Throws ShapeError as infer_shape does.
   std::vector<Shape> shapes(std::span<const Shape> inputs) const;
   FusedForm& form() const { return *form_; }
   /// The op with another form, which differs in what it guards alone.
-  OpPtr with_form(std::shared_ptr<FusedForm> form) const { return std::make_shared<const FusedOp>(inner_, std::move(form)); }
+  OpPtr with_form(std::shared_ptr<FusedForm> form) const { return std::make_shared<const FusedOp>(inner_, std::move(form), sizes_); }
+  /// Of an input of which the kernel reads no element: the number that follows from its shape, which is what the inner graph has in its place. Else null.
+  const SizeOp* size(int input) const {
+    const auto i = static_cast<std::size_t>(input);
+    return i < sizes_.size() ? sizes_[i].get() : nullptr;
+  }
+  bool has_sizes() const { return !sizes_.empty(); }
   /// Bit a: axis a of the space is part of a row.
   std::uint32_t reduced_axes() const { return reduced_axes_; }
   /// What is read again after a reduction, be it over no axes, is read after elements were written.
@@ -37,6 +47,7 @@ class FusedOp final : public Op {
  private:
   FunctionGraph inner_;
   std::shared_ptr<FusedForm> form_;
+  SizesOfInputs sizes_;
   std::uint32_t reduced_axes_;
   bool reduces_;  ///< over no axes perhaps
 };

@@ -31,13 +31,9 @@ class JoinedThunk {
     joined.launch(stream_.handle());
   }
 
-  /// What make_thunk compiles ahead.
-  std::vector<Layout> expected() const {
-    std::vector<Layout> layouts;
-    for (const JoinedKernel::Member& member : members()) {
-      layouts.push_back(JoinedKernel::layout_of(kernel_, Geometry(member.space, member.arrays), in_place_));
-    }
-    return layouts;
+  /// See ThunkContext::foresee.
+  void foresee(const WantKernel& want) {
+    if (!bound_.find()) JoinedKernel::foresee(kernel_, members(), in_place_, want);
   }
 
  private:
@@ -125,7 +121,7 @@ Thunk JoinedOp::make_thunk(const Apply& node, ThunkContext& context) const {
   context.promise_recordable();
   context.promise_contained();
   const auto thunk = std::make_shared<JoinedThunk>(kernel, std::move(specs), std::move(cells), context);
-  for (const auto& layout : thunk->expected()) context.want(kernel, layout);
+  context.foresee([thunk](const WantKernel& want) { thunk->foresee(want); });
   return [thunk] { (*thunk)(); };
 }
 

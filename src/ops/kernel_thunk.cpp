@@ -36,26 +36,26 @@ struct Plan {
 class KernelThunk {
  public:
   KernelThunk(SpecKernel& kernel, std::vector<Scalar> numbers, std::vector<Cell*> cells, Apply node, ThunkContext& context, std::uint32_t reduced_axes)
-      : bound_({cells.begin(), cells.end()}), kernel_(kernel), numbers_(std::move(numbers)), cells_(std::move(cells)), node_(std::move(node)), stream_(context.stream()), device_(context.device()), reduced_axes_(reduced_axes), in_place_(context.runs_in_place()), flag_(kernel.spec().has_guards() ? context.fault_flag() : nullptr) {}
+      : bound_({cells.begin(), cells.end()}), kernel_(kernel), numbers_(std::move(numbers)), cells_(std::move(cells)), node_(std::move(node)), fused_(dynamic_cast<const FusedOp*>(&node_.op())), stream_(context.stream()), device_(context.device()), reduced_axes_(reduced_axes), in_place_(context.runs_in_place()), flag_(kernel.spec().has_guards() ? context.fault_flag() : nullptr) {}
 
   void operator()() {
     Bound* bound = bound_.find();
-    if (!bound) bound = &bound_.add(bind());
+    if (!bound) bound = &bound_.add(*bind(nullptr));
     const Between between(*bound, device_);
     for (Launch& launch : bound->launches) {
       for (std::size_t i = 0; i < launch.parameters.size(); ++i) {
         const auto from = static_cast<std::size_t>(launch.parameters[i]);
+        if (size_of(from)) continue;  // set where it was bound
         launch.kernel.set_pointer(static_cast<int>(i), from < cells_.size() ? cells_[from]->array().data() : bound->memory[from - cells_.size()]);
       }
       launch.kernel.launch(stream_.handle(), bound->launches.size() == 1);
     }
   }
 
-  /// The layout that one kernel would have for these cells; nothing where several take its place.
-  std::optional<Layout> expected() const {
-    const Geometry geometry = geometry_of(kernel_.spec(), space(), layouts(), reduced_axes_);
-    if (parts_across(geometry)) return {};
-    return kernel_.layout_of(geometry, in_place_);
+  /// See ThunkContext::foresee.
+  void foresee(const WantKernel& want) {
+    if (bound_.find()) return;
+    if (std::optional<Bound> bound = bind(&want)) bound_.add(std::move(*bound));
   }
 
  private:
@@ -121,8 +121,27 @@ class KernelThunk {
 
   std::vector<ArrayLayout> layouts() const {
     std::vector<ArrayLayout> layouts;
-    for (const Cell* cell : cells_) layouts.push_back({&cell->shape(), &cell->strides()});
+    for (std::size_t i = 0; i < cells_.size(); ++i) layouts.push_back(layout_of(i));
     return layouts;
+  }
+
+  /// Of a cell, or of the number that stands for its shape.
+  ArrayLayout layout_of(std::size_t cell) const {
+    static const Shape kNumber{};
+    static const Strides kNoStrides{};
+    return size_of(cell) ? ArrayLayout{&kNumber, &kNoStrides} : ArrayLayout{&cells_[cell]->shape(), &cells_[cell]->strides()};
+  }
+
+  /// Of a cell of which no element is read: the number that the kernel gets. Else null.
+  const SizeOp* size_of(std::size_t cell) const {
+    return fused_ && fused_->has_sizes() && cell + static_cast<std::size_t>(node_.output_count()) < cells_.size() ? fused_->size(static_cast<int>(cell)) : nullptr;
+  }
+
+  void set_sizes(Launch& launch) const {
+    for (std::size_t i = 0; i < launch.parameters.size(); ++i) {
+      const auto from = static_cast<std::size_t>(launch.parameters[i]);
+      if (const SizeOp* size = size_of(from)) launch.kernel.set_value(static_cast<int>(i), size->bits(cells_[from]->shape()));
+    }
   }
 
   /// What all cells broadcast to. A group is over one space and its rows, as far as the graph tells when it is fused: that is so once all nodes
@@ -131,9 +150,12 @@ class KernelThunk {
     std::vector<Shape> shapes;
     for (const Cell* cell : cells_) shapes.push_back(cell->shape());
     const std::size_t inputs = cells_.size() - static_cast<std::size_t>(node_.output_count()), cells = shapes.size();
-    const auto* fused = dynamic_cast<const FusedOp*>(&node_.op());
+    const FusedOp* fused = fused_;
     std::vector<Shape> all;  // of the inner graph
     if (fused && (reduced_axes_ != 0 || kernel_.spec().has_ordinals())) all = fused->shapes(std::span(shapes).first(inputs));
+    for (std::size_t i = 0; i < inputs; ++i) {
+      if (size_of(i)) shapes[i] = {};
+    }
     if (kernel_.spec().has_ordinals()) shapes.insert(shapes.end(), all.begin(), all.end());  // no array need be as large as what is counted
     const Shape space = broadcast_shapes(shapes), row = reduced_shape(space, reduced_axes_, true), column = reduced_shape(space, other_axes(space), true);
     bool fits = true;
@@ -150,25 +172,28 @@ class KernelThunk {
     return space;
   }
 
-  Bound bind() {
+  /// want: see BoundKernel::bind. Nothing where code is missing.
+  std::optional<Bound> bind(const WantKernel* want) {
     const Shape space = this->space();
     const Geometry geometry = geometry_of(kernel_.spec(), space, layouts(), reduced_axes_);
     const Dialect& dialect = kernel_.backend().dialect();
     const Processors processors = processors_of(kernel_.backend().limits());
-    if (kernel_.spec().reduces() && dialect.prefers_passes(kernel_.spec(), geometry, processors)) return bind(space, plan(passes_, split_passes, space.rank()));
-    if (parts_across(geometry)) return bind(space, plan(across_, split_across, space.rank()));
+    if (kernel_.spec().reduces() && dialect.prefers_passes(kernel_.spec(), geometry, processors)) return bind(space, plan(passes_, split_passes, space.rank()), want);
+    if (parts_across(geometry)) return bind(space, plan(across_, split_across, space.rank()), want);
     Bound bound;
     std::vector<int> parameters(cells_.size());
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = static_cast<int>(i);
     bound.launches.push_back({BoundKernel(kernel_, numbers_), std::move(parameters)});
-    bound.launches[0].kernel.bind(space, layouts(), in_place_, reduced_axes_);
+    if (!bound.launches[0].kernel.bind(space, layouts(), in_place_, reduced_axes_, want)) return {};
     bound.launches[0].kernel.set_flag(flag_);
+    set_sizes(bound.launches[0]);
     return bound;
   }
 
   /// All parts go over the whole's space.
-  Bound bind(const Shape& space, const Plan& plan) const {
+  std::optional<Bound> bind(const Shape& space, const Plan& plan, const WantKernel* want) const {
     Bound bound;
+    bool is_whole = true;
     const Shape row = reduced_shape(space, reduced_axes_, true);
     const Strides row_strides = contiguous_strides(row);
     for (const TensorType& type : plan.between) bound.between.push_back({type.dtype, row});
@@ -176,13 +201,15 @@ class KernelThunk {
       std::vector<ArrayLayout> arrays;
       for (int parameter : part.parameters) {
         const auto from = static_cast<std::size_t>(parameter);
-        if (from < cells_.size()) arrays.push_back({&cells_[from]->shape(), &cells_[from]->strides()});
+        if (from < cells_.size()) arrays.push_back(layout_of(from));
         else arrays.push_back({&row, &row_strides});
       }
       bound.launches.push_back({BoundKernel(*part.kernel), part.parameters});
-      bound.launches.back().kernel.bind(space, arrays, false, part.across ? other_axes(space) : part.reduced_axes);
+      is_whole &= bound.launches.back().kernel.bind(space, arrays, false, part.across ? other_axes(space) : part.reduced_axes, want);
       bound.launches.back().kernel.set_flag(flag_);
+      set_sizes(bound.launches.back());
     }
+    if (!is_whole) return {};
     return bound;
   }
 
@@ -227,6 +254,7 @@ class KernelThunk {
   std::vector<Scalar> numbers_;  // in the place of those of the kernel's spec; empty: those
   std::vector<Cell*> cells_;
   Apply node_;
+  const FusedOp* fused_;  // of the node; null: another op
   Stream stream_;
   Device device_;
   std::uint32_t reduced_axes_;
@@ -246,10 +274,7 @@ Thunk kernel_thunk(SpecKernel& kernel, std::vector<Scalar> numbers, const Apply&
   for (int input : array_inputs(node)) cells.push_back(&context.storage(node.input(input)));
   for (const Variable& output : node.outputs()) cells.push_back(&context.storage(output));
   const auto thunk = std::make_shared<KernelThunk>(kernel, std::move(numbers), std::move(cells), node, context, reduced_axes);
-  try {
-    if (const std::optional<Layout> layout = thunk->expected()) context.want(kernel, *layout);
-  } catch (const ShapeError&) {  // extents that stand for unknown ones need not fit together: compiled at the first call
-  }
+  context.foresee([thunk](const WantKernel& want) { thunk->foresee(want); });
   return [thunk] { (*thunk)(); };
 }
 

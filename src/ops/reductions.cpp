@@ -233,6 +233,7 @@ int append_scan(KernelSpec& spec, ScanKind scan, std::vector<int> values, DType 
     default:
       step.join = scanned_by(scan, step.compute, number);
       step.code = step.join->accumulator + (scan == ScanKind::kLogSumExp ? "{x0, 1}" : "{x0, x1}");
+      if (scan == ScanKind::kLogSumExp) step.cost = 40;  // two exponentials to join it
   }
   step.join->prefix = options.exclusive ? Prefix::kExclusive : Prefix::kInclusive;
   step.join->backward = options.reverse;

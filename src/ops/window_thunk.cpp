@@ -1,6 +1,7 @@
 #include "ops/window_thunk.hpp"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <damo/thunk.hpp>
@@ -37,7 +38,7 @@ class WindowThunk {
 
   void operator()() {
     std::vector<Launch>* launches = bound_.find();
-    if (!launches) launches = &bound_.add(bind());
+    if (!launches) launches = &bound_.add(*bind(nullptr));
     const auto bytes = static_cast<std::int64_t>(itemsize(output_.dtype()));
     if (WorkLog* log = current_log(kernel_.backend()); log && write_ == WindowWrite::kSetApart) log->note_apart();
     for (Launch& launch : *launches) {
@@ -50,10 +51,10 @@ class WindowThunk {
     }
   }
 
-  void want(ThunkContext& context) const {
-    for (const Window& window : windows()) {
-      context.want(kernel_, kernel_.layout_of(Geometry(window.to.shape, arrays(window)), write_ == WindowWrite::kAdd));
-    }
+  /// See ThunkContext::foresee.
+  void foresee(const WantKernel& want) {
+    if (bound_.find()) return;
+    if (std::optional<std::vector<Launch>> launches = bind(&want)) bound_.add(std::move(*launches));
   }
 
  private:
@@ -77,13 +78,16 @@ class WindowThunk {
     const ArrayLayout from{&window.from.shape, &window.from.strides}, to{&window.to.shape, &window.to.strides};
     return write_ == WindowWrite::kAdd ? std::vector{from, to, to} : std::vector{from, to};
   }
-  std::vector<Launch> bind() const {
+  /// want: see BoundKernel::bind. Nothing where code is missing.
+  std::optional<std::vector<Launch>> bind(const WantKernel* want) const {
     std::vector<Launch> launches;
+    bool is_whole = true;
     for (const Window& window : windows()) {
       if (window.to.shape.size() == 0) continue;
       launches.push_back({BoundKernel(kernel_), window.input, window.from.offset, window.to.offset});
-      launches.back().kernel.bind(window.to.shape, arrays(window), write_ == WindowWrite::kAdd);
+      is_whole &= launches.back().kernel.bind(window.to.shape, arrays(window), write_ == WindowWrite::kAdd, 0, want);
     }
+    if (!is_whole) return {};
     return launches;
   }
 
@@ -105,10 +109,7 @@ Thunk window_thunk(const Apply& node, ThunkContext& context, WindowWrite write, 
   std::vector<Cell*> inputs;
   for (const Variable& input : node.inputs()) inputs.push_back(&context.storage(input));
   const auto thunk = std::make_shared<WindowThunk>(kernel, std::move(inputs), context.storage(node.output()), context.stream(), write, std::move(windows));
-  try {
-    thunk->want(context);
-  } catch (const ShapeError&) {  // extents that stand for unknown ones need not fit together: compiled at the first call
-  }
+  context.foresee([thunk](const WantKernel& want) { thunk->foresee(want); });
   return [thunk] { (*thunk)(); };
 }
 

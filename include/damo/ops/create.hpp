@@ -60,7 +60,7 @@ Variable arange(const Variable& stop, std::optional<DType> dtype = {}, SourceLin
 Variable arange(const Operand& start, const Variable& stop, const Operand& step = 1, std::optional<DType> dtype = {});
 
 /// int64 (rank,): the extents of x at the call, on its device; a constant where the graph knows them. No element of x is read, and no gradient passes to
-/// it. Cost: two small kernels for each extent that the graph does not know.
+/// it. Cost: a fill for each extent that the graph does not know; kernels that read one get it as an argument.
 Variable shape_of(const Operand& x);
 /// int64, rank 0: how many elements x has; otherwise as shape.
 Variable size_of(const Operand& x);

@@ -22,7 +22,7 @@ class IfElseThunk {
   IfElseThunk(const IfElseOp& op, const Apply& node, ThunkContext& context) : condition_(context.storage(node.input(0))) {
     for (std::size_t i = 0; i < 2; ++i) {
       const auto program = std::make_shared<Program>(op.branch(i), context.device(), ModuleOptions::default_check(), true);
-      branches_[i].context = std::make_unique<Context>(program, nullptr, false);
+      branches_[i].context = std::make_unique<Context>(program, nullptr, false, nullptr, &context.pending());
       context.runs(program);
       const int first = op.first_input(i);
       for (int k = 0; k < static_cast<int>(op.branch(i).inputs().size()); ++k) branches_[i].inputs.push_back(&context.storage(node.input(first + k)));

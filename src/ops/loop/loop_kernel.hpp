@@ -43,9 +43,10 @@ std::shared_ptr<const LoopKernel> loop_kernel(const LoopOp& loop, const FusionLi
 
 class LoopKernelRun {
  public:
-  /// Asks for the layout that the cells' expected shapes lead to.
   LoopKernelRun(const LoopOp& loop, const Apply& node, ThunkContext& context);
 
+  /// Wants the kernel for the cells' layouts, if the second condition holds for them; see ThunkContext::foresee. rows: of what a step gives.
+  void foresee(const Shapes& rows, const WantKernel& want);
   /// Whether the second condition holds for the cells' shapes; rows: of what a step gives.
   bool serves(const Shapes& rows);
   /// rows: where those of outputs with rows lie; sums go to the outputs' cells. After serves().
@@ -57,7 +58,7 @@ class LoopKernelRun {
     std::optional<BoundKernel> kernel;
   };
   std::vector<Shape> row_shapes(const Shapes& rows) const;
-  Bound bind(const Shapes& rows) const;
+  std::optional<Bound> bind(const Shapes& rows, const WantKernel* want) const;  // want: see BoundKernel::bind; nothing where code is missing
   template <class Use>
   bool with_arrays(const Shapes& rows, Use use) const;
   const std::byte* first_row(const Array& rows, std::int64_t row) const;

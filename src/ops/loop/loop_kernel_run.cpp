@@ -31,12 +31,11 @@ LoopKernelRun::LoopKernelRun(const LoopOp& loop, const Apply& node, ThunkContext
     const ConstantPtr& constant = code_.inputs[i].constant;
     if (constant) constants_[i] = Array::from_bytes(constant->bytes.data(), static_cast<std::size_t>(constant->type.dims.size()), constant->type.dtype, constant->type.dims, context.device());
   }
-  try {
-    std::vector<Shape> shapes;
-    for (const Cell* input : inputs_) shapes.push_back(input->shape());
-    with_arrays(loop.step_shapes(shapes), [&](const Shape& space, std::span<const ArrayLayout> arrays) { context.want(kernel_, kernel_.layout_of(geometry_of(code_.spec, space, arrays))); });
-  } catch (const ShapeError&) {  // extents that stand for unknown ones need not fit together: compiled at the first call
-  }
+}
+
+void LoopKernelRun::foresee(const Shapes& rows, const WantKernel& want) {
+  if (bound_.find()) return;
+  if (std::optional<Bound> bound = bind(rows, &want)) bound_.add(std::move(*bound));
 }
 
 /// Gives use the space and each parameter's shape and strides; false if the arrays do not broadcast to one space.
@@ -74,15 +73,17 @@ bool LoopKernelRun::with_arrays(const Shapes& rows, Use use) const {
   return true;
 }
 
-LoopKernelRun::Bound LoopKernelRun::bind(const Shapes& rows) const {
+std::optional<LoopKernelRun::Bound> LoopKernelRun::bind(const Shapes& rows, const WantKernel* want) const {
   Bound bound;
-  bound.serves = with_arrays(rows, [&](const Shape& space, std::span<const ArrayLayout> arrays) { bound.kernel.emplace(kernel_).bind(space, arrays); });
+  bool is_whole = true;
+  bound.serves = with_arrays(rows, [&](const Shape& space, std::span<const ArrayLayout> arrays) { is_whole = bound.kernel.emplace(kernel_).bind(space, arrays, false, 0, want); });
+  if (!is_whole) return {};
   return bound;
 }
 
 bool LoopKernelRun::serves(const Shapes& rows) {
   const Bound* bound = bound_.find();
-  return (bound ? *bound : bound_.add(bind(rows))).serves;
+  return (bound ? *bound : bound_.add(*bind(rows, nullptr))).serves;
 }
 
 const std::byte* LoopKernelRun::first_row(const Array& rows, std::int64_t row) const {

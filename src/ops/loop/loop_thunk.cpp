@@ -29,7 +29,7 @@ class LoopThunk {
     }
     program_ = std::make_shared<Program>(op.graph(), device_, ModuleOptions::default_check(), true, sums);
     if (op.kernel()) kernel_.emplace(op, node, context);
-    else context_ = std::make_unique<Context>(program_, nullptr, false, &repeat_state_);
+    else context_ = std::make_unique<Context>(program_, nullptr, false, &repeat_state_, &context.pending());
     context.runs(program_);
     const bool follows_from_shapes = !plan_.has_count_input && !plan_.has_until;
     if (follows_from_shapes && (kernel_ || context_->is_recordable())) context.promise_recordable();
@@ -63,6 +63,14 @@ class LoopThunk {
       throw GraphError(op_->name() + ": the condition still holds after " + std::to_string(count_) + " steps, the limit", "raise the limit, or find out why it stays true");
     }
     for (std::size_t i = 0; i < plan_.outputs.size(); ++i) finish(i, done, is_sized);
+  }
+
+  /// See ThunkContext::foresee. Steps that run one by one are bound by their own Context, at the first of them.
+  void foresee(const WantKernel& want) {
+    if (!kernel_) return;
+    std::vector<Shape> shapes;
+    for (const Cell* input : inputs_) shapes.push_back(input->shape());
+    kernel_->foresee(op_->step_shapes(shapes), want);
   }
 
  private:
@@ -205,6 +213,7 @@ class LoopThunk {
 
 Thunk loop_thunk(const LoopOp& loop, const Apply& node, ThunkContext& context) {
   const auto thunk = std::make_shared<LoopThunk>(loop, node, context);
+  context.foresee([thunk](const WantKernel& want) { thunk->foresee(want); });
   return [thunk] { (*thunk)(); };
 }
 

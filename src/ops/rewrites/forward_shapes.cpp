@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -10,15 +11,19 @@
 #include "ops/reduce_op.hpp"
 #include "ops/reshape_op.hpp"
 #include "ops/rewrites/symbolic_shapes.hpp"
+#include "ops/size_op.hpp"
 
 namespace damo {
 namespace {
+
+constexpr std::size_t kMostSources = 8;  // values of an extent among which one that has all of a count's is looked for
 
 /// The input, if there is one of that number, of which a node of the op reads no element; -1 if it reads of all.
 int shape_input(const Op& op) {
   static const Op* const second = op_of("second").get();
   if (&op == second) return 0;
   if (const auto* reduction = dynamic_cast<const ReduceOp*>(&op)) return reduction->kind() == ReductionKind::kCount || reduction->kind() == ReductionKind::kIndex ? 0 : -1;
+  if (dynamic_cast<const SizeOp*>(&op)) return 0;
   return dynamic_cast<const ReshapingOp*>(&op) ? 1 : -1;
 }
 
@@ -47,6 +52,7 @@ class ShapeForwarding {
       if (is_needed(node) && graph_.outputs(node).size() == 1) drop_fills(shapes, node);
     }
     for (const auto& [old, made] : replacements_) graph_.replace(old, made);
+    count_on_host(shapes);
     replace_readings(shapes);
     count_first(shapes);
   }
@@ -190,13 +196,135 @@ class ShapeForwarding {
     }
   }
 
+  bool is_count(NodeId node) const {
+    const auto* reduction = dynamic_cast<const ReduceOp*>(&graph_.op(node));
+    return reduction && reduction->kind() == ReductionKind::kCount && is_needed(node);
+  }
+
+  /// Where an extent can be read.
+  struct Extent {
+    std::int64_t known = kUnknown;  // if some type says it
+    std::vector<ValueId> sources;   // the first few values that have it and lie in memory in any case, inputs before others
+  };
+  using Extents = std::unordered_map<int, Extent>;  // by symbol
+
+  /// A count follows from extents, which the host knows: it is the size of something that is there in any case and has these extents, a number without a
+  /// kernel (size_op.hpp). One that also says how many rows there are stays where its readers do not tell.
+  void count_on_host(const SymbolicShapes& shapes) {
+    if (std::none_of(order_.begin(), order_.end(), [&](NodeId node) { return is_count(node); })) return;
+    const Extents extents = extents_there(shapes);
+    for (NodeId node : order_) {
+      if (!is_count(node)) continue;
+      const ValueId counted = graph_.outputs(node)[0], size = size_of(shapes, node, extents);
+      if (size == ValueId::kNone) continue;
+      const Shape& dims = graph_.type(counted).dims;
+      if (std::all_of(dims.begin(), dims.end(), [](std::int64_t extent) { return extent == 1; })) graph_.replace(counted, size);
+      else divide_by(counted, size);
+    }
+  }
+
+  Extents extents_there(const SymbolicShapes& shapes) const {
+    Extents extents;
+    std::vector<char> seen(static_cast<std::size_t>(graph_.value_limit()), false);
+    const auto note = [&](ValueId value) {
+      if (seen[static_cast<std::size_t>(value)]) return;
+      seen[static_cast<std::size_t>(value)] = true;
+      const std::vector<int> shape = shapes.of(value);
+      for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        Extent& extent = extents[shape[axis]];
+        if (extent.sources.size() < kMostSources && (extent.sources.empty() || extent.sources.back() != value)) extent.sources.push_back(value);
+        if (graph_.type(value).dims[static_cast<int>(axis)] != kUnknown) extent.known = graph_.type(value).dims[static_cast<int>(axis)];
+      }
+    };
+    for (ValueId input : graph_.inputs()) note(input);
+    for (NodeId node : order_) {
+      for (ValueId input : graph_.inputs(node)) {
+        if (graph_.owner(input) == NodeId::kNone && !graph_.constant(input)) note(input);
+      }
+    }
+    for (NodeId node : order_) {
+      if (!is_needed(node)) continue;
+      for (ValueId output : graph_.outputs(node)) {
+        if (shapes.is_sure(output) && is_there(output)) note(output);
+      }
+    }
+    return extents;
+  }
+
+  /// Whether the value lies in memory whatever becomes of kernels: a view of what one makes may yet change places with that.
+  bool is_there(ValueId value) const {
+    for (NodeId node = graph_.owner(value); node != NodeId::kNone; node = graph_.owner(value)) {
+      const int viewed = graph_.op(node).view_of(0), same = viewed >= 0 ? viewed : graph_.op(node).passes_through(0);
+      if (same < 0) return !dynamic_cast<const KernelOp*>(&graph_.op(node));
+      value = graph_.inputs(node)[static_cast<std::size_t>(same)];
+    }
+    return true;
+  }
+
+  ValueId size_of(const SymbolicShapes& shapes, NodeId count, const Extents& extents) {
+    const ValueId x = graph_.inputs(count)[0], counted = graph_.outputs(count)[0];
+    if (!shapes.is_sure(x)) return ValueId::kNone;
+    const std::uint32_t axes = *static_cast<const ReduceOp&>(graph_.op(count)).reduced_axes();
+    const std::vector<int> shape = shapes.of(x);
+    const Shape dims = graph_.type(x).dims;
+    SizeOp::Step size{.result = graph_.type(counted).dtype, .axes = {}, .op = {}, .terms = {}};
+    std::vector<int> unknown;
+    std::vector<ValueId> sources;  // of the first
+    for (int axis = 0; axis < dims.rank(); ++axis) {
+      if (!(axes >> axis & 1u)) continue;
+      const auto found = extents.find(shape[static_cast<std::size_t>(axis)]);
+      const std::int64_t known = dims[axis] != kUnknown || found == extents.end() ? dims[axis] : found->second.known;
+      if (known == kUnknown) unknown.push_back(shape[static_cast<std::size_t>(axis)]);
+      else size.factor *= known;
+      if (unknown.size() == 1 && known == kUnknown && found != extents.end()) sources = found->second.sources;
+    }
+    const TensorType type{size.result, Shape::filled(dims.rank(), 1)};
+    if (unknown.empty()) {
+      ConstantData number{type, std::vector<std::byte>(itemsize(type.dtype))};
+      Scalar(size.factor).cast(type.dtype).store(number.bytes.data());
+      return graph_.add_constant(std::make_shared<const ConstantData>(std::move(number)));
+    }
+    for (ValueId source : sources) {
+      const std::vector<int> there = shapes.of(source);
+      size.axes.clear();
+      for (int extent : unknown) {
+        const auto at = std::find(there.begin(), there.end(), extent);
+        if (at != there.end()) size.axes.push_back(at - there.begin());
+      }
+      if (size.axes.size() != unknown.size()) continue;
+      const ValueId inputs[] = {source};
+      return add(std::make_shared<const SizeOp>(std::vector{std::move(size)}, dims.rank()), inputs, type, graph_.where(count), 0);
+    }
+    return ValueId::kNone;
+  }
+
+  /// In the place of a count for each of several rows: where another operand has their extents, which are known, too.
+  void divide_by(ValueId counted, ValueId size) {
+    const Shape dims = graph_.type(counted).dims;
+    const std::vector<Use> uses(graph_.uses(counted).begin(), graph_.uses(counted).end());
+    for (const Use& use : uses) {
+      if (use.node == NodeId::kNone || !dynamic_cast<const ElementwiseOp*>(&graph_.op(use.node)) || shape_input_[static_cast<std::size_t>(use.node)] >= 0) continue;
+      std::vector<ValueId> inputs(graph_.inputs(use.node).begin(), graph_.inputs(use.node).end());
+      const auto has = [&](ValueId input, int from_last) {
+        const Shape& other = graph_.type(input).dims;
+        return input != counted && from_last <= other.rank() && other[-from_last] == dims[-from_last];
+      };
+      bool are_told = true;
+      for (int axis = 1; axis <= dims.rank(); ++axis) {
+        are_told &= dims[-axis] == 1 || (dims[-axis] != kUnknown && std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) { return has(input, axis); }));
+      }
+      if (!are_told || std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) { return graph_.type(input).rank() < dims.rank() || input == counted; })) continue;
+      std::replace(inputs.begin(), inputs.end(), counted, size);
+      const ValueId output = graph_.outputs(use.node)[0];
+      const TensorType type = graph_.type(output);
+      graph_.replace(output, add(graph_.op_ptr(use.node), inputs, type, graph_.where(use.node), -1));
+    }
+  }
+
   /// What a count reads in vain makes it wait for a value that it does not need: the gradient of a mean(loss) by logits would wait for all losses,
   /// and be a kernel of its own. It counts the value of that shape that is there first, of whatever dtype: the one with the fewest ops before it.
   void count_first(const SymbolicShapes& shapes) {
-    const auto counts = [&](NodeId node) {
-      const auto* reduction = dynamic_cast<const ReduceOp*>(&graph_.op(node));
-      return reduction && reduction->kind() == ReductionKind::kCount && is_needed(node);
-    };
+    const auto counts = [&](NodeId node) { return is_count(node); };
     if (std::none_of(order_.begin(), order_.end(), counts)) return;
     struct First {
       int depth;

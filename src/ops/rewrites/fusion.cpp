@@ -132,6 +132,12 @@ class KernelPlan {
   std::vector<Kernel> kernels_;
 };
 
+/// Whether it is worth a FusedOp of its own: the number need not lie in memory.
+bool reads_size(const FunctionGraph& graph, NodeId node) {
+  const auto inputs = graph.inputs(node);
+  return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) { return graph.owner(input) != NodeId::kNone && dynamic_cast<const SizeOp*>(&graph.op(graph.owner(input))); });
+}
+
 }  // namespace
 
 FunctionGraph fuse_elementwise(FunctionGraph graph, const FusionLimits& limits, FusionRecord* record) {
@@ -139,7 +145,7 @@ FunctionGraph fuse_elementwise(FunctionGraph graph, const FusionLimits& limits, 
   const std::vector<KernelPlan::Border> borders = record ? plan.borders() : std::vector<KernelPlan::Border>();
   FusionBuilder builder(graph);
   std::vector<NodeId> made;
-  for (const KernelPlan::Kernel& kernel : plan.kernels()) made.push_back(kernel.members.size() > 1 ? builder.replace(kernel.members) : kernel.members[0]);
+  for (const KernelPlan::Kernel& kernel : plan.kernels()) made.push_back(kernel.members.size() > 1 || reads_size(graph, kernel.members[0]) ? builder.replace(kernel.members) : kernel.members[0]);
   for (const KernelPlan::Border& border : borders) record->note(made[static_cast<std::size_t>(border.producer)], made[static_cast<std::size_t>(border.reader)], border.why);
   graph.prune();
   return graph;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "ops/fused_op.hpp"
 #include "ops/lower.hpp"
 
 namespace damo {
@@ -15,11 +14,24 @@ ValueId& FusionBuilder::inner_value(ValueId outer) {
   return value;
 }
 
+std::shared_ptr<const SizeOp> FusionBuilder::size_of_input(ValueId value) const {
+  const NodeId owner = graph_.owner(value);
+  return owner == NodeId::kNone ? nullptr : std::dynamic_pointer_cast<const SizeOp>(graph_.op_ptr(owner));
+}
+
 void FusionBuilder::find_inputs(NodeId node) {
   for (ValueId input : graph_.inputs(node)) {
     if (is_inside(graph_.owner(input)) || graph_.is_literal(input)) continue;
     ValueId& value = inner_value(input);
     if (value != ValueId::kNone) continue;
+    if (std::shared_ptr<const SizeOp> size = size_of_input(input)) {
+      const ValueId x = graph_.inputs(graph_.owner(input))[0];  // its shape is what the kernel's number follows from
+      value = inner_.add_input(graph_.type(input), "size" + (graph_.name(x).empty() ? "" : " of " + graph_.name(x)));
+      sizes_.resize(inputs_.size());
+      sizes_.push_back(std::move(size));
+      inputs_.push_back(x);
+      continue;
+    }
     value = inner_.add_input(graph_.type(input), graph_.name(input));
     inputs_.push_back(input);
   }
@@ -52,6 +64,7 @@ void FusionBuilder::build(const std::vector<NodeId>& members) {
 void FusionBuilder::forget() {
   for (ValueId value : touched_) value_of_[static_cast<std::size_t>(value)] = ValueId::kNone;
   for (auto* list : {&touched_, &inputs_, &outputs_}) list->clear();
+  sizes_.clear();
 }
 
 FunctionGraph FusionBuilder::inner_graph_of(const std::vector<NodeId>& members) {
@@ -64,8 +77,10 @@ NodeId FusionBuilder::replace(const std::vector<NodeId>& members) {
   build(members);
   std::vector<TensorType> types;
   for (ValueId output : outputs_) types.push_back(graph_.type(output));
-  std::shared_ptr<FusedForm> form = forms_.of(inner_);
-  const NodeId fused = graph_.add(std::make_shared<const FusedOp>(std::exchange(inner_, {}), std::move(form)), inputs_, types, graph_.where(members.back()));
+  std::vector<bool> values;
+  for (const auto& size : sizes_) values.push_back(size != nullptr);
+  std::shared_ptr<FusedForm> form = forms_.of(inner_, std::move(values));
+  const NodeId fused = graph_.add(std::make_shared<const FusedOp>(std::exchange(inner_, {}), std::move(form), sizes_), inputs_, types, graph_.where(members.back()));
   for (std::size_t i = 0; i < outputs_.size(); ++i) graph_.replace(outputs_[i], graph_.outputs(fused)[i]);
   forget();
   return fused;

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include <damo/graph.hpp>
-#include "ops/fused_form.hpp"
+#include "ops/fused_op.hpp"
 
 namespace damo {
 
@@ -11,7 +11,7 @@ namespace damo {
 class FusionBuilder {
  public:
   explicit FusionBuilder(FunctionGraph& graph) : graph_(graph) {}
-  /// Gives the new node. members: in the order in which the kernel runs them. Their uses from outside read it; they themselves are left
+  /// Gives the new node. members: in the order in which the kernel runs them. Sizes that they read (size_op.hpp) become numbers of its launch. Their uses from outside read it; they themselves are left
   /// for prune().
   NodeId replace(const std::vector<NodeId>& members);
   /// What their FusedOp would compute: a value that they read several times is one input.
@@ -24,6 +24,7 @@ class FusionBuilder {
   void add(NodeId node);
   bool is_inside(NodeId node) const { return node != NodeId::kNone && static_cast<std::size_t>(node) < group_of_.size() && group_of_[static_cast<std::size_t>(node)] == group_; }
   ValueId& inner_value(ValueId outer);
+  std::shared_ptr<const SizeOp> size_of_input(ValueId value) const;
 
   FunctionGraph& graph_;
   FusedForms forms_;
@@ -33,6 +34,7 @@ class FusionBuilder {
   std::vector<ValueId> touched_;    // those that have one
   FunctionGraph inner_;
   std::vector<ValueId> inputs_, outputs_;  // of the outer graph
+  SizesOfInputs sizes_;                    // of inputs_; empty: none
 };
 
 }  // namespace damo

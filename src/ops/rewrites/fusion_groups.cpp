@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "ops/lower.hpp"
+#include "ops/size_op.hpp"
 
 namespace damo {
 namespace {
@@ -13,7 +14,7 @@ constexpr int kCheapToRepeat = 8;  // instructions that a kernel may do again fo
 }  // namespace
 
 FusionGroups::FusionGroups(const FunctionGraph& graph)
-    : graph_(graph), order_(graph.toposort()), nodes_(static_cast<std::size_t>(graph.node_limit())) {
+    : graph_(graph), order_(graph.toposort()), has_sizes_(graph.has_op<SizeOp>()), nodes_(static_cast<std::size_t>(graph.node_limit())) {
   std::vector<char> is_elementwise(static_cast<std::size_t>(graph.op_limit()));
   for (std::size_t i = 0; i < is_elementwise.size(); ++i) {
     const auto* op = dynamic_cast<const KernelOp*>(&graph.op(static_cast<OpId>(i)));
@@ -85,6 +86,7 @@ void FusionGroups::set_levels() {
       if (owner == NodeId::kNone) continue;
       level = std::max(level, at(owner).level + (may_share(owner, node) ? 0 : 1));
     }
+    if (has_sizes_ && dynamic_cast<const SizeOp*>(&graph_.op(node))) level = graph_.owner(graph_.inputs(node)[0]) == NodeId::kNone ? -1 : level - 1;  // its readers wait for the value whose size it is alone
     at(node).level = level;
   }
 }

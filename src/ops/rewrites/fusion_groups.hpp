@@ -43,6 +43,7 @@ class FusionGroups {
 
   const FunctionGraph& graph_;
   std::vector<NodeId> order_;
+  bool has_sizes_;
   std::vector<Node> nodes_;
   std::vector<std::vector<NodeId>> groups_;
 };

@@ -1,6 +1,7 @@
 // fold_constants: nodes that read constants alone are computed when the function is built: elementwise ops whose one right result is known
 // (sums, products, quotients, square roots, comparisons; not exp, whose last bit is the device's), and views. Results of up to 1,024 elements:
-// a larger one would take memory for what a kernel makes on its way. All keep every value.
+// a larger one would take memory for what a kernel makes on its way. fold_sizes: the same of numbers that follow from extents (size_op.hpp), which the host
+// computes when shapes are bound. All keep every value.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -9,15 +10,17 @@
 #include <unordered_map>
 #include <utility>
 
+#include "ops/dimshuffle_op.hpp"
+#include "ops/rewrites/folding.hpp"
 #include "ops/rewrites/match.hpp"
 #include "ops/rows.hpp"
+#include "ops/size_op.hpp"
 
 namespace damo {
 namespace {
 
 constexpr std::int64_t kMostElements = 1024;
-
-using Evaluate = std::function<Scalar(DType, std::span<const Scalar>)>;
+constexpr std::size_t kMostSteps = 32;  // that the host takes for one number
 
 /// f on numbers of the type that the dtype is computed in; integers in 64 bits, which wrap to the dtype.
 template <class F>
@@ -101,15 +104,6 @@ std::unordered_map<const Op*, Evaluate> evaluations() {
   };
 }
 
-const Evaluate* evaluation_of(const Op& op) {
-  static const std::unordered_map<const Op*, Evaluate> all = evaluations();
-  static const Evaluate cast = [](DType, std::span<const Scalar> in) { return in[0]; };
-  const auto* elementwise = dynamic_cast<const ElementwiseOp*>(&op);
-  if (elementwise && elementwise->cast_to()) return &cast;
-  const auto found = all.find(&op);
-  return found == all.end() ? nullptr : &found->second;
-}
-
 bool is_small(const TensorType& type) { return type.dims.is_known() && type.dims.size() <= kMostElements; }
 
 /// Where the element of a result is that has this place: from a layout of the operand over the result's axes.
@@ -176,10 +170,65 @@ Variable fold_constants(Site& site) {
   return if_fits(site, fold_elementwise(site, *evaluation_of(site.op())));
 }
 
+/// The one element of a constant.
+bool is_one_number(Site& site, ValueId value) {
+  const TensorType& type = site.type(value);
+  return site.graph().constant(value) && type.dims.size() == 1;
+}
+
+/// Of a node of one element that reads sizes of one value, and numbers.
+Variable fold_sizes(Site& site) {
+  const TensorType& type = site.type(site.output());
+  if (!type.dims.is_known() || type.dims.size() != 1) return {};
+  if (dynamic_cast<const DimShuffleOp*>(&site.op())) {
+    const auto* size = site.made_by<SizeOp>(site.input(0));
+    const Variable x = site.operand(site.input_of(site.input(0)));
+    return if_fits(site, std::make_shared<const SizeOp>(size->steps(), type.rank())->apply(std::span(&x, 1), site.graph().where(site.node())).output());
+  }
+  std::vector<SizeOp::Step> steps;
+  SizeOp::Step last{.result = type.dtype, .axes = {}, .op = std::static_pointer_cast<const ElementwiseOp>(site.graph().op_ptr(site.node())), .terms = {}};
+  std::vector<DType> dtypes;
+  ValueId of = ValueId::kNone;
+  for (ValueId input : site.inputs()) {
+    dtypes.push_back(site.type(input).dtype);
+    if (is_one_number(site, input)) {
+      last.terms.push_back({-1, element(*site.graph().constant(input), 0)});
+      continue;
+    }
+    const auto* size = site.made_by<SizeOp>(input);
+    if (!size || (of != ValueId::kNone && site.input_of(input) != of)) return {};
+    of = site.input_of(input);
+    const int first = static_cast<int>(steps.size());
+    for (SizeOp::Step step : size->steps()) {
+      for (SizeOp::Term& term : step.terms) term.step += term.step < 0 ? 0 : first;
+      steps.push_back(std::move(step));
+    }
+    last.terms.push_back({static_cast<int>(steps.size()) - 1, {}});
+  }
+  if (of == ValueId::kNone || steps.size() >= kMostSteps) return {};
+  last.compute = last.op->step(dtypes, {}).compute;
+  steps.push_back(std::move(last));
+  const Variable x = site.operand(of);
+  return if_fits(site, std::make_shared<const SizeOp>(std::move(steps), type.rank())->apply(std::span(&x, 1), site.graph().where(site.node())).output());
+}
+
 }  // namespace
 
+const Evaluate* evaluation_of(const Op& op) {
+  static const std::unordered_map<const Op*, Evaluate> all = evaluations();
+  static const Evaluate cast = [](DType, std::span<const Scalar> in) { return in[0]; };
+  const auto* elementwise = dynamic_cast<const ElementwiseOp*>(&op);
+  if (elementwise && elementwise->cast_to()) return &cast;
+  const auto found = all.find(&op);
+  return found == all.end() ? nullptr : &found->second;
+}
+
 std::vector<Rule> folding_rules() {
-  return {{.name = "fold_constants",
+  return {{.name = "fold_sizes",
+           .takes = [](const Op& op) { return evaluation_of(op) != nullptr || dynamic_cast<const DimShuffleOp*>(&op) != nullptr; },
+           .reads = [](const Op& op) { return dynamic_cast<const SizeOp*>(&op) != nullptr; },
+           .rewrite = fold_sizes},
+          {.name = "fold_constants",
            .takes = [](const Op& op) { return op.view_of(0) == 0 || op.passes_through(0) == 0 || evaluation_of(op) != nullptr; },
            .rewrite = fold_constants}};
 }

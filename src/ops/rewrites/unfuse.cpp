@@ -10,10 +10,15 @@ namespace damo {
 namespace {
 
 /// The inner graph's nodes, on these values, in the place of these.
-void put(FunctionGraph& graph, const FunctionGraph& inner, std::span<const ValueId> inputs, std::span<const ValueId> outputs) {
+void put(FunctionGraph& graph, const FusedOp& fused, std::span<const ValueId> inputs, std::span<const ValueId> outputs, SourceLine where) {
+  const FunctionGraph& inner = *fused.inner_graph();
   std::vector<ValueId> outer(static_cast<std::size_t>(inner.value_limit()), ValueId::kNone);
   const auto at = [&](ValueId value) -> ValueId& { return outer[static_cast<std::size_t>(value)]; };
-  for (std::size_t i = 0; i < inputs.size(); ++i) at(inner.inputs()[i]) = inputs[i];
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ValueId input = inner.inputs()[i];
+    const SizeOp* size = fused.size(static_cast<int>(i));
+    at(input) = size ? graph.outputs(graph.add(size->shared_from_this(), inputs.subspan(i, 1), {&inner.type(input), 1}, where))[0] : inputs[i];
+  }
   for (NodeId node : inner.toposort()) {
     std::vector<ValueId> read;
     for (ValueId value : inner.inputs(node)) {
@@ -33,12 +38,12 @@ FunctionGraph unfuse(FunctionGraph graph) {
     const std::vector<ValueId> inputs(graph.inputs(node).begin(), graph.inputs(node).end()), outputs(graph.outputs(node).begin(), graph.outputs(node).end());
     const OpPtr op = graph.op_ptr(node);
     if (const auto* fused = dynamic_cast<const FusedOp*>(op.get())) {
-      put(graph, *fused->inner_graph(), inputs, outputs);
+      put(graph, *fused, inputs, outputs, graph.where(node));
     } else if (const auto* joined = dynamic_cast<const JoinedOp*>(op.get())) {
       std::size_t input = 0, output = 0;
       for (const auto& member : joined->members()) {
         const FunctionGraph& inner = *member->inner_graph();
-        put(graph, inner, std::span(inputs).subspan(input, inner.inputs().size()), std::span(outputs).subspan(output, inner.outputs().size()));
+        put(graph, *member, std::span(inputs).subspan(input, inner.inputs().size()), std::span(outputs).subspan(output, inner.outputs().size()), graph.where(node));
         input += inner.inputs().size();
         output += inner.outputs().size();
       }

@@ -31,6 +31,11 @@ constexpr std::int64_t kOneWarpRow = 4096;      // of one pass: longer rows take
 constexpr int kScanWords = 16, kColumnScanWords = 32;  // registers of a thread that hold elements of a scan, of rows and of columns
 constexpr int kTileScanWords = 64, kMostScanItems = 16;  // where rows are several tiles and there are tiles for all multiprocessors
 constexpr int kScanResidents = 2;               // blocks that hold so much
+constexpr int kStagedResidents = 3;             // blocks whose inputs wait in shared memory
+constexpr int kMostStagedBytes = 64 * 1024, kReservedShared = 2 * 1024;  // of such a block, and what it takes beside
+constexpr int kMostStagedCost = 8;              // of making and joining an element, which staging does twice
+constexpr int kJoining = 4, kSpare = 3;         // registers, of what is staged: values of each element of a vector at a time, and what the compiler wants beside
+constexpr int kColumnsTogether = 256;           // bytes of neighbouring columns, so that tiles are high
 constexpr int kMostLanes = 1024;
 constexpr int kSparseLanes = 64;                // up to 32 lanes a row needs no barrier, from 128 on it has warps to hide it: these hold less
 constexpr int kLanesOfACluster = 256;           // of each block, unless the longest cluster needs more
@@ -121,7 +126,7 @@ int vector_of(const KernelSpec& spec, const Layout& layout, const Geometry& geom
     return vector;
   }
   const int words = words_held(spec) + static_cast<int>(partial_bytes(spec)) / 4;
-  const int held = spec.scans() ? std::max(kBlock, 32 * kMostColumnLevels) : kBlock;  // values of a vector's columns in shared memory
+  const int held = spec.scans() ? std::max(kBlock, 32 * (kBlock / 32 + kMostColumnLevels)) : kBlock;  // values of a vector's columns in shared memory
   const auto fits = [&](int width) { return width * words <= kColumnWords && static_cast<std::size_t>(held * width) * partial_bytes(spec) <= kColumnSharedBytes; };
   while (vector > 1 && (!fits(vector) || !has_whole_vectors(spec, layout, geometry, vector))) vector /= 2;
   return vector;
@@ -271,6 +276,29 @@ int joined_words(const KernelSpec& spec) {
   return words;
 }
 
+/// Bytes of one element of all inputs that are staged.
+int staged_bytes(const KernelSpec& spec, const Layout& layout) {
+  int bytes = 0;
+  for (int i = 0; i < spec.input_count(); ++i) {
+    if (!spec.is_row(i) && !is_scalar(access_of(layout, i))) bytes += spec.element_bytes(i);
+  }
+  return bytes;
+}
+
+/// Vectors of a thread for which shared memory has slots, with kStagedResidents blocks resident; 0 where staging is not worth it: what is joined, which is then
+/// made twice, is dear, or how dear a user's text is nobody knows.
+int most_staged(const KernelSpec& spec, const Layout& layout, const Processors& processors, int threads, int slots_of_columns) {
+  const Passes passes(spec, [](int, const Passes&) { return false; });
+  const int bytes = threads * layout.vector * staged_bytes(spec, layout);
+  int cost = 0;
+  for (int value : passes.before_joins()) cost += spec.step_of(value).cost;
+  for (int join : passes.all()[0].joins) cost += spec.step_of(join).cost;
+  if (spec.users_text || bytes == 0 || cost > kMostStagedCost) return 0;
+  const int columns = layout.form == Form::kRows ? 0 : slots_of_columns * layout.vector;
+  const auto others = static_cast<int>(kReservedShared + partial_bytes(spec) * static_cast<std::size_t>(columns * (kBlock / 32 + kMostColumnLevels)));
+  return std::max(std::min(kMostStagedBytes, static_cast<int>(processors.shared_bytes) / kStagedResidents - others) / bytes, 0);
+}
+
 /// Registers that one element of a scan takes while others are waited for: what is joined so far, and what is wanted afterwards.
 int words_of_scan(const KernelSpec& spec, const Layout& layout) {
   const Passes passes(spec, [](int, const Passes&) { return true; });
@@ -348,7 +376,7 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
 }
 
 /// Threads that share a row and vectors of each of them, of a scan: at most `items`, and no more than the row has.
-static void share_tile(Layout& layout, int items, std::int64_t length, std::int64_t outputs, const Measured& asked) {
+static void share_tile(Layout& layout, int items, std::int64_t length, std::int64_t outputs, int slots_of_columns, const Measured& asked) {
   int lanes = 1;
   if (layout.form == Form::kRows) {
     const std::int64_t vectors = divide_up(length, layout.vector) + (layout.ends == Ends::kAnywhere ? 1 : 0);
@@ -358,7 +386,7 @@ static void share_tile(Layout& layout, int items, std::int64_t length, std::int6
     items = static_cast<int>(std::min<std::int64_t>(items, divide_up(vectors, lanes)));
   } else {
     int slots = 1;
-    while (slots < 32 && std::int64_t{slots} * layout.vector < outputs) slots *= 2;
+    while (slots < slots_of_columns && std::int64_t{slots} * layout.vector < outputs) slots *= 2;
     lanes = kBlock / slots;
     while (lanes > 1 && std::int64_t{lanes} / 2 * items >= length) lanes /= 2;
   }
@@ -373,21 +401,34 @@ Layout share_cuda_scan(const KernelSpec& spec, Layout layout, const Geometry& ge
   move_in_vectors(spec, layout, geometry);
   const int words = layout.vector * words_of_scan(spec, layout);  // of a vector
   const int few = asked.items > 0 ? asked.items : std::clamp((rows ? kScanWords : kColumnScanWords) / words, 1, kMostItems);
-  share_tile(layout, few, length, outputs, asked);
-  if (asked.items == 0 && scan_cuda_work(spec, layout, geometry).chunks > 1) {
+  int widest = 1, residents = kScanResidents;
+  for (int i = 0; i < spec.parameter_count(); ++i) widest = std::max(widest, spec.element_bytes(i));
+  const int slots_of_columns = std::clamp(kColumnsTogether / (layout.vector * widest), 16, 32);
+  share_tile(layout, few, length, outputs, slots_of_columns, asked);
+  if (scan_cuda_work(spec, layout, geometry).chunks > 1) {
     // What stands before a vector of a row takes registers too.
-    const int each = words + (rows ? joined_words(spec) : 0), fit = (kRegisters / (kBlock * kScanResidents) - kOwnRegisters - words_held(spec)) / each;
-    int items = std::max(std::min({kMostScanItems, kTileScanWords / words, fit}), few);
-    share_tile(layout, items, length, outputs, asked);
-    while (items > few && scan_cuda_work(spec, layout, geometry).launches[0].config.grid.x < std::int64_t{processors.count} * kScanResidents) {
+    const int own = kOwnRegisters + words_held(spec), before = rows ? joined_words(spec) : 0, registers = kRegisters / (kBlock * kScanResidents);
+    int items = std::min({kMostScanItems, kTileScanWords / words, (registers - own) / (words + before)});
+    if (const int staged = most_staged(spec, layout, processors, rows ? std::max(asked.lanes, kBlock) : kBlock, slots_of_columns); staged > 0) {
+      layout.staged = true;
+      const int joining = own + layout.vector * (kJoining * joined_words(spec) + (staged_bytes(spec, layout) + 3) / 4) + kSpare;
+      items = std::min({kMostScanItems, staged, (registers * 7 / 8 - joining) / std::max(before, 1)});
+      if (asked.items > 0) items = std::min(asked.items, staged);
+      if (joining + items * before <= kRegisters / (kBlock * kStagedResidents)) residents = kStagedResidents;
+    } else {
+      items = asked.items > 0 ? asked.items : std::max(items, few);
+    }
+    items = std::max(items, 1);
+    share_tile(layout, items, length, outputs, slots_of_columns, asked);
+    while (items > few && scan_cuda_work(spec, layout, geometry).launches[0].config.grid.x < std::int64_t{processors.count} * residents) {
       items = std::max(items / 2, few);
-      share_tile(layout, items, length, outputs, asked);
+      share_tile(layout, items, length, outputs, slots_of_columns, asked);
     }
   }
   const Work work = scan_cuda_work(spec, layout, geometry);
   layout.chunked = work.chunks > 1;
   // The compiler is told of registers for all of it: of itself it would have more blocks resident, and spill.
-  layout.residents = asked.residents > 0 ? asked.residents : layout.chunked || layout.items > few ? kScanResidents * kBlock / reducing_block(layout) : 0;
+  layout.residents = asked.residents > 0 ? asked.residents : layout.chunked || layout.staged || layout.items > few ? residents * kBlock / reducing_block(layout) : 0;
   const std::int64_t slots = reducing_block(layout) / layout.lanes * (rows ? 1 : layout.vector);
   if (layout.ends == Ends::kVectors && length % work.chunk == 0 && outputs % slots == 0) layout.ends = Ends::kTiles;
   return layout;
@@ -401,7 +442,8 @@ Work scan_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry
   const std::int64_t groups = std::max<std::int64_t>(divide_up(geometry.count, threads / layout.lanes * (rows ? 1 : layout.vector)), 1);
   work.chunk = std::int64_t{layout.lanes} * layout.items * (rows ? layout.vector : 1);
   work.chunks = divide_up(length + (rows && layout.ends == Ends::kAnywhere ? layout.vector - 1 : 0), work.chunk);
-  work.launches.push_back({0, {{groups * work.chunks}, {threads}}});
+  const std::size_t staged = layout.staged ? static_cast<std::size_t>(threads * layout.items * layout.vector * staged_bytes(spec, layout)) : 0;
+  work.launches.push_back({0, {{groups * work.chunks}, {threads}, staged}});
   if (work.chunks == 1) return work;
   const int words = joined_words(spec);
   work.tile = work.chunks;

@@ -18,9 +18,11 @@
 //
 // Reductions of one pass hold nothing: 128 bytes of a row a thread are on their way at a time, of columns too, and at most 32 elements.
 // Kernels that write no elements of a row hold 64 registers' worth with 128 lanes: many small blocks, of which some always read.
-// A scan holds 16 registers' worth of a row a thread, of columns 32, where that holds the row or there is little of it. Else it holds 64 with 512
-// threads resident: a block that has read waits for what stands before its tile, so others must hold more than while they read, and
-// the tiles' values, of which each column has one a tile, are memory traffic too.
+// A scan holds 16 registers' worth of a row a thread, of columns 32, where that holds the row or there is little of it. Else a block that has read
+// waits for what stands before its tile, so others must hold more than while they read; and the tiles' values, of which each column has one a tile, are
+// memory traffic too. Inputs then wait in shared memory (Layout::staged), 64 KB of a block and three blocks resident, and elements are joined twice, before and
+// after looking back: a thread's registers hold one value for each vector of a row, or each of its columns. Where what is joined is dear, or a user's
+// text, they wait in 64 registers of a thread, with two blocks resident.
 // A kernel that joins across rows has as many blocks as may be resident, or a multiple of that if a block had more than kRowsHeld rows: each goes over
 // rows in turn, and holds in shared memory a value for each place of the row and each join. What rows share it reads again each time, from its cache. It serves where a block, or a cluster, holds a row and
 // shared memory those values; else the kernel is two (split_passes.hpp). The number of blocks follows from the shape and the GPU's number of multiprocessors.

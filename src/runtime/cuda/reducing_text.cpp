@@ -61,9 +61,15 @@ template <class A> DAMO_FUNCTION A taken(const Words<A>& from) {
 }
 )";
 
+// What no asynchronous copy takes, 2 bytes and less, goes through a register. Those of 16 bytes pass the first-level cache by.
 const char* const kCudaAhead = R"(template <int N> DAMO_FUNCTION void fetch(void* to, const void* from) {
+#if __CUDA_ARCH__ >= 800
   if constexpr (N == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(u32(__cvta_generic_to_shared(to))), "l"(from) : "memory");
-  else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: "r"(u32(__cvta_generic_to_shared(to))), "l"(from), "n"(N) : "memory");
+  else if constexpr (N == 4 || N == 8) asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: "r"(u32(__cvta_generic_to_shared(to))), "l"(from), "n"(N) : "memory");
+  else memcpy(to, from, N);
+#else
+  memcpy(to, from, N);
+#endif
 }
 template <int N, class T> DAMO_FUNCTION void fetch_some(unsigned char* to, const T* from, i64 begin, i64 end) {
 #pragma unroll
@@ -71,8 +77,16 @@ template <int N, class T> DAMO_FUNCTION void fetch_some(unsigned char* to, const
     if (k >= begin && k < end) fetch<int(sizeof(T))>(to + k * int(sizeof(T)), from + k);
   }
 }
-DAMO_FUNCTION void fetched() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <int N> DAMO_FUNCTION void await() { asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory"); }
+DAMO_FUNCTION void fetched() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+template <int N> DAMO_FUNCTION void await() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
+#endif
+}
 )";
 
 // A meeting is complete when its block has said how much comes and all of it has come; bytes may come before it is said. Each meeting has two places, used in

@@ -12,8 +12,8 @@ extern const char* const kCudaHeld;
 /// Of the blocks of a cluster (sm_90): arrive() and leave(), which wait for all of them, give(place, value, block), which writes to that block's
 /// shared memory at the place that `place` has in one's own, and taken(place).
 extern const char* const kCudaCluster;
-/// Of blocks that stay, which read rows ahead (sm_80): fetch<N>(to, from) copies N bytes to shared memory, fetch_some(to, from, begin, end) those
-/// elements of a vector, and fetched() ends what belongs to a row; await<N>() waits for all but the last N rows. A thread reads what it has asked for itself.
+/// What is on its way to shared memory (from sm_80 on, else copied at once): fetch<N>(to, from) copies N bytes, fetch_some(to, from, begin, end) those elements
+/// of a vector, and fetched() ends what belongs together, a row say; await<N>() waits for all but the last N of these. A thread reads what it has asked for itself.
 extern const char* const kCudaAhead;
 /// Of clusters that stay: open_meeting(b), before the blocks know each other; expect(b, bytes), by one thread, of all that comes to it;
 /// send(place, value, b, block) to that block's place and meeting; meet(b, parity) waits for them. The parity turns from use to use.

@@ -1,5 +1,7 @@
 #include "runtime/cuda/scan_emitter.hpp"
 
+#include <algorithm>
+
 #include "runtime/cuda/reducing_schedule.hpp"
 #include "runtime/cuda/reducing_text.hpp"
 #include "runtime/cuda/vector_text.hpp"
@@ -109,8 +111,8 @@ constexpr int kMostLevels = 7;  // of 32 tiles each: a ticket has 32 bits. A blo
 
 // What stands before a tile of columns, for all of its block: level l's part of column c at of_level[l * columns + c], behind a meeting. A thread
 // asks for all states of one column and level at once, neighbours for those of neighbours. The last tile of 8 publishes what they have, of a
-// higher level too, without waiting for levels above: else these would be a chain down the columns. held: what lanes have of their columns up to
-// themselves, in the memory that of_level takes. n: columns of the array, first: that of the tile.
+// higher level too, without waiting for levels above: else these would be a chain down the columns. held: what each group of lanes has of the
+// columns. n: columns of the array, first: that of the tile.
 constexpr const char* kLookUp = R"(template <int kRadix, class A, class Join> DAMO_FUNCTION A joined_states(const volatile u64* asked, i64 stride, int digit, Join join) {
   constexpr int kWords = (sizeof(A) + 3) / 4, kAsked = kWords == 1 ? kRadix - 1 : kWords == 2 ? 2 : 1;
   A joined;
@@ -137,19 +139,21 @@ constexpr const char* kLookUp = R"(template <int kRadix, class A, class Join> DA
   }
   return joined;
 }
-template <int kRadix, int kSlots, int kLanes, int kVector, class A, class Join>
+template <int kRadix, int kBlock, int kColumns, int kGroups, class A, class Join>
 DAMO_FUNCTION void look_up(volatile u64* states, i64 n, i64 first, u32 tiles, u32 tile, const A* held, A* of_level, Join join) {
-  constexpr int kWords = (sizeof(A) + 3) / 4, kColumns = kSlots * kVector, kBlock = kSlots * kLanes, kOwn = (kColumns + kBlock - 1) / kBlock;
+  constexpr int kWords = (sizeof(A) + 3) / 4, kOwn = (kColumns + kBlock - 1) / kBlock;
   const int t = threadIdx.x;
   const i64 stride = n * kWords;
   A own[kOwn];
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) {
     const int c = t + i * kBlock;
-    if (c < kColumns) own[i] = held[c % kVector * kBlock + (kLanes - 1) * kSlots + c / kVector];
-    if (c < kColumns && first + c < n) publish(states + tile * stride + (first + c) * kWords, own[i]);
+    if (c >= kColumns) continue;
+    own[i] = held[c];
+#pragma unroll
+    for (int g = 1; g < kGroups; ++g) own[i] = join(own[i], held[g * kColumns + c]);
+    if (first + c < n) publish(states + tile * stride + (first + c) * kWords, own[i]);
   }
-  __syncthreads();
   for (int place = t;; place += kBlock) {
     const int l = place / kColumns, c = place % kColumns;
     volatile u64* level = states + (first + c) * kWords;
@@ -192,6 +196,7 @@ std::string CudaScanEmitter::emit() {
   text_ += kScan;
   if (layout_.chunked) text_ += kStates;
   if (layout_.chunked) text_ += rows() ? kLookBack : kLookUp;
+  if (layout_.staged) text_ += kCudaAhead;
   emit_begin();
   emit_tile();
   emit_joined();
@@ -234,7 +239,7 @@ void CudaScanEmitter::emit_begin() {
   line("  }");
 }
 
-/// The thread's elements into registers.
+/// The thread's elements into registers, or on their way to its slots in shared memory.
 void CudaScanEmitter::emit_tile() {
   std::vector<int> inputs, all;
   for (int i = 0; i < spec_.parameter_count(); ++i) {
@@ -242,6 +247,10 @@ void CudaScanEmitter::emit_tile() {
     if (!spec_.is_output(i) && is_read(i)) inputs.push_back(i);
   }
   emit_bases(all, "first");
+  if (layout_.staged) {
+    emit_staging(inputs);
+    return;
+  }
   for (int i : inputs) {
     const std::string nothing = layout_.ends == Ends::kTiles ? ";" : " = {};";
     line("  Vec<" + stored(i) + ", " + number(layout_.vector) + "> x" + number(i) + "[" + number(layout_.items) + "]" + nothing);
@@ -249,20 +258,57 @@ void CudaScanEmitter::emit_tile() {
   emit_loads(inputs, "first + u * " + number(step()));
 }
 
+/// qN: where the thread's own slots for an input begin. Nobody else reads them, so nobody meets. A slot has its vector as it lies in memory.
+void CudaScanEmitter::emit_staging(const std::vector<int>& inputs) {
+  const std::string width = number(layout_.vector), items = number(layout_.items);
+  line("  extern __shared__ __align__(128) unsigned char held[];");
+  std::int64_t from = 0;
+  std::vector<int> staged;
+  for (int i : inputs) {
+    if (spec_.is_ordinals(i)) continue;
+    staged.push_back(i);
+    const std::string type = "Vec<" + stored(i) + ", " + width + ">";
+    line("  " + type + "* const q" + number(i) + " = reinterpret_cast<" + type + "*>(held + " + std::to_string(from) + ") + t;");
+    from += std::int64_t{block_} * layout_.items * layout_.vector * spec_.element_bytes(i);
+  }
+  const auto fetch = [&](int i) {
+    const std::string n = number(i), slot = "q" + n + "[u * " + number(block_) + "]", type = "Vec<" + stored(i) + ", " + width + ">";
+    const std::string vector = "fetch<int(sizeof(" + type + "))>(&" + slot + ", " + address(i, false) + (turns() ? " - " + number(layout_.vector - 1) : "") + ");";
+    const std::string element = slot + ".e[" + (turns() ? number(layout_.vector - 1) + " - k" : "k") + "]", each = "#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) ";
+    const std::string elements = each + "fetch<int(sizeof(" + stored(i) + "))>(&" + element + ", " + address(i, true) + ");";
+    if (!rows() || layout_.ends != Ends::kAnywhere) {
+      line(is_together(i) ? "        " + vector : elements);
+      return;
+    }
+    line("        if (at >= begin && at + " + width + " <= end) {\n" + (is_together(i) ? "        if (whole" + n + ") " + vector + " else {\n" + elements + "\n        }" : elements) + "\n        } else {\n        " + slot + " = {};");
+    line(each + "if (at + k >= begin && at + k < end) " + element + " = *(" + address(i, true) + ");\n        }");
+  };
+  line("#pragma unroll\n      for (int u = 0; u < " + items + "; ++u) {\n        const place at = first + u * " + number(step()) + ";");
+  if (layout_.ends != Ends::kTiles) {
+    line("        if (at >= end) {");
+    for (int i : staged) line("          q" + number(i) + "[u * " + number(block_) + "] = {};");
+    line("          continue;\n        }");
+  }
+  for (int i : staged) fetch(i);
+  line("      }");
+  line("  fetched();\n  await<0>();");
+}
+
 /// What a pass makes of element k of vector u.
 void CudaScanEmitter::emit_elements(const Passes::Pass& pass) {
-  for (int input : pass.inputs) {
-    if (is_read(input)) line("      const " + loaded(input) + " v" + number(input) + " = " + loaded(input) + "(x" + number(input) + "[u].e[k]);");
-  }
   for (int value : pass.kept) line("      const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = keep" + number(value) + "[u][k];");
   for (int join : pass.prefixes) emit_value(join);
+  emit_steps(pass.steps);
+  for (int value : pass.keeps) line("      keep" + number(value) + "[u][k] = v" + number(value) + ";");
+  for (int output : pass.stores) line("      y" + number(output) + ".e[k] = " + steps_.stored(output, [this](int value) { return name(value); }) + ";");
+}
+
+void CudaScanEmitter::emit_steps(const std::vector<int>& steps) {
   const std::string at = rows() ? "i64(at + k)" : "i64(at)";
-  for (int value : pass.steps) {
+  for (int value : steps) {
     const std::string text = !spec_.step_of(value).is_place ? call(value) : backward_ ? "a.length - 1 - " + at : at;
     line("      const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = " + text + ";");
   }
-  for (int value : pass.keeps) line("      keep" + number(value) + "[u][k] = v" + number(value) + ";");
-  for (int output : pass.stores) line("      y" + number(output) + ".e[k] = " + steps_.stored(output, [this](int value) { return name(value); }) + ";");
 }
 
 void CudaScanEmitter::emit_stores(const Passes::Pass& pass) {
@@ -272,26 +318,53 @@ void CudaScanEmitter::emit_stores(const Passes::Pass& pass) {
   if (layout_.ends != Ends::kTiles) line("    }");
 }
 
-/// mN[u][k]: what the thread's elements up to that one of the vector, of columns of the column, give. The first element of a row joins nothing.
+/// mN: what the thread's elements give up to each of them; of staged inputs up to each vector's last one, lN, or each column's.
 void CudaScanEmitter::emit_joined() {
   const Passes::Pass& pass = passes_.all()[0];
   const std::string items = number(layout_.items), width = number(layout_.vector);
   emit_divisors(pass);
   for (int value : pass.keeps) line("  " + value_type(steps_.dtype(value)) + " keep" + number(value) + "[" + items + "][" + width + "];");
-  for (int join : pass.joins) line("  Joined" + number(join) + " m" + number(join) + "[" + items + "][" + width + "];");
-  line("#pragma unroll\n  for (int u = 0; u < " + items + "; ++u) {\n    const place at = first + u * " + number(step()) + ";");
-  for (int output : pass.stores) line("    Vec<" + stored(spec_.input_count() + output) + ", " + width + "> y" + number(output) + ";");
-  line("#pragma unroll\n    for (int k = 0; k < " + width + "; ++k) {");
-  emit_elements(pass);
   for (int join : pass.joins) {
-    const auto names = [this](int value) { return name(value); };
-    const std::string m = "m" + number(join), before = rows() ? "[u][k > 0 ? k - 1 : 0]" : "[u > 0 ? u - 1 : 0][k]";
-    const std::string is_first = !rows() ? "u == 0" : is_anywhere() ? "k == 0 || at + k == begin" : "k == 0";
-    line("      " + m + "[u][k] = " + is_first + " ? " + steps_.call(join, names) + " : " + steps_.appended(join, m + before, names) + ";");
+    const std::string n = number(join), type = "  Joined" + n + " ";
+    if (!layout_.staged) line(type + "m" + n + "[" + items + "][" + width + "];");
+    else line(type + (rows() ? "l" + n + "[" + items + "];" : "m" + n + "[" + width + "];"));
   }
+  begin_vector(pass, pass.inputs);
+  emit_inputs(pass.inputs);
+  emit_elements(pass);
+  for (int join : pass.joins) emit_join(join);
   line("    }");
+  for (int join : pass.joins) {
+    if (layout_.staged && rows()) line("    l" + number(join) + "[u] = m" + number(join) + "[" + number(layout_.vector - 1) + "];");
+  }
   emit_stores(pass);
   line("  }");
+}
+
+/// The loops over the thread's vectors, u at `at`, and over the elements of each. Staged inputs come from their slots.
+void CudaScanEmitter::begin_vector(const Passes::Pass& pass, const std::vector<int>& inputs) {
+  const std::string width = number(layout_.vector);
+  // Of staged columns nothing but a slot's place depends on u: unrolled as a whole they would only take more registers.
+  const std::string unroll = layout_.staged && !rows() ? "#pragma unroll 4" : "#pragma unroll";
+  line(unroll + "\n  for (int u = 0; u < " + number(layout_.items) + "; ++u) {\n    const place at = first + u * " + number(step()) + ";");
+  for (int output : pass.stores) line("    Vec<" + stored(spec_.input_count() + output) + ", " + width + "> y" + number(output) + ";");
+  for (int i : inputs) {
+    if (!layout_.staged || !is_read(i)) continue;
+    const std::string n = number(i), type = "Vec<" + stored(i) + ", " + width + "> x" + n;
+    const std::string slot = "q" + n + "[u * " + number(block_) + "]";
+    if (spec_.is_ordinals(i)) line("    " + type + ";\n#pragma unroll\n    for (int k = 0; k < " + width + "; ++k) x" + n + ".e[k] = *(" + address(i, true) + ");");
+    else line("    const " + type + " = " + (turns() ? "turned(" + slot + ")" : slot) + ";");
+  }
+  if (layout_.staged && rows()) {
+    for (int join : passes_.all()[0].joins) line("    Joined" + number(join) + " m" + number(join) + "[" + width + "];");
+  }
+  line("#pragma unroll\n    for (int k = 0; k < " + width + "; ++k) {");
+}
+
+void CudaScanEmitter::emit_inputs(const std::vector<int>& inputs) {
+  for (int input : inputs) {
+    if (is_read(input)) line("      const " + loaded(input) + " v" + number(input) + " = " + loaded(input) + "(x" + number(input) + (layout_.staged ? "" : "[u]") + ".e[k]);");
+  }
 }
 
 /// eN[u] and hasN[u]: what stands before vector u, and whether something does.
@@ -299,7 +372,7 @@ void CudaScanEmitter::emit_row_prefix(int join) {
   const std::string n = number(join), type = "Joined" + n, reduce = "reduce" + n, items = number(layout_.items), in = number(in_warp());
   const int warps = this->warps();
   line("  " + type + " e" + n + "[" + items + "], w" + n + ";\n  bool has" + n + "[" + items + "];");
-  line("#pragma unroll\n  for (int u = 0; u < " + items + "; ++u) {\n    " + type + " joined = m" + n + "[u][" + number(layout_.vector - 1) + "];");
+  line("#pragma unroll\n  for (int u = 0; u < " + items + "; ++u) {\n    " + type + " joined = " + all_joined(join, "u") + ";");
   line("#pragma unroll\n    for (int d = 1; d < " + in + "; d *= 2) {\n      const " + type + " before = of_lane_before(joined, d);");
   line("      if (t % " + in + " >= d) joined = " + reduce + "(before, joined);\n    }");
   line("    const " + type + " before = of_lane_before(joined, 1), all = of_lane(joined, t & 31 | " + number(in_warp() - 1) + ");");
@@ -326,33 +399,42 @@ void CudaScanEmitter::emit_row_prefix(int join) {
   line("    e" + n + "[u] = has" + n + "[u] ? " + reduce + "(before" + n + ", e" + n + "[u]) : before" + n + ";\n    has" + n + "[u] = true;\n  }");
 }
 
-/// eN[k] and hasN: what stands before the thread's elements of its k-th column. Lanes have what follows each other.
+/// eN[k] and hasN: what stands before the thread's elements of its k-th column. Lanes have what follows each other: those of a warp hand on by
+/// shuffles, warps, or lanes of more than a warp, by shared memory.
 void CudaScanEmitter::emit_column_prefix(int join) {
-  const std::string n = number(join), type = "Joined" + n, reduce = "reduce" + n, width = number(layout_.vector), s = "s" + n, e = "e" + n, all = "all" + n;
-  const std::string block = number(block_), slots = number(this->slots()), last = number(layout_.items - 1);
+  const std::string n = number(join), type = "Joined" + n, reduce = "reduce" + n, width = number(layout_.vector), s = "s" + n, e = "e" + n, all = "all" + n, before = "before" + n;
+  const int in_warp = std::max(32 / this->slots(), 1), groups = layout_.lanes / in_warp;
+  const std::string slots = number(this->slots()), columns = number(this->slots() * layout_.vector), group = in_warp > 1 ? "lane / " + number(in_warp) : "lane";
   const auto each = [&](const std::string& indent, const std::string& text) { line("#pragma unroll\n" + indent + "for (int k = 0; k < " + width + "; ++k) " + text); };
-  line("  " + type + " " + e + "[" + width + "];\n  bool has" + n + " = lane > 0;");
-  each("  ", e + "[k] = m" + n + "[" + last + "][k];");
+  line("  " + type + " " + e + "[" + width + "];\n  bool has" + n + " = " + (in_warp > 1 ? "t % 32 >= " + slots : "false") + ";");
+  each("  ", e + "[k] = " + all_joined(join, "k") + ";");
   if (layout_.lanes == 1) return;
   line("  " + type + " " + all + "[" + width + "];");
   each("  ", all + "[k] = " + e + "[k];");
-  const int held = layout_.chunked ? std::max(layout_.lanes, kMostColumnLevels) : layout_.lanes;
-  line("  __shared__ " + type + " " + s + "[" + number(held * this->slots() * layout_.vector) + "];");
-  each("  ", s + "[k * " + block + " + t] = " + all + "[k];");
-  line("  __syncthreads();\n#pragma unroll\n  for (int d = 1; d < " + number(layout_.lanes) + "; d *= 2) {\n    if (lane >= d) {");
-  each("      ", all + "[k] = " + reduce + "(" + s + "[k * " + block + " + t - d * " + slots + "], " + all + "[k]);");
-  line("    }\n    __syncthreads();");
-  each("    ", s + "[k * " + block + " + t] = " + all + "[k];");
-  line("    __syncthreads();\n  }\n  if (lane > 0) {");
-  each("    ", e + "[k] = " + s + "[k * " + block + " + t - " + slots + "];");
-  line("  }");
+  if (in_warp > 1) {
+    line("#pragma unroll\n  for (int d = " + slots + "; d < 32; d *= 2) {");
+    each("    ", "{\n      const " + type + " other = of_lane_before(" + all + "[k], d);\n      if (t % 32 >= d) " + all + "[k] = " + reduce + "(other, " + all + "[k]);\n    }");
+    line("  }");
+    each("  ", e + "[k] = of_lane_before(" + all + "[k], " + slots + ");");
+  }
+  line("  __shared__ " + type + " " + s + "[" + number(groups) + " * " + columns + "];\n  if (lane % " + number(in_warp) + " == " + number(in_warp - 1) + ") {");
+  each("    ", s + "[" + group + " * " + columns + " + slot * " + width + " + k] = " + all + "[k];");
+  line("  }\n  __syncthreads();\n  if (" + group + " > 0) {\n    " + type + " " + before + "[" + width + "];");
+  each("    ", before + "[k] = " + s + "[slot * " + width + " + k];");
+  line("#pragma unroll\n    for (int g = 1; g < " + number(groups - 1) + "; ++g) {\n      if (g >= " + group + ") continue;");
+  each("      ", before + "[k] = " + reduce + "(" + before + "[k], " + s + "[g * " + columns + " + slot * " + width + " + k]);");
+  line("    }");
+  each("    ", e + "[k] = has" + n + " ? " + reduce + "(" + before + "[k], " + e + "[k]) : " + before + "[k];");
+  line("    has" + n + " = true;\n  }");
   if (!layout_.chunked) return;
   emit_states(join);
-  const std::string columns = number(this->slots() * layout_.vector), radix = number(kColumnRadix);
-  line("  look_up<" + radix + ", " + slots + ", " + number(layout_.lanes) + ", " + width + ">(states" + n + ", a.n, group * " + columns + ", u32(a.chunks), u32(tile), " + s + ", " + s + ", [](" + type + " a, " + type + " b) { return " + reduce + "(a, b); });");
+  const std::string levels = "levels" + n, radix = number(kColumnRadix);
+  line("  __shared__ " + type + " " + levels + "[" + number(kMostColumnLevels) + " * " + columns + "];");
+  line("  look_up<" + radix + ", " + number(block_) + ", " + columns + ", " + number(groups) + ">(states" + n + ", a.n, group * " + columns + ", u32(a.chunks), u32(tile), " + s + ", " + levels + ", [](" + type + " a, " + type + " b) { return " + reduce + "(a, b); });");
   line("  {\n    " + type + " g[" + width + "];\n    bool has_before = false;\n    u32 at = u32(tile);");
   line("    for (int l = 0; at > 0; ++l, at /= " + radix + ") {\n      if (at % " + radix + " == 0) continue;");
-  each("      ", "g[k] = has_before ? " + reduce + "(" + s + "[l * " + columns + " + slot * " + width + " + k], g[k]) : " + s + "[l * " + columns + " + slot * " + width + " + k];");
+  const std::string of_level = levels + "[l * " + columns + " + slot * " + width + " + k]";
+  each("      ", "g[k] = has_before ? " + reduce + "(" + of_level + ", g[k]) : " + of_level + ";");
   line("      has_before = true;\n    }\n    if (tile > 0) {");
   each("      ", e + "[k] = has" + n + " ? " + reduce + "(g[k], " + e + "[k]) : g[k];");
   line("      has" + n + " = true;\n    }\n  }");
@@ -368,28 +450,63 @@ void CudaScanEmitter::emit_states(int join) {
   line("  volatile u64* const states" + number(join) + " = static_cast<volatile u64*>(a.scratch) + " + number(kTicketWords) + " + a.n * a.tile * " + number(before) + ";");
 }
 
+/// What a thread's vector u has of a row, or its elements of column k have.
+std::string CudaScanEmitter::all_joined(int join, const std::string& which) const {
+  const std::string n = number(join);
+  if (layout_.staged) return (rows() ? "l" : "m") + n + "[" + which + "]";
+  return rows() ? "m" + n + "[" + which + "][" + number(layout_.vector - 1) + "]" : "m" + n + "[" + number(layout_.items - 1) + "][" + which + "]";
+}
+
+/// mN[u][k], of staged inputs mN[k]: what the thread's elements up to that one of the vector, of columns of the column, give.
+std::string CudaScanEmitter::own_joined(int join) const { return "m" + number(join) + (layout_.staged ? "[k]" : "[u][k]"); }
+
+/// What they give up to the one before, where there is one.
+std::string CudaScanEmitter::before_joined(int join) const {
+  if (!rows()) return layout_.staged ? "p" + number(join) : "m" + number(join) + "[u > 0 ? u - 1 : 0][k]";
+  return "m" + number(join) + (layout_.staged ? "" : "[u]") + "[k > 0 ? k - 1 : 0]";
+}
+
+/// The first element of a row joins nothing.
+void CudaScanEmitter::emit_join(int join) {
+  const auto names = [this](int value) { return name(value); };
+  const std::string is_first = !rows() ? "u == 0" : is_anywhere() ? "k == 0 || at + k == begin" : "k == 0";
+  if (layout_.staged && !rows()) line("      const Joined" + number(join) + " p" + number(join) + " = m" + number(join) + "[k];");
+  line("      " + own_joined(join) + " = " + is_first + " ? " + steps_.call(join, names) + " : " + steps_.appended(join, before_joined(join), names) + ";");
+}
+
 /// vN: the value of an element, of mN and eN.
 void CudaScanEmitter::emit_value(int join) {
   const Join& how = *spec_.step_of(join).join;
-  const std::string n = number(join), m = "m" + n, e = rows() ? "e" + n + "[u]" : "e" + n + "[k]", has = rows() ? "has" + n + "[u]" : "has" + n;
+  const std::string n = number(join), e = rows() ? "e" + n + "[u]" : "e" + n + "[k]", has = rows() ? "has" + n + "[u]" : "has" + n;
   const std::string at = rows() ? "at + k" : "at";
   const auto joined = [&](const std::string& own) { return has + " ? reduce" + n + "(" + e + ", " + own + ") : " + own; };
-  std::string value = joined(m + "[u][k]"), count = "i64(" + at + ") + 1";
+  std::string value = joined(own_joined(join)), count = "i64(" + at + ") + 1";
   if (how.prefix == Prefix::kExclusive) {
-    const std::string before = rows() ? m + "[u][k > 0 ? k - 1 : 0]" : m + "[u > 0 ? u - 1 : 0][k]", is_first = rows() ? "k == 0" : "u == 0";
-    value = at + " <= begin ? neutral" + n + "() : " + is_first + " ? " + e + " : " + joined(before);
+    const std::string is_first = rows() ? "k == 0" : "u == 0";
+    value = at + " <= begin ? neutral" + n + "() : " + is_first + " ? " + e + " : " + joined(before_joined(join));
     count = "i64(" + at + ")";
   }
   line("      const " + value_type(steps_.dtype(join)) + " v" + n + " = post" + n + "(" + value + ", " + count + ");");
 }
 
+/// Elements with what stands before them. Of staged inputs they are joined anew, which takes no registers while others are waited for.
 void CudaScanEmitter::emit_results() {
-  const Passes::Pass pass = passes_.behind_prefixes();
+  Passes::Pass pass = passes_.behind_prefixes();
   emit_divisors(pass);
-  const std::string width = number(layout_.vector);
-  line("#pragma unroll\n  for (int u = 0; u < " + number(layout_.items) + "; ++u) {\n    const place at = first + u * " + number(step()) + ";");
-  for (int output : pass.stores) line("    Vec<" + stored(spec_.input_count() + output) + ", " + width + "> y" + number(output) + ";");
-  line("#pragma unroll\n    for (int k = 0; k < " + width + "; ++k) {");
+  std::vector<int> inputs = pass.inputs, again;
+  if (layout_.staged && !pass.prefixes.empty()) {
+    again = passes_.before_joins();
+    for (int input : passes_.all()[0].inputs) {
+      if (std::find(inputs.begin(), inputs.end(), input) == inputs.end()) inputs.push_back(input);
+    }
+    std::erase_if(pass.steps, [&](int value) { return std::find(again.begin(), again.end(), value) != again.end(); });
+  }
+  begin_vector(pass, inputs);
+  emit_inputs(inputs);
+  emit_steps(again);
+  if (layout_.staged && !pass.prefixes.empty()) {
+    for (int join : passes_.all()[0].joins) emit_join(join);
+  }
   emit_elements(pass);
   line("    }");
   emit_stores(pass);

@@ -1,9 +1,9 @@
 // The text of one generated CUDA kernel of prefix joins. Each element is read once and written once.
 //
-// A tile is what the threads of a block hold in registers: of rows `lanes * items` vectors of one row, in which a warp has neighbouring
-// vectors, a sweep of 32 for each item; of columns `lanes * items` elements of neighbouring columns, each thread some that follow each
-// other. A thread joins its own elements, lanes hand on what they have by shuffles or shared memory, and every element is joined with
-// what stands before it. Several rows share a block where they are short.
+// A tile is what the threads of a block hold, in registers or, of several tiles, in shared memory (reducing_schedule.hpp): of rows `lanes * items`
+// vectors of one row, in which a warp has neighbouring vectors, a sweep of 32 for each item; of columns `lanes * items` elements of
+// neighbouring columns, each thread some that follow each other. A thread joins its own elements, lanes hand on what they have by shuffles or
+// shared memory, and every element is joined with what stands before it. Several rows share a block where they are short.
 //
 // Longer rows are several tiles, each a block's, that hand on what they have in memory (decoupled look-back: Merrill and Garland 2016).
 // Blocks take the tiles in order, by a ticket, so a block waits for blocks alone that have begun. Unlike there no block waits for the joined value
@@ -27,7 +27,11 @@ class CudaScanEmitter : private CudaReducingEmitter {
  private:
   void emit_begin();
   void emit_tile();
+  void emit_staging(const std::vector<int>& inputs);
   void emit_joined();
+  void begin_vector(const Passes::Pass& pass, const std::vector<int>& inputs);
+  void emit_inputs(const std::vector<int>& inputs);
+  void emit_join(int join);
   void emit_row_prefix(int join);
   void emit_column_prefix(int join);
   void emit_states(int join);
@@ -35,6 +39,10 @@ class CudaScanEmitter : private CudaReducingEmitter {
   void emit_value(int join);
   void emit_stores(const Passes::Pass& pass);
   void emit_elements(const Passes::Pass& pass);
+  void emit_steps(const std::vector<int>& steps);
+  std::string all_joined(int join, const std::string& which) const;
+  std::string own_joined(int join) const;
+  std::string before_joined(int join) const;
   int in_warp() const { return std::min(layout_.lanes, 32); }
   int warps() const { return layout_.lanes / in_warp(); }  ///< of a row
   int slots() const { return block_ / layout_.lanes; }

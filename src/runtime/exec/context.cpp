@@ -31,7 +31,7 @@ Shape expected(Shape dims) {
 
 }  // namespace
 
-Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool replays, RepeatState* outer)
+Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool replays, RepeatState* outer, PendingKernels* around)
     : owner_(std::move(owner)), program_(*owner_), recorder_(recorder), faults_(program_.device()), cells_(program_.cells().size()), recordable_(program_.nodes().size(), 1), contained_(program_.nodes().size(), 0), replays_(replays && !recorder && program_.device().backend().least_replayed != 0), is_repeatable_((program_.updates().empty() || program_.swaps_buffers()) && program_.donations().empty()), repeat_state_(outer ? outer : &own_state_), log_(program_.device().backend()), passing_(program_.nodes().size(), 0), view_offsets_(program_.nodes().size(), 0), versions_(cells_.size(), 0), all_nodes_(program_.nodes().size()) {
   const Program& program = program_;
   std::iota(all_nodes_.begin(), all_nodes_.end(), 0);
@@ -59,14 +59,13 @@ Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool
       if (node.is_in_place(static_cast<int>(i))) borrowing_.push_back(node.outputs[i]);
     }
   }
-  predict();
-  make_thunks();
+  make_thunks(predict(), around);
 }
 
 Context::~Context() = default;
 
-/// Layouts as if every unknown extent were the same large one: what make_thunk compiles for ahead of the first call.
-void Context::predict() {
+/// Layouts as if every unknown extent were the same large one: those to compile for ahead of the first call. Gives the nodes that would hand their input on.
+std::vector<int> Context::predict() {
   const auto declare = [&](int number) {
     const Shape shape = expected(program_.cells()[static_cast<std::size_t>(number)].type.dims);
     CellAccess::set_layout(cell(number), shape, contiguous_strides(shape));
@@ -81,26 +80,37 @@ void Context::predict() {
     }
     for (int output : program_.nodes()[static_cast<std::size_t>(number)].outputs) declare(output);
   }
+  return none.passing;
 }
 
-void Context::make_thunks() {
-  PendingKernels pending(program_.device().backend());
+/// passing: nodes of which no thunk is expected to run.
+void Context::make_thunks(std::span<const int> passing, PendingKernels* around) {
+  PendingKernels own(program_.device().backend()), &pending = around ? *around : own;
   thunks_.resize(program_.nodes().size());
+  foresights_.resize(program_.nodes().size());
   for (std::size_t i = 0; i < thunks_.size(); ++i) {
     const ProgramNode& node = program_.nodes()[i];
     if (node.is_view) continue;
     const int number = static_cast<int>(i);
-    NodeContext context(program_, number, cells_, pending, faults_, *repeat_state_);
+    NodeContext context(program_, number, cells_, pending, faults_, *repeat_state_, foresights_[i]);
     blame(program_, number, [&] {
       thunks_[i] = node.apply.op().make_thunk(node.apply, context);
       recordable_[i] = context.is_recordable();
       contained_[i] = context.is_contained();
       are_thunks_repeatable_ &= context.is_repeatable();
       if (!thunks_[i]) throw GraphError("make_thunk gave an empty Thunk", "return a function to call, or override view_of for a view");
+      if (!context.is_guessed() || std::binary_search(passing.begin(), passing.end(), number)) return;
+      try {
+        foresights_[i]([&](SpecKernel& kernel, const Layout& layout, std::int64_t) { return pending.add(program_, number, kernel, layout), false; });
+      } catch (const ShapeError&) {  // extents that stand for unknown ones need not fit together: the first call's layouts tell
+      }
     });
   }
   is_repeatable_ &= are_thunks_repeatable_;
-  pending.compile(program_);
+  if (!own.is_empty()) {
+    log(LogLevel::kDebug, "compiling for expected layouts: " + own.names());
+    own.compile();
+  }
   for (std::size_t i = 0; replays_ && i < thunks_.size(); ++i) {
     if (!recordable_[i] && program_.tells_splits()) {
       log(LogLevel::kInfo, program_.describe(static_cast<int>(i)) + ": its thunk does not promise_recordable(), so a call is not replayed as one graph, but in parts before and after it");
@@ -336,7 +346,28 @@ Binding& Context::bind(BindingTable& table, std::span<const int> deciding, std::
   }
   Binder(program_, cells_).bind(nodes, *binding);
   require_memory(program_, plan_of(program_, cells_, *binding), *binding, held_bytes());
+  compile_ahead(*binding);
   return table.add(std::move(binding));
+}
+
+/// Kernels that no guess foresaw, and that thunks would compile one after the other when they run. What fails here is left to them: a thunk that asks again throws
+/// with its node's line and operands, and only once all nodes before it have run.
+void Context::compile_ahead(const Binding& binding) {
+  PendingKernels pending(program_.device().backend());
+  for (int number : binding.nodes) {
+    const Foresight& foresight = foresights_[static_cast<std::size_t>(number)];
+    if (!foresight || std::binary_search(binding.passing.begin(), binding.passing.end(), number)) continue;
+    try {
+      foresight([&](SpecKernel& kernel, const Layout& layout, std::int64_t count) { return pending.add_unserved(program_, number, kernel, layout, count); });
+    } catch (const Error&) {
+    }
+  }
+  if (pending.is_empty()) return;
+  log(LogLevel::kDebug, "compiling for the layouts of a call: " + pending.names());
+  try {
+    pending.compile();
+  } catch (const Error&) {
+  }
 }
 
 /// What a call with other layouts gives up: arenas, and results that the caller let go of.

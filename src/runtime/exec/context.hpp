@@ -30,7 +30,8 @@ class CaptureScope;
 class Context {
  public:
   /// Calls every make_thunk and compiles what they asked for, together. outer: of the Context whose thunk runs this one by step(); else null.
-  Context(std::shared_ptr<Program> program, ProfileRecorder* recorder, bool replays = true, RepeatState* outer = nullptr);
+  /// around: where to ask for kernels that somebody else compiles before the first step; null: nobody does.
+  Context(std::shared_ptr<Program> program, ProfileRecorder* recorder, bool replays = true, RepeatState* outer = nullptr, PendingKernels* around = nullptr);
   ~Context();
 
   /// given_up: none, or the same inputs, which the caller does not need any more: results may have their memory.
@@ -52,8 +53,8 @@ class Context {
     std::vector<int> placed;  // cells that look into the arena
   };
 
-  void predict();
-  void make_thunks();
+  std::vector<int> predict();
+  void make_thunks(std::span<const int> passing, PendingKernels* around);
   void refuse_faults();
   std::vector<SharedCall::NewValue> new_values(std::vector<Array>& copies);
   std::vector<Array> run(CaptureScope* capture);
@@ -66,6 +67,7 @@ class Context {
   void look(int view);
   Binding& enter(std::size_t stage, BindingTable& table, std::span<const int> deciding, std::span<const int> nodes);
   Binding& bind(BindingTable& table, std::span<const int> deciding, std::span<const int> nodes);
+  void compile_ahead(const Binding& binding);
   void apply(const Binding& binding, Stage& stage, std::size_t arena_bytes);
   void allocate_arena(const Binding& binding, Stage& stage, std::size_t bytes);
   std::size_t held_bytes() const;
@@ -90,6 +92,7 @@ class Context {
   FaultFlag faults_;
   std::vector<Cell> cells_;
   std::vector<Thunk> thunks_;               // by node; empty for views
+  std::vector<Foresight> foresights_;       // by node
   std::vector<char> recordable_;            // by node: its thunk's work may wait for others'
   std::vector<char> contained_;             // by node: its thunk's work touches what its cells have and nothing else
   bool replays_;

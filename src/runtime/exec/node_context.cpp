@@ -6,20 +6,35 @@
 
 namespace damo {
 
-std::shared_ptr<const LoadedKernel> PendingKernels::add(int node, CompileRequest request) {
+std::shared_ptr<const LoadedKernel> PendingKernels::add(const Program& program, int node, CompileRequest request) {
   auto kernel = std::make_shared<PendingKernel>(request.kernels.front(), backend_);
-  items_.push_back({node, std::move(request), kernel});
+  items_.push_back({&program, node, std::move(request), kernel});
   return kernel;
 }
 
-void PendingKernels::add(int node, SpecKernel& kernel, const Layout& layout) {
+void PendingKernels::add(const Program& program, int node, SpecKernel& kernel, const Layout& layout) {
   std::vector<Layout>& wanted = wanted_[&kernel];
   if (std::find(wanted.begin(), wanted.end(), layout) != wanted.end()) return;
   wanted.push_back(layout);
-  if (!kernel.has(layout)) items_.push_back({node, kernel.request(layout), nullptr, &kernel, layout});
+  if (!kernel.has(layout)) items_.push_back({&program, node, kernel.request(layout), nullptr, &kernel, layout});
 }
 
-void PendingKernels::compile(const Program& program) {
+bool PendingKernels::add_unserved(const Program& program, int node, SpecKernel& kernel, const Layout& layout, std::int64_t count) {
+  if (kernel.is_served(layout, count)) return true;
+  std::vector<Layout>& wanted = wanted_[&kernel];
+  if (std::any_of(wanted.begin(), wanted.end(), [&](const Layout& other) { return serves(other, layout, count); })) return false;
+  wanted.push_back(layout);
+  items_.push_back({&program, node, kernel.request(layout), nullptr, &kernel, layout});
+  return false;
+}
+
+std::string PendingKernels::names() const {
+  std::string names;
+  for (const Item& item : items_) names += (names.empty() ? "" : ", ") + item.request.kernels.front();
+  return names;
+}
+
+void PendingKernels::compile() {
   std::vector<CompileRequest> requests;
   for (const Item& item : items_) requests.push_back(item.request);
   std::vector<std::shared_ptr<const LoadedModule>> modules;
@@ -27,7 +42,7 @@ void PendingKernels::compile(const Program& program) {
     modules = backend_.cache().get(requests);
   } catch (CompileError& error) {
     for (const Item& item : items_) {
-      if (error.source().find(item.request.source) != std::string::npos) error.add_where(program.describe(item.node));
+      if (error.source().find(item.request.source) != std::string::npos) error.add_where(item.program->describe(item.node));
     }
     throw;
   }
@@ -63,7 +78,7 @@ Kernel NodeContext::compile(std::string_view source, std::string_view name, std:
   request.kernels = {std::string(name)};
   request.flags = std::move(flags);
   request.options.check = program_.checks();
-  return Kernel(pending_.add(node_, std::move(request)), stream());
+  return Kernel(pending_.add(program_, node_, std::move(request)), stream());
 }
 
 }  // namespace damo

@@ -1,5 +1,6 @@
-// NodeContext: the ThunkContext of one node. PendingKernels: what all nodes of a Function asked for, compiled together.
+// NodeContext: the ThunkContext of one node. PendingKernels: what all nodes of a Function asked for, those of graphs within its graph too, compiled together.
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -17,13 +18,20 @@ namespace damo {
 class PendingKernels {
  public:
   explicit PendingKernels(Backend& backend) : backend_(backend) {}
-  std::shared_ptr<const LoadedKernel> add(int node, CompileRequest request);
-  void add(int node, SpecKernel& kernel, const Layout& layout);
+  /// program, node: which asked.
+  std::shared_ptr<const LoadedKernel> add(const Program& program, int node, CompileRequest request);
+  void add(const Program& program, int node, SpecKernel& kernel, const Layout& layout);
+  /// Only where no code that is there, or was asked for, serves the layout: what kernels compiled one by one, in this order, would come to. Gives whether some is there.
+  bool add_unserved(const Program& program, int node, SpecKernel& kernel, const Layout& layout, std::int64_t count);
+  bool is_empty() const { return items_.empty(); }
+  /// "damo_mean, damo_tanh"
+  std::string names() const;
   /// Throws the first CompileError, with the node that asked.
-  void compile(const Program& program);
+  void compile();
 
  private:
   struct Item {
+    const Program* program;
     int node;
     CompileRequest request;
     std::shared_ptr<PendingKernel> by_name;  // of a user's source
@@ -38,8 +46,8 @@ class PendingKernels {
 
 class NodeContext final : public ThunkContext {
  public:
-  NodeContext(Program& program, int node, std::vector<Cell>& cells, PendingKernels& pending, FaultFlag& faults, RepeatState& repeat_state)
-      : program_(program), node_(node), cells_(cells), pending_(pending), faults_(faults), repeat_state_(repeat_state) {}
+  NodeContext(Program& program, int node, std::vector<Cell>& cells, PendingKernels& pending, FaultFlag& faults, RepeatState& repeat_state, Foresight& foresight)
+      : program_(program), node_(node), cells_(cells), pending_(pending), faults_(faults), repeat_state_(repeat_state), foresight_(foresight) {}
 
   Cell& storage(const Variable& variable) override;
   Device device() const override { return program_.device(); }
@@ -48,9 +56,17 @@ class NodeContext final : public ThunkContext {
   Kernel compile(std::string_view source, std::string_view name, std::vector<std::string> flags) override;
   SpecKernel& kernel(const KernelSpec& spec) override { return program_.kernel(node_, requests_++, spec); }
   SpecKernel& kernel(std::shared_ptr<const KernelSpec> spec) override { return program_.kernel(node_, requests_++, std::move(spec)); }
-  void want(SpecKernel& kernel, const Layout& layout) override { pending_.add(node_, kernel, layout); }
+  void foresee(Foresight kernels) override {
+    foresight_ = std::move(kernels);
+    is_guessed_ = true;
+  }
+  void foresee_calls(Foresight kernels) override {
+    foresight_ = std::move(kernels);
+    is_guessed_ = false;
+  }
   void* fault_flag() override { return faults_.address(); }
   RepeatState& repeat_state() override { return repeat_state_; }
+  PendingKernels& pending() override { return pending_; }
   void runs(std::shared_ptr<const Program> program) override { program_.add_inner(node_, inner_++, std::move(program)); }
   void promise_recordable() override { is_recordable_ = true; }
   void promise_repeatable() override { is_recordable_ = is_repeatable_ = true; }
@@ -58,16 +74,19 @@ class NodeContext final : public ThunkContext {
   bool is_recordable() const { return is_recordable_; }
   bool is_repeatable() const { return is_repeatable_; }
   bool is_contained() const { return is_contained_; }
+  /// Whether the thunk foresees with expected layouts too.
+  bool is_guessed() const { return is_guessed_; }
 
  private:
   Program& program_;
   int node_;
   int requests_ = 0, inner_ = 0;
-  bool is_recordable_ = false, is_repeatable_ = false, is_contained_ = false;
+  bool is_recordable_ = false, is_repeatable_ = false, is_contained_ = false, is_guessed_ = false;
   std::vector<Cell>& cells_;
   PendingKernels& pending_;
   FaultFlag& faults_;
   RepeatState& repeat_state_;
+  Foresight& foresight_;
 };
 
 }  // namespace damo

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "runtime/array/array_layout.hpp"
@@ -52,11 +53,9 @@ JoinedKernel::JoinedKernel(SpecKernel& kernel, std::span<const Member> members, 
       add(i, members[i], geometry, layout);
     } else {
       places_[i] = {.at = apart_.size(), .is_apart = true};
-      auto alone = std::make_unique<SpecKernel>(*members[i].spec, kernel.backend());
-      BoundKernel bound(*alone);
+      BoundKernel& bound = apart_.emplace_back(kernel, members[i].spec->numbers);
       bound.bind(members[i].space, members[i].arrays, in_place);
       bound.set_flag(flag);
-      apart_.push_back({std::move(alone), std::move(bound)});
     }
   }
   for (std::size_t i : single) {
@@ -64,6 +63,20 @@ JoinedKernel::JoinedKernel(SpecKernel& kernel, std::span<const Member> members, 
     add(i, members[i], geometry, launches_.empty() ? layout_of(kernel, geometry, in_place) : Layout(launches_[0].layout));
   }
   for (Launch& launch : launches_) finish(launch);
+}
+
+void JoinedKernel::foresee(SpecKernel& kernel, std::span<const Member> members, bool in_place, const WantKernel& want) {
+  std::optional<Layout> single;
+  bool is_served = false;
+  for (const Member& member : members) {
+    const Geometry geometry(member.space, member.arrays);
+    if (geometry.count == 0) continue;
+    Layout layout = layout_of(kernel, geometry, in_place);
+    is_served |= geometry.count > 1 && layout.joined;
+    if (geometry.count > 1) want(kernel, layout, geometry.count);
+    else if (!single) single = std::move(layout);
+  }
+  if (single && !is_served) want(kernel, *single, 1);
 }
 
 void JoinedKernel::add(std::size_t number, const Member& member, const Geometry& geometry, const Layout& layout) {
@@ -100,7 +113,7 @@ void JoinedKernel::finish(Launch& launch) {
 
 void JoinedKernel::set_pointer(std::size_t member, int parameter, const void* address) {
   const Place& place = places_[member];
-  if (place.is_apart) return apart_[place.at].bound.set_pointer(parameter, address);
+  if (place.is_apart) return apart_[place.at].set_pointer(parameter, address);
   if (place.launch < 0) return;
   Launch& launch = launches_[static_cast<std::size_t>(place.launch)];
   const void*& known = launch.addresses[place.at * static_cast<std::size_t>(kernel_.spec().parameter_count()) + static_cast<std::size_t>(parameter)];
@@ -149,7 +162,7 @@ void JoinedKernel::launch(void* stream) {
     backend.launches.fetch_add(1, std::memory_order_relaxed);
     backend.launch(*launch.code, launch.config, arguments, stream);
   }
-  for (Apart& alone : apart_) alone.bound.launch(stream);
+  for (BoundKernel& alone : apart_) alone.launch(stream);
 }
 
 }  // namespace damo

@@ -27,6 +27,9 @@ class JoinedKernel {
   /// kernel: of a spec with the members' text. in_place: see Layout. flag: see ArgumentBlock::set_flag.
   JoinedKernel(SpecKernel& kernel, std::span<const Member> members, bool in_place, const void* flag = nullptr);
 
+  /// Wants the code that a JoinedKernel of these members launches.
+  static void foresee(SpecKernel& kernel, std::span<const Member> members, bool in_place, const WantKernel& want);
+
   void set_pointer(std::size_t member, int parameter, const void* address);
   void launch(void* stream);
   /// The layout whose code serves these arrays as a member; not flat: none does.
@@ -58,10 +61,6 @@ class JoinedKernel {
     std::size_t at = 0;  // in the launch, or among those
     bool is_apart = false;
   };
-  struct Apart {
-    std::unique_ptr<SpecKernel> kernel;
-    BoundKernel bound;
-  };
   void add(std::size_t number, const Member& member, const Geometry& geometry, const Layout& layout);
   void finish(Launch& launch);
   void send(Launch& launch, void* stream);
@@ -70,7 +69,7 @@ class JoinedKernel {
   const void* flag_;
   std::vector<Place> places_;  // by member
   std::vector<Launch> launches_;
-  std::vector<Apart> apart_;
+  std::vector<BoundKernel> apart_;
 };
 
 /// Whether one text serves both: all but the values of their numbers is equal.

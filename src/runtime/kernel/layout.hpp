@@ -64,6 +64,7 @@ struct Layout {
   int ahead = 0;         ///< rows that blocks which stay have on their way to shared memory; 0: a block, or a cluster, has one row
   Ends ends = Ends::kAnywhere;
   bool whole = false;    ///< lanes and items hold a row, which is then read once; on a CPU an array of the task holds its values
+  bool staged = false;   ///< of a scan: inputs wait in shared memory, not in registers, and are joined twice (cuda/scan_emitter.hpp)
   bool chunked = false;  ///< rows are cut into chunks, whose values a second launch joins
   bool aligned = true;   ///< arrays meet the alignment of vectors; see Dialect::unaligned
 

@@ -56,6 +56,20 @@ bool Passes::is_read_late(int input) const {
   return readers == 1 && std::find(passes_[0].inputs.begin(), passes_[0].inputs.end(), input) == passes_[0].inputs.end();
 }
 
+std::vector<int> Passes::before_joins() const {
+  std::vector<bool> wanted(element_.size(), false);
+  for (int join : passes_[0].joins) {
+    for (int input : spec_.step_of(join).inputs) wanted[static_cast<std::size_t>(input)] = true;
+  }
+  std::vector<int> steps;
+  for (auto value = passes_[0].steps.rbegin(); value != passes_[0].steps.rend(); ++value) {
+    if (!wanted[static_cast<std::size_t>(*value)]) continue;
+    steps.insert(steps.begin(), *value);
+    for (int input : spec_.step_of(*value).inputs) wanted[static_cast<std::size_t>(input)] = true;
+  }
+  return steps;
+}
+
 bool Passes::is_prefix(int value) const { return value >= spec_.first_step() && is_element(value) && spec_.step_of(value).join; }
 
 /// Of making an element's value from arrays, and from what is there already.

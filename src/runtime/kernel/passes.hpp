@@ -31,6 +31,8 @@ class Passes {
   const std::vector<Pass>& all() const { return passes_; }
   /// Of a scan, what reads prefixes or comes with what does: empty where nobody reads them, as of a scan of which only the shape is asked for.
   Pass behind_prefixes() const { return passes_.size() > 1 ? passes_.back() : Pass(); }
+  /// Element values of the first pass that its joins are made of, in order.
+  std::vector<int> before_joins() const;
   /// Row values that need no join at all.
   const std::vector<int>& first_row_steps() const { return first_row_steps_; }
   /// Outputs of which each row has one element: written when all passes are done.

@@ -140,13 +140,15 @@ BoundKernel::BoundKernel(SpecKernel& kernel, std::span<const Scalar> numbers) : 
   }
 }
 
-void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, bool in_place, std::uint32_t reduced_axes) {
+bool BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, bool in_place, std::uint32_t reduced_axes, const WantKernel* want) {
   launches_.clear();
   unaligned_.clear();
   const KernelSpec& spec = kernel_->spec();
   Geometry geometry = geometry_of(spec, space, arrays, reduced_axes);
-  if (geometry.count == 0 || (spec.scans() && geometry.reduced.count == 0)) return;
-  const SpecKernel::Variant& variant = kernel_->variant(kernel_->layout_of(geometry, in_place), geometry.count);
+  if (geometry.count == 0 || (spec.scans() && geometry.reduced.count == 0)) return true;
+  const Layout layout = kernel_->layout_of(geometry, in_place);
+  if (want && !(*want)(*kernel_, layout, geometry.count)) return false;
+  const SpecKernel::Variant& variant = kernel_->variant(layout, geometry.count);
   variant_ = &variant;
   if (!spec.reduces()) geometry = with_rank(std::move(geometry), variant.layout.rank);
   const Dialect& dialect = kernel_->backend().dialect();
@@ -168,6 +170,7 @@ void BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
     launches_.push_back({&code, launch.config});
   }
   bind_finish(space, arrays, reduced_axes);
+  return true;
 }
 
 namespace {
@@ -189,7 +192,7 @@ void BoundKernel::bind_finish(const Shape& space, std::span<const ArrayLayout> a
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const int parameter = parameters_[i];
     Finished& array = finished_.emplace_back();
-    if (has_whole && *arrays[i].shape == space) continue;
+    if (spec.is_value(parameter) || (has_whole && *arrays[i].shape == space)) continue;
     const ByteRange range = byte_range(*arrays[i].shape, *arrays[i].strides, itemsize(spec.parameter_dtype(parameter)));
     array = {nullptr, range.first, range.bytes(), spec.is_output(parameter)};
   }

@@ -6,6 +6,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -36,6 +37,8 @@ class SpecKernel {
   CompileRequest request(const Layout& layout) const;
   void add(const Layout& layout, std::shared_ptr<const LoadedModule> module);
   bool has(const Layout& layout) const;
+  /// Whether there is compiled code that serves the layout for count elements.
+  bool is_served(const Layout& layout, std::int64_t count) const { return find(layout, count) != nullptr; }
 
   struct Variant {
     Layout layout;
@@ -66,6 +69,9 @@ std::size_t bytes_of(const KernelSpec& spec, const Geometry& geometry);
 /// arrays: of the spec's inputs and outputs but for its ordinals, which are counted over the space.
 Geometry geometry_of(const KernelSpec& spec, const Shape& space, std::span<const ArrayLayout> arrays, std::uint32_t reduced_axes = 0);
 
+/// <damo/thunk.hpp>'s: says that code of the kernel for the layout will be launched, over so many elements, and gives whether there is some.
+using WantKernel = std::function<bool(SpecKernel& kernel, const Layout& layout, std::int64_t count)>;
+
 class BoundKernel {
  public:
   /// numbers: in the place of the spec's, which stand for any of their dtypes; they must live until it is bound. Empty: the spec's.
@@ -73,8 +79,8 @@ class BoundKernel {
 
   /// arrays: inputs but for ordinals, then outputs; they number the parameters here. Each broadcasts to the space, so what a row has one of keeps its reduced axes with extent
   /// 1. reduced_axes: bit a for axis a, where the spec reduces. in_place: see Layout; otherwise no output shares memory
-  /// with another array.
-  void bind(const Shape& space, std::span<const ArrayLayout> arrays, bool in_place = false, std::uint32_t reduced_axes = 0);
+  /// with another array. want: not null where code that is missing is to be compiled later, with others': gives false then, and has bound nothing.
+  bool bind(const Shape& space, std::span<const ArrayLayout> arrays, bool in_place = false, std::uint32_t reduced_axes = 0, const WantKernel* want = nullptr);
   /// Of a spec with turns; also before its first launch.
   void set_run(const LoopRun& run) {
     if (!launches_.empty()) block_.set_run(kernel_->spec(), run);

@@ -14,6 +14,10 @@ namespace damo {
 namespace {
 
 using damo::testing::formula;
+using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ForwardShapes : public ::testing::Test {
  protected:
@@ -56,17 +60,34 @@ TEST_F(ForwardShapes, KeepsWhatAloneWouldFindAnErrorOfShapes) {
   EXPECT_EQ(forwarded({second(y_, 2.0) * x_}), "mul(second(y, 2), x)");
 }
 
-TEST_F(ForwardShapes, CountsWithoutComputing) {
-  const Variable mean_gradient = grad(mean(sqr(x_)), x_);
-  const std::string text = forwarded({mean_gradient});
-  EXPECT_THAT(text, ::testing::HasSubstr("count[0, 1](x)")) << text;
-  EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("second"))) << text;
+TEST_F(ForwardShapes, CountsOnTheHost) {
+  const std::string text = forwarded({grad(mean(sqr(x_)), x_)});
+  EXPECT_THAT(text, HasSubstr("size[shape[0] * shape[1]](x)")) << text;
+  EXPECT_THAT(text, Not(AnyOf(HasSubstr("second"), HasSubstr("count")))) << text;
+  const Variable loss = mean(exp(row_)), by_label = mean(sum(where(eq(x_, expand_dims(label_, 1)), x_, 0.0), 1));
+  EXPECT_THAT(forwarded({grad(loss, row_), loss}), HasSubstr("size[shape[0]](row)"));
+  EXPECT_THAT(forwarded({grad(by_label, x_), by_label}), HasSubstr("size[shape[0]](x)")) << "of what is given, whatever is computed";
 }
 
-TEST_F(ForwardShapes, CountsWhatIsThereFirstThoughWhatIsCountedIsComputedAnyway) {
-  const Variable loss = mean(exp(row_)), by_label = mean(sum(where(eq(x_, expand_dims(label_, 1)), x_, 0.0), 1));
-  EXPECT_THAT(forwarded({grad(loss, row_), loss}), ::testing::HasSubstr("count[0](row)"));
-  EXPECT_THAT(forwarded({grad(by_label, x_), by_label}), ::testing::HasSubstr("count[0](cast")) << "of another dtype";
+TEST_F(ForwardShapes, CountsKnownExtentsBesideUnknownOnes) {
+  const Variable part = input({float32, {4, kUnknown, 3}}, "x");
+  const Variable inputs[] = {part};
+  const auto of = [&](const Variable& output) { return formula(forward_shapes(FunctionGraph(inputs, std::span(&output, 1)))); };
+  EXPECT_THAT(of(grad(mean(sqr(part)), part)), HasSubstr("size[12 * shape[1]](x)"));
+  EXPECT_THAT(of(grad(sum(sqr(mean(sqr(part), 1))), part)), AllOf(HasSubstr("size[shape[1]](x)"), Not(HasSubstr("count")))) << "the other operand says how many rows there are";
+}
+
+TEST_F(ForwardShapes, KnowsCountsOfExtentsThatAnotherInputTells) {
+  const std::string text = forwarded({grad(mean(sqr(x_)), x_), x_ - k_});
+  EXPECT_THAT(text, AllOf(HasSubstr("(1, 1): 6"), Not(HasSubstr("size")))) << text;
+}
+
+TEST_F(ForwardShapes, CountsInAKernelWhereOtherRowsAreUnknown) {
+  EXPECT_THAT(forwarded({grad(sum(sqr(mean(sqr(x_), 1))), x_)}), HasSubstr("count[1](x)"));
+}
+
+TEST_F(ForwardShapes, CountsInAKernelWhereNothingElseWouldFindAnErrorOfShapes) {
+  EXPECT_THAT(forwarded({grad(mean(x_ * y_), x_)}), HasSubstr("count[0, 1](mul(x, y))")) << "nothing else compares x and y";
 }
 
 TEST_F(ForwardShapes, LeavesValuesThatAreComputedAnyway) {

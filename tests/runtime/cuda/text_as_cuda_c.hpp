@@ -2,6 +2,7 @@
 #pragma once
 #include <regex>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
