@@ -356,6 +356,8 @@ void CudaScanEmitter::begin_vector(const Passes::Pass& pass, const std::vector<i
     else line("    const " + type + " = " + (turns() ? "turned(" + slot + ")" : slot) + ";");
   }
   if (layout_.staged && rows()) {
+    // Where nothing is asked ptxas would read all slots ahead, into registers that it has not.
+    if (layout_.items > 4 && layout_.ends == Ends::kTiles) line("    if (u > 0 && u % 4 == 0) __syncwarp();");
     for (int join : passes_.all()[0].joins) line("    Joined" + number(join) + " m" + number(join) + "[" + width + "];");
   }
   line("#pragma unroll\n    for (int k = 0; k < " + width + "; ++k) {");
@@ -483,7 +485,8 @@ void CudaScanEmitter::emit_value(int join) {
   std::string value = joined(own_joined(join)), count = "i64(" + at + ") + 1";
   if (how.prefix == Prefix::kExclusive) {
     const std::string is_first = rows() ? "k == 0" : "u == 0";
-    value = at + " <= begin ? neutral" + n + "() : " + is_first + " ? " + e + " : " + joined(before_joined(join));
+    const std::string begins = is_anywhere() || !rows() ? at + " <= begin" : "u == 0 && k == 0 && at <= begin";  // of the whole row
+    value = begins + " ? neutral" + n + "() : " + is_first + " ? " + e + " : " + joined(before_joined(join));
     count = "i64(" + at + ")";
   }
   line("      const " + value_type(steps_.dtype(join)) + " v" + n + " = post" + n + "(" + value + ", " + count + ");");

@@ -101,6 +101,12 @@ TEST(Passes, TakeRowValuesThatNeedNoJoinFirst) {
   EXPECT_EQ(passes.known(4), 1);
 }
 
+TEST(Passes, TellOfWhatTheFirstJoinsAreMade) {
+  const KernelSpec spec = spec_of("beside", {map("x0 * x0", {0}), map("x0 + T(1)", {0}), map("x0 * T(2)", {1}), sum_of(3)}, {2, 4});
+  EXPECT_THAT(Passes(spec, keep_none).before_joins(), ElementsAre(1, 3));
+  EXPECT_THAT(Passes(softmax(), keep_none).before_joins(), IsEmpty());
+}
+
 TEST(Passes, TakeAPlaceForAnElement) {
   const Passes passes(argmax(), keep_all);
   ASSERT_EQ(passes.all().size(), 1u);

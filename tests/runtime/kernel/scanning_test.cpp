@@ -5,6 +5,7 @@
 #include "runtime/kernel/spec_kernel.hpp"
 #include "support/devices.hpp"
 #include "support/sampling.hpp"
+#include "support/scratch_directory.hpp"
 
 namespace damo {
 namespace {
@@ -28,6 +29,21 @@ TEST_P(Scanning, GivesEachElementWhatStandsBeforeItInAnyLayout) {
     for (std::size_t k = 0; k < spaces.size(); ++k) {
       if (!testing::takes_pair(i, k)) continue;
       const Given& given = spaces[k];
+      const ScanArrays arrays(one, given, device());
+      run(kernel, given, arrays);
+      ASSERT_EQ(arrays.difference(), "") << one.spec.name << " " << ::testing::PrintToString(given);
+    }
+  }
+}
+
+TEST_P(Scanning, TakesTilesAsLargeAsThoseOfLargeArrays) {
+  if (GetParam() == "cpu") GTEST_SKIP() << "needs a GPU, whose tiles these are";
+  const testing::Environment large("DAMO_CUDA_ROWS", "0,16,0,0");
+  ScanCase dear = weighted_sums();  // not made twice, so not staged
+  dear.spec.steps[0].cost = 30;
+  for (const ScanCase& one : {weighted_sums(), sums_behind(), sums_and_greatest(), recurrence(true), dear}) {
+    SpecKernel kernel(one.spec, device().backend());
+    for (const Given& given : {Given{{3, 100003}, 2}, Given{{2, 131072}, 2}, Given{{2, 65537}, 2, false, true}, Given{{9000, 64}, 1}, Given{{5001, 66}, 1, false, true}}) {
       const ScanArrays arrays(one, given, device());
       run(kernel, given, arrays);
       ASSERT_EQ(arrays.difference(), "") << one.spec.name << " " << ::testing::PrintToString(given);
