@@ -27,6 +27,9 @@ constexpr std::size_t kColumnSharedBytes = 48 * 1024;  // that any block may hav
 constexpr int kColumnWords = 96;                // registers of a thread for the values of its columns
 constexpr std::int64_t kSmallestChunk = 4096;   // elements of a block of which there are several a row
 constexpr std::int64_t kMostChunks = 65535;     // the grid's second axis
+constexpr int kLanesOfAMultiprocessor = 128;    // that compute at once
+constexpr std::int64_t kTripCycles = 1200;      // from what a block reads of a tile to its values
+constexpr std::int64_t kSecondLaunchCycles = 3500;  // a launch in a replayed graph, what it reads and how it ends: about 2 us
 constexpr std::int64_t kOneWarpRow = 4096;      // of one pass: longer rows take a block
 constexpr int kScanWords = 16, kColumnScanWords = 32;  // registers of a thread that hold elements of a scan, of rows and of columns
 constexpr int kTileScanWords = 64, kMostScanItems = 16;  // where rows are several tiles and there are tiles for all multiprocessors
@@ -494,6 +497,9 @@ Work reducing_cuda_work(const KernelSpec& spec, const Layout& layout, const Geom
     const std::int64_t most = std::min({divide_up(wanted, blocks), divide_up(length, smallest), kMostChunks});
     const std::int64_t tile = std::max<std::int64_t>(tile_of(layout), 32);  // chunks begin where a line of the cache does
     work.chunk = divide_up(divide_up(length, std::max<std::int64_t>(most, 1)), tile) * tile;
+    // The loss of a batch is a row that one block reads in a few trips, which take less than a second launch that joins its chunks.
+    const std::int64_t each = kTripCycles + std::int64_t{layout.items} * layout.vector * spec.cost() * (threads / kLanesOfAMultiprocessor);
+    if ((divide_up(length, tile) - divide_up(work.chunk, tile)) * each <= kSecondLaunchCycles) work.chunk = length;
   }
   work.chunks = divide_up(length, work.chunk);
   if (layout.ahead > 0) {

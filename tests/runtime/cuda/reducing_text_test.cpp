@@ -198,6 +198,28 @@ TEST(CudaReducing, CompilesJoinsAcrossRowsWithHardlyASpill) {
   EXPECT_EQ(known.size(), 3u) << "one kernel each";
 }
 
+TEST(CudaReducing, LaunchesOnceWhereABlockReadsARowInAFewTrips) {
+  const auto launches = [](std::int64_t rows, std::int64_t length, int cost) {
+    KernelSpec spec;
+    spec.name = "sum";
+    spec.inputs = spec.outputs = {float32};
+    Step step = join("T(0)", "a + b", 0);
+    step.cost = cost;
+    spec.steps = {step};
+    spec.stores = {1};
+    const Shape shape = {rows, length}, row = {rows, 1};
+    const Strides dense = contiguous_strides(shape), of_row = contiguous_strides(row);
+    const ArrayLayout lies[] = {{&shape, &dense}, {&row, &of_row}};
+    const Processors h200 = {132, 8, 227 * 1024};
+    const Geometry geometry(shape, lies, 2);
+    return cuda_dialect().work(spec, cuda_layout(spec, geometry, h200), geometry, h200).launches.size();
+  };
+  for (std::int64_t length : {100, 8192, 16384, 24576}) EXPECT_EQ(launches(1, length, 1), 1u) << length << ": the mean of a batch's losses";
+  EXPECT_EQ(launches(7, 16384, 1), 1u);
+  for (std::int64_t length : {40000, 65536, 1 << 24}) EXPECT_EQ(launches(1, length, 1), 2u) << length;
+  EXPECT_EQ(launches(1, 16384, 100), 2u) << "where elements are dear, several blocks compute them sooner";
+}
+
 TEST(CudaReducing, SharesLongRowsAmongTheBlocksOfAClusterWhereThereAreSome) {
   const Case one = cases()[0];
   const auto layout = [&](std::int64_t length, int cluster) {
