@@ -37,7 +37,7 @@ constexpr int kScanResidents = 2;               // blocks that hold so much
 constexpr int kStagedResidents = 3;             // blocks whose inputs wait in shared memory
 constexpr int kMostStagedBytes = 64 * 1024, kReservedShared = 2 * 1024;  // of such a block, and what it takes beside
 constexpr int kMostStagedCost = 8;              // of making and joining an element, which staging does twice
-constexpr int kJoining = 4, kSpare = 3;         // registers, of what is staged: values of each element of a vector at a time, and what the compiler wants beside
+constexpr int kJoining = 4, kJoiningExclusive = 6, kSpare = 3;  // registers, of what is staged: of what each element of a vector is joined from, and what the compiler wants beside
 constexpr int kColumnsTogether = 256;           // bytes of neighbouring columns, so that tiles are high
 constexpr int kMostLanes = 1024;
 constexpr int kSparseLanes = 64;                // up to 32 lanes a row needs no barrier, from 128 on it has warps to hide it: these hold less
@@ -279,6 +279,15 @@ int joined_words(const KernelSpec& spec) {
   return words;
 }
 
+/// Registers that joining an element takes: an exclusive value is made of the one before.
+int joining_words(const KernelSpec& spec) {
+  int words = 0;
+  for (const Step& step : spec.steps) {
+    if (step.join) words += (step.join->bytes + 3) / 4 * (step.join->prefix == Prefix::kExclusive ? kJoiningExclusive : kJoining);
+  }
+  return words;
+}
+
 /// Bytes of one element of all inputs that are staged.
 int staged_bytes(const KernelSpec& spec, const Layout& layout) {
   int bytes = 0;
@@ -414,10 +423,13 @@ Layout share_cuda_scan(const KernelSpec& spec, Layout layout, const Geometry& ge
     int items = std::min({kMostScanItems, kTileScanWords / words, (registers - own) / (words + before)});
     if (const int staged = most_staged(spec, layout, processors, rows ? std::max(asked.lanes, kBlock) : kBlock, slots_of_columns); staged > 0) {
       layout.staged = true;
-      const int joining = own + layout.vector * (kJoining * joined_words(spec) + (staged_bytes(spec, layout) + 3) / 4) + kSpare;
-      items = std::min({kMostScanItems, staged, (registers * 7 / 8 - joining) / std::max(before, 1)});
+      // As many bytes on their way as registers allow: one block fewer leaves threads more of them.
+      const int joining = own + layout.vector * (joining_words(spec) + (staged_bytes(spec, layout) + 3) / 4) + kSpare;
+      const auto fits = [&](int words_of_thread) { return std::min({kMostScanItems, staged, (words_of_thread - joining) / std::max(before, 1)}); };
+      const int many = fits(kRegisters / (kBlock * kStagedResidents)), fewer = fits(registers * 7 / 8);
+      if (many * kStagedResidents >= fewer * residents) residents = kStagedResidents;
+      items = residents == kStagedResidents ? many : fewer;
       if (asked.items > 0) items = std::min(asked.items, staged);
-      if (joining + items * before <= kRegisters / (kBlock * kStagedResidents)) residents = kStagedResidents;
     } else {
       items = asked.items > 0 ? asked.items : std::max(items, few);
     }

@@ -357,7 +357,7 @@ void CudaScanEmitter::begin_vector(const Passes::Pass& pass, const std::vector<i
   }
   if (layout_.staged && rows()) {
     // Where nothing is asked ptxas would read all slots ahead, into registers that it has not.
-    if (layout_.items > 4 && layout_.ends == Ends::kTiles) line("    if (u > 0 && u % 4 == 0) __syncwarp();");
+    if (layout_.items > 4 && layout_.ends == Ends::kTiles) line("    if (u > 0 && u % 2 == 0) __syncwarp();");
     for (int join : passes_.all()[0].joins) line("    Joined" + number(join) + " m" + number(join) + "[" + width + "];");
   }
   line("#pragma unroll\n    for (int k = 0; k < " + width + "; ++k) {");

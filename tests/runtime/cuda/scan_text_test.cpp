@@ -52,7 +52,9 @@ KernelSpec wide_pairs() {
 TEST(CudaScan, CompilesWithoutASpillNvrtc) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
   std::set<std::string> known;
-  std::vector<KernelSpec> specs = {sums_of(float32, float32), weighted_sums().spec, sums_behind().spec, sums_and_greatest().spec, recurrence(true).spec, wide_pairs(), sums_of(float16, float32), sums_of(float64, float64)};
+  KernelSpec greatest = spec_of("greatest", {prefix(max_of(0), Prefix::kExclusive, true)}, {1});
+  greatest.steps[0].join->bytes = 4;
+  std::vector<KernelSpec> specs = {greatest, sums_of(float32, float32), weighted_sums().spec, sums_behind().spec, sums_and_greatest().spec, recurrence(true).spec, wide_pairs(), sums_of(float16, float32), sums_of(float64, float64)};
   for (const KernelSpec& spec : specs) {
     for (const auto& [given, gpu] : {std::pair{Given{{2, 40001}, 2}, kGpu}, {Given{{2, 40001}, 2}, kSmallGpu}, {Given{{1, 1 << 16}, 2}, kSmallGpu}, {Given{{9000, 64}, 1}, kSmallGpu}}) {
       const Strides strides = contiguous_strides(given.shape), row_strides = contiguous_strides(row_shape(given));
