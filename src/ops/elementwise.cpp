@@ -1,6 +1,8 @@
 // How a row becomes an op and a node.
 #include <damo/elementwise.hpp>
 
+#include <algorithm>
+#include <cctype>
 #include <memory>
 #include <string_view>
 #include <unordered_map>
@@ -14,10 +16,45 @@
 namespace damo {
 namespace {
 
+/// Where the quote at .at begins a literal, its last character; else, between the digits of 1'000, .at.
+std::size_t end_of_literal(std::string_view code, std::size_t at) {
+  const char quote = code[at];
+  std::size_t word = at;
+  while (word > 0 && (std::isalnum(static_cast<unsigned char>(code[word - 1])) || code[word - 1] == '\'')) --word;
+  if (quote == '\'' && word < at && std::isdigit(static_cast<unsigned char>(code[word]))) return at;
+  for (++at; at < code.size() && code[at] != quote; ++at) at += code[at] == '\\' ? 1 : 0;
+  return at;
+}
+
+/// What is wrong with the brackets of a row's code: its text would end the function that it is put into. "" if nothing is.
+std::string bracket_problem(std::string_view code) {
+  std::string open;
+  for (std::size_t at = 0; at < code.size(); ++at) {
+    if (code.substr(at, 2) == "//") at = std::min(code.find('\n', at), code.size());
+    if (code.substr(at, 2) == "/*") {
+      at = code.find("*/", at + 2);
+      if (at == std::string_view::npos) return "a comment that begins with /* does not end";
+      ++at;
+      continue;
+    }
+    if (at == code.size()) break;
+    const char c = code[at];
+    if (c == '"' || c == '\'') at = end_of_literal(code, at);
+    if (c == '(' || c == '[' || c == '{') open += c == '(' ? ')' : c == '[' ? ']' : '}';
+    if (c != ')' && c != ']' && c != '}') continue;
+    if (open.empty() || open.back() != c) return std::string("a '") + c + "' closes nothing";
+    open.pop_back();
+  }
+  return open.empty() ? "" : std::string("a '") + open.back() + "' is missing";
+}
+
 void check_row(const ElementwiseRow& row) {
   const std::string label = "row '" + row.name + "'";
   if (row.name.empty()) throw GraphError("a row needs a name");
   if (arity(row) == 0) throw GraphError(label + ": its code names no input", "write x0, x1, ... for the inputs");
+  for (const std::string* const code : {&row.code, &row.integer_code, &row.bool_code}) {
+    if (const std::string problem = bracket_problem(*code); !problem.empty()) throw GraphError(label + ": " + problem + " in its code '" + *code + "'", "write one expression");
+  }
   if (row.condition_first && arity(row) < 2) throw GraphError(label + ": condition_first needs another input beside x0");
 }
 

@@ -98,6 +98,22 @@ TEST(RowErrors, NameWhatIsWrongWithARow) {
   EXPECT_THAT(error_of([] { Elementwise({.name = "nothing", .doc = "no input", .code = "T(1)"}); }), StartsWith("row 'nothing': its code names no input"));
   EXPECT_THAT(error_of([] { Elementwise({.name = "", .doc = "", .code = "x0"}); }), HasSubstr("a row needs a name"));
   EXPECT_EQ(find_elementwise("nothing"), nullptr);
+  const auto problem = [](const char* code) { return error_of([&] { Elementwise({.name = "open", .code = code}); }); };
+  EXPECT_THAT(problem("x0 + T(1"), StartsWith("row 'open': a ')' is missing in its code 'x0 + T(1'"));
+  EXPECT_THAT(problem("x0); } void f() { (1"), StartsWith("row 'open': a ')' closes nothing in its code"));
+  EXPECT_THAT(problem("x0 + (T(1)]"), StartsWith("row 'open': a ']' closes nothing in its code"));
+  EXPECT_THAT(problem("x0 // )\n + (1 // )"), StartsWith("row 'open': a ')' is missing in its code"));
+  EXPECT_THAT(problem("x0 /* half"), StartsWith("row 'open': a comment that begins with /* does not end in its code"));
+  for (const char* code : {"x0 /* ) */ + T(1'000)", "x0 + T('(') // )", "x0 + T(L')' + u8'\\'' + sizeof \")\\\")\")"}) {
+    EXPECT_NO_THROW(Elementwise({.name = "open", .code = code})) << code;
+  }
+}
+
+TEST_P(CompileErrorOnEachDevice, CodeOfARowMayEndInAComment) {
+  const Elementwise part{{.name = "part_row", .code = "x0 / T(4)  // a quarter"}};
+  const Variable x = vector("x");
+  const Function f = function({x}, {part(x)}, {.device = device()});
+  EXPECT_EQ(Array(f(array({3}))).to_vector<float>()[0], 0.75f);
 }
 
 TEST(RowErrors, NameBothDefinitionsOfANameThatMeetInOneGraph) {

@@ -14,12 +14,8 @@ bool would_overwrite(const Array& out, const Array& input) {
 }
 
 void check_writable(std::string_view name, const Array& out) {
-  for (int axis = 0; axis < out.rank(); ++axis) {
-    if (out.strides()[axis] != 0 || out.shape()[axis] <= 1) continue;
-    throw ShapeError(std::string(name) + ": axis " + std::to_string(axis) + " of the result is broadcast: its " +
-                         std::to_string(out.shape()[axis]) + " elements are one",
-                     "copy() it first");
-  }
+  const std::string shared = shared_places(out.shape(), out.strides(), "the result");
+  if (!shared.empty()) throw ShapeError(std::string(name) + ": " + shared, "copy() it first");
 }
 
 void copy_into(const Array& to, const Array& from) {

@@ -10,7 +10,7 @@ namespace damo {
 /// and not place for place.
 bool would_overwrite(const Array& out, const Array& input);
 
-/// Throws ShapeError for an Array in which several elements are one.
+/// Throws ShapeError for an Array in which several elements are one, or may be (shared_places).
 void check_writable(std::string_view name, const Array& out);
 
 /// The elements in C order, in a new array of dtype on the same device, by one kernel.

@@ -99,13 +99,8 @@ void check_copy(const Array& to, const Array& from) {
     throw ShapeError("copy_from: shapes differ: " + to_string(to.shape()) + " from " + to_string(from.shape()),
                      "use broadcast_to or reshape on the source");
   }
-  for (int axis = 0; axis < to.rank(); ++axis) {
-    if (to.strides()[axis] == 0 && to.shape()[axis] > 1) {
-      throw ShapeError("copy_from: axis " + std::to_string(axis) + " of the destination is broadcast: its " +
-                           std::to_string(to.shape()[axis]) + " elements are one",
-                       "copy() the destination first");
-    }
-  }
+  const std::string shared = shared_places(to.shape(), to.strides(), "the destination");
+  if (!shared.empty()) throw ShapeError("copy_from: " + shared, "copy() the destination first");
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <damo/array.hpp>
 
@@ -113,6 +115,28 @@ bool is_dense(const Shape& shape, const Strides& strides) {
     expected *= axes[i].second;
   }
   return true;
+}
+
+std::string shared_places(const Shape& shape, const Strides& strides, const std::string& whose) {
+  std::vector<int> axes;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] == 0) return "";
+    if (shape[axis] == 1) continue;
+    if (strides[axis] == 0) return "axis " + std::to_string(axis) + " of " + whose + " is broadcast: its " + std::to_string(shape[axis]) + " elements are one";
+    axes.push_back(axis);
+  }
+  const auto step = [&](int axis) { return strides[axis] < 0 ? -strides[axis] : strides[axis]; };
+  std::sort(axes.begin(), axes.end(), [&](int a, int b) { return step(a) < step(b); });
+  std::int64_t reach = 0;
+  for (const int axis : axes) {
+    if (step(axis) <= reach) {
+      std::string steps;
+      for (int each = 0; each < shape.rank(); ++each) steps += (each > 0 ? ", " : "") + std::to_string(strides[each]);
+      return "elements of " + whose + " share places: its shape is " + to_string(shape) + ", its strides are (" + steps + ")";
+    }
+    reach += step(axis) * (shape[axis] - 1);
+  }
+  return "";
 }
 
 void copy_strided(std::size_t item_bytes, const Shape& shape, void* to, const Strides& to_strides, const void* from,

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include <damo/shape.hpp>
 
@@ -26,6 +27,11 @@ bool share_memory(const Array& a, const Array& b);
 
 /// The elements fill their byte range without a gap, each once, in any order of axes and of either sign.
 bool is_dense(const Shape& shape, const Strides& strides);
+
+/// Why whoever writes the elements could write some place several times, told of whose ("the result"); "" where each element has a place of its
+/// own. Taken in the order of their strides, axes must each step over what those before them span, as they do in slices of a dense array; a
+/// layout that interleaves its axes otherwise is taken to share places.
+std::string shared_places(const Shape& shape, const Strides& strides, const std::string& whose);
 
 /// Host memory, elements of 1, 2, 4 or 8 bytes, any alignment. The byte ranges must not overlap.
 void copy_strided(std::size_t item_bytes, const Shape& shape, void* to, const Strides& to_strides, const void* from,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <memory>
 #include <span>
 
@@ -13,40 +14,55 @@
 namespace damo::cpu_backend {
 namespace {
 
-bool is_waiting(std::int32_t next) { return next >= kWaitingRegion && next != kReturned; }
+// Which threads wait, and where, is anybody's guess: asked by branches it costs a misprediction a thread. So it is asked by masks,
+// all bits or none, which compilers make no branches of.
+constexpr std::int32_t mask_if(bool is) { return -static_cast<std::int32_t>(is); }
+
+std::int32_t is_waiting(std::int32_t next) { return mask_if(static_cast<std::uint32_t>(next - kWaitingRegion) < static_cast<std::uint32_t>(kReturned - kWaitingRegion)); }
 
 struct Standing {
   std::int32_t lowest = kReturned, highest = -1;  ///< of the threads that could go on
   bool any_waits = false;
 };
 
-/// Of each thread once a region: without branches, so that it vectorises.
+/// Of each thread once a region.
 Standing standing(std::span<const std::int32_t> next) {
-  Standing found;
-  for (const std::int32_t region : next) {
-    const bool could_go = region < kWaitingRegion;
-    found.any_waits |= !could_go && region != kReturned;
-    found.lowest = std::min(found.lowest, could_go ? region : kReturned);
-    found.highest = std::max(found.highest, could_go ? region : -1);
+  using Four = std::int32_t __attribute__((vector_size(16)));
+  const Four returned = Four{} + kReturned;
+  Four lowest = returned, highest = Four{} - 1, waits = {};
+  const auto look_at = [&](Four region) {
+    const Four could_go = region < kWaitingRegion, low = (region & could_go) | (returned & ~could_go), high = region | ~could_go;
+    waits |= ~could_go & (region != kReturned);
+    lowest = low < lowest ? low : lowest;
+    highest = high > highest ? high : highest;
+  };
+  Four region = returned;
+  for (std::size_t rest = next.size() / 4 * 4; rest < next.size(); ++rest) region[rest % 4] = next[rest];
+  look_at(region);
+  for (std::size_t i = 0; i + 4 <= next.size(); i += 4) {
+    std::memcpy(&region, next.data() + i, sizeof region);
+    look_at(region);
   }
-  return found;
+  return {std::min({lowest[0], lowest[1], lowest[2], lowest[3]}), std::max({highest[0], highest[1], highest[2], highest[3]}),
+          (waits[0] | waits[1] | waits[2] | waits[3]) != 0};
 }
 
 /// Ends every wait that can end. False if there is none.
 bool release(std::span<std::int32_t> next, std::span<ThreadState> states) {
   bool any = false;
   const auto go_on = [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      if (is_waiting(next[i]) && states[i].kind == Wait::kNothing) next[i] -= kWaitingRegion;
-    }
+    for (std::size_t i = begin; i < end; ++i) next[i] -= kWaitingRegion & is_waiting(next[i]) & mask_if(states[i].kind == Wait::kNothing);
   };
+  constexpr auto kNothing = static_cast<std::int32_t>(Wait::kNothing), kExited = static_cast<std::int32_t>(Wait::kExited);
   for (std::size_t i = 0; i < next.size(); i += kWarpSize) {
     const std::size_t end = std::min(next.size(), i + kWarpSize);
+    std::int32_t any_waits = 0;
     for (std::size_t lane = i; lane < end; ++lane) {
-      if (!is_waiting(next[lane])) states[lane].kind = next[lane] == kReturned ? Wait::kExited : Wait::kNothing;
+      const std::int32_t waits = is_waiting(next[lane]), idle = kNothing ^ ((kNothing ^ kExited) & mask_if(next[lane] == kReturned));
+      states[lane].kind = static_cast<Wait>((static_cast<std::int32_t>(states[lane].kind) & waits) | (idle & ~waits));
+      any_waits |= waits;
     }
-    if (std::none_of(next.begin() + static_cast<std::ptrdiff_t>(i), next.begin() + static_cast<std::ptrdiff_t>(end), is_waiting)) continue;
-    if (!finish_warp_operations(states.subspan(i, end - i))) continue;
+    if (any_waits == 0 || !finish_warp_operations(states.subspan(i, end - i))) continue;
     go_on(i, end);
     any = true;
   }
@@ -88,7 +104,7 @@ void damo_warp_operation(std::int32_t kind, std::uint64_t* values, const std::in
     const auto lanes = static_cast<std::uint32_t>(std::min<std::int64_t>(kWarpSize, threads - first));
     std::uint32_t present = lanes == kWarpSize ? ~0u : (1u << lanes) - 1u;
     for (std::uint32_t lane = 0; next && lane < lanes; ++lane) {
-      if (next[first + lane] == kReturned) present &= ~(1u << lane);
+      present &= ~((next[first + lane] == kReturned ? 1u : 0u) << lane);
     }
     operate_on_warp(static_cast<Wait>(kind), values + first, operands + first, masks ? masks + first : nullptr, present);
   }

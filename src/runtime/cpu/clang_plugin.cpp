@@ -3,7 +3,9 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <mutex>
+#include <string_view>
 
 #include "prelude_digest.hpp"
 #include "runtime/cpu/clang/plugin.h"
@@ -99,6 +101,22 @@ KernelForm form_of(const std::vector<std::string>& flags) {
   return form;
 }
 
+/// The line of the first #embed in a text, 0 if there is none. Clang 19 faults at one in a text that is no file.
+std::size_t line_of_embed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r";
+  for (std::size_t line = 1; !text.empty(); ++line) {
+    std::string_view rest = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), rest.size() + 1));
+    for (const std::string_view word : {std::string_view("#"), std::string_view("embed")}) {
+      rest.remove_prefix(std::min(rest.find_first_not_of(kBlank), rest.size()));
+      if (!rest.starts_with(word)) break;
+      rest.remove_prefix(word.size());
+      if (word == "embed") return line;
+    }
+  }
+  return 0;
+}
+
 FormAttempt compile_once(const Plugin& compiler, const CompileRequest& request, KernelForm form, CompileOutput& output) {
   const auto kernels = pointers_to(request.kernels);
   std::vector<std::string> all_flags = request.flags;
@@ -117,7 +135,9 @@ FormAttempt compile_once(const Plugin& compiler, const CompileRequest& request, 
   damo_clang_result result{};
   output = {};
   if (const CompilerRun run = run_compiler([&] { compiler.compile(&raw, &result); }); !run.problem.empty()) {
-    output.log = request.file_name + ": error: the compiler can't compile this text: " + run.problem + "\n";
+    const std::size_t embed = result.at[0] == '\0' ? line_of_embed(request.source) : 0;
+    output.log = embed > 0 ? request.file_name + ":" + std::to_string(embed) + ": error: #embed is not supported in a kernel's text\n"
+                           : request.file_name + ": error: the compiler can't compile this text: " + run.problem + "\n";
     return {.gives_way = !run.is_final && result.at[0] != '\0', .at = result.at, .why = run.problem};
   }
   output.ok = result.ok == 1;

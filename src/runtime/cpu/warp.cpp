@@ -141,22 +141,28 @@ bool finish_warp_operations(std::span<ThreadState> lanes) {
   std::uint64_t values[kWarpSize] = {};
   std::int32_t operands[kWarpSize] = {};
   std::uint32_t masks[kWarpSize] = {}, present = 0, arrived = 0;
-  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {  // without branches: which lanes wait is anybody's guess
     const ThreadState& state = lanes[lane];
     present |= (state.kind != Wait::kExited ? 1u : 0u) << lane;
-    if (!is_warp_operation(state.kind) || state.kind == Wait::kLockstep) continue;
-    arrived |= 1u << lane;
+    arrived |= (is_warp_operation(state.kind) & (state.kind != Wait::kLockstep) ? 1u : 0u) << lane;
     values[lane] = state.value, operands[lane] = state.operand, masks[lane] = state.mask;
   }
   if (arrived == 0) return go_on_in_step(lanes);
-  const EqualLanes operations(
-      arrived, [&](std::size_t lane) { return std::uint64_t{masks[lane]} << 8 ^ static_cast<std::uint64_t>(lanes[lane].kind); },
-      [&](std::size_t a, std::size_t b) { return lanes[a].kind == lanes[b].kind && masks[a] == masks[b]; });
   std::uint32_t complete = 0;
-  for_each_lane(operations.firsts, [&](std::size_t first) {
-    const std::uint32_t group = operations.of(first), wanted = lanes[first].kind == Wait::kActiveMask ? group : masks[first] & present;
+  const auto find_complete = [&](std::uint32_t group) {
+    const auto first = static_cast<std::size_t>(std::countr_zero(group));
+    const std::uint32_t wanted = lanes[first].kind == Wait::kActiveMask ? group : masks[first] & present;
     if ((group & wanted) == wanted && wanted != 0) complete |= group;
-  });
+  };
+  const auto same = [&](std::size_t a, std::size_t b) { return (lanes[a].kind == lanes[b].kind) & (masks[a] == masks[b]); };
+  std::uint32_t others = 0;
+  for (std::size_t lane = 0; lane < lanes.size(); ++lane) others |= (same(lane, static_cast<std::size_t>(std::countr_zero(arrived))) ? 0u : 1u) << lane;
+  if ((others & arrived) == 0) {
+    find_complete(arrived);
+  } else {
+    const EqualLanes operations(arrived, [&](std::size_t lane) { return std::uint64_t{masks[lane]} << 8 ^ static_cast<std::uint64_t>(lanes[lane].kind); }, same);
+    for_each_lane(operations.firsts, [&](std::size_t first) { find_complete(operations.of(first)); });
+  }
   const bool any = complete != 0;
   while (complete != 0) {
     const Wait kind = lanes[static_cast<std::size_t>(std::countr_zero(complete))].kind;

@@ -39,9 +39,12 @@ std::string integer(const Scalar& value) {
   return type + "(" + std::to_string(value.as_int()) + (itemsize(value.dtype()) == 8 ? "ll)" : ")");
 }
 
+/// text as an expression in brackets: it may end in a comment that goes on to the end of its line.
+std::string bracketed(const std::string& text) { return "(" + text + (text.find("//") == std::string::npos ? "" : "\n") + ")"; }
+
 /// An element of another dtype, as the prelude's convert() has it: C++ leaves some conversions undefined, and rounds a
 /// double twice on its way to 16 bits.
-std::string converted(const std::string& type, const std::string& text) { return "convert<" + type + ">(" + text + ")"; }
+std::string converted(const std::string& type, const std::string& text) { return "convert<" + type + ">" + bracketed(text); }
 
 /// The function for a step, without its name: equal texts share one function.
 std::string signature(const Step& step) {
@@ -71,13 +74,13 @@ std::string join_functions(const Step& step, const std::string& number) {
   std::string parameters;
   for (std::size_t i = 0; i < step.inputs.size(); ++i) parameters += (i > 0 ? ", " : "") + value_type(step.input_as(i)) + " x" + std::to_string(i);
   std::string text = join.preamble + "typedef " + (join.accumulator.empty() ? type : join.accumulator) + " " + own + ";\n";
-  text += "DAMO_FUNCTION " + own + " neutral" + number + "()" + scope + own + "(" + join.neutral + ");\n}\n";
-  text += "DAMO_FUNCTION " + own + " reduce" + number + "(" + own + " a, " + own + " b)" + scope + own + "(" + join.reduce + ");\n}\n";
-  text += "DAMO_FUNCTION " + own + " joined" + number + "(" + parameters + ")" + scope + own + "(" + step.code + ");\n}\n";
+  text += "DAMO_FUNCTION " + own + " neutral" + number + "()" + scope + own + bracketed(join.neutral) + ";\n}\n";
+  text += "DAMO_FUNCTION " + own + " reduce" + number + "(" + own + " a, " + own + " b)" + scope + own + bracketed(join.reduce) + ";\n}\n";
+  text += "DAMO_FUNCTION " + own + " joined" + number + "(" + parameters + ")" + scope + own + bracketed(step.code) + ";\n}\n";
   std::string arguments;
   for (std::size_t i = 0; i < step.inputs.size(); ++i) arguments += (i > 0 ? ", x" : "x") + std::to_string(i);
   text += "DAMO_FUNCTION " + own + " append" + number + "(" + own + " a, " + parameters + ")" + scope;
-  text += join.append.empty() ? "reduce" + number + "(a, joined" + number + "(" + arguments + "));\n}\n" : own + "(" + join.append + ");\n}\n";
+  text += join.append.empty() ? "reduce" + number + "(a, joined" + number + "(" + arguments + "));\n}\n" : own + bracketed(join.append) + ";\n}\n";
   const std::string post = join.post.empty() ? "a" : join.post;
   return text + "DAMO_FUNCTION " + value_type(step.result) + " post" + number + "(" + own + " a, i64 n)" + scope +
          converted(value_type(step.result), post) + ";\n}\n";

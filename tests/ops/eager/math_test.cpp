@@ -216,6 +216,8 @@ TEST_P(EagerMath, SaysWhatIsWrong) {
                 a.slice({{0, 1}}).broadcast_to({3, 4}) += 1;
               }),
               ::testing::HasSubstr("add: axis 0 of the result is broadcast"));
+  EXPECT_THAT(error_of([&] { a.view(float32, {2, 2}, {1, 1}, 0) += 1; }),
+              ::testing::HasSubstr("add: elements of the result share places: its shape is (2, 2), its strides are (1, 1)"));
   EXPECT_THAT(error_of([&] { (void)(bytes({1}) + 300); }), ::testing::HasSubstr("add: 300 does not fit int8"));
   EXPECT_THAT(error_of([&] { (void)where(a, a, a); }),
               ::testing::HasSubstr("where: the condition must be bool, it is float32"));

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <numeric>
 #include <random>
+#include <set>
 #include <vector>
 
 namespace damo {
@@ -80,9 +81,25 @@ TEST(ArrayLayout, CopiesRandomLayouts) {
         step = step * std::max<std::int64_t>(shape[axis], 1) + below(2);
       }
     }
+    EXPECT_EQ(shared_places(shape, layouts[0], "x"), "");
     if (rank > 0 && below(3) == 0) layouts[1][below(rank)] = 0;
     expect_copied<std::uint8_t>(shape, layouts[0], layouts[1]);
     expect_copied<std::int32_t>(shape, layouts[0], layouts[1]);
+  }
+}
+
+TEST(ArrayLayout, SeesPlacesThatElementsShare) {
+  EXPECT_EQ(shared_places({2, 3}, {0, 1}, "x"), "axis 0 of x is broadcast: its 2 elements are one");
+  EXPECT_EQ(shared_places({2, 2}, {1, -1}, "x"), "elements of x share places: its shape is (2, 2), its strides are (1, -1)");
+  EXPECT_EQ(shared_places({0, 2}, {0, 0}, "x"), "");
+  for (std::int64_t a = -5; a <= 5; ++a) {
+    for (std::int64_t b = -5; b <= 5; ++b) {
+      std::set<std::int64_t> places;
+      for (std::int64_t i = 0; i < 3; ++i) {
+        for (std::int64_t j = 0; j < 4; ++j) places.insert(i * a + j * b);
+      }
+      if (places.size() < 12) EXPECT_NE(shared_places({3, 4}, {a, b}, "x"), "") << a << " " << b;
+    }
   }
 }
 

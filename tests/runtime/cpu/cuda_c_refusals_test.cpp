@@ -64,6 +64,7 @@ TEST(CudaCRefusals, NamesConstructsThatTheCpuCannotRun) {
   const Refused cases[] = {
       {"__global__ void k(int* y) { asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(*y)); }", "user.cu:1:29: error: inline assembly (PTX) is not supported on the CPU"},
       {"__global__ void k(float* y, unsigned long long t) {\n  *y = tex2D<float>(t, 0, 0);\n}", "user.cu:2:8: error: 'tex2D<float>' is unavailable: texture memory is not supported on the CPU"},
+      {"__global__ void k(int* y) {}\n__constant__ unsigned char data[] = {\n  # embed \"user.cu\"\n};", "user.cu:3: error: #embed is not supported in a kernel's text"},
       {"texture<float, 2, cudaReadModeElementType> image;\n__global__ void k(float* y) {}", "user.cu:1:1: error: 'texture<float, 2>' is unavailable: texture and surface references are not supported"},
       {"__global__ void child(int* y) {}\n__global__ void k(int* y) {\n  child<<<1, 1>>>(y);\n}", "user.cu:3:3: error: launching a kernel from a kernel (dynamic parallelism) is not supported on the CPU"},
   };

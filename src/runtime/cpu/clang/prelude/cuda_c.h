@@ -142,12 +142,13 @@ extern "C" __device__ __attribute__((const)) unsigned __damo_row_threads(void);
   }
 
 // The call once for each thread of the block, or of the joined ones. Without barriers threads are independent, so the
-// innermost loop is over x and vectorises.
+// innermost loop is over x and vectorises. No x passes 2^31 - 1, as the launcher sees to: said by a signed sum, which can't
+// wrap, it makes what is indexed by x a row of neighbours for every analysis.
 #define __DAMO_RUN_THREADS(...)                                                                              \
   const unsigned row = joined * nx;                                                                         \
   for (unsigned z = 0; z < nz; ++z)                                                                         \
     for (unsigned y = 0; y < ny; ++y)                                                                       \
-      for (unsigned x = 0; x < row; ++x) {                                                                  \
+      for (unsigned x = 0; x < row; x = unsigned(int(x) + 1)) {                                             \
         __damo_thread_loop(y, z);                                                                           \
         at.thread[0] = x, at.thread[1] = y, at.thread[2] = z;                                               \
         __VA_ARGS__;                                                                                        \
