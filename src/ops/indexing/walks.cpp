@@ -62,7 +62,7 @@ __global__ void gather_strided(const void* x, const long long* positions, void* 
 }
 )";
 
-// z is (outer, extent, inner), y's axes (outer, count, inner). The thread of the last of equal keys sets, that of the first adds them all up, eight at a time: a
+// z is (outer, extent, inner), y's axes (outer, count, inner). The thread of the last of equal keys sets, that of the first adds them all up, four at a time: a
 // key, its place and its element are read one after another, and a thread that read one element at a time would wait for memory three times for each. Blocks share
 // the columns of a row, so that a long sum is one thread's for one column.
 constexpr const char* kScatter = R"(
@@ -81,25 +81,25 @@ __global__ void scatter(const void* from, const long long* keys, const long long
       } else {
         const T* const column = y + outer * count * inner + k;  // of contiguous y
         Sum sum = (Sum)*to;
-        int equals = 8;
-        for (long long j = i; equals == 8; j += 8) {
-          long long next_keys[8], at[8];
-          T terms[8];
+        int equals = 4;
+        for (long long j = i; equals == 4; j += 4) {
+          long long next_keys[4], at[4];
+          T terms[4];
 #pragma unroll
-          for (int m = 0; m < 8; ++m) {
+          for (int m = 0; m < 4; ++m) {
             const long long next = j + m < count ? j + m : count - 1;
             next_keys[m] = keys[next];
             at[m] = order ? order[next] : next;
           }
           equals = 0;
 #pragma unroll
-          for (int m = 0; m < 8; ++m) equals += equals == m && j + m < count && next_keys[m] == key;
+          for (int m = 0; m < 4; ++m) equals += equals == m && j + m < count && next_keys[m] == key;
 #pragma unroll
-          for (int m = 0; m < 8; ++m) {
+          for (int m = 0; m < 4; ++m) {
             if (m < equals) terms[m] = y_is_contiguous ? column[at[m] * inner] : y[place(of_y, (outer * count + at[m]) * inner + k)];
           }
 #pragma unroll
-          for (int m = 0; m < 8; ++m) {
+          for (int m = 0; m < 4; ++m) {
             if (m < equals) sum += (Sum)terms[m];
           }
         }
