@@ -107,6 +107,7 @@ TEST_P(Random, DrawsInAGraphFusedOrNotWhatAGeneratorDraws) {
 }
 
 TEST_P(Random, DrawsTheBitsOfTheCpu) {
+  if (!DAMO_HAS_CPU) GTEST_SKIP() << "needs the CPU back end";
   RandomGenerator random = generator(3), on_cpu(3, cpu());
   for (const Draw& draw : kDraws) EXPECT_EQ(draw.eager(random, {5, 1001}).to_doubles(), draw.eager(on_cpu, {5, 1001}).to_doubles()) << draw.name;
 }

@@ -94,6 +94,7 @@ std::vector<Tensor> draw_reference(const NodeSpec& node, const std::vector<Tenso
     std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return word_of(node, static_cast<std::uint64_t>(a), true) < word_of(node, static_cast<std::uint64_t>(b), true); });
     return {gathered(x, x.shape, [&](Coordinates at) { return at[0] = order[static_cast<std::size_t>(at[0])], at; })};
   }
+  demand_extents(DAMO_HAS_CPU != 0);  // its generator is the reference of what follows; a build without it leaves such graphs out
   RandomGenerator random(static_cast<std::uint64_t>(node.pattern[0]), static_cast<std::uint64_t>(node.pattern[1]), Device("cpu"));
   if (node.name == "categorical") {
     const Array noise = random.gumbel(x.shape);
