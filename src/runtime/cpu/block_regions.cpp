@@ -104,7 +104,7 @@ void damo_warp_operation(std::int32_t kind, std::uint64_t* values, const std::in
     const auto lanes = static_cast<std::uint32_t>(std::min<std::int64_t>(kWarpSize, threads - first));
     std::uint32_t present = lanes == kWarpSize ? ~0u : (1u << lanes) - 1u;
     for (std::uint32_t lane = 0; next && lane < lanes; ++lane) {
-      present &= ~((next[first + lane] == kReturned ? 1u : 0u) << lane);
+      if (next[first + lane] == kReturned) present &= ~(1u << lane);  // few have, so the branch is foreseen
     }
     operate_on_warp(static_cast<Wait>(kind), values + first, operands + first, masks ? masks + first : nullptr, present);
   }
