@@ -172,7 +172,7 @@ std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) c
   options.emplace_back(wanted.fast_math ? "-use_fast_math" : "-fmad=true");
   if (request.kind == SourceKind::kGenerated) {
     options.emplace_back("-default-device");
-    options.emplace_back("-diag-suppress=177");  // "declared but never referenced": a kernel uses part of its head
+    options.emplace_back("-diag-suppress=177,550");  // "declared but never referenced", "set but never used": a kernel uses part of its head, and of what it reads
     if (minimal_) options.emplace_back(kMinimal);
   } else {
     options.emplace_back("-diag-suppress=47");  // NVIDIA's headers define limits that the prelude has, in other words
