@@ -106,6 +106,22 @@ TEST_P(Random, DrawsInAGraphFusedOrNotWhatAGeneratorDraws) {
   for (std::size_t i = 0; i < count; ++i) EXPECT_NE(expected[i], expected[count + i]) << kDraws[i].name;
 }
 
+/// Draws lie nowhere in memory, so rows of them can't be asked for ahead.
+TEST_P(Random, RowsOfDrawsAreReduced) {
+  const Array x = generator(5).normal({6, 700});
+  for (bool stores : {false, true}) {
+    RandomStream random = stream();
+    const Variable rows = matrix("x"), drawn = random.uniform({6, 700}), shifted = rows - mean(rows * drawn, 1, true);
+    std::vector<Variable> outputs{stores ? shifted * drawn : softmax(rows + drawn)};
+    const Values values = x.to_doubles(), found = function({rows}, outputs, options(true))(x)[0].to_doubles(), noise = generator().uniform({6, 700}).to_doubles();
+    for (std::size_t row = 0; row < 6; ++row) {
+      double sum = 0, products = 0;
+      for (std::size_t k = row * 700; k < (row + 1) * 700; ++k) sum += std::exp(values[k] + noise[k]), products += values[k] * noise[k] / 700;
+      for (std::size_t k = row * 700; k < (row + 1) * 700; ++k) ASSERT_NEAR(found[k], stores ? (values[k] - products) * noise[k] : std::exp(values[k] + noise[k]) / sum, 1e-6) << row << " " << k;
+    }
+  }
+}
+
 TEST_P(Random, DrawsTheBitsOfTheCpu) {
   if (!DAMO_HAS_CPU) GTEST_SKIP() << "needs the CPU back end";
   RandomGenerator random = generator(3), on_cpu(3, cpu());

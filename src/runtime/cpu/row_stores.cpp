@@ -39,7 +39,7 @@ std::string CpuReducingEmitter::head_of(int output) const {
 void CpuReducingEmitter::emit_ahead(const std::string& indent, const std::string& before, const Passes::Pass& pass) {
   if (&pass != asks_ahead()) return;
   for (int input : passes_.all()[0].inputs) {
-    if (access(input) == Access::kRow) line(indent + "  if (ahead) prefetch_strip(r" + number(input) + " + " + kept_step(input) + " + " + before + "j);");
+    if (access(input) == Access::kRow && !spec_.is_ordinals(input)) line(indent + "  if (ahead) prefetch_strip(r" + number(input) + " + " + kept_step(input) + " + " + before + "j);");
   }
 }
 
@@ -57,7 +57,7 @@ void CpuReducingEmitter::declare_ahead(const std::string& indent) {
   if (!pass) return;
   std::size_t bytes = 0;
   for (int input : passes_.all()[0].inputs) {
-    if (access(input) == Access::kRow) bytes += itemsize(spec_.parameter_dtype(input));
+    if (access(input) == Access::kRow && !spec_.is_ordinals(input)) bytes += itemsize(spec_.parameter_dtype(input));
   }
   line(indent + "const bool ahead = a.fast & 2 && a.length * " + number(static_cast<int>(bytes)) + " <= " + number(pass->keeps.empty() ? kRowAhead : kCpuHeldBytes) + ";");
 }
