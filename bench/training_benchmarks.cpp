@@ -4,6 +4,8 @@
 // guarded: with Options::nan_guard.
 // lstm_step/DEVICE, lstm_step/DEVICE/inside, lstm_step/DEVICE/guarded: a step of gradient descent of the model of examples/56_character_lstm.cpp, 96 characters, 256 features, batch 64, 64 steps, float32;
 // inside: with all products in the loop (without push_out_of_loops). items: characters.
+// lenet_step/DEVICE: a step of gradient descent of LeNet on 128 pictures of 28 x 28: 20 and 50 filters of 5 x 5, each with tanh and max pooling, 500 units, tanh, 10
+// classes, cross-entropy; float32 without TF32. items: pictures.
 #include <damo/damo.hpp>
 
 #include <cmath>
@@ -79,6 +81,26 @@ void run_lstm(benchmark::State& state, const Target& target, bool pushes_out, bo
   target.device.free_cache();
 }
 
+void run_lenet(benchmark::State& state, const Target& target, Effort effort) {
+  constexpr std::int64_t kBatch = 128;
+  nn::Init init(1, float32, target.device);
+  const nn::Conv2d first(init, "first", 1, 20, 5), second(init, "second", 20, 50, 5);
+  const nn::Linear third(init, "third", 800, 500), fourth(init, "fourth", 500, 10);
+  const std::vector<Shared> parameters = nn::parameters(first, second, third, fourth);
+  const Variable images = input({float32, {kBatch, 1, 28, 28}}, "images"), labels = input({int64, {kBatch}}, "labels");
+  const Variable maps = max_pool2d(tanh(second(max_pool2d(tanh(first(images)), 2))), 2);
+  const Variable cost = mean(cross_entropy(fourth(tanh(third(flatten(maps, 1)))), labels));
+  const std::vector<Variable> gradients = grad(cost, std::vector<Variable>(parameters.begin(), parameters.end()));
+  const Function function = damo::function({images, labels}, {cost}, {.device = target.device, .updates = optim::sgd(gradients, parameters, 1e-2)});
+  std::vector<std::int64_t> classes;
+  for (std::int64_t i = 0; i < kBatch; ++i) classes.push_back(i * 7919 % 10);
+  const std::vector<Array> values{random_array({kBatch, 1, 28, 28}, target.device, 1), Array::from(classes, {kBatch}, target.device)};
+  for (int i = 0; i < 2; ++i) function.call(values);
+  report(state, time_calls([&] { function.call(values); }, [&] { target.device.synchronize(); }, effort));
+  state.SetItemsProcessed(kBatch);
+  target.device.free_cache();
+}
+
 }  // namespace
 
 void add_training(const std::vector<Target>& targets, Effort effort) {
@@ -87,6 +109,7 @@ void add_training(const std::vector<Target>& targets, Effort effort) {
       add("lstm_step/" + target.name + (fuse ? "" : "/inside"), [=](benchmark::State& state) { run_lstm(state, target, fuse, false, effort); });
       add("adamw_300/" + target.name + (fuse ? "" : "/unfused"), [=](benchmark::State& state) { run(state, target, fuse, false, effort); });
     }
+    add("lenet_step/" + target.name, [=](benchmark::State& state) { run_lenet(state, target, effort); });
     add("lstm_step/" + target.name + "/guarded", [=](benchmark::State& state) { run_lstm(state, target, true, true, effort); });
     add("adamw_300/" + target.name + "/guarded", [=](benchmark::State& state) { run(state, target, true, true, effort); });
   }
