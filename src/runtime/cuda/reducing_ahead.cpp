@@ -21,7 +21,7 @@ void CudaReducingEmitter::emit_fetch_row() {
   line("  if (row < a.n) {");
   text_ += coordinates() + row_start(i);
   line("  const place begin = 0, end = place(a.length);");
-  line("  const place first = place(thread) * " + width + (anywhere && layout_.vector > 1 ? " - place(" + phase(i) + ");" : ";"));
+  line("  const place first = place(thread) * " + width + (anywhere && layout_.vector > 1 ? " - place(" + phase(i, first_at(i)) + ");" : ";"));
   emit_bases({i}, "first");
   line("#pragma unroll\n    for (int u = 0; u < " + number(layout_.items) + "; ++u) {\n      const place at = first + u * " + number(step()) + ";");
   if (layout_.ends != Ends::kTiles) line("      if (!(" + inside("", "at < end") + ")) continue;");

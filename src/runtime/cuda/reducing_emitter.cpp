@@ -162,20 +162,21 @@ void CudaReducingEmitter::emit_row_start() {
   }
 }
 
-/// How far behind a whole vector of the array its row begins.
-std::string CudaReducingEmitter::phase(int i) const {
+/// How far behind a place of the array that is a multiple of so many elements in memory its row begins.
+std::string CudaReducingEmitter::phase(int i, int elements) const {
   const std::string address = "u32(reinterpret_cast<u64>(r" + number(i) + ") / sizeof(" + stored(i) + "))";
-  return (backward_ ? "(0u - " + address + " - u32(a.length)) & " : "(" + address + " + u32(begin)) & ") + number(layout_.vector - 1) + "u";
+  return (backward_ ? "(0u - " + address + " - u32(a.length)) & " : "(" + address + " + u32(begin)) & ") + number(elements - 1) + "u";
 }
 
-/// Rows that begin anywhere: how far behind the last whole vector of the first array, and which other arrays lie like it.
+/// Rows that begin anywhere: how far behind where the first array's first vector does, and which other arrays have vectors that lie like its.
 void CudaReducingEmitter::emit_shift() {
   std::string leader;
   for (int i = 0; i < spec_.parameter_count(); ++i) {
-    if (leader.empty() && access(i) == Access::kRow && !spec_.is_ordinals(i)) line("  const u32 shift = " + (leader = phase(i)) + ";");
+    if (leader.empty() && access(i) == Access::kRow && !spec_.is_ordinals(i)) line("  const u32 shift = " + (leader = phase(i, first_at(i))) + ";");
   }
+  const std::string of_vector = stays() ? "(shift & " + number(layout_.vector - 1) + "u)" : "shift";
   for (int i = 0; i < spec_.parameter_count(); ++i) {
-    if (is_together(i)) line("  const bool whole" + number(i) + " = (" + phase(i) + ") == shift;");
+    if (is_together(i)) line("  const bool whole" + number(i) + " = (" + phase(i, layout_.vector) + ") == " + of_vector + ";");
   }
 }
 

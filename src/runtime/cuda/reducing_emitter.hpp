@@ -13,8 +13,8 @@
 //             shared memory when they began with a row before. The blocks of a cluster meet by messages; where that serves once for the first
 //             two passes, whose sums of exponentials are then against each block's own maximum (own_maximum.hpp).
 //
-// Of rows a vector is neighbours along the row; where rows begin anywhere (Ends), vectors lie where memory wants them, and the first
-// and the last of a row are read by element. Of columns a vector is neighbouring columns: a thread then has as many rows' values.
+// Of rows a vector is neighbours along the row; where rows begin anywhere (Ends), vectors lie where memory wants them, of blocks that stay in whole
+// lines of the cache a warp, and the first and the last of a row are read by element. Of columns a vector is neighbouring columns: a thread then has as many rows' values.
 // How many lanes and items there are, and why: reducing_schedule.hpp. Helpers of the text: reducing_text.hpp.
 #pragma once
 #include <algorithm>
@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "runtime/cuda/guard_text.hpp"
+#include "runtime/cuda/reducing_schedule.hpp"
 #include "runtime/kernel/body.hpp"
 #include "runtime/kernel/layout.hpp"
 #include "runtime/kernel/own_maximum.hpp"
@@ -45,7 +46,7 @@ class CudaReducingEmitter {
   std::string coordinates() const;
   std::string row_start(int parameter) const;
   void emit_row_start();
-  std::string phase(int parameter) const;
+  std::string phase(int parameter, int elements) const;
   void emit_shift();
   void emit_offset_functions();
   void emit_load(int parameter);
@@ -109,6 +110,8 @@ class CudaReducingEmitter {
   bool stays() const { return layout_.ahead > 0; }
   /// Whether they read them in pieces that memory can be asked for.
   bool fetches() const { return layout_.ends == Ends::kAnywhere || layout_.aligned; }
+  /// A multiple of so many elements in memory is where a thread's first vector may be, of rows that begin anywhere.
+  int first_at(int parameter) const { return stays() ? kLineBytes / spec_.element_bytes(parameter) : layout_.vector; }
   int ahead_line() const { return layout_.vector * spec_.element_bytes(array_ahead_) * layout_.lanes; }  ///< bytes, of all threads' vectors u
   std::string name(int value) const { return is_own_ && value == own_->maximum ? "own" + number(value) : local_name(value) + (is_row_value(value) ? "[k]" : ""); }
   std::string call(int value) const;

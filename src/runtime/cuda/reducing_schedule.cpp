@@ -209,7 +209,8 @@ void stay(const KernelSpec& spec, Layout& layout, const Geometry& geometry, cons
   const int array = array_ahead(spec, layout);
   if (layout.cluster == 1 || length <= kShortestToStay || array < 0 || spec.parameter_dtype(array) != float32 || !writes_elements(spec)) return;
   if (std::any_of(spec.outputs.begin(), spec.outputs.end(), [](DType dtype) { return itemsize(dtype) < sizeof(float); })) return;
-  const std::int64_t vectors = divide_up(length, layout.vector) + (layout.ends == Ends::kAnywhere ? 1 : 0), most = kMostWordsHeld / (words_wanted_again(spec, layout) * layout.vector);
+  const std::int64_t before = layout.ends == Ends::kAnywhere ? kLineBytes / spec.element_bytes(array) - 1 : 0;  // elements of the row's first line, at most
+  const std::int64_t vectors = divide_up(length + before, layout.vector), most = kMostWordsHeld / (words_wanted_again(spec, layout) * layout.vector);
   Layout stays = layout;
   stays.lanes = kMostLanes;
   stays.cluster = 2;

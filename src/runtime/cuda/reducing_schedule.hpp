@@ -14,6 +14,8 @@
 //                         kShortestToStay elements with one array to read and such sums: an element's bytes then take longer than what a block alone on its
 //                         multiprocessor does with it. 16-bit floats, whose bytes take half, and a second array are better served by several blocks out of step.
 //                         Which cluster has which row follows from the shape and the device, and a row's value from neither.
+//                         Rows that begin anywhere are taken apart where lines of the cache begin: a warp whose vectors began within one would touch a line more,
+//                         and share it with its neighbour (softmax of 2670 x 50257 on an H200: 298 us, where vectors alone are aligned; 284)
 //   past that             each pass reads the row again
 //
 // Reductions of one pass hold nothing: 128 bytes of a row a thread are on their way at a time, of columns too, and at most 32 elements.
@@ -34,6 +36,7 @@
 
 namespace damo {
 
+inline constexpr int kLineBytes = 128;   ///< of the cache: a row of blocks that stay, where it begins anywhere, is read and written in whole ones
 inline constexpr int kColumnRadix = 8;   ///< tiles of a column whose values are joined into one of the next level; of a row 32 (scan_emitter.hpp)
 inline constexpr int kMostColumnLevels = 11;  ///< of so many tiles each: a ticket has 32 bits
 inline constexpr int kTicketWords = 16;  ///< of 64 bits, before the states of a scan: a line of the cache for the ticket

@@ -18,6 +18,7 @@
 #include "runtime/cuda/cuda_backend.hpp"
 #include "runtime/cuda/dialect.hpp"
 #include "runtime/cuda/nvrtc.hpp"
+#include "runtime/cuda/reducing_schedule.hpp"
 #include "runtime/cuda/text_as_cuda_c.hpp"
 #include "runtime/kernel/argument_block.hpp"
 #include "runtime/kernel/cache.hpp"
@@ -130,7 +131,7 @@ Layout cuda_layout(const KernelSpec& spec, const Geometry& geometry, const Proce
 Layout staying_layout(const KernelSpec& spec, const Geometry& geometry, int lanes, int ahead) {
   Layout layout = cuda_layout(spec, geometry);
   layout.lanes = lanes;
-  layout.items = static_cast<int>(divide_up(geometry.reduced.count + (layout.ends == Ends::kAnywhere ? layout.vector : 0), lanes * layout.vector));
+  layout.items = static_cast<int>(divide_up(geometry.reduced.count + (layout.ends == Ends::kAnywhere ? kLineBytes / spec.element_bytes(0) : 0), lanes * layout.vector));
   layout.whole = true;
   layout.residents = 1;
   layout.ahead = ahead;
@@ -254,6 +255,8 @@ TEST(CudaReducing, KeepsClustersForLongRowsOfOneArrayWhoseBlocksMeetOnce) {
   };
   stays(32772, 2, 2);
   stays(50257, 2, 2);
+  stays(65505, 2, 1);
+  stays(65509, 4, 2);  // the first of its lines may have 31 elements before it
   stays(65536, 2, 1);
   stays(65537, 4, 2);
   stays(131072, 4, 1);
@@ -388,6 +391,17 @@ TEST(CudaReducing, SharesRowsAmongTheBlocksOfClustersThatStayOnTheCpu) {
     expect_what_the_cpus_text_gives(log_softmax_case(), given, kProcessorsToStay, *device);
     if (given.infinite) expect_what_the_cpus_text_gives({log_softmax_alone(), {false, false, true}}, given, kProcessorsToStay, *device);
   }
+}
+
+TEST(CudaReducing, TakesRowsThatStayApartWhereLinesOfTheCacheBegin) {
+  const auto text = [](const Shape& shape) {
+    const Strides dense = contiguous_strides(shape);
+    const ArrayLayout arrays[] = {{&shape, &dense}, {&shape, &dense}};
+    const KernelSpec spec = softmax_in_steps();
+    return cuda_dialect().emit(spec, cuda_layout(spec, Geometry(shape, arrays, 2), {132, 8, 227 * 1024}));
+  };
+  EXPECT_THAT(text({2670, 50257}), ::testing::AllOf(::testing::HasSubstr("const u32 shift = (u32(reinterpret_cast<u64>(r0) / sizeof(float)) + u32(begin)) & 31u;"), ::testing::HasSubstr("& 3u) == (shift & 3u);")));
+  EXPECT_THAT(text({20000, 5001}), ::testing::AllOf(::testing::HasSubstr("const u32 shift = (u32(reinterpret_cast<u64>(r0) / sizeof(float)) + u32(begin)) & 3u;"), ::testing::HasSubstr("& 3u) == shift;")));
 }
 
 TEST(CudaReducing, HoldsJoinsAcrossRowsInPiecesOfOneAccess) {
