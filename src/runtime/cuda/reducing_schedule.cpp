@@ -23,6 +23,8 @@ constexpr int kWordsHeld = 16;                  // registers of a thread that ho
 constexpr int kMostWordsHeld = 32;              // beyond that, and of 16-bit floats, which are half the bytes
 constexpr int kWordsOfLongestRows = 64;         // where a cluster of kLanesAlone would not hold them else, and of kernels that write no elements
 constexpr int kResidentThreads = 1024;          // that hold rows
+constexpr int kMoreResidentThreads = 1536;      // where blocks of kLanesAlone hold no more than kWordsHeld
+constexpr int kFewOwnRegisters = 20;            // as kOwnRegisters, of a thread that holds so little: what the compiler does with where it must
 constexpr std::size_t kColumnSharedBytes = 48 * 1024;  // that any block may have, for the values that threads of a column join
 constexpr int kColumnWords = 96;                // registers of a thread for the values of its columns
 constexpr std::int64_t kSmallestChunk = 4096;   // elements of a block of which there are several a row
@@ -156,6 +158,21 @@ void share_columns(const KernelSpec& spec, Layout& layout, std::int64_t outputs,
   layout.items = asked.items > 0 ? asked.items : std::clamp(std::min(kColumnBytesInFlight / bytes_read(spec, layout), kColumnElements) / layout.vector, 1, kMostItems);
 }
 
+/// Registers that one element of a row takes where a later pass wants what was read beside what is kept of it.
+int words_wanted_again(const KernelSpec& spec, const Layout& layout) {
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  int most = words_of_place(spec, layout);
+  for (std::size_t i = 1; i < passes.all().size(); ++i) {
+    int words = static_cast<int>(passes.all()[i].kept.size());
+    for (int input = 0; input < spec.input_count(); ++input) {
+      const bool again = std::any_of(passes.all().begin() + static_cast<std::ptrdiff_t>(i), passes.all().end(), [&](const Passes::Pass& pass) { return std::find(pass.inputs.begin(), pass.inputs.end(), input) != pass.inputs.end(); });
+      if (again && is_moved(access_of(layout, input))) words += words_of(spec.parameter_dtype(input));
+    }
+    most = std::max(most, words);
+  }
+  return most;
+}
+
 /// Lanes, items and cluster that hold a row; false if nothing does.
 bool hold_rows(const KernelSpec& spec, Layout& layout, std::int64_t length, const Processors& processors, const Measured& asked) {
   const int words = words_of_place(spec, layout) * layout.vector;  // of a vector
@@ -181,26 +198,13 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, std::int64_t length, cons
   layout.cluster = cluster;
   layout.items = static_cast<int>(divide_up(vectors, std::int64_t{lanes} * cluster));
   // Registers for that many, where the values fit: else the compiler reads far ahead, and too few blocks are resident.
-  const int registers = kOwnRegisters + layout.items * words + words_held(spec);
-  layout.residents = asked.residents > 0 ? asked.residents : lanes > 32 && registers <= kRegisters / kResidentThreads ? kResidentThreads / lanes : 0;
+  const int held_registers = layout.items * words + words_held(spec);
+  const bool more = cluster == 1 && lanes == kLanesAlone && layout.items * layout.vector * words_wanted_again(spec, layout) <= kWordsHeld && kFewOwnRegisters + held_registers <= kRegisters / kMoreResidentThreads;
+  const int threads = more ? kMoreResidentThreads : kOwnRegisters + held_registers <= kRegisters / kResidentThreads ? kResidentThreads : 0;
+  layout.residents = asked.residents > 0 ? asked.residents : lanes > 32 ? threads / lanes : 0;
   // More of a cluster's blocks hide its meetings, while the compiler has registers for it: with the addresses of more arrays it spills.
   if (asked.residents == 0 && cluster > 1 && layout.residents > 0 && spec.parameter_count() <= kArraysOfResidents) layout.residents = std::max(layout.residents, kClustersResident * kLanesOfACluster / lanes);
   return true;
-}
-
-/// Registers that one element of a row takes where a later pass wants what was read beside what is kept of it.
-int words_wanted_again(const KernelSpec& spec, const Layout& layout) {
-  const Passes passes(spec, [](int, const Passes&) { return true; });
-  int most = words_of_place(spec, layout);
-  for (std::size_t i = 1; i < passes.all().size(); ++i) {
-    int words = static_cast<int>(passes.all()[i].kept.size());
-    for (int input = 0; input < spec.input_count(); ++input) {
-      const bool again = std::any_of(passes.all().begin() + static_cast<std::ptrdiff_t>(i), passes.all().end(), [&](const Passes::Pass& pass) { return std::find(pass.inputs.begin(), pass.inputs.end(), input) != pass.inputs.end(); });
-      if (again && is_moved(access_of(layout, input))) words += words_of(spec.parameter_dtype(input));
-    }
-    most = std::max(most, words);
-  }
-  return most;
 }
 
 /// A longer row's cluster as one that stays, where that is better (see the head of reducing_schedule.hpp).

@@ -162,7 +162,7 @@ void expect_hardly_a_spill(const Case& one, const Given& given, int cluster, std
 
 TEST(CudaReducing, CompilesWithHardlyASpill) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
-  const Given in_clusters[] = {{{2, 4096}, 2}, {{2, 20000}, 2}, {{2, 65536}, 2}, {{2, 50257}, 2}, {{2, 120000}, 2}, {{2, 262144}, 2}};
+  const Given in_clusters[] = {{{2, 4096}, 2}, {{2, 8192}, 2}, {{2, 8001}, 2}, {{2, 20000}, 2}, {{2, 65536}, 2}, {{2, 50257}, 2}, {{2, 120000}, 2}, {{2, 262144}, 2}};
   const Given of_many_coordinates = {{2, 10, 2, 10, 2, 700}, 42};
   std::set<std::string> known;
   const std::vector<Case> all = cases();
@@ -238,6 +238,43 @@ TEST(CudaReducing, SharesLongRowsAmongTheBlocksOfAClusterWhereThereAreSome) {
     EXPECT_EQ(alone.whole, length <= 32768) << length;
   }
   EXPECT_FALSE(layout(300000, 8).whole);
+}
+
+/// The loss of a row's label and the gradient by the row's elements: a label a row, a comparison with each place, three joins.
+KernelSpec cross_entropy() {
+  const KernelSpec softmax = log_softmax();
+  Step is_label = map("x0 == x1", {2, 1}), chosen = map("x0 ? x1 : T(0)", {3, 5});
+  is_label.compute = int64;
+  is_label.result = bool_;
+  is_label.inputs_as = {int64, int64};
+  chosen.inputs_as = {bool_, float32};
+  KernelSpec spec = spec_of("cross_entropy", {place_in_row(), is_label, softmax.steps[0], softmax.steps[1], chosen, sum_of(6), softmax.steps[2], sum_of(8), map("x0 / x1 - (x2 ? T(1) : T(0))", {8, 9, 3}, 5), map("log(x0) - x1", {9, 7}, 16)}, {10, 11}, 2);
+  spec.inputs[1] = int64;
+  spec.rows = {false, true};
+  spec.steps[3].inputs = {0, 4};
+  spec.steps[6].inputs = {5};
+  spec.steps[8].inputs_as = {float32, float32, bool_};
+  return spec;
+}
+
+TEST(CudaReducing, LeavesRegistersForManyThreadsWhereEachHoldsFewElements) {
+  const auto residents = [](const Case& one, std::int64_t length, std::string* text = nullptr) {
+    const Arrays arrays(one, {{20, length}, 2}, Device("null"));
+    const Layout layout = cuda_layout(one.spec, Geometry({20, length}, arrays.layouts, 2, one.spec.uses_place()), {132, 8, 227 * 1024});
+    if (text) *text = cuda_dialect().emit(one.spec, layout);
+    return layout.residents * layout.lanes;
+  };
+  const Case loss = {cross_entropy(), {false, true, false, true}};
+  std::string text;
+  EXPECT_EQ(residents(loss, 8192, &text), 1536);
+  EXPECT_EQ(residents({softmax_in_steps(), {false, false}}, 8192), 1536);
+  EXPECT_EQ(residents({softmax_in_steps(), {false, false}}, 4096), 1024) << "four blocks are enough";
+  EXPECT_EQ(residents(loss, 16384), 1024) << "32 registers' worth";
+  EXPECT_EQ(residents(log_softmax_case(), 8192), 1024) << "what was read is wanted beside what is kept";
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  CompileRequest request{text, SourceKind::kGenerated, "loss.cu"};
+  request.flags = {"--ptxas-options=-v"};
+  EXPECT_THAT(cuda_backend::NvrtcCompiler(90).compile(request).log, ::testing::HasSubstr(" 0 bytes spill stores"));
 }
 
 TEST(CudaReducing, KeepsClustersForLongRowsOfOneArrayWhoseBlocksMeetOnce) {
