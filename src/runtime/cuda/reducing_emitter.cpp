@@ -71,6 +71,7 @@ void CudaReducingEmitter::emit_head() {
   if (!across_.empty()) text_ += kCudaHeld;
   if (divides()) text_ += kCudaDivide;
   line(std::string("typedef ") + (layout_.wide ? "i64" : "i32") + " place;");
+  if (!spec_.scans() && compares_place()) text_ += kCudaIsPlace;
   text_ += argument_struct(spec_, layout_) + cuda_guard_functions(spec_) + steps_.functions();
   emit_offset_functions();
 }
@@ -252,6 +253,25 @@ bool CudaReducingEmitter::divides() const {
   return false;
 }
 
+/// The row's value that a step compares with the element's place, of which 32 bits say all: a label, say, with each class. -1 of all other steps.
+int CudaReducingEmitter::compared_with_place(int value) const {
+  const Step& step = spec_.step_of(value);
+  if (step.join || layout_.wide || step.code != "x0 == x1" || step.compute != int64 || step.inputs.size() != 2) return -1;
+  const auto is_place = [&](int input) { return input >= spec_.first_step() && spec_.step_of(input).is_place; };
+  for (int i : {0, 1}) {
+    const int place = step.inputs[static_cast<std::size_t>(i)], other = step.inputs[static_cast<std::size_t>(1 - i)];
+    if (is_place(place) && !passes_.is_element(other) && steps_.dtype(other) == int64) return other;
+  }
+  return -1;
+}
+
+bool CudaReducingEmitter::compares_place() const {
+  for (int value = spec_.first_step(); value < spec_.first_step() + static_cast<int>(spec_.steps.size()); ++value) {
+    if (compared_with_place(value) >= 0) return true;
+  }
+  return false;
+}
+
 /// Whether nothing reads the value but outputs of 16-bit floats.
 bool CudaReducingEmitter::is_only_stored_short(int value) const {
   for (const Step& step : spec_.steps) {
@@ -300,7 +320,10 @@ void CudaReducingEmitter::emit_vector(const Passes::Pass& pass) {
     line("          const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = keep" + number(value) + "[u][k]" + (is_own ? " * scale" + number(own_->maximum) + ";" : ";"));
   }
   for (int value : pass.steps) {
-    const std::string text = !spec_.step_of(value).is_place ? call(value) : rows() ? "i64(at + k)" : "i64(at)";
+    const std::string at = rows() ? "at + k" : "at";
+    const int compared = compared_with_place(value);
+    const std::string text = spec_.step_of(value).is_place ? "i64(" + at + ")" : compared >= 0 ? "is_place(" + at + ", " + steps_.value_text(compared, [this](int input) { return name(input); }) + ")"
+                                                                                               : call(value);
     line("          const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = " + text + ";");
   }
   for (int value : pass.keeps) line("          keep" + number(value) + "[u][k] = v" + number(value) + ";");

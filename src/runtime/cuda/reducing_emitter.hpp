@@ -100,6 +100,8 @@ class CudaReducingEmitter {
   bool is_row_value(int value) const { return several() && !passes_.is_element(value) && !(value < spec_.input_count() && is_scalar(access(value))); }
   bool divides_by_row(int value) const;
   bool divides() const;  ///< some step does
+  int compared_with_place(int value) const;
+  bool compares_place() const;
   bool is_only_stored_short(int value) const;
   /// Looks at what an output stores, if it is guarded.
   std::string look(int output, const std::string& stored) const { return cuda_look(spec_, output, stored); }

@@ -118,6 +118,10 @@ DAMO_FUNCTION void meet(u64* b, u32 parity) {
 const char* const kCudaOwnMaximum = R"(DAMO_FUNCTION float part_of(float own, float all, float least) { return own == all && own != least ? 1.0f : exp(own - all); }
 )";
 
+// An element's place is no less than 0, so what 32 bits do not hold is none.
+const char* const kCudaIsPlace = R"(DAMO_FUNCTION bool is_place(place at, i64 value) { return at == (i64(place(value)) == value ? place(value) : place(-1)); }
+)";
+
 // The reciprocal is rounded once; two corrections of the quotient by its exact remainder then give the quotient that is nearest
 // (Markstein 1990). A divisor without a reciprocal is scaled, with x; where the remainder is no number, or the quotient 0, there
 // is nothing to correct.

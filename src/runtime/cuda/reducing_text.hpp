@@ -20,6 +20,8 @@ extern const char* const kCudaAhead;
 extern const char* const kCudaMeetings;
 /// part_of(own, all): what exponentials against `own`, the part's maximum, are times to be against the row's (own_maximum.hpp); least: -inf.
 extern const char* const kCudaOwnMaximum;
+/// is_place(at, value): whether the place of an element, in 32 bits, is that of 64, which a row's elements have in common.
+extern const char* const kCudaIsPlace;
 /// divide(x, divisor(y)): x / y to the last bit, for a y that divides many. In float. divide_to_half: within 2 ulp, for what is rounded to 16 bits.
 extern const char* const kCudaDivide;
 
