@@ -454,6 +454,11 @@ Layout share_cuda_scan(const KernelSpec& spec, Layout layout, const Geometry& ge
   return layout;
 }
 
+int state_words(const Join& join, bool rows) {
+  const int words = (join.bytes + 3) / 4;
+  return rows ? static_cast<int>(divide_up(words, kSectorWords)) * kSectorWords : words;
+}
+
 Work scan_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry) {
   Work work;
   const bool rows = layout.form == Form::kRows;
@@ -465,7 +470,8 @@ Work scan_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry
   const std::size_t staged = layout.staged ? static_cast<std::size_t>(threads * layout.items * layout.vector * staged_bytes(spec, layout)) : 0;
   work.launches.push_back({0, {{groups * work.chunks}, {threads}, staged}});
   if (work.chunks == 1) return work;
-  const int words = joined_words(spec);
+  int words = 0;
+  for (const Step& step : spec.steps) words += step.join ? state_words(*step.join, rows) : 0;
   work.tile = work.chunks;
   for (std::int64_t tiles = work.chunks; tiles > 1;) work.tile += tiles = divide_up(tiles, radix);
   work.zeroed_bytes = work.scratch_bytes = static_cast<std::size_t>(kTicketWords + geometry.count * work.tile * words) * sizeof(std::uint64_t);

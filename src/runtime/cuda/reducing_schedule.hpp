@@ -42,6 +42,7 @@ inline constexpr int kLineBytes = 128;   ///< of the cache: a row of blocks that
 inline constexpr int kColumnRadix = 8;   ///< tiles of a column whose values are joined into one of the next level; of a row 32 (scan_emitter.hpp)
 inline constexpr int kMostColumnLevels = 11;  ///< of so many tiles each: a ticket has 32 bits
 inline constexpr int kTicketWords = 16;  ///< of 64 bits, before the states of a scan: a line of the cache for the ticket
+inline constexpr int kSectorWords = 4;   ///< of a sector of the cache, likewise
 
 inline constexpr int kAcrossColumns = 8, kAcrossLanes = 32;  ///< of a block that joins what blocks have of places: neighbours, and threads of each
 
@@ -57,6 +58,8 @@ int reducing_block(const Layout& layout);
 Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors& processors);
 /// Likewise of a scan.
 Layout share_cuda_scan(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors& processors);
+/// Words of 64 bits that a tile's value of the join takes where other blocks look for it: of rows whole sectors.
+int state_words(const Join& join, bool rows);
 Work scan_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry);
 /// Whether a block a row leaves multiprocessors idle for longer than a launch more a pass takes.
 bool prefers_cuda_passes(const KernelSpec& spec, const Geometry& geometry, const Processors& processors);

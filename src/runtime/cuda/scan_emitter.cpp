@@ -59,55 +59,73 @@ template <class A> DAMO_FUNCTION A awaited(const volatile u64* state) {
 }
 )";
 
-// What stands before a tile of a row, for all of its block; nothing before the first. A warp has a level, so that those of all levels are asked
-// for at once and waited for side by side; they are joined from the lowest level up whatever came first. The states of each level's tiles lie
-// behind those of the level below. The last tile of 32 publishes what they have as soon as that is there: whoever waits for it needs no more.
-constexpr const char* kLookBack = R"(template <class A, class Join> DAMO_FUNCTION A look_back(volatile u64* states, u32 tiles, u32 tile, A own, A* of_level, Join join) {
-  constexpr int kWords = (sizeof(A) + 3) / 4;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  volatile u64* level = states;
-  u32 count = tiles, at = tile;
-  for (int l = 0; l < warp && at > 0; ++l) {
-    level += i64(count) * kWords;
-    count = (count - 1) / 32 + 1;
-    at /= 32;
-  }
-  if (threadIdx.x == 0) publish(states + i64(tile) * kWords, own);
-  const int digit = int(at % 32);
-  if (digit > 0) {
+// What stands before a tile of a row, for all of its block; nothing before the first. It is joined from parts, each of no more than 32 states of neighbours: those of the
+// tiles of the tile's own 32, of each of the kNear groups of 32 before it, and of each level what is before these, so that a group has published its value long
+// before that is asked for. A warp has a part, so that all are asked for at once and waited for side by side; they are joined from the nearest to the
+// farthest whatever came first. The states of each level's tiles lie behind those of the level below, each in a sector of the cache of its own: hundreds of blocks wait for
+// the state that is missing, and where neighbours were published into the sector that they ask for, all of them waited longer. The last tile of 32 publishes what they have as soon as that
+// is there, and of higher levels, where it is the last too, when it has all parts.
+constexpr const char* kLookBack = R"(template <int kNear, class A, class Join> DAMO_FUNCTION A look_back(volatile u64* states, u32 tiles, u32 tile, A own, A* parts, Join join) {
+  constexpr int kApart = ((sizeof(A) + 3) / 4 + 3) / 4 * 4;
+  const int lane = threadIdx.x % 32;
+  const u32 group = tile / 32, far = group > u32(kNear) ? group - u32(kNear) : 0;
+  volatile u64* level = states + i64(tiles) * kApart;
+  if (threadIdx.x == 0) publish(states + i64(tile) * kApart, own);
+  for (int part = threadIdx.x / 32;; part += blockDim.x / 32) {
+    volatile u64* asked = states + (i64(group) - part) * 32 * kApart;
+    int digit = part == 0 ? int(tile % 32) : u32(part) <= group ? 32 : 0;
+    if (part > kNear) {
+      asked = level;
+      u32 count = (tiles - 1) / 32 + 1, at = far;
+      for (int l = kNear + 1; l < part && at > 0; ++l) {
+        asked += i64(count) * kApart;
+        count = (count - 1) / 32 + 1;
+        at /= 32;
+      }
+      if (at == 0) break;
+      digit = int(at % 32);
+      asked += (i64(at) - digit) * kApart;
+    }
+    if (digit == 0) continue;
     A joined = own;
-    if (lane < digit) joined = awaited<A>(level + (i64(at) - digit + lane) * kWords);
+    if (lane < digit) joined = awaited<A>(asked + lane * kApart);
 #pragma unroll
     for (int d = 1; d < 32; d *= 2) {
       const A behind = of_lane_behind(joined, d);
       if (lane + d < digit) joined = join(joined, behind);
     }
-    if (lane == 0) of_level[warp] = joined;
-    if (threadIdx.x == 0 && digit == 31) publish(states + (i64(tiles) + tile / 32) * kWords, join(joined, own));
+    if (lane == 0) parts[part] = joined;
+    if (threadIdx.x == 0 && part == 0 && digit == 31) publish(level + i64(group) * kApart, join(joined, own));
   }
   __syncthreads();
   A before = own;
-  bool has_before = false, publishes = true;
-  for (int l = 0; tile > 0; ++l) {
-    const int place = int(tile % 32);
-    tile /= 32;
-    states += i64(tiles) * kWords;
-    tiles = (tiles - 1) / 32 + 1;
-    publishes = publishes && place == 31;
-    if (publishes) {
-      own = join(of_level[l], own);
-      if (threadIdx.x == 0 && l > 0) publish(states + i64(tile) * kWords, own);
-    }
-    if (place > 0) {
-      before = has_before ? join(of_level[l], before) : of_level[l];
-      has_before = true;
-    }
+  bool has_before = false;
+  const auto take = [&](int part) {
+    before = has_before ? join(parts[part], before) : parts[part];
+    has_before = true;
+  };
+  if (tile % 32 > 0) take(0);
+#pragma unroll 1
+  for (int part = 1; part <= kNear; ++part) {
+    if (u32(part) <= group) take(part);
+  }
+  u32 count = (tiles - 1) / 32 + 1, unit = group;
+  bool is_last = tile % 32 == 31;
+  int part = kNear + 1;
+  for (u32 at = far; at > 0; at /= 32, ++part) {
+    if (at % 32 > 0) take(part);
+    is_last = is_last && unit % 32 == 31;
+    unit /= 32;
+    level += i64(count) * kApart;
+    count = (count - 1) / 32 + 1;
+    if (is_last && threadIdx.x == 0) publish(level + i64(unit) * kApart, join(before, own));
   }
   return before;
 }
 )";
 
-constexpr int kMostLevels = 7;  // of 32 tiles each: a ticket has 32 bits. A block that has tiles of a row has 8 warps at least
+constexpr int kMostLevels = 7;  // of 32 tiles each: a ticket has 32 bits
+constexpr int kNearGroups = 3;  // of 32 tiles: as many as begin while a group's value takes its two trips through memory, and fewer than 32
 
 // What stands before a tile of columns, for all of its block: level l's part of column c at of_level[l * columns + c], behind a meeting. A thread
 // asks for all states of one column and level at once, neighbours for those of neighbours. The last tile of 8 publishes what they have, of a
@@ -186,8 +204,6 @@ DAMO_FUNCTION void look_up(volatile u64* states, i64 n, i64 first, u32 tiles, u3
   __syncthreads();
 }
 )";
-
-int words(const Join& join) { return (join.bytes + 3) / 4; }
 
 }  // namespace
 
@@ -392,8 +408,8 @@ void CudaScanEmitter::emit_row_prefix(int join) {
   std::string has = "lane >= 32";
   if (layout_.chunked) {
     emit_states(join);
-    line("  __shared__ " + type + " levels" + n + "[" + number(kMostLevels) + "];");
-    line("  const " + type + " g" + n + " = look_back(states" + n + " + row * a.tile * " + number(words(*spec_.step_of(join).join)) + ", u32(a.chunks), u32(tile), all" + n + ", levels" + n + ", [](" + type + " a, " + type + " b) { return " + reduce + "(a, b); });");
+    line("  __shared__ " + type + " parts" + n + "[" + number(kNearGroups + kMostLevels) + "];");
+    line("  const " + type + " g" + n + " = look_back<" + number(kNearGroups) + ">(states" + n + " + row * a.tile * " + number(state_words(*spec_.step_of(join).join, true)) + ", u32(a.chunks), u32(tile), all" + n + ", parts" + n + ", [](" + type + " a, " + type + " b) { return " + reduce + "(a, b); });");
     line("  if (tile > 0) before" + n + " = lane >= 32 ? " + reduce + "(g" + n + ", before" + n + ") : g" + n + ";");
     has = "tile > 0 || lane >= 32";
   }
@@ -447,7 +463,7 @@ void CudaScanEmitter::emit_states(int join) {
   int before = 0;
   for (int other : passes_.all()[0].joins) {
     if (other == join) break;
-    before += words(*spec_.step_of(other).join);
+    before += state_words(*spec_.step_of(other).join, rows());
   }
   line("  volatile u64* const states" + number(join) + " = static_cast<volatile u64*>(a.scratch) + " + number(kTicketWords) + " + a.n * a.tile * " + number(before) + ";");
 }

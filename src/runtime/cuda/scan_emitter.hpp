@@ -8,7 +8,8 @@
 // Longer rows are several tiles, each a block's, that hand on what they have in memory (decoupled look-back: Merrill and Garland 2016).
 // Blocks take the tiles in order, by a ticket, so a block waits for blocks alone that have begun. Unlike there no block waits for the joined value
 // of all before it, which would tie the order of joining to who came when: each 32 (of columns 8) tiles' values are joined by the last of these tiles into
-// one of the next level, each 32 of which again. What stands before a tile is joined from fewer than 32 values a level, in one order
+// one of the next level, each 32 of which again. What stands before a tile is joined from no more than 32 values a level, of rows also of each of the
+// three groups of 32 tiles before, whose own value would come a trip later than their tiles' do; in one order
 // whatever the timing, so results are the same bits at every call. Other warps wait for other levels: what a level costs is a
 // trip to the second-level cache, and so all trips are taken at once. No value is neutral but the one of which an exclusive scan begins: the
 // first element of a row stays as it is.
