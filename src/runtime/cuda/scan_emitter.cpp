@@ -124,6 +124,15 @@ constexpr const char* kLookBack = R"(template <int kNear, class A, class Join> D
 }
 )";
 
+// A block asks for all of a tile, to the second-level cache, in one instruction; what does not begin where it must begins a little earlier.
+constexpr const char* kAskFor = R"(DAMO_FUNCTION void ask_for(const void* from, u32 bytes) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" :: "l"(reinterpret_cast<u64>(from) & ~u64(15)), "r"(bytes) : "memory");
+#endif
+}
+)";
+
+constexpr int kTilesAhead = 64;  // of 64 KB: of 192 the cache loses some again
 constexpr int kMostLevels = 7;  // of 32 tiles each: a ticket has 32 bits
 constexpr int kNearGroups = 3;  // of 32 tiles: as many as begin while a group's value takes its two trips through memory, and fewer than 32
 
@@ -213,6 +222,7 @@ std::string CudaScanEmitter::emit() {
   if (layout_.chunked) text_ += kStates;
   if (layout_.chunked) text_ += rows() ? kLookBack : kLookUp;
   if (layout_.staged) text_ += kCudaAhead;
+  if (asks_ahead()) emit_ask_ahead();
   emit_begin();
   emit_tile();
   emit_joined();
@@ -226,6 +236,30 @@ std::string CudaScanEmitter::emit() {
   return std::move(text_);
 }
 
+/// ask_ahead(a, ticket): what the block reads that has the ticket, if that is a tile that neither begins nor ends its row. A tile waits for the slowest of all that were asked for
+/// before it: the fewer of them still come from memory, the sooner they all have come.
+void CudaScanEmitter::emit_ask_ahead() {
+  text_ += kAskFor;
+  line("DAMO_FUNCTION void ask_ahead(const Arguments& a, u32 ticket) {\n  const i64 tile = ticket / u32(a.n), row = ticket % u32(a.n);");
+  line("  if (tile == 0 || (tile + 1) * a.chunk > a.length) return;");
+  text_ += coordinates();
+  line("  const place from = place(" + std::string(backward_ ? "a.length - (tile + 1) * a.chunk" : "tile * a.chunk") + ");");
+  for (int i = 0; i < spec_.input_count(); ++i) {
+    if (!is_asked_ahead(i)) continue;
+    text_ += row_start(i);
+    line("  ask_for(r" + number(i) + " + from, u32(a.chunk * i64(sizeof(" + stored(i) + "))));");
+  }
+  line("}");
+}
+
+bool CudaScanEmitter::asks_ahead() const {
+  if (!rows() || !layout_.staged || !layout_.chunked) return false;
+  for (int i = 0; i < spec_.input_count(); ++i) {
+    if (is_asked_ahead(i)) return true;
+  }
+  return false;
+}
+
 /// Which rows and which tile of them are the block's.
 void CudaScanEmitter::emit_begin() {
   const std::string lanes = number(layout_.lanes), slots = number(this->slots()), vector = several() ? number(layout_.vector) : "1";
@@ -234,6 +268,7 @@ void CudaScanEmitter::emit_begin() {
   if (layout_.chunked) {
     line("  __shared__ u32 ticket;\n  if (t == 0) ticket = atomicAdd(static_cast<u32*>(a.scratch), 1u);\n  __syncthreads();");
     // In 32 bits, which the number of blocks has: before the first load a division of 64 would be waited for.
+    if (asks_ahead()) line("  if (t == 32) ask_ahead(a, ticket + " + number(kTilesAhead) + ");");
     line("  const u32 groups = u32((a.n + " + slots + " * " + vector + " - 1) / (" + slots + " * " + vector + "));\n  const i64 tile = ticket / groups, group = ticket % groups;");
   } else {
     line("  const i64 tile = 0, group = blockIdx.x;");

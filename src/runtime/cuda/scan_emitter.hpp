@@ -11,7 +11,8 @@
 // one of the next level, each 32 of which again. What stands before a tile is joined from no more than 32 values a level, of rows also of each of the
 // three groups of 32 tiles before, whose own value would come a trip later than their tiles' do; in one order
 // whatever the timing, so results are the same bits at every call. Other warps wait for other levels: what a level costs is a
-// trip to the second-level cache, and so all trips are taken at once. No value is neutral but the one of which an exclusive scan begins: the
+// trip to the second-level cache, and so all trips are taken at once. A tile of a row that waits in shared memory is on its way to that cache
+// (sm_90) when 64 tiles before it begin. No value is neutral but the one of which an exclusive scan begins: the
 // first element of a row stays as it is.
 #pragma once
 #include <string>
@@ -26,6 +27,7 @@ class CudaScanEmitter : private CudaReducingEmitter {
   std::string emit();
 
  private:
+  void emit_ask_ahead();
   void emit_begin();
   void emit_tile();
   void emit_staging(const std::vector<int>& inputs);
@@ -44,6 +46,9 @@ class CudaScanEmitter : private CudaReducingEmitter {
   std::string all_joined(int join, const std::string& which) const;
   std::string own_joined(int join) const;
   std::string before_joined(int join) const;
+  /// Whether tiles of the input, which wait in shared memory, lie in one piece each.
+  bool is_asked_ahead(int input) const { return is_read(input) && access(input) == Access::kRow && is_unit(input) && !spec_.is_ordinals(input); }
+  bool asks_ahead() const;
   int in_warp() const { return std::min(layout_.lanes, 32); }
   int warps() const { return layout_.lanes / in_warp(); }  ///< of a row
   int slots() const { return block_ / layout_.lanes; }

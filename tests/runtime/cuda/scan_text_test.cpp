@@ -4,6 +4,7 @@
 #include <regex>
 #include <set>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <damo/array.hpp>
@@ -78,6 +79,24 @@ TEST(CudaScan, CompilesWithHardlyASpillNvrtc) {
       }
     }
   }
+}
+
+TEST(CudaScan, AsksAheadForTilesOfLongRowsThatWaitInSharedMemoryNvrtc) {
+  const auto text = [](const KernelSpec& spec, const Given& given, bool repeats = false) {
+    const Strides strides = contiguous_strides(given.shape), repeated = {0, 0};
+    const ArrayLayout lies[] = {{&given.shape, repeats ? &repeated : &strides}, {&given.shape, &strides}};
+    return cuda_dialect().emit(spec, scan_layout(spec, Geometry(given.shape, lies, given.mask, true)));
+  };
+  const KernelSpec sums = sums_of(float32, float32);
+  KernelSpec backward = spec_of("greatest", {prefix(max_of(0), Prefix::kExclusive, true)}, {1});
+  backward.steps[0].join->bytes = 4;
+  const std::string forward = text(sums, {{1, 1 << 27}, 2});
+  EXPECT_THAT(forward, ::testing::AllOf(::testing::HasSubstr("if (t == 32) ask_ahead(a, ticket + 64);"), ::testing::HasSubstr("const place from = place(tile * a.chunk);"), ::testing::HasSubstr("ask_for(r0 + from, u32(a.chunk * i64(sizeof(float))));")));
+  EXPECT_THAT(text(backward, {{3, 1 << 25}, 2}), ::testing::HasSubstr("const place from = place(a.length - (tile + 1) * a.chunk);"));
+  for (const Given& given : {Given{{1 << 20, 64}, 1}, Given{{1 << 16, 2048}, 2}}) EXPECT_THAT(text(sums, given), ::testing::Not(::testing::HasSubstr("ask_ahead"))) << "columns, and rows of a tile";
+  EXPECT_THAT(text(sums, {{1, 1 << 27}, 2}, true), ::testing::Not(::testing::HasSubstr("ask_ahead"))) << "one element of a row";
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  for (int architecture : {80, 90}) EXPECT_NO_THROW(cuda_backend::NvrtcCompiler(architecture).compile({forward, SourceKind::kGenerated, "scan.cu"})) << architecture;
 }
 
 TEST(CudaScan, CompilesAUsersTextAsCudaCNvrtc) {
