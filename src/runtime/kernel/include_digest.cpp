@@ -119,9 +119,28 @@ void read_directive(Directive directive, bool begins, Mentions& found) {
   }
 }
 
-/// Of __has_include(...) and its kin, behind their first two words.
-void read_question(Directive question, Mentions& found) {
-  if (!takes_file(question.identifier()) || !question.skip("(")) return;
+/// Whether what stands there lets a macro ask for a file that is named elsewhere: it lies in a definition or a condition, and not behind `defined`.
+bool lends_question(std::string_view text, std::size_t at) {
+  const std::size_t begin = text.rfind('\n', at) + 1;  // 0 where there is none
+  std::string_view before = text.substr(begin, at - begin);
+  Directive directive(before);
+  if (!directive.skip("#") && !directive.skip("%:")) return false;
+  if (const std::string word = directive.identifier(); word != "define" && word != "if" && word != "elif") return false;
+  const auto skip_back = [&](std::string_view characters) { before = before.substr(0, before.find_last_not_of(characters) + 1); };
+  skip_back(" \t\v\f(");
+  return !before.ends_with("defined");
+}
+
+/// Of __has_include(...) and its kin, behind their first two words. The second may be pasted together: then it is the beginning of one.
+void read_question(std::string_view text, std::size_t at, std::size_t length, Mentions& found) {
+  Directive question(text.substr(at + length));
+  const std::string word = question.identifier();
+  const bool is_part = std::string_view("include_next").starts_with(word) || std::string_view("embed").starts_with(word);
+  if (!takes_file(word) && !is_part) return;
+  if (!takes_file(word) || !question.skip("(")) {
+    found.are_all = found.are_all && !lends_question(text, at);
+    return;
+  }
   std::string name = question.name();
   found.are_all = found.are_all && !name.empty();
   found.names.push_back(std::move(name));
@@ -136,7 +155,7 @@ Mentions read_mentions(std::string_view source) {
     const std::string_view rest = text.substr(at);
     if (rest[0] == '#') read_directive(Directive(rest.substr(1)), begins_line(text, at), found);
     else if (rest.starts_with(kDigraph)) read_directive(Directive(rest.substr(kDigraph.size())), begins_line(text, at), found);
-    else if (rest.starts_with(kQuestion)) read_question(Directive(rest.substr(kQuestion.size())), found);
+    else if (rest.starts_with(kQuestion)) read_question(text, at, kQuestion.size(), found);
   }
   return found;
 }
@@ -233,7 +252,7 @@ class Reader {
     if (!std::filesystem::is_regular_file(path, error)) return;
     const auto [known, is_new] = paths_.emplace(name, path.string());
     if (!is_new && known->second != path.string()) known->second.clear();
-    if (!seen_.insert(path.lexically_normal().string()).second) return;
+    if (!seen_.insert(std::filesystem::canonical(path, error).string()).second) return;  // link/../a.h lies where the link leads
     std::ifstream file(path, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     digest_.update_field(path.string()).update_field(text);

@@ -16,7 +16,7 @@
 namespace damo {
 
 /// Empty if there is no such file, and for generated code, which includes nothing. Null where the files can't be told without a
-/// preprocessor: an #include or a __has_include of what a macro with parameters makes, flags that search in other ways. Then
+/// preprocessor: an #include or a __has_include of what a macro with parameters makes, a macro that stands for __has_include, flags that search in other ways. Then
 /// nothing may be taken for the code but what is compiled now.
 std::optional<std::string> include_digest(const CompileRequest& request);
 

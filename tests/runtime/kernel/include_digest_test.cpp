@@ -65,6 +65,13 @@ TEST_F(IncludeDigest, EndsForHeadersThatIncludeEachOther) {
   EXPECT_EQ(digest("#include \"a.h\"").size(), 64u);
 }
 
+TEST_F(IncludeDigest, FollowsLinksToWhereTheyLead) {
+  write("a.h", "int a;\n");
+  write("other/deep/b.h", "");
+  std::filesystem::create_directory_symlink(scratch_ / "other/deep", scratch_ / "link");
+  expect_follows("other/a.h", "#include \"a.h\"\n#include \"link/../a.h\"", {"-I" + scratch_.path()});  // the second is other/a.h
+}
+
 TEST_F(IncludeDigest, FollowsDirectoriesAndFilesThatFlagsName) {
   const std::string directory = scratch_.path(), file = scratch_ / "a.h";
   for (const std::string flag : {"-I", "-isystem", "-iquote", "-idirafter", "--include-path", "-internal-isystem"}) {
@@ -120,6 +127,12 @@ TEST_F(IncludeDigest, IsUnknownWhereOnlyAPreprocessorCanTell) {
                              "#include NOWHERE", "#define HAS(x) __has_include(x)\n#if HAS(<a.h>)\n#endif", "/* a comment\n */ #include ANY(a)"}) {
     EXPECT_EQ(digest(source), kUnknown) << source;
   }
+  for (const char* source : {"#define HAS __has_include\n#if HAS(<a.h>)\n#endif", "#define JOIN(a, b) a##b\n#if JOIN(__has_, include)(<a.h>)\n#endif",
+                             "#define CALL(f, x) f(x)\n#if CALL(__has_include, <a.h>)\n#endif", "%:define HAS __has_\\\ninclude\nint x;", "#define HAS __has_include_next"}) {
+    EXPECT_EQ(digest(source), kUnknown) << source;
+  }
+  EXPECT_EQ(digest("int x;", {}, {"-DHAS=__has_include"}), kUnknown);
+  EXPECT_EQ(digest("#ifdef __has_include // __has_include\n#endif // __has_include\n#define HAS (defined( __has_include) && defined __has_embed)\n#if HAS\n#endif\nint __has_include_x;"), "");
   EXPECT_EQ(digest("#include HEADER", {}, {"-DHEADER=a.h"}), kUnknown);
   for (const std::string flag : {"-isysroot", "-iprefix", "-ivfsoverlay", "-c-isystem", "--use-pch=a.pch"}) EXPECT_EQ(digest("int x;", {}, {flag, "a"}), kUnknown) << flag;
   EXPECT_EQ(digest("// #include what it needs\n#define TILE 16\n#if 1 /* % _ */\n#endif\nint x = 7 % 3;", {}, {"-DTILE=4", "-DEMPTY", "-fno-inline"}), "");
