@@ -119,6 +119,21 @@ TEST_P(DecompositionsOf, HaveTheValuesOfSmallMatrices) {
   EXPECT_EQ(inv(astype(x, int32)).dtype(), float64);
 }
 
+TEST_P(DecompositionsOf, InvertNoInfinity) {  // LAPACK finds singular values of NaN, which are not small; cuSOLVER may refuse
+  const Variable x = matrix("x", float64), y = vector("y", float64);
+  const Array infinite = Array::from(std::vector<double>{std::numeric_limits<double>::infinity(), 0, 0, 1}, {2, 2}, device()), ones = Array::ones({2}, float64, device());
+  const auto expect_nan = [&](const char* what, const std::function<Array()>& inverted) {
+    try {
+      EXPECT_TRUE(all(isnan(inverted())).item().as_double() == 1) << what;
+    } catch (const LinalgError&) {
+    }
+  };
+  expect_nan("pinv of an Array", [&] { return pinv(infinite); });
+  expect_nan("lstsq of Arrays", [&] { return lstsq(infinite, ones).solution; });
+  expect_nan("pinv", [&] { return function({x}, {pinv(x)}, {.device = device()})(infinite); });
+  expect_nan("lstsq", [&] { return function({x, y}, {lstsq(x, y).solution}, {.device = device()})(infinite, ones); });
+}
+
 TEST_P(DecompositionsOf, GiveWhatTheyShouldForSingularAndEmptyMatrices) {
   const Array singular = Array::from(std::vector<double>{1, 2, 2, 4}, {2, 2}, device());
   EXPECT_EQ(det(singular).to_doubles(), (std::vector<double>{0}));

@@ -36,12 +36,12 @@ struct GraphWorld {
   Variable with_ones(const Variable& v) const { return where(at(eq(at(index_along(at(v), {-1})), at(index_along(at(v), {-2})))), 1.0, at(v)); }
   template <class Build>
   Variable asked(const char* name, const Variable& x, const Build& build) const { return damo::asked(name, build, std::span(&x, 1), line); }
-  /// 1 / value of those above rcond times the greatest, which of no values is 0, and 0 in place of the others.
+  /// 1 / value of those above rcond times the greatest, which of no values is 0, and 0 in place of the others; NaN of NaN, which is in all of them where it is in one.
   Variable inverted(const Variable& values, double rcond) const {
     std::vector<PadWidth> one_more(static_cast<std::size_t>(values.rank()));
     one_more.back().after = 1;
-    const Variable greatest = max(at(pad(at(values), one_more, 0.0)), -1, true), counts = gt(at(values), at(mul(at(greatest), rcond)));
-    return where(at(counts), at(reciprocal(at(where(at(counts), at(values), 1)))), 0);
+    const Variable greatest = max(at(pad(at(values), one_more, 0.0)), -1, true), is_small = le(at(values), at(mul(at(greatest), rcond)));
+    return where(at(is_small), 0, at(reciprocal(at(where(at(is_small), 1, at(values))))));
   }
 };
 

@@ -41,8 +41,8 @@ struct FactoredArrays {
   Array asked(const char*, const Array&, const Build& build) const { return build(); }
   Array inverted(const Array& values, double rcond) const {
     if (values.size() == 0) return values;
-    const Array counts = gt(values, mul(max(values, -1, true), rcond));
-    return where(counts, reciprocal(where(counts, values, 1)), 0);
+    const Array is_small = le(values, mul(max(values, -1, true), rcond));
+    return where(is_small, 0, reciprocal(where(is_small, 1, values)));
   }
 };
 
