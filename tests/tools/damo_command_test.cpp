@@ -100,8 +100,14 @@ TEST(DamoCommand, DoctorMentionsAWrongVariableAndListsThemAll) {
 TEST(DamoCommand, DoctorSaysWhatMultipliesMatrices) {
   const Environment blas("DAMO_BLAS_PATH", "none"), onednn("DAMO_ONEDNN_PATH", "none");
   const std::string text = run("doctor").output;
-  EXPECT_THAT(text, HasSubstr("missing  CPU products    no BLAS library"));
-  EXPECT_THAT(text, HasSubstr("missing  CPU products    no oneDNN, which would be quicker for bfloat16 and int8: "));
+  EXPECT_THAT(text, HasSubstr("missing  CPU products     no BLAS library"));
+  EXPECT_THAT(text, HasSubstr("missing  CPU products     no oneDNN, which would be quicker for bfloat16 and int8: "));
+}
+
+TEST(DamoCommand, DoctorSaysWhatFactorsMatrices) {
+  EXPECT_THAT(run("doctor").output, HasSubstr("CPU factors"));
+  const Environment lapack("DAMO_LAPACK_PATH", "/nowhere/liblapack.so");
+  EXPECT_THAT(run("doctor").output, HasSubstr("broken   CPU factors      DAMO_LAPACK_PATH is '/nowhere/liblapack.so', which is no LAPACK library"));
 }
 #endif
 

@@ -15,10 +15,15 @@
 #if DAMO_HAS_CPU
 #include "runtime/cpu/blas_library.hpp"
 #include "runtime/cpu/clang_plugin.hpp"
+#include "runtime/cpu/lapack_library.hpp"
 #include "runtime/cpu/onednn_library.hpp"
 #endif
 #if DAMO_HAS_CUDA
+#include "runtime/cuda/cublas_library.hpp"
 #include "runtime/cuda/cuda_backend.hpp"
+#include "runtime/cuda/cudnn_library.hpp"
+#include "runtime/cuda/cufft_library.hpp"
+#include "runtime/cuda/cusolver_library.hpp"
 #endif
 
 namespace damo::tool {
@@ -39,6 +44,17 @@ const char* word(State state) { return state == State::kGood ? "ok" : state == S
 Finding from_error(const std::string& part, State state, const Error& error) {
   const std::string& where = error.parts().where;
   return {part, state, error.parts().message + (where.empty() ? "" : " (" + where + ")"), error.parts().remedy};
+}
+
+/// A library that is opened for it. open() gives null where there is none, or throws; variable: what names the library's file.
+template <class Open>
+Finding library(const char* part, const char* variable, const char* without, const char* remedy, const Open& open) {
+  try {
+    const auto* found = open();
+    return found ? Finding{part, State::kGood, found->name} : Finding{part, State::kMissing, without, remedy};
+  } catch (const Error& error) {
+    return from_error(part, environment(variable).empty() ? State::kMissing : State::kBroken, error);
+  }
 }
 
 std::vector<Finding> look_at_environment() {
@@ -67,6 +83,13 @@ std::vector<Finding> look_at_cuda() {
         {"NVRTC", without, *compiler, "install NVIDIA's package cuda-nvrtc, or set DAMO_NVRTC_PATH to libnvrtc.so"});
   else
     findings.push_back({"NVRTC", State::kGood, nvrtc_version()});
+  if (problem) return findings;
+  findings.push_back(library("GPU products", "DAMO_CUBLASLT_PATH", "no cuBLASLt: products of matrices run as kernels of Damo's own, which are much slower",
+                             "install libcublas of the CUDA toolkit, or set DAMO_CUBLASLT_PATH", [] { return cuda_backend::cublas(); }));
+  findings.push_back(library("GPU convolutions", "DAMO_CUDNN_PATH", "no cuDNN: convolutions run as kernels of Damo's own, which are much slower where they are large",
+                             "install cuDNN 9, or set DAMO_CUDNN_PATH", [] { return cuda_backend::cudnn(); }));
+  findings.push_back(library("GPU factors", "DAMO_CUSOLVER_PATH", "", "", [] { return &cuda_backend::cusolver(); }));
+  findings.push_back(library("GPU transforms", "DAMO_CUFFT_PATH", "", "", [] { return &cuda_backend::cufft(); }));
   return findings;
 #else
   return {{"CUDA", State::kMissing, "this build has no CUDA back end: " DAMO_CUDA_WHY,
@@ -75,17 +98,11 @@ std::vector<Finding> look_at_cuda() {
 }
 
 #if DAMO_HAS_CPU
-/// The libraries that multiply matrices, which are opened for it.
-std::vector<Finding> look_at_products() {
+/// The libraries that multiply and factor matrices.
+std::vector<Finding> look_at_matrices() {
   std::vector<Finding> findings;
-  try {
-    const cpu_backend::BlasLibrary* blas = cpu_backend::blas();
-    findings.push_back(blas ? Finding{"CPU products", State::kGood, blas->name}
-                            : Finding{"CPU products", State::kMissing, "no BLAS library: products of matrices run as kernels of Damo's own, which are slower",
-                                      "apt-get install libopenblas0-pthread, or set DAMO_BLAS_PATH to a library's file"});
-  } catch (const Error& error) {
-    findings.push_back(from_error("CPU products", State::kBroken, error));
-  }
+  findings.push_back(library("CPU products", "DAMO_BLAS_PATH", "no BLAS library: products of matrices run as kernels of Damo's own, which are slower",
+                             "apt-get install libopenblas0-pthread, or set DAMO_BLAS_PATH to a library's file", [] { return cpu_backend::blas(); }));
   try {
     const cpu_backend::OneDnnLibrary* onednn = cpu_backend::onednn();
     const char* const taken = !onednn ? "" : onednn->has_bfloat16 ? "bfloat16 and int8"
@@ -96,6 +113,7 @@ std::vector<Finding> look_at_products() {
   } catch (const Error& error) {
     findings.push_back(from_error("CPU products", State::kBroken, error));
   }
+  findings.push_back(library("CPU factors", "DAMO_LAPACK_PATH", "", "", [] { return &cpu_backend::lapack(); }));
   return findings;
 }
 #endif
@@ -118,7 +136,7 @@ std::vector<Finding> look_at_cpu() {
   } catch (const Error& error) {
     findings.push_back(from_error("CPU threads", State::kBroken, error));
   }
-  for (Finding& finding : look_at_products()) findings.push_back(std::move(finding));
+  for (Finding& finding : look_at_matrices()) findings.push_back(std::move(finding));
   return findings;
 #else
   return {{"CPU", State::kMissing, "this build has no CPU back end: " DAMO_CPU_WHY,
@@ -169,9 +187,9 @@ Finding try_default_device() {
 
 void print(const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
-    std::printf("%-8s %-15s %s\n", word(finding.state), finding.part.c_str(), finding.text.c_str());
+    std::printf("%-8s %-16s %s\n", word(finding.state), finding.part.c_str(), finding.text.c_str());
     if (finding.state != State::kGood && !finding.remedy.empty())
-      std::printf("%24s -> %s\n", "", finding.remedy.c_str());
+      std::printf("%25s-> %s\n", "", finding.remedy.c_str());
   }
 }
 
