@@ -4,7 +4,7 @@
 //   NamedArrays tensors = safetensors::load("model.safetensors");      safetensors::metadata("model.safetensors")
 //
 // Read is what the format allows: a head of at most 100 MB whose tensors fill the rest of the file without gaps or overlaps; FileError for
-// anything else, before memory is taken for elements, and for the dtypes that Damo lacks (F8_E4M3, ...). Written whole or not at all, as
+// anything else, before memory is taken for elements, and for the dtypes that Damo lacks (F8_E8M0, F4, ...). Written whole or not at all, as
 // io/npy.hpp says. See tests/io/safetensors_test.cpp.
 #pragma once
 #include <map>
