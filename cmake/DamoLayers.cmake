@@ -1,6 +1,7 @@
 # damo_policy(target): the one set of warnings, for everything that this project compiles. GCC 12 with -O3 sees copies of
 # 2^63 bytes in additions of strings (GCC's bug 105651, mended in 13), and 12 and 13 see copies past the end of vectors
-# and strings that they have just shown to be empty.
+# and strings that they have just shown to be empty. With -O3 they also see reads past short strings, and take what an
+# optional holds for uninitialised: scripts/test, which does not optimise so far, keeps these two warnings.
 #
 # Each new compiler has false warnings of its own (GCC 14: array-bounds in what 12 and 13 pass), so that DAMO_WERROR holds
 # for those whose warnings were all looked at.
@@ -15,6 +16,7 @@ function(damo_policy target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wno-missing-field-initializers
     $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
     $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,14>>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-free-nonheap-object>
+    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,14>,$<NOT:$<BOOL:${DAMO_WERROR}>>>:-Wno-maybe-uninitialized;-Wno-stringop-overread>
     $<$<AND:$<BOOL:${DAMO_WERROR}>,$<BOOL:${DAMO_WARNINGS_ARE_KNOWN}>>:-Werror>)
 endfunction()
 
