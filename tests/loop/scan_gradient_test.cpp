@@ -117,6 +117,19 @@ TEST_P(ScanGradient, OfANumberOfStepsThatDataGives) {
 }
 
 /// Elman's network by hand.
+TEST_P(ScanGradient, HasTheSequencesShapeWhereStepsFindTheirSizesAndThereAreNone) {
+  const Variable xs = matrix("xs", float64);
+  const ScanOutputs shares = scan({.sequences = {xs}, .initial = {{}}}, [](const Variable& x) {
+    const Variable positive = subtensor(x, gt(x, 0.0));
+    return sum(sqr(positive)) / (cast(size_of(positive), float64) + 1.0);
+  });
+  const Function f = function({xs}, {shares[0], grad(sum(shares[0]), xs)}, on());
+  const auto [none, slope] = f.call<2>(doubles({}, {0, 3}));
+  EXPECT_EQ(none.shape(), (Shape{0}));
+  EXPECT_EQ(slope.shape(), (Shape{0, 3}));
+  EXPECT_EQ(f(doubles({3, -1, 0.5, -2, -3, 1}, {2, 3}))[1].to_doubles(), (Doubles{2, 0, 1.0 / 3, 0, 0, 1}));
+}
+
 TEST_P(ScanGradient, IsBackpropagationThroughTime) {
   constexpr std::int64_t kSteps = 6, kBatch = 2, kSize = 3;
   const Variable xs = tensor3("xs", float64), h0 = matrix("h0", float64), u = matrix("u", float64);

@@ -24,7 +24,7 @@ struct LoopOutput {
   };
   Kind kind = Kind::kRows;
   std::int64_t offset = 0;
-  int like = -1;                   ///< of rows: the sequence that has as many; -1: count rows
+  int like = -1;                   ///< of rows: the sequence whose gradient they are, so that it has as many and of their shape; -1: count rows
   std::vector<std::int64_t> lags;  ///< of a state: from 1 to depth
   std::int64_t depth = 0;
   /// How many rows the node gives, of those that are written last: -1 all. See trim_loops.

@@ -102,6 +102,11 @@ class LoopThunk {
     const Shape& dims = op_->body().outputs[i].dims();
     if (dims.is_known()) return dims;
     if (count_ > 0) return {};
+    if (const int like = plan_.outputs[i].like; like >= 0) {
+      Shape row = inputs_[static_cast<std::size_t>(plan_.first_sequence() + like)]->shape();
+      row.erase(0);
+      return row;
+    }
     throw ShapeError(op_->name() + ": no step was made, and only a step tells the shape of output " + std::to_string(i), "make one step at least");
   }
 
