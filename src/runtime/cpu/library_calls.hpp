@@ -1,9 +1,12 @@
-// LibraryCall: stands around each call of a library that has threads of its own, so that fork() waits for it.
+// LibraryCall: stands around each call of a library that has threads of its own, so that fork() and the end of the program wait for it.
 //
 // OpenBLAS ends its threads in a handler that fork() calls first. While another thread of the program is in a product that those
 // threads share, some of them wait there for others that have ended, and fork() never returns (OpenBLAS 0.3.21, without Damo
 // too). Handlers of a later registration run earlier: Damo's, registered when the library is open, lets nobody begin a call
 // and waits until those that run are over. Calls of the program's own into the same library are not known here.
+//
+// A program that ends while another thread computes would hang likewise: OpenBLAS ends its threads when it is unloaded. So the same is done once more when
+// static objects are gone, whose destructors may have waited for such threads, and libraries are not yet.
 // See tests/runtime/cpu/library_calls_test.cpp.
 #pragma once
 

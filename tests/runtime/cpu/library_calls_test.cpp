@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -60,6 +61,21 @@ TEST(LibraryCalls, LetAProgramForkWhileAnotherThreadMultiplies) {
     stops = true;
   }
   EXPECT_EQ(wrong, 0);
+}
+
+TEST(LibraryCalls, LetAProgramEndWhileAnotherThreadMultiplies) {
+  const BlasLibrary* const library = blas();
+  if (!library) GTEST_SKIP() << "needs a BLAS library";
+  if (library->set_threads) library->set_threads(2);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(status_of_child([&] {
+                std::thread([&] { for (Products products(*library);;) products.are_right(); }).detach();
+                std::this_thread::sleep_for(std::chrono::milliseconds(10));
+                std::exit(0);
+                return 1;
+              }),
+              0);
+  }
 }
 
 TEST(LibraryCalls, WaitForNothingWhereTheCallIsTheForkingThreadsOwn) {
