@@ -116,7 +116,6 @@ TEST_P(ScanGradient, OfANumberOfStepsThatDataGives) {
   expect_close(twice, {480}, 1e-14);
 }
 
-/// Elman's network by hand.
 TEST_P(ScanGradient, HasTheSequencesShapeWhereStepsFindTheirSizesAndThereAreNone) {
   const Variable xs = matrix("xs", float64);
   const ScanOutputs shares = scan({.sequences = {xs}, .initial = {{}}}, [](const Variable& x) {
@@ -130,6 +129,7 @@ TEST_P(ScanGradient, HasTheSequencesShapeWhereStepsFindTheirSizesAndThereAreNone
   EXPECT_EQ(f(doubles({3, -1, 0.5, -2, -3, 1}, {2, 3}))[1].to_doubles(), (Doubles{2, 0, 1.0 / 3, 0, 0, 1}));
 }
 
+/// Elman's network by hand.
 TEST_P(ScanGradient, IsBackpropagationThroughTime) {
   constexpr std::int64_t kSteps = 6, kBatch = 2, kSize = 3;
   const Variable xs = tensor3("xs", float64), h0 = matrix("h0", float64), u = matrix("u", float64);
