@@ -191,10 +191,22 @@ Variable constant(Scalar value, SourceLine where) {
   return constant(std::move(data), {}, where);
 }
 
+namespace {
+
+/// Of the op; where that drops axes, as behind a reduction that keeps none, of the one before, which the user wrote.
+std::string name_of_owner(const Variable& variable) {
+  const Apply node = variable.owner();
+  std::string name = node.op().name();
+  const bool drops_axes = name == "dimshuffle" && node.input(0).rank() > variable.rank() && node.input(0).name().empty() && node.input(0).has_owner();
+  return drops_axes ? node.input(0).owner().op().name() : name;
+}
+
+}  // namespace
+
 std::string describe(const Variable& variable) {
   if (!variable) return "(empty)";
   std::string label = variable.name();
-  if (label.empty() && variable.has_owner()) label = variable.owner().op().name();
+  if (label.empty() && variable.has_owner()) label = name_of_owner(variable);
   if (label.empty() && variable.is_constant()) {
     label = variable.constant()->is_scalar() ? to_string(variable.constant()->scalar()) : "constant";
   }

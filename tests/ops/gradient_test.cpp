@@ -7,6 +7,7 @@
 #include <damo/log.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
+#include <damo/ops/reduce.hpp>
 #include <damo/ops/shape.hpp>
 #include "ops/rows.hpp"
 #include "support/devices.hpp"
@@ -126,6 +127,7 @@ TEST(Gradient, RefusesWhatHasNone) {
   EXPECT_THAT(error_of([&] { grad(x, x); }), HasSubstr("the cost must be 0-d, it is x float32 (?,)"));
   EXPECT_THAT(error_of([&] { grad(x, x); }), HasSubstr("lop(cost, gradients, x)"));
   EXPECT_THAT(error_of([&] { grad(scalar("k", int32), x); }), HasSubstr("k int32 () has no gradient"));
+  EXPECT_THAT(error_of([&] { grad(sum(n), x); }), HasSubstr("grad: sum int64 () has no gradient"));
   EXPECT_THAT(error_of([&] { lop(x * 2.0, x, n); }), HasSubstr("n int32 (?,) has no gradient"));
   EXPECT_THAT(error_of([&] { lop(n, n, x); }), HasSubstr("lop: output 0, n int32 (?,), has no gradient"));
   EXPECT_THAT(error_of([&] { lop(x, matrix("g"), x); }),
