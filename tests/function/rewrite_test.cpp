@@ -229,6 +229,13 @@ TEST_P(Rewriting, IsSwitchedOffByNameAndToldByExplain) {
   EXPECT_THAT(g.explain(), HasSubstr("to_log1p: 1 time in "));
 }
 
+TEST_P(Rewriting, IsSwitchedOffWhereShapesAreForwardedToo) {  // the count of mean's gradient is, after which the rules run once more
+  const Variable x = vector("x");
+  const auto all = results({x}, {log(1.0 + x), grad(mean(sqr(x)), x)}, {.disable = {"simplify"}}, array({1e-9f, 1e-9f}));
+  EXPECT_EQ(all[0], (std::vector<double>{0, 0}));  // log1p gives 1e-9
+  EXPECT_EQ(all[1], (std::vector<double>{1e-9f, 1e-9f}));
+}
+
 DAMO_ON_EACH_DEVICE(Rewriting);
 
 }  // namespace

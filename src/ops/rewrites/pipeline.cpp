@@ -73,7 +73,7 @@ std::vector<Pass> passes_of(const Options& options, Device device, FusionRecord*
   passes.push_back({std::string(kForwardShapes), [&rules, names = with_environment(options.disable)](FunctionGraph graph) {
                       const int before = graph.node_limit();
                       graph = forward_shapes(std::move(graph));
-                      if (graph.node_limit() == before) return graph;
+                      if (graph.node_limit() == before || std::find(names.begin(), names.end(), kSimplify) != names.end()) return graph;
                       return apply_rules(std::move(graph), rules, names);  // x * 1 is left of a fill
                     }});
   passes.push_back({std::string(kSinkBranches), sink_branches});
