@@ -136,16 +136,16 @@ std::vector<Array> Context::call(std::span<const Array> inputs, std::span<Array>
   if (WorkLog* log = program_.shared_uses().empty() ? nullptr : current_log(program_.device().backend())) {
     log->flush_for_other_work();  // a thunk's call: other threads may use the variables once it is over
   }
-  std::vector<Array> copies;
-  const std::vector<SharedCall::NewValue> values = new_values(copies);
+  collect_new_values();
   if (program_.is_guarded()) {
     tidy();  // while the device works
     refuse_faults();
-    shared.publish(values);
+    shared.publish(new_values_);
   } else {
-    shared.publish(values);
+    shared.publish(new_values_);
     tidy();
   }
+  copies_.clear();  // they are the old values now
   return outputs;
 }
 
@@ -189,17 +189,15 @@ void Context::refuse_faults() {
   if (faults_.is_set()) throw NotFiniteFound();
 }
 
-/// copies: gets those of values that stay something else's.
-std::vector<SharedCall::NewValue> Context::new_values(std::vector<Array>& copies) {
-  std::vector<SharedCall::NewValue> values;
-  values.reserve(program_.updates().size());
-  copies.reserve(program_.updates().size());
+void Context::collect_new_values() {
+  new_values_.clear();
+  copies_.clear();
+  copies_.reserve(program_.updates().size());
   for (const ProgramUpdate& update : program_.updates()) {
     Array* value = &CellAccess::array(cell(update.cell));
-    if (!update.copied.empty()) value = &copies.emplace_back(value->copy());
-    values.push_back({update.state, value});
+    if (!update.copied.empty()) value = &copies_.emplace_back(value->copy());
+    new_values_.push_back({update.state, value});
   }
-  return values;
 }
 
 /// A stage ends with a node that sizes its outputs itself; what waited for their shapes is bound then.

@@ -56,7 +56,7 @@ class Context {
   std::vector<int> predict();
   void make_thunks(std::span<const int> passing, PendingKernels* around);
   void refuse_faults();
-  std::vector<SharedCall::NewValue> new_values(std::vector<Array>& copies);
+  void collect_new_values();
   std::vector<Array> run(CaptureScope* capture);
   Binding* run_node_of(Binding& binding, int number, int& stage);
   Binding* run_step_of(Binding& binding, int number, int& stage, WorkLog* log);
@@ -109,6 +109,8 @@ class Context {
   std::vector<int> deciding_;               // cells whose layouts decide the first stage: inputs, and shared variables that may change theirs
   std::vector<Array*> shared_values_;       // where the values of shared variables go
   SharedCall* shared_ = nullptr;            // of the call in progress
+  std::vector<SharedCall::NewValue> new_values_;  // of the call that ends
+  std::vector<Array> copies_;               // those of its new values that stay something else's too
   BindingTable bindings_;
   std::vector<Stage> stages_;
   std::uint64_t call_ = 0;
