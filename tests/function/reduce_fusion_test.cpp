@@ -37,6 +37,40 @@ class FusedReductions : public testing::OnEachDevice {
       }
     }
   }
+  /// The gradients of a layer norm of so many rows that a GPU's blocks read them ahead.
+  void expect_norm_gradients(const Shape& shape, DType dtype, bool moved) {
+    const Variable x = matrix("x", dtype), w = vector("w", dtype), b = vector("b", dtype), g = matrix("g", dtype), centered = x - mean(x, 1, keepdims);
+    const Variable y = centered * rsqrt(mean(sqr(centered), 1, keepdims) + 0.01) * w + b;
+    const Function f = function({x, w, g}, lop(std::vector{y}, std::vector{g}, std::vector{x, w, b}), {.device = device()});
+    const std::int64_t rows = shape[0], columns = shape[1], first = moved ? 1 : 0;
+    const Array values = astype(noise({shape.size() + 1}) + 3.0, dtype).slice({Slice{first, first + shape.size()}}).reshape(shape), weight = astype(noise({columns}, 2), dtype), given = astype(noise(shape, 3), dtype);
+    const std::vector<Array> arrays = {values, weight, given};
+    const Results found = f.call(arrays), again = f.call(arrays);
+    const Values in = values.to_doubles(), by = weight.to_doubles(), of = given.to_doubles(), dx = found[0].to_doubles(), dw = found[1].to_doubles(), db = found[2].to_doubles();
+    Values sums(by.size(), 0), sizes(by.size(), 0), plain(by.size(), 0);
+    const double rounding = dtype == float32 ? 4e-6 : 1.0 / 128;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const double *xs = in.data() + row * columns, *gs = of.data() + row * columns;
+      double middle = 0, square = 0, all = 0, along = 0;
+      for (std::int64_t k = 0; k < columns; ++k) middle += xs[k] / static_cast<double>(columns);
+      for (std::int64_t k = 0; k < columns; ++k) {
+        const double c = xs[k] - middle, q = gs[k] * by[static_cast<std::size_t>(k)];
+        square += c * c, all += q, along += q * c;
+      }
+      const double n = static_cast<double>(columns), factor = 1 / std::sqrt(square / n + 0.01);
+      for (std::int64_t k = 0; k < columns; ++k) {
+        const auto at = static_cast<std::size_t>(k);
+        const double c = xs[k] - middle, expected = factor * (gs[k] * by[at] - all / n - c * factor * factor * along / n);
+        ASSERT_NEAR(dx[static_cast<std::size_t>(row * columns + k)], expected, rounding * (std::abs(expected) + factor)) << to_string(shape) << " row " << row << " column " << k;
+        sums[at] += gs[k] * c * factor, sizes[at] += std::abs(gs[k] * c * factor), plain[at] += gs[k];
+      }
+    }
+    for (std::size_t k = 0; k < by.size(); ++k) {
+      ASSERT_NEAR(dw[k], sums[k], rounding * (std::abs(sums[k]) + sizes[k] / 100) + 1e-4) << to_string(shape) << " column " << k;
+      ASSERT_NEAR(db[k], plain[k], rounding * std::abs(plain[k]) + 1e-3) << to_string(shape) << " column " << k;
+    }
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(found[i].to_doubles(), again[i].to_doubles()) << "the same bits from call to call";
+  }
 };
 
 TEST_P(FusedReductions, GiveSoftmaxOfEveryShape) {
@@ -128,6 +162,15 @@ TEST_P(FusedReductions, JoinAcrossRowsToo) {
       EXPECT_EQ(sums, again[1].to_doubles()) << "the same bits from call to call";
     }
   }
+}
+
+TEST_P(FusedReductions, GiveLayerNormsGradientsOfManyRows) {
+  const std::int64_t fewer = GetParam() == std::string("cpu") ? 10 : 1;
+  for (bool moved : {false, true}) {
+    expect_norm_gradients({4300 / fewer, 1000}, float32, moved);
+    expect_norm_gradients({550 / fewer, 8192}, bfloat16, moved);
+  }
+  expect_norm_gradients({550 / fewer, 5000}, float32, false);
 }
 
 TEST_P(FusedReductions, JoinAcrossRowsWhatFollowsFromPlacesInThem) {

@@ -7,66 +7,104 @@
 
 namespace damo {
 
-/// fetch_row(a, row, thread, to): the thread's vectors of a row on their way to its places in a ring, if there is such a row. Arrays that are not aligned are
+/// Where the thread's vector u of a row lies in the ring: those of each array together, neighbours' beside each other.
+std::string CudaReducingEmitter::in_ring(int i, const std::string& stage) const {
+  int from = 0, all = 0;
+  for (int array : ahead_) {
+    if (array == i) from = all;
+    all += layout_.lanes * layout_.items * layout_.vector * spec_.element_bytes(array);
+  }
+  const std::string turn = layout_.ahead > 1 ? stage + " * " + number(all) + " + " : "", begin = from > 0 ? number(from) + " + " : "";
+  return "held + " + turn + begin + "(u * " + number(layout_.lanes) + " + lane) * " + number(layout_.vector * spec_.element_bytes(i));
+}
+
+/// fetch_row(a, row, part, lane, stage, held): the thread's vectors of a row on their way to its places in the ring, if there is such a row. Arrays that are not aligned are
 /// read when their elements are wanted.
 void CudaReducingEmitter::emit_fetch_row() {
-  const int i = array_ahead_, bytes = layout_.vector * spec_.element_bytes(i);
   const bool anywhere = layout_.ends == Ends::kAnywhere;
-  const std::string n = number(i), width = number(layout_.vector), from = "b" + n + " + u * " + number(step()), to = "to + u * " + number(ahead_line());
-  line("DAMO_FUNCTION void fetch_row(const Arguments& a, i64 row, int thread, unsigned char* to) {");
+  const std::string width = number(layout_.vector), lanes = number(layout_.lanes);
+  line("DAMO_FUNCTION void fetch_row(const Arguments& a, i64 row, int part, int lane, int stage, unsigned char* held) {");
   if (!fetches()) {
     line("}");
     return;
   }
   line("  if (row < a.n) {");
-  text_ += coordinates() + row_start(i);
+  text_ += coordinates();
   line("  const place begin = 0, end = place(a.length);");
-  line("  const place first = place(thread) * " + width + (anywhere && layout_.vector > 1 ? " - place(" + phase(i, first_at(i)) + ");" : ";"));
-  emit_bases({i}, "first");
-  line("#pragma unroll\n    for (int u = 0; u < " + number(layout_.items) + "; ++u) {\n      const place at = first + u * " + number(step()) + ";");
-  if (layout_.ends != Ends::kTiles) line("      if (!(" + inside("", "at < end") + ")) continue;");
-  const std::string whole = "fetch<" + number(bytes) + ">(" + to + ", " + from + ");";
-  if (anywhere) line("      if (" + inside("at >= begin", "at + " + width + " <= end") + ") " + whole + "\n      else fetch_some<" + width + ">(" + to + ", " + from + ", begin - at, end - at);");
-  else line("      " + whole);
-  line("    }\n  }\n  fetched();\n}");
+  for (int i : ahead_) {
+    const std::string n = number(i), to = in_ring(i, "stage"), from = "b" + n + " + u * " + number(step());
+    text_ += row_start(i);
+    line("  {\n  const place first = place(part * " + lanes + " + lane) * " + width + (anywhere && layout_.vector > 1 ? " - place(" + phase(i, first_at(i)) + ");" : ";"));
+    emit_bases({i}, "first");
+    line("#pragma unroll\n    for (int u = 0; u < " + number(layout_.items) + "; ++u) {\n      const place at = first + u * " + number(step()) + ";");
+    if (layout_.ends != Ends::kTiles) line("      if (!(" + inside("", "at < end") + ")) continue;");
+    const std::string whole = "fetch<" + number(layout_.vector * spec_.element_bytes(i)) + ">(" + to + ", " + from + ");";
+    if (anywhere) line("      if (" + inside("at >= begin", "at + " + width + " <= end") + ") " + whole + "\n      else fetch_some<" + width + ">(" + to + ", " + from + ", begin - at, end - at);");
+    else line("      " + whole);
+    line("    }\n  }");
+  }
+  line("  }\n  fetched();\n}");
 }
 
 void CudaReducingEmitter::emit_fetch(const std::string& row) {
-  line("  fetch_row(a, " + row + ", thread, ring" + (layout_.ahead > 1 ? " + stage * " + number(ahead_line() * layout_.items) : "") + ");");
+  line("  fetch_row(a, " + row + ", " + part() + ", lane, " + (layout_.ahead > 1 ? "stage" : "0") + ", held);");
+}
+
+/// The first rows on their way.
+void CudaReducingEmitter::emit_ring() {
+  line("  extern __shared__ __align__(128) unsigned char held[];");
+  line("#pragma unroll 1\n  for (int stage = 0; stage < " + number(layout_.ahead) + "; ++stage)");
+  emit_fetch("block + stage * " + rows_apart());
+  line("  u32 turn = 0" + std::string(layout_.ahead > 1 ? ", stage = 0;" : ";"));
 }
 
 /// Before the loop over rows: the first ones on their way, and, of a cluster, meetings for which every block is there. Then the loop.
 void CudaReducingEmitter::emit_stay() {
-  const std::string cluster = number(layout_.cluster), lanes = number(layout_.lanes);
-  line("  extern __shared__ __align__(128) unsigned char held[];");
-  line("  const int thread = " + part() + " * " + lanes + " + lane;\n  unsigned char* const ring = held + lane * " + number(ahead_line() / layout_.lanes) + ";");
-  line("  const i64 clusters = gridDim.x / " + cluster + ";");
+  line("  const i64 clusters = gridDim.x / " + number(layout_.cluster) + ";");
   if (layout_.cluster > 1) {
-    int many = 0;
-    for (const Passes::Pass& pass : passes_.all()) many += pass.joins.empty() ? 0 : 1;
-    many -= own_ ? 1 : 0;
-    line("  __shared__ u64 meetings[" + number(2 * many) + "];\n  if (t == 0) {\n    for (int m = 0; m < " + number(2 * many) + "; ++m) open_meeting(meetings + m);\n    opened();\n  }");
+    const std::string places = number(2 * (meetings() - (own_ ? 1 : 0)));
+    line("  __shared__ u64 meetings[" + places + "];\n  if (t == 0) {\n    for (int m = 0; m < " + places + "; ++m) open_meeting(meetings + m);\n    opened();\n  }");
     line("  __syncthreads();\n  arrive();\n  leave();");
   }
-  line("#pragma unroll 1\n  for (int stage = 0; stage < " + number(layout_.ahead) + "; ++stage)");
-  emit_fetch("block + stage * clusters");
-  line("  u32 turn = 0" + std::string(layout_.ahead > 1 ? ", stage = 0;" : ";"));
+  emit_ring();
   line("  for (i64 own = block; own < a.n; own += clusters, ++turn) {\n  const i64 row = own;");
 }
 
-void CudaReducingEmitter::emit_loads_ahead() {
-  if (!fetches()) return emit_loads({array_ahead_}, "first + u * " + number(step()));
-  const std::string n = number(array_ahead_), type = "Vec<" + stored(array_ahead_) + ", " + number(layout_.vector) + ">";
+/// Likewise of a block that joins across rows, with what rows share in registers.
+void CudaReducingEmitter::emit_stay_across() {
+  emit_ring();
+  std::vector<int> kept;
+  for (int i = 0; i < spec_.input_count(); ++i) {
+    if (is_read(i) && is_kept(i)) kept.push_back(i);
+  }
+  declare_vectors(kept);
+  line("  {\n  const place end = place(a.length), first = place(lane) * " + number(layout_.vector) + ";");
+  for (int i : kept) text_ += row_start(i);
+  emit_bases(kept, "first");
+  emit_loads(kept, "first + u * " + number(step()));
+  line("  }\n  for (i64 own = block; own < a.n; own += a.chunks, ++turn) {\n  const i64 row = own;");
+}
+
+/// Those of the inputs that a row before has asked for, and the others, as they lie.
+void CudaReducingEmitter::emit_loads_ahead(const std::vector<int>& inputs) {
+  std::vector<int> others;
+  for (int i : inputs) {
+    if (!fetches() || std::find(ahead_.begin(), ahead_.end(), i) == ahead_.end()) others.push_back(i);
+  }
+  emit_loads(others, "first + u * " + number(step()));
+  if (!fetches()) return;
   line("  await<" + number(layout_.ahead - 1) + ">();");
-  line("#pragma unroll\n      for (int u = 0; u < " + number(layout_.items) + "; ++u) x" + n + "[u] = *reinterpret_cast<const " + type + "*>(ring" +
-       (layout_.ahead > 1 ? " + stage * " + number(ahead_line() * layout_.items) : "") + " + u * " + number(ahead_line()) + ");");
+  for (int i : ahead_) {
+    const std::string n = number(i), type = "Vec<" + stored(i) + ", " + number(layout_.vector) + ">";
+    line("#pragma unroll\n      for (int u = 0; u < " + number(layout_.items) + "; ++u) x" + n + "[u] = *reinterpret_cast<const " + type + "*>(" + in_ring(i, "stage") + ");");
+  }
+  if (!across_.empty()) emit_fetch("own + " + number(layout_.ahead) + " * a.chunks");
 }
 
 /// The end of the loop over rows. No block leaves while another may send to it.
 void CudaReducingEmitter::emit_leave() {
   if (layout_.ahead > 1) line("  stage = stage + 1 == " + number(layout_.ahead) + " ? 0 : stage + 1;");
-  const auto meets = std::count_if(passes_.all().begin(), passes_.all().end(), [](const Passes::Pass& pass) { return !pass.joins.empty(); });
-  if (meets == 1) line("  __syncthreads();");  // the next row's values come where this one's are read
+  if (meetings() == 1 && !alternates()) line("  __syncthreads();");  // the next row's values come where this one's are read
   line("  }\n  await<0>();");
   if (layout_.cluster > 1) line("  arrive();\n  leave();");
 }

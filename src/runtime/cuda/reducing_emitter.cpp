@@ -25,12 +25,16 @@ CudaReducingEmitter::CudaReducingEmitter(const KernelSpec& spec, const Layout& l
     : spec_(spec), layout_(layout), steps_(spec), passes_(spec, [&layout](int, const Passes&) { return layout.whole; }), block_(reducing_block(layout)), backward_(spec.is_backward()) {
   for (const Passes::Pass& pass : passes_.all()) across_.insert(across_.end(), pass.across.begin(), pass.across.end());
   if (!stays()) return;
-  array_ahead_ = array_ahead(spec, layout);
+  ahead_ = arrays_ahead(spec, layout);
   if (layout.cluster > 1) own_ = own_maximum(spec, passes_);
 }
 
 std::string CudaReducingEmitter::stored(int i) const { return storage_type(spec_.parameter_dtype(i)); }
 std::string CudaReducingEmitter::loaded(int i) const { return value_type(spec_.parameter_dtype(i)); }
+
+int CudaReducingEmitter::meetings() const {
+  return static_cast<int>(std::count_if(passes_.all().begin(), passes_.all().end(), [](const Passes::Pass& pass) { return !pass.joins.empty(); }));
+}
 
 /// Neighbouring threads of the second kernel read neighbours.
 std::string CudaReducingEmitter::partial(const std::string& chunk) const {
@@ -457,11 +461,12 @@ void CudaReducingEmitter::emit_across(const std::vector<int>& joins) {
     each("  ", [&](const std::string& j, const std::string&, const std::string&) { return j + " = of_lane(" + j + ", t & 31 & ~" + number(in_warp - 1) + ");"; });
     return;
   }
-  declare_shared(joins, block_ / 32);
-  each("  ", [](const std::string& j, const std::string&, const std::string& shared) { return "if (t % 32 == 0) " + shared + "[t / 32] = " + j + ";"; });
+  const std::string turn = alternates() ? "turn % 2 * " + number(warps) + " + " : "";
+  declare_shared(joins, alternates() ? 2 * warps : block_ / 32);
+  each("  ", [&](const std::string& j, const std::string&, const std::string& shared) { return "if (t % 32 == 0) " + shared + "[" + turn + "t / 32] = " + j + ";"; });
   line("  __syncthreads();");
   if (stays()) {  // no more than lanes of a warp, and a power of 2
-    each("  ", [&](const std::string& j, const std::string&, const std::string& shared) { return j + " = " + shared + "[t % " + number(warps) + "];"; });
+    each("  ", [&](const std::string& j, const std::string&, const std::string& shared) { return j + " = " + shared + "[" + turn + "t % " + number(warps) + "];"; });
     line("#pragma unroll\n  for (int distance = " + number(warps / 2) + "; distance > 0; distance /= 2) {");
     each("    ", [](const std::string& j, const std::string& reduce, const std::string&) { return j + " = " + reduce + "(" + j + ", exchanged(" + j + ", distance));"; });
     line("  }");
@@ -511,7 +516,7 @@ void CudaReducingEmitter::emit_main() {
   begin(entry_name(spec_));
   if (layout_.cluster > 1) line("  const int part = blockIdx.x % " + number(layout_.cluster) + ";");
   if (!across_.empty()) emit_held_across();
-  if (stays()) emit_stay();
+  else if (stays()) emit_stay();
   line("  const i64 chunk = " + std::string(across_.empty() && !stays() ? "blockIdx.y;" : "0;"));
   line("  const place begin = place(chunk * a.chunk), to = place(chunk * a.chunk + a.chunk < a.length ? chunk * a.chunk + a.chunk : a.length), end = " +
        std::string(layout_.ends == Ends::kTiles ? "to;" : "own < a.n ? to : begin;"));
@@ -526,11 +531,11 @@ void CudaReducingEmitter::emit_main() {
     std::vector<int> inputs, all;
     for (int i = 0; i < spec_.parameter_count(); ++i) {
       all.push_back(i);
-      if (!spec_.is_output(i) && is_read(i) && !is_late(i)) inputs.push_back(i);
+      if (!spec_.is_output(i) && is_read(i) && !is_late(i) && !is_kept(i)) inputs.push_back(i);
     }
     emit_bases(all, "first");
     declare_vectors(inputs);
-    if (stays()) emit_loads_ahead();
+    if (stays()) emit_loads_ahead(inputs);
     else emit_loads(inputs, "first + u * " + number(step()));
   }
   emit_passes();
@@ -542,7 +547,7 @@ void CudaReducingEmitter::emit_main() {
     emit_row_stores();
   }
   if (!across_.empty()) emit_leave_across();
-  if (stays()) emit_leave();
+  else if (stays()) emit_leave();
   line("}");
 }
 
@@ -551,7 +556,7 @@ void CudaReducingEmitter::emit_passes() {
   for (std::size_t i = 0; i < passes_.all().size(); ++i) {
     const Passes::Pass& pass = passes_.all()[i];
     emit_pass(pass);
-    if (i == 0 && stays()) emit_fetch("own + " + number(layout_.ahead) + " * clusters");  // the row is in registers
+    if (i == 0 && stays() && across_.empty()) emit_fetch("own + " + number(layout_.ahead) + " * clusters");  // the row is in registers
     emit_across(pass.joins);
     if (own_ && i == 0) {
       const std::string m = number(own_->maximum);
@@ -584,16 +589,26 @@ std::string CudaReducingEmitter::held_place(int join, const std::string& row) co
 }
 
 std::string CudaReducingEmitter::held(int join, const std::string& row) const {
+  if (stays()) return "held" + number(join) + "[u]";
   return "gathered<" + number(layout_.vector) + ">(" + held_place(join, row) + ", " + number(layout_.lanes) + ")";
 }
 
 std::string CudaReducingEmitter::hold(int join, const std::string& row, const std::string& vector) const {
+  if (stays()) return "held" + number(join) + "[u] = " + vector + ";";
   return "scatter(" + held_place(join, row) + ", " + number(layout_.lanes) + ", " + vector + ");";
 }
 
 /// held3, ...: the block's values of joins across rows, of each row that it goes through at a time. Then the loop over its rows.
 void CudaReducingEmitter::emit_held_across() {
   const std::string width = number(layout_.vector), items = number(layout_.items);
+  if (stays()) {
+    for (int join : across_) {
+      const std::string n = number(join);
+      line("  Vec<Joined" + n + ", " + width + "> held" + n + "[" + items + "];\n#pragma unroll\n  for (int u = 0; u < " + items + "; ++u) {");
+      line("#pragma unroll\n    for (int k = 0; k < " + width + "; ++k) held" + n + "[u].e[k] = neutral" + n + "();\n  }");
+    }
+    return emit_stay_across();
+  }
   line("  extern __shared__ __align__(128) unsigned char held[];");
   std::int64_t from = 0;
   for (int join : across_) {
@@ -622,13 +637,16 @@ void CudaReducingEmitter::emit_parts_across() {
 /// The end of the loop over rows; then what a block's threads hold, joined over the rows that it goes through at a time, becomes one of the a.chunks values of each place.
 void CudaReducingEmitter::emit_leave_across() {
   const std::string width = number(layout_.vector), lanes = number(layout_.lanes), items = number(layout_.items), all = number(slots());
-  std::size_t meetings = 0;
-  for (const Passes::Pass& pass : passes_.all()) meetings += layout_.lanes > 32 && !pass.joins.empty() ? 1 : 0;
-  if (meetings == 1 && layout_.cluster == 1) line("  __syncthreads();");  // the next row's values come where this one's are read
-  line("  }");
+  if (stays()) {
+    emit_leave();
+  } else {
+    if (layout_.lanes > 32 && meetings() == 1 && layout_.cluster == 1) line("  __syncthreads();");  // the next row's values come where this one's are read
+    line("  }");
+  }
   emit_parts_across();
   if (slots() > 1) line("  __syncthreads();");
-  line("  for (int u = slot; u < " + items + "; u += " + all + ") {");
+  if (stays()) line("#pragma unroll");
+  line("  for (int u = " + std::string(stays() ? "0" : "slot") + "; u < " + items + "; u += " + all + ") {");
   line("    const i64 at = i64(" + part() + " * " + lanes + " + lane) * " + width + " + i64(u) * " + number(step()) + ";\n    if (at >= a.length) continue;");
   for (int join : across_) {
     const std::string n = number(join), type = "Vec<Joined" + n + ", " + width + ">";

@@ -11,7 +11,8 @@
 //
 //   ahead     (whole) blocks, or clusters, that stay go over the rows in turn. What a row's threads read they have asked for, each its own, into a ring in
 //             shared memory when they began with a row before. The blocks of a cluster meet by messages; where that serves once for the first
-//             two passes, whose sums of exponentials are then against each block's own maximum (own_maximum.hpp).
+//             two passes, whose sums of exponentials are then against each block's own maximum (own_maximum.hpp). With joins across rows a thread has
+//             the values of its places in registers, and what all rows share there.
 //
 // Of rows a vector is neighbours along the row; where rows begin anywhere (Ends), vectors lie where memory wants them, of blocks that stay in whole
 // lines of the cache a warp, and the first and the last of a row are read by element. Of columns a vector is neighbouring columns: a thread then has as many rows' values.
@@ -54,8 +55,10 @@ class CudaReducingEmitter {
   void emit_loads(const std::vector<int>& inputs, const std::string& at);
   void emit_fetch_row();
   void emit_fetch(const std::string& row);
+  void emit_ring();
   void emit_stay();
-  void emit_loads_ahead();
+  void emit_stay_across();
+  void emit_loads_ahead(const std::vector<int>& inputs);
   void emit_leave();
   void declare_vectors(const std::vector<int>& inputs);
   void emit_pass(const Passes::Pass& pass);
@@ -95,7 +98,9 @@ class CudaReducingEmitter {
   /// Of what points into an array, or counts in its place.
   std::string pointer_type(int parameter) const { return spec_.is_ordinals(parameter) ? "const Ordinals " : std::string(spec_.is_output(parameter) ? "" : "const ") + stored(parameter) + "* const "; }
   /// Whether each pass that wants the input reads it. A block that goes over many rows finds what they share in its cache.
-  bool is_late(int input) const { return passes_.is_read_late(input) || (!across_.empty() && access(input) == Access::kEveryRow); }
+  bool is_late(int input) const { return !is_kept(input) && (passes_.is_read_late(input) || (!across_.empty() && access(input) == Access::kEveryRow)); }
+  /// Whether a thread has what rows share in registers, from row to row.
+  bool is_kept(int input) const { return stays() && !across_.empty() && access(input) == Access::kEveryRow; }
   bool is_read(int input) const { return passes_.is_element(input) && !is_scalar(access(input)); }
   bool is_row_value(int value) const { return several() && !passes_.is_element(value) && !(value < spec_.input_count() && is_scalar(access(value))); }
   bool divides_by_row(int value) const;
@@ -114,7 +119,11 @@ class CudaReducingEmitter {
   bool fetches() const { return layout_.ends == Ends::kAnywhere || layout_.aligned; }
   /// A multiple of so many elements in memory is where a thread's first vector may be, of rows that begin anywhere.
   int first_at(int parameter) const { return stays() ? kLineBytes / spec_.element_bytes(parameter) : layout_.vector; }
-  int ahead_line() const { return layout_.vector * spec_.element_bytes(array_ahead_) * layout_.lanes; }  ///< bytes, of all threads' vectors u
+  int meetings() const;  ///< passes that end with joins of a row
+  /// Whether what warps give each other lies in two places in turn, so that one meeting a row is enough.
+  bool alternates() const { return stays() && !across_.empty() && meetings() == 1; }
+  std::string in_ring(int parameter, const std::string& stage) const;
+  std::string rows_apart() const { return across_.empty() ? "clusters" : "a.chunks"; }  ///< from a block's row to its next
   std::string name(int value) const { return is_own_ && value == own_->maximum ? "own" + number(value) : local_name(value) + (is_row_value(value) ? "[k]" : ""); }
   std::string call(int value) const;
   /// From one of a thread's vectors to the next, in elements of the row or, of columns, in rows.
@@ -141,7 +150,7 @@ class CudaReducingEmitter {
   std::vector<int> across_;    // joins across rows
   std::optional<OwnMaximum> own_;  // of blocks that meet once for two passes
   bool is_own_ = false;            // the text at hand has the block's own maximum, not the row's
-  int array_ahead_ = -1;           // of blocks that stay
+  std::vector<int> ahead_;         // arrays of which blocks that stay read rows ahead
   std::vector<int> divisors_;  // that the text at hand has declared
   std::string text_, users_kernels_;
 };

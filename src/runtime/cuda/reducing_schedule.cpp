@@ -52,6 +52,10 @@ constexpr std::int64_t kRowsToStay = 8;          // of each cluster: of fewer th
 constexpr int kMostAhead = 2;                    // rows
 constexpr std::size_t kSharedOfMeetings = 2048;  // bytes, of what threads and blocks give each other, beside the rows ahead
 constexpr int kArraysOfResidents = 2;           // of a kernel that has so many
+constexpr int kThreadsAhead = 512, kLeastLanesAhead = 64;  // of a multiprocessor whose blocks join across rows and read ahead, and of such a block
+constexpr int kElementsAhead = 16;                         // of a row, of such a thread: more where kThreadsAhead lanes do not hold the row so
+constexpr int kWordsAhead = 80;                            // registers of such a thread for what it holds of its row and from row to row
+constexpr int kBytesFetched = 8;                           // at least: smaller pieces of a row take more instructions to ask for than they spare
 constexpr int kOwnRegistersAcross = 16;         // as kOwnRegisters, of a block that goes over many rows: what 64 of them spill once a row costs less than a block fewer
 constexpr std::int64_t kRowsHeld = 256;         // that a block joins across, so that the error of a sum grows slowly
 constexpr std::int64_t kManyElements = std::int64_t{1} << 20;  // which few blocks read for longer than launches more take
@@ -210,10 +214,11 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, std::int64_t length, cons
 /// A longer row's cluster as one that stays, where that is better (see the head of reducing_schedule.hpp).
 void stay(const KernelSpec& spec, Layout& layout, const Geometry& geometry, const Processors& processors) {
   const std::int64_t length = geometry.reduced.count;
-  const int array = array_ahead(spec, layout);
-  if (layout.cluster == 1 || length <= kShortestToStay || array < 0 || spec.parameter_dtype(array) != float32 || !writes_elements(spec)) return;
+  const std::vector<int> arrays = arrays_ahead(spec, layout);
+  const auto read = std::count_if(layout.access.begin(), layout.access.begin() + spec.input_count(), [](Access access) { return !is_scalar(access); });
+  if (layout.cluster == 1 || length <= kShortestToStay || arrays.size() != 1 || read != 1 || spec.parameter_dtype(arrays[0]) != float32 || !writes_elements(spec)) return;
   if (std::any_of(spec.outputs.begin(), spec.outputs.end(), [](DType dtype) { return itemsize(dtype) < sizeof(float); })) return;
-  const std::int64_t before = layout.ends == Ends::kAnywhere ? kLineBytes / spec.element_bytes(array) - 1 : 0;  // elements of the row's first line, at most
+  const std::int64_t before = layout.ends == Ends::kAnywhere ? kLineBytes / spec.element_bytes(arrays[0]) - 1 : 0;  // elements of the row's first line, at most
   const std::int64_t vectors = divide_up(length + before, layout.vector), most = kMostWordsHeld / (words_wanted_again(spec, layout) * layout.vector);
   Layout stays = layout;
   stays.lanes = kMostLanes;
@@ -225,6 +230,37 @@ void stay(const KernelSpec& spec, Layout& layout, const Geometry& geometry, cons
   stays.ahead = static_cast<int>(std::min<std::size_t>(room / each, kMostAhead));
   const bool many = geometry.count * stays.cluster >= kRowsToStay * processors.count;
   if (many && stays.items <= most && stays.ahead > 0 && meets_once(spec, stays)) layout = stays;
+}
+
+/// Registers, times four, that an element takes of a block that joins across rows and reads ahead: of its row, of what rows share, of each join across rows.
+int bytes_ahead_across(const KernelSpec& spec, const Layout& layout) {
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  int bytes = static_cast<int>(across_bytes(spec));
+  for (int i = 0; i < spec.input_count(); ++i) {
+    if (is_moved(access_of(layout, i)) && (access_of(layout, i) == Access::kEveryRow || !passes.is_read_late(i))) bytes += spec.element_bytes(i);
+  }
+  std::size_t kept = 0;
+  for (const Passes::Pass& pass : passes.all()) kept = std::max(kept, pass.kept.size());
+  return bytes + static_cast<int>(kept) * 4;
+}
+
+/// A block that joins across rows as one that reads ahead, where that is better (see the head of reducing_schedule.hpp).
+void stay_across(const KernelSpec& spec, Layout& layout, const Geometry& geometry, const Processors& processors) {
+  const std::vector<int> arrays = arrays_ahead(spec, layout);
+  const bool small = std::any_of(arrays.begin(), arrays.end(), [&](int i) { return layout.vector * spec.element_bytes(i) < kBytesFetched; });
+  if (layout.lanes <= 32 || arrays.empty() || small || !writes_elements(spec)) return;
+  const int most = kWordsAhead * 4 / (bytes_ahead_across(spec, layout) * layout.vector), wanted = std::min(std::max(kElementsAhead / layout.vector, 1), most);
+  const std::int64_t vectors = divide_up(geometry.reduced.count, layout.vector);
+  Layout stays = layout;
+  stays.cluster = 1;
+  stays.lanes = kLeastLanesAhead;
+  while (stays.lanes < kThreadsAhead && std::int64_t{stays.lanes} * wanted < vectors) stays.lanes *= 2;
+  stays.items = static_cast<int>(divide_up(vectors, stays.lanes));
+  stays.residents = kThreadsAhead / stays.lanes;
+  stays.ahead = 1;
+  const bool many = geometry.count >= std::int64_t{processors.count} * stays.residents;  // a row of each block
+  const bool fits = stays.items <= most && kOwnRegisters + kWordsAhead + words_held(spec) <= kRegisters / kThreadsAhead;
+  if (many && fits && static_cast<std::size_t>(stays.residents) * (ahead_bytes(spec, stays) + kSharedOfMeetings) <= processors.shared_bytes) layout = stays;
 }
 
 /// Vectors of a thread at a time where nothing is held: for the bytes on their way, and so that the last time is as full as the others
@@ -243,8 +279,9 @@ std::int64_t tile_of(const Layout& layout) {
   return std::int64_t{layout.lanes} * layout.cluster * layout.items * (layout.form == Form::kRows ? layout.vector : 1);
 }
 
-/// Shared memory of a block for what it holds of joins across rows.
+/// Shared memory of a block for what it holds of joins across rows, or for rows ahead.
 std::size_t held_bytes(const KernelSpec& spec, const Layout& layout) {
+  if (layout.ahead > 0) return static_cast<std::size_t>(layout.ahead) * ahead_bytes(spec, layout);
   std::size_t bytes = 0;
   const std::int64_t places = std::int64_t{reducing_block(layout)} * layout.items * layout.vector;
   for (const Step& step : spec.steps) {
@@ -260,6 +297,7 @@ std::size_t shared_bytes_across(const KernelSpec& spec, const Layout& layout) {
 
 /// Blocks that a multiprocessor holds at once: by its shared memory, and by registers for the row's elements and a vector of each join across rows.
 int resident_across(const KernelSpec& spec, const Layout& layout, const Processors& processors) {
+  if (layout.ahead > 0) return layout.residents;
   const auto in_shared = static_cast<int>(processors.shared_bytes / std::max<std::size_t>(shared_bytes_across(spec, layout), 1));
   const int of_vectors = layout.vector * (layout.items * words_of_place(spec, layout) + static_cast<int>(across_bytes(spec)) / 4);
   const int threads = std::min(kRegisters / (kOwnRegistersAcross + of_vectors), kResidentThreads);
@@ -333,18 +371,19 @@ bool meets_once(const KernelSpec& spec, const Layout& layout) {
 }
 
 std::size_t ahead_bytes(const KernelSpec& spec, const Layout& layout) {
-  return static_cast<std::size_t>(layout.lanes * layout.items * layout.vector * spec.element_bytes(array_ahead(spec, layout)));
+  int bytes = 0;
+  for (int i : arrays_ahead(spec, layout)) bytes += spec.element_bytes(i);
+  return static_cast<std::size_t>(layout.lanes * layout.items * layout.vector * bytes);
 }
 
-int array_ahead(const KernelSpec& spec, const Layout& layout) {
-  int array = -1;
-  for (int i = 0; i < spec.input_count(); ++i) {
-    if (is_scalar(access_of(layout, i))) continue;
-    const bool alone = array < 0 && access_of(layout, i) == Access::kRow && !spec.is_ordinals(i);
-    if (!alone || layout.form != Form::kRows || layout.reduced_rank != 1) return -1;
-    array = i;
+std::vector<int> arrays_ahead(const KernelSpec& spec, const Layout& layout) {
+  std::vector<int> arrays;
+  if (layout.form != Form::kRows || layout.reduced_rank != 1) return arrays;
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  for (int i : passes.all()[0].inputs) {
+    if (access_of(layout, i) == Access::kRow && !spec.is_ordinals(i)) arrays.push_back(i);
   }
-  return array;
+  return arrays;
 }
 
 int reducing_block(const Layout& layout) {
@@ -372,6 +411,7 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
     layout.whole = (goes_again(spec) || spec.joins_across()) && hold_rows(spec, layout, length, processors, asked);
     if (layout.whole && spec.joins_across()) {
       if (asked.residents == 0) layout.residents = resident_across(spec, layout, processors);
+      if (asked.lanes == 0 && asked.cluster == 0 && asked.residents == 0) stay_across(spec, layout, geometry, processors);
       if (layout.ends == Ends::kVectors && length == tile_of(layout) && outputs % (reducing_block(layout) / layout.lanes) == 0) layout.ends = Ends::kTiles;
       return layout;
     }

@@ -28,11 +28,17 @@
 // after looking back: a thread's registers hold one value for each vector of a row, or each of its columns. Where what is joined is dear, or a user's
 // text, they wait in 64 registers of a thread, with two blocks resident.
 // A kernel that joins across rows has as many blocks as may be resident, or a multiple of that if a block had more than kRowsHeld rows: each goes over
-// rows in turn, and holds in shared memory a value for each place of the row and each join. What rows share it reads again each time, from its cache. It serves where a block, or a cluster, holds a row and
-// shared memory those values; else the kernel is two (split_passes.hpp). The number of blocks follows from the shape and the GPU's number of multiprocessors.
-// DAMO_CUDA_ROWS=lanes,items,cluster,residents replaces what is not 0 in it: for measuring.
+// rows in turn, and holds a value for each place of the row and each join. It serves where a block, or a cluster, holds a row and shared memory those values; else the kernel is two
+// (split_passes.hpp). The number of blocks follows from the shape and the GPU's number of multiprocessors. It has one of two forms:
+//
+//   reads ahead           512 threads a multiprocessor in blocks of 64 or more, with 16 elements of a row each, or more where 512 lanes hold the row so. A thread has its values and what all rows share in
+//                         registers, 128 of them, and its part of the next row on its way to shared memory, in pieces of 8 bytes or more. Nothing waits for memory then, and what a row costs is its arithmetic and its
+//                         meetings. Of kernels that write elements of a row, with a row for each block at least, where kWordsAhead registers hold it all
+//   else                  values lie in shared memory, and what rows share is read again each time, from the cache
+// DAMO_CUDA_ROWS=lanes,items,cluster,residents replaces what is not 0 in it, and leaves blocks that read ahead out where lanes, cluster or residents are given: for measuring.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "runtime/kernel/dialect.hpp"
 
@@ -48,10 +54,10 @@ inline constexpr int kAcrossColumns = 8, kAcrossLanes = 32;  ///< of a block tha
 
 /// Whether a row's blocks sum exponentials against their own maxima (own_maximum.hpp).
 bool meets_once(const KernelSpec& spec, const Layout& layout);
-/// Of shared memory of a block that stays: one row's part, as its threads read it.
+/// Of shared memory of a block that reads ahead: one row's part, as its threads read it.
 std::size_t ahead_bytes(const KernelSpec& spec, const Layout& layout);
-/// The array that is read ahead; -1: the rows of several, or of none, are read.
-int array_ahead(const KernelSpec& spec, const Layout& layout);
+/// The inputs of which rows are read ahead: those that lie along a row and that its first pass reads.
+std::vector<int> arrays_ahead(const KernelSpec& spec, const Layout& layout);
 /// Threads of a block.
 int reducing_block(const Layout& layout);
 /// The layout with all that says how rows are shared out.

@@ -160,7 +160,7 @@ bool BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
   zeroed_bytes_ = work.zeroed_bytes;
   for (Work::Launch launch : work.launches) {
     const LoadedKernel& code = *variant.kernels[static_cast<std::size_t>(launch.entry)];
-    if (variant.layout.ahead > 0) keep_resident(code, variant.layout, launch.config);
+    if (variant.layout.ahead > 0 && variant.layout.cluster > 1) keep_resident(code, variant.layout, launch.config);
     check_launch(code, launch.config);
     code.block_bytes.store(static_cast<std::uint32_t>(block_.size()), std::memory_order_relaxed);
     if (launch.entry == 0) {

@@ -89,7 +89,14 @@ __device__ Widest joined(Widest a, const Widest& b) {
 }
 /// Those that join across rows: the shapes that one kernel serves.
 std::vector<Case> cases_across() { return {{norm_gradient(), {false, false, false, true, false, false}, {false, false, false, false, true, true}}, {sums_of_both(), {false, true, false}, {false, false, true}}, {sums_of_both_in_float64(), {false, true, false}, {false, false, true}}}; }
-const Given kGivenAcross[] = {{{600, 33}, 2}, {{37, 128}, 2}, {{20, 4096}, 2}, {{3000, 5}, 2}, {{9, 40, 7}, 4}, {{9, 4, 40}, 6}, {{50, 1001}, 2, false, true}};
+const Given kGivenAcross[] = {{{600, 33}, 2}, {{37, 128}, 2}, {{20, 4096}, 2}, {{3, 4096}, 2}, {{3000, 5}, 2}, {{9, 40, 7}, 4}, {{9, 4, 40}, 6}, {{50, 1001}, 2, false, true}};
+/// Rows enough for blocks that join across them and read ahead: of whole vectors that fill its threads or not, with and without what rows share, of one meeting a row and more.
+std::vector<Case> cases_across_ahead() {
+  return {{layer_norm_gradients(), {false, false, false, false, false, false}, {false, false, true, false, true, true}},
+          {rms_norm_gradients(), {false, false, false, false, false}, {false, false, true, false, true}},
+          {norm_gradient(), {false, false, false, true, false, false}, {false, false, false, false, true, true}}};
+}
+const Given kGivenAcrossAhead[] = {{{70, 1024}, 2}, {{70, 1000}, 2}, {{71, 1002}, 2}, {{19, 8192}, 2}, {{20, 5000}, 2}, {{8, 9, 600}, 4}};
 /// Rows of blocks that stay, two or more of each cluster: of whole vectors that fill its threads or not, and rows that begin anywhere.
 const Given kGivenToStay[] = {{{8, 65536}, 2}, {{9, 65536}, 2, false, false, false, true}, {{8, 36000}, 2}, {{8, 36001}, 2, false, true}, {{8, 36000}, 2, false, true}, {{3, 2, 70001}, 4}, {{9, 36001}, 2, false, false, false, true}};
 const Processors kProcessorsToStay = {2, 8, 227 * 1024};
@@ -219,9 +226,13 @@ TEST(CudaReducing, CompilesJoinsAcrossRowsWithHardlyASpill) {
   if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
   std::set<std::string> known;
   const Case one = cases_across()[0];
-  expect_hardly_a_spill(one, {{50, 1024}, 2}, 1, known);
-  for (const Given& given : {Given{{9, 8192}, 2}, Given{{9, 16384}, 2}}) expect_hardly_a_spill(one, given, 8, known);
+  for (const Given& given : {Given{{50, 1024}, 2}, Given{{50, 8192}, 2}}) expect_hardly_a_spill(one, given, 1, known);
+  expect_hardly_a_spill(one, {{9, 16384}, 2}, 8, known);
   EXPECT_EQ(known.size(), 3u) << "one kernel each";
+  for (const Case& ahead : cases_across_ahead()) {
+    for (const Given& given : {Given{{70, 1024}, 2}, Given{{9, 8192}, 2}}) expect_hardly_a_spill(ahead, given, 8, known);
+  }
+  EXPECT_EQ(known.size(), 9u);
 }
 
 TEST(CudaReducing, LaunchesOnceWhereABlockReadsARowInAFewTrips) {
@@ -428,6 +439,19 @@ TEST(CudaReducing, JoinsAcrossRowsOnTheCpuAsTheCpusTextDoes) {
   }
 }
 
+TEST(CudaReducing, JoinsAcrossRowsReadingAheadOnTheCpuAsTheCpusTextDoes) {
+  const std::optional<Device> device = cpu_or_none();
+  if (!device) GTEST_SKIP() << "needs the CPU back end";
+  for (const Case& one : cases_across_ahead()) {
+    for (const Given& given : kGivenAcrossAhead) {
+      const Arrays arrays(one, given, *device);
+      ASSERT_GT(cuda_layout(one.spec, Geometry(given.shape, arrays.layouts, given.mask), kFewProcessors).ahead, 0) << one.spec.name << " " << ::testing::PrintToString(given);
+      expect_what_the_cpus_text_gives(one, given, kFewProcessors, *device);
+    }
+    expect_what_the_cpus_text_gives(one, kGivenAcrossAhead[1], kFewProcessors, *device, 0, 0, false);
+  }
+}
+
 TEST(CudaReducing, GoesThroughRowsInTurnReadingAheadOnTheCpu) {
   const std::optional<Device> device = cpu_or_none();
   if (!device) GTEST_SKIP() << "needs the CPU back end";
@@ -486,8 +510,10 @@ TEST(CudaReducing, JoinsAcrossRowsInAsManyBlocksAsTheShapeAndTheGpuAsk) {
   };
   const Processors h200 = {132, 8, 227 * 1024};
   const Work norm = work({16384, 8192}, h200);
-  EXPECT_EQ(norm.chunks, 264) << "two blocks of 512 threads a multiprocessor";
-  EXPECT_EQ(norm.launches[0].config.shared_bytes, 2 * 8192 * sizeof(float));
+  EXPECT_EQ(norm.chunks, 132) << "one block of 512 threads a multiprocessor, which reads ahead";
+  EXPECT_EQ(norm.launches[0].config.shared_bytes, 2 * 8192 * sizeof(float)) << "a row of each array";
+  EXPECT_EQ(work({131072, 1024}, h200).chunks, 8 * 132) << "of 64 threads";
+  EXPECT_EQ(work({100, 8192}, h200).chunks, 50) << "of 512 threads, which do not, where there are fewer rows than blocks";
   EXPECT_EQ(work({3, 8192}, h200).chunks, 2) << "two rows a block, where there are few";
   EXPECT_EQ(work({1 << 22, 64}, h200).chunks % 132, 0);
   EXPECT_LE(divide_up((1 << 22) / 16, work({1 << 22, 64}, h200).chunks), 256) << "rows that a value takes";

@@ -138,6 +138,22 @@ inline KernelSpec norm_gradient() {
                  {7, 4, 5, 6}, 2);
 }
 
+/// The gradients of a layer norm and of an RMS norm by x and by what multiplies each row, of layer norm also by what is added to it: inputs x, g and the
+/// weight, of which all rows have the same elements.
+inline KernelSpec layer_norm_gradients() {
+  return spec_of("layer_norm_gradients",
+                 {join("0", "a + b", 0, "a / T(n)"), map("x0 - x1", {0, 3}), map("x0 * x1", {1, 2}), map("x0 * x0", {4}), join("0", "a + b", 6, "a / T(n)"), map("rsqrt(x0 + T(0.01))", {7}),
+                  map("x0 * x1 * x2", {5, 4, 8}), join("0", "a + b", 9, "a / T(n)"), join("0", "a + b", 5, "a / T(n)"), map("(x0 - x1 - x2 * x3 * x4) * x4", {5, 11, 4, 10, 8}),
+                  map("x0 * x1 * x2", {1, 4, 8}), across(sum_of(13)), across(sum_of(1))},
+                 {12, 14, 15}, 3);
+}
+inline KernelSpec rms_norm_gradients() {
+  return spec_of("rms_norm_gradients",
+                 {map("x0 * x0", {0}), join("0", "a + b", 3, "a / T(n)"), map("x0 * x1", {1, 2}), map("x0 * x1", {5, 0}), join("0", "a + b", 6, "a / T(n)"), map("rsqrt(x0 + T(0.01))", {4}),
+                  map("(x0 - x1 * x2 * x3 * x3) * x3", {5, 0, 7, 8}), map("x0 * x1 * x2", {1, 0, 8}), across(sum_of(10))},
+                 {9, 11}, 3);
+}
+
 /// The sums of rows and of columns, which one pass gives.
 inline KernelSpec sums_of_both() { return spec_of("sums_of_both", {sum_of(0), across(sum_of(0))}, {1, 2}); }
 
