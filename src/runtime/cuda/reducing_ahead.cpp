@@ -89,7 +89,7 @@ void CudaReducingEmitter::emit_stay_across() {
 void CudaReducingEmitter::emit_loads_ahead(const std::vector<int>& inputs) {
   std::vector<int> others;
   for (int i : inputs) {
-    if (!fetches() || std::find(ahead_.begin(), ahead_.end(), i) == ahead_.end()) others.push_back(i);
+    if (!fetches() || !is_ahead(i)) others.push_back(i);
   }
   emit_loads(others, "first + u * " + number(step()));
   if (!fetches()) return;

@@ -98,7 +98,7 @@ class CudaReducingEmitter {
   /// Of what points into an array, or counts in its place.
   std::string pointer_type(int parameter) const { return spec_.is_ordinals(parameter) ? "const Ordinals " : std::string(spec_.is_output(parameter) ? "" : "const ") + stored(parameter) + "* const "; }
   /// Whether each pass that wants the input reads it. A block that goes over many rows finds what they share in its cache.
-  bool is_late(int input) const { return !is_kept(input) && (passes_.is_read_late(input) || (!across_.empty() && access(input) == Access::kEveryRow)); }
+  bool is_late(int input) const { return !is_kept(input) && !is_ahead(input) && (passes_.is_read_late(input) || (!across_.empty() && access(input) == Access::kEveryRow)); }
   /// Whether a thread has what rows share in registers, from row to row.
   bool is_kept(int input) const { return stays() && !across_.empty() && access(input) == Access::kEveryRow; }
   bool is_read(int input) const { return passes_.is_element(input) && !is_scalar(access(input)); }
@@ -122,6 +122,7 @@ class CudaReducingEmitter {
   int meetings() const;  ///< passes that end with joins of a row
   /// Whether what warps give each other lies in two places in turn, so that one meeting a row is enough.
   bool alternates() const { return stays() && !across_.empty() && meetings() == 1; }
+  bool is_ahead(int input) const { return std::find(ahead_.begin(), ahead_.end(), input) != ahead_.end(); }
   std::string in_ring(int parameter, const std::string& stage) const;
   std::string rows_apart() const { return across_.empty() ? "clusters" : "a.chunks"; }  ///< from a block's row to its next
   std::string name(int value) const { return is_own_ && value == own_->maximum ? "own" + number(value) : local_name(value) + (is_row_value(value) ? "[k]" : ""); }

@@ -235,9 +235,11 @@ void stay(const KernelSpec& spec, Layout& layout, const Geometry& geometry, cons
 /// Registers, times four, that an element takes of a block that joins across rows and reads ahead: of its row, of what rows share, of each join across rows.
 int bytes_ahead_across(const KernelSpec& spec, const Layout& layout) {
   const Passes passes(spec, [](int, const Passes&) { return true; });
+  const std::vector<int> arrays = arrays_ahead(spec, layout);
   int bytes = static_cast<int>(across_bytes(spec));
   for (int i = 0; i < spec.input_count(); ++i) {
-    if (is_moved(access_of(layout, i)) && (access_of(layout, i) == Access::kEveryRow || !passes.is_read_late(i))) bytes += spec.element_bytes(i);
+    const bool holds = access_of(layout, i) == Access::kEveryRow || std::find(arrays.begin(), arrays.end(), i) != arrays.end() || !passes.is_read_late(i);
+    if (is_moved(access_of(layout, i)) && holds) bytes += spec.element_bytes(i);
   }
   std::size_t kept = 0;
   for (const Passes::Pass& pass : passes.all()) kept = std::max(kept, pass.kept.size());
@@ -380,8 +382,9 @@ std::vector<int> arrays_ahead(const KernelSpec& spec, const Layout& layout) {
   std::vector<int> arrays;
   if (layout.form != Form::kRows || layout.reduced_rank != 1) return arrays;
   const Passes passes(spec, [](int, const Passes&) { return true; });
-  for (int i : passes.all()[0].inputs) {
-    if (access_of(layout, i) == Access::kRow && !spec.is_ordinals(i)) arrays.push_back(i);
+  for (int i = 0; i < spec.input_count(); ++i) {
+    const bool is_read = std::any_of(passes.all().begin(), passes.all().end(), [i](const Passes::Pass& pass) { return std::find(pass.inputs.begin(), pass.inputs.end(), i) != pass.inputs.end(); });
+    if (is_read && access_of(layout, i) == Access::kRow && !spec.is_ordinals(i)) arrays.push_back(i);
   }
   return arrays;
 }

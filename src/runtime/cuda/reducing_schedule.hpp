@@ -56,7 +56,7 @@ inline constexpr int kAcrossColumns = 8, kAcrossLanes = 32;  ///< of a block tha
 bool meets_once(const KernelSpec& spec, const Layout& layout);
 /// Of shared memory of a block that reads ahead: one row's part, as its threads read it.
 std::size_t ahead_bytes(const KernelSpec& spec, const Layout& layout);
-/// The inputs of which rows are read ahead: those that lie along a row and that its first pass reads.
+/// The inputs of which rows are read ahead: those that lie along a row.
 std::vector<int> arrays_ahead(const KernelSpec& spec, const Layout& layout);
 /// Threads of a block.
 int reducing_block(const Layout& layout);

@@ -147,6 +147,20 @@ inline KernelSpec layer_norm_gradients() {
                   map("x0 * x1 * x2", {1, 4, 8}), across(sum_of(13)), across(sum_of(1))},
                  {12, 14, 15}, 3);
 }
+/// The same without the gradient by what is added, so that no pass before the second reads g, and added to a fourth input, which the last pass alone reads.
+inline KernelSpec layer_norm_gradients_added() {
+  KernelSpec spec = layer_norm_gradients();
+  spec.name = "layer_norm_gradients_added";
+  spec.inputs.push_back(float32);
+  spec.steps.pop_back();
+  for (Step& step : spec.steps) {
+    for (int& input : step.inputs) input += input > 2 ? 1 : 0;
+  }
+  spec.steps.push_back(map("x0 + x1", {13, 3}));
+  spec.stores = {16, 15};
+  spec.outputs = {float32, float32};
+  return spec;
+}
 inline KernelSpec rms_norm_gradients() {
   return spec_of("rms_norm_gradients",
                  {map("x0 * x0", {0}), join("0", "a + b", 3, "a / T(n)"), map("x0 * x1", {1, 2}), map("x0 * x1", {5, 0}), join("0", "a + b", 6, "a / T(n)"), map("rsqrt(x0 + T(0.01))", {4}),
