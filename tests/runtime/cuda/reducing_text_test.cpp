@@ -453,6 +453,21 @@ TEST(CudaReducing, JoinsAcrossRowsReadingAheadOnTheCpuAsTheCpusTextDoes) {
   }
 }
 
+TEST(CudaReducing, JoinsAcrossRowsOfRandomSpecsReadingAheadOnTheCpu) {
+  const std::optional<Device> device = cpu_or_none();
+  if (!device) GTEST_SKIP() << "needs the CPU back end";
+  int ahead = 0;
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    std::mt19937 random(seed);
+    const Case one = {random_gradients(random), std::vector<bool>(7, false), {false, false, true, false, false, true, true}};
+    const Given given = seed % 2 == 0 ? Given{{70, 1000}, 2} : Given{{23, 2048}, 2};
+    const Arrays arrays(one, given, *device);
+    ahead += cuda_layout(one.spec, Geometry(given.shape, arrays.layouts, given.mask), kFewProcessors).ahead;
+    expect_what_the_cpus_text_gives(one, given, kFewProcessors, *device, 0, 0, seed % 5 != 4);
+  }
+  EXPECT_EQ(ahead, 10);
+}
+
 TEST(CudaReducing, GoesThroughRowsInTurnReadingAheadOnTheCpu) {
   const std::optional<Device> device = cpu_or_none();
   if (!device) GTEST_SKIP() << "needs the CPU back end";

@@ -221,6 +221,30 @@ inline void add_across(KernelSpec& spec, std::mt19937& random) {
   }
 }
 
+/// Of 4 arrays, the third of which all rows share, elementwise steps and means of rows of whatever came before, two joins across rows, and stores of the last element's value and of these. Values stay
+/// within those of the inputs, so that roundings do.
+inline KernelSpec random_gradients(std::mt19937& random) {
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  static const char* const codes[] = {"(x0 + x1) * T(0.5)", "(x0 - x1) * T(0.5)", "x0 * x1 * T(0.5)", "maximum(x0, x1)"};
+  std::vector<Step> steps;
+  std::vector<int> elements = {0, 1, 2, 3}, all = elements;
+  const auto any = [&](const std::vector<int>& values) { return values[values.size() - 1 - static_cast<std::size_t>(below(std::min(static_cast<int>(values.size()), 5)))]; };
+  for (int i = 0; i < 9; ++i) {
+    const int value = 4 + i;
+    if (i % 3 == 1) {
+      steps.push_back(join("0", "a + b", any(elements), "a / T(n)"));
+    } else {
+      steps.push_back(map(codes[below(4)], {any(elements), any(all)}));
+      elements.push_back(value);
+    }
+    all.push_back(value);
+  }
+  const int last = elements.back();
+  steps.push_back(across(sum_of(any(elements))));
+  steps.push_back(across(max_of(any(elements))));
+  return spec_of("random_gradients", std::move(steps), {last, 13, 14}, 4);
+}
+
 /// Of 3 arrays (the last along rows), a number and a constant: a join of the first, then steps and joins of whatever came before,
 /// and stores of some of them.
 inline KernelSpec random_spec(std::mt19937& random, int steps) {
