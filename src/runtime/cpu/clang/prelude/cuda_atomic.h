@@ -74,12 +74,7 @@ __device__ inline void atomic_thread_fence(memory_order) { __atomic_thread_fence
 namespace cuda {
 enum thread_scope { thread_scope_system, thread_scope_device, thread_scope_block, thread_scope_thread };
 using ::std::memory_order;
-using ::std::memory_order_relaxed;
-using ::std::memory_order_consume;
-using ::std::memory_order_acquire;
-using ::std::memory_order_release;
-using ::std::memory_order_acq_rel;
-using ::std::memory_order_seq_cst;
+using enum ::std::memory_order;
 template <class T, thread_scope Scope = thread_scope_system>
 struct atomic : ::std::atomic<T> {
   using ::std::atomic<T>::atomic;

@@ -62,11 +62,8 @@ inline uint4 curand_Philox4x32_10(uint4 c, uint2 k) {
 namespace damo::cuda {
 // Adds to the counter's words from the given one on.
 inline void philox_count(curandStatePhilox4_32_10* s, unsigned long long count, bool high) {
-  unsigned* words = &s->ctr.x;
-  unsigned __int128 sum = (unsigned __int128)words[0] | (unsigned __int128)words[1] << 32 | (unsigned __int128)words[2] << 64 |
-                          (unsigned __int128)words[3] << 96;
-  sum += (unsigned __int128)count << (high ? 64 : 0);
-  for (int i = 0; i < 4; ++i) words[i] = unsigned(sum >> 32 * i);
+  const unsigned __int128 more = (unsigned __int128)count << (high ? 64 : 0);
+  s->ctr = __builtin_bit_cast(uint4, __builtin_bit_cast(unsigned __int128, s->ctr) + more);
 }
 }  // namespace damo::cuda
 inline void skipahead(unsigned long long count, curandStatePhilox4_32_10* s) {

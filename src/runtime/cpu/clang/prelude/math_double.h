@@ -2,13 +2,13 @@
 #pragma once
 #include "math_float.h"  // log_ends
 #include "math_support.h"
+DAMO_EXACT_BEGIN
 
 namespace damo {
 namespace math {
 
 // (e^r - 1 - r) / r^2 for |r| <= ln(2)/2.
 DAMO_MATH double exp_tail(double r) {
-  DAMO_EXACT
   const double r2 = r * r, r4 = r2 * r2;
   const double c[] = {0x1p-1, 0x1.555555555555bp-3, 0x1.5555555555503p-5, 0x1.111111110ec5dp-7,
                      0x1.6c16c16c303dap-10, 0x1.a01a01b37e876p-13, 0x1.a01a0136b8c51p-16, 0x1.71ddf01fccbcdp-19,
@@ -26,7 +26,6 @@ struct ExpSplitDouble {
   u64 sum;  // low bits: n + bias
 };
 DAMO_MATH ExpSplitDouble exp_split(double x, double low, double bias) {
-  DAMO_EXACT
   const double sum = madd(x, 0x1.71547652b82fep+0, kRounderDouble + bias);
   const double n = sum - (kRounderDouble + bias);
   const double high = madd(n, -0x1.62e42fefa2p-1, x), small = madd(n, -0x1.9ef35793c7673p-41, low);
@@ -36,14 +35,12 @@ DAMO_MATH ExpSplitDouble exp_split(double x, double low, double bias) {
 
 // p * 2^n for n in [-2044, 2046], where sum holds n + 2046 in its low bits.
 DAMO_MATH double scale_twice(double p, u64 sum) {
-  DAMO_EXACT
   const u64 half = sum >> 1;
   return p * as_double(half << 52) * as_double((sum - half) << 52);
 }
 
 // e^(x + low), low a correction below the last bit of x.
 DAMO_MATH double exp_of_sum(double x, double low) {
-  DAMO_EXACT
   const ExpSplitDouble s = exp_split(at_least(at_most(x, 710.0), -746.0), low, 2046.0);
   const double tail = madd(s.r * s.r, exp_tail(s.r), s.rest);
   return scale_twice(1.0 + (s.r + tail), s.sum);
@@ -51,7 +48,6 @@ DAMO_MATH double exp_of_sum(double x, double low) {
 
 // e^x - 1 for x in [-40, 710] as half the value, so that n = 1024 stays in range.
 DAMO_MATH double expm1_half(double x) {
-  DAMO_EXACT
   const ExpSplitDouble s = exp_split(x, 0.0, 1022.0);
   const double r2 = s.r * s.r;
   const double q = horner(s.r, 0x1.5555555555559p-3, 0x1.5555555555559p-5, 0x1.111111110f6dep-7, 0x1.6c16c16c14a1bp-10,
@@ -64,7 +60,6 @@ DAMO_MATH double expm1_half(double x) {
 
 // tanh (r + rest) for |r| <= ln(2)/4.
 DAMO_MATH double tanh_reduced(double r, double rest) {
-  DAMO_EXACT
   const double r2 = r * r;
   return r + madd(r2 * r, horner(r2, -0x1.5555555555555p-2, 0x1.1111111110d16p-3, -0x1.ba1ba1b8fd801p-5, 0x1.664f4751c4d3bp-6,
                      -0x1.226d8757e8989p-7, 0x1.d66676ae1b1eep-9, -0x1.6bbf321b4f378p-10), rest);
@@ -75,7 +70,6 @@ DAMO_MATH double tanh_reduced(double r, double rest) {
 DAMO_MATH double exp(double x) { return math::exp_of_sum(x, 0.0); }
 
 DAMO_MATH double exp2(double x) {
-  DAMO_EXACT
   const double y = math::at_least(math::at_most(x, 1025.0), -1076.0);
   const double sum = y + (math::kRounderDouble + 2046.0);
   const double r = y - (sum - (math::kRounderDouble + 2046.0));
@@ -86,14 +80,12 @@ DAMO_MATH double exp2(double x) {
 }
 
 DAMO_MATH double expm1(double x) {
-  DAMO_EXACT
   const double half = math::expm1_half(math::at_least(math::at_most(x, 710.0), -40.0));
   return math::magnitude(x) < 0x1p-54 ? x : math::with_sign(half + half, x);
 }
 
 // See tanh(float).
 DAMO_MATH double tanh(double x) {
-  DAMO_EXACT
   constexpr double kFactor = 1.25;
   const double a = math::at_most(math::magnitude(x), 20.0);
   const double sum = math::madd(a, 0x1.71547652b82fep+1, math::kRounderDouble + 1023.0);
@@ -110,9 +102,7 @@ DAMO_MATH double tanh(double x) {
 
 // See sigmoid(float).
 DAMO_MATH double sigmoid(double x) {
-  DAMO_EXACT
-  const double e = exp(-math::magnitude(x));
-  const double w = e / (1.0 + e);
+  const double e = exp(-math::magnitude(x)), w = e / (1.0 + e);
   return x < 0.0 ? math::madd(-e, w, e) : 1.0 - w;
 }
 
@@ -122,7 +112,6 @@ DAMO_MATH double overflow_factor(double a) { return a > 709.0 ? exp(a - 709.0) :
 }  // namespace math
 
 DAMO_MATH double sinh(double x) {
-  DAMO_EXACT
   const double a = math::magnitude(x);
   const double h = math::expm1_half(math::at_most(a, 709.0));
   // h = (e^a - 1) / 2: sinh a = h + h / (2 h + 1).
@@ -134,7 +123,6 @@ DAMO_MATH double sinh(double x) {
 }
 
 DAMO_MATH double cosh(double x) {
-  DAMO_EXACT
   const double a = math::magnitude(x);
   const double h = 0.5 * exp(math::at_most(a, 709.0));
   return (h + 0.25 / h) * math::overflow_factor(a);
@@ -142,19 +130,16 @@ DAMO_MATH double cosh(double x) {
 
 namespace math {
 
-inline constexpr u64 kSqrtHalfBits = 0x3fe6a09e667f3bcdull;
-
 // Positive finite x = 2^e (1 + f), f in [sqrt(1/2) - 1, sqrt(2) - 1]; denormals too.
 struct LogSplitDouble {
   double e, f;
 };
 DAMO_MATH LogSplitDouble log_split(double x) {
-  DAMO_EXACT
   const bool small = x < 0x1p-1022;
-  const u64 ix = bits(small ? x * 0x1p54 : x) - kSqrtHalfBits;
+  const u64 ix = bits(small ? x * 0x1p54 : x) - kSqrtHalf;
   // The exponent, biased to stay positive, by way of a double's low bits: AVX2 has no 64-bit conversion.
   const double e = as_double(((ix + (2048ull << 52)) >> 52) | 0x4330000000000000ull) - (0x1p52 + 2048.0);
-  return {e - (small ? 54.0 : 0.0), as_double((ix & 0x000fffffffffffffull) + kSqrtHalfBits) - 1.0};
+  return {e - (small ? 54.0 : 0.0), as_double((ix & 0x000fffffffffffffull) + kSqrtHalf) - 1.0};
 }
 
 // log(1 + f) = f - h + s (h + R(s^2)), h = f^2 / 2, s = f / (2 + f): what follows f, and h.
@@ -162,7 +147,6 @@ struct LogTail {
   double h, sum;  // sum = s (h + R)
 };
 DAMO_MATH LogTail log_tail(double f) {
-  DAMO_EXACT
   const double s = f / (2.0 + f), u = s * s, h = 0.5 * f * f;
   const double r = u * horner(u, 0x1.5555555555593p-1, 0x1.999999997fc6p-2, 0x1.2492494207fb9p-2, 0x1.c71c51f40e2dep-3,
                      0x1.746643cc604e2p-3, 0x1.39a13000b6c21p-3, 0x1.2f0b5083482adp-3);
@@ -174,7 +158,6 @@ struct LogBase {
   double step, step_low, rate, rate_low;
 };
 DAMO_MATH double log_in_base(double x, LogBase base) {
-  DAMO_EXACT
   const LogSplitDouble s = log_split(x);
   const LogTail t = log_tail(s.f);
   const double high = as_double(bits(s.f - t.h) & 0xffffffff00000000ull);
@@ -186,8 +169,7 @@ DAMO_MATH double log_in_base(double x, LogBase base) {
 
 // log(1 + x) + low for |low| far below x.
 DAMO_MATH double log1p_of_sum(double x, double low) {
-  DAMO_EXACT
-  const u64 ix = bits(1.0 + x) - kSqrtHalfBits;
+  const u64 ix = bits(1.0 + x) - kSqrtHalf;
   const u64 k = (ix + (2048ull << 52)) >> 52;  // exponent + 2048
   const double e = as_double(k | 0x4330000000000000ull) - (0x1p52 + 2048.0);
   const double scale = as_double((3074ull - k) << 52);  // 2^(3-e): 2^-e may be a denormal
@@ -199,33 +181,26 @@ DAMO_MATH double log1p_of_sum(double x, double low) {
 }  // namespace math
 
 DAMO_MATH double log(double x) {
-  DAMO_EXACT
   const math::LogSplitDouble s = math::log_split(x);
   const math::LogTail t = math::log_tail(s.f);
   const double rest = t.h - (t.sum + s.e * 0x1.9ef35793c7673p-41);
   return math::log_ends(x, math::madd(s.e, 0x1.62e42fefa2p-1, s.f - rest));
 }
 
-DAMO_MATH double log2(double x) {
-  return math::log_ends(x, math::log_in_base(x, {1.0, 0.0, 0x1.7154768p+0, -0x1.6a3e80f444178p-27}));
-}
+DAMO_MATH double log2(double x) { return math::log_ends(x, math::log_in_base(x, {1.0, 0.0, 0x1.7154768p+0, -0x1.6a3e80f444178p-27})); }
 
 DAMO_MATH double log10(double x) {
-  const double y = math::log_in_base(x, {0x1.34413509f8p-2, -0x1.80433b83b532ap-44, 0x1.bcb7b18p-2, -0x1.6c8d78e6acaa4p-29});
-  return math::log_ends(x, y);
+  return math::log_ends(x, math::log_in_base(x, {0x1.34413509f8p-2, -0x1.80433b83b532ap-44, 0x1.bcb7b18p-2, -0x1.6c8d78e6acaa4p-29}));
 }
 
 DAMO_MATH double log1p(double x) {
-  DAMO_EXACT
   double y = math::log1p_of_sum(x, 0.0);
   y = x < math::infinity(x) ? y : x;
   y = x > -1.0 ? y : (x == -1.0 ? -math::infinity(x) : (x != x ? x : math::quiet_nan(x)));
   return math::magnitude(x) < 0x1p-54 ? x : y;
 }
 
-DAMO_MATH double softplus(double x) {
-  DAMO_EXACT
-  return (x < 0.0 ? 0.0 : x) + log1p(exp(-math::magnitude(x)));
-}
+DAMO_MATH double softplus(double x) { return (x < 0.0 ? 0.0 : x) + log1p(exp(-math::magnitude(x))); }
 
 }  // namespace damo
+DAMO_EXACT_END

@@ -2,22 +2,21 @@
 // See math_support.h for the rules.
 #pragma once
 #include "math_double.h"
+#include "math_float_wide.h"  // pow_ends
+DAMO_EXACT_BEGIN
 
 namespace damo {
 namespace math {
 
 DAMO_MATH Pair<double> multiply(Pair<double> a, Pair<double> b) {
-  DAMO_EXACT
   const Pair<double> p = two_product(a.hi, b.hi);
   return fast_two_sum(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
 }
 DAMO_MATH Pair<double> add(Pair<double> a, Pair<double> b) {
-  DAMO_EXACT
   const Pair<double> s = two_sum(a.hi, b.hi);
   return fast_two_sum(s.hi, s.lo + (a.lo + b.lo));
 }
 DAMO_MATH Pair<double> square_root(Pair<double> a) {
-  DAMO_EXACT
   const double s = __builtin_sqrt(a.hi);
   const Pair<double> p = two_product(s, s);
   return {s, s == 0.0 ? 0.0 : (((a.hi - p.hi) - p.lo) + a.lo) / (s + s)};
@@ -25,7 +24,6 @@ DAMO_MATH Pair<double> square_root(Pair<double> a) {
 
 // log x to 66 bits and more, x positive and finite: 2 s + s v, s = f / (2 + f), v = s^2 (2/3 + s^2 P(s^2)).
 DAMO_MATH Pair<double> log_in_two_parts(double x) {
-  DAMO_EXACT
   const LogSplitDouble split = log_split(x);
   const Pair<double> s = divide({split.f, 0.0}, fast_two_sum(2.0, split.f));
   const Pair<double> u = multiply(s, s);
@@ -43,7 +41,6 @@ DAMO_MATH Pair<double> log_in_two_parts(double x) {
 
 // See pow(float).
 DAMO_MATH double pow(double x, double y) {
-  DAMO_EXACT
   const double a = math::magnitude(x), inf = __builtin_inf();
   const math::Pair<double> l = math::log_in_two_parts(a);
   // Beyond 2^60 the result is 0, 1 or inf; keep the products finite.
@@ -53,24 +50,15 @@ DAMO_MATH double pow(double x, double y) {
   double r = math::exp_of_sum(high, high == p.hi ? math::madd(y1, l.lo, p.lo) : 0.0);
   r = a == 0.0 ? (y < 0.0 ? inf : 0.0) : r;
   r = a == inf ? (y < 0.0 ? 0.0 : inf) : r;
-  const bool whole = __builtin_trunc(y) == y;
-  const double half = 0.5 * y;
-  const bool odd = whole && __builtin_trunc(half) != half && math::magnitude(y) < inf;
-  r = odd ? math::with_sign(r, x) : r;
-  r = (x < 0.0 && a < inf && !whole) ? math::quiet_nan(x) : r;
-  r = a == 1.0 && math::magnitude(y) == inf ? 1.0 : r;
-  r = (x != x || y != y) ? x + y : r;
-  return (y == 0.0 || x == 1.0) ? 1.0 : r;
+  return math::pow_ends(x, y, r);
 }
 
 DAMO_MATH double sqrt(double x) { return __builtin_sqrt(x); }
 DAMO_MATH double rsqrt(double x) {
-  DAMO_EXACT
   return 1.0 / __builtin_sqrt(x);
 }
 
 DAMO_MATH double hypot(double x, double y) {
-  DAMO_EXACT
   const double ax = math::magnitude(x), ay = math::magnitude(y);
   const double most = ax > ay ? ax : ay;
   const double scale = most > 0x1p500 ? 0x1p-600 : (most < 0x1p-400 ? 0x1p600 : 1.0);
@@ -82,7 +70,6 @@ DAMO_MATH double hypot(double x, double y) {
 
 // See cbrt(float); a Newton step with the exact remainder follows.
 DAMO_MATH double cbrt(double x) {
-  DAMO_EXACT
   const double a = math::magnitude(x);
   const bool small = a < 0x1p-500, large = a > 0x1p500;
   const double d = a * (small ? 0x1p600 : (large ? 0x1p-600 : 1.0));
@@ -102,7 +89,6 @@ DAMO_MATH double cbrt(double x) {
 
 // log1p of a z in two parts: z = a + a^2 / (1 + sqrt(1 + a^2)). From 2^28 on it is log(2 a).
 DAMO_MATH double asinh(double x) {
-  DAMO_EXACT
   const double a = math::magnitude(x);
   const bool large = a > 0x1p28;
   const double b = large ? 1.0 : a;
@@ -117,7 +103,6 @@ DAMO_MATH double asinh(double x) {
 
 // log1p(t + sqrt(t (t + 2))), t = x - 1.
 DAMO_MATH double acosh(double x) {
-  DAMO_EXACT
   const bool large = x > 0x1p28;
   const double b = large ? 2.0 : x;
   const math::Pair<double> t = math::two_sum(b, -1.0);
@@ -130,7 +115,6 @@ DAMO_MATH double acosh(double x) {
 
 // log1p(2 a / (1 - a)) / 2.
 DAMO_MATH double atanh(double x) {
-  DAMO_EXACT
   const double a = math::magnitude(x);
   const math::Pair<double> z = math::divide({a + a, 0.0}, math::two_sum(1.0, -a));
   double y = 0.5 * math::log1p_of_sum(z.hi, z.lo / (1.0 + z.hi));
@@ -141,3 +125,4 @@ DAMO_MATH double atanh(double x) {
 }
 
 }  // namespace damo
+DAMO_EXACT_END

@@ -1,26 +1,17 @@
 // Exponentials, logarithms and what follows from them, float. See math_support.h for the rules.
 #pragma once
 #include "math_support.h"
+DAMO_EXACT_BEGIN
 
 namespace damo {
 namespace math {
 
 // e^r - 1 for |r| <= ln(2)/2: r + r^2 q(r).
 DAMO_MATH float expm1_reduced(float r) {
-  DAMO_EXACT
   const float r2 = r * r;
   const float low = madd(r, 0x1.5554bp-3f, 0x1p-1f);
   const float high = madd(r2, 0x1.6d98e2p-10f, madd(r, 0x1.122828p-7f, 0x1.555488p-5f));
   return madd(r2, madd(r2, high, low), r);
-}
-
-// e^r, one degree more: half an ulp and a little.
-DAMO_MATH float exp_fine(float r) {
-  DAMO_EXACT
-  const float r2 = r * r;
-  const float low = madd(r, 0x1.fffffcp-2f, 1.0f);
-  const float high = madd(r2, madd(r, 0x1.6a25dp-10f, 0x1.1239e4p-7f), madd(r, 0x1.5558fp-5f, 0x1.555492p-3f));
-  return madd(r, madd(r2, high, low), 1.0f);
 }
 
 // x = n ln(2) + r. The high part of ln(2) has 16 bits, so its product with n is exact with or without FMA.
@@ -29,7 +20,6 @@ struct ExpSplit {
   u32 sum;  // low bits: n + bias
 };
 DAMO_MATH ExpSplit exp_split(float x, float bias) {
-  DAMO_EXACT
   const float sum = madd(x, 0x1.715476p+0f, kRounder + bias);
   const float n = sum - (kRounder + bias);
   const float r = madd(n, -0x1.7f7d1cp-20f, madd(n, -0x1.62e4p-1f, x));
@@ -39,18 +29,23 @@ DAMO_MATH ExpSplit exp_split(float x, float bias) {
 // p * 2^n for n in [-250, 254], where sum holds n + 254 in its low bits. Two factors, since 2^n itself may be
 // out of range while p * 2^n is a denormal or just below the largest float.
 DAMO_MATH float scale_twice(float p, u32 sum) {
-  DAMO_EXACT
   const u32 half = sum >> 1;
   return p * as_float(half << 23) * as_float((sum - half) << 23);
 }
 
-DAMO_MATH float exp_limited(float x) { return at_least(at_most(x, 89.0f), -105.0f); }
+// e^-|x|, the polynomial one degree longer than exp's: half an ulp and a little.
+DAMO_MATH float exp_below_one(float x) {
+  const ExpSplit s = exp_split(-at_most(magnitude(x), 105.0f), 254.0f);
+  const float r2 = s.r * s.r;
+  const float low = madd(s.r, 0x1.fffffcp-2f, 1.0f);
+  const float high = madd(r2, madd(s.r, 0x1.6a25dp-10f, 0x1.1239e4p-7f), madd(s.r, 0x1.5558fp-5f, 0x1.555492p-3f));
+  return scale_twice(madd(s.r, madd(r2, high, low), 1.0f), s.sum);
+}
 
 }  // namespace math
 
 DAMO_MATH float exp(float x) {
-  DAMO_EXACT
-  const math::ExpSplit s = math::exp_split(math::exp_limited(x), 254.0f);
+  const math::ExpSplit s = math::exp_split(math::at_least(math::at_most(x, 89.0f), -105.0f), 254.0f);
   // The shortest polynomial that stays within 2 ulp. The first of the two factors (scale_twice) goes in before the
   // last step, which makes the chain of dependent operations one shorter.
   const float r2 = s.r * s.r;
@@ -62,7 +57,6 @@ DAMO_MATH float exp(float x) {
 }
 
 DAMO_MATH float exp2(float x) {
-  DAMO_EXACT
   const float y = math::at_least(math::at_most(x, 129.0f), -152.0f);
   const float sum = y + (math::kRounder + 254.0f);
   const float r = y - (sum - (math::kRounder + 254.0f));
@@ -71,7 +65,6 @@ DAMO_MATH float exp2(float x) {
 }
 
 DAMO_MATH float expm1(float x) {
-  DAMO_EXACT
   // Half the result, so that n = 128 stays in range.
   const float y = math::at_least(math::at_most(x, 89.0f), -20.0f);
   const math::ExpSplit s = math::exp_split(y, 126.0f);
@@ -84,7 +77,6 @@ DAMO_MATH float expm1(float x) {
 // (e - 1) / (e + 1) with e = e^2|x| = s e^2r, where |x| = n ln(2)/2 + r and s = 2^n. What n leaves out of e - 1 near 0 is kept in p = (e^2r - 1) kFactor / 2.
 // Both sides carry the factor, which moves the sum below from just above 1, where a rounding weighs most, to where it weighs less: 2.5 ulp without, 1.95 with it.
 DAMO_MATH float tanh(float x) {
-  DAMO_EXACT
   constexpr float kFactor = 1.5f;
   const float a = math::at_most(math::magnitude(x), 9.02f);
   const float sum = math::madd(a, 0x1.715476p+1f, math::kRounder + 127.0f);
@@ -108,10 +100,7 @@ DAMO_MATH float tanh(float x) {
 // 1 / (1 + e^-x), relative error bounded on both sides. e = e^-|x|, w = e / (1 + e): 1 - w, or w = e - e w,
 // which keeps the rounding of 1 + e out of a small result.
 DAMO_MATH float sigmoid(float x) {
-  DAMO_EXACT
-  const math::ExpSplit s = math::exp_split(-math::at_most(math::magnitude(x), 105.0f), 254.0f);
-  const float e = math::scale_twice(math::exp_fine(s.r), s.sum);
-  const float w = e / (1.0f + e);
+  const float e = math::exp_below_one(x), w = e / (1.0f + e);
   return x < 0.0f ? math::madd(-e, w, e) : 1.0f - w;
 }
 
@@ -119,7 +108,6 @@ namespace math {
 
 // log(1 + f) = f + tail(f) for f in [sqrt(1/2) - 1, sqrt(2) - 1].
 DAMO_MATH float log_tail(float f) {
-  DAMO_EXACT
   const float f2 = f * f, f4 = f2 * f2;
   const float a = madd(f, -0x1.000228p-2f, 0x1.555554p-2f);
   const float b = madd(f, -0x1.547226p-3f, 0x1.99a016p-3f);
@@ -134,7 +122,6 @@ struct LogSplit {
   float e, f;
 };
 DAMO_MATH LogSplit log_split(float x) {
-  DAMO_EXACT
   const bool small = x < 0x1p-126f;
   const u32 ix = bits(small ? x * 0x1p25f : x) - 0x3f3504f3u;
   const float e = float(i32(ix) >> 23) - (small ? 25.0f : 0.0f);
@@ -152,37 +139,38 @@ DAMO_MATH T log_ends(T x, T value) {
 }  // namespace math
 
 DAMO_MATH float log(float x) {
-  DAMO_EXACT
   const math::LogSplit s = math::log_split(x);
   const float tail = math::madd(s.e, 0x1.7f7d1cp-20f, math::log_tail(s.f));
   return math::log_ends(x, math::madd(s.e, 0x1.62e4p-1f, s.f + tail));
 }
 
+namespace math {
+
+// log(x) / log(base) = e step + high rate + small, rate being 1 / log(base) to 12 bits and high f to as many: f's rounded product with
+// all of 1 / log(base) would cost half an ulp more.
+struct LogParts {
+  float e, high, small;
+};
+DAMO_MATH LogParts log_parts(float x, float whole_rate, float rate_low) {
+  const LogSplit s = log_split(x);
+  const float high = as_float(bits(s.f) & 0xfffff000u), low = s.f - high;
+  return {s.e, high, madd(log_tail(s.f) + low, whole_rate, high * rate_low)};
+}
+
+}  // namespace math
+
 DAMO_MATH float log2(float x) {
-  DAMO_EXACT
-  const math::LogSplit s = math::log_split(x);
-  // f * log2(e) in two parts: f's rounded product would cost half an ulp more. 0x1.714p+0 has 12 bits.
-  const float high = math::as_float(math::bits(s.f) & 0xfffff000u);
-  const float low = s.f - high;
-  const float tail = math::log_tail(s.f);
-  const float small = math::madd(tail + low, 0x1.715476p+0f, high * 0x1.47652cp-12f);
-  return math::log_ends(x, s.e + (high * 0x1.714p+0f + small));
+  const math::LogParts p = math::log_parts(x, 0x1.715476p+0f, 0x1.47652cp-12f);
+  return math::log_ends(x, p.e + (p.high * 0x1.714p+0f + p.small));
 }
 
 DAMO_MATH float log10(float x) {
-  DAMO_EXACT
-  const math::LogSplit s = math::log_split(x);
-  const float high = math::as_float(math::bits(s.f) & 0xfffff000u);
-  const float low = s.f - high;
-  const float tail = math::log_tail(s.f);
-  const float small = math::madd(tail + low, 0x1.bcb7b2p-2f, high * -0x1.09d5b2p-15f);
-  const float fine = math::madd(s.e, 0x1.3509f8p-18f, small);
-  return math::log_ends(x, s.e * 0x1.344p-2f + (math::madd(high, 0x1.bccp-2f, fine)));
+  const math::LogParts p = math::log_parts(x, 0x1.bcb7b2p-2f, -0x1.09d5b2p-15f);
+  return math::log_ends(x, p.e * 0x1.344p-2f + math::madd(p.high, 0x1.bccp-2f, math::madd(p.e, 0x1.3509f8p-18f, p.small)));
 }
 
 // log(1 + x) = e ln(2) + log(1 + f), 1 + f = (1 + x) 2^-e with f computed without rounding 1 + x.
 DAMO_MATH float log1p(float x) {
-  DAMO_EXACT
   const math::u32 ix = math::bits(1.0f + x) - 0x3f3504f3u;
   const math::i32 k = math::i32(ix) >> 23;
   const float e = float(k);
@@ -196,12 +184,7 @@ DAMO_MATH float log1p(float x) {
 }
 
 // log(1 + e^x) = max(x, 0) + log1p(e^-|x|).
-DAMO_MATH float softplus(float x) {
-  DAMO_EXACT
-  const float a = math::at_most(math::magnitude(x), 105.0f);
-  const math::ExpSplit s = math::exp_split(-a, 254.0f);
-  const float e = math::scale_twice(math::exp_fine(s.r), s.sum);
-  return (x < 0.0f ? 0.0f : x) + log1p(e);
-}
+DAMO_MATH float softplus(float x) { return (x < 0.0f ? 0.0f : x) + log1p(math::exp_below_one(x)); }
 
 }  // namespace damo
+DAMO_EXACT_END

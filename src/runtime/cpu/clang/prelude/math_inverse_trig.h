@@ -1,17 +1,16 @@
 // The inverses of sine, cosine and tangent, float and double. See math_support.h for the rules.
 #pragma once
 #include "math_trig.h"
+DAMO_EXACT_BEGIN
 
 namespace damo {
 namespace math {
 
 // asin s - s for s in [0, 1/2], z = s^2.
 DAMO_MATH float asin_tail(float s, float z) {
-  DAMO_EXACT
   return s * z * horner(z, 0x1.5555c8p-3f, 0x1.3301ccp-4f, 0x1.7480ep-5f, 0x1.8c0cacp-6f, 0x1.598634p-5f);
 }
 DAMO_MATH double asin_tail(double s, double z) {
-  DAMO_EXACT
   return s * z * horner(z, 0x1.5555555555577p-3, 0x1.333333332e103p-4, 0x1.6db6db721431p-5, 0x1.f1c71a945bd1bp-6,
                      0x1.6e8bdeef7728fp-6, 0x1.1c49ef5c39b8ap-6, 0x1.ca1fa4718d892p-7, 0x1.7584d2e3f8644p-7,
                      0x1.614079d204b69p-7, 0x1.e5bad3f5c11d1p-9, 0x1.63ae377904aa6p-6, -0x1.5816a1554ba7ep-6,
@@ -24,7 +23,6 @@ DAMO_MATH double square_root(double x) { return __builtin_sqrt(x); }
 // Above 1/2: asin a = pi/2 - 2 asin sqrt((1 - a) / 2).
 template <class T>
 DAMO_MATH T asin_of(T x) {
-  DAMO_EXACT
   const T a = magnitude(x);
   const bool high = a > T(0.5);
   const T z = high ? T(0.5) - T(0.5) * a : a * a;
@@ -38,7 +36,6 @@ DAMO_MATH T asin_of(T x) {
 
 // atan q for q in [0, 1].
 DAMO_MATH float atan_reduced(float q) {
-  DAMO_EXACT
   const float u = q * q, u2 = u * u;
   const float a = madd(u, 0x1.9978f4p-3f, -0x1.5554dcp-2f), b = madd(u, 0x1.b4e11cp-4f, -0x1.230adap-3f);
   const float c = madd(u, 0x1.61fdd8p-5f, -0x1.3556a6p-4f), d = madd(u, 0x1.7ed2dap-9f, -0x1.0c2c4p-6f);
@@ -47,7 +44,6 @@ DAMO_MATH float atan_reduced(float q) {
 
 // atan q - q for |q| <= tan(pi/8).
 DAMO_MATH double atan_tail(double q) {
-  DAMO_EXACT
   const double u = q * q;
   return q * u * horner(u, -0x1.555555555553dp-2, 0x1.99999999957bp-3, -0x1.24924922a98acp-3, 0x1.c71c70e4bf07p-4,
                      -0x1.745cf8ba4076p-4, 0x1.3b1116ec64f6dp-4, -0x1.10eba112e98a3p-4, 0x1.df0e0cf4266a2p-5,
@@ -56,7 +52,6 @@ DAMO_MATH double atan_tail(double q) {
 
 // atan(top / bottom) for 0 <= top <= bottom, in two parts. Above tan(pi/8): pi/4 + atan((top - bottom) / (top + bottom)).
 DAMO_MATH Pair<double> atan_of_ratio(double top, double bottom) {
-  DAMO_EXACT
   const bool high = top > 0x1.a827999fcef32p-2 * bottom;
   const double q = (high ? top - bottom : top) / (high ? top + bottom : bottom);
   const double base = high ? 0.5 * HalfPi<double>::kHigh : 0.0, base_low = high ? 0.5 * HalfPi<double>::kLow : 0.0;
@@ -70,7 +65,6 @@ DAMO_MATH float asin(float x) { return math::asin_of(x); }
 DAMO_MATH double asin(double x) { return math::asin_of(x); }
 
 DAMO_MATH float acos(float x) {
-  DAMO_EXACT
   const float a = math::magnitude(x);
   const bool high = a > 0.5f, negative = x < 0.0f;
   const float z = high ? 0.5f - 0.5f * a : a * a;
@@ -81,7 +75,6 @@ DAMO_MATH float acos(float x) {
   return high ? far : near;
 }
 DAMO_MATH double acos(double x) {
-  DAMO_EXACT
   const double a = math::magnitude(x);
   const bool high = a > 0.5, negative = x < 0.0;
   const double z = high ? 0.5 - 0.5 * a : a * a;
@@ -93,14 +86,12 @@ DAMO_MATH double acos(double x) {
 }
 
 DAMO_MATH float atan(float x) {
-  DAMO_EXACT
   const float a = math::magnitude(x);
   const bool high = a > 1.0f;
   const float r = math::atan_reduced((high ? 1.0f : a) / (high ? a : 1.0f));
   return math::with_sign(high ? math::HalfPi<float>::kHigh - (r - math::HalfPi<float>::kLow) : r, x);
 }
 DAMO_MATH double atan(double x) {
-  DAMO_EXACT
   const double a = math::magnitude(x);
   const bool high = a > 1.0;
   const math::Pair<double> r = math::atan_of_ratio(high ? 1.0 : a, high ? a : 1.0);
@@ -109,7 +100,6 @@ DAMO_MATH double atan(double x) {
 }
 
 DAMO_MATH float atan2(float y, float x) {
-  DAMO_EXACT
   const float ax = math::magnitude(x), ay = math::magnitude(y);
   const bool steep = ay > ax, left = math::bits(x) >> 31;
   const float top = steep ? ax : ay, bottom = steep ? ay : ax;
@@ -123,7 +113,6 @@ DAMO_MATH float atan2(float y, float x) {
   return x != x || y != y ? x + y : math::with_sign(angle, y);
 }
 DAMO_MATH double atan2(double y, double x) {
-  DAMO_EXACT
   const double ax = math::magnitude(x), ay = math::magnitude(y);
   const bool steep = ay > ax, left = math::bits(x) >> 63;
   double top = steep ? ax : ay, bottom = steep ? ay : ax;
@@ -144,3 +133,4 @@ DAMO_MATH double atan2(double y, double x) {
 }
 
 }  // namespace damo
+DAMO_EXACT_END

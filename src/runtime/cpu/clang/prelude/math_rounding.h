@@ -1,6 +1,7 @@
 // Rounding to integers, remainders, minimum and maximum, tests: float and double. See math_support.h for the rules.
 #pragma once
 #include "math_support.h"
+DAMO_EXACT_BEGIN
 
 namespace damo {
 
@@ -41,7 +42,6 @@ namespace math {
 // at most 29 bits and m 24.
 template <int Place>
 DAMO_MATH double long_division(double r, double m, double inverse) {
-  DAMO_EXACT
   constexpr double kBase = double(1u << 29);
   double up = 1.0, down = 1.0;
   for (int i = 0; i < Place; ++i) up *= kBase, down /= kBase;
@@ -57,7 +57,6 @@ DAMO_MATH double long_division(double r, double m, double inverse) {
 
 // Exact, as C's. Ten places cover the 277 binary digits between the largest float and the smallest.
 DAMO_MATH float fmod(float x, float y) {
-  DAMO_EXACT
   const float a = math::magnitude(x), b = math::magnitude(y);
   const float r = float(math::long_division<9>(a, b, 1.0 / double(b)));
   const bool valid = a < __builtin_inff() && b > 0.0f;  // false for NaN
@@ -67,3 +66,4 @@ DAMO_MATH float fmod(float x, float y) {
 DAMO_MATH double fmod(double x, double y) { return __builtin_fmod(x, y); }
 
 }  // namespace damo
+DAMO_EXACT_END

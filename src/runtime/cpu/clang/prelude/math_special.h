@@ -4,12 +4,12 @@
 #include "math_double_power.h"
 #include "math_float.h"
 #include "math_float_wide.h"
+DAMO_EXACT_BEGIN
 
 namespace damo {
 
 // |x| < 1: x + x P(x^2). Above: 1 - 2^-R(|x|).
 DAMO_MATH float erf(float x) {
-  DAMO_EXACT
   const float a = math::at_most(math::magnitude(x), 3.95f);
   const float u = a * a;
   const float near = math::madd(
@@ -24,7 +24,6 @@ DAMO_MATH float erf(float x) {
 
 // e^(-x^2) times a polynomial in (x - 3) / (x + 3) for x >= 0; 2 - erfc(-x) below.
 DAMO_MATH float erfc(float x) {
-  DAMO_EXACT
   const float a = math::at_most(math::magnitude(x), 10.2f);
   const double d = a;
   const double t = (d - 3.0) / (d + 3.0);
@@ -39,7 +38,6 @@ namespace math {
 
 // erf(a) / a - 1 for |a| <= 1, u = a^2.
 DAMO_MATH double erf_ratio(double u) {
-  DAMO_EXACT
   return horner(u, 0x1.06eba8214db68p-3, -0x1.812746b0379bdp-2, 0x1.ce2f21a040d16p-4, -0x1.b82ce311fa94ap-6,
                      0x1.565bccf92b46fp-8, -0x1.c02db03ddc086p-11, 0x1.f9a2baa99fdc8p-14, -0x1.f4ca4d7b638fp-17,
                      0x1.b97fd4665e678p-20, -0x1.5c072ab5443ap-23, 0x1.d71b2b4898148p-27, -0x1.abaea1b28d497p-31);
@@ -47,7 +45,6 @@ DAMO_MATH double erf_ratio(double u) {
 
 // erfc(a) for a >= 0.45: e^(-a^2) / (1 + 2 a) times a polynomial in (a - 3) / (a + 3), in two parts each.
 DAMO_MATH double erfc_far(double a) {
-  DAMO_EXACT
   const double t = (a - 3.0) / (a + 3.0);
   const double slope = horner(
       t, -0x1.15c084bb9e8f8p-3, -0x1.85a15c58aa4abp-5, 0x1.098366a5b494ep-3, -0x1.e88b803a4b9e8p-4,
@@ -69,14 +66,12 @@ DAMO_MATH double erfc_far(double a) {
 }  // namespace math
 
 DAMO_MATH double erf(double x) {
-  DAMO_EXACT
   const double a = math::at_most(math::magnitude(x), 6.0);
   const double near = math::madd(a, math::erf_ratio(a * a), a), far = 1.0 - math::erfc_far(a);
   return math::with_sign(a >= 1.0 ? far : near, x);
 }
 
 DAMO_MATH double erfc(double x) {
-  DAMO_EXACT
   const double a = math::at_most(math::magnitude(x), 27.3);
   const double near = math::madd(a, math::erf_ratio(a * a), a);  // erf(a)
   const double far = math::erfc_far(a < 0.45 ? 0.45 : a);
@@ -87,7 +82,6 @@ DAMO_MATH double erfc(double x) {
 
 // e^(x^2) erfc(x): the square in two parts, where erfc underflows the asymptotic series.
 DAMO_MATH double erfcx(double x) {
-  DAMO_EXACT
   const math::Pair<double> square = math::two_product(x, x);
   const double near = exp(square.hi) * (1.0 + square.lo) * erfc(x);
   const double step = -0.5 / (x * x);
@@ -96,6 +90,7 @@ DAMO_MATH double erfcx(double x) {
   return x < -27.0 ? __builtin_inf() : x < 25.0 ? near : 0.56418958354775628695 / x * sum;
 }
 DAMO_MATH float erfcx(float x) { return float(erfcx(double(x))); }
+DAMO_EXACT_END
 
 // By the host's libraries (src/runtime/cpu/special_functions.cpp), the C library and gamma.h: calls and loops, which do not vectorise.
 }  // namespace damo

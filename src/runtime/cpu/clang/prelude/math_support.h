@@ -15,11 +15,16 @@
 #define DAMO_CALLED DAMO_MATH  // vectors are made of what is inlined
 
 // First line of a body whose roundings matter: a kernel may be compiled with reassociation (sums vectorise by it)
-// and that freedom must not reach an error-compensated expression. Fused steps are written out with madd().
+// and that freedom must not reach an error-compensated expression. Fused steps are written out with madd(). The other two: of all
+// bodies between them.
 #if defined(__clang__)
 #define DAMO_EXACT _Pragma("clang fp reassociate(off) contract(off) reciprocal(off)")
+#define DAMO_EXACT_BEGIN _Pragma("float_control(push)") DAMO_EXACT
+#define DAMO_EXACT_END _Pragma("float_control(pop)")
 #else
 #define DAMO_EXACT
+#define DAMO_EXACT_BEGIN
+#define DAMO_EXACT_END
 #endif
 
 #if defined(__FMA__) || defined(__AVX512F__) || defined(__ARM_FEATURE_FMA)
@@ -28,6 +33,7 @@
 #define DAMO_HAS_FMA 0
 #endif
 
+DAMO_EXACT_BEGIN
 namespace damo::math {
 
 using u32 = unsigned int;
@@ -73,7 +79,6 @@ DAMO_MATH To whole(From x) {
 // last digits of 2^84 and 2^52, the first of them moved up by 2^63 where it has a sign.
 template <class T>
 DAMO_MATH double wide(T x) {
-  DAMO_EXACT
   static_assert(sizeof(T) == 8);
 #if defined(__AVX512DQ__)
   return static_cast<double>(x);
@@ -91,22 +96,13 @@ DAMO_MATH float quiet_nan(float) { return __builtin_nanf(""); }
 DAMO_MATH double quiet_nan(double) { return __builtin_nan(""); }
 
 // a * b + c, with one rounding where the target has it. Only for steps that are right either way.
-DAMO_MATH float madd(float a, float b, float c) {
 #if DAMO_HAS_FMA
-  return __builtin_fmaf(a, b, c);
+DAMO_MATH float madd(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+DAMO_MATH double madd(double a, double b, double c) { return __builtin_fma(a, b, c); }
 #else
-  DAMO_EXACT
-  return a * b + c;
+DAMO_MATH float madd(float a, float b, float c) { return a * b + c; }
+DAMO_MATH double madd(double a, double b, double c) { return a * b + c; }
 #endif
-}
-DAMO_MATH double madd(double a, double b, double c) {
-#if DAMO_HAS_FMA
-  return __builtin_fma(a, b, c);
-#else
-  DAMO_EXACT
-  return a * b + c;
-#endif
-}
 
 // c[0] + c[1] x + ...: the highest coefficient comes last; Horner's rule.
 template <class T>
@@ -133,43 +129,31 @@ struct Pair {
 // a + b without error, for any order of size.
 template <class T>
 DAMO_MATH Pair<T> two_sum(T a, T b) {
-  DAMO_EXACT
   const T s = a + b, t = s - a;
   return {s, (a - (s - t)) + (b - t)};
 }
 // The same for |a| >= |b| or a = 0.
 template <class T>
 DAMO_MATH Pair<T> fast_two_sum(T a, T b) {
-  DAMO_EXACT
   const T s = a + b;
   return {s, b - (s - a)};
 }
 // a * b without error, away from overflow and denormals.
-DAMO_MATH Pair<float> two_product(float a, float b) {
-  DAMO_EXACT
-  const float p = a * b;
 #if DAMO_HAS_FMA
-  return {p, __builtin_fmaf(a, b, -p)};
+template <class T>
+DAMO_MATH Pair<T> two_product(T a, T b) { return {a * b, madd(a, b, -(a * b))}; }
 #else
-  return {p, float(double(a) * b - p)};
-#endif
-}
+DAMO_MATH Pair<float> two_product(float a, float b) { return {a * b, float(double(a) * b - a * b)}; }
 DAMO_MATH Pair<double> two_product(double a, double b) {
-  DAMO_EXACT
-  const double p = a * b;
-#if DAMO_HAS_FMA
-  return {p, __builtin_fma(a, b, -p)};
-#else
-  const double ca = 134217729.0 * a, cb = 134217729.0 * b;  // 2^27 + 1: halves of 26 bits
+  const double p = a * b, ca = 134217729.0 * a, cb = 134217729.0 * b;  // 2^27 + 1: halves of 26 bits
   const double ah = ca - (ca - a), al = a - ah, bh = cb - (cb - b), bl = b - bh;
   return {p, ((ah * bh - p) + ah * bl + al * bh) + al * bl};
-#endif
 }
+#endif
 
 // c - a * b, rounded once where c is near the product.
 template <class T>
 DAMO_MATH T less_product(T c, T a, T b) {
-  DAMO_EXACT
 #if DAMO_HAS_FMA
   return madd(-a, b, c);
 #else
@@ -180,7 +164,6 @@ DAMO_MATH T less_product(T c, T a, T b) {
 
 // a / b to about 100 bits, by the remainder of the first quotient.
 DAMO_MATH Pair<double> divide(Pair<double> a, Pair<double> b) {
-  DAMO_EXACT
   const double q = a.hi / b.hi;
   const Pair<double> p = two_product(q, b.hi);
   return {q, (((a.hi - p.hi) - p.lo) + (a.lo - q * b.lo)) / b.hi};
@@ -188,7 +171,9 @@ DAMO_MATH Pair<double> divide(Pair<double> a, Pair<double> b) {
 // x + 1.5 * 2^23 rounds x to an integer and leaves it in the low bits of the sum (2^52 for double).
 inline constexpr float kRounder = 12582912.0f;
 inline constexpr double kRounderDouble = 6755399441055744.0;
+inline constexpr u64 kSqrtHalf = 0x3fe6a09e667f3bcdull;  // the bits of sqrt(1/2), where logarithms part a double
 DAMO_MATH float rounder(float) { return kRounder; }
 DAMO_MATH double rounder(double) { return kRounderDouble; }
 
 }  // namespace damo::math
+DAMO_EXACT_END

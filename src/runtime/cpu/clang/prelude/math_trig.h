@@ -1,6 +1,7 @@
 // Sine, cosine and tangent, float and double. See math_support.h for the rules.
 #pragma once
 #include "math_rare.h"
+DAMO_EXACT_BEGIN
 
 namespace damo {
 namespace math {
@@ -35,7 +36,6 @@ DAMO_MATH bool is_far_turn(float x) { return !(magnitude(x) <= 131072.0f); }
 DAMO_MATH bool is_far_turn(double x) { return !(magnitude(x) <= 0x1p20); }
 template <class T>
 DAMO_MATH Turn<T> near_turn(T x) {
-  DAMO_EXACT
   const T sum = madd(x, T(0x1.45f306dc9c883p-1), rounder(x)), turns = sum - rounder(x);
   // A multiple of pi/2's last digit, or of x's, and below 1: no digit is lost.
   const T whole = less_product(x, turns, HalfPi<T>::kHigh);
@@ -45,14 +45,12 @@ DAMO_MATH Turn<T> near_turn(T x) {
 
 // What is left of x by multiples of 4: exact.
 DAMO_MATH double modulo_four(double x) {
-  DAMO_EXACT
   return x - 4.0 * __builtin_rint(0.25 * x);
 }
 
 // Right for every finite double, since 2/pi comes with more bits than any double can cancel. inf and NaN give a NaN r. Of a double
 // below 2^78 (class 0) or from 2^(54 + 24 k) to 2^(78 + 24 k) (class k) the first 24 k digits of 2/pi make a multiple of 4.
 DAMO_MATH Turn<double> any_turn(double x) {
-  DAMO_EXACT
   const i32 exponent = i32((bits(x) >> 52) & 2047u) - (1023 + 54);
   const i32 k = exponent < 0 ? 0 : (exponent * 43691) >> 20;  // exponent / 24
   const double y = x * as_double(u64(1023 - 24 * k) << 52);   // below 2^78
@@ -80,14 +78,12 @@ struct SineAndCosine {
   Pair<T> sin, cos;
 };
 DAMO_MATH SineAndCosine<float> sine_and_cosine(float r, float rest) {
-  DAMO_EXACT
   const float u = r * r, cos = madd(-0.5f * r, r, 1.0f), lost = less_product(1.0f - cos, 0.5f * r, r);
   const float sin_rest = madd(r * u, horner(u, -0x1.555544p-3f, 0x1.1106bcp-7f, -0x1.99165p-13f), rest);
   const float cos_rest = madd(u * u, horner(u, 0x1.55554ap-5f, -0x1.6c0c14p-10f, 0x1.99de6ep-16f), madd(-r, rest, lost));
   return {{r, sin_rest}, {cos, cos_rest}};
 }
 DAMO_MATH SineAndCosine<double> sine_and_cosine(double r, double rest) {
-  DAMO_EXACT
   const double u = r * r, h = 0.5 * u, cos = 1.0 - h;
   const double p = horner(u, -0x1.5555555555548p-3, 0x1.111111110f7bp-7, -0x1.a01a019bf9bafp-13, 0x1.71de356403e92p-19,
                      -0x1.ae5e5779119b5p-26, 0x1.5d8ee47b823a6p-33);
@@ -101,7 +97,6 @@ DAMO_MATH double flip_if(double x, u32 odd) { return as_double(bits(x) ^ (u64(od
 
 template <class T>
 DAMO_MATH T sine_of(Turn<T> t) {
-  DAMO_EXACT
   const SineAndCosine<T> of = sine_and_cosine(t.r, t.rest);
   const bool odd = t.quarter & 1u;
   return flip_if((odd ? of.cos.hi : of.sin.hi) + (odd ? of.cos.lo : of.sin.lo), (t.quarter >> 1) & 1u);
@@ -118,7 +113,6 @@ DAMO_MATH T cosine(Turn<T> t, T) {
 }
 template <class T>
 DAMO_MATH T tangent(Turn<T> t, T x) {
-  DAMO_EXACT
   const SineAndCosine<T> of = sine_and_cosine(t.r, t.rest);
   const bool odd = t.quarter & 1u;
   const Pair<T> s = fast_two_sum(of.sin.hi, of.sin.lo), c = fast_two_sum(of.cos.hi, of.cos.lo);
@@ -151,3 +145,4 @@ DAMO_MATH double cos(double x) { return math::by_turns<double, math::cosine, mat
 DAMO_MATH double tan(double x) { return math::by_turns<double, math::tangent, math::tangent>(x); }
 
 }  // namespace damo
+DAMO_EXACT_END
