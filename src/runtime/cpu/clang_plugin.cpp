@@ -21,9 +21,9 @@ namespace {
 constexpr const char* kPluginFile = "libdamo_clang.so";
 
 struct Plugin {
-  damo_clang_compile_fn compile = nullptr;
-  damo_clang_release_fn release = nullptr;
-  damo_clang_locate_fn locate = nullptr;
+  decltype(&damo_clang_compile) compile = nullptr;
+  decltype(&damo_clang_release) release = nullptr;
+  decltype(&damo_clang_locate) locate = nullptr;
   std::string problem;
 };
 
@@ -54,16 +54,16 @@ Plugin open_plugin() {
       tried += "  " + std::string(dlerror()) + "\n";
       continue;
     }
-    const auto version = reinterpret_cast<damo_clang_version_fn>(dlsym(library, "damo_clang_version"));
+    const auto version = reinterpret_cast<decltype(&damo_clang_version)>(dlsym(library, "damo_clang_version"));
     const std::string stamp = version ? version() : "no version";
     if (stamp != cache_stamp()) {
       tried += "  " + path + ": is of another build (" + stamp + ", wanted " + cache_stamp() + ")\n";
       dlclose(library);
       continue;
     }
-    plugin.compile = reinterpret_cast<damo_clang_compile_fn>(dlsym(library, "damo_clang_compile"));
-    plugin.release = reinterpret_cast<damo_clang_release_fn>(dlsym(library, "damo_clang_release"));
-    plugin.locate = reinterpret_cast<damo_clang_locate_fn>(dlsym(library, "damo_clang_locate"));
+    plugin.compile = reinterpret_cast<decltype(&damo_clang_compile)>(dlsym(library, "damo_clang_compile"));
+    plugin.release = reinterpret_cast<decltype(&damo_clang_release)>(dlsym(library, "damo_clang_release"));
+    plugin.locate = reinterpret_cast<decltype(&damo_clang_locate)>(dlsym(library, "damo_clang_locate"));
     if (plugin.compile && plugin.release && plugin.locate) return plugin;
     tried += "  " + path + ": lacks its functions\n";
   }

@@ -3,7 +3,6 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/PatternMatch.h>
 
-#include "ir.hpp"
 #include "markers.hpp"
 #include "thread_function.hpp"
 

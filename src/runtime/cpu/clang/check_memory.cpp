@@ -5,7 +5,6 @@
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/Support/MathExtras.h>
 
-#include "ir.hpp"
 #include "locate.hpp"
 
 namespace damo::clang_plugin {

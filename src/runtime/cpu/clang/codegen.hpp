@@ -1,16 +1,8 @@
 // LLVM module -> optimised machine code, as the bytes of an ELF relocatable object.
 #pragma once
-#include <string>
-#include <vector>
-
 #include "kernels.hpp"
 #include "miscompilations.hpp"
 #include "target.hpp"
-
-namespace llvm {
-class Module;
-class PassBuilder;
-}  // namespace llvm
 
 namespace damo::clang_plugin {
 

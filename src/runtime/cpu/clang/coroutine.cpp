@@ -5,7 +5,6 @@
 #include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/DebugInfo.h>
 
-#include "ir.hpp"
 #include "markers.hpp"
 #include "thread_function.hpp"
 

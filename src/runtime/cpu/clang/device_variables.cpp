@@ -3,7 +3,6 @@
 #include <llvm/IR/ReplaceConstant.h>
 #include <llvm/Support/Alignment.h>
 
-#include "ir.hpp"
 #include "thread_function.hpp"
 
 namespace damo::clang_plugin {

@@ -20,12 +20,6 @@ UserDiagnostics::UserDiagnostics(clang::DiagnosticOptions* options, std::string 
   options->ShowPresumedLoc = true;  // as #line says: a row's code is the user's line, not the generated one
 }
 
-void UserDiagnostics::BeginSourceFile(const clang::LangOptions& language, const clang::Preprocessor* preprocessor) {
-  printer_.BeginSourceFile(language, preprocessor);
-}
-
-void UserDiagnostics::EndSourceFile() { printer_.EndSourceFile(); }
-
 void UserDiagnostics::HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) {
   DiagnosticConsumer::HandleDiagnostic(level, info);  // counts
   if (info.getID() == clang::diag::err_alias_is_definition && info.getLocation().isInvalid()) return;  // __shared__ (device_code.cpp): Clang says next what is wrong
@@ -57,8 +51,7 @@ void UserDiagnostics::choose_margin(const clang::Diagnostic& info) {
 bool UserDiagnostics::is_users(const clang::Diagnostic& info) const {
   if (!info.hasSourceManager() || info.getLocation().isInvalid()) return false;
   const clang::PresumedLoc place = info.getSourceManager().getPresumedLoc(info.getLocation());
-  if (place.isInvalid()) return false;
-  return is_user_file(place.getFilename());
+  return place.isValid() && is_user_file(place.getFilename());
 }
 
 /// Where the user includes the header of the prelude that an #error speaks from; invalid for all else.

@@ -21,8 +21,8 @@ class UserDiagnostics : public clang::DiagnosticConsumer {
  public:
   /// file: named by errors that have no place in the user's text.
   UserDiagnostics(clang::DiagnosticOptions* options, std::string file);
-  void BeginSourceFile(const clang::LangOptions& language, const clang::Preprocessor* preprocessor) override;
-  void EndSourceFile() override;
+  void BeginSourceFile(const clang::LangOptions& language, const clang::Preprocessor* preprocessor) override { printer_.BeginSourceFile(language, preprocessor); }
+  void EndSourceFile() override { printer_.EndSourceFile(); }
   void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) override;
 
   /// Everything printed so far.

@@ -17,7 +17,6 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/Support/VirtualFileSystem.h>
 
-#include <cstring>
 #include <map>
 #include <mutex>
 
@@ -63,32 +62,21 @@ std::vector<std::string> compiler_arguments(const Settings& settings) {
       // ends stays one, and an access through null faults. The last two are reported.
       "-fno-strict-float-cast-overflow", "-fno-finite-loops", "-fno-delete-null-pointer-checks",
       "-Wno-unused-value", "-Wno-unknown-pragmas", "-Wno-invalid-constexpr"};
-  for (const std::string& feature : settings.target.features) {
-    arguments.push_back("-target-feature");
-    arguments.push_back(feature);
-  }
-  if (settings.target.has_avx512()) arguments.push_back("-mprefer-vector-width=512");
+  const auto add = [&](std::initializer_list<const char*> more) { arguments.insert(arguments.end(), more.begin(), more.end()); };
+  for (const std::string& feature : settings.target.features) add({"-target-feature", feature.c_str()});
+  if (settings.target.has_avx512()) add({"-mprefer-vector-width=512"});
   if (settings.cuda) {
-    for (const char* flag : {"-x", "cuda", "-fcuda-is-device", "-fdeclspec", "-aux-triple",
-                             kTriple, "-Wno-undefined-internal", "-Wno-undefined-inline",
-                             // What nvcc takes, too: the word register; new in kernels, which gives null where there is no room.
-                             "-Wno-register", "-Wno-inline-new-delete", "-fcheck-new",
-                             // int2{threadIdx.x, threadIdx.y} is no error for nvcc.
-                             "-Wno-c++11-narrowing",
-                             // As on a GPU: memory may be read as another type, each operation on halves rounds.
-                             "-relaxed-aliasing", "-ffloat16-excess-precision=none", "-fexperimental-max-bitint-width=128"}) {
-      arguments.push_back(flag);
-    }
-    arguments.push_back("-internal-isystem");
-    arguments.push_back(kPreludeDirectory);
+    add({"-x", "cuda", "-fcuda-is-device", "-fdeclspec", "-aux-triple", kTriple, "-Wno-undefined-internal", "-Wno-undefined-inline",
+         // What nvcc takes, too: the word register; new in kernels, which gives null where there is no room.
+         "-Wno-register", "-Wno-inline-new-delete", "-fcheck-new",
+         // int2{threadIdx.x, threadIdx.y} is no error for nvcc.
+         "-Wno-c++11-narrowing",
+         // As on a GPU: memory may be read as another type, each operation on halves rounds.
+         "-relaxed-aliasing", "-ffloat16-excess-precision=none", "-fexperimental-max-bitint-width=128", "-internal-isystem", kPreludeDirectory});
   } else {
-    arguments.insert(arguments.end(), {"-x", "c++", "-fwrapv"});  // integers of a row wrap, as NumPy's do
+    add({"-x", "c++", "-fwrapv"});  // integers of a row wrap, as NumPy's do
   }
-  if (settings.line_tables) {
-    for (const char* flag : {"-debug-info-kind=line-tables-only", "-dwarf-version=5", "-fdebug-compilation-dir=."}) {
-      arguments.push_back(flag);
-    }
-  }
+  if (settings.line_tables) add({"-debug-info-kind=line-tables-only", "-dwarf-version=5", "-fdebug-compilation-dir=."});
   arguments.insert(arguments.end(), settings.flags.begin(), settings.flags.end());
   return arguments;
 }

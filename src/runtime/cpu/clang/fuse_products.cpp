@@ -1,9 +1,6 @@
-#include <llvm/ADT/DenseMap.h>
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/Module.h>
-
 #include "lowering_steps.hpp"
+
+#include <llvm/ADT/DenseMap.h>
 
 namespace damo::clang_plugin {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "ir.hpp"
 #include "isolated_steps.hpp"
 #include "markers.hpp"
 #include "row_values.hpp"

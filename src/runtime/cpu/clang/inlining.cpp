@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "ir.hpp"
 #include "thread_function.hpp"
 
 namespace damo::clang_plugin {

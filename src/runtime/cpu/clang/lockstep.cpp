@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ir.hpp"
 #include "thread_function.hpp"
 
 namespace damo::clang_plugin {

@@ -6,7 +6,6 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
-#include "ir.hpp"
 #include "isolated_steps.hpp"
 #include "locate.hpp"
 #include "lowering_steps.hpp"

@@ -1,14 +1,8 @@
 // CUDA C on the CPU, the part on the IR: index reads become loop variables, shared-memory and constant address spaces
 // become ordinary globals, entries get their kernels' names.
 #pragma once
-#include <string>
-#include <vector>
-
+#include "ir.hpp"
 #include "kernels.hpp"
-
-namespace llvm {
-class Module;
-}
 
 namespace damo::clang_plugin {
 

@@ -1,16 +1,8 @@
 // The steps of lower_cuda.cpp on a module and its kernels, each in the file of its own that is named here. They look at whole
 // kernels: inlining comes first.
 #pragma once
-#include <set>
-#include <string>
-#include <vector>
-
+#include "ir.hpp"
 #include "kernels.hpp"
-
-namespace llvm {
-class Function;
-class Module;
-}  // namespace llvm
 
 namespace damo::clang_plugin {
 

@@ -1,7 +1,5 @@
 #include "markers.hpp"
 
-#include "ir.hpp"
-
 namespace damo::clang_plugin {
 namespace {
 

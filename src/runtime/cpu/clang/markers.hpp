@@ -1,8 +1,6 @@
 // The prelude's marker functions on the IR: which index a call reads, and the index arithmetic of CUDA programs.
 #pragma once
-#include <llvm/IR/IRBuilder.h>
-
-#include <vector>
+#include "ir.hpp"
 
 namespace damo::clang_plugin {
 

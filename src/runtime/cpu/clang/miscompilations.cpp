@@ -12,7 +12,6 @@
 
 #include <memory>
 
-#include "ir.hpp"
 #include "target.hpp"
 
 namespace damo::clang_plugin {

@@ -2,13 +2,11 @@
 // with their numbers. A bug that a pass has is kept from its input, or the pass isn't run; a bug of instruction selection
 // is looked for in what was selected. Tests: tests/runtime/cpu/miscompilations_test.cpp.
 #pragma once
-#include <set>
-#include <string>
-
 #include <llvm/IR/PassManager.h>
 
+#include "ir.hpp"
+
 namespace llvm {
-class Module;
 class PassBuilder;
 class PassInstrumentationCallbacks;
 class TargetPassConfig;

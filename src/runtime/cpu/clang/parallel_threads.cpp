@@ -10,7 +10,6 @@
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopRotation.h>
 
-#include "ir.hpp"
 #include "isolated_steps.hpp"
 #include "row_values.hpp"
 #include "thread_function.hpp"

@@ -8,14 +8,11 @@
 //   loads at the first and stores at the last of them, and in a loop that is declared parallel takes for granted that nothing
 //   between them touches the same place. keep_order_of_accesses looks for that where it happens, behind all changes of the loops.
 #pragma once
-#include <llvm/ADT/ArrayRef.h>
+#include "ir.hpp"
 
 namespace llvm {
-class BasicBlock;
-class Function;
-class MDNode;
 class PassBuilder;
-}  // namespace llvm
+}
 
 namespace damo::clang_plugin {
 

@@ -42,18 +42,12 @@ struct damo_clang_result {
 };
 
 // Compiles request into result. Thread-safe. The result is released with damo_clang_release.
-typedef void (*damo_clang_compile_fn)(const struct damo_clang_request*, struct damo_clang_result*);
-typedef void (*damo_clang_release_fn)(struct damo_clang_result*);
-// Writes "user.cu:3:7", or "near user.cu:3:7", to place: where in the user's text the code at an offset of a section comes from, by the object's
-// line tables; an empty text if they do not tell.
-typedef void (*damo_clang_locate_fn)(const char* object, size_t object_bytes, size_t section, unsigned long long offset,
-                                     char* place, size_t place_bytes);
-// "clang 19.1.7 prelude 0123456789abcdef": part of every cache key; also valid before any compile.
-typedef const char* (*damo_clang_version_fn)(void);
-
 void damo_clang_compile(const struct damo_clang_request*, struct damo_clang_result*);
 void damo_clang_release(struct damo_clang_result*);
-void damo_clang_locate(const char*, size_t, size_t, unsigned long long, char*, size_t);
+// Writes "user.cu:3:7", or "near user.cu:3:7", to place: where in the user's text the code at an offset of a section comes from, by the object's
+// line tables; an empty text if they do not tell.
+void damo_clang_locate(const char* object, size_t object_bytes, size_t section, unsigned long long offset, char* place, size_t place_bytes);
+// "clang 19.1.7 prelude 0123456789abcdef": part of every cache key; also valid before any compile.
 const char* damo_clang_version(void);
 
 #ifdef __cplusplus

@@ -4,17 +4,11 @@
 // Needs nothing: rare() changes those elements alone that the call was told are rare, so an element's value depends on its own argument.
 #include "codegen.hpp"
 
-#include <set>
-#include <string>
-#include <vector>
-
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/VFABIDemangler.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
-
-#include "ir.hpp"
 
 namespace damo::clang_plugin {
 namespace {

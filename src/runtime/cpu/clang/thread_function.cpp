@@ -2,7 +2,6 @@
 
 #include <llvm/IR/Operator.h>
 
-#include "ir.hpp"
 #include "markers.hpp"
 
 namespace damo::clang_plugin {

@@ -2,16 +2,9 @@
 // the block's and the thread's indices, and shared memory. Functions that could not be inlined ask the runtime for the
 // ThreadState of the thread that calls them.
 #pragma once
+#include "ir.hpp"
 #include "kernels.hpp"
 #include "runtime/cpu/kernel_abi.hpp"
-
-namespace llvm {
-class CallInst;
-class Function;
-class Instruction;
-class Module;
-class Value;
-}  // namespace llvm
 
 namespace damo::clang_plugin {
 

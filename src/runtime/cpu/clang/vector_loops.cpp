@@ -1,12 +1,8 @@
 // What the vectoriser is told of loops over float16, and the unroller of loops over the partial values of a reduction.
 #include "codegen.hpp"
-#include "ir.hpp"
 
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InstIterator.h>
-#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/Utils/LoopUtils.h>
 

@@ -6,7 +6,6 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/Utils/LoopUtils.h>
 
-#include "ir.hpp"
 #include "miscompilations.hpp"
 
 namespace damo::clang_plugin {
