@@ -47,27 +47,41 @@ Standing standing(std::span<const std::int32_t> next) {
           (waits[0] | waits[1] | waits[2] | waits[3]) != 0};
 }
 
+/// What each thread waits for: those that do not wait have none or have exited.
+void settle_kinds(std::span<const std::int32_t> next, std::span<ThreadState> states) {
+  for (std::size_t i = 0; i < next.size(); ++i) {
+    if (is_waiting(next[i]) == 0) states[i].kind = next[i] == kReturned ? Wait::kExited : Wait::kNothing;
+  }
+}
+
+/// Ends what the threads of a warp wait for, as far as it can end. False if none of it can.
+bool release_warp(std::span<std::int32_t> next, std::span<ThreadState> states) {
+  constexpr auto kNothing = static_cast<std::int32_t>(Wait::kNothing), kExited = static_cast<std::int32_t>(Wait::kExited);
+  std::int32_t any_waits = 0, waiting[kWarpSize];
+  for (std::size_t lane = 0; lane < next.size(); ++lane) any_waits |= waiting[lane] = is_waiting(next[lane]);
+  if (any_waits == 0) return false;
+  WarpWaits waits(states);
+  for (std::size_t lane = 0; lane < next.size(); ++lane) {
+    const std::int32_t idle = kNothing ^ ((kNothing ^ kExited) & mask_if(next[lane] == kReturned));
+    waits.kinds[lane] = static_cast<std::uint32_t>((static_cast<std::int32_t>(waits.kinds[lane]) & waiting[lane]) | (idle & ~waiting[lane]));
+  }
+  if (!finish_warp_operations(waits)) return false;
+  waits.tell(states);
+  for (std::size_t lane = 0; lane < next.size(); ++lane) next[lane] -= kWaitingRegion & waiting[lane] & mask_if(waits.kinds[lane] == static_cast<std::uint32_t>(Wait::kNothing));
+  return true;
+}
+
 /// Ends every wait that can end. False if there is none.
 bool release(std::span<std::int32_t> next, std::span<ThreadState> states) {
   bool any = false;
-  const auto go_on = [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) next[i] -= kWaitingRegion & is_waiting(next[i]) & mask_if(states[i].kind == Wait::kNothing);
-  };
-  constexpr auto kNothing = static_cast<std::int32_t>(Wait::kNothing), kExited = static_cast<std::int32_t>(Wait::kExited);
   for (std::size_t i = 0; i < next.size(); i += kWarpSize) {
-    const std::size_t end = std::min(next.size(), i + kWarpSize);
-    std::int32_t any_waits = 0;
-    for (std::size_t lane = i; lane < end; ++lane) {
-      const std::int32_t waits = is_waiting(next[lane]), idle = kNothing ^ ((kNothing ^ kExited) & mask_if(next[lane] == kReturned));
-      states[lane].kind = static_cast<Wait>((static_cast<std::int32_t>(states[lane].kind) & waits) | (idle & ~waits));
-      any_waits |= waits;
-    }
-    if (any_waits == 0 || !finish_warp_operations(states.subspan(i, end - i))) continue;
-    go_on(i, end);
-    any = true;
+    const std::size_t count = std::min<std::size_t>(next.size() - i, kWarpSize);
+    any |= release_warp(next.subspan(i, count), states.subspan(i, count));
   }
-  if (any || !finish_barriers(states)) return any;
-  go_on(0, next.size());
+  if (any) return true;
+  settle_kinds(next, states);
+  if (!finish_barriers(states)) return false;
+  for (std::size_t i = 0; i < next.size(); ++i) next[i] -= kWaitingRegion & is_waiting(next[i]) & mask_if(states[i].kind == Wait::kNothing);
   return true;
 }
 

@@ -83,7 +83,10 @@ class Block {
         in_warp |= is_warp_operation(lanes[lane].kind);
       }
       if (is_checked_ && !are_lanes_there(lanes, *static_cast<LaunchReport*>(frame_.report))) KernelGuard::leave();
-      if (!in_warp || !finish_warp_operations(lanes)) return any;
+      if (!in_warp) return any;
+      WarpWaits waits(lanes);
+      if (!finish_warp_operations(waits)) return any;
+      waits.tell(lanes);
       if (round == kRounds) return true;
       any = true;
     }

@@ -1,6 +1,7 @@
 // Reductions and scans over cooperative groups: parts of warps that labels choose, in warps that have parted or end early.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -93,6 +94,56 @@ TEST(CudaGroups, ScanTheLanesThatStandTogetherOfAPartedWarp) {
     const int label = labels[static_cast<std::size_t>(i)];
     return label < 0 ? -1 : i / 32 * 100 + (label % 2 ? 99 : label);
   });
+}
+
+constexpr const char* kParts = R"(
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+namespace cg = cooperative_groups;
+// Groups side by side of which some take no part, or do it later than others.
+__global__ void some_labels(float* sums, const int* labels) {
+  const int i = threadIdx.x;
+  const auto group = cg::labeled_partition(cg::tiled_partition<32>(cg::this_thread_block()), labels[i]);
+  if (labels[i] % 3 == 0) sums[i] = cg::reduce(group, float(i + 1), cg::plus<float>());
+  else if (labels[i] % 3 == 1) sums[i] = cg::reduce(group, float(i + 1), cg::greater<float>());
+}
+__global__ void two_sides(float* sums, const int* labels) {
+  const int i = threadIdx.x;
+  const cg::coalesced_group group = cg::binary_partition(cg::tiled_partition<32>(cg::this_thread_block()), labels[i] % 2);
+  sums[i] = cg::reduce(group, i + 1, cg::plus<int>()) + 0.5f * group.meta_group_rank();
+}
+__global__ void masked(float* sums, const int* labels) {
+  const int i = threadIdx.x;
+  const unsigned there = __ballot_sync(__activemask(), 1), mask = __match_any_sync(there, labels[i]);
+  int same;
+  __match_all_sync(mask, labels[i] + (labels[i] == 1 ? i : 0), &same);
+  sums[i] = float(__reduce_add_sync(mask, i + 1)) + (same ? 0.5f : 0.0f);
+}
+)";
+
+TEST(CudaGroups, ReduceThePartsOfAWarpThatComeToIt) {
+  const BothForms forms(kParts);
+  for (const int kinds : {1, 2, 4, 9, 64}) {
+    for (const int threads : {32, 96, 75}) {
+      std::vector<int> labels(static_cast<std::size_t>(threads));
+      for (int i = 0; i < threads; ++i) labels[static_cast<std::size_t>(i)] = i * 29 % kinds;
+      const auto label = [&](int i) { return labels[static_cast<std::size_t>(i)]; };
+      const auto expect = [&](const char* kernel, const auto& are_one, const auto& value) {
+        const std::vector<float> got = forms.run(kernel, {1}, {static_cast<unsigned>(threads)}, std::vector<float>(static_cast<std::size_t>(threads), -1.0f), labels.data());
+        for (int i = 0; i < threads; ++i) {
+          int sum = 0, greatest = 0, members = 0;
+          for (int j = i / 32 * 32; j < std::min(threads, i / 32 * 32 + 32); ++j) {
+            if (are_one(i, j)) sum += j + 1, greatest = j + 1, ++members;
+          }
+          EXPECT_EQ(got[static_cast<std::size_t>(i)], value(i, sum, greatest, members)) << kernel << " " << kinds << " " << i;
+        }
+      };
+      const auto are_like = [&](int i, int j) { return label(i) == label(j); };
+      expect("some_labels", are_like, [&](int i, int sum, int greatest, int) { return label(i) % 3 == 0 ? float(sum) : label(i) % 3 == 1 ? float(greatest) : -1.0f; });
+      expect("two_sides", [&](int i, int j) { return label(i) % 2 == label(j) % 2; }, [&](int i, int sum, int, int) { return float(sum) + (label(i) % 2 ? 0.0f : 0.5f); });
+      expect("masked", are_like, [&](int i, int sum, int, int members) { return float(sum) + (label(i) != 1 || members == 1 ? 0.5f : 0.0f); });
+    }
+  }
 }
 
 TEST(CudaGroups, ScanTilesAlsoWhereABlockEndsWithinOne) {

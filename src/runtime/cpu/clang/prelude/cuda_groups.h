@@ -83,6 +83,10 @@ class coalesced_group {
   }
   unsigned mask_, rank_ = 0, groups_ = 1;
 };
+// Beside which there are groups of other lanes of its warp, which do the same: see cuda_groups_reduce.h.
+struct coalesced_part : coalesced_group {
+  using coalesced_group::coalesced_group;
+};
 __DAMO_GROUP coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
 
 // A tile of several warps: values go through memory of the block, between two barriers of the tile's own.
@@ -190,13 +194,13 @@ __DAMO_GROUP thread_group tiled_partition(const Group& group, unsigned size) {
   return thread_group(coalesced_group(lanes));
 }
 template <class Group>
-__DAMO_GROUP coalesced_group binary_partition(const Group& group, bool p) {
+__DAMO_GROUP coalesced_part binary_partition(const Group& group, bool p) {
   const unsigned all = group.mask(), set = __ballot_sync(all, p);
-  return coalesced_group(p ? set : all & ~set, p ? 0 : 1, 2);
+  return coalesced_part(p ? set : all & ~set, p ? 0 : 1, 2);
 }
 template <class Group, class T>
-__DAMO_GROUP coalesced_group labeled_partition(const Group& group, T label) {
-  return coalesced_group(__match_any_sync(group.mask(), label));
+__DAMO_GROUP coalesced_part labeled_partition(const Group& group, T label) {
+  return coalesced_part(__match_any_sync(group.mask(), label));
 }
 
 class grid_group {

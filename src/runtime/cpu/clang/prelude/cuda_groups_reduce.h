@@ -33,78 +33,91 @@ struct Places {
   __device__ inline static void get(unsigned thread, T& value) { __builtin_memcpy(&value, of(thread), sizeof(T)); }
 };
 
-// The members of a group, by their numbers in the block: the first, and who comes after one that is a member.
-constexpr unsigned kNone = ~0u;
+// The members of a group, by their numbers in the block: the last one, and who stands before one; itself, if none does.
+template <bool ArePart>
 struct Lanes {
   unsigned mask;
-  __device__ inline unsigned first() const { return (thread_block::thread_rank() & ~31u) + unsigned(__builtin_ctz(mask)); }
-  __device__ inline unsigned after(unsigned thread) const {
-    const unsigned left = mask & (~1u << (thread & 31u));
-    return left == 0 ? kNone : (thread & ~31u) + unsigned(__builtin_ctz(left));
-  }
+  __device__ inline unsigned last() const { return (thread_block::thread_rank() | 31u) - unsigned(__builtin_clz(mask)); }
   __device__ inline unsigned before(unsigned thread) const {
     const unsigned left = mask & ((1u << (thread & 31u)) - 1u);
-    return left == 0 ? kNone : (thread & ~31u) + 31u - unsigned(__builtin_clz(left));
+    return left == 0 ? thread : (thread | 31u) - unsigned(__builtin_clz(left));
   }
 };
 template <unsigned Size>
 struct Neighbours {
   __device__ inline unsigned first() const { return thread_block::thread_rank() & ~(Size - 1); }
-  __device__ inline unsigned after(unsigned thread) const { return (thread + 1) % Size == 0 || thread + 1 == thread_block::size() ? kNone : thread + 1; }
-  __device__ inline unsigned before(unsigned thread) const { return thread % Size == 0 ? kNone : thread - 1; }
+  __device__ inline unsigned last() const {
+    const unsigned last = thread_block::thread_rank() | (Size - 1), end = thread_block::size();
+    return last < end ? last : end - 1;
+  }
+  __device__ inline unsigned before(unsigned thread) const { return thread % Size == 0 ? thread : thread - 1; }
 };
-__device__ inline Lanes members(const coalesced_group& group) { return {group.mask()}; }
+__device__ inline Lanes<false> members(const coalesced_group& group) { return {group.mask()}; }
+__device__ inline Lanes<true> members(const coalesced_part& group) { return {group.mask()}; }
 template <unsigned Size>
-__device__ inline Lanes members(const WarpTile<Size>& tile) { return {tile.mask()}; }
+__device__ inline Neighbours<Size> members(const WarpTile<Size>&) { return {}; }
 template <unsigned Size>
 __device__ inline Neighbours<Size> members(const WideTile<Size>&) { return {}; }
 
-}  // namespace details
-
-// A group's first thread goes through all values: here an operation costs less than an exchange between threads does.
-template <class Group, class T, class Op>
-__device__ inline T reduce(const Group& group, T value, Op&& op) {
-  using Places = details::Places<T>;
-  const auto members = details::members(group);
-  const unsigned own = thread_block::thread_rank(), first = members.first();
-  Places::put(own, value);
-  group.sync();
-  if (own == first) {
-    T other = value;
-    for (unsigned at = members.after(own); at != details::kNone; at = members.after(at)) {
-      Places::get(at, other);
-      value = op(value, other);
-    }
-    Places::put(own, value);
+// Every value in its member's place becomes what it and those before it give. The first member does it, whose value sum is, when all are
+// there: here an operation costs less than an exchange between threads does.
+template <unsigned Size, class T, class Op>
+__device__ inline void accumulate(Neighbours<Size> members, T sum, Op& op) {
+  if (thread_block::thread_rank() != members.first()) return;
+  T value = sum;
+  for (unsigned thread = members.first() + 1; thread <= members.last(); ++thread) {
+    Places<T>::get(thread, value);
+    sum = op(sum, value);
+    Places<T>::put(thread, sum);
   }
-  group.sync();
-  Places::get(first, value);
-  group.sync();
-  return value;
 }
+// Where a warp's lanes are in several groups the first of all that are here does it for all: which lanes begin a group, and how many follow, no
+// processor foresees.
+struct Before {
+  unsigned thread;
+};
+template <bool ArePart, class T, class Op>
+__device__ inline void accumulate(Lanes<ArePart> members, T sum, Op& op) {
+  const unsigned here = ArePart ? __activemask() : members.mask, own = thread_block::thread_rank();
+  if ((own & 31u) != unsigned(__builtin_ctz(here))) return;
+  T value = sum;
+  for (unsigned left = here & (here - 1); left != 0; left &= left - 1) {
+    const unsigned thread = (own & ~31u) + unsigned(__builtin_ctz(left));
+    Before before{own};
+    if (ArePart) Places<Before>::get(thread, before);
+    Places<T>::get(thread, value);
+    if (here != members.mask) Places<T>::get(before.thread, sum);
+    sum = __builtin_unpredictable(before.thread == thread) ? value : op(sum, value);
+    Places<T>::put(thread, sum);
+  }
+}
+template <bool ArePart>
+__device__ inline void tell_before(Lanes<ArePart> members, unsigned own) {
+  if (ArePart) Places<Before>::put(own, {members.before(own)});
+}
+template <unsigned Size>
+__device__ inline void tell_before(Neighbours<Size>, unsigned) {}
 
-namespace details {
-
-// Leaves in each member's place what it and those before it give.
 template <class Group, class T, class Op>
 __device__ inline void scan(const Group& group, T value, Op&& op) {
   const auto members = details::members(group);
   const unsigned own = thread_block::thread_rank();
   Places<T>::put(own, value);
+  tell_before(members, own);
   group.sync();
-  if (own == members.first()) {
-    T other = value;
-    for (unsigned at = members.after(own); at != kNone; at = members.after(at)) {
-      Places<T>::get(at, other);
-      value = op(value, other);
-      Places<T>::put(at, value);
-    }
-  }
+  accumulate(members, value, op);
   group.sync();
 }
 
 }  // namespace details
 
+template <class Group, class T, class Op>
+__device__ inline T reduce(const Group& group, T value, Op&& op) {
+  details::scan(group, value, op);
+  details::Places<T>::get(details::members(group).last(), value);
+  group.sync();
+  return value;
+}
 template <class Group, class T, class Op = plus<T>>
 __device__ inline T inclusive_scan(const Group& group, T value, Op op = {}) {
   details::scan(group, value, op);
@@ -117,7 +130,7 @@ __device__ inline T exclusive_scan(const Group& group, T value, Op op = {}) {
   details::scan(group, value, op);
   const unsigned before = details::members(group).before(thread_block::thread_rank());
   value = T{};
-  if (before != details::kNone) details::Places<T>::get(before, value);
+  if (before != thread_block::thread_rank()) details::Places<T>::get(before, value);
   group.sync();
   return value;
 }
