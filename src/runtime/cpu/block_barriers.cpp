@@ -8,16 +8,19 @@ namespace {
 
 bool is_block_barrier(Wait kind) { return kind >= Wait::kBarrier && kind <= Wait::kBarrierOr; }
 
-bool finish_named_barriers(std::span<ThreadState> threads, std::size_t live) {
+bool finish_named_barriers(const BlockWaits& waits, std::size_t live) {
   bool any = false;
   for (std::int32_t number = 0; number < 16; ++number) {
-    const auto stands_here = [&](const ThreadState& s) { return s.kind == Wait::kNamedBarrier && s.operand == number; };
-    const auto first = std::find_if(threads.begin(), threads.end(), stands_here);
-    if (first == threads.end()) continue;
-    const std::size_t wanted = first->value ? first->value : live;
-    if (static_cast<std::size_t>(std::count_if(first, threads.end(), stands_here)) < wanted) continue;
-    for (ThreadState& state : threads) {
-      if (stands_here(state)) state.kind = Wait::kNothing;
+    const auto stands_here = [&](std::size_t i) { return waits.kinds[i] == Wait::kNamedBarrier && waits.operands[i] == number; };
+    std::size_t first = waits.threads, standing = 0;
+    for (std::size_t i = waits.threads; i-- > 0;) {
+      if (stands_here(i)) first = i, ++standing;
+    }
+    if (standing == 0) continue;
+    const std::size_t wanted = waits.values[first] ? waits.values[first] : live;
+    if (standing < wanted) continue;
+    for (std::size_t i = 0; i < waits.threads; ++i) {
+      if (stands_here(i)) waits.kinds[i] = Wait::kNothing;
     }
     any = true;
   }
@@ -38,22 +41,24 @@ std::string text_of(const std::uint32_t (&place)[3]) {
 
 }  // namespace
 
-bool finish_barriers(std::span<ThreadState> threads) {
+bool finish_barriers(const BlockWaits& waits) {
   std::size_t waiting = 0, live = 0, named = 0, count = 0, set = 0;
-  for (const ThreadState& state : threads) {
-    live += state.kind != Wait::kExited;
-    named += state.kind == Wait::kNamedBarrier;
-    if (!is_block_barrier(state.kind)) continue;
+  for (std::size_t i = 0; i < waits.threads; ++i) {
+    const Wait kind = waits.kinds[i];
+    live += kind != Wait::kExited;
+    named += kind == Wait::kNamedBarrier;
+    if (!is_block_barrier(kind)) continue;
     ++waiting;
-    if (state.kind == Wait::kBarrier) continue;
+    if (kind == Wait::kBarrier) continue;
     ++count;
-    set += state.value != 0;
+    set += waits.values[i] != 0;
   }
-  if (waiting == 0 || waiting != live) return named > 0 && finish_named_barriers(threads, live);
-  for (ThreadState& state : threads) {
-    if (state.kind == Wait::kExited) continue;
-    state.value = state.kind == Wait::kBarrierCount ? set : state.kind == Wait::kBarrierAnd ? set == count : set > 0;
-    state.kind = Wait::kNothing;
+  if (waiting == 0 || waiting != live) return named > 0 && finish_named_barriers(waits, live);
+  for (std::size_t i = 0; i < waits.threads; ++i) {
+    Wait& kind = waits.kinds[i];
+    if (kind == Wait::kExited) continue;
+    waits.values[i] = kind == Wait::kBarrierCount ? set : (kind == Wait::kBarrierAnd ? set == count : set > 0);
+    kind = Wait::kNothing;
   }
   return true;
 }

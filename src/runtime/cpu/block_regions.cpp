@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "runtime/cpu/block_barriers.hpp"
 #include "runtime/cpu/kernel_guard.hpp"
@@ -47,52 +48,47 @@ Standing standing(std::span<const std::int32_t> next) {
           (waits[0] | waits[1] | waits[2] | waits[3]) != 0};
 }
 
-/// What each thread waits for: those that do not wait have none or have exited.
-void settle_kinds(std::span<const std::int32_t> next, std::span<ThreadState> states) {
-  for (std::size_t i = 0; i < next.size(); ++i) {
-    if (is_waiting(next[i]) == 0) states[i].kind = next[i] == kReturned ? Wait::kExited : Wait::kNothing;
-  }
-}
-
-/// Ends what the threads of a warp wait for, as far as it can end. False if none of it can.
-bool release_warp(std::span<std::int32_t> next, std::span<ThreadState> states) {
+/// Threads that do not wait have nothing to wait for, or have exited. True if any waits.
+bool settle_kinds(const std::int32_t* next, Wait* kinds) {
   constexpr auto kNothing = static_cast<std::int32_t>(Wait::kNothing), kExited = static_cast<std::int32_t>(Wait::kExited);
-  std::int32_t any_waits = 0, waiting[kWarpSize];
-  for (std::size_t lane = 0; lane < next.size(); ++lane) any_waits |= waiting[lane] = is_waiting(next[lane]);
-  if (any_waits == 0) return false;
-  WarpWaits waits(states);
-  for (std::size_t lane = 0; lane < next.size(); ++lane) {
-    const std::int32_t idle = kNothing ^ ((kNothing ^ kExited) & mask_if(next[lane] == kReturned));
-    waits.kinds[lane] = static_cast<std::uint32_t>((static_cast<std::int32_t>(waits.kinds[lane]) & waiting[lane]) | (idle & ~waiting[lane]));
+  std::int32_t any_waits = 0;
+  for (std::size_t lane = 0; lane < kWarpSize; ++lane) {
+    const std::int32_t waits = is_waiting(next[lane]), idle = kNothing ^ ((kNothing ^ kExited) & mask_if(next[lane] == kReturned));
+    kinds[lane] = static_cast<Wait>((static_cast<std::int32_t>(kinds[lane]) & waits) | (idle & ~waits));
+    any_waits |= waits;
   }
-  if (!finish_warp_operations(waits)) return false;
-  waits.tell(states);
-  for (std::size_t lane = 0; lane < next.size(); ++lane) next[lane] -= kWaitingRegion & waiting[lane] & mask_if(waits.kinds[lane] == static_cast<std::uint32_t>(Wait::kNothing));
-  return true;
+  return any_waits != 0;
 }
 
-/// Ends every wait that can end. False if there is none.
-bool release(std::span<std::int32_t> next, std::span<ThreadState> states) {
+/// Those whose wait has ended may go on.
+void go_on(std::int32_t* next, const Wait* kinds) {
+  for (std::size_t lane = 0; lane < kWarpSize; ++lane) next[lane] -= kWaitingRegion & is_waiting(next[lane]) & mask_if(kinds[lane] == Wait::kNothing);
+}
+
+/// Ends every wait that can end. False if there is none. waits: of all the block's threads.
+bool release(std::span<std::int32_t> next, const WarpWaits& waits) {
   bool any = false;
   for (std::size_t i = 0; i < next.size(); i += kWarpSize) {
-    const std::size_t count = std::min<std::size_t>(next.size() - i, kWarpSize);
-    any |= release_warp(next.subspan(i, count), states.subspan(i, count));
+    for (std::size_t missing = next.size(); missing < i + kWarpSize; ++missing) next.data()[missing] = kReturned;  // of the last warp
+    if (!settle_kinds(next.data() + i, waits.kinds + i) || !finish_warp_operations({waits.kinds + i, waits.masks + i, waits.values + i, waits.operands + i})) continue;
+    go_on(next.data() + i, waits.kinds + i);
+    any = true;
   }
-  if (any) return true;
-  settle_kinds(next, states);
-  if (!finish_barriers(states)) return false;
-  for (std::size_t i = 0; i < next.size(); ++i) next[i] -= kWaitingRegion & is_waiting(next[i]) & mask_if(states[i].kind == Wait::kNothing);
+  if (any || !finish_barriers(BlockWaits(waits.kinds, waits.values, waits.operands, next.size()))) return any;
+  for (std::size_t i = 0; i < next.size(); i += kWarpSize) go_on(next.data() + i, waits.kinds + i);
   return true;
 }
 
-void report(const ThreadState& block, std::span<ThreadState> states) {
+void report(const ThreadState& block, const WarpWaits& waits, std::size_t threads) {
+  if (!block.frame->report) return;
+  std::vector<ThreadState> states(threads, block);
   std::uint32_t at[3] = {0, 0, 0};
-  for (ThreadState& state : states) {
-    std::copy(at, at + 3, state.thread);
-    std::copy(block.block, block.block + 3, state.block);
+  for (std::size_t i = 0; i < threads; ++i) {
+    std::copy(at, at + 3, states[i].thread);
+    states[i].kind = waits.kinds[i], states[i].mask = waits.masks[i], states[i].value = waits.values[i], states[i].operand = waits.operands[i];
     for (int axis = 0; axis < 3 && ++at[axis] == block.block_size[axis]; ++axis) at[axis] = 0;
   }
-  if (block.frame->report) report_stuck(states, *static_cast<LaunchReport*>(block.frame->report));
+  report_stuck(states, *static_cast<LaunchReport*>(block.frame->report));
 }
 
 }  // namespace
@@ -124,15 +120,16 @@ void damo_warp_operation(std::int32_t kind, std::uint64_t* values, const std::in
   }
 }
 
-std::int32_t damo_next_region(const ThreadState* block, std::int32_t* next, ThreadState* states, std::int64_t threads, std::int32_t first_whole) {
+std::int32_t damo_next_region(const ThreadState* block, std::int32_t* next, Wait* kinds, const std::uint32_t* masks, std::uint64_t* values, std::int32_t* operands,
+                              std::int64_t threads, std::int32_t first_whole) {
   const std::span all(next, static_cast<std::size_t>(threads));
   for (;;) {
     const Standing now = standing(all);
     if (now.lowest < first_whole || (!now.any_waits && now.lowest == now.highest)) return now.lowest;
-    if (now.lowest == kReturned && !now.any_waits) return -1;
-    const std::span of_all(states, states ? all.size() : 0);
-    if (states && release(all, of_all)) continue;
-    if (states) report(*block, of_all);
+    if ((now.lowest == kReturned && !now.any_waits) || !kinds) return -1;
+    const WarpWaits waits{kinds, masks, values, operands};
+    if (release(all, waits)) continue;
+    report(*block, waits, all.size());
     return -1;
   }
 }

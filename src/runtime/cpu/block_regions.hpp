@@ -26,7 +26,8 @@ void damo_warp_operation(std::int32_t kind, std::uint64_t* values, const std::in
 
 /// The region to run now: the lowest number, but one from first_whole on only when all threads that have not returned have
 /// come to it. Threads that wait are released when nothing else is left. -1: the block is done, or stuck (block.frame's
-/// report then says why). states: what each thread waits for, null if no region waits by it.
-std::int32_t damo_next_region(const damo::cpu_backend::ThreadState* block, std::int32_t* next, damo::cpu_backend::ThreadState* states, std::int64_t threads,
-                              std::int32_t first_whole);
+/// report then says why). kinds and what follows: what each thread waits for, as in ThreadState; null if no region waits by it. Arrays have room for
+/// whole warps.
+std::int32_t damo_next_region(const damo::cpu_backend::ThreadState* block, std::int32_t* next, damo::cpu_backend::Wait* kinds, const std::uint32_t* masks,
+                              std::uint64_t* values, std::int32_t* operands, std::int64_t threads, std::int32_t first_whole);
 }

@@ -57,7 +57,7 @@ class Block {
     for (;;) {
       bool any = false;
       for (std::size_t i = 0; i < states_.size(); i += kWarpSize) any |= run_warp(i);
-      any |= finish_barriers(states_);
+      any |= finish_barriers(BlockWaits(states_));
       if (any) continue;
       const bool done = std::all_of(states_.begin(), states_.end(), [](const ThreadState& s) { return s.kind == Wait::kExited; });
       if (!done) report();
@@ -83,10 +83,7 @@ class Block {
         in_warp |= is_warp_operation(lanes[lane].kind);
       }
       if (is_checked_ && !are_lanes_there(lanes, *static_cast<LaunchReport*>(frame_.report))) KernelGuard::leave();
-      if (!in_warp) return any;
-      WarpWaits waits(lanes);
-      if (!finish_warp_operations(waits)) return any;
-      waits.tell(lanes);
+      if (!in_warp || !finish_warp_operations(lanes)) return any;
       if (round == kRounds) return true;
       any = true;
     }

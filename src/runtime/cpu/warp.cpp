@@ -47,11 +47,11 @@ void with_reduction(Wait kind, const Use& use) {
 
 /// Lanes of whose numbers is(four numbers) is true: a GCC vector's comparison.
 template <class Is>
-std::uint32_t lanes_where(const std::uint32_t* numbers, const Is& is) {
+std::uint32_t lanes_where(const void* numbers, const Is& is) {
   using Four = std::uint32_t __attribute__((vector_size(16)));
   const auto four = [&](int i) {
     Four own;
-    std::memcpy(&own, numbers + 4 * i, sizeof own);
+    std::memcpy(&own, static_cast<const Four*>(numbers) + i, sizeof own);
     return reinterpret_cast<__m128i>(is(own));
   };
   const auto half = [&](int i) { return _mm_movemask_epi8(_mm_packs_epi16(_mm_packs_epi32(four(i), four(i + 1)), _mm_packs_epi32(four(i + 2), four(i + 3)))); };
@@ -61,6 +61,8 @@ std::uint32_t lanes_where(const std::uint32_t* numbers, const Is& is) {
 std::uint32_t lanes_with(const std::uint32_t* numbers, std::uint32_t number) {
   return lanes_where(numbers, [=](auto own) { return own == number; });
 }
+
+std::uint32_t number_of(Wait kind) { return static_cast<std::uint32_t>(kind); }
 
 using Rows = void (*)(const std::uint32_t* numbers, std::uint32_t* rows);
 
@@ -172,13 +174,15 @@ void reduce(Wait kind, std::uint64_t* values, const Groups& groups, std::uint32_
   });
 }
 
-constexpr std::uint32_t number_of(Wait kind) { return static_cast<std::uint32_t>(kind); }
+std::uint32_t lanes_at(const WarpWaits& waits, Wait kind) {
+  return lanes_where(waits.kinds, [number = static_cast<std::uint32_t>(kind)](auto own) { return own == number; });
+}
 
 /// Lanes that have parted meet again where their ways do if those that are behind go on first, as hardware has it. Unless
 /// they wait, in a loop, for one of the others: none is passed over for ever.
-bool go_on_in_step(WarpWaits& waits) {
+bool go_on_in_step(const WarpWaits& waits) {
   constexpr std::int32_t kPatience = 256;  // times; counted in operands
-  const std::uint32_t in_step = lanes_with(waits.kinds, number_of(Wait::kLockstep));
+  const std::uint32_t in_step = lanes_at(waits, Wait::kLockstep);
   if (in_step == 0) return false;
   auto next = static_cast<std::size_t>(std::countr_zero(in_step));
   for_each_lane(in_step, [&](std::size_t lane) {
@@ -188,7 +192,7 @@ bool go_on_in_step(WarpWaits& waits) {
   for_each_lane(in_step, [&](std::size_t lane) {
     const bool is_there = waits.masks[lane] == place;
     waits.operands[lane] = is_there ? 0 : waits.operands[lane] + 1;
-    if (is_there) waits.kinds[lane] = number_of(Wait::kNothing);
+    if (is_there) waits.kinds[lane] = Wait::kNothing;
   });
   return true;
 }
@@ -213,43 +217,43 @@ void operate_on_warp(Wait kind, std::uint64_t* values, const std::int32_t* opera
   give([&](std::size_t lane) { return equal.of(lane) == groups.of(lane) ? groups.of(lane) : 0u; });
 }
 
-WarpWaits::WarpWaits(std::span<const ThreadState> lanes) {
-  std::fill_n(kinds, kWarpSize, number_of(Wait::kExited));
-  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-    const ThreadState& state = lanes[lane];
-    kinds[lane] = number_of(state.kind), masks[lane] = state.mask, values[lane] = state.value, operands[lane] = state.operand;
-  }
-}
-
-void WarpWaits::tell(std::span<ThreadState> lanes) const {
-  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-    ThreadState& state = lanes[lane];
-    state.kind = static_cast<Wait>(kinds[lane]), state.value = values[lane], state.operand = operands[lane];
-  }
-}
-
-bool finish_warp_operations(WarpWaits& waits) {
-  const std::uint32_t present = ~lanes_with(waits.kinds, number_of(Wait::kExited));
+bool finish_warp_operations(const WarpWaits& waits) {
+  const std::uint32_t present = ~lanes_at(waits, Wait::kExited);
   const std::uint32_t arrived = lanes_where(waits.kinds, [](auto kinds) {
     return (kinds - number_of(Wait::kWarp) <= number_of(Wait::kActiveMask) - number_of(Wait::kWarp)) | (kinds == number_of(Wait::kReduceXor));
   });
-  if (arrived == 0) return go_on_in_step(waits);
   std::uint32_t complete = 0;
-  Groups operations(arrived);
-  operations.part_by(waits.kinds);
-  operations.part_by(waits.masks);
-  operations.for_each([&](std::uint32_t group) {
-    const auto first = static_cast<std::size_t>(std::countr_zero(group));
-    const std::uint32_t wanted = waits.kinds[first] == number_of(Wait::kActiveMask) ? group : waits.masks[first] & present;
-    if ((group & wanted) == wanted && wanted != 0) complete |= group;
-  });
-  if (complete == 0) return go_on_in_step(waits);
-  while (complete != 0) {
-    const std::uint32_t kind = waits.kinds[std::countr_zero(complete)], alike = complete & lanes_with(waits.kinds, kind);
-    operate_on_warp(static_cast<Wait>(kind), waits.values, waits.operands, waits.masks, alike);
-    for (std::size_t lane = 0; lane < kWarpSize; ++lane) waits.kinds[lane] = chosen(alike, lane, number_of(Wait::kNothing), waits.kinds[lane]);
-    complete &= ~alike;
+  for (std::uint32_t left = arrived; left != 0;) {
+    const Wait kind = waits.kinds[std::countr_zero(left)];
+    const std::uint32_t alike = arrived & lanes_at(waits, kind);
+    left &= ~alike;
+    Groups operations(alike);
+    operations.part_by(waits.masks);
+    std::uint32_t done = 0;
+    operations.for_each([&](std::uint32_t group) {
+      const std::uint32_t wanted = kind == Wait::kActiveMask ? group : waits.masks[std::countr_zero(group)] & present;
+      if ((group & wanted) == wanted && wanted != 0) done |= group;
+    });
+    operate_on_warp(kind, waits.values, waits.operands, waits.masks, done);
+    complete |= done;
   }
+  for (std::size_t lane = 0; lane < kWarpSize; ++lane) {
+    waits.kinds[lane] = static_cast<Wait>(chosen(complete, lane, number_of(Wait::kNothing), number_of(waits.kinds[lane])));
+  }
+  return complete != 0 || go_on_in_step(waits);
+}
+
+bool finish_warp_operations(std::span<ThreadState> lanes) {
+  Wait kinds[kWarpSize];
+  std::uint32_t masks[kWarpSize] = {};
+  std::uint64_t values[kWarpSize] = {};
+  std::int32_t operands[kWarpSize] = {};
+  std::fill_n(kinds, kWarpSize, Wait::kExited);
+  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+    kinds[lane] = lanes[lane].kind, masks[lane] = lanes[lane].mask, values[lane] = lanes[lane].value, operands[lane] = lanes[lane].operand;
+  }
+  if (!finish_warp_operations({kinds, masks, values, operands})) return false;
+  for (std::size_t lane = 0; lane < lanes.size(); ++lane) lanes[lane].kind = kinds[lane], lanes[lane].value = values[lane], lanes[lane].operand = operands[lane];
   return true;
 }
 

@@ -18,19 +18,18 @@ inline bool is_warp_operation(Wait kind) {
 /// elements, those of lanes that take no part mean nothing and stay. Costs about as much for many groups as for one.
 void operate_on_warp(Wait kind, std::uint64_t* values, const std::int32_t* operands, const std::uint32_t* masks, std::uint32_t lanes);
 
-/// What the lanes of a warp wait for, side by side: see ThreadState. Lanes that are not there have exited.
+/// What the lanes of a warp wait for, kWarpSize of each: see ThreadState. Lanes that are not there have exited.
 struct WarpWaits {
-  explicit WarpWaits(std::span<const ThreadState> lanes);
-  /// Writes kinds, values and operands back.
-  void tell(std::span<ThreadState> lanes) const;
-
-  std::uint32_t kinds[kWarpSize], masks[kWarpSize] = {};
-  std::uint64_t values[kWarpSize] = {};
-  std::int32_t operands[kWarpSize] = {};
+  Wait* kinds;
+  const std::uint32_t* masks;
+  std::uint64_t* values;
+  std::int32_t* operands;
 };
 
 /// Finishes every operation for which all of its lanes have arrived: gives them their results, and they wait for nothing any more.
 /// A lane that has exited takes part in nothing. True if any was finished.
-bool finish_warp_operations(WarpWaits& waits);
+bool finish_warp_operations(const WarpWaits& waits);
+/// The same, of up to kWarpSize threads.
+bool finish_warp_operations(std::span<ThreadState> lanes);
 
 }  // namespace damo::cpu_backend

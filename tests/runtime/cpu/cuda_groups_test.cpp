@@ -139,8 +139,12 @@ TEST(CudaGroups, ReduceThePartsOfAWarpThatComeToIt) {
         }
       };
       const auto are_like = [&](int i, int j) { return label(i) == label(j); };
-      expect("some_labels", are_like, [&](int i, int sum, int greatest, int) { return label(i) % 3 == 0 ? float(sum) : label(i) % 3 == 1 ? float(greatest) : -1.0f; });
-      expect("two_sides", [&](int i, int j) { return label(i) % 2 == label(j) % 2; }, [&](int i, int sum, int, int) { return float(sum) + (label(i) % 2 ? 0.0f : 0.5f); });
+      const auto are_on_a_side = [&](int i, int j) { return label(i) % 2 == label(j) % 2; };
+      expect("some_labels", are_like, [&](int i, int sum, int greatest, int) {
+        if (label(i) % 3 == 0) return float(sum);
+        return label(i) % 3 == 1 ? float(greatest) : -1.0f;
+      });
+      expect("two_sides", are_on_a_side, [&](int i, int sum, int, int) { return float(sum) + (label(i) % 2 ? 0.0f : 0.5f); });
       expect("masked", are_like, [&](int i, int sum, int, int members) { return float(sum) + (label(i) != 1 || members == 1 ? 0.5f : 0.0f); });
     }
   }

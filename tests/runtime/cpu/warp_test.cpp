@@ -11,7 +11,7 @@
 namespace damo::cpu_backend {
 namespace {
 
-constexpr Wait kOperations[] = {Wait::kShuffle,         Wait::kBallot,          Wait::kMatchAny,  Wait::kMatchAll, Wait::kReduceAdd, Wait::kReduceMin, Wait::kReduceMax,
+constexpr Wait kOperations[] = {Wait::kShuffle, Wait::kBallot, Wait::kMatchAny, Wait::kMatchAll, Wait::kReduceAdd, Wait::kReduceMin, Wait::kReduceMax,
                                 Wait::kReduceSignedMin, Wait::kReduceSignedMax, Wait::kReduceAnd, Wait::kReduceOr, Wait::kReduceXor, Wait::kActiveMask};
 
 struct Lane {
@@ -94,16 +94,15 @@ TEST(Warp, FinishesTheOperationsAllOfWhoseLanesHaveArrived) {
     for (std::size_t lane = 0; lane < states.size(); ++lane) {
       number[lane] = static_cast<std::uint32_t>(random() % kinds);
       const bool is_gone = random() % 16 == 0, goes_on = random() % 24 == 0;
-      states[lane].kind = is_gone ? Wait::kExited : goes_on ? Wait::kNothing : kOperations[number[lane] * 4 % 12];
+      states[lane].kind = is_gone ? Wait::kExited : goes_on ? Wait::kNothing
+                                                            : kOperations[number[lane] * 4 % 12];
       present |= (is_gone ? 0u : 1u) << lane;
     }
     for (std::size_t lane = 0; lane < states.size(); ++lane) {
       for (std::size_t other = 0; other < states.size(); ++other) states[lane].mask |= (number[other] == number[lane] ? 1u : 0u) << other;
     }
     const std::vector<ThreadState> before = states;
-    WarpWaits waits(states);
-    const bool any = finish_warp_operations(waits);
-    waits.tell(states);
+    const bool any = finish_warp_operations(states);
     bool any_expected = false;
     for (std::size_t lane = 0; lane < states.size(); ++lane) {
       const ThreadState& state = before[lane];

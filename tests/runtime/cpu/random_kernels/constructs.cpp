@@ -70,19 +70,23 @@ Node warp_construct(const Values& values) {
     case 2: text = tile + place + "cg::exclusive_scan(tile, unsigned($), cg::plus<unsigned>());"; break;
     case 3: text = tile + place + pick(values, {"tile.shfl(unsigned($), int($ % tile.size()));", "tile.shfl_xor(unsigned($), 1);", "tile.shfl_down(unsigned($), 1u);", "tile.shfl_up(unsigned($), 2u);"}); break;
     case 4: text = tile + place + pick(values, {"tile.ballot(int($ & 1u));", "unsigned(tile.any(int($ & 8u)));", "unsigned(tile.all(int($ | 2u)));", "tile.match_any($ & 3u);"}); break;
-    case 5: text = "using Operation = cg::" + operation + "<unsigned>;\nconst auto tile = cg::tiled_partition<32>(cg::this_thread_block());\nconst auto group = cg::labeled_partition(tile, int($ & 3u));\n" + place +
-                   pick(values, {"cg::reduce(group, unsigned($), Operation());", "group.size();", "group.shfl(unsigned($), 0);", "group.thread_rank() + tile.meta_group_rank();",
-                                 "cg::inclusive_scan(group, $ & 1023u);", "cg::exclusive_scan(group, unsigned($), cg::plus<unsigned>());",
-                                 "$;\nif (group.size() % 2u == 0u) v1 += cg::reduce(group, unsigned($), Operation());"}); break;
+    case 5:
+      text = "using Operation = cg::" + operation + "<unsigned>;\nconst auto tile = cg::tiled_partition<32>(cg::this_thread_block());\nconst auto group = cg::labeled_partition(tile, int($ & 3u));\n" + place +
+             pick(values, {"cg::reduce(group, unsigned($), Operation());", "group.size();", "group.shfl(unsigned($), 0);", "group.thread_rank() + tile.meta_group_rank();",
+                           "cg::inclusive_scan(group, $ & 1023u);", "cg::exclusive_scan(group, unsigned($), cg::plus<unsigned>());",
+                           "$;\nif (group.size() % 2u == 0u) v1 += cg::reduce(group, unsigned($), Operation());"});
+      break;
     case 6: text = "const auto tile = cg::tiled_partition<32>(cg::this_thread_block());\nconst auto group = cg::binary_partition(tile, ($ & 4u) != 0u);\n" + place +
                    pick(values, {"cg::reduce(group, unsigned($), cg::plus<unsigned>());", "group.size();", "group.ballot(int($ & 1u));"}); break;
     case 7: text = pick(values, {"q0 += __shfl_xor_sync(0xffffffffu, q0 * 5u + $, 3);", "q0 ^= __shfl_down_sync(0xffffffffu, q0, 1u);", "d0 = __shfl_sync(0xffffffffu, double($ & 255u) * 0.5, 7);",
                                  "q0 += (unsigned long long)__shfl_up_sync(0xffffffffu, (long long)$ << 33, 2u, 16);", "v0 += __match_any_sync(0xffffffffu, (unsigned long long)($ & 1u) << 40);"}); break;
     case 8: text = tile + "tile.sync();\n" + place + "tile.thread_rank() + tile.meta_group_rank() * 5u + $;"; break;
-    case 9: text = "const unsigned group = __match_any_sync(0xffffffffu, $ & 7u);\n" + place +
-                   pick(values, {"__reduce_add_sync(group, unsigned($));", "unsigned(__reduce_min_sync(group, int($)));", "unsigned(__reduce_max_sync(group, int($)));", "__reduce_max_sync(group, unsigned($));",
-                                 "__reduce_and_sync(group, unsigned($));", "__reduce_xor_sync(group, unsigned($));", "__ballot_sync(group, int($ & 1u));", "__match_any_sync(group, $ & 1u);",
-                                 "__shfl_sync(group, unsigned($), __ffs(int(group)) - 1);"}); break;
+    case 9:
+      text = "const unsigned group = __match_any_sync(0xffffffffu, $ & 7u);\n" + place +
+             pick(values, {"__reduce_add_sync(group, unsigned($));", "unsigned(__reduce_min_sync(group, int($)));", "unsigned(__reduce_max_sync(group, int($)));", "__reduce_max_sync(group, unsigned($));",
+                           "__reduce_and_sync(group, unsigned($));", "__reduce_xor_sync(group, unsigned($));", "__ballot_sync(group, int($ & 1u));", "__match_any_sync(group, $ & 1u);",
+                           "__shfl_sync(group, unsigned($), __ffs(int(group)) - 1);"});
+      break;
     default: text = "int same_ = 0;\n" + place + "__match_all_sync(0xffffffffu, $ & 1u, &same_) + unsigned(same_ != 0);";
   }
   return with_values(values, "if (B % 32u == 0u && live == B) {\n" + text + "\n}");

@@ -7,7 +7,6 @@ namespace damo::clang_plugin {
 namespace {
 
 constexpr unsigned kWaiting = cpu_backend::kWaitingRegion, kReturned = cpu_backend::kReturned;
-constexpr unsigned kStateBytes = sizeof(ThreadState);
 
 bool stays_in_lanes(const Wait& wait) { return wait.is_warp_operation() && !wait.only_orders(); }
 
@@ -28,18 +27,12 @@ RegionExits::RegionExits(ThreadProgram& program, Regions& regions, ThreadMemory&
     any_lanes |= !slow && stays_in_lanes(wait);
   }
   if (regions.loses_threads) next_ = memory.array(4);
-  if (any_slow) states_ = memory.array(kStateBytes);
-  if (any_lanes) values_ = memory.array(8), operands_ = memory.array(4), masks_ = memory.array(4);
+  if (any_slow) kinds_ = memory.array(4);
+  if (any_slow || any_lanes) values_ = memory.array(8), operands_ = memory.array(4), masks_ = memory.array(4);
 }
 
 llvm::Value* RegionExits::element(llvm::IRBuilder<>& builder, llvm::Value* array, llvm::Type* type, const ThreadLoop& loop) const {
   return builder.CreateInBoundsGEP(type, array, loop.thread);
-}
-
-llvm::Value* RegionExits::thread_state(llvm::IRBuilder<>& builder, const ThreadLoop& loop, int offset) const {
-  llvm::Value* place = builder.CreateMul(loop.thread, builder.getInt64(kStateBytes), "", true, true);
-  place = builder.CreateAdd(place, builder.getInt64(static_cast<unsigned long>(offset)), "", true, true);
-  return builder.CreateInBoundsGEP(builder.getInt8Ty(), states_, place);
 }
 
 void RegionExits::place_result(const Wait& wait) {
@@ -48,9 +41,7 @@ void RegionExits::place_result(const Wait& wait) {
   if (!wait.result) return;
   const ThreadLoop& loop = loops_.at(regions_.of(wait.after));
   llvm::IRBuilder<> builder(loop.top->getTerminator());
-  if (slow) {
-    wait.result->setOperand(0, thread_state(builder, loop, kValueOffset));
-  } else if (stays_in_lanes(wait)) {
+  if (slow || stays_in_lanes(wait)) {
     wait.result->setOperand(0, element(builder, values_, wide, loop));
   } else {
     wait.result->replaceAllUsesWith(llvm::ConstantInt::get(wide, 0));
@@ -123,8 +114,8 @@ void RegionExits::leave_loop(Region& region, const Exit& exit, unsigned arc, llv
 
 void RegionExits::note_wait(llvm::IRBuilder<>& builder, const ThreadLoop& loop, const Region& region, const Wait& wait) {
   if (region.disperses) {
-    const int offsets[] = {kKindOffset, kMaskOffset, kValueOffset, kOperandOffset};
-    for (unsigned i = 0; i < 4; ++i) builder.CreateStore(wait.call->getArgOperand(i), thread_state(builder, loop, offsets[i]));
+    llvm::Value* const arrays[] = {kinds_, masks_, values_, operands_};
+    for (unsigned i = 0; i < 4; ++i) builder.CreateStore(wait.call->getArgOperand(i), element(builder, arrays[i], wait.call->getArgOperand(i)->getType(), loop));
   } else if (stays_in_lanes(wait)) {
     builder.CreateStore(wait.call->getArgOperand(2), element(builder, values_, builder.getInt64Ty(), loop));
     if (!has_full_mask(wait)) builder.CreateStore(wait.call->getArgOperand(1), element(builder, masks_, builder.getInt32Ty(), loop));
@@ -165,9 +156,12 @@ void RegionExits::admit(Region& region) {
 void RegionExits::dispatch() {
   llvm::IRBuilder<> builder(dispatch_);
   llvm::Type *pointer = builder.getPtrTy(), *number = builder.getInt32Ty();
-  const auto choose = program_.function.getParent()->getOrInsertFunction("damo_next_region", number, pointer, pointer, pointer, builder.getInt64Ty(), number);
-  llvm::Value* states = states_ ? states_ : llvm::ConstantPointerNull::get(builder.getPtrTy());
-  llvm::Value* next = builder.CreateCall(choose, {program_.function.getArg(1), next_, states, memory_.count, builder.getInt32(static_cast<unsigned>(regions_.first_whole))});
+  const auto choose = program_.function.getParent()->getOrInsertFunction("damo_next_region", number, pointer, pointer, pointer, pointer, pointer, pointer,
+                                                                         builder.getInt64Ty(), number);
+  std::vector<llvm::Value*> arguments = {program_.function.getArg(1), next_};
+  for (llvm::Value* array : {kinds_, masks_, values_, operands_}) arguments.push_back(kinds_ ? array : llvm::ConstantPointerNull::get(builder.getPtrTy()));
+  arguments.insert(arguments.end(), {memory_.count, builder.getInt32(static_cast<unsigned>(regions_.first_whole))});
+  llvm::Value* next = builder.CreateCall(choose, arguments);
   std::set<Region*> targets;
   for (const auto& region : regions_.all) {
     for (const Exit& exit : region->exits) {

@@ -17,7 +17,6 @@ class RegionExits {
   void connect(const RegionValues& values);
 
  private:
-  llvm::Value* thread_state(llvm::IRBuilder<>& builder, const ThreadLoop& loop, int offset) const;
   llvm::Value* element(llvm::IRBuilder<>& builder, llvm::Value* array, llvm::Type* type, const ThreadLoop& loop) const;
   void connect_region(Region& region, const RegionValues& values);
   void leave_loop(Region& region, const Exit& exit, unsigned arc, llvm::Value* chosen, const RegionValues& values);
@@ -32,8 +31,8 @@ class RegionExits {
   ThreadMemory& memory_;
   std::map<Region*, ThreadLoop>& loops_;
   llvm::Value* next_ = nullptr;      ///< of each thread: the number of its next region, kReturned once it has returned
-  llvm::Value* states_ = nullptr;    ///< of each thread: a ThreadState, for waits that the runtime ends
-  llvm::Value *values_ = nullptr, *operands_ = nullptr, *masks_ = nullptr;  ///< of each thread: what it brings to a warp operation
+  llvm::Value* kinds_ = nullptr;     ///< of each thread: what it waits for, where the runtime is to end it
+  llvm::Value *values_ = nullptr, *operands_ = nullptr, *masks_ = nullptr;  ///< of each thread: what it brings to what it waits for
   llvm::BasicBlock* dispatch_ = nullptr;
 };
 
