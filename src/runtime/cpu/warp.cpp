@@ -108,20 +108,15 @@ class Groups {
 
   /// Parts the members whose numbers differ.
   void part_by(const std::uint32_t* numbers) {
-    if ((lanes_ & ~lanes_with(numbers, numbers[std::countr_zero(lanes_)])) == 0) return;
+    if (are_equal(numbers)) return;
     static const Rows rows_of = rows_function();
     std::uint32_t rows[kWarpSize];
     rows_of(numbers, rows);
     for (std::size_t lane = 0; lane < kWarpSize; ++lane) members_[lane] &= rows[lane];
     are_one_ = false;
   }
-  void part_by(const std::uint64_t* numbers) {
-    std::uint32_t low[kWarpSize], high[kWarpSize];
-    for (std::size_t lane = 0; lane < kWarpSize; ++lane) low[lane] = static_cast<std::uint32_t>(numbers[lane]);
-    for (std::size_t lane = 0; lane < kWarpSize; ++lane) high[lane] = static_cast<std::uint32_t>(numbers[lane] >> 32);
-    part_by(low);
-    part_by(high);
-  }
+  /// All lanes' numbers.
+  bool are_equal(const std::uint32_t* numbers) const { return (lanes_ & ~lanes_with(numbers, numbers[std::countr_zero(lanes_)])) == 0; }
   std::uint32_t of(std::size_t lane) const { return members_[lane]; }
   bool are_one() const { return are_one_; }
   /// f(members), of each.
@@ -211,8 +206,13 @@ void operate_on_warp(Wait kind, std::uint64_t* values, const std::int32_t* opera
   if (kind == Wait::kActiveMask) return give([&](std::size_t lane) { return groups.of(lane); });
   if (kind == Wait::kBallot) return give([&, set = ballot(values, lanes)](std::size_t lane) { return set & groups.of(lane); });
   if (kind != Wait::kMatchAny && kind != Wait::kMatchAll) return reduce(kind, values, groups, lanes);
+  std::uint32_t low[kWarpSize], high[kWarpSize];
+  for (std::size_t lane = 0; lane < kWarpSize; ++lane) low[lane] = static_cast<std::uint32_t>(values[lane]);
+  for (std::size_t lane = 0; lane < kWarpSize; ++lane) high[lane] = static_cast<std::uint32_t>(values[lane] >> 32);
+  if (kind == Wait::kMatchAll && groups.are_one()) return give([&, all = groups.are_equal(low) && groups.are_equal(high) ? lanes : 0u](std::size_t) { return all; });
   Groups equal = groups;
-  equal.part_by(values);
+  equal.part_by(low);
+  equal.part_by(high);
   if (kind == Wait::kMatchAny) return give([&](std::size_t lane) { return equal.of(lane); });
   give([&](std::size_t lane) { return equal.of(lane) == groups.of(lane) ? groups.of(lane) : 0u; });
 }
