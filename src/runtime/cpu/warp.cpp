@@ -138,11 +138,14 @@ void shuffle(std::uint64_t* values, const std::int32_t* operands, const std::uin
   // CUDA leaves a read of a lane that takes no part undefined. Hardware gives 0 (seen on an H200), and public sums over
   // fewer lanes than the shuffles span, the CUDA samples' among them, are right only so.
   std::uint64_t brought[kWarpSize];
-  for (std::size_t lane = 0; lane < kWarpSize; ++lane) brought[lane] = (lanes >> lane & 1) != 0 ? values[lane] : 0;
-  for_each_lane(lanes, [&](std::size_t lane) {
-    const auto source = static_cast<std::uint32_t>(operands[lane]) % kWarpSize;
-    values[lane] = !masks || masks[source] == masks[lane] ? brought[source] : 0;
-  });
+  std::copy_n(values, kWarpSize, brought);
+  const auto source = [&](std::size_t lane) { return static_cast<std::uint32_t>(operands[lane]) % kWarpSize; };
+  if (lanes == ~0u && !masks) {
+    for (std::size_t lane = 0; lane < kWarpSize; ++lane) values[lane] = brought[source(lane)];
+    return;
+  }
+  for (std::size_t lane = 0; lane < kWarpSize; ++lane) brought[lane] = chosen(lanes, lane, brought[lane], std::uint64_t{0});
+  for_each_lane(lanes, [&](std::size_t lane) { values[lane] = !masks || masks[source(lane)] == masks[lane] ? brought[source(lane)] : 0; });
 }
 
 std::uint32_t ballot(const std::uint64_t* values, std::uint32_t lanes) {
