@@ -143,6 +143,19 @@ TEST_P(FuseProducts, LeavesWhatAKernelReadsAnyway) {
   EXPECT_THAT(two, HasSubstr("add")) << "the product is a result of its own";
 }
 
+// A product stands between the readers of the sum, so no kernel has both.
+TEST_P(FuseProducts, TakesABiasThatAGradientReadsAgain) {
+  const auto x = input({float32, {5, 7}}), w = input({float32, {7, 6}}), b = input({float32, {6}}), u = input({float32, {6, 4}});
+  const Variable h = dot(x, w) + b, cost = sum(sqr(dot(sin(h), u)));
+  const Function f = function({x, w, b, u}, {grad(cost, std::vector<Variable>{w})[0]}, options());
+  EXPECT_EQ(nodes_text(f.graph()), "dot dimshuffle sin dot dot fused(cos mul) dimshuffle dot");
+  EXPECT_THAT(nodes_text(function({x, w, b}, {softmax(h)}, options()).graph()), HasSubstr("add")) << "one kernel reads the sum twice";
+  const Array a = noise({5, 7}), v = noise({7, 6}), c = noise({6}), d = noise({6, 4});
+  const Array a64 = astype(a, float64), d64 = astype(d, float64), h64 = dot(a64, astype(v, float64)) + astype(c, float64);
+  const Array wanted = dot(a64.transpose(), cos(h64) * dot(2.0 * dot(sin(h64), d64), d64.transpose()));
+  expect_near(f(a, v, c, d)[0], astype(wanted, float32), 2e-5, "gradient by w");
+}
+
 TEST_P(FuseProducts, IsSwitchedOffByName) {
   const auto x = matrix("x"), w = matrix("w"), b = vector("b");
   const testing::Environment off("DAMO_DISABLE", "fuse_products");

@@ -4,12 +4,14 @@
 #include <cmath>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "ops/contraction_op.hpp"
 #include "ops/conv/conv_op.hpp"
 #include "ops/elementwise_op.hpp"
 #include "ops/lower.hpp"
-#include "ops/reduce_op.hpp"
+#include "ops/rewrites/fusion_groups.hpp"
+#include "ops/rewrites/fusion_reductions.hpp"
 
 namespace damo {
 namespace {
@@ -28,11 +30,37 @@ std::optional<double> factor(const FunctionGraph& graph, ValueId value) {
   return std::isfinite(number) && number != 0 ? std::optional(number) : std::nullopt;
 }
 
+/// Which nodes of the graph, as it was before products were fused, will share a kernel. Found when it is first asked for.
+class ExpectedKernels {
+ public:
+  explicit ExpectedKernels(const FunctionGraph& graph) : graph_(graph) {}
+
+  /// Whether one kernel computes both.
+  bool have(NodeId a, NodeId b) {
+    if (!is_known_) find();
+    return kernel_of(a) >= 0 && kernel_of(a) == kernel_of(b);
+  }
+
+ private:
+  void find() {
+    kernels_.assign(static_cast<std::size_t>(graph_.node_limit()), -1);
+    const ReductionGroups groups(graph_, FusionGroups(graph_).groups(), {});
+    for (std::size_t group = 0; group < groups.groups().size(); ++group) {
+      for (NodeId node : groups.groups()[group]) kernels_[static_cast<std::size_t>(node)] = static_cast<int>(group);
+    }
+    is_known_ = true;
+  }
+  int kernel_of(NodeId node) const { return static_cast<std::size_t>(node) < kernels_.size() ? kernels_[static_cast<std::size_t>(node)] : -1; }
+
+  const FunctionGraph& graph_;
+  std::vector<int> kernels_;  // by node
+  bool is_known_ = false;
+};
+
 class ProductFusion {
  public:
-  ProductFusion(FunctionGraph& graph, NodeId node, bool has_epilogues)
-      : graph_(graph), op_(*contraction(graph, node)), form_(op_.form()), has_epilogues_(has_epilogues), inputs_(graph.inputs(node).begin(), graph.inputs(node).end()),
-        out_(graph.outputs(node)[0]), where_(graph.where(node)) {}
+  ProductFusion(FunctionGraph& graph, NodeId node, bool has_epilogues, ExpectedKernels& kernels)
+      : graph_(graph), kernels_(kernels), op_(*contraction(graph, node)), form_(op_.form()), has_epilogues_(has_epilogues), inputs_(graph.inputs(node).begin(), graph.inputs(node).end()), out_(graph.outputs(node)[0]), where_(graph.where(node)) {}
 
   void run() {
     const ValueId first = out_;
@@ -51,12 +79,10 @@ class ProductFusion {
     return uses.size() == 1 ? uses[0].node : NodeId::kNone;
   }
 
-  /// Whether something reads the value that no elementwise kernel is made of, so that it is written to memory.
+  /// Whether the value is written to memory: something reads it that is not of the kernel which would compute it.
   bool is_written(ValueId value) const {
     const auto uses = graph_.uses(value);
-    return std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
-      return use.node == NodeId::kNone || !(dynamic_cast<const ElementwiseOp*>(&graph_.op(use.node)) || dynamic_cast<const ReduceOp*>(&graph_.op(use.node)));
-    });
+    return std::any_of(uses.begin(), uses.end(), [&](const Use& use) { return use.node == NodeId::kNone || !kernels_.have(graph_.owner(value), use.node); });
   }
 
   static std::optional<Activation> activation_of(const FunctionGraph& graph, NodeId node) {
@@ -154,6 +180,7 @@ class ProductFusion {
   }
 
   FunctionGraph& graph_;
+  ExpectedKernels& kernels_;
   const ContractionOp& op_;
   ContractionForm form_;
   bool has_epilogues_, in_place_ = false;
@@ -177,11 +204,12 @@ std::shared_ptr<const Op> with_tf32(const FunctionGraph& graph, NodeId node) {
 
 FunctionGraph fuse_products(FunctionGraph graph, Device device) {
   if (!graph.has_op<ContractionOp>()) return graph;
+  ExpectedKernels kernels(graph);
   for (NodeId node : graph.toposort()) {
     const ContractionOp* op = contraction(graph, node);
     if (!op || op->has_start() || !is_floating(op->form().result)) continue;
     const MatrixEngine* engine = MatrixLibrary::of(device.backend())->engine();
-    ProductFusion(graph, node, engine && engine->has_epilogues(graph.type(graph.inputs(node)[0]).dtype)).run();
+    ProductFusion(graph, node, engine && engine->has_epilogues(graph.type(graph.inputs(node)[0]).dtype), kernels).run();
   }
   graph.prune();
   return graph;

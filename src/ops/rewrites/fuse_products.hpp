@@ -7,9 +7,10 @@
 //   gelu_tanh(...)                                    of TF32 products, where the library has it (GPUs): its error of 1e-7 is less than theirs there,
 //                                                     but 1 % of a result near -4 and all of one near -5. Its relu gives 0 for NaN: never
 //
-// A sum or an activation whose readers are elementwise ops and reductions alone stays with those: their kernel reads the product in any
-// case. Condition: the product has this one reader, of the same dtype, and nothing in the types stretches it. Differences: 16-bit
-// results are rounded once, not after each op. tests/linalg/fuse_products_test.cpp.
+// A sum or an activation whose readers share a kernel with it stays with those: their kernel reads the product in any case. Where some reader is of another
+// kernel, as a gradient's behind further products, the sum lies in memory in any case, and the library writes it. Condition: the product has this one
+// reader, of the same dtype, and nothing in the types stretches it. Differences: 16-bit results are rounded once, not after each op.
+// tests/linalg/fuse_products_test.cpp.
 #pragma once
 #include <damo/device.hpp>
 #include <damo/graph.hpp>
