@@ -7,6 +7,7 @@
 #include <damo/ops/specify_shape.hpp>
 #include <damo/ops/subtensor.hpp>
 #include "graph/user_line.hpp"
+#include "ops/concatenate_op.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/promotion.hpp"
 #include "ops/window_thunk.hpp"
@@ -69,44 +70,6 @@ class PartOp final : public Op {
 
  private:
   int axis_, part_;
-};
-
-class ConcatenateOp final : public Op {
- public:
-  explicit ConcatenateOp(int axis) : axis_(axis) {}
-  std::string name() const override { return "concatenate"; }
-  bool takes_float8() const override { return true; }
-  Props props() const override { return {{"axis", std::int64_t{axis_}}}; }
-  Apply make_node(Inputs inputs) const override {
-    std::vector<Shape> shapes;
-    for (const Variable& input : inputs) shapes.push_back(input.dims());
-    return {*this, {inputs.begin(), inputs.end()}, {{inputs.at(0).dtype(), side_by_side(shapes, axis_)}}};
-  }
-  Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{side_by_side(inputs, axis_)}}; }
-  Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
-    return window_thunk(node, context, WindowWrite::kSetApart, [axis = axis_](std::span<const Layout> inputs, const Layout& output) {
-      std::vector<Window> windows;
-      std::int64_t first = 0;
-      for (std::size_t i = 0; i < inputs.size(); ++i) {
-        const std::int64_t count = inputs[i].shape[axis];
-        windows.push_back({static_cast<int>(i), inputs[i], between(output, axis, first, count)});
-        first += count;
-      }
-      return windows;
-    });
-  }
-  Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
-    std::vector<Variable> inputs{output_gradients[0]};
-    inputs.insert(inputs.end(), node.inputs().begin(), node.inputs().end());
-    std::vector<Variable> parts;
-    for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
-      parts.push_back(std::make_shared<const PartOp>(axis_, i)->apply(inputs, node.where()).output());
-    }
-    return parts;
-  }
-
- private:
-  int axis_;
 };
 
 /// x moved along an axis; what leaves it comes in at the other end.
@@ -209,6 +172,37 @@ std::vector<Variable> promoted(std::span<const Variable> tensors, const char* na
 }
 
 }  // namespace
+
+Apply ConcatenateOp::make_node(Inputs inputs) const {
+  std::vector<Shape> shapes;
+  for (const Variable& input : inputs) shapes.push_back(input.dims());
+  return {*this, {inputs.begin(), inputs.end()}, {{inputs.at(0).dtype(), side_by_side(shapes, axis_)}}};
+}
+
+Shapes ConcatenateOp::infer_shape(const Apply&, std::span<const Shape> inputs) const { return {{side_by_side(inputs, axis_)}}; }
+
+Thunk ConcatenateOp::make_thunk(const Apply& node, ThunkContext& context) const {
+  return window_thunk(node, context, WindowWrite::kSetApart, [axis = axis_](std::span<const Layout> inputs, const Layout& output) {
+    std::vector<Window> windows;
+    std::int64_t first = 0;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const std::int64_t count = inputs[i].shape[axis];
+      windows.push_back({static_cast<int>(i), inputs[i], between(output, axis, first, count)});
+      first += count;
+    }
+    return windows;
+  });
+}
+
+Gradients ConcatenateOp::gradient(const Apply& node, std::span<const Variable> output_gradients) const {
+  std::vector<Variable> inputs{output_gradients[0]};
+  inputs.insert(inputs.end(), node.inputs().begin(), node.inputs().end());
+  std::vector<Variable> parts;
+  for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
+    parts.push_back(std::make_shared<const PartOp>(axis_, i)->apply(inputs, node.where()).output());
+  }
+  return parts;
+}
 
 Variable concatenate(std::span<const Variable> tensors, int axis, SourceLine where) {
   return asked("concatenate", [&] {

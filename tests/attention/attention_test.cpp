@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <damo/array_math.hpp>
+#include <damo/array_shape.hpp>
 #include <damo/function.hpp>
 #include <damo/gradient.hpp>
 #include <damo/ops/cast.hpp>
@@ -140,6 +141,25 @@ TEST_P(AttentionOnCuda, IsItsFormulaAndThePlainOps) {
     expect_close(slow[i].to_doubles(), *wanted[i], 2 * share, names[i]);
     EXPECT_EQ(found[i].to_doubles(), again[i].to_doubles()) << names[i] << " of the same call again";
   }
+}
+
+// What one product gives is taken apart, and its gradient is one array again.
+TEST_P(AttentionOnCuda, HasItsGradientsSideBySide) {
+  const AttentionCase& at = GetParam();
+  if (at.queries != at.keys || at.heads != at.groups || at.masked) GTEST_SKIP() << "is about queries, keys and values of one array";
+  const Variable all = input({at.dtype, {at.batch, at.queries, 3, at.heads, at.features}}, "all"), g = input({at.dtype, {at.batch, at.heads, at.queries, at.features}}, "g");
+  const auto part = [&](int i) { return swap_axes(subtensor(all, {{}, {}, i}), 1, 2); };
+  const Variable z = nn::attention(part(0), part(1), part(2), {.causal = at.causal});
+  const Function f = function({all, g}, lop({z}, {g}, {all}), {.device = *device_});
+  EXPECT_THAT(f.explain(), HasSubstr("side_by_side=true"));
+  const std::vector<Array> given = values(at);
+  const Reference expected(at, given[0].to_doubles(), given[1].to_doubles(), given[2].to_doubles(), given[3].to_doubles());
+  Array whole = Array::empty({at.batch, at.queries, 3, at.heads, at.features}, at.dtype, *device_);
+  const auto part_of = [](const Array& array, int i) { return swap_axes(array.slice({{}, {}, {i, i + 1}}).reshape({array.shape()[0], array.shape()[1], array.shape()[3], array.shape()[4]}), 1, 2); };
+  for (int i = 0; i < 3; ++i) part_of(whole, i).copy_from(given[static_cast<std::size_t>(i)]);
+  const Array found = f(whole, given[3])[0];
+  const std::vector<double>* const wanted[] = {&expected.by_query, &expected.by_key, &expected.by_value};
+  for (int i = 0; i < 3; ++i) expect_close(part_of(found, i).to_doubles(), *wanted[i], at.dtype == bfloat16 ? 0.02 : 0.004, "a part");
 }
 
 INSTANTIATE_TEST_SUITE_P(, AttentionOnCuda,

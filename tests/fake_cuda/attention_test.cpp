@@ -52,5 +52,20 @@ TEST(AttentionNvrtc, AsksForHalfTypesWhoseShapesAreKnownToFit) {
   EXPECT_FALSE(has_attention_kernel({}, type(bfloat16, 64), type(bfloat16, 64), type(bfloat16, 64), nullptr, Device("null")));
 }
 
+// Queries, keys and values are of one product, as in most transformers.
+TEST(AttentionNvrtc, WritesGradientsOfOneArraySideBySide) {
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  const auto text = [](const Shape& dims, std::int64_t keys) {
+    const Variable all = input({bfloat16, dims}, "all"), other = input({bfloat16, {4, keys, 16}}, "other");
+    const auto part = [&](int i) { return swap_axes(dims.rank() == 5 ? subtensor(all, {{}, {}, i}) : subtensor(all, {{}, i}), -2, -3); };
+    const Variable z = nn::attention(part(0), keys > 0 ? other : part(1), part(2), {.causal = true});
+    return function(std::vector<Variable>{all, other}, lop({z}, {z}, {all}), {.device = Device("cuda:0"), .allow_unused_inputs = true}).explain();
+  };
+  for (const Shape& dims : {Shape{2, 9, 3, 4, 16}, Shape{9, 3, 4, 16}}) {
+    EXPECT_THAT(text(dims, 0), AllOf(HasSubstr("side_by_side=true"), Not(HasSubstr("concatenate")))) << to_string(dims);
+  }
+  EXPECT_THAT(text({9, 3, 4, 16}, 9), AllOf(HasSubstr("attention_gradient{"), Not(HasSubstr("side_by_side")))) << "keys from elsewhere";
+}
+
 }  // namespace
 }  // namespace damo

@@ -94,6 +94,8 @@ __device__ __forceinline__ const char* row_base(const Rows& rows, int batch, int
   return static_cast<const char*>(rows.base) + (batch * rows.batch + head * rows.head) * 2;
 }
 
+__device__ __forceinline__ unsigned short* result_base(const Rows& rows, int batch, int head) { return const_cast<unsigned short*>(static_cast<const unsigned short*>(rows.base)) + (batch * rows.batch + head * rows.head); }
+
 template <int features, bool is_bfloat16, int m_tiles>
 __device__ __forceinline__ void store_rows(unsigned short* to, long long step, const float (&sum)[m_tiles][features / 8][4], const float (&factor)[m_tiles][2], int first, int extent) {
   const int lane = threadIdx.x & 31, group = lane >> 2, pair = lane & 3;
@@ -248,7 +250,7 @@ __global__ void __launch_bounds__(128, blocks) attention_forward(Rows q, Rows k,
 }
 
 template <int features, int kTiles, int unroll, int blocks, bool is_bfloat16, bool is_causal, bool is_masked>
-__global__ void __launch_bounds__(128, blocks) attention_by_query(Rows q, Rows k, Rows v, Mask mask, AttentionSizes sizes, Rows g, const float* lse, const float* delta, void* dq) {
+__global__ void __launch_bounds__(128, blocks) attention_by_query(Rows q, Rows k, Rows v, Mask mask, AttentionSizes sizes, Rows g, const float* lse, const float* delta, Rows dq) {
   constexpr int kRows = 64 * kTiles, kKeys = 64, kPitch = (features + 8) * 2, kSteps = features / 16, kTileBytes = kKeys * kPitch;
   extern __shared__ __align__(16) char memory[];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, group = lane >> 2, pair = lane & 3;
@@ -354,11 +356,11 @@ __global__ void __launch_bounds__(128, blocks) attention_by_query(Rows q, Rows k
   float factor[kTiles][2];
 #pragma unroll
   for (int m = 0; m < kTiles; ++m) factor[m][0] = factor[m][1] = sizes.scale;
-  store_rows<features, is_bfloat16, kTiles>(static_cast<unsigned short*>(dq) + (static_cast<long long>(batch) * sizes.queries * sizes.heads + head) * features, static_cast<long long>(sizes.heads) * features, sum, factor, first_row, sizes.queries);
+  store_rows<features, is_bfloat16, kTiles>(result_base(dq, batch, head), dq.row, sum, factor, first_row, sizes.queries);
 }
 
 template <int features, int kPart, int unroll, int blocks, bool is_bfloat16, bool is_causal, bool is_masked>
-__global__ void __launch_bounds__(128, blocks) attention_by_key(Rows q, Rows k, Rows v, Mask mask, AttentionSizes sizes, Rows g, const float* lse, const float* delta, void* dk, void* dv) {
+__global__ void __launch_bounds__(128, blocks) attention_by_key(Rows q, Rows k, Rows v, Mask mask, AttentionSizes sizes, Rows g, const float* lse, const float* delta, Rows dk, Rows dv) {
   constexpr int kQueries = 64, kKeys = 64, kPitch = (features + 8) * 2, kSteps = features / 16, kTileBytes = kQueries * kPitch;
   extern __shared__ __align__(16) char memory[];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, group = lane >> 2, pair = lane & 3;
@@ -454,9 +456,8 @@ __global__ void __launch_bounds__(128, blocks) attention_by_key(Rows q, Rows k, 
     }
   }
   const float key_factor[1][2] = {{sizes.scale, sizes.scale}}, value_factor[1][2] = {{1, 1}};
-  const long long at = (static_cast<long long>(batch) * sizes.keys * sizes.groups + key_head) * features, step = static_cast<long long>(sizes.groups) * features;
-  store_rows<features, is_bfloat16, 1>(static_cast<unsigned short*>(dk) + at, step, by_key, key_factor, first_key, sizes.keys);
-  store_rows<features, is_bfloat16, 1>(static_cast<unsigned short*>(dv) + at, step, by_value, value_factor, first_key, sizes.keys);
+  store_rows<features, is_bfloat16, 1>(result_base(dk, batch, key_head), dk.row, by_key, key_factor, first_key, sizes.keys);
+  store_rows<features, is_bfloat16, 1>(result_base(dv, batch, key_head), dv.row, by_value, value_factor, first_key, sizes.keys);
 }
 )";
 

@@ -24,6 +24,16 @@ Shape turned(Shape shape) {
   return shape;
 }
 
+/// (batch, n, 3, heads, features) of (batch, n, heads, features).
+Shape three_of(const Shape& shape) {
+  Shape all;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (i == shape.rank() - 2) all.push_back(3);
+    all.push_back(shape[i]);
+  }
+  return all;
+}
+
 Shape without_features(const Shape& shape) {
   Shape left;
   for (int i = 0; i + 1 < shape.rank(); ++i) left.push_back(shape[i]);
@@ -58,6 +68,18 @@ Array readable(const Array& array) {
 AttentionRows rows_of(const Array& array) {
   const Strides& strides = array.strides();
   return {array.data(), strides.rank() == 4 ? strides[0] : 0, strides[-3], strides[-2]};
+}
+
+/// Of a result (batch, n, heads, features).
+AttentionRows rows_of_result(const Array& array) {
+  const Strides& strides = array.strides();
+  return {array.data(), strides.rank() == 4 ? strides[0] : 0, strides[-2], strides[-3]};
+}
+
+/// Part i of a result (batch, n, 3, heads, features).
+AttentionRows rows_of_part(const Array& array, int i) {
+  const Strides& strides = array.strides();
+  return {static_cast<const std::byte*>(array.data()) + i * strides[-3] * static_cast<std::int64_t>(itemsize(array.dtype())), strides.rank() == 5 ? strides[0] : 0, strides[-2], strides[-4]};
 }
 
 AttentionMask mask_of(const Array& array) {
@@ -133,25 +155,35 @@ Thunk AttentionOp::make_thunk(const Apply& node, ThunkContext& context) const {
   };
 }
 
+Props AttentionGradientOp::props() const {
+  Props props{{"causal", form_.causal}, {"scale", form_.scale}};
+  if (side_by_side_) props.push_back({"side_by_side", true});
+  return props;
+}
+
 Apply AttentionGradientOp::make_node(Inputs inputs) const {
   std::vector<TensorType> types;
+  if (side_by_side_) return {*this, {inputs.begin(), inputs.end()}, {{inputs.at(0).dtype(), three_of(turned(inputs.at(0).dims()))}}};
   for (int i = 0; i < 3; ++i) types.push_back({inputs.at(i).dtype(), turned(inputs.at(i).dims())});
   return {*this, {inputs.begin(), inputs.end()}, std::move(types)};
 }
 
 Shapes AttentionGradientOp::infer_shape(const Apply&, std::span<const Shape> inputs) const {
   check_extents(inputs, inputs.size() > 6 ? &inputs[6] : nullptr);
+  if (side_by_side_ && !(inputs[0] == inputs[1])) throw ShapeError("attention: gradients by query " + to_string(inputs[0]) + " and by key " + to_string(inputs[1]) + " do not lie side by side");
+  if (side_by_side_) return {{three_of(turned(inputs[0]))}};
   return {{turned(inputs[0]), turned(inputs[1]), turned(inputs[2])}};
 }
 
 Thunk AttentionGradientOp::make_thunk(const Apply& node, ThunkContext& context) const {
   const AttentionCells cells(form_, node, context, 6);
   const AttentionKernel by_query = attention_by_query(cells.variant()), by_key = attention_by_key(cells.variant());
-  return [cells, by_query, by_key, query_code = compiled(context, by_query), key_code = compiled(context, by_key)] {
+  return [cells, by_query, by_key, query_code = compiled(context, by_query), key_code = compiled(context, by_key), side_by_side = side_by_side_] {
     const Array q = readable(cells.inputs[0]->array()), k = readable(cells.inputs[1]->array()), v = readable(cells.inputs[2]->array()), g = readable(cells.inputs[3]->array());
     const KernelArgument logarithms = address(cells.inputs[4]), sums = address(cells.inputs[5]);
-    launch(query_code, cells.config(by_query, q.shape()), {rows_of(q), rows_of(k), rows_of(v), cells.mask(), cells.sizes(), rows_of(g), logarithms, sums, address(cells.outputs[0])});
-    launch(key_code, cells.config(by_key, k.shape()), {rows_of(q), rows_of(k), rows_of(v), cells.mask(), cells.sizes(), rows_of(g), logarithms, sums, address(cells.outputs[1]), address(cells.outputs[2])});
+    const auto result = [&](int i) { return side_by_side ? rows_of_part(cells.outputs[0]->array(), i) : rows_of_result(cells.outputs[static_cast<std::size_t>(i)]->array()); };
+    launch(query_code, cells.config(by_query, q.shape()), {rows_of(q), rows_of(k), rows_of(v), cells.mask(), cells.sizes(), rows_of(g), logarithms, sums, result(0)});
+    launch(key_code, cells.config(by_key, k.shape()), {rows_of(q), rows_of(k), rows_of(v), cells.mask(), cells.sizes(), rows_of(g), logarithms, sums, result(1), result(2)});
   };
 }
 

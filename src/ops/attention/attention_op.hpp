@@ -27,18 +27,21 @@ class AttentionOp final : public Op {
 };
 
 /// query, key, value, the result's gradient, AttentionOp's second output, sums of gradient times result (batch, heads, n), the mask if there is one -> gradients by
-/// query, key and value.
+/// query, key and value. side_by_side: as one result, (batch, n, 3, heads, features), of operands with as many keys as queries and heads of their own.
 class AttentionGradientOp final : public Op {
  public:
-  explicit AttentionGradientOp(AttentionForm form) : form_(form) {}
+  explicit AttentionGradientOp(AttentionForm form, bool side_by_side = false) : form_(form), side_by_side_(side_by_side) {}
+  const AttentionForm& form() const { return form_; }
+  bool side_by_side() const { return side_by_side_; }
   std::string name() const override { return "attention_gradient"; }
-  Props props() const override { return {{"causal", form_.causal}, {"scale", form_.scale}}; }
+  Props props() const override;
   Apply make_node(Inputs inputs) const override;
   Shapes infer_shape(const Apply& node, std::span<const Shape> inputs) const override;
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override;
 
  private:
   AttentionForm form_;
+  bool side_by_side_;
 };
 
 }  // namespace damo

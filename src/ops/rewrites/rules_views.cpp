@@ -2,6 +2,7 @@
 // (`second` with a number) stay numbers as long as they can. All keep every value, bit for bit, but for join_parts' sign of 0.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -10,6 +11,8 @@
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
+#include "ops/attention/attention_op.hpp"
+#include "ops/concatenate_op.hpp"
 #include "ops/dimshuffle_op.hpp"
 #include "ops/reshape_op.hpp"
 #include "ops/rewrites/match.hpp"
@@ -255,6 +258,41 @@ Variable join_parts(Site& site) {
   return end == whole.dims[parts[0].axis] ? if_fits(site, concatenate(values, parts[0].axis)) : Variable();
 }
 
+/// The node whose gradients by query, key and value, turned to (batch, n, 1, heads, features) for nobody else, are these parts; kNone if they are not.
+NodeId attention_gradients(const Site& site, std::span<const ValueId> parts, int axis) {
+  NodeId node = NodeId::kNone;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto* turn = site.made_by<DimShuffleOp>(parts[i]);
+    const ValueId gradient = turn ? site.input_of(parts[i]) : ValueId::kNone;
+    const auto* op = turn ? site.made_by<AttentionGradientOp>(gradient) : nullptr;
+    if (!op || op->side_by_side() || site.readings(parts[i]) != 1 || site.readings(gradient) != 1) return NodeId::kNone;
+    const int rank = site.type(gradient).rank();
+    std::vector<int> pattern;
+    for (int from = 0; from < rank; ++from) {
+      if (from == rank - 2) pattern.push_back(kNewAxis);
+      pattern.push_back(from);
+    }
+    if (axis != rank - 2 || !std::ranges::equal(turn->pattern(), pattern)) return NodeId::kNone;
+    const NodeId owner = site.graph().owner(gradient);
+    if (site.graph().outputs(owner)[i] != gradient || (i > 0 && owner != node)) return NodeId::kNone;
+    node = owner;
+  }
+  return node;
+}
+
+/// Gradients of attention by what one array was taken apart into are written as parts of one array.
+Variable join_attention_gradients(Site& site) {
+  const std::span<const ValueId> parts = site.inputs();
+  const NodeId node = parts.size() == 3 ? attention_gradients(site, parts, static_cast<const ConcatenateOp&>(site.op()).axis()) : NodeId::kNone;
+  if (node == NodeId::kNone) return {};
+  const auto operands = site.graph().inputs(node);
+  if (!(site.type(operands[0]).dims == site.type(operands[1]).dims) || !site.type(operands[0]).dims.is_known()) return {};
+  std::vector<Variable> inputs;
+  for (const ValueId operand : operands) inputs.push_back(site.operand(operand));
+  const AttentionForm& form = static_cast<const AttentionGradientOp&>(site.graph().op(node)).form();
+  return if_fits(site, std::make_shared<const AttentionGradientOp>(form, true)->apply(inputs, site.graph().where(node)).output());
+}
+
 }  // namespace
 
 std::vector<Rule> view_rules() {
@@ -262,6 +300,7 @@ std::vector<Rule> view_rules() {
   const auto is_row = [](const Op& op) { return is<ElementwiseOp>(op) && &op != rows().second.get(); };
   return {
       {.name = "join_parts", .ops = {rows().add}, .reads = [](const Op& op) { return &op == rows().add.get() || is<WriteSubtensorOp>(op); }, .rewrite = join_parts},
+      {.name = "join_attention_gradients", .takes = is<ConcatenateOp>, .reads = is<DimShuffleOp>, .rewrite = join_attention_gradients},
       {.name = "merge_dimshuffles", .takes = is<DimShuffleOp>, .rewrite = merge_dimshuffles},
       {.name = "merge_reshapes", .takes = is<ReshapingOp>, .rewrite = merge_reshapes},
       {.name = "drop_contiguous", .takes = is_contiguous_op, .rewrite = drop_contiguous},
