@@ -6,6 +6,7 @@
 
 #include <damo/thunk.hpp>
 #include "ops/lower.hpp"
+#include "runtime/exec/repeat_state.hpp"
 #include "runtime/exec/version_table.hpp"
 #include "runtime/kernel/joined_kernel.hpp"
 
@@ -19,7 +20,7 @@ class JoinedThunk {
  public:
   /// cells: of each member, inputs, then outputs.
   JoinedThunk(SpecKernel& kernel, std::vector<KernelSpec> specs, std::vector<std::vector<Cell*>> cells, ThunkContext& context)
-      : bound_(all(cells)), kernel_(kernel), specs_(std::move(specs)), cells_(std::move(cells)), stream_(context.stream()), in_place_(context.runs_in_place()), flag_(kernel.spec().has_guards() ? context.fault_flag() : nullptr) {}
+      : bound_(all(cells)), kernel_(kernel), specs_(std::move(specs)), cells_(std::move(cells)), stream_(context.stream()), in_place_(context.runs_in_place()), repeat_state_(context.repeat_state()), flag_(kernel.spec().has_guards() ? context.fault_flag() : nullptr) {}
 
   void operator()() {
     std::unique_ptr<JoinedKernel>* found = bound_.find();
@@ -28,7 +29,7 @@ class JoinedThunk {
     for (std::size_t member = 0; member < cells_.size(); ++member) {
       for (std::size_t i = 0; i < cells_[member].size(); ++i) joined.set_pointer(member, static_cast<int>(i), cells_[member][i]->array().data());
     }
-    joined.launch(stream_.handle());
+    if (joined.launch(stream_.handle())) ++repeat_state_.changes;
   }
 
   /// See ThunkContext::foresee.
@@ -60,6 +61,7 @@ class JoinedThunk {
   std::vector<std::vector<Cell*>> cells_;  // by member
   Stream stream_;
   bool in_place_;
+  RepeatState& repeat_state_;
   const void* flag_;
 };
 
@@ -118,7 +120,7 @@ Thunk JoinedOp::make_thunk(const Apply& node, ThunkContext& context) const {
     for (int i = 0; i < output_count(*member); ++i) own.push_back(&context.storage(node.output(output++)));
   }
   SpecKernel& kernel = context.kernel(specs[0]);
-  context.promise_recordable();
+  context.promise_repeatable();
   context.promise_contained();
   const auto thunk = std::make_shared<JoinedThunk>(kernel, std::move(specs), std::move(cells), context);
   context.foresee([thunk](const WantKernel& want) { thunk->foresee(want); });

@@ -123,14 +123,15 @@ void JoinedKernel::set_pointer(std::size_t member, int parameter, const void* ad
   launch.is_current = false;
 }
 
-void JoinedKernel::send(Launch& launch, void* stream) {
-  if (launch.is_current) return;
+/// Whether the table had to be written.
+bool JoinedKernel::send(Launch& launch, void* stream) {
+  if (launch.is_current) return false;
   Backend& backend = kernel_.backend();
   CaptureScope* const capture = current_capture(backend);
   std::swap(launch.table, launch.other);
   if (launch.table && !capture && launch.table->addresses == launch.addresses) {
     launch.is_current = true;
-    return;
+    return false;
   }
   if (!launch.table || capture) launch.table = std::make_shared<Table>();
   launch.table->addresses.clear();  // until it is there
@@ -150,12 +151,14 @@ void JoinedKernel::send(Launch& launch, void* stream) {
   }
   launch.table->addresses = launch.addresses;
   launch.is_current = true;
+  return true;
 }
 
-void JoinedKernel::launch(void* stream) {
+bool JoinedKernel::launch(void* stream) {
   Backend& backend = kernel_.backend();
+  bool was_written = false;
   for (Launch& launch : launches_) {
-    send(launch, stream);
+    was_written |= send(launch, stream);
     const Table& table = *launch.table;
     const void* joined[] = {table.there ? table.there.data() : table.bytes.data(), launch.map_there ? launch.map_there.data() : launch.map.data()};
     void* arguments[] = {joined};
@@ -163,6 +166,7 @@ void JoinedKernel::launch(void* stream) {
     backend.launch(*launch.code, launch.config, arguments, stream);
   }
   for (BoundKernel& alone : apart_) alone.launch(stream);
+  return was_written;
 }
 
 }  // namespace damo

@@ -31,7 +31,8 @@ class JoinedKernel {
   static void foresee(SpecKernel& kernel, std::span<const Member> members, bool in_place, const WantKernel& want);
 
   void set_pointer(std::size_t member, int parameter, const void* address);
-  void launch(void* stream);
+  /// Whether a table was written: what a replay of an earlier launch would read may be other addresses now.
+  bool launch(void* stream);
   /// The layout whose code serves these arrays as a member; not flat: none does.
   static Layout layout_of(const SpecKernel& kernel, const Geometry& geometry, bool in_place);
 
@@ -63,7 +64,7 @@ class JoinedKernel {
   };
   void add(std::size_t number, const Member& member, const Geometry& geometry, const Layout& layout);
   void finish(Launch& launch);
-  void send(Launch& launch, void* stream);
+  bool send(Launch& launch, void* stream);
 
   SpecKernel& kernel_;
   const void* flag_;
