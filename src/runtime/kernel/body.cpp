@@ -52,8 +52,8 @@ std::string signature(const Step& step) {
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
     text += (i > 0 ? ", " : "") + value_type(step.input_as(i)) + " x" + std::to_string(i);
   }
-  std::string code = converted(step.rounds ? storage_type(step.result) : value_type(step.result), step.code);
-  if (step.rounds && is_narrow(step.result)) code = "float(" + code + ")";
+  const bool is_rounded = step.rounds && is_narrow(step.result);
+  const std::string code = is_rounded ? "rounded<" + storage_type(step.result) + ">" + bracketed(step.code) : converted(step.rounds ? storage_type(step.result) : value_type(step.result), step.code);
   text += ") {\n  typedef " + value_type(step.compute) + " T;\n";
   if (step.row) text += line_directive(step.row.file, step.row.line);
   text += "  return " + code + ";\n";

@@ -112,4 +112,17 @@ DAMO_MATH To convert(From x) {
   }
 }
 
+// convert<To>(x) as a float: of what is rounded and goes on in float.
+template <class To, class From>
+DAMO_MATH float rounded(From x) {
+  return float(convert<To>(x));
+}
+#ifdef DAMO_ROUNDS_BRAIN
+template <class To>
+DAMO_MATH float rounded(float x) {
+  if constexpr (math::is_brain<To>) return math::as_brain(x);
+  else return float(convert<To>(x));
+}
+#endif
+
 }  // namespace damo
