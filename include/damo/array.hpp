@@ -78,6 +78,8 @@ class Array {
   Array(Array&& other) noexcept;
   Array& operator=(const Array& other);
   Array& operator=(Array&& other) noexcept;
+  /// Of one layout, as a shared variable's old and new value are, they exchange two pointers.
+  friend void swap(Array& a, Array& b) noexcept;
   ~Array();
 
   /// Whether it has a buffer. Of an expression this is no question: `if (x > y)` and `!isnan(x)` do not compile; all(), any() and logical_not() ask for the elements.

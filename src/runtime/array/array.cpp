@@ -81,6 +81,15 @@ Array& Array::operator=(Array&& other) noexcept {
   return *this;
 }
 
+void swap(Array& a, Array& b) noexcept {
+  std::swap(a.buffer_, b.buffer_);
+  std::swap(a.data_, b.data_);
+  std::swap(a.size_, b.size_);
+  std::swap(a.dtype_, b.dtype_);
+  if (!(a.shape_ == b.shape_)) std::swap(a.shape_, b.shape_);
+  if (!(a.strides_ == b.strides_)) std::swap(a.strides_, b.strides_);
+}
+
 Array::~Array() {
   if (buffer_ != nullptr) buffer_->release();
 }

@@ -92,7 +92,7 @@ void SharedCall::publish(std::span<const NewValue> values) {
     const std::lock_guard lock(mutex);
     for (auto& [state, value] : values) {
       if (state->is_taken_) state->value_ = std::move(*value);  // in place: there is no old one
-      else std::swap(state->value_, *value);
+      else swap(state->value_, *value);
       state->writer_ = {};
       state->is_taken_ = false;
     }

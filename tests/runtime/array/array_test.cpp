@@ -159,6 +159,27 @@ TEST_F(ArrayTest, SharesItsElementsWhenCopied) {
   EXPECT_TRUE(moved.is_unique());
 }
 
+TEST_F(ArrayTest, ChangesPlacesWithAnotherOneOfAnyLayout) {
+  Array a = Array::from(counted(6), {2, 3}, device), b = Array::from(counted(6), {2, 3}, device).reshape({3, 2}).transpose(), c = Array::from(counted(1), {}, device), none;
+  const void *const of_a = a.data(), *const of_b = b.data();
+  swap(a, b);
+  EXPECT_EQ(a.data(), of_b);
+  EXPECT_EQ(a.strides(), (Strides{1, 2})) << "of one shape";
+  EXPECT_EQ(b.strides(), (Strides{3, 1}));
+  EXPECT_THAT(a.to_vector<float>(), ElementsAre(0, 2, 4, 1, 3, 5));
+  swap(b, c);
+  EXPECT_EQ(c.data(), of_a);
+  EXPECT_EQ(c.shape(), (Shape{2, 3}));
+  EXPECT_EQ(b.shape(), Shape());
+  EXPECT_EQ(b.size(), 1);
+  swap(a, a);
+  EXPECT_EQ(a.data(), of_b);
+  swap(c, none);
+  EXPECT_FALSE(c);
+  EXPECT_EQ(none.to_vector<float>(), counted(6));
+  EXPECT_TRUE(none.is_unique());
+}
+
 TEST_F(ArrayTest, GivesItsMemoryBackWithTheLastShare) {
   Array a = Array::zeros({1000}, float32, device);
   Array b = a, c = b;
