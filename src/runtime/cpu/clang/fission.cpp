@@ -7,9 +7,11 @@
 #include "fission/region_exits.hpp"
 #include "fission/region_values.hpp"
 #include "fission/regions.hpp"
+#include "fission/strided_loops.hpp"
 #include "fission/thread_loop.hpp"
 #include "fission/thread_program.hpp"
 #include "fission/uniformity.hpp"
+#include "markers.hpp"
 #include "parallel_threads.hpp"
 #include "thread_function.hpp"
 
@@ -51,7 +53,10 @@ void tell_thread(llvm::Function& function, const ThreadLoop& loop) {
 bool split_at_barriers(llvm::Module& module, const KernelInfo& kernel) {
   llvm::Function& thread = *module.getFunction(kernel.thread);
   if (!can_split(thread)) return false;
+  const Origin origin = name_places(thread);
+  StridedLoops strided(thread);
   ThreadProgram program(thread);
+  strided.choose(program);
   const Uniformity uniformity(program);
   Regions regions(program, uniformity);
   ThreadMemory memory(program);
@@ -67,6 +72,18 @@ bool split_at_barriers(llvm::Module& module, const KernelInfo& kernel) {
   values.connect();
   exits.connect(values);
   values.erase_phis();
+  std::set<Region*> rounds;
+  for (const StridedLoops::Loop& loop : strided.all()) rounds.insert({regions.of(loop.test), regions.of(loop.takes_part->getParent())});
+  for (auto& [region, loop] : loops) {
+    // What rounds consist of is done often; the rest costs more in parts of rows than it gains.
+    const bool in_warps = rounds.count(region) != 0 && (asks_for_warps(loop) || (regions.loses_threads && !regions.loses_rows && regions.loses_warps));
+    place_threads(loop, memory, origin, in_warps);
+    exits.admit(*region, regions.loses_rows || (in_warps && regions.loses_warps));
+  }
+  for (const StridedLoops::Loop& loop : strided.all()) {
+    Region* const region = regions.of(loop.takes_part->getParent());
+    if (!region->disperses && !region->is_partial) end_rows(loops.at(region), memory, *loop.takes_part);
+  }
   split_local_arrays(program, regions, memory, loops);
   memory.finish();
   const bool is_asked = module.getFunction("damo_current_thread") != nullptr;
@@ -74,6 +91,9 @@ bool split_at_barriers(llvm::Module& module, const KernelInfo& kernel) {
     const ThreadLoop& loop = loops.at(region.get());
     if (is_asked) tell_thread(thread, loop);
     describe_loops(*region, loop);
+  }
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(thread))) {
+    if (marker_slot(&instruction) >= kPlace * 3) instruction.eraseFromParent();
   }
   llvm::removeUnreachableBlocks(thread);
   thread.setLinkage(llvm::GlobalValue::InternalLinkage);

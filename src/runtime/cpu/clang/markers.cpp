@@ -3,7 +3,7 @@
 namespace damo::clang_plugin {
 namespace {
 
-constexpr const char* kNames[] = {"__damo_thread", "__damo_block", "__damo_block_size", "__damo_grid_size"};
+constexpr const char* kNames[] = {"__damo_thread", "__damo_block", "__damo_block_size", "__damo_grid_size", "__damo_place"};
 
 std::string name_of(int group, int axis) { return std::string(kNames[group]) + "_" + "xyz"[axis]; }
 
@@ -23,8 +23,28 @@ std::vector<llvm::CallInst*> calls_of(llvm::Function& function, llvm::StringRef 
   return calls;
 }
 
+void unite_markers(llvm::Function& function) {
+  llvm::Instruction* const begin = &*function.getEntryBlock().getFirstInsertionPt();
+  std::map<int, llvm::Instruction*> reads;
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    const int slot = marker_slot(&instruction);
+    if (slot < 0) continue;
+    const auto [known, is_new] = reads.try_emplace(slot, &instruction);
+    if (is_new) {
+      if (&instruction != begin) instruction.moveBefore(begin);
+    } else {
+      instruction.replaceAllUsesWith(known->second);
+      instruction.eraseFromParent();
+    }
+  }
+}
+
 llvm::Value* call_marker(llvm::IRBuilderBase& builder, MarkerGroup group, int axis) {
-  return builder.CreateCall(builder.GetInsertBlock()->getModule()->getOrInsertFunction(name_of(group, axis), builder.getInt32Ty()));
+  const llvm::FunctionCallee marker = builder.GetInsertBlock()->getModule()->getOrInsertFunction(name_of(group, axis), builder.getInt32Ty());
+  llvm::CallInst* const call = builder.CreateCall(marker);
+  call->setDoesNotAccessMemory();
+  call->setDoesNotThrow();
+  return call;
 }
 
 llvm::Value* read_marker(llvm::IRBuilderBase& builder, MarkerGroup group, int axis) {
@@ -39,7 +59,7 @@ bool is_index_on_x(const llvm::Value* value) { return marker_slot(value) == kThr
 
 int marker_slot(const llvm::Function* function) {
   if (!function || !function->getName().starts_with("__damo_")) return -1;
-  for (int group = 0; group < 4; ++group) {
+  for (int group = 0; group < 5; ++group) {
     for (int axis = 0; axis < 3; ++axis) {
       if (function->getName() == name_of(group, axis)) return group * 3 + axis;
     }

@@ -4,14 +4,22 @@
 
 namespace damo::clang_plugin {
 
-enum MarkerGroup { kThread, kBlock, kBlockSize, kGridSize };
+/// kPlace: the thread's lane, its warp in the block and its number there. Nobody lowers those: fission makes them of the text's
+/// arithmetic (name_places), for itself.
+enum MarkerGroup { kThread, kBlock, kBlockSize, kGridSize, kPlace };
+enum Place { kLane = kPlace * 3, kWarp, kNumber };
 
 /// The member of ThreadState that a marker reads, group * 3 + axis; -1 for anything else.
 int marker_slot(const llvm::Function* function);
 int marker_slot(const llvm::Value* value);
+/// True of the slots of what differs from thread to thread.
+inline bool is_of_thread(int slot) { return slot >= 0 && (slot / 3 == kThread || slot / 3 == kPlace); }
 
 /// All calls of what is called so in function.
 std::vector<llvm::CallInst*> calls_of(llvm::Function& function, llvm::StringRef name);
+
+/// Leaves one read of each index or size in function, at its beginning.
+void unite_markers(llvm::Function& function);
 
 /// Reads an index or size where builder stands, as 32 bits or as 64.
 llvm::Value* call_marker(llvm::IRBuilderBase& builder, MarkerGroup group, int axis);

@@ -57,9 +57,10 @@ bool RowValues::is_same(const llvm::Value* value, int depth) const {
   return llvm::all_of(instruction->operands(), [&](const llvm::Value* operand) { return is_same(operand, depth + 1); });
 }
 
-std::optional<long> RowValues::step_of(const llvm::Value* value, As as, int depth) const {
+std::optional<long> RowSteps::step_of(const llvm::Value* value, As as, int depth) const {
   const bool guesses = as == As::kGuess;
-  if (is_index_on_x(value) || (guesses && value == follows_)) return 1;
+  const int slot = marker_slot(value);
+  if (is_index_on_x(value) || slot == kLane || slot == kNumber || (guesses && value == follows_)) return 1;
   if (is_invariant(value)) return 0;
   const auto* const instruction = llvm::dyn_cast<llvm::Instruction>(value);
   if (!instruction || depth > 2 * kDeepestValue) return std::nullopt;
@@ -79,7 +80,7 @@ std::optional<long> RowValues::step_of(const llvm::Value* value, As as, int dept
   return std::nullopt;
 }
 
-std::optional<long> RowValues::step_of_place(const llvm::GEPOperator& place, int depth) const {
+std::optional<long> RowSteps::step_of_place(const llvm::GEPOperator& place, int depth) const {
   const llvm::DataLayout& data = llvm::cast<llvm::Instruction>(place).getDataLayout();
   auto step = step_of(place.getPointerOperand(), As::kGuess, depth);
   for (auto index = llvm::gep_type_begin(place); step && index != llvm::gep_type_end(place); ++index) {
@@ -91,8 +92,8 @@ std::optional<long> RowValues::step_of_place(const llvm::GEPOperator& place, int
   return step;
 }
 
-bool RowValues::are_neighbours(const llvm::Loop& part) const {
-  for (const llvm::BasicBlock* block : part.blocks()) {
+bool RowSteps::are_neighbours(llvm::ArrayRef<llvm::BasicBlock*> part) const {
+  for (const llvm::BasicBlock* block : part) {
     for (const llvm::Instruction& instruction : *block) {
       if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
         if (marker_slot(call) < 0 && (!llvm::isa<llvm::IntrinsicInst>(call) || call->mayReadOrWriteMemory()) && !call->isLifetimeStartOrEnd()) return false;

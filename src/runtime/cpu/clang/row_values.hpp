@@ -12,18 +12,13 @@ namespace damo::clang_plugin {
 /// The calls of __damo_thread_loop, one in each loop over threadIdx.x.
 std::vector<llvm::CallInst*> thread_loop_markers(llvm::Function& entry);
 
-class RowValues {
+/// How values change from each thread of a row to the next.
+class RowSteps {
  public:
-  /// loop: over threadIdx.x, with a predecessor. marker: its call of __damo_thread_loop, which is told threadIdx.y and z.
-  RowValues(const llvm::CallInst& marker, const llvm::Loop& loop, const llvm::DominatorTree& dominators);
+  virtual ~RowSteps() = default;
 
-  /// From now on value counts as the same for all; it is copied as copy, once that is known.
-  void assume(llvm::Value* value, llvm::Value* copy = nullptr) { copies_[value] = copy; }
-  void forget(llvm::Value* value) { copies_.erase(value); }
-
-  /// True of what no thread of the row differs in: arithmetic on what is known before or assumed, on sizes, on block indices
-  /// and on threadIdx.y and z.
-  bool is_invariant(const llvm::Value* value) const { return is_same(value, 0); }
+  /// True of what no thread of the row differs in.
+  virtual bool is_invariant(const llvm::Value* value) const = 0;
 
   /// By how much more value is in the next thread, in bytes for addresses; nothing where that depends. As a proof: an integer is more
   /// by exactly so much, modulo its width. As a guess casts change nothing, and what all threads read from one place is the same.
@@ -34,7 +29,27 @@ class RowValues {
 
   /// True if, by guess, threads that each do what stands in part read and write neighbours, and read what they share: vectors of
   /// them need no gathers.
-  bool are_neighbours(const llvm::Loop& part) const;
+  bool are_neighbours(llvm::ArrayRef<llvm::BasicBlock*> part) const;
+
+ private:
+  std::optional<long> step_of_place(const llvm::GEPOperator& place, int depth) const;
+
+  const llvm::Value* follows_ = nullptr;
+};
+
+/// Values of a loop over threadIdx.x.
+class RowValues : public RowSteps {
+ public:
+  /// loop: over threadIdx.x, with a predecessor. marker: its call of __damo_thread_loop, which is told threadIdx.y and z.
+  RowValues(const llvm::CallInst& marker, const llvm::Loop& loop, const llvm::DominatorTree& dominators);
+
+  /// From now on value counts as the same for all; it is copied as copy, once that is known.
+  void assume(llvm::Value* value, llvm::Value* copy = nullptr) { copies_[value] = copy; }
+  void forget(llvm::Value* value) { copies_.erase(value); }
+
+  /// True of what no thread of the row differs in: arithmetic on what is known before or assumed, on sizes, on block indices
+  /// and on threadIdx.y and z.
+  bool is_invariant(const llvm::Value* value) const override { return is_same(value, 0); }
 
   /// value, computed where builder stands, in front of the loop; null if it is not invariant. What could wrap there does so quietly.
   llvm::Value* in_front(llvm::Value* value, llvm::IRBuilderBase& builder);
@@ -42,14 +57,12 @@ class RowValues {
  private:
   bool is_same(const llvm::Value* value, int depth) const;
   bool is_known_before(const llvm::Value* value) const;
-  std::optional<long> step_of_place(const llvm::GEPOperator& place, int depth) const;
   llvm::Value* copy(llvm::Value* value, llvm::IRBuilderBase& builder);
 
   const llvm::Loop& loop_;
   const llvm::BasicBlock* before_;
   const llvm::DominatorTree& dominators_;
   llvm::Value* noted_[3] = {};  ///< threadIdx.y and z
-  const llvm::Value* follows_ = nullptr;
   std::map<const llvm::Value*, llvm::Value*> copies_;  ///< null: not made yet
 };
 

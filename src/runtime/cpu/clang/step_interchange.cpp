@@ -6,6 +6,7 @@
 #include "isolated_steps.hpp"
 #include "markers.hpp"
 #include "row_values.hpp"
+#include "strided_index.hpp"
 #include "thread_function.hpp"
 
 namespace damo::clang_plugin {
@@ -15,22 +16,12 @@ constexpr long kFewSteps = 32;
 constexpr long kMostUnrolled = 300;  // instructions: LLVM's own limit
 constexpr int kMostInterchanges = 4;
 
-/// The index of strided steps.
-struct Stride {
-  llvm::PHINode* index = nullptr;  ///< null: steps are shared
-  llvm::Value* begin = nullptr;    ///< of each thread
-  llvm::Value* bound = nullptr;
-  bool includes_bound = false;  ///< i <= n
-  bool of_block = false;        ///< by the threads of the block, not of the grid
-  bool is_signed = false;       ///< the comparison
-  bool cant_wrap = false;       ///< i, as a signed number
-};
-
 struct Steps {
   llvm::Loop* threads;
   llvm::Loop* steps;
   llvm::BranchInst* test;  ///< in the header of steps
-  Stride stride = {};
+  StridedIndex stride = {};  ///< without phi: steps are shared
+  bool of_block = false;     ///< strided by the threads of the block, not of the grid
   std::vector<llvm::PHINode*> counted = {};  ///< the same in all threads
   std::vector<llvm::PHINode*> own = {};      ///< each thread has its own
   std::vector<llvm::BranchInst*> guards = {};  ///< what threads ask on their way to the loop
@@ -111,36 +102,28 @@ bool read_guards(Steps& found, const llvm::DominatorTree& dominators, const RowV
 bool read_shared(Steps& found, const llvm::DominatorTree& dominators, RowValues& values) {
   if (!found.steps->getSubLoops().empty() || has_few_steps(found) || !read_guards(found, dominators, values)) return false;
   read_phis(found, values);
-  return !found.counted.empty() && values.is_invariant(found.test->getCondition()) && values.are_neighbours(*found.steps) && has_to_do_with_threads(found, values);
+  return !found.counted.empty() && values.is_invariant(found.test->getCondition()) && values.are_neighbours(found.steps->getBlocks()) && has_to_do_with_threads(found, values);
 }
 
 /// True if phi begins at the thread's index, goes on by the threads of the grid or block, and is what the test compares.
 bool read_index(Steps& found, llvm::PHINode& phi) {
-  llvm::Value* const begin = phi.getIncomingValueForBlock(found.steps->getLoopPredecessor());
-  const auto* next = llvm::dyn_cast<llvm::BinaryOperator>(phi.getIncomingValueForBlock(found.steps->getLoopLatch()));
-  if (!next || next->getOpcode() != llvm::Instruction::Add || (next->getOperand(0) != &phi && next->getOperand(1) != &phi)) return false;
-  const llvm::Value* const distance = without_extension(next->getOperand(next->getOperand(0) == &phi ? 1 : 0));
-  const bool of_block = marker_slot(without_extension(begin)) == kThread * 3 && marker_slot(distance) == kBlockSize * 3;
-  if (!of_block && (global_index_axis(without_extension(begin)) != 0 || block_product_axis(distance, kGridSize) != 0)) return false;
-  const auto* comparison = llvm::dyn_cast<llvm::ICmpInst>(found.test->getCondition());
-  if (!comparison) return false;
-  const bool index_first = without_extension(comparison->getOperand(0)) == &phi;
-  if (!index_first && comparison->getOperand(1) != &phi) return false;
-  auto relation = index_first ? comparison->getPredicate() : comparison->getSwappedPredicate();
-  if (!found.goes_on_if_true()) relation = llvm::CmpInst::getInversePredicate(relation);
-  if (!llvm::ICmpInst::isLT(relation) && !llvm::ICmpInst::isLE(relation)) return false;
-  found.stride = {&phi, begin, comparison->getOperand(index_first ? 1 : 0), llvm::ICmpInst::isLE(relation), of_block, llvm::ICmpInst::isSigned(relation), next->hasNoSignedWrap()};
+  const auto read = read_strided_index(*found.steps, *found.test, phi);
+  if (!read) return false;
+  const llvm::Value *const begin = without_extension(read->begin), *const distance = without_extension(read->distance);
+  found.of_block = marker_slot(begin) == kThread * 3 && marker_slot(distance) == kBlockSize * 3;
+  if (!found.of_block && (global_index_axis(begin) != 0 || block_product_axis(distance, kGridSize) != 0)) return false;
+  found.stride = *read;
   return true;
 }
 
 bool read_strided(Steps& found, RowValues& values) {
   for (llvm::PHINode& phi : found.steps->getHeader()->phis()) {
-    if (found.stride.index || !read_index(found, phi)) found.own.push_back(&phi);
+    if (found.stride.phi || !read_index(found, phi)) found.own.push_back(&phi);
   }
-  if (!found.stride.index) return false;
+  if (!found.stride.phi) return false;
   llvm::IRBuilder<> builder(found.threads->getLoopPredecessor()->getTerminator());
   found.stride.bound = values.in_front(found.stride.bound, builder);
-  values.follow(found.stride.index);
+  values.follow(found.stride.phi);
   return found.stride.bound != nullptr;
 }
 
@@ -204,7 +187,7 @@ void count_shared(const Steps& found, const Rounds& rounds, RowValues& values) {
 }
 
 void count_strided(const Steps& found, const Rounds& rounds) {
-  const Stride& stride = found.stride;
+  const StridedIndex& stride = found.stride;
   rounds.before->getTerminator()->replaceSuccessorWith(rounds.threads, rounds.again);
   llvm::IRBuilder<> builder(rounds.again);
   llvm::PHINode* const gone = builder.CreatePHI(builder.getInt64Ty(), 2);  // the distance that all threads have gone
@@ -212,27 +195,26 @@ void count_strided(const Steps& found, const Rounds& rounds) {
   // A round in which every lane is masked out is not only useless: where it passes the end of a page it takes a hundred times
   // as long as another one.
   llvm::Value* const rest = builder.CreateTrunc(count_below(builder, stride.bound, stride.is_signed, stride.includes_bound, gone), begin->getType());
-  llvm::Value* const first = stride.of_block ? builder.getInt64(0) : builder.CreateMul(read_marker(builder, kBlock, 0), read_marker(builder, kBlockSize, 0), "", true, true);
+  llvm::Value* const first = found.of_block ? builder.getInt64(0) : builder.CreateMul(read_marker(builder, kBlock, 0), read_marker(builder, kBlockSize, 0), "", true, true);
   builder.CreateCondBr(builder.CreateICmpSLT(builder.CreateTrunc(first, rest->getType()), rest), rounds.threads, rounds.after);
   builder.SetInsertPoint(rounds.next->getTerminator());
   llvm::Value* span = read_marker(builder, kBlockSize, 0);
-  if (!stride.of_block) span = builder.CreateMul(read_marker(builder, kGridSize, 0), span, "", true, true);
+  if (!found.of_block) span = builder.CreateMul(read_marker(builder, kGridSize, 0), span, "", true, true);
   gone->addIncoming(builder.getInt64(0), rounds.before);
   gone->addIncoming(builder.CreateAdd(gone, span, "", true, true), rounds.next);
   llvm::Value* const old = found.test->getCondition();
-  const bool in_own_width = llvm::cast<llvm::ICmpInst>(old)->getOperand(0)->getType() == stride.index->getType();
   builder.SetInsertPoint(found.test);
   if (!found.goes_on_if_true()) found.test->swapSuccessors();
   found.test->setCondition(builder.CreateICmpSLT(begin, rest));
   llvm::RecursivelyDeleteTriviallyDeadInstructions(old);
-  llvm::BasicBlock* const header = stride.index->getParent();
-  const bool is_below = in_own_width && stride.is_signed && llvm::none_of(stride.index->users(), [&](const llvm::User* user) {
+  llvm::BasicBlock* const header = stride.phi->getParent();
+  const bool is_below = stride.in_own_width && stride.is_signed && llvm::none_of(stride.phi->users(), [&](const llvm::User* user) {
     return llvm::cast<llvm::Instruction>(user)->getParent() == header;
   });
   builder.SetInsertPoint(header, header->getFirstInsertionPt());
-  const bool cant_wrap = stride.index->getType()->isIntegerTy(64) || stride.cant_wrap || is_below;
-  stride.index->replaceAllUsesWith(builder.CreateAdd(stride.begin, builder.CreateTrunc(gone, stride.index->getType()), "", /*HasNUW=*/true, /*HasNSW=*/cant_wrap));
-  stride.index->eraseFromParent();
+  const bool cant_wrap = stride.phi->getType()->isIntegerTy(64) || stride.cant_wrap || is_below;
+  stride.phi->replaceAllUsesWith(builder.CreateAdd(stride.begin, builder.CreateTrunc(gone, stride.phi->getType()), "", /*HasNUW=*/true, /*HasNSW=*/cant_wrap));
+  stride.phi->eraseFromParent();
 }
 
 /// One interchange; true if one was made.
@@ -252,7 +234,7 @@ bool interchange_once(llvm::Function& entry) {
         IsolatedSteps isolated(*threads, *steps, found.own, dominators, values);
         if (!isolated.is_possible()) continue;
         // Values that are kept cost memory, which pays where vectors need no gathers.
-        if (is_strided && isolated.needs_arrays() && (!steps->getSubLoops().empty() || !values.are_neighbours(*steps))) continue;
+        if (is_strided && isolated.needs_arrays() && (!steps->getSubLoops().empty() || !values.are_neighbours(steps->getBlocks()))) continue;
         const Rounds rounds = wrap_threads(found, isolated.cut());
         is_strided ? count_strided(found, rounds) : count_shared(found, rounds, values);
         return true;

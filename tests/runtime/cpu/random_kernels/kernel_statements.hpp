@@ -40,10 +40,16 @@ class KernelStatements : protected KernelValues {
   /// Over all elements of the thread by their place: grid-stride loops and their kin.
   Node own_elements_loop(unsigned);
 
+  /// Over what all read, or a block's elements: the threads of a block or warp go side by side.
+  Node side_by_side_loop();
+
   /// The block's threads exchange values.
   Node meeting(unsigned depth);
   /// Of the lanes of wm, or of the first few.
   Node warp_operation();
+
+  /// Only of some seeds: the others' programs are as they were.
+  bool goes_side_by_side() const { return (has_barriers_ || has_warps_) && program_.seed % 3 == 0; }
 
   unsigned left_ = 20;  ///< statements until only simple ones follow: the few kernels that are longer would take half of the compiler's time
 };

@@ -53,9 +53,6 @@ void RegionExits::connect(const RegionValues& values) {
   llvm::LLVMContext& context = program_.function.getContext();
   if (regions_.disperses) dispatch_ = llvm::BasicBlock::Create(context, "dispatch", &program_.function);
   for (const auto& region : regions_.all) connect_region(*region, values);
-  for (const auto& region : regions_.all) {
-    if (next_) admit(*region);
-  }
   for (const Wait& wait : program_.waits) wait.call->eraseFromParent();
   llvm::IRBuilder<> builder(program_.prologue->getTerminator());
   if (next_) builder.CreateMemSet(next_, builder.getInt8(0), builder.CreateMul(memory_.count, builder.getInt64(4)), llvm::Align(64));
@@ -101,7 +98,11 @@ void RegionExits::leave_loop(Region& region, const Exit& exit, unsigned arc, llv
   regions_.adopt(leave, region);
   region.blocks.push_back(leave);
   llvm::IRBuilder<> builder(leave);
-  for (const PhiStore& store : values.stores_on(exit)) values.store(builder, loop, store.phi, store.value);
+  llvm::IRBuilder<> end(loop.end);
+  for (const PhiStore& store : values.stores_on(exit)) {
+    const bool is_of_block = region.exits.size() == 1 && values.is_known_before(region, store);
+    values.store(is_of_block ? end : builder, loop, store.phi, store.value);
+  }
   unsigned next = exit.to ? static_cast<unsigned>(exit.to->number) : kReturned;
   if (exit.wait) note_wait(builder, loop, region, *exit.wait);
   if (exit.wait && region.disperses) next |= kWaiting;
@@ -141,14 +142,16 @@ void RegionExits::end_wait(llvm::IRBuilder<>& builder, const Wait& wait) {
   builder.CreateCall(operation, {builder.getInt32(static_cast<unsigned>(wait.kind)), values_, operands_, masks, next_ ? next_ : null, memory_.count});
 }
 
-/// Threads that are elsewhere, or have returned, take no part.
-void RegionExits::admit(Region& region) {
+void RegionExits::admit(Region& region, bool by_row) {
+  if (!next_) return;
   const ThreadLoop& loop = loops_.at(&region);
-  llvm::Instruction* const go = loop.choose->getTerminator();
+  llvm::Instruction* const go = (by_row ? loop.row : loop.choose)->getTerminator();
   llvm::IRBuilder<> builder(go);
-  llvm::Value* next = builder.CreateLoad(builder.getInt32Ty(), element(builder, next_, builder.getInt32Ty(), loop));
+  llvm::Value* const thread = by_row ? first_thread(builder, loop, memory_) : loop.thread;
+  llvm::Value* const next = builder.CreateLoad(builder.getInt32Ty(), builder.CreateInBoundsGEP(builder.getInt32Ty(), next_, thread));
   llvm::Value* takes_part = region.is_partial ? builder.CreateICmpEQ(next, builder.getInt32(static_cast<unsigned>(region.number)))
                                               : builder.CreateICmpNE(next, builder.getInt32(kReturned));
+  if (by_row) return run_row_if(loop, takes_part);
   builder.CreateCondBr(takes_part, loop.top, loop.latch);
   go->eraseFromParent();
 }

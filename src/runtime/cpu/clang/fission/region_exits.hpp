@@ -15,6 +15,8 @@ class RegionExits {
   void place_result(const Wait& wait);
   /// Ties the loops together, and to the function's beginning and end. After values are connected.
   void connect(const RegionValues& values);
+  /// Threads that are elsewhere, or have returned, take no part in region. by_row: asked of the first thread of a row, or part of one.
+  void admit(Region& region, bool by_row);
 
  private:
   llvm::Value* element(llvm::IRBuilder<>& builder, llvm::Value* array, llvm::Type* type, const ThreadLoop& loop) const;
@@ -23,7 +25,6 @@ class RegionExits {
   void note_wait(llvm::IRBuilder<>& builder, const ThreadLoop& loop, const Region& region, const Wait& wait);
   llvm::BasicBlock* make_arc(const Exit& exit);
   void end_wait(llvm::IRBuilder<>& builder, const Wait& wait);
-  void admit(Region& region);
   void dispatch();
 
   ThreadProgram& program_;

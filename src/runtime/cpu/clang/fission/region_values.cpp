@@ -66,7 +66,7 @@ llvm::Value* RegionValues::value_in(Region& region, llvm::Value* value) {
   auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
   if (!instruction) return value;
   const int slot = marker_slot(value);
-  if (slot >= 0 && slot < 3) return loops_.at(&region).index[slot];
+  if (is_of_thread(slot)) return loops_.at(&region).value_of(slot);
   const Region* home = regions_.of(instruction->getParent());
   if (!home || (home == &region && !is_leader_phi(*instruction))) return value;
   llvm::Value*& known = known_[{&region, value}];
@@ -118,6 +118,12 @@ void RegionValues::store(llvm::IRBuilder<>& builder, const ThreadLoop& loop, con
   llvm::Type* const type = stored_type(value->getType());
   if (type != value->getType()) value = builder.CreateZExt(value, type);
   builder.CreateStore(value, slot.is_single ? slot.place : builder.CreateInBoundsGEP(type, slot.place, loop.thread));
+}
+
+bool RegionValues::is_known_before(const Region& region, const PhiStore& store) const {
+  const auto* instruction = llvm::dyn_cast<llvm::Instruction>(store.value);
+  const llvm::BasicBlock* const at = instruction ? instruction->getParent() : nullptr;
+  return slots_.find(store.phi)->second.is_single && (!at || !regions_.of(at) || at == loops_.at(const_cast<Region*>(&region)).begin);
 }
 
 void RegionValues::store_definition(llvm::Instruction& instruction) {

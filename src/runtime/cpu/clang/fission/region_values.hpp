@@ -22,6 +22,8 @@ class RegionValues {
   void connect();
   /// What each thread stores on its way to an exit.
   std::vector<PhiStore> stores_on(const Exit& exit) const;
+  /// True of what the block has one of, and is known in front of region's threads.
+  bool is_known_before(const Region& region, const PhiStore& store) const;
   void store(llvm::IRBuilder<>& builder, const ThreadLoop& loop, const llvm::Value* variable, llvm::Value* value) const;
   /// After connect: the leaders' phis have no use any more.
   void erase_phis();

@@ -1,5 +1,6 @@
 #include "regions.hpp"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/IteratedDominanceFrontier.h>
 #include <llvm/IR/CFG.h>
@@ -17,6 +18,12 @@ Regions::Regions(ThreadProgram& program, const Uniformity& uniformity) : program
   for (const auto& region : all) {
     loses_threads |= region->loses || region->disperses;
     disperses |= region->disperses;
+    for (const llvm::BasicBlock* block : region->blocks) {
+      const bool ends = !program_.is_tail(block) && llvm::any_of(llvm::successors(block), [&](const llvm::BasicBlock* to) { return program_.is_tail(to); });
+      const bool loses = ends || region->disperses;
+      loses_rows &= !loses || !uniformity_.parts_row(block, false);
+      loses_warps &= !loses || !uniformity_.parts_row(block, true);
+    }
   }
   number();
 }

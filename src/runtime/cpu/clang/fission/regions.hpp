@@ -41,6 +41,8 @@ class Regions {
   void adopt(const llvm::BasicBlock* block, Region& region) { region_of_[block] = &region; }
   bool loses_threads = false;                       ///< somewhere
   bool disperses = false;                           ///< somewhere
+  bool loses_rows = true;                           ///< all threads of a row return together,
+  bool loses_warps = true;                          ///< or those of its part in one warp, wherever some do
   int first_whole = 0;                              ///< number of the first region that is not partial
   /// True if, once it has run, region may run again in the same block.
   bool repeats(const Region& region) const;

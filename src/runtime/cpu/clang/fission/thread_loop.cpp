@@ -63,12 +63,15 @@ ThreadLoop make_thread_loop(ThreadProgram& program, const ThreadMemory& memory, 
     builder.CreateBr(axis > 0 ? heads[axis - 1] : loop.top);
   }
   loop.thread = linear;
+  loop.row = heads[1];
   builder.SetInsertPoint(loop.top);
+  for (int i = 0; i < 2; ++i) loop.place[i] = call_marker(builder, kPlace, i);
+  loop.place[2] = builder.CreateTrunc(linear, builder.getInt32Ty());
   builder.CreateBr(region.leader);
   loop.latch = llvm::BasicBlock::Create(context, "next.x", &program.function);
   llvm::BasicBlock* latches[3] = {loop.latch, llvm::BasicBlock::Create(context, "next.y", &program.function),
                                   llvm::BasicBlock::Create(context, "next.z", &program.function)};
-  for (int axis = 1; axis < 3; ++axis) loop.outer_latches[axis - 1] = latches[axis];
+  loop.outer_latches = {latches[1], latches[2]};
   loop.end = llvm::BasicBlock::Create(context, "region.end", &program.function);
   for (int axis = 0; axis < 3; ++axis) {
     builder.SetInsertPoint(latches[axis]);
@@ -77,6 +80,108 @@ ThreadLoop make_thread_loop(ThreadProgram& program, const ThreadMemory& memory, 
     builder.CreateCondBr(builder.CreateICmpULT(next, memory.block_size[axis]), heads[axis], axis < 2 ? latches[axis + 1] : loop.end);
   }
   return loop;
+}
+
+namespace {
+
+/// The number, from origin, of the row's first thread.
+llvm::Value* begin_of_row(llvm::IRBuilder<>& builder, const ThreadLoop& loop, const ThreadMemory& memory, Origin origin) {
+  if (origin == Origin::kRow) return builder.getInt32(0);
+  llvm::Value* row = loop.index[1];
+  if (origin == Origin::kBlock) row = builder.CreateAdd(builder.CreateMul(loop.index[2], memory.block_size[1], "", true, true), row, "", true, true);
+  return builder.CreateMul(row, memory.block_size[0], "", true, true);
+}
+
+/// The comparison that ends the innermost loop.
+llvm::ICmpInst& end_of_row(const ThreadLoop& loop) {
+  return *llvm::cast<llvm::ICmpInst>(llvm::cast<llvm::BranchInst>(loop.latch->getTerminator())->getCondition());
+}
+
+/// What value, a phi of the innermost loop or the thread's number, is in the first round.
+llvm::Value* first_of(llvm::IRBuilder<>& builder, const ThreadLoop& loop, const ThreadMemory& memory, llvm::Value* value) {
+  if (auto* phi = llvm::dyn_cast<llvm::PHINode>(value)) return phi->getIncomingValueForBlock(loop.row);
+  return builder.CreateAdd(begin_of_row(builder, loop, memory, Origin::kBlock), first_of(builder, loop, memory, loop.index[0]), "", true, true);
+}
+
+/// Puts a loop over the warps of a row around the one over its threads. Gives the warp's number.
+llvm::Value* run_in_warps(ThreadLoop& loop, const ThreadMemory& memory, Origin origin) {
+  llvm::LLVMContext& context = loop.row->getContext();
+  llvm::Function* const function = loop.row->getParent();
+  auto *const head = llvm::BasicBlock::Create(context, "warp", function, loop.choose), *const latch = llvm::BasicBlock::Create(context, "next.warp", function);
+  llvm::Instruction& next = *loop.latch->getTerminator();
+  llvm::ICmpInst& inside = end_of_row(loop);
+  llvm::IRBuilder<> builder(loop.row->getTerminator());
+  llvm::Value* const begin = begin_of_row(builder, loop, memory, origin);
+  builder.SetInsertPoint(head);
+  llvm::PHINode* const first = builder.CreatePHI(builder.getInt32Ty(), 2);
+  llvm::Value* const number = builder.CreateAdd(begin, first, "", true, true);
+  llvm::Value* const first_lane = builder.CreateAnd(number, 31);
+  llvm::Value* const left = builder.CreateSub(memory.block_size[0], first, "", true, true);
+  llvm::Value* const length = builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, builder.CreateSub(builder.getInt32(32), first_lane, "", true, true), left);
+  llvm::Value* const end = builder.CreateAdd(first, length, "", true, true);
+  llvm::Value* const warp = builder.CreateLShr(number, 5);
+  builder.CreateBr(loop.choose);
+  builder.SetInsertPoint(latch);
+  builder.CreateCondBr(builder.CreateICmpULT(end, memory.block_size[0]), head, next.getSuccessor(1));
+  first->addIncoming(builder.getInt32(0), loop.row);
+  first->addIncoming(end, latch);
+  loop.row->getTerminator()->setSuccessor(0, head);
+  inside.setOperand(1, end);
+  next.setSuccessor(1, latch);
+  auto* const x = llvm::cast<llvm::PHINode>(loop.index[0]);
+  x->setIncomingValueForBlock(loop.row, first);
+  x->replaceIncomingBlockWith(loop.row, head);
+  loop.row = head;
+  loop.outer_latches.push_back(latch);
+  builder.SetInsertPoint(loop.choose, loop.choose->begin());
+  llvm::PHINode* const lane = builder.CreatePHI(builder.getInt32Ty(), 2);
+  lane->addIncoming(first_lane, head);
+  builder.SetInsertPoint(&next);
+  lane->addIncoming(builder.CreateAdd(lane, builder.getInt32(1), "", true, true), loop.latch);
+  loop.place[0]->replaceAllUsesWith(lane);
+  loop.place[0] = lane;
+  return warp;
+}
+
+}  // namespace
+
+llvm::Value* first_thread(llvm::IRBuilder<>& builder, const ThreadLoop& loop, const ThreadMemory& memory) {
+  return builder.CreateZExt(first_of(builder, loop, memory, loop.place[2]), builder.getInt64Ty());
+}
+
+void run_row_if(const ThreadLoop& loop, llvm::Value* condition) {
+  auto* const go = llvm::cast<llvm::BranchInst>(loop.row->getTerminator());
+  llvm::IRBuilder<> builder(go);
+  if (go->isConditional()) return go->setCondition(builder.CreateAnd(go->getCondition(), condition));
+  builder.CreateCondBr(condition, loop.choose, loop.latch->getTerminator()->getSuccessor(1));
+  go->eraseFromParent();
+}
+
+bool asks_for_warps(const ThreadLoop& loop) { return !loop.place[0]->use_empty() || !loop.place[1]->use_empty(); }
+
+void place_threads(ThreadLoop& loop, const ThreadMemory& memory, Origin origin, bool in_warps) {
+  auto *const lane = llvm::cast<llvm::Instruction>(loop.place[0]), *const warp = llvm::cast<llvm::Instruction>(loop.place[1]);
+  if (in_warps) {
+    warp->replaceAllUsesWith(run_in_warps(loop, memory, origin));
+  } else if (asks_for_warps(loop)) {
+    llvm::IRBuilder<> builder(lane);
+    llvm::Value* const number = builder.CreateAdd(begin_of_row(builder, loop, memory, origin), loop.index[0], "", true, true);
+    lane->replaceAllUsesWith(builder.CreateAnd(number, 31));
+    warp->replaceAllUsesWith(builder.CreateLShr(number, 5));
+  }
+  lane->eraseFromParent();
+  warp->eraseFromParent();
+}
+
+void end_rows(ThreadLoop& loop, const ThreadMemory& memory, llvm::ICmpInst& takes_part) {
+  llvm::IRBuilder<> builder(loop.row->getTerminator());
+  llvm::ICmpInst& inside = end_of_row(loop);
+  llvm::Value* const left = builder.CreateSub(takes_part.getOperand(1), first_of(builder, loop, memory, takes_part.getOperand(0)), "", false, true);
+  llvm::Value* const first = first_of(builder, loop, memory, loop.index[0]);
+  llvm::Value* const length = builder.CreateSub(inside.getOperand(1), first, "", true, true);
+  inside.setOperand(1, builder.CreateAdd(first, builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, length, left), "", true, true));
+  run_row_if(loop, builder.CreateICmpSGT(left, builder.getInt32(0)));
+  takes_part.replaceAllUsesWith(builder.getTrue());
 }
 
 }  // namespace damo::clang_plugin

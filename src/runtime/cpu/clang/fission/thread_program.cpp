@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/DepthFirstIterator.h>
 #include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
@@ -11,14 +12,6 @@
 
 namespace damo::clang_plugin {
 namespace {
-
-/// Loops get an entering block and exits of their own, so that a region begins before a loop and not at its header.
-void simplify_loops(llvm::Function& function) {
-  llvm::DominatorTree dominators(function);
-  llvm::LoopInfo loops(dominators);
-  const llvm::SmallVector<llvm::Loop*> outer(loops.begin(), loops.end());
-  for (llvm::Loop* loop : outer) llvm::simplifyLoop(loop, &dominators, &loops, nullptr, nullptr, nullptr, false);
-}
 
 WaitKind constant_kind(const llvm::CallInst& call) {
   const auto* kind = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(0));
@@ -45,8 +38,14 @@ bool is_only_writer(const llvm::AllocaInst& variable, const llvm::Instruction& w
 
 }  // namespace
 
+void simplify_loops(llvm::Function& function) {
+  llvm::DominatorTree dominators(function);
+  llvm::LoopInfo loops(dominators);
+  const llvm::SmallVector<llvm::Loop*> outer(loops.begin(), loops.end());
+  for (llvm::Loop* loop : outer) llvm::simplifyLoop(loop, &dominators, &loops, nullptr, nullptr, nullptr, false);
+}
+
 ThreadProgram::ThreadProgram(llvm::Function& function) : function(function) {
-  llvm::removeUnreachableBlocks(function);
   unite_returns();
   add_prologue();
   hoist_into_prologue();
@@ -56,6 +55,15 @@ ThreadProgram::ThreadProgram(llvm::Function& function) : function(function) {
   }
   simplify_loops(function);
   split_waits();
+  survey();
+}
+
+void ThreadProgram::survey() {
+  order.clear();
+  number_.clear();
+  tail_.clear();
+  decided_.clear();
+  graph_ = {};
   llvm::ReversePostOrderTraversal<llvm::Function*> traversal(&function);
   for (llvm::BasicBlock* block : traversal) {
     if (block != prologue && block != finish) order.push_back(block);
@@ -71,25 +79,20 @@ void ThreadProgram::unite_returns() {
     if (&block == finish || !llvm::isa<llvm::ReturnInst>(block.getTerminator())) continue;
     block.getTerminator()->eraseFromParent();
     llvm::BranchInst::Create(finish, &block);
+    // What does nothing else is no way of its own: threads that get there have returned.
+    const bool is_empty = llvm::all_of(block, [](const llvm::Instruction& instruction) { return instruction.isTerminator() || instruction.isLifetimeStartOrEnd(); });
+    if (is_empty && !block.isEntryBlock()) block.replaceAllUsesWith(finish);
   }
+  llvm::removeUnreachableBlocks(function);
 }
 
 void ThreadProgram::add_prologue() {
   begin = &function.getEntryBlock();
   prologue = llvm::BasicBlock::Create(function.getContext(), "prologue", &function, begin);
   llvm::BranchInst* const go = llvm::BranchInst::Create(begin, prologue);
-  std::map<int, llvm::CallInst*> markers;  // one read of each index that all threads share
   for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
     if (llvm::isa<llvm::AllocaInst>(instruction)) instruction.moveBefore(go);
-    const int slot = marker_slot(&instruction);
-    if (slot < 3) continue;
-    auto [known, is_new] = markers.try_emplace(slot, llvm::cast<llvm::CallInst>(&instruction));
-    if (is_new) {
-      instruction.moveBefore(go);
-    } else {
-      instruction.replaceAllUsesWith(known->second);
-      instruction.eraseFromParent();
-    }
+    if (const int slot = marker_slot(&instruction); slot >= 0 && !is_of_thread(slot)) instruction.moveBefore(go);
   }
 }
 
@@ -130,8 +133,17 @@ bool ThreadProgram::hoist_argument(llvm::Instruction& instruction) {
 }
 
 void ThreadProgram::split_waits() {
-  for (llvm::CallInst* call : calls_of(function, kWait)) {
-    Wait wait{call, call->getParent()->splitBasicBlock(call->getNextNode(), "resumed"), nullptr, constant_kind(*call)};
+  const llvm::DominatorTree dominators(function);
+  const std::vector<llvm::CallInst*> calls = calls_of(function, kWait);
+  std::map<llvm::CallInst*, llvm::BasicBlock*> round_ends;  // the last thing in a round of a loop: the thread goes on with the next
+  for (llvm::CallInst* call : calls) {
+    llvm::BasicBlock* const next = call->getParent()->getSingleSuccessor();
+    if (next && call->getNextNode()->isTerminator() && call->use_empty() && dominators.dominates(next, call->getParent())) round_ends[call] = next;
+  }
+  for (llvm::CallInst* call : calls) {
+    const auto found = round_ends.find(call);
+    llvm::BasicBlock* const after = found != round_ends.end() ? found->second : call->getParent()->splitBasicBlock(call->getNextNode(), "resumed");
+    Wait wait{call, after, nullptr, constant_kind(*call)};
     if (!call->use_empty()) {
       llvm::IRBuilder<> builder(&*wait.after->getFirstInsertionPt());
       wait.result = builder.CreateLoad(call->getType(), llvm::PoisonValue::get(builder.getPtrTy()));

@@ -34,6 +34,9 @@ std::vector<int> meeting_nodes(const FlowGraph& graph);
 /// The nodes that are reached from node's successors before its meeting node; none where there is one way only.
 std::vector<int> nodes_between(const FlowGraph& graph, const std::vector<int>& meeting, int node);
 
+/// Loops get an entering block and exits of their own, so that a region begins before a loop and not at its header.
+void simplify_loops(llvm::Function& function);
+
 class ThreadProgram {
  public:
   /// Changes function into that shape.
@@ -52,6 +55,8 @@ class ThreadProgram {
   const std::vector<llvm::BasicBlock*>& decided_by(llvm::BasicBlock* block);
   llvm::BasicBlock* meeting_of(llvm::BasicBlock* block);  ///< null: at the end
   const Wait* wait_at(const llvm::BasicBlock* block) const;
+  /// Once blocks are gone.
+  void survey();
 
  private:
   void unite_returns();

@@ -47,7 +47,7 @@ void Uniformity::find_ordered_blocks() {
 bool Uniformity::begins_differing(const llvm::Instruction& instruction) const {
   if (same_results_.count(&instruction)) return false;
   const int slot = marker_slot(&instruction);
-  if (slot >= 0) return slot < 3;
+  if (slot >= 0) return is_of_thread(slot);
   if (llvm::isa<llvm::AllocaInst>(instruction)) return true;
   // Blocks of the tail are not followed: threads may come to them at different times.
   if (llvm::isa<llvm::PHINode>(instruction)) return program_.is_tail(instruction.getParent());
@@ -58,12 +58,28 @@ bool Uniformity::begins_differing(const llvm::Instruction& instruction) const {
   return instruction.mayReadOrWriteMemory();
 }
 
+bool Uniformity::is_same_in_row(const llvm::Value* value, bool in_warp) const {
+  const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+  const int slot = marker_slot(value);
+  if (!differs(value) || slot == 1 || slot == 2) return true;
+  if (!instruction || slot >= 0 || llvm::isa<llvm::PHINode>(instruction) || instruction->mayReadOrWriteMemory()) return in_warp && slot == kWarp;
+  return llvm::all_of(instruction->operands(), [&](const llvm::Value* operand) { return is_same_in_row(operand, in_warp); });
+}
+
+/// What decides which way threads leave block: null if there is one.
+static const llvm::Value* condition_of(const llvm::BasicBlock* block) {
+  const llvm::Instruction* const end = block->getTerminator();
+  return end->getNumSuccessors() < 2 ? nullptr : end->getOperand(0);  // of a branch or switch: fission takes no others
+}
+
 bool Uniformity::parts(const llvm::BasicBlock* block) const {
-  const llvm::Instruction* end = block->getTerminator();
-  if (end->getNumSuccessors() < 2) return false;
-  if (const auto* branch = llvm::dyn_cast<llvm::BranchInst>(end)) return differs(branch->getCondition());
-  if (const auto* choice = llvm::dyn_cast<llvm::SwitchInst>(end)) return differs(choice->getCondition());
-  return true;
+  const llvm::Value* const condition = condition_of(block);
+  return condition && differs(condition);
+}
+
+bool Uniformity::parts_row(const llvm::BasicBlock* block, bool in_warp) const {
+  const llvm::Value* const condition = condition_of(block);
+  return condition && !is_same_in_row(condition, in_warp);
 }
 
 bool Uniformity::spread(llvm::BasicBlock* block) {
