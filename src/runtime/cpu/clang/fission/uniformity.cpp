@@ -8,6 +8,8 @@
 
 namespace damo::clang_plugin {
 
+constexpr int kDeepestPlace = 8;  // operands of operands that are followed: values that share operands would be asked about ever more often
+
 Uniformity::Uniformity(ThreadProgram& program) : program_(program) {
   for (const Wait& wait : program.waits) {
     if (wait.counts() && wait.result) same_results_.insert(wait.result);
@@ -58,12 +60,13 @@ bool Uniformity::begins_differing(const llvm::Instruction& instruction) const {
   return instruction.mayReadOrWriteMemory();
 }
 
-bool Uniformity::is_same_in_row(const llvm::Value* value, bool in_warp) const {
+bool Uniformity::is_same_in_row(const llvm::Value* value, bool in_warp, int depth) const {
+  if (depth > kDeepestPlace) return !differs(value);
   const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
   const int slot = marker_slot(value);
   if (!differs(value) || slot == 1 || slot == 2) return true;
   if (!instruction || slot >= 0 || llvm::isa<llvm::PHINode>(instruction) || instruction->mayReadOrWriteMemory()) return in_warp && slot == kWarp;
-  return llvm::all_of(instruction->operands(), [&](const llvm::Value* operand) { return is_same_in_row(operand, in_warp); });
+  return llvm::all_of(instruction->operands(), [&](const llvm::Value* operand) { return is_same_in_row(operand, in_warp, depth + 1); });
 }
 
 /// What decides which way threads leave block: null if there is one.

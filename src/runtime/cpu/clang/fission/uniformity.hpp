@@ -17,7 +17,7 @@ class Uniformity {
   /// Of what can't be shown to be the same, true.
   bool differs(const llvm::Value* value) const { return differing_.count(value) != 0; }
   /// The same for all threads of a row, or of a row's part in one warp: worked out from what is the same in the block, and from y, z and the warp.
-  bool is_same_in_row(const llvm::Value* value, bool in_warp = false) const;
+  bool is_same_in_row(const llvm::Value* value, bool in_warp, int depth = 0) const;
   /// True if threads may leave block on different ways.
   bool parts(const llvm::BasicBlock* block) const;
   /// As far as threads of a row, or of its part in one warp, go.
