@@ -113,6 +113,17 @@ void copy_loop(const llvm::Loop& loop, llvm::BasicBlock* before, llvm::BasicBloc
   choice.setSuccessor(1, copies.front());
 }
 
+/// The loop that stays beside rounds runs hardly ever: no vectors are made of it, which would take as long to compile as those of rounds.
+void leave_plain(const llvm::BranchInst& form) {
+  llvm::LLVMContext& context = form.getContext();
+  const auto option = [&](const char* name) { return llvm::MDNode::get(context, llvm::MDString::get(context, name)); };
+  llvm::Metadata* const no_vectors[] = {llvm::MDString::get(context, "llvm.loop.vectorize.enable"), llvm::ConstantAsMetadata::get(llvm::ConstantInt::getFalse(context))};
+  llvm::MDNode* const plain = llvm::makePostTransformationMetadata(context, nullptr, {}, {llvm::MDNode::get(context, no_vectors), option("llvm.loop.unroll.disable")});
+  for (llvm::BasicBlock* from : llvm::predecessors(form.getSuccessor(1))) {
+    if (from != form.getParent()) from->getTerminator()->setMetadata(llvm::LLVMContext::MD_loop, plain);
+  }
+}
+
 StridedLoops::Loop make_rounds(const Strided& found) {
   const llvm::Loop& loop = *found.loop;
   const StridedIndex& index = found.index;
@@ -209,7 +220,10 @@ void StridedLoops::choose(ThreadProgram& program) {
     const bool always = llvm::isa<llvm::Constant>(llvm::cast<llvm::FreezeInst>(loop.form->getCondition())->getOperand(0));
     if (stays) kept.push_back(loop);
     else llvm::erase_if(program.waits, [&](const Wait& wait) { return wait.call == loop.wait; });
-    if (stays && !always) continue;
+    if (stays && !always) {
+      leave_plain(*loop.form);
+      continue;
+    }
     loop.form->getSuccessor(stays ? 1 : 0)->removePredecessor(loop.form->getParent());
     llvm::BranchInst::Create(loop.form->getSuccessor(stays ? 0 : 1), loop.form);
     loop.form->eraseFromParent();
