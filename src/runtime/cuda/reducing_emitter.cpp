@@ -1,7 +1,6 @@
 #include "runtime/cuda/reducing_emitter.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "runtime/cuda/reducing_schedule.hpp"
 #include "runtime/cuda/reducing_text.hpp"
@@ -574,116 +573,6 @@ void CudaReducingEmitter::emit_passes() {
     }
     if (!layout_.chunked) emit_row_values(pass.joins, pass.row_steps);
   }
-}
-
-/// Elements of one access to what is held of a join across rows: a thread's vector lies in pieces of at most 16 bytes, each beside its
-/// neighbours'. Whole vectors of 32 bytes, as of 16-bit floats, would have threads that are 32 bytes apart ask for the same banks of the shared memory.
-int CudaReducingEmitter::held_piece(int join) const {
-  const int most = std::max(kVectorBytes / spec_.step_of(join).join->bytes, 1);
-  return std::min(static_cast<int>(std::bit_floor(static_cast<unsigned>(most))), layout_.vector);
-}
-
-/// The first piece of the thread's vector u, among those of the `row`th of the rows that a block goes through at a time.
-std::string CudaReducingEmitter::held_place(int join, const std::string& row) const {
-  return "held" + number(join) + " + (" + row + " * " + number(layout_.items) + " + u) * " + number(layout_.lanes * (layout_.vector / held_piece(join))) + " + lane";
-}
-
-std::string CudaReducingEmitter::held(int join, const std::string& row) const {
-  if (stays()) return "held" + number(join) + "[u]";
-  return "gathered<" + number(layout_.vector) + ">(" + held_place(join, row) + ", " + number(layout_.lanes) + ")";
-}
-
-std::string CudaReducingEmitter::hold(int join, const std::string& row, const std::string& vector) const {
-  if (stays()) return "held" + number(join) + "[u] = " + vector + ";";
-  return "scatter(" + held_place(join, row) + ", " + number(layout_.lanes) + ", " + vector + ");";
-}
-
-/// held3, ...: the block's values of joins across rows, of each row that it goes through at a time. Then the loop over its rows.
-void CudaReducingEmitter::emit_held_across() {
-  const std::string width = number(layout_.vector), items = number(layout_.items);
-  if (stays()) {
-    for (int join : across_) {
-      const std::string n = number(join);
-      line("  Vec<Joined" + n + ", " + width + "> held" + n + "[" + items + "];\n#pragma unroll\n  for (int u = 0; u < " + items + "; ++u) {");
-      line("#pragma unroll\n    for (int k = 0; k < " + width + "; ++k) held" + n + "[u].e[k] = neutral" + n + "();\n  }");
-    }
-    return emit_stay_across();
-  }
-  line("  extern __shared__ __align__(128) unsigned char held[];");
-  std::int64_t from = 0;
-  for (int join : across_) {
-    const std::string n = number(join), piece = "Vec<Joined" + n + ", " + number(held_piece(join)) + ">";
-    const std::int64_t bytes = std::int64_t{block_} * layout_.items * layout_.vector * spec_.step_of(join).join->bytes;
-    line("  static_assert(sizeof(Joined" + n + ") == " + number(spec_.step_of(join).join->bytes) + ", \"\");");
-    line("  " + piece + "* const held" + n + " = reinterpret_cast<" + piece + "*>(held + " + std::to_string(from) + ");");
-    line("  for (int u = 0; u < " + items + "; ++u) {\n    Vec<Joined" + n + ", " + width + "> h;\n#pragma unroll\n    for (int k = 0; k < " + width + "; ++k) h.e[k] = neutral" + n + "();");
-    line("    " + hold(join, "slot", "h") + "\n  }");
-    from += divide_up(bytes, 128) * 128;
-  }
-  line("  for (i64 group = block; group * " + number(slots()) + " < a.n; group += a.chunks) {");
-  line("  const i64 own = group * " + number(slots()) + " + slot, row = own < a.n ? own : a.n - 1;");
-}
-
-/// part3, ...: where the blocks' values lie, those of one block side by side.
-void CudaReducingEmitter::emit_parts_across() {
-  std::string from = "static_cast<char*>(a.scratch)";
-  for (int join : across_) {
-    const std::string n = number(join), type = "Joined" + n;
-    line("  " + type + "* const part" + n + " = reinterpret_cast<" + type + "*>(" + from + ");");
-    from += " + (a.chunks * a.length * i64(sizeof(" + type + ")) + 127) / 128 * 128";
-  }
-}
-
-/// The end of the loop over rows; then what a block's threads hold, joined over the rows that it goes through at a time, becomes one of the a.chunks values of each place.
-void CudaReducingEmitter::emit_leave_across() {
-  const std::string width = number(layout_.vector), lanes = number(layout_.lanes), items = number(layout_.items), all = number(slots());
-  if (stays()) {
-    emit_leave();
-  } else {
-    if (layout_.lanes > 32 && meetings() == 1 && layout_.cluster == 1) line("  __syncthreads();");  // the next row's values come where this one's are read
-    line("  }");
-  }
-  emit_parts_across();
-  if (slots() > 1) line("  __syncthreads();");
-  if (stays()) line("#pragma unroll");
-  line("  for (int u = " + std::string(stays() ? "0" : "slot") + "; u < " + items + "; u += " + all + ") {");
-  line("    const i64 at = i64(" + part() + " * " + lanes + " + lane) * " + width + " + i64(u) * " + number(step()) + ";\n    if (at >= a.length) continue;");
-  for (int join : across_) {
-    const std::string n = number(join), type = "Vec<Joined" + n + ", " + width + ">";
-    line("    {\n      " + type + " sum = " + held(join, "0") + ";");
-    if (slots() > 1) {
-      // Enough reads at once to hide their latency. Written out for all 32 slots they made the kernel of a cross-entropy and its gradient take a tenth longer to compile.
-      line("#pragma unroll 8");
-      line("      for (int s = 1; s < " + all + "; ++s) {\n        const " + type + " h = " + held(join, "s") + ";");
-      line("#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) sum.e[k] = reduce" + n + "(sum.e[k], h.e[k]);\n      }");
-    }
-    line("      *reinterpret_cast<" + type + "*>(part" + n + " + block * a.length + at) = sum;\n    }");
-  }
-  line("  }");
-}
-
-/// Threads of kAcrossColumns neighbouring places, kAcrossLanes of them for each.
-void CudaReducingEmitter::emit_finish_across() {
-  const std::string columns = number(kAcrossColumns), lanes = number(kAcrossLanes);
-  begin_kernel(entry_names(spec_, layout_)[1], number(kAcrossColumns * kAcrossLanes));
-  line("  const int t = threadIdx.x, lane = t / " + columns + ", slot = t % " + columns + ";");
-  line("  const i64 own = i64(blockIdx.x) * " + columns + " + slot, p = own < a.length ? own : a.length - 1;");
-  emit_parts_across();
-  for (int join : across_) {
-    const std::string n = number(join), type = "Joined" + n, s = "s" + n;
-    line("  " + type + " j" + n + " = neutral" + n + "();");
-    line("#pragma unroll 4\n  for (i64 k = lane; k < a.chunks; k += " + lanes + ") j" + n + " = reduce" + n + "(j" + n + ", part" + n + "[k * a.length + p]);");
-    line("  __shared__ " + type + " " + s + "[" + number(kAcrossColumns * kAcrossLanes) + "];\n  " + s + "[t] = j" + n + ";\n  __syncthreads();");
-    line("  for (int apart = " + number(kAcrossLanes / 2) + "; apart > 0; apart /= 2) {");
-    line("    if (lane < apart) " + s + "[t] = reduce" + n + "(" + s + "[t], " + s + "[t + apart * " + columns + "]);\n    __syncthreads();\n  }");
-  }
-  line("  if (lane != 0 || own >= a.length) return;");
-  for (int join : across_) line("  const " + value_type(steps_.dtype(join)) + " v" + number(join) + " = post" + number(join) + "(s" + number(join) + "[slot], a.n);");
-  for (int output : passes_.across_stores()) {
-    const int i = spec_.input_count() + output;
-    line("  " + storing(output, "a.p" + number(i) + "[" + (moves(i) ? "along" + number(i) + "(a, place(p))" : "0") + "]"));
-  }
-  line("}");
 }
 
 /// Of columns one a thread.
