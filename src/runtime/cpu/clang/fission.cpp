@@ -74,9 +74,10 @@ bool split_at_barriers(llvm::Module& module, const KernelInfo& kernel) {
   values.erase_phis();
   std::set<Region*> rounds;
   for (const StridedLoops::Loop& loop : strided.all()) rounds.insert({regions.of(loop.test), regions.of(loop.takes_part->getParent())});
-  for (auto& [region, loop] : loops) {
+  for (const auto& region : regions.all) {  // not by address: the same kernel gives the same code
+    ThreadLoop& loop = loops.at(region.get());
     // What rounds consist of is done often; the rest costs more in parts of rows than it gains.
-    const bool in_warps = rounds.count(region) != 0 && (asks_for_warps(loop) || (regions.loses_threads && !regions.loses_rows && regions.loses_warps));
+    const bool in_warps = rounds.count(region.get()) != 0 && (asks_for_warps(loop) || (regions.loses_threads && !regions.loses_rows && regions.loses_warps));
     place_threads(loop, memory, origin, in_warps);
     exits.admit(*region, regions.loses_rows || (in_warps && regions.loses_warps));
   }
