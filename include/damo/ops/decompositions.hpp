@@ -6,8 +6,9 @@
 //
 // Computed in float32 or float64 by LAPACK on the CPU (DAMO_LAPACK_PATH) and by cuSOLVER on a GPU (DAMO_CUSOLVER_PATH), opened at the first use; DeviceError where
 // there is none. float16 and bfloat16 are computed in float32, integers and bools in float64. Operands may lie in memory in any way; each is copied once.
-// LinalgError, at the call, for a matrix that is singular, not positive definite, or has NaN where a method can't go on; on a GPU too, where these
-// calls therefore wait for the device. solve, inv, det, slogdet and lu go on: what they give of a matrix with NaN has NaN, as pinv of one with an infinity has. ShapeError for matrices that are not square where they should be, and extents that do not fit. All have gradients
+// LinalgError, at the call, for a matrix that is singular or not positive definite, which cholesky says of one with NaN too; on a GPU too, where these
+// calls therefore wait for the device. solve, inv, det, slogdet and lu of a matrix with NaN have NaN; svd, eigh, pinv and lstsq of one with NaN or an
+// infinity are NaN throughout. ShapeError for matrices that are not square where they should be, and extents that do not fit. All have gradients
 // of the values that decide (Giles 2008; Murray 2016; Walter and Lehmann 2012 for QR), which have gradients again; those of singular and
 // eigenvectors that belong to equal values do not exist and are taken as 0. See tests/linalg/decompositions_test.cpp.
 #pragma once

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include <damo/array_create.hpp>
+#include <damo/array_decompositions.hpp>
 #include <damo/array_math.hpp>
 #include <damo/array_reduce.hpp>
 #include <damo/array_shape.hpp>
@@ -198,6 +199,15 @@ class Computation {
     q_out.copy_from(q.rows());
   }
 
+  /// Which matrices have NaN or infinity: (b..., 1, 1). What a method that turns a matrix until it settles makes of them is another thing for each library
+  /// (zeros, NaN, a refusal), so none is given one: all that is made of such a matrix is NaN.
+  static Array with_values_not_finite(const Array& x) { return any(logical_not(isfinite(x)), {-2, -1}, true); }
+  /// What is made of matrices, or vectors of them, to where the caller wants it.
+  static void give(const Array& made, const Array& broken, const Array& out) {
+    const Array which = made.rank() == broken.rank() ? broken : squeeze(broken, {-1});
+    out.copy_from(where(which, std::numeric_limits<double>::quiet_NaN(), made));
+  }
+
   /// A solver takes no more columns than rows: a wide matrix, row by row, is its tall transpose column by column, with U and V in each other's place.
   void svd() {
     const Array &u_out = outputs_[0], &values = outputs_[1], &vt_out = outputs_[2];
@@ -210,28 +220,30 @@ class Computation {
     }
     const bool tall = m >= n;
     const Shape batches = batches_of(x_.shape());
-    const Columns a(tall ? x_ : swap_axes(x_, -1, -2), batches);
+    const Array broken = with_values_not_finite(x_), x = where(broken, 0, x_);
+    const Columns a(tall ? x : swap_axes(x, -1, -2), batches);
     const std::int64_t rows = std::max(m, n);
     const Columns u(batches, rows, what_.full ? rows : k, x_.dtype(), x_.device()), vt(batches, k, k, x_.dtype(), x_.device());
     const Array s = values.is_contiguous() ? values : Array::empty(values.shape(), values.dtype(), values.device());
     if (const auto failure = solver().svd(a.stack(), s.data(), u.stack(), vt.stack())) {
-      refuse("the method did not converge for " + which(failure, a.stack().count), "look for NaN and infinity among its elements");
+      refuse("the method did not converge for " + which(failure, a.stack().count), "give it in float64, or scaled");
     }
-    if (!s.shares_buffer_with(values)) values.copy_from(s);
-    u_out.copy_from(tall ? u.rows() : swap_axes(vt.rows(), -1, -2));
-    vt_out.copy_from(tall ? vt.rows() : swap_axes(u.rows(), -1, -2));
+    give(s, broken, values);
+    give(tall ? u.rows() : swap_axes(vt.rows(), -1, -2), broken, u_out);
+    give(tall ? vt.rows() : swap_axes(u.rows(), -1, -2), broken, vt_out);
   }
 
   void eigh() {
     if (x_.size() == 0) return;
-    const Columns a(x_, batches_of(x_.shape()));
+    const Array broken = with_values_not_finite(tril(x_));
+    const Columns a(where(broken, 0, x_), batches_of(x_.shape()));
     const Array& values = outputs_[0];
     const Array w = values.is_contiguous() ? values : Array::empty(values.shape(), values.dtype(), values.device());
     if (const auto failure = solver().eigh(a.stack(), w.data())) {
-      refuse("the method did not converge for " + which(failure, a.stack().count), "look for NaN and infinity among its elements");
+      refuse("the method did not converge for " + which(failure, a.stack().count), "give it in float64, or scaled");
     }
-    if (!w.shares_buffer_with(values)) values.copy_from(w);
-    outputs_[1].copy_from(a.rows());
+    give(w, broken, values);
+    give(a.rows(), broken, outputs_[1]);
   }
 
   const Decomposition& what_;
