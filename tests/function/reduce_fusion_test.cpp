@@ -234,7 +234,7 @@ TEST_P(FusedReductions, JoinAcrossNoRowsAndRowsOfNothing) {
   const Function f = function({x}, {x - mean(x, 1, keepdims), sum(x, 0), prod(x, 0)}, {.device = device()});
   EXPECT_THAT(f(noise({0, 3}))[1].to_doubles(), ::testing::Each(0.0));
   EXPECT_EQ(f(noise({0, 3}))[2].to_doubles(), (Values{1, 1, 1}));
-  EXPECT_EQ(f(noise({3, 0}))[1].shape(), Shape{0});
+  for (const std::int64_t rows : {3, 33}) EXPECT_EQ(f(noise({rows, 0}))[1].shape(), Shape{0});  // 33: some are in the midst of the array, which has no memory
 }
 
 TEST_P(FusedReductions, TakeOperandsThatStretch) {

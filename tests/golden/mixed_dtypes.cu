@@ -46,7 +46,7 @@ DAMO_FUNCTION float f1_where(bool x0, float x1, float x2) {
 }
 DAMO_FUNCTION float f2_cast(float x0) {
   typedef float T;
-  return rounded<half>(x0);
+  return convert<float>(x0);
 }
 DAMO_FUNCTION void body(bool v0, float v1, i8 v2, float& y0, half& y1) {
   const float v3 = f0_cast(v2);

@@ -31,17 +31,27 @@ void CudaReducingEmitter::emit_fetch_row() {
   line("  if (row < a.n) {");
   text_ += coordinates();
   line("  const place begin = 0, end = place(a.length);");
+  for (int i = 0; i < spec_.parameter_count(); ++i) {
+    if (is_ahead(i) || (shifts() && i == leader())) text_ += row_start(i);
+  }
+  if (shifts()) emit_shift(ahead_);
+  line("  const place first = place(part * " + lanes + " + lane) * " + width + (shifts() ? " - place(shift);" : ";"));
+  emit_bases(ahead_, "first");
   for (int i : ahead_) {
     const std::string n = number(i), to = in_ring(i, "stage"), from = "b" + n + " + u * " + number(step());
-    text_ += row_start(i);
-    line("  {\n  const place first = place(part * " + lanes + " + lane) * " + width + (anywhere && layout_.vector > 1 ? " - place(" + phase(i, first_at(i)) + ");" : ";"));
-    emit_bases({i}, "first");
-    line("#pragma unroll\n    for (int u = 0; u < " + number(layout_.items) + "; ++u) {\n      const place at = first + u * " + number(step()) + ";");
-    if (layout_.ends != Ends::kTiles) line("      if (!(" + inside("", "at < end") + ")) continue;");
     const std::string whole = "fetch<" + number(layout_.vector * spec_.element_bytes(i)) + ">(" + to + ", " + from + ");";
-    if (anywhere) line("      if (" + inside("at >= begin", "at + " + width + " <= end") + ") " + whole + "\n      else fetch_some<" + width + ">(" + to + ", " + from + ", begin - at, end - at);");
-    else line("      " + whole);
-    line("    }\n  }");
+    const std::string asked = "if (" + std::string(shifts() ? "whole" + n + " && " : "") + inside("at >= begin", "at + " + width + " <= end") + ") " + whole + "\n      else fetch_some<" + width + ">(" + to + ", " + from + ", begin - at, end - at);";
+    const auto loop = [&](const std::string& unroll, const std::string& fetch) {
+      line("#pragma unroll" + unroll + "\n    for (int u = 0; u < " + number(layout_.items) + "; ++u) {\n      const place at = first + u * " + number(step()) + ";");
+      if (layout_.ends != Ends::kTiles) line("      if (!(" + inside("", "at < end") + ")) continue;");
+      line("      " + fetch + "\n    }");
+    };
+    if (reaches(i)) line("  if (inner" + n + ") {");
+    loop("", anywhere && !reaches(i) ? asked : whole);
+    if (!reaches(i)) continue;
+    line("  } else {");
+    loop(" 1", asked);  // of few rows: not unrolled, so that it takes no registers from the others
+    line("  }");
   }
   line("  }\n  fetched();\n}");
 }

@@ -1,6 +1,7 @@
 #include "runtime/cuda/reducing_emitter.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "runtime/cuda/reducing_schedule.hpp"
 #include "runtime/cuda/reducing_text.hpp"
@@ -172,16 +173,33 @@ std::string CudaReducingEmitter::phase(int i, int elements) const {
   return (backward_ ? "(0u - " + address + " - u32(a.length)) & " : "(" + address + " + u32(begin)) & ") + number(elements - 1) + "u";
 }
 
-/// Rows that begin anywhere: how far behind where the first array's first vector does, and which other arrays have vectors that lie like its.
-void CudaReducingEmitter::emit_shift() {
-  std::string leader;
-  for (int i = 0; i < spec_.parameter_count(); ++i) {
-    if (leader.empty() && access(i) == Access::kRow && !spec_.is_ordinals(i)) line("  const u32 shift = " + (leader = phase(i, first_at(i))) + ";");
+std::vector<int> CudaReducingEmitter::parameters() const {
+  std::vector<int> all(static_cast<std::size_t>(spec_.parameter_count()));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+/// The array by whose vectors rows that begin anywhere are taken apart.
+int CudaReducingEmitter::leader() const {
+  int i = 0;
+  while (access(i) != Access::kRow || spec_.is_ordinals(i)) ++i;
+  return i;
+}
+
+/// Rows that begin anywhere: how far behind where the leader's first vector does, and which of these arrays have vectors that lie like its.
+void CudaReducingEmitter::emit_shift(const std::vector<int>& parameters) {
+  line("  const u32 shift = " + phase(leader(), first_at(leader())) + ";");
+  for (int i : parameters) {
+    if (is_together(i)) line("  const bool whole" + number(i) + " = (" + phase(i, layout_.vector) + ") == (shift & " + number(layout_.vector - 1) + "u);");
+    if (reaches(i)) emit_inner(i);
   }
-  const std::string of_vector = stays() ? "(shift & " + number(layout_.vector - 1) + "u)" : "shift";
-  for (int i = 0; i < spec_.parameter_count(); ++i) {
-    if (is_together(i)) line("  const bool whole" + number(i) + " = (" + phase(i, layout_.vector) + ") == " + of_vector + ";");
-  }
+}
+
+/// Whether the array goes on in memory as far as the row's first and last vectors may, and they lie like the first array's: then all are read whole, whatever stands beside the row in them. One by one the
+/// elements of those two would be waited for, 16-bit floats to be put into words, before the next vector is asked for. Rows of no elements are no memory at all, whatever their distance.
+void CudaReducingEmitter::emit_inner(int i) {
+  const std::string n = number(i), stride = "a.k" + n + "[0]";
+  line("  const bool inner" + n + " = whole" + n + " && a.length > 0 && i64(c0) * " + stride + " >= i64(shift) && (a.kept[0] - 1 - c0) * " + stride + " >= " + number(layout_.vector - 1) + ";");
 }
 
 /// What must hold of vector u, where something must: that it begins, or ends, in the row. Of a row that the lanes hold only the first vectors
@@ -231,9 +249,24 @@ void CudaReducingEmitter::emit_load(int i) {
 /// A loop over a thread's vectors u at `at`, those of the row alone.
 void CudaReducingEmitter::emit_loads(const std::vector<int>& inputs, const std::string& at) {
   if (inputs.empty()) return;
-  line("#pragma unroll\n      for (int u = 0; u < " + number(layout_.items) + "; ++u) {\n        const place at = " + at + ";");
-  if (layout_.ends != Ends::kTiles) line("        if (!(" + inside("", "at < end") + ")) continue;");
-  for (int i : inputs) emit_load(i);
+  const auto loop = [&](const auto& load) {
+    line("#pragma unroll\n      for (int u = 0; u < " + number(layout_.items) + "; ++u) {\n        const place at = " + at + ";");
+    if (layout_.ends != Ends::kTiles) line("        if (!(" + inside("", "at < end") + ")) continue;");
+    for (int i : inputs) load(i);
+    line("      }");
+  };
+  std::string inner;
+  for (int i : inputs) {
+    if (layout_.whole && reaches(i)) inner += (inner.empty() ? "inner" : " && inner") + number(i);
+  }
+  if (inner.empty()) {
+    loop([this](int i) { emit_load(i); });
+    return;
+  }
+  line("      if (" + inner + ") {");
+  loop([this](int i) { reaches(i) ? line("        x" + number(i) + "[u] = " + read_vector(i) + ";") : emit_load(i); });
+  line("      } else {");
+  loop([this](int i) { emit_load(i); });
   line("      }");
 }
 
@@ -275,10 +308,11 @@ bool CudaReducingEmitter::compares_place() const {
   return false;
 }
 
-/// Whether nothing reads the value but outputs of 16-bit floats.
+/// Whether nothing reads the value but outputs of 16-bit floats, and what rounds it to one.
 bool CudaReducingEmitter::is_only_stored_short(int value) const {
   for (const Step& step : spec_.steps) {
-    if (std::find(step.inputs.begin(), step.inputs.end(), value) != step.inputs.end()) return false;
+    const bool rounds = step.rounds && is_half(step.result) && step.code == "x0";
+    if (!rounds && std::find(step.inputs.begin(), step.inputs.end(), value) != step.inputs.end()) return false;
   }
   for (std::size_t i = 0; i < spec_.stores.size(); ++i) {
     if (spec_.stores[i] == value && !is_half(spec_.outputs[i])) return false;
@@ -305,16 +339,23 @@ std::string CudaReducingEmitter::call(int value) const {
   return (is_only_stored_short(value) ? "divide_to_half(" : "divide(") + steps_.value_text(spec_.step_of(value).inputs[0], names) + ", d" + number(spec_.step_of(value).inputs[1]) + (is_row_value(spec_.step_of(value).inputs[1]) ? "[k])" : ")");
 }
 
-/// What a pass does with the vector at `at`: `u` numbers the thread's vectors.
-void CudaReducingEmitter::emit_vector(const Passes::Pass& pass) {
-  const std::string width = number(layout_.vector);
-  for (int output : pass.stores) line("        Vec<" + stored(spec_.input_count() + output) + ", " + width + "> y" + number(output) + ";");
-  for (int join : pass.across) line("        Vec<Joined" + number(join) + ", " + width + "> h" + number(join) + " = " + held(join, "slot") + ";");
+/// The row's values with which a pass compares the places of elements: a vector's are compared at once, and only where one of them may be it, one by one.
+std::set<int> CudaReducingEmitter::sought_by(const Passes::Pass& pass) const {
+  std::set<int> sought;
+  for (int value : pass.steps) {
+    if (const int compared = compared_with_place(value); compared >= 0 && rows() && layout_.vector > 1) sought.insert(compared);
+  }
+  return sought;
+}
+
+/// What a pass does with each element of the vector at `at`; without `sought`, of one in which no place is what sought_by() gives.
+void CudaReducingEmitter::emit_elements(const Passes::Pass& pass, bool sought) {
   const std::string guard = rows() && layout_.ends == Ends::kAnywhere ? "if (" + inside("at + k >= begin", "at + k < end") + ") " : "";
-  // A block alone on its multiprocessor computes what lies beside the row too, and does not join it: a branch an element costs more. A user's code may go on for ever with what it was not meant for.
-  const bool all = stays() && !spec_.has_users_code();
+  // What lies beside the row is computed too, and not joined: a branch an element costs more. A user's code, and a long loop, may go on for ever with what they were not meant for.
+  const bool all = !spec_.has_users_code() && std::none_of(spec_.steps.begin(), spec_.steps.end(), is_called);
   const std::string joins = all ? guard : "";
-  line("#pragma unroll\n        for (int k = 0; k < " + width + "; ++k) " + (all ? "" : guard) + "{");
+  const auto names = [this](int value) { return name(value); };
+  line("#pragma unroll\n        for (int k = 0; k < " + number(layout_.vector) + "; ++k) " + (all ? "" : guard) + "{");
   for (int input : pass.inputs) {
     if (is_read(input)) line("          const " + loaded(input) + " v" + number(input) + " = " + loaded(input) + "(x" + number(input) + "[u].e[k]);");
   }
@@ -325,16 +366,33 @@ void CudaReducingEmitter::emit_vector(const Passes::Pass& pass) {
   for (int value : pass.steps) {
     const std::string at = rows() ? "at + k" : "at";
     const int compared = compared_with_place(value);
-    const std::string text = spec_.step_of(value).is_place ? "i64(" + at + ")" : compared >= 0 ? "is_place(" + at + ", " + steps_.value_text(compared, [this](int input) { return name(input); }) + ")"
-                                                                                               : call(value);
+    std::string text;
+    if (spec_.step_of(value).is_place) text = "i64(" + at + ")";
+    else if (compared < 0) text = call(value);
+    else text = sought ? "is_place(" + at + ", " + steps_.value_text(compared, names) + ")" : "false";
     line("          const " + value_type(steps_.dtype(value)) + " v" + number(value) + " = " + text + ";");
   }
   for (int value : pass.keeps) line("          keep" + number(value) + "[u][k] = v" + number(value) + ";");
-  const auto names = [this](int value) { return name(value); };
   for (int join : pass.joins) line("          " + joins + "m" + number(join) + "[k] = " + steps_.appended(join, "m" + number(join) + "[k]", names) + ";");
   for (int join : pass.across) line("          h" + number(join) + ".e[k] = " + steps_.appended(join, "h" + number(join) + ".e[k]", names) + ";");
   for (int output : pass.stores) line("          y" + number(output) + ".e[k] = " + steps_.stored(output, names) + ";");
   line("        }");
+}
+
+/// What a pass does with the vector at `at`: `u` numbers the thread's vectors.
+void CudaReducingEmitter::emit_vector(const Passes::Pass& pass) {
+  const std::string width = number(layout_.vector);
+  for (int output : pass.stores) line("        Vec<" + stored(spec_.input_count() + output) + ", " + width + "> y" + number(output) + ";");
+  for (int join : pass.across) line("        Vec<Joined" + number(join) + ", " + width + "> h" + number(join) + " = " + held(join, "slot") + ";");
+  std::string holds;
+  for (int value : sought_by(pass)) holds += (holds.empty() ? "" : " || ") + ("holds<" + width + ">(at, ") + steps_.value_text(value, [this](int input) { return name(input); }) + ")";
+  if (!holds.empty()) line("        if (" + holds + ") {");
+  emit_elements(pass, true);
+  if (!holds.empty()) {
+    line("        } else {");
+    emit_elements(pass, false);
+    line("        }");
+  }
   for (int join : pass.across) line("        " + hold(join, "slot", "h" + number(join)));
   for (int output : pass.stores) emit_store(output);
 }
@@ -520,19 +578,17 @@ void CudaReducingEmitter::emit_main() {
   line("  const place begin = place(chunk * a.chunk), to = place(chunk * a.chunk + a.chunk < a.length ? chunk * a.chunk + a.chunk : a.length), end = " +
        std::string(layout_.ends == Ends::kTiles ? "to;" : "own < a.n ? to : begin;"));
   emit_row_start();
-  const bool shifts = rows() && layout_.ends == Ends::kAnywhere && layout_.vector > 1;
-  if (shifts) emit_shift();
+  if (shifts()) emit_shift(parameters());
   if (layout_.cluster > 1 && !stays()) line("  arrive();");  // a block can be given something once it is there
   const std::string lane = layout_.cluster > 1 ? "(part * " + number(layout_.lanes) + " + lane)" : "lane";
-  line("  const place first = begin + " + lane + (rows() ? " * " + number(layout_.vector) : "") + (shifts ? " - place(shift);" : ";"));
+  line("  const place first = begin + " + lane + (rows() ? " * " + number(layout_.vector) : "") + (shifts() ? " - place(shift);" : ";"));
   emit_row_values({}, passes_.first_row_steps());
   if (layout_.whole) {
-    std::vector<int> inputs, all;
-    for (int i = 0; i < spec_.parameter_count(); ++i) {
-      all.push_back(i);
-      if (!spec_.is_output(i) && is_read(i) && !is_late(i) && !is_kept(i)) inputs.push_back(i);
+    std::vector<int> inputs;
+    for (int i = 0; i < spec_.input_count(); ++i) {
+      if (is_read(i) && !is_late(i) && !is_kept(i)) inputs.push_back(i);
     }
-    emit_bases(all, "first");
+    emit_bases(parameters(), "first");
     declare_vectors(inputs);
     if (stays()) emit_loads_ahead(inputs);
     else emit_loads(inputs, "first + u * " + number(step()));

@@ -20,6 +20,7 @@
 #pragma once
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,7 +49,8 @@ class CudaReducingEmitter {
   std::string row_start(int parameter) const;
   void emit_row_start();
   std::string phase(int parameter, int elements) const;
-  void emit_shift();
+  int leader() const;
+  void emit_shift(const std::vector<int>& parameters);
   void emit_offset_functions();
   void emit_load(int parameter);
   void emit_bases(const std::vector<int>& parameters, const std::string& at);
@@ -62,6 +64,7 @@ class CudaReducingEmitter {
   void emit_leave();
   void declare_vectors(const std::vector<int>& inputs);
   void emit_pass(const Passes::Pass& pass);
+  void emit_elements(const Passes::Pass& pass, bool sought);
   void emit_vector(const Passes::Pass& pass);
   void emit_store(int output);
   void declare_accumulators(const std::string& letter, int join, const std::string& indent);
@@ -101,12 +104,19 @@ class CudaReducingEmitter {
   bool is_late(int input) const { return !is_kept(input) && !is_ahead(input) && (passes_.is_read_late(input) || (!across_.empty() && access(input) == Access::kEveryRow)); }
   /// Whether a thread has what rows share in registers, from row to row.
   bool is_kept(int input) const { return stays() && !across_.empty() && access(input) == Access::kEveryRow; }
+  /// Whether rows begin anywhere, and their vectors where some in memory do.
+  bool shifts() const { return rows() && layout_.ends == Ends::kAnywhere && layout_.vector > 1; }
+  /// Whether a row that begins anywhere may be known to have others of the array beside it in memory.
+  bool reaches(int i) const { return shifts() && is_together(i) && layout_.rank == 1 && access(i) == Access::kRow && !spec_.is_output(i) && !spec_.scans(); }
+  std::vector<int> parameters() const;
   bool is_read(int input) const { return passes_.is_element(input) && !is_scalar(access(input)); }
   bool is_row_value(int value) const { return several() && !passes_.is_element(value) && !(value < spec_.input_count() && is_scalar(access(value))); }
   bool divides_by_row(int value) const;
   bool divides() const;  ///< some step does
   int compared_with_place(int value) const;
   bool compares_place() const;
+  void emit_inner(int i);
+  std::set<int> sought_by(const Passes::Pass& pass) const;
   bool is_only_stored_short(int value) const;
   /// Looks at what an output stores, if it is guarded.
   std::string look(int output, const std::string& stored) const { return cuda_look(spec_, output, stored); }

@@ -8,7 +8,6 @@
 
 #include "graph/base/environment.hpp"
 #include "runtime/cuda/schedule.hpp"
-#include "runtime/kernel/own_maximum.hpp"
 #include "runtime/kernel/passes.hpp"
 #include "runtime/kernel/pressure.hpp"
 
@@ -24,6 +23,8 @@ constexpr int kMostWordsHeld = 32;              // beyond that, and of 16-bit fl
 constexpr int kWordsOfLongestRows = 64;         // where a cluster of kLanesAlone would not hold them else, and of kernels that write no elements
 constexpr int kResidentThreads = 1024;          // that hold rows
 constexpr int kMoreResidentThreads = 1536;      // where blocks of kLanesAlone hold no more than kWordsHeld
+constexpr int kFewerResidentThreads = 768;      // of 16-bit floats whose rows begin anywhere
+constexpr int kOwnRegistersAnywhere = 16;       // as kOwnRegisters, of those: some are spilled, which costs less than a block fewer
 constexpr int kFewOwnRegisters = 20;            // as kOwnRegisters, of a thread that holds so little: what the compiler does with where it must
 constexpr std::size_t kColumnSharedBytes = 48 * 1024;  // that any block may have, for the values that threads of a column join
 constexpr int kColumnWords = 96;                // registers of a thread for the values of its columns
@@ -47,7 +48,7 @@ constexpr int kLanesOfACluster = 256;           // of each block, unless the lon
 constexpr int kLanesAlone = 512;                // of a row that is not worth a cluster: with 1,024 one block is resident and waits for itself
 constexpr int kLanesOfReaders = 128;            // where no elements are written: many small blocks read while others wait, two large ones do not
 constexpr int kClustersResident = 5;            // blocks of kLanesOfACluster
-constexpr std::int64_t kShortestToStay = 32768;  // elements: shorter rows have more blocks resident
+constexpr std::size_t kMostArraysAhead = 2;      // of blocks that stay
 constexpr std::int64_t kRowsToStay = 8;          // of each cluster: of fewer the last ones leave multiprocessors idle for too long
 constexpr int kMostAhead = 2;                    // rows
 constexpr std::size_t kSharedOfMeetings = 2048;  // bytes, of what threads and blocks give each other, beside the rows ahead
@@ -83,6 +84,18 @@ int words_of_place(const KernelSpec& spec, const Layout& layout) {
   std::size_t kept = 0;
   for (const Passes::Pass& pass : passes.all()) kept = std::max(kept, pass.kept.size());
   return std::max({words, static_cast<int>(kept), 1});
+}
+
+/// Words that the joins of one pass take, at most, of each element of a vector.
+int most_joined_words(const KernelSpec& spec) {
+  int most = 0;
+  const Passes passes(spec, [](int, const Passes&) { return true; });
+  for (const Passes::Pass& pass : passes.all()) {
+    int words = 0;
+    for (int join : pass.joins) words += (spec.step_of(join).join->bytes + 3) / 4;
+    most = std::max(most, words);
+  }
+  return most;
 }
 
 bool writes_elements(const KernelSpec& spec) {
@@ -184,7 +197,9 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, std::int64_t length, cons
   const bool writes = writes_elements(spec), is_short = words > 0 && bytes_read(spec, layout) < 4 * words_of_place(spec, layout);
   const int most_alone = writes ? kLanesAlone : kLanesOfReaders;
   int lanes = 1, cluster = 1, held = !writes ? kWordsOfLongestRows : is_short ? kMostWordsHeld : kWordsHeld;
-  const auto fits = [&] { return std::int64_t{lanes} * cluster * std::max((lanes == kSparseLanes ? held / 2 : held) / words, 1) >= vectors; };
+  // Of 16-bit floats a vector more, where most threads' last one is empty: two blocks of twice the lanes wait for each other.
+  const int more_vectors = is_short && layout.ends == Ends::kAnywhere ? 1 : 0;
+  const auto fits = [&] { return std::int64_t{lanes} * cluster * (std::max((lanes == kSparseLanes ? held / 2 : held) / words, 1) + more_vectors) >= vectors; };
   while (lanes < 32 && lanes < vectors) lanes *= 2;
   while (lanes < most_alone && !fits()) lanes *= 2;
   if (!fits()) held = kMostWordsHeld;
@@ -204,32 +219,37 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, std::int64_t length, cons
   // Registers for that many, where the values fit: else the compiler reads far ahead, and too few blocks are resident.
   const int held_registers = layout.items * words + words_held(spec);
   const bool more = cluster == 1 && lanes == kLanesAlone && layout.items * layout.vector * words_wanted_again(spec, layout) <= kWordsHeld && kFewOwnRegisters + held_registers <= kRegisters / kMoreResidentThreads;
-  const int threads = more ? kMoreResidentThreads : kOwnRegisters + held_registers <= kRegisters / kResidentThreads ? kResidentThreads : 0;
+  int threads = more ? kMoreResidentThreads : kOwnRegisters + held_registers <= kRegisters / kResidentThreads ? kResidentThreads : 0;
+  if (more_vectors > 0) {
+    const int registers = kOwnRegistersAnywhere + layout.vector * (layout.items * words_of_place(spec, layout) + most_joined_words(spec));
+    threads = registers <= kRegisters / kResidentThreads ? kResidentThreads : registers <= kRegisters / kFewerResidentThreads ? kFewerResidentThreads : 0;
+  }
   layout.residents = asked.residents > 0 ? asked.residents : lanes > 32 ? threads / lanes : 0;
   // More of a cluster's blocks hide its meetings, while the compiler has registers for it: with the addresses of more arrays it spills.
   if (asked.residents == 0 && cluster > 1 && layout.residents > 0 && spec.parameter_count() <= kArraysOfResidents) layout.residents = std::max(layout.residents, kClustersResident * kLanesOfACluster / lanes);
   return true;
 }
 
-/// A longer row's cluster as one that stays, where that is better (see the head of reducing_schedule.hpp).
+/// A longer row's block, or cluster, as one that stays, where that is better (see the head of reducing_schedule.hpp).
 void stay(const KernelSpec& spec, Layout& layout, const Geometry& geometry, const Processors& processors) {
   const std::int64_t length = geometry.reduced.count;
   const std::vector<int> arrays = arrays_ahead(spec, layout);
-  const auto read = std::count_if(layout.access.begin(), layout.access.begin() + spec.input_count(), [](Access access) { return !is_scalar(access); });
-  if (layout.cluster == 1 || length <= kShortestToStay || arrays.size() != 1 || read != 1 || spec.parameter_dtype(arrays[0]) != float32 || !writes_elements(spec)) return;
-  if (std::any_of(spec.outputs.begin(), spec.outputs.end(), [](DType dtype) { return itemsize(dtype) < sizeof(float); })) return;
+  std::size_t read = 0;  // element by element
+  for (int i = 0; i < spec.input_count(); ++i) read += !is_scalar(access_of(layout, i)) && !spec.is_row(i);
+  if (layout.cluster == 1 || arrays.empty() || arrays.size() != read || read > kMostArraysAhead || spec.users_text || !writes_elements(spec)) return;
   const std::int64_t before = layout.ends == Ends::kAnywhere ? kLineBytes / spec.element_bytes(arrays[0]) - 1 : 0;  // elements of the row's first line, at most
   const std::int64_t vectors = divide_up(length + before, layout.vector), most = kMostWordsHeld / (words_wanted_again(spec, layout) * layout.vector);
   Layout stays = layout;
   stays.lanes = kMostLanes;
-  stays.cluster = 2;
+  stays.cluster = 1;
   while (stays.cluster < processors.cluster && kMostLanes * most * stays.cluster < vectors) stays.cluster *= 2;
   stays.items = static_cast<int>(divide_up(vectors, kMostLanes * stays.cluster));
   stays.residents = 1;
-  const std::size_t each = ahead_bytes(spec, stays), room = processors.shared_bytes - std::min(processors.shared_bytes, kSharedOfMeetings);
+  const std::size_t met = kSharedOfMeetings + partial_bytes(spec) * static_cast<std::size_t>(kMostLanes / 32 + 2 * stays.cluster);
+  const std::size_t each = ahead_bytes(spec, stays), room = processors.shared_bytes - std::min(processors.shared_bytes, met);
   stays.ahead = static_cast<int>(std::min<std::size_t>(room / each, kMostAhead));
   const bool many = geometry.count * stays.cluster >= kRowsToStay * processors.count;
-  if (many && stays.items <= most && stays.ahead > 0 && meets_once(spec, stays)) layout = stays;
+  if (many && stays.items <= most && stays.ahead > 0) layout = stays;
 }
 
 /// Registers, times four, that an element takes of a block that joins across rows and reads ahead: of its row, of what rows share, of each join across rows.
@@ -367,10 +387,6 @@ int words_of_scan(const KernelSpec& spec, const Layout& layout) {
 }
 
 }  // namespace
-
-bool meets_once(const KernelSpec& spec, const Layout& layout) {
-  return layout.cluster > 1 && own_maximum(spec, Passes(spec, [](int, const Passes&) { return true; }));
-}
 
 std::size_t ahead_bytes(const KernelSpec& spec, const Layout& layout) {
   int bytes = 0;

@@ -10,14 +10,16 @@
 //                         Longer rows take 32, with which 1,024 threads are resident, where the compiler is told likewise
 //   cluster               blocks of 256 lanes that share a row which 512 lanes do not hold, and give each other their values (sm_90): a block
 //                         of 1,024 lanes would be resident alone and wait for itself. It costs each block two meetings of all
-//   cluster that stays    blocks of 1,024 lanes with up to 32 registers' worth, as many as are resident, each cluster with every n-th row. While
-//                         it computes one row the next, or the next two where shared memory has room, are on their way there; each block sums exponentials
-//                         against its own maximum (own_maximum.hpp), so that a row costs one meeting of all. Of float32 rows of more than
-//                         kShortestToStay elements with one array to read and such sums: an element's bytes then take longer than what a block alone on its
-//                         multiprocessor does with it. 16-bit floats, whose bytes take half, and a second array are better served by several blocks out of step.
-//                         Which cluster has which row follows from the shape and the device, and a row's value from neither.
+//   block that stays      one of 1,024 lanes with up to 32 registers' worth, or a cluster of the fewest such blocks that hold a row, as many as are resident, each
+//                         with every n-th row. While it computes one row the next, or the next two where shared memory has room, are on their way there. Of kernels of
+//                         one or two arrays that write elements, for rows that 512 lanes do not hold and of which each has kRowsToStay. Where a cluster sums exponentials of a row's
+//                         elements less their maximum, each of its blocks does against its own maximum (own_maximum.hpp), so that a row costs one meeting of all.
+//                         Which block has which row follows from the shape and the device, and a row's value from neither.
 //                         Rows that begin anywhere are taken apart where lines of the cache begin: a warp whose vectors began within one would touch a line more,
 //                         and share it with its neighbour (softmax of 2670 x 50257 on an H200: 298 us, where vectors alone are aligned; 284)
+//   rows that begin       their first and last vectors are read whole where the array goes on beside the row: element by element 16-bit floats, which share words, would be waited
+//   anywhere              for before the next vector is asked for (softmax of 1,001 bfloat16 columns on an H100: 564 us; 415, of which a copy takes 360). Of 16-bit floats a thread has a vector
+//                         more, of which most are empty: of 8,191 columns 256 lanes of 5 take 401 us, 512 of 3 take 535
 //   past that             each pass reads the row again
 //
 // Reductions of one pass hold nothing: 128 bytes of a row a thread are on their way at a time, of columns too, and at most 32 elements.
@@ -52,8 +54,6 @@ inline constexpr int kSectorWords = 4;   ///< of a sector of the cache, likewise
 
 inline constexpr int kAcrossColumns = 8, kAcrossLanes = 32;  ///< of a block that joins what blocks have of places: neighbours, and threads of each
 
-/// Whether a row's blocks sum exponentials against their own maxima (own_maximum.hpp).
-bool meets_once(const KernelSpec& spec, const Layout& layout);
 /// Of shared memory of a block that reads ahead: one row's part, as its threads read it.
 std::size_t ahead_bytes(const KernelSpec& spec, const Layout& layout);
 /// The inputs of which rows are read ahead: those that lie along a row.

@@ -119,7 +119,9 @@ const char* const kCudaOwnMaximum = R"(DAMO_FUNCTION float part_of(float own, fl
 )";
 
 // An element's place is no less than 0, so what 32 bits do not hold is none.
-const char* const kCudaIsPlace = R"(DAMO_FUNCTION bool is_place(place at, i64 value) { return at == (i64(place(value)) == value ? place(value) : place(-1)); }
+const char* const kCudaIsPlace = R"(DAMO_FUNCTION place place_of(i64 value) { return i64(place(value)) == value ? place(value) : place(-1); }
+DAMO_FUNCTION bool is_place(place at, i64 value) { return at == place_of(value); }
+template <int N> DAMO_FUNCTION bool holds(place at, i64 value) { return u32(place_of(value) - at) < u32(N); }
 )";
 
 // The reciprocal is rounded once; two corrections of the quotient by its exact remainder then give the quotient that is nearest

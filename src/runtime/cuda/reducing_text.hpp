@@ -12,15 +12,15 @@ extern const char* const kCudaHeld;
 /// Of the blocks of a cluster (sm_90): arrive() and leave(), which wait for all of them, give(place, value, block), which writes to that block's
 /// shared memory at the place that `place` has in one's own, and taken(place).
 extern const char* const kCudaCluster;
-/// What is on its way to shared memory (from sm_80 on, else copied at once): fetch<N>(to, from) copies N bytes, fetch_some(to, from, begin, end) those elements
-/// of a vector, and fetched() ends what belongs together, a row say; await<N>() waits for all but the last N of these. A thread reads what it has asked for itself.
+/// What is on its way to shared memory (from sm_80 on, else copied at once): fetch<N>(to, from) copies N bytes, fetch_some<N>(to, from, begin, end) those elements
+/// of a vector of N, and fetched() ends what belongs together, a row say; await<N>() waits for all but the last N of these. A thread reads what it has asked for itself.
 extern const char* const kCudaAhead;
 /// Of clusters that stay: open_meeting(b), before the blocks know each other; expect(b, bytes), by one thread, of all that comes to it;
 /// send(place, value, b, block) to that block's place and meeting; meet(b, parity) waits for them. The parity turns from use to use.
 extern const char* const kCudaMeetings;
 /// part_of(own, all): what exponentials against `own`, the part's maximum, are times to be against the row's (own_maximum.hpp); least: -inf.
 extern const char* const kCudaOwnMaximum;
-/// is_place(at, value): whether the place of an element, in 32 bits, is that of 64, which a row's elements have in common.
+/// is_place(at, value): whether the place of an element, in 32 bits, is that of 64, which a row's elements have in common; holds<N>(at, value): whether one of N places from there is.
 extern const char* const kCudaIsPlace;
 /// divide(x, divisor(y)): x / y to the last bit, for a y that divides many. In float. divide_to_half: within 2 ulp, for what is rounded to 16 bits.
 extern const char* const kCudaDivide;

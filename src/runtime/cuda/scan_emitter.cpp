@@ -280,9 +280,9 @@ void CudaScanEmitter::emit_begin() {
   }
   line("  const place begin = 0, end = " + std::string(layout_.ends == Ends::kTiles ? "place(a.length);" : "own < a.n ? place(a.length) : begin;"));
   emit_row_start();
-  if (is_anywhere()) emit_shift();
+  if (shifts()) emit_shift(parameters());
   const std::string vectors = rows() ? "(lane / " + number(in_warp()) + " * " + number(layout_.items * in_warp()) + " + lane % " + number(in_warp()) + ") * " + number(layout_.vector) : "lane * " + number(layout_.items);
-  line("  const place first = place(tile * a.chunk) + " + vectors + (is_anywhere() ? " - place(shift);" : ";"));
+  line("  const place first = place(tile * a.chunk) + " + vectors + (shifts() ? " - place(shift);" : ";"));
   emit_row_values({}, passes_.first_row_steps());
   if (passes_.row_stores().empty()) return;
   line("  if (tile == 0) {");
@@ -292,12 +292,11 @@ void CudaScanEmitter::emit_begin() {
 
 /// The thread's elements into registers, or on their way to its slots in shared memory.
 void CudaScanEmitter::emit_tile() {
-  std::vector<int> inputs, all;
-  for (int i = 0; i < spec_.parameter_count(); ++i) {
-    all.push_back(i);
-    if (!spec_.is_output(i) && is_read(i)) inputs.push_back(i);
+  std::vector<int> inputs;
+  for (int i = 0; i < spec_.input_count(); ++i) {
+    if (is_read(i)) inputs.push_back(i);
   }
-  emit_bases(all, "first");
+  emit_bases(parameters(), "first");
   if (layout_.staged) {
     emit_staging(inputs);
     return;
@@ -522,7 +521,7 @@ std::string CudaScanEmitter::before_joined(int join) const {
 /// The first element of a row joins nothing.
 void CudaScanEmitter::emit_join(int join) {
   const auto names = [this](int value) { return name(value); };
-  const std::string is_first = !rows() ? "u == 0" : is_anywhere() ? "k == 0 || at + k == begin" : "k == 0";
+  const std::string is_first = !rows() ? "u == 0" : shifts() ? "k == 0 || at + k == begin" : "k == 0";
   if (layout_.staged && !rows()) line("      const Joined" + number(join) + " p" + number(join) + " = m" + number(join) + "[k];");
   line("      " + own_joined(join) + " = " + is_first + " ? " + steps_.call(join, names) + " : " + steps_.appended(join, before_joined(join), names) + ";");
 }
@@ -536,7 +535,7 @@ void CudaScanEmitter::emit_value(int join) {
   std::string value = joined(own_joined(join)), count = "i64(" + at + ") + 1";
   if (how.prefix == Prefix::kExclusive) {
     const std::string is_first = rows() ? "k == 0" : "u == 0";
-    const std::string begins = is_anywhere() || !rows() ? at + " <= begin" : "u == 0 && k == 0 && at <= begin";  // of the whole row
+    const std::string begins = shifts() || !rows() ? at + " <= begin" : "u == 0 && k == 0 && at <= begin";  // of the whole row
     value = begins + " ? neutral" + n + "() : " + is_first + " ? " + e + " : " + joined(before_joined(join));
     count = "i64(" + at + ")";
   }

@@ -52,7 +52,6 @@ class CudaScanEmitter : private CudaReducingEmitter {
   int in_warp() const { return std::min(layout_.lanes, 32); }
   int warps() const { return layout_.lanes / in_warp(); }  ///< of a row
   int slots() const { return block_ / layout_.lanes; }
-  bool is_anywhere() const { return rows() && layout_.ends == Ends::kAnywhere && layout_.vector > 1; }
 };
 
 }  // namespace damo

@@ -46,14 +46,26 @@ std::string bracketed(const std::string& text) { return "(" + text + (text.find(
 /// double twice on its way to 16 bits.
 std::string converted(const std::string& type, const std::string& text) { return "convert<" + type + ">" + bracketed(text); }
 
+/// Whether the step rounds a float to a narrow dtype, and nothing reads that but outputs of the dtype, which round what they store: rounding twice is rounding once.
+bool is_rounded_as_stored(const KernelSpec& spec, int value) {
+  const Step& step = spec.step_of(value);
+  if (!step.rounds || !is_narrow(step.result) || step.compute != float32 || spec.loop) return false;  // a loop's next turn may read it
+  const auto reads = [value](const Step& other) { return std::find(other.inputs.begin(), other.inputs.end(), value) != other.inputs.end(); };
+  if (std::any_of(spec.steps.begin(), spec.steps.end(), reads)) return false;
+  for (std::size_t i = 0; i < spec.stores.size(); ++i) {
+    if (spec.stores[i] == value && spec.outputs[i] != step.result) return false;
+  }
+  return true;
+}
+
 /// The function for a step, without its name: equal texts share one function.
-std::string signature(const Step& step) {
+std::string signature(const Step& step, bool rounds) {
   std::string text = "(";
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
     text += (i > 0 ? ", " : "") + value_type(step.input_as(i)) + " x" + std::to_string(i);
   }
-  const bool is_rounded = step.rounds && is_narrow(step.result);
-  const std::string code = is_rounded ? "rounded<" + storage_type(step.result) + ">" + bracketed(step.code) : converted(step.rounds ? storage_type(step.result) : value_type(step.result), step.code);
+  const bool is_rounded = rounds && is_narrow(step.result);
+  const std::string code = is_rounded ? "rounded<" + storage_type(step.result) + ">" + bracketed(step.code) : converted(rounds ? storage_type(step.result) : value_type(step.result), step.code);
   text += ") {\n  typedef " + value_type(step.compute) + " T;\n";
   if (step.row) text += line_directive(step.row.file, step.row.line);
   text += "  return " + code + ";\n";
@@ -105,7 +117,10 @@ std::string literal(const Scalar& value) {
   return text.front() == '-' ? "(" + text + ")" : text;
 }
 
-constexpr int kCalledCost = 100;  // a call costs about 20
+bool is_called(const Step& step) {
+  constexpr int kCalledCost = 100;  // a call costs about 20
+  return step.cost >= kCalledCost;
+}
 
 StepPrinter::StepPrinter(const KernelSpec& spec) : spec_(spec), dtypes_(spec.inputs) {
   for (const Scalar& number : spec.numbers) dtypes_.push_back(number.dtype());
@@ -114,7 +129,8 @@ StepPrinter::StepPrinter(const KernelSpec& spec) : spec_(spec), dtypes_(spec.inp
 }
 
 void StepPrinter::add(const Step& step) {
-  const std::string number = std::to_string(dtypes_.size());
+  const int value = static_cast<int>(dtypes_.size());
+  const std::string number = std::to_string(value);
   dtypes_.push_back(step.result);
   called_.emplace_back();
   if (step.is_place || step.is_count) return;
@@ -123,10 +139,10 @@ void StepPrinter::add(const Step& step) {
     functions_ += join_functions(step, number);
     return;
   }
-  std::string definition = signature(step);
+  std::string definition = signature(step, step.rounds && !is_rounded_as_stored(spec_, value));
   auto [found, is_new] = names_.try_emplace(definition, "f" + std::to_string(names_.size()) + "_" + identifier(step.name));
   // A long function is called, not copied to each element of a vector: on a GPU a kernel with eight of poisson took 15 s to compile.
-  if (is_new) functions_ += std::string(step.cost < kCalledCost ? "DAMO_FUNCTION " : "DAMO_CALLED ") + value_type(step.result) + " " + found->second + definition;
+  if (is_new) functions_ += std::string(is_called(step) ? "DAMO_CALLED " : "DAMO_FUNCTION ") + value_type(step.result) + " " + found->second + definition;
   called_.back() = found->second;
 }
 

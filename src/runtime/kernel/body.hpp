@@ -17,6 +17,8 @@ std::string storage_type(DType dtype);
 std::string value_type(DType dtype);
 /// A literal of value_type(dtype).
 std::string literal(const Scalar& value);
+/// Whether the step's function is long, or has a loop, so that it is called and not copied to each place.
+bool is_called(const Step& step);
 inline std::string number(std::int64_t value) { return std::to_string(value); }
 
 /// Prints the steps of a spec: a function for each distinct one, and the calls of these functions.

@@ -300,7 +300,7 @@ TEST(CudaReducing, LeavesRegistersForManyThreadsWhereEachHoldsFewElements) {
   EXPECT_LE(std::stoi(spill[1]), kMostSpilled) << log;
 }
 
-TEST(CudaReducing, KeepsClustersForLongRowsOfOneArrayWhoseBlocksMeetOnce) {
+TEST(CudaReducing, KeepsBlocksForLongRowsOfOneArrayOrTwo) {
   const auto layout = [](const KernelSpec& spec, const Shape& shape, const Processors& processors = {132, 8, 227 * 1024}) {
     const Shape row = {shape[0], 1};
     const Strides dense = contiguous_strides(shape), of_row = contiguous_strides(row);
@@ -313,6 +313,8 @@ TEST(CudaReducing, KeepsClustersForLongRowsOfOneArrayWhoseBlocksMeetOnce) {
     EXPECT_EQ(found.ahead, ahead) << length;
     EXPECT_EQ(found.lanes, 1024) << length;
   };
+  stays(16388, 1, 2);
+  stays(32768, 1, 1);
   stays(32772, 2, 2);
   stays(50257, 2, 2);
   stays(65505, 2, 1);
@@ -323,14 +325,18 @@ TEST(CudaReducing, KeepsClustersForLongRowsOfOneArrayWhoseBlocksMeetOnce) {
   stays(262144, 8, 1);
   EXPECT_EQ(layout(log_softmax(), {2000, 65536}).cluster, 4) << "what was read is wanted beside what is kept";
   EXPECT_EQ(layout(log_softmax(), {2000, 262144}).ahead, 0) << "likewise";
-  EXPECT_EQ(layout(log_softmax(), {2000, 32768}).ahead, 0) << "shorter";
+  EXPECT_EQ(layout(log_softmax(), {2000, 16384}).ahead, 0) << "shorter";
+  EXPECT_EQ(layout(softmax_gradient(), {2000, 16384}).cluster, 1) << "two arrays";
+  EXPECT_EQ(layout(softmax_gradient(), {2000, 50257}).cluster, 4);
   EXPECT_EQ(layout(log_softmax(), {200, 65536}).ahead, 0) << "too few rows";
   EXPECT_EQ(layout(log_softmax(), {2000, 65536}, {132, 1, 227 * 1024}).ahead, 0) << "no clusters";
   EXPECT_EQ(layout(softmax_in_steps(), {2000, 65536}, {132, 8, 100 * 1024}).ahead, 0) << "no room for a row";
-  EXPECT_EQ(layout(softmax(), {2000, 65536}).ahead, 0) << "no difference by itself";
-  KernelSpec half = log_softmax();
-  half.inputs = {bfloat16};
-  EXPECT_EQ(layout(half, {2000, 65536}).ahead, 0) << "half of the bytes";
+  KernelSpec half = softmax_in_steps();
+  half.inputs = half.outputs = {bfloat16};
+  EXPECT_EQ(layout(half, {2000, 16384}).ahead, 0);
+  EXPECT_EQ(layout(half, {2000, 32768}).cluster, 1);
+  EXPECT_EQ(layout(half, {2000, 65536}).cluster, 2);
+  EXPECT_EQ(layout(half, {20000, 8191}).items, 5) << "a vector more, that few threads have";
   const Shape shape = {2000, 262144}, row = {2000, 1};
   const Strides dense = contiguous_strides(shape), of_row = contiguous_strides(row);
   const ArrayLayout arrays[] = {{&shape, &dense}, {&shape, &dense}, {&shape, &dense}, {&row, &of_row}};
@@ -485,7 +491,12 @@ TEST(CudaReducing, SharesRowsAmongTheBlocksOfClustersThatStayOnTheCpu) {
   if (!device) GTEST_SKIP() << "needs the CPU back end";
   for (const Given& given : kGivenToStay) {
     expect_what_the_cpus_text_gives(log_softmax_case(), given, kProcessorsToStay, *device);
-    if (given.infinite) expect_what_the_cpus_text_gives({log_softmax_alone(), {false, false, true}}, given, kProcessorsToStay, *device);
+    if (given.infinite) {
+      expect_what_the_cpus_text_gives({log_softmax_alone(), {false, false, true}}, given, kProcessorsToStay, *device);
+    } else if (given.shape.rank() == 2) {
+      expect_what_the_cpus_text_gives(cross_entropy_case(), given, kProcessorsToStay, *device);
+      expect_what_the_cpus_text_gives({softmax_gradient(), {false, false, false}}, given, kProcessorsToStay, *device);
+    }
   }
 }
 
@@ -497,7 +508,7 @@ TEST(CudaReducing, TakesRowsThatStayApartWhereLinesOfTheCacheBegin) {
     return cuda_dialect().emit(spec, cuda_layout(spec, Geometry(shape, arrays, 2), {132, 8, 227 * 1024}));
   };
   EXPECT_THAT(text({2670, 50257}), ::testing::AllOf(::testing::HasSubstr("const u32 shift = (u32(reinterpret_cast<u64>(r0) / sizeof(float)) + u32(begin)) & 31u;"), ::testing::HasSubstr("& 3u) == (shift & 3u);")));
-  EXPECT_THAT(text({20000, 5001}), ::testing::AllOf(::testing::HasSubstr("const u32 shift = (u32(reinterpret_cast<u64>(r0) / sizeof(float)) + u32(begin)) & 3u;"), ::testing::HasSubstr("& 3u) == shift;")));
+  EXPECT_THAT(text({20000, 5001}), ::testing::AllOf(::testing::HasSubstr("const u32 shift = (u32(reinterpret_cast<u64>(r0) / sizeof(float)) + u32(begin)) & 3u;"), ::testing::HasSubstr("const bool inner0 = whole0 && a.length > 0 && i64(c0) * a.k0[0] >= i64(shift) && (a.kept[0] - 1 - c0) * a.k0[0] >= 3;")));
 }
 
 TEST(CudaReducing, HoldsJoinsAcrossRowsInPiecesOfOneAccess) {

@@ -120,6 +120,8 @@ inline KernelSpec log_softmax_alone() {
 }
 
 /// sum(2 x) and sum(x^2), joined at once; the mean and the mean square are values of a row.
+/// Of two arrays: a softmax and what comes to it.
+inline KernelSpec softmax_gradient() { return spec_of("softmax_gradient", {map("x0 * x1", {0, 1}), sum_of(2), map("x0 * (x1 - x2)", {0, 1, 3})}, {4}, 2); }
 inline KernelSpec moments() {
   return spec_of("moments", {map("x0 * T(2)", {0}), sum_of(1), map("x0 * x0", {0}), join("0", "a + b", 3, "a / T(n)")}, {2, 4});
 }
