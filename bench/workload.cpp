@@ -111,6 +111,11 @@ std::vector<Variable> gradient_of_100_tanh(Variables v) {
   return {lop(y, v[1], v[0])};
 }
 
+std::vector<Variable> cross_entropy_and_gradient(Variables v) {
+  const Variable loss = mean(cross_entropy(v[0], v[1]));
+  return {loss, grad(loss, v[0])};
+}
+
 /// The last of 1,000 states, in a loop of the graph's.
 Variable scanned_tanh(const Variable& start) {
   const ScanOutputs states = scan({.initial = {start}, .steps = 1000}, [](const Variable& h) { return tanh(1.01 * h + 0.1); });
@@ -180,6 +185,7 @@ std::vector<Workload> workloads(DeviceKind kind) {
       {"softmax_64k", {{n / 65536, 65536}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0])}; }, times(2, n)},
       {"softmax_1k", {{n / 1000, 1000}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0])}; }, times(2, n)},
       {"softmax_50257", {{n / 50257, 50257}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0])}; }, times(2, n)},
+      {"softmax_8191", {{n / 8191, 8191}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0])}; }, times(2, n)},
       {"softmax_300", {{n / 300, 300}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0])}; }, times(2, n)},
       {"softmax_262144", {{n / 262144, 262144}}, [](Variables v) -> std::vector<Variable> { return {softmax(v[0])}; }, times(2, n)},
       {"layernorm_8k", {{r, c}, {c}, {c}}, [](Variables v) -> std::vector<Variable> { return {layer_norm(v)}; }, times(2, r * c)},
@@ -194,18 +200,17 @@ std::vector<Workload> workloads(DeviceKind kind) {
        .graph = [](Variables v) -> std::vector<Variable> { return {mean(cross_entropy(v[0], v[1]))}; },
        .bytes = times(1, r * c),
        .classes = c},
-      {.name = "cross_entropy_gradient",
-       .shapes = {{r, c}, {r}},
-       .graph = [](Variables v) -> std::vector<Variable> {
-         const Variable loss = mean(cross_entropy(v[0], v[1]));
-         return {loss, grad(loss, v[0])};
-       },
-       .bytes = times(2, r * c),
-       .classes = c},
+      {.name = "cross_entropy_gradient", .shapes = {{r, c}, {r}}, .graph = cross_entropy_and_gradient, .bytes = times(2, r * c), .classes = c},
+      {.name = "cross_entropy_gradient_50257",  // GPT-2's words
+       .shapes = {{n / 50257, 50257}, {n / 50257}},
+       .graph = cross_entropy_and_gradient,
+       .bytes = times(2, n),
+       .classes = 50257},
       {"colsum_gelu", {{r, c}}, [](Variables v) -> std::vector<Variable> { return {sum(gelu_by_tanh(v[0]), 0)}; }, times(1, r * c)},
       {"argmax_rows", {{r, c}}, [](Variables v) -> std::vector<Variable> { return {argmax(v[0], 1)}; }, times(1, r * c)},
       {"cumsum", {{n}}, [](Variables v) -> std::vector<Variable> { return {cumsum(v[0], 0)}; }, times(2, n)},
       {"cumsum_rows", {{r, c}}, [](Variables v) -> std::vector<Variable> { return {cumsum(v[0], 1)}; }, times(2, r * c)},
+      {"cumsum_rows_8191", {{n / 8191, 8191}}, [](Variables v) -> std::vector<Variable> { return {cumsum(v[0], 1)}; }, times(2, n)},
       {"cumsum_columns", {{r, c}}, [](Variables v) -> std::vector<Variable> { return {cumsum(v[0], 0)}; }, times(2, r * c)},
       {"cumsum_weighted", {{r, c}, {r, c}}, [](Variables v) -> std::vector<Variable> { return {cumsum(v[0] * v[1], 1) * v[1]}; }, times(3, r * c)},
       {"sort", {{n / 8}}, [](Variables v) -> std::vector<Variable> { return {sort(v[0])}; }, times(2, n / 8)},
@@ -246,8 +251,8 @@ std::vector<Workload> workloads(DeviceKind kind) {
       {"small_exp50", {{2000}}, repeated(50, [](const Variable& z) { return exp(-z); }), times(2, 2000)},
       {"small_tanh100", {{2000}}, repeated(100, [](const Variable& z) { return tanh(z); }), times(2, 2000)},  // unfused: 100 small kernels
   };
-  for (const char* name : {"double", "softmax_4k", "softmax_64k", "softmax_1k", "softmax_50257", "layernorm_8k", "rmsnorm_1k", "layernorm_gradient",
-                           "rmsnorm_gradient", "colsum_gelu", "argmax_rows"})
+  for (const char* name : {"double", "softmax_4k", "softmax_64k", "softmax_1k", "softmax_50257", "softmax_8191", "softmax_262144", "layernorm_8k", "rmsnorm_1k",
+                           "layernorm_gradient", "rmsnorm_gradient", "cross_entropy_gradient", "cross_entropy_gradient_50257", "colsum_gelu", "argmax_rows"})
     all.push_back(in_bfloat16(*std::find_if(all.begin(), all.end(), [&](const Workload& work) { return work.name == name; })));
   return all;
 }

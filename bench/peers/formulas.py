@@ -149,7 +149,8 @@ def weighted_words(m, table, weights, words):
     return m.sum(table[words] * weights)
 
 
-IN_BFLOAT16 = ["double", "softmax_4k", "softmax_64k", "softmax_1k", "softmax_50257", "layernorm_8k", "rmsnorm_1k", "layernorm_gradient", "rmsnorm_gradient", "colsum_gelu", "argmax_rows"]
+IN_BFLOAT16 = ["double", "softmax_4k", "softmax_64k", "softmax_1k", "softmax_50257", "softmax_8191", "softmax_262144", "layernorm_8k", "rmsnorm_1k",
+               "layernorm_gradient", "rmsnorm_gradient", "cross_entropy_gradient", "cross_entropy_gradient_50257", "colsum_gelu", "argmax_rows"]
 
 
 def workloads(sizes):
@@ -168,7 +169,7 @@ def workloads(sizes):
         Workload("sum_xy", [(n,)] * 2, lambda m, x, y: m.sum(x * y), 8 * n),
         Workload("softmax_4k", [(n // 4096, 4096)], softmax, 8 * n),
         Workload("softmax_64k", [(n // 65536, 65536)], softmax, 8 * n),
-        rows(1000), rows(50257), rows(300), rows(262144),
+        rows(1000), rows(50257), rows(8191), rows(300), rows(262144),
         Workload("layernorm_8k", [(r, c), (c,), (c,)], layer_norm, 8 * r * c),
         Workload("rmsnorm_1k", [(n // 1024, 1024), (1024,)], rms_norm, 8 * n),
         Workload("layernorm_gradient", [(r, c), (c,), (c,), (r, c)], weighted(layer_norm), 12 * r * c, trained=(0, 1, 2), keeps_loss=False),
@@ -179,8 +180,10 @@ def workloads(sizes):
         Workload("cumsum_columns", [(r, c)], lambda m, x: m.cumsum(x, 0), 8 * r * c),
         Workload("cumsum_weighted", [(r, c), (r, c)], lambda m, x, y: m.cumsum(x * y, 1) * y, 12 * r * c),
         Workload("cumsum_rows", [(r, c)], lambda m, x: m.cumsum(x, 1), 8 * r * c),
+        Workload("cumsum_rows_8191", [(n // 8191, 8191)], lambda m, x: m.cumsum(x, 1), 8 * n),
         Workload("cross_entropy", [(r, c), (r,)], cross_entropy, 4 * r * c, classes=c),
         Workload("cross_entropy_gradient", [(r, c), (r,)], cross_entropy, 8 * r * c, classes=c, trained=(0,)),
+        Workload("cross_entropy_gradient_50257", [(n // 50257, 50257), (n // 50257,)], cross_entropy, 8 * n, classes=50257, trained=(0,)),
         Workload("sort", [(n // 8,)], sorted_values, n),
         Workload("argsort_rows", [(n // 8 // c, c)], lambda m, x: m.argsort(x, 1), 3 * n // 2),
         Workload("embedding_gradient", [(50304, 768), (16384, 768), (16384,)], weighted_words, 4 * (50304 + 16384) * 768, classes=50304, trained=(0,), keeps_loss=False),
