@@ -277,7 +277,7 @@ void CudaReducingEmitter::declare_vectors(const std::vector<int>& inputs) {
 /// An element that is divided by a value of its row: one reciprocal serves them all.
 bool CudaReducingEmitter::divides_by_row(int value) const {
   const Step& step = spec_.step_of(value);
-  if (step.join || step.code != "x0 / x1" || step.compute != float32 || step.rounds || !(step.result == float32 || is_half(step.result)) || step.inputs.size() != 2 || !passes_.is_element(value)) return false;
+  if (step.join || step.code != "x0 / x1" || value_type(step.compute) != "float" || step.rounds || !(step.result == float32 || is_half(step.result)) || step.inputs.size() != 2 || !passes_.is_element(value)) return false;
   const int by = step.inputs[1], first_constant = spec_.input_count() + static_cast<int>(spec_.numbers.size());
   return !passes_.is_element(by) && (by < first_constant || by >= spec_.first_step()) && value_type(steps_.dtype(by)) == "float" && value_type(steps_.dtype(step.inputs[0])) == "float";
 }

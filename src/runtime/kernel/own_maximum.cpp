@@ -11,9 +11,10 @@ namespace {
 
 bool contains(const std::vector<int>& values, int value) { return std::find(values.begin(), values.end(), value) != values.end(); }
 
+/// 16-bit floats are computed, and kept in a kernel, as float32.
 bool is_plain_float(const Step& step, const char* code) {
-  const bool floats = step.compute == float32 && step.result == float32 && !step.rounds && !step.condition_first;
-  return floats && step.code == code && std::all_of(step.inputs_as.begin(), step.inputs_as.end(), [](DType dtype) { return dtype == float32; });
+  const auto is_float = [](DType dtype) { return value_type(dtype) == "float"; };
+  return is_float(step.compute) && is_float(step.result) && !step.rounds && !step.condition_first && step.code == code && std::all_of(step.inputs_as.begin(), step.inputs_as.end(), is_float);
 }
 
 /// Whether the step joins x0 itself so, by a value of T.

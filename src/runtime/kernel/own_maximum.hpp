@@ -3,7 +3,7 @@
 // maximum and m the row's, exp(e - m) is exp(e - own) * exp(own - m), and the row's sum the sum of the blocks' sums, each times its exp(own - m).
 //
 // The form serves a spec (Passes, in which a row is held) of which all of this is true:
-//   - pass 0 joins m = maximum of e, in float32, from -inf, and takes no more from m than what follows; it stores nothing;
+//   - pass 0 joins m = maximum of e, in float32, as 16-bit floats are computed and kept too, from -inf, and takes no more from m than what follows; it stores nothing;
 //   - what pass 1 makes of a value that the joins of pass 0 gave is d = e - m, with the same e, and exp(d), both in float32; of that it keeps for
 //     later passes at most exp(d), and stores nothing;
 //   - pass 1 joins nothing but sums of exp(d), and there is one. A factor is not allowed: a term is at most 1, so that a

@@ -511,6 +511,18 @@ TEST(CudaReducing, TakesRowsThatStayApartWhereLinesOfTheCacheBegin) {
   EXPECT_THAT(text({20000, 5001}), ::testing::AllOf(::testing::HasSubstr("const u32 shift = (u32(reinterpret_cast<u64>(r0) / sizeof(float)) + u32(begin)) & 3u;"), ::testing::HasSubstr("const bool inner0 = whole0 && a.length > 0 && i64(c0) * a.k0[0] >= i64(shift) && (a.kept[0] - 1 - c0) * a.k0[0] >= 3;")));
 }
 
+TEST(CudaReducing, DividesSixteenBitRowsByOneReciprocal) {
+  for (DType dtype : {float16, bfloat16}) {
+    KernelSpec spec = softmax_in_steps();
+    spec.inputs = spec.outputs = {dtype};
+    for (Step& step : spec.steps) step.compute = step.result = dtype;
+    const Shape shape = {5000, 1000};
+    const Strides dense = contiguous_strides(shape);
+    const ArrayLayout arrays[] = {{&shape, &dense}, {&shape, &dense}};
+    EXPECT_THAT(cuda_dialect().emit(spec, cuda_layout(spec, Geometry(shape, arrays, 2), {132, 8, 227 * 1024})), ::testing::HasSubstr("divide_to_half(v3, d4)")) << name(dtype);
+  }
+}
+
 TEST(CudaReducing, HoldsJoinsAcrossRowsInPiecesOfOneAccess) {
   const auto pieces = [](const KernelSpec& spec) {
     const Shape shape = {50, 1024}, row = {50, 1}, column = {1, 1024};

@@ -62,7 +62,13 @@ TEST(OwnMaximum, ServesNothingElseThatIsMadeOfTheMaximum) {
   EXPECT_FALSE(own(moved)) << "a sum of differences beside that of exponentials";
 }
 
-TEST(OwnMaximum, ServesFloat32Alone) {
+TEST(OwnMaximum, ServesWhatIsComputedInFloat32) {
+  for (DType dtype : {float16, bfloat16}) {
+    KernelSpec spec = log_softmax();
+    spec.inputs = {dtype};
+    for (Step& step : spec.steps) step.compute = step.result = dtype;
+    EXPECT_TRUE(own(spec)) << name(dtype);
+  }
   for (int value : {1, 2, 3, 4}) {
     Step step = of(value);
     step.compute = step.result = float64;
