@@ -256,8 +256,9 @@ void CudaReducingEmitter::emit_loads(const std::vector<int>& inputs, const std::
     line("      }");
   };
   std::string inner;
+  const bool is_wanted = layout_.whole || layout_.lanes <= 32;  // of a longer row's many vectors two are nothing
   for (int i : inputs) {
-    if (layout_.whole && reaches(i)) inner += (inner.empty() ? "inner" : " && inner") + number(i);
+    if (is_wanted && reaches(i)) inner += (inner.empty() ? "inner" : " && inner") + number(i);
   }
   if (inner.empty()) {
     loop([this](int i) { emit_load(i); });

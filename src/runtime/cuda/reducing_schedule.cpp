@@ -23,8 +23,11 @@ constexpr int kMostWordsHeld = 32;              // beyond that, and of 16-bit fl
 constexpr int kWordsOfLongestRows = 64;         // where a cluster of kLanesAlone would not hold them else, and of kernels that write no elements
 constexpr int kResidentThreads = 1024;          // that hold rows
 constexpr int kMoreResidentThreads = 1536;      // where blocks of kLanesAlone hold no more than kWordsHeld
-constexpr int kFewerResidentThreads = 768;      // of 16-bit floats whose rows begin anywhere
+constexpr int kFewerResidentThreads = 768;      // of 16-bit floats whose rows begin anywhere, or are held by warps
 constexpr int kOwnRegistersAnywhere = 16;       // as kOwnRegisters, of those: some are spilled, which costs less than a block fewer
+constexpr int kOwnRegistersInAWarp = 20;        // as kOwnRegisters, of 16-bit floats whose rows warps hold
+constexpr int kItemsInAWarp = 5;                // vectors of a thread of short rows: of fewer what lanes give each other is what a row takes
+constexpr int kLeastLanesInAWarp = 8;           // that read a line of the cache
 constexpr int kFewOwnRegisters = 20;            // as kOwnRegisters, of a thread that holds so little: what the compiler does with where it must
 constexpr std::size_t kColumnSharedBytes = 48 * 1024;  // that any block may have, for the values that threads of a column join
 constexpr int kColumnWords = 96;                // registers of a thread for the values of its columns
@@ -141,16 +144,20 @@ int vector_of(const KernelSpec& spec, const Layout& layout, const Geometry& geom
     some |= access == Access::kRow && !spec.is_ordinals(i);
   }
   int vector = some ? kVectorBytes / widest : 1;
+  const auto is_whole = [&](int width) { return has_whole_vectors(spec, layout, geometry, width); };
   if (layout.form == Form::kRows) {
     // Rows that begin anywhere are read along one axis.
     // Across rows a thread's elements are at the same places of each.
-    while (vector > 1 && (layout.reduced_rank > 1 || spec.joins_across()) && !has_whole_vectors(spec, layout, geometry, vector)) vector /= 2;
+    while (vector > 1 && (layout.reduced_rank > 1 || spec.joins_across()) && !is_whole(vector)) vector /= 2;
+    // Of short rows of 16-bit floats whole vectors of half the size take fewer instructions than ends do.
+    const bool is_short = widest == 2 && geometry.reduced.count <= 32 * kMostWordsHeld && !spec.scans();
+    if (is_short && vector == kVectorBytes / widest && !is_whole(vector) && is_whole(vector / 2)) vector /= 2;
     return vector;
   }
   const int words = words_held(spec) + static_cast<int>(partial_bytes(spec)) / 4;
   const int held = spec.scans() ? std::max(kBlock, 32 * (kBlock / 32 + kMostColumnLevels)) : kBlock;  // values of a vector's columns in shared memory
   const auto fits = [&](int width) { return width * words <= kColumnWords && static_cast<std::size_t>(held * width) * partial_bytes(spec) <= kColumnSharedBytes; };
-  while (vector > 1 && (!fits(vector) || !has_whole_vectors(spec, layout, geometry, vector))) vector /= 2;
+  while (vector > 1 && (!fits(vector) || !is_whole(vector))) vector /= 2;
   return vector;
 }
 
@@ -190,8 +197,18 @@ int words_wanted_again(const KernelSpec& spec, const Layout& layout) {
   return most;
 }
 
+/// Whether there are rows for all multiprocessors if each is a warp's.
+bool are_many(std::int64_t rows, const Processors& processors) { return rows / (kBlock / 32) >= std::int64_t{32} * processors.count; }
+
+/// Lanes of a warp that share a row of so many vectors, if each is to have so many of them.
+int lanes_in_a_warp(std::int64_t vectors, int items) {
+  int lanes = 1;
+  while (lanes < 32 && std::int64_t{lanes} * (lanes < kLeastLanesInAWarp ? 1 : items) < vectors) lanes *= 2;
+  return lanes;
+}
+
 /// Lanes, items and cluster that hold a row; false if nothing does.
-bool hold_rows(const KernelSpec& spec, Layout& layout, std::int64_t length, const Processors& processors, const Measured& asked) {
+bool hold_rows(const KernelSpec& spec, Layout& layout, const Geometry& geometry, std::int64_t length, const Processors& processors, const Measured& asked) {
   const int words = words_of_place(spec, layout) * layout.vector;  // of a vector
   const std::int64_t vectors = divide_up(length, layout.vector) + (layout.ends == Ends::kAnywhere ? 1 : 0);
   const bool writes = writes_elements(spec), is_short = words > 0 && bytes_read(spec, layout) < 4 * words_of_place(spec, layout);
@@ -200,7 +217,8 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, std::int64_t length, cons
   // Of 16-bit floats a vector more, where most threads' last one is empty: two blocks of twice the lanes wait for each other.
   const int more_vectors = is_short && layout.ends == Ends::kAnywhere ? 1 : 0;
   const auto fits = [&] { return std::int64_t{lanes} * cluster * (std::max((lanes == kSparseLanes ? held / 2 : held) / words, 1) + more_vectors) >= vectors; };
-  while (lanes < 32 && lanes < vectors) lanes *= 2;
+  const bool is_of_warps = is_short && !spec.joins_across() && are_many(geometry.count, processors);
+  lanes = lanes_in_a_warp(vectors, is_of_warps ? std::clamp(held / words + more_vectors, 1, kItemsInAWarp) : 1);
   while (lanes < most_alone && !fits()) lanes *= 2;
   if (!fits()) held = kMostWordsHeld;
   while (lanes < kLanesAlone && !fits()) lanes *= 2;
@@ -220,11 +238,13 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, std::int64_t length, cons
   const int held_registers = layout.items * words + words_held(spec);
   const bool more = cluster == 1 && lanes == kLanesAlone && layout.items * layout.vector * words_wanted_again(spec, layout) <= kWordsHeld && kFewOwnRegisters + held_registers <= kRegisters / kMoreResidentThreads;
   int threads = more ? kMoreResidentThreads : kOwnRegisters + held_registers <= kRegisters / kResidentThreads ? kResidentThreads : 0;
-  if (more_vectors > 0) {
-    const int registers = kOwnRegistersAnywhere + layout.vector * (layout.items * words_of_place(spec, layout) + most_joined_words(spec));
-    threads = registers <= kRegisters / kResidentThreads ? kResidentThreads : registers <= kRegisters / kFewerResidentThreads ? kFewerResidentThreads : 0;
+  const bool in_warps = is_of_warps && lanes <= 32;
+  if (more_vectors > 0 || in_warps) {
+    const int registers = (in_warps ? kOwnRegistersInAWarp : kOwnRegistersAnywhere) + layout.vector * (layout.items * words_of_place(spec, layout) + most_joined_words(spec));
+    const bool as_many = more_vectors > 0 && registers <= kRegisters / kResidentThreads;
+    threads = as_many ? kResidentThreads : registers <= kRegisters / kFewerResidentThreads ? kFewerResidentThreads : 0;
   }
-  layout.residents = asked.residents > 0 ? asked.residents : lanes > 32 ? threads / lanes : 0;
+  layout.residents = asked.residents > 0 ? asked.residents : lanes > 32 ? threads / lanes : in_warps ? threads / kBlock : 0;
   // More of a cluster's blocks hide its meetings, while the compiler has registers for it: with the addresses of more arrays it spills.
   if (asked.residents == 0 && cluster > 1 && layout.residents > 0 && spec.parameter_count() <= kArraysOfResidents) layout.residents = std::max(layout.residents, kClustersResident * kLanesOfACluster / lanes);
   return true;
@@ -427,7 +447,7 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
     layout.whole = goes_again(spec) && std::int64_t{layout.lanes} * held >= length;
     if (layout.whole) layout.items = static_cast<int>(divide_up(length, layout.lanes));
   } else {
-    layout.whole = (goes_again(spec) || spec.joins_across()) && hold_rows(spec, layout, length, processors, asked);
+    layout.whole = (goes_again(spec) || spec.joins_across()) && hold_rows(spec, layout, geometry, length, processors, asked);
     if (layout.whole && spec.joins_across()) {
       if (asked.residents == 0) layout.residents = resident_across(spec, layout, processors);
       if (asked.lanes == 0 && asked.cluster == 0 && asked.residents == 0) stay_across(spec, layout, geometry, processors);
@@ -436,8 +456,8 @@ Layout share_cuda_rows(const KernelSpec& spec, Layout layout, const Geometry& ge
     }
     if (layout.whole && asked.lanes == 0 && asked.cluster == 0) stay(spec, layout, geometry, processors);
     if (!layout.whole) {
-      while (layout.lanes < 32 && std::int64_t{layout.lanes} * layout.vector < length) layout.lanes *= 2;
-      const bool many = outputs / (kBlock / 32) >= std::int64_t{32} * processors.count;
+      const bool many = are_many(outputs, processors);
+      layout.lanes = lanes_in_a_warp(divide_up(length, layout.vector), many ? kItemsInAWarp : 1);
       if (goes_again(spec)) layout.lanes = kMostLanes;
       else if (length > 32 * layout.vector && !(length <= kOneWarpRow && many)) layout.lanes = kBlock;
       layout.items = asked.items > 0 ? asked.items : items_of_pass(spec, layout, length);

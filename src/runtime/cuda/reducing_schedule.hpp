@@ -20,9 +20,13 @@
 //   rows that begin       their first and last vectors are read whole where the array goes on beside the row: element by element 16-bit floats, which share words, would be waited
 //   anywhere              for before the next vector is asked for (softmax of 1,001 bfloat16 columns on an H100: 564 us; 415, of which a copy takes 360). Of 16-bit floats a thread has a vector
 //                         more, of which most are empty: of 8,191 columns 256 lanes of 5 take 401 us, 512 of 3 take 535
+//   short rows of 16-bit  up to five vectors of a thread, in as few lanes of a warp as hold the row so, 8 at least: what lanes give each other is a row's greatest cost. 768 threads are told to be
+//   floats                resident, else the compiler saves registers by reading one vector after the other. Where vectors are not whole but halves of them are, those are taken (softmax
+//                         of bfloat16 on an H100, a copy 185 us: of 100 columns 309 us, 193 so; of 200 216, 186; of 300 302, 184; of 301 310, 206; of 1,000 230, 185; of 1,004 220, 188)
 //   past that             each pass reads the row again
 //
-// Reductions of one pass hold nothing: 128 bytes of a row a thread are on their way at a time, of columns too, and at most 32 elements.
+// Reductions of one pass hold nothing: 128 bytes of a row a thread are on their way at a time, of columns too, and at most 32 elements. Of many short rows a thread has up to five
+// vectors too.
 // Kernels that write no elements of a row hold 64 registers' worth with 128 lanes: many small blocks, of which some always read.
 // A scan holds 16 registers' worth of a row a thread, of columns 32, where that holds the row or there is little of it. Else a block that has read
 // waits for what stands before its tile, so others must hold more than while they read; and the tiles' values, of which each column has one a tile, are

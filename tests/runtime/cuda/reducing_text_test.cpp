@@ -300,6 +300,35 @@ TEST(CudaReducing, LeavesRegistersForManyThreadsWhereEachHoldsFewElements) {
   EXPECT_LE(std::stoi(spill[1]), kMostSpilled) << log;
 }
 
+TEST(CudaReducing, GivesManyShortRowsFewLanesOfAWarp) {
+  using Form = std::vector<int>;  // lanes, items, vector, residents
+  const auto form = [](KernelSpec spec, DType dtype, const Shape& shape) {
+    spec.inputs = {dtype};
+    if (dtype != float32) spec.outputs.assign(spec.outputs.size(), dtype);
+    for (Step& step : spec.steps) {
+      if (step.join) step.join->bytes = 4;
+    }
+    const bool is_sum = spec.steps.size() == 1;
+    const Shape row = {shape[0], 1};
+    const Strides dense = contiguous_strides(shape), of_row = contiguous_strides(row);
+    const ArrayLayout arrays[] = {{&shape, &dense}, is_sum ? ArrayLayout{&row, &of_row} : ArrayLayout{&shape, &dense}};
+    const Layout found = cuda_layout(spec, Geometry(shape, arrays, 2), {132, 8, 227 * 1024});
+    return Form{found.lanes, found.items, found.vector, found.residents};
+  };
+  const KernelSpec soft = softmax_in_steps(), sum = spec_of("sum", {sum_of(0)}, {1});
+  EXPECT_EQ(form(soft, bfloat16, {500000, 200}), (Form{8, 4, 8, 3}));
+  EXPECT_EQ(form(soft, bfloat16, {500000, 301}), (Form{8, 5, 8, 3})) << "of rows that begin anywhere a vector more";
+  EXPECT_EQ(form(soft, bfloat16, {500000, 300}), (Form{16, 5, 4, 3})) << "halves of vectors are whole";
+  EXPECT_EQ(form(soft, bfloat16, {200000, 1000}), (Form{32, 4, 8, 3}));
+  EXPECT_EQ(form(soft, bfloat16, {200000, 1001}), (Form{32, 4, 8, 4}));
+  EXPECT_EQ(form(soft, bfloat16, {100, 200}), (Form{32, 1, 8, 0})) << "few rows: each has a warp";
+  EXPECT_EQ(form(soft, bfloat16, {20000, 2004}), (Form{128, 2, 8, 8})) << "too long for a warp";
+  EXPECT_EQ(form(soft, float32, {500000, 200}), (Form{32, 2, 4, 0}));
+  EXPECT_EQ(form(sum, bfloat16, {500000, 100}), (Form{8, 4, 4, 0}));
+  EXPECT_EQ(form(sum, float32, {500000, 100}), (Form{8, 4, 4, 0}));
+  EXPECT_EQ(form(sum, float32, {100, 100}), (Form{32, 1, 4, 0})) << "few rows";
+}
+
 TEST(CudaReducing, KeepsBlocksForLongRowsOfOneArrayOrTwo) {
   const auto layout = [](const KernelSpec& spec, const Shape& shape, const Processors& processors = {132, 8, 227 * 1024}) {
     const Shape row = {shape[0], 1};
