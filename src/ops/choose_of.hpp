@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <damo/axes.hpp>
+#include <damo/dtype.hpp>
 #include <damo/error.hpp>
 
 namespace damo {
@@ -20,8 +21,12 @@ struct ChooseOf {
     std::vector<std::int64_t> numbers(choices.size());
     for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::int64_t>(i);
     const Value taken = take(World::numbers(numbers, which), World::converted(which, int64), 0);  // checks them, and counts from the end
-    Value result = second(World::converted(taken, choices[0].dtype()), choices[0]);  // of its dtype: `which` takes part with its shape alone
-    for (std::size_t i = 1; i < choices.size(); ++i) result = where(eq(taken, numbers[i]), choices[i], result);
+    // The dtype of all at once: two after two, uint8, int8 and float16 would be float32.
+    std::vector<Promotable> dtypes;
+    for (const Value& choice : choices) dtypes.push_back({choice.dtype()});
+    const DType dtype = result_type(dtypes);
+    Value result = second(World::converted(taken, dtype), World::converted(choices[0], dtype));  // `which` takes part with its shape alone
+    for (std::size_t i = 1; i < choices.size(); ++i) result = where(eq(taken, numbers[i]), World::converted(choices[i], dtype), result);
     return result;
   }
 

@@ -33,6 +33,14 @@ TEST_P(ChooseOnEachDevice, ChooseTakesFromTheChoiceThatIsNumbered) {
   EXPECT_THAT(error_of([&] { choose(integers<int>({3}), {x, y, z}).to_doubles(); }), HasSubstr("3"));
 }
 
+TEST_P(ChooseOnEachDevice, ChooseHasTheDtypeOfAllChoicesAtOnce) {  // two after two, the first and the second would make it float32
+  const Array which = integers<int>({0, 2, 1}), x = astype(of({1, 2, 3}), uint8), y = astype(of({-1, -2, -3}), int8), z = astype(of({0.5, 1.5, 2.5}), float16);
+  const Variable k = vector("k", int32), a = vector("a", uint8), b = vector("b", int8), c = vector("c", float16), chosen = choose(k, {a, b, c});
+  EXPECT_EQ(chosen.dtype(), float16);
+  EXPECT_THAT(function({k, a, b, c}, {chosen}, options())(which, x, y, z)[0].to_doubles(), ElementsAre(1, 1.5, -3));
+  EXPECT_EQ(choose(which, {x, y, z}).dtype(), float16);
+}
+
 TEST_P(ChooseOnEachDevice, MeshgridStretchesEachVectorAlongItsAxis) {
   const Array x = integers<int>({1, 2, 3}), y = of({0.5, 1.5});
   const std::vector<Array> xy = meshgrid({x, y}), ij = meshgrid({x, y}, "ij");
