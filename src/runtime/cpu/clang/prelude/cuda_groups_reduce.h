@@ -93,17 +93,17 @@ __device__ inline void accumulate(Lanes<ArePart> members, T sum, Op& op) {
     Places<T>::put(thread, sum);
   }
 }
-// What the place from(members, own) holds then, own being this thread's.
-template <class Group, class T, class Op, class From>
-__device__ inline T scan(const Group& group, T value, Op&& op, From from) {
+// take(members, own, value) reads from the places then what this thread gets, own being its number.
+template <class Group, class T, class Op, class Take>
+__device__ inline T scan(const Group& group, T value, Op&& op, Take take) {
   const auto members = details::members(group);
   const unsigned own = thread_block::thread_rank();
   Places<T>::put(own, value);
-  if (members.kArePart) Places<Before>::put(own, {members.before(own)});
+  if constexpr (members.kArePart) Places<Before>::put(own, {members.before(own)});
   group.sync();
   accumulate(members, value, op);
   group.sync();
-  Places<T>::get(from(members, own), value);
+  take(members, own, value);
   group.sync();
   return value;
 }
@@ -112,17 +112,19 @@ __device__ inline T scan(const Group& group, T value, Op&& op, From from) {
 
 template <class Group, class T, class Op>
 __device__ inline T reduce(const Group& group, T value, Op&& op) {
-  return details::scan(group, value, op, [](auto members, unsigned) { return members.last(); });
+  return details::scan(group, value, op, [](auto members, unsigned, T& result) { details::Places<T>::get(members.last(), result); });
 }
 template <class Group, class T, class Op = plus<T>>
 __device__ inline T inclusive_scan(const Group& group, T value, Op op = {}) {
-  return details::scan(group, value, op, [](auto, unsigned own) { return own; });
+  return details::scan(group, value, op, [](auto, unsigned own, T& result) { details::Places<T>::get(own, result); });
 }
 template <class Group, class T, class Op = plus<T>>
 __device__ inline T exclusive_scan(const Group& group, T value, Op op = {}) {
-  value = details::scan(group, value, op, [](auto members, unsigned own) { return members.before(own); });
-  const unsigned own = thread_block::thread_rank();
-  return details::members(group).before(own) != own ? value : T{};
+  return details::scan(group, value, op, [](auto members, unsigned own, T& result) {
+    const unsigned before = members.before(own);
+    result = T{};
+    if (before != own) details::Places<T>::get(before, result);
+  });
 }
 template <class Group, class T, class Op>
 __device__ inline void reduce_store_async(const Group& group, T* to, T value, Op&& op) {

@@ -120,6 +120,7 @@ inline bfloat16 operator--(bfloat16& a, int) { const bfloat16 old = a; --a; retu
   inline H __##from##2##N##_rz(T x) { return damo::cuda::half_directed<H>(damo::cuda::wide_of(x), 'z'); }     \
   inline H __##from##2##N##_ru(T x) { return damo::cuda::half_directed<H>(damo::cuda::wide_of(x), 'u'); }     \
   inline H __##from##2##N##_rd(T x) { return damo::cuda::half_directed<H>(damo::cuda::wide_of(x), 'd'); }
+// Out of range a conversion gives the nearest integer there is, of a NaN 0.
 #define __DAMO_TO_INTEGER(H, N, I, to)                                                                        \
   inline I __##N##2##to##_rn(H x) { return (I)rintf(float(x)); }                                              \
   inline I __##N##2##to##_rz(H x) { return (I)truncf(float(x)); }                                             \

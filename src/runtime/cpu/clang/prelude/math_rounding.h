@@ -31,15 +31,15 @@ DAMO_ROUNDING(rint, rint) DAMO_ROUNDING(nearbyint, rint) DAMO_ROUNDING(round, ro
 
 // The tests are by bits: right whatever the compiler was told about NaN and infinity. fmin and fmax are C's: the number
 // where the other is NaN.
-#define DAMO_FLOATING(T, suffix, Infinity)                                                            \
+#define DAMO_FLOATING(T, suffix, infinity_bits)                                                       \
   DAMO_MATH T fabs(T x) { return math::magnitude(x); }                                                \
   DAMO_MATH T copysign(T x, T s) { return math::with_sign(x, s); }                                    \
   DAMO_MATH T sqrt(T x) { return __builtin_sqrt##suffix(x); }                                         \
   DAMO_MATH T rsqrt(T x) { return T(1) / sqrt(x); }                                                   \
   DAMO_MATH T fma(T a, T b, T c) { return __builtin_fma##suffix(a, b, c); }                           \
-  DAMO_MATH bool isnan(T x) { return math::bits(math::magnitude(x)) > Infinity; }                     \
-  DAMO_MATH bool isinf(T x) { return math::bits(math::magnitude(x)) == Infinity; }                    \
-  DAMO_MATH bool isfinite(T x) { return math::bits(math::magnitude(x)) < Infinity; }                  \
+  DAMO_MATH bool isnan(T x) { return math::bits(math::magnitude(x)) > infinity_bits; }                \
+  DAMO_MATH bool isinf(T x) { return math::bits(math::magnitude(x)) == infinity_bits; }               \
+  DAMO_MATH bool isfinite(T x) { return math::bits(math::magnitude(x)) < infinity_bits; }             \
   DAMO_MATH bool signbit(T x) { return math::bits(x) >> (8 * sizeof(T) - 1); }                        \
   DAMO_MATH T fmin(T x, T y) { return isnan(y) ? x : (y < x || isnan(x) ? y : x); }                   \
   DAMO_MATH T fmax(T x, T y) { return isnan(y) ? x : (y > x || isnan(x) ? y : x); }
