@@ -148,7 +148,8 @@ inline double2 curand_uniform2_double(curandStatePhilox4_32_10* s) {
   return double2{damo::cuda::uniform(uint2{w.x, w.y}), damo::cuda::uniform(uint2{w.z, w.w})};
 }
 struct curandStateMRG32k3a {};
-__attribute__((unavailable("cuRAND's MRG32k3a is not supported on the CPU"))) inline void curand_init(unsigned long long, unsigned, unsigned long long, curandStateMRG32k3a*) {}
+__attribute__((unavailable("cuRAND's MRG32k3a is not supported on the CPU")))
+inline void curand_init(unsigned long long, unsigned, unsigned long long, curandStateMRG32k3a*) {}
 template <class State>
 __attribute__((unavailable("cuRAND's Poisson distribution is not supported on the CPU"))) inline unsigned curand_poisson(State*, double) { return 0; }
 #pragma clang force_cuda_host_device end
