@@ -13,12 +13,13 @@ constexpr const char* kBaseParts[] = {"cuda_math.h", "cuda_intrinsics.h", "cuda_
 /// Rarer, read where named.
 constexpr const char* kExtraParts[] = {"cuda_special.h", "cuda_rounding.h", "cuda_simd.h", "cuda_half.h", "cuda_std.h", "cuda_texture_references.h"};
 
-struct Provided {
-  const char* part;  ///< of the prelude; empty: everything is declared already
+struct Headers {
+  const char* what;
   std::initializer_list<const char*> names;
 };
 
-const Provided kProvided[] = {
+/// what: the part of the prelude that has them; empty: everything is declared already.
+const Headers kProvided[] = {
     {"", {"cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "cuda_device_runtime_api.h", "device_launch_parameters.h",
           "device_functions.h", "device_types.h", "builtin_types.h", "vector_types.h", "vector_functions.h", "driver_types.h",
           "host_defines.h", "math_functions.h", "math_constants.h", "sm_20_atomic_functions.h", "sm_60_atomic_functions.h",
@@ -47,12 +48,7 @@ const Provided kProvided[] = {
     {"cuda_random.h", {"curand_kernel.h", "curand.h", "curand_philox4x32_x.h", "curand_uniform.h", "curand_normal.h"}},
 };
 
-struct Refused {
-  const char* what;
-  std::initializer_list<const char*> names;
-};
-
-const Refused kRefused[] = {
+const Headers kRefused[] = {
     {"wmma, the matrix units' interface,", {"mma.h", "crt/mma.h"}},
     {"floating point of 6 and 4 bits", {"cuda_fp6.h", "cuda_fp4.h"}},
     {"CUB", {"cub/cub.cuh", "cub/block/block_reduce.cuh", "cub/block/block_scan.cuh", "cub/block/block_load.cuh",
@@ -191,23 +187,17 @@ std::string math_includes(const std::string* source, bool cuda) {
   return text;
 }
 
-std::string loops_header(const std::string* source) {
-  return include("core.h") + math_includes(source, false) + include("convert.h") + include("float8.h") + include("elementwise.h") + include("ordinals.h") + include("random.h") + include("strips.h");
-}
+}  // namespace
 
-/// core.h, math_*.h and elementwise.h are written as plain C++: in CUDA C the pragma makes them device functions.
-std::string cuda_header(const std::string* source) {
-  std::string text = "#pragma clang force_cuda_host_device begin\n" + include("core.h");
-  text += math_includes(source, true);
-  if (!source || wants(*source, "elementwise.h")) text += include("convert.h") + include("float8.h") + include("elementwise.h") + include("ordinals.h") + include("random.h");
-  text += "#pragma clang force_cuda_host_device end\n" + include("cuda_c.h");
+std::string umbrella_header(bool cuda, const std::string* source) {
+  std::string text = include("core.h") + math_includes(source, cuda);
+  if (!cuda || !source || wants(*source, "elementwise.h")) text += include("convert.h") + include("float8.h") + include("elementwise.h") + include("ordinals.h") + include("random.h");
+  if (!cuda) return text + include("strips.h");
+  // So far it is written as plain C++: in CUDA C the pragma makes device functions of it.
+  text = "#pragma clang force_cuda_host_device begin\n" + text + "#pragma clang force_cuda_host_device end\n" + include("cuda_c.h");
   for (const char* part : kBaseParts) text += !source || wants(*source, part) ? include(part) : "";
   return text;
 }
-
-}  // namespace
-
-std::string umbrella_header(bool cuda, const std::string* source) { return cuda ? cuda_header(source) : loops_header(source); }
 
 std::string extra_header(const std::string& source) {
   std::string text;
@@ -222,12 +212,12 @@ std::string extra_header(const std::string& source) {
 
 std::vector<std::pair<std::string, std::string>> provided_headers() {
   std::vector<std::pair<std::string, std::string>> headers;
-  for (const Provided& provided : kProvided) {
+  for (const Headers& provided : kProvided) {
     // By its whole path: "cuda_pipeline.h" is the name of a user's header and of a part.
-    const std::string text = *provided.part ? include(std::string(kPreludeDirectory) + provided.part) : "\n";
+    const std::string text = *provided.what ? include(std::string(kPreludeDirectory) + provided.what) : "\n";
     for (const char* name : provided.names) headers.emplace_back(name, text);
   }
-  for (const Refused& refused : kRefused) {
+  for (const Headers& refused : kRefused) {
     for (const char* name : refused.names) headers.emplace_back(name, std::string("#error ") + refused.what + " is not supported on the CPU\n");
   }
   return headers;

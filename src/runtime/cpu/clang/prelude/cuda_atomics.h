@@ -7,10 +7,11 @@ namespace damo::cuda {
 
 // old -> next(old), repeated until no other thread came between. Gives old.
 template <class T, class F>
-__device__ inline T update(T* p, F next) {
-  T old = __atomic_load_n(p, __ATOMIC_ACQUIRE);
-  while (!__atomic_compare_exchange_n(p, &old, next(old), true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-  }
+__device__ inline __remove_cv(T) update(T* p, F next) {
+  __remove_cv(T) old, result;
+  __atomic_load(p, &old, __ATOMIC_SEQ_CST);
+  do result = next(old);
+  while (!__atomic_compare_exchange(p, &old, &result, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
   return old;
 }
 template <class T>
@@ -31,18 +32,13 @@ __device__ inline T compare_and_swap(T* p, T expected, T value) {
   __device__ inline T name(T* p, T v) { return __VA_ARGS__; }                       \
   __device__ inline T name##_block(T* p, T v) { return name(p, v); }                \
   __device__ inline T name##_system(T* p, T v) { return name(p, v); }
+#define __DAMO_ATOMIC_FETCH(T, Name, name) __DAMO_ATOMIC(T, atomic##Name, __atomic_fetch_##name(p, v, __ATOMIC_ACQ_REL))
 #define __DAMO_ATOMIC_SUM(T)                                                        \
-  __DAMO_ATOMIC(T, atomicAdd, __atomic_fetch_add(p, v, __ATOMIC_ACQ_REL))           \
-  __DAMO_ATOMIC(T, atomicExch, damo::cuda::exchange(p, v))
-#define __DAMO_ATOMIC_INTEGER(T)                                                                  \
-  __DAMO_ATOMIC_SUM(T)                                                                            \
-  __DAMO_ATOMIC(T, atomicSub, __atomic_fetch_sub(p, v, __ATOMIC_ACQ_REL))                         \
-  __DAMO_ATOMIC(T, atomicMin, __atomic_fetch_min(p, v, __ATOMIC_ACQ_REL))                         \
-  __DAMO_ATOMIC(T, atomicMax, __atomic_fetch_max(p, v, __ATOMIC_ACQ_REL))                         \
-  __DAMO_ATOMIC(T, atomicAnd, __atomic_fetch_and(p, v, __ATOMIC_ACQ_REL))                         \
-  __DAMO_ATOMIC(T, atomicOr, __atomic_fetch_or(p, v, __ATOMIC_ACQ_REL))                           \
-  __DAMO_ATOMIC(T, atomicXor, __atomic_fetch_xor(p, v, __ATOMIC_ACQ_REL))                         \
-  __DAMO_ATOMIC_CAS(T)
+  __DAMO_ATOMIC_FETCH(T, Add, add) __DAMO_ATOMIC(T, atomicExch, damo::cuda::exchange(p, v))
+#define __DAMO_ATOMIC_INTEGER(T)                                                    \
+  __DAMO_ATOMIC_SUM(T) __DAMO_ATOMIC_CAS(T) __DAMO_ATOMIC_FETCH(T, Sub, sub)        \
+  __DAMO_ATOMIC_FETCH(T, Min, min) __DAMO_ATOMIC_FETCH(T, Max, max)                 \
+  __DAMO_ATOMIC_FETCH(T, And, and) __DAMO_ATOMIC_FETCH(T, Or, or) __DAMO_ATOMIC_FETCH(T, Xor, xor)
 #define __DAMO_ATOMIC_CAS(T)                                                                                    \
   __device__ inline T atomicCAS(T* p, T expected, T v) { return damo::cuda::compare_and_swap(p, expected, v); }   \
   __device__ inline T atomicCAS_block(T* p, T expected, T v) { return atomicCAS(p, expected, v); }              \
@@ -103,14 +99,8 @@ __device__ inline bool __nv_atomic_compare_exchange_n(T* p, __remove_cv(T)* expe
   template <class T>                                                                                                  \
   __device__ inline __remove_cv(T) __nv_atomic_fetch_##name(T* p, damo::cuda::same<__remove_cv(T)> v, __DAMO_ORDER) { \
     using V = __remove_cv(T);                                                                                         \
-    if constexpr (__is_integral(V)) {                                                                                 \
-      return __atomic_fetch_##name(p, v, __ATOMIC_SEQ_CST);                                                           \
-    } else {                                                                                                          \
-      V old = __nv_atomic_load_n(p, 0), result;                                                                       \
-      do result = next;                                                                                               \
-      while (!__nv_atomic_compare_exchange(p, &old, &result, false, 0, 0));                                           \
-      return old;                                                                                                     \
-    }                                                                                                                 \
+    if constexpr (__is_integral(V)) return __atomic_fetch_##name(p, v, __ATOMIC_SEQ_CST);                             \
+    else return damo::cuda::update(p, [v](V old) { return next; });                                                   \
   }                                                                                                                   \
   template <class T>                                                                                                  \
   __device__ inline void __nv_atomic_##name(T* p, damo::cuda::same<__remove_cv(T)> v, __DAMO_ORDER) {                 \
@@ -122,6 +112,7 @@ __DAMO_FETCH(xor, V(old ^ v)) __DAMO_FETCH(min, v < old ? v : old) __DAMO_FETCH(
 __device__ inline void __nv_atomic_thread_fence(__DAMO_ORDER) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 #undef __DAMO_ORDER
 #undef __DAMO_ATOMIC
+#undef __DAMO_ATOMIC_FETCH
 #undef __DAMO_ATOMIC_SUM
 #undef __DAMO_ATOMIC_INTEGER
 #undef __DAMO_ATOMIC_CAS

@@ -52,17 +52,13 @@ using nullptr_t = decltype(nullptr);
 
 // ---- indices ------------------------------------------------------------------------------------------------------
 #define __DAMO_MARKER(name) extern "C" __device__ __attribute__((const)) unsigned name(void);
-#define __DAMO_INDEX(variable, marker)                                                                         \
-  __DAMO_MARKER(__damo_##marker##_x)                                                                         \
-  __DAMO_MARKER(__damo_##marker##_y)                                                                         \
-  __DAMO_MARKER(__damo_##marker##_z)                                                                         \
+#define __DAMO_AXIS(marker, axis)                                                                            \
+  __declspec(property(get = __##axis)) unsigned axis;                                                        \
+  __device__ static inline unsigned __##axis() { return __damo_##marker##_##axis(); }
+#define __DAMO_INDEX(variable, marker)                                                                       \
+  __DAMO_MARKER(__damo_##marker##_x) __DAMO_MARKER(__damo_##marker##_y) __DAMO_MARKER(__damo_##marker##_z)   \
   struct __damo_##variable {                                                                                 \
-    __declspec(property(get = __x)) unsigned x;                                                              \
-    __declspec(property(get = __y)) unsigned y;                                                              \
-    __declspec(property(get = __z)) unsigned z;                                                              \
-    __device__ static inline unsigned __x() { return __damo_##marker##_x(); }                                \
-    __device__ static inline unsigned __y() { return __damo_##marker##_y(); }                                \
-    __device__ static inline unsigned __z() { return __damo_##marker##_z(); }                                \
+    __DAMO_AXIS(marker, x) __DAMO_AXIS(marker, y) __DAMO_AXIS(marker, z)                                     \
     __device__ operator uint3() const { return uint3{__x(), __y(), __z()}; }                                 \
     __device__ operator dim3() const { return dim3(__x(), __y(), __z()); }                                   \
     __damo_##variable(const __damo_##variable&) = delete;                                                    \
@@ -74,6 +70,7 @@ __DAMO_INDEX(blockIdx, block)
 __DAMO_INDEX(blockDim, block_size)
 __DAMO_INDEX(gridDim, grid_size)
 #undef __DAMO_INDEX
+#undef __DAMO_AXIS
 #undef __DAMO_MARKER
 constexpr int warpSize = 32;
 

@@ -38,7 +38,7 @@ __DAMO_GROUP thread_block this_thread_block(block_tile_memory<MaxBlockSize>&) { 
 
 class coalesced_group {
  public:
-  __DAMO_GROUP explicit coalesced_group(unsigned mask) : mask_(mask) {}
+  __DAMO_GROUP explicit coalesced_group(unsigned mask, unsigned rank = 0, unsigned groups = 1) : mask_(mask), rank_(rank), groups_(groups) {}
   __DAMO_GROUP void sync() const { __syncwarp(mask_); }
   __DAMO_GROUP unsigned size() const { return unsigned(__popc(mask_)); }
   __DAMO_GROUP unsigned num_threads() const { return size(); }
@@ -60,7 +60,6 @@ class coalesced_group {
     return damo::cuda::exchange(mask_, v, lane_of(rank + delta < size() ? rank + delta : rank));
   }
   __DAMO_GROUP unsigned mask() const { return mask_; }
-  __DAMO_GROUP coalesced_group(unsigned mask, unsigned rank, unsigned groups) : mask_(mask), rank_(rank), groups_(groups) {}
 
  private:
   // The lane with so many of the group's below it: halves of what is left of the warp, without a branch.
@@ -81,7 +80,7 @@ class coalesced_group {
     }
     return result;
   }
-  unsigned mask_, rank_ = 0, groups_ = 1;
+  unsigned mask_, rank_, groups_;
 };
 // Beside which there are groups of other lanes of its warp, which do the same: see cuda_groups_reduce.h.
 struct coalesced_part : coalesced_group {
@@ -168,30 +167,23 @@ __DAMO_GROUP thread_block_tile<Size, Group> tiled_partition(const Group&) { retu
 // Any of the above, its kind known at run time only.
 class thread_group {
  public:
-  __DAMO_GROUP thread_group(const thread_block&) : kind_(kBlock) {}
-  __DAMO_GROUP thread_group(const coalesced_group& group) : kind_(kLanes), mask_(group.mask()) {}
+  __DAMO_GROUP thread_group(const thread_block&) : lanes_(0) {}
+  __DAMO_GROUP thread_group(const coalesced_group& group) : lanes_(group.mask()) {}
   template <unsigned Size, class Parent>
-  __DAMO_GROUP thread_group(const thread_block_tile<Size, Parent>& tile) : kind_(kLanes), mask_(tile.mask()) {}
-  __DAMO_GROUP static thread_group one() { return thread_group(coalesced_group(1u << details::lane())); }
-  __DAMO_GROUP void sync() const { kind_ == kBlock ? __syncthreads() : __syncwarp(mask_); }
-  __DAMO_GROUP unsigned size() const { return kind_ == kBlock ? thread_block::size() : unsigned(__popc(mask_)); }
+  __DAMO_GROUP thread_group(const thread_block_tile<Size, Parent>& tile) : lanes_(tile.mask()) {}
+  __DAMO_GROUP void sync() const { is_block() ? __syncthreads() : lanes_.sync(); }
+  __DAMO_GROUP unsigned size() const { return is_block() ? thread_block::size() : lanes_.size(); }
   __DAMO_GROUP unsigned num_threads() const { return size(); }
-  __DAMO_GROUP unsigned thread_rank() const {
-    return kind_ == kBlock ? thread_block::thread_rank() : unsigned(__popc(mask_ & details::lanes_below()));
-  }
+  __DAMO_GROUP unsigned thread_rank() const { return is_block() ? thread_block::thread_rank() : lanes_.thread_rank(); }
 
  private:
-  enum Kind { kBlock, kLanes };
-  Kind kind_;
-  unsigned mask_ = 0;
+  __DAMO_GROUP bool is_block() const { return lanes_.mask() == 0; }
+  coalesced_group lanes_;
 };
-__DAMO_GROUP thread_group this_thread() { return thread_group::one(); }
+__DAMO_GROUP thread_group this_thread() { return coalesced_group(1u << details::lane()); }
 template <class Group>
-__DAMO_GROUP thread_group tiled_partition(const Group& group, unsigned size) {
-  const unsigned first = details::lane() / size * size;
-  const unsigned lanes = size >= 32 ? ~0u : ((1u << size) - 1u) << first;
-  (void)group;
-  return thread_group(coalesced_group(lanes));
+__DAMO_GROUP thread_group tiled_partition(const Group&, unsigned size) {
+  return coalesced_group(size >= 32 ? ~0u : ((1u << size) - 1u) << details::lane() / size * size);
 }
 template <class Group>
 __DAMO_GROUP coalesced_part binary_partition(const Group& group, bool p) {

@@ -36,6 +36,7 @@ struct Places {
 // The members of a group, by their numbers in the block: the last one, and who stands before one; itself, if none does.
 template <bool ArePart>
 struct Lanes {
+  static constexpr bool kArePart = ArePart;
   unsigned mask;
   __device__ inline unsigned last() const { return (thread_block::thread_rank() | 31u) - unsigned(__builtin_clz(mask)); }
   __device__ inline unsigned before(unsigned thread) const {
@@ -45,6 +46,7 @@ struct Lanes {
 };
 template <unsigned Size>
 struct Neighbours {
+  static constexpr bool kArePart = false;
   __device__ inline unsigned first() const { return thread_block::thread_rank() & ~(Size - 1); }
   __device__ inline unsigned last() const {
     const unsigned last = thread_block::thread_rank() | (Size - 1), end = thread_block::size();
@@ -91,48 +93,38 @@ __device__ inline void accumulate(Lanes<ArePart> members, T sum, Op& op) {
     Places<T>::put(thread, sum);
   }
 }
-template <bool ArePart>
-__device__ inline void tell_before(Lanes<ArePart> members, unsigned own) {
-  if (ArePart) Places<Before>::put(own, {members.before(own)});
-}
-template <unsigned Size>
-__device__ inline void tell_before(Neighbours<Size>, unsigned) {}
-
-template <class Group, class T, class Op>
-__device__ inline void scan(const Group& group, T value, Op&& op) {
+// take(members, own, value) reads from the places then what this thread gets, own being its number.
+template <class Group, class T, class Op, class Take>
+__device__ inline T scan(const Group& group, T value, Op&& op, Take take) {
   const auto members = details::members(group);
   const unsigned own = thread_block::thread_rank();
   Places<T>::put(own, value);
-  tell_before(members, own);
+  if constexpr (members.kArePart) Places<Before>::put(own, {members.before(own)});
   group.sync();
   accumulate(members, value, op);
   group.sync();
+  take(members, own, value);
+  group.sync();
+  return value;
 }
 
 }  // namespace details
 
 template <class Group, class T, class Op>
 __device__ inline T reduce(const Group& group, T value, Op&& op) {
-  details::scan(group, value, op);
-  details::Places<T>::get(details::members(group).last(), value);
-  group.sync();
-  return value;
+  return details::scan(group, value, op, [](auto members, unsigned, T& result) { details::Places<T>::get(members.last(), result); });
 }
 template <class Group, class T, class Op = plus<T>>
 __device__ inline T inclusive_scan(const Group& group, T value, Op op = {}) {
-  details::scan(group, value, op);
-  details::Places<T>::get(thread_block::thread_rank(), value);
-  group.sync();
-  return value;
+  return details::scan(group, value, op, [](auto, unsigned own, T& result) { details::Places<T>::get(own, result); });
 }
 template <class Group, class T, class Op = plus<T>>
 __device__ inline T exclusive_scan(const Group& group, T value, Op op = {}) {
-  details::scan(group, value, op);
-  const unsigned before = details::members(group).before(thread_block::thread_rank());
-  value = T{};
-  if (before != thread_block::thread_rank()) details::Places<T>::get(before, value);
-  group.sync();
-  return value;
+  return details::scan(group, value, op, [](auto members, unsigned own, T& result) {
+    const unsigned before = members.before(own);
+    result = T{};
+    if (before != own) details::Places<T>::get(before, result);
+  });
 }
 template <class Group, class T, class Op>
 __device__ inline void reduce_store_async(const Group& group, T* to, T value, Op&& op) {

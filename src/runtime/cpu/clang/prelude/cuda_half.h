@@ -39,31 +39,23 @@ using nv_bfloat162 = __nv_bfloat162;
 namespace damo::cuda {
 
 template <class H>
-inline constexpr bool is_half = false;
-template <>
-inline constexpr bool is_half<__half> = true;
-template <>
-inline constexpr bool is_half<__nv_bfloat16> = true;
-
-template <class H>
 inline unsigned short half_bits(H h) { return __builtin_bit_cast(unsigned short, h); }
 template <class H>
 inline H half_from(unsigned short bits) { return __builtin_bit_cast(H, bits); }
 template <class H>
 inline bool half_isnan(H h) { return ::isnan(float(h)); }
 
-template <class H, class T>
-inline H half_of(T x) { return damo::convert<H>(x); }
 // A 64-bit integer as a double that keeps what a rounding to 16 bits has to know.
 template <class I>
 inline double wide_of(I x) {
   if (double(x) < 0x1p53 && double(x) > -0x1p53) return double(x);
   return double(I(x >> 11) | I((x & 0x7ff) != 0)) * 2048.0;
 }
+inline double wide_of(float x) { return x; }
 // mode: 'z' towards zero, 'u' up, 'd' down.
 template <class H>
 inline H half_directed(double x, char mode) {
-  const H nearest = half_of<H>(x);
+  const H nearest = convert<H>(x);
   const double back = double(float(nearest));
   const unsigned short bits = half_bits(nearest);
   const bool negative = bits & 0x8000;
@@ -80,7 +72,7 @@ inline H fused_multiply_add(H a, H b, H c) {
   const auto word = damo::math::bits(sum.hi);
   const decltype(damo::math::bits(Wide())) inexact = sum.lo < 0 || sum.lo > 0;  // NaN: nothing was lost, the sum is infinite
   const auto too_large = inexact & (word ^ damo::math::bits(sum.lo)) >> (8 * sizeof(Wide) - 1);
-  return half_of<H>(__builtin_bit_cast(Wide, (word - too_large) | inexact));
+  return convert<H>(__builtin_bit_cast(Wide, (word - too_large) | inexact));
 }
 inline __half half_fma(__half a, __half b, __half c) { return fused_multiply_add<float>(a, b, c); }
 inline __nv_bfloat16 half_fma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c) { return fused_multiply_add<double>(a, b, c); }
@@ -92,8 +84,6 @@ template <class H>
 inline H half_least(H a, H b) { return half_isnan(a) ? b : half_isnan(b) ? a : float(b) < float(a) ? b : a; }
 template <class H>
 inline H half_greatest(H a, H b) { return half_isnan(a) ? b : half_isnan(b) ? a : float(a) < float(b) ? b : a; }
-template <class T>
-inline T clamp_to(float x, float low, float high) { return x != x ? T(0) : T(x < low ? low : x > high ? high : x); }
 
 }  // namespace damo::cuda
 
@@ -125,40 +115,33 @@ inline bfloat16 operator--(bfloat16& a, int) { const bfloat16 old = a; --a; retu
   X(H, exp, expf) X(H, exp2, exp2f) X(H, exp10, exp10f) X(H, log, logf) X(H, log2, log2f) X(H, log10, log10f) \
   X(H, sin, sinf) X(H, cos, cosf) X(H, tanh, tanhf) X(H, tanh_approx, tanhf) X(H, sqrt, sqrtf)                \
   X(H, rsqrt, rsqrtf) X(H, rcp, 1.0f /) X(H, floor, floorf) X(H, ceil, ceilf) X(H, rint, rintf) X(H, trunc, truncf)
-#define __DAMO_FROM_INTEGER(H, N, I, from)                                                                   \
-  inline H __##from##2##N##_rn(I x) { return damo::cuda::half_of<H>(x); }    \
-  inline H __##from##2##N##_rz(I x) { return damo::cuda::half_directed<H>(damo::cuda::wide_of(x), 'z'); } \
-  inline H __##from##2##N##_ru(I x) { return damo::cuda::half_directed<H>(damo::cuda::wide_of(x), 'u'); } \
-  inline H __##from##2##N##_rd(I x) { return damo::cuda::half_directed<H>(damo::cuda::wide_of(x), 'd'); }
-#define __DAMO_TO_INTEGER(H, N, I, to, suffix, round) inline I __##N##2##to##_##suffix(H x) { return (I)round(float(x)); }
-#define __DAMO_TO_INTEGERS(H, N, I, to)                                                                      \
-  __DAMO_TO_INTEGER(H, N, I, to, rn, rintf) __DAMO_TO_INTEGER(H, N, I, to, rz, truncf)                       \
-  __DAMO_TO_INTEGER(H, N, I, to, ru, ceilf) __DAMO_TO_INTEGER(H, N, I, to, rd, floorf)
-#define __DAMO_TO_SHORT(H, N, suffix, round)                                                                             \
-  inline short __##N##2short_##suffix(H x) { return damo::cuda::clamp_to<short>(round(float(x)), -32768.0f, 32767.0f); } \
-  inline unsigned short __##N##2ushort_##suffix(H x) { return damo::cuda::clamp_to<unsigned short>(round(float(x)), 0.0f, 65535.0f); }
+#define __DAMO_FROM(H, N, T, from)                                                                            \
+  inline H __##from##2##N##_rn(T x) { return damo::convert<H>(x); }                                           \
+  inline H __##from##2##N##_rz(T x) { return damo::cuda::half_directed<H>(damo::cuda::wide_of(x), 'z'); }     \
+  inline H __##from##2##N##_ru(T x) { return damo::cuda::half_directed<H>(damo::cuda::wide_of(x), 'u'); }     \
+  inline H __##from##2##N##_rd(T x) { return damo::cuda::half_directed<H>(damo::cuda::wide_of(x), 'd'); }
+// Out of range a conversion gives the nearest integer there is, of a NaN 0.
+#define __DAMO_TO_INTEGER(H, N, I, to)                                                                        \
+  inline I __##N##2##to##_rn(H x) { return (I)rintf(float(x)); }                                              \
+  inline I __##N##2##to##_rz(H x) { return (I)truncf(float(x)); }                                             \
+  inline I __##N##2##to##_ru(H x) { return (I)ceilf(float(x)); }                                              \
+  inline I __##N##2##to##_rd(H x) { return (I)floorf(float(x)); }
+#define __DAMO_INTEGER_BOTH_WAYS(H, N, I, name) __DAMO_FROM(H, N, I, name) __DAMO_TO_INTEGER(H, N, I, name)
 
 #define __DAMO_HALF(H, N)                                                                                    \
   inline H __float2##N(float x) { return H(x); }                                                             \
-  inline H __float2##N##_rn(float x) { return H(x); }                                                        \
-  inline H __float2##N##_rz(float x) { return damo::cuda::half_directed<H>(x, 'z'); }                        \
-  inline H __float2##N##_ru(float x) { return damo::cuda::half_directed<H>(x, 'u'); }                        \
-  inline H __float2##N##_rd(float x) { return damo::cuda::half_directed<H>(x, 'd'); }                        \
-  inline H __double2##N(double x) { return damo::cuda::half_of<H>(x); }                                      \
+  __DAMO_FROM(H, N, float, float)                                                                            \
+  inline H __double2##N(double x) { return damo::convert<H>(x); }                                            \
   inline float __##N##2float(H x) { return float(x); }                                                       \
   inline short __##N##_as_short(H x) { return short(damo::cuda::half_bits(x)); }                             \
   inline unsigned short __##N##_as_ushort(H x) { return damo::cuda::half_bits(x); }                          \
   inline H __short_as_##N(short x) { return damo::cuda::half_from<H>((unsigned short)x); }                   \
   inline H __ushort_as_##N(unsigned short x) { return damo::cuda::half_from<H>(x); }                         \
-  __DAMO_FROM_INTEGER(H, N, int, int) __DAMO_FROM_INTEGER(H, N, unsigned, uint)                              \
-  __DAMO_FROM_INTEGER(H, N, short, short) __DAMO_FROM_INTEGER(H, N, unsigned short, ushort)                  \
-  __DAMO_FROM_INTEGER(H, N, long long, ll) __DAMO_FROM_INTEGER(H, N, unsigned long long, ull)                \
-  __DAMO_TO_INTEGERS(H, N, int, int) __DAMO_TO_INTEGERS(H, N, unsigned, uint)                                \
-  __DAMO_TO_INTEGERS(H, N, long long, ll) __DAMO_TO_INTEGERS(H, N, unsigned long long, ull)                  \
-  __DAMO_TO_SHORT(H, N, rn, rintf) __DAMO_TO_SHORT(H, N, rz, truncf)                                         \
-  __DAMO_TO_SHORT(H, N, ru, ceilf) __DAMO_TO_SHORT(H, N, rd, floorf)                                         \
-  inline signed char __##N##2char_rz(H x) { return damo::cuda::clamp_to<signed char>(float(x), -128.0f, 127.0f); }   \
-  inline unsigned char __##N##2uchar_rz(H x) { return damo::cuda::clamp_to<unsigned char>(float(x), 0.0f, 255.0f); } \
+  __DAMO_INTEGER_BOTH_WAYS(H, N, int, int) __DAMO_INTEGER_BOTH_WAYS(H, N, unsigned, uint)                    \
+  __DAMO_INTEGER_BOTH_WAYS(H, N, short, short) __DAMO_INTEGER_BOTH_WAYS(H, N, unsigned short, ushort)        \
+  __DAMO_INTEGER_BOTH_WAYS(H, N, long long, ll) __DAMO_INTEGER_BOTH_WAYS(H, N, unsigned long long, ull)      \
+  inline signed char __##N##2char_rz(H x) { return (signed char)float(x); }                                  \
+  inline unsigned char __##N##2uchar_rz(H x) { return (unsigned char)float(x); }                             \
   __DAMO_ARITHMETIC(H, add, +) __DAMO_ARITHMETIC(H, sub, -) __DAMO_ARITHMETIC(H, mul, *)                     \
   inline H __hdiv(H a, H b) { return H(float(a) / float(b)); }                                               \
   inline H __hfma(H a, H b, H c) { return damo::cuda::half_fma(a, b, c); }                                   \
@@ -180,8 +163,9 @@ inline bfloat16 operator--(bfloat16& a, int) { const bfloat16 old = a; --a; retu
 __DAMO_HALF(__half, half)
 __DAMO_HALF(__nv_bfloat16, bfloat16)
 #undef __DAMO_COMPARISON
-#undef __DAMO_FROM_INTEGER
+#undef __DAMO_FROM
 #undef __DAMO_TO_INTEGER
+#undef __DAMO_INTEGER_BOTH_WAYS
 
 // ---- pairs: each function is the scalar one on both parts ----------------------------------------------------------
 #define __DAMO_BOTH(V, name, scalar) inline V name(V a, V b) { return V{scalar(a.x, b.x), scalar(a.y, b.y)}; }

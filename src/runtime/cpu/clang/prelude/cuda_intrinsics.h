@@ -111,11 +111,11 @@ __DAMO_LOAD(__ldg) __DAMO_LOAD(__ldcg) __DAMO_LOAD(__ldca) __DAMO_LOAD(__ldcs) _
 #define __DAMO_STORE(name) template <class T> inline void name(T* p, damo::cuda::same<T> value) { *p = value; }
 __DAMO_STORE(__stcg) __DAMO_STORE(__stcs) __DAMO_STORE(__stwb) __DAMO_STORE(__stwt)
 #undef __DAMO_STORE
-#define __DAMO_FLAT(space) inline size_t __cvta_generic_to_##space(const void* p) { return (size_t)p; }
+#define __DAMO_FLAT(space)                                                                  \
+  inline size_t __cvta_generic_to_##space(const void* p) { return (size_t)p; }              \
+  inline void* __cvta_##space##_to_generic(size_t p) { return (void*)p; }
 __DAMO_FLAT(shared) __DAMO_FLAT(global) __DAMO_FLAT(constant) __DAMO_FLAT(local)
 #undef __DAMO_FLAT
-inline void* __cvta_shared_to_generic(size_t p) { return (void*)p; }
-inline void* __cvta_global_to_generic(size_t p) { return (void*)p; }
 inline void* memcpy(void* to, const void* from, size_t bytes) { return __builtin_memcpy(to, from, bytes); }
 inline void* memmove(void* to, const void* from, size_t bytes) { return __builtin_memmove(to, from, bytes); }
 inline void* memset(void* to, int byte, size_t bytes) { return __builtin_memset(to, byte, bytes); }

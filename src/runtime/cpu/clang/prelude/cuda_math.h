@@ -52,19 +52,28 @@ __DAMO_BINARY_LIST(__DAMO_BINARY)
 #undef __DAMO_BINARY
 
 inline float pow(float x, int n) { return powf(x, float(n)); }
-inline double pow(double x, int n) { return pow(x, double(n)); }
-inline float fmaf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-inline float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-inline double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
-inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
-inline float rsqrt(float x) { return 1.0f / sqrtf(x); }
-inline double rsqrt(double x) { return 1.0 / sqrt(x); }
-inline float exp10f(float x) { return powf(10.0f, x); }
-inline float exp10(float x) { return powf(10.0f, x); }
-inline double exp10(double x) { return pow(10.0, x); }
-inline void sincosf(float x, float* s, float* c) { *s = sinf(x), *c = cosf(x); }
-inline void sincos(float x, float* s, float* c) { *s = sinf(x), *c = cosf(x); }
-inline void sincos(double x, double* s, double* c) { *s = sin(x), *c = cos(x); }
+// form: f in the name of a float's function, or nothing; of: f for floats, of the functions that it calls.
+#define __DAMO_FLOATING(T, form, of)                                                                          \
+  inline T fma##form(T a, T b, T c) { return __builtin_fma##of(a, b, c); }                                    \
+  inline T rsqrt##form(T x) { return T(1) / sqrt##of(x); }                                                    \
+  inline T exp10##form(T x) { return pow##of(T(10), x); }                                                     \
+  inline void sincos##form(T x, T* s, T* c) { *s = sin##of(x), *c = cos##of(x); }                             \
+  inline long lrint##form(T x) { return (long)rint##of(x); }                                                  \
+  inline long long llrint##form(T x) { return (long long)rint##of(x); }                                       \
+  inline long lround##form(T x) { return (long)round##of(x); }                                                \
+  inline long long llround##form(T x) { return (long long)round##of(x); }                                     \
+  inline T ldexp##form(T x, int n) { return __builtin_ldexp##of(x, n); }                                      \
+  inline T scalbn##form(T x, int n) { return __builtin_scalbn##of(x, n); }                                    \
+  inline T scalbln##form(T x, long n) { return __builtin_scalbln##of(x, n); }                                 \
+  inline T frexp##form(T x, int* e) { return __builtin_frexp##of(x, e); }                                     \
+  inline T modf##form(T x, T* whole) {                                                                        \
+    *whole = trunc##of(x);                                                                                    \
+    return __builtin_isinf(x) ? copysign##of(T(0), x) : copysign##of(x - *whole, x);                          \
+  }
+__DAMO_FLOATING(float, f, f)
+__DAMO_FLOATING(float, , f)
+__DAMO_FLOATING(double, , )
+#undef __DAMO_FLOATING
 inline float fdividef(float x, float y) { return x / y; }
 
 #define __DAMO_CLASSIFY(name)                                  \
@@ -91,38 +100,16 @@ __DAMO_INTEGER(int, unsigned)
 __DAMO_INTEGER(long, unsigned long)
 __DAMO_INTEGER(long long, unsigned long long)
 #undef __DAMO_LEAST_GREATEST
-#define __DAMO_LEAST_GREATEST(T, A, B, suffix)                     \
-  inline T min(A a, B b) { return fmin##suffix(a, b); }            \
-  inline T max(A a, B b) { return fmax##suffix(a, b); }
-__DAMO_LEAST_GREATEST(float, float, float, f)
-__DAMO_LEAST_GREATEST(double, double, double, )
-__DAMO_LEAST_GREATEST(double, float, double, )
-__DAMO_LEAST_GREATEST(double, double, float, )
+#define __DAMO_LEAST_GREATEST(T, A, B)                             \
+  inline T min(A a, B b) { return fmin(a, b); }                    \
+  inline T max(A a, B b) { return fmax(a, b); }
+__DAMO_LEAST_GREATEST(float, float, float) __DAMO_LEAST_GREATEST(double, double, double)
+__DAMO_LEAST_GREATEST(double, float, double) __DAMO_LEAST_GREATEST(double, double, float)
 #undef __DAMO_LEAST_GREATEST
 #define __DAMO_NAMED(T, prefix)                                     \
   inline T prefix##min(T a, T b) { return b < a ? b : a; }          \
   inline T prefix##max(T a, T b) { return a < b ? b : a; }
 __DAMO_NAMED(unsigned, u) __DAMO_NAMED(long long, ll) __DAMO_NAMED(unsigned long long, ull)
-
-#define __DAMO_TO_INTEGER(T, name, round)                         \
-  inline T name##f(float x) { return (T)round##f(x); }            \
-  inline T name(float x) { return (T)round##f(x); }               \
-  inline T name(double x) { return (T)round(x); }
-__DAMO_TO_INTEGER(long, lrint, rint) __DAMO_TO_INTEGER(long long, llrint, rint)
-__DAMO_TO_INTEGER(long, lround, round) __DAMO_TO_INTEGER(long long, llround, round)
-#undef __DAMO_TO_INTEGER
-
-#define __DAMO_SCALE(name, integer)                                                    \
-  inline float name##f(float x, integer n) { return __builtin_##name##f(x, n); }       \
-  inline float name(float x, integer n) { return __builtin_##name##f(x, n); }          \
-  inline double name(double x, integer n) { return __builtin_##name(x, n); }
-__DAMO_SCALE(ldexp, int) __DAMO_SCALE(scalbn, int) __DAMO_SCALE(scalbln, long)
-inline float frexpf(float x, int* e) { return __builtin_frexpf(x, e); }
-inline float frexp(float x, int* e) { return __builtin_frexpf(x, e); }
-inline double frexp(double x, int* e) { return __builtin_frexp(x, e); }
-inline float modff(float x, float* whole) { *whole = truncf(x); return isinf(x) ? copysignf(0.0f, x) : copysignf(x - *whole, x); }
-inline float modf(float x, float* whole) { return modff(x, whole); }
-inline double modf(double x, double* whole) { *whole = trunc(x); return isinf(x) ? copysign(0.0, x) : copysign(x - *whole, x); }
 
 // The quick forms: as exact here as the others.
 #define __DAMO_QUICK(name) inline float __##name(float x) { return name(x); }

@@ -60,23 +60,24 @@ inline uint4 curand_Philox4x32_10(uint4 c, uint2 k) {
   return c;
 }
 namespace damo::cuda {
-// Adds to the counter's words from the given one on.
-inline void philox_count(curandStatePhilox4_32_10* s, unsigned long long count, bool high) {
-  const unsigned __int128 more = (unsigned __int128)count << (high ? 64 : 0);
+// In this order: braces are evaluated from left to right.
+template <class State>
+inline uint2 two_words(State* s) { return {curand(s), curand(s)}; }
+template <class State>
+inline uint4 four_words(State* s) { return {curand(s), curand(s), curand(s), curand(s)}; }
+// Adds to the counter, and makes the words that belong to it.
+inline void philox_count(curandStatePhilox4_32_10* s, unsigned __int128 more) {
   s->ctr = __builtin_bit_cast(uint4, __builtin_bit_cast(unsigned __int128, s->ctr) + more);
+  s->output = curand_Philox4x32_10(s->ctr, s->key);
 }
 }  // namespace damo::cuda
 inline void skipahead(unsigned long long count, curandStatePhilox4_32_10* s) {
   s->STATE += unsigned(count & 3);
   count /= 4;
   if (s->STATE > 3) ++count, s->STATE -= 4;
-  damo::cuda::philox_count(s, count, false);
-  s->output = curand_Philox4x32_10(s->ctr, s->key);
+  damo::cuda::philox_count(s, count);
 }
-inline void skipahead_sequence(unsigned long long count, curandStatePhilox4_32_10* s) {
-  damo::cuda::philox_count(s, count, true);
-  s->output = curand_Philox4x32_10(s->ctr, s->key);
-}
+inline void skipahead_sequence(unsigned long long count, curandStatePhilox4_32_10* s) { damo::cuda::philox_count(s, (unsigned __int128)count << 64); }
 inline void curand_init(unsigned long long seed, unsigned long long sequence, unsigned long long offset, curandStatePhilox4_32_10* s) {
   s->ctr = uint4{0, 0, 0, 0};
   s->key = uint2{unsigned(seed), unsigned(seed >> 32)};
@@ -88,53 +89,39 @@ inline void curand_init(unsigned long long seed, unsigned long long sequence, un
 inline unsigned curand(curandStatePhilox4_32_10* s) {
   const unsigned word = (&s->output.x)[s->STATE++];
   if (s->STATE == 4) {
-    damo::cuda::philox_count(s, 1, false);
-    s->output = curand_Philox4x32_10(s->ctr, s->key);
+    damo::cuda::philox_count(s, 1);
     s->STATE = 0;
   }
   return word;
 }
-inline uint4 curand4(curandStatePhilox4_32_10* s) {
-  uint4 words;
-  words.x = curand(s), words.y = curand(s), words.z = curand(s), words.w = curand(s);
-  return words;
-}
+inline uint4 curand4(curandStatePhilox4_32_10* s) { return damo::cuda::four_words(s); }
 
 // ---- distributions ------------------------------------------------------------------------------------------------
 namespace damo::cuda {
 inline float uniform(unsigned x) { return fmaf(float(x), 2.3283064365386963e-10f, 1.1641532182693481e-10f); }
-inline double uniform(unsigned x, unsigned y) {
-  const unsigned long long z = (unsigned long long)x ^ ((unsigned long long)y << 21);
+inline double uniform(uint2 w) {
+  const unsigned long long z = (unsigned long long)w.x ^ ((unsigned long long)w.y << 21);
   return fma(double(z), 1.1102230246251565e-16, 5.5511151231257827e-17);
 }
-inline float2 normals(unsigned x, unsigned y) {
-  const float angle = fmaf(float(y), 1.4629180792671596e-09f, 7.3145903963357981e-10f);
-  const float radius = sqrtf(-2.0f * logf(uniform(x)));
+inline float2 normals(uint2 w) {
+  const float angle = fmaf(float(w.y), 1.4629180792671596e-09f, 7.3145903963357981e-10f);
+  const float radius = sqrtf(-2.0f * logf(uniform(w.x)));
   return float2{radius * sinf(angle), radius * cosf(angle)};
 }
-inline double2 normals(unsigned x0, unsigned x1, unsigned y0, unsigned y1) {
-  const double turn = 2.0 * uniform(y0, y1);
-  const double radius = sqrt(-2.0 * log(uniform(x0, x1)));
+inline double2 normals(uint4 w) {
+  const double turn = 2.0 * uniform(uint2{w.z, w.w});
+  const double radius = sqrt(-2.0 * log(uniform(uint2{w.x, w.y})));
   return double2{radius * sinpi(turn), radius * cospi(turn)};
 }
 }  // namespace damo::cuda
 template <class State>
 inline float curand_uniform(State* s) { return damo::cuda::uniform(curand(s)); }
 template <class State>
-inline double curand_uniform_double(State* s) {
-  const unsigned x = curand(s), y = curand(s);
-  return damo::cuda::uniform(x, y);
-}
+inline double curand_uniform_double(State* s) { return damo::cuda::uniform(damo::cuda::two_words(s)); }
 template <class State>
-inline float2 curand_normal2(State* s) {
-  const unsigned x = curand(s), y = curand(s);
-  return damo::cuda::normals(x, y);
-}
+inline float2 curand_normal2(State* s) { return damo::cuda::normals(damo::cuda::two_words(s)); }
 template <class State>
-inline double2 curand_normal2_double(State* s) {
-  const unsigned a = curand(s), b = curand(s), c = curand(s), d = curand(s);
-  return damo::cuda::normals(a, b, c, d);
-}
+inline double2 curand_normal2_double(State* s) { return damo::cuda::normals(damo::cuda::four_words(s)); }
 #define __DAMO_NORMAL(T, suffix)                                                              \
   template <class State>                                                                      \
   inline T curand_normal##suffix(State* s) {                                                  \
@@ -142,31 +129,27 @@ inline double2 curand_normal2_double(State* s) {
     const auto pair = curand_normal2##suffix(s);                                              \
     s->has_normal##suffix = 1, s->normal##suffix = pair.y;                                    \
     return pair.x;                                                                            \
-  }
+  }                                                                                           \
+  template <class State>                                                                      \
+  inline T curand_log_normal##suffix(State* s, T mean, T deviation) { return exp(mean + deviation * curand_normal##suffix(s)); }
 __DAMO_NORMAL(float, ) __DAMO_NORMAL(double, _double)
 #undef __DAMO_NORMAL
-template <class State>
-inline float curand_log_normal(State* s, float mean, float deviation) { return expf(mean + deviation * curand_normal(s)); }
-template <class State>
-inline double curand_log_normal_double(State* s, double mean, double deviation) { return exp(mean + deviation * curand_normal_double(s)); }
 inline float4 curand_uniform4(curandStatePhilox4_32_10* s) {
   const uint4 w = curand4(s);
   return float4{damo::cuda::uniform(w.x), damo::cuda::uniform(w.y), damo::cuda::uniform(w.z), damo::cuda::uniform(w.w)};
 }
 inline float4 curand_normal4(curandStatePhilox4_32_10* s) {
   const uint4 w = curand4(s);
-  const float2 a = damo::cuda::normals(w.x, w.y), b = damo::cuda::normals(w.z, w.w);
+  const float2 a = damo::cuda::normals(uint2{w.x, w.y}), b = damo::cuda::normals(uint2{w.z, w.w});
   return float4{a.x, a.y, b.x, b.y};
 }
 inline double2 curand_uniform2_double(curandStatePhilox4_32_10* s) {
   const uint4 w = curand4(s);
-  return double2{damo::cuda::uniform(w.x, w.y), damo::cuda::uniform(w.z, w.w)};
+  return double2{damo::cuda::uniform(uint2{w.x, w.y}), damo::cuda::uniform(uint2{w.z, w.w})};
 }
-#define __DAMO_UNSUPPORTED(name, what)                                                                \
-  struct name {};                                                                                     \
-  __attribute__((unavailable(what " is not supported on the CPU"))) inline void curand_init(unsigned long long, unsigned, unsigned long long, name*) {}
-__DAMO_UNSUPPORTED(curandStateMRG32k3a, "cuRAND's MRG32k3a")
-#undef __DAMO_UNSUPPORTED
+struct curandStateMRG32k3a {};
+__attribute__((unavailable("cuRAND's MRG32k3a is not supported on the CPU")))
+inline void curand_init(unsigned long long, unsigned, unsigned long long, curandStateMRG32k3a*) {}
 template <class State>
 __attribute__((unavailable("cuRAND's Poisson distribution is not supported on the CPU"))) inline unsigned curand_poisson(State*, double) { return 0; }
 #pragma clang force_cuda_host_device end

@@ -38,11 +38,12 @@ inline long sum_of_lanes(unsigned word) {
   inline unsigned name(unsigned x) {                                                                      \
     return damo::cuda::lanes<Lane>(x, 0, [](long a, long) -> long { return expression; });                \
   }
+// Of lanes with a sign and of lanes without.
+#define __DAMO_SIGNED_UNSIGNED(name, end, S, U, expression)                                               \
+  __DAMO_LANES(name##s##end, S, expression) __DAMO_LANES(name##u##end, U, expression)
 #define __DAMO_COMPARE(name, size, S, U, op)                                          \
-  __DAMO_LANES(__vcmp##name##s##size, S, a op b ? -1 : 0)                             \
-  __DAMO_LANES(__vcmp##name##u##size, U, a op b ? -1 : 0)                             \
-  __DAMO_LANES(__vset##name##s##size, S, a op b ? 1 : 0)                              \
-  __DAMO_LANES(__vset##name##u##size, U, a op b ? 1 : 0)
+  __DAMO_SIGNED_UNSIGNED(__vcmp##name, size, S, U, a op b ? -1 : 0)                   \
+  __DAMO_SIGNED_UNSIGNED(__vset##name, size, S, U, a op b ? 1 : 0)
 #define __DAMO_WORD(size, S, U)                                                       \
   __DAMO_LANES(__vadd##size, U, a + b)                                                \
   __DAMO_LANES(__vsub##size, U, a - b)                                                \
@@ -53,12 +54,9 @@ inline long sum_of_lanes(unsigned word) {
   __DAMO_LANES(__vavgs##size, S, (a + b + (a + b >= 0)) >> 1)                         \
   __DAMO_LANES(__vavgu##size, U, (a + b + 1) >> 1)                                    \
   __DAMO_LANES(__vhaddu##size, U, (a + b) >> 1)                                       \
-  __DAMO_LANES(__vmins##size, S, b < a ? b : a)                                       \
-  __DAMO_LANES(__vminu##size, U, b < a ? b : a)                                       \
-  __DAMO_LANES(__vmaxs##size, S, a < b ? b : a)                                       \
-  __DAMO_LANES(__vmaxu##size, U, a < b ? b : a)                                       \
-  __DAMO_LANES(__vabsdiffs##size, S, a < b ? b - a : a - b)                           \
-  __DAMO_LANES(__vabsdiffu##size, U, a < b ? b - a : a - b)                           \
+  __DAMO_SIGNED_UNSIGNED(__vmin, size, S, U, b < a ? b : a)                           \
+  __DAMO_SIGNED_UNSIGNED(__vmax, size, S, U, a < b ? b : a)                           \
+  __DAMO_SIGNED_UNSIGNED(__vabsdiff, size, S, U, a < b ? b - a : a - b)               \
   __DAMO_LANES_UNARY(__vabs##size, S, a < 0 ? -a : a)                                 \
   __DAMO_LANES_UNARY(__vabsss##size, S, damo::cuda::clamped<S>(a < 0 ? -a : a))       \
   __DAMO_LANES_UNARY(__vneg##size, S, -a)                                             \
@@ -76,53 +74,39 @@ __DAMO_WORD(2, short, unsigned short)
 
 // ---- dot products of bytes ----------------------------------------------------------------------------------------
 namespace damo::cuda {
+// Of as many As as a word holds.
 template <class A, class B, class R>
-inline R dot_bytes(unsigned a, unsigned b, R sum) {
-  for (int at = 0; at < 32; at += 8) sum = R(unsigned(sum) + unsigned(int(A(a >> at)) * int(B(b >> at))));
-  return sum;
-}
-template <class A, class B, class R>
-inline R dot_halves(unsigned a, unsigned b, R sum) {
-  for (int i = 0; i < 2; ++i) sum = R(unsigned(sum) + unsigned(int(A(a >> 16 * i)) * int(B(b >> 8 * i))));
+inline R dot(unsigned a, unsigned b, R sum) {
+  for (unsigned i = 0; i < 4 / sizeof(A); ++i) sum = R(unsigned(sum) + unsigned(int(A(a >> 8 * sizeof(A) * i)) * int(B(b >> 8 * i))));
   return sum;
 }
 template <class V>
 inline unsigned word(V v) { return __builtin_bit_cast(unsigned, v); }
+inline unsigned wrapped_sum(unsigned a, unsigned b) { return a + b; }
 }  // namespace damo::cuda
-inline int __dp4a(int a, int b, int c) { return damo::cuda::dot_bytes<signed char, signed char>(a, b, c); }
-inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) { return damo::cuda::dot_bytes<unsigned char, unsigned char>(a, b, c); }
-inline int __dp4a(char4 a, char4 b, int c) { return __dp4a(int(damo::cuda::word(a)), int(damo::cuda::word(b)), c); }
-inline unsigned __dp4a(uchar4 a, uchar4 b, unsigned c) { return __dp4a(damo::cuda::word(a), damo::cuda::word(b), c); }
-#define __DAMO_DP2A(name, shift)                                                                                      \
-  inline int name(int a, int b, int c) { return damo::cuda::dot_halves<short, signed char>(a, unsigned(b) >> shift, c); } \
-  inline unsigned name(unsigned a, unsigned b, unsigned c) {                                                          \
-    return damo::cuda::dot_halves<unsigned short, unsigned char>(a, b >> shift, c);                                   \
-  }                                                                                                                   \
-  inline int name(short2 a, char4 b, int c) { return name(int(damo::cuda::word(a)), int(damo::cuda::word(b)), c); }   \
-  inline unsigned name(ushort2 a, uchar4 b, unsigned c) { return name(damo::cuda::word(a), damo::cuda::word(b), c); }
-__DAMO_DP2A(__dp2a_lo, 0)
-__DAMO_DP2A(__dp2a_hi, 16)
+#define __DAMO_DOT(name, S, U, SV, UV, shift)                                                                         \
+  inline int name(int a, int b, int c) { return damo::cuda::dot<S, signed char>(a, unsigned(b) >> shift, c); }        \
+  inline unsigned name(unsigned a, unsigned b, unsigned c) { return damo::cuda::dot<U, unsigned char>(a, b >> shift, c); } \
+  inline int name(SV a, char4 b, int c) { return name(int(damo::cuda::word(a)), int(damo::cuda::word(b)), c); }       \
+  inline unsigned name(UV a, uchar4 b, unsigned c) { return name(damo::cuda::word(a), damo::cuda::word(b), c); }
+__DAMO_DOT(__dp4a, signed char, unsigned char, char4, uchar4, 0)
+__DAMO_DOT(__dp2a_lo, short, unsigned short, short2, ushort2, 0)
+__DAMO_DOT(__dp2a_hi, short, unsigned short, short2, ushort2, 16)
+#undef __DAMO_DOT
 
 // ---- dynamic programming: minimum and maximum of three, of a sum, with and without a floor of zero -----------------
-#define __DAMO_THREE(T, suffix)                                                                          \
-  inline T __vimax3_##suffix(T a, T b, T c) { return max(max(a, b), c); }                                \
-  inline T __vimin3_##suffix(T a, T b, T c) { return min(min(a, b), c); }                                \
-  inline T __viaddmax_##suffix(T a, T b, T c) { return max(T(unsigned(a) + unsigned(b)), c); }           \
-  inline T __viaddmin_##suffix(T a, T b, T c) { return min(T(unsigned(a) + unsigned(b)), c); }
-__DAMO_THREE(int, s32)
-__DAMO_THREE(unsigned, u32)
+#define __DAMO_THREE(T, suffix, greater, less, sum)                                                      \
+  inline T __vimax3_##suffix(T a, T b, T c) { return greater(greater(a, b), c); }                        \
+  inline T __vimin3_##suffix(T a, T b, T c) { return less(less(a, b), c); }                              \
+  inline T __viaddmax_##suffix(T a, T b, T c) { return greater(T(sum(a, b)), c); }                       \
+  inline T __viaddmin_##suffix(T a, T b, T c) { return less(T(sum(a, b)), c); }
+__DAMO_THREE(int, s32, max, min, damo::cuda::wrapped_sum)
+__DAMO_THREE(unsigned, u32, max, min, damo::cuda::wrapped_sum)
+__DAMO_THREE(unsigned, s16x2, __vmaxs2, __vmins2, __vadd2)
+__DAMO_THREE(unsigned, u16x2, __vmaxu2, __vminu2, __vadd2)
 #undef __DAMO_THREE
 inline int __vimax_s32_relu(int a, int b) { return max(max(a, b), 0); }
 inline int __vimin_s32_relu(int a, int b) { return max(min(a, b), 0); }
-// Of two halves each.
-#define __DAMO_THREE(letter)                                                                                                            \
-  inline unsigned __vimax3_##letter##16x2(unsigned a, unsigned b, unsigned c) { return __vmax##letter##2(__vmax##letter##2(a, b), c); } \
-  inline unsigned __vimin3_##letter##16x2(unsigned a, unsigned b, unsigned c) { return __vmin##letter##2(__vmin##letter##2(a, b), c); } \
-  inline unsigned __viaddmax_##letter##16x2(unsigned a, unsigned b, unsigned c) { return __vmax##letter##2(__vadd2(a, b), c); }         \
-  inline unsigned __viaddmin_##letter##16x2(unsigned a, unsigned b, unsigned c) { return __vmin##letter##2(__vadd2(a, b), c); }
-__DAMO_THREE(s)
-__DAMO_THREE(u)
-#undef __DAMO_THREE
 inline unsigned __vimax_s16x2_relu(unsigned a, unsigned b) { return __vmaxs2(__vmaxs2(a, b), 0); }
 inline unsigned __vimin_s16x2_relu(unsigned a, unsigned b) { return __vmaxs2(__vmins2(a, b), 0); }
 #define __DAMO_RELU(name)                                                                                                       \

@@ -77,16 +77,15 @@ __DAMO_SPECIAL(cyl_bessel_i0, __damo_cyl_bessel_i0)
 __DAMO_SPECIAL(cyl_bessel_i1, __damo_cyl_bessel_i1)
 __DAMO_SPECIAL(logb, damo::cuda::logb)
 #undef __DAMO_SPECIAL
-inline double rcbrt(double x) { return 1.0 / cbrt(x); }
-inline float rcbrtf(float x) { return 1.0f / cbrtf(x); }
-inline float rcbrt(float x) { return 1.0f / cbrtf(x); }
-inline void sincospi(double x, double* s, double* c) { *s = sinpi(x), *c = cospi(x); }
-inline void sincospif(float x, float* s, float* c) { *s = sinpif(x), *c = cospif(x); }
-inline void sincospi(float x, float* s, float* c) { sincospif(x, s, c); }
-
-inline int ilogbf(float x) { return __builtin_ilogbf(x); }
-inline int ilogb(float x) { return __builtin_ilogbf(x); }
-inline int ilogb(double x) { return __builtin_ilogb(x); }
+#define __DAMO_FLOATING(T, form, of)                                                                   \
+  inline T rcbrt##form(T x) { return T(1) / cbrt##of(x); }                                             \
+  inline void sincospi##form(T x, T* s, T* c) { *s = sinpi##of(x), *c = cospi##of(x); }                \
+  inline int ilogb##form(T x) { return __builtin_ilogb##of(x); }                                       \
+  inline T rhypot##form(T a, T b) { return T(1) / hypot##of(a, b); }
+__DAMO_FLOATING(float, f, f)
+__DAMO_FLOATING(float, , f)
+__DAMO_FLOATING(double, , )
+#undef __DAMO_FLOATING
 inline float nanf(const char*) { return __builtin_nanf(""); }
 inline double nan(const char*) { return __builtin_nan(""); }
 
@@ -96,11 +95,9 @@ inline double nan(const char*) { return __builtin_nan(""); }
   inline T norm3d##suffix(T a, T b, T c) { const T x[] = {a, b, c}; return damo::cuda::norm(x, 3); }   \
   inline T norm4d##suffix(T a, T b, T c, T d) { const T x[] = {a, b, c, d}; return damo::cuda::norm(x, 4); } \
   inline T rnorm3d##suffix(T a, T b, T c) { return T(1) / norm3d##suffix(a, b, c); }                   \
-  inline T rnorm4d##suffix(T a, T b, T c, T d) { return T(1) / norm4d##suffix(a, b, c, d); }           \
-  inline T rhypot##suffix(T a, T b) { return T(1) / hypot##suffix(a, b); }
+  inline T rnorm4d##suffix(T a, T b, T c, T d) { return T(1) / norm4d##suffix(a, b, c, d); }
 __DAMO_NORMS(float, f)
 __DAMO_NORMS(double, )
 #undef __DAMO_NORMS
 inline float norm3d(float a, float b, float c) { return norm3df(a, b, c); }
-inline float rhypot(float a, float b) { return rhypotf(a, b); }
 #pragma clang force_cuda_host_device end

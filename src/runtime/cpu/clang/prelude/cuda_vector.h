@@ -17,16 +17,11 @@ __DAMO_VECTOR(short, short, 4, 8)
 __DAMO_VECTOR(unsigned short, ushort, 4, 8)
 __DAMO_VECTOR(int, int, 8, 16)
 __DAMO_VECTOR(unsigned int, uint, 8, 16)
-__DAMO_VECTOR(long, long, 16, 16)
-__DAMO_VECTOR(unsigned long, ulong, 16, 16)
-__DAMO_VECTOR(long long, longlong, 16, 16)
-__DAMO_VECTOR(unsigned long long, ulonglong, 16, 16)
 __DAMO_VECTOR(float, float, 8, 16)
-__DAMO_VECTOR(double, double, 16, 16)
-#undef __DAMO_VECTOR
 
-// CUDA 13's names of the 32-byte vectors say their alignment.
+// Of 8 bytes an element. CUDA 13's names of the 32-byte vectors say their alignment.
 #define __DAMO_WIDE_VECTOR(T, name)                                                                           \
+  __DAMO_VECTOR(T, name, 16, 16)                                                                              \
   using name##4_16a = name##4;                                                                                \
   struct __attribute__((aligned(32))) name##4_32a { T x, y, z, w; };                                          \
   __host__ __device__ constexpr name##4_16a make_##name##4_16a(T x, T y, T z, T w) { return {x, y, z, w}; }   \
@@ -37,6 +32,7 @@ __DAMO_WIDE_VECTOR(long long, longlong)
 __DAMO_WIDE_VECTOR(unsigned long long, ulonglong)
 __DAMO_WIDE_VECTOR(double, double)
 #undef __DAMO_WIDE_VECTOR
+#undef __DAMO_VECTOR
 
 struct dim3 {
   unsigned x, y, z;

@@ -10,19 +10,16 @@ namespace math {
 // (e^r - 1 - r) / r^2 for |r| <= ln(2)/2.
 DAMO_MATH double exp_tail(double r) {
   const double r2 = r * r, r4 = r2 * r2;
-  const double c[] = {0x1p-1, 0x1.555555555555bp-3, 0x1.5555555555503p-5, 0x1.111111110ec5dp-7,
-                     0x1.6c16c16c303dap-10, 0x1.a01a01b37e876p-13, 0x1.a01a0136b8c51p-16, 0x1.71ddf01fccbcdp-19,
-                     0x1.27e5b3ffd5f16p-22, 0x1.af6be9e3b1189p-26, 0x1.1e3d87a919686p-29};
-  const double a = madd(r2, madd(r, c[3], c[2]), madd(r, c[1], c[0]));
-  const double b = madd(r2, madd(r, c[7], c[6]), madd(r, c[5], c[4]));
-  const double d = madd(r2, c[10], madd(r, c[9], c[8]));
-  return madd(r4, madd(r4, d, b), a);
+  const double a = in_pairs(r, r2, 0x1p-1, 0x1.555555555555bp-3, 0x1.5555555555503p-5, 0x1.111111110ec5dp-7);
+  const double b = in_pairs(r, r2, 0x1.6c16c16c303dap-10, 0x1.a01a01b37e876p-13, 0x1.a01a0136b8c51p-16, 0x1.71ddf01fccbcdp-19);
+  const double c = in_pairs(r, r2, 0x1.27e5b3ffd5f16p-22, 0x1.af6be9e3b1189p-26, 0x1.1e3d87a919686p-29);
+  return madd(r4, madd(r4, c, b), a);
 }
 
 // x + low = n ln(2) + r + rest, low a correction below the last bit of x. The high part of ln(2) has 40 bits, so its
 // product with n is exact.
 struct ExpSplitDouble {
-  double n, r, rest;
+  double r, rest;
   u64 sum;  // low bits: n + bias
 };
 DAMO_MATH ExpSplitDouble exp_split(double x, double low, double bias) {
@@ -30,7 +27,7 @@ DAMO_MATH ExpSplitDouble exp_split(double x, double low, double bias) {
   const double n = sum - (kRounderDouble + bias);
   const double high = madd(n, -0x1.62e42fefa2p-1, x), small = madd(n, -0x1.9ef35793c7673p-41, low);
   const double r = high + small;
-  return {n, r, (high - r) + small, bits(sum)};
+  return {r, (high - r) + small, bits(sum)};
 }
 
 // p * 2^n for n in [-2044, 2046], where sum holds n + 2046 in its low bits.
@@ -63,6 +60,50 @@ DAMO_MATH double tanh_reduced(double r, double rest) {
   const double r2 = r * r;
   return r + madd(r2 * r, horner(r2, -0x1.5555555555555p-2, 0x1.1111111110d16p-3, -0x1.ba1ba1b8fd801p-5, 0x1.664f4751c4d3bp-6,
                      -0x1.226d8757e8989p-7, 0x1.d66676ae1b1eep-9, -0x1.6bbf321b4f378p-10), rest);
+}
+
+// Beyond 709, where e^a overflows before sinh and cosh do: the factor that is missing.
+DAMO_MATH double overflow_factor(double a) { return a > 709.0 ? exp_of_sum(a - 709.0, 0.0) : 1.0; }
+
+DAMO_MATH LogSplit<double> log_split(double x) {
+  const bool small = x < 0x1p-1022;
+  const u64 ix = bits(small ? x * 0x1p54 : x) - kSqrtHalf;
+  // The exponent, biased to stay positive, by way of a double's low bits: AVX2 has no 64-bit conversion.
+  const double e = as_double(((ix + (2048ull << 52)) >> 52) | 0x4330000000000000ull) - (0x1p52 + 2048.0);
+  return {e - (small ? 54.0 : 0.0), as_double((ix & 0x000fffffffffffffull) + kSqrtHalf) - 1.0};
+}
+
+// log(1 + f) = f - h + s (h + R(s^2)), h = f^2 / 2, s = f / (2 + f): what follows f, and h.
+struct LogTail {
+  double h, sum;  // sum = s (h + R)
+};
+DAMO_MATH LogTail log_tail(double f) {
+  const double s = f / (2.0 + f), u = s * s, h = 0.5 * f * f;
+  const double r = u * horner(u, 0x1.5555555555593p-1, 0x1.999999997fc6p-2, 0x1.2492494207fb9p-2, 0x1.c71c51f40e2dep-3,
+                     0x1.746643cc604e2p-3, 0x1.39a13000b6c21p-3, 0x1.2f0b5083482adp-3);
+  return {h, s * (h + r)};
+}
+
+// log(x) / log(base) = e step + (log(1 + f)) rate, rate and step in two parts whose products are exact.
+DAMO_MATH double log_in_base(double x, double step, double step_low, double rate, double rate_low) {
+  const LogSplit<double> s = log_split(x);
+  const LogTail t = log_tail(s.f);
+  const double high = as_double(bits(s.f - t.h) & 0xffffffff00000000ull);
+  const double low = ((s.f - high) - t.h) + t.sum;
+  const double rest = madd(s.e, step_low, madd(low + high, rate_low, low * rate));
+  const Pair<double> sum = two_sum(s.e * step, high * rate);
+  return sum.hi + (sum.lo + rest);
+}
+
+// log(1 + x) + low for |low| far below x.
+DAMO_MATH double log1p_of_sum(double x, double low) {
+  const u64 ix = bits(1.0 + x) - kSqrtHalf;
+  const u64 k = (ix + (2048ull << 52)) >> 52;  // exponent + 2048
+  const double e = as_double(k | 0x4330000000000000ull) - (0x1p52 + 2048.0);
+  const double scale = as_double((3074ull - k) << 52);  // 2^(3-e): 2^-e may be a denormal
+  const double f = madd(x * 0.125, scale, scale * 0.125 - 1.0);
+  const LogTail t = log_tail(f);
+  return madd(e, 0x1.62e42fefa2p-1, f - (t.h - (t.sum + madd(e, 0x1.9ef35793c7673p-41, low))));
 }
 
 }  // namespace math
@@ -106,11 +147,6 @@ DAMO_MATH double sigmoid(double x) {
   return x < 0.0 ? math::madd(-e, w, e) : 1.0 - w;
 }
 
-namespace math {
-// Beyond 709, where e^a overflows before sinh and cosh do: the factor that is missing.
-DAMO_MATH double overflow_factor(double a) { return a > 709.0 ? exp(a - 709.0) : 1.0; }
-}  // namespace math
-
 DAMO_MATH double sinh(double x) {
   const double a = math::magnitude(x);
   const double h = math::expm1_half(math::at_most(a, 709.0));
@@ -128,76 +164,21 @@ DAMO_MATH double cosh(double x) {
   return (h + 0.25 / h) * math::overflow_factor(a);
 }
 
-namespace math {
-
-// Positive finite x = 2^e (1 + f), f in [sqrt(1/2) - 1, sqrt(2) - 1]; denormals too.
-struct LogSplitDouble {
-  double e, f;
-};
-DAMO_MATH LogSplitDouble log_split(double x) {
-  const bool small = x < 0x1p-1022;
-  const u64 ix = bits(small ? x * 0x1p54 : x) - kSqrtHalf;
-  // The exponent, biased to stay positive, by way of a double's low bits: AVX2 has no 64-bit conversion.
-  const double e = as_double(((ix + (2048ull << 52)) >> 52) | 0x4330000000000000ull) - (0x1p52 + 2048.0);
-  return {e - (small ? 54.0 : 0.0), as_double((ix & 0x000fffffffffffffull) + kSqrtHalf) - 1.0};
-}
-
-// log(1 + f) = f - h + s (h + R(s^2)), h = f^2 / 2, s = f / (2 + f): what follows f, and h.
-struct LogTail {
-  double h, sum;  // sum = s (h + R)
-};
-DAMO_MATH LogTail log_tail(double f) {
-  const double s = f / (2.0 + f), u = s * s, h = 0.5 * f * f;
-  const double r = u * horner(u, 0x1.5555555555593p-1, 0x1.999999997fc6p-2, 0x1.2492494207fb9p-2, 0x1.c71c51f40e2dep-3,
-                     0x1.746643cc604e2p-3, 0x1.39a13000b6c21p-3, 0x1.2f0b5083482adp-3);
-  return {h, s * (h + r)};
-}
-
-// log(x) / log(base) = e step + (log(1 + f)) rate, rate and step in two parts whose products are exact.
-struct LogBase {
-  double step, step_low, rate, rate_low;
-};
-DAMO_MATH double log_in_base(double x, LogBase base) {
-  const LogSplitDouble s = log_split(x);
-  const LogTail t = log_tail(s.f);
-  const double high = as_double(bits(s.f - t.h) & 0xffffffff00000000ull);
-  const double low = ((s.f - high) - t.h) + t.sum;
-  const double rest = madd(s.e, base.step_low, madd(low + high, base.rate_low, low * base.rate));
-  const Pair<double> sum = two_sum(s.e * base.step, high * base.rate);
-  return sum.hi + (sum.lo + rest);
-}
-
-// log(1 + x) + low for |low| far below x.
-DAMO_MATH double log1p_of_sum(double x, double low) {
-  const u64 ix = bits(1.0 + x) - kSqrtHalf;
-  const u64 k = (ix + (2048ull << 52)) >> 52;  // exponent + 2048
-  const double e = as_double(k | 0x4330000000000000ull) - (0x1p52 + 2048.0);
-  const double scale = as_double((3074ull - k) << 52);  // 2^(3-e): 2^-e may be a denormal
-  const double f = madd(x * 0.125, scale, scale * 0.125 - 1.0);
-  const LogTail t = log_tail(f);
-  return madd(e, 0x1.62e42fefa2p-1, f - (t.h - (t.sum + madd(e, 0x1.9ef35793c7673p-41, low))));
-}
-
-}  // namespace math
-
 DAMO_MATH double log(double x) {
-  const math::LogSplitDouble s = math::log_split(x);
+  const math::LogSplit<double> s = math::log_split(x);
   const math::LogTail t = math::log_tail(s.f);
   const double rest = t.h - (t.sum + s.e * 0x1.9ef35793c7673p-41);
   return math::log_ends(x, math::madd(s.e, 0x1.62e42fefa2p-1, s.f - rest));
 }
 
-DAMO_MATH double log2(double x) { return math::log_ends(x, math::log_in_base(x, {1.0, 0.0, 0x1.7154768p+0, -0x1.6a3e80f444178p-27})); }
+DAMO_MATH double log2(double x) { return math::log_ends(x, math::log_in_base(x, 1.0, 0.0, 0x1.7154768p+0, -0x1.6a3e80f444178p-27)); }
 
 DAMO_MATH double log10(double x) {
-  return math::log_ends(x, math::log_in_base(x, {0x1.34413509f8p-2, -0x1.80433b83b532ap-44, 0x1.bcb7b18p-2, -0x1.6c8d78e6acaa4p-29}));
+  return math::log_ends(x, math::log_in_base(x, 0x1.34413509f8p-2, -0x1.80433b83b532ap-44, 0x1.bcb7b18p-2, -0x1.6c8d78e6acaa4p-29));
 }
 
 DAMO_MATH double log1p(double x) {
-  double y = math::log1p_of_sum(x, 0.0);
-  y = x < math::infinity(x) ? y : x;
-  y = x > -1.0 ? y : (x == -1.0 ? -math::infinity(x) : (x != x ? x : math::quiet_nan(x)));
-  return math::magnitude(x) < 0x1p-54 ? x : y;
+  return math::log1p_ends(x, math::log1p_of_sum(x, 0.0), 0x1p-54);
 }
 
 DAMO_MATH double softplus(double x) { return (x < 0.0 ? 0.0 : x) + log1p(exp(-math::magnitude(x))); }

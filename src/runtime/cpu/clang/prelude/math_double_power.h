@@ -24,7 +24,7 @@ DAMO_MATH Pair<double> square_root(Pair<double> a) {
 
 // log x to 66 bits and more, x positive and finite: 2 s + s v, s = f / (2 + f), v = s^2 (2/3 + s^2 P(s^2)).
 DAMO_MATH Pair<double> log_in_two_parts(double x) {
-  const LogSplitDouble split = log_split(x);
+  const LogSplit<double> split = log_split(x);
   const Pair<double> s = divide({split.f, 0.0}, fast_two_sum(2.0, split.f));
   const Pair<double> u = multiply(s, s);
   const double p = horner(u.hi, 0x1.9999999999996p-2, 0x1.2492492493049p-2, 0x1.c71c71c57e019p-3, 0x1.745d18337a463p-3,
@@ -53,11 +53,6 @@ DAMO_MATH double pow(double x, double y) {
   return math::pow_ends(x, y, r);
 }
 
-DAMO_MATH double sqrt(double x) { return __builtin_sqrt(x); }
-DAMO_MATH double rsqrt(double x) {
-  return 1.0 / __builtin_sqrt(x);
-}
-
 DAMO_MATH double hypot(double x, double y) {
   const double ax = math::magnitude(x), ay = math::magnitude(y);
   const double most = ax > ay ? ax : ay;
@@ -75,11 +70,7 @@ DAMO_MATH double cbrt(double x) {
   const double d = a * (small ? 0x1p600 : (large ? 0x1p-600 : 1.0));
   // Exponent and leading bits over 3 in 32 bits: enough for the start.
   const math::u32 top = math::u32(math::bits(d) >> 32) / 3u + 715094163u;
-  double y = math::as_double(math::u64(top) << 32);
-  double y3 = y * y * y;
-  y = y * (y3 + 2.0 * d) / (2.0 * y3 + d);
-  y3 = y * y * y;
-  y = y * (y3 + 2.0 * d) / (2.0 * y3 + d);
+  const double y = math::halley(math::halley(math::as_double(math::u64(top) << 32), d), d);
   const math::Pair<double> y2 = math::two_product(y, y);
   const math::Pair<double> cube = math::two_product(y2.hi, y);
   const double rest = ((d - cube.hi) - cube.lo) - y2.lo * y;

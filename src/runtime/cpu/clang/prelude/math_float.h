@@ -9,21 +9,18 @@ namespace math {
 // e^r - 1 for |r| <= ln(2)/2: r + r^2 q(r).
 DAMO_MATH float expm1_reduced(float r) {
   const float r2 = r * r;
-  const float low = madd(r, 0x1.5554bp-3f, 0x1p-1f);
-  const float high = madd(r2, 0x1.6d98e2p-10f, madd(r, 0x1.122828p-7f, 0x1.555488p-5f));
-  return madd(r2, madd(r2, high, low), r);
+  return madd(r2, in_pairs(r, r2, 0x1p-1f, 0x1.5554bp-3f, 0x1.555488p-5f, 0x1.122828p-7f, 0x1.6d98e2p-10f), r);
 }
 
 // x = n ln(2) + r. The high part of ln(2) has 16 bits, so its product with n is exact with or without FMA.
 struct ExpSplit {
-  float n, r;
+  float r;
   u32 sum;  // low bits: n + bias
 };
 DAMO_MATH ExpSplit exp_split(float x, float bias) {
   const float sum = madd(x, 0x1.715476p+0f, kRounder + bias);
   const float n = sum - (kRounder + bias);
-  const float r = madd(n, -0x1.7f7d1cp-20f, madd(n, -0x1.62e4p-1f, x));
-  return {n, r, bits(sum)};
+  return {madd(n, -0x1.7f7d1cp-20f, madd(n, -0x1.62e4p-1f, x)), bits(sum)};
 }
 
 // p * 2^n for n in [-250, 254], where sum holds n + 254 in its low bits. Two factors, since 2^n itself may be
@@ -36,10 +33,54 @@ DAMO_MATH float scale_twice(float p, u32 sum) {
 // e^-|x|, the polynomial one degree longer than exp's: half an ulp and a little.
 DAMO_MATH float exp_below_one(float x) {
   const ExpSplit s = exp_split(-at_most(magnitude(x), 105.0f), 254.0f);
-  const float r2 = s.r * s.r;
-  const float low = madd(s.r, 0x1.fffffcp-2f, 1.0f);
-  const float high = madd(r2, madd(s.r, 0x1.6a25dp-10f, 0x1.1239e4p-7f), madd(s.r, 0x1.5558fp-5f, 0x1.555492p-3f));
-  return scale_twice(madd(s.r, madd(r2, high, low), 1.0f), s.sum);
+  const float p = in_pairs(s.r, s.r * s.r, 1.0f, 0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558fp-5f, 0x1.1239e4p-7f, 0x1.6a25dp-10f);
+  return scale_twice(madd(s.r, p, 1.0f), s.sum);
+}
+
+// log(1 + f) = f + tail(f) for f in [sqrt(1/2) - 1, sqrt(2) - 1].
+DAMO_MATH float log_tail(float f) {
+  const float f2 = f * f;
+  const float low = in_pairs(f, f2, 0x1.555554p-2f, -0x1.000228p-2f, 0x1.99a016p-3f, -0x1.547226p-3f);
+  const float high = in_pairs(f, f2, 0x1.22d90ep-3f, -0x1.0d8584p-3f, 0x1.05625ep-3f, -0x1.38c448p-4f);
+  return madd(f2 * f, madd(f2 * f2, high, low), -0.5f * f2);
+}
+
+// Positive finite x = 2^e (1 + f), f in [sqrt(1/2) - 1, sqrt(2) - 1]; denormals too.
+template <class T>
+struct LogSplit {
+  T e, f;
+};
+DAMO_MATH LogSplit<float> log_split(float x) {
+  const bool small = x < 0x1p-126f;
+  const u32 ix = bits(small ? x * 0x1p25f : x) - 0x3f3504f3u;
+  const float e = float(i32(ix) >> 23) - (small ? 25.0f : 0.0f);
+  return {e, as_float((ix & 0x007fffffu) + 0x3f3504f3u) - 1.0f};
+}
+
+// The ends of a logarithm's domain: +inf and NaN pass, 0 gives -inf, negative gives NaN.
+template <class T>
+DAMO_MATH T log_ends(T x, T value) {
+  value = x < infinity(x) ? value : x;
+  const T bad = x == T(0) ? -infinity(x) : quiet_nan(x);
+  return x <= T(0) ? bad : value;
+}
+// And those of log(1 + x), which is x where that is tiny.
+template <class T>
+DAMO_MATH T log1p_ends(T x, T value, T tiny) {
+  value = x < infinity(x) ? value : x;
+  value = x > T(-1) ? value : (x == T(-1) ? -infinity(x) : (x != x ? x : quiet_nan(x)));
+  return magnitude(x) < tiny ? x : value;
+}
+
+// log(x) / log(base) = e step + high rate + small, rate being 1 / log(base) to 12 bits and high f to as many: f's rounded product with
+// all of 1 / log(base) would cost half an ulp more.
+struct LogParts {
+  float e, high, small;
+};
+DAMO_MATH LogParts log_parts(float x, float whole_rate, float rate_low) {
+  const LogSplit<float> s = log_split(x);
+  const float high = as_float(bits(s.f) & 0xfffff000u), low = s.f - high;
+  return {s.e, high, madd(log_tail(s.f) + low, whole_rate, high * rate_low)};
 }
 
 }  // namespace math
@@ -48,12 +89,10 @@ DAMO_MATH float exp(float x) {
   const math::ExpSplit s = math::exp_split(math::at_least(math::at_most(x, 89.0f), -105.0f), 254.0f);
   // The shortest polynomial that stays within 2 ulp. The first of the two factors (scale_twice) goes in before the
   // last step, which makes the chain of dependent operations one shorter.
-  const float r2 = s.r * s.r;
-  const float low = math::madd(s.r, 0x1.fffd9ap-2f, 0x1.ffffecp-1f);
-  const float high = math::madd(r2, 0x1.0eb744p-7f, math::madd(s.r, 0x1.5746cp-5f, 0x1.555d8ep-3f));
+  const float p = math::in_pairs(s.r, s.r * s.r, 0x1.ffffecp-1f, 0x1.fffd9ap-2f, 0x1.555d8ep-3f, 0x1.5746cp-5f, 0x1.0eb744p-7f);
   const math::u32 half = s.sum >> 1;
   const float scale = math::as_float(half << 23);
-  return math::madd(scale * s.r, math::madd(r2, high, low), scale) * math::as_float((s.sum - half) << 23);
+  return math::madd(scale * s.r, p, scale) * math::as_float((s.sum - half) << 23);
 }
 
 DAMO_MATH float exp2(float x) {
@@ -83,15 +122,9 @@ DAMO_MATH float tanh(float x) {
   const float n = sum - (math::kRounder + 127.0f);
   const float r = math::madd(n, -0x1.62e43p-2f, a);  // n <= 26: one part of ln(2)/2 is enough
   const float r2 = r * r;
-  const float low = math::madd(r, kFactor * 0x1.5554bp-1f, kFactor);
-  const float high = math::madd(r2, kFactor * 0x1.6d98e2p-5f, math::madd(r, kFactor * 0x1.122828p-3f, kFactor * 0x1.555488p-2f));
-  const float q = math::madd(r2, high, low);
-#if DAMO_HAS_FMA
-  const float p = math::madd(r, kFactor, r2 * q);
-#else
-  const float most = kFactor * r;
-  const float p = most + ((0.5f * r - (most - r)) + r2 * q);  // what most lost to rounding is exact
-#endif
+  const float q = math::in_pairs(r, r2, kFactor, kFactor * 0x1.5554bp-1f, kFactor * 0x1.555488p-2f, kFactor * 0x1.122828p-3f, kFactor * 0x1.6d98e2p-5f);
+  const float most = kFactor * r;  // without FMA: what it lost to rounding is exact
+  const float p = DAMO_HAS_FMA ? math::madd(r, kFactor, r2 * q) : most + ((0.5f * r - (most - r)) + r2 * q);
   const float s = math::as_float(math::bits(sum) << 23);
   const float top = math::madd(s, p, math::madd(s, 0.5f * kFactor, -0.5f * kFactor));
   return math::with_sign(top / (top + kFactor), x);
@@ -104,60 +137,11 @@ DAMO_MATH float sigmoid(float x) {
   return x < 0.0f ? math::madd(-e, w, e) : 1.0f - w;
 }
 
-namespace math {
-
-// log(1 + f) = f + tail(f) for f in [sqrt(1/2) - 1, sqrt(2) - 1].
-DAMO_MATH float log_tail(float f) {
-  const float f2 = f * f, f4 = f2 * f2;
-  const float a = madd(f, -0x1.000228p-2f, 0x1.555554p-2f);
-  const float b = madd(f, -0x1.547226p-3f, 0x1.99a016p-3f);
-  const float c = madd(f, -0x1.0d8584p-3f, 0x1.22d90ep-3f);
-  const float d = madd(f, -0x1.38c448p-4f, 0x1.05625ep-3f);
-  const float q = madd(f4, madd(f2, d, c), madd(f2, b, a));
-  return madd(f2 * f, q, -0.5f * f2);
-}
-
-// Positive finite x = 2^e (1 + f); denormals too.
-struct LogSplit {
-  float e, f;
-};
-DAMO_MATH LogSplit log_split(float x) {
-  const bool small = x < 0x1p-126f;
-  const u32 ix = bits(small ? x * 0x1p25f : x) - 0x3f3504f3u;
-  const float e = float(i32(ix) >> 23) - (small ? 25.0f : 0.0f);
-  return {e, as_float((ix & 0x007fffffu) + 0x3f3504f3u) - 1.0f};
-}
-
-// The ends of a logarithm's domain: +inf and NaN pass, 0 gives -inf, negative gives NaN.
-template <class T>
-DAMO_MATH T log_ends(T x, T value) {
-  value = x < infinity(x) ? value : x;
-  const T bad = x == T(0) ? -infinity(x) : quiet_nan(x);
-  return x <= T(0) ? bad : value;
-}
-
-}  // namespace math
-
 DAMO_MATH float log(float x) {
-  const math::LogSplit s = math::log_split(x);
+  const math::LogSplit<float> s = math::log_split(x);
   const float tail = math::madd(s.e, 0x1.7f7d1cp-20f, math::log_tail(s.f));
   return math::log_ends(x, math::madd(s.e, 0x1.62e4p-1f, s.f + tail));
 }
-
-namespace math {
-
-// log(x) / log(base) = e step + high rate + small, rate being 1 / log(base) to 12 bits and high f to as many: f's rounded product with
-// all of 1 / log(base) would cost half an ulp more.
-struct LogParts {
-  float e, high, small;
-};
-DAMO_MATH LogParts log_parts(float x, float whole_rate, float rate_low) {
-  const LogSplit s = log_split(x);
-  const float high = as_float(bits(s.f) & 0xfffff000u), low = s.f - high;
-  return {s.e, high, madd(log_tail(s.f) + low, whole_rate, high * rate_low)};
-}
-
-}  // namespace math
 
 DAMO_MATH float log2(float x) {
   const math::LogParts p = math::log_parts(x, 0x1.715476p+0f, 0x1.47652cp-12f);
@@ -177,10 +161,7 @@ DAMO_MATH float log1p(float x) {
   const float scale = math::as_float(math::u32(130 - k) << 23);  // 2^(3-e): 2^-e may be a denormal
   const float f = math::madd(x * 0.125f, scale, scale * 0.125f - 1.0f);
   const float tail = math::madd(e, 0x1.7f7d1cp-20f, math::log_tail(f));
-  float y = math::madd(e, 0x1.62e4p-1f, f + tail);
-  y = x < math::infinity(x) ? y : x;
-  y = x > -1.0f ? y : (x == -1.0f ? -math::infinity(x) : (x != x ? x : math::quiet_nan(x)));
-  return math::magnitude(x) < 0x1p-25f ? x : y;
+  return math::log1p_ends(x, math::madd(e, 0x1.62e4p-1f, f + tail), 0x1p-25f);
 }
 
 // log(1 + e^x) = max(x, 0) + log1p(e^-|x|).

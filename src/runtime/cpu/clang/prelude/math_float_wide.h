@@ -17,12 +17,12 @@ DAMO_MATH double wide_expm1_tail(double r) {
 
 // y = n ln(2) + r for |y| < 700.
 struct WideSplit {
-  double n, r, scale;  // scale = 2^n
+  double r, scale;  // scale = 2^n
 };
 DAMO_MATH WideSplit wide_exp_split(double y) {
   const double sum = madd(y, 0x1.71547652b82fep+0, kRounderDouble + 1023.0);
   const double n = sum - (kRounderDouble + 1023.0);
-  return {n, madd(n, -0x1.62e42fefa39efp-1, y), as_double(bits(sum) << 52)};
+  return {madd(n, -0x1.62e42fefa39efp-1, y), as_double(bits(sum) << 52)};
 }
 
 DAMO_MATH double wide_exp(double y) {
@@ -56,6 +56,12 @@ DAMO_MATH double wide_log1p(double x) {
   return madd(double(k), 0x1.62e42fefa39efp-1, wide_log_reduced(madd(x, scale, scale - 1.0)));
 }
 
+// A step of Halley's iteration towards the cube root of d.
+DAMO_MATH double halley(double y, double d) {
+  const double y3 = y * y * y;
+  return y * (y3 + 2.0 * d) / (2.0 * y3 + d);
+}
+
 // C's pow of a |x| that has the power r: 1 for y = 0 or x = 1 whatever the other, NaN for x < 0 unless y is an integer, whose
 // parity gives the sign.
 template <class T>
@@ -79,11 +85,6 @@ DAMO_MATH float pow(float x, float y) {
   return math::pow_ends(x, y, float(math::wide_exp(math::at_least(math::at_most(y * l, 200.0), -200.0))));
 }
 
-DAMO_MATH float sqrt(float x) { return __builtin_sqrtf(x); }
-DAMO_MATH float rsqrt(float x) {
-  return 1.0f / __builtin_sqrtf(x);
-}
-
 DAMO_MATH float hypot(float x, float y) {
   const double a = x, b = y;
   const float r = float(__builtin_sqrt(a * a + b * b));
@@ -97,11 +98,7 @@ DAMO_MATH float cbrt(float x) {
   const bool small = a < 0x1p-126f;
   const float scaled = small ? a * 0x1p24f : a;
   const double d = scaled;
-  double y = math::as_float(math::bits(scaled) / 3u + 0x2a514067u);
-  double y3 = y * y * y;
-  y = y * (y3 + 2.0 * d) / (2.0 * y3 + d);
-  y3 = y * y * y;
-  y = y * (y3 + 2.0 * d) / (2.0 * y3 + d);
+  const double y = math::halley(math::halley(math::as_float(math::bits(scaled) / 3u + 0x2a514067u), d), d);
   const float r = float(small ? y * 0x1p-8 : y);
   return (a > 0.0f && a < __builtin_inff()) ? math::with_sign(r, x) : x;
 }

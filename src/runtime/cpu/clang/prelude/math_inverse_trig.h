@@ -34,12 +34,25 @@ DAMO_MATH T asin_of(T x) {
   return with_sign(high ? far : s + tail, x);
 }
 
+// In double x itself is taken off near 0, not its rounded sum with the tail.
+template <class T>
+DAMO_MATH T acos_of(T x) {
+  const T a = magnitude(x), half_pi = HalfPi<T>::kHigh, low = HalfPi<T>::kLow;
+  const bool high = a > T(0.5), negative = x < T(0);
+  const T z = high ? T(0.5) - T(0.5) * a : a * a;
+  const T s = high ? square_root(z) : a;
+  const T tail = asin_tail(s, z), p = s + tail;
+  const T near = HalfPi<T>::kIsFloat ? half_pi - ((negative ? -p : p) - low) : half_pi - ((x - low) + (negative ? -tail : tail));
+  const T far = negative ? T(2) * half_pi - (p + p - T(2) * low) : p + p;
+  return high ? far : near;
+}
+
 // atan q for q in [0, 1].
 DAMO_MATH float atan_reduced(float q) {
   const float u = q * q, u2 = u * u;
-  const float a = madd(u, 0x1.9978f4p-3f, -0x1.5554dcp-2f), b = madd(u, 0x1.b4e11cp-4f, -0x1.230adap-3f);
-  const float c = madd(u, 0x1.61fdd8p-5f, -0x1.3556a6p-4f), d = madd(u, 0x1.7ed2dap-9f, -0x1.0c2c4p-6f);
-  return madd(q * u, madd(u2 * u2, madd(u2, d, c), madd(u2, b, a)), q);
+  const float low = in_pairs(u, u2, -0x1.5554dcp-2f, 0x1.9978f4p-3f, -0x1.230adap-3f, 0x1.b4e11cp-4f);
+  const float high = in_pairs(u, u2, -0x1.3556a6p-4f, 0x1.61fdd8p-5f, -0x1.0c2c4p-6f, 0x1.7ed2dap-9f);
+  return madd(q * u, madd(u2 * u2, high, low), q);
 }
 
 // atan q - q for |q| <= tan(pi/8).
@@ -64,26 +77,8 @@ DAMO_MATH Pair<double> atan_of_ratio(double top, double bottom) {
 DAMO_MATH float asin(float x) { return math::asin_of(x); }
 DAMO_MATH double asin(double x) { return math::asin_of(x); }
 
-DAMO_MATH float acos(float x) {
-  const float a = math::magnitude(x);
-  const bool high = a > 0.5f, negative = x < 0.0f;
-  const float z = high ? 0.5f - 0.5f * a : a * a;
-  const float s = high ? __builtin_sqrtf(z) : a;
-  const float p = s + math::asin_tail(s, z);
-  const float near = math::HalfPi<float>::kHigh - ((negative ? -p : p) - math::HalfPi<float>::kLow);
-  const float far = negative ? 2.0f * math::HalfPi<float>::kHigh - (p + p - 2.0f * math::HalfPi<float>::kLow) : p + p;
-  return high ? far : near;
-}
-DAMO_MATH double acos(double x) {
-  const double a = math::magnitude(x);
-  const bool high = a > 0.5, negative = x < 0.0;
-  const double z = high ? 0.5 - 0.5 * a : a * a;
-  const double s = high ? __builtin_sqrt(z) : a;
-  const double tail = math::asin_tail(s, z), p = s + tail;
-  const double near = math::HalfPi<double>::kHigh - ((x - math::HalfPi<double>::kLow) + (negative ? -tail : tail));
-  const double far = negative ? 2.0 * math::HalfPi<double>::kHigh - (p + p - 2.0 * math::HalfPi<double>::kLow) : p + p;
-  return high ? far : near;
-}
+DAMO_MATH float acos(float x) { return math::acos_of(x); }
+DAMO_MATH double acos(double x) { return math::acos_of(x); }
 
 DAMO_MATH float atan(float x) {
   const float a = math::magnitude(x);

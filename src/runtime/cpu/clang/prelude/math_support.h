@@ -6,12 +6,11 @@
 #pragma once
 
 #if defined(__CUDA__)  // CUDA C on the CPU is compiled in Clang's device mode
-#define DAMO_MATH static inline __attribute__((always_inline, host, device))
 #define DAMO_MEMBER inline __attribute__((always_inline, host, device))
 #else
-#define DAMO_MATH static inline __attribute__((always_inline))
 #define DAMO_MEMBER inline __attribute__((always_inline))
 #endif
+#define DAMO_MATH static DAMO_MEMBER
 #define DAMO_CALLED DAMO_MATH  // vectors are made of what is inlined
 
 // First line of a body whose roundings matter: a kernel may be compiled with reassociation (sums vectorise by it)
@@ -96,19 +95,22 @@ DAMO_MATH float quiet_nan(float) { return __builtin_nanf(""); }
 DAMO_MATH double quiet_nan(double) { return __builtin_nan(""); }
 
 // a * b + c, with one rounding where the target has it. Only for steps that are right either way.
-#if DAMO_HAS_FMA
-DAMO_MATH float madd(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-DAMO_MATH double madd(double a, double b, double c) { return __builtin_fma(a, b, c); }
-#else
-DAMO_MATH float madd(float a, float b, float c) { return a * b + c; }
-DAMO_MATH double madd(double a, double b, double c) { return a * b + c; }
-#endif
+DAMO_MATH float madd(float a, float b, float c) { return DAMO_HAS_FMA ? __builtin_fmaf(a, b, c) : a * b + c; }
+DAMO_MATH double madd(double a, double b, double c) { return DAMO_HAS_FMA ? __builtin_fma(a, b, c) : a * b + c; }
 
 // c[0] + c[1] x + ...: the highest coefficient comes last; Horner's rule.
 template <class T>
 DAMO_MATH T horner(T, T c0) { return c0; }
 template <class T, class... Rest>
 DAMO_MATH T horner(T x, T c0, Rest... rest) { return madd(horner(x, rest...), x, c0); }
+// The same with two chains of steps side by side: by pairs of coefficients, x2 = x^2.
+template <class T>
+DAMO_MATH T in_pairs(T, T, T c0) { return c0; }
+template <class T, class... Rest>
+DAMO_MATH T in_pairs(T x, T x2, T c0, T c1, Rest... rest) {
+  if constexpr (sizeof...(Rest) == 0) return madd(x, c1, c0);
+  else return madd(x2, in_pairs(x, x2, rest...), madd(x, c1, c0));
+}
 
 // Limits keep a NaN: the comparison is false for it.
 template <class T>
@@ -139,27 +141,18 @@ DAMO_MATH Pair<T> fast_two_sum(T a, T b) {
   return {s, b - (s - a)};
 }
 // a * b without error, away from overflow and denormals.
-#if DAMO_HAS_FMA
-template <class T>
-DAMO_MATH Pair<T> two_product(T a, T b) { return {a * b, madd(a, b, -(a * b))}; }
-#else
-DAMO_MATH Pair<float> two_product(float a, float b) { return {a * b, float(double(a) * b - a * b)}; }
+DAMO_MATH Pair<float> two_product(float a, float b) { return {a * b, DAMO_HAS_FMA ? madd(a, b, -(a * b)) : float(double(a) * b - a * b)}; }
 DAMO_MATH Pair<double> two_product(double a, double b) {
   const double p = a * b, ca = 134217729.0 * a, cb = 134217729.0 * b;  // 2^27 + 1: halves of 26 bits
   const double ah = ca - (ca - a), al = a - ah, bh = cb - (cb - b), bl = b - bh;
-  return {p, ((ah * bh - p) + ah * bl + al * bh) + al * bl};
+  return {p, DAMO_HAS_FMA ? madd(a, b, -p) : ((ah * bh - p) + ah * bl + al * bh) + al * bl};
 }
-#endif
 
 // c - a * b, rounded once where c is near the product.
 template <class T>
 DAMO_MATH T less_product(T c, T a, T b) {
-#if DAMO_HAS_FMA
-  return madd(-a, b, c);
-#else
   const Pair<T> p = two_product(a, b);
-  return (c - p.hi) - p.lo;
-#endif
+  return DAMO_HAS_FMA ? madd(-a, b, c) : (c - p.hi) - p.lo;
 }
 
 // a / b to about 100 bits, by the remainder of the first quotient.

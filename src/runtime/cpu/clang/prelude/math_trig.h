@@ -122,17 +122,13 @@ DAMO_MATH T tangent(Turn<T> t, T x) {
   return x == T(0) ? x : flip_if(madd(left, inverse, quotient), t.quarter & 1u);
 }
 
-template <class T, T (*function)(Turn<T>, T)>
-DAMO_MATH T of_near(T x) {
-  return function(near_turn(x), x);
-}
 template <class T, double (*function)(Turn<double>, double)>
 DAMO_MATH T of_any(T x) {
   return T(function(any_turn(double(x)), double(x)));
 }
 template <class T, T (*function)(Turn<T>, T), double (*in_double)(Turn<double>, double)>
 DAMO_MATH T by_turns(T x) {
-  return unless_rare<T, is_far_turn, of_any<T, in_double>, of_near<T, function>>(x);
+  return unless_rare<T, is_far_turn, of_any<T, in_double>>(x, function(near_turn(x), x));
 }
 
 }  // namespace math

@@ -24,35 +24,22 @@ static inline __attribute__((always_inline)) void prefetch_strip(const T* from) 
 
 namespace tiles {
 
-// Of a word of so many bytes: only its type is asked for.
-template <int bytes>
-constexpr auto word() {
-  if constexpr (bytes == 1) return u8();
-  else if constexpr (bytes == 2) return u16();
-  else if constexpr (bytes == 4) return u32();
-  else return u64();
-}
-
 // A square of so many elements is turned at once: a vector of 64 bytes for 4 and 8 bytes an element.
 template <class T>
 inline constexpr int kSquare = sizeof(T) == 8 ? 8 : 16;
 
-template <class V, int lanes>
-static inline __attribute__((always_inline)) V first_halves(V a, V b) {
-  if constexpr (lanes == 16) return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-  else return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-}
-template <class V, int lanes>
-static inline __attribute__((always_inline)) V second_halves(V a, V b) {
-  if constexpr (lanes == 16) return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-  else return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+// Half of the lanes of each, from i on, in turns.
+template <class V, int lanes, int i>
+static inline __attribute__((always_inline)) V halves(V a, V b) {
+  if constexpr (lanes == 8) return __builtin_shufflevector(a, b, i, i + 8, i + 1, i + 9, i + 2, i + 10, i + 3, i + 11);
+  else return __builtin_shufflevector(a, b, i, i + 16, i + 1, i + 17, i + 2, i + 18, i + 3, i + 19, i + 4, i + 20, i + 5, i + 21, i + 6, i + 22, i + 7, i + 23);
 }
 
 // Rows i and i + n/2 shuffled into one another, log2(n) times: the transpose of an n by n square.
 template <class T>
 static inline __attribute__((always_inline)) void turn_square(T* to, const T* from, i64 stride) {
   constexpr int n = kSquare<T>;
-  typedef decltype(word<sizeof(T)>()) W;
+  typedef __type_pack_element<__builtin_ctz(sizeof(T)), u8, u16, u32, u64> W;
   typedef W V __attribute__((vector_size(n * sizeof(W)), aligned(sizeof(W)), may_alias));
   V a[n], b[n];
 #pragma clang loop unroll(full)
@@ -61,8 +48,8 @@ static inline __attribute__((always_inline)) void turn_square(T* to, const T* fr
   for (int step = n; step > 1; step /= 2) {
 #pragma clang loop unroll(full)
     for (int i = 0; i < n / 2; ++i) {
-      b[2 * i] = first_halves<V, n>(a[i], a[i + n / 2]);
-      b[2 * i + 1] = second_halves<V, n>(a[i], a[i + n / 2]);
+      b[2 * i] = halves<V, n, 0>(a[i], a[i + n / 2]);
+      b[2 * i + 1] = halves<V, n, n / 2>(a[i], a[i + n / 2]);
     }
 #pragma clang loop unroll(full)
     for (int i = 0; i < n; ++i) a[i] = b[i];
