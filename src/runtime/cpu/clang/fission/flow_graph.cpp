@@ -1,7 +1,6 @@
+#include <llvm/ADT/BitVector.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SetVector.h>
-
-#include <algorithm>
-#include <cstddef>
 
 #include "thread_program.hpp"
 
@@ -9,91 +8,81 @@ namespace damo::clang_plugin {
 namespace {
 
 using Edges = std::vector<std::vector<int>>;
+using Sets = std::vector<llvm::BitVector>;  ///< of nodes, one for each node
 
-Edges reversed(const Edges& next) {
-  Edges back(next.size());
-  for (std::size_t node = 0; node < next.size(); ++node) {
-    for (int to : next[node]) back[to].push_back(static_cast<int>(node));
+/// Makes each set but the end's anew from those of the node's successors, until none changes any more.
+template <class Update>
+void settle(Sets& sets, const Update& update) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t node = sets.size() - 1; node-- > 0;) {
+      llvm::BitVector now = update(node);
+      changed |= now != sets[node];
+      sets[node] = std::move(now);
+    }
   }
-  return back;
 }
 
-/// Nodes from which root is left last come last; those that edges do not reach are left out.
-std::vector<int> post_order(const Edges& edges, int root) {
-  std::vector<int> order;
-  std::vector<char> seen(edges.size());
-  std::vector<std::pair<int, std::size_t>> open = {{root, 0}};
-  seen[root] = 1;
-  while (!open.empty()) {
-    auto& [node, at] = open.back();
-    if (at == edges[node].size()) {
-      order.push_back(node);
-      open.pop_back();
-      continue;
+/// Those that ways from a node come to.
+Sets nodes_behind(const Edges& next) {
+  Sets behind(next.size(), llvm::BitVector(static_cast<unsigned>(next.size())));
+  settle(behind, [&](std::size_t node) {
+    llvm::BitVector found = behind[node];
+    for (int to : next[node]) found.set(to) |= behind[to];
+    return found;
+  });
+  return behind;
+}
+
+/// Ways that go round for ever get an end where the loop that they are never to leave begins its next round.
+void end_all_ways(Edges& next) {
+  const int end = static_cast<int>(next.size()) - 1;
+  for (;;) {
+    // Of nodes that don't end, one that all nodes behind it come back to. Loops before it are left.
+    const Sets behind = nodes_behind(next);
+    const auto is_head = [&](int node) {
+      return !behind[node][end] && llvm::all_of(behind[node].set_bits(), [&](unsigned other) { return behind[other][node]; });
+    };
+    const auto nodes = llvm::seq(0, end);
+    const auto head = llvm::find_if(nodes, is_head);
+    if (head == nodes.end()) return;
+    for (int from = *head; from < end; ++from) {
+      if (llvm::is_contained(next[from], *head)) next[from].push_back(end);
     }
-    const int to = edges[node][at++];
-    if (!std::exchange(seen[to], 1)) open.emplace_back(to, 0);
   }
-  return order;
 }
 
 }  // namespace
 
-void FlowGraph::close() {
-  for (;;) {
-    const Edges back = reversed(next);
-    std::vector<char> ends(next.size());
-    for (int node : post_order(back, end())) ends[node] = 1;
-    if (std::find(ends.begin(), ends.end(), 0) == ends.end()) return;
-    // A loop that is never left: of nodes that don't end, one that all nodes behind it come back to. Loops before it are left.
-    int head = 0;
-    for (;; ++head) {
-      if (ends[head]) continue;
-      std::vector<char> comes_back(next.size());
-      for (int node : post_order(back, head)) comes_back[node] = 1;
-      const std::vector<int> behind = post_order(next, head);
-      if (std::all_of(behind.begin(), behind.end(), [&](int node) { return comes_back[node] != 0; })) break;
-    }
-    for (int from : back[head]) {
-      if (from >= head) next[from].push_back(end());
+FlowGraph::FlowGraph(Edges successors) : next_(std::move(successors)) {
+  next_.emplace_back();
+  for (int node = 0; node < end(); ++node) {
+    if (next_[node].empty()) next_[node].push_back(end());
+  }
+  end_all_ways(next_);
+  const auto size = static_cast<unsigned>(next_.size());
+  Sets on_all_ways(size, llvm::BitVector(size, true));  // from a node, itself included: its post-dominators
+  on_all_ways.back().reset().set(end());
+  settle(on_all_ways, [&](std::size_t node) {
+    llvm::BitVector found(size, true);
+    for (int to : next_[node]) found &= on_all_ways[to];
+    return found.set(static_cast<unsigned>(node));
+  });
+  std::vector<unsigned> left;  // the nearer a node is, the more are still on all ways from it
+  for (const llvm::BitVector& nodes : on_all_ways) left.push_back(nodes.count());
+  meeting_.assign(size, end());
+  for (int node = 0; node < end(); ++node) {
+    for (unsigned other : on_all_ways[node].reset(node).set_bits()) {
+      if (left[other] > left[meeting_[node]]) meeting_[node] = static_cast<int>(other);
     }
   }
 }
 
-// Cooper, Harvey and Kennedy's iteration, on the reversed graph.
-std::vector<int> meeting_nodes(const FlowGraph& graph) {
-  const int end = graph.end();
-  std::vector<int> order = post_order(reversed(graph.next), end), place(graph.next.size(), -1);
-  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<int>(i);
-  std::reverse(order.begin(), order.end());
-  std::vector<int> meeting(graph.next.size(), -1);
-  meeting[end] = end;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (int node : order) {
-      if (node == end) continue;
-      int found = -1;
-      for (int to : graph.next[node]) {
-        if (meeting[to] < 0) continue;
-        int other = to;
-        while (found >= 0 && found != other) {
-          int& later = place[found] < place[other] ? found : other;
-          later = meeting[later];
-        }
-        found = other;
-      }
-      changed |= std::exchange(meeting[node], found) != found;
-    }
-  }
-  for (int& node : meeting) node = node < 0 ? end : node;
-  return meeting;
-}
-
-std::vector<int> nodes_between(const FlowGraph& graph, const std::vector<int>& meeting, int node) {
+std::vector<int> FlowGraph::between(int node, int until) const {
   llvm::SetVector<int> found;
   const auto go_on = [&](int from) {
-    for (int to : graph.next[from]) {
-      if (to != meeting[node] && to != graph.end()) found.insert(to);
+    for (int to : next_[from]) {
+      if (to != until && to != end()) found.insert(to);
     }
   };
   go_on(node);

@@ -130,27 +130,22 @@ bool Regions::waits_for_block(const Region& region) {
 
 /// Where threads have gone different ways, regions are run by some of them, until the ways meet again.
 void Regions::mark_partial() {
-  FlowGraph graph;
-  graph.next.resize(all.size() + 1);
+  std::vector<std::vector<int>> next(all.size());
   std::map<const Region*, int> place;
   for (size_t i = 0; i < all.size(); ++i) place[all[i].get()] = static_cast<int>(i);
   for (size_t i = 0; i < all.size(); ++i) {
     for (const Exit& exit : all[i]->exits) {
-      if (exit.to && !exit.to->is_tail) graph.next[i].push_back(place.at(exit.to));
+      if (exit.to && !exit.to->is_tail) next[i].push_back(place.at(exit.to));
     }
-    if (graph.next[i].empty()) graph.next[i].push_back(graph.end());
   }
-  graph.close();
-  const std::vector<int> meeting = meeting_nodes(graph);
-  const std::vector<int> never(graph.next.size(), graph.end());
-  for (size_t i = 0; i < all.size(); ++i) {
+  const FlowGraph graph(std::move(next));
+  for (int i = 0; i < graph.end(); ++i) {
     if (!all[i]->disperses || all[i]->is_tail) continue;
-    const int from = static_cast<int>(i);
-    std::vector<int> apart = nodes_between(graph, meeting, from);
+    std::vector<int> apart = graph.between(i, graph.meeting(i));
     // Threads that wait for the whole block while others are elsewhere: where these are, they too may have to go on.
     bool waits = waits_for_block(*all[i]);
     for (int region : apart) waits |= waits_for_block(*all[region]);
-    if (waits) apart = nodes_between(graph, never, from);
+    if (waits) apart = graph.between(i, graph.end());
     for (int region : apart) all[region]->is_partial = true;
   }
   for (bool changed = true; changed;) {

@@ -63,7 +63,6 @@ void ThreadProgram::survey() {
   number_.clear();
   tail_.clear();
   decided_.clear();
-  graph_ = {};
   llvm::ReversePostOrderTraversal<llvm::Function*> traversal(&function);
   for (llvm::BasicBlock* block : traversal) {
     if (block != prologue && block != finish) order.push_back(block);
@@ -175,15 +174,13 @@ void ThreadProgram::find_tails() {
 /// A thread that has no wait before it any more takes no part in where the others meet.
 void ThreadProgram::find_meetings() {
   for (size_t i = 0; i < order.size(); ++i) number_[order[i]] = static_cast<int>(i);
-  graph_.next.resize(order.size() + 1);
+  std::vector<std::vector<int>> next(order.size());
   for (size_t i = 0; i < order.size(); ++i) {
     for (llvm::BasicBlock* to : llvm::successors(order[i])) {
-      if (!is_tail(to)) graph_.next[i].push_back(number_.at(to));
+      if (!is_tail(to)) next[i].push_back(number_.at(to));
     }
-    if (graph_.next[i].empty()) graph_.next[i].push_back(graph_.end());
   }
-  graph_.close();
-  meeting_ = meeting_nodes(graph_);
+  graph_ = FlowGraph(std::move(next));
 }
 
 const std::vector<llvm::BasicBlock*>& ThreadProgram::decided_by(llvm::BasicBlock* block) {
@@ -193,13 +190,13 @@ const std::vector<llvm::BasicBlock*>& ThreadProgram::decided_by(llvm::BasicBlock
     if (!is_tail(to)) ways.insert(to);
   }
   if (is_new && !is_tail(block) && ways.size() > 1) {
-    for (int node : nodes_between(graph_, meeting_, number_.at(block))) known->second.push_back(order[node]);
+    for (int node : graph_.between(number_.at(block), graph_.meeting(number_.at(block)))) known->second.push_back(order[node]);
   }
   return known->second;
 }
 
 llvm::BasicBlock* ThreadProgram::meeting_of(llvm::BasicBlock* block) {
-  const int node = is_tail(block) ? graph_.end() : meeting_[number_.at(block)];
+  const int node = is_tail(block) ? graph_.end() : graph_.meeting(number_.at(block));
   return node == graph_.end() ? nullptr : order[node];
 }
 

@@ -19,20 +19,22 @@ struct Wait {
 };
 
 /// Control flow between numbered nodes, and where the ways that leave a node meet again (flow_graph.cpp).
-struct FlowGraph {
-  std::vector<std::vector<int>> next;  ///< successors of each node; the last node is the end, which has none
-  int end() const { return static_cast<int>(next.size()) - 1; }
-  /// Gives ways that go round for ever an end, where the loop that they are never to leave begins its next round. Nodes are
-  /// numbered in reverse post-order.
-  void close();
+class FlowGraph {
+ public:
+  FlowGraph() = default;
+  /// successors: of each node, in reverse post-order; one without any goes to the end, a node more.
+  explicit FlowGraph(std::vector<std::vector<int>> successors);
+
+  int end() const { return static_cast<int>(next_.size()) - 1; }
+  /// The first node that all ways from node to the end go through: its immediate post-dominator.
+  int meeting(int node) const { return meeting_[node]; }
+  /// The nodes that are reached from node's successors before the one that is said; none where there is one way only.
+  std::vector<int> between(int node, int until) const;
+
+ private:
+  std::vector<std::vector<int>> next_;
+  std::vector<int> meeting_;
 };
-
-/// Of each node the first one that all ways from it to the end go through: its immediate post-dominator. The end for
-/// nodes that never reach it.
-std::vector<int> meeting_nodes(const FlowGraph& graph);
-
-/// The nodes that are reached from node's successors before its meeting node; none where there is one way only.
-std::vector<int> nodes_between(const FlowGraph& graph, const std::vector<int>& meeting, int node);
 
 /// Loops get an entering block and exits of their own, so that a region begins before a loop and not at its header.
 void simplify_loops(llvm::Function& function);
@@ -70,7 +72,6 @@ class ThreadProgram {
   std::set<const llvm::BasicBlock*> tail_;
   std::map<const llvm::BasicBlock*, int> number_;
   FlowGraph graph_;
-  std::vector<int> meeting_;
   std::map<const llvm::BasicBlock*, std::vector<llvm::BasicBlock*>> decided_;
 };
 
