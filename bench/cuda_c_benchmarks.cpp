@@ -3,7 +3,8 @@
 // image, by blocks of that shape), doubling_tile_16x16 (by blocks that the text knows to be of that shape), doubling_fours
 // (a thread four neighbours), doubling_float4 (likewise, as one), doubling_assert_16x16, smoothing_16x16 (four neighbours),
 // sums_16x256 (one of each of 4096 threads) and product_16x16 (of 256 x 256, a thread each element), with ..._by_hand/cpu,
-// the same in plain C++; compile_doubling and compile_softmax, from the text to a kernel.
+// the same in plain C++; triangle_16x16 (the product's terms up to the diagonal), window_7x7 (sums of 49 products around each pixel),
+// polynomial_grid_stride (of 32 terms, by 4,096 threads), bodies_tiled (4,096 of them by tiles of 256); compile_doubling and compile_softmax, from the text to a kernel.
 #include <damo/module.hpp>
 
 #include "benchmarks.hpp"
@@ -65,6 +66,41 @@ __global__ void product(const float* x, float* y, int n) {
   float s = 0;
   for (int k = 0; k < n; ++k) s += x[r * n + k] * x[k * n + c];
   y[r * n + c] = s;
+}
+__global__ void triangle(const float* x, float* y, int n) {
+  C; R;
+  if (c >= n || r >= n) return;
+  float s = 0;
+  for (int k = 0; k <= r; ++k) s += x[r * n + k] * x[k * n + c];
+  y[r * n + c] = s;
+}
+__global__ void window(const float* x, float* y, int n) {
+  C; R;
+  int size = n / 36;
+  if (c + size > n || r + size > n) return;
+  float s = 0;
+  for (int i = 0; i < size; ++i)
+    for (int j = 0; j < size; ++j) s += x[(r + i) * n + c + j] * x[i * n + j];
+  y[r * n + c] = s;
+}
+__global__ void polynomial(const float* x, float* y, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n * n; i += gridDim.x * blockDim.x) {
+    float s = 0;
+    for (int k = 0; k < n / 8; ++k) s = s * x[i] + x[k];
+    y[i] = s;
+  }
+}
+__global__ void bodies(const float* x, float* y, int n) {
+  __shared__ float part[256];
+  C;
+  float s = 0;
+  for (int begin = 0; begin < 16 * n; begin += 256) {
+    part[threadIdx.x] = x[begin + threadIdx.x];
+    __syncthreads();
+    for (int k = 0; k < 256; ++k) { float d = part[k] - x[c]; s += d * rsqrtf(d * d + 0.01f); }
+    __syncthreads();
+  }
+  y[c] = s;
 })";
 
 constexpr const char* kBlockReduction = R"(
@@ -177,7 +213,11 @@ const ImageRow kImageRows[] = {{"doubling_16x16", "image", {{16, 16}, {16, 16}}}
                                {"doubling_assert_16x16", "asserting", {{16, 16}, {16, 16}}},
                                {"smoothing_16x16", "smoothing", {{16, 16}, {16, 16}}},
                                {"sums_16x256", "sums", {{16}, {256}}},
-                               {"product_16x16", "product", {{16, 16}, {16, 16}}}};
+                               {"product_16x16", "product", {{16, 16}, {16, 16}}},
+                               {"triangle_16x16", "triangle", {{16, 16}, {16, 16}}},
+                               {"window_7x7", "window", {{16, 16}, {16, 16}}},
+                               {"polynomial_grid_stride", "polynomial", {{16}, {256}}},
+                               {"bodies_tiled", "bodies", {{16}, {256}}}};
 
 struct HandRow {
   const char* name;

@@ -1,6 +1,7 @@
 // Kernels whose threads wait, in both of the forms that the compiler knows: loops over threads, and coroutines.
 #pragma once
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,13 @@
 #include "runtime/cpu/compile_support.hpp"
 
 namespace damo::cpu_backend::testing {
+
+/// Words without a pattern.
+inline std::vector<std::uint32_t> hashed(std::size_t n) {
+  std::vector<std::uint32_t> values(n);
+  for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<std::uint32_t>(i * 2654435761u >> 7);
+  return values;
+}
 
 inline bool mentions(const CompileOutput& output, std::string_view symbol) {
   const auto* begin = reinterpret_cast<const char*>(output.object.data());

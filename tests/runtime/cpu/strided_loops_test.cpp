@@ -9,12 +9,6 @@
 namespace damo::cpu_backend::testing {
 namespace {
 
-std::vector<std::uint32_t> hashed(std::size_t n) {
-  std::vector<std::uint32_t> values(n);
-  for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<std::uint32_t>(i * 2654435761u >> 7);
-  return values;
-}
-
 /// What a thread adds up that begins there: order matters.
 std::uint32_t folded(const std::vector<std::uint32_t>& x, std::uint64_t begin, std::uint64_t end, std::uint64_t step) {
   std::uint32_t sum = 0;

@@ -14,7 +14,7 @@ std::string entry_text(const KernelInfo& kernel, const std::string& pointer) {
   const std::string blocks = "(void* const* arguments, const damo::LaunchFrame* frame, long first, long last) { ";
   return head + kernel.thread + "(void* const* arguments, damo::cuda::ThreadState* state) { " + declarations + call + "; }\n" +
          head + kernel.entry + blocks + declarations + "__DAMO_RUN_BLOCKS(__DAMO_RUN_THREADS(" + call + ")) }\n" +
-         head + kernel.blocks + blocks + "__DAMO_RUN_BLOCKS(" + kernel.thread + "(arguments, &state);) }\n";
+         head + kernel.blocks + blocks + "__DAMO_RUN_BLOCKS(__DAMO_RUN_ROWS(" + kernel.thread + "(arguments, &state))) }\n";
 }
 
 }  // namespace damo::clang_plugin

@@ -7,12 +7,13 @@
 #include "fission/region_exits.hpp"
 #include "fission/region_values.hpp"
 #include "fission/regions.hpp"
-#include "fission/strided_loops.hpp"
+#include "fission/rounds.hpp"
 #include "fission/thread_loop.hpp"
 #include "fission/thread_program.hpp"
 #include "fission/uniformity.hpp"
 #include "markers.hpp"
 #include "parallel_threads.hpp"
+#include "row_loops.hpp"
 #include "thread_function.hpp"
 
 namespace damo::clang_plugin {
@@ -50,16 +51,24 @@ void tell_thread(llvm::Function& function, const ThreadLoop& loop) {
 
 }  // namespace
 
-bool split_at_barriers(llvm::Module& module, const KernelInfo& kernel) {
+bool split_at_barriers(llvm::Module& module, const KernelInfo& kernel, bool waits) {
   llvm::Function& thread = *module.getFunction(kernel.thread);
   if (!can_split(thread)) return false;
   const Origin origin = name_places(thread);
-  StridedLoops strided(thread);
+  Rounds rounds(thread);
+  if (!waits && rounds.all().empty()) return false;
   ThreadProgram program(thread);
-  strided.choose(program);
-  const Uniformity uniformity(program);
+  const bool names_places = llvm::any_of(llvm::instructions(thread), [](const llvm::Instruction& marker) { return marker_slot(&marker) >= kPlace * 3; });
+  const bool by_rows = rounds.choose(program, !waits && !names_places);
+  const Uniformity uniformity(program, by_rows);
   Regions regions(program, uniformity);
-  ThreadMemory memory(program);
+  if (!waits && (rounds.all().empty() || regions.disperses)) return false;
+  std::set<const llvm::BasicBlock*> final;
+  for (const Rounds::Loop& loop : rounds.all()) {
+    if (!loop.wait) final.insert(loop.begin);
+  }
+  regions.find_guards(final);
+  ThreadMemory memory(program, by_rows);
   std::map<Region*, ThreadLoop> loops;
   for (const auto& region : regions.all) {
     const ThreadLoop& loop = loops[region.get()] = make_thread_loop(program, memory, *region);
@@ -72,20 +81,28 @@ bool split_at_barriers(llvm::Module& module, const KernelInfo& kernel) {
   values.connect();
   exits.connect(values);
   values.erase_phis();
-  std::set<Region*> rounds;
-  for (const StridedLoops::Loop& loop : strided.all()) rounds.insert({regions.of(loop.test), regions.of(loop.takes_part->getParent())});
+  std::set<Region*> often;
+  for (const Rounds::Loop& loop : rounds.all()) {
+    if (loop.begin && loop.wait) often.insert({regions.of(loop.test), regions.of(loop.begin)});
+  }
   for (const auto& region : regions.all) {  // not by address: the same kernel gives the same code
     ThreadLoop& loop = loops.at(region.get());
     // What rounds consist of is done often; the rest costs more in parts of rows than it gains.
-    const bool in_warps = rounds.count(region.get()) != 0 && (asks_for_warps(loop) || (regions.loses_threads && !regions.loses_rows && regions.loses_warps));
+    const bool in_warps = often.count(region.get()) != 0 && (asks_for_warps(loop) || (regions.loses_threads && !regions.loses_rows && regions.loses_warps));
     place_threads(loop, memory, origin, in_warps);
+    if (region->is_of_block) {
+      run_once(loop);
+      continue;
+    }
     exits.admit(*region, regions.loses_rows || (in_warps && regions.loses_warps));
+    exits.guard(loop, values.guards_in(*region));
   }
-  for (const StridedLoops::Loop& loop : strided.all()) {
-    Region* const region = regions.of(loop.takes_part->getParent());
-    if (!region->disperses && !region->is_partial) end_rows(loops.at(region), memory, *loop.takes_part);
+  for (const Rounds::Loop& loop : rounds.all()) {
+    Region* const region = loop.begin && loop.wait ? regions.of(loop.begin) : nullptr;
+    if (region && !region->disperses && !region->is_partial) end_rows(loops.at(region), memory, *loop.takes_part);
   }
   split_local_arrays(program, regions, memory, loops);
+  answer_by_rows(*module.getFunction(kernel.blocks), by_rows);
   memory.finish();
   const bool is_asked = module.getFunction("damo_current_thread") != nullptr;
   for (const auto& region : regions.all) {
@@ -97,6 +114,8 @@ bool split_at_barriers(llvm::Module& module, const KernelInfo& kernel) {
     if (marker_slot(&instruction) >= kPlace * 3) instruction.eraseFromParent();
   }
   llvm::removeUnreachableBlocks(thread);
+  bound_threads(thread);
+  for (llvm::CallInst* marker : thread_loop_markers(thread)) marker->eraseFromParent();
   thread.setLinkage(llvm::GlobalValue::InternalLinkage);
   thread.addFnAttr(llvm::Attribute::AlwaysInline);
   return true;

@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "isolated_steps.hpp"
 #include "markers.hpp"
 #include "row_values.hpp"
 
@@ -12,14 +11,14 @@ namespace {
 constexpr long kLargestStep = 1 << 16;
 
 /// Nobody notices if a thread does not do it, as long as that thread does nothing else: it computes, reads, or writes what
-/// is its own. A value that is kept for the thread's next step is noticed there.
+/// is its own.
 bool is_unnoticed(const llvm::Instruction& instruction, const llvm::CallInst& marker) {
   if (&instruction == &marker || instruction.isLifetimeStartOrEnd() || !instruction.mayHaveSideEffects()) return true;
   const llvm::Value* written = nullptr;
   if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) written = store->isSimple() ? store->getPointerOperand() : nullptr;
   if (const auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction)) written = memory->isVolatile() ? nullptr : memory->getRawDest();
   const llvm::Value* const object = written ? llvm::getUnderlyingObject(written, 0) : nullptr;
-  return object && llvm::isa<llvm::AllocaInst>(object) && !is_kept_value(object);
+  return object && llvm::isa<llvm::AllocaInst>(object) && !object->getName().starts_with(kBlockVariable);
 }
 
 /// The block with the first branch on the way from block, or the latch; null if something noticed is done before.
@@ -67,7 +66,7 @@ bool read_guard(llvm::BranchInst& branch, const Row& row, const RowValues& value
   guard.relation = index_first ? comparison->getPredicate() : comparison->getSwappedPredicate();
   if (!guard.goes_on_if_true) guard.relation = llvm::CmpInst::getInversePredicate(guard.relation);
   const auto* zero = llvm::dyn_cast<llvm::ConstantInt>(guard.bound);
-  const bool is_plain = is_index_on_x(without_extension(guard.index));
+  const bool is_plain = values.is_index(without_extension(guard.index));
   if (guard.relation == llvm::CmpInst::ICMP_NE && zero && zero->isZero() && is_plain) guard.relation = llvm::CmpInst::ICMP_UGT;  // no index is negative
   return llvm::ICmpInst::isRelational(guard.relation);
 }
@@ -81,12 +80,13 @@ struct Line {
 
 std::optional<Line> read_line(const Guard& guard, const Row& row, const RowValues& values, llvm::IRBuilder<>& builder) {
   llvm::Value* const index = const_cast<llvm::Value*>(without_extension(guard.index));
-  if (marker_slot(index) == kThread * 3) return Line{builder.getInt64(0), 1, nullptr};
-  if (is_index_on_x(index)) return Line{builder.CreateMul(read_marker(builder, kBlock, 0), read_marker(builder, kBlockSize, 0), "", true, true), 1, nullptr};
+  if (values.is_thread(index)) return Line{builder.getInt64(0), 1, nullptr};
+  if (values.is_index(index)) return Line{builder.CreateMul(read_marker(builder, kBlock, 0), read_marker(builder, kBlockSize, 0), "", true, true), 1, nullptr};
   const bool is_wide = index->getType()->isIntegerTy(64);
   const auto step = is_wide || index->getType()->isIntegerTy(32) ? values.step_of(index, RowValues::As::kProof) : std::nullopt;
   if (!step || *step < 1 || *step > kLargestStep) return std::nullopt;
   RowValues at_zero = values;
+  at_zero.assume(row.inside->getOperand(0), builder.getInt32(0));
   for (llvm::BasicBlock* block : row.loop->blocks()) {
     for (llvm::Instruction& instruction : *block) {
       if (marker_slot(&instruction) == kThread * 3) at_zero.assume(&instruction, builder.getInt32(0));
@@ -137,9 +137,15 @@ llvm::BasicBlock* behind_guard(llvm::BranchInst& branch, const Row& row, RowValu
     return branch.getSuccessor(guard.goes_on_if_true ? 0 : 1);
   }
   // if (y < height): all threads of the row go on, or none does.
-  if (!values.is_invariant(branch.getCondition())) return nullptr;
+  llvm::IRBuilder<> builder(row.loop->getLoopPredecessor()->getTerminator());
   for (unsigned side = 0; side < 2; ++side) {
-    if (is_done(branch.getSuccessor(side), row)) return branch.getSuccessor(1 - side);
+    if (!is_done(branch.getSuccessor(side), row)) continue;
+    llvm::Value* const answer = values.in_front(branch.getCondition(), builder);
+    if (!answer) return nullptr;
+    llvm::Value* const end = row.inside->getOperand(1);
+    row.inside->setOperand(1, side == 1 ? builder.CreateSelect(answer, end, builder.getInt32(0)) : builder.CreateSelect(answer, builder.getInt32(0), end));
+    branch.setCondition(builder.getInt1(side == 1));
+    return branch.getSuccessor(1 - side);
   }
   return nullptr;
 }

@@ -2,17 +2,16 @@
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/Analysis/CFG.h>
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
-#include "isolated_steps.hpp"
 #include "locate.hpp"
 #include "lowering_steps.hpp"
 #include "markers.hpp"
 #include "parallel_threads.hpp"
 #include "row_loops.hpp"
-#include "row_values.hpp"
 #include "thread_function.hpp"
 
 namespace damo::clang_plugin {
@@ -27,11 +26,27 @@ struct Habits {
   bool may_spin = false;  ///< in a loop that another thread ends
 };
 
-/// Deletes the functions that the kernel's form does not need.
-void choose_form(llvm::Module& module, const KernelInfo& kernel, Form form, bool waits) {
-  const bool in_loops = !waits && form != Form::kReference;
-  if (form == Form::kReference || in_loops) module.getFunction(kernel.blocks)->eraseFromParent();
-  module.getFunction(in_loops ? kernel.thread : kernel.entry)->eraseFromParent();
+/// Deletes those of the kernel's functions that are there and asked for no more.
+void drop(llvm::Module& module, std::initializer_list<std::string> functions) {
+  for (const std::string& name : functions) {
+    if (llvm::Function* const function = module.getFunction(name)) function->eraseFromParent();
+  }
+}
+
+/// A kernel that doesn't wait is run by the loops in its entry, or by loops over rounds if it has loops of its own.
+bool has_loops(const llvm::Module& module, const std::set<std::string>& entries) {
+  return llvm::any_of(module, [&](const llvm::Function& function) {
+    llvm::SmallVector<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>> back;
+    if (!function.isDeclaration() && !entries.count(function.getName().str())) llvm::FindFunctionBackedges(function, back);
+    return !back.empty();
+  });
+}
+
+/// Deletes the functions that the kernel's form does not need. may_split: it may be cut at waits of its own or of its loops.
+void choose_form(llvm::Module& module, const KernelInfo& kernel, Form form, bool waits, bool may_split) {
+  if (waits || form == Form::kReference) drop(module, {kernel.entry});
+  if (form == Form::kReference) drop(module, {kernel.blocks});
+  if (form != Form::kReference && !waits && !may_split) drop(module, {kernel.thread, kernel.blocks});
 }
 
 /// __activemask tells of the lanes that stand at the same place: each place that inlining has made gets a number, in
@@ -71,19 +86,13 @@ bool waits_elsewhere(llvm::Module& module) {
   });
 }
 
-/// Loops over threads, where function has some.
-void lower_rows(llvm::Function& function) {
-  mark_global_indices(function);
-  unsigned threads = 0, size = 0;
-  if (!thread_loop_markers(function).empty()) {
-    const auto joined = size_of_joined_blocks(function);
-    threads = joined ? kUnlimitedRow : 0;
-    size = joined.value_or(0);
-    bound_threads(function);
-    if (interchange_steps(function)) bound_threads(function);
-    if (threads > 0 && keeps_values(function)) threads = kKeptThreads;
-  }
-  limit_rows(function, threads, size);
+/// Says how many blocks are run as one.
+void join_blocks(llvm::Module& module, const KernelInfo& kernel) {
+  llvm::Function *const entry = module.getFunction(kernel.entry), *const blocks = module.getFunction(kernel.blocks);
+  const auto size = entry ? size_of_joined_blocks(*entry) : std::nullopt;
+  if (entry) answer_by_rows(*entry, true);
+  if (entry) limit_rows(*entry, size ? kUnlimitedRow : 0, size.value_or(0));
+  if (blocks) limit_rows(*blocks, size ? kMostRowThreads : 0, size.value_or(0));
 }
 
 void name_entry(llvm::Module& module, const KernelInfo& kernel) {
@@ -125,14 +134,15 @@ Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const
   std::set<std::string> entries;
   std::map<std::string, Habits> habits;
   const bool in_step = may_go_in_step(module);
+  for (const KernelInfo& kernel : kernels) entries.insert({kernel.entry, kernel.thread, kernel.blocks});
+  const bool may_split = how.form == Form::kLoops && has_loops(module, entries);
   for (const KernelInfo& kernel : kernels) {
     if (!module.getFunction(kernel.thread)) {
       error += "internal: no entry was made for kernel '" + kernel.name + "'\n";
       return Lowered::kRefused;
     }
     const bool waits = habits[kernel.name].waits = reaches_wait(*module.getFunction(kernel.thread));
-    if (waits || alone || !in_step) choose_form(module, kernel, how.form, waits);
-    entries.insert({kernel.entry, kernel.thread, kernel.blocks});
+    if (waits || alone || !in_step) choose_form(module, kernel, how.form, waits, may_split);
   }
   make_tables_locally(module);
   inline_into(module, entries);
@@ -142,7 +152,7 @@ Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const
     if (!in_step) break;
     Habits& known = habits[kernel.name];
     const InStep step = keep_in_step(*module.getFunction(kernel.thread), known.waits);
-    if (!known.waits && !alone) choose_form(module, kernel, how.form, step.waits);
+    if (!known.waits && !alone) choose_form(module, kernel, how.form, step.waits, may_split);
     known.waits |= step.waits;
     known.may_spin |= step.may_spin;
   }
@@ -152,15 +162,20 @@ Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const
   if (!place_shared_variables(module, kernels, how.check ? kCheckedGap : 0, error)) return Lowered::kRefused;
   const bool needs_fibers = alone || waits_elsewhere(module);
   std::set<std::string> whole;
+  for (const KernelInfo& kernel : kernels) join_blocks(module, kernel);
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
-    if (!alone) lower_rows(function);
+    if (!alone) mark_global_indices(function);
+    bound_threads(function);
     if (!is_thread_function(function)) lower_markers(function);
   }
   for (const KernelInfo& kernel : kernels) {
     const Habits& known = habits[kernel.name];
     progress.at(kernel);
-    if (how.form == Form::kLoops && !needs_fibers && known.waits && !known.may_spin && split_at_barriers(module, kernel)) whole.insert(kernel.name);
+    const bool splits = how.form == Form::kLoops && !needs_fibers && !known.may_spin && module.getFunction(kernel.thread) && split_at_barriers(module, kernel, known.waits);
+    if (splits) whole.insert(kernel.name);
+    if (!known.waits && splits) drop(module, {kernel.entry});
+    if (!known.waits && !splits && !alone) drop(module, {kernel.thread, kernel.blocks});
   }
   for (llvm::Function& function : module) {
     if (!function.isDeclaration() && is_thread_function(function)) lower_markers(function);

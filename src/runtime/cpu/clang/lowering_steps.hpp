@@ -78,10 +78,11 @@ std::string check_table(const std::vector<KernelInfo>& kernels);
 // nothing. Folder fission/ has the steps: thread_program, uniformity, regions, thread_loop, region_values, local_arrays,
 // region_exits.
 
+/// waits: does it wait at all? If not, this is done for its loops' rounds (fission/rounds.hpp), and false where there are none.
 /// Makes kernel.thread a function that runs a whole block, to be called by kernel.blocks. After inlining, while index
 /// markers and __damo_wait are calls. False where the kernel has a shape that this can't take; it is then as right as before,
 /// and make_coroutine takes it.
-bool split_at_barriers(llvm::Module& module, const KernelInfo& kernel);
+bool split_at_barriers(llvm::Module& module, const KernelInfo& kernel, bool waits);
 
 // ---- coroutine.cpp -------------------------------------------------------------------------------------------------------
 // A kernel whose threads wait for each other, as coroutines: the thread function becomes one that returns at each wait

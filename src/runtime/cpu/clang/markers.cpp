@@ -5,6 +5,8 @@ namespace {
 
 constexpr const char* kNames[] = {"__damo_thread", "__damo_block", "__damo_block_size", "__damo_grid_size", "__damo_place"};
 
+constexpr const char* kThreadLoop = "__damo_thread_loop";
+
 std::string name_of(int group, int axis) { return std::string(kNames[group]) + "_" + "xyz"[axis]; }
 
 int axis_in_group(const llvm::Value* value, MarkerGroup group) {
@@ -22,6 +24,13 @@ std::vector<llvm::CallInst*> calls_of(llvm::Function& function, llvm::StringRef 
   }
   return calls;
 }
+
+void call_thread_loop(llvm::IRBuilderBase& builder, llvm::Value* y, llvm::Value* z) {
+  llvm::Type* const index = builder.getInt32Ty();
+  builder.CreateCall(builder.GetInsertBlock()->getModule()->getOrInsertFunction(kThreadLoop, builder.getVoidTy(), index, index), {y, z});
+}
+
+std::vector<llvm::CallInst*> thread_loop_markers(llvm::Function& function) { return calls_of(function, kThreadLoop); }
 
 void unite_markers(llvm::Function& function) {
   llvm::Instruction* const begin = &*function.getEntryBlock().getFirstInsertionPt();

@@ -15,6 +15,11 @@ int marker_slot(const llvm::Value* value);
 /// True of the slots of what differs from thread to thread.
 inline bool is_of_thread(int slot) { return slot >= 0 && (slot / 3 == kThread || slot / 3 == kPlace); }
 
+/// Marks the loop over threadIdx.x that builder stands in; what it is in a row of threads that have y and z in common.
+void call_thread_loop(llvm::IRBuilderBase& builder, llvm::Value* y, llvm::Value* z);
+/// Those calls, one in each loop over threadIdx.x.
+std::vector<llvm::CallInst*> thread_loop_markers(llvm::Function& function);
+
 /// All calls of what is called so in function.
 std::vector<llvm::CallInst*> calls_of(llvm::Function& function, llvm::StringRef name);
 

@@ -10,8 +10,7 @@
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopRotation.h>
 
-#include "isolated_steps.hpp"
-#include "row_values.hpp"
+#include "markers.hpp"
 #include "thread_function.hpp"
 
 namespace damo::clang_plugin {
@@ -21,18 +20,15 @@ constexpr const char* kParallel = "llvm.loop.parallel_accesses";
 constexpr size_t kMostAccesses = 256;
 constexpr std::int64_t kLargestFactor = 8;  ///< LLVM makes no groups of wider gaps
 
-/// Memory that is the same array for all rounds of a loop may be a variable of each thread.
-bool is_local(const llvm::Value& object) { return llvm::isa<llvm::AllocaInst>(object) && !is_kept_value(&object); }
-
 /// True of memory that can't be a local variable, as long as no local variable's address gets out: a pointer that came as
-/// data or from a call, a variable of the module. In an array of kept values each thread has its own place.
+/// data or from a call, a variable of the module.
 bool is_of_all_threads(const llvm::Value* object) {
-  return llvm::isa<llvm::LoadInst, llvm::CallInst, llvm::Argument, llvm::GlobalVariable>(object) || is_kept_value(object);
+  return llvm::isa<llvm::LoadInst, llvm::CallInst, llvm::Argument, llvm::GlobalVariable>(object);
 }
 
 bool are_independent(const llvm::Function& function, llvm::ArrayRef<llvm::BasicBlock*> blocks) {
   const bool gets_out = llvm::any_of(llvm::instructions(function), [](const llvm::Instruction& variable) {
-    return llvm::isa<llvm::AllocaInst>(variable) && is_local(variable) && llvm::PointerMayBeCaptured(&variable, false, true);
+    return llvm::isa<llvm::AllocaInst>(variable) && llvm::PointerMayBeCaptured(&variable, false, true);
   });
   return !gets_out && llvm::none_of(blocks, [](const llvm::BasicBlock* block) { return llvm::any_of(*block, orders_threads); });
 }

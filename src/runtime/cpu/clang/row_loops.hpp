@@ -1,5 +1,4 @@
-// What is done to the loops over threadIdx.x of a kernel without barriers, before they are declared parallel, each in the file of
-// its own that is named here.
+// What is done to the loops over threadIdx.x, before they are declared parallel, each in the file of its own that is named here.
 #pragma once
 #include <optional>
 
@@ -19,28 +18,15 @@ namespace damo::clang_plugin {
 // of others); the bound is the same for all threads of the row and computed without memory; nothing that anybody could notice
 // is done before, or by those that fail.
 
+/// The names of local variables that the threads of a block share begin so.
+inline constexpr const char* kBlockVariable = "damo.block";
+
 /// How many of the numbers first, first + step, ... are less than bound, or equal: 64 bits, at most the greatest 32-bit index.
 llvm::Value* count_below(llvm::IRBuilderBase& builder, llvm::Value* bound, bool is_signed, bool counts_equal, llvm::Value* first, long step = 1);
 
 /// Begins and ends the loops over threadIdx.x where guards say so, if entry's threads do nothing else where they fail:
 /// if (x > 0 && x < width - 1 && y < height). After inlining, before markers are lowered.
 void bound_threads(llvm::Function& entry);
-
-// ---- step_interchange.cpp ------------------------------------------------------------------------------------------------
-// Loops of a kernel that change places with the loop over threadIdx.x that they stand in: one step of all threads of the row, then
-// the next step. Run thread by thread such a loop jumps through memory; step by step it is contiguous and vectorises.
-// - Shared steps: for (k = 0; k < n; ++k) sum += a[y * n + k] * b[k * n + x]; all threads of the row, or none, get to the loop
-//   and go through it equally often, by what is computed in front of the row without memory.
-// - Strided steps: for (i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x), or of one block,
-//   for (i = threadIdx.x; i < n; i += blockDim.x), n being the same for the row. Thread 0 has the least i: once it has no step to
-//   do, nobody has. A thread does its step if the i that it begins with is less than n minus the distance gone, so nothing wraps.
-// Each needs what isolated_steps.hpp does, and cuts the loop out with it: sums go to arrays.
-// The i of a strided step is said not to wrap as a signed number where the text says so, or where only threads use it that have
-// passed i < n, both signed and of i's own width. (long)i < n says nothing of an unsigned i.
-
-/// Lets such loops change places. Leaves alone what would then not read neighbours but carry values, and loops of few shared
-/// steps, which are unrolled. After inlining and bound_threads, before markers are lowered. Gives whether it changed anything.
-bool interchange_steps(llvm::Function& entry);
 
 // ---- block_rows.cpp ------------------------------------------------------------------------------------------------------
 // Blocks that stand side by side along x, run as one: where a kernel knows its x only as blockIdx.x * blockDim.x +
@@ -56,8 +42,14 @@ bool interchange_steps(llvm::Function& entry);
 /// After inlining and place_shared_variables, before anything is moved.
 std::optional<unsigned> size_of_joined_blocks(llvm::Function& entry);
 
-/// Answers the markers __damo_row_threads: rows of joined blocks have this many threads at most, or those of one block. None:
-/// blocks are not joined. They are in launches of blocks of size threads along x, or in any if size is 0.
+/// The most threads that joined blocks may have where each of them has a place in memory.
+inline constexpr unsigned kMostRowThreads = 4096;
+
+/// Answers the markers __damo_by_rows: are rows run one by one, so that what limits their threads is asked of each of them?
+void answer_by_rows(llvm::Function& function, bool answer);
+
+/// Answers the markers __damo_row_threads: rows of joined blocks, or these as a whole, have this many threads at most, or those of one
+/// block. None: blocks are not joined. They are in launches of blocks of size threads along x, or in any if size is 0.
 void limit_rows(llvm::Function& function, unsigned threads, unsigned size);
 
 }  // namespace damo::clang_plugin

@@ -2,7 +2,7 @@
 
 #include <llvm/IR/GetElementPtrTypeIterator.h>
 
-#include "markers.hpp"
+#include "thread_function.hpp"
 
 namespace damo::clang_plugin {
 namespace {
@@ -34,14 +34,21 @@ std::optional<long> step_of_result(const llvm::BinaryOperator& operation, long a
 }  // namespace
 
 RowValues::RowValues(const llvm::CallInst& marker, const llvm::Loop& loop, const llvm::DominatorTree& dominators)
-    : loop_(loop), before_(loop.getLoopPredecessor()), dominators_(dominators) {
+    : loop_(loop), before_(loop.getLoopPredecessor()), dominators_(dominators), x_(&loop.getHeader()->front()) {
   for (unsigned axis : {1u, 2u}) {
     llvm::Value* const index = marker.getArgOperand(axis - 1);
     if (is_known_before(index)) noted_[axis] = index;
   }
 }
 
-std::vector<llvm::CallInst*> thread_loop_markers(llvm::Function& entry) { return calls_of(entry, "__damo_thread_loop"); }
+bool RowValues::is_index(const llvm::Value* value) const {
+  const auto* const sum = llvm::dyn_cast<llvm::BinaryOperator>(value);
+  if (is_thread(value) || is_index_on_x(value)) return true;
+  if (!sum || sum->getOpcode() != llvm::Instruction::Add) return false;
+  const llvm::Value *a = without_extension(sum->getOperand(0)), *b = without_extension(sum->getOperand(1));
+  if (is_thread(a)) std::swap(a, b);
+  return is_thread(b) && block_product_axis(a, kBlock) == 0;
+}
 
 bool RowValues::is_known_before(const llvm::Value* value) const {
   const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
@@ -60,13 +67,13 @@ bool RowValues::is_same(const llvm::Value* value, int depth) const {
 std::optional<long> RowSteps::step_of(const llvm::Value* value, As as, int depth) const {
   const bool guesses = as == As::kGuess;
   const int slot = marker_slot(value);
-  if (is_index_on_x(value) || slot == kLane || slot == kNumber || (guesses && value == follows_)) return 1;
+  if (is_index(value) || slot == kLane || slot == kNumber) return 1;
   if (is_invariant(value)) return 0;
   const auto* const instruction = llvm::dyn_cast<llvm::Instruction>(value);
   if (!instruction || depth > 2 * kDeepestValue) return std::nullopt;
   if (const auto* cast = llvm::dyn_cast<llvm::CastInst>(instruction)) {
     // An index is not negative, and its sum does not wrap; of other values an extension may go on from another number.
-    const bool keeps = guesses || llvm::isa<llvm::TruncInst>(cast) || is_index_on_x(without_extension(cast));
+    const bool keeps = guesses || llvm::isa<llvm::TruncInst>(cast) || is_index(without_extension(cast));
     return keeps ? step_of(cast->getOperand(0), as, depth + 1) : std::nullopt;
   }
   if (const auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(instruction); operation && operation->getType()->isIntegerTy()) {
@@ -96,7 +103,7 @@ bool RowSteps::are_neighbours(llvm::ArrayRef<llvm::BasicBlock*> part) const {
   for (const llvm::BasicBlock* block : part) {
     for (const llvm::Instruction& instruction : *block) {
       if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
-        if (marker_slot(call) < 0 && (!llvm::isa<llvm::IntrinsicInst>(call) || call->mayReadOrWriteMemory()) && !call->isLifetimeStartOrEnd()) return false;
+        if (marker_slot(call) < 0 && !is_wait(call) && (!llvm::isa<llvm::IntrinsicInst>(call) || call->mayReadOrWriteMemory()) && !call->isLifetimeStartOrEnd()) return false;
         continue;
       }
       if (!instruction.mayReadOrWriteMemory()) continue;
@@ -113,7 +120,7 @@ bool RowSteps::are_neighbours(llvm::ArrayRef<llvm::BasicBlock*> part) const {
 llvm::Value* RowValues::in_front(llvm::Value* value, llvm::IRBuilderBase& builder) { return is_same(value, 0) ? copy(value, builder) : nullptr; }
 
 llvm::Value* RowValues::copy(llvm::Value* value, llvm::IRBuilderBase& builder) {
-  if (const auto known = copies_.find(value); known != copies_.end() && known->second) return known->second;
+  if (const auto known = copies_.find(value); known != copies_.end()) return known->second;
   if (is_known_before(value)) return value;
   if (const int slot = marker_slot(value); slot >= 0 && slot / 3 == kThread) return noted_[slot % 3];
   llvm::Instruction* const copied = llvm::cast<llvm::Instruction>(value)->clone();

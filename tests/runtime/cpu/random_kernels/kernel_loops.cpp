@@ -108,7 +108,8 @@ Node KernelStatements::own_elements_loop(unsigned) {
                                         : here + choice({" = ", " += ", " ^= "}) + "PART($);";
   std::string effect;
   std::vector<Node> kids = header_effect(effect);
-  Node store_here = fixed(change, {value(1)}), rest = block({simple()});
+  const std::string k = name("k"), inner = goes_in_step() ? "for (unsigned " + k + " = 0; " + k + " < " + pick({"e * 9u", "n % 37u", "40u"}) + "; ++" + k + ") v2 = v2 * 5u + c[" + j + " + " + k + "];\n" : "";
+  Node store_here = fixed(inner + change, {value(1)}), rest = block({simple()});
   const bool b_fits = b_limit_ == each_;
   if (b_fits && one_in(2)) rest = block({fixed("v1 += " + number_of("b[" + j + "]" + member()) + ";"), simple()});
   const std::string accumulate = "v2 += " + number_of(here) + ";";
@@ -136,6 +137,26 @@ Node KernelStatements::own_elements_loop(unsigned) {
       kids.insert(kids.begin(), block({store_here, rest}));
       return statement("{ " + type + j + " = " + first + ";\ndo {\n$" + j + " += " + step + ";\n} while (" + effect + j + " < " + end + ");\n}", std::move(kids));
   }
+}
+
+Node KernelStatements::loop_in_step() {
+  const std::string k = name("k");
+  std::vector<Node> kids;
+  std::string end = pick({"$ % 40u", "$ % 40u", "n % 37u", "e * 9u", "33u"});
+  if (axes_ == 2 && one_in(3)) end = pick({"threadIdx.y * 7u + 3u", "unsigned(row) % 11u * 4u"});
+  if (end.find('$') != std::string::npos) kids.push_back(same(1));
+  std::string body = pick({"v2 += c[g + " + k + "];", "v1 = v1 * 3u + c[t + " + k + "] * c[" + k + "];", "f0 = f0 * 0.5f + float(c[g + " + k + "] & 7u);", "v0 ^= c[(" + k + " & 7u) * total + g];",
+                           "q0 += c[t + " + k + " * 2u];\nd0 += double(c[" + k + "] & 15u);", "i0 = i0 * 3 + int(c[g + " + k + "]);", "v3 += v2 * " + k + ";", "mine[" + k + " & 3] += c[g + " + k + "];",
+                           "y0 += (unsigned char)(c[t + " + k + "]);"});
+  if (one_in(3)) body += "\nif (c[g + " + k + "] & 1u) v2 ^= v1 + " + k + ";";
+  if (one_in(8)) body = "if (c[" + choice({"", "", "t + "}) + k + "] % 5u == 2u) " + choice({"continue", "break"}) + ";\n" + body;
+  if (one_in(4)) {
+    body += "\n$";
+    kids.push_back(block({one_in(2) ? store() : simple()}));
+  }
+  const std::string loop = "for (unsigned " + k + " = 0; " + k + " < " + end + "; ++" + k + ") {\n" + body + "\n}", around = name("k");
+  if (one_in(4)) return statement("for (unsigned " + around + " = 0; " + around + " < 3u; ++" + around + ") {\nv1 += " + around + ";\n" + loop + "\n}", std::move(kids));
+  return statement(loop, std::move(kids));
 }
 
 Node KernelStatements::side_by_side_loop() {

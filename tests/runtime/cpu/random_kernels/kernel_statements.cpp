@@ -22,6 +22,7 @@ Node KernelStatements::any_statement(unsigned depth, Together together) {
   if (left_ == 0) return simple();
   --left_;
   if (goes_side_by_side() && one_in(4)) return side_by_side_loop();
+  if (goes_in_step() && depth < 2 && one_in(4)) return loop_in_step();
   if (is_tiny_) return tiny_statement(depth, together);
   if (together == Together::kBlock && one_in(3)) return meeting(depth);
   if (together != Together::kNobody && has_warps_ && one_in(3)) return warp_operation();

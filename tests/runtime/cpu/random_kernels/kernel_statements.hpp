@@ -14,6 +14,9 @@ class KernelStatements : protected KernelValues {
 
  protected:
   Node statements(unsigned count, unsigned depth, Together together);
+  /// Over all elements of the thread by their place: grid-stride loops and their kin.
+  Node own_elements_loop(unsigned);
+  bool goes_in_step() const { return program_.seed % 3 == 1; }
 
   bool has_warps_ = false, has_locks_ = false;
 
@@ -37,11 +40,10 @@ class KernelStatements : protected KernelValues {
   /// A way out of a loop that those who come together take together, or each for itself where nobody does.
   Node way_out(Together inside, bool may_continue);
   Node counted_loop(unsigned depth, Together inside);
-  /// Over all elements of the thread by their place: grid-stride loops and their kin.
-  Node own_elements_loop(unsigned);
-
   /// Over what all read, or a block's elements: the threads of a block or warp go side by side.
   Node side_by_side_loop();
+  /// As many steps in all threads, or in those of a row, over what all read: the threads could take each step together.
+  Node loop_in_step();
 
   /// The block's threads exchange values.
   Node meeting(unsigned depth);

@@ -40,8 +40,10 @@ Program KernelWriter::write() {
   guard(kernel);
   const Together all = has_barriers_ ? Together::kBlock : has_warps_ ? Together::kWarp : Together::kNobody;
   kernel.push_back(statements(is_tiny_ ? 1 + below(2) : 2 + below(is_plain_ ? 2 : 4), 0, all));
-  if (one_in(5)) kernel.push_back(statement("if (($ & 7u) == 5u) return;", {value(1)}));  // no barrier comes after it
-  if (!is_tiny_ || one_in(2)) kernel.push_back(block({statement("a[" + index_of("0u") + "]" + member() + " = PART(v0 + v1 + v2 + u0);"), statement("atomicAdd(acc, v3);")}));
+  const bool ends_in_loop = goes_in_step() && all == Together::kNobody && one_in(2);
+  if (ends_in_loop) kernel.push_back(block({own_elements_loop(0)}));
+  else if (one_in(5)) kernel.push_back(statement("if (($ & 7u) == 5u) return;", {value(1)}));  // no barrier comes after it
+  if (!ends_in_loop && (!is_tiny_ || one_in(2))) kernel.push_back(block({statement("a[" + index_of("0u") + "]" + member() + " = PART(v0 + v1 + v2 + u0);"), statement("atomicAdd(acc, v3);")}));
   std::vector<Node> parts;
   parts.push_back(fixed("struct Pair_@ { unsigned x; unsigned short y, z; };\nstruct Given_@ { unsigned x; unsigned short y, z; unsigned words[4]; float w; };\n"
                         "#define PART(x) " + (is_float() ? real("(x) & " + mask()) : "(x)") + "\n"));

@@ -1,5 +1,7 @@
 #include "region_exits.hpp"
 
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
 #include "../thread_function.hpp"
 #include "runtime/cpu/block_regions.hpp"
 
@@ -154,6 +156,16 @@ void RegionExits::admit(Region& region, bool by_row) {
   if (by_row) return run_row_if(loop, takes_part);
   builder.CreateCondBr(takes_part, loop.top, loop.latch);
   go->eraseFromParent();
+}
+
+void RegionExits::guard(const ThreadLoop& loop, const RegionValues::Conditions& conditions) {
+  llvm::BasicBlock* block = loop.top;
+  for (const auto& [condition, goes_on_if_true] : conditions) {
+    llvm::BasicBlock* const inside = block->splitBasicBlock(block->getTerminator(), "inside");
+    llvm::BasicBlock *const yes = goes_on_if_true ? inside : loop.latch, *const no = goes_on_if_true ? loop.latch : inside;
+    llvm::ReplaceInstWithInst(block->getTerminator(), llvm::BranchInst::Create(yes, no, condition));
+    block = inside;
+  }
 }
 
 void RegionExits::dispatch() {

@@ -17,6 +17,8 @@ class RegionExits {
   void connect(const RegionValues& values);
   /// Threads that are elsewhere, or have returned, take no part in region. by_row: asked of the first thread of a row, or part of one.
   void admit(Region& region, bool by_row);
+  /// Nor do those that the guards keep off.
+  void guard(const ThreadLoop& loop, const RegionValues::Conditions& conditions);
 
  private:
   llvm::Value* element(llvm::IRBuilder<>& builder, llvm::Value* array, llvm::Type* type, const ThreadLoop& loop) const;

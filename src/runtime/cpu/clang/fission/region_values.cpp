@@ -37,6 +37,9 @@ void RegionValues::connect() {
       }
     }
   }
+  for (const auto& region : regions_.all) {
+    for (const Guard* guard : regions_.guards_of(*region)) guards_[region.get()].emplace_back(value_in(*region, guard->condition), guard->goes_on_if_true);
+  }
   for (size_t i = 0; i < slots_.size(); ++i) {
     auto* phi = llvm::dyn_cast<llvm::PHINode>(slots_.begin()[i].first);
     if (phi && is_leader_phi(*phi)) connect_phi(*phi);

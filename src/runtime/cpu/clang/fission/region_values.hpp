@@ -22,6 +22,9 @@ class RegionValues {
   void connect();
   /// What each thread stores on its way to an exit.
   std::vector<PhiStore> stores_on(const Exit& exit) const;
+  /// What the conditions of guards are in region whose threads have passed them, and what they were then. After connect.
+  using Conditions = std::vector<std::pair<llvm::Value*, bool>>;
+  const Conditions& guards_in(const Region& region) { return guards_[&region]; }
   /// True of what the block has one of, and is known in front of region's threads.
   bool is_known_before(const Region& region, const PhiStore& store) const;
   void store(llvm::IRBuilder<>& builder, const ThreadLoop& loop, const llvm::Value* variable, llvm::Value* value) const;
@@ -51,6 +54,7 @@ class RegionValues {
   std::map<std::pair<Region*, llvm::Value*>, llvm::Value*> known_;
   llvm::MapVector<llvm::Instruction*, Slot> slots_;
   std::map<std::pair<const llvm::BasicBlock*, unsigned>, std::vector<PhiStore>> exit_stores_;
+  std::map<const Region*, Conditions> guards_;
 };
 
 }  // namespace damo::clang_plugin

@@ -1,7 +1,6 @@
 #include "regions.hpp"
 
 #include <llvm/ADT/STLExtras.h>
-#include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/IteratedDominanceFrontier.h>
 #include <llvm/IR/CFG.h>
 
@@ -9,7 +8,7 @@
 
 namespace damo::clang_plugin {
 
-Regions::Regions(ThreadProgram& program, const Uniformity& uniformity) : program_(program), uniformity_(uniformity) {
+Regions::Regions(ThreadProgram& program, const Uniformity& uniformity) : program_(program), uniformity_(uniformity), dominators_(program.function) {
   choose_leaders();
   grow();
   find_exits();
@@ -25,6 +24,7 @@ Regions::Regions(ThreadProgram& program, const Uniformity& uniformity) : program
       loses_warps &= !loses || !uniformity_.parts_row(block, true);
     }
   }
+  for (const auto& region : all) region->is_of_block = is_of_block(*region);
   number();
 }
 
@@ -40,8 +40,7 @@ void Regions::choose_leaders() {
     waiting.insert(wait.call->getParent());
     leaders_.insert(wait.after);
   }
-  llvm::DominatorTree dominators(program_.function);
-  llvm::LoopInfo loops(dominators);
+  llvm::LoopInfo loops(dominators_);
   for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
     if (std::none_of(loop->block_begin(), loop->block_end(), [&](llvm::BasicBlock* block) { return waiting.count(block); })) continue;
     leaders_.insert(loop->getHeader());
@@ -62,8 +61,7 @@ void Regions::choose_leaders() {
 
 /// A block belongs to the region that all ways to it come from; if they come from several it begins its own.
 void Regions::grow() {
-  llvm::DominatorTree dominators(program_.function);
-  llvm::ForwardIDFCalculator frontier(dominators);
+  llvm::ForwardIDFCalculator frontier(dominators_);
   const llvm::SmallPtrSet<llvm::BasicBlock*, 16> known(leaders_.begin(), leaders_.end());
   llvm::SmallVector<llvm::BasicBlock*> meetings;
   frontier.setDefiningBlocks(known);
@@ -72,7 +70,7 @@ void Regions::grow() {
   leaders_.erase(program_.finish);
   std::map<const llvm::BasicBlock*, llvm::BasicBlock*> leader_of;
   for (llvm::BasicBlock* block : program_.order) {
-    leader_of[block] = leaders_.count(block) ? block : leader_of.at(dominators.getNode(block)->getIDom()->getBlock());
+    leader_of[block] = leaders_.count(block) ? block : leader_of.at(dominators_.getNode(block)->getIDom()->getBlock());
   }
   std::map<llvm::BasicBlock*, Region*> by_leader;
   for (llvm::BasicBlock* block : program_.order) {
@@ -118,7 +116,7 @@ void Regions::find_dispersal(Region& region) {
     if (program_.is_tail(block) || !uniformity_.parts(block)) continue;
     for (llvm::BasicBlock* to : llvm::successors(block)) region.loses |= program_.is_tail(to);
     const std::vector<llvm::BasicBlock*>& between = program_.decided_by(block);
-    for (llvm::BasicBlock* at : between) region.disperses |= of(at) != &region;
+    for (llvm::BasicBlock* at : between) region.disperses |= of(at) != &region || at == region.leader;  // to its leader a way leads from outside
     if (!between.empty() && !program_.meeting_of(block) && region.exits.size() > 1) region.disperses = true;
   }
   if (region.loses && !tails.empty()) region.disperses = true;
@@ -160,22 +158,70 @@ void Regions::mark_partial() {
   }
 }
 
+void Regions::find_guards(const std::set<const llvm::BasicBlock*>& final) {
+  const bool is_asked = llvm::any_of(program_.waits, [](const Wait& wait) { return wait.is_warp_operation() && !wait.only_orders(); });  // who is there
+  if (disperses || !loses_threads || is_asked) return;
+  // Counts rounds: threads that have returned may do it, too.
+  const auto is_unnoticed = [&](const Region& region) {
+    return llvm::none_of(region.blocks, [&](const llvm::BasicBlock* block) {
+      return uniformity_.parts(block) || llvm::any_of(*block, [](const llvm::Instruction& instruction) { return instruction.mayHaveSideEffects(); });
+    });
+  };
+  std::vector<Guard> found;
+  for (const auto& region : all) {
+    for (llvm::BasicBlock* block : region->blocks) {
+      const auto* const branch = llvm::dyn_cast<llvm::BranchInst>(block->getTerminator());
+      const bool loses = !program_.is_tail(block) && uniformity_.parts(block) && llvm::any_of(llvm::successors(block), [&](llvm::BasicBlock* to) { return program_.is_tail(to); });
+      if (!loses) continue;
+      const bool is_final = final.count(block) || !repeats(*region);
+      const auto follows = [&](const Region* other) { return !other || other == region.get() || dominators_.dominates(block, other->leader) || is_unnoticed(*other); };
+      if (!is_final || !branch || !llvm::all_of(behind(*region), follows)) return;
+      found.push_back({block, branch->getCondition(), !program_.is_tail(branch->getSuccessor(0))});
+    }
+  }
+  guards = std::move(found);
+  loses_threads = false;
+  for (const auto& region : all) region->loses = false;
+}
+
+std::vector<const Guard*> Regions::guards_of(const Region& region) const {
+  std::vector<const Guard*> passed;
+  for (const Guard& guard : guards) {
+    if (of(guard.block) != &region && dominators_.dominates(guard.block, region.leader)) passed.push_back(&guard);
+  }
+  return passed;
+}
+
+bool Regions::is_of_block(const Region& region) const {
+  if (region.disperses || region.is_partial || region.loses) return false;
+  for (const llvm::BasicBlock* block : region.blocks) {
+    for (const llvm::Instruction& instruction : *block) {
+      const bool came_along = block == region.leader && llvm::isa<llvm::PHINode>(instruction);
+      if (!came_along && (uniformity_.differs(&instruction) || instruction.mayHaveSideEffects())) return false;
+    }
+  }
+  return llvm::none_of(region.exits, [&](const Exit& exit) {
+    const auto differs = [&](const llvm::PHINode& phi) { return uniformity_.differs(&phi); };
+    return exit.to && (exit.to->is_partial || llvm::any_of(exit.to->leader->phis(), differs));  // each thread says that it goes there, and with what
+  });
+}
+
 void Regions::number() {
   const auto partial_end = std::stable_partition(all.begin(), all.end(), [](const auto& region) { return region->is_partial; });
   first_whole = static_cast<int>(partial_end - all.begin());
   for (size_t i = 0; i < all.size(); ++i) all[i]->number = static_cast<int>(i);
 }
 
-bool Regions::repeats(const Region& region) const {
-  llvm::SetVector<const Region*> behind;
+llvm::SetVector<const Region*> Regions::behind(const Region& region) const {
+  llvm::SetVector<const Region*> found;
   const auto go_on = [&](const Region& from) {
-    for (const Exit& exit : from.exits) behind.insert(exit.to);
+    for (const Exit& exit : from.exits) found.insert(exit.to);
   };
   go_on(region);
-  for (std::size_t i = 0; i < behind.size(); ++i) {
-    if (behind[i]) go_on(*behind[i]);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i]) go_on(*found[i]);
   }
-  return behind.contains(&region);
+  return found;
 }
 
 }  // namespace damo::clang_plugin

@@ -1,16 +1,20 @@
 #include "thread_loop.hpp"
 
 #include "../markers.hpp"
+#include "../row_loops.hpp"
 
 namespace damo::clang_plugin {
 
-ThreadMemory::ThreadMemory(ThreadProgram& program) : program_(program) {
+ThreadMemory::ThreadMemory(ThreadProgram& program, bool of_row) : program_(program) {
   llvm::IRBuilder<> builder(program.prologue->getTerminator());
   llvm::Module& module = *program.function.getParent();
   count = builder.getInt64(1);
   for (int axis = 0; axis < 3; ++axis) {
-    block_size[axis] = call_marker(builder, kBlockSize, axis);
-    count = builder.CreateMul(count, builder.CreateZExt(block_size[axis], builder.getInt64Ty()), "", true, true);
+    // In place of a thread's index kernel.blocks says how many there are along x, and which row it is.
+    llvm::Value* const told = builder.CreateLoad(builder.getInt32Ty(), builder.CreateConstInBoundsGEP1_32(builder.getInt32Ty(), program.function.getArg(1), axis));
+    size[axis] = axis == 0 ? told : of_row ? builder.getInt32(1) : call_marker(builder, kBlockSize, axis);
+    if (axis > 0 && of_row) row[axis] = told;
+    count = builder.CreateMul(count, builder.CreateZExt(size[axis], builder.getInt64Ty()), "", true, true);
   }
   padded_ = builder.CreateAnd(builder.CreateAdd(count, builder.getInt64(63), "", true, true), builder.getInt64(~63ul), "padded");
   memory_ = builder.CreateCall(module.getOrInsertFunction("damo_block_memory", builder.getPtrTy(), builder.getInt64Ty()), {padded_}, "memory");
@@ -37,7 +41,7 @@ void ThreadMemory::finish() {
 
 llvm::AllocaInst* ThreadMemory::variable(llvm::Type* type) {
   llvm::IRBuilder<> builder(program_.prologue, program_.prologue->begin());
-  llvm::AllocaInst* const made = builder.CreateAlloca(type);
+  llvm::AllocaInst* const made = builder.CreateAlloca(type, nullptr, kBlockVariable);
   variables_.insert(made);
   return made;
 }
@@ -47,9 +51,12 @@ ThreadLoop make_thread_loop(ThreadProgram& program, const ThreadMemory& memory, 
   const auto block = [&](const char* name) { return llvm::BasicBlock::Create(context, name, &program.function, region.leader); };
   ThreadLoop loop;
   loop.begin = block("region");
-  llvm::BasicBlock* heads[3] = {};
-  heads[2] = block("z"), heads[1] = block("y"), heads[0] = loop.choose = block("x");
+  llvm::BasicBlock *heads[3] = {}, *latches[3] = {};
+  heads[2] = block("z"), heads[1] = block("y"), heads[0] = loop.header = block("x");
+  loop.choose = block("choose");
   loop.top = block("thread");
+  for (int axis = 0; axis < 3; ++axis) latches[axis] = llvm::BasicBlock::Create(context, "next", &program.function);
+  loop.end = llvm::BasicBlock::Create(context, "region.end", &program.function);
   llvm::IRBuilder<> builder(loop.begin);
   builder.CreateBr(heads[2]);
   llvm::Value* linear = builder.getInt64(0);
@@ -58,26 +65,30 @@ ThreadLoop make_thread_loop(ThreadProgram& program, const ThreadMemory& memory, 
     builder.SetInsertPoint(heads[axis]);
     loop.index[axis] = index[axis] = builder.CreatePHI(builder.getInt32Ty(), 2);
     index[axis]->addIncoming(builder.getInt32(0), axis == 2 ? loop.begin : heads[axis + 1]);
-    linear = builder.CreateMul(linear, builder.CreateZExt(memory.block_size[axis], builder.getInt64Ty()), "", true, true);
+    if (axis > 0) builder.CreateBr(heads[axis - 1]);
+    else builder.CreateCondBr(builder.CreateICmpULT(index[0], memory.size[0]), loop.choose, latches[1]);
+    builder.SetInsertPoint(heads[axis]->getTerminator());
+    linear = builder.CreateMul(linear, builder.CreateZExt(memory.size[axis], builder.getInt64Ty()), "", true, true);
     linear = builder.CreateAdd(linear, builder.CreateZExt(index[axis], builder.getInt64Ty()), "", true, true);
-    builder.CreateBr(axis > 0 ? heads[axis - 1] : loop.top);
   }
   loop.thread = linear;
   loop.row = heads[1];
+  for (int axis : {1, 2}) loop.index[axis] = memory.row[axis] ? memory.row[axis] : index[axis];
+  builder.SetInsertPoint(loop.choose);
+  builder.CreateBr(loop.top);
   builder.SetInsertPoint(loop.top);
+  call_thread_loop(builder, loop.index[1], loop.index[2]);
   for (int i = 0; i < 2; ++i) loop.place[i] = call_marker(builder, kPlace, i);
   loop.place[2] = builder.CreateTrunc(linear, builder.getInt32Ty());
   builder.CreateBr(region.leader);
-  loop.latch = llvm::BasicBlock::Create(context, "next.x", &program.function);
-  llvm::BasicBlock* latches[3] = {loop.latch, llvm::BasicBlock::Create(context, "next.y", &program.function),
-                                  llvm::BasicBlock::Create(context, "next.z", &program.function)};
+  loop.latch = latches[0];
   loop.outer_latches = {latches[1], latches[2]};
-  loop.end = llvm::BasicBlock::Create(context, "region.end", &program.function);
   for (int axis = 0; axis < 3; ++axis) {
     builder.SetInsertPoint(latches[axis]);
     llvm::Value* next = builder.CreateAdd(index[axis], builder.getInt32(1), "", true, true);
     index[axis]->addIncoming(next, latches[axis]);
-    builder.CreateCondBr(builder.CreateICmpULT(next, memory.block_size[axis]), heads[axis], axis < 2 ? latches[axis + 1] : loop.end);
+    if (axis == 0) builder.CreateBr(loop.header);
+    else builder.CreateCondBr(builder.CreateICmpULT(next, memory.size[axis]), heads[axis], axis == 1 ? latches[2] : loop.end);
   }
   return loop;
 }
@@ -88,13 +99,13 @@ namespace {
 llvm::Value* begin_of_row(llvm::IRBuilder<>& builder, const ThreadLoop& loop, const ThreadMemory& memory, Origin origin) {
   if (origin == Origin::kRow) return builder.getInt32(0);
   llvm::Value* row = loop.index[1];
-  if (origin == Origin::kBlock) row = builder.CreateAdd(builder.CreateMul(loop.index[2], memory.block_size[1], "", true, true), row, "", true, true);
-  return builder.CreateMul(row, memory.block_size[0], "", true, true);
+  if (origin == Origin::kBlock) row = builder.CreateAdd(builder.CreateMul(loop.index[2], memory.size[1], "", true, true), row, "", true, true);
+  return builder.CreateMul(row, memory.size[0], "", true, true);
 }
 
 /// The comparison that ends the innermost loop.
 llvm::ICmpInst& end_of_row(const ThreadLoop& loop) {
-  return *llvm::cast<llvm::ICmpInst>(llvm::cast<llvm::BranchInst>(loop.latch->getTerminator())->getCondition());
+  return *llvm::cast<llvm::ICmpInst>(llvm::cast<llvm::BranchInst>(loop.header->getTerminator())->getCondition());
 }
 
 /// What value, a phi of the innermost loop or the thread's number, is in the first round.
@@ -107,8 +118,8 @@ llvm::Value* first_of(llvm::IRBuilder<>& builder, const ThreadLoop& loop, const 
 llvm::Value* run_in_warps(ThreadLoop& loop, const ThreadMemory& memory, Origin origin) {
   llvm::LLVMContext& context = loop.row->getContext();
   llvm::Function* const function = loop.row->getParent();
-  auto *const head = llvm::BasicBlock::Create(context, "warp", function, loop.choose), *const latch = llvm::BasicBlock::Create(context, "next.warp", function);
-  llvm::Instruction& next = *loop.latch->getTerminator();
+  auto *const head = llvm::BasicBlock::Create(context, "warp", function, loop.header), *const latch = llvm::BasicBlock::Create(context, "next.warp", function);
+  llvm::Instruction& test = *loop.header->getTerminator();
   llvm::ICmpInst& inside = end_of_row(loop);
   llvm::IRBuilder<> builder(loop.row->getTerminator());
   llvm::Value* const begin = begin_of_row(builder, loop, memory, origin);
@@ -116,27 +127,27 @@ llvm::Value* run_in_warps(ThreadLoop& loop, const ThreadMemory& memory, Origin o
   llvm::PHINode* const first = builder.CreatePHI(builder.getInt32Ty(), 2);
   llvm::Value* const number = builder.CreateAdd(begin, first, "", true, true);
   llvm::Value* const first_lane = builder.CreateAnd(number, 31);
-  llvm::Value* const left = builder.CreateSub(memory.block_size[0], first, "", true, true);
+  llvm::Value* const left = builder.CreateSub(memory.size[0], first, "", true, true);
   llvm::Value* const length = builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, builder.CreateSub(builder.getInt32(32), first_lane, "", true, true), left);
   llvm::Value* const end = builder.CreateAdd(first, length, "", true, true);
   llvm::Value* const warp = builder.CreateLShr(number, 5);
-  builder.CreateBr(loop.choose);
+  builder.CreateBr(loop.header);
   builder.SetInsertPoint(latch);
-  builder.CreateCondBr(builder.CreateICmpULT(end, memory.block_size[0]), head, next.getSuccessor(1));
+  builder.CreateCondBr(builder.CreateICmpULT(end, memory.size[0]), head, test.getSuccessor(1));
   first->addIncoming(builder.getInt32(0), loop.row);
   first->addIncoming(end, latch);
   loop.row->getTerminator()->setSuccessor(0, head);
   inside.setOperand(1, end);
-  next.setSuccessor(1, latch);
+  test.setSuccessor(1, latch);
   auto* const x = llvm::cast<llvm::PHINode>(loop.index[0]);
   x->setIncomingValueForBlock(loop.row, first);
   x->replaceIncomingBlockWith(loop.row, head);
   loop.row = head;
   loop.outer_latches.push_back(latch);
-  builder.SetInsertPoint(loop.choose, loop.choose->begin());
+  builder.SetInsertPoint(x->getNextNode());
   llvm::PHINode* const lane = builder.CreatePHI(builder.getInt32Ty(), 2);
   lane->addIncoming(first_lane, head);
-  builder.SetInsertPoint(&next);
+  builder.SetInsertPoint(loop.latch->getTerminator());
   lane->addIncoming(builder.CreateAdd(lane, builder.getInt32(1), "", true, true), loop.latch);
   loop.place[0]->replaceAllUsesWith(lane);
   loop.place[0] = lane;
@@ -153,8 +164,13 @@ void run_row_if(const ThreadLoop& loop, llvm::Value* condition) {
   auto* const go = llvm::cast<llvm::BranchInst>(loop.row->getTerminator());
   llvm::IRBuilder<> builder(go);
   if (go->isConditional()) return go->setCondition(builder.CreateAnd(go->getCondition(), condition));
-  builder.CreateCondBr(condition, loop.choose, loop.latch->getTerminator()->getSuccessor(1));
+  builder.CreateCondBr(condition, loop.header, loop.header->getTerminator()->getSuccessor(1));
   go->eraseFromParent();
+}
+
+void run_once(const ThreadLoop& loop) {
+  end_of_row(loop).setOperand(1, llvm::ConstantInt::get(loop.index[0]->getType(), 1));
+  for (llvm::BasicBlock* latch : loop.outer_latches) llvm::cast<llvm::BranchInst>(latch->getTerminator())->setCondition(llvm::ConstantInt::getFalse(latch->getContext()));
 }
 
 bool asks_for_warps(const ThreadLoop& loop) { return !loop.place[0]->use_empty() || !loop.place[1]->use_empty(); }

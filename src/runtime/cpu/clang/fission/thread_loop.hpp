@@ -5,10 +5,11 @@
 
 namespace damo::clang_plugin {
 
-/// begin -> z, y, x -> top -> (the region's blocks) -> latch -> ... -> end
+/// begin -> z, y -> header of x -> choose -> top -> (the region's blocks) -> latch -> ... -> end
 struct ThreadLoop {
   llvm::BasicBlock* begin = nullptr;  ///< once a block, before its threads
   llvm::BasicBlock* row = nullptr;    ///< once a row of threads, or part of one, before them
+  llvm::BasicBlock* header = nullptr; ///< of x, whose end it asks for
   llvm::BasicBlock* choose = nullptr; ///< once a thread: does it take part?
   llvm::BasicBlock* top = nullptr;    ///< once a thread that does
   llvm::BasicBlock* latch = nullptr;             ///< of x
@@ -23,10 +24,12 @@ struct ThreadLoop {
 /// Arrays of one element a thread, in memory of the worker, each 64-aligned.
 class ThreadMemory {
  public:
-  explicit ThreadMemory(ThreadProgram& program);
+  /// of_row: the block is one row of it (Rounds::choose).
+  ThreadMemory(ThreadProgram& program, bool of_row);
 
-  llvm::Value* block_size[3];
+  llvm::Value* size[3];  ///< of the block; along x that of several where they are joined (block_rows.cpp)
   llvm::Value* count;  ///< of threads, 64 bit
+  llvm::Value* row[3] = {};  ///< threadIdx.y and z, where they are known
   /// The address of an array of elements of this many bytes, known in the prologue.
   llvm::Value* array(unsigned long bytes);
   /// Asks for the memory, all arrays being known.
@@ -58,6 +61,9 @@ llvm::Value* first_thread(llvm::IRBuilder<>& builder, const ThreadLoop& loop, co
 
 /// Passes over rows, or parts of them, for which condition, known at the end of loop.row, is false.
 void run_row_if(const ThreadLoop& loop, llvm::Value* condition);
+
+/// Lets the nest run once, for whatever thread.
+void run_once(const ThreadLoop& loop);
 
 /// Ends each row where takes_part fails, "place < count": count is known in loop.begin, and those that fail do nothing in the region.
 void end_rows(ThreadLoop& loop, const ThreadMemory& memory, llvm::ICmpInst& takes_part);

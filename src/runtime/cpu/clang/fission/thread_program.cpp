@@ -54,6 +54,7 @@ ThreadProgram::ThreadProgram(llvm::Function& function) : function(function) {
     if (variable && fixed.count(variable)) instruction.eraseFromParent();
   }
   simplify_loops(function);
+  skip_empty_ends();
   split_waits();
   survey();
 }
@@ -78,9 +79,15 @@ void ThreadProgram::unite_returns() {
     if (&block == finish || !llvm::isa<llvm::ReturnInst>(block.getTerminator())) continue;
     block.getTerminator()->eraseFromParent();
     llvm::BranchInst::Create(finish, &block);
-    // What does nothing else is no way of its own: threads that get there have returned.
+  }
+  llvm::removeUnreachableBlocks(function);
+}
+
+/// What does nothing but return is no way of its own: threads that get there have returned.
+void ThreadProgram::skip_empty_ends() {
+  for (llvm::BasicBlock& block : llvm::reverse(function)) {  // one such block may lead to another
     const bool is_empty = llvm::all_of(block, [](const llvm::Instruction& instruction) { return instruction.isTerminator() || instruction.isLifetimeStartOrEnd(); });
-    if (is_empty && !block.isEntryBlock()) block.replaceAllUsesWith(finish);
+    if (is_empty && &block != prologue && &block != begin && block.getSingleSuccessor() == finish) block.replaceAllUsesWith(finish);
   }
   llvm::removeUnreachableBlocks(function);
 }

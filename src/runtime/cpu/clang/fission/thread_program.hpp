@@ -62,6 +62,7 @@ class ThreadProgram {
 
  private:
   void unite_returns();
+  void skip_empty_ends();
   void add_prologue();
   void hoist_into_prologue();
   bool hoist_argument(llvm::Instruction& instruction);

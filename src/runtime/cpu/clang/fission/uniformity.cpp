@@ -10,7 +10,7 @@ namespace damo::clang_plugin {
 
 constexpr int kDeepestPlace = 8;  // operands of operands that are followed: values that share operands would be asked about ever more often
 
-Uniformity::Uniformity(ThreadProgram& program) : program_(program) {
+Uniformity::Uniformity(ThreadProgram& program, bool of_row) : program_(program), of_row_(of_row) {
   for (const Wait& wait : program.waits) {
     if (wait.counts() && wait.result) same_results_.insert(wait.result);
   }
@@ -49,7 +49,7 @@ void Uniformity::find_ordered_blocks() {
 bool Uniformity::begins_differing(const llvm::Instruction& instruction) const {
   if (same_results_.count(&instruction)) return false;
   const int slot = marker_slot(&instruction);
-  if (slot >= 0) return is_of_thread(slot);
+  if (slot >= 0) return is_of_thread(slot) && (!of_row_ || (slot != 1 && slot != 2));
   if (llvm::isa<llvm::AllocaInst>(instruction)) return true;
   // Blocks of the tail are not followed: threads may come to them at different times.
   if (llvm::isa<llvm::PHINode>(instruction)) return program_.is_tail(instruction.getParent());

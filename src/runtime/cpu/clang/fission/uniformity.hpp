@@ -12,7 +12,8 @@ namespace damo::clang_plugin {
 
 class Uniformity {
  public:
-  explicit Uniformity(ThreadProgram& program);
+  /// of_row: in a row of threads, which have y and z in common.
+  explicit Uniformity(ThreadProgram& program, bool of_row = false);
 
   /// Of what can't be shown to be the same, true.
   bool differs(const llvm::Value* value) const { return differing_.count(value) != 0; }
@@ -31,6 +32,7 @@ class Uniformity {
   bool spread_from_branch(llvm::BasicBlock* block);
 
   ThreadProgram& program_;
+  const bool of_row_;
   std::set<const llvm::Value*> differing_;
   std::set<const llvm::Value*> same_results_;  ///< of barriers that count
   std::set<const llvm::BasicBlock*> parted_;   ///< whose branch has been spread

@@ -108,6 +108,7 @@ __device__ __type_pack_element<I, P...> parameter(void (*)(P...));
 extern "C" __device__ void __damo_indices(damo::cuda::ThreadState*);
 extern "C" __device__ void __damo_thread_loop(unsigned y, unsigned z);
 extern "C" __device__ __attribute__((const)) unsigned __damo_row_threads(void);
+extern "C" __device__ __attribute__((const)) unsigned __damo_by_rows(void);
 
 // The body of an entry: a statement for each of the blocks [first, last), or for as many of them as stand side by side
 // along x if block_rows.cpp joins them. Blocks are counted, not divided: a division costs as much as 64 threads of a small
@@ -125,7 +126,7 @@ extern "C" __device__ __attribute__((const)) unsigned __damo_row_threads(void);
   at.block[1] = unsigned(first / gx % gy);                                                                  \
   at.block[2] = unsigned(first / gx / gy);                                                                  \
   for (long block = first; block < last;) {                                                                 \
-    unsigned joined = __damo_row_threads() / nx;                                                            \
+    unsigned joined = __damo_row_threads() / (__damo_by_rows() ? 1 : ny * nz) / nx;                         \
     if (joined > gx - at.block[0]) joined = gx - at.block[0];                                               \
     if (joined > last - block) joined = last - block;                                                       \
     if (joined == 0) joined = 1;                                                                            \
@@ -150,6 +151,15 @@ extern "C" __device__ __attribute__((const)) unsigned __damo_row_threads(void);
         at.thread[0] = x, at.thread[1] = y, at.thread[2] = z;                                               \
         __VA_ARGS__;                                                                                        \
       }
+
+// A call for all threads of the block, or of the joined ones; or one for each row of them (fission/rounds.hpp).
+#define __DAMO_RUN_ROWS(...)                                                                                 \
+  const unsigned planes = __damo_by_rows() ? nz : 1, rows = __damo_by_rows() ? ny : 1;                      \
+  for (unsigned z = 0; z < planes; ++z)                                                                     \
+    for (unsigned y = 0; y < rows; ++y) {                                                                   \
+      at.thread[0] = joined * nx, at.thread[1] = y, at.thread[2] = z;                                       \
+      __VA_ARGS__;                                                                                          \
+    }
 
 #include "cuda_sync.h"
 #include "cuda_new.h"
