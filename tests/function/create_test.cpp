@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <damo/array_create.hpp>
+#include <damo/array_math.hpp>
 #include <damo/function.hpp>
 #include <damo/gradient.hpp>
 #include <damo/loop.hpp>
@@ -14,6 +15,8 @@
 #include <damo/ops/decompositions.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/reduce.hpp>
+#include <damo/ops/shape.hpp>
+#include <damo/ops/subtensor.hpp>
 #include <damo/shared.hpp>
 #include <damo/verify_grad.hpp>
 #include "support/devices.hpp"

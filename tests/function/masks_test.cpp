@@ -14,6 +14,7 @@ using damo::testing::error_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using Values = std::vector<double>;
 
 class MasksOnEachDevice : public damo::testing::OnEachDevice {
  protected:

@@ -4,6 +4,7 @@
 
 #include "runtime/cuda/reducing_emitter.hpp"
 #include "runtime/cuda/reducing_schedule.hpp"
+#include "runtime/cuda/schedule.hpp"
 #include "runtime/cuda/vector_text.hpp"
 #include "runtime/kernel/body.hpp"
 

@@ -30,15 +30,6 @@ std::vector<Program> programs_of(std::uint64_t first, std::uint64_t end) {
   return programs;
 }
 
-/// What all children share is made before them: the plugin is open, the prelude precompiled by the second compile.
-void warm_up() {
-  static const bool once = [] {
-    for (const std::uint64_t seed : {1, 2}) (void)object_of(random_program(seed), kReference);
-    return true;
-  }();
-  (void)once;
-}
-
 /// "kind: text" of the first program that something was found of.
 std::string findings(Programs programs, bool on_gpu) {
   std::string found;

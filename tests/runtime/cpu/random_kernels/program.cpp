@@ -117,11 +117,6 @@ std::string Program::source(const std::string& kernel) const {
   return indented(source) + "#undef PART\n";
 }
 
-bool Program::waits() const {
-  const std::string source = text.print();
-  return source.find("__shared__") != source.npos || source.find("sync") != source.npos;
-}
-
 std::string Program::launch_text() const {
   std::string place = "an array of its own";
   if (b_each == 0) place = "a";

@@ -74,8 +74,6 @@ struct Program {
 
   unsigned n() const { return launch.total() - (left_out < launch.total() ? left_out : launch.total() - 1); }
   unsigned live() const { return launch.threads() - (leaving < launch.threads() ? leaving : launch.threads() - 1); }
-  /// Threads wait for each other: only then are coroutines another form than loops.
-  bool waits() const;
   std::size_t elements() const { return std::size_t{launch.total()} * each; }
   /// The text of a kernel of this name.
   std::string source(const std::string& kernel) const;

@@ -89,17 +89,6 @@ TEST(RandomKernels, AreAFailureTogetherWhereNoneOfATextFailsAlone) {
   EXPECT_EQ(failed_seeds({.first = 36, .count = 2, .before = dies_of_two}), (std::vector<std::string>{"seed 36: crash"}));
 }
 
-// So the campaign compiles coroutines only where threads wait.
-TEST(RandomKernels, AreTheSameAsCoroutinesWhereNoThreadWaits) {
-  unsigned compared = 0;
-  for (std::uint64_t seed = 1; compared < 6; ++seed) {
-    const Program program = random_program(seed);
-    if (program.waits()) continue;
-    EXPECT_EQ(object_of(program, kDefault), object_of(program, kCoroutines)) << "seed " << seed;
-    ++compared;
-  }
-}
-
 TEST(RandomKernels, AreTheSameForTheSameSeed) {
   EXPECT_EQ(random_program(7).source("k"), random_program(7).source("k"));
   EXPECT_NE(random_program(7).source("k"), random_program(8).source("k"));

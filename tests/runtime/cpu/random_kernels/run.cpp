@@ -4,7 +4,6 @@
 #include <array>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 
 #include <damo/cuda_c.hpp>
 #include <damo/error.hpp>
@@ -18,6 +17,8 @@
 
 namespace damo::random_kernels {
 namespace {
+
+constexpr const char *kDefault = "", *kCoroutines = "--damo-coroutines", *kReference = "--damo-reference";  // flags of the compiler
 
 const char* name_of_form(const std::string& flag) { return flag.empty() ? "default" : flag.c_str() + 7; }
 
@@ -162,18 +163,21 @@ std::string source_of(Programs programs) {
   return headers_of(source) + source;
 }
 
+void warm_up() {
+  static const bool once = [] {
+    for (const std::uint64_t seed : {1, 2}) (void)compile_in_form(source_of(std::vector{random_program(seed)}), kReference);
+    return true;
+  }();
+  (void)once;
+}
+
 void judge(Programs programs, bool on_gpu, const Tell& tell) {
   const CpuText reference(programs, kReference);
   if (reference.problem().empty() && on_gpu) return judge_on_gpu(programs, reference, tell);
   std::vector<CpuText> texts;
-  if (reference.problem().empty()) texts.emplace_back(programs, kDefault);
-  std::vector<Program> waiting;
-  std::vector<std::size_t> places;  // of programs among those
-  for (const Program& program : programs) {
-    places.push_back(waiting.size());
-    if (program.waits()) waiting.push_back(program);
+  for (const char* form : {kDefault, kCoroutines}) {
+    if (reference.problem().empty()) texts.emplace_back(programs, form);
   }
-  if (reference.problem().empty() && !waiting.empty()) texts.emplace_back(waiting, kCoroutines);
   const auto bad = std::find_if(texts.begin(), texts.end(), [](const CpuText& text) { return !text.problem().empty(); });
   if (!reference.problem().empty() || bad != texts.end()) {
     if (programs.size() > 1) return judge_one_by_one(programs, on_gpu, bad == texts.end() ? reference.problem() : bad->problem(), tell);
@@ -182,26 +186,20 @@ void judge(Programs programs, bool on_gpu, const Tell& tell) {
   }
   for (std::size_t i = 0; i < programs.size(); ++i) {
     Arrays expected(programs[i]);
-    const unsigned forms = programs[i].waits() ? 3 : 2;
+    const unsigned forms = static_cast<unsigned>(texts.size()) + 1;
     if (const std::string problem = reference.run(i, expected); !problem.empty()) {
       tell(i, {forms, "invalid", problem});
       continue;
     }
     Finding found;
-    for (std::size_t form = 0; form + 1 < forms && found.kind.empty(); ++form) {
+    for (auto text = texts.begin(); text != texts.end() && found.kind.empty(); ++text) {
       Arrays given(programs[i]);
-      const std::string problem = texts[form].run(form == 0 ? i : places[i], given);
-      found = compare(std::string(name_of_form(texts[form].form())) + " form", problem, expected, given);
+      const std::string problem = text->run(i, given);
+      found = compare(std::string(name_of_form(text->form())) + " form", problem, expected, given);
     }
     found.forms = forms;
     tell(i, found);
   }
-}
-
-std::vector<std::byte> object_of(const Program& program, const std::string& form) {
-  Compiled compiled = compile_in_form(source_of({&program, 1}), form);
-  if (!compiled.problem.empty()) throw std::runtime_error(compiled.problem);
-  return std::move(compiled.object);
 }
 
 }  // namespace damo::random_kernels

@@ -13,9 +13,6 @@ namespace damo::random_kernels {
 
 using Programs = std::span<const Program>;
 
-/// The flag that asks the compiler for a form: "" for the default, "--damo-coroutines", "--damo-reference".
-inline constexpr const char *kDefault = "", *kCoroutines = "--damo-coroutines", *kReference = "--damo-reference";
-
 /// "k" of one alone, "k3" of one of several.
 std::string kernel_name(Programs programs, std::size_t at);
 std::string source_of(Programs programs);
@@ -29,11 +26,11 @@ struct Finding {
 /// Takes what was found of the program at a place, in their order, as soon as it is known.
 using Tell = std::function<void(std::size_t, const Finding&)>;
 
-/// Holds the default form, and coroutines where threads wait for each other, against the reference form; on_gpu: a GPU.
+/// Holds the default form and coroutines against the reference form; on_gpu: a GPU.
 /// Programs whose text does not compile are compiled one by one.
 void judge(Programs programs, bool on_gpu, const Tell& tell);
 
-/// Bytes of the object of program's text in a form; the log if it does not compile.
-std::vector<std::byte> object_of(const Program& program, const std::string& form);
+/// Opens the compiler and has its prelude precompiled, which the second compile does: processes forked behind it share both.
+void warm_up();
 
 }  // namespace damo::random_kernels
