@@ -6,7 +6,9 @@
 #include <vector>
 
 #include <damo/axes.hpp>
+#include <damo/dtype.hpp>
 #include <damo/error.hpp>
+#include <damo/shape.hpp>
 
 namespace damo {
 

@@ -6,6 +6,7 @@
 
 #include <damo/axes.hpp>
 #include <damo/error.hpp>
+#include <damo/index.hpp>
 #include <damo/ops/signal.hpp>
 
 namespace damo {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <damo/axes.hpp>
 #include <damo/error.hpp>
 #include "graph/base/computed_dtype.hpp"
 
