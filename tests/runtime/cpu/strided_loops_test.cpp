@@ -44,6 +44,47 @@ __global__ void twice(u* y, const u* x, int n) { u s = 0; for (int r = 0; r < 2;
   }
 }
 
+/// The same in C++: of thread t, where i has type I and is compared as C. x[0] is element -16.
+template <class I, class C, class Begin = std::uint32_t>
+std::uint32_t folded_from(const std::vector<std::uint32_t>& x, std::uint32_t t, std::uint32_t from, int n, std::uint32_t block) {
+  std::uint32_t sum = 0;
+  for (I i = static_cast<I>(static_cast<Begin>(t + from)); static_cast<C>(i) < static_cast<C>(n); i += static_cast<I>(block)) sum = sum * 3 + x[static_cast<std::size_t>(static_cast<std::int64_t>(i) + 16)];
+  return sum;
+}
+
+// threadIdx.x + from passes the end of its type within a block: the threads before do not begin beside those behind.
+TEST(StridedLoops, BeginWhereTheSumSaysThoughItWraps) {
+  const BothForms forms(R"(
+typedef unsigned u;
+#define FOLD(name, I, begin, test) \
+  __global__ void name(u* y, const u* x, u from, int n) { u s = 0; for (I i = begin; test; i += blockDim.x) s = s * 3 + x[(long)i + 16]; __syncthreads(); y[threadIdx.x] = s; }
+FOLD(wide, unsigned long, threadIdx.x + from, i < (unsigned long)n)
+FOLD(wide_of_signed, long, int(threadIdx.x + from), i < n)
+FOLD(narrow, u, threadIdx.x + from, i < u(n))
+FOLD(widened, u, threadIdx.x + from, (long)i < (long)n)
+FOLD(plain, int, threadIdx.x + from, i < n)
+FOLD(sized, int, threadIdx.x + from, (size_t)i < (size_t)n)
+)");
+  const auto x = hashed(1000);
+  for (const std::uint32_t block : {7u, 64u}) {
+    for (const std::uint32_t from : {0u, 3u, ~4u, ~15u, 0x7ffffffau, 0x80000000u}) {
+      for (const int n : {0, 1, 900}) {
+        const auto expect = [&](const char* kernel, const auto& reference) {
+          const auto y = forms.run(kernel, {1}, {block}, std::vector<std::uint32_t>(block, 7), x.data(), from, n);
+          for (std::uint32_t t = 0; t < block; ++t) ASSERT_EQ(y[t], reference(x, t, from, n, block)) << kernel << ", block " << block << ", from " << from << ", n " << n << ", thread " << t;
+        };
+        expect("wide", folded_from<std::uint64_t, std::uint64_t>);
+        expect("narrow", folded_from<std::uint32_t, std::uint32_t>);
+        expect("widened", folded_from<std::uint32_t, std::int64_t>);
+        expect("sized", folded_from<std::int32_t, std::uint64_t>);
+        if (from >> 30 == 1 || from >> 30 == 2) continue;  // signed, those would begin far in front of x
+        expect("wide_of_signed", folded_from<std::int64_t, std::int64_t, std::int32_t>);
+        expect("plain", folded_from<std::int32_t, std::int32_t>);
+      }
+    }
+  }
+}
+
 TEST(StridedLoops, FoldWhatEachLaneMeetsWhateverTheShapeOfBlocks) {
   const BothForms forms(R"(
 #include <cooperative_groups.h>

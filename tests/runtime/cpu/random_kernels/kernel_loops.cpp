@@ -164,7 +164,8 @@ Node KernelStatements::side_by_side_loop() {
   const bool writes = layout_ == Layout::kAcrossBlock && !has_left_ && one_in(2);
   std::string begin = pick({"t", "threadIdx.x"}), step = pick({"B", "blockDim.x", "32", "64u", "blockDim.x * gridDim.x", "8"}), end = pick({"100", "$ % 200u", "$ % 200u", "$ % 200u", "(t % 7u) * 20u"});
   if (has_warps_ && one_in(2)) begin = pick({"lane", "threadIdx.x % 32", "t & 31u", "lane & 15u"}), step = pick({"32", "32u", "16"});
-  if (one_in(4)) begin += " + ($ & 15u)";
+  if (one_in(4)) begin += pick({" + ($ & 15u)", " - ($ & 15u)", " - ($ & 15u)"});
+  if (one_in(6)) begin = "int(" + begin + ")";
   if (writes) begin = "t", step = "B", end = "$ % (B * e + 1u)";
   const bool is_common = !one_in(8);
   std::vector<Node> kids;
@@ -174,20 +175,21 @@ Node KernelStatements::side_by_side_loop() {
   end = type + "(" + end + ")";
   end.erase(end.find(' '), 1);
   if (type == "long long ") end = "(long long)" + end.substr(end.find('('));
-  const std::string test = pick({i + " < " + end, i + " < " + end, end + " > " + i, i + (writes ? " + 1 <= " : " <= ") + end});
+  const std::string test = pick({i + " < " + end, i + " < " + end, end + " > " + i, i + (writes ? " + 1 <= " : " <= ") + end, "(long long)(" + i + ") < (long long)" + end, "size_t(" + i + ") < size_t(" + end + ")"});
+  const std::string read = "c[" + i + " + 16]";  // it may begin below 0
   std::string effect;
   if (one_in(8)) {
     for (Node& node : header_effect(effect)) kids.insert(kids.begin() + static_cast<std::ptrdiff_t>(begin.find('$') != std::string::npos), std::move(node));
   }
-  std::string body = pick({"v2 += c[" + i + "];", "v1 = v1 * 3u + c[" + i + "] * unsigned(" + i + ");", "f0 += float(c[" + i + "] & 255u);", "if (c[" + i + "] & 1u) v0 += c[" + i + " + 3] ^ v1;",
-                           "q0 ^= c[" + i + "];\nd0 += double(c[" + i + "] & 15u);", "y0 += (unsigned char)(c[" + i + "]);", "mine[" + i + " & 3] += c[" + i + "];",
-                           "for (unsigned k = 0; k < 3u; ++k) v3 += c[" + i + "] * k;"});
-  if (has_barriers_ && readable_ && one_in(2)) body += "\nif (" + i + " < live) v2 += s[" + i + "];";
+  std::string body = pick({"v2 += " + read + ";", "v1 = v1 * 3u + " + read + " * unsigned(" + i + ");", "f0 += float(" + read + " & 255u);", "if (" + read + " & 1u) v0 += c[" + i + " + 19] ^ v1;",
+                           "q0 ^= " + read + ";\nd0 += double(" + read + " & 15u);", "y0 += (unsigned char)(" + read + ");", "mine[" + i + " & 3] += " + read + ";",
+                           "for (unsigned k = 0; k < 3u; ++k) v3 += " + read + " * k;"});
+  if (has_barriers_ && readable_ && one_in(2)) body += "\nif (size_t(" + i + ") < live) v2 += s[" + i + "];";
   if (writes) {
     const std::string here = "a[bid * B * e + " + i + "]" + member();
     body = one_in(2) ? "v2 += " + number_of(here) + ";\n" + here + " = PART(v2);" : here + " = PART(c[" + i + " & 255] + v1);";
   }
-  if (one_in(8)) body = "if (c[" + i + "] % 5u == 2u) " + choice({"continue", "break"}) + ";\n" + body;
+  if (one_in(8)) body = "if (" + read + " % 5u == 2u) " + choice({"continue", "break"}) + ";\n" + body;
   if (one_in(4)) {
     body += "\n$";
     kids.push_back(block({one_in(2) ? store() : simple()}));

@@ -24,7 +24,7 @@ struct Strided {
   llvm::PHINode* index = nullptr;
   llvm::Value *begin = nullptr, *distance = nullptr, *bound = nullptr;
   bool includes_bound = false;  ///< i <= n
-  bool is_signed = false;       ///< the comparison
+  bool is_signed = false;       ///< i, as it is compared
   bool cant_wrap = false;       ///< i, as a signed number
   llvm::Value *place = nullptr, *base = nullptr;  ///< base: null if it is 0
 };
@@ -98,7 +98,8 @@ bool read_index(Strided& found, llvm::PHINode& phi) {
   const auto* comparison = llvm::dyn_cast<llvm::ICmpInst>(found.test->getCondition());
   if (!comparison) return false;
   const bool index_first = without_extension(comparison->getOperand(0)) == &phi;
-  if (!index_first && without_extension(comparison->getOperand(1)) != &phi) return false;
+  const llvm::Value* const compared = comparison->getOperand(index_first ? 0 : 1);
+  if (without_extension(compared) != &phi) return false;
   auto relation = index_first ? comparison->getPredicate() : comparison->getSwappedPredicate();
   if (!found.loop->contains(found.test->getSuccessor(0))) relation = llvm::CmpInst::getInversePredicate(relation);
   if (!llvm::ICmpInst::isLT(relation) && !llvm::ICmpInst::isLE(relation)) return false;
@@ -107,7 +108,7 @@ bool read_index(Strided& found, llvm::PHINode& phi) {
   found.distance = next->getOperand(next->getOperand(0) == &phi ? 1 : 0);
   found.bound = comparison->getOperand(index_first ? 1 : 0);
   found.includes_bound = llvm::ICmpInst::isLE(relation);
-  found.is_signed = llvm::ICmpInst::isSigned(relation);
+  found.is_signed = llvm::ICmpInst::isSigned(relation) && !llvm::isa<llvm::ZExtInst>(compared);
   found.cant_wrap = next->hasNoSignedWrap();
   return true;
 }
@@ -139,12 +140,12 @@ Counts count(const Strided& found, llvm::IRBuilder<>& builder) {
   const auto extend = [&](llvm::Value* value, bool is_signed) { return is_signed ? builder.CreateSExt(value, wide) : builder.CreateZExt(value, wide); };
   Counts counts{found.base ? extend(found.base, is_sum_signed) : builder.getInt64(0), extend(found.distance, found.is_signed), builder.getTrue()};
   const auto ask = [&](llvm::Value* answer) { counts.holds = builder.CreateAnd(counts.holds, answer); };
-  llvm::Value* const farthest = builder.getInt64(is_wide ? 1UL << 60 : 0x7fffffff);
+  llvm::Value *const farthest_begin = builder.getInt64(0x7fffffff), *const farthest = is_wide ? builder.getInt64(1UL << 60) : farthest_begin;
   const llvm::Value* const distance = without_extension(found.distance);
   const bool is_positive = marker_slot(distance) / 3 == kBlockSize || block_product_axis(distance, kGridSize) >= 0;
   if (!is_positive) ask(builder.CreateICmpULT(builder.CreateSub(counts.distance, builder.getInt64(1)), farthest));
   const bool is_global = found.base && block_product_axis(found.base, kBlock) == 0;  // the launcher sees to it
-  if (found.base && !is_global) ask(builder.CreateICmpULE(builder.CreateAdd(counts.base, builder.getInt64(kMostRowThreads)), farthest));
+  if (found.base && !is_global) ask(builder.CreateICmpULE(builder.CreateAdd(counts.base, builder.getInt64(kMostRowThreads)), farthest_begin));
   if (found.cant_wrap && found.is_signed) return counts;
   llvm::Value* const bound = extend(found.bound, found.is_signed);
   ask(builder.CreateICmpSLE(bound, builder.CreateSub(farthest, counts.distance, "", false, true)));
