@@ -1,5 +1,6 @@
 // Loops that all threads of a block, or of one of its rows, go through equally often: the values that CUDA gives, by formula and as
 // coroutines give, and that the threads take each step together.
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
@@ -84,6 +85,23 @@ TEST(SharedLoops, FoldWhatEachThreadMeets) {
         ASSERT_EQ(y[static_cast<std::size_t>(i)], wanted) << name << ", element " << i << " of " << to.w << " x " << to.h << ", m " << to.m;
       }
     }
+  }
+}
+
+// As rounds, 80 loops took LLVM more than 100 s.
+TEST(SharedLoops, StayWhereThereAreManyInAKernel) {
+  std::string text = "__global__ void many(unsigned* y, const unsigned* x, const unsigned* z, int m) {\n  unsigned s = 0;\n";
+  for (int i = 0; i < 80; ++i) text += "  for (int k = 0; k < m; ++k) s = s * 3 + x[k * 64 + threadIdx.x];\n  if (z[" + std::to_string(i) + "] == threadIdx.x) return;\n";
+  const auto begin = std::chrono::steady_clock::now();
+  const auto object = load(compile_cuda(text + "  y[threadIdx.x] = s;\n}\n"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(40));
+  const Words x = hashed(64 * 5), z(80, 7);
+  Words y(64, 9);
+  launch(object->kernel("many"), {1}, {64}, y.data(), x.data(), z.data(), 5);
+  for (unsigned t = 0; t < 64; ++t) {
+    std::uint32_t sum = 0;
+    for (int i = 0; i < 80 * 5; ++i) sum = sum * 3 + x[static_cast<unsigned>(i % 5) * 64 + t];
+    ASSERT_EQ(y[t], t == 7 ? 9 : sum) << t;
   }
 }
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr long kFewSteps = 32;
 constexpr long kMostUnrolled = 300;  ///< instructions: LLVM's own limit
+constexpr std::size_t kMostLoops = 24;  ///< of a kernel: what LLVM's passes take grows with their square, from 40 ms a loop
 constexpr long kLeastDistance = 16;           ///< if it is a constant: threads with less between their steps don't go side by side
 
 /// A loop over i: for (i = begin; i < bound; i += distance), where begin is place + base, each of 32 bits.
@@ -296,6 +297,7 @@ std::vector<Rounds::Loop> Rounds::gaining(ThreadProgram& program, const Uniformi
     for (const llvm::Loop* outer = rounds; gains && outer; outer = outer->getParentLoop()) around.insert(outer->getHeader());
     if (gains || (!loop.wait && around.count(loop.test))) found.push_back(loop);
   }
+  if (found.size() > kMostLoops) found.clear();
   return found;
 }
 

@@ -15,7 +15,7 @@
 // A strided loop may have shared ones in it, and is done for their sake. Threads that take no part in its round take none in later ones,
 // and leave it at once; nothing may follow it then.
 // Left alone are loops that would not read neighbours, other loops that have loops in them, and those that do not go by threads; and
-// shared ones of few steps, which are unrolled.
+// shared ones of few steps, which are unrolled. And all where there are too many, as each costs a compile more than the one before.
 #pragma once
 #include "regions.hpp"
 
