@@ -59,6 +59,7 @@ typedef unsigned u;
 #define FOLD(name, I, begin, test) \
   __global__ void name(u* y, const u* x, u from, int n) { u s = 0; for (I i = begin; test; i += blockDim.x) s = s * 3 + x[(long)i + 16]; __syncthreads(); y[threadIdx.x] = s; }
 FOLD(wide, unsigned long, threadIdx.x + from, i < (unsigned long)n)
+FOLD(huge, unsigned long, int(threadIdx.x + from), i < (unsigned long)n)
 FOLD(wide_of_signed, long, int(threadIdx.x + from), i < n)
 FOLD(narrow, u, threadIdx.x + from, i < u(n))
 FOLD(widened, u, threadIdx.x + from, (long)i < (long)n)
@@ -74,6 +75,7 @@ FOLD(sized, int, threadIdx.x + from, (size_t)i < (size_t)n)
           for (std::uint32_t t = 0; t < block; ++t) ASSERT_EQ(y[t], reference(x, t, from, n, block)) << kernel << ", block " << block << ", from " << from << ", n " << n << ", thread " << t;
         };
         expect("wide", folded_from<std::uint64_t, std::uint64_t>);
+        expect("huge", folded_from<std::uint64_t, std::uint64_t, std::int32_t>);
         expect("narrow", folded_from<std::uint32_t, std::uint32_t>);
         expect("widened", folded_from<std::uint32_t, std::int64_t>);
         expect("sized", folded_from<std::int32_t, std::uint64_t>);

@@ -146,7 +146,9 @@ Counts count(const Strided& found, llvm::IRBuilder<>& builder) {
   const bool is_positive = marker_slot(distance) / 3 == kBlockSize || block_product_axis(distance, kGridSize) >= 0;
   if (!is_positive) ask(builder.CreateICmpULT(builder.CreateSub(counts.distance, builder.getInt64(1)), farthest));
   const bool is_global = found.base && block_product_axis(found.base, kBlock) == 0;  // the launcher sees to it
-  if (found.base && !is_global) ask(builder.CreateICmpULE(builder.CreateAdd(counts.base, builder.getInt64(kMostRowThreads)), farthest_begin));
+  // A signed one may begin below 0.
+  llvm::Value* const margin = builder.getInt64(kMostRowThreads);
+  if (found.base && !is_global) ask(found.is_signed ? builder.CreateICmpULE(builder.CreateAdd(counts.base, margin), farthest_begin) : builder.CreateICmpULE(counts.base, builder.CreateSub(farthest_begin, margin)));
   if (found.cant_wrap && found.is_signed) return counts;
   llvm::Value* const bound = extend(found.bound, found.is_signed);
   ask(builder.CreateICmpSLE(bound, builder.CreateSub(farthest, counts.distance, "", false, true)));
