@@ -2,7 +2,7 @@
 # nor through others. Builds that compile many files as one (DAMO_QUICK_BUILD, which CI has) do not notice: a neighbour's include serves them too.
 #
 # Asked are names that headers declare at the beginning of a line (class, struct, enum class and using of a name with a capital, inline constexpr of a
-# kName) and that nothing else has: no class within a class, no parameter of a template, no enumerator, no file's own. What stands behind ., -> and ::
+# kName), and enumerators, that nothing else has: no class within a class, no parameter of a template, no file's own. What stands behind ., -> and ::
 # (but damo::) is a member of something else.
 cmake_policy(VERSION 3.25)
 
@@ -41,7 +41,15 @@ foreach(file ${files})
   string(REPLACE "\ninline constexpr " "\ninline " code "${code}")
   string(REGEX MATCHALL "[ (<{](class|struct|enum|using|typename|constexpr [A-Za-z0-9_:<>,*& ]+|const [A-Za-z0-9_:<>,*& ]+)[ *]+(k?[A-Z][A-Za-z0-9_]*)|\nconstexpr [A-Za-z0-9_:<>,*& ]+[ *]k[A-Z][A-Za-z0-9_]*" elsewhere "${code}")
   string(REGEX MATCHALL "enum[^{};]*{[^}]*}" enumerations "${code}")
-  string(REGEX MATCHALL "k[A-Z][A-Za-z0-9_]*" others "${enumerations}")
+  string(REGEX MATCHALL "k[A-Z][A-Za-z0-9_]*" enumerators "${enumerations}")
+  set(others)
+  foreach(name ${enumerators})
+    if(file MATCHES "\\.h(pp)?$")
+      list(APPEND declaring_${name} ${file})
+    else()
+      list(APPEND others ${name})
+    endif()
+  endforeach()
   foreach(declaration ${at_margin})
     string(REGEX REPLACE ".*[ *](k?[A-Z][A-Za-z0-9_]*)$" "\\1" name "${declaration}")
     if(file MATCHES "\\.h(pp)?$")
@@ -55,6 +63,12 @@ foreach(file ${files})
     if(declaration MATCHES "(class|struct|enum|using|typename) +${name}$" OR name MATCHES "^k[A-Z]")
       list(APPEND others ${name})
     endif()
+  endforeach()
+  # Declarators behind the first, and parameters of templates.
+  string(REGEX MATCHALL ", *k[A-Z][A-Za-z0-9_]* = |[<,] *(int|bool) k[A-Z][A-Za-z0-9_]*[,>]" further "${code}")
+  foreach(declaration ${further})
+    string(REGEX REPLACE ".*(k[A-Z][A-Za-z0-9_]*).*" "\\1" name "${declaration}")
+    list(APPEND others ${name})
   endforeach()
   foreach(name ${others})
     set(is_ambiguous_${name} TRUE)

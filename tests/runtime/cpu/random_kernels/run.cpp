@@ -14,6 +14,7 @@
 #include "runtime/cpu/elf_loader.hpp"
 #include "runtime/cpu/kernel_guard.hpp"
 #include "runtime/cpu/random_kernels/constructs.hpp"
+#include "runtime/cpu/random_kernels/kernel_writer.hpp"
 
 namespace damo::random_kernels {
 namespace {

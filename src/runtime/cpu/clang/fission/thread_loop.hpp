@@ -1,5 +1,6 @@
 // The loop nest in which one region runs for the threads of a block, and the memory that threads keep between regions.
 #pragma once
+#include "../markers.hpp"
 #include "regions.hpp"
 #include "thread_places.hpp"
 
