@@ -10,10 +10,11 @@
 // initial value its earlier values at the output's taps, then `others`. Whatever else of the graph the step uses (inputs, shared variables, constants, values
 // computed outside) it just uses; what depends on no argument is computed once, before the loop.
 //
-// Taps. A sequence with taps {-1, 0, 1} gives the step three rows, of the step before, its own and the next; the loop begins where all are
-// there. An output with taps {-1, -2} gives its two last values; its initial value then has a leading axis of two, the oldest first. With the one tap -1
-// it is the value itself. An entry {} in `initial` is an output that no step reads; no entries at all: so are all outputs. All values of an output
-// have one dtype and shape: TypeError or ShapeError with the step's line where the step gives another than it began with.
+// Taps. A sequence with taps {-1, 0, 1} gives the step three rows, of the step before, its own and the next (backwards too those that lie before and
+// behind in the tensor, as in Theano); the loop begins where all are there. An output with taps {-1, -2} gives its two last values; its initial value
+// then has a leading axis of two, the oldest first. With the one tap -1 it is the value itself. An entry {} in `initial` is an output that no step
+// reads; no entries at all: so are all outputs. All values of an output have one dtype and shape: TypeError or ShapeError with the step's line where
+// the step gives another than it began with.
 //
 // Steps. As many as the sequences have rows, which must agree; or `steps`, a number or an integer Variable of rank 0, of which the sequences
 // need no less. Zero steps give outputs with no rows. With ScanStep::until the loop ends after the first step that gives true, at the latest after `steps` or

@@ -70,7 +70,7 @@ class RandomStream {
   /// Whole words, evenly spread. dtype: uint32 or uint64.
   Variable bits(const DrawShape& shape, DType dtype = uint32) const;
   /// Evenly spread over [low, high): multiples of 2^-24 of the interval, of float64 2^-53, of float16 2^-11, of bfloat16 2^-8; rounded to
-  /// 16 bits high itself may come out where low is not 0. Where low >= high at the call, low.
+  /// 16 bits high itself may come out where low is not 0. Where low >= high, or their distance is not finite, at the call, low.
   Variable uniform(const DrawShape& shape, const Operand& low = 0, const Operand& high = 1, DType dtype = float32) const;
   /// Box and Muller's method: up to 6.8 standard deviations from the mean, of float64 9.5; within 3 ulp of it in float32 and float64.
   Variable normal(const DrawShape& shape, const Operand& mean = 0, const Operand& std = 1, DType dtype = float32) const;

@@ -2,6 +2,7 @@
 // the distributions are is in tests/function/distributions_test.cpp.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <functional>
 
 #include <gmock/gmock.h>
@@ -389,6 +390,18 @@ TEST_P(Random, RefusesWhatIsNoDistribution) {
   EXPECT_THAT(error_of<TypeError>([&] { random.dropout(x, 0.5); }), HasSubstr("dropout: x is int32"));
   EXPECT_THAT(error_of<TypeError>([&] { random.categorical(x); }), HasSubstr("categorical: logits are int32"));
   EXPECT_THAT(error_of<ShapeError>([&] { random.gamma({3}, matrix("alpha")); }), HasSubstr("do not broadcast to a draw of shape (3,)"));
+  // Not even of the standard draw that is scaled: its numbers would stand in several places.
+  const Array four = Array::ones({4}, float32, device()), rows = Array::ones({2, 3}, float32, device());
+  EXPECT_THAT(error_of<ShapeError>([&] { eager.normal({1}, four); }), HasSubstr("normal: parameters of shape (4,) do not broadcast to a draw of shape (1,)"));
+  EXPECT_THAT(error_of<ShapeError>([&] { eager.uniform({3}, 0, rows); }), HasSubstr("uniform: parameters of shape (2, 3) do not broadcast to a draw of shape (3,)"));
+  EXPECT_THAT(error_of<ShapeError>([&] { random.exponential({1, 3}, matrix("scale")); }), HasSubstr("do not broadcast to a draw of shape (1, 3)"));
+  EXPECT_EQ(eager.normal({2, 3}, Array::ones({3}, float32, device())).shape(), (Shape{2, 3}));
+  EXPECT_EQ(random.normal(matrix("y"), 0, vector("std")).rank(), 2);
+  EXPECT_THAT(error_of<OptionError>([&] { eager.uniform({4}, -3e38, 3e38); }), AllOf(HasSubstr("is farther than float32 holds"), HasSubstr("a part of it")));
+  EXPECT_THAT(error_of<OptionError>([&] { random.uniform({4}, 0, std::numeric_limits<double>::infinity()); }), HasSubstr("uniform: from 0 to inf is farther than float32 holds"));
+  EXPECT_THAT(error_of<OptionError>([&] { random.uniform({4}, scalar("low"), std::numeric_limits<double>::infinity(), float64); }), HasSubstr("from what is given to inf is farther than float64 holds"));
+  EXPECT_THAT(error_of<ShapeError>([&] { random.categorical(matrix("scores"), 5); }), AllOf(HasSubstr("categorical: axis 5 does not exist: logits has 2 axes"), HasSubstr("random_test.cpp"), Not(HasSubstr("argmax"))));
+  EXPECT_THAT(error_of<ShapeError>([&] { random.categorical_of(scalar("p")); }), HasSubstr("categorical_of: probabilities has no axis"));
   EXPECT_THAT(error_of<ShapeError>([&] { RandomStream(input({uint64, {3}}, "s")); }), HasSubstr("is no state"));
   EXPECT_THAT(error_of<GraphError>([&] { RandomStream(input({uint64, {2}}, "s")).split(); }), HasSubstr("no shared variable"));
 }

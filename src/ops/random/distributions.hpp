@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <damo/array_operand.hpp>
+#include <damo/axes.hpp>
 #include <damo/elementwise.hpp>
 #include <damo/error.hpp>
 #include "ops/random/random_op.hpp"
@@ -49,16 +50,17 @@ class Distributions {
     if (low.is_number() && high.is_number() && !(low.number().as_double() < high.number().as_double())) {
       refuse_draw("uniform", "low is " + to_string(low.number()) + ", high is " + to_string(high.number()), "low must be below high");
     }
+    check_interval(low, high, dtype);
     const int digits = dtype == float64 ? 53 : dtype == float32 ? 24 : dtype == float16 ? 11 : 8;
     if (is_number(low, 0) && is_number(high, 1)) return draw("uniform", RandomKind::kUniform, dtype, shape, {}, digits);
     const Value unit = draw("uniform", RandomKind::kUniform, wide(dtype), shape, {}, digits);
-    return behind(between_row(), unit, low, high, dtype);
+    return behind("uniform", between_row(), unit, low, high, dtype);
   }
 
   Value normal(const DrawShape& shape, const Operand& mean, const Operand& std, DType dtype) {
     check_draw_dtype("normal", dtype);
     check_std("normal", std);
-    return scaled(dtype, mean, std, [&](DType drawn) { return draw("normal", RandomKind::kNormal, drawn, shape); });
+    return scaled("normal", dtype, mean, std, [&](DType drawn) { return draw("normal", RandomKind::kNormal, drawn, shape); });
   }
 
   Value truncated_normal(const DrawShape& shape, const Operand& low, const Operand& high, const Operand& mean, const Operand& std, DType dtype) {
@@ -67,13 +69,13 @@ class Distributions {
     if (low.is_number() && high.is_number() && !(low.number().as_double() < high.number().as_double())) {
       refuse_draw("truncated_normal", "low is " + to_string(low.number()) + ", high is " + to_string(high.number()), "low must be below high, both in standard deviations from the mean");
     }
-    return scaled(dtype, mean, std, [&](DType drawn) { return draw("truncated_normal", RandomKind::kTruncatedNormal, drawn, shape, {&low, &high}); });
+    return scaled("truncated_normal", dtype, mean, std, [&](DType drawn) { return draw("truncated_normal", RandomKind::kTruncatedNormal, drawn, shape, {&low, &high}); });
   }
 
   Value exponential(const DrawShape& shape, const Operand& scale, DType dtype) {
     check_draw_dtype("exponential", dtype);
     check_positive("exponential", "scale", scale);
-    return scaled(dtype, Operand(0), scale, [&](DType drawn) { return draw("exponential", RandomKind::kExponential, drawn, shape); });
+    return scaled("exponential", dtype, Operand(0), scale, [&](DType drawn) { return draw("exponential", RandomKind::kExponential, drawn, shape); });
   }
 
   Value gumbel(const DrawShape& shape, DType dtype) {
@@ -85,7 +87,7 @@ class Distributions {
     check_draw_dtype("gamma", dtype);
     check_positive("gamma", "alpha", alpha);
     check_positive("gamma", "scale", scale);
-    return scaled(dtype, Operand(0), scale, [&](DType drawn) { return draw("gamma", RandomKind::kGamma, drawn, shape, {&alpha}); });
+    return scaled("gamma", dtype, Operand(0), scale, [&](DType drawn) { return draw("gamma", RandomKind::kGamma, drawn, shape, {&alpha}); });
   }
 
   Value poisson(const DrawShape& shape, const Operand& rate) {
@@ -114,12 +116,14 @@ class Distributions {
   Value categorical(const Value& logits, int axis) {
     if (!is_floating(logits.dtype())) throw TypeError("categorical: logits are " + std::string(name(logits.dtype())), "cast(logits, float32)");
     const DType dtype = wide(logits.dtype());
+    axis = normalize_axis("categorical", axis, logits.rank(), "logits");
     return World::argmax(World::add(World::cast(logits, dtype), draw("categorical", RandomKind::kGumbel, dtype, World::shape_of(logits))), axis);
   }
 
   Value categorical_of(const Value& probabilities, int axis) {
     if (!is_floating(probabilities.dtype())) throw TypeError("categorical_of: probabilities are " + std::string(name(probabilities.dtype())), "cast(probabilities, float32)");
     const DType dtype = wide(probabilities.dtype());
+    axis = normalize_axis("categorical_of", axis, probabilities.rank(), "probabilities");
     return World::argmax(World::divide(World::cast(probabilities, dtype), draw("categorical_of", RandomKind::kExponential, dtype, World::shape_of(probabilities))), axis);
   }
 
@@ -165,13 +169,23 @@ class Distributions {
   }
 
   template <class Draw>
-  Value scaled(DType dtype, const Operand& shift, const Operand& scale, Draw draw) {
+  Value scaled(const char* name, DType dtype, const Operand& shift, const Operand& scale, Draw draw) {
     if (is_number(shift, 0) && is_number(scale, 1)) return draw(dtype);
-    return behind(scaled_row(), draw(wide(dtype)), scale, shift, dtype);
+    return behind(name, scaled_row(), draw(wide(dtype)), scale, shift, dtype);
   }
 
-  Value behind(const ElementwiseRow& row, const Value& unit, const Operand& a, const Operand& b, DType dtype) {
-    return World::cast(world_.apply(row, unit, a, b), dtype);
+  Value behind(const char* name, const ElementwiseRow& row, const Value& unit, const Operand& a, const Operand& b, DType dtype) {
+    const Value values = world_.apply(row, unit, a, b);
+    require_draw_fits(name, World::dims(values), World::dims(unit), World::dims(unit));  // else one number would stand in several places
+    return World::cast(values, dtype);
+  }
+
+  static void check_interval(const Operand& low, const Operand& high, DType dtype) {
+    const double greatest = dtype == float64 ? std::numeric_limits<double>::max() : double{std::numeric_limits<float>::max()};
+    const auto value = [](const Operand& x) { return x.is_number() ? x.number().as_double() : 0; };
+    if (std::fabs(value(high) - value(low)) <= greatest) return;
+    const auto text = [](const Operand& x) { return x.is_number() ? to_string(x.number()) : std::string("what is given"); };
+    refuse_draw("uniform", "from " + text(low) + " to " + text(high) + " is farther than " + std::string(name(wide(dtype))) + " holds", "draw from a part of it, and scale that");
   }
 
   static void check_std(const char* name, const Operand& std) {

@@ -87,6 +87,7 @@ class GeneratorWorld {
     return out;
   }
 
+  static const Shape& dims(const Array& x) { return x.shape(); }
   static Array cast(const Array& x, DType dtype) { return x.dtype() == dtype ? x : astype(x, dtype); }
   static Array add(const Array& x, const ArrayOperand& y) { return damo::add(x, y); }
   static Array divide(const Array& x, const Array& y) { return true_div(x, y); }

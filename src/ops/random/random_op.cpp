@@ -60,18 +60,19 @@ Props RandomOp::props() const {
   return props;
 }
 
+void require_draw_fits(const std::string& name, const Shape& whole, const Shape& drawn, const Shape& drawn_dims) {
+  bool fits = whole.rank() == drawn.rank();
+  for (int axis = 0; fits && axis < whole.rank(); ++axis) {
+    fits = whole[axis] == drawn[axis] || (drawn_dims[axis] != 1 && (whole[axis] == kUnknown || drawn[axis] == kUnknown));
+  }
+  if (!fits) throw ShapeError(name + ": parameters of shape " + to_string(whole) + " do not broadcast to a draw of shape " + to_string(drawn), "draw that shape");
+}
+
 Shape RandomOp::output_shape(std::span<const Shape> dims, std::span<const Shape> shapes) const {
   std::vector<Shape> own_dims(dims.begin(), dims.end()), own_shapes(shapes.begin(), shapes.end());
   if (shape_) own_dims.push_back(*shape_), own_shapes.push_back(*shape_);
   const Shape drawn = own_shapes.back(), whole = KernelOp::output_shape(own_dims, own_shapes);
-  const auto fits = [&] {
-    if (whole.rank() != drawn.rank()) return false;
-    for (int axis = 0; axis < whole.rank(); ++axis) {
-      if (whole[axis] != drawn[axis] && (own_dims.back()[axis] == 1 || (whole[axis] != kUnknown && drawn[axis] != kUnknown))) return false;
-    }
-    return true;
-  };
-  if (!fits()) throw ShapeError(name() + ": parameters of shape " + to_string(whole) + " do not broadcast to a draw of shape " + to_string(drawn), "draw that shape");
+  require_draw_fits(name(), whole, drawn, own_dims.back());
   return whole;
 }
 

@@ -61,5 +61,7 @@ class DropoutOp final : public DrawOp {
 int parameter_count(RandomKind kind);
 /// In which its parameters are given to the kernel.
 DType parameter_dtype(RandomKind kind, DType dtype);
+/// Throws ShapeError unless whole, which parameters and a draw broadcast to, is the draw's shape. drawn_dims: as the graph knows them, where 1 would stretch.
+void require_draw_fits(const std::string& name, const Shape& whole, const Shape& drawn, const Shape& drawn_dims);
 
 }  // namespace damo

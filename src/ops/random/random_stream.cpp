@@ -56,6 +56,7 @@ class StreamWorld {
     return std::make_shared<const DropoutOp>()->apply(inputs, line).output();
   }
 
+  static const Shape& dims(const Variable& x) { return x.dims(); }
   static Variable cast(const Variable& x, DType dtype) { return damo::cast(x, dtype); }
   static Variable add(const Variable& x, const Operand& y) { return damo::add(x, y); }
   static Variable divide(const Variable& x, const Variable& y) { return true_div(x, y); }
@@ -165,10 +166,12 @@ Variable RandomStream::randint(const DrawShape& shape, std::int64_t low, std::in
 }
 Variable RandomStream::categorical(const Operand& logits, int axis) const {
   StreamWorld world(*this);
+  const BuiltAt here(logits.where());
   return asked("categorical", [&] { return StreamDraws(world).categorical(logits.as(logits.promotable().dtype), axis); }, logits);
 }
 Variable RandomStream::categorical_of(const Operand& probabilities, int axis) const {
   StreamWorld world(*this);
+  const BuiltAt here(probabilities.where());
   return asked("categorical_of", [&] { return StreamDraws(world).categorical_of(probabilities.as(probabilities.promotable().dtype), axis); }, probabilities);
 }
 Variable RandomStream::choice(std::int64_t n, const DrawShape& shape, bool replace, const std::vector<double>& p) const {
