@@ -1,5 +1,6 @@
 #include <damo/io/csv.hpp>
 
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -113,9 +114,19 @@ bool parse(std::string_view field, DType dtype, std::vector<std::byte>& to) {
   });
 }
 
+/// What no field ends at: letters and signs stand in numbers, nan and inf.
+void require_separator(char separator) {
+  if (std::isalnum(static_cast<unsigned char>(separator)) || std::string_view("+-.\"\n\r").find(separator) != std::string_view::npos || separator == 0) {
+    throw OptionError("csv: a separator of code " + std::to_string(static_cast<unsigned char>(separator)) + " stands in numbers or ends lines", "separate by ',', ';', ' ' or '\\t'");
+  }
+}
+
 }  // namespace
 
 Array load(const std::string& path, const LoadOptions& options) {
+  require_separator(options.separator);
+  if (options.separator == options.comment) throw OptionError("csv: fields are separated by the sign that begins a comment", "set comment to 0 or to another sign");
+  if (options.skip_lines < 0) throw OptionError("csv: skip_lines is " + std::to_string(options.skip_lines), "0 or more lines are left out");
   io::FileSource source("csv", path);
   const std::vector<std::byte> bytes = source.read_bytes(source.size(), "text");
   Reader reader(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, options);
@@ -139,6 +150,8 @@ Array load(const std::string& path, const LoadOptions& options) {
 }
 
 void save(const std::string& path, const Array& table, const SaveOptions& options) {
+  io::require_elements("csv", table);
+  require_separator(options.separator);
   if (table.rank() != 1 && table.rank() != 2) throw ShapeError("csv: a table has rank 1 or 2, this array is " + to_string(table.shape()));
   const std::int64_t rows = table.shape()[0], columns = table.rank() == 2 ? table.shape()[1] : 1;
   if (!options.header.empty() && static_cast<std::int64_t>(options.header.size()) != columns) {

@@ -40,6 +40,7 @@ Array load(const std::string& path, Device device) {
 }
 
 void save(const std::string& path, const Array& array) {
+  io::require_elements("idx", array);
   const auto code = std::find_if(std::begin(kCodes), std::end(kCodes), [&](const auto& known) { return known.second == array.dtype(); });
   if (code == std::end(kCodes)) {
     throw TypeError("idx: IDX has no " + std::string(name(array.dtype())), "astype() to one of uint8, int8, int16, int32, float32, float64");

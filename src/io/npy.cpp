@@ -171,6 +171,7 @@ Array npy::load(const std::string& path, Device device) {
 }
 
 void npy::save(const std::string& path, const Array& array) {
+  io::require_elements("npy", array);
   const std::string head = io::npy_head(array);
   std::vector<std::byte> storage;
   const std::span bytes = io::host_bytes(array, storage);

@@ -72,6 +72,7 @@ NamedArrays load(const std::string& path, Device device) {
 }
 
 void save(const std::string& path, const NamedArrays& arrays, bool compressed) {
+  for (const auto& [name, array] : arrays) io::require_elements("npz", array, name);
   io::AtomicFile file("npz", path);
   std::vector<std::vector<std::byte>> members;  // libzip reads them when it closes the archive
   members.reserve(arrays.size());

@@ -119,6 +119,10 @@ void require_bools(const Source& source, std::span<const std::byte> bytes, std::
                  "expected a bool, 0 or 1, found " + std::to_string(std::to_integer<int>(*found)));
 }
 
+void require_elements(const std::string& format, const Array& array, const std::string& name) {
+  if (!array) throw TypeError(format + ": " + (name.empty() ? std::string() : "'" + name + "' is ") + "an empty Array" + (name.empty() ? " has nothing to save" : ""), "check the Array with if (array)");
+}
+
 std::span<const std::byte> host_bytes(const Array& array, std::vector<std::byte>& storage) {
   if (array.size() == 0) return {};
   if (array.device().is_host() && array.is_contiguous()) return {static_cast<const std::byte*>(array.data()), array.nbytes()};

@@ -78,6 +78,8 @@ void require_bools(const Source& source, std::span<const std::byte> bytes, std::
 
 /// The elements in C order in host memory: the array's own where they lie so, else a copy in storage.
 std::span<const std::byte> host_bytes(const Array& array, std::vector<std::byte>& storage);
+/// Throws TypeError for an empty Array, which has no elements to save; before the file that is there is touched. name: of a tensor among others.
+void require_elements(const std::string& format, const Array& array, const std::string& name = {});
 /// Each element's bytes in reverse order, in place.
 void reverse_bytes(std::span<std::byte> bytes, std::size_t itemsize);
 

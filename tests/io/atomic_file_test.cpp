@@ -83,6 +83,27 @@ TEST(AtomicFile, KeepsTheOldFileWhereTheNewOneCannotBeWritten) {
   }
 }
 
+TEST(AtomicFile, KeepsTheOldFileWhereAnArrayIsEmpty) {
+  const ScratchDirectory folder;
+  const std::string path = write_bytes(folder / "x", "what was there");
+  const auto refused = [&](const auto& save) {
+    const std::string error = error_of<TypeError>(save);
+    EXPECT_EQ(bytes_of(path), "what was there") << error;
+    EXPECT_EQ(count_files(folder.path()), 1) << error;
+    return error;
+  };
+  const Array none{}, row = Array::zeros({0}, float32, Device("cpu"));
+  EXPECT_THAT(refused([&] { npy::save(path, none); }), HasSubstr("npy: an empty Array has nothing to save"));
+  EXPECT_THAT(refused([&] { idx::save(path, none); }), HasSubstr("idx: an empty Array has nothing to save"));
+  EXPECT_THAT(refused([&] { csv::save(path, none); }), HasSubstr("csv: an empty Array has nothing to save"));
+  EXPECT_THAT(refused([&] { safetensors::save(path, {{"a", row}, {"b", none}}); }), HasSubstr("safetensors: 'b' is an empty Array"));
+#if DAMO_HAS_ZIP
+  EXPECT_THAT(refused([&] { npz::save(path, {{"a", row}, {"b", none}}); }), HasSubstr("npz: 'b' is an empty Array"));
+#endif
+  npy::save(path, row);  // which has no elements, and a shape
+  EXPECT_EQ(npy::load(path, Device("cpu")).shape(), (Shape{0}));
+}
+
 TEST(AtomicFile, SaysWhyThereCanBeNoFile) {
   const Array x = Array::zeros({1}, float32, Device("cpu"));
   const ScratchDirectory folder;

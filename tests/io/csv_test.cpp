@@ -74,6 +74,12 @@ TEST(Csv, SaysWhichFieldIsWrong) {
 TEST(Csv, SaysWhatCannotBeATable) {
   const Array x = Array::zeros({2, 3}, float32, Device("cpu"));
   EXPECT_THAT(error_of<ShapeError>([&] { csv::save("x.csv", x.reshape({1, 2, 3})); }), HasSubstr("a table has rank 1 or 2, this array is (1, 2, 3)"));
+  for (const char separator : {'.', '-', '1', 'e', '\n', '"'}) {
+    EXPECT_THAT(error_of<OptionError>([&] { csv::save("x.csv", x, {.separator = separator}); }), HasSubstr("stands in numbers or ends lines"));
+    EXPECT_THAT(error_of<OptionError>([&] { csv::load("x.csv", {.separator = separator}); }), HasSubstr("separate by ',', ';', ' ' or '\\t'"));
+  }
+  EXPECT_THAT(error_of<OptionError>([] { csv::load("x.csv", {.separator = '#'}); }), HasSubstr("the sign that begins a comment"));
+  EXPECT_THAT(error_of<OptionError>([] { csv::load("x.csv", {.skip_lines = -1}); }), HasSubstr("skip_lines is -1"));
   EXPECT_THAT(error_of<OptionError>([&] { csv::save("x.csv", x, {.header = {"a"}}); }), HasSubstr("a header of 1 names for 3 columns"));
   EXPECT_THAT(error_of<OptionError>([&] { csv::save("x.csv", x, {.header = {"a", "b\n", "c"}}); }), HasSubstr("no quotation marks and no ends of lines"));
 }
