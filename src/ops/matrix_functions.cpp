@@ -28,6 +28,10 @@ Variable row_numbers(const Variable& x) {
   return index_along(subtensor(x, one), 0);
 }
 
+void require_square_matrices(const char* function, const Shape& x) {
+  if (x[-1] != x[-2]) throw ShapeError(std::string(function) + ": matrices of " + to_string(x) + " are not square", "only square ones have powers");
+}
+
 /// The Array's expm, which asks the data how often to square.
 class ExpmOp final : public Op {
  public:
@@ -38,7 +42,7 @@ class ExpmOp final : public Op {
     return {*this, {inputs.at(0)}, {inputs.at(0).type()}};
   }
   Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override {
-    if (inputs[0][-1] != inputs[0][-2]) throw ShapeError("expm: matrices of " + to_string(inputs[0]) + " are not square", "only square ones have powers");
+    require_square_matrices("expm", inputs[0]);
     return {{inputs[0]}};
   }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
@@ -57,6 +61,22 @@ class ExpmOp final : public Op {
   }
 };
 
+/// A view of x, which a call refuses where its matrices are not square.
+class SquareMatricesOp final : public Op {
+ public:
+  std::string name() const override { return "square_matrices"; }
+  Apply make_node(Inputs inputs) const override {
+    inputs.require_count(1);
+    return {*this, {inputs.at(0)}, {inputs.at(0).type()}};
+  }
+  int view_of(int) const override { return 0; }
+  Layout view_layout(const Apply&, std::span<const Layout> inputs) const override {
+    require_square_matrices("matrix_power", inputs[0].shape);
+    return inputs[0];
+  }
+  Gradients gradient(const Apply&, std::span<const Variable> output_gradients) const override { return Gradients(output_gradients[0]); }
+};
+
 }  // namespace
 
 Variable kron(const Operand& x, const Operand& y) {
@@ -65,7 +85,13 @@ Variable kron(const Operand& x, const Operand& y) {
 }
 Variable matrix_power(const Operand& x, int n) {
   const BuiltAt here(x.where());
-  return asked("matrix_power", [&] { return GraphMatrices::matrix_power(given_variable(x), n); }, x);
+  return asked("matrix_power", [&] {
+    Variable given = given_variable(x);
+    GraphMatrices::require_square("matrix_power", given);
+    const bool is_known = given.dims()[-1] != kUnknown && given.dims()[-2] != kUnknown;
+    if (!is_known) given = std::make_shared<const SquareMatricesOp>()->apply(std::span(&given, 1), x.where()).output();
+    return GraphMatrices::matrix_power(given, n);
+  }, x);
 }
 Variable expm(const Operand& x) {
   const BuiltAt here(x.where());

@@ -62,6 +62,13 @@ TEST_P(MatrixFunctions, PowersAreProducts) {
   EXPECT_THAT(matrix_power(Array::from(std::vector<int>{1, 1, 1, 0}, {2, 2}, device()), 10).to_vector<int>(), ElementsAre(89, 55, 55, 34));
   EXPECT_THAT(error_of([&] { matrix_power(of({1, 2}, {1, 2}), 2); }), HasSubstr("matrix_power: matrices of 1 x 2 are not square"));
   EXPECT_THAT(error_of([&] { matrix_power(vector("v"), 2); }), HasSubstr("matrix_power: x is no matrix"));
+  const Variable any = matrix("any", float64);
+  for (const int power : {0, 1, 2}) {
+    const Function of_any = function({any}, {matrix_power(any, power)}, options());
+    EXPECT_THAT(error_of([&] { of_any(of({1, 2, 3, 4, 5, 6}, {2, 3})); }), HasSubstr("matrix_power: matrices of (2, 3) are not square")) << power;
+    expect_near(of_any(x)[0], matrix_power(x, power).to_doubles());
+  }
+  EXPECT_THAT(error_of([&] { function({any}, {sum(matrix_power(any, 0))}, options())(of({1, 2, 3, 4, 5, 6}, {3, 2})); }), HasSubstr("are not square"));
   if (!has_factors()) GTEST_SKIP() << "needs LAPACK or cuSOLVER";
   expect_near(matrix_power(x, -2), {0.25, -5.0 / 36, 0, 1.0 / 9});
 }
