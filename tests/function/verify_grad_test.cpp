@@ -70,6 +70,7 @@ std::vector<GradientCase> cases_of_all_ops() {
       {"rows", all_rows, {some_points({4}), some_points({4}, 7), some_points({4}, 11)}},
       {"broadcast", [](Operands x) { return x[0] * expand_dims(x[1], 0) + x[2]; }, {some_points({3, 5}), v, some_points({})}},
       {"specify_shape", [](Operands x) { return sqr(specify_shape(subtensor(x[0], gt(x[0], 0.0)), {12})); }, {m}},
+      {"matrix_power", [](Operands x) { return matrix_power(subtensor(x[0], gt(sum(sqr(x[0]), 1), 0.0)), 2); }, {square}},  // of rows that a call counts
       {"bincount", [](Operands x) { return sqr(bincount(argsort(x[1]), x[0])); }, {v, some_points({5}, 9)}},
       {"arange", [](Operands x) { return sqr(arange(x[0], x[0] + 3.5 * x[1], x[1])); }, {some_points({}), some_points({}, 3)}},
       {"where", [](Operands x) { return where(gt(x[0], 1.0), sqr(x[0]), x[1]); }, {v, some_points({5}, 9)}},
