@@ -11,6 +11,7 @@
 #include "ops/kernel_thunk.hpp"
 #include "ops/lower.hpp"
 #include "runtime/backend.hpp"
+#include "runtime/cuda/cublas_library.hpp"
 #include "runtime/cuda/cuda_backend.hpp"
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel/dialect.hpp"
@@ -39,6 +40,10 @@ class FirstCallNvrtc : public ::testing::Test {
     level_ = log_level();
     set_log_level(LogLevel::kDebug);
     set_log_sink([this](LogLevel, std::string_view line) { lines_.emplace_back(line); });
+  }
+  /// The library that a function with products expects is opened beside its compile. A process that ends meanwhile may crash in the library's own beginning (open).
+  static void TearDownTestSuite() {
+    if (!nvrtc_problem()) static_cast<void>(cuda_backend::cublas());
   }
   void TearDown() override {
     set_log_sink({});
