@@ -112,7 +112,7 @@ Shape reduced_shape(Shape shape, std::uint32_t axes) {
 }
 
 Layout draw_layout(const KernelSpec& spec, const Geometry& geometry) {
-  if (spec.reduces()) return cuda_dialect().share_rows(spec, classify_reducing(geometry), geometry, kProcessors);
+  if (spec.reduces()) return cuda_layout(spec, geometry);
   return cuda_dialect().adapt(spec, classify(geometry, spec.input_count()));
 }
 

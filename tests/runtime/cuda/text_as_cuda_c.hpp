@@ -6,13 +6,19 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/cuda/dialect.hpp"
 #include "runtime/cuda/reducing_text.hpp"
 #include "runtime/cuda/vector_text.hpp"
 #include "runtime/kernel/dialect.hpp"
+#include "runtime/kernel/layout.hpp"
 
 namespace damo {
 
 inline constexpr Processors kProcessors = {132, 1, 227 * 1024};  ///< the CPU has no clusters
+/// As it is chosen for a kernel that reduces.
+inline Layout cuda_layout(const KernelSpec& spec, const Geometry& geometry, const Processors& processors = kProcessors) {
+  return cuda_dialect().share_rows(spec, classify_reducing(geometry), geometry, processors);
+}
 /// What ptxas says of a kernel whose registers did not suffice.
 inline const std::regex kSpill("([0-9]+) bytes spill stores");
 

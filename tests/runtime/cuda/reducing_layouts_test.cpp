@@ -1,0 +1,150 @@
+// What is chosen for kernels that reduce, by their shapes and the GPU: how many launches, lanes of a row, blocks of a cluster, and blocks that join across rows.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "runtime/cuda/dialect.hpp"
+#include "runtime/cuda/reducing_schedule.hpp"
+#include "runtime/cuda/text_as_cuda_c.hpp"
+#include "runtime/kernel/reducing_specs.hpp"
+
+namespace damo {
+namespace {
+
+TEST(CudaReducingLayouts, LaunchesOnceWhereABlockReadsARowInAFewTrips) {
+  const auto launches = [](std::int64_t rows, std::int64_t length, int cost) {
+    KernelSpec spec;
+    spec.name = "sum";
+    spec.inputs = spec.outputs = {float32};
+    Step step = join("T(0)", "a + b", 0);
+    step.cost = cost;
+    spec.steps = {step};
+    spec.stores = {1};
+    const Shape shape = {rows, length}, row = {rows, 1};
+    const Strides dense = contiguous_strides(shape), of_row = contiguous_strides(row);
+    const ArrayLayout lies[] = {{&shape, &dense}, {&row, &of_row}};
+    const Processors h200 = {132, 8, 227 * 1024};
+    const Geometry geometry(shape, lies, 2);
+    return cuda_dialect().work(spec, cuda_layout(spec, geometry, h200), geometry, h200).launches.size();
+  };
+  for (std::int64_t length : {100, 8192, 16384, 24576}) EXPECT_EQ(launches(1, length, 1), 1u) << length << ": the mean of a batch's losses";
+  EXPECT_EQ(launches(7, 16384, 1), 1u);
+  for (std::int64_t length : {40000, 65536, 1 << 24}) EXPECT_EQ(launches(1, length, 1), 2u) << length;
+  EXPECT_EQ(launches(1, 16384, 100), 2u) << "where elements are dear, several blocks compute them sooner";
+}
+
+TEST(CudaReducingLayouts, GivesManyShortRowsFewLanesOfAWarp) {
+  using Form = std::vector<int>;  // lanes, items, vector, residents
+  const auto form = [](KernelSpec spec, DType dtype, const Shape& shape) {
+    spec.inputs = {dtype};
+    if (dtype != float32) spec.outputs.assign(spec.outputs.size(), dtype);
+    for (Step& step : spec.steps) {
+      if (step.join) step.join->bytes = 4;
+    }
+    const bool is_sum = spec.steps.size() == 1;
+    const Shape row = {shape[0], 1};
+    const Strides dense = contiguous_strides(shape), of_row = contiguous_strides(row);
+    const ArrayLayout arrays[] = {{&shape, &dense}, is_sum ? ArrayLayout{&row, &of_row} : ArrayLayout{&shape, &dense}};
+    const Layout found = cuda_layout(spec, Geometry(shape, arrays, 2), {132, 8, 227 * 1024});
+    return Form{found.lanes, found.items, found.vector, found.residents};
+  };
+  const KernelSpec soft = softmax_in_steps(), sum = spec_of("sum", {sum_of(0)}, {1});
+  EXPECT_EQ(form(soft, bfloat16, {500000, 200}), (Form{8, 4, 8, 3}));
+  EXPECT_EQ(form(soft, bfloat16, {500000, 301}), (Form{8, 5, 8, 3})) << "of rows that begin anywhere a vector more";
+  EXPECT_EQ(form(soft, bfloat16, {500000, 300}), (Form{16, 5, 4, 3})) << "halves of vectors are whole";
+  EXPECT_EQ(form(soft, bfloat16, {200000, 1000}), (Form{32, 4, 8, 3}));
+  EXPECT_EQ(form(soft, bfloat16, {200000, 1001}), (Form{32, 4, 8, 4}));
+  EXPECT_EQ(form(soft, bfloat16, {100, 200}), (Form{32, 1, 8, 0})) << "few rows: each has a warp";
+  EXPECT_EQ(form(soft, bfloat16, {20000, 2004}), (Form{128, 2, 8, 8})) << "too long for a warp";
+  EXPECT_EQ(form(soft, float32, {500000, 200}), (Form{32, 2, 4, 0}));
+  EXPECT_EQ(form(sum, bfloat16, {500000, 100}), (Form{8, 4, 4, 0}));
+  EXPECT_EQ(form(sum, float32, {500000, 100}), (Form{8, 4, 4, 0}));
+  EXPECT_EQ(form(sum, float32, {100, 100}), (Form{32, 1, 4, 0})) << "few rows";
+}
+
+TEST(CudaReducingLayouts, KeepsBlocksForLongRowsOfOneArrayOrTwo) {
+  const auto layout = [](const KernelSpec& spec, const Shape& shape, const Processors& processors = {132, 8, 227 * 1024}) {
+    const Shape row = {shape[0], 1};
+    const Strides dense = contiguous_strides(shape), of_row = contiguous_strides(row);
+    const ArrayLayout arrays[] = {{&shape, &dense}, {&shape, &dense}, {&shape, &dense}, {&row, &of_row}};
+    return cuda_layout(spec, Geometry(shape, arrays, 2), processors);
+  };
+  const auto stays = [&](std::int64_t length, int cluster, int ahead) {
+    const Layout found = layout(softmax_in_steps(), {2000, length});
+    EXPECT_EQ(found.cluster, cluster) << length;
+    EXPECT_EQ(found.ahead, ahead) << length;
+    EXPECT_EQ(found.lanes, 1024) << length;
+  };
+  stays(16388, 1, 2);
+  stays(32768, 1, 1);
+  stays(32772, 2, 2);
+  stays(50257, 2, 2);
+  stays(65505, 2, 1);
+  stays(65509, 4, 2);  // the first of its lines may have 31 elements before it
+  stays(65536, 2, 1);
+  stays(65537, 4, 2);
+  stays(131072, 4, 1);
+  stays(262144, 8, 1);
+  EXPECT_EQ(layout(log_softmax(), {2000, 65536}).cluster, 4) << "what was read is wanted beside what is kept";
+  EXPECT_EQ(layout(log_softmax(), {2000, 262144}).ahead, 0) << "likewise";
+  EXPECT_EQ(layout(log_softmax(), {2000, 16384}).ahead, 0) << "shorter";
+  EXPECT_EQ(layout(softmax_gradient(), {2000, 16384}).cluster, 1) << "two arrays";
+  EXPECT_EQ(layout(softmax_gradient(), {2000, 50257}).cluster, 4);
+  EXPECT_EQ(layout(log_softmax(), {200, 65536}).ahead, 0) << "too few rows";
+  EXPECT_EQ(layout(log_softmax(), {2000, 65536}, {132, 1, 227 * 1024}).ahead, 0) << "no clusters";
+  EXPECT_EQ(layout(softmax_in_steps(), {2000, 65536}, {132, 8, 100 * 1024}).ahead, 0) << "no room for a row";
+  KernelSpec half = softmax_in_steps();
+  half.inputs = half.outputs = {bfloat16};
+  EXPECT_EQ(layout(half, {2000, 16384}).ahead, 0);
+  EXPECT_EQ(layout(half, {2000, 32768}).cluster, 1);
+  EXPECT_EQ(layout(half, {2000, 65536}).cluster, 2);
+  EXPECT_EQ(layout(half, {20000, 8191}).items, 5) << "a vector more, that few threads have";
+  const Shape shape = {2000, 262144}, row = {2000, 1};
+  const Strides dense = contiguous_strides(shape), of_row = contiguous_strides(row);
+  const ArrayLayout arrays[] = {{&shape, &dense}, {&shape, &dense}, {&shape, &dense}, {&row, &of_row}};
+  const Geometry geometry(shape, arrays, 2);
+  const Work work = cuda_dialect().work(softmax_in_steps(), layout(softmax_in_steps(), shape), geometry, {132, 8, 227 * 1024});
+  EXPECT_EQ(work.launches[0].config.grid.x, 128) << "16 clusters, if the groups of multiprocessors have room for them";
+  EXPECT_EQ(work.launches[0].config.shared_bytes, 128u * 1024);
+}
+
+TEST(CudaReducingLayouts, JoinsAcrossRowsInAsManyBlocksAsTheShapeAndTheGpuAsk) {
+  const KernelSpec spec = norm_gradient();
+  const auto work = [&](const Shape& shape, const Processors& processors) {
+    const Shape row = {shape[0], 1}, column = {1, shape[1]};
+    const Strides dense = contiguous_strides(shape), of_row = contiguous_strides(row), of_column = contiguous_strides(column);
+    const ArrayLayout arrays[] = {{&shape, &dense}, {&shape, &dense}, {&shape, &dense}, {&row, &of_row}, {&column, &of_column}, {&column, &of_column}};
+    const Geometry geometry(shape, arrays, 2);
+    EXPECT_TRUE(cuda_dialect().joins_across(spec, geometry, processors)) << to_string(shape);
+    return cuda_dialect().work(spec, cuda_layout(spec, geometry, processors), geometry, processors);
+  };
+  const Processors h200 = {132, 8, 227 * 1024};
+  const Work norm = work({16384, 8192}, h200);
+  EXPECT_EQ(norm.chunks, 132) << "one block of 512 threads a multiprocessor, which reads ahead";
+  EXPECT_EQ(norm.launches[0].config.shared_bytes, 2 * 8192 * sizeof(float)) << "a row of each array";
+  EXPECT_EQ(work({131072, 1024}, h200).chunks, 8 * 132) << "of 64 threads";
+  EXPECT_EQ(work({100, 8192}, h200).chunks, 50) << "of 512 threads, which do not, where there are fewer rows than blocks";
+  EXPECT_EQ(work({3, 8192}, h200).chunks, 2) << "two rows a block, where there are few";
+  EXPECT_EQ(work({1 << 22, 64}, h200).chunks % 132, 0);
+  EXPECT_LE(divide_up((1 << 22) / 16, work({1 << 22, 64}, h200).chunks), 256) << "rows that a value takes";
+}
+
+TEST(CudaReducingLayouts, LeavesJoinsAcrossRowsToAKernelOfTheirOwnWhereTheyDoNotFit) {
+  const KernelSpec spec = norm_gradient();
+  const auto fits = [&](const Shape& shape, bool turned, const Processors& processors) {
+    const Shape row = {shape[0], 1}, column = {1, shape[1]};
+    Strides dense = contiguous_strides(shape);
+    if (turned) dense = {1, shape[0]};
+    const Strides of_row = contiguous_strides(row), of_column = contiguous_strides(column);
+    const ArrayLayout arrays[] = {{&shape, &dense}, {&shape, &dense}, {&shape, &dense}, {&row, &of_row}, {&column, &of_column}, {&column, &of_column}};
+    return cuda_dialect().joins_across(spec, Geometry(shape, arrays, 2), processors);
+  };
+  EXPECT_TRUE(fits({1000, 1024}, false, {132, 1, 48 * 1024}));
+  EXPECT_FALSE(fits({1000, 8192}, false, {132, 1, 48 * 1024})) << "more than the shared memory";
+  EXPECT_FALSE(fits({1000, 1000000}, false, {132, 8, 227 * 1024})) << "more than a cluster holds";
+  EXPECT_FALSE(fits({1000, 1024}, true, {132, 8, 227 * 1024})) << "neighbours in memory are of unlike rows";
+}
+
+}  // namespace
+}  // namespace damo
