@@ -8,24 +8,12 @@ cmake_policy(VERSION 3.25)
 
 file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/src/*.[ch]pp ${ROOT}/src/*.h ${ROOT}/include/damo/*.hpp)
 
-# resolve(variable from included): the path under ROOT that an include means, or "".
-function(resolve variable from included)
-  get_filename_component(folder ${from} DIRECTORY)
-  set(${variable} "" PARENT_SCOPE)
-  foreach(base ${folder} src include)
-    if(EXISTS ${ROOT}/${base}/${included} AND NOT IS_DIRECTORY ${ROOT}/${base}/${included})
-      cmake_path(SET found NORMALIZE "${base}/${included}")
-      set(${variable} ${found} PARENT_SCOPE)
-      return()
-    endif()
-  endforeach()
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/includes.cmake)
 
 # Of each file what it includes and its text without comments and strings; of each name where headers declare it, and whether something else has it.
 foreach(file ${files})
-  file(STRINGS ${ROOT}/${file} lines REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"]")
-  foreach(line ${lines})
-    string(REGEX REPLACE "^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]+)[>\"].*" "\\1" included "${line}")
+  includes_of(found ${file})
+  foreach(included ${found})
     resolve(target ${file} ${included})
     if(target)
       list(APPEND includes_${file} ${target})
