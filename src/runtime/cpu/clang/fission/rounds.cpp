@@ -15,8 +15,8 @@ namespace {
 
 constexpr long kFewSteps = 32;
 constexpr long kMostUnrolled = 300;  ///< instructions: LLVM's own limit
-constexpr std::size_t kMostLoops = 24;  ///< of a kernel: what LLVM's passes take grows with their square, from 40 ms a loop
-constexpr long kLeastDistance = 16;           ///< if it is a constant: threads with less between their steps don't go side by side
+constexpr std::size_t kMostLoops = 24;  ///< what LLVM's passes take grows with their square: 1.6 s of 24, more than 100 of 80
+constexpr long kLeastDistance = 16;     ///< if it is a constant: threads with less between their steps don't go side by side
 
 /// A loop over i: for (i = begin; i < bound; i += distance), where begin is place + base, each of 32 bits.
 struct Strided {
@@ -146,9 +146,11 @@ Counts count(const Strided& found, llvm::IRBuilder<>& builder) {
   const bool is_positive = marker_slot(distance) / 3 == kBlockSize || block_product_axis(distance, kGridSize) >= 0;
   if (!is_positive) ask(builder.CreateICmpULT(builder.CreateSub(counts.distance, builder.getInt64(1)), farthest));
   const bool is_global = found.base && block_product_axis(found.base, kBlock) == 0;  // the launcher sees to it
-  // A signed one may begin below 0.
-  llvm::Value* const margin = builder.getInt64(kMostRowThreads);
-  if (found.base && !is_global) ask(found.is_signed ? builder.CreateICmpULE(builder.CreateAdd(counts.base, margin), farthest_begin) : builder.CreateICmpULE(counts.base, builder.CreateSub(farthest_begin, margin)));
+  if (found.base && !is_global) {
+    llvm::Value* const margin = builder.getInt64(kMostRowThreads);
+    ask(builder.CreateICmpULE(builder.CreateAdd(counts.base, margin), farthest_begin));  // from so far below 0 on
+    if (!found.is_signed) ask(builder.CreateICmpSGE(counts.base, builder.getInt64(0)));
+  }
   if (found.cant_wrap && found.is_signed) return counts;
   llvm::Value* const bound = extend(found.bound, found.is_signed);
   ask(builder.CreateICmpSLE(bound, builder.CreateSub(farthest, counts.distance, "", false, true)));

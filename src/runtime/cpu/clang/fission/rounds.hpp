@@ -9,13 +9,14 @@
 // - Nothing in the loop waits, or lets a thread know how far another one is (orders_threads).
 // - All threads that have not returned come to the loop together, and leave it together, as regions without the loop's own ones would show.
 // - Of strided ones, too: the loop is left in its header alone, which has no effect: that is asked once more than the body is run. i begins
-//   at what is the same in all threads and their place on top: threadIdx.x, the lane or the number (thread_places.hpp). It goes on by the
-//   same distance in all, to the same bound. i does not pass the end of its type. Where the text does not say so (nsw), or the distance's
-//   sign is not known, that is asked in front of the loop, and the loop stands there a second time as it was.
+//   at what is the same in all threads and their place on top: threadIdx.x, the lane or the number (thread_places.hpp), a sum of 32 bits
+//   that passes their end in none, nor is below 0 where i is compared as unsigned: as (long)i of an unsigned i is. It goes on by the same
+//   distance in all, to the same bound. i does not pass the end of its type. What the text does not say of that (nsw, a distance that is
+//   a size) is asked in front of the loop, and the loop stands there a second time as it was.
 // A strided loop may have shared ones in it, and is done for their sake. Threads that take no part in its round take none in later ones,
 // and leave it at once; nothing may follow it then.
 // Left alone are loops that would not read neighbours, other loops that have loops in them, and those that do not go by threads; and
-// shared ones of few steps, which are unrolled. And all where there are too many, as each costs a compile more than the one before.
+// shared ones of few steps, which are unrolled. And all where a kernel has more than kMostLoops.
 #pragma once
 #include "regions.hpp"
 
