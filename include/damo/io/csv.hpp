@@ -7,8 +7,8 @@
 // Lines end in LF or CRLF; a field may stand in quotation marks and have blanks around it; empty lines and those that begin with the
 // comment sign are left out. FileError, with line and column, for a field that is no number of the dtype (300 as uint8, 1.5 as int64,
 // text), an empty one unless .missing says what it stands for, and a line of another number of fields. Numbers are written with as
-// few digits as read back to the same value. Saving: rank 1 (a column) or 2. OptionError for a separator that stands in numbers or ends lines. Written whole or not at all, as io/npy.hpp says.
-// Memory: the text and the numbers. See tests/io/csv_test.cpp.
+// few digits as read back to the same value. Saving: rank 1 (a column) or 2. OptionError for a separator that stands in numbers or ends
+// lines. Written whole or not at all, as io/npy.hpp says. Memory: the text and the numbers. See tests/io/csv_test.cpp.
 #pragma once
 #include <optional>
 #include <string>
