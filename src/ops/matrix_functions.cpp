@@ -67,7 +67,6 @@ class SquareMatricesOp final : public Op {
   std::string name() const override { return "square_matrices"; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(1);
-    GraphMatrices::require_square("matrix_power", inputs.at(0));
     return {*this, {inputs.at(0)}, {inputs.at(0).type()}};
   }
   int view_of(int) const override { return 0; }
@@ -88,7 +87,9 @@ Variable matrix_power(const Operand& x, int n) {
   const BuiltAt here(x.where());
   return asked("matrix_power", [&] {
     Variable given = given_variable(x);
-    if (!given.dims().is_known()) given = std::make_shared<const SquareMatricesOp>()->apply(std::span(&given, 1), x.where()).output();
+    GraphMatrices::require_square("matrix_power", given);
+    const bool is_known = given.dims()[-1] != kUnknown && given.dims()[-2] != kUnknown;
+    if (!is_known) given = std::make_shared<const SquareMatricesOp>()->apply(std::span(&given, 1), x.where()).output();
     return GraphMatrices::matrix_power(given, n);
   }, x);
 }
