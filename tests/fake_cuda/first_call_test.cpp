@@ -2,7 +2,10 @@
 #include <damo/damo.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -11,7 +14,6 @@
 #include "ops/kernel_thunk.hpp"
 #include "ops/lower.hpp"
 #include "runtime/backend.hpp"
-#include "runtime/cuda/cublas_library.hpp"
 #include "runtime/cuda/cuda_backend.hpp"
 #include "runtime/kernel/cache.hpp"
 #include "runtime/kernel/dialect.hpp"
@@ -40,10 +42,6 @@ class FirstCallNvrtc : public ::testing::Test {
     level_ = log_level();
     set_log_level(LogLevel::kDebug);
     set_log_sink([this](LogLevel, std::string_view line) { lines_.emplace_back(line); });
-  }
-  /// The library that a function with products expects is opened beside its compile. A process that ends meanwhile may crash in the library's own beginning (open).
-  static void TearDownTestSuite() {
-    if (!nvrtc_problem()) static_cast<void>(cuda_backend::cublas());
   }
   void TearDown() override {
     set_log_sink({});
@@ -224,6 +222,21 @@ TEST_F(FirstCallNvrtc, AKernelThatDoesNotCompileForALayoutIsItsNodesError) {
   const std::string text = error_of<CompileError>([&] { f(zeros({40, 30}).transpose()); });
   EXPECT_THAT(text, AllOf(HasSubstr("this is no program"), HasSubstr("dense_exp built at "), HasSubstr("first_call_test.cpp:"), HasSubstr("x float32 (30, 40)")));
   f(zeros({40, 30}));
+}
+
+/// The library of matrix products is opened beside function() and what comes after it: the process waits for it, however soon it ends.
+TEST(FirstCallDeathNvrtc, ProcessesMayEndWhileTheLibraryOfProductsIsOpened) {
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // in a process of its own, which has opened nothing
+  for (int milliseconds : {0, 5, 10, 20, 40}) {
+    const auto build_and_end = [milliseconds] {
+      const Variable x = matrix("x"), w = matrix("w");
+      const Function f = function({x, w}, {dot(x, w)}, {.device = Device("cuda:0")});
+      std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+      std::exit(0);
+    };
+    EXPECT_EXIT(build_and_end(), ::testing::ExitedWithCode(0), "") << "after " << milliseconds << " ms";
+  }
 }
 
 }  // namespace

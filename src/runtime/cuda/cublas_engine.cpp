@@ -289,22 +289,29 @@ class CublasProduct final : public PreparedProduct {
   std::shared_ptr<PreparedProduct> generated_;
 };
 
-/// Made where a library is expected, which is opened beside what the thread that asked goes on with: to open cuBLASLt, half a gigabyte, costs a core 50 ms, as
-/// long as a kernel takes to compile, and function() needs nothing of it. Where it then cannot be opened all products are refused, so that Damo's own kernels compute them.
+/// Opens cuBLASLt, half a gigabyte, beside what the thread that asks goes on with: it costs a core 50 ms, as long as a kernel takes to compile, and function()
+/// needs nothing of it.
+/// A process must not end meanwhile: exit() would destroy what the library's own constructors have made so far, and they would go on with it. Objects of a
+/// thread are destroyed before any of the process is, so the thread that asked waits at its own end, which for the main thread is exit().
+void open_cublas_beside() {
+  thread_local std::jthread opening;
+  if (opening.joinable()) return;
+  try {
+    opening = std::jthread([] {
+      try {
+        cublas();
+      } catch (...) {  // who asks next tries again, and is told
+      }
+    });
+  } catch (const std::system_error&) {
+    // No thread for it: the first product opens it.
+  }
+}
+
+/// Made where a library is expected. Where it then cannot be opened all products are refused, so that Damo's own kernels compute them.
 class CublasEngine final : public MatrixEngine {
  public:
-  explicit CublasEngine(CudaBackend& backend) : backend_(backend) {
-    try {
-      opening_ = std::jthread([] {
-        try {
-          cublas();
-        } catch (...) {  // who asks next tries again, and is told
-        }
-      });
-    } catch (const std::system_error&) {
-      // No thread for it: the first product opens it.
-    }
-  }
+  explicit CublasEngine(CudaBackend& backend) : backend_(backend) { open_cublas_beside(); }
 
   const std::string& name(DType) const override {
     static const std::string none = "no cuBLASLt";
@@ -348,7 +355,6 @@ class CublasEngine final : public MatrixEngine {
   }
   std::mutex mutex_;
   CublasHandle handle_ = nullptr;
-  std::jthread opening_;
 };
 
 }  // namespace
