@@ -88,6 +88,35 @@ TEST(SharedLoops, FoldWhatEachThreadMeets) {
   }
 }
 
+// Whichever threads the branch keeps off, the block's first one among them: they go on without the loop, and have nothing to say of its steps.
+TEST(SharedLoops, AreDoneByThoseThatCome) {
+  const BothForms forms(R"(
+#define A unsigned* y, const unsigned* x, int m
+#define C const int c = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
+__global__ void around(A) { C __syncthreads(); if (x[c] & 1u) goto past; for (int k = 0; k < m; ++k) y[k * n + c] += x[k * n + c]; past: y[m * n + c] = c; }
+__global__ void inside(A) { C __syncthreads(); unsigned s = 5; if (x[c] % 3 != 0) for (int k = 0; k < m; ++k) s = s * 3 + x[k * n + c]; y[c] = s; }
+__global__ void among(A) { C for (int i = 0; i < 2; ++i) { if ((x[c] >> i) & 1u) for (int k = 0; k < m; ++k) y[k * n + c] += x[k * n + c]; __syncthreads(); y[m * n + c] = i; } }
+)");
+  constexpr int kSteps = 7;
+  for (const unsigned blocks : {1u, 4u}) {
+    const unsigned n = blocks * 12;
+    const Words x = hashed(n * kSteps), zeros(n * (kSteps + 1));
+    const auto run = [&](const char* name) { return forms.run(name, {blocks}, {12}, zeros, x.data(), kSteps); };
+    const Words around = run("around"), inside = run("inside"), among = run("among");
+    for (unsigned c = 0; c < n; ++c) {
+      std::uint32_t sum = 5;
+      for (unsigned k = 0; k < kSteps; ++k) {
+        const std::uint32_t word = x[k * n + c];
+        sum = sum * 3 + word;
+        EXPECT_EQ(around[k * n + c], x[c] % 2 == 0 ? word : 0) << c << ", step " << k;
+        EXPECT_EQ(among[k * n + c], (x[c] % 2 + x[c] / 2 % 2) * word) << c << ", step " << k;
+      }
+      EXPECT_EQ(around[kSteps * n + c], c);
+      EXPECT_EQ(inside[c], x[c] % 3 != 0 ? sum : 5) << c;
+    }
+  }
+}
+
 // As rounds, 80 loops took LLVM more than 100 s.
 TEST(SharedLoops, StayWhereThereAreManyInAKernel) {
   std::string text = "__global__ void many(unsigned* y, const unsigned* x, const unsigned* z, int m) {\n  unsigned s = 0;\n";

@@ -77,7 +77,7 @@ bool split_at_barriers(llvm::Module& module, const KernelInfo& kernel, bool wait
   }
   RegionExits exits(program, regions, memory, loops);
   for (const Wait& wait : program.waits) exits.place_result(wait);
-  RegionValues values(program, uniformity, regions, memory, loops);
+  RegionValues values(program, regions, memory, loops);
   values.connect();
   exits.connect(values);
   values.erase_phis();

@@ -22,9 +22,8 @@ bool is_cheap(const llvm::Instruction& instruction) {
 
 }  // namespace
 
-RegionValues::RegionValues(ThreadProgram& program, const Uniformity& uniformity, Regions& regions, ThreadMemory& memory,
-                           std::map<Region*, ThreadLoop>& loops)
-    : program_(program), uniformity_(uniformity), regions_(regions), memory_(memory), loops_(loops) {}
+RegionValues::RegionValues(ThreadProgram& program, Regions& regions, ThreadMemory& memory, std::map<Region*, ThreadLoop>& loops)
+    : program_(program), regions_(regions), memory_(memory), loops_(loops) {}
 
 /// Everything is found from the values as they were; only then is anything replaced.
 void RegionValues::connect() {
@@ -32,7 +31,7 @@ void RegionValues::connect() {
   for (const auto& region : regions_.all) {
     for (llvm::BasicBlock* block : region->blocks) {
       for (llvm::Instruction& instruction : *block) {
-        if (is_leader_phi(instruction)) continue;
+        if (regions_.is_leader_phi(instruction)) continue;
         for (llvm::Use& operand : instruction.operands()) replacements.emplace_back(&operand, value_in(*region, operand.get()));
       }
     }
@@ -42,27 +41,12 @@ void RegionValues::connect() {
   }
   for (size_t i = 0; i < slots_.size(); ++i) {
     auto* phi = llvm::dyn_cast<llvm::PHINode>(slots_.begin()[i].first);
-    if (phi && is_leader_phi(*phi)) connect_phi(*phi);
+    if (phi && regions_.is_leader_phi(*phi)) connect_phi(*phi);
   }
   for (const auto& [use, value] : replacements) use->set(value);
   for (const auto& [instruction, slot] : slots_) {
-    if (!is_leader_phi(*instruction)) store_definition(*instruction);
+    if (!regions_.is_leader_phi(*instruction)) store_definition(*instruction);
   }
-}
-
-bool RegionValues::is_leader_phi(const llvm::Instruction& instruction) const {
-  const Region* home = regions_.of(instruction.getParent());
-  return llvm::isa<llvm::PHINode>(instruction) && home && home->leader == instruction.getParent();
-}
-
-/// One value for all threads that may ask for it. A phi is no such value where threads come to it one by one: the first
-/// would overwrite what the others still need.
-bool RegionValues::is_single(const llvm::Instruction& instruction) const {
-  const Region* home = regions_.of(instruction.getParent());
-  if (uniformity_.differs(&instruction) || home->is_partial) return false;
-  if (!is_leader_phi(instruction)) return true;
-  const auto& phi = llvm::cast<llvm::PHINode>(instruction);
-  return std::none_of(phi.block_begin(), phi.block_end(), [&](const llvm::BasicBlock* from) { return regions_.of(from) && regions_.of(from)->disperses; });
 }
 
 llvm::Value* RegionValues::value_in(Region& region, llvm::Value* value) {
@@ -71,11 +55,11 @@ llvm::Value* RegionValues::value_in(Region& region, llvm::Value* value) {
   const int slot = marker_slot(value);
   if (is_of_thread(slot)) return loops_.at(&region).value_of(slot);
   const Region* home = regions_.of(instruction->getParent());
-  if (!home || (home == &region && !is_leader_phi(*instruction))) return value;
+  if (!home || (home == &region && !regions_.is_leader_phi(*instruction))) return value;
   llvm::Value*& known = known_[{&region, value}];
   if (known) return known;
   int budget = kRecomputed;
-  llvm::Value* found = !is_single(*instruction) && can_recompute(value, budget) ? recompute(region, *instruction) : load(region, *instruction);
+  llvm::Value* found = !regions_.is_single(*instruction) && can_recompute(value, budget) ? recompute(region, *instruction) : load(region, *instruction);
   return known_[{&region, value}] = found;
 }
 
@@ -83,7 +67,7 @@ bool RegionValues::can_recompute(const llvm::Value* value, int& budget) const {
   const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
   const int slot = marker_slot(value);
   if (!instruction || slot >= 0 || !regions_.of(instruction->getParent())) return true;
-  if (is_single(*instruction)) return true;
+  if (regions_.is_single(*instruction)) return true;
   if (!is_cheap(*instruction) || --budget < 0) return false;
   return std::all_of(instruction->op_begin(), instruction->op_end(), [&](const llvm::Value* operand) { return can_recompute(operand, budget); });
 }
@@ -111,7 +95,7 @@ const RegionValues::Slot& RegionValues::slot(llvm::Instruction& instruction) {
   const auto found = slots_.find(&instruction);
   if (found != slots_.end()) return found->second;
   llvm::Type* const type = stored_type(instruction.getType());
-  const bool is_one = is_single(instruction);
+  const bool is_one = regions_.is_single(instruction);
   llvm::Value* const place = is_one ? memory_.variable(type) : memory_.array(program_.function.getDataLayout().getTypeAllocSize(type));
   return slots_.insert({&instruction, Slot{place, is_one}}).first->second;
 }

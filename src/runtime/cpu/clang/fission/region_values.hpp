@@ -16,7 +16,7 @@ struct PhiStore {
 
 class RegionValues {
  public:
-  RegionValues(ThreadProgram& program, const Uniformity& uniformity, Regions& regions, ThreadMemory& memory, std::map<Region*, ThreadLoop>& loops);
+  RegionValues(ThreadProgram& program, Regions& regions, ThreadMemory& memory, std::map<Region*, ThreadLoop>& loops);
 
   /// Rewrites what regions use, and stores what they define for others.
   void connect();
@@ -39,15 +39,12 @@ class RegionValues {
   llvm::Value* value_in(Region& region, llvm::Value* value);
   llvm::Value* recompute(Region& region, llvm::Instruction& instruction);
   bool can_recompute(const llvm::Value* value, int& budget) const;
-  bool is_leader_phi(const llvm::Instruction& instruction) const;
-  bool is_single(const llvm::Instruction& instruction) const;
   const Slot& slot(llvm::Instruction& instruction);
   llvm::Value* load(Region& region, llvm::Instruction& instruction);
   void store_definition(llvm::Instruction& instruction);
   void connect_phi(llvm::PHINode& phi);
 
   ThreadProgram& program_;
-  const Uniformity& uniformity_;
   Regions& regions_;
   ThreadMemory& memory_;
   std::map<Region*, ThreadLoop>& loops_;

@@ -192,17 +192,34 @@ std::vector<const Guard*> Regions::guards_of(const Region& region) const {
   return passed;
 }
 
+bool Regions::is_leader_phi(const llvm::Instruction& instruction) const {
+  const Region* const home = of(instruction.getParent());
+  return llvm::isa<llvm::PHINode>(instruction) && home && home->leader == instruction.getParent();
+}
+
+bool Regions::is_single(const llvm::Instruction& instruction) const {
+  if (uniformity_.differs(&instruction) || of(instruction.getParent())->is_partial) return false;
+  const auto comes_one_by_one = [&](const llvm::BasicBlock* from) { return of(from) && of(from)->disperses; };
+  return !is_leader_phi(instruction) || llvm::none_of(llvm::cast<llvm::PHINode>(instruction).blocks(), comes_one_by_one);
+}
+
 bool Regions::is_of_block(const Region& region) const {
   if (region.disperses || region.is_partial || region.loses) return false;
+  // What each thread has by itself is known of those alone that have not returned.
+  const auto has_block = [&](const llvm::Value* value) {
+    const auto* const instruction = llvm::dyn_cast<llvm::Instruction>(value);
+    const Region* const home = instruction ? of(instruction->getParent()) : nullptr;
+    return !home || (home == &region && !is_leader_phi(*instruction)) || is_single(*instruction);
+  };
   for (const llvm::BasicBlock* block : region.blocks) {
     for (const llvm::Instruction& instruction : *block) {
-      const bool came_along = block == region.leader && llvm::isa<llvm::PHINode>(instruction);
-      if (!came_along && (uniformity_.differs(&instruction) || instruction.mayHaveSideEffects())) return false;
+      if (is_leader_phi(instruction)) continue;
+      if (uniformity_.differs(&instruction) || instruction.mayHaveSideEffects() || !llvm::all_of(instruction.operands(), has_block)) return false;
     }
   }
   return llvm::none_of(region.exits, [&](const Exit& exit) {
-    const auto differs = [&](const llvm::PHINode& phi) { return uniformity_.differs(&phi); };
-    return exit.to && (exit.to->is_partial || llvm::any_of(exit.to->leader->phis(), differs));  // each thread says that it goes there, and with what
+    const auto is_of_thread = [&](const llvm::PHINode& phi) { return !is_single(phi) || !has_block(phi.getIncomingValueForBlock(exit.from)); };
+    return exit.to && (exit.to->is_partial || llvm::any_of(exit.to->leader->phis(), is_of_thread));  // each thread says that it goes there, and with what
   });
 }
 

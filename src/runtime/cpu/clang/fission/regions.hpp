@@ -30,7 +30,7 @@ struct Region {
   bool is_partial = false;  ///< some threads run it, those whose next region it is; else all that have not returned
   bool disperses = false;   ///< its threads may go on to different regions: each notes its own
   bool loses = false;       ///< some of its threads may return while others go on
-  bool is_of_block = false; ///< nothing in it differs from thread to thread, nobody notices it: it is run once, as the test of a loop
+  bool is_of_block = false; ///< nothing in it differs from thread to thread, nobody notices it: it is run once, as the test of a loop, whichever threads have returned
 };
 
 /// A branch at which threads return that are to do no more.
@@ -47,6 +47,11 @@ class Regions {
   std::vector<std::unique_ptr<Region>> all;  ///< in the order of their numbers: partial ones first
   Region* entry = nullptr;
   Region* of(const llvm::BasicBlock* block) const;  ///< null: prologue and finish
+  /// A phi of a region's leader.
+  bool is_leader_phi(const llvm::Instruction& instruction) const;
+  /// One value for all threads that may ask for it. A phi is no such value where threads come to it one by one: the first would overwrite
+  /// what the others still need.
+  bool is_single(const llvm::Instruction& instruction) const;
   /// Blocks made later, around the region's own.
   void adopt(const llvm::BasicBlock* block, Region& region) { region_of_[block] = &region; }
   /// Finds guards, where threads return by nothing else: in a region's other threads it follows from the conditions that they have not
