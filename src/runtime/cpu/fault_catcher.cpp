@@ -214,13 +214,16 @@ void FaultCatcher::note(int signal, const siginfo_t& info, const void* context) 
 /// What a library function that faulted was called from: by its return address, which lies not far up the stack.
 void FaultCatcher::find_caller() {
   constexpr std::uintptr_t kPage = 4096;
-  static thread_local std::uintptr_t words[512];  // the program's handler stack may be a small one
   // A stack that is full can be read from the page on that follows the one that can't be touched.
   const std::uintptr_t begin = fault_.overflows_stack() ? std::max((fault_.address / kPage + 1) * kPage, fault_.stack) : fault_.stack;
-  iovec here{words, sizeof words}, there{reinterpret_cast<void*>(begin), sizeof words};
-  const ssize_t bytes = process_vm_readv(getpid(), &here, 1, &there, 1, 0);  // an error where memcpy would fault again
-  for (ssize_t i = 0; i < bytes / static_cast<ssize_t>(sizeof words[0]) && fault_.caller == 0; ++i) {
-    if (covers(words[i])) fault_.caller = words[i];
+  std::uintptr_t words[32];  // few: the program's handler stack may be a small one
+  for (std::uintptr_t at = begin; at < begin + kPage && fault_.caller == 0; at += sizeof words) {
+    iovec here{words, sizeof words}, there{reinterpret_cast<void*>(at), sizeof words};
+    const ssize_t bytes = process_vm_readv(getpid(), &here, 1, &there, 1, 0);  // an error where memcpy would fault again
+    for (ssize_t i = 0; i < bytes / static_cast<ssize_t>(sizeof words[0]) && fault_.caller == 0; ++i) {
+      if (covers(words[i])) fault_.caller = words[i];
+    }
+    if (bytes < static_cast<ssize_t>(sizeof words)) return;
   }
 }
 
