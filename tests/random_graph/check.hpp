@@ -12,6 +12,7 @@ struct Tally {
   std::size_t graphs = 0, fused = 0;
   std::size_t gradient_elements = 0, updates = 0;  ///< of gradients that were compared; of shared variables
   std::size_t no_graphs = 0;    ///< for which some extent does not fit: nothing was run
+  std::size_t left_out = 0;     ///< whose ops need libraries that an emulated GPU (tests/emulated_gpu) has not
   std::size_t elements = 0, known = 0;
   std::size_t results = 0, known_results = 0;  ///< of which half the elements are known: one large graph does not decide
 };

@@ -1,0 +1,37 @@
+// What the emulated driver runs: modules that the CPU back end of a Damo of the library's own has compiled, apart from the one that the program under test is.
+#pragma once
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/backend.hpp"
+
+namespace damo::emulated_gpu {
+
+inline constexpr std::string_view kMagic = "emulated GPU code\n";
+
+/// The code that the emulated compiler hands out: the request, as bytes that tell their own length.
+std::string code_of(const CompileRequest& request);
+CompileRequest request_of(const void* code);
+
+/// Throws CompileError.
+std::shared_ptr<const LoadedModule> compile(const CompileRequest& request);
+
+/// By its name in the GPU's code. Null if there is none.
+std::shared_ptr<const LoadedKernel> kernel_of(const LoadedModule& module, const std::string& name);
+
+/// A launch with its arguments' values.
+struct Launch {
+  std::shared_ptr<const LoadedKernel> kernel;
+  LaunchConfig config;
+  std::vector<std::vector<std::byte>> arguments;
+  Launch() = default;
+  Launch(std::shared_ptr<const LoadedKernel> kernel, const LaunchConfig& config, void* const* arguments);
+  /// At once, in the calling thread and those that it takes along. False: the kernel has faulted.
+  bool run() const;
+};
+
+}  // namespace damo::emulated_gpu
