@@ -9,6 +9,36 @@ namespace {
 
 thread_local SourceLine users_line;
 
+constexpr std::string_view kBuiltAt = " built at ";
+
+/// Where the name ends that a text begins with; 0: it begins with none.
+std::size_t end_of_name(std::string_view text) {
+  std::size_t end = 0;
+  while (end < text.size() && (text[end] == '_' || (text[end] >= 'a' && text[end] <= 'z') || (end > 0 && text[end] >= '0' && text[end] <= '9'))) ++end;
+  return end;
+}
+
+/// "take: ...", "take does not compute with ...", "take takes numbers ..."
+bool speaks_of(std::string_view message, std::string_view function) {
+  if (function.empty() || !message.starts_with(function)) return false;
+  const std::string_view rest = message.substr(function.size());
+  return rest.starts_with(": ") || rest.starts_with(" does not ") || rest.starts_with(" takes ");
+}
+
+/// What an op of those that a function is made of has refused, told of the function. line: of the call, where it is known.
+ErrorParts told_of(std::string_view function, std::vector<std::string> operands, std::string line, ErrorParts parts) {
+  // "take built at model.cpp:12" is the op's; what a pass, a node of a running graph or a gradient says stays.
+  const std::size_t end = end_of_name(parts.where);
+  const bool has_op = end > 0 && std::string_view(parts.where).substr(end).starts_with(kBuiltAt);
+  if (line.empty() && has_op) line = parts.where.substr(end + kBuiltAt.size());
+  const std::string_view name = std::string_view(parts.message).substr(0, end_of_name(parts.message));
+  if (speaks_of(parts.message, name)) parts.message.replace(0, name.size(), function);
+  else parts.message.insert(0, std::string(function) + ": ");
+  if ((has_op || parts.where.empty()) && !line.empty()) parts.where = std::string(function).append(kBuiltAt) + line;
+  parts.operands = std::move(operands);
+  return parts;
+}
+
 }  // namespace
 
 BuiltAt::BuiltAt(SourceLine line) : is_outermost_(line && !users_line) {
@@ -36,8 +66,17 @@ void add_asked(Error& error, std::string_view function, std::span<const Variable
   for (const Variable& operand : operands) {
     if (operand) given.push_back(describe(operand));
   }
+  add_asked(error, function, std::move(given), line);
+}
+
+void add_asked(Error& error, std::string_view function, std::vector<std::string> given, SourceLine line) {
+  const std::string where = to_string(line_of_user(line));
+  if (dynamic_cast<const UserError*>(&error)) {
+    error = Error(told_of(function, std::move(given), where, error.parts()));  // it stays the class that it is
+    return;
+  }
   error.add_operands(std::move(given));
-  if (const SourceLine where = line_of_user(line)) error.add_where(std::string(function) + " built at " + to_string(where));
+  if (!where.empty()) error.add_where(std::string(function).append(kBuiltAt) + where);
 }
 
 }  // namespace damo

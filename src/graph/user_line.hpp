@@ -11,7 +11,10 @@
 #pragma once
 #include <initializer_list>
 #include <span>
+#include <string>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include <damo/error.hpp>
 #include <damo/variable.hpp>
@@ -33,12 +36,14 @@ class BuiltAt {
 /// The line that a BuiltAt of this thread says, else `own`.
 SourceLine line_of_user(SourceLine own);
 
-/// Gives an error that says neither operands nor line those of the function that was called.
+/// Gives an error the name, the operands and the line of the function that was called, whatever op of those that it is made of has refused.
 void add_asked(Error& error, std::string_view function, std::initializer_list<const Operand*> operands);
 void add_asked(Error& error, std::string_view function, std::span<const Variable> operands, SourceLine line);
+void add_asked(Error& error, std::string_view function, std::vector<std::string> operands, SourceLine line);
 
-/// build(), whose errors tell which function was asked with which operands, at which line, unless an op has told.
+/// build(), whose errors tell which function was asked with which operands, at which line: the outermost asked() is the user's call and has the last word.
 template <class Build, class... Operands>
+  requires(std::is_same_v<Operands, Operand> && ...)
 auto asked(std::string_view function, const Build& build, const Operands&... operands) {
   try {
     return build();

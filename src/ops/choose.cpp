@@ -11,7 +11,9 @@ namespace damo {
 
 Variable choose(const Operand& which, std::span<const Variable> choices) {
   const BuiltAt here(which.where());
-  return asked("choose", [&] { return ChooseOf<OfVariables>::choose(given_variable(which), choices); }, which);
+  std::vector<Variable> operands(choices.begin(), choices.end());
+  if (!which.is_number()) operands.insert(operands.begin(), which.variable());
+  return asked("choose", [&] { return ChooseOf<OfVariables>::choose(given_variable(which), choices); }, operands, which.where());
 }
 
 std::vector<Variable> meshgrid(std::span<const Variable> vectors, std::string_view indexing, SourceLine where) {

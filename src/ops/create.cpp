@@ -188,13 +188,20 @@ Variable eye_like(const Operand& x, int diagonal, std::optional<DType> dtype) {
 
 Variable diag(const Operand& x, int diagonal) {
   const Variable values = tensor_of(x, "diag", 1);
-  const SourceLine line = x.where();
-  const At at(line);
-  const Variable zero = constant(Scalar(0).cast(values.dtype()), line);  // 0 itself would make integers of bools
-  const std::int64_t right = diagonal > 0 ? diagonal : 0, down = diagonal < 0 ? -std::int64_t{diagonal} : 0;
-  const Variable by_column = diagonal == 0 ? values : pad(at(values), {PadWidth{right, down}}, at(zero));
-  const Variable row = places(as_column(by_column, line), 0, line), column = places(as_row(by_column, line), 1, line);
-  return where(at(eq(at(moved(row, diagonal, line)), at(column))), at(as_row(by_column, line)), at(zero));
+  return asked("diag", [&] {
+    const SourceLine line = x.where();
+    const At at(line);
+    const Variable zero = constant(Scalar(0).cast(values.dtype()), line);  // 0 itself would make integers of bools
+    const std::int64_t right = diagonal > 0 ? diagonal : 0, down = diagonal < 0 ? -std::int64_t{diagonal} : 0;
+    if (const std::int64_t extent = values.dims()[0]; extent != kUnknown) {
+      std::int64_t width = 0;
+      if (__builtin_add_overflow(extent, right + down, &width)) throw ShapeError("diag: a matrix of more than 2^63 rows", "give lesser extents");
+      check_extents("diag", {width, width}, values.dtype());
+    }
+    const Variable by_column = diagonal == 0 ? values : pad(at(values), {PadWidth{right, down}}, at(zero));
+    const Variable row = places(as_column(by_column, line), 0, line), column = places(as_row(by_column, line), 1, line);
+    return where(at(eq(at(moved(row, diagonal, line)), at(column))), at(as_row(by_column, line)), at(zero));
+  }, x);
 }
 
 Variable arange(const Operand& start, const Variable& stop, const Operand& step, std::optional<DType> dtype) {

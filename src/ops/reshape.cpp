@@ -148,8 +148,10 @@ Variable reshape_like(const Variable& g, const Variable& x, SourceLine line) {
 namespace {
 
 Variable reshaped(std::shared_ptr<const Op> op, const Operand& x) {
-  const Variable inputs[] = {x.as(x.promotable().dtype)};
-  return op->apply(inputs, x.where()).output();
+  return asked(op->name(), [&] {
+    const Variable inputs[] = {x.as(x.promotable().dtype)};
+    return op->apply(inputs, x.where()).output();
+  }, x);
 }
 
 }  // namespace

@@ -66,37 +66,37 @@ Variable flip(const Operand& x, const Axes& axes) {
 }
 
 Variable tile(const Operand& x, std::span<const std::int64_t> counts) {
-  const Shape dims = x.is_number() ? Shape() : x.variable().dims();
-  // x: (a, b). Each axis gets one of its own for the count, (1, a, 1, b), which stretches; then the pairs become one.
-  const int rank = std::max(dims.rank(), static_cast<int>(counts.size()));
-  std::vector<int> pattern;
-  Shape stretched;
-  for (int axis = 0; axis < rank; ++axis) {
-    const int of_x = axis - (rank - dims.rank()), of_counts = axis - (rank - static_cast<int>(counts.size()));
-    const std::int64_t count = of_counts < 0 ? 1 : counts[static_cast<std::size_t>(of_counts)];
-    asked("tile", [&] {
+  return asked("tile", [&] {
+    const Shape dims = x.is_number() ? Shape() : x.variable().dims();
+    // x: (a, b). Each axis gets one of its own for the count, (1, a, 1, b), which stretches; then the pairs become one.
+    const int rank = std::max(dims.rank(), static_cast<int>(counts.size()));
+    std::vector<int> pattern;
+    Shape stretched;
+    for (int axis = 0; axis < rank; ++axis) {
+      const int of_x = axis - (rank - dims.rank()), of_counts = axis - (rank - static_cast<int>(counts.size()));
+      const std::int64_t count = of_counts < 0 ? 1 : counts[static_cast<std::size_t>(of_counts)];
       if (count < 0) throw ShapeError("tile: a count is " + std::to_string(count), "counts are 0 or more");
-    }, x);
-    pattern.push_back(kNewAxis);
-    pattern.push_back(of_x < 0 ? kNewAxis : of_x);
-    stretched.push_back(count);
-    stretched.push_back(of_x < 0 ? 1 : -1);
-  }
-  const SourceLine line = x.where();
-  Variable tiled = broadcast_to(At(line)(dimshuffle(x, pattern)), stretched);
-  for (int axis = 0; axis < rank; ++axis) tiled = flatten(At(line)(tiled), axis, axis + 1);
-  return tiled;
+      pattern.push_back(kNewAxis);
+      pattern.push_back(of_x < 0 ? kNewAxis : of_x);
+      stretched.push_back(count);
+      stretched.push_back(of_x < 0 ? 1 : -1);
+    }
+    const SourceLine line = x.where();
+    Variable tiled = broadcast_to(At(line)(dimshuffle(x, pattern)), stretched);
+    for (int axis = 0; axis < rank; ++axis) tiled = flatten(At(line)(tiled), axis, axis + 1);
+    return tiled;
+  }, x);
 }
 
 Variable repeat(const Operand& x, std::int64_t count, int axis) {
-  const int rank = x.is_number() ? 0 : x.variable().rank(), at = asked("repeat", [&] {
+  return asked("repeat", [&] {
     if (count < 0) throw ShapeError("repeat: the count is " + std::to_string(count), "it is 0 or more");
-    return normalize_axis("repeat", axis, rank);
+    const int rank = x.is_number() ? 0 : x.variable().rank(), at = normalize_axis("repeat", axis, rank);
+    Shape stretched = Shape::filled(rank + 1, -1);
+    stretched[at + 1] = count;
+    const SourceLine line = x.where();
+    return flatten(At(line)(broadcast_to(At(line)(expand_dims(x, at + 1)), stretched)), at, at + 1);
   }, x);
-  Shape stretched = Shape::filled(rank + 1, -1);
-  stretched[at + 1] = count;
-  const SourceLine line = x.where();
-  return flatten(At(line)(broadcast_to(At(line)(expand_dims(x, at + 1)), stretched)), at, at + 1);
 }
 
 }  // namespace damo

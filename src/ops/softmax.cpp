@@ -4,6 +4,7 @@
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
+#include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/indexing/positions.hpp"
 #include "ops/reduce_op.hpp"
@@ -27,23 +28,18 @@ class Shifted {
 };
 
 /// They stretch to the logits' rows; rows known to be one do not stretch to them.
-Variable labels_of(const Operand& given, const Variable& logits, int axis, SourceLine line) {
+Variable labels_of(const Operand& given, const Variable& logits, int axis) {
   const Variable labels = given.as(given.promotable().dtype);
-  ErrorParts parts{"cross_entropy: ", {describe(logits), describe(labels)}, {}, {}};
-  if (line) parts.where = "cross_entropy built at " + to_string(line);
   if (!is_integer(labels.dtype())) {
-    parts.message += "labels are integers, not " + std::string(name(labels.dtype()));
-    parts.remedy = "cast(labels, int32); for probabilities in their place, -sum(p * log_softmax(logits), axis)";
-    throw TypeError(std::move(parts));
+    throw TypeError("cross_entropy: labels are integers, not " + std::string(name(labels.dtype())), "cast(labels, int32); for probabilities in their place, -sum(p * log_softmax(logits), axis)");
   }
   if (labels.rank() != logits.rank() - 1) {
-    parts.message += "logits have " + std::to_string(logits.rank()) + " axes, so labels have " + std::to_string(logits.rank() - 1) + ", not " + std::to_string(labels.rank());
-    parts.remedy = "give a label for each row of logits";
-    throw ShapeError(std::move(parts));
+    throw ShapeError("cross_entropy: logits have " + std::to_string(logits.rank()) + " axes, so labels have " + std::to_string(logits.rank() - 1) + ", not " + std::to_string(labels.rank()),
+                     "give a label for each row of logits");
   }
   Shape rows = logits.dims();
   rows.erase(axis);
-  return without_stretching(rows, labels, line);
+  return without_stretching(rows, labels, given.where());
 }
 
 }  // namespace
@@ -59,14 +55,16 @@ Variable log_softmax(const Operand& x, int axis) {
 }
 
 Variable cross_entropy(const Operand& logits, const Operand& given, int axis) {
-  const Shifted row("cross_entropy", logits, axis);
-  const At& at = row.at;
-  const int along = normalize_axis("cross_entropy", axis, row.given.x.rank());
-  const Variable labels = labels_of(given, row.given.x, along, row.given.line);
-  const Variable places = row.reduced(ReductionKind::kIndex, row.wide);
-  const Variable label = expand_dims(at(checked_positions("cross_entropy", row.given.x, along, labels, row.given.line, CountsFromEnd::kNo)), axis);
-  const Variable chosen = row.reduced(ReductionKind::kSum, where(at(eq(at(places), at(label))), at(row.values), 0.0));
-  return drop_axes(cast(at(sub(at(log(at(row.sums))), at(chosen))), row.given.dtype()), row.given.axes, false, row.given.line);
+  return asked("cross_entropy", [&] {
+    const Shifted row("cross_entropy", logits, axis);
+    const At& at = row.at;
+    const int along = normalize_axis("cross_entropy", axis, row.given.x.rank());
+    const Variable labels = labels_of(given, row.given.x, along);
+    const Variable places = row.reduced(ReductionKind::kIndex, row.wide);
+    const Variable label = expand_dims(at(checked_positions("cross_entropy", row.given.x, along, labels, row.given.line, CountsFromEnd::kNo)), axis);
+    const Variable chosen = row.reduced(ReductionKind::kSum, where(at(eq(at(places), at(label))), at(row.values), 0.0));
+    return drop_axes(cast(at(sub(at(log(at(row.sums))), at(chosen))), row.given.dtype()), row.given.axes, false, row.given.line);
+  }, logits, given);
 }
 
 }  // namespace damo

@@ -78,5 +78,17 @@ TEST(CalledNames, WhatIsMadeOfSeveralOpsNamesItself) {
   EXPECT_THAT(error_of<ShapeError>([] { trace(Array::zeros({3})); }), StartsWith("trace: x is no matrix"));
 }
 
+TEST(CalledNames, AreThoseOfFunctionsOfVariablesThatAreMadeOfOthers) {
+  const Variable k = input({float32, {3, 4}}, "k");
+  const std::int64_t huge = std::int64_t{1} << 40;
+  const std::pair<std::string, std::function<void()>> mistakes[] = {
+      {"cross_entropy: cannot broadcast (3, 4) with (4, 1)", [&] { cross_entropy(k, input({int64, {4}})); }}, {"flatten: shape (1099511627776, 1099511627776) has more than 2^63 elements", [&] { flatten(broadcast_to(input({float32, {1, 1}}), {huge, huge})); }},
+      {"reshape: ", [&] { reshape(broadcast_to(input({float32, {1, 1}}), {huge, huge}), {-1}); }}, {"diag: shape (1099511627776, 1099511627776) has more than 2^63 elements", [&] { diag(broadcast_to(input({float32, {1}}), {huge})); }},
+      {"separable_conv2d: x has 2 channels, w is for 9", [] { separable_conv2d(input({float32, {1, 2, 5, 5}}), input({float32, {2, 1, 3, 3}}), input({float32, {4, 9, 1, 1}})); }}};
+  for (const auto& [begin, mistake] : mistakes) {
+    EXPECT_THAT(error_of<UserError>(mistake), AllOf(StartsWith(begin), HasSubstr("\n  " + begin.substr(0, begin.find(':')) + " built at "), HasSubstr("called_names_test.cpp:")));
+  }
+}
+
 }  // namespace
 }  // namespace damo

@@ -40,7 +40,7 @@ std::int64_t Shape::size() const {
     if (extent == 0) return 0;
     too_large |= __builtin_mul_overflow(product, extent, &product);
   }
-  if (too_large) throw ShapeError("shape " + to_string(*this) + " has more than 2^63 elements");
+  if (too_large) throw ShapeError("shape " + to_string(*this) + " has more than 2^63 elements", "give lesser extents");
   return product;
 }
 

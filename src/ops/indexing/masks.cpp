@@ -154,25 +154,27 @@ Variable write(const std::string& user, const Operand& operand, const Variable& 
 }  // namespace
 
 Variable flatnonzero(const Operand& x) {
-  const Variable from = tensor_of(x);
-  const SourceLine line = x.where();
-  return true_positions("flatnonzero", from.dtype() == bool_ ? from : neq(At(line)(from), 0), {}, line);
+  return asked("flatnonzero", [&] {
+    const Variable from = tensor_of(x);
+    const SourceLine line = x.where();
+    return true_positions("flatnonzero", from.dtype() == bool_ ? from : neq(At(line)(from), 0), {}, line);
+  }, x);
 }
 
 std::vector<Variable> nonzero(const Operand& x) {
-  const Variable from = tensor_of(x);
-  const SourceLine line = x.where();
-  asked("nonzero", [&] {
+  return asked("nonzero", [&]() -> std::vector<Variable> {
+    const Variable from = tensor_of(x);
+    const SourceLine line = x.where();
     if (from.rank() == 0) throw ShapeError("nonzero: x has no axis: " + describe(from), "give it one: expand_dims(x, 0)");
+    const Variable positions = true_positions("nonzero", from.dtype() == bool_ ? from : neq(At(line)(from), 0), {}, line);
+    if (from.rank() == 1) return {positions};
+    std::vector<Variable> along;
+    for (int axis = 0; axis < from.rank(); ++axis) {
+      const Variable inputs[] = {positions, from};
+      along.push_back(std::make_shared<const CoordinateOp>(axis)->apply(inputs, line).output());
+    }
+    return along;
   }, x);
-  const Variable positions = true_positions("nonzero", from.dtype() == bool_ ? from : neq(At(line)(from), 0), {}, line);
-  if (from.rank() == 1) return {positions};
-  std::vector<Variable> along;
-  for (int axis = 0; axis < from.rank(); ++axis) {
-    const Variable inputs[] = {positions, from};
-    along.push_back(std::make_shared<const CoordinateOp>(axis)->apply(inputs, line).output());
-  }
-  return along;
 }
 
 Variable subtensor(const Operand& x, const Variable& mask) {
