@@ -34,8 +34,6 @@ struct GraphWorld {
     return where(at(lower ? le(at(column), at(bound)) : ge(at(column), at(bound))), at(v), at(constant(Scalar(0).cast(v.dtype()), line)));  // 0 itself would make integers of bools
   }
   Variable with_ones(const Variable& v) const { return where(at(eq(at(index_along(at(v), {-1})), at(index_along(at(v), {-2})))), 1.0, at(v)); }
-  template <class Build>
-  Variable asked(const char* name, const Variable& x, const Build& build) const { return damo::asked(name, build, std::span(&x, 1), line); }
   /// 1 / value of those above rcond times the greatest, which of no values is 0, and 0 in place of the others; NaN of NaN, which is in all of them where it is in one.
   Variable inverted(const Variable& values, double rcond) const {
     std::vector<PadWidth> one_more(static_cast<std::size_t>(values.rank()));
@@ -52,6 +50,12 @@ struct Given {
   SourceLine line;
 };
 
+/// build(x, more...), told of as `name`.
+template <class Build, class... Operands>
+auto factored(const char* name, const Build& build, const Operand& x, const Operands&... more) {
+  return asked(name, [&] { return build(Given(x), Given(more).value...); }, x, more...);
+}
+
 /// Golub and Pereyra 1973, of matrices whose rank does not change: singular values may be equal, which the gradient through them would not bear.
 /// dP = -P dA P + P P^T dA^T (1 - A P) + (1 - P A) dA^T P^T P.
 Gradients gradient_of_pinv(std::span<const Variable> in, std::span<const Variable> out, std::span<const Variable> gradients) {
@@ -63,83 +67,70 @@ Gradients gradient_of_pinv(std::span<const Variable> in, std::span<const Variabl
 }  // namespace
 
 Variable cholesky(const Operand& x, bool lower) {
-  const Given given(x);
-  return given.decompositions().cholesky(given.value, lower);
+  return factored("cholesky", [&](const Given& given) { return given.decompositions().cholesky(given.value, lower); }, x);
 }
 Variable solve(const Operand& a, const Operand& b) {
-  const Given given(a);
-  return given.decompositions().solve(given.value, Given(b).value);
+  return factored("solve", [](const Given& given, const Variable& right) { return given.decompositions().solve(given.value, right); }, a, b);
 }
 Variable solve_triangular(const Operand& a, const Operand& b, bool lower, bool transposed, bool unit_diagonal) {
-  const Given given(a);
-  return given.decompositions().solve_triangular(given.value, Given(b).value, lower, transposed, unit_diagonal);
+  return factored("solve_triangular", [&](const Given& given, const Variable& right) {
+    return given.decompositions().solve_triangular(given.value, right, lower, transposed, unit_diagonal);
+  }, a, b);
 }
 Variable cholesky_solve(const Operand& l, const Operand& b) {
-  const Given given(l);
-  return given.decompositions().cholesky_solve(given.value, Given(b).value);
+  return factored("cholesky_solve", [](const Given& given, const Variable& right) { return given.decompositions().cholesky_solve(given.value, right); }, l, b);
 }
 Variable inv(const Operand& x) {
-  const Given given(x);
-  return given.decompositions().inv(given.value);
+  return factored("inv", [](const Given& given) { return given.decompositions().inv(given.value); }, x);
 }
 Variable pinv(const Operand& x, std::optional<double> rcond) {
-  const Given given(x);
-  const Variable inverse = given.decompositions().pinv(given.value, rcond);
-  if (!is_floating(given.value.dtype())) return inverse;
-  return with_gradient(inverse, {given.value}, [line = given.line](auto in, auto out, auto gradients) {
-    const BuiltAt here(line);
-    return gradient_of_pinv(in, out, gradients);
-  }, given.line);
+  return factored("pinv", [&](const Given& given) {
+    const Variable inverse = given.decompositions().pinv(given.value, rcond);
+    if (!is_floating(given.value.dtype())) return inverse;
+    return with_gradient(inverse, {given.value}, [line = given.line](auto in, auto out, auto gradients) {
+      const BuiltAt here(line);
+      return gradient_of_pinv(in, out, gradients);
+    }, given.line);
+  }, x);
 }
 Variable det(const Operand& x) {
-  const Given given(x);
-  return given.decompositions().det(given.value);
+  return factored("det", [](const Given& given) { return given.decompositions().det(given.value); }, x);
 }
 SignAndLogarithm slogdet(const Operand& x) {
-  const Given given(x);
-  auto [sign, logarithm] = given.decompositions().slogdet(given.value);
+  auto [sign, logarithm] = factored("slogdet", [](const Given& given) { return given.decompositions().slogdet(given.value); }, x);
   return {sign, logarithm};
 }
 QrFactors qr(const Operand& x, bool complete) {
-  const Given given(x);
-  auto [q, r] = given.decompositions().qr(given.value, complete);
+  auto [q, r] = factored("qr", [&](const Given& given) { return given.decompositions().qr(given.value, complete); }, x);
   return {q, r};
 }
 SingularValues svd(const Operand& x, bool full_matrices) {
-  const Given given(x);
-  const auto parts = given.decompositions().svd(given.value, full_matrices);
+  const auto parts = factored("svd", [&](const Given& given) { return given.decompositions().svd(given.value, full_matrices); }, x);
   return {parts[0], parts[1], parts[2]};
 }
 Eigenvalues eigh(const Operand& x, bool lower) {
-  const Given given(x);
-  auto [values, vectors] = given.decompositions().eigh(given.value, lower);
+  auto [values, vectors] = factored("eigh", [&](const Given& given) { return given.decompositions().eigh(given.value, lower); }, x);
   return {values, vectors};
 }
 LuFactors lu(const Operand& x) {
-  const Given given(x);
-  const auto parts = given.decompositions().lu(given.value);
+  const auto parts = factored("lu", [](const Given& given) { return given.decompositions().lu(given.value); }, x);
   return {parts[0], parts[1], parts[2]};
 }
 
 Variable tril(const Operand& x, std::int64_t diagonal) {
-  const Given given(x);
-  return GraphWorld{given.line}.triangle(given.decompositions().checked("tril", given.value), diagonal, true);
+  return factored("tril", [&](const Given& given) { return GraphWorld{given.line}.triangle(given.decompositions().checked("tril", given.value), diagonal, true); }, x);
 }
 Variable triu(const Operand& x, std::int64_t diagonal) {
-  const Given given(x);
-  return GraphWorld{given.line}.triangle(given.decompositions().checked("triu", given.value), diagonal, false);
+  return factored("triu", [&](const Given& given) { return GraphWorld{given.line}.triangle(given.decompositions().checked("triu", given.value), diagonal, false); }, x);
 }
 Variable diagonal(const Operand& x) {
-  const Given given(x);
-  const int rank = given.decompositions().checked("diagonal", given.value).rank();
-  return diagonal(given.value, rank - 2, rank - 1, given.line);
+  return factored("diagonal", [](const Given& given) {
+    const int rank = given.decompositions().checked("diagonal", given.value).rank();
+    return diagonal(given.value, rank - 2, rank - 1, given.line);
+  }, x);
 }
 Variable trace(const Operand& x) {
-  asked("trace", [&] {
-    const Variable v = x.as(x.promotable().dtype);
-    if (v.rank() < 2) throw ShapeError("trace: x is no matrix: " + describe(v), "give it two axes or more");
-  }, x);
-  return sum(At(x.where())(diagonal(x)), -1);
+  return factored("trace", [](const Given& given) { return sum(At(given.line)(diagonal(At(given.line)(given.decompositions().checked("trace", given.value)))), -1); }, x);
 }
 
 }  // namespace damo

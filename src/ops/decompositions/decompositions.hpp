@@ -81,10 +81,8 @@ class Decompositions {
   }
   /// x as it is, if it has matrices.
   Value checked(const char* name, const Value& x) const {
-    return world_.asked(name, x, [&] {
-      if (world_.dims(x).rank() < 2) throw ShapeError(std::string(name) + ": x is no matrix: " + world_.describe(x), "give it two axes or more");
-      return x;
-    });
+    if (world_.dims(x).rank() < 2) throw ShapeError(std::string(name) + ": x is no matrix: " + world_.describe(x), "give it two axes or more");
+    return x;
   }
 
  private:

@@ -37,8 +37,6 @@ struct FactoredArrays {
     return where(lower ? le(column, bound) : ge(column, bound), v, Array::scalar(Scalar(0).cast(v.dtype()), v.device()));
   }
   Array with_ones(const Array& v) const { return v + eye(v.shape()[-1], {}, 0, v.dtype(), v.device()); }
-  template <class Build>
-  Array asked(const char*, const Array&, const Build& build) const { return build(); }
   Array inverted(const Array& values, double rcond) const {
     if (values.size() == 0) return values;
     const Array is_small = le(values, mul(max(values, -1, true), rcond));
