@@ -1,7 +1,10 @@
 // What functions that are made of others need beside them where graphs and arrays differ: one text gives the function of Variables and that of Arrays, whose
 // parts have the same names. Nodes get the user's line by a BuiltAt around the call (graph/user_line.hpp).
 #pragma once
+#include <initializer_list>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <damo/array_create.hpp>
@@ -10,6 +13,7 @@
 #include <damo/ops/create.hpp>
 #include <damo/ops/reduce.hpp>
 #include <damo/ops/subtensor.hpp>
+#include "graph/user_line.hpp"
 
 namespace damo {
 
@@ -43,6 +47,21 @@ struct OfArrays {
   static Array extent(const Array& x, int axis) { return numbers({x.shape()[axis]}, x); }
   static Array numbers(const std::vector<std::int64_t>& values, const Array& beside) { return Array::from(values, beside.device()); }
 };
+
+/// build(), whose errors tell of the function that was called with these Arrays, not of one that it is made of.
+template <class Build, class... Arrays>
+auto asked_at_once(std::string_view function, const Build& build, const Arrays&... operands) {
+  try {
+    return build();
+  } catch (Error& error) {
+    std::vector<std::string> given;
+    for (const Array* operand : std::initializer_list<const Array*>{&operands...}) {
+      if (*operand) given.push_back(describe(*operand));
+    }
+    add_asked(error, function, std::move(given), SourceLine());
+    throw;
+  }
+}
 
 /// Throws TypeError for an empty Array; a Variable's Operand has looked.
 inline const Array& given_array(const char* name, const Array& x) {

@@ -238,7 +238,7 @@ std::vector<Variable> split(const Operand& x, std::span<const std::int64_t> size
     std::int64_t sum = 0;
     for (std::int64_t size : sizes) {
       if (size < 0) throw ShapeError("split: a part has " + std::to_string(size) + " elements", "sizes are 0 or more");
-      sum += size;
+      if (__builtin_add_overflow(sum, size, &sum)) throw ShapeError("split: the parts have more than 2^63 elements along axis " + std::to_string(along), "sizes add up to x's extent");
     }
     Shape dims = given.dims();
     if (dims[along] != kUnknown && dims[along] != sum) {

@@ -105,7 +105,7 @@ LeastSquares lstsq(const Operand& a, const Operand& b, std::optional<double> rco
   return asked("lstsq", [&]() -> LeastSquares {
     const Variable x = given_variable(a), y = given_variable(b);
     const DType common = result_type(std::vector<Promotable>{{x.dtype()}, {y.dtype()}}), dtype = computed_dtype(common), shown = is_floating(common) ? common : dtype;
-    require_system(x, y);
+    require_system(x, y, x.dims(), y.dims());
     const Variable wide = OfVariables::converted(x, dtype);
     const double least = least_share(x.dims(), dtype, rcond);
     const auto parts = GraphMatrices::lstsq(wide, OfVariables::converted(y, dtype), pinv(wide, least), svd(wide, false).values, least);

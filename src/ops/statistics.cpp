@@ -49,6 +49,7 @@ class BinsOp final : public Op {
 
 Variable counted(const Variable& x, const Variable& weights, std::int64_t min_length, SourceLine line) {
   check_bins(x.dtype(), x.rank(), min_length);
+  if (weights) check_weights(x.dims(), weights.dims());
   const Variable positions = OfVariables::converted(x, int64);
   const Variable range[] = {min(concatenate({positions, OfVariables::numbers({0}, x)})), max(concatenate({positions, OfVariables::numbers({-1}, x)}))};
   const DType dtype = !weights ? int64 : is_floating(weights.dtype()) ? weights.dtype() : float64;

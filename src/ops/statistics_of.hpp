@@ -77,6 +77,10 @@ struct StatisticsOf {
       if (World::dims(*labels).rank() != 1) throw ShapeError("confusion_matrix: labels have " + std::to_string(World::dims(*labels).rank()) + " axes, not 1", "flatten them");
       if (is_floating(labels->dtype())) throw TypeError("confusion_matrix: labels are integers or bools, not " + std::string(name(labels->dtype())), "cast them");
     }
+    const std::int64_t count = World::dims(actual)[0], other = World::dims(predicted)[0];
+    if (count != other && count != kUnknown && other != kUnknown) {
+      throw ShapeError("confusion_matrix: " + std::to_string(count) + " actual labels, " + std::to_string(other) + " predicted ones", "give each sample both");
+    }
     const Value both = concatenate({actual, predicted}), labels = unique(both).values;
     const auto marks = [&](const Value& x) { return World::converted(eq(expand_dims(x, 1), labels), int64); };
     return {dot(transposed(marks(actual)), marks(predicted)), labels};

@@ -78,6 +78,43 @@ TEST(CalledNames, WhatIsMadeOfSeveralOpsNamesItself) {
   EXPECT_THAT(error_of<ShapeError>([] { trace(Array::zeros({3})); }), StartsWith("trace: x is no matrix"));
 }
 
+struct Composed {
+  std::string begin;
+  std::function<void()> on_variables, on_arrays;
+  std::string remedy;
+};
+
+TEST(CalledNames, WhatAnOpRefusesIsToldOfTheFunctionThatIsMadeOfIt) {
+  const Variable i = input({int64, {3}}, "i"), i4 = input({int64, {4}}, "i4"), k = input({float32, {3, 4}}, "k"), w = input({float32, {5}}, "w"), b = input({bool_, {3, 4}}, "b"), e = input({float8_e4m3, {2, 2}}, "e");
+  const Array ai = Array::zeros({3}, int64), ai4 = Array::zeros({4}, int64), ak = Array::zeros({3, 4}), aw = Array::zeros({5}), ab = Array::zeros({3, 4}, bool_), ae = Array::zeros({2, 2}, float8_e4m3);
+  const std::int64_t huge = std::int64_t{1} << 62;
+  const Composed all[] = {
+      {"choose: cannot broadcast (3,) with (5,)", [&] { choose(i, {w, w}); }, [&] { choose(ai, {aw, aw}); }, "reshape or transpose one of them"},
+      {"ptp takes numbers, not bool", [&] { ptp(b); }, [&] { ptp(ab); }, "cast(x, int32)"},
+      {"ptp: axis 4 does not exist: x has 2 axes", [&] { ptp(k, 4); }, [&] { ptp(ak, 4); }, "give an axis from -2 to 1"},
+      {"ptp does not compute with float8_e4m3", [&] { ptp(e); }, [&] { ptp(ae); }, "cast it to float32"},
+      {"unique does not compute with float8_e4m3", [&] { unique(e); }, [&] { unique(ae); }, "cast it to float32"},
+      {"nonzero does not compute with float8_e4m3", [&] { nonzero(e); }, [&] { nonzero(ae); }, "cast it to float32"},
+      {"flatnonzero does not compute with float8_e4m3", [&] { flatnonzero(e); }, [&] { flatnonzero(ae); }, "cast it to float32"},
+      {"kron: float8_e4m3 and float32 have no common dtype", [&] { kron(e, k); }, [&] { kron(ae, ak); }, "cast it to float32"},
+      {"lstsq: the matrix has 3 rows, the right side 5: (3, 4), (5,)", [&] { lstsq(k, w); }, [&] { lstsq(ak, aw); }, "give both as many rows"},
+      {"split: the parts have more than 2^63 elements along axis 0", [&] { split(k, {huge, huge}); }, [&] { split(ak, {huge, huge}); }, "sizes add up to x's extent"},
+      {"split: the parts have 2 elements along axis 0, x has 3", [&] { split(k, {1, 1}); }, [&] { split(ak, {1, 1}); }, ""},
+      {"confusion_matrix: 3 actual labels, 4 predicted ones", [&] { confusion_matrix(i, i4); }, [&] { confusion_matrix(ai, ai4); }, "give each sample both"},
+      {"bincount: weights of shape (5,) for x of shape (3,)", [&] { bincount(i, w); }, [&] { bincount(ai, aw); }, "give each element a weight"},
+      {"repeat: shape (3, 4611686018427387904", [&] { repeat(k, huge, 0); }, [&] { repeat(ak, huge, 0); }, "give lesser extents"},
+      {"tile: shape (4611686018427387904, 3", [&] { tile(k, {huge, 1}); }, [&] { tile(ak, {huge, 1}); }, "give lesser extents"},
+      {"solve: the right side has no axes", [&] { solve(k, scalar("s")); }, [&] { solve(ak, Array::zeros({})); }, "give it as many rows as the matrix"},
+      {"expm: matrices of 0 x 2 are not square", [] { expm(input({float32, {0, 2}}, "x")); }, [] { expm(Array::zeros({0, 2})); }, "only square ones have powers"}};
+  for (const Composed& f : all) {
+    const std::string name = f.begin.substr(0, f.begin.find_first_of(": "));
+    EXPECT_THAT(error_of<UserError>(f.on_variables), AllOf(StartsWith(f.begin), HasSubstr("\n  " + name + " built at "), HasSubstr("called_names_test.cpp:"), HasSubstr(f.remedy)));
+    EXPECT_THAT(error_of<UserError>(f.on_arrays), AllOf(StartsWith(f.begin), HasSubstr(f.remedy)));
+  }
+  EXPECT_THAT(error_of<ShapeError>([&] { choose(i, {w, w}); }), HasSubstr("\n  i int64 (3,), w float32 (5,), w float32 (5,)\n")) << "the operands are those of the call";
+  EXPECT_THAT(error_of<TypeError>([&] { ptp(ab); }), HasSubstr("bool (3, 4) on "));
+}
+
 TEST(CalledNames, AreThoseOfFunctionsOfVariablesThatAreMadeOfOthers) {
   const Variable k = input({float32, {3, 4}}, "k"), w = input({float32, {5}}, "w"), v = vector("v"), q = input({float32, {3, 3}}, "q");
   const std::int64_t huge = std::int64_t{1} << 40;

@@ -3,6 +3,7 @@
 #include <damo/array_decompositions.hpp>
 #include <damo/array_math.hpp>
 
+#include "ops/both_worlds.hpp"
 #include "ops/eager/index_kernels.hpp"
 #include "ops/range_length.hpp"
 
@@ -48,7 +49,7 @@ Array tri(std::int64_t rows, std::optional<std::int64_t> columns, int diagonal, 
 Array diag(const Array& x, int diagonal) {
   if (x.shape().rank() != 1) throw ShapeError("diag: x has " + std::to_string(x.shape().rank()) + " axes, not 1", "diagonal takes it out of a matrix");
   const std::int64_t down = diagonal < 0 ? -std::int64_t{diagonal} : 0, right = diagonal > 0 ? diagonal : 0, width = x.shape()[0] + down + right;
-  const Array out = Array::zeros({width, width}, x.dtype(), x.device());
+  const Array out = asked_at_once("diag", [&] { return Array::zeros({width, width}, x.dtype(), x.device()); }, x);
   if (x.size() > 0) assign(out.view(x.dtype(), x.shape(), {width + 1}, down * width + right), x);
   return out;
 }

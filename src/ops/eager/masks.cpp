@@ -8,6 +8,7 @@
 #include <damo/array_scan.hpp>
 #include <damo/array_shape.hpp>
 #include <damo/array_subtensor.hpp>
+#include "ops/both_worlds.hpp"
 #include "ops/eager/index_kernels.hpp"
 #include "ops/indexing/masked_shape.hpp"
 #include "ops/promotion.hpp"
@@ -67,13 +68,13 @@ Array write(const std::string& user, const Array& x, const Array& mask, const Ar
 
 Array flatnonzero(const Array& x) {
   require("flatnonzero", x, "x");
-  return Counts(x.dtype() == bool_ ? x : neq(x, 0)).positions();
+  return asked_at_once("flatnonzero", [&] { return Counts(x.dtype() == bool_ ? x : neq(x, 0)).positions(); }, x);
 }
 
 std::vector<Array> nonzero(const Array& x) {
   require("nonzero", x, "x");
   if (x.rank() == 0) throw ShapeError("nonzero: x has no axis: " + describe(x), "give it one: expand_dims(x, 0)");
-  const Array positions = flatnonzero(x);
+  const Array positions = asked_at_once("nonzero", [&] { return flatnonzero(x); }, x);
   std::vector<Array> along;
   std::int64_t inner = x.size();
   for (std::int64_t extent : x.shape()) {

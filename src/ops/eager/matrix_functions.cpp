@@ -25,7 +25,9 @@ Array pade13(const Array& x) {
 
 }  // namespace
 
-Array kron(const Array& x, const Array& y) { return EagerMatrices::kron(given_array("kron", x), given_array("kron", y)); }
+Array kron(const Array& x, const Array& y) {
+  return asked_at_once("kron", [&] { return EagerMatrices::kron(given_array("kron", x), given_array("kron", y)); }, x, y);
+}
 Array matrix_power(const Array& x, int n) { return contiguous(EagerMatrices::matrix_power(given_array("matrix_power", x), n)); }
 
 Array expm(const Array& given) {
@@ -45,15 +47,17 @@ Array expm(const Array& given) {
 }
 
 LeastSquaresArrays lstsq(const Array& a, const Array& b, std::optional<double> rcond) {
-  require_system(given_array("lstsq", a), given_array("lstsq", b));
-  const DType common = result_type(std::vector<Promotable>{{a.dtype()}, {b.dtype()}}), dtype = computed_dtype(common), shown = is_floating(common) ? common : dtype;
-  const Array wide = OfArrays::converted(a, dtype);
-  const double least = least_share(wide.shape(), dtype, rcond);
-  const auto [u, values, vt] = svd(wide, false);
-  const Array is_small = le(values, mul(max(values, -1, true), least)), inverses = where(is_small, 0, reciprocal(where(is_small, 1, values)));  // NaN is not
-  const Array inverse = matmul(mul(swap_axes(vt, -1, -2), expand_dims(inverses, -2)), swap_axes(u, -1, -2));
-  const auto parts = EagerMatrices::lstsq(wide, OfArrays::converted(b, dtype), inverse, values, least);
-  return {OfArrays::converted(parts.solution, shown), OfArrays::converted(parts.residuals, shown), parts.rank, OfArrays::converted(parts.values, shown)};
+  return asked_at_once("lstsq", [&]() -> LeastSquaresArrays {
+    require_system(given_array("lstsq", a), given_array("lstsq", b), a.shape(), b.shape());
+    const DType common = result_type(std::vector<Promotable>{{a.dtype()}, {b.dtype()}}), dtype = computed_dtype(common), shown = is_floating(common) ? common : dtype;
+    const Array wide = OfArrays::converted(a, dtype);
+    const double least = least_share(wide.shape(), dtype, rcond);
+    const auto [u, values, vt] = svd(wide, false);
+    const Array is_small = le(values, mul(max(values, -1, true), least)), inverses = where(is_small, 0, reciprocal(where(is_small, 1, values)));  // NaN is not
+    const Array inverse = matmul(mul(swap_axes(vt, -1, -2), expand_dims(inverses, -2)), swap_axes(u, -1, -2));
+    const auto parts = EagerMatrices::lstsq(wide, OfArrays::converted(b, dtype), inverse, values, least);
+    return {OfArrays::converted(parts.solution, shown), OfArrays::converted(parts.residuals, shown), parts.rank, OfArrays::converted(parts.values, shown)};
+  }, a, b);
 }
 
 }  // namespace damo

@@ -4,6 +4,7 @@
 
 #include <damo/array_math.hpp>
 
+#include "ops/both_worlds.hpp"
 #include "ops/dimshuffle_op.hpp"
 #include "ops/eager/index_kernels.hpp"
 #include "ops/eager/overlap.hpp"
@@ -153,9 +154,10 @@ std::vector<Array> split(const Array& x, std::span<const std::int64_t> sizes, in
   std::int64_t first = 0;
   for (std::int64_t size : sizes) {
     if (size < 0) throw ShapeError("split: a part has " + std::to_string(size) + " elements", "sizes are 0 or more");
-    slices[static_cast<std::size_t>(along)] = {first, first + size};
+    const std::int64_t begin = first;
+    if (__builtin_add_overflow(first, size, &first)) throw ShapeError("split: the parts have more than 2^63 elements along axis " + std::to_string(along), "sizes add up to x's extent");
+    slices[static_cast<std::size_t>(along)] = {begin, first};
     parts.push_back(x.slice(slices));
-    first += size;
   }
   if (first != x.shape()[along]) {
     throw ShapeError("split: the parts have " + std::to_string(first) + " elements along axis " + std::to_string(along) +
@@ -177,28 +179,36 @@ Array roll(const Array& x, std::int64_t shift, int axis) {
 
 Array tile(const Array& x, std::span<const std::int64_t> counts) {
   require("tile", x);
-  // x: (a, b). Each axis gets one of its own for the count, (1, a, 1, b), which stretches; then the pairs become one.
-  const int rank = std::max(x.rank(), static_cast<int>(counts.size()));
-  Shape apart, stretched, tiled;
-  for (int axis = 0; axis < rank; ++axis) {
-    const int of_x = axis - (rank - x.rank()), of_counts = axis - (rank - static_cast<int>(counts.size()));
-    const std::int64_t count = of_counts < 0 ? 1 : counts[static_cast<std::size_t>(of_counts)], extent = of_x < 0 ? 1 : x.shape()[of_x];
-    if (count < 0) throw ShapeError("tile: a count is " + std::to_string(count), "counts are 0 or more");
-    apart.push_back(1), apart.push_back(extent);
-    stretched.push_back(count), stretched.push_back(extent);
-    tiled.push_back(count * extent);
-  }
-  return contiguous(x.reshape(apart).broadcast_to(stretched)).reshape(tiled);
+  return asked_at_once("tile", [&] {
+    // x: (a, b). Each axis gets one of its own for the count, (1, a, 1, b), which stretches; then the pairs become one.
+    const int rank = std::max(x.rank(), static_cast<int>(counts.size()));
+    Shape apart, stretched;
+    for (int axis = 0; axis < rank; ++axis) {
+      const int of_x = axis - (rank - x.rank()), of_counts = axis - (rank - static_cast<int>(counts.size()));
+      const std::int64_t count = of_counts < 0 ? 1 : counts[static_cast<std::size_t>(of_counts)], extent = of_x < 0 ? 1 : x.shape()[of_x];
+      if (count < 0) throw ShapeError("tile: a count is " + std::to_string(count), "counts are 0 or more");
+      apart.push_back(1), apart.push_back(extent);
+      stretched.push_back(count), stretched.push_back(extent);
+    }
+    const Array copies = contiguous(x.reshape(apart).broadcast_to(stretched));
+    Shape tiled;
+    for (int axis = 0; axis < rank; ++axis) tiled.push_back(stretched[2 * axis] * stretched[2 * axis + 1]);
+    return copies.reshape(tiled);
+  }, x);
 }
 
 Array repeat(const Array& x, std::int64_t count, int axis) {
   require("repeat", x);
-  const int along = normalize_axis("repeat", axis, x.rank());
-  if (count < 0) throw ShapeError("repeat: the count is " + std::to_string(count), "it is 0 or more");
-  Shape stretched = x.shape(), repeated = x.shape();
-  stretched.insert(along + 1, count);
-  repeated[along] *= count;
-  return contiguous(expand_dims(x, along + 1).broadcast_to(stretched)).reshape(repeated);
+  return asked_at_once("repeat", [&] {
+    const int along = normalize_axis("repeat", axis, x.rank());
+    if (count < 0) throw ShapeError("repeat: the count is " + std::to_string(count), "it is 0 or more");
+    Shape stretched = x.shape();
+    stretched.insert(along + 1, count);
+    const Array copies = contiguous(expand_dims(x, along + 1).broadcast_to(stretched));
+    Shape repeated = x.shape();
+    repeated[along] *= count;
+    return copies.reshape(repeated);
+  }, x);
 }
 
 Array pad(const Array& x, std::span<const PadWidth> widths, Scalar value) {

@@ -7,6 +7,7 @@
 #include <damo/array_math.hpp>
 #include <damo/array_reduce.hpp>
 #include <damo/array_shape.hpp>
+#include "ops/both_worlds.hpp"
 #include "ops/eager/index_kernels.hpp"
 
 namespace damo {
@@ -62,27 +63,33 @@ Array logsumexp(const Array& x, const Axes& axes, bool keepdims) {
 }
 
 Array softmax(const Array& x, int axis) {
-  const Array wide = summed_wide("softmax", x);
-  const int along = normalize_axis("softmax", axis, x.rank());
-  const Array e = exp(wide - max(wide, along, true));
-  return as_given(e / sum(e, along, true), x);
+  return asked_at_once("softmax", [&] {
+    const Array wide = summed_wide("softmax", x);
+    const int along = normalize_axis("softmax", axis, x.rank());
+    const Array e = exp(wide - max(wide, along, true));
+    return as_given(e / sum(e, along, true), x);
+  }, x);
 }
 
 Array log_softmax(const Array& x, int axis) {
-  const Array wide = summed_wide("log_softmax", x);
-  const int along = normalize_axis("log_softmax", axis, x.rank());
-  const Array less = wide - max(wide, along, true);
-  return as_given(less - log(sum(exp(less), along, true)), x);
+  return asked_at_once("log_softmax", [&] {
+    const Array wide = summed_wide("log_softmax", x);
+    const int along = normalize_axis("log_softmax", axis, x.rank());
+    const Array less = wide - max(wide, along, true);
+    return as_given(less - log(sum(exp(less), along, true)), x);
+  }, x);
 }
 
 Array cross_entropy(const Array& logits, const Array& labels, int axis) {
-  const Array given = integers("cross_entropy", logits, labels), wide = summed_wide("cross_entropy", logits);
-  const int along = normalize_axis("cross_entropy", axis, wide.rank(), "logits");
-  if (labels.rank() != wide.rank() - 1) throw ShapeError("cross_entropy: labels of shape " + to_string(labels.shape()) + " for logits of shape " + to_string(wide.shape()), "one for each row");
-  const Array positions = expand_dims(given, along);
-  require_lines("cross_entropy", wide, positions, along);
-  const Array checked = checked_positions("cross_entropy", positions, along, wide.shape()[along], 0, CountsFromEnd::kNo);
-  return as_given(squeeze(-taken_along(log_softmax(wide, along), checked, along), along), logits);
+  return asked_at_once("cross_entropy", [&] {
+    const Array given = integers("cross_entropy", logits, labels), wide = summed_wide("cross_entropy", logits);
+    const int along = normalize_axis("cross_entropy", axis, wide.rank(), "logits");
+    if (labels.rank() != wide.rank() - 1) throw ShapeError("cross_entropy: labels of shape " + to_string(labels.shape()) + " for logits of shape " + to_string(wide.shape()), "one for each row");
+    const Array positions = expand_dims(given, along);
+    require_lines("cross_entropy", wide, positions, along);
+    const Array checked = checked_positions("cross_entropy", positions, along, wide.shape()[along], 0, CountsFromEnd::kNo);
+    return as_given(squeeze(-taken_along(log_softmax(wide, along), checked, along), along), logits);
+  }, logits, labels);
 }
 
 Array take_along_axis(const Array& x, const Array& positions, int axis) {

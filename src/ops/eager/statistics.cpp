@@ -26,9 +26,15 @@ Array bins_of(const Array& positions, DType dtype, std::int64_t min_length) {
 
 }  // namespace
 
-Array ptp(const Array& x, const Axes& axes, bool keep) { return sub(max(given_array("ptp", x), axes, keep), min(x, axes, keep)); }
-Array median(const Array& x, std::optional<int> axis, bool keep) { return EagerStatistics::median(given_array("median", x), axis, keep); }
-Array quantile(const Array& x, double q, std::optional<int> axis, bool keep) { return EagerStatistics::quantile(given_array("quantile", x), q, axis, keep); }
+Array ptp(const Array& x, const Axes& axes, bool keep) {
+  return asked_at_once("ptp", [&] { return sub(max(given_array("ptp", x), axes, keep), min(x, axes, keep)); }, x);
+}
+Array median(const Array& x, std::optional<int> axis, bool keep) {
+  return asked_at_once("median", [&] { return EagerStatistics::median(given_array("median", x), axis, keep); }, x);
+}
+Array quantile(const Array& x, double q, std::optional<int> axis, bool keep) {
+  return asked_at_once("quantile", [&] { return EagerStatistics::quantile(given_array("quantile", x), q, axis, keep); }, x);
+}
 
 Array bincount(const Array& x, std::int64_t min_length) {
   check_bins(given_array("bincount", x).dtype(), x.rank(), min_length);
@@ -39,13 +45,13 @@ Array bincount(const Array& x, const Array& weights, std::int64_t min_length) {
   check_bins(given_array("bincount", x).dtype(), x.rank(), min_length);
   require_computed("bincount", given_array("bincount", weights).dtype());
   const DType dtype = is_floating(given_array("bincount", weights).dtype()) ? weights.dtype() : float64;
-  if (weights.shape() != x.shape()) throw ShapeError("bincount: weights of shape " + to_string(weights.shape()) + " for x of shape " + to_string(x.shape()), "give each element a weight");
+  check_weights(x.shape(), weights.shape());
   const Array positions = OfArrays::converted(x, int64), bins = bins_of(positions, dtype, min_length);
   return positions.size() == 0 ? bins : inc_subtensor(bins, {positions}, OfArrays::converted(weights, dtype));
 }
 
 UniqueArrays unique(const Array& x) {
-  const auto parts = EagerStatistics::unique(given_array("unique", x));
+  const auto parts = asked_at_once("unique", [&] { return EagerStatistics::unique(given_array("unique", x)); }, x);
   return {parts.values, parts.positions, parts.inverse, parts.counts};
 }
 ConfusionMatrixArrays confusion_matrix(const Array& actual, const Array& predicted) {
