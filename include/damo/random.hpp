@@ -37,20 +37,22 @@
 
 namespace damo {
 
-/// The shape of a draw: extents, or those of a Variable at the call.
+/// The shape of a draw: extents, or those of a Variable at the call. It carries the line that it was written on, which is the draw's.
 class DrawShape {
  public:
-  DrawShape() = default;  ///< one element of rank 0
-  DrawShape(Shape shape) : shape_(std::move(shape)) {}
-  DrawShape(std::initializer_list<std::int64_t> extents) : shape_(extents) {}
-  DrawShape(Variable like) : like_(std::move(like)) {}
+  DrawShape(SourceLine where = {__builtin_FILE(), __builtin_LINE()}) : where_(where) {}  ///< one element of rank 0
+  DrawShape(Shape shape, SourceLine where = {__builtin_FILE(), __builtin_LINE()}) : shape_(std::move(shape)), where_(where) {}
+  DrawShape(std::initializer_list<std::int64_t> extents, SourceLine where = {__builtin_FILE(), __builtin_LINE()}) : shape_(extents), where_(where) {}
+  DrawShape(Variable like, SourceLine where = {__builtin_FILE(), __builtin_LINE()}) : like_(std::move(like)), where_(where) {}
   const Shape& shape() const { return shape_; }
   /// Empty where extents are given.
   const Variable& like() const { return like_; }
+  SourceLine where() const { return where_; }
 
  private:
   Shape shape_;
   Variable like_;
+  SourceLine where_;
 };
 
 /// What draws of graphs come from. Copies are the same stream. Thread-safe.
@@ -65,7 +67,7 @@ class RandomStream {
   Variable next_state() const;
   /// A stream whose numbers have nothing to do with this one's: its key is a number of this one's key and of how many were split off
   /// before. Of a stream with a shared state alone; GraphError for others.
-  RandomStream split() const;
+  RandomStream split(SourceLine where = {__builtin_FILE(), __builtin_LINE()}) const;
 
   /// Whole words, evenly spread. dtype: uint32 or uint64.
   Variable bits(const DrawShape& shape, DType dtype = uint32) const;
@@ -97,7 +99,7 @@ class RandomStream {
   /// Cost: with p and replacement n exponential numbers a draw, in no memory; without replacement a sort of n words.
   Variable choice(std::int64_t n, const DrawShape& shape, bool replace = true, const std::vector<double>& p = {}) const;
   /// int64: 0 to n - 1 in an order of which all are alike, but for two of 2^64 words being the same.
-  Variable permutation(std::int64_t n) const;
+  Variable permutation(std::int64_t n, SourceLine where = {__builtin_FILE(), __builtin_LINE()}) const;
   /// x's slices along the axis in such an order.
   Variable permutation(const Operand& x, int axis = 0) const;
   /// x with elements dropped with probability p, the others times 1 / (1 - p). The mask is in no memory: the gradient draws it again. x: floating.

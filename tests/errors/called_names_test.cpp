@@ -128,5 +128,34 @@ TEST(CalledNames, AreThoseOfFunctionsOfVariablesThatAreMadeOfOthers) {
   }
 }
 
+TEST(CalledNames, DrawsTellTheirOwnLineAndNotTheStreams) {
+  const RandomStream random(1, Device("null"));
+  const Variable k = input({float32, {3, 4}}, "k"), x = matrix("x");
+  const int line = __LINE__ + 2;
+  const std::pair<std::string, std::function<void()>> mistakes[] = {
+      {"choice: there are 0 numbers", [&] { random.choice(0, {3}); }}, {"choice: the extent of axis 0 is -1", [&] { random.choice(3, {-1}); }}, {"choice: 4 of 3 numbers", [&] { random.choice(3, {4}, false); }},
+      {"choice: how many numbers", [&] { random.choice(3, x, false); }}, {"choice: the probabilities sum to", [&] { random.choice(2, {1}, true, {0.5, 0.1}); }}, {"permutation: n is -1", [&] { random.permutation(-1); }}, {"permutation: x has no axis", [&] { random.permutation(scalar("s")); }},
+      {"randint: low is 5, high is 5", [&] { random.randint({3}, 5, 5); }}, {"randint: float32 is no dtype", [&] { random.randint({3}, 0, 5, float32); }}, {"bits: float32 is not", [&] { random.bits({3}, float32); }}, {"bits: the extent of axis 0 is -3", [&] { random.bits(Shape{-3}); }},
+      {"gumbel: int32 is no floating", [&] { random.gumbel({}, int32); }}, {"uniform: cannot broadcast", [&] { random.uniform({3}, k); }}, {"normal: cannot broadcast", [&] { random.normal({3}, 0, k); }}, {"poisson: cannot broadcast (3, 4) with (3,)", [&] { random.poisson({3}, k); }}};
+  for (const auto& [begin, mistake] : mistakes) {
+    const std::string text = error_of<UserError>(mistake), before = "\n  " + begin.substr(0, begin.find(':')) + " built at ";
+    ASSERT_THAT(text, AllOf(StartsWith(begin), HasSubstr(before), HasSubstr("called_names_test.cpp:")));
+    const int told = std::stoi(text.substr(text.find("called_names_test.cpp:") + std::string("called_names_test.cpp:").size()));
+    EXPECT_GE(told, line) << text;
+    EXPECT_LE(told, line + 3) << text;
+  }
+  const Function f = function({x}, {random.bits({3}), random.uniform(x) * x, random.choice(4, {2}), random.permutation(5)}, {.fuse = false, .device = Device("null")});
+  const std::string here = "called_names_test.cpp:" + std::to_string(__LINE__ - 1);
+  int draws = 0;
+  for (NodeId node : f.graph().nodes()) {
+    if (!f.graph().op(node).name().starts_with("random_")) continue;
+    EXPECT_THAT(to_string(f.graph().where(node)), HasSubstr(here)) << f.graph().op(node).name();
+    ++draws;
+  }
+  EXPECT_EQ(draws, 4);
+  EXPECT_THAT(error_of<TypeError>([&] { RandomStream wrong(x); }), AllOf(StartsWith("RandomStream: x float32 (?, ?) must be uint64"), HasSubstr("called_names_test.cpp:")));
+  EXPECT_THAT(error_of<GraphError>([&] { RandomStream(input({uint64, {2}})).split(); }), AllOf(StartsWith("split: "), HasSubstr("split built at"), HasSubstr("called_names_test.cpp:")));
+}
+
 }  // namespace
 }  // namespace damo

@@ -69,7 +69,11 @@ void require_draw_fits(const std::string& name, const Shape& whole, const Shape&
 }
 
 Shape RandomOp::output_shape(std::span<const Shape> dims, std::span<const Shape> shapes) const {
-  std::vector<Shape> own_dims(dims.begin(), dims.end()), own_shapes(shapes.begin(), shapes.end());
+  std::vector<Shape> own_dims, own_shapes;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i].rank() == 0 && (shape_ || i + 1 < dims.size())) continue;  // key, counter and number: no part of what an error tells
+    own_dims.push_back(dims[i]), own_shapes.push_back(shapes[i]);
+  }
   if (shape_) own_dims.push_back(*shape_), own_shapes.push_back(*shape_);
   const Shape drawn = own_shapes.back(), whole = KernelOp::output_shape(own_dims, own_shapes);
   require_draw_fits(name(), whole, drawn, own_dims.back());

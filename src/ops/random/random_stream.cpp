@@ -30,13 +30,13 @@ class StreamWorld {
   using Operand = damo::Operand;
   using DrawShape = damo::DrawShape;
 
-  explicit StreamWorld(const RandomStream& stream) : stream_(stream), data_(*stream.data_), line_(data_.where) {}
+  /// line: of the draw.
+  StreamWorld(const RandomStream& stream, SourceLine line) : stream_(stream), data_(*stream.data_), line_(line) {}
 
   Variable draw(const std::string& name, RandomKind kind, DType dtype, int digits, const DrawShape& shape, const std::vector<const Operand*>& parameters) {
     if (!shape.like()) check_draw_shape(name, shape.shape());
     std::vector<Variable> inputs = keys();
     for (const Operand* parameter : parameters) {
-      if (parameter->where() && kind != RandomKind::kBelow) line_ = parameter->where();  // whose count is no operand of the caller
       const DType given = parameter->is_number() ? parameter_dtype(kind, dtype) : parameter->variable().dtype();
       inputs.push_back(parameter->as(given));
     }
@@ -45,7 +45,7 @@ class StreamWorld {
     return op->apply(inputs, line_).output();
   }
   Variable apply(const ElementwiseRow& row, const Variable& unit, const Operand& a, const Operand& b) {
-    return apply_elementwise(row, {At(a.where())(unit), a, b});
+    return apply_elementwise(row, {At(line_)(unit), a, b});
   }
   Variable dropout(const Variable& x, double p, SourceLine line) {
     const auto made = Distributions<StreamWorld>::dropout(x.dtype(), p);
@@ -99,11 +99,23 @@ namespace {
 
 using StreamDraws = Distributions<StreamWorld>;
 
+/// build(draws): nodes and errors of that function, called at that line.
+template <class Build, class... Parameters>
+Variable drawn(const char* function, const RandomStream& stream, SourceLine line, const Build& build, const Parameters&... parameters) {
+  const BuiltAt here(line);
+  return asked(function, [&] {
+    StreamWorld world(stream, line);
+    return build(StreamDraws(world));
+  }, parameters...);
+}
+
 }  // namespace
 
 RandomStream::RandomStream(const Variable& state, SourceLine where) : data_(std::make_shared<Data>()) {
-  require_dtype(state, uint64);
-  if (!(state.dims() == Shape{2})) throw ShapeError("RandomStream: " + describe(state) + " is no state", "give uint64 (2,): key and counter");
+  asked("RandomStream", [&] {
+    require_dtype(state, uint64);
+    if (!(state.dims() == Shape{2})) throw ShapeError("RandomStream: " + describe(state) + " is no state", "give uint64 (2,): key and counter");
+  }, std::span(&state, 1), where);
   const Operand operand(state, where.file, where.line);
   data_->state = state;
   data_->key = subtensor(operand, {0});
@@ -117,80 +129,69 @@ RandomStream::RandomStream(std::uint64_t seed, Device device, std::string name, 
 const Variable& RandomStream::state() const { return data_->state; }
 Variable RandomStream::next_state() const { return state_behind(data_->state, data_->draws, data_->where); }
 
-RandomStream RandomStream::split() const {
-  if (!data_->state.is_shared()) throw GraphError("split: the state of this stream is " + describe(data_->state) + ", no shared variable", "make a stream of a seed");
-  const Shared state(data_->state);
-  const std::vector<std::uint64_t> words = state.array().to_vector<std::uint64_t>();
-  return RandomStream(split_key(words[0], data_->splits.fetch_add(1)), state.device(), state.name(), data_->where);
+RandomStream RandomStream::split(SourceLine where) const {
+  return asked("split", [&] {
+    if (!data_->state.is_shared()) throw GraphError("split: the state of this stream is " + describe(data_->state) + ", no shared variable", "make a stream of a seed");
+    const Shared state(data_->state);
+    const std::vector<std::uint64_t> words = state.array().to_vector<std::uint64_t>();
+    return RandomStream(split_key(words[0], data_->splits.fetch_add(1)), state.device(), state.name(), data_->where);
+  }, std::span(&data_->state, 1), where);
 }
 
 Variable RandomStream::bits(const DrawShape& shape, DType dtype) const {
-  StreamWorld world(*this);
-  return StreamDraws(world).bits(shape, dtype);
+  return drawn("bits", *this, shape.where(), [&](StreamDraws draws) { return draws.bits(shape, dtype); });
 }
 Variable RandomStream::uniform(const DrawShape& shape, const Operand& low, const Operand& high, DType dtype) const {
-  StreamWorld world(*this);
-  return asked("uniform", [&] { return StreamDraws(world).uniform(shape, low, high, dtype); }, low, high);
+  return drawn("uniform", *this, shape.where(), [&](StreamDraws draws) { return draws.uniform(shape, low, high, dtype); }, low, high);
 }
 Variable RandomStream::normal(const DrawShape& shape, const Operand& mean, const Operand& std, DType dtype) const {
-  StreamWorld world(*this);
-  return asked("normal", [&] { return StreamDraws(world).normal(shape, mean, std, dtype); }, mean, std);
+  return drawn("normal", *this, shape.where(), [&](StreamDraws draws) { return draws.normal(shape, mean, std, dtype); }, mean, std);
 }
 Variable RandomStream::truncated_normal(const DrawShape& shape, const Operand& low, const Operand& high, const Operand& mean, const Operand& std, DType dtype) const {
-  StreamWorld world(*this);
-  return asked("truncated_normal", [&] { return StreamDraws(world).truncated_normal(shape, low, high, mean, std, dtype); }, low, high, mean, std);
+  return drawn("truncated_normal", *this, shape.where(), [&](StreamDraws draws) { return draws.truncated_normal(shape, low, high, mean, std, dtype); }, low, high, mean, std);
 }
 Variable RandomStream::exponential(const DrawShape& shape, const Operand& scale, DType dtype) const {
-  StreamWorld world(*this);
-  return asked("exponential", [&] { return StreamDraws(world).exponential(shape, scale, dtype); }, scale);
+  return drawn("exponential", *this, shape.where(), [&](StreamDraws draws) { return draws.exponential(shape, scale, dtype); }, scale);
 }
 Variable RandomStream::gumbel(const DrawShape& shape, DType dtype) const {
-  StreamWorld world(*this);
-  return StreamDraws(world).gumbel(shape, dtype);
+  return drawn("gumbel", *this, shape.where(), [&](StreamDraws draws) { return draws.gumbel(shape, dtype); });
 }
 Variable RandomStream::gamma(const DrawShape& shape, const Operand& alpha, const Operand& scale, DType dtype) const {
-  StreamWorld world(*this);
-  return asked("gamma", [&] { return StreamDraws(world).gamma(shape, alpha, scale, dtype); }, alpha, scale);
+  return drawn("gamma", *this, shape.where(), [&](StreamDraws draws) { return draws.gamma(shape, alpha, scale, dtype); }, alpha, scale);
 }
 Variable RandomStream::poisson(const DrawShape& shape, const Operand& rate) const {
-  StreamWorld world(*this);
-  return asked("poisson", [&] { return StreamDraws(world).poisson(shape, rate); }, rate);
+  return drawn("poisson", *this, shape.where(), [&](StreamDraws draws) { return draws.poisson(shape, rate); }, rate);
 }
 Variable RandomStream::bernoulli(const DrawShape& shape, const Operand& p) const {
-  StreamWorld world(*this);
-  return asked("bernoulli", [&] { return StreamDraws(world).bernoulli(shape, p); }, p);
+  return drawn("bernoulli", *this, shape.where(), [&](StreamDraws draws) { return draws.bernoulli(shape, p); }, p);
 }
 Variable RandomStream::randint(const DrawShape& shape, std::int64_t low, std::int64_t high, DType dtype) const {
-  StreamWorld world(*this);
-  return StreamDraws(world).randint(shape, low, high, dtype);
+  return drawn("randint", *this, shape.where(), [&](StreamDraws draws) { return draws.randint(shape, low, high, dtype); });
 }
 Variable RandomStream::categorical(const Operand& logits, int axis) const {
-  StreamWorld world(*this);
-  const BuiltAt here(logits.where());
-  return asked("categorical", [&] { return StreamDraws(world).categorical(logits.as(logits.promotable().dtype), axis); }, logits);
+  return drawn("categorical", *this, logits.where(), [&](StreamDraws draws) { return draws.categorical(logits.as(logits.promotable().dtype), axis); }, logits);
 }
 Variable RandomStream::categorical_of(const Operand& probabilities, int axis) const {
-  StreamWorld world(*this);
-  const BuiltAt here(probabilities.where());
-  return asked("categorical_of", [&] { return StreamDraws(world).categorical_of(probabilities.as(probabilities.promotable().dtype), axis); }, probabilities);
+  return drawn("categorical_of", *this, probabilities.where(), [&](StreamDraws draws) { return draws.categorical_of(probabilities.as(probabilities.promotable().dtype), axis); }, probabilities);
 }
 Variable RandomStream::choice(std::int64_t n, const DrawShape& shape, bool replace, const std::vector<double>& p) const {
-  StreamWorld world(*this);
-  return StreamDraws(world).choice(n, shape, replace, p);
+  return drawn("choice", *this, shape.where(), [&](StreamDraws draws) { return draws.choice(n, shape, replace, p); });
 }
-Variable RandomStream::permutation(std::int64_t n) const {
-  StreamWorld world(*this);
-  return StreamDraws(world).permutation(n);
+Variable RandomStream::permutation(std::int64_t n, SourceLine where) const {
+  return drawn("permutation", *this, where, [&](StreamDraws draws) { return draws.permutation(n); });
 }
 Variable RandomStream::permutation(const Operand& x, int axis) const {
-  const Variable from = x.as(x.promotable().dtype);
-  const int along = asked("permutation", [&] { return normalize_axis("permutation", axis, from.rank()); }, x);
-  std::vector<Index> line(static_cast<std::size_t>(from.rank()), Index(0));  // of which only the extent is read
-  line[static_cast<std::size_t>(along)] = Index();
-  return take(x, argsort(bits(subtensor(x, line), uint64)), along);
+  const BuiltAt here(x.where());
+  return asked("permutation", [&] {
+    const Variable from = x.as(x.promotable().dtype);
+    const int along = normalize_axis("permutation", axis, from.rank());
+    std::vector<Index> line(static_cast<std::size_t>(from.rank()), Index(0));  // of which only the extent is read
+    line[static_cast<std::size_t>(along)] = Index();
+    return take(x, argsort(bits(subtensor(x, line), uint64)), along);
+  }, x);
 }
 Variable RandomStream::dropout(const Operand& x, double p) const {
-  return asked("dropout", [&] { return StreamWorld(*this).dropout(x.as(x.promotable().dtype), p, x.where()); }, x);
+  return asked("dropout", [&] { return StreamWorld(*this, x.where()).dropout(x.as(x.promotable().dtype), p, x.where()); }, x);
 }
 
 }  // namespace damo
