@@ -2,6 +2,7 @@
 #include <damo/ops/reduce.hpp>
 
 #include <cmath>
+#include <memory>
 
 #include <damo/ops/cast.hpp>
 #include <damo/gradient.hpp>
@@ -32,6 +33,13 @@ template <class Root>
 Variable root_of(const Variable& sum, const At& at, Root root) {
   const Variable is_zero = eq(at(sum), 0.0);
   return where(at(is_zero), 0.0, at(root(at(where(at(is_zero), 1.0, at(sum))))));
+}
+
+/// The greatest along the axes, -inf of none. Where there are some for sure it is max's own node, which others may have too.
+Variable greatest_or_none(const Variable& x, std::uint32_t axes, SourceLine line) {
+  bool may_be_none = false;
+  for (int axis = 0; axis < x.rank(); ++axis) may_be_none |= (axes >> axis & 1u) && (x.dims()[axis] == kUnknown || x.dims()[axis] == 0);
+  return std::make_shared<const ReduceOp>(ReductionKind::kMax, axes, may_be_none)->apply(std::span(&x, 1), line).output();
 }
 
 Variable variance(const char* name, const Operand& x, const Axes& axes, bool keep, int ddof, bool root) {
@@ -96,7 +104,7 @@ Variable norm(const Operand& x, const Axes& axes, const NormOptions& options) {
 Variable logsumexp(const Operand& x, const Axes& axes, bool keep) {
   const ReducedOperand asked = ReducedOperand::computed("logsumexp", x, axes);
   const At at(asked.line);
-  const Variable wide = cast(at(asked.x), asked.inner()), greatest = reduce(ReductionKind::kMax, wide, asked.axes, asked.line);
+  const Variable wide = cast(at(asked.x), asked.inner()), greatest = greatest_or_none(wide, asked.axes, asked.line);
   // Infinities need no shift; by one of them the difference would be NaN. The result does not depend on the shift, so no gradient passes.
   const Variable shift = disconnected_grad(at(where(at(isinf(at(greatest))), 0.0, at(greatest))));
   const Variable sums = reduce(ReductionKind::kSum, exp(at(sub(at(wide), at(shift)))), asked.axes, asked.line);

@@ -191,6 +191,29 @@ TEST_P(Reduce, HasNanAndInfinitiesAsNumPy) {
   EXPECT_THAT(of(x, [](const Variable& v) { return logsumexp(v, 1); }).to_doubles(), ::testing::ElementsAre(::testing::IsNan(), -inf, inf));
 }
 
+TEST_P(Reduce, LogsumexpOfNothingIsMinusInfinityWithAGradientOfNothing) {
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const DType dtype : {float32, float16, float64, int32}) {
+    const Array none = Array::empty({2, 0}, dtype, device());
+    for (const Variable& x : {matrix("x", dtype), input({dtype, {2, 0}}, "x"), input({dtype, {kUnknown, 0}}, "x")}) {
+      const Results results = function({x}, {logsumexp(x, 1), logsumexp(x, 1, true), logsumexp(x, 0), logsumexp(x)}, {.device = device()})(none);
+      EXPECT_EQ(results[0].to_doubles(), (Values{-inf, -inf})) << name(dtype);
+      EXPECT_EQ(results[1].shape(), (Shape{2, 1}));
+      EXPECT_EQ(results[2].shape(), (Shape{0}));
+      EXPECT_EQ(results[3].to_doubles(), (Values{-inf}));
+    }
+    EXPECT_EQ(logsumexp(none, 1).to_doubles(), (Values{-inf, -inf})) << name(dtype);
+    EXPECT_EQ(logsumexp(none, 1, true).shape(), (Shape{2, 1}));
+    EXPECT_EQ(logsumexp(none, 0).shape(), (Shape{0}));
+    EXPECT_EQ(logsumexp(none).to_doubles(), (Values{-inf}));
+    EXPECT_EQ(logsumexp(none).dtype(), is_floating(dtype) ? dtype : float64);
+  }
+  const Variable x = matrix("x");
+  const Function by_x = function({x}, {grad(sum(logsumexp(x, 1)), x), grad(logsumexp(x), x)}, {.device = device()});
+  for (const Array& gradient : by_x(Array::empty({2, 0}, float32, device()))) EXPECT_EQ(gradient.shape(), (Shape{2, 0}));
+  EXPECT_EQ(by_x(Array::zeros({1, 2}, float32, device()))[0].to_doubles(), (Values{0.5, 0.5}));
+}
+
 TEST_P(Reduce, OfNothingGivesTheNeutralValueOrSaysThatThereIsNone) {
   const Array none = Array::empty({2, 0}, float32, device());
   EXPECT_EQ(of(none, [](const Variable& v) { return sum(v, 1); }).to_doubles(), (Values{0, 0}));

@@ -32,7 +32,7 @@ Variable stddev(const Operand& x, const Axes& axes = {}, bool keepdims = false, 
 /// sqrt(sum of squares).
 Variable norm(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Variable norm(const Operand& x, const Axes& axes, const NormOptions& options);
-/// log(sum(exp(x))), which does not overflow: of elements that are all -inf, -inf.
+/// log(sum(exp(x))), which does not overflow: of elements that are all -inf, and of none, -inf.
 Variable logsumexp(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 
 /// NaN if there is one. The gradient is shared out evenly among equals.

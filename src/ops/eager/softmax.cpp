@@ -57,7 +57,9 @@ void require_lines(const char* name, const Array& x, const Array& positions, int
 
 Array logsumexp(const Array& x, const Axes& axes, bool keepdims) {
   static_cast<void>(axes.mask(x ? x.rank() : 0, "logsumexp"));
-  const Array wide = summed_wide("logsumexp", x), greatest = max(wide, axes, true);
+  const Array wide = summed_wide("logsumexp", x);
+  if (wide.size() == 0) return as_given(log(sum(wide, axes, keepdims)), x);  // there is no greatest
+  const Array greatest = max(wide, axes, true);
   const Array base = where(isinf(greatest), 0, greatest), logarithm = log(sum(exp(wide - base), axes, true)) + base;
   return as_given(keepdims ? logarithm : squeeze(logarithm, axes), x);
 }
