@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
+#include <vector>
 
 #if DAMO_HAS_ZLIB
 #include <zlib.h>
@@ -18,32 +20,55 @@ namespace {
 
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // zlib counts in int
 
+/// Members one after another, as gzread() takes them; but what follows the last one, which gzread() passes over, is refused.
 class GzipSource final : public Source {
  public:
-  GzipSource(std::string format, const std::string& path) : Source(std::move(format), path) {
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    file_ = file < 0 ? nullptr : gzdopen(file, "rb");
-    if (file_ == nullptr) {
-      if (file >= 0) ::close(file);
-      fail(std::string("cannot be opened: ") + std::strerror(errno));
-    }
-    gzbuffer(file_, 1 << 17);
+  GzipSource(const std::string& format, const std::string& path) : Source(format, path), file_(format, path), packed_(std::size_t{1} << 17) {
+    if (inflateInit2(&stream_, MAX_WBITS + 16) != Z_OK) throw std::bad_alloc();  // 16: with gzip's head and checksum
   }
-  ~GzipSource() override { gzclose(file_); }
+  ~GzipSource() override { inflateEnd(&stream_); }
 
  private:
   std::uint64_t bytes_left() const override { return kUnknownLength; }
   std::size_t read_some(std::span<std::byte> to) override {
-    const int count = gzread(file_, to.data(), static_cast<unsigned>(std::min(to.size(), kMostAtOnce)));
-    int code = Z_OK;
-    std::string_view reason = gzerror(file_, &code);
-    if (const std::size_t at = reason.find(": "); at != std::string_view::npos) reason.remove_prefix(at + 2);  // "<fd:3>: "
-    if (count < 0 || code != Z_OK) {  // of a file that was cut off gzread gives what there is, and says so here
-      if (count <= 0 || static_cast<std::size_t>(count) < to.size()) fail("cannot be unpacked: " + std::string(reason));
+    const std::size_t wanted = std::min(to.size(), kMostAtOnce);
+    stream_.next_out = reinterpret_cast<Bytef*>(to.data());
+    stream_.avail_out = static_cast<uInt>(wanted);
+    while (stream_.avail_out > 0) {
+      if (stream_.avail_in == 0 && !refill()) {
+        if (is_between_members_) break;
+        if (members_ > 0 && stream_.total_in < 2) fail_behind_members();  // too little for a member's first mark
+        fail_to_unpack("unexpected end of file");
+      }
+      if (is_between_members_) {
+        inflateReset(&stream_);
+        is_between_members_ = false;
+      }
+      const int code = inflate(&stream_, Z_NO_FLUSH);
+      if (code == Z_MEM_ERROR) throw std::bad_alloc();
+      if (code == Z_STREAM_END) is_between_members_ = true, ++members_;
+      else if (code != Z_OK && members_ > 0 && stream_.total_out == 0) fail_behind_members();
+      else if (code != Z_OK) fail_to_unpack(stream_.msg ? stream_.msg : "it is damaged");
     }
-    return static_cast<std::size_t>(count);
+    return wanted - stream_.avail_out;
   }
-  gzFile file_;
+  /// Whether there was more.
+  bool refill() {
+    const std::size_t count = std::min<std::uint64_t>(packed_.size(), file_.size() - file_.offset());
+    if (count == 0) return false;
+    file_.read(std::span(packed_).first(count), "packed bytes");
+    stream_.next_in = reinterpret_cast<Bytef*>(packed_.data());
+    stream_.avail_in = static_cast<uInt>(count);
+    return true;
+  }
+  [[noreturn]] void fail_behind_members() const { fail("expected the end of the file or another gzip member, other bytes follow"); }
+  [[noreturn]] void fail_to_unpack(const std::string& reason) const { fail("cannot be unpacked: " + reason); }
+
+  FileSource file_;
+  std::vector<std::byte> packed_;
+  z_stream stream_{};
+  int members_ = 0;
+  bool is_between_members_ = false;
 };
 
 #endif

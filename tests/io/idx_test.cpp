@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#if DAMO_HAS_ZLIB
+#include <zlib.h>
+#endif
 
 #include "io/files.hpp"
 #include "support/devices.hpp"
@@ -56,6 +59,29 @@ TEST(Idx, ADamagedCompressedFileIsAnError) {
   std::string changed = good;
   changed[good.size() - 6] ^= 1;  // of the checksum
   EXPECT_THAT(error(changed), HasSubstr("cannot be unpacked: incorrect data check"));
+}
+
+TEST(Idx, ReadsGzipMembersOneAfterAnotherAndRefusesWhatFollowsTheLast) {
+  const ScratchDirectory folder;
+  const std::string good = bytes_of(others_file("int16.idx.gz")), path = folder / "x.idx.gz";
+  const auto load = [&](const std::string& bytes) {
+    write_bytes(path, bytes);
+    return idx::load(path, Device("cpu"));
+  };
+  const auto member = [&](const std::string& text) {  // one stored block
+    const auto length = static_cast<std::uint16_t>(text.size()), inverse = static_cast<std::uint16_t>(~length);
+    const std::uint32_t sum = static_cast<std::uint32_t>(crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size()))), size = static_cast<std::uint32_t>(text.size());
+    std::string packed("\x1f\x8b\x08\0\0\0\0\0\0\x03\x01", 11);
+    packed.append(reinterpret_cast<const char*>(&length), 2).append(reinterpret_cast<const char*>(&inverse), 2).append(text);
+    return packed.append(reinterpret_cast<const char*>(&sum), 4).append(reinterpret_cast<const char*>(&size), 4);
+  };
+  const std::string plain = bytes_of(others_file("int16.idx"));
+  EXPECT_THAT(load(member(plain.substr(0, 15)) + member("") + member(plain.substr(15))).to_vector<std::int16_t>(), ElementsAre(1, -2, 3, 300, -400, 500));
+  EXPECT_THAT(load(good + member("")).to_vector<std::int16_t>(), ElementsAre(1, -2, 3, 300, -400, 500));
+  const std::string other = "expected the end of the file or another gzip member, other bytes follow", whole = "byte 24: ";
+  for (const std::string& rest : {std::string("garbage"), std::string("?"), std::string(512, '\0'), std::string("\x1f"), std::string("\x1f?")}) EXPECT_THAT(error_of<FileError>([&] { load(good + rest); }), HasSubstr(whole + other));
+  EXPECT_THAT(error_of<FileError>([&] { load(good + member("?")); }), HasSubstr(whole + "expected the end of the file, more bytes follow"));
+  EXPECT_THAT(error_of<FileError>([&] { load(good + member("").substr(0, 12)); }), HasSubstr("cannot be unpacked: unexpected end of file"));
 }
 
 TEST(Idx, ACompressedFileThatClaimsTooMuchTakesLittleMemory) {

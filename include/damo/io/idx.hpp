@@ -4,7 +4,8 @@
 //   auto [train_images, train_labels, test_images, test_labels] = idx::load_set("/usr/share/datasets/fashion-mnist");
 //
 // dtypes: uint8, int8, int16, int32, float32, float64; saving another is a TypeError. What is compressed is seen from its first bytes when
-// read, and asked for by a name that ends in .gz when saved; both need a build with zlib. FileError for a file that does not fit its head,
+// read, and asked for by a name that ends in .gz when saved; both need a build with zlib. Members of gzip that follow each other are one text, as zlib reads
+// them; other bytes behind the last one are refused, as those behind a plain file's elements are. FileError for a file that does not fit its head,
 // before memory is taken for its elements (a compressed one grows as it is read). Written whole or not at all, as io/npy.hpp says.
 // See tests/io/idx_test.cpp.
 #pragma once
