@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <span>
 
 #include "io/atomic_file.hpp"
 #include "io/npy_member.hpp"
@@ -92,16 +93,34 @@ class HeadReader {
       fail("expected one of Damo's dtypes, found records");
     }
     const std::string code = quoted();
-    constexpr std::pair<std::string_view, DType> kCodes[] = {{"b1", bool_}, {"i1", int8}, {"i2", int16}, {"i4", int32}, {"i8", int64}, {"u1", uint8},
-                                                             {"u2", uint16}, {"u4", uint32}, {"u8", uint64}, {"f2", float16}, {"f4", float32}, {"f8", float64}};
-    const auto found = std::find_if(std::begin(kCodes), std::end(kCodes), [&](const auto& known) { return code.size() == 3 && code.substr(1) == known.first; });
-    if (found == std::end(kCodes) || std::string_view("<>|=").find(code[0]) == std::string_view::npos) {
+    const bool has_order = std::string_view("<>|=").find(code.empty() ? ' ' : code[0]) != std::string_view::npos;
+    const std::string_view bare = std::string_view(code).substr(has_order ? 1 : 0);
+    std::optional<DType> found = find(kCodes, bare);
+    if (!found && !has_order) found = find(kNames, bare);
+    if (!found) {
       at_ = begin;
       fail("expected one of Damo's dtypes, found '" + code + "'");
     }
-    head.dtype = found->second;
-    head.order_is_foreign = code[0] == '>';
+    head.dtype = *found;
+    head.order_is_foreign = has_order && code[0] == '>';
   }
+
+  using Known = std::pair<std::string_view, DType>;
+  static std::optional<DType> find(std::span<const Known> known, std::string_view text) {
+    for (const auto& [word, dtype] : known) {
+      if (word == text) return dtype;
+    }
+    return std::nullopt;
+  }
+  /// As numpy.dtype() takes them, behind a letter of the byte order or without one: then it is this machine's.
+  static constexpr Known kCodes[] = {{"b1", bool_}, {"i1", int8}, {"i2", int16}, {"i4", int32}, {"i8", int64}, {"u1", uint8}, {"u2", uint16}, {"u4", uint32}, {"u8", uint64},
+                                     {"f2", float16}, {"f4", float32}, {"f8", float64}, {"?", bool_}, {"b", int8}, {"h", int16}, {"i", int32}, {"l", int64}, {"q", int64}, {"p", int64},
+                                     {"B", uint8}, {"H", uint16}, {"I", uint32}, {"L", uint64}, {"Q", uint64}, {"P", uint64}, {"e", float16}, {"f", float32}, {"d", float64}};
+  /// Those that stand alone.
+  static constexpr Known kNames[] = {{"bool", bool_}, {"int8", int8}, {"int16", int16}, {"int32", int32}, {"int64", int64}, {"uint8", uint8}, {"uint16", uint16}, {"uint32", uint32}, {"uint64", uint64},
+                                     {"float16", float16}, {"float32", float32}, {"float64", float64}, {"half", float16}, {"single", float32}, {"double", float64}, {"float", float64}, {"bool_", bool_},
+                                     {"byte", int8}, {"short", int16}, {"intc", int32}, {"int", int64}, {"int_", int64}, {"long", int64}, {"longlong", int64}, {"intp", int64}, {"ubyte", uint8},
+                                     {"ushort", uint16}, {"uintc", uint32}, {"uint", uint64}, {"ulong", uint64}, {"ulonglong", uint64}, {"uintp", uint64}};
 
   void shape(Head& head) {
     expect("(");

@@ -73,6 +73,23 @@ TEST(Npy, NamesWhatDamoHasNoDtypeFor) {
   EXPECT_THAT(error("records.npy"), HasSubstr("records.npy: byte 20: expected one of Damo's dtypes, found records"));
 }
 
+TEST(Npy, TakesADtypeUnderAnyNameThatNumPyHasForIt) {
+  const ScratchDirectory folder;
+  const auto read = [&](const std::string& descr, std::size_t bytes) {
+    std::string head = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (1,), }";
+    head.resize(117, ' ');
+    const std::string elements = std::string("\x01\x02\x03\x04\x05\x06\x07\x3f", 8).substr(8 - bytes);
+    return npy::load(write_bytes(folder / "x.npy", "\x93NUMPY\x01" + std::string("\0\x76\0", 3) + head + '\n' + elements), Device("cpu"));
+  };
+  const std::pair<const char*, DType> same[] = {{"f4", float32}, {"<f4", float32}, {"=f4", float32}, {"|f4", float32}, {"f", float32}, {"<f", float32}, {"float32", float32}, {"single", float32}, {"float", float64}, {"d", float64},
+                                                {"e", float16}, {"u1", uint8}, {"B", uint8}, {"i8", int64}, {"q", int64}, {"int", int64}, {"uint16", uint16}, {"H", uint16}, {"i", int32}};
+  for (const auto& [descr, dtype] : same) EXPECT_EQ(bits(read(descr, itemsize(dtype))), bits(read("<" + std::string(1, is_floating(dtype) ? 'f' : is_signed(dtype) ? 'i' : 'u') + std::to_string(itemsize(dtype)), itemsize(dtype)))) << descr;
+  for (const auto& [descr, dtype] : same) EXPECT_EQ(read(descr, itemsize(dtype)).dtype(), dtype) << descr;
+  EXPECT_EQ(read(">h", 2).item().as_int(), 0x073f);
+  EXPECT_EQ(read("h", 2).item().as_int(), 0x3f07);
+  for (const char* descr : {"", "f5", "<float32", "@f4", " f4", "f4 ", "complex64", "U1", "O", "<"}) EXPECT_THAT(error_of<FileError>([&] { read(descr, 4); }), HasSubstr("byte 20: expected one of Damo's dtypes, found '" + std::string(descr) + "'")) << descr;
+}
+
 TEST(Npy, SaysAtWhichByteAFileIsWrong) {
   const ScratchDirectory folder;
   const std::string good = bytes_of(others_file("float32.npy")), path = folder / "x.npy";
