@@ -33,7 +33,7 @@ struct Options {
   bool rewrite = true;
   /// Sums and products of floats with several numbers may be regrouped, (x * 3) / 7 into x * (3 / 7): one rounding less, another last bit.
   bool reassociate = false;
-  std::vector<std::string> disable = {};  ///< passes and rules by name, beside those that DAMO_DISABLE names
+  std::vector<std::string> disable = {};  ///< passes and rules by name, beside those that DAMO_DISABLE names; OptionError for a name that none has
   std::optional<Device> device = {};   ///< default: Device()
   std::string name = {};               ///< for prints, errors and profiles
   /// true: results may share elements with each other and with inputs, and views are not copied. Otherwise no result

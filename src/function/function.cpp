@@ -84,6 +84,7 @@ Function function(std::span<const Variable> inputs, std::span<const Variable> ou
   data->defaults = defaults_of(options.defaults, inputs, device);
   data->options.defaults.clear();
   data->is_plain = data->defaults.empty() && !options.nan_guard;
+  check_disabled(options);
   check_names_of_rows(data->graph);
   data->graph = rewrite_graph(std::move(data->graph), options, device, &data->report.passes, &data->fusion);
   if (options.nan_guard) attach_guard(data->graph, data->fusion);

@@ -14,7 +14,9 @@ namespace damo {
 namespace {
 
 using testing::error_of;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
 
 class Rewriting : public testing::OnEachDevice {
@@ -227,6 +229,23 @@ TEST_P(Rewriting, IsSwitchedOffByNameAndToldByExplain) {
   const Function g = function({x}, {log(1.0 + exp(x))}, {.disable = {"to_softplus"}, .device = device()});
   EXPECT_THAT(g.explain(), ::testing::Not(HasSubstr("to_softplus")));
   EXPECT_THAT(g.explain(), HasSubstr("to_log1p: 1 time in "));
+}
+
+TEST(Disabling, RefusesANameThatNoPassAndNoRuleHas) {
+  const Variable x = vector("x");
+  const auto error = [&](const std::string& name, std::vector<Pass> passes = {}) {
+    Options options{.disable = {name}, .device = Device("null")};
+    options.passes = std::move(passes);
+    return error_of<OptionError>([&] { function({x}, {log(1.0 + exp(x))}, options); });
+  };
+  EXPECT_THAT(error("fuse_elementwis"), AllOf(HasSubstr("Options::disable names 'fuse_elementwis', which is no pass or rule of this function"), HasSubstr("the nearest is fuse_elementwise; the passes are merge_duplicates, simplify, ")));
+  EXPECT_THAT(error("to_softplux"), HasSubstr("the nearest is to_softplus; "));
+  EXPECT_THAT(error("nothing_like_it"), AllOf(HasSubstr("names 'nothing_like_it'"), HasSubstr("docs/rewrites.md lists the rules"), Not(HasSubstr("nearest"))));
+  EXPECT_THAT(error("replay"), HasSubstr("Options::replay = false"));
+  EXPECT_THAT(error("side_by_side"), HasSubstr("DAMO_DISABLE=side_by_side"));
+  const Pass own{.name = "my_pass", .rules = {Rule{.name = "my_rule", .rewrite = [](Site&) { return Variable(); }}}};
+  for (const char* name : {"regroup_numbers", "use_tf32", "simplify", "to_softplus", "my_pass", "my_rule"}) EXPECT_EQ(error(name, {own}), "nothing thrown") << name;
+  EXPECT_THAT(error("my_rul", {own}), HasSubstr("the nearest is my_rule"));
 }
 
 TEST_P(Rewriting, IsSwitchedOffWhereShapesAreForwardedToo) {  // the count of mean's gradient is, after which the rules run once more

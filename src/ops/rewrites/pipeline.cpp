@@ -1,8 +1,10 @@
 #include "ops/rewrites/pipeline.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
+#include "graph/base/environment.hpp"
 #include "graph/rewrite/pass_names.hpp"
 #include "ops/attention/attention.hpp"
 #include "ops/gradient_mark.hpp"
@@ -91,6 +93,30 @@ std::vector<std::string> disabled_passes(const Options& options) {
   std::vector<std::string> names = options.disable;
   if (!options.rewrite) names.insert(names.end(), {std::string(kSimplify), std::string(kForwardShapes), std::string(kAttentionKernels)});
   return names;
+}
+
+void check_disabled(const Options& options) {
+  if (options.disable.empty()) return;
+  std::vector<std::string_view> known;
+  for (const std::string_view name : kPassNames) {
+    if (name != kReplay && name != kSideBySide) known.push_back(name);  // what calls do
+  }
+  for (const Pass& pass : options.passes) known.emplace_back(pass.name);
+  std::string passes;
+  for (const std::string_view name : known) passes += (passes.empty() ? "" : ", ") + std::string(name);
+  static const std::vector<Rule> rules = simplification_rules(true);
+  for (const Rule& rule : rules) known.emplace_back(rule.name);
+  for (const Pass& pass : options.passes) {
+    for (const Rule& rule : pass.rules) known.emplace_back(rule.name);
+  }
+  for (const std::string& name : options.disable) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    std::string remedy = "the passes are " + passes + "; docs/rewrites.md lists the rules";
+    if (name == kReplay) remedy = "Options::replay = false, or DAMO_DISABLE=replay for all Functions";
+    else if (name == kSideBySide) remedy = "DAMO_DISABLE=side_by_side, for all Functions";
+    else if (const std::string_view like = nearest(name, known); !like.empty()) remedy = "the nearest is " + std::string(like) + "; " + remedy;
+    throw OptionError("Options::disable names '" + name + "', which is no pass or rule of this function", remedy);
+  }
 }
 
 FunctionGraph rewrite_graph(FunctionGraph graph, const Options& options, Device device, std::vector<PassReport>* reports, FusionRecord* record) {
