@@ -104,7 +104,8 @@ class Function {
   Results call_named(std::span<const NamedArray> inputs) const;
   Results call_named(std::initializer_list<NamedArray> inputs) const { return call_named(std::span(inputs.begin(), inputs.size())); }
 
-  /// A Function of its own that reads and updates other shared variables: {{w, v}} puts v in w's place. The rest is the same, kernels too: nothing is
+  /// A Function of its own that reads and updates other shared variables: {{w, v}} puts v in w's place. All at once: {{w, v}, {v, w}} exchanges two of its own,
+  /// where they are read and where they are updated. The rest is the same, kernels too: nothing is
   /// rewritten, nothing compiles. GraphError for a Variable that is no shared one of this Function or is named twice, or a replacement that is in it already;
   /// TypeError or ShapeError for a replacement of another type; DeviceError for one on another device.
   Function copy(std::span<const Assignment> swap = {}, SourceLine where = {__builtin_FILE(), __builtin_LINE()}) const;

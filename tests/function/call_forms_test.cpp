@@ -81,6 +81,27 @@ TEST_P(CallFormsOnEachDevice, CopiesHaveOtherSharedVariables) {
   EXPECT_THAT(Array(f.copy({{w, b}, {b, w}})(one)).to_vector<float>(), ElementsAre(3, 4)) << "all at once: x * b + w";
 }
 
+TEST_P(CallFormsOnEachDevice, CopiesExchangeSharedVariablesWithTheirUpdates) {
+  const auto x = vector("x");
+  const Shared p = shared("p", array({1, 2})), q = shared("q", array({10, 20}));
+  const Function f = function({x}, {x * p - q}, {.device = device(), .updates = {{p, p + q}, {q, q * 2.0}}});
+  const Function g = f.copy({{p, q}, {q, p}});
+  const Array one = array({1, 1});
+  for (const Function& exchanged : {g, f.copy({{q, p}, {p, q}})}) {
+    p.set(array({1, 2})), q.set(array({10, 20}));
+    EXPECT_THAT(Array(exchanged(one)).to_vector<float>(), ElementsAre(9, 18)) << "x * q - p";
+    EXPECT_THAT(q.array().to_vector<float>(), ElementsAre(11, 22)) << "q + p";
+    EXPECT_THAT(p.array().to_vector<float>(), ElementsAre(2, 4)) << "p * 2";
+  }
+  EXPECT_THAT(Array(g.copy({{p, q}, {q, p}})(one)).to_vector<float>(), ElementsAre(2 - 11, 4 - 22)) << "exchanged again, it is f";
+  const Shared r = shared("r", array({100, 200}));
+  p.set(array({1, 2})), q.set(array({10, 20}));
+  EXPECT_THAT(Array(f.copy({{p, q}, {q, r}})(one)).to_vector<float>(), ElementsAre(-90, -180)) << "x * q - r: what comes in the place of one is not swapped again";
+  EXPECT_THAT(q.array().to_vector<float>(), ElementsAre(110, 220));
+  EXPECT_THAT(r.array().to_vector<float>(), ElementsAre(200, 400));
+  EXPECT_THAT(p.array().to_vector<float>(), ElementsAre(1, 2));
+}
+
 TEST_P(CallFormsOnEachDevice, CopiesSayWhatCannotBeSwapped) {
   const auto x = vector("x");
   const Shared w = shared("w", array({1, 2})), b = shared("b", array({1, 2})), wide = shared("wide", Array::zeros({2}, float64, device())), longer = shared("longer", array({1, 2, 3}));
