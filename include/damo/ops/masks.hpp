@@ -15,7 +15,7 @@
 
 namespace damo {
 
-/// int64 (count,) of each axis: positions of the elements that are not 0 (NaN is not), false of bools. x: any dtype, rank 1 or more. Cost: a prefix sum of
+/// int64 (count,) of each axis: positions of the elements that are not 0 (NaN is not), false of bools. x: any dtype but 8-bit floats (TypeError), rank 1 or more. Cost: a prefix sum of
 /// int64 over x's size, and a pass over it.
 std::vector<Variable> nonzero(const Operand& x);
 /// int64 (count,): the same as numbers in C order. x: any rank.

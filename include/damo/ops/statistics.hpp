@@ -40,7 +40,7 @@ struct Unique {
   Variable inverse;    ///< int64 (size of x,): which of the values each element in C order is
   Variable counts;     ///< int64, of values' shape: how often each stands in x
 };
-/// x: any dtype, any rank. What is not asked for costs nothing. The gradient of values goes to the first of equals.
+/// x: any dtype but 8-bit floats, which do not compare (TypeError); any rank. What is not asked for costs nothing. The gradient of values goes to the first of equals.
 Unique unique(const Operand& x);
 
 struct ConfusionMatrix {
