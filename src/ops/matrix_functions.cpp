@@ -15,17 +15,18 @@
 #include "ops/decompositions/decompositions.hpp"
 #include "ops/eager/overlap.hpp"
 #include "ops/matrix_functions_of.hpp"
+#include "ops/reduce_op.hpp"
 
 namespace damo {
 namespace {
 
 using GraphMatrices = MatrixFunctionsOf<OfVariables>;
 
-/// The vector of the numbers of x's rows; nothing of x is read but its shape.
+/// The vector of the numbers of x's columns, as many as it has rows; nothing of x is read but its shape, and there may be no element.
 Variable row_numbers(const Variable& x) {
-  std::vector<AnyIndex<Variable>> one(static_cast<std::size_t>(x.rank()), 0);
-  one.back() = AnyIndex<Variable>(Slice{});
-  return index_along(subtensor(x, one), 0);
+  const int last = x.rank() - 1;
+  const Variable line = reduce(ReductionKind::kCount, x, (std::uint32_t{1} << last) - 1, {});  // (1, ..., 1, n)
+  return dimshuffle(index_along(line, last), {last});
 }
 
 void require_square_matrices(const char* function, const Shape& x) {

@@ -89,6 +89,11 @@ TEST_P(MatrixFunctions, ExponentialsAreScipys) {
   expect_near(expm(astype(x, float32)), want, 1e-5);
   EXPECT_EQ(expm(Array::zeros({0, 3, 3}, float64, device())).shape(), (Shape{0, 3, 3}));
   EXPECT_THAT(error_of([&] { expm(of({1, 2}, {1, 2})); }), HasSubstr("expm: matrices of 1 x 2 are not square"));
+  const Variable m = matrix("m", float64), three = tensor3("three", float64);
+  const Function gradient = function({m}, {grad(sum(expm(m)), m)}, options()), of_batches = function({three}, {grad(sum(expm(three)), three)}, options());
+  EXPECT_EQ(Array(gradient(Array::zeros({0, 0}, float64, device()))).shape(), (Shape{0, 0})) << "there is no row to count columns in";
+  EXPECT_EQ(Array(of_batches(Array::zeros({0, 3, 3}, float64, device()))).shape(), (Shape{0, 3, 3}));
+  EXPECT_THAT(error_of([&] { gradient(Array::zeros({0, 2}, float64, device())); }), HasSubstr("expm: matrices of (0, 2) are not square"));
   const Values points = {0.3, 0.7, -0.2, 0.4, 1, 0.5, 0.1, -0.6, 0.9};
   const GradientCase cases[] = {{"expm", [](std::span<const Variable> v) { return expm(v[0]); }, {of(points, {3, 3})}},
                                 {"its gradient", [](std::span<const Variable> v) { return grad(sum(sqr(expm(v[0]))), v[0]); }, {of({0.3, 0.7, -0.2, 0.4}, {2, 2})}},
