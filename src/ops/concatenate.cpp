@@ -9,6 +9,7 @@
 #include "graph/user_line.hpp"
 #include "ops/concatenate_op.hpp"
 #include "ops/gradient_parts.hpp"
+#include "ops/padded_extent.hpp"
 #include "ops/promotion.hpp"
 #include "ops/window_thunk.hpp"
 
@@ -145,7 +146,7 @@ class PadOp final : public Op {
     Shape to = x;
     for (int axis = 0; axis < x.rank(); ++axis) {
       const PadWidth& width = widths_[static_cast<std::size_t>(axis)];
-      if (x[axis] != kUnknown) to[axis] += width.before + width.after;
+      if (x[axis] != kUnknown) to[axis] = padded_extent(x[axis], width, axis);
     }
     return to;
   }

@@ -105,6 +105,7 @@ TEST(CalledNames, WhatAnOpRefusesIsToldOfTheFunctionThatIsMadeOfIt) {
       {"repeat: shape (3, 4611686018427387904", [&] { repeat(k, huge, 0); }, [&] { repeat(ak, huge, 0); }, "give lesser extents"},
       {"tile: shape (4611686018427387904, 3", [&] { tile(k, {huge, 1}); }, [&] { tile(ak, {huge, 1}); }, "give lesser extents"},
       {"solve: the right side has no axes", [&] { solve(k, scalar("s")); }, [&] { solve(ak, Array::zeros({})); }, "give it as many rows as the matrix"},
+      {"pad: axis 0 would have more than 2^63 elements", [&] { pad(k, {{huge, huge}, {0, 0}}); }, [&] { pad(ak, {{huge, huge}, {0, 0}}); }, "give lesser widths"},
       {"expm: matrices of 0 x 2 are not square", [] { expm(input({float32, {0, 2}}, "x")); }, [] { expm(Array::zeros({0, 2})); }, "only square ones have powers"}};
   for (const Composed& f : all) {
     const std::string name = f.begin.substr(0, f.begin.find_first_of(": "));

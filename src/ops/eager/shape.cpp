@@ -8,6 +8,7 @@
 #include "ops/dimshuffle_op.hpp"
 #include "ops/eager/index_kernels.hpp"
 #include "ops/eager/overlap.hpp"
+#include "ops/padded_extent.hpp"
 
 namespace damo {
 namespace {
@@ -225,8 +226,9 @@ Array pad(const Array& x, std::span<const PadWidth> widths, Scalar value) {
   for (int axis = 0; axis < x.rank(); ++axis) {
     const PadWidth& width = widths[static_cast<std::size_t>(axis)];
     if (width.before < 0 || width.after < 0) throw ShapeError("pad: a width is below 0", "slice makes an array smaller");
+    const std::int64_t extent = padded_extent(shape[axis], width, axis);
     inside.push_back({width.before, width.before + shape[axis]});
-    shape[axis] += width.before + width.after;
+    shape[axis] = extent;
   }
   const Array padded = Array::full(shape, value, x.dtype(), x.device());
   assign(padded.slice(inside), x);
