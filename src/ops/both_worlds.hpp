@@ -1,7 +1,6 @@
 // What functions that are made of others need beside them where graphs and arrays differ: one text gives the function of Variables and that of Arrays, whose
 // parts have the same names. Nodes get the user's line by a BuiltAt around the call (graph/user_line.hpp).
 #pragma once
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +8,7 @@
 
 #include <damo/array_create.hpp>
 #include <damo/array_math.hpp>
+#include <damo/array_operand.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/ops/create.hpp>
 #include <damo/ops/reduce.hpp>
@@ -48,16 +48,21 @@ struct OfArrays {
   static Array numbers(const std::vector<std::int64_t>& values, const Array& beside) { return Array::from(values, beside.device()); }
 };
 
+inline void append_text(std::vector<std::string>& texts, const Array& operand) {
+  if (operand) texts.push_back(describe(operand));
+}
+inline void append_text(std::vector<std::string>& texts, const ArrayOperand& operand) {
+  if (!operand.is_number()) append_text(texts, operand.array());
+}
+
 /// build(), whose errors tell of the function that was called with these Arrays, not of one that it is made of.
-template <class Build, class... Arrays>
-auto asked_at_once(std::string_view function, const Build& build, const Arrays&... operands) {
+template <class Build, class... Operands>
+auto asked_at_once(std::string_view function, const Build& build, const Operands&... operands) {
   try {
     return build();
   } catch (Error& error) {
     std::vector<std::string> given;
-    for (const Array* operand : std::initializer_list<const Array*>{&operands...}) {
-      if (*operand) given.push_back(describe(*operand));
-    }
+    (append_text(given, operands), ...);
     add_asked(error, function, std::move(given), SourceLine());
     throw;
   }

@@ -106,6 +106,7 @@ TEST(CalledNames, WhatAnOpRefusesIsToldOfTheFunctionThatIsMadeOfIt) {
       {"tile: shape (4611686018427387904, 3", [&] { tile(k, {huge, 1}); }, [&] { tile(ak, {huge, 1}); }, "give lesser extents"},
       {"solve: the right side has no axes", [&] { solve(k, scalar("s")); }, [&] { solve(ak, Array::zeros({})); }, "give it as many rows as the matrix"},
       {"pad: axis 0 would have more than 2^63 elements", [&] { pad(k, {{huge, huge}, {0, 0}}); }, [&] { pad(ak, {{huge, huge}, {0, 0}}); }, "give lesser widths"},
+      {"cholesky_solve: the matrix has 3 rows, the right side 5", [] { cholesky_solve(input({float32, {3, 3}}), input({float32, {5}})); }, [&] { cholesky_solve(Array::zeros({3, 3}), aw); }, "give both as many rows"},
       {"expm: matrices of 0 x 2 are not square", [] { expm(input({float32, {0, 2}}, "x")); }, [] { expm(Array::zeros({0, 2})); }, "only square ones have powers"}};
   for (const Composed& f : all) {
     const std::string name = f.begin.substr(0, f.begin.find_first_of(": "));
@@ -155,6 +156,9 @@ TEST(CalledNames, DrawsTellTheirOwnLineAndNotTheStreams) {
   }
   EXPECT_EQ(draws, 4);
   EXPECT_THAT(error_of<TypeError>([&] { RandomStream wrong(x); }), AllOf(StartsWith("RandomStream: x float32 (?, ?) must be uint64"), HasSubstr("called_names_test.cpp:")));
+  RandomGenerator generator(1);
+  EXPECT_THAT(error_of<UserError>([&] { generator.choice(3, {-1}); }), StartsWith("choice: the extent of axis 0 is -1"));
+  EXPECT_THAT(error_of<UserError>([&] { generator.uniform({3}, Array::zeros({3, 4})); }), AllOf(StartsWith("uniform: cannot broadcast (3,) with (3, 4)"), HasSubstr("float32 (3, 4) on ")));
   EXPECT_THAT(error_of<GraphError>([&] { RandomStream(input({uint64, {2}})).split(); }), AllOf(StartsWith("split: "), HasSubstr("split built at"), HasSubstr("called_names_test.cpp:")));
 }
 

@@ -65,7 +65,9 @@ Array solve(const Array& a, const Array& b) { return decompositions().solve(a, b
 Array solve_triangular(const Array& a, const Array& b, bool lower, bool transposed, bool unit_diagonal) {
   return decompositions().solve_triangular(a, beside("solve_triangular", a, b), lower, transposed, unit_diagonal);
 }
-Array cholesky_solve(const Array& l, const Array& b) { return decompositions().cholesky_solve(l, beside("cholesky_solve", l, b)); }
+Array cholesky_solve(const Array& l, const Array& b) {
+  return asked_at_once("cholesky_solve", [&] { return decompositions().cholesky_solve(l, beside("cholesky_solve", l, b)); }, l, b);
+}
 Array inv(const Array& x) { return decompositions().inv(given("inv", x)); }
 Array pinv(const Array& x, std::optional<double> rcond) { return decompositions().pinv(given("pinv", x), rcond); }
 Array det(const Array& x) { return decompositions().det(given("det", x)); }

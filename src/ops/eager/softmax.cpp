@@ -105,7 +105,7 @@ Array take_along_axis(const Array& x, const Array& positions, int axis) {
 Array one_hot(const Array& positions, std::int64_t count, DType dtype) {
   const Array given = integers("one_hot", positions, positions);
   if (count < 0) throw ShapeError("one_hot: the count is " + std::to_string(count), "it is 0 or more");
-  return astype(eq(expand_dims(astype(given, int64), -1), arange(0, count, 1, int64, positions.device())), dtype);
+  return asked_at_once("one_hot", [&] { return astype(eq(expand_dims(astype(given, int64), -1), arange(0, count, 1, int64, positions.device())), dtype); }, positions);
 }
 
 }  // namespace damo

@@ -6,6 +6,7 @@
 #include <damo/array_sort.hpp>
 #include <damo/random.hpp>
 #include "graph/base/computed_dtype.hpp"
+#include "ops/both_worlds.hpp"
 #include "ops/eager/kernels.hpp"
 #include "ops/lower.hpp"
 #include "ops/random/distributions.hpp"
@@ -118,65 +119,60 @@ namespace {
 
 using GeneratorDraws = Distributions<GeneratorWorld>;
 
+/// build(draws), whose errors tell of that function.
+template <class Build, class... Operands>
+Array drawn(const char* function, RandomGenerator& generator, const Build& build, const Operands&... operands) {
+  return asked_at_once(function, [&] {
+    GeneratorWorld world(generator);
+    return build(GeneratorDraws(world));
+  }, operands...);
+}
+
 }  // namespace
 
 RandomGenerator RandomGenerator::split() { return {split_key(key_, splits_++), 0, device_}; }
 
 Array RandomGenerator::bits(const Shape& shape, DType dtype) {
-  GeneratorWorld world(*this);
-  return GeneratorDraws(world).bits(shape, dtype);
+  return drawn("bits", *this, [&](GeneratorDraws draws) { return draws.bits(shape, dtype); });
 }
 Array RandomGenerator::uniform(const Shape& shape, const ArrayOperand& low, const ArrayOperand& high, DType dtype) {
-  GeneratorWorld world(*this);
-  return GeneratorDraws(world).uniform(shape, low, high, dtype);
+  return drawn("uniform", *this, [&](GeneratorDraws draws) { return draws.uniform(shape, low, high, dtype); }, low, high);
 }
 Array RandomGenerator::normal(const Shape& shape, const ArrayOperand& mean, const ArrayOperand& std, DType dtype) {
-  GeneratorWorld world(*this);
-  return GeneratorDraws(world).normal(shape, mean, std, dtype);
+  return drawn("normal", *this, [&](GeneratorDraws draws) { return draws.normal(shape, mean, std, dtype); }, mean, std);
 }
 Array RandomGenerator::truncated_normal(const Shape& shape, const ArrayOperand& low, const ArrayOperand& high, const ArrayOperand& mean, const ArrayOperand& std, DType dtype) {
-  GeneratorWorld world(*this);
-  return GeneratorDraws(world).truncated_normal(shape, low, high, mean, std, dtype);
+  return drawn("truncated_normal", *this, [&](GeneratorDraws draws) { return draws.truncated_normal(shape, low, high, mean, std, dtype); }, low, high, mean, std);
 }
 Array RandomGenerator::exponential(const Shape& shape, const ArrayOperand& scale, DType dtype) {
-  GeneratorWorld world(*this);
-  return GeneratorDraws(world).exponential(shape, scale, dtype);
+  return drawn("exponential", *this, [&](GeneratorDraws draws) { return draws.exponential(shape, scale, dtype); }, scale);
 }
 Array RandomGenerator::gumbel(const Shape& shape, DType dtype) {
-  GeneratorWorld world(*this);
-  return GeneratorDraws(world).gumbel(shape, dtype);
+  return drawn("gumbel", *this, [&](GeneratorDraws draws) { return draws.gumbel(shape, dtype); });
 }
 Array RandomGenerator::gamma(const Shape& shape, const ArrayOperand& alpha, const ArrayOperand& scale, DType dtype) {
-  GeneratorWorld world(*this);
-  return GeneratorDraws(world).gamma(shape, alpha, scale, dtype);
+  return drawn("gamma", *this, [&](GeneratorDraws draws) { return draws.gamma(shape, alpha, scale, dtype); }, alpha, scale);
 }
 Array RandomGenerator::poisson(const Shape& shape, const ArrayOperand& rate) {
-  GeneratorWorld world(*this);
-  return GeneratorDraws(world).poisson(shape, rate);
+  return drawn("poisson", *this, [&](GeneratorDraws draws) { return draws.poisson(shape, rate); }, rate);
 }
 Array RandomGenerator::bernoulli(const Shape& shape, const ArrayOperand& p) {
-  GeneratorWorld world(*this);
-  return GeneratorDraws(world).bernoulli(shape, p);
+  return drawn("bernoulli", *this, [&](GeneratorDraws draws) { return draws.bernoulli(shape, p); }, p);
 }
 Array RandomGenerator::randint(const Shape& shape, std::int64_t low, std::int64_t high, DType dtype) {
-  GeneratorWorld world(*this);
-  return GeneratorDraws(world).randint(shape, low, high, dtype);
+  return drawn("randint", *this, [&](GeneratorDraws draws) { return draws.randint(shape, low, high, dtype); });
 }
 Array RandomGenerator::categorical(const Array& logits, int axis) {
-  GeneratorWorld world(*this);
-  return GeneratorDraws(world).categorical(logits, axis);
+  return drawn("categorical", *this, [&](GeneratorDraws draws) { return draws.categorical(logits, axis); }, logits);
 }
 Array RandomGenerator::categorical_of(const Array& probabilities, int axis) {
-  GeneratorWorld world(*this);
-  return GeneratorDraws(world).categorical_of(probabilities, axis);
+  return drawn("categorical_of", *this, [&](GeneratorDraws draws) { return draws.categorical_of(probabilities, axis); }, probabilities);
 }
 Array RandomGenerator::choice(std::int64_t n, const Shape& shape, bool replace, const std::vector<double>& p) {
-  GeneratorWorld world(*this);
-  return GeneratorDraws(world).choice(n, shape, replace, p);
+  return drawn("choice", *this, [&](GeneratorDraws draws) { return draws.choice(n, shape, replace, p); });
 }
 Array RandomGenerator::permutation(std::int64_t n) {
-  GeneratorWorld world(*this);
-  return GeneratorDraws(world).permutation(n);
+  return drawn("permutation", *this, [&](GeneratorDraws draws) { return draws.permutation(n); });
 }
 Array RandomGenerator::permutation(const Array& x, int axis) { return take(x, permutation(x.shape()[normalize_axis("permutation", axis, x.rank())]), axis); }
 Array RandomGenerator::dropout(const Array& x, double p) { return GeneratorWorld(*this).dropout(x, p); }
