@@ -203,19 +203,18 @@ Variable GRU::operator()(const Operand& xs, const Variable& begin) const {
 
 Variable attention(const Operand& query, const Operand& key, const Operand& value, const AttentionOptions& options) {
   const BuiltAt here(query.where());
-  const Variable q = query.variable();
-  const Variable k = key.variable(), v = value.variable();
-  const int rank = q.rank();
-  if (rank < 3 || k.rank() != rank || v.rank() != rank) {
-    throw ShapeError(ErrorParts{"attention: query, key and value have the axes (batch..., heads, n, features)", {describe(q), describe(k), describe(v)}, {}, "expand_dims(x, -3) makes one head"});
-  }
-  const std::int64_t heads = q.dims()[-3], groups = k.dims()[-3], features = q.dims()[-1];
-  const bool is_known = heads != kUnknown && groups != kUnknown && (features != kUnknown || options.scale);
-  if (!is_known || groups == 0 || v.dims()[-3] != groups || heads % groups != 0) {
-    throw ShapeError(ErrorParts{"attention: heads of the query are a multiple of those of key and value, and known with the features when the graph is built", {describe(q), describe(k), describe(v)}, {}, {}});
-  }
-  const double scale = options.scale ? *options.scale : 1 / std::sqrt(static_cast<double>(features));
-  return damo::attention(q, k, v, options.mask ? *options.mask : Variable(), {.causal = options.causal, .scale = scale});
+  return asked("attention", [&] {
+    const Variable q = query.variable(), k = key.variable(), v = value.variable();
+    const int rank = q.rank();
+    if (rank < 3 || k.rank() != rank || v.rank() != rank) throw ShapeError("attention: query, key and value have the axes (batch..., heads, n, features)", "expand_dims(x, -3) makes one head");
+    const std::int64_t heads = q.dims()[-3], groups = k.dims()[-3], features = q.dims()[-1];
+    const bool is_known = heads != kUnknown && groups != kUnknown && (features != kUnknown || options.scale);
+    if (!is_known || groups == 0 || v.dims()[-3] != groups || heads % groups != 0) {
+      throw ShapeError("attention: heads of the query are a multiple of those of key and value, and known with the features when the graph is built", "declare them: specify_shape, or the input's type");
+    }
+    const double scale = options.scale ? *options.scale : 1 / std::sqrt(static_cast<double>(features));
+    return damo::attention(q, k, v, options.mask ? *options.mask : Variable(), {.causal = options.causal, .scale = scale});
+  }, query, key, value);
 }
 
 }  // namespace damo::nn

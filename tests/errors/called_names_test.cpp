@@ -124,6 +124,7 @@ TEST(CalledNames, AreThoseOfFunctionsOfVariablesThatAreMadeOfOthers) {
       {"cholesky_solve: x is no matrix", [&] { cholesky_solve(v, k); }}, {"cholesky_solve: the matrix has 3 rows, the right side 5", [&] { cholesky_solve(q, w); }}, {"solve_triangular: the right side has no axes", [&] { solve_triangular(q, 1.0); }},
       {"cross_entropy: cannot broadcast (3, 4) with (4, 1)", [&] { cross_entropy(k, input({int64, {4}})); }}, {"flatten: shape (1099511627776, 1099511627776) has more than 2^63 elements", [&] { flatten(broadcast_to(input({float32, {1, 1}}), {huge, huge})); }},
       {"reshape: ", [&] { reshape(broadcast_to(input({float32, {1, 1}}), {huge, huge}), {-1}); }}, {"diag: shape (1099511627776, 1099511627776) has more than 2^63 elements", [&] { diag(broadcast_to(input({float32, {1}}), {huge})); }},
+      {"attention: query, key and value have the axes", [&] { nn::attention(k, k, k); }}, {"attention: heads of the query", [] { nn::attention(tensor4("q"), tensor4("k"), tensor4("v")); }},
       {"separable_conv2d: x has 2 channels, w is for 9", [] { separable_conv2d(input({float32, {1, 2, 5, 5}}), input({float32, {2, 1, 3, 3}}), input({float32, {4, 9, 1, 1}})); }}};
   for (const auto& [begin, mistake] : mistakes) {
     EXPECT_THAT(error_of<UserError>(mistake), AllOf(StartsWith(begin), HasSubstr("\n  " + begin.substr(0, begin.find(':')) + " built at "), HasSubstr("called_names_test.cpp:")));
