@@ -8,6 +8,7 @@ namespace damo {
 namespace {
 
 thread_local SourceLine users_line;
+thread_local std::string_view users_function;
 
 constexpr std::string_view kBuiltAt = " built at ";
 
@@ -50,6 +51,16 @@ BuiltAt::~BuiltAt() {
 }
 
 SourceLine line_of_user(SourceLine own) { return users_line ? users_line : own; }
+
+Called::Called(std::string_view function) : is_outermost_(users_function.empty()) {
+  if (is_outermost_) users_function = function;
+}
+
+Called::~Called() {
+  if (is_outermost_) users_function = {};
+}
+
+std::string called_by_user(std::string_view own) { return std::string(users_function.empty() ? own : users_function); }
 
 void add_asked(Error& error, std::string_view function, std::initializer_list<const Operand*> operands) {
   std::vector<Variable> variables;

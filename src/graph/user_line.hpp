@@ -36,6 +36,21 @@ class BuiltAt {
 /// The line that a BuiltAt of this thread says, else `own`.
 SourceLine line_of_user(SourceLine own);
 
+/// While it lives, called_by_user() of this thread is its function; the outermost counts. asked() makes one.
+class Called {
+ public:
+  explicit Called(std::string_view function);
+  ~Called();
+  Called(const Called&) = delete;
+  Called& operator=(const Called&) = delete;
+
+ private:
+  bool is_outermost_;
+};
+
+/// In whose name an op speaks that looks at its data at the call: the function of a Called of this thread, else `own`.
+std::string called_by_user(std::string_view own);
+
 /// Gives an error the name, the operands and the line of the function that was called, whatever op of those that it is made of has refused.
 void add_asked(Error& error, std::string_view function, std::initializer_list<const Operand*> operands);
 void add_asked(Error& error, std::string_view function, std::span<const Variable> operands, SourceLine line);
@@ -45,6 +60,7 @@ void add_asked(Error& error, std::string_view function, std::vector<std::string>
 template <class Build, class... Operands>
   requires(std::is_same_v<Operands, Operand> && ...)
 auto asked(std::string_view function, const Build& build, const Operands&... operands) {
+  const Called here(function);
   try {
     return build();
   } catch (Error& error) {
@@ -56,6 +72,7 @@ auto asked(std::string_view function, const Build& build, const Operands&... ope
 /// The same of Variables without lines of their own.
 template <class Build>
 auto asked(std::string_view function, const Build& build, std::span<const Variable> operands, SourceLine line) {
+  const Called here(function);
   try {
     return build();
   } catch (Error& error) {

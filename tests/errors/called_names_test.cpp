@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <damo/damo.hpp>
+#include "support/devices.hpp"
 #include "support/errors.hpp"
 
 namespace damo {
@@ -129,6 +130,27 @@ TEST(CalledNames, AreThoseOfFunctionsOfVariablesThatAreMadeOfOthers) {
   for (const auto& [begin, mistake] : mistakes) {
     EXPECT_THAT(error_of<UserError>(mistake), AllOf(StartsWith(begin), HasSubstr("\n  " + begin.substr(0, begin.find(':')) + " built at "), HasSubstr("called_names_test.cpp:")));
   }
+}
+
+class CalledNamesOnEachDevice : public testing::OnEachDevice {};
+DAMO_ON_EACH_DEVICE(CalledNamesOnEachDevice);
+
+TEST_P(CalledNamesOnEachDevice, AreThoseOfWhatLooksAtPositionsAtTheCallToo) {
+  const Variable i = vector("i", int64), v = vector("v"), x = matrix("x");
+  const auto array = [&](std::initializer_list<float> values) { return Array::from(std::vector<float>(values), device()); };
+  const Array places = Array::from(std::vector<std::int64_t>{0, 7}, device()), none = Array::zeros({0, 3}, float32, device());
+  const auto error = [&](std::vector<Variable> inputs, const Variable& output, const auto&... arrays) {
+    const Function f = function(inputs, {output}, {.device = device()});
+    return error_of<UserError>([&] {
+      f(arrays...);
+      device().synchronize();
+    });
+  };
+  EXPECT_THAT(error({i, v}, choose(i, {v, v}), places, array({1, 2})), AllOf(StartsWith("choose: position 7 is not on axis 0, whose extent is 2"), HasSubstr("called_names_test.cpp:"), HasSubstr("give positions from -2 to 1")));
+  EXPECT_THAT(error({x}, median(x, 0), none), AllOf(StartsWith("median: there is nothing to take from axis 0"), HasSubstr("called_names_test.cpp:")));
+  EXPECT_THAT(error({x}, quantile(x, 0.5, 0), none), StartsWith("quantile: there is nothing to take from axis 0"));
+  EXPECT_THAT(error({i, v}, bincount(i, v), places, array({1, 2, 3})), AllOf(StartsWith("bincount: "), HasSubstr("called_names_test.cpp:")));
+  EXPECT_THAT(error({v, i}, take(v, i), array({1, 2}), places), StartsWith("take: position 7")) << "nothing is around it";
 }
 
 TEST(CalledNames, DrawsTellTheirOwnLineAndNotTheStreams) {

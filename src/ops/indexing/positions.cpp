@@ -135,7 +135,8 @@ ErrorParts beyond_axis(const std::string& user, std::int64_t position, int axis,
   return parts;
 }
 
-Variable checked_positions(const std::string& user, const Variable& x, int axis, const Variable& positions, SourceLine line, CountsFromEnd counts, int axes, const Variable& before) {
+Variable checked_positions(const std::string& own, const Variable& x, int axis, const Variable& positions, SourceLine line, CountsFromEnd counts, int axes, const Variable& before) {
+  const std::string user = called_by_user(own);
   const Variable operands[] = {x, positions};
   asked(user, [&] {
     if (!is_integer(positions.dtype())) throw TypeError(user + ": positions are integers, these are " + describe(positions), "cast(positions, int64)");
