@@ -95,6 +95,28 @@ TEST_P(PushOutOfLoops, TakesTheRowsThatTheStepsTake) {
   }
 }
 
+// Of a number of steps that is less than a sequence's rows; those that no step reads have zeros as their gradient.
+TEST_P(PushOutOfLoops, LeavesRowsThatNoStepReads) {
+  const Variable w = matrix("w", float64), h0 = vector("h0", float64);
+  for (const Variable& xs : {matrix("xs", float64), input({float64, {5, 3}}, "xs")}) {
+    for (const int steps : {1, 2, 5}) {
+      for (const bool backwards : {false, true}) {
+        SCOPED_TRACE(std::to_string(steps) + (backwards ? " steps backwards" : " steps"));
+        const Variable states = scan({.sequences = {xs}, .initial = {h0}, .steps = steps, .go_backwards = backwards}, [&](const Variable& x, const Variable& h) { return tanh(dot(x, w) + h); });
+        const Variable slope = grad(sum(states * states), xs);
+        const std::vector<Array> values{drawn({5, 3}, 1), drawn({3, 4}, 2), drawn({4}, 3)};
+        expect_same({xs, w, h0}, {states, slope, grad(sum(states) + sum(xs), xs)}, values);
+        const Array found = function({xs, w, h0}, {slope}, on()).call(values);
+        ASSERT_EQ(found.shape(), (Shape{5, 3}));
+        for (std::int64_t row = 0; row < 5; ++row) {
+          const bool is_read = backwards ? row >= 5 - steps : row < steps;
+          for (std::int64_t k = 0; k < 3; ++k) EXPECT_EQ(found.to_doubles()[static_cast<std::size_t>(row * 3 + k)] != 0, is_read) << row;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(PushOutOfLoops, MultipliesWhateverVariesFromStepToStep) {
   const Variable xs = tensor3("xs", float64), ys = tensor3("ys", float64), fixed = matrix("fixed", float64), h0 = matrix("h0", float64);
   const Variable states = scan({.sequences = {xs, ys}, .initial = {h0}}, [&](const Variable& x, const Variable& y, const Variable& h) {

@@ -166,8 +166,12 @@ class PushOut {
     }
   }
 
+  /// One row a step. Those of an output that is as long as a sequence may be more where the number of steps is given.
   bool has_plain_rows(const LoopOutput& rows) const {
-    return rows.keep < 0 && rows.offset == 0 && (rows.like < 0 || plan_.sequences[static_cast<std::size_t>(rows.like)].extra == 0);
+    if (rows.keep >= 0 || rows.offset != 0) return false;
+    if (rows.like < 0) return true;
+    const std::int64_t extent = graph_.type(graph_.inputs(node_)[static_cast<std::size_t>(plan_.first_sequence() + rows.like)]).dims[0];
+    return plan_.sequences[static_cast<std::size_t>(rows.like)].extra == 0 && (plan_.count < 0 || plan_.count == extent);
   }
 
   /// What the outputs that stay, and the rows that are kept, are computed from.
