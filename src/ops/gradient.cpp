@@ -2,13 +2,17 @@
 #include "ops/backward.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include <damo/log.hpp>
+#include <damo/loop.hpp>
 #include <damo/ops/math.hpp>
 #include "graph/order.hpp"
 #include "ops/gradient_parts.hpp"
+#include "ops/loop/ifelse_op.hpp"
 
 namespace damo {
 namespace {
@@ -26,6 +30,13 @@ std::string built_at(const Apply& node) {
   const std::string line = to_string(node.where());
   return node.op().name() + (line.empty() ? "" : " built at " + line);
 }
+
+/// What arrived at a Variable. within: holds only where these branches of ifelse were taken, the outermost first; elsewhere it is 0, and what it is computed from
+/// may be no number.
+struct Arrived {
+  Variable gradient;
+  std::vector<Branch> within;
+};
 
 class BackwardWalk {
  public:
@@ -55,22 +66,46 @@ class BackwardWalk {
   /// The gradient by a Variable, to which nothing is added.
   void know(const Variable& variable, const Variable& gradient) {
     if (!known_.insert(variable.id()).second) throw GraphError("the known gradient by " + describe(variable) + " is given twice");
-    slots_.insert_or_assign(variable.id(), std::vector{spread(gradient, variable, where_)});
+    slots_.insert_or_assign(variable.id(), std::vector{Arrived{spread(gradient, variable, where_), {}}});
   }
 
   /// A gradient of the outputs' by one of them.
   void seed(const Variable& output, const Variable& gradient) {
-    if (!constants_.contains(output.id())) arrive(output, spread(gradient, output, where_));
+    if (!constants_.contains(output.id())) arrive(output, {spread(gradient, output, where_), {}});
   }
 
   void run() {
     for (auto node = order_.rbegin(); node != order_.rend(); ++node) pass(*node);
   }
 
-  /// Empty if nothing arrived.
-  Variable gradient_of(const Variable& variable) {
-    const auto found = slots_.find(variable.id());
-    return found == slots_.end() ? Variable() : sum_of(found->second);
+  /// One for each; empty where nothing arrived. What is of one branch is chosen together, so that the branch computes what several of them need.
+  std::vector<Variable> gradients_of(std::span<const Variable> variables) {
+    std::vector<Arrived> all;
+    for (const Variable& variable : variables) {
+      const auto found = slots_.find(variable.id());
+      all.push_back(found == slots_.end() ? Arrived() : sum_of(variable, found->second));
+    }
+    for (;;) {
+      const auto deepest = std::max_element(all.begin(), all.end(), [](const Arrived& a, const Arrived& b) { return a.within.size() < b.within.size(); });
+      if (deepest == all.end() || deepest->within.empty()) break;
+      const std::vector<Branch> within = deepest->within;
+      std::vector<std::size_t> of_branch;
+      std::vector<Variable> there, elsewhere;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (all[i].within != within) continue;
+        of_branch.push_back(i);
+        there.push_back(all[i].gradient);
+        elsewhere.push_back(zeros_like(variables[i], where_));
+      }
+      const std::vector<Variable> chosen = choose(within.back(), there, elsewhere);
+      for (std::size_t i = 0; i < of_branch.size(); ++i) {
+        all[of_branch[i]].gradient = chosen[i];
+        all[of_branch[i]].within.pop_back();
+      }
+    }
+    std::vector<Variable> gradients;
+    for (const Arrived& arrived : all) gradients.push_back(arrived.gradient);
+    return gradients;
   }
   bool is_reached(const Variable& variable) const { return reached_.contains(variable.id()); }
 
@@ -79,55 +114,81 @@ class BackwardWalk {
     return is_floating(variable.dtype()) && wanted_.contains(variable.id());
   }
 
-  void arrive(const Variable& variable, const Variable& gradient) {
+  void arrive(const Variable& variable, Arrived arrived) {
     if (known_.contains(variable.id())) return;
-    slots_[variable.id()].push_back(gradient);
+    slots_[variable.id()].push_back(std::move(arrived));
+  }
+
+  std::vector<Variable> choose(const Branch& branch, std::span<const Variable> there, std::span<const Variable> elsewhere) const {
+    return ifelse(operand(branch.condition, where_), branch.is_first ? there : elsewhere, branch.is_first ? elsewhere : there);
+  }
+
+  /// With zeros where the branches behind the first ones were not taken.
+  void leave_branches(const Variable& variable, Arrived& arrived, std::size_t kept) const {
+    for (; arrived.within.size() > kept; arrived.within.pop_back()) {
+      const Variable zeros = zeros_like(variable, where_);
+      arrived.gradient = choose(arrived.within.back(), std::span(&arrived.gradient, 1), std::span(&zeros, 1)).front();
+    }
+  }
+
+  /// How many branches both are within.
+  static std::size_t common(const std::vector<Branch>& a, const std::vector<Branch>& b) {
+    return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
   }
 
   /// Of all that arrived: that alone from then on.
-  const Variable& sum_of(std::vector<Variable>& arrived) const {
+  const Arrived& sum_of(const Variable& variable, std::vector<Arrived>& arrived) const {
     if (arrived.size() > 1) {
-      Variable sum = arrived.front();
-      for (std::size_t i = 1; i < arrived.size(); ++i) sum = add(operand(sum, where_), operand(arrived[i], where_));
-      arrived = {sum};
+      std::size_t kept = arrived.front().within.size();
+      for (const Arrived& other : arrived) kept = std::min(kept, common(arrived.front().within, other.within));
+      for (Arrived& other : arrived) leave_branches(variable, other, kept);
+      Arrived sum = std::move(arrived.front());
+      for (std::size_t i = 1; i < arrived.size(); ++i) sum.gradient = add(operand(sum.gradient, where_), operand(arrived[i].gradient, where_));
+      arrived = {std::move(sum)};
     }
     return arrived.front();
   }
 
-  /// One for each output of the node; empty if none has any.
-  std::vector<Variable> output_gradients(const Apply& node) {
-    std::vector<Variable> gradients;
-    bool some = false;
+  /// One for each output of the node, and within which branches all of them are; empty if none has any.
+  std::pair<std::vector<Variable>, std::vector<Branch>> output_gradients(const Apply& node) {
+    std::vector<Arrived> all;
+    std::optional<std::vector<Branch>> within;
     for (const Variable& output : node.outputs()) {
       const auto found = slots_.find(output.id());
-      some |= found != slots_.end();
-      gradients.push_back(found == slots_.end() ? Variable() : sum_of(found->second));
+      all.push_back(found == slots_.end() ? Arrived() : sum_of(output, found->second));
+      if (found == slots_.end()) continue;
+      if (!within) within = all.back().within;
+      within->resize(common(*within, all.back().within));
     }
-    if (!some) return {};
+    if (!within) return {};
+    std::vector<Variable> gradients;
     for (int i = 0; i < node.output_count(); ++i) {
-      Variable& gradient = gradients[static_cast<std::size_t>(i)];
-      if (!gradient && is_floating(node.output(i).dtype()))
-        gradient = zeros_like(node.output(i), node.where());
+      Arrived& arrived = all[static_cast<std::size_t>(i)];
+      leave_branches(node.output(i), arrived, within->size());
+      if (!arrived.gradient && is_floating(node.output(i).dtype())) arrived.gradient = zeros_like(node.output(i), node.where());
+      gradients.push_back(std::move(arrived.gradient));
     }
-    return gradients;
+    return {std::move(gradients), std::move(*within)};
   }
 
   void pass(const Apply& node) {
     if (std::none_of(node.inputs().begin(), node.inputs().end(), [&](const Variable& v) { return wants(v); })) return;
-    const std::vector<Variable> arrived = output_gradients(node);
+    const auto [arrived, within] = output_gradients(node);
     if (arrived.empty()) return;
-    const Gradients gradients = gradients_of(node, arrived);
+    const Gradients gradients = input_gradients(node, arrived);
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {
       const Variable& input = node.inputs()[i];
       if (!wants(input)) continue;
       if (!gradients[i].is_defined()) refuse(node, static_cast<int>(i), gradients[i].reason());
       if (gradients[i].is_disconnected()) continue;
       check(node, static_cast<int>(i), gradients[i].value());
-      arrive(input, spread(gradients[i].value(), input, node.where()));
+      Arrived there{spread(gradients[i].value(), input, node.where()), within};
+      if (std::optional<Branch> branch = branch_of(node, static_cast<int>(i))) there.within.push_back(std::move(*branch));
+      arrive(input, std::move(there));
     }
   }
 
-  static Gradients gradients_of(const Apply& node, const std::vector<Variable>& arrived) {
+  static Gradients input_gradients(const Apply& node, const std::vector<Variable>& arrived) {
     try {
       Gradients gradients = node.op().gradient(node, arrived);
       if (gradients.size() == node.inputs().size()) return gradients;
@@ -172,7 +233,7 @@ class BackwardWalk {
   std::unordered_set<std::size_t> reached_;  // Variables of the graph
   std::unordered_set<std::size_t> wanted_;   // what is asked for, and what depends on it
   std::unordered_set<std::size_t> constants_, known_;
-  std::unordered_map<std::size_t, std::vector<Variable>> slots_;  // gradients that arrived, of the Variables' shapes
+  std::unordered_map<std::size_t, std::vector<Arrived>> slots_;  // gradients that arrived, of the Variables' shapes
 };
 
 /// what: "lop: output "
@@ -222,10 +283,10 @@ std::vector<Variable> backward(std::span<const Variable> outputs, std::span<cons
   for (const Assignment& known : options.known) walk.know(known.variable, known.value);
   for (std::size_t i = 0; i < outputs.size(); ++i) walk.seed(outputs[i], output_gradients[i]);
   walk.run();
-  std::vector<Variable> results;
-  for (const Variable& input : inputs) {
-    results.push_back(walk.gradient_of(input));
-    if (results.back() || options.disconnected == Disconnected::kZero) continue;
+  const std::vector<Variable> results = walk.gradients_of(inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Variable& input = inputs[i];
+    if (results[i] || options.disconnected == Disconnected::kZero) continue;
     const std::string reason = describe(input) + (walk.is_reached(input) ? " is read only by ops that pass no gradient on" : " is not part of the graph of the outputs");
     if (options.disconnected == Disconnected::kRaise) throw GraphError(reason, "leave it out, or give Disconnected::kZero for zeros");
     log(LogLevel::kWarning, reason + ": its gradient is zeros" + (where ? ", asked for at " + to_string(where) : ""));

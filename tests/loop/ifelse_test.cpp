@@ -1,4 +1,8 @@
 // ifelse: the right value, and nothing of the other.
+#include <cmath>
+#include <utility>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -79,6 +83,53 @@ TEST_P(IfElse, HasTheGradientOfWhatItTook) {
   }
 }
 
+// Where its own values, or slopes, are no numbers, and where it cannot run at all.
+TEST_P(IfElse, HasAGradientWhateverTheOtherBranchIsThere) {
+  const Variable s = scalar("s", float64), x = vector("x", float64);
+  const Variable root = ifelse(s > 0.0, sqrt(s), 3.0 * s), nested = ifelse(s > 0.0, log(s) * s, ifelse(s > -1.0, s * s, acos(s))) + s * s;
+  const Variable element = ifelse(s > 0.0, sum(x) * s, sum(subtensor(x, {5})));
+  int then = 0, otherwise = 0;
+  const Variable counted = ifelse(s > 0.0, make_op<CountedOp>(&then)(s * s) * s, make_op<CountedOp>(&otherwise)(exp(s * s)) * s);
+  const auto number = [&](double value) { return Array::from(std::vector<double>{value}, Shape(), device()); };
+  for (const Options& options : {on(), Options{.fuse = false, .rewrite = false, .device = device()}}) {
+    const Function f = function({s}, {grad(root, s), grad(nested, s)}, options);
+    const auto at = [&](double value) {
+      const auto [a, b] = f.call<2>(number(value));
+      return std::pair(a.to_doubles()[0], b.to_doubles()[0]);
+    };
+    EXPECT_EQ(at(0.0), std::pair(3.0, 0.0));
+    EXPECT_EQ(at(-0.5), std::pair(3.0, -2.0));
+    EXPECT_DOUBLE_EQ(at(4.0).first, 0.25);
+    EXPECT_DOUBLE_EQ(at(4.0).second, std::log(4.0) + 1 + 8);
+    const std::vector<Variable> slopes = grad(element, {s, x});
+    const auto [by_s, by_x] = function({s, x}, {slopes[0], slopes[1]}, options).call<2>(number(2), Array::ones({3}, float64, device()));
+    EXPECT_EQ(by_s.to_doubles(), std::vector<double>{3});
+    EXPECT_EQ(by_x.to_doubles(), (std::vector<double>{2, 2, 2}));
+    EXPECT_EQ(Array(function({s}, {grad(grad(root * root * root, s), s)}, options)(number(-2))).to_doubles()[0], 162 * -2) << "the second one, of 27 s^3";
+  }
+  EXPECT_DOUBLE_EQ(Array(function({s}, {grad(counted, s)}, on())(number(-1))).to_doubles()[0], 3 * std::exp(1.0));
+  EXPECT_EQ(then, 0) << "the gradient computes what the branch that was taken needs";
+  EXPECT_EQ(otherwise, 1);
+}
+
+// Whether an extent is known before the call runs differs from call to call then.
+TEST_P(IfElse, GivesShapesThatAgreeInSomeCallsOnly) {
+  const Variable c = scalar("c", int32), x = vector("x"), y = vector("y");
+  const Variable above = ifelse(c > 0, subtensor(x, {x > 0.0}), x), chosen = ifelse(c > 0, x, y);
+  const Variable loop = scan({.initial = {sum(chosen)}, .steps = size_of(chosen)}, [](const Variable& h) { return h * 0.5; });
+  const Function masked = function({c, x}, {grad(sum(above), x)}, on()), looped = function({c, x, y}, {sum(loop), grad(sum(loop), y)}, on());
+  const Array values = array({1, -2, 3}), ones = array({1, 1, 1});
+  for (const bool first : {false, true, false, true}) {
+    EXPECT_EQ(Array(masked(flag(first), values)).to_doubles(), first ? (std::vector<double>{1, 0, 1}) : (std::vector<double>{1, 1, 1})) << first;
+  }
+  for (const std::int64_t length : {2, 3, 2, 3, 4}) {
+    const auto [value, slope] = looped.call<2>(flag(false), ones, Array::ones({length}, float32, device()));
+    const double halves = 1 - std::pow(0.5, static_cast<double>(length));
+    EXPECT_DOUBLE_EQ(value.to_doubles()[0], static_cast<double>(length) * halves);
+    EXPECT_EQ(slope.to_doubles(), std::vector<double>(static_cast<std::size_t>(length), halves));
+  }
+}
+
 TEST_P(IfElse, ChoosesAtEachStepOfALoop) {
   const Variable x = scalar("x", int64);
   const ScanOutputs integers = while_loop({x, constant(std::int64_t{0})}, [](const Variable& n, const Variable&) { return n > 1; },
@@ -95,6 +146,7 @@ TEST(IfElseErrors, NameWhatDoesNotFit) {
   EXPECT_THAT(error_of<ShapeError>([&] { ifelse(c > 0, x, y); }), HasSubstr("ifelse: values 0 differ in rank"));
   EXPECT_THAT(error_of<TypeError>([&] { ifelse(c > 0, x, cast(x, int32)); }), HasSubstr("ifelse: values 0 differ in dtype"));
   EXPECT_THAT(error_of<GraphError>([&] { ifelse(c > 0, {x, x}, {x}); }), HasSubstr("ifelse: 2 values or else 1"));
+  EXPECT_THAT(error_of<GraphError>([&] { ifelse(c > 0, std::vector<Variable>{}, std::vector<Variable>{}); }), HasSubstr("ifelse: there are no values to choose between"));
 }
 
 DAMO_ON_EACH_DEVICE(IfElse);

@@ -4,7 +4,6 @@
 #include <damo/loop.hpp>
 #include <damo/module_options.hpp>
 #include <damo/thunk.hpp>
-#include "ops/gradient_parts.hpp"
 #include "ops/loop/ifelse_op.hpp"
 #include "runtime/exec/context.hpp"
 
@@ -94,27 +93,21 @@ Thunk IfElseOp::make_thunk(const Apply& node, ThunkContext& context) const {
   return [thunk] { (*thunk)(); };
 }
 
-/// To each branch what arrives where it was taken, else zeros. Where types say that both have one shape those are of the gradient's, so that the branch itself need not be
-/// there for its shape.
+/// To each branch what arrives: the walk that asks knows that it holds where the branch was taken (branch_of).
 Gradients IfElseOp::gradient(const Apply& node, std::span<const Variable> output_gradients) const {
-  const std::size_t count = types_.size();
   std::vector<Gradient> result(node.inputs().size(), Gradient::disconnected());
-  const At at(node.where());
   for (std::size_t branch = 0; branch < 2; ++branch) {
-    std::vector<Variable> arriving, zeros;
-    for (std::size_t i = 0; i < count; ++i) {
-      const Variable &value = node.input(first_input(branch) + static_cast<int>(i)), &g = output_gradients[i];
-      if (!g) continue;
-      arriving.push_back(g);
-      zeros.push_back(zeros_like(types_[i].dims.is_known() ? g : value, node.where()));
-    }
-    if (arriving.empty()) continue;
-    const std::vector<Variable> given = branch == 0 ? ifelse(at(node.input(0)), arriving, zeros) : ifelse(at(node.input(0)), zeros, arriving);
-    for (std::size_t i = 0, next = 0; i < count; ++i) {
-      if (output_gradients[i]) result[static_cast<std::size_t>(first_input(branch)) + i] = given[next++];
+    for (std::size_t i = 0; i < types_.size(); ++i) {
+      if (output_gradients[i]) result[static_cast<std::size_t>(first_input(branch)) + i] = output_gradients[i];
     }
   }
   return result;
+}
+
+std::optional<Branch> branch_of(const Apply& node, int input) {
+  const auto* const op = dynamic_cast<const IfElseOp*>(&node.op());
+  if (!op || input == 0) return std::nullopt;
+  return Branch{node.input(0), input < op->first_input(1)};
 }
 
 std::vector<Variable> ifelse(const Operand& condition, std::span<const Variable> then, std::span<const Variable> otherwise) {
@@ -127,6 +120,7 @@ std::vector<Variable> ifelse(const Operand& condition, std::span<const Variable>
   if (chosen.dtype() != bool_) refuse(static_cast<TypeError*>(nullptr), "the condition is no bool", "compare: x > 0", {describe(chosen)});
   if (chosen.rank() != 0) refuse(static_cast<ShapeError*>(nullptr), "the condition must be 0-d", "where() chooses element by element; all(x) and any(x) reduce", {describe(chosen)});
   if (then.size() != otherwise.size()) refuse(static_cast<GraphError*>(nullptr), std::to_string(then.size()) + " values or else " + std::to_string(otherwise.size()), "give as many for either case");
+  if (then.empty()) refuse(static_cast<GraphError*>(nullptr), "there are no values to choose between", "give one or more for either case");
   std::vector<TensorType> types;
   std::vector<Variable> inputs{chosen};
   for (std::size_t i = 0; i < then.size(); ++i) {

@@ -2,6 +2,7 @@
 // what only they need.
 #pragma once
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "ops/inner_graph_op.hpp"
@@ -34,5 +35,14 @@ class IfElseOp final : public InnerGraphOp {
   std::array<FunctionGraph, 2> graphs_;
   std::array<InnerShapes, 2> shapes_;
 };
+
+/// One of the two branches of an ifelse.
+struct Branch {
+  Variable condition;
+  bool is_first;  ///< taken where the condition holds
+  friend bool operator==(const Branch& a, const Branch& b) { return a.condition.is_same(b.condition) && a.is_first == b.is_first; }
+};
+/// The branch that an input of a node is of; nothing where the node is no ifelse, or the input its condition.
+std::optional<Branch> branch_of(const Apply& node, int input);
 
 }  // namespace damo

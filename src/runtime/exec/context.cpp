@@ -328,7 +328,11 @@ Binding& Context::enter(std::size_t number, BindingTable& table, std::span<const
   const bool tidies = call_ % BindingTable::kLife == 0;
   if (tidies) table.forget(call_);
   if (stages_[number].binding != binding || tidies) {
-    for (std::size_t i = number + 1; i < stages_.size(); ++i) stages_[i].binding = nullptr;  // layouts that followed from others
+    // Layouts that followed from others. Their cells may be this stage's now: whether an extent is known early can differ from call to call.
+    for (std::size_t i = number + 1; i < stages_.size(); ++i) {
+      stages_[i].binding = nullptr;
+      clear_placed(stages_[i]);
+    }
     apply(*binding, stages_[number], table.arena_bytes());
   }
   for (int owned : binding->owned) set_owned(owned);
@@ -389,8 +393,7 @@ void Context::apply(const Binding& binding, Stage& stage, std::size_t arena_byte
   for (int node : binding.nodes) passing_[static_cast<std::size_t>(node)] = 0;
   for (int node : binding.passing) passing_[static_cast<std::size_t>(node)] = 1;
   for (const Binding::View& view : binding.views) view_offsets_[static_cast<std::size_t>(view.node)] = view.offset;
-  for (int placed : stage.placed) CellAccess::clear(cell(placed));
-  stage.placed.clear();
+  clear_placed(stage);
   allocate_arena(binding, stage, arena_bytes);
   for (const Binding::Place& place : binding.places) {
     Cell& target = cell(place.cell);
@@ -399,6 +402,11 @@ void Context::apply(const Binding& binding, Stage& stage, std::size_t arena_byte
     stage.placed.push_back(place.cell);
   }
   stage.binding = &binding;
+}
+
+void Context::clear_placed(Stage& stage) {
+  for (int placed : stage.placed) CellAccess::clear(cell(placed));
+  stage.placed.clear();
 }
 
 /// bytes: what the largest of the kept bindings needs, so that those in turn share one arena.

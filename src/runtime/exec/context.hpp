@@ -69,6 +69,7 @@ class Context {
   Binding& bind(BindingTable& table, std::span<const int> deciding, std::span<const int> nodes);
   void compile_ahead(const Binding& binding);
   void apply(const Binding& binding, Stage& stage, std::size_t arena_bytes);
+  void clear_placed(Stage& stage);
   void allocate_arena(const Binding& binding, Stage& stage, std::size_t bytes);
   std::size_t held_bytes() const;
   void set_owned(int cell);
