@@ -94,7 +94,7 @@ struct DataLoader::Epoch::Work {
   std::jthread thread;  // last: it ends before what it uses
 
   Made make() {
-    const std::int64_t begin = made++ * data->options.batch, end = std::min(begin + data->options.batch, data->count), rows = end - begin;
+    const std::int64_t begin = made * data->options.batch, end = std::min(begin + data->options.batch, data->count), rows = end - begin;
     const std::span<const std::int64_t> chosen(order.data() + begin, static_cast<std::size_t>(rows));
     Made made_now;
     if (stream) {  // memory that comes from the pool may still be read by kernels of the default stream
@@ -119,6 +119,7 @@ struct DataLoader::Epoch::Work {
       }
     }
     if (stream) made_now.ready.emplace(data->device, EventOptions{.timing = false}).record(*stream);
+    ++made;  // after a reader's exception the same rows are next
     return made_now;
   }
 
@@ -181,7 +182,7 @@ DataLoader::DataLoader(std::vector<Array> arrays, LoaderOptions options) {
 
 std::int64_t DataLoader::batches() const {
   const std::int64_t batch = data_->options.batch;
-  return data_->options.drop_last ? data_->count / batch : (data_->count + batch - 1) / batch;
+  return data_->options.drop_last ? data_->count / batch : data_->count / batch + (data_->count % batch != 0);
 }
 
 std::vector<std::int64_t> DataLoader::order(std::int64_t epoch) const {
@@ -195,6 +196,7 @@ std::vector<std::int64_t> DataLoader::order(std::int64_t epoch) const {
 }
 
 DataLoader::Epoch DataLoader::epoch(std::int64_t number) const {
+  if (data_->tables.empty() && !data_->reader) throw TypeError("data loader: there are neither arrays nor a reader", "give a function that reads rows");
   const auto work = std::make_shared<Epoch::Work>();
   work->data = data_;
   work->order = order(number);

@@ -34,6 +34,9 @@ double Init::unit() { return (static_cast<double>(random_() >> 11) + 0.5) * 0x1p
 
 template <class Draw>
 Shared Init::draw(std::string name, const Shape& shape, const Draw& draw) {
+  for (const std::int64_t extent : shape) {
+    if (extent < 0) throw ShapeError("nn::Init: an extent of parameter '" + name + "' is " + std::to_string(extent), "give 0 or more");
+  }
   const Array values = visit(dtype_, [&]<class T>(T) {
     if constexpr (std::is_integral_v<T>) {
       throw TypeError("nn::Init: parameters are floating, not " + std::string(damo::name(dtype_)));
@@ -44,7 +47,7 @@ Shared Init::draw(std::string name, const Shape& shape, const Draw& draw) {
       return Array::from(host, shape, device_);
     }
   });
-  return shared(std::move(name), values);
+  return shared(std::move(name), values, SourceLine());  // the line here is nobody's
 }
 
 Shared Init::full(std::string name, const Shape& shape, double value) {
@@ -80,12 +83,12 @@ namespace {
 
 Shared filters_of(Init& init, const std::string& name, std::int64_t channels, std::int64_t filters, const PerAxis& window, std::int64_t groups) {
   const std::vector<std::int64_t>& extents = window.numbers();
-  const std::int64_t height = extents.front(), width = extents.back();
   if (extents.empty() || extents.size() > 2 || groups < 1 || channels % groups != 0 || filters % groups != 0) {
     throw ShapeError("nn::Conv2d: " + std::to_string(channels) + " channels and " + std::to_string(filters) + " filters in " + std::to_string(groups) + " groups, windows of " +
                          std::to_string(extents.size()) + " axes",
                      "give one or two extents, and groups that divide both numbers");
   }
+  const std::int64_t height = extents.front(), width = extents.back();
   const double inputs = static_cast<double>(channels / groups * height * width), outputs = static_cast<double>(filters / groups * height * width);
   return init.uniform(name, {filters, channels / groups, height, width}, std::sqrt(6 / (inputs + outputs)));
 }
@@ -136,8 +139,9 @@ Variable BatchNorm::train(const Operand& x, optim::Updates& updates) const {
     if (i != kept) others.push_back(i);
   }
   const Variable center = mean(x, others), spread = var(x, others);
-  updates.push_back({running_mean, momentum * running_mean + (1 - momentum) * center});
-  updates.push_back({running_var, momentum * running_var + (1 - momentum) * spread});
+  // x may have another dtype than the parameters.
+  updates.push_back({running_mean, cast(momentum * running_mean + (1 - momentum) * center, running_mean.dtype())});
+  updates.push_back({running_var, cast(momentum * running_var + (1 - momentum) * spread, running_var.dtype())});
   return (x - along(center, "nn::BatchNorm", kept, rank)) * along(rsqrt(spread + epsilon) * scale, "nn::BatchNorm", kept, rank) + along(shift, "nn::BatchNorm", kept, rank);
 }
 Variable BatchNorm::operator()(const Operand& x) const {

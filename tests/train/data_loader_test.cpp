@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <set>
 #include <stdexcept>
 
@@ -113,6 +114,28 @@ TEST(DataLoader, WhatTheThreadThrowsTheLoopThrows) {
   }
 }
 
+TEST(DataLoader, WithoutAThreadTheSameRowsComeAgainAfterAnException) {
+  const Device cpu("cpu");
+  std::vector<std::size_t> asked;
+  const DataLoader loader(3, [&](std::span<const std::int64_t> rows) -> Batch {
+    asked.push_back(rows.size());
+    if (asked.size() == 1) throw std::runtime_error("not yet");
+    return {Array::zeros({static_cast<std::int64_t>(rows.size())}, float32, cpu)};
+  }, {.batch = 2, .shuffle = false, .prefetch = 0, .device = cpu});
+  auto epoch = loader.epoch(0);
+  EXPECT_THROW(epoch.next(), std::runtime_error);
+  EXPECT_TRUE(epoch.next());
+  EXPECT_TRUE(epoch.next());
+  EXPECT_FALSE(epoch.next());
+  EXPECT_THAT(asked, ElementsAre(2, 2, 1));
+}
+
+TEST(DataLoader, ABatchMayBeLargerThanAllRows) {
+  const DataLoader loader({Array::ones({20, 2}, float32, Device("cpu"))}, {.batch = std::numeric_limits<std::int64_t>::max(), .device = Device("cpu")});
+  EXPECT_EQ(loader.batches(), 1);
+  EXPECT_EQ((*loader.epoch(0).next())[0].shape(), (Shape{20, 2}));
+}
+
 TEST(DataLoader, ALoopThatIsLeftEndsItsThread) {
   const Device cpu("cpu");
   std::atomic<int> made = 0;
@@ -140,6 +163,7 @@ TEST(DataLoader, SaysWhatCannotBeLoaded) {
   EXPECT_THAT(error([&] { DataLoader({Array::zeros({0, 2}, float32, cpu)}); }), HasSubstr("there are no rows to make batches of"));
   EXPECT_THAT(error([&] { DataLoader(std::vector<Array>{}); }), HasSubstr("there are no arrays to make batches of"));
   EXPECT_THAT(error([&] { DataLoader({x}, {.batch = 5, .drop_last = true}); }), HasSubstr("an epoch of 4 rows has no batch of 5"));
+  EXPECT_THAT(error([&] { DataLoader(4, DataLoader::Reader(), {.device = cpu}).epoch(0); }), HasSubstr("data loader: there are neither arrays nor a reader"));
   EXPECT_THAT(error([&] { DataLoader({x}, {.prefetch = -1}); }), HasSubstr("prefetch is 0 and more, this one -1"));
   const DataLoader wrong(4, [&](std::span<const std::int64_t>) -> Batch { return {y}; }, {.batch = 2, .device = cpu});
   EXPECT_THAT(error([&] { wrong.epoch(0).next(); }), HasSubstr("the reader gave (3,) for 2 rows"));

@@ -161,6 +161,12 @@ TEST_P(NnOnEachDevice, BatchNormLearnsWhatItUsesLater) {
   for (int i = 0; i < 100; ++i) train(values);
   expect_near(run({x}, layer(x), {values}), out, 1e-9);
   EXPECT_EQ(layer.running().size(), 2u);
+  nn::Init narrow(3, float32, device());
+  const nn::BatchNorm of_floats(narrow, "bn", 2, 1, 0.75);
+  optim::Updates of_doubles;
+  const Variable wide = of_floats.train(x, of_doubles);
+  function({x}, {wide}, {.device = device(), .updates = of_doubles})(values);
+  EXPECT_EQ(of_floats.running_mean.array().dtype(), float32) << "x has another dtype";
 }
 
 TEST_P(NnOnEachDevice, LstmIsItsFormula) {
@@ -259,6 +265,14 @@ TEST_P(NnOnEachDevice, AttentionIsItsFormulaWithMasksAndGroups) {
     expect_near(found[0], expected);
     for (const double value : found[1].to_doubles()) EXPECT_TRUE(std::isfinite(value));
   }
+}
+
+TEST(Nn, LayersSayWhatExtentsTheyTake) {
+  nn::Init init(1, float32, Device("null"));
+  EXPECT_THAT(error_of<ShapeError>([&] { nn::Conv2d(init, "c", 3, 4, {}); }), HasSubstr("nn::Conv2d: 3 channels and 4 filters in 1 groups, windows of 0 axes"));
+  EXPECT_THAT(error_of<ShapeError>([&] { nn::Linear(init, "l", -1, 3); }), HasSubstr("nn::Init: an extent of parameter 'l.weight' is -1"));
+  const nn::Linear layer(init, "l", 2, 3);
+  EXPECT_THAT(error_of([&] { function({}, {}, {.device = Device("null"), .updates = {{layer.weight, layer.weight + 1.0}, {layer.weight, layer.weight}}}); }), ::testing::Not(HasSubstr("nn.cpp"))) << "a line of Damo's";
 }
 
 TEST(Nn, AttentionSaysWhatDoesNotFit) {
