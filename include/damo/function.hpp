@@ -142,6 +142,8 @@ class Function {
  private:
   friend Function function(std::span<const Variable>, std::span<const Variable>, const Options&, SourceLine);
   struct Data;
+  /// Throws GraphError if there is none any more.
+  const Data& held() const;
   explicit Function(std::shared_ptr<Data> data) : data_(std::move(data)) {}
   Function rebuilt(FunctionGraph graph, SourceLine where) const;
   Results call_otherwise(std::span<const Array> inputs) const;

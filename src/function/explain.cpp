@@ -115,8 +115,8 @@ std::string report_text(const BuildReport& report) {
 }  // namespace
 
 std::string Function::explain() const {
-  const FunctionGraph& graph = data_->graph;
-  const Program& program = data_->executor->program();
+  const FunctionGraph& graph = held().graph;
+  const Program& program = held().executor->program();
   std::string text = "function" + (name().empty() ? "" : " " + name()) + " on " + device().name() + ": " +
                      plural(graph.inputs().size(), "input") + ", " +
                      (program.shared().empty() ? "" : plural(program.shared().size(), "shared variable") + ", ") +
@@ -130,7 +130,7 @@ std::string Function::explain() const {
   for (NodeId node : order) numbers.emplace(node, numbers.size() + 1);
   for (; number < std::min(order.size(), kNodes); ++number) {
     text += "  " + std::to_string(number + 1) + "  " +
-            node_text(graph, order[number], numbers, data_->options, data_->fusion, program, static_cast<int>(number));
+            node_text(graph, order[number], numbers, held().options, held().fusion, program, static_cast<int>(number));
   }
   if (number < order.size()) text += "  ... " + plural(order.size() - number, "more node") + "\n";
   for (std::size_t i = 0; i < program.cells().size(); ++i) {
@@ -138,7 +138,7 @@ std::string Function::explain() const {
     for (const std::string& line : updates_of(program, static_cast<int>(i))) text += "  " + line + "\n";
     for (const std::string& line : copies_of(program, static_cast<int>(i))) text += "  " + line + "\n";
   }
-  return text + report_text(data_->report);
+  return text + report_text(held().report);
 }
 
 }  // namespace damo

@@ -95,41 +95,46 @@ Function function(std::span<const Variable> inputs, std::span<const Variable> ou
   return Function(std::move(data));
 }
 
+const Function::Data& Function::held() const {
+  if (!data_) [[unlikely]] throw GraphError("the Function has been moved to another one", "call that one, or copy it before");
+  return *data_;
+}
+
 /// With defaults for inputs that are left out at the end, and the guard's look at the results.
 Results Function::call_otherwise(std::span<const Array> inputs) const {
   std::vector<Array> all(inputs.begin(), inputs.end());
-  while (all.size() < data_->defaults.size() && data_->defaults[all.size()]) all.push_back(data_->defaults[all.size()]);
-  if (!data_->options.nan_guard) return data_->executor->call(all);
+  while (all.size() < held().defaults.size() && held().defaults[all.size()]) all.push_back(held().defaults[all.size()]);
+  if (!held().options.nan_guard) return held().executor->call(all);
   try {
-    std::vector<Array> results = data_->executor->call(all);
-    results.resize(static_cast<std::size_t>(users_results(data_->graph)));
+    std::vector<Array> results = held().executor->call(all);
+    results.resize(static_cast<std::size_t>(users_results(held().graph)));
     return results;
   } catch (const NotFiniteFound&) {
   }
-  throw not_finite(data_->graph, all, device());
+  throw not_finite(held().graph, all, device());
 }
 
 Results Function::call(std::span<const Array> inputs) const {
   try {
-    return data_->is_plain ? data_->executor->call(inputs) : call_otherwise(inputs);
+    return held().is_plain ? held().executor->call(inputs) : call_otherwise(inputs);
   } catch (Error& error) {
-    error.add_where(in_function(*this, data_->where));
+    error.add_where(in_function(*this, held().where));
     throw;
   }
 }
 
 Results Function::call_with(std::span<Array> inputs) const {
   try {
-    return data_->is_plain ? data_->executor->call(inputs, inputs) : call_otherwise(inputs);
+    return held().is_plain ? held().executor->call(inputs, inputs) : call_otherwise(inputs);
   } catch (Error& error) {
-    error.add_where(in_function(*this, data_->where));
+    error.add_where(in_function(*this, held().where));
     throw;
   }
 }
 
 Results Function::call_named(std::span<const NamedArray> inputs) const {
-  const FunctionGraph& graph = data_->graph;
-  std::vector<Array> all = data_->defaults;
+  const FunctionGraph& graph = held().graph;
+  std::vector<Array> all = held().defaults;
   all.resize(graph.inputs().size());
   std::vector<char> is_given(all.size(), 0);
   try {
@@ -151,7 +156,7 @@ Results Function::call_named(std::span<const NamedArray> inputs) const {
     }
     return call_otherwise(all);
   } catch (Error& error) {
-    error.add_where(in_function(*this, data_->where));
+    error.add_where(in_function(*this, held().where));
     throw;
   }
 }
@@ -160,20 +165,20 @@ Results Function::call_named(std::span<const NamedArray> inputs) const {
 Function Function::rebuilt(FunctionGraph graph, SourceLine where) const {
   const auto start = std::chrono::steady_clock::now();
   auto data = std::make_shared<Data>();
-  data->options = data_->options;
+  data->options = held().options;
   data->where = where;
   data->graph = std::move(graph);
-  data->fusion = data_->fusion;
-  data->donated = data_->donated;
-  data->defaults = data_->defaults;
-  data->is_plain = data_->is_plain;
+  data->fusion = held().fusion;
+  data->donated = held().donated;
+  data->defaults = held().defaults;
+  data->is_plain = held().is_plain;
   data->executor = executor_of(data->graph, device(), data->options, data->donated);
   data->report.compile_milliseconds = milliseconds_since(start);
   return Function(std::move(data));
 }
 
 Function Function::copy(std::span<const Assignment> swap, SourceLine where) const {
-  FunctionGraph graph = data_->graph;
+  FunctionGraph graph = held().graph;
   std::unordered_set<const SharedStorage*> left;  // swapped already
   for (const Assignment& one : swap) {
     if (!one.variable || !one.value) throw GraphError("copy: an empty Variable is swapped");
@@ -189,7 +194,7 @@ Function Function::copy(std::span<const Assignment> swap, SourceLine where) cons
     bool is_there = false;
     for (int i = 0; i < graph.value_limit(); ++i) {
       const auto value = static_cast<ValueId>(i);
-      if (data_->graph.shared(value) != storage) continue;
+      if (held().graph.shared(value) != storage) continue;
       is_there = true;
       graph.set_shared(value, one.value.shared_storage());
     }
@@ -204,7 +209,7 @@ Function Function::copy(std::span<const Assignment> swap, SourceLine where) cons
 }
 
 Function Function::part(std::span<const int> results, bool updates, SourceLine where) const {
-  FunctionGraph graph = data_->graph;
+  FunctionGraph graph = held().graph;
   FusionRecord fusion;
   const int count = users_results(graph);
   std::vector<int> kept(results.begin(), results.end());
@@ -213,9 +218,9 @@ Function Function::part(std::span<const int> results, bool updates, SourceLine w
   }
   graph.keep_outputs(kept, updates);
   graph.prune();
-  if (data_->options.fuse || data_->options.nan_guard) graph = unfuse(std::move(graph));  // the guard looks at what is left
-  if (data_->options.fuse) graph = run_passes(std::move(graph), fusion_passes(data_->options, &fusion), nullptr, disabled_passes(data_->options));
-  if (data_->options.nan_guard) attach_guard(graph, fusion);
+  if (held().options.fuse || held().options.nan_guard) graph = unfuse(std::move(graph));  // the guard looks at what is left
+  if (held().options.fuse) graph = run_passes(std::move(graph), fusion_passes(held().options, &fusion), nullptr, disabled_passes(held().options));
+  if (held().options.nan_guard) attach_guard(graph, fusion);
   const Function made = rebuilt(std::move(graph), where);
   made.data_->fusion = std::move(fusion);
   return made;
@@ -231,24 +236,24 @@ void Function::require_results(std::size_t have, std::size_t wanted) {
   throw GraphError("call<" + std::to_string(wanted) + ">: the function has " + std::to_string(have) + " results");
 }
 
-const std::string& Function::name() const { return data_->options.name; }
-Device Function::device() const { return data_->executor->program().device(); }
-const FunctionGraph& Function::graph() const { return data_->graph; }
-const BuildReport& Function::build_report() const { return data_->report; }
-Profile Function::profile() const { return data_->executor->profile(); }
+const std::string& Function::name() const { return held().options.name; }
+Device Function::device() const { return held().executor->program().device(); }
+const FunctionGraph& Function::graph() const { return held().graph; }
+const BuildReport& Function::build_report() const { return held().report; }
+Profile Function::profile() const { return held().executor->profile(); }
 CallPlan Function::plan(std::span<const Shape> shapes) const {
   try {
-    return data_->executor->plan(shapes);
+    return held().executor->plan(shapes);
   } catch (Error& error) {
-    error.add_where(in_function(*this, data_->where));
+    error.add_where(in_function(*this, held().where));
     throw;
   }
 }
-void Function::free_memory() const { data_->executor->free_memory(); }
+void Function::free_memory() const { held().executor->free_memory(); }
 
 std::vector<KernelInfo> Function::kernels() const {
   std::vector<KernelInfo> all;
-  const Program& program = data_->executor->program();
+  const Program& program = held().executor->program();
   for (std::size_t node = 0; node < program.nodes().size(); ++node) {
     for (const SpecKernel* kernel : program.kernels(static_cast<int>(node))) {
       for (const SpecKernel::Variant* variant : kernel->variants()) {

@@ -54,13 +54,13 @@ KernelReport report_of(const SpecKernel::Variant& variant) {
 }  // namespace
 
 FunctionReport Function::report() const {
-  const FunctionGraph& graph = data_->graph;
-  const Program& program = data_->executor->program();
+  const FunctionGraph& graph = held().graph;
+  const Program& program = held().executor->program();
   FunctionReport report{.name = name(), .device = device().name(), .device_description = device().properties().description, .nodes = {}};
   Profile profile;
-  if (data_->options.profile) profile = this->profile();
+  if (held().options.profile) profile = this->profile();
   report.calls = profile.calls;
-  report.copy_bytes_per_second = data_->options.profile ? profile.copy_bytes_per_second : device().measure_copy();
+  report.copy_bytes_per_second = held().options.profile ? profile.copy_bytes_per_second : device().measure_copy();
   if (report.calls > 0) report.instructions_per_second = compute_roof(device());
   NodeNumbers numbers;
   for (const ProgramNode& node : program.nodes()) numbers.emplace(node.id, numbers.size() + 1);
@@ -69,7 +69,7 @@ FunctionReport Function::report() const {
     const ProgramNode& planned = program.nodes()[i];
     if (planned.is_view) continue;
     NodeReport node{.number = static_cast<int>(i) + 1, .op = op_label(planned.apply.op()), .lines = lines_of(graph, planned.id), .formulas = formulas_of(graph, planned.id, numbers, kMostFormulas),
-                    .reasons = borders_of(graph, planned.id, numbers, data_->options, data_->fusion), .kernels = {}};
+                    .reasons = borders_of(graph, planned.id, numbers, held().options, held().fusion), .kernels = {}};
     for (const SpecKernel* kernel : program.kernels(static_cast<int>(i))) {
       for (const SpecKernel::Variant* variant : kernel->variants()) node.kernels.push_back(report_of(*variant));
     }

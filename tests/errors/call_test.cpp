@@ -67,6 +67,16 @@ TEST_P(CallErrorOnEachDevice, NamesAnEmptyArray) {
   EXPECT_THAT(error(Array(), array({1, 2, 3})), StartsWith("input 0 (x) is an empty Array"));
 }
 
+TEST_P(CallErrorOnEachDevice, SaysThatTheFunctionHasMoved) {
+  const Variable x = vector("x");
+  Function f = function({x}, {x + 1.0}, {.device = device()});
+  const Function other = std::move(f);
+  const std::string text = "the Function has been moved to another one\n  call that one";
+  EXPECT_THAT(error_of([&] { f(array({1})); }), StartsWith(text));
+  EXPECT_THAT(error_of([&] { static_cast<void>(f.name()); }), StartsWith(text));
+  EXPECT_EQ(Array(other(array({1}))).to_doubles(), std::vector<double>{2});
+}
+
 TEST_P(CallErrorOnEachDevice, NamesInputsAndLineOfShapesThatDoNotBroadcast) {
   const std::string text = error(range({2, 4}), array({1, 2, 3}));
   EXPECT_THAT(text, StartsWith("add: cannot broadcast (2, 4) with (3,): last axis 4 against 3\n"
