@@ -59,11 +59,12 @@ void check_row(const ElementwiseRow& row) {
 }
 
 const std::vector<OpPtr>& ops_of_the_table() {
-  static const std::vector<OpPtr> ops = [] {
-    std::vector<OpPtr> made;
+  // Not destroyed: another thread may be building a graph as the process ends.
+  static const std::vector<OpPtr>& ops = *[] {
+    auto* const made = new std::vector<OpPtr>;
     for (const ElementwiseRow& row : builtin_rows()) {
       // The table is never freed, so nobody needs to own its rows.
-      made.push_back(std::make_shared<const ElementwiseOp>(std::shared_ptr<const ElementwiseRow>(std::shared_ptr<void>(), &row)));
+      made->push_back(std::make_shared<const ElementwiseOp>(std::shared_ptr<const ElementwiseRow>(std::shared_ptr<void>(), &row)));
     }
     return made;
   }();

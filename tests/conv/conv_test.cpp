@@ -278,6 +278,7 @@ TEST(ConvolutionErrors, AreOfTheGraphWhereExtentsAreKnown) {
               AllOf(HasSubstr("conv2d: a window that reaches over 7 elements does not fit into axis 2, which has 5"), HasSubstr("conv_test.cpp:"), HasSubstr("give a smaller window or dilation, or more padding")));
   EXPECT_THAT(convolution_error({1, 3, 5, 5}, {4, 3, 3, 3}, {.padding = 1, .dilation = 4}), HasSubstr("a window that reaches over 9 elements does not fit into axis 2, which has 7 with its padding"));
   EXPECT_THAT(convolution_error({1, 3, 5, 5}, {4, 2, 3, 3}, {}), HasSubstr("conv2d: x has 3 channels, w is for 2"));
+  EXPECT_THAT(convolution_error({1, 3, 5, 5}, {4, 3, 3, 3}, {.dilation = std::int64_t{1} << 62}), HasSubstr("conv2d: dilation is 4611686018427387904"));
   EXPECT_THAT(convolution_error({1, 4, 5, 5}, {4, 2, 3, 3}, {.groups = 3}), HasSubstr("conv2d: 3 groups do not divide 4 filters of w"));
   EXPECT_THAT(convolution_error({1, 4, 5, 5}, {3, 2, 3, 3}, {.groups = 3}), HasSubstr("conv2d: 3 groups do not divide 4 channels of x"));
   EXPECT_THAT(convolution_error({1, 4, 5, 5}, {3, 4, 0, 3}, {}), HasSubstr("conv2d: the window has no elements along axis 2"));

@@ -1,6 +1,7 @@
 #include "ops/conv/window_form.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include <damo/error.hpp>
 
@@ -19,6 +20,7 @@ Extents3 numbers_of(const std::string& name, const char* what, const PerAxis& gi
   for (int i = 0; i < axes; ++i) {
     const std::int64_t number = numbers[numbers.size() == 1 ? 0 : static_cast<std::size_t>(i)];
     if (number < least) throw ShapeError(name + ": " + what + " is " + std::to_string(number), "give " + std::to_string(least) + " or more");
+    if (number > std::numeric_limits<std::int32_t>::max()) throw ShapeError(name + ": " + what + " is " + std::to_string(number), "give less than 2^31");
     all[static_cast<std::size_t>(i)] = number;
   }
   return all;

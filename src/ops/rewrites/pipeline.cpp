@@ -67,7 +67,8 @@ std::vector<Pass> passes_of(const Options& options, Device device, FusionRecord*
   if (options.fuse) passes.push_back({std::string(kAttentionKernels), [device](FunctionGraph graph) { return use_attention_kernels(std::move(graph), device); }});
   passes.push_back({std::string(kMergeDuplicates), merge_duplicates});
   passes.insert(passes.end(), options.passes.begin(), options.passes.end());
-  static const std::vector<Rule> exact = simplification_rules(false), regrouping = simplification_rules(true);
+  // Not destroyed: another thread may be in function() as the process ends.
+  static const std::vector<Rule>&exact = *new std::vector<Rule>(simplification_rules(false)), &regrouping = *new std::vector<Rule>(simplification_rules(true));
   const std::vector<Rule>& rules = options.reassociate ? regrouping : exact;
   passes.push_back({std::string(kTrimLoops), trim_loops});
   passes.push_back({std::string(kPushOutOfLoops), push_out_of_loops});
@@ -104,7 +105,7 @@ void check_disabled(const Options& options) {
   for (const Pass& pass : options.passes) known.emplace_back(pass.name);
   std::string passes;
   for (const std::string_view name : known) passes += (passes.empty() ? "" : ", ") + std::string(name);
-  static const std::vector<Rule> rules = simplification_rules(true);
+  static const std::vector<Rule>& rules = *new std::vector<Rule>(simplification_rules(true));  // not destroyed, as above
   for (const Rule& rule : rules) known.emplace_back(rule.name);
   for (const Pass& pass : options.passes) {
     for (const Rule& rule : pass.rules) known.emplace_back(rule.name);

@@ -215,8 +215,9 @@ Variable fold_sizes(Site& site) {
 }  // namespace
 
 const Evaluate* evaluation_of(const Op& op) {
-  static const std::unordered_map<const Op*, Evaluate> all = evaluations();
-  static const Evaluate cast = [](DType, std::span<const Scalar> in) { return in[0]; };
+  // Not destroyed: another thread may be in function() as the process ends.
+  static const std::unordered_map<const Op*, Evaluate>& all = *new std::unordered_map<const Op*, Evaluate>(evaluations());
+  static const Evaluate& cast = *new Evaluate([](DType, std::span<const Scalar> in) { return in[0]; });
   const auto* elementwise = dynamic_cast<const ElementwiseOp*>(&op);
   if (elementwise && elementwise->cast_to()) return &cast;
   const auto found = all.find(&op);
