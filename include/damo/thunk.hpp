@@ -43,6 +43,7 @@ class Cell {
   Strides strides_;
   DType dtype_ = float32;
   std::uint32_t version_ = 0, newest_ = 0;  // newest_: the greatest so far
+  bool is_sized_ = false;                       // by the thunk that runs
   Device device_{static_cast<Backend*>(nullptr)};
 };
 

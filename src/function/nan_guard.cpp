@@ -18,6 +18,7 @@
 #include "ops/contraction_op.hpp"
 #include "ops/dimshuffle_op.hpp"
 #include "ops/joined_op.hpp"
+#include "ops/loop/loop_op.hpp"
 #include "ops/reshape_op.hpp"
 #include "ops/rewrites/fusion_build.hpp"
 #include "ops/rewrites/unfuse.hpp"
@@ -48,6 +49,14 @@ struct Values {
   std::vector<double> values;
   std::int64_t count = 0, first = 0;
 };
+
+/// The first rows of a node's output that it does not compute: the initial ones of a loop's state, which come before what scan() gives.
+std::int64_t initial_rows(const Op& op, int output) {
+  const auto* const loop = dynamic_cast<const LoopOp*>(&op);
+  if (!loop) return 0;
+  const LoopOutput& rows = loop->plan().outputs[static_cast<std::size_t>(output)];
+  return rows.kind == LoopOutput::Kind::kState && rows.keep < 0 && !loop->plan().is_backward ? rows.depth : 0;
+}
 
 /// Gives each value that must be looked at to the kernel that stores it, as far as there is one.
 class GuardPlan {
@@ -172,7 +181,11 @@ NotFiniteError not_finite(const FunctionGraph& given, std::span<const Array> inp
   const std::vector<Array> arrays = Executor(graph, device, false).call(inputs);
   const auto values_of = [&](ValueId value) {
     const std::ptrdiff_t at = place[static_cast<std::size_t>(value)];
-    return at < 0 ? std::optional<Values>() : Values(arrays[static_cast<std::size_t>(at)]);
+    if (at < 0) return std::optional<Values>();
+    const Array& array = arrays[static_cast<std::size_t>(at)];
+    const NodeId owner = graph.owner(value);
+    const std::int64_t initial = owner == NodeId::kNone ? 0 : initial_rows(graph.op(owner), graph.owner_index(value));
+    return std::optional<Values>(initial > 0 ? array.slice({Slice{initial, {}}}) : array);
   };
   const auto label = [&](ValueId value) {
     const NodeId owner = graph.owner(value);

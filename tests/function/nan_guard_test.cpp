@@ -38,6 +38,14 @@ TEST_P(NanGuardOnEachDevice, NamesTheExpressionInsideAFusedKernel) {
   EXPECT_EQ(f(good, good)[1].item().as_double(), 14) << "the next call is like any other";
 }
 
+// Not that among the rows that the loop keeps, of which the first is the initial one.
+TEST_P(NanGuardOnEachDevice, NamesThePlaceInWhatAScanGives) {
+  const auto x = matrix("x");
+  const Variable sums = scan({.sequences = {x}, .initial = {symbolic::zeros({2})}}, [](const Variable& row, const Variable& sum) { return sum + log(row); });
+  const Function f = function({x}, {sums}, {.device = device(), .nan_guard = true});
+  EXPECT_THAT(error_of<NotFiniteError>([&] { f(array({1, -1, 1, 1}).reshape({2, 2})); }), HasSubstr("gave nan at (0, 1); 2 of 4 values are not finite"));
+}
+
 TEST_P(NanGuardOnEachDevice, SeesInfinitiesAndWhatWasNotFiniteBefore) {
   const auto x = vector("x");
   const Shared w = shared("w", array({1, 1}));

@@ -117,6 +117,15 @@ TEST_P(SizedByDataOnEachDevice, SaysThatAnOutputWasLeftEmpty) {
   const Function f = function({x}, {forgets(x)}, {.device = device()});
   EXPECT_THAT(error_of([&] { f(array({1})); }), HasSubstr("forgets built at "));
   EXPECT_THAT(error_of([&] { f(array({1})); }), HasSubstr("left an output without value"));
+  bool sizes = true;
+  const Function at_times = function({x}, {make_op<CallbackOp>("at_times", [&](Cell& from, Cell& to) {
+    if (!sizes) return;
+    to.resize(from.array().shape());
+    to.array().copy_from(from.array());
+  }, true)(x)}, {.device = device()});
+  EXPECT_THAT(Array(at_times(array({1}))).to_vector<float>(), ElementsAre(1));
+  sizes = false;
+  EXPECT_THAT(error_of([&] { at_times(array({2})); }), HasSubstr("left an output without value")) << "what the last call gave is no value of this one";
 }
 
 DAMO_ON_EACH_DEVICE(SizedByDataOnEachDevice);

@@ -27,6 +27,9 @@ class CellAccess {
   static void set_array(Cell& cell, Array&& array) { cell.array_ = std::move(array); }
   static void set_array(Cell& cell, const Array& array) { cell.array_ = array; }
   static Array& array(Cell& cell) { return cell.array_; }
+  /// Before a thunk that sizes its outputs; whether it has.
+  static void begin_sizing(Cell& cell) { cell.is_sized_ = false; }
+  static bool is_sized(const Cell& cell) { return cell.is_sized_; }
   static void clear(Cell& cell) { cell.array_ = Array(); }
 };
 

@@ -476,6 +476,9 @@ std::vector<std::string> Context::describe_operands(const ProgramNode& node) con
 
 /// Gives new values of shared variables their memory, and the outputs that overwrite their first values.
 void Context::begin_outputs(const ProgramNode& node, bool is_sized) {
+  for (int output : node.outputs) {
+    if (is_sized) CellAccess::begin_sizing(cell(output));
+  }
   if (!(program_.updates().empty() && program_.donations().empty()) && !is_sized) {
     for (int output : node.outputs) {
       const ProgramCell& plan = program_.cells()[static_cast<std::size_t>(output)];
@@ -517,7 +520,7 @@ void Context::check_outputs(const ProgramNode& node, bool is_sized) const {
       throw ShapeError(op.name() + ": the thunk resized output " + std::to_string(i) + " to " + to_string(output.shape()) + ", which infer_shape had sized",
                        "return nullopt from infer_shape, or leave the shape as it is");
     }
-    if (!output.array()) throw GraphError(op.name() + " left an output without value", "call Cell::resize in the thunk, or override infer_shape");
+    if (!output.array() || !CellAccess::is_sized(output)) throw GraphError(op.name() + " left an output without value", "call Cell::resize in the thunk, or override infer_shape");
     check_shape("the thunk", op, static_cast<int>(i), program_.cells()[static_cast<std::size_t>(node.outputs[i])].type, output.array().shape());
   }
 }

@@ -28,9 +28,12 @@ struct Habits {
 
 /// Deletes those of the kernel's functions that are there and asked for no more.
 void drop(llvm::Module& module, std::initializer_list<std::string> functions) {
+  llvm::SmallVector<llvm::Function*> there;
   for (const std::string& name : functions) {
-    if (llvm::Function* const function = module.getFunction(name)) function->eraseFromParent();
+    if (llvm::Function* const function = module.getFunction(name)) there.push_back(function);
   }
+  for (llvm::Function* function : there) function->dropAllReferences();  // one may call another
+  for (llvm::Function* function : there) function->eraseFromParent();
 }
 
 /// A kernel that doesn't wait is run by the loops in its entry, or by loops over rounds if it has loops of its own.
