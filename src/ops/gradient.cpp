@@ -131,17 +131,45 @@ class BackwardWalk {
     }
   }
 
-  /// How many branches both are within.
-  static std::size_t common(const std::vector<Branch>& a, const std::vector<Branch>& b) {
-    return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+  /// Whether a branch, and those within it, were taken; what a branch that was not taken needs is not computed.
+  Variable holds(std::span<const Branch> branches) const {
+    const auto [condition, is_first] = branches.front();
+    if (branches.size() == 1) return is_first ? condition : logical_not(operand(condition, where_));
+    const Variable inner = holds(branches.subspan(1)), no = constant(Scalar(false), where_);
+    return choose(branches.front(), std::span(&inner, 1), std::span(&no, 1)).front();
+  }
+
+  /// Takes what has arrived at variables to the same branches: those that all are within, and one that is taken where any of them was. Elsewhere none is needed, and what
+  /// they are computed from may be no number.
+  void meet(std::span<Arrived* const> all, std::span<const Variable> variables) const {
+    if (std::all_of(all.begin(), all.end(), [](const Arrived* arrived) { return arrived->within.empty(); })) return;
+    std::vector<std::vector<Branch>> apart;
+    std::size_t kept = all.front()->within.size();
+    for (const Arrived* arrived : all) {
+      const auto& [first, other] = std::pair(all.front()->within, arrived->within);
+      kept = std::min(kept, static_cast<std::size_t>(std::mismatch(first.begin(), first.end(), other.begin(), other.end()).first - first.begin()));
+    }
+    for (const Arrived* arrived : all) {
+      std::vector<Branch> behind(arrived->within.begin() + static_cast<std::ptrdiff_t>(kept), arrived->within.end());
+      if (std::find(apart.begin(), apart.end(), behind) == apart.end()) apart.push_back(std::move(behind));
+    }
+    const bool is_always = std::any_of(apart.begin(), apart.end(), [&](const std::vector<Branch>& branches) {
+      if (branches.empty()) return true;
+      return branches.size() == 1 && std::find(apart.begin(), apart.end(), std::vector{Branch{branches[0].condition, !branches[0].is_first}}) != apart.end();
+    });
+    for (std::size_t i = 0; i < all.size(); ++i) leave_branches(variables[i], *all[i], kept);
+    if (is_always) return;
+    Variable any = holds(apart.front());
+    for (std::size_t i = 1; i < apart.size(); ++i) any = logical_or(operand(any, where_), operand(holds(apart[i]), where_));
+    for (Arrived* arrived : all) arrived->within.push_back({any, true});
   }
 
   /// Of all that arrived: that alone from then on.
   const Arrived& sum_of(const Variable& variable, std::vector<Arrived>& arrived) const {
     if (arrived.size() > 1) {
-      std::size_t kept = arrived.front().within.size();
-      for (const Arrived& other : arrived) kept = std::min(kept, common(arrived.front().within, other.within));
-      for (Arrived& other : arrived) leave_branches(variable, other, kept);
+      std::vector<Arrived*> all;
+      for (Arrived& one : arrived) all.push_back(&one);
+      meet(all, std::vector(all.size(), variable));
       Arrived sum = std::move(arrived.front());
       for (std::size_t i = 1; i < arrived.size(); ++i) sum.gradient = add(operand(sum.gradient, where_), operand(arrived[i].gradient, where_));
       arrived = {std::move(sum)};
@@ -151,24 +179,25 @@ class BackwardWalk {
 
   /// One for each output of the node, and within which branches all of them are; empty if none has any.
   std::pair<std::vector<Variable>, std::vector<Branch>> output_gradients(const Apply& node) {
-    std::vector<Arrived> all;
-    std::optional<std::vector<Branch>> within;
+    std::vector<Arrived> found;
+    std::vector<Variable> reached;
     for (const Variable& output : node.outputs()) {
-      const auto found = slots_.find(output.id());
-      all.push_back(found == slots_.end() ? Arrived() : sum_of(output, found->second));
-      if (found == slots_.end()) continue;
-      if (!within) within = all.back().within;
-      within->resize(common(*within, all.back().within));
+      const auto slot = slots_.find(output.id());
+      if (slot == slots_.end()) continue;
+      found.push_back(sum_of(output, slot->second));
+      reached.push_back(output);
     }
-    if (!within) return {};
+    if (found.empty()) return {};
+    std::vector<Arrived*> all;
+    for (Arrived& one : found) all.push_back(&one);
+    meet(all, reached);
     std::vector<Variable> gradients;
-    for (int i = 0; i < node.output_count(); ++i) {
-      Arrived& arrived = all[static_cast<std::size_t>(i)];
-      leave_branches(node.output(i), arrived, within->size());
-      if (!arrived.gradient && is_floating(node.output(i).dtype())) arrived.gradient = zeros_like(node.output(i), node.where());
-      gradients.push_back(std::move(arrived.gradient));
+    for (const Variable& output : node.outputs()) {
+      const auto at = std::find_if(reached.begin(), reached.end(), [&](const Variable& other) { return other.is_same(output); });
+      if (at != reached.end()) gradients.push_back(found[static_cast<std::size_t>(at - reached.begin())].gradient);
+      else gradients.push_back(is_floating(output.dtype()) ? zeros_like(output, node.where()) : Variable());
     }
-    return {std::move(gradients), std::move(*within)};
+    return {std::move(gradients), std::move(found.front().within)};
   }
 
   void pass(const Apply& node) {

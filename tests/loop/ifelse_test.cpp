@@ -88,6 +88,8 @@ TEST_P(IfElse, HasAGradientWhateverTheOtherBranchIsThere) {
   const Variable s = scalar("s", float64), x = vector("x", float64);
   const Variable root = ifelse(s > 0.0, sqrt(s), 3.0 * s), nested = ifelse(s > 0.0, log(s) * s, ifelse(s > -1.0, s * s, acos(s))) + s * s;
   const Variable element = ifelse(s > 0.0, sum(x) * s, sum(subtensor(x, {5})));
+  // Two branches need the root, whose slope is no number where neither is taken.
+  const Variable shared_root = sqrt(s), of_two = ifelse(s > 1.0, shared_root, s * 0.0 + 1.0) + ifelse(s > 2.0, shared_root * 4.0, s);
   int then = 0, otherwise = 0;
   const Variable counted = ifelse(s > 0.0, make_op<CountedOp>(&then)(s * s) * s, make_op<CountedOp>(&otherwise)(exp(s * s)) * s);
   const auto number = [&](double value) { return Array::from(std::vector<double>{value}, Shape(), device()); };
@@ -101,6 +103,8 @@ TEST_P(IfElse, HasAGradientWhateverTheOtherBranchIsThere) {
     EXPECT_EQ(at(-0.5), std::pair(3.0, -2.0));
     EXPECT_DOUBLE_EQ(at(4.0).first, 0.25);
     EXPECT_DOUBLE_EQ(at(4.0).second, std::log(4.0) + 1 + 8);
+    const Function two = function({s}, {grad(of_two, s)}, options);
+    for (const auto& [value, slope] : {std::pair(-1.0, 1.0), {2.0, 0.5 / std::sqrt(2.0) + 1}, {4.0, 1.25}}) EXPECT_DOUBLE_EQ(Array(two(number(value))).to_doubles()[0], slope) << value;
     const std::vector<Variable> slopes = grad(element, {s, x});
     const auto [by_s, by_x] = function({s, x}, {slopes[0], slopes[1]}, options).call<2>(number(2), Array::ones({3}, float64, device()));
     EXPECT_EQ(by_s.to_doubles(), std::vector<double>{3});
