@@ -8,20 +8,22 @@
 namespace damo::testing {
 namespace {
 
-constexpr const char* kLoops[] = {"scan", "scan", "scan_two", "scan_taps", "scan_last", "scan_products", "scan_checkpoints", "map", "reduce", "while", "ifelse"};
+constexpr const char* kLoops[] = {"scan", "scan", "scan_two", "scan_taps", "scan_last", "scan_products", "scan_steps", "scan_checkpoints", "map", "reduce", "while", "ifelse", "ifelse_rows"};
+
+bool has_products(const std::string& name) { return name == "scan_products" || name == "scan_steps"; }
 
 int outputs_of(const std::string& name) { return name == "scan_two" || name == "scan_products" || name == "while" ? 2 : 1; }
 
 std::optional<NodeSpec> draw_loop(Draw& draw) {
   const std::string name = kLoops[draw.pick(std::size(kLoops))];
   const std::optional<int> x = draw.find([&](const ValueType& type) {
-    if (name == "scan_products" && type.dims.size() != 2 && type.dims.size() != 3) return false;
+    if (has_products(name) && type.dims.size() != 2 && type.dims.size() != 3) return false;
     return !type.dims.empty() && (type.dtype == float32 || type.dtype == float64) && draw.extent(type.dims[0]) <= 40;
   });
   if (!x) return {};
   NodeSpec node{.kind = NodeSpec::Kind::kFamily, .family = "loops", .name = name, .operands = {*x, draw.twin(*x)}, .pattern = {draw.number(0, 1), draw.number(0, 2)}};
   node.outputs = outputs_of(name);
-  if (name == "scan_products") draw.result_size = 3 * draw.size(*x) * draw.extent(draw.type(*x).dims.back());
+  if (has_products(name)) draw.result_size = 3 * draw.size(*x) * draw.extent(draw.type(*x).dims.back());
   draw.bounds = {std::max<std::int64_t>(draw.extent(draw.type(*x).dims[0]), 3)};
   if (name == "scan_checkpoints") draw.result_size = 5 * draw.size(*x);
   return node;
@@ -31,9 +33,10 @@ std::vector<ValueType> loop_types(const NodeSpec& node, const std::vector<ValueT
   ValueType x = in.at(0);
   demand(!x.dims.empty() && (x.dtype == float32 || x.dtype == float64) && in.at(1).dtype == x.dtype && in[1].dims == x.dims);
   demand(node.outputs == outputs_of(node.name));
-  if (node.name == "scan_products") demand(x.dims.size() == 2 || x.dims.size() == 3);
+  if (has_products(node.name)) demand(x.dims.size() == 2 || x.dims.size() == 3);
   if (node.name == "scan_last" || node.name == "reduce") x.dims.erase(x.dims.begin());
-  if (node.name == "scan_taps") x.dims[0] = symbols.fresh();
+  if (node.name == "scan_taps" || node.name == "scan_steps") x.dims[0] = symbols.fresh();
+  if (node.name == "ifelse_rows") x.dims[0] = symbols.sized();
   if (node.name == "scan_checkpoints") demand(x.dims.size() < 6), x.dims.insert(x.dims.begin(), symbols.fresh());
   return std::vector<ValueType>(static_cast<std::size_t>(node.outputs), x);
 }
@@ -79,6 +82,13 @@ std::vector<Tensor> loop_reference(const NodeSpec& node, const std::vector<Tenso
   };
   std::vector<Value> rows, others;
   const auto place = [&](std::int64_t step) { return node.pattern[0] ? steps - 1 - step : step; };
+  if (node.name == "ifelse_rows") {
+    const Element mean = reduce_tensor("mean", x, all_axes(x), false, x.dtype).elements[0];
+    demand_extents(std::fabs(mean.value) > mean.error);  // how many rows nobody knows else
+    if (mean.value <= 0) return {(Value{y} * 2).tensor};
+    for (std::int64_t i = 0; i < steps; i += 2) rows.push_back(bent(row_of(x, i)));
+    return {stacked(rows)};
+  }
   if (node.name == "ifelse") {
     const Element mean = reduce_tensor("mean", x, all_axes(x), false, x.dtype).elements[0];
     const Value a{x}, b{y};
@@ -95,11 +105,12 @@ std::vector<Tensor> loop_reference(const NodeSpec& node, const std::vector<Tenso
       a = size * 2 + 1, b = bent(b);
     }
   }
-  if (node.name == "scan_products") {
+  if (has_products(node.name)) {
     Value weights = row_of(y, 0), state = weights;
     if (weights.tensor.shape.rank() == 2) weights = row_of(weights.tensor, 0);
     weights = Value{shuffled(weights.tensor, {0, kNewAxis})} * Value{shuffled(weights.tensor, {kNewAxis, 0})} * 0.0625;
     const auto product = [&](const Value& value) { return Value{dot_of(value.tensor, weights.tensor, x.dtype)}; };
+    if (node.name == "scan_steps") return {stacked({Value{apply_row(*find_elementwise("tanh"), {product(row_of(x, place(0))).tensor})} + bent(row_of(y, 0))})};
     for (std::int64_t step = 0; step < steps; ++step) {
       const Value row = row_of(x, place(step));
       state = Value{apply_row(*find_elementwise("tanh"), {product(state).tensor})} + product(row);

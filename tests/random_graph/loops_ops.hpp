@@ -40,6 +40,10 @@ std::vector<T> loops_node(const std::string& how, const std::vector<T>& in, cons
       });
       return {both[0], both[1]};
     }
+    if (how == "scan_steps") {  // fewer than there are rows
+      const Variable row = y.rank() == 2 ? first(y) : first(first(y)), weights = expand_dims(row, 1) * expand_dims(row, 0) * 0.0625;
+      return {scan({.sequences = {x}, .initial = {first(y)}, .steps = 1, .go_backwards = backwards}, [&](const Variable& of, const Variable& state) { return tanh(dot(of, weights)) + bent(state); })};
+    }
     if (how == "scan_checkpoints") {  // of a number of steps that is known
       const Variable rows = stack({x, y, x * 0.5, y, x}, 0);
       return {scan_checkpoints({.sequences = {rows}, .initial = {y}}, 2, [&](const Variable& row, const Variable& state) { return bent(state) + row; })};
@@ -49,6 +53,10 @@ std::vector<T> loops_node(const std::string& how, const std::vector<T>& in, cons
     if (how == "while") {
       const auto is_small = [](const Variable& a, const Variable&) { return lt(max(abs(a)), 100.0); };
       return while_loop({x, y}, is_small, [&](const Variable& a, const Variable& b) { return std::pair(abs(a) * 2.0 + 1.0, bent(b)); }, 40);
+    }
+    if (how == "ifelse_rows") {  // as many in some calls only
+      const Variable some = subtensor(x, {Index(std::nullopt, std::nullopt, 2)});
+      return {ifelse(gt(mean(x), 0.0), bent(some), y * 2.0)};
     }
     return {ifelse(gt(mean(x), 0.0), bent(x) + y, y - x * 3.0)};  // "ifelse"
   }
