@@ -23,7 +23,8 @@ using SubgraphGradient = std::function<Gradients(std::span<const Variable> input
 
 /// The outputs, one for each, whose gradients by the inputs are what rule says, whatever the ops between them would. Nothing else gets a gradient
 /// through them: what the outputs depend on beside the inputs counts as constant. GraphError for no output or an empty Variable; what the
-/// rule gives wrong is an error of grad(), as an op's.
+/// rule gives wrong is an error of grad(), as an op's: a dtype, a rank, an extent where the graph knows the input's. Other extents nobody looks at: declare them,
+/// input({float32, {3}}), to have them checked.
 std::vector<Variable> with_gradient(std::span<const Variable> outputs, std::span<const Variable> inputs, SubgraphGradient rule, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
 inline Variable with_gradient(const Variable& output, std::initializer_list<Variable> inputs, SubgraphGradient rule, SourceLine where = {__builtin_FILE(), __builtin_LINE()}) {
   return with_gradient(std::span(&output, 1), std::span(inputs.begin(), inputs.size()), std::move(rule), where).front();

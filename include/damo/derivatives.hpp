@@ -18,7 +18,7 @@
 namespace damo {
 
 /// The sum over inputs of the Jacobian of each output by an input times that input's direction: one for each output, of its type. directions: one for
-/// each input, of its dtype and of a shape that broadcasts to its. Zeros for an output that depends on none, unless that is refused. Made by differentiating
+/// each input, of its dtype and of a shape that broadcasts to its (extents that the graph does not know nobody looks at). Zeros for an output that depends on none, unless that is refused. Made by differentiating
 /// lop(outputs, u, inputs), which is linear in u, by u: where the ops' gradients are simple, what is left runs in about the time of the outputs.
 std::vector<Variable> rop(std::span<const Variable> outputs, std::span<const Variable> inputs, std::span<const Variable> directions, Disconnected disconnected = Disconnected::kRaise,
                           SourceLine where = {__builtin_FILE(), __builtin_LINE()});

@@ -46,7 +46,7 @@ struct GradOptions {
 };
 
 /// The gradients of each input from those of the outputs. output_gradients: one for each output, of its dtype, and of a
-/// shape that broadcasts to its shape.
+/// shape that broadcasts to its shape: extents that the graph does not know nobody looks at.
 std::vector<Variable> lop(std::span<const Variable> outputs, std::span<const Variable> output_gradients,
                           std::span<const Variable> inputs, Disconnected disconnected = Disconnected::kRaise,
                           SourceLine where = {__builtin_FILE(), __builtin_LINE()});
