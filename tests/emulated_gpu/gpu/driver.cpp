@@ -76,6 +76,7 @@ std::recursive_mutex mutex;  // one thing at a time: work is done where it is gi
 std::set<Stream*> streams;
 std::map<std::uintptr_t, std::size_t> blocks;  // of memory, with their bytes
 bool has_faulted = false;
+thread_local CUcontext current = nullptr;
 
 Stream& of(CUstream stream) {
   static Stream by_default;
@@ -172,7 +173,6 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
   return CUDA_SUCCESS;
 }
 
-thread_local CUcontext current = nullptr;
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) { return *context = reinterpret_cast<CUcontext>(1), CUDA_SUCCESS; }
 CUresult cuDevicePrimaryCtxReset(CUdevice) {
   const std::lock_guard lock(mutex);

@@ -1,7 +1,6 @@
 // What the emulated driver runs: modules that the CPU back end of a Damo of the library's own has compiled, apart from the one that the program under test is.
 #pragma once
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
