@@ -30,7 +30,7 @@ std::string applied(const Op& op, const std::vector<std::string>& operands) {
 }
 
 std::string without_parentheses(std::string text) {
-  if (!text.starts_with("(")) return text;
+  if (!text.starts_with("(") || !text.ends_with(")")) return text;
   int depth = 0;
   for (std::size_t i = 0; i + 1 < text.size(); ++i) {
     depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;

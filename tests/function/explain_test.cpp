@@ -32,6 +32,21 @@ TEST(Explain, ShowsFormulasTrafficAndWhatEndsAGroup) {
   EXPECT_THAT(text, HasSubstr("fuse_elementwise: 9 -> 3 nodes in "));
 }
 
+TEST(Explain, EndsLongFormulasInAnEllipsis) {
+  const Variable x = vector(std::string(500, 'W'));
+  EXPECT_THAT(function({x}, {x * 2.0 + x}, {.device = Device("null")}).explain(), HasSubstr("WWW\xE2\x80\xA6\n"));
+}
+
+TEST(Explain, TakesNoLongerForARuleThanForItsPass) {
+  const Variable x = vector("x");
+  Variable y = x;
+  for (int i = 0; i < 4; ++i) y = abs(abs(y));
+  const Function f = function({x}, {y}, {.device = Device("null")});
+  for (const PassReport& pass : f.build_report().passes) {
+    for (const RuleReport& rule : pass.rules) EXPECT_LE(rule.milliseconds, 1.5 * pass.milliseconds) << rule.name << " of " << pass.name << ", asked " << rule.asked;
+  }
+}
+
 TEST(Explain, NamesTheLimitThatEndsAGroup) {
   const Variable x = vector("x");
   const Function f = function({x}, {exp(exp(x))}, {.device = Device("null"), .fusion = {.cost = 20}});

@@ -164,6 +164,12 @@ TEST(Svg, DrawsNodesTypesAndTooltips) {
   EXPECT_EQ(count(svg, "<text"), count(svg, "</text>"));
 }
 
+// Names may hold any bytes; an XML file holds characters.
+TEST(Svg, ReplacesWhatIsNoCharacter) {
+  const std::string svg = to_svg(tanh_op(vector("a\xFF" "b\xC3" "c\xC3\xA9" "d\xED\xA0\x80<")));
+  EXPECT_THAT(svg, HasSubstr("a\xEF\xBF\xBD" "b\xEF\xBF\xBD" "c\xC3\xA9" "d\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD&lt;"));
+}
+
 TEST(Svg, DrawsTheInsideOfAFusedOp) {
   const std::string svg = to_svg(box_of_two(vector("x"), vector("y")));
   EXPECT_THAT(svg, HasSubstr("class=\"group\""));

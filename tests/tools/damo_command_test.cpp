@@ -96,6 +96,20 @@ TEST(DamoCommand, DoctorMentionsAWrongVariableAndListsThemAll) {
   EXPECT_THAT(run("doctor --json").output, HasSubstr("\"name\": \"DAMO_CACHE_LIMIT\""));
 }
 
+TEST(DamoCommand, DoctorMentionsPassesThatThereAreNot) {
+  const Environment disable("DAMO_DISABLE", "replay,simplfy,fuse_elementwise");
+  const Result result = run("doctor");
+  EXPECT_THAT(result.output, HasSubstr("DAMO_DISABLE names 'simplfy', which is no pass or rule of Damo's own"));
+  EXPECT_THAT(result.output, HasSubstr("the nearest is simplify"));
+  EXPECT_THAT(result.output, ::testing::Not(HasSubstr("names 'replay'")));
+  EXPECT_THAT(result.output, ::testing::Not(HasSubstr("names 'fuse_elementwise'")));
+}
+
+TEST(DamoCommand, ClearsNoCacheWhereThereIsNone) {
+  const Environment limit("DAMO_CACHE_LIMIT", "0");
+  EXPECT_THAT(run("cache clear").output, HasSubstr("there is no cache: no home directory, or DAMO_CACHE_LIMIT=0"));
+}
+
 #if DAMO_HAS_CPU
 TEST(DamoCommand, DoctorSaysWhatMultipliesMatrices) {
   const Environment blas("DAMO_BLAS_PATH", "none"), onednn("DAMO_ONEDNN_PATH", "none");

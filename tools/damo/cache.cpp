@@ -23,10 +23,12 @@ std::string time_text(std::chrono::system_clock::time_point when) {
 
 }  // namespace
 
+constexpr const char* kNoCache = "there is no cache: no home directory, or DAMO_CACHE_LIMIT=0\n";
+
 int list_cache(bool json) {
   const std::string directory = cache_directory();
   if (directory.empty() && !json) {
-    std::cout << "there is no cache: no home directory, or DAMO_CACHE_LIMIT=0\n";
+    std::cout << kNoCache;
     return 0;
   }
   const std::vector<CacheEntry> entries = cache_entries();
@@ -45,6 +47,10 @@ int list_cache(bool json) {
 }
 
 int clear_cache_files() {
+  if (cache_directory().empty()) {
+    std::cout << kNoCache;
+    return 0;
+  }
   const std::size_t count = cache_entries().size();
   clear_cache();
   std::cout << cache_directory() << ": " << count << " kernels deleted\n";

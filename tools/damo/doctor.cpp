@@ -12,6 +12,8 @@
 
 #include "commands.hpp"
 #include "graph/base/environment.hpp"
+#include "graph/rewrite/pass_names.hpp"
+#include "ops/rewrites/pipeline.hpp"
 #if DAMO_HAS_CPU
 #include "runtime/cpu/blas_library.hpp"
 #include "runtime/cpu/clang_plugin.hpp"
@@ -61,6 +63,14 @@ std::vector<Finding> look_at_environment() {
   std::vector<Finding> findings;
   for (const std::string& problem : environment_problems()) {
     findings.push_back({"environment", State::kBroken, problem, "the table below says what there is"});
+  }
+  for (const std::string& name : with_environment({})) {
+    if (name == kReplay || name == kSideBySide) continue;
+    try {
+      check_disabled({.disable = {name}});
+    } catch (const OptionError& error) {
+      findings.push_back({"environment", State::kBroken, "DAMO_DISABLE names '" + name + "', which is no pass or rule of Damo's own", error.parts().remedy});
+    }
   }
   return findings;
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -23,10 +24,25 @@ std::string directory_of(const std::string& path) {
   return slash == std::string::npos ? std::string() : path.substr(0, slash);
 }
 
-/// The library or executable that this code is linked into.
+/// The whole path of the file that is mapped at an address.
+std::string mapped_file(const void* address) {
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t begin = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%zx-%zx", &begin, &end) != 2 || wanted < begin || wanted >= end) continue;
+    const std::size_t path = line.find('/');
+    return path == std::string::npos ? std::string() : line.substr(path);
+  }
+  return {};
+}
+
+/// The library or executable that this code is linked into. The loader knows a library by the name that it was opened by, which may be a relative one.
 std::string own_file() {
   Dl_info info;
-  return dladdr(reinterpret_cast<void*>(&own_file), &info) != 0 && info.dli_fname ? info.dli_fname : "";
+  const void* const own = reinterpret_cast<void*>(&own_file);
+  const std::string name = dladdr(own, &info) != 0 && info.dli_fname ? info.dli_fname : "";
+  return name.starts_with('/') ? name : mapped_file(own);
 }
 
 std::string executable() {
