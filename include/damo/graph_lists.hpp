@@ -44,12 +44,12 @@ class PagedList {
 
  private:
   static constexpr std::size_t kFirst = 16;
-  static int page_of(std::size_t i) { return std::bit_width(i + kFirst) - std::bit_width(kFirst); }
+  static int page_of(std::size_t i) { return static_cast<int>(std::bit_width(i + kFirst)) - static_cast<int>(std::bit_width(kFirst)); }
   /// What page_of and std::bit_floor say, without their question whether a number is 0: every look at a graph comes here.
   T* place(std::size_t i) const {
     const std::size_t n = i + kFirst;
     const int top = 63 - __builtin_clzll(n);
-    return pages_[static_cast<std::size_t>(top - (std::bit_width(kFirst) - 1))] + (n ^ std::size_t{1} << top);
+    return pages_[static_cast<std::size_t>(top - (static_cast<int>(std::bit_width(kFirst)) - 1))] + (n ^ (std::size_t{1} << top));
   }
 
   std::array<T*, 28> pages_ = {};  // room for 2^32 elements

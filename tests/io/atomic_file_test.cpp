@@ -1,7 +1,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <csignal>
 #include <filesystem>
 #include <functional>
 
@@ -23,22 +22,18 @@ using ::testing::HasSubstr;
 
 namespace {
 
-/// No file grows beyond so many bytes as long as this lives: what a full disk does, with another reason.
+/// No file grows beyond so many bytes as long as this lives: what a full disk does, with another reason, and with a signal that would end the process.
 class FileSizeLimit {
  public:
-  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+  explicit FileSizeLimit(rlim_t bytes) {
     getrlimit(RLIMIT_FSIZE, &before_);
     const rlimit limit{bytes, before_.rlim_max};
     setrlimit(RLIMIT_FSIZE, &limit);
   }
   FileSizeLimit(const FileSizeLimit&) = delete;
-  ~FileSizeLimit() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
+  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
 
  private:
-  void (*handler_)(int);
   rlimit before_;
 };
 

@@ -100,6 +100,7 @@ Shape shape_of(const DLTensor& tensor) {
     throw ShapeError("from_dlpack: the tensor has " + std::to_string(tensor.ndim) + " axes, an Array at most " +
                      std::to_string(kMaxRank));
   }
+  if (tensor.ndim > 0 && tensor.shape == nullptr) throw ShapeError("from_dlpack: the tensor has " + std::to_string(tensor.ndim) + " axes and no shape");
   const Shape shape(std::span<const std::int64_t>(tensor.shape, static_cast<std::size_t>(tensor.ndim)));
   for (std::int64_t extent : shape) {
     if (extent < 0) throw ShapeError("from_dlpack: the tensor's shape is " + to_string(shape));

@@ -3,13 +3,16 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <random>
+#include <string>
 
 #include <damo/error.hpp>
 
@@ -59,6 +62,18 @@ std::string new_name() {
   return text;
 }
 
+/// Whether there is so much: pages of shared memory are memory, and a system that runs out of it ends processes, whosever they are.
+bool may_have(int file, std::size_t bytes) {
+  struct statvfs system;
+  if (fstatvfs(file, &system) != 0 || bytes / system.f_frsize >= system.f_bavail) return false;
+  std::ifstream memory("/proc/meminfo");
+  for (std::string name; memory >> name;) {
+    std::size_t kilobytes = 0;
+    if (name == "MemAvailable:" && memory >> kilobytes) return bytes / 1024 < kilobytes;
+  }
+  return true;  // an old system, which does not say
+}
+
 /// Takes the pages now: with ftruncate alone a full /dev/shm would kill the process at a write. Piece by piece, because a
 /// signal ends the call with nothing done, and a profiler's signals may come faster than all of it can.
 bool take_pages(int file, std::size_t bytes) {
@@ -100,7 +115,7 @@ void* SharedMemory::allocate(std::size_t bytes) {
       throw DeviceError(std::string("shared memory cannot be made: ") + std::strerror(errno),
                         "look at the permissions of /dev/shm");
     }
-    if (take_pages(file.number, bytes)) memory = file.map(bytes);
+    if (may_have(file.number, bytes) && take_pages(file.number, bytes)) memory = file.map(bytes);
     if (memory != nullptr) {
       const std::lock_guard lock(mutex_);
       own_.insert_or_assign(memory, Block{name, bytes});

@@ -142,6 +142,9 @@ TEST(DLPack, LeavesATensorToTheCallerIfItCannotTakeIt) {
   foreign.tensor.dl_tensor.ndim = 17;
   EXPECT_THAT(text(), HasSubstr("the tensor has 17 axes, an Array at most 16"));
   foreign.tensor.dl_tensor.ndim = 2;
+  foreign.tensor.dl_tensor.shape = nullptr;
+  EXPECT_THAT(text(), HasSubstr("from_dlpack: the tensor has 2 axes and no shape"));
+  foreign.tensor.dl_tensor.shape = foreign.shape.data();
   foreign.shape[1] = -1;
   EXPECT_THAT(text(), HasSubstr("the tensor's shape is (2, ?)"));
   EXPECT_EQ(foreign.deleted, 0);

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
-#include <csignal>
 #include <cstdio>
 #include <fstream>
 
@@ -241,8 +240,7 @@ TEST(DiskCache, WarnsOnceAndGoesOnWhereThereCanBeNoDirectory) {
 TEST(DiskCache, WarnsOnceAndGoesOnWhereTheDiskIsFull) {
   const ScratchDirectory scratch;
   EXPECT_EQ(in_child([&] {
-              signal(SIGXFSZ, SIG_IGN);
-              const rlimit limit{4096, 4096};  // a write beyond it fails, as on a full disk
+              const rlimit limit{4096, 4096};  // a write beyond it fails, as on a full disk, and its signal ends a process
               setrlimit(RLIMIT_FSIZE, &limit);
               const Lines log;
               DiskCache cache(scratch.path(), kLimit);

@@ -91,6 +91,11 @@ TEST_P(IpcOnEachDevice, MemoryThatWasFreedCannotBeOpened) {
   EXPECT_EQ(run_child("FindsTheMemoryGone", device().name(), handle), 0);
 }
 
+// Before any is taken: where shared memory takes all that the machine has, the system ends processes.
+TEST_P(IpcOnEachDevice, MoreThanThereIsIsAnError) {
+  EXPECT_THAT(error_of<OutOfMemoryError>([&] { DeviceMemory::shareable(device(), std::size_t{1} << 50); }), HasSubstr("of shareable memory on " + device().name()));
+}
+
 DAMO_ON_EACH_DEVICE(IpcOnEachDevice);
 
 TEST(IpcOnCuda, SharesMemoryOfThePool) {
