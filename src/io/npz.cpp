@@ -72,7 +72,12 @@ NamedArrays load(const std::string& path, Device device) {
 }
 
 void save(const std::string& path, const NamedArrays& arrays, bool compressed) {
-  for (const auto& [name, array] : arrays) io::require_elements("npz", array, name);
+  constexpr std::size_t kLongestName = 65535;  // a zip file counts its bytes in 16 bits
+  for (const auto& [name, array] : arrays) {
+    io::require_elements("npz", array, name);
+    if (name.find('\0') != name.npos) throw OptionError("npz: the name of an array holds a byte of value 0: '" + name.substr(0, name.find('\0')) + "'...", "take it out");
+    if (name.size() + kSuffix.size() > kLongestName) throw OptionError("npz: the name of an array has " + std::to_string(name.size()) + " bytes: '" + name.substr(0, 40) + "'...", "give " + std::to_string(kLongestName - kSuffix.size()) + " or fewer");
+  }
   io::AtomicFile file("npz", path);
   std::vector<std::vector<std::byte>> members;  // libzip reads them when it closes the archive
   members.reserve(arrays.size());

@@ -340,7 +340,7 @@ TEST_P(FromPycuda, ArraysAreComputedWith) {
   is(where(array > 0, array, other_array), {1, 2, 3, 4});
   is(and_(neq(array, 0), neq(other_array, 0)), {1, 1, 1, 1});
   is(invert(array > 0), {0, 0, 0, 0});
-  is(mod(array, other_array), {1, 0, 1, 0});
+  is(fmod(array, other_array), {1, 0, 1, 0});
   EXPECT_EQ(astype(array, float64).dtype(), float64);
   EXPECT_NEAR(exp(array).to_doubles()[0], 2.718281828, 1e-6);
   assign(other_array, exp(array));

@@ -46,6 +46,16 @@ TEST_P(NpzOnEachDevice, KeepsNamedArrays) {
   EXPECT_TRUE(npz::load(folder / "none.npz", device()).empty());
 }
 
+TEST(Npz, RefusesNamesThatAZipFileCannotHold) {
+  const ScratchDirectory scratch;
+  const Array x = Array::ones({2}, float32, Device("null"));
+  EXPECT_THAT(error_of<OptionError>([&] { npz::save(scratch / "a.npz", {{std::string("a\0b", 3), x}}); }), HasSubstr("npz: the name of an array holds a byte of value 0: 'a'..."));
+  EXPECT_THAT(error_of<OptionError>([&] { npz::save(scratch / "a.npz", {{std::string(65532, 'n'), x}}); }), HasSubstr("npz: the name of an array has 65532 bytes: 'nnn"));
+  const std::string longest(65531, 'n');
+  npz::save(scratch / "b.npz", {{longest, x}});
+  EXPECT_EQ(npz::load(scratch / "b.npz", Device("null")).begin()->first, longest);
+}
+
 TEST(Npz, EqualArraysMakeEqualFiles) {
   const ScratchDirectory folder;
   const NamedArrays arrays{{"x", extremes(float32, Device("cpu"))}};
