@@ -105,6 +105,18 @@ TEST(DamoCommand, DoctorMentionsPassesThatThereAreNot) {
   EXPECT_THAT(result.output, ::testing::Not(HasSubstr("names 'fuse_elementwise'")));
 }
 
+TEST(DamoCommand, DoctorMentionsACacheDirectoryThatIsNone) {
+  const Environment cache("DAMO_CACHE_DIR", "/etc/passwd");
+  EXPECT_THAT(run("doctor").output, HasSubstr("broken   kernel cache     /etc/passwd is no directory"));
+}
+
+TEST(DamoCommand, SaysWhereItsOutputIsLost) {
+  const Result result = run("ops > /dev/full");
+  EXPECT_EQ(result.code, 1);
+  const Environment level("DAMO_DUMP", "\xff");
+  EXPECT_THAT(run("doctor --json").output, HasSubstr("\"name\": \"DAMO_DUMP\""));
+}
+
 TEST(DamoCommand, ClearsNoCacheWhereThereIsNone) {
   const Environment limit("DAMO_CACHE_LIMIT", "0");
   EXPECT_THAT(run("cache clear").output, HasSubstr("there is no cache: no home directory, or DAMO_CACHE_LIMIT=0"));

@@ -40,7 +40,7 @@ int list_cache(bool json) {
     if (!json) std::cout << entry.name << "  " << time_text(entry.last_used) << "  " << size_text(entry.bytes) << "\n";
   }
   if (json)
-    std::cout << nlohmann::json{{"directory", directory}, {"bytes", bytes}, {"entries", rows}}.dump(2) << "\n";
+    std::cout << nlohmann::json{{"directory", directory}, {"bytes", bytes}, {"entries", rows}}.dump(2, ' ', false, kReplaced) << "\n";
   else
     std::cout << directory << ": " << entries.size() << " kernels, " << size_text(bytes) << "\n";
   return 0;

@@ -2,7 +2,12 @@
 #pragma once
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 namespace damo::tool {
+
+/// Paths and variables may hold any bytes; what is no UTF-8 is replaced in JSON.
+inline constexpr auto kReplaced = nlohmann::json::error_handler_t::replace;
 
 int list_devices(bool json);
 /// 1 if the default device cannot run a kernel, else 0.

@@ -163,8 +163,11 @@ Finding look_at_cache() {
     std::error_code ignored;
     if (!std::filesystem::exists(directory, ignored))
       return {"kernel cache", State::kGood, directory + ", not made yet"};
-    if (access(directory.c_str(), W_OK) != 0) {
-      return {"kernel cache", State::kBroken, directory + " cannot be written to",
+    if (!std::filesystem::is_directory(directory, ignored)) {
+      return {"kernel cache", State::kBroken, directory + " is no directory", "set DAMO_CACHE_DIR to a directory of yours"};
+    }
+    if (access(directory.c_str(), R_OK | W_OK | X_OK) != 0) {
+      return {"kernel cache", State::kBroken, directory + " cannot be read and written",
               "chmod u+rwx " + directory + ", or set DAMO_CACHE_DIR to another directory"};
     }
     std::size_t bytes = 0;
@@ -245,7 +248,7 @@ int run_doctor(bool json) {
   for (const Finding& finding : findings)
     rows.push_back(
         {{"part", finding.part}, {"state", word(finding.state)}, {"text", finding.text}, {"remedy", finding.remedy}});
-  std::cout << nlohmann::json{{"works", works}, {"findings", rows}, {"environment", environment_rows()}}.dump(2) << "\n";
+  std::cout << nlohmann::json{{"works", works}, {"findings", rows}, {"environment", environment_rows()}}.dump(2, ' ', false, kReplaced) << "\n";
   return works ? 0 : 1;
 }
 

@@ -1,6 +1,9 @@
 // The damo command: what this machine offers to Damo, what is missing, which ops there are, the kernel cache.
 #include <CLI/CLI.hpp>
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <iostream>
 #include <string>
 #include <string_view>
@@ -91,7 +94,10 @@ int run(int count, char** arguments) {
 
 int main(int count, char** arguments) {
   try {
-    return damo::tool::run(count, arguments);
+    const int code = damo::tool::run(count, arguments);
+    if (std::fflush(stdout) == 0 && std::cout.flush()) return code;
+    std::cerr << "damo: the output cannot be written: " << std::strerror(errno) << "\n";
+    return 1;
   } catch (const std::exception& error) {
     std::cerr << "damo: " << error.what() << "\n";
     return 1;
