@@ -12,6 +12,7 @@
 #include <damo/log.hpp>
 
 #include "graph/base/environment.hpp"
+#include "runtime/memory/fork_safe_mutex.hpp"
 #include "runtime/null/null_backend.hpp"
 #if DAMO_HAS_CPU
 #include "runtime/cpu/cpu_backend.hpp"
@@ -27,8 +28,16 @@ namespace damo {
 namespace {
 
 struct Registry {
-  std::mutex mutex;
+  std::mutex making;      // held while one is made
+  ForkSafeMutex mutex;    // of the map: a child of fork() asks for its devices, too
   std::map<std::string, std::unique_ptr<Backend>, std::less<>> backends;
+
+  /// Null: not made yet.
+  Backend* find(std::string_view name) {
+    const std::lock_guard lock(mutex);
+    const auto found = backends.find(name);
+    return found == backends.end() ? nullptr : found->second.get();
+  }
 };
 
 Registry& registry() {
@@ -129,11 +138,13 @@ Backend& default_backend() {
 
 Backend& backend_named(std::string_view name) {
   const std::string full = name == "cuda" ? "cuda:0" : std::string(name);
-  const std::lock_guard lock(registry().mutex);
-  auto& backends = registry().backends;
-  const auto found = backends.find(full);
-  if (found != backends.end()) return *found->second;
-  return *backends.emplace(full, make(full)).first->second;
+  Registry& all = registry();
+  if (Backend* const found = all.find(full)) return *found;
+  const std::lock_guard making(all.making);
+  if (Backend* const found = all.find(full)) return *found;  // another thread has made it meanwhile
+  std::unique_ptr<Backend> made = make(full);
+  const std::lock_guard lock(all.mutex);
+  return *all.backends.emplace(full, std::move(made)).first->second;
 }
 
 std::vector<Backend*> usable_backends() {

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <shared_mutex>
 #include <span>
 #include <unordered_map>
@@ -22,6 +21,7 @@
 
 #include "runtime/backend.hpp"
 #include "runtime/kernel/spec_kernel.hpp"
+#include "runtime/memory/fork_safe_mutex.hpp"
 
 namespace damo {
 
@@ -63,7 +63,7 @@ class EagerKernel {
 
   static constexpr std::size_t kBindings = 8;
   SpecKernel kernel_;
-  std::mutex mutex_;
+  ForkSafeMutex mutex_;
   std::vector<std::unique_ptr<Binding>> idle_;  // last used last
 };
 

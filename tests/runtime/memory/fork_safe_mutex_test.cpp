@@ -7,6 +7,8 @@
 #include <mutex>
 #include <thread>
 
+#include <damo/device.hpp>
+
 #include "runtime/memory/memory_pool.hpp"
 #include "support/host_backend.hpp"
 #include "support/scratch_directory.hpp"
@@ -48,6 +50,13 @@ TEST(ForkSafeMutex, IsOpenInAChildWhateverOtherThreadsHeld) {
 TEST(ForkSafeMutex, LetsAChildAllocateWhereAnotherThreadAllocated) {
   testing::HostBackend backend;
   expect_children_that_can([&] { backend.pool().release(backend.pool().allocate(1000), 1000); });
+}
+
+TEST(ForkSafeMutex, LetsAChildAskForADeviceWhereAnotherThreadAsked) {
+  static_cast<void>(Device("null"));  // it is there
+  expect_children_that_can([] {
+    for (int i = 0; i < 100; ++i) static_cast<void>(Device("null"));
+  });
 }
 
 }  // namespace
