@@ -29,6 +29,7 @@ class AtomicFile {
 
  private:
   std::string format_, path_, target_, folder_, temporary_name_;
+  NoFileSizeSignal no_signal_;  // libraries write to it, too
   Descriptor directory_, file_;
   bool is_committed_ = false;
 };

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -55,29 +54,6 @@ Head head_of(std::span<const std::byte> payload, const std::string& key) {
   return head;
 }
 
-/// While it lives a write beyond the limit of file sizes (ulimit -f) fails in this thread as one to a full disk does, and does not end the process.
-class NoFileSizeSignal {
- public:
-  NoFileSizeSignal() {
-    sigemptyset(&signal_);
-    sigaddset(&signal_, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
-  }
-  NoFileSizeSignal(const NoFileSizeSignal&) = delete;
-  ~NoFileSizeSignal() {
-    if (sigismember(&before_, SIGXFSZ) == 1) return;  // the program's business
-    const int why = errno;
-    constexpr timespec kNow{};
-    while (sigtimedwait(&signal_, nullptr, &kNow) > 0) {
-    }
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    errno = why;
-  }
-
- private:
-  sigset_t signal_, before_;
-};
-
 bool read_all(int file, void* to, std::size_t bytes) {
   for (auto* at = static_cast<char*>(to); bytes > 0;) {
     const ssize_t got = ::read(file, at, bytes);
@@ -90,6 +66,22 @@ bool read_all(int file, void* to, std::size_t bytes) {
 }
 
 }  // namespace
+
+NoFileSizeSignal::NoFileSizeSignal() {
+  sigemptyset(&signal_);
+  sigaddset(&signal_, SIGXFSZ);
+  pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+}
+
+NoFileSizeSignal::~NoFileSizeSignal() {
+  if (sigismember(&before_, SIGXFSZ) == 1) return;  // the program's business
+  const int why = errno;
+  constexpr timespec kNow{};
+  while (sigtimedwait(&signal_, nullptr, &kNow) > 0) {
+  }
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  errno = why;
+}
 
 Descriptor::~Descriptor() {
   if (number_ >= 0) close(number_);

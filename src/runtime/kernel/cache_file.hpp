@@ -1,5 +1,6 @@
 // One file of the disk cache: a head that says what it is, then the payload.
 #pragma once
+#include <csignal>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -20,6 +21,18 @@ class Descriptor {
 
  private:
   int number_;
+};
+
+/// While it lives a write beyond the limit of file sizes (ulimit -f) fails in this thread as one to a full disk does, and does not end the process.
+class NoFileSizeSignal {
+ public:
+  NoFileSizeSignal();
+  ~NoFileSizeSignal();
+  NoFileSizeSignal(const NoFileSizeSignal&) = delete;
+  NoFileSizeSignal& operator=(const NoFileSizeSignal&) = delete;
+
+ private:
+  sigset_t signal_, before_;
 };
 
 /// What names of create_temporary begin with.
