@@ -113,8 +113,11 @@ TEST(DamoCommand, DoctorMentionsACacheDirectoryThatIsNone) {
 TEST(DamoCommand, SaysWhereItsOutputIsLost) {
   const Result result = run("ops > /dev/full");
   EXPECT_EQ(result.code, 1);
-  const Environment level("DAMO_DUMP", "\xff");
-  EXPECT_THAT(run("doctor --json").output, HasSubstr("\"name\": \"DAMO_DUMP\""));
+}
+
+TEST(DamoCommand, WritesJsonOfBytesThatAreNoText) {
+  const Environment path("DAMO_LAPACK_PATH", "/nowhere/\xff");
+  EXPECT_THAT(run("doctor --json").output, HasSubstr("\"value\": \"/nowhere/\xEF\xBF\xBD\""));
 }
 
 TEST(DamoCommand, ClearsNoCacheWhereThereIsNone) {
