@@ -94,6 +94,7 @@ FunctionGraph run_passes(FunctionGraph graph, std::span<const Pass> passes, std:
         throw;
       }
       report.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+      for (RuleReport& rule : report.rules) rule.milliseconds = std::min(rule.milliseconds, report.milliseconds);  // an estimate of few questions may be more
       report.nodes_after = graph.node_count();
     }
     if (reports) reports->push_back(std::move(report));
