@@ -143,12 +143,12 @@ class BackwardWalk {
   /// they are computed from may be no number.
   void meet(std::span<Arrived* const> all, std::span<const Variable> variables) const {
     if (std::all_of(all.begin(), all.end(), [](const Arrived* arrived) { return arrived->within.empty(); })) return;
-    std::vector<std::vector<Branch>> apart;
-    std::size_t kept = all.front()->within.size();
-    for (const Arrived* arrived : all) {
-      const auto& [first, other] = std::pair(all.front()->within, arrived->within);
-      kept = std::min(kept, static_cast<std::size_t>(std::mismatch(first.begin(), first.end(), other.begin(), other.end()).first - first.begin()));
+    const std::vector<Branch>& first = all.front()->within;
+    std::size_t kept = first.size();
+    for (const Arrived* other : all) {
+      kept = std::min(kept, static_cast<std::size_t>(std::mismatch(first.begin(), first.end(), other->within.begin(), other->within.end()).first - first.begin()));
     }
+    std::vector<std::vector<Branch>> apart;  // what each is within besides
     for (const Arrived* arrived : all) {
       std::vector<Branch> behind(arrived->within.begin() + static_cast<std::ptrdiff_t>(kept), arrived->within.end());
       if (std::find(apart.begin(), apart.end(), behind) == apart.end()) apart.push_back(std::move(behind));

@@ -7,7 +7,8 @@
 //                     sums is a sum. An output that no step reads and that comes from a product (dot(h_t, v)) is computed of all rows at once.
 //
 // Condition: the number of steps follows from extents or is known when the graph is built, all of them are made (no `until`, no truncated gradient), and the
-// ops are elementwise, dimshuffle, subtensor and contraction, whose value at one step depends on that step's rows alone: a leading axis changes none of its elements. Rows
+// ops are elementwise, dimshuffle, subtensor and contraction, whose value at one step depends on that step's rows alone: a leading axis changes none of its elements. An output
+// that goes has one row a step: one that is as long as a sequence, of which a given number of steps may leave rows unread, stays. Rows
 // that a product gives are the same products; a sum over steps is rounded as that of a longer product.
 //
 // Memory: rows of all steps. Before the loop: where a row of the product has at most kMostGrowth times the elements of the rows that it is made of, which are
