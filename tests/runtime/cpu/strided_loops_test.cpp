@@ -127,6 +127,38 @@ __global__ void on_x(u* y, const u* x, int n, int rows) {
   }
 }
 
+// A thread that takes no part in a round counts it all the same.
+TEST(StridedLoops, EndWhereABranchKeepsThreadsOffAndOthersTakeFewerRounds) {
+  const BothForms forms(R"(
+typedef unsigned u;
+#define KERNEL(NAME, BRANCH) \
+__global__ void NAME(u* y, const u* x, int n) { \
+  const u t = threadIdx.x; \
+  u s = 5; \
+  __syncthreads(); \
+  if (BRANCH) for (u i = t % 32; i < u(n); i += 32) s = s * 3 + x[i]; \
+  y[t] = s; \
+}
+KERNEL(of_first, t < 40)
+KERNEL(of_warp, t / 32 == 1)
+KERNEL(of_even, x[t] % 2 == 0)
+)");
+  const auto x = hashed(100);
+  for (const unsigned block : {1u, 3u, 40u, 64u, 96u}) {
+    for (const int n : {0, 1, 2, 31, 33, 100}) {
+      const auto run = [&](const char* name) { return forms.run(name, {1}, {block}, std::vector<std::uint32_t>(block), x.data(), n); };
+      const auto first = run("of_first"), warp = run("of_warp"), even = run("of_even");
+      for (unsigned t = 0; t < block; ++t) {
+        std::uint32_t sum = 5;
+        for (unsigned i = t % 32; i < static_cast<unsigned>(n); i += 32) sum = sum * 3 + x[i];
+        EXPECT_EQ(first[t], t < 40 ? sum : 5) << "block " << block << ", n " << n << ", thread " << t;
+        EXPECT_EQ(warp[t], t / 32 == 1 ? sum : 5) << "block " << block << ", n " << n << ", thread " << t;
+        EXPECT_EQ(even[t], x[t] % 2 == 0 ? sum : 5) << "block " << block << ", n " << n << ", thread " << t;
+      }
+    }
+  }
+}
+
 // The distance may be anything, bounds may differ by thread, and indices may come near the end of their type.
 TEST(StridedLoops, StayAsTheyWereWhereRoundsWouldNotBeTheSame) {
   const BothForms forms(R"(

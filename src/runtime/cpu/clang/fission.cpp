@@ -49,6 +49,18 @@ void tell_thread(llvm::Function& function, const ThreadLoop& loop) {
   }
 }
 
+/// Whether a thread that takes no part in a round leaves it with what it came with, and so need not be visited. The count of rounds itself is
+/// a value a thread where threads come to the loop one by one, and goes on in all of them.
+bool leaves_as_it_came(const Rounds::Loop& loop, const Regions& regions) {
+  const llvm::BasicBlock* const end = loop.wait->getParent();
+  return llvm::all_of(loop.test->phis(), [&](const llvm::PHINode& phi) {
+    const llvm::Value* const next = phi.getIncomingValueForBlock(end);
+    const auto* const merged = llvm::dyn_cast<llvm::PHINode>(next);
+    const int from = merged && merged->getParent() == end ? merged->getBasicBlockIndex(loop.begin) : -1;
+    return regions.is_single(phi) || next == &phi || (from >= 0 && merged->getIncomingValue(static_cast<unsigned>(from)) == &phi);
+  });
+}
+
 }  // namespace
 
 bool split_at_barriers(llvm::Module& module, const KernelInfo& kernel, bool waits) {
@@ -68,6 +80,11 @@ bool split_at_barriers(llvm::Module& module, const KernelInfo& kernel, bool wait
     if (!loop.wait) final.insert(loop.begin);
   }
   regions.find_guards(final);
+  std::vector<const Rounds::Loop*> short_rows;  // while the loops' phis are there
+  for (const Rounds::Loop& loop : rounds.all()) {
+    const Region* const region = loop.begin && loop.wait ? regions.of(loop.begin) : nullptr;
+    if (region && !region->disperses && !region->is_partial && leaves_as_it_came(loop, regions)) short_rows.push_back(&loop);
+  }
   ThreadMemory memory(program, by_rows);
   std::map<Region*, ThreadLoop> loops;
   for (const auto& region : regions.all) {
@@ -97,10 +114,7 @@ bool split_at_barriers(llvm::Module& module, const KernelInfo& kernel, bool wait
     exits.admit(*region, regions.loses_rows || (in_warps && regions.loses_warps));
     exits.guard(loop, values.guards_in(*region));
   }
-  for (const Rounds::Loop& loop : rounds.all()) {
-    Region* const region = loop.begin && loop.wait ? regions.of(loop.begin) : nullptr;
-    if (region && !region->disperses && !region->is_partial) end_rows(loops.at(region), memory, *loop.takes_part);
-  }
+  for (const Rounds::Loop* loop : short_rows) end_rows(loops.at(regions.of(loop->begin)), memory, *loop->takes_part);
   split_local_arrays(program, regions, memory, loops);
   answer_by_rows(*module.getFunction(kernel.blocks), by_rows);
   memory.finish();
