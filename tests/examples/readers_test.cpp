@@ -50,7 +50,7 @@ TEST(Pipeline, ReadsItsArguments) {
   EXPECT_FALSE(arguments_of(1, const_cast<char**>(words)).full);
 }
 
-TEST(Pipeline, DrawsPicturesInARow) {
+TEST(Pipeline, DrawsPicturesInARowOnCpu) {
   const std::string file = ::testing::TempDir() + "/pictures.svg";
   save_pictures(file, {damo::Array::from(std::vector<float>{0, 1, 0.5f, 0}, {1, 4}, damo::Device("cpu"))});
   std::ifstream in(file);
