@@ -304,6 +304,10 @@ TEST(CudaLibrary, ConvertsFloatsOf8Bits) {
                  {"float4(__nv_fp8x4_e4m3(__floats2half2_rn(1, 2), __floats2half2_rn(3, 4.1f))).w", 4},
                  {"float4(__nv_fp8x4_e5m2(__floats2bfloat162_rn(1, 2), __floats2bfloat162_rn(3, 4))).y", 2},
                  {"__half2float(__half(__nv_cvt_fp8_to_halfraw(0x7b, __NV_E5M2)))", 57344},
+                 {"float(__float2half(1.5f) + __nv_cvt_fp8_to_halfraw(0x40, __NV_E4M3))", 3.5},
+                 {"([] { __half h = __nv_cvt_fp8_to_halfraw(0x40, __NV_E5M2); h *= __half_raw(h); h -= __half_raw(__half(0.5f)); return float(h); })()", 3.5},
+                 {"__half_raw(__half(1.0f)) < __half(2.0f)", 1},
+                 {"([] { __nv_bfloat16 b = 3.0f; b += __nv_bfloat16_raw(b); b += b; b *= __nv_bfloat16(0.5f); return float(b / __nv_bfloat16_raw(__nv_bfloat16(4.0f))); })()", 1.5},
                  {"sizeof(__nv_fp8_e4m3) + 10 * sizeof(__nv_fp8x2_e5m2) + 100 * sizeof(__nv_fp8x4_e4m3)", 421}},
                 0, "#include <cuda_fp8.h>\n#include <cuda_fp16.h>");
 }

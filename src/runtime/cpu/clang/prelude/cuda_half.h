@@ -102,6 +102,25 @@ inline bfloat16 operator++(bfloat16& a, int) { const bfloat16 old = a; ++a; retu
 inline bfloat16 operator--(bfloat16& a, int) { const bfloat16 old = a; --a; return old; }
 }  // namespace damo
 
+// A raw number stands for its value where it meets another: C++ does not look for the built-in operators of _Float16 once an operand is a class.
+#define __DAMO_RAW_OPERATOR(H, Raw, R, op)                                                                           \
+  template <class A, class B>                                                                                        \
+  inline typename damo::If<__is_same(A, Raw) || __is_same(B, Raw), R>::type operator op(const A& a, const B& b) { return H(a) op H(b); }
+#define __DAMO_RAW_ASSIGNMENT(H, Raw, op)                                                                            \
+  template <class B>                                                                                                 \
+  inline typename damo::If<__is_same(B, Raw), H&>::type operator op##=(H& a, const B& b) { return a = a op b; }
+#define __DAMO_RAW_OPERATORS(H, Raw)                                                                                 \
+  __DAMO_RAW_OPERATOR(H, Raw, H, +) __DAMO_RAW_OPERATOR(H, Raw, H, -) __DAMO_RAW_OPERATOR(H, Raw, H, *)              \
+  __DAMO_RAW_OPERATOR(H, Raw, H, /) __DAMO_RAW_OPERATOR(H, Raw, bool, ==) __DAMO_RAW_OPERATOR(H, Raw, bool, !=)      \
+  __DAMO_RAW_OPERATOR(H, Raw, bool, <) __DAMO_RAW_OPERATOR(H, Raw, bool, >) __DAMO_RAW_OPERATOR(H, Raw, bool, <=)    \
+  __DAMO_RAW_OPERATOR(H, Raw, bool, >=) __DAMO_RAW_ASSIGNMENT(H, Raw, +) __DAMO_RAW_ASSIGNMENT(H, Raw, -)            \
+  __DAMO_RAW_ASSIGNMENT(H, Raw, *) __DAMO_RAW_ASSIGNMENT(H, Raw, /)
+__DAMO_RAW_OPERATORS(__half, __half_raw)
+__DAMO_RAW_OPERATORS(__nv_bfloat16, __nv_bfloat16_raw)
+#undef __DAMO_RAW_OPERATORS
+#undef __DAMO_RAW_OPERATOR
+#undef __DAMO_RAW_ASSIGNMENT
+
 // ---- scalars: H is the type, N its name in function names ----------------------------------------------------------
 #define __DAMO_ARITHMETIC(H, name, op)                                                   \
   inline H __h##name(H a, H b) { return H(float(a) op float(b)); }                       \
