@@ -85,6 +85,17 @@ TEST(CudaCRefusals, NamesTheKernelsThatSharePlainNames) {
   EXPECT_EQ(log("static_cast<void (*)(int*)>(k)"), "");
 }
 
+TEST(CudaCRefusals, NamesTheTemplatesThatShareAnInstancesName) {
+  const std::string text = "template <int n> __global__ void k(float* y) {}\ntemplate <int n> __global__ void k(int* y) {}\ntemplate <class T, int n> __global__ void k(T* y) {}";
+  const auto log = [&](const char* name) { return compile_cuda(text, {name}).log; };
+  EXPECT_NE(log("k<3>").find("user.cu: error: several __global__ templates are named as in 'k<3>': name one by its type, as (void (*)(float*))k<3> in line 1, "
+                             "(void (*)(int*))k<3> in line 2, (void (*)(T *))k<3> in line 3"), std::string::npos) << log("k<3>");
+  EXPECT_EQ(log("(void (*)(int*))k<3>"), "");
+  EXPECT_EQ(log("k<float, 3>"), "");
+  const std::string wrong = compile_cuda("template <class T> __global__ void k(T* y) {}", {"k<3>"}).log;
+  EXPECT_NE(wrong.find("'k<3>' does not name a kernel"), std::string::npos) << wrong;
+}
+
 TEST(CudaCRefusals, NamesTheKernelsThereAreWhenOneIsUnknown) {
   const CompileOutput output = compile_cuda("__global__ void one() {}\n__global__ void two() {}", {"three"});
   EXPECT_FALSE(output.ok);

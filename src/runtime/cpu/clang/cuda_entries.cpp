@@ -252,8 +252,31 @@ const clang::FunctionDecl* CudaEntries::found_kernel(std::size_t number) const {
   return nullptr;
 }
 
+/// An error tells what Clang could not make of a name, not which name that was, nor what it may be where templates share it.
+void CudaEntries::explain_names() {
+  clang::ASTContext& context = compiler_->getASTContext();
+  for (std::size_t i = 0; i < choices_.size(); ++i) {
+    const auto found = context.getTranslationUnitDecl()->lookup(&context.Idents.get(pointer_name(i)));
+    const auto* const pointer = found.find_first<clang::VarDecl>();
+    if (!pointer || !pointer->isInvalidDecl()) continue;
+    const std::string& name = choices_[i].name;
+    std::string candidates;
+    int count = 0;
+    for (const Kernel& kernel : kernels_) {
+      if (!kernel.is_template || kernel.name != name.substr(0, name.find('<'))) continue;
+      const unsigned line = context.getSourceManager().getPresumedLineNumber(kernel.function->getLocation());
+      const bool is_dependent = kernel.function->getType()->isDependentType();  // such a type has the parameter's name, "T *", and no symbol
+      const std::string cast = is_dependent ? "(" + context.getPointerType(kernel.function->getType()).getAsString(context.getPrintingPolicy()) + ")" : cast_to(*kernel.function);
+      candidates += (count++ ? ", " : "") + cuda_name(cast) + name + " in line " + std::to_string(line);
+    }
+    report_error(compiler_->getDiagnostics(), {}, count > 1 ? "several __global__ templates are named as in '" + name + "': name one by its type, as " + candidates
+                                                            : "'" + name + "' does not name a kernel");
+  }
+}
+
 /// Then the entries.
 void CudaEntries::enter_entries() {
+  explain_names();
   std::string text;
   clang::ASTContext& context = compiler_->getASTContext();
   std::set<const clang::FunctionDecl*> entered;

@@ -53,6 +53,7 @@ class CudaEntries {
   void enter_names();
   const clang::FunctionDecl* found_kernel(std::size_t number) const;
   void enter_entries();
+  void explain_names();
 
   std::vector<std::string> wanted_;
   std::vector<KernelInfo>& found_;
