@@ -299,6 +299,42 @@ int host_side(int x) { return x + 1; }
   EXPECT_EQ(object->functions(), std::vector<std::string>{"fill"});
 }
 
+// As the shifts of a GPU do, whose amounts end at the width.
+TEST(CudaC, ShiftsEverythingOutByTheWidthOrMore) {
+  const auto object = load(compile_cuda(R"(
+__global__ void shift(const unsigned* amount, unsigned* left, unsigned* right, int* arithmetic, unsigned long long* wide, long long* wide_arithmetic) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  left[i] = 0x80000001u << amount[i];
+  right[i] = 0xc0000000u >> amount[i];
+  arithmetic[i] = -12345678 >> amount[i];
+  wide[i] = 0x8000000000000001ull << amount[i] | 0x4000000000000000ull >> amount[i];
+  wide_arithmetic[i] = -(1ll << 40) >> amount[i];
+}
+__global__ void pack(const unsigned* words, const unsigned* bits, unsigned* out, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = words[i] >> bits[i] | (i ? words[i - 1] << 32 - bits[i] : 0);
+})"));
+  std::vector<unsigned> amount, left(80), right(80);
+  std::vector<int> arithmetic(80);
+  std::vector<unsigned long long> wide(80);
+  std::vector<long long> wide_arithmetic(80);
+  for (unsigned i = 0; i < 78; ++i) amount.push_back(i);
+  amount.push_back(256);
+  amount.push_back(0xffffffffu);
+  launch(object->kernel("shift"), {10}, {8}, amount.data(), left.data(), right.data(), arithmetic.data(), wide.data(), wide_arithmetic.data());
+  for (int i = 0; i < 80; ++i) {
+    const unsigned n = amount[i];
+    EXPECT_EQ(left[i], n < 32 ? 0x80000001u << n : 0) << n;
+    EXPECT_EQ(right[i], n < 32 ? 0xc0000000u >> n : 0) << n;
+    EXPECT_EQ(arithmetic[i], n < 32 ? -12345678 >> n : -1) << n;
+    EXPECT_EQ(wide[i], n < 64 ? 0x8000000000000001ull << n | 0x4000000000000000ull >> n : 0) << n;
+    EXPECT_EQ(wide_arithmetic[i], n < 64 ? -(1ll << 40) >> n : -1) << n;
+  }
+  const std::vector<unsigned> words(37, 0x89abcdefu), bits(37, 0);
+  std::vector<unsigned> out(37);
+  launch(object->kernel("pack"), {1}, {16}, words.data(), bits.data(), out.data(), 37);
+  EXPECT_EQ(out, words);
+}
+
 TEST(CudaC, EndsRowsOfThreadsWhereAGuardSays) {
   const auto object = load(compile_cuda(R"(
 __global__ void below(int* y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = 1; }

@@ -149,6 +149,7 @@ Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const
   }
   make_tables_locally(module);
   inline_into(module, entries);
+  clamp_shifts(module);
   choose_fused_products(module);
   number_active_masks(module);
   for (const KernelInfo& kernel : kernels) {

@@ -16,6 +16,14 @@ void inline_into(llvm::Module& module, const std::set<std::string>& entries);
 /// Whether function, or anything that it may call, waits for other threads (__damo_wait).
 bool reaches_wait(llvm::Function& function);
 
+// ---- clamp_shifts.cpp ----------------------------------------------------------------------------------------------------
+// "a << 32 - bits" where bits is 0: C++ leaves a shift by the width or more open, and an x86 shifts by the amount modulo the width. A GPU
+// shifts everything out, and packers of bits rely on that.
+
+/// Gives shifts of 32 and 64 bits by such amounts what a GPU gives: 0, or the sign. After inlining, when most amounts that are masked or known
+/// can be seen to be smaller; vector instructions of x86 do the same, and cost no more.
+void clamp_shifts(llvm::Module& module);
+
 // ---- fuse_products.cpp ---------------------------------------------------------------------------------------------------
 // A product and a sum round once together where the processor can. Of "a * b + c * d" either product may be the one that is not
 // rounded, and the code generator chooses block by block: a vector's elements, those that are left behind the last vector, and each
