@@ -223,6 +223,18 @@ TEST_P(Reduce, OfNothingGivesTheNeutralValueOrSaysThatThereIsNone) {
   EXPECT_EQ(of(none, [](const Variable& v) { return max(v, 0); }).shape(), (Shape{0}));
 }
 
+// As NumPy's empty arrays come: no memory, and strides of 0, which let a kernel read one element for all.
+TEST_P(Reduce, ReadsNothingOfRowsWithoutElementsWhateverTheirStrides) {
+  const Array none = Array::empty({0, 3}, float32, device());
+  for (const Strides& strides : {Strides{0, 0}, Strides{0, 1}, Strides{1, 0}}) {
+    const Array x = none.view(float32, {0, 3}, strides, 0);
+    EXPECT_EQ(of(x, [](const Variable& v) { return sum(v, 0); }).to_doubles(), (Values{0, 0, 0}));
+    EXPECT_EQ(of(x, [](const Variable& v) { return all(v > 0.0, 0); }).to_doubles(), (Values{1, 1, 1}));
+    EXPECT_EQ(of(x, [](const Variable& v) { return logsumexp(2.0 * v); }).to_doubles(), (Values{-INFINITY}));
+    EXPECT_EQ(sum(x, 0).to_doubles(), (Values{0, 0, 0}));
+  }
+}
+
 TEST_P(Reduce, TakesTypesThatKnowThatThereIsNothing) {
   const Variable x = input({float32, {0, 3, 0, 2}}, "x"), y = input({float32, {4, 0}}, "y");
   const Function f = function({x, y}, {sum(x, {0, 1}), sum(x, 2, keepdims), sum(y, 1)}, options());

@@ -102,7 +102,8 @@ void CpuReducingEmitter::begin(const std::string& name) {
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (!is_scalar(access(i))) continue;
     const std::string type = value_type(spec_.parameter_dtype(i)), n = number(i);
-    line("  const " + type + " v" + n + " = a.n > 0 ? " + type + "(a.p" + n + "[0]) : " + type + "(0);");
+    const std::string any = passes_.is_element(i) ? "a.n > 0 && a.length > 0" : "a.n > 0";  // an array over rows without elements may have none
+    line("  const " + type + " v" + n + " = " + any + " ? " + type + "(a.p" + n + "[0]) : " + type + "(0);");
   }
   line("  for (i64 task = first; task < last; ++task) {");
 }

@@ -125,7 +125,9 @@ void CudaReducingEmitter::begin(const std::string& name) {
   else line("  const i64 block = " + block + ";");
   if (!spec_.numbers.empty()) line("  const Numbers& numbers = a.numbers;");
   for (int i = 0; i < spec_.input_count(); ++i) {
-    if (is_scalar(access(i))) line("  const " + loaded(i) + " v" + number(i) + " = " + loaded(i) + "(a.p" + number(i) + "[0]);");
+    if (!is_scalar(access(i))) continue;
+    const std::string one = loaded(i) + "(a.p" + number(i) + "[0])";  // an array over rows without elements may have none
+    line("  const " + loaded(i) + " v" + number(i) + " = " + (passes_.is_element(i) ? "a.length > 0 ? " + one + " : " + loaded(i) + "(0)" : one) + ";");
   }
 }
 
