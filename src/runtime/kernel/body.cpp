@@ -82,20 +82,24 @@ bool orders(const Step& step) {
 /// The functions of a join whose value has this number.
 std::string join_functions(const Step& step, const std::string& number) {
   const Join& join = *step.join;
-  const std::string type = value_type(step.compute), own = "Joined" + number, scope = " {\n  typedef " + type + " T;\n  return ";
+  const std::string type = value_type(step.compute), own = "Joined" + number;
+  const auto body = [&](const std::string& value, bool is_users = true) {
+    const bool tells_line = is_users && step.row;  // so that the compiler's messages name the user's file
+    return " {\n  typedef " + type + " T;\n" + (tells_line ? line_directive(step.row.file, step.row.line) : "") + "  return " + value + ";\n" +
+           (tells_line ? "#line 1 \"generated\"\n" : "") + "}\n";
+  };
   std::string parameters;
   for (std::size_t i = 0; i < step.inputs.size(); ++i) parameters += (i > 0 ? ", " : "") + value_type(step.input_as(i)) + " x" + std::to_string(i);
   std::string text = join.preamble + "typedef " + (join.accumulator.empty() ? type : join.accumulator) + " " + own + ";\n";
-  text += "DAMO_FUNCTION " + own + " neutral" + number + "()" + scope + own + bracketed(join.neutral) + ";\n}\n";
-  text += "DAMO_FUNCTION " + own + " reduce" + number + "(" + own + " a, " + own + " b)" + scope + own + bracketed(join.reduce) + ";\n}\n";
-  text += "DAMO_FUNCTION " + own + " joined" + number + "(" + parameters + ")" + scope + own + bracketed(step.code) + ";\n}\n";
+  text += "DAMO_FUNCTION " + own + " neutral" + number + "()" + body(own + bracketed(join.neutral));
+  text += "DAMO_FUNCTION " + own + " reduce" + number + "(" + own + " a, " + own + " b)" + body(own + bracketed(join.reduce));
+  text += "DAMO_FUNCTION " + own + " joined" + number + "(" + parameters + ")" + body(own + bracketed(step.code));
   std::string arguments;
   for (std::size_t i = 0; i < step.inputs.size(); ++i) arguments += (i > 0 ? ", x" : "x") + std::to_string(i);
-  text += "DAMO_FUNCTION " + own + " append" + number + "(" + own + " a, " + parameters + ")" + scope;
-  text += join.append.empty() ? "reduce" + number + "(a, joined" + number + "(" + arguments + "));\n}\n" : own + bracketed(join.append) + ";\n}\n";
+  text += "DAMO_FUNCTION " + own + " append" + number + "(" + own + " a, " + parameters + ")";
+  text += join.append.empty() ? body("reduce" + number + "(a, joined" + number + "(" + arguments + "))", false) : body(own + bracketed(join.append));
   const std::string post = join.post.empty() ? "a" : join.post;
-  return text + "DAMO_FUNCTION " + value_type(step.result) + " post" + number + "(" + own + " a, i64 n)" + scope +
-         converted(value_type(step.result), post) + ";\n}\n";
+  return text + "DAMO_FUNCTION " + value_type(step.result) + " post" + number + "(" + own + " a, i64 n)" + body(converted(value_type(step.result), post));
 }
 
 std::string identifier(const std::string& name) {
