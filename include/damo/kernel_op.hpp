@@ -70,7 +70,7 @@ class KernelBuilder {
   Value join(Join join, std::vector<Value> values, std::optional<DType> result = {}, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
   /// Along the op's axis, of an op that scans(). Follows from no other scan of the op.
   Value scan(Scan scan, std::vector<Value> values, std::optional<DType> result = {}, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
-  /// Which value the op gives: once.
+  /// Which value the op gives: once. Of an op that reduces one of each row: what a join gave, or what follows from such values alone.
   void output(Value value);
 
   // Damo's own.
@@ -81,6 +81,8 @@ class KernelBuilder {
   const std::optional<Value>& result() const { return output_; }
 
  private:
+  /// Throws GraphError for a value that the kernel does not have.
+  void require(Value value) const;
   Step step_of(std::string code, const std::vector<Value>& values, std::optional<DType> result, SourceLine where) const;
   KernelSpec& spec_;
   std::string name_;

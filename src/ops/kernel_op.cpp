@@ -1,5 +1,6 @@
 #include <damo/kernel_op.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include "ops/kernel_thunk.hpp"
@@ -19,6 +20,14 @@ KernelBuilder::Value KernelBuilder::ordinal() const {
   return {ordinals_, int64};
 }
 
+void KernelBuilder::require(Value value) const {
+  const auto is_it = [&](const Value& own) { return own.number == value.number && own.dtype == value.dtype; };
+  const int step = value.number - spec_.first_step();
+  const bool is_step = step >= 0 && step < static_cast<int>(spec_.steps.size()) && spec_.steps[static_cast<std::size_t>(step)].result == value.dtype;
+  if (is_step || is_it({ordinals_, int64}) || std::any_of(inputs_.begin(), inputs_.end(), is_it)) return;
+  throw GraphError(name_ + ": lower has a value that is none of its kernel's", "values come from input(), step(), join() and scan() of the builder that lower is given");
+}
+
 KernelBuilder::Value KernelBuilder::append(Step step) {
   const Value value{spec_.first_step() + static_cast<int>(spec_.steps.size()), step.result};
   spec_.steps.push_back(std::move(step));
@@ -30,6 +39,7 @@ Step KernelBuilder::step_of(std::string code, const std::vector<Value>& values, 
   std::vector<Promotable> dtypes;
   Step step;
   for (const Value& value : values) {
+    require(value);
     dtypes.push_back({value.dtype});
     step.inputs.push_back(value.number);
   }
@@ -63,6 +73,7 @@ KernelBuilder::Value KernelBuilder::scan(Scan scan, std::vector<Value> values, s
 
 void KernelBuilder::output(Value value) {
   if (output_) throw GraphError(name_ + ": lower gave a second output", "an op of several outputs is several KernelOps, which fuse");
+  require(value);
   output_ = value;
 }
 

@@ -120,6 +120,27 @@ bool has_reductions(const FunctionGraph& graph) {
   return std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) { return kernel_op(graph, node).reduced_axes().has_value(); });
 }
 
+/// That a scan follows from no other scan of its op, and an op that reduces gives a value of each row (or places: index_along). first: the number of the op's first step.
+void check_values(const KernelOp& op, KernelBuilder& builder, std::size_t first) {
+  const KernelSpec& spec = builder.spec();
+  const bool scans = op.scans() != KernelOp::Scans::kNo;
+  std::vector<bool> is_marked;  // of each step of the op: follows from a scan, or is a value of each element
+  const auto marked = [&](int value) {
+    const int step = value - spec.first_step();
+    if (step >= static_cast<int>(first)) return bool(is_marked[static_cast<std::size_t>(step) - first]);
+    return !scans && (value < spec.input_count() || step >= 0);  // numbers are the same for all
+  };
+  for (std::size_t i = first; i < spec.steps.size(); ++i) {
+    const Step& step = spec.steps[i];
+    const bool follows = std::any_of(step.inputs.begin(), step.inputs.end(), marked);
+    if (scans && step.join && follows) throw GraphError(op.name() + ": lower has a scan of what another scan gave", "write an op for each");
+    is_marked.push_back(scans ? step.join || follows : !step.join && follows);
+  }
+  if (!scans && marked(builder.result()->number)) {
+    throw GraphError(op.name() + ": lower gave a value of each element, reduced_axes() says that there is one of each row", "give what a join made of them");
+  }
+}
+
 /// The number of the value that the node's op gives. rows: the axes that make rows.
 int lowered(KernelBuilder& builder, const FunctionGraph& graph, NodeId node, std::uint32_t rows) {
   const KernelOp& op = kernel_op(graph, node);
@@ -136,6 +157,7 @@ int lowered(KernelBuilder& builder, const FunctionGraph& graph, NodeId node, std
     step.join->across = *op.reduced_axes() != rows;
   }
   if (!builder.result()) throw GraphError(op.name() + ": lower gave no output", "call output() with a value");
+  if (op.reduced_axes()) check_values(op, builder, first);
   const DType declared = graph.type(graph.outputs(node)[0]).dtype, given = builder.result()->dtype;
   if (given != declared) {
     throw TypeError(op.name() + ": lower gave " + std::string(name(given)) + ", make_node declared " + std::string(name(declared)), "give the last step that result dtype");

@@ -119,9 +119,40 @@ struct Wrong final : KernelOp {
     if (how_ == 5) k.output(k.step("x0 + nothing", {k.input(0)}));
     if (how_ == 6) k.output(k.step("T(1)", {}));
     if (how_ == 7) k.output(k.join({.element = "x0", .neutral = "0", .reduce = "a + b"}, {k.input(0)}));
+    if (how_ == 8) k.output(k.step("x0", {{77, float32}}));
+    if (how_ == 9) k.output({k.input(0).number, float64});
   }
   int how_;
 };
+
+/// Of rows: a value of each element for one of the row, and a text that does not compile.
+struct WrongRows final : KernelOp {
+  explicit WrongRows(int how) : how_(how) {}
+  std::string name() const override { return "wrong_rows"; }
+  Props props() const override { return {{"how", std::int64_t{how_}}}; }
+  std::optional<std::uint32_t> reduced_axes() const override { return 0b1; }
+  Scans scans() const override { return how_ == 3 ? Scans::kForward : Scans::kNo; }
+  void lower(KernelBuilder& k) const override {
+    const auto x = k.input(0);
+    if (how_ == 0) k.output(k.step("x0 * 2", {x}));
+    if (how_ == 1) k.output(k.step("x0 - x1", {x, k.join({.element = "x0", .neutral = "0", .reduce = "a + b"}, {x})}));
+    if (how_ == 2) k.output(k.join({.element = "x0", .neutral = "0", .reduce = "a + nothing"}, {x}));
+    if (how_ == 3) k.output(k.scan({.element = "x0", .neutral = "0", .reduce = "a + b"}, {k.scan({.element = "x0", .neutral = "0", .reduce = "a + b"}, {x})}));
+    if (how_ == 4) k.output(x);
+  }
+  int how_;
+};
+
+TEST_P(KernelOpOnEachDevice, SaysWhatIsWrongWithADescriptionOfRows) {
+  const Variable x = vector("x");
+  for (bool fuse : {false, true}) {
+    const auto error = [&](int how) { return error_of([&] { function({x}, {make_op<WrongRows>(how)(x * 2.0) * 2.0}, options(fuse)); }); };
+    for (int how : {0, 1, 4}) EXPECT_THAT(error(how), HasSubstr("wrong_rows: lower gave a value of each element, reduced_axes() says that there is one of each row"));
+    EXPECT_THAT(error(2), HasSubstr("nothing"));
+    EXPECT_THAT(error(2), HasSubstr("kernel_op_test.cpp"));
+    EXPECT_THAT(error(3), HasSubstr("wrong_rows: lower has a scan of what another scan gave"));
+  }
+}
 
 TEST_P(KernelOpOnEachDevice, SaysWhatIsWrongWithADescription) {
   const Variable x = vector("x");
@@ -134,6 +165,7 @@ TEST_P(KernelOpOnEachDevice, SaysWhatIsWrongWithADescription) {
   EXPECT_THAT(error(5), HasSubstr("nothing"));
   EXPECT_THAT(error(5), HasSubstr("kernel_op_test.cpp"));
   EXPECT_THAT(error(6), HasSubstr("wrong: a step of lower reads no value"));
+  for (int how : {8, 9}) EXPECT_THAT(error(how), HasSubstr("wrong: lower has a value that is none of its kernel's"));
   EXPECT_THAT(error(7), HasSubstr("wrong: lower has a join, reduced_axes() says that nothing is reduced"));
   EXPECT_THAT(error_of([&] { mean_of_squares(x); }), HasSubstr("mean_of_squares: x has 1 axes, fewer than are reduced"));
   EXPECT_THAT(error_of([&] { sector(input({float32, {3}}), input({float32, {4}})); }), HasSubstr("sector: "));
