@@ -35,11 +35,9 @@ Array norm(const Array& x, const Axes& axes, const NormOptions& options);
 /// NaN if there is one. ShapeError where there is nothing to choose from.
 Array max(const Array& x, const Axes& axes = {}, bool keepdims = false);
 Array min(const Array& x, const Axes& axes = {}, bool keepdims = false);
-/// int64: the first place of the greatest element along the axis, or of all elements in C order; a NaN is the greatest.
-Array argmax(const Array& x);
-Array argmax(const Array& x, int axis, bool keepdims = false);
-Array argmin(const Array& x);
-Array argmin(const Array& x, int axis, bool keepdims = false);
+/// int64: the first place of the greatest element along the axes, counted in C order; a NaN is the greatest.
+Array argmax(const Array& x, const Axes& axes = {}, bool keepdims = false);
+Array argmin(const Array& x, const Axes& axes = {}, bool keepdims = false);
 
 /// bool: whether some element, or every one, is not 0; of nothing false, true.
 Array any(const Array& x, const Axes& axes = {}, bool keepdims = false);

@@ -137,10 +137,8 @@ Array max(const Array& x, const Axes& axes, bool keep) { return run(ReductionKin
 Array min(const Array& x, const Axes& axes, bool keep) { return run(ReductionKind::kMin, x, axes, keep); }
 Array any(const Array& x, const Axes& axes, bool keep) { return run(ReductionKind::kAny, x, axes, keep); }
 Array all(const Array& x, const Axes& axes, bool keep) { return run(ReductionKind::kAll, x, axes, keep); }
-Array argmax(const Array& x) { return run(ReductionKind::kArgmax, x, {}, false); }
-Array argmax(const Array& x, int axis, bool keep) { return run(ReductionKind::kArgmax, x, axis, keep); }
-Array argmin(const Array& x) { return run(ReductionKind::kArgmin, x, {}, false); }
-Array argmin(const Array& x, int axis, bool keep) { return run(ReductionKind::kArgmin, x, axis, keep); }
+Array argmax(const Array& x, const Axes& axes, bool keep) { return run(ReductionKind::kArgmax, x, axes, keep); }
+Array argmin(const Array& x, const Axes& axes, bool keep) { return run(ReductionKind::kArgmin, x, axes, keep); }
 
 Array var(const Array& x, const Axes& axes, bool keep, int ddof) { return variance("var", x, axes, keep, ddof, false); }
 Array stddev(const Array& x, const Axes& axes, bool keep, int ddof) { return variance("stddev", x, axes, keep, ddof, true); }

@@ -31,13 +31,14 @@ class EagerReduce : public testing::OnEachDevice {
     const std::uint32_t mask = axes.mask(x.rank(), "test");
     const auto groups = groups_of(x, mask);
     const Values sums = sum(x, axes).to_doubles(), greatest = max(x, axes).to_doubles(),
-                 least = min(x, axes, true).to_doubles();
+                 least = min(x, axes, true).to_doubles(), place = argmax(x, axes).to_doubles();
     ASSERT_EQ(sums.size(), groups.size()) << describe(x);
     for (std::size_t i = 0; i < groups.size(); ++i) {
       double expected = 0, scale = 1e-30;
       for (double value : groups[i]) expected += value, scale += std::abs(value);
       ASSERT_NEAR(sums[i], expected, tolerance * scale) << describe(x) << " output " << i;
       ASSERT_EQ(greatest[i], *std::max_element(groups[i].begin(), groups[i].end())) << describe(x) << " output " << i;
+      ASSERT_EQ(place[i], std::max_element(groups[i].begin(), groups[i].end()) - groups[i].begin()) << describe(x) << " output " << i;
       ASSERT_EQ(least[i], *std::min_element(groups[i].begin(), groups[i].end())) << describe(x) << " output " << i;
     }
   }
@@ -143,6 +144,8 @@ TEST_P(EagerReduce, NaNWinsAndTheFirstOfEqualsIsFound) {
   EXPECT_EQ(argmin(array({3, 1, 2, 1}).reshape({2, 2}), 0).to_doubles(), (Values{1, 0}));
   EXPECT_EQ(argmax(range({3, 4}).transpose()).to_doubles(), Values{11});
   EXPECT_EQ(argmax(range({3, 4}), 1, true).shape(), (Shape{3, 1}));
+  EXPECT_EQ(argmax(range({3, 4, 5}), {0, 2}, true).to_doubles(), (Values{14, 14, 14, 14}));
+  EXPECT_EQ(argmin(range({3, 4}), {}, true).shape(), (Shape{1, 1}));
 }
 
 TEST_P(EagerReduce, ReducesNothing) {
