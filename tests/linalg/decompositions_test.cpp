@@ -254,6 +254,35 @@ TEST_P(DecompositionsOf, HaveTheGradientsOfCentralDifferences) {
   }
 }
 
+TEST_P(DecompositionsOf, HaveGradientsOfTheirGradients) {
+  const auto of_gradient = [this](std::string name, auto f) {
+    return GradientCase{std::move(name), [f](std::span<const Variable> in) {
+      const Variable y = f(in);
+      const auto by = lop(std::vector{y}, std::vector{cos(y)}, std::vector(in.begin(), in.end()), Disconnected::kZero);
+      std::vector<Variable> flat;
+      for (const Variable& gradient : by) flat.push_back(flatten(gradient));
+      return concatenate(flat);
+    }, {noise({2, 3, 3}) + 4 * identity(3, float64), noise({2, 3, 2})}};
+  };
+  const auto symmetric = [](const Variable& x) { return x + swap_axes(x, -1, -2); };
+  std::vector<GradientCase> cases = {
+      of_gradient("cholesky", [=](auto x) { return cholesky(symmetric(x[0])); }),
+      of_gradient("solve", [](auto x) { return solve(x[0], x[1]); }),
+      of_gradient("solve of one vector", [](auto x) { return solve(x[0], subtensor(x[1], {0, {}, 0})); }),
+      of_gradient("solve_triangular", [](auto x) { return solve_triangular(x[0], x[1]); }),
+      of_gradient("solve_triangular, transposed", [](auto x) { return solve_triangular(x[0], x[1], false, true); }),
+      of_gradient("cholesky_solve", [=](auto x) { return cholesky_solve(cholesky(symmetric(x[0])), x[1]); }),
+      of_gradient("inv", [](auto x) { return inv(x[0]); }),
+      of_gradient("det", [](auto x) { return log(det(x[0])); }),
+      of_gradient("slogdet", [](auto x) { return slogdet(x[0]).logarithm; }),
+      of_gradient("qr", [](auto x) { return qr(x[1]).r; }),
+      of_gradient("svd", [](auto x) { return svd(x[1], false).values; }),
+      of_gradient("eigh", [=](auto x) { return eigh(symmetric(x[0])).values; }),
+      of_gradient("lu", [](auto x) { return lu(x[0]).u; }),
+      of_gradient("pinv", [](auto x) { return pinv(x[1]); })};
+  verify_grad(cases, {.tolerance = 1e-5, .device = device()});
+}
+
 TEST_P(DecompositionsOf, HaveGradientsForBroadcastSystems) {
   const Variable a = input({float64, {3, 3}}, "a"), b = input({float64, {2, 3, 1}}, "b");
   const Variable cost = sum(sqr(solve(a, b)));

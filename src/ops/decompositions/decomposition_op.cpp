@@ -35,7 +35,7 @@ class Rules {
     const Variable& a = node_.input(0);
     const bool triangle = what.kind == kSolveTriangular;
     Decomposition reverse = what;
-    reverse.transposed = !what.transposed;
+    reverse.transposed = triangle && !what.transposed;  // of general matrices a itself is turned
     const Variable inputs[] = {triangle ? a : turned(a), g_[0]};
     const Variable of_b = decompose(reverse, inputs, node_.where())[0], x = node_.output();
     Variable of_a = what.transposed ? product(x, turned(of_b)) : product(of_b, turned(x));
