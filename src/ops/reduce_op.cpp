@@ -1,5 +1,7 @@
 #include "ops/reduce_op.hpp"
 
+#include <damo/custom_gradient.hpp>
+#include <damo/gradient.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
@@ -7,6 +9,7 @@
 #include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/reductions.hpp"
+#include "ops/scan_op.hpp"
 
 namespace damo {
 namespace {
@@ -14,13 +17,30 @@ namespace {
 /// g, which has the reduced axes with extent 1, in the shape of x.
 Variable repeated(const Variable& g, const Variable& x, SourceLine line) { return second(At(line)(x), At(line)(g)); }
 
-/// g times the product of all other elements, right where some are 0.
+/// At each element the product of all others, from products of what stands before and behind it: nothing is divided and nothing asked, so gradients of every order are right.
+Variable product_of_others(const Variable& x, std::uint32_t axes, SourceLine line) {
+  const At at(line);
+  Variable others = second(at(x), 1.0), reduced = x;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    if (!(axes >> axis & 1u)) continue;
+    const auto beside = [&](bool behind) { return scan(ScanKind::kProd, std::span(&reduced, 1), axis, {.reverse = behind, .exclusive = true}, line); };
+    others = mul(at(others), at(mul(at(beside(false)), at(beside(true)))));
+    reduced = reduce(ReductionKind::kProd, reduced, std::uint32_t{1} << axis, line);
+  }
+  return others;
+}
+
+/// g times the product of all other elements, right where some are 0. A 0 alone in its row is divided out of nothing: what is cheap here would have a slope of 0 there, so the
+/// factor's gradient is that of product_of_others.
 Variable product_gradient(const Variable& x, const Variable& g, std::uint32_t axes, SourceLine line) {
   const At at(line);
   const Variable zero = eq(at(x), 0.0), others = where(at(zero), 1.0, at(x));
   const Variable zeros = reduce(ReductionKind::kSum, zero, axes, line), product = reduce(ReductionKind::kProd, others, axes, line);
   const Variable of_zeros = where(at(eq(at(zeros), 1)), at(product), 0.0), of_others = where(at(eq(at(zeros), 0)), at(product), 0.0);
-  const Variable factor = where(at(zero), at(of_zeros), at(true_div(at(of_others), at(others))));
+  const Variable quotient = where(at(zero), at(of_zeros), at(true_div(at(of_others), at(others))));
+  const Variable factor = with_gradient(quotient, {x}, [axes, line](auto inputs, auto, auto gradients) {
+    return Gradients(lop(product_of_others(inputs[0], axes, line), gradients[0], inputs[0], Disconnected::kZero, line));
+  }, line);
   return mul(at(repeated(g, x, line)), at(factor));
 }
 

@@ -76,6 +76,8 @@ std::vector<GradientCase> cases_of_all_ops() {
       {"where", [](Operands x) { return where(gt(x[0], 1.0), sqr(x[0]), x[1]); }, {v, some_points({5}, 9)}},
       {"sum", [](Operands x) { return sum(sqr(x[0]), 1); }, {m}},
       {"prod", [](Operands x) { return prod(x[0], 1); }, {m}},
+      {"prod of zeros", [](Operands x) { return prod(x[0], 1); }, {Array::from({0.0, 2.0, 3.0, 1.5, 0.0, 0.0, 0.0, 0.0, 0.5}, {3, 3}, Device("cpu"))}},
+      {"prod of zeros over several axes", [](Operands x) { return prod(x[0], {0, 2}); }, {Array::from({0.0, 2.0, 1.5, 3.0, 0.5, 1.2, 0.7, 0.0}, {2, 2, 2}, Device("cpu"))}},
       {"mean", [](Operands x) { return mean(exp(x[0]), 1, true); }, {m}},
       {"var", [](Operands x) { return var(x[0], 1, false, 1); }, {m}},
       {"stddev", [](Operands x) { return stddev(x[0], 1); }, {m}},
