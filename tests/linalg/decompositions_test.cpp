@@ -303,6 +303,15 @@ TEST_P(DecompositionsOf, RefuseWhatHasNoSuchFactors) {
   EXPECT_THAT(error_of<LinalgError>([&] { solve(singular, b); }), AllOf(HasSubstr("solve: the matrix is singular"), HasSubstr("pinv")));
   const Array two = stack({eye(2, {}, 0, float64, device()), neg(eye(2, {}, 0, float64, device()))});
   EXPECT_THAT(error_of<LinalgError>([&] { cholesky(two); }), StartsWith("cholesky: matrix 1 of 2 is not positive definite: its leading minor of order 1 is not positive"));
+  for (const DType dtype : {float32, float64}) {
+    for (const int place : {0, 7, 8}) {  // (0, 0), (2, 1), (2, 2)
+      std::vector<double> values{4, 1, 1, 1, 4, 1, 1, 1, 4};
+      values[static_cast<std::size_t>(place)] = std::numeric_limits<double>::quiet_NaN();
+      const Array broken = astype(stack({identity(3, float64), Array::from(values, {3, 3}, device())}), dtype);
+      EXPECT_THAT(error_of<LinalgError>([&] { cholesky(broken); }),
+                  StartsWith("cholesky: matrix 1 of 2 is not positive definite: its leading minor of order " + std::to_string(place == 0 ? 1 : 3) + " ")) << name(dtype) << " " << place;
+    }
+  }
   EXPECT_THAT(error_of<ShapeError>([&] { trace(noise({2, 3})); }), HasSubstr("diagonal: a matrix of (2, 3) is not square"));
   EXPECT_THAT(error_of<ShapeError>([&] { det(noise({2, 3})); }), HasSubstr("det: the matrix of (2, 3) is not square: 2 rows, 3 columns"));
   EXPECT_THAT(error_of<ShapeError>([&] { solve(noise({2, 2}), noise({3, 1})); }), HasSubstr("solve: the matrix has 2 rows, the right side 3"));

@@ -87,7 +87,15 @@ class Computation {
       refuse(which(failure, a.stack().count) + " is not positive definite: its leading minor of order " + std::to_string(failure->info) + " is not positive",
              "add a small multiple of the identity, or look whether the lower triangle is what it should be");
     }
-    outputs_[0].copy_from(a.rows());
+    const Array factor = a.rows();
+    const std::vector<double> roots = diagonal(factor).to_doubles();  // NaN stands there too: LAPACK gives up at it, OpenBLAS goes on
+    const auto broken = std::find_if(roots.begin(), roots.end(), [](double root) { return std::isnan(root); }) - roots.begin();
+    if (broken < std::ssize(roots)) {
+      const SolverFailure at{broken / x_.shape()[-1], broken % x_.shape()[-1] + 1};
+      refuse(which(at, a.stack().count) + " is not positive definite: its leading minor of order " + std::to_string(at.info) + " has NaN",
+             "look where it comes from: nan_guard, or isnan of what it is made of");
+    }
+    outputs_[0].copy_from(factor);
   }
 
   struct Lu {
