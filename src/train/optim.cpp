@@ -16,6 +16,19 @@ void require(bool holds, const char* who, const std::string& what) {
   if (!holds) throw OptionError(std::string(who) + ": " + what);
 }
 
+/// sgd's and the others' rate: a number, or a Variable that counts as one.
+void require_rate(const char* who, const Operand& rate) {
+  if (rate.is_number() ? std::isfinite(rate.number().as_double()) : rate.variable().rank() == 0) return;
+  if (rate.is_number()) throw OptionError(std::string(who) + ": the rate is " + to_string(rate.number()));
+  throw ShapeError(std::string(who) + ": the rate is " + describe(rate.variable()) + ", not one number", "give it rank 0");
+}
+/// A step that a rate follows.
+void require_step(const char* who, const Variable& step) {
+  if (!step) throw GraphError(std::string(who) + ": the step is an empty Variable");
+  if (step.rank() == 0) return;
+  throw ShapeError(std::string(who) + ": the step is " + describe(step) + ", not one number", "give it rank 0");
+}
+
 DType wide(DType dtype) { return is_half(dtype) ? float32 : dtype; }
 
 /// A parameter, its gradient and the rate in the dtype in which the step is computed, and where the updates go.
@@ -42,8 +55,9 @@ class Step {
 };
 
 template <class Rule>
-Updates for_each(const CostOrGradients& from, const std::vector<Shared>& parameters, const Operand& rate, const Rule& rule) {
+Updates for_each(const char* who, const CostOrGradients& from, const std::vector<Shared>& parameters, const Operand& rate, const Rule& rule) {
   const BuiltAt here(rate.where());
+  asked(who, [&] { require_rate(who, rate); }, rate);
   const std::vector<Variable> gradients = from.by(parameters);
   Updates updates;
   for (std::size_t i = 0; i < parameters.size(); ++i) rule(Step(parameters[i], gradients[i], rate, updates));
@@ -55,9 +69,10 @@ Variable bias_correction(double beta, const Variable& t) { return -expm1(t * std
 
 Updates adam_with_decay(const char* who, const CostOrGradients& from, const std::vector<Shared>& parameters, const Operand& rate, double decay, const AdamOptions& options) {
   for (const double beta : {options.beta1, options.beta2}) require(beta >= 0 && beta < 1, who, "a beta is 0 or more and less than 1, this one is " + std::to_string(beta));
+  require(options.epsilon >= 0, who, "epsilon is 0 or more, this one is " + std::to_string(options.epsilon));
   if (parameters.empty()) return {};
   const Shared count = shared(std::string(who) + "'s steps", Array::full({}, std::int64_t{0}, int64, parameters.front().device()));
-  Updates updates = for_each(from, parameters, rate, [&](const Step& step) {
+  Updates updates = for_each(who, from, parameters, rate, [&](const Step& step) {
     const Variable t = cast(count + 1, step.value.dtype());
     const Shared mean = step.state("mean"), square = step.state("square");
     const Variable m = step.keep(mean, options.beta1 * mean + (1 - options.beta1) * step.gradient);
@@ -86,7 +101,7 @@ std::vector<Variable> CostOrGradients::by(const std::vector<Shared>& parameters)
 Updates sgd(const CostOrGradients& from, const std::vector<Shared>& parameters, const Operand& rate, SgdOptions options) {
   require(options.momentum >= 0 && options.momentum < 1, "sgd", "momentum lies between 0 and 1, this one is " + std::to_string(options.momentum));
   require(options.momentum > 0 || !options.nesterov, "sgd", "Nesterov's step looks ahead by its momentum, which is 0");
-  return for_each(from, parameters, rate, [&](const Step& step) {
+  return for_each("sgd", from, parameters, rate, [&](const Step& step) {
     const Variable down = step.rate * step.gradient;
     if (options.momentum == 0) return step.finish(step.value - down);
     const Shared velocity = step.state("velocity");
@@ -96,7 +111,8 @@ Updates sgd(const CostOrGradients& from, const std::vector<Shared>& parameters, 
 }
 
 Updates adagrad(const CostOrGradients& from, const std::vector<Shared>& parameters, const Operand& rate, double epsilon) {
-  return for_each(from, parameters, rate, [&](const Step& step) {
+  require(epsilon >= 0, "adagrad", "epsilon is 0 or more, this one is " + std::to_string(epsilon));
+  return for_each("adagrad", from, parameters, rate, [&](const Step& step) {
     const Shared sum = step.state("sum of squares");
     step.finish(step.value - step.rate * step.gradient / (sqrt(step.keep(sum, sum + sqr(step.gradient))) + epsilon));
   });
@@ -104,7 +120,8 @@ Updates adagrad(const CostOrGradients& from, const std::vector<Shared>& paramete
 
 Updates rmsprop(const CostOrGradients& from, const std::vector<Shared>& parameters, const Operand& rate, double decay, double epsilon) {
   require(decay >= 0 && decay < 1, "rmsprop", "decay lies between 0 and 1, this one is " + std::to_string(decay));
-  return for_each(from, parameters, rate, [&](const Step& step) {
+  require(epsilon >= 0, "rmsprop", "epsilon is 0 or more, this one is " + std::to_string(epsilon));
+  return for_each("rmsprop", from, parameters, rate, [&](const Step& step) {
     const Shared square = step.state("square");
     step.finish(step.value - step.rate * step.gradient / (sqrt(step.keep(square, decay * square + (1 - decay) * sqr(step.gradient))) + epsilon));
   });
@@ -137,16 +154,19 @@ std::vector<Variable> clip_by_global_norm(const std::vector<Variable>& gradients
 }
 
 Variable cosine(const Variable& step, double base, double steps, double least) {
+  require_step("cosine", step);
   require(steps > 0, "cosine", "it takes more than 0 steps");
   return least + (base - least) * 0.5 * (1.0 + cos(minimum(cast(step, float32) / steps, 1.0) * std::numbers::pi));
 }
 
 Variable exponential(const Variable& step, double base, double decay, double every) {
+  require_step("exponential", step);
   require(decay > 0 && every > 0, "exponential", "decay and every are greater than 0");
   return base * exp(cast(step, float32) * (std::log(decay) / every));
 }
 
 Variable warmup(const Variable& step, const Operand& rate, double steps) {
+  require_step("warmup", step);
   require(steps > 0, "warmup", "it takes more than 0 steps");
   return rate * minimum((cast(step, float32) + 1.0) / steps, 1.0);
 }

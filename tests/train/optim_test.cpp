@@ -178,6 +178,12 @@ TEST(Optim, SaysWhatDoesNotFit) {
   EXPECT_THAT(error_of<OptionError>([&] { optim::clip_by_global_norm({g}, 0); }), HasSubstr("the limit is greater than 0"));
   EXPECT_THAT(error_of<GraphError>([] { optim::global_norm({}); }), HasSubstr("global_norm: of no gradients"));
   EXPECT_THAT(error_of<OptionError>([&] { optim::cosine(scalar("i", int64), 1, 0); }), HasSubstr("cosine: it takes more than 0 steps"));
+  EXPECT_THAT(error_of<ShapeError>([&] { optim::sgd(std::vector<Variable>{g}, {w}, vector("r")); }), AllOf(HasSubstr("sgd: the rate is r float32 (?,), not one number"), HasSubstr("optim_test.cpp:")));
+  EXPECT_THAT(error_of<OptionError>([&] { optim::adamw(std::vector<Variable>{g}, {w}, NAN); }), HasSubstr("adamw: the rate is nan"));
+  EXPECT_THAT(error_of<OptionError>([&] { optim::adam(std::vector<Variable>{g}, {w}, 0.1, {.epsilon = -1}); }), HasSubstr("adam: epsilon is 0 or more, this one is -1"));
+  EXPECT_THAT(error_of<OptionError>([&] { optim::rmsprop(std::vector<Variable>{g}, {w}, 0.1, 0.9, -1); }), HasSubstr("rmsprop: epsilon is 0 or more"));
+  EXPECT_THAT(error_of<OptionError>([&] { optim::adagrad(std::vector<Variable>{g}, {w}, 0.1, -1); }), HasSubstr("adagrad: epsilon is 0 or more"));
+  EXPECT_THAT(error_of<ShapeError>([&] { optim::warmup(vector("i", int64), 1.0, 5); }), HasSubstr("warmup: the step is i int64 (?,), not one number"));
 }
 
 }  // namespace
