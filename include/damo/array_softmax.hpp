@@ -9,7 +9,8 @@ namespace damo {
 Array logsumexp(const Array& x, const Axes& axes = {}, bool keepdims = false);
 Array softmax(const Array& x, int axis = -1);
 Array log_softmax(const Array& x, int axis = -1);
-/// labels: integers of the logits' shape without the axis. A label below 0 or beyond the last class is an IndexError.
+/// labels: integers of the logits' shape without the axis, or probabilities that broadcast to their shape. A label below 0 or beyond the last class is an IndexError.
 Array cross_entropy(const Array& logits, const Array& labels, int axis = -1);
+Array sigmoid_cross_entropy(const Array& logits, const Array& targets);
 
 }  // namespace damo

@@ -1,5 +1,7 @@
 #include <damo/ops/softmax.hpp>
 
+#include <limits>
+
 #include <damo/gradient.hpp>
 #include <damo/ops/cast.hpp>
 #include <damo/ops/math.hpp>
@@ -31,7 +33,7 @@ class Shifted {
 Variable labels_of(const Operand& given, const Variable& logits, int axis) {
   const Variable labels = given.as(given.promotable().dtype);
   if (!is_integer(labels.dtype())) {
-    throw TypeError("cross_entropy: labels are integers, not " + std::string(name(labels.dtype())), "cast(labels, int32); for probabilities in their place, -sum(p * log_softmax(logits), axis)");
+    throw TypeError("cross_entropy: labels are integers, or probabilities with the axes of the logits, not " + describe(labels), "cast(labels, int32)");
   }
   if (labels.rank() != logits.rank() - 1) {
     throw ShapeError("cross_entropy: logits have " + std::to_string(logits.rank()) + " axes, so labels have " + std::to_string(logits.rank() - 1) + ", not " + std::to_string(labels.rank()),
@@ -40,6 +42,15 @@ Variable labels_of(const Operand& given, const Variable& logits, int axis) {
   Shape rows = logits.dims();
   rows.erase(axis);
   return without_stretching(rows, labels, given.where());
+}
+
+/// The sum of probabilities times -log_softmax. 0 times infinity is 0 there, also in the gradient.
+Variable expected_entropy(const Shifted& row, const Operand& probabilities) {
+  const At& at = row.at;
+  const Variable p = cast(at(without_stretching(row.given.x.dims(), probabilities.variable(), probabilities.where())), row.wide.dtype());
+  const Variable impossible = and_(at(eq(at(p), 0.0)), at(eq(at(row.values), -std::numeric_limits<double>::infinity())));
+  const Variable logarithms = sub(at(where(at(impossible), 0.0, at(row.values))), at(log(at(row.sums))));
+  return row.reduced(ReductionKind::kSum, neg(at(mul(at(p), at(logarithms)))));
 }
 
 }  // namespace
@@ -59,12 +70,23 @@ Variable cross_entropy(const Operand& logits, const Operand& given, int axis) {
     const Shifted row("cross_entropy", logits, axis);
     const At& at = row.at;
     const int along = normalize_axis("cross_entropy", axis, row.given.x.rank());
+    if (!given.is_number() && is_floating(given.variable().dtype()) && given.variable().rank() == row.given.x.rank()) {
+      return drop_axes(cast(at(expected_entropy(row, given)), row.given.dtype()), row.given.axes, false, row.given.line);
+    }
     const Variable labels = labels_of(given, row.given.x, along);
     const Variable places = row.reduced(ReductionKind::kIndex, row.wide);
     const Variable label = expand_dims(at(checked_positions("cross_entropy", row.given.x, along, labels, row.given.line, CountsFromEnd::kNo)), axis);
     const Variable chosen = row.reduced(ReductionKind::kSum, where(at(eq(at(places), at(label))), at(row.values), 0.0));
     return drop_axes(cast(at(sub(at(log(at(row.sums))), at(chosen))), row.given.dtype()), row.given.axes, false, row.given.line);
   }, logits, given);
+}
+
+Variable sigmoid_cross_entropy(const Operand& logits, const Operand& targets) {
+  return asked("sigmoid_cross_entropy", [&] {
+    const At at(logits.where());
+    const Variable x = cast(at(logits.as(logits.promotable().dtype)), floating_of(logits.promotable().dtype)), y = cast(at(targets.as(targets.promotable().dtype)), x.dtype());
+    return add(at(mul(at(softplus(at(neg(at(x))))), at(y))), at(mul(at(softplus(at(x))), at(sub(1.0, at(y))))));
+  }, logits, targets);
 }
 
 }  // namespace damo

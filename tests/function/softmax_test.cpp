@@ -1,4 +1,5 @@
 // Softmax, its logarithm, and the cross-entropy with integer labels, against float64 on the host; gradients against differences.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -82,11 +83,75 @@ TEST(CrossEntropy, IsOneKernelAndSoAreItsGradientAndBothTogether) {
 TEST(CrossEntropy, RefusesLabelsThatAreNone) {
   const Variable x = matrix("x");
   EXPECT_THAT(error_of<TypeError>([&] { cross_entropy(x, vector("p")); }),
-              AllOf(HasSubstr("cross_entropy: labels are integers, not float32"), HasSubstr("x float32 (?, ?)"), HasSubstr("softmax_test.cpp:"), HasSubstr("log_softmax(logits)")));
-  EXPECT_THAT(error_of<TypeError>([&] { cross_entropy(x, vector("p", bool_)); }), HasSubstr("labels are integers, not bool"));
+              AllOf(HasSubstr("cross_entropy: labels are integers, or probabilities with the axes of the logits, not p float32 (?,)\n"), HasSubstr("x float32 (?, ?)"), HasSubstr("softmax_test.cpp:")));
+  EXPECT_THAT(error_of<TypeError>([&] { cross_entropy(x, vector("p", bool_)); }), HasSubstr("with the axes of the logits, not p bool (?,)"));
   EXPECT_THAT(error_of<ShapeError>([&] { cross_entropy(x, matrix("labels", int32)); }), HasSubstr("logits have 2 axes, so labels have 1, not 2"));
   EXPECT_THAT(error_of<ShapeError>([&] { cross_entropy(x, vector("labels", int32), 2); }), HasSubstr("cross_entropy: axis 2 does not exist"));
   EXPECT_THAT(error_of<ShapeError>([&] { softmax(scalar("s")); }), HasSubstr("softmax: x has no axis"));
+}
+
+TEST(CrossEntropy, OfProbabilitiesIsOneKernelToo) {
+  const Variable x = matrix("x"), p = matrix("p"), g = vector("g");
+  const Variable loss = cross_entropy(x, p);
+  EXPECT_EQ(kernels_of({x, p}, {loss}), 1);
+  EXPECT_EQ(kernels_of({x, p, g}, {loss, lop(loss, g, x)}), 1);
+  EXPECT_EQ(kernels_of({x, p}, {sigmoid_cross_entropy(x, p), grad(sum(sigmoid_cross_entropy(x, p)), x)}), 1);
+}
+
+TEST_P(Softmax, CrossEntropyTakesProbabilities) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const DType dtype : {float64, float32, float16, bfloat16}) {
+    const double tolerance = dtype == float64 ? 1e-13 : dtype == float32 ? 2e-6 : dtype == float16 ? 2e-3 : 1.6e-2;
+    const Array x = astype(Array::from({1.0, 2.0, 0.5, -1.0, 800.0, 0.0, 0.25, -infinity, 1.5}, {3, 3}, device()), dtype);
+    const Array p = Array::from({0.25f, 0.5f, 0.25f, 0.0f, 1.0f, 0.0f, 0.5f, 0.0f, 0.5f}, {3, 3}, device());
+    const auto entropy = [](std::vector<double> row, std::vector<double> weights) {
+      double all = 0, result = 0;
+      const double most = *std::max_element(row.begin(), row.end());
+      for (const double value : row) all += std::exp(value - most);
+      for (std::size_t i = 0; i < row.size(); ++i) result += weights[i] == 0 ? 0 : weights[i] * (most + std::log(all) - row[i]);
+      return result;
+    };
+    const std::vector<double> want{entropy({1, 2, 0.5}, {0.25, 0.5, 0.25}), 0, entropy({0.25, -infinity, 1.5}, {0.5, 0, 0.5})};
+    const Variable logits = matrix("x", dtype), weights = matrix("p");
+    expect_near(function({logits, weights}, {cross_entropy(logits, weights)}, options())(x, p)[0].to_doubles(), want, tolerance, std::string(name(dtype)));
+    expect_near(function({logits, weights}, {cross_entropy(transpose(logits), transpose(weights), 0)}, options())(x, p)[0].to_doubles(), want, tolerance, std::string(name(dtype)));
+    expect_near(cross_entropy(x, p).to_doubles(), want, tolerance, std::string(name(dtype)));
+    const std::vector<double> by_logits = function({logits, weights}, {grad(sum(cross_entropy(logits, weights)), logits)}, options())(x, p)[0].to_doubles();
+    const double e = std::exp(-1.25);
+    const std::vector<double> last(by_logits.end() - 3, by_logits.end());
+    expect_near(last, {e / (1 + e) - 0.5, 0, 1 / (1 + e) - 0.5}, tolerance, "gradient in " + std::string(name(dtype)));
+  }
+  const Variable one = input({float64, {1, 3}}, "one"), several = input({float64, {2, 3}}, "several");
+  EXPECT_THAT(error_of<ShapeError>([&] { cross_entropy(one, several); }), HasSubstr("(2, 3)"));
+  EXPECT_THAT(error_of<ShapeError>([&] { cross_entropy(Array::zeros({1, 3}, float64, device()), Array::zeros({2, 3}, float64, device())); }), HasSubstr("cross_entropy: (2, 3) cannot become (1, 3)"));
+  if (!DAMO_HAS_CPU) return;
+  verify_grad([](auto v) { return cross_entropy(v[0], softmax(v[1])); }, {logits({3, 4}, float64), logits({3, 4}, float64) * 0.5}, {.device = device()});
+  verify_grad([](auto v) { return cross_entropy(v[0], v[1], 0); }, {logits({3, 4}, float64), Array::from({0.0, 0.25, 1.0, 0.5, 0.5, 0.0, 0.0, 0.5, 0.5, 0.75, 0.0, 0.0}, {3, 4}, device())}, {.device = device()});
+}
+
+TEST_P(Softmax, SigmoidCrossEntropyIsExactInItsTails) {
+  const std::vector<double> x{0, 0, 3, -3, 800, 800, -800, 40, 0.5}, y{0, 1, 0, 1, 1, 0, 0, 1, 0.25};
+  std::vector<double> want, slope;
+  const auto softplus = [](double v) { return std::max(v, 0.0) + std::log1p(std::exp(-std::fabs(v))); };
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    want.push_back(y[i] * softplus(-x[i]) + (1 - y[i]) * softplus(x[i]));
+    slope.push_back(1 / (1 + std::exp(-x[i])) - y[i]);
+  }
+  for (const DType dtype : {float64, float32}) {
+    const double tolerance = dtype == float64 ? 1e-14 : 3e-7;
+    const Variable logits = vector("x", dtype), targets = vector("y", float64), labels = vector("labels", bool_);
+    const Array at = astype(Array::from(x, device()), dtype), of = Array::from(y, device());
+    const Variable loss = sigmoid_cross_entropy(logits, targets);
+    EXPECT_EQ(loss.dtype(), dtype);
+    const Results got = function({logits, targets}, {loss, grad(sum(loss), logits)}, options())(at, of);
+    expect_near(got[0].to_doubles(), want, tolerance, std::string(name(dtype)));
+    EXPECT_NEAR(got[0].to_doubles()[7] / std::exp(-40.0), 1, 1e-6);
+    expect_near(got[1].to_doubles(), slope, tolerance, "gradient");
+    expect_near(sigmoid_cross_entropy(at, of).to_doubles(), want, tolerance, "at once");
+    EXPECT_EQ(function({logits, labels}, {sigmoid_cross_entropy(logits, labels)}, options())(at, of > 0.5)[0].dtype(), dtype);
+  }
+  EXPECT_THAT(error_of<ShapeError>([&] { sigmoid_cross_entropy(input({float32, {3}}, "x"), input({float32, {4}}, "y")); }),
+              AllOf(HasSubstr("sigmoid_cross_entropy: cannot broadcast (3,) with (4,)"), HasSubstr("y float32 (4,)"), HasSubstr("softmax_test.cpp:")));
 }
 
 TEST_P(Softmax, RowsKnownToBeOneDoNotStretchToLabels) {

@@ -9,7 +9,7 @@ namespace damo::testing {
 namespace {
 
 constexpr const char* kNorms[] = {"var", "stddev", "norm", "norm_p", "logcumsumexp", "softmax", "softmax", "log_softmax", "logsumexp",
-                                  "cross_entropy", "layer_norm", "log_sum_exp_by_hand", "softmax_by_hand", "global_norm", "clip_by_global_norm"};
+                                  "cross_entropy", "layer_norm", "log_sum_exp_by_hand", "softmax_by_hand", "global_norm", "clip_by_global_norm", "sigmoid_cross_entropy"};
 
 bool drops_axis(const std::string& name) { return name == "stddev" || name == "norm_p" || name == "cross_entropy"; }
 bool keeps_one(const std::string& name) { return name == "var" || name == "norm" || name == "logsumexp" || name == "log_sum_exp_by_hand"; }
@@ -20,6 +20,7 @@ std::optional<NodeSpec> draw_norm(Draw& draw) {
   if (!x) return {};
   NodeSpec node{.kind = NodeSpec::Kind::kFamily, .family = "norms", .name = name, .operands = {*x}, .pattern = {draw.number(0, draw.rank(*x) - 1), draw.number(0, 3), draw.number(0, 1)}};
   if (name == "cross_entropy") node.operands.push_back(*draw.find([&](const ValueType& type) { return type.dims == draw.type(*x).dims; }));
+  if (name == "sigmoid_cross_entropy") node.operands.push_back(draw.twin(*x));
   if (name.ends_with("global_norm")) node.operands.push_back(draw.twin(*x)), node.outputs = name == "global_norm" ? 1 : 2;
   return node;
 }
@@ -33,6 +34,7 @@ std::vector<ValueType> norm_types(const NodeSpec& node, const std::vector<ValueT
     demand(!is_half(result.dtype) && in.at(1).dtype == result.dtype && in[1].dims == result.dims && node.outputs == (node.name == "global_norm" ? 1 : 2));
     return node.outputs == 1 ? std::vector<ValueType>{{result.dtype, {}}} : std::vector<ValueType>{result, result};
   }
+  if (node.name == "sigmoid_cross_entropy") demand(in.at(1).dtype == result.dtype && in[1].dims == result.dims);
   if (node.name == "cross_entropy") demand(in.at(1).dims == in[0].dims);
   if (keeps_one(node.name)) result.dims[static_cast<std::size_t>(axis)] = kOne;
   if (drops_axis(node.name)) result.dims.erase(result.dims.begin() + axis);
@@ -85,6 +87,10 @@ Tensor computed(const NodeSpec& node, const Tensor& x, const std::vector<Tensor>
     for (Element& element : result.elements) element.error += static_cast<Wide>(extent) * (std::fabs(element.value) + 1) * (x.dtype == float64 ? 0x1p-51L : 0x1p-22L);
     return result;
   }
+  if (name == "sigmoid_cross_entropy") {
+    const Tensor &y = in[1], one = number_like(x, 1), off = apply_row("softplus", {apply_row("neg", {x})}), on = apply_row("softplus", {x});
+    return apply_row("add", {apply_row("mul", {y, off}), apply_row("mul", {apply_row("sub", {one, y}), on})});
+  }
   const Tensor less = apply_row("sub", {x, reduce_tensor("max", x, {axis}, true, x.dtype)}), powers = apply_row("exp", {less});
   if (name == "softmax") return apply_row("true_div", {powers, sum(powers, true)});
   const Tensor logarithms = apply_row("sub", {less, apply_row("log", {sum(powers, true)})});
@@ -111,7 +117,7 @@ std::vector<Tensor> global_norms(const NodeSpec& node, const Tensor& x, const Te
 
 std::vector<Tensor> norm_reference(const NodeSpec& node, const std::vector<Tensor>& in, const std::vector<DType>& dtypes) {
   if (node.name.ends_with("global_norm")) return global_norms(node, in[0], in[1]);
-  const bool is_one_op = node.name != "layer_norm" && !node.name.ends_with("_by_hand");  // whose steps round to 16 bits
+  const bool is_one_op = node.name != "layer_norm" && node.name != "sigmoid_cross_entropy" && !node.name.ends_with("_by_hand");  // whose steps round to 16 bits
   Tensor x = is_half(in[0].dtype) && is_one_op ? cast_tensor(in[0], float32) : in[0];
   Tensor result = computed(node, x, in);
   if (node.name.ends_with("_by_hand")) {  // exp overflows in what is written down, and does not in what rules make of it

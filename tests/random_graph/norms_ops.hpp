@@ -17,6 +17,7 @@ std::vector<T> norms_node(const std::string& how, const std::vector<T>& in, cons
   if (how == "norm") return {norm(x, axis, true)};
   if (how == "norm_p") return {norm(x, axis, {.ord = numbers[1] == 0 ? std::numeric_limits<double>::infinity() : static_cast<double>(numbers[1])})};
   if (how == "logcumsumexp") return {logcumsumexp(x, axis, {.reverse = numbers[2] != 0})};
+  if (how == "sigmoid_cross_entropy") return {sigmoid_cross_entropy(x, in[1])};
   if constexpr (std::is_same_v<T, Variable>) {
     if (how == "softmax") return {softmax(x, axis)};
     if (how == "log_softmax") return {log_softmax(x, axis)};

@@ -1,4 +1,4 @@
-// Softmax, its logarithm and the cross-entropy with integer labels, along one axis, in plain ops (reduce.hpp, math.hpp): each fuses to one
+// Softmax, its logarithm and the cross-entropy with labels or probabilities, along one axis, in plain ops (reduce.hpp, math.hpp): each fuses to one
 // kernel with what stands around it, and so does its gradient.
 //
 //   Variable loss = mean(cross_entropy(logits, labels));    // logits (n, classes), labels (n,) of any integer dtype
@@ -20,6 +20,13 @@ Variable log_softmax(const Operand& x, int axis = -1);
 /// -log_softmax(logits) at each row's label: (d0..dn) without the axis, of the logits' dtype. labels: integers of that shape, or what broadcasts
 /// to it; TypeError for other dtypes, ShapeError for another rank. A label below 0 or beyond the last class is an IndexError, as in
 /// ops/indexing.hpp: a kernel of its own looks at the labels.
+///
+/// Floats with as many axes as the logits, which broadcast to their shape, are probabilities of the classes: -sum(labels * log_softmax(logits), axis). Nobody looks
+/// whether they sum to 1. A class of probability 0 counts as 0 where its logit is -inf too. They have a gradient as well.
 Variable cross_entropy(const Operand& logits, const Operand& labels, int axis = -1);
+
+/// -targets log(sigmoid(logits)) - (1 - targets) log(1 - sigmoid(logits)), element for element, of the logits' dtype: the cross-entropy of two classes, or of several
+/// that do not exclude each other. targets: from 0 to 1, of any dtype; what is neither is not refused. Exact where a sigmoid is 0 or 1.
+Variable sigmoid_cross_entropy(const Operand& logits, const Operand& targets);
 
 }  // namespace damo

@@ -1,5 +1,6 @@
 #include <damo/array_softmax.hpp>
 
+#include <limits>
 #include <string>
 
 #include <damo/array_create.hpp>
@@ -53,6 +54,13 @@ void require_lines(const char* name, const Array& x, const Array& positions, int
   }
 }
 
+/// The sum of probabilities times -log_softmax; 0 times infinity is 0 there.
+Array expected_entropy(const Array& logits, const Array& probabilities, int axis) {
+  const Array logarithms = log_softmax(summed_wide("cross_entropy", logits), axis), p = astype(probabilities, logarithms.dtype()).broadcast_to(logits.shape());
+  const Array impossible = eq(p, 0.0) & eq(logarithms, -std::numeric_limits<double>::infinity());
+  return as_given(sum(-(p * where(impossible, 0.0, logarithms)), axis), logits);
+}
+
 }  // namespace
 
 Array logsumexp(const Array& x, const Axes& axes, bool keepdims) {
@@ -84,6 +92,7 @@ Array log_softmax(const Array& x, int axis) {
 
 Array cross_entropy(const Array& logits, const Array& labels, int axis) {
   return asked_at_once("cross_entropy", [&] {
+    if (bool(logits) && bool(labels) && is_floating(labels.dtype()) && labels.rank() == logits.rank()) return expected_entropy(logits, labels, axis);
     const Array given = integers("cross_entropy", logits, labels), wide = summed_wide("cross_entropy", logits);
     const int along = normalize_axis("cross_entropy", axis, wide.rank(), "logits");
     if (labels.rank() != wide.rank() - 1) throw ShapeError("cross_entropy: labels of shape " + to_string(labels.shape()) + " for logits of shape " + to_string(wide.shape()), "one for each row");
@@ -92,6 +101,14 @@ Array cross_entropy(const Array& logits, const Array& labels, int axis) {
     const Array checked = checked_positions("cross_entropy", positions, along, wide.shape()[along], 0, CountsFromEnd::kNo);
     return as_given(squeeze(-taken_along(log_softmax(wide, along), checked, along), along), logits);
   }, logits, labels);
+}
+
+Array sigmoid_cross_entropy(const Array& logits, const Array& targets) {
+  return asked_at_once("sigmoid_cross_entropy", [&] {
+    if (!logits || !targets) throw TypeError("sigmoid_cross_entropy: an operand is an empty Array", "check the Array with if (array)");
+    const Array x = is_floating(logits.dtype()) ? logits : astype(logits, floating_of(logits.dtype())), y = astype(targets, x.dtype());
+    return softplus(-x) * y + softplus(x) * (1.0 - y);
+  }, logits, targets);
 }
 
 Array take_along_axis(const Array& x, const Array& positions, int axis) {
