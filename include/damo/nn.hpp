@@ -88,6 +88,18 @@ struct RMSNorm {
   double epsilon;
 };
 
+/// (n, features, ...): the features fall into so many groups, of which each, of each sample, is brought to mean 0 and variance 1 over its features and all axes behind them;
+/// then times scale, plus shift, a feature. As many groups as features: instance norm. Wu, He 2018. Computed again for the gradient, as LayerNorm. ShapeError for
+/// groups that do not divide the features, and for another number of features.
+struct GroupNorm {
+  GroupNorm(Init& init, const std::string& name, std::int64_t features, std::int64_t groups, double epsilon = 1e-5);
+  Variable operator()(const Operand& x) const;
+  std::vector<Shared> parameters() const { return {scale, shift}; }
+  Shared scale, shift;
+  std::int64_t groups;
+  double epsilon;
+};
+
 /// Each feature, along axis, by its mean and variance over all other axes. Ioffe, Szegedy 2015.
 struct BatchNorm {
   BatchNorm(Init& init, const std::string& name, std::int64_t features, int axis = 1, double momentum = 0.9, double epsilon = 1e-5);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include <damo/array_math.hpp>
 #include <damo/custom_gradient.hpp>
@@ -14,12 +15,17 @@
 #include <damo/ops/reduce.hpp>
 #include <damo/ops/shape.hpp>
 #include <damo/ops/softmax.hpp>
+#include <damo/ops/specify_shape.hpp>
 #include <damo/ops/subtensor.hpp>
 #include "graph/user_line.hpp"
 #include "ops/attention/attention.hpp"
 
 namespace damo::nn {
 namespace {
+
+void require_axes(const std::string& name, const Shape& shape) {
+  if (shape.rank() == 0) throw ShapeError("nn::Init: parameter '" + name + "' has no axis of inputs", "give it the axes (inputs, ..., outputs)");
+}
 
 /// A vector of features along one axis of rank many.
 Variable along(const Variable& features, const char* layer, int axis, int rank) {
@@ -63,10 +69,12 @@ Shared Init::normal(std::string name, const Shape& shape, double deviation) {
   });
 }
 Shared Init::glorot(std::string name, const Shape& shape) {
+  require_axes(name, shape);
   const double limit = std::sqrt(6.0 / static_cast<double>(shape[0] + shape[-1]));
   return uniform(std::move(name), shape, limit);
 }
 Shared Init::he(std::string name, const Shape& shape) {
+  require_axes(name, shape);
   return normal(std::move(name), shape, std::sqrt(2.0 / static_cast<double>(shape[0])));
 }
 
@@ -124,6 +132,31 @@ Variable RMSNorm::operator()(const Operand& x) const {
   const BuiltAt here(x.where());
   const Variable y = x * rsqrt(mean(sqr(x), -1, keepdims) + epsilon) * scale;
   return recompute(y, {x.variable()});
+}
+
+GroupNorm::GroupNorm(Init& init, const std::string& name, std::int64_t features, std::int64_t groups, double epsilon)
+    : scale(init.full(name + ".scale", {features}, 1)), shift(init.full(name + ".shift", {features})), groups(groups), epsilon(epsilon) {
+  if (groups >= 1 && features % groups == 0) return;
+  throw ShapeError("nn::GroupNorm: " + std::to_string(groups) + " groups of " + std::to_string(features) + " features", "give a number of groups that divides them");
+}
+Variable GroupNorm::operator()(const Operand& x) const {
+  const BuiltAt here(x.where());
+  const auto build = [&] {
+    const int rank = x.variable().rank();
+    const std::int64_t features = scale.dims()[0];
+    if (rank < 2) throw ShapeError("nn::GroupNorm: x has " + std::to_string(rank) + " axes", "give it the axes (n, features, ...)");
+    std::vector<int> behind(static_cast<std::size_t>(rank - 2)), as_x(static_cast<std::size_t>(rank), kNewAxis);
+    std::iota(behind.begin(), behind.end(), 2);
+    as_x[0] = 0, as_x[1] = 1;
+    // Means by feature, (n, features), then by group, for each feature that of its group.
+    const auto by_group = [&](const Variable& values) {
+      const Variable by_feature = specify_shape(mean(values, behind), {kUnknown, features});
+      return dimshuffle(repeat(mean(reshape(by_feature, {-1, groups, features / groups}), -1), features / groups, 1), as_x);
+    };
+    const Variable centered = x - by_group(x.variable());
+    return centered * rsqrt(by_group(sqr(centered)) + epsilon) * along(scale, "nn::GroupNorm", 1, rank) + along(shift, "nn::GroupNorm", 1, rank);
+  };
+  return recompute(asked("nn::GroupNorm", build, x), {x.variable()});
 }
 
 BatchNorm::BatchNorm(Init& init, const std::string& name, std::int64_t features, int axis, double momentum, double epsilon)

@@ -14,11 +14,13 @@
 #include <damo/gradient.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/reduce.hpp>
+#include <damo/verify_grad.hpp>
 
 #include "support/devices.hpp"
 
 using namespace damo;
 using namespace damo::testing;
+using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -121,6 +123,38 @@ TEST_P(NnOnEachDevice, NormsAreTheirFormulas) {
   const Variable input = matrix("x", float64);
   expect_near(run({input}, layer(input), {wave({3, 5})}), by_layer.values);
   expect_near(run({input}, rms(input), {wave({3, 5})}), by_rms.values);
+}
+
+TEST_P(NnOnEachDevice, GroupNormIsItsFormula) {
+  nn::Init init = this->init();
+  const nn::GroupNorm layer(init, "gn", 6, 3);
+  layer.shift.set(wave({6}, 2)), layer.scale.set(wave({6}, 3));
+  const std::vector<double> scale = wave({6}, 3).to_doubles(), shift = wave({6}, 2).to_doubles();
+  const auto formula = [&](const Array& array, std::int64_t behind) {
+    std::vector<double> x = array.to_doubles();
+    const auto size = static_cast<std::size_t>(2 * behind);
+    for (std::size_t begin = 0; begin < x.size(); begin += size) {
+      double mean = 0, var = 0;
+      for (std::size_t i = begin; i < begin + size; ++i) mean += x[i] / static_cast<double>(size);
+      for (std::size_t i = begin; i < begin + size; ++i) var += (x[i] - mean) * (x[i] - mean) / static_cast<double>(size);
+      for (std::size_t i = begin; i < begin + size; ++i) {
+        const std::size_t feature = i / static_cast<std::size_t>(behind) % 6;
+        x[i] = (x[i] - mean) / std::sqrt(var + 1e-5) * scale[feature] + shift[feature];
+      }
+    }
+    return x;
+  };
+  const Variable pictures = tensor4("x", float64), rows = matrix("x", float64), known = input({float64, {2, 6, 5}}, "x");
+  expect_near(run({pictures}, layer(pictures), {wave({3, 6, 4, 5})}), formula(wave({3, 6, 4, 5}), 20));
+  expect_near(run({rows}, layer(rows), {wave({3, 6})}), formula(wave({3, 6}), 1));
+  expect_near(run({known}, layer(known), {wave({2, 6, 5})}), formula(wave({2, 6, 5}), 5));
+  EXPECT_EQ(nn::parameters(layer).size(), 2u);
+  verify_grad([&](auto x) { return layer(x[0]); }, {wave({2, 6, 2})}, {.device = device()});
+  EXPECT_THAT(error_of([&] { nn::GroupNorm(init, "bad", 6, 4); }), HasSubstr("nn::GroupNorm: 4 groups of 6 features"));
+  EXPECT_THAT(error_of([&] { layer(input({float64, {3, 12, 2}}, "x")); }), AllOf(HasSubstr("nn::GroupNorm: "), HasSubstr("12"), HasSubstr("nn_test.cpp:")));
+  EXPECT_THAT(error_of([&] { layer(vector("x", float64)); }), HasSubstr("nn::GroupNorm: x has 1 axes"));
+  EXPECT_THAT(error_of([&] { run({pictures}, layer(pictures), {wave({3, 12, 1, 1})}); }), HasSubstr("12"));
+  EXPECT_THAT(error_of([&] { init.glorot("g", {}); }), HasSubstr("nn::Init: parameter 'g' has no axis of inputs"));
 }
 
 TEST_P(NnOnEachDevice, Conv2dIsAConvolutionAndABiasAChannel) {
