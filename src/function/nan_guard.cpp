@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <damo/array_shape.hpp>
 #include <damo/kernel_op.hpp>
 
 #include "function/finite_guard_op.hpp"
@@ -18,6 +19,7 @@
 #include "ops/contraction_op.hpp"
 #include "ops/dimshuffle_op.hpp"
 #include "ops/joined_op.hpp"
+#include "ops/loop/ifelse_op.hpp"
 #include "ops/loop/loop_op.hpp"
 #include "ops/reshape_op.hpp"
 #include "ops/rewrites/fusion_build.hpp"
@@ -156,7 +158,72 @@ int users_results(const FunctionGraph& graph) {
   return count - (last != NodeId::kNone && dynamic_cast<const FiniteGuardOp*>(&graph.op(last)) ? 1 : 0);
 }
 
-NotFiniteError not_finite(const FunctionGraph& given, std::span<const Array> inputs, Device device) {
+namespace {
+
+std::optional<NotFiniteError> first_fault(const FunctionGraph& given, std::span<const Array> inputs, Device device, const std::string& within);
+
+/// Of a loop that gives NaN or an infinity of finite operands: its first step that does, op by op. inputs: the node's.
+std::optional<NotFiniteError> fault_of_step(const LoopOp& loop, std::span<const Array> inputs, Device device, const std::string& within) {
+  const LoopPlan& plan = loop.plan();
+  std::vector<Shape> shapes;
+  for (const Array& input : inputs) shapes.push_back(input.shape());
+  const std::int64_t count = plan.has_count_input ? inputs[0].item().as_int() : loop.count(shapes), first = plan.most < 0 ? 0 : std::max<std::int64_t>(0, count - plan.most);
+  const auto row_of = [](const Array& rows, std::int64_t row) { return squeeze(rows.slice({Slice{row, row + 1}}), 0); };
+  std::vector<std::map<std::int64_t, Array>> states(plan.outputs.size());
+  std::vector<Array> sums;
+  for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
+    const int initial = plan.initial_input(i);
+    if (initial < 0) continue;
+    const Array& begin = inputs[static_cast<std::size_t>(initial)];
+    if (plan.outputs[i].kind == LoopOutput::Kind::kSum) sums.push_back(begin);
+    else for (std::int64_t j = 0; j < plan.outputs[i].depth; ++j) states[i][(plan.is_backward ? count : first) + j] = row_of(begin, j);
+  }
+  Executor step(loop.graph(), device, false);
+  for (std::int64_t done = 0; done < count - first; ++done) {
+    const std::int64_t p = plan.is_backward ? count - 1 - done : first + done;
+    std::vector<Array> read;
+    for (std::size_t i = 0; i < plan.sequences.size(); ++i) read.push_back(row_of(inputs[static_cast<std::size_t>(plan.first_sequence()) + i], p + plan.sequences[i].offset));
+    for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
+      for (const std::int64_t lag : plan.outputs[i].lags) read.push_back(states[i].at(plan.read_row(plan.outputs[i], p, lag)));
+    }
+    read.insert(read.end(), inputs.begin() + plan.first_other(), inputs.end());
+    read.insert(read.end(), sums.begin(), sums.end());
+    const std::vector<Array> made = step.call(read);
+    const auto is_finite = [](const Array& array) { return Values(array).is_finite(); };
+    if (!std::all_of(made.begin(), made.end(), is_finite)) return first_fault(loop.graph(), read, device, ", in step " + std::to_string(done) + " of " + loop.name() + within);
+    for (std::size_t i = 0, sum = 0; i < plan.outputs.size(); ++i) {
+      const LoopOutput& output = plan.outputs[i];
+      if (output.kind == LoopOutput::Kind::kSum) sums[sum++] = made[i];
+      if (output.kind != LoopOutput::Kind::kState) continue;
+      const std::int64_t row = plan.written_row(output, p);
+      states[i][row] = made[i];
+      states[i].erase(plan.is_backward ? row + output.depth : row - output.depth);
+    }
+    if (plan.has_until && made.back().item().as_double() != 0) break;
+  }
+  return {};
+}
+
+/// Of a node whose operands are finite and whose result is not: the op within its step or branch.
+std::optional<NotFiniteError> fault_within(const FunctionGraph& graph, NodeId node, std::span<const Array> inputs, Device device, const std::string& within) {
+  const auto *loop = dynamic_cast<const LoopOp*>(&graph.op(node));
+  const auto *choice = dynamic_cast<const IfElseOp*>(&graph.op(node));
+  if (!loop && !choice) return {};
+  FunctionGraph operands = graph;
+  const std::vector<ValueId> read(operands.inputs(node).begin(), operands.inputs(node).end());
+  operands.keep_outputs({}, false);
+  for (ValueId value : read) operands.add_output(value);
+  operands.prune();
+  const std::vector<Array> arrays = Executor(operands, device, false).call(inputs);
+  if (loop) return fault_of_step(*loop, arrays, device, within);
+  const std::size_t branch = arrays[0].item().as_double() != 0 ? 0 : 1;
+  const std::span<const Array> own(arrays.data() + choice->first_input(branch), choice->branch(branch).inputs().size());
+  return first_fault(choice->branch(branch), own, device, ", in a branch of ifelse" + within);
+}
+
+/// The first op that makes NaN or an infinity of finite operands, within steps and branches too; else the first leaf that has such values, where `within`, which says
+/// whose step or branch the graph is, is empty.
+std::optional<NotFiniteError> first_fault(const FunctionGraph& given, std::span<const Array> inputs, Device device, const std::string& within) {
   FunctionGraph graph = unfuse(given);
   graph.keep_outputs({}, false);
   // Floating leaves and what nodes compute, in an order in which operands come first.
@@ -195,20 +262,30 @@ NotFiniteError not_finite(const FunctionGraph& given, std::span<const Array> inp
     for (ValueId output : graph.outputs(node)) {
       const std::optional<Values> made = values_of(output);
       if (!made || made->is_finite()) continue;
-      ErrorParts parts{graph.op(node).name() + " gave " + made->fault() + ", of finite operands", {}, graph.describe(node), "see what its operands are: print(x, ...) shows them at each call"};
+      ErrorParts parts{graph.op(node).name() + " gave " + made->fault() + ", of finite operands" + within, {}, graph.describe(node), "see what its operands are: print(x, ...) shows them at each call"};
       bool blameless = true;
       for (ValueId input : graph.inputs(node)) {
         const std::optional<Values> read = values_of(input);
         blameless &= !read || read->is_finite();
         if (read) parts.operands.push_back(label(input) + " " + to_string(TensorType{graph.type(input).dtype, read->shape}) + read->range());
       }
-      if (blameless) return NotFiniteError(std::move(parts));
+      if (!blameless) continue;
+      if (std::optional<NotFiniteError> inner = fault_within(graph, node, inputs, device, within)) return inner;
+      return NotFiniteError(std::move(parts));
     }
   }
   for (ValueId value : looked_at) {
+    if (!within.empty()) break;
     const std::optional<Values> leaf = graph.owner(value) == NodeId::kNone ? values_of(value) : std::nullopt;
     if (leaf && !leaf->is_finite()) return NotFiniteError((graph.shared(value) ? "shared variable " : "input ") + label(value) + " is " + leaf->fault(), "look at where it comes from");
   }
+  return {};
+}
+
+}  // namespace
+
+NotFiniteError not_finite(const FunctionGraph& given, std::span<const Array> inputs, Device device) {
+  if (std::optional<NotFiniteError> fault = first_fault(given, inputs, device, "")) return *std::move(fault);
   return NotFiniteError("a result is not finite, but no op gives such a value where each is a kernel of its own", "a fused kernel keeps 16-bit floats in float32; or a shared variable was set meanwhile");
 }
 

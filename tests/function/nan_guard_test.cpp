@@ -38,12 +38,41 @@ TEST_P(NanGuardOnEachDevice, NamesTheExpressionInsideAFusedKernel) {
   EXPECT_EQ(f(good, good)[1].item().as_double(), 14) << "the next call is like any other";
 }
 
-// Not that among the rows that the loop keeps, of which the first is the initial one.
-TEST_P(NanGuardOnEachDevice, NamesThePlaceInWhatAScanGives) {
+TEST_P(NanGuardOnEachDevice, NamesTheOpWithinTheStepOfALoop) {
   const auto x = matrix("x");
-  const Variable sums = scan({.sequences = {x}, .initial = {symbolic::zeros({2})}}, [](const Variable& row, const Variable& sum) { return sum + log(row); });
-  const Function f = function({x}, {sums}, {.device = device(), .nan_guard = true});
-  EXPECT_THAT(error_of<NotFiniteError>([&] { f(array({1, -1, 1, 1}).reshape({2, 2})); }), HasSubstr("gave nan at (0, 1); 2 of 4 values are not finite"));
+  const auto told = [&](const Variable& y, const Array& values) {
+    const Function f = function({x}, {y}, {.device = device(), .nan_guard = true});
+    return error_of<NotFiniteError>([&] { f(values); });
+  };
+  const auto zeros = symbolic::zeros({2});
+  const int line = __LINE__ + 1;
+  const Variable sums = scan({.sequences = {x}, .initial = {zeros}}, [](const Variable& row, const Variable& sum) { return sum + log(row); });
+  const std::string text = told(sums, array({1, 2, 1, -1, 1, 1}).reshape({3, 2}));
+  EXPECT_THAT(text, HasSubstr("log gave nan at (1,); 1 of 2 values are not finite, of finite operands, in step 1 of scan\n"));
+  EXPECT_THAT(text, HasSubstr(" float32 (2,) from -1 to 1"));
+  EXPECT_THAT(text, HasSubstr("nan_guard_test.cpp:" + std::to_string(line)));
+  const Array ones = Array::ones({5, 2}, float32, device());
+  // Earlier states, of which only the last one is asked for, and steps that end early.
+  const auto grown = scan({.initial = {Initial(subtensor(x, {{0, 3}}), {-1, -3})}, .steps = StepCount(9)}, [](const Variable& one, const Variable& three) { return 1e10 * (one + three); });
+  EXPECT_THAT(told(subtensor(grown[0], {-1}), ones), HasSubstr("mul gave inf at (0,); 2 of 2 values are not finite, of finite operands, in step 3 of scan\n"));
+  const auto until = scan({.initial = {subtensor(x, {0})}, .steps = StepCount(50)}, [](const Variable& h) { return ScanStep({h * 1e10}, gt(sum(h), 1e35)); });
+  EXPECT_THAT(told(until[0], ones), HasSubstr("mul gave inf at (0,); 2 of 2 values are not finite, of finite operands, in step 3 of scan\n"));
+  // The loop that goes back: a sum of terms, sequences from their last row on.
+  const Variable w = scalar("w");
+  const auto roots = scan({.sequences = {x}, .initial = {zeros}}, [&](const Variable& row, const Variable& h) { return h + w * sqrt(row); });
+  const Function by = function({x, w}, {grad(sum(tanh(subtensor(roots[0], {-1}))), x)}, {.device = device(), .nan_guard = true});
+  EXPECT_THAT(error_of<NotFiniteError>([&] { by(array({1, 2, 0, 1}).reshape({2, 2}), Array::scalar(1.0f, device())); }), HasSubstr("true_div gave inf at "));
+}
+
+TEST_P(NanGuardOnEachDevice, NamesTheOpWithinTheBranchThatWasTaken) {
+  const auto x = vector("x");
+  const auto nested = ifelse(gt(sum(x), 0.0), ifelse(gt(sum(x), 100.0), sqr(x), log(x - 2.0)), sqrt(x));
+  const Function f = function({x}, {nested * 2.0}, {.device = device(), .nan_guard = true});
+  EXPECT_THAT(error_of<NotFiniteError>([&] { f(array({3, 1})); }), HasSubstr("log gave nan at (1,); 1 of 2 values are not finite, of finite operands, in a branch of ifelse"));
+  EXPECT_THAT(error_of<NotFiniteError>([&] { f(array({-3, 1})); }), HasSubstr("sqrt gave nan at (0,); 1 of 2 values are not finite, of finite operands, in a branch of ifelse\n"));
+  const auto loop = scan({.initial = {x}, .steps = StepCount(4)}, [](const Variable& h) { return ifelse(gt(sum(h), 3.0), log(-h), h + 1.0); });
+  const Function g = function({x}, {loop[0]}, {.device = device(), .nan_guard = true});
+  EXPECT_THAT(error_of<NotFiniteError>([&] { g(array({0, 0})); }), HasSubstr("log gave nan at (0,); 2 of 2 values are not finite, of finite operands, in a branch of ifelse, in step 2 of scan\n"));
 }
 
 TEST_P(NanGuardOnEachDevice, SeesInfinitiesAndWhatWasNotFiniteBefore) {
