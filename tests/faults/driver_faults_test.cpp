@@ -1,6 +1,6 @@
 // Every call of the CUDA driver fails, one after another: the table of its functions is replaced by one that asks first.
 // Calls that give something back never fail, as the driver's do not; a capture that can't be ended well has ended.
-// In this process, as a context of the driver's survives no fork(). DAMO_FAULTS=all takes every point.
+// In this process, as a context of the driver's survives no fork(). DAMO_TEST_FAULTS=all takes every point.
 #if DAMO_HAS_CUDA
 #include <cstdlib>
 #include <iostream>
@@ -92,7 +92,7 @@ TEST_P(DriverFaults, EndInTheAnswerOrOneErrorWhereverACallOfTheDriverFailsOnCuda
   ASSERT_EQ(run_on(GetParam(), device, 0, 0, Extent::kOnce), "");
   const FaultyDriver driver;
   ASSERT_EQ(run_on(GetParam(), device, kKinds, 0, Extent::kOnce), "");
-  const char* const wanted = std::getenv("DAMO_FAULTS");
+  const char* const wanted = std::getenv("DAMO_TEST_FAULTS");
   const long points = Injection::points(), stride = wanted && std::string(wanted) == "all" ? 1 : std::max(1L, points / 60);
   const std::size_t in_use = device.memory().in_use_bytes, pinned = device.pinned_memory().in_use_bytes;
   EXPECT_GT(points, 0);

@@ -1,8 +1,8 @@
 // Every allocation, call of the system, call of the back end and compile of a set of programs fails, one after another:
 // each time the program ends in the right answer or in one clear error, nothing leaks, and the next call is right.
 //
-// The points are sampled evenly, for about DAMO_FAULTS_SECONDS (default: few) a test. DAMO_FAULTS=all takes every one, and with
-// DAMO_FAULTS_PART=2/64 the third of 64 parts of them, so that so many processes take them all; DAMO_FAULTS=17 takes that point
+// The points are sampled evenly, for about DAMO_TEST_FAULTS_SECONDS (default: few) a test. DAMO_TEST_FAULTS=all takes every one, and with
+// DAMO_TEST_FAULTS_PART=2/64 the third of 64 parts of them, so that so many processes take them all; DAMO_TEST_FAULTS=17 takes that point
 // alone and in the test's own process, for a debugger.
 #include <chrono>
 #include <cstdio>
@@ -31,13 +31,13 @@ constexpr unsigned kAllKinds = static_cast<unsigned>(Kind::kAllocation) | static
 constexpr double kSecondsOfATest = 1.2;
 constexpr std::size_t kMostProblems = 30;  // then the test gives up
 
-/// DAMO_FAULTS_PART: which points, of how many parts.
+/// DAMO_TEST_FAULTS_PART: which points, of how many parts.
 struct Part {
   long index = 0, of = 1;
   static Part from_environment() {
     Part part;
-    const char* const text = std::getenv("DAMO_FAULTS_PART");
-    if (text && (std::sscanf(text, "%ld/%ld", &part.index, &part.of) != 2 || part.index < 0 || part.index >= part.of)) throw std::invalid_argument("DAMO_FAULTS_PART is not as 2/64");
+    const char* const text = std::getenv("DAMO_TEST_FAULTS_PART");
+    if (text && (std::sscanf(text, "%ld/%ld", &part.index, &part.of) != 2 || part.index < 0 || part.index >= part.of)) throw std::invalid_argument("DAMO_TEST_FAULTS_PART is not as 2/64");
     return part;
   }
 };
@@ -61,7 +61,7 @@ class Faults : public ::testing::TestWithParam<ProgramEntry> {
   }
 
   void fail_each(unsigned kinds, Extent extent) {
-    const char* const wanted = std::getenv("DAMO_FAULTS");
+    const char* const wanted = std::getenv("DAMO_TEST_FAULTS");
     const bool all = wanted && std::string(wanted) == "all";
     if (GetParam().compiles) {  // what the second compile of a process makes and keeps: the precompiled prelude
       const ScratchDirectory empty;
@@ -80,7 +80,7 @@ class Faults : public ::testing::TestWithParam<ProgramEntry> {
     const TrialResult clean = trial(kinds, 0, extent);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     ASSERT_EQ(clean.problem, "");
-    const char* const longer = std::getenv("DAMO_FAULTS_SECONDS");
+    const char* const longer = std::getenv("DAMO_TEST_FAULTS_SECONDS");
     const long affordable = std::max(4L, static_cast<long>((longer ? std::atof(longer) : kSecondsOfATest) / (2 * seconds)));
     const Part part = Part::from_environment();
     const long stride = all ? part.of : (clean.points + affordable - 1) / affordable, first = all ? 1 + part.index : 1;

@@ -1,5 +1,5 @@
 // What walks all pairs of two lists in a test: scripts/test takes a third of the pairs, those in which every entry of both lists stands, so that it stays within its
-// time. DAMO_THOROUGH=1 takes all; scripts/isa-check and scripts/gpu-check set it.
+// time. DAMO_TEST_THOROUGH=1 takes all; scripts/isa-check and scripts/gpu-check set it.
 #pragma once
 #include <cstddef>
 #include <cstdlib>
@@ -7,7 +7,7 @@
 namespace damo::testing {
 
 inline bool is_thorough() {
-  const char* value = std::getenv("DAMO_THOROUGH");
+  const char* value = std::getenv("DAMO_TEST_THOROUGH");
   return value && value[0] == '1';
 }
 

@@ -13,8 +13,7 @@ namespace damo {
 namespace {
 
 /// Of tests, examples, scripts and the build; a program that finds them set has nothing to say.
-constexpr std::string_view kOthers[] = {"DAMO_EXAMPLE_DATA", "DAMO_FULL_SWEEP", "DAMO_UPDATE_GOLDEN", "DAMO_ROOT", "DAMO_DIR",
-                                        "DAMO_BUILD_DIR", "DAMO_CHECK_STEPS", "DAMO_COMMIT", "DAMO_FAULTS"};
+constexpr std::string_view kOthers[] = {"DAMO_EXAMPLE_DATA", "DAMO_ROOT", "DAMO_DIR", "DAMO_BUILD_DIR", "DAMO_CHECK_STEPS", "DAMO_COMMIT"};
 constexpr std::string_view kOtherPrefixes[] = {"DAMO_TEST_", "DAMO_FUZZ_", "DAMO_RANDOM_GRAPH_", "DAMO_ISA_", "DAMO_SANITIZE_", "DAMO_PEERS_"};
 
 const EnvironmentVariable* find(std::string_view name) {

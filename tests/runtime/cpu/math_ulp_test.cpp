@@ -1,5 +1,5 @@
 // Measures the CPU prelude's functions against the C library in a wider type and prints the table that docs quote.
-// float against double over patterns spread evenly over all of them (DAMO_FULL_SWEEP=1: each of the 2^32), double
+// float against double over patterns spread evenly over all of them (DAMO_TEST_FULL_SWEEP=1: each of the 2^32), double
 // against long double over random patterns, the ranges where each function does its work, and special values.
 #include <gtest/gtest.h>
 
@@ -171,7 +171,7 @@ void on_all_cores(Work work) {
 }
 
 std::vector<Worst> sweep_float(std::size_t f, const std::vector<Build>& all) {
-  const bool full = std::getenv("DAMO_FULL_SWEEP") != nullptr;
+  const bool full = std::getenv("DAMO_TEST_FULL_SWEEP") != nullptr;
   const std::uint64_t stride = full ? 1 : 1021;  // prime: 4.2 million patterns
   std::vector<std::vector<Worst>> parts(8, std::vector<Worst>(all.size()));
   on_all_cores([&, f, stride](unsigned t, unsigned cores) {

@@ -1,5 +1,5 @@
 // The generated kernels as text, reviewed: tests/golden has one file a case and target. A change of code generation
-// shows there as a diff: run with DAMO_UPDATE_GOLDEN=1 to rewrite the files, then read what changed.
+// shows there as a diff: run with DAMO_TEST_UPDATE_GOLDEN=1 to rewrite the files, then read what changed.
 // Every CUDA text must compile for sm_90 without spills, every CPU text must compile.
 #include <cstdlib>
 #include <fstream>
@@ -117,8 +117,8 @@ void compare(const Dialect& dialect, const Case& golden, const std::string& exte
   const Layout layout = dialect.adapt(golden.spec, golden.layout);
   const std::string text = "// " + to_string(layout) + "\n" + dialect.emit(golden.spec, layout);
   const std::string path = DAMO_SOURCE_DIR "/tests/golden/" + golden.name + extension;
-  if (const char* update = std::getenv("DAMO_UPDATE_GOLDEN"); update && std::string_view(update) == "1") std::ofstream(path) << text;
-  EXPECT_EQ(read(path), text) << path << ": rewrite it with DAMO_UPDATE_GOLDEN=1 if the change is meant";
+  if (const char* update = std::getenv("DAMO_TEST_UPDATE_GOLDEN"); update && std::string_view(update) == "1") std::ofstream(path) << text;
+  EXPECT_EQ(read(path), text) << path << ": rewrite it with DAMO_TEST_UPDATE_GOLDEN=1 if the change is meant";
 }
 
 CompileRequest request_of(const Dialect& dialect, const Case& golden) {
