@@ -122,7 +122,7 @@ ParameterType ParameterType::parse(std::string_view text, std::size_t bytes) {
   type.text = std::string(trimmed(text));
   std::string_view rest = type.text;
   drop_qualifiers_behind(rest);
-  if (rest.ends_with('*')) {
+  if (rest.ends_with('*') || rest.ends_with('&')) {  // a reference is passed as the address of what it refers to
     rest = trimmed(rest.substr(0, rest.size() - 1));
     type.kind = Kind::kPointer;
     type.is_const = drop_qualifiers(rest);

@@ -78,6 +78,24 @@ __global__ void combine(Small s, Large l, float4 v) {
   for (int i = 0; i < 100; ++i) ASSERT_EQ(y[i], 2.0f * float(i) + 1.5f + float(10 * (i % 5 + 1)));
 }
 
+// nvcc takes them too: what they refer to lies in memory of the device.
+TEST(CudaC, TakesReferencesAsAddresses) {
+  const auto object = load(compile_cuda(R"(
+struct Count { int value, more[20]; };
+__global__ void add(Count& count, const float& factor, int by) {
+  __shared__ int sum;
+  if (threadIdx.x == 0) sum = 0;
+  __syncthreads();
+  atomicAdd(&sum, by);
+  __syncthreads();
+  if (threadIdx.x == 0) count.value += int(sum * factor);
+})"));
+  struct { int value = 5, more[20] = {}; } count;
+  const float factor = 2;
+  launch(object->kernel("add"), {1}, {8}, &count, &factor, 3);
+  EXPECT_EQ(count.value, 53);
+}
+
 TEST(CudaC, ReadsFloat4AndCallsDeviceFunctions) {
   const auto object = load(compile_cuda(R"(
 __device__ float dot(float4 a, float4 b);

@@ -22,6 +22,17 @@ TEST(ParameterType, ReadsPointersAsClangAndAsADemanglerPrintsThem) {
   EXPECT_FALSE(ParameterType::parse("float* const").is_const);
 }
 
+TEST(ParameterType, TakesReferencesForPointers) {
+  for (const char* text : {"float &", "float&"}) {
+    const ParameterType type = ParameterType::parse(text);
+    EXPECT_EQ(type.kind, Kind::kPointer) << text;
+    EXPECT_EQ(type.element.dtype, float32) << text;
+    EXPECT_EQ(type.bytes, sizeof(void*)) << text;
+    EXPECT_FALSE(type.is_const) << text;
+  }
+  EXPECT_TRUE(ParameterType::parse("Point const&").is_const);
+}
+
 TEST(ParameterType, ReadsNumbers) {
   EXPECT_EQ(ParameterType::parse("int").element.dtype, int32);
   EXPECT_EQ(ParameterType::parse("unsigned long long").element.dtype, uint64);

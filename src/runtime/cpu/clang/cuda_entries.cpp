@@ -289,9 +289,10 @@ void CudaEntries::enter_entries() {
     const clang::PresumedLoc place = context.getSourceManager().getPresumedLoc(kernel->getLocation());
     if (place.isValid()) info.place = std::string(place.getFilename()) + ":" + std::to_string(place.getLine());
     for (const clang::ParmVarDecl* parameter : kernel->parameters()) {
-      const clang::QualType type = parameter->getType().getCanonicalType().getUnqualifiedType();
+      clang::QualType type = parameter->getType().getCanonicalType().getUnqualifiedType();
       info.parameter_names.push_back(parameter->getNameAsString());
       info.parameter_types.push_back(type.getAsString(context.getPrintingPolicy()));
+      if (type->isReferenceType()) type = context.getPointerType(type.getNonReferenceType());  // what is passed is an address
       // A class template's instance may not have been needed so far. One that can't be made is an error of the entry.
       const bool is_complete = compiler_->getSema().isCompleteType(parameter->getLocation(), type);
       info.parameter_bytes.push_back(is_complete ? static_cast<unsigned>(context.getTypeSizeInChars(type).getQuantity()) : 0);

@@ -7,7 +7,7 @@ std::string entry_text(const KernelInfo& kernel, const std::string& pointer) {
   for (std::size_t i = 0; i < kernel.parameter_types.size(); ++i) {
     const std::string n = std::to_string(i), type = "T" + n;
     declarations += "using " + type + " = decltype(damo::cuda::parameter<" + n + ">(" + pointer + ")); ";
-    declarations += type + " p" + n + " = *static_cast<" + type + "*>(arguments[" + n + "]); ";
+    declarations += type + " p" + n + " = damo::cuda::Argument<" + type + ">::at(arguments[" + n + "]); ";
     arguments += (i ? ", p" : "p") + n;
   }
   const std::string head = "extern \"C\" __attribute__((device)) void ", call = pointer + "(" + arguments + ")";

@@ -102,6 +102,15 @@ using same = typename If<true, T>::type;  // not deduced from
 // Of a kernel's type, for decltype alone.
 template <int I, class... P>
 __device__ __type_pack_element<I, P...> parameter(void (*)(P...));
+// The value of a parameter of type T, of which a launch has the place. Of a reference it has the place of an address.
+template <class T>
+struct Argument {
+  static __device__ T& at(void* place) { return *static_cast<T*>(place); }
+};
+template <class T>
+struct Argument<T&> {
+  static __device__ T& at(void* place) { return **static_cast<T**>(place); }
+};
 
 }  // namespace damo::cuda
 
