@@ -5,8 +5,8 @@
 
 #include <damo/error.hpp>
 
+#include "runtime/data_report.hpp"
 #include "runtime/kernel/cache.hpp"
-#include "runtime/kernel_report.hpp"
 #include "runtime/kernel_time_limit.hpp"
 #include "runtime/library/convolution.hpp"
 #include "runtime/library/dense_solver.hpp"
@@ -113,7 +113,7 @@ void Backend::throw_reported(void* stream, bool all) {
   }
 }
 
-void Backend::watch(std::shared_ptr<KernelReport> report) {
+void Backend::watch(std::shared_ptr<DataReport> report) {
   const std::lock_guard lock(reports_mutex_);
   watched_.push_back(std::move(report));
   has_watched_.store(true, std::memory_order_release);

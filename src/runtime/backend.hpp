@@ -24,7 +24,7 @@
 
 namespace damo {
 
-class KernelReport;
+class DataReport;
 class MemoryPool;   // memory_pool.hpp
 class PinnedPool;   // pinned_pool.hpp
 class KernelCache;  // kernel/cache.hpp
@@ -331,7 +331,7 @@ class Backend {
   void throw_reported(void* stream, bool all);
 
   /// Whoever waits for the device from now on looks whether kernels wrote there.
-  void watch(std::shared_ptr<KernelReport> report);
+  void watch(std::shared_ptr<DataReport> report);
   /// After a wait: throws IndexError for what a kernel found in its data.
   void throw_found();
 
@@ -351,7 +351,7 @@ class Backend {
   std::atomic<bool> has_reports_ = false, has_watched_ = false;
   std::mutex reports_mutex_;
   std::vector<std::pair<void*, std::exception_ptr>> reports_;  // by stream
-  std::vector<std::shared_ptr<KernelReport>> watched_;
+  std::vector<std::shared_ptr<DataReport>> watched_;
   std::mutex companions_mutex_;
   std::map<std::type_index, std::shared_ptr<Companion>> companions_;
   mutable std::once_flag limits_known_;

@@ -1,10 +1,13 @@
 #include <damo/report.hpp>
 
+#include <memory>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include <damo/compare.hpp>
+#include <damo/ops/indexing.hpp>
 #include <damo/ops/math.hpp>
 #include <damo/ops/shape.hpp>
 #include "support/devices.hpp"
@@ -93,6 +96,19 @@ TEST_P(Report, OfProfiledCallsIsATraceToo) {
     last = events[i]["ts"].get<double>();
   }
   EXPECT_THAT(damo::testing::error_of([&] { profile.write_chrome_trace("/nowhere/trace.json"); }), HasSubstr("cannot write /nowhere/trace.json"));
+}
+
+// A class of the library's own had the name KernelReport too, so that one's destructor could stand for the other's.
+TEST_P(Report, OfAKernelMayBeSharedBesideFunctionsThatCheckPositions) {
+  const Variable x = vector("x"), p = vector("p", int64);
+  for (int i = 0; i < 3; ++i) {
+    const Function f = function({x, p}, {take(x * 2.0, p, 0) + 1.0}, {.device = device()});
+    const Array y = f(Array::ones({3}, float32, device()), Array::zeros({2}, int64, device()));
+    const FunctionReport report = f.report();
+    const std::vector<KernelReport>& kernels = report.nodes.back().kernels;
+    ASSERT_FALSE(kernels.empty());
+    EXPECT_EQ(std::make_shared<KernelReport>(kernels[0])->name, kernels[0].name);
+  }
 }
 
 TEST_P(Report, IsPartOfComparesPage) {

@@ -17,7 +17,7 @@
 #include "ops/eager/snippet.hpp"
 #include "ops/indexing/positions.hpp"
 #include "runtime/array/array_layout.hpp"
-#include "runtime/kernel_report.hpp"
+#include "runtime/data_report.hpp"
 
 namespace damo {
 namespace {
@@ -56,11 +56,11 @@ Array as_words(const Array& x) { return x.view(word_dtype(x.dtype()), x.shape(),
 class PositionReports final : public Companion {
  public:
   explicit PositionReports(Backend& backend) : backend_(backend) {}
-  std::shared_ptr<KernelReport> of(const std::string& user, int axis, CountsFromEnd counts) {
+  std::shared_ptr<DataReport> of(const std::string& user, int axis, CountsFromEnd counts) {
     const std::lock_guard lock(mutex_);
-    std::shared_ptr<KernelReport>& report = reports_[{user, axis, counts}];
+    std::shared_ptr<DataReport>& report = reports_[{user, axis, counts}];
     if (report) return report;
-    report = std::make_shared<KernelReport>(Device(&backend_), [user, axis, counts](std::int64_t position, std::int64_t extent) { return beyond_axis(user, position, axis, extent, {}, counts); });
+    report = std::make_shared<DataReport>(Device(&backend_), [user, axis, counts](std::int64_t position, std::int64_t extent) { return beyond_axis(user, position, axis, extent, {}, counts); });
     if (!is_host(backend_)) backend_.watch(report);
     return report;
   }
@@ -68,7 +68,7 @@ class PositionReports final : public Companion {
  private:
   Backend& backend_;
   std::mutex mutex_;
-  std::map<std::tuple<std::string, int, CountsFromEnd>, std::shared_ptr<KernelReport>> reports_;
+  std::map<std::tuple<std::string, int, CountsFromEnd>, std::shared_ptr<DataReport>> reports_;
 };
 
 /// A device's kernels that follow positions.
@@ -119,7 +119,7 @@ Array checked_positions(const char* user, const Array& positions, int axis, std:
                                   "z[i] = !is_there ? otherwise : at < 0 ? at + extent : at"),
                              {.name = "check_positions"});
   });
-  const std::shared_ptr<KernelReport> report = backend.companion<PositionReports>()->of(user, axis, counts);
+  const std::shared_ptr<DataReport> report = backend.companion<PositionReports>()->of(user, axis, counts);
   const Array checked = found->results(positions, counts == CountsFromEnd::kYes ? -extent : std::int64_t{0}, extent, otherwise, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(report->address())))[0];
   if (is_host(backend)) report->check();
   return checked;

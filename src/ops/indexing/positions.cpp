@@ -13,7 +13,7 @@
 #include "runtime/array/array_layout.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/exec/repeat_state.hpp"
-#include "runtime/kernel_report.hpp"
+#include "runtime/data_report.hpp"
 
 namespace damo {
 namespace {
@@ -69,7 +69,7 @@ class CheckedPositionsOp final : public Op {
     const auto describe = [user = user_, axis = axis_, where = node.where(), counts = counts_](std::int64_t position, std::int64_t extent) {
       return beyond_axis(user, position, axis, extent, where, counts);
     };
-    const auto report = std::make_shared<KernelReport>(context.device(), describe);
+    const auto report = std::make_shared<DataReport>(context.device(), describe);
     Backend& backend = context.device().backend();
     const bool waits = is_host(backend);
     if (!waits) {

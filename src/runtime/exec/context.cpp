@@ -8,11 +8,11 @@
 #include <damo/log.hpp>
 
 #include "runtime/array/array_layout.hpp"
+#include "runtime/data_report.hpp"
 #include "runtime/exec/binder.hpp"
 #include "runtime/exec/call_plan.hpp"
 #include "runtime/exec/cell_access.hpp"
 #include "runtime/exec/node_context.hpp"
-#include "runtime/kernel_report.hpp"
 #include "runtime/stream/capture.hpp"
 
 namespace damo {

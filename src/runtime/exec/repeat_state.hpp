@@ -6,11 +6,11 @@
 
 namespace damo {
 
-class KernelReport;
+class DataReport;
 
 struct RepeatState {
   std::uint64_t changes = 0;                           ///< how often memory that a thunk keeps from run to run became other memory
-  std::vector<std::shared_ptr<KernelReport>> reports;  ///< where kernels write what they find in their data: a thunk asks before each of its runs, and who leaves it out asks in its place
+  std::vector<std::shared_ptr<DataReport>> reports;  ///< where kernels write what they find in their data: a thunk asks before each of its runs, and who leaves it out asks in its place
 };
 
 }  // namespace damo

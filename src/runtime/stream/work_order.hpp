@@ -4,7 +4,7 @@
 // other. What an item may touch is known where its step says so (WorkLog::begin_step); an item of a step that does not say it waits for all
 // before it, and all after it wait for it. Items of one step stay in their order, unless whoever asked for them says that none of them touches what another
 // one writes (WorkLog::note_apart). Nothing else orders work on a device: host memory that a step
-// reads was filled before the log began, and what it reports of its data (KernelReport) is taken in any order.
+// reads was filled before the log began, and what it reports of its data (DataReport) is taken in any order.
 //
 // The waits follow from addresses of one call. In another call of the same sequence addresses may differ and touch each other otherwise:
 // keeps_order() tells whether they do. Held against the log's own order by HostReplay, which runs items in orders as far from it as their waits let it

@@ -1,4 +1,4 @@
-// KernelReport: what a kernel found wrong in its data, for an error that a person can read. A kernel gets address() and, instead of
+// DataReport: what a kernel found wrong in its data, for an error that a person can read. A kernel gets address() and, instead of
 // what it cannot do, writes three numbers there:
 //
 //   found[1] = position; found[2] = extent; found[0] = 1;
@@ -14,10 +14,10 @@
 
 namespace damo {
 
-class KernelReport {
+class DataReport {
  public:
   using Describe = std::function<ErrorParts(std::int64_t position, std::int64_t extent)>;
-  KernelReport(Device device, Describe describe);
+  DataReport(Device device, Describe describe);
 
   /// Of three 64-bit numbers, as the device addresses them.
   void* address() const { return memory_.device_data(); }
