@@ -122,7 +122,7 @@ class RandomExpression {
 };
 
 TEST_P(Rewriting, OfRandomExpressionsKeepsEveryBitByExactRules) {
-  const std::vector<std::string> others = {"to_log1p", "to_expm1", "to_softplus", "to_log_of_inverse", "to_sigmoid", "to_complement", "to_logsumexp", "to_softmax", "to_log_softmax", "drop_softmax_quotient", "drop_sigmoid_quotient", "specialise_power"};
+  const std::vector<std::string> others = {"to_log1p", "to_expm1", "to_softplus", "to_log_of_inverse", "to_sigmoid", "to_complement", "to_logsumexp", "to_softmax", "to_log_softmax", "drop_softmax_quotient", "to_sigmoid_slope", "drop_sigmoid_quotient", "specialise_power"};
   const Array a = array({0.0f, -0.0f, 1.0f, -1.0f, 0.5f, -2.5f, 3e38f, -3e38f, 1e-40f, kInfinity, -kInfinity, kNaN}, {6, 2});
   const Array b = array({1.0f, -1e-40f, kInfinity, 2.0f, -0.0f, kNaN, 0.25f, 7.0f, -3.0f, -kInfinity, 0.0f, 1.0f}, {6, 2});
   const char* text = std::getenv("REWRITE_GRAPHS");
@@ -170,16 +170,16 @@ TEST_P(Rewriting, KeepsGradientsOfLogarithmsOfSigmoidsFinite) {
   const auto cost = [&](const Variable& p) { return -sum(t * log(p) + (1.0 - t) * log(1.0 - p)); };
   const Variable s = sigmoid(x);
   std::vector<Variable> outputs;
-  for (const Variable& p : {s, 1.0 / (1.0 + exp(-x))}) outputs.push_back(grad(cost(p), x));
+  for (const Variable& p : {s, 1.0 / (1.0 + exp(-x)), reciprocal(1.0 + exp(-x)), exp(x) / (1.0 + exp(x)), exp(x) / (exp(x) + 1.0)}) outputs.push_back(grad(cost(p), x));
   outputs.push_back(grad(sum(log(s)), x));
   outputs.push_back(grad(log(sum(exp(x))), x));
-  const std::vector<float> values = {-1000, -200, -1, 0, 2, 200, 1000, -1000, 200, 1000}, wanted = {0, 1, 0.25f, 1, 0, 0, 1, 1, 1, 0};
+  const std::vector<float> values = {-1000, -200, -1, 0, 2, 20, 40, 200, 1000, -1000, 200, 1000}, wanted = {0, 1, 0.25f, 1, 0, 0.5f, 0, 0, 1, 1, 1, 0};
   const auto got = results({x, t}, outputs, {}, array(values), array(wanted));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double p = 1 / (1 + std::exp(-static_cast<double>(values[i])));
-    for (std::size_t k = 0; k < 2; ++k) EXPECT_NEAR(got[k][i], p - wanted[i], 1e-6) << "result " << k << " at " << values[i];
-    EXPECT_NEAR(got[2][i], 1 - p, 1e-6) << "at " << values[i];
-    EXPECT_NEAR(got[3][i], values[i] == 1000 ? 0.5 : 0.0, 1e-6) << "at " << values[i];
+    for (std::size_t k = 0; k < 5; ++k) EXPECT_NEAR(got[k][i], p - wanted[i], 1e-6) << "result " << k << " at " << values[i];
+    EXPECT_NEAR(got[5][i], 1 - p, 1e-6) << "at " << values[i];
+    EXPECT_NEAR(got[6][i], values[i] == 1000 ? 0.5 : 0.0, 1e-6) << "at " << values[i];
   }
 }
 

@@ -124,7 +124,12 @@ Variable product_with(Site& site, ValueId value, ValueId factor, const Known& kn
     const Variable rest = deeper(quotient.first);
     return rest ? true_div(rest, site.operand(quotient.second)) : rest;
   }
+  // The factor that is simpler as a whole, before one of which some terms are: the others of those would be multiplied by a factor that may be infinite.
   const Pair product = pair_of(site, value, rows().mul);
+  for (const Pair& factors : {product, product.swapped()}) {
+    const Variable whole = factors && are_floats(site, factors.first, factor) ? known(factors.first) : Variable();
+    if (whole) return mul(whole, site.operand(factors.second));
+  }
   for (const Pair& factors : {product, product.swapped()}) {
     const Variable rest = factors ? deeper(factors.first) : Variable();
     if (rest) return mul(rest, site.operand(factors.second));
@@ -197,17 +202,37 @@ Variable to_sigmoid_product(Site& site) {
   return {};
 }
 
-/// (g / s) s is g where s is a sigmoid, which may be 0, or 1 less one: what the gradients of log(s) and log(1 - s) multiply.
+/// p - p s is p (1 - s) where s is a sigmoid, which may be 1: what the gradient of exp(x) / (1 + exp(x)) comes to. In p may be a quotient by 1 - s.
+Variable to_sigmoid_slope(Site& site) {
+  const Pair terms = pair_of(site, site.output(), rows().sub);
+  if (!terms) return {};
+  const auto slope = [&](ValueId s) { return if_fits(site, mul(site.operand(terms.first), sub(1.0, site.operand(s)))); };
+  const auto is_sigmoid = [&](ValueId value) { return sigmoid_of(site, value).x != ValueId::kNone; };
+  if (inside(site, terms.second, rows().sqr) == terms.first && is_sigmoid(terms.first)) return slope(terms.first);
+  const Pair product = pair_of(site, terms.second, rows().mul);
+  for (const Pair& factors : {product, product.swapped()}) {
+    if (factors && factors.first == terms.first && is_sigmoid(factors.second) && are_floats(site, terms.first, site.output())) return slope(factors.second);
+  }
+  return {};
+}
+
+/// (g / s) s is g where s is a sigmoid, which may be 0, or 1 less one: what the gradients of log(s) and log(1 - s) multiply. So is (g / s) (s r), which is g r.
 Variable drop_sigmoid_quotient(Site& site) {
   for (const Pair& operands : {pair_of(site, site.output(), rows().mul), pair_of(site, site.output(), rows().mul).swapped()}) {
-    const SigmoidOf sigmoid = sigmoid_of(site, operands.second);
-    if (sigmoid.x == ValueId::kNone) continue;
-    const auto known = [&](ValueId value) -> Variable {
-      const Pair quotient = pair_of(site, value, rows().true_div);
-      if (!quotient || !are_floats(site, quotient.first, value) || sigmoid_of(site, quotient.second) != sigmoid) return {};
-      return second(site.operand(operands.second), site.operand(quotient.first));
-    };
-    if (const Variable made = product_with(site, operands.first, operands.second, known)) return if_fits(site, made);
+    if (!operands) continue;
+    const Pair product = pair_of(site, operands.second, rows().mul);
+    const ValueId root = inside(site, operands.second, rows().sqr);
+    for (const Pair& factors : {Pair{operands.second, ValueId::kNone}, product, product.swapped(), Pair{root, root}}) {
+      const SigmoidOf sigmoid = factors.first == ValueId::kNone ? SigmoidOf() : sigmoid_of(site, factors.first);
+      if (sigmoid.x == ValueId::kNone) continue;
+      const auto known = [&](ValueId value) -> Variable {
+        const Pair quotient = pair_of(site, value, rows().true_div);
+        if (!quotient || !are_floats(site, quotient.first, value) || sigmoid_of(site, quotient.second) != sigmoid) return {};
+        return second(site.operand(factors.first), site.operand(quotient.first));
+      };
+      const Variable made = product_with(site, operands.first, factors.first, known);
+      if (made) return if_fits(site, factors.second == ValueId::kNone ? made : mul(made, site.operand(factors.second)));
+    }
   }
   return {};
 }
@@ -376,7 +401,8 @@ std::vector<Rule> stability_rules() {
       {.name = "to_log_of_inverse", .ops = {row.log}, .reads = is_one_of({row.exp, row.sigmoid}), .rewrite = to_log_of_inverse},
       {.name = "to_sigmoid", .ops = {row.reciprocal, row.true_div}, .reads = is_one_of({row.add, row.exp}), .rewrite = to_sigmoid},
       {.name = "to_sigmoid_product", .ops = {row.mul}, .reads = is_one_of({row.exp, row.mul}), .rewrite = to_sigmoid_product},
-      {.name = "drop_sigmoid_quotient", .ops = {row.mul}, .reads = is_one_of({row.sigmoid, row.sub}), .rewrite = drop_sigmoid_quotient},
+      {.name = "to_sigmoid_slope", .ops = {row.sub}, .reads = is_one_of({row.mul, row.sqr}), .rewrite = to_sigmoid_slope},
+      {.name = "drop_sigmoid_quotient", .ops = {row.mul}, .reads = is_one_of({row.sigmoid, row.sub, row.mul, row.sqr}), .rewrite = drop_sigmoid_quotient},
       {.name = "to_complement", .ops = {row.sub}, .reads = is_one_of({row.erf, row.sigmoid}), .rewrite = to_complement},
       {.name = "to_logsumexp", .ops = {row.log}, .rewrite = to_logsumexp},
       {.name = "to_softmax", .ops = {row.true_div, row.mul}, .reads = is_one_of({row.exp}), .rewrite = to_softmax},

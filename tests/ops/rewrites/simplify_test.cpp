@@ -132,6 +132,10 @@ TEST_F(Simplify, KnowsSigmoids) {
   EXPECT_EQ(simplified(log(1.0 - sigmoid(x_))), "neg(softplus(x))");
   const Variable s = sigmoid(x_);
   EXPECT_EQ(simplified(s * (1.0 - s)), "mul(sigmoid(x), sub(1, sigmoid(x)))") << "one sigmoid is less work than two";
+  EXPECT_EQ(simplified(s - s * s), "mul(sigmoid(x), sub(1, sigmoid(x)))");
+  EXPECT_EQ(simplified(y_ * s - s * (y_ * s)), "mul(mul(y, sigmoid(x)), sub(1, sigmoid(x)))");
+  EXPECT_EQ(simplified(y_ - y_ * x_), "sub(y, mul(y, x))");
+  EXPECT_EQ(simplified((y_ / s) * (s * x_)), "mul(second(sigmoid(x), y), x)");
   EXPECT_EQ(simplified(s + log(1.0 - s)), "sub(sigmoid(x), softplus(x))");
   EXPECT_EQ(simplified((y_ / (1.0 + exp(x_))) * exp(x_)), "mul(y, sigmoid(x))");
   EXPECT_EQ(simplified(-(y_ / (1.0 + exp(x_))) * exp(x_)), "neg(mul(y, sigmoid(x)))");
