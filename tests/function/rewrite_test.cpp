@@ -122,7 +122,7 @@ class RandomExpression {
 };
 
 TEST_P(Rewriting, OfRandomExpressionsKeepsEveryBitByExactRules) {
-  const std::vector<std::string> others = {"to_log1p", "to_expm1", "to_softplus", "to_log_of_inverse", "to_sigmoid", "to_complement", "to_logsumexp", "to_softmax", "to_log_softmax", "drop_softmax_quotient", "to_sigmoid_slope", "drop_sigmoid_quotient", "specialise_power"};
+  const std::vector<std::string> others = {"to_log1p", "to_expm1", "to_softplus", "to_log_of_inverse", "to_sigmoid", "to_complement", "to_logaddexp", "to_logsumexp", "to_softmax", "to_log_softmax", "drop_softmax_quotient", "to_sigmoid_slope", "drop_sigmoid_quotient", "specialise_power"};
   const Array a = array({0.0f, -0.0f, 1.0f, -1.0f, 0.5f, -2.5f, 3e38f, -3e38f, 1e-40f, kInfinity, -kInfinity, kNaN}, {6, 2});
   const Array b = array({1.0f, -1e-40f, kInfinity, 2.0f, -0.0f, kNaN, 0.25f, 7.0f, -3.0f, -kInfinity, 0.0f, 1.0f}, {6, 2});
   const char* text = std::getenv("REWRITE_GRAPHS");
@@ -180,6 +180,21 @@ TEST_P(Rewriting, KeepsGradientsOfLogarithmsOfSigmoidsFinite) {
     for (std::size_t k = 0; k < 5; ++k) EXPECT_NEAR(got[k][i], p - wanted[i], 1e-6) << "result " << k << " at " << values[i];
     EXPECT_NEAR(got[5][i], 1 - p, 1e-6) << "at " << values[i];
     EXPECT_NEAR(got[6][i], values[i] == 1000 ? 0.5 : 0.0, 1e-6) << "at " << values[i];
+  }
+}
+
+TEST_P(Rewriting, KeepsSumsOfTwoExponentialsFinite) {
+  const Variable x = vector("x"), y = vector("y"), both = log(exp(x) + exp(y));
+  const std::vector<float> a = {1000, -1000, 1000, 3, -200, 0, -kInfinity, kInfinity, -kInfinity}, b = {999, -1000, 1000, 1, 200, 0, 2, 5, -kInfinity};
+  const auto got = results({x, y}, {both, grad(sum(both), x), grad(sum(both), y)}, {}, array(a), array(b));
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double most = std::max(a[i], b[i]), want = a[i] == b[i] ? a[i] + std::log(2.0) : most + std::log1p(std::exp(-std::fabs(static_cast<double>(a[i]) - b[i])));
+    if (std::isinf(want)) EXPECT_EQ(got[0][i], want) << i;
+    else EXPECT_NEAR(got[0][i], want, 1e-6 * std::max(1.0, std::fabs(want))) << i;
+    if (i + 1 == a.size()) continue;  // the slope where both are -inf is none
+    const double share = 1 / (1 + std::exp(static_cast<double>(b[i]) - a[i]));
+    EXPECT_NEAR(got[1][i], share, 1e-6) << i;
+    EXPECT_NEAR(got[2][i], 1 - share, 1e-6) << i;
   }
 }
 

@@ -29,9 +29,9 @@ Variable irfft(const Operand& x, std::optional<std::int64_t> extent = {}, int ax
 Variable fft(const Operand& x, int axis = -1, FftNorm norm = FftNorm::kBackward);
 Variable ifft(const Operand& x, int axis = -1, FftNorm norm = FftNorm::kBackward);
 
-/// Along several axes, all unless told; the last of them has half of its spectrum.
+/// Along several axes, all unless told. That of them which comes last in x, not in the list, has half of its spectrum.
 Variable rfftn(const Operand& x, const Axes& axes = {}, FftNorm norm = FftNorm::kBackward);
-/// extent: of the last of the axes.
+/// extent: of that axis.
 Variable irfftn(const Operand& x, std::optional<std::int64_t> extent = {}, const Axes& axes = {}, FftNorm norm = FftNorm::kBackward);
 Variable fftn(const Operand& x, const Axes& axes = {}, FftNorm norm = FftNorm::kBackward);
 Variable ifftn(const Operand& x, const Axes& axes = {}, FftNorm norm = FftNorm::kBackward);

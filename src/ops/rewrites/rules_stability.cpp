@@ -60,6 +60,22 @@ ValueId one_plus_exp(const Site& site, ValueId value) {
   return are_floats(site, e, value) ? exponent(site, e) : ValueId::kNone;
 }
 
+/// x and y where the value is exp(x) + exp(y).
+Pair exponents(const Site& site, ValueId value) {
+  const Pair terms = pair_of(site, value, rows().add);
+  if (!terms) return {};
+  const Pair of{exponent(site, terms.first), exponent(site, terms.second)};
+  return of && are_floats(site, of.first, value) && are_floats(site, of.second, value) ? of : Pair();
+}
+
+/// log(exp(x) + exp(y)) with the greater one taken out; equal infinities stay.
+Variable to_logaddexp(Site& site) {
+  const Pair of = exponents(site, site.input(0));
+  if (!of || !are_floats(site, of.first, site.output())) return {};
+  const Variable x = site.operand(of.first), y = site.operand(of.second);
+  return if_fits(site, add(maximum(x, y), softplus(where(eq(x, y), 0.0, neg(abs(sub(x, y)))))));
+}
+
 /// A product with exp(x), whose other factor is `rest`, or exp(x) itself.
 struct ExpFactor {
   ValueId x = ValueId::kNone, exp = ValueId::kNone, rest = ValueId::kNone;
@@ -158,6 +174,7 @@ class OverOnePlusExp {
     if (is_inverse(value)) return s();
     if (const ValueId root = inside(site_, value, rows().sqr); root != ValueId::kNone && is_inverse(root)) return mul(site_.operand(root), s());
     if (const ValueId g = numerator(value); g != ValueId::kNone) return mul(site_.operand(g), s());
+    if (const Variable part = share(value)) return part;
     const Pair terms = pair_of(site_, value, rows().sub);
     return terms ? derivative(terms) : Variable();
   }
@@ -175,6 +192,15 @@ class OverOnePlusExp {
     return quotient && one_plus_exp(site_, quotient.second) == x_ && are_floats(site_, quotient.first, value) ? quotient.first : ValueId::kNone;
   }
   bool is_sigmoid(ValueId value) const { return sigmoid_of(site_, value) == upright_; }
+  /// Of g / (exp(x) + exp(y)), which the gradient of log(exp(x) + exp(y)) has: g sigmoid(x - y).
+  Variable share(ValueId value) const {
+    const Pair quotient = pair_of(site_, value, rows().true_div);
+    const Pair of = quotient && are_floats(site_, quotient.first, value) ? exponents(site_, quotient.second) : Pair();
+    for (const Pair& each : {of, of.swapped()}) {
+      if (each && each.first == x_) return mul(site_.operand(quotient.first), sigmoid(sub(site_.operand(x_), site_.operand(each.second))));
+    }
+    return {};
+  }
   /// (g / (1 + exp(x)) - g s / (1 + exp(x))) exp(x), s being sigmoid(x), is g s (1 - s): a difference of equals where s is 1.
   Variable derivative(const Pair& terms) const {
     const auto slope = [&] { return mul(s(), sub(1.0, s())); };
@@ -399,6 +425,7 @@ std::vector<Rule> stability_rules() {
       {.name = "to_expm1", .ops = {row.sub, row.add}, .reads = is_one_of({row.exp}), .rewrite = to_expm1},
       {.name = "to_softplus", .ops = {row.log1p}, .reads = is_one_of({row.exp, row.neg}), .rewrite = to_softplus},
       {.name = "to_log_of_inverse", .ops = {row.log}, .reads = is_one_of({row.exp, row.sigmoid}), .rewrite = to_log_of_inverse},
+      {.name = "to_logaddexp", .ops = {row.log}, .reads = is_one_of({row.add}), .rewrite = to_logaddexp},
       {.name = "to_sigmoid", .ops = {row.reciprocal, row.true_div}, .reads = is_one_of({row.add, row.exp}), .rewrite = to_sigmoid},
       {.name = "to_sigmoid_product", .ops = {row.mul}, .reads = is_one_of({row.exp, row.mul}), .rewrite = to_sigmoid_product},
       {.name = "to_sigmoid_slope", .ops = {row.sub}, .reads = is_one_of({row.mul, row.sqr}), .rewrite = to_sigmoid_slope},

@@ -123,6 +123,12 @@ TEST_F(Simplify, KeepsWhatOverflowsAndCancelsExact) {
   EXPECT_EQ(simplified(log(1 + n_)), "log(add(1, n))") << "integers wrap";
 }
 
+TEST_F(Simplify, TakesTheGreaterExponentOutOfASum) {
+  EXPECT_EQ(simplified(log(exp(x_) + exp(y_))), "add(maximum(x, y), softplus(where(eq(x, y), 0, neg(abs(sub(x, y))))))");
+  EXPECT_EQ(simplified((y_ / (exp(y_) + exp(x_))) * exp(x_)), "mul(y, sigmoid(sub(x, y)))");
+  EXPECT_EQ(simplified(log(exp(x_) + y_)), "log(add(exp(x), y))");
+}
+
 TEST_F(Simplify, KnowsSigmoids) {
   EXPECT_EQ(simplified(1.0 / (1.0 + exp(-x_))), "sigmoid(x)");
   EXPECT_EQ(simplified(reciprocal(exp(-x_) + 1.0)), "sigmoid(x)");
