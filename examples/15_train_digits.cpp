@@ -29,7 +29,7 @@ int main(int count, char** arguments) {
   // A step: the rows of a batch in, the cost out, new weights left behind.
   const Variable rows = vector("rows", int64);
   const Function train = function({rows}, {cost}, {.name = "train", .updates = optim::adam(cost, nn::parameters(first, second), 0.003),
-                                                   .givens = {{x, take(data, rows)}, {y, take(answers, rows)}}});
+                                                   .givens = {{x, take(data, rows, 0)}, {y, take(answers, rows, 0)}}});
   const Function wrong = function({x, y}, {mean(cast(neq(argmax(scores, 1), y), float32))}, {.name = "wrong"});
 
   const DataLoader loader({arange(images.shape()[0], int64)}, {.batch = 64, .seed = seed, .drop_last = true});

@@ -87,7 +87,7 @@ TEST_P(Indexing, TakesPositionsOfAnyIntegerDtypeAndOrder) {
   const Array x = range({4, 3});
   for (DType dtype : {int8, uint8, int16, uint16, int32, uint32, int64, uint64}) {
     const Variable v = matrix("x"), p = matrix("p", dtype);
-    const Function f = function({v, p}, {take(v, p)}, options());
+    const Function f = function({v, p}, {take(v, p, 0)}, options());
     const Array at = astype(Array::from(std::vector<int>{3, 0, 1, 2}, {2, 2}, device()), dtype).transpose();
     EXPECT_EQ(Array(f(x.transpose().copy().transpose(), at)).to_vector<float>(), (std::vector<float>{9, 10, 11, 3, 4, 5, 0, 1, 2, 6, 7, 8})) << name(dtype);
   }
@@ -110,6 +110,20 @@ TEST_P(Indexing, MarksAPosition) {
   const Variable p = vector("p", int32);
   const Function f = function({p}, {one_hot(p, 3)}, options());
   EXPECT_EQ(Array(f(Array::from(std::vector<int>{2, 0, 7}, {3}, device()))).to_vector<float>(), (std::vector<float>{0, 0, 1, 1, 0, 0, 0, 0, 0}));
+}
+
+TEST_P(Indexing, TakesElementsInCOrderWithoutAnAxis) {
+  const Variable v = tensor3("x"), p = matrix("p", int64);
+  const Variable taken = take(v, p);
+  const Array x = range({3, 2, 4}).transpose(), at = Array::from(std::vector<std::int64_t>{5, -1, 0, 5}, {2, 2}, device());
+  const Results r = function({v, p}, {taken, grad(sum(taken), v)}, options())(x, at);
+  EXPECT_EQ(Array(r[0]).to_vector<float>(), (std::vector<float>{20, 23, 0, 20}));
+  EXPECT_EQ(Array(r[0]).to_doubles(), take(x, at).to_doubles()) << "as of Arrays";
+  std::vector<float> counts(24, 0.0f);
+  counts[0] = counts[23] = 1, counts[5] = 2;
+  EXPECT_EQ(Array(r[1]).to_vector<float>(), counts);
+  const Variable s = scalar("s");
+  EXPECT_EQ(Array(function({s, p}, {take(s, p)}, options())(Array::full(Shape{}, 3.0f, float32, device()), Array::zeros({1, 2}, int64, device()))).to_vector<float>(), (std::vector<float>{3, 3}));
 }
 
 TEST_P(Indexing, HasAGradientOfTheGradient) {
@@ -153,7 +167,7 @@ TEST_P(Indexing, ReportsThemThoughTheFunctionIsGone) {
 TEST_P(Indexing, NamesWhatDoesNotFit) {
   const Variable x = matrix("x");
   EXPECT_THAT(error_of([&] { take(x, vector("p")); }), HasSubstr("take: positions are integers, these are p float32 (?,)"));
-  EXPECT_THAT(error_of([&] { take(scalar("s"), vector("p", int64)); }), HasSubstr("take: x has no axis"));
+  EXPECT_THAT(error_of([&] { take(scalar("s"), vector("p", int64), 0); }), HasSubstr("take: x has no axis"));
   EXPECT_THAT(error_of([&] { take(x, vector("p", int64), 2); }), HasSubstr("axis 2 does not exist"));
   EXPECT_THAT(error_of([&] { take_along_axis(x, vector("p", int64), 1); }), HasSubstr("do not fit to x of shape (?, ?) along axis 1"));
   EXPECT_THAT(error_of([&] { one_hot(x, 3); }), HasSubstr("one_hot: positions are integers"));

@@ -12,9 +12,10 @@
 
 namespace damo {
 
-/// x's slices along the axis at positions, whose axes take its place: (a, n, b) at (i, j) along 1 is (a, i, j, b). x: any dtype.
-/// Each slice is read and written once. The gradient sorts the positions and writes each element of x's shape once.
-Variable take(const Operand& x, const Operand& positions, int axis = 0);
+/// x's slices along the axis at positions, whose axes take its place: (a, n, b) at (i, j) along 1 is (a, i, j, b). x: any dtype. Without an axis: x's
+/// elements in C order, of positions' shape. Each slice is read and written once. The gradient sorts the positions and writes each element of x's shape once.
+Variable take(const Operand& x, const Operand& positions, int axis);
+Variable take(const Operand& x, const Operand& positions);
 
 /// z[i, j, k] = x[i, positions[i, j, k], k] along axis 1, and so on. positions: as many axes as x, the others as long as x's.
 Variable take_along_axis(const Operand& x, const Operand& positions, int axis);

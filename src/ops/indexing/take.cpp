@@ -233,4 +233,9 @@ Variable take(const Operand& x, const Operand& positions, int axis) {
   return take_at(from, checked_positions("take", from, along, positions.as(positions.promotable().dtype), x.where()), along, 1, x.where());
 }
 
+Variable take(const Operand& x, const Operand& positions) {
+  const At at(x.where());
+  return take(at(flatten(at(x.as(x.promotable().dtype)))), positions, 0);
+}
+
 }  // namespace damo
