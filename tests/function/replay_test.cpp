@@ -310,6 +310,32 @@ TEST_P(ReplayOnEachDevice, ACallInACaptureIsPartOfTheUsersGraph) {
   EXPECT_THAT(values(y), ElementsAre(3, 10)) << "with what the variable held at the capture";
 }
 
+TEST_P(ReplayOnEachDevice, ACapturedCallChecksPositionsAtEachLaunch) {
+  const Variable x = vector("x"), p = vector("p", int64);
+  const Function f = function({x, p}, {take(x * 2.0, p, 0) + 1.0}, {.device = device()});
+  const Array in = array({1, 2, 3}), at = Array::from({std::int64_t{2}, std::int64_t{0}}, device());
+  const Stream stream(device());
+  Array y;
+  const CapturedGraph graph = capture(stream, [&] { y = f(in, at); });
+  const auto launch = [&] {
+    graph.launch(stream);
+    device().synchronize();
+  };
+  launch();
+  EXPECT_THAT(values(y), ElementsAre(7, 3));
+  at.copy_from(Array::from({std::int64_t{1}, std::int64_t{3}}, device()));
+  device().synchronize();
+  EXPECT_THAT(error_of(launch), HasSubstr("take: position 3 is not on axis 0, whose extent is 3"));
+  if (device().is_host()) {
+    const CapturedGraph around = capture(stream, [&] { graph.launch(stream); });
+    EXPECT_THAT(error_of([&] { around.launch(stream); }), HasSubstr("take: position 3"));
+  }
+  at.copy_from(Array::from({std::int64_t{-1}, std::int64_t{1}}, device()));
+  device().synchronize();
+  launch();
+  EXPECT_THAT(values(y), ElementsAre(7, 5));
+}
+
 TEST_P(ReplayOnEachDevice, JoinedKernelsAreCaptured) {
   std::vector<Variable> inputs, outputs;
   std::vector<Array> arrays;

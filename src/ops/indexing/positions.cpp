@@ -12,8 +12,9 @@
 #include "ops/indexing/walks.hpp"
 #include "runtime/array/array_layout.hpp"
 #include "runtime/backend.hpp"
-#include "runtime/exec/repeat_state.hpp"
 #include "runtime/data_report.hpp"
+#include "runtime/exec/repeat_state.hpp"
+#include "runtime/stream/capture.hpp"
 
 namespace damo {
 namespace {
@@ -72,20 +73,24 @@ class CheckedPositionsOp final : public Op {
     const auto report = std::make_shared<DataReport>(context.device(), describe);
     Backend& backend = context.device().backend();
     const bool waits = is_host(backend);
-    if (!waits) {
+    if (waits) {
+      context.promise_recordable();  // on a CPU for streams that are captured alone
+    } else {
       backend.watch(report);
       context.promise_repeatable();
       context.repeat_state().reports.push_back(report);
       context.promise_contained();
     }
-    return [this, self = shared_from_this(), &positions, &checked, &x, before, kernel, report, waits, from_end = counts_ == CountsFromEnd::kYes] {
+    return [this, self = shared_from_this(), &backend, &positions, &checked, &x, before, kernel, report, waits, from_end = counts_ == CountsFromEnd::kYes] {
       if (!waits) report->check();  // what an earlier call found
       const std::int64_t count = checked.size();
       if (count == 0) return;
       const std::int64_t blocks = std::min<std::int64_t>((count + 255) / 256, 4096);
       const std::int64_t extent = this->extent(x.shape());
       kernel({.grid = {blocks}, .block = {256}}, positions.array(), count, from_end ? -extent : 0, extent, before ? KernelArgument(before->array()) : KernelArgument(nullptr), checked.array(), static_cast<long long*>(report->address()));
-      if (waits) report->check();
+      if (!waits) return;
+      if (CaptureScope* const capture = current_capture(backend)) capture->check_after(report);
+      else report->check();
     };
   }
   Gradients gradient(const Apply& node, std::span<const Variable>) const override { return Gradients(node.inputs().size(), Gradient::disconnected()); }

@@ -2,15 +2,18 @@
 // gives it the blocks that are released meanwhile. CaptureHolds: what a captured graph keeps alive.
 // See tests/runtime/stream/captured_graph_test.cpp.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/backend.hpp"
+#include "runtime/data_report.hpp"
 
 namespace damo {
 
@@ -57,6 +60,11 @@ class CaptureScope {
 
   std::unique_ptr<CapturedWork> finish();
   CaptureHolds& holds() { return *holds_; }
+  /// Where a kernel of a CPU writes what it finds in its data: each launch of the graph looks there at its end.
+  void check_after(std::shared_ptr<DataReport> report) {
+    if (std::find(reports_.begin(), reports_.end(), report) == reports_.end()) reports_.push_back(std::move(report));
+  }
+  std::vector<std::shared_ptr<DataReport>> take_reports() { return std::move(reports_); }
   std::unique_ptr<CaptureHolds> take_holds() { return std::move(holds_); }
   Backend& backend() const { return backend_; }
   void* stream() const { return stream_; }
@@ -67,6 +75,7 @@ class CaptureScope {
   void* stream_;
   bool is_open_ = false;
   std::unique_ptr<CaptureHolds> holds_;
+  std::vector<std::shared_ptr<DataReport>> reports_;
 };
 
 /// The calling thread's, on this device; null if it captures nothing.

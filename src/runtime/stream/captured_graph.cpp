@@ -1,6 +1,7 @@
 #include <damo/captured_graph.hpp>
 
 #include <utility>
+#include <vector>
 
 #include <damo/error.hpp>
 #include <damo/stream.hpp>
@@ -15,6 +16,7 @@ struct CapturedGraph::Data {
   std::uint32_t generation;
   std::unique_ptr<CaptureHolds> holds;  // outlives the work that uses what it holds
   std::unique_ptr<CapturedWork> work;
+  std::vector<std::shared_ptr<DataReport>> reports;  // see CaptureScope::check_after
 };
 
 const CapturedGraph::Data& CapturedGraph::data() const {
@@ -33,6 +35,8 @@ void CapturedGraph::launch(const Stream& stream) const {
         "use a stream of " + graph.backend.name());
   }
   graph.work->launch(detail::stream_handle(stream));
+  CaptureScope* const outer = current_capture(graph.backend);
+  for (const auto& report : graph.reports) outer ? outer->check_after(report) : report->check();
 }
 
 std::size_t CapturedGraph::node_count() const { return data().work->node_count(); }
@@ -47,7 +51,7 @@ CapturedGraph capture(const Stream& stream, const std::function<void()>& work) {
   work();
   auto captured = scope.finish();
   return CapturedGraph(std::make_shared<CapturedGraph::Data>(
-      CapturedGraph::Data{backend, backend.generation(), scope.take_holds(), std::move(captured)}));
+      CapturedGraph::Data{backend, backend.generation(), scope.take_holds(), std::move(captured), scope.take_reports()}));
 }
 
 }  // namespace damo
