@@ -96,6 +96,33 @@ __global__ void add(Count& count, const float& factor, int by) {
   EXPECT_EQ(count.value, 53);
 }
 
+// As CUDA does: no constructor and no destructor runs, and each thread has a copy of its own.
+TEST(CudaC, CopiesTheBytesOfClassesWhoseConstructorsAreTheHosts) {
+  const char* const text = R"(
+struct Owner { int* memory; int sum; Owner(const Owner& other); ~Owner(); };  // defined where the host's functions are
+struct Part { Owner owner; int by; };
+struct Moved { int by; __device__ Moved(Moved&& other) : by(other.by + 1) {} };
+__global__ void add(Part part, Moved moved, int* y) {
+  part.owner.sum += part.by + moved.by + threadIdx.x;
+  moved.by = 1000;
+  y[threadIdx.x] = part.owner.sum;
+}
+__global__ void meet(Part part, int* y) {
+  part.owner.sum += threadIdx.x;
+  __syncthreads();
+  y[threadIdx.x] = part.owner.sum * part.by;
+})";
+  struct Argument { int* memory; int sum; };
+  struct { Argument owner; int by; } given = {{nullptr, 5}, 10};
+  int moved = 3;
+  const auto object = load(compile_cuda(text));
+  std::vector<int> y(8);
+  launch(object->kernel("add"), {1}, {8}, given, moved, y.data());
+  for (int t = 0; t < 8; ++t) EXPECT_EQ(y[static_cast<std::size_t>(t)], 18 + t);
+  launch(object->kernel("meet"), {1}, {8}, given, y.data());
+  for (int t = 0; t < 8; ++t) EXPECT_EQ(y[static_cast<std::size_t>(t)], (5 + t) * 10);
+}
+
 TEST(CudaC, ReadsFloat4AndCallsDeviceFunctions) {
   const auto object = load(compile_cuda(R"(
 __device__ float dot(float4 a, float4 b);

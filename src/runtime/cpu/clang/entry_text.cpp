@@ -3,14 +3,15 @@
 namespace damo::clang_plugin {
 
 std::string entry_text(const KernelInfo& kernel, const std::string& pointer) {
-  std::string declarations, arguments;
+  std::string declarations, types, arguments;
   for (std::size_t i = 0; i < kernel.parameter_types.size(); ++i) {
-    const std::string n = std::to_string(i), type = "T" + n;
+    const std::string n = std::to_string(i), type = "T" + n, argument = "damo::cuda::Argument<" + type + ">";
     declarations += "using " + type + " = decltype(damo::cuda::parameter<" + n + ">(" + pointer + ")); ";
-    declarations += type + " p" + n + " = damo::cuda::Argument<" + type + ">::at(arguments[" + n + "]); ";
-    arguments += (i ? ", p" : "p") + n;
+    declarations += argument + "::Held p" + n + " = " + argument + "::at(arguments[" + n + "]); ";
+    types += (i ? ", " : "") + argument + "::Passed";
+    arguments += (i ? ", " : "") + argument + "::pass(p" + n + ")";
   }
-  const std::string head = "extern \"C\" __attribute__((device)) void ", call = pointer + "(" + arguments + ")";
+  const std::string head = "extern \"C\" __attribute__((device)) void ", call = "((void (*)(" + types + "))" + pointer + ")(" + arguments + ")";
   const std::string blocks = "(void* const* arguments, const damo::LaunchFrame* frame, long first, long last) { ";
   return head + kernel.thread + "(void* const* arguments, damo::cuda::ThreadState* state) { " + declarations + call + "; }\n" +
          head + kernel.entry + blocks + declarations + "__DAMO_RUN_BLOCKS(__DAMO_RUN_THREADS(" + call + ")) }\n" +

@@ -102,14 +102,39 @@ using same = typename If<true, T>::type;  // not deduced from
 // Of a kernel's type, for decltype alone.
 template <int I, class... P>
 __device__ __type_pack_element<I, P...> parameter(void (*)(P...));
-// The value of a parameter of type T, of which a launch has the place. Of a reference it has the place of an address.
+// Whether objects of a class are passed by address: of which copying, moving or destroying one does something. CUDA copies the bytes of
+// such arguments too, and their constructors may be the host's alone.
 template <class T>
+inline constexpr bool is_by_address = !__is_reference(T) && !(__is_trivially_constructible(T, const T&) && __is_trivially_constructible(T, T&&) && __is_trivially_destructible(T));
+// A parameter of type T, of which a launch has the place, and how a thread hands it to the kernel.
+template <class T, bool = is_by_address<T>>
 struct Argument {
+  using Held = T;
+  using Passed = T;
   static __device__ T& at(void* place) { return *static_cast<T*>(place); }
+  static __device__ T& pass(T& held) { return held; }
 };
 template <class T>
-struct Argument<T&> {
+struct Argument<T&, false> {
+  using Held = T&;
+  using Passed = T&;
   static __device__ T& at(void* place) { return **static_cast<T**>(place); }
+  static __device__ T& pass(T& held) { return held; }
+};
+template <class T>
+struct Argument<T, true> {
+  using Held = T&;
+  using Passed = T&;
+  struct Copy {
+    alignas(T) char bytes[sizeof(T)];
+    __device__ operator T&() { return *reinterpret_cast<T*>(bytes); }
+  };
+  static __device__ T& at(void* place) { return *static_cast<T*>(place); }
+  static __device__ Copy pass(T& held) {
+    Copy copy;
+    __builtin_memcpy(copy.bytes, static_cast<void*>(&held), sizeof(T));
+    return copy;
+  }
 };
 
 }  // namespace damo::cuda
