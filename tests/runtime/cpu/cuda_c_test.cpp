@@ -101,12 +101,14 @@ TEST(CudaC, CopiesTheBytesOfClassesWhoseConstructorsAreTheHosts) {
   const char* const text = R"(
 struct Owner { int* memory; int sum; Owner(const Owner& other); ~Owner(); };  // defined where the host's functions are
 struct Part { Owner owner; int by; };
+struct Once { int by; Once(const Once&) = delete; Once(Once&&) = default; };  // goes in a register, as no way to copy it does anything
 struct Moved { int by; __device__ Moved(Moved&& other) : by(other.by + 1) {} };
 __global__ void add(Part part, Moved moved, int* y) {
   part.owner.sum += part.by + moved.by + threadIdx.x;
   moved.by = 1000;
   y[threadIdx.x] = part.owner.sum;
 }
+__global__ void once(Once once, int* y) { y[threadIdx.x] = once.by + threadIdx.x; once.by = 100; }
 __global__ void meet(Part part, int* y) {
   part.owner.sum += threadIdx.x;
   __syncthreads();
@@ -119,6 +121,8 @@ __global__ void meet(Part part, int* y) {
   std::vector<int> y(8);
   launch(object->kernel("add"), {1}, {8}, given, moved, y.data());
   for (int t = 0; t < 8; ++t) EXPECT_EQ(y[static_cast<std::size_t>(t)], 18 + t);
+  launch(object->kernel("once"), {1}, {8}, moved, y.data());
+  for (int t = 0; t < 8; ++t) EXPECT_EQ(y[static_cast<std::size_t>(t)], 3 + t);
   launch(object->kernel("meet"), {1}, {8}, given, y.data());
   for (int t = 0; t < 8; ++t) EXPECT_EQ(y[static_cast<std::size_t>(t)], (5 + t) * 10);
 }

@@ -295,6 +295,8 @@ void CudaEntries::enter_entries() {
       if (type->isReferenceType()) type = context.getPointerType(type.getNonReferenceType());  // what is passed is an address
       // A class template's instance may not have been needed so far. One that can't be made is an error of the entry.
       const bool is_complete = compiler_->getSema().isCompleteType(parameter->getLocation(), type);
+      const clang::CXXRecordDecl* const record = is_complete ? type->getAsCXXRecordDecl() : nullptr;
+      info.by_address.push_back(record && !record->canPassInRegisters());
       info.parameter_bytes.push_back(is_complete ? static_cast<unsigned>(context.getTypeSizeInChars(type).getQuantity()) : 0);
     }
     text += entry_text(info, pointer_name(i));

@@ -5,7 +5,7 @@ namespace damo::clang_plugin {
 std::string entry_text(const KernelInfo& kernel, const std::string& pointer) {
   std::string declarations, types, arguments;
   for (std::size_t i = 0; i < kernel.parameter_types.size(); ++i) {
-    const std::string n = std::to_string(i), type = "T" + n, argument = "damo::cuda::Argument<" + type + ">";
+    const std::string n = std::to_string(i), type = "T" + n, argument = "damo::cuda::Argument<" + type + (kernel.by_address[i] ? ", true>" : ", false>");
     declarations += "using " + type + " = decltype(damo::cuda::parameter<" + n + ">(" + pointer + ")); ";
     declarations += argument + "::Held p" + n + " = " + argument + "::at(arguments[" + n + "]); ";
     types += (i ? ", " : "") + argument + "::Passed";

@@ -25,6 +25,7 @@ struct KernelInfo {
   std::string place = {};  ///< "user.cu:12"
   std::vector<std::string> parameter_types = {};
   std::vector<unsigned> parameter_bytes = {};
+  std::vector<bool> by_address = {};  ///< of each parameter: a class of which a caller passes the address of a copy, by the ABI
   std::vector<std::string> parameter_names = {};
   std::vector<SharedVariable> shared_variables = {};  ///< known after lowering, by their offsets
   unsigned long shared_bytes = 0;  ///< static __shared__ memory; known after lowering

@@ -102,17 +102,14 @@ using same = typename If<true, T>::type;  // not deduced from
 // Of a kernel's type, for decltype alone.
 template <int I, class... P>
 __device__ __type_pack_element<I, P...> parameter(void (*)(P...));
-// Whether objects of a class are passed by address: of which copying, moving or destroying one does something. CUDA copies the bytes of
-// such arguments too, and their constructors may be the host's alone.
-template <class T>
-inline constexpr bool is_by_address = !__is_reference(T) && !(__is_trivially_constructible(T, const T&) && __is_trivially_constructible(T, T&&) && __is_trivially_destructible(T));
-// A parameter of type T, of which a launch has the place, and how a thread hands it to the kernel.
-template <class T, bool = is_by_address<T>>
+// A parameter of type T, of which a launch has the place, and how a thread hands it to the kernel. by_address: a class whose objects are passed by
+// address, as copying or destroying one does something. CUDA copies the bytes of such arguments too, and their constructors may be the host's alone.
+template <class T, bool by_address>
 struct Argument {
   using Held = T;
   using Passed = T;
-  static __device__ T& at(void* place) { return *static_cast<T*>(place); }
-  static __device__ T& pass(T& held) { return held; }
+  static __device__ T&& at(void* place) { return static_cast<T&&>(*static_cast<T*>(place)); }  // moving does no more than copying the bytes
+  static __device__ T&& pass(T& held) { return static_cast<T&&>(held); }
 };
 template <class T>
 struct Argument<T&, false> {
@@ -132,7 +129,7 @@ struct Argument<T, true> {
   static __device__ T& at(void* place) { return *static_cast<T*>(place); }
   static __device__ Copy pass(T& held) {
     Copy copy;
-    __builtin_memcpy(copy.bytes, static_cast<void*>(&held), sizeof(T));
+    __builtin_memcpy(copy.bytes, __builtin_addressof(held), sizeof(T));
     return copy;
   }
 };
