@@ -124,6 +124,11 @@ void CudaReducingEmitter::begin(const std::string& name) {
   if (across_.empty() && !stays()) line("  const i64 own = (i64(" + block + ") * " + slots + " + slot) * " + vector + ", row = own < a.n ? own : a.n - " + vector + ";");
   else line("  const i64 block = " + block + ";");
   if (!spec_.numbers.empty()) line("  const Numbers& numbers = a.numbers;");
+  emit_single_values();
+}
+
+/// The inputs of one element for all. An array over rows without elements may have none.
+void CudaReducingEmitter::emit_single_values() {
   for (int i = 0; i < spec_.input_count(); ++i) {
     if (!is_scalar(access(i))) continue;
     const std::string one = loaded(i) + "(a.p" + number(i) + "[0])";  // an array over rows without elements may have none

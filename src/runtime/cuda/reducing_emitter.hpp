@@ -45,6 +45,7 @@ class CudaReducingEmitter {
   void begin_kernel(const std::string& name, const std::string& bounds, const std::string& cluster = {});
   void emit_users_kernels();
   void begin(const std::string& name);
+  void emit_single_values();
   std::string coordinates() const;
   std::string row_start(int parameter) const;
   void emit_row_start();

@@ -275,11 +275,7 @@ void CudaScanEmitter::emit_begin() {
   }
   line("  const i64 own = (group * " + slots + " + slot) * " + vector + ", row = own < a.n ? own : a.n - " + vector + ";");
   if (!spec_.numbers.empty()) line("  const Numbers& numbers = a.numbers;");
-  for (int i = 0; i < spec_.input_count(); ++i) {
-    if (!is_scalar(access(i))) continue;
-    const std::string one = loaded(i) + "(a.p" + number(i) + "[0])";  // an array over rows without elements may have none
-    line("  const " + loaded(i) + " v" + number(i) + " = " + (passes_.is_element(i) ? "a.length > 0 ? " + one + " : " + loaded(i) + "(0)" : one) + ";");
-  }
+  emit_single_values();
   line("  const place begin = 0, end = " + std::string(layout_.ends == Ends::kTiles ? "place(a.length);" : "own < a.n ? place(a.length) : begin;"));
   emit_row_start();
   if (shifts()) emit_shift(parameters());
