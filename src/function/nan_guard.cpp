@@ -206,8 +206,8 @@ std::optional<NotFiniteError> fault_of_step(const LoopOp& loop, std::span<const 
 
 /// Of a node whose operands are finite and whose result is not: the op within its step or branch.
 std::optional<NotFiniteError> fault_within(const FunctionGraph& graph, NodeId node, std::span<const Array> inputs, Device device, const std::string& within) {
-  const auto *loop = dynamic_cast<const LoopOp*>(&graph.op(node));
-  const auto *choice = dynamic_cast<const IfElseOp*>(&graph.op(node));
+  const auto* const loop = dynamic_cast<const LoopOp*>(&graph.op(node));
+  const auto* const choice = dynamic_cast<const IfElseOp*>(&graph.op(node));
   if (!loop && !choice) return {};
   FunctionGraph operands = graph;
   const std::vector<ValueId> read(operands.inputs(node).begin(), operands.inputs(node).end());

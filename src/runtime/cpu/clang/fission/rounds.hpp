@@ -13,6 +13,8 @@
 //   that passes their end in none, nor is below 0 where i is compared as unsigned: as (long)i of an unsigned i is. It goes on by the same
 //   distance in all, to the same bound. i does not pass the end of its type. What the text does not say of that (nsw, a distance that is
 //   a size) is asked in front of the loop, and the loop stands there a second time as it was.
+// Threads that take no part in a round are not even visited where they leave it with what they came with. Where a branch lets threads come to
+// the loop one by one, the count of rounds is a value a thread, which all of them count on (fission.cpp).
 // A strided loop may have shared ones in it, and is done for their sake. Threads that take no part in its round take none in later ones,
 // and leave it at once; nothing may follow it then.
 // Left alone are loops that would not read neighbours, other loops that have loops in them, and those that do not go by threads; and

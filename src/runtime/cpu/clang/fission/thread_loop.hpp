@@ -66,7 +66,7 @@ void run_row_if(const ThreadLoop& loop, llvm::Value* condition);
 /// Lets the nest run once, for whatever thread.
 void run_once(const ThreadLoop& loop);
 
-/// Ends each row where takes_part fails, "place < count": count is known in loop.begin, and those that fail do nothing in the region.
+/// Ends each row where takes_part fails, "place < count": count is known in loop.begin, and those that fail do nothing in the region and leave it with what they came with.
 void end_rows(ThreadLoop& loop, const ThreadMemory& memory, llvm::ICmpInst& takes_part);
 
 /// A thread's own arrays and structures that did not become plain values. One that a single region uses, afresh each time,
