@@ -21,7 +21,7 @@ bool reaches_wait(llvm::Function& function);
 // shifts everything out, and packers of bits rely on that.
 
 /// Gives shifts of 32 and 64 bits by such amounts what a GPU gives: 0, or the sign. After inlining, when most amounts that are masked or known
-/// can be seen to be smaller; vector instructions of x86 do the same, and cost no more.
+/// can be seen to be smaller (what inlining shows to be too far is anything by then); vector instructions of x86 do the same, and cost no more.
 void clamp_shifts(llvm::Module& module);
 
 // ---- fuse_products.cpp ---------------------------------------------------------------------------------------------------
