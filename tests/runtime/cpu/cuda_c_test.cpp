@@ -359,6 +359,9 @@ __global__ void shift(const unsigned* amount, unsigned* left, unsigned* right, i
   wide[i] = 0x8000000000000001ull << amount[i] | 0x4000000000000000ull >> amount[i];
   wide_arithmetic[i] = -(1ll << 40) >> amount[i];
 }
+__device__ unsigned rotate(unsigned x, int n) { return x << n | x >> 32 - n; }
+template <int n> __device__ unsigned rotate(unsigned x) { return x << n | x >> (32 - n); }
+__global__ void known(unsigned* y) { y[threadIdx.x] = rotate(y[threadIdx.x], 0) + rotate<0>(y[threadIdx.x]); }
 __global__ void pack(const unsigned* words, const unsigned* bits, unsigned* out, int n) {
   for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = words[i] >> bits[i] | (i ? words[i - 1] << 32 - bits[i] : 0);
 })"));
@@ -382,6 +385,8 @@ __global__ void pack(const unsigned* words, const unsigned* bits, unsigned* out,
   std::vector<unsigned> out(37);
   launch(object->kernel("pack"), {1}, {16}, words.data(), bits.data(), out.data(), 37);
   EXPECT_EQ(out, words);
+  launch(object->kernel("known"), {1}, {37}, out.data());
+  EXPECT_EQ(out, std::vector<unsigned>(37, 2 * 0x89abcdefu)) << "also where the compiler sees the amount";
 }
 
 TEST(CudaC, EndsRowsOfThreadsWhereAGuardSays) {

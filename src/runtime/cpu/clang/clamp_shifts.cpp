@@ -3,10 +3,10 @@
 namespace damo::clang_plugin {
 namespace {
 
-/// By an amount that nothing here shows to be less than the width, of a type that CUDA C computes in.
+/// By an amount that its own text does not show to be less than the width, of a type that CUDA C computes in.
 bool may_be_too_far(llvm::Instruction& instruction, const llvm::DataLayout& layout) {
   const unsigned width = instruction.getType()->getScalarSizeInBits();
-  if (!instruction.isShift() || (width != 32 && width != 64) || llvm::isa<llvm::Constant>(instruction.getOperand(1))) return false;
+  if (!instruction.isShift() || (width != 32 && width != 64)) return false;
   return llvm::computeKnownBits(instruction.getOperand(1), layout).getMaxValue().uge(width);
 }
 

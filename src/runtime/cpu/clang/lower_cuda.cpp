@@ -148,8 +148,8 @@ Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const
     if (waits || alone || !in_step) choose_form(module, kernel, how.form, waits, may_split);
   }
   make_tables_locally(module);
-  inline_into(module, entries);
   clamp_shifts(module);
+  inline_into(module, entries);
   choose_fused_products(module);
   number_active_masks(module);
   for (const KernelInfo& kernel : kernels) {

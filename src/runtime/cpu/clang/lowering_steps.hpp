@@ -20,8 +20,8 @@ bool reaches_wait(llvm::Function& function);
 // "a << 32 - bits" where bits is 0: C++ leaves a shift by the width or more open, and an x86 shifts by the amount modulo the width. A GPU
 // shifts everything out, and packers of bits rely on that.
 
-/// Gives shifts of 32 and 64 bits by such amounts what a GPU gives: 0, or the sign. After inlining, when most amounts that are masked or known
-/// can be seen to be smaller (what inlining shows to be too far is anything by then); vector instructions of x86 do the same, and cost no more.
+/// Gives shifts of 32 and 64 bits by such amounts what a GPU gives: 0, or the sign. Before anything is simplified, as what shows an amount
+/// to be too far then drops the value. Amounts that are seen to be smaller stay as they are, at the latest when the optimiser sees it; vector instructions of x86 do the same.
 void clamp_shifts(llvm::Module& module);
 
 // ---- fuse_products.cpp ---------------------------------------------------------------------------------------------------
