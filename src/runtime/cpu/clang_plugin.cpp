@@ -144,7 +144,6 @@ FormAttempt compile_once(const Plugin& compiler, const CompileRequest& request, 
   const auto* bytes = reinterpret_cast<const std::byte*>(result.object);
   output.object.assign(bytes, bytes + result.object_bytes);
   output.log = result.log;
-  output.signatures = result.signatures;
   const FormAttempt attempt{.gives_way = result.ok < 0, .at = result.at, .why = "it makes no valid function: " + output.log.substr(0, output.log.find('\n'))};
   compiler.release(&result);
   return attempt;

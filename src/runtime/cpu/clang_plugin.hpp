@@ -32,7 +32,6 @@ struct CompileOutput {
   bool ok = false;
   std::vector<std::byte> object;  ///< for LoadedObject and for the disk cache
   std::string log;                ///< errors or warnings, with the user's lines
-  std::string signatures;         ///< CUDA C: see plugin.h
 };
 
 /// Throws if there is no plugin; what is wrong with the source is in the output's log.

@@ -32,10 +32,6 @@ struct KernelInfo {
   unsigned long max_threads = 0;   ///< of a block, by __launch_bounds__; 0: as many as the device takes
 };
 
-/// One line a kernel: "name: float *, int<TAB>8,4<TAB>1024,256": parameter types, their sizes; bytes of static shared
-/// memory and max_threads.
-std::string signatures(const std::vector<KernelInfo>& kernels);
-
 /// What a compile works on, in words that are still there if it faults.
 class Progress {
  public:

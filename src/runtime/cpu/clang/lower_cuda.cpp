@@ -1,6 +1,5 @@
 #include "lower_cuda.hpp"
 
-#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Analysis/CFG.h>
 #include <llvm/Demangle/Demangle.h>
@@ -111,6 +110,16 @@ void add_text(llvm::Module& module, const char* symbol, const std::string& value
   global->setDSOLocal(true);
 }
 
+/// One line a kernel: "name: float *, int<TAB>8,4<TAB>1024,256": parameter types, canonical, their sizes; bytes of static shared memory and max_threads.
+std::string signatures(const std::vector<KernelInfo>& kernels) {
+  std::string text;
+  for (const KernelInfo& kernel : kernels) {
+    const auto sizes = llvm::map_range(kernel.parameter_bytes, [](unsigned bytes) { return std::to_string(bytes); });
+    text += kernel.name + ": " + llvm::join(kernel.parameter_types, ", ") + "\t" + llvm::join(sizes, ",") + "\t" + std::to_string(kernel.shared_bytes) + "," + std::to_string(kernel.max_threads) + "\n";
+  }
+  return text;
+}
+
 /// Behind this the optimiser and the code generator may fault, or worse, at what is no valid function.
 bool is_valid(llvm::Module& module, const std::vector<KernelInfo>& kernels, const Progress& progress, std::string& error) {
   llvm::raw_string_ostream problem(error);
@@ -122,15 +131,6 @@ bool is_valid(llvm::Module& module, const std::vector<KernelInfo>& kernels, cons
 }
 
 }  // namespace
-
-std::string signatures(const std::vector<KernelInfo>& kernels) {
-  std::string text;
-  for (const KernelInfo& kernel : kernels) {
-    const auto sizes = llvm::map_range(kernel.parameter_bytes, [](unsigned bytes) { return std::to_string(bytes); });
-    text += kernel.name + ": " + llvm::join(kernel.parameter_types, ", ") + "\t" + llvm::join(sizes, ",") + "\t" + std::to_string(kernel.shared_bytes) + "," + std::to_string(kernel.max_threads) + "\n";
-  }
-  return text;
-}
 
 Lowered lower_cuda(llvm::Module& module, std::vector<KernelInfo>& kernels, const Lowering& how, const Progress& progress, std::string& error) {
   const bool alone = how.form == Form::kReference;

@@ -70,9 +70,7 @@ Choice read_flags(const damo_clang_request& request) {
 struct Output {
   bool ok = false;
   bool is_broken = false;  ///< not ok, and not the text's fault: another form may do
-  std::string object;
-  std::string log;
-  std::string signatures;
+  std::string object, log;
 };
 
 /// found: if it holds anything the output is not to be used; a next try is given it as choice.options.without_avx512.
@@ -96,7 +94,6 @@ Output compile_for(const damo_clang_request& request, const Target& target, cons
       output.log += errors;
       return output;
     }
-    output.signatures = signatures(front.kernels);
   }
   Generated generated = generate_object(*front.module, front.kernels, target, choice.options, progress);
   errors += generated.error;
@@ -138,13 +135,11 @@ DAMO_EXPORT void damo_clang_compile(const damo_clang_request* request, damo_clan
   result->object = copy_text(output.object);
   result->object_bytes = output.object.size();
   result->log = copy_text(output.log);
-  result->signatures = copy_text(output.signatures);
 }
 
 DAMO_EXPORT void damo_clang_release(damo_clang_result* result) {
   std::free(result->object);
   std::free(result->log);
-  std::free(result->signatures);
   *result = damo_clang_result{};
 }
 

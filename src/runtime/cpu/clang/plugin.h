@@ -34,9 +34,6 @@ struct damo_clang_result {
   char* object;        // ELF relocatable object, position independent; when ok
   size_t object_bytes;
   char* log;           // warnings, or the errors with the user's own line and column; may be empty
-  // CUDA C: one line a kernel, "name: const float *, float *, int<TAB>8,8,4<TAB>1024,256": the parameter types, canonical,
-  // their sizes in bytes; the bytes of static shared memory and the threads that __launch_bounds__ allows, 0 if it is not there. The same text is in the object under the symbol damo_signatures. May be empty.
-  char* signatures;
   // What the plugin works on behind the front end, "kernel 'k' (user.cu:12)": stays when it faults. Set while it works.
   char at[256];
 };
