@@ -319,7 +319,7 @@ TEST(CudaLibrary, HasStorageForAType) {
 }
 
 TEST(CudaLibrary, RefusesHeadersAtTheUsersLine) {
-  for (const char* name : {"mma.h", "cub/cub.cuh", "thrust/sort.h", "cuda_fp6.h"}) {
+  for (const char* name : {"mma.h", "cub/cub.cuh", "cub/grid/grid_queue.cuh", "thrust/sort.h", "thrust/async/copy.h", "cuda_fp6.h"}) {
     const CompileOutput output = compile_cuda(std::string("// text\n#include <") + name + ">\n__global__ void k() {}");
     EXPECT_FALSE(output.ok);
     EXPECT_NE(output.log.find("user.cu:2:"), std::string::npos) << output.log;

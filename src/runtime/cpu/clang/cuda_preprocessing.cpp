@@ -64,22 +64,21 @@ class VariablePragma : public clang::PragmaHandler {
 
 class MissingHeaders : public clang::PPCallbacks {
  public:
-  explicit MissingHeaders(clang::DiagnosticsEngine& diagnostics)
-      : diagnostics_(diagnostics),
-        warning_(diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Warning, "there is no header <%0>: nothing is included")),
-        error_(diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Fatal, "'%0' file not found")) {}
+  explicit MissingHeaders(clang::DiagnosticsEngine& diagnostics) : diagnostics_(diagnostics) {}
 
   bool FileNotFound(llvm::StringRef) override { return true; }
   /// A program's own header, in quotes, is another matter: it may hold what kernels need.
   void InclusionDirective(clang::SourceLocation, const clang::Token&, llvm::StringRef name, bool is_angled, clang::CharSourceRange range,
                           clang::OptionalFileEntryRef file, llvm::StringRef, llvm::StringRef, const clang::Module*, bool,
                           clang::SrcMgr::CharacteristicKind) override {
-    if (!file) diagnostics_.Report(range.getBegin(), is_angled ? warning_ : error_) << name;
+    if (file) return;
+    if (const std::string_view what = refused_header(name); !what.empty()) report_error(diagnostics_, range.getBegin(), std::string(what) + " is not supported on the CPU");
+    else if (is_angled) diagnostics_.Report(range.getBegin(), diagnostics_.getCustomDiagID(clang::DiagnosticsEngine::Warning, "there is no header <%0>: nothing is included")) << name;
+    else diagnostics_.Report(range.getBegin(), diagnostics_.getCustomDiagID(clang::DiagnosticsEngine::Fatal, "'%0' file not found")) << name;
   }
 
  private:
   clang::DiagnosticsEngine& diagnostics_;
-  unsigned warning_, error_;
 };
 
 using Macros = llvm::SmallVector<std::pair<clang::IdentifierInfo*, clang::MacroInfo*>, 16>;

@@ -24,11 +24,9 @@ void UserDiagnostics::HandleDiagnostic(clang::DiagnosticsEngine::Level level, co
   DiagnosticConsumer::HandleDiagnostic(level, info);  // counts
   if (info.getID() == clang::diag::err_alias_is_definition && info.getLocation().isInvalid()) return;  // __shared__ (device_code.cpp): Clang says next what is wrong
   // A note belongs to the message before it, and is shown where that is.
-  if (is_launch_from_kernel(info)) return print_at(info.getLocation(), level, info, "launching a kernel from a kernel (dynamic parallelism) is not supported on the CPU");
+  if (is_launch_from_kernel(info)) return print_launch(info);
   if (level != clang::DiagnosticsEngine::Note) shown_ = is_users(info) || level >= clang::DiagnosticsEngine::Error;
-  if (const clang::SourceLocation include = users_include(info); shown_ && include.isValid()) {
-    print_at(include, level, info, {});
-  } else if (shown_ && is_users(info)) {
+  if (shown_ && is_users(info)) {
     choose_margin(info);
     printer_.HandleDiagnostic(level, info);
   } else if (level >= clang::DiagnosticsEngine::Error) {
@@ -54,18 +52,6 @@ bool UserDiagnostics::is_users(const clang::Diagnostic& info) const {
   return place.isValid() && is_user_file(place.getFilename());
 }
 
-/// Where the user includes the header of the prelude that an #error speaks from; invalid for all else.
-clang::SourceLocation UserDiagnostics::users_include(const clang::Diagnostic& info) const {
-  if (info.getID() != clang::diag::err_pp_hash_error) return {};
-  const clang::SourceManager& sources = info.getSourceManager();
-  clang::SourceLocation place = info.getLocation();
-  while (place.isValid() && sources.getPresumedLoc(place).isValid() &&
-         llvm::StringRef(sources.getPresumedLoc(place).getFilename()).starts_with(kPreludeDirectory)) {
-    place = sources.getIncludeLoc(sources.getFileID(place));
-  }
-  return place == info.getLocation() ? clang::SourceLocation() : place;
-}
-
 /// "reference to __global__ function 'child' in __global__ function", as Clang has it.
 bool UserDiagnostics::is_launch_from_kernel(const clang::Diagnostic& info) const {
   if (info.getID() != clang::diag::err_ref_bad_target || !is_users(info)) return false;
@@ -74,12 +60,9 @@ bool UserDiagnostics::is_launch_from_kernel(const clang::Diagnostic& info) const
   return message.starts_with("reference to __global__ function") && !message.ends_with("in __host__ function");
 }
 
-void UserDiagnostics::print_at(clang::SourceLocation place, clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info, llvm::StringRef instead) {
-  const clang::PresumedLoc presumed = info.getSourceManager().getPresumedLoc(place);
-  if (presumed.isInvalid()) return print_without_place(level, info);
-  llvm::SmallString<256> message;
-  instead.empty() ? info.FormatDiagnostic(message) : message.assign(instead);
-  stream_ << presumed.getFilename() << ':' << presumed.getLine() << ':' << presumed.getColumn() << ": error: " << message << '\n';
+void UserDiagnostics::print_launch(const clang::Diagnostic& info) {
+  const clang::PresumedLoc place = info.getSourceManager().getPresumedLoc(info.getLocation());
+  stream_ << place.getFilename() << ':' << place.getLine() << ':' << place.getColumn() << ": error: launching a kernel from a kernel (dynamic parallelism) is not supported on the CPU\n";
 }
 
 void UserDiagnostics::print_without_place(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) {

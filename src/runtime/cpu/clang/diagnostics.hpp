@@ -30,10 +30,8 @@ class UserDiagnostics : public clang::DiagnosticConsumer {
 
  private:
   bool is_users(const clang::Diagnostic& info) const;
-  clang::SourceLocation users_include(const clang::Diagnostic& info) const;
   bool is_launch_from_kernel(const clang::Diagnostic& info) const;
-  /// The message, or what it should say instead if that is not empty.
-  void print_at(clang::SourceLocation place, clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info, llvm::StringRef instead);
+  void print_launch(const clang::Diagnostic& info);
   void print_without_place(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info);
 
   void choose_margin(const clang::Diagnostic& info);

@@ -18,7 +18,7 @@ struct Headers {
   std::initializer_list<const char*> names;
 };
 
-/// what: the part of the prelude that has them; empty: everything is declared already.
+/// what: the part of the prelude that has them; empty: everything is declared already. Those of C++ that have something for a kernel are there as "cuda/std/..." too.
 const Headers kProvided[] = {
     {"", {"cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "cuda_device_runtime_api.h", "device_launch_parameters.h",
           "device_functions.h", "device_types.h", "builtin_types.h", "vector_types.h", "vector_functions.h", "driver_types.h",
@@ -31,35 +31,25 @@ const Headers kProvided[] = {
                     "initializer_list", "concepts", "bit", "numbers",
                     // Of the host code that was once around the kernels: there, but with nothing for a kernel.
                     "iostream", "iomanip", "fstream", "sstream", "string", "vector", "map", "set", "memory", "chrono", "random",
-                    "thread", "stdexcept", "iterator", "cuda/std/cmath", "cuda/std/cstdint",
-                    "cuda/std/cstddef", "cuda/std/cfloat", "cuda/std/climits", "cuda/std/cassert", "cuda/std/type_traits",
-                    "cuda/std/limits", "cuda/std/utility", "cuda/std/array", "cuda/std/tuple", "cuda/std/functional",
-                    "cuda/std/bit", "cuda/std/concepts", "cuda/std/numbers", "cuda/std/algorithm", "cuda/std/numeric",
-                    "cuda/std/initializer_list"}},
-    {"cuda_new.h", {"new", "cuda/std/new"}},
+                    "thread", "stdexcept", "iterator"}},
+    {"cuda_new.h", {"new"}},
     {"cuda_half.h", {"cuda_fp16.h", "cuda_fp16.hpp", "cuda_bf16.h", "cuda_bf16.hpp", "cublas.h", "cublas_v2.h", "cublasLt.h", "cudnn.h"}},
     {"cuda_float8.h", {"cuda_fp8.h", "cuda_fp8.hpp"}},
     {"cuda_complex.h", {"cuComplex.h"}},
     {"cuda_groups.h", {"cooperative_groups.h", "cooperative_groups/memcpy_async.h"}},
     {"cuda_groups_reduce.h", {"cooperative_groups/reduce.h", "cooperative_groups/scan.h"}},
-    {"cuda_atomic.h", {"atomic", "cuda/atomic", "cuda/std/atomic"}},
+    {"cuda_atomic.h", {"atomic", "cuda/atomic"}},
     {"cuda_pipeline.h", {"cuda_pipeline.h", "cuda_pipeline_primitives.h", "cuda_awbarrier.h", "cuda_awbarrier_primitives.h",
                          "cuda/pipeline", "cuda/barrier", "cuda/std/barrier"}},
     {"cuda_random.h", {"curand_kernel.h", "curand.h", "curand_philox4x32_x.h", "curand_uniform.h", "curand_normal.h"}},
 };
 
-const Headers kRefused[] = {
-    {"wmma, the matrix units' interface,", {"mma.h", "crt/mma.h"}},
-    {"floating point of 6 and 4 bits", {"cuda_fp6.h", "cuda_fp4.h"}},
-    {"CUB", {"cub/cub.cuh", "cub/block/block_reduce.cuh", "cub/block/block_scan.cuh", "cub/block/block_load.cuh",
-             "cub/block/block_store.cuh", "cub/block/block_radix_sort.cuh", "cub/warp/warp_reduce.cuh",
-             "cub/warp/warp_scan.cuh", "cub/device/device_reduce.cuh"}},
-    {"Thrust", {"thrust/device_vector.h", "thrust/host_vector.h", "thrust/sort.h", "thrust/reduce.h", "thrust/transform.h",
-                "thrust/scan.h", "thrust/complex.h", "thrust/copy.h"}},
-    {"texture and surface memory", {"texture_fetch_functions.h", "texture_indirect_functions.h", "surface_functions.h",
-                                    "surface_indirect_functions.h", "cuda_surface_types.h"}},
-    {"inline PTX", {"cuda/ptx"}},
-};
+/// What the names of headers begin with that the back end has nothing for, and what they are.
+constexpr std::pair<std::string_view, const char*> kRefused[] = {
+    {"mma.h", "wmma, the matrix units' interface,"}, {"crt/mma.h", "wmma, the matrix units' interface,"},
+    {"cuda_fp6.h", "floating point of 6 and 4 bits"}, {"cuda_fp4.h", "floating point of 6 and 4 bits"},
+    {"cub/", "CUB"}, {"thrust/", "Thrust"}, {"cuda/ptx", "inline PTX"},
+    {"texture_", "texture and surface memory"}, {"surface_", "texture and surface memory"}, {"cuda_surface_types.h", "texture and surface memory"}};
 
 using Names = std::set<std::string_view>;
 
@@ -215,12 +205,17 @@ std::vector<std::pair<std::string, std::string>> provided_headers() {
   for (const Headers& provided : kProvided) {
     // By its whole path: "cuda_pipeline.h" is the name of a user's header and of a part.
     const std::string text = *provided.what ? include(std::string(kPreludeDirectory) + provided.what) : "\n";
-    for (const char* name : provided.names) headers.emplace_back(name, text);
-  }
-  for (const Headers& refused : kRefused) {
-    for (const char* name : refused.names) headers.emplace_back(name, std::string("#error ") + refused.what + " is not supported on the CPU\n");
+    for (const std::string name : provided.names) {
+      headers.emplace_back(name, text);
+      if (*provided.what && name.find('/') == std::string::npos && !name.ends_with(".h")) headers.emplace_back("cuda/std/" + name, text);
+    }
   }
   return headers;
+}
+
+std::string_view refused_header(std::string_view name) {
+  const auto* const found = std::find_if(std::begin(kRefused), std::end(kRefused), [&](const auto& refused) { return name.starts_with(refused.first); });
+  return found == std::end(kRefused) ? std::string_view() : found->second;
 }
 
 }  // namespace damo::clang_plugin

@@ -4,6 +4,7 @@
 // own or pastes words together gets all parts.
 #pragma once
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,8 +28,10 @@ std::string umbrella_header(bool cuda, const std::string* source);
 /// What a CUDA C source needs on top of that: parts that few sources name, never precompiled.
 std::string extra_header(const std::string& source);
 
-/// Headers that CUDA C programs include, each with its text: an own part of the prelude, nothing where all is declared
-/// already, or an error that says what is not supported.
+/// Headers that CUDA C programs include, each with its text: an own part of the prelude, or nothing where all is declared already.
 std::vector<std::pair<std::string, std::string>> provided_headers();
+
+/// Of a header that is not there: what it has, if nothing of that kind is supported; else nothing.
+std::string_view refused_header(std::string_view name);
 
 }  // namespace damo::clang_plugin
