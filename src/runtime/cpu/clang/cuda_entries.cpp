@@ -143,11 +143,18 @@ void CudaEntries::add_instances(const Kernel& kernel) {
 std::string CudaEntries::cast_to(const clang::FunctionDecl& function) const {
   clang::ASTContext& context = compiler_->getASTContext();
   const clang::QualType type = context.getPointerType(function.getType());
+  if (type->isDependentType()) return "(" + type.getAsString(context.getPrintingPolicy()) + ")";  // it has the parameter's name, "T *", and no symbol
   std::string symbol;
   llvm::raw_string_ostream stream(symbol);
   std::unique_ptr<clang::MangleContext>(context.createMangleContext())->mangleCanonicalTypeName(type, stream);
   const std::string text = llvm::demangle(stream.str());  // "typeinfo name for void (*)(float const*)"
   return "(" + without_unnamed_spaces(text.substr(text.find("void (*)"))) + ")";
+}
+
+/// How a caller may name this one of several kernels of a name.
+std::string CudaEntries::candidate(const Kernel& kernel, const std::string& name) const {
+  const unsigned line = compiler_->getSourceManager().getPresumedLineNumber(kernel.function->getLocation());
+  return cuda_name(cast_to(*kernel.function)) + name + " in line " + std::to_string(line);
 }
 
 /// A name that the caller gave: an expression, such as "scale<float>" or "(void (*)(float*))scale", which Clang reads, or
@@ -161,8 +168,7 @@ void CudaEntries::choose_wanted(const std::string& name) {
     if (kernel.name == base) is_known = true;
     known += (known.empty() ? "; there is " : ", ") + kernel.name + (kernel.is_template ? "<...>" : "");
     if (kernel.name != name || kernel.is_template || !kernel.function->isDefined()) continue;
-    const unsigned line = compiler_->getSourceManager().getPresumedLineNumber(kernel.function->getLocation());
-    candidates += (candidates.empty() ? "" : ", ") + cuda_name(cast_to(*kernel.function)) + name + " in line " + std::to_string(line);
+    candidates += (candidates.empty() ? "" : ", ") + candidate(kernel, name);
     if (choice.function) choice.name.clear();
     choice.function = kernel.function;
   }
@@ -263,11 +269,7 @@ void CudaEntries::explain_names() {
     std::string candidates;
     int count = 0;
     for (const Kernel& kernel : kernels_) {
-      if (!kernel.is_template || kernel.name != name.substr(0, name.find('<'))) continue;
-      const unsigned line = context.getSourceManager().getPresumedLineNumber(kernel.function->getLocation());
-      const bool is_dependent = kernel.function->getType()->isDependentType();  // such a type has the parameter's name, "T *", and no symbol
-      const std::string cast = is_dependent ? "(" + context.getPointerType(kernel.function->getType()).getAsString(context.getPrintingPolicy()) + ")" : cast_to(*kernel.function);
-      candidates += (count++ ? ", " : "") + cuda_name(cast) + name + " in line " + std::to_string(line);
+      if (kernel.is_template && kernel.name == name.substr(0, name.find('<'))) candidates += (count++ ? ", " : "") + candidate(kernel, name);
     }
     report_error(compiler_->getDiagnostics(), {}, count > 1 ? "several __global__ templates are named as in '" + name + "': name one by its type, as " + candidates
                                                             : "'" + name + "' does not name a kernel");

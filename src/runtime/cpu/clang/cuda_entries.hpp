@@ -43,6 +43,7 @@ class CudaEntries {
   void add_kernel(clang::FunctionDecl* function, bool is_template);
   void add_instances(const Kernel& kernel);
   std::string cast_to(const clang::FunctionDecl& function) const;
+  std::string candidate(const Kernel& kernel, const std::string& name) const;
   void choose_wanted(const std::string& name);
   void choose();
   void make_callable();
