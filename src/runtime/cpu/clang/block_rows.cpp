@@ -1,6 +1,5 @@
 #include "row_loops.hpp"
 
-#include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/PatternMatch.h>
 
 #include "markers.hpp"

@@ -1,6 +1,5 @@
 #include "lowering_steps.hpp"
 
-#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/Support/MathExtras.h>

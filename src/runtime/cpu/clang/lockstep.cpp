@@ -7,8 +7,6 @@
 namespace damo::clang_plugin {
 namespace {
 
-constexpr int kLockstep = static_cast<int>(WaitKind::kLockstep);
-
 bool is_volatile(const llvm::Instruction& instruction) { return instruction.isVolatile() && llvm::getLoadStorePointerOperand(&instruction); }
 
 bool is_shared(const llvm::Value* pointer) {
@@ -113,15 +111,10 @@ InStep keep_in_step(llvm::Function& thread, bool waits) {
   bool may_wait_in_loop = add_turns(thread, waits, meetings);
   if (!waits && !meetings.empty()) may_wait_in_loop = add_turns(thread, true, meetings);  // it waits now
   llvm::IRBuilder<> builder(thread.getContext());
-  llvm::Type *const number = builder.getInt32Ty(), *const wide = builder.getInt64Ty();
-  const auto wait = thread.getParent()->getOrInsertFunction("__damo_wait", wide, number, number, wide, number);
   unsigned place = 0;  // blocks stand in the order of the text: of lanes that have parted, those behind go on first
   for (llvm::Instruction* access : meetings) {
     builder.SetInsertPoint(access);
-    llvm::CallInst* const call = builder.CreateCall(
-        wait, {builder.getInt32(kLockstep), builder.getInt32(++place), builder.getInt64(0), builder.getInt32(0)});
-    call->setConvergent();
-    call->setDoesNotThrow();
+    call_wait(builder, WaitKind::kLockstep, ++place);
   }
   return {!meetings.empty(), may_wait_in_loop};
 }

@@ -1,6 +1,5 @@
 #include "parallel_threads.hpp"
 
-#include <llvm/ADT/STLExtras.h>
 #include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/Analysis/CaptureTracking.h>
 #include <llvm/Analysis/LoopAccessAnalysis.h>

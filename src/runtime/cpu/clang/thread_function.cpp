@@ -86,6 +86,15 @@ llvm::Value* shared_memory_of(llvm::Function& function) {
   return shared;
 }
 
+llvm::CallInst* call_wait(llvm::IRBuilder<>& builder, WaitKind kind, unsigned mask) {
+  llvm::Type *const number = builder.getInt32Ty(), *const wide = builder.getInt64Ty();
+  const auto wait = builder.GetInsertBlock()->getModule()->getOrInsertFunction(kWait, wide, number, number, wide, number);
+  llvm::CallInst* const call = builder.CreateCall(wait, {builder.getInt32(static_cast<unsigned>(kind)), builder.getInt32(mask), builder.getInt64(0), builder.getInt32(0)});
+  call->setConvergent();
+  call->setDoesNotThrow();
+  return call;
+}
+
 bool is_wait(const llvm::Value* value) {
   const auto* call = llvm::dyn_cast<llvm::CallInst>(value);
   return call && call->getCalledFunction() && call->getCalledFunction()->getName() == kWait;

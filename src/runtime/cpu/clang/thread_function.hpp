@@ -47,6 +47,9 @@ void call_runner(llvm::Module& module, const KernelInfo& kernel, const char* run
 
 inline constexpr const char* kWait = "__damo_wait";
 
+/// Puts one that gives nothing where builder stands.
+llvm::CallInst* call_wait(llvm::IRBuilder<>& builder, WaitKind kind, unsigned mask);
+
 /// True if value calls that.
 bool is_wait(const llvm::Value* value);
 

@@ -1,5 +1,4 @@
 #include <llvm/ADT/BitVector.h>
-#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SetVector.h>
 
 #include "thread_program.hpp"

@@ -1,8 +1,6 @@
 #include "regions.hpp"
 
-#include <llvm/ADT/STLExtras.h>
 #include <llvm/Analysis/IteratedDominanceFrontier.h>
-#include <llvm/IR/CFG.h>
 
 #include <algorithm>
 

@@ -1,6 +1,5 @@
 #include "rounds.hpp"
 
-#include <llvm/ADT/STLExtras.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/LoopUtils.h>
@@ -158,13 +157,6 @@ Counts count(const Strided& found, llvm::IRBuilder<>& builder) {
   return counts;
 }
 
-/// Puts a wait of the warp where builder stands.
-llvm::CallInst* call_wait(llvm::IRBuilder<>& builder) {
-  llvm::Type *const number = builder.getInt32Ty(), *const wide = builder.getInt64Ty();
-  const auto wait = builder.GetInsertBlock()->getModule()->getOrInsertFunction(kWait, wide, number, number, wide, number);
-  return builder.CreateCall(wait, {builder.getInt32(static_cast<unsigned>(WaitKind::kWarp)), builder.getInt32(~0u), builder.getInt64(0), builder.getInt32(0)});
-}
-
 /// The loop as it is, a second time, behind before.
 void copy_loop(const llvm::Loop& loop, llvm::BasicBlock* before, llvm::BasicBlock* exit, llvm::BranchInst& choice) {
   llvm::ValueToValueMapTy map;
@@ -224,7 +216,7 @@ Rounds::Loop make_rounds(const Strided& found) {
   builder.CreateCondBr(takes_part, first, end);
   // Behind the wait a thread goes on with what it had, or has now.
   builder.SetInsertPoint(end);
-  llvm::CallInst* const call = meets ? call_wait(builder) : nullptr;
+  llvm::CallInst* const call = meets ? call_wait(builder, WaitKind::kWarp, ~0u) : nullptr;
   meets ? static_cast<void>(builder.CreateBr(header)) : static_cast<void>(builder.CreateRetVoid());
   builder.SetInsertPoint(end, end->begin());
   for (llvm::PHINode& phi : header->phis()) {
@@ -278,7 +270,7 @@ Rounds::Rounds(llvm::Function& function) {
   for (const Strided& loop : strided) loops_.push_back(make_rounds(loop));
   for (const llvm::Loop* loop : shared) {
     llvm::IRBuilder<> builder(loop->getLoopLatch()->getTerminator());
-    loops_.push_back({nullptr, loop->getHeader(), nullptr, nullptr, call_wait(builder)});
+    loops_.push_back({nullptr, loop->getHeader(), nullptr, nullptr, call_wait(builder, WaitKind::kWarp, ~0u)});
   }
 }
 

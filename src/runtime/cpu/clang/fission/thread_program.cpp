@@ -2,8 +2,6 @@
 
 #include <llvm/ADT/DepthFirstIterator.h>
 #include <llvm/ADT/PostOrderIterator.h>
-#include <llvm/ADT/STLExtras.h>
-#include <llvm/IR/CFG.h>
 #include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 

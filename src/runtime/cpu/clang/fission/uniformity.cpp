@@ -1,8 +1,5 @@
 #include "uniformity.hpp"
 
-#include <llvm/ADT/STLExtras.h>
-#include <llvm/IR/CFG.h>
-
 #include "../markers.hpp"
 #include "../thread_function.hpp"
 
