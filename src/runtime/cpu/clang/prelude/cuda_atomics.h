@@ -43,15 +43,9 @@ __device__ inline T compare_and_swap(T* p, T expected, T value) {
   __device__ inline T atomicCAS(T* p, T expected, T v) { return damo::cuda::compare_and_swap(p, expected, v); }   \
   __device__ inline T atomicCAS_block(T* p, T expected, T v) { return atomicCAS(p, expected, v); }              \
   __device__ inline T atomicCAS_system(T* p, T expected, T v) { return atomicCAS(p, expected, v); }
-__DAMO_ATOMIC_INTEGER(int)
-__DAMO_ATOMIC_INTEGER(unsigned)
-__DAMO_ATOMIC_INTEGER(long)
-__DAMO_ATOMIC_INTEGER(unsigned long)
-__DAMO_ATOMIC_INTEGER(long long)
-__DAMO_ATOMIC_INTEGER(unsigned long long)
-__DAMO_ATOMIC_SUM(float)
-__DAMO_ATOMIC_SUM(double)
-__DAMO_ATOMIC_CAS(unsigned short)
+__DAMO_ATOMIC_INTEGER(int) __DAMO_ATOMIC_INTEGER(long) __DAMO_ATOMIC_INTEGER(long long)
+__DAMO_ATOMIC_INTEGER(unsigned) __DAMO_ATOMIC_INTEGER(unsigned long) __DAMO_ATOMIC_INTEGER(unsigned long long)
+__DAMO_ATOMIC_SUM(float) __DAMO_ATOMIC_SUM(double) __DAMO_ATOMIC_CAS(unsigned short)
 __DAMO_ATOMIC(unsigned, atomicInc, damo::cuda::update(p, [v](unsigned old) { return old >= v ? 0u : old + 1u; }))
 __DAMO_ATOMIC(unsigned, atomicDec, damo::cuda::update(p, [v](unsigned old) { return old == 0 || old > v ? v : old - 1u; }))
 __DAMO_ATOMIC(float2, atomicAdd, {atomicAdd(&p->x, v.x), atomicAdd(&p->y, v.y)})
@@ -110,12 +104,6 @@ __DAMO_FETCH(add, V(old + v)) __DAMO_FETCH(sub, V(old - v)) __DAMO_FETCH(and, V(
 __DAMO_FETCH(xor, V(old ^ v)) __DAMO_FETCH(min, v < old ? v : old) __DAMO_FETCH(max, old < v ? v : old)
 #undef __DAMO_FETCH
 __device__ inline void __nv_atomic_thread_fence(__DAMO_ORDER) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-#undef __DAMO_ORDER
-#undef __DAMO_ATOMIC
-#undef __DAMO_ATOMIC_FETCH
-#undef __DAMO_ATOMIC_SUM
-#undef __DAMO_ATOMIC_INTEGER
-#undef __DAMO_ATOMIC_CAS
 
 __device__ inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 __device__ inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

@@ -1,5 +1,6 @@
 // The CUDA C dialect on the CPU: what nvcc declares without an include. Compiled in Clang's CUDA device mode on the
 // host's own target. The functions named __damo_* below are markers: lower_cuda.cpp turns them into loop variables.
+// Macros named __DAMO_* stay defined, as no program may have such names: only those that are defined anew are undefined.
 #pragma once
 
 #define __host__ __attribute__((host))
@@ -69,9 +70,6 @@ __DAMO_INDEX(threadIdx, thread)
 __DAMO_INDEX(blockIdx, block)
 __DAMO_INDEX(blockDim, block_size)
 __DAMO_INDEX(gridDim, grid_size)
-#undef __DAMO_INDEX
-#undef __DAMO_AXIS
-#undef __DAMO_MARKER
 constexpr int warpSize = 32;
 
 namespace damo {

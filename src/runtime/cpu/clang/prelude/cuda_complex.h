@@ -25,7 +25,6 @@ using cuDoubleComplex = double2;
   inline V cuCfma##f(V x, V y, V z) { return cuCadd##f(cuCmul##f(x, y), z); }
 __DAMO_COMPLEX(float2, float, Float, f)
 __DAMO_COMPLEX(double2, double, Double, )
-#undef __DAMO_COMPLEX
 inline cuComplex make_cuComplex(float real, float imaginary) { return cuComplex{real, imaginary}; }
 inline cuDoubleComplex cuComplexFloatToDouble(cuFloatComplex x) { return cuDoubleComplex{x.x, x.y}; }
 inline cuFloatComplex cuComplexDoubleToFloat(cuDoubleComplex x) { return cuFloatComplex{float(x.x), float(x.y)}; }

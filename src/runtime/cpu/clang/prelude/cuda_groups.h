@@ -241,6 +241,5 @@ __DAMO_GROUP void memcpy_async(const Group& group, void* to, const void* from, s
 }
 template <class Group> __DAMO_GROUP void wait(const Group& group) { group.sync(); }
 template <unsigned Stages, class Group> __DAMO_GROUP void wait_prior(const Group& group) { group.sync(); }
-#undef __DAMO_GROUP
 
 }  // namespace cooperative_groups

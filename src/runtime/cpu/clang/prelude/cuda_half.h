@@ -103,23 +103,17 @@ inline bfloat16 operator--(bfloat16& a, int) { const bfloat16 old = a; --a; retu
 }  // namespace damo
 
 // A raw number stands for its value where it meets another: C++ does not look for the built-in operators of _Float16 once an operand is a class.
-#define __DAMO_RAW_OPERATOR(H, Raw, R, op)                                                                           \
-  template <class A, class B>                                                                                        \
-  inline typename damo::If<__is_same(A, Raw) || __is_same(B, Raw), R>::type operator op(const A& a, const B& b) { return H(a) op H(b); }
-#define __DAMO_RAW_ASSIGNMENT(H, Raw, op)                                                                            \
-  template <class B>                                                                                                 \
-  inline typename damo::If<__is_same(B, Raw), H&>::type operator op##=(H& a, const B& b) { return a = a op b; }
-#define __DAMO_RAW_OPERATORS(H, Raw)                                                                                 \
-  __DAMO_RAW_OPERATOR(H, Raw, H, +) __DAMO_RAW_OPERATOR(H, Raw, H, -) __DAMO_RAW_OPERATOR(H, Raw, H, *)              \
-  __DAMO_RAW_OPERATOR(H, Raw, H, /) __DAMO_RAW_OPERATOR(H, Raw, bool, ==) __DAMO_RAW_OPERATOR(H, Raw, bool, !=)      \
-  __DAMO_RAW_OPERATOR(H, Raw, bool, <) __DAMO_RAW_OPERATOR(H, Raw, bool, >) __DAMO_RAW_OPERATOR(H, Raw, bool, <=)    \
-  __DAMO_RAW_OPERATOR(H, Raw, bool, >=) __DAMO_RAW_ASSIGNMENT(H, Raw, +) __DAMO_RAW_ASSIGNMENT(H, Raw, -)            \
-  __DAMO_RAW_ASSIGNMENT(H, Raw, *) __DAMO_RAW_ASSIGNMENT(H, Raw, /)
-__DAMO_RAW_OPERATORS(__half, __half_raw)
-__DAMO_RAW_OPERATORS(__nv_bfloat16, __nv_bfloat16_raw)
-#undef __DAMO_RAW_OPERATORS
-#undef __DAMO_RAW_OPERATOR
-#undef __DAMO_RAW_ASSIGNMENT
+template <class A, class B = A>
+struct __damo_of_raw : damo::If<__is_same(A, __half_raw) || __is_same(B, __half_raw), __half>,
+                       damo::If<__is_same(A, __nv_bfloat16_raw) || __is_same(B, __nv_bfloat16_raw), __nv_bfloat16> {};
+#define __DAMO_RAW_OPERATOR(op)                                                                              \
+  template <class A, class B, class H = typename __damo_of_raw<A, B>::type>                                  \
+  inline auto operator op(const A& a, const B& b) -> decltype(H(a) op H(b)) { return H(a) op H(b); }
+#define __DAMO_RAW_OPERATORS(op) __DAMO_RAW_OPERATOR(op)                                                     \
+  template <class B>                                                                                         \
+  inline typename __damo_of_raw<B>::type& operator op##=(typename __damo_of_raw<B>::type& a, const B& b) { return a = a op b; }
+__DAMO_RAW_OPERATORS(+) __DAMO_RAW_OPERATORS(-) __DAMO_RAW_OPERATORS(*) __DAMO_RAW_OPERATORS(/)
+__DAMO_RAW_OPERATOR(==) __DAMO_RAW_OPERATOR(!=) __DAMO_RAW_OPERATOR(<) __DAMO_RAW_OPERATOR(>) __DAMO_RAW_OPERATOR(<=) __DAMO_RAW_OPERATOR(>=)
 
 // ---- scalars: H is the type, N its name in function names ----------------------------------------------------------
 #define __DAMO_ARITHMETIC(H, name, op)                                                   \
@@ -182,9 +176,7 @@ __DAMO_RAW_OPERATORS(__nv_bfloat16, __nv_bfloat16_raw)
 __DAMO_HALF(__half, half)
 __DAMO_HALF(__nv_bfloat16, bfloat16)
 #undef __DAMO_COMPARISON
-#undef __DAMO_FROM
 #undef __DAMO_TO_INTEGER
-#undef __DAMO_INTEGER_BOTH_WAYS
 
 // ---- pairs: each function is the scalar one on both parts ----------------------------------------------------------
 #define __DAMO_BOTH(V, name, scalar) inline V name(V a, V b) { return V{scalar(a.x, b.x), scalar(a.y, b.y)}; }

@@ -94,28 +94,23 @@ inline double __fma_rn(double a, double b, double c) { return __builtin_fma(a, b
   __DAMO_TO_INTEGER(long long, ll, F, from, round) __DAMO_TO_INTEGER(unsigned long long, ull, F, from, round)
 __DAMO_FROM_FLOATING(float, float, f)
 __DAMO_FROM_FLOATING(double, double, )
-#undef __DAMO_FROM_FLOATING
 #undef __DAMO_TO_INTEGER
 #define __DAMO_FROM_INTEGER(I, from)                              \
   inline float __##from##2float_rn(I x) { return float(x); }      \
   inline double __##from##2double_rn(I x) { return double(x); }
 __DAMO_FROM_INTEGER(int, int) __DAMO_FROM_INTEGER(unsigned, uint)
 __DAMO_FROM_INTEGER(long long, ll) __DAMO_FROM_INTEGER(unsigned long long, ull)
-#undef __DAMO_FROM_INTEGER
 inline float __double2float_rn(double x) { return float(x); }
 
 // ---- memory -------------------------------------------------------------------------------------------------------
 #define __DAMO_LOAD(name) template <class T> inline T name(const T* p) { return *p; }
 __DAMO_LOAD(__ldg) __DAMO_LOAD(__ldcg) __DAMO_LOAD(__ldca) __DAMO_LOAD(__ldcs) __DAMO_LOAD(__ldlu) __DAMO_LOAD(__ldcv)
-#undef __DAMO_LOAD
 #define __DAMO_STORE(name) template <class T> inline void name(T* p, damo::cuda::same<T> value) { *p = value; }
 __DAMO_STORE(__stcg) __DAMO_STORE(__stcs) __DAMO_STORE(__stwb) __DAMO_STORE(__stwt)
-#undef __DAMO_STORE
 #define __DAMO_FLAT(space)                                                                  \
   inline size_t __cvta_generic_to_##space(const void* p) { return (size_t)p; }              \
   inline void* __cvta_##space##_to_generic(size_t p) { return (void*)p; }
 __DAMO_FLAT(shared) __DAMO_FLAT(global) __DAMO_FLAT(constant) __DAMO_FLAT(local)
-#undef __DAMO_FLAT
 inline void* memcpy(void* to, const void* from, size_t bytes) { return __builtin_memcpy(to, from, bytes); }
 inline void* memmove(void* to, const void* from, size_t bytes) { return __builtin_memmove(to, from, bytes); }
 inline void* memset(void* to, int byte, size_t bytes) { return __builtin_memset(to, byte, bytes); }

@@ -70,9 +70,7 @@ inline float pow(float x, int n) { return powf(x, float(n)); }
     *whole = trunc##of(x);                                                                                    \
     return __builtin_isinf(x) ? copysign##of(T(0), x) : copysign##of(x - *whole, x);                          \
   }
-__DAMO_FLOATING(float, f, f)
-__DAMO_FLOATING(float, , f)
-__DAMO_FLOATING(double, , )
+__DAMO_FLOATING(float, f, f) __DAMO_FLOATING(float, , f) __DAMO_FLOATING(double, , )
 #undef __DAMO_FLOATING
 inline float fdividef(float x, float y) { return x / y; }
 
@@ -96,9 +94,7 @@ inline long long llabs(long long x) { return x < 0 ? -x : x; }
 #define __DAMO_INTEGER(S, U)                                                    \
   __DAMO_LEAST_GREATEST(S, S, S) __DAMO_LEAST_GREATEST(U, U, U)                 \
   __DAMO_LEAST_GREATEST(U, U, S) __DAMO_LEAST_GREATEST(U, S, U)
-__DAMO_INTEGER(int, unsigned)
-__DAMO_INTEGER(long, unsigned long)
-__DAMO_INTEGER(long long, unsigned long long)
+__DAMO_INTEGER(int, unsigned) __DAMO_INTEGER(long, unsigned long) __DAMO_INTEGER(long long, unsigned long long)
 #undef __DAMO_LEAST_GREATEST
 #define __DAMO_LEAST_GREATEST(T, A, B)                             \
   inline T min(A a, B b) { return fmin(a, b); }                    \

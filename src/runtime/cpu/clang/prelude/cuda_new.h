@@ -43,5 +43,3 @@ __device__ inline void free_aligned(void* p) { if (p) free(static_cast<void**>(p
   __host__ __device__ inline void operator name(void*, void*) noexcept {}
 __DAMO_NEW(new) __DAMO_NEW(new[])
 __DAMO_DELETE(delete) __DAMO_DELETE(delete[])
-#undef __DAMO_NEW
-#undef __DAMO_DELETE

@@ -41,9 +41,6 @@ __DAMO_HOST double __damo_unsigned_to_double(int rounding, unsigned long long x)
   inline double __ll2double##suffix(long long x) { return __damo_signed_to_double(damo::cuda::mode, x); }             \
   inline double __ull2double##suffix(unsigned long long x) { return __damo_unsigned_to_double(damo::cuda::mode, x); } \
   inline float __fmaf_ieee##suffix(float a, float b, float c) { return __fmaf##suffix(a, b, c); }
-__DAMO_CONVERTED(_rz, kTowardsZero)
-__DAMO_CONVERTED(_ru, kUp)
-__DAMO_CONVERTED(_rd, kDown)
+__DAMO_CONVERTED(_rz, kTowardsZero) __DAMO_CONVERTED(_ru, kUp) __DAMO_CONVERTED(_rd, kDown)
 #undef __DAMO_ROUNDED
-#undef __DAMO_CONVERTED
 #pragma clang force_cuda_host_device end

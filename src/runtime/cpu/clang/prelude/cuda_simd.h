@@ -92,7 +92,6 @@ inline unsigned wrapped_sum(unsigned a, unsigned b) { return a + b; }
 __DAMO_DOT(__dp4a, signed char, unsigned char, char4, uchar4, 0)
 __DAMO_DOT(__dp2a_lo, short, unsigned short, short2, ushort2, 0)
 __DAMO_DOT(__dp2a_hi, short, unsigned short, short2, ushort2, 16)
-#undef __DAMO_DOT
 
 // ---- dynamic programming: minimum and maximum of three, of a sum, with and without a floor of zero -----------------
 #define __DAMO_THREE(T, suffix, greater, less, sum)                                                      \

@@ -12,7 +12,6 @@ __DAMO_HOST double __damo_cyl_bessel_i0(double);
 __DAMO_HOST double __damo_cyl_bessel_i1(double);
 #define __DAMO_BESSEL(name) __DAMO_HOST double name(double); __DAMO_HOST float name##f(float);
 __DAMO_BESSEL(j0) __DAMO_BESSEL(j1) __DAMO_BESSEL(y0) __DAMO_BESSEL(y1)
-#undef __DAMO_BESSEL
 __DAMO_HOST double jn(int, double);
 __DAMO_HOST float jnf(int, float);
 __DAMO_HOST double yn(int, double);
@@ -66,25 +65,16 @@ inline T norm(const T* values, int count) {
   inline double name(double x) { return call(x); }                 \
   inline float name##f(float x) { return float(call(double(x))); } \
   inline float name(float x) { return name##f(x); }
-__DAMO_SPECIAL(erfinv, __damo_erfinv)
-__DAMO_SPECIAL(erfcinv, __damo_erfcinv)
-__DAMO_SPECIAL(erfcx, damo::erfcx)
-__DAMO_SPECIAL(normcdf, damo::cuda::normcdf)
-__DAMO_SPECIAL(normcdfinv, damo::cuda::normcdfinv)
-__DAMO_SPECIAL(sinpi, damo::cuda::sinpi)
-__DAMO_SPECIAL(cospi, damo::cuda::cospi)
-__DAMO_SPECIAL(cyl_bessel_i0, __damo_cyl_bessel_i0)
-__DAMO_SPECIAL(cyl_bessel_i1, __damo_cyl_bessel_i1)
-__DAMO_SPECIAL(logb, damo::cuda::logb)
-#undef __DAMO_SPECIAL
+__DAMO_SPECIAL(erfinv, __damo_erfinv) __DAMO_SPECIAL(erfcinv, __damo_erfcinv) __DAMO_SPECIAL(erfcx, damo::erfcx)
+__DAMO_SPECIAL(normcdf, damo::cuda::normcdf) __DAMO_SPECIAL(normcdfinv, damo::cuda::normcdfinv)
+__DAMO_SPECIAL(sinpi, damo::cuda::sinpi) __DAMO_SPECIAL(cospi, damo::cuda::cospi) __DAMO_SPECIAL(logb, damo::cuda::logb)
+__DAMO_SPECIAL(cyl_bessel_i0, __damo_cyl_bessel_i0) __DAMO_SPECIAL(cyl_bessel_i1, __damo_cyl_bessel_i1)
 #define __DAMO_FLOATING(T, form, of)                                                                   \
   inline T rcbrt##form(T x) { return T(1) / cbrt##of(x); }                                             \
   inline void sincospi##form(T x, T* s, T* c) { *s = sinpi##of(x), *c = cospi##of(x); }                \
   inline int ilogb##form(T x) { return __builtin_ilogb##of(x); }                                       \
   inline T rhypot##form(T a, T b) { return T(1) / hypot##of(a, b); }
-__DAMO_FLOATING(float, f, f)
-__DAMO_FLOATING(float, , f)
-__DAMO_FLOATING(double, , )
+__DAMO_FLOATING(float, f, f) __DAMO_FLOATING(float, , f) __DAMO_FLOATING(double, , )
 #undef __DAMO_FLOATING
 inline float nanf(const char*) { return __builtin_nanf(""); }
 inline double nan(const char*) { return __builtin_nan(""); }
@@ -96,8 +86,6 @@ inline double nan(const char*) { return __builtin_nan(""); }
   inline T norm4d##suffix(T a, T b, T c, T d) { const T x[] = {a, b, c, d}; return damo::cuda::norm(x, 4); } \
   inline T rnorm3d##suffix(T a, T b, T c) { return T(1) / norm3d##suffix(a, b, c); }                   \
   inline T rnorm4d##suffix(T a, T b, T c, T d) { return T(1) / norm4d##suffix(a, b, c, d); }
-__DAMO_NORMS(float, f)
-__DAMO_NORMS(double, )
-#undef __DAMO_NORMS
+__DAMO_NORMS(float, f) __DAMO_NORMS(double, )
 inline float norm3d(float a, float b, float c) { return norm3df(a, b, c); }
 #pragma clang force_cuda_host_device end

@@ -58,7 +58,6 @@ template <class T> __device__ inline T __shfl_sync(unsigned mask, T v, int sourc
 __DAMO_SHUFFLE(__shfl_up_sync, unsigned, -, source < (own & -width))
 __DAMO_SHUFFLE(__shfl_down_sync, unsigned, +, source > (own | (width - 1)))
 __DAMO_SHUFFLE(__shfl_xor_sync, int, ^, source > (own | (width - 1)))
-#undef __DAMO_SHUFFLE
 __device__ inline unsigned __activemask() { return unsigned(__damo_wait(16, 0, 0, 0)); }
 __device__ inline unsigned __ballot_sync(unsigned mask, int p) { return unsigned(__damo_wait(6, mask, p != 0, 0)); }
 __device__ inline int __any_sync(unsigned mask, int p) { return __ballot_sync(mask, p) != 0; }
@@ -87,7 +86,6 @@ __DAMO_REDUCE(__reduce_add_sync, unsigned, 9) __DAMO_REDUCE(__reduce_add_sync, i
 __DAMO_REDUCE(__reduce_min_sync, unsigned, 10) __DAMO_REDUCE(__reduce_max_sync, unsigned, 11)
 __DAMO_REDUCE(__reduce_min_sync, int, 12) __DAMO_REDUCE(__reduce_max_sync, int, 13)
 __DAMO_REDUCE(__reduce_and_sync, unsigned, 14) __DAMO_REDUCE(__reduce_or_sync, unsigned, 15) __DAMO_REDUCE(__reduce_xor_sync, unsigned, 18)
-#undef __DAMO_REDUCE
 
 // ---- the outside --------------------------------------------------------------------------------------------------
 __device__ inline long long clock64() { return damo_kernel_clock(); }

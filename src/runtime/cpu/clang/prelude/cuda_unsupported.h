@@ -27,4 +27,3 @@ __DAMO_CLUSTER(__clusterDim) __DAMO_CLUSTER(__clusterRelativeBlockIdx) __DAMO_CL
 __DAMO_CLUSTER(__clusterIdx)
 __DAMO_UNSUPPORTED("a thread block cluster") void __cluster_barrier_arrive();
 __DAMO_UNSUPPORTED("a thread block cluster") void __cluster_barrier_wait();
-#undef __DAMO_UNSUPPORTED

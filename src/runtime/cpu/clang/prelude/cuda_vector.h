@@ -11,13 +11,9 @@
   __host__ __device__ constexpr name##2 make_##name##2(T x, T y) { return {x, y}; }                 \
   __host__ __device__ constexpr name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; }         \
   __host__ __device__ constexpr name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
-__DAMO_VECTOR(signed char, char, 2, 4)
-__DAMO_VECTOR(unsigned char, uchar, 2, 4)
-__DAMO_VECTOR(short, short, 4, 8)
-__DAMO_VECTOR(unsigned short, ushort, 4, 8)
-__DAMO_VECTOR(int, int, 8, 16)
-__DAMO_VECTOR(unsigned int, uint, 8, 16)
-__DAMO_VECTOR(float, float, 8, 16)
+__DAMO_VECTOR(signed char, char, 2, 4) __DAMO_VECTOR(unsigned char, uchar, 2, 4)
+__DAMO_VECTOR(short, short, 4, 8) __DAMO_VECTOR(unsigned short, ushort, 4, 8)
+__DAMO_VECTOR(int, int, 8, 16) __DAMO_VECTOR(unsigned int, uint, 8, 16) __DAMO_VECTOR(float, float, 8, 16)
 
 // Of 8 bytes an element. CUDA 13's names of the 32-byte vectors say their alignment.
 #define __DAMO_WIDE_VECTOR(T, name)                                                                           \
@@ -26,13 +22,8 @@ __DAMO_VECTOR(float, float, 8, 16)
   struct __attribute__((aligned(32))) name##4_32a { T x, y, z, w; };                                          \
   __host__ __device__ constexpr name##4_16a make_##name##4_16a(T x, T y, T z, T w) { return {x, y, z, w}; }   \
   __host__ __device__ constexpr name##4_32a make_##name##4_32a(T x, T y, T z, T w) { return {x, y, z, w}; }
-__DAMO_WIDE_VECTOR(long, long)
-__DAMO_WIDE_VECTOR(unsigned long, ulong)
-__DAMO_WIDE_VECTOR(long long, longlong)
-__DAMO_WIDE_VECTOR(unsigned long long, ulonglong)
-__DAMO_WIDE_VECTOR(double, double)
-#undef __DAMO_WIDE_VECTOR
-#undef __DAMO_VECTOR
+__DAMO_WIDE_VECTOR(long, long) __DAMO_WIDE_VECTOR(unsigned long, ulong) __DAMO_WIDE_VECTOR(double, double)
+__DAMO_WIDE_VECTOR(long long, longlong) __DAMO_WIDE_VECTOR(unsigned long long, ulonglong)
 
 struct dim3 {
   unsigned x, y, z;
