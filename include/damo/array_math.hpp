@@ -36,8 +36,7 @@ namespace damo {
 #undef DAMO_ROW2
 #undef DAMO_ROW3
 
-/// Where |x - y| <= atol + rtol |y|, infinities of one sign are equal, and NaN is close to nothing unless equal_nan: bool, as NumPy's isclose. 16-bit floats are
-/// compared in float32. OptionError for a tolerance that is negative or NaN. Cost: one kernel.
+/// As ops/math.hpp has it for Variables; one kernel.
 Array isclose(const ArrayOperand& x, const ArrayOperand& y, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 /// Whether all elements are; waits for the device.
 bool allclose(const ArrayOperand& x, const ArrayOperand& y, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);

@@ -1,12 +1,13 @@
-// Comparisons of uint64 with signed integers, against C++'s own std::cmp_less and its like.
+// Comparisons of uint64 with signed integers, against C++'s own std::cmp_less and its like; and what is close.
 #include <damo/damo.hpp>
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "support/devices.hpp"
 
@@ -105,6 +106,43 @@ TEST_P(Comparisons, OfShortIntegersAreExact) {
   const Variable x = vector("x", int8), y = vector("y", uint64);
   EXPECT_EQ(values_of(function({x, y}, all_of(x, y), options(true))(Array::from(shorts, device()), u)),
             expected(shorts, kUnsigned));
+}
+
+/// What of pairs is close, as NumPy has it: by 1e-4 + 1e-8, and by 2e-5 where NaN is close to NaN.
+TEST_P(Comparisons, TellWhatIsCloseAsNumPyDoes) {
+  const float inf = INFINITY, nan = NAN;
+  const Array x = array({1, 1, inf, inf, nan, 0, 1e30f}), y = array({1.00001f, 1.0001f, inf, -inf, nan, 1e-9f, inf});
+  const Variable a = vector("a"), b = vector("b");
+  for (const bool rewrite : {true, false}) {
+    const std::vector<Variable> outputs = {isclose(a, b, 1e-4, 1e-8), isclose(a, b, 2e-5, 0, true), allclose(a, b, 1e-4, 1e-8),
+                                           allclose(a, a, 0, 0, true), allclose(a, a)};
+    const Results r = function({a, b}, outputs, options(rewrite))(x, y);
+    EXPECT_EQ(Array(r[0]).to_vector<bool>(), (Bools{true, true, true, false, false, true, false}));
+    EXPECT_EQ(Array(r[1]).to_vector<bool>(), (Bools{true, false, true, false, true, false, false}));
+    EXPECT_EQ(Array(r[2]).shape(), Shape{});
+    for (int k : {2, 3, 4}) EXPECT_EQ(Array(r[k]).item().as_int() != 0, k == 3) << k;
+  }
+}
+
+TEST_P(Comparisons, TellWhatIsCloseInADtypeThatHoldsTheTolerances) {
+  const Variable h = vector("h", float16), i = vector("i", int32), b = vector("b", bool_), d = vector("d", float64);
+  const Array halves = astype(array({1, 2}), float16), doubles = Array::from({1 + 2e-5, 2 + 1e-9}, device());
+  const Array integers = Array::from({100000001, 3}, device()), bools = astype(array({1, 0}), bool_);
+  // 1e-5 of float16 is 168 units of its least number, and 100000000 and 100000001 are one number of float32.
+  const std::vector<Variable> outputs = {isclose(h, d), isclose(d, h), isclose(i, 100000000, 0, 0.5), isclose(b, 1.0), isclose(1, b, 0, 1)};
+  const Results r = function({h, i, b, d}, outputs, options(true))(halves, integers, bools, doubles);
+  const Bools expected[] = {{false, true}, {false, true}, {false, false}, {true, false}, {true, true}};
+  for (int k = 0; k < 5; ++k) EXPECT_EQ(Array(r[k]).to_vector<bool>(), expected[k]) << k;
+}
+
+TEST(CloseVariables, AreOneKernelWithWhatStandsAroundThem) {
+  const Variable x = matrix("x"), y = matrix("y");
+  const Function f = function({x, y}, {allclose(exp(x), y)}, {.device = Device("null")});
+  int kernels = 0;
+  for (NodeId node : f.graph().nodes()) kernels += f.graph().op(node).inner_graph() != nullptr;
+  EXPECT_EQ(kernels, 1);
+  EXPECT_THAT(testing::error_of([&] { isclose(x, y, -1); }), ::testing::HasSubstr("isclose: the tolerances are -1"));
+  EXPECT_THAT(testing::error_of([&] { allclose(x, y, 0, NAN); }), ::testing::HasSubstr("allclose: the tolerances are 0"));
 }
 
 DAMO_ON_EACH_DEVICE(Comparisons);

@@ -73,6 +73,7 @@ std::vector<GradientCase> cases_of_all_ops() {
       {"matrix_power", [](Operands x) { return matrix_power(subtensor(x[0], gt(sum(sqr(x[0]), 1), 0.0)), 2); }, {square}},  // of rows that a call counts
       {"bincount", [](Operands x) { return sqr(bincount(argsort(x[1]), x[0])); }, {v, some_points({5}, 9)}},
       {"arange", [](Operands x) { return sqr(arange(x[0], x[0] + 3.5 * x[1], x[1])); }, {some_points({}), some_points({}, 3)}},
+      {"isclose", [](Operands x) { return where(isclose(x[0], 1.0, 0.3), sqr(x[0]), x[0]); }, {v}},
       {"where", [](Operands x) { return where(gt(x[0], 1.0), sqr(x[0]), x[1]); }, {v, some_points({5}, 9)}},
       {"sum", [](Operands x) { return sum(sqr(x[0]), 1); }, {m}},
       {"prod", [](Operands x) { return prod(x[0], 1); }, {m}},

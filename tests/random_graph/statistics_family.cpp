@@ -12,20 +12,21 @@ namespace {
 constexpr Element kOpenStatistic{0, std::numeric_limits<Wide>::infinity()};
 
 bool is_of_axis(const std::string& name) { return name == "ptp" || name == "median" || name == "quantile"; }
+bool is_closeness(const std::string& name) { return name == "isclose" || name == "allclose"; }
 int results_of_statistic(const std::string& name) { return name == "unique" ? 4 : name == "confusion_matrix" ? 2 : 1; }
 
 std::optional<NodeSpec> draw_statistic(Draw& draw) {
-  static const char* kNames[] = {"ptp", "median", "quantile", "quantile", "unique", "bincount", "weighed", "confusion_matrix"};
+  static const char* kNames[] = {"ptp", "median", "quantile", "quantile", "unique", "bincount", "weighed", "confusion_matrix", "isclose", "allclose"};
   const std::string name = kNames[draw.pick(std::size(kNames))];
   const std::optional<int> x = draw.find([&](const ValueType& type) {
     if (name == "bincount" || name == "weighed" || name == "confusion_matrix") return type.dims.size() == 1;
-    return name == "unique" || (!type.dims.empty() && (name != "ptp" || type.dtype != bool_));
+    return name == "unique" || is_closeness(name) || (!type.dims.empty() && (name != "ptp" || type.dtype != bool_));
   });
   if (!x) return {};
   NodeSpec node{.kind = NodeSpec::Kind::kFamily, .family = "statistics", .name = name, .operands = {*x},
                 .pattern = {draw.number(-1, std::max(draw.rank(*x) - 1, 0)), draw.number(0, 8), draw.number(0, 1)}};
   node.outputs = results_of_statistic(name);
-  if (name == "weighed" || name == "confusion_matrix") node.operands.push_back(*draw.find([&](const ValueType& type) { return type.dims == draw.type(*x).dims; }));
+  if (name == "weighed" || name == "confusion_matrix" || is_closeness(name)) node.operands.push_back(*draw.find([&](const ValueType& type) { return type.dims == draw.type(*x).dims; }));
   draw.bounds = {draw.size(*x)};
   draw.result_size = is_of_axis(name) ? draw.size(*x) : std::max<std::int64_t>(draw.size(*x), 16);
   return node;
@@ -35,6 +36,10 @@ std::vector<ValueType> statistic_types(const NodeSpec& node, const std::vector<V
   const ValueType& x = in.at(0);
   demand(node.outputs == results_of_statistic(node.name));
   if (node.name == "unique") return {{x.dtype, {symbols.sized()}}, {int64, {symbols.sized()}}, {int64, {symbols.fresh()}}, {int64, {symbols.sized()}}};
+  if (is_closeness(node.name)) {
+    demand(in.at(1).dims == x.dims);
+    return {{bool_, node.name == "isclose" ? x.dims : Dims{}}};
+  }
   if (!is_of_axis(node.name)) {
     demand(x.dims.size() == 1);
     if (node.name == "bincount") return {{int64, {symbols.sized()}}};
@@ -117,6 +122,20 @@ std::vector<Tensor> unique_reference(const Tensor& given) {
   return {values, positions, inverse, counts};
 }
 
+Tensor closeness_reference(const NodeSpec& node, Tensor x, Tensor y) {
+  for (Tensor* each : {&x, &y}) {
+    if (is_half(each->dtype)) *each = cast_tensor(*each, float32);
+  }
+  const DType common = result_type(std::vector<Promotable>{{x.dtype}, {y.dtype}}), dtype = is_floating(common) ? common : float64;
+  x = cast_tensor(x, dtype), y = cast_tensor(y, dtype);
+  const bool is_each = node.name == "isclose";
+  const Tensor rtol = number_like(x, is_each ? 0.25 : 0.5), atol = number_like(x, is_each ? node.pattern[1] / 8.0 : node.pattern[1]);
+  const Tensor near = apply_row("le", {apply_row("abs", {apply_row("sub", {x, y})}), apply_row("add", {atol, apply_row("mul", {rtol, apply_row("abs", {y})})})});
+  Tensor close = apply_row("or_", {apply_row("eq", {x, y}), apply_row("and_", {apply_row("isfinite", {y}), near})});
+  if (node.pattern[2] != 0) close = apply_row("or_", {close, apply_row("and_", {apply_row("isnan", {x}), apply_row("isnan", {y})})});
+  return is_each ? close : reduce_tensor("all", close, all_axes(close), false, bool_);
+}
+
 /// From 0 to 4.
 std::vector<std::size_t> labels_of(const Tensor& x) {
   std::vector<std::size_t> labels;
@@ -133,6 +152,7 @@ std::vector<Tensor> statistic_reference(const NodeSpec& node, const std::vector<
   }
   if (is_of_axis(node.name)) return {ordered_reference(node, in[0], dtypes[0])};
   if (node.name == "unique") return unique_reference(in[0]);
+  if (is_closeness(node.name)) return {closeness_reference(node, in[0], in[1])};
   const std::vector<std::size_t> labels = labels_of(in[0]);
   if (node.name == "confusion_matrix") {
     const std::vector<std::size_t> others = labels_of(in[1]);

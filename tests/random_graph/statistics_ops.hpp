@@ -1,5 +1,7 @@
 // Order statistics, counts and what is different, in random graphs. A printed program carries this file with it.
 #pragma once
+#include <type_traits>
+
 #include "family_parts.hpp"
 
 namespace damo::testing {
@@ -10,7 +12,7 @@ T coarse(const T& x) {
   return is_floating(x.dtype()) ? where(isnan(x), x, trunc(clip(x, -4.0, 4.0))) : x;
 }
 
-/// numbers: the axis, -1: of all elements; how many eighths the quantile is, or the least length; whether the axis stays.
+/// numbers: the axis, -1: of all elements; how many eighths the quantile is, or the least length, or the tolerance; whether the axis stays, or NaN is close to NaN.
 template <class T>
 std::vector<T> statistics_node(const std::string& how, const std::vector<T>& in, const std::vector<int>& numbers) {
   const T& x = in[0];
@@ -19,6 +21,11 @@ std::vector<T> statistics_node(const std::string& how, const std::vector<T>& in,
   if (how == "ptp") return {ptp(x, axis ? Axes(*axis) : Axes(), keeps)};
   if (how == "median") return {median(x, axis, keeps)};
   if (how == "quantile") return {quantile(x, numbers[1] / 8.0, axis, keeps)};
+  if (how == "isclose") return {isclose(x, in[1], 0.25, numbers[1] / 8.0, keeps)};
+  if (how == "allclose") {
+    if constexpr (std::is_same_v<T, Variable>) return {allclose(x, in[1], 0.5, numbers[1], keeps)};
+    else return {Array::scalar(Scalar(allclose(x, in[1], 0.5, numbers[1], keeps)), x.device())};
+  }
   if (how == "unique") {
     const auto all = unique(coarse(x));
     return {all.values, all.positions, all.inverse, all.counts};

@@ -16,7 +16,7 @@
 //                  them would be computed.
 //
 // The functions live beside C's: with "using namespace damo", exp(x) of a Variable is this one and exp(1.5) is C's.
-// See tests/ops/math_test.cpp.
+// See tests/ops/math_test.cpp and tests/function/comparisons_test.cpp.
 #pragma once
 #include <damo/elementwise.hpp>
 
@@ -29,6 +29,13 @@ namespace damo {
 #undef DAMO_ROW1
 #undef DAMO_ROW2
 #undef DAMO_ROW3
+
+/// Where |x - y| <= atol + rtol |y|, infinities of one sign are equal, and NaN is close to nothing unless equal_nan: bool, of the common shape,
+/// as NumPy's isclose. 16-bit floats are compared in float32, integers and bools in float64. Has no gradient. TypeError for 8-bit floats, OptionError
+/// for a tolerance that is negative or NaN. Cost: fuses as a row does.
+Variable isclose(const Operand& x, const Operand& y, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
+/// bool, rank 0: whether all elements are. Of Arrays a bool, for which the call waits.
+Variable allclose(const Operand& x, const Operand& y, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 
 inline Variable operator+(const Operand& x, const Operand& y) { return add(x, y); }
 inline Variable operator-(const Operand& x, const Operand& y) { return sub(x, y); }
