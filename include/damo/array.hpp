@@ -114,7 +114,7 @@ class Array {
   Array permute(std::span<const int> axes) const;      ///< axis i of the result is axis axes[i]
   Array slice(std::span<const Slice> slices) const;    ///< axes beyond the slices are kept whole
   Array slice(std::initializer_list<Slice> slices) const { return slice(std::span(slices.begin(), slices.size())); }
-  Array broadcast_to(const Shape& shape) const;
+  Array broadcast_to(const Shape& shape) const;        ///< an extent of -1: that of x
   Array reshape(const Shape& shape) const;             ///< copies where strides don't allow a view; one extent may be -1
   Array view(DType dtype, const Shape& shape, const Strides& strides, std::int64_t offset_elements) const;  ///< unchecked
 

@@ -31,4 +31,9 @@ Array full_like(const Array& x, Scalar value, std::optional<DType> dtype = {});
 Array zeros_like(const Array& x, std::optional<DType> dtype = {});
 Array ones_like(const Array& x, std::optional<DType> dtype = {});
 
+/// int64 (rank,): the extents of x, on its device; and how many elements it has, of rank 0. x.shape() and x.size() are the same on the host.
+/// Cost: a copy of so many numbers to the device.
+Array shape_of(const Array& x);
+Array size_of(const Array& x);
+
 }  // namespace damo

@@ -20,8 +20,12 @@ Array expand_dims(const Array& x, int axis);           ///< a new axis of extent
 Array flip(const Array& x, const Axes& axes = {});     ///< backwards along the axes: PyCUDA's reverse
 Array swap_axes(const Array& x, int a, int b);
 inline Array transpose(const Array& x) { return x.transpose(); }  ///< axes reversed
-inline Array broadcast_to(const Array& x, const Shape& shape) { return x.broadcast_to(shape); }
+inline Array broadcast_to(const Array& x, const Shape& shape) { return x.broadcast_to(shape); }  ///< an extent of -1: that of x
 inline Array reshape(const Array& x, const Shape& shape) { return x.reshape(shape); }  ///< a view where strides allow it
+
+/// x, whose extents are those of shape; kUnknown fits to any. ShapeError for another rank or extent: what a graph is told by
+/// ops/specify_shape.hpp, an Array is checked for.
+Array specify_shape(const Array& x, const Shape& shape);
 
 Array ravel(const Array& x);       ///< rank 1; a view if x is in C order
 Array flatten(const Array& x, int first = 0, int last = -1);  ///< the axes from first to last as one; a view likewise
@@ -50,9 +54,13 @@ Array tile(const Array& x, std::span<const std::int64_t> counts);
 inline Array tile(const Array& x, std::initializer_list<std::int64_t> counts) { return tile(x, std::span(counts.begin(), counts.size())); }
 /// Each element along the axis count times in a row.
 Array repeat(const Array& x, std::int64_t count, int axis);
-/// widths of each axis, of a value before and after x.
+/// widths of each axis, of a value before and after x. value: a number, or an Array of rank 0.
 Array pad(const Array& x, std::span<const PadWidth> widths, Scalar value = Scalar(0.0));
 inline Array pad(const Array& x, std::initializer_list<PadWidth> widths, Scalar value = Scalar(0.0)) {
+  return pad(x, std::span(widths.begin(), widths.size()), value);
+}
+Array pad(const Array& x, std::span<const PadWidth> widths, const Array& value);
+inline Array pad(const Array& x, std::initializer_list<PadWidth> widths, const Array& value) {
   return pad(x, std::span(widths.begin(), widths.size()), value);
 }
 

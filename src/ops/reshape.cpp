@@ -123,20 +123,21 @@ class SpecifyShapeOp final : public GivenShapeOp {
   Gradients gradient(const Apply&, std::span<const Variable> output_gradients) const override { return Gradients(output_gradients[0]); }
 
  private:
-  /// x's extents, and those declared where x's are not known.
-  Shape shape_of(const Shape& x) const override {
-    Shape to = x;
-    bool fits = x.rank() == given().rank();
-    for (int axis = 0; fits && axis < x.rank(); ++axis) {
-      if (to[axis] == kUnknown) to[axis] = given()[axis];
-      fits = given()[axis] == kUnknown || to[axis] == given()[axis];
-    }
-    if (!fits) throw ShapeError("specify_shape: " + to_string(x) + " is not the " + to_string(given()) + " that was declared");
-    return to;
-  }
+  Shape shape_of(const Shape& x) const override { return specified_shape(x, given()); }
 };
 
 }  // namespace
+
+Shape specified_shape(const Shape& x, const Shape& given) {
+  Shape to = x;
+  bool fits = x.rank() == given.rank();
+  for (int axis = 0; fits && axis < x.rank(); ++axis) {
+    if (to[axis] == kUnknown) to[axis] = given[axis];
+    fits = given[axis] == kUnknown || to[axis] == given[axis];
+  }
+  if (!fits) throw ShapeError("specify_shape: " + to_string(x) + " is not the " + to_string(given) + " that was declared");
+  return to;
+}
 
 Variable reshape_like(const Variable& g, const Variable& x, SourceLine line) {
   if (x.dims().is_known()) return reshape(At(line)(g), x.dims());

@@ -11,6 +11,9 @@ namespace damo {
 /// g in the shape of x.
 Variable reshape_like(const Variable& g, const Variable& x, SourceLine line);
 
+/// x, with the extents of `given` where its own are not known; kUnknown fits to any. Throws ShapeError, in specify_shape's name, where two differ.
+Shape specified_shape(const Shape& x, const Shape& given);
+
 /// A view of what is contiguous: make_node sees to that.
 class ReshapingOp : public Op {
  public:

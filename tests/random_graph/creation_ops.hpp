@@ -48,16 +48,13 @@ std::vector<T> creation_node(const std::string& how, const std::vector<T>& in, c
   if (how == "ones_like") return {ones_like(x, dtype)};
   if (how == "eye_like") return {eye_like(x, numbers[0], dtype)};
   if (how == "diag") return {diag(x, numbers[0])};
-  if constexpr (std::is_same_v<T, Variable>) {
-    if (how == "shape_of") return {shape_of(x)};
-    if (how == "size_of") return {size_of(x)};
-    if (how == "index_along") {
-      const std::vector<int> axes = axes_of_bits(x.rank(), numbers[1]), others = axes_of_bits(x.rank(), ~numbers[1]);
-      const T places = index_along(x, axes);
-      return {places, sum(places, axes, keepdims), sum(places * 2, others, keepdims)};
-    }
+  if (how == "shape_of") return {shape_of(x)};
+  if (how == "size_of") return {size_of(x)};
+  if (how == "index_along") {
+    const std::vector<int> axes = axes_of_bits(x.rank(), numbers[1]), others = axes_of_bits(x.rank(), ~numbers[1]);
+    const T places = index_along(x, axes);
+    return {places, sum(places, axes, keepdims), sum(places * 2, others, keepdims)};
   }
-  if (how == "shape_of" || how == "size_of" || how == "index_along") return {};
   return {created(how, x, numbers[0], numbers[1], numbers[2], numbers[3] != 0 && how != "linspace" ? int32 : float32)};
 }
 

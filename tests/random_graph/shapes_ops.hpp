@@ -36,26 +36,26 @@ std::vector<T> shapes_node(const std::string& how, const std::vector<T>& in, con
     std::vector<PadWidth> widths(static_cast<std::size_t>(x.rank()));
     widths[static_cast<std::size_t>(axis)] = {numbers[4] - 2, numbers[5]};
     if constexpr (std::is_same_v<T, Variable>) return {pad(x, widths, constant(Scalar(1).cast(x.dtype())))};
-    else return {pad(x, widths, Scalar(1).cast(x.dtype()))};
+    else return {pad(x, widths, Array::scalar(Scalar(1).cast(x.dtype()), x.device()))};
   }
   if (how == "tril") return {tril(x, numbers[4] - 3)};
   if (how == "triu") return {triu(x, numbers[4] - 3)};
   if (how == "diagonal") return {diagonal(x)};
   if (how == "squeeze") return {squeeze(expand_dims(x, axis), axis)};
   if (how == "split") return split(stack({x, in[1], x}, axis), {1, 2}, axis);
+  if (how == "transpose") return {transpose(x)};
+  if (how == "broadcast_to" || how == "reshape") {
+    Shape shape{3, -1};
+    if (how == "reshape") return {reshape(stack({x, x, in[1]}, 0), shape)};
+    for (int i = 1; i < x.rank(); ++i) shape.push_back(-1);
+    return {broadcast_to(expand_dims(x, 0), shape)};
+  }
+  if (how == "specify_shape") {  // where types tell nothing of an extent that is 1 in every call
+    Shape shape = Shape::filled(x.rank(), damo::kUnknown);
+    for (int i = 0; i < x.rank(); ++i) shape[i] = numbers[static_cast<std::size_t>(6 + i)] != 0 ? 1 : damo::kUnknown;
+    return {specify_shape(x, shape)};
+  }
   if constexpr (std::is_same_v<T, Variable>) {
-    if (how == "transpose") return {transpose(x)};
-    if (how == "broadcast_to" || how == "reshape") {
-      Shape shape{3, -1};
-      if (how == "reshape") return {reshape(stack({x, x, in[1]}, 0), shape)};
-      for (int i = 1; i < x.rank(); ++i) shape.push_back(-1);
-      return {broadcast_to(expand_dims(x, 0), shape)};
-    }
-    if (how == "specify_shape") {  // where types tell nothing of an extent that is 1 in every call
-      Shape shape = Shape::filled(x.rank(), damo::kUnknown);
-      for (int i = 0; i < x.rank(); ++i) shape[i] = numbers[static_cast<std::size_t>(6 + i)] != 0 ? 1 : damo::kUnknown;
-      return {specify_shape(x, shape)};
-    }
     if (how == "observed") return {observe(x, [](const Array&) {})};
     if (how == "set_slice") return {set_subtensor(x, part, sliced(in[1], part))};
     if (how == "add_slice") return {inc_subtensor(x, part, sliced(in[1], part))};

@@ -60,6 +60,14 @@ Array empty_like(const Array& x, std::optional<DType> dtype) {
 Array full_like(const Array& x, Scalar value, std::optional<DType> dtype) {
   return Array::full(x.shape(), value, dtype.value_or(x.dtype()), x.device());
 }
+Array shape_of(const Array& x) {
+  const Shape& shape = given_array("shape_of", x).shape();
+  return Array::from(std::vector<std::int64_t>(shape.begin(), shape.end()), x.device());
+}
+Array size_of(const Array& x) {
+  const std::int64_t size = given_array("size_of", x).size();
+  return Array::scalar(size, x.device());
+}
 Array zeros_like(const Array& x, std::optional<DType> dtype) { return full_like(x, 0, dtype); }
 Array ones_like(const Array& x, std::optional<DType> dtype) { return full_like(x, 1, dtype); }
 

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <optional>
 
+#include <damo/array_create.hpp>
 #include <damo/array_math.hpp>
+#include <damo/array_shape.hpp>
 
 #include "graph/base/computed_dtype.hpp"
 #include "ops/eager/inner_product.hpp"
@@ -139,6 +141,16 @@ Array any(const Array& x, const Axes& axes, bool keep) { return run(ReductionKin
 Array all(const Array& x, const Axes& axes, bool keep) { return run(ReductionKind::kAll, x, axes, keep); }
 Array argmax(const Array& x, const Axes& axes, bool keep) { return run(ReductionKind::kArgmax, x, axes, keep); }
 Array argmin(const Array& x, const Axes& axes, bool keep) { return run(ReductionKind::kArgmin, x, axes, keep); }
+
+Array index_along(const Array& x, const Axes& axes) {
+  if (!x) throw TypeError("index_along: the Array is empty", "check the Array with if (array)");
+  const std::uint32_t mask = axes.mask(x.rank(), "index_along");
+  Shape chosen = Shape::filled(x.rank(), 1);
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    if (mask >> axis & 1u) chosen[axis] = x.shape()[axis];
+  }
+  return contiguous(arange(0, chosen.size(), 1, int64, x.device()).reshape(chosen).broadcast_to(x.shape()));
+}
 
 Array var(const Array& x, const Axes& axes, bool keep, int ddof) { return variance("var", x, axes, keep, ddof, false); }
 Array stddev(const Array& x, const Axes& axes, bool keep, int ddof) { return variance("stddev", x, axes, keep, ddof, true); }

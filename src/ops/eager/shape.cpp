@@ -9,6 +9,7 @@
 #include "ops/eager/index_kernels.hpp"
 #include "ops/eager/overlap.hpp"
 #include "ops/padded_extent.hpp"
+#include "ops/reshape_op.hpp"
 
 namespace damo {
 namespace {
@@ -87,6 +88,12 @@ Array swap_axes(const Array& x, int a, int b) {
 Array contiguous(const Array& x) {
   require("contiguous", x);
   return x.is_contiguous() ? x : packed_copy(x);
+}
+
+Array specify_shape(const Array& x, const Shape& shape) {
+  require("specify_shape", x);
+  specified_shape(x.shape(), shape);
+  return x;
 }
 
 Array ravel(const Array& x) { return contiguous(x).reshape({-1}); }
@@ -214,13 +221,20 @@ Array repeat(const Array& x, std::int64_t count, int axis) {
 
 Array pad(const Array& x, std::span<const PadWidth> widths, Scalar value) {
   require("pad", x);
+  if (is_integer(value.dtype()) && is_integer(x.dtype()) && !value.fits(x.dtype())) {
+    throw TypeError("pad: " + to_string(value) + " does not fit " + std::string(name(x.dtype())), "astype x to a wider dtype");
+  }
+  return pad(x, widths, Array::scalar(value.cast(x.dtype()), x.device()));
+}
+
+Array pad(const Array& x, std::span<const PadWidth> widths, const Array& value) {
+  require("pad", x);
+  require("pad", value);
   if (static_cast<int>(widths.size()) != x.rank()) {
     throw ShapeError("pad: " + std::to_string(widths.size()) + " widths for " + std::to_string(x.rank()) + " axes",
                      "give one for each axis; {} adds nothing");
   }
-  if (is_integer(value.dtype()) && is_integer(x.dtype()) && !value.fits(x.dtype())) {
-    throw TypeError("pad: " + to_string(value) + " does not fit " + std::string(name(x.dtype())), "astype x to a wider dtype");
-  }
+  if (value.rank() != 0) throw ShapeError("pad: the value is " + describe(value), "give a number, or an Array of rank 0");
   Shape shape = x.shape();
   std::vector<Slice> inside;
   for (int axis = 0; axis < x.rank(); ++axis) {
@@ -230,7 +244,8 @@ Array pad(const Array& x, std::span<const PadWidth> widths, Scalar value) {
     inside.push_back({width.before, width.before + shape[axis]});
     shape[axis] = extent;
   }
-  const Array padded = Array::full(shape, value, x.dtype(), x.device());
+  const Array padded = Array::empty(shape, x.dtype(), x.device());
+  assign(padded, value);
   assign(padded.slice(inside), x);
   return padded;
 }

@@ -52,7 +52,8 @@ Array Array::slice(std::span<const Slice> slices) const {
 }
 
 Array Array::broadcast_to(const Shape& shape) const {
-  return view(dtype_, shape, broadcast_layout({shape_, strides_}, shape).strides, 0);
+  const ViewLayout layout = broadcast_layout({shape_, strides_}, shape);
+  return view(dtype_, layout.shape, layout.strides, 0);
 }
 
 Array Array::reshape(const Shape& asked) const {

@@ -41,14 +41,16 @@ ViewLayout slice_layout(const ViewLayout& x, std::span<const Slice> slices) {
   return view;
 }
 
-ViewLayout broadcast_layout(const ViewLayout& x, const Shape& shape) {
+ViewLayout broadcast_layout(const ViewLayout& x, const Shape& asked) {
+  Shape shape = asked;
   const auto fail = [&](const std::string& why) {
-    throw ShapeError("broadcast_to: " + to_string(x.shape) + " cannot become " + to_string(shape) + ": " + why);
+    throw ShapeError("broadcast_to: " + to_string(x.shape) + " cannot become " + to_string(asked) + ": " + why);
   };
   const int added = shape.rank() - x.shape.rank();
   if (added < 0) fail("it has more axes");
   Strides strides = Shape::filled(shape.rank(), 0);
   for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] == -1 && axis >= added) shape[axis] = x.shape[axis - added];
     if (shape[axis] < 0) fail("the extent of axis " + std::to_string(axis) + " is " + std::to_string(shape[axis]));
     if (axis < added) continue;
     const std::int64_t extent = x.shape[axis - added];

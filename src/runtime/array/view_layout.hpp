@@ -26,7 +26,7 @@ SlicedAxis sliced_axis(const Slice& slice, std::int64_t extent, int axis);
 /// Axes beyond the slices are kept whole. Throws ShapeError for more slices than axes, and a step of 0.
 ViewLayout slice_layout(const ViewLayout& x, std::span<const Slice> slices);
 
-/// Throws ShapeError unless shape, aligned at the last axis, differs from x's only where that is 1.
+/// An extent of -1: that of x. Throws ShapeError unless shape, aligned at the last axis, differs from x's only where that is 1.
 ViewLayout broadcast_layout(const ViewLayout& x, const Shape& shape);
 
 /// asked, with the one extent of -1 replaced by what is left. Throws ShapeError if the elements do not fill it.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <damo/array_create.hpp>
+#include <damo/array_math.hpp>
 #include "support/devices.hpp"
 
 namespace damo {
@@ -38,6 +39,18 @@ TEST_P(EagerCreate, MakesIdentitiesAndArraysLikeOthers) {
   EXPECT_EQ(full_like(x, 7, int16).to_doubles(), Values(6, 7));
   EXPECT_EQ(zeros_like(x).device(), device());
   EXPECT_EQ(empty_like(x, float64).dtype(), float64);
+}
+
+TEST_P(EagerCreate, GivesExtentsAsNumbers) {
+  const Array x = range({2, 3}), half = astype(x, float16).slice({{}, {0, 2}});
+  EXPECT_EQ(shape_of(x).to_vector<std::int64_t>(), (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(shape_of(half).to_vector<std::int64_t>(), (std::vector<std::int64_t>{2, 2}));
+  EXPECT_EQ(shape_of(Array::scalar(2.0f, device())).shape(), Shape{0});
+  EXPECT_EQ(size_of(half).to_vector<std::int64_t>(), std::vector<std::int64_t>{4});
+  EXPECT_EQ(size_of(half).shape(), Shape{});
+  EXPECT_EQ(size_of(half).device(), device());
+  EXPECT_THAT(error_of([] { shape_of(Array()); }), ::testing::HasSubstr("shape_of: an operand is an empty Array"));
+  EXPECT_THAT(error_of([] { size_of(Array()); }), ::testing::HasSubstr("size_of: an operand is an empty Array"));
 }
 
 DAMO_ON_EACH_DEVICE(EagerCreate);

@@ -148,6 +148,20 @@ TEST_P(EagerReduce, NaNWinsAndTheFirstOfEqualsIsFound) {
   EXPECT_EQ(argmin(range({3, 4}), {}, true).shape(), (Shape{1, 1}));
 }
 
+TEST_P(EagerReduce, NumbersTheElementsThatArgmaxChoosesFrom) {
+  const Array x = random({2, 3, 2});
+  EXPECT_EQ(index_along(x, 1).to_doubles(), (Values{0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2}));
+  EXPECT_EQ(index_along(x.transpose(), 0).to_doubles(), (Values{0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1}));
+  EXPECT_EQ(index_along(astype(x, float8_e4m3), {0, -1}).to_doubles(), (Values{0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3}));
+  EXPECT_EQ(index_along(x, {}).to_doubles(), (Values{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+  EXPECT_EQ(index_along(random({}), {}).to_doubles(), Values{0});
+  EXPECT_EQ(index_along(random({2, 0}), 0).shape(), (Shape{2, 0}));
+  EXPECT_EQ(index_along(x, 1).dtype(), int64);
+  EXPECT_EQ(sum(cast(eq(index_along(x, {0, 2}), argmax(x, {0, 2}, true)), float32) * x, {0, 2}).to_doubles(), max(x, {0, 2}).to_doubles());
+  EXPECT_THAT(error_of([&] { index_along(x, 3); }), ::testing::HasSubstr("index_along: "));
+  EXPECT_THAT(error_of([&] { index_along(Array(), 0); }), ::testing::HasSubstr("index_along: the Array is empty"));
+}
+
 TEST_P(EagerReduce, ReducesNothing) {
   const Array none = range({0, 3});
   EXPECT_EQ(sum(none).to_doubles(), Values{0});

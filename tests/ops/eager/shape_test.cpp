@@ -77,6 +77,12 @@ TEST_P(EagerShape, PutsTogetherWhatNumPyPuts) {
   EXPECT_EQ(repeat(x, 2, 0).to_doubles(), (Values{0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}));
   EXPECT_EQ(repeat(range({2}), 3, -1).to_doubles(), (Values{0, 0, 0, 1, 1, 1}));
   EXPECT_EQ(pad(range({2}), {{1, 2}}, Scalar(7.0)).to_doubles(), (Values{7, 0, 1, 7, 7}));
+  EXPECT_EQ(pad(range({2}), {{0, 2}}, Array::scalar(7, device())).to_doubles(), (Values{0, 1, 7, 7}));
+  EXPECT_THAT(error_of([&] { pad(range({2}), {{0, 2}}, x); }), ::testing::HasSubstr("pad: the value is float32 (2, 3)"));
+  EXPECT_TRUE(specify_shape(x, {-1, 3}).shares_buffer_with(x));
+  EXPECT_THAT(error_of([&] { specify_shape(x, {-1, 4}); }), ::testing::HasSubstr("specify_shape: (2, 3) is not the (?, 4) that was declared"));
+  EXPECT_THAT(error_of([&] { specify_shape(x, {2}); }), ::testing::HasSubstr("specify_shape: (2, 3) is not the (2,) that was declared"));
+  EXPECT_EQ(broadcast_to(range({3, 1}), {2, -1, 2}).to_doubles(), (Values{0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2}));
   EXPECT_EQ(flatten(x.transpose()).to_doubles(), (Values{0, 3, 1, 4, 2, 5}));
   EXPECT_EQ(flatten(range({2, 3, 4}), 1).shape(), (Shape{2, 12}));
   const std::vector<Array> parts = split(x, {1, 2}, 1);

@@ -106,6 +106,7 @@ TEST_F(ArrayViews, BroadcastsWithStridesOfZero) {
   EXPECT_EQ(a.slice({{1, 2}, {2, 3}}).to_vector<std::int64_t>(), std::vector<std::int64_t>(4, 2));
   EXPECT_EQ(counted({}).broadcast_to({2}).to_vector<std::int64_t>(), std::vector<std::int64_t>(2, 0));
   EXPECT_EQ(counted({1}).broadcast_to({0}).size(), 0);
+  EXPECT_EQ(counted({3, 1}).broadcast_to({2, -1, 4}).shape(), (Shape{2, 3, 4}));
 }
 
 TEST_F(ArrayViews, CountsMoreElementsThan32BitsHold) {
@@ -126,7 +127,7 @@ TEST_F(ArrayViews, RefusesImpossibleBroadcasts) {
               }),
               HasSubstr("broadcast_to: (3, 4) cannot become (3, 5): axis 1 has 5 against 4"));
   EXPECT_THAT(error_of<ShapeError>([&] { counted({3, 4}).broadcast_to({4}); }), HasSubstr("it has more axes"));
-  EXPECT_THAT(error_of<ShapeError>([&] { counted({1}).broadcast_to({-1}); }), HasSubstr("the extent of axis 0 is -1"));
+  EXPECT_THAT(error_of<ShapeError>([&] { counted({1}).broadcast_to({-1, 1}); }), HasSubstr("the extent of axis 0 is -1"));
 }
 
 TEST_F(ArrayViews, ReshapesContiguousElementsWithoutACopy) {
