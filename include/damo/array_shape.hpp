@@ -69,8 +69,8 @@ inline Array pad(const Array& x, std::initializer_list<PadWidth> widths, const A
 /// positions that are no integers, ShapeError if there is nothing to take from.
 Array take(const Array& x, const Array& positions);
 Array take(const Array& x, const Array& positions, int axis);
-/// x[positions[j]] = values[j] in C order; values broadcast to the positions. What several values are put at gets one
-/// of them. IndexError as in take.
+/// Into x itself, at positions among its elements in C order; values broadcast to the positions' shape and are cast to x's dtype. Of several
+/// values for one place the last in C order stays. IndexError as in take.
 void put(const Array& x, const Array& positions, const Array& values);
 
 }  // namespace damo

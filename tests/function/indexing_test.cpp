@@ -10,6 +10,7 @@
 namespace damo {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::error_of;
 using Values = std::vector<double>;
@@ -124,6 +125,43 @@ TEST_P(Indexing, TakesElementsInCOrderWithoutAnAxis) {
   EXPECT_EQ(Array(r[1]).to_vector<float>(), counts);
   const Variable s = scalar("s");
   EXPECT_EQ(Array(function({s, p}, {take(s, p)}, options())(Array::full(Shape{}, 3.0f, float32, device()), Array::zeros({1, 2}, int64, device()))).to_vector<float>(), (std::vector<float>{3, 3}));
+}
+
+TEST_P(Indexing, PutsValuesAtPlacesInCOrder) {
+  const Variable v = matrix("x"), p = matrix("p", int64), w = matrix("w"), n = vector("n", int32);
+  const Array x = range({2, 3}), at = Array::from(std::vector<std::int64_t>{4, 0, -1, 4}, {2, 2}, device()), values = array({10, 20, 30, 40}, {2, 2});
+  const Variable written = put(v, p, w);
+  const Results r = function({v, p, w}, {written, grad(sum(sqr(written)), v), grad(sum(sqr(written)), w)}, options())(x, at, values);
+  EXPECT_EQ(Array(r[0]).to_vector<float>(), (std::vector<float>{20, 1, 2, 3, 40, 30}));
+  EXPECT_EQ(Array(r[1]).to_vector<float>(), (std::vector<float>{0, 2, 4, 6, 0, 0})) << "what was written over has no gradient";
+  EXPECT_EQ(Array(r[2]).to_vector<float>(), (std::vector<float>{0, 40, 60, 80})) << "nor has a value that a later one was written over";
+  const Array array = x.copy();
+  put(array, at, values);
+  EXPECT_EQ(array.to_doubles(), Array(r[0]).to_doubles()) << "as into Arrays";
+  // Numbers and rows that stretch, values of another dtype, x in another order, x of rank 0.
+  const std::vector<Variable> outputs = {put(v, p, 7), put(transpose(v), p, cast(n, float64) + 0.5), put(n, zeros_like(p), 2.75), put(ravel(v), 1, 0)};
+  const Function f = function({v, p, n}, outputs, options());
+  const Results more = f(x, Array::from(std::vector<std::int64_t>{5, 1}, {1, 2}, device()), Array::from({3, 4}, device()).slice({{0, 2}}));
+  EXPECT_EQ(Array(more[0]).to_vector<float>(), (std::vector<float>{0, 7, 2, 3, 4, 7}));
+  EXPECT_EQ(Array(more[1]).to_vector<float>(), (std::vector<float>{0, 4.5, 1, 4, 2, 3.5}));
+  EXPECT_EQ(Array(more[2]).to_vector<int>(), (std::vector<int>{2, 4}));
+  EXPECT_EQ(Array(more[3]).to_vector<float>(), (std::vector<float>{0, 0, 2, 3, 4, 5}));
+  EXPECT_EQ(Array(more[3]).shape(), (Shape{6}));
+}
+
+TEST_P(Indexing, RefusesToPutWhatDoesNotFit) {
+  const Variable x = matrix("x"), p = vector("p", int64), w = vector("w");
+  EXPECT_THAT(error_of([&] { put(x, w, 1); }),
+              AllOf(HasSubstr("put: positions are integers"), HasSubstr("put built at"), HasSubstr("indexing_test.cpp:")));
+  EXPECT_THAT(error_of([&] { put(x, p, matrix("m")); }), HasSubstr("put: y of shape (?, ?) does not fit to the part of x, whose shape is (?,)"));
+  const Function f = function({x, p, w}, {put(x, p, w)}, options());
+  const auto error = [&](std::vector<std::int64_t> at) {
+    const Array places = Array::from(at, {static_cast<std::int64_t>(at.size())}, device());
+    return error_of([&] { Array(f(range({2, 3}), places, array({1, 2}))).to_doubles(); });
+  };
+  EXPECT_THAT(error({0, 6}), AllOf(HasSubstr("put: position 6 is not on axis 0, whose extent is 6"), HasSubstr("indexing_test.cpp:")));
+  EXPECT_THAT(error({0, 1, 2}), HasSubstr("put: y of shape (2,) does not fit to the part of x, whose shape is (3,)"));
+  EXPECT_EQ(error({-6, 5}), "nothing thrown");
 }
 
 TEST_P(Indexing, HasAGradientOfTheGradient) {

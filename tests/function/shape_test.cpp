@@ -35,6 +35,7 @@ const std::vector<Selection>& selections() {
       {"reshape", {2, 6}, [](const Variable& x) { return reshape(x, {3, -1}); }, {3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
       {"reshape_turned", {2, 3}, [](const Variable& x) { return reshape(transpose(x), {2, 3}); }, {2, 3}, {0, 3, 1, 4, 2, 5}},
       {"flatten", {2, 2, 2}, [](const Variable& x) { return flatten(x); }, {8}, {0, 1, 2, 3, 4, 5, 6, 7}},
+      {"ravel", {2, 2, 2}, [](const Variable& x) { return ravel(x); }, {8}, {0, 1, 2, 3, 4, 5, 6, 7}},
       {"flatten_inner", {2, 2, 2}, [](const Variable& x) { return flatten(x, 1); }, {2, 4}, {0, 1, 2, 3, 4, 5, 6, 7}},
       {"broadcast_to", {2, 1}, [](const Variable& x) { return broadcast_to(x, {2, -1, 3}); }, {2, 2, 3}, {0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1}},
       {"roll", {2, 3}, [](const Variable& x) { return roll(x, 1, 1); }, {2, 3}, {2, 0, 1, 5, 3, 4}},

@@ -108,6 +108,7 @@ std::vector<GradientCase> cases_of_all_ops() {
       {"set_subtensor", [](Operands x) { return sqr(set_subtensor(x[0], {{1, 3}}, x[1])); }, {m, some_points({2, 4}, 3)}},
       {"inc_subtensor", [](Operands x) { return sqr(inc_subtensor(x[0], {{1, 3}}, x[1])); }, {m, some_points({4}, 3)}},
       {"take", [](Operands x) { return sqr(take(x[0], x[1], 1)); }, {some_points({2, 3}), positions}},
+      {"put", [](Operands x) { return sqr(put(x[0], x[2], x[1])) + sqr(ravel(x[0])); }, {some_points({4}), some_points({4}, 3), positions}},
       {"subtensor of tensors", [](Operands x) { return sqr(subtensor(x[0], {x[1], {}, x[1]})); }, {t, some_positions({1, 0, 1}, {3})}},
       {"set_subtensor of tensors", [](Operands x) { return sqr(set_subtensor(x[1], {x[2], {1, 3}}, x[0])); }, {some_points({4, 2}, 3), m, positions}},
       {"inc_subtensor of tensors", [](Operands x) { return sqr(inc_subtensor(x[0], {x[2], x[2]}, x[1])); }, {m, some_points({4}, 3), positions}},

@@ -13,7 +13,7 @@ constexpr Wide kNobodyKnows = std::numeric_limits<Wide>::infinity();
 bool has_axes_of(const Dims& x, const Dims& mask) { return mask.size() <= x.size() && std::equal(mask.begin(), mask.end(), x.begin()); }
 
 std::optional<NodeSpec> draw_indexing(Draw& draw) {
-  static const char* kNames[] = {"take", "along", "taken_back", "along_back", "one_hot", "nonzero", "flatnonzero", "masked", "set_masked", "add_masked", "add_rows_back", "picked", "set_picked", "add_picked"};
+  static const char* kNames[] = {"take", "along", "taken_back", "along_back", "one_hot", "nonzero", "flatnonzero", "masked", "set_masked", "add_masked", "add_rows_back", "picked", "set_picked", "add_picked", "put"};
   const std::string name = kNames[draw.pick(std::size(kNames))];
   const bool by_mask = name.find("mask") != std::string::npos || name == "add_rows_back", back = name == "taken_back" || name == "along_back";
   const std::optional<int> x = draw.find([&](const ValueType& type) {
@@ -36,6 +36,11 @@ std::optional<NodeSpec> draw_indexing(Draw& draw) {
     node.operands.push_back(*i);
     node.operands.push_back(*draw.find([&](const ValueType& type) { return type.dims == draw.type(*i).dims; }));
     draw.result_size *= draw.size(*i);
+  } else if (name == "put") {
+    node.operands.push_back(*draw.find([](const ValueType&) { return true; }));
+    const int positions = node.operands.back();
+    node.operands.push_back(*draw.find([&](const ValueType& type) { return type.dims.empty() || type.dims == draw.type(positions).dims; }));
+    draw.result_size += draw.size(positions);
   } else if (name == "one_hot") {
     draw.result_size *= node.pattern[1];
     draw.bounds = {node.pattern[1]};
@@ -71,6 +76,10 @@ std::vector<ValueType> indexing_types(const NodeSpec& node, const std::vector<Va
     if (node.name != "masked") return {x};
     rest.insert(rest.begin(), symbols.sized());
     return {{x.dtype, rest}};
+  }
+  if (node.name == "put") {
+    demand(in.at(2).dims.empty() || in[2].dims == in.at(1).dims);
+    return {x};
   }
   if (node.name.ends_with("picked")) {
     demand(x.dims.size() > 1 && in.at(1).dims == in.at(2).dims && in[1].dims.size() + x.dims.size() < 8 && (node.name == "picked" || x.dtype != bool_));
@@ -173,6 +182,19 @@ Tensor picked(const std::string& name, const Tensor& x, const Tensor& i, const T
   return result;
 }
 
+/// x with values of its dtype at places in C order, the last of several for one place.
+Tensor put_reference(const Tensor& x, const Tensor& numbers, const Tensor& given) {
+  demand_extents(x.shape.size() > 0);
+  const Tensor values = cast_tensor(given, x.dtype);
+  Tensor result = x;
+  for (std::size_t k = 0; k < numbers.elements.size(); ++k) {
+    const std::int64_t place = position_of(numbers.elements[k], x.shape.size());
+    if (place < 0) return {x.dtype, x.shape, std::vector<Element>(x.elements.size(), Element{0, kNobodyKnows})};
+    result.elements[static_cast<std::size_t>(place)] = values.elements[values.shape.rank() == 0 ? 0 : k];
+  }
+  return result;
+}
+
 Tensor as_bools(const Tensor& x) { return cast_tensor(x, bool_); }
 
 /// A mask is of known elements, or nobody knows what comes out, not even how many elements.
@@ -235,6 +257,7 @@ std::vector<Tensor> indexing_reference(const NodeSpec& node, const std::vector<T
     return {result};
   }
   if (node.name.ends_with("picked")) return {picked(node.name, x, cast_tensor(in[1], int64), cast_tensor(in[2], int64))};
+  if (node.name == "put") return {put_reference(x, cast_tensor(in[1], int64), in[2])};
   if (node.name.starts_with("take") || node.name.starts_with("along")) return {taken(node, x, cast_tensor(in[1], int64))};
   return masked(node, in);
 }

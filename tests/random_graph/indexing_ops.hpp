@@ -17,6 +17,15 @@ std::vector<T> indexing_node(const std::string& how, const std::vector<T>& in, c
     if (how == "picked") return {subtensor(x, {i, j})};
     return {how == "set_picked" ? set_subtensor(x, {i, j}, 2) : inc_subtensor(x, {i, j}, 1)};
   }
+  if (how == "put") {  // also what comes later to a place than something else
+    const T places = positions_on(ravel(x), 0, in[1]), values = in[2];
+    if constexpr (std::is_same_v<T, Variable>) return {put(x, places, values)};
+    else {
+      const T written = x.copy();
+      put(written, places, values);
+      return {written};
+    }
+  }
   if (how == "nonzero") return {nonzero(x).back()};
   if (how == "flatnonzero") return {flatnonzero(x)};
   if (how == "masked") return {subtensor(x, converted(in[1], bool_))};

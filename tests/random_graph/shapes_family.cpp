@@ -11,7 +11,7 @@ bool takes_two(const std::string& name) { return name == "concatenate" || name =
 bool is_triangle(const std::string& name) { return name == "tril" || name == "triu"; }
 
 std::optional<NodeSpec> draw_shape(Draw& draw) {
-  static const char* kNames[] = {"slice", "slice", "flip", "concatenate", "stack", "flatten", "repeat", "tile", "pad", "tril", "triu", "diagonal",
+  static const char* kNames[] = {"slice", "slice", "flip", "concatenate", "stack", "flatten", "ravel", "repeat", "tile", "pad", "tril", "triu", "diagonal",
                                  "set_slice", "add_slice", "shifted", "squeeze", "split", "transpose", "broadcast_to", "reshape", "specify_shape", "observed"};
   const std::string name = kNames[draw.pick(std::size(kNames))];
   const std::optional<int> x = draw.find([&](const ValueType& type) {
@@ -32,7 +32,7 @@ std::optional<NodeSpec> draw_shape(Draw& draw) {
     for (int symbol : draw.type(*x).dims) node.pattern.push_back(symbol == kHiddenOne);
   }
   const std::int64_t extent = draw.extent(draw.type(*x).dims[static_cast<std::size_t>(node.pattern[0])]);
-  draw.bounds = {name == "flatten" ? draw.size(*x) : name == "stack" || name == "split" ? 2 : name == "broadcast_to" || name == "reshape" ? 3 : name == "pad" ? extent + 5 : name == "concatenate" ? 3 * extent : name == "slice" ? extent : 4 * extent};
+  draw.bounds = {name == "flatten" || name == "ravel" ? draw.size(*x) : name == "stack" || name == "split" ? 2 : name == "broadcast_to" || name == "reshape" ? 3 : name == "pad" ? extent + 5 : name == "concatenate" ? 3 * extent : name == "slice" ? extent : 4 * extent};
   if (name == "reshape") draw.bounds.push_back(draw.size(*x));
   draw.result_size = draw.size(*x) * (name == "split" || name == "broadcast_to" || name == "reshape" || name == "repeat" || name == "tile" || name == "concatenate" || name == "stack" ? 4 : 1) + (name == "pad" ? 5 * draw.size(*x) : 0);
   return node;
@@ -48,6 +48,7 @@ std::vector<ValueType> shape_types(const NodeSpec& node, const std::vector<Value
   else if (node.name == "concatenate" || node.name == "repeat" || node.name == "tile" || node.name == "pad") dims[axis] = symbols.fresh();
   else if (node.name == "stack") dims.insert(dims.begin() + node.pattern[0], symbols.fresh());
   else if (node.name == "flatten") dims.resize(axis), dims.push_back(symbols.fresh());
+  else if (node.name == "ravel") dims = {symbols.fresh()};
   else if (node.name == "diagonal") demand(dims.size() >= 2 && dims.back() == dims[dims.size() - 2]), dims.pop_back();
   else if (is_triangle(node.name)) demand(dims.size() >= 2);
   else if (node.name == "transpose") std::reverse(dims.begin(), dims.end());
@@ -137,6 +138,7 @@ std::vector<Tensor> shape_reference(const NodeSpec& node, const std::vector<Tens
     }
     return {result};
   }
+  if (node.name == "ravel") return {{x.dtype, {x.shape.size()}, x.elements}};
   if (node.name == "flatten") {
     Shape flat;
     for (int i = 0; i < axis; ++i) flat.push_back(shape[i]);

@@ -26,6 +26,7 @@ std::vector<T> shapes_node(const std::string& how, const std::vector<T>& in, con
   if (how == "concatenate") return {concatenate({x, in[1], x}, axis)};
   if (how == "stack") return {stack({x, in[1]}, axis)};
   if (how == "flatten") return {flatten(x, axis, -1)};
+  if (how == "ravel") return {ravel(x)};
   if (how == "repeat") return {repeat(x, numbers[4], axis)};
   if (how == "tile") {
     std::vector<std::int64_t> counts(static_cast<std::size_t>(x.rank() - axis), 1);

@@ -1,6 +1,7 @@
 // Elements by positions that are data: integer tensors.
 //
 //   take(table, words, 0)                 rows of a table: an embedding; its gradient adds up what a row was taken for
+//   put(x, places, 0)                     x, but 0 at these places of all its elements
 //   take_along_axis(x, argmax(x, 1, keepdims), 1)
 //
 // Positions: any integer dtype; negative ones count from the end. One that is not on the axis is an IndexError: on a CPU at the call,
@@ -16,6 +17,11 @@ namespace damo {
 /// elements in C order, of positions' shape. Each slice is read and written once. The gradient sorts the positions and writes each element of x's shape once.
 Variable take(const Operand& x, const Operand& positions, int axis);
 Variable take(const Operand& x, const Operand& positions);
+
+/// x with values at positions among its elements in C order, of x's type: NumPy's put. positions: any shape; values: a number or a tensor that
+/// broadcasts to it (ShapeError), of any dtype, cast to x's. Of several values for one place the last in C order stays. Arrays write into x itself. One
+/// write of the values where x is nobody else's, else a copy of x before; the positions are sorted, but where a CPU takes them in their order.
+Variable put(const Operand& x, const Operand& positions, const Operand& values);
 
 /// z[i, j, k] = x[i, positions[i, j, k], k] along axis 1, and so on. positions: as many axes as x, the others as long as x's.
 Variable take_along_axis(const Operand& x, const Operand& positions, int axis);

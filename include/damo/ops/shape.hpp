@@ -36,6 +36,7 @@ Variable broadcast_to(const Operand& x, const Shape& shape);
 Variable reshape(const Operand& x, const Shape& shape);
 /// The axes from first to last as one; all of them: NumPy's ravel. Of rank 0: one element. Copies what is not contiguous.
 Variable flatten(const Operand& x, int first = 0, int last = -1);
+inline Variable ravel(const Operand& x) { return flatten(x); }
 /// Parts of these sizes along an axis, which they fill.
 std::vector<Variable> split(const Operand& x, std::span<const std::int64_t> sizes, int axis = 0);
 inline std::vector<Variable> split(const Operand& x, std::initializer_list<std::int64_t> sizes, int axis = 0) {

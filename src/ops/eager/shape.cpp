@@ -270,13 +270,14 @@ Array take(const Array& x, const Array& positions) {
 void put(const Array& x, const Array& positions, const Array& values) {
   require_positions("put", x, positions);
   require("put", values);
+  require_fits_part("put", positions.shape(), values.shape(), values.shape());
   check_writable("put", x);
   const Array wanted = values.to(x.device()).broadcast_to(positions.shape());
   const Array given = wanted.dtype() == x.dtype() ? wanted : astype(wanted, x.dtype());
   if (positions.size() == 0) return;
   const Array target = contiguous(x);
   const Array at = contiguous(checked_positions("put", positions, 0, x.size(), -1));
-  scatter(target, at, given);
+  scatter(ScatterKind::kSet, given, at, ravel(target), 0, 1, true);
   if (target.data() != x.data()) copy_into(x, target);
 }
 

@@ -238,4 +238,14 @@ Variable take(const Operand& x, const Operand& positions) {
   return take(at(flatten(at(x.as(x.promotable().dtype)))), positions, 0);
 }
 
+Variable put(const Operand& x, const Operand& positions, const Operand& values) {
+  return asked("put", [&] {
+    const At at(x.where());
+    const Variable from = x.as(x.promotable().dtype), given = positions.as(positions.promotable().dtype), line = flatten(at(from));
+    const Variable value = values.is_number() ? values.as(from.dtype()) : cast_at(values.variable(), from.dtype(), x.where());
+    const Variable places = checked_positions("put", line, 0, given, x.where());
+    return reshape_like(write_at({"put", ScatterKind::kSet, 0, 1}, line, places, value, Repeats::kMay, x.where()), from, x.where());
+  }, x, positions, values);
+}
+
 }  // namespace damo

@@ -62,7 +62,7 @@ __global__ void gather_strided(const void* x, const long long* positions, void* 
 }
 )";
 
-// z is (outer, extent, inner), y's axes (outer, count, inner). The thread of the last of equal keys sets, that of the first adds them all up, four at a time: a
+// z is (outer, extent, inner), y's axes (outer, count, inner). What has a key below 0 goes nowhere. The thread of the last of equal keys sets, that of the first adds them all up, four at a time: a
 // key, its place and its element are read one after another, and a thread that read one element at a time would wait for memory three times for each. Blocks share
 // the columns of a row, so that a long sum is one thread's for one column.
 constexpr const char* kScatter = R"(
@@ -73,7 +73,7 @@ __global__ void scatter(const void* from, const long long* keys, const long long
   const long long step = (long long)gridDim.x * blockDim.y;
   for (long long row = (long long)blockIdx.x * blockDim.y + threadIdx.y; row < rows; row += step) {
     const long long outer = rows == count ? 0 : row / count, i = row - outer * count, key = keys[i];
-    if (adds ? i > 0 && keys[i - 1] == key : i + 1 < count && keys[i + 1] == key) continue;
+    if (key < 0 || (adds ? i > 0 && keys[i - 1] == key : i + 1 < count && keys[i + 1] == key)) continue;
     for (long long k = (long long)blockIdx.y * blockDim.x + threadIdx.x; k < inner; k += (long long)gridDim.y * blockDim.x) {
       T* to = z + (outer * extent + key) * inner + k;
       if (!adds) {

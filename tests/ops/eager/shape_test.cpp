@@ -55,6 +55,8 @@ TEST_P(EagerShape, TakesAndPuts) {
   EXPECT_EQ(y.to_doubles(), (Values{5, 0, 0, 0, 0, 6}));
   put(y.transpose(), positions({1}), Array::scalar(9, device()));
   EXPECT_EQ(y.to_doubles(), (Values{5, 0, 0, 9, 0, 6}));
+  put(y, positions({2, 1, 2, 1}), array({1, 2, 3, 4}));
+  EXPECT_EQ(y.to_doubles(), (Values{5, 4, 3, 9, 0, 6})) << "the last of several stays";
   EXPECT_THAT(error_of([&] { take(x, x); }),
               ::testing::HasSubstr("take: positions are integers, these are float32 (3, 4)"));
   EXPECT_THAT(error_of([&] { take(range({0}), positions({0})); }),
