@@ -39,6 +39,12 @@ Array min(const Array& x, const Axes& axes = {}, bool keepdims = false);
 Array argmax(const Array& x, const Axes& axes = {}, bool keepdims = false);
 Array argmin(const Array& x, const Axes& axes = {}, bool keepdims = false);
 
+struct ArrayMaxAndArgmax {
+  Array values, positions;
+};
+/// The greatest element and its place, as argmax finds it: x is read once, then an element a result.
+ArrayMaxAndArgmax max_and_argmax(const Array& x, const Axes& axes = {}, bool keepdims = false);
+
 /// int64, of x's shape, as ops/reduce.hpp has it: the place of each element among those that argmax over the same axes would choose from.
 /// x: any dtype; none of its elements is read. Cost: 8 bytes an element are written.
 Array index_along(const Array& x, const Axes& axes);

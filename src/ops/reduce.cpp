@@ -70,6 +70,10 @@ Variable max(const Operand& x, const Axes& axes, bool keep) { return plain(Reduc
 Variable min(const Operand& x, const Axes& axes, bool keep) { return plain(ReductionKind::kMin, x, axes, keep); }
 Variable argmax(const Operand& x, const Axes& axes, bool keep) { return plain(ReductionKind::kArgmax, x, axes, keep); }
 Variable argmin(const Operand& x, const Axes& axes, bool keep) { return plain(ReductionKind::kArgmin, x, axes, keep); }
+MaxAndArgmax max_and_argmax(const Operand& x, const Axes& axes, bool keep) {
+  const BuiltAt here(x.where());
+  return asked("max_and_argmax", [&] { return MaxAndArgmax{max(x, axes, keep), argmax(x, axes, keep)}; }, x);
+}
 Variable index_along(const Operand& x, const Axes& axes) { return plain(ReductionKind::kIndex, x, axes, true); }
 Variable any(const Operand& x, const Axes& axes, bool keep) { return plain(ReductionKind::kAny, x, axes, keep); }
 Variable all(const Operand& x, const Axes& axes, bool keep) { return plain(ReductionKind::kAll, x, axes, keep); }

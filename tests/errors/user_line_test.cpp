@@ -26,7 +26,7 @@ TEST(UserLine, IsInErrorsOfFunctionsThatCheckBeforeTheyBuild) {
       {"split", [&] { split(k, {1, 1}); }}, {"split", [&] { split(x, {-1, 1}); }}, {"roll", [&] { roll(x, 1, 2); }}, {"pad", [&] { pad(x, {{1, 1}}); }}, {"pad", [&] { pad(v, {{-1, 1}}); }},
       {"sort", [&] { sort(x, 3); }}, {"argsort", [&] { argsort(scalar("s")); }}, {"take", [&] { take(x, v); }}, {"take", [&] { take(x, i, 4); }}, {"take_along_axis", [&] { take_along_axis(x, i, 4); }},
       {"one_hot", [&] { one_hot(v, 3); }}, {"one_hot", [&] { one_hot(i, -3); }}, {"nonzero", [&] { nonzero(scalar("s")); }}, {"subtensor", [&] { subtensor(x, v); }}, {"subtensor", [&] { subtensor(x, {0, 1, 2}); }}, {"subtensor", [&] { subtensor(x, {i, v}); }}, {"inc_subtensor", [&] { inc_subtensor(cast(x, int32), {i}, 0.5); }}, {"set_subtensor", [&] { set_subtensor(x, v, 0.0); }},
-      {"print", [&] { print(x, "x", {"mode"}); }}, {"observe", [&] { observe(x, nullptr); }}, {"put", [&] { put(x, v, 1); }}, {"isclose", [&] { isclose(x, 1, -1); }}, {"allclose", [&] { allclose(x, x, -1); }}, {"grad_clip", [&] { grad_clip(x, 2, 1); }}, {"conv2d", [&] { conv2d(tensor4("a"), tensor4("b"), {.stride = 0}); }},
+      {"print", [&] { print(x, "x", {"mode"}); }}, {"observe", [&] { observe(x, nullptr); }}, {"max_and_argmax", [&] { max_and_argmax(x, 2); }}, {"put", [&] { put(x, v, 1); }}, {"isclose", [&] { isclose(x, 1, -1); }}, {"allclose", [&] { allclose(x, x, -1); }}, {"grad_clip", [&] { grad_clip(x, 2, 1); }}, {"conv2d", [&] { conv2d(tensor4("a"), tensor4("b"), {.stride = 0}); }},
       {"max_pool2d", [&] { max_pool2d(tensor4("a"), 2, {.padding = 2}); }}, {"inv", [&] { inv(v); }}, {"tril", [&] { tril(v); }}, {"specify_shape", [&] { specify_shape(k, {3, 5}); }},
       {"uniform", [&] { random.uniform({3}, 2, 1); }}, {"normal", [&] { random.normal({3}, 0, 1, int32); }}, {"poisson", [&] { random.poisson({-1}, 2.0); }}, {"dropout", [&] { random.dropout(x, 2); }},
       {"sum", [&] { sum(x, {}, {.dtype = int32}); }}, {"norm", [&] { norm(x, {}, {.ord = NAN}); }},
@@ -68,7 +68,7 @@ TEST(UserLine, IsThatOfALayersCallInTheNodesOfTheLayerAndInItsErrors) {
 TEST(UserLine, IsThatOfTheCallOfWhatIsMadeOfSeveralOps) {
   const Variable x = matrix("x"), v = vector("v"), i = vector("i", int64), w = input({float32, {3}}, "w"), pictures = input({float32, {kUnknown, 2, kUnknown, kUnknown}}, "pictures");
   const std::vector<Variable> outputs = {ptp(x), median(x, 0), quantile(x, 0.3), bincount(i), bincount(i, v), unique(x).inverse, confusion_matrix(i, i).matrix, choose(i, {v, w}), meshgrid({v, w})[0],
-                                         kron(x, v), matrix_power(x, 0), convolve(v, w, ConvolveMode::kSame), bilinear_upsampling(pictures, 2), allclose(x, x), put(x, i, v), ravel(x)};
+                                         kron(x, v), matrix_power(x, 0), convolve(v, w, ConvolveMode::kSame), bilinear_upsampling(pictures, 2), allclose(x, x), put(x, i, v), ravel(x), max_and_argmax(x, 0).values};
   const Variable inputs[] = {x, v, i, w, pictures};
   const Function f = function(inputs, outputs, {.fuse = false, .device = Device("null")});
   EXPECT_GT(files_of(f).size(), 50u);

@@ -304,6 +304,27 @@ TEST_P(Reduce, CountsMoreThanAFloat16HoldsInGradientsOfSixteenBits) {
   }
 }
 
+TEST_P(Reduce, FindsTheGreatestAndItsPlaceInOneKernel) {
+  const Variable x = tensor3("x"), y = exp(x);
+  for (const Axes& axes : {Axes(), Axes(1), Axes({0, 2})}) {
+    const auto [values, positions] = max_and_argmax(y, axes, true);
+    const Function f = function({x}, {values, positions, grad(sum(values), x)}, options());
+    const Function alone = function({x}, {values, positions}, {.device = Device("null")});
+    int kernels = 0;
+    for (NodeId node : alone.graph().nodes()) kernels += alone.graph().op(node).inner_graph() != nullptr;
+    EXPECT_EQ(kernels, 1);
+    const Array in = array({3, 9, 9, 1, 2, -4, 0, 9, 7, 7, 5, 6}, {2, 3, 2});
+    const Results r = f(in);
+    const auto [greatest, places] = max_and_argmax(in, axes, true);
+    EXPECT_EQ(Array(r[1]).to_doubles(), places.to_doubles());
+    EXPECT_EQ(Array(r[0]).shape(), greatest.shape());
+    const std::vector<double> found = Array(r[0]).to_doubles(), expected = greatest.to_doubles();
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i] / std::exp(expected[i]), 1, 1e-6);
+  }
+  EXPECT_EQ(max_and_argmax(x, 1).positions.dtype(), int64);
+  EXPECT_EQ(max_and_argmax(x, 1).values.rank(), 2);
+}
+
 TEST_P(Reduce, SharesTheGradientOfAMaximumAmongEquals) {
   const Variable x = vector("x", float64);
   const Function g = function({x}, {grad(max(x), {x})[0]}, options());

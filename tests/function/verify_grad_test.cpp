@@ -85,6 +85,10 @@ std::vector<GradientCase> cases_of_all_ops() {
       {"norm", [](Operands x) { return norm(x[0], 1); }, {m}},
       {"logsumexp", [](Operands x) { return logsumexp(x[0], 1); }, {m}},
       {"max", [](Operands x) { return max(x[0], 1) * min(x[0], 1); }, {m}},
+      {"max_and_argmax", [](Operands x) {
+         const auto [values, positions] = max_and_argmax(sqr(x[0]), 0);
+         return values * cast(positions + 1, float64);
+       }, {m}},
       {"argmax", [](Operands x) { return sum(x[0], 1) * cast(argmax(x[0], 1), float64); }, {m}},
       {"softmax", [](Operands x) { return softmax(x[0]); }, {m}},
       {"log_softmax", [](Operands x) { return log_softmax(x[0]); }, {m}},

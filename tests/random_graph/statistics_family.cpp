@@ -11,12 +11,12 @@ namespace {
 
 constexpr Element kOpenStatistic{0, std::numeric_limits<Wide>::infinity()};
 
-bool is_of_axis(const std::string& name) { return name == "ptp" || name == "median" || name == "quantile"; }
+bool is_of_axis(const std::string& name) { return name == "ptp" || name == "max_and_argmax" || name == "median" || name == "quantile"; }
 bool is_closeness(const std::string& name) { return name == "isclose" || name == "allclose"; }
-int results_of_statistic(const std::string& name) { return name == "unique" ? 4 : name == "confusion_matrix" ? 2 : 1; }
+int results_of_statistic(const std::string& name) { return name == "unique" ? 4 : name == "confusion_matrix" || name == "max_and_argmax" ? 2 : 1; }
 
 std::optional<NodeSpec> draw_statistic(Draw& draw) {
-  static const char* kNames[] = {"ptp", "median", "quantile", "quantile", "unique", "bincount", "weighed", "confusion_matrix", "isclose", "allclose"};
+  static const char* kNames[] = {"ptp", "max_and_argmax", "median", "quantile", "quantile", "unique", "bincount", "weighed", "confusion_matrix", "isclose", "allclose"};
   const std::string name = kNames[draw.pick(std::size(kNames))];
   const std::optional<int> x = draw.find([&](const ValueType& type) {
     if (name == "bincount" || name == "weighed" || name == "confusion_matrix") return type.dims.size() == 1;
@@ -56,6 +56,7 @@ std::vector<ValueType> statistic_types(const NodeSpec& node, const std::vector<V
     if (axis >= 0 && i != axis) result.dims.push_back(x.dims[static_cast<std::size_t>(i)]);
     else if (node.pattern[2] != 0) result.dims.push_back(kOne);
   }
+  if (node.name == "max_and_argmax") return {{x.dtype, result.dims}, {int64, result.dims}};
   return {result};
 }
 
@@ -144,10 +145,11 @@ std::vector<std::size_t> labels_of(const Tensor& x) {
 }
 
 std::vector<Tensor> statistic_reference(const NodeSpec& node, const std::vector<Tensor>& in, const std::vector<DType>& dtypes) {
-  if (node.name == "ptp") {
+  if (node.name == "ptp" || node.name == "max_and_argmax") {
     const std::vector<int> axes = node.pattern[0] < 0 ? all_axes(in[0]) : std::vector<int>{node.pattern[0]};
     for (int axis : axes) demand_extents(in[0].shape[axis] > 0);
     const auto chosen_of = [&](const char* name) { return reduce_tensor(name, in[0], axes, node.pattern[2] != 0, dtypes[0]); };
+    if (node.name == "max_and_argmax") return {chosen_of("max"), reduce_tensor("argmax", in[0], axes, node.pattern[2] != 0, int64)};
     return {apply_row("sub", {chosen_of("max"), chosen_of("min")})};
   }
   if (is_of_axis(node.name)) return {ordered_reference(node, in[0], dtypes[0])};

@@ -19,6 +19,10 @@ std::vector<T> statistics_node(const std::string& how, const std::vector<T>& in,
   const std::optional<int> axis = numbers[0] < 0 ? std::nullopt : std::optional<int>(numbers[0]);
   const bool keeps = numbers[2] != 0;
   if (how == "ptp") return {ptp(x, axis ? Axes(*axis) : Axes(), keeps)};
+  if (how == "max_and_argmax") {
+    const auto both = max_and_argmax(x, axis ? Axes(*axis) : Axes(), keeps);
+    return {both.values, both.positions};
+  }
   if (how == "median") return {median(x, axis, keeps)};
   if (how == "quantile") return {quantile(x, numbers[1] / 8.0, axis, keeps)};
   if (how == "isclose") return {isclose(x, in[1], 0.25, numbers[1] / 8.0, keeps)};

@@ -42,6 +42,12 @@ Variable min(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Variable argmax(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Variable argmin(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 
+struct MaxAndArgmax {
+  Variable values, positions;
+};
+/// max and argmax at once: {max(x, axes, keepdims), argmax(x, axes, keepdims)}, which are one kernel that reads x once. Theano's max_and_argmax.
+MaxAndArgmax max_and_argmax(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+
 /// int64, of x's shape: the place of each element among those that argmax over the same axes would choose from; nothing of x is read
 /// but its shape. In one kernel with reductions over these axes it costs no memory.
 Variable index_along(const Operand& x, const Axes& axes);

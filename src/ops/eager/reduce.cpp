@@ -9,6 +9,8 @@
 #include <damo/array_shape.hpp>
 
 #include "graph/base/computed_dtype.hpp"
+#include "ops/both_worlds.hpp"
+#include "ops/eager/index_kernels.hpp"
 #include "ops/eager/inner_product.hpp"
 #include "ops/eager/kernels.hpp"
 #include "ops/reductions.hpp"
@@ -141,6 +143,22 @@ Array any(const Array& x, const Axes& axes, bool keep) { return run(ReductionKin
 Array all(const Array& x, const Axes& axes, bool keep) { return run(ReductionKind::kAll, x, axes, keep); }
 Array argmax(const Array& x, const Axes& axes, bool keep) { return run(ReductionKind::kArgmax, x, axes, keep); }
 Array argmin(const Array& x, const Axes& axes, bool keep) { return run(ReductionKind::kArgmin, x, axes, keep); }
+
+ArrayMaxAndArgmax max_and_argmax(const Array& x, const Axes& axes, bool keep) {
+  return asked_at_once("max_and_argmax", [&] {
+    const Array positions = argmax(x, axes, true), values = Array::empty(positions.shape(), x.dtype(), x.device());
+    const std::uint32_t mask = axes.mask(x.rank(), "max_and_argmax");
+    if (values.size() > 0) {
+      std::vector<int> kept, reduced;
+      for (int axis = 0; axis < x.rank(); ++axis) (mask >> axis & 1u ? reduced : kept).push_back(axis);
+      kept.insert(kept.end(), reduced.begin(), reduced.end());
+      const Array rows = x.permute(kept), begins = arange(0, x.size(), x.size() / values.size(), int64, x.device());
+      gather(rows, begins.reshape(positions.shape()) + positions, values, 0, x.rank(), true);
+    }
+    const Shape shape = reduced_shape(x.shape(), mask, keep);
+    return ArrayMaxAndArgmax{values.reshape(shape), positions.reshape(shape)};
+  }, x);
+}
 
 Array index_along(const Array& x, const Axes& axes) {
   if (!x) throw TypeError("index_along: the Array is empty", "check the Array with if (array)");

@@ -148,6 +148,36 @@ TEST_P(EagerReduce, NaNWinsAndTheFirstOfEqualsIsFound) {
   EXPECT_EQ(argmin(range({3, 4}), {}, true).shape(), (Shape{1, 1}));
 }
 
+TEST_P(EagerReduce, FindsTheGreatestAndItsPlaceAtOnce) {
+  const Array x = array({3, 9, 9, 1, 2, -4, 0, 9, 7, 7, 5, 6}, {2, 3, 2});
+  const auto expect = [&](const Array& of, const Axes& axes, bool keep, const Shape& shape, const Values& values, const Values& places) {
+    const auto [found, positions] = max_and_argmax(of, axes, keep);
+    EXPECT_EQ(found.shape(), shape);
+    EXPECT_EQ(positions.shape(), shape);
+    EXPECT_EQ(positions.dtype(), int64);
+    EXPECT_EQ(found.dtype(), of.dtype());
+    EXPECT_EQ(found.to_doubles(), values);
+    EXPECT_EQ(positions.to_doubles(), places);
+  };
+  expect(x, {}, false, {}, {9}, {1});
+  expect(x, 1, false, {2, 2}, {9, 9, 7, 9}, {1, 0, 1, 0});
+  expect(x, {0, 2}, true, {1, 3, 1}, {9, 9, 6}, {1, 0, 3});
+  expect(x.transpose(), {0, -1}, false, {3}, {9, 9, 6}, {2, 0, 3});
+  expect(x.slice({{}, {std::nullopt, std::nullopt, -1}}), 1, false, {2, 2}, {9, 9, 7, 9}, {1, 2, 1, 2});
+  expect(astype(x, int8), -1, false, {2, 3}, {9, 9, 2, 9, 7, 6}, {1, 0, 0, 1, 0, 1});
+  expect(astype(x, float16), 0, true, {1, 3, 2}, {3, 9, 9, 7, 5, 6}, {0, 0, 0, 1, 1, 1});
+  expect(Array::scalar(4.0f, device()), {}, false, {}, {4}, {0});
+  expect(Array::empty({0, 3}, float32, device()), 1, false, {0}, {}, {});
+  const auto [values, positions] = max_and_argmax(array({1, NAN, 5, NAN, 2, -INFINITY, -INFINITY, -INFINITY}, {2, 4}), 1);
+  EXPECT_TRUE(std::isnan(values.to_doubles()[0]));
+  EXPECT_EQ(values.to_doubles()[1], 2);
+  EXPECT_EQ(positions.to_doubles(), (Values{1, 0}));
+  EXPECT_THAT(error_of([&] { max_and_argmax(x, 3); }), ::testing::HasSubstr("max_and_argmax: "));
+  EXPECT_THAT(error_of([&] { max_and_argmax(Array()); }), ::testing::HasSubstr("max_and_argmax: the Array is empty"));
+  EXPECT_THAT(error_of([&] { max_and_argmax(Array::empty({3, 0}, float32, device()), 1); }),
+              ::testing::HasSubstr("max_and_argmax: there is no element to choose in an array of shape (3, 0)"));
+}
+
 TEST_P(EagerReduce, NumbersTheElementsThatArgmaxChoosesFrom) {
   const Array x = random({2, 3, 2});
   EXPECT_EQ(index_along(x, 1).to_doubles(), (Values{0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2}));
