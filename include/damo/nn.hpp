@@ -51,15 +51,23 @@ struct Linear {
   Shared weight, bias;
 };
 
-/// (n, channels, height, width) -> conv2d(x, weight, options) + bias, (n, filters, ...): weight (filters, channels / options.groups, window...), by Glorot with
-/// what a window sees and what sees an element as inputs and outputs; bias 0.
-struct Conv2d {
-  Conv2d(Init& init, const std::string& name, std::int64_t channels, std::int64_t filters, const PerAxis& window, ConvOptions options = {});
+/// (n, channels, extents...) of so many spatial axes -> conv1d, conv2d or conv3d(x, weight, options) + bias, (n, filters, ...): weight (filters,
+/// channels / options.groups, window...), by Glorot with what a window sees and what sees an element as inputs and outputs; bias 0. window: an extent
+/// for each spatial axis, or one for all. ShapeError for another number of them, and for groups that do not divide channels and filters.
+template <int kSpatialAxes>
+struct Conv {
+  Conv(Init& init, const std::string& name, std::int64_t channels, std::int64_t filters, const PerAxis& window, ConvOptions options = {});
   Variable operator()(const Operand& x) const;
   std::vector<Shared> parameters() const { return {weight, bias}; }
   Shared weight, bias;
   ConvOptions options;
 };
+extern template struct Conv<1>;
+extern template struct Conv<2>;
+extern template struct Conv<3>;
+using Conv1d = Conv<1>;
+using Conv2d = Conv<2>;
+using Conv3d = Conv<3>;
 
 /// Integer positions of any shape -> that shape with an axis of features: rows of a table, normal by 0.02.
 struct Embedding {

@@ -89,27 +89,45 @@ Variable Linear::operator()(const Operand& x) const {
 
 namespace {
 
-Shared filters_of(Init& init, const std::string& name, std::int64_t channels, std::int64_t filters, const PerAxis& window, std::int64_t groups) {
-  const std::vector<std::int64_t>& extents = window.numbers();
-  if (extents.empty() || extents.size() > 2 || groups < 1 || channels % groups != 0 || filters % groups != 0) {
-    throw ShapeError("nn::Conv2d: " + std::to_string(channels) + " channels and " + std::to_string(filters) + " filters in " + std::to_string(groups) + " groups, windows of " +
-                         std::to_string(extents.size()) + " axes",
-                     "give one or two extents, and groups that divide both numbers");
+Shared filters_of(const std::string& layer, std::size_t axes, Init& init, const std::string& name, std::int64_t channels, std::int64_t filters,
+                  const PerAxis& window, std::int64_t groups) {
+  std::vector<std::int64_t> extents = window.numbers();
+  if ((extents.size() != 1 && extents.size() != axes) || groups < 1 || channels % groups != 0 || filters % groups != 0) {
+    throw ShapeError(layer + ": " + std::to_string(channels) + " channels and " + std::to_string(filters) + " filters in " + std::to_string(groups) +
+                         " groups, windows of " + std::to_string(extents.size()) + " axes",
+                     "give one extent" + (axes == 1 ? "" : " or " + std::to_string(axes)) + ", and groups that divide both numbers");
   }
-  const std::int64_t height = extents.front(), width = extents.back();
-  const double inputs = static_cast<double>(channels / groups * height * width), outputs = static_cast<double>(filters / groups * height * width);
-  return init.uniform(name, {filters, channels / groups, height, width}, std::sqrt(6 / (inputs + outputs)));
+  extents.resize(axes, extents.front());
+  Shape shape{filters, channels / groups};
+  double seen = 1;  // elements of a window
+  for (const std::int64_t extent : extents) shape.push_back(extent), seen *= static_cast<double>(extent);
+  const double inputs = static_cast<double>(channels / groups) * seen, outputs = static_cast<double>(filters / groups) * seen;
+  return init.uniform(name, shape, std::sqrt(6 / (inputs + outputs)));
+}
+
+template <int kSpatialAxes>
+const std::string& name_of_conv() {
+  static const std::string name = "nn::Conv" + std::to_string(kSpatialAxes) + "d";
+  return name;
 }
 
 }  // namespace
 
-Conv2d::Conv2d(Init& init, const std::string& name, std::int64_t channels, std::int64_t filters, const PerAxis& window, ConvOptions options)
-    : weight(filters_of(init, name + ".weight", channels, filters, window, options.groups)), bias(init.full(name + ".bias", {filters})), options(std::move(options)) {}
-Variable Conv2d::operator()(const Operand& x) const {
+template <int kSpatialAxes>
+Conv<kSpatialAxes>::Conv(Init& init, const std::string& name, std::int64_t channels, std::int64_t filters, const PerAxis& window, ConvOptions options)
+    : weight(filters_of(name_of_conv<kSpatialAxes>(), kSpatialAxes, init, name + ".weight", channels, filters, window, options.groups)),
+      bias(init.full(name + ".bias", {filters})), options(std::move(options)) {}
+
+template <int kSpatialAxes>
+Variable Conv<kSpatialAxes>::operator()(const Operand& x) const {
   const BuiltAt here(x.where());
-  const Variable y = conv2d(x, weight, options);
-  return y + along(bias, "nn::Conv2d", 1, y.rank());
+  const Variable y = kSpatialAxes == 1 ? conv1d(x, weight, options) : kSpatialAxes == 2 ? conv2d(x, weight, options) : conv3d(x, weight, options);
+  return y + along(bias, name_of_conv<kSpatialAxes>().c_str(), 1, y.rank());
 }
+
+template struct Conv<1>;
+template struct Conv<2>;
+template struct Conv<3>;
 
 Embedding::Embedding(Init& init, const std::string& name, std::int64_t count, std::int64_t features)
     : weight(init.normal(name + ".weight", {count, features}, 0.02)) {}

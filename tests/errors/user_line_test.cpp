@@ -57,9 +57,10 @@ TEST(UserLine, IsThatOfALayersCallInTheNodesOfTheLayerAndInItsErrors) {
   const nn::LSTM lstm(init, "lstm", 4, 3);
   const nn::Linear linear(init, "linear", 3, 2);
   const nn::Conv2d conv(init, "conv", 2, 3, 3);
+  const nn::Conv1d line(init, "line", 2, 3, 3);
   const Variable i = matrix("i", int64), x = tensor4("x");
   const Variable h = lstm(norm(words(i))).hidden, scores = linear(h);
-  const Function f = function({i, x}, {sum(scores) + sum(conv(x))}, {.fuse = false, .device = Device("null")});
+  const Function f = function({i, x}, {sum(scores) + sum(conv(x)) + sum(line(subtensor(x, {0})))}, {.fuse = false, .device = Device("null")});
   EXPECT_GT(files_of(f).size(), 10u);
   EXPECT_THAT(files_of(f), Each(HasSubstr("errors/user_line_test.cpp:")));
   EXPECT_THAT(error_of([&] { words(vector("v")); }), HasSubstr("errors/user_line_test.cpp:"));

@@ -173,6 +173,48 @@ TEST_P(NnOnEachDevice, Conv2dIsAConvolutionAndABiasAChannel) {
   EXPECT_THAT(error_of([&] { nn::Conv2d(init, "bad", 3, 4, 3, {.groups = 2}); }), HasSubstr("nn::Conv2d: 3 channels and 4 filters in 2 groups"));
 }
 
+TEST_P(NnOnEachDevice, Conv1dAndConv3dAreTheirConvolutions) {
+  nn::Init init = this->init();
+  const nn::Conv1d line(init, "line", 2, 3, 2);
+  EXPECT_EQ(line.weight.array().shape(), (Shape{3, 2, 2}));
+  line.weight.set(astype(array({1, 2, 3, 4, 0, 0, 1, -1, 2, 0, 0, 2}, {3, 2, 2}), float64));
+  line.bias.set(astype(array({10, 20, 30}), float64));
+  const Variable x = tensor3("x", float64), v = input({float64, {kUnknown, 2, kUnknown, kUnknown, kUnknown}}, "v");
+  // One sample of the channels (1, 2, 5) and (0, 3, 1).
+  expect_near(run({x}, line(x), {astype(array({1, 2, 5, 0, 3, 1}, {1, 2, 3}), float64)}),
+              {10 + 1 + 4 + 12, 10 + 2 + 10 + 9 + 4, 20 - 3, 20 + 3 - 1, 30 + 2 + 6, 30 + 4 + 2});
+  const nn::Conv3d volume(init, "volume", 2, 4, {2, 1, 3}, {.stride = 2, .padding = {1, 0, 1}, .groups = 2});
+  EXPECT_EQ(volume.weight.array().shape(), (Shape{4, 1, 2, 1, 3}));
+  const double limit = std::sqrt(6.0 / (1 * 6 + 2 * 6));
+  for (const double value : volume.weight.array().to_doubles()) EXPECT_LE(std::fabs(value), limit);
+  volume.bias.set(wave({4}));
+  const Array in = wave({2, 2, 3, 2, 4}), filters = volume.weight.array(), bias = volume.bias.array();
+  const std::vector<double> of_in = in.to_doubles(), w = filters.to_doubles(), b = bias.to_doubles();
+  std::vector<double> want;
+  for (int n = 0; n < 2; ++n)
+    for (int f = 0; f < 4; ++f)
+      for (int d = 0; d < 2; ++d)
+        for (int k = 0; k < 2; ++k) {  // the one of two rows that a stride of 2 leaves
+          double sum = b[static_cast<std::size_t>(f)];
+          for (int i = 0; i < 2; ++i)
+            for (int j = 0; j < 3; ++j) {
+              const int depth = 2 * d + i - 1, column = 2 * k + j - 1;
+              if (depth < 0 || depth >= 3 || column < 0 || column >= 4) continue;
+              const int place = ((n * 2 + f / 2) * 3 + depth) * 8 + column;
+              sum += w[static_cast<std::size_t>(f * 6 + i * 3 + j)] * of_in[static_cast<std::size_t>(place)];
+            }
+          want.push_back(sum);
+        }
+  expect_near(run({v}, volume(v), {in}), want);
+  EXPECT_EQ(nn::parameters(line, volume).size(), 4u);
+  verify_grad([&](auto in) { return line(in[0]); }, {wave({1, 2, 4})}, {.device = device()});
+  EXPECT_THAT(error_of([&] { nn::Conv1d(init, "bad", 3, 4, {2, 2}); }),
+              AllOf(HasSubstr("nn::Conv1d: 3 channels and 4 filters in 1 groups, windows of 2 axes"), HasSubstr("give one extent, and")));
+  EXPECT_THAT(error_of([&] { nn::Conv3d(init, "bad", 3, 4, {2, 2}); }),
+              AllOf(HasSubstr("nn::Conv3d: 3 channels and 4 filters in 1 groups, windows of 2 axes"), HasSubstr("give one extent or 3, and")));
+  EXPECT_THAT(error_of([&] { line(tensor4("p", float64)); }), AllOf(HasSubstr("conv1d"), HasSubstr("nn_test.cpp:")));
+}
+
 TEST_P(NnOnEachDevice, BatchNormLearnsWhatItUsesLater) {
   nn::Init init = this->init();
   const nn::BatchNorm layer(init, "bn", 2, 1, 0.75);
