@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include <damo/array.hpp>
 #include <damo/optim.hpp>
 #include <damo/shared.hpp>
 #include <damo/windows.hpp>
@@ -169,17 +170,22 @@ struct GRU {
   GRUCell cell;
 };
 
-struct AttentionOptions {
+template <class Value>
+struct AttentionOptionsOf {
   bool causal = false;                   ///< query i looks at keys 0 to i only
-  std::optional<Variable> mask = {};     ///< bool, broadcasts to (heads, n, m): false is not looked at
+  std::optional<Value> mask = {};        ///< bool, broadcasts to (heads, n, m): false is not looked at
   std::optional<double> scale = {};      ///< of the products; 1 / sqrt(features) unless told
 };
+using AttentionOptions = AttentionOptionsOf<Variable>;
+using ArrayAttentionOptions = AttentionOptionsOf<Array>;
 /// softmax(query key^T scale) value: query (batch..., heads, n, features), key (batch..., groups, m, features), value (batch..., groups, m, depth) ->
 /// (batch..., heads, n, depth). heads is a multiple of groups: each group of keys serves as many heads in a row (Ainslie et al. 2023), which
 /// copies keys and values. Both numbers are known when the graph is built, and so is features, unless scale is told. A query that may look at
 /// nothing gets 0. Memory: the (n, m) weights of all heads; none of them on a GPU from sm_80 on for one batch axis or none, float16 or bfloat16, features == depth, a known multiple
 /// of 16 up to 128, and scale > 0: there keys and values are not copied either (Dao et al. 2022). explain() names what runs. Vaswani et al. 2017.
 Variable attention(const Operand& query, const Operand& key, const Operand& value, const AttentionOptions& options = {});
+/// Of Arrays, at once: several kernels, and the (n, m) weights of all heads in memory on every device.
+Array attention(const Array& query, const Array& key, const Array& value, const ArrayAttentionOptions& options = {});
 
 /// The parameters of several layers, in order.
 template <class... Layers>

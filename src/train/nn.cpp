@@ -4,7 +4,10 @@
 #include <numbers>
 #include <numeric>
 
+#include <damo/array_linalg.hpp>
 #include <damo/array_math.hpp>
+#include <damo/array_shape.hpp>
+#include <damo/array_softmax.hpp>
 #include <damo/custom_gradient.hpp>
 #include <damo/loop.hpp>
 #include <damo/ops/cast.hpp>
@@ -18,7 +21,7 @@
 #include <damo/ops/specify_shape.hpp>
 #include <damo/ops/subtensor.hpp>
 #include "graph/user_line.hpp"
-#include "ops/attention/attention.hpp"
+#include "ops/attention/attention_of.hpp"
 
 namespace damo::nn {
 namespace {
@@ -260,15 +263,16 @@ Variable attention(const Operand& query, const Operand& key, const Operand& valu
   const BuiltAt here(query.where());
   return asked("attention", [&] {
     const Variable q = query.variable(), k = key.variable(), v = value.variable();
-    const int rank = q.rank();
-    if (rank < 3 || k.rank() != rank || v.rank() != rank) throw ShapeError("attention: query, key and value have the axes (batch..., heads, n, features)", "expand_dims(x, -3) makes one head");
-    const std::int64_t heads = q.dims()[-3], groups = k.dims()[-3], features = q.dims()[-1];
-    const bool is_known = heads != kUnknown && groups != kUnknown && (features != kUnknown || options.scale);
-    if (!is_known || groups == 0 || v.dims()[-3] != groups || heads % groups != 0) {
-      throw ShapeError("attention: heads of the query are a multiple of those of key and value, and known with the features when the graph is built", "declare them: specify_shape, or the input's type");
-    }
-    const double scale = options.scale ? *options.scale : 1 / std::sqrt(static_cast<double>(features));
-    return damo::attention(q, k, v, options.mask ? *options.mask : Variable(), {.causal = options.causal, .scale = scale});
+    const AttentionForm form = AttentionOf<OfVariables>::form(q, k, v, options.causal, options.scale);
+    return damo::attention(q, k, v, options.mask ? *options.mask : Variable(), form);
+  }, query, key, value);
+}
+
+Array attention(const Array& query, const Array& key, const Array& value, const ArrayAttentionOptions& options) {
+  return asked_at_once("attention", [&] {
+    const Array &q = given_array("attention", query), &k = given_array("attention", key), &v = given_array("attention", value);
+    const AttentionForm form = AttentionOf<OfArrays>::form(q, k, v, options.causal, options.scale);
+    return AttentionOf<OfArrays>::plain(q, k, v, options.mask ? given_array("attention", *options.mask) : Array(), form);
   }, query, key, value);
 }
 

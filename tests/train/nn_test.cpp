@@ -10,6 +10,8 @@
 
 #include <damo/array_conv.hpp>
 #include <damo/array_math.hpp>
+#include <damo/array_reduce.hpp>
+#include <damo/array_shape.hpp>
 #include <damo/function.hpp>
 #include <damo/gradient.hpp>
 #include <damo/ops/math.hpp>
@@ -340,6 +342,11 @@ TEST_P(NnOnEachDevice, AttentionIsItsFormulaWithMasksAndGroups) {
     const Results found = function(inputs, std::vector<Variable>{z, grad(sum(z), q)}, {.device = device()}).call(values);
     expect_near(found[0], expected);
     for (const double value : found[1].to_doubles()) EXPECT_TRUE(std::isfinite(value));
+    nn::ArrayAttentionOptions at_once{.causal = restricted};
+    if (restricted) at_once.mask = seen;
+    expect_near(nn::attention(qs, ks, vs, at_once), expected);
+    const Array turned = swap_axes(swap_axes(qs, 1, 2).copy(), 1, 2);  // rows before heads, as layers have them
+    expect_near(nn::attention(turned, ks, vs, at_once), expected);
   }
 }
 
@@ -351,10 +358,37 @@ TEST(Nn, LayersSayWhatExtentsTheyTake) {
   EXPECT_THAT(error_of([&] { function({}, {}, {.device = Device("null"), .updates = {{layer.weight, layer.weight + 1.0}, {layer.weight, layer.weight}}}); }), ::testing::Not(HasSubstr("nn.cpp"))) << "a line of Damo's";
 }
 
+TEST_P(NnOnEachDevice, AttentionOfArraysKeepsTheirDtypeAndSaysWhatDoesNotFit) {
+  const Array q = wave({2, 3, 4}), k = wave({1, 5, 4}, 1.1);
+  // Each score is 0, so each key has a weight of 1 / 5, or 1 / (i + 1) of those that query i may look at.
+  const Array means = mean(k, 1), all = nn::attention(q, k, k, {.scale = 0.0}), first = nn::attention(q, k, k, {.causal = true, .scale = 0.0});
+  for (int i = 0; i < 24; ++i) EXPECT_NEAR(all.to_doubles()[static_cast<std::size_t>(i)], means.to_doubles()[static_cast<std::size_t>(i % 4)], 1e-12);
+  for (int f = 0; f < 4; ++f) {
+    const std::vector<double> keys = k.to_doubles(), found = first.to_doubles();
+    const auto at = static_cast<std::size_t>(f);
+    EXPECT_NEAR(found[at], keys[at], 1e-12);
+    EXPECT_NEAR(found[at + 16], (keys[at] + keys[at + 4]) / 2, 1e-12);
+  }
+  for (const DType dtype : {float16, bfloat16, float32}) {
+    const Array narrow = nn::attention(astype(q, dtype), astype(k, dtype), astype(k, dtype));
+    EXPECT_EQ(narrow.dtype(), dtype);
+    const std::vector<double> found = narrow.to_doubles(), expected = nn::attention(q, k, k).to_doubles();
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], dtype == bfloat16 ? 3e-2 : dtype == float16 ? 4e-3 : 1e-6);
+  }
+  EXPECT_THAT(error_of<ShapeError>([&] { nn::attention(wave({3, 2, 4}), wave({2, 2, 4}), wave({2, 2, 4})); }),
+              HasSubstr("heads of the query are a multiple of those of key and value, not 3 of 2 and 2"));
+  EXPECT_THAT(error_of<ShapeError>([&] { nn::attention(wave({2, 4}), k, k); }), HasSubstr("attention: query, key and value have the axes"));
+  EXPECT_THAT(error_of([&] { nn::attention(q, Array(), k); }), HasSubstr("attention: an operand is an empty Array"));
+  EXPECT_THAT(error_of([&] { nn::attention(q, wave({1, 5, 3}), k); }), HasSubstr("attention: "));
+}
+
 TEST(Nn, AttentionSaysWhatDoesNotFit) {
   const auto tensor = [](std::int64_t heads) { return input({float32, {kUnknown, heads, kUnknown, 8}}); };
   EXPECT_THAT(error_of<ShapeError>([&] { nn::attention(tensor(3), tensor(2), tensor(2)); }), HasSubstr("heads of the query are a multiple of those of key and value"));
   EXPECT_THAT(error_of<ShapeError>([&] { nn::attention(tensor(4), tensor(2), tensor(4)); }), HasSubstr("heads of the query are a multiple"));
+  EXPECT_THAT(error_of<ShapeError>([&] { nn::attention(tensor(4), tensor(2), tensor(kUnknown)); }), HasSubstr("not 4 of 2 and ?"));
+  EXPECT_THAT(error_of<ShapeError>([&] { nn::attention(tensor(4), tensor(kUnknown), tensor(2)); }),
+              HasSubstr("attention: heads of the query and of the key, and features unless the scale is told, are known when the graph is built"));
   EXPECT_THAT(error_of<ShapeError>([&] { nn::attention(matrix("x"), matrix("y"), matrix("z")); }), HasSubstr("have the axes (batch..., heads, n, features)"));
 }
 

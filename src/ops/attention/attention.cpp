@@ -12,23 +12,13 @@
 #include <damo/rewrite.hpp>
 #include "graph/user_line.hpp"
 #include "ops/attention/attention_mark.hpp"
+#include "ops/attention/attention_of.hpp"
 #include "ops/backward.hpp"
 
 namespace damo {
 namespace {
 
-Variable plain_attention(const Variable& query, const Variable& key, const Variable& value, const Variable& mask, const AttentionForm& form) {
-  const std::int64_t shared_by = query.dims()[-3] / key.dims()[-3];
-  const Variable keys = shared_by == 1 ? key : repeat(key, shared_by, -3), values = shared_by == 1 ? value : repeat(value, shared_by, -3);
-  Variable scores = matmul(query, swap_axes(keys, -1, -2)) * form.scale, seen;
-  if (form.causal) seen = le(index_along(scores, -1), index_along(scores, -2));
-  if (mask) seen = seen ? seen & mask : mask;
-  // Not -inf, of which a row that sees nothing would be all: softmax would give NaN, and so would its gradient.
-  if (seen) scores = where(seen, scores, scores.dtype() == float16 ? -6e4 : -1e30);
-  Variable weights = softmax(scores, -1);
-  if (seen) weights = where(seen, weights, 0.0);
-  return matmul(weights, values);
-}
+using GraphAttention = AttentionOf<OfVariables>;
 
 /// query, key, value, mask if there is one.
 std::vector<Variable> operands(std::span<const Variable> inputs, const Variable& mask) {
@@ -40,7 +30,7 @@ std::vector<Variable> operands(std::span<const Variable> inputs, const Variable&
 }  // namespace
 
 Variable attention(const Variable& query, const Variable& key, const Variable& value, const Variable& mask, const AttentionForm& form) {
-  std::vector<Variable> inputs{plain_attention(query, key, value, mask, form), query, key, value};
+  std::vector<Variable> inputs{GraphAttention::plain(query, key, value, mask, form), query, key, value};
   if (mask) inputs.push_back(mask);
   return std::make_shared<const AttentionMark>(form)->apply(inputs, query.where()).output();
 }
@@ -58,7 +48,7 @@ Gradients AttentionMark::gradient(const Apply& node, std::span<const Variable> o
     own.push_back(input(operand.type(), {}, node.where()));
     back.push_back({own.back(), operand});
   }
-  const Variable outputs[] = {plain_attention(own[0], own[1], own[2], mask, form_)};
+  const Variable outputs[] = {GraphAttention::plain(own[0], own[1], own[2], mask, form_)};
   const std::vector<Variable> plain = backward(outputs, output_gradients, own, {.disconnected = Disconnected::kZero}, node.where());
   std::vector<Variable> inputs = substitute(plain, back, true);
   for (const Variable& operand : operands(given, mask)) inputs.push_back(operand);

@@ -1,6 +1,6 @@
 // Attention in a graph: plain ops, behind a mark that knows what they mean. On a GPU the pass attention_kernels puts AttentionOp in the mark's place where
 // its kernels take these types (attention_op.hpp); elsewhere the mark goes and the plain ops stay. They say what the values are: the kernels are held against
-// them by tests/attention.
+// them by tests/attention. Attention of Arrays is the same plain ops at once (attention_of.hpp).
 //
 //   condition    the kernels compute softmax(q k^T scale) v of the same masks; sums in float32, weights rounded to the operands' dtype before the second product
 //   differences  the plain ops round the products q k^T to the operands' dtype too, and the division comes before the second product there
