@@ -13,13 +13,16 @@ namespace damo {
 
 /// A view where no index is a tensor, else a new Array in C order.
 Array subtensor(const Array& x, std::span<const AnyIndex<Array>> indices);
+Array subtensor(const Array& x, std::span<const Index> indices);
 inline Array subtensor(const Array& x, std::initializer_list<AnyIndex<Array>> indices) { return subtensor(x, std::span(indices.begin(), indices.size())); }
 /// A new Array; x stays.
 Array set_subtensor(const Array& x, std::span<const AnyIndex<Array>> indices, const ArrayOperand& y);
+Array set_subtensor(const Array& x, std::span<const Index> indices, const ArrayOperand& y);
 inline Array set_subtensor(const Array& x, std::initializer_list<AnyIndex<Array>> indices, const ArrayOperand& y) {
   return set_subtensor(x, std::span(indices.begin(), indices.size()), y);
 }
 Array inc_subtensor(const Array& x, std::span<const AnyIndex<Array>> indices, const ArrayOperand& y);
+Array inc_subtensor(const Array& x, std::span<const Index> indices, const ArrayOperand& y);
 inline Array inc_subtensor(const Array& x, std::initializer_list<AnyIndex<Array>> indices, const ArrayOperand& y) {
   return inc_subtensor(x, std::span(indices.begin(), indices.size()), y);
 }

@@ -4,8 +4,10 @@
 
 namespace damo::testing {
 
-inline Variable converted(const Variable& x, DType dtype) { return cast(x, dtype); }
-inline Array converted(const Array& x, DType dtype) { return astype(x, dtype); }
+template <class T>
+T converted(const T& x, DType dtype) {
+  return astype(x, dtype);
+}
 
 /// int64 of rank 0: how long an axis is. x is not empty.
 inline Variable extent_of(const Variable& x, int axis) { return max(index_along(x, axis)) + 1; }

@@ -6,13 +6,6 @@
 
 namespace damo::testing {
 
-inline Array sliced(const Array& x, const std::vector<Index>& indices) {
-  std::vector<Slice> slices;
-  for (const Index& index : indices) slices.push_back(index.slice());
-  return x.slice(slices);
-}
-inline Variable sliced(const Variable& x, const std::vector<Index>& indices) { return subtensor(x, indices); }
-
 /// numbers: axis; start, stop and step of a slice, 9: none; how many before and after, or times; by axis whether its extent is said to be 1.
 template <class T>
 std::vector<T> shapes_node(const std::string& how, const std::vector<T>& in, const std::vector<int>& numbers) {
@@ -21,7 +14,7 @@ std::vector<T> shapes_node(const std::string& how, const std::vector<T>& in, con
   const auto bound = [](int number) { return number == 9 ? std::nullopt : std::optional<std::int64_t>(number); };
   std::vector<Index> part(static_cast<std::size_t>(axis) + 1);
   part.back() = Index(bound(numbers[1]), bound(numbers[2]), numbers[3]);
-  if (how == "slice") return {sliced(x, part)};
+  if (how == "slice") return {subtensor(x, part)};
   if (how == "flip") return {flip(x, axis)};
   if (how == "concatenate") return {concatenate({x, in[1], x}, axis)};
   if (how == "stack") return {stack({x, in[1]}, axis)};
@@ -56,15 +49,15 @@ std::vector<T> shapes_node(const std::string& how, const std::vector<T>& in, con
     for (int i = 0; i < x.rank(); ++i) shape[i] = numbers[static_cast<std::size_t>(6 + i)] != 0 ? 1 : damo::kUnknown;
     return {specify_shape(x, shape)};
   }
+  if (how == "set_slice") return {set_subtensor(x, part, subtensor(in[1], part))};
+  if (how == "add_slice") return {inc_subtensor(x, part, subtensor(in[1], part))};
+  if (how == "shifted") {  // what lies in one buffer moves along itself
+    std::vector<Index> front = part, back = part;
+    front.back() = Index(std::nullopt, -1), back.back() = Index(1, std::nullopt);
+    return {set_subtensor(x, front, subtensor(x, back))};
+  }
   if constexpr (std::is_same_v<T, Variable>) {
     if (how == "observed") return {observe(x, [](const Array&) {})};
-    if (how == "set_slice") return {set_subtensor(x, part, sliced(in[1], part))};
-    if (how == "add_slice") return {inc_subtensor(x, part, sliced(in[1], part))};
-    if (how == "shifted") {  // what lies in one buffer moves along itself
-      std::vector<Index> front = part, back = part;
-      front.back() = Index(std::nullopt, -1), back.back() = Index(1, std::nullopt);
-      return {set_subtensor(x, front, subtensor(x, back))};
-    }
   }
   return {};
 }

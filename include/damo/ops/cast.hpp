@@ -16,5 +16,6 @@
 namespace damo {
 
 Variable cast(const Operand& x, DType dtype);
+inline Variable astype(const Operand& x, DType dtype) { return cast(x, dtype); }  ///< NumPy's name, which Arrays have too
 
 }  // namespace damo

@@ -122,10 +122,17 @@ class IndexedArray {
   IndexPlan plan_;
 };
 
+/// Indices none of which is a tensor.
+std::vector<AnyIndex<Array>> any_of(std::span<const Index> indices) { return {indices.begin(), indices.end()}; }
+
 }  // namespace
 
 Array subtensor(const Array& x, ArrayIndices indices) { return IndexedArray("subtensor", x, indices).taken(); }
 Array set_subtensor(const Array& x, ArrayIndices indices, const ArrayOperand& y) { return IndexedArray("set_subtensor", x, indices).written(ScatterKind::kSet, y); }
 Array inc_subtensor(const Array& x, ArrayIndices indices, const ArrayOperand& y) { return IndexedArray("inc_subtensor", x, indices).written(ScatterKind::kAdd, y); }
+
+Array subtensor(const Array& x, std::span<const Index> indices) { return subtensor(x, any_of(indices)); }
+Array set_subtensor(const Array& x, std::span<const Index> indices, const ArrayOperand& y) { return set_subtensor(x, any_of(indices), y); }
+Array inc_subtensor(const Array& x, std::span<const Index> indices, const ArrayOperand& y) { return inc_subtensor(x, any_of(indices), y); }
 
 }  // namespace damo
