@@ -32,6 +32,7 @@ struct Called {
 
 const Called kAlongAnAxis[] = {
     DAMO_CALLED("sum", sum(x, axis)), DAMO_CALLED("mean", mean(x, axis)), DAMO_CALLED("prod", prod(x, axis)), DAMO_CALLED("max", max(x, axis)), DAMO_CALLED("argmin", argmin(x, axis)),
+    DAMO_CALLED("max_and_argmax", max_and_argmax(x, axis)), DAMO_CALLED("index_along", index_along(x, axis)),
     DAMO_CALLED("var", var(x, axis)), DAMO_CALLED("all", all(x, axis)), DAMO_CALLED("logsumexp", logsumexp(x, axis)), DAMO_CALLED("norm", norm(x, axis)), DAMO_CALLED("median", median(x, axis)),
     DAMO_CALLED("quantile", quantile(x, 0.5, axis)), DAMO_CALLED("sort", sort(x, axis)), DAMO_CALLED("argsort", argsort(x, axis)), DAMO_CALLED("topk", topk(x, 1, axis)),
     DAMO_CALLED("softmax", softmax(x, axis)), DAMO_CALLED("log_softmax", log_softmax(x, axis)), DAMO_CALLED("cumsum", cumsum(x, axis)), DAMO_CALLED("squeeze", squeeze(x, axis)),
@@ -108,6 +109,16 @@ TEST(CalledNames, WhatAnOpRefusesIsToldOfTheFunctionThatIsMadeOfIt) {
       {"solve: the right side has no axes", [&] { solve(k, scalar("s")); }, [&] { solve(ak, Array::zeros({})); }, "give it as many rows as the matrix"},
       {"pad: axis 0 would have more than 2^63 elements", [&] { pad(k, {{huge, huge}, {0, 0}}); }, [&] { pad(ak, {{huge, huge}, {0, 0}}); }, "give lesser widths"},
       {"cholesky_solve: the matrix has 3 rows, the right side 5", [] { cholesky_solve(input({float32, {3, 3}}), input({float32, {5}})); }, [&] { cholesky_solve(Array::zeros({3, 3}), aw); }, "give both as many rows"},
+      {"isclose: the tolerances are 0.1 and -1", [&] { isclose(k, k, 0.1, -1); }, [&] { isclose(ak, ak, 0.1, -1); }, "give numbers that are not negative"},
+      {"allclose: cannot broadcast (3, 4)", [&] { allclose(k, w); }, [&] { allclose(ak, aw); }, "reshape or transpose one of them"},
+      {"allclose does not compute with float8_e4m3", [&] { allclose(e, e); }, [&] { allclose(ae, ae); }, "cast it to float32"},
+      {"put: positions are integers", [&] { put(k, w, 1); }, [&] { put(ak, aw, aw); }, "int64"},
+      {"put: y of shape (5,) does not fit to the part of x, whose shape is (3,)", [&] { put(k, i, w); }, [&] { put(ak, ai, aw); }, "broadcast or reshape it"},
+      {"specify_shape: (3, 4) is not the (?, 5) that was declared", [&] { specify_shape(k, {-1, 5}); }, [&] { specify_shape(ak, {-1, 5}); }, ""},
+      {"max_and_argmax does not compute with float8_e4m3", [&] { max_and_argmax(e); }, [&] { max_and_argmax(ae); }, "cast it to float32"},
+      {"attention: heads of the query are a multiple of those of key and value, not 3 of 2 and 2",
+       [] { nn::attention(input({float32, {3, 5, 4}}), input({float32, {2, 5, 4}}), input({float32, {2, 5, 4}})); },
+       [] { nn::attention(Array::zeros({3, 5, 4}), Array::zeros({2, 5, 4}), Array::zeros({2, 5, 4})); }, "take as many heads of key and value"},
       {"expm: matrices of 0 x 2 are not square", [] { expm(input({float32, {0, 2}}, "x")); }, [] { expm(Array::zeros({0, 2})); }, "only square ones have powers"}};
   for (const Composed& f : all) {
     const std::string name = f.begin.substr(0, f.begin.find_first_of(": "));
