@@ -1,6 +1,7 @@
 // CUDA C compiled for the CPU: styles of kernels that must run. What must be refused: cuda_c_refusals_test.cpp.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -386,6 +387,41 @@ __global__ void pack(const unsigned* words, const unsigned* bits, unsigned* out,
   EXPECT_EQ(out, words);
   launch(object->kernel("known"), {1}, {37}, out.data());
   EXPECT_EQ(out, std::vector<unsigned>(37, 2 * 0x89abcdefu)) << "also where the compiler sees the amount";
+}
+
+// Loop strength reduction took minutes for the index v + k, as v is a sum of 40 products by then.
+TEST(CudaC, CompilesALoopBesideALongSumAtOnce) {
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(compile_cuda(R"(
+__device__ unsigned sum(unsigned depth, unsigned x) {
+  if (depth == 0) return x;
+  return sum(depth - 1, x * 3u + __shfl_sync(~0u, x, 1)) + depth;
+}
+extern "C" __global__ void waits(unsigned* a) { a[threadIdx.x] = sum(a[threadIdx.x] & 3u, threadIdx.x); }
+extern "C" __global__ void recurs(unsigned* a, unsigned* b, const unsigned* c, unsigned n) {
+  const unsigned t = threadIdx.x, g = blockIdx.x * 96 + t;
+  volatile unsigned* seen = b;
+  unsigned v = n, w = 7;
+  unsigned char y = 200;
+  if (g >= n) return;
+  for (unsigned i = 0; i < 3; ++i) {
+    v += i;
+    for (unsigned k = 0; k < 33; ++k) {
+      v = v * 3u + c[t + k] * c[k];
+      a[g + 96] = a[g];
+    }
+  }
+  for (unsigned j = 0; j < c[3]; ++j) {
+    for (unsigned k = 0; k < 33; ++k) {
+      y += (unsigned char)c[t + k];
+      if (c[g + k] & 1u) w ^= v + k;
+    }
+    b[g + (y % 2u) * 96] += seen[g];
+    for (unsigned k = 0; k < 33; ++k) w += c[g + k];
+  }
+  a[g] = v + w;
+})").ok);
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 30) << "seconds";
 }
 
 TEST(CudaC, EndsRowsOfThreadsWhereAGuardSays) {

@@ -68,7 +68,8 @@ TEST_F(PluginSearch, SaysWhatIsCutShort) {
   EXPECT_FALSE(is_cut_short(root_ / "nowhere"));
   std::filesystem::copy_file(whole, file_, std::filesystem::copy_options::overwrite_existing);
   const auto size = std::filesystem::file_size(whole);
-  for (const auto left : {size / 2, size / 10, std::uintmax_t{100}}) {
+  // What is mapped comes first in the file: symbols, which a sanitizer doubles, may be the other half.
+  for (const auto left : {size / 5, size / 10, std::uintmax_t{100}}) {
     std::filesystem::resize_file(file_, left);
     EXPECT_TRUE(is_cut_short(file_)) << left << " of " << size << " bytes";
   }

@@ -3,6 +3,7 @@
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringMap.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
@@ -78,6 +79,9 @@ void initialize_llvm() {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     llvm::InitializeNativeTargetAsmParser();
+    // Of a loop's index loop strength reduction tries sums in all groupings: minutes for the 40 parts that an unrolled recurrence has (v = 3 * v + c[k]).
+    // A sum of more than so many is left as it stands, in all of LLVM.
+    if (llvm::cl::Option* const most = llvm::cl::getRegisteredOptions().lookup("scalar-evolution-huge-expr-threshold")) most->addOccurrence(0, "", "128");
     // What it can't go on from it ends by abort(), which the runtime catches; else by exit() in some cases.
     llvm::install_fatal_error_handler([](void*, const char*, bool) { std::abort(); });
   });
