@@ -1,5 +1,5 @@
 // CUDA C as people write it: block_reduction, warp_reduction (us_per_block: of one core), warp_softmax (256 rows of 256, a warp
-// each row), tiled_matmul (gflops: of one core on the CPU), and of 64 Ki floats, which stay in a core's cache, doubling, doubling_grid_stride, doubling_16x16 and _32x8 (an
+// each row), labeled_sums (of the lanes of a warp that have one of 8 labels), tiled_matmul (gflops: of one core on the CPU), and of 64 Ki floats, which stay in a core's cache, doubling, doubling_grid_stride, doubling_16x16 and _32x8 (an
 // image, by blocks of that shape), doubling_tile_16x16 (by blocks that the text knows to be of that shape), doubling_fours
 // (a thread four neighbours), doubling_float4 (likewise, as one), doubling_assert_16x16, smoothing_16x16 (four neighbours),
 // sums_16x256 (one of each of 4096 threads) and product_16x16 (of 256 x 256, a thread each element), with ..._by_hand/cpu,
@@ -189,6 +189,17 @@ __global__ void warp_softmax(const float* x, float* y, int elements) {
   for (int c = lane; c < n; c += 32) out[c] /= sum;
 })";
 
+/// To each thread the sum of those of its warp that have its label.
+constexpr const char* kLabeledSums = R"(
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+namespace cg = cooperative_groups;
+__global__ void labeled_sums(const float* x, float* y, int) {
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  auto group = cg::labeled_partition(cg::tiled_partition<32>(cg::this_thread_block()), i * 2654435761u >> 29);
+  y[i] = cg::reduce(group, x[i], cg::plus<float>());
+})";
+
 struct Row {
   const char *name, *source;
   LaunchConfig config;
@@ -197,7 +208,8 @@ const Row kRows[] = {{"doubling", kDoubling, {{256}, {256}}},
                      {"doubling_grid_stride", kGridStride, {{256}, {256}}},
                      {"block_reduction", kBlockReduction, {{256}, {256}}},
                      {"warp_reduction", kWarpReduction, {{256}, {256}}},
-                     {"warp_softmax", kWarpSoftmax, {{64}, {128}}}};
+                     {"warp_softmax", kWarpSoftmax, {{64}, {128}}},
+                     {"labeled_sums", kLabeledSums, {{256}, {256}}}};
 constexpr int kElements = 256 * 256;
 
 struct ImageRow {
@@ -227,6 +239,7 @@ const HandRow kHandRows[] = {{"doubling_by_hand", [](const float* x, float* y) {
                              {"doubling_image_by_hand", [](const float* x, float* y) { double_image_by_hand(x, y, kWidth, kWidth); }},
                              {"smoothing_by_hand", [](const float* x, float* y) { smooth_by_hand(x, y, kWidth, kWidth); }},
                              {"sums_by_hand", [](const float* x, float* y) { sum_by_hand(x, y, kElements, 4096); }},
+                             {"labeled_sums_by_hand", [](const float* x, float* y) { sum_labels_by_hand(x, y, kElements); }},
                              {"softmax_by_hand", [](const float* x, float* y) { softmax_by_hand(x, y, kWidth, kWidth); }},
                              {"product_by_hand", [](const float* x, float* y) { multiply_by_hand(x, x, y, kWidth); }}};
 

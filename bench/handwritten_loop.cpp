@@ -32,6 +32,23 @@ void sum_by_hand(const float* __restrict x, float* __restrict y, std::int64_t n,
   }
 }
 
+void sum_labels_by_hand(const float* __restrict x, float* __restrict y, std::int64_t n) {
+  for (std::int64_t begin = 0; begin < n; begin += 32) {
+    std::uint32_t labels[32];
+    float sums[32];
+    int group[32], groups = 0;
+    for (int i = 0; i < 32; ++i) {
+      const std::uint32_t label = static_cast<std::uint32_t>(begin + i) * 2654435761u >> 29;
+      int at = 0;
+      while (at < groups && labels[at] != label) ++at;
+      if (at == groups) labels[groups] = label, sums[groups++] = 0;
+      sums[at] += x[begin + i];
+      group[i] = at;
+    }
+    for (int i = 0; i < 32; ++i) y[begin + i] = sums[group[i]];
+  }
+}
+
 void softmax_by_hand(const float* __restrict x, float* __restrict y, std::int64_t rows, std::int64_t columns) {
   for (; rows > 0; --rows, x += columns, y += columns) {
     float most = x[0], sum = 0;
