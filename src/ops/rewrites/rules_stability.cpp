@@ -32,8 +32,11 @@ Variable to_log1p(Site& site) {
   return made_of(site, difference.second, [](const Variable& v) { return log1p(neg(v)); });
 }
 
-/// exp(x) - 1 is expm1(x).
+/// exp(x) - 1 is expm1(x), 1 - exp(x) is 0 - expm1(x), which is +0 at 0 as the difference is.
 Variable to_expm1(Site& site) {
+  if (site.made_by(site.output(), *rows().sub) && is_number(site, site.input(0), 1)) {
+    return made_of(site, exponent(site, site.input(1)), [](const Variable& x) { return sub(0.0, expm1(x)); });
+  }
   const bool subtracts = site.made_by(site.output(), *rows().sub) && is_number(site, site.input(1), 1);
   const ValueId e = subtracts ? site.input(0) : beside(site, site.output(), rows().add, -1);
   return e == ValueId::kNone ? Variable() : made_of(site, exponent(site, e), [](const Variable& x) { return expm1(x); });
@@ -48,8 +51,11 @@ Variable to_softplus(Site& site) {
   return made_of(site, inside(site, inner, rows().sigmoid), [](const Variable& v) { return neg(softplus(v)); });
 }
 
-/// log(sigmoid(x)) is -softplus(-x), log(exp(x)) is x.
+/// log(sigmoid(x)) is -softplus(-x), log(exp(x)) is x, log(0 - expm1(x)), which log(1 - exp(x)) has become, is log1mexp(x).
 Variable to_log_of_inverse(Site& site) {
+  if (const Pair negated = pair_of(site, site.input(0), rows().sub); negated && is_number(site, negated.first, 0)) {
+    return made_of(site, inside(site, negated.second, rows().expm1), [](const Variable& x) { return log1mexp(x); });
+  }
   if (const ValueId x = exponent(site, site.input(0)); x != ValueId::kNone) return made_of(site, x, [](const Variable& v) { return v; });
   return made_of(site, inside(site, site.input(0), rows().sigmoid), [](const Variable& x) { return neg(softplus(neg(x))); });
 }
@@ -424,7 +430,7 @@ std::vector<Rule> stability_rules() {
       {.name = "to_log1p", .ops = {row.log}, .reads = is_one_of({row.add, row.sub}), .rewrite = to_log1p},
       {.name = "to_expm1", .ops = {row.sub, row.add}, .reads = is_one_of({row.exp}), .rewrite = to_expm1},
       {.name = "to_softplus", .ops = {row.log1p}, .reads = is_one_of({row.exp, row.neg}), .rewrite = to_softplus},
-      {.name = "to_log_of_inverse", .ops = {row.log}, .reads = is_one_of({row.exp, row.sigmoid}), .rewrite = to_log_of_inverse},
+      {.name = "to_log_of_inverse", .ops = {row.log}, .reads = is_one_of({row.exp, row.sigmoid, row.sub}), .rewrite = to_log_of_inverse},
       {.name = "to_logaddexp", .ops = {row.log}, .reads = is_one_of({row.add}), .rewrite = to_logaddexp},
       {.name = "to_sigmoid", .ops = {row.reciprocal, row.true_div}, .reads = is_one_of({row.add, row.exp}), .rewrite = to_sigmoid},
       {.name = "to_sigmoid_product", .ops = {row.mul}, .reads = is_one_of({row.exp, row.mul}), .rewrite = to_sigmoid_product},

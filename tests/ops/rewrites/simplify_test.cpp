@@ -116,6 +116,7 @@ TEST_F(Simplify, KeepsWhatOverflowsAndCancelsExact) {
   EXPECT_EQ(simplified(log(1.0 + x_)), "log1p(x)");
   EXPECT_EQ(simplified(log(1.0 - x_)), "log1p(neg(x))");
   EXPECT_EQ(simplified(exp(x_) - 1.0), "expm1(x)");
+  EXPECT_EQ(simplified(1.0 - exp(x_)), "sub(0, expm1(x))") << "the negative would be -0 at 0";
   EXPECT_EQ(simplified(log(1.0 + exp(x_))), "softplus(x)");
   EXPECT_EQ(simplified(log(1.0 - exp(x_))), "log1mexp(x)");
   EXPECT_EQ(simplified(log(exp(x_))), "x");
