@@ -12,6 +12,7 @@
 #include <damo/ops/cast.hpp>
 #include <damo/ops/create.hpp>
 #include <damo/ops/reduce.hpp>
+#include <damo/ops/shape.hpp>
 #include <damo/ops/subtensor.hpp>
 #include "graph/user_line.hpp"
 
@@ -24,6 +25,8 @@ struct OfVariables {
   static Variable converted(const Variable& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
   /// int64: each element's place along the axis, of a shape that broadcasts to x's.
   static Variable places(const Variable& x, int axis) { return index_along(x, axis); }
+  /// int64: 0, 1, ... below the extent of the axis, of rank 1.
+  static Variable range(const Variable& x, int axis) { return arange(squeeze(extent(x, axis), 0), int64); }
   /// int64 (1,)
   static Variable extent(const Variable& x, int axis) { return subtensor(shape_of(x), {{axis, axis + 1}}); }
   static Variable numbers(const std::vector<std::int64_t>& values, const Variable&) {
@@ -44,6 +47,7 @@ struct OfArrays {
     shape[axis] = x.shape()[axis];
     return arange(0, shape[axis], 1, int64, x.device()).reshape(shape);
   }
+  static Array range(const Array& x, int axis) { return arange(0, x.shape()[axis], 1, int64, x.device()); }
   static Array extent(const Array& x, int axis) { return numbers({x.shape()[axis]}, x); }
   static Array numbers(const std::vector<std::int64_t>& values, const Array& beside) { return Array::from(values, beside.device()); }
 };

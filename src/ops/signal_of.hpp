@@ -1,5 +1,7 @@
 // What the functions of ops/signal.hpp and array_signal.hpp are made of, for a World of values (both_worlds.hpp).
 #pragma once
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -75,6 +77,73 @@ struct SignalOf {
     if (!is_floating(x.dtype())) throw TypeError("bilinear_upsampling takes floating dtypes, not " + std::string(name(x.dtype())), "cast(x, float32)");
     if (ratio < 1) throw OptionError("bilinear_upsampling: the ratio is " + std::to_string(ratio), "it is 1 or more");
     return ratio == 1 ? x : stretched(stretched(x, 2, ratio), 3, ratio);
+  }
+
+  /// The extents of height and width; told: those of another argument, where this one names none.
+  static std::pair<std::int64_t, std::int64_t> two_extents(const char* what, const PerAxis& given, std::pair<std::int64_t, std::int64_t> told = {0, 0}) {
+    const std::vector<std::int64_t>& extents = given.numbers();
+    const auto two = extents.empty() ? told : std::pair(extents.front(), extents.back());
+    if (extents.size() > 2 || two.first < 1 || two.second < 1) throw OptionError(std::string("images2neibs: the ") + what + " has one extent or two, of 1 and more");
+    return two;
+  }
+
+  /// x's windows along the axis: in its place that of the windows' places and behind it that of their elements.
+  static Value windows(const Value& x, int axis, std::int64_t extent, std::int64_t step) {
+    std::vector<std::int64_t> elements(static_cast<std::size_t>(extent));
+    for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<std::int64_t>(i);
+    const Value begins = part(World::range(x, axis), 0, Slice{0, extent > 1 ? std::optional(1 - extent) : std::nullopt, step});
+    return take(x, add(expand_dims(begins, 1), World::numbers(elements, x)), axis);
+  }
+
+  static Value images2neibs(const Value& x, const PerAxis& window, const PerAxis& step) {
+    if (World::dims(x).rank() != 4) throw ShapeError("images2neibs: x has " + std::to_string(World::dims(x).rank()) + " axes, not 4: " + describe(x), "give it (n, channels, height, width)");
+    const auto extents = two_extents("window", window), steps = two_extents("step", step, extents);
+    const Value rows = windows(windows(x, 2, extents.first, steps.first), 4, extents.second, steps.second);
+    return flatten(flatten(dimshuffle(rows, {0, 1, 2, 4, 3, 5}), 4, 5), 0, 3);
+  }
+
+  /// Numbers from -1 to 1, equally far apart; 0 alone.
+  static Value coordinates(std::int64_t count, const Value& x, DType dtype) {
+    std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = 2 * static_cast<std::int64_t>(i) - count + 1;
+    return true_div(World::converted(World::numbers(numbers, x), dtype), static_cast<double>(std::max<std::int64_t>(count - 1, 1)));
+  }
+
+  static Value spatial_transformer(const Value& x, const Value& theta, std::int64_t height, std::int64_t width) {
+    const Shape &of_x = World::dims(x), &of_theta = World::dims(theta);
+    const auto may_be = [](std::int64_t extent, std::int64_t wanted) { return extent == kUnknown || wanted == kUnknown || extent == wanted; };
+    if (of_x.rank() != 4 || of_theta.rank() != 3 || !may_be(of_theta[0], of_x[0]) || !may_be(of_theta[1], 2) || !may_be(of_theta[2], 3)) {
+      throw ShapeError("spatial_transformer: x " + describe(x) + " and theta " + describe(theta) + " do not fit", "x is (n, channels, height, width), theta (n, 2, 3)");
+    }
+    if (!is_floating(x.dtype()) || !is_floating(theta.dtype())) throw TypeError("spatial_transformer takes floating dtypes, not " + std::string(name((is_floating(x.dtype()) ? theta : x).dtype())), "cast(x, float32)");
+    if (height < 1 || width < 1) throw OptionError("spatial_transformer: the result has " + std::to_string(height) + " x " + std::to_string(width) + " elements", "both extents are 1 or more");
+    const DType dtype = x.dtype() == float64 || theta.dtype() == float64 ? float64 : float32;
+    const Value of_places = World::converted(theta, dtype), columns = coordinates(width, x, dtype), rows = expand_dims(coordinates(height, x, dtype), 1);
+    const auto last = [&](int axis) { return World::converted(sub(World::extent(x, axis), World::numbers({1}, x)), dtype); };
+    // (n, height, width): where along an axis of x each element lies.
+    const auto along = [&](int row, int axis) {
+      const auto entry = [&](int column) {
+        const std::vector<AnyIndex<Value>> indices = {Slice{}, row, column};
+        return expand_dims(expand_dims(subtensor(of_places, indices), 1), 2);
+      };
+      return mul(add(add(add(mul(entry(0), columns), mul(entry(1), rows)), entry(2)), 1.0), mul(last(axis), 0.5));
+    };
+    const Value across = along(0, 3), down = along(1, 2), left = floor(across), top = floor(down), last_column = last(3), last_row = last(2);
+    const Value of_n = expand_dims(expand_dims(expand_dims(World::range(x, 0), 1), 2), 3), of_channel = expand_dims(expand_dims(World::range(x, 1), 1), 2);
+    const Value planes = mul(add(mul(of_n, World::extent(x, 1)), of_channel), mul(World::extent(x, 2), World::extent(x, 3)));
+    Value sum;
+    for (const double below : {0.0, 1.0}) {
+      for (const double beside : {0.0, 1.0}) {
+        const Value u = add(left, beside), v = add(top, below);
+        const Value is_in_width = logical_and(ge(u, 0.0), le(u, last_column)), is_in_height = logical_and(ge(v, 0.0), le(v, last_row));
+        const Value part_across = beside > 0 ? sub(across, left) : sub(1.0, sub(across, left)), part_down = below > 0 ? sub(down, top) : sub(1.0, sub(down, top));
+        const Value place = add(mul(World::converted(clip(v, 0.0, last_row), int64), World::extent(x, 3)), World::converted(clip(u, 0.0, last_column), int64));
+        const Value element = World::converted(take(x, add(planes, expand_dims(place, 1))), dtype);
+        const Value share = where(expand_dims(logical_and(is_in_width, is_in_height), 1), mul(element, expand_dims(mul(part_across, part_down), 1)), 0.0);
+        sum = below + beside == 0 ? share : add(sum, share);
+      }
+    }
+    return World::converted(sum, x.dtype());
   }
 
   static Value separable_conv2d(const Value& x, const Value& depthwise, const Value& pointwise, ConvOptions options) {

@@ -113,6 +113,76 @@ TEST_P(Signal, SeparableConvolutionSeesEachChannelAloneFirst) {
   EXPECT_THAT(error_of([&] { separable_conv2d(tensor4("x"), tensor4("d"), tensor4("p")); }), HasSubstr("separable_conv2d: the channels of x are not known"));
 }
 
+TEST_P(Signal, WindowsBecomeRows) {
+  const Array x = some({2, 3, 7, 5});
+  const Values from = x.to_doubles();
+  struct Case {
+    PerAxis window, step;
+    std::int64_t height, width, down, across;
+  };
+  const Case cases[] = {{2, {}, 2, 2, 2, 2}, {{3, 2}, {2, 1}, 3, 2, 2, 1}, {1, 3, 1, 1, 3, 3}, {{7, 5}, {}, 7, 5, 7, 5}, {{8, 1}, {}, 8, 1, 8, 1}};
+  const Variable v = tensor4("x", float64);
+  for (const Case& one : cases) {
+    Values want;
+    for (std::int64_t plane = 0; plane < 6; ++plane) {
+      for (std::int64_t i = 0; i + one.height <= 7; i += one.down) {
+        for (std::int64_t j = 0; j + one.width <= 5; j += one.across) {
+          for (std::int64_t a = 0; a < one.height; ++a) {
+            for (std::int64_t b = 0; b < one.width; ++b) want.push_back(from[static_cast<std::size_t>((plane * 7 + i + a) * 5 + j + b)]);
+          }
+        }
+      }
+    }
+    const Array eager = images2neibs(x, one.window, one.step), graph = function({v}, {images2neibs(v, one.window, one.step)}, options())(x);
+    EXPECT_EQ(eager.shape(), (Shape{static_cast<std::int64_t>(want.size()) / (one.height * one.width), one.height * one.width}));
+    EXPECT_EQ(graph.shape(), eager.shape());
+    EXPECT_EQ(eager.to_doubles(), want);
+    EXPECT_EQ(graph.to_doubles(), want);
+  }
+  const GradientCase gradients[] = {{"overlapping windows", [](std::span<const Variable> g) { return images2neibs(g[0], {3, 2}, 1); }, {some({1, 2, 4, 3})}}};
+  verify_grad(gradients, {.device = device()});
+  EXPECT_THAT(error_of([&] { images2neibs(matrix("m"), 2); }), HasSubstr("images2neibs: x has 2 axes, not 4"));
+  EXPECT_THAT(error_of([&] { images2neibs(x, {}); }), HasSubstr("images2neibs: the window has one extent or two, of 1 and more"));
+  EXPECT_THAT(error_of([&] { images2neibs(x, 2, 0); }), HasSubstr("images2neibs: the step has one extent or two, of 1 and more"));
+}
+
+TEST_P(Signal, PicturesAreTurnedAndStretched) {
+  const Array x = some({2, 2, 4, 5});
+  const Values from = x.to_doubles(), thetas = {1, 0, 0, 0, 1, 0, 0.5, -0.25, 0.125, 0.5, 0.75, -0.5};
+  const Array theta = Array::from(thetas, {2, 2, 3}, device());
+  const auto at = [&](std::int64_t plane, double row, double column) {
+    return row < 0 || row > 3 || column < 0 || column > 4 ? 0.0 : from[static_cast<std::size_t>((plane * 4 + static_cast<std::int64_t>(row)) * 5 + static_cast<std::int64_t>(column))];
+  };
+  for (const auto& [height, width] : {std::pair<std::int64_t, std::int64_t>{4, 5}, {3, 7}, {1, 1}}) {
+    Values want;
+    for (std::int64_t n = 0; n < 2; ++n) {
+      for (std::int64_t c = 0; c < 2; ++c) {
+        for (std::int64_t i = 0; i < height; ++i) {
+          for (std::int64_t j = 0; j < width; ++j) {
+            const double u = width > 1 ? 2.0 * static_cast<double>(j) / static_cast<double>(width - 1) - 1 : 0, v = height > 1 ? 2.0 * static_cast<double>(i) / static_cast<double>(height - 1) - 1 : 0;
+            const double* t = thetas.data() + 6 * n;
+            const double across = (t[0] * u + t[1] * v + t[2] + 1) * 2, down = (t[3] * u + t[4] * v + t[5] + 1) * 1.5;
+            const double left = std::floor(across), top = std::floor(down), a = across - left, b = down - top;
+            const std::int64_t plane = 2 * n + c;
+            want.push_back((1 - b) * ((1 - a) * at(plane, top, left) + a * at(plane, top, left + 1)) + b * ((1 - a) * at(plane, top + 1, left) + a * at(plane, top + 1, left + 1)));
+          }
+        }
+      }
+    }
+    expect_near(spatial_transformer(x, theta, height, width), want);
+    const Variable v = tensor4("x", float64), t = tensor3("theta", float64);
+    expect_near(function({v, t}, {spatial_transformer(v, t, height, width)}, options())(x, theta), want);
+  }
+  const Array same = Array::from(Values{1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0}, {2, 2, 3}, device()), half = astype(x, float16);
+  expect_near(spatial_transformer(x, same, 4, 5), from);
+  EXPECT_EQ(spatial_transformer(half, astype(same, float16), 4, 5).dtype(), float16);
+  const GradientCase gradients[] = {{"turned", [](std::span<const Variable> g) { return spatial_transformer(g[0], g[1], 3, 2); }, {some({1, 2, 3, 4}), Array::from(Values{0.55, -0.2, 0.1, 0.3, 0.47, -0.15}, {1, 2, 3}, device())}}};
+  verify_grad(gradients, {.device = device()});
+  EXPECT_THAT(error_of([&] { spatial_transformer(x, some({2, 3, 2}), 4, 5); }), ::testing::AllOf(HasSubstr("spatial_transformer: x float64 (2, 2, 4, 5)"), HasSubstr("and theta float64 (2, 3, 2)")));
+  EXPECT_THAT(error_of([&] { spatial_transformer(tensor4("x", int32), tensor3("t"), 4, 5); }), HasSubstr("spatial_transformer takes floating dtypes, not int32"));
+  EXPECT_THAT(error_of([&] { spatial_transformer(tensor4("x"), tensor3("t"), 0, 5); }), HasSubstr("spatial_transformer: the result has 0 x 5 elements"));
+}
+
 DAMO_ON_EACH_DEVICE(Signal);
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 bool is_known_to_hold_some(int symbol) { return symbol < kSizedSymbols || symbol >= kFreshSymbols; }
 
 std::optional<NodeSpec> draw_signal(Draw& draw) {
-  static const char* kNames[] = {"convolve", "convolve", "convolve_whole", "bilinear_upsampling", "separable_conv2d", "global_avg_pool"};
+  static const char* kNames[] = {"convolve", "convolve", "convolve_whole", "bilinear_upsampling", "images2neibs", "separable_conv2d", "global_avg_pool"};
   const std::string name = kNames[draw.pick(std::size(kNames))];
   const std::optional<int> x = draw.find([&](const ValueType& type) {
     const std::size_t rank = type.dims.size();
@@ -28,6 +28,9 @@ std::optional<NodeSpec> draw_signal(Draw& draw) {
     node.operands.push_back(*draw.find([&](const ValueType& type) { return type.dims.size() == 1 && (name == "convolve" || is_floating(type.dtype)); }));
     draw.bounds = {draw.size(*x) + (name == "convolve" ? 3 : draw.size(node.operands[1]))};
     if (name == "convolve_whole") draw.result_size = draw.size(*x) * draw.size(node.operands[1]) / 4;
+  } else if (name == "images2neibs") {
+    draw.bounds = {draw.size(*x), 9};
+    draw.result_size = 9 * draw.size(*x);
   } else if (name != "global_avg_pool") {
     const Dims& dims = draw.type(*x).dims;
     draw.bounds = {ratio * draw.extent(dims[static_cast<std::size_t>(rank) - 2]), ratio * draw.extent(dims.back()), 1};
@@ -52,6 +55,7 @@ std::vector<ValueType> signal_types(const NodeSpec& node, const std::vector<Valu
     dims.insert(dims.end(), x.dims.begin(), x.dims.end() - static_cast<std::ptrdiff_t>(spatial));
     return {{x.dtype, dims}};
   }
+  if (node.name == "images2neibs") return {{x.dtype, {symbols.fresh(), symbols.fresh(1)}}};
   Dims dims(4 - rank, kOne);
   dims.insert(dims.end(), x.dims.begin(), x.dims.end());
   if (node.name == "separable_conv2d") demand(rank == 2), dims[1] = symbols.fresh(2);
@@ -130,6 +134,20 @@ Tensor separable(const NodeSpec& node, const Tensor& x) {
   return cast_tensor(result, x.dtype);
 }
 
+Tensor windows_of(const Tensor& x, std::int64_t extent, std::int64_t step) {
+  const std::int64_t height = x.shape[2], width = x.shape[3];
+  demand_extents(x.elements.size() > 0 && height >= extent && width >= extent);
+  Tensor result{x.dtype, {0, extent * extent}, {}};
+  for (std::int64_t plane = 0; plane < x.shape[0] * x.shape[1]; ++plane) {
+    for (std::int64_t i = 0; i + extent <= height; i += step) {
+      for (std::int64_t j = 0; j + extent <= width; j += step, ++result.shape[0]) {
+        for (std::int64_t k = 0; k < extent * extent; ++k) result.elements.push_back(x.elements[static_cast<std::size_t>((plane * height + i + k / extent) * width + j + k % extent)]);
+      }
+    }
+  }
+  return result;
+}
+
 std::vector<Tensor> signal_reference(const NodeSpec& node, const std::vector<Tensor>& in, const std::vector<DType>& dtypes) {
   const auto finite = [](const Tensor& x) { return is_floating(x.dtype) ? tamed_tensor(x) : x; };
   const Tensor x = finite(in[0]);
@@ -141,6 +159,7 @@ std::vector<Tensor> signal_reference(const NodeSpec& node, const std::vector<Ten
     return {convolved(node, cast_tensor(x, dtypes[0]), cast_tensor(y, dtypes[0]), dtypes[0])};
   }
   if (node.name == "separable_conv2d") return {separable(node, x)};
+  if (node.name == "images2neibs") return {windows_of(picture_of(x, 2), node.pattern[1], node.pattern[0] + 1)};
   if (node.name == "bilinear_upsampling") {
     const Tensor picture = picture_of(x, 2);
     return {node.pattern[1] == 1 ? picture : upsampled(upsampled(picture, 2, node.pattern[1]), 3, node.pattern[1])};

@@ -1,4 +1,4 @@
-// Convolution of vectors, upsampling, separable convolution, means of pictures, in random graphs. A printed program carries this file with it.
+// Convolution of vectors, upsampling, windows as rows, separable convolution, means of pictures, in random graphs. A printed program carries this file with it.
 #pragma once
 #include "family_parts.hpp"
 
@@ -16,6 +16,7 @@ std::vector<T> signals_node(const std::string& how, const std::vector<T>& in, co
   if (how == "convolve_whole") return {convolve(x, y)};
   if (how == "global_avg_pool") return {global_avg_pool(as_picture(x, numbers[2]))};
   if (how == "bilinear_upsampling") return {bilinear_upsampling(as_picture(x, 2), numbers[1])};
+  if (how == "images2neibs") return {images2neibs(as_picture(x, 2), numbers[1], numbers[0] + 1)};
   const T one = as_picture(x, 2), corner = subtensor(one, {Index(), Index(), Index(0, 1), Index(0, 1)});  // "separable_conv2d"
   const T window = subtensor(one, {Index(), Index(), Index(0, numbers[1]), Index(0, numbers[1])});
   const T depthwise = concatenate({window, mul(window, 2), sub(window, 1), window}, 0), pointwise = concatenate({corner, add(corner, 1), mul(corner, 0.5), corner}, 1);

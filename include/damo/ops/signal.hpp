@@ -1,4 +1,4 @@
-// Signals and pictures: convolution of vectors, upsampling, separable convolution. Arrays have the same names in array_signal.hpp, of which this page is the
+// Signals and pictures: convolution of vectors, upsampling, separable convolution, windows as rows, turned and stretched pictures. Arrays have the same names in array_signal.hpp, of which this page is the
 // manual too. All are made of the ops of conv.hpp and elementwise ones, whose gradients they have. See tests/conv/signal_test.cpp.
 #pragma once
 #include <cstdint>
@@ -20,6 +20,16 @@ Variable convolve(const Operand& x, const Operand& w, ConvolveMode mode = Convol
 /// x (n, channels, height, width) -> (n, channels, ratio height, ratio width): between the elements, whose centres stay where they are, linearly along both axes; beyond the
 /// outermost centres as those. PyTorch's with align_corners=False; Theano's begins at the first element instead. Floating dtypes.
 Variable bilinear_upsampling(const Operand& x, std::int64_t ratio);
+
+/// x (n, channels, height, width) -> (windows, window height * window width): the elements of each window of each channel, in the order of n, channels, and the
+/// places of the windows from the top left. window, step: one extent or two; step: the window's unless told, from one window to the next. What fills no window
+/// is left out. Theano's, with mode "ignore_borders". Any dtype. ShapeError for another rank. Cost: the result is written, and once before with its axes in another order.
+Variable images2neibs(const Operand& x, const PerAxis& window, const PerAxis& step = {});
+
+/// x (n, channels, h, w), theta (n, 2, 3) -> (n, channels, height, width): the element at (u, v), both from -1 to 1, is x's at theta (u, v, 1), linearly between the four around
+/// it, and 0 beyond x's elements; -1 and 1 are the centres of the outermost ones. (Jaderberg et al. 2015, as cuDNN's and Lasagne's.) The result's first coordinate runs along width.
+/// Floating dtypes; places are computed in float32 or float64. Gradients of both. ShapeError for other axes. Cost: four gathers of as many elements as the result has.
+Variable spatial_transformer(const Operand& x, const Operand& theta, std::int64_t height, std::int64_t width);
 
 /// conv2d of each channel alone with depthwise (channels multiplier, 1, height, width), then across channels with pointwise (filters, channels multiplier, 1, 1).
 /// options: those of the first; groups are the channels, which are to be known when the graph is built.
