@@ -34,7 +34,7 @@ ErrorParts told_of(std::string_view function, std::vector<std::string> operands,
   if (line.empty() && has_op) line = parts.where.substr(end + kBuiltAt.size());
   const std::string_view name = std::string_view(parts.message).substr(0, end_of_name(parts.message));
   if (speaks_of(parts.message, name)) parts.message.replace(0, name.size(), function);
-  else parts.message.insert(0, std::string(function) + ": ");
+  else if (!speaks_of(parts.message, function)) parts.message.insert(0, std::string(function) + ": ");  // "nn::GroupNorm: ..." is no op's name
   if ((has_op || parts.where.empty()) && !line.empty()) parts.where = std::string(function).append(kBuiltAt) + line;
   parts.operands = std::move(operands);
   return parts;
