@@ -57,7 +57,7 @@ Variable choice_gradient(const Variable& x, const Variable& chosen, const Variab
 
 bool ReduceOp::equals(const Op& other) const {
   const auto* that = dynamic_cast<const ReduceOp*>(&other);
-  return that && that->reduction_ == reduction_ && that->axes_ == axes_ && that->allows_empty_ == allows_empty_;
+  return that && that->reduction_ == reduction_ && that->axes_ == axes_ && that->allows_empty_ == allows_empty_ && that->rows_ == rows_;
 }
 
 Props ReduceOp::props() const {
@@ -65,14 +65,17 @@ Props ReduceOp::props() const {
   for (int axis = 0; axis < 32; ++axis) {
     if (axes_ >> axis & 1u) axes.push_back(axis);
   }
-  if (allows_empty_) return {{"axes", axes}, {"allows_empty", true}};
-  return {{"axes", axes}};
+  Props props{{"axes", axes}};
+  if (allows_empty_) props.push_back({"allows_empty", true});
+  if (rows_) props.push_back({"rows_for", rows_->user});
+  return props;
 }
 
 Apply ReduceOp::make_node(Inputs inputs) const {
   inputs.require_count(1);
   const Variable& x = inputs.at(0);
   if (x.rank() < 32 && axes_ >> x.rank()) throw ShapeError(name() + ": x has " + std::to_string(x.rank()) + " axes, fewer than are reduced");
+  if (rows_) rows_->require(x.dims());
   return {*this, {x}, {{result_of(reduction_, x.dtype()), shape_of(x.dims())}}};
 }
 
@@ -80,6 +83,7 @@ Shape ReduceOp::shape_of(const Shape& x) const { return reduction_ == ReductionK
 
 Shape ReduceOp::output_shape(std::span<const Shape>, std::span<const Shape> shapes) const {
   const Shape &from = shapes[0], to = shape_of(from);
+  if (rows_) rows_->require(from);
   if (chooses(reduction_) && !allows_empty_ && from.is_known() && from.size() == 0 && to.size() > 0) {
     throw ShapeError(name() + ": there is no element to choose in an array of shape " + to_string(from), "give it elements, or leave it out for empty arrays");
   }
@@ -106,8 +110,8 @@ Gradients ReduceOp::gradient(const Apply& node, std::span<const Variable> output
   }
 }
 
-Variable reduce(ReductionKind reduction, const Variable& x, std::uint32_t axes, SourceLine line) {
-  return std::make_shared<const ReduceOp>(reduction, axes)->apply(std::span(&x, 1), line).output();
+Variable reduce(ReductionKind reduction, const Variable& x, std::uint32_t axes, SourceLine line, const NeededRows& rows) {
+  return std::make_shared<const ReduceOp>(reduction, axes, false, rows.to_look_at(x.dims()))->apply(std::span(&x, 1), line).output();
 }
 
 /// How many elements are reduced together: a constant where the extents are known.

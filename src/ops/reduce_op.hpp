@@ -1,18 +1,22 @@
 // ReduceOp: one built-in reduction over some axes, which stay with extent 1; or, as index_along, each element's place along them.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <damo/axes.hpp>
 #include <damo/kernel_op.hpp>
+#include "ops/not_empty.hpp"
 #include "ops/reductions.hpp"
 
 namespace damo {
 
 class ReduceOp final : public KernelOp {
  public:
-  /// Bit a of axes: axis a. allows_empty: of the reductions that choose, gives of no elements the least or greatest of the dtype.
-  ReduceOp(ReductionKind reduction, std::uint32_t axes, bool allows_empty = false) : reduction_(reduction), axes_(axes), allows_empty_(allows_empty) {}
+  /// Bit a of axes: axis a. allows_empty: of the reductions that choose, gives of no elements the least or greatest of the dtype. rows: which x has to have.
+  ReduceOp(ReductionKind reduction, std::uint32_t axes, bool allows_empty = false, std::optional<NeededRows> rows = {})
+      : reduction_(reduction), axes_(axes), allows_empty_(allows_empty), rows_(std::move(rows)) {}
 
   std::string name() const override { return name_of(reduction_); }
   Props props() const override;
@@ -26,7 +30,7 @@ class ReduceOp final : public KernelOp {
   bool equals(const Op& other) const override;
   std::size_t hash() const override { return std::size_t{axes_} * 16 + static_cast<std::size_t>(reduction_); }
 
-  /// Throws ShapeError where there is nothing to choose from.
+  /// Throws ShapeError where there is nothing to choose from, or where there are no rows.
   Shape output_shape(std::span<const Shape> dims, std::span<const Shape> shapes) const override;
   ReductionKind kind() const { return reduction_; }
 
@@ -35,10 +39,11 @@ class ReduceOp final : public KernelOp {
   ReductionKind reduction_;
   std::uint32_t axes_;
   bool allows_empty_;
+  std::optional<NeededRows> rows_;
 };
 
-/// x reduced over these axes, built at that line.
-Variable reduce(ReductionKind reduction, const Variable& x, std::uint32_t axes, SourceLine line);
+/// x reduced over these axes, built at that line. rows: which it has to have, where its type does not tell that it has them.
+Variable reduce(ReductionKind reduction, const Variable& x, std::uint32_t axes, SourceLine line, const NeededRows& rows = {});
 /// How many elements are reduced together: a constant where the extents are known.
 Variable count_of(const Variable& x, std::uint32_t axes, SourceLine line);
 

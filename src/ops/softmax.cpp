@@ -9,6 +9,7 @@
 #include "graph/user_line.hpp"
 #include "ops/gradient_parts.hpp"
 #include "ops/indexing/positions.hpp"
+#include "ops/not_empty.hpp"
 #include "ops/reduce_op.hpp"
 
 namespace damo {
@@ -17,10 +18,11 @@ namespace {
 /// x less the greatest of its row, which counts as constant: it changes no result, and so no gradient.
 class Shifted {
  public:
-  Shifted(const char* name, const Operand& operand, int axis) : given(ReducedOperand::computed(name, operand, axis)), at(given.line), wide(cast(at(given.x), given.inner())) {
+  /// of: what has to have rows, for a loss; null: nothing.
+  Shifted(const char* name, const Operand& operand, int axis, const char* of = nullptr) : given(ReducedOperand::computed(name, operand, axis)), at(given.line), wide(cast(at(given.x), given.inner())) {
     values = sub(at(wide), at(disconnected_grad(at(reduced(ReductionKind::kMax, wide)))));
     exps = exp(at(values));
-    sums = reduced(ReductionKind::kSum, exps);
+    sums = reduce(ReductionKind::kSum, exps, given.axes, given.line, of ? NeededRows{name, of, ~given.axes} : NeededRows());
   }
   Variable reduced(ReductionKind reduction, const Variable& x) const { return reduce(reduction, x, given.axes, given.line); }
 
@@ -67,7 +69,7 @@ Variable log_softmax(const Operand& x, int axis) {
 
 Variable cross_entropy(const Operand& logits, const Operand& given, int axis) {
   return asked("cross_entropy", [&] {
-    const Shifted row("cross_entropy", logits, axis);
+    const Shifted row("cross_entropy", logits, axis, "the logits");
     const At& at = row.at;
     const int along = normalize_axis("cross_entropy", axis, row.given.x.rank());
     if (!given.is_number() && is_floating(given.variable().dtype()) && given.variable().rank() == row.given.x.rank()) {
@@ -84,7 +86,8 @@ Variable cross_entropy(const Operand& logits, const Operand& given, int axis) {
 Variable sigmoid_cross_entropy(const Operand& logits, const Operand& targets) {
   return asked("sigmoid_cross_entropy", [&] {
     const At at(logits.where());
-    const Variable x = cast(at(logits.as(logits.promotable().dtype)), floating_of(logits.promotable().dtype)), y = cast(at(targets.as(targets.promotable().dtype)), x.dtype());
+    const Variable given = logits.as(logits.promotable().dtype), checked = not_empty(given, {"sigmoid_cross_entropy", "the logits", ~std::uint32_t{0}}, logits.where());
+    const Variable x = cast(at(checked), floating_of(given.dtype())), y = cast(at(targets.as(targets.promotable().dtype)), x.dtype());
     return add(at(mul(at(softplus(at(neg(at(x))))), at(y))), at(mul(at(softplus(at(x))), at(sub(1.0, at(y))))));
   }, logits, targets);
 }

@@ -154,6 +154,35 @@ TEST_P(Softmax, SigmoidCrossEntropyIsExactInItsTails) {
               AllOf(HasSubstr("sigmoid_cross_entropy: cannot broadcast (3,) with (4,)"), HasSubstr("y float32 (4,)"), HasSubstr("softmax_test.cpp:")));
 }
 
+TEST_P(Softmax, ALossWithoutRowsIsAnErrorAtTheCall) {
+  const Variable x = matrix("x"), labels = vector("labels", int64), p = matrix("p");
+  const Array none = Array::zeros({0, 3}, float32, device()), no_labels = Array::zeros({0}, int64, device()), some = logits({2, 3}, float32);
+  const auto refuses = [&](const std::string& who, const Variable& loss, const Variable& other, const Array& of_none, const Array& of_some) {
+    for (const bool fuse : {true, false}) {
+      for (const Variable& output : {mean(loss), grad(mean(loss), x)}) {
+        const Function f = function({x, other}, {output}, {.fuse = fuse, .device = device()});
+        EXPECT_THAT(error_of<ShapeError>([&] { f(none, of_none); }), AllOf(HasSubstr(who + ": there are no rows: the extent of axis 0 of the logits is 0"), HasSubstr("leave an empty minibatch out"), HasSubstr(" built at "), HasSubstr("softmax_test.cpp:"))) << fuse;
+        EXPECT_TRUE(std::isfinite(f(some, of_some)[0].to_doubles()[0])) << "the next call is right";
+      }
+    }
+  };
+  refuses("cross_entropy", cross_entropy(x, labels), labels, no_labels, Array::from(some_labels(2, 3), device()));
+  refuses("cross_entropy", cross_entropy(tanh(x), p), p, none, softmax(some));
+  refuses("sigmoid_cross_entropy", sigmoid_cross_entropy(x, p), p, none, softmax(some));
+  EXPECT_THAT(error_of<ShapeError>([&] { function({x, labels}, {cross_entropy(x, labels, 0)}, options())(Array::zeros({3, 0}, float32, device()), no_labels); }), HasSubstr("cross_entropy: there are no rows: the extent of axis 1 of the logits is 0"));
+}
+
+TEST(CrossEntropy, LooksForRowsWhereTheTypeDoesNotTell) {
+  const Variable none = input({float32, {0, 3}}, "none"), some = input({float32, {4, 3}}, "some"), labels = vector("labels", int64), open = matrix("open");
+  EXPECT_THAT(error_of<ShapeError>([&] { cross_entropy(none, labels); }),
+              AllOf(HasSubstr("cross_entropy: there are no rows: the extent of axis 0 of the logits is 0"), HasSubstr("none float32 (0, 3)"), HasSubstr("cross_entropy built at "), HasSubstr("softmax_test.cpp:")));
+  EXPECT_THAT(error_of<ShapeError>([&] { sigmoid_cross_entropy(none, none); }), AllOf(HasSubstr("sigmoid_cross_entropy: there are no rows"), HasSubstr("softmax_test.cpp:")));
+  EXPECT_EQ(debugprint(sigmoid_cross_entropy(some, some)).find("not_empty"), std::string::npos);
+  EXPECT_NE(debugprint(sigmoid_cross_entropy(open, open)).find("not_empty"), std::string::npos);
+  EXPECT_EQ(debugprint(cross_entropy(some, labels)).find("rows_for"), std::string::npos);
+  EXPECT_NE(debugprint(cross_entropy(open, labels)).find("rows_for"), std::string::npos);
+}
+
 TEST_P(Softmax, RowsKnownToBeOneDoNotStretchToLabels) {
   const Variable x = input({float32, {1, 4}}, "x"), labels = vector("labels", int64);
   const Function f = function({x, labels}, {cross_entropy(x, labels)}, options());

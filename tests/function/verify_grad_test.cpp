@@ -93,6 +93,7 @@ std::vector<GradientCase> cases_of_all_ops() {
       {"softmax", [](Operands x) { return softmax(x[0]); }, {m}},
       {"log_softmax", [](Operands x) { return log_softmax(x[0]); }, {m}},
       {"cross_entropy", [](Operands x) { return cross_entropy(x[0], x[1]); }, {m, labels}},
+      {"sigmoid_cross_entropy of rows that show at the call", [](Operands x) { return sigmoid_cross_entropy(subtensor(x[0], gt(x[0], 0.0)), 0.25); }, {m}},
       {"attention", [](Operands x) { return nn::attention(x[0], x[1], x[1] * x[2], {.causal = true}); }, {t, some_points({2, 3, 2}, 5), some_points({2, 3, 2}, 8)}},
       {"cumsum", [](Operands x) { return cumsum(sqr(x[0]), 1); }, {m}},
       {"cumprod", [](Operands x) { return cumprod(x[0], 1); }, {m}},

@@ -6,7 +6,8 @@
 //
 // Elements less the greatest are taken to exp, so nothing overflows; 16-bit floats are computed in float32, integers in float64. A row
 // that is all -inf, or holds inf or NaN, gives NaN. axis counts from the end when negative; ShapeError for one that does not exist, at the
-// call for an axis of extent 0. Reads x once where a row fits into registers. See tests/function/softmax_test.cpp.
+// call for an axis of extent 0. So is a loss without rows, that of an empty minibatch, whose mean would be NaN: where the graph is built, or at the call.
+// Reads x once where a row fits into registers. See tests/function/softmax_test.cpp.
 #pragma once
 #include <damo/variable.hpp>
 

@@ -10,6 +10,7 @@
 #include <damo/array_shape.hpp>
 #include "ops/both_worlds.hpp"
 #include "ops/eager/index_kernels.hpp"
+#include "ops/not_empty.hpp"
 
 namespace damo {
 namespace {
@@ -92,6 +93,10 @@ Array log_softmax(const Array& x, int axis) {
 
 Array cross_entropy(const Array& logits, const Array& labels, int axis) {
   return asked_at_once("cross_entropy", [&] {
+    if (bool(logits) && logits.rank() > 0) {
+      const int along = normalize_axis("cross_entropy", axis, logits.rank(), "logits");
+      NeededRows{"cross_entropy", "the logits", ~(std::uint32_t{1} << along)}.require(logits.shape());
+    }
     if (bool(logits) && bool(labels) && is_floating(labels.dtype()) && labels.rank() == logits.rank()) return expected_entropy(logits, labels, axis);
     const Array given = integers("cross_entropy", logits, labels), wide = summed_wide("cross_entropy", logits);
     const int along = normalize_axis("cross_entropy", axis, wide.rank(), "logits");
@@ -106,6 +111,7 @@ Array cross_entropy(const Array& logits, const Array& labels, int axis) {
 Array sigmoid_cross_entropy(const Array& logits, const Array& targets) {
   return asked_at_once("sigmoid_cross_entropy", [&] {
     if (!logits || !targets) throw TypeError("sigmoid_cross_entropy: an operand is an empty Array", "check the Array with if (array)");
+    NeededRows{"sigmoid_cross_entropy", "the logits", ~std::uint32_t{0}}.require(logits.shape());
     const Array x = is_floating(logits.dtype()) ? logits : astype(logits, floating_of(logits.dtype())), y = astype(targets, x.dtype());
     return softplus(-x) * y + softplus(x) * (1.0 - y);
   }, logits, targets);

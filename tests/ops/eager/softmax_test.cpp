@@ -59,6 +59,8 @@ TEST_P(EagerSoftmax, NamesWhatDoesNotFit) {
   EXPECT_THAT(error_of([&] { cross_entropy(x, labels({0, -1})).to_doubles(); device().synchronize(); }), HasSubstr("cross_entropy: position -1 is not on axis 1"));
   EXPECT_THAT(error_of([&] { cross_entropy(x, range({2})); }), HasSubstr("cross_entropy: positions are integers"));
   EXPECT_THAT(error_of([&] { cross_entropy(x, labels({0, 1, 2})); }), HasSubstr("cross_entropy: positions of shape (3, 1) do not fit to x of shape (2, 3) along axis 1"));
+  EXPECT_THAT(error_of([&] { cross_entropy(range({0, 3}), labels({})); }), HasSubstr("cross_entropy: there are no rows: the extent of axis 0 of the logits is 0"));
+  EXPECT_THAT(error_of([&] { sigmoid_cross_entropy(range({0, 3}), range({0, 3})); }), HasSubstr("sigmoid_cross_entropy: there are no rows"));
   EXPECT_THAT(error_of([&] { take_along_axis(x, labels({0}), 1); }), HasSubstr("take_along_axis: positions of shape (1,) do not fit to x of shape (2, 3) along axis 1"));
   EXPECT_THAT(error_of([&] { one_hot(x, 3); }), HasSubstr("one_hot: positions are integers"));
   EXPECT_THAT(error_of([&] { one_hot(labels({1}), -1); }), HasSubstr("one_hot: the count is -1"));
