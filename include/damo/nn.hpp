@@ -112,7 +112,8 @@ struct GroupNorm {
 /// Each feature, along axis, by its mean and variance over all other axes. Ioffe, Szegedy 2015.
 struct BatchNorm {
   BatchNorm(Init& init, const std::string& name, std::int64_t features, int axis = 1, double momentum = 0.9, double epsilon = 1e-5);
-  /// By the batch's own; updates get the running ones: momentum running + (1 - momentum) batch's, the variance over n elements.
+  /// By the batch's own; updates get the running ones: momentum running + (1 - momentum) batch's, the variance over n elements. ShapeError for a batch without
+  /// rows, where the graph is built or at the call: the running ones stay what they were.
   Variable train(const Operand& x, optim::Updates& updates) const;
   /// By the running ones.
   Variable operator()(const Operand& x) const;

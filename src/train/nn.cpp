@@ -22,6 +22,7 @@
 #include <damo/ops/subtensor.hpp>
 #include "graph/user_line.hpp"
 #include "ops/attention/attention_of.hpp"
+#include "ops/reduce_op.hpp"
 
 namespace damo::nn {
 namespace {
@@ -188,11 +189,17 @@ BatchNorm::BatchNorm(Init& init, const std::string& name, std::int64_t features,
 Variable BatchNorm::train(const Operand& x, optim::Updates& updates) const {
   const BuiltAt here(x.where());
   const int rank = x.variable().rank(), kept = normalize_axis("nn::BatchNorm", axis, rank);
-  std::vector<int> others;
-  for (int i = 0; i < rank; ++i) {
-    if (i != kept) others.push_back(i);
-  }
-  const Variable center = mean(x, others), spread = var(x, others);
+  const std::uint32_t mask = Axes().mask(rank, "nn::BatchNorm") & ~(std::uint32_t{1} << kept);
+  // As mean and var, of nodes that look for rows: of float32 and float64 they have one mean between them.
+  const NeededRows rows{"nn::BatchNorm", "x", mask};
+  const auto build = [&] {
+    const SourceLine line = x.where();
+    const Variable given = is_floating(x.variable().dtype()) ? x.variable() : cast(x, float64), wide = is_half(given.dtype()) ? cast(given, float32) : given;
+    const Variable squares = sqr(wide - reduce(ReductionKind::kMean, wide, mask, line, rows));
+    return std::pair(drop_axes(reduce(ReductionKind::kMean, given, mask, line, rows), mask, false, line),
+                     drop_axes(cast(reduce(ReductionKind::kMean, squares, mask, line), given.dtype()), mask, false, line));
+  };
+  const auto [center, spread] = asked("nn::BatchNorm", build, x);
   // x may have another dtype than the parameters.
   updates.push_back({running_mean, cast(momentum * running_mean + (1 - momentum) * center, running_mean.dtype())});
   updates.push_back({running_var, cast(momentum * running_var + (1 - momentum) * spread, running_var.dtype())});
