@@ -145,6 +145,7 @@ class Function {
   /// Throws GraphError if there is none any more.
   const Data& held() const;
   explicit Function(std::shared_ptr<Data> data) : data_(std::move(data)) {}
+  FunctionGraph swapped(std::span<const Assignment> swap) const;
   Function rebuilt(FunctionGraph graph, SourceLine where) const;
   Results call_otherwise(std::span<const Array> inputs) const;
   static void require_results(std::size_t have, std::size_t wanted);

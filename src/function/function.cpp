@@ -10,6 +10,7 @@
 #include "function/snapshot.hpp"
 #include "graph/base/environment.hpp"
 #include "graph/rewrite/pass_names.hpp"
+#include "graph/user_line.hpp"
 #include "ops/elementwise_op.hpp"
 #include "ops/rewrites/pipeline.hpp"
 #include "ops/rewrites/unfuse.hpp"
@@ -56,6 +57,12 @@ std::unique_ptr<Executor> executor_of(const FunctionGraph& graph, Device device,
   return std::make_unique<Executor>(graph, device, options.profile, options.check, options.share_results, options.replay && !is_disabled(kReplay), options.nan_guard ? std::span<const int>() : donated, options.nan_guard);
 }
 
+/// check(), whose errors tell the line of the call that has this name, or was given the option of it.
+template <class Check>
+auto at_line(const char* name, SourceLine where, const Check& check) {
+  return asked(name, check, std::span<const Variable>(), where);
+}
+
 std::string names_of_inputs(const FunctionGraph& graph) {
   std::string names;
   for (ValueId input : graph.inputs()) names += (names.empty() ? "" : ", ") + (graph.name(input).empty() ? "one without name" : graph.name(input));
@@ -79,9 +86,9 @@ Function function(std::span<const Variable> inputs, std::span<const Variable> ou
   data->graph = graph_of(inputs, outputs, options);
   data->options.updates.clear();  // the graph has them
   data->options.givens.clear();
-  data->donated = positions_of(options.donate, inputs);
+  data->donated = at_line("donate", where, [&] { return positions_of(options.donate, inputs); });
   data->options.donate.clear();
-  data->defaults = defaults_of(options.defaults, inputs, device);
+  data->defaults = at_line("defaults", where, [&] { return defaults_of(options.defaults, inputs, device); });
   data->options.defaults.clear();
   data->is_plain = data->defaults.empty() && !options.nan_guard;
   check_disabled(options);
@@ -177,7 +184,8 @@ Function Function::rebuilt(FunctionGraph graph, SourceLine where) const {
   return Function(std::move(data));
 }
 
-Function Function::copy(std::span<const Assignment> swap, SourceLine where) const {
+/// The graph with other shared variables in some ones' place.
+FunctionGraph Function::swapped(std::span<const Assignment> swap) const {
   FunctionGraph graph = held().graph;
   std::unordered_set<const SharedStorage*> left;  // swapped already
   for (const Assignment& one : swap) {
@@ -205,7 +213,11 @@ Function Function::copy(std::span<const Assignment> swap, SourceLine where) cons
     const auto value = static_cast<ValueId>(i);
     if (graph.shared(value) && !seen.insert(graph.shared(value).get()).second) throw GraphError("copy: one shared variable would stand for two", "swap in one that the function does not have");
   }
-  return rebuilt(std::move(graph), where);
+  return graph;
+}
+
+Function Function::copy(std::span<const Assignment> swap, SourceLine where) const {
+  return rebuilt(at_line("copy", where, [&] { return swapped(swap); }), where);
 }
 
 Function Function::part(std::span<const int> results, bool updates, SourceLine where) const {
@@ -213,9 +225,11 @@ Function Function::part(std::span<const int> results, bool updates, SourceLine w
   FusionRecord fusion;
   const int count = users_results(graph);
   std::vector<int> kept(results.begin(), results.end());
-  for (int result : kept) {
-    if (result < 0 || result >= count) throw GraphError("part: there is no result " + std::to_string(result) + ": the function has " + std::to_string(count));
-  }
+  at_line("part", where, [&] {
+    for (int result : kept) {
+      if (result < 0 || result >= count) throw GraphError("part: there is no result " + std::to_string(result) + ": the function has " + std::to_string(count));
+    }
+  });
   graph.keep_outputs(kept, updates);
   graph.prune();
   if (held().options.fuse || held().options.nan_guard) graph = unfuse(std::move(graph));  // the guard looks at what is left

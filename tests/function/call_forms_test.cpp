@@ -44,7 +44,7 @@ TEST_P(CallFormsOnEachDevice, FillsInDefaults) {
   EXPECT_THAT(Array(f(a)).to_vector<float>(), ElementsAre(11, 21)) << "a default stays what it is";
   EXPECT_THAT(error_of([&] { f(); }), HasSubstr("the function takes 3 inputs, 0 were given"));
   const auto build = [&](std::vector<InputDefault> defaults) { return error_of([&] { function({x, scale, shift}, {x * scale + shift}, {.device = device(), .defaults = std::move(defaults)}); }); };
-  EXPECT_THAT(build({{vector("z"), a}}), HasSubstr("defaults: z float32 (?,) is no input of the function"));
+  EXPECT_THAT(build({{vector("z"), a}}), AllOf(HasSubstr("defaults: z float32 (?,) is no input of the function"), HasSubstr("defaults built at "), HasSubstr("call_forms_test.cpp:")));
   EXPECT_THAT(build({{x, a}, {x, a}}), HasSubstr("defaults: x float32 (?,) is given twice"));
   EXPECT_THAT(build({{scale, a}}), HasSubstr("defaults: scale float32 () cannot be float32 (2,)"));
   EXPECT_THAT(build({{x, Array::zeros({2}, float64, device())}}), HasSubstr("cannot be float64 (2,)"));
@@ -106,13 +106,13 @@ TEST_P(CallFormsOnEachDevice, CopiesSayWhatCannotBeSwapped) {
   const auto x = vector("x");
   const Shared w = shared("w", array({1, 2})), b = shared("b", array({1, 2})), wide = shared("wide", Array::zeros({2}, float64, device())), longer = shared("longer", array({1, 2, 3}));
   const Function f = function({x}, {x * w + b}, {.device = device()});
-  EXPECT_THAT(error_of([&] { f.copy({{x, w}}); }), HasSubstr("copy: x float32 (?,) is not a shared variable"));
-  EXPECT_THAT(error_of([&] { f.copy({{w, x}}); }), HasSubstr("copy: w float32 (2,) is swapped for x float32 (?,), which is not a shared variable"));
-  EXPECT_THAT(error_of([&] { f.copy({{wide, w}}); }), HasSubstr("copy: wide float64 (2,) is swapped for w float32 (2,)"));
-  EXPECT_THAT(error_of([&] { f.copy({{longer, longer}}); }), HasSubstr("copy: longer float32 (3,) is no shared variable of the function"));
-  EXPECT_THAT(error_of([&] { f.copy({{w, longer}}); }), HasSubstr("copy: w float32 (2,) is swapped for longer float32 (3,)"));
-  EXPECT_THAT(error_of([&] { f.copy({{w, b}}); }), HasSubstr("copy: one shared variable would stand for two"));
-  EXPECT_THAT(error_of([&] { f.copy({{w, w}, {w, w}}); }), HasSubstr("copy: w float32 (2,) is swapped twice"));
+  EXPECT_THAT(error_of([&] { f.copy({{x, w}}); }), AllOf(HasSubstr("copy: x float32 (?,) is not a shared variable"), HasSubstr("copy built at "), HasSubstr("call_forms_test.cpp:")));
+  EXPECT_THAT(error_of([&] { f.copy({{w, x}}); }), AllOf(HasSubstr("copy: w float32 (2,) is swapped for x float32 (?,), which is not a shared variable"), HasSubstr("copy built at "), HasSubstr("call_forms_test.cpp:")));
+  EXPECT_THAT(error_of([&] { f.copy({{wide, w}}); }), AllOf(HasSubstr("copy: wide float64 (2,) is swapped for w float32 (2,)"), HasSubstr("copy built at "), HasSubstr("call_forms_test.cpp:")));
+  EXPECT_THAT(error_of([&] { f.copy({{longer, longer}}); }), AllOf(HasSubstr("copy: longer float32 (3,) is no shared variable of the function"), HasSubstr("copy built at "), HasSubstr("call_forms_test.cpp:")));
+  EXPECT_THAT(error_of([&] { f.copy({{w, longer}}); }), AllOf(HasSubstr("copy: w float32 (2,) is swapped for longer float32 (3,)"), HasSubstr("copy built at "), HasSubstr("call_forms_test.cpp:")));
+  EXPECT_THAT(error_of([&] { f.copy({{w, b}}); }), AllOf(HasSubstr("copy: one shared variable would stand for two"), HasSubstr("copy built at "), HasSubstr("call_forms_test.cpp:")));
+  EXPECT_THAT(error_of([&] { f.copy({{w, w}, {w, w}}); }), AllOf(HasSubstr("copy: w float32 (2,) is swapped twice"), HasSubstr("copy built at "), HasSubstr("call_forms_test.cpp:")));
 }
 
 TEST_P(CallFormsOnEachDevice, PartsComputeNoMoreThanTheyNeed) {
@@ -130,7 +130,7 @@ TEST_P(CallFormsOnEachDevice, PartsComputeNoMoreThanTheyNeed) {
   EXPECT_EQ(count.array().item().as_double(), 1) << "without updates";
   EXPECT_EQ(values.graph().node_count(), 2) << "a product and a kernel without the sum";
   EXPECT_EQ(f.part({0}, false).graph().node_count(), 1);
-  EXPECT_THAT(error_of([&] { f.part({3}); }), HasSubstr("part: there is no result 3: the function has 3"));
+  EXPECT_THAT(error_of([&] { f.part({3}); }), AllOf(HasSubstr("part: there is no result 3: the function has 3"), HasSubstr("part built at "), HasSubstr("call_forms_test.cpp:")));
 }
 
 DAMO_ON_EACH_DEVICE(CallFormsOnEachDevice);
