@@ -9,7 +9,7 @@
 //
 // p: a parameter, g: its gradient, r: the rate, a number or a Variable of rank 0. float16 and bfloat16 parameters are stepped, and their state is
 // kept, in float32. All parameters' steps fuse; like ones are one launch. GraphError for gradients that are not one a parameter, or of other
-// types; OptionError for numbers that an optimizer cannot have. See tests/train/optim_test.cpp, which holds each against its formula.
+// types; OptionError for numbers that an optimizer cannot have. Errors tell the line of the call. See tests/train/optim_test.cpp, which holds each against its formula.
 #pragma once
 #include <vector>
 
@@ -54,15 +54,15 @@ Updates adam(const CostOrGradients& from, const std::vector<Shared>& parameters,
 Updates adamw(const CostOrGradients& from, const std::vector<Shared>& parameters, const Operand& rate, double decay = 0.01, AdamOptions options = {});
 
 /// sqrt of the sum of all squares, in float32 (float64 if a gradient is): rank 0. GraphError for none.
-Variable global_norm(const std::vector<Variable>& gradients);
+Variable global_norm(const std::vector<Variable>& gradients, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
 /// All gradients shrunk alike where their norm is greater than limit: g limit / max(norm, limit). A NaN or infinity in one makes all NaN or 0.
-std::vector<Variable> clip_by_global_norm(const std::vector<Variable>& gradients, double limit);
+std::vector<Variable> clip_by_global_norm(const std::vector<Variable>& gradients, double limit, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
 
 // Rates by step, an integer of rank 0 that counts from 0: Variables of float32.
 /// base (1 + cos(pi step / steps)) / 2 from base down to least, where it stays. Loshchilov, Hutter 2017.
-Variable cosine(const Variable& step, double base, double steps, double least = 0);
+Variable cosine(const Variable& step, double base, double steps, double least = 0, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
 /// base decay^(step / every).
-Variable exponential(const Variable& step, double base, double decay, double every = 1);
+Variable exponential(const Variable& step, double base, double decay, double every = 1, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
 /// rate times (step + 1) / steps, until that is 1.
 Variable warmup(const Variable& step, const Operand& rate, double steps);
 

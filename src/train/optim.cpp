@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <span>
 
 #include <damo/gradient.hpp>
 #include <damo/ops/cast.hpp>
@@ -12,8 +13,8 @@
 namespace damo::optim {
 namespace {
 
-void require(bool holds, const char* who, const std::string& what) {
-  if (!holds) throw OptionError(std::string(who) + ": " + what);
+void require(bool holds, const char* who, const std::string& what, SourceLine where) {
+  if (!holds) asked(who, [&] { throw OptionError(std::string(who) + ": " + what); }, std::span<const Variable>(), where);
 }
 
 /// sgd's and the others' rate: a number, or a Variable that counts as one.
@@ -23,10 +24,12 @@ void require_rate(const char* who, const Operand& rate) {
   throw ShapeError(std::string(who) + ": the rate is " + describe(rate.variable()) + ", not one number", "give it rank 0");
 }
 /// A step that a rate follows.
-void require_step(const char* who, const Variable& step) {
-  if (!step) throw GraphError(std::string(who) + ": the step is an empty Variable");
-  if (step.rank() == 0) return;
-  throw ShapeError(std::string(who) + ": the step is " + describe(step) + ", not one number", "give it rank 0");
+void require_step(const char* who, const Variable& step, SourceLine where) {
+  if (step && step.rank() == 0) return;
+  asked(who, [&] {
+    if (!step) throw GraphError(std::string(who) + ": the step is an empty Variable");
+    throw ShapeError(std::string(who) + ": the step is " + describe(step) + ", not one number", "give it rank 0");
+  }, std::span(&step, 1), where);
 }
 
 DType wide(DType dtype) { return is_half(dtype) ? float32 : dtype; }
@@ -68,8 +71,8 @@ Updates for_each(const char* who, const CostOrGradients& from, const std::vector
 Variable bias_correction(double beta, const Variable& t) { return -expm1(t * std::log(beta)); }
 
 Updates adam_with_decay(const char* who, const CostOrGradients& from, const std::vector<Shared>& parameters, const Operand& rate, double decay, const AdamOptions& options) {
-  for (const double beta : {options.beta1, options.beta2}) require(beta >= 0 && beta < 1, who, "a beta is 0 or more and less than 1, this one is " + std::to_string(beta));
-  require(options.epsilon >= 0, who, "epsilon is 0 or more, this one is " + std::to_string(options.epsilon));
+  for (const double beta : {options.beta1, options.beta2}) require(beta >= 0 && beta < 1, who, "a beta is 0 or more and less than 1, this one is " + std::to_string(beta), rate.where());
+  require(options.epsilon >= 0, who, "epsilon is 0 or more, this one is " + std::to_string(options.epsilon), rate.where());
   if (parameters.empty()) return {};
   const Shared count = shared(std::string(who) + "'s steps", Array::full({}, std::int64_t{0}, int64, parameters.front().device()));
   Updates updates = for_each(who, from, parameters, rate, [&](const Step& step) {
@@ -88,19 +91,21 @@ Updates adam_with_decay(const char* who, const CostOrGradients& from, const std:
 
 std::vector<Variable> CostOrGradients::by(const std::vector<Shared>& parameters) const {
   if (is_cost_) return grad(values_.front(), std::vector<Variable>(parameters.begin(), parameters.end()), Disconnected::kRaise, line_of_user({}));
-  if (values_.size() != parameters.size()) {
-    throw GraphError("optim: " + std::to_string(values_.size()) + " gradients for " + std::to_string(parameters.size()) + " parameters", "give one a parameter, in their order");
-  }
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (values_[i].dtype() == parameters[i].dtype() && values_[i].rank() == parameters[i].rank()) continue;
-    throw GraphError("optim: the gradient of " + describe(parameters[i]) + " is " + describe(values_[i]), "a gradient has its parameter's dtype and shape");
-  }
-  return values_;
+  return asked("optim", [&] {
+    if (values_.size() != parameters.size()) {
+      throw GraphError("optim: " + std::to_string(values_.size()) + " gradients for " + std::to_string(parameters.size()) + " parameters", "give one a parameter, in their order");
+    }
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (values_[i].dtype() == parameters[i].dtype() && values_[i].rank() == parameters[i].rank()) continue;
+      throw GraphError("optim: the gradient of " + describe(parameters[i]) + " is " + describe(values_[i]), "a gradient has its parameter's dtype and shape");
+    }
+    return values_;
+  }, std::span<const Variable>(), {});
 }
 
 Updates sgd(const CostOrGradients& from, const std::vector<Shared>& parameters, const Operand& rate, SgdOptions options) {
-  require(options.momentum >= 0 && options.momentum < 1, "sgd", "momentum lies between 0 and 1, this one is " + std::to_string(options.momentum));
-  require(options.momentum > 0 || !options.nesterov, "sgd", "Nesterov's step looks ahead by its momentum, which is 0");
+  require(options.momentum >= 0 && options.momentum < 1, "sgd", "momentum lies between 0 and 1, this one is " + std::to_string(options.momentum), rate.where());
+  require(options.momentum > 0 || !options.nesterov, "sgd", "Nesterov's step looks ahead by its momentum, which is 0", rate.where());
   return for_each("sgd", from, parameters, rate, [&](const Step& step) {
     const Variable down = step.rate * step.gradient;
     if (options.momentum == 0) return step.finish(step.value - down);
@@ -111,7 +116,7 @@ Updates sgd(const CostOrGradients& from, const std::vector<Shared>& parameters, 
 }
 
 Updates adagrad(const CostOrGradients& from, const std::vector<Shared>& parameters, const Operand& rate, double epsilon) {
-  require(epsilon >= 0, "adagrad", "epsilon is 0 or more, this one is " + std::to_string(epsilon));
+  require(epsilon >= 0, "adagrad", "epsilon is 0 or more, this one is " + std::to_string(epsilon), rate.where());
   return for_each("adagrad", from, parameters, rate, [&](const Step& step) {
     const Shared sum = step.state("sum of squares");
     step.finish(step.value - step.rate * step.gradient / (sqrt(step.keep(sum, sum + sqr(step.gradient))) + epsilon));
@@ -119,8 +124,8 @@ Updates adagrad(const CostOrGradients& from, const std::vector<Shared>& paramete
 }
 
 Updates rmsprop(const CostOrGradients& from, const std::vector<Shared>& parameters, const Operand& rate, double decay, double epsilon) {
-  require(decay >= 0 && decay < 1, "rmsprop", "decay lies between 0 and 1, this one is " + std::to_string(decay));
-  require(epsilon >= 0, "rmsprop", "epsilon is 0 or more, this one is " + std::to_string(epsilon));
+  require(decay >= 0 && decay < 1, "rmsprop", "decay lies between 0 and 1, this one is " + std::to_string(decay), rate.where());
+  require(epsilon >= 0, "rmsprop", "epsilon is 0 or more, this one is " + std::to_string(epsilon), rate.where());
   return for_each("rmsprop", from, parameters, rate, [&](const Step& step) {
     const Shared square = step.state("square");
     step.finish(step.value - step.rate * step.gradient / (sqrt(step.keep(square, decay * square + (1 - decay) * sqr(step.gradient))) + epsilon));
@@ -135,8 +140,9 @@ Updates adamw(const CostOrGradients& from, const std::vector<Shared>& parameters
   return adam_with_decay("adamw", from, parameters, rate, decay, options);
 }
 
-Variable global_norm(const std::vector<Variable>& gradients) {
-  if (gradients.empty()) throw GraphError("global_norm: of no gradients");
+Variable global_norm(const std::vector<Variable>& gradients, SourceLine where) {
+  const BuiltAt here(where);
+  if (gradients.empty()) asked("global_norm", [] { throw GraphError("global_norm: of no gradients"); }, gradients, where);
   Variable total;
   for (const Variable& gradient : gradients) {
     const Variable squares = sum(sqr(cast(gradient, wide(gradient.dtype()))));
@@ -145,29 +151,33 @@ Variable global_norm(const std::vector<Variable>& gradients) {
   return sqrt(total);
 }
 
-std::vector<Variable> clip_by_global_norm(const std::vector<Variable>& gradients, double limit) {
-  require(limit > 0, "clip_by_global_norm", "the limit is greater than 0, this one is " + std::to_string(limit));
-  const Variable norm = global_norm(gradients), factor = limit / maximum(norm, limit);
+std::vector<Variable> clip_by_global_norm(const std::vector<Variable>& gradients, double limit, SourceLine where) {
+  const BuiltAt here(where);
+  require(limit > 0, "clip_by_global_norm", "the limit is greater than 0, this one is " + std::to_string(limit), where);
+  const Variable norm = asked("clip_by_global_norm", [&] { return global_norm(gradients, where); }, gradients, where), factor = limit / maximum(norm, limit);
   std::vector<Variable> clipped;
   for (const Variable& gradient : gradients) clipped.push_back(cast(gradient * factor, gradient.dtype()));
   return clipped;
 }
 
-Variable cosine(const Variable& step, double base, double steps, double least) {
-  require_step("cosine", step);
-  require(steps > 0, "cosine", "it takes more than 0 steps");
+Variable cosine(const Variable& step, double base, double steps, double least, SourceLine where) {
+  const BuiltAt here(where);
+  require_step("cosine", step, where);
+  require(steps > 0, "cosine", "it takes more than 0 steps", where);
   return least + (base - least) * 0.5 * (1.0 + cos(minimum(cast(step, float32) / steps, 1.0) * std::numbers::pi));
 }
 
-Variable exponential(const Variable& step, double base, double decay, double every) {
-  require_step("exponential", step);
-  require(decay > 0 && every > 0, "exponential", "decay and every are greater than 0");
+Variable exponential(const Variable& step, double base, double decay, double every, SourceLine where) {
+  const BuiltAt here(where);
+  require_step("exponential", step, where);
+  require(decay > 0 && every > 0, "exponential", "decay and every are greater than 0", where);
   return base * exp(cast(step, float32) * (std::log(decay) / every));
 }
 
 Variable warmup(const Variable& step, const Operand& rate, double steps) {
-  require_step("warmup", step);
-  require(steps > 0, "warmup", "it takes more than 0 steps");
+  const BuiltAt here(rate.where());
+  require_step("warmup", step, rate.where());
+  require(steps > 0, "warmup", "it takes more than 0 steps", rate.where());
   return rate * minimum((cast(step, float32) + 1.0) / steps, 1.0);
 }
 
