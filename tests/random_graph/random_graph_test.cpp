@@ -22,7 +22,7 @@ using ::testing::StartsWith;
 
 double seconds_allowed() {
   const char* text = std::getenv("RANDOM_GRAPH_SECONDS");
-  return text ? std::atof(text) : 20;
+  return text ? std::atof(text) : 15;
 }
 
 class RandomGraphOnEachDevice : public OnEachDevice {};

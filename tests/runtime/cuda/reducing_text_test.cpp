@@ -202,7 +202,7 @@ TEST(CudaReducing, CompilesWithHardlyASpill) {
     for (std::size_t k = 0; k < std::size(in_clusters); ++k) {
       if (testing::takes_pair(i, k)) expect_hardly_a_spill(all[i], in_clusters[k], 8, known);
     }
-    expect_hardly_a_spill(all[i], of_many_coordinates, 8, known);
+    if (testing::takes_pair(i, 0)) expect_hardly_a_spill(all[i], of_many_coordinates, 8, known);
   }
 }
 
@@ -385,8 +385,12 @@ TEST(CudaReducing, JoinsAcrossRowsOnTheCpuAsTheCpusTextDoes) {
 TEST(CudaReducing, JoinsAcrossRowsReadingAheadOnTheCpuAsTheCpusTextDoes) {
   const std::optional<Device> device = cpu_or_none();
   if (!device) GTEST_SKIP() << "needs the CPU back end";
-  for (const Case& one : cases_across_ahead()) {
-    for (const Given& given : kGivenAcrossAhead) {
+  const std::vector<Case> all = cases_across_ahead();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Case& one = all[i];
+    for (std::size_t k = 0; k < std::size(kGivenAcrossAhead); ++k) {
+      if (!testing::takes_pair(i, k)) continue;
+      const Given& given = kGivenAcrossAhead[k];
       const Arrays arrays(one, given, *device);
       ASSERT_GT(cuda_layout(one.spec, Geometry(given.shape, arrays.layouts, given.mask), kFewProcessors).ahead, 0) << one.spec.name << " " << ::testing::PrintToString(given);
       expect_what_the_cpus_text_gives(one, given, kFewProcessors, *device);
