@@ -30,6 +30,27 @@ void require_positions(const char* name, const Array& x, const Array& positions)
                       "move one of them: x.to(device)");
 }
 
+/// x within what make(the padded shape) gives.
+template <class Make>
+Array padded(const Array& x, std::span<const PadWidth> widths, const Make& make) {
+  if (static_cast<int>(widths.size()) != x.rank()) {
+    throw ShapeError("pad: " + std::to_string(widths.size()) + " widths for " + std::to_string(x.rank()) + " axes",
+                     "give one for each axis; {} adds nothing");
+  }
+  Shape shape = x.shape();
+  std::vector<Slice> inside;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    const PadWidth& width = widths[static_cast<std::size_t>(axis)];
+    if (width.before < 0 || width.after < 0) throw ShapeError("pad: a width is below 0", "slice makes an array smaller");
+    const std::int64_t extent = padded_extent(shape[axis], width, axis);
+    inside.push_back({width.before, width.before + shape[axis]});
+    shape[axis] = extent;
+  }
+  const Array around = make(shape);
+  assign(around.slice(inside), x);
+  return around;
+}
+
 }  // namespace
 
 Array dimshuffle(const Array& x, std::span<const int> pattern) {
@@ -224,30 +245,18 @@ Array pad(const Array& x, std::span<const PadWidth> widths, Scalar value) {
   if (is_integer(value.dtype()) && is_integer(x.dtype()) && !value.fits(x.dtype())) {
     throw TypeError("pad: " + to_string(value) + " does not fit " + std::string(name(x.dtype())), "astype x to a wider dtype");
   }
-  return pad(x, widths, Array::scalar(value.cast(x.dtype()), x.device()));
+  return padded(x, widths, [&](const Shape& shape) { return Array::full(shape, value, x.dtype(), x.device()); });
 }
 
 Array pad(const Array& x, std::span<const PadWidth> widths, const Array& value) {
   require("pad", x);
   require("pad", value);
-  if (static_cast<int>(widths.size()) != x.rank()) {
-    throw ShapeError("pad: " + std::to_string(widths.size()) + " widths for " + std::to_string(x.rank()) + " axes",
-                     "give one for each axis; {} adds nothing");
-  }
   if (value.rank() != 0) throw ShapeError("pad: the value is " + describe(value), "give a number, or an Array of rank 0");
-  Shape shape = x.shape();
-  std::vector<Slice> inside;
-  for (int axis = 0; axis < x.rank(); ++axis) {
-    const PadWidth& width = widths[static_cast<std::size_t>(axis)];
-    if (width.before < 0 || width.after < 0) throw ShapeError("pad: a width is below 0", "slice makes an array smaller");
-    const std::int64_t extent = padded_extent(shape[axis], width, axis);
-    inside.push_back({width.before, width.before + shape[axis]});
-    shape[axis] = extent;
-  }
-  const Array padded = Array::empty(shape, x.dtype(), x.device());
-  assign(padded, value);
-  assign(padded.slice(inside), x);
-  return padded;
+  return padded(x, widths, [&](const Shape& shape) {
+    const Array filled = Array::empty(shape, x.dtype(), x.device());
+    assign(filled, value);
+    return filled;
+  });
 }
 
 Array take(const Array& x, const Array& positions, int axis) {
