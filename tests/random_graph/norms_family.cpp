@@ -74,6 +74,7 @@ Tensor computed(const NodeSpec& node, const Tensor& x, const std::vector<Tensor>
   if (name == "norm_p" && node.pattern[1] == 1) return sum(sizes, false);
   if (name == "norm_p") return apply_row("pow", {sum(apply_row("pow", {sizes, number_like(x, 3)}), false), number_like(x, 1.0 / 3)});
   demand_extents(x.shape[axis] > 0);
+  if (name.ends_with("cross_entropy")) demand_extents(x.shape.size() > 0);  // of no rows there is no loss
   if (name == "logsumexp" || name == "log_sum_exp_by_hand") return log_sum_exp(x, axis);
   if (name == "logcumsumexp") {
     Tensor result = x;
