@@ -1,6 +1,7 @@
 // What the functions of ops/signal.hpp and array_signal.hpp are made of, for a World of values (both_worlds.hpp).
 #pragma once
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include <damo/error.hpp>
 #include <damo/index.hpp>
 #include <damo/ops/signal.hpp>
+#include "ops/conv/window_form.hpp"
 
 namespace damo {
 
@@ -56,7 +58,7 @@ struct SignalOf {
   static Value of_integers(const Value& x, const Value& w, ConvolveMode mode, std::int64_t count) {
     const PadWidth around[] = {{count - 1, count - 1}};
     std::vector<std::int64_t> steps(static_cast<std::size_t>(count));
-    for (std::size_t i = 0; i < steps.size(); ++i) steps[i] = static_cast<std::int64_t>(i);
+    std::iota(steps.begin(), steps.end(), 0);
     const Value padded = pad(x, around), begins = World::places(count > 1 ? part(padded, 0, Slice{0, 1 - count}) : padded, 0);
     return cut(dot(take(padded, add(expand_dims(begins, 1), World::numbers(steps, x)), 0), flip(w, 0)), mode, count);
   }
@@ -79,26 +81,18 @@ struct SignalOf {
     return ratio == 1 ? x : stretched(stretched(x, 2, ratio), 3, ratio);
   }
 
-  /// The extents of height and width; told: those of another argument, where this one names none.
-  static std::pair<std::int64_t, std::int64_t> two_extents(const char* what, const PerAxis& given, std::pair<std::int64_t, std::int64_t> told = {0, 0}) {
-    const std::vector<std::int64_t>& extents = given.numbers();
-    const auto two = extents.empty() ? told : std::pair(extents.front(), extents.back());
-    if (extents.size() > 2 || two.first < 1 || two.second < 1) throw OptionError(std::string("images2neibs: the ") + what + " has one extent or two, of 1 and more");
-    return two;
-  }
-
   /// x's windows along the axis: in its place that of the windows' places and behind it that of their elements.
   static Value windows(const Value& x, int axis, std::int64_t extent, std::int64_t step) {
     std::vector<std::int64_t> elements(static_cast<std::size_t>(extent));
-    for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<std::int64_t>(i);
+    std::iota(elements.begin(), elements.end(), 0);
     const Value begins = part(World::range(x, axis), 0, Slice{0, extent > 1 ? std::optional(1 - extent) : std::nullopt, step});
     return take(x, add(expand_dims(begins, 1), World::numbers(elements, x)), axis);
   }
 
   static Value images2neibs(const Value& x, const PerAxis& window, const PerAxis& step) {
     if (World::dims(x).rank() != 4) throw ShapeError("images2neibs: x has " + std::to_string(World::dims(x).rank()) + " axes, not 4: " + describe(x), "give it (n, channels, height, width)");
-    const auto extents = two_extents("window", window), steps = two_extents("step", step, extents);
-    const Value rows = windows(windows(x, 2, extents.first, steps.first), 4, extents.second, steps.second);
+    const Extents3 extents = numbers_of("images2neibs", "window", window, 2, 1, 1), steps = numbers_of("images2neibs", "step", step.numbers().empty() ? window : step, 2, 1, 1);
+    const Value rows = windows(windows(x, 2, extents[0], steps[0]), 4, extents[1], steps[1]);
     return flatten(flatten(dimshuffle(rows, {0, 1, 2, 4, 3, 5}), 4, 5), 0, 3);
   }
 

@@ -23,7 +23,7 @@ Variable bilinear_upsampling(const Operand& x, std::int64_t ratio);
 
 /// x (n, channels, height, width) -> (windows, window height * window width): the elements of each window of each channel, in the order of n, channels, and the
 /// places of the windows from the top left. window, step: one extent or two; step: the window's unless told, from one window to the next. What fills no window
-/// is left out. Theano's, with mode "ignore_borders". Any dtype. ShapeError for another rank. Cost: the result is written, and once before with its axes in another order.
+/// is left out. Theano's, with mode "ignore_borders". Any dtype. ShapeError for another rank, and a window or step below 1. Cost: the result is written, and once before with its axes in another order.
 Variable images2neibs(const Operand& x, const PerAxis& window, const PerAxis& step = {});
 
 /// x (n, channels, h, w), theta (n, 2, 3) -> (n, channels, height, width): the element at (u, v), both from -1 to 1, is x's at theta (u, v, 1), linearly between the four around

@@ -10,7 +10,10 @@ namespace {
 
 std::string elements(std::int64_t count) { return std::to_string(count) + (count == 1 ? " element" : " elements"); }
 
-/// As many numbers as there are axes, none below least.
+std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
+
+}  // namespace
+
 Extents3 numbers_of(const std::string& name, const char* what, const PerAxis& given, int axes, std::int64_t least, std::int64_t neutral) {
   const std::vector<std::int64_t>& numbers = given.numbers();
   if (numbers.size() != 1 && numbers.size() != static_cast<std::size_t>(axes)) {
@@ -25,10 +28,6 @@ Extents3 numbers_of(const std::string& name, const char* what, const PerAxis& gi
   }
   return all;
 }
-
-std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
-
-}  // namespace
 
 WindowForm WindowForm::of(std::string name, int axes, const ConvOptions& options) {
   WindowForm form{.name = std::move(name), .axes = axes};

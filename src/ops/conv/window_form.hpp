@@ -11,6 +11,9 @@
 
 namespace damo {
 
+/// As many numbers as there are axes, none below least; neutral: for the other axes. ShapeError in the function's name for another count, and for numbers out of range.
+Extents3 numbers_of(const std::string& name, const char* what, const PerAxis& given, int axes, std::int64_t least, std::int64_t neutral);
+
 struct WindowForm {
   std::string name;  ///< "conv2d"
   int axes = 2;      ///< 1 to 3; further members have as many entries, those behind are neutral
