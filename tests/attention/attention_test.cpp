@@ -169,7 +169,8 @@ INSTANTIATE_TEST_SUITE_P(, AttentionOnCuda,
                                            AttentionCase{.name = "Float16Masked", .dtype = float16, .queries = 64, .keys = 77, .masked = true},
                                            AttentionCase{.name = "CausalMaskedGroups", .heads = 4, .groups = 2, .queries = 90, .keys = 90, .causal = true, .masked = true},
                                            AttentionCase{.name = "Features16", .features = 16}, AttentionCase{.name = "Features32", .dtype = float16, .features = 32, .causal = true},
-                                           AttentionCase{.name = "Features80", .heads = 3, .groups = 1, .features = 80, .causal = true}, AttentionCase{.name = "Features128", .features = 128, .masked = true}),
+                                           AttentionCase{.name = "Features80", .heads = 3, .groups = 1, .features = 80, .causal = true}, AttentionCase{.name = "Features128", .features = 128, .masked = true},
+                                           AttentionCase{.name = "Features128Causal", .dtype = float16, .heads = 4, .queries = 200, .keys = 200, .features = 128, .causal = true}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 class AttentionViewsOnCuda : public AttentionOnCuda {};

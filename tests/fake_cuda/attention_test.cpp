@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include "ops/attention/attention_kernels.hpp"
 #include "ops/attention/attention_op.hpp"
 #include "runtime/cuda/cuda_backend.hpp"
+#include "runtime/cuda/nvrtc.hpp"
 
 namespace damo {
 namespace {
@@ -65,6 +67,20 @@ TEST(AttentionNvrtc, WritesGradientsOfOneArraySideBySide) {
     EXPECT_THAT(text(dims, 0), AllOf(HasSubstr("side_by_side=true"), Not(HasSubstr("concatenate")))) << to_string(dims);
   }
   EXPECT_THAT(text({9, 3, 4, 16}, 9), AllOf(HasSubstr("attention_gradient{"), Not(HasSubstr("side_by_side")))) << "keys from elsewhere";
+}
+
+// On a device that is not sm_90 nothing else compiles them.
+TEST(AttentionNvrtc, CompilesTheKernelsOfWarpgroups) {
+  if (const auto problem = nvrtc_problem()) GTEST_SKIP() << "needs NVRTC: " << *problem;
+  const cuda_backend::NvrtcCompiler compiler(90);
+  const AttentionVariant narrow{.features = 64, .dtype = bfloat16, .causal = true, .warpgroups = true}, wide{.features = 128, .dtype = float16, .causal = true, .masked = true, .warpgroups = true};
+  for (const AttentionKernel& kernel : {attention_forward(narrow), attention_by_query(narrow), attention_by_key(wide)}) {
+    ASSERT_EQ(kernel.flags, std::vector<std::string>{"-arch=sm_90a"});
+    EXPECT_LE(kernel.shared_bytes, 227u * 1024);
+    const CompiledCode code = compiler.compile({.source = *kernel.source, .kind = SourceKind::kCudaC, .kernels = {kernel.name}, .flags = kernel.flags});
+    EXPECT_FALSE(code.bytes.empty());
+    EXPECT_EQ(code.log, "") << kernel.name;  // products that wait for registers would be named here
+  }
 }
 
 }  // namespace

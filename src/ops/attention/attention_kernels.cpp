@@ -1,50 +1,18 @@
 #include "ops/attention/attention_kernels.hpp"
 
+#include "ops/attention/attention_text.hpp"
+#include "ops/attention/attention_warpgroups.hpp"
+
 namespace damo {
 namespace {
 
-// Fragments are those of mma.m16n8k16: a thread has columns 2 pair and 2 pair + 1 of rows group and group + 8. What a product gives is, packed, the left operand of
-// the next one, so weights never leave their registers. Rows lie 16 bytes further apart in shared memory than they are long: ldmatrix reads eight without conflict.
+// Fragments are those of mma.m16n8k16. Rows lie 16 bytes further apart in shared memory than they are long: ldmatrix reads eight without conflict.
 constexpr const char* kText = R"(
-struct Rows {
-  const void* base;
-  long long batch, head, row;  // elements between neighbours
-};
-
-struct AttentionSizes {
-  int queries, keys, heads, groups;
-  float scale;
-};
-
-struct Mask {
-  const bool* base;
-  long long batch, head, row, column;
-};
-
-__device__ __forceinline__ unsigned shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
-
-__device__ __forceinline__ void copy_16(unsigned to, const void* from, bool is_inside) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(is_inside ? 16 : 0));
-}
-__device__ __forceinline__ void copy_4(unsigned to, const void* from, bool is_inside) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(is_inside ? 4 : 0));
-}
-__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-__device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
-
 __device__ __forceinline__ void load_4(unsigned (&r)[4], unsigned from) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(from) : "memory");
 }
 __device__ __forceinline__ void load_4_transposed(unsigned (&r)[4], unsigned from) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(from) : "memory");
-}
-
-template <bool is_bfloat16>
-__device__ __forceinline__ unsigned pack(float low, float high) {
-  unsigned pair;
-  if (is_bfloat16) asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
-  else asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
-  return pair;
 }
 
 template <bool is_bfloat16>
@@ -56,12 +24,6 @@ __device__ __forceinline__ void multiply_add(float (&c)[4], const unsigned (&a)[
     asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
   }
-}
-
-__device__ __forceinline__ float exp2_of(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
 }
 
 /// Rows [first, first + rows) of a matrix of extent rows; zeros beyond its end.
@@ -77,42 +39,11 @@ __device__ __forceinline__ void load_tile(unsigned to, const char* from, long lo
   }
 }
 
-/// A float a row; zeros beyond the end.
-template <int rows>
-__device__ __forceinline__ void load_column(unsigned to, const float* from, int first, int extent) {
-  const int row = static_cast<int>(threadIdx.x);
-  if (row < rows) copy_4(to + row * 4, from + (first + row < extent ? first + row : 0), first + row < extent);
-}
-
 /// Lane's place in a 16 x 16 block for load_4: of a left operand (or, transposed, of a right one that lies row by row), and of a right one that lies column by column.
 template <int pitch>
 __device__ __forceinline__ unsigned left_place() { const int lane = threadIdx.x & 31; return (lane & 15) * pitch + (lane >> 4) * 16; }
 template <int pitch>
 __device__ __forceinline__ unsigned right_place() { const int lane = threadIdx.x & 31; return ((lane & 7) + ((lane >> 4) << 3)) * pitch + ((lane >> 3) & 1) * 16; }
-
-__device__ __forceinline__ const char* row_base(const Rows& rows, int batch, int head) {
-  return static_cast<const char*>(rows.base) + (batch * rows.batch + head * rows.head) * 2;
-}
-
-__device__ __forceinline__ unsigned short* result_base(const Rows& rows, int batch, int head) { return const_cast<unsigned short*>(static_cast<const unsigned short*>(rows.base)) + (batch * rows.batch + head * rows.head); }
-
-template <int features, bool is_bfloat16, int m_tiles>
-__device__ __forceinline__ void store_rows(unsigned short* to, long long step, const float (&sum)[m_tiles][features / 8][4], const float (&factor)[m_tiles][2], int first, int extent) {
-  const int lane = threadIdx.x & 31, group = lane >> 2, pair = lane & 3;
-#pragma unroll
-  for (int m = 0; m < m_tiles; ++m) {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int row = first + m * 16 + half * 8 + group;
-      if (row >= extent) continue;
-      unsigned* const at = reinterpret_cast<unsigned*>(to + row * step) + pair;
-#pragma unroll
-      for (int n = 0; n < features / 8; ++n) at[n * 4] = pack<is_bfloat16>(sum[m][n][2 * half] * factor[m][half], sum[m][n][2 * half + 1] * factor[m][half]);
-    }
-  }
-}
-
-__device__ __forceinline__ float infinity() { return __int_as_float(0x7f800000); }
 
 template <int features, int kTiles, int blocks, bool is_bfloat16, bool is_causal, bool is_masked>
 __global__ void __launch_bounds__(128, blocks) attention_forward(Rows q, Rows k, Rows v, Mask mask, AttentionSizes sizes, void* out, float* lse) {
@@ -466,11 +397,9 @@ struct Choice {
   int tiles, blocks;
 };
 
-std::string instance(const char* kernel, const AttentionVariant& variant, std::initializer_list<int> numbers) {
-  std::string name = std::string(kernel) + "<" + std::to_string(variant.features);
-  for (const int number : numbers) name += ", " + std::to_string(number);
-  for (const bool flag : {variant.dtype == bfloat16, variant.causal, variant.masked}) name += flag ? ", true" : ", false";
-  return name + ">";
+const std::string& warp_source() {
+  static const std::string text = std::string(kAttentionText) + kText;
+  return text;
 }
 
 constexpr int kThreads = 128, kTileRows = 64;
@@ -478,26 +407,24 @@ std::size_t bytes_of_rows(int rows, const AttentionVariant& variant) { return st
 
 }  // namespace
 
-const std::string& attention_source() {
-  static const std::string source = kText;
-  return source;
-}
-
 AttentionKernel attention_forward(const AttentionVariant& variant) {
+  if (takes_warpgroups(variant)) return warpgroup_forward(variant);
   const Choice choice = variant.features <= 64 && !variant.masked ? Choice{2, 2} : Choice{1, variant.features <= 64 ? 3 : 2};
   const int rows = kTileRows * choice.tiles;
-  return {instance("attention_forward", variant, {choice.tiles, choice.blocks}), rows, kThreads, bytes_of_rows(rows + 4 * kTileRows, variant)};
+  return {attention_instance("attention_forward", variant, {choice.tiles, choice.blocks}), rows, kThreads, bytes_of_rows(rows + 4 * kTileRows, variant), &warp_source()};
 }
 
 AttentionKernel attention_by_query(const AttentionVariant& variant) {
+  if (takes_warpgroups(variant)) return warpgroup_by_query(variant);
   const Choice choice = variant.features <= 64 ? Choice{1, 3} : Choice{1, 2};
   const int rows = kTileRows * choice.tiles;
-  return {instance("attention_by_query", variant, {choice.tiles, 4, choice.blocks}), rows, kThreads, bytes_of_rows(2 * rows + 4 * kTileRows, variant)};
+  return {attention_instance("attention_by_query", variant, {choice.tiles, 4, choice.blocks}), rows, kThreads, bytes_of_rows(2 * rows + 4 * kTileRows, variant), &warp_source()};
 }
 
 AttentionKernel attention_by_key(const AttentionVariant& variant) {
+  if (takes_warpgroups(variant)) return warpgroup_by_key(variant);
   constexpr std::size_t kSums = 4 * kTileRows * sizeof(float);  // logarithms and sums of two tiles
-  return {instance("attention_by_key", variant, {16, 4, variant.features <= 64 ? 3 : 2}), kTileRows, kThreads, bytes_of_rows(4 * kTileRows, variant) + kSums};
+  return {attention_instance("attention_by_key", variant, {16, 4, variant.features <= 64 ? 3 : 2}), kTileRows, kThreads, bytes_of_rows(4 * kTileRows, variant) + kSums, &warp_source()};
 }
 
 }  // namespace damo

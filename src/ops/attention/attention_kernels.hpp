@@ -5,10 +5,11 @@
 //   attention_by_query   the same walk; weights come from those logarithms: gradient by queries
 //   attention_by_key     a block has some keys and goes through the queries of all heads that they serve: gradients by keys and by values
 //
-// Products are of 16-bit floats by the tensor cores (mma.sync, sm_80 and later), added up in float32.
+// Products are of 16-bit floats by the tensor cores, added up in float32: a warp's (mma.sync, sm_80 and later), or a warpgroup's (attention_warpgroups.hpp).
 #pragma once
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include <damo/dtype.hpp>
 
@@ -19,6 +20,7 @@ struct AttentionVariant {
   int features = 0;  ///< a multiple of 16 up to 128
   DType dtype = bfloat16;
   bool causal = false, masked = false;
+  bool warpgroups = false;  ///< the device is sm_90, whose warpgroups multiply together
 };
 
 struct AttentionKernel {
@@ -26,12 +28,13 @@ struct AttentionKernel {
   int rows = 0;                  ///< queries or keys of a block
   int threads = 0;
   std::size_t shared_bytes = 0;
+  const std::string* source = nullptr;
+  std::vector<std::string> flags = {};  ///< of the compiler
 };
 
 AttentionKernel attention_forward(const AttentionVariant& variant);
 AttentionKernel attention_by_query(const AttentionVariant& variant);
 AttentionKernel attention_by_key(const AttentionVariant& variant);
-const std::string& attention_source();
 
 /// Parameters of the kernels, laid out as in their text. Strides are in elements.
 struct AttentionRows {

@@ -89,20 +89,23 @@ AttentionMask mask_of(const Array& array) {
   return mask;
 }
 
+int architecture(Device device) { return std::atoi(device.properties().architecture.c_str() + 3); }  // 90 of "sm_90"
+
 /// What both ops' thunks have in common: the cells of inputs, then outputs.
 struct AttentionCells {
   AttentionForm form;
-  bool masked;
+  bool masked, warpgroups = false;
   std::vector<Cell*> inputs, outputs;
 
   AttentionCells(const AttentionForm& form, const Apply& node, ThunkContext& context, std::size_t unmasked) : form(form), masked(node.inputs().size() > unmasked) {
     for (const Variable& input : node.inputs()) inputs.push_back(&context.storage(input));
     for (const Variable& output : node.outputs()) outputs.push_back(&context.storage(output));
+    warpgroups = architecture(context.device()) == 90;
     context.promise_recordable();
     context.promise_contained();
   }
   AttentionVariant variant() const {
-    return {.features = static_cast<int>(inputs[0]->shape()[-1]), .dtype = inputs[0]->dtype(), .causal = form.causal, .masked = masked};
+    return {.features = static_cast<int>(inputs[0]->shape()[-1]), .dtype = inputs[0]->dtype(), .causal = form.causal, .masked = masked, .warpgroups = warpgroups};
   }
   AttentionMask mask() const { return masked ? mask_of(inputs.back()->array()) : AttentionMask{}; }
   AttentionSizes sizes() const {
@@ -116,7 +119,7 @@ struct AttentionCells {
   }
 };
 
-Kernel compiled(ThunkContext& context, const AttentionKernel& kernel) { return context.compile(attention_source(), kernel.name); }
+Kernel compiled(ThunkContext& context, const AttentionKernel& kernel) { return context.compile(*kernel.source, kernel.name, kernel.flags); }
 
 void launch(const Kernel& kernel, const LaunchConfig& config, std::initializer_list<KernelArgument> arguments) {
   if (config.grid.x > 0) kernel.launch_arguments(config, std::span(arguments.begin(), arguments.size()));
@@ -127,7 +130,7 @@ KernelArgument address(const Cell* cell) { return KernelArgument::address_of(cel
 }  // namespace
 
 bool has_attention_kernel(const AttentionForm& form, const TensorType& query, const TensorType& key, const TensorType& value, const TensorType* mask, Device device) {
-  if (device.kind() != DeviceKind::kCuda || std::atoi(device.properties().architecture.c_str() + 3) < 80) return false;
+  if (device.kind() != DeviceKind::kCuda || architecture(device) < 80) return false;
   const std::int64_t features = query.dims[-1];
   const int rank = query.rank();
   bool fits = is_half(query.dtype) && key.dtype == query.dtype && value.dtype == query.dtype && (rank == 3 || rank == 4) && form.scale > 0;
