@@ -165,6 +165,7 @@ TEST_P(AttentionOnCuda, HasItsGradientsSideBySide) {
 INSTANTIATE_TEST_SUITE_P(, AttentionOnCuda,
                          ::testing::Values(AttentionCase{.name = "Plain"}, AttentionCase{.name = "Causal", .batch = 2, .queries = 130, .keys = 130, .causal = true},
                                            AttentionCase{.name = "CausalLongerThanTiles", .heads = 1, .groups = 1, .queries = 300, .keys = 300, .causal = true},
+                                           AttentionCase{.name = "CausalManyHeads", .batch = 17, .heads = 4, .groups = 2, .queries = 130, .keys = 130, .causal = true},
                                            AttentionCase{.name = "MoreKeysThanQueries", .queries = 33, .keys = 150, .causal = true}, AttentionCase{.name = "OneQuery", .queries = 1, .keys = 65},
                                            AttentionCase{.name = "Float16Masked", .dtype = float16, .queries = 64, .keys = 77, .masked = true},
                                            AttentionCase{.name = "CausalMaskedGroups", .heads = 4, .groups = 2, .queries = 90, .keys = 90, .causal = true, .masked = true},

@@ -91,7 +91,8 @@ TEST_P(Warpgroups, GiveTheBitsThatWarpsGive) {
 
 INSTANTIATE_TEST_SUITE_P(, Warpgroups,
                          ::testing::Values(WarpgroupCase{.name = "OneTile"}, WarpgroupCase{.name = "ManyTiles", .queries = 520, .keys = 711},
-                                           WarpgroupCase{.name = "Causal", .queries = 513, .keys = 513, .causal = true}, WarpgroupCase{.name = "CausalMoreKeys", .queries = 100, .keys = 400, .causal = true},
+                                           WarpgroupCase{.name = "Causal", .queries = 513, .keys = 513, .causal = true}, WarpgroupCase{.name = "CausalManyHeads", .batch = 13, .heads = 10, .groups = 5, .queries = 200, .keys = 200, .causal = true},
+                                           WarpgroupCase{.name = "CausalMoreKeys", .queries = 100, .keys = 400, .causal = true},
                                            WarpgroupCase{.name = "CausalMoreQueries", .queries = 400, .keys = 100, .causal = true}, WarpgroupCase{.name = "OneQueryOneKey", .queries = 1, .keys = 1},
                                            WarpgroupCase{.name = "Groups", .heads = 6, .groups = 2, .queries = 190, .keys = 190, .causal = true},
                                            WarpgroupCase{.name = "Masked", .queries = 150, .keys = 270, .masked = true},

@@ -50,9 +50,10 @@ __global__ void __launch_bounds__(128, blocks) attention_forward(Rows q, Rows k,
   constexpr int kRows = 64 * kTiles, kKeys = 64, kPitch = (features + 8) * 2, kSteps = features / 16, kTileBytes = kKeys * kPitch;
   extern __shared__ __align__(16) char memory[];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, group = lane >> 2, pair = lane & 3;
-  // Blocks of late queries, which see the most keys where it is causal, begin first.
-  const int per_head = (sizes.queries + kRows - 1) / kRows, which = blockIdx.x / per_head, head = which % sizes.heads, batch = which / sizes.heads;
-  const int first = (per_head - 1 - static_cast<int>(blockIdx.x % per_head)) * kRows, first_row = first + warp * 16 * kTiles;
+  const int per_head = (sizes.queries + kRows - 1) / kRows;
+  const Block block = this_block<is_causal>(per_head);
+  const int which = block.head, head = which % sizes.heads, batch = which / sizes.heads;
+  const int first = (per_head - 1 - block.nth) * kRows, first_row = first + warp * 16 * kTiles;
   const int key_head = head / (sizes.heads / sizes.groups);
   const char *const qs = row_base(q, batch, head), *const ks = row_base(k, batch, key_head), *const vs = row_base(v, batch, key_head);
   const unsigned q_at = shared_address(memory), k_at = q_at + kRows * kPitch, v_at = k_at + 2 * kTileBytes;
@@ -185,9 +186,10 @@ __global__ void __launch_bounds__(128, blocks) attention_by_query(Rows q, Rows k
   constexpr int kRows = 64 * kTiles, kKeys = 64, kPitch = (features + 8) * 2, kSteps = features / 16, kTileBytes = kKeys * kPitch;
   extern __shared__ __align__(16) char memory[];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, group = lane >> 2, pair = lane & 3;
-  // Blocks of late queries, which see the most keys where it is causal, begin first.
-  const int per_head = (sizes.queries + kRows - 1) / kRows, which = blockIdx.x / per_head, head = which % sizes.heads, batch = which / sizes.heads;
-  const int first = (per_head - 1 - static_cast<int>(blockIdx.x % per_head)) * kRows, first_row = first + warp * 16 * kTiles;
+  const int per_head = (sizes.queries + kRows - 1) / kRows;
+  const Block block = this_block<is_causal>(per_head);
+  const int which = block.head, head = which % sizes.heads, batch = which / sizes.heads;
+  const int first = (per_head - 1 - block.nth) * kRows, first_row = first + warp * 16 * kTiles;
   const int key_head = head / (sizes.heads / sizes.groups);
   const char *const qs = row_base(q, batch, head), *const gs = row_base(g, batch, head), *const ks = row_base(k, batch, key_head), *const vs = row_base(v, batch, key_head);
   const unsigned q_at = shared_address(memory), g_at = q_at + kRows * kPitch, k_at = g_at + kRows * kPitch, v_at = k_at + 2 * kTileBytes;
@@ -295,8 +297,10 @@ __global__ void __launch_bounds__(128, blocks) attention_by_key(Rows q, Rows k, 
   constexpr int kQueries = 64, kKeys = 64, kPitch = (features + 8) * 2, kSteps = features / 16, kTileBytes = kQueries * kPitch;
   extern __shared__ __align__(16) char memory[];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, group = lane >> 2, pair = lane & 3;
-  const int per_head = (sizes.keys + kKeys - 1) / kKeys, which = blockIdx.x / per_head, key_head = which % sizes.groups, batch = which / sizes.groups;
-  const int first = static_cast<int>(blockIdx.x % per_head) * kKeys, first_key = first + warp * 16;
+  const int per_head = (sizes.keys + kKeys - 1) / kKeys;
+  const Block block = this_block<is_causal>(per_head);
+  const int which = block.head, key_head = which % sizes.groups, batch = which / sizes.groups;
+  const int first = block.nth * kKeys, first_key = first + warp * 16;
   const int shared_by = sizes.heads / sizes.groups;
   const char *const ks = row_base(k, batch, key_head), *const vs = row_base(v, batch, key_head);
   // The tile of keys and values lies where the second tile of queries and gradients comes later.

@@ -58,6 +58,20 @@ __device__ __forceinline__ const char* row_base(const Rows& rows, int batch, int
 
 __device__ __forceinline__ unsigned short* result_base(const Rows& rows, int batch, int head) { return const_cast<unsigned short*>(static_cast<const unsigned short*>(rows.base)) + (batch * rows.batch + head * rows.head); }
 
+/// Which head of which batch a block has, counted as one number, and which of its blocks. Where it is causal the blocks of one head differ in length, and the longest, `nth` 0, of 64 heads
+/// begin before any shorter one of those: else a long one may begin last and run alone. The heads are so few that what their blocks read stays in the second-level cache.
+struct Block {
+  int head, nth;
+};
+template <bool is_causal>
+__device__ __forceinline__ Block this_block(int per_head) {
+  constexpr int kBand = 64;
+  const int block = blockIdx.x;
+  if (!is_causal) return {block / per_head, block % per_head};
+  const int heads = gridDim.x / per_head, band = block / (kBand * per_head), rest = block % (kBand * per_head), width = min(kBand, heads - band * kBand);
+  return {band * kBand + rest % width, rest / width};
+}
+
 template <int features, bool is_bfloat16, int m_tiles>
 __device__ __forceinline__ void store_rows(unsigned short* to, long long step, const float (&sum)[m_tiles][features / 8][4], const float (&factor)[m_tiles][2], int first, int extent) {
   const int lane = threadIdx.x & 31, group = lane >> 2, pair = lane & 3;

@@ -83,8 +83,10 @@ __global__ void __launch_bounds__(128 * groups, blocks) warpgroup_forward(Rows q
   constexpr int kThreads = 128 * groups, kRows = 64 * groups, kSteps = features / 16, kTileBytes = kKeys * features * 2;
   extern __shared__ __align__(16) char memory[];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, group = lane >> 2, pair = lane & 3, which_group = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) >> 7, 0);
-  const int per_head = (sizes.queries + kRows - 1) / kRows, which = blockIdx.x / per_head, head = which % sizes.heads, batch = which / sizes.heads;
-  const int first = (per_head - 1 - static_cast<int>(blockIdx.x % per_head)) * kRows, group_row = first + which_group * 64, first_row = first + warp * 16;
+  const int per_head = (sizes.queries + kRows - 1) / kRows;
+  const Block block = this_block<is_causal>(per_head);
+  const int which = block.head, head = which % sizes.heads, batch = which / sizes.heads;
+  const int first = (per_head - 1 - block.nth) * kRows, group_row = first + which_group * 64, first_row = first + warp * 16;
   const int key_head = head / (sizes.heads / sizes.groups);
   const char *const qs = row_base(q, batch, head), *const ks = row_base(k, batch, key_head), *const vs = row_base(v, batch, key_head);
   const unsigned q_at = (shared_address(memory) + 1023) & ~1023u, k_at = q_at + kRows * features * 2, v_at = k_at + 2 * kTileBytes;
@@ -178,8 +180,10 @@ __global__ void __launch_bounds__(128 * groups, blocks) warpgroup_by_query(Rows 
   constexpr int kThreads = 128 * groups, kRows = 64 * groups, kSteps = features / 16, kTileBytes = kKeys * features * 2;
   extern __shared__ __align__(16) char memory[];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, group = lane >> 2, pair = lane & 3, which_group = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) >> 7, 0);
-  const int per_head = (sizes.queries + kRows - 1) / kRows, which = blockIdx.x / per_head, head = which % sizes.heads, batch = which / sizes.heads;
-  const int first = (per_head - 1 - static_cast<int>(blockIdx.x % per_head)) * kRows, group_row = first + which_group * 64, first_row = first + warp * 16;
+  const int per_head = (sizes.queries + kRows - 1) / kRows;
+  const Block block = this_block<is_causal>(per_head);
+  const int which = block.head, head = which % sizes.heads, batch = which / sizes.heads;
+  const int first = (per_head - 1 - block.nth) * kRows, group_row = first + which_group * 64, first_row = first + warp * 16;
   const int key_head = head / (sizes.heads / sizes.groups);
   const char *const qs = row_base(q, batch, head), *const gs = row_base(g, batch, head), *const ks = row_base(k, batch, key_head), *const vs = row_base(v, batch, key_head);
   const unsigned q_at = (shared_address(memory) + 1023) & ~1023u, g_at = q_at + kRows * features * 2, k_at = g_at + kRows * features * 2, v_at = k_at + 2 * kTileBytes;
@@ -261,8 +265,10 @@ __global__ void __launch_bounds__(128 * groups, blocks) warpgroup_by_key(Rows q,
   constexpr int kThreads = 128 * groups, kRows = 64 * groups, kSteps = features / 16, kTileBytes = kQueries * features * 2;
   extern __shared__ __align__(16) char memory[];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, group = lane >> 2, pair = lane & 3, which_group = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) >> 7, 0);
-  const int per_head = (sizes.keys + kRows - 1) / kRows, which = blockIdx.x / per_head, key_head = which % sizes.groups, batch = which / sizes.groups;
-  const int first = static_cast<int>(blockIdx.x % per_head) * kRows, group_key = first + which_group * 64, first_key = first + warp * 16;
+  const int per_head = (sizes.keys + kRows - 1) / kRows;
+  const Block block = this_block<is_causal>(per_head);
+  const int which = block.head, key_head = which % sizes.groups, batch = which / sizes.groups;
+  const int first = block.nth * kRows, group_key = first + which_group * 64, first_key = first + warp * 16;
   const int shared_by = sizes.heads / sizes.groups;
   const char *const ks = row_base(k, batch, key_head), *const vs = row_base(v, batch, key_head);
   const unsigned base = shared_address(memory), k_at = (base + 1023) & ~1023u, v_at = k_at + kRows * features * 2, q_at = v_at + kRows * features * 2, g_at = q_at + 2 * kTileBytes, lse_at = g_at + 2 * kTileBytes, delta_at = lse_at + 2 * kQueries * 4;
@@ -380,7 +386,7 @@ AttentionKernel warpgroup_by_query(const AttentionVariant& variant) {
 }
 
 AttentionKernel warpgroup_by_key(const AttentionVariant& variant) {
-  const Walk walk = variant.features == 64 ? Walk{128, 2, 1, 2 * kGroupRows} : Walk{64, 1, 2, 2 * kGroupRows};
+  const Walk walk = Walk{variant.features == 64 ? 128 : 64, 1, 2, 2 * kGroupRows};
   return kernel_of("warpgroup_by_key", variant, walk, 4 * static_cast<std::size_t>(walk.tile) * sizeof(float));  // logarithms and sums of two tiles
 }
 
