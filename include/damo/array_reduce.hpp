@@ -25,8 +25,10 @@ Array mean(const Array& x, const Axes& axes = {}, bool keepdims = false);
 Array mean(const Array& x, const Axes& axes, const ReduceOptions& options);
 /// Mean squared distance from the mean, over n - ddof elements, in two passes.
 Array var(const Array& x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
+Array var(const Array& x, const Axes& axes, const VarOptions& options);
 /// Square root of var: NumPy's std.
 Array stddev(const Array& x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
+Array stddev(const Array& x, const Axes& axes, const VarOptions& options);
 /// sqrt(sum of squares).
 Array norm(const Array& x, const Axes& axes = {}, bool keepdims = false);
 /// An order other than 0, 1, 2 and infinities takes memory for the elements' powers.

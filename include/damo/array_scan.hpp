@@ -11,17 +11,18 @@
 
 #include <damo/array.hpp>
 #include <damo/axes.hpp>
+#include <damo/reduce_options.hpp>
 
 namespace damo {
 
 /// Running sum, of bools and integers in 64 bits as sum().
-Array cumsum(const Array& x, std::optional<int> axis = {}, ScanOptions options = {});
+Array cumsum(const Array& x, std::optional<int> axis = {}, CumulativeOptions options = {});
 /// Running product, likewise.
-Array cumprod(const Array& x, std::optional<int> axis = {}, ScanOptions options = {});
+Array cumprod(const Array& x, std::optional<int> axis = {}, CumulativeOptions options = {});
 /// The greatest so far; NaN from the first one on.
 Array cummax(const Array& x, std::optional<int> axis = {}, ScanOptions options = {});
 Array cummin(const Array& x, std::optional<int> axis = {}, ScanOptions options = {});
 /// log(cumsum(exp(x))), which does not overflow; floats alone.
-Array logcumsumexp(const Array& x, std::optional<int> axis = {}, ScanOptions options = {});
+Array logcumsumexp(const Array& x, std::optional<int> axis = {}, CumulativeOptions options = {});
 
 }  // namespace damo

@@ -31,7 +31,7 @@ class Axes {
   bool all_ = true;
 };
 
-/// Of cumsum and its kin.
+/// Of cummax and cummin; of what adds or multiplies: CumulativeOptions (reduce_options.hpp).
 struct ScanOptions {
   bool reverse = false;    ///< from the last element to the first
   bool exclusive = false;  ///< each element gets what stands before it, without its own

@@ -19,10 +19,16 @@ Variable plain(ReductionKind reduction, const Operand& x, const Axes& axes, bool
   return drop_axes(reduce(reduction, asked.x, asked.axes, asked.line), asked.axes, keep, asked.line);
 }
 
+/// Throws TypeError in that name.
+template <class WithDTypes>
+ReducedDTypes dtypes_asked(const char* name, ReductionKind like, const Operand& x, const ReducedOperand& asked, const WithDTypes& options) {
+  return damo::asked(name, [&] { return dtypes_of(name, like, asked.x.dtype(), options); }, x);
+}
+
 /// Elements as the accumulator has them, and what it gives as asked: the casts are part of the reduction's kernel.
 Variable accumulated(ReductionKind reduction, const Operand& x, const Axes& axes, const ReduceOptions& options) {
   const ReducedOperand asked(name_of(reduction).c_str(), x, axes);
-  const ReducedDTypes dtypes = damo::asked(name_of(reduction), [&] { return dtypes_of(reduction, asked.x.dtype(), options); }, x);
+  const ReducedDTypes dtypes = dtypes_asked(name_of(reduction).c_str(), reduction, x, asked, options);
   const At at(asked.line);
   const Variable reduced = reduce(reduction, cast(at(asked.x), dtypes.accumulator), asked.axes, asked.line);
   return drop_axes(cast(at(reduced), dtypes.result), asked.axes, options.keepdims, asked.line);
@@ -42,19 +48,20 @@ Variable greatest_or_none(const Variable& x, std::uint32_t axes, SourceLine line
   return std::make_shared<const ReduceOp>(ReductionKind::kMax, axes, may_be_none)->apply(std::span(&x, 1), line).output();
 }
 
-Variable variance(const char* name, const Operand& x, const Axes& axes, bool keep, int ddof, bool root) {
+Variable variance(const char* name, const Operand& x, const Axes& axes, const VarOptions& options, bool root) {
   const ReducedOperand asked = ReducedOperand::computed(name, x, axes);
+  const ReducedDTypes dtypes = dtypes_asked(name, ReductionKind::kMean, x, asked, options);
   const At at(asked.line);
-  // 16 bits would spoil the mean, and the squares more, and could not hold the variance of what has a deviation in their range: all stay in float32 until the end.
-  const Variable wide = cast(at(asked.x), asked.inner());
+  // 16 bits would spoil the mean, and the squares more, and could not hold the variance of what has a deviation in their range: all stay in the accumulator's dtype until the end.
+  const Variable wide = cast(at(asked.x), dtypes.accumulator);
   const Variable square = sqr(at(sub(at(wide), at(reduce(ReductionKind::kMean, wide, asked.axes, asked.line)))));
-  Variable result = reduce(ddof == 0 ? ReductionKind::kMean : ReductionKind::kSum, square, asked.axes, asked.line);
-  if (ddof != 0) {
-    const Variable count = sub(at(count_of(wide, asked.axes, asked.line)), static_cast<double>(ddof));
+  Variable result = reduce(options.ddof == 0 ? ReductionKind::kMean : ReductionKind::kSum, square, asked.axes, asked.line);
+  if (options.ddof != 0) {
+    const Variable count = sub(at(count_of(wide, asked.axes, asked.line)), static_cast<double>(options.ddof));
     result = true_div(at(result), at(maximum(at(count), 0.0)));
   }
   if (root) result = sqrt(at(result));
-  return drop_axes(cast(at(result), asked.dtype()), asked.axes, keep, asked.line);
+  return drop_axes(cast(at(result), dtypes.result), asked.axes, options.keepdims, asked.line);
 }
 
 }  // namespace
@@ -78,16 +85,19 @@ Variable index_along(const Operand& x, const Axes& axes) { return plain(Reductio
 Variable any(const Operand& x, const Axes& axes, bool keep) { return plain(ReductionKind::kAny, x, axes, keep); }
 Variable all(const Operand& x, const Axes& axes, bool keep) { return plain(ReductionKind::kAll, x, axes, keep); }
 
-Variable var(const Operand& x, const Axes& axes, bool keep, int ddof) { return variance("var", x, axes, keep, ddof, false); }
-Variable stddev(const Operand& x, const Axes& axes, bool keep, int ddof) { return variance("stddev", x, axes, keep, ddof, true); }
+Variable var(const Operand& x, const Axes& axes, const VarOptions& options) { return variance("var", x, axes, options, false); }
+Variable stddev(const Operand& x, const Axes& axes, const VarOptions& options) { return variance("stddev", x, axes, options, true); }
+Variable var(const Operand& x, const Axes& axes, bool keep, int ddof) { return var(x, axes, VarOptions{.ddof = ddof, .keepdims = keep}); }
+Variable stddev(const Operand& x, const Axes& axes, bool keep, int ddof) { return stddev(x, axes, VarOptions{.ddof = ddof, .keepdims = keep}); }
 
 Variable norm(const Operand& x, const Axes& axes, bool keep) { return norm(x, axes, NormOptions{.keepdims = keep}); }
 
 Variable norm(const Operand& x, const Axes& axes, const NormOptions& options) {
   damo::asked("norm", [&] { check_order(options.ord); }, x);
   const ReducedOperand asked = ReducedOperand::computed("norm", x, axes);
+  const ReducedDTypes dtypes = dtypes_asked("norm", ReductionKind::kMean, x, asked, options);
   const At at(asked.line);
-  const Variable wide = cast(at(asked.x), asked.inner());
+  const Variable wide = cast(at(asked.x), dtypes.accumulator);
   const auto over = [&](ReductionKind kind, const Variable& elements) { return reduce(kind, elements, asked.axes, asked.line); };
   Variable result;
   if (options.ord == 2) {
@@ -100,19 +110,24 @@ Variable norm(const Operand& x, const Axes& axes, const NormOptions& options) {
     result = over(options.ord > 0 ? ReductionKind::kMax : ReductionKind::kMin, abs(at(wide)));
   } else {
     const Variable powers = pow(at(abs(at(wide))), options.ord);
-    result = root_of(over(ReductionKind::kSum, powers), at, [&](const Operand& sum) { return pow(sum, 1 / options.ord); });
+    const auto root = [&](const Operand& sum) { return pow(sum, 1 / options.ord); };
+    const Variable sum = over(ReductionKind::kSum, powers);
+    result = options.ord > 0 ? root_of(sum, at, root) : root(at(sum));  // of a negative order a sum of 0 is that of infinities, or of nothing: infinite
   }
-  return drop_axes(cast(at(result), asked.dtype()), asked.axes, options.keepdims, asked.line);
+  return drop_axes(cast(at(result), dtypes.result), asked.axes, options.keepdims, asked.line);
 }
 
-Variable logsumexp(const Operand& x, const Axes& axes, bool keep) {
+Variable logsumexp(const Operand& x, const Axes& axes, bool keep) { return logsumexp(x, axes, ReduceOptions{.keepdims = keep}); }
+
+Variable logsumexp(const Operand& x, const Axes& axes, const ReduceOptions& options) {
   const ReducedOperand asked = ReducedOperand::computed("logsumexp", x, axes);
+  const ReducedDTypes dtypes = dtypes_asked("logsumexp", ReductionKind::kMean, x, asked, options);
   const At at(asked.line);
-  const Variable wide = cast(at(asked.x), asked.inner()), greatest = greatest_or_none(wide, asked.axes, asked.line);
+  const Variable wide = cast(at(asked.x), dtypes.accumulator), greatest = greatest_or_none(wide, asked.axes, asked.line);
   // Infinities need no shift; by one of them the difference would be NaN. The result does not depend on the shift, so no gradient passes.
   const Variable shift = disconnected_grad(at(where(at(isinf(at(greatest))), 0.0, at(greatest))));
   const Variable sums = reduce(ReductionKind::kSum, exp(at(sub(at(wide), at(shift)))), asked.axes, asked.line);
-  return drop_axes(cast(at(add(at(log(at(sums))), at(shift))), asked.dtype()), asked.axes, keep, asked.line);
+  return drop_axes(cast(at(add(at(log(at(sums))), at(shift))), dtypes.result), asked.axes, options.keepdims, asked.line);
 }
 
 }  // namespace damo

@@ -154,10 +154,10 @@ DType result_of(ReductionKind reduction, DType x) {
   }
 }
 
-ReducedDTypes dtypes_of(ReductionKind reduction, DType x, const ReduceOptions& options) {
-  const DType result = options.dtype.value_or(result_of(reduction, x));
-  const bool of_floats = is_floating(x) || reduction == ReductionKind::kMean;
-  const std::string asked = name_of(reduction) + " of " + std::string(name(x)), own = std::string(name(result_of(reduction, x)));
+ReducedDTypes dtypes_of(const std::string& called, ReductionKind like, DType x, const ReduceOptions& options) {
+  const DType result = options.dtype.value_or(result_of(like, x));
+  const bool of_floats = is_floating(x) || like == ReductionKind::kMean;
+  const std::string asked = called + " of " + std::string(name(x));
   if (result == bool_) throw TypeError(asked + ": bool is no dtype of a result", "any(x) tells whether some element is not 0");
   if (of_floats && !is_floating(result)) throw TypeError(asked + " is no integer: .dtype = " + std::string(name(result)), "cast the elements, or the result, to " + std::string(name(result)));
   DType accumulator = sum_dtype(result);
@@ -166,6 +166,9 @@ ReducedDTypes dtypes_of(ReductionKind reduction, DType x, const ReduceOptions& o
   accumulator = *options.acc_dtype;
   if (accumulator != float32 && accumulator != float64 && accumulator != int64 && accumulator != uint64) {
     throw TypeError(asked + ": nothing is accumulated in " + std::string(name(accumulator)), "float32 or float64, of integers int64 or uint64 too; .dtype says what comes out");
+  }
+  if (accumulator == float32 && (x == float64 || (!is_floating(x) && itemsize(x) > 2))) {
+    throw TypeError(asked + ": float32 does not hold " + std::string(name(x)) + ", digits would be lost before they are accumulated", "leave .acc_dtype out, or cast x to float32 if that is meant");
   }
   if (of_floats && !is_floating(accumulator)) throw TypeError(asked + " is not accumulated in integers: .acc_dtype = " + std::string(name(accumulator)), "float32 or float64");
   if (is_floating(accumulator) && !is_floating(result)) {
@@ -210,13 +213,18 @@ int append_place(KernelSpec& spec) {
 
 }  // namespace
 
-int append_scan(KernelSpec& spec, ScanKind scan, std::vector<int> values, DType x, DType result, ScanOptions options) {
+ReducedDTypes dtypes_of(ScanKind scan, DType x, const CumulativeOptions& options) {
+  static_cast<void>(result_of(scan, x));
+  return dtypes_of(name_of(scan), scan == ScanKind::kLogSumExp ? ReductionKind::kMean : ReductionKind::kSum, x, options);
+}
+
+int append_scan(KernelSpec& spec, ScanKind scan, std::vector<int> values, DType x, DType result, ScanOptions options, std::optional<DType> accumulator) {
   Step step;
   step.name = name_of(scan);
   step.code = "x0";
   step.inputs = std::move(values);
   step.result = result;
-  step.compute = scan <= ScanKind::kProd ? sum_dtype(x) : computed_in(x);
+  step.compute = accumulator.value_or(scan <= ScanKind::kProd ? sum_dtype(x) : computed_in(x));
   if (scan == ScanKind::kArgmax || scan == ScanKind::kArgmin) step.inputs.push_back(append_place(spec));
   const std::string number = std::to_string(next_value(spec));
   switch (scan) {

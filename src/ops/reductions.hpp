@@ -37,11 +37,15 @@ inline Shape reduced_shape(const Shape& shape, std::uint32_t axes, bool keepdims
 /// In which sums of a dtype are kept: float32 of 16 bits, 64 bits of integers.
 DType sum_dtype(DType dtype);
 
-/// What options ask of a sum, a product or a mean of that dtype. Throws TypeError, in the reduction's name.
+/// What options ask of what is called `name` and has the dtypes of a sum, a product or a mean: of x's dtype. Throws TypeError, in that name.
 struct ReducedDTypes {
   DType accumulator, result;
 };
-ReducedDTypes dtypes_of(ReductionKind reduction, DType x, const ReduceOptions& options);
+ReducedDTypes dtypes_of(const std::string& name, ReductionKind like, DType x, const ReduceOptions& options);
+template <class WithDTypes>
+ReducedDTypes dtypes_of(const std::string& name, ReductionKind like, DType x, const WithDTypes& options) {
+  return dtypes_of(name, like, x, ReduceOptions{.dtype = options.dtype, .acc_dtype = options.acc_dtype});
+}
 /// Throws OptionError for NaN.
 void check_order(double ord);
 
@@ -56,7 +60,9 @@ enum class ScanKind : std::uint8_t { kSum, kProd, kMax, kMin, kArgmax, kArgmin, 
 std::string name_of(ScanKind scan);
 /// Throws TypeError for a dtype that it does not take.
 DType result_of(ScanKind scan, DType x);
-/// As append_reduction.
-int append_scan(KernelSpec& spec, ScanKind scan, std::vector<int> values, DType x, DType result, ScanOptions options);
+/// As those of reductions; throws TypeError for a dtype that it does not take too.
+ReducedDTypes dtypes_of(ScanKind scan, DType x, const CumulativeOptions& options);
+/// As append_reduction; accumulator: of what adds or multiplies.
+int append_scan(KernelSpec& spec, ScanKind scan, std::vector<int> values, DType x, DType result, ScanOptions options, std::optional<DType> accumulator = {});
 
 }  // namespace damo

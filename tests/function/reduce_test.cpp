@@ -387,6 +387,11 @@ TEST_P(Reduce, GiveNormsOfAnyOrder) {
     EXPECT_EQ(of(few, [&, ord = ord](const Variable& v) { return norm(v, {}, {.ord = ord}); }).to_doubles(), Values{expected}) << ord;
     EXPECT_EQ(norm(few, {}, {.ord = ord}).to_doubles(), Values{expected}) << ord;
   }
+  // As numpy.linalg.norm: 1 / infinity is 0, of which the root is infinite.
+  const Array far = Array::from(std::vector<float>{INFINITY, -INFINITY, INFINITY, 2, 0, 5}, {3, 2}, device());
+  for (const Array& found : {of(far, [](const Variable& v) { return norm(v, 1, {.ord = -1}); }), norm(far, 1, {.ord = -1})}) EXPECT_EQ(found.to_doubles(), (Values{INFINITY, 2, 0}));
+  const Array none = Array::zeros({2, 0}, float32, device());
+  for (const Array& found : {of(none, [](const Variable& v) { return norm(v, 1, {.ord = -2}); }), norm(none, 1, {.ord = -2})}) EXPECT_EQ(found.to_doubles(), (Values{INFINITY, INFINITY}));
   EXPECT_EQ(of(astype(x, float16), [](const Variable& v) { return norm(v, 1, {.ord = 3, .keepdims = true}); }).dtype(), float16);
   EXPECT_EQ(norm(astype(x, float16), 1, {.ord = 3, .keepdims = true}).shape(), (Shape{6, 1}));
   EXPECT_THROW(norm(Array::empty({0}, float32, device()), 0, {.ord = INFINITY}), ShapeError);

@@ -167,10 +167,11 @@ TEST_P(Scans, AreOneKernelWithTheElementwiseWorkAroundThem) {
 TEST_P(Scans, HaveGradients) {
   const Array x = noise({3, 7}, 4);
   const auto finite = [](const Variable& v) { return where(isinf(v), 0.0, v); };  // what an exclusive scan begins with
-  for (const ScanOptions way : {ScanOptions{false, false}, ScanOptions{true, true}}) {
+  for (const bool is_other : {false, true}) {
+    const CumulativeOptions way{.reverse = is_other, .exclusive = is_other};
     expect_gradient([&](const Variable& v) { return cumsum(sqr(v), 0, way); }, x);
     expect_gradient([&](const Variable& v) { return cumprod(v, 1, way); }, x);
-    expect_gradient([&](const Variable& v) { return finite(cummax(v, 1, way)); }, x);
+    expect_gradient([&](const Variable& v) { return finite(cummax(v, 1, {.reverse = is_other, .exclusive = is_other})); }, x);
     expect_gradient([&](const Variable& v) { return finite(logcumsumexp(v, 0, way)); }, x);
   }
   expect_gradient([](const Variable& v) { return cummin(v, 0, {.reverse = true}); }, x);

@@ -38,9 +38,11 @@ auto with_operands(const std::vector<Value>& in, Apply apply) {
 
 template <class Value, class Given>
 Value scanned(const NodeSpec& node, const Value& x) {
-  using Function = Value (*)(Given, std::optional<int>, ScanOptions);
-  const Function function = node.name == "cumsum" ? Function(cumsum) : node.name == "cumprod" ? Function(cumprod) : node.name == "cummax" ? Function(cummax) : Function(cummin);
-  return function(x, node.pattern[0], {.reverse = node.number >= 2, .exclusive = static_cast<int>(node.number) % 2 != 0});
+  const bool reverse = node.number >= 2, exclusive = static_cast<int>(node.number) % 2 != 0;
+  if (node.name == "cumsum") return cumsum(x, node.pattern[0], {.reverse = reverse, .exclusive = exclusive});
+  if (node.name == "cumprod") return cumprod(x, node.pattern[0], {.reverse = reverse, .exclusive = exclusive});
+  using Choice = Value (*)(Given, std::optional<int>, ScanOptions);
+  return (node.name == "cummax" ? Choice(cummax) : Choice(cummin))(x, node.pattern[0], {.reverse = reverse, .exclusive = exclusive});
 }
 
 std::vector<Variable> build_node(const NodeSpec& node, const std::vector<Variable>& in) {

@@ -8,27 +8,41 @@
 namespace damo::testing {
 namespace {
 
-constexpr const char* kNorms[] = {"var", "stddev", "norm", "norm_p", "logcumsumexp", "softmax", "softmax", "log_softmax", "logsumexp",
+constexpr const char* kNorms[] = {"sum_told", "prod_told", "mean_told", "cumsum_told", "cumprod_told", "var", "stddev", "norm", "norm_p", "logcumsumexp", "softmax", "softmax", "log_softmax", "logsumexp",
                                   "cross_entropy", "layer_norm", "log_sum_exp_by_hand", "softmax_by_hand", "global_norm", "clip_by_global_norm", "sigmoid_cross_entropy"};
 
 bool drops_axis(const std::string& name) { return name == "stddev" || name == "norm_p" || name == "cross_entropy"; }
-bool keeps_one(const std::string& name) { return name == "var" || name == "norm" || name == "logsumexp" || name == "log_sum_exp_by_hand"; }
+bool takes_integers(const std::string& name) { return name == "sum_told" || name == "prod_told" || name == "cumsum_told" || name == "cumprod_told"; }
+bool is_told(const std::string& name) { return takes_integers(name) || name == "mean_told" || name == "var" || name == "stddev" || name.starts_with("norm") || name == "logsumexp" || name == "logcumsumexp"; }
+bool keeps_one(const std::string& name) { return name == "sum_told" || name == "prod_told" || name == "mean_told" || name == "var" || name == "norm" || name == "logsumexp" || name == "log_sum_exp_by_hand"; }
 
 std::optional<NodeSpec> draw_norm(Draw& draw) {
   const std::string name = kNorms[draw.pick(std::size(kNorms))];
-  const std::optional<int> x = draw.find([](const ValueType& type) { return !type.dims.empty() && is_floating(type.dtype); });
+  const std::optional<int> x = draw.find([&](const ValueType& type) { return !type.dims.empty() && !is_float8(type.dtype) && (is_floating(type.dtype) || takes_integers(name)); });
   if (!x) return {};
-  NodeSpec node{.kind = NodeSpec::Kind::kFamily, .family = "norms", .name = name, .operands = {*x}, .pattern = {draw.number(0, draw.rank(*x) - 1), draw.number(0, 3), draw.number(0, 1)}};
+  NodeSpec node{.kind = NodeSpec::Kind::kFamily, .family = "norms", .name = name, .operands = {*x}, .pattern = {draw.number(0, draw.rank(*x) - 1), draw.number(0, 3), draw.number(0, 1), draw.number(0, 3)}};
   if (name == "cross_entropy") node.operands.push_back(*draw.find([&](const ValueType& type) { return type.dims == draw.type(*x).dims; }));
   if (name == "sigmoid_cross_entropy") node.operands.push_back(draw.twin(*x));
   if (name.ends_with("global_norm")) node.operands.push_back(draw.twin(*x)), node.outputs = name == "global_norm" ? 1 : 2;
   return node;
 }
 
+/// In which elements are added, and what comes out.
+struct SumDTypes {
+  DType accumulator, result;
+};
+SumDTypes told_dtypes(DType x, int number) {
+  const ToldDTypes told(x, number);
+  const DType integer = x == bool_ || is_signed(x) ? int64 : uint64, result = told.dtype.value_or(is_floating(x) ? x : integer);
+  if (told.acc_dtype) return {*told.acc_dtype, result};
+  if (is_floating(result) && (x == float64 || !is_floating(x))) return {float64, result};
+  return {is_half(result) ? float32 : is_floating(result) ? result : is_signed(result) ? int64 : uint64, result};
+}
+
 std::vector<ValueType> norm_types(const NodeSpec& node, const std::vector<ValueType>& in, const NewSymbols&) {
   ValueType result = in.at(0);
   const int axis = node.pattern.at(0);
-  demand(axis < static_cast<int>(result.dims.size()) && is_floating(result.dtype));
+  demand(axis < static_cast<int>(result.dims.size()) && !is_float8(result.dtype) && (is_floating(result.dtype) || takes_integers(node.name)));
   for (int symbol : result.dims) demand(symbol < kSizedSymbols || symbol >= kFreshSymbols);  // may have no greatest element
   if (node.name.ends_with("global_norm")) {
     demand(!is_half(result.dtype) && in.at(1).dtype == result.dtype && in[1].dims == result.dims && node.outputs == (node.name == "global_norm" ? 1 : 2));
@@ -36,6 +50,7 @@ std::vector<ValueType> norm_types(const NodeSpec& node, const std::vector<ValueT
   }
   if (node.name == "sigmoid_cross_entropy") demand(in.at(1).dtype == result.dtype && in[1].dims == result.dims);
   if (node.name == "cross_entropy") demand(in.at(1).dims == in[0].dims);
+  if (is_told(node.name)) result.dtype = told_dtypes(result.dtype, node.pattern.at(3)).result;
   if (keeps_one(node.name)) result.dims[static_cast<std::size_t>(axis)] = kOne;
   if (drops_axis(node.name)) result.dims.erase(result.dims.begin() + axis);
   return {result};
@@ -67,6 +82,8 @@ Tensor computed(const NodeSpec& node, const Tensor& x, const std::vector<Tensor>
     if (name == "stddev") return apply_row("sqrt", {mean});
     return apply_row("true_div", {centred, apply_row("sqrt", {apply_row("add", {mean, number_like(x, 0.5)})})});
   }
+  if (name == "sum_told" || name == "prod_told" || name == "mean_told") return reduce_tensor(name.substr(0, name.size() - 5), x, {axis}, true, x.dtype);
+  if (name == "cumsum_told" || name == "cumprod_told") return scan_tensor(name.substr(0, name.size() - 5), x, axis, node.pattern[2] != 0, node.pattern[1] % 2 != 0, x.dtype);
   const Tensor sizes = apply_row("abs", {x});
   if (name == "norm" || (name == "norm_p" && node.pattern[1] == 2)) return apply_row("sqrt", {sum(apply_row("mul", {x, x}), name == "norm")});
   if (name == "norm_p" && node.pattern[1] == 0) demand_extents(x.shape[axis] > 0);
@@ -119,7 +136,8 @@ std::vector<Tensor> global_norms(const NodeSpec& node, const Tensor& x, const Te
 std::vector<Tensor> norm_reference(const NodeSpec& node, const std::vector<Tensor>& in, const std::vector<DType>& dtypes) {
   if (node.name.ends_with("global_norm")) return global_norms(node, in[0], in[1]);
   const bool is_one_op = node.name != "layer_norm" && node.name != "sigmoid_cross_entropy" && !node.name.ends_with("_by_hand");  // whose steps round to 16 bits
-  Tensor x = is_half(in[0].dtype) && is_one_op ? cast_tensor(in[0], float32) : in[0];
+  const DType inner = is_told(node.name) ? told_dtypes(in[0].dtype, node.pattern[3]).accumulator : is_half(in[0].dtype) && is_one_op ? float32 : in[0].dtype;
+  const Tensor x = inner == in[0].dtype ? in[0] : cast_tensor(in[0], inner);
   Tensor result = computed(node, x, in);
   if (node.name.ends_with("_by_hand")) {  // exp overflows in what is written down, and does not in what rules make of it
     for (std::size_t i = 0; i < result.elements.size(); ++i) {

@@ -27,13 +27,16 @@ Variable mean(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Variable mean(const Operand& x, const Axes& axes, const ReduceOptions& options);
 /// Mean squared distance from the mean, over n - ddof elements.
 Variable var(const Operand& x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
+Variable var(const Operand& x, const Axes& axes, const VarOptions& options);
 /// Square root of var: NumPy's std.
 Variable stddev(const Operand& x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
+Variable stddev(const Operand& x, const Axes& axes, const VarOptions& options);
 /// sqrt(sum of squares).
 Variable norm(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Variable norm(const Operand& x, const Axes& axes, const NormOptions& options);
 /// log(sum(exp(x))), which does not overflow: of elements that are all -inf, and of none, -inf.
 Variable logsumexp(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+Variable logsumexp(const Operand& x, const Axes& axes, const ReduceOptions& options);
 
 /// NaN if there is one. The gradient is shared out evenly among equals.
 Variable max(const Operand& x, const Axes& axes = {}, bool keepdims = false);

@@ -22,8 +22,6 @@ namespace {
 enum class Around : std::uint32_t { kNothing, kNorm, kSquares, kDot, kAbsolute, kNonzero };
 bool is_norm(Around around) { return around == Around::kNorm || around == Around::kAbsolute || around == Around::kNonzero; }
 
-DType dtype_of_mean(const Array& x) { return is_floating(x.dtype()) ? x.dtype() : float64; }
-
 Step elementwise(std::string name, std::string code, std::vector<int> inputs, DType dtype) {
   Step step;
   step.name = std::move(name);
@@ -33,7 +31,7 @@ Step elementwise(std::string name, std::string code, std::vector<int> inputs, DT
   return step;
 }
 
-/// second: of the second input; without one the accumulator of a reduction that nothing stands around, bool for its own.
+/// second: of the second input; without one the accumulator of a reduction that nothing stands around or of a norm, bool for its own.
 KernelSpec spec_of(ReductionKind kind, Around around, DType x, DType second, DType result) {
   KernelSpec spec;
   spec.name = is_norm(around) ? "norm" : around == Around::kSquares ? "squares" : around == Around::kDot ? "dot" : name_of(kind);
@@ -41,7 +39,8 @@ KernelSpec spec_of(ReductionKind kind, Around around, DType x, DType second, DTy
   spec.outputs = {result};
   if (around == Around::kSquares || around == Around::kDot) spec.inputs.push_back(second);
   spec.rows = {false, around == Around::kSquares};
-  const DType inner = sum_dtype(is_norm(around) ? result : x);
+  const bool is_told = (around == Around::kNothing || is_norm(around)) && second != bool_;
+  const DType inner = is_norm(around) && is_told ? second : sum_dtype(is_norm(around) ? result : x);
   int value = 0;
   DType dtype = x;
   if (around != Around::kNothing) {
@@ -53,7 +52,6 @@ KernelSpec spec_of(ReductionKind kind, Around around, DType x, DType second, DTy
     else spec.steps = {elementwise("sub", "x0 - x1", {0, 1}, second), elementwise("sqr", "x0 * x0", {2}, second)}, dtype = second;
     value = spec.first_step() + static_cast<int>(spec.steps.size()) - 1;
   }
-  const bool is_told = around == Around::kNothing && second != bool_;
   value = append_reduction(spec, kind, value, dtype, around == Around::kNothing ? result : dtype, is_told ? std::optional<DType>(second) : std::nullopt);
   if (around == Around::kNorm) {
     spec.steps.push_back(elementwise("sqrt", "sqrt(x0)", {value}, inner));
@@ -94,19 +92,19 @@ Array run(ReductionKind kind, const Array& x, const Axes& axes, bool keep) {
 Array run(ReductionKind kind, const Array& x, const Axes& axes, const ReduceOptions& options) {
   if (!x) throw TypeError(name_of(kind) + ": the Array is empty", "check the Array with if (array)");
   require_computed(name_of(kind), x.dtype());
-  const ReducedDTypes dtypes = dtypes_of(kind, x.dtype(), options);
+  const ReducedDTypes dtypes = dtypes_of(name_of(kind), kind, x.dtype(), options);
   return run(kind, Around::kNothing, name_of(kind), x, {}, axes, options.keepdims, dtypes.result, dtypes.accumulator);
 }
 
-Array variance(const char* name, const Array& x, const Axes& axes, bool keep, int ddof, bool root) {
+Array variance(const char* name, const Array& x, const Axes& axes, const VarOptions& options, bool root) {
   if (!x) throw TypeError(std::string(name) + ": the Array is empty", "check the Array with if (array)");
   require_computed(name, x.dtype());
-  // Half precision would spoil the mean, and the squares more, and could not hold the variance of what has a deviation in its range: all are kept in float32 until the end.
-  const DType dtype = dtype_of_mean(x), inner = is_half(dtype) ? float32 : dtype;
-  const Array center = run(ReductionKind::kMean, Around::kNothing, name, x, {}, axes, true, inner);
-  const Array squares = run(ReductionKind::kSum, Around::kSquares, name, x, center, axes, keep, inner);
+  // Half precision would spoil the mean, and the squares more, and could not hold the variance of what has a deviation in its range: all are kept in the accumulator's dtype until the end.
+  const auto [inner, dtype] = dtypes_of(name, ReductionKind::kMean, x.dtype(), options);
+  const Array center = run(ReductionKind::kMean, Around::kNothing, name, x, {}, axes, true, inner, inner);
+  const Array squares = run(ReductionKind::kSum, Around::kSquares, name, x, center, axes, options.keepdims, inner);
   const std::int64_t count = squares.size() == 0 ? 0 : x.size() / squares.size();
-  Array result = squares / static_cast<double>(std::max<std::int64_t>(count - ddof, 0));
+  Array result = squares / static_cast<double>(std::max<std::int64_t>(count - options.ddof, 0));
   if (root) result = sqrt(result);
   return inner == dtype ? result : astype(result, dtype);
 }
@@ -119,13 +117,13 @@ Array mean(const Array& x, const Axes& axes, const ReduceOptions& options) { ret
 
 Array norm(const Array& x, const Axes& axes, const NormOptions& options) {
   check_order(options.ord);
-  if (options.ord == 2 || !x) return norm(x, axes, options.keepdims);
-  const DType dtype = dtype_of_mean(x);
-  const auto of = [&](ReductionKind kind, Around around) { return run(kind, around, "norm", x, {}, axes, options.keepdims, dtype); };
+  if (!x) throw TypeError("norm: the Array is empty", "check the Array with if (array)");
+  const auto [inner, dtype] = dtypes_of("norm", ReductionKind::kMean, x.dtype(), options);
+  const auto of = [&, inner = inner, dtype = dtype](ReductionKind kind, Around around) { return run(kind, around, "norm", x, {}, axes, options.keepdims, dtype, inner); };
+  if (options.ord == 2) return of(ReductionKind::kSum, Around::kNorm);
   if (options.ord == 1) return of(ReductionKind::kSum, Around::kAbsolute);
   if (options.ord == 0) return of(ReductionKind::kSum, Around::kNonzero);
   if (std::isinf(options.ord)) return of(options.ord > 0 ? ReductionKind::kMax : ReductionKind::kMin, Around::kAbsolute);
-  const DType inner = sum_dtype(dtype);
   const Array powers = pow(abs(inner == x.dtype() ? x : astype(x, inner)), options.ord);
   const Array result = pow(sum(powers, axes, options.keepdims), 1 / options.ord);
   return inner == dtype ? result : astype(result, dtype);
@@ -134,9 +132,7 @@ Array norm(const Array& x, const Axes& axes, const NormOptions& options) {
 Array sum(const Array& x, const Axes& axes, bool keep) { return run(ReductionKind::kSum, x, axes, keep); }
 Array prod(const Array& x, const Axes& axes, bool keep) { return run(ReductionKind::kProd, x, axes, keep); }
 Array mean(const Array& x, const Axes& axes, bool keep) { return run(ReductionKind::kMean, x, axes, keep); }
-Array norm(const Array& x, const Axes& axes, bool keep) {
-  return run(ReductionKind::kSum, Around::kNorm, "norm", x, {}, axes, keep, x ? dtype_of_mean(x) : float32);
-}
+Array norm(const Array& x, const Axes& axes, bool keep) { return norm(x, axes, NormOptions{.keepdims = keep}); }
 Array max(const Array& x, const Axes& axes, bool keep) { return run(ReductionKind::kMax, x, axes, keep); }
 Array min(const Array& x, const Axes& axes, bool keep) { return run(ReductionKind::kMin, x, axes, keep); }
 Array any(const Array& x, const Axes& axes, bool keep) { return run(ReductionKind::kAny, x, axes, keep); }
@@ -170,8 +166,10 @@ Array index_along(const Array& x, const Axes& axes) {
   return contiguous(arange(0, chosen.size(), 1, int64, x.device()).reshape(chosen).broadcast_to(x.shape()));
 }
 
-Array var(const Array& x, const Axes& axes, bool keep, int ddof) { return variance("var", x, axes, keep, ddof, false); }
-Array stddev(const Array& x, const Axes& axes, bool keep, int ddof) { return variance("stddev", x, axes, keep, ddof, true); }
+Array var(const Array& x, const Axes& axes, const VarOptions& options) { return variance("var", x, axes, options, false); }
+Array stddev(const Array& x, const Axes& axes, const VarOptions& options) { return variance("stddev", x, axes, options, true); }
+Array var(const Array& x, const Axes& axes, bool keep, int ddof) { return var(x, axes, VarOptions{.ddof = ddof, .keepdims = keep}); }
+Array stddev(const Array& x, const Axes& axes, bool keep, int ddof) { return stddev(x, axes, VarOptions{.ddof = ddof, .keepdims = keep}); }
 
 void inner_product(const Array& x, const Array& y, const Array& out) {
   run(ReductionKind::kSum, Around::kDot, x, y, (1u << x.rank()) - 1, out.view(out.dtype(), Shape::filled(x.rank(), 1), Strides::filled(x.rank(), 0), 0));

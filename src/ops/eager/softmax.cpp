@@ -8,9 +8,11 @@
 #include <damo/array_math.hpp>
 #include <damo/array_reduce.hpp>
 #include <damo/array_shape.hpp>
+#include "graph/base/computed_dtype.hpp"
 #include "ops/both_worlds.hpp"
 #include "ops/eager/index_kernels.hpp"
 #include "ops/not_empty.hpp"
+#include "ops/reductions.hpp"
 
 namespace damo {
 namespace {
@@ -64,13 +66,19 @@ Array expected_entropy(const Array& logits, const Array& probabilities, int axis
 
 }  // namespace
 
-Array logsumexp(const Array& x, const Axes& axes, bool keepdims) {
-  static_cast<void>(axes.mask(x ? x.rank() : 0, "logsumexp"));
-  const Array wide = summed_wide("logsumexp", x);
-  if (wide.size() == 0) return as_given(log(sum(wide, axes, keepdims)), x);  // there is no greatest
+Array logsumexp(const Array& x, const Axes& axes, bool keepdims) { return logsumexp(x, axes, ReduceOptions{.keepdims = keepdims}); }
+
+Array logsumexp(const Array& x, const Axes& axes, const ReduceOptions& options) {
+  if (!x) throw TypeError("logsumexp: x is an empty Array", "check the Array with if (array)");
+  require_computed("logsumexp", x.dtype());
+  static_cast<void>(axes.mask(x.rank(), "logsumexp"));
+  const ReducedDTypes dtypes = dtypes_of("logsumexp", ReductionKind::kMean, x.dtype(), options);
+  const auto converted = [](const Array& from, DType to) { return from.dtype() == to ? from : astype(from, to); };
+  const Array wide = converted(x, dtypes.accumulator);
+  if (wide.size() == 0) return converted(log(sum(wide, axes, options.keepdims)), dtypes.result);  // there is no greatest
   const Array greatest = max(wide, axes, true);
   const Array base = where(isinf(greatest), 0, greatest), logarithm = log(sum(exp(wide - base), axes, true)) + base;
-  return as_given(keepdims ? logarithm : squeeze(logarithm, axes), x);
+  return converted(options.keepdims ? logarithm : squeeze(logarithm, axes), dtypes.result);
 }
 
 Array softmax(const Array& x, int axis) {
