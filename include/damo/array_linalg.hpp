@@ -3,6 +3,7 @@
 #pragma once
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,7 @@ Array tensordot(const Array& x, const Array& y, int axes = 2, std::optional<DTyp
 Array tensordot(const Array& x, const Array& y, std::vector<int> x_axes, std::vector<int> y_axes, std::optional<DType> dtype = {});
 Array outer(const Array& x, const Array& y, std::optional<DType> dtype = {});
 Array vdot(const Array& x, const Array& y, std::optional<DType> dtype = {});
-Array einsum(std::string_view text, std::initializer_list<Array> operands, std::optional<DType> dtype = {});
+Array einsum(std::string_view text, std::span<const Array> operands, std::optional<DType> dtype = {});
+inline Array einsum(std::string_view text, std::initializer_list<Array> operands, std::optional<DType> dtype = {}) { return einsum(text, std::span(operands.begin(), operands.size()), dtype); }
 
 }  // namespace damo

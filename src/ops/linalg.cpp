@@ -81,7 +81,12 @@ Variable vdot(const Operand& x, const Operand& y, std::optional<DType> dtype) {
 Variable einsum(std::string_view text, std::initializer_list<Operand> operands, std::optional<DType> dtype) {
   std::vector<Variable> values;
   for (const Operand& operand : operands) values.push_back(value_of(operand));
-  return Einsum(GraphWorld{operands.size() > 0 ? operands.begin()->where() : SourceLine()}, text, std::move(values), dtype).value();
+  return einsum(text, values, dtype, operands.size() > 0 ? operands.begin()->where() : SourceLine());
+}
+Variable einsum(std::string_view text, std::span<const Variable> operands, std::optional<DType> dtype, SourceLine where) {
+  std::vector<Variable> values;
+  for (const Variable& operand : operands) values.push_back(value_of(Operand(operand, where.file, where.line)));
+  return Einsum(GraphWorld{where}, text, std::move(values), dtype).value();
 }
 
 }  // namespace damo

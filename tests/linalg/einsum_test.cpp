@@ -29,16 +29,14 @@ class EinsumOf : public testing::NoiseOnEachDevice {
     switch (v.size()) {
       case 1: return einsum(text, {v[0]});
       case 2: return einsum(text, {v[0], v[1]});
-      case 3: return einsum(text, {v[0], v[1], v[2]});
-      default: return einsum(text, {v[0], v[1], v[2], v[3]});
+      default: return einsum(text, v);
     }
   }
   static Variable graph(const std::string& text, const std::vector<Variable>& v) {
     switch (v.size()) {
       case 1: return einsum(text, {v[0]});
       case 2: return einsum(text, {v[0], v[1]});
-      case 3: return einsum(text, {v[0], v[1], v[2]});
-      default: return einsum(text, {v[0], v[1], v[2], v[3]});
+      default: return einsum(text, v);
     }
   }
   static void expect(const std::string& text, const std::vector<Array>& operands, const Array& got, const char* what) {
@@ -121,6 +119,22 @@ TEST_P(EinsumOf, RandomTextsAgreeWithLoops) {
     std::shuffle(output.begin(), output.end(), random_);
     check(text + "->" + output, operands, round % 3 == 0);
   }
+}
+
+TEST_P(EinsumOf, TakesAsManyOperandsAsTheProgramCounted) {
+  std::vector<Array> operands;
+  std::string text = "a";
+  for (char c = 'a'; c < 'h'; ++c) {  // a chain of seven matrices
+    operands.push_back(noise({c % 3 + 2, (c + 1) % 3 + 2}));
+    text += c == 'a' ? std::string("b") : std::string(",") + c + static_cast<char>(c + 1);
+  }
+  check(text + "->ah", operands);
+  check("ij->ji", {noise({3, 4})});
+  EXPECT_THAT(error_of([&] { einsum("->", std::vector<Array>()); }), HasSubstr("einsum: there are no operands"));
+  EXPECT_THAT(error_of([&] { einsum("->", std::vector<Variable>()); }), AllOf(HasSubstr("einsum: there are no operands"), HasSubstr("einsum_test.cpp:")));
+  EXPECT_THAT(error_of([&] { einsum("i,i->i", std::vector<Array>{noise({3}), Array()}); }), HasSubstr("einsum: an operand is an empty Array"));
+  const std::vector<Variable> rows = {input({float32, {3}}, "v"), input({float32, {4}}, "w")};
+  EXPECT_THAT(error_of([&] { einsum("i,i->i", rows); }), AllOf(HasSubstr("axis i has 3 elements in one operand and 4 in operand 1"), HasSubstr("w float32 (4,)"), HasSubstr("einsum_test.cpp:")));
 }
 
 TEST_P(EinsumOf, ErrorsNameTextAndOperands) {

@@ -18,7 +18,7 @@ std::vector<T> products_node(const std::string& how, const std::vector<T>& in, c
     for (int i = 0; i < numbers[0]; ++i) axes.push_back(x.rank() - 1 - i);
     return {tensordot(x, y, axes, axes)};
   }
-  if (how.ends_with("3")) return {einsum(how.substr(0, how.size() - 1), {x, y, in[2]})};
+  if (how.ends_with("3")) return {einsum(how.substr(0, how.size() - 1), in)};  // of a list
   return {einsum(how, {x, y})};
 }
 

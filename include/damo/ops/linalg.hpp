@@ -21,6 +21,7 @@
 #pragma once
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -48,5 +49,7 @@ Variable vdot(const Operand& x, const Operand& y, std::optional<DType> dtype = {
 /// stands for axes without names, which broadcast. Operands are multiplied two at a time, the pair first that costs least.
 /// GraphError for a text that means nothing, ShapeError for extents that differ.
 Variable einsum(std::string_view text, std::initializer_list<Operand> operands, std::optional<DType> dtype = {});
+/// Of as many operands as the program counted.
+Variable einsum(std::string_view text, std::span<const Variable> operands, std::optional<DType> dtype = {}, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
 
 }  // namespace damo

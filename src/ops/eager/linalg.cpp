@@ -43,7 +43,7 @@ struct ArrayWorld {
   static bool tf32() { return is_switched_on("DAMO_TF32"); }
 };
 
-void require(const char* name, std::initializer_list<Array> operands) {
+void require(const char* name, std::span<const Array> operands) {
   for (const Array& operand : operands) {
     if (!operand) throw TypeError(std::string(name) + ": an operand is an empty Array", "check the Array with if (array)");
     if (!(operand.device() == operands.begin()->device())) {
@@ -53,7 +53,8 @@ void require(const char* name, std::initializer_list<Array> operands) {
 }
 
 Products<ArrayWorld> products(const char* name, const Array& x, const Array& y, std::optional<DType> dtype) {
-  require(name, {x, y});
+  const Array operands[] = {x, y};
+  require(name, operands);
   return {ArrayWorld{}, name, dtype};
 }
 
@@ -68,9 +69,9 @@ Array tensordot(const Array& x, const Array& y, std::vector<int> x_axes, std::ve
 Array outer(const Array& x, const Array& y, std::optional<DType> dtype) { return products("outer", x, y, dtype).outer(x, y); }
 Array vdot(const Array& x, const Array& y, std::optional<DType> dtype) { return products("vdot", x, y, dtype).vdot(x, y); }
 
-Array einsum(std::string_view text, std::initializer_list<Array> operands, std::optional<DType> dtype) {
+Array einsum(std::string_view text, std::span<const Array> operands, std::optional<DType> dtype) {
   require("einsum", operands);
-  return Einsum(ArrayWorld{}, text, std::vector<Array>(operands), dtype).value();
+  return Einsum(ArrayWorld{}, text, std::vector<Array>(operands.begin(), operands.end()), dtype).value();
 }
 
 }  // namespace damo
