@@ -76,32 +76,34 @@ class PartOp final : public Op {
 /// x moved along an axis; what leaves it comes in at the other end.
 class RollOp final : public Op {
  public:
-  RollOp(int axis, std::int64_t shift) : axis_(axis), shift_(shift) {}
+  /// By so many places towards the end of the axis, or its beginning: a pair that its gradient can turn round, which the least int64 cannot be.
+  RollOp(int axis, std::uint64_t places, bool forward) : axis_(axis), places_(places), forward_(forward || places == 0) {}
   std::string name() const override { return "roll"; }
   bool takes_float8() const override { return true; }
-  Props props() const override { return {{"axis", std::int64_t{axis_}}, {"shift", shift_}}; }
+  Props props() const override { return {{"axis", std::int64_t{axis_}}, {"shift", (forward_ ? "" : "-") + std::to_string(places_)}}; }
   Apply make_node(Inputs inputs) const override {
     inputs.require_count(1);
     return {*this, {inputs.at(0)}, {inputs.at(0).type()}};
   }
   Shapes infer_shape(const Apply&, std::span<const Shape> inputs) const override { return {{inputs[0]}}; }
   Thunk make_thunk(const Apply& node, ThunkContext& context) const override {
-    return window_thunk(node, context, WindowWrite::kSetApart, [axis = axis_, by = shift_](std::span<const Layout> inputs, const Layout& output) {
+    return window_thunk(node, context, WindowWrite::kSetApart, [axis = axis_, places = places_, forward = forward_](std::span<const Layout> inputs, const Layout& output) {
       const Layout& x = inputs[0];
       const std::int64_t extent = x.shape[axis];
       if (extent == 0) return std::vector<Window>();
-      const std::int64_t shift = (by % extent + extent) % extent;
+      const auto around = static_cast<std::int64_t>(places % static_cast<std::uint64_t>(extent)), shift = forward || around == 0 ? around : extent - around;
       return std::vector<Window>{{0, between(x, axis, 0, extent - shift), between(output, axis, shift, extent - shift)},
                                  {0, between(x, axis, extent - shift, shift), between(output, axis, 0, shift)}};
     });
   }
   Gradients gradient(const Apply& node, std::span<const Variable> output_gradients) const override {
-    return Gradients(roll(At(node.where())(output_gradients[0]), -shift_, axis_));
+    return Gradients(std::make_shared<const RollOp>(axis_, places_, !forward_)->apply(output_gradients.first(1), node.where()).output());
   }
 
  private:
   int axis_;
-  std::int64_t shift_;
+  std::uint64_t places_;
+  bool forward_;
 };
 
 /// x amid a value.
@@ -146,7 +148,7 @@ class PadOp final : public Op {
     Shape to = x;
     for (int axis = 0; axis < x.rank(); ++axis) {
       const PadWidth& width = widths_[static_cast<std::size_t>(axis)];
-      if (x[axis] != kUnknown) to[axis] = padded_extent(x[axis], width, axis);
+      if (x[axis] != kUnknown) to[axis] = padded_extent("pad", x[axis], width, axis);
     }
     return to;
   }
@@ -263,7 +265,8 @@ std::vector<Variable> split(const Operand& x, std::span<const std::int64_t> size
 Variable roll(const Operand& x, std::int64_t shift, int axis) {
   const Variable inputs[] = {x.as(x.promotable().dtype)};
   const int along = asked("roll", [&] { return normalize_axis("roll", axis, inputs[0].rank()); }, x);
-  return std::make_shared<const RollOp>(along, shift)->apply(inputs, x.where()).output();
+  const auto places = static_cast<std::uint64_t>(shift);
+  return std::make_shared<const RollOp>(along, shift < 0 ? 0 - places : places, shift >= 0)->apply(inputs, x.where()).output();
 }
 
 Variable pad(const Operand& x, std::span<const PadWidth> widths, const Operand& value) {

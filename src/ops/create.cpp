@@ -2,6 +2,8 @@
 // the length alone has to be there before them.
 #include <damo/ops/create.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <string>
@@ -15,7 +17,9 @@
 #include <damo/thunk.hpp>
 #include "graph/user_line.hpp"
 #include "ops/both_worlds.hpp"
+#include "ops/diagonal.hpp"
 #include "ops/gradient_parts.hpp"
+#include "ops/padded_extent.hpp"
 #include "ops/range_length.hpp"
 #include "ops/reduce_op.hpp"
 
@@ -61,10 +65,10 @@ Variable as_row(const Variable& vector, SourceLine line) { return dimshuffle(At(
 Variable as_column(const Variable& vector, SourceLine line) { return dimshuffle(At(line)(vector), {0, kNewAxis}); }
 
 /// (rows, 1), moved by the diagonal: the column that the diagonal has in each row.
-Variable moved(const Variable& rows, int diagonal, SourceLine line) { return diagonal == 0 ? rows : add(At(line)(rows), At(line)(constant(Scalar(std::int64_t{diagonal}), line))); }
+Variable moved(const Variable& rows, std::int64_t diagonal, SourceLine line) { return diagonal == 0 ? rows : add(At(line)(rows), At(line)(constant(Scalar(near_diagonal(diagonal)), line))); }
 
 template <class Compare>
-Variable compared_places(const char* function, std::int64_t rows, std::int64_t columns, int diagonal, DType dtype, SourceLine line, Compare compare) {
+Variable compared_places(const char* function, std::int64_t rows, std::int64_t columns, std::int64_t diagonal, DType dtype, SourceLine line, Compare compare) {
   return made_at(function, line, [&] {
     check_extents(function, {rows, columns}, dtype);
     const At at(line);
@@ -160,10 +164,10 @@ Variable linspace(double start, double stop, std::int64_t count, DType dtype, So
   });
 }
 
-Variable eye(std::int64_t rows, std::optional<std::int64_t> columns, int diagonal, DType dtype, SourceLine where) {
+Variable eye(std::int64_t rows, std::optional<std::int64_t> columns, std::int64_t diagonal, DType dtype, SourceLine where) {
   return compared_places("eye", rows, columns.value_or(rows), diagonal, dtype, where, [](const Operand& row, const Operand& column) { return eq(row, column); });
 }
-Variable tri(std::int64_t rows, std::optional<std::int64_t> columns, int diagonal, DType dtype, SourceLine where) {
+Variable tri(std::int64_t rows, std::optional<std::int64_t> columns, std::int64_t diagonal, DType dtype, SourceLine where) {
   return compared_places("tri", rows, columns.value_or(rows), diagonal, dtype, where, [](const Operand& row, const Operand& column) { return ge(row, column); });
 }
 
@@ -178,7 +182,7 @@ Variable full_like(const Operand& x, Scalar value, std::optional<DType> dtype) {
 Variable zeros_like(const Operand& x, std::optional<DType> dtype) { return full_like(x, 0, dtype); }
 Variable ones_like(const Operand& x, std::optional<DType> dtype) { return full_like(x, 1, dtype); }
 
-Variable eye_like(const Operand& x, int diagonal, std::optional<DType> dtype) {
+Variable eye_like(const Operand& x, std::int64_t diagonal, std::optional<DType> dtype) {
   const Variable like = tensor_of(x, "eye_like", 2);
   const SourceLine line = x.where();
   const At at(line);
@@ -186,18 +190,15 @@ Variable eye_like(const Operand& x, int diagonal, std::optional<DType> dtype) {
   return cast_at(eq(at(moved(row, diagonal, line)), at(column)), dtype.value_or(like.dtype()), line);
 }
 
-Variable diag(const Operand& x, int diagonal) {
+Variable diag(const Operand& x, std::int64_t diagonal) {
   const Variable values = tensor_of(x, "diag", 1);
   return asked("diag", [&] {
     const SourceLine line = x.where();
     const At at(line);
     const Variable zero = constant(Scalar(0).cast(values.dtype()), line);  // 0 itself would make integers of bools
-    const std::int64_t right = diagonal > 0 ? diagonal : 0, down = diagonal < 0 ? -std::int64_t{diagonal} : 0;
-    if (const std::int64_t extent = values.dims()[0]; extent != kUnknown) {
-      std::int64_t width = 0;
-      if (__builtin_add_overflow(extent, right + down, &width)) throw ShapeError("diag: a matrix of more than 2^63 rows", "give lesser extents");
-      check_extents("diag", {width, width}, values.dtype());
-    }
+    const std::int64_t far = near_diagonal(diagonal), right = far > 0 ? far : 0, down = far < 0 ? -far : 0;
+    const std::int64_t width = padded_extent("diag", std::max<std::int64_t>(values.dims()[0], 0), {right, down}, 0);
+    check_extents("diag", {width, width}, values.dtype());
     const Variable by_column = diagonal == 0 ? values : pad(at(values), {PadWidth{right, down}}, at(zero));
     const Variable row = places(as_column(by_column, line), 0, line), column = places(as_row(by_column, line), 1, line);
     return where(at(eq(at(moved(row, diagonal, line)), at(column))), at(as_row(by_column, line)), at(zero));
@@ -210,8 +211,11 @@ Variable arange(const Operand& start, const Variable& stop, const Operand& step,
   return asked(
       "arange", [&] {
         const DType common = result_type(std::vector{start.promotable(), {stop.dtype()}, step.promotable()});
-        const DType result = dtype.value_or(common == bool_ ? int64 : common), inner = is_floating(common) || is_floating(result) ? float64 : int64;
+        const DType result = dtype.value_or(common == bool_ ? int64 : common);
         const Variable numbers[] = {given_variable(start), stop, given_variable(step)};
+        // uint64 and int32 are promoted to float64, which does not have all their numbers.
+        const bool of_floats = is_floating(result) || std::any_of(std::begin(numbers), std::end(numbers), [](const Variable& number) { return is_floating(number.dtype()); });
+        const DType inner = of_floats ? float64 : int64;
         const Variable place = places(std::make_shared<const RangeOp>()->apply(numbers, line).output(), 0, line);
         return range_values(numbers[0], place, numbers[2], inner, result, line);
       },

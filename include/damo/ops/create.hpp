@@ -34,10 +34,10 @@ inline Variable arange(Scalar stop, DType dtype = float32, SourceLine where = {_
 Variable linspace(double start, double stop, std::int64_t count = 50, DType dtype = float32, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
 
 /// Ones where column = row + diagonal, else zeros; columns: as many as rows unless told.
-Variable eye(std::int64_t rows, std::optional<std::int64_t> columns = {}, int diagonal = 0, DType dtype = float32,
+Variable eye(std::int64_t rows, std::optional<std::int64_t> columns = {}, std::int64_t diagonal = 0, DType dtype = float32,
              SourceLine where = {__builtin_FILE(), __builtin_LINE()});
 /// Ones where column <= row + diagonal, else zeros.
-Variable tri(std::int64_t rows, std::optional<std::int64_t> columns = {}, int diagonal = 0, DType dtype = float32,
+Variable tri(std::int64_t rows, std::optional<std::int64_t> columns = {}, std::int64_t diagonal = 0, DType dtype = float32,
              SourceLine where = {__builtin_FILE(), __builtin_LINE()});
 
 }  // namespace symbolic
@@ -47,11 +47,11 @@ Variable full_like(const Operand& x, Scalar value, std::optional<DType> dtype = 
 Variable zeros_like(const Operand& x, std::optional<DType> dtype = {});
 Variable ones_like(const Operand& x, std::optional<DType> dtype = {});
 /// eye of a matrix x's rows and columns. ShapeError for another rank.
-Variable eye_like(const Operand& x, int diagonal = 0, std::optional<DType> dtype = {});
+Variable eye_like(const Operand& x, std::int64_t diagonal = 0, std::optional<DType> dtype = {});
 
 /// The matrix with x, a vector of any dtype, on that diagonal, zeros beside: as many rows and columns as it takes. `diagonal` takes it back out of
 /// the main one; its gradient is that of the elements there. ShapeError for another rank.
-Variable diag(const Operand& x, int diagonal = 0);
+Variable diag(const Operand& x, std::int64_t diagonal = 0);
 
 /// As symbolic::arange, of numbers that are known at the call, each of rank 0: start, start + step, ... below stop. dtype: unless told, what the three are
 /// promoted to. Gradients pass to start and step. Throws ShapeError for another rank, at the call OptionError for a step of 0 and ShapeError for a range without

@@ -30,7 +30,7 @@ struct GraphWorld {
   Variable multiply(const Variable& v, const Variable& w) const { return mul(at(v), at(w)); }
   Variable matmul(const Variable& v, const Variable& w) const { return damo::matmul(at(v), at(w)); }
   Variable triangle(const Variable& v, std::int64_t diagonal, bool lower) const {
-    const Variable column = index_along(at(v), {-1}), bound = add(at(index_along(at(v), {-2})), diagonal);
+    const Variable column = index_along(at(v), {-1}), bound = add(at(index_along(at(v), {-2})), near_diagonal(diagonal));
     return where(at(lower ? le(at(column), at(bound)) : ge(at(column), at(bound))), at(v), at(constant(Scalar(0).cast(v.dtype()), line)));  // 0 itself would make integers of bools
   }
   Variable with_ones(const Variable& v) const { return where(at(eq(at(index_along(at(v), {-1})), at(index_along(at(v), {-2})))), 1.0, at(v)); }

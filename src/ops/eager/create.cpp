@@ -4,7 +4,9 @@
 #include <damo/array_math.hpp>
 
 #include "ops/both_worlds.hpp"
+#include "ops/diagonal.hpp"
 #include "ops/eager/index_kernels.hpp"
+#include "ops/padded_extent.hpp"
 #include "ops/range_length.hpp"
 
 namespace damo {
@@ -28,28 +30,32 @@ Array linspace(double start, double stop, std::int64_t count, DType dtype, Devic
   return out;
 }
 
-Array eye(std::int64_t rows, std::optional<std::int64_t> columns, int diagonal, DType dtype, Device device) {
+Array eye(std::int64_t rows, std::optional<std::int64_t> columns, std::int64_t diagonal, DType dtype, Device device) {
   const std::int64_t width = columns.value_or(rows);
   const Array out = Array::zeros({rows, width}, dtype, device);
-  const std::int64_t top = diagonal < 0 ? -std::int64_t{diagonal} : 0, left = diagonal > 0 ? diagonal : 0;
+  const std::int64_t far = near_diagonal(diagonal), top = far < 0 ? -far : 0, left = far > 0 ? far : 0;
   const std::int64_t length = std::min(rows - top, width - left);
   if (length > 0) assign(out.view(dtype, {length}, {width + 1}, top * width + left), 1);
   return out;
 }
 
-Array eye_like(const Array& x, int diagonal, std::optional<DType> dtype) {
+Array eye_like(const Array& x, std::int64_t diagonal, std::optional<DType> dtype) {
   if (x.shape().rank() != 2) throw ShapeError("eye_like: x has " + std::to_string(x.shape().rank()) + " axes, not 2");
   return eye(x.shape()[0], x.shape()[1], diagonal, dtype.value_or(x.dtype()), x.device());
 }
 
-Array tri(std::int64_t rows, std::optional<std::int64_t> columns, int diagonal, DType dtype, Device device) {
+Array tri(std::int64_t rows, std::optional<std::int64_t> columns, std::int64_t diagonal, DType dtype, Device device) {
   return tril(Array::ones({rows, columns.value_or(rows)}, dtype, device), diagonal);
 }
 
-Array diag(const Array& x, int diagonal) {
+Array diag(const Array& x, std::int64_t diagonal) {
   if (x.shape().rank() != 1) throw ShapeError("diag: x has " + std::to_string(x.shape().rank()) + " axes, not 1", "diagonal takes it out of a matrix");
-  const std::int64_t down = diagonal < 0 ? -std::int64_t{diagonal} : 0, right = diagonal > 0 ? diagonal : 0, width = x.shape()[0] + down + right;
-  const Array out = asked_at_once("diag", [&] { return Array::zeros({width, width}, x.dtype(), x.device()); }, x);
+  const std::int64_t far = near_diagonal(diagonal), down = far < 0 ? -far : 0, right = far > 0 ? far : 0;
+  const Array out = asked_at_once("diag", [&] {
+    const std::int64_t width = padded_extent("diag", x.shape()[0], {right, down}, 0);
+    return Array::zeros({width, width}, x.dtype(), x.device());
+  }, x);
+  const std::int64_t width = out.shape()[0];
   if (x.size() > 0) assign(out.view(x.dtype(), x.shape(), {width + 1}, down * width + right), x);
   return out;
 }

@@ -9,6 +9,7 @@
 #include "graph/base/computed_dtype.hpp"
 #include "ops/both_worlds.hpp"
 #include "ops/decompositions/decompositions.hpp"
+#include "ops/diagonal.hpp"
 
 namespace damo {
 namespace {
@@ -32,7 +33,8 @@ struct FactoredArrays {
   Array multiply(const Array& v, const Array& w) const { return mul(v, w); }
   Array matmul(const Array& v, const Array& w) const { return damo::matmul(v, w); }
   Array triangle(const Array& v, std::int64_t diagonal, bool lower) const {
-    const Array row = arange(diagonal, v.shape()[-2] + diagonal, 1, int64, v.device()), column = arange(0, v.shape()[-1], 1, int64, v.device());
+    const std::int64_t far = near_diagonal(diagonal);
+    const Array row = arange(far, v.shape()[-2] + far, 1, int64, v.device()), column = arange(0, v.shape()[-1], 1, int64, v.device());
     const Array bound = expand_dims(row, 1);
     return where(lower ? le(column, bound) : ge(column, bound), v, Array::scalar(Scalar(0).cast(v.dtype()), v.device()));
   }

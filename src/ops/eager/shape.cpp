@@ -42,7 +42,7 @@ Array padded(const Array& x, std::span<const PadWidth> widths, const Make& make)
   for (int axis = 0; axis < x.rank(); ++axis) {
     const PadWidth& width = widths[static_cast<std::size_t>(axis)];
     if (width.before < 0 || width.after < 0) throw ShapeError("pad: a width is below 0", "slice makes an array smaller");
-    const std::int64_t extent = padded_extent(shape[axis], width, axis);
+    const std::int64_t extent = padded_extent("pad", shape[axis], width, axis);
     inside.push_back({width.before, width.before + shape[axis]});
     shape[axis] = extent;
   }
@@ -221,7 +221,7 @@ Array tile(const Array& x, std::span<const std::int64_t> counts) {
     }
     const Array copies = contiguous(x.reshape(apart).broadcast_to(stretched));
     Shape tiled;
-    for (int axis = 0; axis < rank; ++axis) tiled.push_back(stretched[2 * axis] * stretched[2 * axis + 1]);
+    for (int axis = 0; axis < rank; ++axis) tiled.push_back(Shape{stretched[2 * axis], stretched[2 * axis + 1]}.size());
     return copies.reshape(tiled);
   }, x);
 }
@@ -235,7 +235,7 @@ Array repeat(const Array& x, std::int64_t count, int axis) {
     stretched.insert(along + 1, count);
     const Array copies = contiguous(expand_dims(x, along + 1).broadcast_to(stretched));
     Shape repeated = x.shape();
-    repeated[along] *= count;
+    repeated[along] = Shape{x.shape()[along], count}.size();
     return copies.reshape(repeated);
   }, x);
 }
