@@ -103,7 +103,10 @@ Gradients ReduceOp::gradient(const Apply& node, std::span<const Variable> output
   switch (reduction_) {
     case ReductionKind::kSum: return repeated(g, x, line);
     case ReductionKind::kMean: return repeated(cast(At(line)(true_div(At(line)(g), At(line)(count_of(x, axes_, line)))), x.dtype()), x, line);
-    case ReductionKind::kProd: return product_gradient(x, g, axes_, line);
+    case ReductionKind::kProd: {
+      const DType inner = is_half(x.dtype()) ? float32 : x.dtype();  // the product of all may be beyond 16 bits where that of all others is not
+      return cast_at(product_gradient(cast_at(x, inner, line), cast_at(g, inner, line), axes_, line), x.dtype(), line);
+    }
     case ReductionKind::kMax:
     case ReductionKind::kMin: return choice_gradient(x, node.output(), g, axes_, line);
     default: return Gradients{Gradient::disconnected()};

@@ -293,6 +293,20 @@ TEST_P(Reduce, HasTheGradientOfAProductWithZeros) {
   EXPECT_EQ(g(Array::from(Values{0, 0, 4}, device()))[0].to_doubles(), (Values{0, 0, 0}));
 }
 
+TEST_P(Reduce, HasTheGradientOfAProductThatSixteenBitsDoNotHold) {
+  const auto gradient = [&](const Values& values) {
+    const Array x = astype(Array::from(values, {static_cast<std::int64_t>(values.size())}, device()), float16);
+    const Variable v = vector("v", float16), g = grad(prod(v), v);
+    Options apart = options();
+    apart.fuse = false;  // what one kernel hands to the next is rounded to its dtype
+    const Values found = function({v}, {g}, apart)(x)[0].to_doubles();
+    EXPECT_EQ(function({v}, {g}, options())(x)[0].to_doubles(), found);
+    return found;
+  };
+  EXPECT_EQ(gradient({300, 300, 4}), (Values{1200, 1200, INFINITY})) << "360,000 is infinite in float16";
+  EXPECT_EQ(gradient({0x1p-7, 0x1p-9, 0x1p-10}), (Values{0x1p-19, 0x1p-17, 0x1p-16})) << "2^-26 is 0 in float16";
+}
+
 TEST_P(Reduce, CountsMoreThanAFloat16HoldsInGradientsOfSixteenBits) {
   const Variable x = vector("x", float16);
   const Array ones = astype(Array::from(std::vector<float>(100000, 1.0f), device()), float16);
