@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <damo/array.hpp>
 
@@ -118,17 +118,18 @@ bool is_dense(const Shape& shape, const Strides& strides) {
 }
 
 std::string shared_places(const Shape& shape, const Strides& strides, const std::string& whose) {
-  std::vector<int> axes;
+  std::array<int, kMaxRank> axes;
+  std::size_t count = 0;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (shape[axis] == 0) return "";
     if (shape[axis] == 1) continue;
     if (strides[axis] == 0) return "axis " + std::to_string(axis) + " of " + whose + " is broadcast: its " + std::to_string(shape[axis]) + " elements are one";
-    axes.push_back(axis);
+    axes[count++] = axis;
   }
   const auto step = [&](int axis) { return strides[axis] < 0 ? -strides[axis] : strides[axis]; };
-  std::sort(axes.begin(), axes.end(), [&](int a, int b) { return step(a) < step(b); });
+  std::sort(axes.begin(), axes.begin() + count, [&](int a, int b) { return step(a) < step(b); });
   std::int64_t reach = 0;
-  for (const int axis : axes) {
+  for (const int axis : std::span(axes).first(count)) {
     if (step(axis) <= reach) {
       std::string steps;
       for (int each = 0; each < shape.rank(); ++each) steps += (each > 0 ? ", " : "") + std::to_string(strides[each]);

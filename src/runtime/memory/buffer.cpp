@@ -14,12 +14,15 @@ Buffer::Buffer(Backend& backend, void* data, std::size_t bytes, bool pooled, OnR
       on_release_(on_release),
       context_(context) {}
 
+void* Buffer::operator new(std::size_t bytes, MemoryPool& pool) { return pool.take_record(bytes); }
+void Buffer::operator delete(void* record, MemoryPool& pool) noexcept { pool.keep_record(record); }
+
 bool Buffer::is_lost() const { return generation_ != backend_.generation(); }
 
 Buffer* Buffer::allocate(Backend& backend, std::size_t bytes, std::string_view wanted_by) {
   void* data = backend.pool().allocate(bytes, wanted_by);
   try {
-    return new Buffer(backend, data, bytes, true, nullptr, nullptr);
+    return new (backend.pool()) Buffer(backend, data, bytes, true, nullptr, nullptr);
   } catch (...) {
     backend.pool().release(data, bytes);
     throw;
@@ -27,11 +30,12 @@ Buffer* Buffer::allocate(Backend& backend, std::size_t bytes, std::string_view w
 }
 
 Buffer* Buffer::adopt(Backend& backend, void* data, std::size_t bytes, OnRelease on_release, void* context) {
-  auto* const buffer = new Buffer(backend, data, bytes, false, on_release, context);
+  auto* const buffer = new (backend.pool()) Buffer(backend, data, bytes, false, on_release, context);
   try {
     if (backend.kind() != DeviceKind::kCuda) add_host_range(data, bytes);
   } catch (...) {
-    delete buffer;
+    buffer->~Buffer();
+    operator delete(buffer, backend.pool());
     throw;
   }
   return buffer;
@@ -46,7 +50,9 @@ void Buffer::destroy() noexcept {
   if (pooled_ && !is_lost()) backend_.pool().release(data_, bytes_, streams_.load(std::memory_order_relaxed));
   if (!pooled_ && backend_.kind() != DeviceKind::kCuda) remove_host_range(data_, bytes_);
   if (on_release_ != nullptr) on_release_(context_);
-  delete this;
+  MemoryPool& pool = backend_.pool();
+  this->~Buffer();
+  operator delete(this, pool);
 }
 
 std::shared_ptr<const void> share_of(Buffer* buffer) {

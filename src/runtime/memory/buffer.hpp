@@ -12,6 +12,8 @@
 
 namespace damo {
 
+class MemoryPool;
+
 class Buffer {
  public:
   /// Called once when the last owner is gone.
@@ -58,6 +60,9 @@ class Buffer {
  private:
   Buffer(Backend& backend, void* data, std::size_t bytes, bool pooled, OnRelease on_release, void* context);
   ~Buffer() = default;
+  /// A Buffer has host memory that one before it had: MemoryPool::take_record.
+  static void* operator new(std::size_t bytes, MemoryPool& pool);
+  static void operator delete(void* record, MemoryPool& pool) noexcept;
   void destroy() noexcept;
   void join(StreamSet streams) noexcept;
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <new>
 #include <string>
+#include <utility>
 
 #include <damo/error.hpp>
 #include <damo/log.hpp>
@@ -22,6 +24,7 @@ constexpr int kFineLimitLog2 = 20, kLargestLog2 = 61;
 constexpr std::size_t kLargest = std::size_t{1} << (kLargestLog2 + 1);  // keeps sums of sizes below 2^64
 constexpr std::size_t kClasses = kFineClasses + std::size_t{8} * (kLargestLog2 - kFineLimitLog2 + 1);
 constexpr std::size_t kSmallCache = std::size_t{64} << 20;
+constexpr int kMostRecords = 1024;  // of Buffers that are gone
 
 }  // namespace
 
@@ -152,7 +155,42 @@ void MemoryPool::reset_peak() {
   statistics_.peak_bytes = statistics_.in_use_bytes;
 }
 
+void* MemoryPool::take_record(std::size_t bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (Record* const record = records_) {
+      records_ = record->next;
+      --record_count_;
+      return record;
+    }
+  }
+  return ::operator new(bytes);
+}
+
+void MemoryPool::keep_record(void* record) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (record_count_ < kMostRecords) {
+      records_ = new (record) Record{records_};
+      ++record_count_;
+      return;
+    }
+  }
+  ::operator delete(record);
+}
+
+void MemoryPool::free_records() noexcept {
+  Record* record = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    record = std::exchange(records_, nullptr);
+    record_count_ = 0;
+  }
+  while (record) ::operator delete(std::exchange(record, record->next));
+}
+
 void MemoryPool::free_cache() {
+  free_records();
   std::vector<std::vector<void*>> taken(kClasses);
   {
     const std::lock_guard lock(mutex_);

@@ -36,9 +36,9 @@ class MemoryPool {
   explicit MemoryPool(Backend& backend);
   MemoryPool(const MemoryPool&) = delete;
   MemoryPool& operator=(const MemoryPool&) = delete;
-  /// Frees nothing: ~Backend runs it, when the device's functions are gone. A back end that is destroyed before the
+  /// Frees nothing of the device's: ~Backend runs it, when the device's functions are gone. A back end that is destroyed before the
   /// process ends calls free_cache() in its own destructor.
-  ~MemoryPool() = default;
+  ~MemoryPool() { free_records(); }
 
   /// Contents are arbitrary; null for 0 bytes. wanted_by names the caller in the error: an op, an array.
   /// Throws OutOfMemoryError when the device has none left even without the cache, or beyond the limit.
@@ -52,6 +52,10 @@ class MemoryPool {
   void forget();
   /// Waits for the device, then gives all cached memory back to it. Throws DeviceError if an earlier kernel failed.
   void free_cache();
+  /// Host memory for a Buffer, which one that is gone had if there is such: a device's Buffers come and go with its blocks. Throws std::bad_alloc.
+  void* take_record(std::size_t bytes);
+  /// Of what take_record gave, always with the same bytes.
+  void keep_record(void* record) noexcept;
   /// 0: none.
   void set_limit(std::size_t bytes);
   /// Fills what allocate() gives with 0xFF bytes (floats: NaN), so that a kernel that reads old contents shows.
@@ -65,12 +69,18 @@ class MemoryPool {
   void* take_cached(SizeClass size);
   void* allocate_anew(SizeClass size, std::size_t asked, std::string_view wanted_by);
   void count_in_use(std::size_t bytes);
+  void free_records() noexcept;
   [[noreturn]] void fail(std::size_t asked, std::string_view wanted_by, bool beyond_limit) const;
 
   Backend& backend_;
   mutable ForkSafeMutex mutex_;
   std::vector<std::vector<void*>> free_;  // by size class
   MemoryStatistics statistics_;
+  struct Record {
+    Record* next;
+  };
+  Record* records_ = nullptr;  // of no Buffer now
+  int record_count_ = 0;
   std::size_t most_in_use_ = 0;  // as peak_bytes, but reset_peak leaves it
   bool poison_ = false;
 };
