@@ -65,7 +65,7 @@ class Kernel {
   /// InOut when it is done.
   template <class... Arguments>
   void operator()(const LaunchConfig& config, const Arguments&... arguments) const {
-    const std::array<KernelArgument, sizeof...(Arguments)> values = {KernelArgument(arguments)...};
+    const std::array<KernelArgument, sizeof...(Arguments)> values = {KernelArgument::of_call(arguments)...};
     launch_with(config, values.data(), values.size());
   }
   template <class... Arguments>

@@ -69,6 +69,20 @@ class KernelArgument {
     requires detail::HasArgumentHook<T>
   KernelArgument(const T& value) : KernelArgument(to_kernel_argument(value)) {}
 
+  /// The same for a value that outlives the argument, as those of a call do: a large one is not copied.
+  template <class T>
+  static KernelArgument of_call(const T& value) {
+    if constexpr (detail::PassedByValue<T> && !detail::HasArgumentHook<T>) {
+      if constexpr (!fits_inline<T>()) {
+        static_assert(sizeof(T) <= kMaxArgumentBytes, "a kernel's parameters have at most 4096 bytes");
+        KernelArgument argument = of_type<T>();
+        argument.large_ = std::shared_ptr<void>(std::shared_ptr<void>(), const_cast<T*>(&value));
+        return argument;
+      }
+    }
+    return KernelArgument(value);
+  }
+
   /// The address alone, whatever the strides: for kernels that get them in other parameters.
   static KernelArgument address_of(const Array& array) {
     KernelArgument argument(Kind::kPointer, sizeof(void*));
@@ -124,7 +138,7 @@ class KernelArgument {
   int rank_ = 0;
   const Backend* device_ = nullptr;
   const HostArgument* host_ = nullptr;
-  std::shared_ptr<void> large_;  // a value that value_ has no room for
+  std::shared_ptr<void> large_;  // a value that value_ has no room for; of_call: not owned
 };
 
 namespace detail {

@@ -102,15 +102,15 @@ std::string turn_fields(const KernelSpec& spec) {
   return text;
 }
 
-/// In the order of turn_fields.
-std::vector<std::int64_t> turn_values(const KernelSpec& spec, const LoopRun& run) {
-  std::vector<std::int64_t> values{run.turns};
+/// Calls put(value) in the order of turn_fields.
+template <class Put>
+void put_turns(const KernelSpec& spec, const LoopRun& run, const Put& put) {
+  put(run.turns);
   for (int i = 0; i < spec.parameter_count(); ++i) {
     if (!spec.moves_with_turns(i)) continue;
-    values.push_back(run.strides[static_cast<std::size_t>(i)]);
-    if (spec.is_output(i)) values.push_back(run.begins[static_cast<std::size_t>(i - spec.input_count())]);
+    put(run.strides[static_cast<std::size_t>(i)]);
+    if (spec.is_output(i)) put(run.begins[static_cast<std::size_t>(i - spec.input_count())]);
   }
-  return values;
 }
 
 }  // namespace
@@ -142,8 +142,8 @@ void ArgumentBlock::set_numbers(std::span<const Scalar> numbers) {
 }
 
 void ArgumentBlock::set_run(const KernelSpec& spec, const LoopRun& run) {
-  const std::vector<std::int64_t> values = turn_values(spec, run);
-  std::memcpy(bytes_.data() + turns_at_, values.data(), values.size() * sizeof values[0]);
+  std::byte* at = bytes_.data() + turns_at_;
+  put_turns(spec, run, [&](std::int64_t value) { at = static_cast<std::byte*>(std::memcpy(at, &value, sizeof value)) + sizeof value; });
 }
 
 ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, int vector_width, const Work& work) {
@@ -172,7 +172,7 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
     turns_at_ = writer.bytes.size();  // a multiple of 8: pointers and numbers stand before
     if (spec.loop) {
       const LoopRun none{0, std::vector<std::int64_t>(static_cast<std::size_t>(count)), std::vector<std::int64_t>(spec.outputs.size())};
-      for (std::int64_t value : turn_values(spec, none)) writer.put(value);
+      put_turns(spec, none, [&](std::int64_t value) { writer.put(value); });
     }
     writer.index(geometry.count);
   }
