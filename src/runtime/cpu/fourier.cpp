@@ -1,9 +1,10 @@
 #include "runtime/cpu/fourier.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
+#include <memory>
 #include <mutex>
-#include <vector>
 
 #include "runtime/cpu/fourier_plan.hpp"
 #include "runtime/stream/work_log.hpp"
@@ -13,21 +14,39 @@ namespace {
 
 constexpr std::size_t kMostPlans = 64;
 constexpr std::int64_t kWorthAThread = 1 << 15;  ///< numbers
+constexpr std::size_t kMostKept = std::size_t{1} << 20;  ///< bytes of a block's memory that a thread keeps from call to call
 
-/// Plans by extent. A plan outlives its place here while somebody uses it.
-template <class T>
-class Plans {
+/// What was made for an extent. It outlives its place here while somebody uses it.
+template <class Made>
+class ByExtent {
  public:
-  std::shared_ptr<const FourierPlan<T>> of(std::int64_t extent) {
+  template <class Make>
+  std::shared_ptr<const Made> of(std::int64_t extent, const Make& make) {
     const std::lock_guard lock(mutex_);
-    if (const auto found = plans_.find(extent); found != plans_.end()) return found->second;
-    if (plans_.size() == kMostPlans) plans_.clear();
-    return plans_[extent] = std::make_shared<const FourierPlan<T>>(extent);
+    if (const auto found = all_.find(extent); found != all_.end()) return found->second;
+    if (all_.size() == kMostPlans) all_.clear();
+    return all_[extent] = make();
   }
 
  private:
   std::mutex mutex_;
-  std::map<std::int64_t, std::shared_ptr<const FourierPlan<T>>> plans_;
+  std::map<std::int64_t, std::shared_ptr<const Made>> all_;
+};
+
+template <class T>
+class Plans {
+ public:
+  std::shared_ptr<const FourierPlan<T>> of(std::int64_t extent) {
+    return plans_.of(extent, [&] { return std::make_shared<const FourierPlan<T>>(extent); });
+  }
+  /// The first half of the roots of unity, for real transforms of an even extent.
+  std::shared_ptr<const RootsOfUnity<T>> roots(std::int64_t extent) {
+    return roots_.of(extent, [&] { return std::make_shared<const RootsOfUnity<T>>(extent, extent / 2 + 1); });
+  }
+
+ private:
+  ByExtent<FourierPlan<T>> plans_;
+  ByExtent<RootsOfUnity<T>> roots_;
 };
 
 /// Arrays that one block takes side by side, as many as a line of the cache has numbers: each element of all of them is one vector's work.
@@ -54,12 +73,15 @@ class Transforming {
   }
 
  private:
-  /// A block's arrays, and as much beside.
+  /// A block's arrays, as much beside and the plan's scratch, in the thread's own memory (LaunchFrame::shared) or, where that is null, in memory of the block's.
+  /// Contents are arbitrary.
   class Block {
    public:
-    Block(std::int64_t extent, std::int64_t arrays) : memory_(static_cast<std::size_t>(4 * extent * arrays)) {
-      T* at = memory_.data();
-      const std::int64_t size = extent * arrays;
+    static std::size_t bytes(const FourierPlan<T>& plan, std::int64_t arrays) { return sizeof(T) * static_cast<std::size_t>((4 * plan.extent() + plan.scratch()) * arrays); }
+    Block(void* threads, const FourierPlan<T>& plan, std::int64_t arrays) : own_(threads ? nullptr : std::make_unique_for_overwrite<std::byte[]>(bytes(plan, arrays))) {
+      T* at = static_cast<T*>(threads ? threads : own_.get());
+      const std::int64_t size = plan.extent() * arrays;
+      scratch = at + 4 * size;
       x = {at, at + size}, other = {at + 2 * size, at + 3 * size};
     }
     /// The next transform is the inverse one, or the last one was: real and imaginary parts change places.
@@ -68,29 +90,31 @@ class Transforming {
       std::swap(other.re, other.im);
     }
     SplitArrays<T> x{}, other{};
+    T* scratch;
 
    private:
-    std::vector<T> memory_;
+    std::unique_ptr<std::byte[]> own_;
   };
 
-  /// work(first, end) for blocks of [0, arrays).
+  /// work(memory, first, end) for blocks of [0, arrays); memory: for the Block. extent: of an array, for what is worth a thread.
   template <class Work>
-  void in_blocks(std::int64_t arrays, std::int64_t extent, const Work& work) const {
+  void in_blocks(const FourierPlan<T>& plan, std::int64_t arrays, std::int64_t extent, const Work& work) const {
     constexpr std::int64_t kBlock = kSideBySide<T>;
-    const auto share = [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t block = first; block < last; ++block) work(block * kBlock, std::min(arrays, (block + 1) * kBlock));
+    const auto share = [&](void* memory, std::int64_t first, std::int64_t last) {
+      for (std::int64_t block = first; block < last; ++block) work(memory, block * kBlock, std::min(arrays, (block + 1) * kBlock));
     };
     void* arguments[] = {const_cast<void*>(static_cast<const void*>(&share))};
-    const auto entry = [](void* const* given, const LaunchFrame*, std::int64_t first, std::int64_t last) { (*static_cast<const decltype(share)*>(given[0]))(first, last); };
-    workers_.run(entry, arguments, LaunchFrame{}, (arrays + kBlock - 1) / kBlock, std::max<std::int64_t>(kWorthAThread / (kBlock * extent), 1));
+    const auto entry = [](void* const* given, const LaunchFrame* frame, std::int64_t first, std::int64_t last) { (*static_cast<const decltype(share)*>(given[0]))(frame->shared, first, last); };
+    const std::size_t bytes = Block::bytes(plan, std::min(arrays, kBlock));
+    workers_.run(entry, arguments, LaunchFrame{}, (arrays + kBlock - 1) / kBlock, std::max<std::int64_t>(kWorthAThread / (kBlock * extent), 1), bytes <= kMostKept ? bytes : 0);
   }
 
   /// Complex transforms along the middle axis of (outer, extent, inner) pairs.
   void along(const T* from, T* to, std::int64_t outer, std::int64_t extent, std::int64_t inner) const {
     const auto plan = plans_.of(extent);
-    in_blocks(outer * inner, extent, [&](std::int64_t first, std::int64_t end) {
+    in_blocks(*plan, outer * inner, extent, [&](void* memory, std::int64_t first, std::int64_t end) {
       const std::int64_t arrays = end - first;
-      Block block(extent, arrays);
+      Block block(memory, *plan, arrays);
       const auto each = [&](auto&& act) {
         for (std::int64_t j = 0; j < extent; ++j) {
           for (std::int64_t b = 0; b < arrays; ++b) act(j * arrays + b, 2 * (((first + b) / inner * extent + j) * inner + (first + b) % inner));
@@ -98,7 +122,7 @@ class Transforming {
       };
       each([&](std::int64_t here, std::int64_t there) { block.x.re[here] = from[there], block.x.im[here] = from[there + 1]; });
       if (t_.inverse) block.exchange();
-      plan->run(block.x, block.other, arrays);
+      plan->run(block.x, block.other, arrays, block.scratch);
       if (t_.inverse) block.exchange();
       each([&](std::int64_t here, std::int64_t there) { to[there] = block.x.re[here], to[there + 1] = block.x.im[here]; });
     });
@@ -115,13 +139,13 @@ class Transforming {
   template <class Load, class Store>
   void by_rows(std::int64_t rows, std::int64_t extent, bool inverse, const Load& load, const Store& store) const {
     const auto plan = plans_.of(extent);
-    in_blocks(rows, t_.extent(), [&](std::int64_t first, std::int64_t end) {
+    in_blocks(*plan, rows, t_.extent(), [&](void* memory, std::int64_t first, std::int64_t end) {
       const std::int64_t arrays = end - first;
-      Block block(extent, arrays);
+      Block block(memory, *plan, arrays);
       const auto lane = [&](std::int64_t b) { return Lane{block.x.re + b, block.x.im + b, arrays}; };
       for (std::int64_t b = 0; b < arrays; ++b) load(lane(b), first + b);
       if (inverse) block.exchange();
-      plan->run(block.x, block.other, arrays);
+      plan->run(block.x, block.other, arrays, block.scratch);
       if (inverse) block.exchange();
       for (std::int64_t b = 0; b < arrays; ++b) store(lane(b), first + b);
     });
@@ -130,7 +154,7 @@ class Transforming {
   void spectra(const T* from, T* to, std::int64_t rows) const {
     const std::int64_t n = t_.extent(), pairs = t_.pairs();
     const auto load = [&](const Lane& lane, std::int64_t row) {
-      for (std::int64_t j = 0; j < n; ++j) lane.re[j * lane.stride] = from[row * n + j];
+      for (std::int64_t j = 0; j < n; ++j) lane.set(j, from[row * n + j], 0);
     };
     const auto store = [&](const Lane& lane, std::int64_t row) {
       for (std::int64_t k = 0; k < pairs; ++k) put(to, row * pairs + k, lane.re[k * lane.stride], lane.im[k * lane.stride]);
@@ -141,7 +165,7 @@ class Transforming {
   /// exp(-2 pi i k / n) O_k, O_k = (Z_k - Z*_(h - k)) / 2i.
   void spectra_by_halves(const T* from, T* to, std::int64_t rows) const {
     const std::int64_t n = t_.extent(), half = n / 2;
-    const RootsOfUnity<T> roots(n, half + 1);
+    const auto roots = plans_.roots(n);
     const auto load = [&](const Lane& lane, std::int64_t row) {
       for (std::int64_t j = 0; j < half; ++j) lane.set(j, from[row * n + 2 * j], from[row * n + 2 * j + 1]);
     };
@@ -150,7 +174,7 @@ class Transforming {
         const std::int64_t here = k % half * lane.stride, mirrored = (half - k) % half * lane.stride;
         const T zr = lane.re[here], zi = lane.im[here], mr = lane.re[mirrored], mi = -lane.im[mirrored];
         const T er = (zr + mr) / 2, ei = (zi + mi) / 2, odd_r = (zi - mi) / 2, odd_i = (mr - zr) / 2;
-        const T wr = roots.re[static_cast<std::size_t>(k)], wi = roots.im[static_cast<std::size_t>(k)];
+        const T wr = roots->re[static_cast<std::size_t>(k)], wi = roots->im[static_cast<std::size_t>(k)];
         put(to, row * (half + 1) + k, er + (odd_r * wr - odd_i * wi), ei + (odd_r * wi + odd_i * wr));
       }
     };
@@ -172,12 +196,12 @@ class Transforming {
   /// The reverse of spectra_by_halves: Z_k = (X_k + X*_(h - k)) + i exp(+2 pi i k / n) (X_k - X*_(h - k)).
   void reals_by_halves(const T* from, T* to, std::int64_t rows) const {
     const std::int64_t n = t_.extent(), half = n / 2;
-    const RootsOfUnity<T> roots(n, half + 1);
+    const auto roots = plans_.roots(n);
     const auto load = [&](const Lane& lane, std::int64_t number) {
       const T* row = from + 2 * number * (half + 1);
       for (std::int64_t k = 0; k < half; ++k) {
         const T xr = row[2 * k], xi = row[2 * k + 1], mr = row[2 * (half - k)], mi = -row[2 * (half - k) + 1];
-        const T wr = roots.re[static_cast<std::size_t>(k)], wi = -roots.im[static_cast<std::size_t>(k)], dr = xr - mr, di = xi - mi;
+        const T wr = roots->re[static_cast<std::size_t>(k)], wi = -roots->im[static_cast<std::size_t>(k)], dr = xr - mr, di = xi - mi;
         lane.set(k, (xr + mr) - (dr * wi + di * wr), (xi + mi) + (dr * wr - di * wi));
       }
     };

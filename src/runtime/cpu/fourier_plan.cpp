@@ -1,5 +1,6 @@
 #include "runtime/cpu/fourier_plan.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numbers>
@@ -116,7 +117,7 @@ struct FourierPlan<T>::Bluestein {
     }
     std::vector<T> other(2 * size);
     SplitArrays<T> x{spectrum_re.data(), spectrum_im.data()}, y{other.data(), other.data() + size};
-    plan.run(x, y, 1);
+    plan.run(x, y, 1, nullptr);
     std::vector<T> re(x.re, x.re + size), im(x.im, x.im + size);
     for (T& value : re) value /= static_cast<T>(size);
     for (T& value : im) value /= static_cast<T>(size);
@@ -131,8 +132,11 @@ FourierPlan<T>::FourierPlan(std::int64_t n)
     : n_(n), factors_(steps_of(n)), roots_(n, factors_.empty() ? 0 : n), bluestein_(n > 1 && factors_.empty() ? std::make_shared<const Bluestein>(n) : nullptr) {}
 
 template <class T>
-void FourierPlan<T>::run(SplitArrays<T>& x, SplitArrays<T>& other, std::int64_t arrays) const {
-  if (bluestein_) return run_bluestein(x, arrays);
+std::int64_t FourierPlan<T>::scratch() const { return bluestein_ ? 4 * bluestein_->plan.extent() : 0; }
+
+template <class T>
+void FourierPlan<T>::run(SplitArrays<T>& x, SplitArrays<T>& other, std::int64_t arrays, T* scratch) const {
+  if (bluestein_) return run_bluestein(x, arrays, scratch);
   std::int64_t rest = n_, done = 1;
   for (int factor : factors_) {
     rest /= factor;
@@ -152,11 +156,10 @@ void FourierPlan<T>::run(SplitArrays<T>& x, SplitArrays<T>& other, std::int64_t 
 }
 
 template <class T>
-void FourierPlan<T>::run_bluestein(const SplitArrays<T>& x, std::int64_t arrays) const {
+void FourierPlan<T>::run_bluestein(const SplitArrays<T>& x, std::int64_t arrays, T* scratch) const {
   const Bluestein& b = *bluestein_;
   const std::int64_t size = b.plan.extent() * arrays;
-  std::vector<T> memory(static_cast<std::size_t>(4 * size));
-  SplitArrays<T> y{memory.data(), memory.data() + size}, other{memory.data() + 2 * size, memory.data() + 3 * size};
+  SplitArrays<T> y{scratch, scratch + size}, other{scratch + 2 * size, scratch + 3 * size};
   const auto multiply = [arrays](const SplitArrays<T>& from, const SplitArrays<T>& to, std::int64_t j, T re, T im) {
     for (std::int64_t i = j * arrays; i < (j + 1) * arrays; ++i) {
       const T r = from.re[i], s = from.im[i];
@@ -165,10 +168,11 @@ void FourierPlan<T>::run_bluestein(const SplitArrays<T>& x, std::int64_t arrays)
     }
   };
   for (std::int64_t j = 0; j < n_; ++j) multiply(x, y, j, b.chirp_re[static_cast<std::size_t>(j)], b.chirp_im[static_cast<std::size_t>(j)]);
-  b.plan.run(y, other, arrays);
+  for (T* part : {y.re, y.im}) std::fill(part + n_ * arrays, part + size, T(0));
+  b.plan.run(y, other, arrays, nullptr);
   for (std::int64_t j = 0; j < b.plan.extent(); ++j) multiply(y, y, j, b.spectrum_re[static_cast<std::size_t>(j)], b.spectrum_im[static_cast<std::size_t>(j)]);
   for (SplitArrays<T>* both : {&y, &other}) std::swap(both->re, both->im);
-  b.plan.run(y, other, arrays);
+  b.plan.run(y, other, arrays, nullptr);
   std::swap(y.re, y.im);
   for (std::int64_t j = 0; j < n_; ++j) multiply(y, x, j, b.chirp_re[static_cast<std::size_t>(j)], b.chirp_im[static_cast<std::size_t>(j)]);
 }

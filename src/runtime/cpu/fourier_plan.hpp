@@ -28,12 +28,14 @@ class FourierPlan {
  public:
   explicit FourierPlan(std::int64_t n);
   std::int64_t extent() const { return n_; }
-  /// x becomes its transform, exp(-...); both are swapped as it goes. With re and im of both exchanged: the inverse one, not scaled.
-  void run(SplitArrays<T>& x, SplitArrays<T>& other, std::int64_t arrays) const;
+  /// Numbers for each array that run() needs besides.
+  std::int64_t scratch() const;
+  /// x becomes its transform, exp(-...); both are swapped as it goes. With re and im of both exchanged: the inverse one, not scaled. scratch: for all arrays, null where it needs none.
+  void run(SplitArrays<T>& x, SplitArrays<T>& other, std::int64_t arrays, T* scratch) const;
 
  private:
   struct Bluestein;
-  void run_bluestein(const SplitArrays<T>& x, std::int64_t arrays) const;
+  void run_bluestein(const SplitArrays<T>& x, std::int64_t arrays, T* scratch) const;
 
   std::int64_t n_;
   std::vector<int> factors_;

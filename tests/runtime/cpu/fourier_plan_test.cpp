@@ -37,13 +37,15 @@ std::vector<Complex> noise(std::size_t n, unsigned seed) {
 template <class T>
 std::vector<Complex> transformed(const std::vector<std::vector<Complex>>& arrays, bool inverse, std::size_t which) {
   const std::size_t n = arrays[0].size(), count = arrays.size();
-  std::vector<T> memory(4 * n * count);
+  std::vector<T> memory(4 * n * count, std::numeric_limits<T>::quiet_NaN());
   SplitArrays<T> x{memory.data(), memory.data() + n * count}, other{memory.data() + 2 * n * count, memory.data() + 3 * n * count};
   for (std::size_t b = 0; b < count; ++b) {
     for (std::size_t j = 0; j < n; ++j) x.re[j * count + b] = static_cast<T>(arrays[b][j].real()), x.im[j * count + b] = static_cast<T>(arrays[b][j].imag());
   }
   if (inverse) std::swap(x.re, x.im), std::swap(other.re, other.im);
-  FourierPlan<T>(static_cast<std::int64_t>(n)).run(x, other, static_cast<std::int64_t>(count));
+  const FourierPlan<T> plan(static_cast<std::int64_t>(n));
+  std::vector<T> scratch(static_cast<std::size_t>(plan.scratch()) * count, std::numeric_limits<T>::quiet_NaN());
+  plan.run(x, other, static_cast<std::int64_t>(count), scratch.data());
   if (inverse) std::swap(x.re, x.im);
   std::vector<Complex> result(n);
   for (std::size_t k = 0; k < n; ++k) result[k] = {x.re[k * count + which], x.im[k * count + which]};
