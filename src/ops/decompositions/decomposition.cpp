@@ -58,8 +58,8 @@ std::string which(const DenseSolver::Result& failure, std::int64_t count) {
 
 class Computation {
  public:
-  Computation(const Decomposition& what, std::span<const Array> inputs, std::span<const Array> outputs)
-      : what_(what), x_(inputs[0]), inputs_(inputs), outputs_(outputs), library_(SolverLibrary::of(x_.device().backend())) {}
+  Computation(const Decomposition& what, std::span<const Array> inputs, std::span<const Array> outputs, DecompositionNumbers& numbers)
+      : what_(what), x_(inputs[0]), inputs_(inputs), outputs_(outputs), numbers_(numbers), library_(SolverLibrary::of(x_.device().backend())) {}
 
   void operator()() {
     switch (what_.kind) {
@@ -88,7 +88,7 @@ class Computation {
              "add a small multiple of the identity, or look whether the lower triangle is what it should be");
     }
     const Array factor = a.rows();
-    const std::vector<double> roots = diagonal(factor).to_doubles();  // NaN stands there too: LAPACK gives up at it, OpenBLAS goes on
+    const std::span<const double> roots = read(diagonal(factor));  // NaN stands there too: LAPACK gives up at it, OpenBLAS goes on
     const auto broken = std::find_if(roots.begin(), roots.end(), [](double root) { return std::isnan(root); }) - roots.begin();
     if (broken < std::ssize(roots)) {
       const SolverFailure at{broken / x_.shape()[-1], broken % x_.shape()[-1] + 1};
@@ -150,9 +150,10 @@ class Computation {
     const std::int64_t n = x_.shape()[-1], count = outputs_[0].size();
     const Lu factors = lu(batches_of(x_.shape()));
     const Array diagonals = factors.a.columns.view(x_.dtype(), {count, n}, {n * n, n + 1}, 0);
-    const std::vector<double> u = n == 0 ? std::vector<double>() : diagonals.to_doubles();
-    const std::vector<std::int32_t> pivots = n == 0 ? std::vector<std::int32_t>() : factors.pivots.to_vector<std::int32_t>();
-    std::vector<double> first(static_cast<std::size_t>(count)), logarithm(first.size());
+    const std::span<const double> u = read(diagonals);
+    const std::span<const std::int32_t> pivots = read_pivots(factors);
+    std::vector<double>&first = numbers_.first, &logarithm = numbers_.second;
+    first.resize(static_cast<std::size_t>(count)), logarithm.resize(first.size());
     for (std::int64_t i = 0; i < count; ++i) {
       double product = 1, sign = 1, sum = 0;
       for (std::int64_t k = i * n; k < (i + 1) * n; ++k) {
@@ -167,9 +168,28 @@ class Computation {
     store(first, outputs_[0]);
     if (what_.kind == kLogDeterminant) store(logarithm, outputs_[1]);
   }
-  static void store(const std::vector<double>& values, const Array& out) {
-    if (out.dtype() == float64) out.copy_from(Array::from(values, out.shape(), out.device()));
-    else out.copy_from(Array::from(std::vector<float>(values.begin(), values.end()), out.shape(), out.device()));
+  void store(const std::vector<double>& values, const Array& out) const {
+    if (out.dtype() == float64) return out.copy_from(Array::from(values, out.shape(), out.device()));
+    numbers_.singles.assign(values.begin(), values.end());
+    out.copy_from(Array::from(numbers_.singles, out.shape(), out.device()));
+  }
+  /// Of float32 or float64, until the next call.
+  std::span<const double> read(const Array& x) const {
+    const auto size = static_cast<std::size_t>(x.size());
+    if (x.dtype() == float64) {
+      numbers_.read.resize(size);
+      x.to_host(numbers_.read.data());
+    } else {
+      numbers_.singles.resize(size);
+      x.to_host(numbers_.singles.data());
+      numbers_.read.assign(numbers_.singles.begin(), numbers_.singles.end());
+    }
+    return numbers_.read;
+  }
+  std::span<const std::int32_t> read_pivots(const Lu& factors) const {
+    numbers_.pivots.resize(static_cast<std::size_t>(factors.pivots.size()));
+    factors.pivots.to_host(numbers_.pivots.data());
+    return numbers_.pivots;
   }
 
   /// A pivot that is 0 leaves a 0 in U, and is no failure. The exchanges, from the first row on, are few beside the factors.
@@ -178,8 +198,9 @@ class Computation {
     const std::int64_t n = x_.shape()[-1];
     const Lu made = lu(batches_of(x_.shape()));
     outputs_[0].copy_from(made.a.rows());
-    const std::vector<std::int32_t> pivots = made.pivots.to_vector<std::int32_t>();
-    std::vector<double> order(pivots.size());
+    const std::span<const std::int32_t> pivots = read_pivots(made);
+    std::vector<double>& order = numbers_.first;
+    order.resize(pivots.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<double>(static_cast<std::int64_t>(i) % n);
     for (std::size_t i = 0; i < order.size(); ++i) std::swap(order[i], order[i - i % static_cast<std::size_t>(n) + static_cast<std::size_t>(pivots[i]) - 1]);
     store(order, outputs_[1]);
@@ -257,6 +278,7 @@ class Computation {
   const Decomposition& what_;
   const Array& x_;
   std::span<const Array> inputs_, outputs_;
+  DecompositionNumbers& numbers_;
   std::shared_ptr<SolverLibrary> library_;
 };
 
@@ -300,6 +322,8 @@ std::vector<Shape> Decomposition::shapes(std::span<const Shape> inputs) const {
   return {};
 }
 
-void Decomposition::compute(std::span<const Array> inputs, std::span<const Array> outputs) const { Computation(*this, inputs, outputs)(); }
+void Decomposition::compute(std::span<const Array> inputs, std::span<const Array> outputs, DecompositionNumbers& numbers) const {
+  Computation(*this, inputs, outputs, numbers)();
+}
 
 }  // namespace damo

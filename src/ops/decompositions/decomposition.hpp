@@ -24,6 +24,13 @@ enum class DecompositionKind : std::uint8_t {
   kLu                ///< (n, n) -> L below the diagonal and U (n, n), which row of x each of their product's is (n), in x's dtype
 };
 
+/// Host memory of compute(): a caller that keeps it asks for none in the next call of the same shapes.
+struct DecompositionNumbers {
+  std::vector<double> read, first, second;
+  std::vector<float> singles;
+  std::vector<std::int32_t> pivots;
+};
+
 struct Decomposition {
   DecompositionKind kind;
   bool full = false;                                            ///< of QR and SVD: square Q, U and V
@@ -37,7 +44,7 @@ struct Decomposition {
   std::vector<Shape> shapes(std::span<const Shape> inputs) const;
   /// inputs: float32 or float64, of one dtype, any strides; outputs: of shapes(). In order of the default stream; methods that can fail wait for the device.
   /// Throws LinalgError and DeviceError.
-  void compute(std::span<const Array> inputs, std::span<const Array> outputs) const;
+  void compute(std::span<const Array> inputs, std::span<const Array> outputs, DecompositionNumbers& numbers) const;
 };
 
 }  // namespace damo

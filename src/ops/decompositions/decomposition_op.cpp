@@ -161,11 +161,16 @@ Thunk DecompositionOp::make_thunk(const Apply& node, ThunkContext& context) cons
   std::vector<Cell*> outputs;
   for (const Variable& input : node.inputs()) inputs.push_back(&context.storage(input));
   for (const Variable& output : node.outputs()) outputs.push_back(&context.storage(output));
-  return [what = what_, inputs, outputs] {
+  struct State {
     std::vector<Array> given, results;
-    for (const Cell* cell : inputs) given.push_back(cell->array());
-    for (const Cell* cell : outputs) results.push_back(cell->array());
-    what.compute(given, results);
+    DecompositionNumbers numbers;
+  };
+  return [what = what_, inputs, outputs, state = std::make_shared<State>()] {
+    state->given.clear(), state->results.clear();
+    for (const Cell* cell : inputs) state->given.push_back(cell->array());
+    for (const Cell* cell : outputs) state->results.push_back(cell->array());
+    what.compute(state->given, state->results, state->numbers);
+    state->given.clear(), state->results.clear();  // the cells' Arrays are the Context's
   };
 }
 

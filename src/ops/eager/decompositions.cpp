@@ -27,7 +27,8 @@ struct FactoredArrays {
     for (const Array& value : values) shapes.push_back(value.shape());
     std::vector<Array> results;
     for (const Shape& shape : what.shapes(shapes)) results.push_back(Array::empty(shape, values[0].dtype(), values[0].device()));
-    what.compute(values, results);
+    DecompositionNumbers numbers;
+    what.compute(values, results, numbers);
     return results;
   }
   Array multiply(const Array& v, const Array& w) const { return mul(v, w); }

@@ -1,11 +1,14 @@
 #include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include <damo/loop.hpp>
 #include <damo/module_options.hpp>
 #include <damo/thunk.hpp>
 #include "ops/loop/ifelse_op.hpp"
 #include "runtime/exec/context.hpp"
+#include "runtime/exec/version_table.hpp"
 
 namespace damo {
 namespace {
@@ -18,45 +21,56 @@ FunctionGraph identity_of(std::span<const Variable> values) {
 
 class IfElseThunk {
  public:
-  IfElseThunk(const IfElseOp& op, const Apply& node, ThunkContext& context) : condition_(context.storage(node.input(0))) {
+  IfElseThunk(const IfElseOp& op, const Apply& node, ThunkContext& context)
+      : condition_(context.storage(node.input(0))), inputs_(cells_of(node.inputs(), context)), outputs_(cells_of(node.outputs(), context)), is_sized_({inputs_.begin(), inputs_.end()}),
+        op_(std::static_pointer_cast<const IfElseOp>(op.shared_from_this())), node_(node) {
     for (std::size_t i = 0; i < 2; ++i) {
       const auto program = std::make_shared<Program>(op.branch(i), context.device(), ModuleOptions::default_check(), true);
       branches_[i].context = std::make_unique<Context>(program, nullptr, false, nullptr, &context.pending());
       context.runs(program);
       const int first = op.first_input(i);
-      for (int k = 0; k < static_cast<int>(op.branch(i).inputs().size()); ++k) branches_[i].inputs.push_back(&context.storage(node.input(first + k)));
+      branches_[i].inputs = std::span(inputs_).subspan(static_cast<std::size_t>(first), op.branch(i).inputs().size());
     }
-    for (const Variable& output : node.outputs()) outputs_.push_back(&context.storage(output));
-    op_ = std::static_pointer_cast<const IfElseOp>(op.shared_from_this());
-    for (const Variable& input : node.inputs()) inputs_.push_back(&context.storage(input));
-    node_.push_back(node);
   }
 
   void operator()() {
     Branch& branch = branches_[condition_.array().item().as_int() != 0 ? 0 : 1];
-    std::vector<Shape> shapes;
-    for (const Cell* input : inputs_) shapes.push_back(input->shape());
-    const bool is_sized = !op_->infer_shape(node_[0], shapes);
-    std::vector<Array> inputs, targets;
-    for (const Cell* input : branch.inputs) inputs.push_back(input->array());
-    for (const Cell* output : outputs_) targets.push_back(is_sized ? Array() : output->array());
-    branch.context->step(inputs, targets);
+    const bool* const known = is_sized_.find();
+    const bool is_sized = known ? *known : is_sized_.add(sizes_outputs());
+    given_.clear(), targets_.clear();
+    for (const Cell* input : branch.inputs) given_.push_back(input->array());
+    for (const Cell* output : outputs_) targets_.push_back(is_sized ? Array() : output->array());
+    branch.context->step(given_, targets_);
     for (std::size_t i = 0; is_sized && i < outputs_.size(); ++i) {
-      outputs_[i]->resize(targets[i].shape());
-      outputs_[i]->array().copy_from(targets[i]);
+      outputs_[i]->resize(targets_[i].shape());
+      outputs_[i]->array().copy_from(targets_[i]);
     }
+    given_.clear(), targets_.clear();  // the cells' Arrays are the Context's
   }
 
  private:
   struct Branch {
     std::unique_ptr<Context> context;
-    std::vector<Cell*> inputs;
+    std::span<Cell* const> inputs;
   };
+  static std::vector<Cell*> cells_of(std::span<const Variable> variables, ThunkContext& context) {
+    std::vector<Cell*> cells;
+    for (const Variable& variable : variables) cells.push_back(&context.storage(variable));
+    return cells;
+  }
+  /// Whether the outputs' shapes do not follow from the inputs'.
+  bool sizes_outputs() const {
+    std::vector<Shape> shapes;
+    for (const Cell* input : inputs_) shapes.push_back(input->shape());
+    return !op_->infer_shape(node_, shapes);
+  }
   Cell& condition_;
   Branch branches_[2];
-  std::vector<Cell*> inputs_, outputs_;
+  const std::vector<Cell*> inputs_, outputs_;
+  VersionTable<bool> is_sized_;
   std::shared_ptr<const IfElseOp> op_;
-  std::vector<Apply> node_;
+  Apply node_;
+  std::vector<Array> given_, targets_;  // of the call in progress
 };
 
 }  // namespace

@@ -37,8 +37,7 @@ class LoopThunk {
   }
 
   void operator()() {
-    std::vector<Shape> shapes;
-    for (const Cell* input : inputs_) shapes.push_back(input->shape());
+    const std::span<const Shape> shapes = input_shapes();
     count_ = count_of(shapes);
     std::shared_ptr<const Shapes>* const known = made_.find();
     const std::shared_ptr<const Shapes> made = known ? *known : made_.add(std::make_shared<const Shapes>(op_->step_shapes(shapes)));
@@ -68,9 +67,7 @@ class LoopThunk {
   /// See ThunkContext::foresee. Steps that run one by one are bound by their own Context, at the first of them.
   void foresee(const WantKernel& want) {
     if (!kernel_) return;
-    std::vector<Shape> shapes;
-    for (const Cell* input : inputs_) shapes.push_back(input->shape());
-    kernel_->foresee(op_->step_shapes(shapes), want);
+    kernel_->foresee(op_->step_shapes(input_shapes()), want);
   }
 
  private:
@@ -80,6 +77,12 @@ class LoopThunk {
     return cells;
   }
   static std::vector<Cell*> cells(ThunkContext& context, const std::vector<Variable>& variables) { return cells(context, std::span(variables)); }
+
+  std::span<const Shape> input_shapes() {
+    shapes_.clear();
+    for (const Cell* input : inputs_) shapes_.push_back(input->shape());
+    return shapes_;
+  }
 
   const Array& initial(std::size_t i) const { return inputs_[static_cast<std::size_t>(plan_.initial_input(i))]->array(); }
 
@@ -208,6 +211,7 @@ class LoopThunk {
   RepeatState& repeat_state_;
   // Of the call in progress.
   std::int64_t count_ = 0;
+  std::vector<Shape> shapes_;
   std::vector<LoopRows> rows_;
   std::vector<Array> sums_, step_inputs_, targets_;
   std::vector<bool> is_placed_;
