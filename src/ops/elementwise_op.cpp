@@ -61,7 +61,7 @@ std::size_t ElementwiseOp::hash() const {
 }
 
 DType ElementwiseOp::promoted(std::span<const DType> inputs) const {
-  std::vector<Promotable> operands;
+  Promotables operands;
   for (std::size_t i = row_->condition_first ? 1 : 0; i < inputs.size(); ++i) operands.push_back({inputs[i]});
   return cast_to_ ? result_type(operands) : promoted_dtype(*row_, std::move(operands));
 }

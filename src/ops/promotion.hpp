@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <span>
 #include <string>
-#include <vector>
 
 #include <damo/error.hpp>
 
+#include "graph/base/short_list.hpp"
 #include "ops/comparisons.hpp"
 #include "ops/rows.hpp"
 
 namespace damo {
+
+/// The usual row has so few that a call on Arrays asks for no memory.
+using Promotables = ShortList<Promotable, 8>;
 
 /// A weak integer that its dtype cannot hold would wrap in silence.
 template <class Operand>
@@ -29,7 +32,7 @@ void require_stays(const std::string& user, DType x, const Operand& y) {
 
 /// What a row promotes inputs of these dtypes to, its condition left out. A floating row looks, as NumPy does, for the first floating dtype that takes
 /// each of them: int8 and uint8 meet in float16, not in int16, whose is float32.
-inline DType promoted_dtype(const ElementwiseRow& row, std::vector<Promotable> inputs) {
+inline DType promoted_dtype(const ElementwiseRow& row, Promotables inputs) {
   const DType common = result_type(inputs);
   if (row.result != ResultRule::kFloating || is_floating(common)) return common;
   for (Promotable& input : inputs) input.dtype = floating_of(input.dtype);
@@ -40,7 +43,7 @@ inline DType promoted_dtype(const ElementwiseRow& row, std::vector<Promotable> i
 /// is computed in floating point takes any number; anything else refuses it with a TypeError.
 template <class Operand>
 DType common_dtype(const ElementwiseRow& row, std::span<const Operand> inputs) {
-  std::vector<Promotable> promotables;
+  Promotables promotables;
   for (const Operand& input : inputs) promotables.push_back(input.promotable());
   if (promotables.empty()) return bool_;
   const DType common = result_type(promotables);

@@ -4,6 +4,7 @@
 
 #include <damo/array_math.hpp>
 
+#include "graph/base/short_list.hpp"
 #include "ops/eager/kernels.hpp"
 #include "ops/eager/overlap.hpp"
 #include "ops/elementwise_op.hpp"
@@ -40,7 +41,7 @@ Shape space_of(std::string_view name, Operands inputs) {
       same &= input.array().shape() == *one;
   }
   if (same) return *one;
-  std::vector<Shape> shapes;
+  ShortList<Shape, 4> shapes;
   for (const ArrayOperand& input : inputs) {
     if (!input.is_number()) shapes.push_back(input.array().shape());
   }
@@ -59,7 +60,7 @@ Shape space_of(std::string_view name, Operands inputs) {
 struct Plan {
   Device device;
   DType result;
-  std::vector<EagerInput> inputs;
+  ShortList<EagerInput, 4> inputs;
 
   Plan(const ElementwiseRow& row, Operands operands) : device(device_of(row.name, operands)) {
     if (static_cast<int>(operands.size()) != arity(row)) {
@@ -68,7 +69,6 @@ struct Plan {
     }
     const DType common = common_dtype(row, operands.subspan(row.condition_first ? 1 : 0));
     check_takes(row, common);
-    inputs.reserve(operands.size());
     for (const ArrayOperand& operand : operands) {
       const bool condition = row.condition_first && inputs.empty();
       if (condition) check_condition(row, operand.promotable().dtype);
@@ -79,9 +79,13 @@ struct Plan {
         inputs.push_back({nullptr, operand.number().cast(dtype)});
       }
     }
-    std::vector<Promotable> promoted;
+    Promotables promoted;
     for (const EagerInput& input : std::span(inputs).subspan(row.condition_first ? 1 : 0)) promoted.push_back({input.dtype()});
     result = result_of(row, promoted_dtype(row, std::move(promoted)));
+  }
+  /// Into out.
+  void run(const ElementwiseRow& row, const Array& out) const {
+    EagerKernels::of(device.backend())->kernel(row, inputs, out.dtype(), false)->run(inputs, out);
   }
 };
 
@@ -122,7 +126,7 @@ Array apply_elementwise(const ElementwiseRow& row, std::initializer_list<ArrayOp
   const Operands operands(inputs.begin(), inputs.size());
   const Plan plan(row, operands);
   const Array out = Array::empty(space_of(row.name, operands), plan.result, plan.device);
-  EagerKernels::of(plan.device.backend())->kernel(row, plan.inputs, plan.result, false)->run(plan.inputs, out);
+  plan.run(row, out);
   return out;
 }
 
@@ -142,7 +146,7 @@ void apply_elementwise(const ElementwiseRow& row, std::initializer_list<ArrayOpe
     copies.push_back(packed_copy(*input.array));
     input.array = &copies.back();
   }
-  EagerKernels::of(plan.device.backend())->kernel(row, plan.inputs, out.dtype(), false)->run(plan.inputs, out);
+  plan.run(row, out);
 }
 
 }  // namespace damo

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "ops/eager/elementwise_text.hpp"
 #include "ops/eager/overlap.hpp"
@@ -87,7 +88,7 @@ int ElementwiseKernel::Data::width(std::span<const Array> arrays) const {
 
 std::shared_ptr<const LoadedKernel> ElementwiseKernel::Data::kernel(Backend& backend, const SnippetLayout& layout) {
   std::string key{static_cast<char>(layout.rank), static_cast<char>(layout.width), layout.wide ? 'w' : 'n'};
-  for (bool dense : layout.dense) key += dense ? 'd' : 's';
+  for (char dense : layout.dense) key += dense ? 'd' : 's';
   const std::pair<Backend*, std::string> place(&backend, std::move(key));
   {
     const std::lock_guard lock(mutex);
@@ -110,33 +111,36 @@ void ElementwiseKernel::Data::launch(Backend& backend, std::span<const Array> ar
   SnippetLayout layout;
   bool all_dense = true;
   for (const Array& array : arrays) {
-    layout.dense.push_back(array.shape() == space && array.is_contiguous());
-    all_dense &= layout.dense.back();
+    const bool is_dense = array.shape() == space && array.is_contiguous();
+    layout.dense.push_back(is_dense);
+    all_dense &= is_dense;
   }
-  std::vector<ArrayLayout> strided;
+  ShortList<ArrayLayout, 8> strided;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     if (!layout.dense[i]) strided.push_back({&arrays[i].shape(), &arrays[i].strides()});
   }
-  const Geometry geometry(space, strided);
-  layout.rank = all_dense ? 0 : geometry.extents.rank();
+  std::optional<Geometry> geometry;
+  if (!all_dense) layout.rank = geometry.emplace(space, strided).extents.rank();
   const std::int64_t size = space.size();
   layout.wide = size >= kNarrowLimit - kBlock * kMostNeighbours;
   if (all_dense && !layout.wide && backend.kind() == DeviceKind::kCuda) layout.width = width(arrays);
-  std::vector<std::uint64_t> block;  // members of eight bytes
+  ShortList<std::uint64_t, 32> block;  // members of eight bytes
   const auto put = [&block](const auto& values) {
     for (const std::int64_t value : values) block.push_back(static_cast<std::uint64_t>(value));
   };
   std::size_t array = 0, number = 0;
   for (const RawParameter& parameter : snippet.parameters) {
+    std::uint64_t member = 0;
     if (parameter.is_pointer)
-      block.push_back(reinterpret_cast<std::uintptr_t>(arrays[array++].data()));
+      member = reinterpret_cast<std::uintptr_t>(arrays[array++].data());
     else
-      numbers[number++].store(&block.emplace_back());
+      numbers[number++].store(&member);
+    block.push_back(member);
   }
   block.push_back(static_cast<std::uint64_t>(size));
   if (layout.rank > 0) {
-    put(geometry.extents);
-    for (const Strides& strides : geometry.strides) put(strides);
+    put(geometry->extents);
+    for (const Strides& strides : geometry->strides) put(strides);
   }
   const std::shared_ptr<const LoadedKernel> code = kernel(backend, layout);
   const std::int64_t threads = layout.wide ? std::min(size, kMostThreads) : (size + layout.width - 1) / layout.width;
@@ -161,7 +165,9 @@ void ElementwiseKernel::Data::run(SnippetArguments& arguments) {
     check_writable(snippet.name, arrays[i]);
   }
   if (space.size() == 0) return;
-  const std::vector<Array> given = arrays;
+  ArrayList list(arrays.size());
+  std::vector<Array>& given = *list;
+  given.assign(arrays.begin(), arrays.end());
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     bool copies = plain[i] && !(arrays[i].shape() == space && arrays[i].is_contiguous());
     for (std::size_t j = 0; j < arrays.size() && !is_output(i) && !copies; ++j)

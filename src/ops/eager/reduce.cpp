@@ -2,7 +2,9 @@
 #include <damo/array_reduce.hpp>
 
 #include <cmath>
+#include <functional>
 #include <optional>
+#include <span>
 
 #include <damo/array_create.hpp>
 #include <damo/array_math.hpp>
@@ -66,10 +68,11 @@ void run(ReductionKind kind, Around around, const Array& x, const Array& second,
   const DType other = second ? second.dtype() : accumulator;
   const std::uint32_t number = static_cast<std::uint32_t>(around) << 16 | static_cast<std::uint32_t>(kind) << 12 | static_cast<std::uint32_t>(x.dtype()) << 8 |
                                static_cast<std::uint32_t>(other) << 4 | static_cast<std::uint32_t>(out.dtype());
-  const auto kernel = EagerKernels::of(x.device().backend())->reducing(number, [&] { return spec_of(kind, around, x.dtype(), other, out.dtype()); });
-  std::vector<EagerInput> inputs = {{&x, {}}};
-  if (second) inputs.push_back({&second, {}});
-  kernel->run(inputs, out, x.shape(), mask);
+  const auto spec = [&] { return spec_of(kind, around, x.dtype(), other, out.dtype()); };
+  const std::function<KernelSpec()> make = std::cref(spec);  // which asks for no memory
+  const auto kernel = EagerKernels::of(x.device().backend())->reducing(number, make);
+  const EagerInput inputs[] = {{&x, {}}, {&second, {}}};
+  kernel->run(std::span(inputs, second ? 2 : 1), out, x.shape(), mask);
 }
 
 Array run(ReductionKind kind, Around around, const std::string& name, const Array& x, const Array& second, const Axes& axes, bool keep, DType result, DType accumulator = bool_) {

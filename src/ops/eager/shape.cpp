@@ -1,6 +1,9 @@
 #include <damo/array_shape.hpp>
 
 #include <algorithm>
+#include <array>
+#include <numeric>
+#include <span>
 
 #include <damo/array_math.hpp>
 
@@ -99,11 +102,11 @@ Array flip(const Array& x, const Axes& axes) {
 
 Array swap_axes(const Array& x, int a, int b) {
   require("swap_axes", x);
-  std::vector<int> order;
-  for (int axis = 0; axis < x.rank(); ++axis) order.push_back(axis);
+  std::array<int, kMaxRank> order;
+  std::iota(order.begin(), order.end(), 0);
   std::swap(order[static_cast<std::size_t>(normalize_axis("swap_axes", a, x.rank()))],
             order[static_cast<std::size_t>(normalize_axis("swap_axes", b, x.rank()))]);
-  return x.permute(order);
+  return x.permute(std::span(order).first(static_cast<std::size_t>(x.rank())));
 }
 
 Array contiguous(const Array& x) {

@@ -133,7 +133,8 @@ bool is_identifier(std::string_view name) {
 }
 
 SnippetArguments::SnippetArguments(const std::string& kernel, std::span<const RawParameter> parameters,
-                                   std::span<const ArrayOperand> given) {
+                                   std::span<const ArrayOperand> given)
+    : arrays(take_array_list(parameters.size())) {
   if (given.size() != parameters.size()) {
     refuse_call(kernel,
            std::to_string(given.size()) + " arguments are given, it has " + std::to_string(parameters.size()) +
@@ -171,7 +172,7 @@ SnippetArguments::SnippetArguments(const std::string& kernel, std::span<const Ra
 }
 
 Shape common_shape(const std::string& kernel, std::span<const Array> arrays) {
-  std::vector<Shape> shapes;
+  ShortList<Shape, 4> shapes;
   for (const Array& array : arrays) shapes.push_back(array.shape());
   try {
     return broadcast_shapes(shapes);

@@ -13,6 +13,8 @@
 #include <damo/array_operand.hpp>
 #include <damo/source_text.hpp>
 
+#include "graph/base/short_list.hpp"
+#include "runtime/exec/array_lists.hpp"
 #include "runtime/kernel/line_directive.hpp"
 #include "ops/raw_parameter.hpp"
 
@@ -45,12 +47,15 @@ bool is_identifier(std::string_view name);
 /// The arguments of one call against the parameters. Throws TypeError for a wrong count, dtype or kind, DeviceError for
 /// arrays on several devices.
 struct SnippetArguments {
-  std::vector<Array> arrays;           ///< in order of the pointer parameters
-  std::vector<Scalar> numbers;  ///< in order of the others, of their dtypes
+  std::vector<Array> arrays;     ///< in order of the pointer parameters
+  ShortList<Scalar, 8> numbers;  ///< in order of the others, of their dtypes
   Backend* backend = nullptr;
 
   SnippetArguments(const std::string& kernel, std::span<const RawParameter> parameters,
                    std::span<const ArrayOperand> given);
+  SnippetArguments(const SnippetArguments&) = delete;
+  SnippetArguments& operator=(const SnippetArguments&) = delete;
+  ~SnippetArguments() { keep_array_list(std::move(arrays)); }
 };
 
 /// To which all broadcast. Throws ShapeError.
