@@ -1,6 +1,5 @@
 // EagerKernels: one device's kernels of arithmetic on arrays, kept from call to call. A kernel is found by its row, which
-// equal rows share, and dtypes; it keeps the last few layouts that it was bound to, so that a call with shapes seen before hashes a few
-// words, compares shapes, patches pointers and launches.
+// equal rows share, and dtypes (eager_kernel.hpp).
 //
 // It belongs to the Backend (Backend::companion), so it is no process-wide state of its own. Bounded: at kLimit kernels
 // all are dropped, which costs little, as their code stays in the device's KernelCache. Thread-safe; the kernel runs
@@ -20,52 +19,9 @@
 #include <damo/elementwise_kernel.hpp>
 
 #include "runtime/backend.hpp"
-#include "runtime/kernel/spec_kernel.hpp"
-#include "runtime/memory/fork_safe_mutex.hpp"
+#include "runtime/kernel/eager_kernel.hpp"
 
 namespace damo {
-
-/// One input as the kernel takes it: an array, or a number already of its dtype.
-struct EagerInput {
-  const Array* array = nullptr;
-  Scalar number;
-  DType dtype() const { return array ? array->dtype() : number.dtype(); }
-};
-
-class EagerKernel {
- public:
-  EagerKernel(KernelSpec spec, Backend& backend) : kernel_(std::move(spec), backend) {}
-  /// inputs broadcast to out's shape.
-  void run(std::span<const EagerInput> inputs, const Array& out) { run(inputs, out, out.shape(), 0); }
-  /// Of a spec that reduces: inputs and out broadcast to space; bit a of reduced_axes: axis a.
-  void run(std::span<const EagerInput> inputs, const Array& out, const Shape& space, std::uint32_t reduced_axes);
-
- private:
-  struct Call {
-    std::span<const EagerInput> inputs;
-    const Array& out;
-    const Shape& space;
-    std::uint32_t reduced_axes;
-  };
-  struct Binding {
-    explicit Binding(SpecKernel& kernel) : bound(kernel) {}
-    BoundKernel bound;
-    std::vector<Shape> shapes;  // of the arrays among the inputs, then of out
-    std::vector<Strides> strides;
-    Shape space;
-    std::uint32_t reduced_axes = 0;
-    bool in_place = false;
-    bool fits(const Call& call) const;
-  };
-  std::unique_ptr<Binding> take(const Call& call);
-  std::unique_ptr<Binding> bind(const Call& call);
-  void keep(std::unique_ptr<Binding> binding);
-
-  static constexpr std::size_t kBindings = 8;
-  SpecKernel kernel_;
-  ForkSafeMutex mutex_;
-  std::vector<std::unique_ptr<Binding>> idle_;  // last used last
-};
 
 class EagerKernels final : public Companion {
  public:

@@ -6,7 +6,7 @@
 namespace damo {
 
 /// to and from have one device, shape and item size and share no memory; no axis of `to` is broadcast. The first copy
-/// of a layout (not of a shape) compiles, unless the cache has it. A call costs some 10 us beside the kernel.
+/// of a layout (not of a shape) compiles, unless the cache has it. A layout that the device met lately costs a launch.
 void copy_by_kernel(const Array& to, const Array& from);
 
 }  // namespace damo

@@ -1,0 +1,94 @@
+#include "runtime/kernel/eager_kernel.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace damo {
+namespace {
+
+std::uint64_t bits_of(const Scalar& value) {
+  std::uint64_t bits = 0;
+  value.store(&bits);
+  return bits;
+}
+
+/// The caller has copied what shares the result's memory in any other way (would_overwrite).
+bool writes_an_input(std::span<const EagerInput> inputs, const Array& out) {
+  return std::any_of(inputs.begin(), inputs.end(), [&](const EagerInput& input) { return input.array && input.array->data() == out.data(); });
+}
+
+}  // namespace
+
+bool EagerKernel::Binding::fits(const Call& call) const {
+  if (reduced_axes != call.reduced_axes || in_place != writes_an_input(call.inputs, call.out)) return false;
+  if (!(shapes.back() == call.out.shape()) || !(strides.back() == call.out.strides()) || !(space == call.space)) return false;
+  std::size_t at = 0;
+  for (const EagerInput& input : call.inputs) {
+    if (!input.array) continue;
+    if (!(shapes[at] == input.array->shape()) || !(strides[at] == input.array->strides())) return false;
+    ++at;
+  }
+  return true;
+}
+
+std::unique_ptr<EagerKernel::Binding> EagerKernel::take(const Call& call) {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = idle_.size(); i-- > 0;) {
+    if (!idle_[i]->fits(call)) continue;
+    std::unique_ptr<Binding> found = std::move(idle_[i]);
+    idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(i));
+    return found;
+  }
+  return nullptr;
+}
+
+std::unique_ptr<EagerKernel::Binding> EagerKernel::bind(const Call& call) {
+  static const Shape kOne{}, kNoStrides{};
+  auto binding = std::make_unique<Binding>(kernel_);
+  std::vector<ArrayLayout> layouts;
+  for (const EagerInput& input : call.inputs) {
+    layouts.push_back(input.array ? ArrayLayout{&input.array->shape(), &input.array->strides()}
+                                  : ArrayLayout{&kOne, &kNoStrides});
+    if (!input.array) continue;
+    binding->shapes.push_back(input.array->shape());
+    binding->strides.push_back(input.array->strides());
+  }
+  layouts.push_back({&call.out.shape(), &call.out.strides()});
+  binding->shapes.push_back(call.out.shape());
+  binding->strides.push_back(call.out.strides());
+  binding->space = call.space;
+  binding->reduced_axes = call.reduced_axes;
+  binding->in_place = writes_an_input(call.inputs, call.out);
+  binding->bound.bind(call.space, layouts, binding->in_place, call.reduced_axes);
+  return binding;
+}
+
+void EagerKernel::keep(std::unique_ptr<Binding> binding) {
+  std::unique_ptr<Binding> oldest;  // freed when the lock is gone
+  const std::lock_guard lock(mutex_);
+  if (idle_.size() == kBindings) {
+    oldest = std::move(idle_.front());
+    idle_.erase(idle_.begin());
+  }
+  idle_.push_back(std::move(binding));
+}
+
+void EagerKernel::run(std::span<const EagerInput> inputs, const Array& out, const Shape& space, std::uint32_t reduced_axes) {
+  if (out.size() == 0) return;
+  const Call call{inputs, out, space, reduced_axes};
+  std::unique_ptr<Binding> binding = take(call);
+  if (!binding) binding = bind(call);
+  int parameter = 0;
+  for (const EagerInput& input : inputs) {
+    if (input.array)
+      binding->bound.set_pointer(parameter++, input.array->data());
+    else
+      binding->bound.set_value(parameter++, bits_of(input.number));
+  }
+  binding->bound.set_pointer(parameter, out.data());
+  binding->bound.launch(nullptr);
+  keep(std::move(binding));
+}
+
+}  // namespace damo
