@@ -36,10 +36,17 @@ namespace damo {
 class Executor;
 struct FunctionReport;  // report.hpp
 
-/// The results of a call: a vector that is an Array where there is one result.
+/// The results of a call: a vector that is an Array where there is one result. The memory of one that is dropped serves the thread's next calls; that of one moved
+/// to a std::vector is the caller's.
 class Results : public std::vector<Array> {
  public:
   using std::vector<Array>::vector;
+  Results() = default;
+  Results(const Results&) = default;
+  Results(Results&&) noexcept = default;
+  Results& operator=(const Results&) = default;
+  Results& operator=(Results&&) noexcept = default;
+  ~Results();
   Results(std::vector<Array> arrays) : std::vector<Array>(std::move(arrays)) {}
   operator Array() const& { return only(); }
   operator Array() && { return only(); }

@@ -14,6 +14,7 @@
 #include "ops/elementwise_op.hpp"
 #include "ops/rewrites/pipeline.hpp"
 #include "ops/rewrites/unfuse.hpp"
+#include "runtime/exec/array_lists.hpp"
 #include "runtime/exec/shared_state.hpp"
 
 namespace damo {
@@ -69,6 +70,10 @@ std::string names_of_inputs(const FunctionGraph& graph) {
   return names.empty() ? "none" : names;
 }
 
+bool is_among(std::span<const NamedArray> inputs, std::string_view name) {
+  return std::any_of(inputs.begin(), inputs.end(), [&](const NamedArray& input) { return input.name == name; });
+}
+
 std::string in_function(const Function& function, SourceLine where) {
   return "in function " + (function.name().empty() ? "" : function.name() + " ") + "built at " + to_string(where);
 }
@@ -109,8 +114,11 @@ const Function::Data& Function::held() const {
 
 /// With defaults for inputs that are left out at the end, and the guard's look at the results.
 Results Function::call_otherwise(std::span<const Array> inputs) const {
-  std::vector<Array> all(inputs.begin(), inputs.end());
-  while (all.size() < held().defaults.size() && held().defaults[all.size()]) all.push_back(held().defaults[all.size()]);
+  const std::vector<Array>& defaults = held().defaults;
+  ArrayList list(std::max(inputs.size(), defaults.size()));
+  std::vector<Array>& all = *list;
+  all.assign(inputs.begin(), inputs.end());
+  while (all.size() < defaults.size() && defaults[all.size()]) all.push_back(defaults[all.size()]);
   if (!held().options.nan_guard) return held().executor->call(all);
   try {
     std::vector<Array> results = held().executor->call(all);
@@ -141,25 +149,26 @@ Results Function::call_with(std::span<Array> inputs) const {
 
 Results Function::call_named(std::span<const NamedArray> inputs) const {
   const FunctionGraph& graph = held().graph;
-  std::vector<Array> all = held().defaults;
+  ArrayList list(graph.inputs().size());
+  std::vector<Array>& all = *list;
+  all.assign(held().defaults.begin(), held().defaults.end());
   all.resize(graph.inputs().size());
-  std::vector<char> is_given(all.size(), 0);
   try {
-    for (const NamedArray& input : inputs) {
-      const std::string label = "input '" + std::string(input.name) + "'";
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      const NamedArray& input = inputs[k];
+      const auto label = [&] { return "input '" + std::string(input.name) + "'"; };
       std::size_t found = all.size();
       for (std::size_t i = 0; i < all.size(); ++i) {
         if (graph.name(graph.inputs()[i]) != input.name) continue;
-        if (found != all.size()) throw GraphError(label + " is the name of inputs " + std::to_string(found) + " and " + std::to_string(i), "give them different names");
+        if (found != all.size()) throw GraphError(label() + " is the name of inputs " + std::to_string(found) + " and " + std::to_string(i), "give them different names");
         found = i;
       }
-      if (found == all.size()) throw GraphError("the function has no " + label, "its inputs: " + names_of_inputs(graph));
-      if (is_given[found]) throw GraphError(label + " is given twice");
-      is_given[found] = 1;
+      if (found == all.size()) throw GraphError("the function has no " + label(), "its inputs: " + names_of_inputs(graph));
+      if (is_among(inputs.first(k), input.name)) throw GraphError(label() + " is given twice");
       all[found] = input.value;
     }
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (!all[i] && !is_given[i]) throw GraphError("input " + std::to_string(i) + " (" + graph.name(graph.inputs()[i]) + ") is not given and has no default", "give it, or name it in Options::defaults");
+      if (!all[i] && !is_among(inputs, graph.name(graph.inputs()[i]))) throw GraphError("input " + std::to_string(i) + " (" + graph.name(graph.inputs()[i]) + ") is not given and has no default", "give it, or name it in Options::defaults");
     }
     return call_otherwise(all);
   } catch (Error& error) {
@@ -239,6 +248,8 @@ Function Function::part(std::span<const int> results, bool updates, SourceLine w
   made.data_->fusion = std::move(fusion);
   return made;
 }
+
+Results::~Results() { keep_array_list(std::move(*this)); }
 
 const Array& Results::only() const {
   if (size() == 1) return front();

@@ -105,18 +105,18 @@ void check_reach(const Op& op, const Op::Layout& view, DType dtype, const Cell& 
 }  // namespace
 
 void check_shape(const char* who, const Op& op, int output, const TensorType& type, const Shape& shape) {
-  const std::string what = op.name() + ": " + who + " gave output " + std::to_string(output) + " ";
+  const auto what = [&] { return op.name() + ": " + who + " gave output " + std::to_string(output) + " "; };
   for (std::int64_t extent : shape) {
-    if (extent < 0) throw ShapeError(what + "an extent of " + std::to_string(extent), "extents are 0 or more");
+    if (extent < 0) throw ShapeError(what() + "an extent of " + std::to_string(extent), "extents are 0 or more");
   }
-  if (!type.accepts(type.dtype, shape)) throw ShapeError(what + "the shape " + to_string(shape) + ", make_node declared " + to_string(type));
+  if (!type.accepts(type.dtype, shape)) throw ShapeError(what() + "the shape " + to_string(shape) + ", make_node declared " + to_string(type));
   Wide bytes = static_cast<Wide>(itemsize(type.dtype));
   bool is_empty = false;
   for (std::int64_t extent : shape) {
     is_empty |= extent == 0;
     bytes = std::min(bytes * std::max<std::int64_t>(extent, 1), kMostBytes + 1);
   }
-  if (!is_empty && bytes > kMostBytes) throw ShapeError(what + "the shape " + to_string(shape) + ", more than any memory holds");
+  if (!is_empty && bytes > kMostBytes) throw ShapeError(what() + "the shape " + to_string(shape) + ", more than any memory holds");
 }
 
 void Binder::set_layout(int number, const Shape& shape, const Strides& strides, Binding& binding) {

@@ -9,6 +9,7 @@
 
 #include "runtime/array/array_layout.hpp"
 #include "runtime/data_report.hpp"
+#include "runtime/exec/array_lists.hpp"
 #include "runtime/exec/binder.hpp"
 #include "runtime/exec/call_plan.hpp"
 #include "runtime/exec/cell_access.hpp"
@@ -32,7 +33,7 @@ Shape expected(Shape dims) {
 }  // namespace
 
 Context::Context(std::shared_ptr<Program> owner, ProfileRecorder* recorder, bool replays, RepeatState* outer, PendingKernels* around)
-    : owner_(std::move(owner)), program_(*owner_), recorder_(recorder), faults_(program_.device()), cells_(program_.cells().size()), recordable_(program_.nodes().size(), 1), contained_(program_.nodes().size(), 0), replays_(replays && !recorder && program_.device().backend().least_replayed != 0), is_repeatable_((program_.updates().empty() || program_.swaps_buffers()) && program_.donations().empty()), repeat_state_(outer ? outer : &own_state_), log_(program_.device().backend()), passing_(program_.nodes().size(), 0), view_offsets_(program_.nodes().size(), 0), versions_(cells_.size(), 0), all_nodes_(program_.nodes().size()) {
+    : owner_(std::move(owner)), program_(*owner_), recorder_(recorder), default_stream_(Stream::default_of(program_.device())), faults_(program_.device()), cells_(program_.cells().size()), recordable_(program_.nodes().size(), 1), contained_(program_.nodes().size(), 0), replays_(replays && !recorder && program_.device().backend().least_replayed != 0), is_repeatable_((program_.updates().empty() || program_.swaps_buffers()) && program_.donations().empty()), repeat_state_(outer ? outer : &own_state_), log_(program_.device().backend()), passing_(program_.nodes().size(), 0), view_offsets_(program_.nodes().size(), 0), versions_(cells_.size(), 0), all_nodes_(program_.nodes().size()) {
   const Program& program = program_;
   std::iota(all_nodes_.begin(), all_nodes_.end(), 0);
   if (recorder) clock_.emplace(program.device());
@@ -185,7 +186,7 @@ const Array* Context::target_of(int number) const {
 }
 
 void Context::refuse_faults() {
-  Stream::default_of(program_.device()).synchronize();
+  default_stream_.synchronize();
   if (faults_.is_set()) throw NotFiniteFound();
 }
 
@@ -526,8 +527,7 @@ void Context::check_outputs(const ProgramNode& node, bool is_sized) const {
 }
 
 std::vector<Array> Context::results() {
-  std::vector<Array> outputs;
-  outputs.reserve(program_.results().size());
+  std::vector<Array> outputs = take_array_list(program_.results().size());
   for (const ProgramResult& result : program_.results()) {
     const Array& value = cell(result.cell).array();
     if (!result.is_copied && is_apart(result, outputs)) {

@@ -90,6 +90,7 @@ class Context {
   Program& program_;
   ProfileRecorder* recorder_;  // null: no profile
   std::optional<ProfileRecorder::Clock> clock_;
+  Stream default_stream_;
   FaultFlag faults_;
   std::vector<Cell> cells_;
   std::vector<Thunk> thunks_;               // by node; empty for views
