@@ -30,6 +30,13 @@ std::string kernel_text(const SpecKernel::Variant& variant) {
     text += ", " + plural(static_cast<std::size_t>(kernel.registers), "register");
   if (kernel.local_bytes > 0)
     text += ", " + std::to_string(kernel.local_bytes) + " bytes of local memory (spills)";
+  if (variant.layout.residents > 0) text += ", " + std::to_string(variant.layout.residents) + " blocks resident";
+  switch (variant.origin.load(std::memory_order_relaxed)) {
+    case ScheduleOrigin::kOnly: break;
+    case ScheduleOrigin::kModel: text += "; schedule by the model"; break;
+    case ScheduleOrigin::kMeasured: text += "; schedule timed"; break;
+    case ScheduleOrigin::kReplaced: text += "; schedule by the model, until another was timed to be faster"; break;
+  }
   return text;
 }
 

@@ -271,6 +271,13 @@ class Backend {
   /// Gives the log's work to a stream that is captured.
   virtual void capture_work(const WorkLog& log, void* stream);
 
+  /// Whether work of the stream may be measured now: not while anything is captured, and not with DAMO_TUNE=0.
+  virtual bool may_measure(void* /*stream*/) const { return false; }
+  /// Of one call of `work`, which gives work to the stream, on average over so many. Waits for the stream. Where work may be measured.
+  virtual double measured_milliseconds(void* /*stream*/, int /*repeats*/, const std::function<void()>& /*work*/) { return 0; }
+  /// Grows where a kernel's schedule can be measured, or has been (schedule_trial.hpp): the next call of a Function goes to the device at once.
+  std::atomic<std::uint64_t> schedules = 0;
+
   /// Makes the device anew: see Device::reset. Here: nothing is lost.
   virtual void reset() {}
   /// Grows by one with each reset that loses what there was. What is made of the device remembers it.

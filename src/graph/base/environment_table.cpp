@@ -68,7 +68,7 @@ constexpr EnvironmentVariable kVariables[] = {
     {"DAMO_ONEDNN_PATH", "the library's file, or `none`", "`libdnnl.so.3`, `libdnnl.so.3.6` or `libdnnl.so.2`", "what computes products of bfloat16 and int8 on CPUs with instructions for them; `none`: float32, and a kernel of Damo's own", anything},
     {"DAMO_CUBLASLT_PATH", "a directory, the file, or `none`", "as for libnvrtc.so", "where libcublasLt.so is, which computes matrix products on GPUs; `none`: kernels of Damo's own", anything},
     {"DAMO_CUDNN_PATH", "a directory, the file, or `none`", "as for libnvrtc.so, else where the loader looks", "where libcudnn.so.9 is, which computes convolutions on GPUs; `none`: kernels of Damo's own", anything},
-    {"DAMO_TUNE", "0, 1", "1", "of several ways to compute a matrix product or a convolution on a GPU the fastest is measured at the first call and kept in the kernel cache; 0: the library's guess", is_switch},
+    {"DAMO_TUNE", "0, 1", "1", "of several ways to compute a matrix product or a convolution on a GPU the fastest is measured at the first call and kept in the kernel cache, and so are schedules of generated kernels that come again and take long; 0: the library's guess, and the model's", is_switch},
     {"DAMO_PLUGIN_DIR", "a directory", "where Damo was installed, or beside the program or library", "where the CPU compiler plugin is", anything},
     {"DAMO_SYNC", "0, 1", "0", "each launch on a GPU waits for its kernel, so that a fault is thrown by the launch that caused it", is_switch},
     {"DAMO_CHECK", "0, 1", "0", "`ModuleOptions::check` is on unless a program says otherwise: accesses of kernels on the CPU are checked", is_switch},

@@ -111,6 +111,10 @@ class CudaBackend : public Backend {
   /// Kernels of a replay that was launched: for error texts.
   void remember(const WorkLog& log) const;
 
+  /// tuning.cpp.
+  bool may_measure(void* stream) const override;
+  double measured_milliseconds(void* stream, int repeats, const std::function<void()>& work) override;
+
   void reset() override;
 
   const Compiler& compiler() override;

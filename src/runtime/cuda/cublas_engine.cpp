@@ -20,7 +20,6 @@
 #include "runtime/cuda/backend.hpp"
 #include "runtime/cuda/cublas_library.hpp"
 #include "runtime/cuda/small_product.hpp"
-#include "runtime/cuda/tuning.hpp"
 #include "runtime/kernel/cache.hpp"
 #include "runtime/library/generated_product.hpp"
 #include "runtime/stream/capture.hpp"
@@ -221,7 +220,7 @@ class CublasProduct final : public PreparedProduct {
 
   /// The library's fastest algorithm; sets takes_small_ if the kernel of small products is faster.
   CublasHeuristic choose(const MatrixAddresses& at, void* workspace, void* stream) {
-    if ((candidates_.size() == 1 && !small_) || !may_measure(backend_, stream)) return candidates_.front();
+    if ((candidates_.size() == 1 && !small_) || !backend_.may_measure(stream)) return candidates_.front();
     if (const std::optional<CublasHeuristic> known = kept()) return *known;
     // C0 would change under repeats in place.
     MatrixAddresses trial = at;
@@ -235,7 +234,7 @@ class CublasProduct final : public PreparedProduct {
       if (number == small) return small_->run(trial, stream), 0;
       return status_of(candidates_[number], trial, workspace, stream);
     };
-    const auto milliseconds = [&](std::size_t number, int repeats) { return measured_milliseconds(backend_, stream, repeats, [&] { run(number); }); };
+    const auto milliseconds = [&](std::size_t number, int repeats) { return backend_.measured_milliseconds(stream, repeats, [&] { run(number); }); };
     std::vector<std::pair<double, std::size_t>> times;
     for (std::size_t number = 0; number <= small; ++number) {
       if (number == small && !(small_ && small_->is_ready())) continue;

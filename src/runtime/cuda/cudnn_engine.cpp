@@ -16,7 +16,6 @@
 #include "runtime/cuda/backend.hpp"
 #include "runtime/cuda/cudnn_library.hpp"
 #include "runtime/cuda/cudnn_sessions.hpp"
-#include "runtime/cuda/tuning.hpp"
 #include "runtime/kernel/cache.hpp"
 #include "runtime/library/block_convolution.hpp"
 #include "runtime/library/direct_convolution.hpp"
@@ -221,18 +220,18 @@ class PreparedCudnn final : public PreparedConvolution {
   std::string finding_text() const { return "cudnn, blocks and products " + std::to_string(library_.version()) + " " + backend_.limits().description + " " + text_of(c_); }
 
   Candidate choose(const ConvolutionAddresses& at, void* workspace, void* stream) {
-    if (!may_measure(backend_, stream)) return candidates_.front();
+    if (!backend_.may_measure(stream)) return candidates_.front();
     if (const std::optional<Candidate> known = kept()) return known->algorithm < 0 ? choose_own(known->algorithm) : *known;
     std::vector<std::pair<double, Candidate>> times;
     for (const Candidate& one : candidates_) {
       if (status_of(one, at, workspace, stream) != 0) continue;  // the first call loads the kernel
-      times.push_back({measured_milliseconds(backend_, stream, kConvolutionRepeats, [&] { status_of(one, at, workspace, stream); }), one});
+      times.push_back({backend_.measured_milliseconds(stream, kConvolutionRepeats, [&] { status_of(one, at, workspace, stream); }), one});
     }
     const auto measure_own = [&](int which) {
       const std::shared_ptr<PreparedConvolution> own = make_own(which);
       if (!own) return;
       own->run(at, workspace, stream);
-      times.push_back({measured_milliseconds(backend_, stream, kConvolutionRepeats, [&] { own->run(at, workspace, stream); }), {which, 0}});
+      times.push_back({backend_.measured_milliseconds(stream, kConvolutionRepeats, [&] { own->run(at, workspace, stream); }), {which, 0}});
     };
     const auto fastest = [&] { return *std::min_element(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.first < b.first; }); };
     if (fits_blocks(c_)) {

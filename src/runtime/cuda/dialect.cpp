@@ -5,6 +5,7 @@
 #include "runtime/cuda/emitter.hpp"
 #include "runtime/cuda/reducing_emitter.hpp"
 #include "runtime/cuda/reducing_schedule.hpp"
+#include "runtime/cuda/row_alternatives.hpp"
 #include "runtime/cuda/scan_emitter.hpp"
 #include "runtime/cuda/schedule.hpp"
 
@@ -39,6 +40,11 @@ class CudaDialect final : public Dialect {
   Layout share_rows(const KernelSpec& spec, Layout layout, const Geometry& geometry, const Processors& processors) const override {
     if (spec.scans()) return share_cuda_scan(spec, std::move(layout), geometry, processors);
     return share_cuda_rows(spec, std::move(layout), geometry, processors);
+  }
+
+  std::vector<ScheduleGuess> alternatives(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors) const override {
+    if (layout.form != Form::kElements) return row_alternatives(spec, layout, geometry, processors);
+    return layout.tile_axis >= 0 ? tile_alternatives(spec, layout, geometry, processors) : Dialect::alternatives(spec, layout, geometry, processors);
   }
 
   Work work(const KernelSpec& spec, const Layout& layout, const Geometry& geometry, const Processors& processors) const override {

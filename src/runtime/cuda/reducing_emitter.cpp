@@ -14,8 +14,6 @@
 namespace damo {
 namespace {
 
-constexpr int kTilesOfASum = 32;  // that a partial value takes before it is joined with others: the error of a sum grows slowly
-
 /// Of what the text declares and this kernel does not need: warnings are for the user's own text, which stands before.
 constexpr const char* kNoWarnings = "#pragma nv_diag_suppress 177\n";
 
@@ -472,7 +470,7 @@ void CudaReducingEmitter::emit_pass(const Passes::Pass& pass) {
     line("  }");
     return;
   }
-  const std::string tile = number(step() * layout_.items), many = "place(" + number(step() * layout_.items * kTilesOfASum) + ")";
+  const std::string tile = number(step() * layout_.items), many = "place(" + number(step() * vectors_of_a_sum(layout_)) + ")";
   line("  for (place tiles = first - lane" + along + "; tiles < end; tiles += " + many + ") {");
   line("    const place stop = tiles + " + many + " < end ? tiles + " + many + " : end;");
   for (int join : pass.joins) declare_accumulators("m", join, "    ");

@@ -67,7 +67,8 @@ constexpr std::int64_t kManyElements = std::int64_t{1} << 20;  // which few bloc
 bool is_moved(Access access) { return !is_scalar(access) && access != Access::kRepeat; }
 Access access_of(const Layout& layout, int parameter) { return layout.access[static_cast<std::size_t>(parameter)]; }
 
-/// Bytes of one element of every array that is read element by element.
+}  // namespace
+
 int bytes_read(const KernelSpec& spec, const Layout& layout) {
   int bytes = 0;
   for (int i = 0; i < spec.input_count(); ++i) {
@@ -76,7 +77,6 @@ int bytes_read(const KernelSpec& spec, const Layout& layout) {
   return std::max(bytes, 1);
 }
 
-/// Registers that one element of a row takes while it is held: as it was read, or as what is kept of it.
 int words_of_place(const KernelSpec& spec, const Layout& layout) {
   const Passes passes(spec, [](int, const Passes&) { return true; });
   int words = 0;
@@ -88,6 +88,8 @@ int words_of_place(const KernelSpec& spec, const Layout& layout) {
   for (const Passes::Pass& pass : passes.all()) kept = std::max(kept, pass.kept.size());
   return std::max({words, static_cast<int>(kept), 1});
 }
+
+namespace {
 
 /// Words that the joins of one pass take, at most, of each element of a vector.
 int most_joined_words(const KernelSpec& spec) {

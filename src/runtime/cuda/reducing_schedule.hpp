@@ -58,6 +58,14 @@ inline constexpr int kSectorWords = 4;   ///< of a sector of the cache, likewise
 
 inline constexpr int kAcrossColumns = 8, kAcrossLanes = 32;  ///< of a block that joins what blocks have of places: neighbours, and threads of each
 
+/// Vectors that a thread's partial value takes, of rows that are not held, before it is joined with others: the error of a sum grows slowly. As many whether a
+/// thread reads 1, 2, 4 or 8 of them at a time, so that this does not change what is added to what.
+constexpr int vectors_of_a_sum(const Layout& layout) { return 128 / layout.items * layout.items; }
+
+/// Registers that one element of a row takes while it is held: as it was read, or as what is kept of it.
+int words_of_place(const KernelSpec& spec, const Layout& layout);
+/// Bytes of one element of every array that is read element by element.
+int bytes_read(const KernelSpec& spec, const Layout& layout);
 /// Of shared memory of a block that reads ahead: one row's part, as its threads read it.
 std::size_t ahead_bytes(const KernelSpec& spec, const Layout& layout);
 /// The inputs of which rows are read ahead: those that lie along a row.

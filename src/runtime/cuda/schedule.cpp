@@ -103,9 +103,19 @@ CudaTile cuda_tile(const KernelSpec& spec, const Layout& layout) {
   for (int i = 0; i < spec.input_count(); ++i) {
     if (layout.access[static_cast<std::size_t>(i)] == Access::kTransposed) bytes += itemsize(spec.parameter_dtype(i));
   }
+  // Other tiles than the model's, by Layout::tiling. 32 elements are a line of the cache of 4 bytes each.
+  static constexpr CudaTile kTiles[kCudaTilings] = {
+      {.inner = 64, .other = 64, .threads = 512, .other_first = true},
+      {.inner = 32, .other = 32, .threads = 256},
+      {.inner = 64, .other = 32, .threads = 256},
+      {.inner = 32, .other = 64, .threads = 256},
+      {.inner = 64, .other = 64, .threads = 256},
+      {.inner = 64, .other = 64, .threads = 1024},
+  };
   CudaTile tile;
   const auto shared = [&] { return bytes * static_cast<std::size_t>(tile.inner) * static_cast<std::size_t>(tile.other + 1); };
   if (shared() > kLargeTileBytes) tile = {32, 32, 256};
+  if (layout.tiling > 0) tile = kTiles[layout.tiling - 1];
   measured(tile);
   tile.fits = shared() <= kSharedBytes;
   return tile;

@@ -27,7 +27,11 @@ struct CudaTile {
   int threads = 512;
   bool fits = true;          ///< into the shared memory that every block may have
   bool other_first = false;  ///< neighbouring blocks lie along the transposed axis
+
+  friend bool operator==(const CudaTile&, const CudaTile&) = default;
 };
+
+inline constexpr int kCudaTilings = 6;  ///< Layout::tiling: 1 to so many
 
 CudaTile cuda_tile(const KernelSpec& spec, const Layout& layout);
 

@@ -1,5 +1,4 @@
-#include "runtime/cuda/tuning.hpp"
-
+// Measuring which of several ways to compute something is the fastest: algorithms of cuBLASLt and cuDNN, schedules of generated kernels.
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -42,20 +41,20 @@ class Gate {
 
 }  // namespace
 
-bool may_measure(const CudaBackend& backend, void* stream) {
-  const bool is_captured = backend.captures.load(std::memory_order_relaxed) != 0 || backend.is_capturing(static_cast<CUstream>(stream));
+bool CudaBackend::may_measure(void* stream) const {
+  const bool is_captured = captures.load(std::memory_order_relaxed) != 0 || is_capturing(static_cast<CUstream>(stream));
   return !is_captured && environment("DAMO_TUNE") != "0";
 }
 
-double measured_milliseconds(CudaBackend& backend, void* stream, int repeats, const std::function<void()>& work) {
-  const TimingEvent begin(backend), end(backend);
-  Gate gate(backend, stream);
-  backend.record(begin.handle, stream);
+double CudaBackend::measured_milliseconds(void* stream, int repeats, const std::function<void()>& work) {
+  const TimingEvent begin(*this), end(*this);
+  Gate gate(*this, stream);
+  record(begin.handle, stream);
   for (int repeat = 0; repeat < repeats; ++repeat) work();
-  backend.record(end.handle, stream);
+  record(end.handle, stream);
   gate.release();
-  backend.synchronize_event(end.handle);
-  return backend.milliseconds(begin.handle, end.handle) / repeats;
+  synchronize_event(end.handle);
+  return milliseconds(begin.handle, end.handle) / repeats;
 }
 
 }  // namespace damo::cuda_backend

@@ -100,6 +100,7 @@ class Context {
   bool replays_;
   bool are_thunks_repeatable_ = true;
   bool is_repeatable_;                      // with the same addresses a call is the same work
+  std::uint64_t schedules_ = 0;             // of the backend, at the last call
   RepeatState own_state_, *repeat_state_;   // the outer Context's, if there is one
   std::vector<const void*> addresses_;      // of the call in progress
   WorkLog log_;

@@ -157,6 +157,7 @@ ArgumentBlock::ArgumentBlock(const KernelSpec& spec, const Layout& layout, const
   numbers_at_ = writer.bytes.size();
   for (const Scalar& number : spec.numbers) writer.number(number);
   if (!spec.numbers.empty()) writer.align(8);
+  values_end_ = writer.bytes.size();
   if (reduces) {
     for (std::int64_t value : {geometry.count, geometry.reduced.count, work.chunk, work.chunks, work.tile}) writer.index(value);
     for (std::int64_t extent : geometry.extents) writer.index(extent);

@@ -8,6 +8,7 @@
 //   the extents of the kept and of the reduced axes; of each array that is no scalar its strides along the kept axes (k0)
 //   and, unless it has one element a row, along the reduced ones (r0); the flags.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -59,6 +60,9 @@ class ArgumentBlock {
   void set_scratch(const void* address) { pointers()[alignment_.size()] = reinterpret_cast<std::uintptr_t>(address); }
   /// Of a spec with guarded outputs: the 32-bit number that becomes 1 where one of them receives a value that is not finite.
   void set_flag(const void* address) { pointers()[guard_at_] = reinterpret_cast<std::uintptr_t>(address); }
+  /// Addresses, elements in their place and numbers of another launch with the same arrays, whose layout differs in how its work is shared out alone.
+  void take_values(const ArgumentBlock& other) { std::copy_n(other.bytes_.begin(), values_end_, bytes_.begin()); }
+  const void* pointer(int parameter) const { return reinterpret_cast<const void*>(reinterpret_cast<const std::uintptr_t*>(bytes_.data())[parameter]); }
   void* data() { return bytes_.data(); }
   std::size_t size() const { return bytes_.size(); }
 
@@ -66,7 +70,7 @@ class ArgumentBlock {
   std::uintptr_t* pointers() { return reinterpret_cast<std::uintptr_t*>(bytes_.data()); }
   std::vector<std::byte> bytes_;
   std::vector<std::uintptr_t> alignment_;  // a mask for each array
-  std::size_t guard_at_ = 0, numbers_at_ = 0, turns_at_ = 0, flag_at_ = 0;
+  std::size_t guard_at_ = 0, numbers_at_ = 0, turns_at_ = 0, values_end_ = 0, flag_at_ = 0;
   std::uint32_t flags_ = 1;
   bool can_be_fast_ = true;
 };

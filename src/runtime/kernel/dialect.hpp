@@ -36,6 +36,12 @@ struct Processors {
 };
 Processors processors_of(const DeviceProperties& device);
 
+/// A way to share a kernel's work out, and how long the target's model says that it takes.
+struct ScheduleGuess {
+  Layout layout;
+  double microseconds = 0;
+};
+
 class Dialect {
  public:
   virtual ~Dialect() = default;
@@ -44,6 +50,9 @@ class Dialect {
   virtual Layout adapt(const KernelSpec&, Layout layout) const { return layout; }
   /// Of a kernel that reduces: completes what classify_reducing gave with how rows are shared out.
   virtual Layout share_rows(const KernelSpec&, Layout layout, const Geometry&, const Processors&) const { return layout; }
+  /// The layout, which share_rows or adapt gave, and others that serve the same arrays with the same bits, whatever these hold. One alone: nothing is to be
+  /// chosen by measuring (schedule_trial.hpp).
+  virtual std::vector<ScheduleGuess> alternatives(const KernelSpec&, const Layout& layout, const Geometry&, const Processors&) const { return {{layout, 0}}; }
   /// Whether rows that are gone through several times are so few and long that a kernel a pass (split_passes) is faster.
   virtual bool prefers_passes(const KernelSpec&, const Geometry&, const Processors&) const { return false; }
   /// Whether one kernel both goes through the rows and joins across them; else split_across.

@@ -51,6 +51,7 @@ struct Layout {
   bool in_place = false;  ///< an output is an input, element for element: arrays that are written may be read
   bool joined = false;    ///< one launch for many members, see joined_kernel.hpp; flat only
   int tile_axis = -1;  ///< of kTransposed arrays; -1: none
+  int tiling = 0;              ///< with such an axis: which of the target's tiles; 0: the one that its model takes
   std::vector<Access> access;  ///< inputs, then outputs
   // Of kernels that reduce. kRow: contiguous along the innermost reduced axis, of columns the innermost kept one;
   // kRepeat: one element a row.

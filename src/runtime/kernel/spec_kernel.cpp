@@ -49,9 +49,14 @@ CompileRequest SpecKernel::request(const Layout& layout) const {
   return request;
 }
 
-void SpecKernel::add(const Layout& layout, std::shared_ptr<const LoadedModule> module) {
+std::unique_ptr<SpecKernel::Variant> SpecKernel::make_variant(const Layout& layout, const LoadedModule& module) const {
   auto variant = std::make_unique<Variant>(layout, std::vector<std::shared_ptr<const LoadedKernel>>());
-  for (const std::string& name : entry_names(spec_, layout)) variant->kernels.push_back(module->kernel(name));
+  for (const std::string& name : entry_names(spec_, layout)) variant->kernels.push_back(module.kernel(name));
+  return variant;
+}
+
+void SpecKernel::add(const Layout& layout, std::shared_ptr<const LoadedModule> module) {
+  std::unique_ptr<Variant> variant = make_variant(layout, *module);
   const std::lock_guard lock(mutex_);
   variants_.push_back(std::move(variant));
 }
@@ -143,19 +148,32 @@ BoundKernel::BoundKernel(SpecKernel& kernel, std::span<const Scalar> numbers) : 
 bool BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, bool in_place, std::uint32_t reduced_axes, const WantKernel* want) {
   launches_.clear();
   unaligned_.clear();
+  undecided_.reset();
   const KernelSpec& spec = kernel_->spec();
   Geometry geometry = geometry_of(spec, space, arrays, reduced_axes);
   if (geometry.count == 0 || (spec.scans() && geometry.reduced.count == 0)) return true;
-  const Layout layout = kernel_->layout_of(geometry, in_place);
-  if (want && !(*want)(*kernel_, layout, geometry.count)) return false;
-  const SpecKernel::Variant& variant = kernel_->variant(layout, geometry.count);
-  variant_ = &variant;
+  const SpecKernel::Choice choice = kernel_->choose(geometry, in_place);
+  if (want && !(*want)(*kernel_, choice.layout, geometry.count)) return false;
+  const SpecKernel::Variant& variant = kernel_->variant(choice.layout, geometry.count);
   if (!spec.reduces()) geometry = with_rank(std::move(geometry), variant.layout.rank);
+  const std::size_t bytes = bytes_of(spec, geometry);
+  prepare(variant, geometry, bytes);
+  if (!numbers_.empty()) block_.set_numbers(numbers_);
+  bind_finish(space, arrays, reduced_axes);
+  if (choice.trial) await_choice(choice.trial, std::move(geometry), bytes, arrays);
+  return true;
+}
+
+/// All but addresses and values of one way to share the work out.
+void BoundKernel::prepare(const SpecKernel::Variant& variant, const Geometry& geometry, std::size_t bytes) {
+  const KernelSpec& spec = kernel_->spec();
   const Dialect& dialect = kernel_->backend().dialect();
   const Work work = dialect.work(spec, variant.layout, geometry, processors_of(kernel_->backend().limits()));
+  variant_ = &variant;
+  launches_.clear();
+  unaligned_.clear();
   block_ = ArgumentBlock(spec, variant.layout, geometry, dialect.vector_width(spec, variant.layout), work);
-  if (!numbers_.empty()) block_.set_numbers(numbers_);
-  block_.set_streams(dialect.streams(bytes_of(spec, geometry)));
+  block_.set_streams(dialect.streams(bytes));
   scratch_bytes_ = work.scratch_bytes;
   zeroed_bytes_ = work.zeroed_bytes;
   for (Work::Launch launch : work.launches) {
@@ -169,8 +187,6 @@ bool BoundKernel::bind(const Shape& space, std::span<const ArrayLayout> arrays, 
     }
     launches_.push_back({&code, launch.config});
   }
-  bind_finish(space, arrays, reduced_axes);
-  return true;
 }
 
 namespace {
@@ -220,7 +236,13 @@ const std::vector<BoundKernel::Launch>& BoundKernel::unaligned_launches() {
 }
 
 void BoundKernel::launch(void* stream, bool is_last) {
+  if (undecided_) [[unlikely]] decide(stream);
   if (launches_.empty()) return;
+  kernel_->backend().launches.fetch_add(launches_.size(), std::memory_order_relaxed);
+  run(stream, is_last);
+}
+
+void BoundKernel::run(void* stream, bool is_last) {
   Backend& backend = kernel_->backend();
   Array scratch;
   if (scratch_bytes_ > 0) {
@@ -233,7 +255,6 @@ void BoundKernel::launch(void* stream, bool is_last) {
   void* arguments[] = {block_.data()};
   for (const Launch& launch : launches) {
     if (WorkLog* log = is_last && &launch != launches.data() ? current_log(backend) : nullptr) note_finish(*log, scratch);
-    backend.launches.fetch_add(1, std::memory_order_relaxed);
     backend.launch(*launch.code, launch.config, arguments, stream);
   }
 }

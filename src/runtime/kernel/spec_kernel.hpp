@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,18 @@
 
 namespace damo {
 
+class LaunchClock;
+class ScheduleTrial;
+class ScheduleTrials;
 class WorkLog;
+
+/// Who chose how a kernel shares its work out.
+enum class ScheduleOrigin : std::uint8_t {
+  kOnly,      ///< the model, which has nothing else about as fast
+  kModel,     ///< the model; others may be measured later
+  kMeasured,  ///< the fastest that was measured (schedule_trial.hpp)
+  kReplaced   ///< the model, until another was measured to be faster
+};
 
 class SpecKernel {
  public:
@@ -33,21 +45,30 @@ class SpecKernel {
 
   /// The layout of these arrays as this device tells layouts apart.
   Layout layout_of(const Geometry& geometry, bool in_place = false) const;
-  /// What compiles the layout.
-  CompileRequest request(const Layout& layout) const;
-  void add(const Layout& layout, std::shared_ptr<const LoadedModule> module);
-  bool has(const Layout& layout) const;
-  /// Whether there is compiled code that serves the layout for count elements.
-  bool is_served(const Layout& layout, std::int64_t count) const { return find(layout, count) != nullptr; }
-
   struct Variant {
     Layout layout;
     std::vector<std::shared_ptr<const LoadedKernel>> kernels;  ///< by entry; mostly one
     mutable std::atomic<int> threads = 0;                      ///< of a block of the first entry, as last bound; 0: not yet
     mutable std::atomic<std::uint32_t> shared_bytes = 0;       ///< beside them: dynamic shared memory
+    mutable std::atomic<ScheduleOrigin> origin = ScheduleOrigin::kOnly;  ///< as last bound
 
     Variant(Layout of, std::vector<std::shared_ptr<const LoadedKernel>> code) : layout(std::move(of)), kernels(std::move(code)) {}
   };
+  struct Choice {
+    Layout layout;
+    std::shared_ptr<ScheduleTrial> trial;  ///< null: nothing is to be measured
+  };
+  /// layout_of, or the schedule that was measured to be faster.
+  Choice choose(const Geometry& geometry, bool in_place = false);
+  /// What compiles the layout.
+  CompileRequest request(const Layout& layout) const;
+  void add(const Layout& layout, std::shared_ptr<const LoadedModule> module);
+  /// For the caller alone.
+  std::unique_ptr<Variant> make_variant(const Layout& layout, const LoadedModule& module) const;
+  bool has(const Layout& layout) const;
+  /// Whether there is compiled code that serves the layout for count elements.
+  bool is_served(const Layout& layout, std::int64_t count) const { return find(layout, count) != nullptr; }
+
   /// Compiled code that serves the layout for count elements, compiling if there is none.
   const Variant& variant(const Layout& layout, std::int64_t count);
   /// Every variant, for explain().
@@ -61,6 +82,12 @@ class SpecKernel {
   Backend& backend_;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Variant>> variants_;  // few; never removed
+  struct Known {
+    Layout layout;       // the model's
+    std::string shapes;  // beside the layout
+    std::shared_ptr<ScheduleTrial> trial;
+  };
+  std::vector<Known> known_;  // of choose()
 };
 
 /// Bytes of all arrays, repeated elements once.
@@ -108,6 +135,19 @@ class BoundKernel {
     const LoadedKernel* code;
     LaunchConfig config;
   };
+  /// What measuring schedules takes (timed_launch.cpp), until one is settled.
+  struct Undecided {
+    std::shared_ptr<ScheduleTrials> trials;
+    std::shared_ptr<ScheduleTrial> trial;
+    Geometry geometry;
+    std::size_t arrays_bytes;                              // of all arrays
+    struct Range {
+      int parameter;
+      std::int64_t first;  // bytes from its address
+      std::size_t bytes;
+    };
+    std::vector<Range> arrays;  // but for values that the launch has
+  };
   /// What the second launch may touch of an array: the first one leaves it joins of rows, or of columns, to finish.
   struct Finished {
     const void* address = nullptr;
@@ -115,6 +155,15 @@ class BoundKernel {
     std::size_t bytes = 0;   // 0: nothing, as the array has an element for each of the space's
     bool writes = false;
   };
+  void prepare(const SpecKernel::Variant& variant, const Geometry& geometry, std::size_t bytes);
+  void run(void* stream, bool is_last);
+  void await_choice(std::shared_ptr<ScheduleTrial> trial, Geometry geometry, std::size_t bytes, std::span<const ArrayLayout> arrays);
+  void decide(void* stream);
+  void measure(void* stream);
+  bool may_run_again() const;
+  std::vector<std::vector<double>> times_of(const ScheduleTrial& trial, LaunchClock& clock, void* stream) const;
+  void end(const ScheduleTrial& trial);
+  void take(const SpecKernel::Variant& variant, const Undecided& undecided);
   void bind_finish(const Shape& space, std::span<const ArrayLayout> arrays, std::uint32_t reduced_axes);
   void note_finish(WorkLog& log, const Array& scratch) const;
 
@@ -127,6 +176,7 @@ class BoundKernel {
   std::vector<int> parameters_;   // of the arrays
   std::size_t scratch_bytes_ = 0, zeroed_bytes_ = 0;
   ArgumentBlock block_;
+  std::shared_ptr<const Undecided> undecided_;  // null: the schedule is settled
 };
 
 }  // namespace damo
