@@ -1,6 +1,7 @@
 // damo-bench: Damo's own workloads, timed by Google Benchmark's program. Beside its flags:
 //   --quick        shorter repeats
 //   --warm         no cold starts of the workloads
+//   --schedules[=REGEX]  instead of all that: which schedules of the workloads' kernels a GPU's launches measure, and what they choose
 //   --commit=TEXT  goes into the JSON's context
 // Kernels are compiled in a cache directory of this run. What is said of a cold compile was measured in processes of their own.
 #include <stdlib.h>
@@ -115,6 +116,7 @@ class CacheDirectory {
 int run(int count, char** arguments) {
   const bool quick = !take_flag(count, arguments, "quick").empty(), warm = !take_flag(count, arguments, "warm").empty();
   const std::string commit = take_flag(count, arguments, "commit");
+  const std::string schedules = take_flag(count, arguments, "schedules");
   const CacheDirectory cache;
   const bool to_file = writes_file(count, arguments);
   benchmark::Initialize(&count, arguments);
@@ -123,6 +125,10 @@ int run(int count, char** arguments) {
   add_context(all, commit);
   Effort effort = quick ? Effort{0.05, 5} : Effort{};
   if (warm) effort.cold_starts = 0;
+  if (!schedules.empty()) {
+    show_schedules(all, schedules == "yes" ? "softmax|norm|entropy|transpose|sum|argmax" : schedules, effort);
+    return 0;
+  }
   add_workloads(all, effort);
   add_training(all, effort);
   add_transformers(all, effort);
