@@ -14,21 +14,6 @@ namespace {
 constexpr const char* kScanNames[] = {"cumsum", "cumprod", "cummax", "cummin", "argcummax", "argcummin", "logcumsumexp", "recurrence"};
 constexpr const char* kNames[] = {"sum", "prod", "mean", "max", "min", "argmax", "argmin", "any", "all", "count", "index_along"};
 
-// A value and where it was found. NaN is beyond everything, the first of equals wins. It begins with the least value at place
-// 0: where nothing is beyond that, all elements equal it. Without a branch, so that a loop over many of them vectorises.
-constexpr const char* kBest = R"(struct BEST { VALUE value; place at; };
-DAMO_FUNCTION BEST better(BEST a, BEST b) {
-  const bool a_nan = A_NAN, b_nan = B_NAN;
-  const bool beyond = (b_nan & !a_nan) | (!a_nan & (ORDER)), tie = (a_nan & b_nan) | (a.value == b.value);
-  const bool takes_b = beyond | (tie & (b.at < a.at));
-  return BEST{takes_b ? b.value : a.value, takes_b ? b.at : a.at};
-}
-)";
-
-void replace_all(std::string& text, const std::string& from, const std::string& to) {
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
-}
-
 Scalar least(DType dtype, bool greatest) {
   return visit(dtype, [&](auto zero) -> Scalar {
     using T = decltype(zero);
@@ -72,59 +57,40 @@ Join join_of(ReductionKind reduction, DType compute) {
   return join;
 }
 
-/// A sum of exponentials as its logarithm's greatest term and the rest: of none, -inf and 0. Equal infinities differ by nothing.
-constexpr const char* kLogSum = R"(struct LOGSUM { VALUE greatest, sum; };
-DAMO_FUNCTION LOGSUM log_sumNUMBER(LOGSUM a, LOGSUM b) {
-  const VALUE greatest = maximum(a.greatest, b.greatest);
-  const VALUE of_a = a.greatest == greatest ? a.sum : a.sum * exp(a.greatest - greatest), of_b = b.greatest == greatest ? b.sum : b.sum * exp(b.greatest - greatest);
-  return LOGSUM{greatest, of_a + of_b};
-}
-)";
-
-/// What a scan joins, with the steps it needs; `number` as best_of's.
-Join scanned_by(ScanKind scan, DType compute, const std::string& number) {
+/// What a scan joins, with the steps it needs. A sum of exponentials is joined as its logarithm's greatest term and the rest: of none, -inf and 0. Equal infinities differ by
+/// nothing.
+Join scanned_by(ScanKind scan, DType compute) {
   Join join;
   join.bytes = static_cast<int>(2 * itemsize(compute));
   const std::string value = value_type(compute);
   if (scan == ScanKind::kLogSumExp) {
-    join.accumulator = "LogSum" + number;
-    join.preamble = kLogSum;
-    replace_all(join.preamble, "LOGSUM", join.accumulator);
-    replace_all(join.preamble, "VALUE", value);
-    replace_all(join.preamble, "NUMBER", number);
     join.members = {{value, "greatest"}, {value, "sum"}};
-    join.neutral = join.accumulator + "{" + literal(least(compute, false)) + ", 0}";
-    join.reduce = "log_sum" + number + "(a, b)";
+    join.neutral = "Joined{" + literal(least(compute, false)) + ", 0}";
+    join.before = "const T greatest = maximum(a.greatest, b.greatest);";
+    join.reduce = "Joined{greatest, (a.greatest == greatest ? a.sum : a.sum * exp(a.greatest - greatest)) + (b.greatest == greatest ? b.sum : b.sum * exp(b.greatest - greatest))}";
     join.post = "a.greatest + log(a.sum)";
     return join;
   }
-  join.accumulator = "Recurrence" + number;
-  join.preamble = "struct " + join.accumulator + " { " + value + " m, c; };\n";
   join.members = {{value, "m"}, {value, "c"}};
-  join.neutral = join.accumulator + "{1, 0}";
-  join.reduce = "b.m == 0 ? b : " + join.accumulator + "{a.m * b.m, b.m * a.c + b.c}";  // infinities before a 0 are forgotten, however elements are grouped
+  join.neutral = "Joined{1, 0}";
+  join.reduce = "b.m == 0 ? b : Joined{a.m * b.m, b.m * a.c + b.c}";  // infinities before a 0 are forgotten, however elements are grouped
   join.post = "a.c";
   return join;
 }
 
-/// `number` keeps the types of several in one kernel apart. first_wins: of equals the one with the least place; else the one that is a.
-Join best_of(bool greatest, DType compute, const std::string& number, bool first_wins = true) {
+/// A value and where it was found. NaN is beyond everything; of equals the one with the least place wins, or without first_wins the one that is a. It begins with the least value at place
+/// 0: where nothing is beyond that, all elements equal it. Without a branch, so that a loop over many of them vectorises.
+Join best_of(bool greatest, DType compute, bool first_wins = true) {
+  const bool floating = is_floating(compute);
   Join join;
-  join.accumulator = "Best" + number;
   join.bytes = 16;
   join.members = {{value_type(compute), "value"}, {"place", "at"}};
-  join.preamble = kBest;
-  if (!first_wins) replace_all(join.preamble, "b.at < a.at", "false");
-  replace_all(join.preamble, "BEST", join.accumulator);
-  replace_all(join.preamble, "better", "better" + number);
-  replace_all(join.preamble, "A_NAN", is_floating(compute) ? "isnan(a.value)" : "false");
-  replace_all(join.preamble, "B_NAN", is_floating(compute) ? "isnan(b.value)" : "false");
-  replace_all(join.preamble, "VALUE", value_type(compute));
-  replace_all(join.preamble, "ORDER", greatest ? "b.value > a.value" : "b.value < a.value");
-  join.neutral = join.accumulator + "{" + literal(least(compute, !greatest)) + ", 0}";
-  const std::string beyond = is_floating(compute) ? std::string(greatest ? "!(x0 <= a.value)" : "!(x0 >= a.value)") + " & (a.value == a.value)" : greatest ? "x0 > a.value" : "x0 < a.value";
-  join.append = "(" + beyond + ") ? " + join.accumulator + "{x0, place(x1)} : a";
-  join.reduce = "better" + number + "(a, b)";
+  join.neutral = "Joined{" + literal(least(compute, !greatest)) + ", 0}";
+  const std::string beyond = floating ? std::string(greatest ? "!(x0 <= a.value)" : "!(x0 >= a.value)") + " & (a.value == a.value)" : greatest ? "x0 > a.value" : "x0 < a.value";
+  join.append = "(" + beyond + ") ? Joined{x0, place(x1)} : a";
+  join.before = floating ? "const bool a_nan = isnan(a.value), b_nan = isnan(b.value);" : "const bool a_nan = false, b_nan = false;";
+  join.before += std::string(" const bool beyond = (b_nan & !a_nan) | (!a_nan & (b.value ") + (greatest ? ">" : "<") + " a.value)), tie = (a_nan & b_nan) | (a.value == b.value), takes_b = beyond | (tie & (" + (first_wins ? "b.at < a.at" : "false") + "));";
+  join.reduce = "Joined{takes_b ? b.value : a.value, takes_b ? b.at : a.at}";
   join.post = "a.at";
   return join;
 }
@@ -202,6 +168,8 @@ namespace {
 
 int next_value(const KernelSpec& spec) { return spec.first_step() + static_cast<int>(spec.steps.size()); }
 
+}  // namespace
+
 int append_place(KernelSpec& spec) {
   Step place;
   place.name = "place";
@@ -210,8 +178,6 @@ int append_place(KernelSpec& spec) {
   spec.steps.push_back(std::move(place));
   return next_value(spec) - 1;
 }
-
-}  // namespace
 
 ReducedDTypes dtypes_of(ScanKind scan, DType x, const CumulativeOptions& options) {
   static_cast<void>(result_of(scan, x));
@@ -226,7 +192,6 @@ int append_scan(KernelSpec& spec, ScanKind scan, std::vector<int> values, DType 
   step.result = result;
   step.compute = accumulator.value_or(scan <= ScanKind::kProd ? sum_dtype(x) : computed_in(x));
   if (scan == ScanKind::kArgmax || scan == ScanKind::kArgmin) step.inputs.push_back(append_place(spec));
-  const std::string number = std::to_string(next_value(spec));
   switch (scan) {
     case ScanKind::kSum: step.join = join_of(ReductionKind::kSum, step.compute); break;
     case ScanKind::kProd: step.join = join_of(ReductionKind::kProd, step.compute); break;
@@ -234,13 +199,13 @@ int append_scan(KernelSpec& spec, ScanKind scan, std::vector<int> values, DType 
     case ScanKind::kMin: step.join = join_of(ReductionKind::kMin, step.compute); break;
     case ScanKind::kArgmax:
     case ScanKind::kArgmin:
-      step.join = best_of(scan == ScanKind::kArgmax, step.compute, number, false);
-      step.code = step.join->accumulator + "{x0, place(x1)}";
+      step.join = best_of(scan == ScanKind::kArgmax, step.compute, false);
+      step.code = "Joined{x0, place(x1)}";
       step.inputs_as = {step.compute, int64};
       break;
     default:
-      step.join = scanned_by(scan, step.compute, number);
-      step.code = step.join->accumulator + (scan == ScanKind::kLogSumExp ? "{x0, 1}" : "{x0, x1}");
+      step.join = scanned_by(scan, step.compute);
+      step.code = scan == ScanKind::kLogSumExp ? "Joined{x0, 1}" : "Joined{x0, x1}";
       if (scan == ScanKind::kLogSumExp) step.cost = 40;  // two exponentials to join it
   }
   step.join->prefix = options.exclusive ? Prefix::kExclusive : Prefix::kInclusive;
@@ -264,8 +229,8 @@ int append_reduction(KernelSpec& spec, ReductionKind reduction, int value, DType
   } else if (reduction == ReductionKind::kArgmax || reduction == ReductionKind::kArgmin) {
     step.inputs.push_back(append_place(spec));
     step.compute = computed_in(x);
-    step.join = best_of(reduction == ReductionKind::kArgmax, step.compute, std::to_string(next_value(spec)));
-    step.code = step.join->accumulator + "{x0, place(x1)}";
+    step.join = best_of(reduction == ReductionKind::kArgmax, step.compute);
+    step.code = "Joined{x0, place(x1)}";
     step.inputs_as = {step.compute, int64};
   } else {
     const bool truth = reduction == ReductionKind::kAny || reduction == ReductionKind::kAll;

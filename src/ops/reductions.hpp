@@ -53,6 +53,9 @@ void check_order(double ord);
 /// a mean; else its own.
 int append_reduction(KernelSpec& spec, ReductionKind reduction, int value, DType x, DType result, std::optional<DType> accumulator = {});
 
+/// Appends a step that gives each element its place among those that are reduced together; gives its number.
+int append_place(KernelSpec& spec);
+
 /// The built-in prefix joins. kArgmax: the first place of the greatest of all up to an element; kRecurrence: m and c of each element give
 /// y = m y + c, where an m of 0 ends what came before, whatever it was.
 enum class ScanKind : std::uint8_t { kSum, kProd, kMax, kMin, kArgmax, kArgmin, kLogSumExp, kRecurrence };

@@ -6,7 +6,7 @@ DAMO_FUNCTION void wait_first() { asm volatile("griddepcontrol.wait;" ::: "memor
 #else
 DAMO_FUNCTION void wait_first() {}
 #endif
-template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
+template <class T, int N> struct alignas(sizeof(T) * N & -(sizeof(T) * N)) Vec { T e[N]; };
 template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) {
   if constexpr (sizeof(T) * N != 16) return *reinterpret_cast<const Vec<T, N>*>(p);
   u32 word[4];

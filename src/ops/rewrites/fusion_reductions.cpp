@@ -7,6 +7,7 @@
 #include <damo/kernel_op.hpp>
 #include "ops/lower.hpp"
 #include "ops/reduce_op.hpp"
+#include "runtime/kernel/passes.hpp"
 
 namespace damo {
 namespace {
@@ -196,7 +197,8 @@ bool ReductionGroups::is_plain_join(NodeId node) const {
   const std::uint32_t axes = *op.reduced_axes();
   if (op.scans() != KernelOp::Scans::kNo || axes == 0 || axes >> (rank - 1) & 1u) return false;
   const KernelSpec spec = lower(op, graph_.apply(node));
-  const auto joins = std::count_if(spec.steps.begin(), spec.steps.end(), [](const Step& step) { return step.join.has_value(); });
+  int joins = 0;
+  each_accumulator(spec, [&](const Join&) { ++joins; });
   return joins == 1 && !spec.uses_place() && spec.stores[0] >= spec.first_step() && spec.step_of(spec.stores[0]).join;
 }
 

@@ -17,11 +17,10 @@ constexpr std::int64_t kManyTasks = 64;
 int cpu_lanes(const KernelSpec& spec, const Layout& layout, std::int64_t run) {
   bool numbers = true;  // a struct does not vectorise, unless its members are known
   int joins = 0;
-  for (const Step& step : spec.steps) {
-    if (!step.join) continue;
-    numbers &= step.join->accumulator.empty() || step.join->bytes == 1 || !step.join->members.empty();
+  each_accumulator(spec, [&](const Join& join) {
+    numbers &= join.accumulator.empty() || join.bytes == 1 || !join.members.empty();
     ++joins;
-  }
+  });
   if (layout.form == Form::kColumns) return numbers && joins == 1 ? 2048 : 256;
   if (run < kCpuRun) return 1;
   return !numbers ? 4 : run < kCpuRun * kCpuShortLanes ? kCpuShortLanes : 64;

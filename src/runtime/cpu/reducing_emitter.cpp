@@ -346,25 +346,25 @@ void CpuReducingEmitter::emit_row_pass(const Passes::Pass& pass) {
   line("      }");
 }
 
-void CpuReducingEmitter::emit_row_values(const std::string& indent, const std::vector<int>& joins, const std::vector<int>& steps) {
+void CpuReducingEmitter::emit_row_values(const std::string& indent, const std::vector<int>& given, const std::vector<int>& steps) {
   const auto emit = [&](int value, const std::string& text) {
     const std::string type = value_type(steps_.dtype(value)), n = number(value);
     if (columns()) line(indent + type + " v" + n + "[" + number(layout_.lanes) + "]; for (i64 k = 0; k < count; ++k) v" + n + "[k] = " + text + ";");
     else line(indent + "const " + type + " v" + n + " = " + text + ";");
   };
-  for (int join : joins) emit(join, "post" + number(join) + "(" + joined_value(join) + ", a.length)");
+  for (int join : given) emit(join, joined_value(join));
   for (int value : steps) emit(value, steps_.call(value, [this](int input) { return row_name(input); }));
 }
 
 /// What is stored of each row, and these values of it, which nothing else looks at.
-void CpuReducingEmitter::emit_row_results(const std::string& indent, const std::vector<int>& joins, const std::vector<int>& steps) {
+void CpuReducingEmitter::emit_row_results(const std::string& indent, const std::vector<int>& given, const std::vector<int>& steps) {
   const std::string inner = columns() ? indent + "  " : indent;
-  const auto is_new = [&](int value) { return std::find(joins.begin(), joins.end(), value) != joins.end() || std::find(steps.begin(), steps.end(), value) != steps.end(); };
+  const auto is_new = [&](int value) { return std::find(given.begin(), given.end(), value) != given.end() || std::find(steps.begin(), steps.end(), value) != steps.end(); };
   const auto names = [&](int value) { return is_new(value) ? local_name(value) : row_name(value); };
   if (passes_.row_stores().empty()) return;
   if (columns()) line(indent + "for (i64 k = 0; k < count; ++k) {");
   const auto declare = [&](int value, const std::string& text) { line(inner + "const " + value_type(steps_.dtype(value)) + " " + local_name(value) + " = " + text + ";"); };
-  for (int join : joins) declare(join, "post" + number(join) + "(" + joined_value(join) + ", a.length)");
+  for (int join : given) declare(join, joined_value(join));
   for (int value : steps) declare(value, steps_.call(value, names));
   for (int output : passes_.row_stores()) {
     const int i = parameter_of(output);
@@ -391,12 +391,12 @@ void CpuReducingEmitter::emit_rows() {
   emit_row_values("      ", {}, passes_.first_row_steps());
   for (const Passes::Pass& pass : passes_.all()) {
     emit_row_pass(pass);
-    if (&pass != &passes_.all().back()) emit_row_values("      ", pass.joins, pass.row_steps);
+    if (&pass != &passes_.all().back()) emit_row_values("      ", pass.given, pass.row_steps);
   }
   if (layout_.chunked) {
     for (int join : passes_.all()[0].joins) line("      static_cast<Partial*>(a.scratch)[row * a.chunks + chunk].j" + number(join) + " = j" + number(join) + ";");
   } else {
-    emit_row_results("      ", passes_.all().back().joins, passes_.all().back().row_steps);
+    emit_row_results("      ", passes_.all().back().given, passes_.all().back().row_steps);
   }
   line("    }\n  }");
   if (has_strips()) line("  if (a.fast & 2) stream_fence();");
@@ -451,7 +451,7 @@ void CpuReducingEmitter::emit_columns() {
   emit_row_values("    ", {}, passes_.first_row_steps());
   for (const Passes::Pass& pass : passes_.all()) {
     emit_column_pass(pass);
-    if (&pass != &passes_.all().back()) emit_row_values("    ", pass.joins, pass.row_steps);
+    if (&pass != &passes_.all().back()) emit_row_values("    ", pass.given, pass.row_steps);
   }
   if (layout_.chunked) {
     emit_parts("a.n");
@@ -459,7 +459,7 @@ void CpuReducingEmitter::emit_columns() {
       line(std::string(kBriefly) + "\n    for (i64 k = 0; k < count; ++k) part" + number(join) + "[chunk * a.n + outer * " + extent + " + column + k] = " + lane("m", join, "k") + ";");
     }
   } else {
-    emit_row_results("    ", passes_.all().back().joins, passes_.all().back().row_steps);
+    emit_row_results("    ", passes_.all().back().given, passes_.all().back().row_steps);
   }
   line("  }");
   end();
@@ -520,10 +520,11 @@ void CpuReducingEmitter::emit_finish_across() {
   }
   for (int output : passes_.across_stores()) {
     const int i = parameter_of(output);
-    const std::string n = number(spec_.stores[static_cast<std::size_t>(output)]), type = value_type(steps_.dtype(spec_.stores[static_cast<std::size_t>(output)]));
+    const int value = spec_.stores[static_cast<std::size_t>(output)];
+    const std::string n = number(value), type = value_type(steps_.dtype(value)), post = steps_.post(value, "part" + number(spec_.accumulator_of(value)) + "[value]", "a.n");
     std::string place = "0";
     for (int axis = 0; !is_scalar(access(i)) && axis < layout_.reduced_rank; ++axis) place += " + q" + number(axis) + " * a.r" + number(i) + "[" + number(axis) + "]";
-    line("      { const " + type + " v" + n + " = post" + n + "(part" + n + "[value], a.n); " + storing(output, "a.p" + number(i) + "[" + place + "]", [](int value) { return local_name(value); }) + " }");
+    line("      { const " + type + " v" + n + " = " + post + "; " + storing(output, "a.p" + number(i) + "[" + place + "]", [](int value) { return local_name(value); }) + " }");
   }
   line("    }\n  }");
   end();
@@ -556,7 +557,7 @@ void CpuReducingEmitter::emit_finish() {
     finish.line("        for (i64 k = 0; k + apart < a.chunks; k += 2 * apart) of_row[k].j" + n + " = reduce" + n + "(of_row[k].j" + n + ", of_row[k + apart].j" + n + ");\n      }");
     finish.line("      const Joined" + n + " j" + n + " = of_row[0].j" + n + ";");
   }
-  finish.emit_row_results("      ", pass.joins, pass.row_steps);
+  finish.emit_row_results("      ", pass.given, pass.row_steps);
   finish.line("    }\n  }");
   finish.end();
   text_ += finish.text_;

@@ -68,8 +68,8 @@ class CpuReducingEmitter {
   void emit_ahead(const std::string& indent, const std::string& before, const Passes::Pass& pass);
   void emit_stores(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass);
   void emit_joins(const std::string& indent, const std::string& letter, bool in_lanes, const Passes::Pass& pass);
-  void emit_row_values(const std::string& indent, const std::vector<int>& joins, const std::vector<int>& steps);
-  void emit_row_results(const std::string& indent, const std::vector<int>& joins, const std::vector<int>& steps);
+  void emit_row_values(const std::string& indent, const std::vector<int>& given, const std::vector<int>& steps);
+  void emit_row_results(const std::string& indent, const std::vector<int>& given, const std::vector<int>& steps);
 
   /// Partial values side by side, in arrays of their own for each member, so that loops over them vectorise.
   void declare_lanes(const std::string& indent, const std::string& letter, int join, const std::string& count);
@@ -79,8 +79,11 @@ class CpuReducingEmitter {
   /// Where a kept value of one element is; at: that place in an array's row.
   std::string kept(int value, const std::string& place, const std::function<std::string(int)>& at) const;
   void emit_last_lanes(const std::string& indent, const std::string& count, const std::string& before, const Passes::Pass& pass);
-  /// The accumulator of all elements of the row at hand.
-  std::string joined_value(int join) const { return columns() ? lane("m", join, "k") : "j" + number(join); }
+  /// What a join makes of all elements of the row at hand.
+  std::string joined_value(int join) const {
+    const int accumulator = spec_.accumulator_of(join);
+    return steps_.post(join, columns() ? lane("m", accumulator, "k") : "j" + number(accumulator), "a.length");
+  }
   /// Whether a row is no longer than its lanes take in one run.
   bool has_one_run() const { return layout_.reduced_rank == 1 && (layout_.lanes == 1 || layout_.lanes == kCpuShortLanes); }
   bool columns() const { return layout_.form == Form::kColumns; }

@@ -90,6 +90,16 @@ void CpuScanEmitter::emit_scanned_rows() {
   line("    }");
 }
 
+std::string CpuScanEmitter::given_prefixes(const std::string& indent, const std::function<std::string(int accumulator)>& prefix, const std::string& place) const {
+  std::string text;
+  for (int join : joins()) text += indent + "const Joined" + number(join) + " prefix" + number(join) + " = " + prefix(join) + ";\n";
+  for (int join : passes_.all()[0].given) {
+    const std::string count = place + (prefix_of(join) == Prefix::kInclusive ? " + 1" : "");
+    text += indent + "const " + value_type(steps_.dtype(join)) + " v" + number(join) + " = " + steps_.post(join, "prefix" + number(spec_.accumulator_of(join)), count) + ";\n";
+  }
+  return text;
+}
+
 /// mN[j + 1]: of element j of the strip first what is joined, then what its part of the strip up to it gives.
 void CpuScanEmitter::emit_strip() {
   const Passes::Pass &first = passes_.all()[0], last = passes_.behind_prefixes();
@@ -120,16 +130,17 @@ void CpuScanEmitter::emit_strip() {
   emit_reduced_offsets("        ", "r", layout_.reduced_rank, last);
   line("        for (i64 part_begin = 0; part_begin < count; part_begin += " + number(kPart) + ") {");
   line("          const i64 part_end = part_begin + " + number(kPart) + " < count ? part_begin + " + number(kPart) + " : count;\n          const bool joins = some || preceded;");
-  std::string prefixes;
   for (int join : joins()) {
-    const std::string n = number(join), reduce = "reduce" + n, before = "before" + n, carry = "carry" + n, m = "m" + n;
+    const std::string n = number(join), reduce = "reduce" + n, before = "before" + n, carry = "carry" + n;
     line("          const Joined" + n + " o" + n + " = some ? (preceded ? " + reduce + "(" + before + ", " + carry + ") : " + carry + ") : " + before + ";");
-    const auto joined = [&](const std::string& own) { return "joins ? " + reduce + "(o" + n + ", " + own + ") : " + own; };
-    const std::string value = prefix_of(join) == Prefix::kInclusive ? joined(m + "[j + 1]") : "j == part_begin ? (joins ? o" + n + " : neutral" + n + "()) : " + joined(m + "[j]");
-    prefixes += "            const " + value_type(steps_.dtype(join)) + " v" + n + " = post" + n + "(" + value + ", r + j" + (prefix_of(join) == Prefix::kInclusive ? " + 1" : "") + ");\n";
   }
+  const auto prefix = [this](int join) {
+    const std::string n = number(join), m = "m" + n;
+    const auto joined = [&](const std::string& own) { return "joins ? reduce" + n + "(o" + n + ", " + own + ") : " + own; };
+    return prefix_of(join) == Prefix::kInclusive ? joined(m + "[j + 1]") : "j == part_begin ? (joins ? o" + n + " : neutral" + n + "()) : " + joined(m + "[j]");
+  };
   line("          if (stores) {\n" + vectorise + "\n          for (i64 j = part_begin; j < part_end; ++j) {");
-  emit_element("            ", "j", "r + j", last, prefixes);
+  emit_element("            ", "j", "r + j", last, given_prefixes("            ", prefix, "r + j"));
   line("          }\n          }");
   for (int join : joins()) line("          carry" + number(join) + " = some ? reduce" + number(join) + "(carry" + number(join) + ", m" + number(join) + "[part_end]) : m" + number(join) + "[part_end];");
   line("          some = true;\n        }\n      }");
@@ -175,15 +186,16 @@ void CpuScanEmitter::emit_column_element() {
   all.stores.insert(all.stores.end(), behind.stores.begin(), behind.stores.end());
   emit_reduced_offsets("      ", "r", 1, all);
   const auto names = [this](int value) { return name(value); };
-  std::string joined, prefixes;
+  std::string joined;
   for (int join : joins()) {
-    const std::string n = number(join), reduce = "reduce" + n, b = layout_.chunked ? lane("b", join, "k") : "neutral" + n + "()";
-    const bool inclusive = prefix_of(join) == Prefix::kInclusive;
-    const auto behind_chunks = [&](const std::string& own) { return "preceded ? " + reduce + "(" + b + ", " + own + ") : " + own; };
+    const std::string n = number(join);
     joined += "        const Joined" + n + " was" + n + " = " + lane("m", join, "k") + ", now" + n + " = starts ? " + steps_.call(join, names) + " : " + steps_.appended(join, "was" + n, names) + ";\n        " + set_lane("m", join, "k", "now" + n) + "\n";
-    const std::string value = inclusive ? behind_chunks("now" + n) : "starts ? (preceded ? " + b + " : neutral" + n + "()) : " + behind_chunks("was" + n);
-    prefixes += "        const " + value_type(steps_.dtype(join)) + " v" + n + " = post" + n + "(" + value + ", r" + (inclusive ? " + 1" : "") + ");\n";
   }
+  const auto prefix = [this](int join) {
+    const std::string n = number(join), b = layout_.chunked ? lane("b", join, "k") : "neutral" + n + "()";
+    const auto behind_chunks = [&](const std::string& own) { return "preceded ? reduce" + n + "(" + b + ", " + own + ") : " + own; };
+    return prefix_of(join) == Prefix::kInclusive ? behind_chunks("now" + n) : "starts ? (preceded ? " + b + " : neutral" + n + "()) : " + behind_chunks("was" + n);
+  };
   if (layout_.chunked) {  // what is written is written once
     Passes::Pass silent = before;
     silent.stores.clear();
@@ -195,7 +207,7 @@ void CpuScanEmitter::emit_column_element() {
   line("      for (i64 k = 0; k < count; ++k) {");
   emit_element("        ", "k", "r", before);
   text_ += joined;
-  emit_element("        ", "k", "r", behind, prefixes);
+  emit_element("        ", "k", "r", behind, given_prefixes("        ", prefix, "r"));
   line("      }");
 }
 

@@ -31,6 +31,8 @@ class CpuScanEmitter : private CpuReducingEmitter {
   void emit_scanned_columns();
   void emit_column_element();
   const std::vector<int>& joins() const { return passes_.all()[0].joins; }
+  /// What the joins give that have these prefixes: statements.
+  std::string given_prefixes(const std::string& indent, const std::function<std::string(int accumulator)>& prefix, const std::string& place) const;
   Prefix prefix_of(int join) const { return spec_.step_of(join).join->prefix; }
 };
 

@@ -112,10 +112,10 @@ void CudaReducingEmitter::emit_finish_across() {
     line("    if (lane < apart) " + s + "[t] = reduce" + n + "(" + s + "[t], " + s + "[t + apart * " + columns + "]);\n    __syncthreads();\n  }");
   }
   line("  if (lane != 0 || own >= a.length) return;");
-  for (int join : across_) line("  const " + value_type(steps_.dtype(join)) + " v" + number(join) + " = post" + number(join) + "(s" + number(join) + "[slot], a.n);");
   for (int output : passes_.across_stores()) {
-    const int i = spec_.input_count() + output;
-    line("  " + storing(output, "a.p" + number(i) + "[" + (moves(i) ? "along" + number(i) + "(a, place(p))" : "0") + "]"));
+    const int i = spec_.input_count() + output, join = spec_.stores[static_cast<std::size_t>(output)];
+    line("  { const " + value_type(steps_.dtype(join)) + " v" + number(join) + " = " + steps_.post(join, "s" + number(spec_.accumulator_of(join)) + "[slot]", "a.n") + ";");
+    line("  " + storing(output, "a.p" + number(i) + "[" + (moves(i) ? "along" + number(i) + "(a, place(p))" : "0") + "]") + " }");
   }
   line("}");
 }

@@ -533,6 +533,9 @@ void CudaReducingEmitter::emit_across(const std::vector<int>& joins) {
     line("#pragma unroll\n  for (int distance = " + number(warps / 2) + "; distance > 0; distance /= 2) {");
     each("    ", [](const std::string& j, const std::string& reduce, const std::string&) { return j + " = " + reduce + "(" + j + ", exchanged(" + j + ", distance));"; });
     line("  }");
+    for (int join : joins) {  // reduce(a, b) of a struct, or of a user's text, may round otherwise than reduce(b, a)
+      if (spec_.step_of(join).row || !spec_.step_of(join).join->members.empty()) line("  j" + number(join) + " = of_lane(j" + number(join) + ", 0);");
+    }
     return;
   }
   each("  ", [&](const std::string& j, const std::string&, const std::string& shared) { return j + " = " + shared + "[slot * " + number(warps) + "];"; });
@@ -557,13 +560,13 @@ void CudaReducingEmitter::emit_across_blocks(const std::vector<int>& joins) {
   }
 }
 
-void CudaReducingEmitter::emit_row_values(const std::vector<int>& joins, const std::vector<int>& steps) {
+void CudaReducingEmitter::emit_row_values(const std::vector<int>& given, const std::vector<int>& steps) {
   const auto emit = [&](int value, const std::string& text) {
     const std::string type = value_type(steps_.dtype(value)), v = "v" + number(value);
     if (several()) line("  " + type + " " + v + "[" + number(layout_.vector) + "];\n" + unrolled("  ", v + "[k] = " + text + ";"));
     else line("  const " + type + " " + v + " = " + text + ";");
   };
-  for (int join : joins) emit(join, "post" + number(join) + "(j" + number(join) + (several() ? "[k]" : "") + ", a.length)");
+  for (int join : given) emit(join, steps_.post(join, "j" + number(spec_.accumulator_of(join)) + (several() ? "[k]" : ""), "a.length"));
   for (int value : steps) emit(value, steps_.call(value, [this](int input) { return name(input); }));
 }
 
@@ -631,9 +634,9 @@ void CudaReducingEmitter::emit_passes() {
     else if (layout_.cluster > 1 && !joins.empty()) emit_meeting(meeting++, joins);
     if (is_own_) {
       is_own_ = false;
-      emit_row_values(passes_.all()[0].joins, passes_.all()[0].row_steps);
+      emit_row_values(passes_.all()[0].given, passes_.all()[0].row_steps);
     }
-    if (!layout_.chunked) emit_row_values(pass.joins, pass.row_steps);
+    if (!layout_.chunked) emit_row_values(pass.given, pass.row_steps);
   }
 }
 
@@ -652,7 +655,7 @@ void CudaReducingEmitter::emit_finish() {
     finish.line("  for (i64 k = lane; k < a.chunks && own < a.n; k += " + number(layout_.lanes) + ") j" + n + " = reduce" + n + "(j" + n + ", " + finish.partial("k") + ".j" + n + ");");
   }
   finish.emit_across(pass.joins);
-  finish.emit_row_values(pass.joins, pass.row_steps);
+  finish.emit_row_values(pass.given, pass.row_steps);
   finish.emit_row_stores();
   finish.line("}");
   text_ += finish.text_;

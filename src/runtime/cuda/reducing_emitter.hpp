@@ -75,7 +75,7 @@ class CudaReducingEmitter {
   void emit_meeting(int number, const std::vector<int>& joins);
   void emit_passes();
   void emit_divisors(const Passes::Pass& pass);
-  void emit_row_values(const std::vector<int>& joins, const std::vector<int>& steps);
+  void emit_row_values(const std::vector<int>& given, const std::vector<int>& steps);
   void emit_row_stores();
   int held_piece(int join) const;
   std::string held_place(int join, const std::string& row) const;
@@ -159,7 +159,7 @@ class CudaReducingEmitter {
   Passes passes_;
   int block_;
   bool backward_;              // a scan from the last element
-  std::vector<int> across_;    // joins across rows
+  std::vector<int> across_;    // accumulators of joins across rows
   std::optional<OwnMaximum> own_;  // of blocks that meet once for two passes
   bool is_own_ = false;            // the text at hand has the block's own maximum, not the row's
   std::vector<int> ahead_;         // arrays of which blocks that stay read rows ahead

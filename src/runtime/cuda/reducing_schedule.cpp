@@ -180,7 +180,8 @@ Measured measured() {
 void share_columns(const KernelSpec& spec, Layout& layout, std::int64_t outputs, std::int64_t length, const Measured& asked) {
   int slots = 1;
   while (slots < 32 && std::int64_t{slots} * layout.vector < outputs) slots *= 2;
-  layout.lanes = asked.lanes > 0 ? std::min(asked.lanes, kBlock) : length <= 16 && outputs >= kBlock ? 1 : kBlock / slots;
+  const bool gives_lanes = partial_bytes(spec) * static_cast<std::size_t>(kBlock * layout.vector) <= kColumnSharedBytes;  // each other their values, in shared memory
+  layout.lanes = asked.lanes > 0 ? std::min(asked.lanes, kBlock) : (length <= 16 && outputs >= kBlock) || !gives_lanes ? 1 : kBlock / slots;
   layout.items = asked.items > 0 ? asked.items : std::clamp(std::min(kColumnBytesInFlight / bytes_read(spec, layout), kColumnElements) / layout.vector, 1, kMostItems);
 }
 
@@ -209,6 +210,13 @@ int lanes_in_a_warp(std::int64_t vectors, int items) {
   return lanes;
 }
 
+/// Registers beyond one of each element of a vector that the structs of joins of several values take while a thread joins its elements.
+int words_of_members(const KernelSpec& spec, const Layout& layout) {
+  int words = 0;
+  each_accumulator(spec, [&](const Join& join) { words += join.members.empty() || join.across ? 0 : (join.bytes + 3) / 4 - 1; });
+  return words * layout.vector;
+}
+
 /// Lanes, items and cluster that hold a row; false if nothing does.
 bool hold_rows(const KernelSpec& spec, Layout& layout, const Geometry& geometry, std::int64_t length, const Processors& processors, const Measured& asked) {
   const int words = words_of_place(spec, layout) * layout.vector;  // of a vector
@@ -218,7 +226,9 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, const Geometry& geometry,
   int lanes = 1, cluster = 1, held = !writes ? kWordsOfLongestRows : is_short ? kMostWordsHeld : kWordsHeld;
   // Of 16-bit floats a vector more, where most threads' last one is empty: two blocks of twice the lanes wait for each other.
   const int more_vectors = is_short && layout.ends == Ends::kAnywhere ? 1 : 0;
-  const auto fits = [&] { return std::int64_t{lanes} * cluster * (std::max((lanes == kSparseLanes ? held / 2 : held) / words, 1) + more_vectors) >= vectors; };
+  const int of_members = words_of_members(spec, layout);
+  const auto held_by_thread = [&] { return lanes == kSparseLanes ? held / 2 : lanes == kMostLanes ? held - of_members : held; };  // so many lanes leave few registers beside
+  const auto fits = [&] { return std::int64_t{lanes} * cluster * (std::max(held_by_thread() / words, 1) + more_vectors) >= vectors; };
   const bool is_of_warps = is_short && !spec.joins_across() && are_many(geometry.count, processors);
   lanes = lanes_in_a_warp(vectors, is_of_warps ? std::clamp(held / words + more_vectors, 1, kItemsInAWarp) : 1);
   while (lanes < most_alone && !fits()) lanes *= 2;
@@ -237,7 +247,7 @@ bool hold_rows(const KernelSpec& spec, Layout& layout, const Geometry& geometry,
   layout.cluster = cluster;
   layout.items = static_cast<int>(divide_up(vectors, std::int64_t{lanes} * cluster));
   // Registers for that many, where the values fit: else the compiler reads far ahead, and too few blocks are resident.
-  const int held_registers = layout.items * words + words_held(spec);
+  const int held_registers = layout.items * words + words_held(spec) + of_members;
   const bool more = cluster == 1 && lanes == kLanesAlone && layout.items * layout.vector * words_wanted_again(spec, layout) <= kWordsHeld && kFewOwnRegisters + held_registers <= kRegisters / kMoreResidentThreads;
   int threads = more ? kMoreResidentThreads : kOwnRegisters + held_registers <= kRegisters / kResidentThreads ? kResidentThreads : 0;
   const bool in_warps = is_of_warps && lanes <= 32;
@@ -311,7 +321,8 @@ void stay_across(const KernelSpec& spec, Layout& layout, const Geometry& geometr
 /// if that takes no less than half of them.
 int items_of_pass(const KernelSpec& spec, const Layout& layout, std::int64_t length) {
   const std::int64_t each = std::int64_t{layout.lanes} * layout.vector, most = divide_up(length, each);
-  const int wanted = static_cast<int>(std::clamp<std::int64_t>(kRowBytesInFlight / (bytes_read(spec, layout) * layout.vector), 1, std::min<std::int64_t>(most, kMostItems)));
+  const int bytes = kRowBytesInFlight - (layout.lanes == kMostLanes ? 4 * words_of_members(spec, layout) : 0);  // that have registers beside what is joined
+  const int wanted = static_cast<int>(std::clamp<std::int64_t>(bytes / (bytes_read(spec, layout) * layout.vector), 1, std::min<std::int64_t>(most, kMostItems)));
   for (int items = wanted; items * 2 > wanted; --items) {
     if (length % (each * items) == 0) return items;
   }
@@ -328,9 +339,7 @@ std::size_t held_bytes(const KernelSpec& spec, const Layout& layout) {
   if (layout.ahead > 0) return static_cast<std::size_t>(layout.ahead) * ahead_bytes(spec, layout);
   std::size_t bytes = 0;
   const std::int64_t places = std::int64_t{reducing_block(layout)} * layout.items * layout.vector;
-  for (const Step& step : spec.steps) {
-    if (step.join && step.join->across) bytes += static_cast<std::size_t>(divide_up(places * step.join->bytes, 128) * 128);
-  }
+  each_accumulator(spec, [&](const Join& join) { bytes += join.across ? static_cast<std::size_t>(divide_up(places * join.bytes, 128) * 128) : 0; });
   return bytes;
 }
 
@@ -360,18 +369,14 @@ void mark_shared_inputs(const KernelSpec& spec, Layout& layout, const Geometry& 
 /// 32-bit words of what a scan joins.
 int joined_words(const KernelSpec& spec) {
   int words = 0;
-  for (const Step& step : spec.steps) {
-    if (step.join) words += (step.join->bytes + 3) / 4;
-  }
+  each_accumulator(spec, [&](const Join& join) { words += (join.bytes + 3) / 4; });
   return words;
 }
 
 /// Registers that joining an element takes: an exclusive value is made of the one before.
 int joining_words(const KernelSpec& spec) {
   int words = 0;
-  for (const Step& step : spec.steps) {
-    if (step.join) words += (step.join->bytes + 3) / 4 * (step.join->prefix == Prefix::kExclusive ? kJoiningExclusive : kJoining);
-  }
+  each_accumulator(spec, [&](const Join& join) { words += (join.bytes + 3) / 4 * (join.prefix == Prefix::kExclusive ? kJoiningExclusive : kJoining); });
   return words;
 }
 
@@ -501,7 +506,10 @@ Layout share_cuda_scan(const KernelSpec& spec, Layout layout, const Geometry& ge
   const int few = asked.items > 0 ? asked.items : std::clamp((rows ? kScanWords : kColumnScanWords) / words, 1, kMostItems);
   int widest = 1, residents = kScanResidents;
   for (int i = 0; i < spec.parameter_count(); ++i) widest = std::max(widest, spec.element_bytes(i));
-  const int slots_of_columns = std::clamp(kColumnsTogether / (layout.vector * widest), 16, 32);
+  int slots_of_columns = std::clamp(kColumnsTogether / (layout.vector * widest), 16, 32);
+  // What lanes and levels give of a tile's columns lies in shared memory that any block may have.
+  const auto fits = [&] { return partial_bytes(spec) * static_cast<std::size_t>(slots_of_columns * layout.vector * (kBlock / 32 + kMostColumnLevels)) + kReservedShared <= kColumnSharedBytes; };
+  while (!rows && slots_of_columns > 1 && !fits()) slots_of_columns /= 2;
   share_tile(layout, few, length, outputs, slots_of_columns, asked);
   if (scan_cuda_work(spec, layout, geometry).chunks > 1) {
     // What stands before a vector of a row takes registers too.
@@ -552,7 +560,7 @@ Work scan_cuda_work(const KernelSpec& spec, const Layout& layout, const Geometry
   work.launches.push_back({0, {{groups * work.chunks}, {threads}, staged}});
   if (work.chunks == 1) return work;
   int words = 0;
-  for (const Step& step : spec.steps) words += step.join ? state_words(*step.join, rows) : 0;
+  each_accumulator(spec, [&](const Join& join) { words += state_words(join, rows); });
   work.tile = work.chunks;
   for (std::int64_t tiles = work.chunks; tiles > 1;) work.tile += tiles = divide_up(tiles, radix);
   work.zeroed_bytes = work.scratch_bytes = static_cast<std::size_t>(kTicketWords + geometry.count * work.tile * words) * sizeof(std::uint64_t);

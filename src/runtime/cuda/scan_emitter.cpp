@@ -527,17 +527,18 @@ void CudaScanEmitter::emit_join(int join) {
 /// vN: the value of an element, of mN and eN.
 void CudaScanEmitter::emit_value(int join) {
   const Join& how = *spec_.step_of(join).join;
-  const std::string n = number(join), e = rows() ? "e" + n + "[u]" : "e" + n + "[k]", has = rows() ? "has" + n + "[u]" : "has" + n;
+  const int accumulator = spec_.accumulator_of(join);
+  const std::string n = number(accumulator), e = rows() ? "e" + n + "[u]" : "e" + n + "[k]", has = rows() ? "has" + n + "[u]" : "has" + n;
   const std::string at = rows() ? "at + k" : "at";
   const auto joined = [&](const std::string& own) { return has + " ? reduce" + n + "(" + e + ", " + own + ") : " + own; };
-  std::string value = joined(own_joined(join)), count = "i64(" + at + ") + 1";
+  std::string value = joined(own_joined(accumulator)), count = "i64(" + at + ") + 1";
   if (how.prefix == Prefix::kExclusive) {
     const std::string is_first = rows() ? "k == 0" : "u == 0";
     const std::string begins = shifts() || !rows() ? at + " <= begin" : "u == 0 && k == 0 && at <= begin";  // of the whole row
-    value = begins + " ? neutral" + n + "() : " + is_first + " ? " + e + " : " + joined(before_joined(join));
+    value = begins + " ? neutral" + n + "() : " + is_first + " ? " + e + " : " + joined(before_joined(accumulator));
     count = "i64(" + at + ")";
   }
-  line("      const " + value_type(steps_.dtype(join)) + " v" + n + " = post" + n + "(" + value + ", " + count + ");");
+  line("      const " + value_type(steps_.dtype(join)) + " v" + number(join) + " = " + steps_.post(join, value, count) + ";");
 }
 
 /// Elements with what stands before them. Of staged inputs they are joined anew, which takes no registers while others are waited for.

@@ -7,7 +7,7 @@ namespace {
 /// every element is read or written once, and what other kernels left there may still be wanted.
 constexpr const char* kHead = R"(#define DAMO_FUNCTION static __device__ __forceinline__
 )";
-constexpr const char* kVector = R"(template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
+constexpr const char* kVector = R"(template <class T, int N> struct alignas(sizeof(T) * N & -(sizeof(T) * N)) Vec { T e[N]; };
 )";
 
 /// Not ld.global.nc, which promises that nobody writes what is read while the kernel runs: an output may be an input, and a kernel may be launched

@@ -76,30 +76,34 @@ std::string signature(const Step& step, bool rounds) {
 /// Whether the text of a step orders numbers. Of a template's brackets too: a step too many costs an addition.
 bool orders(const Step& step) {
   const auto has = [](const std::string& text) { return text.find_first_of("<>") != std::string::npos; };
-  return has(step.code) || (step.join && (has(step.join->reduce) || has(step.join->append)));
+  return has(step.code) || (step.join && (has(step.join->before) || has(step.join->reduce) || has(step.join->append)));
 }
 
-/// The functions of a join whose value has this number.
-std::string join_functions(const Step& step, const std::string& number) {
+/// The functions of a join that gives this value, of an accumulator whose first join has that number.
+std::string join_functions(const Step& step, int value, int accumulator) {
   const Join& join = *step.join;
-  const std::string type = value_type(step.compute), own = "Joined" + number;
-  const auto body = [&](const std::string& value, bool is_users = true) {
+  const std::string type = value_type(step.compute), own = "Joined" + std::to_string(accumulator), number = std::to_string(value);
+  const auto body = [&](const std::string& result, bool is_users = true, const std::string& before = {}) {
     const bool tells_line = is_users && step.row;  // so that the compiler's messages name the user's file
-    return " {\n  typedef " + type + " T;\n" + (tells_line ? line_directive(step.row.file, step.row.line) : "") + "  return " + value + ";\n" +
+    return " {\n  typedef " + type + " T;\n  typedef " + own + " Joined;\n" + (tells_line ? line_directive(step.row.file, step.row.line) : "") + (before.empty() ? "" : "  " + before + "\n") + "  return " + result + ";\n" +
            (tells_line ? "#line 1 \"generated\"\n" : "") + "}\n";
   };
+  const std::string post = "DAMO_FUNCTION " + value_type(step.result) + " post" + number + "(" + own + " a, i64 n)" + body(converted(value_type(step.result), join.post.empty() ? "a" : join.post));
+  if (accumulator != value) return post;
   std::string parameters;
   for (std::size_t i = 0; i < step.inputs.size(); ++i) parameters += (i > 0 ? ", " : "") + value_type(step.input_as(i)) + " x" + std::to_string(i);
-  std::string text = join.preamble + "typedef " + (join.accumulator.empty() ? type : join.accumulator) + " " + own + ";\n";
+  std::string text, members;
+  for (const auto& [member_type, member] : join.members) members += " " + member_type + " " + member + ";";
+  if (join.accumulator.empty() && !members.empty()) text = "struct " + own + " {" + members + " };\n";
+  else text = "typedef " + (join.accumulator.empty() ? type : join.accumulator) + " " + own + ";\n";
   text += "DAMO_FUNCTION " + own + " neutral" + number + "()" + body(own + bracketed(join.neutral));
-  text += "DAMO_FUNCTION " + own + " reduce" + number + "(" + own + " a, " + own + " b)" + body(own + bracketed(join.reduce));
+  text += "DAMO_FUNCTION " + own + " reduce" + number + "(" + own + " a, " + own + " b)" + body(own + bracketed(join.reduce), true, join.before);
   text += "DAMO_FUNCTION " + own + " joined" + number + "(" + parameters + ")" + body(own + bracketed(step.code));
   std::string arguments;
   for (std::size_t i = 0; i < step.inputs.size(); ++i) arguments += (i > 0 ? ", x" : "x") + std::to_string(i);
   text += "DAMO_FUNCTION " + own + " append" + number + "(" + own + " a, " + parameters + ")";
   text += join.append.empty() ? body("reduce" + number + "(a, joined" + number + "(" + arguments + "))", false) : body(own + bracketed(join.append));
-  const std::string post = join.post.empty() ? "a" : join.post;
-  return text + "DAMO_FUNCTION " + value_type(step.result) + " post" + number + "(" + own + " a, i64 n)" + body(converted(value_type(step.result), post));
+  return text + post;
 }
 
 std::string identifier(const std::string& name) {
@@ -134,13 +138,13 @@ StepPrinter::StepPrinter(const KernelSpec& spec) : spec_(spec), dtypes_(spec.inp
 
 void StepPrinter::add(const Step& step) {
   const int value = static_cast<int>(dtypes_.size());
-  const std::string number = std::to_string(value);
   dtypes_.push_back(step.result);
   called_.emplace_back();
   if (step.is_place || step.is_count) return;
   if (step.join) {
-    called_.back() = "joined" + number;
-    functions_ += join_functions(step, number);
+    const int accumulator = spec_.accumulator_of(value);
+    called_.back() = "joined" + std::to_string(accumulator);
+    functions_ += join_functions(step, value, accumulator);
     return;
   }
   std::string definition = signature(step, step.rounds && !is_rounded_as_stored(spec_, value));

@@ -26,13 +26,15 @@ class StepPrinter {
  public:
   explicit StepPrinter(const KernelSpec& spec);
 
-  /// All functions, for a dialect that has defined DAMO_FUNCTION. Of a join of value v: Joined<v>, the accumulator, and
-  /// neutral<v>(), reduce<v>(a, b), joined<v>(x0, ...), append<v>(a, x0, ...), post<v>(a, n). A dialect defines the type `place`.
+  /// All functions, for a dialect that has defined DAMO_FUNCTION. Of an accumulator, by the number v of the first join that has it: Joined<v>, and
+  /// neutral<v>(), reduce<v>(a, b), joined<v>(x0, ...), append<v>(a, x0, ...). Of a join of value v: post<v>(a, n). A dialect defines the type `place`.
   const std::string& functions() const { return functions_; }
   /// How the text at hand calls a value that is no constant.
   using Name = std::function<std::string(int value)>;
   /// A step's value, or of a join what one element gives.
   std::string call(int value, const Name& name) const;
+  /// What a join makes of the accumulator of so many elements.
+  static std::string post(int join, const std::string& accumulator, const std::string& count) { return "post" + number(join) + "(" + accumulator + ", " + count + ")"; }
   /// A join's accumulator with one more element, which stands behind all that are in it.
   std::string appended(int join, const std::string& before, const Name& name) const;
   /// How the text calls a value: a constant, a number or what name says.

@@ -34,9 +34,11 @@ Passes::Passes(const KernelSpec& spec, const MayKeep& may_keep) : spec_(spec) {
   passes_.resize(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < spec.steps.size(); ++i) {
     const int value = spec.first_step() + static_cast<int>(i);
-    if (spec.is_across(value)) passes_[static_cast<std::size_t>(known(value) - 1)].across.push_back(value);
-    else if (spec.steps[i].join) passes_[static_cast<std::size_t>(known(value) - 1)].joins.push_back(value);
-    else if (is_element(value)) continue;
+    if (spec.steps[i].join) {
+      Pass& pass = passes_[static_cast<std::size_t>(known(value) - 1)];
+      if (spec.accumulates(value)) (spec.is_across(value) ? pass.across : pass.joins).push_back(value);
+      if (!spec.is_across(value)) pass.given.push_back(value);
+    } else if (is_element(value)) continue;
     else if (known(value) == 0) first_row_steps_.push_back(value);
     else passes_[static_cast<std::size_t>(known(value) - 1)].row_steps.push_back(value);
   }
@@ -146,17 +148,13 @@ std::size_t kept_bytes(const KernelSpec& spec) {
 
 std::size_t partial_bytes(const KernelSpec& spec) {
   std::size_t bytes = 0;
-  for (const Step& step : spec.steps) {
-    if (step.join && !step.join->across) bytes += (static_cast<std::size_t>(step.join->bytes) + 7) / 8 * 8;
-  }
+  each_accumulator(spec, [&](const Join& join) { bytes += join.across ? 0 : (static_cast<std::size_t>(join.bytes) + 7) / 8 * 8; });
   return bytes;
 }
 
 std::size_t across_bytes(const KernelSpec& spec) {
   std::size_t bytes = 0;
-  for (const Step& step : spec.steps) {
-    if (step.join && step.join->across) bytes += static_cast<std::size_t>(step.join->bytes);
-  }
+  each_accumulator(spec, [&](const Join& join) { bytes += join.across ? static_cast<std::size_t>(join.bytes) : 0; });
   return bytes;
 }
 

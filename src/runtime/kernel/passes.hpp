@@ -23,8 +23,9 @@ class Passes {
     std::vector<int> prefixes;   ///< element values that joins of earlier passes gave
     std::vector<int> steps;      ///< element values that it makes
     std::vector<int> keeps;      ///< those of them that later passes read
-    std::vector<int> joins;      ///< row values that it ends with, or prefixes of them
-    std::vector<int> across;     ///< joins across rows whose elements it has
+    std::vector<int> joins;      ///< accumulators, each by the first join that has it
+    std::vector<int> given;      ///< what is made of them: row values that the pass ends with, or prefixes
+    std::vector<int> across;     ///< likewise the accumulators of joins across rows whose elements it has
     std::vector<int> row_steps;  ///< row values that follow from joins of this pass and before
     std::vector<int> stores;     ///< outputs, by number, whose elements it writes
   };
@@ -56,6 +57,14 @@ class Passes {
   std::vector<Pass> passes_;
   std::vector<int> first_row_steps_, row_stores_, across_stores_;
 };
+
+/// act(join) for each accumulator.
+template <class Act>
+void each_accumulator(const KernelSpec& spec, Act act) {
+  for (int value = spec.first_step(); value < spec.first_step() + static_cast<int>(spec.steps.size()); ++value) {
+    if (spec.accumulates(value)) act(*spec.step_of(value).join);
+  }
+}
 
 /// Whether one pass does it all, whatever it writes on its way: then rows may be cut into chunks.
 bool joins_in_one_pass(const KernelSpec& spec);

@@ -35,13 +35,13 @@ struct RowPlace {
 /// Whether a join gives a row its value, or each element that of the elements up to it, or of those before it.
 enum class Prefix : std::uint8_t { kNone, kInclusive, kExclusive };
 
-/// How the elements of a row become one value. Texts are C expressions in which T is the step's `compute` type.
+/// How the elements of a row become one value. Texts are C expressions in which T is the step's `compute` type and Joined that of a and b.
 struct Join {
-  std::string accumulator;  ///< C type of a and b, copied as bytes; empty: T
+  std::string accumulator;  ///< C type of a and b, copied as bytes; empty: T, or a struct of the members, where there are some
   int bytes = 8;            ///< of the accumulator, or more; at most 64
   std::vector<std::pair<std::string, std::string>> members;  ///< type and name of each, where the accumulator is a struct of these
-  std::string preamble;     ///< types and functions that the texts need
   std::string neutral;      ///< reduce(neutral, a) is a; of a prefix join the value of no elements
+  std::string before;       ///< statements that stand before the expression `reduce`, of a and b too
   std::string reduce;       ///< of a and b; associative and commutative; of a prefix join associative, a being the earlier one
   std::string append;       ///< of a and one element's x0, ..., which stands behind all that are in a; empty: reduce of a and what its code gives
   std::string post;         ///< of a and n, the number of elements that were joined; empty: a
@@ -76,6 +76,16 @@ struct Step {
            a.condition_first == b.condition_first && a.rounds == b.rounds && a.inputs == b.inputs && a.inputs_as == b.inputs_as && a.join == b.join && a.is_place == b.is_place && a.is_count == b.is_count;
   }
 };
+
+/// Whether the two have one accumulator: they differ at most in what is made of it at the end. So several values are joined together: each is what one
+/// such step makes of an accumulator that has them all.
+inline bool accumulate_alike(const Step& a, const Step& b) {
+  const auto same = [](const Join& x, const Join& y) {
+    return x.reduce == y.reduce && x.neutral == y.neutral && x.accumulator == y.accumulator && x.bytes == y.bytes && x.members == y.members && x.before == y.before && x.append == y.append &&
+           x.prefix == y.prefix && x.backward == y.backward && x.across == y.across;
+  };
+  return a.join && b.join && a.inputs == b.inputs && a.code == b.code && a.compute == b.compute && a.condition_first == b.condition_first && a.inputs_as == b.inputs_as && same(*a.join, *b.join);
+}
 
 /// The steps are computed again and again for each element, in turns, by one kernel. What a turn leaves to later ones stays in registers, or on a CPU in its
 /// first-level cache. Of elementwise specs without ordinals and values. What a launch brings is in LoopRun.
@@ -205,6 +215,14 @@ struct KernelSpec {
     return std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.is_place; });
   }
   const Step& step_of(int value) const { return steps[static_cast<std::size_t>(value - first_step())]; }
+  /// Of a value that a join gives: the first join that has the same accumulator.
+  int accumulator_of(int value) const {
+    int first = first_step();
+    while (first < value && !accumulate_alike(step_of(first), step_of(value))) ++first;
+    return first;
+  }
+  /// Whether a step joins, and none before it has its accumulator.
+  bool accumulates(int value) const { return step_of(value).join && accumulator_of(value) == value; }
 };
 
 }  // namespace damo

@@ -167,7 +167,7 @@ PassSpecs split_passes(const KernelSpec& spec, std::uint32_t row_axes) {
   for (std::size_t pass = 0; pass < passes.all().size(); ++pass) {
     const auto ends_here = [&](int value) { return passes.known(value) == static_cast<int>(pass) + 1 || (passes.known(value) == 0 && pass == 0); };
     PartBuilder part = split.part();
-    for (int join : passes.all()[pass].joins) split.leave(part, join);
+    for (int join : passes.all()[pass].given) split.leave(part, join);
     for (int value : across) {
       if (ends_here(value)) split.leave(part, value);
     }

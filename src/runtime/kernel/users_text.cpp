@@ -12,7 +12,7 @@ std::string users_head(const KernelSpec& spec) {
   if (has(float16)) text += "#include <cuda_fp16.h>\n";
   if (has(bfloat16)) text += "#include <cuda_bf16.h>\n";
   if (has(float8_e4m3) || has(float8_e5m2)) text += "#include <cuda_fp8.h>\n";
-  text += spec.users_text->preamble + "#line 1 \"generated\"\n#undef A\n#undef N\n#undef T\nnamespace damo_generated {\n";
+  text += spec.users_text->preamble + "#line 1 \"generated\"\n#undef A\n#undef N\n#undef T\n#undef Joined\nnamespace damo_generated {\n";
   text += "typedef signed char i8; typedef short i16; typedef int i32; typedef long long i64;\n";
   text += "typedef unsigned char u8; typedef unsigned short u16; typedef unsigned int u32; typedef unsigned long long u64;\n";
   if (has(float16)) text += "typedef __half half;\n";

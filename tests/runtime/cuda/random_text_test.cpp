@@ -143,7 +143,7 @@ std::string draws_as_cuda_c(std::string text) {
   text.replace(text.find(head), head.size(), R"(using namespace damo;  // expf: the functions of math.h
 #define DAMO_FUNCTION static __device__ __forceinline__
 DAMO_FUNCTION void wait_first() {}
-template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
+template <class T, int N> struct alignas(sizeof(T) * N & -(sizeof(T) * N)) Vec { T e[N]; };
 template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
 template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& v) { *reinterpret_cast<Vec<T, N>*>(p) = v; }
 )");

@@ -45,7 +45,7 @@ struct Case {
   std::vector<bool> is_row;          // of every parameter
   std::vector<bool> is_column = {};  // of every parameter, or none: one element for each place of a row
 };
-std::vector<Case> cases() { return {{softmax(), {false, false}}, {moments(), {false, true, true}}, {center(), {false, false, true, false, true}}, {argmax(), {false, true}}, {places(), {false, true, false}}}; }
+std::vector<Case> cases() { return {{softmax(), {false, false}}, {moments(), {false, true, true}}, {center(), {false, false, true, false, true}}, {argmax(), {false, true}}, {places(), {false, true, false}}, {spread(), {false, true, true}}, {normed(), {false, false}}}; }
 /// The loss of a row's label and the gradient by the row's elements: a label a row, a comparison with each place, three joins.
 KernelSpec cross_entropy() {
   const KernelSpec softmax = log_softmax();
@@ -88,7 +88,7 @@ __device__ Widest joined(Widest a, const Widest& b) {
   return {std::move(spec), {false, true}};
 }
 /// Those that join across rows: the shapes that one kernel serves.
-std::vector<Case> cases_across() { return {{norm_gradient(), {false, false, false, true, false, false}, {false, false, false, false, true, true}}, {sums_of_both(), {false, true, false}, {false, false, true}}, {sums_of_both_in_float64(), {false, true, false}, {false, false, true}}}; }
+std::vector<Case> cases_across() { return {{norm_gradient(), {false, false, false, true, false, false}, {false, false, false, false, true, true}}, {sums_of_both(), {false, true, false}, {false, false, true}}, {sums_of_both_in_float64(), {false, true, false}, {false, false, true}}, {spread_of_both(), {false, true, false, false}, {false, false, true, true}}}; }
 const Given kGivenAcross[] = {{{600, 33}, 2}, {{37, 128}, 2}, {{20, 4096}, 2}, {{3, 4096}, 2}, {{3000, 5}, 2}, {{9, 40, 7}, 4}, {{9, 4, 40}, 6}, {{50, 1001}, 2, false, true}};
 /// Rows enough for blocks that join across them and read ahead: of whole vectors that fill its threads or not, with and without what rows share, of one meeting a row and more.
 std::vector<Case> cases_across_ahead() {

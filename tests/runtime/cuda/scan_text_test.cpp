@@ -42,13 +42,13 @@ KernelSpec sums_of(DType dtype, DType compute) {
 
 /// The greatest value so far and its place, 16 bytes.
 KernelSpec wide_pairs() {
-  KernelSpec spec = spec_of("pairs", {place_in_row(), map("Best{x0, x1}", {0, 1})}, {2});
+  KernelSpec spec = spec_of("pairs", {place_in_row(), map("Joined{x0, x1}", {0, 1})}, {2});
   spec.inputs = {float64};
   spec.outputs = {int64};
   spec.steps[1].compute = float64;
   spec.steps[1].result = int64;
   spec.steps[1].inputs_as = {float64, int64};
-  spec.steps[1].join = Join{.accumulator = "Best", .bytes = 16, .members = {{"double", "value"}, {"i64", "place"}}, .preamble = "struct Best { double value; i64 place; };\n", .neutral = "Best{0, 0}", .reduce = "a.value >= b.value ? a : b", .post = "a.place", .prefix = Prefix::kInclusive};
+  spec.steps[1].join = Join{.bytes = 16, .members = {{"double", "value"}, {"i64", "place"}}, .neutral = "Joined{0, 0}", .reduce = "a.value >= b.value ? a : b", .post = "a.place", .prefix = Prefix::kInclusive};
   return spec;
 }
 
@@ -57,7 +57,13 @@ TEST(CudaScan, CompilesWithHardlyASpillNvrtc) {
   std::set<std::string> known;
   KernelSpec greatest = spec_of("greatest", {prefix(max_of(0), Prefix::kExclusive, true)}, {1});
   greatest.steps[0].join->bytes = 4;
-  std::vector<KernelSpec> specs = {greatest, sums_of(float32, float32), weighted_sums().spec, sums_behind().spec, sums_and_greatest().spec, recurrence(true).spec, wide_pairs(), sums_of(float16, float32), sums_of(float64, float64)};
+  // Two values of each prefix of pairs.
+  KernelSpec pairs = recurrence(false).spec;
+  pairs.steps.push_back(pairs.steps[1]);
+  pairs.steps.back().join->post = "a.m";
+  pairs.stores.push_back(pairs.first_step() + static_cast<int>(pairs.steps.size()) - 1);
+  pairs.outputs.push_back(float32);
+  std::vector<KernelSpec> specs = {greatest, pairs, sums_of(float32, float32), weighted_sums().spec, sums_behind().spec, sums_and_greatest().spec, recurrence(true).spec, wide_pairs(), sums_of(float16, float32), sums_of(float64, float64)};
   const std::pair<Given, Processors> places[] = {{{{2, 40001}, 2}, kGpu}, {{{2, 40001}, 2}, kSmallGpu}, {{{1, 1 << 16}, 2}, kSmallGpu}, {{{9000, 64}, 1}, kSmallGpu}};
   for (std::size_t k = 0; k < specs.size(); ++k) {
     const KernelSpec& spec = specs[k];

@@ -69,6 +69,7 @@ using i32 = int; using u32 = unsigned; using i64 = long long; using u64 = unsign
 template <class To, class From> __device__ To convert(From x) { return To(x); }
 namespace math {
 __device__ double as_double(u64 bits) { double x; memcpy(&x, &bits, 8); return x; }
+__device__ float of_any_sign(float x) { return x; }
 }
 __device__ float maximum(float a, float b) { return a > b || a != a ? a : b; }
 )");
@@ -76,7 +77,7 @@ __device__ float maximum(float a, float b) { return a > b || a != a ? a : b; }
   EXPECT_NE(at, std::string::npos) << text;
   return at == std::string::npos ? text : text.replace(at, vectors.size(), R"(
 DAMO_FUNCTION void wait_first() {}
-template <class T, int N> struct alignas(sizeof(T) * N) Vec { T e[N]; };
+template <class T, int N> struct alignas(sizeof(T) * N & -(sizeof(T) * N)) Vec { T e[N]; };
 template <int N, class T> DAMO_FUNCTION Vec<T, N> load(const T* p) { return *reinterpret_cast<const Vec<T, N>*>(p); }
 template <int N, class T> DAMO_FUNCTION void store(T* p, const Vec<T, N>& v) { *reinterpret_cast<Vec<T, N>*>(p) = v; }
 )");

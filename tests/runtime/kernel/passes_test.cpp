@@ -122,7 +122,7 @@ TEST(Passes, LeaveOutWhatNobodyReads) {
 bool contains(const std::vector<int>& values, int value) { return std::find(values.begin(), values.end(), value) != values.end(); }
 
 TEST(Passes, OfRandomSpecsFindWhatTheyReadMadeAndMakeEachJoinAndStoreOnce) {
-  std::size_t longest = 0, kept = 0;
+  std::size_t longest = 0, kept = 0, shared = 0;
   for (unsigned seed = 0; seed < 1500; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
@@ -146,7 +146,9 @@ TEST(Passes, OfRandomSpecsFindWhatTheyReadMadeAndMakeEachJoinAndStoreOnce) {
       for (int value : now.keeps) EXPECT_TRUE(contains(now.steps, value));
       for (int join : now.joins) EXPECT_TRUE(there(spec.step_of(join).inputs[0], join)) << "pass " << pass << " join " << join;
       for (int store : now.stores) EXPECT_TRUE(there(spec.stores[static_cast<std::size_t>(store)], 1 << 20)) << "pass " << pass << " store " << store;
-      joins.insert(joins.end(), now.joins.begin(), now.joins.end());
+      for (int join : now.given) EXPECT_TRUE(contains(now.joins, spec.accumulator_of(join))) << "pass " << pass << " join " << join;
+      joins.insert(joins.end(), now.given.begin(), now.given.end());
+      shared += now.given.size() - now.joins.size();
       stores.insert(stores.end(), now.stores.begin(), now.stores.end());
       kept += now.kept.size();
     }
@@ -160,6 +162,20 @@ TEST(Passes, OfRandomSpecsFindWhatTheyReadMadeAndMakeEachJoinAndStoreOnce) {
   }
   EXPECT_GE(longest, 4u) << "the specs should give them something to do";
   EXPECT_GE(kept, 100u);
+  EXPECT_GE(shared, 100u) << "of accumulators";
+}
+
+TEST(Passes, HaveOneAccumulatorForJoinsThatDifferInWhatTheyMakeOfItAlone) {
+  const Passes passes(normed(), keep_all);
+  ASSERT_EQ(passes.all().size(), 2u);
+  EXPECT_THAT(passes.all()[0].joins, ElementsAre(1));
+  EXPECT_THAT(passes.all()[0].given, ElementsAre(1, 2));
+  EXPECT_EQ(partial_bytes(normed()), 16u);
+  EXPECT_THAT(Passes(spread_of_both(), keep_all).all()[0].across, ElementsAre(2));
+  EXPECT_EQ(across_bytes(spread_of_both()), 12u);
+  const KernelSpec mean_and_sum = spec_of("mean_and_sum", {sum_of(0), join("0", "a + b", 0, "a / T(n)")}, {1, 2});
+  EXPECT_THAT(Passes(mean_and_sum, keep_all).all()[0].joins, ElementsAre(1));
+  EXPECT_THAT(Passes(moments(), keep_all).all()[0].joins, ElementsAre(2, 4)) << "of other values";
 }
 
 TEST(Passes, JoinAcrossRowsAsSoonAsTheElementsAreThere) {

@@ -81,10 +81,23 @@ inline Step join(std::string neutral, std::string reduce, int input, std::string
 inline Step sum_of(int input) { return join("0", "a + b", input); }
 inline Step max_of(int input) { return join("-T(1) / T(0)", "maximum(a, b)", input); }
 
+/// Of the count, the mean and the sum of squares around it, which are joined together, the mean or the mean square: those of one value have one accumulator.
+inline Step moment_of(int input, bool second) {
+  Step step = map("Joined{1, x0, 0}", {input});
+  step.name = second ? "variance" : "mean";
+  step.join = Join{.bytes = 12,
+                   .members = {{"float", "count"}, {"float", "mean"}, {"float", "m2"}},
+                   .neutral = "Joined{0, 0, 0}",
+                   .before = "const T count = a.count + b.count, share = b.count / (count > 0 ? count : 1), apart = b.mean - a.mean;",
+                   .reduce = "Joined{count, a.mean + apart * share, a.m2 + b.m2 + apart * apart * a.count * share}",
+                   .post = second ? "a.m2 / T(n)" : "a.mean"};
+  return step;
+}
+
 /// Of what the rows have at one place.
 inline Step across(Step step) {
   step.join->across = true;
-  step.join->bytes = static_cast<int>(itemsize(step.compute));
+  if (step.join->members.empty()) step.join->bytes = static_cast<int>(itemsize(step.compute));
   return step;
 }
 
@@ -125,6 +138,12 @@ inline KernelSpec softmax_gradient() { return spec_of("softmax_gradient", {map("
 inline KernelSpec moments() {
   return spec_of("moments", {map("x0 * T(2)", {0}), sum_of(1), map("x0 * x0", {0}), join("0", "a + b", 3, "a / T(n)")}, {2, 4});
 }
+
+/// The mean and the variance of a row.
+inline KernelSpec spread() { return spec_of("spread", {moment_of(0, false), moment_of(0, true)}, {1, 2}); }
+/// Elements less their mean by their deviation, from one accumulator a row; and the mean of rows and the variance of columns.
+inline KernelSpec normed() { return spec_of("normed", {moment_of(0, true), moment_of(0, false), map("(x0 - x1) * rsqrt(x2 + T(0.01))", {0, 2, 1})}, {3}); }
+inline KernelSpec spread_of_both() { return spec_of("spread_of_both", {moment_of(0, false), across(moment_of(0, true)), across(moment_of(0, false))}, {1, 2, 3}); }
 
 /// x - mean(x), times a weight along the row, plus one value a row: inputs x, weight, bias.
 inline KernelSpec center() {
@@ -196,17 +215,14 @@ inline KernelSpec places() {
 
 /// The place of the greatest element, the first of equals.
 inline KernelSpec argmax() {
-  Step best = map("Best{float(x0), i64(x1)}", {0, 1});
+  Step best = map("Joined{float(x0), i64(x1)}", {0, 1});
   best.compute = float64;
   best.result = int64;
-  best.join = Join{.accumulator = "Best",
-                   .bytes = 16,
-                   .preamble = "struct Best { float value; i64 at; };\n"
-                               "DAMO_FUNCTION Best better(Best a, Best b) {\n"
-                               "  if (a.at < 0 || b.at < 0) return a.at < 0 ? b : a;\n"
-                               "  return b.value > a.value || (b.value == a.value && b.at < a.at) ? b : a;\n}\n",
-                   .neutral = "Best{0, -1}",
-                   .reduce = "better(a, b)",
+  best.join = Join{.bytes = 16,
+                   .members = {{"float", "value"}, {"i64", "at"}},
+                   .neutral = "Joined{0, -1}",
+                   .before = "if (a.at < 0 || b.at < 0) return a.at < 0 ? b : a;",
+                   .reduce = "b.value > a.value || (b.value == a.value && b.at < a.at) ? b : a",
                    .post = "a.at"};
   return spec_of("argmax", {place_in_row(), best}, {2});
 }
@@ -217,7 +233,7 @@ inline void add_across(KernelSpec& spec, std::mt19937& random) {
     int value = 0;
     do value = static_cast<int>(random() % (static_cast<std::size_t>(spec.first_step()) + spec.steps.size()));
     while (spec.is_across(value));
-    spec.steps.push_back(across(sum_of(value)));
+    spec.steps.push_back(across(random() % 3 == 0 ? moment_of(value, i == 1) : sum_of(value)));
     spec.stores.push_back(spec.first_step() + static_cast<int>(spec.steps.size()) - 1);
     spec.outputs.push_back(float32);
   }
@@ -234,7 +250,8 @@ inline KernelSpec random_gradients(std::mt19937& random) {
   for (int i = 0; i < 9; ++i) {
     const int value = 4 + i;
     if (i % 3 == 1) {
-      steps.push_back(join("0", "a + b", any(elements), "a / T(n)"));
+      if (below(2) == 0) steps.push_back(join("0", "a + b", any(elements), "a / T(n)"));
+      else steps.push_back(moment_of(i > 3 && below(2) == 0 ? steps[1].inputs[0] : any(elements), below(2) == 0));
     } else {
       steps.push_back(map(codes[below(4)], {any(elements), any(all)}));
       elements.push_back(value);
@@ -242,8 +259,10 @@ inline KernelSpec random_gradients(std::mt19937& random) {
     all.push_back(value);
   }
   const int last = elements.back();
-  steps.push_back(across(sum_of(any(elements))));
-  steps.push_back(across(max_of(any(elements))));
+  const int summed = any(elements);
+  const bool moments = below(2) == 0;
+  steps.push_back(across(moments ? moment_of(summed, true) : sum_of(summed)));
+  steps.push_back(across(moments && below(2) == 0 ? moment_of(summed, false) : max_of(any(elements))));
   return spec_of("random_gradients", std::move(steps), {last, 13, 14}, 4);
 }
 
@@ -260,7 +279,8 @@ inline KernelSpec random_spec(std::mt19937& random, int steps) {
   for (int i = 0; i < steps; ++i) {
     const auto near = [&] { return std::max(0, spec.first_step() + i - 1 - below(6)); };
     if (i == 0 || below(4) == 0) {
-      spec.steps.push_back(sum_of(i == 0 ? 0 : near()));
+      if (const int joined = i == 0 ? 0 : near(); below(2) == 0) spec.steps.push_back(sum_of(joined));
+      else spec.steps.push_back(moment_of(joined, below(2) == 0));
     } else {
       spec.steps.push_back(map("f" + std::to_string(i) + "(x0, x1)", {near(), below(2) == 0 ? near() : below(2)}, 1 + below(12)));
     }

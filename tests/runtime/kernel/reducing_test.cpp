@@ -151,6 +151,26 @@ TEST_P(Reducing, KnowsThePlaceOfAnElementInItsRow) {
   }
 }
 
+TEST_P(Reducing, MakesSeveralValuesOfOneAccumulator) {
+  for (const Given& given : spaces(5)) {
+    const Array x = noise(given), mean = empty(row_shape(given)), variance = empty(row_shape(given)), y = empty(given.shape);
+    run(spread(), given, {x, mean, variance});
+    run(normed(), given, {x, y});
+    const Values values = x.to_doubles(), means = mean.to_doubles(), variances = variance.to_doubles(), found = y.to_doubles();
+    each_row(given, [&](std::size_t row, const auto& elements) {
+      double middle = 0, square = 0;
+      for (std::int64_t i : elements) middle += values[static_cast<std::size_t>(i)] / static_cast<double>(elements.size());
+      for (std::int64_t i : elements) square += std::pow(values[static_cast<std::size_t>(i)] - middle, 2) / static_cast<double>(elements.size());
+      ASSERT_NEAR(means[row], middle, 2e-6) << ::testing::PrintToString(given) << " row " << row;
+      ASSERT_NEAR(variances[row], square, 4e-6) << ::testing::PrintToString(given) << " row " << row;
+      for (std::int64_t i : elements) {
+        const auto at = static_cast<std::size_t>(i);
+        ASSERT_NEAR(found[at], (values[at] - middle) / std::sqrt(square + 0.01), 1e-4) << ::testing::PrintToString(given) << " element " << i;
+      }
+    });
+  }
+}
+
 TEST_P(Reducing, NumbersElementsWithoutAJoin) {
   for (const Given& given : spaces(4)) {
     const Array x = noise(given), factor = noise({row_shape(given), 0, given.turned}, 3), y = empty(given.shape);

@@ -80,8 +80,8 @@ inline ScanCase sums_and_greatest() {
 
 /// y = m y + c, before each element, with places from the last one: an operation that is not commutative, on a struct.
 inline ScanCase recurrence(bool backward) {
-  Step step = map("Line{x0, x1}", {0, 1});
-  step.join = Join{.accumulator = "Line", .bytes = 8, .members = {{"float", "m"}, {"float", "c"}}, .preamble = "struct Line { float m, c; };\n", .neutral = "Line{1, 0}", .reduce = "Line{a.m * b.m, b.m * a.c + b.c}", .post = "a.c"};
+  Step step = map("Joined{x0, x1}", {0, 1});
+  step.join = Join{.bytes = 8, .members = {{"float", "m"}, {"float", "c"}}, .neutral = "Joined{1, 0}", .reduce = "Joined{a.m * b.m, b.m * a.c + b.c}", .post = "a.c"};
   const auto exclusive = prefix(step, Prefix::kExclusive, backward);
   Step half = map("x0 * T(0.25)", {0});
   KernelSpec spec = spec_of("recurrence", {half, exclusive, place_in_row(), map("x0 + x1", {3, 4})}, {5}, 2);
