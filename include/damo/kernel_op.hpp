@@ -18,7 +18,15 @@
 //     }
 //   };
 //
-// A single formula on single elements is less to write as an Elementwise row. See tests/function/kernel_op_test.cpp.
+// Several values that are joined together, each from those of all, are members of one join: means and squares around them, a maximum and its place, an affine map. An op gives one of them; ops that join alike, side by side in
+// a kernel, share what they join. See examples/18_joins_of_several_values.cpp.
+//
+//   const auto joined = k.join({.members = {{"count", float32, "1", "0", "a.count + b.count"},
+//                                           {"mean", float32, "x0", "0", "a.mean + (b.mean - a.mean) * share"}},
+//                               .before = "const float count = a.count + b.count, share = b.count / (count > 0 ? count : 1);"}, {k.input(0)});
+//   k.output(joined[1]);
+//
+// A single formula on single elements is less to write as an Elementwise row. See tests/function/kernel_op_test.cpp and tests/function/joined_values_test.cpp.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -32,6 +40,7 @@ namespace damo {
 
 struct KernelSpec;  // src/runtime/kernel/spec.hpp
 struct Step;
+enum class Prefix : std::uint8_t;
 
 /// What KernelOp::lower writes into. Texts are C++ expressions on x0, x1, ..., converted to a type T; what they may call is in
 /// docs/kernel-functions.md. T is the promoted dtype of the step's values, float for those of 16 bits.
@@ -48,6 +57,26 @@ class KernelBuilder {
     std::string neutral;    ///< of type T: reduce(neutral, a) is a
     std::string reduce;     ///< of a and b; associative and commutative but for rounding
     std::string post = {};  ///< of a and n, the number of elements; empty: a
+  };
+
+  /// One of several values that are joined together.
+  struct Member {
+    std::string name;       ///< as texts call it: a.mean, b.mean
+    DType dtype = float32;  ///< what is given; 16-bit and 8-bit floats are joined in float
+    std::string element;    ///< of x0, x1, ..., each of its own dtype (float for floats of 16 bits and less): what one element gives
+    std::string neutral;    ///< what no elements give
+    std::string reduce;     ///< of a and b, which have all members
+  };
+  /// How the elements of a row become several values: as Join, of all members together. A join of neutral members is them.
+  struct JoinOfMembers {
+    std::vector<Member> members;  ///< of no more than 64 bytes together
+    std::string before = {};      ///< statements on a and b that stand before the expressions of reduce
+  };
+  /// Likewise as Scan.
+  struct ScanOfMembers {
+    std::vector<Member> members;
+    std::string before = {};
+    bool exclusive = false;
   };
 
   /// How each element gets a value of those up to it along the op's axis, in the direction that KernelOp::scans() says.
@@ -70,6 +99,11 @@ class KernelBuilder {
   Value join(Join join, std::vector<Value> values, std::optional<DType> result = {}, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
   /// Along the op's axis, of an op that scans(). Follows from no other scan of the op.
   Value scan(Scan scan, std::vector<Value> values, std::optional<DType> result = {}, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
+  /// One value of each member, in their order. Throws GraphError for members that make no sense.
+  std::vector<Value> join(JoinOfMembers join, std::vector<Value> values, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
+  std::vector<Value> scan(ScanOfMembers scan, std::vector<Value> values, SourceLine where = {__builtin_FILE(), __builtin_LINE()});
+  /// int64: the element's place among those that are reduced together, or along the axis of a scan, in C order. Of an op with reduced axes.
+  Value place();
   /// Which value the op gives: once. Of an op that reduces one of each row: what a join gave, or what follows from such values alone.
   void output(Value value);
 
@@ -84,6 +118,7 @@ class KernelBuilder {
   /// Throws GraphError for a value that the kernel does not have.
   void require(Value value) const;
   Step step_of(std::string code, const std::vector<Value>& values, std::optional<DType> result, SourceLine where) const;
+  std::vector<Value> append_members(const std::vector<Member>& members, std::string before, Prefix prefix, const std::vector<Value>& values, SourceLine where);
   KernelSpec& spec_;
   std::string name_;
   std::vector<Value> inputs_;
@@ -95,11 +130,10 @@ class KernelOp : public Op {
  public:
   /// Writes the kernel of one node; called whenever a kernel is made that has the op, so it must always write the same.
   virtual void lower(KernelBuilder& kernel) const = 0;
-  /// Nothing: elements of the inputs, which broadcast, give elements of the output. Else bit a: axis a of the one input is reduced and stays
+  /// Nothing: elements of the inputs, which broadcast, give elements of the output. Else bit a: axis a of the inputs, which have one shape, is reduced and stays
   /// with extent 1, or is scanned (scans()).
   virtual std::optional<std::uint32_t> reduced_axes() const { return {}; }
-  /// Of an op with one such axis, that keeps its extent: whether lower() uses scan(), and from which end of the axis it goes. Inputs have one shape, the
-  /// output's.
+  /// Of an op with one such axis, that keeps its extent: whether lower() uses scan(), and from which end of the axis it goes. The output has the inputs' shape.
   enum class Scans : std::uint8_t { kNo, kForward, kBackward };
   virtual Scans scans() const { return Scans::kNo; }
   /// Whether lower asks for ordinal(), which takes no memory. Not of an op that reduces.

@@ -19,6 +19,15 @@
 //                                 .preamble = "struct Range { float low, high; };",
 //                                 .post = "a.high - a.low", .accumulator = "Range"});
 //
+// Several values that are joined together, each from those of all, are members; each is a result of its own, of its dtype, unless post makes one of
+// dtype_out of them:
+//
+//   const ReductionKernel moments({.arguments = "const float* x",
+//                                  .members = {{"count", float32, "1", "0", "count"}, {"mean", float32, "x[i]", "0", "a.mean + (b.mean - a.mean) * share"}},
+//                                  .before = "const float count = a.count + b.count, share = b.count / (count > 0 ? count : 1);"});
+//   std::vector<Array> count_and_mean = moments.results(x);
+//   count_and_mean = moments.results_along(1, false, x);
+//
 // Results are the same at every call. Elements are read once. Errors are those of ElementwiseKernel, and ShapeError for
 // wrong axes; of no elements the result is that of neutral. See tests/ops/eager/reduction_kernel_test.cpp.
 #pragma once
@@ -34,6 +43,15 @@
 
 namespace damo {
 
+/// One of several values that are joined together.
+struct ReductionMember {
+  std::string name;       ///< as snippets call it: a.mean, b.mean
+  DType dtype = float32;  ///< of its result; float16 and bfloat16 are joined in float
+  SourceText element;     ///< of element i: "x[i]", all that a map may use
+  SourceText neutral;     ///< "0"
+  SourceText reduce;      ///< of a and b, which have all members
+};
+
 struct ReductionKernelDefinition {
   DType dtype_out = float32;
   SourceText neutral;     ///< "0"
@@ -45,6 +63,8 @@ struct ReductionKernelDefinition {
   SourceText post;                 ///< "sqrt(a)"; default: a
   std::string accumulator;         ///< C type of a and b, at most 64 bytes, copied as bytes; default: see above
   std::vector<std::string> flags;  ///< "-DNAME=VALUE"
+  std::vector<ReductionMember> members;  ///< of no more than 64 bytes together; in the place of neutral, reduce, map and accumulator
+  SourceText before;                     ///< of members: statements on a and b that stand before each one's reduce
 };
 
 class ReductionKernel {
@@ -52,7 +72,7 @@ class ReductionKernel {
   /// Throws GraphError for a definition that does not make sense.
   explicit ReductionKernel(ReductionKernelDefinition definition);
 
-  /// Of all elements: an Array of rank 0.
+  /// Of all elements: an Array of rank 0. GraphError for a kernel of several results.
   template <class... Arguments>
   Array operator()(const Arguments&... arguments) const {
     return run(Axes(), false, {ArrayOperand(arguments)...});
@@ -63,9 +83,20 @@ class ReductionKernel {
     return run(axes, keepdims, {ArrayOperand(arguments)...});
   }
 
+  /// Each member's result, or the only one.
+  template <class... Arguments>
+  std::vector<Array> results(const Arguments&... arguments) const {
+    return run_all(Axes(), false, {ArrayOperand(arguments)...});
+  }
+  template <class... Arguments>
+  std::vector<Array> results_along(const Axes& axes, bool keepdims, const Arguments&... arguments) const {
+    return run_all(axes, keepdims, {ArrayOperand(arguments)...});
+  }
+
  private:
   struct Data;
   Array run(const Axes& axes, bool keepdims, std::initializer_list<ArrayOperand> arguments) const;
+  std::vector<Array> run_all(const Axes& axes, bool keepdims, std::initializer_list<ArrayOperand> arguments) const;
   std::shared_ptr<Data> data_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ops/joined_members.hpp"
 #include "ops/kernel_thunk.hpp"
 #include "ops/lower.hpp"
 #include "ops/reductions.hpp"
@@ -71,20 +72,61 @@ KernelBuilder::Value KernelBuilder::scan(Scan scan, std::vector<Value> values, s
   return append(std::move(step));
 }
 
+std::vector<KernelBuilder::Value> KernelBuilder::append_members(const std::vector<Member>& members, std::string before, Prefix prefix, const std::vector<Value>& values, SourceLine where) {
+  Step step = step_of({}, values, {}, where);
+  for (const Value& value : values) step.inputs_as.push_back(value.dtype);
+  std::vector<JoinedMember> joined;
+  for (const Member& member : members) joined.push_back({member.name, member.dtype, member.element, member.neutral, member.reduce});
+  join_members(name_ + ": a join of lower", step, joined, std::move(before));
+  step.join->prefix = prefix;
+  std::vector<Value> given;
+  for (const Member& member : members) {
+    step.join->post = "a." + member.name;
+    step.result = member.dtype;
+    given.push_back(append(step));
+  }
+  return given;
+}
+
+std::vector<KernelBuilder::Value> KernelBuilder::join(JoinOfMembers join, std::vector<Value> values, SourceLine where) {
+  return append_members(join.members, std::move(join.before), Prefix::kNone, values, where);
+}
+
+std::vector<KernelBuilder::Value> KernelBuilder::scan(ScanOfMembers scan, std::vector<Value> values, SourceLine where) {
+  return append_members(scan.members, std::move(scan.before), scan.exclusive ? Prefix::kExclusive : Prefix::kInclusive, values, where);
+}
+
+KernelBuilder::Value KernelBuilder::place() { return {append_place(spec_), int64}; }
+
 void KernelBuilder::output(Value value) {
   if (output_) throw GraphError(name_ + ": lower gave a second output", "an op of several outputs is several KernelOps, which fuse");
   require(value);
   output_ = value;
 }
 
-Shape KernelOp::output_shape(std::span<const Shape> dims, std::span<const Shape> shapes) const {
-  if (scans() != Scans::kNo) {
-    for (const Shape& shape : shapes) {
-      if (!(shape == shapes[0])) throw ShapeError(name() + ": shapes differ: " + to_string(shapes[0]) + " and " + to_string(shape), "give what is scanned together one shape");
+namespace {
+
+/// The one shape of what an op reduces or scans, as far as it is known.
+Shape common_space(const KernelOp& op, std::span<const Shape> shapes) {
+  Shape space = shapes[0];
+  for (const Shape& shape : shapes) {
+    bool differs = shape.rank() != space.rank();
+    for (int axis = 0; !differs && axis < space.rank(); ++axis) {
+      differs = shape[axis] != space[axis] && shape[axis] != kUnknown && space[axis] != kUnknown;
+      if (space[axis] == kUnknown) space[axis] = shape[axis];
     }
-    return shapes[0];
+    if (differs) throw ShapeError(op.name() + ": shapes differ: " + to_string(shapes[0]) + " and " + to_string(shape), std::string("give what is ") + (op.scans() != KernelOp::Scans::kNo ? "scanned" : "reduced") + " together one shape");
   }
-  if (const std::optional<std::uint32_t> axes = reduced_axes()) return reduced_shape(shapes[0], *axes, true);
+  return space;
+}
+
+}  // namespace
+
+Shape KernelOp::output_shape(std::span<const Shape> dims, std::span<const Shape> shapes) const {
+  if (const std::optional<std::uint32_t> axes = reduced_axes()) {
+    const Shape space = common_space(*this, shapes);
+    return scans() != Scans::kNo ? space : reduced_shape(space, *axes, true);
+  }
   try {
     return broadcast_values(dims, shapes);
   } catch (const ShapeError& error) {
@@ -101,7 +143,6 @@ Apply KernelOp::make_node(Inputs inputs) const {
     shapes.push_back(input.dims());
   }
   if (const std::optional<std::uint32_t> axes = reduced_axes()) {
-    if (scans() == Scans::kNo) inputs.require_count(1);
     if (shapes.empty()) throw GraphError(name() + ": a KernelOp has an input");
     if (shapes[0].rank() < 32 && *axes >> shapes[0].rank()) throw ShapeError(name() + ": x has " + std::to_string(shapes[0].rank()) + " axes, fewer than are reduced");
   }

@@ -120,8 +120,8 @@ bool has_reductions(const FunctionGraph& graph) {
   return std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) { return kernel_op(graph, node).reduced_axes().has_value(); });
 }
 
-/// That a scan follows from no other scan of its op, and an op that reduces gives a value of each row (or places: index_along). first: the number of the op's first step.
-void check_values(const KernelOp& op, KernelBuilder& builder, std::size_t first) {
+/// That a scan follows from no other scan of its op, and an op that reduces gives a value of each row (or, where its axes stay, places: index_along). first: the number of the op's first step.
+void check_values(const KernelOp& op, KernelBuilder& builder, std::size_t first, bool axes_stay) {
   const KernelSpec& spec = builder.spec();
   const bool scans = op.scans() != KernelOp::Scans::kNo;
   std::vector<bool> is_marked;  // of each step of the op: follows from a scan, or is a value of each element
@@ -134,9 +134,11 @@ void check_values(const KernelOp& op, KernelBuilder& builder, std::size_t first)
     const Step& step = spec.steps[i];
     const bool follows = std::any_of(step.inputs.begin(), step.inputs.end(), marked);
     if (scans && step.join && follows) throw GraphError(op.name() + ": lower has a scan of what another scan gave", "write an op for each");
-    is_marked.push_back(scans ? step.join || follows : !step.join && follows);
+    is_marked.push_back(scans ? step.join || follows : !step.join && (follows || step.is_place));
   }
-  if (!scans && marked(builder.result()->number)) {
+  const int result = builder.result()->number;
+  const bool gives_places = axes_stay && result >= spec.first_step() && spec.step_of(result).is_place;
+  if (!scans && marked(result) && !gives_places) {
     throw GraphError(op.name() + ": lower gave a value of each element, reduced_axes() says that there is one of each row", "give what a join made of them");
   }
 }
@@ -148,6 +150,7 @@ int lowered(KernelBuilder& builder, const FunctionGraph& graph, NodeId node, std
   op.lower(builder);
   for (std::size_t i = first; i < builder.spec().steps.size(); ++i) {
     Step& step = builder.spec().steps[i];
+    if (step.is_place && !op.reduced_axes()) throw GraphError(op.name() + ": lower asks for places, reduced_axes() says that nothing is reduced", "return the axes from reduced_axes(), or ask for ordinal()");
     if (!step.join) continue;
     if (!op.reduced_axes()) throw GraphError(op.name() + ": lower has a join, reduced_axes() says that nothing is reduced", "return the axes from reduced_axes()");
     if ((step.join->prefix != Prefix::kNone) != (op.scans() != KernelOp::Scans::kNo)) {
@@ -157,7 +160,7 @@ int lowered(KernelBuilder& builder, const FunctionGraph& graph, NodeId node, std
     step.join->across = *op.reduced_axes() != rows;
   }
   if (!builder.result()) throw GraphError(op.name() + ": lower gave no output", "call output() with a value");
-  if (op.reduced_axes()) check_values(op, builder, first);
+  if (op.reduced_axes()) check_values(op, builder, first, graph.type(graph.outputs(node)[0]).dims == graph.type(graph.inputs(node)[0]).dims);
   const DType declared = graph.type(graph.outputs(node)[0]).dtype, given = builder.result()->dtype;
   if (given != declared) {
     throw TypeError(op.name() + ": lower gave " + std::string(name(given)) + ", make_node declared " + std::string(name(declared)), "give the last step that result dtype");
@@ -214,6 +217,31 @@ std::unordered_map<NodeId, int> add_ordinals(const FunctionGraph& graph, const s
   return ordinals;
 }
 
+/// Without the joins that nobody reads, where another one of the same accumulator is read: a join of several members gives each, an op few of them.
+void drop_unread(KernelSpec& spec) {
+  const auto first = static_cast<std::size_t>(spec.first_step()), all = first + spec.steps.size();
+  std::vector<bool> is_read(all, false), has_reader(all, false);  // the latter by accumulator
+  for (int store : spec.stores) is_read[static_cast<std::size_t>(store)] = true;
+  for (const Step& step : spec.steps) {
+    for (int input : step.inputs) is_read[static_cast<std::size_t>(input)] = true;
+  }
+  const auto accumulator = [&](std::size_t value) { return static_cast<std::size_t>(spec.accumulator_of(static_cast<int>(value))); };
+  for (std::size_t value = first; value < all; ++value) {
+    if (is_read[value] && spec.steps[value - first].join) has_reader[accumulator(value)] = true;
+  }
+  for (std::size_t value = first; value < all; ++value) is_read[value] = is_read[value] || !spec.steps[value - first].join || !has_reader[accumulator(value)];
+  std::vector<int> place(all);
+  std::vector<Step> kept;
+  for (std::size_t value = 0; value < all; ++value) {
+    place[value] = static_cast<int>(value < first ? value : first + kept.size());
+    if (value < first || !is_read[value]) continue;
+    kept.push_back(std::move(spec.steps[value - first]));
+    for (int& input : kept.back().inputs) input = place[static_cast<std::size_t>(input)];
+  }
+  spec.steps = std::move(kept);
+  for (int& store : spec.stores) store = place[static_cast<std::size_t>(store)];
+}
+
 KernelSpec lower(const FunctionGraph& graph) {
   KernelSpec spec;
   std::vector<int> number(static_cast<std::size_t>(graph.value_limit()), -1);
@@ -241,6 +269,7 @@ KernelSpec lower(const FunctionGraph& graph) {
     spec.stores.push_back(number_of(output));
     spec.outputs.push_back(graph.type(output).dtype);
   }
+  drop_unread(spec);
   spec.name = spec.steps.empty() ? "copy" : name_of(spec.steps);
   return spec;
 }

@@ -51,6 +51,37 @@ struct AlongOp final : KernelOp {
   bool spread_;
 };
 
+/// Along an axis, which stays: the mean square around the mean, of counts, means and squares that are joined together.
+struct VarianceOp final : KernelOp {
+  explicit VarianceOp(int axis) : axis_(axis) {}
+  std::string name() const override { return "variance"; }
+  Props props() const override { return {{"axis", std::int64_t{axis_}}}; }
+  std::optional<std::uint32_t> reduced_axes() const override { return 1u << axis_; }
+  void lower(KernelBuilder& k) const override {
+    const DType t = k.input(0).dtype;
+    const auto joined = k.join({.members = {{"count", t, "1", "0", "count"}, {"mean", t, "x0", "0", "a.mean + apart * share"}, {"m2", t, "0", "0", "a.m2 + b.m2 + apart * apart * a.count * share"}},
+                                .before = "const T count = a.count + b.count, share = b.count / (count > 0 ? count : 1), apart = b.mean - a.mean;"},
+                               {k.input(0)});
+    k.output(k.step("x0 / x1", {joined[2], joined[0]}));
+  }
+  int axis_;
+};
+
+/// Sums of squares up to each element, by one more than how many they are, which are joined with them.
+struct RunningMeanOp final : KernelOp {
+  RunningMeanOp(int axis, bool backward, bool exclusive) : axis_(axis), backward_(backward), exclusive_(exclusive) {}
+  std::string name() const override { return "running_mean"; }
+  Props props() const override { return {{"axis", std::int64_t{axis_}}, {"backward", backward_}, {"exclusive", exclusive_}}; }
+  std::optional<std::uint32_t> reduced_axes() const override { return 1u << axis_; }
+  Scans scans() const override { return backward_ ? Scans::kBackward : Scans::kForward; }
+  void lower(KernelBuilder& k) const override {
+    const auto joined = k.scan({.members = {{"count", int32, "1", "0", "a.count + b.count"}, {"total", k.input(0).dtype, "x0 * x0", "0", "a.total + b.total"}}, .exclusive = exclusive_}, {k.input(0)});
+    k.output(k.step("x0 / T(x1 + 1)", {joined[1], joined[0]}, k.input(0).dtype));
+  }
+  int axis_;
+  bool backward_, exclusive_;
+};
+
 /// Sums of squares up to each element, from either end of an axis, with or without its own.
 struct RunningOp final : KernelOp {
   RunningOp(int axis, bool backward, bool exclusive) : axis_(axis), backward_(backward), exclusive_(exclusive) {}
@@ -70,6 +101,8 @@ std::vector<T> users_node(const std::string& how, const std::vector<T>& in, cons
     const Variable x = tamed(in[0]);
     if (how == "bend") return {make_op<BendOp>()(x, in[1])};
     if (how == "numbered") return {make_op<NumberedOp>()(x)};
+    if (how == "variance") return {make_op<VarianceOp>(numbers[0])(x)};
+    if (how == "running_mean") return {make_op<RunningMeanOp>(numbers[0], numbers[1] != 0, numbers[2] != 0)(x)};
     if (how == "running") return {make_op<RunningOp>(numbers[0], numbers[1] != 0, numbers[2] != 0)(x)};
     return {make_op<AlongOp>(numbers[0], how == "spread")(x)};
   }

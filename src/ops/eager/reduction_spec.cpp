@@ -7,20 +7,35 @@
 
 #include "graph/base/computed_dtype.hpp"
 #include "ops/eager/snippet.hpp"
+#include "ops/joined_members.hpp"
 
 namespace damo {
 namespace {
-
-constexpr int kMostAccumulatorBytes = 64;
 
 [[noreturn]] void refuse(const std::string& name, const std::string& what, const std::string& remedy) {
   throw GraphError("ReductionKernel " + name + ": " + what, remedy);
 }
 
+std::vector<JoinedMember> members_of(const ReductionKernelDefinition& given) {
+  std::vector<JoinedMember> members;
+  for (const ReductionMember& member : given.members) members.push_back({member.name, member.dtype, member.element.text, member.neutral.text, member.reduce.text});
+  return members;
+}
+
+DType held(DType dtype) { return is_half(dtype) ? float32 : dtype; }
+
 std::vector<RawParameter> read_parameters(const ReductionKernelDefinition& given) {
   if (!is_identifier(given.name)) refuse(given.name, "a kernel cannot be called so", "use letters, digits and _");
-  if (given.neutral.text.empty()) refuse(given.name, "it has no neutral value", ".neutral = \"0\"");
-  if (given.reduce.text.empty()) refuse(given.name, "it has no rule to join two values", ".reduce = \"a + b\"");
+  if (!given.members.empty()) {
+    const bool has_both = !given.neutral.text.empty() || !given.reduce.text.empty() || !given.map.text.empty() || !given.accumulator.empty();
+    if (has_both) refuse(given.name, "it has members and says what is joined beside them", "members have neutral, reduce and element of their own, and are the accumulator");
+    check_members("ReductionKernel " + given.name, members_of(given));
+    for (const ReductionMember& member : given.members) require_computed("ReductionKernel " + given.name + ", member " + member.name, member.dtype);
+  } else if (!given.before.text.empty()) {
+    refuse(given.name, "it has statements before the rule of members, and no members", "write them into a function of the .preamble");
+  }
+  if (given.members.empty() && given.neutral.text.empty()) refuse(given.name, "it has no neutral value", ".neutral = \"0\"");
+  if (given.members.empty() && given.reduce.text.empty()) refuse(given.name, "it has no rule to join two values", ".reduce = \"a + b\"");
   std::vector<RawParameter> parameters;
   try {
     parameters = parse_parameters(given.arguments);
@@ -36,7 +51,7 @@ std::vector<RawParameter> read_parameters(const ReductionKernelDefinition& given
   const auto arrays = std::count_if(parameters.begin(), parameters.end(),
                                     [](const RawParameter& parameter) { return parameter.is_pointer; });
   if (arrays == 0) refuse(given.name, "no argument is an array", ".arguments = \"const float* x\"");
-  if (arrays > 1 && given.map.text.empty())
+  if (arrays > 1 && given.map.text.empty() && given.members.empty())
     refuse(given.name, "it has several arrays and no .map", ".map = \"x[i] * y[i]\"");
   return parameters;
 }
@@ -58,27 +73,49 @@ struct Positions {
   }
 };
 
-/// The user's preamble, then damo_neutral(), damo_reduce(a, b), damo_post(a, n) and damo_map(arguments, i, r).
+/// Members are results themselves where there is no post.
+bool has_post(const ReductionKernelDefinition& given) { return given.members.empty() || !given.post.text.empty(); }
+
+std::string post_of(const ReductionKernelDefinition& given) {
+  if (!has_post(given)) return {};
+  return "typedef " + c_type(given.dtype_out) + " damo_result;\n" + function_of("damo_result", "damo_post(damo_value a, long long n)", given.post.text.empty() ? SourceText("a", nullptr, 0) : given.post);
+}
+
+/// Of members: damo_value, a struct of them, and the functions below, each made of one function a member. declared, named: the parameters of a map.
+std::string functions_of_members(const ReductionKernelDefinition& given, const std::string& declared, const std::string& named) {
+  std::string text, members, neutral, reduce, map;
+  for (std::size_t k = 0; k < given.members.size(); ++k) {
+    const ReductionMember& member = given.members[k];
+    const std::string n = std::to_string(k), type = "damo_member" + n, comma = k > 0 ? ", " : "";
+    text += "typedef " + c_type(held(member.dtype)) + " " + type + ";\n";
+    members += " " + type + " " + member.name + ";";
+    neutral += comma + "damo_neutral" + n + "()";
+    reduce += comma + "damo_reduce" + n + "(a, b)";
+    map += comma + "damo_map" + n + "(" + named + ")";
+  }
+  text += "struct damo_value {" + members + " };\n";
+  for (std::size_t k = 0; k < given.members.size(); ++k) {
+    const ReductionMember& member = given.members[k];
+    const std::string n = std::to_string(k), type = "damo_member" + n;
+    text += function_of(type, "damo_neutral" + n + "()", member.neutral) + function_of(type, "damo_reduce" + n + "(damo_value a, damo_value b)", member.reduce, given.before) +
+            function_of(type, "damo_map" + n + "(" + declared + ")", member.element);
+  }
+  const auto all = [](const std::string& signature, const std::string& values) { return "static __device__ __forceinline__ damo_value " + signature + " { return damo_value{" + values + "}; }\n"; };
+  return text + all("damo_neutral()", neutral) + all("damo_reduce(damo_value a, damo_value b)", reduce) + all("damo_map(" + declared + ")", map);
+}
+
+/// The user's preamble, then damo_neutral(), damo_reduce(a, b), damo_post(a, n) if there is one, and damo_map(arguments, i, r).
 std::string functions(const ReductionKernelDefinition& given, const ReductionSpec& made, const Positions& positions) {
   std::vector<DType> dtypes = {given.dtype_out};
+  for (const ReductionMember& member : given.members) dtypes.push_back(member.dtype);
   for (const RawParameter& parameter : made.parameters) dtypes.push_back(parameter.dtype);
   std::string text = includes_for(dtypes);
   if (!given.preamble.text.empty()) text += with_lines(given.preamble);
-  const std::string accumulator = !given.accumulator.empty() ? given.accumulator
-                                  : is_half(given.dtype_out) ? "float"
-                                                             : c_type(given.dtype_out);
-  text += "typedef " + accumulator + " damo_value;\ntypedef " + c_type(given.dtype_out) + " damo_result;\n";
-  text += "static_assert(sizeof(damo_value) <= " + std::to_string(kMostAccumulatorBytes) +
-          ", \"the accumulator is too large\");\n";
   text +=
       "template <class damo_type> struct damo_element { damo_type value; __device__ __forceinline__ const damo_type& "
       "operator[](long long) "
       "const { return value; } };\n";
-  text += function_of("damo_value", "damo_neutral()", given.neutral) +
-          function_of("damo_value", "damo_reduce(damo_value a, damo_value b)", given.reduce);
-  text += function_of("damo_result", "damo_post(damo_value a, long long n)",
-                      given.post.text.empty() ? SourceText("a", nullptr, 0) : given.post);
-  std::string parameters;
+  std::string parameters, named;
   for (std::size_t k = 0; k < made.parameters.size(); ++k) {
     const RawParameter& parameter = made.parameters[k];
     const std::string type = c_type(parameter.dtype);
@@ -86,10 +123,14 @@ std::string functions(const ReductionKernelDefinition& given, const ReductionSpe
                    : made.plain[k]       ? "const " + type + "*"
                                          : "damo_element<" + type + ">") +
                   " " + parameter.name + ", ";
+    named += parameter.name + ", ";
   }
-  return text + function_of("damo_value",
-                            "damo_map(" + parameters + "long long i, long long " + positions.place_name + ")",
-                            given.map);
+  parameters += "long long i, long long " + positions.place_name;
+  if (!given.members.empty()) return text + functions_of_members(given, parameters, named + "i, " + positions.place_name) + post_of(given);
+  text += "typedef " + (given.accumulator.empty() ? c_type(held(given.dtype_out)) : given.accumulator) + " damo_value;\n";
+  text += "static_assert(sizeof(damo_value) <= " + std::to_string(kMostJoinedBytes) + ", \"the accumulator is too large\");\n";
+  text += function_of("damo_value", "damo_neutral()", given.neutral) + function_of("damo_value", "damo_reduce(damo_value a, damo_value b)", given.reduce);
+  return text + post_of(given) + function_of("damo_value", "damo_map(" + parameters + ")", given.map);
 }
 
 /// A call of damo_map: x0, x1, ... are the inputs in order, then the index and the place if they are used.
@@ -120,20 +161,22 @@ ReductionSpec reduction_spec(ReductionKernelDefinition given) {
   require_computed("ReductionKernel " + given.name, given.dtype_out);
   ReductionSpec made;
   made.parameters = read_parameters(given);
-  if (given.map.text.empty()) {
+  if (given.map.text.empty() && given.members.empty()) {
     const auto only = std::find_if(made.parameters.begin(), made.parameters.end(),
                                    [](const RawParameter& parameter) { return parameter.is_pointer; });
     given.map = SourceText(only->name + "[i]", nullptr, 0);
   }
+  std::string maps = given.map.text;
+  for (const ReductionMember& member : given.members) maps += member.element.text + "\n";
   KernelSpec& spec = made.spec;
   Step step;
   for (const RawParameter& parameter : made.parameters) {
-    made.plain.push_back(parameter.is_pointer && !only_at_i(given.map.text, parameter.name));
+    made.plain.push_back(parameter.is_pointer && !only_at_i(maps, parameter.name));
     const bool is_bits = parameter.is_pointer && is_half(parameter.dtype);  // steps see 16-bit floats as float32
     spec.inputs.push_back(made.plain.back() ? uint64 : is_bits ? uint16 : parameter.dtype);
     spec.values.push_back(made.plain.back() || !parameter.is_pointer);
   }
-  const Positions positions(given.map.text, made);
+  const Positions positions(maps, made);
   if (positions.index) {
     spec.inputs.push_back(int64);
     spec.values.push_back(false);
@@ -153,19 +196,25 @@ ReductionSpec reduction_spec(ReductionKernelDefinition given) {
   }
   step.name = spec.name = given.name;
   step.code = map_call(made, positions);
-  step.compute = is_half(given.dtype_out) ? float32 : given.dtype_out;
-  step.result = given.dtype_out;
+  step.compute = held(given.dtype_out);
   Join join;
-  join.accumulator = given.accumulator.empty() ? "" : "damo_value";
-  join.bytes = given.accumulator.empty() ? static_cast<int>(itemsize(step.compute)) : kMostAccumulatorBytes;
+  const bool is_number = given.accumulator.empty() && given.members.empty();
+  join.accumulator = is_number ? "" : "damo_value";
+  join.bytes = is_number ? static_cast<int>(itemsize(step.compute)) : given.members.empty() ? kMostJoinedBytes : bytes_of(members_of(given));
+  for (const ReductionMember& member : given.members) join.members.emplace_back(c_type(held(member.dtype)), member.name);
   join.neutral = "damo_neutral()";
   join.reduce = "damo_reduce(a, b)";
-  join.post = "damo_post(n > 0 ? a : damo_neutral(), n)";  // many neutral values are joined, which of nothing should be
-                                                           // one even where it is none
-  step.join = std::move(join);
-  spec.steps.push_back(std::move(step));
-  spec.stores = {spec.first_step() + static_cast<int>(spec.steps.size()) - 1};
-  spec.outputs = {given.dtype_out};
+  const auto give = [&](DType dtype, const std::string& post) {
+    step.result = dtype;
+    step.join = join;
+    step.join->post = post;
+    spec.stores.push_back(spec.first_step() + static_cast<int>(spec.steps.size()));
+    spec.outputs.push_back(dtype);
+    spec.steps.push_back(step);
+  };
+  const std::string value = "(n > 0 ? a : damo_neutral())";  // many neutral values are joined, which of nothing should be one even where it is none
+  if (has_post(given)) give(given.dtype_out, "damo_post(" + value + ", n)");
+  else for (const ReductionMember& member : given.members) give(member.dtype, value + "." + member.name);
   spec.users_text = UsersText{functions(given, made, positions), std::move(given.flags)};
   return made;
 }

@@ -79,8 +79,8 @@ std::vector<RawParameter> parse_parameters(std::string_view list) {
 
 std::string with_lines(const SourceText& text) { return line_directive(text) + text.text + "\n" + kGeneratedLine; }
 
-std::string function_of(const std::string& type, const std::string& signature, const SourceText& expression) {
-  return "static __device__ __forceinline__ " + type + " " + signature + " {\nreturn " + type + "(\n" +
+std::string function_of(const std::string& type, const std::string& signature, const SourceText& expression, const SourceText& before) {
+  return "static __device__ __forceinline__ " + type + " " + signature + " {\n" + (before.text.empty() ? "" : with_lines(before)) + "return " + type + "(\n" +
          with_lines(expression) + ");\n}\n";
 }
 

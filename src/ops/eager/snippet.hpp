@@ -29,7 +29,7 @@ inline constexpr const char* kGeneratedLine = "#line 1 \"generated\"\n";
 /// The text, its lines the user's, and behind it lines that are not.
 std::string with_lines(const SourceText& text);
 /// A device function: "type signature { return type(expression); }", the expression's lines the user's.
-std::string function_of(const std::string& type, const std::string& signature, const SourceText& expression);
+std::string function_of(const std::string& type, const std::string& signature, const SourceText& expression, const SourceText& before = {});
 
 /// "float", "__half", "long long": in CUDA C.
 std::string c_type(DType dtype);

@@ -14,16 +14,22 @@ std::uint64_t bits_of(const Scalar& value) {
 }
 
 /// The caller has copied what shares the result's memory in any other way (would_overwrite).
-bool writes_an_input(std::span<const EagerInput> inputs, const Array& out) {
-  return std::any_of(inputs.begin(), inputs.end(), [&](const EagerInput& input) { return input.array && input.array->data() == out.data(); });
+bool writes_an_input(std::span<const EagerInput> inputs, std::span<const Array> outs) {
+  return std::any_of(inputs.begin(), inputs.end(), [&](const EagerInput& input) {
+    return input.array && std::any_of(outs.begin(), outs.end(), [&](const Array& out) { return input.array->data() == out.data(); });
+  });
 }
 
 }  // namespace
 
 bool EagerKernel::Binding::fits(const Call& call) const {
-  if (reduced_axes != call.reduced_axes || in_place != writes_an_input(call.inputs, call.out)) return false;
-  if (!(shapes.back() == call.out.shape()) || !(strides.back() == call.out.strides()) || !(space == call.space)) return false;
-  std::size_t at = 0;
+  if (reduced_axes != call.reduced_axes || in_place != writes_an_input(call.inputs, call.outs) || !(space == call.space)) return false;
+  std::size_t at = shapes.size() - call.outs.size();
+  for (const Array& out : call.outs) {
+    if (!(shapes[at] == out.shape()) || !(strides[at] == out.strides())) return false;
+    ++at;
+  }
+  at = 0;
   for (const EagerInput& input : call.inputs) {
     if (!input.array) continue;
     if (!(shapes[at] == input.array->shape()) || !(strides[at] == input.array->strides())) return false;
@@ -54,12 +60,14 @@ std::unique_ptr<EagerKernel::Binding> EagerKernel::bind(const Call& call) {
     binding->shapes.push_back(input.array->shape());
     binding->strides.push_back(input.array->strides());
   }
-  layouts.push_back({&call.out.shape(), &call.out.strides()});
-  binding->shapes.push_back(call.out.shape());
-  binding->strides.push_back(call.out.strides());
+  for (const Array& out : call.outs) {
+    layouts.push_back({&out.shape(), &out.strides()});
+    binding->shapes.push_back(out.shape());
+    binding->strides.push_back(out.strides());
+  }
   binding->space = call.space;
   binding->reduced_axes = call.reduced_axes;
-  binding->in_place = writes_an_input(call.inputs, call.out);
+  binding->in_place = writes_an_input(call.inputs, call.outs);
   binding->bound.bind(call.space, layouts, binding->in_place, call.reduced_axes);
   return binding;
 }
@@ -74,9 +82,9 @@ void EagerKernel::keep(std::unique_ptr<Binding> binding) {
   idle_.push_back(std::move(binding));
 }
 
-void EagerKernel::run(std::span<const EagerInput> inputs, const Array& out, const Shape& space, std::uint32_t reduced_axes) {
-  if (out.size() == 0) return;
-  const Call call{inputs, out, space, reduced_axes};
+void EagerKernel::run(std::span<const EagerInput> inputs, std::span<const Array> outs, const Shape& space, std::uint32_t reduced_axes) {
+  if (outs[0].size() == 0) return;
+  const Call call{inputs, outs, space, reduced_axes};
   std::unique_ptr<Binding> binding = take(call);
   if (!binding) binding = bind(call);
   int parameter = 0;
@@ -86,7 +94,7 @@ void EagerKernel::run(std::span<const EagerInput> inputs, const Array& out, cons
     else
       binding->bound.set_value(parameter++, bits_of(input.number));
   }
-  binding->bound.set_pointer(parameter, out.data());
+  for (const Array& out : outs) binding->bound.set_pointer(parameter++, out.data());
   binding->bound.launch(nullptr);
   keep(std::move(binding));
 }

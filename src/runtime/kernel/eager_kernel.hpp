@@ -25,20 +25,21 @@ class EagerKernel {
   EagerKernel(KernelSpec spec, Backend& backend) : kernel_(std::move(spec), backend) {}
   /// inputs broadcast to out's shape.
   void run(std::span<const EagerInput> inputs, const Array& out) { run(inputs, out, out.shape(), 0); }
-  /// Of a spec that reduces: inputs and out broadcast to space; bit a of reduced_axes: axis a.
-  void run(std::span<const EagerInput> inputs, const Array& out, const Shape& space, std::uint32_t reduced_axes);
+  /// Of a spec that reduces: inputs and outputs, which have one shape, broadcast to space; bit a of reduced_axes: axis a.
+  void run(std::span<const EagerInput> inputs, std::span<const Array> outs, const Shape& space, std::uint32_t reduced_axes);
+  void run(std::span<const EagerInput> inputs, const Array& out, const Shape& space, std::uint32_t reduced_axes) { run(inputs, std::span(&out, 1), space, reduced_axes); }
 
  private:
   struct Call {
     std::span<const EagerInput> inputs;
-    const Array& out;
+    std::span<const Array> outs;
     const Shape& space;
     std::uint32_t reduced_axes;
   };
   struct Binding {
     explicit Binding(SpecKernel& kernel) : bound(kernel) {}
     BoundKernel bound;
-    std::vector<Shape> shapes;  // of the arrays among the inputs, then of out
+    std::vector<Shape> shapes;  // of the arrays among the inputs, then of the outputs
     std::vector<Strides> strides;
     Shape space;
     std::uint32_t reduced_axes = 0;

@@ -203,6 +203,65 @@ TEST_P(EagerReductionKernel, SaysWhatIsWrong) {
   EXPECT_THAT(error_of([&] { broken(x); }), damo::testing::names_line("reduction_kernel_test.cpp", line));
 }
 
+ReductionKernel moments(std::string post = "") {
+  return ReductionKernel({.dtype_out = float64,
+                          .arguments = "const float* x, float scale",
+                          .name = "moments",
+                          .post = SourceText(std::move(post)),
+                          .members = {{"count", int32, "1", "0", "a.count + b.count"}, {"mean", float32, "scale * x[i]", "0", "a.mean + apart * share"}, {"m2", float64, "0", "0", "a.m2 + b.m2 + double(apart) * apart * a.count * share"}},
+                          .before = "const int count = a.count + b.count; const float share = float(b.count) / (count > 0 ? count : 1), apart = b.mean - a.mean;"});
+}
+
+TEST_P(EagerReductionKernel, JoinsSeveralValuesOfWhichEachIsAResult) {
+  const ReductionKernel kernel = moments(), variance = moments("a.m2 / n");
+  for (const Shape& shape : {Shape{30, 70}, Shape{3, 100001}, Shape{100001, 3}, Shape{1, 1}}) {
+    const Array x = random(shape), turned = random({shape[1], shape[0]}).transpose();
+    for (const Array& given : {x, turned}) {
+      for (int axis : {0, 1}) {
+        const auto groups = groups_of(given, 1u << axis);
+        const std::vector<Array> all = kernel.results_along(axis, false, given, 2.0f);
+        ASSERT_EQ(all.size(), 3u);
+        EXPECT_EQ(all[0].dtype(), int32);
+        EXPECT_EQ(all[2].dtype(), float64);
+        EXPECT_EQ(all[1].shape(), (Shape{shape[1 - axis]}));
+        const Values counts = all[0].to_doubles(), means = all[1].to_doubles(), squares = all[2].to_doubles(), variances = variance.along(axis, true, given, 2.0f).to_doubles();
+        for (std::size_t i = 0; i < groups.size(); ++i) {
+          const auto n = static_cast<double>(groups[i].size());
+          double mean = 0, m2 = 0;
+          for (double value : groups[i]) mean += 2 * value / n;
+          for (double value : groups[i]) m2 += (2 * value - mean) * (2 * value - mean);
+          ASSERT_EQ(counts[i], n);
+          ASSERT_NEAR(means[i], mean, 1e-5);
+          ASSERT_NEAR(squares[i], m2, 1e-5 * (m2 + 1));
+          ASSERT_NEAR(variances[i], m2 / n, 1e-5 * (m2 / n + 1));
+        }
+      }
+    }
+  }
+  const std::vector<Array> all = kernel.results(random({70}), 1.0f), none = kernel.results_along(1, true, random({2, 0}), 1.0f);
+  EXPECT_EQ(all[0].item().as_int(), 70);
+  EXPECT_EQ(none[0].to_doubles(), (Values{0, 0}));
+  EXPECT_EQ(none[1].shape(), (Shape{2, 1}));
+  EXPECT_EQ(inner_product().results(random({5}), random({5})).size(), 1u);
+}
+
+TEST_P(EagerReductionKernel, TellsWhatIsWrongWithMembers) {
+  const Array x = random({5});
+  EXPECT_THAT(error_of([&] { moments()(x, 1.0f); }), ::testing::HasSubstr("ReductionKernel moments has 3 results\n  results() and results_along() give them all; .post makes one of them"));
+  const auto error = [](std::vector<ReductionMember> members, SourceText neutral = {}, SourceText before = {}) {
+    return error_of([&] { ReductionKernel({.neutral = neutral, .arguments = "const float* x", .name = "several", .members = members, .before = before}); });
+  };
+  const ReductionMember total{"total", float32, "x[i]", "0", "a.total + b.total"};
+  EXPECT_THAT(error({total, total}), ::testing::HasSubstr("ReductionKernel several has two members total"));
+  EXPECT_THAT(error({{"total", float32, "x[i]", "", "a.total + b.total"}}), ::testing::HasSubstr("ReductionKernel several: member total has no neutral value"));
+  EXPECT_THAT(error({{"total", float8_e4m3, "x[i]", "0", "a.total + b.total"}}), ::testing::HasSubstr("member total"));
+  EXPECT_THAT(error({total}, "0"), ::testing::HasSubstr("ReductionKernel several: it has members and says what is joined beside them"));
+  EXPECT_THAT(error_of([] { ReductionKernel({.neutral = "0", .reduce = "a + b", .arguments = "const float* x", .before = "int c;"}); }), ::testing::HasSubstr("it has statements before the rule of members, and no members"));
+  const ReductionKernel wrong({.arguments = "const float* x", .members = {{"total", float32, "x[i]", "0", "a.total + b.nothing"}}});
+  EXPECT_THAT(error_of([&] { wrong.results(x); }), ::testing::HasSubstr("nothing"));
+  EXPECT_THAT(error_of([&] { wrong.results(x); }), ::testing::HasSubstr("reduction_kernel_test.cpp"));
+}
+
 DAMO_ON_EACH_DEVICE(EagerReductionKernel);
 
 }  // namespace
