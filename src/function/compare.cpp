@@ -8,6 +8,7 @@
 #include <damo/shared.hpp>
 #include "function/compare_difference.hpp"
 #include "runtime/backend.hpp"
+#include "runtime/copy_speed.hpp"
 
 namespace damo {
 namespace {
@@ -140,7 +141,7 @@ Comparison compare(std::span<const Variable> inputs, std::span<const Variable> o
   const Built fused = build(inputs, outputs, values, settings, where, comparison.fused);
   measure_times(plain.function, fused.function, values, seconds, comparison);
   kept.restore();
-  comparison.copy_bytes_per_second = device.measure_copy();
+  comparison.copy_bytes_per_second = copy_speed(device);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     OutputDifference difference = difference_of(fused.results[i], plain.results[i]);
     difference.name = outputs[i].name().empty() ? "output " + std::to_string(i) : outputs[i].name();

@@ -12,6 +12,7 @@
 #include "function/function_data.hpp"
 #include "function/page.hpp"
 #include "graph/print/label.hpp"
+#include "runtime/copy_speed.hpp"
 #include "runtime/memory/memory_pool.hpp"
 
 namespace damo {
@@ -60,7 +61,7 @@ FunctionReport Function::report() const {
   Profile profile;
   if (held().options.profile) profile = this->profile();
   report.calls = profile.calls;
-  report.copy_bytes_per_second = held().options.profile ? profile.copy_bytes_per_second : device().measure_copy();
+  report.copy_bytes_per_second = held().options.profile ? profile.copy_bytes_per_second : copy_speed(device());
   if (report.calls > 0) report.instructions_per_second = compute_roof(device());
   NodeNumbers numbers;
   for (const ProgramNode& node : program.nodes()) numbers.emplace(node.id, numbers.size() + 1);

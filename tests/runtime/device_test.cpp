@@ -8,6 +8,7 @@
 
 #include <damo/error.hpp>
 
+#include "runtime/copy_speed.hpp"
 #include "runtime/null/null_backend.hpp"
 #include "support/counting_backend.hpp"
 
@@ -46,6 +47,13 @@ TEST_F(DeviceTest, MeasuresACopyAndRemembersIt) {
   device_.free_cache();
   EXPECT_EQ(device_.memory().cached_bytes, 0u);
   std::printf("[ figure ] copy of 256 MiB on one thread: %.1f GB/s, reads and writes\n", rate * 1e-9);
+}
+
+TEST_F(DeviceTest, WhoWantsToKnowTheCopysSpeedMeasuresItOnce) {
+  const double rate = copy_speed(device_);
+  const std::uint64_t before = device_.memory().allocations;
+  EXPECT_EQ(copy_speed(device_), rate);
+  EXPECT_EQ(device_.memory().allocations, before);
 }
 
 TEST_F(DeviceTest, MeasuresNoCopyBeyondItsMemoryLimit) {

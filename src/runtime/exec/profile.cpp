@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/copy_speed.hpp"
 #include "runtime/exec/nvtx.hpp"
 #include "runtime/exec/program.hpp"
 
@@ -52,7 +53,7 @@ Profile ProfileRecorder::profile(const Program& program) const {
   profile.device = program.device().name();
   profile.calls = calls_;
   profile.milliseconds = total_milliseconds_;
-  profile.copy_bytes_per_second = program.device().measure_copy();
+  profile.copy_bytes_per_second = copy_speed(program.device());
   std::vector<std::size_t> row_of(rows_.size(), 0);
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const ProgramNode& node = program.nodes()[i];
